@@ -1,0 +1,67 @@
+# The course's commands; `make help` lists them. Everything is installed into .venv, and nowhere else.
+
+PYTHON ?= python3
+PORT ?= 8000
+# A package index to look for torch in besides the usual one. On Linux without an NVIDIA GPU:
+#   make book TORCH_INDEX=https://download.pytorch.org/whl/cpu     (saves several gigabytes)
+TORCH_INDEX ?=
+PYTEST_ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+# What a notebook's stored outputs depend on besides its own text: a change here makes the book run them again.
+CODE := $(shell find course_lib book/claims book/results -type f -not -name '*.pyc' 2>/dev/null)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup book serve lab test test-fast claims notebooks bench linkcheck lock address clean
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+setup: $(STAMP) ## install everything into .venv (the other commands do it by themselves, once)
+
+$(STAMP): requirements.txt pyproject.toml
+	@$(PYTHON) tools/setup_venv.py $(VENV) --torch-index "$(TORCH_INDEX)"
+	@touch $@
+
+_build/.code: $(CODE)
+	@rm -rf _build/.jupyter_cache _build/.doctrees
+	@mkdir -p _build && touch $@
+
+book: $(STAMP) _build/.code ## build the website into _build/html, warnings as errors
+	$(BIN)/jupyter-book build . -W --keep-going
+	@echo "Open _build/html/index.html, or run: make serve"
+
+serve: book ## build the website and serve it at http://127.0.0.1:8000 (PORT=...)
+	$(BIN)/python -m http.server $(PORT) --bind 127.0.0.1 --directory _build/html
+
+lab: $(STAMP) ## open the chapters in JupyterLab
+	$(BIN)/jupyter lab
+
+test: book ## build the website and run every test (PYTEST_ARGS=... adds arguments)
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+test-fast: $(STAMP) ## run the tests that need neither the website nor a browser nor more than seconds
+	$(BIN)/python -m pytest -m "not slow and not browser and not laptop" --ignore=tests/site --ignore=tests/notebooks $(PYTEST_ARGS)
+
+claims: $(STAMP) ## check every claim of the course
+	$(BIN)/python -m course_lib claims check
+
+notebooks: $(STAMP) ## run the notebooks and store them normalised (text outputs only)
+	$(BIN)/python tools/normalise.py
+
+bench: $(STAMP) ## measure the speeds that the course promises (benchmarks/README.md)
+	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+linkcheck: $(STAMP) ## visit every outside link of the book (needs the network)
+	$(BIN)/jupyter-book build . --builder linkcheck
+
+lock: ## resolve the dependencies afresh and rewrite requirements.txt
+	$(PYTHON) tools/setup_lock.py --torch-index "$(TORCH_INDEX)"
+
+address: ## carry the repository's address from pyproject.toml to every file that repeats it
+	$(PYTHON) tools/address.py
+
+clean: ## remove the built website and its caches (.venv stays)
+	rm -rf _build build *.egg-info .pytest_cache .hypothesis

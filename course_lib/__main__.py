@@ -1,0 +1,37 @@
+"""``python -m course_lib COMMAND ...``: the course's commands. Each room brings its own ``cli(argv)``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib import import_module
+
+COMMANDS = {
+    "experiments": ("course_lib.experiments", "list the experiments, or run one at a scale"),
+    "claims": ("course_lib.claims", "check every claim of the course, or one"),
+}
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of the first word; the rest of the line belongs to the room that the word names."""
+    listing = "\n".join(f"  {name:<12} {text}" for name, (_, text) in COMMANDS.items())
+    parser = argparse.ArgumentParser(
+        prog="python -m course_lib",
+        description="The two-tower course's commands:\n" + listing,
+        epilog="`python -m course_lib COMMAND --help` explains one of them.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("command", choices=COMMANDS, metavar="COMMAND", help=" | ".join(COMMANDS))
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="what the command is given")
+    return parser
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Imports only the room that the command needs, and returns its exit status."""
+    chosen = build_parser().parse_args(argv)
+    module, _ = COMMANDS[chosen.command]
+    return int(import_module(module).cli(chosen.arguments) or 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
