@@ -72,10 +72,11 @@ def read_scalars(path: str | Path) -> dict[str, float]:
 
 def _as_number(value: Any) -> Real:
     """A finite Python number from a Python, NumPy or torch number."""
-    if not isinstance(value, (Real, bool)) and hasattr(value, "item") and getattr(value, "size", None) is not None:
-        size = value.size if isinstance(value.size, int) else value.numel()  # NumPy has .size, torch .numel()
-        if size == 1:
+    if not isinstance(value, Real) and hasattr(value, "item"):  # an array or a tensor; .item() needs one element
+        try:
             value = value.item()
+        except (ValueError, RuntimeError):
+            raise ValueError(f"value: got an array of shape {tuple(value.shape)}, expected one number") from None
     if isinstance(value, bool) or not isinstance(value, Real):
         raise ValueError(f"value: got {value!r} of type {type(value).__name__}, expected one number")
     if not math.isfinite(value):
@@ -92,8 +93,9 @@ def _record_for_prose(name: str, text: str) -> None:
         return
     if get_ipython() is None:
         return
+    # repr keeps the text as written: the glue role evaluates literals, and 0.40 would become 0.4
     metadata = {"scrapbook": {"name": name, "mime_prefix": GLUE_PREFIX}}
-    display({f"{GLUE_PREFIX}text/plain": text}, raw=True, metadata=metadata)
+    display({f"{GLUE_PREFIX}text/plain": repr(text)}, raw=True, metadata=metadata)
 
 
 def _append_to_file(name: str, value: Any) -> None:
