@@ -1,0 +1,66 @@
+"""Resolves the course's dependencies in an empty environment and writes requirements.txt, the lock.
+
+The lock names exact versions and no index, so that it works with any mirror. It leaves out the CUDA packages
+that torch brings on Linux: torch itself names the exact ones it needs, and a computer without a GPU needs none.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import tomllib
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+LOCK = ROOT / "requirements.txt"
+# Held by hand. Jupyter Book 1 is the last line that runs these extensions; the theme from 1.2 on adds a second
+# search bar, and an unpinned pair lets pip walk back to jupyter-book 0.6. Everything else takes its newest version.
+CHOSEN = {
+    "jupyter-book": "1.0.4.post1",
+    "sphinx-book-theme": "1.1.4",
+    "sphinx-exercise": "1.2.1",
+    "sphinx-mathjax-offline": "0.0.2",
+    "sphinx-proof": "0.4.0",
+    "torch": "2.13.0",
+}
+ONLY_WITH_CUDA = re.compile(r"(nvidia|cuda|triton)\b")
+
+
+def wanted() -> list[str]:
+    """Everything that pyproject.toml asks for: the core, every extra, and what builds the package."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    extras = project["project"]["optional-dependencies"].values()
+    return sorted({*project["project"]["dependencies"], *project["build-system"]["requires"], *sum(extras, [])})
+
+
+def resolve(python: Path, torch_index: str) -> dict[str, str]:
+    """name -> version of every package that pip would install, on this machine's platform and Python."""
+    chosen = [f"{name}=={version}" for name, version in CHOSEN.items()]
+    extra = ["--extra-index-url", torch_index] if torch_index else []
+    command = [str(python), "-m", "pip", "install", "--dry-run", "--quiet", "--report", "-", *extra, *wanted(), *chosen]
+    report = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    found = {item["metadata"]["name"]: item["metadata"]["version"] for item in report["install"]}
+    return {name: version.split("+")[0] for name, version in found.items() if not ONLY_WITH_CUDA.match(name.lower())}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--torch-index", default="", help="a further package index, where torch is looked for")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        venv.create(folder, with_pip=True)
+        versions = resolve(Path(folder) / "bin" / "python", arguments.torch_index)
+    lines = [f"{name}=={versions[name]}" for name in sorted(versions, key=str.lower)]
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    header = f"# Written by `make lock` (Python {python}); do not edit by hand. What it locks: pyproject.toml.\n"
+    LOCK.write_text(header + "\n".join(lines) + "\n", encoding="utf-8")
+    print(f"{LOCK.name}: {len(lines)} packages")
+
+
+if __name__ == "__main__":
+    main()
