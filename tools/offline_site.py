@@ -1,0 +1,126 @@
+"""A Sphinx extension that makes the built book self-contained: no page asks a third party for anything.
+
+It copies the parts of MathJax that a page may request, the course's style sheet and the interactives' JavaScript into
+the site; removes the inline script of sphinx-thebe; sets the repository's address from ``pyproject.toml``; and names
+the cache of executed notebooks by the content of the code that they run, so that no stale output is ever shown.
+"""
+
+import hashlib
+import importlib.util
+import os
+import shutil
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+ROOT = Path(__file__).resolve().parents[1]
+ASSETS = ROOT / "book" / "assets"
+WIDGETS = ROOT / "course_lib" / "widgets"
+NOTEBOOK_INPUTS = ("course_lib", "book/claims", "book/results", "book/notation.yml")  # what a notebook's outputs depend on
+CACHES = ".jupyter_cache"
+
+MATHJAX_PACKAGE = "sphinx-mathjax-offline"  # PyPI; the folder of its import package carries hyphens too
+MATHJAX_PARTS = ("tex-chtml.js", "input/tex/extensions", "output/chtml/fonts/woff-v2")
+
+WIDGET_MARK = "data-course-widget"  # on the <div> that a widget leaves in a page (course_lib/widgets)
+WIDGET_HOST = "afm-host.js"
+
+
+def repository_address(pyproject: Path = ROOT / "pyproject.toml") -> str:
+    """The repository's public address: the one setting ``[project.urls] Repository``."""
+    return tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]["urls"]["Repository"].rstrip("/")
+
+
+def set_repository(_app: Sphinx, config: Config) -> None:
+    """Point the theme's buttons (repository, issues, edit) at the repository."""
+    config.html_theme_options.update(
+        repository_url=repository_address(),
+        repository_branch="main",
+        path_to_docs="",
+        use_repository_button=True,
+        use_issues_button=True,
+        use_edit_page_button=True,
+    )
+
+
+def fingerprint(root: Path = ROOT) -> str:
+    """A hash over names and contents of all that a notebook's outputs depend on, besides its own text."""
+    digest = hashlib.sha256(os.environ.get("COURSE_SCALE", "").encode())
+    for name in NOTEBOOK_INPUTS:
+        start = root / name
+        files = sorted(start.rglob("*")) if start.is_dir() else [start]
+        for path in files:
+            if path.is_file() and "__pycache__" not in path.parts:
+                digest.update(f"{path.relative_to(root)}\0".encode())
+                digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def set_notebook_cache(app: Sphinx, config: Config) -> None:
+    """Give the notebook cache a folder of its own for each state of the code, and drop the folders of older states.
+
+    jupyter-cache knows a notebook by its cells only. A change in course_lib would leave the old outputs in the book.
+    """
+    caches = Path(app.outdir).parent / CACHES
+    current = caches / fingerprint()
+    for old in caches.iterdir() if caches.is_dir() else ():
+        if old != current:
+            shutil.rmtree(old) if old.is_dir() else old.unlink()
+    config.nb_execution_cache_path = str(current)
+
+
+def remove_thebe(app: Sphinx) -> None:
+    """Take away sphinx-thebe's handlers and style sheet: its script stands on every page, even where thebe is off."""
+    for listeners in app.events.listeners.values():
+        listeners[:] = [entry for entry in listeners if not entry.handler.__module__.startswith("sphinx_thebe")]
+    app.registry.css_files[:] = [entry for entry in app.registry.css_files if entry[0] != "sphinx-thebe.css"]
+
+
+def mathjax_folder() -> Path:
+    """The folder of MathJax 3 inside the installed package sphinx-mathjax-offline."""
+    spec = importlib.util.find_spec(MATHJAX_PACKAGE)
+    if spec is None or spec.origin is None:
+        raise FileNotFoundError(f"{MATHJAX_PACKAGE} is not installed: run `make setup`")
+    return Path(spec.origin).parent / "static" / "mathjax"
+
+
+def copy_assets(app: Sphinx, failure: Exception | None) -> None:
+    """Put MathJax, the style sheet and the interactives beside the pages; also when Sphinx finds no page to rebuild."""
+    if failure is not None or app.builder.format != "html":
+        return
+    static = Path(app.outdir) / "_static"
+    for part in MATHJAX_PARTS:
+        _copy(mathjax_folder() / part, static / "mathjax" / part)
+    _copy(ASSETS, static)
+    for script in WIDGETS.glob("*.js"):
+        _copy(script, static / "widgets" / script.name)
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy a file or a folder, over what is there."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_dir():
+        shutil.copytree(source, target, dirs_exist_ok=True)
+    else:
+        shutil.copyfile(source, target)
+
+
+def add_widget_host(app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
+    """Load the interactives' host on a page that holds an interactive, and on no other."""
+    if WIDGET_MARK in context.get("body", ""):
+        app.add_js_file(f"widgets/{WIDGET_HOST}", type="module")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register with Sphinx; runs after sphinx-thebe's own set-up, because local extensions come last."""
+    remove_thebe(app)
+    app.connect("config-inited", set_repository)
+    app.connect("config-inited", set_notebook_cache)
+    app.connect("html-page-context", add_widget_host)
+    app.connect("build-finished", copy_assets)
+    app.add_css_file("course.css", priority=900)
+    app.add_js_file("course.js", loading_method="defer")
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
