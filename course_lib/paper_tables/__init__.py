@@ -1,0 +1,90 @@
+"""The tables that the papers print, as data: `table("P3", "T5")` is a list of cells.
+
+Numbers are facts and are given here with their citation. Each file keeps the layout of the printed table, so that it
+can be compared with the paper by eye: a `*` behind a number is the paper's mark for "optimization issues", a `_` its
+underline for "best in the column". Nothing is corrected, misprints included; `course_lib.paper_tables.p3` finds them.
+"""
+
+import csv
+import re
+from importlib.resources import files
+
+CITATIONS = {
+    "P3": (
+        "Y. Liu, L.-C. Lin, C.-J. Lin: Examining the Bias of In-Batch Sampling in Similarity Learning with Two-Tower Models"
+    )
+}
+CAPTIONS = {
+    ("P3", "T3"): "Data statistics",
+    ("P3", "T4"): "Test P@5 in percent of the unbiased loss (17) and of Sogram (34), stochastic gradient",
+    ("P3", "T5"): "Test P@K and R@K in percent, stochastic gradient (AdaGrad)",
+    ("P3", "T6"): "Test P@K and R@K in percent, full gradient (L-BFGS); omega stands for the batch ratio",
+}
+_NUMBER = re.compile(r"(?P<value>\d+(?:\.\d+)?)(?P<starred>\*?)(?P<best>_?)")
+
+
+def table(paper: str, name: str) -> list[dict]:
+    """The cells of one printed table, in reading order.
+
+    P3's T4, T5 and T6 give one dict per printed number: `loss` (a name of `course_lib.in_batch.KINDS`, or `sogram`,
+    `in_batch_omega`, `pos_neg_omega`), `ratio` (|batch|^2 / |positives|^2, or None), `dataset` (`eurlex`, `ml-1m`),
+    `pointwise` (`square`, `logistic`), `metric` (`P@5`), `value` (in percent), `starred`, `best`.
+    P3's T3 gives one dict per data set: `dataset`, `m`, `n`, `positives`, `mean_pair_popularity`.
+
+    Raises ValueError for a table that is not stored; the message lists those that are.
+    """
+    if (paper, name) not in CAPTIONS:
+        known = ", ".join(f"{p} {t}" for p, t in CAPTIONS)
+        raise ValueError(f"table: got paper={paper!r}, name={name!r}; expected one of: {known}")
+    with files(__package__).joinpath(f"{paper}-{name}.csv").open(encoding="utf-8") as lines:
+        records = list(csv.DictReader(lines))
+    if name == "T3":
+        return [_statistics(record) for record in records]
+    return [cell for record in records for cell in _cells(record)]
+
+
+def value(paper: str, name: str, **where) -> float:
+    """The one number of a table whose cell agrees with every keyword: `value("P3", "T6", loss="unbiased", ...)`.
+
+    Raises ValueError unless exactly one cell agrees.
+    """
+    found = select(table(paper, name), **where)
+    if len(found) != 1:
+        raise ValueError(f"value: {where} selects {len(found)} cells of {paper} {name}; expected exactly 1")
+    return found[0]["value"]
+
+
+def select(cells: list[dict], **where) -> list[dict]:
+    """The cells that agree with every keyword. Raises ValueError for a keyword that the cells do not have."""
+    for key in where:
+        if cells and key not in cells[0]:
+            raise ValueError(f"select: no field {key!r}; expected one of {sorted(cells[0])}")
+    return [cell for cell in cells if all(cell[key] == wanted for key, wanted in where.items())]
+
+
+def citation(paper: str, name: str) -> str:
+    """Where a stored table is printed: authors, title, table number and a caption in our words."""
+    return f"{CITATIONS[paper]}. Table {name[1:]}: {CAPTIONS[paper, name]}."
+
+
+def _statistics(record: dict) -> dict:
+    counts = {key: int(record[key]) for key in ("m", "n", "positives")}
+    return {"dataset": record["dataset"], **counts, "mean_pair_popularity": float(record["mean_pair_popularity"])}
+
+
+def _cells(record: dict) -> list[dict]:
+    row = {"loss": record["loss"], "ratio": float(record["ratio"]) if record["ratio"] else None}
+    columns = [key for key in record if " " in key]
+    return [{**row, **_column(key, record.get("k")), **_number(record[key])} for key in columns]
+
+
+def _column(heading: str, k: str | None) -> dict:
+    metric, dataset, pointwise = heading.split(" ")
+    return {"dataset": dataset, "pointwise": pointwise, "metric": f"{metric}@{k}" if k else metric}
+
+
+def _number(text: str) -> dict:
+    match = _NUMBER.fullmatch(text)
+    if match is None:
+        raise ValueError(f"paper table: cannot read the cell {text!r}; expected a number like 72.83, 72.83* or 72.83_")
+    return {"value": float(match["value"]), "starred": bool(match["starred"]), "best": bool(match["best"])}
