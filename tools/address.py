@@ -1,0 +1,71 @@
+"""Carries the repository's public address from pyproject.toml to every file that must repeat it.
+
+`python tools/address.py` rewrites them; `--check` only says which of them differ, and exits 1 if any does.
+Launch buttons, the book's source links and its badge all derive from `_config.yml`, one of these files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+ADDRESS = r"https://github\.com/[\w.-]+/[\w.-]+?"
+# file -> what stands around each copy of the address in it: (before, after), two regular expressions
+PLACES: dict[str, list[tuple[str, str]]] = {
+    "README.md": [(r"", r"/actions/workflows/"), (r"git clone ", r"$"), (r"\burl = \{", r"\}")],
+    "CITATION.cff": [(r"^repository-code: ", r"$")],
+    "_config.yml": [(r"^  url\s*:\s*[\"']?", r"[\"']?\s*$")],
+}
+
+
+def repository(root: Path = ROOT) -> str:
+    """The address that pyproject.toml sets."""
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
+    return project["project"]["urls"]["Repository"].rstrip("/")
+
+
+def with_address(text: str, name: str, address: str) -> tuple[str, int]:
+    """The text of the file `name` with every copy of the address renewed, and the number of copies found."""
+    total = 0
+    for before, after in PLACES[name]:
+        pattern = re.compile(f"(?P<before>{before}){ADDRESS}(?P<after>{after})", re.MULTILINE)
+        text, found = pattern.subn(lambda match: match["before"] + address + match["after"], text)
+        total += found
+    return text, total
+
+
+def carry(root: Path = ROOT, *, write: bool) -> list[str]:
+    """The files whose copies differ from pyproject.toml (rewritten if `write`).
+
+    Raises ValueError where a file holds no copy at all: then PLACES no longer describes it.
+    """
+    address, differing = repository(root), []
+    for name in PLACES:
+        path = root / name
+        old = path.read_text(encoding="utf-8")
+        new, found = with_address(old, name, address)
+        if not found:
+            raise ValueError(f"{name}: no copy of the repository's address found; expected one of {PLACES[name]}")
+        if new != old:
+            differing.append(name)
+            if write:
+                path.write_text(new, encoding="utf-8")
+    return differing
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if a file differs")
+    arguments = parser.parse_args()
+    differing = carry(write=not arguments.check)
+    word = "differs from" if arguments.check else "rewritten from"
+    print("\n".join(f"{name}: {word} pyproject.toml" for name in differing) or f"all agree on {repository()}")
+    return int(arguments.check and bool(differing))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
