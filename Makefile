@@ -10,8 +10,6 @@ PYTEST_ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-# What a notebook's stored outputs depend on besides its own text: a change here makes the book run them again.
-CODE := $(shell find course_lib book/claims book/results -type f -not -name '*.pyc' 2>/dev/null)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup book serve lab test test-fast claims notebooks bench linkcheck lock address clean
@@ -25,11 +23,7 @@ $(STAMP): requirements.txt pyproject.toml
 	@$(PYTHON) tools/setup_venv.py $(VENV) --torch-index "$(TORCH_INDEX)"
 	@touch $@
 
-_build/.code: $(CODE)
-	@rm -rf _build/.jupyter_cache _build/.doctrees
-	@mkdir -p _build && touch $@
-
-book: $(STAMP) _build/.code ## build the website into _build/html, warnings as errors
+book: $(STAMP) ## build the website into _build/html, warnings as errors
 	$(BIN)/jupyter-book build . -W --keep-going
 	@echo "Open _build/html/index.html, or run: make serve"
 

@@ -1,7 +1,7 @@
 """Carries the repository's public address from pyproject.toml to every file that must repeat it.
 
 `python tools/address.py` rewrites them; `--check` only says which of them differ, and exits 1 if any does.
-Launch buttons, the book's source links and its badge all derive from `_config.yml`, one of these files.
+The book's own links need none of this: tools/offline_site.py reads pyproject.toml.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ ADDRESS = r"https://github\.com/[\w.-]+/[\w.-]+?"
 PLACES: dict[str, list[tuple[str, str]]] = {
     "README.md": [(r"", r"/actions/workflows/"), (r"git clone ", r"$"), (r"\burl = \{", r"\}")],
     "CITATION.cff": [(r"^repository-code: ", r"$")],
-    "_config.yml": [(r"^  url\s*:\s*[\"']?", r"[\"']?\s*$")],
 }
 
 
