@@ -1,0 +1,152 @@
+"""Run the book's notebooks and store them in their normal form.
+
+Normal form: every code cell was run, in order, in a fresh kernel; text outputs are kept, so that tests can compare
+them and readers of a diff can read them; images, widget views, cell ids, timings and editor metadata are dropped.
+The same notebook gives the same bytes on every machine, up to the numbers that it computes.
+
+    python tools/normalise.py [NOTEBOOK ...]           run and rewrite (default: every notebook of the book)
+    python tools/normalise.py --check [NOTEBOOK ...]   run nothing; fail when a notebook is not in normal form
+"""
+
+import argparse
+import os
+import re
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+ROOT = Path(__file__).resolve().parents[1]
+CELL_TIMEOUT = 600  # seconds
+
+KEPT_OUTPUTS = ("text/plain", "text/html", "text/markdown", "text/latex", "application/papermill.record/text/plain")
+KEPT_CELL_METADATA = ("tags", "mystnb", "nbgrader")
+KEPT_OUTPUT_METADATA = ("scrapbook",)
+NOTEBOOK_METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
+
+
+def book_notebooks() -> list[Path]:
+    """Every notebook of the book, sorted by path."""
+    found = (ROOT / "book").rglob("*.ipynb")
+    return sorted(path for path in found if ".ipynb_checkpoints" not in path.parts)
+
+
+def read(path: Path) -> NotebookNode:
+    """A notebook from disk, as version 4."""
+    return nbformat.read(path, as_version=4)
+
+
+def execute(notebook: NotebookNode, folder: Path) -> None:
+    """Run all cells in a fresh kernel whose working directory is ``folder``; an exception in a cell is raised here."""
+    from nbclient import NotebookClient
+
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    client = NotebookClient(
+        notebook, timeout=CELL_TIMEOUT, kernel_name="python3", resources={"metadata": {"path": str(folder)}}
+    )
+    client.execute()
+
+
+def clean(notebook: NotebookNode) -> NotebookNode:
+    """The normal form of a notebook that was run. Changes nothing in a notebook that already has this form."""
+    cells = [_clean_cell(cell) for cell in notebook.cells if cell.source.strip() or cell.cell_type != "code"]
+    for number, cell in enumerate((cell for cell in cells if cell.cell_type == "code"), start=1):
+        cell.execution_count = number
+        for output in cell.outputs:
+            if output.output_type == "execute_result":
+                output.execution_count = number
+    return NotebookNode(cells=cells, metadata=nbformat.from_dict(NOTEBOOK_METADATA), nbformat=4, nbformat_minor=4)
+
+
+def _clean_cell(cell: NotebookNode) -> NotebookNode:
+    """One cell without id, without editor metadata, and with its text outputs only."""
+    kept = {key: cell.metadata[key] for key in KEPT_CELL_METADATA if cell.metadata.get(key)}
+    result = NotebookNode(cell_type=cell.cell_type, metadata=nbformat.from_dict(kept), source=cell.source.strip("\n"))
+    if cell.cell_type == "code":
+        result.execution_count = cell.execution_count
+        result.outputs = _clean_outputs(cell.outputs)
+    return result
+
+
+def _clean_outputs(outputs: list[NotebookNode]) -> list[NotebookNode]:
+    """Standard output merged into one stream at the place of its first line, then what was displayed, as text."""
+    result: list[NotebookNode] = []
+    for output in outputs:
+        if output.output_type == "error":
+            raise ValueError(f"outputs: got the error {output.ename}: {output.evalue}, expected a cell that runs")
+        if output.output_type == "stream":
+            if output.name == "stdout":
+                _append_text(result, output.text)
+            continue
+        data = {kind: _clean_text(output.data[kind]) for kind in KEPT_OUTPUTS if kind in output.data}
+        if data:
+            metadata = {key: output.metadata[key] for key in KEPT_OUTPUT_METADATA if key in output.metadata}
+            result.append(nbformat.from_dict({"output_type": output.output_type, "data": data, "metadata": metadata}))
+    return result
+
+
+def _append_text(outputs: list[NotebookNode], text: str) -> None:
+    """Add to the cell's one stream of standard output."""
+    for output in outputs:
+        if output.output_type == "stream":
+            output.text += _clean_text(text)
+            return
+    outputs.append(NotebookNode(output_type="stream", name="stdout", text=_clean_text(text)))
+
+
+def _clean_text(text: str) -> str:
+    """Text without addresses in memory, which differ in every run."""
+    return ADDRESS.sub("0x0", text)
+
+
+def write_text(notebook: NotebookNode) -> str:
+    """The bytes of a notebook: sorted keys, one space of indentation, a newline at the end."""
+    return nbformat.writes(notebook, version=nbformat.NO_CONVERT, indent=1, sort_keys=True).rstrip("\n") + "\n"
+
+
+def faults(path: Path) -> list[str]:
+    """Why a stored notebook is not in normal form; empty when it is. Runs nothing."""
+    notebook = read(path)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    found = [
+        f"code cell {number} was not run, or not in order (its count is {cell.execution_count})"
+        for number, cell in enumerate(code, start=1)
+        if cell.execution_count != number
+    ]
+    if not found and write_text(clean(notebook)) != path.read_text(encoding="utf-8"):
+        found.append("it holds images, ids, widget views, metadata or an order of keys that the normal form has not")
+    return found
+
+
+def normalise(path: Path) -> float:
+    """Run one notebook and store its normal form; returns the seconds that it took."""
+    notebook, start = read(path), time.perf_counter()
+    execute(notebook, path.parent)
+    path.write_text(write_text(clean(notebook)), encoding="utf-8")
+    return time.perf_counter() - start
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("notebooks", nargs="*", type=Path, help="notebooks (default: all of the book)")
+    parser.add_argument("--check", action="store_true", help="run nothing; fail when one is not in normal form")
+    options = parser.parse_args(arguments)
+    failed = False
+    for path in options.notebooks or book_notebooks():
+        if options.check:
+            for fault in faults(path):
+                print(f"{path}: {fault}. Run: python tools/normalise.py {path}")
+                failed = True
+        else:
+            print(f"{path}: {normalise(path):.1f} s", flush=True)
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

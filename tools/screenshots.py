@@ -1,0 +1,86 @@
+"""Photograph the built pages: light and dark, wide and narrow, for people to look at.
+
+    python tools/screenshots.py [--site FOLDER] [--out FOLDER] [PAGE ...]
+
+A PAGE is a path inside the site, such as book/index.html; the default is every page. Needs a Chromium or Chrome on
+this machine (COURSE_CHROMIUM names another one).
+"""
+
+import argparse
+import os
+import shutil
+import sys
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+WIDTHS = (360, 1280)
+THEMES = ("light", "dark")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    """Serves files without a line of log for each."""
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def serve(folder: Path) -> ThreadingHTTPServer:
+    """Serve a folder on a free port of this machine, in the background."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
+def find_pages(site: Path) -> list[str]:
+    """Every page of the book, without the pages that Sphinx adds."""
+    return sorted(str(path.relative_to(site)) for path in (site / "book").rglob("*.html"))
+
+
+def photograph(site: Path, out: Path, pages: list[str]) -> list[Path]:
+    """One picture for each page, width and theme; returns their paths."""
+    from playwright.sync_api import sync_playwright
+
+    path = os.environ.get("COURSE_CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path is None:
+        raise FileNotFoundError("no Chromium or Chrome found: install one, or set COURSE_CHROMIUM to its path")
+    server, taken = serve(site), []
+    out.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        for width in WIDTHS:
+            for theme in THEMES:
+                context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
+                context.add_init_script(f"localStorage.setItem('mode', '{theme}'); localStorage.setItem('theme', '{theme}')")
+                for name in pages:
+                    page = context.new_page()
+                    page.goto(f"http://127.0.0.1:{server.server_address[1]}/{name}", wait_until="networkidle")
+                    page.wait_for_timeout(300)
+                    target = out / f"{name.removesuffix('.html').replace('/', '-')}-{width}-{theme}.png"
+                    height = page.evaluate("document.querySelector('.bd-article-container')?.scrollHeight ?? 900")
+                    page.set_viewport_size({"width": width, "height": min(max(900, height + 150), 12000)})
+                    page.screenshot(path=target)
+                    taken.append(target)
+                    page.close()
+                context.close()
+        browser.close()
+    server.shutdown()
+    return taken
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("pages", nargs="*", help="pages, such as book/index.html (default: all)")
+    parser.add_argument("--site", type=Path, default=ROOT / "_build" / "html", help="the built site")
+    parser.add_argument("--out", type=Path, default=ROOT / "_build" / "screenshots", help="where the pictures go")
+    options = parser.parse_args(arguments)
+    for path in photograph(options.site, options.out, options.pages or find_pages(options.site)):
+        print(path)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
