@@ -1,0 +1,67 @@
+"""The repository's address stands in pyproject.toml; every copy of it agrees, and there are no unknown copies."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+import course_lib
+from tools import address
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """The files that hold the address, to be changed at will."""
+    for name in ("pyproject.toml", *address.PLACES):
+        shutil.copy(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+def test_all_copies_agree() -> None:
+    assert address.carry(write=False) == []
+
+
+def test_a_new_address_reaches_every_copy(copy: Path) -> None:
+    old, new = address.repository(copy), "https://github.com/somebody/another.name"
+    settings = copy / "pyproject.toml"
+    settings.write_text(settings.read_text().replace(old, new))
+    assert address.carry(copy, write=False) == list(address.PLACES)
+    address.carry(copy, write=True)
+    assert address.carry(copy, write=False) == []
+    assert [name for name in address.PLACES if old in (copy / name).read_text()] == []
+
+
+def test_a_file_without_the_address_is_an_error(copy: Path) -> None:
+    (copy / "CITATION.cff").write_text("cff-version: 1.2.0\n")
+    with pytest.raises(ValueError, match=r"CITATION\.cff: no copy"):
+        address.carry(copy, write=False)
+
+
+def test_no_other_file_repeats_it() -> None:
+    found = subprocess.run(
+        ["git", "grep", "--files-with-matches", "--fixed-strings", address.repository()],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if found.returncode > 1:
+        pytest.skip("not a git checkout")
+    assert set(found.stdout.split()) <= {"pyproject.toml", *address.PLACES}
+
+
+def test_citation_file() -> None:
+    """Version and address are those of the package, and the keys that the format requires are there."""
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["version"] == course_lib.__version__
+    assert citation["repository-code"] == address.repository()
+    assert {"cff-version", "title", "message", "authors"} <= set(citation)
+
+
+def test_badges_are_of_workflows_that_exist() -> None:
+    named = set(re.findall(r"/actions/workflows/([\w.-]+\.yml)", (ROOT / "README.md").read_text(encoding="utf-8")))
+    assert named and named <= {path.name for path in (ROOT / ".github" / "workflows").glob("*.yml")}

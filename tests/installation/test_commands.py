@@ -1,0 +1,122 @@
+"""The commands that a reader types: make's targets, the set-up, `python -m course_lib`."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from course_lib import __main__ as command
+from tools import setup_venv
+
+ROOT = Path(__file__).resolve().parents[2]
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+TARGETS = set(re.search(r"^\.PHONY: (.*)$", MAKEFILE, re.MULTILINE)[1].split())
+SETUP_FILES = ("Makefile", "requirements.txt", "pyproject.toml")
+
+
+def make(*arguments: str, folder: Path = ROOT) -> str:
+    if shutil.which("make") is None:
+        pytest.skip("make is not installed")
+    # without the variables of a `make test` that may be running this test
+    clean = {name: value for name, value in os.environ.items() if name not in {"MAKEFLAGS", "MAKELEVEL", "MFLAGS"}}
+    return subprocess.run(["make", *arguments], cwd=folder, env=clean, capture_output=True, text=True, check=True).stdout
+
+
+def test_help_lists_every_target_in_a_line() -> None:
+    lines = [line.split(maxsplit=2) for line in make("help").splitlines()]
+    assert {words[1] for words in lines} == TARGETS
+    assert all(words[0] == "make" and len(words[2]) > 10 for words in lines)
+
+
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "benchmarks/README.md"])
+def test_documents_name_only_targets_that_exist(document: str) -> None:
+    text = (ROOT / document).read_text(encoding="utf-8")
+    named = set(re.findall(r"`(?:time )?make ([a-z-]+)", text)) | set(re.findall(r"^make ([a-z-]+)", text, re.MULTILINE))
+    assert named and named <= TARGETS
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Path:
+    """A copy of the set-up's files, in the state after a set-up."""
+    for name in SETUP_FILES:
+        shutil.copy(ROOT / name, tmp_path / name)
+        os.utime(tmp_path / name, (1_000, 1_000))
+    (tmp_path / ".venv").mkdir()
+    (tmp_path / ".venv" / ".installed").touch()
+    return tmp_path
+
+
+@pytest.mark.parametrize("target", ["book", "test", "test-fast", "lab", "claims"])
+def test_a_second_make_does_not_set_up_again(installed: Path, target: str) -> None:
+    assert "setup_venv.py" not in make("--dry-run", target, folder=installed)
+
+
+@pytest.mark.parametrize("changed", ["requirements.txt", "pyproject.toml"])
+def test_new_requirements_set_up_again(installed: Path, changed: str) -> None:
+    os.utime(installed / ".venv" / ".installed", (2_000, 2_000))
+    os.utime(installed / changed, (3_000, 3_000))
+    assert "setup_venv.py" in make("--dry-run", "book", folder=installed)
+
+
+def test_python_without_venv_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(setup_venv, "find_spec", lambda name: None if name == "ensurepip" else object())
+    with pytest.raises(SystemExit, match="apt install python3-venv"):
+        setup_venv.check_python()
+
+
+def test_an_old_python_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(setup_venv.sys, "version_info", (3, 10, 12))
+    with pytest.raises(SystemExit, match=r"needs Python 3\.11 or newer; this is 3\.10\.12"):
+        setup_venv.check_python()
+
+
+def test_the_lock_pins_every_package_exactly_and_names_no_index() -> None:
+    lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    packages = [line for line in lines if not line.startswith("#")]
+    assert len(packages) > 50
+    assert [line for line in packages if not re.fullmatch(r"[A-Za-z0-9._-]+==[0-9][A-Za-z0-9.]*", line)] == []
+
+
+def test_the_lock_holds_everything_that_the_project_asks_for() -> None:
+    from packaging.requirements import Requirement
+
+    from tools.setup_lock import wanted
+
+    def plain(name: str) -> str:
+        return re.sub(r"[-_.]+", "-", name).lower()
+
+    lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    locked = {plain(name): version for name, _, version in (line.partition("==") for line in lines) if version}
+    asked = [Requirement(text) for text in wanted()]
+    assert [str(need) for need in asked if locked.get(plain(need.name), "0") not in need.specifier] == []
+    assert [str(need) for need in asked if any(bound.operator != ">=" for bound in need.specifier)] == []
+
+
+def run_course_lib(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", "course_lib", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_course_lib_explains_itself() -> None:
+    result = run_course_lib("--help")
+    assert result.returncode == 0
+    assert all(f"  {name}" in result.stdout for name in command.COMMANDS)
+
+
+@pytest.mark.parametrize("name", command.COMMANDS)
+def test_each_command_explains_itself(name: str) -> None:
+    result = run_course_lib(name, "--help")
+    assert result.returncode == 0, result.stderr
+    assert name in result.stdout
+
+
+@pytest.mark.parametrize("arguments", [[], ["paint"]])
+def test_a_wrong_command_is_refused(arguments: list[str]) -> None:
+    result = run_course_lib(*arguments)
+    assert result.returncode == 2
+    assert "usage: python -m course_lib" in result.stderr
