@@ -1,0 +1,168 @@
+"""One code path for NumPy, torch and exact rational arrays.
+
+The array-API rooms of this library (`losses`, `gramians`, `in_batch`) are written once. They run on
+
+* NumPy arrays of floats,
+* torch tensors, with autograd and on any device,
+* NumPy object arrays whose entries are `fractions.Fraction`. These are exact: no function of the library turns a
+  Fraction into a float on the way.
+
+This module holds the few helpers that make that possible.
+"""
+
+from __future__ import annotations
+
+import numbers
+from fractions import Fraction
+from typing import Any
+
+import array_api_compat
+import numpy as np
+
+Array = Any  # a NumPy array, a torch tensor, or an object array of Fractions
+
+
+def is_torch(x: Any) -> bool:
+    """True when x is a torch tensor. Does not import torch."""
+    return array_api_compat.is_torch_array(x)
+
+
+def is_exact(x: Any) -> bool:
+    """True when x is an array of Python objects (Fractions) or one exact number (int or Fraction)."""
+    if isinstance(x, np.ndarray):
+        return x.dtype == object
+    return isinstance(x, numbers.Rational)
+
+
+def namespace(*arrays: Any) -> Any:
+    """The array namespace shared by the arrays: torch's if one of them is a tensor, else NumPy's.
+
+    Numbers, lists and None are ignored.
+    """
+    for x in arrays:
+        if is_torch(x):
+            return array_api_compat.array_namespace(x)
+    return np
+
+
+def as_array(values: Any, name: str) -> Array:
+    """`values` as a floating or exact array; tensors pass through, integers become float64.
+
+    A list or array that holds a Fraction becomes an exact object array. Raises ValueError for anything that is not
+    numeric.
+    """
+    if is_torch(values):
+        if values.dtype.is_complex:
+            raise ValueError(f"{name} must be real, but its dtype is {values.dtype}")
+        return values if values.dtype.is_floating_point else values.double()
+    array = np.asarray(values)
+    if array.dtype == object:
+        return _exact_array(array, name)
+    if array.dtype.kind in "biu":
+        return array.astype(np.float64)
+    if array.dtype.kind != "f":
+        raise ValueError(f"{name} must hold numbers, but its dtype is {array.dtype}")
+    return array
+
+
+def exact(values: Any, name: str = "values") -> np.ndarray:
+    """`values` (integers, Fractions, or floats taken at their exact binary value) as an object array of Fractions."""
+    array = np.asarray(values, dtype=object)
+    return _map(array, lambda v: Fraction(v) if isinstance(v, (numbers.Rational, float)) else _refuse(v, name))
+
+
+def like(values: Any, reference: Array, name: str) -> Array:
+    """`values` in the kind of array that `reference` is: same library, dtype and device.
+
+    Raises ValueError when `reference` is exact and `values` holds floats that are not whole numbers: a computation in
+    rationals must not be spoilt silently.
+    """
+    if is_torch(reference):
+        import torch
+
+        values = values if is_torch(values) else np.asarray(values, dtype=np.float64)
+        return torch.as_tensor(values, dtype=reference.dtype, device=reference.device)
+    if is_torch(values):
+        raise ValueError(f"{name} is a torch tensor but the losses are a NumPy array; pass both as the same kind")
+    if is_exact(reference):
+        return _exact_array(np.asarray(values), name)
+    return np.asarray(values).astype(reference.dtype)
+
+
+def number(value: Any, reference: Array, name: str = "value") -> Any:
+    """An exact scalar as a factor for `reference`: a Fraction if `reference` is exact, else a Python float.
+
+    Tensors and arrays (a whole sweep of values) pass through unless `reference` is exact.
+    """
+    if is_exact(reference):
+        if not isinstance(value, numbers.Rational):
+            raise ValueError(
+                f"{name}={value!r} is not exact, but the losses are Fractions; "
+                f"pass an int or a Fraction, for example Fraction(1, 10) instead of 0.1"
+            )
+        return Fraction(value)
+    return float(value) if isinstance(value, numbers.Real) else value
+
+
+def diagonal(x: Array) -> Array:
+    """The diagonal of the last two axes: (..., s, s) -> (..., s)."""
+    if is_torch(x):
+        return x.diagonal(dim1=-2, dim2=-1)
+    return np.diagonal(x, axis1=-2, axis2=-1)
+
+
+def weighted_grid_sum(grid: Array, left: Array | None, right: Array | None) -> Array:
+    """sum_ab left_a grid_ab right_b without forming the weights; None stands for ones.
+
+    grid (..., p, q), left (..., p), right (..., q) -> (...). One pass over the grid, so rank-one weights cost what no
+    weights cost.
+    """
+    xp = namespace(grid)
+    rows = xp.sum(grid, axis=-1) if right is None else (grid @ right[..., None])[..., 0]  # (..., p, q) -> (..., p)
+    return xp.sum(rows if left is None else left * rows, axis=-1)  # (..., p) -> (...)
+
+
+def all_finite(x: Array) -> bool:
+    """True when no entry is NaN or infinite. Exact arrays are finite by construction."""
+    if is_exact(x):
+        return True
+    return bool(namespace(x).isfinite(x).all())
+
+
+def first_index(condition: Array) -> tuple[int, ...] | None:
+    """The index of the first True entry, or None."""
+    mask = np.asarray(condition.detach().cpu() if is_torch(condition) else condition, dtype=bool)
+    found = np.argwhere(mask)
+    return tuple(int(i) for i in found[0]) if len(found) else None
+
+
+def shape_of(x: Any) -> tuple[int, ...]:
+    """The shape as a plain tuple, for error messages that read alike for NumPy and torch."""
+    return tuple(int(n) for n in x.shape)
+
+
+def _exact_array(array: np.ndarray, name: str) -> np.ndarray:
+    return _map(array, lambda v: _to_fraction(v, name))
+
+
+def _to_fraction(value: Any, name: str) -> Fraction:
+    if isinstance(value, numbers.Rational):  # Fraction, int, NumPy integers, bool
+        return Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, numbers.Real) and float(value).is_integer():
+        return Fraction(int(value))
+    if isinstance(value, (bool, np.bool_)):
+        return Fraction(int(value))
+    return _refuse(value, name)
+
+
+def _refuse(value: Any, name: str) -> Any:
+    raise ValueError(
+        f"{name} holds {value!r} ({type(value).__name__}) where exact arithmetic needs an int or a fractions.Fraction"
+    )
+
+
+def _map(array: np.ndarray, function: Any) -> np.ndarray:
+    result = np.empty(array.shape, dtype=object)
+    for index in np.ndindex(array.shape):
+        result[index] = function(array[index])
+    return result
