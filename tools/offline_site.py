@@ -114,12 +114,19 @@ def add_widget_host(app: Sphinx, _page: str, _template: str, context: dict[str, 
         app.add_js_file(f"widgets/{WIDGET_HOST}", type="module")
 
 
+def repair_bibliography(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
+    """Make reference lists what they say they are: docutils puts a withdrawn ARIA role inside a ``role="list"``."""
+    if "body" in context:
+        context["body"] = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register with Sphinx; runs after sphinx-thebe's own set-up, because local extensions come last."""
     remove_thebe(app)
     app.connect("config-inited", set_repository)
     app.connect("config-inited", set_notebook_cache)
     app.connect("html-page-context", add_widget_host)
+    app.connect("html-page-context", repair_bibliography)
     app.connect("build-finished", copy_assets)
     app.add_css_file("course.css", priority=900)
     app.add_js_file("course.js", loading_method="defer")
