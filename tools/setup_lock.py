@@ -1,4 +1,4 @@
-"""Resolves the course's dependencies in an empty environment and writes requirements.txt, the lock.
+"""Resolves the course's dependencies for the oldest Python that it supports and writes requirements.txt, the lock.
 
 The lock names exact versions and no index, so that it works with any mirror. It leaves out the CUDA packages
 that torch brings on Linux: torch itself names the exact ones it needs, and a computer without a GPU needs none.
@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-import venv
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -28,6 +27,8 @@ CHOSEN = {
     "sphinx-proof": "0.4.0",
     "torch": "2.13.0",
 }
+# Not 3.11 and whatever comes: Debian 12 has 3.11.2, and some packages ask for 3.11.5.
+OLDEST_PYTHON = "3.11.0"
 ONLY_WITH_CUDA = re.compile(r"(nvidia|cuda|triton)\b")
 
 
@@ -38,12 +39,13 @@ def wanted() -> list[str]:
     return sorted({*project["project"]["dependencies"], *project["build-system"]["requires"], *sum(extras, [])})
 
 
-def resolve(python: Path, torch_index: str) -> dict[str, str]:
-    """name -> version of every package that pip would install, on this machine's platform and Python."""
+def resolve(folder: Path, torch_index: str) -> dict[str, str]:
+    """name -> version of every package that pip would install into an empty folder, on this machine's platform."""
     chosen = [f"{name}=={version}" for name, version in CHOSEN.items()]
-    extra = ["--extra-index-url", torch_index] if torch_index else []
-    command = [str(python), "-m", "pip", "install", "--dry-run", "--quiet", "--report", "-", *extra, *wanted(), *chosen]
-    report = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    command = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--quiet", "--report", "-"]
+    command += ["--python-version", OLDEST_PYTHON, "--only-binary", ":all:", "--target", str(folder)]
+    command += ["--extra-index-url", torch_index] if torch_index else []
+    report = json.loads(subprocess.run([*command, *wanted(), *chosen], check=True, stdout=subprocess.PIPE, text=True).stdout)
     found = {item["metadata"]["name"]: item["metadata"]["version"] for item in report["install"]}
     return {name: version.split("+")[0] for name, version in found.items() if not ONLY_WITH_CUDA.match(name.lower())}
 
@@ -53,11 +55,9 @@ def main() -> None:
     parser.add_argument("--torch-index", default="", help="a further package index, where torch is looked for")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        venv.create(folder, with_pip=True)
-        versions = resolve(Path(folder) / "bin" / "python", arguments.torch_index)
+        versions = resolve(Path(folder), arguments.torch_index)
     lines = [f"{name}=={versions[name]}" for name in sorted(versions, key=str.lower)]
-    python = f"{sys.version_info.major}.{sys.version_info.minor}"
-    header = f"# Written by `make lock` (Python {python}); do not edit by hand. What it locks: pyproject.toml.\n"
+    header = f"# Written by `make lock` for Python {OLDEST_PYTHON} and newer; do not edit by hand. What it locks: pyproject.toml.\n"
     LOCK.write_text(header + "\n".join(lines) + "\n", encoding="utf-8")
     print(f"{LOCK.name}: {len(lines)} packages")
 
