@@ -114,10 +114,18 @@ def add_widget_host(app: Sphinx, _page: str, _template: str, context: dict[str, 
         app.add_js_file(f"widgets/{WIDGET_HOST}", type="module")
 
 
-def repair_bibliography(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
-    """Make reference lists what they say they are: docutils puts a withdrawn ARIA role inside a ``role="list"``."""
-    if "body" in context:
-        context["body"] = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
+# What two extensions write into every page, and what should stand there.
+REPAIRS = {
+    'role="doc-biblioentry"': 'role="listitem"',  # docutils: a withdrawn ARIA role inside a role="list"
+    '<div class="proof admonition" id="proof">': '<div class="proof admonition in-words">',  # sphinx-proof: one id on
+    ' id="proof-content"': "",  # every proof and on every theorem of the page
+}
+
+
+def repair_html(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
+    """Mend markup that is not valid, or not understood by a screen reader."""
+    for wrong, right in REPAIRS.items() if "body" in context else ():
+        context["body"] = context["body"].replace(wrong, right)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -126,7 +134,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", set_repository)
     app.connect("config-inited", set_notebook_cache)
     app.connect("html-page-context", add_widget_host)
-    app.connect("html-page-context", repair_bibliography)
+    app.connect("html-page-context", repair_html)
     app.connect("build-finished", copy_assets)
     app.add_css_file("course.css", priority=900)
     app.add_js_file("course.js", loading_method="defer")
