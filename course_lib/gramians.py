@@ -1,6 +1,6 @@
 """Gramians of embedding tables and the sums over all pairs that they make cheap.
 
-sum_ij <u_i, v_j>^2 looks like m n dot products. It is the Frobenius product of two d x d matrices (P4, Section 2),
+sum_ij <u_i, v_j>^2 looks like m n dot products. It is the Frobenius product of two d x d matrices (P4, Section 2.2),
 which costs O((m + n) d^2).
 """
 
@@ -15,7 +15,7 @@ def gramian(embeddings: Any, *, weights: Any = None) -> Array:
     """(1/n) sum_i w_i e_i e_i^T: the (weighted) mean of the outer products.
 
     embeddings (..., n, d); weights (n,) or (..., n), ones by default. Returns (..., d, d).
-    Source: P4, equation (7) for weights = 1.
+    Source: P4, equation (4) for weights = 1.
     """
     embeddings = _table(embeddings, "embeddings")
     return _outer_sum(embeddings, _weights(weights, embeddings, "weights")) / shape_of(embeddings)[-2]
@@ -25,7 +25,7 @@ def gravity(left: Any, right: Any) -> Array:
     """<gramian(left), gramian(right)> = (1/n^2) sum_xy <left_x, right_y>^2 over all n^2 pairs.
 
     left, right (..., n, d): row x of both tables belongs to training pair x, so they have the same number of rows.
-    Use `all_pairs_square` for tables of different length. Returns (...). Source: P4, equation (7).
+    Use `all_pairs_square` for tables of different length. Returns (...). Source: P4, equations (3) and (5).
     """
     left, right = _table(left, "left"), _table(right, "right")
     if shape_of(left)[-2] != shape_of(right)[-2]:

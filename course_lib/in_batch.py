@@ -11,8 +11,8 @@ One source of formulas. Every loss here, and every expectation, has the form
     positive * sum_S l+  +  grid * sum_a sum_b pop_ab^power l-_ab  +  sum_S (constant + inverse / pop) l-        (*)
 
 and is one `Coefficients` object. For a batch loss, S is the batch and (a, b) runs over its grid. For an expected
-objective, S is O and (a, b) runs over the whole matrix. Lemmas E.5 and E.6 of P3 carry the first into the second: the
-function `expect`. Weights, values, expectations, variances and the fast Gramian forms all read the same object.
+objective, S is O and (a, b) runs over the whole matrix. Lemmas E.4-E.6 of P3 carry the first into the second: the
+function `expectation_of`. Weights, values, expectations, variances and the fast Gramian forms all read this object.
 
 Every function takes NumPy float arrays, torch tensors (autograd, any device) or NumPy object arrays of
 `fractions.Fraction` (exact results), and leading batch axes on the losses.
@@ -152,47 +152,78 @@ class Coefficients:
     inverse: Any
     masked: bool = False
 
+    def weigh_negatives(self, factor: Any) -> Coefficients:
+        """The same with every l- multiplied by `factor` (None: 1). An array of factors gives an array of weights."""
+        if factor is None:
+            return self
+        negatives = (_times(x, factor) for x in (self.grid, self.constant, self.inverse))
+        grid, constant, inverse = negatives
+        return Coefficients(self.positive, grid, self.power, constant, inverse, self.masked)
+
     def grid_factor(self, counts: Array) -> Array | None:
         """counts^power, the factor of one side of the rank-one grid weights; None stands for ones."""
         return {-1: lambda c: 1 / c, 0: lambda c: None, 1: lambda c: c}[self.power](counts)
 
 
+def coefficients_from(kind: str, *, a: Any, rho: Any) -> Coefficients:
+    """The formulas, as plain arithmetic in a = M / (m n s) and rho = (s - 1) / (M - 1).
+
+    Rationals, floats and sympy symbols all work: `course_lib.proofs` puts symbols in and proves these very lines.
+
+    in_batch   (28)  a [ sum l+ + sum sum l- - sum l- ]
+    pos_neg    (27)  a [ sum l+ + sum sum l-/pop - sum ((1 - rho)/pop + rho) l- ]
+    popularity (26)  in_batch with l- multiplied by 1/rho
+    unbiased   (17)  pos_neg with l- multiplied by 1/rho  (unbiased_omega (25): by omega/rho; omega is put in later)
+    masked           a [ sum l+ + 1/rho sum over grid cells outside O of l-/pop ]  (ours, X2)
+    """
+    if kind in ("in_batch", "popularity"):
+        plain = Coefficients(a, a, 0, -a, 0 * a)
+    elif kind == "masked":
+        plain = Coefficients(a, a, -1, 0 * a, 0 * a, masked=True)
+    else:
+        plain = Coefficients(a, a, -1, -a * rho, a * (rho - 1))
+    return plain if kind in ("in_batch", "pos_neg") else plain.weigh_negatives(1 / rho)
+
+
+def expectation_of(coefficients: Coefficients, *, p1: Any, p2: Any) -> Coefficients:
+    """The expected objective of a batch loss, by Lemmas E.4-E.6 of P3, as plain arithmetic.
+
+    p1, p2: probability that one pair, and that two given pairs, are in the batch. A grid cell (i, j) is produced by
+    pop_ij pairs of pairs (E.4), so the grid's power rises by one. The pairs that meet themselves, on the diagonal,
+    come with p1 instead of p2: that difference is left over on O (E.6).
+    """
+    positive, grid, power = coefficients.positive * p1, coefficients.grid * p2, coefficients.power + 1
+    constant, inverse = coefficients.constant * p1, coefficients.inverse * p1
+    if coefficients.masked:  # the grid skips O: the whole grid minus its cells of O; a masked grid has power 0 here
+        return Coefficients(positive, grid, power, constant - grid, inverse)
+    left_over = coefficients.grid * (p1 - p2)
+    if coefficients.power == 0:
+        return Coefficients(positive, grid, power, constant + left_over, inverse)
+    return Coefficients(positive, grid, power, constant, inverse + left_over)
+
+
 def batch_coefficients(
     kind: str, *, batch_size: int, n_positives: int, shape: tuple[int, int], omega: Any = None
 ) -> Coefficients:
-    """The coefficients of one batch loss.
+    """The coefficients of one batch loss of `batch_size` pairs; exact rationals unless omega is a float or an array.
 
-    With a = M / (m n s), and l- weighted by `strength` in the expected objective:
-
-    in_batch        (28)  a [ sum l+ + (sum sum l- - sum l-) ]                                    strength rho
-    popularity      (26)  the same with l- multiplied by 1 / rho                                  strength 1
-    unbiased        (17)  a [ sum l+ + 1/rho sum sum l-/pop - sum ((1/rho - 1)/pop + 1) l- ]      strength 1
-    unbiased_omega  (25)  (17) with l- multiplied by omega                                        strength omega
-    pos_neg         (27)  (17) with l- multiplied by rho                                          strength rho
-    masked (ours, X2)     a [ sum l+ + 1/rho sum over cells outside O of l-/pop ]                 strength 1
-
-    so that (27) is (25) at omega = rho. Returns exact rationals when omega is None, an int or a Fraction.
-    Source: P3, equations (17), (25)-(28).
+    Formulas: `coefficients_from`. Source: P3, equations (17), (25)-(28).
     """
-    _check_kind(kind)
-    strength_given = _check_omega(kind, omega)
-    _check_sizes(batch_size, n_positives, least=1)
-    m, n = _check_shape(shape, n_positives)
-    _check_pairs_needed(kind, batch_size, n_positives)
+    omega = _check_omega(kind, omega)
+    return _unit_coefficients(kind, batch_size, n_positives, shape).weigh_negatives(omega)
 
-    a = Fraction(int(n_positives), m * n * int(batch_size))
-    if kind in ("in_batch", "pos_neg"):  # l- as the batch has it: in the grid with weight 1
-        strength, per_cell = _rho(batch_size, n_positives), Fraction(1)
-    else:
-        strength = Fraction(1) if kind != "unbiased_omega" else strength_given
-        per_cell = _times(strength, 1 / _rho(batch_size, n_positives))
 
-    grid = _times(per_cell, a)
-    if kind == "masked":
-        return Coefficients(a, grid, -1, Fraction(0), Fraction(0), masked=True)
-    if kind in _DIVIDED:
-        return Coefficients(a, grid, -1, _times(strength, -a), _times(strength - per_cell, a))
-    return Coefficients(a, grid, 0, -grid, Fraction(0))
+def expected_coefficients(
+    kind: str, *, batch_size: int, n_positives: int, shape: tuple[int, int], omega: Any = None
+) -> Coefficients:
+    """The coefficients of the objective that `kind` minimises in expectation; here S is O and the grid all of m x n.
+
+    in_batch gives (13), popularity (15), pos_neg (16), unbiased and masked (5), unbiased_omega (19).
+    """
+    omega = _check_omega(kind, omega)
+    p1, p2 = (inclusion_probability(order, batch_size=batch_size, n_positives=n_positives) for order in (1, 2))
+    unit = _unit_coefficients(kind, batch_size, n_positives, shape)
+    return expectation_of(unit, p1=p1, p2=p2).weigh_negatives(omega)
 
 
 def sogram_coefficients(
@@ -203,40 +234,17 @@ def sogram_coefficients(
     _check_sizes(other_batch_size, n_positives, least=1)
     m, n = _check_shape(shape, n_positives)
     a = Fraction(int(n_positives), m * n * int(batch_size))
-    return Coefficients(a, a * Fraction(int(n_positives), int(other_batch_size)), -1, -a, Fraction(0))
+    return Coefficients(a, a * Fraction(int(n_positives), int(other_batch_size)), -1, -a, 0 * a)
 
 
-def expect(coefficients: Coefficients, *, batch_size: int, n_positives: int) -> Coefficients:
-    """The expected objective of a batch loss, by Lemmas E.4-E.6 of P3.
-
-    A pair of O is in the batch with probability p1, two pairs with probability p2 (`inclusion_probability`). A grid
-    cell (i, j) is produced by pop_ij pairs of pairs (E.4), so the grid's power rises by one. The pairs that meet
-    themselves, on the diagonal, come with p1 instead of p2: that difference is left over on O (E.6).
-    """
-    p1 = inclusion_probability(1, batch_size=batch_size, n_positives=n_positives)
-    p2 = inclusion_probability(2, batch_size=batch_size, n_positives=n_positives)
-    positive, grid = _times(coefficients.positive, p1), _times(coefficients.grid, p2)
-    power = coefficients.power + 1
-    if coefficients.masked:  # the grid skips O: the same as the whole grid minus its cells of O; only power 0 occurs
-        return Coefficients(positive, grid, power, -grid, Fraction(0))
-    left_over = _times(coefficients.grid, p1 - p2)
-    constant, inverse = _times(coefficients.constant, p1), _times(coefficients.inverse, p1)
-    if power == 1:
-        return Coefficients(positive, grid, power, constant + left_over, inverse)
-    return Coefficients(positive, grid, power, constant, inverse + left_over)
-
-
-def expected_coefficients(
-    kind: str, *, batch_size: int, n_positives: int, shape: tuple[int, int], omega: Any = None
-) -> Coefficients:
-    """`expect` of `batch_coefficients`: the objective that the loss `kind` minimises in expectation.
-
-    in_batch gives (13), popularity (15), pos_neg (16), unbiased and masked (5), unbiased_omega (19).
-    """
-    coefficients = batch_coefficients(
-        kind, batch_size=batch_size, n_positives=n_positives, shape=shape, omega=omega
-    )
-    return expect(coefficients, batch_size=batch_size, n_positives=n_positives)
+def _unit_coefficients(kind: str, batch_size: int, n_positives: int, shape: tuple[int, int]) -> Coefficients:
+    """The exact coefficients before omega."""
+    _check_kind(kind)
+    _check_sizes(batch_size, n_positives, least=1)
+    m, n = _check_shape(shape, n_positives)
+    _check_pairs_needed(kind, batch_size)
+    a = Fraction(int(n_positives), m * n * int(batch_size))
+    return coefficients_from(kind, a=a, rho=_rho(batch_size, n_positives))
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -258,7 +266,7 @@ def batch_loss(
 ) -> Array:
     """The loss of one batch, in the scaling of P3's (17), (25)-(28) (so "in_batch" is (28), not (11)).
 
-    kind         one of KINDS; the formulas stand in `batch_coefficients`
+    kind         one of KINDS; the formulas stand in `coefficients_from`
     pos_loss     (..., s) l+ of the sampled pairs, in the order of the batch
     neg_loss     (..., s, s) l- of every cell of the grid; its diagonal holds l- of the sampled pairs
     row_counts   (s,) |O_i,:| of the batch's rows;  col_counts (s,) |O_:,j| of its columns
@@ -454,7 +462,7 @@ def expected_weights(
 ) -> tuple[Array, Array]:
     """Expected weight of l+ and of l- of every cell over all batches, 1/(mn) included: (W_pos, W_neg), both (m, n).
 
-    Computed from the batch loss through Lemmas E.5 and E.6 (`expect`), never from the closed forms of the paper, so
+    Computed from the batch loss through Lemmas E.4-E.6 (`expectation_of`), never from the closed forms of the paper, so
     that the two can be compared. labels (m, n) of 0/1; exact for Fractions.
     Raises ValueError when a row or column has no positive (Assumption E.1) and the kind divides by the popularity:
     no batch can contain such a cell, so the promised expectation is false for it.
@@ -900,9 +908,11 @@ def _rho(batch_size: Any, n_positives: Any) -> Fraction:
     return Fraction(0) if batch_size == 1 else Fraction(batch_size - 1) / Fraction(n_positives - 1)
 
 
-def _times(value: Any, factor: Fraction) -> Any:
-    """value * factor, exact when value is rational; floats, arrays and tensors take the factor as a float."""
-    return Fraction(value) * factor if isinstance(value, numbers.Rational) else value * float(factor)
+def _times(value: Any, factor: Any) -> Any:
+    """value * factor; a Fraction becomes a float where the factor is a float, an array or a tensor (an exact zero stays)."""
+    if isinstance(value, Fraction) and not isinstance(factor, numbers.Rational) and not hasattr(factor, "free_symbols"):
+        return value if value == 0 else float(value) * factor
+    return value * factor
 
 
 def _is_zero(value: Any) -> bool:
@@ -966,7 +976,7 @@ def _check_sizes(batch_size: Any, n_positives: Any, *, least: int) -> None:
         )
 
 
-def _check_pairs_needed(kind: str, batch_size: int, n_positives: int) -> None:
+def _check_pairs_needed(kind: str, batch_size: int) -> None:
     if batch_size == 1 and kind not in ("in_batch", "pos_neg"):
         raise ValueError(
             f"batch_size=1: kind={kind!r} divides by batch_size - 1. One sampled pair makes a 1 x 1 grid with no "

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .arrays import Array, as_array, is_exact, like, namespace
+import numpy as np
+
+from .arrays import Array, as_array, is_exact, is_torch, like
 
 
 def square(label: Any, score: Any) -> Array:
@@ -80,6 +82,9 @@ def _real(score: Any) -> Array:
 
 
 def _softplus(x: Array) -> Array:
-    """log(1 + exp(x)) = logaddexp(0, x): no overflow, and slope 1/2 at 0 under autograd."""
-    xp = namespace(x)
-    return xp.logaddexp(xp.zeros_like(x), x)
+    """log(1 + exp(x)): no overflow, and slope 1/2 at 0 under autograd."""
+    if is_torch(x):
+        from torch.nn.functional import softplus
+
+        return softplus(x, threshold=40)  # beyond 40 log(1 + exp(x)) = x to the last bit of float64
+    return np.logaddexp(0.0, x)
