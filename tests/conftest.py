@@ -11,9 +11,14 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
 IN_CI = os.environ.get("CI", "").lower() in {"1", "true", "yes"}
+
+# No deadline: a busy computer is no fault of the code. In CI the same examples each time: a red run can be repeated.
+settings.register_profile("course", deadline=None, derandomize=IN_CI)
+settings.load_profile("course")
 
 BROWSER_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 BROWSER_PLACES = (

@@ -27,7 +27,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "gauge": ({"arrays", "geometry"}, ARRAY_API),
     "interactions": (set(), {"numpy", "scipy"}),
     "datasets": ({"interactions"}, {"numpy", "scipy", "pooch", "tqdm", "requests", "certifi"}),
-    "in_batch": ({"arrays"}, ARRAY_API),
+    "in_batch": ({"arrays", "gramians"}, ARRAY_API),
     "gramians": ({"arrays"}, ARRAY_API),
     "metrics": ({"interactions"}, {"numpy", "scipy", "torch", "numba"}),
     "popularity": ({"arrays", "metrics", "interactions"}, ARRAY_API),

@@ -28,12 +28,18 @@ def warn_of_size(torch_index: str) -> None:
         print(f"No NVIDIA GPU seen: `make book TORCH_INDEX={CPU_INDEX}` would save gigabytes of downloads.", flush=True)
 
 
+def has_pip(python: Path) -> bool:
+    """Whether an environment's Python is there and whole: a set-up that was cut short can leave it without pip."""
+    return python.exists() and not subprocess.run([str(python), "-m", "pip", "--version"], capture_output=True, check=False).returncode
+
+
 def install(venv: Path, torch_index: str) -> None:
     """Creates the environment where it is missing, installs the lock and then the course itself, editable."""
     python = venv / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
-    if not python.exists():
-        subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
-    pip = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--quiet", "--progress-bar", "on"]
+    if not has_pip(python):
+        subprocess.run([sys.executable, "-m", "venv", "--clear", str(venv)], check=True)
+    pip = [str(python), "-m", "pip", "install", "--disable-pip-version-check"]
+    pip += [] if sys.stdout.isatty() else ["--quiet"]
     extra = ["--extra-index-url", torch_index] if torch_index else []
     subprocess.run([*pip, "-r", str(ROOT / "requirements.txt"), *extra], check=True)
     subprocess.run([*pip, "--no-deps", "--no-build-isolation", "--editable", str(ROOT)], check=True)

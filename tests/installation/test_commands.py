@@ -120,3 +120,10 @@ def test_a_wrong_command_is_refused(arguments: list[str]) -> None:
     result = run_course_lib(*arguments)
     assert result.returncode == 2
     assert "usage: python -m course_lib" in result.stderr
+
+
+def test_an_environment_that_was_cut_short_is_made_again(tmp_path: Path) -> None:
+    assert not setup_venv.has_pip(tmp_path / "bin" / "python")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path)], check=True)
+    assert not setup_venv.has_pip(tmp_path / "bin" / "python")
+    assert setup_venv.has_pip(Path(sys.executable))
