@@ -1,0 +1,15 @@
+"""Interactives that run in Jupyter, in Colab, and on the static page without a kernel.
+
+One ES module per interactive, written once. In a notebook it is an anywidget: move a slider and Python sees it. On the
+website `static_files()` gives one classic script with every interactive and a small host that mounts them; what stands
+in the page until then (and stays where JavaScript is off) is a picture, a text and a table made by Python.
+
+    from course_lib import widgets
+    widgets.InBatchWeights([[0, 1], [1, 1]], batch_size=2, kind="in_batch")
+"""
+
+from .base import CourseWidget
+from .bundle import static_files
+from .in_batch_weights import FIG2_LABELS, InBatchWeights
+
+__all__ = ["FIG2_LABELS", "CourseWidget", "InBatchWeights", "static_files"]

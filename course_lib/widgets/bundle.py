@@ -1,0 +1,65 @@
+"""Puts the JavaScript modules of this folder together, with no tool but Python.
+
+A module imports its neighbours by lines of the form `import { a, b } from "./name.js";` and exports functions,
+constants and classes by name, or one `export default { render }`. Two forms are made of that:
+`module(name)`: one ES module without imports, as anywidget wants it;
+`static_files()`: one classic script for the website (no import, so it runs from file:// and from any folder).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+WIDGETS = ("in_batch_weights",)
+HOST = "afm_host"
+
+_IMPORT = re.compile(r'^import\s*\{[^}]*\}\s*from\s*"\./(\w+)\.js";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:const|function|class) )", re.MULTILINE)
+_DEFAULT = re.compile(r"^export default ", re.MULTILINE)
+
+
+def stylesheet() -> str:
+    """The style sheet of all interactives."""
+    return (FOLDER / "course_widgets.css").read_text(encoding="utf-8")
+
+
+def module(name: str) -> str:
+    """The ES module `name` with everything it imports, as one text without imports."""
+    return "\n".join(_plain(part) for part in _in_order(name, set()))
+
+
+def static_files() -> dict[str, str]:
+    """File name -> content of what the website serves: one classic script (load it with `defer`) and one style sheet."""
+    return {"course-widgets.js": _classic_script(), "course-widgets.css": stylesheet()}
+
+
+def _in_order(name: str, seen: set[str]) -> Iterator[str]:
+    """Sources of a module's imports, each once and before those that need it, then its own."""
+    path = FOLDER / f"{name}.js"
+    if not path.is_file():
+        raise ValueError(f"name={name!r}: no such module; there are {sorted(p.stem for p in FOLDER.glob('*.js'))}")
+    seen.add(name)
+    source = path.read_text(encoding="utf-8")
+    for needed in _IMPORT.findall(source):
+        if needed not in seen:
+            yield from _in_order(needed, seen)
+    yield source
+
+
+def _plain(source: str) -> str:
+    """A source without its import lines and without the word `export` before its names."""
+    return _EXPORT.sub("", _IMPORT.sub("", source))
+
+
+def _classic_script() -> str:
+    parts = [
+        "// Interactives of the course, put together by course_lib.widgets.bundle. Sources: course_lib/widgets/*.js.",
+        '(() => {\n"use strict";\nconst widgets = {};',
+        *(f'widgets["{name}"] = (() => {{\n{_DEFAULT.sub("const widget = ", module(name))}return widget;\n}})();' for name in WIDGETS),
+        module(HOST),
+        "mountAll(widgets);\n})();\n",
+    ]
+    return "\n".join(parts)

@@ -1,0 +1,60 @@
+// Small helpers that every interactive shares: making elements, writing numbers, naming things uniquely.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === false || value === null || value === undefined) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+/** An HTML element: h("button", {class: "x", onclick: f}, "text", child, ...). */
+export const h = (tag, attributes = {}, ...children) => fill(document.createElement(tag), attributes, children);
+
+/** An SVG element, the same way. */
+export const svg = (tag, attributes = {}, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
+
+let lastId = 0;
+/** An id that no other element of the page has. */
+export const uniqueId = (name) => `course-widget-${name}-${(lastId += 1)}`;
+
+/** 0.4, 2.25, 13.1, 1280: three figures or so, a real minus sign, no trailing zeros. Same rule as course_lib.widgets.text. */
+export function number(value) {
+  if (!Number.isFinite(value)) return value > 0 ? "∞" : value < 0 ? "−∞" : "?";
+  const clean = Number(value.toPrecision(12));
+  const size = Math.abs(clean);
+  const digits = size >= 100 ? 0 : size >= 10 ? 1 : 2;
+  const text = clean.toFixed(digits);
+  const short = digits ? text.replace(/\.?0+$/, "") : text;
+  return short === "-0" ? "0" : short.replace("-", "−");
+}
+
+/** "a", "a and b", "a, b and c", "a, b and 3 more". */
+export function list(words, most = 4) {
+  const shown = words.length > most ? [...words.slice(0, most - 1), `${words.length - most + 1} more`] : words;
+  if (shown.length < 2) return shown.join("");
+  return `${shown.slice(0, -1).join(", ")} and ${shown[shown.length - 1]}`;
+}
+
+/** Calls f once, some milliseconds after the last of several calls. */
+export function debounce(f, milliseconds) {
+  let timer = null;
+  return (...values) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => f(...values), milliseconds);
+  };
+}
+
+/** Diagonal lines inside a square, as a path: a mark that needs no colour. */
+export function hatch(x, y, side, step) {
+  const lines = [];
+  for (let t = step; t < 2 * side; t += step) {
+    const [low, high] = [Math.max(0, t - side), Math.min(t, side)];
+    lines.push(`M${(x + low).toFixed(2)} ${(y + high).toFixed(2)}L${(x + high).toFixed(2)} ${(y + low).toFixed(2)}`);
+  }
+  return lines.join("");
+}

@@ -1,0 +1,27 @@
+"""Numbers and lists in words, by the same rules as kit.js, so that Python and the page say the same."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import ROUND_HALF_UP, Decimal
+
+
+def number(value: float) -> str:
+    """0.4, 2.25, 13.1, 1280: three figures or so, a real minus sign, no trailing zeros."""
+    value = float(value)
+    if math.isnan(value):
+        return "?"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    clean = float(f"{value:.12g}")  # a sum in another order must not change a rounded figure
+    digits = 0 if abs(clean) >= 100 else 1 if abs(clean) >= 10 else 2
+    text = str(Decimal(clean).quantize(Decimal(1).scaleb(-digits), rounding=ROUND_HALF_UP))
+    short = text.rstrip("0").rstrip(".") if digits else text
+    return "0" if short == "-0" else short.replace("-", "−")
+
+
+def list_of(words: Sequence[str], most: int = 4) -> str:
+    """"a", "a and b", "a, b and c", "a, b and 3 more"."""
+    shown = [*words[: most - 1], f"{len(words) - most + 1} more"] if len(words) > most else list(words)
+    return "".join(shown) if len(shown) < 2 else f"{', '.join(shown[:-1])} and {shown[-1]}"
