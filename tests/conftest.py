@@ -40,6 +40,16 @@ BROWSER_ARGUMENTS = [
 ]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks every test that uses the browser, and runs those last: Playwright keeps an event loop for itself,
+    inside which no test could start another one.
+    """
+    for item in items:
+        if "browser_path" in getattr(item, "fixturenames", ()):
+            item.add_marker("browser")
+    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+
+
 def skip_or_fail_in_ci(reason: str) -> None:
     """Skips the test where a reader lacks something; fails it in CI, where nothing may be lacking."""
     if IN_CI:
