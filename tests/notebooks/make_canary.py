@@ -1,0 +1,34 @@
+"""Writes canary.ipynb: a notebook with ONE wrong stored number, which the notebook tests must catch.
+
+    python tests/notebooks/make_canary.py
+"""
+
+import sys
+from pathlib import Path
+
+import nbformat
+
+FOLDER = Path(__file__).resolve().parent
+sys.path.insert(0, str(FOLDER.parents[1] / "tools"))
+
+import normalise  # noqa: E402  (a tool, not a package)
+
+INTRODUCTION = "# A canary\n\nOne stored output of this notebook is wrong. A test proves that the test suite sees it."
+CODE = (
+    "from course_lib.scalars import publish\n\nbatch_size, n_positives = 3, 5",
+    "rho = (batch_size - 1) / (n_positives - 1)\nprint('rho =', rho)",
+    "publish('canary-rho', rho)",
+)
+RIGHT, WRONG = '"rho = 0.5\\n"', '"rho = 0.25\\n"'
+
+
+def main() -> None:
+    cells = [nbformat.v4.new_markdown_cell(INTRODUCTION), *map(nbformat.v4.new_code_cell, CODE)]
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    normalise.execute(notebook, FOLDER)
+    text = normalise.write_text(normalise.clean(notebook))
+    (FOLDER / "canary.ipynb").write_text(text.replace(RIGHT, WRONG), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""The notebook tests catch what they are there to catch: a canary with one wrong stored number must fail them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.notebooks.validation import validate
+
+from course_lib.claims import Claim, Scalar
+
+CANARY = Path(__file__).with_name("canary.ipynb")
+WRONG, RIGHT = '"rho = 0.25\\n"', '"rho = 0.5\\n"'  # the stored output as it is, and as it ought to be
+ROW = Claim(
+    id="X-canary",
+    statement="A canary sings.",
+    paper="X",
+    place="tests/notebooks",
+    status="tested",
+    not_claimed="Anything.",
+    scalars=(Scalar(name="canary-rho", expected=0.5, tolerance=0.01, source="arithmetic", notebook="canary"),),
+)
+
+
+@pytest.fixture
+def corrected(tmp_path: Path) -> Path:
+    """The canary with its one wrong number put right."""
+    text = CANARY.read_text(encoding="utf-8")
+    assert text.count(WRONG) == 1, "the canary must hold exactly one wrong number"
+    path = tmp_path / "corrected.ipynb"
+    path.write_text(text.replace(WRONG, RIGHT), encoding="utf-8")
+    return path
+
+
+def edited(path: Path, **fields) -> Path:
+    """The same file with fields of its first code cell changed."""
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    next(cell for cell in notebook["cells"] if cell["cell_type"] == "code").update(fields)
+    path.write_text(json.dumps(notebook), encoding="utf-8")
+    return path
+
+
+def expecting(**fields) -> list[Claim]:
+    """The row with its expected scalar changed."""
+    return [replace(ROW, scalars=(replace(ROW.scalars[0], **fields),))]
+
+
+@pytest.mark.slow
+def test_one_wrong_stored_number_is_caught() -> None:
+    problems = validate(CANARY, name="canary", claims=[ROW]).problems
+    assert len(problems) == 1
+    assert "rho = 0.25" in problems[0] and "rho = 0.5" in problems[0]
+    assert "1 failed, 2 passed" in problems[0]
+
+
+@pytest.mark.slow
+def test_the_corrected_canary_passes(corrected: Path) -> None:
+    result = validate(corrected, name="canary", claims=[ROW])
+    assert result.problems == []
+    assert result.scalars == {"canary-rho": 0.5}
+
+
+@pytest.mark.slow
+def test_a_cell_that_was_never_run_is_caught(corrected: Path) -> None:
+    problems = validate(edited(corrected, execution_count=None, outputs=[])).problems
+    assert problems == ["code cell 1 is stored with execution count None, expected 1"]
+
+
+@pytest.mark.slow
+def test_a_skipped_cell_is_caught(corrected: Path) -> None:
+    problems = validate(edited(corrected, metadata={"tags": ["nbval-skip"]})).problems
+    assert len(problems) == 1 and "expected 3 cells to pass" in problems[0]
+
+
+@pytest.mark.slow
+def test_a_cell_that_raises_is_caught(corrected: Path) -> None:
+    problems = validate(edited(corrected, source="batch_size, n_positives = 3, 1")).problems
+    assert len(problems) == 1 and "ZeroDivisionError" in problems[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fields", [{"expected": 0.6}, {"name": "canary-omega"}], ids=["outside tolerance", "not published"])
+def test_a_scalar_that_its_claim_does_not_expect_is_caught(corrected: Path, fields: dict) -> None:
+    problems = validate(corrected, name="canary", claims=expecting(**fields)).problems
+    assert len(problems) == 1 and problems[0].startswith("X-canary: ")

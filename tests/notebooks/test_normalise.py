@@ -1,0 +1,108 @@
+"""tools/normalise.py: what a stored notebook keeps, what it drops, and how a notebook out of form is told."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def stream(text: str, name: str = "stdout"):
+    return new_output("stream", name=name, text=text)
+
+
+def shown(**data):
+    return new_output("display_data", data={key.replace("_", "/"): value for key, value in data.items()}, metadata={"a": 1})
+
+
+def run_cell(source: str, *outputs, count: int = 7, **metadata):
+    return new_code_cell(source, outputs=list(outputs), execution_count=count, metadata=metadata)
+
+
+@pytest.fixture
+def messy():
+    """A notebook as an editor leaves it."""
+    figure = shown(image_png="iVBOR", text_plain="<Figure size 600x300 with 1 Axes>")
+    widget = shown(**{"application/vnd.jupyter.widget-view+json": {"model_id": "f00"}, "text_html": "<div>static</div>"})
+    cells = [
+        new_markdown_cell("# Title\n", metadata={"collapsed": True}),
+        run_cell("print(1)\n", stream("1\n"), stream("warned", "stderr"), stream("2\n"), tags=["hide-input"], scrolled=True),
+        run_cell("draw()", figure, mystnb={"image": {"alt": "A line"}}, ExecuteTime={"start": "now"}),
+        run_cell("widget", widget),
+        run_cell("   "),
+        run_cell("object()", new_output("execute_result", data={"text/plain": "<object at 0x7f00deadbeef>"}, execution_count=9)),
+    ]
+    return new_notebook(cells=cells, metadata={"kernelspec": {"name": "my-env", "display_name": "Mine"}, "widgets": {"state": {}}})
+
+
+def test_code_cells_are_counted_from_one_without_gaps_and_empty_ones_go(normalise, messy) -> None:
+    cells = [cell for cell in normalise.clean(messy).cells if cell.cell_type == "code"]
+    assert [cell.execution_count for cell in cells] == [1, 2, 3, 4]
+    assert cells[3].outputs[0].execution_count == 4
+
+
+def test_only_text_outputs_stay(normalise, messy) -> None:
+    first, figure, widget, result = [cell.outputs for cell in normalise.clean(messy).cells if cell.cell_type == "code"]
+    assert first == [{"output_type": "stream", "name": "stdout", "text": "1\n2\n"}]
+    assert figure[0].data == {"text/plain": "<Figure size 600x300 with 1 Axes>"}
+    assert widget[0].data == {"text/html": "<div>static</div>"}
+    assert result[0].data == {"text/plain": "<object at 0x0>"}
+
+
+def test_ids_and_editor_metadata_go_tags_and_alt_texts_stay(normalise, messy) -> None:
+    text = normalise.write_text(normalise.clean(messy))
+    for dropped in ('"id"', "iVBOR", "widget-view", "ExecuteTime", "scrolled", "collapsed", "my-env", "warned"):
+        assert dropped not in text
+    for kept in ("hide-input", "A line"):
+        assert kept in text
+
+
+def test_the_name_under_which_prose_finds_a_scalar_stays(normalise) -> None:
+    metadata = {"scrapbook": {"name": "rho", "mime_prefix": "application/papermill.record/"}, "other": 1}
+    data = {"application/papermill.record/text/plain": "'0.5'"}
+    output = nbformat.from_dict({"output_type": "display_data", "data": data, "metadata": metadata})
+    kept = normalise.clean(new_notebook(cells=[run_cell("publish()", output)])).cells[0].outputs[0]
+    assert kept.data == data and set(kept.metadata) == {"scrapbook"}
+
+
+def test_normal_form_is_stable(normalise, messy) -> None:
+    once = normalise.write_text(normalise.clean(messy))
+    assert normalise.write_text(normalise.clean(nbformat.reads(once, as_version=4))) == once
+
+
+def test_a_stored_exception_is_refused(normalise) -> None:
+    error = new_output("error", ename="ValueError", evalue="no", traceback=[])
+    with pytest.raises(ValueError, match="ValueError: no"):
+        normalise.clean(new_notebook(cells=[run_cell("fail()", error)]))
+
+
+def test_check_tells_a_messy_notebook_from_a_normal_one(normalise, messy, tmp_path: Path) -> None:
+    path = tmp_path / "page.ipynb"
+    nbformat.write(messy, path)
+    assert "was not run, or not in order" in normalise.faults(path)[0]
+    path.write_text(normalise.write_text(normalise.clean(messy)), encoding="utf-8")
+    assert normalise.faults(path) == []
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(stored, indent=2), encoding="utf-8")
+    assert normalise.faults(path) == ["it holds images, ids, widget views, metadata or an order of keys that the normal form has not"]
+
+
+@pytest.mark.slow
+def test_the_tool_runs_a_notebook_and_stores_the_same_bytes_every_time(tmp_path: Path) -> None:
+    path = tmp_path / "page.ipynb"
+    nbformat.write(new_notebook(cells=[new_code_cell("print(1 + 1)"), new_code_cell("import os; os.getcwd()")]), path)
+    texts = []
+    for _ in range(2):
+        subprocess.run([sys.executable, ROOT / "tools" / "normalise.py", path], check=True, capture_output=True)
+        texts.append(path.read_text(encoding="utf-8"))
+    assert texts[0] == texts[1]
+    assert "2\\n" in texts[0] and str(tmp_path) in texts[0]  # a notebook runs in its own folder
+    check = subprocess.run([sys.executable, ROOT / "tools" / "normalise.py", "--check", path], capture_output=True)
+    assert check.returncode == 0

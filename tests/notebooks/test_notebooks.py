@@ -1,0 +1,50 @@
+"""Every notebook of the book is in normal form, runs in a fresh kernel, and gives the numbers that it stores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.notebooks.validation import ROOT, code_cells, validate
+
+from course_lib.claims import load
+
+BOOK = ROOT / "book"
+NOTEBOOKS = sorted(path for path in BOOK.rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts)
+SECONDS = 60  # the bar for a chapter, on two cores
+
+
+def name_of(path: Path) -> str:
+    """What the claims call a notebook: "sampling/in-batch-bias"."""
+    return path.relative_to(BOOK).with_suffix("").as_posix()
+
+
+def test_the_book_has_notebooks() -> None:
+    assert NOTEBOOKS, "no notebook under book/: every test of this file would pass without testing anything"
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
+def test_every_notebook_is_in_normal_form(path: Path, normalise) -> None:
+    assert normalise.faults(path) == []
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
+def test_no_cell_is_exempt_from_running(path: Path) -> None:
+    for cell in code_cells(path):
+        assert "nbval-skip" not in cell.metadata.get("tags", []) and "NBVAL_SKIP" not in cell.source
+        assert "raises-exception" not in cell.metadata.get("tags", []) or cell.outputs, "a cell that fails must show how"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
+def test_every_notebook_gives_the_numbers_it_stores(path: Path, capsys) -> None:
+    result = validate(path, name=name_of(path))
+    with capsys.disabled():
+        print(f"\n{name_of(path)}: {result.seconds:.1f} s of {SECONDS}, {len(result.scalars)} scalars")
+    assert result.problems == [], "\n".join(result.problems)
+    assert result.seconds <= SECONDS, f"{name_of(path)} took {result.seconds:.0f} s, the bar is {SECONDS} s"
+
+
+@pytest.mark.parametrize("notebook", sorted({s.notebook for claim in load() for s in claim.scalars if s.notebook}))
+def test_every_notebook_that_a_claim_names_exists(notebook: str) -> None:
+    assert (BOOK / f"{notebook}.ipynb").is_file()

@@ -1,0 +1,79 @@
+"""Runs one notebook in a fresh kernel and compares everything with what it stores, and its scalars with the claims."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+
+from course_lib.claims import Claim, check_scalars
+from course_lib.scalars import SCALARS_VARIABLE, read_scalars
+
+ROOT = Path(__file__).resolve().parents[2]
+SANITIZE = Path(__file__).with_name("sanitize.cfg")
+CELL_TIMEOUT = 300  # seconds; a whole chapter may take 60
+
+
+@dataclass(frozen=True)
+class Validation:
+    """What one run gave: sentences about what is wrong (none: all is well), seconds, and the published scalars."""
+
+    problems: list[str]
+    seconds: float
+    scalars: dict[str, float]
+
+
+def code_cells(path: Path) -> list[nbformat.NotebookNode]:
+    """The notebook's code cells, in order."""
+    return [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+
+
+def unrun_cells(path: Path) -> list[str]:
+    """Problems with the stored counts: nbval compares nothing in a cell that was never run, and says nothing."""
+    return [
+        f"code cell {number} is stored with execution count {cell.execution_count}, expected {number}"
+        for number, cell in enumerate(code_cells(path), start=1)
+        if cell.execution_count != number
+    ]
+
+
+def validate(path: Path, *, name: str | None = None, claims: list[Claim] | None = None) -> Validation:
+    """Validate a notebook; ``name`` is what the claims call it (its path under book/ without suffix).
+
+    Every code cell must be stored as run, must run again without an exception, must give the stored text outputs
+    (cells tagged ``nbval-ignore-output`` excepted), and every scalar that a claim expects must be published within
+    its tolerance. ``claims`` stands in for the rows of book/claims in tests of this function.
+    """
+    problems = unrun_cells(path)
+    with tempfile.TemporaryDirectory() as folder:
+        published = Path(folder) / "scalars.jsonl"
+        published.touch()
+        start = time.perf_counter()
+        problems += _run_nbval(path, published)
+        seconds = time.perf_counter() - start
+        scalars = read_scalars(published)
+    if name is not None:
+        problems += check_scalars(name, scalars, claims)
+    return Validation(problems, seconds, scalars)
+
+
+def _run_nbval(path: Path, published: Path) -> list[str]:
+    """nbval's problems in strict mode; a cell that was skipped is one too."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--color=no", "--nbval", "--nbval-current-env"]
+    command += ["--nbval-sanitize-with", str(SANITIZE), "--nbval-cell-timeout", str(CELL_TIMEOUT), str(path)]
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("COURSE_SCALE")}
+    environment[SCALARS_VARIABLE] = str(published)
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    expected = len(code_cells(path))
+    found = re.search(r"^(\d+) passed(?:, \d+ warnings?)? in", done.stdout, re.MULTILINE)
+    if done.returncode == 0 and found and int(found[1]) == expected:
+        return []
+    return [f"nbval: expected {expected} cells to pass\n{done.stdout[-6000:]}{done.stderr[-2000:]}"]
