@@ -9,6 +9,7 @@ import hashlib
 import importlib.util
 import os
 import shutil
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,10 @@ from sphinx.config import Config
 
 ROOT = Path(__file__).resolve().parents[1]
 ASSETS = ROOT / "book" / "assets"
-WIDGETS = ROOT / "course_lib" / "widgets"
+if str(ROOT) not in sys.path:  # course_lib of this checkout, for the interactives and for the API page
+    sys.path.insert(0, str(ROOT))
+
+from course_lib import widgets  # noqa: E402  (needs the line above)
 NOTEBOOK_INPUTS = ("course_lib", "book/claims", "book/results", "book/notation.yml")  # what a notebook's outputs depend on
 CACHES = ".jupyter_cache"
 
@@ -26,7 +30,6 @@ MATHJAX_PACKAGE = "sphinx-mathjax-offline"  # PyPI; the folder of its import pac
 MATHJAX_PARTS = ("tex-chtml.js", "input/tex/extensions", "output/chtml/fonts/woff-v2")
 
 WIDGET_MARK = "data-course-widget"  # on the <div> that a widget leaves in a page (course_lib/widgets)
-WIDGET_HOST = "afm-host.js"
 
 
 def repository_address(pyproject: Path = ROOT / "pyproject.toml") -> str:
@@ -95,8 +98,8 @@ def copy_assets(app: Sphinx, failure: Exception | None) -> None:
     for part in MATHJAX_PARTS:
         _copy(mathjax_folder() / part, static / "mathjax" / part)
     _copy(ASSETS, static)
-    for script in WIDGETS.glob("*.js"):
-        _copy(script, static / "widgets" / script.name)
+    for name, text in widgets.static_files().items():
+        (static / name).write_text(text, encoding="utf-8")
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -108,10 +111,11 @@ def _copy(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
 
 
-def add_widget_host(app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
-    """Load the interactives' host on a page that holds an interactive, and on no other."""
+def add_widgets(app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
+    """Load the interactives on a page that holds one, and on no other."""
     if WIDGET_MARK in context.get("body", ""):
-        app.add_js_file(f"widgets/{WIDGET_HOST}", type="module")
+        for name in widgets.static_files():
+            app.add_css_file(name) if name.endswith(".css") else app.add_js_file(name, loading_method="defer")
 
 
 # What two extensions write into every page, and what should stand there.
@@ -133,7 +137,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     remove_thebe(app)
     app.connect("config-inited", set_repository)
     app.connect("config-inited", set_notebook_cache)
-    app.connect("html-page-context", add_widget_host)
+    app.connect("html-page-context", add_widgets)
     app.connect("html-page-context", repair_html)
     app.connect("build-finished", copy_assets)
     app.add_css_file("course.css", priority=900)
