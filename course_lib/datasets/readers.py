@@ -212,8 +212,9 @@ def read_wikispeedia(container: Container, form: tuple[str, ...]) -> Log:
         rows = read_separated_text(stream, label, separator="\t", fields=("source", "target"), comment="#")
     if not rows:
         raise BadRow(f"{label}: expected rows source<TAB>target, got none")
-    articles, numbers = np.unique(np.array(rows), return_inverse=True)
-    sources, targets = numbers.reshape(-1, 2).T
+    articles = sorted({article for row in rows for article in row})
+    number = {article: index for index, article in enumerate(articles)}
+    sources, targets = np.array([[number[source], number[target]] for source, target in rows]).T
     table = {"name": np.array([unquote(article) for article in articles], dtype=object)}
     n = len(articles)
     return Log(sources, targets, n_users=n, n_items=n, user_table=table, item_table=table)
