@@ -97,8 +97,8 @@ def number(value: Any, reference: Array, name: str = "value") -> Any:
     if is_exact(reference):
         if not isinstance(value, numbers.Rational):
             raise ValueError(
-                f"{name}={value!r} is not exact, but the losses are Fractions; "
-                f"pass an int or a Fraction, for example Fraction(1, 10) instead of 0.1"
+                f"{name} must be an int or a fractions.Fraction where the losses are exact, for example "
+                f"Fraction(1, 10) instead of 0.1; a float would spoil the exact result (it made the weight {value!r})"
             )
         return Fraction(value)
     return float(value) if isinstance(value, numbers.Real) else value

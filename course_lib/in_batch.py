@@ -115,7 +115,9 @@ def encoder_cost(
     shape (m, n): if given, no side encodes more entities than there are. P3's (9) leaves this out, although its own
     batches hold far more pairs than there are entities.
     """
-    side = math.sqrt(batch_pairs) if batch_pairs >= 0 else math.nan
+    if batch_pairs < 0 or cost_left < 0 or cost_right < 0:
+        raise ValueError(f"batch_pairs={batch_pairs}, cost_left={cost_left} and cost_right={cost_right} must be >= 0")
+    side = batch_pairs ** Fraction(1, 2)
     encodings = {
         "naive": (batch_pairs, batch_pairs),
         "cross": (side, side),
@@ -124,12 +126,22 @@ def encoder_cost(
     }
     if strategy not in encodings:
         raise ValueError(f"strategy={strategy!r} is unknown; expected one of {tuple(encodings)}")
-    if math.isnan(side) or cost_left < 0 or cost_right < 0:
-        raise ValueError(f"batch_pairs={batch_pairs}, cost_left={cost_left} and cost_right={cost_right} must be >= 0")
     left, right = encodings[strategy]
     if shape is not None:
         left, right = min(left, shape[0]), min(right, shape[1])
     return left * cost_left + right * cost_right
+
+
+def probability_of_no_positive(batch_pairs: int, *, n_positives: int, shape: tuple[int, int]) -> float:
+    """P(a naive batch of `batch_pairs` distinct cells holds no positive) = C(mn - M, |B|) / C(mn, |B|).
+
+    float64, accurate also for millions of cells. Source: P3, Section 3.2.1 ("batches without positives"), in numbers.
+    """
+    m, n = _check_shape(shape, n_positives)
+    if not 0 <= batch_pairs <= m * n:
+        raise ValueError(f"batch_pairs={batch_pairs} must lie between 0 and m * n = {m * n}")
+    few, many = sorted((int(batch_pairs), int(n_positives)))  # the formula is symmetric in the two
+    return math.exp(_log_missed(few, many, m * n))
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -156,8 +168,7 @@ class Coefficients:
         """The same with every l- multiplied by `factor` (None: 1). An array of factors gives an array of weights."""
         if factor is None:
             return self
-        negatives = (_times(x, factor) for x in (self.grid, self.constant, self.inverse))
-        grid, constant, inverse = negatives
+        grid, constant, inverse = (_times(x, factor) for x in (self.grid, self.constant, self.inverse))
         return Coefficients(self.positive, grid, self.power, constant, inverse, self.masked)
 
     def grid_factor(self, counts: Array) -> Array | None:
