@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 
 from course_lib.claims.rows import ROOT, Claim, Scalar
@@ -230,11 +231,11 @@ def _verdict(node: str, outcomes: dict[str, list[str]], tail: list[str]) -> str:
 
 def compare(scalar: Scalar, value) -> str:
     """ "" when `value` is within the tolerance of the expected number, else a sentence."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if isinstance(value, bool) or not isinstance(value, Real):
         return f"{scalar.name} is {value!r}, expected a number"
     if abs(value - scalar.expected) <= scalar.tolerance:
         return ""
-    return f"{scalar.name} = {value:g}, expected {scalar.expected:g} within {scalar.tolerance:g} ({scalar.source})"
+    return f"{scalar.name} = {float(value):g}, expected {scalar.expected:g} within {scalar.tolerance:g} ({scalar.source})"
 
 
 def check_scalars(notebook: str, scalars: dict[str, float], claims: list[Claim] | None = None) -> list[str]:
@@ -262,7 +263,7 @@ def check_scalars(notebook: str, scalars: dict[str, float], claims: list[Claim] 
 def run_scalar(scalar: Scalar, root: Path | str | None = None) -> str:
     """Check a scalar that a function computes or a result file holds; "" when it is within its tolerance."""
     try:
-        value = resolve(scalar.function)() if scalar.function else result_scalar(scalar, root)
+        value = resolve(scalar.function)(**scalar.arguments) if scalar.function else result_scalar(scalar, root)
     except Exception as error:
         return f"{type(error).__name__}: {error}".splitlines()[0]
     return compare(scalar, value)

@@ -1,7 +1,7 @@
 """The rows of `book/claims/*.yml`: what a claim holds, and a strict reader that names file, id and field."""
 
 import re
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 
 import yaml
@@ -33,7 +33,7 @@ class Scalar:
     """A number that a claim rests on, where it comes from, and what it must be.
 
     Exactly one of `notebook` (published there under `name`), `result` ("<experiment>-<scale>", the file in
-    book/results) and `function` ("course_lib.module:function", called without arguments) says where it comes from.
+    book/results) and `function` ("course_lib.module:function", called with `arguments`) says where it comes from.
     """
 
     name: str
@@ -43,6 +43,7 @@ class Scalar:
     notebook: str | None = None
     result: str | None = None
     function: str | None = None
+    arguments: dict = field(default_factory=dict)
     null_scale: float | None = None
     unit: str = ""
 
@@ -55,6 +56,7 @@ class Scalar:
 class Erratum:
     """Where a paper is wrong or vague: its claim, our counterexample, the repaired statement, what remains right."""
 
+    title: str
     kind: str
     claim: str
     counterexample: str
@@ -85,6 +87,11 @@ class Claim:
     erratum: Erratum | None = None
 
     @property
+    def anchor(self) -> str:
+        """The HTML id of the claim on the page of claims: "P3-Eq12" -> "claim-p3-eq12"."""
+        return anchor(self.id)
+
+    @property
     def functions(self) -> tuple[str, ...]:
         """The checks that are Python functions, "course_lib.module:function"."""
         return tuple(check for check in self.checks if _FUNCTION.fullmatch(check))
@@ -93,6 +100,11 @@ class Claim:
     def nodes(self) -> tuple[str, ...]:
         """The checks that are pytest node ids, "tests/test_x.py::test_y"."""
         return tuple(check for check in self.checks if _NODE.fullmatch(check))
+
+
+def anchor(claim_id: str) -> str:
+    """The HTML id that belongs to a claim's id."""
+    return "claim-" + re.sub(r"[^a-z0-9]+", "-", claim_id.lower()).strip("-")
 
 
 def load(folder: Path | str | None = None) -> list[Claim]:
@@ -156,21 +168,19 @@ def _read_row(row, file: str, number: int) -> Claim:
 
 
 _TYPES = {
-    "checks": list, "depends_on": list, "scalars": list, "erratum": dict, "extraction": bool,
+    "checks": list, "depends_on": list, "scalars": list, "erratum": dict, "arguments": dict, "extraction": bool,
     "expected": (int, float), "tolerance": (int, float), "null_scale": (int, float),
 }  # fmt: skip
 _MAY_BE_NULL = {"theorem", "chapter", "notebook", "result", "function"}
 
 
 def _check_fields(kind: type, row: dict, where: str) -> None:
-    from dataclasses import MISSING
-
-    known = {field.name: field for field in fields(kind)}
+    known = {one.name: one for one in fields(kind)}
     for name in row:
         if name not in known:
             raise ClaimError(f"{where}: unknown field {name!r}; expected one of {', '.join(known)}")
-    for name, field in known.items():
-        if field.default is MISSING and name not in row:
+    for name, one in known.items():
+        if one.default is MISSING and one.default_factory is MISSING and name not in row:
             raise ClaimError(f"{where}: field {name!r} is missing")
     for name, value in row.items():
         _check_type(name, value, where)
@@ -198,6 +208,8 @@ def _read_scalar(row, where: str) -> Scalar:
     origins = [origin for origin in (scalar.notebook, scalar.result, scalar.function) if origin]
     if len(origins) != 1:
         raise ClaimError(f"{where}: give exactly one of notebook, result and function; got {len(origins)}")
+    if scalar.arguments and not scalar.function:
+        raise ClaimError(f"{where}: arguments go with a function, and there is none")
     if scalar.function and not _FUNCTION.fullmatch(scalar.function):
         raise ClaimError(f"{where}: function {scalar.function!r} is not of the form course_lib.module:function")
     _check_tolerance(scalar, where)
@@ -249,10 +261,14 @@ def _check_values(claim: Claim, where: str) -> None:
 def _check_evidence(claim: Claim, where: str) -> None:
     """A status may claim no more than what the row names as evidence."""
     proofs = [check for check in claim.checks if check.startswith("course_lib.proofs")]
+    enumerations = [check for check in claim.checks if "enumerat" in re.split("::?", check)[-1]]
     measured = [scalar for scalar in claim.scalars if scalar.result or scalar.notebook]
     functions = [scalar for scalar in claim.scalars if scalar.function]
-    if claim.status in ("proved", "enumerated") and not proofs:
-        raise ClaimError(f"{where}: status {claim.status!r} needs a check in course_lib.proofs; got {list(claim.checks)}")
+    if claim.status in ("proved", "enumerated") and not (proofs or enumerations):
+        raise ClaimError(
+            f"{where}: status {claim.status!r} needs a check in course_lib.proofs or a test named after its "
+            f"enumeration; got {list(claim.checks)}"
+        )
     if claim.status in ("reproduced", "not reproduced") and not measured:
         raise ClaimError(f"{where}: status {claim.status!r} needs a scalar from a result file or a notebook")
     if claim.status in ("tested", "disputed", "needs assumption") and not (claim.checks or measured or functions):
@@ -263,8 +279,10 @@ def _check_evidence(claim: Claim, where: str) -> None:
         raise ClaimError(f"{where}: status 'disputed' needs an erratum")
     if (claim.status == "not run") != bool(claim.reason):
         raise ClaimError(f"{where}: status 'not run' and the field 'reason' go together; status is {claim.status!r}")
-    if claim.theorem and claim.status not in ("proved", "enumerated", "needs assumption", "disputed"):
-        raise ClaimError(f"{where}: a labelled theorem needs a proof; its status is {claim.status!r}")
+    if claim.theorem and not claim.theorem.startswith("def-"):
+        wanted = f"course_lib.proofs:{claim.theorem.replace('-', '_')}"
+        if wanted not in claim.checks:
+            raise ClaimError(f"{where}: theorem {claim.theorem!r} needs the check {wanted}; got {list(claim.checks)}")
 
 
 def _refuse_duplicates(claims: list[Claim]) -> None:

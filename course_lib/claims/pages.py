@@ -1,0 +1,163 @@
+"""The reference pages: MyST Markdown written from the rows, put in the place of `<!-- claims: ... -->` comments.
+
+A page holds comments such as `<!-- claims: table P3 -->`; `fill` replaces each by text. The build calls it (see
+`tools/claims_pages.py`), so a page can never disagree with the rows. Same rows, same text, byte for byte.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Collection
+
+from course_lib.claims.checks import statements
+from course_lib.claims.graph import graph_html, graph_list
+from course_lib.claims.rows import STATUSES, Claim, anchor, load
+
+_PLACE = re.compile(r"^<!-- claims: (?P<what>\w+)(?: (?P<paper>P[0-4]|X))? -->$", re.MULTILINE)
+_KINDS = {
+    "misprint": "Misprint",
+    "counterexample": "Counterexample",
+    "imprecise": "Imprecise",
+    "protocol": "Protocol",
+}
+
+
+def fill(text: str, claims: list[Claim] | None = None, *, pages: Collection[str] | None = None) -> str:
+    """The page with each `<!-- claims: WHAT [PAPER] -->` replaced; WHAT is counts, statuses, table, errata, graph or list.
+
+    `pages` are the pages that the build knows ("book/sampling/in-batch-bias"); only these are linked. None: link none.
+    Raises ValueError for an unknown WHAT.
+    """
+    if not _PLACE.search(text):
+        return text
+    claims = load() if claims is None else claims
+    return _PLACE.sub(lambda match: _part(match["what"], match["paper"], claims, pages or ()), text)
+
+
+def _part(what: str, paper: str | None, claims: list[Claim], pages: Collection[str]) -> str:
+    mine = [claim for claim in claims if paper in (None, claim.paper)]
+    parts = {
+        "counts": lambda: render_counts(mine),
+        "statuses": lambda: render_statuses(mine),
+        "table": lambda: render_table(mine, pages=pages),
+        "errata": lambda: render_errata(mine, pages=pages),
+        "graph": lambda: graph_html(mine),
+        "list": lambda: graph_list(mine),
+    }
+    if what not in parts:
+        raise ValueError(f"claims comment: got {what!r}; expected one of {', '.join(parts)}")
+    return parts[what]()
+
+
+def render_counts(claims: list[Claim]) -> str:
+    """One sentence: how many claims there are, by status."""
+    counts = Counter(claim.status for claim in claims)
+    parts = ", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status])
+    return f"{len(claims)} claims: {parts}."
+
+
+def render_statuses(claims: list[Claim]) -> str:
+    """A table of the statuses, what each means, and how many claims have it."""
+    counts = Counter(claim.status for claim in claims)
+    rows = [[f"**{status}**", meaning, str(counts[status])] for status, meaning in STATUSES.items()]
+    return _list_table(["Status", "What it means", "Claims"], rows, widths=(20, 65, 15))
+
+
+def render_table(claims: list[Claim], *, pages: Collection[str] = ()) -> str:
+    """All claims of a paper as a table: claim and place, statement and its limits, status and evidence."""
+    labels = {statement.label: statement.page for statement in statements()}
+    rows = [[_name(claim), _text(claim), _evidence(claim, labels, pages)] for claim in claims]
+    return _list_table(["Claim", "Statement", "Status and evidence"], rows, widths=(16, 52, 32))
+
+
+def render_errata(claims: list[Claim], *, pages: Collection[str] = ()) -> str:
+    """One section per erratum: what the paper says, the counterexample, the repaired statement, what remains right."""
+    labels = {statement.label: statement.page for statement in statements()}
+    entries = [claim for claim in claims if claim.erratum]
+    return "\n\n".join(_erratum(claim, labels, pages) for claim in entries) or "No errata."
+
+
+def _name(claim: Claim) -> str:
+    return f"[{claim.id}]{{#{claim.anchor}}}\n\n{_line(claim.place)}"
+
+
+def _text(claim: Claim) -> str:
+    parts = [_line(claim.statement)]
+    if claim.assumption:
+        parts.append(f"*Needs:* {_line(claim.assumption)}")
+    if claim.note:
+        parts.append(_line(claim.note))
+    parts.append(f"*Not claimed:* {_line(claim.not_claimed)}")
+    return "\n\n".join(parts)
+
+
+def _evidence(claim: Claim, labels: dict, pages: Collection[str]) -> str:
+    parts = [f"**{claim.status}**" + (f": {_line(claim.reason)}" if claim.reason else "")]
+    links = _links(claim, labels, pages)
+    if links:
+        parts.append(links)
+    if claim.erratum:
+        parts.append(f"[Erratum](errata.md#{_erratum_anchor(claim)})")
+    if claim.checks:
+        parts.append("Checked by " + ", ".join(f"`{_short(check)}`" for check in claim.checks))
+    parts += [_scalar(scalar) for scalar in claim.scalars]
+    if claim.depends_on:
+        parts.append("Rests on " + ", ".join(f"[{other}](#{anchor(other)})" for other in claim.depends_on))
+    return "\n\n".join(parts)
+
+
+def _links(claim: Claim, labels: dict, pages: Collection[str]) -> str:
+    links = []
+    if claim.theorem and f"book/{labels.get(claim.theorem)}" in pages:
+        links.append(f"{{prf:ref}}`{claim.theorem}`")
+    if claim.chapter and f"book/{claim.chapter}" in pages:
+        links.append(f"{{doc}}`/book/{claim.chapter}`")
+    return " in ".join(links)
+
+
+def _scalar(scalar) -> str:
+    where = f"in {scalar.notebook}" if scalar.notebook else f"in {scalar.result}" if scalar.result else "computed"
+    margin = f" ± {scalar.tolerance:g}" if scalar.tolerance else " exactly"
+    unit = f" {scalar.unit}" if scalar.unit else ""
+    return f"`{scalar.name}` ({where}): {scalar.expected:g}{margin}{unit} ({_line(scalar.source)})"
+
+
+def _short(check: str) -> str:
+    """A check without the parts that all checks share: "proofs:in_batch_expectation", "test_in_batch.py::test_mean"."""
+    return check.removeprefix("course_lib.").removeprefix("tests/")
+
+
+def _erratum_anchor(claim: Claim) -> str:
+    return claim.anchor.replace("claim-", "erratum-", 1)
+
+
+def _erratum(claim: Claim, labels: dict, pages: Collection[str]) -> str:
+    erratum = claim.erratum
+    where = f"{_KINDS[erratum.kind]} in {claim.place}; claim [{claim.id}](claims.md#{claim.anchor})"
+    links = _links(claim, labels, pages)
+    fields = {
+        "The paper": erratum.claim,
+        "What we computed": erratum.counterexample,
+        "Repaired": erratum.repair,
+        "What remains right": erratum.credit,
+    }
+    lines = [f"({_erratum_anchor(claim)})=", f"### {_line(erratum.title)}", "", where + (f"; see {links}" if links else "") + "."]
+    for name, text in fields.items():
+        lines += ["", f"**{name}.** {_line(text)}"]
+    if erratum.extraction:
+        lines += ["", "We read the paper as extracted text. This may be an artefact of the extraction rather than of the paper."]
+    return "\n".join(lines)
+
+
+def _line(text: str) -> str:
+    """One paragraph on one line (YAML folds long texts)."""
+    return " ".join(text.split())
+
+
+def _list_table(head: list[str], rows: list[list[str]], *, widths: tuple[int, ...]) -> str:
+    lines = ["````{list-table}", ":header-rows: 1", f":widths: {' '.join(map(str, widths))}", ":class: claims", ""]
+    for row in [head, *rows]:
+        for number, cell in enumerate(row):
+            first, *rest = cell.split("\n")
+            lines.append(("* - " if number == 0 else "  - ") + first)
+            lines += [f"    {line}" if line else "" for line in rest]
+    return "\n".join([*lines, "````"])

@@ -1,0 +1,18 @@
+"""Sphinx extension: fills the reference pages from `book/claims/*.yml` while the book is built."""
+
+from course_lib.claims import pages, rows
+
+
+def fill_page(app, docname: str, source: list[str]) -> None:
+    """Replace the `<!-- claims: ... -->` comments of a page, and rebuild the page when a claims file changes."""
+    filled = pages.fill(source[0], pages=app.env.found_docs)
+    if filled != source[0]:
+        source[0] = filled
+        for path in sorted((rows.ROOT / "book" / "claims").glob("*.yml")):
+            app.env.note_dependency(str(path))
+
+
+def setup(app) -> dict:
+    """Connect to the moment when Sphinx has read a page and not yet parsed it."""
+    app.connect("source-read", fill_page)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
