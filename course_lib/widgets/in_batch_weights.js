@@ -2,7 +2,7 @@
 // every pair. Runs in Jupyter (anywidget) and on a static page (afm_host.js) alike.
 import { debounce, h, hatch, number, svg, uniqueId } from "./kit.js";
 import {
-  KINDS, batchLoss, batchWeights, batchWeightsOnCells, bestScore, countLabels, mapCells, positivePairs, randomGenerator,
+  KINDS, batchLoss, batchWeights, batchWeightsOnCells, bestScore, countLabels, mapCells, pairPopularity, positivePairs, randomGenerator,
   sampleWithoutReplacement,
 } from "./in_batch_math.js";
 import { KIND_NAMES, KIND_NOTES, analyse, asPython, pairName, sentences } from "./in_batch_text.js";
@@ -37,7 +37,7 @@ export default {
 class View {
   constructor(model) {
     this.model = model;
-    this.active = [0, 0];
+    this.active = mostPopularPositive(model.get("labels"));
     this.shown = "expected";
     this.presetRandom = randomGenerator(model.get("seed") + 1);
     this.parts = {};
@@ -67,11 +67,15 @@ class View {
   schedule() {
     if (this.waiting) return;
     this.waiting = true;
-    queueMicrotask(() => {
-      this.waiting = false;
-      this.forgetDraws();
-      this.refresh();
-    });
+    queueMicrotask(() => this.settle());
+  }
+
+  /** Shows what was set since the last time; also called by whatever needs numbers at once. */
+  settle() {
+    if (!this.waiting) return;
+    this.waiting = false;
+    this.forgetDraws();
+    this.refresh();
   }
 
   story() {
@@ -93,7 +97,6 @@ class View {
       this.buildControls(),
       parts.message,
       h("div", { class: "cw-stage" }, this.buildLabels(), this.buildWeights()),
-      parts.inspector,
       parts.summary,
       this.buildObjective(),
       this.buildSimulation(),
@@ -140,7 +143,8 @@ class View {
     return h("div", { class: "cw-card" },
       h("p", { class: "cw-card-title" }, "Labels Y ", h("span", { class: "cw-soft" }, "tap to edit")),
       parts.grid,
-      h("div", { class: "cw-shape" }, parts.rows.box, parts.columns.box));
+      h("div", { class: "cw-shape" }, parts.rows.box, parts.columns.box),
+      parts.inspector);
   }
 
   buildWeights() {
@@ -155,7 +159,7 @@ class View {
     parts.shownAverage = choice("average", parts.averageText);
     parts.weights = h("div", { class: "cw-weights" });
     return h("div", { class: "cw-card" },
-      h("p", { class: "cw-card-title" }, "Weight on each pair ", h("span", { class: "cw-soft" }, "× 1/mn")),
+      h("p", { class: "cw-card-title" }, "Weight on each pair ", h("span", { class: "cw-soft" }, "in units of 1/mn")),
       parts.weights,
       h("div", { class: "cw-options", role: "radiogroup", "aria-label": "Weights to show" }, parts.shownExpected.box, parts.shownAverage.box),
       legend());
@@ -190,7 +194,7 @@ class View {
     parts.chart = h("div", { class: "cw-chart" });
     parts.drawn = h("p", { class: "cw-drawn", "aria-live": "polite" });
     return h("div", { class: "cw-card cw-simulation" },
-      h("p", { class: "cw-card-title" }, "Draw real batches ", h("span", { class: "cw-soft" }, "simulation, not proof")),
+      h("p", { class: "cw-card-title" }, "Draw batches ", h("span", { class: "cw-soft" }, "simulation, not proof")),
       h("div", { class: "cw-row cw-buttons" }, parts.draw, parts.drawMany, parts.forget),
       h("div", { class: "cw-stage" }, parts.batch, parts.chart),
       parts.drawn);
@@ -209,8 +213,9 @@ class View {
 
   usePreset(name) {
     const { labels, batch_size } = PRESETS[name];
-    this.active = [0, 0];
-    this.set({ labels: labels(this.presetRandom), batch_size });
+    const chosen = labels(this.presetRandom);
+    this.active = mostPopularPositive(chosen);
+    this.set({ labels: chosen, batch_size });
   }
 
   changeLabels(labels) {
@@ -263,10 +268,14 @@ class View {
   }
 
   activate(i, j) {
+    this.settle();
     this.cell(...this.active)?.setAttribute("tabindex", "-1");
     this.active = [i, j];
     this.cell(i, j).setAttribute("tabindex", "0");
     this.inspect(i, j);
+    if (this.result.problem) return;
+    this.showWeights(this.state());
+    if (this.draws.last) this.showBatch(this.state());
   }
 
   cell(i, j) {
@@ -283,6 +292,7 @@ class View {
   }
 
   draw(times) {
+    this.settle();
     const { result, draws } = this;
     if (result.problem) return;
     const { labels, kind, omega } = this.state();
@@ -295,7 +305,7 @@ class View {
       draws.loss += batchLoss(kind, { labels, pairs, omega, losses: result.losses });
       addCells(draws.positive, weights.positive);
       addCells(draws.negative, weights.negative);
-      draws.path.push([draws.count, draws.loss / draws.count]);
+      draws.path.push([draws.count, mapCells(draws.negative, (w) => w / draws.count)]);
       if (draws.path.length > 800) draws.path = draws.path.filter((_, index) => index % 2 === 1);
     }
     this.refresh();
@@ -411,12 +421,23 @@ class View {
       parts.weights.replaceChildren(h("p", { class: "cw-empty" }, "No batch can be drawn yet."));
       return;
     }
-    const weights = this.shown === "average" ? this.average() : result.weights;
-    const name = this.shown === "average" ? `Average weights of ${draws.count} simulated batches.` : "Expected weights.";
-    parts.weights.replaceChildren(heatMap({
-      labels, weights, full: result.full, mistaken: (i, j) => this.isMistaken(i, j),
-      name: `${name} ${this.story()}`, onEnter: (i, j) => this.inspect(i, j),
-    }));
+    const average = this.shown === "average";
+    const name = average ? `Average weights of ${draws.count} simulated batches.` : "Expected weights.";
+    this.heatMapFor(labels).update({
+      labels, weights: average ? this.average() : result.weights, full: result.full, mistaken: (i, j) => this.isMistaken(i, j),
+      selected: this.active, name: `${name} ${this.story()}`,
+    });
+  }
+
+  /** The heat map of the right shape, kept while the shape stays, so that its marks can move. */
+  heatMapFor(labels) {
+    const shape = `${labels.length}x${labels[0].length}`;
+    if (this.heatMapShape !== shape) {
+      this.heatMap = new HeatMap(labels.length, labels[0].length, (i, j) => this.inspect(i, j));
+      this.heatMapShape = shape;
+    }
+    if (this.heatMap.root.parentNode !== this.parts.weights) this.parts.weights.replaceChildren(this.heatMap.root);
+    return this.heatMap;
   }
 
   inspect(i, j) {
@@ -430,7 +451,7 @@ class View {
     const [pull, push] = [result.weights.positive[i][j], result.weights.negative[i][j]];
     const label = labels[i][j];
     const verdict = this.isMistaken(i, j) ? h("strong", {}, " Mistaken.") : "";
-    const best = pull + push > 0 ? ` Best score on its own: ${number(bestScore(pointwise, pull, push))}.` : " No batch ever meets it.";
+    const best = pull + push > 0 ? ` Best score alone: ${number(bestScore(pointwise, pull, push))}.` : " No batch ever meets it.";
     parts.inspector.replaceChildren(
       h("strong", {}, pairName([i, j])), ` ${label ? "positive" : "negative"}, popularity ${rows[i]} × ${columns[j]} = ${rows[i] * columns[j]}: `,
       label ? `pulled together ${number(pull)}, pushed apart ${number(push)} (asked: 1 and 0).` : `pushed apart ${number(push)} (asked: 1).`,
@@ -462,10 +483,14 @@ class View {
     const scaledUp = { positive: weights.positive.map((w) => w * cells), negative: mapCells(weights.negative, (w) => w * cells) };
     const falseNegatives = falseNegativesOf(labels, draws.last);
     parts.batch.replaceChildren(batchPicture(labels, draws.last, scaledUp));
-    parts.chart.replaceChildren(runningMean(draws.path, result.expected.total, result.wanted.total));
+    const [i, j] = this.active;
+    parts.chart.replaceChildren(runningMean({
+      path: draws.path.map(([count, means]) => [count, means[i][j] * cells]),
+      name: pairName(this.active), expected: result.weights.negative[i][j], asked: result.full.negative[i][j],
+    }));
     const gap = Math.max(...mapCells(this.average().negative, (w, i, j) => Math.abs(w - result.weights.negative[i][j])).flat());
-    parts.drawn.textContent = `Simulated batch ${draws.count}: ${draws.last.map(pairName).join(", ")}. ` +
-      `${falseNegatives.length} of ${draws.last.length ** 2 - draws.last.length} pairs off the diagonal are false negatives. ` +
+    parts.drawn.textContent = `Batch ${draws.count} (simulated): ${draws.last.map(pairName).join(", ")}. ` +
+      `${falseNegatives.length} of its ${draws.last.length ** 2 - draws.last.length} negatives are positives in truth. ` +
       `Mean batch loss ${number(draws.loss / draws.count)}, expected ${number(result.expected.total)}; ` +
       `largest gap between an average and an expected weight ${number(gap)}.`;
   }
@@ -494,7 +519,13 @@ class View {
 
 // ---- pictures ----------------------------------------------------------------------------------------------------------
 
-const CELL = { width: 58, height: 62, glyph: 40, left: 26, top: 20 };
+const CELL = { width: 58, height: 64, glyph: 34, left: 26, top: 20 };
+
+/** The positive pair that weighs most, where a reader should look first. */
+function mostPopularPositive(labels) {
+  const popularity = pairPopularity(labels);
+  return positivePairs(labels).reduce((best, pair) => (popularity[pair[0]][pair[1]] > popularity[best[0]][best[1]] ? pair : best), [0, 0]);
+}
 
 function addCells(total, more) {
   more.forEach((row, i) => row.forEach((value, j) => (total[i][j] += value)));
@@ -505,59 +536,89 @@ function falseNegativesOf(labels, pairs) {
   return pairs.flatMap(([i], a) => pairs.flatMap(([, j], b) => (a !== b && labels[i][j] ? [[a, b]] : [])));
 }
 
-/** A square whose area is the size of a weight; a weight below zero is hollow and carries a minus. */
-function weightSquare(x, y, weight, unit, marked) {
-  const side = unit * Math.sqrt(Math.abs(weight));
-  if (side < 0.5) return [];
-  const [left, top] = [x - side / 2, y - side / 2];
-  const kind = weight < 0 ? "cw-square cw-below-zero" : "cw-square";
-  return [
-    svg("rect", { class: kind, x: left, y: top, width: side, height: side }),
-    marked && weight > 0 ? svg("path", { class: "cw-hatch", d: hatch(left, top, side, 5) }) : null,
-    weight < 0 ? svg("path", { class: "cw-minus", d: `M${x - 3} ${y}H${x + 3}` }) : null,
-  ];
+/** A square whose area is the size of a weight: hatched on a positive; below zero hollow, with a minus. */
+class Square {
+  constructor() {
+    this.root = svg("g", { class: "cw-square" },
+      svg("rect", { x: -0.5, y: -0.5, width: 1, height: 1 }),
+      svg("path", { class: "cw-hatch", d: hatch(-0.5, -0.5, 1, 0.2) }),
+      svg("path", { class: "cw-minus", d: "M-0.3 0H0.3" }));
+  }
+
+  place(x, y, weight, unit, onPositive) {
+    this.root.classList.toggle("cw-hatched", onPositive && weight > 0);
+    this.root.classList.toggle("cw-below-zero", weight < 0);
+    place(this.root, x, y, unit * Math.sqrt(Math.abs(weight)));
+    return this.root;
+  }
 }
 
 /** All weights: ring = pull on a positive, square = push, dashed frame = push that the full objective asks for. */
-function heatMap({ labels, weights, full, mistaken, name, onEnter }) {
-  const { width, height, glyph, left, top } = CELL;
-  const [m, n] = [labels.length, labels[0].length];
-  const sizes = [...weights.negative.flat(), ...weights.positive.flat()].map(Math.abs);
-  const unit = glyph / Math.sqrt(Math.max(1, ...sizes));
-  const axes = [
-    ...labels[0].map((_, j) => svg("text", { class: "cw-axis-text", x: left + (j + 0.5) * width, y: 13 }, `C${j + 1}`)),
-    ...labels.map((_, i) => svg("text", { class: "cw-axis-text", x: 11, y: top + (i + 0.5) * height + 4 }, `R${i + 1}`)),
-  ];
-  const cells = mapCells(labels, (label, i, j) => {
-    const [x, y] = [left + (j + 0.5) * width, top + i * height + 24];
-    const [pull, push] = [weights.positive[i][j], weights.negative[i][j]];
-    const wrong = mistaken(i, j);
-    const frame = unit * Math.sqrt(full.negative[i][j]);
-    const box = { x: left + j * width + 1.5, y: top + i * height + 1.5, width: width - 3, height: height - 3, rx: 5 };
-    return svg("g", { class: "cw-pair", onpointerenter: () => onEnter(i, j) },
-      svg("rect", { class: `cw-box${label ? " cw-box-positive" : ""}${wrong ? " cw-box-wrong" : ""}`, ...box }),
-      weightSquare(x, y, push, unit, label === 1),
-      label ? svg("circle", { class: "cw-ring", cx: x, cy: y, r: (unit * Math.sqrt(pull)) / Math.sqrt(Math.PI) }) : null,
-      frame ? svg("rect", { class: "cw-asked", x: x - frame / 2, y: y - frame / 2, width: frame, height: frame }) : null,
-      wrong ? svg("text", { class: "cw-cross", x: box.x + box.width - 7, y: box.y + 13 }, "✕") : null,
-      svg("text", { class: "cw-number", x, y: top + i * height + 56 }, label ? numbersOfPositive(pull, push) : number(push)));
-  });
-  return svg("svg", { viewBox: `0 0 ${left + n * width + 2} ${top + m * height + 2}`, role: "img", "aria-label": name, style: `--cw-wide:${left + n * width + 2}` }, axes, cells.flat());
+class HeatMap {
+  constructor(m, n, onEnter) {
+    const { width, height, left, top } = CELL;
+    this.cells = Array.from({ length: m }, (_, i) => Array.from({ length: n }, (__, j) => this.cell(i, j, onEnter)));
+    const wide = left + n * width + 2;
+    this.root = svg("svg", { viewBox: `0 0 ${wide} ${top + m * height + 2}`, role: "img", style: `--cw-wide:${wide}` },
+      Array.from({ length: n }, (_, j) => svg("text", { class: "cw-axis-text", x: left + (j + 0.5) * width, y: 13 }, `C${j + 1}`)),
+      Array.from({ length: m }, (_, i) => svg("text", { class: "cw-axis-text", x: 11, y: top + (i + 0.5) * height + 4 }, `R${i + 1}`)),
+      this.cells.flat().map(({ group }) => group));
+  }
+
+  cell(i, j, onEnter) {
+    const [left, top] = [CELL.left + j * CELL.width, CELL.top + i * CELL.height];
+    const text = (kind, x, y) => svg("text", { class: kind, x: left + x, y: top + y });
+    const cell = {
+      x: left + CELL.width / 2,
+      y: top + 28,
+      box: svg("rect", { x: left + 1.5, y: top + 1.5, width: CELL.width - 3, height: CELL.height - 3, rx: 6 }),
+      square: new Square(),
+      ring: svg("circle", { class: "cw-ring", r: 1 / Math.sqrt(Math.PI) }),
+      asked: svg("rect", { class: "cw-asked", x: -0.5, y: -0.5, width: 1, height: 1 }),
+      cross: text("cw-cross", CELL.width - 8, 14),
+      pull: text("cw-pull-text", 5, 13),
+      push: text("cw-number", CELL.width / 2, CELL.height - 7),
+    };
+    const { box, square, ring, asked, cross, pull, push } = cell;
+    return { ...cell, group: svg("g", { class: "cw-pair", onpointerenter: () => onEnter(i, j) }, box, square.root, ring, asked, cross, pull, push) };
+  }
+
+  update({ labels, weights, full, mistaken, selected, name }) {
+    const sizes = [...weights.negative.flat(), ...weights.positive.flat()].map(Math.abs);
+    const unit = CELL.glyph / Math.sqrt(Math.max(1, ...sizes));
+    this.root.setAttribute("aria-label", name);
+    mapCells(labels, (label, i, j) => {
+      const cell = this.cells[i][j];
+      const wrong = mistaken(i, j);
+      const [pull, push] = [weights.positive[i][j], weights.negative[i][j]];
+      cell.box.setAttribute("class", `cw-box${label ? " cw-box-positive" : ""}${wrong ? " cw-box-wrong" : ""}`);
+      cell.group.classList.toggle("cw-selected", selected[0] === i && selected[1] === j);
+      cell.square.place(cell.x, cell.y, push, unit, label === 1);
+      place(cell.ring, cell.x, cell.y, unit * Math.sqrt(Math.max(pull, 0)));
+      place(cell.asked, cell.x, cell.y, unit * Math.sqrt(full.negative[i][j]));
+      cell.cross.textContent = wrong ? "✕" : "";
+      cell.pull.textContent = label ? number(pull) : "";
+      cell.push.textContent = number(push);
+    });
+  }
 }
 
-const numbersOfPositive = (pull, push) => [
-  svg("tspan", { class: "cw-pull-text" }, `○${number(pull)}`),
-  svg("tspan", { class: "cw-push-text", dx: 3 }, `■${number(push)}`),
-];
+/** A unit mark moved to (x, y) and grown to a size; the style sheet lets it glide. */
+function place(mark, x, y, size) {
+  mark.style.transform = `translate(${x.toFixed(2)}px, ${y.toFixed(2)}px) scale(${size.toFixed(3)})`;
+  mark.style.visibility = size > 0.01 ? "" : "hidden";
+}
 
 function legend() {
-  const key = (picture, text) => h("li", {}, svg("svg", { viewBox: "0 0 20 20", "aria-hidden": "true" }, picture), text);
+  const key = (text, ...picture) => h("li", {}, svg("svg", { viewBox: "0 0 20 20", "aria-hidden": "true" }, picture), text);
+  const still = (mark, size) => { place(mark, 10, 10, size); return mark; };
+  const unitFrame = { x: -0.5, y: -0.5, width: 1, height: 1 };
   return h("ul", { class: "cw-legend" },
-    key(svg("circle", { class: "cw-ring", cx: 10, cy: 10, r: 7 }), "pull, ℓ⁺"),
-    key(svg("rect", { class: "cw-square", x: 3, y: 3, width: 14, height: 14 }), "push, ℓ⁻"),
-    key([svg("rect", { class: "cw-square", x: 3, y: 3, width: 14, height: 14 }), svg("path", { class: "cw-hatch", d: hatch(3, 3, 14, 5) })], "push on a positive"),
-    key(svg("rect", { class: "cw-asked", x: 3, y: 3, width: 14, height: 14 }), "push asked for"),
-    key([svg("rect", { class: "cw-box cw-box-wrong", x: 2, y: 2, width: 16, height: 16, rx: 3 }), svg("text", { class: "cw-cross", x: 10, y: 14 }, "✕")], "mistaken positive"));
+    key("pull, weight of ℓ⁺", still(svg("circle", { class: "cw-ring", r: 0.5 }), 14)),
+    key("push, weight of ℓ⁻", new Square().place(10, 10, 1, 14, false)),
+    key("push on a positive", new Square().place(10, 10, 1, 14, true)),
+    key("push asked for", still(svg("rect", { class: "cw-asked", ...unitFrame }), 14)),
+    key("mistaken positive", svg("rect", { class: "cw-box cw-box-wrong", x: 2, y: 2, width: 16, height: 16, rx: 3 }), svg("text", { class: "cw-cross", x: 10, y: 14 }, "✕")));
 }
 
 /** One stacked bar with its parts written out. */
@@ -574,26 +635,27 @@ function bar(name, parts, most) {
 /** The batch as the s x s matrix that the loss sees: its diagonal is positive, all else negative. */
 function batchPicture(labels, pairs, weights) {
   const size = pairs.length;
-  const side = size > 12 ? 20 : size > 7 ? 34 : 46;
-  const [left, top] = [34, 20];
+  const side = size > 12 ? 20 : size > 8 ? 36 : 48;
+  const written = side > 30;
+  const [left, top] = [30, 20];
   const wide = left + size * side + 2;
-  const unit = (side - 8) / Math.sqrt(Math.max(...weights.negative.flat().map(Math.abs), ...weights.positive, 1));
-  const small = size > 20;
-  const axes = pairs.flatMap(([i, j], a) => (small && a % 5 ? [] : [
+  const most = Math.max(...weights.negative.flat().map(Math.abs), ...weights.positive, 1e-12);
+  const unit = (side - (written ? 25 : 5)) / Math.sqrt(most);
+  const shown = (a) => size <= 20 || a % 5 === 0;
+  const axes = pairs.flatMap(([i, j], a) => (shown(a) ? [
     svg("text", { class: "cw-axis-text", x: left + (a + 0.5) * side, y: 13 }, `C${j + 1}`),
-    svg("text", { class: "cw-axis-text", x: 14, y: top + (a + 0.5) * side + 4 }, `R${i + 1}`),
-  ]));
+    svg("text", { class: "cw-axis-text", x: 13, y: top + (a + 0.5) * side + 4 }, `R${i + 1}`),
+  ] : []));
   const cells = weights.negative.flatMap((row, a) => row.map((push, b) => {
-    const label = labels[pairs[a][0]][pairs[b][1]];
-    const wrong = a !== b && label === 1;
-    const [x, y] = [left + (b + 0.5) * side, top + (a + 0.5) * side];
-    const box = { x: x - side / 2 + 1, y: y - side / 2 + 1, width: side - 2, height: side - 2, rx: 4 };
+    const wrong = a !== b && labels[pairs[a][0]][pairs[b][1]] === 1;
+    const [x, y] = [left + (b + 0.5) * side, top + (a + 0.5) * side - (written ? 6 : 0)];
+    const box = { x: left + b * side + 1, y: top + a * side + 1, width: side - 2, height: side - 2, rx: 4 };
+    const ring = svg("circle", { class: "cw-ring", r: 1 / Math.sqrt(Math.PI) });
+    place(ring, x, y, a === b ? unit * Math.sqrt(weights.positive[a]) : 0);
     return svg("g", {},
       svg("rect", { class: `cw-box${a === b ? " cw-box-positive" : ""}${wrong ? " cw-box-wrong" : ""}`, ...box }),
-      weightSquare(x, y, push, unit, wrong),
-      a === b ? svg("circle", { class: "cw-ring", cx: x, cy: y, r: (unit * Math.sqrt(weights.positive[a])) / Math.sqrt(Math.PI) }) : null,
-      side >= 34 && (push !== 0 || a !== b) ? svg("text", { class: "cw-number cw-halo", x, y: y + side / 2 - 5 }, number(push)) : null,
-      wrong && side >= 34 ? svg("text", { class: "cw-cross", x: box.x + box.width - 7, y: box.y + 12 }, "✕") : null);
+      new Square().place(x, y, push, unit, wrong), ring,
+      written ? svg("text", { class: "cw-number", x, y: box.y + side - 7 }, a === b ? diagonalNumbers(weights.positive[a], push) : number(push)) : null);
   }));
   const wrongs = falseNegativesOf(labels, pairs).length;
   const name = `The last batch: ${pairs.map(pairName).join(", ")} on the diagonal; ${wrongs} false negatives off it.`;
@@ -601,29 +663,35 @@ function batchPicture(labels, pairs, weights) {
     svg("svg", { viewBox: `0 0 ${wide} ${top + size * side + 2}`, role: "img", "aria-label": name, style: `--cw-wide:${wide}`, class: "cw-appear" }, axes, cells));
 }
 
-/** Mean of the batch losses against the number of draws, with the two objectives as lines. */
-function runningMean(path, expected, wanted) {
-  const [width, height, left, right, top, bottom] = [340, 190, 44, 10, 14, 34];
-  const values = [...path.map(([, value]) => value), expected, wanted];
+const diagonalNumbers = (pull, push) => [
+  svg("tspan", { class: "cw-pull-tone" }, number(pull)),
+  push ? svg("tspan", { class: "cw-push-tone", dx: 4 }, number(push)) : null,
+];
+
+/** Average weight of one pair against the number of draws, with what is expected and what is asked as lines. */
+function runningMean({ path, name, expected, asked }) {
+  const [width, height, left, right, top, bottom] = [340, 190, 40, 10, 12, 30];
+  const values = [...path.map(([, value]) => value), expected, asked];
   const [low, high] = [Math.min(...values), Math.max(...values)];
-  const room = Math.max((high - low) * 0.12, 1e-9 + Math.abs(high) * 0.02);
+  const room = Math.max((high - low) * 0.08, 0.05);
   const last = Math.max(path[path.length - 1][0], 2);
   const x = (count) => left + ((count - 1) / (last - 1)) * (width - left - right);
   const y = (value) => top + ((high + room - value) / (high - low + 2 * room)) * (height - top - bottom);
   const line = (value, kind) => svg("path", { class: kind, d: `M${left} ${y(value).toFixed(1)}H${width - right}` });
   const d = path.map(([count, value], k) => `${k ? "L" : "M"}${x(count).toFixed(1)} ${y(value).toFixed(1)}`).join("");
-  const name = `Simulation: after ${last} draws the mean batch loss is ${number(path[path.length - 1][1])}; expected ${number(expected)}, full objective ${number(wanted)}.`;
-  return h("div", {}, h("p", { class: "cw-small-title" }, "Mean batch loss so far"),
-    svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": name, style: `--cw-wide:${width}` },
+  const text = `Simulation: average push on ${name} after ${last} draws ${number(path[path.length - 1][1])}; expected ${number(expected)}, asked ${number(asked)}.`;
+  const ticks = high - low < 0.05 ? [high] : [low, high];
+  return h("div", {}, h("p", { class: "cw-small-title" }, `Average push on ${name}, draw by draw`),
+    svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": text, style: `--cw-wide:${width}` },
       svg("path", { class: "cw-frame", d: `M${left} ${top}V${height - bottom}H${width - right}` }),
-      line(wanted, "cw-line-wanted"), line(expected, "cw-line-expected"),
+      line(asked, "cw-line-wanted"), line(expected, "cw-line-expected"),
       svg("path", { class: "cw-line-mean", d }),
       path.length === 1 ? svg("circle", { class: "cw-dot", cx: x(path[0][0]), cy: y(path[0][1]), r: 3.5 }) : null,
-      [low, high].map((value) => svg("text", { class: "cw-axis-text cw-end", x: left - 5, y: y(value) + 4 }, number(value))),
-      svg("text", { class: "cw-axis-text cw-start", x: left, y: height - 18 }, "1"),
-      svg("text", { class: "cw-axis-text cw-end", x: width - right, y: height - 18 }, `${last} draws`)),
+      ticks.map((value) => svg("text", { class: "cw-axis-text cw-end", x: left - 6, y: y(value) + 4 }, number(value))),
+      svg("text", { class: "cw-axis-text cw-start", x: left, y: height - 12 }, "1"),
+      svg("text", { class: "cw-axis-text cw-end", x: width - right, y: height - 12 }, `${last} draws`)),
     h("ul", { class: "cw-legend" },
-      lineKey("cw-line-mean", "mean"), lineKey("cw-line-expected", "expected"), lineKey("cw-line-wanted", "full objective")));
+      lineKey("cw-line-mean", "average"), lineKey("cw-line-expected", "expected"), lineKey("cw-line-wanted", "asked for")));
 }
 
 const lineKey = (kind, text) => h("li", {}, svg("svg", { viewBox: "0 0 26 20", "aria-hidden": "true" }, svg("path", { class: kind, d: "M1 10H25" })), text);
