@@ -9,10 +9,9 @@ Samplers are plain functions. Each states the law it samples from, because estim
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
 
 import numpy as np
 from numpy.random import Generator
@@ -27,6 +26,7 @@ __all__ = [
     "sample_in_batch",
     "sample_naive",
     "sample_negatives",
+    "train_statistics",
 ]
 
 IntArray = NDArray[np.int64]
@@ -66,13 +66,13 @@ def _check_column(values: ArrayLike | None, length: int, name: str) -> NDArray |
     return column
 
 
-def _check_table(table: Mapping[str, ArrayLike] | None, length: int, name: str) -> Mapping[str, NDArray]:
-    columns = {key: np.array(values) for key, values in (table or {}).items()}
+def _check_table(table: Mapping[str, ArrayLike], length: int, name: str) -> dict[str, NDArray]:
+    columns = {key: np.array(values) for key, values in table.items()}
     for key, column in columns.items():
         if column.shape[:1] != (length,):
             raise ValueError(f"{name}[{key!r}] must have {length} entries, got shape {column.shape}")
         column.setflags(write=False)
-    return MappingProxyType(columns)
+    return columns
 
 
 def _check_fraction(fraction: float) -> float:
@@ -416,6 +416,20 @@ class Interactions:
 
     def _divide(self, train: NDArray[np.bool_]) -> tuple[Interactions, Interactions]:
         return self.select(train), self.select(~train)
+
+
+def train_statistics(
+    split: Callable[[Generator], tuple[Interactions, Interactions]], *, repeats: int, rng: Generator
+) -> dict[str, NDArray[np.float64]]:
+    """P3's Table 3 for the training part of `repeats` random splits: how far chance alone moves each number.
+
+    split : from a generator to (train, test), such as ``lambda rng: data.split_bernoulli(0.9, rng)``.
+    Returns m, n, positives and mean_pair_popularity, each (repeats,), where m and n count the users and items that have a
+    training pair, as P3 counts them.
+    """
+    _check_size(repeats, "repeats")
+    rows = [split(_check_generator(rng))[0].compact().statistics() for _ in range(repeats)]
+    return {key: np.array([row[key] for row in rows], dtype=np.float64) for key in rows[0]}
 
 
 def _mask(length: int, where: NDArray) -> NDArray[np.bool_]:

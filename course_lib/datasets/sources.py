@@ -218,54 +218,70 @@ def _download(entry: Entry, cache: Path) -> None:
 
 
 def _fetch(remote: Remote, output: Path, part: Path, advice: str) -> None:
-    """Download into `part`, going on where an earlier attempt stopped; check it; only then move it to `output`."""
-    import requests
+    """Download into `output`, going on from what an earlier attempt left in `part`, and check it.
 
+    `output` is a name of this process alone. Whatever interrupts the download, what has come stays behind as `part`, never
+    under the name of the finished file.
+    """
+    if part.exists():
+        os.replace(part, output)
     try:
-        _receive(remote.url, part)
-    except requests.exceptions.SSLError as error:
-        expired = "has expired" in str(error)
-        state = "has expired" if expired else "was refused"
-        raise DownloadFailed(
-            f"the TLS certificate of {remote.url} {state}. GroupLens's certificate has been expired at times; it is "
-            f"theirs to renew, and this course never switches the check off. Try again later. {advice}. Details: {error}"
-        ) from error
-    except requests.exceptions.HTTPError as error:
-        raise DownloadFailed(f"the server did not give the file: {error}. {advice}") from error
-    except (requests.exceptions.ConnectionError, requests.exceptions.Timeout) as error:
-        raise DownloadFailed(f"no connection to {remote.url}: is this machine online? {advice}. Details: {error}") from error
-    except requests.exceptions.RequestException as error:
-        raise DownloadFailed(
-            f"the download of {remote.url} broke off; what has come so far is kept, so run it again to go on. {advice}. "
-            f"Details: {error}"
-        ) from error
-    found = digest(part, remote.algorithm)
+        with _teaching_connection(remote.url, advice):
+            _receive(remote.url, output)
+    except BaseException:  # Ctrl-C too
+        if output.exists() and output.stat().st_size:
+            os.replace(output, part)
+        raise
+    found = digest(output, remote.algorithm)
     if found != remote.expected:
-        part.unlink()
+        output.unlink()
         raise ChecksumMismatch(
             f"{remote.url} gave another file than the published one: its {remote.algorithm} is {found}, expected "
             f"{remote.expected}. The file was removed. {advice}"
         )
-    os.replace(part, output)
 
 
-def _receive(url: str, part: Path) -> None:
-    """Append to `part` the bytes that it does not have yet, with a progress bar; start again where the server cannot."""
+@contextmanager
+def _teaching_connection(url: str, advice: str) -> Iterator[None]:
+    """Turn what requests raises into DownloadFailed, which says what to do."""
+    from requests import exceptions
+
+    try:
+        yield
+    except exceptions.SSLError as error:
+        state = "has expired" if "expired" in str(error) else "was refused"
+        raise DownloadFailed(
+            f"the TLS certificate of {url} {state}. GroupLens's certificate has been expired at times; it is "
+            f"theirs to renew, and this course never switches the check off. Try again later. {advice}. Details: {error}"
+        ) from error
+    except exceptions.HTTPError as error:
+        raise DownloadFailed(f"the server did not give the file: {error}. {advice}") from error
+    except (exceptions.ChunkedEncodingError, exceptions.ContentDecodingError) as error:
+        raise DownloadFailed(
+            f"the download of {url} broke off; what has come so far is kept, so run it again to go on. {advice}. "
+            f"Details: {error}"
+        ) from error
+    except exceptions.RequestException as error:
+        raise DownloadFailed(f"no connection to {url}: is this machine online? {advice}. Details: {error}") from error
+
+
+def _receive(url: str, output: Path) -> None:
+    """Append to `output` the bytes that it does not have yet, with a progress bar; start again where the server cannot."""
     import requests
     from tqdm import tqdm
 
-    have = part.stat().st_size if part.exists() else 0
+    have = output.stat().st_size if output.exists() else 0
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
     with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT) as answer:
-        if answer.status_code == requests.codes.requested_range_not_satisfiable:
-            return  # it is all there: the checksum decides
+        if have and answer.status_code == requests.codes.requested_range_not_satisfiable:
+            return  # all of it is there already: the checksum decides
         answer.raise_for_status()
         resumed = answer.status_code == requests.codes.partial_content
         have = have if resumed else 0
         total = int(answer.headers.get("Content-Length", 0)) + have or None
         with (
-            part.open("ab" if resumed else "wb") as stream,
-            tqdm(total=total, initial=have, unit="B", unit_scale=True, desc=part.stem) as bar,
+            output.open("ab" if resumed else "wb") as stream,
+            tqdm(total=total, initial=have, unit="B", unit_scale=True, desc=url.rpartition("/")[2]) as bar,
         ):
             for chunk in answer.iter_content(CHUNK):
                 stream.write(chunk)
