@@ -1,0 +1,12 @@
+"""The experiments that the papers report, by id: `run("P3-T6", scale="smoke")` -> Result.
+
+`names()` lists them, `load_result(id, scale)` reads what is stored in book/results, `cli` is the command line. Smoke runs
+take at most a minute, laptop runs at most a quarter of an hour per seed unless the list says otherwise.
+"""
+
+from course_lib.experiments.command import cli
+from course_lib.experiments.registry import SCALES, cells_of, experiment, get, names, run
+from course_lib.experiments.results import Result, load_result
+from course_lib.experiments import p3  # noqa: E402  (its import fills the registry)
+
+__all__ = ["Result", "SCALES", "cells_of", "cli", "experiment", "get", "load_result", "names", "p3", "run"]
