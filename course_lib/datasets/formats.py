@@ -112,6 +112,8 @@ def _parse_block(block: bytes, separator: bytes, columns: tuple[Column, ...]) ->
         if b"\t" in block:
             return None
         block, separator = block.replace(separator, b"\t"), b"\t"
+    if not block.strip():
+        return None
     dtype = np.dtype([(column.name, column.dtype) for column in columns])
     try:
         delimiter = separator.decode("ascii")

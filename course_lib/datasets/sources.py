@@ -156,7 +156,10 @@ def by_hand(entry: Entry, cache: Path) -> str:
     """What to write under an error: which files to put where, and where they come from."""
     alternatives = " or ".join([*entry.archives, *(" + ".join(form) for form in entry.forms)])
     folders = f"$COURSE_DATA/{entry.name}/ or {cache / entry.name}/"
-    return f"To place it by hand: get it from {entry.homepage} and put {alternatives} into {folders}"
+    return (
+        f"To place it by hand: get it from {entry.homepage} and put {alternatives} into {folders} "
+        "(single files may stay packed as .xz, .gz or .bz2)"
+    )
 
 
 # ------------------------------------------------------------------------------------------------------------ checksums
