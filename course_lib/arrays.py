@@ -89,6 +89,22 @@ def like(values: Any, reference: Array, name: str) -> Array:
     return np.asarray(values).astype(reference.dtype)
 
 
+def as_index(values: Any, reference: Array, name: str) -> Array:
+    """Positions (integers) as an index into `reference`: int64, on its device. ValueError for anything but integers."""
+    if is_torch(values):
+        whole = not (values.dtype.is_floating_point or values.dtype.is_complex)
+    else:
+        values = np.asarray(values)
+        whole = values.dtype.kind in "iu"
+    if not whole:
+        raise ValueError(f"{name} must hold integers, but its dtype is {values.dtype}")
+    if is_torch(reference):
+        import torch
+
+        return torch.as_tensor(values, dtype=torch.int64, device=reference.device)
+    return np.asarray(values)
+
+
 def number(value: Any, reference: Array, name: str = "value") -> Any:
     """An exact scalar as a factor for `reference`: a Fraction if `reference` is exact, else a Python float.
 

@@ -36,6 +36,7 @@ from .arrays import (
     Array,
     all_finite,
     as_array,
+    as_index,
     diagonal,
     first_index,
     is_exact,
@@ -1117,14 +1118,7 @@ def _check_no_empty(rows: Array, cols: Array) -> None:
 def _check_index(
     name: str, index: Any, length: int | None, size: int, reference: Array, validate: bool
 ) -> Array:
-    if is_torch(reference):
-        import torch
-
-        index = torch.as_tensor(index, dtype=torch.int64, device=reference.device)
-    else:
-        index = np.asarray(index)
-        if index.dtype.kind not in "iu":
-            raise ValueError(f"{name} must hold integers, but its dtype is {index.dtype}")
+    index = as_index(index, reference, name)
     if len(index.shape) != 1 or (length is not None and shape_of(index)[0] != length):
         expected = "(M,)" if length is None else f"({length},)"
         raise ValueError(f"{name} must have shape {expected}, but has shape {shape_of(index)}")

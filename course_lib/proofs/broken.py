@@ -305,7 +305,7 @@ def all_zero(value: Any) -> bool:
     return sp.simplify(value) == 0
 
 
-def smallest_batch_that_fits(pop: int, n_positives: int) -> int | None:
+def largest_safe_batch(pop: int, n_positives: int) -> int | None:
     """The largest batch size at which a positive of popularity `pop` is still on the right side of (14), or None.
 
     rho (pop - 1) <= 1 iff s <= 1 + (M - 1)/(pop - 1); None when pop = 1, where every size will do.
