@@ -119,8 +119,10 @@ def table6_scalars(rows: list[Row]) -> dict[str, float]:
     for row in rows:
         if row["metric"] == "P@5":
             ratio = "" if row["ratio"] is None else f"-{row['ratio']:.0e}".replace("e-0", "e-")
-            method = "-closed-form" if row["method"] == "closed form" else ""
-            groups.setdefault(f"{row['data']}-{row['pointwise']}-{row['loss']}{ratio}{method}-p5".replace("_", "-"), []).append(row["value"])
+            name = f"{row['data']}-{row['pointwise']}-{row['loss']}{ratio}"
+            name += "-closed-form" if row["method"] == "closed form" else ""
+            name += "" if row["serving"] == "raw" else "-times-popularity"
+            groups.setdefault(f"{name}-p5".replace("_", "-"), []).append(row["value"])
     return {name: float(np.mean(values)) for name, values in groups.items()}
 
 
@@ -132,7 +134,8 @@ def table6_scalars(rows: list[Row]) -> dict[str, float]:
     estimate=table6_seconds,
     describe=describe,
     finish=table6_scalars,
-    layout={"rows": ("data", "pointwise", "loss", "ratio", "method"), "columns": ("metric",)},
+    layout={"rows": ("data", "pointwise", "loss", "ratio", "method", "serving"), "columns": ("metric",)},
+    version=2,
 )
 def table6_cell(cell: Cell) -> list[Row]:
     """One objective on one split, minimised from one random start; start: normal entries of deviation 0.1."""
@@ -154,10 +157,21 @@ def table6_cell(cell: Cell) -> list[Row]:
         where["stopped"] = fit.stopped
     printed = {key: cell[key] for key in ("loss", "ratio", "pointwise")} | {"dataset": cell["data"]}
     rows = [
-        {**where, "metric": metric, "value": value, "paper": paper_value("T6", metric=metric, **printed)}
-        for metric, value in quality(users, items, train, test).items()
+        {**where, "serving": serving, "metric": metric, "value": value, "paper": paper_value("T6", metric=metric, **printed)}
+        for serving, served in servings(kind, items, train).items()
+        for metric, value in quality(users, served, train, test).items()
     ]
-    return rows + [{**where, "metric": name, "value": value} for name, value in extra.items()]
+    for row in rows:
+        if row["serving"] != "raw":
+            del row["paper"]  # the paper ranks by the raw score
+    return rows + [{**where, "serving": "raw", "metric": name, "value": value} for name, value in extra.items()]
+
+
+def servings(kind: str, items: np.ndarray, train: Interactions) -> dict[str, np.ndarray]:
+    """How scores are ranked: raw, and for the losses that divide popularity out also multiplied by the item's count (X19)."""
+    if kind not in ("popularity", "in_batch"):
+        return {"raw": items}
+    return {"raw": items, "times popularity": items * np.asarray(train.col_counts, dtype=items.dtype)[:, None]}
 
 
 def _tensor(array: np.ndarray):
