@@ -6,6 +6,7 @@ tests compare the two. Exact arithmetic (fractions) wherever a statement is exac
 
 import itertools
 import math
+import tracemalloc
 from fractions import Fraction as F
 
 import numpy as np
@@ -553,12 +554,31 @@ def test_the_best_value_over_checkpoints_on_test_data_is_optimistic():
     assert best.mean() > 0.235
 
 
-def test_the_number_of_terms_of_eq17_grows_as_the_square_of_the_batch():
-    for s in (2, 3, 8):
-        counts = np.full(s, 2.0)
-        w_pos, w_neg = in_batch.batch_weights("unbiased", row_counts=counts, col_counts=counts, n_positives=50, shape=(20, 20))
-        other = in_batch.batch_weights("in_batch", row_counts=counts, col_counts=counts, n_positives=50, shape=(20, 20))
-        assert (w_pos.size, w_neg.size) == (other[0].size, other[1].size) == (s, s * s)
+def peak_memory(kind, size):
+    """Bytes allocated at the peak of one batch loss, beyond its inputs."""
+    rng = np.random.default_rng(0)
+    grid, counts = rng.normal(size=(size, size)), rng.integers(1, 9, size)
+    arguments = {"pos_loss": np.abs(grid.diagonal()), "neg_loss": np.abs(grid), "row_counts": counts, "col_counts": counts}
+    tracemalloc.start()
+    in_batch.batch_loss(kind, n_positives=10 * size, shape=(size, size), validate=False, **arguments)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return peak
+
+
+def test_the_unbiased_loss_needs_no_second_grid():
+    size = 600
+    assert peak_memory("unbiased", size) < peak_memory("in_batch", size) + 8 * size * size / 4
+
+
+def test_weights_of_eq17_come_from_one_number_per_row_and_column():
+    rng = np.random.default_rng(0)
+    for size in (2, 5, 9):
+        rows, cols = rng.integers(1, 9, size), rng.integers(1, 9, size)
+        _, weights = in_batch.batch_weights("unbiased", row_counts=rows, col_counts=cols, n_positives=90, shape=(30, 30))
+        off_diagonal = ~np.eye(size, dtype=bool)
+        scaled = (weights * np.outer(rows, cols))[off_diagonal]
+        assert np.allclose(scaled, scaled[0], rtol=1e-12)
 
 
 # ------------------------------------------------------------------------------------------------- Appendix G: the tables

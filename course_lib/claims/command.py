@@ -1,8 +1,10 @@
 """`python -m course_lib claims check [--id ID] [--fast]`: run the checks of the claims and print a table."""
 
 import argparse
+import json
 import sys
 from collections import Counter
+from dataclasses import asdict
 
 from course_lib.claims.checks import Outcome, lint, run_function, run_nodes, run_scalar
 from course_lib.claims.rows import Claim, ClaimError, load
@@ -15,6 +17,8 @@ def cli(argv: list[str] | None = None) -> int:
         claims = load()
         if arguments.command == "list":
             return _print_list(claims)
+        if arguments.command == "export":
+            return _print_json(claims)
         return _check(claims, ids=arguments.id, fast=arguments.fast)
     except ClaimError as error:
         print(f"claims: {error}", file=sys.stderr)
@@ -28,12 +32,18 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("--id", action="append", help="only this claim (may be given several times)")
     check.add_argument("--fast", action="store_true", help="functions and stored numbers only, no pytest")
     commands.add_parser("list", help="print id, status and statement of every claim")
+    commands.add_parser("export", help="print all rows as JSON")
     return parser
 
 
 def _print_list(claims: list[Claim]) -> int:
     for claim in claims:
         print(f"{claim.id:18} {claim.status:16} {claim.statement}")
+    return 0
+
+
+def _print_json(claims: list[Claim]) -> int:
+    print(json.dumps([asdict(claim) for claim in claims], indent=1, ensure_ascii=False))
     return 0
 
 

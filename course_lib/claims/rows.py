@@ -124,7 +124,7 @@ def load(folder: Path | str | None = None) -> list[Claim]:
     return claims
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
     """A safe loader that refuses a key given twice (PyYAML keeps the last one and says nothing)."""
 
 
@@ -247,7 +247,7 @@ def _check_values(claim: Claim, where: str) -> None:
         raise ClaimError(f"{where}: id {claim.id!r} is not of the form P3-Eq12 or X4")
     if claim.paper not in PAPERS or claim.paper != Path(claim.file).stem:
         raise ClaimError(f"{where}: paper is {claim.paper!r}, expected {Path(claim.file).stem!r} as the file is named")
-    if claim.id.split("-")[0].rstrip("0123456789abcdefghijklmnopqrstuvwxyz") != claim.paper.rstrip("0123456789"):
+    if not claim.id.startswith(claim.paper):
         raise ClaimError(f"{where}: id {claim.id!r} does not belong to paper {claim.paper!r}")
     if claim.status not in STATUSES:
         raise ClaimError(f"{where}: status {claim.status!r}; expected one of {', '.join(STATUSES)}")

@@ -122,6 +122,18 @@ def usual_precision_over_recall(*, name: str, dataset: str, k: int) -> float:
     return median(precision_over_recall(name=name, k=k, **dict(zip(SAME_MODEL, model))) for model in models)
 
 
+def count_unusual_ratios(*, name: str, dataset: str, k: int, low: float, high: float) -> int:
+    """How many models of one data set in a table have P@k / R@k outside [low, high]."""
+    models = {tuple(cell[key] for key in SAME_MODEL) for cell in select(table("P3", name), dataset=dataset)}
+    ratios = [precision_over_recall(name=name, k=k, **dict(zip(SAME_MODEL, model))) for model in models]
+    return sum(not low <= ratio <= high for ratio in ratios)
+
+
+def relevant_per_row(*, name: str, dataset: str, k: int) -> float:
+    """k P@k / R@k of the usual model: about how many positives a test row has (exact were all rows alike)."""
+    return k * usual_precision_over_recall(name=name, dataset=dataset, k=k)
+
+
 def impossible_precisions(*, name: str) -> list[tuple]:
     """Models whose hits within the first k fall as k grows: k P@k must not decrease, whichever checkpoint is best.
 
