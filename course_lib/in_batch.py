@@ -738,6 +738,32 @@ def horvitz_thompson_weight(a: Any, b: Any, *, batch_size: int, n_positives: int
     return 1 / observation_probability(a, b, batch_size=batch_size, n_positives=n_positives)
 
 
+def count_weight_second_moment(a: Any, b: Any, *, batch_size: int, n_positives: int) -> Any:
+    """E w^2 of the weight that (17) gives to a negative cell, in units of 1/(mn): never below the 1/p of X3.
+
+    (17) weighs the cell by how often the grid shows it: w = X Y / (a b p2), where X and Y count the batch's pairs in
+    its row (a of them in O) and in its column (b), and p2 is the probability of two given pairs. Row and column of a
+    cell outside O share no pair, so with p_r = `inclusion_probability(r)`
+    E (X Y)^2 = a(a-1) b(b-1) p4 + (a(a-1) b + a b(b-1)) p3 + a b p2.
+    Integers give a Fraction; NumPy arrays (they broadcast) give float64. Needs batch_size >= 2, a, b >= 1.
+    """
+    if batch_size < 2:
+        raise ValueError(f"batch_size={batch_size}: a batch of one pair shows no cell outside O; use batch_size >= 2")
+    whole = isinstance(a, numbers.Integral) and isinstance(b, numbers.Integral)
+    p2, p3, p4 = (inclusion_probability(r, batch_size=batch_size, n_positives=n_positives) for r in (2, 3, 4))
+    if whole:
+        a, b = Fraction(int(a)), Fraction(int(b))
+    else:
+        a, b, p2, p3, p4 = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64), *map(float, (p2, p3, p4))
+    if bool(np.any((a < 1) | (b < 1) | (a + b > n_positives))):
+        raise ValueError(
+            f"a={a} and b={b} must be >= 1 with a + b <= n_positives={n_positives}: for a cell outside O the positives "
+            f"of its row and of its column are different pairs, and each has at least one (Assumption E.1)"
+        )
+    rows, cols = a * (a - 1), b * (b - 1)
+    return (rows * cols * p4 + (rows * b + a * cols) * p3 + a * b * p2) / (a * b * p2) ** 2
+
+
 # --------------------------------------------------------------------------------------------------------------------
 # X4: what the biased objective wants
 

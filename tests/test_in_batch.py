@@ -491,6 +491,20 @@ def test_observation_probability_grid() -> None:
         assert quick[i, j] == pytest.approx(float(in_batch.observation_probability(i, j, batch_size=6, n_positives=11)), abs=1e-14)
 
 
+@pytest.mark.parametrize(("a", "b"), [(1, 1), (2, 5), (4, 3)])
+def test_second_moment_of_the_counting_weight(a: int, b: int) -> None:
+    """All batches of 4 out of 11 pairs, of which a lie in the row, b in the column, and none in both."""
+    size = {"batch_size": 4, "n_positives": 11}
+    p2 = in_batch.inclusion_probability(2, **size)
+    subsets = list(itertools.combinations(range(11), 4))
+    w = [Fraction(sum(e < a for e in t) * sum(a <= e < a + b for e in t)) / (a * b * p2) for t in subsets]
+    second = in_batch.count_weight_second_moment(a, b, **size)
+    assert sum(w) / len(w) == 1
+    assert second == sum(x * x for x in w) / len(w)
+    assert second >= in_batch.horvitz_thompson_weight(a, b, **size)
+    assert in_batch.count_weight_second_moment(np.array([a]), b, **size) == pytest.approx([float(second)], rel=1e-13)
+
+
 @pytest.mark.parametrize("loss", ["square", "logistic"])
 def test_in_batch_optimum_is_the_minimum(loss: str) -> None:
     for pop in (2, 5, 40):
@@ -684,6 +698,8 @@ def test_a_batch_with_a_repeated_pair_is_refused() -> None:
         (lambda: in_batch.in_batch_optimum("square", pop=0, batch_size=2, n_positives=5), "pop=0 must be >= 1"),
         (lambda: in_batch.horvitz_thompson_weight(1, 1, batch_size=1, n_positives=5), "two sampled pairs"),
         (lambda: in_batch.observation_probability(4, 3, batch_size=2, n_positives=5), "a=4, b=3"),
+        (lambda: in_batch.count_weight_second_moment(1, 1, batch_size=1, n_positives=5), "batch_size >= 2"),
+        (lambda: in_batch.count_weight_second_moment(0, 1, batch_size=2, n_positives=5), "must be >= 1"),
         (lambda: in_batch.encoder_cost("random", 4, 1, 1), "strategy='random'"),
         (lambda: in_batch.encoder_cost("naive", -4, 1, 1), "batch_pairs=-4"),
         (lambda: in_batch.full_objective(pos_loss=np.ones((1, 1)), neg_loss=np.ones((1, 1)), labels=[[1]], omega=-2), "omega=-2"),

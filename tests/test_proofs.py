@@ -21,7 +21,7 @@ LABELS_OF_THE_CHAPTER = """
 prop-sampling-cost lem-change-of-variables lem-positive-sum lem-pair-sum thm-in-batch-expectation thm-unbiased-loss
 thm-cost-sensitive-loss thm-popularity-loss thm-pos-neg-loss thm-sogram-loss thm-no-softmax thm-batch-variance
 thm-unbiased-structure thm-masked-loss thm-horvitz-thompson thm-misclassification prop-logq prop-gravity-is-popularity
-thm-square-closed-form
+thm-square-closed-form thm-multiply-back
 """.split()
 
 
@@ -97,6 +97,8 @@ def test_a_wrong_unbiased_loss_is_found_out(mistake: str, monkeypatch: pytest.Mo
         (in_batch, "change_of_variables", "enumerate_change_of_variables"),
         (in_batch, "inclusion_probability", "enumerate_inclusion"),
         (in_batch, "horvitz_thompson_weight", "enumerate_horvitz_thompson"),
+        (in_batch, "count_weight_second_moment", "enumerate_horvitz_thompson"),
+        (in_batch, "expected_objective", "enumerate_square_closed_form"),
     ],
 )
 def test_a_wrong_lemma_is_found_out(
@@ -212,6 +214,11 @@ def test_masked_is_not_always_quieter() -> None:
     best = broken.masked_is_not_always_quieter()
     assert max(best) > 1  # there (17) beats the masked loss, and overshooting beats both
     assert min(best) == 0
+
+
+def test_softmax_mixed_derivatives() -> None:
+    """(-1)^(n-1) (n-1)! / n^n at equal scores."""
+    assert [proofs.softmax_mixed_derivative(n) for n in (2, 3, 4)] == [sp.Rational(-1, 4), sp.Rational(2, 27), sp.Rational(-6, 256)]
 
 
 def test_largest_batch_that_classifies_a_popular_positive() -> None:

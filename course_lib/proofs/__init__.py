@@ -20,6 +20,7 @@ from .enumeration import (
     enumerate_pair_sum,
     enumerate_positive_sum,
     enumerate_sogram,
+    enumerate_square_closed_form,
 )
 from .in_batch import (
     lem_change_of_variables,
@@ -28,12 +29,14 @@ from .in_batch import (
     prop_gravity_is_popularity,
     prop_logq,
     prop_sampling_cost,
+    softmax_mixed_derivative,
     thm_batch_variance,
     thm_cost_sensitive_loss,
     thm_horvitz_thompson,
     thm_in_batch_expectation,
     thm_masked_loss,
     thm_misclassification,
+    thm_multiply_back,
     thm_no_softmax,
     thm_pos_neg_loss,
     thm_popularity_loss,
@@ -43,4 +46,7 @@ from .in_batch import (
     thm_unbiased_structure,
 )
 
-__all__ = [name for name in dir() if name.startswith(("lem_", "prop_", "thm_", "enumerate_"))] + ["broken"]
+__all__ = [name for name in dir() if name.startswith(("lem_", "prop_", "thm_", "enumerate_"))] + [
+    "broken",
+    "softmax_mixed_derivative",
+]

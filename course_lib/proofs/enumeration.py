@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from course_lib import in_batch
+from course_lib import in_batch, losses
 from course_lib.arrays import exact
 
 Pair = tuple[int, int]
@@ -259,8 +259,8 @@ def cell_counts(labels: np.ndarray, cell: Pair, batch_size: int) -> list[int]:
 def enumerate_horvitz_thompson() -> Fraction:
     """X3 on every negative cell: p, E w = 1 and E w^2 = 1/p for w = 1/p on seen cells, against enumeration.
 
-    Also the bound for the weight that (17) uses, a constant times the number of occurrences: E w = 1, and the residual
-    is how far E w^2 falls below 1/p, which must be nothing.
+    Also the weight that (17) uses, a constant times the number of occurrences: E w = 1, E w^2 against
+    `in_batch.count_weight_second_moment`, and how far it falls below 1/p, which must be nothing.
     """
     worst = Fraction(0)
     for labels, batch_size in labelled_cases():
@@ -273,13 +273,42 @@ def enumerate_horvitz_thompson() -> Fraction:
             )
             by_count = 1 / _mean(Fraction(c) for c in counts)  # makes E[by_count * count] = 1
             pairs = in_batch.inclusion_probability(2, batch_size=batch_size, n_positives=int(labels.sum()))
+            second = _mean((by_count * c) ** 2 for c in counts)
+            stated = in_batch.count_weight_second_moment(
+                int(rows[i]), int(cols[j]), batch_size=batch_size, n_positives=int(labels.sum())
+            )
             worst = max(
                 worst,
                 abs(seen * weight - 1),
                 abs(_mean((weight * (c > 0)) ** 2 for c in counts) - 1 / seen),
                 abs(by_count * pairs * int(rows[i] * cols[j]) - 1),
-                max(Fraction(0), 1 / seen - _mean((by_count * c) ** 2 for c in counts)),
+                abs(second - stated),
+                max(Fraction(0), 1 / seen - second),
             )
+    return worst
+
+
+def enumerate_square_closed_form() -> Fraction:
+    """X18 and X19 through the library, in rationals: (5) and (15) for the square loss as weighted distances.
+
+    For rational scores S on every small label matrix, mn (5) - 1/2 sum (S - Y)^2, and mn (15) minus each of
+    1/2 sum pop (S - Y/pop)^2 + constant (X18) and 1/2 sum (pop S - Y)^2 / pop + constant (X19).
+    """
+    worst = Fraction(0)
+    for labels in SMALL_LABELS:
+        y, scores = exact(labels), _generic(labels.shape, shift=-6) / 3
+        pop = np.outer(y.sum(axis=1), y.sum(axis=0))
+        pos_loss, neg_loss = losses.pair_losses("square", scores)
+        arguments = {"pos_loss": pos_loss, "neg_loss": neg_loss, "labels": labels, "batch_size": 2}
+        full = in_batch.expected_objective("unbiased", **arguments) * labels.size
+        popularity = in_batch.expected_objective("popularity", **arguments) * labels.size
+        constant = (y - y / pop).sum() / 2
+        worst = max(
+            worst,
+            abs(full - ((scores - y) ** 2).sum() / 2),
+            abs(popularity - (pop * (scores - y / pop) ** 2).sum() / 2 - constant),
+            abs(popularity - ((pop * scores - y) ** 2 / pop).sum() / 2 - constant),
+        )
     return worst
 
 

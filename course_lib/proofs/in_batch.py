@@ -1,4 +1,4 @@
-"""Symbolic proofs for in-batch sampling (P3 and our extensions X1-X4, X17, X18).
+"""Symbolic proofs for in-batch sampling (P3 and our extensions X1-X4, X17-X19).
 
 Where a theorem is about a batch loss, the symbols go through `course_lib.in_batch.coefficients_from`, the very lines
 that training runs. The symbols: M = |O|, s = |batch|, m x n the label matrix, P = pop_ij the popularity of a pair.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 import sympy as sp
 
@@ -191,13 +192,21 @@ def thm_no_softmax() -> list[sp.Expr]:
         product = sp.prod([sp.exp(x) / total for x in scores])
         residuals.append(sp.simplify(mixed / product - (-1) ** (size - 1) * sp.factorial(size - 1)))
     x = sp.symbols("x:3")
-    at_zero = sp.diff(sp.log(sum(sp.exp(v) for v in x)), *x).subs({v: 0 for v in x})
     sampled = sum(
         sp.Function(f"g{''.join(map(str, subset))}")(*(x[i] for i in subset))
         for size in (1, 2)
         for subset in itertools.combinations(range(3), size)
     )
-    return residuals + [at_zero - sp.Rational(2, 27), sp.diff(sampled, *x)]
+    return residuals + [softmax_mixed_derivative(3) - sp.Rational(2, 27), sp.diff(sampled, *x)]
+
+
+def softmax_mixed_derivative(size: int) -> sp.Expr:
+    """The mixed derivative of log sum exp in all its `size` scores, at equal scores: 2/27 for three.
+
+    Any loss sampled from proper subsets of the scores has 0 here; see `thm_no_softmax`.
+    """
+    scores = sp.symbols(f"x:{size}")
+    return sp.diff(sp.log(sum(sp.exp(x) for x in scores)), *scores).subs({x: 0 for x in scores})
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -333,7 +342,7 @@ def prop_logq() -> list[sp.Expr]:
 
 
 # --------------------------------------------------------------------------------------------------------------------
-# X17, X18
+# X17, X18, X19
 
 
 def prop_gravity_is_popularity() -> sp.Expr:
@@ -362,24 +371,60 @@ def thm_square_closed_form() -> list[sp.Expr]:
     so that, by Eckart and Young, the best S of rank k is SVD_k(Y) for (5) and R^(-1/2) SVD_k(R^(-1/2) Y C^(-1/2)) C^(-1/2)
     for (15). Residuals: both identities on every 2 x 3 label matrix without empty rows or columns, as polynomials in S.
     """
+    residuals = []
+    for case in _square_cases():
+        distance = sum((case.scores[x] - case.labels[x]) ** 2 for x in case.cells) / 2
+        scaled = sum(
+            (sp.sqrt(case.pop[x]) * case.scores[x] - case.labels[x] / sp.sqrt(case.pop[x])) ** 2 for x in case.cells
+        ) / 2
+        residuals += [sp.expand(case.full - distance), sp.expand(case.popularity - scaled - case.constant)]
+    return residuals
+
+
+def thm_multiply_back() -> list[sp.Expr]:
+    """Multiplying the scores by the popularity undoes the weights of (15) for the square loss (ours, X19).
+
+    With Z_ij = pop_ij S_ij, that is Z = R S C:
+      mn (15) = 1/2 sum_ij (Z_ij - Y_ij)^2 / pop_ij + |O|/2 - 1/2 sum_O 1/pop
+    S and Z = R S C have the same rank, so the best S of rank k for (15) gives the best Z of rank k for this weighted
+    fit of the labels themselves. For one user R is a constant: multiplying each item's score by its count |O_:,j| at
+    serving time gives the ranking of Z. Residuals: the identity on every 2 x 3 label matrix without empty rows or
+    columns, as a polynomial in S.
+    """
+    residuals = []
+    for case in _square_cases():
+        fit = sum((case.pop[x] * case.scores[x] - case.labels[x]) ** 2 / case.pop[x] for x in case.cells) / 2
+        residuals.append(sp.expand(case.popularity - fit - case.constant))
+    return residuals
+
+
+@dataclass(frozen=True)
+class _SquareCase:
+    """mn (5) and mn (15) for the square loss on one label matrix, as polynomials in the scores S."""
+
+    labels: sp.Matrix
+    scores: sp.Matrix
+    cells: list[tuple[int, int]]
+    pop: dict[tuple[int, int], sp.Expr]
+    full: sp.Expr
+    popularity: sp.Expr
+    constant: sp.Expr  # |O|/2 - 1/2 sum_O 1/pop
+
+
+def _square_cases() -> Iterable[_SquareCase]:
     scores = _matrix("S", 2, 3)
     cells = list(itertools.product(range(2), range(3)))
-    residuals = []
+    plus = {x: (1 - scores[x]) ** 2 / 2 for x in cells}
+    minus = {x: scores[x] ** 2 / 2 for x in cells}
     for labels in _label_matrices(2, 3):
-        r, c = [sum(labels[i, :]) for i in range(2)], [sum(labels[:, j]) for j in range(3)]
-        ones = [cell for cell in cells if labels[cell]]
-        plus, minus = (lambda x: (1 - x) ** 2 / 2), (lambda x: x**2 / 2)
-        full = sum(plus(scores[x]) if labels[x] else minus(scores[x]) for x in cells)
-        popularity = sum(plus(scores[x]) - minus(scores[x]) for x in ones) + sum(
-            r[i] * c[j] * minus(scores[i, j]) for i, j in cells
-        )
-        distance = sum((scores[x] - labels[x]) ** 2 for x in cells) / 2
-        scaled = sum(
-            (sp.sqrt(r[i] * c[j]) * scores[i, j] - labels[i, j] / sp.sqrt(r[i] * c[j])) ** 2 for i, j in cells
-        ) / 2
-        constant = sp.Rational(len(ones), 2) - sum(sp.Rational(1, 2 * r[i] * c[j]) for i, j in ones)
-        residuals += [sp.expand(full - distance), sp.expand(popularity - scaled - constant)]
-    return residuals
+        pop = {(i, j): sum(labels[i, :]) * sum(labels[:, j]) for i, j in cells}
+        ones = [x for x in cells if labels[x]]
+        yield _SquareCase(
+            labels, scores, cells, pop,
+            full=sum(plus[x] if labels[x] else minus[x] for x in cells),
+            popularity=sum(plus[x] - minus[x] for x in ones) + sum(pop[x] * minus[x] for x in cells),
+            constant=sp.Rational(len(ones), 2) - sum(sp.Rational(1, 2 * pop[x]) for x in ones),
+        )  # fmt: skip
 
 
 # --------------------------------------------------------------------------------------------------------------------
