@@ -27,7 +27,7 @@ from .errors import (
 )
 from .readers import Log, to_interactions
 from .sources import cache_folder, course_data_folder, locate
-from .synthetic import PlantedTaste, synthetic, synthetic_large
+from .planted import PlantedTaste, synthetic, synthetic_large
 
 __all__ = [
     "BadRow",
