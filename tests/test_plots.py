@@ -1,0 +1,217 @@
+"""The figures draw what they are given, in a style that needs no colour and leaves no trace."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+
+from course_lib import in_batch, plots
+
+LABELS = [[0, 0, 1, 0], [0, 1, 0, 1], [0, 0, 0, 1], [1, 0, 0, 1]]
+CELLS = [{"loss": loss, "ratio": ratio, "value": value, "metric": "P@5"}
+         for loss, ratio, value in [("unbiased", 1e-3, 17.0), ("unbiased", 1e-3, 18.0), ("unbiased", 1e-1, 18.5), ("in_batch", 1e-3, 0.5),
+                                    ("popularity", None, 0.3)]]  # fmt: skip
+
+FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
+    "sampling_strategies": lambda: plots.sampling_strategies(
+        LABELS, naive=[(0, 0), (1, 2), (2, 2), (3, 1)], cross=([0, 2], [1, 3]), in_batch=[(1, 1), (1, 3), (3, 0)]
+    ),
+    "weight_heatmap": lambda: plots.weight_heatmap(np.arange(16.0).reshape(4, 4) / 8, LABELS, mistaken=np.ones((4, 4))),
+    "misclassification_threshold": lambda: plots.misclassification_threshold(1000, popularity=[2, 5, 40]),
+    "best_score": lambda: plots.best_score("logistic", 1000, batch_sizes=(10, 100), most_popular=500),
+    "variance_curve": lambda: plots.variance_curve([2, 3, 4], {"unbiased": [4.0, 1.0, 0.0], "masked": [1.0, 0.5, 0.0]}),
+    "observation_weights": lambda: plots.observation_weights([1, 3, 9], batch_size=20, n_positives=200),
+    "metric_against_ratio": lambda: plots.metric_against_ratio(CELLS, paper=CELLS[:1], title="ML-1M"),
+    "comparison": lambda: plots.comparison({"unbiased": 17.1, "in_batch": 0.5}, paper={"unbiased": 17.07}),
+    "popularity_profile": lambda: plots.popularity_profile(np.arange(1, 101), {"in_batch": np.arange(100)}, label="score"),
+    "long_tail": lambda: plots.long_tail({"users": [3, 1, 0, 2], "items": [5, 1]}),
+    "training_curves": lambda: plots.training_curves({"unbiased": ([1, 2], [3.0, 2.0])}, label="loss", log=True),
+}
+
+
+@pytest.fixture(autouse=True)
+def closed_figures() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+def line(ax: Any, label: str) -> tuple[np.ndarray, np.ndarray]:
+    """x and y of the one line (or error bar) with this label."""
+    handles, labels = ax.get_legend_handles_labels()
+    (handle,) = [handle for handle, known in zip(handles, labels, strict=True) if known == label]
+    return tuple(np.asarray(values, dtype=float) for values in getattr(handle, "lines", [handle])[0].get_data())
+
+
+def texts(ax: Any) -> list[str]:
+    return [text.get_text() for text in ax.texts]
+
+
+def contrast(first: str, second: str) -> float:
+    """The contrast ratio of WCAG 2."""
+
+    def luminance(color: str) -> float:
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(color)]
+        return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
+
+    light, dark = sorted([luminance(first), luminance(second)], reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_every_public_figure_is_here() -> None:
+    public = {name for name, thing in vars(plots).items() if hasattr(thing, "__wrapped__") and not name.startswith("_")}
+    assert public == set(FIGURES)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_is_returned_drawn_without_warnings_and_never_shown(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plt, "show", lambda *_: pytest.fail("a figure was shown"))
+    before = dict(mpl.rcParams)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a glyph that the font lacks, an empty legend, a layout that failed
+        fig, ax = FIGURES[name]()
+        fig.canvas.draw()
+    assert isinstance(fig, Figure) and np.asarray(ax).ravel()[0].figure is fig
+    assert to_rgb(fig.get_facecolor()) == (1, 1, 1)
+    assert dict(mpl.rcParams) == before
+
+
+def test_style_is_the_default_after_it_was_asked_for() -> None:
+    with mpl.rc_context():
+        plots.style()
+        assert {key: mpl.rcParams[key] for key in ("axes.grid", "axes.edgecolor")} == {"axes.grid": True, "axes.edgecolor": plots.SOFT}
+
+
+def test_words_are_legible_and_marks_are_visible() -> None:
+    assert min(contrast(color, "white") for color in (plots.INK, plots.SOFT, plots.PULL, plots.PUSH, plots.WRONG)) > 4.5
+    assert contrast(plots.WRONG, plots.WRONG_TINT) > 4.5 and contrast(plots.INK, plots.PULL_TINT) > 4.5
+    assert all(contrast(color, "white") > 2 for _, color, _, _ in plots.SERIES.values())
+
+
+def test_no_two_series_need_colour_to_be_told_apart() -> None:
+    assert set(in_batch.KINDS) <= set(plots.SERIES)
+    for group in ([look[2:] for look in plots.SERIES.values()], [look[1:] for look in plots.SPARE]):
+        for (marker, dashes), (other_marker, other_dashes) in itertools.combinations(group, 2):
+            assert marker != other_marker or dashes != other_dashes
+    assert len({look[2] for look in plots.SERIES.values()}) == len(plots.SERIES)
+
+
+def test_fig2_marks_the_positives_that_the_batch_mistakes() -> None:
+    """P3, Section 3.3.1: (R2, C2), (R2, C4) and (R4, C4), and no other."""
+    _, axes = FIGURES["sampling_strategies"]()
+    crosses = [sum("✕" in text for text in texts(ax)) for ax in axes.ravel()]
+    assert crosses == [0, 0, 0, 0, 0, 3]
+    hatched = [patch for patch in axes[1, 2].patches if patch.get_hatch()]
+    assert sorted((p.get_y() + 0.45, p.get_x() + 0.45) for p in hatched) == [(0, 1), (1, 0), (2, 1)]
+    assert [tick.get_text() for tick in axes[1, 2].get_xticklabels()] == ["C2", "C4", "C1"]
+    assert [tick.get_text() for tick in axes[1, 2].get_yticklabels()] == ["R2", "R2", "R4"]
+
+
+def test_fig2_refuses_a_batch_of_negatives() -> None:
+    with pytest.raises(ValueError, match=r"in_batch holds \(0, 0\), which is no positive"):
+        plots.sampling_strategies(LABELS, naive=[], cross=([], []), in_batch=[(0, 0)])
+
+
+def test_weight_heatmap_shows_numbers_rings_and_crosses() -> None:
+    weights = np.arange(16.0).reshape(4, 4) / 8
+    _, ax = plots.weight_heatmap(weights, LABELS, mistaken=weights > 1)
+    numbers = [text for text in texts(ax) if text != "✕"]
+    assert numbers == [f"{weight:.2g}" for weight in weights.ravel()]
+    assert len(ax.patches) == 6  # a ring on each positive
+    assert texts(ax).count("✕") == int((np.array(LABELS) * (weights > 1)).sum()) == 3
+    _, ax = plots.weight_heatmap(weights, LABELS, mistaken=weights > 1, numbers=False)
+    assert texts(ax) == [] and len(ax.lines) == 3
+    with pytest.raises(ValueError, match=r"weights has shape \(2, 2\) and labels \(4, 4\)"):
+        plots.weight_heatmap(np.ones((2, 2)), LABELS)
+    with pytest.raises(ValueError, match="zeros and ones"):
+        plots.weight_heatmap(np.ones((2, 2)), [[0, 3], [1, 1]])
+
+
+def test_weights_that_span_much_get_a_logarithmic_scale() -> None:
+    scale = lambda weights: type(plots.weight_heatmap(weights, np.zeros((2, 2), int))[1].images[0].norm).__name__
+    assert scale(np.array([[1.0, 2], [3, 4]])) == "Normalize"
+    assert scale(np.array([[1.0, 2], [3, 400]])) == "LogNorm"
+
+
+def test_threshold_is_the_one_of_in_batch() -> None:
+    _, ax = plots.misclassification_threshold(1000, popularity=np.arange(1, 101), quantiles=(0.5,))
+    sizes, threshold = line(ax, "threshold 1 + (|O| − 1)/(|Ô| − 1)")
+    assert (sizes[0], sizes[-1]) == (2, 1000)
+    np.testing.assert_allclose(threshold, 1 + 999 / (sizes - 1))
+    assert "50% of positive pairs below" in texts(ax) and 50.5 in [one.get_ydata()[0] for one in ax.lines]
+
+
+@pytest.mark.parametrize(("loss", "boundary"), [("logistic", 0.0), ("square", 0.5)])
+def test_best_score_crosses_its_boundary_at_the_threshold(loss: str, boundary: float) -> None:
+    _, ax = plots.best_score(loss, 1000, batch_sizes=(100,), most_popular=500)
+    popularity, scores = line(ax, "|Ô| = 100")
+    threshold = in_batch.misclassification_threshold(100, 1000)
+    assert ((scores < boundary) == (popularity > threshold)).all() and 0 < (scores < boundary).sum() < scores.size
+    assert ax.patches[0].get_y() + ax.patches[0].get_height() == pytest.approx(boundary)  # the shaded half
+
+
+def test_variance_curve_draws_standard_deviations() -> None:
+    _, ax = FIGURES["variance_curve"]()
+    np.testing.assert_allclose(line(ax, "Unbiased")[1], [2, 1, np.nan])
+    _, ax = plots.variance_curve([2, 3], {"masked": [4.0, 1.0]}, standard_deviation=False)
+    np.testing.assert_allclose(line(ax, "Masked")[1], [4, 1])
+    with pytest.raises(ValueError, match=r"variances\['masked'\] has shape \(2,\), minimum -1.0; expected 2 values >= 0"):
+        plots.variance_curve([2, 3], {"masked": [4.0, -1.0]})
+
+
+def test_observation_weights_add_up_to_one_in_expectation() -> None:
+    """(17): weight times expected visits; Horvitz-Thompson: weight times the chance to be seen; both 1."""
+    degrees, size, total = np.array([1, 3, 9]), 20, 200
+    _, ax = plots.observation_weights(degrees, batch_size=size, n_positives=total)
+    visits = size * (size - 1) / (total * (total - 1)) * degrees**2
+    np.testing.assert_allclose(line(ax, "(17): every visit")[1] * visits, 1)
+    seen = [in_batch.observation_probability(int(a), int(a), batch_size=size, n_positives=total) for a in degrees]
+    np.testing.assert_allclose(line(ax, "Horvitz–Thompson: once")[1] * np.array(seen, float), 1)
+
+
+def test_metric_against_ratio_averages_seeds_and_keeps_the_paper_hollow() -> None:
+    _, ax = FIGURES["metric_against_ratio"]()
+    ratios, values = line(ax, "Unbiased")
+    np.testing.assert_allclose([ratios, values], [[1e-3, 1e-1], [17.5, 18.5]])
+    (bars,) = [c for c in ax.containers if c.get_label() == "Unbiased"]
+    low, high = bars.lines[2][0].get_segments()[0][:, 1]
+    assert (low, high) == (17.0, 18.0)
+    (paper,) = [c for c in ax.containers if c.get_label() == "Unbiased, paper"]
+    assert paper.lines[0].get_markerfacecolor() == "white" and bars.lines[0].get_markerfacecolor() != "white"
+    np.testing.assert_allclose(line(ax, "Popularity")[1], 0.3)  # no ratio: a level
+    assert ax.get_ylim()[0] == 0
+    with pytest.raises(ValueError, match="no value of metric 'R@5'"):
+        plots.metric_against_ratio(CELLS, metric="R@5")
+
+
+def test_comparison_starts_at_zero_and_writes_the_numbers() -> None:
+    _, ax = FIGURES["comparison"]()
+    assert [(bar.get_x(), bar.get_width()) for bar in ax.patches] == [(0, 17.1), (0, 0.5)]
+    assert texts(ax) == ["17.1", "0.5"]
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["Unbiased", "In-Batch"]
+
+
+def test_popularity_profile_averages_within_bins() -> None:
+    popularity = np.repeat([1, 10, 100], 40)
+    _, ax = plots.popularity_profile(popularity, {"in_batch": np.repeat([3.0, 2.0, 1.0], 40)}, label="score", bins=6)
+    x, y = line(ax, "In-Batch")
+    assert y.tolist() == sorted(y, reverse=True) and y[0] > 2.9 and y[-1] < 2 and x[0] == pytest.approx(1)
+    with pytest.raises(ValueError, match=r"curves\['a'\] has shape \(2,\); expected \(3,\)"):
+        plots.popularity_profile([1, 2, 3], {"a": [1, 2]}, label="score")
+    with pytest.raises(ValueError, match="values above 0"):
+        plots.popularity_profile([0, 2], {"a": [1, 2]}, label="score")
+
+
+def test_long_tail_falls_and_leaves_zeros_out() -> None:
+    _, ax = FIGURES["long_tail"]()
+    np.testing.assert_allclose(line(ax, "users"), [[1, 2, 3], [3, 2, 1]])
