@@ -189,7 +189,7 @@ def test_metric_against_ratio_averages_seeds_and_keeps_the_paper_hollow() -> Non
     (paper,) = [c for c in ax.containers if c.get_label() == "Unbiased, paper"]
     assert paper.lines[0].get_markerfacecolor() == "white" and bars.lines[0].get_markerfacecolor() != "white"
     np.testing.assert_allclose(line(ax, "Popularity")[1], 0.3)  # no ratio: a level
-    assert ax.get_ylim()[0] == 0
+    assert -1 < ax.get_ylim()[0] <= 0  # differences are seen against zero
     with pytest.raises(ValueError, match="no value of metric 'R@5'"):
         plots.metric_against_ratio(CELLS, metric="R@5")
 
