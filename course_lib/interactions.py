@@ -103,8 +103,8 @@ class Interactions:
     times : (|O|,) seconds since 1970, or None. ratings : (|O|,) in the data set's own unit, or None.
     name : shown by `repr`. user_table, item_table : columns of length m and n, such as ``item_table["name"]``.
 
-    Raises ValueError for ids out of range, arrays of different length, and duplicate pairs: `Interactions.merged` is the
-    explicit way to merge them, because which rating and time should survive is a decision.
+    Raises ValueError for ids out of range, arrays of different length, and duplicate pairs: `Interactions.merged` is
+    the explicit way to merge them, because which rating and time should survive is a decision.
 
     Two objects are equal when shape, pairs, times and ratings are equal; names and tables do not count.
     """
@@ -202,7 +202,9 @@ class Interactions:
         extras = [word for word, column in (("times", self.times), ("ratings", self.ratings)) if column is not None]
         label = f"{self.name}: " if self.name else ""
         with_extras = f", with {' and '.join(extras)}" if extras else ""
-        return f"Interactions({label}{len(self):,} pairs of {self.n_users:,} users x {self.n_items:,} items{with_extras})"
+        return (
+            f"Interactions({label}{len(self):,} pairs of {self.n_users:,} users x {self.n_items:,} items{with_extras})"
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Interactions):
@@ -223,7 +225,7 @@ class Interactions:
 
     @cached_property
     def sha256(self) -> str:
-        """A fingerprint of shape, pairs, times and ratings (hexadecimal), the data hash in an experiment's provenance."""
+        """A fingerprint of shape, pairs, times and ratings: the data hash in an experiment's provenance."""
         digest = hashlib.sha256(f"{self.n_users} {self.n_items}".encode())
         for column, dtype in zip(self._columns(), ("<i8", "<i8", "<f8", "<f8"), strict=True):
             digest.update(b"none" if column is None else np.ascontiguousarray(column, dtype=dtype).tobytes())
@@ -273,7 +275,9 @@ class Interactions:
     def labels(self) -> NDArray[np.float64]:
         """(m, n) label matrix Y of zeros and ones. Only for small sets: more than 50 million cells raise ValueError."""
         if self.n_users * self.n_items > LABELS_LIMIT:
-            raise ValueError(f"labels() would write {self.n_users} x {self.n_items} cells; use .matrix (sparse) instead")
+            raise ValueError(
+                f"labels() would write {self.n_users} x {self.n_items} cells; use .matrix (sparse) instead"
+            )
         dense = np.zeros(self.shape)
         dense[self.users, self.items] = 1.0
         return dense
@@ -314,7 +318,7 @@ class Interactions:
     def statistics(self) -> dict[str, float]:
         """P3's Table 3 for this object as it is: m, n, positives |O| and mean_pair_popularity.
 
-        m and n count all rows and columns, empty ones too. P3 counts those with a positive: ask ``x.compact()`` for them.
+        m and n count all rows and columns, empty ones too. P3 counts those with a positive: ask ``x.compact()``.
         """
         row = {"m": self.n_users, "n": self.n_items, "positives": len(self)}
         return row | {"mean_pair_popularity": self.mean_pair_popularity}
@@ -341,7 +345,7 @@ class Interactions:
         """The largest subset of O in which every user and every item that occurs does so at least k times.
 
         It is unique (the union of two such subsets is one too). Found by peeling: drop the pairs of users and items
-        with fewer than k, until none is left to drop. Shape and tables stay; `compact` drops the emptied rows and columns.
+        with fewer than k, until none is left. Shape and tables stay; `compact` drops the emptied rows and columns.
         """
         k = _check_size(k, "k")
         kept = np.arange(len(self))
@@ -424,8 +428,8 @@ def train_statistics(
     """P3's Table 3 for the training part of `repeats` random splits: how far chance alone moves each number.
 
     split : from a generator to (train, test), such as ``lambda rng: data.split_bernoulli(0.9, rng)``.
-    Returns m, n, positives and mean_pair_popularity, each (repeats,), where m and n count the users and items that have a
-    training pair, as P3 counts them.
+    Returns m, n, positives and mean_pair_popularity, each (repeats,), where m and n count the users and items that have
+    a training pair, as P3 counts them.
     """
     _check_size(repeats, "repeats")
     rows = [split(_check_generator(rng))[0].compact().statistics() for _ in range(repeats)]
@@ -461,8 +465,8 @@ def _check_batch_size(batch_size: int, largest: int, what: str) -> int:
 def sample_in_batch(interactions: Interactions, batch_size: int, rng: Generator) -> IntArray:
     """(s,) positions of s distinct pairs: uniform over all subsets of O with s pairs, without replacement.
 
-    This is the law of P3 (Section 3.2.3 and Appendix E.2); `interactions.pairs[positions]` are the pairs. The batch is then
-    the s x s grid of their users and items. The order of the positions is random too.
+    This is the law of P3 (Section 3.2.3 and Appendix E.2); `interactions.pairs[positions]` are the pairs. The batch is
+    then the s x s grid of their users and items. The order of the positions is random too.
     """
     size = _check_batch_size(batch_size, len(interactions), "the number of pairs |O|")
     return _check_generator(rng).choice(len(interactions), size=size, replace=False)
@@ -475,9 +479,7 @@ def sample_naive(interactions: Interactions, batch_size: int, rng: Generator) ->
     return np.divmod(_check_generator(rng).choice(cells, size=size, replace=False), interactions.n_items)
 
 
-def sample_cross(
-    interactions: Interactions, n_rows: int, n_cols: int, rng: Generator
-) -> tuple[IntArray, IntArray]:
+def sample_cross(interactions: Interactions, n_rows: int, n_cols: int, rng: Generator) -> tuple[IntArray, IntArray]:
     """(rows, cols): n_rows distinct users and n_cols distinct items, each uniform (P3, Section 3.2.2).
 
     The batch is the grid rows x cols, so it may hold no positive at all.
@@ -506,8 +508,9 @@ def epoch_batches(
 def sample_negatives(interactions: Interactions, users: ArrayLike, rng: Generator) -> IntArray:
     """(B,) for each user one item that is not his, uniform over the n - |O_i,:| items outside O_i,:.
 
-    Exact and without rejection: draw r uniform in 0..n-|O_i,:|-1 and return the r-th item outside O_i,:. Before the k-th
-    positive x_k of a user stand x_k - k negatives, so the r-th negative is r + #{k : x_k - k <= r}: one binary search.
+    Exact and without rejection: draw r uniform in 0..n-|O_i,:|-1 and return the r-th item outside O_i,:. Before the
+    k-th positive x_k of a user stand x_k - k negatives, so the r-th negative is r + #{k : x_k - k <= r}: one binary
+    search.
     """
     users = _check_ids(users, interactions.n_users, "users", "n_users")
     free = interactions.n_items - interactions.row_counts[users]
@@ -518,9 +521,7 @@ def sample_negatives(interactions: Interactions, users: ArrayLike, rng: Generato
     return rank + before - interactions.row_starts[users]
 
 
-def sample_bpr(
-    interactions: Interactions, batch_size: int, rng: Generator
-) -> tuple[IntArray, IntArray, IntArray]:
+def sample_bpr(interactions: Interactions, batch_size: int, rng: Generator) -> tuple[IntArray, IntArray, IntArray]:
     """(users, positives, negatives), each (B,): the triples (i, j, j') of BPR.
 
     (i, j) is uniform over O with replacement between triples; j' is uniform over the items outside O_i,:.

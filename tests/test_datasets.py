@@ -41,7 +41,7 @@ def ids(data) -> list[tuple[int, int]]:
     return list(zip(users.tolist(), items.tolist(), strict=True))
 
 
-# ------------------------------------------------------------------------------------------------------------- embedded
+# ------------------------------------------------------------------------------------------------------------ embedded
 @pytest.mark.parametrize(
     ("options", "counts"),
     [
@@ -51,7 +51,9 @@ def ids(data) -> list[tuple[int, int]]:
         ({"core": 10}, (23_565, 1_311, 682)),
     ],
 )
-def test_the_embedded_set_has_the_published_counts(options: dict, counts: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_embedded_set_has_the_published_counts(
+    options: dict, counts: tuple, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COURSE_DATA", "/no/such/folder")  # the embedded set looks nowhere
     data = datasets.load(**options)
     assert (len(data), data.n_users, data.n_items) == counts
@@ -96,10 +98,12 @@ def test_the_embedded_file_is_small_plain_and_has_its_checksum_and_licence() -> 
         assert all(columns[key].dtype.kind in "ui" for key in columns.files)
 
 
-# ------------------------------------------------------------------------------------------------------------ catalogue
+# ----------------------------------------------------------------------------------------------------------- catalogue
 def test_the_catalogue_is_complete_and_drives_the_loaders() -> None:
     rows = datasets.catalogue()
-    wanted = "movietweetings ml-100k ml-1m ml-10m ml-32m gowalla amazon-beauty citeulike-a lastfm-hetrec wikispeedia eurlex"
+    wanted = (
+        "movietweetings ml-100k ml-1m ml-10m ml-32m gowalla amazon-beauty citeulike-a lastfm-hetrec wikispeedia eurlex"
+    )
     assert set(wanted.split()) <= {row["name"] for row in rows}
     assert (*(row["name"] for row in rows), "synthetic") == datasets.names()
     for row in rows:
@@ -122,9 +126,14 @@ def test_every_download_is_checked_and_encrypted() -> None:
             assert {Path(remote.file).name for remote in entry.remotes} == set(entry.forms[0])
 
 
-@pytest.mark.parametrize(("wrong", "hint"), [("ml1m", "ml-1m"), ("movietweeting", "movietweetings"), ("Gowala", "gowalla")])
+@pytest.mark.parametrize(
+    ("wrong", "hint"), [("ml1m", "ml-1m"), ("movietweeting", "movietweetings"), ("Gowala", "gowalla")]
+)
 def test_an_unknown_name_lists_the_names_and_the_closest(wrong: str, hint: str) -> None:
-    with pytest.raises(datasets.UnknownDataset, match=rf"name must be one of movietweetings, .*synthetic, got '{wrong}'; did you mean '{hint}'\?"):
+    with pytest.raises(
+        datasets.UnknownDataset,
+        match=rf"name must be one of movietweetings, .*synthetic, got '{wrong}'; did you mean '{hint}'\?",
+    ):
         datasets.load(wrong)
 
 
@@ -133,7 +142,7 @@ def test_a_name_like_no_other_gets_no_hint() -> None:
         datasets.load("xyzzy")
 
 
-# -------------------------------------------------------------------------------------------------- the original formats
+# ------------------------------------------------------------------------------------------------- the original formats
 # name -> pairs under original ids with the default min_rating
 EXPECTED = {
     "ml-100k": [(7, 1), (9, 1)],
@@ -175,7 +184,9 @@ def zip_folder(source: Path, target: Path, top: str) -> None:
             archive.write(path, f"{top}/{path.name}")
 
 
-@pytest.mark.parametrize(("name", "top"), [("ml-100k", "ml-100k"), ("ml-1m", "ml-1m"), ("ml-10m", "ml-10M100K"), ("ml-32m", "ml-32m")])
+@pytest.mark.parametrize(
+    ("name", "top"), [("ml-100k", "ml-100k"), ("ml-1m", "ml-1m"), ("ml-10m", "ml-10M100K"), ("ml-32m", "ml-32m")]
+)
 def test_movielens_is_read_from_its_archive(
     name: str, top: str, folder: Path, as_published: Callable[[str, Path], None]
 ) -> None:
@@ -227,7 +238,11 @@ def test_ratings_and_times_stay_with_their_pairs(folder: Path) -> None:
 
 
 def test_ml_100k_is_read_in_the_form_of_recbole(folder: Path) -> None:
-    rows = ["item_id:token\tmovie_title:token_seq\trelease_year:token\tclass:token_seq", "1\tToy Story\t1995\tAnimation Comedy", "3\tNameless\t\t"]
+    rows = [
+        "item_id:token\tmovie_title:token_seq\trelease_year:token\tclass:token_seq",
+        "1\tToy Story\t1995\tAnimation Comedy",
+        "3\tNameless\t\t",
+    ]
     (folder / "ml-100k" / "u.item").unlink()
     (folder / "ml-100k" / "ml-100k.item").write_text("\n".join(rows) + "\n")
     data = datasets.load("ml-100k", min_rating=None)
@@ -285,15 +300,16 @@ def test_cores(folder: Path) -> None:
     data = datasets.load("gowalla", core=2)
     assert (data.row_counts >= 2).all()
     assert (data.col_counts >= 2).all()
-    assert ids(data) == [p for p in EXPECTED["gowalla"]]
+    assert ids(data) == list(EXPECTED["gowalla"])
     with pytest.raises(ValueError, match="no pair is left .* with core=50"):
         datasets.load("gowalla", core=50)
 
 
-# ------------------------------------------------------------------------------------------- ml-1m without the low stars
+# ------------------------------------------------------------------------------------------ ml-1m without the low stars
 @pytest.fixture
 def partial_ml_1m(folder: Path) -> Path:
-    """The form of the course's own data folder: stars and times of the pairs below 4 are mostly unknown, stored as 0."""
+    """The form of the course's own data folder: stars and times of the pairs below 4 are mostly unknown, stored as
+    0."""
     path = folder / "ml-1m" / "ml1m_pairs_order.npz"
     np.savez(
         path,
@@ -320,7 +336,9 @@ def test_ml_1m_without_low_stars_answers_what_it_can(partial_ml_1m: Path) -> Non
 
 @pytest.mark.parametrize("threshold", [3, 3.0, 2, 1, 0])
 def test_ml_1m_without_low_stars_says_why_not(threshold: float, partial_ml_1m: Path) -> None:
-    with pytest.raises(ValueError, match=r"min_rating must be above 3 or None .* it knows which pairs were rated, but the value only"):
+    with pytest.raises(
+        ValueError, match=r"min_rating must be above 3 or None .* it knows which pairs were rated, but the value only"
+    ):
         datasets.load("ml-1m", min_rating=threshold)
 
 
@@ -329,9 +347,11 @@ def test_the_original_is_preferred_and_has_all_stars(partial_ml_1m: Path) -> Non
     assert ids(datasets.load("ml-1m", min_rating=3)) == [(1, 10), (1, 20), (2, 10), (2, 30)]
 
 
-# -------------------------------------------------------------------------------------------------------- bad thresholds
+# ------------------------------------------------------------------------------------------------------- bad thresholds
 def test_a_threshold_for_an_implicit_set_is_refused(folder: Path) -> None:
-    with pytest.raises(ValueError, match=r"min_rating must be left out for gowalla, which has no ratings \(implicit\), got 4"):
+    with pytest.raises(
+        ValueError, match=r"min_rating must be left out for gowalla, which has no ratings \(implicit\), got 4"
+    ):
         datasets.load("gowalla", min_rating=4)
     with pytest.raises(ValueError, match="min_rating must be left out for synthetic"):
         datasets.load("synthetic", min_rating=4)
@@ -343,11 +363,16 @@ def test_a_threshold_must_be_a_number(threshold: object) -> None:
         datasets.load(min_rating=threshold)
 
 
-# ----------------------------------------------------------------------------------------------------------- broken rows
+# ---------------------------------------------------------------------------------------------------------- broken rows
 @pytest.mark.parametrize(
     ("file", "line", "broken", "message"),
     [
-        ("ml-100k/u.data", 2, "7\t3\t2", r"u\.data, line 2: expected user\titem\trating\ttimestamp .*, got '7\\t3\\t2'"),
+        (
+            "ml-100k/u.data",
+            2,
+            "7\t3\t2",
+            r"u\.data, line 2: expected user\titem\trating\ttimestamp .*, got '7\\t3\\t2'",
+        ),
         ("ml-100k/u.item", 3, "3|unknown|", r"u\.item, line 3: expected 24 fields"),
         ("ml-1m/ratings.dat", 4, "2::30::five::978300275", r"ratings\.dat, line 4: .*got '2::30::five::978300275'"),
         ("ml-1m/ratings.dat", 1, "1::10::9::978300760", r"line 1: .*rating in 1\.\.5.*got '1::10::9::978300760'"),
@@ -357,14 +382,29 @@ def test_a_threshold_must_be_a_number(threshold: object) -> None:
         ("ml-1m/ratings.dat", 3, "2::10::nan::978301968", "line 3: .*got '2::10::nan"),
         ("ml-1m/ratings.dat", 3, "99999999999999999999::10::4::978301968", "line 3: .*got '99999999999999999999::"),
         ("ml-1m/ratings.dat", 3, "2\t10::4::978301968", r"line 3: .*got '2\\t10::4"),
-        ("ml-1m/movies.dat", 2, "20::Fargo (1996)", r"movies\.dat, line 2: expected 3 fields \(MovieID, Title, Genres\)"),
+        (
+            "ml-1m/movies.dat",
+            2,
+            "20::Fargo (1996)",
+            r"movies\.dat, line 2: expected 3 fields \(MovieID, Title, Genres\)",
+        ),
         ("ml-1m/movies.dat", 2, "x::Fargo (1996)::Crime", r"movies\.dat: expected a film id .*got 'x'"),
         ("ml-10m/ratings.dat", 2, "1::185::4.5::838983525::1", r"ratings\.dat, line 2"),
-        ("ml-32m/ratings.csv", 1, "user,movie,rating,time", r"ratings\.csv, line 1: expected the header 'userId,movieId,rating,timestamp'"),
+        (
+            "ml-32m/ratings.csv",
+            1,
+            "user,movie,rating,time",
+            r"ratings\.csv, line 1: expected the header 'userId,movieId,rating,timestamp'",
+        ),
         ("ml-32m/ratings.csv", 4, "2,17,5.0", r"ratings\.csv, line 4: .*got '2,17,5\.0'"),
         ("ml-32m/movies.csv", 1, "movieId,title", r"movies\.csv, line 1: expected the header"),
         ("ml-32m/movies.csv", 3, "25,Leaving, Las Vegas (1995),Drama", r"movies\.csv, line 3: expected 3 fields"),
-        ("gowalla/train.txt", 2, "1 one 3", r"train\.txt, line 2: expected user item item \.\.\. \(integers from 0\), got '1 one 3'"),
+        (
+            "gowalla/train.txt",
+            2,
+            "1 one 3",
+            r"train\.txt, line 2: expected user item item \.\.\. \(integers from 0\), got '1 one 3'",
+        ),
         ("gowalla/test.txt", 1, "", r"test\.txt, line 1"),
         ("gowalla/test.txt", 1, "0 -4", r"test\.txt, line 1"),
         ("amazon-beauty/train.txt", 3, "1 1 2", r"train\.txt, line 3: .*1 in 1\.\.1, got '1 1 2'"),
@@ -414,14 +454,16 @@ def test_a_long_bad_row_is_shortened(folder: Path) -> None:
     assert len(str(caught.value)) < 400
 
 
-# ------------------------------------------------------------------------------------------------------ damaged archives
+# ----------------------------------------------------------------------------------------------------- damaged archives
 @pytest.mark.parametrize("suffix", ENVELOPES)
 def test_a_truncated_file_is_named(suffix: str, folder: Path) -> None:
     path = folder / "ml-1m" / "ratings.dat"
     packed = ENVELOPES[suffix](path.read_bytes() * 50)
     path.with_name(f"ratings.dat{suffix}").write_bytes(packed[: len(packed) // 2])
     path.unlink()
-    with pytest.raises(datasets.TruncatedFile, match=rf"ratings\.dat\{suffix} ends too early or is damaged.*delete the file"):
+    with pytest.raises(
+        datasets.TruncatedFile, match=rf"ratings\.dat\{suffix} ends too early or is damaged.*delete the file"
+    ):
         datasets.load("ml-1m")
 
 
@@ -445,7 +487,9 @@ def test_a_truncated_tar_is_named(folder: Path) -> None:
         datasets.load("wikispeedia")
 
 
-@pytest.mark.parametrize("member", ["../ratings.dat", "/etc/ratings.dat", "ml-1m/../../ratings.dat", "..\\ratings.dat", "C:/ratings.dat"])
+@pytest.mark.parametrize(
+    "member", ["../ratings.dat", "/etc/ratings.dat", "ml-1m/../../ratings.dat", "..\\ratings.dat", "C:/ratings.dat"]
+)
 def test_an_archive_that_points_outside_is_refused(member: str, folder: Path, as_published: Callable) -> None:
     archive = folder / "ml-1m.zip"
     zip_folder(folder / "ml-1m", archive, "ml-1m")
@@ -483,7 +527,7 @@ def test_a_tar_that_points_outside_is_refused(kind: str, folder: Path) -> None:
         datasets.load("wikispeedia")
 
 
-# ---------------------------------------------------------------------------------------------------------- nothing there
+# -------------------------------------------------------------------------------------------------------- nothing there
 def test_a_course_data_that_is_no_folder_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COURSE_DATA", str(tmp_path / "missing"))
     with pytest.raises(datasets.DataMissing, match="COURSE_DATA names '.*missing', which is not a folder"):
@@ -492,7 +536,10 @@ def test_a_course_data_that_is_no_folder_is_an_error(tmp_path: Path, monkeypatch
 
 def test_a_set_without_a_checked_download_says_how_to_place_it(folder: Path) -> None:
     shutil.rmtree(folder / "eurlex")
-    with pytest.raises(datasets.DataMissing, match=r"no download with a published checksum.*libsvmtools.*eurlex_tfidf_train\.svm into \$COURSE_DATA/eurlex/"):
+    with pytest.raises(
+        datasets.DataMissing,
+        match=r"no download with a published checksum.*libsvmtools.*eurlex_tfidf_train\.svm into \$COURSE_DATA/eurlex/",
+    ):
         datasets.load("eurlex")
 
 

@@ -25,7 +25,8 @@ PAIRS = [(1, 10), (2, 10), (2, 30)]
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """Serves the bytes in server.files. Knows ranges if server.ranges; breaks off after server.cut bytes if that is set."""
+    """Serves the bytes in server.files. Knows ranges if server.ranges; breaks off after server.cut bytes if that is
+    set."""
 
     def do_GET(self) -> None:
         self.server.asked.append((self.path, self.headers.get("Range")))
@@ -96,7 +97,7 @@ def left_in(cache: Path) -> list[str]:
     return sorted(path.name for path in cache.rglob("*") if path.is_file())
 
 
-# ---------------------------------------------------------------------------------------------------------------- success
+# -------------------------------------------------------------------------------------------------------------- success
 def test_a_download_is_checked_cached_and_not_repeated(server, cache: Path, archive: bytes, capsys) -> None:
     server.files["/ml-1m.zip"] = archive
     entry = entry_for(server.url, archive)
@@ -137,7 +138,7 @@ def test_nothing_is_downloaded_when_the_files_are_at_hand(server, cache: Path, a
     assert server.asked == []
 
 
-# ----------------------------------------------------------------------------------------------------------------- broken
+# --------------------------------------------------------------------------------------------------------------- broken
 def test_a_broken_download_goes_on_where_it_stopped(server, cache: Path, archive: bytes, monkeypatch) -> None:
     monkeypatch.setattr(sources, "CHUNK", 50)
     server.files["/ml-1m.zip"], server.cut = archive, 100
@@ -193,7 +194,7 @@ def test_ctrl_c_keeps_the_part(server, cache: Path, archive: bytes, monkeypatch)
     assert server.asked == [("/ml-1m.zip", "bytes=50-")]
 
 
-# --------------------------------------------------------------------------------------------------------------- checksum
+# ------------------------------------------------------------------------------------------------------------- checksum
 def test_a_checksum_mismatch_removes_the_file_and_shows_both_hashes(server, cache: Path, archive: bytes) -> None:
     forged = archive + b"more"
     server.files["/ml-1m.zip"] = forged
@@ -222,7 +223,7 @@ def test_an_archive_placed_by_hand_is_checked_and_left_where_it_is(
     assert server.asked == []
 
 
-# ------------------------------------------------------------------------------------------------------------- connection
+# ----------------------------------------------------------------------------------------------------------- connection
 def test_no_network(cache: Path, archive: bytes) -> None:
     with socket.socket() as taken:  # a port on which nobody answers
         taken.bind(("127.0.0.1", 0))
@@ -277,7 +278,9 @@ def test_a_certificate_of_nobody_is_refused(server, cache: Path, archive: bytes)
 
 def test_the_library_never_switches_verification_off() -> None:
     for path in Path(sources.__file__).parent.glob("*.py"):
-        assert not re.search(r"verify\s*=\s*False|_create_unverified_context|CERT_NONE", path.read_text(encoding="utf-8"))
+        assert not re.search(
+            r"verify\s*=\s*False|_create_unverified_context|CERT_NONE", path.read_text(encoding="utf-8")
+        )
 
 
 def test_a_download_without_the_needed_files_says_so(server, cache: Path, tmp_path: Path) -> None:

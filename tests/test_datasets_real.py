@@ -75,7 +75,7 @@ def test_wikispeedia_has_the_published_articles(real: Path) -> None:
     assert len({*data.user_names, *data.item_names}) == 4_592
 
 
-# ------------------------------------------------------------------------------------------------------------- embedded
+# ------------------------------------------------------------------------------------------------------------ embedded
 @pytest.fixture(scope="module")
 def tool() -> ModuleType:
     """tools/make_movietweetings.py as a module."""
@@ -107,7 +107,7 @@ def test_the_embedded_set_is_the_original_with_other_user_numbers(tool: ModuleTy
     assert not np.array_equal(data.row_counts, counts[1:])  # relabelled
 
 
-# ---------------------------------------------------------------------------------------------------------- P3's Table 3
+# --------------------------------------------------------------------------------------------------------- P3's Table 3
 @pytest.fixture
 def ml_1m(real: Path) -> Interactions:
     need(real, "ml-1m")
@@ -129,7 +129,8 @@ def test_table_3_is_an_ordinary_draw_of_independent_90_percent_splits(ml_1m: Int
 
 
 def test_table_3_lost_a_user_which_one_split_in_eight_does(ml_1m: Interactions) -> None:
-    """A user with c positives loses all of them with probability 0.1^c; P3's m is one below the 6,038 users of the set."""
+    """A user with c positives loses all of them with probability 0.1^c; P3's m is one below the 6,038 users of the
+    set."""
     loses_nobody = np.prod(1 - 0.1 ** ml_1m.row_counts.astype(float))
     assert 1 - loses_nobody == pytest.approx(0.118, abs=0.0005)
     expected_items = (1 - 0.1 ** ml_1m.col_counts.astype(float)).sum()

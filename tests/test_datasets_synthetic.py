@@ -162,7 +162,9 @@ def test_bad_arguments_are_named(options: dict, message: str) -> None:
 
 
 def test_more_pairs_than_the_shape_can_hold_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"n_pairs must lie between 1 and half the expected number of true positives, 15, got 90"):
+    with pytest.raises(
+        ValueError, match=r"n_pairs must lie between 1 and half the expected number of true positives, 15, got 90"
+    ):
         synthetic_large(10, 10, 90, rng=np.random.default_rng(0))
     with pytest.raises(ValueError, match="rng must be a numpy.random.Generator"):
         synthetic_large(10, 10, 5, rng=0)

@@ -28,7 +28,9 @@ from course_lib.interactions import (
 def label_matrices(draw: st.DrawFn, max_side: int = 7, min_pairs: int = 0) -> np.ndarray:
     """A small 0/1 matrix with at least `min_pairs` ones."""
     m, n = draw(st.integers(1, max_side)), draw(st.integers(1, max_side))
-    cells = draw(st.lists(st.booleans(), min_size=m * n, max_size=m * n).filter(lambda c: sum(c) >= min(min_pairs, m * n)))
+    cells = draw(
+        st.lists(st.booleans(), min_size=m * n, max_size=m * n).filter(lambda c: sum(c) >= min(min_pairs, m * n))
+    )
     return np.array(cells).reshape(m, n)
 
 
@@ -149,7 +151,9 @@ def test_duplicates_are_rejected_and_the_message_names_one() -> None:
         Interactions([1, 0, 1, 1], [0, 0, 0, 0], n_users=2, n_items=1)
 
 
-@pytest.mark.parametrize(("keep", "times", "ratings"), [("first", [1, 2], [3, 5]), ("last", [4, 3], [5, 1]), ("highest", [4, 2], [5, 5])])
+@pytest.mark.parametrize(
+    ("keep", "times", "ratings"), [("first", [1, 2], [3, 5]), ("last", [4, 3], [5, 1]), ("highest", [4, 2], [5, 5])]
+)
 def test_merging_keeps_the_copy_that_was_asked_for(keep: str, times: list, ratings: list) -> None:
     columns = {"times": [1, 2, 3, 4], "ratings": [3, 5, 1, 5]}
     data = Interactions.merged([0, 1, 1, 0], [1, 0, 0, 1], n_users=2, n_items=2, keep=keep, name="log", **columns)
@@ -173,7 +177,8 @@ def test_labels_refuses_to_fill_the_memory() -> None:
 
 # -------------------------------------------------------------------------------------------------------------- filters
 def largest_core(labels: np.ndarray, k: int) -> np.ndarray:
-    """The k-core by definition: over all subsets of rows and columns, the largest grid in which each line has k ones."""
+    """The k-core by definition: over all subsets of rows and columns, the largest grid in which each line has k
+    ones."""
     best = np.zeros_like(labels)
     rows, cols = (list(itertools.product((False, True), repeat=side)) for side in labels.shape)
     for row, col in itertools.product(rows, cols):
@@ -366,7 +371,9 @@ def test_negatives_are_uniform_over_the_items_that_are_not_positive() -> None:
 def test_bpr_triples_follow_their_law() -> None:
     labels = np.array([[1, 0, 1, 0], [0, 0, 0, 1]], dtype=bool)
     users, positives, negatives = sample_bpr(from_labels(labels), 6000, np.random.default_rng(0))
-    triples = [(i, j, k) for i, j, k in itertools.product(range(2), range(4), range(4)) if labels[i, j] and not labels[i, k]]
+    triples = [
+        (i, j, k) for i, j, k in itertools.product(range(2), range(4), range(4)) if labels[i, j] and not labels[i, k]
+    ]
     share = {triple: 1 / (3 * (~labels[triple[0]]).sum()) for triple in triples}
     drawn = list(zip(users.tolist(), positives.tolist(), negatives.tolist(), strict=True))
     assert set(drawn) == set(triples)

@@ -2,14 +2,15 @@
 
     python tools/make_movietweetings.py FOLDER_WITH_THE_ORIGINAL [OUTPUT_FOLDER]
 
-The folder holds ratings.dat and movies.dat (or .xz, .gz, .bz2) of snapshots/100K of github.com/sidooms/MovieTweetings, and LICENSE.
-The file of that repository that maps users to Twitter accounts is never read. Users are relabelled 0..m-1 in the order of
-their first rating, so not even the original's internal numbers remain. (Film, rating and time are public tweets: whoever
-has the original can still line the rows up. The relabelling keeps accounts out of this project; it is no anonymity proof.)
+The folder holds ratings.dat and movies.dat (or .xz, .gz, .bz2) of snapshots/100K of github.com/sidooms/MovieTweetings,
+and LICENSE. The file of that repository that maps users to Twitter accounts is never read. Users are relabelled 0..m-1
+in the order of their first rating, so not even the original's internal numbers remain. (Film, rating and time are
+public tweets: whoever has the original can still line the rows up. The relabelling keeps accounts out of this project;
+it is no anonymity proof.)
 
-Written are movietweetings-100k.npz (plain columns, no pickles), a copy of the licence, and SHA256SUMS. The columns are packed by
-meaning and stored, not deflated: deflate gives other bytes with every version of zlib, and then the checksum of the file
-would depend on the machine. Git, wheels and web servers compress it on the way anyway.
+Written are movietweetings-100k.npz (plain columns, no pickles), a copy of the licence, and SHA256SUMS. The columns are
+packed by meaning and stored, not deflated: deflate gives other bytes with every version of zlib, and then the checksum
+of the file would depend on the machine. Git, wheels and web servers compress it on the way anyway.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Data sets by name.
 
-``load()`` gives MovieTweetings, which comes with the course and works everywhere at once. The others are looked for in the
-folder that the environment variable COURSE_DATA names, then in the user's cache, and only then downloaded: with a checksum, a
-progress bar, and a note on the licence before the first byte. ``catalogue()`` lists them, ``synthetic()`` makes a set whose
-whole truth is known.
+``load()`` gives MovieTweetings, which comes with the course and works everywhere at once. The others are looked for in
+the folder that the environment variable COURSE_DATA names, then in the user's cache, and only then downloaded: with a
+checksum, a progress bar, and a note on the licence before the first byte. ``catalogue()`` lists them, ``synthetic()``
+makes a set whose whole truth is known.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from .errors import (
     UnknownDataset,
     UnsafeArchive,
 )
+from .planted import PlantedTaste, synthetic, synthetic_large
 from .readers import Log, to_interactions
 from .sources import cache_folder, course_data_folder, locate
-from .planted import PlantedTaste, synthetic, synthetic_large
 
 __all__ = [
     "BadRow",
@@ -70,8 +70,8 @@ def load(
 ) -> Interactions:
     """The positive pairs of a data set: filtered, cored, and relabelled so that no user and no item is empty.
 
-    min_rating : a pair is a positive from this rating on. "default" is what `catalogue` says (7 of 10 for movietweetings, 4
-        of 5 stars for MovieLens, none for implicit sets); None takes every pair that was rated at all.
+    min_rating : a pair is a positive from this rating on. "default" is what `catalogue` says (7 of 10 for
+        movietweetings, 4 of 5 stars for MovieLens, none for implicit sets); None takes every rated pair.
     core : keep the largest part in which every user and item has at least this many pairs (`Interactions.k_core`).
     seed : only for name="synthetic"; all others are the same every time.
 
@@ -103,8 +103,8 @@ def load_entry(entry: Entry, *, min_rating: float | str | None = "default", core
 def load_split(name: str) -> dict[str, Interactions]:
     """The published split of a data set, such as {"train": ..., "valid": ..., "test": ...}, all of one shape.
 
-    A pair that stands in two parts counts in the later one only, so that no test pair was seen in training. For eurlex the
-    parts are different documents. Raises ValueError for sets without a published split.
+    A pair that stands in two parts counts in the later one only, so that no test pair was seen in training. For eurlex
+    the parts are different documents. Raises ValueError for sets without a published split.
     """
     entry = _entry(name)
     log = _read(entry) if entry.read is not None else None

@@ -25,9 +25,9 @@ class Remote:
 class Entry:
     """A data set.
 
-    pairs, users, items : of the whole set before any filter. For ml-10m, 20m, 25m, 32m and eurlex as published (their README and
-        P3's Table 3), for all others as counted by the loader; tests count again.
-    default_min_rating : a pair is a positive from this rating on; None where the set is implicit. rating_scale : in words.
+    pairs, users, items : of the whole set before any filter. For ml-10m, 20m, 25m, 32m and eurlex as published (their
+        README and P3's Table 3), for all others as counted by the loader; tests count again.
+    default_min_rating : a pair is a positive from this rating on (None: the set is implicit). rating_scale : in words.
     forms : groups of files that each make the set complete, the original first. archives : names of published archives.
     remotes : what is downloaded; empty for sets that come with the course or must be placed by hand.
     merge : the set is known to hold equal pairs, which become one.
@@ -202,7 +202,10 @@ _ALL = (
         rating_scale="none (implicit)",
         licence="none stated",
         licence_note="the source (Amazon reviews of J. McAuley) is for research; cite it.",
-        citation="J. McAuley, C. Targett, Q. Shi, A. van den Hengel, Image-based Recommendations on Styles, SIGIR 2015.",
+        citation=(
+            "J. McAuley, C. Targett, Q. Shi, A. van den Hengel, Image-based Recommendations on Styles and Substitutes, "
+            "SIGIR 2015."
+        ),
         homepage="https://github.com/geon0325/LightGCNpp",
         read=readers.read_triples,
         forms=SPLIT,
@@ -253,7 +256,10 @@ _ALL = (
         rating_scale="play counts, from 1",
         licence="non-commercial use",
         licence_note="the source (HetRec 2011, hosted by GroupLens) is for non-commercial use; cite it.",
-        citation="I. Cantador, P. Brusilovsky, T. Kuflik, Second Workshop on Information Heterogeneity (HetRec), RecSys 2011.",
+        citation=(
+            "I. Cantador, P. Brusilovsky, T. Kuflik, Second Workshop on Information Heterogeneity and Fusion in "
+            "Recommender Systems (HetRec), RecSys 2011."
+        ),
         homepage="https://github.com/gusye1234/LightGCN-PyTorch",
         read=readers.read_lastfm,
         forms=(("data1.txt", "test1.txt"),),
@@ -302,8 +308,8 @@ _ALL = (
         licence="see the source",
         licence_note="EU legislation with EUROVOC labels, prepared by TU Darmstadt and the LIBSVM group; cite it.",
         citation=(
-            "E. Loza Mencia, J. Fuernkranz, Efficient Multilabel Classification Algorithms for Large-Scale Problems in the "
-            "Legal Domain, Semantic Processing of Legal Texts, Springer 2010."
+            "E. Loza Mencía, J. Fürnkranz, Efficient Multilabel Classification Algorithms for Large-Scale Problems in "
+            "the Legal Domain, Semantic Processing of Legal Texts, Springer 2010."
         ),
         homepage="https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/multilabel.html",
         read=readers.read_eurlex,

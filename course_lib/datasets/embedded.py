@@ -1,4 +1,7 @@
-"""The data set that comes with the course: MovieTweetings 100K (MIT licence, Simon Dooms), packed by tools/make_movietweetings.py."""
+"""The data set that comes with the course: MovieTweetings 100K (MIT licence, Simon Dooms).
+
+tools/make_movietweetings.py packed it, and says how.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +27,11 @@ def _unpack_genres(masks: NDArray[np.uint32], names: NDArray[np.object_]) -> NDA
 
 
 def read_movietweetings() -> Interactions:
-    """All 100,000 ratings: ratings 0..10, times in seconds since 1970, films with `id` (the number of their IMDb page), `name`
-    ("title (year)") and `genres` ("Crime|Drama")."""
+    """All 100,000 ratings (0..10) with their times (seconds since 1970).
+
+    ``item_table`` has for each film `id` (the number of its IMDb page), `name` ("title (year)") and `genres`
+    ("Crime|Drama").
+    """
     with EMBEDDED_FILE.open("rb") as stream, np.load(stream, allow_pickle=False) as columns:
         packed = {key: columns[key] for key in columns.files}
     counts = packed["user_counts"]

@@ -86,8 +86,8 @@ def teaching_truncation(label: str) -> Iterator[None]:
         yield
     except DAMAGE as error:
         raise TruncatedFile(
-            f"{label} ends too early or is damaged ({type(error).__name__}: {error}). A download that was cut off looks "
-            "like this: delete the file and get it again"
+            f"{label} ends too early or is damaged ({type(error).__name__}: {error}). A download that was cut off "
+            "looks like this: delete the file and get it again"
         ) from error
 
 
@@ -127,7 +127,7 @@ def _parse_block(block: bytes, separator: bytes, columns: tuple[Column, ...]) ->
 
 
 def _first_bad_line(block: bytes, separator: bytes, columns: tuple[Column, ...]) -> tuple[int, bytes]:
-    """(index, content) of the first line of a block that does not parse: the shortest prefix that fails ends with it."""
+    """(index, content) of the first line that does not parse: the shortest prefix that fails ends with it."""
     lines = block.splitlines(keepends=True)
     good, bad = 0, len(lines)  # the prefix of `good` lines parses, that of `bad` lines does not
     while bad - good > 1:
@@ -195,9 +195,7 @@ def read_adjacency(stream: BinaryIO, label: str) -> tuple[NDArray[np.int64], NDA
     return np.concatenate(users), np.concatenate(items)
 
 
-def read_libsvm(
-    stream: BinaryIO, label: str
-) -> tuple[NDArray[np.int64], NDArray[np.int64], sparse.csr_array]:
+def read_libsvm(stream: BinaryIO, label: str) -> tuple[NDArray[np.int64], NDArray[np.int64], sparse.csr_array]:
     """(rows, labels, features) of the LIBSVM multi-label format: "label,label index:value index:value ..." a line.
 
     rows and labels are the pairs; features is (lines, largest index) in CSR with the file's indices, which start at 1,

@@ -1,15 +1,17 @@
 """Data whose whole truth is known: planted tastes, seen through power-law exposure.
 
-Taste. User i mixes r tastes, p_i on the simplex; item j appeals to taste t with probability v_jt. User i likes item j with
-probability P_ij = <p_i, v_j>, a matrix of rank at most r. The label is then drawn once and for all; it is the truth.
+Taste. User i mixes r tastes, p_i on the simplex; item j appeals to taste t with probability v_jt. User i likes item j
+with probability P_ij = <p_i, v_j>, a matrix of rank at most r. The label is then drawn once and for all; it is the
+truth.
 
-Exposure. Users differ in activity a_i and items in popularity b_j (each sums to 1, each a power law of its rank). Pair (i, j) is
-shown a Poisson number of times with mean lambda a_i b_j, so at least once with probability 1 - exp(-lambda a_i b_j), whatever
-the taste. A pair is observed when it was shown and is liked. A pair that is liked and was not shown is a false negative: a
-positive that every training set calls negative. Popularity here is exposure alone; a popular item is liked no more.
+Exposure. Users differ in activity a_i and items in popularity b_j (each sums to 1, each a power law of its rank). Pair
+(i, j) is shown a Poisson number of times with mean lambda a_i b_j, so at least once with probability 1 - exp(-lambda
+a_i b_j), whatever the taste. A pair is observed when it was shown and is liked. A pair that is liked and was not shown
+is a false negative: a positive that every training set calls negative. Popularity here is exposure alone; a popular
+item is liked no more.
 
-The label of a pair is a function of the pair and a key: no m x n array is needed to know it, so that `synthetic_large` can have
-millions of users and still answer for every single pair whether its "negative" label is true.
+The label of a pair is a function of the pair and a key: no m x n array is needed to know it, so that `synthetic_large`
+can have millions of users and still answer for every single pair whether its "negative" label is true.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ class PlantedTaste:
     """Observed pairs together with the law that made them and the truth behind them.
 
     interactions : the observed positives. user_tastes : (m, r), rows sum to 1. item_appeal : (n, r) in [0, 1].
-    activity : (m,), popularity : (n,), each sums to 1. exposures : lambda, the expected number of showings of all pairs.
+    activity : (m,), popularity : (n,), each sums to 1. exposures : lambda, expected number of showings of all pairs.
     retention : share of the observed pairs that was kept to meet a number asked for (1 in `synthetic`).
     key : seeds the labels.
     """
@@ -58,7 +60,7 @@ class PlantedTaste:
         return np.einsum("...t,...t->...", tastes, np.take(self.item_appeal, items, axis=0))
 
     def exposure_probability(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.float64]:
-        """The probability that a liked pair is observed: retention (1 - exp(-lambda a_i b_j)); users and items broadcast."""
+        """retention (1 - exp(-lambda a_i b_j)), the chance that a liked pair is observed; users and items broadcast."""
         rate = self.exposures * self.activity[np.asarray(users)] * self.popularity[np.asarray(items)]
         return -self.retention * np.expm1(-rate)
 
@@ -74,7 +76,7 @@ class PlantedTaste:
 
     @cached_property
     def truth(self) -> NDArray[np.bool_]:
-        """(m, n) all true labels. More than 50 million cells raise ValueError: ask `is_positive` for the pairs you need."""
+        """(m, n) all true labels. More than 50 million cells raise ValueError: use `is_positive` for some pairs."""
         return self.is_positive(*self._all_cells("truth"))
 
     @cached_property
@@ -85,7 +87,9 @@ class PlantedTaste:
     def _all_cells(self, caller: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         m, n = self.interactions.shape
         if m * n > LABELS_LIMIT:
-            raise ValueError(f"{caller} would write {m} x {n} cells; ask is_positive(users, items) for the pairs you need")
+            raise ValueError(
+                f"{caller} would write {m} x {n} cells; ask is_positive(users, items) for the pairs you need"
+            )
         return np.arange(m)[:, None], np.arange(n)[None, :]
 
 
@@ -118,13 +122,15 @@ def synthetic(
     popularity_exponent: float = 0.8,
     activity_exponent: float = 0.5,
 ) -> PlantedTaste:
-    """A small set with its whole truth: about n_users n_items mean_taste true positives, `observed_share` of them observed.
+    """A small set with its whole truth: about n_users n_items mean_taste true positives, some of them observed.
 
-    mean_taste : mean of P_ij. observed_share : expected share of the true positives that is observed, in (0, 1); lambda is
-    solved for it. Exponents of 0 make exposure uniform; 1 is Zipf's law. Some users and items may stay empty.
+    mean_taste : mean of P_ij. observed_share : expected share of the true positives that is observed, in (0, 1); lambda
+    is solved for it. Exponents of 0 make exposure uniform; 1 is Zipf's law. Some users and items may stay empty.
     """
     if n_users * n_items > LABELS_LIMIT:
-        raise ValueError(f"synthetic writes out n_users x n_items cells, got {n_users} x {n_items}; use synthetic_large")
+        raise ValueError(
+            f"synthetic writes out n_users x n_items cells, got {n_users} x {n_items}; use synthetic_large"
+        )
     _check_share(observed_share, "observed_share")
     planted = _plant(n_users, n_items, rng, rank, mean_taste, popularity_exponent, activity_exponent)
     liked_users, liked_items = np.nonzero(planted["truth_of"](np.arange(n_users)[:, None], np.arange(n_items)[None, :]))
@@ -181,7 +187,13 @@ def _check_share(value: float, name: str) -> None:
 
 
 def _plant(
-    n_users: int, n_items: int, rng: Generator, rank: int, mean_taste: float, popularity_exponent: float, activity_exponent: float
+    n_users: int,
+    n_items: int,
+    rng: Generator,
+    rank: int,
+    mean_taste: float,
+    popularity_exponent: float,
+    activity_exponent: float,
 ) -> dict:
     """Tastes, appeal, activity, popularity and key, and the labels as a function `truth_of`."""
     for name, size in (("n_users", n_users), ("n_items", n_items), ("rank", rank)):
@@ -249,7 +261,7 @@ def _observe(planted: dict, exposures: float, rng: Generator) -> NDArray[np.int6
 def _sampler(probabilities: NDArray[np.float64]) -> Callable[[NDArray[np.float64]], NDArray[np.int64]]:
     """The inverse of the distribution function: from uniform numbers in [0, 1) to indices, exactly as by binary search.
 
-    A guide table gives the first index whose cell reaches into a slice of [0, 1); from there it is a step or two upward.
+    A guide table gives the first index whose cell reaches into a slice of [0, 1); from there it is a step or two up.
     """
     cumulative = np.cumsum(probabilities)
     cumulative /= cumulative[-1]
@@ -272,6 +284,6 @@ def _merge(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.in
 
 
 def _distinct(cells: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The distinct cells, ascending. (np.unique hashes integers since NumPy 2.3, here five times slower than sorting.)"""
+    """The distinct cells, ascending. (np.unique hashes integers since NumPy 2.3: five times slower here.)"""
     cells = np.sort(cells)
     return cells[np.diff(cells, prepend=-1) > 0]

@@ -54,8 +54,10 @@ class Log:
         return m, n
 
 
-# ------------------------------------------------------------------------------------------------------------ MovieLens
-def _rating_columns(user: str, item: str, rating_dtype: str, lowest: float, time: str = "timestamp") -> tuple[Column, ...]:
+# ----------------------------------------------------------------------------------------------------------- MovieLens
+def _rating_columns(
+    user: str, item: str, rating_dtype: str, lowest: float, time: str = "timestamp"
+) -> tuple[Column, ...]:
     ids = Column(user, "i8", 1, MAX_ID), Column(item, "i8", 1, MAX_ID)
     return *ids, Column("rating", rating_dtype, lowest, 5), Column(time, "i8", 0, 2**33)
 
@@ -99,17 +101,21 @@ def _films_csv(stream: BinaryIO, label: str) -> list:
 
 def _films_item(stream: BinaryIO, label: str) -> list:
     rows = read_separated_text(stream, label, separator="|", fields=ML_100K_ITEM_FIELDS, encoding="latin-1")
-    return [(r[0], r[1], "|".join(g for g, flag in zip(ML_100K_GENRES, r[5:], strict=True) if flag == "1")) for r in rows]
+    return [
+        (r[0], r[1], "|".join(g for g, flag in zip(ML_100K_GENRES, r[5:], strict=True) if flag == "1")) for r in rows
+    ]
 
 
 def _films_recbole(stream: BinaryIO, label: str) -> list:
     fields = ("item_id:token", "movie_title:token_seq", "release_year:token", "class:token_seq")
     rows = read_separated_text(stream, label, separator="\t", fields=fields)[1:]
-    return [(film, f"{title} ({year})" if year else title, genres.replace(" ", "|")) for film, title, year, genres in rows]
+    return [
+        (film, f"{title} ({year})" if year else title, genres.replace(" ", "|")) for film, title, year, genres in rows
+    ]
 
 
 def read_ml_100k(container: Container, form: tuple[str, ...]) -> Log:
-    """u.data: user, item, rating, timestamp with tabs; films from u.item (the original) or ml-100k.item (RecBole's form)."""
+    """u.data: user, item, rating, timestamp with tabs; films from u.item, or from ml-100k.item in RecBole's form."""
     with container.open("u.data") as (stream, label):
         columns = read_table(stream, label, separator=b"\t", columns=_rating_columns("user", "item", "f4", 1))
     if container.has("u.item"):
@@ -128,7 +134,9 @@ def read_ml_1m(container: Container, form: tuple[str, ...]) -> Log:
             with np.load(stream, allow_pickle=False) as arrays:
                 columns = {key: arrays[key] for key in ("user", "item", "rating", "timestamp")}
         except (KeyError, ValueError) as error:
-            raise BadRow(f"{label}: expected arrays user, item, rating, timestamp of one length, got {error}") from error
+            raise BadRow(
+                f"{label}: expected arrays user, item, rating, timestamp of one length, got {error}"
+            ) from error
     log = _with_films(columns, container, "movies.dat", _films_dat("latin-1"))
     return Log(
         log.users,
@@ -157,7 +165,7 @@ def read_ml_csv(container: Container, form: tuple[str, ...]) -> Log:
     return _with_films(numbers, container, "movies.csv", _films_csv)
 
 
-# --------------------------------------------------------------------------------------------------------- implicit sets
+# -------------------------------------------------------------------------------------------------------- implicit sets
 def _joined(parts: list[tuple[NDArray, NDArray]], names: tuple[str, ...], ratings: list[NDArray] | None = None) -> Log:
     lengths = [len(users) for users, _ in parts]
     return Log(
@@ -194,7 +202,7 @@ def read_triples(container: Container, form: tuple[str, ...]) -> Log:
 
 
 def read_lastfm(container: Container, form: tuple[str, ...]) -> Log:
-    """data1.txt (train) and test1.txt with rows user, artist, play count (tabs, ids from 1); the count is the rating."""
+    """data1.txt (train) and test1.txt: user, artist, play count (tabs, ids from 1); the count is the rating."""
     ids = Column("user", "i8", 1, MAX_ID), Column("artist", "i8", 1, MAX_ID)
     columns = *ids, Column("weight", "f8", 1, 1e9)
     parts, weights = [], []
@@ -207,7 +215,7 @@ def read_lastfm(container: Container, form: tuple[str, ...]) -> Log:
 
 
 def read_wikispeedia(container: Container, form: tuple[str, ...]) -> Log:
-    """links.tsv: source and target article, URL-encoded. Both sides are numbered in the alphabetical order of the names."""
+    """links.tsv: source and target article, URL-encoded. Both sides share one numbering, by encoded name."""
     with container.open("links.tsv") as (stream, label):
         rows = read_separated_text(stream, label, separator="\t", fields=("source", "target"), comment="#")
     if not rows:
@@ -221,7 +229,7 @@ def read_wikispeedia(container: Container, form: tuple[str, ...]) -> Log:
 
 
 def read_eurlex(container: Container, form: tuple[str, ...]) -> Log:
-    """Documents as users and labels as items. Where the test file is there too, its documents follow those of training."""
+    """Documents as users, labels as items. Where the test file is there too, its documents follow the training ones."""
     parts, start = [], 0
     names = [form[0], *(name for name in (form[0].replace("train", "test"),) if container.has(name))]
     for name in names:
@@ -233,9 +241,9 @@ def read_eurlex(container: Container, form: tuple[str, ...]) -> Log:
     return Log(log.users, log.items, parts=log.parts, part_names=log.part_names, n_users=start)
 
 
-# ------------------------------------------------------------------------------------------------------ to Interactions
+# ----------------------------------------------------------------------------------------------------- to Interactions
 def to_interactions(log: Log, *, name: str, min_rating: float | None, merge: bool) -> Interactions:
-    """The pairs with rating >= min_rating (None: all), with all ids of the log. `merge` keeps the best rated of equal pairs."""
+    """The pairs with rating >= min_rating (None: all), under the log's ids. `merge`: of equal pairs the first stays."""
     if min_rating is None:
         kept = slice(None)
     elif log.ratings is None:

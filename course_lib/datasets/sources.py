@@ -91,14 +91,18 @@ def _archive_members(path: Path) -> Iterator[tuple[str, str]]:
     """(base name, full name) of the files in an archive; UnsafeArchive for a member that points outside."""
     if path.suffix == ".zip":
         with zipfile.ZipFile(path) as archive:
-            listed = [(info.filename, info.is_dir(), stat.S_ISLNK(info.external_attr >> 16)) for info in archive.infolist()]
+            listed = [
+                (info.filename, info.is_dir(), stat.S_ISLNK(info.external_attr >> 16)) for info in archive.infolist()
+            ]
     else:
         with tarfile.open(path) as archive:
             listed = [(info.name, info.isdir(), not (info.isdir() or info.isfile())) for info in archive]
     for name, is_folder, is_special in listed:
         if is_special or _points_outside(name):
             kind = "is a link or a device" if is_special else "points outside the archive"
-            raise UnsafeArchive(f"{path} was refused: its member {name!r} {kind}. The published file has no such member")
+            raise UnsafeArchive(
+                f"{path} was refused: its member {name!r} {kind}. The published file has no such member"
+            )
         if not is_folder:
             yield PurePosixPath(name).name, name
 
@@ -149,7 +153,9 @@ def locate(entry: Entry, *, roots: list[Path], cache: Path) -> tuple[Folder | Ar
                     return container, form
         if attempt == "search":
             _download(entry, cache)
-    raise DataMissing(f"the download of {entry.name} came through, but its files are not in it. {by_hand(entry, cache)}")
+    raise DataMissing(
+        f"the download of {entry.name} came through, but its files are not in it. {by_hand(entry, cache)}"
+    )
 
 
 def by_hand(entry: Entry, cache: Path) -> str:
@@ -182,9 +188,9 @@ def _check_archive(path: Path, entry: Entry) -> None:
             found = digest(path, remote.algorithm)
             if found != remote.expected:
                 raise ChecksumMismatch(
-                    f"{path} is not the published file: its {remote.algorithm} is {found}, published is {remote.expected}. "
-                    "It was left where it is; delete it to have it downloaded, or unpack your own version into a folder "
-                    f"{entry.name}/ beside it"
+                    f"{path} is not the published file: its {remote.algorithm} is {found}, published is "
+                    f"{remote.expected}. It was left where it is; delete it to have it downloaded, or unpack your own "
+                    f"version into a folder {entry.name}/ beside it"
                 )
 
 
@@ -199,13 +205,15 @@ def _download(entry: Entry, cache: Path) -> None:
     """Bring every file of an entry into the cache, each checked before it gets its name."""
     if not entry.remotes:
         raise DataMissing(
-            f"{entry.name} is not on this machine, and no download with a published checksum is known for it, so none is "
-            f"tried. {by_hand(entry, cache)}"
+            f"{entry.name} is not on this machine, and no download with a published checksum is known for it, so "
+            f"none is tried. {by_hand(entry, cache)}"
         )
     try:
         import pooch
     except ImportError:
-        raise DataMissing(f"{entry.name} would be downloaded by pooch, which is missing: pip install pooch tqdm") from None
+        raise DataMissing(
+            f"{entry.name} would be downloaded by pooch, which is missing: pip install pooch tqdm"
+        ) from None
     _print_licence_note(entry)
     for remote in entry.remotes:
         target = cache / remote.file
@@ -223,8 +231,8 @@ def _download(entry: Entry, cache: Path) -> None:
 def _fetch(remote: Remote, output: Path, part: Path, advice: str) -> None:
     """Download into `output`, going on from what an earlier attempt left in `part`, and check it.
 
-    `output` is a name of this process alone. Whatever interrupts the download, what has come stays behind as `part`, never
-    under the name of the finished file.
+    `output` is a name of this process alone. Whatever interrupts the download, what has come stays behind as `part`,
+    never under the name of the finished file.
     """
     if part.exists():
         os.replace(part, output)
@@ -254,8 +262,8 @@ def _teaching_connection(url: str, advice: str) -> Iterator[None]:
     except exceptions.SSLError as error:
         state = "has expired" if "expired" in str(error) else "was refused"
         raise DownloadFailed(
-            f"the TLS certificate of {url} {state}. GroupLens's certificate has been expired at times; it is "
-            f"theirs to renew, and this course never switches the check off. Try again later. {advice}. Details: {error}"
+            f"the TLS certificate of {url} {state}. GroupLens's certificate has been expired at times; it is theirs to "
+            f"renew, and this course never switches the check off. Try again later. {advice}. Details: {error}"
         ) from error
     except exceptions.HTTPError as error:
         raise DownloadFailed(f"the server did not give the file: {error}. {advice}") from error
@@ -269,7 +277,7 @@ def _teaching_connection(url: str, advice: str) -> Iterator[None]:
 
 
 def _receive(url: str, output: Path) -> None:
-    """Append to `output` the bytes that it does not have yet, with a progress bar; start again where the server cannot."""
+    """Append to `output` the bytes that it lacks, with a progress bar; start again where the server cannot."""
     import requests
     from tqdm import tqdm
 
