@@ -541,14 +541,16 @@ class Square {
   constructor() {
     this.root = svg("g", { class: "cw-square" },
       svg("rect", { x: -0.5, y: -0.5, width: 1, height: 1 }),
-      svg("path", { class: "cw-hatch", d: hatch(-0.5, -0.5, 1, 0.2) }),
+      (this.lines = svg("path", { class: "cw-hatch" })),
       svg("path", { class: "cw-minus", d: "M-0.3 0H0.3" }));
   }
 
   place(x, y, weight, unit, onPositive) {
+    const side = unit * Math.sqrt(Math.abs(weight));
+    this.lines.setAttribute("d", hatch(-0.5, -0.5, 1, Math.min(0.5, 4.5 / Math.max(side, 1e-9))));
     this.root.classList.toggle("cw-hatched", onPositive && weight > 0);
     this.root.classList.toggle("cw-below-zero", weight < 0);
-    place(this.root, x, y, unit * Math.sqrt(Math.abs(weight)));
+    place(this.root, x, y, side);
     return this.root;
   }
 }

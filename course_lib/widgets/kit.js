@@ -54,7 +54,7 @@ export function hatch(x, y, side, step) {
   const lines = [];
   for (let t = step; t < 2 * side; t += step) {
     const [low, high] = [Math.max(0, t - side), Math.min(t, side)];
-    lines.push(`M${(x + low).toFixed(2)} ${(y + high).toFixed(2)}L${(x + high).toFixed(2)} ${(y + low).toFixed(2)}`);
+    lines.push(`M${(x + low).toFixed(3)} ${(y + high).toFixed(3)}L${(x + high).toFixed(3)} ${(y + low).toFixed(3)}`);
   }
   return lines.join("");
 }
