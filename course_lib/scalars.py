@@ -1,17 +1,20 @@
-"""Named numbers that a notebook publishes: shown, usable in its prose, and checked by the tests.
+"""Numbers that a notebook shows: named scalars, usable in its prose and checked by the tests, and tables.
 
 A number in a sentence must come from code. ``publish("ratio", 0.4)`` does three things:
 
 1. it prints ``ratio = 0.4``, so that the reader sees where the number comes from;
-2. it records the number under its name, so that the prose can write ``{glue:text}`ratio```;
+2. it records the number under its name, where the prose of the page finds it (MyST's glue role);
 3. when the environment variable ``COURSE_SCALARS`` names a file, it appends one JSON line to that file.
    The notebook tests read the file and compare each number with the tolerance in ``book/claims/*.yml``.
 """
 
+import html
 import json
 import math
 import os
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral, Real
 from pathlib import Path
@@ -56,6 +59,61 @@ def publish(name: str, value: Any, *, digits: int | None = None) -> None:
     print(f"{name} = {text}")
     _record_for_prose(name, text)
     _append_to_file(name, value)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table for a notebook: HTML that scrolls on a narrow screen, and aligned text where there is no HTML.
+
+    caption: what the table shows, in a sentence. heads: one head a column. rows: cells; the first one names its row.
+    A number is shown as by `format_scalar`; words stay as they are; None is a dash. digits: decimals of all numbers
+    that are not whole (None: six significant digits).
+    """
+
+    caption: str
+    heads: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    digits: int | None = None
+
+    def __post_init__(self) -> None:
+        for number, row in enumerate(self.rows):
+            if len(row) != len(self.heads):
+                raise ValueError(f"rows: row {number} has {len(row)} cells, expected one for each of the {len(self.heads)} heads")
+
+    def _texts(self) -> list[list[str]]:
+        return [[self._text(cell) for cell in row] for row in self.rows]
+
+    def _text(self, cell: Any) -> str:
+        if cell is None:
+            return "–"
+        if isinstance(cell, str):
+            return cell
+        if isinstance(cell, Integral):
+            return f"{int(cell):,}"
+        return format_scalar(cell, digits=self.digits)
+
+    def _is_number(self, column: int) -> bool:
+        cells = [row[column] for row in self.rows if row[column] is not None]
+        return bool(cells) and not any(isinstance(cell, str) for cell in cells)
+
+    def __repr__(self) -> str:
+        texts = [list(self.heads), *self._texts()]
+        widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
+        align = [str.rjust if self._is_number(column) else str.ljust for column in range(len(self.heads))]
+        lines = ["  ".join(a(t, w) for a, t, w in zip(align, row, widths, strict=True)).rstrip() for row in texts]
+        return "\n".join([self.caption, *lines])
+
+    def _repr_html_(self) -> str:
+        kinds = [' class="number"' if self._is_number(column) else "" for column in range(len(self.heads))]
+        head = "".join(f'<th scope="col"{kind}>{html.escape(text)}</th>' for kind, text in zip(kinds, self.heads, strict=True))
+        body = "\n".join(
+            f'<tr><th scope="row">{html.escape(row[0])}</th>'
+            + "".join(f"<td{kind}>{html.escape(text)}</td>" for kind, text in zip(kinds[1:], row[1:], strict=True))
+            + "</tr>"
+            for row in self._texts()
+        )
+        caption = f"<caption>{html.escape(self.caption)}</caption>"
+        return f'<table class="course-table">{caption}\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>'
 
 
 def read_scalars(path: str | Path) -> dict[str, float]:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from course_lib.scalars import SCALARS_VARIABLE, format_scalar, publish, read_scalars
+from course_lib.scalars import SCALARS_VARIABLE, Table, format_scalar, publish, read_scalars
 
 
 @pytest.mark.parametrize(
@@ -91,3 +91,27 @@ def test_prose_finds_the_text_with_its_zeros(monkeypatch) -> None:
     prefix = options["metadata"]["scrapbook"]["mime_prefix"]
     assert options["metadata"]["scrapbook"]["name"] == "ratio"
     assert data == {f"{prefix}text/plain": "'0.40'"}  # quoted: MyST-NB evaluates literals, and 0.40 would become 0.4
+
+
+TABLE = Table("Two losses <each>.", ["loss", "P@5", "pairs"], [["In-Batch", 0.0123, 1500], ["Unbiased", None, 7]], digits=2)
+
+
+def test_a_table_is_aligned_text_where_there_is_no_html() -> None:
+    assert repr(TABLE) == "Two losses <each>.\nloss       P@5  pairs\nIn-Batch  0.01  1,500\nUnbiased     –      7"
+
+
+def test_a_table_names_its_columns_and_rows_for_a_screen_reader() -> None:
+    page = TABLE._repr_html_()
+    assert page.count('scope="col"') == 3 and page.count('scope="row"') == 2
+    assert "<caption>Two losses &lt;each&gt;.</caption>" in page
+    assert '<td class="number">0.01</td><td class="number">1,500</td>' in page
+
+
+def test_words_are_not_numbers() -> None:
+    page = Table("c", ["name", "note"], [["a", "words"], ["b", None]])._repr_html_()
+    assert "number" not in page and "<td>–</td>" in page
+
+
+def test_a_row_of_the_wrong_length_is_refused() -> None:
+    with pytest.raises(ValueError, match="row 1 has 1 cells, expected one for each of the 2 heads"):
+        Table("c", ["a", "b"], [["x", 1], ["y"]])

@@ -38,9 +38,11 @@ def repository_address(pyproject: Path = ROOT / "pyproject.toml") -> str:
 
 
 def set_repository(_app: Sphinx, config: Config) -> None:
-    """Point the theme's buttons (repository, issues, edit) at the repository."""
+    """Point the theme's buttons, and links such as ``[an issue](repository:issues)``, at the repository."""
+    address = repository_address()
+    config.myst_url_schemes = {"http": None, "https": None, "mailto": None, "repository": f"{address}/{{{{path}}}}"}
     config.html_theme_options.update(
-        repository_url=repository_address(),
+        repository_url=address,
         repository_branch="main",
         path_to_docs="",
         use_repository_button=True,

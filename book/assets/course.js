@@ -1,12 +1,21 @@
 // A region that scrolls sideways (a wide table, formula or code block on a narrow screen) must be reachable by keyboard.
 "use strict";
 
-const SCROLLING = "pre, div.math, .table-wrap, .pst-scrollable-table-container, .cell_output .output";
+const SCROLLING = "article pre, article mjx-container, article div, article table, article section";
+
+function scrollsSideways(element) {
+  return element.scrollWidth > element.clientWidth + 1 && ["auto", "scroll"].includes(getComputedStyle(element).overflowX);
+}
 
 function markScrollingRegions() {
   for (const region of document.querySelectorAll(SCROLLING)) {
-    if (region.scrollWidth > region.clientWidth + 1) region.tabIndex = 0;
-    else if (region.tabIndex === 0) region.removeAttribute("tabindex");
+    if (scrollsSideways(region)) {
+      region.tabIndex = 0;
+      region.dataset.scrolls = "sideways";
+    } else if (region.dataset.scrolls) {
+      region.removeAttribute("tabindex");
+      delete region.dataset.scrolls;
+    }
   }
 }
 
@@ -15,3 +24,5 @@ window.addEventListener("load", () => {
   window.MathJax?.startup?.promise?.then(markScrollingRegions);
 });
 window.addEventListener("resize", markScrollingRegions);
+document.addEventListener("toggle", markScrollingRegions, true); // a folded part was opened
+document.addEventListener("click", () => requestAnimationFrame(markScrollingRegions));

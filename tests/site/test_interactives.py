@@ -1,0 +1,108 @@
+"""The interactives on the static page, without a kernel: they mount, answer to the keyboard, and do without JavaScript."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.site.html_pages import find_pages, read_page
+
+SITE = Path(__file__).resolve().parents[2] / "_build" / "html"
+WITH_WIDGETS = [path.relative_to(SITE).as_posix() for path in find_pages(SITE) if read_page(path).widgets]
+CHAPTER = "book/sampling/in-batch-bias.html"
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+@pytest.fixture
+def page(browser, site: str):
+    """An empty page of a wide light window; errors of its scripts fail the test that uses it."""
+    context, errors = browser.new_context(viewport={"width": 1280, "height": 900}), []
+    page = context.new_page()
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    yield page
+    context.close()
+    assert errors == []
+
+
+@pytest.fixture
+def widget(page, site: str):
+    """The first interactive of the chapter, mounted."""
+    page.goto(f"{site}/{CHAPTER}", wait_until="networkidle")
+    widget = page.locator("[data-course-widget]").first
+    widget.scroll_into_view_if_needed()
+    assert widget.get_attribute("data-course-widget-ready") == "true"
+    return widget
+
+
+def test_the_chapter_has_an_interactive(site_folder: Path) -> None:
+    assert CHAPTER in WITH_WIDGETS
+
+
+@pytest.mark.parametrize("name", WITH_WIDGETS)
+def test_every_interactive_mounts(page, site: str, name: str) -> None:
+    page.goto(f"{site}/{name}", wait_until="networkidle")
+    widgets = page.locator("[data-course-widget]")
+    states = [widgets.nth(i).get_attribute("data-course-widget-ready") for i in range(widgets.count())]
+    assert states and set(states) == {"true"}
+
+
+def test_it_also_mounts_from_a_file(page, site_folder: Path) -> None:
+    page.goto((site_folder / CHAPTER).as_uri(), wait_until="networkidle")
+    assert page.locator("[data-course-widget]").first.get_attribute("data-course-widget-ready") == "true"
+
+
+def test_a_label_answers_to_the_space_bar_and_the_text_follows(widget) -> None:
+    cell = widget.locator("[aria-pressed]").first
+    pressed, summary = cell.get_attribute("aria-pressed"), widget.locator(".cw-summary").inner_text()
+    cell.focus()
+    widget.page.keyboard.press("Space")
+    widget.page.wait_for_function("before => document.querySelector('.cw-summary').innerText !== before", arg=summary)
+    assert widget.locator("[aria-pressed]").first.get_attribute("aria-pressed") != pressed
+
+
+def test_the_batch_size_answers_to_the_arrow_keys_and_the_weights_follow(widget) -> None:
+    slider = widget.locator("input[type=range]").first
+    before, summary = int(slider.input_value()), widget.locator(".cw-summary").inner_text()
+    key = "ArrowRight" if before < int(slider.get_attribute("max")) else "ArrowLeft"
+    slider.focus()
+    widget.page.keyboard.press(key)
+    widget.page.wait_for_function("before => document.querySelector('.cw-summary').innerText !== before", arg=summary)
+    assert int(slider.input_value()) == before + (1 if key == "ArrowRight" else -1)
+
+
+def test_the_loss_answers_to_the_keyboard(widget) -> None:
+    choice, summary = widget.locator("select").first, widget.locator(".cw-summary").inner_text()
+    kind = choice.input_value()
+    choice.focus()
+    widget.page.keyboard.press("ArrowDown")
+    widget.page.wait_for_function("before => document.querySelector('.cw-summary').innerText !== before", arg=summary)
+    assert choice.input_value() != kind
+
+
+def test_every_control_can_be_reached_by_tab_and_shows_where_the_focus_is(widget) -> None:
+    page, controls = widget.page, widget.locator("button:enabled, select:enabled, input:enabled, summary")
+    widget.locator("button, select, input").first.focus()
+    seen = 0
+    for _ in range(controls.count() + 20):
+        inside = page.evaluate("document.activeElement.closest('[data-course-widget]') !== null")
+        if not inside:
+            break
+        outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        assert outline != "none", page.evaluate("document.activeElement.outerHTML.slice(0, 200)")
+        seen += 1
+        page.keyboard.press("Tab")
+    assert seen >= 5, "the keyboard must walk through the interactive"
+    assert not page.evaluate("document.activeElement.closest('[data-course-widget]') !== null"), "and out of it"
+
+
+def test_without_javascript_the_picture_the_text_and_the_numbers_stand_there(browser, site: str) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{site}/{CHAPTER}")
+    widget = page.locator("[data-course-widget]").first
+    assert len(widget.locator(".cw-summary").inner_text().split()) > 20
+    assert widget.locator("svg[role=img]").count() >= 1
+    assert widget.locator("table tr").count() > 2
+    context.close()

@@ -1,0 +1,108 @@
+"""The built pages, read without a browser: every link leads somewhere, every picture speaks, nothing comes from outside."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.site.html_pages import Page, find_pages, is_outside, read_page, target_of
+
+EXPECTED = ("book/index", "book/start/how-to-use", "book/start/notation", "book/start/data", "book/sampling/in-batch-bias",
+            "book/reference/claims", "book/reference/errata", "book/reference/glossary", "book/reference/api",
+            "book/reference/bibliography")  # fmt: skip
+
+pytestmark = pytest.mark.usefixtures("site_folder")
+
+
+@cache
+def pages(folder: Path) -> tuple[Page, ...]:
+    return tuple(read_page(path) for path in find_pages(folder))
+
+
+@cache
+def ids_of(path: Path) -> frozenset[str]:
+    return frozenset(read_page(path).ids)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_the_page_is_there(site_folder: Path, name: str) -> None:
+    assert (site_folder / f"{name}.html").is_file()
+
+
+def test_every_internal_link_and_anchor_leads_somewhere(site_folder: Path) -> None:
+    broken = []
+    for page in pages(site_folder):
+        for link in page.links:
+            if is_outside(link) or link in ("", "#"):
+                continue
+            file, anchor = target_of(page.path, link)
+            file = file / "index.html" if file.is_dir() else file
+            if not file.is_file():
+                broken.append(f"{page.path.relative_to(site_folder)}: {link}: no such file")
+            elif anchor and file.suffix == ".html" and anchor not in ids_of(file):
+                broken.append(f"{page.path.relative_to(site_folder)}: {link}: no such anchor")
+    assert broken == []
+
+
+def test_the_link_test_has_something_to_test(site_folder: Path) -> None:
+    links = [link for page in pages(site_folder) for link in page.links if not is_outside(link) and "#" in link[1:]]
+    assert len(links) > 20
+
+
+def test_every_file_that_a_page_loads_is_part_of_the_site(site_folder: Path) -> None:
+    missing = []
+    for page in pages(site_folder):
+        for address in page.loads:
+            if address.startswith("data:"):
+                continue
+            if is_outside(address) or not target_of(page.path, address)[0].is_file():
+                missing.append(f"{page.path.relative_to(site_folder)}: {address}")
+    assert missing == []
+
+
+def test_no_style_sheet_of_the_course_asks_another_host(site_folder: Path) -> None:
+    sheets = list((site_folder / "_static").glob("course*.css"))
+    assert sheets
+    for sheet in sheets:
+        assert not re.search(r"url\(\s*['\"]?(https?:)?//|@import", sheet.read_text(encoding="utf-8")), sheet.name
+
+
+def test_every_picture_in_an_article_says_in_words_what_it_shows(site_folder: Path) -> None:
+    silent = []
+    for page in pages(site_folder):
+        for image in page.images:
+            alt = image.get("alt", "").strip()
+            if len(alt.split()) < 3 or alt.endswith((".png", ".svg", ".jpg")) or "/" in alt.split()[0]:
+                silent.append(f"{page.path.relative_to(site_folder)}: {image.get('src')}: alt={alt!r}")
+    assert silent == []
+
+
+def test_no_id_stands_twice_on_a_page(site_folder: Path) -> None:
+    twice = {
+        str(page.path.relative_to(site_folder)): doubled
+        for page in pages(site_folder)
+        if (doubled := [name for name, count in Counter(page.ids).items() if count > 1])
+    }
+    assert twice == {}
+
+
+def test_live_code_of_thebe_and_widget_managers_are_absent(site_folder: Path) -> None:
+    for page in pages(site_folder):
+        text = page.path.read_text(encoding="utf-8")
+        for word in ("thebe", "require.min.js", "html-manager", "jsdelivr", "unpkg.com", "cdnjs"):
+            assert word not in text, f"{page.path.relative_to(site_folder)} mentions {word}"
+
+
+def test_the_start_page_leads_to_the_book(site_folder: Path) -> None:
+    assert "book/index.html" in (site_folder / "index.html").read_text(encoding="utf-8")
+
+
+def test_every_interactive_says_what_it_shows_without_javascript(site_folder: Path) -> None:
+    for page in pages(site_folder):
+        if page.widgets:
+            text = page.path.read_text(encoding="utf-8")
+            assert text.count('class="cw-summary"') == len(page.widgets), page.path

@@ -1,0 +1,153 @@
+"""The built pages in a real browser that can reach no other host: they open, they are typeset, they can be read.
+
+Every page is opened twice, wide and light, narrow and dark, and each test looks at both.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.site.html_pages import find_pages
+
+SITE = Path(__file__).resolve().parents[2] / "_build" / "html"
+PAGES = [path.relative_to(SITE).as_posix() for path in find_pages(SITE) if path.relative_to(SITE) != Path("index.html")]
+CHAPTER = "book/sampling/in-batch-bias.html"
+VIEWS = {"1280-light": (1280, "light"), "360-dark": (360, "dark")}
+WEIGHT_GOAL = 300_000  # bytes, gzipped, beyond the theme and MathJax
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+@dataclass
+class Opened:
+    """A page in the browser, and what it asked for and complained about while it opened."""
+
+    name: str
+    width: int
+    theme: str
+    page: object
+    outside: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    bodies: dict[str, bytes] = field(default_factory=dict)
+
+
+@pytest.fixture(scope="module", params=[(name, view) for name in PAGES for view in VIEWS], ids=lambda given: f"{given[0]}-{given[1]}")
+def opened(request, browser, site: str) -> Iterator[Opened]:
+    """One page, opened, at rest, its mathematics typeset."""
+    name, (width, theme) = request.param[0], VIEWS[request.param[1]]
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
+    context.add_init_script(f"localStorage.setItem('mode', '{theme}'); localStorage.setItem('theme', '{theme}')")
+    opened = Opened(name, width, theme, context.new_page())
+    opened.page.on("request", lambda r: opened.outside.append(r.url) if not r.url.startswith((site, "data:", "blob:")) else None)
+    opened.page.on("requestfailed", lambda r: opened.failed.append(r.url))
+    opened.page.on("response", lambda r: opened.failed.append(f"{r.status} {r.url}") if r.status >= 400 else None)
+    opened.page.on("console", lambda message: opened.errors.append(message.text) if message.type == "error" else None)
+    opened.page.on("pageerror", lambda error: opened.errors.append(str(error)))
+    opened.page.on("requestfinished", lambda r: opened.bodies.setdefault(r.url.split("?")[0].split("#")[0], r.response().body()))
+    opened.page.goto(f"{site}/{name}", wait_until="networkidle")
+    opened.page.evaluate("async () => { await (window.MathJax?.startup?.promise ?? null) }")
+    yield opened
+    context.close()
+
+
+def only_in_the_book(opened: Opened) -> None:
+    """Skip what says nothing about the pages that Sphinx adds (search, index)."""
+    if not opened.name.startswith("book/"):
+        pytest.skip("a page of Sphinx's own, not an article")
+
+
+def test_there_are_pages(site_folder: Path) -> None:
+    assert sum(name.startswith("book/") for name in PAGES) >= 9, f"only {PAGES} were built into {site_folder}"
+
+
+def test_it_asks_no_other_host(opened: Opened) -> None:
+    assert opened.outside == []
+
+
+def test_every_request_is_answered(opened: Opened) -> None:
+    assert opened.failed == []
+
+
+def test_the_console_holds_no_error(opened: Opened) -> None:
+    assert opened.errors == []
+
+
+def test_it_shows_the_theme_that_the_reader_chose(opened: Opened) -> None:
+    assert opened.page.evaluate("document.documentElement.dataset.theme") == opened.theme
+    red, green, blue = opened.page.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number)")
+    assert (red + green + blue > 3 * 128) == (opened.theme == "light")
+
+
+def test_mathematics_is_typeset(opened: Opened) -> None:
+    only_in_the_book(opened)
+    page = opened.page
+    typeset = page.locator("article mjx-container").count()
+    assert typeset >= page.locator("article .math").count()
+    assert typeset >= 20 or opened.name != CHAPTER
+    assert page.locator("article mjx-merror, article [data-mjx-error]").count() == 0
+    assert page.locator("article mjx-assistive-mml").count() == typeset
+    prose = page.evaluate("""() => {
+        const copy = document.querySelector("article").cloneNode(true);
+        copy.querySelectorAll("pre, code, mjx-container, script").forEach((element) => element.remove());
+        return copy.textContent;
+    }""")
+    raw = [mark for mark in ("\\(", "\\[", "$$", "\\frac", "\\sum", "{glue", "{prf", "{cite", "{term", "{eq}") if mark in prose]
+    assert raw == []
+
+
+def test_it_does_not_scroll_sideways(opened: Opened) -> None:
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= opened.width
+    # the theme lets the article scroll in a box of its own, which would hide the same fault from the line above
+    wide = opened.page.evaluate("""() => {
+        const box = document.querySelector(".bd-article-container");
+        if (!box || box.scrollWidth <= box.clientWidth + 1) return [];
+        const right = box.getBoundingClientRect().right + 1;
+        const scrolls = (element) => ["auto", "scroll", "hidden"].includes(getComputedStyle(element).overflowX);
+        const inside = (element) => { for (let up = element.parentElement; up !== box; up = up.parentElement) if (scrolls(up)) return true; };
+        return [...box.querySelectorAll("*")].filter((element) => element.getBoundingClientRect().right > right && !inside(element))
+            .map((element) => `${element.tagName}.${element.className}: ${element.textContent.trim().slice(0, 60)}`);
+    }""")
+    assert wide == [], f"wider than {opened.width} px"
+
+
+def test_axe_finds_nothing_serious_in_the_article(opened: Opened) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    only_in_the_book(opened)
+    violations = Axe().run(opened.page, context="article").response["violations"]
+    serious = [
+        f"{found['impact']}: {found['id']}: {node['html'][:200]}"
+        for found in violations
+        for node in found["nodes"]
+        if found["impact"] in ("serious", "critical")
+    ]
+    assert serious == []
+
+
+def test_the_keyboard_reaches_what_scrolls(opened: Opened) -> None:
+    unreachable = opened.page.evaluate("""() => [...document.querySelectorAll("article *")]
+        .filter((element) => ["auto", "scroll"].includes(getComputedStyle(element).overflowX) && element.scrollWidth > element.clientWidth + 1)
+        .filter((element) => element.clientWidth && element.tabIndex < 0 && !element.querySelector("a, button, input, select, [tabindex='0']"))
+        .map((element) => `${element.tagName}.${element.className}`)""")
+    assert unreachable == []
+
+
+def test_weight_beyond_the_theme_and_mathjax(opened: Opened, site: str, capsys) -> None:
+    only_in_the_book(opened)
+    own = {}
+    for url, body in opened.bodies.items():
+        path = url.removeprefix(site).lstrip("/")
+        if not path.startswith("_static/") or path.startswith("_static/course"):
+            own[path] = len(gzip.compress(body, 6))
+    total = sum(own.values())
+    if opened.theme == "light":
+        with capsys.disabled():
+            print(f"\n{opened.name}: {total / 1000:.0f} kB gzipped of {WEIGHT_GOAL / 1000:.0f}, in {len(own)} files", end="")
+    assert opened.name in own
+    assert total <= WEIGHT_GOAL, sorted(own.items(), key=lambda item: -item[1])[:5]

@@ -1,0 +1,119 @@
+"""A Sphinx extension that fills pages from their one source: the notation table and the API reference.
+
+A page holds a comment of the form ``<!-- fill: notation -->`` or ``<!-- fill: api -->``; the text that stands for it is
+made from ``book/notation.yml`` and from the docstrings of ``course_lib``.
+"""
+
+import importlib
+import pkgutil
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+from sphinx.application import Sphinx
+
+ROOT = Path(__file__).resolve().parents[1]
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+NOTATION = ROOT / "book" / "notation.yml"
+COMMENT = re.compile(r"^<!-- fill: (\w+) -->$", re.MULTILINE)
+ORDER = ("in_batch", "losses", "gramians", "interactions", "datasets", "metrics", "training", "experiments", "proofs",
+         "plots", "widgets", "claims", "paper_tables", "scalars", "arrays")  # fmt: skip
+MARKUP = re.compile(r"([\\*_|`])")
+
+
+def notation_tables(groups: list[dict[str, Any]]) -> str:
+    """Markdown: one table for each group of the notation."""
+    return "\n\n".join(f"## {group['group']}\n\n{_notation_table(group['rows'])}" for group in groups)
+
+
+def _notation_table(rows: list[dict[str, str]]) -> str:
+    lines = ["| symbol | in code | shape | meaning |", "|---|---|---|---|"]
+    for row in rows:
+        symbol = row["symbol"].replace("|", "\\|")
+        names = ", ".join(f"`{name.strip()}`" for name in row["code"].split(","))
+        lines.append(f"| {f'${symbol}$' if symbol else ''} | {names} | {row['shape']} | {row['meaning']} |")
+    return "\n".join(lines)
+
+
+def rooms() -> list[str]:
+    """The names of course_lib's modules and packages, in the order of the course; new ones come last."""
+    import course_lib
+
+    found = [info.name for info in pkgutil.iter_modules(course_lib.__path__) if not info.name.startswith("_")]
+    return sorted(found, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
+
+
+def api_sections() -> str:
+    """Markdown: one section for each room, with everything public in it."""
+    return "\n\n".join(
+        f"(api-{room})=\n## `course_lib.{room}`\n\n```{{eval-rst}}\n.. automodule:: course_lib.{room}\n   :members:\n```"
+        for room in rooms()
+    )
+
+
+def api_list() -> str:
+    """Markdown: a table of the rooms, with the first line of each docstring."""
+    lines = ["| room | holds |", "|---|---|"]
+    for room in rooms():
+        summary = (importlib.import_module(f"course_lib.{room}").__doc__ or "").strip().split("\n\n")[0]
+        lines.append(f"| [`{room}`](#api-{room}) | {' '.join(summary.split()).replace('|', chr(92) + '|')} |")
+    return "\n".join(lines)
+
+
+def fill_page(app: Sphinx, _docname: str, source: list[str]) -> None:
+    """Replace the comments of a page when Sphinx has read it."""
+    makers = {
+        "notation": lambda: notation_tables(yaml.safe_load(NOTATION.read_text(encoding="utf-8"))),
+        "rooms": api_list,
+        "api": api_sections,
+    }
+    for name in COMMENT.findall(source[0]):
+        if name not in makers:
+            raise ValueError(f"fill: got {name!r}, expected one of {', '.join(makers)}")
+        app.env.note_dependency(str(NOTATION))
+    source[0] = COMMENT.sub(lambda match: makers[match[1]](), source[0])
+
+
+def keep_docstrings_as_written(_app: Sphinx, _what: str, _name: str, _obj: Any, _options: Any, lines: list[str]) -> None:
+    """Show a docstring's paragraphs as prose, and what is aligned by hand as it stands.
+
+    The docstrings are plain text with formulas such as |O|; read as reStructuredText they would be full of errors.
+    """
+    blocks = re.split(r"\n\s*\n", "\n".join(lines).strip("\n"))
+    lines[:] = []
+    for block in blocks:
+        rows = [row.rstrip() for row in block.split("\n")]
+        if len(rows) > 1 and not _is_aligned(rows[:1]) and _is_aligned(rows):  # a table starts right under a sentence
+            first = next(number for number, row in enumerate(rows) if _is_aligned([row]))
+            lines += [_prose(rows[:first]), ""]
+            rows = rows[first:]
+        lines += [*_as_written(rows), ""] if _is_aligned(rows) else [_prose(rows), ""]
+
+
+def _is_aligned(rows: list[str]) -> bool:
+    """Whether lines are set by hand: indented, or with columns made of spaces."""
+    return any(row.startswith(" ") or "  " in row.strip() for row in rows)
+
+
+def _as_written(rows: list[str]) -> list[str]:
+    """The lines in a typewriter block."""
+    return [".. code-block:: text", "   :class: as-written", "", *(f"   {row}" for row in rows)]
+
+
+def _prose(rows: list[str]) -> str:
+    """One paragraph with `names` in code type and everything else free of markup."""
+    text = " ".join(" ".join(rows).split())
+    parts = re.split(r"``?([^`]+)``?", text) if text.count("`") % 2 == 0 else [text]
+    # "\\ " is a space that is not shown: a literal may then stand next to any letter
+    return "".join(f"\\ ``{part.strip()}``\\ " if index % 2 else MARKUP.sub(r"\\\1", part) for index, part in enumerate(parts))
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register with Sphinx."""
+    app.connect("source-read", fill_page)
+    app.connect("autodoc-process-docstring", keep_docstrings_as_written)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
