@@ -50,17 +50,20 @@ class FullData:
     shape: tuple[int, int]
 
 
-def full_data(kind: str, interactions: Interactions, *, batch_size: int | None = None, device: str = "cpu") -> FullData:
+def full_data(
+    kind: str, interactions: Interactions, *, batch_size: int | None = None, omega: float | None = None, device: str = "cpu"
+) -> FullData:
     """The expected objective of batch loss `kind` (of `in_batch.KINDS`) at `batch_size` on these positives.
 
     batch_size sets rho = (s - 1)/(|O| - 1), the omega of P3's (36); the kinds that do not depend on it may leave it out.
+    omega: for "unbiased_omega" only.
     """
     if batch_size is None:
         if kind in ("in_batch", "pos_neg"):
             raise ValueError(f"kind={kind!r} needs batch_size: its expected objective depends on (s - 1)/(|O| - 1)")
         batch_size = len(interactions)
-    coefficients = expected_coefficients(kind, batch_size=batch_size, n_positives=len(interactions), shape=interactions.shape)
-    return weighted_data(coefficients, interactions, device=device)
+    given = {"batch_size": batch_size, "n_positives": len(interactions), "shape": interactions.shape, "omega": omega}
+    return weighted_data(expected_coefficients(kind, **given), interactions, device=device)
 
 
 def weighted_data(coefficients: Coefficients, interactions: Interactions, *, device: str = "cpu") -> FullData:
@@ -114,6 +117,18 @@ OBJECTIVES: dict[str, Callable[[torch.Tensor, torch.Tensor, FullData], Gradient]
     "square": square_objective,
     "logistic": logistic_objective,
 }
+
+
+def objective_value(point_loss: str, users: torch.Tensor, items: torch.Tensor, data: FullData) -> float:
+    """The value alone, computed in float64 whatever the dtype of the tables."""
+    with torch.no_grad():
+        users, items = users.double().contiguous(), items.double().contiguous()
+        if point_loss == "square":
+            scores = pair_scores(users, items, data)
+            gram_u, gram_v = users.T @ (data.row_weight[:, None] * users), items.T @ (data.col_weight[:, None] * items)
+            own = data.positive * (1 - scores) ** 2 + data.own * scores**2
+            return float(own.sum() / 2 + data.grid * (gram_u * gram_v).sum() / 2)
+        return OBJECTIVES[point_loss](users, items, data)[0]
 
 
 def pair_scores(users: torch.Tensor, items: torch.Tensor, data: FullData, chunk: int = 8192) -> torch.Tensor:

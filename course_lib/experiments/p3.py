@@ -7,22 +7,26 @@ is compacted: users and items without a training pair leave both parts (Assumpti
 
 from __future__ import annotations
 
+import time
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import torch
 
 from course_lib import datasets, paper_tables
-from course_lib.experiments import objectives
-from course_lib.experiments.provenance import describe_data
-from course_lib.experiments.registry import Cell, experiment
-from course_lib.experiments.results import Row
+from course_lib.experiments import objectives, stochastic
+from course_lib.experiments.provenance import describe_data, provenance
+from course_lib.experiments.registry import Cell, experiment, get
+from course_lib.experiments.results import Result, Row
 from course_lib.in_batch import balance, batch_size_from_ratio
 from course_lib.interactions import Interactions
 from course_lib.metrics import evaluate
 
 RATIOS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 CUTOFFS = (1, 5, 25)
+METRIC_NAMES = tuple(f"{letter}@{k}" for letter in "PR" for k in CUTOFFS)
 RECIPES: dict[str, dict[str, Any]] = {
     "movietweetings-10core": {"name": "movietweetings", "core": 10},
     "ml-100k": {"name": "ml-100k", "min_rating": 4},
@@ -121,7 +125,7 @@ def table6_scalars(rows: list[Row]) -> dict[str, float]:
             ratio = "" if row["ratio"] is None else f"-{row['ratio']:.0e}".replace("e-0", "e-")
             name = f"{row['data']}-{row['pointwise']}-{row['loss']}{ratio}"
             name += "-closed-form" if row["method"] == "closed form" else ""
-            name += "" if row["serving"] == "raw" else "-times-popularity"
+            name += "" if row["serving"] == "raw" else "-" + row["serving"].replace(" ", "-")
             groups.setdefault(f"{name}-p5".replace("_", "-"), []).append(row["value"])
     return {name: float(np.mean(values)) for name, values in groups.items()}
 
@@ -134,7 +138,7 @@ def table6_scalars(rows: list[Row]) -> dict[str, float]:
     estimate=table6_seconds,
     describe=describe,
     finish=table6_scalars,
-    layout={"rows": ("data", "pointwise", "loss", "ratio", "method", "serving"), "columns": ("metric",)},
+    layout={"rows": ("data", "pointwise", "loss", "ratio", "method", "serving"), "columns": ("metric",), "metrics": METRIC_NAMES},
     version=2,
 )
 def table6_cell(cell: Cell) -> list[Row]:
@@ -158,8 +162,8 @@ def table6_cell(cell: Cell) -> list[Row]:
     printed = {key: cell[key] for key in ("loss", "ratio", "pointwise")} | {"dataset": cell["data"]}
     rows = [
         {**where, "serving": serving, "metric": metric, "value": value, "paper": paper_value("T6", metric=metric, **printed)}
-        for serving, served in servings(kind, items, train).items()
-        for metric, value in quality(users, served, train, test).items()
+        for serving, tables in servings(kind, cell["pointwise"], users, items, train).items()
+        for metric, value in quality(*tables, train, test).items()
     ]
     for row in rows:
         if row["serving"] != "raw":
@@ -167,14 +171,197 @@ def table6_cell(cell: Cell) -> list[Row]:
     return rows + [{**where, "serving": "raw", "metric": name, "value": value} for name, value in extra.items()]
 
 
-def servings(kind: str, items: np.ndarray, train: Interactions) -> dict[str, np.ndarray]:
-    """How scores are ranked: raw, and for the losses that divide popularity out also multiplied by the item's count (X19)."""
+def servings(
+    kind: str, pointwise: str, users: np.ndarray, items: np.ndarray, train: Interactions
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """How scores are ranked: {name: (users, items)}: raw, and for the losses with the popularity weight also corrected.
+
+    Square loss: "times popularity", the score times the item's count c_j (X19). Logistic loss: "plus log popularity", the
+    score plus log c_j, because the optimum of a positive-weighted logit is lowered by log(rho pop) (X4). Both undo the
+    item's factor; the user's does not change his ranking.
+    """
+    raw = {"raw": (users, items)}
     if kind not in ("popularity", "in_batch"):
-        return {"raw": items}
-    return {"raw": items, "times popularity": items * np.asarray(train.col_counts, dtype=items.dtype)[:, None]}
+        return raw
+    counts = np.asarray(train.col_counts, dtype=items.dtype)[:, None]
+    if pointwise == "square":
+        return raw | {"times popularity": (users, items * counts)}
+    return raw | {"plus log popularity": (np.hstack([users, np.ones_like(users[:, :1])]), np.hstack([items, np.log(counts)]))}
 
 
-def _tensor(array: np.ndarray):
-    import torch
-
+def _tensor(array: np.ndarray) -> torch.Tensor:
     return torch.as_tensor(array)
+
+
+# ----------------------------------------------------------------------------------------- Table 5: stochastic gradient
+
+BATCH_LOSSES = ("unbiased", "unbiased_omega", "pos_neg", "in_batch", "popularity")
+OMEGA_RATIO = 1e-1  # unbiased_omega uses rho at this batch ratio, where P3's Pos-Neg is best on ML-1M
+
+
+def table5_plan(
+    scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu", max_epochs: int | None = None
+) -> list[Cell]:
+    """One cell per data set, point-wise loss, batch ratio and seed; a cell trains the five losses together."""
+    sets = {
+        "smoke": [("movietweetings-10core", "square", 32), ("movietweetings-10core", "logistic", 32)],
+        "laptop": [("ml-1m", "square", 64), ("ml-100k", "logistic", 64), ("amazon-beauty-5core", "square", 64)],
+        "full": [("ml-1m", "square", 64), ("ml-1m", "logistic", 64), ("eurlex", "square", 64), ("eurlex", "logistic", 64)],
+    }[scale]
+    epochs = max_epochs or {"smoke": 20, "laptop": 60, "full": 1000}[scale]
+    evaluations = {"smoke": 1, "laptop": 1, "full": 100}[scale]
+    return [
+        {
+            "data": name, "pointwise": pointwise, "ratio": ratio, "losses": list(BATCH_LOSSES), "k": k, "seed": seed,
+            "first_lr": 2.0**18, "max_epochs": epochs, "evaluations_per_epoch": evaluations, "device": device,
+        }
+        for name, pointwise, k in sets
+        if data in (None, name)
+        for seed in seeds
+        for ratio in RATIOS
+    ]  # fmt: skip
+
+
+def table5_seconds(cell: Cell) -> float:
+    per_epoch = {"movietweetings-10core": 0.2, "ml-100k": 1.0, "ml-1m": 3.0, "amazon-beauty-5core": 8.0}.get(cell["data"], 5.0)
+    heavy = 10.0 if cell["pointwise"] == "logistic" and cell["data"] in ("ml-1m", "eurlex") else 1.0
+    return per_epoch * heavy * min(cell["max_epochs"], 60)
+
+
+def table5_scalars(rows: list[Row]) -> dict[str, float]:
+    """Means over seeds under names such as "ml-1m-square-unbiased-1e-3-p5" (selection as in the paper, raw scores)."""
+    chosen = [row for row in rows if row["metric"] == "P@5" and row["selection"] == "test" and row["serving"] == "raw"]
+    groups: dict[str, list[float]] = {}
+    for row in chosen:
+        name = f"{row['data']}-{row['pointwise']}-{row['loss']}-{row['ratio']:.0e}-p5".replace("e-0", "e-").replace("_", "-")
+        groups.setdefault(name, []).append(row["value"])
+    return {name: float(np.mean(values)) for name, values in groups.items()}
+
+
+@experiment(
+    "P3-T5",
+    "stochastic gradient: batch losses against batch ratio, AdaGrad, learning rate found by halving",
+    paper="P3",
+    plan=table5_plan,
+    estimate=table5_seconds,
+    describe=describe,
+    finish=table5_scalars,
+    layout={"rows": ("data", "pointwise", "loss", "ratio", "serving"), "columns": ("selection", "metric"), "metrics": METRIC_NAMES},
+)
+def table5_cell(cell: Cell) -> list[Row]:
+    """The five losses at one batch ratio on one split. Rows give three ways to choose the checkpoint.
+
+    selection "test": the best value over checkpoints on the test set itself, as the paper does; "cross-fitted": chosen on
+    half of the users and measured on the other half, both ways; "last": no choice.
+    """
+    train, test = load_split(cell["data"], cell["seed"])
+    return trained_rows(cell, train_cell(cell, train, test))
+
+
+def train_cell(cell: Cell, train: Interactions, test: Interactions, dtype: torch.dtype = torch.float32) -> list[stochastic.Trained]:
+    """Trains the losses of a cell together and returns them, in its order."""
+    size = batch_size_from_ratio(cell["ratio"], len(train))
+    fields = ("first_lr", "max_epochs", "evaluations_per_epoch", "patience")
+    stack = stochastic.Stack(
+        tuple(cell["losses"]),
+        cell["pointwise"],
+        train,
+        size,
+        k=cell["k"],
+        rng=np.random.default_rng([cell["seed"], 2]),
+        schedule=stochastic.Schedule(**{key: cell[key] for key in fields if key in cell}),
+        omega=balance(batch_size_from_ratio(OMEGA_RATIO, len(train)), len(train)),
+        device=cell.get("device", "cpu"),
+        dtype=dtype,
+    )
+    halves = np.random.default_rng([cell["seed"], 3]).random(train.n_users) < 0.5
+    return stochastic.train_stack(stack, test, cutoffs=CUTOFFS, halves=halves, servings=servings)
+
+
+def trained_rows(cell: Cell, trained: list[stochastic.Trained], table: str = "T5") -> list[Row]:
+    """Tidy rows of trained configurations: metrics under each selection and serving, then how training went."""
+    choices = {"test": stochastic.best_on_test, "cross-fitted": stochastic.cross_fitted, "last": stochastic.last}
+    rows = []
+    for run in trained:
+        where = {key: cell[key] for key in ("data", "pointwise", "ratio", "k", "seed")} | {"loss": run.loss}
+        printed = {"loss": run.loss, "ratio": cell["ratio"], "pointwise": cell["pointwise"], "dataset": cell["data"]}
+        for selection, choose in choices.items():
+            for serving, metrics in run.history[-1]["metrics"].items():
+                for metric in metrics:
+                    row = {**where, "serving": serving, "selection": selection, "metric": metric}
+                    row["value"] = choose(run, serving, metric)
+                    if selection == "test" and serving == "raw":
+                        row["paper"] = paper_value(table, metric=metric, **printed)
+                    rows.append(row)
+        how = {"learning rate": run.lr, "halvings": run.halvings, "epochs": run.epochs, "steps": run.steps}
+        how["objective"] = run.history[-1]["objective"]
+        rows += [
+            {**where, "serving": "raw", "selection": "last", "metric": name, "value": value, "stopped": run.stopped}
+            for name, value in how.items()
+        ]
+    return rows
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What the chapter shows: the result, and the tables (users, items) of each model under (pointwise, loss, ratio)."""
+
+    result: Result
+    models: dict[tuple[str, str, float], tuple[np.ndarray, np.ndarray]]
+    train: Interactions
+    test: Interactions
+
+
+def batch_ratio_sweep(
+    train: Interactions,
+    test: Interactions,
+    *,
+    ratios: tuple[float, ...] = (1e-5, 1e-3, 1e-1),
+    pointwise: tuple[str, ...] = ("square", "logistic"),
+    losses: tuple[str, ...] = BATCH_LOSSES,
+    k: int = 16,
+    max_epochs: int = 15,
+    first_lr: float = 1.0,
+    seed: int = 0,
+) -> Sweep:
+    """A small Table 5 in seconds: every loss at every batch ratio with both point-wise losses, float64, nothing stored.
+
+    The learning rate starts at 1, from where the paper's rule halves it; P@5 is the best of one checkpoint per epoch
+    (selection "test", as in the paper), with the cross-fitted value beside it. Deterministic for a seed and a machine;
+    across machines sums are rounded differently, and P@5 moves by some tenths of a percent point.
+    """
+    rows, models, start = [], {}, time.perf_counter()
+    for loss_name in pointwise:
+        for ratio in ratios:
+            cell = {"data": train.name, "pointwise": loss_name, "ratio": ratio, "losses": losses, "k": k, "seed": seed}
+            trained = train_cell({**cell, "max_epochs": max_epochs, "first_lr": first_lr}, train, test, torch.float64)
+            rows += trained_rows(cell, trained)
+            models |= {(loss_name, run.loss, ratio): (run.users, run.items) for run in trained}
+    data = [describe_data(train.name, {"train": len(train), "test": len(test)}, train)]
+    origin = {"data": data, "seconds": round(time.perf_counter() - start, 2), **provenance()}
+    result = Result("P3-chapter", "smoke", "batch losses against batch ratio", rows, table5_scalars(rows), origin, get("P3-T5").layout)
+    return Sweep(result, models, train, test)
+
+
+def error_by_popularity(
+    users: np.ndarray, items: np.ndarray, positives: Interactions, train: Interactions, *, pointwise: str, n_bins: int = 5
+) -> list[Row]:
+    """How a model treats positives of different popularity: `n_bins` equally large groups by |O_i,:| |O_:,j| in train.
+
+    positives: the pairs to look at (train itself, or test). Each row: `bin` (0 = least popular), `popularity` (median of the
+    bin), `pairs`, `score` (mean), `error` (mean of 1 - score for the square loss, of 1 - sigmoid(score) for the logistic),
+    `called_negative` (share of pairs scored below 1/2, or below 0 for the logistic loss).
+    """
+    if pointwise not in ("square", "logistic"):
+        raise ValueError(f"pointwise is {pointwise!r}; expected 'square' or 'logistic'")
+    scores = np.einsum("ek,ek->e", users[positives.users], items[positives.items])
+    popularity = train.row_counts[positives.users] * train.col_counts[positives.items]
+    probability = scores if pointwise == "square" else 1 / (1 + np.exp(-scores))
+    groups = np.array_split(np.argsort(popularity, kind="stable"), n_bins)
+    return [
+        {
+            "bin": at, "popularity": float(np.median(popularity[group])), "pairs": len(group), "score": float(scores[group].mean()),
+            "error": float((1 - probability[group]).mean()), "called_negative": float((probability[group] < 0.5).mean()),
+        }
+        for at, group in enumerate(groups)
+    ]  # fmt: skip

@@ -51,6 +51,8 @@ class Result:
         **where: Any,
     ) -> list[list[str]]:
         """A pivot of text cells, header first: mean over seeds, "± sd" with two or more, the paper's number in brackets."""
+        if "metric" not in where and self.layout.get("metrics"):
+            where["metric"] = tuple(self.layout["metrics"])
         chosen = self.select(**where)
         left = tuple(rows or self.layout.get("rows", ()))
         top = tuple(columns or self.layout.get("columns", ("metric",)))
