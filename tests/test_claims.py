@@ -489,6 +489,17 @@ def test_the_graph_is_accessible(tmp_path):
     assert "- [P3-Eq12](#claim-p3-eq12) rests on [P3-Eq13](#claim-p3-eq13), [P3-Eq14](#claim-p3-eq14)" in as_list
 
 
+def test_lines_that_cross_a_column_keep_clear_of_its_boxes():
+    mine = load()
+    columns = graph._columns(mine)
+    height = 1000.0
+    for x, column in enumerate(columns):
+        centres = dict(graph._centres(x, column, height))
+        ordered = sorted(centres.items(), key=lambda item: item[1][1])
+        for (a, (_, ya)), (b, (_, yb)) in zip(ordered, ordered[1:]):
+            assert yb - ya >= (graph._size(a) + graph._size(b)) / 2 + graph.GAP_Y - 1e-9
+
+
 def test_boxes_of_the_graph_do_not_overlap():
     mine = load()
     boxes = [a for tag, a in Elements(graph.graph_svg(mine)).found if tag == "rect"]
@@ -497,7 +508,7 @@ def test_boxes_of_the_graph_do_not_overlap():
     for i, (x, y) in enumerate(corners):
         for a, b in corners[:i]:
             assert abs(x - a) >= graph.BOX_WIDTH or abs(y - b) >= graph.BOX_HEIGHT
-    assert all(len(claim.id) * 7 <= graph.BOX_WIDTH - 24 for claim in mine if claim.depends_on)
+    assert all(len(claim.id) * 7 <= graph.BOX_WIDTH - 26 for claim in mine if claim.depends_on)
 
 
 def test_every_status_has_a_letter_of_its_own():

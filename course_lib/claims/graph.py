@@ -3,6 +3,7 @@
 The picture uses the colour of the text around it (light and dark), tells statuses by a letter, and needs no script.
 """
 
+from collections.abc import Iterator
 from html import escape
 
 from course_lib.claims.rows import STATUSES, Claim, anchor
@@ -11,7 +12,9 @@ LETTERS = {
     "proved": "P", "enumerated": "E", "tested": "T", "reproduced": "R", "not reproduced": "N",
     "disputed": "D", "needs assumption": "A", "not run": "–",
 }  # fmt: skip
-BOX_WIDTH, BOX_HEIGHT, GAP_X, GAP_Y, MARGIN = 168, 24, 62, 10, 8
+BOX_WIDTH, BOX_HEIGHT, GAP_X, GAP_Y, MARGIN = 152, 24, 54, 8, 8
+Waypoint = tuple[str, str, int]  # where a line from a claim to what it rests on crosses a column: (claim, other, column)
+Place = str | Waypoint
 
 
 def edges(claims: list[Claim]) -> list[tuple[str, str]]:
@@ -21,38 +24,66 @@ def edges(claims: list[Claim]) -> list[tuple[str, str]]:
 
 
 def layers(claims: list[Claim]) -> list[list[str]]:
-    """The claims that have an edge, in columns: the foundations first, each claim right of all that it rests on."""
+    """The claims that have an edge, in columns: what a claim rests on stands left of it, as near as possible."""
+    return [[place for place in column if isinstance(place, str)] for column in _columns(claims)]
+
+
+def _columns(claims: list[Claim]) -> list[list[Place]]:
+    """The columns of claims and of the waypoints of lines that cross them, sorted so that few lines cross."""
     pairs = edges(claims)
-    needs: dict[str, list[str]] = {name: [] for pair in pairs for name in pair}
+    needs: dict[str, list[str]] = {claim.id: [] for claim in claims if any(claim.id in pair for pair in pairs)}
+    users: dict[str, list[str]] = {name: [] for name in needs}
     for name, other in pairs:
         needs[name].append(other)
-    depth: dict[str, int] = {}
+        users[other].append(name)
+    column_of = _column_of(needs, users)
+    columns: list[list[Place]] = [[] for _ in range(1 + max(column_of.values(), default=-1))]
+    for name, column in column_of.items():
+        columns[column].append(name)
+    near_left: dict[Place, list[Place]] = {}
+    near_right: dict[Place, list[Place]] = {}
+    for name, other in pairs:
+        route = _route(name, other, column_of)
+        for column, waypoint in zip(range(column_of[name] - 1, column_of[other], -1), route[1:-1]):
+            columns[column].append(waypoint)
+        for right, left in zip(route, route[1:]):
+            near_left.setdefault(right, []).append(left)
+            near_right.setdefault(left, []).append(right)
+    return _untangle(columns, near_left, near_right)
 
-    def depth_of(name: str) -> int:
-        if name not in depth:
-            depth[name] = 1 + max((depth_of(other) for other in needs[name]), default=-1)
-        return depth[name]
 
-    order = [claim.id for claim in claims if claim.id in needs]
-    columns: list[list[str]] = [[] for _ in range(1 + max((depth_of(name) for name in order), default=-1))]
-    for name in order:
-        columns[depth[name]].append(name)
-    return _untangle(columns, needs)
+def _column_of(needs: dict[str, list[str]], users: dict[str, list[str]]) -> dict[str, int]:
+    """The column of each claim: one right of the last that it rests on, then moved right up to the first that uses it."""
+    column: dict[str, int] = {}
+
+    def depth(name: str) -> int:
+        if name not in column:
+            column[name] = 1 + max((depth(other) for other in needs[name]), default=-1)
+        return column[name]
+
+    for name in sorted(needs, key=depth, reverse=True):
+        if users[name]:
+            column[name] = min(column[user] for user in users[name]) - 1
+    return column
 
 
-def _untangle(columns: list[list[str]], needs: dict[str, list[str]]) -> list[list[str]]:
+def _route(name: str, other: str, column_of: dict[str, int]) -> list[Place]:
+    """The claim, a waypoint in each column between, and what it rests on."""
+    between = range(column_of[name] - 1, column_of[other], -1)
+    return [name, *((name, other, column) for column in between), other]
+
+
+def _untangle(
+    columns: list[list[Place]], near_left: dict[Place, list[Place]], near_right: dict[Place, list[Place]]
+) -> list[list[Place]]:
     """Sort each column by the mean height of its neighbours (the barycentre rule), a few times left and right."""
-    users: dict[str, list[str]] = {name: [] for name in needs}
-    for name, others in needs.items():
-        for other in others:
-            users[other].append(name)
-    for sweep in range(8):
-        near = needs if sweep % 2 == 0 else users
-        height = {name: row / max(len(column), 1) for column in columns for row, name in enumerate(column)}
+    for sweep in range(12):
+        near = near_left if sweep % 2 == 0 else near_right
+        height = {place: (row + 0.5) / len(column) for column in columns for row, place in enumerate(column)}
         for column in columns if sweep % 2 == 0 else reversed(columns):
-            mean = {name: _mean([height[other] for other in near[name]], height[name]) for name in column}
-            column.sort(key=lambda name: (mean[name], name))
-            height |= {name: row / max(len(column), 1) for row, name in enumerate(column)}
+            mean = {place: _mean([height[other] for other in near.get(place, [])], height[place]) for place in column}
+            column.sort(key=lambda place: (mean[place], str(place)))
+            height |= {place: (row + 0.5) / len(column) for row, place in enumerate(column)}
     return columns
 
 
@@ -61,46 +92,60 @@ def _mean(values: list[float], default: float) -> float:
 
 
 def graph_svg(claims: list[Claim]) -> str:
-    """The graph as an SVG element with a title and a description; an empty string when nothing rests on anything."""
-    columns = layers(claims)
+    """The graph as an SVG element with a description; an empty string when nothing rests on anything."""
+    columns = _columns(claims)
     if not columns:
         return ""
     status = {claim.id: claim.status for claim in claims}
-    rows = max(len(column) for column in columns)
+    height = 2 * MARGIN + max(_length(column) for column in columns)
     width = 2 * MARGIN + len(columns) * BOX_WIDTH + (len(columns) - 1) * GAP_X
-    height = 2 * MARGIN + rows * BOX_HEIGHT + (rows - 1) * GAP_Y
-    place = {name: _corner(x, y, len(column), height) for x, column in enumerate(columns) for y, name in enumerate(column)}
-    arrows = [_arrow(place[name], place[other]) for name, other in edges(claims)]
-    boxes = [_box(name, status[name], *place[name]) for column in columns for name in column]
-    label = f"{len(boxes)} claims, {len(arrows)} arrows. Each line leads from a claim, on the right, to what it rests on."
+    centre = {place: point for x, column in enumerate(columns) for place, point in _centres(x, column, height)}
+    column_of = {place: x for x, column in enumerate(columns) for place in column if isinstance(place, str)}
+    lines = [_line([centre[place] for place in _route(*pair, column_of)]) for pair in edges(claims)]
+    boxes = [_box(name, status[name], *centre[name]) for name in column_of]
+    label = f"{len(boxes)} claims, {len(lines)} arrows. Each line leads from a claim, on the right, to what it rests on."
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height:g}" width="{width}" height="{height:g}" '
             f'role="img" aria-label="Dependency graph of the claims: {escape(label)} The list below says the same." '
             'fill="none" stroke="currentColor" font-family="sans-serif" font-size="12">',
-            *arrows,
+            *lines,
             *boxes,
             "</svg>",
         ]
     )
 
 
-def _corner(column: int, row: int, rows: int, height: int) -> tuple[float, float]:
-    """Upper left corner of a box; a column is centred on the height of the picture."""
-    used = rows * BOX_HEIGHT + (rows - 1) * GAP_Y
-    return MARGIN + column * (BOX_WIDTH + GAP_X), (height - used) / 2 + row * (BOX_HEIGHT + GAP_Y)
+def _size(place: Place) -> float:
+    return BOX_HEIGHT if isinstance(place, str) else 2
 
 
-def _arrow(start: tuple[float, float], end: tuple[float, float]) -> str:
-    """A curve from the left edge of a claim's box to the right edge of the box that it rests on."""
-    x1, y1 = start[0], start[1] + BOX_HEIGHT / 2
-    x2, y2 = end[0] + BOX_WIDTH, end[1] + BOX_HEIGHT / 2
-    bend = min(GAP_X, (x1 - x2)) / 2
-    path = f"M{x1:g} {y1:g}C{x1 - bend:g} {y1:g} {x2 + bend:g} {y2:g} {x2:g} {y2:g}"
-    return f'<path d="{path}" stroke-opacity="0.45"/><circle cx="{x2:g}" cy="{y2:g}" r="2.5" fill="currentColor"/>'
+def _length(column: list[Place]) -> float:
+    return sum(map(_size, column)) + GAP_Y * (len(column) - 1)
 
 
-def _box(name: str, status: str, x: float, y: float) -> str:
+def _centres(column: int, places: list[Place], height: float) -> Iterator[tuple[Place, tuple[float, float]]]:
+    """The centre of each box and waypoint of a column, which is centred on the height of the picture."""
+    x = MARGIN + column * (BOX_WIDTH + GAP_X) + BOX_WIDTH / 2
+    y = (height - _length(places)) / 2
+    for place in places:
+        yield place, (x, y + _size(place) / 2)
+        y += _size(place) + GAP_Y
+
+
+def _line(points: list[tuple[float, float]]) -> str:
+    """A line from the left edge of a claim's box, level through each waypoint, to the right edge of the last box."""
+    half, bend = BOX_WIDTH / 2, GAP_X / 2
+    path = f"M{points[0][0] - half:g} {points[0][1]:g}"
+    for (x1, y1), (x2, y2) in zip(points, points[1:]):
+        path += f"C{x1 - half - bend:g} {y1:g} {x2 + half + bend:g} {y2:g} {x2 + half:g} {y2:g}"
+        path += f"H{x2 - half:g}" if (x2, y2) != points[-1] else ""
+    end = points[-1]
+    return f'<path d="{path}" stroke-opacity="0.5"/><circle cx="{end[0] + half:g}" cy="{end[1]:g}" r="2.5" fill="currentColor"/>'
+
+
+def _box(name: str, status: str, centre_x: float, centre_y: float) -> str:
+    x, y = centre_x - BOX_WIDTH / 2, centre_y - BOX_HEIGHT / 2
     dash = ' stroke-dasharray="4 3"' if status in ("disputed", "not reproduced", "not run") else ""
     text_y = y + BOX_HEIGHT / 2 + 4
     return (

@@ -10,7 +10,7 @@ from collections.abc import Collection
 
 from course_lib.claims.checks import statements
 from course_lib.claims.graph import graph_html, graph_list
-from course_lib.claims.rows import STATUSES, Claim, anchor, load
+from course_lib.claims.rows import STATUSES, Claim, Scalar, anchor, load
 
 _PLACE = re.compile(r"^<!-- claims: (?P<what>\w+)(?: (?P<paper>P[0-4]|X))? -->$", re.MULTILINE)
 _KINDS = {
@@ -63,10 +63,10 @@ def render_statuses(claims: list[Claim]) -> str:
 
 
 def render_table(claims: list[Claim], *, pages: Collection[str] = ()) -> str:
-    """All claims of a paper as a table: claim and place, statement and its limits, status and evidence."""
+    """All claims as a table: id, place, status and links on the left; statement, limits and evidence on the right."""
     labels = {statement.label: statement.page for statement in statements()}
-    rows = [[_name(claim), _text(claim), _evidence(claim, labels, pages)] for claim in claims]
-    return _list_table(["Claim", "Statement", "Status and evidence"], rows, widths=(16, 52, 32))
+    rows = [[_name(claim, labels, pages), _text(claim)] for claim in claims]
+    return _list_table(["Claim and status", "Statement and evidence"], rows, widths=(32, 68))
 
 
 def render_errata(claims: list[Claim], *, pages: Collection[str] = ()) -> str:
@@ -76,33 +76,29 @@ def render_errata(claims: list[Claim], *, pages: Collection[str] = ()) -> str:
     return "\n\n".join(_erratum(claim, labels, pages) for claim in entries) or "No errata."
 
 
-def _name(claim: Claim) -> str:
-    return f"[{claim.id}]{{#{claim.anchor}}}\n\n{_line(claim.place)}"
+def _name(claim: Claim, labels: dict, pages: Collection[str]) -> str:
+    parts = [f"({claim.anchor})=\n**{claim.id}**", _line(claim.place), f"*{claim.status}*"]
+    links = _links(claim, labels, pages)
+    parts += [links] if links else []
+    parts += [f"[Erratum](#{_erratum_anchor(claim)})"] if claim.erratum else []
+    return "\n\n".join(parts)
 
 
 def _text(claim: Claim) -> str:
-    parts = [_line(claim.statement)]
-    if claim.assumption:
-        parts.append(f"*Needs:* {_line(claim.assumption)}")
-    if claim.note:
-        parts.append(_line(claim.note))
-    parts.append(f"*Not claimed:* {_line(claim.not_claimed)}")
-    return "\n\n".join(parts)
-
-
-def _evidence(claim: Claim, labels: dict, pages: Collection[str]) -> str:
-    parts = [f"**{claim.status}**" + (f": {_line(claim.reason)}" if claim.reason else "")]
-    links = _links(claim, labels, pages)
-    if links:
-        parts.append(links)
-    if claim.erratum:
-        parts.append(f"[Erratum](errata.md#{_erratum_anchor(claim)})")
+    parts = [
+        _line(claim.statement),
+        f"*Needs:* {_line(claim.assumption)}" if claim.assumption else "",
+        f"*Not run:* {_line(claim.reason)}" if claim.reason else "",
+        _line(claim.note),
+        f"*Not claimed:* {_line(claim.not_claimed)}",
+    ]
     if claim.checks:
-        parts.append("Checked by " + ", ".join(f"`{_short(check)}`" for check in claim.checks))
-    parts += [_scalar(scalar) for scalar in claim.scalars]
+        parts.append("*Checked by* " + ", ".join(f"`{_short(check)}`" for check in claim.checks))
+    if claim.scalars:
+        parts.append("*Numbers*\n" + "\n".join(f"- {_scalar(scalar)}" for scalar in claim.scalars))
     if claim.depends_on:
-        parts.append("Rests on " + ", ".join(f"[{other}](#{anchor(other)})" for other in claim.depends_on))
-    return "\n\n".join(parts)
+        parts.append("*Rests on* " + ", ".join(f"[{other}](#{anchor(other)})" for other in claim.depends_on))
+    return "\n\n".join(part for part in parts if part)
 
 
 def _links(claim: Claim, labels: dict, pages: Collection[str]) -> str:
@@ -114,11 +110,12 @@ def _links(claim: Claim, labels: dict, pages: Collection[str]) -> str:
     return " in ".join(links)
 
 
-def _scalar(scalar) -> str:
-    where = f"in {scalar.notebook}" if scalar.notebook else f"in {scalar.result}" if scalar.result else "computed"
+def _scalar(scalar: Scalar) -> str:
+    """Name, expected number with its tolerance, and where both come from."""
     margin = f" ± {scalar.tolerance:g}" if scalar.tolerance else " exactly"
     unit = f" {scalar.unit}" if scalar.unit else ""
-    return f"`{scalar.name}` ({where}): {scalar.expected:g}{margin}{unit} ({_line(scalar.source)})"
+    ours = f"; ours from {scalar.origin}" if not scalar.function else ""
+    return f"{scalar.name}: {scalar.expected:g}{margin}{unit} ({_line(scalar.source)}{ours})"
 
 
 def _short(check: str) -> str:
@@ -132,7 +129,7 @@ def _erratum_anchor(claim: Claim) -> str:
 
 def _erratum(claim: Claim, labels: dict, pages: Collection[str]) -> str:
     erratum = claim.erratum
-    where = f"{_KINDS[erratum.kind]} in {claim.place}; claim [{claim.id}](claims.md#{claim.anchor})"
+    where = f"{_KINDS[erratum.kind]} in {claim.place}; claim [{claim.id}](#{claim.anchor})"
     links = _links(claim, labels, pages)
     fields = {
         "The paper": erratum.claim,
