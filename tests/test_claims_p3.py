@@ -128,13 +128,12 @@ def test_enumerate_batches_that_keep_all_columns_have_at_least_n_cells():
 
 
 def test_naive_batches_lack_positives_only_while_they_are_small():
-    assert p3.probability_of_no_positive("eurlex", 100) > 0.85
+    shape, ones = (15_449, 3_801), 82_265
+    assert in_batch.probability_of_no_positive(100, n_positives=ones, shape=shape) > 0.85
     for dataset in ("ml-1m", "eurlex"):
-        smallest = round(p3.batch_size(dataset, 1e-5) ** 2)
-        assert p3.probability_of_no_positive(dataset, smallest) < 1e-40
-    cells, ones, pairs = 12, 3, 4
-    brute = mean(F(not any(c < ones for c in batch)) for batch in itertools.combinations(range(cells), pairs))
-    assert p3.hypergeometric_zero(cells, ones, pairs) == pytest.approx(float(brute), rel=1e-12)
+        assert p3.probability_of_no_positive(dataset, 1e-5) < 1e-40
+    brute = mean(F(not any(c < 3 for c in batch)) for batch in itertools.combinations(range(12), 4))
+    assert in_batch.probability_of_no_positive(4, n_positives=3, shape=(3, 4)) == pytest.approx(float(brute), rel=1e-12)
 
 
 def test_enumerate_cross_batches_are_unbiased_and_may_lack_positives():

@@ -98,6 +98,23 @@ def test_errors_name_what_was_given():
         p3.violations(name="T5", better="sogram", worse="unbiased")
 
 
+def test_suspicious_cells_are_named():
+    found = paper_tables.suspicious_cells("P3")
+    starts = [sentence.split(":")[0] for sentence in found]
+    assert starts == [
+        "Table 5, Popularity at ratio 1e-2 on EUR-Lex with the logistic loss",
+        "Table 5, Unbiased at ratio 1e-5 on EUR-Lex with the logistic loss",
+        "Table 5, Popularity at ratio 1e-2 on EUR-Lex with the logistic loss",
+        "Table 5, P@5, Pos-Neg at ratio 1e-1 on EUR-Lex with the logistic loss",
+        "Table 5, R@5, Pos-Neg at ratio 1e-1 on EUR-Lex with the logistic loss",
+        "Table 6, P@25, Pos-Neg-omega at ratio 1e-5 on EUR-Lex with the square loss",
+    ]
+    assert "5 x 33.90 = 169.5 hits exceed 25 x 0.34 = 8.5" in found[0]
+    assert "P@5 = 50.75 beside R@5 = 43.88, a ratio of 1.16 where the median model has 1.021" in found[1]
+    with pytest.raises(ValueError, match="'P4'"):
+        paper_tables.suspicious_cells("P4")
+
+
 def test_every_table_has_a_citation():
     for paper, name in paper_tables.CAPTIONS:
         assert f"Table {name[1:]}" in citation(paper, name)

@@ -244,7 +244,7 @@ def _verdict(node: str, outcomes: dict[str, list[str]]) -> str:
     bad = sorted(set(mine) - {"passed"})
     if not mine:
         return "not collected"
-    return f"{', '.join(bad)} ({len(mine)} tests)" if bad else ""
+    return f"{', '.join(bad)} ({len(mine)} {'test' if len(mine) == 1 else 'tests'})" if bad else ""
 
 
 # ------------------------------------------------------------------------------------------------ scalars

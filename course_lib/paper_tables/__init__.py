@@ -62,6 +62,15 @@ def select(cells: list[dict], **where) -> list[dict]:
     return [cell for cell in cells if all(cell[key] == wanted for key, wanted in where.items())]
 
 
+def suspicious_cells(paper: str) -> list[str]:
+    """Printed numbers of a paper that contradict other printed numbers of it, one sentence each."""
+    if paper != "P3":
+        raise ValueError(f"suspicious_cells: got {paper!r}; expected 'P3', the one paper whose tables are stored")
+    from course_lib.paper_tables import p3
+
+    return p3.suspicious_cells()
+
+
 def citation(paper: str, name: str) -> str:
     """Where a stored table is printed: authors, title, table number and a caption in our words."""
     return f"{CITATIONS[paper]}. Table {name[1:]}: {CAPTIONS[paper, name]}."

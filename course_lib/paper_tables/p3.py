@@ -3,7 +3,8 @@
 Losses, data sets and metrics are named as in `course_lib.paper_tables.table`. Percentages stay percentages.
 """
 
-from math import exp, lgamma, sqrt
+from collections.abc import Sequence
+from math import sqrt
 from statistics import median
 
 from course_lib.paper_tables import select, table
@@ -72,18 +73,14 @@ def expected_positives_of_naive_batch(dataset: str, ratio: float) -> float:
     return batch_cells_per_label_cell(dataset, ratio) * _statistics(dataset)["positives"]
 
 
-def probability_of_no_positive(dataset: str, pairs: int) -> float:
-    """Chance that `pairs` distinct cells, drawn uniformly from the label matrix of a data set, hold no positive."""
+def probability_of_no_positive(dataset: str, ratio: float) -> float:
+    """Chance that a naive batch with as many pairs as the grid of a batch ratio holds no positive."""
+    from course_lib import in_batch
+
     row = _statistics(dataset)
-    return hypergeometric_zero(row["m"] * row["n"], row["positives"], pairs)
-
-
-def hypergeometric_zero(cells: int, positives: int, pairs: int) -> float:
-    """C(cells - positives, pairs) / C(cells, pairs), through log-gamma; 0 when the draw cannot miss them all."""
-    if pairs > cells - positives:
-        return 0.0
-    missed = lgamma(cells - positives + 1) - lgamma(cells - positives - pairs + 1)
-    return exp(missed - lgamma(cells + 1) + lgamma(cells - pairs + 1))
+    pairs = round(batch_size(dataset, ratio) ** 2)
+    shape = (row["m"], row["n"])
+    return in_batch.probability_of_no_positive(pairs, n_positives=row["positives"], shape=shape)
 
 
 def encodings_of_naive_batch(dataset: str, ratio: float) -> float:
@@ -111,20 +108,18 @@ def spread(*, name: str, loss: str, dataset: str, pointwise: str, metric: str | 
 
 def precision_over_recall(*, name: str, loss: str, ratio: float | None, dataset: str, pointwise: str, k: int) -> float:
     """P@k / R@k of one model: for a model that is not degenerate it hardly depends on the loss."""
-    model = {"loss": loss, "ratio": ratio, "dataset": dataset, "pointwise": pointwise}
-    cells = {cell["metric"]: cell["value"] for cell in select(table("P3", name), **model)}
+    cells = _model_cells(name, (loss, ratio, dataset, pointwise))
     return cells[f"P@{k}"] / cells[f"R@{k}"]
 
 
 def usual_precision_over_recall(*, name: str, dataset: str, k: int) -> float:
     """The median of P@k / R@k over all models of one data set in a table."""
-    models = {tuple(cell[key] for key in SAME_MODEL) for cell in select(table("P3", name), dataset=dataset)}
-    return median(precision_over_recall(name=name, k=k, **dict(zip(SAME_MODEL, model))) for model in models)
+    return median(precision_over_recall(name=name, k=k, **dict(zip(SAME_MODEL, m))) for m in _models(name, dataset=dataset))
 
 
 def count_unusual_ratios(*, name: str, dataset: str, k: int, low: float, high: float) -> int:
     """How many models of one data set in a table have P@k / R@k outside [low, high]."""
-    models = {tuple(cell[key] for key in SAME_MODEL) for cell in select(table("P3", name), dataset=dataset)}
+    models = _models(name, dataset=dataset)
     ratios = [precision_over_recall(name=name, k=k, **dict(zip(SAME_MODEL, model))) for model in models]
     return sum(not low <= ratio <= high for ratio in ratios)
 
@@ -141,8 +136,8 @@ def impossible_precisions(*, name: str) -> list[tuple]:
     at least 5 P@5. The printed numbers may be off by 0.005.
     """
     found = []
-    for model in dict.fromkeys(tuple(cell[key] for key in SAME_MODEL) for cell in table("P3", name)):
-        cells = {c["metric"]: c["value"] for c in select(table("P3", name), **dict(zip(SAME_MODEL, model)))}
+    for model in _models(name):
+        cells = _model_cells(name, model)
         for k, larger in ((1, 5), (5, 25)):
             if k * (cells[f"P@{k}"] - 0.005) > larger * (cells[f"P@{larger}"] + 0.005):
                 found.append((*model, k, larger))
@@ -152,6 +147,66 @@ def impossible_precisions(*, name: str) -> list[tuple]:
 def count_impossible_precisions(*, name: str) -> int:
     """How many (model, k) pairs `impossible_precisions` finds."""
     return len(impossible_precisions(name=name))
+
+
+def suspicious_cells() -> list[str]:
+    """Printed numbers of Tables 5 and 6 that contradict others, as sentences: precisions, P@5 / R@5, underlines.
+
+    P@5 / R@5 is judged on EUR-Lex only, where it is within 5 % of its median for all other models: the number of
+    relevant labels per row hardly varies there. On ML-1M the ratio depends on which users a model serves well.
+    """
+    found = []
+    for name in ("T5", "T6"):
+        table_name = f"Table {name[1:]}"
+        for *model, k, larger in impossible_precisions(name=name):
+            cells = _model_cells(name, model)
+            a, b = cells[f"P@{k}"], cells[f"P@{larger}"]
+            found.append(
+                f"{table_name}, {_describe(model)}: P@{k} = {a:.2f} and P@{larger} = {b:.2f} cannot both hold, because "
+                f"{k} x {a:.2f} = {k * a:.1f} hits exceed {larger} x {b:.2f} = {larger * b:.1f}."
+            )
+        usual = usual_precision_over_recall(name=name, dataset="eurlex", k=5)
+        for model in _models(name, dataset="eurlex"):
+            cells = _model_cells(name, model)
+            ratio = cells["P@5"] / cells["R@5"]
+            if abs(ratio / usual - 1) > 0.05:
+                found.append(
+                    f"{table_name}, {_describe(model)}: P@5 = {cells['P@5']:.2f} beside R@5 = {cells['R@5']:.2f}, a ratio of "
+                    f"{ratio:.3g} where the median model has {usual:.3f}."
+                )
+        for marked, best in misplaced_underlines(name=name):
+            found.append(
+                f"{table_name}, {marked['metric']}, {_describe(_model_of(marked))}: {marked['value']:.2f} is underlined as "
+                f"best, and {_describe(_model_of(best))} has {best['value']:.2f}."
+            )
+    return found
+
+
+_NAMES = {
+    "unbiased": "Unbiased", "in_batch": "In-Batch", "popularity": "Popularity", "pos_neg": "Pos-Neg",
+    "in_batch_omega": "In-Batch-omega", "pos_neg_omega": "Pos-Neg-omega", "eurlex": "EUR-Lex", "ml-1m": "ML-1M",
+}  # fmt: skip
+
+
+def _describe(model: Sequence) -> str:
+    loss, ratio, dataset, pointwise = model
+    at = f" at ratio {ratio:.0e}".replace("e-0", "e-") if ratio else ""
+    return f"{_NAMES[loss]}{at} on {_NAMES[dataset]} with the {pointwise} loss"
+
+
+def _model_of(cell: dict) -> tuple:
+    return tuple(cell[key] for key in SAME_MODEL)
+
+
+def _models(name: str, **where) -> list[tuple]:
+    """Every model of a table that agrees with `where`, in the order of the table."""
+    return list(dict.fromkeys(_model_of(cell) for cell in select(table("P3", name), **where)))
+
+
+def _model_cells(name: str, model: Sequence) -> dict[str, float]:
+    """metric -> printed number of one model."""
+    where = dict(zip(SAME_MODEL, model, strict=True))
+    return {cell["metric"]: cell["value"] for cell in select(table("P3", name), **where)}
 
 
 def misplaced_underlines(*, name: str) -> list[tuple[dict, dict]]:
