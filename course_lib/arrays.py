@@ -12,6 +12,7 @@ This module holds the few helpers that make that possible.
 
 from __future__ import annotations
 
+import functools
 import numbers
 from fractions import Fraction
 from typing import Any
@@ -127,15 +128,63 @@ def diagonal(x: Array) -> Array:
     return np.diagonal(x, axis1=-2, axis2=-1)
 
 
-def weighted_grid_sum(grid: Array, left: Array | None, right: Array | None) -> Array:
-    """sum_ab left_a grid_ab right_b without forming the weights; None stands for ones.
+def weighted_grid_sum(grid: Array, left: Array, right: Array | None, own: Array | None = None) -> Array:
+    """sum_ab left_a grid_ab right_b + sum_a own_a grid_aa, without forming the weights.
 
-    grid (..., p, q), left (..., p), right (..., q) -> (...). One pass over the grid, so rank-one weights cost what no
-    weights cost.
+    grid (..., p, q), left (..., p), right (..., q) or None for ones, own (..., p) or None for zeros (else p = q).
+    Returns (...). The weights have rank one plus a diagonal, so this is one pass over the grid and, under autograd, one
+    pass back: weighted grids cost what plain sums cost.
     """
+    if is_torch(grid) and not any(is_torch(x) and x.requires_grad for x in (left, right, own)):
+        return _torch_grid_sum()(grid, left, right, own)
+    return _grid_sum(grid, left, right, own)
+
+
+def _grid_sum(grid: Array, left: Array, right: Array | None, own: Array | None) -> Array:
     xp = namespace(grid)
     rows = xp.sum(grid, axis=-1) if right is None else (grid @ right[..., None])[..., 0]  # (..., p, q) -> (..., p)
-    return xp.sum(rows if left is None else left * rows, axis=-1)  # (..., p) -> (...)
+    total = xp.sum(left * rows, axis=-1)  # (..., p) -> (...)
+    return total if own is None else total + xp.sum(own * diagonal(grid), axis=-1)
+
+
+@functools.cache
+def _torch_grid_sum() -> Any:
+    """`_grid_sum` for tensors, with a gradient that is written once.
+
+    Autograd would build the grid's gradient in parts (one for the sum, a matrix of zeros for the diagonal) and add
+    them: two more passes over s^2 numbers, a fifth of a training step. The weights carry no gradient here.
+    """
+    import torch
+
+    class GridSum(torch.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(grid, left, right, own):
+            return _grid_sum(grid, left, right, own)
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            grid, left, right, own = inputs
+            ctx.shape = grid.shape
+            ctx.save_for_backward(left, right, own)
+            ctx.save_for_forward(left, right, own)
+
+        @staticmethod
+        def backward(ctx, slope):
+            left, right, own = ctx.saved_tensors
+            column = (slope[..., None] * left)[..., None]  # (...) -> (..., p, 1)
+            gradient = column.expand(ctx.shape).contiguous() if right is None else column * right[..., None, :]
+            gradient = gradient.expand(ctx.shape)
+            if own is not None:
+                gradient.diagonal(dim1=-2, dim2=-1).add_(slope[..., None] * own)
+            return gradient, None, None, None
+
+        @staticmethod
+        def jvp(ctx, grid, *_):
+            return _grid_sum(grid, *ctx.saved_tensors)
+
+    return GridSum.apply
 
 
 def all_finite(x: Array) -> bool:

@@ -172,9 +172,22 @@ class Coefficients:
         grid, constant, inverse = (_times(x, factor) for x in (self.grid, self.constant, self.inverse))
         return Coefficients(self.positive, grid, self.power, constant, inverse, self.masked)
 
-    def grid_factor(self, counts: Array) -> Array | None:
-        """counts^power, the factor of one side of the rank-one grid weights; None stands for ones."""
-        return {-1: lambda c: 1 / c, 0: lambda c: None, 1: lambda c: c}[self.power](counts)
+    def grid_weights(self, row_counts: Array, col_counts: Array) -> tuple[Array, Array | None]:
+        """(left, right) such that the grid cell (a, b) weighs left_a right_b = grid * pop_ab^power.
+
+        right is None where it would be ones. An array of grid weights (a sweep) gets a last axis: left is (..., p).
+        """
+        grid = _factor(self.grid, row_counts)
+        if self.power == 0:
+            return grid * (row_counts * 0 + 1), None
+        return (grid / row_counts, 1 / col_counts) if self.power < 0 else (grid * row_counts, col_counts)
+
+    def own_weights(self, popularity: Array) -> Array | None:
+        """constant + inverse / pop: the further weight of l- on the pairs of S; None where it is zero."""
+        if _is_zero(self.constant) and _is_zero(self.inverse):
+            return None
+        constant = _factor(self.constant, popularity) + popularity * 0
+        return constant if _is_zero(self.inverse) else constant + _factor(self.inverse, popularity) / popularity
 
 
 def coefficients_from(kind: str, *, a: Any, rho: Any) -> Coefficients:
@@ -301,13 +314,9 @@ def batch_loss(
     grid = neg_loss
     if coefficients.masked:
         grid = neg_loss * (1 - _check_grid_labels(labels, neg_loss, validate))
-    value = _combine(
-        coefficients,
-        positive_sum=namespace(pos_loss).sum(pos_loss, axis=-1),
-        grid_sum=weighted_grid_sum(grid, coefficients.grid_factor(rows), coefficients.grid_factor(cols)),
-        own=diagonal(neg_loss),
-        own_popularity=rows * cols,
-    )
+    left, right = coefficients.grid_weights(rows, cols)
+    negative = weighted_grid_sum(grid, left, right, coefficients.own_weights(rows * cols))
+    value = _positive_sum(coefficients, pos_loss) + negative
     return _check_value(value, {"pos_loss": pos_loss, "neg_loss": neg_loss}) if validate else value
 
 
@@ -357,17 +366,12 @@ def collapsed_batch_loss(
         if validate and bool((labels[row_index, col_index] != 1).any()):
             raise ValueError("labels must be 1 at the sampled pairs: a batch is drawn from the positives")
         grid = neg_loss * (1 - labels)
-    value = _combine(
-        coefficients,
-        positive_sum=namespace(pos_loss).sum(pos_loss, axis=-1),
-        grid_sum=weighted_grid_sum(
-            grid,
-            _with_multiplicity(coefficients.grid_factor(rows), row_index, p, neg_loss),
-            _with_multiplicity(coefficients.grid_factor(cols), col_index, q, neg_loss),
-        ),
-        own=neg_loss[..., row_index, col_index],
-        own_popularity=rows[row_index] * cols[col_index],
-    )
+    left, right = coefficients.grid_weights(rows, cols)
+    row_copies, col_copies = _copies(row_index, p, neg_loss), _copies(col_index, q, neg_loss)
+    negative = weighted_grid_sum(grid, left * row_copies, col_copies if right is None else right * col_copies)
+    own = neg_loss[..., row_index, col_index]
+    own_negative = _own_sum(coefficients, own, rows[row_index] * cols[col_index])
+    value = _positive_sum(coefficients, pos_loss) + negative + own_negative
     return _check_value(value, {"pos_loss": pos_loss, "neg_loss": neg_loss}) if validate else value
 
 
@@ -406,13 +410,8 @@ def sogram_loss(
     coefficients = sogram_coefficients(batch_size=s1, other_batch_size=s2, n_positives=n_positives, shape=shape)
     rows = _check_counts("row_counts", row_counts, s1, neg_cross, shape[1], validate)
     cols = _check_counts("col_counts", col_counts, s2, neg_cross, shape[0], validate)
-    value = _combine(
-        coefficients,
-        positive_sum=namespace(pos_loss).sum(pos_loss, axis=-1),
-        grid_sum=weighted_grid_sum(neg_cross, coefficients.grid_factor(rows), coefficients.grid_factor(cols)),
-        own=neg_diag,
-        own_popularity=None,
-    )
+    negative = weighted_grid_sum(neg_cross, *coefficients.grid_weights(rows, cols))
+    value = _positive_sum(coefficients, pos_loss) + negative + _own_sum(coefficients, neg_diag, rows)
     losses = {"pos_loss": pos_loss, "neg_diag": neg_diag, "neg_cross": neg_cross}
     return _check_value(value, losses) if validate else value
 
@@ -800,32 +799,27 @@ def misclassification_threshold(batch_size: Any, n_positives: Any) -> Any:
 # How coefficients are used (private)
 
 
-def _combine(
-    coefficients: Coefficients, *, positive_sum: Array, grid_sum: Array, own: Array, own_popularity: Array | None
-) -> Array:
-    """Formula (*): positive * sum l+ + grid * (grid sum) + constant * sum l- + inverse * sum l-/pop."""
-    xp = namespace(own)
-    value = number(coefficients.positive, own) * positive_sum + number(coefficients.grid, own, "omega") * grid_sum
-    if not _is_zero(coefficients.constant):
-        value = value + number(coefficients.constant, own, "omega") * xp.sum(own, axis=-1)
-    if not _is_zero(coefficients.inverse):
-        value = value + number(coefficients.inverse, own, "omega") * xp.sum(own / own_popularity, axis=-1)
-    return value
+def _positive_sum(coefficients: Coefficients, pos_loss: Array) -> Array:
+    """positive * sum_S l+ of (*)."""
+    return number(coefficients.positive, pos_loss) * namespace(pos_loss).sum(pos_loss, axis=-1)
+
+
+def _own_sum(coefficients: Coefficients, own: Array, own_popularity: Array) -> Array:
+    """sum_S (constant + inverse / pop) l- of (*), where `own` (..., |S|) holds l- of the pairs of S."""
+    weights = coefficients.own_weights(own_popularity)
+    return 0 if weights is None else namespace(own).sum(weights * own, axis=-1)
 
 
 def _negative_weights(
     coefficients: Coefficients, rows: Array, cols: Array, *, on_diagonal: Array, labels: Array | None
 ) -> Array:
     """The weights of l- written out, where `on_diagonal` marks the pairs of S."""
-    pop = pair_popularity(rows, cols)
-    left, right = coefficients.grid_factor(rows), coefficients.grid_factor(cols)
-    weights = number(coefficients.grid, rows, "omega") * (pop * 0 + 1 if left is None else pair_popularity(left, right))
+    left, right = coefficients.grid_weights(rows, cols)
+    weights = pair_popularity(left, cols * 0 + 1 if right is None else right)
     if labels is not None:
         weights = weights * (1 - labels)
-    own = on_diagonal * number(coefficients.constant, rows, "omega")
-    if not _is_zero(coefficients.inverse):
-        own = own + on_diagonal * number(coefficients.inverse, rows, "omega") / pop
-    return weights + own
+    own = coefficients.own_weights(pair_popularity(rows, cols))
+    return weights if own is None else weights + on_diagonal * own
 
 
 def _square_form(
@@ -842,19 +836,12 @@ def _square_form(
     u, v = (users, items) if rows is None else (users[..., rows, :], items[..., cols, :])
     row_pop, col_pop = (row_counts, col_counts) if rows is None else (row_counts[rows], col_counts[cols])
     scores = namespace(u).sum(u * v, axis=-1)  # (..., |S|, k) -> (..., |S|)
-    own = scores * scores / 2
-    grid_sum = gramians.all_pairs_square(
-        users,
-        items,
-        left_weights=coefficients.grid_factor(row_counts),
-        right_weights=coefficients.grid_factor(col_counts),
-    ) / 2
-    value = _combine(
-        coefficients,
-        positive_sum=namespace(u).sum((1 - scores) * (1 - scores), axis=-1) / 2,
-        grid_sum=grid_sum,
-        own=own,
-        own_popularity=row_pop * col_pop,
+    left, right = coefficients.grid_weights(row_counts, col_counts)
+    grid_sum = gramians.all_pairs_square(users, items, left_weights=left, right_weights=right) / 2
+    value = (
+        _positive_sum(coefficients, (1 - scores) * (1 - scores) / 2)
+        + grid_sum
+        + _own_sum(coefficients, scores * scores / 2, row_pop * col_pop)
     )
     return _check_value(value, {"users": users, "items": items}) if validate else value
 
@@ -953,6 +940,12 @@ def _times(value: Any, factor: Any) -> Any:
     return value * factor
 
 
+def _factor(value: Any, reference: Array) -> Any:
+    """A coefficient as a factor for (..., p) weights: a number, or an array of them (a sweep) with a last axis."""
+    value = number(value, reference, "omega")
+    return like(value, reference, "omega")[..., None] if getattr(value, "shape", ()) else value
+
+
 def _is_zero(value: Any) -> bool:
     return isinstance(value, numbers.Real) and value == 0
 
@@ -972,10 +965,10 @@ def _positives(labels: Array) -> list[tuple[int, int]]:
     return [(int(i), int(j)) for i, j in np.argwhere(mask)]
 
 
-def _with_multiplicity(factor: Array | None, index: Array, length: int, reference: Array) -> Array:
+def _copies(index: Array, length: int, reference: Array) -> Array:
+    """How often each of `length` entities occurs in `index`."""
     copies = np.bincount(np.asarray(index.cpu() if is_torch(index) else index), minlength=length)
-    copies = like(copies, reference, "multiplicity")
-    return copies if factor is None else copies * factor
+    return like(copies, reference, "copies")
 
 
 # --------------------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from course_lib.arrays import exact
 from course_lib.in_batch import KINDS
 from strategies import Case, cases, exact_arrays, label_matrices
 
-few = settings(max_examples=25, deadline=None)
+few = settings(max_examples=15, deadline=None)
 FIGURE_2 = np.array([[0, 0, 1, 0], [0, 1, 0, 1], [0, 1, 0, 0], [1, 0, 0, 1]])
 BATCH_2C = ((1, 1), (1, 3), (3, 0))
 
@@ -282,6 +282,42 @@ def test_gradients(kind: str, point: str) -> None:
         )  # fmt: skip
 
     assert torch.autograd.gradcheck(loss, (scores,))
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")
+@pytest.mark.parametrize("kind", KINDS)
+def test_second_derivatives_and_forward_mode(kind: str) -> None:
+    """The hand-written backward pass of the grid sum, differentiated once more, and its forward mode."""
+    generator = torch.Generator().manual_seed(5)
+    scores = torch.randn(2, 3, 3, dtype=torch.float64, generator=generator, requires_grad=True)
+
+    def loss(scores: torch.Tensor) -> torch.Tensor:
+        pos_loss, neg_loss = losses.pair_losses("logistic", scores)
+        return in_batch.batch_loss(
+            kind, pos_loss=pos_loss.diagonal(dim1=-2, dim2=-1), neg_loss=neg_loss, row_counts=[2, 2, 2],
+            col_counts=[2, 2, 1], n_positives=6, shape=(4, 4), omega=0.7 if kind == "unbiased_omega" else None,
+            labels=FIGURE_2[np.ix_([1, 1, 3], [1, 3, 0])] if kind == "masked" else None, validate=False,
+        )  # fmt: skip
+
+    assert torch.autograd.gradcheck(loss, (scores,))
+    assert torch.autograd.gradgradcheck(loss, (scores,))
+    direction = torch.randn(2, 3, 3, dtype=torch.float64, generator=generator)
+    _, forward = torch.func.jvp(loss, (scores.detach(),), (direction,))
+    backward = torch.autograd.functional.jacobian(loss, scores.detach()).flatten(1) @ direction.flatten()
+    torch.testing.assert_close(forward, backward)
+
+
+def test_omega_can_be_learnt() -> None:
+    """A gradient flows into omega as well."""
+    omega = torch.tensor([0.3, 2.0], dtype=torch.float64, requires_grad=True)
+    neg_loss = torch.rand(2, 2, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    common = {"row_counts": [2, 1], "col_counts": [1, 3], "n_positives": 5, "shape": (3, 3)}
+
+    def loss(omega: torch.Tensor) -> torch.Tensor:
+        return in_batch.batch_loss("unbiased_omega", pos_loss=neg_loss[:, 0], neg_loss=neg_loss, omega=omega, **common)
+
+    assert torch.autograd.gradcheck(loss, (omega,))
+    assert float(torch.autograd.grad(loss(omega).sum(), omega)[0].abs().min()) > 0
 
 
 def test_the_gradient_is_unbiased_too() -> None:
