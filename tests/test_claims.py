@@ -157,6 +157,26 @@ def test_bad_scalars_are_refused(tmp_path, change, message):
         load(write(tmp_path, ROW + SCALAR.replace(*change)))
 
 
+@pytest.mark.parametrize(
+    ("status", "numbers", "message"),
+    [
+        ("reproduced", "printed: 17.07, expected: 17.07", None),
+        ("reproduced", "expected: 17.07", "needs a scalar with 'printed'"),
+        ("reproduced", "printed: 17.07, expected: 17.2", "must expect the printed numbers"),
+        ("not reproduced", "printed: 17.07, expected: 3.1", None),
+        ("not reproduced", "printed: 17.07, expected: 17.2", "every expected number is within tolerance of the printed one"),
+        ("not reproduced", "expected: 3.1", "needs a scalar with 'printed'"),
+    ],
+)
+def test_reproduced_means_the_printed_number(tmp_path, status, numbers, message):
+    text = ROW.replace("status: tested", f"status: {status}") + SCALAR.replace("expected: 17.07", numbers)
+    if message is None:
+        load(write(tmp_path, text))
+        return
+    with pytest.raises(ClaimError, match=message):
+        load(write(tmp_path, text))
+
+
 def test_an_erratum_needs_all_its_parts(tmp_path):
     whole = "\n  erratum: {title: t, kind: misprint, claim: c, counterexample: x, repair: r, credit: k}"
     [claim] = load(write(tmp_path, ROW.replace("status: tested", "status: disputed" + whole)))

@@ -114,8 +114,9 @@ def _scalar(scalar: Scalar) -> str:
     """Name, expected number with its tolerance, and where both come from."""
     margin = f" ± {scalar.tolerance:g}" if scalar.tolerance else " exactly"
     unit = f" {scalar.unit}" if scalar.unit else ""
+    printed = f"; the paper has {scalar.printed:g}" if scalar.printed not in (None, scalar.expected) else ""
     ours = f"; ours from {scalar.origin}" if not scalar.function else ""
-    return f"{scalar.name}: {scalar.expected:g}{margin}{unit} ({_line(scalar.source)}{ours})"
+    return f"{scalar.name}: {scalar.expected:g}{margin}{unit} ({_line(scalar.source)}{ours}{printed})"
 
 
 def _short(check: str) -> str:

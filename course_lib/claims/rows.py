@@ -34,6 +34,7 @@ class Scalar:
 
     Exactly one of `notebook` (published there under `name`), `result` ("<experiment>-<scale>", the file in
     book/results) and `function` ("course_lib.module:function", called with `arguments`) says where it comes from.
+    `printed` is the paper's number where it has one: a reproduced claim expects it, one not reproduced expects another.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Scalar:
     function: str | None = None
     arguments: dict = field(default_factory=dict)
     null_scale: float | None = None
+    printed: float | None = None
     unit: str = ""
 
     @property
@@ -169,7 +171,7 @@ def _read_row(row, file: str, number: int) -> Claim:
 
 _TYPES = {
     "checks": list, "depends_on": list, "scalars": list, "erratum": dict, "arguments": dict, "extraction": bool,
-    "expected": (int, float), "tolerance": (int, float), "null_scale": (int, float),
+    "expected": (int, float), "tolerance": (int, float), "null_scale": (int, float), "printed": (int, float),
 }  # fmt: skip
 _MAY_BE_NULL = {"theorem", "chapter", "notebook", "result", "function"}
 
@@ -271,6 +273,14 @@ def _check_evidence(claim: Claim, where: str) -> None:
         )
     if claim.status in ("reproduced", "not reproduced") and not measured:
         raise ClaimError(f"{where}: status {claim.status!r} needs a scalar from a result file or a notebook")
+    printed = [scalar for scalar in measured if scalar.printed is not None]
+    if claim.status in ("reproduced", "not reproduced") and not printed:
+        raise ClaimError(f"{where}: status {claim.status!r} needs a scalar with 'printed', the paper's number")
+    differing = [scalar.name for scalar in printed if abs(scalar.printed - scalar.expected) > scalar.tolerance]
+    if claim.status == "reproduced" and any(scalar.printed != scalar.expected for scalar in printed):
+        raise ClaimError(f"{where}: status 'reproduced' must expect the printed numbers; {[s.name for s in printed]}")
+    if claim.status == "not reproduced" and not differing:
+        raise ClaimError(f"{where}: status 'not reproduced', but every expected number is within tolerance of the printed one")
     if claim.status in ("tested", "disputed", "needs assumption") and not (claim.checks or measured or functions):
         raise ClaimError(f"{where}: status {claim.status!r} needs a check or a scalar")
     if claim.status == "needs assumption" and not claim.assumption:
