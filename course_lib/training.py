@@ -1,0 +1,190 @@
+"""One training loop for every model of the course: Lightning Fabric, a progress bar, checkpoints, early stopping, seeds.
+
+A run is decided by its seed: epoch e draws its batches from `numpy.random.default_rng([seed, e])` and whatever the module
+draws itself (dropout) from torch's generator seeded for that epoch. So a checkpoint at the end of an epoch holds the whole
+state, and a run that was killed and resumed ends with the same parameters, bit for bit on the same machine and threads,
+as one that was not.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from lightning_fabric import Fabric
+from tqdm.auto import tqdm
+
+Batches = Callable[[int, np.random.Generator], Iterable[Any]]
+Step = Callable[[torch.nn.Module, Any], torch.Tensor]
+Evaluate = Callable[[torch.nn.Module], dict[str, float]]
+
+
+class Diverged(FloatingPointError):
+    """The loss became NaN, infinite, or far larger than it was at first."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How long to train.
+
+    max_epochs; monitor: the metric of `evaluate` that decides (higher is better); patience: stop after this many epochs
+    without a gain in it (None: never); diverged_at: stop with an error when an epoch's mean loss exceeds this many times that
+    of the first (None: only for NaN and infinity).
+    """
+
+    max_epochs: int
+    monitor: str | None = None
+    patience: int | None = None
+    diverged_at: float | None = 100.0
+
+    def __post_init__(self) -> None:
+        if self.max_epochs < 1:
+            raise ValueError(f"max_epochs is {self.max_epochs}; expected at least 1")
+        if self.patience is not None and (self.patience < 1 or self.monitor is None):
+            raise ValueError(f"patience is {self.patience} and monitor {self.monitor!r}; patience needs a monitor and at least 1 epoch")
+
+
+@dataclass
+class History:
+    """What happened: one dict per epoch (`epoch`, `loss` = mean over its steps, the metrics), the best epoch, why it stopped."""
+
+    epochs: list[dict[str, float]] = field(default_factory=list)
+    best_epoch: int | None = None
+    stopped: str = ""
+
+
+def fit(
+    module: torch.nn.Module,
+    optimizer: torch.optim.Optimizer,
+    *,
+    batches: Batches,
+    step: Step,
+    plan: Plan,
+    seed: int,
+    evaluate: Evaluate | None = None,
+    checkpoint: Path | str | None = None,
+    fabric: Fabric | None = None,
+    progress: bool = True,
+) -> History:
+    """Trains `module` in place and returns its history; with a monitor the module ends in its best state.
+
+    batches(epoch, rng): the batches of an epoch; step(module, batch): a scalar loss to go down; evaluate(module): metrics,
+    called after each epoch in eval mode without gradients; checkpoint: a file written after each epoch, whole or not at
+    all, and read at the start if it is there; fabric: an own one for a GPU, several GPUs or mixed precision
+    (default: one CPU). With several processes each takes every world-size-th batch and gradients are averaged.
+    Raises Diverged; ValueError when the checkpoint is of another run.
+    """
+    fabric = fabric or Fabric(accelerator="cpu", devices=1)
+    fabric.launch()
+    module, optimizer = fabric.setup(module, optimizer)
+    history, best = History(), None
+    path = Path(checkpoint) if checkpoint is not None else None
+    if path is not None and path.is_file():
+        history, best = _resume(fabric, path, module, optimizer, seed)
+    bar = tqdm(total=plan.max_epochs, initial=len(history.epochs), unit="epoch", disable=not progress or not fabric.is_global_zero)
+    with bar:
+        for epoch in range(len(history.epochs), plan.max_epochs):
+            if history.stopped:
+                break
+            with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+                torch.manual_seed(int(np.random.default_rng([seed, epoch, 1]).integers(2**62)))
+                loss = _one_epoch(fabric, module, optimizer, batches(epoch, np.random.default_rng([seed, epoch])), step, epoch)
+            _check_divergence(loss, epoch, plan, history, optimizer)
+            record = {"epoch": epoch, "loss": loss, **(_evaluated(module, evaluate) if evaluate else {})}
+            best = _note(history, record, plan, module, best)
+            if path is not None:
+                _save(fabric, path, module, optimizer, history, best, seed)
+            bar.update()
+            bar.set_postfix({key: f"{value:.4g}" for key, value in record.items() if key != "epoch"})
+    history.stopped = history.stopped or "max_epochs"
+    if best is not None:
+        module.load_state_dict(best)
+    return history
+
+
+def _one_epoch(fabric: Fabric, module, optimizer, batches: Iterable[Any], step: Step, epoch: int) -> float:
+    """One pass over the batches; the mean loss over the steps of all processes."""
+    module.train()
+    total, steps = 0.0, 0
+    for at, batch in enumerate(batches):
+        if at % fabric.world_size != fabric.global_rank:
+            continue
+        optimizer.zero_grad(set_to_none=True)
+        loss = step(module, batch)
+        if loss.ndim != 0:
+            raise ValueError(f"step returned a loss of shape {tuple(loss.shape)}; expected a scalar")
+        value = float(loss.detach())
+        if not math.isfinite(value):
+            raise Diverged(f"the loss is {value} at step {at} of epoch {epoch} (learning rate {_rate(optimizer)}): lower the learning rate")
+        fabric.backward(loss)
+        optimizer.step()
+        total, steps = total + value, steps + 1
+    if steps == 0:
+        raise ValueError(f"batches gave nothing in epoch {epoch}; expected at least one batch for each process")
+    return float(fabric.all_reduce(torch.tensor(total / steps, dtype=torch.float64), reduce_op="mean"))
+
+
+def _check_divergence(loss: float, epoch: int, plan: Plan, history: History, optimizer) -> None:
+    if plan.diverged_at is None or not history.epochs:
+        return
+    first = history.epochs[0]["loss"]
+    if loss > plan.diverged_at * abs(first) > 0:
+        raise Diverged(
+            f"the loss of epoch {epoch} is {loss:.4g}, more than {plan.diverged_at:g} times the {first:.4g} of epoch 0 "
+            f"(learning rate {_rate(optimizer)}): lower the learning rate"
+        )
+
+
+def _evaluated(module: torch.nn.Module, evaluate: Evaluate) -> dict[str, float]:
+    module.eval()
+    with torch.no_grad():
+        return {key: float(value) for key, value in evaluate(module).items()}
+
+
+def _note(history: History, record: dict[str, float], plan: Plan, module, best: dict[str, torch.Tensor] | None):
+    """Appends the epoch, decides whether it is the best and whether to stop; returns the best state so far."""
+    history.epochs.append(record)
+    if plan.monitor is None:
+        return None
+    if plan.monitor not in record:
+        raise ValueError(f"monitor is {plan.monitor!r}, but evaluate gave {sorted(record)}")
+    if history.best_epoch is None or record[plan.monitor] > history.epochs[history.best_epoch][plan.monitor]:
+        history.best_epoch, best = record["epoch"], copy.deepcopy(module.state_dict())
+    elif plan.patience is not None and record["epoch"] - history.best_epoch >= plan.patience:
+        history.stopped = f"no gain in {plan.monitor} for {plan.patience} epochs"
+    return best
+
+
+def _save(fabric: Fabric, path: Path, module, optimizer, history: History, best, seed: int) -> None:
+    """Writes beside the file and renames: a kill leaves the old checkpoint or the new one, never half of one."""
+    state = {"module": module.state_dict(), "optimizer": optimizer.state_dict(), "best": best, "seed": seed, "history": history.__dict__}
+    if fabric.is_global_zero:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = path.with_name(f".{path.name}.{os.getpid()}")
+        torch.save(state, beside)
+        os.replace(beside, path)
+    fabric.barrier()
+
+
+def _resume(fabric: Fabric, path: Path, module, optimizer, seed: int) -> tuple[History, dict[str, torch.Tensor] | None]:
+    state = torch.load(path, map_location=fabric.device, weights_only=True)
+    if state["seed"] != seed:
+        raise ValueError(f"checkpoint {path} is of seed {state['seed']}, not {seed}: give another file, or delete it")
+    shapes = ({key: tuple(value.shape) for key, value in table.items()} for table in (state["module"], module.state_dict()))
+    theirs, ours = shapes
+    if theirs != ours:
+        raise ValueError(f"checkpoint {path} is of another model: it has {theirs}, the module has {ours}")
+    module.load_state_dict(state["module"])
+    optimizer.load_state_dict(state["optimizer"])
+    return History(**state["history"]), state["best"]
+
+
+def _rate(optimizer: torch.optim.Optimizer) -> str:
+    return ", ".join(f"{group['lr']:g}" for group in optimizer.param_groups)
