@@ -69,7 +69,7 @@ def as_array(values: Any, name: str) -> Array:
 def exact(values: Any, name: str = "values") -> np.ndarray:
     """`values` (integers, Fractions, or floats taken at their exact binary value) as an object array of Fractions."""
     array = np.asarray(values, dtype=object)
-    return _map(array, lambda v: Fraction(v) if isinstance(v, (numbers.Rational, float)) else _refuse(v, name))
+    return _map(array, lambda v: Fraction(v) if isinstance(v, float) else to_fraction(v, name))
 
 
 def like(values: Any, reference: Array, name: str) -> Array:
@@ -117,8 +117,19 @@ def number(value: Any, reference: Array, name: str = "value") -> Any:
                 f"{name} must be an int or a fractions.Fraction where the losses are exact, for example "
                 f"Fraction(1, 10) instead of 0.1; a float would spoil the exact result (it made the weight {value!r})"
             )
-        return Fraction(value)
+        return to_fraction(value, name)
     return float(value) if isinstance(value, numbers.Real) else value
+
+
+def to_fraction(value: Any, name: str) -> Fraction:
+    """A whole or rational number as a Fraction of Python integers (NumPy integers inside one would overflow)."""
+    if isinstance(value, numbers.Rational):  # Fraction, int, NumPy integers, bool
+        return Fraction(int(value.numerator), int(value.denominator))
+    if isinstance(value, numbers.Real) and float(value).is_integer():
+        return Fraction(int(value))
+    if isinstance(value, np.bool_):
+        return Fraction(int(value))
+    return _refuse(value, name)
 
 
 def diagonal(x: Array) -> Array:
@@ -207,17 +218,7 @@ def shape_of(x: Any) -> tuple[int, ...]:
 
 
 def _exact_array(array: np.ndarray, name: str) -> np.ndarray:
-    return _map(array, lambda v: _to_fraction(v, name))
-
-
-def _to_fraction(value: Any, name: str) -> Fraction:
-    if isinstance(value, numbers.Rational):  # Fraction, int, NumPy integers, bool
-        return Fraction(int(value.numerator), int(value.denominator))
-    if isinstance(value, numbers.Real) and float(value).is_integer():
-        return Fraction(int(value))
-    if isinstance(value, (bool, np.bool_)):
-        return Fraction(int(value))
-    return _refuse(value, name)
+    return _map(array, lambda v: to_fraction(v, name))
 
 
 def _refuse(value: Any, name: str) -> Any:

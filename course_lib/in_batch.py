@@ -45,6 +45,7 @@ from .arrays import (
     namespace,
     number,
     shape_of,
+    to_fraction,
     weighted_grid_sum,
 )
 
@@ -172,15 +173,20 @@ class Coefficients:
         grid, constant, inverse = (_times(x, factor) for x in (self.grid, self.constant, self.inverse))
         return Coefficients(self.positive, grid, self.power, constant, inverse, self.masked)
 
+    def grid_factor(self, counts: Array) -> Array | None:
+        """counts^power: what one side contributes to the weight grid * pop^power of a grid cell; None stands for ones."""
+        if self.power == 0:
+            return None
+        return 1 / counts if self.power < 0 else counts
+
     def grid_weights(self, row_counts: Array, col_counts: Array) -> tuple[Array, Array | None]:
         """(left, right) such that the grid cell (a, b) weighs left_a right_b = grid * pop_ab^power.
 
         right is None where it would be ones. An array of grid weights (a sweep) gets a last axis: left is (..., p).
         """
+        left = self.grid_factor(row_counts)
         grid = _factor(self.grid, row_counts)
-        if self.power == 0:
-            return grid * (row_counts * 0 + 1), None
-        return (grid / row_counts, 1 / col_counts) if self.power < 0 else (grid * row_counts, col_counts)
+        return grid * (row_counts * 0 + 1 if left is None else left), self.grid_factor(col_counts)
 
     def own_weights(self, popularity: Array) -> Array | None:
         """constant + inverse / pop: the further weight of l- on the pairs of S; None where it is zero."""
@@ -384,7 +390,6 @@ def sogram_loss(
     col_counts: Any,
     n_positives: int,
     shape: tuple[int, int],
-    own_col_counts: Any = None,
     validate: bool = True,
 ) -> Array:
     """The two-batch unbiased loss of P3, equation (34) (Yuan et al. 2021, Krichene et al. 2019).
@@ -457,8 +462,7 @@ def full_objective(*, pos_loss: Any, neg_loss: Any, labels: Any, omega: Any = 1)
     pos_loss, neg_loss (..., m, n), labels (m, n). Returns (...). omega = 1 is P3's (5) = (4); else it is (19).
     """
     pos_loss, neg_loss = _check_matrix_losses(pos_loss, neg_loss)
-    if isinstance(omega, numbers.Real) and omega < 0:
-        raise ValueError(f"omega={omega} must be >= 0: it is the weight of the negative pairs")
+    omega = _check_omega("unbiased_omega", omega)
     labels = _check_labels("labels", labels, shape_of(pos_loss)[-2:], pos_loss, True)
     m, n = shape_of(labels)
     xp = namespace(pos_loss)
@@ -691,7 +695,7 @@ def optimal_mix(*, pos_loss: Any, neg_loss: Any, labels: Any, batch_size: int) -
     _, var_masked = _moments(a0, b0, batch_size)
     _, var_unbiased = _moments(a1, b1, batch_size)
     _, var_z = _moments(a1 - a0, b1 - b0, batch_size)
-    if var_z == 0:
+    if var_z <= (0 if is_exact(a0) else 1e-24 * float(var_masked + var_unbiased)):  # rounding may leave a trace of Z
         return OptimalMix(var_z * 0, var_masked, var_masked, var_unbiased)
     covariance = (var_unbiased - var_masked - var_z) / 2
     c = -covariance / var_z
@@ -714,11 +718,11 @@ def observation_probability(a: Any, b: Any, *, batch_size: int, n_positives: int
         _check_cell_counts(a, b, n_positives)
         return _observed_exactly(int(a), int(b), int(batch_size), int(n_positives))
     a, b = np.broadcast_arrays(np.asarray(a), np.asarray(b))
-    result = np.empty(a.shape)
-    for index in np.ndindex(a.shape):
-        _check_cell_counts(a[index], b[index], n_positives)
-        result[index] = _observed_in_float(int(a[index]), int(b[index]), int(batch_size), int(n_positives))
-    return result if result.shape else float(result)
+    cells, where = np.unique(np.stack([a.ravel(), b.ravel()]), axis=1, return_inverse=True)
+    for row, col in cells.T:
+        _check_cell_counts(row, col, n_positives)
+    values = [_observed_in_float(int(row), int(col), int(batch_size), int(n_positives)) for row, col in cells.T]
+    return np.array(values)[where].reshape(a.shape)[()]
 
 
 def horvitz_thompson_weight(a: Any, b: Any, *, batch_size: int, n_positives: int) -> Any:
@@ -884,16 +888,23 @@ def _moments(a: Array, b: Array, batch_size: int) -> tuple[Array, Array]:
     if batch_size == 1:
         mean = p1 * xp.sum(a)
         return mean, p1 * xp.sum((a - mean) ** 2)
-    # k_ef = (a_e + a_f)/(s - 1) + b_ef + b_fe for e != f: every batch value is a sum of k over its unordered pairs
+    # k_ef = (a_e + a_f)/(s - 1) + b_ef + b_fe for e != f: every batch value is a sum of k over its unordered pairs.
+    # All batches hold equally many pairs, so taking the mean off k moves the mean only; it keeps floats accurate.
     off = 1 - like(np.eye(n_positives), a, "eye")
     k = ((a[:, None] + a[None, :]) / (batch_size - 1) + b + b.swapaxes(0, 1)) * off
-    squares = xp.sum(k * k) / 2  # two members shared
     total = xp.sum(k) / 2
+    k = (k - total * 2 / (n_positives * (n_positives - 1))) * off  # now the sum over all pairs is 0
+    squares = xp.sum(k * k) / 2  # two members shared
     row_squares = xp.sum(xp.sum(k, axis=1) ** 2)
-    one_shared = row_squares - 2 * squares
-    none_shared = total * total - row_squares + squares
-    mean = p2 * total
-    return mean, p2 * squares + p3 * one_shared + p4 * none_shared - mean * mean
+    one_shared, none_shared = row_squares - 2 * squares, squares - row_squares
+    return p2 * total, _not_negative(p2 * squares + p3 * one_shared + p4 * none_shared)
+
+
+def _not_negative(variance: Array) -> Array:
+    """Rounding may leave a variance of 0 at -1e-20; exact numbers pass through."""
+    if isinstance(variance, Fraction):
+        return variance
+    return variance.clamp(min=0) if is_torch(variance) else max(variance, variance * 0)
 
 
 def _observed_exactly(a: int, b: int, s: int, m: int) -> Fraction:
@@ -929,8 +940,8 @@ def _log_missed(a: int, s: int, m: int) -> float:
 
 
 def _rho(batch_size: Any, n_positives: Any) -> Fraction:
-    """(s - 1)/(M - 1) as a Fraction; 0 for s = 1, whatever M."""
-    return Fraction(0) if batch_size == 1 else Fraction(batch_size - 1) / Fraction(n_positives - 1)
+    """(s - 1)/(M - 1) as a Fraction; 0 for s = 1, whatever M. Python integers inside: NumPy's would overflow."""
+    return Fraction(0) if batch_size == 1 else Fraction(int(batch_size) - 1, int(n_positives) - 1)
 
 
 def _times(value: Any, factor: Any) -> Any:
@@ -957,7 +968,7 @@ def _reply(value: Fraction, *arguments: Any) -> Any:
 def _counts(labels: Array) -> tuple[Array, Array, int]:
     """(row counts (m,), column counts (n,), M) of a label matrix, in its own kind of array."""
     xp = namespace(labels)
-    return xp.sum(labels, axis=1), xp.sum(labels, axis=0), int(xp.sum(labels))
+    return xp.sum(labels, axis=1), xp.sum(labels, axis=0), int(xp.sum(labels != 0))
 
 
 def _positives(labels: Array) -> list[tuple[int, int]]:
@@ -989,7 +1000,7 @@ def _check_omega(kind: str, omega: Any) -> Any:
         raise ValueError("kind='unbiased_omega' needs omega >= 0, the weight of the negative pairs in equation (19)")
     if isinstance(omega, numbers.Real) and not (omega >= 0 and math.isfinite(omega)):
         raise ValueError(f"omega={omega} must be finite and >= 0: it is the weight of the negative pairs")
-    return Fraction(omega) if isinstance(omega, numbers.Rational) else omega
+    return to_fraction(omega, "omega") if isinstance(omega, numbers.Rational) else omega
 
 
 def _check_sizes(batch_size: Any, n_positives: Any, *, least: int) -> None:
