@@ -6,6 +6,7 @@ tests compare the two. Exact arithmetic (fractions) wherever a statement is exac
 
 import itertools
 import math
+import re
 import tracemalloc
 from fractions import Fraction as F
 
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 from course_lib import in_batch, losses
+from course_lib.claims import load as load_claims
 from course_lib.interactions import Interactions, sample_in_batch
 from course_lib.metrics import top_k
 from course_lib.paper_tables import p3, select, table
@@ -635,3 +637,33 @@ def test_violations_of_table_6_lie_in_one_column_pair():
         ("ml-1m", "logistic", "R@25", 18.58, 18.59),
         ("ml-1m", "logistic", "R@25", 18.38, 18.59),
     ]
+
+
+# ---------------------------------------------------------------------------------------------- the prose of the errata
+
+COMPUTED_IN_THIS_FILE = {
+    "0.1925": eq18_as_printed(0.04, 10), "0.1111": 1 / 9, "8.5": 25 * 0.34, "169.5": 5 * 33.90, "0.52": 0.51 * 1.021,
+    "49.7": 50.75 / 1.021, "5.4": 2 * p3.batch_size("ml-1m", 1e-5) ** 2 / 1e6,
+    "0.2": 0.2, "0.235": 0.235,  # test_the_best_value_over_checkpoints_on_test_data_is_optimistic
+    "1.00": 1.0, "1.05": 1.05,  # the bounds that a scalar of the row counts with
+}  # fmt: skip
+
+
+def test_every_decimal_in_the_errata_comes_from_a_table_or_a_computation():
+    printed = {f"{cell['value']:.2f}" for name in ("T4", "T5", "T6") for cell in table("P3", name)}
+    for text, number in COMPUTED_IN_THIS_FILE.items():
+        assert float(text) == pytest.approx(number, rel=0.01), text
+    unknown, seen = [], 0
+    for claim in load_claims():
+        if claim.erratum is None:
+            continue
+        own = [scalar.expected for scalar in claim.scalars]
+        parts = (claim.erratum.claim, claim.erratum.counterexample, claim.erratum.repair, claim.erratum.credit)
+        for text in re.findall(r"(?<![\w.,])\d+\.\d+(?![\w]|\.\d)", " ".join(parts)):
+            seen += 1
+            digits = len(text.split(".")[1])
+            rounded = {f"{number:.{digits}f}" for number in own}
+            if text not in printed | rounded and text not in COMPUTED_IN_THIS_FILE:
+                unknown.append((claim.id, text))
+    assert unknown == []
+    assert seen > 40

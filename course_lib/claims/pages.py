@@ -130,15 +130,15 @@ def _erratum_anchor(claim: Claim) -> str:
 
 def _erratum(claim: Claim, labels: dict, pages: Collection[str]) -> str:
     erratum = claim.erratum
-    where = f"{_KINDS[erratum.kind]} in {claim.place}; claim [{claim.id}](#{claim.anchor})"
     links = _links(claim, labels, pages)
+    where = [f"*{_KINDS[erratum.kind]}*", _line(claim.place), f"claim [{claim.id}](#{claim.anchor})", *([links] if links else [])]
     fields = {
         "The paper": erratum.claim,
         "What we computed": erratum.counterexample,
         "Repaired": erratum.repair,
         "What remains right": erratum.credit,
     }
-    lines = [f"({_erratum_anchor(claim)})=", f"### {_line(erratum.title)}", "", where + (f"; see {links}" if links else "") + "."]
+    lines = [f"({_erratum_anchor(claim)})=", f"### {_line(erratum.title)}", "", " · ".join(where)]
     for name, text in fields.items():
         lines += ["", f"**{name}.** {_line(text)}"]
     if erratum.extraction:
