@@ -79,6 +79,49 @@ def paper_value(table: str, **where: Any) -> float | None:
     return found[0]["value"] if len(found) == 1 else None
 
 
+# ------------------------------------------------------------------------------------------------ Table 3: statistics
+
+
+def table3_plan(scale: str, seeds: tuple[int, ...], *, splits: int = 20) -> list[Cell]:
+    """One cell per data set and law of the split; `splits` random splits each, numbered from the seed."""
+    sets = {"smoke": ["movietweetings-10core"], "laptop": ["ml-1m", "ml-100k", "amazon-beauty"], "full": ["ml-1m", "eurlex"]}[scale]
+    return [
+        {"data": name, "law": law, "splits": splits, "seed": seed} for name in sets for law in ("exact", "bernoulli") for seed in seeds
+    ]
+
+
+@experiment(
+    "P3-T3",
+    "data statistics of the training part over random 90 % splits",
+    paper="P3",
+    plan=table3_plan,
+    estimate=lambda cell: 1.0 * cell["splits"] / 4,
+    describe=describe,
+    finish=lambda rows: {
+        f"{row['data']}-{row['law']}-{row['metric'].replace(' ', '-').replace('_', '-')}-{row['summary']}": row["value"] for row in rows
+    },
+    layout={"rows": ("data", "law", "metric"), "columns": ("summary",), "digits": 1},
+)
+def table3_cell(cell: Cell) -> list[Row]:
+    """m, n, |O| and |O|^2/(m n) of the compacted training part: mean, standard deviation, least and greatest over splits.
+
+    law "exact": round(0.9 |O|) pairs; "bernoulli": each pair with probability 0.9 (P3 does not say how it split).
+    """
+    data = load_data(cell["data"])
+    split = {"exact": data.split_random, "bernoulli": data.split_bernoulli}[cell["law"]]
+    found = [split(TRAIN_SHARE, np.random.default_rng([cell["seed"], at]))[0].compact().statistics() for at in range(cell["splits"])]
+    printed = {row["dataset"]: row for row in paper_tables.table("P3", "T3")}.get(cell["data"], {})
+    rows = []
+    for metric in found[0]:
+        values = np.array([row[metric] for row in found], dtype=np.float64)
+        where = {"data": cell["data"], "law": cell["law"], "metric": metric, "seed": cell["seed"], "splits": cell["splits"]}
+        summaries = {"mean": values.mean(), "sd": values.std(ddof=1), "least": values.min(), "greatest": values.max()}
+        rows += [{**where, "summary": name, "value": float(value)} for name, value in summaries.items()]
+        if metric in printed:
+            rows[-4]["paper"] = printed[metric]  # beside the mean
+    return rows
+
+
 # ------------------------------------------------------------------------------------------------ Table 6: full gradient
 
 
@@ -86,7 +129,7 @@ def table6_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, 
     """Unbiased and Pos-Neg at 0.1 of every seed first, then the rest; square before logistic."""
     sets = {
         "smoke": [("movietweetings-10core", "square", 32), ("movietweetings-10core", "logistic", 32)],
-        "laptop": [("ml-1m", "square", 64), ("amazon-beauty", "square", 64), ("ml-100k", "logistic", 64), ("ml-1m", "logistic", 64)],
+        "laptop": [("ml-1m", "square", 64), ("amazon-beauty-5core", "square", 64), ("ml-100k", "logistic", 64)],
         "full": [("ml-1m", "square", 64), ("ml-1m", "logistic", 64), ("eurlex", "square", 64), ("eurlex", "logistic", 64)],
     }[scale]
     first = [("unbiased", None), ("pos_neg_omega", 0.1)]
@@ -112,7 +155,7 @@ def table6_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, 
 def table6_seconds(cell: Cell) -> float:
     if cell["method"] == "closed form":
         return 3.0
-    per_set = {"movietweetings-10core": 4.0, "ml-100k": 40.0, "ml-1m": 40.0, "amazon-beauty": 150.0}
+    per_set = {"movietweetings-10core": 4.0, "ml-100k": 40.0, "ml-1m": 40.0, "amazon-beauty-5core": 60.0}
     slower = 25.0 if cell["pointwise"] == "logistic" and cell["data"] == "ml-1m" else 1.0
     return slower * per_set.get(cell["data"], 300.0)
 
@@ -258,15 +301,14 @@ def table5_cell(cell: Cell) -> list[Row]:
     return trained_rows(cell, train_cell(cell, train, test))
 
 
-def train_cell(cell: Cell, train: Interactions, test: Interactions, dtype: torch.dtype = torch.float32) -> list[stochastic.Trained]:
-    """Trains the losses of a cell together and returns them, in its order."""
-    size = batch_size_from_ratio(cell["ratio"], len(train))
+def make_stack(cell: Cell, train: Interactions, dtype: torch.dtype) -> stochastic.Stack:
+    """The stack of a cell's losses at their common start."""
     fields = ("first_lr", "max_epochs", "evaluations_per_epoch", "patience")
-    stack = stochastic.Stack(
+    return stochastic.Stack(
         tuple(cell["losses"]),
         cell["pointwise"],
         train,
-        size,
+        batch_size_from_ratio(cell["ratio"], len(train)),
         k=cell["k"],
         rng=np.random.default_rng([cell["seed"], 2]),
         schedule=stochastic.Schedule(**{key: cell[key] for key in fields if key in cell}),
@@ -274,8 +316,12 @@ def train_cell(cell: Cell, train: Interactions, test: Interactions, dtype: torch
         device=cell.get("device", "cpu"),
         dtype=dtype,
     )
+
+
+def train_cell(cell: Cell, train: Interactions, test: Interactions, dtype: torch.dtype = torch.float32) -> list[stochastic.Trained]:
+    """Trains the losses of a cell together and returns them, in its order."""
     halves = np.random.default_rng([cell["seed"], 3]).random(train.n_users) < 0.5
-    return stochastic.train_stack(stack, test, cutoffs=CUTOFFS, halves=halves, servings=servings)
+    return stochastic.train_stack(make_stack(cell, train, dtype), test, cutoffs=CUTOFFS, halves=halves, servings=servings)
 
 
 def trained_rows(cell: Cell, trained: list[stochastic.Trained], table: str = "T5") -> list[Row]:
@@ -300,6 +346,66 @@ def trained_rows(cell: Cell, trained: list[stochastic.Trained], table: str = "T5
             for name, value in how.items()
         ]
     return rows
+
+
+# -------------------------------------------------------------------------------------- Table 4, Figure 4: against Sogram
+
+
+def table4_plan(scale: str, seeds: tuple[int, ...], *, device: str = "cpu", max_epochs: int | None = None) -> list[Cell]:
+    """One cell per data set, point-wise loss, batch ratio and seed; a cell trains the unbiased loss and Sogram."""
+    sets, ratios, epochs = {
+        "smoke": ([("movietweetings-10core", "square", 32), ("movietweetings-10core", "logistic", 32)], (1e-3,), 15),
+        "laptop": ([("ml-1m", "square", 64), ("ml-100k", "logistic", 64)], (1e-3, 1e-2, 1e-1), 60),
+        "full": ([(name, loss, 64) for name in ("ml-1m", "eurlex") for loss in ("square", "logistic")], RATIOS, 1000),
+    }[scale]
+    shared = {"first_lr": 2.0**18, "max_epochs": max_epochs or epochs, "device": device}
+    shared["evaluations_per_epoch"] = 100 if scale == "full" else 2
+    return [
+        {"data": name, "pointwise": pointwise, "ratio": ratio, "k": k, "seed": seed, **shared}
+        for name, pointwise, k in sets
+        for seed in seeds
+        for ratio in ratios
+    ]
+
+
+@experiment(
+    "P3-T4",
+    "the unbiased loss (17) against Sogram (34): quality, objective against step (Figure 4), cost of a step",
+    paper="P3",
+    plan=table4_plan,
+    estimate=lambda cell: 0.6 * table5_seconds(cell),
+    describe=describe,
+    finish=lambda rows: table5_scalars(rows),
+    layout={"rows": ("data", "pointwise", "ratio", "loss"), "columns": ("selection", "metric"), "metrics": (*METRIC_NAMES, "step ms")},
+)
+def table4_cell(cell: Cell) -> list[Row]:
+    """Both losses from the same start on the same first batches; the curve is the full objective (5) at every checkpoint."""
+    train, test = load_split(cell["data"], cell["seed"])
+    rows = []
+    for loss in ("unbiased", "sogram"):
+        trained = train_cell({**cell, "losses": [loss]}, train, test)
+        rows += trained_rows(cell, trained, "T4")
+        where = {key: cell[key] for key in ("data", "pointwise", "ratio", "k", "seed")}
+        where |= {"loss": loss, "serving": "raw", "selection": "curve"}
+        rows += [
+            {**where, "metric": "objective at step", "step": entry["step"], "value": entry["objective"]} for entry in trained[0].history
+        ]
+        rows.append({**where, "selection": "cost", "metric": "step ms", "value": 1000 * step_seconds({**cell, "losses": [loss]}, train)})
+    return rows
+
+
+def step_seconds(cell: Cell, train: Interactions, repeats: int = 20) -> float:
+    """Median seconds of one training step (drawing the batch included), at a learning rate that stays finite."""
+    stack = make_stack({**cell, "first_lr": 0.01}, train, torch.float32)
+    batches, times = stack.batches(), []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        stack.step(next(batches))
+        times.append(time.perf_counter() - start)
+    return float(np.median(times))
+
+
+# ------------------------------------------------------------------------------------------------------- for the chapter
 
 
 @dataclass(frozen=True)
