@@ -68,7 +68,13 @@ SERIES: dict[str, tuple[str, str, str, Any]] = {
     "masked": ("Masked", "#1a2230", "P", (0, (3, 1.5))),
     "sogram": ("Sogram", "#8a6d00", "X", (0, (5, 1, 1, 1, 1, 1))),
 }
-SPARE = [("#1a2230", "o", "-"), ("#d55e00", "s", "--"), ("#0072b2", "^", ":"), ("#007a5e", "D", "-."), ("#9c5a86", "v", (0, (5, 2)))]
+SPARE = [
+    ("#1a2230", "o", "-"),
+    ("#d55e00", "s", "--"),
+    ("#0072b2", "^", ":"),
+    ("#007a5e", "D", "-."),
+    ("#9c5a86", "v", (0, (5, 2))),
+]
 
 
 def style() -> None:
@@ -124,9 +130,13 @@ def sampling_strategies(
         _draw_labels(ax, labels, cells)
         ax.set_title(title)
     for row in rows:
-        axes[0, 1].add_patch(Rectangle((-0.46, row - 0.46), labels.shape[1] - 0.08, 0.92, fill=False, ec=PUSH, lw=1.6, ls=(0, (4, 2))))
+        axes[0, 1].add_patch(
+            Rectangle((-0.46, row - 0.46), labels.shape[1] - 0.08, 0.92, fill=False, ec=PUSH, lw=1.6, ls=(0, (4, 2)))
+        )
     for column in columns:
-        axes[0, 1].add_patch(Rectangle((column - 0.46, -0.46), 0.92, labels.shape[0] - 0.08, fill=False, ec=PUSH, lw=1.6, ls=(0, (4, 2))))
+        axes[0, 1].add_patch(
+            Rectangle((column - 0.46, -0.46), 0.92, labels.shape[0] - 0.08, fill=False, ec=PUSH, lw=1.6, ls=(0, (4, 2)))
+        )
     _draw_list(axes[1, 0], labels, naive)
     _draw_batch(axes[1, 1], labels, rows, columns, in_batch=False)
     _draw_batch(axes[1, 2], labels, [i for i, _ in in_batch], [j for _, j in in_batch], in_batch=True)
@@ -163,11 +173,26 @@ def _draw_cell(ax: Axes, i: float, j: float, label: int, *, treated: str, sample
     edge = PUSH if sampled else WRONG if treated == "mistaken" else SOFT
     ax.add_patch(
         Rectangle(
-            (j - 0.45, i - 0.45), 0.9, 0.9, fc=face, ec=edge, lw=2.4 if sampled else 1,
-            hatch="////" if treated == "mistaken" else None, zorder=3 if sampled else 2,
+            (j - 0.45, i - 0.45),
+            0.9,
+            0.9,
+            fc=face,
+            ec=edge,
+            lw=2.4 if sampled else 1,
+            hatch="////" if treated == "mistaken" else None,
+            zorder=3 if sampled else 2,
         )  # fmt: skip
     )
-    text = ax.text(j, i, str(label), ha="center", va="center", weight="bold" if label else "normal", color=INK if label else SOFT, zorder=4)
+    text = ax.text(
+        j,
+        i,
+        str(label),
+        ha="center",
+        va="center",
+        weight="bold" if label else "normal",
+        color=INK if label else SOFT,
+        zorder=4,
+    )
     if treated == "mistaken":
         text.set_bbox({"fc": WRONG_TINT, "ec": "none", "pad": 1.2})
         _cross(ax, i, j, WRONG_TINT)
@@ -176,7 +201,18 @@ def _draw_cell(ax: Axes, i: float, j: float, label: int, *, treated: str, sample
 def _cross(ax: Axes, i: float, j: float, ground: str) -> None:
     """A cross in the upper right corner of a cell: a mistaken positive."""
     sheet = {"fc": ground, "ec": "none", "pad": 0.8}
-    ax.text(j + 0.3, i - 0.29, "✕", ha="center", va="center", fontsize=8, color=WRONG, zorder=4, family="DejaVu Sans", bbox=sheet)
+    ax.text(
+        j + 0.3,
+        i - 0.29,
+        "✕",
+        ha="center",
+        va="center",
+        fontsize=8,
+        color=WRONG,
+        zorder=4,
+        family="DejaVu Sans",
+        bbox=sheet,
+    )
 
 
 def _draw_labels(ax: Axes, labels: np.ndarray, sampled: Sequence[tuple[int, int]]) -> None:
@@ -235,12 +271,16 @@ def weight_heatmap(
     fig, ax = plt.subplots(figsize=(min(7.2, 2.4 + 0.55 * n), min(6.4, 1.6 + 0.5 * m)))
     norm = _scale(weights, limits)
     image = ax.imshow(np.where(weights > 0, weights, np.nan), cmap=PUSHES, norm=norm, aspect="equal")
-    wrong = (labels == 1) & (np.zeros(labels.shape, dtype=bool) if mistaken is None else np.asarray(mistaken, dtype=bool))
+    wrong = (labels == 1) & (
+        np.zeros(labels.shape, dtype=bool) if mistaken is None else np.asarray(mistaken, dtype=bool)
+    )
     _mark_positives(ax, labels, wrong, in_corner=numbers)
     if numbers:
         for (i, j), weight in np.ndenumerate(weights):
             dark = weight > 0 and norm(weight) > 0.62
-            ax.text(j, i + 0.02, f"{weight:.2g}", ha="center", va="center", fontsize=8.5, color="white" if dark else INK)
+            ax.text(
+                j, i + 0.02, f"{weight:.2g}", ha="center", va="center", fontsize=8.5, color="white" if dark else INK
+            )
     ax.set(xlabel=column_label, ylabel=row_label, title=title)
     ax.grid(visible=False)
     if numbers:
@@ -270,7 +310,12 @@ def _mark_positives(ax: Axes, labels: np.ndarray, mistaken: np.ndarray, *, in_co
         if in_corner:
             _cross(ax, i, j, "white")
         else:
-            ax.plot([j - 0.28, j + 0.28, np.nan, j - 0.28, j + 0.28], [i - 0.28, i + 0.28, np.nan, i + 0.28, i - 0.28], color=INK, lw=width)
+            ax.plot(
+                [j - 0.28, j + 0.28, np.nan, j - 0.28, j + 0.28],
+                [i - 0.28, i + 0.28, np.nan, i + 0.28, i - 0.28],
+                color=INK,
+                lw=width,
+            )
 
 
 # ---- curves of the theory ------------------------------------------------------------------------------------------------
@@ -290,13 +335,29 @@ def misclassification_threshold(
     ax.loglog(sizes, threshold, color=PUSH, label="threshold 1 + (|O| − 1)/(|Ô| − 1)")
     top = max(threshold[0], *([] if popularity is None else [np.max(popularity)])) * 1.6
     ax.fill_between(sizes, threshold, top, fc=WRONG_TINT, ec=WRONG, hatch="///", lw=0, alpha=0.75)
-    ax.text(sizes[-1] * 0.85, top * 0.6, "mistaken: pushed apart", ha="right", va="top", color=WRONG, weight="bold", bbox=_paper())
+    ax.text(
+        sizes[-1] * 0.85,
+        top * 0.6,
+        "mistaken: pushed apart",
+        ha="right",
+        va="top",
+        color=WRONG,
+        weight="bold",
+        bbox=_paper(),
+    )
     ax.text(sizes[0] * 1.3, 1.5, "pulled together", color=PULL, weight="bold", va="bottom")
     if popularity is not None:
         for quantile in quantiles:
             level = float(np.quantile(np.asarray(popularity), quantile))
             ax.axhline(level, color=INK, lw=1, ls=(0, (5, 3)))
-            ax.text(sizes[-1] * 0.85, level * 1.12, f"{quantile:.0%} of positive pairs below", fontsize=8.5, ha="right", bbox=_paper())
+            ax.text(
+                sizes[-1] * 0.85,
+                level * 1.12,
+                f"{quantile:.0%} of positive pairs below",
+                fontsize=8.5,
+                ha="right",
+                bbox=_paper(),
+            )
     ax.set(xlabel="batch size |Ô|", ylabel="popularity of the pair", ylim=(1, top), xlim=(sizes[0], sizes[-1]))
     ax.legend(loc="lower left", bbox_to_anchor=(0, 1))
     return fig, ax
@@ -308,7 +369,9 @@ def _paper() -> dict[str, Any]:
 
 
 @_in_style
-def best_score(pointwise: str, n_positives: int, *, batch_sizes: Sequence[int], most_popular: int) -> tuple[Figure, Axes]:
+def best_score(
+    pointwise: str, n_positives: int, *, batch_sizes: Sequence[int], most_popular: int
+) -> tuple[Figure, Axes]:
     """The score at which the in-batch loss of a positive pair is smallest, against its popularity (X4).
 
     pointwise "square" or "logistic"; one line for each of `batch_sizes`; popularity from 2 to `most_popular`.
@@ -321,7 +384,12 @@ def best_score(pointwise: str, n_positives: int, *, batch_sizes: Sequence[int], 
     boundary = {"square": 0.5, "logistic": 0.0}[pointwise]
     low, high = ax.get_ylim()
     ax.axhspan(low, boundary, fc=WRONG_TINT, ec=WRONG, hatch="///", lw=0, alpha=0.6)
-    ax.set(xscale="log", xlabel="popularity of the positive pair", ylabel=f"best score ({pointwise} loss)", ylim=(low, high))
+    ax.set(
+        xscale="log",
+        xlabel="popularity of the positive pair",
+        ylabel=f"best score ({pointwise} loss)",
+        ylim=(low, high),
+    )
     ax.text(0.02, 0.03, "looks negative", transform=ax.transAxes, weight="bold", color=WRONG, bbox=_paper())
     ax.legend()
     return fig, ax
@@ -341,10 +409,17 @@ def variance_curve(
     for index, (name, values) in enumerate(variances.items()):
         values = np.asarray(values, dtype=float)
         if values.shape != (len(batch_sizes),) or (values < 0).any():
-            raise ValueError(f"variances[{name!r}] has shape {values.shape}, minimum {values.min()}; expected {len(batch_sizes)} values >= 0")
+            raise ValueError(
+                f"variances[{name!r}] has shape {values.shape}, minimum {values.min()}; expected {len(batch_sizes)} values >= 0"
+            )
         shown = np.where(values > 0, np.sqrt(values) if standard_deviation else values, np.nan)
         ax.plot(batch_sizes, shown, **series_style(name, index))
-    ax.set(xscale="log", yscale="log", xlabel="batch size |Ô|", ylabel="standard deviation of the batch loss" if standard_deviation else "variance of the batch loss")
+    ax.set(
+        xscale="log",
+        yscale="log",
+        xlabel="batch size |Ô|",
+        ylabel="standard deviation of the batch loss" if standard_deviation else "variance of the batch loss",
+    )
     _plain_numbers(ax)
     ax.legend()
     return fig, ax
@@ -367,7 +442,10 @@ def observation_weights(degrees: Sequence[int], *, batch_size: int, n_positives:
     Horvitz-Thompson 1 / P(seen) to the cell, however often the batch meets it; both add up to 1 in expectation.
     """
     degrees = np.asarray(degrees)
-    once = [in_batch.horvitz_thompson_weight(int(a), int(a), batch_size=batch_size, n_positives=n_positives) for a in degrees]
+    once = [
+        in_batch.horvitz_thompson_weight(int(a), int(a), batch_size=batch_size, n_positives=n_positives)
+        for a in degrees
+    ]
     per_visit = n_positives / (batch_size * in_batch.balance(batch_size, n_positives) * degrees**2)
     fig, ax = plt.subplots()
     ax.loglog(degrees**2, per_visit, **series_style("(17): every visit", 1), markevery=0.08)
@@ -417,24 +495,43 @@ def _grouped(cells: Iterable[Mapping[str, Any]], metric: str) -> dict[str, dict[
     for cell in cells:
         if cell.get("metric", metric) == metric:
             found.setdefault(cell["loss"], {}).setdefault(cell["ratio"], []).append(float(cell["value"]))
-    return {loss: dict(sorted(ratios.items(), key=lambda item: (item[0] is None, item[0]))) for loss, ratios in found.items()}
+    return {
+        loss: dict(sorted(ratios.items(), key=lambda item: (item[0] is None, item[0])))
+        for loss, ratios in found.items()
+    }
 
 
 def _draw_levels(ax: Axes, values: dict[float | None, list[float]], look: dict[str, Any], *, hollow: bool) -> None:
     """The line over ratios, and a dashed level where there is no ratio."""
-    face = {"markerfacecolor": "white" if hollow else look["color"], "alpha": 0.8 if hollow else 1.0, "linewidth": 1.0 if hollow else 1.8}
+    face = {
+        "markerfacecolor": "white" if hollow else look["color"],
+        "alpha": 0.8 if hollow else 1.0,
+        "linewidth": 1.0 if hollow else 1.8,
+    }
     ratios = [ratio for ratio in values if ratio is not None]
     if ratios:
         means = [np.mean(values[ratio]) for ratio in ratios]
-        spread = [[mean - min(values[r]) for mean, r in zip(means, ratios, strict=True)], [max(values[r]) - mean for mean, r in zip(means, ratios, strict=True)]]
+        spread = [
+            [mean - min(values[r]) for mean, r in zip(means, ratios, strict=True)],
+            [max(values[r]) - mean for mean, r in zip(means, ratios, strict=True)],
+        ]
         ax.errorbar(ratios, means, yerr=spread if np.any(spread) else None, capsize=3, elinewidth=1, **look, **face)
     if None in values:
         label = {"label": look["label"]} if not ratios else {}
-        ax.axhline(float(np.mean(values[None])), color=look["color"], linestyle=look["linestyle"], lw=face["linewidth"], alpha=face["alpha"], **label)
+        ax.axhline(
+            float(np.mean(values[None])),
+            color=look["color"],
+            linestyle=look["linestyle"],
+            lw=face["linewidth"],
+            alpha=face["alpha"],
+            **label,
+        )
 
 
 @_in_style
-def comparison(values: Mapping[str, float], *, paper: Mapping[str, float] | None = None, label: str = "P@5") -> tuple[Figure, Axes]:
+def comparison(
+    values: Mapping[str, float], *, paper: Mapping[str, float] | None = None, label: str = "P@5"
+) -> tuple[Figure, Axes]:
     """One number for each loss, as bars from zero with the number beside; the paper's as a hollow diamond.
 
     values, paper: loss name -> number. Bars start at zero, so that their lengths may be compared.
@@ -444,10 +541,36 @@ def comparison(values: Mapping[str, float], *, paper: Mapping[str, float] | None
     top = max([*values.values(), *paper.values()])
     for row, (name, value) in enumerate(values.items()):
         look = series_style(name, row)
-        ax.barh(row, value, height=0.55, color=look["color"], hatch=("", "///", "...", "xx", "\\\\\\")[row % 5], ec="white", lw=0)
-        ax.text(max(value, paper.get(name, value)) + (0.03 if name in paper else 0.015) * top, row, f"{value:.3g}", va="center", weight="bold", bbox=_paper())
+        ax.barh(
+            row,
+            value,
+            height=0.55,
+            color=look["color"],
+            hatch=("", "///", "...", "xx", "\\\\\\")[row % 5],
+            ec="white",
+            lw=0,
+        )
+        ax.text(
+            max(value, paper.get(name, value)) + (0.03 if name in paper else 0.015) * top,
+            row,
+            f"{value:.3g}",
+            va="center",
+            weight="bold",
+            bbox=_paper(),
+        )
         if name in paper:
-            ax.plot(paper[name], row, marker="D", ms=8, mfc="white", mec=INK, mew=1.6, ls="none", label="paper" if name == next(iter(paper)) else None, zorder=5)
+            ax.plot(
+                paper[name],
+                row,
+                marker="D",
+                ms=8,
+                mfc="white",
+                mec=INK,
+                mew=1.6,
+                ls="none",
+                label="paper" if name == next(iter(paper)) else None,
+                zorder=5,
+            )
     ax.set(xlabel=label, xlim=(0, 1.14 * top), yticks=range(len(values)))
     ax.set_yticklabels([SERIES.get(name, (name,))[0] for name in values])
     ax.invert_yaxis()
@@ -459,7 +582,13 @@ def comparison(values: Mapping[str, float], *, paper: Mapping[str, float] | None
 
 @_in_style
 def popularity_profile(
-    popularity: Any, curves: Mapping[str, Any], *, label: str, popularity_label: str = "popularity", bins: int = 12, reference: float | None = None
+    popularity: Any,
+    curves: Mapping[str, Any],
+    *,
+    label: str,
+    popularity_label: str = "popularity",
+    bins: int = 12,
+    reference: float | None = None,
 ) -> tuple[Figure, Axes]:
     """Mean of a quantity over bins of popularity, one line for each loss.
 
@@ -501,7 +630,11 @@ def long_tail(counts: Mapping[str, Any], *, label: str = "positives") -> tuple[F
 
 @_in_style
 def training_curves(
-    curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], *, label: str, x_label: str = "step", log: bool = False
+    curves: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    *,
+    label: str,
+    x_label: str = "step",
+    log: bool = False,
 ) -> tuple[Figure, Axes]:
     """A quantity against the training step: name -> (steps, values)."""
     fig, ax = plt.subplots()
@@ -510,3 +643,49 @@ def training_curves(
     ax.set(xlabel=x_label, ylabel=label, yscale="log" if log else "linear")
     ax.legend()
     return fig, ax
+
+
+@_in_style
+def quality_and_popularity(
+    quality: Mapping[str, float], recommended: Mapping[str, Any], *, quality_label: str = "P@5 on held-out films, %"
+) -> tuple[Figure, np.ndarray]:
+    """How good recommendations are, and how popular: bars beside boxes, one row for each model.
+
+    quality: model -> number; recommended: model -> popularity of every item it recommends (any shape, > 0). A box spans
+    the middle half, its line the median, its whiskers 90 % of the recommendations. Returns the figure and its two axes.
+    """
+    if list(quality) != list(recommended):
+        raise ValueError(
+            f"quality names {list(quality)} but recommended names {list(recommended)}; expected the same models in the same order"
+        )
+    fig, (left, right) = plt.subplots(1, 2, figsize=(7.6, 0.9 + 0.6 * len(quality)), sharey=True)
+    rows, top = range(len(quality)), max(quality.values())
+    bars = left.barh(
+        rows,
+        list(quality.values()),
+        height=0.55,
+        color=[SPARE[row % len(SPARE)][0] for row in rows],
+        ec="white",
+        lw=0,
+    )
+    for row, (bar, value) in enumerate(zip(bars, quality.values(), strict=True)):
+        bar.set_hatch(("", "///", "...", "xx", "\\\\\\")[row % 5])
+        left.text(value + 0.02 * top, row, f"{value:.2f}", va="center", weight="bold")
+    left.set(xlabel=quality_label, xlim=(0, 1.22 * top), yticks=rows, yticklabels=list(quality))
+    right.boxplot(
+        [np.ravel(values) for values in recommended.values()],
+        positions=list(rows),
+        orientation="horizontal",
+        widths=0.5,
+        whis=(5, 95),
+        showfliers=False,
+        patch_artist=True,
+        boxprops={"facecolor": PULL_TINT, "edgecolor": INK},
+        medianprops={"color": PUSH, "linewidth": 2.4},
+        manage_ticks=False,
+    )
+    right.set(xscale="log", xlabel="fans of the recommended films")
+    left.invert_yaxis()
+    for ax in (left, right):
+        ax.grid(visible=False, axis="y")
+    return fig, np.array([left, right])

@@ -34,8 +34,13 @@ FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
     "observation_weights": lambda: plots.observation_weights([1, 3, 9], batch_size=20, n_positives=200),
     "metric_against_ratio": lambda: plots.metric_against_ratio(CELLS, paper=CELLS[:1], title="ML-1M"),
     "comparison": lambda: plots.comparison({"unbiased": 17.1, "in_batch": 0.5}, paper={"unbiased": 17.07}),
-    "popularity_profile": lambda: plots.popularity_profile(np.arange(1, 101), {"in_batch": np.arange(100)}, label="score"),
+    "popularity_profile": lambda: plots.popularity_profile(
+        np.arange(1, 101), {"in_batch": np.arange(100)}, label="score"
+    ),
     "long_tail": lambda: plots.long_tail({"users": [3, 1, 0, 2], "items": [5, 1]}),
+    "quality_and_popularity": lambda: plots.quality_and_popularity(
+        {"naive": 1.5, "in-batch": 0.4}, {"naive": np.arange(1, 102), "in-batch": [[1, 2], [3, 4]]}
+    ),
     "training_curves": lambda: plots.training_curves({"unbiased": ([1, 2], [3.0, 2.0])}, label="loss", log=True),
 }
 
@@ -74,7 +79,9 @@ def test_every_public_figure_is_here() -> None:
 
 
 @pytest.mark.parametrize("name", FIGURES)
-def test_a_figure_is_returned_drawn_without_warnings_and_never_shown(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_figure_is_returned_drawn_without_warnings_and_never_shown(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(plt, "show", lambda *_: pytest.fail("a figure was shown"))
     before = dict(mpl.rcParams)
     with warnings.catch_warnings():
@@ -89,7 +96,10 @@ def test_a_figure_is_returned_drawn_without_warnings_and_never_shown(name: str, 
 def test_style_is_the_default_after_it_was_asked_for() -> None:
     with mpl.rc_context():
         plots.style()
-        assert {key: mpl.rcParams[key] for key in ("axes.grid", "axes.edgecolor")} == {"axes.grid": True, "axes.edgecolor": plots.SOFT}
+        assert {key: mpl.rcParams[key] for key in ("axes.grid", "axes.edgecolor")} == {
+            "axes.grid": True,
+            "axes.edgecolor": plots.SOFT,
+        }
 
 
 def test_words_are_legible_and_marks_are_visible() -> None:
@@ -138,9 +148,9 @@ def test_weight_heatmap_shows_numbers_rings_and_crosses() -> None:
 
 
 def test_weights_that_span_much_get_a_logarithmic_scale() -> None:
-    scale = lambda weights: type(plots.weight_heatmap(weights, np.zeros((2, 2), int))[1].images[0].norm).__name__
-    assert scale(np.array([[1.0, 2], [3, 4]])) == "Normalize"
-    assert scale(np.array([[1.0, 2], [3, 400]])) == "LogNorm"
+    for most, scale in ((4, "Normalize"), (400, "LogNorm")):
+        _, ax = plots.weight_heatmap([[1.0, 2], [3, most]], np.zeros((2, 2), int))
+        assert type(ax.images[0].norm).__name__ == scale
 
 
 def test_threshold_is_the_one_of_in_batch() -> None:
@@ -165,7 +175,9 @@ def test_variance_curve_draws_standard_deviations() -> None:
     np.testing.assert_allclose(line(ax, "Unbiased")[1], [2, 1, np.nan])
     _, ax = plots.variance_curve([2, 3], {"masked": [4.0, 1.0]}, standard_deviation=False)
     np.testing.assert_allclose(line(ax, "Masked")[1], [4, 1])
-    with pytest.raises(ValueError, match=r"variances\['masked'\] has shape \(2,\), minimum -1.0; expected 2 values >= 0"):
+    with pytest.raises(
+        ValueError, match=r"variances\['masked'\] has shape \(2,\), minimum -1.0; expected 2 values >= 0"
+    ):
         plots.variance_curve([2, 3], {"masked": [4.0, -1.0]})
 
 
@@ -199,6 +211,17 @@ def test_comparison_starts_at_zero_and_writes_the_numbers() -> None:
     assert [(bar.get_x(), bar.get_width()) for bar in ax.patches] == [(0, 17.1), (0, 0.5)]
     assert texts(ax) == ["17.1", "0.5"]
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["Unbiased", "In-Batch"]
+
+
+def test_quality_and_popularity_puts_bars_beside_boxes() -> None:
+    _, (left, right) = FIGURES["quality_and_popularity"]()
+    assert [bar.get_width() for bar in left.patches] == [1.5, 0.4] and texts(left) == ["1.50", "0.40"]
+    medians = [one.get_xdata()[0] for one in right.lines if one.get_color() == plots.PUSH]
+    assert medians == [51, 2.5]
+    whiskers = [one.get_xdata() for one in right.lines if len(set(one.get_ydata())) == 1 and len(one.get_xdata()) == 2]
+    assert any(np.allclose(sorted(ends), [6, 26]) for ends in whiskers)  # from the 5 % to the 25 % quantile of 1 to 101
+    with pytest.raises(ValueError, match=r"quality names \['a'\] but recommended names \['b'\]"):
+        plots.quality_and_popularity({"a": 1.0}, {"b": [1]})
 
 
 def test_popularity_profile_averages_within_bins() -> None:

@@ -78,7 +78,7 @@ def page_html(*bodies: str, folder: str = "", script: bool = True) -> str:
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Interactive</title>'
         f'<meta name="viewport" content="width=device-width">{sheet}{tag}</head>'
-        f'<body><main><h1>Interactive</h1>{"".join(bodies)}</main></body></html>'
+        f"<body><main><h1>Interactive</h1>{''.join(bodies)}</main></body></html>"
     )
 
 
@@ -167,7 +167,9 @@ def python_answer(case: dict[str, Any]) -> dict[str, Any]:
     }
     w_pos, w_neg = in_batch.expected_weights(kind, labels=labels, batch_size=batch_size, omega=omega)
     b_pos, b_neg = in_batch.batch_weights(kind, **batch)
-    loss = in_batch.batch_loss(kind, pos_loss=pos_loss[rows, columns], neg_loss=neg_loss[np.ix_(rows, columns)], **batch)
+    loss = in_batch.batch_loss(
+        kind, pos_loss=pos_loss[rows, columns], neg_loss=neg_loss[np.ix_(rows, columns)], **batch
+    )
     return {
         "expectedWeights": {"positive": w_pos, "negative": w_neg},
         "batchWeights": {"positive": b_pos, "negative": b_neg},
@@ -248,7 +250,9 @@ def test_best_scores_agree_with_course_lib(library: Callable[..., Any]) -> None:
     push = in_batch.balance(batch_size, n_positives) * (pop - 1)
     for loss in ("square", "logistic"):
         expected = in_batch.in_batch_optimum(loss, pop=pop, batch_size=batch_size, n_positives=n_positives)
-        found = library("in_batch_math")("([loss, push]) => push.map((w) => lib.bestScore(loss, 1, w))", [loss, push.tolist()])
+        found = library("in_batch_math")(
+            "([loss, push]) => push.map((w) => lib.bestScore(loss, 1, w))", [loss, push.tolist()]
+        )
         np.testing.assert_allclose(found, expected, rtol=1e-13)
 
 
@@ -271,7 +275,9 @@ def test_draws_are_uniform_over_subsets(library: Callable[..., Any]) -> None:
 def test_numbers_are_written_alike(library: Callable[..., Any]) -> None:
     rng = np.random.default_rng(1)
     values = [0.0, -0.0, 0.125, 0.375, 2.5, 9.995, 9.9951, 99.95, 100.5, -0.004, -1.5, 12.05, 1e6, 0.1 + 0.2, 1 / 3]
-    values += (rng.normal(size=300) * 10.0 ** rng.integers(-3, 5, size=300)).tolist() + (rng.integers(-64, 64, size=60) / 8).tolist()
+    values += (rng.normal(size=300) * 10.0 ** rng.integers(-3, 5, size=300)).tolist() + (
+        rng.integers(-64, 64, size=60) / 8
+    ).tolist()
     assert library("kit")("(values) => values.map(lib.number)", values) == [words.number(value) for value in values]
 
 
@@ -281,14 +287,19 @@ def test_infinities_have_a_sign() -> None:
 
 def test_lists_are_written_alike(library: Callable[..., Any]) -> None:
     lists = [list("abcdefg"[:size]) for size in range(8)]
-    assert library("kit")("(lists) => lists.map((words) => lib.list(words))", lists) == [words.list_of(some) for some in lists]
+    assert library("kit")("(lists) => lists.map((words) => lib.list(words))", lists) == [
+        words.list_of(some) for some in lists
+    ]
     assert words.list_of(list("abcdefg")) == "a, b, c and 4 more"
 
 
 def test_python_and_the_page_say_the_same(library: Callable[..., Any]) -> None:
     rng = np.random.default_rng(2)
     shown = [widgets.InBatchWeights(**random_state(rng)) for _ in range(60)]
-    shown += [widgets.InBatchWeights([[1, 0], [0, 0]], batch_size=2), widgets.InBatchWeights([[0, 0], [0, 0]], batch_size=2)]
+    shown += [
+        widgets.InBatchWeights([[1, 0], [0, 0]], batch_size=2),
+        widgets.InBatchWeights([[0, 0], [0, 0]], batch_size=2),
+    ]
     question = '(states) => states.map((state) => lib.sentences(state.labels, lib.analyse(state)).join(" "))'
     said = library("in_batch_text")(question, [one.state() for one in shown])
     assert said == [one.summary() for one in shown]
@@ -409,14 +420,20 @@ def test_the_same_call_gives_the_same_bytes() -> None:
 def test_fallback_of_labels_without_weights() -> None:
     html = widgets.InBatchWeights([[1, 0], [0, 0]], batch_size=2).static_html()
     Elements(html)
-    assert "There is one positive pair." in html and "<table" not in html and "nan" not in html.lower().replace("finance", "")
+    assert (
+        "There is one positive pair." in html
+        and "<table" not in html
+        and "nan" not in html.lower().replace("finance", "")
+    )
 
 
 def test_static_files_are_classic_scripts() -> None:
     files = widgets.static_files()
     assert sorted(files) == ["course-widgets.css", "course-widgets.js"]
     script = re.sub(r"^\s*//.*$", "", files["course-widgets.js"], flags=re.MULTILINE)
-    assert not re.search(r"^\s*(import|export)\b|\beval\(|\bfetch\(|\bimport\(|https?://(?!www\.w3\.org/2000/svg)", script, re.MULTILINE)
+    assert not re.search(
+        r"^\s*(import|export)\b|\beval\(|\bfetch\(|\bimport\(|https?://(?!www\.w3\.org/2000/svg)", script, re.MULTILINE
+    )
     assert "http" not in files["course-widgets.css"]
 
 
@@ -431,11 +448,15 @@ SUMMARY = ".cw-summary"
 
 
 def settled(page: Any, text: str) -> None:
-    page.wait_for_function(f"document.querySelector('{SUMMARY}').textContent.includes({json.dumps(text)})", timeout=3000)
+    page.wait_for_function(
+        f"document.querySelector('{SUMMARY}').textContent.includes({json.dumps(text)})", timeout=3000
+    )
 
 
 def focused(page: Any) -> str:
-    return page.evaluate("document.activeElement.dataset.cell ?? document.activeElement.name ?? document.activeElement.tagName")
+    return page.evaluate(
+        "document.activeElement.dataset.cell ?? document.activeElement.name ?? document.activeElement.tagName"
+    )
 
 
 def test_a_nested_page_from_a_file_mounts_the_widget(site_page: Callable[..., Any]) -> None:
@@ -446,9 +467,12 @@ def test_a_nested_page_from_a_file_mounts_the_widget(site_page: Callable[..., An
 
 
 def test_without_javascript_the_picture_stays(site_page: Callable[..., Any]) -> None:
-    page = site_page(static(), java_script_enabled=False, script=False)
+    page = site_page(static(labels=np.ones((8, 8), int)), java_script_enabled=False, script=False, width=360)
     assert page.locator(".course-widget svg[role=img]").is_visible()
-    assert page.locator(".course-widget p").inner_text() == widgets.InBatchWeights().summary()
+    assert page.locator(".course-widget p").inner_text() == widgets.InBatchWeights(np.ones((8, 8), int)).summary()
+    page.locator("summary").click()
+    assert page.locator(".cw-static-table tbody tr").count() == 64
+    page.locator("main").evaluate("main => main.scrollWidth <= 360") or pytest.fail("wider than the page")
 
 
 def test_an_unknown_widget_keeps_its_picture_and_says_why(site_page: Callable[..., Any]) -> None:
@@ -520,7 +544,10 @@ def test_sliders_and_choices_change_the_words(site_page: Callable[..., Any]) -> 
     page.get_by_label("square").check()
     page.locator('input[name="fit"]').focus()
     page.keyboard.press("End")
-    settled(page, widgets.InBatchWeights(batch_size=6, kind="unbiased_omega", omega=1.0, pointwise="square", fit=1.0).summary())
+    settled(
+        page,
+        widgets.InBatchWeights(batch_size=6, kind="unbiased_omega", omega=1.0, pointwise="square", fit=1.0).summary(),
+    )
 
 
 WALK = """async (kinds) => {
@@ -531,11 +558,12 @@ WALK = """async (kinds) => {
     find('select[name="kind"]').dispatchEvent(new Event("change"));
     for (const preset of ["permutation", "fig2", "hub", "random"]) {
       find(`[data-preset="${preset}"]`).click();
-      for (const action of ["draw", "drop-row", "draw-many", "add-column", "add-column", "draw"]) {
+      for (const action of ["draw", "drop-row", preset === "fig2" ? "draw-many" : "draw", "add-column", "add-column", "draw"]) {
         find(`[data-action="${action}"]`).click();
         await new Promise((done) => setTimeout(done));
         seen.push([`${kind} ${preset} ${action}`, find(".cw").innerHTML]);
       }
+      if (preset !== "fig2") continue;
       for (const button of document.querySelectorAll('.cw-cell[aria-pressed="true"]')) {
         button.click();
         await new Promise((done) => setTimeout(done));
@@ -552,7 +580,7 @@ def test_no_state_shows_a_number_that_is_none(site_page: Callable[..., Any]) -> 
     page = site_page(static())
     page.locator(".cw-data summary").click()
     *found, states = page.evaluate(WALK, list(in_batch.KINDS))
-    assert found == [] and states > 300
+    assert found == [] and states > 160
 
 
 def test_too_few_positives_is_a_sentence_and_repairs_itself(site_page: Callable[..., Any]) -> None:
@@ -594,7 +622,9 @@ def test_draws_converge_to_the_expected_weights(site_page: Callable[..., Any]) -
     assert float(re.search(r"expected weight ([\d.]+)\.$", drawn)[1]) < 0.15
     page.get_by_label("average of 2000 draws").check()
     shown = page.locator(".cw-weights .cw-number").all_text_contents()
-    np.testing.assert_allclose(np.array(shown, dtype=float).reshape(4, 4), widgets.InBatchWeights().weights[1], atol=0.15)
+    np.testing.assert_allclose(
+        np.array(shown, dtype=float).reshape(4, 4), widgets.InBatchWeights().weights[1], atol=0.15
+    )
     page.locator('[data-action="forget"]').click()
     assert page.locator(".cw-drawn").inner_text() == "" and page.get_by_label("average of 0 draws").is_disabled()
 
@@ -624,7 +654,9 @@ def test_the_widget_fits_the_width(site_page: Callable[..., Any], width: int) ->
     page.locator(".cw-data summary").click()
     page.locator(".cw-python summary").click()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    smallest = page.evaluate("Math.min(...[...document.querySelectorAll('.cw button')].map((b) => Math.min(b.offsetWidth, b.offsetHeight)))")
+    smallest = page.evaluate(
+        "Math.min(...[...document.querySelectorAll('.cw button')].map((b) => Math.min(b.offsetWidth, b.offsetHeight)))"
+    )
     assert smallest >= 24  # WCAG 2.5.8, target size
 
 
@@ -641,7 +673,8 @@ def test_axe_finds_nothing_serious(site_page: Callable[..., Any], scheme: str) -
 
 
 @pytest.mark.parametrize(
-    ("where", "value"), [("html", 'data-theme="dark"'), ("html", 'theme="dark"'), ("body", 'data-jp-theme-light="false"')]
+    ("where", "value"),
+    [("html", 'data-theme="dark"'), ("html", 'theme="dark"'), ("body", 'data-jp-theme-light="false"')],
 )
 def test_dark_follows_the_host(site_page: Callable[..., Any], where: str, value: str) -> None:
     """The book's theme, Colab and JupyterLab each say dark in their own way; a light host stays light in a dark system."""

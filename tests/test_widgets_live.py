@@ -39,9 +39,19 @@ def lab(tmp_path: Path) -> Iterator[str]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    homes = {name: str(tmp_path / ".jupyter") for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")}
-    options = ["--no-browser", "--allow-root", f"--port={port}", "--ServerApp.port_retries=0", "--IdentityProvider.token=", f"--ServerApp.root_dir={tmp_path}",
-               "--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]  # fmt: skip
+    homes = {
+        name: str(tmp_path / ".jupyter") for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")
+    }
+    options = [
+        "--no-browser",
+        "--allow-root",
+        f"--port={port}",
+        "--ServerApp.port_retries=0",
+        "--IdentityProvider.token=",
+        f"--ServerApp.root_dir={tmp_path}",
+        "--LabApp.news_url=None",
+        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+    ]
     with (tmp_path / "lab.log").open("w") as log:
         server = subprocess.Popen(
             [sys.executable, "-m", "jupyterlab", *options],
@@ -68,7 +78,9 @@ def wait_for(ready: Any, log: Path, seconds: float = 40) -> None:
 
 
 def test_keys_reach_python_and_python_reaches_the_page(lab: str, tmp_path: Path, browser: Any) -> None:
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(SHOW.strip()), nbformat.v4.new_code_cell(CHANGE)])
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(SHOW.strip()), nbformat.v4.new_code_cell(CHANGE)]
+    )
     notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
     nbformat.write(notebook, tmp_path / "live.ipynb")
 
@@ -98,7 +110,9 @@ def test_keys_reach_python_and_python_reaches_the_page(lab: str, tmp_path: Path,
     cells.nth(1).locator(".cm-content").click()
     page.keyboard.press("Control+Enter")
     expected.kind = "unbiased"
-    page.wait_for_function("text => document.querySelector('.cw-summary').textContent === text", arg=expected.summary(), timeout=10000)
+    page.wait_for_function(
+        "text => document.querySelector('.cw-summary').textContent === text", arg=expected.summary(), timeout=10000
+    )
     page.close()
 
 

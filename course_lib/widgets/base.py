@@ -21,6 +21,7 @@ class CourseWidget(anywidget.AnyWidget):
     """
 
     module_name: ClassVar[str] = ""
+    caption: ClassVar[str] = ""  # how to read the picture of a page without JavaScript
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         # anywidget makes a subclass of the subclass on every instance: only a class that names a module gets its text
@@ -46,11 +47,16 @@ class CourseWidget(anywidget.AnyWidget):
         return {name: getattr(self, name) for name in sorted(self.trait_names(state=True))}
 
     def static_html(self) -> str:
-        """The element that the static page mounts; see HTML contract in tests/test_widgets.py."""
+        """What a page shows without a kernel, and what the script of `static_files()` mounts.
+
+        One <div class="course-widget" data-course-widget=MODULE data-state=JSON> around picture, caption, text and table.
+        When the script has mounted the widget in their place, the div has data-course-widget-ready="true"; "failed"
+        means that they stayed and that the console says why.
+        """
         state = html.escape(json.dumps(self.state(), separators=(",", ":"), sort_keys=True))
         return (
             f'<div class="course-widget" data-course-widget="{self.module_name}" data-state="{state}">\n'
-            f"<figure>{self.picture()}</figure>\n"
+            f"<figure>{self.picture()}<figcaption>{html.escape(self.caption)}</figcaption></figure>\n"
             f'<p class="cw-summary">{html.escape(self.summary())}</p>\n'
             f"{_table_html(*self.table())}\n</div>"
         )

@@ -58,7 +58,10 @@ def _classic_script() -> str:
     parts = [
         "// Interactives of the course, put together by course_lib.widgets.bundle. Sources: course_lib/widgets/*.js.",
         '(() => {\n"use strict";\nconst widgets = {};',
-        *(f'widgets["{name}"] = (() => {{\n{_DEFAULT.sub("const widget = ", module(name))}return widget;\n}})();' for name in WIDGETS),
+        *(
+            f'widgets["{name}"] = (() => {{\n{_DEFAULT.sub("const widget = ", module(name))}return widget;\n}})();'
+            for name in WIDGETS
+        ),
         module(HOST),
         "mountAll(widgets);\n})();\n",
     ]

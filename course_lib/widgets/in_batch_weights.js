@@ -13,7 +13,7 @@ const LARGEST = 8;
 const MOST_DRAWS = 100000;
 
 const PRESETS = {
-  fig2: { text: "Paper's Fig. 2", batch_size: 3, labels: () => [[0, 0, 1, 0], [0, 1, 0, 1], [0, 0, 0, 1], [1, 0, 0, 1]] },
+  fig2: { text: "Like Fig. 2", batch_size: 3, labels: () => [[0, 0, 1, 0], [0, 1, 0, 1], [0, 0, 0, 1], [1, 0, 0, 1]] },
   permutation: { text: "One positive each", batch_size: 3, labels: () => [2, 0, 4, 1, 3].map((one) => [0, 1, 2, 3, 4].map((j) => Number(j === one))) },
   hub: { text: "A hit and a fan", batch_size: 4, labels: () => [0, 1, 2, 3, 4, 5].map((i) => [0, 1, 2, 3, 4, 5].map((j) => Number(i === 0 || j === 0 || i === j))) },
   random: { text: "Random", batch_size: 4, labels: (random) => randomLabels(random) },
@@ -413,7 +413,7 @@ class View {
 
   showWeights({ labels }) {
     const { parts, result, draws } = this;
-    parts.averageText.textContent = draws.count === 1 ? "average of 1 draw" : `average of ${draws.count} draws`;
+    parts.averageText.textContent = `average of ${countDraws(draws.count)}`;
     parts.shownAverage.input.disabled = draws.count === 0;
     parts.shownExpected.input.checked = this.shown === "expected";
     parts.shownAverage.input.checked = this.shown === "average";
@@ -676,12 +676,12 @@ function runningMean({ path, name, expected, asked }) {
   const values = [...path.map(([, value]) => value), expected, asked];
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const room = Math.max((high - low) * 0.08, 0.05);
-  const last = Math.max(path[path.length - 1][0], 2);
-  const x = (count) => left + ((count - 1) / (last - 1)) * (width - left - right);
+  const last = path[path.length - 1][0];
+  const x = (count) => left + ((count - 1) / Math.max(last - 1, 1)) * (width - left - right);
   const y = (value) => top + ((high + room - value) / (high - low + 2 * room)) * (height - top - bottom);
   const line = (value, kind) => svg("path", { class: kind, d: `M${left} ${y(value).toFixed(1)}H${width - right}` });
   const d = path.map(([count, value], k) => `${k ? "L" : "M"}${x(count).toFixed(1)} ${y(value).toFixed(1)}`).join("");
-  const text = `Simulation: average push on ${name} after ${last} draws ${number(path[path.length - 1][1])}; expected ${number(expected)}, asked ${number(asked)}.`;
+  const text = `Simulation: average push on ${name} after ${countDraws(last)} ${number(path[path.length - 1][1])}; expected ${number(expected)}, asked ${number(asked)}.`;
   const ticks = high - low < 0.05 ? [high] : [low, high];
   return h("div", {}, h("p", { class: "cw-small-title" }, `Average push on ${name}, draw by draw`),
     svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": text, style: `--cw-wide:${width}` },
@@ -690,10 +690,12 @@ function runningMean({ path, name, expected, asked }) {
       svg("path", { class: "cw-line-mean", d }),
       path.length === 1 ? svg("circle", { class: "cw-dot", cx: x(path[0][0]), cy: y(path[0][1]), r: 3.5 }) : null,
       ticks.map((value) => svg("text", { class: "cw-axis-text cw-end", x: left - 6, y: y(value) + 4 }, number(value))),
-      svg("text", { class: "cw-axis-text cw-start", x: left, y: height - 12 }, "1"),
-      svg("text", { class: "cw-axis-text cw-end", x: width - right, y: height - 12 }, `${last} draws`)),
+      svg("text", { class: "cw-axis-text cw-start", x: left, y: height - 12 }, last > 1 ? "1" : ""),
+      svg("text", { class: "cw-axis-text cw-end", x: width - right, y: height - 12 }, countDraws(last))),
     h("ul", { class: "cw-legend" },
       lineKey("cw-line-mean", "average"), lineKey("cw-line-expected", "expected"), lineKey("cw-line-wanted", "asked for")));
 }
+
+const countDraws = (count) => (count === 1 ? "1 draw" : `${count} draws`);
 
 const lineKey = (kind, text) => h("li", {}, svg("svg", { viewBox: "0 0 26 20", "aria-hidden": "true" }, svg("path", { class: kind, d: "M1 10H25" })), text);

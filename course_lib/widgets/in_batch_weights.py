@@ -47,6 +47,11 @@ class InBatchWeights(CourseWidget):
     """
 
     module_name: ClassVar[str] = "in_batch_weights"
+    caption: ClassVar[str] = (
+        "Ring: how hard the batch pulls a positive pair together, the weight of ℓ⁺. Square: how hard it pushes a pair apart, "
+        "the weight of ℓ⁻. Both in units of 1/(mn); the full objective pulls every positive by 1 and pushes every negative "
+        "by 1. Cross: a positive that is pushed harder than it is pulled. With JavaScript this picture is interactive."
+    )
 
     labels = traitlets.List(traitlets.List(traitlets.Int())).tag(sync=True, state=True)
     batch_size = traitlets.Int().tag(sync=True, state=True)
@@ -70,7 +75,9 @@ class InBatchWeights(CourseWidget):
         rows = _label_rows(labels)
         positives = sum(map(sum, rows))
         if not 2 <= batch_size <= max(positives, 2):
-            raise ValueError(f"batch_size is {batch_size}; expected 2 to {positives}, the number of positives in labels")
+            raise ValueError(
+                f"batch_size is {batch_size}; expected 2 to {positives}, the number of positives in labels"
+            )
         super().__init__(
             labels=rows, batch_size=batch_size, kind=kind, omega=omega, pointwise=pointwise, fit=fit, seed=seed
         )
@@ -104,9 +111,7 @@ class InBatchWeights(CourseWidget):
         scores = self.fit * (labels if self.pointwise == "square" else 8 * labels - 4)
         pos_loss, neg_loss = losses.pair_losses(self.pointwise, scores)
         both = {"pos_loss": pos_loss, "neg_loss": neg_loss, "labels": labels}
-        expected = in_batch.expected_objective(
-            self.kind, **both, batch_size=self._batch_size(), omega=self._omega()
-        )
+        expected = in_batch.expected_objective(self.kind, **both, batch_size=self._batch_size(), omega=self._omega())
         return float(expected), float(in_batch.full_objective(**both))
 
     def _batch_size(self) -> int:
@@ -249,7 +254,9 @@ def _label_rows(labels: Any) -> list[list[int]]:
     except ValueError:
         raise ValueError("labels has rows of different lengths; expected a matrix") from None
     if matrix.ndim != 2 or not all(SMALLEST <= size <= LARGEST for size in matrix.shape):
-        raise ValueError(f"labels has shape {matrix.shape}; expected (m, n) with {SMALLEST} to {LARGEST} rows and columns")
+        raise ValueError(
+            f"labels has shape {matrix.shape}; expected (m, n) with {SMALLEST} to {LARGEST} rows and columns"
+        )
     if not np.isin(matrix, (0, 1)).all():
         raise ValueError(f"labels has values {np.unique(matrix).tolist()}; expected only 0 and 1")
     return [[int(value) for value in row] for row in matrix]
@@ -291,7 +298,9 @@ def _cell(i: int, j: int, label: int, glyphs: str | None, mistaken: bool) -> str
     x, y = _LEFT + j * _CELL, _TOP + i * _CELL
     edge = f'stroke="{_PULL}" stroke-width="2"' if label else f'stroke="{_LINE}"'
     dash = ' stroke-dasharray="5 3"' if mistaken else ""
-    box = f'<rect x="{x + 1.5}" y="{y + 1.5}" width="{_CELL - 3}" height="{_CELL - 3}" rx="5" fill="none" {edge}{dash}/>'
+    box = (
+        f'<rect x="{x + 1.5}" y="{y + 1.5}" width="{_CELL - 3}" height="{_CELL - 3}" rx="5" fill="none" {edge}{dash}/>'
+    )
     cross = _text(x + _CELL - 9, y + 14, "✕") if mistaken else ""
     return box + (glyphs if glyphs is not None else _text(x + _CELL / 2, y + _CELL / 2 + 5, str(label), 14)) + cross
 
@@ -302,7 +311,13 @@ def _glyphs(i: int, j: int, label: int, weights: tuple[np.ndarray, np.ndarray]) 
     unit = _GLYPH / math.sqrt(max(1.0, weights[0].max(), weights[1].max()))
     x, y = _LEFT + (j + 0.5) * _CELL, _TOP + i * _CELL + 23
     side, radius = unit * math.sqrt(push), unit * math.sqrt(pull / math.pi)
-    square = f'<rect x="{x - side / 2:.2f}" y="{y - side / 2:.2f}" width="{side:.2f}" height="{side:.2f}" fill="{_PUSH}"/>'
-    ring = f'<circle cx="{x:g}" cy="{y:g}" r="{radius:.2f}" fill="none" stroke="{_PULL}" stroke-width="2.4"/>' if label else ""
+    square = (
+        f'<rect x="{x - side / 2:.2f}" y="{y - side / 2:.2f}" width="{side:.2f}" height="{side:.2f}" fill="{_PUSH}"/>'
+    )
+    ring = (
+        f'<circle cx="{x:g}" cy="{y:g}" r="{radius:.2f}" fill="none" stroke="{_PULL}" stroke-width="2.4"/>'
+        if label
+        else ""
+    )
     words = f"○{number(pull)} ■{number(push)}" if label else number(push)
     return square + ring + _text(x, _TOP + i * _CELL + 53, words)

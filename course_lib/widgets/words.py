@@ -22,6 +22,6 @@ def number(value: float) -> str:
 
 
 def list_of(words: Sequence[str], most: int = 4) -> str:
-    """"a", "a and b", "a, b and c", "a, b and 3 more"."""
+    """ "a", "a and b", "a, b and c", "a, b and 3 more"."""
     shown = [*words[: most - 1], f"{len(words) - most + 1} more"] if len(words) > most else list(words)
     return "".join(shown) if len(shown) < 2 else f"{', '.join(shown[:-1])} and {shown[-1]}"
