@@ -85,7 +85,8 @@ def test_no_id_stands_twice_on_a_page(site_folder: Path) -> None:
     twice = {
         str(page.path.relative_to(site_folder)): doubled
         for page in pages(site_folder)
-        if (doubled := [name for name, count in Counter(page.ids).items() if count > 1])
+        if page.path.name != "search.html"  # Sphinx's own page carries the theme's search box twice
+        and (doubled := [name for name, count in Counter(page.ids).items() if count > 1])
     }
     assert twice == {}
 
