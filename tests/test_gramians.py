@@ -7,9 +7,9 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies import exact_arrays, label_matrices
 
 from course_lib import gramians, in_batch
-from strategies import exact_arrays, label_matrices
 
 
 @given(data=st.data(), n=st.integers(1, 4), d=st.integers(1, 3))

@@ -11,11 +11,11 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strategies import Case, cases, exact_arrays, label_matrices
 
 from course_lib import in_batch, losses
 from course_lib.arrays import exact
 from course_lib.in_batch import KINDS
-from strategies import Case, cases, exact_arrays, label_matrices
 
 few = settings(max_examples=15, deadline=None)
 FIGURE_2 = np.array([[0, 0, 1, 0], [0, 1, 0, 1], [0, 1, 0, 0], [1, 0, 0, 1]])

@@ -10,10 +10,10 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies import exact_arrays
 
 from course_lib import losses
 from course_lib.arrays import exact
-from strategies import exact_arrays
 
 finite = st.floats(-700, 700)
 
