@@ -571,7 +571,7 @@ WALK = """async (kinds) => {
       }
     }
   }
-  return seen.filter(([, markup]) => /NaN|undefined|Infinity|\\[object/.test(markup)).map(([name]) => name).concat(seen.length);
+  return seen.filter(([, markup]) => /NaN|undefined|Infinity|\\[object|>\\?<|: \\?\\./.test(markup)).map(([name]) => name).concat(seen.length);
 }"""
 
 
@@ -636,6 +636,17 @@ def test_the_heat_map_shows_the_numbers_of_course_lib(site_page: Callable[..., A
         page = site_page(static(**state))
         expected = [words.number(weight) for weight in widgets.InBatchWeights(**state).weights[1].ravel()]
         assert page.locator(".cw-weights .cw-number").all_text_contents() == expected
+
+
+@pytest.mark.parametrize("kind", ["unbiased", "unbiased_omega", "pos_neg", "masked"])
+def test_weights_that_cancel_leave_nothing_behind(site_page: Callable[..., Any], kind: str) -> None:
+    """Rounding once left 1e-17 on a positive, and with it a best score of 36.7 or of no number at all."""
+    rng = np.random.default_rng(6)
+    page = site_page(*(static(labels=random_labels(rng), batch_size=2, kind=kind) for _ in range(6)))
+    for button in page.locator('.cw-cell[aria-pressed="true"]').all():
+        button.hover()
+        inspected = button.locator("xpath=ancestor::div[contains(@class, 'cw-card')]").locator(".cw-inspector").inner_text()
+        assert "pushed apart 0 (asked: 1 and 0). Best score alone: ∞." in inspected
 
 
 def test_the_table_holds_every_cell(site_page: Callable[..., Any]) -> None:

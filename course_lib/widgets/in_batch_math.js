@@ -101,7 +101,8 @@ export function expectedWeights(kind, { labels, batchSize, omega }) {
   const negative = mapCells(labels, (label, i, j) => {
     const pop = popularity[i][j];
     if (pop === 0) return 0;
-    return (rho * (pop - label) * offDiagonal(pop, label) + label * diagonal(pop)) / cells;
+    const weight = rho * (pop - label) * offDiagonal(pop, label) + label * diagonal(pop);
+    return Math.abs(weight) < 1e-13 * pop ? 0 : weight / cells; // where the two terms cancel, rounding leaves no weight behind
   });
   return { positive: mapCells(labels, (label) => label / cells), negative };
 }

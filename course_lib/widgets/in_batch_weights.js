@@ -657,18 +657,14 @@ function batchPicture(labels, pairs, weights) {
     return svg("g", {},
       svg("rect", { class: `cw-box${a === b ? " cw-box-positive" : ""}${wrong ? " cw-box-wrong" : ""}`, ...box }),
       new Square().place(x, y, push, unit, wrong), ring,
-      written ? svg("text", { class: "cw-number", x, y: box.y + side - 7 }, a === b ? diagonalNumbers(weights.positive[a], push) : number(push)) : null);
+      written ? svg("text", { class: "cw-number", x, y: box.y + side - 7 }, number(push)) : null,
+      written && a === b ? svg("text", { class: "cw-pull-text", x: box.x + 4, y: box.y + 12 }, number(weights.positive[a])) : null);
   }));
   const wrongs = falseNegativesOf(labels, pairs).length;
   const name = `The last batch: ${pairs.map(pairName).join(", ")} on the diagonal; ${wrongs} false negatives off it.`;
   return h("div", {}, h("p", { class: "cw-small-title" }, "The last batch as the loss sees it"),
     svg("svg", { viewBox: `0 0 ${wide} ${top + size * side + 2}`, role: "img", "aria-label": name, style: `--cw-wide:${wide}`, class: "cw-appear" }, axes, cells));
 }
-
-const diagonalNumbers = (pull, push) => [
-  svg("tspan", { class: "cw-pull-tone" }, number(pull)),
-  push ? svg("tspan", { class: "cw-push-tone", dx: 4 }, number(push)) : null,
-];
 
 /** Average weight of one pair against the number of draws, with what is expected and what is asked as lines. */
 function runningMean({ path, name, expected, asked }) {
