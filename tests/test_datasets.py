@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import bz2
+import dataclasses
+import doctest
 import gzip
 import hashlib
 import io
@@ -108,7 +110,7 @@ def test_the_catalogue_is_complete_and_drives_the_loaders() -> None:
     assert (*(row["name"] for row in rows), "synthetic") == datasets.names()
     for row in rows:
         assert row["pairs"] > row["users"] > 0
-        assert all(row[key] for key in ("title", "licence", "citation", "homepage", "rating_scale"))
+        assert all(row[key] for key in ("title", "licence", "licence_note", "citation", "homepage", "rating_scale"))
         assert row["obtained"] in ("comes with the course", "checked download", "place by hand")
     assert {row["name"] for row in rows if row["may_ship"]} == {"movietweetings", "ml-latest-small"}
     assert {row["name"] for row in rows if row["obtained"] == "place by hand"} == {"ml-latest-small", "eurlex"}
@@ -203,7 +205,6 @@ def test_movielens_is_read_from_its_archive(
 @pytest.fixture
 def as_published(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Path], None]:
     """Makes an archive the published one: the catalogue expects its hash."""
-    import dataclasses
 
     def publish(name: str, archive: Path) -> None:
         remote = dataclasses.replace(ENTRIES[name].remotes[0], expected=hashlib.md5(archive.read_bytes()).hexdigest())
@@ -447,6 +448,14 @@ def test_the_bad_row_is_found_beyond_the_first_block(folder: Path, monkeypatch: 
         datasets.load("ml-1m")
 
 
+@pytest.mark.parametrize("file", ["ml-10m/movies.dat", "ml-32m/movies.csv", "wikispeedia/links.tsv"])
+def test_text_of_another_encoding_is_refused(file: str, folder: Path) -> None:
+    path = folder / file
+    path.write_bytes(path.read_bytes() + "Amélie\n".encode("latin-1"))
+    with pytest.raises(datasets.BadRow, match=rf"{path.name}: expected utf-8 text, got the bytes b'\\xe9'"):
+        datasets.load(path.parent.name)
+
+
 def test_a_long_bad_row_is_shortened(folder: Path) -> None:
     (folder / "gowalla" / "train.txt").write_text("0 " + "x" * 5000)
     with pytest.raises(datasets.BadRow) as caught:
@@ -541,6 +550,30 @@ def test_a_set_without_a_checked_download_says_how_to_place_it(folder: Path) -> 
         match=r"no download with a published checksum.*libsvmtools.*eurlex_tfidf_train\.svm into \$COURSE_DATA/eurlex/",
     ):
         datasets.load("eurlex")
+
+
+def test_an_incomplete_folder_is_passed_over_with_a_warning(folder: Path) -> None:
+    (folder / "eurlex" / "eurlex_tfidf_train.svm").unlink()
+    with pytest.warns(UserWarning, match=r"eurlex is not used: it lacks eurlex_tfidf_train\.svm$"):
+        with pytest.raises(datasets.DataMissing):
+            datasets.load("eurlex")
+    (folder / "ml-1m" / "ratings.dat").unlink()
+    with pytest.warns(UserWarning, match=r"it lacks ratings\.dat or else ml1m_pairs_order\.npz$"):
+        with pytest.raises(FileNotFoundError):
+            datasets.load_entry(dataclasses.replace(ENTRIES["ml-1m"], remotes=()))
+
+
+def test_an_archive_unpacked_one_folder_too_deep_is_found(folder: Path) -> None:
+    shutil.move(folder / "ml-10m", folder / "ml-10M100K")
+    (folder / "ml-10m").mkdir()
+    shutil.move(folder / "ml-10M100K", folder / "ml-10m" / "ml-10M100K")
+    assert ids(datasets.load("ml-10m")) == EXPECTED["ml-10m"]
+
+
+def test_the_examples_in_the_docstrings_run() -> None:
+    found = doctest.testmod(datasets)
+    assert found.attempted > 0
+    assert found.failed == 0
 
 
 def test_the_cache_is_used_where_course_data_has_nothing(folder: Path, tmp_path: Path) -> None:

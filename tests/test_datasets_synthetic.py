@@ -141,6 +141,7 @@ def test_power_law_is_a_distribution() -> None:
     law = power_law(1000, 1.0, np.random.default_rng(0))
     assert law.sum() == pytest.approx(1)
     assert law.max() / np.sort(law)[-2] == pytest.approx(2)
+    assert (np.diff(law) > 0).any()  # ranks are dealt out at random
     assert np.ptp(power_law(10, 0.0, np.random.default_rng(0))) == 0
 
 

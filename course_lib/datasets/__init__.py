@@ -57,10 +57,14 @@ def names() -> tuple[str, ...]:
 
 
 def catalogue() -> list[dict[str, object]]:
-    """One row per real data set: name, title, pairs, users, items, default_min_rating, rating_scale, licence, citation,
-    obtained, may_ship, homepage, note. The same table drives the loaders."""
+    """One row per real data set, from the table that drives the loaders.
+
+    Columns: name, title, pairs, users, items, default_min_rating, rating_scale, licence, licence_note, citation, obtained
+    (how), may_ship, homepage, note.
+    """
     columns = (
-        "name title pairs users items default_min_rating rating_scale licence citation obtained may_ship homepage note"
+        "name title pairs users items default_min_rating rating_scale licence licence_note citation obtained may_ship "
+        "homepage note"
     ).split()
     return [{column: getattr(entry, column) for column in columns} for entry in ENTRIES.values()]
 

@@ -76,7 +76,8 @@ def open_text(folder: Path, name: str, encoding: str = "utf-8") -> Iterator[Text
     if path is None:
         raise FileNotFoundError(f"{folder} has no {name} (nor {name}.xz, .gz, .bz2)")
     with teaching_truncation(str(path)), open_compressed(path) as stream:
-        yield io.TextIOWrapper(stream, encoding=encoding, newline="\n")
+        with io.TextIOWrapper(stream, encoding=encoding, newline="\n") as lines:
+            yield lines
 
 
 @contextmanager
@@ -240,21 +241,34 @@ def _text_rows(rows: Iterator[tuple[int, list[str]]], label: str, expected: tupl
     return kept
 
 
+@contextmanager
+def _text_lines(stream: BinaryIO, label: str, encoding: str, newline: str) -> Iterator[TextIO]:
+    """The lines of a stream; BadRow where its bytes are not text of this encoding."""
+    try:
+        with io.TextIOWrapper(stream, encoding=encoding, newline=newline) as lines:
+            yield lines
+    except UnicodeDecodeError as error:
+        raise BadRow(
+            f"{label}: expected {encoding} text, got the bytes {error.object[error.start : error.end]!r}"
+        ) from error
+
+
 def read_separated_text(
     stream: BinaryIO, label: str, *, separator: str, fields: tuple[str, ...], encoding: str = "utf-8", comment: str = ""
 ) -> list[list[str]]:
     """The rows of a text table, one a line. Lines that start with `comment`, and empty lines then, are passed over."""
-    lines = enumerate(io.TextIOWrapper(stream, encoding=encoding, newline="\n"), start=1)
-    content = ((number, line.rstrip("\r\n")) for number, line in lines)
-    if comment:
-        content = ((number, line) for number, line in content if line and not line.startswith(comment))
-    return _text_rows(((number, line.split(separator)) for number, line in content), label, fields)
+    with _text_lines(stream, label, encoding, "\n") as lines:
+        content = ((number, line.rstrip("\r\n")) for number, line in enumerate(lines, start=1))
+        if comment:
+            content = ((number, line) for number, line in content if line and not line.startswith(comment))
+        return _text_rows(((number, line.split(separator)) for number, line in content), label, fields)
 
 
 def read_csv_text(stream: BinaryIO, label: str, fields: tuple[str, ...]) -> list[list[str]]:
     """The rows of a comma separated text table with quotes, below a header that must be `fields`."""
-    reader = csv.reader(io.TextIOWrapper(stream, encoding="utf-8", newline=""))
-    header = next(reader, [])
-    if tuple(header) != fields:
-        raise _bad_row(label, 1, f"the header {','.join(fields)!r}", ",".join(header))
-    return _text_rows(((reader.line_num, row) for row in reader), label, fields)
+    with _text_lines(stream, label, "utf-8", "") as lines:
+        reader = csv.reader(lines)
+        header = next(reader, [])
+        if tuple(header) != fields:
+            raise _bad_row(label, 1, f"the header {','.join(fields)!r}", ",".join(header))
+        return _text_rows(((reader.line_num, row) for row in reader), label, fields)

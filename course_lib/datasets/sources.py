@@ -7,6 +7,7 @@ import os
 import stat
 import sys
 import tarfile
+import warnings
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -129,8 +130,14 @@ def cache_folder() -> Path:
 
 
 def _containers(root: Path, entry: Entry) -> Iterator[Folder | Archive]:
-    """The places below `root` in which the files of an entry may lie, best first."""
-    yield Folder(root / entry.name)
+    """The places below `root` in which the files of an entry may lie, best first.
+
+    Folders of folders too: an archive unpacked inside the folder of its set makes ml-1m/ml-1m/ratings.dat.
+    """
+    own = root / entry.name
+    yield Folder(own)
+    if own.is_dir():
+        yield from (Folder(path) for path in sorted(own.iterdir()) if path.is_dir())
     for archive in entry.archives:
         for path in (root / entry.name / archive, root / archive):
             if path.is_file():
@@ -151,11 +158,20 @@ def locate(entry: Entry, *, roots: list[Path], cache: Path) -> tuple[Folder | Ar
                 form = _complete_form(container, entry)
                 if form is not None:
                     return container, form
+            if attempt == "search" and root != cache:
+                _warn_of_incomplete(root / entry.name, entry)
         if attempt == "search":
             _download(entry, cache)
     raise DataMissing(
         f"the download of {entry.name} came through, but its files are not in it. {by_hand(entry, cache)}"
     )
+
+
+def _warn_of_incomplete(folder: Path, entry: Entry) -> None:
+    """Say that a folder of the right name was passed over, and what it lacks."""
+    if folder.is_dir():
+        lacking = [" + ".join(name for name in form if not Folder(folder).has(name)) for form in entry.forms]
+        warnings.warn(f"{folder} is not used: it lacks {' or else '.join(lacking)}", stacklevel=2)
 
 
 def by_hand(entry: Entry, cache: Path) -> str:
