@@ -46,7 +46,9 @@ def test_gravity_over_training_pairs_is_the_popularity_term(labels: np.ndarray, 
     gravity = gramians.gravity(u[rows], v[cols])
     pop = in_batch.pair_popularity(row_counts, col_counts)
     assert len(rows) ** 2 * gravity == (pop * (u @ v.T) ** 2).sum()
-    assert len(rows) ** 2 * gravity == gramians.all_pairs_square(u, v, left_weights=row_counts, right_weights=col_counts)
+    assert len(rows) ** 2 * gravity == gramians.all_pairs_square(
+        u, v, left_weights=row_counts, right_weights=col_counts
+    )
     uniform = gramians.all_pairs_square(
         u[rows], v[cols],
         left_weights=1 / (row_counts[rows] + u[rows, 0] * 0), right_weights=1 / (col_counts[cols] + v[cols, 0] * 0),
@@ -73,7 +75,10 @@ def test_torch_and_leading_axes() -> None:
         (lambda: gramians.gramian(np.ones(3)), r"embeddings must have shape \(..., n, d\)"),
         (lambda: gramians.gramian(np.ones((0, 3))), "n, d >= 1"),
         (lambda: gramians.gramian(np.ones((2, 3)), weights=np.ones(3)), r"weights has shape \(3,\) but there are 2"),
-        (lambda: gramians.gravity(np.ones((2, 3)), np.ones((4, 3))), "left has 2 rows and right has 4.*all_pairs_square"),
+        (
+            lambda: gramians.gravity(np.ones((2, 3)), np.ones((4, 3))),
+            "left has 2 rows and right has 4.*all_pairs_square",
+        ),
         (lambda: gramians.all_pairs_square(np.ones((2, 3)), np.ones((4, 2))), "width 3 but right has width 2"),
     ],
 )

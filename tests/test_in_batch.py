@@ -72,7 +72,11 @@ def reference_objective(kind: str, case: Case) -> Fraction:
     on = [(i, j) for i in range(m) for j in range(n) if y[i, j]]
     off = [(i, j) for i in range(m) for j in range(n) if not y[i, j]]
     popular = sum(int(y[i].sum() * y[:, j].sum()) * minus[i, j] for i in range(m) for j in range(n))
-    positive, own, negative = sum(plus[e] for e in on), sum(minus[e] for e in on), sum((minus[e] for e in off), Fraction(0))
+    positive, own, negative = (
+        sum(plus[e] for e in on),
+        sum(minus[e] for e in on),
+        sum((minus[e] for e in off), Fraction(0)),
+    )
     return {
         "in_batch": positive - rho * own + rho * popular,
         "popularity": positive - own + popular,
@@ -146,7 +150,9 @@ def test_structure_of_17(case: Case) -> None:
 def test_pos_neg_is_unbiased_omega_at_rho(case: Case) -> None:
     arguments = case.batch_arguments("pos_neg")
     rho = Fraction(case.batch_size - 1, case.n_positives - 1)
-    assert in_batch.batch_loss("pos_neg", **arguments) == in_batch.batch_loss("unbiased_omega", **arguments | {"omega": rho})
+    assert in_batch.batch_loss("pos_neg", **arguments) == in_batch.batch_loss(
+        "unbiased_omega", **arguments | {"omega": rho}
+    )
 
 
 def test_figure_2c() -> None:
@@ -191,7 +197,10 @@ def test_sogram_is_the_paper_s_formula(case: Case, data: st.DataObject) -> None:
 
 
 def floats(arguments: dict, convert) -> dict:
-    return {k: convert(v.astype(float)) if isinstance(v, np.ndarray) and v.dtype == object else v for k, v in arguments.items()}
+    return {
+        k: convert(v.astype(float)) if isinstance(v, np.ndarray) and v.dtype == object else v
+        for k, v in arguments.items()
+    }
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -384,10 +393,14 @@ def test_square_objective_is_the_dense_one(kind: str, labels: np.ndarray, data: 
     )
     quick = in_batch.square_objective(kind, users=u, items=v, **common)
     assert quick.item() == pytest.approx(dense.item(), rel=1e-10, abs=1e-10)
-    assert in_batch.square_objective(kind, users=users, items=items, **common) == pytest.approx(dense.item(), rel=1e-10, abs=1e-10)
+    assert in_batch.square_objective(kind, users=users, items=items, **common) == pytest.approx(
+        dense.item(), rel=1e-10, abs=1e-10
+    )
     for a, b in zip(torch.autograd.grad(quick, (u, v)), torch.autograd.grad(dense, (u, v)), strict=True):
         torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-10)
-    models = in_batch.square_objective(kind, users=np.stack([users, 2 * users]), items=np.stack([items, items]), **common)
+    models = in_batch.square_objective(
+        kind, users=np.stack([users, 2 * users]), items=np.stack([items, items]), **common
+    )
     assert models.shape == (2,)
     assert models[0] == pytest.approx(dense.item(), rel=1e-10, abs=1e-10)
 
@@ -444,7 +457,9 @@ def test_square_closed_forms_are_minima() -> None:
 
     def objective(kind: str, users: np.ndarray, items: np.ndarray) -> float:
         pos_loss, neg_loss = losses.pair_losses("square", users @ items.T)
-        return float(in_batch.expected_objective(kind, pos_loss=pos_loss, neg_loss=neg_loss, labels=labels, batch_size=4))
+        return float(
+            in_batch.expected_objective(kind, pos_loss=pos_loss, neg_loss=neg_loss, labels=labels, batch_size=4)
+        )
 
     users, items = truncated(labels, 2)
     weighted_users, weighted_items = truncated(labels / scale, 2)
@@ -491,7 +506,9 @@ def test_encoder_cost() -> None:
 
 def test_probability_of_no_positive() -> None:
     exactly = Fraction(math.comb(20 - 6, 5), math.comb(20, 5))
-    assert in_batch.probability_of_no_positive(5, n_positives=6, shape=(4, 5)) == pytest.approx(float(exactly), rel=1e-14)
+    assert in_batch.probability_of_no_positive(5, n_positives=6, shape=(4, 5)) == pytest.approx(
+        float(exactly), rel=1e-14
+    )
     assert in_batch.probability_of_no_positive(15, n_positives=6, shape=(4, 5)) == 0
     assert in_batch.probability_of_no_positive(0, n_positives=6, shape=(4, 5)) == 1
 
@@ -524,7 +541,9 @@ def test_observation_probability_grid() -> None:
     a, b = np.arange(8)[:, None], np.arange(5)[None, :]
     quick = in_batch.observation_probability(a, b, batch_size=6, n_positives=11)
     for i, j in np.ndindex(8, 5):
-        assert quick[i, j] == pytest.approx(float(in_batch.observation_probability(i, j, batch_size=6, n_positives=11)), abs=1e-14)
+        assert quick[i, j] == pytest.approx(
+            float(in_batch.observation_probability(i, j, batch_size=6, n_positives=11)), abs=1e-14
+        )
 
 
 @pytest.mark.parametrize(("a", "b"), [(1, 1), (2, 5), (4, 3)])
@@ -587,7 +606,13 @@ def test_batch_of_one_is_allowed_where_it_has_a_meaning() -> None:
     """in_batch and pos_neg do not divide by s - 1: with one pair they are M/(mn) l+."""
     for kind in ("in_batch", "pos_neg"):
         value = in_batch.batch_loss(
-            kind, pos_loss=exact([3]), neg_loss=exact([[5]]), row_counts=[2], col_counts=[2], n_positives=6, shape=(4, 4)
+            kind,
+            pos_loss=exact([3]),
+            neg_loss=exact([[5]]),
+            row_counts=[2],
+            col_counts=[2],
+            n_positives=6,
+            shape=(4, 4),
         )
         assert value == Fraction(6 * 3, 16)
         arguments = {"pos_loss": exact(FIGURE_2 * 0 + 3), "neg_loss": exact(FIGURE_2 * 0 + 5), "labels": FIGURE_2}
@@ -618,7 +643,7 @@ def good_batch(**changes) -> dict:
 
 BAD_BATCHES = [
     ("softmax", {}, "kind='softmax' is unknown"),
-    ("unbiased", {"pos_loss": np.ones(1), "neg_loss": np.ones((1, 1)), "row_counts": [1], "col_counts": [1]}, "no off-diagonal"),
+    ("unbiased", {"pos_loss": np.ones(1), "neg_loss": np.ones((1, 1)), "row_counts": [1], "col_counts": [1]}, "no off-d"),
     ("unbiased", {"neg_loss": np.ones((2, 3))}, r"\(2,\) and \(2, 3\)"),
     ("unbiased", {"pos_loss": np.ones(())}, r"shape \(..., s\)"),
     ("unbiased", {"row_counts": [1, 2, 3]}, r"row_counts must have shape \(2,\)"),
@@ -637,7 +662,7 @@ BAD_BATCHES = [
     ("unbiased_omega", {}, "needs omega"),
     ("unbiased_omega", {"omega": -1}, "omega=-1 must be finite and >= 0"),
     ("unbiased_omega", {"omega": math.nan}, "omega=nan"),
-    ("unbiased_omega", {"omega": 0.1, "pos_loss": exact([1, 1]), "neg_loss": exact([[1, 1], [1, 1]])}, "omega must be an int or a fractions.Fraction"),
+    ("unbiased_omega", {"omega": 0.1, "pos_loss": exact([1, 1]), "neg_loss": exact(np.ones((2, 2), int))}, "Fraction"),
     ("masked", {}, "labels is missing"),
     ("masked", {"labels": [[1, 2], [0, 1]]}, r"labels\[0, 1\] = 2.* must be 0 or 1"),
     ("masked", {"labels": [[1, 0], [0, 0]]}, "diagonal of the grid"),
@@ -670,7 +695,9 @@ def test_empty_rows_and_columns_are_named() -> None:
         with pytest.raises(ValueError, match="row 2 has no positive.*Assumption E.1"):
             in_batch.expected_weights(kind, labels=labels, batch_size=3)
     with pytest.raises(ValueError, match="column 1 has no positive"):
-        in_batch.expected_objective("unbiased", pos_loss=np.ones((2, 2)), neg_loss=np.ones((2, 2)), labels=[[1, 0], [1, 0]], batch_size=2)
+        in_batch.expected_objective(
+            "unbiased", pos_loss=np.ones((2, 2)), neg_loss=np.ones((2, 2)), labels=[[1, 0], [1, 0]], batch_size=2
+        )
     # the popularity kinds need no assumption: an empty row has weight 0 there, and that is the truth
     assert (in_batch.expected_weights("in_batch", labels=labels, batch_size=3)[1][2] == 0).all()
 
@@ -738,7 +765,7 @@ def test_a_batch_with_a_repeated_pair_is_refused() -> None:
         (lambda: in_batch.count_weight_second_moment(0, 1, batch_size=2, n_positives=5), "must be >= 1"),
         (lambda: in_batch.encoder_cost("random", 4, 1, 1), "strategy='random'"),
         (lambda: in_batch.encoder_cost("naive", -4, 1, 1), "batch_pairs=-4"),
-        (lambda: in_batch.full_objective(pos_loss=np.ones((1, 1)), neg_loss=np.ones((1, 1)), labels=[[1]], omega=-2), "omega=-2"),
+        (lambda: in_batch.full_objective(pos_loss=[[1.0]], neg_loss=[[1.0]], labels=[[1]], omega=-2), "omega=-2"),
         (lambda: in_batch.square_batch_loss("masked", users=np.ones((2, 1)), items=np.ones((2, 1)), row_counts=[1, 1],
                                             col_counts=[1, 1], n_positives=3, shape=(3, 3)), "no Gramian form"),
         (lambda: in_batch.enumerate_moments("unbiased", pos_loss=np.ones((6, 6)), neg_loss=np.ones((6, 6)),

@@ -25,7 +25,9 @@ def test_logistic_is_its_definition(score: float) -> None:
         margin = (2 * label - 1) * score
         expected = max(-margin, 0) + math.log1p(math.exp(-abs(margin)))
         assert losses.logistic(label, score) == pytest.approx(expected, rel=1e-14)
-        assert losses.logistic(label, torch.tensor(score, dtype=torch.float64)).item() == pytest.approx(expected, rel=1e-14)
+        assert losses.logistic(label, torch.tensor(score, dtype=torch.float64)).item() == pytest.approx(
+            expected, rel=1e-14
+        )
 
 
 @given(score=finite)
@@ -56,7 +58,9 @@ def test_extreme_scores() -> None:
 def test_the_type_of_the_scores_is_kept(dtype: type) -> None:
     scores = np.array([-2, 0.5], dtype=dtype)
     for kind in losses.LOSSES:
-        for mine, tensor in zip(losses.pair_losses(kind, scores), losses.pair_losses(kind, torch.tensor(scores)), strict=True):
+        for mine, tensor in zip(
+            losses.pair_losses(kind, scores), losses.pair_losses(kind, torch.tensor(scores)), strict=True
+        ):
             assert mine.dtype == dtype
             assert str(tensor.dtype) == f"torch.{np.dtype(dtype).name}"
             np.testing.assert_allclose(tensor.numpy(), mine, rtol=1e-6)

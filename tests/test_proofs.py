@@ -18,7 +18,28 @@ from course_lib.proofs.enumeration import SMALL_LABELS, batches, positives
 PARTS = ("batch", "cells", "coefficients", "moments", "objectives", "sampling", "square")
 THEOREMS = [name for name in proofs.__all__ if name.startswith(("lem_", "prop_", "thm_"))]
 ENUMERATIONS = [name for name in proofs.__all__ if name.startswith("enumerate_")]
-LABELS_OF_THE_CHAPTER = ["prop-sampling-cost", "lem-change-of-variables", "lem-positive-sum", "lem-pair-sum", "thm-in-batch-expectation", "thm-unbiased-loss", "thm-cost-sensitive-loss", "thm-popularity-loss", "thm-pos-neg-loss", "thm-sogram-loss", "thm-no-softmax", "thm-batch-variance", "thm-unbiased-structure", "thm-masked-loss", "thm-horvitz-thompson", "thm-misclassification", "prop-logq", "prop-gravity-is-popularity", "thm-square-closed-form", "thm-multiply-back"]
+LABELS_OF_THE_CHAPTER = [
+    "prop-sampling-cost",
+    "lem-change-of-variables",
+    "lem-positive-sum",
+    "lem-pair-sum",
+    "thm-in-batch-expectation",
+    "thm-unbiased-loss",
+    "thm-cost-sensitive-loss",
+    "thm-popularity-loss",
+    "thm-pos-neg-loss",
+    "thm-sogram-loss",
+    "thm-no-softmax",
+    "thm-batch-variance",
+    "thm-unbiased-structure",
+    "thm-masked-loss",
+    "thm-horvitz-thompson",
+    "thm-misclassification",
+    "prop-logq",
+    "prop-gravity-is-popularity",
+    "thm-square-closed-form",
+    "thm-multiply-back",
+]
 
 
 def residuals(value: object) -> list:
@@ -73,9 +94,7 @@ MISTAKES = {
     "hat missing (E.5)": lambda c, a, rho: in_batch.Coefficients(
         c.positive, c.grid, c.power, c.constant, c.inverse * rho, c.masked
     ),
-    "popularity kept": lambda c, a, rho: in_batch.Coefficients(
-        c.positive, c.grid, 0, c.constant, c.inverse, c.masked
-    ),
+    "popularity kept": lambda c, a, rho: in_batch.Coefficients(c.positive, c.grid, 0, c.constant, c.inverse, c.masked),
     "no correction on the diagonal": lambda c, a, rho: in_batch.Coefficients(
         c.positive, c.grid, c.power, c.constant, 0 * a, c.masked
     ),
@@ -197,9 +216,9 @@ def test_17_is_unbounded_below_for_the_logistic_loss() -> None:
     slope = float(broken.unbounded_slope())
     values = [broken.unbounded_below(t).actual for t in (10, 100, 1000, 10_000)]
     assert values[-1] < -1000
-    assert [(b - a) / (t - u) for a, b, u, t in zip(values, values[1:], (10, 100, 1000), (100, 1000, 10_000))] == pytest.approx(
-        [slope] * 3, rel=1e-4
-    )
+    assert [
+        (b - a) / (t - u) for a, b, u, t in zip(values, values[1:], (10, 100, 1000), (100, 1000, 10_000))
+    ] == pytest.approx([slope] * 3, rel=1e-4)
 
 
 def test_17_stays_noisy_at_a_perfect_fit() -> None:
@@ -218,7 +237,11 @@ def test_masked_is_not_always_quieter() -> None:
 
 def test_softmax_mixed_derivatives() -> None:
     """(-1)^(n-1) (n-1)! / n^n at equal scores."""
-    assert [proofs.softmax_mixed_derivative(n) for n in (2, 3, 4)] == [sp.Rational(-1, 4), sp.Rational(2, 27), sp.Rational(-6, 256)]
+    assert [proofs.softmax_mixed_derivative(n) for n in (2, 3, 4)] == [
+        sp.Rational(-1, 4),
+        sp.Rational(2, 27),
+        sp.Rational(-6, 256),
+    ]
 
 
 def test_largest_batch_that_classifies_a_popular_positive() -> None:

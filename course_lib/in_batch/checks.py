@@ -101,9 +101,7 @@ def check_same_kind(pos_loss: Array, neg_loss: Array) -> None:
         )
 
 
-def check_counts(
-    name: str, counts: Any, length: int, reference: Array, largest: int, validate: bool
-) -> Array:
+def check_counts(name: str, counts: Any, length: int, reference: Array, largest: int, validate: bool) -> Array:
     counts = like(counts, reference, name)
     if not counts.shape or shape_of(counts)[-1] != length:
         raise ValueError(f"{name} must have shape ({length},), but has shape {shape_of(counts)}")
@@ -178,9 +176,7 @@ def check_no_empty(rows: Array, cols: Array) -> None:
             )
 
 
-def check_index(
-    name: str, index: Any, length: int | None, size: int, reference: Array, validate: bool
-) -> Array:
+def check_index(name: str, index: Any, length: int | None, size: int, reference: Array, validate: bool) -> Array:
     index = as_index(index, reference, name)
     if len(index.shape) != 1 or (length is not None and shape_of(index)[0] != length):
         expected = "(M,)" if length is None else f"({length},)"

@@ -40,7 +40,7 @@ class Coefficients:
         return Coefficients(self.positive, grid, self.power, constant, inverse, self.masked)
 
     def grid_factor(self, counts: Array) -> Array | None:
-        """counts^power: what one side contributes to the weight grid * pop^power of a grid cell; None stands for ones."""
+        """counts^power: one side's part of the weight grid * pop^power of a grid cell; None stands for ones."""
         if self.power == 0:
             return None
         return 1 / counts if self.power < 0 else counts
@@ -171,7 +171,7 @@ def negative_weights(
 
 
 def _times(value: Any, factor: Any) -> Any:
-    """value * factor; a Fraction becomes a float where the factor is a float, an array or a tensor (an exact zero stays)."""
+    """value * factor; a Fraction times a float, array or tensor becomes a float first (an exact zero stays)."""
     if isinstance(value, Fraction) and not isinstance(factor, numbers.Rational) and not hasattr(factor, "free_symbols"):
         return value if value == 0 else float(value) * factor
     return value * factor

@@ -56,9 +56,11 @@ def enumerate_moments(
 
     pos_loss, neg_loss (m, n), labels (m, n). Raises ValueError beyond a million batches.
     """
-    values = list(enumerate_batch_losses(
-        kind, pos_loss=pos_loss, neg_loss=neg_loss, labels=labels, batch_size=batch_size, omega=omega
-    ))
+    values = list(
+        enumerate_batch_losses(
+            kind, pos_loss=pos_loss, neg_loss=neg_loss, labels=labels, batch_size=batch_size, omega=omega
+        )
+    )
     mean = sum(values) / len(values)
     return mean, sum((value - mean) ** 2 for value in values) / len(values)
 
@@ -79,11 +81,19 @@ def enumerate_batch_losses(
     values = []
     for batch in itertools.combinations(positives_of(labels), batch_size):
         i, j = [pair[0] for pair in batch], [pair[1] for pair in batch]
-        values.append(batch_loss(
-            kind, pos_loss=pos_loss[i, j], neg_loss=neg_loss[i][:, j], row_counts=rows[i], col_counts=cols[j],
-            n_positives=n_positives, shape=shape_of(labels), omega=omega,
-            labels=labels[i][:, j] if kind == "masked" else None,
-        ))
+        values.append(
+            batch_loss(
+                kind,
+                pos_loss=pos_loss[i, j],
+                neg_loss=neg_loss[i][:, j],
+                row_counts=rows[i],
+                col_counts=cols[j],
+                n_positives=n_positives,
+                shape=shape_of(labels),
+                omega=omega,
+                labels=labels[i][:, j] if kind == "masked" else None,
+            )
+        )
     return values
 
 
@@ -131,7 +141,9 @@ def _pair_terms(
     i, j = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     negative = neg_loss[i][:, j]  # (M, M): row of pair e against column of pair f
     weights = negative_weights(
-        coefficients, rows[i], cols[j],
+        coefficients,
+        rows[i],
+        cols[j],
         on_diagonal=like(np.eye(n_positives), pos_loss, "eye"),
         labels=labels[i][:, j] if coefficients.masked else None,
     )

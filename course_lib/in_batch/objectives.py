@@ -38,9 +38,7 @@ def full_objective(*, pos_loss: Any, neg_loss: Any, labels: Any, omega: Any = 1)
     return check_value(value, {"pos_loss": pos_loss, "neg_loss": neg_loss})
 
 
-def expected_weights(
-    kind: str, *, labels: Any, batch_size: int, omega: Any = None
-) -> tuple[Array, Array]:
+def expected_weights(kind: str, *, labels: Any, batch_size: int, omega: Any = None) -> tuple[Array, Array]:
     """Expected weight of l+ and of l- of every cell over all batches, 1/(mn) included: (W_pos, W_neg), both (m, n).
 
     Computed from the batch loss through Lemmas E.4-E.6 (`expectation_of`), never from the closed forms of the paper, so

@@ -106,7 +106,7 @@ def _square_form(
     col_counts: Array,
     validate: bool,
 ) -> Array:
-    """Formula (*) for l+ = (1 - score)^2 / 2 and l- = score^2 / 2 through Gramians; rows = None means pair a is (a, a)."""
+    """Formula (*) for l+ = (1 - score)^2/2 and l- = score^2/2 by Gramians; rows = None means pair a is (a, a)."""
     u, v = (users, items) if rows is None else (users[..., rows, :], items[..., cols, :])
     row_pop, col_pop = (row_counts, col_counts) if rows is None else (row_counts[rows], col_counts[cols])
     scores = namespace(u).sum(u * v, axis=-1)  # (..., |S|, k) -> (..., |S|)

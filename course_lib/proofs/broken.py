@@ -87,7 +87,10 @@ def e5_as_printed(labels: np.ndarray, batch_size: int) -> Broken:
     """
     n_positives = int(labels.sum())
     a = Fraction(n_positives, labels.size * batch_size)
-    meant, printed = Fraction(n_positives - batch_size, batch_size - 1), Fraction(n_positives - batch_size, n_positives - 1)
+    meant, printed = (
+        Fraction(n_positives - batch_size, batch_size - 1),
+        Fraction(n_positives - batch_size, n_positives - 1),
+    )
     inverse_pop = 1 / _popularity(labels)
     shift = a * (meant - printed)  # the printed loss subtracts this much less, divided by pop, on each sampled pair
 
@@ -187,7 +190,7 @@ def empty_column(labels: np.ndarray, batch_size: int) -> Broken:
 
 
 def batch_of_one(labels: np.ndarray) -> Broken:
-    """|batch| = 1: the share of batches that show a cell, (m, n), against what an unbiased loss needs (above 0 everywhere).
+    """|batch| = 1: which cells any batch shows, (m, n), against what an unbiased loss needs, which is all of them.
 
     claimed is 1 where the cell's l- must be learnt; actual is 1 where any batch shows the cell. One pair makes a 1 x 1
     grid, so only O is ever seen: the gap is -1 on every negative cell, and no choice of weights can repair it.

@@ -32,7 +32,7 @@ SMALL_LABELS: tuple[np.ndarray, ...] = tuple(
         [[1, 1, 1], [1, 1, 0], [1, 0, 0], [1, 0, 0]],
     )
 )
-"""Label matrices that satisfy Assumption E.1: full, permutation, chain, star, one like P3's Figure 2, and a head item."""
+"""Label matrices under Assumption E.1: full, permutation, chain, star, one like P3's Figure 2, and a head item."""
 
 
 def labelled_cases() -> Iterator[tuple[np.ndarray, int]]:
@@ -84,7 +84,7 @@ def averaged_weights(
 def stated_weights(
     kind: str, labels: np.ndarray, batch_size: int, *, omega: Fraction | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The weights of the objective that the paper states for `kind`: (13), (15), (16), (5) or (19), written as printed."""
+    """The weights of the objective that the paper states for `kind`, written as printed: (13), (15), (16), (5), (19)."""
     y = exact(labels)
     pop = np.outer(y.sum(axis=1), y.sum(axis=0))
     rho = Fraction(batch_size - 1, int(labels.sum()) - 1)
@@ -100,7 +100,7 @@ def stated_weights(
 
 
 def enumerate_inclusion() -> Fraction:
-    """Share of batches that hold 1, 2, 3 or 4 given members, against `in_batch.inclusion_probability`, all s <= M <= 7."""
+    """Share of batches that hold 1 to 4 given members, against `in_batch.inclusion_probability`, all s <= M <= 7."""
     worst = Fraction(0)
     for size in range(1, 8):
         for batch_size, order in itertools.product(range(size + 1), (1, 2, 3, 4)):
@@ -246,7 +246,9 @@ def enumerate_optimal_mix() -> Fraction:
             return _mean((v - mean) ** 2 for v in values)
 
         slope = variance(mix.c + 1) - variance(mix.c - 1)
-        worst = max(worst, abs(variance(mix.c) - mix.variance), abs(slope), abs(variance(Fraction(0)) - mix.variance_masked))
+        worst = max(
+            worst, abs(variance(mix.c) - mix.variance), abs(slope), abs(variance(Fraction(0)) - mix.variance_masked)
+        )
     return worst
 
 

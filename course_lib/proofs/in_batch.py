@@ -24,7 +24,7 @@ A = M / (m * n * s)  # the scale of every loss: (M / s) / (m n)
 
 
 def inclusion(order: int) -> sp.Expr:
-    """P(`order` given pairs are in the batch) = C(M - order, s - order) / C(M, s), as a rational function of M and s."""
+    """P(`order` given pairs are in the batch) = C(M - order, s - order) / C(M, s), rational in M and s."""
     return sp.factor(sp.combsimp(sp.binomial(M - order, s - order) / sp.binomial(M, s)))
 
 
@@ -53,9 +53,7 @@ def lem_pair_sum() -> list[sp.Expr]:
     """
     p1, p2 = inclusion(1), inclusion(2)
     stated_on, stated_off = s / M + s * (s - 1) / (M * (M - 1)) * (P - 1), s * (s - 1) / (M * (M - 1)) * P
-    return _simplified(
-        [p2 - s * (s - 1) / (M * (M - 1)), p1 + (P - 1) * p2 - stated_on, P * p2 - stated_off]
-    )
+    return _simplified([p2 - s * (s - 1) / (M * (M - 1)), p1 + (P - 1) * p2 - stated_on, P * p2 - stated_off])
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -63,7 +61,7 @@ def lem_pair_sum() -> list[sp.Expr]:
 
 
 def expected_cell(kind: str) -> dict[str, sp.Expr]:
-    """Expected weights of one cell under `kind`, counted from scratch: "positive" (l+ on O), "on" and "off" (l- on, off O).
+    """Expected weights of one cell, counted from scratch: "positive" (l+ on O), "on" and "off" (l- on and off O).
 
     This count does not use `in_batch.expectation_of`, so that the two can be compared.
     """
@@ -134,7 +132,7 @@ def thm_popularity_loss() -> list[sp.Expr]:
 
 
 def thm_pos_neg_loss() -> list[sp.Expr]:
-    """E[(27)] - (16) for every label matrix, the library's (27) minus the printed one, and (27) - (25) at omega = rho."""
+    """E[(27)] - (16) for every label matrix, the library's (27) minus the printed, and (27) - (25) at omega = rho."""
     c = in_batch.coefficients_from("pos_neg", a=A, rho=RHO)
     at_rho = in_batch.coefficients_from("unbiased", a=A, rho=RHO).weigh_negatives(RHO)
     printed_own = -A * ((M - s) / (M - 1) / P + RHO)
@@ -146,7 +144,7 @@ def thm_pos_neg_loss() -> list[sp.Expr]:
 
 
 def thm_sogram_loss() -> list[sp.Expr]:
-    """E[(34)] - (5) for independent batches of sizes s and t: both members of a pair of pairs are drawn on their own."""
+    """E[(34)] - (5) for independent batches of sizes s and t: each member of a pair of pairs is drawn on its own."""
     t = sp.symbols("t", positive=True)
     both = inclusion(1) * inclusion(1).subs(s, t)
     grid = M**2 / (m * n * s * t) / P
@@ -180,7 +178,7 @@ def thm_no_softmax() -> list[sp.Expr]:
     """No sampled loss is unbiased for log-sum-exp (P3, footnote 1 and Appendix F.2; Lin et al. 2025).
 
     A loss of a batch that misses one of the n scores does not depend on that score, so its n-th mixed derivative in
-    all the scores is zero, and so is that of any average of such losses. But the n-th mixed derivative of log-sum-exp is
+    all the scores is zero, and so is that of any average of such losses. But that of log-sum-exp is
     (-1)^(n-1) (n-1)! times the product of the softmax probabilities, never zero. Residuals: that formula for n = 2..5,
     its value 2/27 at n = 3 and equal scores, and the zero for an arbitrary average over the proper subsets of three.
     """
@@ -239,11 +237,18 @@ def _variance_residual(size: int, batch_size: int) -> sp.Expr:
     mean = sum(values) / len(values)
     enumerated = sum(sp.expand(v**2) for v in values) / len(values) - sp.expand(mean**2)
 
-    k = {(e, f): (a[e] + a[f]) / sp.Integer(batch_size - 1) + b[e, f] + b[f, e] for e in members for f in members if e != f}
+    k = {
+        (e, f): (a[e] + a[f]) / sp.Integer(batch_size - 1) + b[e, f] + b[f, e]
+        for e in members
+        for f in members
+        if e != f
+    }
     q = sum(k[e, f] ** 2 for e, f in itertools.combinations(members, 2))
     total = sum(k[e, f] for e, f in itertools.combinations(members, 2))
     row_squares = sum(sum(k[e, f] for f in members if f != e) ** 2 for e in members)
-    p2, p3, p4 = (sp.Rational(in_batch.inclusion_probability(o, batch_size=batch_size, n_positives=size)) for o in (2, 3, 4))
+    p2, p3, p4 = (
+        sp.Rational(in_batch.inclusion_probability(o, batch_size=batch_size, n_positives=size)) for o in (2, 3, 4)
+    )
     formula = p2 * q + p3 * (row_squares - 2 * q) + p4 * (total**2 - row_squares + q) - (p2 * total) ** 2
     return sp.expand(enumerated - sp.expand(formula))
 
@@ -280,13 +285,15 @@ def thm_horvitz_thompson() -> list[sp.Expr]:
 
     Let the cell be seen in outcomes with probabilities p_1..p_r, p = sum p_k, and let w_k be any weights with
     sum p_k w_k = 1. Then sum p_k w_k^2 - 1/p = sum p_k (w_k - 1/p)^2, a sum of squares that vanishes at w = 1/p only.
-    Residuals: that identity for r = 4 (with w_4 eliminated by unbiasedness), and p of `in_batch` for a = b = 1, where it
+    Residuals: that identity for r = 4 (with w_4 eliminated by unbiasedness), and p for a = b = 1, where it
     must be s(s-1)/(M(M-1)), from the same binomials.
     """
     p, w = sp.symbols("p1:5", positive=True), list(sp.symbols("w1:4"))
     w.append((1 - sum(p[k] * w[k] for k in range(3))) / p[3])
     total = sum(p)
-    identity = sum(p[k] * w[k] ** 2 for k in range(4)) - 1 / total - sum(p[k] * (w[k] - 1 / total) ** 2 for k in range(4))
+    identity = (
+        sum(p[k] * w[k] ** 2 for k in range(4)) - 1 / total - sum(p[k] * (w[k] - 1 / total) ** 2 for k in range(4))
+    )
     seen = 1 - (2 * sp.binomial(M - 1, s) - sp.binomial(M - 2, s)) / sp.binomial(M, s)
     return [sp.simplify(identity), sp.simplify(sp.gammasimp(sp.combsimp(seen)) - s * (s - 1) / (M * (M - 1)))]
 
@@ -368,15 +375,18 @@ def thm_square_closed_form() -> list[sp.Expr]:
     With R = diag(row counts), C = diag(column counts):
       mn (5)  = 1/2 || S - Y ||^2
       mn (15) = 1/2 || R^(1/2) S C^(1/2) - R^(-1/2) Y C^(-1/2) ||^2 + |O|/2 - 1/2 sum_O 1/pop
-    so that, by Eckart and Young, the best S of rank k is SVD_k(Y) for (5) and R^(-1/2) SVD_k(R^(-1/2) Y C^(-1/2)) C^(-1/2)
-    for (15). Residuals: both identities on every 2 x 3 label matrix without empty rows or columns, as polynomials in S.
+    so that, by Eckart and Young, the best S of rank k is SVD_k(Y) for (5) and, for (15),
+    R^(-1/2) SVD_k(R^(-1/2) Y C^(-1/2)) C^(-1/2). Residuals: both identities on every 2 x 3 label matrix without empty rows or columns, as polynomials in S.
     """
     residuals = []
     for case in _square_cases():
         distance = sum((case.scores[x] - case.labels[x]) ** 2 for x in case.cells) / 2
-        scaled = sum(
-            (sp.sqrt(case.pop[x]) * case.scores[x] - case.labels[x] / sp.sqrt(case.pop[x])) ** 2 for x in case.cells
-        ) / 2
+        scaled = (
+            sum(
+                (sp.sqrt(case.pop[x]) * case.scores[x] - case.labels[x] / sp.sqrt(case.pop[x])) ** 2 for x in case.cells
+            )
+            / 2
+        )
         residuals += [sp.expand(case.full - distance), sp.expand(case.popularity - scaled - case.constant)]
     return residuals
 
