@@ -59,8 +59,8 @@ def names() -> tuple[str, ...]:
 def catalogue() -> list[dict[str, object]]:
     """One row per real data set, from the table that drives the loaders.
 
-    Columns: name, title, pairs, users, items, default_min_rating, rating_scale, licence, licence_note, citation, obtained
-    (how), may_ship, homepage, note.
+    Columns: name, title, pairs, users, items, default_min_rating, rating_scale, licence, licence_note, citation,
+    obtained (how), may_ship, homepage, note.
     """
     columns = (
         "name title pairs users items default_min_rating rating_scale licence licence_note citation obtained may_ship "
