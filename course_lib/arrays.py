@@ -81,7 +81,7 @@ def like(values: Any, reference: Array, name: str) -> Array:
     if is_torch(reference):
         import torch
 
-        values = values if is_torch(values) else np.asarray(values, dtype=np.float64)
+        values = values if is_torch(values) else np.require(values, np.float64, "W")  # torch warns of read-only memory
         return torch.as_tensor(values, dtype=reference.dtype, device=reference.device)
     if is_torch(values):
         raise ValueError(f"{name} is a torch tensor but the losses are a NumPy array; pass both as the same kind")
@@ -102,6 +102,7 @@ def as_index(values: Any, reference: Array, name: str) -> Array:
     if is_torch(reference):
         import torch
 
+        values = values if is_torch(values) else np.require(values, np.int64, "W")
         return torch.as_tensor(values, dtype=torch.int64, device=reference.device)
     return np.asarray(values)
 

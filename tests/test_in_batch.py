@@ -249,6 +249,19 @@ def test_leading_axes(kind: str, convert) -> None:
         assert float(together[a, b]) == pytest.approx(float(alone), rel=1e-13)
 
 
+@pytest.mark.filterwarnings("error")
+def test_read_only_counts_are_taken_without_a_word() -> None:
+    """The counts of Interactions are read-only; torch must not warn of them (a warning is an error in a notebook)."""
+    frozen = {"row_counts": np.array([2.0, 1.0]), "col_counts": np.array([1, 3]), "row_index": np.array([0, 1])}
+    for array in frozen.values():
+        array.setflags(write=False)
+    value = in_batch.collapsed_batch_loss(
+        "unbiased", pos_loss=torch.ones(2), neg_loss=torch.ones(2, 2), col_index=frozen["row_index"], n_positives=5,
+        shape=(3, 3), **frozen,
+    )  # fmt: skip
+    assert value.isfinite()
+
+
 def test_a_sweep_of_omegas() -> None:
     rng = np.random.default_rng(4)
     pos_loss, neg_loss = rng.random((3, 2)), rng.random((3, 2, 2))
@@ -643,7 +656,7 @@ def good_batch(**changes) -> dict:
 
 BAD_BATCHES = [
     ("softmax", {}, "kind='softmax' is unknown"),
-    ("unbiased", {"pos_loss": np.ones(1), "neg_loss": np.ones((1, 1)), "row_counts": [1], "col_counts": [1]}, "no off-d"),
+    ("unbiased", {"pos_loss": np.ones(1), "neg_loss": np.ones((1, 1)), "row_counts": [1], "col_counts": [1]}, "no off"),
     ("unbiased", {"neg_loss": np.ones((2, 3))}, r"\(2,\) and \(2, 3\)"),
     ("unbiased", {"pos_loss": np.ones(())}, r"shape \(..., s\)"),
     ("unbiased", {"row_counts": [1, 2, 3]}, r"row_counts must have shape \(2,\)"),

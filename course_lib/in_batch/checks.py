@@ -25,6 +25,7 @@ from ..arrays import (
 
 
 def check_omega(kind: str, omega: Any) -> Any:
+    """omega as it enters the weights: None where the kind has none, a Fraction where it is rational, else as given."""
     if kind != "unbiased_omega":
         if omega is not None:
             raise ValueError(f"omega={omega!r} was given, but kind={kind!r} has no omega; use kind='unbiased_omega'")
@@ -37,6 +38,7 @@ def check_omega(kind: str, omega: Any) -> Any:
 
 
 def check_sizes(batch_size: Any, n_positives: Any, *, least: int) -> None:
+    """Batch size and number of positives are whole, and least <= batch_size <= n_positives."""
     for name, value in (("batch_size", batch_size), ("n_positives", n_positives)):
         if not isinstance(value, numbers.Rational) or value != int(value):
             raise ValueError(f"{name}={value!r} must be a whole number of pairs")
@@ -52,6 +54,7 @@ def check_sizes(batch_size: Any, n_positives: Any, *, least: int) -> None:
 
 
 def check_pairs_needed(kind: str, batch_size: int) -> None:
+    """The kinds that divide by batch_size - 1 need two pairs."""
     if batch_size == 1 and kind not in ("in_batch", "pos_neg"):
         raise ValueError(
             f"batch_size=1: kind={kind!r} divides by batch_size - 1. One sampled pair makes a 1 x 1 grid with no "
@@ -61,6 +64,7 @@ def check_pairs_needed(kind: str, batch_size: int) -> None:
 
 
 def check_shape(shape: Any, n_positives: Any) -> tuple[int, int]:
+    """(m, n) as integers, large enough for the positives."""
     try:
         m, n = (int(side) for side in shape)
     except (TypeError, ValueError):
@@ -71,6 +75,7 @@ def check_shape(shape: Any, n_positives: Any) -> tuple[int, int]:
 
 
 def check_batch_losses(pos_loss: Any, neg_loss: Any) -> tuple[Array, Array]:
+    """Both losses as arrays of one kind, (..., s) and (..., s, s)."""
     pos_loss, neg_loss = as_array(pos_loss, "pos_loss"), as_array(neg_loss, "neg_loss")
     check_same_kind(pos_loss, neg_loss)
     s = shape_of(pos_loss)[-1] if pos_loss.shape else 0
@@ -83,6 +88,7 @@ def check_batch_losses(pos_loss: Any, neg_loss: Any) -> tuple[Array, Array]:
 
 
 def check_matrix_losses(pos_loss: Any, neg_loss: Any) -> tuple[Array, Array]:
+    """Both losses as arrays of one kind, (..., m, n)."""
     pos_loss, neg_loss = as_array(pos_loss, "pos_loss"), as_array(neg_loss, "neg_loss")
     check_same_kind(pos_loss, neg_loss)
     if len(pos_loss.shape) < 2 or shape_of(pos_loss)[-2:] != shape_of(neg_loss)[-2:]:
@@ -94,6 +100,7 @@ def check_matrix_losses(pos_loss: Any, neg_loss: Any) -> tuple[Array, Array]:
 
 
 def check_same_kind(pos_loss: Array, neg_loss: Array) -> None:
+    """NumPy with NumPy, torch with torch, exact with exact."""
     if is_torch(pos_loss) != is_torch(neg_loss) or is_exact(pos_loss) != is_exact(neg_loss):
         raise ValueError(
             f"pos_loss ({type(pos_loss).__name__}, {pos_loss.dtype}) and neg_loss ({type(neg_loss).__name__}, "
@@ -102,6 +109,7 @@ def check_same_kind(pos_loss: Array, neg_loss: Array) -> None:
 
 
 def check_counts(name: str, counts: Any, length: int, reference: Array, largest: int, validate: bool) -> Array:
+    """Counts in the kind of array of the losses, each between 1 and `largest`."""
     counts = like(counts, reference, name)
     if not counts.shape or shape_of(counts)[-1] != length:
         raise ValueError(f"{name} must have shape ({length},), but has shape {shape_of(counts)}")
@@ -117,6 +125,7 @@ def check_counts(name: str, counts: Any, length: int, reference: Array, largest:
 
 
 def check_totals(row_counts: Array, col_counts: Array, n_positives: int) -> None:
+    """Row counts and column counts each add up to the number of positives."""
     for name, counts in (("row_counts", row_counts), ("col_counts", col_counts)):
         total = float(namespace(counts).sum(counts * 1.0 if not is_exact(counts) else counts))
         if abs(total - n_positives) > 1e-4 * n_positives:
@@ -124,6 +133,7 @@ def check_totals(row_counts: Array, col_counts: Array, n_positives: int) -> None
 
 
 def check_tables(users: Any, items: Any) -> tuple[Array, Array]:
+    """Two embedding tables of one kind and one width."""
     users, items = as_array(users, "users"), as_array(items, "items")
     check_same_kind(users, items)
     if min(len(users.shape), len(items.shape)) < 2 or shape_of(users)[-1] != shape_of(items)[-1]:
@@ -135,6 +145,7 @@ def check_tables(users: Any, items: Any) -> tuple[Array, Array]:
 
 
 def check_labels(name: str, labels: Any, shape: tuple[int, ...], reference: Array, validate: bool) -> Array:
+    """Labels in the kind of array of the losses, of the right shape, all 0 or 1."""
     if labels is None:
         raise ValueError(f"{name} is missing: kind='masked' must know which cells of the grid are positives")
     labels = like(labels, reference, name)
@@ -148,6 +159,7 @@ def check_labels(name: str, labels: Any, shape: tuple[int, ...], reference: Arra
 
 
 def check_grid_labels(labels: Any, neg_loss: Array, validate: bool) -> Array:
+    """The labels of an s x s grid, with ones on the diagonal."""
     side = shape_of(neg_loss)[-1]
     labels = check_labels("labels", labels, (side, side), neg_loss, validate)
     if validate:
@@ -160,6 +172,7 @@ def check_grid_labels(labels: Any, neg_loss: Array, validate: bool) -> Array:
 
 
 def whole_labels(labels: Any) -> Array:
+    """A label matrix (m, n) on its own, all 0 or 1."""
     array = as_array(labels, "labels")
     if len(array.shape) != 2:
         raise ValueError(f"labels must have shape (m, n), but has shape {shape_of(array)}")
@@ -167,6 +180,7 @@ def whole_labels(labels: Any) -> Array:
 
 
 def check_no_empty(rows: Array, cols: Array) -> None:
+    """Assumption E.1: every row and every column has a positive."""
     for name, counts in (("row", rows), ("column", cols)):
         empty = first_index(counts == 0)
         if empty is not None:
@@ -177,6 +191,7 @@ def check_no_empty(rows: Array, cols: Array) -> None:
 
 
 def check_index(name: str, index: Any, length: int | None, size: int, reference: Array, validate: bool) -> Array:
+    """Integers between 0 and size - 1, as an index for arrays like `reference`."""
     index = as_index(index, reference, name)
     if len(index.shape) != 1 or (length is not None and shape_of(index)[0] != length):
         expected = "(M,)" if length is None else f"({length},)"
@@ -189,17 +204,20 @@ def check_index(name: str, index: Any, length: int | None, size: int, reference:
 
 
 def check_distinct_pairs(row_index: Array, col_index: Array, n_cols: int) -> None:
+    """Assumption E.2: no pair occurs twice."""
     rows, cols = (np.asarray(x.cpu() if is_torch(x) else x, dtype=np.int64) for x in (row_index, col_index))
-    values, first, copies = np.unique(rows * n_cols + cols, return_index=True, return_counts=True)
-    if len(values) != len(rows):
-        at = first[np.argmax(copies > 1)]
+    cells = np.sort(rows * n_cols + cols)
+    repeated = cells[1:][cells[1:] == cells[:-1]]
+    if len(repeated):
+        row, col = divmod(int(repeated[0]), n_cols)
         raise ValueError(
-            f"the pair ({rows[at]}, {cols[at]}) occurs {copies.max()} times; positives are a set and a batch is drawn "
-            f"without replacement (Assumption E.2), or the expectations of this module do not hold"
+            f"the pair ({row}, {col}) occurs {np.sum(cells == repeated[0])} times; positives are a set and a batch is "
+            f"drawn without replacement (Assumption E.2), or the expectations of this module do not hold"
         )
 
 
 def check_cell_counts(a: Any, b: Any, n_positives: int) -> None:
+    """Counts that the row and the column of a cell outside O can have."""
     if a < 0 or b < 0 or a + b > n_positives:
         raise ValueError(
             f"a={a}, b={b} must be >= 0 with a + b <= n_positives={n_positives}: for a cell outside O the positives "
@@ -208,6 +226,7 @@ def check_cell_counts(a: Any, b: Any, n_positives: int) -> None:
 
 
 def check_value(value: Array, losses: dict[str, Array]) -> Array:
+    """The value, if it is finite; else say which loss is not. Only the value is read, so the check costs nothing."""
     if is_exact(value) or isinstance(value, numbers.Rational) or all_finite(value):
         return value
     for name, loss in losses.items():

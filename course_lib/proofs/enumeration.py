@@ -84,7 +84,7 @@ def averaged_weights(
 def stated_weights(
     kind: str, labels: np.ndarray, batch_size: int, *, omega: Fraction | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The weights of the objective that the paper states for `kind`, written as printed: (13), (15), (16), (5), (19)."""
+    """The weights of the objective that the paper states for `kind`, as printed: (13), (15), (16), (5) or (19)."""
     y = exact(labels)
     pop = np.outer(y.sum(axis=1), y.sum(axis=0))
     rho = Fraction(batch_size - 1, int(labels.sum()) - 1)

@@ -376,7 +376,8 @@ def thm_square_closed_form() -> list[sp.Expr]:
       mn (5)  = 1/2 || S - Y ||^2
       mn (15) = 1/2 || R^(1/2) S C^(1/2) - R^(-1/2) Y C^(-1/2) ||^2 + |O|/2 - 1/2 sum_O 1/pop
     so that, by Eckart and Young, the best S of rank k is SVD_k(Y) for (5) and, for (15),
-    R^(-1/2) SVD_k(R^(-1/2) Y C^(-1/2)) C^(-1/2). Residuals: both identities on every 2 x 3 label matrix without empty rows or columns, as polynomials in S.
+    R^(-1/2) SVD_k(R^(-1/2) Y C^(-1/2)) C^(-1/2). Residuals: both identities on every 2 x 3 label matrix without
+    empty rows or columns, as polynomials in S.
     """
     residuals = []
     for case in _square_cases():
