@@ -29,7 +29,7 @@ CACHES = ".jupyter_cache"
 MATHJAX_PACKAGE = "sphinx-mathjax-offline"  # PyPI; the folder of its import package carries hyphens too
 MATHJAX_PARTS = ("tex-chtml.js", "input/tex/extensions", "output/chtml/fonts/woff-v2")
 
-WIDGET_MARK = "data-course-widget"  # on the <div> that a widget leaves in a page (course_lib/widgets)
+WIDGET_MARK = 'data-course-widget="'  # on the <div> that a widget leaves in a page (course_lib/widgets)
 
 
 def repository_address(pyproject: Path = ROOT / "pyproject.toml") -> str:

@@ -1,6 +1,7 @@
-// A region that scrolls sideways (a wide table, formula or code block on a narrow screen) must be reachable by keyboard.
+// What the theme leaves undone for people who use a keyboard or a screen reader.
 "use strict";
 
+// A region that scrolls sideways (a wide table, formula or code block on a narrow screen) must be reachable by keyboard.
 const SCROLLING = "article pre, article mjx-container, article div, article table, article section";
 
 function scrollsSideways(element) {
@@ -19,6 +20,15 @@ function markScrollingRegions() {
   }
 }
 
+// The theme's switch that unfolds a part of the sidebar has no name for a screen reader.
+function nameSidebarSwitches() {
+  for (const summary of document.querySelectorAll(".bd-sidebar-primary summary")) {
+    const page = summary.closest("li")?.querySelector(":scope > a")?.textContent.trim();
+    summary.setAttribute("aria-label", `Pages under ${page ?? "this page"}`);
+  }
+}
+
+document.addEventListener("DOMContentLoaded", nameSidebarSwitches);
 window.addEventListener("load", () => {
   markScrollingRegions();
   window.MathJax?.startup?.promise?.then(markScrollingRegions);

@@ -107,3 +107,9 @@ def test_every_interactive_says_what_it_shows_without_javascript(site_folder: Pa
         if page.widgets:
             text = page.path.read_text(encoding="utf-8")
             assert text.count('class="cw-summary"') == len(page.widgets), page.path
+
+
+@pytest.mark.parametrize("name", ["in_batch.batch_loss", "in_batch.exact_moments", "losses.pair_losses", "interactions.Interactions",
+                                  "datasets.load", "metrics.evaluate", "experiments.run", "scalars.publish"])  # fmt: skip
+def test_the_library_page_holds_what_chapters_import(site_folder: Path, name: str) -> None:
+    assert f"course_lib.{name}" in ids_of(site_folder / "book" / "reference" / "api.html")

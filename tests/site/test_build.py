@@ -1,0 +1,174 @@
+"""What the build does besides Sphinx: one address, a cache that knows the code, valid markup, docstrings as written."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import tomllib
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def load_tool(name: str) -> ModuleType:
+    """A module of the folder tools/."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def offline() -> ModuleType:
+    return load_tool("offline_site")
+
+
+@pytest.fixture(scope="module")
+def generated() -> ModuleType:
+    return load_tool("generated_pages")
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A small checkout: one module and one claims file."""
+    (tmp_path / "course_lib").mkdir()
+    (tmp_path / "course_lib" / "losses.py").write_text("one = 1\n")
+    (tmp_path / "book" / "claims").mkdir(parents=True)
+    (tmp_path / "book" / "claims" / "P3.yml").write_text("[]\n")
+    return tmp_path
+
+
+def test_the_repository_is_named_in_one_place(offline: ModuleType) -> None:
+    address = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]["Repository"]
+    assert offline.repository_address() == address.rstrip("/")
+    sources = [*(ROOT / "book").rglob("*.md"), *(ROOT / "book").rglob("*.ipynb"), ROOT / "_config.yml", *(ROOT / "tools").glob("*site*.py")]
+    assert [path.name for path in sources if address in path.read_text(encoding="utf-8")] == []
+
+
+def test_the_theme_and_links_get_the_address(offline: ModuleType) -> None:
+    config = SimpleNamespace(html_theme_options={})
+    offline.set_repository(None, config)
+    assert config.html_theme_options["repository_url"] == offline.repository_address()
+    assert config.myst_url_schemes["repository"] == f"{offline.repository_address()}/{{{{path}}}}"
+
+
+@pytest.mark.parametrize("changed", ["course_lib/losses.py", "book/claims/P3.yml", "course_lib/widgets.js"])
+def test_a_change_in_the_code_makes_the_notebooks_run_again(offline: ModuleType, checkout: Path, changed: str) -> None:
+    before = offline.fingerprint(checkout)
+    assert offline.fingerprint(checkout) == before
+    (checkout / changed).write_text("two = 2\n")
+    assert offline.fingerprint(checkout) != before
+
+
+def test_the_scale_counts_too_and_compiled_files_do_not(offline: ModuleType, checkout: Path, monkeypatch) -> None:
+    monkeypatch.delenv("COURSE_SCALE", raising=False)
+    before = offline.fingerprint(checkout)
+    (checkout / "course_lib" / "__pycache__").mkdir()
+    (checkout / "course_lib" / "__pycache__" / "losses.pyc").write_bytes(os.urandom(8))
+    assert offline.fingerprint(checkout) == before
+    monkeypatch.setenv("COURSE_SCALE", "laptop")
+    assert offline.fingerprint(checkout) != before
+
+
+def test_caches_of_older_code_are_dropped(offline: ModuleType, tmp_path: Path) -> None:
+    app, config = SimpleNamespace(outdir=str(tmp_path / "html")), SimpleNamespace()
+    offline.set_notebook_cache(app, config)
+    current = Path(config.nb_execution_cache_path)
+    for folder in (current, current.with_name("older")):
+        folder.mkdir(parents=True)
+    offline.set_notebook_cache(app, config)
+    assert [path.name for path in current.parent.iterdir()] == [current.name]
+
+
+def test_only_the_parts_of_mathjax_that_a_page_may_request_are_copied(offline: ModuleType, tmp_path: Path) -> None:
+    app = SimpleNamespace(builder=SimpleNamespace(format="html"), outdir=str(tmp_path))
+    offline.copy_assets(app, None)
+    mathjax = tmp_path / "_static" / "mathjax"
+    assert (mathjax / "tex-chtml.js").is_file() and len(list(mathjax.rglob("*.woff"))) > 20
+    assert sum(path.stat().st_size for path in mathjax.rglob("*") if path.is_file()) < 3_000_000
+    assert (tmp_path / "_static" / "course-widgets.js").is_file() and (tmp_path / "_static" / "course.css").is_file()
+
+
+def test_nothing_is_copied_after_a_failure(offline: ModuleType, tmp_path: Path) -> None:
+    app = SimpleNamespace(builder=SimpleNamespace(format="html"), outdir=str(tmp_path))
+    offline.copy_assets(app, RuntimeError("the build failed"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_markup_is_mended(offline: ModuleType) -> None:
+    context = {"body": '<div class="proof admonition" id="proof"></div><div role="doc-biblioentry"></div><p id="proof-content"></p>'}
+    offline.repair_html(None, "", "", context, None)
+    assert context["body"] == '<div class="proof admonition in-words"></div><div role="listitem"></div><p></p>'
+
+
+def test_every_pinned_tool_of_the_site_is_the_one_that_was_tried() -> None:
+    lock = (ROOT / "requirements.txt").read_text(encoding="utf-8").lower()
+    tried = ("jupyter-book==1.0.4.post1", "sphinx-book-theme==1.1.4", "pydata-sphinx-theme==0.15.4", "sphinx-proof==0.4.0",
+             "sphinx==7.4.7", "sphinx-mathjax-offline==0.0.2")  # fmt: skip
+    assert [line for line in tried if line not in lock] == []
+
+
+def test_notation_becomes_tables_that_a_bar_in_a_formula_does_not_break(generated: ModuleType) -> None:
+    row = {"code": "gram_u, gram_v", "symbol": "|G|", "shape": "(d, d)", "meaning": "two"}
+    text = generated.notation_tables([{"group": "Model", "rows": [row]}])
+    assert text.splitlines()[0] == "## Model"
+    assert text.splitlines()[-1] == "| $\\|G\\|$ | `gram_u`, `gram_v` | (d, d) | two |"
+
+
+@pytest.mark.parametrize(
+    ("docstring", "shown"),
+    [
+        ("rho = |O| * x_i, see `balance`.", ["rho = \\|O\\| \\* x\\_i, see \\ ``balance``\\ ."]),
+        ("One\nline.", ["One line."]),
+        ("A sentence.\n\nname   what it is\nother  more", ["A sentence.", ".. code-block:: text"]),
+        ("A sentence.\nname   what it is", ["A sentence.", ".. code-block:: text"]),
+        ("An odd ` backtick.", ["An odd \\` backtick."]),
+    ],
+)
+def test_docstrings_are_shown_as_they_are_written(generated: ModuleType, docstring: str, shown: list[str]) -> None:
+    lines = docstring.split("\n")
+    generated.keep_docstrings_as_written(None, "function", "f", None, None, lines)
+    assert [line for line in lines if line and not line.startswith(" ")] == shown
+
+
+def test_an_unknown_marker_is_an_error(generated: ModuleType) -> None:
+    app = SimpleNamespace(env=SimpleNamespace(note_dependency=lambda path: None))
+    with pytest.raises(ValueError, match="got 'nothing', expected one of notation, rooms, api"):
+        generated.fill_page(app, "page", ["<!-- fill: nothing -->"])
+
+
+def test_every_room_of_the_library_is_on_its_page(generated: ModuleType) -> None:
+    found = {path.stem for path in (ROOT / "course_lib").iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
+    assert set(generated.rooms()) == {name for name in found if not name.startswith("_")}
+
+
+def test_the_configuration_asks_for_strictness_and_no_third_party() -> None:
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    assert config["execute"]["execute_notebooks"] == "cache" and config["execute"]["allow_errors"] is False
+    assert config["execute"]["stderr_output"] == "remove-warn"
+    assert config["sphinx"]["config"]["nb_ipywidgets_js"] == {} and config["only_build_toc_files"] is True
+
+
+@pytest.mark.slow
+def test_a_warning_stops_the_build(tmp_path: Path) -> None:
+    import subprocess
+    import sys
+
+    for name in ("_config.yml", "pyproject.toml"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    for name in ("tools", "course_lib", "book/claims", "book/assets"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).symlink_to(ROOT / name)
+    shutil.copy(ROOT / "book" / "references.bib", tmp_path / "book" / "references.bib")
+    (tmp_path / "_toc.yml").write_text("format: jb-book\nroot: book/index\n")
+    jupyter_book = [sys.executable, "-c", "from jupyter_book.cli.main import main; main()"]
+    command = [*jupyter_book, "build", str(tmp_path), "-W", "--keep-going"]
+    for text, code in (("# Title\n\nFine.\n", 0), ("# Title\n\n{ref}`nowhere`\n", 1)):
+        (tmp_path / "book" / "index.md").write_text(text)
+        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
+        assert done.returncode == code, done.stdout + done.stderr
