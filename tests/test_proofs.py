@@ -221,6 +221,12 @@ def test_17_is_unbounded_below_for_the_logistic_loss() -> None:
     ] == pytest.approx([slope] * 3, rel=1e-4)
 
 
+def test_17_is_not_convex_for_the_hinge_loss() -> None:
+    for pop in (2, 4, 50):
+        assert refutes(broken.hinge_is_not_convex(pop))
+    assert all_zero(broken.hinge_is_not_convex(1).gap)  # popularity 1: nothing is taken off
+
+
 def test_17_stays_noisy_at_a_perfect_fit() -> None:
     labels = SMALL_LABELS[4]
     noisy = [batch for batch in batches(labels, 3) if not all_zero(broken.fit_gradient(labels, batch).gap)]

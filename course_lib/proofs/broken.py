@@ -275,6 +275,20 @@ def unbounded_slope(labels: np.ndarray | None = None, batch: tuple[Pair, ...] | 
     return -a * sum(1 - 1 / pop[pair] for pair in batch)
 
 
+def hinge_is_not_convex(pop: int = 4) -> Broken:
+    """(17) is convex in each score because l+ - l- is a line; for the hinge loss it is not, and convexity is lost.
+
+    l+ = max(0, 1 - x), l- = max(0, 1 + x), and a sampled pair weighs l- by 1/pop - 1. claimed: the least second
+    difference that a convex function can have, 0. actual: f(-2) - 2 f(-1) + f(0) = 1/pop - 1.
+    """
+    weight = Fraction(1, pop) - 1
+
+    def f(x: int) -> Fraction:
+        return max(0, 1 - x) + weight * max(0, 1 + x)
+
+    return Broken("l+ - l- is linear in the score", Fraction(0), f(-2) - 2 * f(-1) + f(0), weight)
+
+
 def fit_gradient(labels: np.ndarray, batch: tuple[Pair, ...]) -> Broken:
     """The gradient of one batch of (17) in the scores, at a perfect square-loss fit (scores = labels), (m, n).
 
