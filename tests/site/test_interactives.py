@@ -106,3 +106,34 @@ def test_without_javascript_the_picture_the_text_and_the_numbers_stand_there(bro
     assert widget.locator("svg[role=img]").count() >= 1
     assert widget.locator("table tr").count() > 2
     context.close()
+
+
+def test_the_search_finds_pages_without_a_server_behind_it(page, site: str) -> None:
+    page.goto(f"{site}/search.html?q=popularity", wait_until="networkidle")
+    page.wait_for_selector("#search-results li a")
+    addresses = page.eval_on_selector_all("#search-results li a", "links => links.map(link => link.getAttribute('href'))")
+    assert any("glossary" in address for address in addresses)
+
+
+def test_the_theme_can_be_changed_by_keyboard_and_stays(page, site: str) -> None:
+    page.goto(f"{site}/book/index.html", wait_until="networkidle")
+    before = page.evaluate("document.documentElement.dataset.theme")
+    page.locator(".theme-switch-button").first.focus()
+    for _ in range(3):  # light, dark, as the system wants it
+        page.keyboard.press("Enter")
+        if page.evaluate("document.documentElement.dataset.theme") != before:
+            break
+    after = page.evaluate("document.documentElement.dataset.theme")
+    assert after != before
+    page.goto(f"{site}/book/start/notation.html", wait_until="networkidle")
+    assert page.evaluate("document.documentElement.dataset.theme") == after
+
+
+def test_a_folded_box_opens_by_keyboard(page, site: str) -> None:
+    page.goto(f"{site}/{CHAPTER}", wait_until="networkidle")
+    title = page.locator("article .admonition.dropdown > .admonition-title").first
+    box = title.locator("xpath=..")
+    assert "toggle-hidden" in box.get_attribute("class")
+    title.locator("button").focus()
+    page.keyboard.press("Enter")
+    assert "toggle-hidden" not in box.get_attribute("class")
