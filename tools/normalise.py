@@ -114,6 +114,8 @@ def faults(path: Path) -> list[str]:
     """Why a stored notebook is not in normal form; empty when it is. Runs nothing."""
     notebook = read(path)
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    if code and all(cell.execution_count is None for cell in code):
+        return ["it was never run"]
     found = [
         f"code cell {number} was not run, or not in order (its count is {cell.execution_count})"
         for number, cell in enumerate(code, start=1)
