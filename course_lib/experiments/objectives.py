@@ -28,7 +28,9 @@ from course_lib.interactions import Interactions
 
 BLOCK_CELLS = 2**20  # entries of one dense block of scores: stays near the processor's cache
 Gradient = tuple[float, torch.Tensor, torch.Tensor]
-warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+with warnings.catch_warnings():  # torch says once per process that its CSR tensors are in beta: say it here, unheard
+    warnings.simplefilter("ignore")
+    torch.eye(2).to_sparse_csr()
 
 
 @dataclass(frozen=True)
