@@ -523,7 +523,7 @@ def test_boxes_of_the_graph_do_not_overlap():
     for i, (x, y) in enumerate(corners):
         for a, b in corners[:i]:
             assert abs(x - a) >= graph.BOX_WIDTH or abs(y - b) >= graph.BOX_HEIGHT
-    assert all(len(claim.id) * 7 <= graph.BOX_WIDTH - 26 for claim in mine if claim.depends_on)
+    assert all(len(claim.id) * 6.5 <= graph.BOX_WIDTH - 26 for claim in mine if claim.depends_on)
 
 
 def test_every_status_has_a_letter_of_its_own():
@@ -564,7 +564,10 @@ def test_every_stored_or_computed_number_is_within_its_tolerance(id, scalar):
     assert checks.run_scalar(scalar) == ""
 
 
-ADDED_TO_P3 = {"P3-Table5.u", "P3-Table3.ml1m", "P3-Fig3.films"}  # rows of P3 beyond the 87 of the audit
+ADDED_TO_P3 = {  # rows of P3 beyond the 87 of the audit
+    "P3-Table5.u", "P3-Table3.ml1m", "P3-Fig3.films",
+    "P3-Table6.ml1m", "P3-Table6.ml1m.omega", "P3-Table6.ml1m.collapse",
+}  # fmt: skip
 
 
 def test_all_claims_of_the_audit_are_there():

@@ -12,7 +12,7 @@ LETTERS = {
     "proved": "P", "enumerated": "E", "tested": "T", "reproduced": "R", "not reproduced": "N",
     "disputed": "D", "needs assumption": "A", "not run": "–",
 }  # fmt: skip
-BOX_WIDTH, BOX_HEIGHT, GAP_X, GAP_Y, MARGIN = 152, 24, 54, 8, 8
+BOX_WIDTH, BOX_HEIGHT, GAP_X, GAP_Y, MARGIN = 176, 24, 54, 8, 8
 Waypoint = tuple[str, str, int]  # where a line from a claim to what it rests on crosses a column: (claim, other, column)
 Place = str | Waypoint
 
