@@ -2,7 +2,7 @@
 "use strict";
 
 // A region that scrolls sideways (a wide table, formula or code block on a narrow screen) must be reachable by keyboard.
-const SCROLLING = "article pre, article mjx-container, article div, article table, article section";
+const SCROLLING = "article pre, article mjx-container, article div, article figure, article table, article section";
 
 function scrollsSideways(element) {
   return element.scrollWidth > element.clientWidth + 1 && ["auto", "scroll"].includes(getComputedStyle(element).overflowX);
