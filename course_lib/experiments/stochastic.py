@@ -6,6 +6,7 @@ one matrix product and one update serve all of them. Theory keeps a step cheap:
 - A batch is used through its distinct rows and columns, with the number of copies as a weight.
 - The square loss needs no grid: sum_ab r_a c_b <u_a, v_b>^2 is the product of two k x k Gramians, O(s k^2).
 - The logistic loss is computed on the grid of distinct rows and columns only.
+- The masked loss is the grid sum minus its cells in O, which are found in the CSR rows of the batch.
 
 Weights are those of `course_lib.in_batch.batch_coefficients`. The gradients are written by hand (they are three lines each)
 and compared with autograd through `in_batch.batch_loss` in `tests/test_experiments_stochastic.py`.
@@ -49,7 +50,8 @@ class Batch:
     """One batch by its distinct rows and columns.
 
     rows (p,), cols (q,) distinct ids; row_at, col_at (s,) where each sampled pair lies among them;
-    row_copies (p,), col_copies (q,) how often each stands in the grid (0 for a column that only the positives need).
+    row_copies (p,), col_copies (q,) how often each stands in the grid (0 for a column that only the positives need);
+    inside: for the masked loss, where the positives of the training part lie in the grid: ((c,) rows, (c,) cols) of it.
     """
 
     rows: torch.Tensor
@@ -58,6 +60,7 @@ class Batch:
     col_at: torch.Tensor
     row_copies: torch.Tensor
     col_copies: torch.Tensor
+    inside: tuple[torch.Tensor, torch.Tensor] | None = None
 
 
 @dataclass
@@ -95,9 +98,7 @@ class Stack:
         device: str = "cpu",
         dtype: torch.dtype = torch.float32,
     ) -> None:
-        """losses: names of `in_batch.KINDS` except "masked" (no low-rank form), or ("sogram",) alone; omega: that of "unbiased_omega"."""
-        if "masked" in losses:
-            raise ValueError("losses hold 'masked': which cells it leaves out is not of low rank, so it cannot be stacked")
+        """losses: names of `in_batch.KINDS`, or ("sogram",) alone; omega: that of "unbiased_omega"."""
         if "sogram" in losses and len(losses) > 1:
             raise ValueError(f"losses are {losses}: 'sogram' draws two batches a step, so it needs a stack of its own")
         self.pointwise, self.train, self.batch_size, self.schedule = pointwise, train, batch_size, schedule
@@ -143,7 +144,13 @@ class Stack:
             col_at = at[: len(items)]
             col_copies = torch.bincount(at[len(items) :], minlength=len(cols))
         dtype = self.row_counts.dtype
-        return Batch(rows, cols, row_at, col_at, row_copies.to(dtype), col_copies.to(dtype))
+        inside = self.positives_inside(rows, cols) if self.weights.masked else None
+        return Batch(rows, cols, row_at, col_at, row_copies.to(dtype), col_copies.to(dtype), inside)
+
+    def positives_inside(self, rows: torch.Tensor, cols: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Where the positives lie in the grid rows x cols: ((c,), (c,)) places among the rows and among the columns."""
+        part = self.train.matrix[rows.cpu().numpy()][:, cols.cpu().numpy()].tocoo()
+        return tuple(torch.tensor(places, dtype=torch.int64, device=self.device) for places in part.coords)
 
     def gradients(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         """Of the batch loss with respect to the distinct rows (p, C, k) and columns (q, C, k)."""
@@ -159,7 +166,19 @@ class Stack:
         du, dv = grid(u, v, row_weight, col_weight)
         du.index_add_(0, batch.row_at, pull * v_pairs)
         dv.index_add_(0, batch.col_at, pull * u_pairs)
+        for at in self.weights.masked:
+            self._unweigh_positives(at, batch, u[:, at], v[:, at], row_weight[:, at], col_weight[:, at], du[:, at], dv[:, at])
         return du, dv
+
+    def _unweigh_positives(self, at, batch, u, v, row_weight, col_weight, du, dv) -> None:
+        """Takes the positives of the grid out of the gradients (p, k), (q, k) of the masked configuration `at`, in place."""
+        rows, cols = batch.inside
+        u_pairs, v_pairs = u[rows], v[cols]
+        scores = (u_pairs * v_pairs).sum(-1)
+        slope = scores if self.pointwise == "square" else torch.sigmoid(scores)
+        pull = (-slope * row_weight[rows] * col_weight[cols])[:, None]
+        du.index_add_(0, rows, pull * v_pairs)
+        dv.index_add_(0, cols, pull * u_pairs)
 
     def step(self, batch: Batch) -> None:
         """One AdaGrad step of every configuration (sum of squares starts at 0, epsilon 1e-10)."""
@@ -195,6 +214,7 @@ class _StackedWeights:
 
     def __init__(self, coefficients: list[Coefficients], where: dict[str, Any]) -> None:
         self.where, self.coefficients = where, coefficients
+        self.masked = [at for at, part in enumerate(coefficients) if part.masked]
         columns = ("positive", "grid", "constant", "inverse", "power")
         self.positive, self.grid, self.constant, self.inverse, self.power = (
             torch.tensor([float(getattr(part, name)) for part in coefficients], **where) for name in columns
