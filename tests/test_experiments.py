@@ -85,6 +85,26 @@ def test_only_runs_a_part_and_collect_runs_nothing(toy, tmp_path: Path) -> None:
     assert nothing.rows == [] and nothing.scalars == {} and len(toy) == 2
 
 
+def test_cells_without_their_data_are_named_and_left_out(toy, tmp_path: Path, monkeypatch, capsys) -> None:
+    from dataclasses import replace
+
+    def describe(cell: dict) -> dict:
+        if cell["data"] == "gone":
+            raise FileNotFoundError("gone is not on this machine")
+        return {"name": "here", "sha256": "0"}
+
+    def plan(scale, seeds) -> list[dict]:
+        sets = {"smoke": ("here", "gone"), "laptop": ("gone",)}[scale]
+        return [{"x": 1, "seed": 0, "data": data} for data in sets]
+
+    monkeypatch.setitem(registry.REGISTRY, "TOY", replace(registry.get("TOY"), describe=describe, plan=plan))
+    result = experiments.run("TOY", store=tmp_path)
+    assert result.provenance["unavailable"] == ["gone"] and result.provenance["cells"]["finished"] == 1 and len(toy) == 1
+    assert "the cells on gone are left out: gone is not on this machine" in capsys.readouterr().out
+    with pytest.raises(FileNotFoundError, match="gone is not"):
+        experiments.run("TOY", "laptop", store=tmp_path, progress=False)
+
+
 def test_results_are_stored_whole_and_read_back(toy, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("COURSE_RESULTS", str(tmp_path / "results"))
     result = experiments.run("TOY", store=tmp_path / "cells", progress=False)

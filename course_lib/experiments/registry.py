@@ -95,19 +95,40 @@ def run(
     seeds: several instead of `seed`; only: run only the cells that agree with these values; collect: run nothing, gather
     what is stored; store: folder of finished cells (default ~/.cache/two-tower-course/cells); options: the experiment's own.
     """
-    chosen, plan = get(id), cells_of(id, scale, seeds if seeds is not None else (seed,), None, **options)
-    wanted = plan if only is None else cells_of(id, scale, seeds if seeds is not None else (seed,), only, **options)
-    folder = store or cells_folder()
-    paths = [cell_path(chosen, cell, folder) for cell in plan]
-    missing = [(cell, cell_path(chosen, cell, folder)) for cell in ([] if collect else wanted)]
-    missing = [(cell, path) for cell, path in missing if not path.is_file()]
-    if missing and progress:
-        seconds = sum(chosen.estimate(cell) for cell, _ in missing)
-        tqdm.write(f"{id} at {scale} scale: {len(missing)} of {len(plan)} cells to run, about {_duration(seconds)} on 2 cores")
+    chosen, seeds = get(id), tuple(seeds) if seeds is not None else (seed,)
+    planned, folder = cells_of(id, scale, seeds, None, **options), store or cells_folder()
+    wanted = planned if only is None else cells_of(id, scale, seeds, only, **options)
+    plan, unavailable = _with_data(chosen, planned, folder)
+    missing = [(cell, path) for cell, path in plan if not collect and cell in wanted and not path.is_file()]
+    if progress:
+        _announce(chosen, scale, len(planned), [cell for cell, _ in missing], unavailable)
     for cell, path in tqdm(missing, desc=id, unit="cell", disable=not progress or not missing):
         run_and_store(chosen, cell, path)
-    finished = [json.loads(path.read_text(encoding="utf-8")) for path in paths if path.is_file()]
-    return assemble(chosen, scale, len(plan), finished)
+    finished = [json.loads(path.read_text(encoding="utf-8")) for _, path in plan if path.is_file()]
+    return assemble(chosen, scale, len(planned), finished, unavailable)
+
+
+def _with_data(chosen: Experiment, cells: list[Cell], folder: Path) -> tuple[list[tuple[Cell, Path]], dict[str, str]]:
+    """The cells whose data is at hand with the path of each, and {data: why not} for the others; raises if there are only others."""
+    found, unavailable, error = [], {}, None
+    for cell in cells:
+        if cell.get("data") in unavailable:
+            continue
+        try:
+            found.append((cell, cell_path(chosen, cell, folder)))
+        except OSError as problem:  # not on this machine and not to be downloaded
+            unavailable[cell["data"]], error = str(problem), problem
+    if error is not None and not found:
+        raise error
+    return found, unavailable
+
+
+def _announce(chosen: Experiment, scale: str, planned: int, missing: list[Cell], unavailable: dict[str, str]) -> None:
+    for name, why in unavailable.items():
+        tqdm.write(f"{chosen.id}: the cells on {name} are left out: {why}")
+    if missing:
+        seconds = sum(chosen.estimate(cell) for cell in missing)
+        tqdm.write(f"{chosen.id} at {scale} scale: {len(missing)} of {planned} cells to run, about {_duration(seconds)} on 2 cores")
 
 
 def run_and_store(chosen: Experiment, cell: Cell, path: Path) -> None:
@@ -124,7 +145,9 @@ def cell_path(chosen: Experiment, cell: Cell, folder: Path) -> Path:
     return folder / chosen.id / f"{digest(key)}.json"
 
 
-def assemble(chosen: Experiment, scale: str, planned: int, finished: list[dict[str, Any]]) -> Result:
+def assemble(
+    chosen: Experiment, scale: str, planned: int, finished: list[dict[str, Any]], unavailable: dict[str, str] | None = None
+) -> Result:
     """The rows of the finished cells in the order of the plan, with the provenance of all of them."""
     rows = [row for record in finished for row in record["rows"]]
     data = {record["data"]["sha256"]: record["data"] for record in finished}
@@ -135,6 +158,7 @@ def assemble(chosen: Experiment, scale: str, planned: int, finished: list[dict[s
         "seconds": round(sum(record["seconds"] for record in finished), 2),
         "cells": {"planned": planned, "finished": len(finished), "version": chosen.version},
         **{key: _distinct(record[key] for record in finished) for key in ("versions", "hardware", "git")},
+        "unavailable": sorted(unavailable or {}),
         "finished": max((record["finished"] for record in finished), default=None),
     }
     scalars = chosen.finish(rows) if rows else {}

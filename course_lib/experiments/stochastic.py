@@ -36,12 +36,12 @@ DIVERGED_AT = 100.0  # times the first value of the objective
 @dataclass(frozen=True)
 class Schedule:
     """How long and how often. first_lr: where the search starts (P3: 2^18); patience, max_epochs: in epochs;
-    evaluations_per_epoch: checkpoints (P3: 100; an epoch has at most as many as it has steps)."""
+    evaluations_per_epoch: checkpoints (P3: 100; an epoch has at most as many as it has steps; 0.5: one in two epochs)."""
 
     first_lr: float = 2.0**18
     patience: int = 10
     max_epochs: int = 1000
-    evaluations_per_epoch: int = 1
+    evaluations_per_epoch: float = 1
     start_scale: float = 0.1
 
 
@@ -302,7 +302,7 @@ def train_stack(
     trained = [Trained(loss, stack.schedule.first_lr) for loss in stack.losses]
     active = list(range(len(trained)))
     first = [stack.objective(at) for at in active]
-    every = max(1, stack.steps_per_epoch // stack.schedule.evaluations_per_epoch)
+    every = max(1, round(stack.steps_per_epoch / stack.schedule.evaluations_per_epoch))
     for step, batch in enumerate(stack.batches(), start=1):
         stack.step(batch)
         finished = []
