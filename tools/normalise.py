@@ -46,6 +46,7 @@ def execute(notebook: NotebookNode, folder: Path) -> None:
     """Run all cells in a fresh kernel whose working directory is ``folder``; an exception in a cell is raised here."""
     from nbclient import NotebookClient
 
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # sums in one order: the same digits on every machine
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
     client = NotebookClient(
         notebook, timeout=CELL_TIMEOUT, kernel_name="python3", resources={"metadata": {"path": str(folder)}}

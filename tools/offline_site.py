@@ -160,6 +160,7 @@ def repair_html(_app: Sphinx, _page: str, _template: str, context: dict[str, Any
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register with Sphinx; runs after sphinx-thebe's own set-up, because local extensions come last."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # for the notebooks' kernels, as in tools/normalise.py
     remove_thebe(app)
     app.connect("config-inited", set_repository)
     app.connect("config-inited", set_notebook_cache)

@@ -69,6 +69,7 @@ def _run_nbval(path: Path, published: Path) -> list[str]:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--color=no", "--nbval", "--nbval-current-env"]
     command += ["--nbval-sanitize-with", str(SANITIZE), "--nbval-cell-timeout", str(CELL_TIMEOUT), str(path)]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("COURSE_SCALE")}
+    environment.setdefault("OMP_NUM_THREADS", "1")  # as in tools/normalise.py: the same digits as stored
     environment[SCALARS_VARIABLE] = str(published)
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
