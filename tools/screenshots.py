@@ -1,6 +1,7 @@
 """Photograph the built pages: light and dark, wide and narrow, for people to look at.
 
     python tools/screenshots.py [--site FOLDER] [--out FOLDER] [PAGE ...]
+    python tools/screenshots.py --readme       the picture of the README, into book/images/screenshot.png
 
 A PAGE is a path inside the site, such as book/index.html; the default is every page. Needs a Chromium or Chrome on
 this machine (COURSE_CHROMIUM names another one).
@@ -18,6 +19,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 WIDTHS = (360, 1280)
 THEMES = ("light", "dark")
+README_PAGE = "book/sampling/in-batch-bias.html"
+README_PICTURE = ROOT / "book" / "images" / "screenshot.png"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
 
@@ -40,17 +43,44 @@ def find_pages(site: Path) -> list[str]:
     return sorted(str(path.relative_to(site)) for path in (site / "book").rglob("*.html"))
 
 
+def browser_path() -> str:
+    """The Chromium or Chrome of this machine."""
+    path = os.environ.get("COURSE_CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path is None:
+        raise FileNotFoundError("no Chromium or Chrome found: install one, or set COURSE_CHROMIUM to its path")
+    return path
+
+
+def photograph_for_readme(site: Path) -> Path:
+    """One picture of the finished chapter's interactive, as the README shows it."""
+    from PIL import Image
+    from playwright.sync_api import sync_playwright
+
+    server = serve(site)
+    README_PICTURE.parent.mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=browser_path(), args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1280, "height": 860}, color_scheme="light")
+        page.goto(f"http://127.0.0.1:{server.server_address[1]}/{README_PAGE}", wait_until="networkidle")
+        page.evaluate("document.querySelector('[data-course-widget]').scrollIntoView({block: 'start', behavior: 'instant'})")
+        page.evaluate("window.scrollBy({top: -60, behavior: 'instant'})")
+        page.wait_for_timeout(500)
+        page.screenshot(path=README_PICTURE)
+        browser.close()
+    server.shutdown()
+    with Image.open(README_PICTURE) as picture:
+        picture.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(README_PICTURE, optimize=True)
+    return README_PICTURE
+
+
 def photograph(site: Path, out: Path, pages: list[str]) -> list[Path]:
     """One picture for each page, width and theme; returns their paths."""
     from playwright.sync_api import sync_playwright
 
-    path = os.environ.get("COURSE_CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        raise FileNotFoundError("no Chromium or Chrome found: install one, or set COURSE_CHROMIUM to its path")
     server, taken = serve(site), []
     out.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=browser_path(), args=["--no-sandbox"])
         for width in WIDTHS:
             for theme in THEMES:
                 context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
@@ -61,7 +91,7 @@ def photograph(site: Path, out: Path, pages: list[str]) -> list[Path]:
                     page.wait_for_timeout(300)
                     target = out / f"{name.removesuffix('.html').replace('/', '-')}-{width}-{theme}.png"
                     height = page.evaluate("document.querySelector('.bd-article-container')?.scrollHeight ?? 900")
-                    page.set_viewport_size({"width": width, "height": min(max(900, height + 150), 12000)})
+                    page.set_viewport_size({"width": width, "height": min(max(900, height + 150), 16000)})
                     page.screenshot(path=target)
                     taken.append(target)
                     page.close()
@@ -76,7 +106,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("pages", nargs="*", help="pages, such as book/index.html (default: all)")
     parser.add_argument("--site", type=Path, default=ROOT / "_build" / "html", help="the built site")
     parser.add_argument("--out", type=Path, default=ROOT / "_build" / "screenshots", help="where the pictures go")
+    parser.add_argument("--readme", action="store_true", help="take the README's picture, and no other")
     options = parser.parse_args(arguments)
+    if options.readme:
+        print(photograph_for_readme(options.site))
+        return 0
     for path in photograph(options.site, options.out, options.pages or find_pages(options.site)):
         print(path)
     return 0
