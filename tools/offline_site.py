@@ -158,6 +158,15 @@ def repair_html(_app: Sphinx, _page: str, _template: str, context: dict[str, Any
         context["body"] = context["body"].replace(wrong, right)
 
 
+def forget_after_warnings(app: Sphinx, _failure: Exception | None) -> None:
+    """Let the next build read every page again after a build with warnings.
+
+    Sphinx keeps what it has read, warnings or not: a second ``make book`` would find nothing to do, and succeed.
+    """
+    if app._warncount:
+        (Path(app.doctreedir) / "environment.pickle").unlink(missing_ok=True)
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register with Sphinx; runs after sphinx-thebe's own set-up, because local extensions come last."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # for the notebooks' kernels, as in tools/normalise.py
@@ -168,6 +177,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", repair_html)
     app.connect("build-finished", copy_assets)
     app.connect("build-finished", shrink_figures)
+    app.connect("build-finished", forget_after_warnings)
     app.add_css_file("course.css", priority=900)
     app.add_js_file("course.js", loading_method="defer")
     return {"parallel_read_safe": True, "parallel_write_safe": True}
