@@ -10,6 +10,7 @@ from tests.site.html_pages import find_pages, read_page
 
 SITE = Path(__file__).resolve().parents[2] / "_build" / "html"
 WITH_WIDGETS = [path.relative_to(SITE).as_posix() for path in find_pages(SITE) if read_page(path).widgets]
+FOLDED = [name for name in (path.relative_to(SITE).as_posix() for path in find_pages(SITE)) if 'class="dropdown' in (SITE / name).read_text("utf-8")]
 CHAPTER = "book/sampling/in-batch-bias.html"
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -129,8 +130,9 @@ def test_the_theme_can_be_changed_by_keyboard_and_stays(page, site: str) -> None
     assert page.evaluate("document.documentElement.dataset.theme") == after
 
 
-def test_a_folded_box_opens_by_keyboard(page, site: str) -> None:
-    page.goto(f"{site}/{CHAPTER}", wait_until="networkidle")
+@pytest.mark.parametrize("name", FOLDED)
+def test_a_folded_box_opens_by_keyboard(page, site: str, name: str) -> None:
+    page.goto(f"{site}/{name}", wait_until="networkidle")
     title = page.locator("article .admonition.dropdown > .admonition-title").first
     box = title.locator("xpath=..")
     assert "toggle-hidden" in box.get_attribute("class")
