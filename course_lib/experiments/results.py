@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-from course_lib.experiments.provenance import results_folder, write_json
+from course_lib.experiments.provenance import ROOT, results_folder, write_json
 
 Row = dict[str, Any]
 
@@ -116,7 +116,8 @@ def load_result(id: str, scale: str, folder: Path | None = None) -> Result:
     path = (folder or results_folder()) / f"{id}-{scale}.json"
     if not path.is_file():
         command = f"python -m course_lib experiments run {id} --scale {scale}"
-        raise FileNotFoundError(f"no stored result {path}: it was not run yet; make it with `{command}`")
+        shown = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path  # the same text on every machine
+        raise FileNotFoundError(f"no stored result {shown}: it was not run yet; make it with `{command}`")
     return Result(**json.loads(path.read_text(encoding="utf-8")))
 
 
