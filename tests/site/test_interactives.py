@@ -10,7 +10,7 @@ from tests.site.html_pages import find_pages, read_page
 
 SITE = Path(__file__).resolve().parents[2] / "_build" / "html"
 WITH_WIDGETS = [path.relative_to(SITE).as_posix() for path in find_pages(SITE) if read_page(path).widgets]
-FOLDED = [name for name in (path.relative_to(SITE).as_posix() for path in find_pages(SITE)) if 'class="dropdown' in (SITE / name).read_text("utf-8")]
+FOLDED = [path.relative_to(SITE).as_posix() for path in find_pages(SITE) if 'class="dropdown admonition"' in path.read_text("utf-8")]
 CHAPTER = "book/sampling/in-batch-bias.html"
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
