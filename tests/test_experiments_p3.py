@@ -193,3 +193,20 @@ def test_the_bar_of_table_6_is_met_by_the_stored_result() -> None:
         printed = paper_tables.value("P3", "T6", loss=loss, ratio=ratio, dataset="ml-1m", pointwise="square", metric="P@5")
         assert {row["seed"] for row in rows} >= {0, 1, 2}
         assert abs(np.mean([row["value"] for row in rows]) - printed) <= bar
+
+
+def test_the_sweep_does_not_depend_on_the_number_of_threads() -> None:
+    """Small sets are trained on one thread, so that a page shows the same digits on every number of cores."""
+    import torch
+
+    train, test = p3.load_split(DATA, 0)
+    given = {"ratios": (1e-1,), "pointwise": ("square",), "losses": ("in_batch",), "k": 4, "max_epochs": 2}
+    before, rows = torch.get_num_threads(), []
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            rows.append(p3.batch_ratio_sweep(train, test, **given).result.rows)
+            assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+    assert rows[0] == rows[1]

@@ -9,6 +9,8 @@ training part, so each training split is compacted: users and items without a tr
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -38,6 +40,7 @@ RECIPES: dict[str, dict[str, Any]] = {
 }
 FULL_SETS = ("ml-1m", "amazon-beauty-5core")
 TRAIN_SHARE = 0.9
+SMALL = 100_000  # positives
 MAX_ITERATIONS = 2_000  # of L-BFGS; a cell that needs more keeps the gradient norm it reached in its rows
 
 
@@ -74,6 +77,22 @@ def quality(users: np.ndarray, items: np.ndarray, train: Interactions, test: Int
     """P3's six numbers in percent: {"P@1": ..., "R@25": ...}."""
     found = evaluate(users, items, train, test, CUTOFFS)
     return {f"{letter}@{k}": 100 * found[f"{name}@{k}"] for letter, name in (("P", "precision"), ("R", "recall")) for k in CUTOFFS}
+
+
+@contextmanager
+def threads_for(data: Interactions) -> Iterator[None]:
+    """One thread for a small data set, torch's own number for a large one.
+
+    Steps on a small set are too short to share: a second thread gains nothing, waits busily when another program has its
+    core (ten times slower was seen), and changes the order of sums, and with it the last digits of a result.
+    """
+    before = torch.get_num_threads()
+    if len(data) < SMALL:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def paper_value(table: str, **where: Any) -> float | None:
@@ -221,7 +240,8 @@ def table6_cell(cell: Cell) -> list[Row]:
         data = objectives.full_data(kind, train, batch_size=size, device=cell["device"])
         start = objectives.random_start(train.shape, cell["k"], np.random.default_rng([cell["seed"], 1]), cell.get("start", 0.1))
         limits = {"gradient_norm": cell.get("stop_at", 1e-7), "max_iterations": cell.get("max_iterations", MAX_ITERATIONS)}
-        fit = objectives.minimise(cell["pointwise"], data, start, **limits)
+        with threads_for(train):
+            fit = objectives.minimise(cell["pointwise"], data, start, **limits)
         users, items = fit.users, fit.items
         extra = {"objective": fit.value, "gradient norm": fit.gradient_norm, "iterations": fit.iterations}
         where["stopped"] = fit.stopped
@@ -346,7 +366,8 @@ def make_stack(cell: Cell, train: Interactions, dtype: torch.dtype) -> stochasti
 def train_cell(cell: Cell, train: Interactions, test: Interactions, dtype: torch.dtype = torch.float32) -> list[stochastic.Trained]:
     """Trains the losses of a cell together and returns them, in its order."""
     halves = np.random.default_rng([cell["seed"], 3]).random(train.n_users) < 0.5
-    return stochastic.train_stack(make_stack(cell, train, dtype), test, cutoffs=CUTOFFS, halves=halves, servings=servings)
+    with threads_for(train):
+        return stochastic.train_stack(make_stack(cell, train, dtype), test, cutoffs=CUTOFFS, halves=halves, servings=servings)
 
 
 def trained_rows(cell: Cell, trained: list[stochastic.Trained], table: str = "T5") -> list[Row]:
