@@ -158,7 +158,7 @@ def _masked_scores(
 
 def _embeddings(users: Any, items: Any, train: Interactions) -> tuple[torch.Tensor, torch.Tensor]:
     """Both tables as detached tensors of one dtype and device, checked against the shape of the interactions."""
-    users, items = (torch.as_tensor(table).detach() for table in (users, items))
+    users, items = (_tensor(table).detach() for table in (users, items))
     for name, table, rows in (("users", users, train.matrix.shape[0]), ("items", items, train.matrix.shape[1])):
         if table.ndim != 2 or table.shape[0] != rows:
             raise ValueError(f"{name} has shape {tuple(table.shape)}; expected ({rows}, d), one row for each of train's")
@@ -167,6 +167,12 @@ def _embeddings(users: Any, items: Any, train: Interactions) -> tuple[torch.Tens
     if users.shape[1] != items.shape[1]:
         raise ValueError(f"users are {users.shape[1]} wide and items {items.shape[1]}; expected one width d")
     return users, items.to(users)
+
+
+def _tensor(table: Any) -> torch.Tensor:
+    """The table as a tensor; a read-only array, such as the counts of Interactions, is copied, since torch would warn."""
+    read_only = isinstance(table, np.ndarray) and not table.flags.writeable
+    return torch.tensor(table) if read_only else torch.as_tensor(table)
 
 
 def _cutoff(value: Any, name: str) -> int:

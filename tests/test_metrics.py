@@ -158,3 +158,11 @@ def test_memory_is_bounded_by_the_block() -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     top_k(users, items, train, 5)
     assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 < 2e8
+
+
+def test_read_only_tables_are_taken_without_a_warning(recwarn):
+    train = Interactions([0, 1], [0, 1], n_users=2, n_items=3)
+    test = Interactions([0, 1], [1, 2], n_users=2, n_items=3)
+    popular = np.broadcast_to(train.col_counts[:, None], (3, 1))
+    found = evaluate(np.ones((2, 1)), popular, train, test, 1)
+    assert found["precision@1"] == 0.5 and not recwarn.list
