@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book serve lab test test-fast claims notebooks bench linkcheck lock address clean
+.PHONY: help setup book serve lab test test-fast claims notebooks normalise bench linkcheck lock address clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -42,7 +42,10 @@ test-fast: $(STAMP) ## run the tests that need neither the website nor a browser
 claims: $(STAMP) ## check every claim of the course
 	$(BIN)/python -m course_lib claims check
 
-notebooks: $(STAMP) ## run the notebooks and store them normalised (text outputs only)
+notebooks: $(STAMP) ## write the copies of the notebooks that Binder and Colab open into _build/notebooks
+	$(BIN)/python tools/export_notebooks.py _build/notebooks
+
+normalise: $(STAMP) ## run the notebooks and store them normalised (text outputs only)
 	$(BIN)/python tools/normalise.py
 
 bench: $(STAMP) ## measure the speeds that the course promises (benchmarks/README.md)

@@ -27,6 +27,13 @@ def repository(root: Path = ROOT) -> str:
     return project["project"]["urls"]["Repository"].rstrip("/")
 
 
+def site(address: str) -> str:
+    """Where GitHub Pages publishes the site of a repository: https://owner.github.io/name."""
+    owner, name = address.split("/")[-2:]
+    host = f"https://{owner.lower()}.github.io"
+    return host if name.lower() == f"{owner.lower()}.github.io" else f"{host}/{name}"
+
+
 def with_address(text: str, name: str, address: str) -> tuple[str, int]:
     """The text of the file `name` with every copy of the address renewed, and the number of copies found."""
     total = 0
