@@ -21,7 +21,7 @@ if str(ROOT) not in sys.path:
 NOTATION = ROOT / "book" / "notation.yml"
 COMMENT = re.compile(r"^<!-- fill: (\w+) -->$", re.MULTILINE)
 ORDER = ("in_batch", "losses", "gramians", "interactions", "datasets", "metrics", "training", "experiments", "proofs",
-         "plots", "widgets", "claims", "paper_tables", "scalars", "arrays")  # fmt: skip
+         "plots", "widgets", "quiz", "claims", "paper_tables", "scalars", "arrays")  # fmt: skip
 MARKUP = re.compile(r"([\\*_|`])")
 
 
