@@ -42,6 +42,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "quiz": ({"arrays", "in_batch", "losses", "proofs"}, {"numpy", "yaml"}),
     "plots": ({"arrays", "interactions", "in_batch", "losses"}, {"numpy", "scipy", "matplotlib"}),
     "widgets": ({"arrays", "in_batch", "losses", "quiz"}, {"numpy", "matplotlib", "anywidget", "traitlets"}),
+    "checks": ({"in_batch"}, {"numpy"}),
     "claims": ({"paper_tables"}, {"yaml", "sphinx", "docutils", "pytest"}),
     "audit": ({"arrays", "popularity", "gauge", "geometry", "metrics"}, {"numpy", "scipy", "torch"}),
     "__init__": (set(), set()),

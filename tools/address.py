@@ -18,6 +18,7 @@ ADDRESS = r"https://github\.com/[\w.-]+/[\w.-]+?"
 PLACES: dict[str, list[tuple[str, str]]] = {
     "README.md": [(r"", r"/actions/workflows/"), (r"git clone ", r"$"), (r"\burl = \{", r"\}")],
     "CITATION.cff": [(r"^repository-code: ", r"$")],
+    "exercises/source/in-batch-bias/in-batch-bias.ipynb": [(r"git\+", r"\\")],
 }
 
 
