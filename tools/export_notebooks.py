@@ -36,7 +36,7 @@ WIDGET_MARK = "data-course-widget="
 INSTALL = '''\
 # Run this cell first. On Colab it installs the course, and of what the course needs only what
 # is missing: no package that is here already changes its version. Elsewhere it does nothing.
-import importlib
+import importlib.util
 import os
 import subprocess
 import sys
@@ -53,7 +53,7 @@ if "COLAB_RELEASE_TAG" in os.environ and importlib.util.find_spec("course_lib") 
     held = folder / "held.txt"  # what is here, at its version
     held.write_text(here)
     done = subprocess.run(
-        [*pip, "install", "--quiet", "--constraint", held, folder],
+        [*pip, "install", "--constraint", held, folder],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )
     if done.returncode:
