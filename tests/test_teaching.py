@@ -58,7 +58,8 @@ def test_the_points_are_those_of_the_assignment() -> None:
 
 def chapters(text: str) -> dict[str, str]:
     """What the map on the first page of the course says of a chapter, in lower case -> its state."""
-    entries = re.findall(r"- ([^\[\]]+)\[(planned|finished)\]", " ".join(text.split()))
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(text.split()))  # links: their words
+    entries = re.findall(r"- ([^\[\]]+)\[(planned|finished)\]", text)
     return {name.lower(): state for name, state in entries}
 
 
