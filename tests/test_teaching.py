@@ -56,6 +56,16 @@ def test_the_points_are_those_of_the_assignment() -> None:
     assert len(re.findall(r"\(\d+\)", stated[2])) == 6
 
 
+def test_the_exercises_that_the_guide_assigns_are_in_the_chapter() -> None:
+    chapter = (ROOT / "book" / "sampling" / "in-batch-bias.ipynb").read_text(encoding="utf-8")
+    if "{exercise}" not in chapter:
+        pytest.skip("the chapter has no exercises yet")
+    titles = {title.strip('"') for title in re.findall(r":::\{exercise\} (.*?)\\n", chapter.replace('\\"', ""))}
+    plan = GUIDE.split("### Four weeks")[1].split("### Eight weeks")[0]
+    named = set(re.findall(r"\*([^*]+)\*", plan))
+    assert len(named) >= 8 and named <= titles, named - titles
+
+
 def chapters(text: str) -> dict[str, str]:
     """What the map on the first page of the course says of a chapter, in lower case -> its state."""
     text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(text.split()))  # links: their words
