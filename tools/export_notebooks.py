@@ -34,8 +34,8 @@ HIDDEN_TAGS = ("hide-input", "hide-cell", "remove-input", "remove-cell")
 WIDGET_MARK = "data-course-widget="
 
 INSTALL = '''\
-# Run this cell first. On Colab it installs the course, and of what the course needs only what
-# is missing: no package that is here already changes its version. Elsewhere it does nothing.
+#@title Run this cell first: on Colab it installs the course, elsewhere it does nothing
+# Of what the course needs, only what is missing comes: no package that is here changes its version.
 import importlib.util
 import os
 import subprocess
@@ -84,7 +84,8 @@ def top_cells(index: Index, page: str) -> list[NotebookNode]:
     home = f"[{title}]({index.url(page)})"
     text = f"*This notebook is a copy of {home}, a page of the course [{book}]({index.site}/). The page shows everything that runs here.*"
     install = INSTALL.replace("ADDRESS", index.repository).replace("NAME", index.repository.rpartition("/")[2]).replace("BRANCH", BRANCH)
-    return [new_markdown_cell(text), new_code_cell(install.rstrip("\n"))]
+    folded = {"cellView": "form", "jupyter": {"source_hidden": True}}  # Colab's word for it, and JupyterLab's
+    return [new_markdown_cell(text), new_code_cell(install.rstrip("\n"), metadata=folded)]
 
 
 def export(index: Index, page: str) -> NotebookNode:

@@ -11,6 +11,7 @@ import pytest
 from tools.course_index import Index
 from tools.export_notebooks import BRANCH
 
+pytestmark = pytest.mark.slow  # they need the built book
 HOSTS = ("https://mybinder.org/", "https://colab.research.google.com/")
 
 
@@ -50,7 +51,6 @@ def test_the_icons_are_part_of_the_site(site_folder: Path, index: Index) -> None
         assert not urlsplit(icon).netloc and (site_folder / f"{index.notebooks()[-1]}.html").parent.joinpath(urlsplit(icon).path).is_file()
 
 
-@pytest.mark.slow
 def test_the_buttons_can_be_reached_by_keyboard_and_ask_nobody(browser, site: str, index: Index) -> None:
     page = browser.new_page()
     asked: list[str] = []

@@ -101,6 +101,7 @@ def test_a_package_that_is_too_old_is_left_alone_and_named(borrowed: Path, repos
     assert version(borrowed, "numpy") == "1.26.4"
 
 
+@pytest.mark.slow
 def test_running_it_again_does_no_harm(borrowed: Path, repository: Path, tmp_path: Path) -> None:
     for _ in range(2):
         assert run_cell(borrowed, repository, tmp_path / "work", **COLAB).returncode == 0

@@ -128,12 +128,14 @@ def titles_on_the_site(folder: Path, page: str) -> list[str]:
     return [re.sub(r"<[^>]*>", "", unescape(number or exercise)).strip() for number, exercise in boxes]
 
 
+@pytest.mark.slow
 def test_the_numbers_are_those_of_the_site(site_folder: Path, index: Index) -> None:
     pages = index.notebooks()
     assert {page: titles_on_the_site(site_folder, page) for page in pages} == {page: index.pages[page].numbered for page in pages}
     assert len(index.pages[CHAPTER].numbered) > 20
 
 
+@pytest.mark.slow
 def test_equations_have_the_numbers_of_the_site(site_folder: Path, index: Index) -> None:
     equations = {mark.anchor: mark for mark in index.labels.values() if mark.anchor.startswith("equation-")}
     assert equations
@@ -142,6 +144,7 @@ def test_equations_have_the_numbers_of_the_site(site_folder: Path, index: Index)
         assert re.search(rf'id="{anchor}">\s*<span class="eqno">{re.escape(mark.text)}<', html), mark
 
 
+@pytest.mark.slow
 def test_every_link_to_the_site_leads_somewhere(site_folder: Path, exported: Path, index: Index) -> None:
     anchors: dict[Path, set[str]] = {}
     broken, seen = [], 0
@@ -157,6 +160,7 @@ def test_every_link_to_the_site_leads_somewhere(site_folder: Path, exported: Pat
     assert broken == [] and seen > 20
 
 
+@pytest.mark.slow
 def test_citations_read_as_on_the_site(site_folder: Path, index: Index) -> None:
     text = unescape(re.sub(r"<[^>]*>", "", (site_folder / f"{CHAPTER}.html").read_text(encoding="utf-8")))
     for key in ("p3", "p4", "eckart1936", "yi2019"):
