@@ -191,10 +191,10 @@ def is_graded(room: Class, student: str) -> bool:
 
 def feedback(room: Class) -> None:
     """Writes feedback/STUDENT/ASSIGNMENT/*.html for every student whose marks or comments changed."""
-    api = room.api()
-    for student in tqdm(room.students(), desc="feedback", unit="student"):
-        if not is_graded(room, student):
-            continue
+    api, students = room.api(), [student for student in room.students() if is_graded(room, student)]
+    if waiting := len(room.students()) - len(students):
+        print(f"feedback: {waiting} submissions are not graded yet, or not by the present checks: run grade first")
+    for student in tqdm(students, desc="feedback", unit="student"):
         now = hashlib.sha256(json.dumps(marks(room, student)).encode()).hexdigest()
         page = room.notebook("feedback", student).with_suffix(".html")
         if page.exists() and _read(room.marker("feedback", student)) == now:

@@ -24,6 +24,7 @@ from nbgrader.preprocessors import (  # noqa: E402
     SaveAutoGrades,
 )
 
+from exercises.grading.harmless import harmless_html  # noqa: E402
 from exercises.grading.preprocessors import Judge, Rebuild  # noqa: E402
 
 c = get_config()  # noqa: F821  (nbgrader defines it)
@@ -41,4 +42,4 @@ c.Autograde.autograde_preprocessors = [
 ]  # fmt: skip
 c.Rebuild.course = c.Judge.course = str(COURSE)
 c.OverwriteCells.add_missing_cells = True
-c.HTMLExporter.sanitize_html = True  # a student's Markdown may hold scripts; the feedback is opened by people
+c.HTMLExporter.filters = {"markdown2html": harmless_html}  # a student's Markdown may hold scripts

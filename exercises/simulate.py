@@ -16,6 +16,7 @@ HERE = Path(__file__).resolve().parent
 SOURCE = HERE / "source" / "in-batch-bias" / "in-batch-bias.ipynb"
 SOLUTION = re.compile(r"^ *### BEGIN SOLUTION\n(.*?)^ *### END SOLUTION\n?", re.DOTALL | re.MULTILINE)
 HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n.*?### END HIDDEN TESTS\n?", re.DOTALL)
+SCRIPT = "<script>stolen()</script> <img src=x onerror=stolen()> [here](javascript:stolen()) $a<b$\n\n<iframe src=x>"
 STUB = "    raise NotImplementedError('Write your answer here.')\n"
 
 # wrong[kind][grade_id] = the whole answer cell
@@ -227,13 +228,15 @@ def wrong(kind: str) -> dict:
 
 
 def hostile(code: str) -> dict:
-    """An untouched notebook with `code` in every answer cell."""
+    """An untouched notebook with `code` in every answer cell, and a script in place of the essay."""
     notebook = empty()
     for cell in notebook["cells"]:
         about = cell["metadata"]["nbgrader"]
         if about["solution"] and cell["cell_type"] == "code":
             filled = code.replace("{name}", about["grade_id"]).replace("{root!r}", repr(str(HERE.parent)))
             cell["source"] += "\n\n" + filled
+        elif about["solution"]:
+            cell["source"] = SCRIPT
     return notebook
 
 

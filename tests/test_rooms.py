@@ -50,7 +50,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
 }
 ARRAY_API_ROOMS = {room for room, (_, packages) in ROOMS.items() if packages == ARRAY_API}
 TORCH_FREE = ARRAY_API_ROOMS | {"arrays", "scalars", "paper_tables", "interactions", "datasets", "losses", "proofs",
-                                "plots", "quiz", "widgets", "claims"}  # fmt: skip
+                                "plots", "quiz", "widgets", "claims", "checks"}  # fmt: skip
 
 
 def room_of(path: Path) -> str:

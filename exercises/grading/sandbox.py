@@ -15,9 +15,9 @@ from typing import Any
 from . import plain
 
 ROOT = Path(__file__).resolve().parents[2]
-STEP_SECONDS = 10.0  # one cell, or one call
+STEP_SECONDS = float(os.environ.get("COURSE_GRADE_STEP_SECONDS", "10"))  # one cell, or one call
 START_SECONDS = 30.0  # the process's own imports; no student code runs yet
-SUBMISSION_SECONDS = 40.0  # all cells and all calls of one submission together
+SUBMISSION_SECONDS = float(os.environ.get("COURSE_GRADE_SUBMISSION_SECONDS", "40"))  # all cells and all calls of one submission together
 MOST_RESTARTS = 8
 ALL_WALLS = ("limits", "landlock", "seccomp")
 WITHOUT_WALLS = "COURSE_GRADE_WITHOUT_WALLS"

@@ -56,6 +56,14 @@ def readable() -> list[str]:
     return [*python, "/etc/ld.so.cache", "/dev/urandom", "/dev/random", "/usr/share/zoneinfo", *rooms]
 
 
+def can_read(path: str) -> bool:
+    try:
+        with open(path, "rb"):
+            return True
+    except OSError:
+        return False
+
+
 def prepare() -> tuple[Callable[..., Any], Callable[..., Any], types.ModuleType, list[str]]:
     """Imports everything that the walls will later hide, and raises the walls."""
     sys.path.insert(0, ROOT)
@@ -71,6 +79,8 @@ def prepare() -> tuple[Callable[..., Any], Callable[..., Any], types.ModuleType,
     sys.modules["course_lib.checks"] = course_lib.checks = quiet
     sys.meta_path.insert(0, ClosedRooms())
     raised = walls.raise_walls(readable=readable(), writable=FOLDER, cpu_seconds=CPU_SECONDS)
+    if "landlock" in raised and can_read(os.path.join(ROOT, "exercises", "grading", "plain.py")):
+        raised.remove("landlock")  # the course lies inside a folder of Python's own: the wall has a hole
     return plain.loads, plain.dumps, plain, raised
 
 

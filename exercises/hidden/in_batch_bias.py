@@ -74,9 +74,9 @@ def shard_positives(answer: Callable[..., Any]) -> None:
 
 def share_with_a_tie(answer: Callable[..., Any]) -> None:
     """Task 5: a small table where pairs lie exactly on the threshold; names of users with gaps."""
-    users, items = np.nonzero(np.array(HIT))
-    checks.check_share(answer, users.tolist(), items.tolist(), [2, 3, 5, 8])
-    checks.check_share(answer, (3 * users + 1).tolist(), (items + 4).tolist(), [3])
+    users, items = np.nonzero(np.array(UNSEEN))
+    checks.check_share(answer, users.tolist(), items.tolist(), [2, 3, 4, 7])
+    checks.check_share(answer, (3 * users + 1).tolist(), (items + 4).tolist(), [4])
 
 
 def share_on_data(answer: Callable[..., Any]) -> None:
