@@ -124,14 +124,13 @@ def test_a_new_address_reaches_every_copy(tmp_path: Path, index: Index) -> None:
 def titles_on_the_site(folder: Path, page: str) -> list[str]:
     """ "Theorem 1.6" of every numbered box and figure of a page, in order."""
     text = (folder / f"{page}.html").read_text(encoding="utf-8")
-    boxes = re.findall(r'<span class="caption-number">(.*?)</span>|<p class="admonition-title">(Exercise [\d.]+|<a[^>]*>Exercise [\d.]+)', text)
-    return [re.sub(r"<[^>]*>", "", unescape(number or exercise)).strip() for number, exercise in boxes]
+    return [unescape(number).strip() for number in re.findall(r'<span class="caption-number">(.*?)</span>', text)]
 
 
 @pytest.mark.slow
 def test_the_numbers_are_those_of_the_site(site_folder: Path, index: Index) -> None:
-    pages = index.notebooks()
-    assert {page: titles_on_the_site(site_folder, page) for page in pages} == {page: index.pages[page].numbered for page in pages}
+    for page in index.notebooks():
+        assert titles_on_the_site(site_folder, page) == [name for name in index.pages[page].numbered if re.search(r"\d", name)], page
     assert len(index.pages[CHAPTER].numbered) > 20
 
 
