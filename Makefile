@@ -6,13 +6,15 @@ PORT ?= 8000
 #   make book TORCH_INDEX=https://download.pytorch.org/whl/cpu     (saves several gigabytes)
 TORCH_INDEX ?=
 PYTEST_ARGS ?=
+SUBMISSIONS ?=
+WORKERS ?= 2
 
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book serve lab test test-fast claims notebooks bench linkcheck lock address clean
+.PHONY: help setup book serve lab test test-fast test-launch claims notebooks normalise bench classroom linkcheck lock address clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -39,10 +41,16 @@ test: book ## build the website and run every test (PYTEST_ARGS=... adds argumen
 test-fast: $(STAMP) ## run the tests that need neither the website nor a browser nor more than seconds
 	$(BIN)/python -m pytest -m "not slow and not browser and not laptop" --ignore=tests/site --ignore=tests/notebooks $(PYTEST_ARGS)
 
+test-launch: $(STAMP) ## run the notebooks in new environments like Binder's and Colab's (5 GB, a quarter of an hour)
+	COURSE_LAUNCH=1 $(BIN)/python -m pytest tests/launch $(PYTEST_ARGS)
+
 claims: $(STAMP) ## check every claim of the course
 	$(BIN)/python -m course_lib claims check
 
-notebooks: $(STAMP) ## run the notebooks and store them normalised (text outputs only)
+notebooks: $(STAMP) ## write the copies of the notebooks that Binder and Colab open into _build/notebooks
+	$(BIN)/python tools/export_notebooks.py _build/notebooks
+
+normalise: $(STAMP) ## run the notebooks and store them normalised (text outputs only)
 	$(BIN)/python tools/normalise.py
 
 bench: $(STAMP) ## measure the speeds that the course promises (benchmarks/README.md)
@@ -50,6 +58,9 @@ bench: $(STAMP) ## measure the speeds that the course promises (benchmarks/READM
 
 linkcheck: $(STAMP) ## visit every outside link of the book (needs the network)
 	$(BIN)/jupyter-book build . --builder linkcheck
+
+classroom: $(STAMP) ## release, collect, grade and give feedback (SUBMISSIONS=folder WORKERS=2; exercises/README.md)
+	$(BIN)/python exercises/classroom.py $(if $(SUBMISSIONS),all --submissions "$(SUBMISSIONS)" --workers $(WORKERS),release)
 
 lock: ## resolve the dependencies afresh and rewrite requirements.txt
 	$(PYTHON) tools/setup_lock.py --torch-index "$(TORCH_INDEX)"

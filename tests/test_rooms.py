@@ -39,8 +39,10 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "training": (BELOW_TRAINING, {"numpy", "scipy", "torch", "lightning_fabric", "lightning", "tqdm"}),
     "experiments": ({*BELOW_TRAINING, "training", "paper_tables"}, {"numpy", "scipy", "torch", "tqdm", "psutil"}),
     "proofs": ({"arrays", "in_batch", "gramians", "losses", "geometry", "gauge"}, {"numpy", "sympy"}),
+    "quiz": ({"arrays", "in_batch", "losses", "proofs"}, {"numpy", "yaml"}),
     "plots": ({"arrays", "interactions", "in_batch", "losses"}, {"numpy", "scipy", "matplotlib"}),
-    "widgets": ({"arrays", "in_batch", "losses"}, {"numpy", "matplotlib", "anywidget", "traitlets"}),
+    "widgets": ({"arrays", "in_batch", "losses", "quiz"}, {"numpy", "matplotlib", "anywidget", "traitlets"}),
+    "checks": ({"in_batch"}, {"numpy"}),
     "claims": ({"paper_tables"}, {"yaml", "sphinx", "docutils", "pytest"}),
     "audit": ({"arrays", "popularity", "gauge", "geometry", "metrics"}, {"numpy", "scipy", "torch"}),
     "__init__": (set(), set()),
@@ -48,7 +50,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
 }
 ARRAY_API_ROOMS = {room for room, (_, packages) in ROOMS.items() if packages == ARRAY_API}
 TORCH_FREE = ARRAY_API_ROOMS | {"arrays", "scalars", "paper_tables", "interactions", "datasets", "losses", "proofs",
-                                "plots", "widgets", "claims"}  # fmt: skip
+                                "plots", "quiz", "widgets", "claims", "checks"}  # fmt: skip
 
 
 def room_of(path: Path) -> str:

@@ -13,11 +13,22 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+# the forms in which files repeat the address, as regular expressions
 ADDRESS = r"https://github\.com/[\w.-]+/[\w.-]+?"
-# file -> what stands around each copy of the address in it: (before, after), two regular expressions
-PLACES: dict[str, list[tuple[str, str]]] = {
-    "README.md": [(r"", r"/actions/workflows/"), (r"git clone ", r"$"), (r"\burl = \{", r"\}")],
-    "CITATION.cff": [(r"^repository-code: ", r"$")],
+SLUG = r"[\w.-]+/[\w.-]+?"  # owner/name
+SITE = r"https://[\w.-]+\.github\.io(?:/[\w.-]+)?"
+# file -> what stands around each copy of the address in it: (before, form, after), regular expressions
+PLACES: dict[str, list[tuple[str, str, str]]] = {
+    "README.md": [
+        (r"", ADDRESS, r"/actions/workflows/"),
+        (r"git clone ", ADDRESS, r"$"),
+        (r"\burl = \{", ADDRESS, r"\}"),
+        (r"https://mybinder\.org/v2/gh/", SLUG, r"/notebooks\?"),
+        (r"https://colab\.research\.google\.com/github/", SLUG, r"/blob/"),
+        (r"\[site\]\(", SITE, r"/\)"),
+    ],
+    "CITATION.cff": [(r"^repository-code: ", ADDRESS, r"$")],
+    "exercises/source/in-batch-bias/in-batch-bias.ipynb": [(r"git\+", ADDRESS, r"\\")],
 }
 
 
@@ -27,12 +38,20 @@ def repository(root: Path = ROOT) -> str:
     return project["project"]["urls"]["Repository"].rstrip("/")
 
 
+def site(address: str) -> str:
+    """Where GitHub Pages publishes the site of a repository: https://owner.github.io/name."""
+    owner, name = address.split("/")[-2:]
+    host = f"https://{owner.lower()}.github.io"
+    return host if name.lower() == f"{owner.lower()}.github.io" else f"{host}/{name}"
+
+
 def with_address(text: str, name: str, address: str) -> tuple[str, int]:
     """The text of the file `name` with every copy of the address renewed, and the number of copies found."""
     total = 0
-    for before, after in PLACES[name]:
-        pattern = re.compile(f"(?P<before>{before}){ADDRESS}(?P<after>{after})", re.MULTILINE)
-        text, found = pattern.subn(lambda match: match["before"] + address + match["after"], text)
+    copies = {ADDRESS: address, SLUG: "/".join(address.split("/")[-2:]), SITE: site(address)}
+    for before, form, after in PLACES[name]:
+        pattern = re.compile(f"(?P<before>{before}){form}(?P<after>{after})", re.MULTILINE)
+        text, found = pattern.subn(lambda match, copy=copies[form]: match["before"] + copy + match["after"], text)
         total += found
     return text, total
 

@@ -1,7 +1,7 @@
-"""A Sphinx extension that fills pages from their one source: the notation table and the API reference.
+"""A Sphinx extension that fills pages from their one source: notation, API reference, misconceptions.
 
 A page holds a comment of the form ``<!-- fill: notation -->`` or ``<!-- fill: api -->``; the text that stands for it is
-made from ``book/notation.yml`` and from the docstrings of ``course_lib``.
+made from ``book/notation.yml``, from the docstrings of ``course_lib`` and from the quizzes.
 """
 
 import importlib
@@ -21,7 +21,7 @@ if str(ROOT) not in sys.path:
 NOTATION = ROOT / "book" / "notation.yml"
 COMMENT = re.compile(r"^<!-- fill: (\w+) -->$", re.MULTILINE)
 ORDER = ("in_batch", "losses", "gramians", "interactions", "datasets", "metrics", "training", "experiments", "proofs",
-         "plots", "widgets", "claims", "paper_tables", "scalars", "arrays")  # fmt: skip
+         "plots", "widgets", "quiz", "claims", "paper_tables", "scalars", "arrays")  # fmt: skip
 MARKUP = re.compile(r"([\\*_|`])")
 
 
@@ -64,12 +64,23 @@ def api_list() -> str:
     return "\n".join(lines)
 
 
+def misconceptions() -> str:
+    """Markdown: a table of the beliefs behind the wrong answers of every quiz, and what is wrong with them."""
+    from course_lib import quiz
+
+    wrong = [answer for name in quiz.names() for one in quiz.load(name).questions for answer in one.answers if not answer.right]
+    lines = ["| belief | why it fails |", "|---|---|"]
+    lines += [f"| {quiz.html(answer.misconception)} | {quiz.html(answer.why).replace('|', chr(92) + '|')} |" for answer in wrong]
+    return "\n".join(lines)
+
+
 def fill_page(app: Sphinx, _docname: str, source: list[str]) -> None:
     """Replace the comments of a page when Sphinx has read it."""
     makers = {
         "notation": lambda: notation_tables(yaml.safe_load(NOTATION.read_text(encoding="utf-8"))),
         "rooms": api_list,
         "api": api_sections,
+        "misconceptions": misconceptions,
     }
     for name in COMMENT.findall(source[0]):
         if name not in makers:

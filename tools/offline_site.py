@@ -28,6 +28,10 @@ from course_lib import widgets  # noqa: E402  (needs the line above)
 NOTEBOOK_INPUTS = ("course_lib", "book/claims", "book/results", "book/notation.yml")  # what a notebook's outputs depend on
 CACHES = ".jupyter_cache"
 
+SOURCE_BRANCH, LAUNCH_BRANCH = "main", "notebooks"
+# Shown on pages that are notebooks. They are links: nothing is asked of these hosts before a reader clicks.
+LAUNCH = {"binderhub_url": "https://mybinder.org", "colab_url": "https://colab.research.google.com", "notebook_interface": "jupyterlab"}
+
 MATHJAX_PACKAGE = "sphinx-mathjax-offline"  # PyPI; the folder of its import package carries hyphens too
 MATHJAX_PARTS = ("tex-chtml.js", "input/tex/extensions", "output/chtml/fonts/woff-v2")
 
@@ -45,12 +49,21 @@ def set_repository(_app: Sphinx, config: Config) -> None:
     config.myst_url_schemes = {"http": None, "https": None, "mailto": None, "repository": f"{address}/{{{{path}}}}"}
     config.html_theme_options.update(
         repository_url=address,
-        repository_branch="main",
+        repository_branch=SOURCE_BRANCH,
         path_to_docs="",
         use_repository_button=True,
         use_issues_button=True,
         use_edit_page_button=True,
+        launch_buttons=LAUNCH,
     )
+
+
+def launch_the_copies(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
+    """Let the theme's launch buttons open the copies of the notebooks on their own branch (tools/export_notebooks.py)."""
+    for group in context.get("header_buttons", []):
+        for button in group.get("buttons", []) if group.get("label") == "launch-buttons" else ():
+            button["url"] = button["url"].replace(f"/{SOURCE_BRANCH}?", f"/{LAUNCH_BRANCH}?")  # Binder: .../main?urlpath=
+            button["url"] = button["url"].replace(f"/blob/{SOURCE_BRANCH}/", f"/blob/{LAUNCH_BRANCH}/")  # Colab
 
 
 def fingerprint(root: Path = ROOT) -> str:
@@ -149,6 +162,8 @@ REPAIRS = {
     'role="doc-biblioentry"': 'role="listitem"',  # docutils: a withdrawn ARIA role inside a role="list"
     '<div class="proof admonition" id="proof">': '<div class="proof admonition in-words">',  # sphinx-proof: one id on
     ' id="proof-content"': "",  # every proof and on every theorem of the page
+    ' id="exercise-content"': "",  # sphinx-exercise: the same
+    ' id="solution-content"': "",
 }
 
 
@@ -175,6 +190,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", set_notebook_cache)
     app.connect("html-page-context", add_widgets)
     app.connect("html-page-context", repair_html)
+    app.connect("html-page-context", launch_the_copies, priority=900)  # after the theme has made the buttons
     app.connect("build-finished", copy_assets)
     app.connect("build-finished", shrink_figures)
     app.connect("build-finished", forget_after_warnings)

@@ -11,5 +11,6 @@ in the page until then (and stays where JavaScript is off) is a picture, a text 
 from .base import CourseWidget
 from .bundle import static_files
 from .in_batch_weights import FIG2_LABELS, InBatchWeights
+from .quiz import Quiz
 
-__all__ = ["FIG2_LABELS", "CourseWidget", "InBatchWeights", "static_files"]
+__all__ = ["FIG2_LABELS", "CourseWidget", "InBatchWeights", "Quiz", "static_files"]

@@ -16,7 +16,7 @@ class CourseWidget(anywidget.AnyWidget):
     """A widget that lives in Jupyter and on a static page, and that says in words what it shows.
 
     A subclass sets `module_name` (its JavaScript module), tags the traits that make up its state with
-    `.tag(sync=True, state=True)`, and writes `summary`, `picture` and `table`. Its HTML is the same, byte for byte,
+    `.tag(sync=True, state=True)`, and writes `summary`, `picture` and `table` (or its own `static_body`). Its HTML is the same, byte for byte,
     for the same state: notebooks are compared by their outputs.
     """
 
@@ -49,16 +49,23 @@ class CourseWidget(anywidget.AnyWidget):
     def static_html(self) -> str:
         """What a page shows without a kernel, and what the script of `static_files()` mounts.
 
-        One <div class="course-widget" data-course-widget=MODULE data-state=JSON> around picture, caption, text and table.
+        One <div class="course-widget" data-course-widget=MODULE data-state=JSON> around `static_body`: picture, caption, text
+        and table.
         When the script has mounted the widget in their place, the div has data-course-widget-ready="true"; "failed"
         means that they stayed and that the console says why.
         """
         state = html.escape(json.dumps(self.state(), separators=(",", ":"), sort_keys=True))
         return (
             f'<div class="course-widget" data-course-widget="{self.module_name}" data-state="{state}">\n'
+            f"{self.static_body()}\n</div>"
+        )
+
+    def static_body(self) -> str:
+        """What stands in the page until the script has mounted the widget, and stays without JavaScript."""
+        return (
             f"<figure>{self.picture()}<figcaption>{html.escape(self.caption)}</figcaption></figure>\n"
             f'<p class="cw-summary">{html.escape(self.summary())}</p>\n'
-            f"{_table_html(*self.table())}\n</div>"
+            f"{_table_html(*self.table())}"
         )
 
     def __repr__(self) -> str:

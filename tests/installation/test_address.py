@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def copy(tmp_path: Path) -> Path:
     """The files that hold the address, to be changed at will."""
     for name in ("pyproject.toml", *address.PLACES):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
 
@@ -35,7 +36,17 @@ def test_a_new_address_reaches_every_copy(copy: Path) -> None:
     assert address.carry(copy, write=False) == list(address.PLACES)
     address.carry(copy, write=True)
     assert address.carry(copy, write=False) == []
-    assert [name for name in address.PLACES if old in (copy / name).read_text()] == []
+    slug = old.removeprefix("https://github.com/")
+    assert [name for name in address.PLACES if slug in (copy / name).read_text()] == []
+    assert "https://somebody.github.io/another.name/" in (copy / "README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("repository", "site"),
+    [("https://github.com/Some-Body/a.name", "https://some-body.github.io/a.name"), ("https://github.com/X/x.github.io", "https://x.github.io")],
+)
+def test_the_sites_address_follows_from_the_repositorys(repository: str, site: str) -> None:
+    assert address.site(repository) == site
 
 
 def test_a_file_without_the_address_is_an_error(copy: Path) -> None:
@@ -46,7 +57,7 @@ def test_a_file_without_the_address_is_an_error(copy: Path) -> None:
 
 def test_no_other_file_repeats_it() -> None:
     found = subprocess.run(
-        ["git", "grep", "--files-with-matches", "--fixed-strings", address.repository()],
+        ["git", "grep", "--files-with-matches", "--fixed-strings", address.repository().removeprefix("https://github.com/")],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     if found.returncode > 1:

@@ -56,6 +56,7 @@ def test_the_wheel_holds_nothing_but_the_package_and_its_licences(unpacked: Path
     [
         "from course_lib import datasets; assert len(datasets.load()) > 50_000",
         "import course_lib.widgets",
+        "from course_lib import widgets; assert widgets.Quiz('in-batch-bias').score()[1] >= 5",
         "from course_lib import paper_tables; assert paper_tables.table('P3', 'T3')",
     ],
 )

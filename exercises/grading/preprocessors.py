@@ -1,0 +1,72 @@
+"""The two steps of `nbgrader autograde` that this course replaces (nbgrader_config.py puts them in)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from nbformat import NotebookNode
+from nbformat.v4 import new_output
+from nbgrader.preprocessors import NbGraderPreprocessor
+from traitlets import Unicode
+
+from . import notebooks
+from .verdicts import verdict_on, verdict_path
+
+Resources = dict[str, Any]
+
+
+class _Course(NbGraderPreprocessor):
+    course = Unicode("", help="the classroom's folder").tag(config=True)
+
+    def source(self, resources: Resources) -> Path:
+        about = resources["nbgrader"]
+        return Path(self.course) / "source" / about["assignment"] / f"{about['notebook']}.ipynb"
+
+    def submitted(self, resources: Resources) -> Path:
+        about = resources["nbgrader"]
+        return Path(self.course) / "submitted" / about["student"] / about["assignment"] / f"{about['notebook']}.ipynb"
+
+
+class Rebuild(_Course):
+    """First: the released notebook with the student's answers in it takes the place of what was handed in."""
+
+    def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
+        about = resources["nbgrader"]
+        released = Path(self.course) / "release" / about["assignment"] / f"{about['notebook']}.ipynb"
+        content = json.dumps(nb).encode()
+        return notebooks.rebuilt(notebooks.read_source(released), notebooks.handed_in(content)), resources
+
+
+class Judge(_Course):
+    """In place of nbgrader's Execute: no student's code runs in nbgrader's process or in a kernel of its own.
+
+    The verdict's messages become the outputs of the graded cells, from which nbgrader computes the points as always.
+    """
+
+    def preprocess(self, nb: NotebookNode, resources: Resources) -> tuple[NotebookNode, Resources]:
+        about = resources["nbgrader"]
+        source, submitted = self.source(resources), self.submitted(resources)
+        path = verdict_path(Path(self.course), about["assignment"], about["student"], about["notebook"])
+        verdict = verdict_on(path, source, submitted)
+        for cell in nb.cells:
+            if cell.cell_type == "code":
+                name = notebooks.grading(cell).get("grade_id")
+                cell.outputs = _of_check(verdict["checks"][name]) if notebooks.is_test(cell) else _of_cell(verdict, cell)
+        return nb, resources
+
+
+def _of_check(check: dict[str, Any]) -> list[NotebookNode]:
+    if check["passed"] is True:
+        return [new_output("stream", name="stdout", text="All checks passed.\n")]
+    message = check["message"]
+    return [new_output("error", ename="NotYet", evalue=message, traceback=[message])]
+
+
+def _of_cell(verdict: dict[str, Any], cell: NotebookNode) -> list[NotebookNode]:
+    result = verdict["outputs"].get(cell.id) or {}
+    outputs = [new_output("stream", name="stdout", text=result["output"])] if result.get("output") else []
+    if result.get("error"):
+        outputs.append(new_output("error", ename="Error", evalue=result["error"], traceback=[result["error"]]))
+    return outputs

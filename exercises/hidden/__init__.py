@@ -1,0 +1,1 @@
+"""The hidden checks, one module per assignment. They are never released."""

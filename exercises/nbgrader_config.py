@@ -1,0 +1,45 @@
+"""nbgrader's settings for this course; `nbgrader` commands that are started in this folder read it.
+
+COURSE_CLASSROOM names another folder for the class (it needs its own source/): classroom.py --course sets it.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+COURSE = Path(os.environ.get("COURSE_CLASSROOM") or HERE)
+sys.path.insert(0, str(HERE.parent))
+
+from nbconvert.preprocessors import ClearMetadataPreprocessor  # noqa: E402
+from nbgrader.preprocessors import (  # noqa: E402
+    AssignLatePenalties,
+    CheckCellMetadata,
+    ClearOutput,
+    DeduplicateIds,
+    IgnorePattern,
+    LimitOutput,
+    OverwriteCells,
+    OverwriteKernelspec,
+    SaveAutoGrades,
+)
+
+from exercises.grading.harmless import harmless_html  # noqa: E402
+from exercises.grading.preprocessors import Judge, Rebuild  # noqa: E402
+
+c = get_config()  # noqa: F821  (nbgrader defines it)
+c.CourseDirectory.course_id = "two-tower-course"
+c.CourseDirectory.root = str(COURSE)
+c.ClearSolutions.code_stub = {"python": "raise NotImplementedError('Write your answer here.')"}
+c.ClearSolutions.text_stub = "*Write your answer here.*"
+
+# A student's code never runs in nbgrader's process or in a kernel: README.md, "How hostile submissions are held off".
+c.Autograde.sanitize_preprocessors = [
+    Rebuild, ClearOutput, DeduplicateIds, OverwriteKernelspec, OverwriteCells, CheckCellMetadata,
+]  # fmt: skip
+c.Autograde.autograde_preprocessors = [
+    Judge, IgnorePattern, ClearMetadataPreprocessor, LimitOutput, SaveAutoGrades, AssignLatePenalties, CheckCellMetadata,
+]  # fmt: skip
+c.Rebuild.course = c.Judge.course = str(COURSE)
+c.OverwriteCells.add_missing_cells = True
+c.HTMLExporter.filters = {"markdown2html": harmless_html}  # a student's Markdown may hold scripts

@@ -1,0 +1,38 @@
+"""What the tests of the graded exercises share: the classroom's command, and its table."""
+
+from __future__ import annotations
+
+import csv
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SHORT = {"COURSE_GRADE_STEP_SECONDS": "2", "COURSE_GRADE_SUBMISSION_SECONDS": "5"}  # the tests' own limits
+
+
+def classroom(*arguments: object, check: bool = True, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Runs exercises/classroom.py as an instructor would."""
+    command = [sys.executable, str(ROOT / "exercises" / "classroom.py"), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **SHORT, **environment}, check=False)
+    assert not check or done.returncode == 0, done.stdout + done.stderr
+    return done
+
+
+@dataclass(frozen=True)
+class Graded:
+    """A graded classroom: its folder, and the grade table by student."""
+
+    folder: Path
+    rows: dict[str, dict[str, str]]
+
+    def of(self, kind: str) -> dict[str, str]:
+        (row,) = (row for name, row in self.rows.items() if name.rsplit("-", 1)[0] == kind)
+        return row
+
+
+def grade_table(folder: Path) -> dict[str, dict[str, str]]:
+    with (folder / "grades" / "in-batch-bias.csv").open(encoding="utf-8") as file:
+        return {row["student"]: row for row in csv.DictReader(file)}

@@ -1,0 +1,250 @@
+"""The graded exercises, with the real nbgrader: right, wrong, empty and hostile submissions, and the classroom's commands."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from classroom_helpers import SHORT, Graded, classroom, grade_table
+
+from exercises import simulate
+
+ROOT = Path(__file__).resolve().parents[2]
+HOSTILE = [kind for kind in simulate.EXPECTED if kind.startswith("hostile-")]
+PARTIAL = {
+    "wrong-own-negative": {"test_negative_weight_inside": 0, "test_best_score": 0},
+    "wrong-with-replacement": {
+        "test_negative_weight_outside": 0, "test_negative_weight_inside": 0, "test_best_score": 0,
+        "test_share_small": 0, "test_share_data": 0,
+    },
+    "wrong-diagonal": {"test_gap": 0, "test_shard_positives": 0, "test_share_small": 0},
+}  # fmt: skip
+
+
+def points(row: dict[str, str]) -> dict[str, float]:
+    return {name: float(value) for name, value in row.items() if name.startswith("test_")}
+
+
+def page(graded: Graded, kind: str) -> str:
+    (path,) = graded.folder.glob(f"feedback/{kind}-[0-9][0-9]/in-batch-bias/in-batch-bias.html")
+    return path.read_text(encoding="utf-8")
+
+
+def test_the_reference_gets_full_marks(graded: Graded) -> None:
+    row = graded.of("reference")
+    assert sum(points(row).values()) == float(row["total"]) == 28
+    assert row["out_of"] == "34.0"
+    assert row["to_grade_by_hand"] == "1"  # its task 6 waits for a person
+    assert not row["look_at"]
+
+
+def test_marks_by_hand_complete_the_reference(graded: Graded) -> None:
+    """A person's marks in nbgrader's gradebook reach the table and the feedback: 34 of 34."""
+    from nbgrader.api import Gradebook
+
+    student = next(name for name in graded.rows if name.startswith("reference-"))
+    with Gradebook(f"sqlite:///{graded.folder / 'gradebook.db'}", "two-tower-course") as book:
+        grade = book.find_grade("criticise", "in-batch-bias", "in-batch-bias", student)
+        grade.manual_score, grade.needs_manual_grade = 6, False
+        book.db.commit()
+    classroom("feedback", "--course", graded.folder)
+    row = grade_table(graded.folder)[student]
+    assert (row["total"], row["to_grade_by_hand"]) == ("34.0", "0")
+    assert "34.0 / 34.0" in page(graded, "reference").replace("\n", " ")
+
+
+def test_an_empty_submission_gets_nothing(graded: Graded) -> None:
+    row = graded.of("empty")
+    assert float(row["total"]) == 0
+    assert row["to_grade_by_hand"] == "0"
+
+
+@pytest.mark.parametrize("kind", PARTIAL)
+def test_a_wrong_answer_gets_its_part(graded: Graded, kind: str) -> None:
+    expected = points(graded.of("reference")) | PARTIAL[kind]
+    assert points(graded.of(kind)) == expected
+    assert sum(expected.values()) == simulate.EXPECTED[kind]
+
+
+@pytest.mark.parametrize(
+    ("kind", "hint"),
+    [
+        ("wrong-own-negative", "a positive pair is not its own negative"),
+        ("wrong-with-replacement", "(s - 1)/(M - 1), not s/M"),
+        ("wrong-diagonal", "a positive pair keeps some l- on average"),
+    ],
+)
+def test_feedback_names_the_misconception(graded: Graded, kind: str, hint: str) -> None:
+    assert hint in page(graded, kind)
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_hostile_submission_gains_nothing(graded: Graded, kind: str) -> None:
+    row = graded.of(kind)
+    assert sum(points(row).values()) == 0
+    assert float(row["total"]) == 0
+    assert page(graded, kind)
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_hostile_submission_costs_its_own_time_only(graded: Graded, kind: str) -> None:
+    assert float(graded.of(kind)["seconds"]) <= 5.5
+
+
+def test_the_checks_foresaw_every_answer(graded: Graded) -> None:
+    """No check failed for want of reading an answer: that would hide a wrong zero."""
+    unforeseen = {name: row["look_at"] for name, row in graded.rows.items() if "could not read" in row["look_at"]}
+    assert not unforeseen
+
+
+def test_the_walls_stood(graded: Graded) -> None:
+    verdicts = [json.loads(path.read_text()) for path in graded.folder.glob("verdicts/in-batch-bias/*--*.json")]
+    assert len(verdicts) == len(simulate.EXPECTED)
+    assert all(verdict["walls"] == ["limits", "landlock", "seccomp"] for verdict in verdicts)
+
+
+def test_no_hidden_check_and_no_file_was_read(graded: Graded) -> None:
+    (path,) = graded.folder.glob("verdicts/in-batch-bias/hostile-hidden-tests-*--in-batch-bias.json")
+    assert "[]" in path.read_text()  # what the look for the hidden checks found, as it printed it
+    for file in ("source/in-batch-bias/in-batch-bias.ipynb", "hidden/in_batch_bias.py"):
+        assert "spoilt" not in (ROOT / "exercises" / file).read_text(encoding="utf-8")
+
+
+def test_no_process_is_left(graded: Graded) -> None:
+    left = subprocess.run(["pgrep", "-f", "student_process.py .*" + str(os.getpid())], capture_output=True, check=False)
+    assert not left.stdout
+
+
+def test_the_gradebook_is_nbgraders(graded: Graded) -> None:
+    with sqlite3.connect(graded.folder / "gradebook.db") as database:
+        (students,) = database.execute("select count(*) from student").fetchone()
+        (checks,) = database.execute("select count(*) from grade where auto_score = 0 or auto_score > 0").fetchone()
+    assert students == len(simulate.EXPECTED)
+    assert checks >= 9 * students
+    assert len(list(graded.folder.glob("autograded/*/in-batch-bias/in-batch-bias.ipynb"))) == students
+
+
+def test_the_feedback_runs_no_script_of_a_student(graded: Graded) -> None:
+    html = page(graded, "hostile-endless-loop")
+    assert "stolen()" in html  # shown as text
+    for harm in ("<script>stolen", "<img src", '<img alt="No', 'href="javascript', "<iframe"):
+        assert harm not in html, harm
+
+
+def test_the_release_holds_no_solution_and_no_hidden_check(graded: Graded) -> None:
+    released = (graded.folder / "release/in-batch-bias/in-batch-bias.ipynb").read_text(encoding="utf-8")
+    for secret in ("BEGIN SOLUTION", "BEGIN HIDDEN", "hidden", "exercises.", "Rubric", "Does not follow"):
+        assert secret not in released.replace("hidden\\n", ""), secret
+    source = json.loads((ROOT / "exercises/source/in-batch-bias/in-batch-bias.ipynb").read_text())
+    lines = set(released.split("\\n"))
+    for cell in source["cells"]:
+        text = "".join(cell["source"])
+        for kept in simulate.SOLUTION.findall(text + "\n"):
+            for line in filter(None, map(str.strip, kept.split("\n"))):
+                assert len(line) < 12 or line not in released, line
+    assert lines
+    assert len(list((graded.folder / "release").rglob("*.*"))) == 1
+
+
+def test_plain_nbgrader_commands_work_behind_the_same_walls(graded: Graded) -> None:
+    """`nbgrader autograde` by itself: the same points, for an honest and for a hostile student."""
+    for kind, total in (("wrong-diagonal", 19), ("hostile-os-exit", 0)):
+        student = next(name for name in graded.rows if name.startswith(kind))
+        for verdict in graded.folder.glob(f"verdicts/in-batch-bias/{student}--*.json"):
+            verdict.unlink()
+        command = [sys.executable, "-m", "nbgrader", "autograde", "in-batch-bias", "--force", f"--student={student}"]
+        environment = {**os.environ, "COURSE_CLASSROOM": str(graded.folder), "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(command, cwd=ROOT / "exercises", env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        with sqlite3.connect(graded.folder / "gradebook.db") as database:
+            query = """select sum(auto_score) from grade join submitted_notebook on grade.notebook_id = submitted_notebook.id
+                join submitted_assignment on submitted_notebook.assignment_id = submitted_assignment.id where student_id = ?"""
+            assert database.execute(query, (student,)).fetchone()[0] == total
+
+
+@pytest.mark.slow
+def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    pytest.importorskip("nbgrader")
+    simulate.write_class(tmp_path / "in", ["reference", "wrong-diagonal", "hostile-endless-sleep", "empty", "reference"])
+    command = [sys.executable, str(ROOT / "exercises/classroom.py"), "all", "--submissions", str(tmp_path / "in"),
+               "--course", str(tmp_path)]  # fmt: skip
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               env={**os.environ, **SHORT}, start_new_session=True)  # fmt: skip
+    markers, deadline = tmp_path / "verdicts/in-batch-bias", time.monotonic() + 90
+    while len(list(markers.glob("*.graded"))) < 2:
+        assert process.poll() is None, "the run ended before it could be killed"
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    before = {path: path.stat().st_mtime_ns for path in markers.glob("*.graded")}
+    assert 2 <= len(before) < 5
+    classroom("all", "--submissions", tmp_path / "in", "--course", tmp_path)
+    assert all(path.stat().st_mtime_ns == when for path, when in before.items()), "a finished submission was graded again"
+    rows = grade_table(tmp_path)
+    assert [float(rows[name]["total"]) for name in sorted(rows)] == [0, 0, 28, 28, 19]
+    assert len(list(tmp_path.glob("feedback/*/in-batch-bias/*.html"))) == 5
+    again = time.monotonic()
+    classroom("all", "--submissions", tmp_path / "in", "--course", tmp_path)
+    assert time.monotonic() - again < 30
+    assert all(path.stat().st_mtime_ns == when for path, when in before.items())
+
+
+@pytest.mark.slow
+def test_a_changed_submission_is_graded_again(tmp_path: Path) -> None:
+    pytest.importorskip("nbgrader")
+    (tmp_path / "in").mkdir()
+    for kind, total in (("empty", "0.0"), ("wrong-own-negative", "21.0")):
+        (tmp_path / "in/ada.ipynb").write_bytes(simulate.content(kind))
+        classroom("all", "--submissions", tmp_path / "in", "--course", tmp_path)
+        assert grade_table(tmp_path)["ada"]["total"] == total
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["collect"], "--submissions"),
+        (["collect", "--submissions", "/nowhere"], "no such folder"),
+        (["release", "--assignment", "nothing"], "no assignment 'nothing'"),
+        (["grade", "--workers", "0"], "at least 1"),
+    ],
+)
+def test_the_command_says_what_is_wrong(tmp_path: Path, arguments: list[str], message: str) -> None:
+    pytest.importorskip("nbgrader")
+    done = classroom(*arguments, "--course", tmp_path, check=False)
+    assert done.returncode != 0
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_links_and_strange_names_are_not_collected(tmp_path: Path) -> None:
+    pytest.importorskip("nbgrader")
+    folder = tmp_path / "in"
+    (folder / "ada").mkdir(parents=True)
+    (folder / "ada" / "in-batch-bias.ipynb").symlink_to("/etc/passwd")
+    (folder / "..evil.ipynb").write_bytes(simulate.content("empty"))
+    out = classroom("collect", "--submissions", folder, "--course", tmp_path).stdout
+    assert "no ordinary file" in out
+    assert "not collected" in out
+    assert "root:" not in (tmp_path / "submitted/ada/in-batch-bias/in-batch-bias.ipynb").read_text()
+
+
+@pytest.mark.laptop
+def test_thirty_submissions_in_ten_minutes(tmp_path: Path) -> None:
+    """The bar of the course, with the real limits (COURSE_SCALE=laptop)."""
+    pytest.importorskip("nbgrader")
+    if os.environ.get("COURSE_SCALE", "smoke") == "smoke":
+        pytest.skip("minutes; set COURSE_SCALE=laptop")
+    simulate.write_class(tmp_path / "in", simulate.kinds_of_a_class(36))
+    real = {"COURSE_GRADE_STEP_SECONDS": "10", "COURSE_GRADE_SUBMISSION_SECONDS": "40"}
+    began = time.monotonic()
+    classroom("all", "--submissions", tmp_path / "in", "--course", tmp_path, **real)
+    assert time.monotonic() - began < 600
+    assert len(grade_table(tmp_path)) == 36

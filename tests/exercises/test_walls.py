@@ -1,0 +1,129 @@
+"""The walls themselves, cell by cell: quick, and without nbgrader."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from exercises.grading import notebooks, plain, sandbox
+from exercises.grading.sandbox import ALL_WALLS, Sandbox, StudentError
+
+ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the walls are Linux's")
+
+
+@pytest.fixture(autouse=True)
+def short_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "STEP_SECONDS", 1.0)
+    monkeypatch.setattr(sandbox, "SUBMISSION_SECONDS", 4.0)
+
+
+def tried(code: str) -> str | None:
+    """The error of a cell, or None where nothing stopped it."""
+    with Sandbox([code]) as box:
+        return box.results[0]["error"]
+
+
+def attempts() -> Iterator[tuple[str, str]]:
+    secret = ROOT / "exercises" / "hidden" / "in_batch_bias.py"
+    yield "read a hidden check", f"open({str(secret)!r}).read()"
+    yield "list the exercises", f"import os; os.listdir({str(ROOT / 'exercises')!r})"
+    yield "import a hidden check", "import exercises.hidden.in_batch_bias"
+    yield "import the formulas", "from course_lib import in_batch"
+    yield "read the formulas", f"open({str(ROOT / 'course_lib/in_batch/batch.py')!r}).read()"
+    yield "change the library", f"open({str(ROOT / 'course_lib/losses.py')!r}, 'a')"
+    yield "truncate by path", f"import os; os.truncate({str(ROOT / 'course_lib/losses.py')!r}, 0)"
+    yield "change a mode", f"import os; os.chmod({str(ROOT / 'course_lib/losses.py')!r}, 0o777)"
+    yield "touch a file", f"import os; os.utime({str(ROOT / 'course_lib/losses.py')!r})"
+    yield "link a file", f"import os; os.link({str(secret)!r}, 'mine')"
+    yield "write beside", f"open({str(ROOT / 'exercises' / 'new')!r}, 'w')"
+    yield "write to /tmp", "open('/tmp/student-was-here', 'w')"
+    yield "read another process", "import os; open(f'/proc/{os.getppid()}/environ').read()"
+    yield "read the judge's memory", "import os; open(f'/proc/{os.getppid()}/mem', 'rb')"
+    yield "end the judge", "import os; os.kill(os.getppid(), 9)"
+    yield "fork", "import os; os.fork()"
+    yield "spawn", "import os; os.posix_spawn('/bin/ls', ['ls'], {})"
+    yield "run a program", "import subprocess; subprocess.run(['/bin/ls'])"
+    yield "replace itself", "import os; os.execv('/bin/ls', ['ls'])"
+    yield "start a thread", "import threading; threading.Thread(target=print).start()"
+    yield "open a socket", "import socket; socket.socket()"
+    yield "raise a limit", "import resource; resource.setrlimit(resource.RLIMIT_CPU, (10**6, 10**6))"
+    yield "use 4 GB", "x = bytearray(4 * 2**30)"
+    yield "write a large file", "open('large', 'wb').write(b'x' * 10**8)"
+
+
+@pytest.mark.parametrize(("what", "code"), list(attempts()), ids=[what for what, _ in attempts()])
+def test_a_student_cannot(what: str, code: str) -> None:
+    assert tried(code), what
+
+
+def test_a_student_can_do_ordinary_work() -> None:
+    cells = [
+        "%matplotlib inline\nimport numpy as np\n!ls",
+        "from course_lib import datasets\ndata = datasets.load('movietweetings', min_rating=7, core=10)",
+        "open('mine.txt', 'w').write('x'); print(open('mine.txt').read(), np.linalg.svd(np.eye(50))[1].sum())",
+        "def f(x, y=0): return {1: x}[1] + 1, np.arange(2), len(data) > 100",
+    ]
+    with Sandbox(cells) as box:
+        assert box.walls == list(ALL_WALLS)
+        assert [result["error"] for result in box.results] == [None] * 4
+        assert box.results[2]["output"] == "x 50.0\n"
+        assert box.call("f", Fraction(1, 2)) == [Fraction(3, 2), [0, 1], True]
+
+
+def test_one_endless_cell_costs_itself_only() -> None:
+    with Sandbox(["def f(): return 1", "while True: pass", "def g(): return f() + 1"]) as box:
+        assert [bool(result["error"]) for result in box.results] == [False, True, False]
+        assert box.call("g") == 2
+
+
+def test_the_time_of_a_submission_is_the_most_it_costs() -> None:
+    began = time.monotonic()
+    with Sandbox(["while True: pass"] * 20) as box:
+        with pytest.raises(StudentError, match="time is used up"):
+            box.call("f")
+        assert box.seconds <= 4.5
+    assert time.monotonic() - began < 30
+
+
+def test_nothing_is_left_behind() -> None:
+    with Sandbox(["import os\nfor n in range(100): os.mkdir('d'); os.chdir('d')", "def f(): return 1"]) as box:
+        folder, process = box._folder, box._process.pid
+    assert not os.path.exists(folder)
+    assert not os.path.exists(f"/proc/{process}")
+
+
+def test_without_walls_nothing_is_graded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "ALL_WALLS", ("limits", "landlock", "seccomp", "moat"))
+    with pytest.raises(sandbox.NoWalls, match="does not offer moat"), Sandbox(["x = 1"]):
+        pass
+    monkeypatch.setenv(sandbox.WITHOUT_WALLS, "1")
+    with Sandbox(["def f(): return 1"]) as box:
+        assert box.call("f") == 1
+
+
+@pytest.mark.parametrize("value", [{"a": 1}, {"fraction": [1, 0]}, {"fraction": [1.0, 2]}, {"fraction": [1, True]}])
+def test_what_is_not_plain_is_refused(value: object) -> None:
+    with pytest.raises(plain.NotPlain):
+        plain.from_plain(value)
+
+
+@pytest.mark.parametrize("line", [b"[1]", b"{", b"[" * 100_000, b'{"a": ' + b"9" * 10_000 + b"}", b"\xff"])
+def test_an_unreadable_message_is_refused(line: bytes) -> None:
+    with pytest.raises(plain.NotPlain):
+        plain.loads(line)
+
+
+def test_a_deleted_answer_does_not_bring_the_solution_back() -> None:
+    """The judge rebuilds from the source, which holds the solutions: a missing answer must stay missing."""
+    source = notebooks.read_source(ROOT / "exercises/source/in-batch-bias/in-batch-bias.ipynb")
+    notebook = notebooks.rebuilt(source, [])
+    answers = [cell for cell in notebook.cells if notebooks.is_answer(cell) and cell.cell_type == "code"]
+    assert len(answers) == 5
+    assert not any(cell.source for cell in answers)

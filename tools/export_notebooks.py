@@ -1,0 +1,177 @@
+"""Writes the copies of the notebooks that Binder and Colab open, and what a Binder needs to run them.
+
+    python tools/export_notebooks.py OUT    (`make notebooks` writes _build/notebooks)
+
+OUT becomes the content of the branch `notebooks`: every notebook of the book in plain Markdown, with a first cell that
+installs the course where Colab runs it; course_lib and the stored results; .binder/. The same sources give the same bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell
+
+ROOT = Path(__file__).resolve().parents[1]
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+from tools import normalise  # noqa: E402  (needs the lines above)
+from tools.course_index import GLUE, Index, Unknown  # noqa: E402
+from tools.plain_markdown import PlainMarkdown  # noqa: E402
+
+BRANCH = "notebooks"
+COPIED = (".binder", "course_lib", "book/results", "pyproject.toml", "requirements.txt", "LICENSE", "LICENSE-text")
+NOT_COPIED = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints", "*.pyc")
+KEPT_TAGS = ("parameters", "raises-exception")
+HIDDEN_TAGS = ("hide-input", "hide-cell", "remove-input", "remove-cell")
+WIDGET_MARK = "data-course-widget="
+
+INSTALL = '''\
+#@title Run this cell first: on Colab it installs the course, elsewhere it does nothing
+# Of what the course needs, only what is missing comes: no package that is here changes its version.
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+if "COLAB_RELEASE_TAG" in os.environ and importlib.util.find_spec("course_lib") is None:
+    address = os.environ.get("COURSE_SOURCE", "ADDRESS")
+    folder = Path("NAME").resolve()
+    if not folder.exists():
+        clone = ["git", "clone", "--quiet", "--depth", "1", "--branch", "BRANCH"]
+        subprocess.run([*clone, address, folder], check=True)
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+    here = subprocess.check_output([*pip, "list", "--format=freeze"], text=True)
+    held = folder / "held.txt"  # what is here, at its version
+    held.write_text(here)
+    done = subprocess.run(
+        [*pip, "install", "--constraint", held, folder],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )
+    if done.returncode:
+        raise RuntimeError(
+            "The course needs a newer version of a package than the one that is here, or pip found no"
+            f" network. Nothing was changed. What pip says:\\n{done.stdout}"
+        )
+    os.environ["COURSE_RESULTS"] = str(folder / "book" / "results")
+    importlib.invalidate_caches()
+    if "google.colab" in sys.modules:  # lets Colab show the interactives
+        from google.colab import output
+
+        output.enable_custom_widget_manager()
+'''
+
+README = """\
+# {title}: notebooks to run
+
+Copies of the notebooks of [{title}]({site}/), in plain Markdown, and the code that they import.
+Binder and Colab open them from here. This branch is written by `tools/export_notebooks.py`; change the sources in
+[the repository]({repository}) instead.
+"""
+
+
+def top_cells(index: Index, page: str) -> list[NotebookNode]:
+    """The two cells that a copy starts with: where it comes from, and the installation on Colab."""
+    title, book = index.pages[page].title, index.pages["book/index"].title
+    home = f"[{title}]({index.url(page)})"
+    text = f"*This notebook is a copy of {home}, a page of the course [{book}]({index.site}/). The page shows everything that runs here.*"
+    install = INSTALL.replace("ADDRESS", index.repository).replace("NAME", index.repository.rpartition("/")[2]).replace("BRANCH", BRANCH)
+    folded = {"cellView": "form", "jupyter": {"source_hidden": True}}  # Colab's word for it, and JupyterLab's
+    return [new_markdown_cell(text), new_code_cell(install.rstrip("\n"), metadata=folded)]
+
+
+def export(index: Index, page: str) -> NotebookNode:
+    """The plain copy of one notebook."""
+    source = index.source(page)
+    writer = PlainMarkdown(index, page)
+    cells = top_cells(index, page)
+    for number, cell in enumerate(normalise.read(source).cells):
+        try:
+            cells += _plain_cells(cell, writer)
+        except (Unknown, ValueError, StopIteration) as error:
+            raise Unknown(f"{source.relative_to(index.root)}, cell {number}: {error}") from error
+    for cell in cells:
+        cell.pop("id", None)  # random, and unknown to version 4.4
+    return NotebookNode(cells=cells, metadata=nbformat.from_dict(normalise.NOTEBOOK_METADATA), nbformat=4, nbformat_minor=4)
+
+
+def _plain_cells(cell: NotebookNode, writer: PlainMarkdown) -> list[NotebookNode]:
+    """A cell's copy, with a cell for the caption of the figure that it draws; none for a cell that holds only labels."""
+    if cell.cell_type == "markdown":
+        text = writer.convert(cell.source)
+        return [new_markdown_cell(text)] if text else []
+    if cell.cell_type != "code":
+        raise Unknown(f"cell: got the type {cell.cell_type!r}, expected markdown or code")
+    tags = cell.metadata.get("tags", [])
+    metadata = {"tags": kept} if (kept := [tag for tag in tags if tag in KEPT_TAGS]) else {}
+    if any(tag in HIDDEN_TAGS for tag in tags):
+        metadata["jupyter"] = {"source_hidden": True}
+    made = new_code_cell(cell.source, metadata=metadata, outputs=[output for output in cell.outputs if _is_readable(output)])
+    picture = cell.metadata.get("mystnb", {})
+    caption, alt = picture.get("figure", {}).get("caption", ""), picture.get("image", {}).get("alt", "")
+    if picture.get("figure") and not caption:
+        raise Unknown("figure: it has no caption")
+    return [made, new_markdown_cell(writer.caption(caption, alt))] if caption or alt else [made]
+
+
+def _is_readable(output: NotebookNode) -> bool:
+    """Whether a stored output says something without the site: no glued numbers, no picture's placeholder, no interactive."""
+    data = output.get("data", {})
+    text = data.get("text/plain", "")
+    return not (GLUE in data or text.startswith("<Figure size") or WIDGET_MARK in data.get("text/html", ""))
+
+
+def empty(folder: Path) -> None:
+    """Make the folder new, but only if it is an older export (its .git stays) or holds nothing."""
+    found = [path for path in folder.iterdir() if path.name != ".git"] if folder.is_dir() else []
+    readme = folder / "README.md"
+    if found and not (readme.is_file() and "tools/export_notebooks.py" in readme.read_text(encoding="utf-8")):
+        raise SystemExit(f"{folder} holds something else than an earlier export; name an empty or a new folder")
+    for path in found:
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+def write(out: Path, root: Path = ROOT) -> list[str]:
+    """Write the whole branch into a folder; returns the pages."""
+    index = Index(root)
+    copies = {page: normalise.write_text(export(index, page)) for page in index.notebooks()}
+    empty(out)
+    for page, text in copies.items():
+        target = out / f"{page}.ipynb"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+    for name in COPIED:
+        source = root / name
+        if source.is_dir():
+            shutil.copytree(source, out / name, ignore=NOT_COPIED)
+        else:
+            shutil.copy(source, out / name)
+    readme = README.format(title=index.pages["book/index"].title, site=index.site, repository=index.repository)
+    (out / "README.md").write_text(readme, encoding="utf-8")
+    return list(copies)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("out", type=Path, help="a new or empty folder, or an earlier export")
+    out, start = parser.parse_args().out, time.perf_counter()
+    try:
+        pages = write(out)
+    except Unknown as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"{out}: {len(pages)} notebooks in {time.perf_counter() - start:.1f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
