@@ -39,6 +39,8 @@ def make_environment(folder: Path, *packages: str) -> Path:
     """A new virtual environment with some packages; returns its Python."""
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     python = folder / "bin" / "python"
+    # Python 3.11 puts an old setuptools into every environment; held at its version, it would keep a new torch out
+    pip(python, "uninstall", "--quiet", "--yes", "setuptools")
     if packages:
         pip(python, "install", "--quiet", *packages)
     return python
