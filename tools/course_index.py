@@ -217,22 +217,21 @@ def COUNTERS() -> dict[str, str]:  # noqa: N802  (a constant that needs _config.
 def toc(root: Path = ROOT) -> list[tuple[str, tuple[int, ...]]]:
     """(page, number of its chapter or ()) for every page of _toc.yml, in order.
 
-    Chapters of numbered parts are counted through all parts (use_multitoc_numbering). A part ``numbered: 1`` leaves the
-    sections of its chapters, such as labs, without a number.
+    Chapters of numbered parts are counted through all parts (use_multitoc_numbering). The pages below a chapter, such as
+    its lab, go on with the chapter's numbers, whatever depth ``numbered`` names.
     """
     tree = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
     found, chapter = [(tree["root"], ())], 0
     for part in tree.get("parts", []):
-        depth = 999 if part.get("numbered") is True else int(part.get("numbered", 0))
         for entry in part["chapters"]:
-            chapter += bool(depth)
-            found += _entries(entry, (chapter,) if depth else (), depth)
+            chapter += bool(part.get("numbered"))
+            found += _entries(entry, (chapter,) if part.get("numbered") else ())
     return found
 
 
-def _entries(entry: dict, number: tuple[int, ...], depth: int) -> list[tuple[str, tuple[int, ...]]]:
+def _entries(entry: dict, number: tuple[int, ...]) -> list[tuple[str, tuple[int, ...]]]:
     """A page and the sections under it."""
-    inner = [_entries(section, number if depth > 1 else (), depth - 1) for section in entry.get("sections", [])]
+    inner = [_entries(section, number) for section in entry.get("sections", [])]
     return [(entry["file"], number), *(page for pages in inner for page in pages)]
 
 

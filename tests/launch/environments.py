@@ -39,6 +39,8 @@ def make_environment(folder: Path, *packages: str) -> Path:
     """A new virtual environment with some packages; returns its Python."""
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     python = folder / "bin" / "python"
+    # Python 3.11 puts an old setuptools into every environment; held at its version, it would keep a new torch out
+    pip(python, "uninstall", "--quiet", "--yes", "setuptools")
     if packages:
         pip(python, "install", "--quiet", *packages)
     return python
@@ -67,18 +69,22 @@ def megabytes_on_disk(folder: Path) -> float:
 def run_notebook(notebook: NotebookNode, python: Path, folder: Path, **variables: str) -> Run:
     """Run a notebook in a kernel of an environment that has ipykernel; an exception in a cell is raised here."""
     from jupyter_client.kernelspec import KernelSpecManager
-    from jupyter_client.manager import AsyncKernelManager
+    from jupyter_client.manager import KernelManager
 
     specs = python.parents[1] / "kernels"
     (specs / "clean").mkdir(parents=True, exist_ok=True)
     command = [str(python), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
     spec = {"argv": command, "display_name": "clean", "language": "python"}
     (specs / "clean" / "kernel.json").write_text(json.dumps(spec))
-    manager = AsyncKernelManager(kernel_name="clean", kernel_spec_manager=KernelSpecManager(kernel_dirs=[str(specs)]))
+    manager = KernelManager(kernel_name="clean", kernel_spec_manager=KernelSpecManager(kernel_dirs=[str(specs)]))
     client = NotebookClient(notebook, km=manager, timeout=CELL_TIMEOUT, resources={"metadata": {"path": str(folder)}})
     with MemoryWatch(str(python)) as watch:
         start = time.perf_counter()
-        client.execute(env=clean_variables(PIP_RETRIES="0", **variables), cwd=str(folder))
+        try:
+            client.execute(env=clean_variables(PIP_RETRIES="0", **variables), cwd=str(folder))
+        finally:
+            if manager.has_kernel:  # nbclient ends only the kernels that it made by itself
+                manager.shutdown_kernel(now=True)
         seconds = time.perf_counter() - start
     return Run(notebook, seconds, watch.peak / 2**20)
 
@@ -105,11 +111,12 @@ class MemoryWatch:
             self.peak = max(self.peak, self._now())
 
     def _now(self) -> int:
-        total = 0
+        found: dict[int, int] = {}  # each process once, also where one of them starts another one
         for process in psutil.Process().children(recursive=True):
             try:
                 if process.cmdline()[:1] == [self.python]:
-                    total += process.memory_info().rss + sum(child.memory_info().rss for child in process.children(recursive=True))
+                    for one in (process, *process.children(recursive=True)):
+                        found[one.pid] = one.memory_info().rss
             except psutil.Error:
                 continue
-        return total
+        return sum(found.values())
