@@ -135,6 +135,8 @@ def test_tables_show_spread_and_the_papers_number(toy, tmp_path: Path) -> None:
     assert '<th scope="row">2</th><td>5.00 ± 1.41 (4.00)</td>' in html and "<caption>" in html and '<th scope="col">square</th>' in html
     with pytest.raises(ValueError, match="'y' is no column"):
         result.select(y=1)
+    with pytest.raises(ValueError, match=r"agrees with \{'x': 7\}; it has x: 1, 2, 3"):
+        result.table(x=7)
 
 
 def test_html_escapes_text() -> None:

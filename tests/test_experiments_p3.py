@@ -48,6 +48,7 @@ def test_table_6_shows_the_papers_order(store: Path) -> None:
     found = means(result, pointwise="square", metric="P@5", method="L-BFGS", serving="raw")
     assert found["unbiased", None] > 1.5 * found["popularity", None]
     assert found["pos_neg_omega", 0.1] > 1.5 * found["in_batch_omega", 0.1]
+    assert result.select(loss="most popular", pointwise="square", metric="P@5")[0]["value"] > 0
     served = {row["serving"]: row["value"] for row in result.select(loss="popularity", method="closed form", metric="P@5")}
     assert served["times popularity"] > 2 * served["raw"]  # X19
 
@@ -71,7 +72,8 @@ def test_table_5_shows_the_papers_shape(store: Path) -> None:
     for ratio in p3.RATIOS:
         assert found["unbiased", ratio] > 3 * found["in_batch", ratio]
         assert found["unbiased", ratio] > 10 * found["popularity", ratio]
-    assert found["in_batch", 1e-5] > 2 * found["in_batch", 1e-1]
+    served = means(result, pointwise="square", metric="P@5", selection="test", serving="times popularity")
+    assert served["in_batch", 1e-5] > 5 * found["in_batch", 1e-5]  # X19: what was divided out can be put back
     chosen = means(result, pointwise="square", metric="P@5", selection="cross-fitted", serving="raw")
     assert np.mean([found[key] - chosen[key] for key in found]) > 0  # choosing on the test set is optimistic
 

@@ -38,6 +38,10 @@ class Result:
                 raise ValueError(f"{key!r} is no column of {self.id}; expected one of {sorted(self.columns())}")
         return [row for row in self.rows if all(_agrees(row.get(key), wanted) for key, wanted in where.items())]
 
+    def _values(self, where: dict[str, Any]) -> str:
+        """What the columns named in `where` hold, for a message."""
+        return "; ".join(f"{key}: {', '.join(sorted({_text(row.get(key)) for row in self.rows}))}" for key in where)
+
     def columns(self) -> list[str]:
         """The keys of the rows, in order of appearance."""
         return list(dict.fromkeys(key for row in self.rows for key in row))
@@ -50,10 +54,15 @@ class Result:
         digits: int | None = None,
         **where: Any,
     ) -> list[list[str]]:
-        """A pivot of text cells, header first: mean over seeds, "± sd" with two or more, the paper's number in brackets."""
+        """A pivot of text cells, header first: mean over seeds, "± sd" with two or more, the paper's number in brackets.
+
+        ValueError when the filters leave no row.
+        """
         if "metric" not in where and self.layout.get("metrics"):
             where["metric"] = tuple(self.layout["metrics"])
         chosen = self.select(**where)
+        if not chosen:
+            raise ValueError(f"no row of {self.id} at {self.scale} scale agrees with {where}; it has {self._values(where)}")
         left = tuple(rows or self.layout.get("rows", ()))
         top = tuple(columns or self.layout.get("columns", ("metric",)))
         digits = self.layout.get("digits", 2) if digits is None else digits
