@@ -239,7 +239,8 @@ def closed_form(kind: str, interactions: Interactions, k: int) -> tuple[np.ndarr
     left, right = np.ones(labels.shape[0]), np.ones(labels.shape[1])
     if kind == "popularity":
         left, right = (_inverse_root(counts) for counts in (interactions.row_counts, interactions.col_counts))
-    u, sigma, vt = svds(diags_array(left) @ labels @ diags_array(right), k=k, random_state=0)
+    start = np.random.default_rng(0)  # no seed: SciPy from 1.15 on cannot use one with NumPy before 2.2 (Colab)
+    u, sigma, vt = svds(diags_array(left) @ labels @ diags_array(right), k=k, random_state=start)
     root = np.sqrt(sigma)
     return left[:, None] * u * root, right[:, None] * vt.T * root
 
