@@ -35,6 +35,8 @@ serve: book ## build the website and serve it at http://127.0.0.1:8000 (PORT=...
 lab: $(STAMP) ## open the chapters in JupyterLab
 	$(BIN)/jupyter lab
 
+# One thread: the tests' products are small, and a second thread costs more than it brings on a busy machine.
+test: export OMP_NUM_THREADS := 1
 test: book ## build the website and run every test (PYTEST_ARGS=... adds arguments)
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 
 import numpy as np
@@ -28,12 +27,10 @@ def means(result: experiments.Result, **where) -> dict:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("id", "seconds"), [("P3-T3", 60), ("P3-T4", 60), ("P3-T5", 60), ("P3-T6", 60)])
-def test_smoke_scale_is_complete_and_quick(id: str, seconds: float, store: Path) -> None:
-    """The bar is 60 s on 2 free cores; measured is processor time, because test machines are shared."""
-    start = time.process_time()
+@pytest.mark.parametrize("id", ["P3-T3", "P3-T4", "P3-T5", "P3-T6"])
+def test_smoke_scale_is_complete(id: str, store: Path) -> None:
+    """How long it takes is measured by benchmarks/smoke.py, on a quiet machine."""
     result = experiments.run(id, "smoke", store=store, progress=False)
-    assert time.process_time() - start < 2 * seconds
     cells = result.provenance["cells"]
     assert cells["finished"] == cells["planned"] and result.scalars
     assert all(np.isfinite(row["value"]) for row in result.rows)
@@ -88,7 +85,7 @@ def test_table_4_the_two_unbiased_losses_are_alike(store: Path) -> None:
         assert all(curve[-1]["value"] < 0.9 * curve[0]["value"] and curve[0]["step"] >= 1 for curve in curves.values())
 
 
-def test_the_chapters_sweep_is_quick_and_repeats() -> None:
+def test_the_chapters_sweep_repeats() -> None:
     train, test = p3.load_split(DATA, 0)
     given = {"ratios": (1e-2,), "pointwise": ("square",), "k": 8, "max_epochs": 3}
     first, again = (p3.batch_ratio_sweep(train, test, **given) for _ in range(2))
