@@ -43,8 +43,8 @@ test: book ## build the website and run every test (PYTEST_ARGS=... adds argumen
 test-fast: $(STAMP) ## run the tests that need neither the website nor a browser nor more than seconds
 	$(BIN)/python -m pytest -m "not slow and not browser and not laptop" --ignore=tests/site --ignore=tests/notebooks $(PYTEST_ARGS)
 
-test-launch: $(STAMP) ## run the notebooks in new environments like Binder's and Colab's (5 GB, a quarter of an hour)
-	COURSE_LAUNCH=1 $(BIN)/python -m pytest tests/launch $(PYTEST_ARGS)
+test-launch: $(STAMP) ## run the notebooks in new environments like Binder's and Colab's (2 GB each, ten minutes)
+	COURSE_LAUNCH=1 $(if $(TORCH_INDEX),PIP_EXTRA_INDEX_URL="$(TORCH_INDEX)") $(BIN)/python -m pytest tests/launch $(PYTEST_ARGS)
 
 claims: $(STAMP) ## check every claim of the course
 	$(BIN)/python -m course_lib claims check

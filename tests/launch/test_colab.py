@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -13,6 +14,7 @@ import pytest
 from nbformat import NotebookNode
 from tests.launch.environments import Run, clean_variables, make_environment, run_notebook, version
 
+ROOT = Path(__file__).resolve().parents[2]
 CHAPTER = "book/sampling/in-batch-bias"
 COLAB = {"COLAB_RELEASE_TAG": "release-colab-test"}
 IN_NEW_ENVIRONMENTS = pytest.mark.skipif(
@@ -125,7 +127,10 @@ def test_every_exported_notebook_runs_in_a_clean_environment(
 ) -> None:
     folder = tmp_path_factory.mktemp("colab")
     python = make_environment(folder / "venv", "ipykernel", *([f"numpy=={numpy}"] if numpy else []))
-    variables = {"COURSE_SOURCE": str(repository), "COURSE_CACHE": str(folder / "cache"), **COLAB}
+    # Colab has a torch; here the cell brings one, and the locked one is to be had for the CPU, without gigabytes of CUDA
+    locked = re.search(r"^torch==\S+$", (ROOT / "requirements.txt").read_text(encoding="utf-8"), re.MULTILINE)[0]
+    (folder / "torch.txt").write_text(f"{locked}\n")
+    variables = {"COURSE_SOURCE": str(repository), "COURSE_CACHE": str(folder / "cache"), **COLAB, "PIP_CONSTRAINT": str(folder / "torch.txt")}
     for page in index.notebooks() if not numpy else [CHAPTER]:
         run = run_notebook(read(repository, page), python, folder, **variables)
         report(f"{numpy or 'bare'}: {page}", run, capsys)
