@@ -1,110 +1,40 @@
-"""The figures of the course: one house style, every function returns `(fig, ax)` and none shows.
-
-Every figure reads on white and on the white card that the site puts under it in dark mode, and no figure needs colour:
-series differ in marker and line, cells in hatch and sign. Colours are those of Okabe and Ito. A figure draws what it is
-given; where it needs a formula it asks `course_lib.in_batch`.
-"""
+"""Figures of the chapters on sampling: label matrices, weights, thresholds, metrics against the batch ratio."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap, LogNorm, Normalize
+from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Rectangle
 from matplotlib.patheffects import withStroke
-from matplotlib.ticker import LogLocator
 
-from . import in_batch
-
-INK, SOFT, GRID = "#1a2230", "#566172", "#d9dee5"
-PULL, PULL_TINT, PUSH, PUSH_FILL, WRONG, WRONG_TINT = "#0a5c9e", "#dcecfa", "#b04a06", "#f0a25f", "#8a1c4f", "#fbe6ef"
-PUSHES = LinearSegmentedColormap.from_list("pushes", ["#fff8f1", "#f6c08f", "#d9772b", "#8c3703"])
-
-STYLE: dict[str, Any] = {
-    "figure.figsize": (6.4, 3.8),
-    "figure.dpi": 110,
-    "figure.facecolor": "white",
-    "savefig.facecolor": "white",
-    "savefig.bbox": "tight",
-    "figure.constrained_layout.use": True,
-    "font.size": 10.5,
-    "axes.titlesize": 11.5,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.facecolor": "white",
-    "axes.edgecolor": SOFT,
-    "axes.labelcolor": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": GRID,
-    "grid.linewidth": 0.7,
-    "text.color": INK,
-    "xtick.color": SOFT,
-    "ytick.color": SOFT,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "lines.linewidth": 1.8,
-    "lines.markersize": 6,
-    "legend.frameon": False,
-    "hatch.linewidth": 0.7,
-}
-
-# name, colour, marker, line: a series is told apart three times over
-SERIES: dict[str, tuple[str, str, str, Any]] = {
-    "unbiased": ("Unbiased", "#0072b2", "o", "-"),
-    "unbiased_omega": ("Unbiased-ω", "#56b4e9", "D", (0, (6, 2))),
-    "in_batch": ("In-Batch", "#d55e00", "s", "-"),
-    "popularity": ("Popularity", "#9c5a86", "v", (0, (4, 2, 1, 2))),
-    "pos_neg": ("Pos-Neg", "#007a5e", "^", (0, (1, 1.2))),
-    "masked": ("Masked", "#1a2230", "P", (0, (3, 1.5))),
-    "sogram": ("Sogram", "#8a6d00", "X", (0, (5, 1, 1, 1, 1, 1))),
-}
-SPARE = [
-    ("#1a2230", "o", "-"),
-    ("#d55e00", "s", "--"),
-    ("#0072b2", "^", ":"),
-    ("#007a5e", "D", "-."),
-    ("#9c5a86", "v", (0, (5, 2))),
-]
-
-
-def style() -> None:
-    """Makes the house style the default of this session, for figures that a notebook draws itself."""
-    mpl.rcParams.update(STYLE)
-
-
-def _in_style(figure: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(figure)
-    def drawn(*arguments: Any, **options: Any) -> Any:
-        with mpl.rc_context(STYLE):
-            return figure(*arguments, **options)
-
-    return drawn
-
-
-def series_style(name: str, index: int = 0) -> dict[str, Any]:
-    """Keyword arguments of `Axes.plot` for a loss of SERIES, or for the `index`-th of any other series."""
-    if name in SERIES:
-        label, color, marker, line = SERIES[name]
-    else:
-        label = name
-        color, marker, line = SPARE[index % len(SPARE)]
-    return {"label": label, "color": color, "marker": marker, "linestyle": line}
-
+from .. import in_batch
+from .house import (
+    INK,
+    PULL,
+    PULL_TINT,
+    PUSH,
+    PUSHES,
+    SERIES,
+    SOFT,
+    SPARE,
+    WRONG,
+    WRONG_TINT,
+    in_style,
+    white_sheet,
+    plain_numbers,
+    series_style,
+)
 
 # ---- label matrices ------------------------------------------------------------------------------------------------------
 
 
-@_in_style
+@in_style
 def sampling_strategies(
     labels: Any,
     *,
@@ -245,7 +175,7 @@ def _draw_list(ax: Axes, labels: np.ndarray, cells: Sequence[tuple[int, int]]) -
         ax.text(column - 0.4, row - 0.3, f"R{i + 1},C{j + 1}", fontsize=6.5, color=SOFT, va="center", zorder=4)
 
 
-@_in_style
+@in_style
 def weight_heatmap(
     weights: Any,
     labels: Any,
@@ -321,7 +251,7 @@ def _mark_positives(ax: Axes, labels: np.ndarray, mistaken: np.ndarray, *, in_co
 # ---- curves of the theory ------------------------------------------------------------------------------------------------
 
 
-@_in_style
+@in_style
 def misclassification_threshold(
     n_positives: int, *, popularity: Any = None, quantiles: Sequence[float] = (0.5, 0.9, 0.99), points: int = 60
 ) -> tuple[Figure, Axes]:
@@ -343,7 +273,7 @@ def misclassification_threshold(
         va="top",
         color=WRONG,
         weight="bold",
-        bbox=_paper(),
+        bbox=white_sheet(),
     )
     ax.text(sizes[0] * 1.3, 1.5, "pulled together", color=PULL, weight="bold", va="bottom")
     if popularity is not None:
@@ -356,19 +286,14 @@ def misclassification_threshold(
                 f"{quantile:.0%} of positive pairs below",
                 fontsize=8.5,
                 ha="right",
-                bbox=_paper(),
+                bbox=white_sheet(),
             )
     ax.set(xlabel="batch size |Ô|", ylabel="popularity of the pair", ylim=(1, top), xlim=(sizes[0], sizes[-1]))
     ax.legend(loc="lower left", bbox_to_anchor=(0, 1))
     return fig, ax
 
 
-def _paper() -> dict[str, Any]:
-    """A white sheet under a text, so that no line runs through it."""
-    return {"fc": "white", "ec": "none", "pad": 1.5, "alpha": 0.85}
-
-
-@_in_style
+@in_style
 def best_score(
     pointwise: str, n_positives: int, *, batch_sizes: Sequence[int], most_popular: int
 ) -> tuple[Figure, Axes]:
@@ -390,12 +315,12 @@ def best_score(
         ylabel=f"best score ({pointwise} loss)",
         ylim=(low, high),
     )
-    ax.text(0.02, 0.03, "looks negative", transform=ax.transAxes, weight="bold", color=WRONG, bbox=_paper())
+    ax.text(0.02, 0.03, "looks negative", transform=ax.transAxes, weight="bold", color=WRONG, bbox=white_sheet())
     ax.legend()
     return fig, ax
 
 
-@_in_style
+@in_style
 def variance_curve(
     batch_sizes: Sequence[int], variances: Mapping[str, Sequence[float]], *, standard_deviation: bool = True
 ) -> tuple[Figure, Axes]:
@@ -420,21 +345,12 @@ def variance_curve(
         xlabel="batch size |Ô|",
         ylabel="standard deviation of the batch loss" if standard_deviation else "variance of the batch loss",
     )
-    _plain_numbers(ax)
+    plain_numbers(ax)
     ax.legend()
     return fig, ax
 
 
-def _plain_numbers(ax: Axes) -> None:
-    """1, 2, 5, 10, ... instead of powers of ten, on a logarithmic axis of less than three decades."""
-    for axis, (low, high) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
-        if high < 1000 * low:
-            axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-            axis.set_major_formatter("{x:g}")
-            axis.set_minor_formatter("")
-
-
-@_in_style
+@in_style
 def observation_weights(degrees: Sequence[int], *, batch_size: int, n_positives: int) -> tuple[Figure, Axes]:
     """Weight of a negative cell when a batch shows it: (17) pays per visit, Horvitz-Thompson once (X3).
 
@@ -459,7 +375,7 @@ def observation_weights(degrees: Sequence[int], *, batch_size: int, n_positives:
 # ---- real data -----------------------------------------------------------------------------------------------------------
 
 
-@_in_style
+@in_style
 def metric_against_ratio(
     cells: Iterable[Mapping[str, Any]],
     *,
@@ -528,7 +444,7 @@ def _draw_levels(ax: Axes, values: dict[float | None, list[float]], look: dict[s
         )
 
 
-@_in_style
+@in_style
 def comparison(
     values: Mapping[str, float], *, paper: Mapping[str, float] | None = None, label: str = "P@5"
 ) -> tuple[Figure, Axes]:
@@ -556,7 +472,7 @@ def comparison(
             f"{value:.3g}",
             va="center",
             weight="bold",
-            bbox=_paper(),
+            bbox=white_sheet(),
         )
         if name in paper:
             ax.plot(
@@ -580,7 +496,7 @@ def comparison(
     return fig, ax
 
 
-@_in_style
+@in_style
 def popularity_profile(
     popularity: Any,
     curves: Mapping[str, Any],
@@ -615,7 +531,7 @@ def popularity_profile(
     return fig, ax
 
 
-@_in_style
+@in_style
 def long_tail(counts: Mapping[str, Any], *, label: str = "positives") -> tuple[Figure, Axes]:
     """Counts in falling order against their rank, on logarithmic axes; name -> (k,) counts, zeros left out."""
     fig, ax = plt.subplots()
@@ -628,7 +544,7 @@ def long_tail(counts: Mapping[str, Any], *, label: str = "positives") -> tuple[F
     return fig, ax
 
 
-@_in_style
+@in_style
 def training_curves(
     curves: Mapping[str, tuple[Sequence[float], Sequence[float]]],
     *,
@@ -645,7 +561,7 @@ def training_curves(
     return fig, ax
 
 
-@_in_style
+@in_style
 def quality_and_popularity(
     quality: Mapping[str, float], recommended: Mapping[str, Any], *, quality_label: str = "P@5 on held-out films, %"
 ) -> tuple[Figure, np.ndarray]:
