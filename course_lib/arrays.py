@@ -199,6 +199,11 @@ def _torch_grid_sum() -> Any:
     return GridSum.apply
 
 
+def detached(x: Array) -> Array:
+    """The same numbers as a constant: a tensor without its graph; anything else as it is."""
+    return x.detach() if is_torch(x) else x
+
+
 def all_finite(x: Array) -> bool:
     """True when no entry is NaN or infinite. Exact arrays are finite by construction."""
     if is_exact(x):
