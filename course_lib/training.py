@@ -188,3 +188,21 @@ def _resume(fabric: Fabric, path: Path, module, optimizer, seed: int) -> tuple[H
 
 def _rate(optimizer: torch.optim.Optimizer) -> str:
     return ", ".join(f"{group['lr']:g}" for group in optimizer.param_groups)
+
+
+class FabricProcesses:
+    """The processes of a Fabric run, for the Gramian estimators: `gramians.SOGram(d, alpha, processes=FabricProcesses(fabric))`.
+
+    Every process calls `update` with its own part of the batch, and all hold the same estimate afterwards.
+    """
+
+    def __init__(self, fabric: Fabric) -> None:
+        self.fabric = fabric
+
+    def total(self, array: torch.Tensor) -> torch.Tensor:
+        """The sum over the processes."""
+        return self.fabric.all_reduce(array, reduce_op="sum")
+
+    def concatenated(self, array: torch.Tensor) -> torch.Tensor:
+        """The rows of all processes, by rank; as many from each."""
+        return self.fabric.all_gather(array).reshape(-1, *array.shape[1:])
