@@ -22,7 +22,7 @@ BELOW_TRAINING = {"arrays", "geometry", "gauge", "interactions", "datasets", "in
 ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "arrays": (set(), {*ARRAY_API, "torch"}),  # torch only where a torch tensor comes in: see TORCH_FREE
     "scalars": (set(), {"IPython", "myst_nb"}),
-    "paper_tables": ({"arrays", "in_batch"}, {"numpy"}),
+    "paper_tables": ({"arrays", "in_batch"}, {"numpy", "scipy"}),
     "geometry": ({"arrays"}, ARRAY_API),
     "gauge": ({"arrays", "geometry"}, ARRAY_API),
     "interactions": (set(), {"numpy", "scipy"}),
