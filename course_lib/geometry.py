@@ -19,7 +19,7 @@ TORCH_NORMALISE_EPS = 1e-12  # the default of torch.nn.functional.normalize
 TORCH_COSINE_EPS = 1e-8  # the default of torch.nn.functional.cosine_similarity
 
 
-# ---- lengths and directions ------------------------------------------------------------------------------------------
+# ---- lengths and directions ----------------------------------------------------------------------------------------
 
 
 def norm(x: Any) -> Array:
@@ -41,15 +41,15 @@ def normalise(x: Any) -> Array:
 def clamped_normalise(x: Any, eps: float = TORCH_NORMALISE_EPS) -> Array:
     """x / max(||x||, eps): what `torch.nn.functional.normalize` computes. (..., d) -> (..., d).
 
-    For ||x|| >= eps it is `normalise`. Below, it is the linear map x / eps: its value is shorter than 1 and a loss of it
-    does have a gradient along x. A zero vector stays zero.
+    For ||x|| >= eps it is `normalise`. Below, it is the linear map x / eps: its value is shorter than 1, and a loss of
+    it does have a gradient along x. A zero vector stays zero.
     """
     x, eps = _vectors(x, "x"), _positive(eps, "eps")
     length = norm(x)
     return x / namespace(x).clip(length, eps, None)[..., None]
 
 
-# ---- the cosine and its gradient ---------------------------------------------------------------------------------------
+# ---- the cosine and its gradient -----------------------------------------------------------------------------------
 
 
 def cosine(q: Any, k: Any) -> Array:
@@ -77,7 +77,9 @@ def cosine_gradient(q: Any, k: Any) -> Array:
 def clamped_cosine(q: Any, k: Any, eps: float = TORCH_COSINE_EPS) -> Array:
     """<q, k> / (max(||q||, eps) max(||k||, eps)): what `torch.nn.functional.cosine_similarity` computes. (...).
 
-    Equal to `cosine` where both norms are at least eps. A zero vector has the value 0 with everything.
+    Equal to `cosine` where both norms are at least eps. A zero vector has the value 0 with everything. Under autograd
+    this function has its true gradient, `clamped_cosine_gradient`; torch's own function hides its clamp from autograd,
+    and returns `torch_cosine_gradient`.
     """
     q, k = _pair(q, k)
     return _dot(clamped_normalise(q, eps), clamped_normalise(k, eps))
@@ -101,7 +103,7 @@ def clamped_cosine_gradient(q: Any, k: Any, eps: float = TORCH_COSINE_EPS) -> Ar
     return xp.where(outside, outer, xp.broadcast_to(target, outer.shape)) / xp.clip(length, eps, None)
 
 
-# ---- radial and tangential ---------------------------------------------------------------------------------------------
+# ---- radial and tangential -----------------------------------------------------------------------------------------
 
 
 def split_radial(v: Any, q: Any) -> tuple[Array, Array]:
@@ -116,7 +118,7 @@ def split_radial(v: Any, q: Any) -> tuple[Array, Array]:
     return radial, v - radial
 
 
-# ---- distances on the sphere -------------------------------------------------------------------------------------------
+# ---- distances on the sphere ---------------------------------------------------------------------------------------
 
 
 def cosine_distance(a: Any, b: Any) -> Array:
@@ -146,7 +148,7 @@ def angle_degrees(a: Any, b: Any) -> Array:
     return geodesic(a, b) * (180 / math.pi)
 
 
-# ---- the law of growth -------------------------------------------------------------------------------------------------
+# ---- the law of growth ---------------------------------------------------------------------------------------------
 
 
 def quartic_norm(start_norm: Any, *, lr: float, h: Any, step: Any) -> Array:
@@ -171,7 +173,7 @@ def quartic_norm(start_norm: Any, *, lr: float, h: Any, step: Any) -> Array:
     return (start**4 + added) ** 0.25
 
 
-# ---- checks ------------------------------------------------------------------------------------------------------------
+# ---- checks --------------------------------------------------------------------------------------------------------
 
 
 def _dot(a: Array, b: Array) -> Array:

@@ -1,7 +1,7 @@
 """Losses: point-wise l(label, score) of a pair, and losses of a batch that see embeddings through cosines only.
 
-Point-wise: l+ := l(1, score) and l- := l(0, score) are the two numbers that every batch loss of `course_lib.in_batch` combines.
-For both losses here l+ - l- is linear in the score: 1/2 - score (square) and -score (logistic). That line is the
+Point-wise: l+ := l(1, score) and l- := l(0, score) are the two numbers that every loss of `course_lib.in_batch`
+combines. For both losses here l+ - l- is linear in the score: 1/2 - score (square) and -score (logistic). That line is the
 reason why the batch loss of equation (17) is convex in the scores although one of its weights is negative.
 
 Of a batch: `infonce` and the margin losses take the matrix of scores that `cosine_scores` (or `dot_scores`) makes. With
@@ -95,7 +95,7 @@ def _softplus(x: Array) -> Array:
     return np.logaddexp(0.0, x)
 
 
-# ---- scores of a batch -------------------------------------------------------------------------------------------------
+# ---- scores of a batch ---------------------------------------------------------------------------------------------
 
 
 def cosine_scores(Q: Any, K: Any) -> Array:
@@ -113,15 +113,15 @@ def dot_scores(Q: Any, K: Any) -> Array:
     return Q @ K.swapaxes(-1, -2)  # (..., m, d) @ (..., d, n) -> (..., m, n)
 
 
-# ---- losses of a batch -------------------------------------------------------------------------------------------------
+# ---- losses of a batch ---------------------------------------------------------------------------------------------
 
 
 def infonce(scores: Any, *, tau: float, positives: Any = None) -> Array:
     """-(1/m) sum_i log softmax_j(scores_ij / tau) at j = positives_i: in-batch softmax cross entropy, in nats.
 
     scores (m, n): row i holds the scores of query i with the n candidates of the batch; tau > 0 the temperature;
-    positives (m,): the column of each row's positive, by default its own number (the diagonal). A candidate that stands in
-    the batch twice is counted twice, also where it is a row's positive: the copy then serves as a negative.
+    positives (m,): the column of each row's positive, by default its own number (the diagonal). A candidate that stands
+    in the batch twice is counted twice, also where it is a row's positive: the copy then serves as a negative.
     Source: P0, Section 4.1 (InfoNCE with in-batch negatives). Raises ValueError for shapes and values that do not fit.
     """
     scores, rows, columns = _batch(scores, tau, positives)
@@ -182,7 +182,8 @@ def _batch(scores: Any, tau: float, positives: Any) -> tuple[Array, Array, Array
             f"positives has shape {shape_of(columns)}; expected one column for each of the {m} rows of scores"
         )
     if bool(((columns < 0) | (columns >= n)).any()):
-        raise ValueError(f"positives must be columns 0 to {n - 1} of scores, but they reach from {int(columns.min())} to {int(columns.max())}")  # fmt: skip
+        reach = f"{int(columns.min())} to {int(columns.max())}"
+        raise ValueError(f"positives must be columns 0 to {n - 1} of scores, but they reach from {reach}")
     return scores, rows, columns
 
 
