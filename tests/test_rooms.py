@@ -33,7 +33,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "metrics": ({"interactions"}, {"numpy", "scipy", "torch", "numba"}),
     "popularity": ({"arrays", "metrics", "interactions"}, ARRAY_API),
     "encoders": ({"arrays", "geometry"}, {"numpy", "torch"}),
-    "jacobians": ({"arrays", "geometry", "encoders"}, {"numpy", "torch"}),
+    "jacobians": ({"arrays", "geometry", "encoders"}, {"numpy", "scipy", "torch"}),
     "losses": ({"arrays", "geometry"}, {*ARRAY_API, "torch"}),
     "backbones": ({"arrays", "interactions", "losses", "popularity"}, {"numpy", "scipy", "torch"}),
     "debiasing": ({"arrays", "interactions", "losses", "popularity", "backbones"}, {"numpy", "scipy", "torch"}),
@@ -43,7 +43,8 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "quiz": ({"arrays", "in_batch", "losses", "proofs", "norms", "popularity"}, {"numpy", "yaml"}),
     "plots": ({"arrays", "interactions", "in_batch", "losses", "norms", "popularity"}, {"numpy", "scipy", "matplotlib"}),
     "widgets": ({"arrays", "in_batch", "losses", "quiz", "norms", "popularity"}, {"numpy", "matplotlib", "anywidget", "traitlets"}),
-    "checks": ({"in_batch", "norms", "popularity"}, {"numpy"}),
+    "checks": ({"in_batch", "geometry", "gauge", "encoders", "jacobians", "norms", "popularity", "interactions", "datasets",
+                "paper_tables"}, {"numpy", "torch"}),  # torch only inside the checks that build a tower
     "claims": ({"paper_tables"}, {"yaml", "sphinx", "docutils", "pytest"}),
     "audit": ({"arrays", "popularity", "gauge", "geometry", "metrics"}, {"numpy", "scipy", "torch"}),
     "__init__": (set(), set()),
