@@ -158,7 +158,7 @@ class HistoryTransformer(nn.Module):
 
     histories (m, L) of item identifiers below n_items, filled up with PAD (-1) at the end; weights are normal with
     standard deviation 0.02 as in BERT, biases 0. It has an item table of its own: its parameters and those of the item
-    tower are disjoint. `dropout` acts in train mode only. The width d must be a multiple of `heads`.
+    tower are disjoint. `dropout` acts in train mode only. width: inside the transformer (default d), a multiple of `heads`.
     Source: P0, Table 1 row 3 and Section 4.3 (left tower), after Sun et al. (2019).
     """
 
@@ -168,20 +168,22 @@ class HistoryTransformer(nn.Module):
         d: int,
         *,
         histories: Any,
+        width: int | None = None,
         layers: int = 1,
         heads: int = 2,
         dropout: float = 0.0,
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
-        if d % heads:
-            raise ValueError(f"d must be a multiple of heads, but d is {d} and heads is {heads}")
+        width = _size(d, "d") if width is None else width
+        if width % heads:
+            raise ValueError(f"width must be a multiple of heads, but it is {width} and heads is {heads}")
         self.register_buffer("histories", _histories(histories, n_items))
-        self.items = nn.Embedding(_size(n_items, "n_items") + 1, d, padding_idx=n_items)
-        self.positions = nn.Embedding(self.histories.shape[1], d)
-        layer = nn.TransformerEncoderLayer(d, heads, 4 * d, dropout, activation="gelu", batch_first=True)
+        self.items = nn.Embedding(_size(n_items, "n_items") + 1, width, padding_idx=n_items)
+        self.positions = nn.Embedding(self.histories.shape[1], width)
+        layer = nn.TransformerEncoderLayer(width, heads, 4 * width, dropout, activation="gelu", batch_first=True)
         self.encoder = nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
-        self.out = nn.Linear(d, d)
+        self.out = nn.Linear(width, d)
         _fill_like_bert(self, generator)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ from .criteria import (
 )
 from .kernels import first_order_motion, kernel_blocks, parameter_names, per_example_jacobian
 from .optimisers import LazyDecaySGD, RowWiseAdagrad
-from .steps import Motion, measure_parameters, measure_step, share_near_tangent, share_near_tangent_by_chance
+from .steps import Motion, measure_parameters, measure_step, share_near_tangent
 
 __all__ = [
     "LazyDecaySGD",
@@ -33,6 +33,5 @@ __all__ = [
     "parameter_names",
     "per_example_jacobian",
     "share_near_tangent",
-    "share_near_tangent_by_chance",
     "tangent_criterion",
 ]

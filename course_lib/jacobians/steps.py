@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
-from scipy.special import betainc
 from torch import Tensor, nn
 
 from .kernels import Inputs, as_tuple
@@ -117,22 +115,15 @@ def measure_parameters(
 
 
 def share_near_tangent(angles: Tensor, within: float = 10.0) -> float:
-    """The share of angles (degrees) within 90 +- `within`; NaN angles, of embeddings that did not move, are left out."""
+    """The share of angles (degrees) within 90 +- `within`; NaN angles, of embeddings that did not move, are left out.
+
+    Compare it with `paper_tables.p0.chance_of_right_angle(d)`: 11.1 % of all directions of the plane do as well, and
+    83.3 % of those in 64 dimensions.
+    """
     angles = angles[~angles.isnan()]
     if not len(angles):
         raise ValueError("angles holds no number: no embedding moved")
     return float(((angles - 90).abs() <= within).double().mean())
-
-
-def share_near_tangent_by_chance(d: int, within: float = 10.0) -> float:
-    """The same share for a direction that is uniform on the sphere of R^d: what to compare a measured share with.
-
-    cos^2 of the angle has the law Beta(1/2, (d - 1)/2), so it is I_{sin^2 w}(1/2, (d - 1)/2): 11.1 % in the plane for
-    w = 10 degrees, 83.3 % for d = 64. P0 gives a share of about 20 % and no such comparison.
-    """
-    if d < 2 or not 0 <= within <= 90:
-        raise ValueError(f"expected d at least 2 and within in [0, 90], got d = {d} and within = {within}")
-    return float(betainc(0.5, (d - 1) / 2, math.sin(math.radians(within)) ** 2))
 
 
 @torch.no_grad()
