@@ -1,18 +1,23 @@
-"""Point-wise losses l(label, score), elementwise and differentiable.
+"""Losses: point-wise l(label, score) of a pair, and losses of a batch that see embeddings through cosines only.
 
-l+ := l(1, score) and l- := l(0, score) are the two numbers that every batch loss of `course_lib.in_batch` combines.
-For both losses here l+ - l- is linear in the score: 1/2 - score (square) and -score (logistic). That line is the
+Point-wise: l+ := l(1, score) and l- := l(0, score) are the two numbers that every loss of `course_lib.in_batch`
+combines. For both losses here l+ - l- is linear in the score: 1/2 - score (square) and -score (logistic). That line is the
 reason why the batch loss of equation (17) is convex in the scores although one of its weights is negative.
+
+Of a batch: `infonce` and the margin losses take the matrix of scores that `cosine_scores` (or `dot_scores`) makes. With
+cosine scores each of them is a function F(cos(q, k_1), ..., cos(q, k_r)) of every embedding (P0, equation 13).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from .arrays import Array, as_array, is_exact, is_torch, like
+from .arrays import Array, as_array, as_index, is_exact, is_torch, like, namespace, shape_of
+from .geometry import normalise
 
 
 def square(label: Any, score: Any) -> Array:
@@ -71,11 +76,11 @@ def _labels(label: Any, score: Array) -> Array:
     return labels
 
 
-def _real(score: Any) -> Array:
-    score = as_array(score, "score")
+def _real(score: Any, name: str = "score") -> Array:
+    score = as_array(score, name)
     if is_exact(score):
         raise ValueError(
-            "score holds Fractions, but log(1 + exp(score)) is irrational; "
+            f"{name} holds Fractions, but exponentials and cosines are irrational; "
             "use the square loss for exact results or convert the scores to float64"
         )
     return score
@@ -88,3 +93,114 @@ def _softplus(x: Array) -> Array:
 
         return softplus(x, threshold=40)  # beyond 40 log(1 + exp(x)) = x to the last bit of float64
     return np.logaddexp(0.0, x)
+
+
+# ---- scores of a batch ---------------------------------------------------------------------------------------------
+
+
+def cosine_scores(Q: Any, K: Any) -> Array:
+    """cos(q_i, k_j) for every pair: (..., m, d), (..., n, d) -> (..., m, n). ValueError for zero vectors."""
+    return dot_scores(normalise(Q), normalise(K))
+
+
+def dot_scores(Q: Any, K: Any) -> Array:
+    """<q_i, k_j> for every pair: (..., m, d), (..., n, d) -> (..., m, n)."""
+    Q, K = as_array(Q, "Q"), as_array(K, "K")
+    if Q.ndim < 2 or K.ndim < 2 or Q.shape[-1] != K.shape[-1]:
+        raise ValueError(
+            f"Q has shape {shape_of(Q)} and K {shape_of(K)}; expected (..., m, d) and (..., n, d) with the same width d"
+        )
+    return Q @ K.swapaxes(-1, -2)  # (..., m, d) @ (..., d, n) -> (..., m, n)
+
+
+# ---- losses of a batch ---------------------------------------------------------------------------------------------
+
+
+def infonce(scores: Any, *, tau: float, positives: Any = None) -> Array:
+    """-(1/m) sum_i log softmax_j(scores_ij / tau) at j = positives_i: in-batch softmax cross entropy, in nats.
+
+    scores (m, n): row i holds the scores of query i with the n candidates of the batch; tau > 0 the temperature;
+    positives (m,): the column of each row's positive, by default its own number (the diagonal). A candidate that stands
+    in the batch twice is counted twice, also where it is a row's positive: the copy then serves as a negative.
+    Source: P0, Section 4.1 (InfoNCE with in-batch negatives). Raises ValueError for shapes and values that do not fit.
+    """
+    scores, rows, columns = _batch(scores, tau, positives)
+    logits = scores / float(tau)
+    return (_log_sum_exp(logits) - logits[rows, columns]).mean()
+
+
+def one_minus_cosine_squared(cos: Any) -> Array:
+    """(1 - cos)^2, elementwise: zero where a positive pair points the same way. Source: P0, Table 1, row 7."""
+    return (1 - _real(cos, "cos")) ** 2
+
+
+def cosine_margin(scores: Any, *, tau: float, margin: float, positives: Any = None) -> Array:
+    """`infonce` with cos - margin in place of each positive's cosine (additive cosine margin: CosFace, AM-Softmax).
+
+    scores (m, n) of cosines; margin >= 0, in units of cosine; the rest as in `infonce`, which is the case margin = 0.
+    """
+    scores, rows, columns = _batch(scores, tau, positives)
+    return _with_positives(scores, rows, columns, scores[rows, columns] - _margin(margin), tau)
+
+
+def angular_margin(scores: Any, *, tau: float, margin: float, positives: Any = None) -> Array:
+    """`infonce` with cos(theta + margin) in place of each positive's cosine cos(theta) (additive angle: ArcFace).
+
+    cos(theta + margin) = cos(theta) cos(margin) - sin(theta) sin(margin), with sin(theta) = sqrt(1 - cos^2) >= 0.
+    margin >= 0 in radians. Not differentiable where a positive pair is parallel (cos = 1 or -1); the square root is
+    taken of max(1 - cos^2, 1e-30) there. The rest as in `infonce`.
+    """
+    scores, rows, columns = _batch(scores, tau, positives)
+    cos, margin = scores[rows, columns], _margin(margin)
+    sin = namespace(cos).clip(1 - cos * cos, 1e-30, None) ** 0.5
+    return _with_positives(scores, rows, columns, cos * math.cos(margin) - sin * math.sin(margin), tau)
+
+
+def triplet_margin(pos_cos: Any, neg_cos: Any, *, margin: float) -> Array:
+    """max(0, margin + neg_cos - pos_cos), elementwise: a positive must win by `margin`. Flat where it does."""
+    pos_cos = _real(pos_cos, "pos_cos")
+    short = _margin(margin) + like(neg_cos, pos_cos, "neg_cos") - pos_cos
+    return namespace(short).clip(short, 0.0, None)
+
+
+def _batch(scores: Any, tau: float, positives: Any) -> tuple[Array, Array, Array]:
+    """Checked scores (m, n) and the row and column numbers of the positives, both (m,)."""
+    scores = _real(scores, "scores")
+    if scores.ndim != 2 or 0 in shape_of(scores):
+        raise ValueError(f"scores has shape {shape_of(scores)}; expected a matrix (m, n), one row per query")
+    if not tau > 0:
+        raise ValueError(f"tau must be a positive temperature, but {tau!r} was given")
+    m, n = shape_of(scores)
+    if positives is None and m != n:
+        raise ValueError(
+            f"scores has shape ({m}, {n}), which has no diagonal of positives; give positives, one column per row"
+        )
+    rows = as_index(np.arange(m), scores, "rows")
+    columns = rows if positives is None else as_index(positives, scores, "positives")
+    if shape_of(columns) != (m,):
+        raise ValueError(
+            f"positives has shape {shape_of(columns)}; expected one column for each of the {m} rows of scores"
+        )
+    if bool(((columns < 0) | (columns >= n)).any()):
+        reach = f"{int(columns.min())} to {int(columns.max())}"
+        raise ValueError(f"positives must be columns 0 to {n - 1} of scores, but they reach from {reach}")
+    return scores, rows, columns
+
+
+def _with_positives(scores: Array, rows: Array, columns: Array, changed: Array, tau: float) -> Array:
+    """`infonce` after the entries at (rows, columns) became `changed` (m,)."""
+    xp = namespace(scores)
+    here = as_index(np.arange(shape_of(scores)[1]), scores, "columns")[None, :] == columns[:, None]  # (m, n)
+    logits = xp.where(here, changed[:, None], scores) / float(tau)
+    return (_log_sum_exp(logits) - logits[rows, columns]).mean()
+
+
+def _log_sum_exp(x: Array) -> Array:
+    """log sum_j exp(x_ij): (m, n) -> (m,), without overflow."""
+    return namespace(x).logsumexp(x, -1) if is_torch(x) else np.logaddexp.reduce(x, axis=-1)
+
+
+def _margin(margin: float) -> float:
+    if not 0 <= margin < float("inf"):
+        raise ValueError(f"margin must be a finite number of at least 0, but {margin!r} was given")
+    return float(margin)

@@ -2,10 +2,11 @@
 
 import itertools
 
+import numpy as np
 import pytest
 
 from course_lib import paper_tables
-from course_lib.paper_tables import citation, p3, select, table, value
+from course_lib.paper_tables import citation, p0, p3, select, table, value
 
 METRICS = ("P@1", "P@5", "P@25", "R@1", "R@5", "R@25")
 RATIOS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
@@ -117,7 +118,8 @@ def test_suspicious_cells_are_named():
 
 def test_every_table_has_a_citation():
     for paper, name in paper_tables.CAPTIONS:
-        assert f"Table {name[1:]}" in citation(paper, name)
+        assert name == "numbers" or f"Table {name[1:]}" in citation(paper, name)
+        assert citation(paper, name).startswith(paper_tables.CITATIONS[paper])
 
 
 def test_violations_are_counted_by_comparing_cells(monkeypatch):
@@ -129,3 +131,67 @@ def test_violations_are_counted_by_comparing_cells(monkeypatch):
     cells[1]["value"] = 2.0
     assert p3.count_violations(name="T6", better="b", worse="a") == 0
     assert p3.count_ties(name="T6", better="b", worse="a") == 1
+
+
+# ------------------------------------------------------------------------------------------------------------------ P0
+
+
+def test_table_1_of_p0_follows_from_its_two_conditions():
+    """An arrow of the table is a tick exactly where the conditions of that tower and the loss hold."""
+    rows = table("P0", "T1")
+    assert [row["experiment"] for row in rows] == list(range(1, 8))
+    for row in rows:
+        assert row["left_orthogonal"] == (row["condition_1"] and row["condition_2"]), row
+        assert row["item_orthogonal"] == row["condition_2"], row  # the item tower is an embedding in every experiment
+        assert row["condition_2"] == ("dot" not in row["loss"])
+
+
+def test_table_2_of_p0_holds_two_shares_for_each_of_three_experiments():
+    cells = table("P0", "T2")
+    assert keys(cells, "experiment", "quantity") == [(e, q) for e in (8, 9, 10) for q in ("share_dot", "share_cos")]
+    assert all(0 < cell["value"] < 1 for cell in cells)
+    assert all(cell["correlated"] == cell["high_lr"] == (cell["experiment"] != 9) for cell in cells)
+    assert p0.ratio_of_shares(9) == 1 and all(p0.ratio_of_shares(e) > 1.9 for e in (8, 10))
+
+
+def test_numbers_of_the_text_of_p0():
+    assert (p0.printed(8, "pearson"), p0.printed(10, "pearson"), p0.printed(4, "share_near_90")) == (0.66, 0.56, 0.2)
+    assert all(cell["place"].startswith(("Section 4", "Table 2")) for cell in table("P0", "numbers"))
+    with pytest.raises(ValueError, match="selects 0 cells"):
+        p0.printed(9, "pearson")  # the paper prints none: "no significant correlation"
+
+
+@pytest.mark.parametrize("d", [2, 3, 4, 64])
+def test_chance_of_a_right_angle_agrees_with_drawn_directions(d):
+    directions = np.random.default_rng(d).normal(size=(200_000, d))
+    angles = np.degrees(np.arccos(directions[:, 0] / np.linalg.norm(directions, axis=1)))
+    for within in (5.0, 10.0, 45.0):
+        share = np.mean(np.abs(angles - 90) < within)
+        assert p0.chance_of_right_angle(d, within=within) == pytest.approx(share, abs=0.004)
+    assert p0.chance_of_right_angle(d, within=90) == pytest.approx(1)
+
+
+def test_chance_of_a_right_angle_in_the_plane_and_in_space_is_known():
+    assert p0.chance_of_right_angle(2) == pytest.approx(40 / 360)
+    assert p0.chance_of_right_angle(3) == pytest.approx(np.sin(np.radians(10)))  # Archimedes: a zone's area is its height
+
+
+@pytest.mark.parametrize("n", [5, 40, 1000])
+def test_the_smallest_significant_correlation_has_the_p_value_of_its_level(n):
+    from scipy import stats
+
+    for level in (0.05, 0.01):
+        r = p0.smallest_significant_correlation(n, level=level)
+        beta = stats.beta(n / 2 - 1, n / 2 - 1, loc=-1, scale=2)  # the law of r for independent normal pairs
+        assert 2 * beta.sf(r) == pytest.approx(level, rel=1e-9)
+
+
+def test_errors_of_p0_name_what_was_given():
+    for call, message in (
+        (lambda: p0.chance_of_right_angle(1), "d: got 1"),
+        (lambda: p0.chance_of_right_angle(2, within=0), "within: got 0"),
+        (lambda: p0.smallest_significant_correlation(2), "n: got 2"),
+        (lambda: p0.smallest_significant_correlation(9, level=1), "level: got 1"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()

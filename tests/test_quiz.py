@@ -14,11 +14,12 @@ import yaml
 
 from course_lib import quiz, widgets
 from course_lib.quiz import in_batch_bias
-from tests.test_widgets import Elements, site_page  # noqa: F401  (site_page is a fixture)
+from tests.widget_pages import Elements, mount_in_jupyter, serious_violations, site_page  # noqa: F401  (site_page is a fixture)
 
 ROOT = Path(__file__).resolve().parents[1]
 NAME = "in-batch-bias"
 QUESTIONS = [(name, question) for name in quiz.names() for question in quiz.load(name).questions]
+TOTAL = len(quiz.load(NAME).questions)
 COMPUTED = [(name, question) for name, question in QUESTIONS if question.computed_by]
 
 
@@ -34,8 +35,9 @@ def test_exactly_the_marked_answers_are_right(name: str, question: quiz.Question
     assert quiz.recompute(question) == {answer.id: answer.right for answer in question.answers}
 
 
-def test_every_question_of_the_first_chapter_is_computed() -> None:
-    questions = quiz.load(NAME).questions
+@pytest.mark.parametrize("name", quiz.names())
+def test_every_question_of_a_chapter_is_computed(name: str) -> None:
+    questions = quiz.load(name).questions
     assert len(questions) >= 5 and all(question.computed_by for question in questions)
     assert {question.kind for question in questions} == {"one", "several"}
 
@@ -161,7 +163,7 @@ def test_faults_of_the_yaml_itself_are_named(tmp_path: Path) -> None:
 
 
 def test_unknown_names_are_answered_with_the_known_ones() -> None:
-    with pytest.raises(quiz.QuizError, match="name is 'nothing'; expected one of in-batch-bias"):
+    with pytest.raises(quiz.QuizError, match="name is 'nothing'; expected one of .*in-batch-bias"):
         quiz.load("nothing")
     with pytest.raises(quiz.QuizError, match="name is '../quiz/in-batch-bias'"):
         quiz.load("../quiz/in-batch-bias")
@@ -224,15 +226,16 @@ def test_answers_that_do_not_exist_are_named() -> None:
     assert shown.chosen == {}
 
 
-def test_the_html_is_whole_and_always_the_same() -> None:
-    shown = widgets.Quiz(NAME)
+@pytest.mark.parametrize("name", quiz.names())
+def test_the_html_is_whole_and_always_the_same(name: str) -> None:
+    shown = widgets.Quiz(name)
     elements = Elements(shown.static_html()).found
     tag, attributes = elements[0]
     assert (tag, attributes["class"], attributes["data-course-widget"]) == ("div", "course-widget", "quiz")
     assert json.loads(attributes["data-state"] or "") == shown.state()
     assert [name for name, _ in elements].count("details") == len(shown.questions)
     assert all("id" not in a for _, a in elements)
-    assert shown.static_html() == widgets.Quiz(NAME).static_html()
+    assert shown.static_html() == widgets.Quiz(name).static_html()
     assert len(shown.static_html()) < 40_000
 
 
@@ -242,9 +245,10 @@ def test_the_text_form_keeps_the_solutions_to_itself() -> None:
     assert "misconception" not in text and "$" not in text
 
 
-def test_no_mark_of_mathjax_reaches_the_page() -> None:
+@pytest.mark.parametrize("name", quiz.names())
+def test_no_mark_of_mathjax_reaches_the_page(name: str) -> None:
     """The page's MathJax looks at text; a stray delimiter would make it typeset half a question."""
-    shown = re.sub(r' data-state="[^"]*"', "", widgets.Quiz(NAME).static_html())
+    shown = re.sub(r' data-state="[^"]*"', "", widgets.Quiz(name).static_html())
     assert not re.search(r"\$|\\[(\[]", shown)
 
 
@@ -376,15 +380,15 @@ def test_the_keyboard_alone_answers_the_whole_quiz(site_page: Callable[..., Any]
         assert page.evaluate(where) == "show"
         page.keyboard.press("Tab")
         assert page.evaluate(where) == "SUMMARY"  # why not the others
-    total = len(QUESTIONS)
+    total = TOTAL
     assert page.locator(".cw-summary").inner_text() == f"All {total} answered right, {total} of them at the first try."
 
 
 def test_feedback_is_announced(site_page: Callable[..., Any]) -> None:  # noqa: F811
     page = page_with_quiz(site_page)
-    assert page.locator(".cw-feedback[aria-live=polite]").count() == len(QUESTIONS)
+    assert page.locator(".cw-feedback[aria-live=polite]").count() == TOTAL
     assert page.locator(".cw-summary[aria-live=polite]").count() == 1
-    assert page.get_by_role("group").count() == 1 + len(QUESTIONS)
+    assert page.get_by_role("group").count() == 1 + TOTAL
     assert page.get_by_role("button", name="Check question 2").count() == 1
 
 
@@ -400,20 +404,17 @@ def test_the_quiz_fits_the_width(site_page: Callable[..., Any], width: int) -> N
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious_in_the_quiz(site_page: Callable[..., Any], scheme: str) -> None:  # noqa: F811
-    from axe_playwright_python.sync_playwright import Axe
-
     page = page_with_quiz(site_page, color_scheme=scheme, reduced_motion="reduce")
     answer(page, "coefficient", "zero")
     answer(page, "cold-film", "uniform").locator("summary").click()
     question(page, "serving").locator('[data-action="show"]').click()
-    found = Axe().run(page, options={"preload": False}).response["violations"]
-    assert [(rule["id"], rule["nodes"][0]["html"]) for rule in found if rule["impact"] in {"serious", "critical"}] == []
+    assert serious_violations(page) == []
 
 
 def test_without_javascript_the_answers_are_folded_below(site_page: Callable[..., Any]) -> None:  # noqa: F811
     page = page_with_quiz(site_page, java_script_enabled=False, script=False, width=360)
     folds = page.locator(".course-widget details")
-    assert folds.count() == len(QUESTIONS)
+    assert folds.count() == TOTAL
     assert not folds.first.locator("li").first.is_visible()
     folds.first.locator("summary").click()
     assert "B is right." in folds.first.inner_text() and "The misconception: " in folds.first.inner_text()
@@ -424,28 +425,7 @@ def test_the_model_is_followed_and_told(browser: Any) -> None:
     """The module that anywidget gets, with a model as Jupyter has it."""
     page = browser.new_page()
     shown = widgets.Quiz(NAME)
-    page.evaluate(
-        """async ([esm, state]) => {
-          const url = URL.createObjectURL(new Blob([esm], { type: "text/javascript" }));
-          const widget = (await import(url)).default;
-          const listeners = {};
-          window.saved = 0;
-          window.bubbled = 0;
-          window.listeners = listeners;
-          window.model = {
-            get: (name) => state[name],
-            set: (name, value) => { state[name] = value; for (const f of listeners[`change:${name}`] ?? []) f(); },
-            on: (name, f) => (listeners[name] = [...(listeners[name] ?? []), f]),
-            off: (name, f) => (listeners[name] = listeners[name].filter((g) => g !== f)),
-            save_changes: () => (window.saved += 1),
-          };
-          const el = document.createElement("div");
-          document.body.append(el);
-          document.addEventListener("keydown", () => (window.bubbled += 1));
-          window.close = widget.render({ model: window.model, el });
-        }""",
-        [shown._esm, shown.state()],
-    )
+    mount_in_jupyter(page, shown._esm, shown.state())
     page.evaluate("model.set('chosen', { serving: ['times-c', 'log'] })")  # Python says
     assert page.evaluate("[...document.querySelectorAll(':checked')].map((e) => e.value)") == ["times-c", "log"]
     page.locator('input[value="zero"]').focus()
@@ -454,7 +434,7 @@ def test_the_model_is_followed_and_told(browser: Any) -> None:
     chosen = page.evaluate("model.get('chosen')")
     assert chosen == {"coefficient": ["without-own"], "serving": ["times-c", "log"]}
     shown.chosen = chosen  # Python takes it as it comes
-    assert shown.score() == (1, len(QUESTIONS))
+    assert shown.score() == (1, TOTAL)
     assert page.evaluate("[saved, bubbled]") == [2, 0]  # JupyterLab never sees the keys
     page.evaluate("close()")
     assert page.evaluate("Object.values(listeners).flat().length") == 0

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 LIBRARY = ROOT / "course_lib"
 
 ARRAY_API = {"array_api_compat", "numpy"}
-BELOW_TRAINING = {"arrays", "geometry", "gauge", "interactions", "datasets", "in_batch", "gramians", "popularity",
+BELOW_TRAINING = {"arrays", "geometry", "gauge", "interactions", "datasets", "in_batch", "gramians", "popularity", "norms",
                   "metrics", "encoders", "jacobians", "losses", "backbones", "debiasing"}  # fmt: skip
 
 # room -> (rooms it may import, outside packages it may import). What is not listed here is not a room:
@@ -22,9 +22,10 @@ BELOW_TRAINING = {"arrays", "geometry", "gauge", "interactions", "datasets", "in
 ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "arrays": (set(), {*ARRAY_API, "torch"}),  # torch only where a torch tensor comes in: see TORCH_FREE
     "scalars": (set(), {"IPython", "myst_nb"}),
-    "paper_tables": ({"arrays", "in_batch"}, {"numpy"}),
+    "paper_tables": ({"arrays", "in_batch"}, {"numpy", "scipy"}),
     "geometry": ({"arrays"}, ARRAY_API),
     "gauge": ({"arrays", "geometry"}, ARRAY_API),
+    "norms": ({"arrays", "geometry"}, ARRAY_API),
     "interactions": (set(), {"numpy", "scipy"}),
     "datasets": ({"interactions"}, {"numpy", "scipy", "pooch", "tqdm", "requests", "certifi"}),
     "in_batch": ({"arrays", "gramians"}, ARRAY_API),
@@ -38,11 +39,12 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "debiasing": ({"arrays", "interactions", "losses", "popularity", "backbones"}, {"numpy", "scipy", "torch"}),
     "training": (BELOW_TRAINING, {"numpy", "scipy", "torch", "lightning_fabric", "lightning", "tqdm"}),
     "experiments": ({*BELOW_TRAINING, "training", "paper_tables"}, {"numpy", "scipy", "torch", "tqdm", "psutil"}),
-    "proofs": ({"arrays", "in_batch", "gramians", "losses", "geometry", "gauge"}, {"numpy", "sympy"}),
-    "quiz": ({"arrays", "in_batch", "losses", "proofs"}, {"numpy", "yaml"}),
-    "plots": ({"arrays", "interactions", "in_batch", "losses"}, {"numpy", "scipy", "matplotlib"}),
-    "widgets": ({"arrays", "in_batch", "losses", "quiz"}, {"numpy", "matplotlib", "anywidget", "traitlets"}),
-    "checks": ({"in_batch"}, {"numpy"}),
+    "proofs": ({"arrays", "in_batch", "gramians", "losses", "geometry", "gauge", "norms"}, {"numpy", "sympy"}),
+    "quiz": ({"arrays", "in_batch", "losses", "proofs", "norms", "popularity", "geometry", "gauge"}, {"numpy", "yaml"}),
+    "plots": ({"arrays", "interactions", "in_batch", "losses", "norms", "popularity"}, {"numpy", "scipy", "matplotlib"}),
+    "widgets": ({"arrays", "in_batch", "losses", "quiz", "norms", "popularity", "geometry", "gauge"}, {"numpy", "matplotlib", "anywidget", "traitlets"}),
+    "checks": ({"in_batch", "geometry", "gauge", "encoders", "jacobians", "norms", "popularity", "interactions", "datasets",
+                "paper_tables"}, {"numpy", "torch"}),  # torch only inside the checks that build a tower
     "claims": ({"paper_tables"}, {"yaml", "sphinx", "docutils", "pytest"}),
     "audit": ({"arrays", "popularity", "gauge", "geometry", "metrics"}, {"numpy", "scipy", "torch"}),
     "__init__": (set(), set()),

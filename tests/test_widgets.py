@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterator
-from html.parser import HTMLParser
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,17 @@ import pytest
 
 from course_lib import in_batch, losses, widgets
 from course_lib.widgets import bundle, words
+from tests.widget_pages import (  # noqa: F401  (library and site_page are fixtures)
+    SUMMARY,
+    Elements,
+    differences,
+    library,
+    mount_in_jupyter,
+    page_html,
+    serious_violations,
+    settled,
+    site_page,
+)
 
 CASES = 150
 
@@ -57,72 +67,6 @@ def random_state(rng: np.random.Generator) -> dict[str, Any]:
         "pointwise": case["pointwise"],
         "fit": float(rng.choice([0.0, 0.35, 1.0])),
     }
-
-
-def script_of(name: str, source: Callable[[str], str] = lambda text: text) -> str:
-    """A classic script that hangs the exports of a module (and of what it imports) on `window.lib`."""
-    text = source(bundle.module(name))
-    exports = re.findall(r"^export (?:const|function|class) (\w+)", all_sources(), re.MULTILINE)
-    present = [export for export in exports if re.search(rf"^(?:const|function|class) {export}\b", text, re.MULTILINE)]
-    return f"window.lib = (() => {{\n{text}\nreturn {{ {', '.join(present)} }};\n}})();"
-
-
-def all_sources() -> str:
-    return "\n".join(path.read_text(encoding="utf-8") for path in sorted(bundle.FOLDER.glob("*.js")))
-
-
-def page_html(*bodies: str, folder: str = "", script: bool = True) -> str:
-    """A page as the website has it: style sheet, one deferred script, the output of a cell."""
-    tag = f'<script defer src="{folder}course-widgets.js"></script>' if script else ""
-    sheet = f'<link rel="stylesheet" href="{folder}course-widgets.css">'
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Interactive</title>'
-        f'<meta name="viewport" content="width=device-width">{sheet}{tag}</head>'
-        f"<body><main><h1>Interactive</h1>{''.join(bodies)}</main></body></html>"
-    )
-
-
-@pytest.fixture
-def site_page(tmp_path: Path, browser: Any) -> Iterator[Callable[..., Any]]:
-    """Opens widgets on a page two folders below the script, from file://; fails on any console error or request."""
-    for name, content in widgets.static_files().items():
-        (tmp_path / name).write_text(content, encoding="utf-8")
-    nested = tmp_path / "book" / "sampling"
-    nested.mkdir(parents=True)
-    contexts, problems = [], []
-
-    def show(*bodies: str, width: int = 1280, errors: bool = False, script: bool = True, **options: Any) -> Any:
-        path = nested / "page.html"
-        path.write_text(page_html(*bodies, folder="../../", script=script), encoding="utf-8")
-        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
-        contexts.append(context)
-        page = context.new_page()
-        if not errors:
-            page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
-            page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("request", lambda request: request.url.startswith("file:") or problems.append(request.url))
-        page.goto(path.as_uri())
-        if script and not errors:
-            page.wait_for_selector('.course-widget[data-course-widget-ready="true"]')
-        return page
-
-    yield show
-    for context in contexts:
-        context.close()
-    assert problems == []
-
-
-@pytest.fixture
-def library(browser: Any) -> Iterator[Callable[..., Any]]:
-    """Loads a JavaScript module into an empty page; returns a function that evaluates JavaScript there."""
-    page = browser.new_page()
-
-    def load(name: str, source: Callable[[str], str] = lambda text: text) -> Callable[..., Any]:
-        page.add_script_tag(content=script_of(name, source))
-        return page.evaluate
-
-    yield load
-    page.close()
 
 
 def static(**arguments: Any) -> str:
@@ -184,18 +128,7 @@ def python_answer(case: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def differences(ours: Any, theirs: Any, where: str = "") -> list[str]:
-    """Where two nested answers differ by more than 1e-12, relative to the larger of 1 and the value."""
-    if isinstance(ours, dict):
-        return [line for key in ours for line in differences(ours[key], theirs[key], f"{where}.{key}")]
-    ours, theirs = np.asarray(ours, dtype=float), np.asarray(theirs, dtype=float)
-    if ours.size == theirs.size == 0:
-        return []
-    same = ours.shape == theirs.shape and np.allclose(ours, theirs, rtol=1e-12, atol=1e-12)
-    return [] if same else [f"{where}: {ours.tolist()} and {theirs.tolist()}"]
-
-
-def test_javascript_agrees_with_course_lib(library: Callable[..., Any]) -> None:
+def test_javascript_agrees_with_course_lib(library: Callable[..., Any]) -> None:  # noqa: F811
     rng = np.random.default_rng(0)
     cases = [random_case(rng) for _ in range(CASES)]
     assert {case["kind"] for case in cases} == set(in_batch.KINDS)
@@ -213,7 +146,7 @@ def test_javascript_agrees_with_course_lib(library: Callable[..., Any]) -> None:
         ("Math.log1p(Math.exp(-Math.abs(x)))", "Math.log1p(Math.exp(-x))"),
     ],
 )
-def test_a_wrong_formula_would_be_found(library: Callable[..., Any], right: str, wrong: str) -> None:
+def test_a_wrong_formula_would_be_found(library: Callable[..., Any], right: str, wrong: str) -> None:  # noqa: F811
     rng = np.random.default_rng(0)
     cases = [random_case(rng) for _ in range(CASES)]
 
@@ -231,7 +164,7 @@ def test_a_wrong_formula_would_be_found(library: Callable[..., Any], right: str,
     [[[0, 1, 1], [0, 1, 0], [1, 0, 0]], [[1, 1, 0], [0, 0, 0], [1, 0, 0]]],
     ids=["every row and column has a positive", "an empty row and column"],
 )
-def test_expected_weights_are_the_mean_over_all_batches(library: Callable[..., Any], kind: str, labels: list) -> None:
+def test_expected_weights_are_the_mean_over_all_batches(library: Callable[..., Any], kind: str, labels: list) -> None:  # noqa: F811
     """By enumeration in JavaScript, also where Assumption E.1 fails and course_lib refuses."""
     pairs = np.argwhere(np.array(labels)).tolist()
     evaluate = library("in_batch_math")
@@ -245,7 +178,7 @@ def test_expected_weights_are_the_mean_over_all_batches(library: Callable[..., A
             np.testing.assert_allclose(np.mean([one[sign] for one in drawn], axis=0), expected[sign], atol=1e-14)
 
 
-def test_best_scores_agree_with_course_lib(library: Callable[..., Any]) -> None:
+def test_best_scores_agree_with_course_lib(library: Callable[..., Any]) -> None:  # noqa: F811
     pop, batch_size, n_positives = np.array([2, 3, 6, 12]), 3, 20
     push = in_batch.balance(batch_size, n_positives) * (pop - 1)
     for loss in ("square", "logistic"):
@@ -256,7 +189,7 @@ def test_best_scores_agree_with_course_lib(library: Callable[..., Any]) -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-13)
 
 
-def test_draws_are_uniform_over_subsets(library: Callable[..., Any]) -> None:
+def test_draws_are_uniform_over_subsets(library: Callable[..., Any]) -> None:  # noqa: F811
     """Simulation with a seed: 6 of 4 choose 2 subsets, each within four standard deviations."""
     draws = 12000
     question = """(draws) => { const random = lib.randomGenerator(7); const found = {};
@@ -272,7 +205,7 @@ def test_draws_are_uniform_over_subsets(library: Callable[..., Any]) -> None:
 # ---- the words ---------------------------------------------------------------------------------------------------------
 
 
-def test_numbers_are_written_alike(library: Callable[..., Any]) -> None:
+def test_numbers_are_written_alike(library: Callable[..., Any]) -> None:  # noqa: F811
     rng = np.random.default_rng(1)
     values = [0.0, -0.0, 0.125, 0.375, 2.5, 9.995, 9.9951, 99.95, 100.5, -0.004, -1.5, 12.05, 1e6, 0.1 + 0.2, 1 / 3]
     values += (rng.normal(size=300) * 10.0 ** rng.integers(-3, 5, size=300)).tolist() + (
@@ -285,7 +218,7 @@ def test_infinities_have_a_sign() -> None:
     assert [words.number(value) for value in (np.inf, -np.inf, np.nan)] == ["∞", "−∞", "?"]
 
 
-def test_lists_are_written_alike(library: Callable[..., Any]) -> None:
+def test_lists_are_written_alike(library: Callable[..., Any]) -> None:  # noqa: F811
     lists = [list("abcdefg"[:size]) for size in range(8)]
     assert library("kit")("(lists) => lists.map((words) => lib.list(words))", lists) == [
         words.list_of(some) for some in lists
@@ -293,7 +226,7 @@ def test_lists_are_written_alike(library: Callable[..., Any]) -> None:
     assert words.list_of(list("abcdefg")) == "a, b, c and 4 more"
 
 
-def test_python_and_the_page_say_the_same(library: Callable[..., Any]) -> None:
+def test_python_and_the_page_say_the_same(library: Callable[..., Any]) -> None:  # noqa: F811
     rng = np.random.default_rng(2)
     shown = [widgets.InBatchWeights(**random_state(rng)) for _ in range(60)]
     shown += [
@@ -373,27 +306,6 @@ def test_unbiased_kinds_ask_what_the_full_objective_asks() -> None:
 # ---- what a notebook stores -----------------------------------------------------------------------------------------------
 
 
-class Elements(HTMLParser):
-    """Names and attributes of all elements; complains about a tag that is closed in the wrong place."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
-        self.open: list[str] = []
-        self.feed(text)
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
-        self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-
 def test_html_contract() -> None:
     """One <div class="course-widget" data-course-widget=NAME data-state=JSON>, in it svg[role=img], text, table; no ids."""
     shown = widgets.InBatchWeights()
@@ -444,29 +356,20 @@ def test_a_missing_module_is_named() -> None:
 
 # ---- in the browser -------------------------------------------------------------------------------------------------------
 
-SUMMARY = ".cw-summary"
-
-
-def settled(page: Any, text: str) -> None:
-    page.wait_for_function(
-        f"document.querySelector('{SUMMARY}').textContent.includes({json.dumps(text)})", timeout=3000
-    )
-
-
 def focused(page: Any) -> str:
     return page.evaluate(
         "document.activeElement.dataset.cell ?? document.activeElement.name ?? document.activeElement.tagName"
     )
 
 
-def test_a_nested_page_from_a_file_mounts_the_widget(site_page: Callable[..., Any]) -> None:
+def test_a_nested_page_from_a_file_mounts_the_widget(site_page: Callable[..., Any]) -> None:  # noqa: F811
     page = site_page(static())
     assert page.locator(SUMMARY).inner_text() == widgets.InBatchWeights().summary()
     assert page.locator(".cw-grid [role=gridcell] button").count() == 16
     assert page.locator(".course-widget > figure").count() == 0  # the static picture made room
 
 
-def test_without_javascript_the_picture_stays(site_page: Callable[..., Any]) -> None:
+def test_without_javascript_the_picture_stays(site_page: Callable[..., Any]) -> None:  # noqa: F811
     page = site_page(static(labels=np.ones((8, 8), int)), java_script_enabled=False, script=False, width=360)
     assert page.locator(".course-widget svg[role=img]").is_visible()
     assert page.locator(".course-widget p").inner_text() == widgets.InBatchWeights(np.ones((8, 8), int)).summary()
@@ -475,7 +378,7 @@ def test_without_javascript_the_picture_stays(site_page: Callable[..., Any]) -> 
     page.locator("main").evaluate("main => main.scrollWidth <= 360") or pytest.fail("wider than the page")
 
 
-def test_an_unknown_widget_keeps_its_picture_and_says_why(site_page: Callable[..., Any]) -> None:
+def test_an_unknown_widget_keeps_its_picture_and_says_why(site_page: Callable[..., Any]) -> None:  # noqa: F811
     messages: list[str] = []
     page = site_page("", errors=True)
     page.on("console", lambda message: messages.append(message.text))
@@ -488,7 +391,7 @@ def test_an_unknown_widget_keeps_its_picture_and_says_why(site_page: Callable[..
     assert any("unknown widget; known: in_batch_weights" in message for message in messages)
 
 
-def test_two_widgets_on_one_page_do_not_disturb_each_other(site_page: Callable[..., Any]) -> None:
+def test_two_widgets_on_one_page_do_not_disturb_each_other(site_page: Callable[..., Any]) -> None:  # noqa: F811
     page = site_page(static(), static(labels=np.eye(3).tolist(), batch_size=2))
     page.locator(".cw-grid").nth(1).locator("button").first.click()
     assert page.locator(SUMMARY).first.inner_text() == widgets.InBatchWeights().summary()
@@ -496,7 +399,7 @@ def test_two_widgets_on_one_page_do_not_disturb_each_other(site_page: Callable[.
     assert len(ids) == len(set(ids)) > 0
 
 
-def test_keyboard_alone_edits_the_labels(site_page: Callable[..., Any]) -> None:
+def test_keyboard_alone_edits_the_labels(site_page: Callable[..., Any]) -> None:  # noqa: F811
     page = site_page(static())
     page.locator('.cw-grid button[tabindex="0"]').focus()
     assert page.locator('.cw-grid button[tabindex="0"]').count() == 1
@@ -516,7 +419,7 @@ def test_keyboard_alone_edits_the_labels(site_page: Callable[..., Any]) -> None:
     assert page.locator('[data-cell="0,0"]').get_attribute("aria-pressed") == "false"
 
 
-def test_keyboard_alone_reaches_every_control(site_page: Callable[..., Any]) -> None:
+def test_keyboard_alone_reaches_every_control(site_page: Callable[..., Any]) -> None:  # noqa: F811
     page = site_page(static(kind="unbiased_omega"))
     page.locator("body").focus()
     reached = set()
@@ -529,7 +432,7 @@ def test_keyboard_alone_reaches_every_control(site_page: Callable[..., Any]) -> 
             "draw-many", "summary"} <= reached  # fmt: skip
 
 
-def test_sliders_and_choices_change_the_words(site_page: Callable[..., Any]) -> None:
+def test_sliders_and_choices_change_the_words(site_page: Callable[..., Any]) -> None:  # noqa: F811
     page = site_page(static())
     page.locator('input[name="batch_size"]').focus()
     page.keyboard.press("ArrowRight")
@@ -575,7 +478,7 @@ WALK = """async (kinds) => {
 }"""
 
 
-def test_no_state_shows_a_number_that_is_none(site_page: Callable[..., Any]) -> None:
+def test_no_state_shows_a_number_that_is_none(site_page: Callable[..., Any]) -> None:  # noqa: F811
     """Every kind and preset, rows dropped, batches drawn, labels switched off one by one: never NaN, undefined, Infinity."""
     page = site_page(static())
     page.locator(".cw-data summary").click()
@@ -583,7 +486,7 @@ def test_no_state_shows_a_number_that_is_none(site_page: Callable[..., Any]) -> 
     assert found == [] and states > 160
 
 
-def test_too_few_positives_is_a_sentence_and_repairs_itself(site_page: Callable[..., Any]) -> None:
+def test_too_few_positives_is_a_sentence_and_repairs_itself(site_page: Callable[..., Any]) -> None:  # noqa: F811
     page = site_page(static(labels=[[1, 0], [0, 1]], batch_size=2))
     page.locator('[data-cell="0,0"]').click()
     message = page.locator(".cw-message")
@@ -595,7 +498,7 @@ def test_too_few_positives_is_a_sentence_and_repairs_itself(site_page: Callable[
     settled(page, widgets.InBatchWeights([[1, 0], [0, 1]], batch_size=2).summary())
 
 
-def test_an_empty_row_is_said_to_be_out_of_reach(site_page: Callable[..., Any]) -> None:
+def test_an_empty_row_is_said_to_be_out_of_reach(site_page: Callable[..., Any]) -> None:  # noqa: F811
     page = site_page(static(kind="unbiased"))
     page.locator('[data-cell="0,2"]').click()
     assert page.locator(".cw-message").inner_text() == (
@@ -605,14 +508,14 @@ def test_an_empty_row_is_said_to_be_out_of_reach(site_page: Callable[..., Any]) 
     assert "No batch ever meets it." in page.locator(".cw-inspector").inner_text()
 
 
-def test_the_batch_size_follows_the_positives_down(site_page: Callable[..., Any]) -> None:
+def test_the_batch_size_follows_the_positives_down(site_page: Callable[..., Any]) -> None:  # noqa: F811
     page = site_page(static(batch_size=6))
     page.locator('[data-cell="3,0"]').click()
     settled(page, "batches of 5 of 5 positives")
     assert page.locator('input[name="batch_size"]').get_attribute("max") == "5"
 
 
-def test_draws_converge_to_the_expected_weights(site_page: Callable[..., Any]) -> None:
+def test_draws_converge_to_the_expected_weights(site_page: Callable[..., Any]) -> None:  # noqa: F811
     """Simulation with a fixed seed; the heat map of averages against course_lib, within 0.15."""
     page = site_page(static())
     for _ in range(4):
@@ -629,7 +532,7 @@ def test_draws_converge_to_the_expected_weights(site_page: Callable[..., Any]) -
     assert page.locator(".cw-drawn").inner_text() == "" and page.get_by_label("average of 0 draws").is_disabled()
 
 
-def test_the_heat_map_shows_the_numbers_of_course_lib(site_page: Callable[..., Any]) -> None:
+def test_the_heat_map_shows_the_numbers_of_course_lib(site_page: Callable[..., Any]) -> None:  # noqa: F811
     rng = np.random.default_rng(5)
     for _ in range(3):
         state = random_state(rng)
@@ -639,7 +542,7 @@ def test_the_heat_map_shows_the_numbers_of_course_lib(site_page: Callable[..., A
 
 
 @pytest.mark.parametrize("kind", ["unbiased", "unbiased_omega", "pos_neg", "masked"])
-def test_weights_that_cancel_leave_nothing_behind(site_page: Callable[..., Any], kind: str) -> None:
+def test_weights_that_cancel_leave_nothing_behind(site_page: Callable[..., Any], kind: str) -> None:  # noqa: F811
     """Rounding once left 1e-17 on a positive, and with it a best score of 36.7 or of no number at all."""
     rng = np.random.default_rng(6)
     page = site_page(*(static(labels=random_labels(rng), batch_size=2, kind=kind) for _ in range(6)))
@@ -649,7 +552,7 @@ def test_weights_that_cancel_leave_nothing_behind(site_page: Callable[..., Any],
         assert "pushed apart 0 (asked: 1 and 0). Best score alone: ∞." in inspected
 
 
-def test_the_table_holds_every_cell(site_page: Callable[..., Any]) -> None:
+def test_the_table_holds_every_cell(site_page: Callable[..., Any]) -> None:  # noqa: F811
     page = site_page(static())
     page.locator(".cw-data summary").click()
     page.locator(".cw-table tbody tr").first.wait_for()
@@ -659,7 +562,7 @@ def test_the_table_holds_every_cell(site_page: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("width", [320, 360, 768, 1280])
-def test_the_widget_fits_the_width(site_page: Callable[..., Any], width: int) -> None:
+def test_the_widget_fits_the_width(site_page: Callable[..., Any], width: int) -> None:  # noqa: F811
     page = site_page(static(labels=np.ones((8, 8), dtype=int), batch_size=64), width=width)
     page.locator('[data-action="draw"]').click()
     page.locator(".cw-data summary").click()
@@ -672,22 +575,19 @@ def test_the_widget_fits_the_width(site_page: Callable[..., Any], width: int) ->
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(site_page: Callable[..., Any], scheme: str) -> None:
-    from axe_playwright_python.sync_playwright import Axe
-
+def test_axe_finds_nothing_serious(site_page: Callable[..., Any], scheme: str) -> None:  # noqa: F811
     page = site_page(static(), color_scheme=scheme, reduced_motion="reduce")
     page.locator('[data-action="draw"]').click()
     page.locator(".cw-data summary").click()
     page.locator(".cw-python summary").click()
-    found = Axe().run(page, options={"preload": False}).response["violations"]
-    assert [(rule["id"], rule["nodes"][0]["html"]) for rule in found if rule["impact"] in {"serious", "critical"}] == []
+    assert serious_violations(page) == []
 
 
 @pytest.mark.parametrize(
     ("where", "value"),
     [("html", 'data-theme="dark"'), ("html", 'theme="dark"'), ("body", 'data-jp-theme-light="false"')],
 )
-def test_dark_follows_the_host(site_page: Callable[..., Any], where: str, value: str) -> None:
+def test_dark_follows_the_host(site_page: Callable[..., Any], where: str, value: str) -> None:  # noqa: F811
     """The book's theme, Colab and JupyterLab each say dark in their own way; a light host stays light in a dark system."""
     background = "getComputedStyle(document.querySelector('.cw')).backgroundColor"
     name, setting = value.replace('"', "").split("=")
@@ -701,7 +601,7 @@ def test_dark_follows_the_host(site_page: Callable[..., Any], where: str, value:
     assert page.evaluate(background) == "rgb(255, 255, 255)"
 
 
-def test_reduced_motion_means_no_motion(site_page: Callable[..., Any]) -> None:
+def test_reduced_motion_means_no_motion(site_page: Callable[..., Any]) -> None:  # noqa: F811
     moving = "getComputedStyle(document.querySelector('.cw-square')).transitionDuration"
     assert site_page(static()).evaluate(moving) != "0s"
     assert site_page(static(), reduced_motion="reduce").evaluate(moving) == "0s"
@@ -713,28 +613,7 @@ def test_in_jupyter_the_model_is_followed_and_left(browser: Any) -> None:
     esm = widgets.InBatchWeights()._esm
     assert len(re.findall(r"^export default", esm, re.MULTILINE)) == 1 and not re.search(r"^import", esm, re.MULTILINE)
     state = widgets.InBatchWeights().state()
-    page.evaluate(
-        """async ([esm, state]) => {
-          const url = URL.createObjectURL(new Blob([esm], { type: "text/javascript" }));
-          const widget = (await import(url)).default;
-          const listeners = {};
-          window.saved = 0;
-          window.model = {
-            get: (name) => state[name],
-            set: (name, value) => { state[name] = value; for (const f of listeners[`change:${name}`] ?? []) f(); },
-            on: (name, f) => (listeners[name] = [...(listeners[name] ?? []), f]),
-            off: (name, f) => (listeners[name] = listeners[name].filter((g) => g !== f)),
-            save_changes: () => (window.saved += 1),
-          };
-          window.listeners = listeners;
-          const el = document.createElement("div");
-          document.body.append(el);
-          window.bubbled = 0;
-          document.addEventListener("keydown", () => (window.bubbled += 1));
-          window.close = widget.render({ model: window.model, el });
-        }""",
-        [esm, state],
-    )
+    mount_in_jupyter(page, esm, state)
     page.evaluate("model.set('kind', 'popularity')")  # Python says
     settled(page, "Popularity loss")
     page.locator('input[name="batch_size"]').focus()

@@ -2,7 +2,8 @@
 
 Numbers are facts and are given here with their citation. Each file keeps the layout of the printed table, so that it
 can be compared with the paper by eye: a `*` behind a number is the paper's mark for "optimization issues", a `_` its
-underline for "best in the column". Nothing is corrected, misprints included; `course_lib.paper_tables.p3` finds them.
+underline for "best in the column". Nothing is corrected, misprints included; `course_lib.paper_tables.p0` and `p3` find them.
+Numbers that a paper prints in its text and not in a table are in "numbers", with the place of each.
 """
 
 import csv
@@ -10,11 +11,15 @@ import re
 from importlib.resources import files
 
 CITATIONS = {
+    "P0": "Anonymous: Theoretical Grounds for Popularity Bias in Low-Rank Two-Tower Models Trained with Cosine-Based Loss",
     "P3": (
         "Y. Liu, L.-C. Lin, C.-J. Lin: Examining the Bias of In-Batch Sampling in Similarity Learning with Two-Tower Models"
-    )
+    ),
 }
 CAPTIONS = {
+    ("P0", "T1"): "Which towers and losses move their embeddings orthogonally (toy data)",
+    ("P0", "T2"): "Share of the top 1 % items in the top 100, ranked by dot product and by cosine (MovieLens 32M)",
+    ("P0", "numbers"): "Numbers printed in the text of Sections 4.1 to 4.3 and in the caption of Table 2",
     ("P3", "T3"): "Data statistics",
     ("P3", "T4"): "Test P@5 in percent of the unbiased loss (17) and of Sogram (34), stochastic gradient",
     ("P3", "T5"): "Test P@K and R@K in percent, stochastic gradient (AdaGrad)",
@@ -30,6 +35,10 @@ def table(paper: str, name: str) -> list[dict]:
     `in_batch_omega`, `pos_neg_omega`), `ratio` (|batch|^2 / |positives|^2, or None), `dataset` (`eurlex`, `ml-1m`),
     `pointwise` (`square`, `logistic`), `metric` (`P@5`), `value` (in percent), `starred`, `best`.
     P3's T3 gives one dict per data set: `dataset`, `m`, `n`, `positives`, `mean_pair_popularity`.
+    P0's T1 gives one dict per experiment: `experiment` (a number), `left_encoder`, `loss`, and the ticks `condition_1`,
+    `condition_2`, `left_orthogonal`, `item_orthogonal` (True or False). P0's T2 gives one dict per printed share:
+    `experiment`, `left_encoder`, its ticks, `quantity` (`share_dot`, `share_cos`), `value` (a share, not percent).
+    P0's "numbers" gives one dict per number in the text: `experiment`, `quantity`, `value`, `place`.
 
     Raises ValueError for a table that is not stored; the message lists those that are.
     """
@@ -38,6 +47,8 @@ def table(paper: str, name: str) -> list[dict]:
         raise ValueError(f"table: got paper={paper!r}, name={name!r}; expected one of: {known}")
     with files(__package__).joinpath(f"{paper}-{name}.csv").open(encoding="utf-8") as lines:
         records = list(csv.DictReader(lines))
+    if paper == "P0":
+        return [cell for record in records for cell in _cells_of_p0(record)]
     if name == "T3":
         return [_statistics(record) for record in records]
     return [cell for record in records for cell in _cells(record)]
@@ -65,7 +76,7 @@ def select(cells: list[dict], **where) -> list[dict]:
 def suspicious_cells(paper: str) -> list[str]:
     """Printed numbers of a paper that contradict other printed numbers of it, one sentence each."""
     if paper != "P3":
-        raise ValueError(f"suspicious_cells: got {paper!r}; expected 'P3', the one paper whose tables are stored")
+        raise ValueError(f"suspicious_cells: got {paper!r}; expected 'P3', the one paper whose tables print each number more than once")
     from course_lib.paper_tables import p3
 
     return p3.suspicious_cells()
@@ -73,12 +84,25 @@ def suspicious_cells(paper: str) -> list[str]:
 
 def citation(paper: str, name: str) -> str:
     """Where a stored table is printed: authors, title, table number and a caption in our words."""
-    return f"{CITATIONS[paper]}. Table {name[1:]}: {CAPTIONS[paper, name]}."
+    place = f"Table {name[1:]}: " if name.startswith("T") else ""
+    return f"{CITATIONS[paper]}. {place}{CAPTIONS[paper, name]}."
 
 
 def _statistics(record: dict) -> dict:
     counts = {key: int(record[key]) for key in ("m", "n", "positives")}
     return {"dataset": record["dataset"], **counts, "mean_pair_popularity": float(record["mean_pair_popularity"])}
+
+
+def _cells_of_p0(record: dict) -> list[dict]:
+    """The cells of one line: one for each printed share, or the whole line when it prints ticks or one number."""
+    shares = [key for key in record if key.startswith("share_")]
+    read = {"experiment": int, "value": float}
+    row = {key: read.get(key, _tick)(text) for key, text in record.items() if key not in shares}
+    return [{**row, "quantity": key, "value": float(record[key])} for key in shares] or [row]
+
+
+def _tick(text: str) -> bool | str:
+    return {"yes": True, "no": False}.get(text, text)
 
 
 def _cells(record: dict) -> list[dict]:

@@ -21,6 +21,10 @@ from typing import Any
 from . import notebooks
 from .sandbox import ROOT, SUBMISSION_SECONDS, NoWalls, Sandbox, StudentError
 
+GRADING_ROOMS = ("arrays", "checks", "datasets", "encoders", "gauge", "geometry", "gramians", "in_batch", "interactions",
+                 "jacobians", "losses", "metrics", "norms", "paper_tables", "popularity")  # fmt: skip
+"""The rooms of course_lib that checks may use: when one changes, submissions are graded again."""
+
 JUDGE_SECONDS = SUBMISSION_SECONDS + 60
 """After this long a judge is ended from outside; its sandbox stops far earlier."""
 
@@ -54,7 +58,7 @@ def judge(source: Path, submitted: Path) -> dict[str, Any]:
     notebook = notebooks.rebuilt(pristine, notebooks.handed_in(submitted.read_bytes()))
     cells = notebooks.student_cells(notebook)
     began = time.monotonic()
-    with Sandbox([cell.source for cell in cells]) as sandbox:
+    with Sandbox([cell.source for cell in cells], notebooks.open_rooms(pristine)) as sandbox:
         checks = {
             notebooks.grading(cell)["grade_id"]: run_check(cell.source, sandbox)
             for cell in pristine.cells
@@ -97,11 +101,18 @@ def nothing_handed_in(source: Path, why: str) -> dict[str, Any]:
 def fingerprint(source: Path, submitted: Path) -> str:
     """Changes with the submission, with the assignment and with whatever grades it."""
     digest = hashlib.sha256()
-    code = [*(ROOT / "exercises").rglob("*.py"), *(ROOT / "course_lib" / "in_batch").rglob("*.py")]
-    for path in [source, submitted, *sorted(code), ROOT / "course_lib" / "checks.py"]:
+    for path in [source, submitted, *grading_code(source)]:
         content = path.read_bytes()
         digest.update(f"{len(content)} ".encode() + content)
     return digest.hexdigest()
+
+
+def grading_code(source: Path) -> list[Path]:
+    """The files that decide an assignment's marks: its hidden checks, the walls and the judge, and the rooms they use."""
+    hidden = ROOT / "exercises" / "hidden" / f"{source.stem.replace('-', '_')}.py"
+    rooms = [ROOT / "course_lib" / room for room in GRADING_ROOMS]
+    files = [path for room in rooms for path in (room.with_suffix(".py"), *room.rglob("*.py")) if path.is_file()]
+    return sorted([*(ROOT / "exercises" / "grading").glob("*.py"), *([hidden] if hidden.is_file() else []), *files])
 
 
 def write_whole(path: Path, text: str) -> None:

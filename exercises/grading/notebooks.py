@@ -11,6 +11,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
+OPEN_ROOMS = ("arrays", "interactions", "datasets")  # rooms that give no answer away, where an assignment names none
 MOST_BYTES = 20_000_000
 MOST_CELLS = 300
 LONGEST_SOURCE = 100_000
@@ -28,6 +29,11 @@ def read_source(path: Path) -> NotebookNode:
 def grading(cell: Any) -> dict[str, Any]:
     """nbgrader's metadata of a cell, or {}."""
     return cell.get("metadata", {}).get("nbgrader", {})
+
+
+def open_rooms(source: NotebookNode) -> list[str]:
+    """The rooms of course_lib that a student's code may use: the source notebook's own list, in its metadata."""
+    return list(source.metadata.get("course", {}).get("open_rooms", OPEN_ROOMS))
 
 
 def is_test(cell: NotebookNode) -> bool:

@@ -9,10 +9,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from . import plain
+from .notebooks import OPEN_ROOMS
 
 ROOT = Path(__file__).resolve().parents[2]
 STEP_SECONDS = float(os.environ.get("COURSE_GRADE_STEP_SECONDS", "10"))  # one cell, or one call
@@ -35,11 +37,12 @@ class Sandbox:
     """A student's notebook, cell after cell, in a process of its own; use it in a `with` block.
 
     A cell that ends or hangs the process costs itself only: the process starts again without that cell, as long as the
-    time of the submission lasts.
+    time of the submission lasts. `open_rooms` are the rooms of course_lib that the student's code may use.
     """
 
-    def __init__(self, cells: list[str]) -> None:
+    def __init__(self, cells: list[str], open_rooms: Iterable[str] = OPEN_ROOMS) -> None:
         self.cells = cells
+        self.open_rooms = tuple(open_rooms)
         self.results: list[dict[str, Any]] = [{} for _ in cells]
         self.walls: list[str] = []
         self.seconds = 0.0
@@ -113,7 +116,7 @@ class Sandbox:
         script = Path(__file__).with_name("student_process.py")
         budget = str(int(START_SECONDS + SUBMISSION_SECONDS))
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-B", str(script), str(ROOT), self._folder, budget],
+            [sys.executable, "-I", "-B", str(script), str(ROOT), self._folder, budget, *self.open_rooms],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=self._folder,
             env=environment, start_new_session=True,
         )  # fmt: skip

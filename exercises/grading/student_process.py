@@ -1,4 +1,4 @@
-"""The process that runs a student's code: `python -I -B student_process.py ROOT FOLDER CPU_SECONDS`.
+"""The process that runs a student's code: `python -I -B student_process.py ROOT FOLDER CPU_SECONDS ROOM ...`.
 
 It reads requests from its standard input and writes plain answers to its standard output, one line of JSON each:
     {"cell": source}                 -> {"ok": true, "output": text} or {"ok": false, "error": text, "output": text}
@@ -17,9 +17,8 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
-ROOT, FOLDER, CPU_SECONDS = sys.argv[1], sys.argv[2], int(sys.argv[3])
+ROOT, FOLDER, CPU_SECONDS, OPEN_ROOMS = sys.argv[1], sys.argv[2], int(sys.argv[3]), tuple(sys.argv[4:])
 LONGEST_TEXT = 4_000
-OPEN_ROOMS = ("arrays", "interactions", "datasets", "losses")
 
 
 class Text(io.TextIOBase):
@@ -34,6 +33,18 @@ class Text(io.TextIOBase):
     def write(self, text: str) -> int:
         self.kept += text[: max(0, LONGEST_TEXT - len(self.kept))]
         return len(text)
+
+
+class Quiet(types.ModuleType):
+    """The public checks print; here nobody reads. Whatever is asked of this module is there, and does nothing."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        return None
 
 
 class ClosedRooms:
@@ -56,6 +67,20 @@ def readable() -> list[str]:
     return [*python, "/etc/ld.so.cache", "/dev/urandom", "/dev/random", "/usr/share/zoneinfo", *rooms]
 
 
+def is_closed(name: str) -> bool:
+    """Whether a module belongs to a room of course_lib that is not open (checks is a Quiet by then)."""
+    package, _, rest = name.partition(".")
+    return package == "course_lib" and bool(rest) and rest.split(".")[0] not in {*OPEN_ROOMS, "checks"}
+
+
+def hide(name: str) -> None:
+    """Takes a module out of the places where an import statement would find it."""
+    del sys.modules[name]
+    parent, _, child = name.rpartition(".")
+    if parent in sys.modules and hasattr(sys.modules[parent], child):
+        delattr(sys.modules[parent], child)
+
+
 def can_read(path: str) -> bool:
     try:
         with open(path, "rb"):
@@ -74,9 +99,9 @@ def prepare() -> tuple[Callable[..., Any], Callable[..., Any], types.ModuleType,
 
     for room in OPEN_ROOMS:
         __import__(f"course_lib.{room}")
-    quiet = types.ModuleType("course_lib.checks")
-    quiet.__getattr__ = lambda name: lambda *args, **kwargs: None  # the public checks print; here nobody reads
-    sys.modules["course_lib.checks"] = course_lib.checks = quiet
+    sys.modules["course_lib.checks"] = course_lib.checks = Quiet("course_lib.checks")
+    for name in [name for name in sys.modules if is_closed(name)]:  # what an open room imported for itself
+        hide(name)
     sys.meta_path.insert(0, ClosedRooms())
     raised = walls.raise_walls(readable=readable(), writable=FOLDER, cpu_seconds=CPU_SECONDS)
     if "landlock" in raised and can_read(os.path.join(ROOT, "exercises", "grading", "plain.py")):

@@ -14,6 +14,7 @@ import numpy as np
 
 from course_lib import checks, datasets, in_batch
 from course_lib.checks import expect
+from course_lib.checks.forms import short
 
 UNSEEN = [[1, 1, 0], [1, 0, 1], [0, 0, 1], [1, 0, 1]]
 HIT = [[1, 1, 1, 1, 1], [1, 0, 0, 0, 0], [1, 0, 0, 1, 0]]
@@ -50,7 +51,7 @@ def counterexample_gap(answer: Callable[..., Any]) -> None:
     expect(right != 0, "no bias at this cell, so there is no gap to state")
     expect(gap != -right, "the gap is what the loss gives minus what is claimed; yours has the other sign")
     expect(gap * labels.size != right, "the gap is asked for times m n")
-    expect(gap == right, f"the gap at cell {cell} is not {checks._short(gap)}: average over all batches, also those "
+    expect(gap == right, f"the gap at cell {cell} is not {short(gap)}: average over all batches, also those "
                          "that do not show the cell")  # fmt: skip
 
 

@@ -1,32 +1,19 @@
-"""Public checks of the exercises: a student runs them anywhere, with or without nbgrader.
-
-Each check calls a student's function on a few small examples and compares with course_lib. A wrong value is compared
-with what the usual misconceptions would give, and the message names the one that fits. Passing is not full marks: the
-assignment is graded on other inputs.
-"""
+"""Public checks of the assignment in-batch-bias."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from fractions import Fraction
-from numbers import Number
 from typing import Any
 
 import numpy as np
 
-from . import in_batch
+from .. import in_batch
+from .forms import PASSED, compare, expect, fraction, is_whole
 
-PASSED = "public checks passed; this is not full marks: your answer is graded on other inputs"
 FIG2 = [[0, 0, 1, 0], [0, 1, 0, 1], [0, 0, 0, 1], [1, 0, 0, 1]]
 LARGEST_LABELS = 5
 MOST_POSITIVES = 8
-
-
-class NotYet(AssertionError):
-    """An answer that is not right yet; the message says what was expected and which misconception fits."""
-
-
-# ---- tasks of the assignment in-batch-bias ----
 
 
 def weight_of_negatives(answer: Callable[..., Any]) -> None:
@@ -128,17 +115,17 @@ def counterexample_form(value: Any) -> tuple[np.ndarray, int, tuple[int, int], F
     expect(0 < len(rows) <= LARGEST_LABELS, f"labels is a matrix of 1 to {LARGEST_LABELS} rows")
     expect(0 < len(rows[0]) <= LARGEST_LABELS and len({len(row) for row in rows}) == 1,
            f"labels is a matrix of 1 to {LARGEST_LABELS} columns, the same in every row")  # fmt: skip
-    expect(all(_is_whole(entry) and entry in (0, 1) for row in rows for entry in row), "labels holds whole numbers 0 and 1")
+    expect(all(is_whole(entry) and entry in (0, 1) for row in rows for entry in row), "labels holds whole numbers 0 and 1")
     table = np.array(rows, dtype=int)
     expect(bool(table.any(0).all() and table.any(1).all()),
            "every row and every column needs a positive; an empty one breaks another assumption (a cold film)")  # fmt: skip
     total = int(table.sum())
     expect(total <= MOST_POSITIVES, f"at most {MOST_POSITIVES} positives, so that all batches can be listed")
-    expect(_is_whole(size) and 2 <= size <= total, f"batch_size is a whole number from 2 to M = {total}")
-    expect(isinstance(cell, (tuple, list)) and len(cell) == 2 and all(_is_whole(place) for place in cell),
+    expect(is_whole(size) and 2 <= size <= total, f"batch_size is a whole number from 2 to M = {total}")
+    expect(isinstance(cell, (tuple, list)) and len(cell) == 2 and all(is_whole(place) for place in cell),
            "the cell is a pair (i, j), counted from 0")  # fmt: skip
     expect(0 <= cell[0] < table.shape[0] and 0 <= cell[1] < table.shape[1], "the cell lies outside the matrix")
-    return table, int(size), (int(cell[0]), int(cell[1])), _fraction(gap, "gap")
+    return table, int(size), (int(cell[0]), int(cell[1])), fraction(gap, "gap")
 
 
 def shard_matrix(answer: Callable[..., Any], rows: list[int], cols: list[int], total: int, shape: tuple[int, int]) -> list:
@@ -147,7 +134,7 @@ def shard_matrix(answer: Callable[..., Any], rows: list[int], cols: list[int], t
     expect(isinstance(value, (list, tuple, np.ndarray)) and len(value) == len(rows)
            and all(isinstance(row, (list, tuple, np.ndarray)) and len(row) == len(cols) for row in value),
            f"return an h x h matrix of weights of l-, here {len(rows)} x {len(cols)}")  # fmt: skip
-    return [[_fraction(entry, "each weight") for entry in row] for row in value]
+    return [[fraction(entry, "each weight") for entry in row] for row in value]
 
 
 def check_share(answer: Callable[..., Any], users: list[int], items: list[int], sizes: list[int]) -> None:
@@ -170,41 +157,6 @@ def check_share(answer: Callable[..., Any], users: list[int], items: list[int], 
             },
             exact=False,
         )
-
-
-def compare(got: Any, right: Any, where: str, misconceptions: Mapping[Any, str], *, exact: bool) -> None:
-    """NotYet unless `got` is `right`; the message names the misconception whose value it is."""
-    expect(isinstance(got, Number) and not isinstance(got, (bool, np.bool_, complex)), f"{where}: a number is expected")
-    if exact:
-        got = _fraction(got, where)
-    expect(got == got and abs(got) != float("inf"), f"{where}: the number must be finite")
-    same = (lambda x: got == x) if exact else (lambda x: abs(got - x) <= 1e-9)
-    if same(right):
-        return
-    hints = [hint for value, hint in misconceptions.items() if same(value)]
-    raise NotYet(f"{where}: {_short(got)} is not right. " + (f"Perhaps: {hints[0]}." if hints else "No usual slip gives this number."))
-
-
-def expect(condition: bool, message: str) -> None:
-    """NotYet with the message where the condition fails."""
-    if not condition:
-        raise NotYet(message)
-
-
-def _fraction(value: Any, what: str) -> Fraction:
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
-        return Fraction(int(value))
-    expect(isinstance(value, Fraction), f"{what}: an exact value is asked for, so use whole numbers and Fractions, no floats")
-    return value
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-
-def _short(value: Any) -> str:
-    text = str(value)
-    return text if len(text) < 60 else text[:57] + "..."
 
 
 def _exact(table: np.ndarray) -> np.ndarray:

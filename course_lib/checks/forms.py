@@ -1,0 +1,129 @@
+"""What the checks of every assignment are made of: the form of an answer, and the comparison with the right one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from numbers import Number
+from typing import Any
+
+import numpy as np
+
+PASSED = "public checks passed; this is not full marks: your answer is graded on other inputs"
+CLOSE = 1e-9
+"""Floats may differ by this much, relative to the larger of 1 and the right value."""
+
+Misconceptions = Mapping[Any, str] | Iterable[tuple[Any, str]]
+
+
+class NotYet(AssertionError):
+    """An answer that is not right yet; the message says what was expected and which misconception fits."""
+
+
+def expect(condition: bool, message: str) -> None:
+    """NotYet with the message where the condition fails."""
+    if not condition:
+        raise NotYet(message)
+
+
+def compare(
+    got: Any, right: Any, where: str, misconceptions: Misconceptions, *, exact: bool, tolerance: float = CLOSE
+) -> None:
+    """NotYet unless `got` is `right`; the message names the misconception whose value it is."""
+    value = fraction(got, where) if exact and is_number(got) else number(got, where)
+    same = (lambda x: value == x) if exact else (lambda x: abs(value - x) <= tolerance * max(1.0, abs(float(right))))
+    if not same(right):
+        raise NotYet(f"{where}: {short(got)} is not right. {_hint(same, misconceptions)}")
+
+
+def compare_arrays(
+    got: Any, right: Any, where: str, misconceptions: Misconceptions, *, tolerance: float = CLOSE
+) -> np.ndarray:
+    """`compare` for vectors and matrices of floats: largest difference at most tolerance * max(1, largest right entry)."""
+    right = np.asarray(right, dtype=float)
+    value = floats(got, right.shape, where)
+    within = tolerance * max(1.0, float(np.abs(right).max(initial=0.0)))
+    same = lambda x: float(np.abs(value - np.asarray(x, dtype=float)).max(initial=0.0)) <= within  # noqa: E731
+    if not same(right):
+        raise NotYet(f"{where}: {short(shown(value))} is not right. {_hint(same, misconceptions)}")
+    return value
+
+
+def compare_exact(got: Any, right: Any, where: str, misconceptions: Misconceptions) -> None:
+    """`compare` for matrices of Fractions, entry by entry."""
+    rows = len(right)
+    expect(is_list(got) and len(got) == rows and all(is_list(row) and len(row) == len(right[0]) for row in got),
+           f"{where}: a {rows} x {len(right[0])} matrix (a list of lists) is expected")  # fmt: skip
+    value = [[fraction(entry, where) for entry in row] for row in got]
+    same = lambda x: value == [list(row) for row in x]  # noqa: E731
+    if not same(right):
+        raise NotYet(f"{where}: {short([[str(x) for x in row] for row in value])} is not right. {_hint(same, misconceptions)}")
+
+
+def _hint(same: Any, misconceptions: Misconceptions) -> str:
+    pairs = misconceptions.items() if isinstance(misconceptions, Mapping) else misconceptions
+    hints = [hint for value, hint in pairs if same(value)]
+    return f"Perhaps: {hints[0]}." if hints else "No usual slip gives this number."
+
+
+# ---- forms ----
+
+
+def is_list(value: Any) -> bool:
+    return isinstance(value, (list, tuple, np.ndarray))
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, Number) and not isinstance(value, (bool, np.bool_, complex))
+
+
+def is_whole(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def number(value: Any, what: str) -> Any:
+    """A finite real number as it is (int, float or Fraction)."""
+    expect(is_number(value), f"{what}: a number is expected")
+    try:
+        finite = abs(float(value)) != float("inf") and value == value
+    except OverflowError:
+        finite = False
+    expect(finite, f"{what}: the number must be finite")
+    return value
+
+
+def fraction(value: Any, what: str) -> Fraction:
+    """An exact number."""
+    if is_whole(value):
+        return Fraction(int(value))
+    expect(isinstance(value, Fraction), f"{what}: an exact value is asked for, so use whole numbers and Fractions, no floats")
+    return value
+
+
+def floats(value: Any, shape: tuple[int | None, ...], what: str) -> np.ndarray:
+    """A float64 array of the shape asked for; None stands for any length."""
+    kinds = {0: "a number", 1: "a list of numbers", 2: "a matrix (a list of lists of numbers)"}
+    size = " x ".join("any" if length is None else str(length) for length in shape)
+    form = f"{what}: {kinds[len(shape)]}{f' ({size})' if shape else ''} is expected"
+    array = np.array(_numbers(value, len(shape), what, form), dtype=float)
+    expect(array.ndim == len(shape) and all(n in (None, m) for n, m in zip(shape, array.shape, strict=True)), form)
+    return array
+
+
+def _numbers(value: Any, depth: int, what: str, form: str) -> Any:
+    if depth == 0:
+        return float(number(value, what))
+    expect(is_list(value) and len(value) > 0, form)
+    entries = [_numbers(entry, depth - 1, what, form) for entry in value]
+    expect(depth == 1 or len({len(entry) for entry in entries}) == 1, f"{form}, all rows of the same length")
+    return entries
+
+
+def shown(value: np.ndarray) -> list:
+    """An array as a short list, for a message."""
+    return np.vectorize(lambda x: float(f"{x:.6g}"), otypes=[float])(value).tolist()
+
+
+def short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) < 60 else text[:57] + "..."

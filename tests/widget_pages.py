@@ -1,0 +1,163 @@
+"""What the tests of every interactive share: a JavaScript module in an empty page, a page of the site from a file, HTML, axe.
+
+`library` and `site_page` are fixtures: import them by name into the test file that uses them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from course_lib import widgets
+from course_lib.widgets import bundle
+
+
+def script_of(name: str, source: Callable[[str], str] = lambda text: text) -> str:
+    """A classic script that hangs the exports of a module (and of what it imports) on `window.lib`."""
+    text = source(bundle.module(name))
+    exports = re.findall(r"^export (?:const|function|class) (\w+)", all_sources(), re.MULTILINE)
+    present = [export for export in exports if re.search(rf"^(?:const|function|class) {export}\b", text, re.MULTILINE)]
+    return f"window.lib = (() => {{\n{text}\nreturn {{ {', '.join(present)} }};\n}})();"
+
+
+def all_sources() -> str:
+    return "\n".join(path.read_text(encoding="utf-8") for path in sorted(bundle.FOLDER.glob("*.js")))
+
+
+def page_html(*bodies: str, folder: str = "", script: bool = True) -> str:
+    """A page as the website has it: style sheet, one deferred script, the output of a cell."""
+    tag = f'<script defer src="{folder}course-widgets.js"></script>' if script else ""
+    sheet = f'<link rel="stylesheet" href="{folder}course-widgets.css">'
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Interactive</title>'
+        f'<meta name="viewport" content="width=device-width">{sheet}{tag}</head>'
+        f"<body><main><h1>Interactive</h1>{''.join(bodies)}</main></body></html>"
+    )
+
+
+@pytest.fixture
+def site_page(tmp_path: Path, browser: Any) -> Iterator[Callable[..., Any]]:
+    """Opens widgets on a page two folders below the script, from file://; fails on any console error or request."""
+    for name, content in widgets.static_files().items():
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    nested = tmp_path / "book" / "sampling"
+    nested.mkdir(parents=True)
+    contexts, problems = [], []
+
+    def show(*bodies: str, width: int = 1280, errors: bool = False, script: bool = True, **options: Any) -> Any:
+        path = nested / "page.html"
+        path.write_text(page_html(*bodies, folder="../../", script=script), encoding="utf-8")
+        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
+        contexts.append(context)
+        page = context.new_page()
+        if not errors:
+            page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+            page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("request", lambda request: request.url.startswith("file:") or problems.append(request.url))
+        page.goto(path.as_uri())
+        if script and not errors:
+            page.wait_for_selector('.course-widget[data-course-widget-ready="true"]')
+        return page
+
+    yield show
+    for context in contexts:
+        context.close()
+    assert problems == []
+
+
+@pytest.fixture
+def library(browser: Any) -> Iterator[Callable[..., Any]]:
+    """Loads a JavaScript module into an empty page; returns a function that evaluates JavaScript there."""
+    page = browser.new_page()
+
+    def load(name: str, source: Callable[[str], str] = lambda text: text) -> Callable[..., Any]:
+        page.add_script_tag(content=script_of(name, source))
+        return page.evaluate
+
+    yield load
+    page.close()
+
+
+def serious_violations(page: Any) -> list[tuple[str, str]]:
+    """What axe calls serious or critical: the rule and the first element that breaks it."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page, options={"preload": False}).response["violations"]
+    return [(rule["id"], rule["nodes"][0]["html"]) for rule in found if rule["impact"] in {"serious", "critical"}]
+
+
+MOUNT = """async ([esm, state]) => {
+  const url = URL.createObjectURL(new Blob([esm], { type: "text/javascript" }));
+  const widget = (await import(url)).default;
+  const listeners = {};
+  window.saved = 0;
+  window.model = {
+    get: (name) => state[name],
+    set: (name, value) => { state[name] = value; for (const f of listeners[`change:${name}`] ?? []) f(); },
+    on: (name, f) => (listeners[name] = [...(listeners[name] ?? []), f]),
+    off: (name, f) => (listeners[name] = listeners[name].filter((g) => g !== f)),
+    save_changes: () => (window.saved += 1),
+  };
+  window.listeners = listeners;
+  const el = document.createElement("div");
+  document.body.append(el);
+  window.bubbled = 0;
+  document.addEventListener("keydown", () => (window.bubbled += 1));
+  window.close = widget.render({ model: window.model, el });
+}"""
+
+
+def mount_in_jupyter(page: Any, esm: str, state: dict[str, Any]) -> None:
+    """Renders the module that anywidget gets, with a model as Jupyter has it, into a page.
+
+    Leaves on `window`: model, listeners (by event), saved (calls of save_changes), bubbled (keys that the page saw), close.
+    """
+    page.evaluate(MOUNT, [esm, state])
+
+
+def differences(ours: Any, theirs: Any, where: str = "") -> list[str]:
+    """Where two nested answers differ by more than 1e-12, relative to the larger of 1 and the value."""
+    if isinstance(ours, dict):
+        return [line for key in ours for line in differences(ours[key], theirs[key], f"{where}.{key}")]
+    ours, theirs = np.asarray(ours, dtype=float), np.asarray(theirs, dtype=float)
+    if ours.size == theirs.size == 0:
+        return []
+    same = ours.shape == theirs.shape and np.allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+    return [] if same else [f"{where}: {ours.tolist()} and {theirs.tolist()}"]
+
+
+SUMMARY = ".cw-summary"
+
+
+def settled(page: Any, text: str) -> None:
+    page.wait_for_function(
+        f"document.querySelector('{SUMMARY}').textContent.includes({json.dumps(text)})", timeout=3000
+    )
+
+
+class Elements(HTMLParser):
+    """Names and attributes of all elements; complains about a tag that is closed in the wrong place."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+        self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
