@@ -258,6 +258,16 @@ def test_wikispeedia_links_articles_by_name(folder: Path) -> None:
     assert data.shape == (3, 2)
 
 
+def test_wikispeedia_has_the_categories_of_its_articles(folder: Path) -> None:
+    assert "categories" not in datasets.load("wikispeedia").item_table
+    text = "# article category\nSweden\tsubject.Geography\nSweden\tsubject.Countries\nNowhere\tsubject.Myths\n"
+    (folder / "wikispeedia" / "categories.tsv").write_text(text, encoding="utf-8")
+    data = datasets.load("wikispeedia")
+    for names, table in ((data.user_names, data.user_table), (data.item_names, data.item_table)):
+        categories = dict(zip(names.tolist(), table["categories"].tolist(), strict=True))
+        assert categories.pop("Sweden") == "subject.Countries|subject.Geography" and set(categories.values()) == {""}
+
+
 def test_wikispeedia_is_read_from_its_archive(folder: Path) -> None:
     with tarfile.open(folder / "wikispeedia_paths-and-graph.tar.gz", "w:gz") as archive:
         archive.add(folder / "wikispeedia" / "links.tsv", "wikispeedia_paths-and-graph/links.tsv")

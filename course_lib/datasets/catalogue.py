@@ -293,7 +293,10 @@ _ALL = (
         remotes=_raw_files(
             f"{WIKISPEEDIA}/data",
             "wikispeedia",
-            {"links.tsv": "367d5679a46bf4cfb452773551a2796fb3a434a0689edb0454bdb42e3a7f405a"},
+            {
+                "links.tsv": "367d5679a46bf4cfb452773551a2796fb3a434a0689edb0454bdb42e3a7f405a",
+                "categories.tsv": "659412a49a7cba380d63ab98a714ebde7211d3d90cec9cf7b80a8dd4d5a12e9a",
+            },
         ),
         note="Left entities are articles with an outgoing link, right entities articles with an incoming one.",
     ),

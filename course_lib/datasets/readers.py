@@ -215,7 +215,10 @@ def read_lastfm(container: Container, form: tuple[str, ...]) -> Log:
 
 
 def read_wikispeedia(container: Container, form: tuple[str, ...]) -> Log:
-    """links.tsv: source and target article, URL-encoded. Both sides share one numbering, by encoded name."""
+    """links.tsv: source and target article, URL-encoded. Both sides share one numbering, by encoded name.
+
+    Where categories.tsv is there too, the tables have "categories": the categories of an article joined by "|", "" for none.
+    """
     with container.open("links.tsv") as (stream, label):
         rows = read_separated_text(stream, label, separator="\t", fields=("source", "target"), comment="#")
     if not rows:
@@ -224,8 +227,21 @@ def read_wikispeedia(container: Container, form: tuple[str, ...]) -> Log:
     number = {article: index for index, article in enumerate(articles)}
     sources, targets = np.array([[number[source], number[target]] for source, target in rows]).T
     table = {"name": np.array([unquote(article) for article in articles], dtype=object)}
+    if container.has("categories.tsv"):
+        table["categories"] = _categories(container, number)
     n = len(articles)
     return Log(sources, targets, n_users=n, n_items=n, user_table=table, item_table=table)
+
+
+def _categories(container: Container, number: dict[str, int]) -> NDArray:
+    """The categories of each numbered article, sorted and joined by "|"; articles without a link are left out."""
+    with container.open("categories.tsv") as (stream, label):
+        rows = read_separated_text(stream, label, separator="\t", fields=("article", "category"), comment="#")
+    found: dict[int, set[str]] = {}
+    for article, category in rows:
+        if article in number:
+            found.setdefault(number[article], set()).add(category)
+    return np.array(["|".join(sorted(found.get(index, ()))) for index in range(len(number))], dtype=object)
 
 
 def read_eurlex(container: Container, form: tuple[str, ...]) -> Log:
