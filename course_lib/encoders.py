@@ -8,7 +8,9 @@ Source: P0, Sections 2.3-2.4 and Appendix A; the towers of Table 1; X7 for those
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -193,6 +195,64 @@ class HistoryTransformer(nn.Module):
         encoded = self.encoder(tokens, src_key_padding_mask=absent)  # (B, L, d)
         kept = (~absent)[..., None]
         return self.out((encoded * kept).sum(-2) / kept.sum(-2))
+
+
+class Bags(nn.Module):
+    """x -> the embeddings of x's features, one after another: for each kind of feature the mean over the bag that x has of it.
+
+    bags: name -> (n, vocabulary) scipy sparse 0/1 matrix, row i the features of identifier i; an empty bag gives zeros.
+    width: of each kind's embedding, so the output is (B, kinds * width). Two towers may share one `Bags`.
+    Source: the input layer of P4's networks, Section 4.1.
+    """
+
+    def __init__(self, bags: Any, width: int, *, generator: torch.Generator | None = None, scale: float = 0.1) -> None:
+        super().__init__()
+        _size(width, "width")
+        if not bags or len({bag.shape[0] for bag in bags.values()}) != 1:
+            raise ValueError(f"bags have {[bag.shape[0] for bag in bags.values()]} rows; expected one row per identifier in each, and a bag")
+        self.names = tuple(bags)
+        self.tables = nn.ParameterDict({name: nn.Parameter(_normal((bag.shape[1], width), scale, generator)) for name, bag in bags.items()})
+        for name, bag in bags.items():
+            rows = bag.tocsr()
+            self.register_buffer(f"{name}_starts", torch.as_tensor(rows.indptr, dtype=torch.int64))
+            self.register_buffer(f"{name}_features", torch.as_tensor(rows.indices, dtype=torch.int64))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.cat([self._mean(name, x) for name in self.names], dim=1)
+
+    def _mean(self, name: str, x: Tensor) -> Tensor:
+        starts, features = getattr(self, f"{name}_starts"), getattr(self, f"{name}_features")
+        x = _identifiers(x, len(starts) - 1)
+        sizes = starts[x + 1] - starts[x]
+        offsets = sizes.cumsum(0) - sizes
+        within = torch.arange(int(sizes.sum()), device=x.device) - offsets.repeat_interleave(sizes)
+        return nn.functional.embedding_bag(features[starts[x].repeat_interleave(sizes) + within], self.tables[name], offsets, mode="mean")
+
+
+class Perceptron(nn.Sequential):
+    """Linear layers of the given widths with ReLU between them, after an input stage: `Perceptron(bags, (150, 256, 64))`.
+
+    The last layer is linear: with a ReLU after it no inner product of two embeddings could be negative.
+    """
+
+    def __init__(self, first: nn.Module, widths: Sequence[int], *, generator: torch.Generator | None = None) -> None:
+        if len(widths) < 2:
+            raise ValueError(f"widths is {tuple(widths)}; expected at least the input's width and the output's")
+        layers: list[nn.Module] = [first]
+        for inputs, outputs in itertools.pairwise(widths):
+            layers += [_linear(inputs, outputs, True, generator), nn.ReLU()]
+        super().__init__(*layers[:-1])
+
+
+class Renamed(nn.Module):
+    """x -> table[x]: the identifiers of one side in the numbering that the next stage uses. No parameters."""
+
+    def __init__(self, table: Any) -> None:
+        super().__init__()
+        self.register_buffer("table", torch.as_tensor(np.array(table), dtype=torch.int64))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.table[_identifiers(x, len(self.table))]
 
 
 class TwoTower(nn.Module):

@@ -10,7 +10,7 @@ All three have the same use: `update(indices, embeddings)` takes the rows of a b
 | `SOGram` | a running average, old batches decay | O(d^2) | lags behind a moving G |
 
 What they keep is a constant for autograd. A batch stands for a draw of examples, each with the same probability; it is averaged, not
-summed (P4's Section 4.1 says "a sum": with it SOGram would converge to b G). Batches that are spread over processes need `processes`.
+summed (P4's Section 4.1 says "a sum": with it SOGram would converge to b G; it fits SAGram with beta = 1/n, which is b/n here). Batches that are spread over processes need `processes`.
 """
 
 from __future__ import annotations
@@ -102,15 +102,22 @@ class SOGram(BatchGramian):
 class SAGram(BatchGramian):
     """Stochastic average Gramian: a cache of all n embeddings, corrected by the batch, G_hat = S_hat + beta (mean of what changed).
 
-    n: examples; d: width; beta: 1/n (the Gramian of the cache with this example renewed), 1 (unbiased), or between; beyond 1/n the
-    estimate may leave the cone of positive semidefinite matrices. project: take the nearest matrix of the cone; that costs
+    n: examples; d: width; beta: b/n for batches of b (the Gramian of the cache that this batch has renewed; P4's 1/n for one
+    example), 1 (unbiased), or between; beyond b/n the estimate may leave the cone of positive semidefinite matrices. project: take the nearest matrix of the cone; that costs
     the unbiasedness. budget: the most bytes that the cache may take, else MemoryError, before anything is allocated.
     The cache starts with `start(embeddings)`, or at zero. The sum S_hat is kept in float64, whatever the embeddings are.
     Source: P4, (9), Algorithm 1.
     """
 
     def __init__(
-        self, n: int, d: int, beta: Any, *, project: bool = False, budget: int = 2 * GIGABYTE, processes: Processes = ALONE
+        self,
+        n: int,
+        d: int,
+        beta: Any,
+        *,
+        project: bool = False,
+        budget: int = 2 * GIGABYTE,
+        processes: Processes = ALONE,
     ) -> None:
         super().__init__(processes=processes)
         self.n, self.d = _positive(n, "n"), _positive(d, "d")
@@ -139,7 +146,9 @@ class SAGram(BatchGramian):
         changed = _outer(rows, others) - _outer(before, before if partners is None else others)
         beta = number(self.beta, changed, "beta")
         estimate = self._sum / self.n + _accurate(changed) * beta / shape_of(rows)[0]
-        self._estimate = like(nearest_psd(estimate) if self.project and partners is None else estimate, rows, "estimate")
+        self._estimate = like(
+            nearest_psd(estimate) if self.project and partners is None else estimate, rows, "estimate"
+        )
         return self._estimate
 
     def renew(self, indices: Any, embeddings: Any, partners: Any = None) -> None:
@@ -148,7 +157,9 @@ class SAGram(BatchGramian):
         _, first = np.unique(indices, return_index=True)
         indices, rows, others = indices[first], rows[first], others[first]
         before, precise = _accurate(self._cache[indices]), _accurate(others)
-        self._sum = self._sum + _outer(_accurate(rows), precise) - _outer(before, before if partners is None else precise)
+        self._sum = (
+            self._sum + _outer(_accurate(rows), precise) - _outer(before, before if partners is None else precise)
+        )
         self._cache[indices] = rows
 
     def drift(self) -> float:
@@ -208,7 +219,9 @@ def _rows(indices: Any, embeddings: Any, partners: Any, width: int | None = None
 def _places(indices: Any, n: int) -> np.ndarray:
     places = np.asarray(indices.cpu() if is_torch(indices) else indices)
     if places.dtype.kind not in "iu" or (places < 0).any() or (places >= n).any():
-        raise ValueError(f"indices must be integers from 0 to {n - 1}, but they are {places.dtype} from {places.min()} to {places.max()}")
+        raise ValueError(
+            f"indices must be integers from 0 to {n - 1}, but they are {places.dtype} from {places.min()} to {places.max()}"
+        )
     return places
 
 

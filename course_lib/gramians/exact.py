@@ -71,7 +71,9 @@ def cross_gramian(embeddings: Any, partners: Any) -> Array:
     embeddings = _table(embeddings, "embeddings")
     partners = _table(like(partners, embeddings, "partners"), "partners")
     if shape_of(embeddings)[-2] != shape_of(partners)[-2]:
-        raise ValueError(f"embeddings has {shape_of(embeddings)[-2]} rows and partners {shape_of(partners)[-2]}; expected as many")
+        raise ValueError(
+            f"embeddings has {shape_of(embeddings)[-2]} rows and partners {shape_of(partners)[-2]}; expected as many"
+        )
     return embeddings.swapaxes(-1, -2) @ partners / shape_of(embeddings)[-2]
 
 
@@ -105,7 +107,9 @@ def gravity_loss(
 def _constant(estimate: Any, embeddings: Array, name: str) -> Array:
     estimate = detached(like(estimate, embeddings, name))
     if shape_of(estimate)[-2] != shape_of(embeddings)[-1]:
-        raise ValueError(f"{name} has shape {shape_of(estimate)}; expected ({shape_of(embeddings)[-1]}, ...), the embeddings' width first")
+        raise ValueError(
+            f"{name} has shape {shape_of(estimate)}; expected ({shape_of(embeddings)[-1]}, ...), the embeddings' width first"
+        )
     return estimate
 
 

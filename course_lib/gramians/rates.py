@@ -71,14 +71,18 @@ def optimal_alpha(delta: float, sigma: float, drift: str = "coherent") -> float:
         return 2 * r / (math.sqrt(r * r + 4 * r) + r) if r else 0.0  # = (sqrt(r^2 + 4r) - r)/2 without its cancellation
     if not r:
         return 0.0
-    roots = np.roots([-(1 + r), 5 * r, -8 * r, 4 * r])  # r (1-a)(2-a)^2 - a^3 falls from 4r at 0 to -1 at 1: one real root
+    roots = np.roots(
+        [-(1 + r), 5 * r, -8 * r, 4 * r]
+    )  # r (1-a)(2-a)^2 - a^3 falls from 4r at 0 to -1 at 1: one real root
     return float(roots[np.abs(roots.imag).argmin()].real)
 
 
 def alpha_like_batch(batch_size: Any, large_batch: Any) -> Any:
     """The alpha at which SOGram on batches of b varies as sampling on batches of B: alpha/(2-alpha) = b/B, so 2b/(B+b)."""
     if not 0 < batch_size <= large_batch:
-        raise ValueError(f"batch_size is {batch_size} and large_batch {large_batch}; expected 0 < batch_size <= large_batch")
+        raise ValueError(
+            f"batch_size is {batch_size} and large_batch {large_batch}; expected 0 < batch_size <= large_batch"
+        )
     return 2 * batch_size / (large_batch + batch_size)
 
 
@@ -94,7 +98,9 @@ def sagram_error(beta: Any, *, mean_square: Any, variance: Any) -> Any:
 def optimal_beta(*, mean_square: Any, variance: Any) -> Any:
     """The beta of SAGram that makes `sagram_error` least: ||m||^2/(||m||^2 + V) (X15). ValueError when both are 0."""
     if np.any(mean_square < 0) or np.any(variance < 0) or np.any(mean_square + variance == 0):
-        raise ValueError(f"mean_square is {mean_square} and variance {variance}; expected non-negative numbers, not both zero")
+        raise ValueError(
+            f"mean_square is {mean_square} and variance {variance}; expected non-negative numbers, not both zero"
+        )
     return mean_square / (mean_square + variance)
 
 

@@ -60,7 +60,10 @@ def thm_gramian_form() -> list[sp.Expr]:
     products = sp.Trace(u.T * u * (v.T * v)).doit()
     small_u, small_v = _table("u"), _table("v")
     double = sum((small_u[x, :] * small_v[y, :].T)[0] ** 2 for x in range(N) for y in range(N))
-    return [pairs._normalize() - products._normalize(), sp.expand(double - _dot(small_u.T * small_u, small_v.T * small_v))]
+    return [
+        pairs._normalize() - products._normalize(),
+        sp.expand(double - _dot(small_u.T * small_u, small_v.T * small_v)),
+    ]
 
 
 def lem_example_gravity() -> sp.Expr:
@@ -144,7 +147,9 @@ def thm_prior_gravity() -> list[sp.Expr]:
     error = sp.Matrix(sp.symbols("e1:3"))
     mean = sp.Integer(0)
     for i, sign in itertools.product(range(N), (1, -1)):
-        pull = (u.diff(theta)[i, :] * (h_v + sign * error))[0] * q[i] + (v.diff(theta)[i, :] * (h_u + sign * error))[0] * r[i]
+        pull = (u.diff(theta)[i, :] * (h_v + sign * error))[0] * q[i] + (v.diff(theta)[i, :] * (h_u + sign * error))[
+            0
+        ] * r[i]
         mean += _slope(u, v, i, _gram(u), _gram(v)) - 2 * pull
     return [sp.expand(double - form), sp.expand(mean / (2 * N) - double.diff(theta))]
 
@@ -213,7 +218,12 @@ def thm_sogram_bound() -> list[sp.Expr]:
     slack = (1 / (1 - q) - 1) - closed_lag - (q ** (t + 1) / (1 - q) + t * q**t)
     line = sum((1 - q) * q ** (4 - s) * s * delta for s in range(1, 5)) - 4 * delta  # G_bar - G after four steps
     attained = line + delta * closed_lag.subs(t, 4) + q**4 * 4 * delta
-    return [_cancelled(variance - closed_variance), _cancelled(lag - closed_lag), sp.simplify(slack), sp.simplify(attained)]
+    return [
+        _cancelled(variance - closed_variance),
+        _cancelled(lag - closed_lag),
+        sp.simplify(slack),
+        sp.simplify(attained),
+    ]
 
 
 def thm_optimal_alpha() -> list[sp.Expr]:
@@ -310,7 +320,9 @@ def enumerate_sogram() -> Fraction:
                 table = _TABLES["u"][sum(draws[:t]) % 4]
                 estimate = estimator.update([i], table[[i]])
                 average = (1 - rate) * average + rate * gramians.gramian(table)
-                spread = sum(((gramians.gramian(table[[j]]) - gramians.gramian(table)) ** 2).sum() for j in range(N)) / Fraction(N)
+                spread = sum(
+                    ((gramians.gramian(table[[j]]) - gramians.gramian(table)) ** 2).sum() for j in range(N)
+                ) / Fraction(N)
                 predicted += (rate * (1 - rate) ** (2 - t)) ** 2 * spread / len(sequences)
             mean_gap = mean_gap + (estimate - average) / Fraction(len(sequences))
             square += ((estimate - average) ** 2).sum() / len(sequences)
@@ -354,7 +366,9 @@ def enumerate_same_batch() -> Fraction:
         share = gramians.same_batch_share(Fraction(2), n)
         totals = [np.zeros((N, D), dtype=object) for _ in range(2)]
         for batch in drawn:
-            for total, part in zip(totals, _slopes(u, v, batch, gramians.gramian(u[batch]), gramians.gramian(v[batch])), strict=True):
+            for total, part in zip(
+                totals, _slopes(u, v, batch, gramians.gramian(u[batch]), gramians.gramian(v[batch])), strict=True
+            ):
                 total += part / Fraction(len(drawn))
         for total, g, h in zip(totals, true, observed, strict=True):
             worst = max(worst, _largest(total - g - share * (h - g)))
@@ -374,7 +388,9 @@ def _started(table: np.ndarray) -> gramians.SAGram:
     return estimator
 
 
-def _slopes(u: np.ndarray, v: np.ndarray, batch: Sequence[int], gram_u: np.ndarray, gram_v: np.ndarray) -> list[np.ndarray]:
+def _slopes(
+    u: np.ndarray, v: np.ndarray, batch: Sequence[int], gram_u: np.ndarray, gram_v: np.ndarray
+) -> list[np.ndarray]:
     """The gradient of `gravity_loss` on a batch with respect to U and V, written out: (2/b) G_v u_i for each draw of i."""
     found = [np.zeros((N, D), dtype=object) for _ in range(2)]
     for i in batch:
