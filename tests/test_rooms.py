@@ -38,7 +38,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "backbones": ({"arrays", "interactions", "losses", "popularity"}, {"numpy", "scipy", "torch"}),
     "debiasing": ({"arrays", "interactions", "losses", "popularity", "backbones"}, {"numpy", "scipy", "torch"}),
     "training": (BELOW_TRAINING, {"numpy", "scipy", "torch", "lightning_fabric", "lightning", "tqdm"}),
-    "experiments": ({*BELOW_TRAINING, "training", "paper_tables"}, {"numpy", "scipy", "torch", "tqdm", "psutil"}),
+    "experiments": ({*BELOW_TRAINING, "training", "paper_tables"}, {"numpy", "scipy", "torch", "tqdm", "psutil", "lightning_fabric"}),
     "proofs": ({"arrays", "in_batch", "gramians", "losses", "geometry", "gauge", "norms"}, {"numpy", "sympy"}),
     "quiz": ({"arrays", "in_batch", "losses", "proofs", "norms", "popularity", "geometry", "gauge"}, {"numpy", "yaml"}),
     "plots": ({"arrays", "interactions", "in_batch", "losses", "norms", "popularity"}, {"numpy", "scipy", "matplotlib"}),

@@ -6,7 +6,14 @@ costs O((m + n) d^2). `exact` computes it; `estimators` follow Gramians of table
 """
 
 from .estimators import ALONE, BatchGramian, Processes, SAGram, SOGram, nearest_psd
-from .exact import all_pairs_square, cross_gramian, gramian, gravity, gravity_loss, gravity_with_prior
+from .exact import (
+    all_pairs_square,
+    cross_gramian,
+    gramian,
+    gravity,
+    gravity_loss,
+    gravity_with_prior,
+)
 from .rates import (
     alpha_like_batch,
     coherent_error,

@@ -19,7 +19,18 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..arrays import Array, as_array, as_index, detached, is_exact, is_torch, like, namespace, number, shape_of
+from ..arrays import (
+    Array,
+    as_array,
+    as_index,
+    detached,
+    is_exact,
+    is_torch,
+    like,
+    namespace,
+    number,
+    shape_of,
+)
 from .exact import _table
 
 GIGABYTE = 2**30

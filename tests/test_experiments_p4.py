@@ -1,0 +1,105 @@
+"""P4's experiments: the pieces are what they say, and the shapes of the paper show at smoke scale."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+
+from course_lib import encoders, experiments, gramians, metrics
+from course_lib.experiments import p4
+
+CELL = {**p4.shared_plan("smoke", device="cpu"), "every": 5, "checks": 2, "seed": 0}
+
+
+def test_bags_are_words_of_titles() -> None:
+    matrix = p4.bag(p4.words(["The_Big_Sleep", "the sleep sleep", ""]))
+    assert matrix.shape == (3, 3) and matrix.toarray().tolist() == [[1, 1, 1], [0, 1, 1], [0, 0, 0]]  # big, sleep, the
+
+
+def test_a_bag_is_the_mean_of_its_features_embeddings() -> None:
+    tower = encoders.Bags({"a": sp.csr_array([[1, 1, 0], [0, 0, 0], [0, 0, 1]]), "b": sp.csr_array(np.eye(3))}, 2)
+    table = tower.tables["a"]
+    found = tower(torch.tensor([2, 0, 1, 0]))
+    expected = torch.stack([table[2], (table[0] + table[1]) / 2, torch.zeros(2), (table[0] + table[1]) / 2])
+    assert torch.allclose(found[:, :2], expected) and torch.equal(found[:, 2:], tower.tables["b"][[2, 0, 1, 0]])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: encoders.Bags({}, 2), "and a bag"),
+        (lambda: encoders.Bags({"a": sp.eye(2), "b": sp.eye(3)}, 2), r"\[2, 3\] rows"),
+        (lambda: encoders.Perceptron(encoders.Lookup(2, 3), (3,)), "at least the input's width and the output's"),
+        (lambda: p4.estimator("magic", 3, 2, 1), "estimator 'magic'"),
+        (lambda: p4.load_task("ml-9m", 0), "no recipe of P4"),
+    ],
+)
+def test_errors_say_what_was_expected(call, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_towers_share_their_inputs_where_both_sides_are_pages() -> None:
+    data = p4.load_data("movietweetings-10core")
+    bags = {"id": p4.one_hot(9)}
+    task = p4.Task(data, data, np.ones(len(data)), bags, None, (np.arange(9), np.arange(9)[::-1].copy()))
+    towers = task.towers(p4.SMALL, 0)
+    assert [name for name in towers.shared_parameters() if "tables" in name]
+    assert not p4.load_task("movietweetings-10core", 0).towers(p4.SMALL, 0).shared_parameters()
+
+
+def test_the_exact_gramian_counts_every_training_pair() -> None:
+    trainer = p4.make_trainer(CELL, "sampling")
+    users, items = trainer.tables()
+    rows, cols = trainer.pairs
+    for found, table in zip(p4.exact_gramians(trainer), (users[rows], items[cols]), strict=True):
+        assert torch.allclose(found, gramians.gramian(table), atol=1e-5)
+
+
+def test_with_few_candidates_the_number_is_larger_and_with_all_it_is_exact() -> None:
+    trainer = p4.make_trainer(CELL, "sampling")
+    users, items = trainer.tables()
+    task = trainer.task
+    exact = metrics.evaluate(users, items, task.train, task.test, 10)["map@10"]
+    assert p4.map_of_few(users, items, task, np.random.default_rng(0), count=10**9) == pytest.approx(exact, abs=1e-12)
+    assert p4.map_of_few(users, items, task, np.random.default_rng(0), count=50) > 2 * exact
+
+
+def test_histograms_are_shares_of_what_they_count() -> None:
+    rows = p4.histogram_rows(p4.make_trainer(CELL, "sampling"), np.random.default_rng(0), 500)
+    shares = {row["pairs"]: row["shares"] for row in rows if row["metric"] == "histogram"}
+    assert set(shares) == {"observed", "random"} and all(sum(share) == pytest.approx(1, abs=1e-3) for share in shares.values())
+
+
+def test_training_learns_and_repeats() -> None:
+    def run() -> list[float]:
+        rows = p4.trained_rows({**CELL, "every": 40, "checks": 3}, "sampling")
+        return [row["value"] for row in rows if row["metric"] == "train map@10 at step"]
+
+    curve = run()
+    assert curve[-1] > 1.3 * curve[0] and curve == run()
+
+
+@pytest.fixture(scope="module")
+def errors(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, float]]:
+    folder = tmp_path_factory.mktemp("store")
+    return {id: experiments.run(id, "smoke", store=Path(folder), progress=False).scalars for id in ("P4-F2", "P4-F3")}
+
+
+def test_figure_2_in_shape(errors: dict[str, dict[str, float]]) -> None:
+    """Late in the run: more memory, less error; a larger batch, less error for those without memory."""
+    late = {name.removeprefix("late "): value for name, value in errors["P4-F2"].items() if name.startswith("late ")}
+    assert late["sagram 1 1024"] < late["sampling 1024"] < late["sampling 128"]
+    assert late["sogram 0.01 128"] < late["sampling 128"]
+
+
+def test_figure_3_curves_cross(errors: dict[str, dict[str, float]]) -> None:
+    """A high rate is better early, a lower one late; correcting the zero start takes most of the early error away."""
+    found = errors["P4-F3"]
+    assert found["early sogram 1.0 128"] < found["early sogram 0.01 128"]
+    assert found["late sogram 0.01 128"] < found["late sogram 1.0 128"]
+    assert found["early sogram 0.01 corrected 128"] < 0.6 * found["early sogram 0.01 128"]
