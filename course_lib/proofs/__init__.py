@@ -9,6 +9,19 @@ must be 0.
 """
 
 from . import broken
+from .cosine import (
+    cor_gradient_length,
+    cor_pythagoras,
+    lem_cosine_gradient,
+    lem_cosine_orthogonality,
+    prop_clamp,
+    prop_dot_radial,
+    prop_effective_rate,
+    prop_shared_vector,
+    prop_shift,
+    thm_degree_zero,
+    thm_tangent_gradient,
+)
 from .enumeration import (
     enumerate_batch_variance,
     enumerate_change_of_variables,
@@ -49,6 +62,8 @@ from .in_batch import (
 
 __all__ = [
     "broken",
+    "cor_gradient_length",
+    "cor_pythagoras",
     "enumerate_batch_variance",
     "enumerate_change_of_variables",
     "enumerate_expected_weights",
@@ -62,14 +77,22 @@ __all__ = [
     "enumerate_sogram",
     "enumerate_square_closed_form",
     "lem_change_of_variables",
+    "lem_cosine_gradient",
+    "lem_cosine_orthogonality",
     "lem_pair_sum",
     "lem_positive_sum",
+    "prop_clamp",
+    "prop_dot_radial",
+    "prop_effective_rate",
     "prop_gravity_is_popularity",
     "prop_logq",
     "prop_sampling_cost",
+    "prop_shared_vector",
+    "prop_shift",
     "softmax_mixed_derivative",
     "thm_batch_variance",
     "thm_cost_sensitive_loss",
+    "thm_degree_zero",
     "thm_horvitz_thompson",
     "thm_in_batch_expectation",
     "thm_masked_loss",
@@ -80,6 +103,7 @@ __all__ = [
     "thm_pos_neg_loss",
     "thm_sogram_loss",
     "thm_square_closed_form",
+    "thm_tangent_gradient",
     "thm_unbiased_loss",
     "thm_unbiased_structure",
 ]
