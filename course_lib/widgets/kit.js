@@ -33,6 +33,14 @@ export function number(value) {
   return short === "-0" ? "0" : short.replace("-", "−");
 }
 
+/** `number`, but a small value is no 0: 0.0034, and "less than 0.0001" below that. */
+export function fine(value) {
+  const size = Math.abs(Number(value.toPrecision(12)));
+  if (!(size > 0 && size < 0.01)) return number(value);
+  if (size < 0.0001) return "less than 0.0001";
+  return `${value < 0 ? "−" : ""}${size.toFixed(4).replace(/0+$/, "")}`;
+}
+
 /** "a", "a and b", "a, b and c", "a, b and 3 more". */
 export function list(words, most = 4) {
   const shown = words.length > most ? [...words.slice(0, most - 1), `${words.length - most + 1} more`] : words;
