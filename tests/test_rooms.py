@@ -41,7 +41,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "experiments": ({*BELOW_TRAINING, "training", "paper_tables"}, {"numpy", "scipy", "torch", "tqdm", "psutil"}),
     "proofs": ({"arrays", "in_batch", "gramians", "losses", "geometry", "gauge", "norms"}, {"numpy", "sympy"}),
     "quiz": ({"arrays", "in_batch", "losses", "proofs", "norms", "popularity", "geometry", "gauge"}, {"numpy", "yaml"}),
-    "plots": ({"arrays", "interactions", "in_batch", "losses", "norms", "popularity"}, {"numpy", "scipy", "matplotlib"}),
+    "plots": ({"arrays", "geometry", "interactions", "in_batch", "losses", "norms", "popularity"}, {"numpy", "scipy", "matplotlib"}),
     "widgets": ({"arrays", "in_batch", "losses", "quiz", "norms", "popularity", "geometry", "gauge"}, {"numpy", "matplotlib", "anywidget", "traitlets"}),
     "checks": ({"in_batch", "geometry", "gauge", "encoders", "jacobians", "norms", "popularity", "interactions", "datasets",
                 "paper_tables"}, {"numpy", "torch"}),  # torch only inside the checks that build a tower
