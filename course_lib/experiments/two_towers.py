@@ -16,14 +16,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from lightning_fabric import Fabric
 from scipy import stats
 from torch import Tensor, nn
 
 from course_lib import losses, metrics, norms, popularity
 from course_lib.encoders import Lookup, TwoTower, recent_histories
 from course_lib.interactions import Interactions
-from course_lib.training import Evaluate, History, Plan, fit
+from course_lib.training import Evaluate, Fabric, History, Plan, fit
 
 JUDGED_USERS = 5_000  # lists of more users than these are made for a uniform sample of them
 HEAD = 0.01  # "popular": this share of the items
