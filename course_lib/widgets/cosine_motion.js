@@ -18,7 +18,7 @@ const NEW_NEGATIVES = [[1.5, -0.8], [-1.4, 0.7], [-0.6, -1.5]];
 const PRESETS = {
   turn: { text: "A large step", set: { q: [1.2, 0.3], k: [-0.6, 1.6], loss: "cosine", lr: 2, steps: 0 } },
   short: { text: "A short vector", set: { q: [0.25, 0.05], k: [0.5, 1.6], loss: "cosine", lr: 0.3, steps: 0 } },
-  crowd: { text: "Among negatives", set: { q: [-0.9, 0.6], k: [0.8, 1.4], negatives: NEW_NEGATIVES, loss: "infonce", lr: 0.5, steps: 0 } },
+  crowd: { text: "Among negatives", set: { q: [-0.9, 0.6], k: [0.8, 1.4], negatives: NEW_NEGATIVES, loss: "infonce", lr: 1.5, steps: 0 } },
   dot: { text: "Dot product", set: { q: [1.2, 0.3], k: [-0.6, 1.2], loss: "dot", lr: 0.2, steps: 0 } },
 };
 
@@ -108,10 +108,9 @@ class View {
     parts.handles = svg("g");
     parts.front = svg("g", { "aria-hidden": "true", class: "cw-front" });
     parts.plane = svg("svg", { class: "cw-plane", viewBox: "0 0 400 400", role: "group", style: "--cw-wide:400" }, parts.picture, parts.handles, parts.front);
-    parts.points = h("div", { class: "cw-points", role: "group", "aria-label": "Coordinates" });
     return h("div", { class: "cw-card" },
       h("p", { class: "cw-card-title" }, "The plane ", h("span", { class: "cw-soft" }, "drag, or focus a tip and use the arrow keys")),
-      parts.plane, parts.points, legend());
+      parts.plane, legend());
   }
 
   buildNumbers() {
@@ -121,11 +120,13 @@ class View {
     parts.reset = button("reset", "Back to the start", () => this.set({ steps: 0 }));
     parts.facts = h("dl", { class: "cw-facts" });
     parts.chart = h("div", { class: "cw-chart" });
+    parts.points = h("div", { class: "cw-points", role: "group", "aria-label": "Coordinates" });
     return h("div", { class: "cw-card" },
       h("p", { class: "cw-card-title" }, "The next step"),
       parts.facts,
       h("div", { class: "cw-row cw-buttons" }, parts.one, parts.many, parts.reset),
-      parts.chart);
+      parts.chart,
+      h("p", { class: "cw-small-title" }, "Coordinates"), parts.points);
   }
 
   // ---- what the reader does ----------------------------------------------------------------------------------------------

@@ -10,9 +10,9 @@ COLOURS = {"q": "#7c6bd0", "pull": "#3b82c4", "push": "#d9772b", "line": "#8a94a
 
 
 def nice_reach(reach: float) -> float:
-    """The smallest of 1, 1.5, 2, 3, 4, 5, 7.5 times a power of ten that is not below `reach`."""
+    """The smallest of 1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8 times a power of ten that is not below `reach`."""
     power = 10.0 ** math.floor(math.log10(max(reach, 1e-9)))
-    return next(step * power for step in (1, 1.5, 2, 3, 4, 5, 7.5, 10) if step * power >= reach * (1 - 1e-9))
+    return next(step * power for step in (1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if step * power >= reach * (1 - 1e-9))
 
 
 class Plane:

@@ -3,10 +3,10 @@ import { svg } from "./kit.js";
 
 const SIDE = 400;
 
-/** Half the width of a plane that shows lengths up to `reach`: 1, 1.5, 2, 3, 4, 5, 7.5 times a power of ten. */
+/** Half the width of a plane that shows lengths up to `reach`: 1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8 times a power of ten. */
 export function niceReach(reach) {
   const power = 10 ** Math.floor(Math.log10(Math.max(reach, 1e-9)));
-  return power * [1, 1.5, 2, 3, 4, 5, 7.5, 10].find((step) => step * power >= reach * (1 - 1e-9));
+  return power * [1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].find((step) => step * power >= reach * (1 - 1e-9));
 }
 
 /** Maps the square [-reach, reach]^2 to an SVG of 400 x 400. */
