@@ -18,9 +18,11 @@ export const h = (tag, attributes = {}, ...children) => fill(document.createElem
 /** An SVG element, the same way. */
 export const svg = (tag, attributes = {}, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 
-let lastId = 0;
-/** An id that no other element of the page has. */
-export const uniqueId = (name) => `course-widget-${name}-${(lastId += 1)}`;
+/** An id that no other element of the page has. Every interactive brings a copy of this file, so the page keeps the count. */
+export function uniqueId(name) {
+  globalThis.courseWidgetIds = (globalThis.courseWidgetIds ?? 0) + 1;
+  return `course-widget-${name}-${globalThis.courseWidgetIds}`;
+}
 
 /** 0.4, 2.25, 13.1, 1280: three figures or so, a real minus sign, no trailing zeros. Same rule as course_lib.widgets.text. */
 export function number(value) {
