@@ -69,7 +69,7 @@ def decay(answer: Answer) -> None:
 
 def neighbours_small(answer: Answer) -> None:
     """Task 7: `answer(before, after, k)` on four items in the plane."""
-    check_neighbours(answer, PLANE, (np.array(PLANE) / [20.0, 1.0]).tolist(), [1, 2])
+    check_neighbours(answer, PLANE, (np.array(PLANE) / [0.05, 1.0]).tolist(), [1, 2])
     print(PASSED)
 
 
