@@ -78,8 +78,9 @@ def growth_law(
             ax.annotate(
                 f"n* = {turn:,.0f}",
                 (turn, laws.predicted_norm(start_norm, lr=rate, h=h, updates=turn)),
-                xytext=(8, -12),
+                xytext=(-6, 8),
                 textcoords="offset points",
+                ha="right",
                 fontsize=9,
                 color=color,
             )
@@ -184,7 +185,7 @@ def two_items(paths: Mapping[str, Any]) -> tuple[Figure, np.ndarray]:
     plane.plot(*np.asarray(next(iter(paths.values())))[0], "o", color=INK, ms=7)
     plane.set(aspect="equal", title="in the plane", xlabel="first coordinate", ylabel="second coordinate")
     lengths.set(xscale="log", title="length", xlabel="updates", ylabel="||q||")
-    lengths.legend(loc="upper left")
+    lengths.legend(loc="center right", fontsize=9)
     return fig, axes
 
 

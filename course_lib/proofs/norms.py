@@ -386,6 +386,20 @@ def enumerate_coupling_corrected() -> Fraction:
 # What is not true: long without being popular
 
 
+def prop_growth_without_popularity() -> list[sp.Expr]:
+    """Loss -cos. One target: h = 0 at q = c k, so an item that has arrived never grows. Two orthogonal targets: h_1^2 + h_2^2 = 1.
+
+    First the three components of the gradient at q = c k, for symbolic k. Then ||h_1||^2 + ||h_2||^2 - 1 for the targets (1, 0) and
+    (0, 1) at any q of the plane, with ||h||^2 = ||q||^2 ||grad cos||^2: no direction is at rest for both. So taken in turn they
+    keep sum ||h||^2 growing, and by the quartic law the length has no bound.
+    """
+    k = sp.symbols("k1:4", real=True)
+    x, y = sp.symbols("x y", positive=True)
+    arrived = _cosine_gradient(tuple(c * a for a in k), k)
+    both = sum((x**2 + y**2) * sum(g**2 for g in _cosine_gradient((x, y), target)) for target in ((1, 0), (0, 1)))
+    return [*(sp.simplify(g) for g in arrived), sp.simplify(both - 1)]
+
+
 def growth_without_popularity(updates: tuple[int, int] = (6, 3)) -> Broken:
     """P0's title of Section 3, 'the norm is monotonic in item popularity', for two items of one training run.
 
@@ -452,7 +466,13 @@ def _chance_that(chances: Sequence[Fraction], event) -> Fraction:
 
 
 # --------------------------------------------------------------------------------------------------------------------
-# Rational vectors
+# Vectors
+
+
+def _cosine_gradient(q: Sequence, k: Sequence) -> list:
+    """(k/||k|| - cos q/||q||) / ||q||, in symbols."""
+    inner, length, target = (sum(a * b for a, b in zip(v, w, strict=True)) for v, w in ((q, k), (q, q), (k, k)))
+    return [(b - inner / length * a) / sp.sqrt(length * target) for a, b in zip(q, k, strict=True)]
 
 
 def _vectors(*rows: str) -> list[list[Fraction]]:
