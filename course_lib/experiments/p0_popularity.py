@@ -55,7 +55,7 @@ RECIPES: dict[str, dict[str, Any]] = {
     "ml-32m-shape": {"n_users": 200_948, "n_items": 84_432, "n_pairs": 32_000_000},
 }
 SETS = {"smoke": ("movietweetings-5core",), "laptop": ("ml-1m", "gowalla"), "full": ("ml-32m", "ml-32m-shape")}
-STEPS = {"movietweetings-5core": 3_000, "ml-1m": 8_000, "gowalla": 8_000, "ml-32m": 60_000, "ml-32m-shape": 200}
+STEPS = {"movietweetings-5core": 3_000, "ml-1m": 8_000, "gowalla": 4_000, "ml-32m": 60_000, "ml-32m-shape": 200}
 MILLISECONDS = {"movietweetings-5core": 2.6, "ml-1m": 2.7, "gowalla": 6.5, "ml-32m": 40.0, "ml-32m-shape": 120.0}  # a step, one core
 TRAIN_SHARE = 0.9
 POINTS = 6  # of a training curve; experiment 10 has more
