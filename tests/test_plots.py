@@ -17,6 +17,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from course_lib import in_batch, plots
+from course_lib.experiments.free_vectors import Moves
 
 LABELS = [[0, 0, 1, 0], [0, 1, 0, 1], [0, 0, 0, 1], [1, 0, 0, 1]]
 CELLS = [{"loss": loss, "ratio": ratio, "value": value, "metric": "P@5"}
@@ -24,6 +25,17 @@ CELLS = [{"loss": loss, "ratio": ratio, "value": value, "metric": "P@5"}
                                     ("popularity", None, 0.3)]]  # fmt: skip
 
 FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
+    "angle_paths": lambda: plots.angle_paths({"short": [120.0, 60.0, 20.0], "long": [120.0, 110.0, 101.0]}, label="angle"),
+    "circles": lambda: plots.circles({"a": [[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.5], [0.1, 1.2]]]}),
+    "clamp_reach": lambda: plots.clamp_reach([0.1, 1.0, 10.0], {"law": [0.6, 0.3, 0.0]}, {"torch": ([0.1, 10.0], [0.6, 0.0])}),
+    "gradient_fields": lambda: plots.gradient_fields([0.9, 0.5]),
+    "norm_paths": lambda: plots.norm_paths(
+        {"cosine": Moves(*map(np.array, ([0, 1, 0], [1, 1, 2], [1.0, 1.0, 1.2], [1.2, 1.1, 1.3], [1.0] * 3, [0.0] * 3)))}, [0, 1]
+    ),
+    "precision": lambda: plots.precision(
+        {"float32": ([1e-3, 1.0], [1e-7, 2e-7]), "float64": ([1e-3, 1.0], [1e-16, 0.0])}, x_label="x", label="y", marks={"here": 0.1}
+    ),
+    "tangent_step": lambda: plots.tangent_step([1.5, 0.2], [0.75, 1.6], lr=2.2),
     "coupled_runs": lambda: plots.coupled_runs(0.2, 0.6, [0.1, 0.5, 0.9, 0.3]),
     "decay_balance": lambda: plots.decay_balance([0.1, 1.0], {"decay": [1.0, 1.8]}, {"decay": [1.0, 1.78]}),
     "growth_law": lambda: plots.growth_law([1.0, 10.0], start_norm=1.0, h=0.02),
