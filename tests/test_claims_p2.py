@@ -14,6 +14,7 @@ import sympy
 import torch
 
 from course_lib.arrays import exact
+from tests import errata_numbers
 
 
 def unit(rows):
@@ -481,3 +482,18 @@ def test_projecting_back_keeps_the_cosines_of_the_scores_under_every_gauge():
     scores, gauged = X @ A @ B.T, X @ (A @ R) @ (B @ np.linalg.inv(R).T).T
     assert np.allclose(cosine_matrix(scores), cosine_matrix(gauged))
     assert np.abs(np.linalg.norm(scores, axis=1) - 1).max() > 0.5
+
+
+def test_a_long_projected_step_and_the_riemannian_one_end_at_opposite_points():
+    x, g, lr = np.array([1.0, 0.0]), np.array([1.0, 1.0]), 2.0
+    factor = 1 - lr * (x @ g)
+    assert factor == -1
+    riemannian = N(x - lr / factor * (g - (x @ g) * x))  # the length that the identity would ask for
+    assert np.allclose(N(x - lr * g), -riemannian)
+
+
+def test_every_decimal_in_the_errata_comes_from_a_computation():
+    known = {"0.586": 2 - math.sqrt(2)}
+    assert all(f"{number:.3f}" == text for text, number in known.items())
+    assert errata_numbers.unknown("P2", set(known)) == []
+    assert errata_numbers.decimals("P2")
