@@ -37,7 +37,7 @@ EVALUATE = """(states) => states.map((state) => {
   const found = lib.analyse(state, lib.train(state)[state.step / 20]);
   return { counts: found.counts, norms: found.norms, law: found.law, predicted: found.predicted, crossover: found.crossover,
     correlation: found.correlation, slope: found.slope, share: [found.share.cosine, found.share.dot],
-    taste: [found.taste.cosine, found.taste.dot], words: lib.sentences(state, found).join(" "), groups: lib.groups(found) };
+    taste: [found.taste.cosine, found.taste.dot], stepPart: found.stepPart, words: lib.sentences(state, found).join(" "), groups: lib.groups(found) };
 })"""
 MATH = "norm_growth_math"
 
@@ -57,6 +57,7 @@ def python_answer(state: dict[str, Any]) -> dict[str, Any]:
         "predicted": one.predicted,
         "crossover": one.crossover,
         "correlation": one.correlation,
+        "stepPart": one.step_part,
         "slope": one.slope,
         "share": [one.top_share(by_cosine=by_cosine) for by_cosine in (True, False)],
         "taste": [norm_growth.taste_share(some) for some in lists],
@@ -108,7 +109,7 @@ def test_the_page_trains_what_python_trains(library: Callable[..., Any], state: 
         ("- Number(i === j)) /", ") /"),
         ("cosine * own.units", "own.units"),
         ("2 * lr * lr * h2 * n", "lr * lr * h2 * n"),
-        ("2 * lr * lr * h2 + step2 * step2", "2 * lr * lr * h2"),
+        ("fourth[item] += 2 * lr * lr * h2 + step2 * step2", "fourth[item] += 2 * lr * lr * h2"),
         ("(byCosine ? lengths[item] : 1)", "1"),
         ("square * rowDot(table, row, table, row)", "square"),
     ],
@@ -148,6 +149,15 @@ def test_the_gradients_are_those_of_autograd(tau: float) -> None:
 def test_the_exact_law_gives_every_norm(state: dict[str, Any]) -> None:
     one = widgets.NormGrowth(**state)
     np.testing.assert_allclose(one.law, one.run().norms, rtol=1e-11)
+
+
+def test_what_the_line_leaves_out_is_named() -> None:
+    """Almost nothing at a rate of 1; most of the growth where the first step is far longer than the embedding."""
+    assert shown(lr=1.0).step_part < 0.02 and shown(lr=0.01).step_part < 1e-4 and shown(lr=100.0).step_part > 0.5
+    one = shown(lr=5.0)
+    run = one.run()
+    grown = (run.norms**4 - run.starts**4).sum()
+    assert one.step_part == pytest.approx((run.steps**4).sum() / grown)
 
 
 def test_only_the_ratio_of_rate_and_squared_norm_matters() -> None:

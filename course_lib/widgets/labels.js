@@ -1,7 +1,7 @@
 // Where names go beside their marks, so that they cover neither marks nor each other. labels.py does the same in Python.
 
 const PLACES = [[12, -6, "start"], [-12, -6, "end"], [12, 16, "start"], [-12, 16, "end"], [0, -13, "middle"], [0, 24, "middle"]];
-const [CHARACTER, HEIGHT, MARK] = [8, 15, 8];
+const [CHARACTER, HEIGHT, MARK, MARGIN] = [8.5, 15, 8, 3];
 
 /** The box of a text of a given width whose anchor stands at (x, y). */
 const boxOf = (x, y, anchor, width) => {
@@ -18,7 +18,7 @@ export function namePlaces(marks, texts, side) {
     const width = CHARACTER * texts[k].length;
     const rated = PLACES.map(([dx, dy, anchor], place) => {
       const box = boxOf(x + dx, y + dy, anchor, width);
-      const outside = width * HEIGHT - overlap(box, [0, 0, side, side]);
+      const outside = width * HEIGHT - overlap(box, [MARGIN, MARGIN, side - MARGIN, side - MARGIN]);
       return { box, place, cost: 4 * outside + taken.reduce((total, other) => total + overlap(box, other), 0) };
     });
     const best = rated.reduce((a, b) => (b.cost < a.cost - 1e-9 ? b : a));

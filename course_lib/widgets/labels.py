@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 Box = tuple[float, float, float, float]
 _PLACES = ((12, -6, "start"), (-12, -6, "end"), (12, 16, "start"), (-12, 16, "end"), (0, -13, "middle"), (0, 24, "middle"))
-_CHARACTER, _HEIGHT, _MARK = 8, 15, 8
+_CHARACTER, _HEIGHT, _MARK, _MARGIN = 8.5, 15, 8, 3
 
 
 def name_places(marks: Sequence[tuple[float, float]], texts: Sequence[str], side: float) -> list[tuple[int, int, str]]:
@@ -28,7 +28,7 @@ def _box(x: float, y: float, anchor: str, width: float) -> Box:
 
 
 def _cost(box: Box, taken: Sequence[Box], side: float) -> float:
-    outside = (box[2] - box[0]) * _HEIGHT - _overlap(box, (0, 0, side, side))
+    outside = (box[2] - box[0]) * _HEIGHT - _overlap(box, (_MARGIN, _MARGIN, side - _MARGIN, side - _MARGIN))
     return 4 * outside + sum(_overlap(box, other) for other in taken)
 
 

@@ -189,6 +189,13 @@ class NormGrowth(CourseWidget):
         return float(norms.crossover_count(self.start_norm, lr=self.lr, h=h)) if h else math.inf
 
     @property
+    def step_part(self) -> float:
+        """The part of sum ||dq||^4 in the growth of all ||q||^4: what `predicted` leaves out."""
+        run = self.run()
+        steps, sideways = (run.steps**4).sum(), 2 * self.lr**2 * (run.gradients**2).sum()
+        return float(steps / (steps + sideways)) if steps else 0.0
+
+    @property
     def correlation(self) -> float:
         """Pearson's correlation of norms and counts; NaN where the counts do not differ."""
         run = self.run()
@@ -233,7 +240,8 @@ class NormGrowth(CourseWidget):
         text = (
             f"After {self.step} steps the item drawn most often ({run.counts[most]} times) has norm {number(run.norms[most])}, "
             f"the one drawn least often ({run.counts[least]}) {number(run.norms[least])}. "
-            f"The predicted line bends at n* = {_small(self.crossover)} draws."
+            f"The predicted line bends at n* ({_small(self.crossover)} draws) and leaves out the fourth powers of the steps, "
+            f"{_percent(self.step_part)} of the growth of norm⁴."
         )
         if not self._varied():
             return text

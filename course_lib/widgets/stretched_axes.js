@@ -61,7 +61,7 @@ class View {
         h("p", { class: "cw-lead" }, "Items are multiplied by R, users by the inverse of its transpose. No prediction notices. The cosines between items do.")),
       this.buildControls(),
       h("div", { class: "cw-stage cw-halves" },
-        this.buildPlane("trained", "As trained", "drag, or focus and use the arrow keys"),
+        this.buildPlane("trained", "As trained", "drag, or use the arrow keys"),
         this.buildPlane("moved", "In the other gauge", "the same model")),
       h("div", { class: "cw-stage cw-halves" }, this.buildNeighbours(), this.buildScores()),
       parts.summary, parts.folds.box);
