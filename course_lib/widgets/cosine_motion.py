@@ -33,8 +33,8 @@ class CosineMotion(CourseWidget):
     q, k        pairs of numbers; the cosine needs both to be nonzero
     negatives   up to three more pairs; they count for the two InfoNCE losses
     loss        "cosine" (1 - cos), "cosine_squared", "infonce", "dot" (minus the dot product), "infonce_dot"
-    lr          learning rate, > 0
-    tau         temperature of the InfoNCE losses, > 0
+    lr          learning rate, 0.01 to 100
+    tau         temperature of the InfoNCE losses, 0.01 to 100
     steps       how many steps q has taken from where it starts, 0 to 500
 
     All seven are traits: read, set and observe them. k and the negatives stay where they are; only q moves.
@@ -177,9 +177,9 @@ class CosineMotion(CourseWidget):
         return proposal["value"]
 
     @traitlets.validate("lr", "tau")
-    def _valid_positive(self, proposal: dict[str, Any]) -> float:
-        if not (math.isfinite(proposal["value"]) and proposal["value"] > 0):
-            raise ValueError(f"{proposal['trait'].name} is {proposal['value']}; expected a number above 0")
+    def _valid_size(self, proposal: dict[str, Any]) -> float:
+        if not 0.01 <= proposal["value"] <= 100:
+            raise ValueError(f"{proposal['trait'].name} is {proposal['value']}; expected a number from 0.01 to 100")
         return proposal["value"]
 
     @traitlets.validate("steps")

@@ -38,7 +38,7 @@ export function number(value) {
 /** `number`, but a small value is no 0: 0.0034, and "less than 0.0001" below that. */
 export function fine(value) {
   const size = Math.abs(Number(value.toPrecision(12)));
-  if (!(size > 0 && size < 0.01)) return number(value);
+  if (!(size >= 1e-12 && size < 0.01)) return number(value); // 1e-12: what rounding leaves of a zero
   if (size < 0.0001) return "less than 0.0001";
   return `${value < 0 ? "−" : ""}${size.toFixed(4).replace(/0+$/, "")}`;
 }

@@ -24,7 +24,7 @@ def number(value: float) -> str:
 def fine(value: float) -> str:
     """`number`, but a small value is no 0: 0.0034, and "less than 0.0001" below that."""
     size = abs(float(f"{float(value):.12g}"))
-    if size == 0 or size >= 0.01 or math.isnan(size):
+    if size < 1e-12 or size >= 0.01 or math.isnan(size):  # 1e-12: what rounding leaves of a zero
         return number(value)
     if size < 0.0001:
         return "less than 0.0001"
