@@ -82,6 +82,10 @@ def test_every_exercise_says_what_it_takes_and_has_one_solution() -> None:
     assert [box.label for box in BOXES if box.kind == "solution" and ":class: dropdown" not in box.body] == []
 
 
+def test_no_label_stands_twice_in_the_book() -> None:
+    assert [label for label, count in Counter(box.label for box in BOXES).items() if count > 1] == []
+
+
 def test_every_chapter_has_exercises() -> None:
     chapters = {path.relative_to(ROOT).as_posix() for path in (ROOT / "book").rglob("*.ipynb") if not path.stem.endswith("-lab")}
     counts = Counter(box.page for box in BOXES if box.kind == "exercise")
