@@ -5,6 +5,15 @@ series differ in marker and line, cells in hatch and sign. Colours are those of 
 given; where it needs a formula it asks the room that owns it.
 """
 
+from .gauge import (
+    circle_and_ellipse,
+    free_dimensions,
+    neighbour_overlap,
+    scores_and_cosines,
+    sphere_distances,
+    stretched_plane,
+    two_starts,
+)
 from .house import (
     GRID,
     INK,
@@ -22,6 +31,7 @@ from .house import (
     series_style,
     style,
 )
+from .jacobians import angle_roses, kernel_blocks, leak_map, over_steps, tower_norms
 from .motion import (
     angle_paths,
     circles,
@@ -71,6 +81,7 @@ __all__ = [
     "WRONG",
     "WRONG_TINT",
     "angle_paths",
+    "angle_roses",
     "best_score",
     "circles",
     "clamp_reach",
@@ -79,12 +90,15 @@ __all__ = [
     "decay_balance",
     "gradient_fields",
     "growth_law",
+    "kernel_blocks",
+    "leak_map",
     "long_tail",
     "metric_against_ratio",
     "misclassification_threshold",
     "norm_paths",
     "norms_against_counts",
     "observation_weights",
+    "over_steps",
     "popularity_profile",
     "precision",
     "quality_and_popularity",
@@ -95,8 +109,16 @@ __all__ = [
     "shares_over_steps",
     "style",
     "tangent_step",
+    "tower_norms",
     "training_curves",
     "two_items",
     "variance_curve",
     "weight_heatmap",
+    "circle_and_ellipse",
+    "free_dimensions",
+    "neighbour_overlap",
+    "scores_and_cosines",
+    "sphere_distances",
+    "stretched_plane",
+    "two_starts",
 ]
