@@ -215,7 +215,7 @@ class View {
 
   /** How far a plane must reach to show all rows. */
   reach(state, rows) {
-    return niceReach(1.2 * Math.max(...rows.map(length), state.sphere === "free" ? 0.1 : 1));
+    return niceReach(1.35 * Math.max(...rows.map(length), state.sphere === "free" ? 0.1 : 1));
   }
 
   showTrained(state) {

@@ -315,7 +315,7 @@ def _title(x: float, text: str) -> str:
 
 
 def _plane(shown: StretchedAxes, items: np.ndarray, users: np.ndarray, off: set[str]) -> str:
-    reach = nice_reach(1.15 * max(float(geometry.norm(np.concatenate([items, users])).max()), 1.0 if shown.sphere != "free" else 0.1))
+    reach = nice_reach(1.35 * max(float(geometry.norm(np.concatenate([items, users])).max()), 1.0 if shown.sphere != "free" else 0.1))
     plane = Plane(reach)
     parts = [plane.axes(), plane.circle(1.0, "line", dash="6 4")]
     parts += [plane.path([(0, 0), item], "line", width=1) for item in items]
