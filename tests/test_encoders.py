@@ -8,7 +8,14 @@ import torch
 from torch import nn
 
 from course_lib import encoders
-from course_lib.encoders import PAD, HistoryTransformer, Lookup, MeanHistory, TwoTower, recent_histories
+from course_lib.encoders import (
+    PAD,
+    HistoryTransformer,
+    Lookup,
+    MeanHistory,
+    TwoTower,
+    recent_histories,
+)
 
 N, D = 6, 4
 HISTORIES = np.array([[0, 1, 2], [3, PAD, PAD], [5, 4, PAD], [1, 1, 1], [2, 0, PAD], [4, PAD, PAD]])

@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 from torch import nn
 
 from course_lib import encoders, jacobians, losses
-from course_lib.jacobians import LazyDecaySGD, Motion, RowWiseAdagrad, kernel_blocks, measure_parameters, measure_step, per_example_jacobian
+from course_lib.jacobians import (
+    LazyDecaySGD,
+    Motion,
+    RowWiseAdagrad,
+    kernel_blocks,
+    measure_parameters,
+    measure_step,
+    per_example_jacobian,
+)
 
 N, H, D = 6, 5, 3
 HISTORIES = np.array([[0, 1, 2], [3, -1, -1], [5, 4, -1], [1, 1, 1], [2, 0, -1], [4, -1, -1]])
@@ -127,7 +135,7 @@ def test_a_reader_module_with_buffers_is_left_as_it_was() -> None:
     module, x = Recurrent().double(), torch.randn(4, 7, 2, dtype=torch.float64)
     state, training = copy.deepcopy(module.state_dict()), module.training
     assert per_example_jacobian(module, x).abs().max() > 0
-    jacobians.tangent_criterion(module, x)
+    jacobians.lookup_equivalent(module, x)
     assert module.training == training and all(torch.equal(value, state[key]) for key, value in module.state_dict().items())
     torch.testing.assert_close(per_example_jacobian(module.eval(), x), jacobian_by_autograd(module, x))
 

@@ -27,7 +27,7 @@ from course_lib.paper_tables import p0 as printed_p0
 
 TANGENT = 1e-6  # |cos(q, dq)| below this, in float64, is called a right angle
 NEGLIGIBLE = 1e-8  # of ||q||: the direction of a shorter step is decided by rounding, so it is left out
-BINS = 18  # of ten degrees
+BINS = 27  # of the histogram: an odd number, so that 90 degrees is in the middle of one
 WATCHED = 256  # users and items whose every movement is looked at
 SIDES = ("user", "item")
 RECIPES: dict[str, dict[str, Any]] = {
