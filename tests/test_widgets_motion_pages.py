@@ -129,7 +129,7 @@ def test_row_wise_adagrad_sees_rows_and_the_two_lookups_differ() -> None:
     """The same function stored as columns: its rows are coordinates, and the step is bent."""
     runs = [widgets.TowerMotion(tower, optimiser="row_adagrad", lr=0.3).run() for tower in ("lookup", "one_hot")]
     worst = [np.abs(run.moves[:, 2] - 90).max() for run in runs]
-    assert worst[0] < 1e-6 < 1 < worst[1]
+    assert worst[0] < 1e-6 and worst[1] > 1
     np.testing.assert_array_equal(runs[0].path[0], runs[1].path[0])
 
 
@@ -417,7 +417,7 @@ def test_the_petals_are_the_shares(site_page: Callable[..., Any]) -> None:  # no
     page = site_page(shown.static_html())
     lengths = [float(d) for d in page.evaluate("[...document.querySelectorAll('.cw-rose .cw-petal')].map((p) => p.getAttribute('d').match(/A([0-9.]+)/)[1])")]
     shares = tower_motion._shares(shown.run().moves[:, 2], tower_motion.PETALS)
-    np.testing.assert_allclose(np.array(lengths) ** 2 / 150**2, shares[shares > 0], atol=2e-4)
+    np.testing.assert_allclose(np.array(lengths) ** 2 / 150**2, shares[shares > 0] / shares.max(), atol=2e-4)
     text = page.locator(".cw-share").inner_text()
     assert text.startswith(words.number(100 * shown.share_near_tangent) + " % of ") and text.endswith("uniform directions: 11.1 %")
 

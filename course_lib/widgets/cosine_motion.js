@@ -30,6 +30,7 @@ export default {
   },
 };
 
+const capital = (text) => text[0].toUpperCase() + text.slice(1);
 const rounded = (point) => point.map((value) => Math.round(value * 100) / 100);
 const clamped = (point) => rounded(point.map((value) => Math.min(Math.max(value, -FARTHEST_HANDLE), FARTHEST_HANDLE)));
 
@@ -82,7 +83,7 @@ class View {
 
   buildControls() {
     const { parts } = this;
-    parts.loss = selection({ name: "loss", text: "Loss", options: Object.entries(LOSS_NAMES), notes: LOSS_NOTES, onset: (loss) => this.set({ loss }) });
+    parts.loss = selection({ name: "loss", text: "Loss", options: Object.entries(LOSS_NAMES).map(([value, words]) => [value, capital(words)]), notes: LOSS_NOTES, onset: (loss) => this.set({ loss }) });
     parts.lr = ladder({ name: "lr", text: "Learning rate", values: RATES, onset: (lr) => this.set({ lr }) });
     parts.tau = ladder({ name: "tau", text: "Temperature τ", values: TEMPERATURES, onset: (tau) => this.set({ tau }) });
     const step = (action, label, sign, change) => h("button", { type: "button", class: "cw-step", "data-action": action, "aria-label": label, onclick: change }, sign);

@@ -83,6 +83,11 @@ class StretchedAxes(CourseWidget):
     # ---- what Python can ask ---------------------------------------------------------------------------------------
 
     @property
+    def chosen(self) -> int:
+        """The item whose neighbours are listed: `selected`, or the last one where the table has become shorter."""
+        return min(self.selected, len(self.items) - 1)
+
+    @property
     def gauge_matrix(self) -> np.ndarray:
         """R (2, 2): a row a becomes a R."""
         angle = math.radians(self.turn)
@@ -121,7 +126,7 @@ class StretchedAxes(CourseWidget):
 
     def neighbours(self, items: np.ndarray) -> list[int]:
         """The other items by falling cosine to the selected one."""
-        return gauge.neighbours(items, len(items) - 1, queries=[self.selected])[0].tolist()
+        return gauge.neighbours(items, len(items) - 1, queries=[self.chosen])[0].tolist()
 
     def freedom(self) -> str:
         """Which positive stretches keep the rows on the circle: "all", "family" (one parameter), "other" (one more than D = I) or "none"."""
@@ -163,7 +168,7 @@ class StretchedAxes(CourseWidget):
         return f"{' '.join(moves)} Scores that changed: {int((changes > SAME).sum())} of {changes.size}."
 
     def _about_neighbours(self) -> str:
-        name = self.item_names[self.selected]
+        name = self.item_names[self.chosen]
         before, after = (self._ranking(items) for items in (self.trained[0], self.moved[0]))
         changed = sum(self._nearest_changes())
         both = f"as trained and now {after}" if before == after else f"as trained {before}; now {after}"
@@ -171,7 +176,7 @@ class StretchedAxes(CourseWidget):
 
     def _ranking(self, items: np.ndarray, most: int = 3) -> str:
         order = self.neighbours(items)[:most]
-        cosines = geometry.cosine(items[self.selected], items[order])
+        cosines = geometry.cosine(items[self.chosen], items[order])
         return list_of([f"{self.item_names[k]} ({number(c)})" for k, c in zip(order, cosines, strict=True)])
 
     def _nearest_changes(self) -> list[bool]:
@@ -215,12 +220,12 @@ class StretchedAxes(CourseWidget):
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Every row: where it was and is, its length now, and its cosine to the selected item."""
-        chosen = self.item_names[self.selected]
+        chosen = self.item_names[self.chosen]
         heads = ["Row", "Trained", "Now", "Length now", f"Cosine to {chosen}, trained", f"Cosine to {chosen}, now"]
         (items, users), (new_items, new_users) = self.trained, self.moved
         rows = []
         for k, name in enumerate(self.item_names):
-            cosines = [number(float(geometry.cosine(table[self.selected], table[k]))) for table in (items, new_items)]
+            cosines = [number(float(geometry.cosine(table[self.chosen], table[k]))) for table in (items, new_items)]
             rows.append([name, _point(items[k]), _point(new_items[k]), number(float(geometry.norm(new_items[k]))), *cosines])
         for k, name in enumerate(self.user_names):
             rows.append([name, _point(users[k]), _point(new_users[k]), number(float(geometry.norm(new_users[k]))), "user", "user"])
@@ -319,7 +324,7 @@ def _plane(shown: StretchedAxes, items: np.ndarray, users: np.ndarray, off: set[
     plane = Plane(reach)
     parts = [plane.axes(), plane.circle(1.0, "line", dash="6 4")]
     parts += [plane.path([(0, 0), item], "line", width=1) for item in items]
-    x, y = plane.at(items[shown.selected])
+    x, y = plane.at(items[shown.chosen])
     parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="11" fill="none" stroke="currentColor" stroke-width="2"/>')
     marks = [plane.at(row) for row in (*items, *users)]
     names = [f"{name} ✕" if name in off else name for name in (*shown.item_names, *shown.user_names)]

@@ -217,7 +217,7 @@ function spot(plane, point, kind, r) {
   return svg("circle", { class: kind, cx: cx.toFixed(2), cy: cy.toFixed(2), r });
 }
 
-/** Petals over a half circle: the area of a petal is the share of its angles. */
+/** Petals over a half circle: the area of a petal is in proportion to the share of its angles. */
 function rose(angles, name) {
   const [radius, centre, base] = [150, 170, 172];
   const place = (degrees, length) => {
@@ -225,13 +225,15 @@ function rose(angles, name) {
     return `${(centre + length * Math.cos(angle)).toFixed(2)} ${(base - length * Math.sin(angle)).toFixed(2)}`;
   };
   const arc = (low, high, length) => `${place(low, length)}A${length.toFixed(2)} ${length.toFixed(2)} 0 0 0 ${place(high, length)}`;
-  const petals = angles.length ? shares(angles, PETALS).map((share, i) => (share ? svg("path", {
-    class: "cw-petal", d: `M${centre} ${base}L${arc((180 * i) / PETALS, (180 * (i + 1)) / PETALS, radius * Math.sqrt(share))}Z`,
-  }) : null)) : [];
+  const found = shares(angles, PETALS);
+  const most = Math.max(2 / PETALS, ...found); // what fills the half circle
+  const petals = found.map((share, i) => (share ? svg("path", {
+    class: "cw-petal", d: `M${centre} ${base}L${arc((180 * i) / PETALS, (180 * (i + 1)) / PETALS, radius * Math.sqrt(share / most))}Z`,
+  }) : null));
   const text = (x, y, kind, words) => svg("text", { class: `cw-axis-text ${kind}`, x, y }, words);
   return svg("svg", { viewBox: "0 0 340 196", role: "img", "aria-label": name, style: "--cw-wide:340" },
     svg("path", { class: "cw-half", d: `M${arc(0, 180, radius)}Z` }), petals,
-    svg("path", { class: "cw-null", d: `M${arc(0, 180, radius * Math.sqrt(1 / PETALS))}` }),
+    svg("path", { class: "cw-null", d: `M${arc(0, 180, radius * Math.sqrt(1 / PETALS / most))}` }),
     [-NEAR, NEAR].map((side) => svg("path", { class: "cw-near", d: `M${centre} ${base}L${place(90 + side, radius)}` })),
     text(centre, 14, "", "90°, perpendicular"), text(centre + radius, 190, "cw-end", "0°, outward"), text(centre - radius, 190, "cw-start", "180°, inward"));
 }

@@ -230,20 +230,21 @@ def _picture(shown: TowerMotion) -> str:
 
 
 def _rose(angles: np.ndarray, radius: float = 200.0) -> list[str]:
-    """Petals over a half circle of `radius`: the area of a petal is the share of its angles."""
+    """Petals over a half circle of `radius`: the area of a petal is in proportion to the share of its angles."""
     centre, base = radius, radius + 20
 
     def place(degrees: float, length: float) -> str:
         angle = math.radians(degrees)
         return f"{centre + length * math.cos(angle):.2f} {base - length * math.sin(angle):.2f}"
 
-    parts = []
-    for i, share in enumerate(_shares(angles, PETALS)):
-        length, (low, high) = radius * math.sqrt(share), (180 * i / PETALS, 180 * (i + 1) / PETALS)
+    parts, shares = [], _shares(angles, PETALS)
+    most = max(2 / PETALS, float(shares.max()))  # what fills the half circle
+    for i, share in enumerate(shares):
+        length, (low, high) = radius * math.sqrt(share / most), (180 * i / PETALS, 180 * (i + 1) / PETALS)
         if length:
             shape = f"M{centre} {base}L{place(low, length)}A{length:.2f} {length:.2f} 0 0 0 {place(high, length)}Z"
             parts.append(f'<path d="{shape}" fill="{COLOURS["push"]}"/>')
-    null = radius * math.sqrt(1 / PETALS)
+    null = radius * math.sqrt(1 / PETALS / most)
     line = f'fill="none" stroke="{COLOURS["line"]}"'
     parts.append(f'<path d="M{place(0, null)}A{null:.2f} {null:.2f} 0 0 0 {place(180, null)}" {line} stroke-width="1.6" stroke-dasharray="2 3"/>')
     parts.append(f'<path d="M{place(0, radius)}A{radius:g} {radius:g} 0 0 0 {place(180, radius)}Z" {line}/>')
