@@ -511,6 +511,16 @@ def test_the_evidence_of_a_row_is_folded_and_counted(tmp_path):
     assert "<details>" not in pages.render_table([bare])
 
 
+def test_a_mention_of_another_claim_becomes_a_link(tmp_path):
+    a, b, c = three(tmp_path)
+    text = "By P3-Eq13, and not by P3-Eq99 or `P3-Eq14` or $P3-Eq14$. See P3-Eq12. P3-Eq14a is none."
+    mine = [replace(a, statement=text), b, replace(c, id="X4b", paper="X", note="As in P3-Eq12.")]
+    table = pages.render_table(mine)
+    assert "By [P3-Eq13](#claim-p3-eq13), and not by P3-Eq99 or `P3-Eq14` or $P3-Eq14$. See P3-Eq12. P3-Eq14a is none." in table
+    assert "As in [P3-Eq12](#claim-p3-eq12)." in table
+    assert "As in P3-Eq12." in pages.render_table(mine[2:]) and "As in [P3-Eq12]" in pages.render_table(mine[2:], everything=mine)
+
+
 def test_the_filter_offers_the_statuses_in_use_and_waits_for_its_script(tmp_path):
     html = pages.fill("<!-- claims: filter -->", three(tmp_path))
     elements = Elements(html).found

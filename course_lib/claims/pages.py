@@ -14,6 +14,8 @@ from course_lib.claims.graph import direct_foundations, graph_html, graph_list
 from course_lib.claims.rows import STATUSES, Claim, Scalar, anchor, load
 
 _PLACE = re.compile(r"^<!-- claims: (?P<what>\w+)(?: (?P<of>P[0-4]|X|[a-z]+/[a-z-]+))? -->$", re.MULTILINE)
+_NOT_PROSE = re.compile(r"(\$[^$]*\$|`[^`]*`)")  # mathematics and code
+_ID = re.compile(r"\b(?:P[0-4]-[A-Za-z0-9*]+(?:[.-][A-Za-z0-9*]+)*|X\d+[a-z]?)(?![\w*])")
 _KINDS = {
     "misprint": "Misprint",
     "counterexample": "Counterexample",
@@ -45,8 +47,8 @@ def _part(what: str, of: str | None, claims: list[Claim], pages: Collection[str]
         "counts": lambda: render_counts(mine),
         "statuses": lambda: render_statuses(mine),
         "filter": lambda: render_filter(mine),
-        "table": lambda: render_table(mine, pages=pages),
-        "errata": lambda: render_errata(mine, pages=pages),
+        "table": lambda: render_table(mine, pages=pages, everything=claims),
+        "errata": lambda: render_errata(mine, pages=pages, everything=claims),
         "graph": lambda: graph_html(mine, rests_on=direct_foundations(mine, claims), title=of or "all claims"),
         "list": lambda: graph_list([*mine, *direct_foundations(mine, claims)]),
     }
@@ -84,18 +86,23 @@ def render_filter(claims: list[Claim]) -> str:
     return f"```{{raw}} html\n{form}\n<script>\n{script}</script>\n```"
 
 
-def render_table(claims: list[Claim], *, pages: Collection[str] = ()) -> str:
-    """All claims as a table: id, place, status and links on the left; statement, limits and evidence on the right."""
+def render_table(claims: list[Claim], *, pages: Collection[str] = (), everything: list[Claim] | None = None) -> str:
+    """All claims as a table: id, place, status and links on the left; statement, limits and evidence on the right.
+
+    `everything` are the claims that the page of claims holds (default: these); a mention of one becomes a link.
+    """
     labels = {statement.label: statement.page for statement in statements()}
-    rows = [[_name(claim, labels, pages), _text(claim)] for claim in claims]
+    known = {claim.id for claim in (claims if everything is None else everything)}
+    rows = [[_name(claim, labels, pages), _text(claim, known - {claim.id})] for claim in claims]
     return _list_table(["Claim and status", "Statement and evidence"], rows, widths=(32, 68))
 
 
-def render_errata(claims: list[Claim], *, pages: Collection[str] = ()) -> str:
+def render_errata(claims: list[Claim], *, pages: Collection[str] = (), everything: list[Claim] | None = None) -> str:
     """One section per erratum: what the paper says, the counterexample, the repaired statement, what remains right."""
+    known = {claim.id for claim in (claims if everything is None else everything)}
     labels = {statement.label: statement.page for statement in statements()}
     entries = [claim for claim in claims if claim.erratum]
-    return "\n\n".join(_erratum(claim, labels, pages) for claim in entries) or "No errata."
+    return "\n\n".join(_erratum(claim, labels, pages, known - {claim.id}) for claim in entries) or "No errata."
 
 
 def _name(claim: Claim, labels: dict, pages: Collection[str]) -> str:
@@ -106,13 +113,13 @@ def _name(claim: Claim, labels: dict, pages: Collection[str]) -> str:
     return "\n\n".join(parts)
 
 
-def _text(claim: Claim) -> str:
+def _text(claim: Claim, known: Collection[str]) -> str:
     parts = [
-        _line(claim.statement),
-        f"*Needs:* {_line(claim.assumption)}" if claim.assumption else "",
-        f"*Not run:* {_line(claim.reason)}" if claim.reason else "",
-        _line(claim.note),
-        f"*Not claimed:* {_line(claim.not_claimed)}",
+        _prose(claim.statement, known),
+        f"*Needs:* {_prose(claim.assumption, known)}" if claim.assumption else "",
+        f"*Not run:* {_prose(claim.reason, known)}" if claim.reason else "",
+        _prose(claim.note, known),
+        f"*Not claimed:* {_prose(claim.not_claimed, known)}",
     ]
     if claim.depends_on:
         parts.append("*Rests on* " + ", ".join(f"[{other}](#{anchor(other)})" for other in claim.depends_on))
@@ -163,7 +170,7 @@ def _erratum_anchor(claim: Claim) -> str:
     return claim.anchor.replace("claim-", "erratum-", 1)
 
 
-def _erratum(claim: Claim, labels: dict, pages: Collection[str]) -> str:
+def _erratum(claim: Claim, labels: dict, pages: Collection[str], known: Collection[str]) -> str:
     erratum = claim.erratum
     links = _links(claim, labels, pages)
     where = [f"*{_KINDS[erratum.kind]}*", _line(claim.place), f"claim [{claim.id}](#{claim.anchor})", *([links] if links else [])]
@@ -175,10 +182,20 @@ def _erratum(claim: Claim, labels: dict, pages: Collection[str]) -> str:
     }
     lines = [f"({_erratum_anchor(claim)})=", f"### {_line(erratum.title)}", "", " · ".join(where)]
     for name, text in fields.items():
-        lines += ["", f"**{name}.** {_line(text)}"]
+        lines += ["", f"**{name}.** {_prose(text, known)}"]
     if erratum.extraction:
         lines += ["", "We read the paper as extracted text. This may be an artefact of the extraction rather than of the paper."]
     return "\n".join(lines)
+
+
+def _prose(text: str, known: Collection[str]) -> str:
+    """One paragraph on one line, in which the id of a known claim leads to its row (not inside mathematics or code)."""
+
+    def link(match: re.Match) -> str:
+        return f"[{match[0]}](#{anchor(match[0])})" if match[0] in known else match[0]
+
+    parts = _NOT_PROSE.split(_line(text))
+    return "".join(part if number % 2 else _ID.sub(link, part) for number, part in enumerate(parts))
 
 
 def _line(text: str) -> str:
