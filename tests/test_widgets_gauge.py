@@ -234,6 +234,15 @@ def test_real_embeddings_can_be_given() -> None:
     assert one.user_names == ["user 1", "user 2", "user 3", "user 4"] and "Nearest to film 1" in one.summary()
 
 
+def test_a_table_may_become_shorter_than_the_selection(library: Callable[..., Any]) -> None:  # noqa: F811
+    one = widgets.StretchedAxes(selected=5)
+    one.item_names, one.items = ["a", "b"], [[1.0, 0.0], [1.0, 1.0]]
+    assert one.chosen == 1 and "Nearest to b by cosine" in one.summary()
+    (answer,) = library(MATH)(EVALUATE, [one.state()])
+    assert answer["words"] == one.summary()
+    Elements(one.static_html())
+
+
 def test_html_contract() -> None:
     one = widgets.StretchedAxes(sphere="both")
     elements = Elements(one.static_html()).found
