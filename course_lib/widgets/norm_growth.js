@@ -6,7 +6,7 @@ import { TABLE_HEADS, WORLD, analyse, asPython, groups, percent, predictedNorm, 
 
 const NAMES = ["lr", "start_norm", "tau", "exponent", "step", "seed"];
 const RATES = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];
-const NORMS = [0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5];
+const NORMS = [0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10];
 const TEMPERATURES = [0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1];
 
 const usual = { start_norm: 1, tau: 0.1, exponent: 1, step: WORLD.steps };
