@@ -29,7 +29,7 @@ from course_lib.encoders import HistoryTransformer, Lookup, TwoTower
 from course_lib.experiments.p3 import drop_untrained, threads_for
 from course_lib.experiments.provenance import describe_data
 from course_lib.experiments.registry import Cell, experiment
-from course_lib.experiments.results import Row
+from course_lib.experiments.results import Result, Row
 from course_lib.experiments.two_towers import (
     HEAD,
     SAMPLERS,
@@ -239,6 +239,38 @@ def half_width(values: Iterable[float], level: float = 0.95) -> float:
     return float(stats.t.ppf((1 + level) / 2, len(values) - 1) * values.std(ddof=1) / len(values) ** 0.5)
 
 
+# ------------------------------------------------------------------------------------------------- reading a result
+
+
+def mean_of(result: Result, metric: str, *, data: str, setting: str) -> float | None:
+    """The mean of a metric over the seeds, or None where it was not run."""
+    values = _values(result, metric, data=data, setting=setting)
+    return float(np.mean(values)) if values else None
+
+
+def with_interval(result: Result, metric: str, *, data: str, setting: str, digits: int = 2) -> str:
+    """The mean with its 95 % interval over seeds, "0.85 ± 0.01"; the number alone from one seed, a dash from none."""
+    values = _values(result, metric, data=data, setting=setting)
+    if not values:
+        return "–"
+    spread = f" ± {half_width(values):.{digits}f}" if len(values) > 1 else ""
+    return f"{np.mean(values):.{digits}f}{spread}"
+
+
+def curve_of(result: Result, metric: str, *, data: str, setting: str) -> tuple[list[int], list[float], list[float]]:
+    """(steps, means over seeds, half-widths of the 95 % intervals: 0 from a single seed) of a metric during training."""
+    by_step: dict[int, list[float]] = {}
+    for row in result.select(metric=f"{metric} at step", data=data, setting=setting):
+        by_step.setdefault(row["step"], []).append(row["value"])
+    steps = sorted(by_step)
+    halves = [half_width(by_step[step]) if len(by_step[step]) > 1 else 0.0 for step in steps]
+    return steps, [float(np.mean(by_step[step])) for step in steps], halves
+
+
+def _values(result: Result, metric: str, **where: str) -> list[float]:
+    return [row["value"] for row in result.select(metric=metric, **where)]
+
+
 # ------------------------------------------------------------------------------------------------- Experiment 8
 
 
@@ -279,8 +311,14 @@ LOW = {
 
 
 def e9_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu") -> list[Cell]:
-    """P0's experiment 9, and two runs that say what it shows: the same rate with a short start, and slow but long."""
-    return grid(scale, seeds, LOW, data=data, device=device, sets=SETS["full"][:1] if scale == "full" else None)
+    """P0's experiment 9, and two runs that say what it shows: the same rate with a short start, and slow but long.
+
+    Smoke: batches of 256 and half the steps.
+    """
+    settings = LOW
+    if scale == "smoke":
+        settings = {name: {**changes, "batch": 256, "long": changes.get("long", 1) / 2} for name, changes in LOW.items()}
+    return grid(scale, seeds, settings, data=data, device=device, sets=SETS["full"][:1] if scale == "full" else None)
 
 
 @experiment(
@@ -303,8 +341,8 @@ def e9_cell(cell: Cell) -> list[Row]:
 
 
 def e10_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu") -> list[Cell]:
-    """Smoke: 1,000 steps of 256. Laptop: ML-1M, which has an order in time."""
-    size = {"smoke": {"batch": 256, "long": 1 / 3, "history": 10}, "laptop": {"long": 0.25, "history": 20}, "full": {"history": 50}}[scale]
+    """Smoke: 600 steps of 256. Laptop: ML-1M, which has an order in time."""
+    size = {"smoke": {"batch": 256, "long": 1 / 5, "history": 10}, "laptop": {"long": 0.25, "history": 20}, "full": {"history": 50}}[scale]
     settings = {"transformer": {"user lr": 3e-3, "user decay": 0.01, "cycles": 2, "points": 10, **size}}
     return grid(scale, seeds, settings, data=data, device=device, sets=SETS[scale][:1])
 
@@ -346,8 +384,8 @@ REMEDIES: dict[str, Cell] = {
 
 
 def remedies_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu") -> list[Cell]:
-    """Every remedy on the first data set of the scale, batch 256; smoke with two thirds of the steps."""
-    size = {"batch": 256, "long": 2 / 3 if scale == "smoke" else 1}
+    """Every remedy on the first data set of the scale, batch 256; smoke with a third of the steps."""
+    size = {"batch": 256, "long": 1 / 3 if scale == "smoke" else 1}
     return grid(scale, seeds, {name: size | changes for name, changes in REMEDIES.items()}, data=data, device=device, sets=SETS[scale][:1])
 
 
