@@ -6,11 +6,12 @@ import io
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from course_lib import checks
 from exercises import simulate
-from exercises.grading import plain
+from exercises.grading import judge, plain, sandbox
 
 ASSIGNMENTS = simulate.assignments()
 NEW = [name for name in ASSIGNMENTS if name != simulate.FIRST]
@@ -56,3 +57,15 @@ def marks_of(assignment: str, kind: str) -> dict[str, str]:
     """The marks of a simulated submission, worked out once."""
     make = {"reference": simulate.reference, "empty": simulate.empty}.get(kind)
     return marks(make(assignment) if make else simulate.wrong(kind, assignment), assignment)
+
+
+def verdict_on(assignment: str, kind: str, folder: Path) -> dict[str, Any]:
+    """The judge's verdict on a simulated submission, with walls and with the shortest limits; runs in any process."""
+    sandbox.STEP_SECONDS, sandbox.SUBMISSION_SECONDS = 1.0, 2.0
+    submitted = folder / f"{assignment}-{kind}.ipynb"
+    submitted.write_bytes(simulate.content(kind, assignment))
+    source = simulate.HERE / "source" / assignment / f"{assignment}.ipynb"
+    try:
+        return judge.judge(source, submitted)
+    except judge.notebooks.Unreadable as error:
+        return judge.nothing_handed_in(source, str(error))
