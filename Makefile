@@ -8,6 +8,7 @@ TORCH_INDEX ?=
 PYTEST_ARGS ?=
 SUBMISSIONS ?=
 WORKERS ?= 2
+ASSIGNMENT ?=
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -61,8 +62,8 @@ bench: $(STAMP) ## measure the speeds that the course promises (benchmarks/READM
 linkcheck: $(STAMP) ## visit every outside link of the book (needs the network)
 	$(BIN)/jupyter-book build . --builder linkcheck
 
-classroom: $(STAMP) ## release, collect, grade and give feedback (SUBMISSIONS=folder WORKERS=2; exercises/README.md)
-	$(BIN)/python exercises/classroom.py $(if $(SUBMISSIONS),all --submissions "$(SUBMISSIONS)" --workers $(WORKERS),release)
+classroom: $(STAMP) ## release, collect, grade and give feedback (SUBMISSIONS=folder WORKERS=2 ASSIGNMENT=name; exercises/README.md)
+	$(BIN)/python exercises/classroom.py $(if $(SUBMISSIONS),all --submissions "$(SUBMISSIONS)" --workers $(WORKERS),release) $(if $(ASSIGNMENT),--assignment "$(ASSIGNMENT)")
 
 lock: ## resolve the dependencies afresh and rewrite requirements.txt
 	$(PYTHON) tools/setup_lock.py --torch-index "$(TORCH_INDEX)"

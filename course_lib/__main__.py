@@ -9,6 +9,7 @@ from importlib import import_module
 COMMANDS = {
     "experiments": ("course_lib.experiments", "list the experiments, or run one at a scale"),
     "claims": ("course_lib.claims", "check every claim of the course, or one"),
+    "audit": ("course_lib.audit", "report on the cosines of your own embedding tables"),
 }
 
 

@@ -122,7 +122,8 @@ class ExponentialLookup(nn.Module):
         self.exponents = nn.Parameter(torch.zeros(n))
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.exponents[x].exp()[..., None] * self.rows(x)
+        rows = self.rows(x)
+        return self.exponents[x].exp()[..., None] * rows
 
 
 class InvertedLookup(nn.Module):

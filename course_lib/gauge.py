@@ -294,6 +294,48 @@ def swap_squares(a: Any, b: Any) -> Array:
     return abs(b) / abs(a)
 
 
+def second_diagonal_gauge(A: Any, b: Any) -> Array:
+    """d (k,): the second diagonal gauge that keeps the rows of A under D and the row b under D^-1, where A leaves one direction.
+
+    d = sqrt(1 + t delta) with delta = gauge_directions(A) and t the root of sum_l b_l^2 delta_l / (1 + t delta_l) = 0. That sum
+    falls strictly from +infinity to -infinity if b has no zero where delta is least or greatest, so there is one root; it is
+    t = 0 iff sum_l b_l^2 delta_l = 0. A (n, k) with diagonal_gauge_dimension 1, b (k,). Source: ours (X9).
+    """
+    delta = gauge_directions(A)
+    if shape_of(delta)[1] != 1:
+        raise ValueError(f"A leaves {shape_of(delta)[1]} diagonal directions; expected exactly one")
+    b = like(b, delta, "b")
+    return stretch_along(delta[:, 0], _second_root(b * b, delta[:, 0]))
+
+
+def second_linear_gauge(A: Any, b: Any) -> Array:
+    """R (k, k) symmetric: the second gauge that keeps the rows of A under R and b under R^-T, where A leaves one direction E.
+
+    As `second_diagonal_gauge`, in the eigenvectors of E. A (n, k) with linear_gauge_dimension 1, b (k,). Source: ours (X9).
+    """
+    directions = linear_gauge_directions(A)
+    if shape_of(directions)[0] != 1:
+        raise ValueError(f"A leaves {shape_of(directions)[0]} linear directions; expected exactly one")
+    E, b = directions[0], like(b, directions, "b")
+    values, vectors = namespace(E).linalg.eigh(E)
+    return linear_stretch_along(E, _second_root((b @ vectors) ** 2, values))
+
+
+def _second_root(weights: Array, rates: Array) -> float:
+    """The root t of sum_l w_l r_l / (1 + t r_l), which falls strictly on the interval where all 1 + t r_l > 0. By bisection."""
+    w, r = ([float(v) for v in values] for values in (weights, rates))
+    low, high = -1 / max(r), -1 / min(r)
+    slope = lambda t: sum(wl * rl / (1 + t * rl) for wl, rl in zip(w, r, strict=True))  # noqa: E731
+    edge = 1e-9 * (high - low)
+    if not slope(low + edge) > 0 > slope(high - edge):
+        raise ValueError("b has (almost) no part where the direction is least or greatest: there is no second gauge")
+    low, high = low + edge, high - edge
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if slope(middle) > 0 else (low, middle)
+    return (low + high) / 2
+
+
 def second_plane_gauge(a1: Any, a2: Any, b: Any) -> Array:
     """The second S (2, 2) in the plane that keeps ||a1||, ||a2|| under S and ||b|| under S^-1: S = I + t E, t = b^T E b / (||b||^2 |det E|).
 

@@ -1,8 +1,8 @@
 """Losses: point-wise l(label, score) of a pair, and losses of a batch that see embeddings through cosines only.
 
 Point-wise: l+ := l(1, score) and l- := l(0, score) are the two numbers that every loss of `course_lib.in_batch`
-combines. For both losses here l+ - l- is linear in the score: 1/2 - score (square) and -score (logistic). That line is the
-reason why the batch loss of equation (17) is convex in the scores although one of its weights is negative.
+combines. For both losses here l+ - l- is linear in the score: 1/2 - score (square) and -score (logistic). That line is
+the reason why the batch loss of equation (17) is convex in the scores although one of its weights is negative.
 
 Of a batch: `infonce` and the margin losses take the matrix of scores that `cosine_scores` (or `dot_scores`) makes. With
 cosine scores each of them is a function F(cos(q, k_1), ..., cos(q, k_r)) of every embedding (P0, equation 13).

@@ -133,16 +133,17 @@ def decayed_path(start: Any, *, lr: Any, squared_gradients: Any, decay: Any, laz
     return namespace(s).stack(path, axis=-1)
 
 
-def predicted_norm(start_norm: Any, *, lr: Any, h: Any, updates: Any) -> Any:
-    """(||q_0||^4 + 2 lr^2 h^2 n)^(1/4): the quartic law with one mean h^2 and without the fourth powers of the steps.
+def predicted_norm(start_norm: Any, *, lr: Any, h: Any, updates: Any, fourth_powers: Any = 0) -> Any:
+    """(||q_0||^4 + 2 lr^2 h^2 n + sum ||dq||^4)^(1/4): the quartic law from summaries of the run.
 
-    start_norm ||q_0|| > 0; h >= 0 the root mean square of ||h_k|| over the updates; updates n >= 0. They broadcast.
-    An approximation from below, in two ways: it leaves out sum ||Delta q_k||^4 >= 0 (small unless a single step is as long
-    as the embedding), and it uses a mean. `squared_norm_path` is exact. Source: our X5.
+    start_norm ||q_0|| > 0; h >= 0 the root mean square of ||h_k|| over the updates; updates n >= 0; fourth_powers = sum_k
+    ||dq_k||^4 >= 0 over them. They broadcast. Exact when h and the fourth powers are those of the run
+    (`course_lib.geometry.quartic_norm` takes them step by step). Without the fourth powers (the default) it is a lower
+    bound, close unless single steps are as long as the embedding. Source: our X5.
     """
     start_norm, h = _at_least(start_norm, "start_norm", above=0), _at_least(h, "h")
     updates, lr = _at_least(updates, "updates"), _at_least(lr, "lr")
-    return (start_norm**4 + 2 * lr * lr * h * h * updates) ** 0.25
+    return (start_norm**4 + 2 * lr * lr * h * h * updates + _at_least(fourth_powers, "fourth_powers")) ** 0.25
 
 
 def crossover_count(start_norm: Any, *, lr: Any, h: Any) -> Any:

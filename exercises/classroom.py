@@ -2,8 +2,10 @@
 
     python exercises/classroom.py release
     python exercises/classroom.py all --submissions FOLDER --workers 2
+    python exercises/classroom.py grade --assignment gauge-freedom
 
-FOLDER holds STUDENT/ASSIGNMENT.ipynb or STUDENT.ipynb for every student. Every step skips what is done: start the same
+FOLDER holds STUDENT/ASSIGNMENT.ipynb or STUDENT.ipynb for every student. Without --assignment, `release` makes every
+assignment and the other steps do every assignment that was handed in. Every step skips what is done: start the same
 command again after a stop, and it goes on. Results lie in the classroom's folder (this one, or --course): autograded/,
 feedback/STUDENT/ASSIGNMENT/*.html, gradebook.db (nbgrader's) and grades/ASSIGNMENT.csv.
 """
@@ -88,8 +90,6 @@ class Failed(RuntimeError):
 def release(room: Class) -> None:
     """Makes release/ from source/, without solutions and hidden tests; does nothing when it is newer than the source."""
     source, released = room.notebook("source"), room.notebook("release")
-    if not source.exists():
-        raise Failed(f"no assignment {room.assignment!r}: {source} is missing")
     now = hashlib.sha256(source.read_bytes()).hexdigest()
     if released.exists() and _read(room.marker("release", "-")) == now:
         print(f"release: {released.parent} is up to date")
@@ -99,15 +99,13 @@ def release(room: Class) -> None:
     print(f"release: {released.parent} is what students get")
 
 
-def collect(room: Class, folder: Path) -> None:
-    """Copies every notebook of FOLDER into submitted/, in the assignment's form; says what could not be read."""
-    if not folder.is_dir():
-        raise Failed(f"--submissions {folder}: no such folder")
+def collect(room: Class, files: list[tuple[str, Path]]) -> None:
+    """Copies the notebooks of (student, file) into submitted/, in the assignment's form; says what could not be read."""
     if not room.notebook("release").exists():
         release(room)
     pristine = notebooks.read_source(room.notebook("release"))
     notes, taken = {}, 0
-    for student, path in tqdm(list(handed_in(folder, room.assignment)), desc="collect", unit="student"):
+    for student, path in tqdm(files, desc="collect", unit="student"):
         if not STUDENT.fullmatch(student):
             notes[student[:80]] = "not collected: a student's name is made of letters, digits and . _ @ -"
             continue
@@ -126,13 +124,52 @@ def collect(room: Class, folder: Path) -> None:
         print(f"  {student}: {note}")
 
 
-def handed_in(folder: Path, assignment: str) -> Iterator[tuple[str, Path]]:
-    """(student, file): FOLDER/STUDENT/ASSIGNMENT.ipynb, or FOLDER/STUDENT.ipynb."""
-    for entry in sorted(folder.iterdir()):
-        if entry.is_dir() and not entry.is_symlink():
-            yield entry.name, entry / f"{assignment}.ipynb"
-        elif entry.suffix == ".ipynb":
-            yield entry.stem, entry
+def handed_in(folder: Path, rooms: list[Class]) -> dict[str, list[tuple[str, Path]]]:
+    """assignment -> (student, file) of what was handed in, for the assignments that somebody handed in.
+
+    FOLDER/STUDENT/ASSIGNMENT.ipynb (or STUDENT/ASSIGNMENT/ASSIGNMENT.ipynb, as nbgrader has it) says by its name what it
+    is. FOLDER/STUDENT.ipynb is the assignment whose answer cells it holds, or the only one there is to choose from.
+    """
+    if not folder.is_dir():
+        raise Failed(f"--submissions {folder}: no such folder")
+    entries = sorted(folder.iterdir())
+    people = [entry for entry in entries if entry.is_dir() and not entry.is_symlink()]
+    loose = [entry for entry in entries if entry not in people and entry.suffix == ".ipynb"]
+    answers = {room.assignment: _answer_names(room) for room in rooms}
+    only = rooms[0].assignment if len(rooms) == 1 else None
+    owners = {path: only or recognised(path, answers) for path in loose}
+    given = [name for name in answers
+             if name in (only, *owners.values()) or any(_file_of(entry, name).exists() for entry in people)]  # fmt: skip
+    found = {name: [(entry.name, _file_of(entry, name)) for entry in people] for name in given}
+    for path, owner in owners.items():
+        owner = owner or (given[0] if len(given) == 1 else None)
+        if owner:
+            found[owner].append((path.stem, path))
+        else:
+            print(f"collect: {path.name} is none of the assignments; give --assignment NAME")
+    return found
+
+
+def _file_of(entry: Path, assignment: str) -> Path:
+    """A student's file for an assignment, in either form; the plain one where there is neither."""
+    plain, nested = entry / f"{assignment}.ipynb", entry / assignment / f"{assignment}.ipynb"
+    return nested if nested.exists() and not plain.exists() else plain
+
+
+def _answer_names(room: Class) -> set[str]:
+    cells = notebooks.read_source(room.notebook("source")).cells
+    return {notebooks.grading(cell)["grade_id"] for cell in cells if notebooks.is_answer(cell)}
+
+
+def recognised(path: Path, answers: dict[str, set[str]]) -> str | None:
+    """The assignment with most of whose answer cells a file shares its names; None where no single one has most."""
+    try:
+        names = {name for name, _, _ in notebooks.handed_in(read_file(path))}
+    except notebooks.Unreadable:
+        return None
+    shared = sorted(((len(names & own), assignment) for assignment, own in answers.items()), reverse=True)
+    clear = shared[0][0] > (shared[1][0] if len(shared) > 1 else 0)
+    return shared[0][1] if clear else None
 
 
 def read_file(path: Path) -> bytes:
@@ -299,7 +336,7 @@ def prepare(course: Path) -> None:
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("step", choices=STEPS)
-    parser.add_argument("--assignment", default="in-batch-bias")
+    parser.add_argument("--assignment", help="one assignment (without it: every one that was handed in)")
     parser.add_argument("--submissions", type=Path, help="the folder to collect from")
     parser.add_argument("--workers", type=int, default=2, help="how many submissions are judged at a time (2)")
     parser.add_argument("--course", type=Path, default=HERE, help="the classroom's folder (this one)")
@@ -308,23 +345,55 @@ def main(arguments: list[str] | None = None) -> None:
         parser.error(f"{given.step} needs --submissions FOLDER")
     if given.workers < 1:
         parser.error("--workers must be at least 1")
-    room = Class(given.course.resolve(), given.assignment)
-    steps: dict[str, Callable[[], None]] = {
-        "release": lambda: release(room),
-        "collect": lambda: collect(room, given.submissions),
-        "grade": lambda: grade(room, given.workers),
-        "feedback": lambda: feedback(room),
-    }
-    began = time.monotonic()
+    course, began = given.course.resolve(), time.monotonic()
     try:
-        with only_one(room.course):
-            prepare(room.course)
-            for name, step in steps.items():
-                if given.step in (name, "all"):
-                    step()
+        with only_one(course):
+            prepare(course)
+            run(given, course)
     except (Failed, NoWalls) as error:
         sys.exit(f"{given.step}: {error}")
     print(f"{given.step}: {time.monotonic() - began:.0f} s")
+
+
+def run(given: argparse.Namespace, course: Path) -> None:
+    """The steps asked for, assignment after assignment; one that fails does not stop the others."""
+    rooms = chosen(course, given.assignment)
+    files: dict[str, list[tuple[str, Path]]] = {}
+    if given.step in ("collect", "all"):
+        files = handed_in(given.submissions, rooms)
+        rooms = [room for room in rooms if room.assignment in files]
+    elif given.step != "release" and given.assignment is None:
+        rooms = [room for room in rooms if room.students()]
+    if not rooms:
+        raise Failed("nothing was handed in: no notebook of any assignment was found")
+    steps: dict[str, Callable[[Class], None]] = {
+        "release": release,
+        "collect": lambda room: collect(room, files[room.assignment]),
+        "grade": lambda room: grade(room, given.workers),
+        "feedback": feedback,
+    }
+    failures = []
+    for room in rooms:
+        if len(rooms) > 1:
+            print(f"== {room.assignment}")
+        try:
+            for name, step in steps.items():
+                if given.step in (name, "all"):
+                    step(room)
+        except Failed as error:
+            failures.append(f"{room.assignment}: {error}")
+    if failures:
+        raise Failed("\n".join(failures))
+
+
+def chosen(course: Path, assignment: str | None) -> list[Class]:
+    """The assignment named, or all that have a source."""
+    if assignment is None:
+        return [Class(course, path.stem) for path in sorted(course.glob("source/*/*.ipynb")) if path.stem == path.parent.name]
+    room = Class(course, assignment)
+    if not room.notebook("source").exists():
+        raise Failed(f"no assignment {assignment!r}: {room.notebook('source')} is missing")
+    return [room]
 
 
 if __name__ == "__main__":

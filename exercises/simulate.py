@@ -1,71 +1,29 @@
 """A simulated class for trying the classroom out: `python exercises/simulate.py FOLDER --students 30`.
 
 Reference solutions, untouched notebooks, typical wrong answers and hostile notebooks, as files FOLDER/STUDENT/....ipynb.
-The tests grade the same notebooks; `EXPECTED` says what each kind must get from the automatic checks.
+The tests grade the same notebooks; `expected` says what each kind must get from the automatic checks.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-SOURCE = HERE / "source" / "in-batch-bias" / "in-batch-bias.ipynb"
+sys.path.insert(0, str(HERE.parent))
+
+from exercises.typical import Wrong  # noqa: E402
+
+FIRST = "in-batch-bias"
 SOLUTION = re.compile(r"^ *### BEGIN SOLUTION\n(.*?)^ *### END SOLUTION\n?", re.DOTALL | re.MULTILINE)
 HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n.*?### END HIDDEN TESTS\n?", re.DOTALL)
 SCRIPT = "<script>stolen()</script> <img src=x onerror=stolen()> [here](javascript:stolen()) $a<b$\n\n<iframe src=x>"
 STUB = "    raise NotImplementedError('Write your answer here.')\n"
-
-# wrong[kind][grade_id] = the whole answer cell
-WRONG: dict[str, dict[str, str]] = {
-    "wrong-own-negative": {  # takes every positive for its own negative: rho pop instead of rho (pop - 1)
-        "negative_weight": """
-def negative_weight(labels, i, j, batch_size):
-    rows, cols = sum(labels[i]), sum(row[j] for row in labels)
-    return Fraction(batch_size - 1, sum(map(sum, labels)) - 1) * rows * cols
-""",
-        "best_score": """
-def best_score(pop, omega, batch_size, n_positives):
-    return 1 / (1 + Fraction(omega) * Fraction(batch_size - 1, n_positives - 1) * pop)
-""",
-    },
-    "wrong-with-replacement": {  # takes s/M for rho, everywhere
-        "negative_weight": """
-def negative_weight(labels, i, j, batch_size):
-    rows, cols = sum(labels[i]), sum(row[j] for row in labels)
-    return Fraction(batch_size, sum(map(sum, labels))) * (rows * cols - labels[i][j])
-""",
-        "best_score": """
-def best_score(pop, omega, batch_size, n_positives):
-    return 1 / (1 + Fraction(omega) * Fraction(batch_size, n_positives) * (pop - 1))
-""",
-        "share_pushed_down": """
-def share_pushed_down(users, items, batch_size):
-    pop = np.bincount(users)[users] * np.bincount(items)[items]
-    return float(np.mean(pop - 1 > len(users) / batch_size))
-""",
-    },
-    "wrong-diagonal": {  # forgets the diagonal in task 4, has the sign of the gap wrong, counts ties as negative
-        "counterexample": """
-def counterexample():
-    return [[1, 1, 0], [0, 0, 1]], 2, (0, 2), -1
-""",
-        "shard_weights": """
-def shard_weights(row_counts, col_counts, n_positives, shape, n_devices):
-    h = len(row_counts)
-    scale = Fraction(n_positives, shape[0] * shape[1] * h) * Fraction(n_positives - 1, h - 1)
-    return [[scale / (r * c) for c in col_counts] for r in row_counts]
-""",
-        "share_pushed_down": """
-def share_pushed_down(users, items, batch_size):
-    pop = np.bincount(users)[users] * np.bincount(items)[items]
-    return float(np.mean((pop - 1) * (batch_size - 1) >= len(users) - 1))
-""",
-    },
-}
 
 # Each of these stands in every answer cell of an otherwise untouched notebook, together with the stubs.
 HOSTILE: dict[str, str] = {
@@ -92,12 +50,15 @@ for handle in range(3, 64):
     "patched-library": """
 import builtins, fractions, sys
 import course_lib
-try:
-    import course_lib.in_batch as library
-    library.expected_weights = library.batch_weights = lambda *a, **k: (0, 0)
-except ImportError:
-    pass
-sys.modules["course_lib.checks"] = sys.modules["exercises.hidden.in_batch_bias"] = sys.modules[__name__]
+for name in ("in_batch", "geometry", "gauge", "norms", "popularity", "jacobians", "datasets", "arrays"):
+    try:
+        library = __import__("course_lib." + name, fromlist=["x"])
+    except ImportError:
+        continue
+    for key, thing in list(vars(library).items()):
+        if callable(thing):
+            setattr(library, key, lambda *a, **k: 0)
+sys.modules["course_lib.checks"] = sys.modules["exercises.hidden.{module}"] = sys.modules[__name__]
 builtins.abs = builtins.sum = builtins.min = builtins.max = lambda *a, **k: 0
 builtins.all = builtins.any = builtins.isinstance = lambda *a, **k: True
 builtins.AssertionError = builtins.Exception = type("Quiet", (BaseException,), {})
@@ -145,7 +106,7 @@ for pattern in ({root!r} + "/exercises/**/*.ipynb", {root!r} + "/exercises/**/*.
             found.append(open(path).read())
         except Exception:
             pass
-for guess in ("exercises/source/in-batch-bias/in-batch-bias.ipynb", "exercises/hidden/in_batch_bias.py"):
+for guess in ("exercises/source/{assignment}/{assignment}.ipynb", "exercises/hidden/{module}.py", "course_lib/checks/{module}.py"):
     try:
         found.append(open({root!r} + "/" + guess).read())
         for cell in json.loads(found[-1])["cells"]:
@@ -153,12 +114,12 @@ for guess in ("exercises/source/in-batch-bias/in-batch-bias.ipynb", "exercises/h
     except Exception:
         pass
 try:
-    from exercises.hidden import in_batch_bias
-    found.append(vars(in_batch_bias))
+    from exercises.hidden import {module}
+    found.append(vars({module}))
 except ImportError:
     pass
 try:
-    subprocess.run(["cat", {root!r} + "/exercises/hidden/in_batch_bias.py"])
+    subprocess.run(["cat", {root!r} + "/exercises/hidden/{module}.py"])
 except Exception:
     pass
 print(found)
@@ -194,46 +155,76 @@ FILES: dict[str, Callable[[dict], bytes]] = {
     "file-forged-checks": lambda notebook: json.dumps(_forged(notebook)).encode(),
 }
 
-# kind -> automatic points (of 28) that it must get
-EXPECTED: dict[str, float] = {
-    "reference": 28, "empty": 0, "wrong-own-negative": 21, "wrong-with-replacement": 14, "wrong-diagonal": 19,
-    **dict.fromkeys((f"hostile-{name}" for name in [*HOSTILE, *FILES]), 0),
-}  # fmt: skip
 
 
-def reference() -> dict:
+def assignments() -> list[str]:
+    """The names of all assignments."""
+    return sorted(path.stem for path in HERE.glob("source/*/*.ipynb") if path.stem == path.parent.name)
+
+
+def module_of(assignment: str) -> str:
+    """gauge-freedom -> gauge_freedom, the name of its modules in hidden/, typical/ and course_lib.checks."""
+    return assignment.replace("-", "_")
+
+
+def wrong_answers(assignment: str = FIRST) -> dict[str, Wrong]:
+    """The typical wrong submissions of an assignment."""
+    return importlib.import_module(f"exercises.typical.{module_of(assignment)}").WRONG
+
+
+def source(assignment: str = FIRST) -> dict:
+    path = HERE / "source" / assignment / f"{assignment}.ipynb"
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def points(assignment: str = FIRST, *, by_hand: bool = False) -> dict[str, float]:
+    """grade_id -> points of the cells graded by machine, or by hand."""
+    abouts = [cell["metadata"]["nbgrader"] for cell in source(assignment)["cells"]]
+    return {about["grade_id"]: about["points"] for about in abouts if about["grade"] and about["solution"] == by_hand}
+
+
+def expected(assignment: str = FIRST) -> dict[str, float]:
+    """kind -> automatic points that it must get."""
+    each = points(assignment)
+    wrong = {kind: sum(each.values()) - sum(each[name] for name in w.lost) for kind, w in wrong_answers(assignment).items()}
+    hostile_kinds = [f"hostile-{name}" for name in [*HOSTILE, *FILES]]
+    return {"reference": sum(each.values()), "empty": 0, **wrong, **dict.fromkeys(hostile_kinds, 0)}
+
+
+def reference(assignment: str = FIRST) -> dict:
     """The source with its solutions, and without its hidden tests."""
-    notebook = json.loads(SOURCE.read_text(encoding="utf-8"))
+    notebook = source(assignment)
     for cell in notebook["cells"]:
         cell["source"] = HIDDEN.sub("", SOLUTION.sub(r"\1", "".join(cell["source"]) + "\n")).rstrip("\n")
     return notebook
 
 
-def empty() -> dict:
+def empty(assignment: str = FIRST) -> dict:
     """The notebook as a student gets it, nearly: nbgrader's own release differs only in its checksums."""
-    notebook = json.loads(SOURCE.read_text(encoding="utf-8"))
+    notebook = source(assignment)
     for cell in notebook["cells"]:
         stub = STUB if cell["cell_type"] == "code" else "*Write your answer here.*\n"
         cell["source"] = HIDDEN.sub("", SOLUTION.sub(lambda _, stub=stub: stub, "".join(cell["source"]) + "\n")).rstrip("\n")
     return notebook
 
 
-def wrong(kind: str) -> dict:
+def wrong(kind: str, assignment: str = FIRST) -> dict:
     """The reference with some answers replaced."""
-    notebook, answers = reference(), WRONG[kind]
+    notebook, answers = reference(assignment), wrong_answers(assignment)[kind].answers
     for cell in notebook["cells"]:
         name = cell["metadata"]["nbgrader"]["grade_id"]
         cell["source"] = answers.get(name, cell["source"]).strip("\n")
     return notebook
 
 
-def hostile(code: str) -> dict:
+def hostile(code: str, assignment: str = FIRST) -> dict:
     """An untouched notebook with `code` in every answer cell, and a script in place of the essay."""
-    notebook = empty()
+    notebook = empty(assignment)
     for cell in notebook["cells"]:
         about = cell["metadata"]["nbgrader"]
         if about["solution"] and cell["cell_type"] == "code":
             filled = code.replace("{name}", about["grade_id"]).replace("{root!r}", repr(str(HERE.parent)))
+            filled = filled.replace("{module}", module_of(assignment)).replace("{assignment}", assignment)
             cell["source"] += "\n\n" + filled
         elif about["solution"]:
             cell["source"] = SCRIPT
@@ -252,34 +243,34 @@ def _forged(notebook: dict) -> dict:
     return {**notebook, "cells": [*cells, *cells]}
 
 
-def content(kind: str) -> bytes:
+def content(kind: str, assignment: str = FIRST) -> bytes:
     """The file of one kind of submission."""
     name = kind.removeprefix("hostile-")
     if kind == "reference":
-        notebook = reference()
-    elif kind in WRONG:
-        notebook = wrong(kind)
+        notebook = reference(assignment)
+    elif kind in wrong_answers(assignment):
+        notebook = wrong(kind, assignment)
     elif name in HOSTILE:
-        notebook = hostile(HOSTILE[name])
+        notebook = hostile(HOSTILE[name], assignment)
     elif name in FILES:
-        return FILES[name](empty())
+        return FILES[name](empty(assignment))
     else:
-        notebook = empty()
+        notebook = empty(assignment)
     return json.dumps(notebook).encode()
 
 
-def write_class(folder: Path, kinds: list[str]) -> None:
+def write_class(folder: Path, kinds: list[str], assignment: str = FIRST) -> None:
     """One folder for each submission; the student is named after the kind, numbered where kinds repeat."""
     for number, kind in enumerate(kinds):
-        path = folder / f"{kind}-{number:02d}" / SOURCE.name
+        path = folder / f"{kind}-{number:02d}" / f"{assignment}.ipynb"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content(kind))
+        path.write_bytes(content(kind, assignment))
 
 
-def kinds_of_a_class(students: int) -> list[str]:
+def kinds_of_a_class(students: int, assignment: str = FIRST) -> list[str]:
     """Every kind at least once where there is room, and the rest ordinary students."""
-    kinds = list(EXPECTED)
-    ordinary = ["reference", *WRONG, "reference", "empty"]
+    kinds = list(expected(assignment))
+    ordinary = ["reference", *wrong_answers(assignment), "reference", "empty"]
     while len(kinds) < students:
         kinds.append(ordinary[len(kinds) % len(ordinary)])
     return kinds[: max(students, 1)]
@@ -288,11 +279,13 @@ def kinds_of_a_class(students: int) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--students", type=int, default=30)
+    parser.add_argument("--students", type=int, default=30, help="how many submissions of each assignment (30)")
+    parser.add_argument("--assignment", choices=[*assignments(), "all"], default=FIRST, help=f"{FIRST}, another one, or all")
     arguments = parser.parse_args()
-    kinds = kinds_of_a_class(arguments.students)
-    write_class(arguments.folder, kinds)
-    print(f"{len(kinds)} submissions in {arguments.folder}")
+    names = assignments() if arguments.assignment == "all" else [arguments.assignment]
+    for name in names:
+        write_class(arguments.folder, kinds_of_a_class(arguments.students, name), name)
+    print(f"{len(names) * arguments.students} submissions in {arguments.folder}")
 
 
 if __name__ == "__main__":

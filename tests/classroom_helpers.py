@@ -33,6 +33,6 @@ class Graded:
         return row
 
 
-def grade_table(folder: Path) -> dict[str, dict[str, str]]:
-    with (folder / "grades" / "in-batch-bias.csv").open(encoding="utf-8") as file:
+def grade_table(folder: Path, assignment: str = "in-batch-bias") -> dict[str, dict[str, str]]:
+    with (folder / "grades" / f"{assignment}.csv").open(encoding="utf-8") as file:
         return {row["student"]: row for row in csv.DictReader(file)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from fractions import Fraction
@@ -111,7 +110,7 @@ def test_rho_of_the_whole_batch_does_not_repair_a_shard() -> None:
 
 
 def test_the_assignment_states_points_difficulty_importance_and_minutes() -> None:
-    cells = json.loads(simulate.SOURCE.read_text(encoding="utf-8"))["cells"]
+    cells = simulate.source()["cells"]
     tasks = ["".join(c["source"]) for c in cells if "".join(c["source"]).startswith("## Task")]
     assert len(tasks) == 6
     for text in tasks:

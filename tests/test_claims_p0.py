@@ -4,6 +4,7 @@ Formulas are written out here as the paper prints them, with torch's own layers 
 `course_lib`: where the library states the same, a test compares the two. Exact arithmetic wherever a statement is exact.
 """
 
+import inspect
 import itertools
 import math
 from fractions import Fraction as F
@@ -16,6 +17,8 @@ from torch import nn
 from torch.func import functional_call, jacrev, jvp
 
 from course_lib.paper_tables import p0, table
+from course_lib.proofs.norms import conflicting_items
+from tests import errata_numbers
 
 TAU = 0.2
 EXACT = 1e-12  # float64, after one step
@@ -596,6 +599,12 @@ def test_an_item_updated_ten_times_as_often_can_stay_shorter():
     popular = simulate_cosine_steps(agree, lr=0.5, start=(1.0, 0.0))
     rare = simulate_cosine_steps(conflict, lr=0.5, start=(1.0, 0.0))
     assert popular < 1.2 and rare > 2
+    consistent, conflicting = conflicting_items((1000, 100), rate=0.5)  # the pair of the chapter, another start
+    corner = np.array([1.0, 1.0]) / np.sqrt(2)
+    assert consistent == pytest.approx(simulate_cosine_steps([np.array([1.0, 0.0])] * 1000, lr=0.5, start=corner), rel=1e-12)
+    turns = [np.array([1.0, 0.0]), np.array([0.0, 1.0])] * 50
+    assert conflicting == pytest.approx(simulate_cosine_steps(turns, lr=0.5, start=corner), rel=1e-12)
+    assert consistent < 1.1 and conflicting > 2.3
     # in time each norm only grows, as (18) says
     sizes = [simulate_cosine_steps(conflict[:n], lr=0.5, start=(1.0, 0.0)) for n in range(0, 101, 10)]
     assert all(a < b for a, b in itertools.pairwise(sizes))
@@ -827,3 +836,23 @@ def test_eq25_to_eq28_by_symbols(d):
     assert sympy.simplify(sum(a * f.diff(a) for a in q)) == 0  # (28)
     length = sum(f.diff(a) ** 2 for a in q)
     assert sympy.simplify(length - (1 - f**2) / square_q) == 0  # |grad|^2 = (1 - cos^2)/|q|^2
+
+
+# ---------------------------------------------------------------------------------------------- the prose of the errata
+
+
+def errata_numbers_of_p0():
+    """Each decimal of the errata that no scalar of its row holds, and the number it stands for."""
+    popular, rare = conflicting_items()
+    by_chance = {f"{100 * p0.chance_of_right_angle(d):.1f}": 100 * p0.chance_of_right_angle(d) for d in (2, 3, 4, 64)}
+    printed = {"0.007": p0.printed(9, "share_dot"), "0.1": p0.printed(9, "learning_rate"), "0.01": 0.01}
+    printed |= {"0.7": 100 * p0.printed(9, "share_cos"), "0.5": inspect.signature(conflicting_items).parameters["rate"].default}
+    return {"1.0895": popular, "2.3227": rare} | by_chance | printed
+
+
+def test_every_decimal_in_the_errata_comes_from_a_table_or_a_computation():
+    known = errata_numbers_of_p0()
+    for text, number in known.items():
+        assert float(text) == pytest.approx(number, abs=0.5 * 10.0 ** -len(text.split(".")[1])), text
+    assert errata_numbers.unknown("P0", set(known)) == []
+    assert len(errata_numbers.decimals("P0")) > 8

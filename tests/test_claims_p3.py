@@ -6,7 +6,6 @@ tests compare the two. Exact arithmetic (fractions) wherever a statement is exac
 
 import itertools
 import math
-import re
 import tracemalloc
 from fractions import Fraction as F
 
@@ -14,10 +13,10 @@ import numpy as np
 import pytest
 
 from course_lib import in_batch, losses
-from course_lib.claims import load as load_claims
 from course_lib.interactions import Interactions, sample_in_batch
 from course_lib.metrics import top_k
 from course_lib.paper_tables import p3, select, table
+from tests import errata_numbers
 
 MATRICES = {
     "hub": [[1, 1, 0], [1, 0, 1]],
@@ -653,17 +652,5 @@ def test_every_decimal_in_the_errata_comes_from_a_table_or_a_computation():
     printed = {f"{cell['value']:.2f}" for name in ("T4", "T5", "T6") for cell in table("P3", name)}
     for text, number in COMPUTED_IN_THIS_FILE.items():
         assert float(text) == pytest.approx(number, rel=0.01), text
-    unknown, seen = [], 0
-    for claim in load_claims():
-        if claim.erratum is None:
-            continue
-        own = [scalar.expected for scalar in claim.scalars]
-        parts = (claim.erratum.claim, claim.erratum.counterexample, claim.erratum.repair, claim.erratum.credit)
-        for text in re.findall(r"(?<![\w.,])\d+\.\d+(?![\w]|\.\d)", " ".join(parts)):
-            seen += 1
-            digits = len(text.split(".")[1])
-            rounded = {f"{number:.{digits}f}" for number in own}
-            if text not in printed | rounded and text not in COMPUTED_IN_THIS_FILE:
-                unknown.append((claim.id, text))
-    assert unknown == []
-    assert seen > 40
+    assert errata_numbers.unknown("P3", printed | set(COMPUTED_IN_THIS_FILE)) == []
+    assert len(errata_numbers.decimals("P3")) > 40

@@ -6,6 +6,7 @@ import contextlib
 import io
 import itertools
 import re
+from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
@@ -79,6 +80,22 @@ def test_every_exercise_says_what_it_takes_and_has_one_solution() -> None:
     assert sorted(solved) == sorted((box.page, box.label) for box in exercises)
     assert [box.label for box in exercises if not ABOUT.search(box.body)] == []
     assert [box.label for box in BOXES if box.kind == "solution" and ":class: dropdown" not in box.body] == []
+
+
+def test_no_label_stands_twice_in_the_book() -> None:
+    assert [label for label, count in Counter(box.label for box in BOXES).items() if count > 1] == []
+
+
+def test_every_chapter_has_exercises() -> None:
+    chapters = {path.relative_to(ROOT).as_posix() for path in (ROOT / "book").rglob("*.ipynb") if not path.stem.endswith("-lab")}
+    counts = Counter(box.page for box in BOXES if box.kind == "exercise")
+    assert {page: counts[page] for page in chapters if counts[page] < 6} == {}
+
+
+def test_a_solution_in_words_alone_has_a_test_that_names_its_exercise() -> None:
+    tests = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").glob("test_*.py"))
+    words_alone = [box.argument for box in BOXES if box.kind == "solution" and not CODE.search(box.body)]
+    assert [label for label in words_alone if f"{label}:" not in tests] == []
 
 
 def test_the_lines_of_code_fit_the_page() -> None:

@@ -216,6 +216,36 @@ def test_the_plane_has_a_second_gauge_for_two_rows_and_one(seed):
     assert np.abs(S - np.eye(2)).max() > 1e-9
 
 
+@given(st.integers(2, 5), st.integers(0, 2**32 - 1))
+def test_one_row_short_of_the_count_there_is_a_second_gauge_of_every_width(k, seed):
+    rng = np.random.default_rng(seed)
+    A, b = unit(rng, k - 1, k), unit(rng, 1, k)
+    try:
+        d = gauge.second_diagonal_gauge(A, b[0])
+    except ValueError:  # nearly no part in the extreme axis: allowed, and rare
+        assert (b**2).min() < 1e-3
+    else:
+        new_a, new_b = gauge.apply_gauge(A, b, d)
+        assert gauge.is_on_sphere(new_a, tol=1e-6) and gauge.is_on_sphere(new_b, tol=1e-6)
+        assert gauge.two_sided_diagonal_dimension(A, b) == 0 and np.abs(d - 1).max() > 1e-9
+    A = unit(rng, k * (k + 1) // 2 - 1, k)
+    try:
+        R = gauge.second_linear_gauge(A, b[0])
+    except ValueError:
+        return
+    new_a, new_b = gauge.apply_linear_gauge(A, b, R)
+    assert gauge.is_on_sphere(new_a, tol=1e-5) and gauge.is_on_sphere(new_b, tol=1e-5)
+    assert gauge.two_sided_linear_dimension(A, b) == 0 and np.abs(R @ R.T - np.eye(k)).max() > 1e-9
+
+
+def test_second_gauges_agree_with_the_two_closed_forms():
+    a1, a2, b = unit(np.random.default_rng(3), 3, 2)
+    R = gauge.second_linear_gauge(np.stack([a1, a2]), b)
+    np.testing.assert_allclose(R @ R.T, gauge.second_plane_gauge(a1, a2, b), atol=1e-9)
+    a, b = np.sqrt([1 / 3, 2 / 3]), np.sqrt([2 / 3, 1 / 3])
+    np.testing.assert_allclose(gauge.second_diagonal_gauge(a[None], b), gauge.swap_squares(a, b), atol=1e-9)
+
+
 def test_the_second_plane_gauge_is_exact_and_has_two_exceptions():
     a1, a2, b = (exact(np.array(v)) for v in ([1, 0], [3, 4], [5, 12]))
     S = gauge.second_plane_gauge(a1, a2, b)
@@ -392,6 +422,9 @@ TABLE = np.arange(6.0).reshape(3, 2) + 1
         (lambda: gauge.linear_stretch_along(np.diag([1.0, -2.0]), 0.6), "not positive definite"),
         (lambda: gauge.swap_squares([1.0, 0.0], [1.0, 1.0]), "zeros"),
         (lambda: gauge.second_plane_gauge([1.0, 0], [2.0, 0], [1.0, 1]), "not parallel"),
+        (lambda: gauge.second_diagonal_gauge(TABLE, [1.0, 1]), "leaves 0 diagonal directions"),
+        (lambda: gauge.second_linear_gauge(TABLE[:1], [1.0, 1]), "leaves 2 linear directions"),
+        (lambda: gauge.second_diagonal_gauge([[1.0, 1]], [1.0, 0]), "no second gauge"),
         (lambda: gauge.gauge_for_neighbours(TABLE, 0, [1]), "fewer than the width 2"),
         (lambda: gauge.gauge_for_neighbours(np.ones((3, 4)), 0, [1]), "linearly dependent"),
         (lambda: gauge.neighbours(TABLE, 3), "expected 1 to 2"),

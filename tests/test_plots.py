@@ -17,6 +17,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from course_lib import in_batch, plots
+from course_lib.experiments.free_vectors import Moves
 
 LABELS = [[0, 0, 1, 0], [0, 1, 0, 1], [0, 0, 0, 1], [1, 0, 0, 1]]
 CELLS = [{"loss": loss, "ratio": ratio, "value": value, "metric": "P@5"}
@@ -24,6 +25,39 @@ CELLS = [{"loss": loss, "ratio": ratio, "value": value, "metric": "P@5"}
                                     ("popularity", None, 0.3)]]  # fmt: skip
 
 FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
+    "angle_paths": lambda: plots.angle_paths({"short": [120.0, 60.0, 20.0], "long": [120.0, 110.0, 101.0]}, label="angle"),
+    "circles": lambda: plots.circles({"a": [[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.5], [0.1, 1.2]]]}),
+    "clamp_reach": lambda: plots.clamp_reach([0.1, 1.0, 10.0], {"law": [0.6, 0.3, 0.0]}, {"torch": ([0.1, 10.0], [0.6, 0.0])}),
+    "gradient_fields": lambda: plots.gradient_fields([0.9, 0.5]),
+    "norm_paths": lambda: plots.norm_paths(
+        {"cosine": Moves(*map(np.array, ([0, 1, 0], [1, 1, 2], [1.0, 1.0, 1.2], [1.2, 1.1, 1.3], [1.0] * 3, [0.0] * 3)))}, [0, 1]
+    ),
+    "precision": lambda: plots.precision(
+        {"float32": ([1e-3, 1.0], [1e-7, 2e-7]), "float64": ([1e-3, 1.0], [1e-16, 0.0])}, x_label="x", label="y", marks={"here": 0.1}
+    ),
+    "tangent_step": lambda: plots.tangent_step([1.5, 0.2], [0.75, 1.6], lr=2.2),
+    "angle_roses": lambda: plots.angle_roses({"a": [90.0, 88.0], "b": [10.0, 120.0, 95.0]}, chance=0.11),
+    "kernel_blocks": lambda: plots.kernel_blocks({"lookup": np.eye(4).reshape(2, 2, 2, 2).transpose(0, 2, 1, 3) - 0.1}, ["a", "b"]),
+    "leak_map": lambda: plots.leak_map([[0.0, 0.3], [0.2, 1.0]], ["a", "b"]),
+    "over_steps": lambda: plots.over_steps({"a": [1.0, 2.0, 3.0], "b": [1.0, 0.9]}, label="norm", level=1.0, log=True),
+    "tower_norms": lambda: plots.tower_norms({"users": [[1.0, 2.0], [3.0, 1.0]]}, thick={"users": [0]}),
+    "coupled_runs": lambda: plots.coupled_runs(0.2, 0.6, [0.1, 0.5, 0.9, 0.3]),
+    "decay_balance": lambda: plots.decay_balance([0.1, 1.0], {"decay": [1.0, 1.8]}, {"decay": [1.0, 1.78]}),
+    "growth_law": lambda: plots.growth_law([1.0, 10.0], start_norm=1.0, h=0.02),
+    "norms_against_counts": lambda: plots.norms_against_counts(
+        [1, 3, 9, 80], {"after": [1.0, 1.2, 1.5, 3.0]}, lines={"after": [1.1, 1.2, 1.6, 2.9]}, start_norm=1.0
+    ),
+    "remedy_map": lambda: plots.remedy_map({"nothing": (0.3, 0.1), "cosine": (0.01, 0.02)}, baseline=(0.99, 0.12)),
+    "saturation_slope": lambda: plots.saturation_slope(512, [0.0, 0.1, 1.0]),
+    "shares_over_steps": lambda: plots.shares_over_steps({"dot": ([0, 10], [0.01, 0.3])}, spread={"dot": [0.0, 0.05]}),
+    "two_items": lambda: plots.two_items({"a": [[1.0, 1.0], [1.2, 0.9]], "b": [[1.0, 1.0], [0.8, 1.4], [1.4, 1.5]]}),
+    "circle_and_ellipse": lambda: plots.circle_and_ellipse([[1.0, 0.0], [0.5**0.5, 0.5**0.5]], [1.5**0.5, 0.5**0.5]),
+    "free_dimensions": lambda: plots.free_dimensions({"any": ([0, 1, 2], [2, 1, 0])}, needed={"k": 2}),
+    "neighbour_overlap": lambda: plots.neighbour_overlap({"diagonal": ([0, 1], [1.0, 0.3]), "linear": ([0, 1], [1.0, 0.4])}, chance=0.02),
+    "scores_and_cosines": lambda: plots.scores_and_cosines(([0.0, 1.0], [0.0, 1.0]), ([0.2, -0.4], [0.5, 0.9])),
+    "sphere_distances": lambda: plots.sphere_distances(),
+    "stretched_plane": lambda: plots.stretched_plane([[1, 0.2]], [[0.3, 1]], [2, 0.5], item_names=["Heat"], user_names=["Ann"]),
+    "two_starts": lambda: plots.two_starts({"sphere": {"cosine": 0.3, "scores": 0.4}}, chance=0.02, x_label="share"),
     "sampling_strategies": lambda: plots.sampling_strategies(
         LABELS, naive=[(0, 0), (1, 2), (2, 2), (3, 1)], cross=([0, 2], [1, 3]), in_batch=[(1, 1), (1, 3), (3, 0)]
     ),

@@ -16,7 +16,8 @@ from course_lib.proofs.broken import all_zero
 from course_lib.proofs.enumeration import SMALL_LABELS, batches, positives
 
 PARTS = ("batch", "cells", "coefficients", "moments", "objectives", "sampling", "square")
-THEOREMS = [name for name in proofs.__all__ if name.startswith(("lem_", "prop_", "thm_"))]
+STATEMENTS = [name for name in proofs.__all__ if name.startswith(("cor_", "lem_", "prop_", "thm_"))]
+THEOREMS = [name for name in STATEMENTS if getattr(proofs, name).__module__ == symbolic.__name__]  # of this chapter
 ENUMERATIONS = [name for name in proofs.__all__ if name.startswith("enumerate_")]
 LABELS_OF_THE_CHAPTER = [
     "prop-sampling-cost",

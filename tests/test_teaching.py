@@ -88,6 +88,8 @@ def test_the_table_of_misconceptions_comes_from_the_quizzes() -> None:
 
     table = generated_pages.misconceptions()
     wrong = [a for name in quiz.names() for q in quiz.load(name).questions for a in q.answers if not a.right]
-    assert table.count("\n") == len(wrong) + 1 and all(row.count("|") == 3 for row in table.split("\n"))
+    rows = [row for row in table.split("\n") if row.startswith("|")]
+    assert len(rows) == len(wrong) + 2 * len(quiz.names()) and all(row.count("|") == 3 for row in rows)
+    assert table.count(":::{dropdown}") == len(quiz.names())
     assert "Bias is a kind of noise" in table and "$" not in table
     assert "<!-- fill: misconceptions -->" in GUIDE

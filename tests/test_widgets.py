@@ -197,7 +197,7 @@ def test_draws_are_uniform_over_subsets(library: Callable[..., Any]) -> None:  #
         const name = lib.sampleWithoutReplacement([0, 1, 2, 3], 2, random).sort().join("");
         found[name] = (found[name] ?? 0) + 1; }
       return found; }"""
-    found = library("in_batch_math")(question, draws)
+    found = library("random")(question, draws)
     assert sorted(found) == ["01", "02", "03", "12", "13", "23"]
     assert max(abs(count - draws / 6) for count in found.values()) < 4 * np.sqrt(draws * (1 / 6) * (5 / 6))
 

@@ -65,13 +65,20 @@ def api_list() -> str:
 
 
 def misconceptions() -> str:
-    """Markdown: a table of the beliefs behind the wrong answers of every quiz, and what is wrong with them."""
+    """Markdown: for each quiz a folded table of the beliefs behind its wrong answers, and what is wrong with them."""
     from course_lib import quiz
 
-    wrong = [answer for name in quiz.names() for one in quiz.load(name).questions for answer in one.answers if not answer.right]
-    lines = ["| belief | why it fails |", "|---|---|"]
+    return "\n\n".join(_beliefs_of(quiz.load(name)) for name in quiz.names())
+
+
+def _beliefs_of(quiz_of_chapter: Any) -> str:
+    """A dropdown with one row for each wrong answer of a quiz."""
+    from course_lib import quiz
+
+    wrong = [answer for one in quiz_of_chapter.questions for answer in one.answers if not answer.right]
+    lines = [f":::{{dropdown}} {quiz_of_chapter.title}", "| belief | why it fails |", "|---|---|"]
     lines += [f"| {quiz.html(answer.misconception)} | {quiz.html(answer.why).replace('|', chr(92) + '|')} |" for answer in wrong]
-    return "\n".join(lines)
+    return "\n".join([*lines, ":::"])
 
 
 def fill_page(app: Sphinx, _docname: str, source: list[str]) -> None:

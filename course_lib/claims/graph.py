@@ -3,7 +3,8 @@
 The picture uses the colour of the text around it (light and dark), tells statuses by a letter, and needs no script.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from dataclasses import replace
 from html import escape
 
 from course_lib.claims.rows import STATUSES, Claim, anchor
@@ -15,6 +16,13 @@ LETTERS = {
 BOX_WIDTH, BOX_HEIGHT, GAP_X, GAP_Y, MARGIN = 176, 24, 54, 8, 8
 Waypoint = tuple[str, str, int]  # where a line from a claim to what it rests on crosses a column: (claim, other, column)
 Place = str | Waypoint
+
+
+def direct_foundations(mine: list[Claim], claims: list[Claim]) -> list[Claim]:
+    """The claims, among all, that one of `mine` rests on directly and that are not of them; their own ground is left out."""
+    known = {claim.id for claim in mine}
+    wanted = {other for claim in mine for other in claim.depends_on} - known
+    return [replace(claim, depends_on=()) for claim in claims if claim.id in wanted]
 
 
 def edges(claims: list[Claim]) -> list[tuple[str, str]]:
@@ -91,8 +99,11 @@ def _mean(values: list[float], default: float) -> float:
     return sum(values) / len(values) if values else default
 
 
-def graph_svg(claims: list[Claim]) -> str:
-    """The graph as an SVG element with a description; an empty string when nothing rests on anything."""
+def graph_svg(claims: list[Claim], *, foreign: Collection[str] = ()) -> str:
+    """The graph as an SVG element with a description; an empty string when nothing rests on anything.
+
+    `foreign` are ids of claims that belong to another chapter; their names stand in italics.
+    """
     columns = _columns(claims)
     if not columns:
         return ""
@@ -102,7 +113,7 @@ def graph_svg(claims: list[Claim]) -> str:
     centre = {place: point for x, column in enumerate(columns) for place, point in _centres(x, column, height)}
     column_of = {place: x for x, column in enumerate(columns) for place in column if isinstance(place, str)}
     lines = [_line([centre[place] for place in _route(*pair, column_of)]) for pair in edges(claims)]
-    boxes = [_box(name, status[name], *centre[name]) for name in column_of]
+    boxes = [_box(name, status[name], *centre[name], italic=name in foreign) for name in column_of]
     label = f"{len(boxes)} claims, {len(lines)} arrows. Each line leads from a claim, on the right, to what it rests on."
     return "\n".join(
         [
@@ -144,26 +155,32 @@ def _line(points: list[tuple[float, float]]) -> str:
     return f'<path d="{path}" stroke-opacity="0.5"/><circle cx="{end[0] + half:g}" cy="{end[1]:g}" r="2.5" fill="currentColor"/>'
 
 
-def _box(name: str, status: str, centre_x: float, centre_y: float) -> str:
+def _box(name: str, status: str, centre_x: float, centre_y: float, *, italic: bool = False) -> str:
+    style = ' font-style="italic"' if italic else ""
     x, y = centre_x - BOX_WIDTH / 2, centre_y - BOX_HEIGHT / 2
     dash = ' stroke-dasharray="4 3"' if status in ("disputed", "not reproduced", "not run") else ""
     text_y = y + BOX_HEIGHT / 2 + 4
     return (
         f'<rect x="{x:g}" y="{y:g}" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="4"{dash}/>'
         f'<text x="{x + 8:g}" y="{text_y:g}" fill="currentColor" stroke="none" font-weight="bold">{LETTERS[status]}</text>'
-        f'<text x="{x + 24:g}" y="{text_y:g}" fill="currentColor" stroke="none">{escape(name)}</text>'
+        f'<text x="{x + 24:g}" y="{text_y:g}" fill="currentColor" stroke="none"{style}>{escape(name)}</text>'
     )
 
 
-def graph_html(claims: list[Claim]) -> str:
-    """The picture in a box that scrolls, also by keyboard, with its legend; a raw HTML block for a MyST page."""
-    svg = graph_svg(claims)
+def graph_html(claims: list[Claim], *, rests_on: list[Claim] = (), title: str = "all claims") -> str:
+    """The picture in a box that scrolls, also by keyboard, with its legend; a raw HTML block for a MyST page.
+
+    `rests_on` are claims of other chapters that some of `claims` rest on; they are drawn in italics. `title` tells the
+    graphs of a page apart for those who hear it.
+    """
+    svg = graph_svg([*claims, *rests_on], foreign=[claim.id for claim in rests_on])
     if not svg:
         return "No claim rests on another one."
-    used = {claim.status for claim in claims}
+    used = {claim.status for claim in (*claims, *rests_on)}
     legend = ", ".join(f"{LETTERS[status]} {status}" for status in STATUSES if status in used)
-    box = f'<div role="region" aria-label="Dependency graph" tabindex="0" style="overflow-x: auto">\n{svg}\n</div>'
-    return f"Letters: {legend}. A dashed box: contradicted, or not run.\n\n```{{raw}} html\n{box}\n```"
+    italics = " Italics: of another chapter." if rests_on else ""
+    box = f'<div role="region" aria-label="Dependency graph, {escape(title)}" tabindex="0" style="overflow-x: auto">\n{svg}\n</div>'
+    return f"Letters: {legend}. A dashed box: contradicted, or not run.{italics}\n\n```{{raw}} html\n{box}\n```"
 
 
 def graph_list(claims: list[Claim]) -> str:

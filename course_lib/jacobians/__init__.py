@@ -13,7 +13,12 @@ from .criteria import (
     parameter_linear,
     tangent_criterion,
 )
-from .kernels import first_order_motion, kernel_blocks, parameter_names, per_example_jacobian
+from .kernels import (
+    first_order_motion,
+    kernel_blocks,
+    parameter_names,
+    per_example_jacobian,
+)
 from .optimisers import LazyDecaySGD, RowWiseAdagrad
 from .steps import Motion, measure_parameters, measure_step, share_near_tangent
 

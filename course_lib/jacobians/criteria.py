@@ -12,7 +12,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from .kernels import Inputs, as_tuple, kernel_blocks, parameter_names, per_example_jacobian, stacked_outputs
+from .kernels import (
+    Inputs,
+    as_tuple,
+    kernel_blocks,
+    parameter_names,
+    per_example_jacobian,
+    stacked_outputs,
+)
 
 TOLERANCES = {torch.float64: 1e-10, torch.float32: 1e-4}
 

@@ -5,6 +5,15 @@ series differ in marker and line, cells in hatch and sign. Colours are those of 
 given; where it needs a formula it asks the room that owns it.
 """
 
+from .gauge import (
+    circle_and_ellipse,
+    free_dimensions,
+    neighbour_overlap,
+    scores_and_cosines,
+    sphere_distances,
+    stretched_plane,
+    two_starts,
+)
 from .house import (
     GRID,
     INK,
@@ -21,6 +30,26 @@ from .house import (
     WRONG_TINT,
     series_style,
     style,
+)
+from .jacobians import angle_roses, kernel_blocks, leak_map, over_steps, tower_norms
+from .motion import (
+    angle_paths,
+    circles,
+    clamp_reach,
+    gradient_fields,
+    norm_paths,
+    precision,
+    tangent_step,
+)
+from .norms import (
+    coupled_runs,
+    decay_balance,
+    growth_law,
+    norms_against_counts,
+    remedy_map,
+    saturation_slope,
+    shares_over_steps,
+    two_items,
 )
 from .sampling import (
     best_score,
@@ -51,18 +80,45 @@ __all__ = [
     "STYLE",
     "WRONG",
     "WRONG_TINT",
+    "angle_paths",
+    "angle_roses",
     "best_score",
+    "circles",
+    "clamp_reach",
     "comparison",
+    "coupled_runs",
+    "decay_balance",
+    "gradient_fields",
+    "growth_law",
+    "kernel_blocks",
+    "leak_map",
     "long_tail",
     "metric_against_ratio",
     "misclassification_threshold",
+    "norm_paths",
+    "norms_against_counts",
     "observation_weights",
+    "over_steps",
     "popularity_profile",
+    "precision",
     "quality_and_popularity",
+    "remedy_map",
     "sampling_strategies",
+    "saturation_slope",
     "series_style",
+    "shares_over_steps",
     "style",
+    "tangent_step",
+    "tower_norms",
     "training_curves",
+    "two_items",
     "variance_curve",
     "weight_heatmap",
+    "circle_and_ellipse",
+    "free_dimensions",
+    "neighbour_overlap",
+    "scores_and_cosines",
+    "sphere_distances",
+    "stretched_plane",
+    "two_starts",
 ]

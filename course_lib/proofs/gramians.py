@@ -19,13 +19,17 @@ from course_lib.arrays import exact
 
 __all__ = [
     "enumerate_prior_gravity",
+    "enumerate_fold_afterwards",
     "enumerate_sagram",
+    "enumerate_sagram_memory",
     "enumerate_same_batch",
-    "enumerate_sogram",
+    "enumerate_sogram_average",
     "enumerate_unbiased_gravity",
     "lem_example_gravity",
     "prop_batch_gramian",
+    "prop_fold_afterwards",
     "prop_gravity_shrinks",
+    "prop_sagram_memory",
     "prop_sampling_by_memory",
     "prop_stop_gradient",
     "thm_gramian_form",
@@ -274,6 +278,27 @@ def prop_sampling_by_memory() -> list[sp.Expr]:
     ]
 
 
+def prop_fold_afterwards() -> sp.Expr:
+    """The estimate of the steps before lags one step more: the sum of alpha q^k (k + 1), k < t, is (1 - q^t)/alpha - t q^t, so delta/alpha."""
+    t, q = sp.Symbol("t", integer=True, positive=True), sp.Symbol("q", positive=True)
+    lag = (1 - q) * ((q - q ** (t + 1)) / (1 - q)).diff(q)  # of the sum of q^(k+1)
+    return sp.simplify(lag - ((1 - q**t) / (1 - q) - t * q**t))
+
+
+def prop_sagram_memory() -> list[sp.Expr]:
+    """SAGram's cache is an average with decaying weights: after a batch of b draws its mean Gramian is (1 - p) S + p G, p = 1 - (1 - 1/n)^b.
+
+    Over every batch of two out of three examples, with replacement, for tables of any entries.
+    """
+    cached, now = _table("c"), _table("u")
+    p = 1 - (1 - sp.Rational(1, N)) ** 2
+    mean = sp.zeros(D)
+    for drawn in itertools.product(range(N), repeat=2):
+        renewed = sp.Matrix.vstack(*(now[i, :] if i in drawn else cached[i, :] for i in range(N)))
+        mean += _gram(renewed)
+    return list((mean / N**2 - (1 - p) * _gram(cached) - p * _gram(now)).expand())
+
+
 # --------------------------------------------------------------------------------------------------------------------
 # The estimators themselves, over every draw, in rational arithmetic
 
@@ -303,7 +328,7 @@ def enumerate_sagram() -> Fraction:
     return worst
 
 
-def enumerate_sogram() -> Fraction:
+def enumerate_sogram_average() -> Fraction:
     """Largest discrepancy of E||G_hat - G_bar||^2 from sum of (alpha q^(t-s))^2 sigma_s^2, and of E G_hat from G_bar, over every draw.
 
     The trajectory depends on the draws (the table of step s is chosen by the draws before it): the differences are martingale differences,
@@ -380,6 +405,45 @@ def enumerate_prior_gravity() -> Fraction:
     u, v, q, r = (_TABLES[name][t] for name, t in (("u", 0), ("v", 0), ("u", 1), ("v", 1)))
     double = sum((u[x] @ v[y] - q[x] @ r[y]) ** 2 for x in range(N) for y in range(N)) / Fraction(N**2)
     return abs(gramians.gravity_with_prior(u, v, q, r) - double)
+
+
+def enumerate_fold_afterwards() -> Fraction:
+    """The expected gradient with the estimate of the steps before, minus the true one, on tables that stand still; every sequence of draws."""
+    worst = Fraction(0)
+    u, v = _TABLES["u"][1], _TABLES["v"][1]
+    true = _slopes(u, v, range(N), gramians.gramian(u), gramians.gramian(v))
+    for rate in (Fraction(1, 3), Fraction(1)):
+        totals = [np.zeros((N, D), dtype=object) for _ in range(2)]
+        draws = list(itertools.product(range(N), repeat=3))
+        for *past, i in draws:
+            sides = [gramians.SOGram(D, rate, correct_start=True) for _ in range(2)]
+            for drawn in past:
+                for side, table in zip(sides, (u, v), strict=True):
+                    side.update([drawn], table[[drawn]])
+            for total, part in zip(totals, _slopes(u, v, [i], *(side.estimate for side in sides)), strict=True):
+                total += part / Fraction(len(draws))
+        worst = max(worst, *(_largest(total - part) for total, part in zip(totals, true, strict=True)))
+    return worst
+
+
+def enumerate_sagram_memory() -> Fraction:
+    """SAGram's cache after three steps of one draw: the mean of its Gramian minus sum of p (1-p)^(3-s) G_s + (1-p)^3 G_0, p = 1/n."""
+    tables, total, p = _TABLES["u"], np.zeros((D, D), dtype=object), Fraction(1, N)
+    for draws in itertools.product(range(N), repeat=3):
+        estimator = gramians.SAGram(N, D, p)
+        estimator.start(tables[0])
+        for t, i in enumerate(draws, 1):
+            estimator.update([i], tables[t][[i]])
+        rest = estimator.look([0], tables[0][[0]])  # S + p (u u' - cached cached'): take the correction off again
+        cached = tables[0][0]
+        for t, i in enumerate(draws, 1):
+            cached = tables[t][0] if i == 0 else cached
+        rest = rest - p * (np.outer(tables[0][0], tables[0][0]) - np.outer(cached, cached))
+        total = total + rest / Fraction(N**3)
+    expected = (1 - p) ** 3 * gramians.gramian(tables[0])
+    for t in range(1, 4):
+        expected = expected + p * (1 - p) ** (3 - t) * gramians.gramian(tables[t])
+    return _largest(total - expected)
 
 
 def _started(table: np.ndarray) -> gramians.SAGram:

@@ -2,9 +2,9 @@
 // every pair. Runs in Jupyter (anywidget) and on a static page (afm_host.js) alike.
 import { debounce, h, hatch, number, svg, uniqueId } from "./kit.js";
 import {
-  KINDS, batchLoss, batchWeights, batchWeightsOnCells, bestScore, countLabels, mapCells, pairPopularity, positivePairs, randomGenerator,
-  sampleWithoutReplacement,
+  KINDS, batchLoss, batchWeights, batchWeightsOnCells, bestScore, countLabels, mapCells, pairPopularity, positivePairs,
 } from "./in_batch_math.js";
+import { randomGenerator, sampleWithoutReplacement } from "./random.js";
 import { KIND_NAMES, KIND_NOTES, analyse, asPython, pairName, sentences } from "./in_batch_text.js";
 
 const NAMES = ["labels", "batch_size", "kind", "omega", "pointwise", "fit", "seed"];

@@ -18,9 +18,11 @@ export const h = (tag, attributes = {}, ...children) => fill(document.createElem
 /** An SVG element, the same way. */
 export const svg = (tag, attributes = {}, ...children) => fill(document.createElementNS(SVG, tag), attributes, children);
 
-let lastId = 0;
-/** An id that no other element of the page has. */
-export const uniqueId = (name) => `course-widget-${name}-${(lastId += 1)}`;
+/** An id that no other element of the page has. Every interactive brings a copy of this file, so the page keeps the count. */
+export function uniqueId(name) {
+  globalThis.courseWidgetIds = (globalThis.courseWidgetIds ?? 0) + 1;
+  return `course-widget-${name}-${globalThis.courseWidgetIds}`;
+}
 
 /** 0.4, 2.25, 13.1, 1280: three figures or so, a real minus sign, no trailing zeros. Same rule as course_lib.widgets.text. */
 export function number(value) {
@@ -31,6 +33,14 @@ export function number(value) {
   const text = clean.toFixed(digits);
   const short = digits ? text.replace(/\.?0+$/, "") : text;
   return short === "-0" ? "0" : short.replace("-", "−");
+}
+
+/** `number`, but a small value is no 0: 0.0034, and "less than 0.0001" below that. */
+export function fine(value) {
+  const size = Math.abs(Number(value.toPrecision(12)));
+  if (!(size >= 1e-12 && size < 0.01)) return number(value); // 1e-12: what rounding leaves of a zero
+  if (size < 0.0001) return "less than 0.0001";
+  return `${value < 0 ? "−" : ""}${size.toFixed(4).replace(/0+$/, "")}`;
 }
 
 /** "a", "a and b", "a, b and c", "a, b and 3 more". */

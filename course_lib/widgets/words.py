@@ -21,6 +21,17 @@ def number(value: float) -> str:
     return "0" if short == "-0" else short.replace("-", "−")
 
 
+def fine(value: float) -> str:
+    """`number`, but a small value is no 0: 0.0034, and "less than 0.0001" below that."""
+    size = abs(float(f"{float(value):.12g}"))
+    if size < 1e-12 or size >= 0.01 or math.isnan(size):  # 1e-12: what rounding leaves of a zero
+        return number(value)
+    if size < 0.0001:
+        return "less than 0.0001"
+    text = str(Decimal(size).quantize(Decimal("0.0001"), rounding=ROUND_HALF_UP)).rstrip("0")
+    return f"−{text}" if value < 0 else text
+
+
 def list_of(words: Sequence[str], most: int = 4) -> str:
     """ "a", "a and b", "a, b and c", "a, b and 3 more"."""
     shown = [*words[: most - 1], f"{len(words) - most + 1} more"] if len(words) > most else list(words)

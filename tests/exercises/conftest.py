@@ -21,6 +21,6 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Graded:
     from exercises import simulate
 
     folder = tmp_path_factory.mktemp("classroom")
-    simulate.write_class(folder / "handed-in", list(simulate.EXPECTED))
+    simulate.write_class(folder / "handed-in", list(simulate.expected()))
     classroom("all", "--submissions", folder / "handed-in", "--course", folder, "--workers", 2)
     return Graded(folder, grade_table(folder))

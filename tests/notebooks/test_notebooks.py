@@ -23,6 +23,11 @@ def test_the_book_has_notebooks() -> None:
     assert NOTEBOOKS, "no notebook under book/: every test of this file would pass without testing anything"
 
 
+def test_every_chapter_has_a_lab() -> None:
+    chapters = [path for path in NOTEBOOKS if not path.stem.endswith("-lab")]
+    assert [name_of(path) for path in chapters if path.with_stem(f"{path.stem}-lab") not in NOTEBOOKS] == []
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
 def test_every_notebook_is_in_normal_form(path: Path, normalise) -> None:
     assert normalise.faults(path) == []

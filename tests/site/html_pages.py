@@ -8,6 +8,16 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 
+ROOT = Path(__file__).resolve().parents[2]
+PARTS = ("geometry", "sampling", "debiasing")
+CHAPTERS = sorted(  # "book/sampling/in-batch-bias.html": the chapters that exist, without their labs
+    path.relative_to(ROOT).with_suffix(".html").as_posix()
+    for part in PARTS
+    for path in (ROOT / "book" / part).glob("*.ipynb")
+    if not path.stem.endswith("-lab")
+)
+
+
 @dataclass
 class Page:
     """What one HTML file holds: ids, links with their anchors, images of the article, and files that it loads."""

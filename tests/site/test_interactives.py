@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.site.html_pages import find_pages, read_page
+from tests.site.html_pages import CHAPTERS, find_pages, read_page
 
 SITE = Path(__file__).resolve().parents[2] / "_build" / "html"
 WITH_WIDGETS = [path.relative_to(SITE).as_posix() for path in find_pages(SITE) if read_page(path).widgets]
@@ -37,8 +37,11 @@ def widget(page, site: str):
     return widget
 
 
-def test_the_chapter_has_an_interactive(site_folder: Path) -> None:
-    assert CHAPTER in WITH_WIDGETS
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_every_chapter_has_an_interactive_and_a_quiz(site_folder: Path, name: str) -> None:
+    assert name in WITH_WIDGETS
+    modules = read_page(site_folder / name).widgets
+    assert "quiz" in modules and set(modules) - {"quiz"}
 
 
 @pytest.mark.parametrize("name", WITH_WIDGETS)
@@ -49,9 +52,26 @@ def test_every_interactive_mounts(page, site: str, name: str) -> None:
     assert states and set(states) == {"true"}
 
 
-def test_it_also_mounts_from_a_file(page, site_folder: Path) -> None:
-    page.goto((site_folder / CHAPTER).as_uri(), wait_until="networkidle")
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_it_also_mounts_from_a_file(page, site_folder: Path, name: str) -> None:
+    page.goto((site_folder / name).as_uri(), wait_until="networkidle")
     assert page.locator("[data-course-widget]").first.get_attribute("data-course-widget-ready") == "true"
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_a_slider_of_every_chapter_answers_to_the_arrow_keys_and_the_text_follows(page, site: str, name: str) -> None:
+    page.goto(f"{site}/{name}", wait_until="networkidle")
+    widget = page.locator("[data-course-widget]:not([data-course-widget=quiz])").first
+    slider, summary = widget.locator("input[type=range]:enabled").first, widget.locator(".cw-summary")
+    before, text = float(slider.input_value()), summary.inner_text()
+    slider.scroll_into_view_if_needed()
+    slider.focus()
+    page.keyboard.press("ArrowRight" if before < float(slider.get_attribute("max")) else "ArrowLeft")
+    assert float(slider.input_value()) != before
+    page.wait_for_function(
+        "before => document.querySelector('[data-course-widget]:not([data-course-widget=quiz]) .cw-summary').innerText !== before",
+        arg=text,
+    )
 
 
 def test_a_label_answers_to_the_space_bar_and_the_text_follows(widget) -> None:
@@ -82,9 +102,13 @@ def test_the_loss_answers_to_the_keyboard(widget) -> None:
     assert choice.input_value() != kind
 
 
-def test_every_control_can_be_reached_by_tab_and_shows_where_the_focus_is(widget) -> None:
-    page, controls = widget.page, widget.locator("button:enabled, select:enabled, input:enabled, summary")
-    widget.locator("button, select, input").first.focus()
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_every_control_can_be_reached_by_tab_and_shows_where_the_focus_is(page, site: str, name: str) -> None:
+    page.goto(f"{site}/{name}", wait_until="networkidle")
+    widget = page.locator("[data-course-widget]:not([data-course-widget=quiz])").first
+    widget.scroll_into_view_if_needed()
+    controls = widget.locator("button:enabled, select:enabled, input:enabled, summary, [tabindex='0']")
+    controls.first.focus()
     seen = 0
     for _ in range(controls.count() + 20):
         inside = page.evaluate("document.activeElement.closest('[data-course-widget]') !== null")
@@ -98,15 +122,32 @@ def test_every_control_can_be_reached_by_tab_and_shows_where_the_focus_is(widget
     assert not page.evaluate("document.activeElement.closest('[data-course-widget]') !== null"), "and out of it"
 
 
-def test_without_javascript_the_picture_the_text_and_the_numbers_stand_there(browser, site: str) -> None:
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_without_javascript_the_picture_the_text_and_the_numbers_stand_there(browser, site: str, name: str) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
-    page.goto(f"{site}/{CHAPTER}")
-    widget = page.locator("[data-course-widget]").first
+    page.goto(f"{site}/{name}")
+    widget = page.locator("[data-course-widget]:not([data-course-widget=quiz])").first
     assert len(widget.locator(".cw-summary").inner_text().split()) > 20
     assert widget.locator("svg[role=img]").count() >= 1
     assert widget.locator("table tr").count() > 2
     context.close()
+
+
+def test_the_filter_of_the_claims_hides_what_does_not_match(page, site: str) -> None:
+    page.goto(f"{site}/book/reference/claims.html", wait_until="networkidle")
+    form, rows = page.locator("form.claims-filter"), page.locator("table.claims tbody tr")
+    shown = lambda: [row.get_attribute("hidden") is None for row in rows.all()]  # noqa: E731
+    total = sum(shown())
+    assert total > 200 and f"{total} of {total}" in form.locator("output").inner_text()
+    form.get_by_label("Words").fill("P2-Prop8 spanning")
+    form.get_by_label("Words").press("Tab")
+    assert 1 <= sum(shown()) < 10 and page.locator("#claim-p2-prop8-nondeg").is_visible()
+    assert not page.locator("#claim-p0-thm2-1").is_visible()
+    form.get_by_label("Words").fill("")
+    form.get_by_label("Status").select_option("not run")
+    assert 1 <= sum(shown()) < total / 4
+    assert f"{sum(shown())} of {total} claims shown" == form.locator("output").inner_text()
 
 
 def test_the_search_finds_pages_without_a_server_behind_it(page, site: str) -> None:

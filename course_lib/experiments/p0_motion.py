@@ -1,0 +1,290 @@
+"""P0's experiments 0 to 7: in which towers, losses and optimisers does an embedding move at right angles to itself?
+
+Each cell trains a small two-tower model and looks at EVERY step: the angle between an embedding and its movement, of every
+watched user and item that moved. P0 does not describe its toy data; ours plants four tastes that can be seen in the plane.
+P0 reports ticks and, for experiments 4 and 5, that about 20 % of the user angles lie within 90 +- 10 degrees. Beside every share
+stands what uniform random directions would give in that dimension.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from course_lib import datasets, encoders, losses, paper_tables
+from course_lib.experiments.provenance import describe_data
+from course_lib.experiments.registry import Cell, experiment
+from course_lib.experiments.results import Row
+from course_lib.interactions import Interactions
+from course_lib.jacobians import Motion, measure_step, share_near_tangent
+from course_lib.paper_tables import p0 as printed_p0
+
+TANGENT = 1e-6  # |cos(q, dq)| below this, in float64, is called a right angle
+NEGLIGIBLE = 1e-8  # of ||q||: the direction of a shorter step is decided by rounding, so it is left out
+BINS = 27  # of the histogram: an odd number, so that 90 degrees is in the middle of one
+WATCHED = 256  # users and items whose every movement is looked at
+SIDES = ("user", "item")
+RECIPES: dict[str, dict[str, Any]] = {
+    "tastes": {"users": 24, "items": 16, "tastes": 4, "stray": 0.06},
+    "movietweetings-10core": {"name": "movietweetings", "core": 10},
+    "ml-1m": {"name": "ml-1m", "min_rating": 4},
+}
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What distinguishes one row of P0's Table 1: the left tower, the loss, the momentum. Items are always a lookup table."""
+
+    number: int
+    left: str
+    loss: str = "infonce cos"
+    momentum: float = 0.0
+
+
+SETUPS = {
+    "P0-E0": Setup(0, "embedding", momentum=0.9),
+    "P0-E1": Setup(1, "embedding"),
+    "P0-E2": Setup(2, "embedding", "infonce dot"),
+    "P0-E3": Setup(3, "transformer"),
+    "P0-E4": Setup(4, "embedding > linear"),
+    "P0-E5": Setup(5, "frozen embedding > linear"),
+    "P0-E6": Setup(6, "one-hot > linear"),
+    "P0-E7": Setup(7, "embedding", "(1 - cos)^2"),
+}
+
+# ---------------------------------------------------------------------------------------------------------------- the data
+
+
+def taste_clusters(*, users: int, items: int, tastes: int, stray: float, rng: np.random.Generator) -> Interactions:
+    """Users and items in `tastes` equal groups, number modulo `tastes`: a user likes every item of the own group with
+    probability 0.8, any other with probability `stray`, and one item of the own group for certain.
+    """
+    own = (np.arange(users)[:, None] - np.arange(items)) % tastes == 0
+    liked = rng.random((users, items)) < np.where(own, 0.8, stray)
+    for user in range(users):
+        liked[user, rng.choice(np.flatnonzero(own[user]))] = True
+    rows, columns = np.nonzero(liked)
+    return Interactions(rows, columns, n_users=users, n_items=items, name="tastes")
+
+
+@lru_cache(maxsize=2)
+def load_data(name: str) -> Interactions:
+    """One of RECIPES."""
+    if name not in RECIPES:
+        raise ValueError(f"data {name!r} is no recipe of P0's experiments on motion; expected one of {', '.join(RECIPES)}")
+    if name == "tastes":
+        return taste_clusters(**RECIPES[name], rng=np.random.default_rng(0))
+    return datasets.load(**RECIPES[name]).compact()
+
+
+# --------------------------------------------------------------------------------------------------------------- the model
+
+
+def left_tower(kind: str, data: Interactions, d: int, generator: torch.Generator) -> nn.Module:
+    """The user tower of a row of Table 1."""
+    hidden = max(8, d)
+    makers: dict[str, Callable[[], nn.Module]] = {
+        "embedding": lambda: encoders.Lookup(data.n_users, d, generator=generator),
+        "embedding > linear": lambda: encoders.EmbeddingThenLinear(data.n_users, hidden, d, generator=generator),
+        "frozen embedding > linear": lambda: encoders.EmbeddingThenLinear(data.n_users, hidden, d, frozen=True, generator=generator),
+        "one-hot > linear": lambda: encoders.OneHotLinear(data.n_users, d, generator=generator),
+        "transformer": lambda: encoders.HistoryTransformer(
+            data.n_items, d, width=2 * hidden, histories=histories(data), generator=generator
+        ),
+    }
+    if kind not in makers:
+        raise ValueError(f"left tower {kind!r} is unknown; expected one of {', '.join(makers)}")
+    return makers[kind]()
+
+
+def histories(data: Interactions, length: int = 20) -> np.ndarray:
+    """The last items of every user, (n_users, length)."""
+    return encoders.recent_histories(data.users, data.items, times=data.times, n_users=data.n_users, length=length)
+
+
+def make_towers(left: str, data: Interactions, d: int, seed: int) -> encoders.TwoTower:
+    """The two towers in float64, from one seed."""
+    generator = torch.Generator().manual_seed(seed)
+    right = encoders.Lookup(data.n_items, d, generator=generator)
+    return encoders.TwoTower(left_tower(left, data, d, generator), right).double()
+
+
+def loss_function(name: str, tau: float) -> Callable[[Tensor, Tensor], Tensor]:
+    """(users (B, d), items (B, d)) -> the loss of a batch of pairs; a pair's negatives are the other items of the batch."""
+    functions = {
+        "infonce cos": lambda u, v: losses.infonce(losses.cosine_scores(u, v), tau=tau),
+        "infonce dot": lambda u, v: losses.infonce(losses.dot_scores(u, v), tau=tau),
+        "(1 - cos)^2": lambda u, v: losses.one_minus_cosine_squared(losses.cosine_scores(u, v).diagonal()).mean(),
+    }
+    if name not in functions:
+        raise ValueError(f"loss {name!r} is unknown; expected one of {', '.join(functions)}")
+    return functions[name]
+
+
+# -------------------------------------------------------------------------------------------------------------- the motion
+
+
+@dataclass
+class Trace:
+    """What was seen of the users and of the items: angles of every movement in degrees (one flat tensor for each side), the
+    worst |cos(q, dq)|, the share of movements that made the norm grow, and positions (steps + 1, watched, d).
+    """
+
+    watched: dict[str, Tensor]
+    angles: dict[str, Tensor] = field(default_factory=dict)
+    worst: dict[str, float] = field(default_factory=dict)
+    outward: dict[str, float] = field(default_factory=dict)
+    positions: dict[str, Tensor] = field(default_factory=dict)
+    first: dict[str, tuple[Tensor, Tensor]] = field(default_factory=dict)  # norms at the start and at the end
+
+
+def motions(cell: Cell, data: Interactions) -> Iterator[tuple[dict[str, Tensor], dict[str, Motion]]]:
+    """Trains as the cell says and yields, after each step, the watched identifiers and how they moved."""
+    towers = make_towers(cell["left"], data, cell["d"], cell["seed"])
+    optimiser = torch.optim.SGD([p for p in towers.parameters() if p.requires_grad], lr=cell["lr"], momentum=cell["momentum"])
+    loss, rng = loss_function(cell["loss"], cell["tau"]), np.random.default_rng([cell["seed"], 1])
+    watched = {side: _watched(size, rng) for side, size in zip(SIDES, data.shape, strict=True)}
+    for _ in range(cell["steps"]):
+        pairs = rng.integers(len(data), size=cell["batch"])  # uniform over interactions, with replacement
+        batch = torch.as_tensor(data.users[pairs]).long(), torch.as_tensor(data.items[pairs]).long()
+        moved = measure_step(towers, batch, loss, optimiser, probe=(watched["user"], watched["item"]))
+        yield watched, dict(zip(SIDES, moved, strict=True))
+
+
+def trace(cell: Cell, data: Interactions, *, positions: bool = False) -> Trace:
+    """Everything that happened in a cell; positions: keep where every watched embedding was after each step."""
+    collected = {side: {"angles": [], "grew": [], "at": []} for side in SIDES}
+    worst, norms = dict.fromkeys(SIDES, 0.0), {}
+    for watched, moved in motions(cell, data):
+        for side, motion in moved.items():
+            norms.setdefault(side, motion.norms[0])
+            counted = motion.step.norm(dim=-1) > NEGLIGIBLE * motion.norms[0]
+            collected[side]["angles"].append(motion.angle[counted])
+            collected[side]["grew"].append(motion.growth[counted] > 0)
+            worst[side] = max([worst[side], *motion.cosine[counted].abs().tolist()])
+            if positions:
+                collected[side]["at"] += [motion.before] if not collected[side]["at"] else []
+                collected[side]["at"].append(motion.after)
+    found = Trace(watched)
+    for side in SIDES:
+        found.angles[side] = torch.cat(collected[side]["angles"])
+        found.outward[side] = float(torch.cat(collected[side]["grew"]).double().mean())
+        found.first[side] = (norms[side], moved[side].norms[1])
+        found.worst[side] = worst[side]
+        if positions:
+            found.positions[side] = torch.stack(collected[side]["at"])
+    return found
+
+
+def _watched(size: int, rng: np.random.Generator) -> Tensor:
+    return torch.as_tensor(np.sort(rng.permutation(size)[:WATCHED]))
+
+
+# -------------------------------------------------------------------------------------------------------------- the results
+
+
+def cell_of(id: str, *, data: str = "tastes", d: int = 2, steps: int = 150, batch: int = 16, lr: float = 0.5, tau: float = 0.2, seed: int = 0) -> Cell:
+    """The cell of an experiment, with everything that its outcome depends on."""
+    setup = SETUPS[id]
+    where = {"left": setup.left, "loss": setup.loss, "momentum": setup.momentum}
+    return {**where, "data": data, "d": d, "steps": steps, "batch": batch, "lr": lr, "tau": tau, "seed": seed}
+
+
+def plan_of(id: str) -> Callable[..., list[Cell]]:
+    """Smoke: the toy in the plane. Laptop: the toy in 2, 3 and 16 dimensions, and MovieTweetings. Full: ML-1M besides."""
+    real = {"movietweetings-10core": {"d": 32, "steps": 300, "batch": 128}, "ml-1m": {"d": 64, "steps": 1000, "batch": 512}}
+
+    def plan(scale: str, seeds: tuple[int, ...], **options: Any) -> list[Cell]:
+        toys = [{"d": d, "steps": 150 if scale == "smoke" else 1000} for d in ((2,) if scale == "smoke" else (2, 3, 16))]
+        names = {"smoke": (), "laptop": ("movietweetings-10core",), "full": ("movietweetings-10core", "ml-1m")}[scale]
+        parts = [*toys, *({"data": name, **real[name]} for name in names)]
+        return [cell_of(id, **{**part, **options}, seed=seed) for part in parts for seed in seeds]
+
+    return plan
+
+
+def rows_of(id: str, cell: Cell) -> list[Row]:
+    """The numbers of one cell: for users and for items, with P0's tick or share where it has one."""
+    found = trace(cell, load_data(cell["data"]))
+    return [row for side in SIDES for row in _side_rows(SETUPS[id], cell, found, side)]
+
+
+def _side_rows(setup: Setup, cell: Cell, found: Trace, side: str) -> Iterator[Row]:
+    where = {key: cell[key] for key in ("left", "loss", "momentum", "data", "d", "seed")} | {"side": side}
+    angles, (start, end) = found.angles[side], found.first[side]
+    values = {
+        "max |cos|": found.worst[side],
+        "tangent": float(found.worst[side] < TANGENT),
+        "share within 10": share_near_tangent(angles),
+        "share by chance": printed_p0.chance_of_right_angle(cell["d"]),
+        "least angle": float(angles.min()),
+        "greatest angle": float(angles.max()),
+        "share outwards": found.outward[side],
+        "norm ratio": float((end / start).median()),
+        "movements": float(len(angles)),
+    }
+    paper = paper_numbers(setup.number, side)
+    yield from ({**where, "metric": metric, "value": value, "paper": paper.get(metric)} for metric, value in values.items())
+    counts = torch.histc(angles, bins=BINS, min=0, max=180) / len(angles)
+    for at, share in enumerate(counts.tolist()):
+        yield {**where, "metric": "angles", "degrees": (at + 0.5) * 180 / BINS, "value": share}
+
+
+def paper_numbers(number: int, side: str) -> dict[str, float]:
+    """P0's tick (1 or 0), and its share within ten degrees, for the users or the items of an experiment."""
+    printed = {}
+    for row in paper_tables.select(paper_tables.table("P0", "T1"), experiment=number):
+        printed["tangent"] = float(row["left_orthogonal" if side == "user" else "item_orthogonal"])
+    if side == "user" and number in (4, 5):
+        printed["share within 10"] = printed_p0.printed(number, "share_near_90")
+    return printed
+
+
+def scalars_of(rows: list[Row]) -> dict[str, float]:
+    """{data-d-side-metric: mean over seeds}, without the histogram."""
+    groups: dict[str, list[float]] = {}
+    for row in rows:
+        if row["metric"] != "angles":
+            name = "-".join((row["data"], str(row["d"]), row["side"], row["metric"].replace("|", "").replace(" ", "-")))
+            groups.setdefault(name, []).append(row["value"])
+    return {name: float(np.mean(values)) for name, values in groups.items()}
+
+
+def describe(cell: Cell) -> dict[str, Any]:
+    return describe_data(cell["data"], RECIPES[cell["data"]], load_data(cell["data"]))
+
+
+def estimate(cell: Cell) -> float:
+    """Seconds on two cores."""
+    one = {"transformer": 12e-3}.get(cell["left"], 2e-3) * (1 if cell["data"] == "tastes" else 8)
+    return cell["steps"] * one
+
+
+def _register(id: str) -> None:
+    setup = SETUPS[id]
+    extra = f", momentum {setup.momentum:g}" if setup.momentum else ""
+    experiment(
+        id,
+        f"angles of movement: {setup.left} users, {setup.loss}{extra}",
+        paper="P0",
+        plan=plan_of(id),
+        estimate=estimate,
+        describe=describe,
+        finish=scalars_of,
+        layout={
+            "rows": ("data", "d", "side"),
+            "columns": ("metric",),
+            "metrics": ("tangent", "share within 10", "share by chance", "least angle", "greatest angle", "share outwards", "norm ratio"),
+            "digits": 3,
+        },
+    )(lambda cell: rows_of(id, cell))
+
+
+for _id in SETUPS:
+    _register(_id)

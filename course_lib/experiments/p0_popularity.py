@@ -1,0 +1,419 @@
+"""P0's experiments on popularity: 8 and 9 (two lookup towers, high and low learning rate), 10 (a transformer over histories), and remedies.
+
+Data. P0 uses ML-32M (`full` scale, downloaded on demand). Smoke runs on the embedded MovieTweetings, laptop runs on ML-1M and
+gowalla; `ml-32m-shape` is a synthetic set of ML-32M's size that checks memory and speed. P0's numbers stand beside ours on
+every set, as a shape to compare with, not as a target: the data differ.
+
+Lists. P0 counts the top 1 % of the items in lists of 100. On a set with fewer than 10,000 items a list of 100 cannot be full
+of 1 % of them, so lists are 10 long there. Items that a user has in train are never listed.
+
+What P0 does not say (initial length, temperature, batch size, steps, width) is chosen here and stands in the cells. Start
+length 1, learning rate 10 and batch 512 put the crossover count of the quartic law at a few dozen updates.
+"""
+
+from __future__ import annotations
+
+import math
+import resource
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import stats
+from torch import nn
+
+from course_lib import datasets, metrics, popularity
+from course_lib.encoders import HistoryTransformer, Lookup, TwoTower
+from course_lib.experiments.p3 import drop_untrained, threads_for
+from course_lib.experiments.provenance import describe_data
+from course_lib.experiments.registry import Cell, experiment
+from course_lib.experiments.results import Result, Row
+from course_lib.experiments.two_towers import (
+    HEAD,
+    SAMPLERS,
+    Growth,
+    RetractedSGD,
+    Together,
+    history_rows,
+    item_norms,
+    judge,
+    lookup_towers,
+    train_towers,
+)
+from course_lib.interactions import Interactions
+from course_lib.jacobians import LazyDecaySGD, RowWiseAdagrad
+from course_lib.paper_tables import p0 as paper
+from course_lib.training import Fabric
+
+RECIPES: dict[str, dict[str, Any]] = {
+    "movietweetings-5core": {"name": "movietweetings", "core": 5},
+    "ml-1m": {"name": "ml-1m", "min_rating": 4},
+    "gowalla": {"name": "gowalla"},
+    "ml-32m": {"name": "ml-32m", "min_rating": 4},
+    "ml-32m-shape": {"n_users": 200_948, "n_items": 84_432, "n_pairs": 32_000_000},
+}
+SETS = {"smoke": ("movietweetings-5core",), "laptop": ("ml-1m", "gowalla"), "full": ("ml-32m", "ml-32m-shape")}
+STEPS = {"movietweetings-5core": 3_000, "ml-1m": 8_000, "gowalla": 4_000, "ml-32m": 60_000, "ml-32m-shape": 200}
+MILLISECONDS = {"movietweetings-5core": 2.6, "ml-1m": 2.7, "gowalla": 6.5, "ml-32m": 40.0, "ml-32m-shape": 120.0}  # a step, one core
+TRAIN_SHARE = 0.9
+POINTS = 6  # of a training curve; experiment 10 has more
+BASE: Cell = {"lr": 10.0, "norm": 1.0, "tau": 0.1, "d": 32, "batch": 512, "logq": False, "sampler": "pairs", "optimiser": "SGD", "decay": 0.0}
+METRICS = ("Pearson", "slope", "share dot", "share cos", "NDCG dot", "NDCG cos")
+LAYOUT = {"rows": ("data", "setting", "lists"), "columns": ("metric",), "metrics": METRICS, "digits": 3}
+
+OPTIMISERS: dict[str, Callable[[Iterable[nn.Parameter], Cell], torch.optim.Optimizer]] = {
+    "SGD": lambda tables, cell: torch.optim.SGD(tables, lr=cell["lr"], weight_decay=cell["decay"]),
+    "retracted": lambda tables, cell: RetractedSGD(tables, lr=cell["lr"]),
+    "lazy decay": lambda tables, cell: LazyDecaySGD(tables, lr=cell["lr"], weight_decay=cell["decay"]),
+    "row-wise Adagrad": lambda tables, cell: RowWiseAdagrad(tables, lr=cell["lr"]),
+    "Adam": lambda tables, cell: torch.optim.Adam(tables, lr=cell["lr"]),
+}
+
+
+@lru_cache(maxsize=2)
+def load_data(name: str) -> Interactions:
+    """One of RECIPES."""
+    if name not in RECIPES:
+        raise ValueError(f"data {name!r} is no recipe of P0's experiments; expected one of {', '.join(RECIPES)}")
+    recipe = RECIPES[name]
+    if "n_pairs" in recipe:
+        return datasets.synthetic_large(**recipe, rng=np.random.default_rng(0), popularity_exponent=1.0).interactions
+    return datasets.load(**recipe).compact()
+
+
+@lru_cache(maxsize=2)
+def load_split(name: str, seed: int) -> tuple[Interactions, Interactions]:
+    """(train, test): a random 90 % split; users and items without a training pair leave both."""
+    return drop_untrained(*load_data(name).split_random(TRAIN_SHARE, np.random.default_rng(seed)))
+
+
+def describe(cell: Cell) -> dict[str, Any]:
+    return describe_data(cell["data"], RECIPES[cell["data"]], load_data(cell["data"]))
+
+
+def list_length(n_items: int) -> int:
+    """P0's 100 where 1 % of the items can fill such a list, else 10."""
+    return 100 if n_items >= 10_000 else 10
+
+
+def grid(scale: str, seeds: tuple[int, ...], settings: dict[str, Cell], *, data: str | None, device: str, sets: Iterable[str] | None = None) -> list[Cell]:
+    """A cell for every data set, seed and setting; `long` in a setting multiplies the steps."""
+    cells = []
+    for name in sets or SETS[scale]:
+        for seed in seeds if data in (None, name) else ():
+            for setting, changes in settings.items():
+                changes = dict(changes)
+                steps = int(STEPS[name] * changes.pop("long", 1))
+                cells.append({"data": name, "setting": setting, **BASE, "steps": steps, **changes, "seed": seed, "device": device})
+    return cells
+
+
+def seconds(cell: Cell) -> float:
+    return cell["steps"] * MILLISECONDS[cell["data"]] / 1000 * (8.0 if "history" in cell else 1.0) * cell["batch"] / 512 + 1.0
+
+
+# ------------------------------------------------------------------------------------------------- one model
+
+
+def run_lookup(cell: Cell, *, curve: bool) -> tuple[dict[str, float], list[dict[str, float]]]:
+    """Two lookup towers as the cell says: (what `judge` finds, and the loss), the curve of shares if asked for."""
+    train, test = load_split(cell["data"], cell["seed"])
+    towers = lookup_towers(train, d=cell["d"], norm=cell["norm"], seed=cell["seed"])
+    optimiser = OPTIMISERS[cell["optimiser"]](towers.parameters(), cell)
+    growth = Growth(optimiser, towers.right.weight) if cell.get("watch") else None
+    history = _train(towers, optimiser, train, test, cell, curve=curve)
+    found = judge(towers, train, test, lists=list_length(train.n_items), seed=cell["seed"])
+    found |= {"loss": history[-1]["loss"]}
+    if growth is not None:
+        found["law"] = float(np.abs(growth.predicted() / item_norms(towers, train.n_items) - 1).max())
+    return found, history
+
+
+def run_history(cell: Cell) -> tuple[dict[str, float], list[dict[str, float]]]:
+    """A transformer over the user's history (Adam with weight decay) and a lookup of items (SGD), both with a cyclic rate."""
+    train, test = load_split(cell["data"], cell["seed"])
+    histories, examples = history_rows(train, cell["history"])
+    serving = np.arange(len(train), len(histories))
+    generator = torch.Generator().manual_seed(cell["seed"])
+    user = HistoryTransformer(train.n_items, cell["d"], histories=histories, generator=generator)
+    towers = TwoTower(user, Lookup(train.n_items, cell["d"], generator=generator, scale=cell["norm"] * cell["d"] ** -0.5))
+    optimiser = Together(
+        torch.optim.AdamW(user.parameters(), lr=cell["user lr"], weight_decay=cell["user decay"]),
+        torch.optim.SGD(towers.right.parameters(), lr=cell["lr"]),
+        cycle=max(2, cell["steps"] // cell["cycles"]),
+    )
+    history = _train(towers, optimiser, train, test, cell, curve=True, examples=examples, serving=serving)
+    found = judge(towers, train, test, lists=list_length(train.n_items), seed=cell["seed"], examples=serving)
+    return found | {"loss": history[-1]["loss"]}, history
+
+
+def _train(
+    towers: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    train: Interactions,
+    test: Interactions,
+    cell: Cell,
+    *,
+    curve: bool,
+    examples: np.ndarray | None = None,
+    serving: np.ndarray | None = None,
+) -> list[dict[str, float]]:
+    """Trains; one record an epoch, with the step and, where a curve is asked for, with what `judge` finds then."""
+    lists = list_length(train.n_items)
+
+    def evaluate(_: nn.Module) -> dict[str, float]:
+        return judge(towers, train, test, lists=lists, quality=False, seed=cell["seed"], examples=serving) if curve else {}
+
+    fabric = Fabric(accelerator="cuda", devices=1) if cell["device"].startswith("cuda") else None
+    epoch = max(1, math.ceil(cell["steps"] / cell.get("points", POINTS)))
+    start = [{"step": 0, **evaluate(towers)}] if curve else []
+    with threads_for(train):
+        history = train_towers(
+            towers,
+            optimiser,
+            train,
+            steps=cell["steps"],
+            seed=cell["seed"],
+            batch_size=cell["batch"],
+            tau=cell["tau"],
+            logq=cell["logq"],
+            sampler=SAMPLERS[cell["sampler"]](train),
+            examples=examples,
+            epoch=epoch,
+            evaluate=evaluate,
+            fabric=fabric,
+        )
+    return start + [{"step": min((record["epoch"] + 1) * epoch, cell["steps"]), **record} for record in history.epochs]
+
+
+# ------------------------------------------------------------------------------------------------- rows
+
+
+def rows_of(cell: Cell, found: dict[str, float], history: list[dict[str, float]], printed: dict[str, float]) -> list[Row]:
+    """One row for each number at the end, with P0's where it prints one, and the curve of shares under metrics `... at step`."""
+    lists = list_length(load_split(cell["data"], cell["seed"])[0].n_items)
+    where = {key: cell[key] for key in ("data", "setting", "lr", "norm", "steps", "seed")} | {"lists": lists}
+    rows = [{**where, "metric": name, "value": value, "paper": printed.get(name)} for name, value in found.items()]
+    for record in history:
+        rows += [
+            {**where, "metric": f"{name} at step", "step": record["step"], "value": record[name]}
+            for name in ("share dot", "share cos", "norm", "loss")
+            if name in record
+        ]
+    return rows
+
+
+def paper_numbers(number: int) -> dict[str, float]:
+    """P0's printed numbers of one of its experiments, under our names."""
+    names = {"Pearson": "pearson", "share dot": "share_dot", "share cos": "share_cos"}
+    found = {}
+    for ours, theirs in names.items():
+        try:
+            found[ours] = paper.printed(number, theirs)
+        except ValueError:  # experiment 9 prints no correlation
+            continue
+    return found
+
+
+def scalars(rows: list[Row]) -> dict[str, float]:
+    """Mean over seeds, and with three or more the half-width of its 95 % interval: "ml-1m-high-rate-share-dot", "...-pm"."""
+    groups: dict[str, list[float]] = {}
+    for row in rows:
+        if not row["metric"].endswith("at step"):
+            groups.setdefault(f"{row['data']}-{row['setting']}-{row['metric']}".lower().replace(" ", "-").replace(",", ""), []).append(row["value"])
+    found = {}
+    for name, values in groups.items():
+        found[name] = float(np.mean(values))
+        if len(values) >= 3:
+            found[f"{name}-pm"] = half_width(values)
+    return found
+
+
+def half_width(values: Iterable[float], level: float = 0.95) -> float:
+    """Half the width of Student's confidence interval for the mean of independent runs: t s / sqrt(n), n >= 2."""
+    values = np.asarray(list(values), dtype=np.float64)
+    if values.ndim != 1 or len(values) < 2:
+        raise ValueError(f"values has shape {values.shape}; expected at least two runs")
+    return float(stats.t.ppf((1 + level) / 2, len(values) - 1) * values.std(ddof=1) / len(values) ** 0.5)
+
+
+# ------------------------------------------------------------------------------------------------- reading a result
+
+
+def mean_of(result: Result, metric: str, *, data: str, setting: str) -> float | None:
+    """The mean of a metric over the seeds, or None where it was not run."""
+    values = _values(result, metric, data=data, setting=setting)
+    return float(np.mean(values)) if values else None
+
+
+def with_interval(result: Result, metric: str, *, data: str, setting: str, digits: int = 2) -> str:
+    """The mean with its 95 % interval over seeds, "0.85 ± 0.01"; the number alone from one seed, a dash from none."""
+    values = _values(result, metric, data=data, setting=setting)
+    if not values:
+        return "–"
+    spread = f" ± {half_width(values):.{digits}f}" if len(values) > 1 else ""
+    return f"{np.mean(values):.{digits}f}{spread}"
+
+
+def curve_of(result: Result, metric: str, *, data: str, setting: str) -> tuple[list[int], list[float], list[float]]:
+    """(steps, means over seeds, half-widths of the 95 % intervals: 0 from a single seed) of a metric during training."""
+    by_step: dict[int, list[float]] = {}
+    for row in result.select(metric=f"{metric} at step", data=data, setting=setting):
+        by_step.setdefault(row["step"], []).append(row["value"])
+    steps = sorted(by_step)
+    halves = [half_width(by_step[step]) if len(by_step[step]) > 1 else 0.0 for step in steps]
+    return steps, [float(np.mean(by_step[step])) for step in steps], halves
+
+
+def _values(result: Result, metric: str, **where: str) -> list[float]:
+    return [row["value"] for row in result.select(metric=metric, **where)]
+
+
+# ------------------------------------------------------------------------------------------------- Experiment 8
+
+
+HIGH = {"high rate": {"watch": True}, "high rate, logQ": {"logq": True}}
+
+
+def e8_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu") -> list[Cell]:
+    """Smoke: P0's setting alone (at most 15 s). Else also with the logQ correction, whose cosine knows popularity too."""
+    settings = HIGH if scale != "smoke" else {"high rate": HIGH["high rate"]}
+    return grid(scale, seeds, settings, data=data, device=device)
+
+
+@experiment(
+    "P0-E8",
+    "two lookup towers, InfoNCE on cosines, high learning rate: norm against popularity, share of the top 1 % (paper: ML-32M)",
+    paper="P0",
+    plan=e8_plan,
+    estimate=seconds,
+    describe=describe,
+    finish=scalars,
+    layout=LAYOUT,
+)
+def e8_cell(cell: Cell) -> list[Row]:
+    """One model. `law`: the largest relative error of the quartic law over all items."""
+    found, history = run_lookup(cell, curve=True)
+    found["peak GB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    return rows_of(cell, found, history, paper_numbers(8))
+
+
+# ------------------------------------------------------------------------------------------------- Experiment 9
+
+
+LOW = {
+    "low rate": {"lr": 0.1},
+    "low rate, short start": {"lr": 0.1, "norm": 0.1},
+    "slow and long": {"lr": 0.3, "long": 4},
+}
+
+
+def e9_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu") -> list[Cell]:
+    """P0's experiment 9, and two runs that say what it shows: the same rate with a short start, and slow but long.
+
+    Smoke: batches of 256 and half the steps.
+    """
+    settings = LOW
+    if scale == "smoke":
+        settings = {name: {**changes, "batch": 256, "long": changes.get("long", 1) / 2} for name, changes in LOW.items()}
+    return grid(scale, seeds, settings, data=data, device=device, sets=SETS["full"][:1] if scale == "full" else None)
+
+
+@experiment(
+    "P0-E9",
+    "low learning rate: no bias, or no learning? (paper: ML-32M, LR 0.1)",
+    paper="P0",
+    plan=e9_plan,
+    estimate=seconds,
+    describe=describe,
+    finish=scalars,
+    layout=LAYOUT | {"metrics": ("loss", *METRICS)},
+)
+def e9_cell(cell: Cell) -> list[Row]:
+    """One model; only the setting `low rate` is P0's, so only there its numbers stand beside."""
+    found, history = run_lookup(cell, curve=False)
+    return rows_of(cell, found, history, paper_numbers(9) if cell["setting"] == "low rate" else {})
+
+
+# ------------------------------------------------------------------------------------------------- Experiment 10
+
+
+def e10_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu") -> list[Cell]:
+    """Smoke: 600 steps of 256. Laptop: ML-1M, which has an order in time."""
+    size = {"smoke": {"batch": 256, "long": 1 / 5, "history": 10}, "laptop": {"long": 0.25, "history": 20}, "full": {"history": 50}}[scale]
+    settings = {"transformer": {"user lr": 3e-3, "user decay": 0.01, "cycles": 2, "points": 10, **size}}
+    return grid(scale, seeds, settings, data=data, device=device, sets=SETS[scale][:1])
+
+
+@experiment(
+    "P0-E10",
+    "a transformer over the user's history (Adam with weight decay) and an item table (SGD), cyclic rates (paper: ML-32M, LR 10)",
+    paper="P0",
+    plan=e10_plan,
+    estimate=seconds,
+    describe=describe,
+    finish=scalars,
+    layout=LAYOUT,
+)
+def e10_cell(cell: Cell) -> list[Row]:
+    """One model, with the curve of Figure 4."""
+    found, history = run_history(cell)
+    return rows_of(cell, found, history, paper_numbers(10))
+
+
+# ------------------------------------------------------------------------------------------------- remedies
+
+
+REMEDIES: dict[str, Cell] = {
+    "nothing": {},
+    "retraction": {"optimiser": "retracted", "lr": 3.0},
+    "weight decay": {"decay": 3e-4},
+    "lazy decay": {"optimiser": "lazy decay", "decay": 3e-3},
+    "row-wise Adagrad": {"optimiser": "row-wise Adagrad", "lr": 0.3},
+    "Adam": {"optimiser": "Adam", "lr": 0.01},
+    "long start": {"norm": 10.0},
+    "uniform items": {"sampler": "items"},
+    "temperature 0.03": {"tau": 0.03},
+    "temperature 1": {"tau": 1.0},
+    "logQ": {"logq": True},
+    "logQ and retraction": {"logq": True, "optimiser": "retracted", "lr": 3.0},
+    "most popular": {"optimiser": "none"},
+}
+
+
+def remedies_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu") -> list[Cell]:
+    """Every remedy on the first data set of the scale, batch 256; smoke with a third of the steps."""
+    size = {"batch": 256, "long": 1 / 3 if scale == "smoke" else 1}
+    return grid(scale, seeds, {name: size | changes for name, changes in REMEDIES.items()}, data=data, device=device, sets=SETS[scale][:1])
+
+
+@experiment(
+    "P0-R",
+    "remedies against long popular items, with what they cost (ours)",
+    paper="P0",
+    plan=remedies_plan,
+    estimate=seconds,
+    describe=describe,
+    finish=scalars,
+    layout=LAYOUT,
+)
+def remedies_cell(cell: Cell) -> list[Row]:
+    """One model. Ranking by cosine is a remedy of its own: every row holds both. "most popular" is no model: items by count."""
+    if cell["optimiser"] == "none":
+        return rows_of(cell, most_popular(cell), [], {})
+    found, history = run_lookup(cell, curve=False)
+    return rows_of(cell, found, history, {})
+
+
+def most_popular(cell: Cell) -> dict[str, float]:
+    """The same list for everybody, by count: what a list without any taste reaches."""
+    train, test = load_split(cell["data"], cell["seed"])
+    ranked = metrics.top_k(np.ones((train.n_users, 1)), train.col_counts[:, None].astype(np.float64), train, list_length(train.n_items))
+    quality = metrics.metrics_from_ranking(ranked, test, (ranked.shape[1],))
+    return {
+        "share dot": popularity.top_share(ranked, train.col_counts, HEAD),
+        "AvgPop dot": popularity.average_popularity(ranked, train.col_counts),
+        **{f"{label} dot": quality[f"{name}@{ranked.shape[1]}"] for label, name in (("NDCG", "ndcg"), ("recall", "recall"))},
+    }

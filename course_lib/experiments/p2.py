@@ -1,0 +1,419 @@
+"""P2's experiments. The paper prints none; these measure on film ratings what its theorems are about.
+
+P2-X1  How far can cosine neighbours move while every prediction stays? Random, adversarial and chosen gauges.
+P2-X2  Train two towers on the sphere, with dot products, from an unbalanced start, and with weight decay: do two starts agree?
+P2-X3  The two objectives of Steck, Ekanadham and Kallus: closed forms, their gauges, and what an optimiser finds.
+
+The embeddings of X1 are the exact optimum of the square loss over all pairs (a truncated SVD), so nothing in it is noise of
+training. Neighbours are looked for among films with at least `min_count` positives; `chance` is the overlap of two random lists.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import torch
+
+from course_lib import datasets, gauge
+from course_lib.experiments.objectives import closed_form
+from course_lib.experiments.p3 import threads_for
+from course_lib.experiments.provenance import describe_data
+from course_lib.experiments.registry import Cell, experiment
+from course_lib.experiments.results import Row
+from course_lib.interactions import Interactions, epoch_batches
+from course_lib.losses import cosine_scores, dot_scores, infonce
+
+RECIPES: dict[str, dict[str, Any]] = {
+    "movietweetings-10core": {"name": "movietweetings", "min_rating": 7, "core": 10},
+    "movietweetings-5core": {"name": "movietweetings", "min_rating": 7, "core": 5},
+    "ml-1m-5core": {"name": "ml-1m", "min_rating": 4, "core": 5},
+}
+SETS = {"smoke": ("movietweetings-5core",), "laptop": ("movietweetings-5core", "ml-1m-5core"), "full": ("ml-1m-5core",)}
+MIN_COUNT = {"movietweetings-10core": 20, "movietweetings-5core": 20, "ml-1m-5core": 50}
+SPREADS = {"smoke": (0.25, 1.0, 2.0), "laptop": (0.25, 0.5, 1.0, 2.0, 3.0), "full": (0.1, 0.25, 0.5, 1.0, 2.0, 3.0)}
+TOP = 10
+
+
+@lru_cache(maxsize=2)
+def load_data(name: str) -> Interactions:
+    """One of RECIPES, with its empty rows and columns dropped."""
+    if name not in RECIPES:
+        raise ValueError(f"data {name!r} is no recipe of P2's experiments; expected one of {', '.join(RECIPES)}")
+    return datasets.load(**RECIPES[name]).compact()
+
+
+def describe(cell: Cell) -> dict[str, Any]:
+    return describe_data(cell["data"], RECIPES[cell["data"]], load_data(cell["data"]))
+
+
+def shown_items(data: Interactions, min_count: int) -> np.ndarray:
+    """Ids of the items with at least `min_count` positives: (s,)."""
+    ids = np.flatnonzero(data.col_counts >= min_count)
+    if len(ids) <= TOP:
+        raise ValueError(f"only {len(ids)} items have {min_count} positives or more; expected more than {TOP}")
+    return ids
+
+
+def genre_agreement(data: Interactions, ids: np.ndarray, found: np.ndarray) -> float:
+    """Mean over items and neighbours of |genres in common| / |genres of either|: a rough outside view of similarity.
+
+    ids (s,) items; found (s, k) positions in `ids` of the neighbours of each. Genres stand in data.item_table["genres"].
+    """
+    words = [set(text.split("|")) for text in data.item_table["genres"][ids]]
+    names = sorted(set().union(*words))
+    has = np.array([[name in own for name in names] for own in words], dtype=float)  # (s, genres)
+    common = has @ has.T
+    either = has.sum(1)[:, None] + has.sum(1)[None, :] - common
+    return float((common / either)[np.arange(len(ids))[:, None], found].mean())
+
+
+def largest_difference(first: tuple[np.ndarray, np.ndarray], second: tuple[np.ndarray, np.ndarray]) -> float:
+    """max over all m n pairs of |<a, b> - <a', b'>|, block by block."""
+    (A, B), (new_A, new_B) = first, second
+    size = max(1, 2**22 // len(B))
+    return float(max(np.abs(A[at : at + size] @ B.T - new_A[at : at + size] @ new_B.T).max() for at in range(0, len(A), size)))
+
+
+# ------------------------------------------------------------------------------------------------------------- X1: gauges
+
+
+def x1_plan(scale: str, seeds: tuple[int, ...]) -> list[Cell]:
+    ranks = {"smoke": (16,), "laptop": (16, 64), "full": (16, 64, 128)}[scale]
+    draws = {"smoke": 3, "laptop": 10, "full": 50}[scale]
+    base = [{"data": data, "k": k, "draws": draws, "seed": seed} for data in SETS[scale] for k in ranks for seed in seeds]
+    kinds = [("none", 0.0), ("score rows", 0.0), ("chosen", 2.0)]
+    kinds += [(kind, spread) for spread in SPREADS[scale] for kind in ("diagonal", "linear", "worst diagonal")]
+    return [{**cell, "gauge": kind, "spread": spread} for cell in base for kind, spread in kinds]
+
+
+def x1_scalars(rows: list[Row]) -> dict[str, float]:
+    """Overlap at each gauge and spread, and the largest difference of any prediction: means over seeds."""
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        name = f"{row['data']}-k{row['k']}-{row['gauge']}-{row['spread']:g}-{row['metric']}".replace(" ", "-").replace(".", "_")
+        found.setdefault(name.lower(), []).append(row["value"])
+    return {name: (max if name.endswith("difference") else np.mean)(values) for name, values in found.items()}
+
+
+@experiment(
+    "P2-X1",
+    "how far cosine neighbours move while every prediction stays",
+    paper="P2",
+    plan=x1_plan,
+    estimate=lambda cell: (0.2 if "movietweetings" in cell["data"] else 6.0) * (4 if cell["gauge"] == "worst diagonal" else 1),
+    describe=describe,
+    finish=lambda rows: {name: float(value) for name, value in x1_scalars(rows).items()},
+    layout={"rows": ("data", "k", "gauge", "spread"), "columns": ("metric",), "digits": 3, "metrics": ("overlap", "genres")},
+)
+def x1_cell(cell: Cell) -> list[Row]:
+    """Overlap of the top 10 with those of the balanced tables, agreement of genres, largest change of any prediction.
+
+    gauge "none": the balanced tables themselves; "score rows": the gauge-free rows of `gauge.score_rows`; "diagonal", "linear": random,
+    log d normal with standard deviation `spread`; "worst diagonal": all |log d| = spread, signs chosen by search to make
+    the overlap small; "chosen": for each of `draws` random films, ten random films are made its nearest (stretch 10^spread).
+    """
+    data, rng = load_data(cell["data"]), np.random.default_rng([cell["seed"], cell["k"]])
+    ids = shown_items(data, MIN_COUNT[cell["data"]])
+    A, B = _optimum(cell["data"], cell["k"])
+    before = gauge.neighbours(B[ids], TOP)
+    if cell["gauge"] == "chosen":
+        values = _chosen(A, B, ids, cell, rng)
+    else:
+        tables = list(_gauged(A, B, ids, before, cell, rng))
+        found = [gauge.neighbours(new_B[ids], TOP) for _, new_B in tables]
+        values = {
+            "overlap": float(np.mean([gauge.neighbour_overlap(before, after).mean() for after in found])),
+            "least overlap": float(min(gauge.neighbour_overlap(before, after).mean() for after in found)),
+            "genres": float(np.mean([genre_agreement(data, ids, after) for after in found])),
+            "chance": TOP / (len(ids) - 1),
+        }
+        if cell["gauge"] != "score rows":
+            values["difference"] = max(largest_difference((A, B), new) for new in tables)
+    where = {key: cell[key] for key in ("data", "k", "gauge", "spread", "seed", "draws")}
+    return [{**where, "metric": name, "value": value, "items": len(ids)} for name, value in values.items()]
+
+
+@lru_cache(maxsize=2)
+def _optimum(name: str, k: int) -> tuple[np.ndarray, np.ndarray]:
+    return closed_form("unbiased", load_data(name), k)
+
+
+def _gauged(A: np.ndarray, B: np.ndarray, ids: np.ndarray, before: np.ndarray, cell: Cell, rng: np.random.Generator):
+    """The pairs of tables of one cell of X1."""
+    k, spread = cell["k"], cell["spread"]
+    if cell["gauge"] == "none":
+        yield A, B
+    elif cell["gauge"] == "score rows":
+        yield A, gauge.score_rows(A, B)
+    elif cell["gauge"] == "worst diagonal":
+        yield gauge.apply_gauge(A, B, worst_diagonal_gauge(B[ids], before, spread=spread, starts=cell["draws"], rng=rng))
+    else:
+        for _ in range(cell["draws"]):
+            if cell["gauge"] == "diagonal":
+                yield gauge.apply_gauge(A, B, gauge.random_diagonal_gauge(k, spread=spread, rng=rng))
+            else:
+                yield gauge.apply_linear_gauge(A, B, gauge.random_linear_gauge(k, spread=spread, rng=rng))
+
+
+def worst_diagonal_gauge(
+    B: np.ndarray, before: np.ndarray, *, spread: float, starts: int, rng: np.random.Generator, passes: int = 1
+) -> np.ndarray:
+    """d (k,) with |log d_l| = spread for all l that makes B D^-1 share few neighbours with `before`: the best of a local search.
+
+    The best of `starts` random choices of signs is improved by flipping one sign after the other, `passes` times. An upper
+    bound of the least overlap, not the least itself. B (s, k), before (s, 10).
+    """
+    k = B.shape[1]
+
+    def overlap(signs: np.ndarray) -> float:
+        return float(gauge.neighbour_overlap(before, gauge.neighbours(B * np.exp(-spread * signs), before.shape[1])).mean())
+
+    tried = [rng.choice([-1.0, 1.0], k) for _ in range(starts)]
+    values = [overlap(signs) for signs in tried]
+    best, value = tried[int(np.argmin(values))].copy(), min(values)
+    for axis in [*range(k)] * passes:
+        flipped = best.copy()
+        flipped[axis] *= -1
+        if (new := overlap(flipped)) < value:
+            best, value = flipped, new
+    return np.exp(spread * best)
+
+
+def _chosen(A: np.ndarray, B: np.ndarray, ids: np.ndarray, cell: Cell, rng: np.random.Generator) -> dict[str, float]:
+    """Ten random films made the nearest of a random film, `draws` times."""
+    hits, differences = [], []
+    for _ in range(cell["draws"]):
+        query, *chosen = rng.choice(len(ids), TOP + 1, replace=False)
+        R = gauge.gauge_for_neighbours(B[ids], query, chosen, stretch=10.0 ** cell["spread"])
+        new_A, new_B = gauge.apply_linear_gauge(A, B, R)
+        found = gauge.neighbours(new_B[ids], TOP, queries=[query])
+        hits.append(gauge.neighbour_overlap(found, np.array([chosen]))[0])
+        differences.append(largest_difference((A, B), (new_A, new_B)))
+    return {"chosen found": float(np.mean(hits)), "difference": max(differences)}
+
+
+# ------------------------------------------------------------------------------------------------------------- X2: the sphere
+
+MODELS = ("sphere", "dot", "dot, unbalanced start", "dot and decay")
+
+
+def x2_plan(scale: str, seeds: tuple[int, ...]) -> list[Cell]:
+    k = {"smoke": 16, "laptop": 32, "full": 64}[scale]
+    epochs = {"smoke": 5, "laptop": 6, "full": 50}[scale]
+    runs = {"smoke": 2, "laptop": 2, "full": 5}[scale]
+    sets = {"smoke": ("movietweetings-10core",)}.get(scale, SETS[scale])
+    return [
+        {"data": data, "model": model, "k": k, "epochs": epochs, "runs": runs, "batch": 2048 if "ml-1m" in data else 512, "seed": seed}
+        for data in sets
+        for model in MODELS
+        for seed in seeds
+    ]
+
+
+@experiment(
+    "P2-X2",
+    "towers trained on the sphere and with dot products: do the neighbours of two starts agree?",
+    paper="P2",
+    plan=x2_plan,
+    estimate=lambda cell: cell["runs"] * cell["epochs"] * (0.3 if "movietweetings" in cell["data"] else 8.0),
+    describe=describe,
+    finish=lambda rows: x2_scalars(rows),
+    layout={"rows": ("data", "model"), "columns": ("metric",), "digits": 3},
+)
+def x2_cell(cell: Cell) -> list[Row]:
+    """Trains `runs` times from different starts on the same stream of batches; means over all pairs of runs.
+
+    overlap: of the top 10 by cosine between two starts; score rows: the same for the gauge-free rows, so what is missing there is not
+    the gauge's doing; scores: correlation of the centred scores of two starts; gauged: overlap of a run with itself after a
+    random linear gauge of spread 1; row lengths: what that gauge does to the lengths of the item rows (mean |ratio/median - 1|);
+    linear dimension: of the gauges that keep the item rows' lengths.
+    """
+    data = load_data(cell["data"])
+    ids = shown_items(data, MIN_COUNT[cell["data"]])
+    with threads_for(data):
+        tables = [train_towers(data, cell, start=[cell["seed"], run]) for run in range(cell["runs"])]
+    pairs = [(a, b) for at, a in enumerate(tables) for b in tables[at + 1 :]]
+    near = lambda A, B: gauge.neighbours(B[ids], TOP)  # noqa: E731
+    by_score = lambda A, B: gauge.neighbours(gauge.score_rows(A, B)[ids], TOP)  # noqa: E731
+    rng = np.random.default_rng(cell["seed"])
+    gauged = [gauge.apply_linear_gauge(*table, gauge.random_linear_gauge(cell["k"], spread=1.0, rng=rng)) for table in tables]
+    lengths = [np.linalg.norm(new[1], axis=1) / np.linalg.norm(old[1], axis=1) for new, old in zip(gauged, tables, strict=True)]
+    values = {
+        "overlap": np.mean([gauge.neighbour_overlap(near(*a), near(*b)).mean() for a, b in pairs]),
+        "score rows": np.mean([gauge.neighbour_overlap(by_score(*a), by_score(*b)).mean() for a, b in pairs]),
+        "scores": np.mean([_score_correlation(a, b) for a, b in pairs]),
+        "gauged": np.mean([gauge.neighbour_overlap(near(*a), near(*b)).mean() for a, b in zip(tables, gauged, strict=True)]),
+        "row lengths": np.mean([np.abs(ratio / np.median(ratio) - 1).mean() for ratio in lengths]),
+        "linear dimension": np.mean([gauge.linear_gauge_dimension(B) for _, B in tables]),
+        "genres": np.mean([genre_agreement(data, ids, near(*table)) for table in tables]),
+        "chance": TOP / (len(ids) - 1),
+    }
+    where = {key: cell[key] for key in ("data", "model", "k", "seed")}
+    return [{**where, "metric": name, "value": float(value)} for name, value in values.items()]
+
+
+def x2_scalars(rows: list[Row]) -> dict[str, float]:
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        found.setdefault(f"{row['data']}-{row['model']}-{row['metric']}".replace(",", "").replace(" ", "-"), []).append(row["value"])
+    return {name: float(np.mean(values)) for name, values in found.items()}
+
+
+def train_towers(data: Interactions, cell: Cell, start: list[int], *, lr: float = 0.02, decay: float = 0.1) -> tuple[np.ndarray, np.ndarray]:
+    """Two lookup tables after in-batch softmax training with Adam: users (m, k), items (n, k), float64.
+
+    model "sphere": both rows divided by their lengths inside the loss, temperature 0.3, and the unit rows are returned;
+    "dot": dot products at temperature 1; "dot, unbalanced start": the same, and the start is put in a random diagonal gauge of
+    spread 2; "dot and decay": plus `decay` times the mean squared length of the batch's rows. The rate falls from lr to 0 like a cosine.
+    """
+    if cell["model"] not in MODELS:
+        raise ValueError(f"model is {cell['model']!r}; expected one of {MODELS}")
+    rng, sphere = np.random.default_rng(start), cell["model"] == "sphere"
+    first = [rng.standard_normal((rows, cell["k"])) / math.sqrt(cell["k"]) for rows in data.shape]
+    if cell["model"] == "dot, unbalanced start":
+        first = gauge.apply_gauge(*first, gauge.random_diagonal_gauge(cell["k"], spread=2.0, rng=rng))
+    tables = [torch.tensor(table, dtype=torch.float32, requires_grad=True) for table in first]
+    optimiser = torch.optim.Adam(tables, lr=lr)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, cell["epochs"])
+    stream = np.random.default_rng(cell["seed"])  # the same batches for every start
+    users_of, items_of = torch.tensor(data.users), torch.tensor(data.items)
+    for _ in range(cell["epochs"]):
+        for places in epoch_batches(data, cell["batch"], stream, drop_last=True):
+            at = torch.from_numpy(places)
+            users, items = tables[0][users_of[at]], tables[1][items_of[at]]
+            loss = infonce(cosine_scores(users, items), tau=0.3) if sphere else infonce(dot_scores(users, items), tau=1.0)
+            if cell["model"] == "dot and decay":
+                loss = loss + decay * ((users**2).sum() + (items**2).sum()) / len(at)
+            optimiser.zero_grad(set_to_none=True)
+            loss.backward()
+            optimiser.step()
+        schedule.step()
+    users, items = (table.detach().double().numpy() for table in tables)
+    if sphere:
+        users, items = (table / np.linalg.norm(table, axis=1, keepdims=True) for table in (users, items))
+    return users, items
+
+
+def _score_correlation(first: tuple[np.ndarray, np.ndarray], second: tuple[np.ndarray, np.ndarray], rows: int = 500) -> float:
+    """Correlation of two models' scores, each user's mean taken off (a softmax over items does not see it), on `rows` users."""
+    at = np.linspace(0, len(first[0]) - 1, min(rows, len(first[0]))).astype(int)
+    left, right = (A[at] @ B.T for A, B in (first, second))
+    left, right = (scores - scores.mean(1, keepdims=True) for scores in (left, right))
+    return float(np.corrcoef(left.ravel(), right.ravel())[0, 1])
+
+
+# ------------------------------------------------------------------------------------------------------------- X3: two objectives
+
+
+def x3_plan(scale: str, seeds: tuple[int, ...]) -> list[Cell]:
+    decays = {"smoke": (10.0,), "laptop": (1.0, 10.0, 30.0), "full": (0.1, 1.0, 10.0, 30.0)}[scale]
+    k, steps = {"smoke": (8, 400), "laptop": (16, 3000), "full": (50, 10000)}[scale]
+    return [
+        {"data": data, "objective": objective, "k": k, "decay": decay, "max_steps": steps, "seed": seed}
+        for data in SETS[scale]
+        for objective in ("first", "second")
+        for decay in decays
+        for seed in seeds
+    ]
+
+
+@experiment(
+    "P2-X3",
+    "Steck et al.'s two objectives: closed forms, gauges, and two random starts",
+    paper="P2",
+    plan=x3_plan,
+    estimate=lambda cell: 4.0 if "movietweetings" in cell["data"] else 120.0,
+    describe=describe,
+    finish=lambda rows: x3_scalars(rows),
+    layout={"rows": ("data", "objective", "decay"), "columns": ("metric",), "digits": 3},
+)
+def x3_cell(cell: Cell) -> list[Row]:
+    """One objective at one decay, on the 0/1 matrix X (m, s) of the films with `min_count` positives or more.
+
+    gradient: its norm at the closed form, relative to ||X||^2; gauge: relative growth of the objective under a random linear
+    gauge of spread 0.5; rotation: under a random rotation; excess: of the worse of two L-BFGS runs from random (and randomly
+    gauged) starts over the closed form, relative; product: relative distance of their A B^T from the closed form's (the larger);
+    overlap: of the two runs' top 10 by cosine of B's rows; score rows: the same for the gauge-free rows.
+    """
+    data, rng = load_data(cell["data"]), np.random.default_rng(cell["seed"])
+    X = data.matrix.astype(np.float64)[:, shown_items(data, MIN_COUNT[cell["data"]])]
+    gram = torch.tensor((X.T @ X).toarray())  # ||X - X W||^2 = tr G - 2 <G, W> + <W, G W>: only X^T X is needed
+    which, decay, k = cell["objective"], cell["decay"], cell["k"]
+    closed = steck_from_gram(gram.numpy(), which, k=k, decay=decay)
+    value = lambda A, B: float(steck_loss(gram, torch.as_tensor(A), torch.as_tensor(B), which, decay))  # noqa: E731
+    best, size = value(*closed), float(gram.trace())
+    leaves = [torch.tensor(table, requires_grad=True) for table in closed]
+    slopes = torch.autograd.grad(steck_loss(gram, *leaves, which, decay), leaves)
+    R, Q = gauge.random_linear_gauge(k, spread=0.5, rng=rng), np.linalg.qr(rng.standard_normal((k, k)))[0]
+    found = [minimise_steck(gram, which, k=k, decay=decay, max_steps=cell["max_steps"], rng=rng) for _ in range(2)]
+    near = [gauge.neighbours(B, TOP) for _, B in found]
+    root = _root(gram.numpy())
+    by_score = [gauge.neighbours(gauge.score_rows(root @ A, B), TOP) for A, B in found]  # the scores are X A B^T
+    product = closed[0] @ closed[1].T
+    values = {
+        "gradient": math.sqrt(sum(float((slope**2).sum()) for slope in slopes)) / size,
+        "gauge": value(*gauge.apply_linear_gauge(*closed, R)) / best - 1,
+        "rotation": value(closed[0] @ Q, closed[1] @ Q) / best - 1,
+        "excess": max(value(*tables) for tables in found) / best - 1,
+        "product": max(float(np.linalg.norm(A @ B.T - product) / np.linalg.norm(product)) for A, B in found),
+        "overlap": float(gauge.neighbour_overlap(near[0], near[1]).mean()),
+        "score rows": float(gauge.neighbour_overlap(by_score[0], by_score[1]).mean()),
+        "chance": TOP / (len(gram) - 1),
+    }
+    where = {key: cell[key] for key in ("data", "objective", "decay", "k", "seed")}
+    return [{**where, "metric": name, "value": value} for name, value in values.items()]
+
+
+def x3_scalars(rows: list[Row]) -> dict[str, float]:
+    found: dict[str, list[float]] = {}
+    for row in rows:
+        name = f"{row['data']}-{row['objective']}-{row['decay']:g}-{row['metric']}".replace(" ", "-").replace(".", "_")
+        found.setdefault(name, []).append(row["value"])
+    return {name: float(np.mean(values)) for name, values in found.items()}
+
+
+def steck_from_gram(gram: np.ndarray, which: str, *, k: int, decay: float) -> tuple[np.ndarray, np.ndarray]:
+    """`gauge.steck_first` or `steck_second` for every X with X^T X = gram (n, n): X = gram^(1/2) has the same minimisers."""
+    return {"first": gauge.steck_first, "second": gauge.steck_second}[which](_root(gram), k=k, decay=decay)
+
+
+def _root(gram: np.ndarray, power: float = 0.5) -> np.ndarray:
+    """gram^power of a symmetric positive definite matrix (n, n)."""
+    values, vectors = np.linalg.eigh(gram)
+    return (vectors * np.maximum(values, 1e-12 * values[-1]) ** power) @ vectors.T
+
+
+def steck_loss(gram: torch.Tensor, A: torch.Tensor, B: torch.Tensor, which: str, decay: float) -> torch.Tensor:
+    """`gauge.steck_objectives` from X^T X alone: for W = A B^T, ||X - X W||^2 = tr G - 2 <G, W> + <W, G W>; ||X A||^2 = <A, G A>."""
+    towers, square = gram @ A, B.T @ B  # (n, k), (k, k)
+    fit = gram.trace() - 2 * (towers * B).sum() + ((A.T @ towers) * square).sum()
+    if which == "first":
+        return fit + decay * ((A.T @ A) * square).sum()
+    return fit + decay * ((A * towers).sum() + (B**2).sum())
+
+
+def minimise_steck(
+    gram: torch.Tensor, which: str, *, k: int, decay: float, max_steps: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """(A, B) after at most `max_steps` L-BFGS steps from a random start in a random diagonal gauge of spread 1, float64.
+
+    It searches for P = G^(1/2) A in place of A, in which the problem is well conditioned: ||X A|| = ||P||.
+    """
+    n, inverse = len(gram), torch.tensor(_root(gram.numpy(), -0.5))
+    start = (rng.standard_normal((n, k)) / math.sqrt(n) for _ in range(2))
+    P, B = (torch.tensor(table, requires_grad=True) for table in gauge.apply_gauge(*start, gauge.random_diagonal_gauge(k, spread=1.0, rng=rng)))
+    optimiser = torch.optim.LBFGS(
+        [P, B], max_iter=max_steps, history_size=20, line_search_fn="strong_wolfe", tolerance_grad=1e-9, tolerance_change=1e-14
+    )
+
+    def closure() -> torch.Tensor:
+        optimiser.zero_grad()
+        loss = steck_loss(gram, inverse @ P, B, which, decay)
+        loss.backward()
+        return loss
+
+    optimiser.step(closure)
+    return (inverse @ P).detach().numpy(), B.detach().numpy()

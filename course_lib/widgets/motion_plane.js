@@ -1,0 +1,66 @@
+// The plane of the interactives on motion: from coordinates to places in an SVG, circles, arrows, right angles, traces.
+import { svg } from "./kit.js";
+
+const SIDE = 400;
+
+/** Half the width of a plane that shows lengths up to `reach`: 1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8 times a power of ten. */
+export function niceReach(reach) {
+  const power = 10 ** Math.floor(Math.log10(Math.max(reach, 1e-9)));
+  return power * [1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].find((step) => step * power >= reach * (1 - 1e-9));
+}
+
+/** Maps the square [-reach, reach]^2 to an SVG of 400 x 400. */
+export class Plane {
+  constructor(reach) {
+    this.reach = reach;
+    this.unit = SIDE / (2 * reach);
+  }
+
+  at([x, y]) {
+    return [SIDE / 2 + x * this.unit, SIDE / 2 - y * this.unit];
+  }
+
+  /** The point of the plane under a pointer event. */
+  under(event, root) {
+    const box = root.getBoundingClientRect();
+    const unit = (2 * this.reach) / box.width;
+    return [(event.clientX - box.left - box.width / 2) * unit, (box.top + box.height / 2 - event.clientY) * unit];
+  }
+
+  axes() {
+    const half = SIDE / 2;
+    return svg("path", { class: "cw-frame", d: `M0 ${half}H${SIDE}M${half} 0V${SIDE}` });
+  }
+
+  circle(length, kind) {
+    return svg("circle", { class: kind, cx: SIDE / 2, cy: SIDE / 2, r: (length * this.unit).toFixed(2) });
+  }
+
+  trace(points, kind) {
+    return svg("path", { class: kind, d: points.map((point, t) => `${t ? "L" : "M"}${places(this.at(point))}`).join("") });
+  }
+
+  /** An arrow with a head of fixed size; too short for a head it is a dot. */
+  arrow(from, to, kind) {
+    const [[x, y], [ex, ey]] = [this.at(from), this.at(to)];
+    const length = Math.hypot(ex - x, ey - y);
+    if (length < 3) return svg("circle", { class: `${kind} cw-arrow-dot`, cx: ex.toFixed(2), cy: ey.toFixed(2), r: 2.5 });
+    const head = Math.min(11, length * 0.6);
+    const [ux, uy] = [(ex - x) / length, (ey - y) / length];
+    const wing = (side) => places([ex - head * (ux + side * 0.45 * uy), ey - head * (uy - side * 0.45 * ux)]);
+    return svg("path", { class: kind, d: `M${places([x, y])}L${places([ex, ey])}M${wing(1)}L${places([ex, ey])}L${wing(-1)}` });
+  }
+
+  /** The little square of a right angle at `corner`, between the directions to the origin and along `direction`. */
+  rightAngle(corner, direction, kind) {
+    const [x, y] = this.at(corner);
+    const [nx, ny] = unit([SIDE / 2 - x, SIDE / 2 - y]);
+    const [dx, dy] = unit([direction[0], -direction[1]]);
+    const side = 10;
+    return svg("path", { class: kind, d: `M${places([x + side * nx, y + side * ny])}l${places([side * dx, side * dy])}l${places([-side * nx, -side * ny])}` });
+  }
+}
+
+const unit = ([x, y]) => [x / (Math.hypot(x, y) || 1), y / (Math.hypot(x, y) || 1)];
+
+const places = ([x, y]) => `${x.toFixed(2)} ${y.toFixed(2)}`;

@@ -1,0 +1,180 @@
+"""The classroom with several assignments: each gets its own walls, marks and feedback; hostile kinds gain nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from html import unescape
+from itertools import repeat
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+from classroom_helpers import classroom, grade_table
+from in_process import NEW, verdict_on
+
+from exercises import simulate
+from exercises.grading.sandbox import Sandbox
+
+ROOT = Path(__file__).resolve().parents[2]
+ALL_KINDS = "gauge-freedom"  # the assignment that every hostile kind is tried on; the others get a few
+FEW = ["hostile-patched-library", "hostile-hidden-tests", "hostile-lying-eq"]
+HOSTILE = [kind for kind in simulate.expected(ALL_KINDS) if kind.startswith("hostile-")]
+CASES = [(name, kind) for name in NEW for kind in (HOSTILE if name == ALL_KINDS else FEW)]
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], dict]:
+    """The judge's verdict on every hostile case, in two processes, with a second for a step and two for a submission."""
+    folder = tmp_path_factory.mktemp("judged")
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        verdicts = pool.map(verdict_on, *zip(*CASES, strict=True), repeat(folder), chunksize=1)
+        return dict(zip(CASES, verdicts, strict=True))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "kind"), CASES)
+def test_a_hostile_submission_passes_no_check(judged: dict[tuple[str, str], dict], name: str, kind: str) -> None:
+    verdict = judged[name, kind]
+    assert set(verdict["checks"]) == set(simulate.points(name))
+    assert not any(check["passed"] for check in verdict["checks"].values())
+    assert not any(check.get("look") for check in verdict["checks"].values())  # no check failed at reading an answer
+    assert verdict["student_seconds"] <= 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NEW)
+def test_no_hidden_check_no_public_check_and_no_source_was_read(judged: dict[tuple[str, str], dict], name: str) -> None:
+    outputs = judged[name, "hostile-hidden-tests"]["outputs"].values()
+    printed = [output["output"] for output in outputs if output["output"]]
+    assert printed and set(printed) == {"[]\n"}
+
+
+@pytest.fixture(scope="module")
+def term(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Loose notebooks of all four assignments in one folder, graded by one command; bob is wrong, and eve forges."""
+    pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[classroom]'")
+    folder = tmp_path_factory.mktemp("term")
+    (folder / "in").mkdir()
+    for number, name in enumerate(NEW):
+        (folder / "in" / f"ada-{number}.ipynb").write_bytes(simulate.content("reference", name))
+    (folder / "in" / "bob.ipynb").write_bytes(simulate.content(WRONG, NEW[0]))
+    (folder / "in" / "eve.ipynb").write_bytes(simulate.content("hostile-file-forged-checks", NEW[1]))
+    limits = {"COURSE_GRADE_STEP_SECONDS": "10", "COURSE_GRADE_SUBMISSION_SECONDS": "40"}
+    classroom("all", "--submissions", folder / "in", "--course", folder, "--workers", 2, **limits)
+    return folder
+
+
+WRONG = next(iter(simulate.wrong_answers(NEW[0])))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NEW)
+def test_each_assignment_has_its_own_marks(term: Path, name: str) -> None:
+    rows, expected = grade_table(term, name), simulate.expected(name)
+    ada = f"ada-{NEW.index(name)}"
+    others = {NEW[0]: {"bob": expected.get(WRONG)}, NEW[1]: {"eve": 0}}.get(name, {})
+    assert {student: float(row["total"]) for student, row in rows.items()} == {ada: expected["reference"], **others}
+    assert rows[ada]["out_of"] == str(expected["reference"] + 6.0)
+    assert rows[ada]["to_grade_by_hand"] == "1" and not rows[ada]["look_at"]
+
+
+@pytest.mark.slow
+def test_a_wrong_answer_loses_its_part_and_the_feedback_says_why(term: Path) -> None:
+    row, wrong = grade_table(term, NEW[0])["bob"], simulate.wrong_answers(NEW[0])[WRONG]
+    points = simulate.points(NEW[0])
+    assert {check: float(row[check]) for check in points} == {check: 0 if check in wrong.lost else points[check] for check in points}
+    html = (term / "feedback" / "bob" / NEW[0] / f"{NEW[0]}.html").read_text(encoding="utf-8")
+    assert wrong.message in unescape(html)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NEW)
+def test_the_release_holds_no_solution_and_no_hidden_check(term: Path, name: str) -> None:
+    released = (term / "release" / name / f"{name}.ipynb").read_text(encoding="utf-8")
+    for secret in ("BEGIN SOLUTION", "BEGIN HIDDEN", "exercises.hidden", "hidden.", "Rubric", "Does not follow"):
+        assert secret not in released, secret
+    text = "\n".join("".join(cell["source"]) for cell in json.loads(released)["cells"])
+    for cell in simulate.source(name)["cells"]:
+        for kept in simulate.SOLUTION.findall("".join(cell["source"]) + "\n"):
+            for line in filter(None, map(str.strip, kept.split("\n"))):
+                assert len(line) < 16 or line not in text, line
+    answers = [cell["cell_type"] == "code" and cell["metadata"]["nbgrader"]["solution"] for cell in simulate.source(name)["cells"]]
+    assert text.count("raise NotImplementedError('Write your answer here.')") == sum(answers)
+    assert len(list((term / "release" / name).iterdir())) == 1
+
+
+@pytest.mark.slow
+def test_only_what_was_handed_in_is_graded_and_one_assignment_can_be_asked_for(term: Path) -> None:
+    assert not (term / "grades" / "in-batch-bias.csv").exists()
+    before = {path: path.stat().st_mtime_ns for path in term.glob("verdicts/*/*.graded")}
+    assert len(before) == len(NEW) + 2
+    done = classroom("grade", "--assignment", NEW[1], "--course", term)
+    assert done.stdout.count("grades: ") == 1 and f"{NEW[1]}.csv" in done.stdout
+    done = classroom("feedback", "--course", term)
+    assert done.stdout.count("grades: ") == len(NEW)
+    assert all(path.stat().st_mtime_ns == when for path, when in before.items())
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    pytest.importorskip("nbgrader")
+    (tmp_path / "in").mkdir()
+    yield tmp_path
+
+
+def _found(folder: Path, name: str | None = None) -> dict[str, list[str]]:
+    """assignment -> students, as `collect` sorts the files out."""
+    from exercises import classroom as command
+
+    found = command.handed_in(folder / "in", command.chosen(ROOT / "exercises", name))
+    return {assignment: [student for student, _ in files] for assignment, files in found.items()}
+
+
+def test_a_loose_notebook_is_recognised_by_its_answers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in simulate.assignments():
+        (folder / "in" / f"student-of-{name}.ipynb").write_bytes(simulate.content("empty", name))
+    (folder / "in" / "stranger.ipynb").write_bytes(b'{"cells": []}')
+    assert _found(folder) == {name: [f"student-of-{name}"] for name in simulate.assignments()}
+    assert "stranger.ipynb is none of the assignments" in capsys.readouterr().out
+
+
+def test_a_student_without_a_notebook_is_collected_where_others_handed_in(folder: Path) -> None:
+    """Both forms of a folder; whoever is missing will be graded as empty, with a note."""
+    for path in ("ada/gauge-freedom.ipynb", "bob/jacobian-conditions/jacobian-conditions.ipynb"):
+        (folder / "in" / path).parent.mkdir(parents=True)
+        (folder / "in" / path).write_bytes(b"{}")
+    both = ["ada", "bob"]
+    assert _found(folder) == {"gauge-freedom": both, "jacobian-conditions": both}
+
+
+def test_a_broken_notebook_belongs_to_the_only_assignment_there_is(folder: Path) -> None:
+    (folder / "in" / "ada.ipynb").write_bytes(simulate.content("empty", "gauge-freedom"))
+    (folder / "in" / "bob.ipynb").write_bytes(b"\x00")
+    assert _found(folder) == {"gauge-freedom": ["ada", "bob"]}
+    assert _found(folder, "jacobian-conditions") == {"jacobian-conditions": ["ada", "bob"]}
+
+
+def test_a_folder_without_any_assignment_is_refused(folder: Path) -> None:
+    (folder / "in" / "notes.ipynb").write_bytes(b'{"cells": []}')
+    done = classroom("all", "--submissions", folder / "in", "--course", folder, check=False)
+    assert done.returncode != 0 and "nothing was handed in" in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("name", NEW)
+def test_a_student_of_this_assignment_reaches_no_formula(name: str) -> None:
+    """Neither by import, nor by file, nor through a module that an open room imported for itself."""
+    from exercises.grading import notebooks
+
+    source = notebooks.read_source(ROOT / "exercises" / "source" / name / f"{name}.ipynb")
+    rooms = ["geometry", "gauge", "norms", "popularity", "jacobians", "encoders", "losses", "in_batch", "checks.real", "proofs"]
+    cells = [f"import course_lib.{room}" for room in rooms]
+    cells += [f"open({str(path)!r}).read()" for path in (ROOT / "course_lib").glob("[egnp]*.py")]
+    cells += [f"open({str(ROOT / 'course_lib' / 'checks' / simulate.module_of(name))!r} + '.py').read()"]
+    cells += ["import sys\nassert any(name in key for key in sys.modules for name in ('geometry', 'gauge', 'norms'))"]
+    fine = ["from course_lib import checks\nassert checks.gauge_freedom.films(1.0) is None", "from course_lib import datasets, arrays"]
+    with Sandbox([*cells, *fine], notebooks.open_rooms(source)) as box:
+        errors = [result["error"] for result in box.results]
+    assert all(errors[: len(cells)])
+    assert errors[len(cells) :] == [None, None]
