@@ -14,6 +14,15 @@ from .gauge import (
     stretched_plane,
     two_starts,
 )
+from .gramians import (
+    cost_of_forms,
+    double_sum,
+    estimation_errors,
+    folding,
+    gravity_flow,
+    memories,
+    rate_tradeoff,
+)
 from .house import (
     GRID,
     INK,
@@ -121,4 +130,11 @@ __all__ = [
     "sphere_distances",
     "stretched_plane",
     "two_starts",
+    "cost_of_forms",
+    "double_sum",
+    "estimation_errors",
+    "folding",
+    "gravity_flow",
+    "memories",
+    "rate_tradeoff",
 ]

@@ -32,6 +32,7 @@ __all__ = [
     "prop_sagram_memory",
     "prop_sampling_by_memory",
     "prop_stop_gradient",
+    "prop_uniform_gravity",
     "thm_gramian_form",
     "thm_optimal_alpha",
     "thm_optimal_beta",
@@ -297,6 +298,20 @@ def prop_sagram_memory() -> list[sp.Expr]:
         renewed = sp.Matrix.vstack(*(now[i, :] if i in drawn else cached[i, :] for i in range(N)))
         mean += _gram(renewed)
     return list((mean / N**2 - (1 - p) * _gram(cached) - p * _gram(now)).expand())
+
+
+def prop_uniform_gravity() -> sp.Expr:
+    """Footnote 4 and X17: with u_x sqrt(n/(m r_x)) and v_y sqrt(n/(m' c_y)) in the gravity term, g - mean over all m m' pairs of <u_x, v_y>^2.
+
+    Examples: a list of five pairs of two left and three right entities, one pair twice; embeddings of any entries.
+    """
+    examples = [(0, 0), (0, 1), (1, 1), (1, 2), (1, 2)]
+    u, v, n = _table("u", 2), _table("v", 3), len(examples)
+    rows, cols = ([sum(x == at for x in side) for at in range(size)] for side, size in zip(zip(*examples, strict=True), (2, 3), strict=True))
+    left = sum((u[x, :].T * u[x, :] * sp.Rational(n, 2 * rows[x]) for x, _ in examples), sp.zeros(D)) / n
+    right = sum((v[y, :].T * v[y, :] * sp.Rational(n, 3 * cols[y]) for _, y in examples), sp.zeros(D)) / n
+    mean = sum((u[x, :] * v[y, :].T)[0] ** 2 for x in range(2) for y in range(3)) / sp.Integer(6)
+    return sp.expand(_dot(left, right) - mean)
 
 
 # --------------------------------------------------------------------------------------------------------------------
