@@ -11,10 +11,12 @@ in the page until then (and stays where JavaScript is off) is a picture, a text 
 from .base import CourseWidget
 from .bundle import static_files
 from .cosine_motion import CosineMotion
+from .folding import Folding
+from .gramian_tracker import GramianTracker
 from .in_batch_weights import FIG2_LABELS, InBatchWeights
 from .norm_growth import NormGrowth
 from .quiz import Quiz
 from .stretched_axes import StretchedAxes
 from .tower_motion import TowerMotion
 
-__all__ = ["FIG2_LABELS", "CosineMotion", "CourseWidget", "InBatchWeights", "NormGrowth", "Quiz", "StretchedAxes", "TowerMotion", "static_files"]
+__all__ = ["FIG2_LABELS", "CosineMotion", "CourseWidget", "Folding", "GramianTracker", "InBatchWeights", "NormGrowth", "Quiz", "StretchedAxes", "TowerMotion", "static_files"]

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-WIDGETS = ("in_batch_weights", "quiz", "norm_growth", "cosine_motion", "stretched_axes", "tower_motion")
+WIDGETS = ("in_batch_weights", "quiz", "norm_growth", "cosine_motion", "stretched_axes", "tower_motion", "gramian_tracker", "folding")
 HOST = "afm_host"
 
 _IMPORT = re.compile(r'^import\s*\{[^}]*\}\s*from\s*"\./(\w+)\.js";\n', re.MULTILINE)
