@@ -146,8 +146,10 @@ def test_numpy_and_torch_agree(function, pair) -> None:
     mine, theirs = function(q, k), function(*tensors(q, k))
     assert mine.dtype == q.dtype
     assert str(theirs.dtype) == f"torch.{q.dtype.name}"
-    scale = geometry.norm(mine).max() or 1 if function.__name__.endswith("gradient") else 180
-    np.testing.assert_allclose(theirs.numpy() / scale, mine / scale, atol=tolerance(q), rtol=0)
+    least = geometry.TORCH_COSINE_EPS if function is geometry.clamped_cosine_gradient else 0
+    gradient = function.__name__.endswith("gradient")  # its natural unit is 1/||q||: of parallel vectors it is rounding
+    unit = np.maximum(geometry.norm(q), least)[..., None] if gradient else 1 / 180
+    np.testing.assert_allclose(theirs.numpy() * unit, mine * unit, atol=tolerance(q), rtol=0)
 
 
 @given(pair=pairs())
