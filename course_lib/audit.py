@@ -59,7 +59,8 @@ class TableFacts:
 @dataclass(frozen=True)
 class Report:
     """What `audit` found. overlap: {spread: share of the top-k neighbours that survive a random linear gauge of that spread};
-    chance: the share that two random lists have in common; imbalance: ||A^T A - B^T B|| / (||A^T A|| + ||B^T B||), 0 for balanced
+    chance: the share that two random lists have in common; allowed_overlap: what survives random gauges that keep all lengths,
+    half way to the end of their range (None unless the rows are on a sphere and leave some freedom); imbalance: ||A^T A - B^T B|| / (||A^T A|| + ||B^T B||), 0 for balanced
     tables; score_overlap: share of the top-k by cosine that are also nearest by the columns of scores; two_sided: infinitesimal
     linear gauges that keep both tables' lengths; norm_count_correlation: Pearson's."""
 
@@ -69,6 +70,7 @@ class Report:
     candidates: int
     overlap: dict[float, float]
     chance: float
+    allowed_overlap: float | None = None
     imbalance: float | None = None
     score_overlap: float | None = None
     two_sided: int | None = None
@@ -88,7 +90,7 @@ class Report:
         """The report in plain language, one finding a sentence group."""
         return [*_on_lengths(self), *_on_freedom(self), *_on_neighbours(self), *_on_users(self), *_on_counts(self), *self.notes]
 
-    def text(self, width: int = 88) -> str:
+    def text(self, width: int = 76) -> str:
         """The sentences, wrapped, with the verdict on top."""
         head = f"Verdict: the lengths of the rows leave the gauge {self.verdict.upper()}."
         lines = [textwrap.fill(text, width, initial_indent="- ", subsequent_indent="  ") for text in self.sentences()]
@@ -132,6 +134,8 @@ def audit(
     before = gauge.neighbours(part, k, queries=queries)
     overlap = {spread: _survivors(part, before, queries, spread, draws, rng) for spread in SPREADS}
     extra: dict[str, Any] = {}
+    if facts.on_sphere and facts.linear:
+        extra["allowed_overlap"] = _survivors_on_the_sphere(items, part, before, queries, draws, rng)
     if users is not None:
         extra["imbalance"] = _imbalance(users, items)
         rows = gauge.score_rows(users, part)
@@ -186,6 +190,19 @@ def _survivors(part: np.ndarray, before: np.ndarray, queries: np.ndarray, spread
         R = gauge.random_linear_gauge(part.shape[1], spread=spread, rng=rng)
         after = gauge.neighbours(np.linalg.solve(R, part.T).T, k, queries=queries)
         shares.append(gauge.neighbour_overlap(before, after).mean())
+    return float(np.mean(shares))
+
+
+def _survivors_on_the_sphere(
+    items: np.ndarray, part: np.ndarray, before: np.ndarray, queries: np.ndarray, draws: int, rng: np.random.Generator
+) -> float:
+    """Mean overlap under gauges I + t E that keep all lengths: E a random direction, t half way to where it stops being positive."""
+    directions, shares = gauge.linear_gauge_directions(items.astype(np.float64)), []
+    for _ in range(draws):
+        E = np.tensordot(rng.standard_normal(len(directions)), directions, axes=1)
+        values = np.linalg.eigvalsh(E)
+        R = gauge.linear_stretch_along(E, 0.5 / max(-values[0], values[-1]))
+        shares.append(gauge.neighbour_overlap(before, gauge.neighbours(part @ R, before.shape[1], queries=queries)).mean())
     return float(np.mean(shares))
 
 
@@ -255,8 +272,11 @@ def _on_freedom(report: Report) -> list[str]:
 
 def _on_neighbours(report: Report) -> list[str]:
     shares = ", ".join(f"{100 * share:.0f} % at spread {spread:g}" for spread, share in report.overlap.items())
-    what = "none of which the sphere allows if it was there in training" if report.verdict == "fixed" else "every one of which keeps all scores"
-    return [f"Under random linear gauges, {what}, the top {report.k} by cosine keep: {shares} (chance {100 * report.chance:.2g} %)."]
+    words = []
+    if report.allowed_overlap is not None:
+        words.append(f"Random gauges that keep all lengths and all scores leave {100 * report.allowed_overlap:.0f} % of the top {report.k} by cosine.")
+    what = "which only free lengths allow" if report.items.on_sphere else "every one of which keeps all scores"
+    return [*words, f"Under random linear gauges, {what}, the top {report.k} by cosine keep: {shares} (chance {100 * report.chance:.2g} %)."]
 
 
 def _on_users(report: Report) -> list[str]:
@@ -279,7 +299,7 @@ def _on_users(report: Report) -> list[str]:
 def _on_counts(report: Report) -> list[str]:
     if report.norm_count_correlation is None:
         return []
-    return [f"The correlation between length and count is {report.norm_count_correlation:.2f}: that much popularity a dot product sees and a cosine ignores."]
+    return [f"The correlation between length and count is {report.norm_count_correlation:.2f}. A dot product sees it, a cosine does not."]
 
 
 # ---- command line --------------------------------------------------------------------------------------------------------

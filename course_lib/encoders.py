@@ -31,6 +31,7 @@ class Lookup(nn.Module):
         self.weight = nn.Parameter(_normal((_size(n, "n"), _size(d, "d")), scale, generator))
 
     def forward(self, x: Tensor) -> Tensor:
+        """x (B,) identifiers -> their rows (B, d)."""
         return self.weight[_identifiers(x, len(self.weight))]  # (n, d)[(B,)] -> (B, d)
 
 
@@ -45,6 +46,7 @@ class Features(nn.Module):
         self.register_buffer("matrix", matrix if matrix.is_floating_point() else matrix.to(torch.get_default_dtype()))
 
     def forward(self, x: Tensor) -> Tensor:
+        """x (B,) identifiers -> their features (B, h)."""
         return self.matrix[_identifiers(x, len(self.matrix))]  # (n, h)[(B,)] -> (B, h)
 
 
@@ -98,6 +100,7 @@ class BiasedLookup(nn.Module):
         self.bias = nn.Parameter(torch.zeros(d))
 
     def forward(self, x: Tensor) -> Tensor:
+        """x (B,) identifiers -> rows plus the bias (B, d)."""
         return self.rows(x) + self.bias
 
 
@@ -110,6 +113,7 @@ class ScaledLookup(nn.Module):
         self.factor = nn.Parameter(torch.ones(()))
 
     def forward(self, x: Tensor) -> Tensor:
+        """x (B,) identifiers -> scaled rows (B, d)."""
         return self.factor * self.rows(x)
 
 
@@ -122,6 +126,7 @@ class ExponentialLookup(nn.Module):
         self.exponents = nn.Parameter(torch.zeros(n))
 
     def forward(self, x: Tensor) -> Tensor:
+        """x (B,) identifiers -> rows, each with its own factor (B, d)."""
         rows = self.rows(x)
         return self.exponents[x].exp()[..., None] * rows
 
@@ -134,6 +139,7 @@ class InvertedLookup(nn.Module):
         self.rows = Lookup(n, d, generator=generator, scale=scale)
 
     def forward(self, x: Tensor) -> Tensor:
+        """x (B,) identifiers -> inverted rows (B, d)."""
         rows = self.rows(x)
         return rows / (rows * rows).sum(-1, keepdim=True)
 
@@ -150,6 +156,7 @@ class MeanHistory(nn.Module):
         self.register_buffer("histories", _histories(histories))
 
     def forward(self, x: Tensor) -> Tensor:
+        """x (B,) users -> the means of their histories (B, d)."""
         history = self.histories[_identifiers(x, len(self.histories))]  # (B, L)
         present = (history != PAD)[..., None]
         embedded = self.items(history.clamp(min=0)) * present  # (B, L, d)
@@ -190,6 +197,7 @@ class HistoryTransformer(nn.Module):
         _fill_like_bert(self, generator)
 
     def forward(self, x: Tensor) -> Tensor:
+        """x (B,) users -> embeddings of their histories (B, d)."""
         history = self.histories[_identifiers(x, len(self.histories))]  # (B, L)
         absent = history == PAD
         tokens = self.items(history.masked_fill(absent, self.items.padding_idx)) + self.positions.weight
@@ -267,6 +275,7 @@ class TwoTower(nn.Module):
         self.left, self.right = left, right
 
     def forward(self, users: Tensor, items: Tensor) -> tuple[Tensor, Tensor]:
+        """users (B,), items (B,) identifiers, or whatever the towers take -> their embeddings, (B, d) each."""
         return self.left(users), self.right(items)
 
     def embeddings(self, users: Any, items: Any) -> tuple[Tensor, Tensor]:

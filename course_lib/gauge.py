@@ -324,6 +324,8 @@ def second_linear_gauge(A: Any, b: Any) -> Array:
 def _second_root(weights: Array, rates: Array) -> float:
     """The root t of sum_l w_l r_l / (1 + t r_l), which falls strictly on the interval where all 1 + t r_l > 0. By bisection."""
     w, r = ([float(v) for v in values] for values in (weights, rates))
+    if not min(r) < 0 < max(r):
+        raise ValueError("the direction does not change its sign (A does not span, or has a column of zeros): there is no second gauge")
     low, high = -1 / max(r), -1 / min(r)
     slope = lambda t: sum(wl * rl / (1 + t * rl) for wl, rl in zip(w, r, strict=True))  # noqa: E731
     edge = 1e-9 * (high - low)

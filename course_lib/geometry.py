@@ -28,14 +28,14 @@ def norm(x: Any) -> Array:
     return namespace(x).linalg.vector_norm(x, axis=-1)
 
 
-def normalise(x: Any) -> Array:
+def normalise(x: Any, *, name: str = "x") -> Array:
     """x / ||x||, a point of the unit sphere: (..., d) -> (..., d).
 
-    Raises ValueError for a zero vector (it has no direction) and for NaN or infinite entries. See `clamped_normalise`
-    for what libraries do instead.
+    Raises ValueError for a zero vector (it has no direction) and for NaN or infinite entries; `name` is what the error
+    calls x. See `clamped_normalise` for what libraries do instead.
     """
-    x = _vectors(x, "x")
-    return x / _positive_norm(x, "x")[..., None]
+    x = _vectors(x, name)
+    return x / _positive_norm(x, name)[..., None]
 
 
 def clamped_normalise(x: Any, eps: float = TORCH_NORMALISE_EPS) -> Array:
@@ -58,7 +58,7 @@ def cosine(q: Any, k: Any) -> Array:
     Raises ValueError for zero vectors, NaN or infinite entries, and widths that differ. Source: P0, Section 1.
     """
     q, k = _pair(q, k)
-    return _dot(normalise(q), normalise(k))
+    return _dot(normalise(q, name="q"), normalise(k, name="k"))
 
 
 def cosine_gradient(q: Any, k: Any) -> Array:
@@ -70,7 +70,7 @@ def cosine_gradient(q: Any, k: Any) -> Array:
     """
     q, k = _pair(q, k)
     length = _positive_norm(q, "q")[..., None]
-    unit, target = q / length, normalise(k)
+    unit, target = q / length, normalise(k, name="k")
     return (target - _dot(unit, target)[..., None] * unit) / length
 
 
@@ -113,7 +113,7 @@ def split_radial(v: Any, q: Any) -> tuple[Array, Array]:
     ||q + v||^2 = ||q||^2 + 2 <q, v> + ||v||^2. Raises ValueError for q = 0 and widths that differ.
     """
     q, v = _pair(q, v, names=("q", "v"))
-    unit = normalise(q)
+    unit = normalise(q, name="q")
     radial = _dot(v, unit)[..., None] * unit
     return radial, v - radial
 
@@ -129,7 +129,7 @@ def cosine_distance(a: Any, b: Any) -> Array:
 def chord(a: Any, b: Any) -> Array:
     """||a/||a|| - b/||b|| || = sqrt(2 - 2 cos(a, b)), the straight distance on the unit sphere, in [0, 2]: (...)."""
     a, b = _pair(a, b, names=("a", "b"))
-    return norm(normalise(a) - normalise(b))
+    return norm(normalise(a, name="a") - normalise(b, name="b"))
 
 
 def geodesic(a: Any, b: Any) -> Array:
@@ -139,7 +139,7 @@ def geodesic(a: Any, b: Any) -> Array:
     the arccosine of a rounded cosine loses half the digits.
     """
     a, b = _pair(a, b, names=("a", "b"))
-    u, w = normalise(a), normalise(b)
+    u, w = normalise(a, name="a"), normalise(b, name="b")
     return 2 * namespace(u).atan2(norm(u - w), norm(u + w))
 
 

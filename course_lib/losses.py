@@ -100,7 +100,7 @@ def _softplus(x: Array) -> Array:
 
 def cosine_scores(Q: Any, K: Any) -> Array:
     """cos(q_i, k_j) for every pair: (..., m, d), (..., n, d) -> (..., m, n). ValueError for zero vectors."""
-    return dot_scores(normalise(Q), normalise(K))
+    return dot_scores(normalise(Q, name="Q"), normalise(K, name="K"))
 
 
 def dot_scores(Q: Any, K: Any) -> Array:

@@ -41,7 +41,7 @@ def pearson(x: Any, y: Any) -> Any:
     dx, dy = x - xp.mean(x), y - xp.mean(y)
     spread = xp.sum(dx * dx), xp.sum(dy * dy)
     for name, value in zip(("x", "y"), spread, strict=True):
-        if float(value) == 0:
+        if bool(value == 0):
             raise ValueError(f"{name} is constant, so its correlation with anything is not defined")
     return _scalar(xp.sum(dx * dy) / (spread[0] ** 0.5 * spread[1] ** 0.5))
 
@@ -68,7 +68,7 @@ def log_log_slope(norms: Any, counts: Any) -> Any:
     xp = namespace(norms)
     x, y = xp.log(counts), xp.log(norms)
     x = x - xp.mean(x)
-    if float(xp.sum(x * x)) == 0:
+    if bool(xp.sum(x * x) == 0):
         raise ValueError("counts are all equal, so there is no slope in them")
     return _scalar(xp.sum(x * y) / xp.sum(x * x))
 

@@ -48,6 +48,7 @@ def test_sign_codes_on_the_sphere_are_partly_free():
     assert report.verdict == "partly free"
     assert (report.items.diagonal, report.items.linear, report.items.stiffness) == (3, 3, 0.0)
     assert "3 free dimensions" in words(report)
+    assert report.allowed_overlap < 0.95 and "Random gauges that keep all lengths and all scores" in words(report)
 
 
 def test_users_on_the_sphere_can_close_what_items_leave():

@@ -20,7 +20,9 @@ from exercises.grading import judge, notebooks
 
 ROOT = Path(__file__).resolve().parents[1]
 WRONG = [(name, kind) for name in ASSIGNMENTS for kind in simulate.wrong_answers(name)]
-TASK = re.compile(r"\*(\d+) points · (graded by a person · )?difficulty ★(?:★|☆)(?:★|☆) · importance ★(?:★|☆)(?:★|☆) · (\d+) minutes\*")
+TASK = re.compile(
+    r"\*(\d+) points · (graded by a person · )?difficulty ★(?:★|☆)(?:★|☆) · importance ★(?:★|☆)(?:★|☆) · (\d+) minutes\*"
+)
 ROW = re.compile(r"^\| (\d+) \| (.+?) \| (\d+) \| [★☆]{3} \| [★☆]{3} \| (\d+) \|$", re.MULTILINE)
 WORDS = "no one two three four five six seven eight nine".split()
 
@@ -47,12 +49,20 @@ def test_a_wrong_answer_loses_its_part_and_is_told_why(name: str, kind: str) -> 
 def test_every_check_of_an_assignment_is_lost_by_some_wrong_answer(name: str) -> None:
     """A check that no wrong answer fails might test nothing."""
     lost = {check for wrong in simulate.wrong_answers(name).values() for check in wrong.lost}
-    unloseable = {"test_counterexample", "test_shard_negatives", "test_gradient_unit", "test_inputs_plain", "test_slope"}
+    unloseable = {
+        "test_counterexample",
+        "test_shard_negatives",
+        "test_gradient_unit",
+        "test_inputs_plain",
+        "test_slope",
+    }
     assert set(simulate.points(name)) - lost <= unloseable
 
 
 SPOILT: dict[str, dict[str, str]] = {  # one wrong cell for each check that no typical wrong submission loses
-    "cosine-orthogonality": {"test_gradient_unit": "def cosine_gradient(q, k):\n    return np.array(k) / np.linalg.norm(k)"},
+    "cosine-orthogonality": {
+        "test_gradient_unit": "def cosine_gradient(q, k):\n    return np.array(k) / np.linalg.norm(k)"
+    },
     "jacobian-conditions": {"test_inputs_plain": "def dense_inputs(n, bias):\n    return np.eye(n) + 1"},
     "popularity-norm-coupling": {
         "test_slope": "def popularity_slope(counts, norms):\n    return float(np.polyfit(counts, norms, 1)[0])"
@@ -80,7 +90,9 @@ def test_the_public_checks_run_without_nbgrader_and_without_the_exercises(name: 
     for cell in simulate.reference(name)["cells"]:
         if cell["cell_type"] == "code":
             code.append("\n".join(line for line in cell["source"].split("\n") if "%pip" not in line))
-    done = subprocess.run([sys.executable, "-c", "\n".join(code)], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(code)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("not full marks") == len(simulate.points(name))
 
@@ -126,7 +138,9 @@ def test_the_readme_lists_every_assignment() -> None:
 
 @pytest.mark.parametrize("name", ASSIGNMENTS)
 def test_the_written_task_has_a_rubric_that_adds_up(name: str) -> None:
-    (essay,) = [cell for cell in simulate.source(name)["cells"] if cell["metadata"]["nbgrader"]["grade_id"] == "criticise"]
+    (essay,) = [
+        cell for cell in simulate.source(name)["cells"] if cell["metadata"]["nbgrader"]["grade_id"] == "criticise"
+    ]
     text = "".join(essay["source"])
     rubric = text[text.index("**Rubric.**") :]
     single, each = rubric.count("1 point:"), rubric.count("1 point for each")
@@ -157,7 +171,9 @@ def _questions(name: str, code: str) -> list[str]:
 
         return call
 
-    answers = {key: listening(key, thing) for key, thing in functions(simulate.reference(name)).items() if callable(thing)}
+    answers = {
+        key: listening(key, thing) for key, thing in functions(simulate.reference(name)).items() if callable(thing)
+    }
     exec(code, {**answers, "checks": checks})
     return asked
 
@@ -252,7 +268,9 @@ def test_no_check_breaks_at_a_strange_answer(name: str) -> None:
             code = compile("".join(cell["source"]), about["grade_id"], "exec")
             for value in STRANGE:
                 answer = lambda *a, value=value: value  # noqa: E731
-                names = dict.fromkeys((key for key, x in functions(simulate.reference(name)).items() if callable(x)), answer)
+                names = dict.fromkeys(
+                    (key for key, x in functions(simulate.reference(name)).items() if callable(x)), answer
+                )
                 with pytest.raises(checks.NotYet):
                     exec(code, {**names, "checks": checks})
 
@@ -274,7 +292,10 @@ def test_the_essay_on_jacobians_quotes_shares_and_chance() -> None:
     chance = [names["chance_share"](d) for d in (2, 8, 64)]
     assert "shares are {:.2f}, {:.2f} and {:.2f} in 2, 8 and 64 dimensions".format(*shares) in essay
     assert "against {:.2f}, {:.2f} and {:.2f} by chance".format(*chance) in essay
-    assert f"{100 * chance[2]:.1f} % of all random directions" in essay and f"chance gives {100 * chance[0]:.1f} %" in essay
+    assert (
+        f"{100 * chance[2]:.1f} % of all random directions" in essay
+        and f"chance gives {100 * chance[0]:.1f} %" in essay
+    )
 
 
 def test_the_essay_on_norms_quotes_the_slopes() -> None:

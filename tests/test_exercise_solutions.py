@@ -87,7 +87,9 @@ def test_no_label_stands_twice_in_the_book() -> None:
 
 
 def test_every_chapter_has_exercises() -> None:
-    chapters = {path.relative_to(ROOT).as_posix() for path in (ROOT / "book").rglob("*.ipynb") if not path.stem.endswith("-lab")}
+    parts = ("geometry", "sampling", "debiasing")
+    found = [path for part in parts for path in (ROOT / "book" / part).glob("*.ipynb")]
+    chapters = {path.relative_to(ROOT).as_posix() for path in found if not path.stem.endswith("-lab")}
     counts = Counter(box.page for box in BOXES if box.kind == "exercise")
     assert {page: counts[page] for page in chapters if counts[page] < 6} == {}
 

@@ -425,6 +425,7 @@ TABLE = np.arange(6.0).reshape(3, 2) + 1
         (lambda: gauge.second_diagonal_gauge(TABLE, [1.0, 1]), "leaves 0 diagonal directions"),
         (lambda: gauge.second_linear_gauge(TABLE[:1], [1.0, 1]), "leaves 2 linear directions"),
         (lambda: gauge.second_diagonal_gauge([[1.0, 1]], [1.0, 0]), "no second gauge"),
+        (lambda: gauge.second_diagonal_gauge([[1.0, 0]], [1.0, 1]), "does not change its sign"),
         (lambda: gauge.gauge_for_neighbours(TABLE, 0, [1]), "fewer than the width 2"),
         (lambda: gauge.gauge_for_neighbours(np.ones((3, 4)), 0, [1]), "linearly dependent"),
         (lambda: gauge.neighbours(TABLE, 3), "expected 1 to 2"),

@@ -168,7 +168,7 @@ def test_leading_axes_of_scores() -> None:
         (lambda: losses.cosine_margin(np.eye(2), tau=1.0, margin=-0.1), "margin must be"),
         (lambda: losses.angular_margin(np.eye(2), tau=1.0, margin=float("inf")), "margin must be"),
         (lambda: losses.cosine_scores(np.ones((2, 3)), np.ones((2, 4))), r"Q has shape \(2, 3\) and K \(2, 4\)"),
-        (lambda: losses.cosine_scores(np.ones((2, 3)), np.zeros((2, 3))), r"x\[0\] is the zero vector"),
+        (lambda: losses.cosine_scores(np.ones((2, 3)), np.zeros((2, 3))), r"K\[0\] is the zero vector"),
     ],
 )
 def test_errors(call, message: str) -> None:

@@ -14,7 +14,6 @@ from course_lib import quiz
 
 ROOT = Path(__file__).resolve().parents[1]
 GUIDE = (ROOT / "book" / "teach" / "instructors-guide.md").read_text(encoding="utf-8")
-ASSIGNMENT = ROOT / "exercises" / "source" / "in-batch-bias" / "in-batch-bias.ipynb"
 sys.path.insert(0, str(ROOT / "tools"))
 
 
@@ -47,23 +46,85 @@ def test_the_commands_of_the_guide_exist() -> None:
     assert len(folders) == 2 and all((ROOT / folder).is_dir() for folder in folders)
 
 
-def test_the_points_are_those_of_the_assignment() -> None:
-    cells = json.loads(ASSIGNMENT.read_text(encoding="utf-8"))["cells"]
-    graded = [cell["metadata"].get("nbgrader", {}) for cell in cells]
-    total = sum(cell.get("points") or 0 for cell in graded if cell.get("grade"))
-    stated = re.search(r"`in-batch-bias`, (\d+) points in six tasks: (.*?)\. The first", GUIDE, re.DOTALL)
-    assert int(stated[1]) == total == sum(map(int, re.findall(r"\((\d+)\)", stated[2])))
-    assert len(re.findall(r"\(\d+\)", stated[2])) == 6
+def assignments() -> dict[str, list[dict]]:
+    """Name of each assignment -> the nbgrader metadata of its graded cells."""
+    found = {}
+    for path in sorted((ROOT / "exercises" / "source").glob("*/*.ipynb")):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        graded = [cell["metadata"].get("nbgrader", {}) for cell in cells]
+        found[path.stem] = [cell for cell in graded if cell.get("grade")]
+    return found
+
+
+def test_the_points_are_those_of_the_assignments() -> None:
+    rows = re.findall(r"\| `([a-z-]+)` \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|", GUIDE)
+    stated = {name: (int(points), int(by_hand)) for name, _, points, by_hand, _ in rows}
+    known = {
+        name: (sum(cell["points"] for cell in cells), sum(cell["points"] for cell in cells if cell.get("solution")))
+        for name, cells in assignments().items()
+    }
+    assert len(known) >= 5 and stated == known
+
+
+def test_the_tasks_and_minutes_are_those_of_the_assignments() -> None:
+    rows = re.findall(r"\| `([a-z-]+)` \| (\d+) \| \d+ \| \d+ \| (\d+) \|", GUIDE)
+    for name, tasks, minutes in rows:
+        cells = json.loads((ROOT / "exercises" / "source" / name / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
+        text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+        lines = re.findall(r"^\*(\d+) points · .*?(\d+) minutes\*$", text, re.MULTILINE)  # one under the title of each task
+        assert (len(lines), sum(int(time) for _, time in lines)) == (int(tasks), int(minutes)), name
+        assert [int(number) for number in re.findall(r"^## Task (\d+)\.", text, re.MULTILINE)] == list(range(1, len(lines) + 1))
+        assert sum(int(points) for points, _ in lines) == sum(cell["points"] for cell in assignments()[name])
+
+
+CHAPTERS = sorted(path for path in (ROOT / "book").rglob("*.ipynb") if path.parent.name in ("geometry", "sampling", "debiasing"))
+
+
+def text_of(path: Path) -> str:
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+
+
+def exercises_of(path: Path) -> dict[str, int]:
+    """Title of each exercise of a chapter -> its minutes."""
+    found = re.findall(r":::\{exercise\} (.*?)\n.*?(\d+) minutes\.\*", text_of(path), re.DOTALL)
+    return {title.strip('"'): int(minutes) for title, minutes in found}
 
 
 def test_the_exercises_that_the_guide_assigns_are_in_the_chapter() -> None:
-    chapter = (ROOT / "book" / "sampling" / "in-batch-bias.ipynb").read_text(encoding="utf-8")
-    if "{exercise}" not in chapter:
-        pytest.skip("the chapter has no exercises yet")
-    titles = {title.strip('"') for title in re.findall(r":::\{exercise\} (.*?)\\n", chapter.replace('\\"', ""))}
-    plan = GUIDE.split("### Four weeks")[1].split("### Eight weeks")[0]
+    titles = set(exercises_of(ROOT / "book" / "sampling" / "in-batch-bias.ipynb"))
+    plan = GUIDE.split("### Four weeks: one chapter")[1].split("### Four weeks: geometry")[0]
     named = set(re.findall(r"\*([^*]+)\*", plan))
     assert len(named) >= 8 and named <= titles, named - titles
+
+
+SECTIONS = GUIDE.split("## Chapter by chapter")[-1].split("## What to assign")[0].split("### ")[1:]
+
+
+@pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.split("\n")[0])
+def test_a_section_of_the_guide_assigns_every_exercise_of_its_chapter_once(section: str) -> None:
+    stem = re.search(r"\.\./geometry/([a-z-]+)\.ipynb", section)[1]
+    assigned = re.findall(r"\*([^*]+)\*", section.split("Exercises. Before class:")[1].split("Pitfalls:")[0])
+    assert sorted(assigned) == sorted(exercises_of(ROOT / "book" / "geometry" / f"{stem}.ipynb"))
+    assert section.count("\n1. *") == section.count("\n2. *") == 1  # two sessions
+
+
+def test_every_finished_chapter_of_geometry_has_a_section() -> None:
+    stems = {path.stem for path in CHAPTERS if path.parent.name == "geometry" and not path.stem.endswith("-lab")}
+    assert {re.search(r"\.\./geometry/([a-z-]+)\.ipynb", section)[1] for section in SECTIONS} == stems
+
+
+def test_the_minutes_agree_with_what_the_chapters_say() -> None:
+    """The low end is the reading time of the chapter's own header; the high end has room for all exercises and the quiz."""
+    titles = {text_of(path).split("\n")[0].removeprefix("# "): path for path in CHAPTERS}
+    minutes = GUIDE.split("## Minutes")[1].split("## Plans")[0]
+    rows = re.findall(r"^\| ([^|]+?) \| \[finished\]\{\.done\} \| (\d+) to (\d+) \|", minutes, re.MULTILINE)
+    chapters_of_table = [(name, int(low), int(high)) for name, low, high in rows if name != "its lab"]
+    assert len(chapters_of_table) >= 5
+    for name, low, high in chapters_of_table:
+        [path] = [path for title, path in titles.items() if title.startswith(name)]
+        assert low == int(re.search(r"about (\d+) minutes to study", text_of(path))[1]), name
+        assert high >= low + 15 + sum(exercises_of(path).values()), name
 
 
 def chapters(text: str) -> dict[str, str]:
@@ -76,7 +137,7 @@ def chapters(text: str) -> dict[str, str]:
 def test_the_guide_and_the_map_agree_on_what_is_finished() -> None:
     known = chapters((ROOT / "book" / "index.md").read_text(encoding="utf-8"))
     assert "finished" in known.values()
-    minutes = GUIDE.split("## Minutes")[1].split("## Three plans")[0]
+    minutes = GUIDE.split("## Minutes")[1].split("## Plans")[0]
     rows = re.findall(r"^\| ([^|]+?) \| \[(planned|finished)\]", minutes, re.MULTILINE)
     stated = {name.lower(): state for name, state in rows if name != "its lab"}
     assert len(stated) == len(known) == 8

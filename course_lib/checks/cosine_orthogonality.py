@@ -31,7 +31,9 @@ def gradient_at_any_length(answer: Answer) -> None:
 
 def norm_after(answer: Answer) -> None:
     """Task 2: `answer(squared_norm, cos_squared, slope, lr)`."""
-    check_norm_after(answer, [(4, Fraction(1, 4), -1, Fraction(1, 2)), (Fraction(1, 9), Fraction(1, 2), 3, Fraction(1, 5))])
+    check_norm_after(
+        answer, [(4, Fraction(1, 4), -1, Fraction(1, 2)), (Fraction(1, 9), Fraction(1, 2), 3, Fraction(1, 5))]
+    )
     print(PASSED)
 
 
@@ -43,7 +45,9 @@ def shrinking(answer: Answer) -> None:
 
 def radial(answer: Answer) -> None:
     """Task 3b: `answer(norm, cosine, eps)`."""
-    check_radial(answer, [(Fraction(1, 500), Fraction(3, 5), Fraction(1, 100)), (Fraction(2), Fraction(1, 3), Fraction(1, 100))])
+    check_radial(
+        answer, [(Fraction(1, 500), Fraction(3, 5), Fraction(1, 100)), (Fraction(2), Fraction(1, 3), Fraction(1, 100))]
+    )
     print(PASSED)
 
 
@@ -89,7 +93,7 @@ def check_gradient(answer: Answer, cases: list[tuple[list[float], list[float]]])
     for first, second in cases:
         q, k = np.array(first), np.array(second)
         length, cosine = np.linalg.norm(q), float(geometry.cosine(q, k))
-        direction, key = q / length, k / np.linalg.norm(k)
+        key = k / np.linalg.norm(k)
         right = geometry.cosine_gradient(q, k)
         compare_arrays(
             answer(first, second), right, f"the gradient of cos(q, k) at q = {first}, k = {second}",
@@ -135,7 +139,10 @@ def shrinking_form(value: Any) -> tuple[np.ndarray, np.ndarray, float]:
     k = floats(value[1], q.shape, "k, of the dimension of q")
     lr = float(number(value[2], "lr"))
     expect(2 <= len(q) <= 8, "q and k have 2 to 8 coordinates")
-    expect(0 < float(np.linalg.norm(q)) < 1e6 and 0 < float(np.linalg.norm(k)) < 1e6, "q and k are not zero (nor longer than a million)")
+    expect(
+        0 < float(np.linalg.norm(q)) < 1e6 and 0 < float(np.linalg.norm(k)) < 1e6,
+        "q and k are not zero (nor longer than a million)",
+    )
     expect(0 < lr < 1e6, "lr is a positive number (below a million)")
     return q, k, lr
 
@@ -195,7 +202,9 @@ def check_share(answer: Answer, users: list, items: list, *, tau: float, tol: fl
             f"the share of {len(users)} users with a radial part above {tol} ({similarity}, tau {tau})", slips, exact=False)  # fmt: skip
 
 
-def _share_and_slips(users: np.ndarray, items: np.ndarray, tau: float, tol: float, similarity: str) -> tuple[float, list]:
+def _share_and_slips(
+    users: np.ndarray, items: np.ndarray, tau: float, tol: float, similarity: str
+) -> tuple[float, list]:
     cosines = geometry.cosine(users[:, None], items[None, :])  # (B, B)
     scores = cosines if similarity == "cos" else users @ items.T
     odds = np.exp((scores - scores.max(1, keepdims=True)) / tau)
@@ -213,7 +222,10 @@ def _share_and_slips(users: np.ndarray, items: np.ndarray, tau: float, tol: floa
         (share(signed), "a radial part may point inward: take its absolute value"),
         (share(-signed), "a radial part may point outward: take its absolute value"),
         (share(np.sqrt(1 - np.minimum(parts**2, 1))), "this is the share by the tangential part"),
-        (share(np.abs((gradients * users).sum(1)) / (tau * len(users))), "the radial part is asked for relative to ||u|| ||g||"),
+        (
+            share(np.abs((gradients * users).sum(1)) / (tau * len(users))),
+            "the radial part is asked for relative to ||u|| ||g||",
+        ),
         (share(no_positive), "the positive is pulled, too: subtract 1 from its probability"),
         (share(_relative(swapped, users)), 'the scores in the softmax are those of `similarity`: "cos" or "dot"'),
         (100 * share(parts), "a share lies between 0 and 1; this looks like per cent"),
@@ -234,5 +246,8 @@ def _gradients(q: list, keys: list) -> np.ndarray:
 
 def _weights(answer: Answer, q: list, keys: list) -> np.ndarray:
     weights = floats(answer(q, keys), (len(keys),), "the weights, one a key")
-    expect(abs(float(weights @ weights) - 1) <= 1e-9, f"the squares of the weights must sum to 1; yours sum to {weights @ weights:.6g}")
+    expect(
+        abs(float(weights @ weights) - 1) <= 1e-9,
+        f"the squares of the weights must sum to 1; yours sum to {weights @ weights:.6g}",
+    )
     return weights

@@ -57,7 +57,9 @@ def compare_exact(got: Any, right: Any, where: str, misconceptions: Misconceptio
     value = [[fraction(entry, where) for entry in row] for row in got]
     same = lambda x: value == [list(row) for row in x]  # noqa: E731
     if not same(right):
-        raise NotYet(f"{where}: {short([[str(x) for x in row] for row in value])} is not right. {_hint(same, misconceptions)}")
+        raise NotYet(
+            f"{where}: {short([[str(x) for x in row] for row in value])} is not right. {_hint(same, misconceptions)}"
+        )
 
 
 def _hint(same: Any, misconceptions: Misconceptions) -> str:
@@ -96,7 +98,10 @@ def fraction(value: Any, what: str) -> Fraction:
     """An exact number."""
     if is_whole(value):
         return Fraction(int(value))
-    expect(isinstance(value, Fraction), f"{what}: an exact value is asked for, so use whole numbers and Fractions, no floats")
+    expect(
+        isinstance(value, Fraction),
+        f"{what}: an exact value is asked for, so use whole numbers and Fractions, no floats",
+    )
     return value
 
 

@@ -136,7 +136,10 @@ def feasible_form(value: Any, k: int, n: int) -> tuple[np.ndarray, np.ndarray]:
     expect(is_list(value) and len(value) == 2, "two things are asked for: return A, d")
     A, d = floats(value[0], (n, k), "A"), floats(value[1], (k,), "d")
     lengths = np.linalg.norm(A, axis=1)
-    expect(bool((np.abs(lengths - 1) <= CLOSE).all()), f"every row of A has length 1; yours are from {lengths.min():.6g} to {lengths.max():.6g}")
+    expect(
+        bool((np.abs(lengths - 1) <= CLOSE).all()),
+        f"every row of A has length 1; yours are from {lengths.min():.6g} to {lengths.max():.6g}",
+    )
     least = float(np.linalg.svd(A, compute_uv=False)[-1])
     expect(least >= 0.01, f"the rows must span all {k} dimensions: the smallest singular value is {least:.3g}")
     if n > 1:
@@ -156,7 +159,10 @@ def check_nearest(answer: Answer, cases: list[tuple[list, int, int]]) -> None:
         got = int(gauge.neighbours(after, 1, queries=[i])[0, 0])
         inverse = int(gauge.neighbours(rows * d, 1, queries=[i])[0, 0])
         hint = " Item embeddings are B D^-1: yours fits B D." if inverse == j else ""
-        expect(got == j, f"{len(rows)} items in {rows.shape[1]} dimensions: after your gauge the nearest to item {i} is {got}, not {j}.{hint}")
+        expect(
+            got == j,
+            f"{len(rows)} items in {rows.shape[1]} dimensions: after your gauge the nearest to item {i} is {got}, not {j}.{hint}",
+        )
 
 
 def check_survives(answer: Answer, maps: dict[str, list[list[Any]]]) -> None:
@@ -170,7 +176,10 @@ def check_survives(answer: Answer, maps: dict[str, list[list[Any]]]) -> None:
             bool(np.allclose(geometry.cosine(x @ M.T, y @ M.T), geometry.cosine(x, y), atol=CLOSE)),
         ]
         got = answer(table)
-        expect(is_list(got) and len(got) == 3 and all(isinstance(entry, (bool, np.bool_)) for entry in got), "return three truth values")
+        expect(
+            is_list(got) and len(got) == 3 and all(isinstance(entry, (bool, np.bool_)) for entry in got),
+            "return three truth values",
+        )
         hints = [
             "N(Mx) = N(x) for all x: the map must leave every direction where it is",
             "N(Mx) = M N(x) for all x: the map must leave every length as it is",
@@ -190,7 +199,10 @@ def check_pinning(answer: Answer, widths: list[int]) -> None:
         left = gauge.linear_gauge_dimension(A)
         expect(left == 0, f"k = {k}: with your {len(A)} rows a {left}-dimensional set of gauges is left. The a a^T must span all "
                           f"symmetric matrices{': an orthonormal basis pins diagonal gauges only' if len(A) == k > 1 else ''}")  # fmt: skip
-        expect(len(A) <= needed, f"k = {k}: your {len(A)} rows pin every gauge, but fewer do: how many dimensions have the symmetric matrices?")
+        expect(
+            len(A) <= needed,
+            f"k = {k}: your {len(A)} rows pin every gauge, but fewer do: how many dimensions have the symmetric matrices?",
+        )
 
 
 def check_decay(answer: Answer, cases: list[tuple[list, list]]) -> None:
@@ -224,14 +236,26 @@ def check_neighbours(answer: Answer, before: list, after: list, sizes: list[int]
         own = [np.hstack([itself, gauge.neighbours(table, k - 1)]) if k > 1 else itself for table in (first, second)]
         slips = [
             (overlap(*own), "an item is not its own neighbour"),
-            (overlap(gauge.neighbours(first, k, "dot"), gauge.neighbours(second, k, "dot")), "divide by the lengths: cosine, not dot product"),
-            (overlap(gauge.neighbours(first, k, "euclidean"), gauge.neighbours(second, k, "euclidean")), "the nearest by cosine are asked for"),
+            (
+                overlap(gauge.neighbours(first, k, "dot"), gauge.neighbours(second, k, "dot")),
+                "divide by the lengths: cosine, not dot product",
+            ),
+            (
+                overlap(gauge.neighbours(first, k, "euclidean"), gauge.neighbours(second, k, "euclidean")),
+                "the nearest by cosine are asked for",
+            ),
             (right * k, "a share lies between 0 and 1: divide by k"),
             (right * k / (2 * k - right * k), "the share of k is asked for, not of the union"),
             (100 * right, "a share lies between 0 and 1; this looks like per cent"),
             (1 - right, "this is the share that is lost"),
         ]
-        compare(answer(before, after, k), right, f"the share of common neighbours, {len(first)} items, k = {k}", slips, exact=False)
+        compare(
+            answer(before, after, k),
+            right,
+            f"the share of common neighbours, {len(first)} items, k = {k}",
+            slips,
+            exact=False,
+        )
 
 
 def _exact(table: list) -> np.ndarray:

@@ -112,16 +112,27 @@ def check_kernel(answer: Answer, cases: list[tuple[Matrix, Matrix, list[int], li
         one, codes, inputs = np.eye(len(B), dtype=int).astype(object), (a @ x) @ (a @ y), x @ y
         extra = one if bias else 0 * one
         slips = [
-            (codes * one + inputs * (b @ b.T), "the trained bias is the same for all: it adds the identity to every block"),
+            (
+                codes * one + inputs * (b @ b.T),
+                "the trained bias is the same for all: it adds the identity to every block",
+            ),
             (codes * one + inputs * (b @ b.T) + one, "there is no bias here: the identity is one too many"),
             (codes * one + extra, "A is trained, too: its part is (x_i . x_j) B B^T"),
-            (inputs * (b @ b.T) + extra, "B is trained, too: its part is the product of the codes A x_i and A x_j, times I"),
+            (
+                inputs * (b @ b.T) + extra,
+                "B is trained, too: its part is the product of the codes A x_i and A x_j, times I",
+            ),
             (inputs * one + extra, "this is the block of a single linear layer"),
             (inputs * one + inputs * (b @ b.T) + extra, "B sees the codes z = A x, not the inputs"),
             (codes * one + codes * (b @ b.T) + extra, "A sees the inputs, so its part has x_i . x_j"),
         ]
         if bias:
-            slips.append((codes * one, "A is trained, too: its part is (x_i . x_j) B B^T; and so is the bias: it adds the identity"))
+            slips.append(
+                (
+                    codes * one,
+                    "A is trained, too: its part is (x_i . x_j) B B^T; and so is the bias: it adds the identity",
+                )
+            )
         if b.shape[0] == b.shape[1]:
             slips.append((codes * one + inputs * (b.T @ b) + extra, "a change of A passes through B: B B^T, not B^T B"))
         where = f"K_ij at A = {A}, B = {B}, x_i = {first}, x_j = {second}, {'with' if bias else 'without'} bias"
@@ -194,7 +205,10 @@ def tower_form(value: Any) -> tuple[Matrix, Matrix]:
     expect(is_list(value) and len(value) == 2, "two matrices are asked for: return A, B")
     A, B = (_whole_matrix(part, name) for part, name in zip(value, "AB", strict=True))
     hidden, users, d = len(A), len(A[0]), len(B)
-    expect(2 <= users <= 4 and 1 <= hidden <= 4, f"A is h x n with 2 to 4 users and h from 1 to 4; yours is {hidden} x {users}")
+    expect(
+        2 <= users <= 4 and 1 <= hidden <= 4,
+        f"A is h x n with 2 to 4 users and h from 1 to 4; yours is {hidden} x {users}",
+    )
     expect(2 <= d <= 4, f"B is d x h with d from 2 to 4; yours has {d} rows")
     expect(len(B[0]) == hidden, f"B A must exist: A has {hidden} rows, B has {len(B[0])} columns")
     expect(bool((np.array(B) @ np.array(A)).any(axis=0).all()), "an embedding q_i = B a_i is zero: it has no direction")
@@ -210,7 +224,10 @@ def check_inputs(answer: Answer, counts: list[int], *, bias: bool) -> None:
         inputs = floats(answer(n, bias), (n, None), f"{n} inputs{' for a tower with a bias' if bias else ''}")
         expect(inputs.shape[1] <= 16, "at most 16 features")
         expect(float(np.abs(inputs).max()) <= 1e3, "no entry larger than a thousand")
-        expect(bool(((np.abs(inputs) > 1e-3).sum(1) >= 2).all()), "each input needs at least two entries that are not zero (above 0.001)")
+        expect(
+            bool(((np.abs(inputs) > 1e-3).sum(1) >= 2).all()),
+            "each input needs at least two entries that are not zero (above 0.001)",
+        )
         tower = encoders.DenseLinear(inputs, 3, bias, generator=torch.Generator().manual_seed(1)).double()
         if jacobians.lookup_equivalent(tower, torch.arange(n), tol=1e-9):
             continue
@@ -221,8 +238,8 @@ def check_inputs(answer: Answer, counts: list[int], *, bias: bool) -> None:
             hint = " Your inputs are orthogonal: that is right without a bias, which adds 1 to every product."
         elif not bias and np.abs(away + 1).max() <= 1e-9:
             hint = " Your inputs have products of -1: that is right with a bias."
-        raise_for = f"n = {n}: K_ij is not zero between different inputs; the products x_i . x_j of yours reach {np.abs(away).max():.3g}."
-        expect(False, raise_for + hint)
+        told = f"n = {n}: K_ij is not zero between different inputs; the products x_i . x_j of yours reach {np.abs(away).max():.3g}."
+        expect(False, told + hint)
 
 
 def check_share(answer: Answer, weights: list, inputs: list, gradients: list) -> None:
@@ -238,7 +255,13 @@ def check_share(answer: Answer, weights: list, inputs: list, gradients: list) ->
         (1 - right, "this is the share of the others"),
         (100 * right, "a share lies between 0 and 1; this looks like per cent"),
     ]
-    compare(got, right, f"the share of {len(inputs)} examples within 90 +- 10 degrees in {len(weights)} dimensions", slips, exact=False)
+    compare(
+        got,
+        right,
+        f"the share of {len(inputs)} examples within 90 +- 10 degrees in {len(weights)} dimensions",
+        slips,
+        exact=False,
+    )
 
 
 def check_chance(answer: Answer, dimensions: list[int]) -> None:
@@ -251,7 +274,9 @@ def check_chance(answer: Answer, dimensions: list[int]) -> None:
             (p0.chance_of_right_angle(d + 1, within=10), "the sphere in d dimensions has d - 1 of its own: Beta(1/2, (d - 1)/2)"),
             (100 * right, "a probability lies between 0 and 1; this looks like per cent"),
         ]  # fmt: skip
-        compare(answer(d), right, f"the chance of 90 +- 10 degrees in {d} dimensions", slips, exact=False, tolerance=1e-6)
+        compare(
+            answer(d), right, f"the chance of 90 +- 10 degrees in {d} dimensions", slips, exact=False, tolerance=1e-6
+        )
 
 
 # ---- towers ----
@@ -288,7 +313,11 @@ def _tower(name: str) -> tuple[Any, Any]:
 
     table = torch.tensor([[1, 2], [3, -1], [-2, 2]], dtype=torch.float64)
     ids = torch.tensor([0, 1, 0, 2]) if name == "lookup with repeats" else torch.arange(3)
-    kinds = {"scaled lookup": encoders.ScaledLookup, "exponential lookup": encoders.ExponentialLookup, "biased lookup": encoders.BiasedLookup}
+    kinds = {
+        "scaled lookup": encoders.ScaledLookup,
+        "exponential lookup": encoders.ExponentialLookup,
+        "biased lookup": encoders.BiasedLookup,
+    }
     layers = {
         "two layers": ([[1, 0, 1], [0, 1, 1]], [[1, 0], [1, 2]]),
         "two layers, eigenvectors": ([[1, 0], [0, 3]], [[1, 0], [0, 2]]),
@@ -299,7 +328,9 @@ def _tower(name: str) -> tuple[Any, Any]:
         A, B = layers[name]
         return _two_layers(A, B, np.eye(len(A[0])).tolist()), torch.arange(len(A[0]))
     if "features" in name:
-        features = [[1, 1, 0], [1, -1, 0], [0, 0, 2]] if name.startswith("orthogonal") else [[1, 1, 0], [1, 0, 1], [0, 0, 2]]
+        features = (
+            [[1, 1, 0], [1, -1, 0], [0, 0, 2]] if name.startswith("orthogonal") else [[1, 1, 0], [1, 0, 1], [0, 0, 2]]
+        )
         tower = encoders.DenseLinear(features, 2).double()
         with torch.no_grad():
             tower[1].weight.copy_(torch.tensor([[1, 2, -1], [3, -1, 1]]))

@@ -100,10 +100,19 @@ def check_update(answer: Answer, cases: list[tuple[int, int, int, int, int]]) ->
         ]
         if extra:
             slips += [
-                (size * p + extra * one, "probabilities of several chances do not add up: ask how the item is missed by all of them"),
+                (
+                    size * p + extra * one,
+                    "probabilities of several chances do not add up: ask how the item is missed by all of them",
+                ),
                 (plain, "the further negatives can hit the item, too"),
-                (1 - (1 - p) ** (size + extra), "further negatives are drawn from all items alike, each with 1/n_items"),
-                (plain + 1 - (1 - one) ** extra, "slots and negatives can both hit: multiply the probabilities of a miss"),
+                (
+                    1 - (1 - p) ** (size + extra),
+                    "further negatives are drawn from all items alike, each with 1/n_items",
+                ),
+                (
+                    plain + 1 - (1 - one) ** extra,
+                    "slots and negatives can both hit: multiply the probabilities of a miss",
+                ),
             ]
         compare(answer(count, total, size, extra, n_items), right,
                 f"the probability at count {count} of {total}, {size} slots, {extra} further negatives of {n_items} items",
@@ -262,15 +271,30 @@ def check_largest(answer: Answer, counts: list[int], cases: list[tuple[int, int,
             expect(got is None, f"{where}: the norms' ratio never exceeds {float(most / least) ** 0.25:.4g}, the fourth root "
                                 "of that of the updates, so every learning rate will do: return None")  # fmt: skip
             continue
-        expect(got is not None, f"{where}: at high learning rates the ratio does become larger (up to {float(most / least) ** 0.25:.4g})")
+        expect(
+            got is not None,
+            f"{where}: at high learning rates the ratio does become larger (up to {float(most / least) ** 0.25:.4g})",
+        )
         right = _largest(start**4, ratio**4, h_squared, least, most)
         low, high = steps * size * shares
         slips = [
             (_largest(start**4, ratio**4, h_squared, 0.0, most), "the least popular item grows, too"),
-            (_largest(start**4, ratio**4, h_squared, low, high), "an item that is in the batch twice is still updated once: 1 - (1 - p)^B"),
-            (_largest(start**4, ratio**2, h_squared, least, most), "the law is one of fourth powers: the ratio, too, to the fourth"),
-            (_largest(start**4, ratio**4, 2 * h_squared, least, most), "||q||^4 grows by 2 lr^2 ||h||^2 with each update"),
-            (_largest(start**4, ratio**4, h_squared / 2, least, most), "||q||^4 grows by 2 lr^2 ||h||^2 with each update"),
+            (
+                _largest(start**4, ratio**4, h_squared, low, high),
+                "an item that is in the batch twice is still updated once: 1 - (1 - p)^B",
+            ),
+            (
+                _largest(start**4, ratio**2, h_squared, least, most),
+                "the law is one of fourth powers: the ratio, too, to the fourth",
+            ),
+            (
+                _largest(start**4, ratio**4, 2 * h_squared, least, most),
+                "||q||^4 grows by 2 lr^2 ||h||^2 with each update",
+            ),
+            (
+                _largest(start**4, ratio**4, h_squared / 2, least, most),
+                "||q||^4 grows by 2 lr^2 ||h||^2 with each update",
+            ),
             (right**2 if right is not None else None, "this is the square of the learning rate"),
         ]
         compare(got, right, where, [(value, hint) for value, hint in slips if value is not None], exact=False)

@@ -22,4 +22,9 @@ def film_factors(rank: int, core: int = 10) -> tuple[np.ndarray, np.ndarray, np.
     left, values, right = np.linalg.svd(table, full_matrices=False)
     signs = np.where(right[:rank].sum(axis=1) < 0, -1.0, 1.0)
     root = np.sqrt(values[:rank]) * signs
-    return left[:, :rank] * root, right[:rank].T * root, np.stack([data.users, data.items], axis=1), np.asarray(data.col_counts)
+    return (
+        left[:, :rank] * root,
+        right[:rank].T * root,
+        np.stack([data.users, data.items], axis=1),
+        np.asarray(data.col_counts),
+    )

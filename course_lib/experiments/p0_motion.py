@@ -109,10 +109,14 @@ def histories(data: Interactions, length: int = 20) -> np.ndarray:
 
 
 def make_towers(left: str, data: Interactions, d: int, seed: int) -> encoders.TwoTower:
-    """The two towers in float64, from one seed."""
-    generator = torch.Generator().manual_seed(seed)
-    right = encoders.Lookup(data.n_items, d, generator=generator)
-    return encoders.TwoTower(left_tower(left, data, d, generator), right).double()
+    """The two towers in float64, from one seed. They are drawn in float32, whatever the session's default is."""
+    generator, default = torch.Generator().manual_seed(seed), torch.get_default_dtype()
+    try:
+        torch.set_default_dtype(torch.float32)
+        right = encoders.Lookup(data.n_items, d, generator=generator)
+        return encoders.TwoTower(left_tower(left, data, d, generator), right).double()
+    finally:
+        torch.set_default_dtype(default)
 
 
 def loss_function(name: str, tau: float) -> Callable[[Tensor, Tensor], Tensor]:
@@ -132,54 +136,90 @@ def loss_function(name: str, tau: float) -> Callable[[Tensor, Tensor], Tensor]:
 
 @dataclass
 class Trace:
-    """What was seen of the users and of the items: angles of every movement in degrees (one flat tensor for each side), the
-    worst |cos(q, dq)|, the share of movements that made the norm grow, and positions (steps + 1, watched, d).
+    """What was seen of each side, "user" and "item": the watched identifiers; the angle of every movement in degrees (one flat
+    tensor), the worst |cos(q, dq)|, the share of movements that made an embedding longer; lengths (steps + 1, watched); and,
+    if asked for, positions (steps + 1, watched, d).
     """
 
     watched: dict[str, Tensor]
     angles: dict[str, Tensor] = field(default_factory=dict)
     worst: dict[str, float] = field(default_factory=dict)
     outward: dict[str, float] = field(default_factory=dict)
+    lengths: dict[str, Tensor] = field(default_factory=dict)
     positions: dict[str, Tensor] = field(default_factory=dict)
-    first: dict[str, tuple[Tensor, Tensor]] = field(default_factory=dict)  # norms at the start and at the end
 
 
-def motions(cell: Cell, data: Interactions) -> Iterator[tuple[dict[str, Tensor], dict[str, Motion]]]:
-    """Trains as the cell says and yields, after each step, the watched identifiers and how they moved."""
-    towers = make_towers(cell["left"], data, cell["d"], cell["seed"])
-    optimiser = torch.optim.SGD([p for p in towers.parameters() if p.requires_grad], lr=cell["lr"], momentum=cell["momentum"])
-    loss, rng = loss_function(cell["loss"], cell["tau"]), np.random.default_rng([cell["seed"], 1])
+Optimiser = Callable[[list[nn.Parameter]], torch.optim.Optimizer]
+
+
+def watch(
+    towers: nn.Module,
+    data: Interactions,
+    *,
+    optimiser: Optimiser,
+    steps: int,
+    batch: int = 256,
+    loss: str = "infonce cos",
+    tau: float = 0.1,
+    seed: int = 0,
+    positions: bool = False,
+) -> Trace:
+    """Trains two towers and looks at every step: how up to 256 users and as many items moved.
+
+    towers(users, items) -> two (B, d), any module; optimiser: makes one from the trainable parameters. Movements shorter than
+    1e-8 of their embedding are not counted. The towers are changed.
+    """
+    seen = _Collector(positions)
+    made = optimiser([parameter for parameter in towers.parameters() if parameter.requires_grad])
+    rng = np.random.default_rng([seed, 1])
     watched = {side: _watched(size, rng) for side, size in zip(SIDES, data.shape, strict=True)}
-    for _ in range(cell["steps"]):
-        pairs = rng.integers(len(data), size=cell["batch"])  # uniform over interactions, with replacement
-        batch = torch.as_tensor(data.users[pairs]).long(), torch.as_tensor(data.items[pairs]).long()
-        moved = measure_step(towers, batch, loss, optimiser, probe=(watched["user"], watched["item"]))
-        yield watched, dict(zip(SIDES, moved, strict=True))
+    for _ in range(steps):
+        pairs = rng.integers(len(data), size=batch)  # uniform over interactions, with replacement
+        inputs = torch.as_tensor(data.users[pairs]).long(), torch.as_tensor(data.items[pairs]).long()
+        moved = measure_step(towers, inputs, loss_function(loss, tau), made, probe=(watched["user"], watched["item"]))
+        for side, motion in zip(SIDES, moved, strict=True):
+            seen.add(side, motion)
+    return seen.finish(watched)
+
+
+class _Collector:
+    """Gathers the motions of a run, side by side."""
+
+    def __init__(self, positions: bool) -> None:
+        self.keep = positions
+        self.parts: dict[str, dict[str, list[Tensor]]] = {side: {"angle": [], "cosine": [], "grew": [], "length": [], "at": []} for side in SIDES}
+
+    def add(self, side: str, motion: Motion) -> None:
+        parts, (before, after) = self.parts[side], motion.norms
+        counted = motion.step.norm(dim=-1) > NEGLIGIBLE * before
+        parts["angle"].append(motion.angle[counted])
+        parts["cosine"].append(motion.cosine[counted].abs())
+        parts["grew"].append(motion.growth[counted] > 0)
+        parts["length"] += [after] if parts["length"] else [before, after]
+        if self.keep:
+            parts["at"] += [motion.after] if parts["at"] else [motion.before, motion.after]
+
+    def finish(self, watched: dict[str, Tensor]) -> Trace:
+        found = Trace(watched)
+        for side, parts in self.parts.items():
+            found.angles[side] = torch.cat(parts["angle"])
+            found.worst[side] = max(torch.cat(parts["cosine"]).tolist(), default=0.0)
+            found.outward[side] = float(torch.cat(parts["grew"]).double().mean())
+            found.lengths[side] = torch.stack(parts["length"])
+            if self.keep:
+                found.positions[side] = torch.stack(parts["at"])
+        return found
 
 
 def trace(cell: Cell, data: Interactions, *, positions: bool = False) -> Trace:
-    """Everything that happened in a cell; positions: keep where every watched embedding was after each step."""
-    collected = {side: {"angles": [], "grew": [], "at": []} for side in SIDES}
-    worst, norms = dict.fromkeys(SIDES, 0.0), {}
-    for watched, moved in motions(cell, data):
-        for side, motion in moved.items():
-            norms.setdefault(side, motion.norms[0])
-            counted = motion.step.norm(dim=-1) > NEGLIGIBLE * motion.norms[0]
-            collected[side]["angles"].append(motion.angle[counted])
-            collected[side]["grew"].append(motion.growth[counted] > 0)
-            worst[side] = max([worst[side], *motion.cosine[counted].abs().tolist()])
-            if positions:
-                collected[side]["at"] += [motion.before] if not collected[side]["at"] else []
-                collected[side]["at"].append(motion.after)
-    found = Trace(watched)
-    for side in SIDES:
-        found.angles[side] = torch.cat(collected[side]["angles"])
-        found.outward[side] = float(torch.cat(collected[side]["grew"]).double().mean())
-        found.first[side] = (norms[side], moved[side].norms[1])
-        found.worst[side] = worst[side]
-        if positions:
-            found.positions[side] = torch.stack(collected[side]["at"])
-    return found
+    """`watch` with everything taken from a cell: SGD, with its momentum."""
+    towers = make_towers(cell["left"], data, cell["d"], cell["seed"])
+    options = {key: cell[key] for key in ("steps", "batch", "loss", "tau", "seed")}
+
+    def sgd(parameters: list[nn.Parameter]) -> torch.optim.Optimizer:
+        return torch.optim.SGD(parameters, lr=cell["lr"], momentum=cell["momentum"])
+
+    return watch(towers, data, optimiser=sgd, positions=positions, **options)
 
 
 def _watched(size: int, rng: np.random.Generator) -> Tensor:
@@ -198,10 +238,13 @@ def cell_of(id: str, *, data: str = "tastes", d: int = 2, steps: int = 150, batc
 
 def plan_of(id: str) -> Callable[..., list[Cell]]:
     """Smoke: the toy in the plane. Laptop: the toy in 2, 3 and 16 dimensions, and MovieTweetings. Full: ML-1M besides."""
-    real = {"movietweetings-10core": {"d": 32, "steps": 300, "batch": 128}, "ml-1m": {"d": 64, "steps": 1000, "batch": 512}}
+    real = {
+        "movietweetings-10core": {"d": 32, "steps": 200, "batch": 128, "lr": 5.0},
+        "ml-1m": {"d": 64, "steps": 1000, "batch": 512, "lr": 5.0},
+    }
 
     def plan(scale: str, seeds: tuple[int, ...], **options: Any) -> list[Cell]:
-        toys = [{"d": d, "steps": 150 if scale == "smoke" else 1000} for d in ((2,) if scale == "smoke" else (2, 3, 16))]
+        toys = [{"d": d, "steps": 150 if scale == "smoke" else 600} for d in ((2,) if scale == "smoke" else (2, 3, 16))]
         names = {"smoke": (), "laptop": ("movietweetings-10core",), "full": ("movietweetings-10core", "ml-1m")}[scale]
         parts = [*toys, *({"data": name, **real[name]} for name in names)]
         return [cell_of(id, **{**part, **options}, seed=seed) for part in parts for seed in seeds]
@@ -217,7 +260,7 @@ def rows_of(id: str, cell: Cell) -> list[Row]:
 
 def _side_rows(setup: Setup, cell: Cell, found: Trace, side: str) -> Iterator[Row]:
     where = {key: cell[key] for key in ("left", "loss", "momentum", "data", "d", "seed")} | {"side": side}
-    angles, (start, end) = found.angles[side], found.first[side]
+    angles, start, end = found.angles[side], found.lengths[side][0], found.lengths[side][-1]
     values = {
         "max |cos|": found.worst[side],
         "tangent": float(found.worst[side] < TANGENT),
@@ -229,7 +272,7 @@ def _side_rows(setup: Setup, cell: Cell, found: Trace, side: str) -> Iterator[Ro
         "norm ratio": float((end / start).median()),
         "movements": float(len(angles)),
     }
-    paper = paper_numbers(setup.number, side)
+    paper = paper_numbers(setup.number, side) if cell["data"] == "tastes" else {}  # P0 used a toy of its own
     yield from ({**where, "metric": metric, "value": value, "paper": paper.get(metric)} for metric, value in values.items())
     counts = torch.histc(angles, bins=BINS, min=0, max=180) / len(angles)
     for at, share in enumerate(counts.tolist()):
@@ -277,6 +320,7 @@ def _register(id: str) -> None:
         estimate=estimate,
         describe=describe,
         finish=scalars_of,
+        version=2,
         layout={
             "rows": ("data", "d", "side"),
             "columns": ("metric",),

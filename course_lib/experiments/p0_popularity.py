@@ -34,7 +34,7 @@ from course_lib.experiments.two_towers import (
     HEAD,
     SAMPLERS,
     Growth,
-    RetractedSGD,
+    SphereSGD,
     Together,
     history_rows,
     item_norms,
@@ -65,7 +65,7 @@ LAYOUT = {"rows": ("data", "setting", "lists"), "columns": ("metric",), "metrics
 
 OPTIMISERS: dict[str, Callable[[Iterable[nn.Parameter], Cell], torch.optim.Optimizer]] = {
     "SGD": lambda tables, cell: torch.optim.SGD(tables, lr=cell["lr"], weight_decay=cell["decay"]),
-    "retracted": lambda tables, cell: RetractedSGD(tables, lr=cell["lr"]),
+    "sphere": lambda tables, cell: SphereSGD(tables, lr=cell["lr"]),
     "lazy decay": lambda tables, cell: LazyDecaySGD(tables, lr=cell["lr"], weight_decay=cell["decay"]),
     "row-wise Adagrad": lambda tables, cell: RowWiseAdagrad(tables, lr=cell["lr"]),
     "Adam": lambda tables, cell: torch.optim.Adam(tables, lr=cell["lr"]),
@@ -368,9 +368,10 @@ def e10_cell(cell: Cell) -> list[Row]:
 
 REMEDIES: dict[str, Cell] = {
     "nothing": {},
-    "retraction": {"optimiser": "retracted", "lr": 3.0},
-    "weight decay": {"decay": 3e-4},
-    "lazy decay": {"optimiser": "lazy decay", "decay": 3e-3},
+    "on the sphere": {"optimiser": "sphere", "lr": 3.0},
+    "weight decay": {"decay": 3e-5},
+    "strong weight decay": {"decay": 3e-4},
+    "lazy decay": {"optimiser": "lazy decay", "decay": 3e-4},
     "row-wise Adagrad": {"optimiser": "row-wise Adagrad", "lr": 0.3},
     "Adam": {"optimiser": "Adam", "lr": 0.01},
     "long start": {"norm": 10.0},
@@ -378,14 +379,14 @@ REMEDIES: dict[str, Cell] = {
     "temperature 0.03": {"tau": 0.03},
     "temperature 1": {"tau": 1.0},
     "logQ": {"logq": True},
-    "logQ and retraction": {"logq": True, "optimiser": "retracted", "lr": 3.0},
+    "logQ, on the sphere": {"logq": True, "optimiser": "sphere", "lr": 3.0},
     "most popular": {"optimiser": "none"},
 }
 
 
 def remedies_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu") -> list[Cell]:
-    """Every remedy on the first data set of the scale, batch 256; smoke with a third of the steps."""
-    size = {"batch": 256, "long": 1 / 3 if scale == "smoke" else 1}
+    """Every remedy on the first data set of the scale, batch 256; smoke with a quarter of the steps."""
+    size = {"batch": 256, "long": 1 / 4 if scale == "smoke" else 1}
     return grid(scale, seeds, {name: size | changes for name, changes in REMEDIES.items()}, data=data, device=device, sets=SETS[scale][:1])
 
 

@@ -161,8 +161,12 @@ class Growth:
 # ------------------------------------------------------------------------------------------------------------- optimisers
 
 
-class RetractedSGD(torch.optim.SGD):
-    """SGD that puts every row of its tables back to the length that it had at the first step, after each step."""
+class SphereSGD(torch.optim.SGD):
+    """SGD that puts every row of its tables back on one sphere after each step: all rows have the same length.
+
+    The sphere's radius is the root mean square length of the table's rows when it sees them first. The step is that of plain
+    SGD on the sphere (a tangent step, then back to the sphere: a retraction).
+    """
 
     def __init__(self, params: Iterable[Tensor], lr: float) -> None:
         super().__init__(params, lr=lr)
@@ -171,11 +175,12 @@ class RetractedSGD(torch.optim.SGD):
     def step(self, closure: Callable | None = None) -> None:
         tables = [table for group in self.param_groups for table in group["params"]]
         for table in tables:
-            if "length" not in self.state[table]:
-                self.state[table]["length"] = table.norm(dim=1, keepdim=True).clone()
+            if "radius" not in self.state[table]:
+                self.state[table]["radius"] = table.square().sum(dim=1).mean().sqrt()
+                table.mul_(self.state[table]["radius"] / table.norm(dim=1, keepdim=True))
         super().step(closure)
         for table in tables:
-            table.mul_(self.state[table]["length"] / table.norm(dim=1, keepdim=True))
+            table.mul_(self.state[table]["radius"] / table.norm(dim=1, keepdim=True))
 
 
 class Together(torch.optim.Optimizer):

@@ -44,7 +44,7 @@ class LazyDecaySGD(torch.optim.Optimizer):
         for group, parameter in _with_gradient(self):
             rows, gradient = _rows(parameter), _rows(parameter.grad)
             touched = (gradient != 0).any(dim=1, keepdim=True)
-            rows.mul_(1 - group["lr"] * group["weight_decay"] * touched)
+            rows.mul_(1 - group["lr"] * group["weight_decay"] * touched.to(rows.dtype))
             rows.sub_(group["lr"] * gradient)
 
 

@@ -131,7 +131,7 @@ def neighbour_overlap(
         ax.axhline(chance, color=SOFT, lw=1.2, ls=":")
         ax.text(ax.get_xlim()[1], chance, "two random lists ", ha="right", va="bottom", color=SOFT, bbox=white_sheet())
     ax.set(xlabel=x_label, ylabel="share of the ten neighbours that is left", ylim=(0, 1.04))
-    ax.legend(loc="upper right")
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncol=2)
     return fig, ax
 
 
@@ -157,5 +157,5 @@ def two_starts(values: Mapping[str, Mapping[str, float]], *, chance: float | Non
 def _name(ax: Axes, point: Any, name: str, color: str) -> None:
     """The name of a point, outside of it."""
     length = float(np.hypot(*point)) or 1.0
-    offset = (8 * point[0] / length, 8 * point[1] / length + 3)
-    ax.annotate(name, point, offset, textcoords="offset points", color=color, ha="center", va="center", fontsize=9.5, bbox=white_sheet())
+    offset = (14 * point[0] / length, 13 * point[1] / length + 2)
+    ax.annotate(name, point, offset, textcoords="offset points", color=color, ha="center", va="center", fontsize=9.5)

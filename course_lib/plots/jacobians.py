@@ -28,12 +28,12 @@ def kernel_blocks(
     the same stand on a tint: a lookup has squares there and nowhere else, and only on their diagonals.
     """
     rows = math.ceil(len(kernels) / columns)
-    fig, axes = plt.subplots(rows, columns, figsize=(2.35 * columns, 2.62 * rows), squeeze=False)
+    fig, axes = plt.subplots(rows, columns, figsize=(1.95 * columns, 2.2 * rows), squeeze=False)
     for ax in axes.flat[len(kernels) :]:
         ax.set_axis_off()
     for ax, (title, kernel) in zip(axes.flat, kernels.items(), strict=False):
         _draw_kernel(ax, np.asarray(kernel, dtype=float), names)
-        ax.set_title(title, fontsize=9.5, pad=4)
+        ax.set_title(title, fontsize=9.5, pad=4, loc="center")
         if notes and title in notes:
             ax.set_xlabel(notes[title], fontsize=8.5, labelpad=3)
     return fig, axes
@@ -80,7 +80,7 @@ def angle_roses(angles: Mapping[str, Any], *, chance: float | None = None, withi
     that falls in it. chance: the share that uniform directions would have there, written below.
     """
     fig, axes = plt.subplots(
-        1, len(angles), figsize=(3.5 * len(angles), 2.75), subplot_kw={"projection": "polar"}, squeeze=False
+        1, len(angles), figsize=(3.0 * len(angles), 2.5), subplot_kw={"projection": "polar"}, squeeze=False
     )
     for ax, (title, values) in zip(axes[0], angles.items(), strict=True):
         _draw_rose(ax, np.asarray(values, dtype=float), title, chance, within)
@@ -101,10 +101,10 @@ def _draw_rose(ax: Axes, degrees: np.ndarray, title: str, chance: float | None, 
     ax.plot(arc, np.full(91, math.sqrt(1 / PETALS)), color=INK, ls=(0, (1, 1.5)), lw=1.3, zorder=4)
     ax.annotate("", (0, reach), (0, 0), arrowprops={"arrowstyle": "-|>", "color": INK, "lw": 2.2, "shrinkA": 0, "shrinkB": 0}, zorder=5)
     share = (np.abs(degrees - 90) <= within).mean()
-    below = f"{100 * share:.0f} % within 90 ± {within:g}" + (f"  (chance {100 * chance:.0f} %)" if chance is not None else "")
-    ax.set_title(title, pad=2, fontsize=10.5)
-    ax.text(0.5, 0.12, below, ha="center", va="top", fontsize=9.5, transform=ax.transAxes)
-    ax.set_xticks(np.radians([0, 45, 90, 135, 180]), ["0°\nout", "45°", "90°", "135°", "180°\nin"], fontsize=8.5)
+    below = f"{100 * share:.0f} % within 90 ± {within:g}" + (f"\n(by chance {100 * chance:.0f} %)" if chance is not None else "")
+    ax.set_title(title, pad=2, fontsize=11, loc="center")
+    ax.text(0.5, 0.11, below, ha="center", va="top", fontsize=10.5, transform=ax.transAxes)
+    ax.set_xticks(np.radians([0, 45, 90, 135, 180]), ["0°\nout", "45°", "90°", "135°", "180°\nin"], fontsize=9.5)
     ax.set_yticks([])
     ax.grid(color=GRID, lw=0.6)
     ax.spines["polar"].set_color(SOFT)
@@ -116,21 +116,19 @@ def tower_norms(
 ) -> tuple[Figure, np.ndarray]:
     """Lengths of many embeddings over the steps of training, each as a multiple of its start, one panel per tower.
 
-    norms: title -> (steps + 1, n). Logarithmic axis with one range per panel. thick: title -> columns to draw thick. Below each panel's title stands
-    how many of all movements made an embedding longer, and how many shorter.
+    norms: title -> (steps + 1, n), each panel with its own range; thick: title -> columns to draw thick.
     """
-    fig, axes = plt.subplots(1, len(norms), figsize=(4.4 * len(norms), 3.6), squeeze=False)
+    fig, axes = plt.subplots(1, len(norms), figsize=(4.1 * len(norms), 3.5), squeeze=False)
     for ax, (title, values) in zip(axes[0], norms.items(), strict=True):
         lengths = np.asarray(values, dtype=float)
         if lengths.ndim != 2 or lengths.shape[0] < 2 or (lengths <= 0).any():
             raise ValueError(f"norms of {title!r} have shape {lengths.shape}; expected positive lengths (steps + 1, n), steps at least 1")
         steps = np.arange(0, len(lengths), every)
         chosen = list(thick[title]) if thick and title in thick else []
-        ax.plot(steps, (lengths / lengths[0])[::every], color=SOFT, lw=0.7, alpha=0.5)
+        ax.plot(steps, (lengths / lengths[0])[::every], color=SOFT, lw=0.6, alpha=0.4)
         for column in chosen:
-            ax.plot(steps, (lengths[:, column] / lengths[0, column])[::every], color=PUSH, lw=2.2)
+            ax.plot(steps, (lengths[:, column] / lengths[0, column])[::every], color=PUSH, lw=1.7)
         ax.axhline(1, color=INK, lw=1, ls=(0, (4, 3)))
-        ax.set_yscale("log")
         ax.set_xlabel("step of training")
         ax.set_title(title)
     axes[0, 0].set_ylabel("length, start = 1")

@@ -164,8 +164,8 @@ def circles(
     """P0's Figure 2 by code: paths of vectors of the plane, each step an arrow, with the circle that it starts on.
 
     panels: title -> path (T + 1, n, 2) of n vectors over T steps. An arc of `arc` degrees shows the circle of each
-    start; a step that is tangent leaves it at a right angle to the radius. Hollow marks are starts, full ones ends; each
-    vector has its own marker. Returns the figure and an array of its axes, one for each panel.
+    start; a step that is tangent leaves it at a right angle to the radius. Hollow marks are starts, full ones ends;
+    each vector has its own marker. Returns the figure and an array of its axes, one for each panel.
     """
     columns = min(columns, len(panels))
     rows = -(-len(panels) // columns)
@@ -249,16 +249,19 @@ def _tally(ax: Axes, longer: int, shorter: int) -> None:
 def angle_paths(curves: Mapping[str, Sequence[float]], *, label: str) -> tuple[Figure, Axes]:
     """An angle in degrees against the step: name -> values from step 0, each with its own marker and line."""
     fig, ax = plt.subplots()
+    gap = 0.055 * max(max(values) for values in curves.values())
+    lowest = -np.inf  # names at the ends of the lines, from the lowest up, without overlap
+    heights = {}
+    for name, values in sorted(curves.items(), key=lambda item: item[1][-1]):
+        lowest = heights[name] = max(float(values[-1]), lowest + gap)
     for index, (name, values) in enumerate(curves.items()):
         color, marker, line = SPARE[index % len(SPARE)]
-        ax.plot(
-            range(len(values)), values, color=color, marker=marker, ls=line, markevery=(index, max(1, len(values) // 8))
-        )
-        ax.annotate(
-            name, (len(values) - 1, values[-1]), xytext=(7, 0), textcoords="offset points", va="center", color=color
-        )
+        every = (index, max(1, len(values) // 8))
+        ax.plot(range(len(values)), values, color=color, marker=marker, ls=line, markevery=every)
+        end = (1.02 * (len(values) - 1), heights[name])
+        ax.annotate(name, end, va="center", color=color, annotation_clip=False)
     ax.set(xlabel="step", ylabel=label, ylim=(0, None))
-    ax.margins(x=0.02)
+    ax.set_xlim(0, 1.01 * (max(len(values) for values in curves.values()) - 1))
     return fig, ax
 
 

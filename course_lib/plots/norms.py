@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import PercentFormatter
+from matplotlib.ticker import LogLocator, PercentFormatter
 
 from .. import norms as laws
 from .house import INK, PULL, PULL_TINT, PUSH, SOFT, SPARE, WRONG, in_style, plain_numbers, white_sheet
@@ -180,12 +180,14 @@ def two_items(paths: Mapping[str, Any]) -> tuple[Figure, np.ndarray]:
         plane.plot(*path[-1], marker, color=color, ms=8)
         angle = np.linspace(-0.25, np.pi / 2 + 0.25, 60)
         plane.plot(length[-1] * np.cos(angle), length[-1] * np.sin(angle), color=color, lw=1, ls=dashes)
-        lengths.plot(np.arange(1, len(path)), length[1:], color=color, ls=dashes, label=f"{name}: {length[-1]:.2f}")
+        lengths.plot(np.arange(1, len(path)), length[1:], color=color, ls=dashes)
         lengths.plot(len(path) - 1, length[-1], marker, color=color)
+        where = {"xytext": (-8, 6), "textcoords": "offset points", "ha": "right", "fontsize": 9}
+        lengths.annotate(f"{name}:\n{length[-1]:.2f}", (len(path) - 1, length[-1]), color=color, va="bottom", **where)
     plane.plot(*np.asarray(next(iter(paths.values())))[0], "o", color=INK, ms=7)
     plane.set(aspect="equal", title="in the plane", xlabel="first coordinate", ylabel="second coordinate")
     lengths.set(xscale="log", title="length", xlabel="updates", ylabel="||q||")
-    lengths.legend(loc="center right", fontsize=9)
+    lengths.margins(y=0.16)
     return fig, axes
 
 
@@ -209,7 +211,7 @@ def shares_over_steps(
             half = np.asarray(spread[name], dtype=float)
             ax.fill_between(steps, np.maximum(shares - half, 0), shares + half, color=color, alpha=0.15, lw=0)
     ax.axhline(chance, color=SOFT, lw=1, ls=(0, (1, 2)))
-    ax.text(ax.get_xlim()[1], chance, "chance", ha="right", va="bottom", fontsize=9, color=SOFT)
+    ax.annotate("chance", (1.01, chance), xycoords=("axes fraction", "data"), va="center", fontsize=9, color=SOFT)
     ax.set(xlabel="training step", ylabel="share of the top 1 % items", ylim=(0, None))
     ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     ax.legend(loc="upper left")
@@ -226,7 +228,8 @@ def remedy_map(
 ) -> tuple[Figure, Axes]:
     """Quality against the share of popular items, one numbered mark for each remedy; the key stands beside the axes.
 
-    points: name -> (share, quality); baseline: the same for a list of the most popular items.
+    points: name -> (share, quality), shares above 0, for their axis is logarithmic; baseline: the same for a list of the
+    most popular items.
     """
     fig, ax = plt.subplots(figsize=(8.2, 4.4))
     for number, (name, (share, quality)) in enumerate(points.items(), start=1):
@@ -235,7 +238,10 @@ def remedy_map(
         ax.plot([], [], " ", label=f"{number}  {name}")
     if baseline is not None:
         ax.plot(*baseline, "D", color=WRONG, ms=9, label="most popular items")
-    ax.set(xlabel=share_label, ylabel=quality_label, ylim=(0, None))
-    ax.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    ax.set(xscale="log", xlabel=share_label, ylabel=quality_label, ylim=(0, None))
+    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.xaxis.set_major_formatter(PercentFormatter(1.0))
+    ax.xaxis.set_minor_formatter("")
+    ax.margins(x=0.08)
     ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=9, handlelength=1.2)
     return fig, ax

@@ -101,6 +101,18 @@ def prop_gauge_freedom() -> list[sp.Expr]:
     return _simplified(residuals)
 
 
+def prop_alignment() -> list[sp.Expr]:
+    """Tables of rank k with equal scores are one orbit: if A' = A R has the scores of (A, B), its partner is B' = B R^-T.
+
+    So a function of (A, B) is a function of the scores exactly when it is the same in every gauge. The partner is what
+    least squares gives, B' = S^T A' (A'^T A')^-1 with S = A B^T; with `prop_gauge_freedom`, R = (A^T A)^-1 A^T A'.
+    """
+    A, B, R = _matrix("a", 3, 2), _matrix("b", 2, 2), _matrix("r", 2, 2)
+    scores, moved = A * B.T, A * R
+    partner = scores.T * moved * (moved.T * moved).inv()
+    return _simplified([*(partner - B * R.inv().T), *((A.T * A).inv() * A.T * moved - R)])
+
+
 def prop_cosine_gauge() -> list[sp.Expr]:
     """cos(Mx, My) = cos(x, y) for all x, y iff M is a multiple of an orthogonal matrix (for a diagonal D: iff D = c diag(+-1)).
 

@@ -74,7 +74,7 @@ class View {
         h("p", { class: "cw-lead" }, "Drag the tips of q and k. The arrow at the tip of q is its next step of gradient descent; k stays where it is.")),
       this.buildControls(),
       parts.message,
-      h("div", { class: "cw-stage" }, this.buildPlane(), this.buildNumbers()),
+      h("div", { class: "cw-stage cw-stage-plane" }, this.buildPlane(), this.buildNumbers()),
       parts.summary,
       parts.folds.box);
     root.addEventListener("keydown", (event) => event.stopPropagation()); // JupyterLab would take the arrow keys
@@ -109,9 +109,11 @@ class View {
     parts.handles = svg("g");
     parts.front = svg("g", { "aria-hidden": "true", class: "cw-front" });
     parts.plane = svg("svg", { class: "cw-plane", viewBox: "0 0 400 400", role: "group", style: "--cw-wide:400" }, parts.picture, parts.handles, parts.front);
+    parts.points = h("div", { class: "cw-points", role: "group", "aria-label": "Coordinates" });
     return h("div", { class: "cw-card" },
       h("p", { class: "cw-card-title" }, "The plane ", h("span", { class: "cw-soft" }, "drag, or focus a tip and use the arrow keys")),
-      parts.plane, legend());
+      parts.plane, legend(),
+      h("p", { class: "cw-small-title cw-below" }, "Coordinates"), parts.points);
   }
 
   buildNumbers() {
@@ -121,13 +123,11 @@ class View {
     parts.reset = button("reset", "Back to the start", () => this.set({ steps: 0 }));
     parts.facts = h("dl", { class: "cw-facts" });
     parts.chart = h("div", { class: "cw-chart" });
-    parts.points = h("div", { class: "cw-points", role: "group", "aria-label": "Coordinates" });
     return h("div", { class: "cw-card" },
       h("p", { class: "cw-card-title" }, "The next step"),
       parts.facts,
       h("div", { class: "cw-row cw-buttons" }, parts.one, parts.many, parts.reset),
-      parts.chart,
-      h("p", { class: "cw-small-title" }, "Coordinates"), parts.points);
+      parts.chart);
   }
 
   // ---- what the reader does ----------------------------------------------------------------------------------------------
@@ -296,7 +296,7 @@ class View {
       ["cos(q, k)", number(step.cosine)],
       ["gradient, length", fine(step.size)],
       ["its part along q", number(Math.abs(step.radial) < 1e-9 * step.size ? 0 : radialPart(step.gradient, step.here))],
-      ["angle of the step to q", step.angle === null ? "at rest" : `${number(step.angle)}°`],
+      ["angle to q", step.angle === null ? "at rest" : `${number(step.angle)}°`],
       ["length of q, now", number(step.before)],
       ["after the step", `${number(step.after)} (${percent(step.after / step.before - 1)})`],
     ] : [];

@@ -70,7 +70,7 @@ class View {
         h("p", { class: "cw-title", id: title }, "Which towers stay on the circle"),
         h("p", { class: "cw-lead" }, "A real training of 24 users in the plane. Change one part of it, and look at the angle between each embedding and its move.")),
       this.buildControls(),
-      h("div", { class: "cw-stage" }, this.buildPlane(), this.buildAngles()),
+      h("div", { class: "cw-stage cw-stage-plane" }, this.buildPlane(), this.buildAngles()),
       parts.summary,
       parts.folds.box);
     root.addEventListener("keydown", (event) => event.stopPropagation()); // JupyterLab would take the arrow keys

@@ -34,7 +34,9 @@ def gradient_at_any_length(answer: Answer) -> None:
 def norm_after(answer: Answer) -> None:
     """Task 2: short and long vectors, a key along q, a large step."""
     cases = [(Fraction(9, 4), Fraction(1, 3), Fraction(-2, 5), Fraction(7, 3)), (100, Fraction(0), 1, 3)]
-    public.check_norm_after(answer, [*cases, (Fraction(1, 50), Fraction(8, 9), -5, Fraction(1, 10)), (5, Fraction(1), -1, 2)])
+    public.check_norm_after(
+        answer, [*cases, (Fraction(1, 50), Fraction(8, 9), -5, Fraction(1, 10)), (5, Fraction(1), -1, 2)]
+    )
 
 
 def shrinking(answer: Answer) -> None:
@@ -42,7 +44,10 @@ def shrinking(answer: Answer) -> None:
     q, k, lr = public.shrinking_form(answer())
     gradient = geometry.clamped_cosine_gradient(q, k, eps=public.EPS)
     before, after = float(np.linalg.norm(q)), float(np.linalg.norm(q + lr * gradient))
-    expect(before < public.EPS, f"your q has the length {before:.3g}, so nothing is clamped: there the step is orthogonal to q")
+    expect(
+        before < public.EPS,
+        f"your q has the length {before:.3g}, so nothing is clamped: there the step is orthogonal to q",
+    )
     expect(after > 1e-9 * before, "the step ends at zero, where no direction is left")
     expect(after <= before / 2,
            f"the step changes the length from {before:.6g} to {after:.6g}; at most half of it may be left. The loss is -cos_eps, so "
@@ -52,7 +57,10 @@ def shrinking(answer: Answer) -> None:
 def radial(answer: Answer) -> None:
     """Task 3b: inside and outside the clamp, negative cosines, other eps."""
     cases = [(Fraction(1, 7), Fraction(-2, 3), Fraction(1, 5)), (Fraction(3, 7), Fraction(-2, 3), Fraction(1, 5))]
-    public.check_radial(answer, [*cases, (Fraction(1, 10**9), Fraction(1), Fraction(1, 10**8)), (Fraction(5), Fraction(1, 2), Fraction(6))])
+    public.check_radial(
+        answer,
+        [*cases, (Fraction(1, 10**9), Fraction(1), Fraction(1, 10**8)), (Fraction(5), Fraction(1, 2), Fraction(6))],
+    )
 
 
 def longer_than_one(answer: Answer) -> None:

@@ -94,7 +94,10 @@ def pinning(answer: Answer) -> None:
 def decay(answer: Answer) -> None:
     """Task 6: tables of different sizes and scales."""
     rng = np.random.default_rng(46)
-    tables = [(rng.normal(size=(m, k)) * 10.0 ** rng.integers(-2, 3, size=k), rng.normal(size=(n, k))) for m, n, k in ((5, 3, 4), (2, 9, 2))]
+    tables = [
+        (rng.normal(size=(m, k)) * 10.0 ** rng.integers(-2, 3, size=k), rng.normal(size=(n, k)))
+        for m, n, k in ((5, 3, 4), (2, 9, 2))
+    ]
     public.check_decay(answer, [(A.tolist(), B.tolist()) for A, B in tables])
 
 

@@ -35,7 +35,11 @@ def tangent(answer: Answer) -> None:
 def momentum(answer: Answer) -> None:
     """Task 3: no momentum, one step, a long run with turns to both sides."""
     half, third = Fraction(1, 2), Fraction(1, 3)
-    cases = [([2, 1, 3], third, Fraction(0)), ([3], half, Fraction(9, 10)), ([1, 2, -1, half, -2, 1], Fraction(1, 5), Fraction(9, 10))]
+    cases = [
+        ([2, 1, 3], third, Fraction(0)),
+        ([3], half, Fraction(9, 10)),
+        ([1, 2, -1, half, -2, 1], Fraction(1, 5), Fraction(9, 10)),
+    ]
     public.check_momentum(answer, cases)
 
 
@@ -43,7 +47,10 @@ def tower_i(answer: Answer) -> None:
     """Task 4: some K_ij with i != j is not zero, and everything stays tangent."""
     tower, blocks, n = _differentiated(answer("i"))
     away = [(i, j) for i in range(n) for j in range(n) if i != j and np.any(blocks[i, j])]
-    expect(bool(away), "your tower meets condition (i): every K_ij between different users is zero. Which codes make it non-zero?")
+    expect(
+        bool(away),
+        "your tower meets condition (i): every K_ij between different users is zero. Which codes make it non-zero?",
+    )
     _expect_tangent(tower, n)
 
 
@@ -52,7 +59,10 @@ def tower_ii(answer: Answer) -> None:
     tower, blocks, n = _differentiated(answer("ii"))
     identity = np.eye(blocks.shape[-1])
     broken = [i for i in range(n) if not np.array_equal(blocks[i, i], blocks[i, i, 0, 0] * identity)]
-    expect(bool(broken), "your tower meets condition (ii): every K_ii is a multiple of the identity. What must B B^T not be?")
+    expect(
+        bool(broken),
+        "your tower meets condition (ii): every K_ii is a multiple of the identity. What must B B^T not be?",
+    )
     _expect_tangent(tower, n)
 
 
@@ -87,7 +97,12 @@ def chance(answer: Answer) -> None:
 def _kernel_cases() -> list[tuple[list, list, list, list]]:
     A, B = [[2, -1, 0], [1, 1, 3]], [[1, 2], [0, -1], [3, 1]]
     same = [1, 2, -1]
-    return [(A, B, [1, 0, 2], [0, 1, 1]), (A, B, same, same), (A, B, [1, 0, 0], [0, 1, 0]), ([[3]], [[2], [-1]], [1], [-4])]
+    return [
+        (A, B, [1, 0, 2], [0, 1, 1]),
+        (A, B, same, same),
+        (A, B, [1, 0, 0], [0, 1, 0]),
+        ([[3]], [[2], [-1]], [1], [-4]),
+    ]
 
 
 def _differentiated(value: Any) -> tuple[Any, np.ndarray, int]:

@@ -31,13 +31,21 @@ def update_extra(answer: Answer) -> None:
 
 def growth(answer: Answer) -> None:
     """Task 2a: long and short starts, a pull of zero, one huge step."""
-    cases = [(4, [1, 0, 1, Fraction(1, 3)], Fraction(1, 2)), (Fraction(1, 9), [1, 2], Fraction(2, 3)), (100, [1] * 6, 7)]
+    cases = [
+        (4, [1, 0, 1, Fraction(1, 3)], Fraction(1, 2)),
+        (Fraction(1, 9), [1, 2], Fraction(2, 3)),
+        (100, [1] * 6, 7),
+    ]
     public.check_growth(answer, cases)
 
 
 def symmetry(answer: Answer) -> None:
     """Task 2b: longer and shorter; first the check itself is checked on two exact runs in the plane."""
-    cases = [(Fraction(1, 10), Fraction(2), Fraction(1, 3)), (Fraction(7), Fraction(3, 2), Fraction(6)), (Fraction(1), Fraction(5), Fraction(5))]
+    cases = [
+        (Fraction(1, 10), Fraction(2), Fraction(1, 3)),
+        (Fraction(7), Fraction(3, 2), Fraction(6)),
+        (Fraction(1), Fraction(5), Fraction(5)),
+    ]
     for lr, norm, other in cases:
         if exact_run(lr * (other / norm) ** 2, other) != [other / norm * x for x in exact_run(lr, norm)]:
             raise RuntimeError("the symmetry of the two runs does not hold: this check is wrong, not the answer")
@@ -55,7 +63,12 @@ def exact_run(lr: Fraction, norm: Fraction) -> list[Fraction]:
 
 def equilibrium(answer: Answer) -> None:
     """Task 3: strong and weak decay, rare and common items, lazy and not."""
-    cases = [(0.05, 10.0, 0.02, 1.5, False), (1.0, 2.0, 0.3, 1.0, False), (0.05, 10.0, 0.02, 1.5, True), (0.7, 0.5, 0.01, 3.0, False)]
+    cases = [
+        (0.05, 10.0, 0.02, 1.5, False),
+        (1.0, 2.0, 0.3, 1.0, False),
+        (0.05, 10.0, 0.02, 1.5, True),
+        (0.7, 0.5, 0.01, 3.0, False),
+    ]
     public.check_equilibrium(answer, cases)
 
 
@@ -64,7 +77,10 @@ def rare(answer: Answer) -> None:
     start, lr, rare_keys, popular_keys = public.rare_form(answer())
     rare_norm, _ = public.run(start, lr, rare_keys)
     popular_norm, moved = public.run(start, lr, popular_keys)
-    expect(moved >= 0.01, f"the popular item is hardly moved: its sum of ||h||^2 is {moved:.3g}. Its keys must not lie along start")
+    expect(
+        moved >= 0.01,
+        f"the popular item is hardly moved: its sum of ||h||^2 is {moved:.3g}. Its keys must not lie along start",
+    )
     expect(rare_norm >= LENGTH_RATIO * popular_norm,
            f"the rare item ends at {rare_norm:.4g}, the popular one at {popular_norm:.4g}: not {LENGTH_RATIO} times as long. "
            "Which keys stop pulling once they are reached, and which never do?")  # fmt: skip
@@ -73,7 +89,10 @@ def rare(answer: Answer) -> None:
 def pulls(answer: Answer) -> None:
     """Task 4b: more dimensions, contradictory keys, small and large steps; the quartic law must explain the norms."""
     rng = np.random.default_rng(34)
-    cases = [(rng.normal(size=d).tolist(), lr, rng.normal(size=(n, d)).tolist()) for d, lr, n in ((3, 0.3, 8), (5, 3.0, 5), (2, 0.01, 3))]
+    cases = [
+        (rng.normal(size=d).tolist(), lr, rng.normal(size=(n, d)).tolist())
+        for d, lr, n in ((3, 0.3, 8), (5, 3.0, 5), (2, 0.01, 3))
+    ]
     public.check_pulls(answer, [*cases, ([2.0, 0.0], 1.0, [[0.0, 1.0], [0.0, -1.0]] * 6)])
 
 

@@ -84,7 +84,9 @@ def test_each_assignment_has_its_own_marks(term: Path, name: str) -> None:
 def test_a_wrong_answer_loses_its_part_and_the_feedback_says_why(term: Path) -> None:
     row, wrong = grade_table(term, NEW[0])["bob"], simulate.wrong_answers(NEW[0])[WRONG]
     points = simulate.points(NEW[0])
-    assert {check: float(row[check]) for check in points} == {check: 0 if check in wrong.lost else points[check] for check in points}
+    assert {check: float(row[check]) for check in points} == {
+        check: 0 if check in wrong.lost else points[check] for check in points
+    }
     html = (term / "feedback" / "bob" / NEW[0] / f"{NEW[0]}.html").read_text(encoding="utf-8")
     assert wrong.message in unescape(html)
 
@@ -100,7 +102,10 @@ def test_the_release_holds_no_solution_and_no_hidden_check(term: Path, name: str
         for kept in simulate.SOLUTION.findall("".join(cell["source"]) + "\n"):
             for line in filter(None, map(str.strip, kept.split("\n"))):
                 assert len(line) < 16 or line not in text, line
-    answers = [cell["cell_type"] == "code" and cell["metadata"]["nbgrader"]["solution"] for cell in simulate.source(name)["cells"]]
+    answers = [
+        cell["cell_type"] == "code" and cell["metadata"]["nbgrader"]["solution"]
+        for cell in simulate.source(name)["cells"]
+    ]
     assert text.count("raise NotImplementedError('Write your answer here.')") == sum(answers)
     assert len(list((term / "release" / name).iterdir())) == 1
 
@@ -112,8 +117,7 @@ def test_only_what_was_handed_in_is_graded_and_one_assignment_can_be_asked_for(t
     assert len(before) == len(NEW) + 2
     done = classroom("grade", "--assignment", NEW[1], "--course", term)
     assert done.stdout.count("grades: ") == 1 and f"{NEW[1]}.csv" in done.stdout
-    done = classroom("feedback", "--course", term)
-    assert done.stdout.count("grades: ") == len(NEW)
+    assert sorted(path.stem for path in term.glob("grades/*.csv")) == NEW
     assert all(path.stat().st_mtime_ns == when for path, when in before.items())
 
 
@@ -168,12 +172,26 @@ def test_a_student_of_this_assignment_reaches_no_formula(name: str) -> None:
     from exercises.grading import notebooks
 
     source = notebooks.read_source(ROOT / "exercises" / "source" / name / f"{name}.ipynb")
-    rooms = ["geometry", "gauge", "norms", "popularity", "jacobians", "encoders", "losses", "in_batch", "checks.real", "proofs"]
+    rooms = [
+        "geometry",
+        "gauge",
+        "norms",
+        "popularity",
+        "jacobians",
+        "encoders",
+        "losses",
+        "in_batch",
+        "checks.real",
+        "proofs",
+    ]
     cells = [f"import course_lib.{room}" for room in rooms]
     cells += [f"open({str(path)!r}).read()" for path in (ROOT / "course_lib").glob("[egnp]*.py")]
     cells += [f"open({str(ROOT / 'course_lib' / 'checks' / simulate.module_of(name))!r} + '.py').read()"]
     cells += ["import sys\nassert any(name in key for key in sys.modules for name in ('geometry', 'gauge', 'norms'))"]
-    fine = ["from course_lib import checks\nassert checks.gauge_freedom.films(1.0) is None", "from course_lib import datasets, arrays"]
+    fine = [
+        "from course_lib import checks\nassert checks.gauge_freedom.films(1.0) is None",
+        "from course_lib import datasets, arrays",
+    ]
     with Sandbox([*cells, *fine], notebooks.open_rooms(source)) as box:
         errors = [result["error"] for result in box.results]
     assert all(errors[: len(cells)])
