@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from course_lib import paper_tables
-from course_lib.paper_tables import citation, p0, p3, select, table, value
+from course_lib.paper_tables import citation, p0, p3, p4, select, table, value
 
 METRICS = ("P@1", "P@5", "P@25", "R@1", "R@5", "R@25")
 RATIOS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
@@ -195,3 +195,45 @@ def test_errors_of_p0_name_what_was_given():
     ):
         with pytest.raises(ValueError, match=message):
             call()
+
+
+# ------------------------------------------------------------------------------------------------------------------ P4
+
+
+def test_table_2_of_p4_has_every_cell_once_and_a_percentage_for_each_of_sogram():
+    cells = table("P4", "T2")
+    wanted = [(d, *m) for d in ("simple", "fr", "en") for m in [("sampling", None), *(("sogram", a) for a in (0.001, 0.005, 0.01, 0.1))]]
+    assert keys(cells, "dataset", "method", "alpha") == wanted
+    assert all((cell["percent"] is None) == (cell["method"] == "sampling") and 0 < cell["value"] < 0.2 for cell in cells)
+    assert value("P4", "T2", dataset="en", alpha=0.001) == 0.1801 and value("P4", "T2", dataset="fr", method="sampling") == 0.0886
+
+
+def test_the_percentages_of_table_2_of_p4_follow_from_its_maps_up_to_rounding():
+    assert p4.impossible_improvements() == 0
+    assert p4.improvements_off_by_a_rounding() == [("simple", 0.001), ("simple", 0.01), ("simple", 0.1)]
+    assert p4.improvement("simple", 0.001) == pytest.approx(-4.08, abs=0.005)
+    least, greatest = p4.improvement_interval("simple", 0.001)
+    assert least < -4.3 and -3.8 < greatest < -3.7
+    for cell in table("P4", "T2"):
+        assert cell["percent"] is None or np.sign(cell["percent"]) == np.sign(p4.improvement(cell["dataset"], cell["alpha"]))
+
+
+def test_a_wrong_percentage_would_be_noticed(monkeypatch):
+    cells = [{"dataset": "d", "method": "sampling", "alpha": None, "value": 0.1, "percent": None}]
+    cells += [{"dataset": "d", "method": "sogram", "alpha": 0.1, "value": 0.11, "percent": percent} for percent in (10.0, 10.3, 10.09)]
+    monkeypatch.setattr(p4, "table", lambda paper, name: cells)
+    monkeypatch.setattr(p4, "_map", lambda dataset, alpha: 0.1 if alpha is None else 0.11)
+    assert p4.impossible_improvements() == 1  # 9.89 to 10.11, and 0.05 for the percentage
+    assert len(p4.improvements_off_by_a_rounding()) == 2 and p4.worse_than_sampling() == []
+
+
+def test_what_follows_from_the_sizes_of_p4():
+    assert [row["dataset"] for row in table("P4", "T1")] == ["simple", "fr", "en"]
+    assert p4.steps_per_epoch("en") == 490e6 / 1024 and p4.sagram_gigabytes("en") == pytest.approx(2 * 490e6 * 128 * 4 / 1e9)
+    assert p4.share_of_candidates("simple") == pytest.approx(50 / 85) and p4.share_of_candidates("en") < 0.01
+    assert table("P4", "T3") == [{"dataset": "movielens", "users": 72_000, "movies": 10_000, "ratings": 10_000_000}]
+    assert all(cell["place"].startswith(("Section 4", "Appendix")) for cell in table("P4", "numbers"))
+    with pytest.raises(ValueError, match="selects 0 cells"):
+        p4.printed("simple", "sampling_hours")
+    with pytest.raises(ValueError, match="'0.03 %'"):
+        paper_tables._improved("simple", "sogram 0.1", "0.03 %")

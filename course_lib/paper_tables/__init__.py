@@ -2,7 +2,7 @@
 
 Numbers are facts and are given here with their citation. Each file keeps the layout of the printed table, so that it
 can be compared with the paper by eye: a `*` behind a number is the paper's mark for "optimization issues", a `_` its
-underline for "best in the column". Nothing is corrected, misprints included; `course_lib.paper_tables.p0` and `p3` find them.
+underline for "best in the column". Nothing is corrected, misprints included; `course_lib.paper_tables.p0`, `p3` and `p4` find them.
 Numbers that a paper prints in its text and not in a table are in "numbers", with the place of each.
 """
 
@@ -15,6 +15,10 @@ CITATIONS = {
     "P3": (
         "Y. Liu, L.-C. Lin, C.-J. Lin: Examining the Bias of In-Batch Sampling in Similarity Learning with Two-Tower Models"
     ),
+    "P4": (
+        "W. Krichene, N. Mayoraz, S. Rendle, L. Zhang, X. Yi, L. Hong, E. Chi, J. Anderson: Efficient Training on Very Large Corpora "
+        "via Gramian Estimation"
+    ),
 }
 CAPTIONS = {
     ("P0", "T1"): "Which towers and losses move their embeddings orthogonally (toy data)",
@@ -24,7 +28,12 @@ CAPTIONS = {
     ("P3", "T4"): "Test P@5 in percent of the unbiased loss (17) and of Sogram (34), stochastic gradient",
     ("P3", "T5"): "Test P@K and R@K in percent, stochastic gradient (AdaGrad)",
     ("P3", "T6"): "Test P@K and R@K in percent, full gradient (L-BFGS); omega stands for the batch ratio",
+    ("P4", "T1"): "Corpus sizes of the three Wikipedia graphs, rounded as printed",
+    ("P4", "T2"): "Final validation MAP and relative improvement over batch sampling",
+    ("P4", "T3"): "Corpus size of MovieLens, rounded as printed",
+    ("P4", "numbers"): "Numbers printed in the text of Sections 4.1 to 4.3 and of Appendices B, D and E",
 }
+_IMPROVED = re.compile(r"(?P<value>\d+\.\d+)(?: \((?P<percent>[+-]\d+\.\d+)%\))?")
 _NUMBER = re.compile(r"(?P<value>\d+(?:\.\d+)?)(?P<starred>\*?)(?P<best>_?)")
 
 
@@ -39,6 +48,9 @@ def table(paper: str, name: str) -> list[dict]:
     `condition_2`, `left_orthogonal`, `item_orthogonal` (True or False). P0's T2 gives one dict per printed share:
     `experiment`, `left_encoder`, its ticks, `quantity` (`share_dot`, `share_cos`), `value` (a share, not percent).
     P0's "numbers" gives one dict per number in the text: `experiment`, `quantity`, `value`, `place`.
+    P4's T1 and T3 give one dict per data set with its sizes: `pages`, `links`, `ngrams`, `categories`, or `users`, `movies`, `ratings`.
+    P4's T2 gives one dict per cell: `dataset` (`simple`, `fr`, `en`), `method` (`sampling`, `sogram`), `alpha` (None for sampling),
+    `value` (MAP), `percent` (the printed improvement, None for sampling). P4's "numbers": `dataset`, `quantity`, `value`, `place`.
 
     Raises ValueError for a table that is not stored; the message lists those that are.
     """
@@ -49,6 +61,8 @@ def table(paper: str, name: str) -> list[dict]:
         records = list(csv.DictReader(lines))
     if paper == "P0":
         return [cell for record in records for cell in _cells_of_p0(record)]
+    if paper == "P4":
+        return [cell for record in records for cell in _cells_of_p4(record, name)]
     if name == "T3":
         return [_statistics(record) for record in records]
     return [cell for record in records for cell in _cells(record)]
@@ -99,6 +113,26 @@ def _cells_of_p0(record: dict) -> list[dict]:
     read = {"experiment": int, "value": float}
     row = {key: read.get(key, _tick)(text) for key, text in record.items() if key not in shares}
     return [{**row, "quantity": key, "value": float(record[key])} for key in shares] or [row]
+
+
+def _cells_of_p4(record: dict, name: str) -> list[dict]:
+    """The cells of one line: one for each method of T2, or the whole line when it prints sizes or one number."""
+    if name == "numbers":
+        return [{**record, "value": float(record["value"])}]
+    dataset = record.pop("dataset")
+    if name != "T2":
+        return [{"dataset": dataset, **{key: int(text) for key, text in record.items()}}]
+    return [_improved(dataset, heading, text) for heading, text in record.items()]
+
+
+def _improved(dataset: str, heading: str, text: str) -> dict:
+    method, *alpha = heading.split(" ")
+    match = _IMPROVED.fullmatch(text)
+    if match is None:
+        raise ValueError(f"paper table: cannot read the cell {text!r}; expected 0.0319 or 0.0306 (-4.0%)")
+    percent = None if match["percent"] is None else float(match["percent"])
+    row = {"dataset": dataset, "method": method, "alpha": float(alpha[0]) if alpha else None}
+    return {**row, "value": float(match["value"]), "percent": percent}
 
 
 def _tick(text: str) -> bool | str:
