@@ -59,7 +59,7 @@ class View {
           h("p", { class: "cw-note" }, "The outermost bins also hold what lies beyond.")),
         h("div", { class: "cw-card" },
           h("p", { class: "cw-card-title" }, "Pairs above one half ", h("span", { class: "cw-soft" }, "“these belong together”")), parts.bars,
-          this.graded ? [h("p", { class: "cw-card-title cw-below" }, "MAP@10 of the models"), parts.quality] : null,
+          this.graded ? [h("p", { class: "cw-card-title" }, "MAP@10 of the models"), parts.quality] : null,
           parts.summary)),
       parts.folds.box);
     root.addEventListener("keydown", (event) => event.stopPropagation()); // JupyterLab would take the arrow keys

@@ -157,7 +157,7 @@ class View {
     parts.alpha.show(alpha, alpha === 1 ? "1, no memory" : figures(alpha));
     parts.batch.show(batch, String(batch));
     parts.drift.show(drift);
-    parts.size.show(SIZES.reduce((best, other, k) => (Math.abs(other - size) < Math.abs(SIZES[best] - size) ? k : best), 0), size ? figures(size) : "0, none");
+    parts.size.show(SIZES.reduce((best, other, k) => (Math.abs(other - size) < Math.abs(SIZES[best] - size) ? k : best), 0), size ? `${figures(size)}${drift === "settling" ? " at first" : ""}` : "0, none");
     parts.start.show(correctStart ? "yes" : "no");
     parts.beta.show(beta);
     parts.step.show(step, `${step} of ${WORLD.steps}`);
@@ -177,7 +177,7 @@ class View {
 
 // ---- pictures ----------------------------------------------------------------------------------------------------------
 
-const FRAME = { width: 370, height: 290, left: 44, right: 12, top: 14, bottom: 40 };
+const FRAME = { width: 370, height: 298, left: 44, right: 12, top: 24, bottom: 40 };
 const [WIDE, HIGH] = [FRAME.width - FRAME.left - FRAME.right, FRAME.height - FRAME.top - FRAME.bottom];
 
 const diamond = (x, y, size) => `M${x.toFixed(1)} ${(y - size).toFixed(1)}l${size} ${size}l${-size} ${size}l${-size} ${-size}z`;
@@ -194,7 +194,7 @@ function frame(name, across, up, below, beside, ...inside) {
     across.map(([x, words]) => svg("text", { class: "cw-axis-text", x, y: height - bottom + 16 }, words)),
     up.map(([y, words]) => svg("text", { class: "cw-axis-text cw-end", x: left - 6, y: y + 4 }, words)),
     svg("text", { class: "cw-axis-text", x: left + WIDE / 2, y: height - 5 }, below),
-    inside, svg("text", { class: "cw-axis-text cw-start", x: left + 6, y: top + 6 }, beside));
+    inside, svg("text", { class: "cw-axis-text cw-start", x: left - 6, y: top - 12 }, beside));
 }
 
 /** Multiples of 1, 2 or 5 times a power of ten: at most seven in the range. */
@@ -216,7 +216,7 @@ function pathsPicture({ step }, { paths }) {
   const dots = paths.sampling.slice(0, step).map((value, k) => (k % 2 ? `M${x(k + 1).toFixed(1)} ${y(value).toFixed(1)}h0` : "")).join("");
   return frame(`The entry of the Gramian and three estimates of it, up to step ${step}`,
     [0, 100, 200, 300, 400].map((at) => [x(at), String(at)]), evenNumbers(low, high).map((value) => [y(value), number(value)]), "step", "entry of the Gramian",
-    svg("path", { class: "cw-sampled", d: dots }), path("sagram", "cw-sagram"), path("sogram", "cw-sogram"), path("entry", "cw-truth"));
+    svg("path", { class: "cw-sampled", d: dots }), path("entry", "cw-truth"), path("sogram", "cw-sogram"), path("sagram", "cw-sagram"));
 }
 
 function errorsPicture({ alpha }, { curve, now, best, least, longRun, longRunAlpha }) {

@@ -234,7 +234,7 @@ class GramianTracker(CourseWidget):
         off = paths.errors(self.step)
         return (
             f"After {self.step} steps the entry of the Gramian is {number(paths.entry[last])}; batch sampling says "
-            f"{number(paths.sampling[last])}, SOGram {number(paths.sogram[last])}, SAGram with β = {self.beta} {number(paths.sagram[last])}. "
+            f"{number(paths.sampling[last])}, SOGram {number(paths.sogram[last])}, SAGram (β = {self.beta}) {number(paths.sagram[last])}. "
             f"Over the second half of these steps they were off by {figures(off['sampling'])}, {figures(off['sogram'])} and "
             f"{figures(off['sagram'])} (root mean square)."
         )
@@ -315,7 +315,7 @@ def table_steps(last: int) -> list[int]:
 # ---- the picture for a page without JavaScript: middle tones, legible on light and on dark -----------------------------
 
 _INK, _SOGRAM, _SAGRAM, _LINE = "currentColor", "#3b82c4", "#d9772b", "#8a94a0"
-_WIDE, _HIGH, _LEFT, _RIGHT, _TOP, _BOTTOM = 400, 300, 44, 12, 14, 42
+_WIDE, _HIGH, _LEFT, _RIGHT, _TOP, _BOTTOM = 400, 305, 44, 12, 24, 42
 
 
 def _picture(shown: GramianTracker) -> str:
@@ -349,10 +349,11 @@ def _paths_svg(shown: GramianTracker) -> str:
             _frame(),
             *ticks,
             _text((_LEFT + _WIDE) / 2, _HIGH - 8, "step"),
+            _text(_LEFT - 6, _TOP - 12, "entry of the Gramian", "start"),
             f'<path d="{dots}" stroke="{_LINE}" stroke-width="3.4" stroke-linecap="round"/>',
-            line(paths.sagram, _SAGRAM, 'stroke-width="1.8" stroke-dasharray="6 4"'),
+            line(paths.entry, _INK, 'stroke-width="5" stroke-opacity="0.4"'),
             line(paths.sogram, _SOGRAM, 'stroke-width="2"'),
-            line(paths.entry, _INK, 'stroke-width="2.8" opacity="0.75"'),
+            line(paths.sagram, _SAGRAM, 'stroke-width="1.8" stroke-dasharray="6 4"'),
         )
     )
 
@@ -381,7 +382,7 @@ def _errors_svg(shown: GramianTracker) -> str:
             _frame(),
             *ticks,
             _text((_LEFT + _WIDE) / 2, _HIGH - 8, "rate α"),
-            _text(_LEFT + 6, _TOP + 6, "mean square error", "start"),
+            _text(_LEFT - 6, _TOP - 12, "mean square error", "start"),
             line(shown.long_run_error(alphas), _LINE, 'stroke-width="1.2" stroke-dasharray="2 3"'),
             line(found.square, _SAGRAM, 'stroke-width="1.8" stroke-dasharray="6 4"'),
             line(found.variance, _SOGRAM, 'stroke-width="1.8" stroke-dasharray="1.5 3"'),

@@ -177,7 +177,7 @@ function settings({ alpha, batch_size: batch, drift, size, correct_start: correc
 function aboutPaths({ step, beta }, { paths, off }) {
   const last = (name) => number(paths[name][step - 1]);
   return `After ${step} steps the entry of the Gramian is ${last("entry")}; batch sampling says ${last("sampling")}, SOGram ${last("sogram")}, ` +
-    `SAGram with β = ${beta} ${last("sagram")}. Over the second half of these steps they were off by ${figures(off.sampling)}, ` +
+    `SAGram (β = ${beta}) ${last("sagram")}. Over the second half of these steps they were off by ${figures(off.sampling)}, ` +
     `${figures(off.sogram)} and ${figures(off.sagram)} (root mean square).`;
 }
 
