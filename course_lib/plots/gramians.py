@@ -14,7 +14,17 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from .. import gramians
-from .house import INK, PULL, PUSH, PUSH_FILL, PUSHES, SOFT, SPARE, in_style, white_sheet
+from .house import (
+    INK,
+    PULL,
+    PUSH,
+    PUSH_FILL,
+    PUSHES,
+    SOFT,
+    SPARE,
+    in_style,
+    white_sheet,
+)
 
 COLOURS = tuple(color for color, _, _ in SPARE)
 MARKERS, LINES = ("o", "s", "^", "D", "v", "P"), ("-", (0, (4, 2)), (0, (1, 1.3)))

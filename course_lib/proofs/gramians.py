@@ -18,8 +18,8 @@ from course_lib import gramians
 from course_lib.arrays import exact
 
 __all__ = [
-    "enumerate_prior_gravity",
     "enumerate_fold_afterwards",
+    "enumerate_prior_gravity",
     "enumerate_sagram",
     "enumerate_sagram_memory",
     "enumerate_same_batch",
