@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ import numpy as np
 import pytest
 from in_process import ASSIGNMENTS, NEW, functions, marks, marks_of
 
-from course_lib import checks, gauge
+from course_lib import checks, gauge, gramians
+from course_lib.arrays import exact
 from course_lib.checks import forms
 from exercises import simulate
 from exercises.grading import judge, notebooks
@@ -188,7 +190,7 @@ def test_an_assignment_opens_no_room_that_gives_its_answers_away(name: str) -> N
     while more := {room for reach in reached for room in ROOMS[reach][0]} - reached:
         reached |= more
     answers = {"in_batch", "proofs", "checks"} if name == "in-batch-bias" else {
-        "geometry", "gauge", "norms", "popularity", "jacobians", "encoders", "losses", "checks", "proofs", "paper_tables"}  # fmt: skip
+        "geometry", "gauge", "gramians", "in_batch", "norms", "popularity", "jacobians", "encoders", "losses", "checks", "proofs", "paper_tables"}  # fmt: skip
     assert not reached & answers
     if name in NEW:
         assert all(f"`{room}`" in "".join(simulate.source(name)["cells"][0]["source"]) for room in opened)
@@ -214,6 +216,25 @@ def test_the_sources_are_notebooks_that_nbgrader_reads() -> None:
 # ---- messages: wrong numbers that the usual misconceptions give ----
 
 HALF = 0.5
+
+
+def double_sum(U: list, V: list, w: list, z: list, c: Any) -> Any:
+    """The definition: every pair, one after another."""
+    score = lambda u, v: sum(a * b for a, b in zip(u, v, strict=True))  # noqa: E731
+    return sum(w[i] * z[j] * (score(u, v) - c) ** 2 for i, u in enumerate(U) for j, v in enumerate(V))
+
+
+def in_gramians(batches: list, rates: list) -> list:
+    """SOGram from zero, without the correction."""
+    return checks.gramian_estimators._follow([gramians.gramian(exact(batch)) for batch in batches], rates)[0].tolist()
+
+
+def best_rate(path: list, batches: list, *, power: int = 2, drift: str = "random_walk") -> float:
+    steps, errors = np.diff(np.array(path), axis=0), np.array(batches) - np.array(path)
+    ratio = np.sqrt((steps**2).sum(axis=(1, 2)).mean() / (errors**2).sum(axis=(1, 2)).mean())
+    return gramians.optimal_alpha(float(ratio ** (power / 2)), 1.0, drift)
+
+
 MESSAGES = [
     ("cosine_orthogonality.gradient_at_any_length", lambda q, k: (np.array(k) / 2 - 0.8 * np.array(q) / 5) / 5, "is not right"),
     ("cosine_orthogonality.gradient_at_unit_length", lambda q, k: np.array(k) / np.linalg.norm(k), "moving outward does not change"),
@@ -245,6 +266,31 @@ MESSAGES = [
     ("gauge_freedom.survives", lambda M: [True, True], "three truth values"),
     ("gauge_freedom.pinning", lambda k: [[1, 0], [0, 1], [0.6, 0.8], [0.8, 0.6]], "fewer do"),
     ("gauge_freedom.decay", lambda A, B: [10**400, 1], "finite"),
+    ("gramian_estimators.pairs", lambda U, V, w, z, c: 1.5, "no floats"),
+    ("gramian_estimators.pairs", lambda U, V, w, z, c: double_sum(U, V, w, z, 0), "this is the sum for c = 0"),
+    ("gramian_estimators.pairs", lambda U, V, w, z, c: double_sum(U, V, w, z, -c), "sign of the middle term"),
+    ("gramian_estimators.pairs", lambda U, V, w, z, c: double_sum(U, V, [1] * len(U), [1] * len(V), c), "weights w and z are missing"),
+    ("gramian_estimators.gradient", lambda U, V, pairs, x: U[x][:1], "a list of 2 numbers"),
+    ("gramian_estimators.gradient", lambda U, V, pairs, x: [5, -5] if x else [0, 0], "No usual slip"),
+    ("gramian_estimators.sogram_constant", lambda batches, rates: [[1, 0], [0, 1]], "No usual slip"),
+    ("gramian_estimators.sogram_constant", lambda batches, rates: [[1.0, 0], [0, 1]], "no floats"),
+    ("gramian_estimators.sogram_constant", lambda batches, rates: in_gramians(batches, rates), "start at zero still has a part"),
+    ("gramian_estimators.sogram_constant", lambda batches, rates: in_gramians(batches[-1:], [1]), "the last batch alone"),
+    ("gramian_estimators.sogram_constant", lambda batches, rates: in_gramians([sum(batches, [])], [1]), "old batches must fade"),
+    ("gramian_estimators.sogram_rates", lambda batches, rates: in_gramians(batches, [1, *rates[1:]]), "start at the first batch"),
+    ("gramian_estimators.sagram_one", lambda tables, beta, b: in_gramians(tables[:1], [1]), "this is the cache"),
+    ("gramian_estimators.leaving", lambda n, beta: ([[1, 0], [1, 0]], [[0, 0], [1, 0]], 0), "no row of now is zero"),
+    ("gramian_estimators.leaving", lambda n, beta: ([[1, 0], [1, 0]], [[1, 0], [1, 0]], 2), "from 0 to 1"),
+    ("gramian_estimators.leaving", lambda n, beta: ([[1, 0], [1, 0]], [[1, 0], [1, 0]], 0), "smallest is 0"),
+    ("gramian_estimators.leaving", lambda n, beta: ([[1.0, 0], [1, 0]], [[1, 0], [1, 0]], 0), "no floats"),
+    ("gramian_estimators.leaving", lambda n, beta: ([[1, 0]], [[1, 0], [1, 0]], 0), "cached has 2 rows of two"),
+    ("gramian_estimators.always", lambda n: ([[1, 0], [0, 1]], [[1, 0], [0, 1]]), "no negative eigenvalue"),
+    ("gramian_estimators.batch_with", lambda share, n: [2.0, 2], "whole number"),
+    ("gramian_estimators.batch_with", lambda share, n: [4, 3] if n == 10 else [11, 7], "one fewer is enough"),
+    ("gramian_estimators.batch_without", lambda share, n: [3, 3] if n == 10 else [10, 10], "this is the batch for draws with replacement"),
+    ("gramian_estimators.rate_small", lambda path, batches: 2.0, "No usual slip"),
+    ("gramian_estimators.rate_small", lambda path, batches: best_rate(path, batches, power=1), "square of delta/sigma"),
+    ("gramian_estimators.rate_small", lambda path, batches: best_rate(path, batches, drift="coherent"), "drift straight on"),
 ]  # fmt: skip
 
 
@@ -310,6 +356,54 @@ def test_the_essay_on_gauges_quotes_the_neighbours_left() -> None:
     shares = {s: np.mean([left(*checks.gauge_freedom.films(s, seed=seed), 10) for seed in range(5)]) for s in (1, 2)}
     assert 0.35 < shares[1] < 0.5  # "less than half"
     assert shares[2] == pytest.approx(0.25, abs=0.05)  # "about a quarter"
+
+
+def test_the_essay_on_gramians_quotes_the_best_rates() -> None:
+    best, films = functions(simulate.reference("gramian-estimators"))["best_rate"], checks.gramian_estimators.films
+    slow, fast = best(*films(64, 5)), best(*films(1024, 50))
+    assert slow == pytest.approx(0.01, abs=0.005)  # "about 0.01"
+    assert fast == pytest.approx(0.4, abs=0.03) and 1 - fast == pytest.approx(
+        0.6, abs=0.03
+    )  # "about 60 per cent of it"
+
+
+def test_the_films_of_a_path_do_not_depend_on_the_batch_that_is_measured() -> None:
+    first, second = (np.array(checks.gramian_estimators.films(b, 5.0, steps=3)) for b in (8, 900))
+    assert (first[0] == second[0]).all() and (first[1] != second[1]).any()
+    assert np.linalg.norm(second[1] - second[0]) < np.linalg.norm(first[1] - first[0])
+
+
+@pytest.mark.parametrize(("beta", "b", "steps"), [(Fraction(1, 3), 1, 3), (Fraction(1), 2, 2), (Fraction(1, 5), 2, 2)])
+def test_the_mean_of_sagram_is_that_of_every_sequence_of_batches(beta: Fraction, b: int, steps: int) -> None:
+    """The recursion of the solution, against the estimator itself."""
+    tables = np.random.default_rng(1).integers(-3, 4, size=(steps + 1, 3, 2)).tolist()
+    mean = functions(simulate.reference("gramian-estimators"))["sagram_mean"](tables, beta, b)
+    assert (mean == checks.gramian_estimators.enumerated([exact(table) for table in tables], beta, b)).all()
+
+
+def test_the_sum_over_pairs_and_its_gradient_are_what_their_definitions_say() -> None:
+    names, rng = functions(simulate.reference("gramian-estimators")), np.random.default_rng(2)
+    U, V = rng.integers(-3, 4, size=(3, 2)).tolist(), rng.integers(-3, 4, size=(2, 2)).tolist()
+    w, z, c = [1, 2, Fraction(1, 3)], [2, 5], Fraction(1, 2)
+    assert names["all_pairs"](U, V, w, z, c) == double_sum(U, V, w, z, c)
+    pairs = [(0, 0), (0, 1), (2, 1), (0, 1)]
+
+    def gravity(rows: list) -> Fraction:
+        lefts, rights = [rows[x] for x, _ in pairs], [V[y] for _, y in pairs]
+        return double_sum(lefts, rights, [1] * 4, [1] * 4, 0) / Fraction(16)
+
+    for x, axis in ((0, 0), (0, 1), (1, 0), (2, 1)):  # g is quadratic in u_x: the central difference is exact
+        up, down = ([[*row] for row in U] for _ in range(2))
+        up[x][axis] += 1
+        down[x][axis] -= 1
+        assert names["gravity_gradient"](U, V, pairs, x)[axis] == (gravity(up) - gravity(down)) / 2
+
+
+@pytest.mark.parametrize(("n", "share"), [(7, Fraction(1, 5)), (12, Fraction(2, 7)), (2, Fraction(1, 2))])
+def test_the_smallest_batch_is_that_of_a_search(n: int, share: Fraction) -> None:
+    found = functions(simulate.reference("gramian-estimators"))["smallest_batches"](share, n)
+    assert found[0] == next(b for b in range(1, 1000) if gramians.same_batch_share(Fraction(b)) <= share)
+    assert found[1] == next(b for b in range(1, n + 1) if gramians.same_batch_share(Fraction(b), n) <= share)
 
 
 def test_the_films_of_two_checks_have_equal_scores() -> None:

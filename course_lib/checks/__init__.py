@@ -8,6 +8,7 @@ give, and the message names the one that fits. Passing is not full marks: the as
 from . import (
     cosine_orthogonality,
     gauge_freedom,
+    gramian_estimators,
     in_batch_bias,
     jacobian_conditions,
     popularity_norm_coupling,
@@ -30,7 +31,7 @@ from .in_batch_bias import (
 
 __all__ = [
     "FIG2", "PASSED", "NotYet", "best_score", "check_best_score", "check_share", "check_weights", "compare",
-    "cosine_orthogonality", "counterexample", "counterexample_form", "expect", "gauge_freedom", "in_batch_bias",
-    "jacobian_conditions", "popularity_norm_coupling", "shard_matrix", "shard_weights", "share_pushed_down",
-    "weight_of_negatives", "weight_of_positives",
+    "cosine_orthogonality", "counterexample", "counterexample_form", "expect", "gauge_freedom", "gramian_estimators",
+    "in_batch_bias", "jacobian_conditions", "popularity_norm_coupling", "shard_matrix", "shard_weights",
+    "share_pushed_down", "weight_of_negatives", "weight_of_positives",
 ]  # fmt: skip

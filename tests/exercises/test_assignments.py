@@ -181,13 +181,16 @@ def test_a_student_of_this_assignment_reaches_no_formula(name: str) -> None:
         "encoders",
         "losses",
         "in_batch",
+        "gramians",
         "checks.real",
         "proofs",
     ]
     cells = [f"import course_lib.{room}" for room in rooms]
     cells += [f"open({str(path)!r}).read()" for path in (ROOT / "course_lib").glob("[egnp]*.py")]
     cells += [f"open({str(ROOT / 'course_lib' / 'checks' / simulate.module_of(name))!r} + '.py').read()"]
-    cells += ["import sys\nassert any(name in key for key in sys.modules for name in ('geometry', 'gauge', 'norms'))"]
+    cells += [
+        "import sys\nassert any(name in key for key in sys.modules for name in ('geometry', 'gauge', 'norms', 'gramians'))"
+    ]
     fine = [
         "from course_lib import checks\nassert checks.gauge_freedom.films(1.0) is None",
         "from course_lib import datasets, arrays",
