@@ -41,7 +41,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "experiments": ({*BELOW_TRAINING, "training", "paper_tables"}, {"numpy", "scipy", "torch", "tqdm", "psutil", "lightning_fabric"}),
     "proofs": ({"arrays", "in_batch", "gramians", "losses", "geometry", "gauge", "norms"}, {"numpy", "sympy"}),
     "quiz": ({"arrays", "in_batch", "gramians", "losses", "proofs", "norms", "popularity", "geometry", "gauge", "encoders", "jacobians", "paper_tables"}, {"numpy", "yaml", "torch"}),
-    "plots": ({"arrays", "geometry", "interactions", "in_batch", "losses", "norms", "popularity"}, {"numpy", "scipy", "matplotlib"}),
+    "plots": ({"arrays", "geometry", "interactions", "gramians", "in_batch", "losses", "norms", "popularity"}, {"numpy", "scipy", "matplotlib"}),
     "widgets": ({"arrays", "in_batch", "gramians", "losses", "quiz", "norms", "popularity", "geometry", "gauge"}, {"numpy", "matplotlib", "anywidget", "traitlets"}),
     "checks": ({"arrays", "in_batch", "gramians", "geometry", "gauge", "encoders", "jacobians", "norms", "popularity", "interactions", "datasets",
                 "paper_tables"}, {"numpy", "torch"}),  # torch only inside the checks that build a tower

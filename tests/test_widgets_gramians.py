@@ -25,6 +25,7 @@ from tests.widget_pages import (  # noqa: F401  (library and site_page are fixtu
     settled,
     site_page,
 )
+from tools import folding_models
 
 USUAL = {"alpha": 0.05, "batch_size": 16, "drift": "straight", "size": 0.005, "correct_start": False, "beta": "1", "step": 400, "seed": 0}
 SETTINGS = [
@@ -435,6 +436,29 @@ def test_the_experiment_can_be_shown() -> None:
     Elements(one.static_html())
 
 
+def test_the_stored_models_are_those_that_training_gives() -> None:
+    """One of them again, up to its third check; another processor may round otherwise, so to within a few thousandths."""
+    stored = {model["lam"]: model["steps"] for model in widgets.Folding().models}
+    assert tuple(stored) == folding_models.LAMBDAS and all([m["step"] for m in steps] == list(folding_models.CHECKS) for steps in stored.values())
+    (again,) = folding.models_of(folding_models.train(1.0, folding_models.CHECKS[:3]))
+    for new, old in zip(again["steps"], stored[1.0], strict=False):
+        assert new["step"] == old["step"]
+        np.testing.assert_allclose(new["mean"] + new["above"], old["mean"] + old["above"], atol=0.01)
+        np.testing.assert_allclose(new["observed"] + new["random"], old["observed"] + old["random"], atol=8)
+        assert new["map"] == pytest.approx(old["map"], abs=0.003)
+
+
+def test_the_stored_models_fold_without_gravity() -> None:
+    """What the chapter says: without the penalty random pairs come to score like observed ones, and the penalty undoes it."""
+    none, some = widgets.Folding(lam=0.0), widgets.Folding(lam=1.0)
+    assert none.moment["above"][1] > 0.9 and some.moment["above"][1] < 0.3
+    assert none.overlap() > 1.5 * some.overlap() and some.moment["map"] > 5 * none.moment["map"]
+    folds = [moment["above"][1] for moment in none.models[0]["steps"]]
+    assert folds == sorted(folds) and folds[0] < 0.5
+    assert len(json.dumps(none.state(), separators=(",", ":"))) < 15_000
+    Elements(none.static_html())
+
+
 def test_rows_become_models() -> None:
     rows = made_rows(seeds=(0, 1))
     models = folding.models_of(rows)
@@ -552,6 +576,16 @@ def test_one_check_without_map_needs_no_film(site_page: Callable[..., Any]) -> N
     page = site_page(widgets.Folding(rows).static_html())
     assert page.locator('input[name="check"]').count() == 0 and page.locator(".cw-bar-line").count() == 0
     assert page.locator(SUMMARY).inner_text() == widgets.Folding(rows).summary()
+
+
+def test_the_python_line_of_folding_shows_the_same_state(site_page: Callable[..., Any]) -> None:  # noqa: F811
+    one = widgets.Folding(lam=0.3, check=1)
+    page = site_page(one.static_html(), folded(check=0).static_html())
+    for fold in page.locator(".cw-python summary").all():
+        fold.click()
+    lines = [text.splitlines()[-1] for text in page.locator(".cw-code").all_inner_texts()]
+    assert eval(lines[0], {"widgets": widgets}).state() == one.state()
+    assert eval(lines[1], {"widgets": widgets, "result": made_rows()}).state() == folded(check=0).state()
 
 
 def test_folding_follows_its_model(browser: Any) -> None:

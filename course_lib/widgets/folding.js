@@ -4,7 +4,7 @@ import { debounce, h, number, svg, uniqueId } from "./kit.js";
 import { Follower, button, folds, slider, table } from "./controls.js";
 import { HEADS, HISTOGRAM, asPython, lambdaText, percent, rows, shown, summary } from "./folding_text.js";
 
-const NAMES = ["models", "lam", "check"];
+const NAMES = ["models", "stored", "lam", "check"];
 
 export default {
   render({ model, el }) {
@@ -47,7 +47,8 @@ class View {
     const root = h("div", { class: "cw cw-flow", role: "group", "aria-labelledby": title },
       h("div", { class: "cw-head" },
         h("p", { class: "cw-title", id: title }, "How an embedding space folds"),
-        h("p", { class: "cw-lead" }, "Pairs that were observed should have an inner product near 1, random pairs one near 0. Only the gravity term asks for the second.")),
+        h("p", { class: "cw-lead" }, "Pairs that were observed should have an inner product near 1, random pairs one near 0. Only the gravity term asks for the second.",
+          this.follower.state().stored ? " Trained before, for people and films of the embedded data set." : "")),
       h("div", { class: "cw-controls" }, parts.lam.box, this.last ? h("div", { class: "cw-row" }, parts.check.box, parts.play) : null),
       h("div", { class: "cw-stage cw-stage-chart" },
         h("div", { class: "cw-card" },

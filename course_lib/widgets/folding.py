@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import html
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +20,7 @@ PAIRS = ("observed", "random")
 SCALE = 1000  # shares are kept in thousandths
 MOST_STEPS = 8  # of training, for each model
 ROUNDED = {"mean": 3, "above": 3, "map": 4}
+STORED = Path(__file__).with_name("folding.json")  # made by tools/folding_models.py
 METRICS = {"mean": "mean", "share above 1/2": "above"}
 
 
@@ -90,7 +93,8 @@ def _shares(row: Mapping[str, Any]) -> Sequence[float]:
 class Folding(CourseWidget):
     """Histograms of inner products of observed and of random pairs, model by model: what the gravity coefficient lambda does.
 
-    result      a result of P4-F6, or rows of it, each with "lambda" and "step" (see `models_of`)
+    result      a result of P4-F6, or rows of it, each with "lambda" and "step" (see `models_of`); by default stored ones, of
+                free tables for the embedded film set (tools/folding_models.py)
     lam         the coefficient that is shown, one of the result's; the least one by default
     check       which check of the training is shown, counted from 0; the last one by default
 
@@ -104,16 +108,18 @@ class Folding(CourseWidget):
     )
 
     models = traitlets.List(traitlets.Dict()).tag(sync=True, state=True)
+    stored = traitlets.Bool().tag(sync=True, state=True)
     lam = traitlets.Float().tag(sync=True, state=True)
     check = traitlets.Int().tag(sync=True, state=True)
 
-    def __init__(self, result: Any, *, lam: float | None = None, check: int | None = None) -> None:
-        models = models_of(getattr(result, "rows", result))
+    def __init__(self, result: Any = None, *, lam: float | None = None, check: int | None = None) -> None:
+        stored = result is None
+        models = json.loads(STORED.read_text(encoding="utf-8")) if stored else models_of(getattr(result, "rows", result))
         counts = {len(model["steps"]) for model in models}
         if len(counts) > 1:
             raise ValueError(f"the models have {sorted(counts)} checks; expected as many for each lambda")
         last = counts.pop() - 1
-        super().__init__(models=models, lam=models[0]["lam"] if lam is None else lam, check=last if check is None else check)
+        super().__init__(models=models, stored=stored, lam=models[0]["lam"] if lam is None else lam, check=last if check is None else check)
 
     # ---- what Python can ask ---------------------------------------------------------------------------------------
 

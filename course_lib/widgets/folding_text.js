@@ -45,6 +45,7 @@ export function rows(state) {
 }
 
 /** Lines of Python that show the same state in a notebook. */
-export const asPython = ({ lam, check }) => `from course_lib import experiments, widgets
-result = experiments.run("P4-F6", scale="smoke")  # or the rows of your own models
-widgets.Folding(result, lam=${lambdaText(lam)}, check=${check})`;
+export function asPython({ stored, lam, check }) {
+  const rows = stored ? "" : '\nresult = ...  # your rows, or experiments.run("P4-F6", scale="smoke")';
+  return `from course_lib import widgets${rows}\nwidgets.Folding(${stored ? "" : "result, "}lam=${lambdaText(lam)}, check=${check})`;
+}
