@@ -149,7 +149,8 @@ def pages(data: Interactions) -> tuple[dict[str, sp.csr_array], tuple[np.ndarray
 def estimator(name: str, n: int, d: int, batch_size: int) -> gramians.BatchGramian:
     """The estimator of this name for batches of `batch_size`: "sampling", "sogram 0.01", "sogram 0.01 corrected", "sagram 1", "sagram 1/n", "sagram 1 psd".
 
-    "sagram 1/n" is the Gramian of the cache that this batch has renewed: beta = b/n in front of the mean over the batch.
+    "sagram 1/n" is beta = b/n in front of the mean over the batch: the Gramian of the cache that this batch has renewed, but for examples
+    that it holds twice.
     """
     kind, *words = name.split()
     if kind == "sampling" and not words:

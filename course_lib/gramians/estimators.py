@@ -113,8 +113,9 @@ class SOGram(BatchGramian):
 class SAGram(BatchGramian):
     """Stochastic average Gramian: a cache of all n embeddings, corrected by the batch, G_hat = S_hat + beta (mean of what changed).
 
-    n: examples; d: width; beta: b/n for batches of b (the Gramian of the cache that this batch has renewed; P4's 1/n for one
-    example), 1 (unbiased), or between; beyond b/n the estimate may leave the cone of positive semidefinite matrices. project: take the nearest matrix of the cone; that costs
+    n: examples; d: width; beta: b/n for batches of b different examples (the Gramian of the cache that this batch has renewed; P4's
+    1/n for one example), 1 (unbiased), or between; beyond b/n, or with an example drawn twice, the estimate may leave the cone of positive
+    semidefinite matrices. project: take the nearest matrix of the cone; that costs
     the unbiasedness. budget: the most bytes that the cache may take, else MemoryError, before anything is allocated.
     The cache starts with `start(embeddings)`, or at zero. The sum S_hat is kept in float64, whatever the embeddings are.
     Source: P4, (9), Algorithm 1.

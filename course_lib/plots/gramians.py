@@ -148,9 +148,9 @@ def estimation_errors(
         ax.plot(
             steps,
             errors,
-            color=COLOURS[at % len(COLOURS)] if at < len(COLOURS) else SOFT,
+            color=COLOURS[at % len(COLOURS)],
             marker=MARKERS[at % len(MARKERS)],
-            ls=LINES[sizes.index(size) % len(LINES)],
+            ls=LINES[(sizes.index(size) + at // len(COLOURS)) % len(LINES)],
             markevery=(at, max(1, len(steps) // 7)),
             ms=5,
             label=name,
