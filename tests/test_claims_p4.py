@@ -707,6 +707,66 @@ def test_alg4_another_start_of_the_cross_gramians_leaves_its_trace():
     assert equal(online.estimate, alpha * outer(U[0], Q[0]))  # the library starts at zero
 
 
+# ----------------------------------------------------------------------------------------------------- ours: X14, X15, X16
+
+
+@pytest.mark.parametrize("ratio", [0.001, 0.05, 1.0])
+def test_the_best_rates_of_sogram_are_minima_of_simulated_free_recursions(ratio):
+    """The error as the limit of its own recursion, without a closed form; the stated rates are better than their neighbours."""
+    delta, sigma = ratio, 1.0
+
+    def straight_on(alpha):
+        lag = variance = 0.0  # of G_hat behind G, and of G_hat: one step moves G by delta and folds a draw in
+        for _ in range(int(60 / alpha)):
+            lag, variance = (1 - alpha) * (lag + delta), (1 - alpha) ** 2 * variance + alpha**2 * sigma**2
+        return variance + lag**2
+
+    def walk(alpha):
+        error = 0.0
+        for _ in range(int(60 / alpha)):
+            error = (1 - alpha) ** 2 * (error + delta**2) + alpha**2 * sigma**2
+        return error
+
+    for drift, error in (("coherent", straight_on), ("random_walk", walk)):
+        best = gramians.optimal_alpha(delta, sigma, drift)
+        assert error(best) < min(error(best * 0.97), error(min(1.0, best * 1.03)))
+        if drift == "random_walk":
+            assert error(best) == pytest.approx(sigma**2 * best, rel=1e-6)
+    if ratio == 0.001:
+        rule = (2 * delta / sigma) ** (2 / 3)
+        assert gramians.optimal_alpha(delta, sigma) == pytest.approx(rule, rel=0.02)
+        assert straight_on(rule) == pytest.approx(0.75 * sigma**2 * rule, rel=0.02)
+
+
+def test_the_best_beta_of_sagram_by_enumeration():
+    """The mean square error over i, in fractions, on a grid of beta and at the stated one."""
+    def error(beta): return mean(dot(*[sagram(U, OLD_U, i, beta) - GU] * 2) for i in range(N))  # noqa: E704
+    stale = [outer(now) - outer(old) for now, old in zip(U, OLD_U)]
+    m = mean(stale)
+    square, spread = dot(m, m), mean(dot(x - m, x - m) for x in stale)
+    for beta in (F(0), F(1, N), F(1, 2), F(1)):
+        assert error(beta) == (1 - beta) ** 2 * square + beta**2 * spread
+    best = square / (square + spread)
+    assert gramians.optimal_beta(mean_square=square, variance=spread) == best
+    assert 0 < best < 1 and error(best) < min(error(best + F(1, 50)), error(best - F(1, 50)))
+
+
+def test_enumerate_the_gramian_of_the_others_is_independent_of_the_example():
+    b = 3
+
+    def slope(batch):
+        parts = []
+        for at, i in enumerate(batch):
+            rest = batch[:at] + batch[at + 1 :]
+            assert equal(gram(V[rest]), (b * gram(V[batch]) - outer(V[i])) / F(b - 1))
+            parts.append(slopes([i], gram(U[rest]), gram(V[rest])))
+        return mean(parts)
+
+    assert equal(mean(slope(list(x)) for x in itertools.product(range(N), repeat=b)), TRUE)
+    without = mean(slopes([x[0]], gram(U[[x[1]]]), gram(V[[x[1]]])) for x in itertools.permutations(range(N), 2))
+    assert equal(without - TRUE, F(-1, N - 1) * (OBSERVED - TRUE))
+
+
 # ---------------------------------------------------------------------------------------------- the prose of the errata
 
 
