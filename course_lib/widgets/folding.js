@@ -44,11 +44,11 @@ class View {
     parts.bars = h("div", { class: "cw-bars" });
     parts.quality = h("div", {});
     this.graded = models.every(({ steps }) => steps.every(({ map }) => map !== undefined)) && models.length > 1;
-    const root = h("div", { class: "cw cw-flow", role: "group", "aria-labelledby": title },
+    const root = h("div", { class: "cw cw-flow cw-film", role: "group", "aria-labelledby": title },
       h("div", { class: "cw-head" },
         h("p", { class: "cw-title", id: title }, "How an embedding space folds"),
         h("p", { class: "cw-lead" }, "Pairs that were observed should have an inner product near 1, random pairs one near 0. Only the gravity term asks for the second.",
-          this.follower.state().stored ? " Trained before, for people and films of the embedded data set." : "")),
+          this.follower.state().stored ? " These models were trained beforehand, on people and films of the embedded data set." : "")),
       h("div", { class: "cw-controls" }, parts.lam.box, this.last ? h("div", { class: "cw-row" }, parts.check.box, parts.play) : null),
       h("div", { class: "cw-stage cw-stage-chart" },
         h("div", { class: "cw-card" },
@@ -60,9 +60,8 @@ class View {
           h("p", { class: "cw-note" }, "The outermost bins also hold what lies beyond.")),
         h("div", { class: "cw-card" },
           h("p", { class: "cw-card-title" }, "Pairs above one half ", h("span", { class: "cw-soft" }, "“these belong together”")), parts.bars,
-          this.graded ? [h("p", { class: "cw-card-title" }, "MAP@10 of the models"), parts.quality] : null,
-          parts.summary)),
-      parts.folds.box);
+          this.graded ? [h("p", { class: "cw-card-title" }, "MAP@10 of the models"), parts.quality] : null)),
+      parts.summary, parts.folds.box);
     root.addEventListener("keydown", (event) => event.stopPropagation()); // JupyterLab would take the arrow keys
     return root;
   }

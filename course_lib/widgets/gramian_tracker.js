@@ -48,7 +48,7 @@ class View {
     const title = uniqueId("title");
     parts.summary = h("p", { class: "cw-summary", "aria-live": "polite" });
     parts.folds = folds(() => this.showTable());
-    const root = h("div", { class: "cw cw-flow", role: "group", "aria-labelledby": title },
+    const root = h("div", { class: "cw cw-flow cw-film", role: "group", "aria-labelledby": title },
       h("div", { class: "cw-head" },
         h("p", { class: "cw-title", id: title }, "Following a Gramian that moves"),
         h("p", { class: "cw-lead" }, `One entry of a Gramian: the mean over ${WORLD.examples} examples, whose standard deviation is 1. Training moves it, and every step sees one batch. Forget too fast, and the batch speaks; too slowly, and the past does.`)),
@@ -163,9 +163,9 @@ class View {
     parts.step.show(step, `${step} of ${WORLD.steps}`);
   }
 
-  showVerdict({ alpha, batch_size: batch }) {
+  showVerdict({ alpha, batch_size: batch, size }) {
     const { now, best } = this.found;
-    const side = now.square > now.variance ? "Mostly bias: it lags behind." : "Mostly variance: it trembles with the batches.";
+    const side = now.square > now.variance ? `Mostly bias: ${size ? "it lags behind" : "the zero of the start is still in it"}.` : "Mostly variance: it trembles with the batches.";
     this.parts.verdict.textContent = `${side} In the long run SOGram varies like sampling with batches of ${figures((batch * (2 - alpha)) / alpha)}; best at this step: α = ${figures(best)}.`;
   }
 

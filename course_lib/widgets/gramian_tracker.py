@@ -144,8 +144,8 @@ class GramianTracker(CourseWidget):
 
     module_name: ClassVar[str] = "gramian_tracker"
     caption: ClassVar[str] = (
-        "Left: one entry of a Gramian (thick line) and its estimates after each step: batch sampling (dots), SOGram (line), SAGram "
-        "(dashed). Right: SOGram's expected mean square error at the last step against its rate, on logarithmic axes, as a sum of "
+        "Above: one entry of a Gramian (thick line) and its estimates after each step: batch sampling (dots), SOGram (line), SAGram "
+        "(dashed). Below: SOGram's expected mean square error at the last step against its rate, on logarithmic axes, as a sum of "
         "squared bias and variance; the diamond marks the best rate, the ring the chosen one. With JavaScript this picture is interactive."
     )
 
@@ -320,9 +320,9 @@ _WIDE, _HIGH, _LEFT, _RIGHT, _TOP, _BOTTOM = 400, 305, 44, 12, 24, 42
 
 def _picture(shown: GramianTracker) -> str:
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {2 * _WIDE} {_HIGH}" role="img" aria-label="{html.escape(shown.summary())}" '
-        f'width="{2 * _WIDE}" style="max-width:100%;height:auto;font-family:sans-serif">{_paths_svg(shown)}'
-        f'<g transform="translate({_WIDE} 0)">{_errors_svg(shown)}</g></svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {2 * _HIGH}" role="img" aria-label="{html.escape(shown.summary())}" '
+        f'width="{1.15 * _WIDE:.0f}" style="max-width:100%;height:auto;font-family:sans-serif">{_paths_svg(shown)}'
+        f'<g transform="translate(0 {_HIGH})">{_errors_svg(shown)}</g></svg>'
     )
 
 
