@@ -15,6 +15,7 @@ from classroom_helpers import classroom, grade_table
 from in_process import NEW, verdict_on
 
 from exercises import simulate
+from exercises.grading import judge, sandbox
 from exercises.grading.sandbox import Sandbox
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,6 +50,23 @@ def test_no_hidden_check_no_public_check_and_no_source_was_read(judged: dict[tup
     outputs = judged[name, "hostile-hidden-tests"]["outputs"].values()
     printed = [output["output"] for output in outputs if output["output"]]
     assert printed and set(printed) == {"[]\n"}
+
+
+@pytest.mark.slow
+def test_a_double_sum_over_thousands_of_rows_runs_out_of_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Task 1 of gramian-estimators: the right number in the wrong time loses the check on pairs, and no other."""
+    monkeypatch.setattr(sandbox, "STEP_SECONDS", 3.0)
+    name = "gramian-estimators"
+    notebook = simulate.reference(name)
+    (cell,) = (cell for cell in notebook["cells"] if cell["metadata"]["nbgrader"]["grade_id"] == "all_pairs")
+    cell["source"] = """
+def all_pairs(U, V, w, z, c):
+    return sum(a * b * (sum(x * y for x, y in zip(u, v)) - c) ** 2 for a, u in zip(w, U) for b, v in zip(z, V))
+"""
+    (tmp_path / f"{name}.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
+    found = judge.judge(ROOT / "exercises" / "source" / name / f"{name}.ipynb", tmp_path / f"{name}.ipynb")["checks"]
+    assert {check for check, result in found.items() if not result["passed"]} == {"test_pairs"}
+    assert "took longer than" in found["test_pairs"]["message"]
 
 
 @pytest.fixture(scope="module")
