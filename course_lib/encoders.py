@@ -227,6 +227,7 @@ class Bags(nn.Module):
             self.register_buffer(f"{name}_features", torch.as_tensor(rows.indices, dtype=torch.int64))
 
     def forward(self, x: Tensor) -> Tensor:
+        """x (B,) identifiers -> the means of their features' embeddings, bag after bag (B, bags * width)."""
         return torch.cat([self._mean(name, x) for name in self.names], dim=1)
 
     def _mean(self, name: str, x: Tensor) -> Tensor:
@@ -261,6 +262,7 @@ class Renamed(nn.Module):
         self.register_buffer("table", torch.as_tensor(np.array(table), dtype=torch.int64))
 
     def forward(self, x: Tensor) -> Tensor:
+        """x (B,) identifiers -> what they are called in the other list (B,)."""
         return self.table[_identifiers(x, len(self.table))]
 
 
