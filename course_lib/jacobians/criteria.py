@@ -16,6 +16,7 @@ from .kernels import (
     Inputs,
     as_tuple,
     kernel_blocks,
+    outputs_of,
     parameter_names,
     per_example_jacobian,
     stacked_outputs,
@@ -148,8 +149,8 @@ def _same_inputs(module: nn.Module, inputs: Inputs, examples: int) -> Tensor:
     """(examples, examples): True where two examples have the same input; outputs of two towers never do."""
     inputs = as_tuple(inputs)
     with torch.no_grad():
-        outputs = module(*inputs)
-    if not isinstance(outputs, tuple):
+        outputs = outputs_of(module, inputs)
+    if len(outputs) == 1:
         return torch.stack([_equal_rows(x) for x in inputs]).all(0)
     if len(outputs) != len(inputs):
         raise ValueError(f"{len(inputs)} inputs give {len(outputs)} outputs: which belongs to which is unknown")

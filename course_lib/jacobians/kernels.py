@@ -58,9 +58,14 @@ def parameter_names(module: nn.Module) -> list[str]:
 
 
 def stacked_outputs(module: nn.Module, inputs: Inputs, parameters: Parameters | None = None) -> Tensor:
-    """The embeddings (B, d) of module(inputs); those of several outputs one below the other.
+    """The embeddings (B, d) of module(inputs); those of several outputs one below the other. See `outputs_of`."""
+    return torch.cat(outputs_of(module, inputs, parameters))
 
-    Runs on copies of the module's buffers, so that running statistics stay as they are.
+
+def outputs_of(module: nn.Module, inputs: Inputs, parameters: Parameters | None = None) -> tuple[Tensor, ...]:
+    """The outputs of module(inputs), checked, as a tuple.
+
+    Runs on copies of the module's buffers, so that running statistics stay as they are; `parameters` replace its own.
     """
     outputs = functional_call(module, _state(module, parameters or {}), as_tuple(inputs), tie_weights=False)
     outputs = outputs if isinstance(outputs, tuple) else (outputs,)
@@ -68,7 +73,7 @@ def stacked_outputs(module: nn.Module, inputs: Inputs, parameters: Parameters | 
         if not isinstance(output, Tensor) or output.ndim != 2:
             found = f"shape {tuple(output.shape)}" if isinstance(output, Tensor) else type(output).__name__
             raise ValueError(f"module(inputs) must give embeddings of shape (B, d), or a tuple of them, got {found}")
-    return torch.cat(outputs)
+    return outputs
 
 
 def _state(module: nn.Module, parameters: Parameters) -> Parameters:
