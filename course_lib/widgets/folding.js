@@ -19,7 +19,7 @@ class View {
     this.follower = new Follower(model, NAMES, () => this.refresh());
     this.parts = {};
     this.root = this.build(this.follower.state());
-    this.announce = debounce(() => (this.parts.summary.textContent = this.story), 250);
+    this.announce = debounce(() => this.playing || (this.parts.summary.textContent = this.story), 250);
     this.refresh();
     this.parts.summary.textContent = this.story;
   }
