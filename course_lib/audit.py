@@ -253,7 +253,9 @@ def _on_freedom(report: Report) -> list[str]:
             f"If the loss sees only the scores, every invertible {facts.width} x {facts.width} matrix is a gauge, and the cosines have "
             f"{k * (k + 1) // 2 - 1} free parameters. Normalising the rows now does not remove them: it keeps the gauge that training ended in."
         ]
-    words = ["If the rows were on the sphere during training, cosine is a function of what was learned. A table normalised afterwards looks the same: check the training code."]
+    learned = "If the rows were on the sphere during training, cosine is a function of what was learned."
+    caution = "A table normalised after training looks the same: check the training code."
+    words = [f"{learned} {caution}" if report.verdict == "fixed" else caution]
     if facts.linear == 0:
         words.append("Held on this sphere, the item rows leave no linear gauge except rotations and reflections, which change no cosine.")
     elif facts.linear is None:

@@ -129,7 +129,7 @@ def neighbour_overlap(
         ax.plot(spread, share, **series_style(label, at))
     if chance is not None:
         ax.axhline(chance, color=SOFT, lw=1.2, ls=":")
-        ax.text(ax.get_xlim()[1], chance, "two random lists ", ha="right", va="bottom", color=SOFT, bbox=white_sheet())
+        ax.text(ax.get_xlim()[0], chance, " two random lists", ha="left", va="bottom", color=SOFT, bbox=white_sheet())
     ax.set(xlabel=x_label, ylabel="share of the ten neighbours that is left", ylim=(0, 1.04))
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncol=2)
     return fig, ax

@@ -32,7 +32,7 @@ class View {
     this.rank = 0; // place of the item looked at, by popularity
     this.parts = {};
     this.root = this.build();
-    this.announce = debounce(() => (this.parts.summary.textContent = this.story), 250);
+    this.announce = debounce(() => this.playing || (this.parts.summary.textContent = this.story), 250);
     this.refresh();
     this.parts.summary.textContent = this.story;
   }
