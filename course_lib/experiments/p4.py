@@ -506,7 +506,7 @@ def histogram_rows(trainer: Trainer, rng: np.random.Generator, count: int = 20_0
 
 def method_plan(scale: str, seeds: tuple[int, ...], *, device: str = "cpu") -> list[Cell]:
     """Table 2: sampling and SOGram at P4's four rates; a cell each."""
-    every, checks = {"smoke": (100, 5), "laptop": (250, 20), "full": (1000, 40)}[scale]
+    every, checks = {"smoke": (100, 4), "laptop": (250, 20), "full": (1000, 40)}[scale]
     methods = ("sampling", *(f"sogram {alpha}" for alpha in ALPHAS))
     shared = {**shared_plan(scale, device=device), "every": every, "checks": checks}
     return [{**shared, "method": method, "seed": seed} for seed in seeds for method in methods]
@@ -521,7 +521,7 @@ def lambda_plan(scale: str, seeds: tuple[int, ...], *, device: str = "cpu") -> l
 
 def rating_plan(scale: str, seeds: tuple[int, ...], *, device: str = "cpu") -> list[Cell]:
     """Figure 8: ratings as targets, k = 35, lambda = 1; sampling and SOGram."""
-    every, checks = {"smoke": (60, 4), "laptop": (500, 12), "full": (5000, 40)}[scale]
+    every, checks = {"smoke": (60, 3), "laptop": (500, 12), "full": (5000, 40)}[scale]
     sizes = SMALL if scale == "smoke" else FILMS
     data = {"smoke": "movietweetings-ratings", "laptop": "ml-1m-ratings", "full": "ml-10m-ratings"}[scale]
     shared = {**shared_plan(scale, device=device), "every": every, "checks": checks, "lambda": 1.0, "lr": 0.05, "data": data,
