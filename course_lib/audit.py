@@ -79,11 +79,16 @@ class Report:
 
     @property
     def verdict(self) -> str:
-        """"fixed", "partly free" or "free": what the lengths of the rows leave of the gauge."""
+        """"fixed", "partly free" or "free": what the lengths of the rows leave of the gauge.
+
+        "diagonally fixed": no diagonal gauge is left, and linear ones were not counted.
+        """
         if not self.items.on_sphere:
             return "free"
-        if self.items.linear == 0 or (self.items.linear is None and self.items.diagonal == 0):
+        if self.items.linear == 0:
             return "fixed"
+        if self.items.linear is None and self.items.diagonal == 0:
+            return "diagonally fixed"
         return "fixed" if self.users is not None and self.users.on_sphere and self.two_sided == 0 else "partly free"
 
     def sentences(self) -> list[str]:

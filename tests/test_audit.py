@@ -119,7 +119,7 @@ def test_large_tables_are_sampled_and_say_so(monkeypatch):
 def test_wide_tables_are_counted_only_when_asked(monkeypatch):
     monkeypatch.setattr(room, "LINEAR_WIDTH", 3)
     quick, full = audit(unit(60, 4), rng=rng()), audit(unit(60, 4), rng=rng(), wide=True)
-    assert quick.items.linear is None and "--wide" in words(quick) and quick.verdict == "fixed"
+    assert quick.items.linear is None and "--wide" in words(quick) and quick.verdict == "diagonally fixed"
     assert full.items.linear == 0
 
 
