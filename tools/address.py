@@ -28,7 +28,10 @@ PLACES: dict[str, list[tuple[str, str, str]]] = {
         (r"\[site\]\(", SITE, r"/\)"),
     ],
     "CITATION.cff": [(r"^repository-code: ", ADDRESS, r"$")],
-    "exercises/source/in-batch-bias/in-batch-bias.ipynb": [(r"git\+", ADDRESS, r"\\")],
+    **{  # every assignment says how to install the course on Colab
+        path.relative_to(ROOT).as_posix(): [(r"git\+", ADDRESS, r"\\")]
+        for path in sorted((ROOT / "exercises" / "source").glob("*/*.ipynb"))
+    },
 }
 
 
