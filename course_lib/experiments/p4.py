@@ -523,7 +523,7 @@ def rating_plan(scale: str, seeds: tuple[int, ...], *, device: str = "cpu") -> l
     """Figure 8: ratings as targets, k = 35, lambda = 1; sampling and SOGram."""
     every, checks = {"smoke": (60, 3), "laptop": (500, 12), "full": (5000, 40)}[scale]
     sizes = SMALL if scale == "smoke" else FILMS
-    data = {"smoke": "movietweetings-ratings", "laptop": "ml-1m-ratings", "full": "ml-10m-ratings"}[scale]
+    data = {"smoke": "movietweetings-ratings", "laptop": "ml-100k-ratings", "full": "ml-10m-ratings"}[scale]
     shared = {**shared_plan(scale, device=device), "every": every, "checks": checks, "lambda": 1.0, "lr": 0.05, "data": data,
               "inputs": sizes.inputs, "hidden": list(sizes.hidden), "k": sizes.output}  # fmt: skip
     return [
@@ -574,7 +574,7 @@ def figure8_cell(cell: Cell) -> list[Row]:
 def statistics_plan(scale: str, seeds: tuple[int, ...], *, device: str = "cpu") -> list[Cell]:
     names = {
         "smoke": ["movietweetings-10core"],
-        "laptop": ["wikispeedia", "ml-1m-ratings"],
+        "laptop": ["wikispeedia", "ml-100k-ratings"],
         "full": ["wikispeedia", "ml-10m-ratings"],
     }[scale]
     return [{"data": name} for name in names]
