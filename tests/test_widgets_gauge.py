@@ -20,9 +20,13 @@ from tests.widget_pages import (  # noqa: F401  (library and site_page are fixtu
     differences,
     library,
     mount_in_jupyter,
+    open_folds,
+    python_line,
+    replacing,
     serious_violations,
     settled,
     site_page,
+    table_rows,
 )
 
 CASES = 120
@@ -128,12 +132,8 @@ def test_the_page_agrees_with_course_lib(library: Callable[..., Any]) -> None:  
     ],
 )
 def test_a_wrong_formula_would_be_found(library: Callable[..., Any], right: str, wrong: str) -> None:  # noqa: F811
-    def mutate(source: str) -> str:
-        assert source.count(right) == 1
-        return source.replace(right, wrong)
-
     shown = [widgets.StretchedAxes(**case) for case in cases()] + [widgets.StretchedAxes(**BOTH)]
-    answers = library(MATH, mutate)(EVALUATE, [one.state() for one in shown])
+    answers = library(MATH, replacing(right, wrong))(EVALUATE, [one.state() for one in shown])
     assert any(
         answer["words"] != one.summary() or differences(python_answer(one), answer["numbers"]) for one, answer in zip(shown, answers, strict=True)
     )
@@ -296,10 +296,7 @@ def test_the_page_says_what_python_says(site_page: Callable[..., Any]) -> None: 
     page = site_page(static())
     assert page.locator(SUMMARY).inner_text() == widgets.StretchedAxes().summary()
     assert page.locator(".course-widget > figure").count() == 0
-    page.locator(".cw-data summary").click()
-    page.locator(".cw-data .cw-table tbody tr").first.wait_for()
-    rows = [row.split("\t") for row in page.locator(".cw-data .cw-table tbody tr").all_inner_texts()]
-    assert rows == widgets.StretchedAxes().table()[1]
+    assert table_rows(page) == widgets.StretchedAxes().table()[1]
 
 
 def test_scores_stay_while_the_axes_are_stretched(site_page: Callable[..., Any]) -> None:  # noqa: F811
@@ -455,8 +452,7 @@ def test_it_fits_the_width(site_page: Callable[..., Any], width: int) -> None:  
     rng = np.random.default_rng(0)
     names = [f"a rather long title {k}" for k in range(12)]
     page = site_page(static(items=rng.normal(size=(12, 2)), item_names=names, sphere="both"), width=width)
-    page.locator(".cw-data summary").click()
-    page.locator(".cw-python summary").click()
+    open_folds(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     sizes = page.evaluate("""[...document.querySelectorAll('.cw button, .cw input[type=range], .cw-option, .cw-handle .cw-touch')]
       .map((b) => b.getBoundingClientRect()).map((box) => Math.min(box.width, box.height))""")
@@ -465,9 +461,7 @@ def test_it_fits_the_width(site_page: Callable[..., Any], width: int) -> None:  
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(site_page: Callable[..., Any], scheme: str) -> None:  # noqa: F811
-    page = site_page(static(sphere="items"), color_scheme=scheme, reduced_motion="reduce")
-    page.locator(".cw-data summary").click()
-    page.locator(".cw-python summary").click()
+    page = open_folds(site_page(static(sphere="items"), color_scheme=scheme, reduced_motion="reduce"))
     assert serious_violations(page) == []
 
 
@@ -499,9 +493,7 @@ def test_the_model_is_followed_told_and_left(browser: Any) -> None:
 def test_the_python_line_shows_the_same_state(site_page: Callable[..., Any]) -> None:  # noqa: F811
     one = widgets.StretchedAxes(**BOTH)
     page = site_page(one.static_html())
-    page.locator(".cw-python summary").click()
-    code = page.locator(".cw-code").inner_text().removeprefix("from course_lib import widgets\n")
-    assert eval(code, {"widgets": widgets}).state() == one.state()
+    assert eval(python_line(page), {"widgets": widgets}).state() == one.state()
 
 
 def test_all_interactives_of_a_chapter_share_a_page(site_page: Callable[..., Any]) -> None:  # noqa: F811

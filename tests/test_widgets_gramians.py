@@ -19,11 +19,18 @@ from tests.widget_pages import (  # noqa: F401  (library and site_page are fixtu
     SUMMARY,
     Elements,
     differences,
+    far_apart,
+    left_by_its_view,
     library,
     mount_in_jupyter,
+    open_folds,
+    python_line,
+    reached_by_tab,
+    replacing,
     serious_violations,
     settled,
     site_page,
+    table_rows,
 )
 from tools import folding_models
 
@@ -79,17 +86,6 @@ def python_answer(state: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def far_apart(ours: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
-    """What differs by more than 1e-9, relative to the larger of 1 and the value: sums are made in another order."""
-    found = []
-    for name, value in ours.items():
-        other = list(theirs[name].values()) if isinstance(theirs[name], dict) else theirs[name]
-        other = np.array([np.nan if x is None else x for x in np.atleast_1d(np.array(other, dtype=object))], dtype=float)
-        if not np.allclose(np.atleast_1d(value), other, rtol=1e-9, atol=1e-9, equal_nan=True):
-            found.append(name)
-    return found
-
-
 # ---- GramianTracker: the JavaScript computes what course_lib computes -------------------------------------------------------
 
 
@@ -128,12 +124,8 @@ def test_the_page_agrees_on_random_settings(library: Callable[..., Any]) -> None
     ],
 )  # fmt: skip
 def test_a_wrong_formula_would_be_found(library: Callable[..., Any], right: str, wrong: str) -> None:  # noqa: F811
-    def mutate(source: str) -> str:
-        assert source.count(right) == 1
-        return source.replace(right, wrong)
-
     states = [{**state, "step": 60} for state in SETTINGS[:3]]
-    answers = library(MATH, mutate)(EVALUATE, states)
+    answers = library(MATH, replacing(right, wrong))(EVALUATE, states)
     assert any(far_apart(python_answer(state), answer) for state, answer in zip(states, answers, strict=True))
 
 
@@ -264,23 +256,12 @@ def test_the_page_says_what_python_says(site_page: Callable[..., Any]) -> None: 
     page = site_page(shown().static_html())
     assert page.locator(SUMMARY).inner_text() == shown().summary()
     assert page.locator(".course-widget > figure").count() == 0
-    page.locator(".cw-data summary").click()
-    page.locator(".cw-table tbody tr").first.wait_for()
-    rows = [row.split("\t") for row in page.locator(".cw-table tbody tr").all_inner_texts()]
-    assert rows == shown().table()[1]
-
-
-REACHED = "(() => { const e = document.activeElement, d = e.dataset; return d.preset ?? d.action ?? (e.type === 'radio' ? e.value : e.name) ?? e.tagName; })()"
+    assert table_rows(page) == shown().table()[1]
 
 
 def test_keyboard_alone_changes_everything(site_page: Callable[..., Any]) -> None:  # noqa: F811
     page = site_page(shown().static_html())
-    page.locator("body").focus()
-    reached = set()
-    for _ in range(20):
-        page.keyboard.press("Tab")
-        reached.add(page.evaluate(REACHED))
-    assert {"straight", "walk", "settling", "slow", "zero", "alpha", "batch_size", "size", "no", "1", "step", "play", "again"} <= reached
+    assert {"straight", "walk", "settling", "slow", "zero", "alpha", "batch_size", "size", "no", "1", "step", "play", "again"} <= reached_by_tab(page, 20)
     page.locator('input[name="alpha"]').focus()
     page.keyboard.press("ArrowRight")
     settled(page, shown(alpha=0.07).summary())
@@ -384,20 +365,14 @@ def test_the_model_is_followed_told_and_left(browser: Any) -> None:
     page.locator('input[name="batch_size"]').focus()
     page.keyboard.press("ArrowRight")  # the reader says
     assert page.evaluate("[model.get('batch_size'), saved, bubbled]") == [32, 1, 0]
-    page.locator('[data-action="play"]').click()
-    page.evaluate("close()")
-    steps = page.evaluate("new Promise((done) => { const at = model.get('step'); setTimeout(() => done([at, model.get('step')]), 300); })")
-    assert steps[0] == steps[1]  # the film ends with the view
-    assert page.evaluate("Object.values(listeners).flat().length") == 0
+    assert left_by_its_view(page, "step", 300)
     page.close()
 
 
 def test_the_python_line_shows_the_same_state(site_page: Callable[..., Any]) -> None:  # noqa: F811
     one = shown(alpha=0.5, seed=7, step=120, drift="random walk", correct_start=True, beta="b/n")
     page = site_page(one.static_html())
-    page.locator(".cw-python summary").click()
-    line = page.locator(".cw-code").inner_text().splitlines()[-1]
-    assert eval(line, {"widgets": widgets}).state() == one.state()
+    assert eval(python_line(page), {"widgets": widgets}).state() == one.state()
 
 
 # ---- Folding: from rows to a state -------------------------------------------------------------------------------------------------
@@ -560,12 +535,7 @@ def test_the_page_of_folding_says_what_python_says(library: Callable[..., Any]) 
 
 def test_folding_by_keyboard(site_page: Callable[..., Any]) -> None:  # noqa: F811
     page = site_page(folded().static_html())
-    page.locator("body").focus()
-    reached = set()
-    for _ in range(8):
-        page.keyboard.press("Tab")
-        reached.add(page.evaluate(REACHED))
-    assert {"lam", "check", "play"} <= reached
+    assert {"lam", "check", "play"} <= reached_by_tab(page, 8)
     page.locator('input[name="lam"]').focus()
     page.keyboard.press("ArrowRight")
     settled(page, folded(lam=1.0).summary())
@@ -577,9 +547,7 @@ def test_folding_by_keyboard(site_page: Callable[..., Any]) -> None:  # noqa: F8
     page.wait_for_function("document.querySelector('input[name=check]').value === '2'")
     settled(page, folded(lam=1.0).summary())
     assert page.locator('[data-action="play"]').inner_text() == "Play"
-    page.locator(".cw-data summary").click()
-    page.locator(".cw-table tbody tr").first.wait_for()
-    assert [row.split("\t") for row in page.locator(".cw-table tbody tr").all_inner_texts()] == folded().table()[1]
+    assert table_rows(page) == folded().table()[1]
 
 
 def test_one_check_without_map_needs_no_film(site_page: Callable[..., Any]) -> None:  # noqa: F811
@@ -607,10 +575,7 @@ def test_folding_follows_its_model(browser: Any) -> None:
     page.locator('input[name="check"]').focus()
     page.keyboard.press("ArrowLeft")  # the reader says
     assert page.evaluate("[model.get('check'), saved, bubbled]") == [1, 1, 0]
-    page.locator('[data-action="play"]').click()
-    page.evaluate("close()")
-    assert page.evaluate("new Promise((done) => setTimeout(() => done(model.get('check')), 800))") == 1
-    assert page.evaluate("Object.values(listeners).flat().length") == 0
+    assert left_by_its_view(page, "check", 800) and page.evaluate("model.get('check')") == 1
     page.close()
 
 
@@ -621,15 +586,9 @@ def both() -> tuple[str, str]:
     return shown().static_html(), folded().static_html()
 
 
-def opened(page: Any) -> Any:
-    for fold in page.locator(".cw-data summary, .cw-python summary").all():
-        fold.click()
-    return page
-
-
 @pytest.mark.parametrize("width", [320, 360, 768, 1280])
 def test_they_fit_the_width(site_page: Callable[..., Any], width: int) -> None:  # noqa: F811
-    page = opened(site_page(*both(), width=width))
+    page = open_folds(site_page(*both(), width=width))
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     sizes = page.evaluate("[...document.querySelectorAll('.cw button, .cw input[type=range], .cw-option')].map((b) => Math.min(b.offsetWidth, b.offsetHeight))")
     assert min(sizes) >= 24
@@ -637,7 +596,7 @@ def test_they_fit_the_width(site_page: Callable[..., Any], width: int) -> None: 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(site_page: Callable[..., Any], scheme: str) -> None:  # noqa: F811
-    page = opened(site_page(*both(), color_scheme=scheme, reduced_motion="reduce"))
+    page = open_folds(site_page(*both(), color_scheme=scheme, reduced_motion="reduce"))
     assert serious_violations(page) == []
 
 

@@ -12,13 +12,8 @@ import torch
 from course_lib import encoders, geometry, jacobians, losses, widgets
 from course_lib.widgets import motion, small_towers
 from tests.widget_pages import (  # noqa: F401  (library and site_page are fixtures)
-    SUMMARY,
-    Elements,
-    differences,
     library,
-    mount_in_jupyter,
-    serious_violations,
-    settled,
+    replacing,
     site_page,
 )
 
@@ -157,13 +152,9 @@ def test_javascript_agrees_with_course_lib(library: Callable[..., Any]) -> None:
     ],
 )
 def test_a_wrong_formula_is_noticed(library: Callable[..., Any], right: str, wrong: str) -> None:  # noqa: F811
-    def mutate(text: str) -> str:
-        assert text.count(right) == 1
-        return text.replace(right, wrong)
-
     rng = np.random.default_rng(2)
     cases = [random_case(rng) for _ in range(CASES)]
-    assert disagreements(cases, library("motion_math", mutate)(EVALUATE, cases)) != []
+    assert disagreements(cases, library("motion_math", replacing(right, wrong))(EVALUATE, cases)) != []
 
 
 # ---- the small training: Python against torch, the page against Python ----------------------------------------------------
@@ -288,9 +279,5 @@ def test_the_page_trains_as_python_does(library: Callable[..., Any]) -> None:  #
     ],
 )
 def test_a_wrong_training_is_noticed(library: Callable[..., Any], right: str, wrong: str) -> None:  # noqa: F811
-    def mutate(text: str) -> str:
-        assert text.count(right) == 1
-        return text.replace(right, wrong)
-
     cases = training_cases(3)
-    assert training_disagreements(cases, library("tower_math", mutate)(TRAIN, cases)) != []
+    assert training_disagreements(cases, library("tower_math", replacing(right, wrong))(TRAIN, cases)) != []

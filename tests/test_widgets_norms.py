@@ -17,11 +17,18 @@ from course_lib.widgets import bundle, chance, norm_growth, words
 from tests.widget_pages import (  # noqa: F401  (library and site_page are fixtures)
     SUMMARY,
     Elements,
+    far_apart,
+    left_by_its_view,
     library,
     mount_in_jupyter,
+    open_folds,
+    python_line,
+    reached_by_tab,
+    replacing,
     serious_violations,
     settled,
     site_page,
+    table_rows,
 )
 
 SETTINGS = [
@@ -64,17 +71,6 @@ def python_answer(state: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def far_apart(ours: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
-    """What differs by more than 1e-9, relative: exponentials differ in the last bit, and 800 steps carry that on."""
-    found = []
-    for name, value in ours.items():
-        mine = np.asarray(value, dtype=float)
-        other = np.asarray([np.nan if x is None else x for x in np.atleast_1d(theirs[name])], dtype=float)
-        if not np.allclose(np.atleast_1d(mine), other, rtol=1e-9, atol=1e-9, equal_nan=True):
-            found.append(name)
-    return found
-
-
 # ---- the JavaScript computes what course_lib computes ---------------------------------------------------------------------
 
 
@@ -115,12 +111,8 @@ def test_the_page_trains_what_python_trains(library: Callable[..., Any], state: 
     ],
 )
 def test_a_wrong_formula_would_be_found(library: Callable[..., Any], right: str, wrong: str) -> None:  # noqa: F811
-    def mutate(source: str) -> str:
-        assert source.count(right) == 1
-        return source.replace(right, wrong)
-
     state = {**SETTINGS[0], "step": 200}
-    (answer,) = library(MATH, mutate)(EVALUATE, [state])
+    (answer,) = library(MATH, replacing(right, wrong))(EVALUATE, [state])
     assert far_apart(python_answer(state), answer) != []
 
 
@@ -263,20 +255,12 @@ def test_the_page_says_what_python_says(site_page: Callable[..., Any]) -> None: 
     page = site_page(shown().static_html())
     assert page.locator(SUMMARY).inner_text() == shown().summary()
     assert page.locator(".course-widget > figure").count() == 0
-    page.locator(".cw-data summary").click()
-    page.locator(".cw-table tbody tr").first.wait_for()
-    rows = [row.split("\t") for row in page.locator(".cw-table tbody tr").all_inner_texts()]
-    assert rows == shown().table()[1]
+    assert table_rows(page) == shown().table()[1]
 
 
 def test_keyboard_alone_changes_everything(site_page: Callable[..., Any]) -> None:  # noqa: F811
     page = site_page(shown().static_html())
-    page.locator("body").focus()
-    reached = set()
-    for _ in range(20):
-        page.keyboard.press("Tab")
-        reached.add(page.evaluate("(() => { const e = document.activeElement, d = e.dataset; return d.preset ?? d.action ?? e.name ?? e.tagName; })()"))
-    assert {"high", "low", "wild", "lr", "start_norm", "tau", "exponent", "step", "play", "again", "item", "SUMMARY"} <= reached
+    assert {"high", "low", "wild", "lr", "start_norm", "tau", "exponent", "step", "play", "again", "item", "SUMMARY"} <= reached_by_tab(page, 20)
     page.locator('input[name="lr"]').focus()
     page.keyboard.press("ArrowRight")
     settled(page, shown(lr=2.0).summary())
@@ -356,9 +340,7 @@ def test_no_state_shows_a_number_that_is_none(site_page: Callable[..., Any]) -> 
 
 @pytest.mark.parametrize("width", [320, 360, 768, 1280])
 def test_it_fits_the_width(site_page: Callable[..., Any], width: int) -> None:  # noqa: F811
-    page = site_page(shown().static_html(), width=width)
-    page.locator(".cw-data summary").click()
-    page.locator(".cw-python summary").click()
+    page = open_folds(site_page(shown().static_html(), width=width))
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     sizes = page.evaluate("[...document.querySelectorAll('.cw button, .cw input')].map((b) => Math.min(b.offsetWidth, b.offsetHeight))")
     assert min(sizes) >= 24
@@ -366,9 +348,7 @@ def test_it_fits_the_width(site_page: Callable[..., Any], width: int) -> None:  
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(site_page: Callable[..., Any], scheme: str) -> None:  # noqa: F811
-    page = site_page(shown().static_html(), color_scheme=scheme, reduced_motion="reduce")
-    page.locator(".cw-data summary").click()
-    page.locator(".cw-python summary").click()
+    page = open_folds(site_page(shown().static_html(), color_scheme=scheme, reduced_motion="reduce"))
     assert serious_violations(page) == []
 
 
@@ -389,17 +369,11 @@ def test_the_model_is_followed_told_and_left(browser: Any) -> None:
     page.locator('input[name="tau"]').focus()
     page.keyboard.press("ArrowRight")  # the reader says
     assert page.evaluate("[model.get('tau'), saved, bubbled]") == [0.15, 1, 0]
-    page.locator('[data-action="play"]').click()
-    page.evaluate("close()")
-    steps = page.evaluate("new Promise((done) => { const at = model.get('step'); setTimeout(() => done([at, model.get('step')]), 400); })")
-    assert steps[0] == steps[1]  # the film ends with the view
-    assert page.evaluate("Object.values(listeners).flat().length") == 0
+    assert left_by_its_view(page, "step", 400)
     page.close()
 
 
 def test_the_python_line_shows_the_same_state(site_page: Callable[..., Any]) -> None:  # noqa: F811
     one = shown(lr=0.5, seed=7, step=420)
     page = site_page(one.static_html())
-    page.locator(".cw-python summary").click()
-    line = page.locator(".cw-code").inner_text().splitlines()[-1]
-    assert eval(line, {"widgets": widgets}).state() == one.state()
+    assert eval(python_line(page), {"widgets": widgets}).state() == one.state()

@@ -133,6 +133,30 @@ def differences(ours: Any, theirs: Any, where: str = "") -> list[str]:
     return [] if same else [f"{where}: {ours.tolist()} and {theirs.tolist()}"]
 
 
+def far_apart(ours: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
+    """Names of what differs by more than 1e-9, relative to the larger of 1 and the value; None of the page is nan.
+
+    For long computations: sums are made in another order, exponentials differ in the last bit, and many steps carry that on.
+    """
+    found = []
+    for name, value in ours.items():
+        other = list(theirs[name].values()) if isinstance(theirs[name], dict) else theirs[name]
+        other = np.array([np.nan if x is None else x for x in np.atleast_1d(np.array(other, dtype=object))], dtype=float)
+        if not np.allclose(np.atleast_1d(value), other, rtol=1e-9, atol=1e-9, equal_nan=True):
+            found.append(name)
+    return found
+
+
+def replacing(right: str, wrong: str) -> Callable[[str], str]:
+    """Puts `wrong` in the one place where a source has `right`."""
+
+    def mutate(source: str) -> str:
+        assert source.count(right) == 1
+        return source.replace(right, wrong)
+
+    return mutate
+
+
 SUMMARY = ".cw-summary"
 
 
@@ -140,6 +164,47 @@ def settled(page: Any, text: str) -> None:
     page.wait_for_function(
         f"document.querySelector('{SUMMARY}').textContent.includes({json.dumps(text)})", timeout=3000
     )
+
+
+def open_folds(page: Any) -> Any:
+    """The page with every fold below an interactive open."""
+    for fold in page.locator(".cw-data summary, .cw-python summary").all():
+        fold.click()
+    return page
+
+
+def table_rows(page: Any) -> list[list[str]]:
+    """The cells of the table of all numbers, once its fold has been opened."""
+    page.locator(".cw-data summary").click()
+    page.locator(".cw-data .cw-table tbody tr").first.wait_for()
+    return [row.split("\t") for row in page.locator(".cw-data .cw-table tbody tr").all_inner_texts()]
+
+
+REACHED = "(() => { const e = document.activeElement, d = e.dataset; return d.preset ?? d.action ?? (e.type === 'radio' ? e.value : e.name) ?? e.tagName; })()"
+
+
+def reached_by_tab(page: Any, times: int) -> set[str]:
+    """What the tab key reaches from the top of the page: presets, actions, values of choices, names of inputs, else tags."""
+    page.locator("body").focus()
+    reached = set()
+    for _ in range(times):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate(REACHED))
+    return reached
+
+
+def python_line(page: Any) -> str:
+    """The call that the page offers as the same in Python."""
+    page.locator(".cw-python summary").click()
+    return page.locator(".cw-code").inner_text().removeprefix("from course_lib import widgets\n")
+
+
+def left_by_its_view(page: Any, trait: str, milliseconds: int) -> bool:
+    """Closes, while the film plays, what `mount_in_jupyter` made: whether the film has ended and nobody listens any more."""
+    page.locator('[data-action="play"]').click()
+    page.evaluate("close()")
+    wait = "([name, time]) => new Promise((done) => { const at = model.get(name); setTimeout(() => done(at === model.get(name)), time); })"
+    return page.evaluate(wait, [trait, milliseconds]) and page.evaluate("Object.values(listeners).flat().length") == 0
 
 
 class Elements(HTMLParser):
