@@ -1,5 +1,5 @@
-// Controls that the interactives share: sliders, rows of presets, choices, buttons, tables.
-import { h, uniqueId } from "./kit.js";
+// What the interactives share: sliders, rows of presets, choices, buttons, tables, films.
+import { debounce, h, uniqueId } from "./kit.js";
 
 /** A range input with its name and its value in words; `show(value, words)` sets both. */
 export function slider({ name, text, min, max, step, onset }) {
@@ -92,4 +92,85 @@ export class Follower {
     this.closed = true;
     for (const name of this.names) this.model.off(`change:${name}`, this.onChange);
   }
+}
+
+/** Plays one trait from `first` to `last`: a button, and a slider that stops the film; `show(value, words)` sets the slider. */
+export class Film {
+  constructor(follower, { name, text, first, last, every, milliseconds, onstop }) {
+    Object.assign(this, { follower, name, first, last, every, milliseconds, onstop, playing: null });
+    this.button = button("play", "Play", () => (this.playing ? this.stop() : this.play()));
+    const { box, show } = slider({ name, text, min: first, max: last, step: every, onset: (place) => { this.stop(); this.goTo(place); } });
+    Object.assign(this, { box, show });
+  }
+
+  place() {
+    return this.follower.state()[this.name];
+  }
+
+  goTo(place) {
+    this.follower.set({ [this.name]: place });
+  }
+
+  play() {
+    if (this.place() >= this.last) this.goTo(this.first);
+    this.playing = setInterval(() => this.advance(), this.milliseconds);
+    this.button.textContent = "Stop";
+  }
+
+  advance() {
+    const place = Math.min(this.place() + this.every, this.last);
+    if (place === this.last) this.stop();
+    this.goTo(place);
+  }
+
+  stop() {
+    if (!this.playing) return;
+    clearInterval(this.playing);
+    this.playing = null;
+    this.button.textContent = "Play";
+    this.onstop();
+  }
+}
+
+/** What a module has for anywidget and for the static page: shows the view that `make(model)` gives, until it is let go of. */
+export const showing = (make) => ({
+  render({ model, el }) {
+    const view = make(model);
+    el.append(view.root);
+    return () => view.close();
+  },
+});
+
+/**
+ * A view of a model: its summary is read out a moment after the last change, but not while a film plays.
+ * A subclass has `build()`, which returns the root and may set `film`; `refresh()`; `showTable()`; and `story`, its summary.
+ */
+export class Interactive {
+  constructor(model, names) {
+    this.follower = new Follower(model, names, () => this.refresh());
+    this.parts = { summary: h("p", { class: "cw-summary", "aria-live": "polite" }), folds: folds(() => this.showTable()) };
+    this.root = this.build();
+    this.announce = debounce(() => this.film?.playing || this.tell(), 250);
+    this.refresh();
+    this.tell();
+  }
+
+  tell() {
+    this.parts.summary.textContent = this.story;
+  }
+
+  close() {
+    this.film?.stop();
+    this.follower.close();
+  }
+}
+
+/** The frame of an interactive: its title and one or two sentences on it, then what is inside. */
+export function framed({ look, title, lead }, ...inside) {
+  const id = uniqueId("title");
+  const root = h("div", { class: `cw ${look}`, role: "group", "aria-labelledby": id },
+    h("div", { class: "cw-head" }, h("p", { class: "cw-title", id }, title), h("p", { class: "cw-lead" }, lead)),
+    inside);
+  root.addEventListener("keydown", (event) => event.stopPropagation()); // JupyterLab would take the arrow keys
+  return root;
 }

@@ -1,7 +1,7 @@
 // The interactive "a step along the circle": drag q and k, look at the gradient of a loss, take steps, watch the length.
 // Runs in Jupyter (anywidget) and on a static page (afm_host.js) alike.
-import { debounce, fine, h, number, svg, uniqueId } from "./kit.js";
-import { Follower, button, folds, ladder, presets, table } from "./controls.js";
+import { fine, h, number, svg } from "./kit.js";
+import { Interactive, button, framed, ladder, presets, showing, table } from "./controls.js";
 import { LOSSES, norm, radialPart } from "./motion_math.js";
 import { Plane, niceReach } from "./motion_plane.js";
 import { selection, stepChart } from "./motion_view.js";
@@ -22,32 +22,13 @@ const PRESETS = {
   dot: { text: "Dot product", set: { q: [1.2, 0.3], k: [-0.6, 1.2], loss: "dot", lr: 0.2, steps: 0 } },
 };
 
-export default {
-  render({ model, el }) {
-    const view = new View(model);
-    el.append(view.root);
-    return () => view.close();
-  },
-};
+export default showing((model) => new View(model, NAMES));
 
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 const rounded = (point) => point.map((value) => Math.round(value * 100) / 100);
 const clamped = (point) => rounded(point.map((value) => Math.min(Math.max(value, -FARTHEST_HANDLE), FARTHEST_HANDLE)));
 
-class View {
-  constructor(model) {
-    this.follower = new Follower(model, NAMES, () => this.refresh());
-    this.parts = {};
-    this.root = this.build();
-    this.announce = debounce(() => (this.parts.summary.textContent = this.story()), 250);
-    this.refresh();
-    this.parts.summary.textContent = this.story();
-  }
-
-  close() {
-    this.follower.close();
-  }
-
+class View extends Interactive {
   state() {
     return this.follower.state();
   }
@@ -56,7 +37,7 @@ class View {
     this.follower.set(changes);
   }
 
-  story() {
+  get story() {
     return sentences(this.result).join(" ");
   }
 
@@ -64,21 +45,18 @@ class View {
 
   build() {
     const { parts } = this;
-    const title = uniqueId("title");
-    parts.folds = folds(() => this.showTable());
     parts.message = h("p", { class: "cw-message", role: "status" });
-    parts.summary = h("p", { class: "cw-summary", "aria-live": "polite" });
-    const root = h("div", { class: "cw cw-motion", role: "group", "aria-labelledby": title },
-      h("div", { class: "cw-head" },
-        h("p", { class: "cw-title", id: title }, "A step along the circle"),
-        h("p", { class: "cw-lead" }, "Drag the tips of q and k. The arrow at the tip of q is its next step of gradient descent; k stays where it is.")),
+    const head = {
+      look: "cw-motion",
+      title: "A step along the circle",
+      lead: "Drag the tips of q and k. The arrow at the tip of q is its next step of gradient descent; k stays where it is.",
+    };
+    return framed(head,
       this.buildControls(),
       parts.message,
       h("div", { class: "cw-stage cw-stage-plane" }, this.buildPlane(), this.buildNumbers()),
       parts.summary,
       parts.folds.box);
-    root.addEventListener("keydown", (event) => event.stopPropagation()); // JupyterLab would take the arrow keys
-    return root;
   }
 
   buildControls() {
@@ -226,7 +204,7 @@ class View {
       ...(step?.perpendicular ? [plane.rightAngle(here, step.step, "cw-right-angle")] : []));
     this.showHandles(points);
     this.showPoints();
-    parts.plane.setAttribute("aria-label", `The plane with q and its keys. ${this.story()}`);
+    parts.plane.setAttribute("aria-label", `The plane with q and its keys. ${this.story}`);
   }
 
   /** Handles stay the same elements while they are dragged. */

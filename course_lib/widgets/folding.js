@@ -1,55 +1,34 @@
 // The interactive "how an embedding space folds": inner products of observed and of random pairs for several gravity
 // coefficients, made by Python before (course_lib.widgets.folding). Runs in Jupyter and on a static page alike.
-import { debounce, h, number, svg, uniqueId } from "./kit.js";
-import { Follower, button, folds, slider, table } from "./controls.js";
+import { h, number, svg } from "./kit.js";
+import { Film, Interactive, framed, showing, slider, table } from "./controls.js";
 import { HEADS, HISTOGRAM, asPython, lambdaText, percent, rows, shown, summary } from "./folding_text.js";
 
 const NAMES = ["models", "stored", "lam", "check"];
 
-export default {
-  render({ model, el }) {
-    const view = new View(model);
-    el.append(view.root);
-    return () => view.close();
-  },
-};
+export default showing((model) => new View(model, NAMES));
 
-class View {
-  constructor(model) {
-    this.follower = new Follower(model, NAMES, () => this.refresh());
-    this.parts = {};
-    this.root = this.build(this.follower.state());
-    this.announce = debounce(() => this.playing || (this.parts.summary.textContent = this.story), 250);
-    this.refresh();
-    this.parts.summary.textContent = this.story;
-  }
-
-  close() {
-    this.stop();
-    this.follower.close();
-  }
-
+class View extends Interactive {
   // ---- building, once -------------------------------------------------------------------------------------------
 
-  build({ models }) {
+  build() {
     const { parts } = this;
-    const title = uniqueId("title");
-    this.last = models[0].steps.length - 1;
-    parts.summary = h("p", { class: "cw-summary", "aria-live": "polite" });
-    parts.folds = folds(() => this.showTable());
+    const { models, stored } = this.follower.state();
+    const last = models[0].steps.length - 1;
     parts.lam = slider({ name: "lam", text: "Gravity coefficient λ", min: 0, max: models.length - 1, step: 1, onset: (place) => this.follower.set({ lam: models[place].lam }) });
-    parts.check = slider({ name: "check", text: "Training step", min: 0, max: this.last, step: 1, onset: (check) => { this.stop(); this.follower.set({ check }); } });
-    parts.play = button("play", "Play", () => (this.playing ? this.stop() : this.play()));
+    this.film = new Film(this.follower, { name: "check", text: "Training step", first: 0, last, every: 1, milliseconds: 600, onstop: () => this.announce() });
     parts.histogram = h("div", {});
     parts.bars = h("div", { class: "cw-bars" });
     parts.quality = h("div", {});
     this.graded = models.every(({ steps }) => steps.every(({ map }) => map !== undefined)) && models.length > 1;
-    const root = h("div", { class: "cw cw-flow cw-film", role: "group", "aria-labelledby": title },
-      h("div", { class: "cw-head" },
-        h("p", { class: "cw-title", id: title }, "How an embedding space folds"),
-        h("p", { class: "cw-lead" }, "Pairs that were observed should have an inner product near 1, random pairs one near 0. Only the gravity term asks for the second.",
-          this.follower.state().stored ? " These models were trained beforehand, on people and films of the embedded data set." : "")),
-      h("div", { class: "cw-controls" }, parts.lam.box, this.last ? h("div", { class: "cw-row" }, parts.check.box, parts.play) : null),
+    const head = {
+      look: "cw-flow cw-film",
+      title: "How an embedding space folds",
+      lead: ["Pairs that were observed should have an inner product near 1, random pairs one near 0. Only the gravity term asks for the second.",
+        stored ? " These models were trained beforehand, on people and films of the embedded data set." : ""],
+    };
+    return framed(head,
+      h("div", { class: "cw-controls" }, parts.lam.box, last ? h("div", { class: "cw-row" }, this.film.box, this.film.button) : null),
       h("div", { class: "cw-stage cw-stage-chart" },
         h("div", { class: "cw-card" },
           h("p", { class: "cw-card-title" }, "Inner products"), parts.histogram,
@@ -62,30 +41,6 @@ class View {
           h("p", { class: "cw-card-title" }, "Pairs above one half ", h("span", { class: "cw-soft" }, "“these belong together”")), parts.bars,
           this.graded ? [h("p", { class: "cw-card-title" }, "MAP@10 of the models"), parts.quality] : null)),
       parts.summary, parts.folds.box);
-    root.addEventListener("keydown", (event) => event.stopPropagation()); // JupyterLab would take the arrow keys
-    return root;
-  }
-
-  // ---- playing ----------------------------------------------------------------------------------------------------
-
-  play() {
-    if (this.follower.state().check >= this.last) this.follower.set({ check: 0 });
-    this.playing = setInterval(() => this.advance(), 600);
-    this.parts.play.textContent = "Stop";
-  }
-
-  advance() {
-    const check = Math.min(this.follower.state().check + 1, this.last);
-    if (check === this.last) this.stop();
-    this.follower.set({ check });
-  }
-
-  stop() {
-    if (!this.playing) return;
-    clearInterval(this.playing);
-    this.playing = null;
-    this.parts.play.textContent = "Play";
-    this.announce();
   }
 
   // ---- showing -----------------------------------------------------------------------------------------------------
@@ -96,13 +51,13 @@ class View {
     const { parts } = this;
     this.story = summary(state);
     parts.lam.show(place, lambdaText(state.lam));
-    parts.check.show(state.check, now.step ? `${now.step}` : "the only one");
+    this.film.show(state.check, now.step ? `${now.step}` : "the only one");
     parts.histogram.replaceChildren(histogram(now, this.highest(state)));
     parts.bars.replaceChildren(bar("of observed pairs", now.above[0], "cw-piece-pull"), bar("of random pairs", now.above[1], "cw-piece-push"));
     if (this.graded) parts.quality.replaceChildren(qualities(state, moments, place));
     this.showTable();
     parts.folds.code.textContent = asPython(state);
-    if (!this.playing) this.announce(); // a voice could not follow the film
+    if (!this.film.playing) this.announce(); // a voice could not follow the film
   }
 
   /** The height of the axis: of this model over all checks, so that its training can be played. */

@@ -1,7 +1,7 @@
 // The interactive "following a Gramian that moves": three estimators on one path, and the error of SOGram against its rate.
 // Runs in Jupyter (anywidget) and on a static page (afm_host.js) alike.
-import { debounce, h, number, svg, uniqueId } from "./kit.js";
-import { Follower, button, choice, folds, ladder, presets, slider, table } from "./controls.js";
+import { h, number, svg } from "./kit.js";
+import { Film, Interactive, button, choice, framed, ladder, presets, showing, slider, table } from "./controls.js";
 import { RATES, TABLE_HEADS, WORLD, analyse, asPython, figures, follow, rows, sentences } from "./gramian_tracker_math.js";
 
 const NAMES = ["alpha", "batch_size", "drift", "size", "correct_start", "beta", "step", "seed"];
@@ -18,45 +18,22 @@ const PRESETS = {
   zero: { text: "The start at zero", set: { ...usual, alpha: 0.01, drift: "straight", size: 0, step: 100 } },
 };
 
-export default {
-  render({ model, el }) {
-    const view = new View(model);
-    el.append(view.root);
-    return () => view.close();
-  },
-};
+export default showing((model) => new View(model, NAMES));
 
-class View {
-  constructor(model) {
-    this.follower = new Follower(model, NAMES, () => this.refresh());
-    this.parts = {};
-    this.root = this.build();
-    this.announce = debounce(() => this.playing || (this.parts.summary.textContent = this.story), 250);
-    this.refresh();
-    this.parts.summary.textContent = this.story;
-  }
-
-  close() {
-    this.stop();
-    this.follower.close();
-  }
-
+class View extends Interactive {
   // ---- building, once -------------------------------------------------------------------------------------------
 
   build() {
     const { parts } = this;
-    const title = uniqueId("title");
-    parts.summary = h("p", { class: "cw-summary", "aria-live": "polite" });
-    parts.folds = folds(() => this.showTable());
-    const root = h("div", { class: "cw cw-flow cw-film", role: "group", "aria-labelledby": title },
-      h("div", { class: "cw-head" },
-        h("p", { class: "cw-title", id: title }, "Following a Gramian that moves"),
-        h("p", { class: "cw-lead" }, `One entry of a Gramian: the mean over ${WORLD.examples} examples, whose standard deviation is 1. Training moves it, and every step sees one batch. Forget too fast, and the batch speaks; too slowly, and the past does.`)),
+    const head = {
+      look: "cw-flow cw-film",
+      title: "Following a Gramian that moves",
+      lead: `One entry of a Gramian: the mean over ${WORLD.examples} examples, whose standard deviation is 1. Training moves it, and every step sees one batch. Forget too fast, and the batch speaks; too slowly, and the past does.`,
+    };
+    return framed(head,
       this.buildControls(), this.buildTime(),
       h("div", { class: "cw-stage cw-halves" }, this.buildPaths(), this.buildErrors()),
       parts.summary, parts.folds.box);
-    root.addEventListener("keydown", (event) => event.stopPropagation()); // JupyterLab would take the arrow keys
-    return root;
   }
 
   buildControls() {
@@ -69,19 +46,17 @@ class View {
     parts.start = choice({ name: "correct_start", label: "Start at zero", options: [["no", "left as it is"], ["yes", "corrected"]], onset: (value) => this.follower.set({ correct_start: value === "yes" }) });
     parts.beta = choice({ name: "beta", label: "SAGram’s β", options: [["1", "1"], ["b/n", "b/n"]], onset: onset("beta") });
     return h("div", { class: "cw-controls" },
-      presets(PRESETS, (name) => { this.stop(); this.follower.set(PRESETS[name].set); }),
+      presets(PRESETS, (name) => { this.film.stop(); this.follower.set(PRESETS[name].set); }),
       h("div", {}, parts.alpha.box, parts.batch.box),
       h("div", {}, parts.drift.box, parts.size.box),
       parts.start.box, parts.beta.box);
   }
 
   buildTime() {
-    const { parts } = this;
     const { every, steps } = WORLD;
-    parts.step = slider({ name: "step", text: "Step", min: every, max: steps, step: every, onset: (step) => { this.stop(); this.follower.set({ step }); } });
-    parts.play = button("play", "Play", () => (this.playing ? this.stop() : this.play()));
+    this.film = new Film(this.follower, { name: "step", text: "Step", first: every, last: steps, every, milliseconds: 80, onstop: () => this.announce() });
     const again = button("again", "Other batches", () => this.follower.set({ seed: (this.follower.state().seed + 1) % 1000 }));
-    return h("div", { class: "cw-row" }, parts.step.box, h("div", { class: "cw-row cw-buttons" }, parts.play, again));
+    return h("div", { class: "cw-row" }, this.film.box, h("div", { class: "cw-row cw-buttons" }, this.film.button, again));
   }
 
   buildPaths() {
@@ -108,28 +83,6 @@ class View {
       parts.verdict = h("p", { class: "cw-note" }));
   }
 
-  // ---- playing ----------------------------------------------------------------------------------------------------
-
-  play() {
-    if (this.follower.state().step >= WORLD.steps) this.follower.set({ step: WORLD.every });
-    this.playing = setInterval(() => this.advance(), 80);
-    this.parts.play.textContent = "Stop";
-  }
-
-  advance() {
-    const step = Math.min(this.follower.state().step + WORLD.every, WORLD.steps);
-    if (step === WORLD.steps) this.stop();
-    this.follower.set({ step });
-  }
-
-  stop() {
-    if (!this.playing) return;
-    clearInterval(this.playing);
-    this.playing = null;
-    this.parts.play.textContent = "Play";
-    this.announce();
-  }
-
   // ---- showing -----------------------------------------------------------------------------------------------------
 
   /** The run of these settings, made once. */
@@ -149,7 +102,7 @@ class View {
     this.showVerdict(state);
     this.showTable();
     this.parts.folds.code.textContent = asPython(state);
-    if (!this.playing) this.announce(); // a voice could not follow the film
+    if (!this.film.playing) this.announce(); // a voice could not follow the film
   }
 
   showControls({ alpha, batch_size: batch, drift, size, correct_start: correctStart, beta, step }) {
@@ -160,7 +113,7 @@ class View {
     parts.size.show(SIZES.reduce((best, other, k) => (Math.abs(other - size) < Math.abs(SIZES[best] - size) ? k : best), 0), size ? `${figures(size)}${drift === "settling" ? " at first" : ""}` : "0, none");
     parts.start.show(correctStart ? "yes" : "no");
     parts.beta.show(beta);
-    parts.step.show(step, `${step} of ${WORLD.steps}`);
+    this.film.show(step, `${step} of ${WORLD.steps}`);
   }
 
   showVerdict({ alpha, batch_size: batch, size }) {

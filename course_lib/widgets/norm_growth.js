@@ -1,7 +1,7 @@
 // The interactive "why popular items grow long": a small training run, the norms of its items against their counts, and
 // what the length does to the lists. Runs in Jupyter (anywidget) and on a static page (afm_host.js) alike.
-import { debounce, h, number, svg, uniqueId } from "./kit.js";
-import { Follower, button, folds, ladder, presets, slider, table } from "./controls.js";
+import { h, number, svg } from "./kit.js";
+import { Film, Interactive, button, framed, ladder, presets, showing, slider, table } from "./controls.js";
 import { TABLE_HEADS, WORLD, analyse, asPython, groups, percent, predictedNorm, sentences, train } from "./norm_growth_math.js";
 
 const NAMES = ["lr", "start_norm", "tau", "exponent", "step", "seed"];
@@ -18,46 +18,23 @@ const PRESETS = {
   wild: { text: "Far too high", set: { ...usual, lr: 100 } },
 };
 
-export default {
-  render({ model, el }) {
-    const view = new View(model);
-    el.append(view.root);
-    return () => view.close();
-  },
-};
+export default showing((model) => new View(model, NAMES));
 
-class View {
-  constructor(model) {
-    this.follower = new Follower(model, NAMES, () => this.refresh());
-    this.rank = 0; // place of the item looked at, by popularity
-    this.parts = {};
-    this.root = this.build();
-    this.announce = debounce(() => this.playing || (this.parts.summary.textContent = this.story), 250);
-    this.refresh();
-    this.parts.summary.textContent = this.story;
-  }
-
-  close() {
-    this.stop();
-    this.follower.close();
-  }
-
+class View extends Interactive {
   // ---- building, once -------------------------------------------------------------------------------------------
 
   build() {
     const { parts } = this;
-    const title = uniqueId("title");
-    parts.summary = h("p", { class: "cw-summary", "aria-live": "polite" });
-    parts.folds = folds(() => this.showTable());
-    const root = h("div", { class: "cw cw-flow", role: "group", "aria-labelledby": title },
-      h("div", { class: "cw-head" },
-        h("p", { class: "cw-title", id: title }, "Why popular items grow long"),
-        h("p", { class: "cw-lead" }, "A small two-tower model learns from cosines, by plain SGD, while you watch. Cosines cannot see a norm, and still the norms come to know how popular an item is.")),
+    this.rank = 0; // place of the item looked at, by popularity
+    const head = {
+      look: "cw-flow",
+      title: "Why popular items grow long",
+      lead: "A small two-tower model learns from cosines, by plain SGD, while you watch. Cosines cannot see a norm, and still the norms come to know how popular an item is.",
+    };
+    return framed(head,
       this.buildControls(), this.buildTime(),
       h("div", { class: "cw-stage cw-stage-chart" }, this.buildChart(), this.buildLists()),
       parts.folds.box);
-    root.addEventListener("keydown", (event) => event.stopPropagation()); // JupyterLab would take the arrow keys
-    return root;
   }
 
   buildControls() {
@@ -68,17 +45,16 @@ class View {
     parts.tau = ladder({ name: "tau", text: "Temperature τ", values: TEMPERATURES, onset: onset("tau") });
     parts.exponent = slider({ name: "exponent", text: "Popularity exponent", min: 0, max: 1.5, step: 0.1, onset: onset("exponent") });
     return h("div", { class: "cw-controls" },
-      presets(PRESETS, (name) => { this.stop(); this.follower.set(PRESETS[name].set); }),
+      presets(PRESETS, (name) => { this.film.stop(); this.follower.set(PRESETS[name].set); }),
       h("div", {}, parts.lr.box, parts.startNorm.box),
       h("div", {}, parts.tau.box, parts.exponent.box));
   }
 
   buildTime() {
-    const { parts } = this;
-    parts.step = slider({ name: "step", text: "Training step", min: 0, max: WORLD.steps, step: WORLD.every, onset: (step) => { this.stop(); this.follower.set({ step }); } });
-    parts.play = button("play", "Play", () => (this.playing ? this.stop() : this.play()));
+    const { every, steps } = WORLD;
+    this.film = new Film(this.follower, { name: "step", text: "Training step", first: 0, last: steps, every, milliseconds: 120, onstop: () => this.announce() });
     const again = button("again", "Other random numbers", () => this.follower.set({ seed: (this.follower.state().seed + 1) % 1000 }));
-    return h("div", { class: "cw-row" }, parts.step.box, h("div", { class: "cw-row cw-buttons" }, parts.play, again));
+    return h("div", { class: "cw-row" }, this.film.box, h("div", { class: "cw-row cw-buttons" }, this.film.button, again));
   }
 
   buildChart() {
@@ -111,28 +87,6 @@ class View {
       parts.summary);
   }
 
-  // ---- playing ----------------------------------------------------------------------------------------------------
-
-  play() {
-    if (this.follower.state().step >= WORLD.steps) this.follower.set({ step: 0 });
-    this.playing = setInterval(() => this.advance(), 120);
-    this.parts.play.textContent = "Stop";
-  }
-
-  advance() {
-    const step = Math.min(this.follower.state().step + WORLD.every, WORLD.steps);
-    if (step === WORLD.steps) this.stop();
-    this.follower.set({ step });
-  }
-
-  stop() {
-    if (!this.playing) return;
-    clearInterval(this.playing);
-    this.playing = null;
-    this.parts.play.textContent = "Play";
-    this.announce();
-  }
-
   // ---- showing -----------------------------------------------------------------------------------------------------
 
   /** The run of these settings, trained once. */
@@ -157,7 +111,7 @@ class View {
     this.showTable();
     this.parts.folds.code.textContent = asPython(state);
     this.inspect();
-    if (!this.playing) this.announce(); // a voice could not follow the film
+    if (!this.film.playing) this.announce(); // a voice could not follow the film
   }
 
   showControls({ lr, start_norm: startNorm, tau, exponent, step }) {
@@ -166,7 +120,7 @@ class View {
     parts.startNorm.show(startNorm, number(startNorm));
     parts.tau.show(tau, number(tau));
     parts.exponent.show(exponent, exponent === 0 ? "0, all items alike" : number(exponent));
-    parts.step.show(step, `${step} of ${WORLD.steps}`);
+    this.film.show(step, `${step} of ${WORLD.steps}`);
   }
 
   showChart(state, frames) {

@@ -1,7 +1,7 @@
 // The interactive "stretch the axes": the same scores in another gauge, and what becomes of the cosines. Runs in Jupyter
 // (anywidget) and on a static page (afm_host.js) alike.
-import { debounce, h, number, svg, uniqueId } from "./kit.js";
-import { Follower, choice, folds, ladder, presets, slider, table } from "./controls.js";
+import { h, number, svg } from "./kit.js";
+import { Interactive, choice, framed, ladder, presets, showing, slider, table } from "./controls.js";
 import { namePlaces } from "./labels.js";
 import { Plane, niceReach } from "./motion_plane.js";
 import { analyse, asPython, cosine, feasibleStretch, length, point, sentences, tableOf } from "./stretched_axes_math.js";
@@ -25,48 +25,26 @@ const PRESETS = {
 /** Two items on the circle whose squares are (c, 1 - c). */
 const pair = (c) => ({ items: [[root(c), root(1 - c)], [root(c), -root(1 - c)]], item_names: ["a₁", "a₂"] });
 
-export default {
-  render({ model, el }) {
-    const view = new View(model);
-    el.append(view.root);
-    return () => view.close();
-  },
-};
+export default showing((model) => new View(model, NAMES));
 
-class View {
-  constructor(model) {
-    this.follower = new Follower(model, NAMES, () => this.refresh());
-    this.given = this.follower.state();
-    this.parts = {};
-    this.root = this.build();
-    this.announce = debounce(() => (this.parts.summary.textContent = this.story), 250);
-    this.refresh();
-    this.parts.summary.textContent = this.story;
-  }
-
-  close() {
-    this.follower.close();
-  }
-
+class View extends Interactive {
   // ---- building, once -------------------------------------------------------------------------------------------
 
   build() {
     const { parts } = this;
-    const title = uniqueId("title");
-    parts.summary = h("p", { class: "cw-summary", "aria-live": "polite" });
-    parts.folds = folds(() => this.showTable());
-    const root = h("div", { class: "cw cw-flow", role: "group", "aria-labelledby": title },
-      h("div", { class: "cw-head" },
-        h("p", { class: "cw-title", id: title }, "Stretch the axes"),
-        h("p", { class: "cw-lead" }, "Items are multiplied by R, users by the inverse of its transpose. No prediction notices. The cosines between items do.")),
+    this.given = this.follower.state();
+    const head = {
+      look: "cw-flow",
+      title: "Stretch the axes",
+      lead: "Items are multiplied by R, users by the inverse of its transpose. No prediction notices. The cosines between items do.",
+    };
+    return framed(head,
       this.buildControls(),
       h("div", { class: "cw-stage cw-halves" },
         this.buildPlane("trained", "As trained", "drag, or use the arrow keys"),
         this.buildPlane("moved", "In the other gauge", "the same model")),
       h("div", { class: "cw-stage cw-halves" }, this.buildNeighbours(), this.buildScores()),
       parts.summary, parts.folds.box);
-    root.addEventListener("keydown", (event) => event.stopPropagation()); // JupyterLab would take the arrow keys
-    return root;
   }
 
   buildControls() {

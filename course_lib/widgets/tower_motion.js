@@ -1,7 +1,7 @@
 // The interactive "which towers stay on the circle": a small training in the plane, the angle of every move, the lengths.
 // Runs in Jupyter (anywidget) and on a static page (afm_host.js) alike.
-import { debounce, h, number, svg, uniqueId } from "./kit.js";
-import { Follower, button, folds, ladder, presets, slider, table } from "./controls.js";
+import { h, number, svg } from "./kit.js";
+import { Interactive, button, framed, ladder, presets, showing, slider, table } from "./controls.js";
 import { norm } from "./motion_math.js";
 import { Plane, niceReach } from "./motion_plane.js";
 import { selection, stepChart } from "./motion_view.js";
@@ -26,35 +26,16 @@ const PRESETS = {
   adam: { text: "Adam", set: { ...plain, optimiser: "adam", lr: 0.1 } },
 };
 
-export default {
-  render({ model, el }) {
-    const view = new View(model);
-    el.append(view.root);
-    return () => view.close();
-  },
-};
+export default showing((model) => new View(model, NAMES));
 
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
-class View {
-  constructor(model) {
-    this.follower = new Follower(model, NAMES, () => this.refresh());
-    this.parts = {};
-    this.root = this.build();
-    this.announce = debounce(() => (this.parts.summary.textContent = this.story()), 250);
-    this.refresh();
-    this.parts.summary.textContent = this.story();
-  }
-
-  close() {
-    this.follower.close();
-  }
-
+class View extends Interactive {
   set(changes) {
     this.follower.set(changes);
   }
 
-  story() {
+  get story() {
     return sentences(this.result).join(" ");
   }
 
@@ -62,19 +43,16 @@ class View {
 
   build() {
     const { parts } = this;
-    const title = uniqueId("title");
-    parts.folds = folds(() => this.showTable());
-    parts.summary = h("p", { class: "cw-summary", "aria-live": "polite" });
-    const root = h("div", { class: "cw cw-motion", role: "group", "aria-labelledby": title },
-      h("div", { class: "cw-head" },
-        h("p", { class: "cw-title", id: title }, "Which towers stay on the circle"),
-        h("p", { class: "cw-lead" }, "A real training of 24 users in the plane. Change one part of it, and look at the angle between each embedding and its move.")),
+    const head = {
+      look: "cw-motion",
+      title: "Which towers stay on the circle",
+      lead: "A real training of 24 users in the plane. Change one part of it, and look at the angle between each embedding and its move.",
+    };
+    return framed(head,
       this.buildControls(),
       h("div", { class: "cw-stage cw-stage-plane" }, this.buildPlane(), this.buildAngles()),
       parts.summary,
       parts.folds.box);
-    root.addEventListener("keydown", (event) => event.stopPropagation()); // JupyterLab would take the arrow keys
-    return root;
   }
 
   buildControls() {
