@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
 
 import anywidget
 
@@ -77,6 +77,23 @@ class CourseWidget(anywidget.AnyWidget):
             return None
         data, metadata = live
         return {**data, "text/plain": self.summary(), "text/html": self.static_html()}, metadata
+
+
+def within(proposal: dict[str, Any], limits: Mapping[str, tuple[float, float]]) -> Any:
+    """What a trait is to become; ValueError where that is outside the limits of the trait, {name: (least, most)}."""
+    name, value = proposal["trait"].name, proposal["value"]
+    low, high = limits[name]
+    if not low <= value <= high:
+        raise ValueError(f"{name} is {value}; expected {low} to {high}")
+    return value
+
+
+def one_of(proposal: dict[str, Any], words: Mapping[str, Iterable[str]]) -> str:
+    """What a trait is to become; ValueError where that is none of the words of the trait, {name: words}."""
+    name, value = proposal["trait"].name, proposal["value"]
+    if value not in words[name]:
+        raise ValueError(f"{name} is {value!r}; expected one of {', '.join(words[name])}")
+    return value
 
 
 def _table_html(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -12,7 +12,7 @@ import traitlets
 
 from .. import geometry
 from . import motion
-from .base import CourseWidget
+from .base import CourseWidget, one_of
 from .drawing import Plane, nice_reach
 from .words import fine, number
 
@@ -172,9 +172,7 @@ class CosineMotion(CourseWidget):
 
     @traitlets.validate("loss")
     def _valid_loss(self, proposal: dict[str, Any]) -> str:
-        if proposal["value"] not in motion.LOSSES:
-            raise ValueError(f"loss is {proposal['value']!r}; expected one of {', '.join(motion.LOSSES)}")
-        return proposal["value"]
+        return one_of(proposal, {"loss": motion.LOSSES})
 
     @traitlets.validate("lr", "tau")
     def _valid_size(self, proposal: dict[str, Any]) -> float:

@@ -13,7 +13,7 @@ import numpy as np
 import traitlets
 
 from .. import gramians
-from .base import CourseWidget
+from .base import CourseWidget, one_of, within
 from .chance import uniforms
 from .words import number
 
@@ -273,11 +273,7 @@ class GramianTracker(CourseWidget):
 
     @traitlets.validate("alpha", "size")
     def _valid_number(self, proposal: dict[str, Any]) -> float:
-        name, value = proposal["trait"].name, proposal["value"]
-        low, high = {"alpha": (LOWEST_RATE, 1), "size": (0, 1)}[name]
-        if not low <= value <= high:
-            raise ValueError(f"{name} is {value}; expected {low} to {high}")
-        return value
+        return within(proposal, {"alpha": (LOWEST_RATE, 1), "size": (0, 1)})
 
     @traitlets.validate("batch_size", "step", "seed")
     def _valid_count(self, proposal: dict[str, Any]) -> int:
@@ -289,11 +285,7 @@ class GramianTracker(CourseWidget):
 
     @traitlets.validate("drift", "beta")
     def _valid_word(self, proposal: dict[str, Any]) -> str:
-        name, value = proposal["trait"].name, proposal["value"]
-        known = {"drift": tuple(DRIFTS), "beta": BETAS}[name]
-        if value not in known:
-            raise ValueError(f"{name} is {value!r}; expected one of {', '.join(known)}")
-        return value
+        return one_of(proposal, {"drift": tuple(DRIFTS), "beta": BETAS})
 
 
 def figures(value: float) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 import traitlets
 
 from .. import geometry, losses, norms, popularity
-from .base import CourseWidget
+from .base import CourseWidget, within
 from .chance import uniforms
 from .words import number
 
@@ -286,11 +286,7 @@ class NormGrowth(CourseWidget):
 
     @traitlets.validate("lr", "start_norm", "tau", "exponent")
     def _valid_number(self, proposal: dict[str, Any]) -> float:
-        name, value = proposal["trait"].name, proposal["value"]
-        low, high = LIMITS[name]
-        if not low <= value <= high:
-            raise ValueError(f"{name} is {value}; expected {low} to {high}")
-        return value
+        return within(proposal, LIMITS)
 
     @traitlets.validate("step")
     def _valid_step(self, proposal: dict[str, Any]) -> int:

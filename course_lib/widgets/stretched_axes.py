@@ -11,7 +11,7 @@ import numpy as np
 import traitlets
 
 from .. import gauge, geometry
-from .base import CourseWidget
+from .base import CourseWidget, one_of, within
 from .drawing import COLOURS, SIDE, Plane, nice_reach
 from .labels import name_places
 from .words import list_of, number
@@ -248,17 +248,11 @@ class StretchedAxes(CourseWidget):
 
     @traitlets.validate("shear", "turn")
     def _valid_number(self, proposal: dict[str, Any]) -> float:
-        name, value = proposal["trait"].name, proposal["value"]
-        low, high = LIMITS[name]
-        if not low <= value <= high:
-            raise ValueError(f"{name} is {value}; expected {low} to {high}")
-        return value
+        return within(proposal, LIMITS)
 
     @traitlets.validate("sphere")
     def _valid_sphere(self, proposal: dict[str, Any]) -> str:
-        if proposal["value"] not in SPHERES:
-            raise ValueError(f"sphere is {proposal['value']!r}; expected one of {', '.join(SPHERES)}")
-        return proposal["value"]
+        return one_of(proposal, {"sphere": SPHERES})
 
     @traitlets.validate("selected")
     def _valid_selected(self, proposal: dict[str, Any]) -> int:

@@ -11,7 +11,7 @@ import traitlets
 
 from .. import geometry
 from . import small_towers
-from .base import CourseWidget
+from .base import CourseWidget, one_of, within
 from .drawing import COLOURS, Plane, nice_reach
 from .words import fine, list_of, number
 
@@ -152,25 +152,18 @@ class TowerMotion(CourseWidget):
 
     @traitlets.validate("tower", "optimiser", "loss")
     def _valid_choice(self, proposal: dict[str, Any]) -> str:
-        name, value = proposal["trait"].name, proposal["value"]
-        known = {"tower": small_towers.TOWERS, "optimiser": small_towers.OPTIMISERS, "loss": small_towers.LOSSES}[name]
-        if value not in known:
-            raise ValueError(f"{name} is {value!r}; expected one of {', '.join(known)}")
-        return value
+        return one_of(proposal, {"tower": small_towers.TOWERS, "optimiser": small_towers.OPTIMISERS, "loss": small_towers.LOSSES})
 
     @traitlets.validate("batch_size", "lr", "steps", "follow", "seed")
     def _valid_number(self, proposal: dict[str, Any]) -> float:
-        name, value = proposal["trait"].name, proposal["value"]
-        low, high = {
+        limits = {
             "batch_size": (SMALLEST_BATCH, small_towers.USERS),
             "lr": (0.01, 10),
             "steps": (0, MOST_STEPS),
             "follow": (1, small_towers.USERS),
             "seed": (0, 2**32 - 1),
-        }[name]
-        if not low <= value <= high:
-            raise ValueError(f"{name} is {value}; expected {low} to {high}")
-        return value
+        }
+        return within(proposal, limits)
 
 
 # ---- sentences, the same as in tower_motion_text.js --------------------------------------------------------------------
