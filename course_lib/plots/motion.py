@@ -140,7 +140,7 @@ def gradient_fields(k: Any, *, radii: Sequence[float] = (0.5, 1.0, 1.5), arrows:
         "cosine: the gradient keeps to the circle": (geometry.cosine(grid, k), geometry.cosine_gradient(places, k)),
         "dot product: the gradient is always $k$": (grid @ k, np.broadcast_to(k, places.shape)),
     }
-    fig, axes = plt.subplots(1, 2, figsize=(9.0, 4.5))
+    fig, axes = plt.subplots(1, 2, figsize=(9.0, 4.5), dpi=88)  # many arrows: fewer dots keep the page light
     for ax, (title, (height, slope)) in zip(axes, panels.items(), strict=True):
         ax.contourf(side, side, height, levels=12, cmap="Blues", alpha=0.55)
         ax.contour(side, side, height, levels=12, colors="white", linewidths=0.7)
@@ -169,7 +169,7 @@ def circles(
     """
     columns = min(columns, len(panels))
     rows = -(-len(panels) // columns)
-    fig, grid = plt.subplots(rows, columns, figsize=(size * columns, (size + 0.35) * rows), squeeze=False)
+    fig, grid = plt.subplots(rows, columns, figsize=(size * columns, (size + 0.35) * rows), squeeze=False, dpi=88)
     for ax in grid.flat[len(panels) :]:
         ax.set_visible(False)
     for ax, (title, path) in zip(grid.flat, panels.items(), strict=False):
@@ -209,7 +209,7 @@ def norm_paths(runs: Mapping[str, Any], items: Sequence[int]) -> tuple[Figure, n
     runs: title -> `experiments.free_vectors.Moves` (or anything with `path`, `longer`, `shorter`). The median vector of
     `items` is drawn thick. Returns the figure and its axes, which share the vertical scale.
     """
-    fig, axes = plt.subplots(1, len(runs), figsize=(4.4 * len(runs), 4.0), sharey=True, squeeze=False)
+    fig, axes = plt.subplots(1, len(runs), figsize=(4.4 * len(runs), 4.0), sharey=True, squeeze=False, dpi=88)
     for ax, (title, moves) in zip(axes[0], runs.items(), strict=True):
         ends = [moves.path(item)[1][-1] for item in items]
         middle = items[int(np.argsort(ends)[len(ends) // 2])]
