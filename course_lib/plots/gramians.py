@@ -38,7 +38,7 @@ def folding(panels: Mapping[str, Mapping[str, Any]], bins: Any) -> tuple[Figure,
     (1) and the wish for a random one (0) are dotted. Returns the figure and its axes.
     """
     edges = np.asarray(bins, dtype=float)
-    fig, axes = plt.subplots(1, len(panels), figsize=(2.6 * len(panels) + 0.8, 3.0), sharex=True, squeeze=False)
+    fig, axes = plt.subplots(1, len(panels), figsize=(2.6 * len(panels) + 0.8, 3.0), sharex=True, squeeze=False, dpi=92)
     for ax, (title, shares) in zip(axes[0], panels.items(), strict=True):
         for name in ("random", "observed"):
             if len(shares[name]) != len(edges) - 1:
@@ -103,7 +103,7 @@ def gravity_flow(embeddings: Any, starts: Any, *, longest: float = 4.0) -> tuple
     times = np.concatenate([[0], np.geomspace(0.02, longest, 60)]) / levels[-1]
     decay = np.exp(-2 * times[:, None] * levels)  # (T, 2)
     paths = np.einsum("ta,sa,ba->tsb", decay, u @ axes_of, axes_of)  # (T, s, 2)
-    fig, (plane, lines) = plt.subplots(1, 2, figsize=(9.0, 4.0))
+    fig, (plane, lines) = plt.subplots(1, 2, figsize=(9.0, 4.0), dpi=92)
     reach = 1.12 * max(abs(u).max(), abs(v).max())
     side = np.linspace(-reach, reach, 120)
     grid = np.stack(np.meshgrid(side, side), axis=-1)
@@ -139,7 +139,7 @@ def estimation_errors(
 
     What stands before the comma sets colour and marker, what stands after it the line.
     """
-    fig, ax = plt.subplots(figsize=(7.6, 4.2))
+    fig, ax = plt.subplots(figsize=(7.6, 4.2), dpi=92)
     kinds = list(dict.fromkeys(name.split(", ")[0] for name in curves))
     sizes = list(dict.fromkeys(name.partition(", ")[2] for name in curves))
     for name, (steps, errors) in curves.items():

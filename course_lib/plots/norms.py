@@ -33,7 +33,7 @@ def coupled_runs(
         raise ValueError(f"rare is {rare} and popular {popular}; expected 0 <= rare <= popular <= 1")
     moved = laws.coupled_updates(np.array([rare, popular]), uniforms)
     uniforms, steps = np.asarray(uniforms), np.arange(1, len(uniforms) + 1)
-    fig, axes = plt.subplots(2, 1, figsize=(7.2, 4.8), sharex=True, height_ratios=(3, 2))
+    fig, axes = plt.subplots(2, 1, figsize=(7.2, 4.8), sharex=True, height_ratios=(3, 2), dpi=92)
     top, bottom = axes
     top.axhspan(0, rare, color=PULL_TINT, zorder=0)
     for level, name, dashes in ((rare, names[0], "--"), (popular, names[1], "-")):
@@ -104,7 +104,7 @@ def norms_against_counts(
     counts. All panels share their axes, which are logarithmic.
     """
     counts = np.asarray(counts, dtype=float)
-    fig, axes = plt.subplots(1, len(lengths), figsize=(max(6.4, 4.1 * len(lengths)), 3.9), sharex=True, sharey=True, squeeze=False)
+    fig, axes = plt.subplots(1, len(lengths), figsize=(max(6.4, 4.1 * len(lengths)), 3.9), sharex=True, sharey=True, squeeze=False, dpi=88)
     edges = np.unique(np.geomspace(counts.min(), counts.max() * 1.0001, 9))
     for ax, (name, values) in zip(axes[0], lengths.items(), strict=True):
         values = np.asarray(values, dtype=float)
@@ -169,7 +169,7 @@ def two_items(paths: Mapping[str, Any]) -> tuple[Figure, np.ndarray]:
 
     paths: name -> (n + 1, 2) positions, the start first. Circles on the left are the lengths that the items end with.
     """
-    fig, axes = plt.subplots(1, 2, figsize=(8.2, 3.9))
+    fig, axes = plt.subplots(1, 2, figsize=(8.2, 3.9), dpi=92)
     plane, lengths = axes
     for (color, marker, dashes), (name, path) in zip(SPARE[1:], paths.items(), strict=False):
         path = np.asarray(path, dtype=float)
@@ -231,7 +231,7 @@ def remedy_map(
     points: name -> (share, quality), shares above 0, for their axis is logarithmic; baseline: the same for a list of the
     most popular items.
     """
-    fig, ax = plt.subplots(figsize=(8.2, 4.4))
+    fig, ax = plt.subplots(figsize=(8.2, 4.4), dpi=92)
     for number, (name, (share, quality)) in enumerate(points.items(), start=1):
         ax.plot(share, quality, "o", ms=15, color=PULL_TINT, mec=PULL)
         ax.text(share, quality, str(number), ha="center", va="center", fontsize=8.5, weight="bold")

@@ -9,7 +9,6 @@ constants and classes by name, or one `export default { render }`. Two forms are
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
@@ -30,7 +29,7 @@ def stylesheet() -> str:
 
 def module(name: str) -> str:
     """The ES module `name` with everything it imports, as one text without imports."""
-    return "\n".join(_plain(part) for part in _in_order(name, set()))
+    return "\n".join(_plain(_source(part)) for part in _names_in_order(name, set()))
 
 
 def static_files() -> dict[str, str]:
@@ -38,17 +37,21 @@ def static_files() -> dict[str, str]:
     return {"course-widgets.js": _classic_script(), "course-widgets.css": stylesheet()}
 
 
-def _in_order(name: str, seen: set[str]) -> Iterator[str]:
-    """Sources of a module's imports, each once and before those that need it, then its own."""
+def _source(name: str) -> str:
     path = FOLDER / f"{name}.js"
     if not path.is_file():
         raise ValueError(f"name={name!r}: no such module; there are {sorted(p.stem for p in FOLDER.glob('*.js'))}")
+    return path.read_text(encoding="utf-8")
+
+
+def _names_in_order(name: str, seen: set[str]) -> list[str]:
+    """A module's imports, each once and before those that need it, then the module itself."""
     seen.add(name)
-    source = path.read_text(encoding="utf-8")
-    for needed in _IMPORT.findall(source):
+    names = []
+    for needed in _IMPORT.findall(_source(name)):
         if needed not in seen:
-            yield from _in_order(needed, seen)
-    yield source
+            names += _names_in_order(needed, seen)
+    return [*names, name]
 
 
 def _plain(source: str) -> str:
@@ -57,17 +60,20 @@ def _plain(source: str) -> str:
 
 
 def _classic_script() -> str:
+    """What two interactives need stands once, above them; the rest of each in a scope of its own."""
+    needed = {name: _names_in_order(name, set()) for name in (*WIDGETS, HOST)}
+    every = [name for names in needed.values() for name in names]
+    shared = [name for name in dict.fromkeys(every) if every.count(name) > 1]
     parts = [
         "// Interactives of the course, put together by course_lib.widgets.bundle. Sources, with comments: course_lib/widgets/*.js.",
         '(() => {\n"use strict";\nconst widgets = {};',
-        *(
-            f'widgets["{name}"] = (() => {{\n{_uncommented(_DEFAULT.sub("const widget = ", module(name)))}return widget;\n}})();'
-            for name in WIDGETS
-        ),
-        _uncommented(module(HOST)),
-        "mountAll(widgets);\n})();\n",
+        *(_uncommented(_plain(_source(name))) for name in shared),
     ]
-    return "\n".join(parts)
+    for name in WIDGETS:
+        own = "\n".join(_plain(_source(part)) for part in needed[name] if part not in shared)
+        parts.append(f'widgets["{name}"] = (() => {{\n{_uncommented(_DEFAULT.sub("const widget = ", own))}return widget;\n}})();')
+    own = (_plain(_source(part)) for part in needed[HOST] if part not in shared)
+    return "\n".join([*parts, *map(_uncommented, own), "mountAll(widgets);\n})();\n"])
 
 
 def _uncommented(source: str) -> str:
