@@ -49,6 +49,9 @@ class Processes(Protocol):
 class _Alone:
     """One process: there is nobody else."""
 
+    def __repr__(self) -> str:
+        return "ALONE"
+
     def total(self, array: Array) -> Array:
         return array
 
