@@ -130,13 +130,13 @@ def test_without_javascript_the_picture_the_text_and_the_numbers_stand_there(bro
     widget = page.locator("[data-course-widget]:not([data-course-widget=quiz])").first
     assert len(widget.locator(".cw-summary").inner_text().split()) > 20
     assert widget.locator("svg[role=img]").count() >= 1
-    assert widget.locator("table tr").count() > 2
+    assert widget.locator("table tr").count() >= 2  # a head and a row
     context.close()
 
 
 def test_the_filter_of_the_claims_hides_what_does_not_match(page, site: str) -> None:
     page.goto(f"{site}/book/reference/claims.html", wait_until="networkidle")
-    form, rows = page.locator("form.claims-filter"), page.locator("table.claims tbody tr")
+    form, rows = page.locator("form.claims-filter"), page.locator("table.claims tbody tr:has([id^=claim-])")
     shown = lambda: [row.get_attribute("hidden") is None for row in rows.all()]  # noqa: E731
     total = sum(shown())
     assert total > 200 and f"{total} of {total}" in form.locator("output").inner_text()
