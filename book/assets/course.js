@@ -32,10 +32,10 @@ document.addEventListener("DOMContentLoaded", nameSidebarSwitches);
 window.addEventListener("load", () => {
   markScrollingRegions();
   window.MathJax?.startup?.promise?.then(markScrollingRegions);
-  document.fonts?.ready.then(markScrollingRegions); // formulas grow when their fonts arrive,
-  const article = document.querySelector("article"); // and the page when an interactive is mounted
+  const article = document.querySelector("article"); // the page grows when an interactive is mounted
   if (article && window.ResizeObserver) new ResizeObserver(markScrollingRegions).observe(article);
 });
+document.fonts?.addEventListener("loadingdone", markScrollingRegions); // formulas grow whenever a font arrives
 window.addEventListener("resize", markScrollingRegions);
 document.addEventListener("toggle", markScrollingRegions, true); // a folded part was opened
 document.addEventListener("click", () => requestAnimationFrame(markScrollingRegions));

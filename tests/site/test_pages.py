@@ -17,6 +17,11 @@ from tests.site.html_pages import CHAPTERS, find_pages
 SITE = Path(__file__).resolve().parents[2] / "_build" / "html"
 PAGES = [path.relative_to(SITE).as_posix() for path in find_pages(SITE) if path.relative_to(SITE) != Path("index.html")]
 VIEWS = {"1280-light": (1280, "light"), "360-dark": (360, "dark")}
+AT_REST = """async () => {
+  await (window.MathJax?.startup?.promise ?? null);
+  await document.fonts.ready;
+  await new Promise((seen) => requestAnimationFrame(() => requestAnimationFrame(seen)));
+}"""
 WEIGHT_GOAL = 300_000  # bytes, gzipped, beyond the theme and MathJax
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -50,7 +55,7 @@ def opened(request, browser, site: str) -> Iterator[Opened]:
     opened.page.on("pageerror", lambda error: opened.errors.append(str(error)))
     opened.page.on("requestfinished", lambda r: opened.bodies.setdefault(r.url.split("?")[0].split("#")[0], r.response().body()))
     opened.page.goto(f"{site}/{name}", wait_until="networkidle")
-    opened.page.evaluate("async () => { await (window.MathJax?.startup?.promise ?? null) }")
+    opened.page.evaluate(AT_REST)
     yield opened
     context.close()
 
