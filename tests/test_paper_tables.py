@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from course_lib import paper_tables
-from course_lib.paper_tables import citation, p0, p3, p4, select, table, value
+from course_lib.paper_tables import citation, p0, p1, p3, p4, select, table, value
 
 METRICS = ("P@1", "P@5", "P@25", "R@1", "R@5", "R@25")
 RATIOS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
@@ -237,3 +237,76 @@ def test_what_follows_from_the_sizes_of_p4():
         p4.printed("simple", "sampling_hours")
     with pytest.raises(ValueError, match="'0.03 %'"):
         paper_tables._improved("simple", "sogram 0.1", "0.03 %")
+
+
+# ------------------------------------------------------------------------------------------------------------------ P1
+
+P1_SETS, P1_METRICS = ("amazon-book", "yelp", "tmall"), ("MRR@10", "NDCG@10", "MAP@10")
+P1_BACKBONES = ("MF", "LightGCN", "DGCF", "NCL", "LightCCF")
+P1_METHODS = ("IPS", "DICE", "MACR", "PC", "PAAC", "DCCL", "TPAB", "DDC")
+
+
+def test_the_tables_of_p1_have_every_cell_once():
+    parts = ("backbone", "method", "dataset", "metric")
+    columns = list(itertools.product(P1_SETS, P1_METRICS))
+    assert keys(table("P1", "T2"), *parts) == [(b, m, *c) for b in P1_BACKBONES for m in (None, "DDC") for c in columns]
+    assert keys(table("P1", "T3"), *parts) == [(b, m, *c) for b in P1_BACKBONES[:2] for m in (None, *P1_METHODS) for c in columns]
+    t4 = ("MRR@10", "NDCG@10", "AvgPop@10")
+    assert keys(table("P1", "T4"), *parts) == [(b, m, "tmall", k) for b in P1_BACKBONES for m in (None, "DDC") for k in t4]
+    variants = (None, *p1.RULES, "without popularity", "without preference")
+    assert keys(table("P1", "T5"), *parts) == [("MF", m, "tmall", k) for m in variants for k in P1_METRICS]
+    assert p1.methods() == P1_METHODS and [row["dataset"] for row in table("P1", "T1")] == list(P1_SETS)
+
+
+def test_numbers_that_p1_prints_in_two_tables_agree():
+    """DDC and the plain backbones stand in Tables 2 and 3, those of Tmall also in Table 4, those of MF also in Table 5."""
+    seen = {}
+    for name in ("T2", "T3", "T4", "T5"):
+        for cell in table("P1", name):
+            method = "DDC" if cell["method"] == "b_a" else cell["method"]
+            seen.setdefault((cell["backbone"], method, cell["dataset"], cell["metric"]), set()).add(cell["value"])
+    twice = [key for key in seen if key[1] in (None, "DDC")]
+    assert len(twice) == 5 * 2 * 10 and all(len(values) == 1 for values in seen.values())
+    assert value("P1", "T2", backbone="MF", method="DDC", dataset="yelp", metric="MRR@10") == 0.0760
+
+
+def test_every_percentage_of_p1_is_that_of_its_printed_numbers():
+    assert [len(p1.percentages(name)) for name in ("T2", "T3", "T4")] == [45, 18, 5]
+    for name in ("T2", "T3", "T4"):
+        assert p1.off_by_a_rounding(name) == [] and p1.impossible(name) == []
+    [tie] = [c for c in p1.percentages("T3") if abs(abs(p1.change("T3", c) - c["percent"]) - 0.05) < 1e-9]
+    assert (tie["backbone"], tie["dataset"], tie["metric"]) == ("LightGCN", "yelp", "NDCG@10")  # 6.25 printed as 6.3
+    assert p1.reference("T3", tie)["method"] == "TPAB"
+    for row in table("P1", "T1"):
+        assert p1.sparsity(row["dataset"]) == pytest.approx(row["sparsity_percent"], abs=0.0005 + 1e-9)
+
+
+@pytest.mark.parametrize(("percent", "off", "impossible"), [(18.5, 0, 0), (18.6, 1, 0), (18.8, 1, 1), (-18.5, 1, 1)])
+def test_a_wrong_percentage_of_p1_would_be_noticed(monkeypatch, percent, off, impossible):
+    plain = {"backbone": "MF", "method": None, "dataset": "d", "metric": "MRR@10", "value": 0.0557, "percent": None}
+    monkeypatch.setattr(p1, "table", lambda paper, name: [plain, {**plain, "method": "DDC", "value": 0.0660, "percent": percent}])
+    assert (len(p1.off_by_a_rounding("T2")), len(p1.impossible("T2"))) == (off, impossible)
+
+
+def test_what_the_text_of_p1_says_of_its_tables():
+    assert p1.rules_by_quality()[:3] == ["b_a", "ab_a", "b_b"] and p1.rules_by_quality()[-1] == "a_b"
+    assert p1.lead_over_second() == pytest.approx(0.445, abs=0.001) and p1.drop_without("popularity") == pytest.approx(0.74, abs=0.005)
+    assert p1.drop_without("preference") == pytest.approx(12.7, abs=0.05)
+    assert len(p1.worse_than_backbone("IPS")) == len(p1.worse_than_backbone("MACR")) == 6 and p1.worse_than_backbone("DDC") == []
+    assert p1.worse_than_backbone("TPAB") == [("MF", "yelp")] and p1.smallest_gain_over_rivals() == pytest.approx(2.52, abs=0.005)
+    for backbone, dataset in (("LightGCN", "yelp"), ("MF", "amazon-book")):
+        percent = p1.printed(f"{backbone.lower()}_loss_percent", dataset)
+        assert 100 * p1.loss_ratio(backbone, dataset) == pytest.approx(percent, abs=p1.ROUNDING)
+        assert p1.loss_ratio(backbone, dataset) < p1.printed("loss_below")
+        assert p1.printed(f"{backbone.lower()}_loss", dataset) > np.log(2) > 100 * p1.loss_per_triple_if_summed(backbone, dataset)
+
+
+def test_errors_of_p1_name_what_was_given():
+    plain = table("P1", "T2")[0]
+    for call, message in (
+        (lambda: p1.reference("T2", plain), "MF None prints no percentage"),
+        (lambda: p1.worse_than_backbone("LinRec"), "'LinRec' is no method"),
+        (lambda: p1.printed("hit rate"), "selects 0 cells"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
