@@ -1,5 +1,5 @@
 // What the interactives share: sliders, rows of presets, choices, buttons, tables, films.
-import { debounce, h, uniqueId } from "./kit.js";
+import { debounce, h, svg, uniqueId } from "./kit.js";
 
 /** A range input with its name and its value in words; `show(value, words)` sets both. */
 export function slider({ name, text, min, max, step, onset }) {
@@ -41,6 +41,12 @@ export function choice({ name, label, options, onset }) {
 }
 
 export const button = (action, text, onclick) => h("button", { type: "button", class: "cw-button", "data-action": action, onclick }, text);
+
+/** A line of a legend: a small picture, drawn on 20 by 20, and what it stands for. */
+export const key = (text, ...picture) => h("li", {}, svg("svg", { viewBox: "0 0 20 20", "aria-hidden": "true" }, picture), text);
+
+/** The path of a diamond. */
+export const diamond = (x, y, size) => `M${x.toFixed(1)} ${(y - size).toFixed(1)}l${size} ${size}l${-size} ${size}l${-size} ${-size}z`;
 
 /** A table whose first column names the rows. */
 export function table(heads, rows, caption) {

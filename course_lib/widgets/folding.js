@@ -1,8 +1,8 @@
 // The interactive "how an embedding space folds": inner products of observed and of random pairs for several gravity
 // coefficients, made by Python before (course_lib.widgets.folding). Runs in Jupyter and on a static page alike.
-import { h, number, svg } from "./kit.js";
-import { Film, Interactive, framed, showing, slider, table } from "./controls.js";
-import { HEADS, HISTOGRAM, asPython, lambdaText, percent, rows, shown, summary } from "./folding_text.js";
+import { h, number, wholePercent, svg } from "./kit.js";
+import { Film, Interactive, framed, key, showing, slider, table } from "./controls.js";
+import { HEADS, HISTOGRAM, asPython, lambdaText, rows, shown, summary } from "./folding_text.js";
 
 const NAMES = ["models", "stored", "lam", "check"];
 
@@ -75,8 +75,6 @@ class View extends Interactive {
 
 const FRAME = { width: 400, height: 270, left: 12, right: 12, top: 20, bottom: 40 };
 
-const key = (text, ...picture) => h("li", {}, svg("svg", { viewBox: "0 0 20 20", "aria-hidden": "true" }, picture), text);
-
 function histogram({ observed, random }, highest) {
   const { low, high, bins } = HISTOGRAM;
   const { width, height, left, right, top, bottom } = FRAME;
@@ -102,5 +100,5 @@ function qualities({ models }, moments, place) {
 }
 
 const bar = (name, part, kind) => h("div", { class: "cw-bar" },
-  h("p", { class: "cw-bar-name" }, h("strong", {}, percent(part)), " ", name),
+  h("p", { class: "cw-bar-name" }, h("strong", {}, wholePercent(part)), " ", name),
   h("div", { class: "cw-track", "aria-hidden": "true" }, part > 0 ? h("span", { class: `cw-piece ${kind}`, style: `width:${100 * part}%` }) : null));

@@ -13,7 +13,7 @@ import numpy as np
 import traitlets
 
 from .base import CourseWidget
-from .words import number
+from .words import number, whole_percent
 
 LOW, HIGH, BINS = -1.0, 2.0, 60  # of the histograms of course_lib.experiments.p4.histogram_rows; the test compares
 PAIRS = ("observed", "random")
@@ -145,8 +145,8 @@ class Folding(CourseWidget):
         steps = f" after {now['step']} steps" if now["step"] else ""
         return (
             f"λ = {lambda_text(self.lam)}{steps}. Observed pairs have a mean inner product of {number(now['mean'][0])}, and "
-            f"{percent(now['above'][0])} of them lie above one half. Random pairs have a mean of {number(now['mean'][1])}, and "
-            f"{percent(now['above'][1])} lie above one half. The two histograms have {percent(self.overlap())} in common.{self._about_map()}"
+            f"{whole_percent(now['above'][0])} of them lie above one half. Random pairs have a mean of {number(now['mean'][1])}, and "
+            f"{whole_percent(now['above'][1])} lie above one half. The two histograms have {whole_percent(self.overlap())} in common.{self._about_map()}"
         )
 
     def _about_map(self) -> str:
@@ -170,7 +170,7 @@ class Folding(CourseWidget):
         rows = []
         for moment, model in zip(self._moments(), self.models, strict=True):
             quality = f"{moment['map']:.4f}" if "map" in moment else "–"
-            rows.append([lambda_text(model["lam"]), *map(number, moment["mean"]), *map(percent, moment["above"]), percent(self.overlap(moment)), quality])
+            rows.append([lambda_text(model["lam"]), *map(number, moment["mean"]), *map(whole_percent, moment["above"]), whole_percent(self.overlap(moment)), quality])
         return heads, rows
 
     def __repr__(self) -> str:
@@ -196,10 +196,6 @@ class Folding(CourseWidget):
 def lambda_text(lam: float) -> str:
     """0, 0.01, 1, 1000: the coefficient as people write it."""
     return f"{lam:.12f}".rstrip("0").rstrip(".")
-
-
-def percent(part: float) -> str:
-    return f"{math.floor(float(f'{100 * part:.12g}') + 0.5)} %"
 
 
 # ---- the picture for a page without JavaScript: middle tones, legible on light and on dark -----------------------------

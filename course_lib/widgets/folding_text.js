@@ -1,13 +1,11 @@
 // What the interactive on folding says: numbers and sentences. course_lib.widgets.folding says the same; nothing here touches a page.
-import { number } from "./kit.js";
+import { number, wholePercent } from "./kit.js";
 
 /** The bins of the histograms, and the unit of their shares. */
 export const HISTOGRAM = { low: -1, high: 2, bins: 60, scale: 1000 };
 
 /** 0, 0.01, 1, 1000: the coefficient as people write it. */
 export const lambdaText = (lam) => lam.toFixed(12).replace(/\.?0+$/, "");
-
-export const percent = (part) => `${Math.floor(Number((100 * part).toPrecision(12)) + 0.5)} %`;
 
 /** The part of the two histograms that they share. */
 export const overlap = ({ observed, random }) => observed.reduce((total, share, k) => total + Math.min(share, random[k]), 0) / HISTOGRAM.scale;
@@ -22,8 +20,8 @@ export function shown({ models, lam, check }) {
 export function summary(state) {
   const { now } = shown(state);
   const steps = now.step ? ` after ${now.step} steps` : "";
-  return `λ = ${lambdaText(state.lam)}${steps}. Observed pairs have a mean inner product of ${number(now.mean[0])}, and ${percent(now.above[0])} of them lie above one half. ` +
-    `Random pairs have a mean of ${number(now.mean[1])}, and ${percent(now.above[1])} lie above one half. The two histograms have ${percent(overlap(now))} in common.${aboutMap(state)}`;
+  return `λ = ${lambdaText(state.lam)}${steps}. Observed pairs have a mean inner product of ${number(now.mean[0])}, and ${wholePercent(now.above[0])} of them lie above one half. ` +
+    `Random pairs have a mean of ${number(now.mean[1])}, and ${wholePercent(now.above[1])} lie above one half. The two histograms have ${wholePercent(overlap(now))} in common.${aboutMap(state)}`;
 }
 
 function aboutMap(state) {
@@ -40,7 +38,7 @@ function aboutMap(state) {
 export const HEADS = ["λ", "Mean, observed", "Mean, random", "Above 1/2, observed", "Above 1/2, random", "In common", "MAP@10"];
 
 export function rows(state) {
-  return shown(state).moments.map((moment, k) => [lambdaText(state.models[k].lam), ...moment.mean.map(number), ...moment.above.map(percent), percent(overlap(moment)),
+  return shown(state).moments.map((moment, k) => [lambdaText(state.models[k].lam), ...moment.mean.map(number), ...moment.above.map(wholePercent), wholePercent(overlap(moment)),
     moment.map === undefined ? "–" : moment.map.toFixed(4)]);
 }
 

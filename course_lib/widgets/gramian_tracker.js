@@ -1,7 +1,7 @@
 // The interactive "following a Gramian that moves": three estimators on one path, and the error of SOGram against its rate.
 // Runs in Jupyter (anywidget) and on a static page (afm_host.js) alike.
 import { h, number, svg } from "./kit.js";
-import { Film, Interactive, button, choice, framed, ladder, presets, showing, slider, table } from "./controls.js";
+import { Film, Interactive, button, choice, diamond, framed, key, ladder, presets, showing, slider, table } from "./controls.js";
 import { RATES, TABLE_HEADS, WORLD, analyse, asPython, figures, follow, rows, sentences } from "./gramian_tracker_math.js";
 
 const NAMES = ["alpha", "batch_size", "drift", "size", "correct_start", "beta", "step", "seed"];
@@ -66,8 +66,8 @@ class View extends Interactive {
       h("p", { class: "cw-card-title" }, "The entry and its estimates"),
       parts.paths,
       h("ul", { class: "cw-legend" },
-        key("the Gramian", "M1 10H19", "cw-truth"), key("SOGram", "M1 10H19", "cw-sogram"),
-        key("SAGram", "M1 10H19", "cw-sagram"), key("batch sampling", "M4 12h0M10 6h0M16 13h0", "cw-sampled")),
+        pathKey("the Gramian", "M1 10H19", "cw-truth"), pathKey("SOGram", "M1 10H19", "cw-sogram"),
+        pathKey("SAGram", "M1 10H19", "cw-sagram"), pathKey("batch sampling", "M4 12h0M10 6h0M16 13h0", "cw-sampled")),
       h("p", { class: "cw-note" }, `SAGram remembers all ${WORLD.examples} examples, SOGram one number. All examples move alike here, the best case for SAGram.`));
   }
 
@@ -78,8 +78,8 @@ class View extends Interactive {
       h("p", { class: "cw-card-title" }, "SOGram’s mean square error ", h("span", { class: "cw-soft" }, "expected at this step, for every rate")),
       parts.errors,
       h("ul", { class: "cw-legend" },
-        key("error = bias² + variance", "M1 10H19", "cw-law"), key("bias²", "M1 10H19", "cw-sagram"), key("variance", "M1 10H19", "cw-variance"),
-        key("in the long run", "M1 10H19", "cw-bend"), key("best rate", diamond(10, 10, 6.5), "cw-item-head"), key("yours", "M4 10a6 6 0 1 0 12 0a6 6 0 1 0 -12 0z", "cw-ring")),
+        pathKey("error = bias² + variance", "M1 10H19", "cw-law"), pathKey("bias²", "M1 10H19", "cw-sagram"), pathKey("variance", "M1 10H19", "cw-variance"),
+        pathKey("in the long run", "M1 10H19", "cw-bend"), pathKey("best rate", diamond(10, 10, 6.5), "cw-item-head"), pathKey("yours", "M4 10a6 6 0 1 0 12 0a6 6 0 1 0 -12 0z", "cw-ring")),
       parts.verdict = h("p", { class: "cw-note" }));
   }
 
@@ -133,9 +133,7 @@ class View extends Interactive {
 const FRAME = { width: 370, height: 298, left: 44, right: 12, top: 24, bottom: 40 };
 const [WIDE, HIGH] = [FRAME.width - FRAME.left - FRAME.right, FRAME.height - FRAME.top - FRAME.bottom];
 
-const diamond = (x, y, size) => `M${x.toFixed(1)} ${(y - size).toFixed(1)}l${size} ${size}l${-size} ${size}l${-size} ${-size}z`;
-
-const key = (text, d, kind) => h("li", {}, svg("svg", { viewBox: "0 0 20 20", "aria-hidden": "true" }, svg("path", { class: kind, d })), text);
+const pathKey = (text, d, kind) => key(text, svg("path", { class: kind, d }));
 
 const line = (points, kind) => svg("path", { class: kind, d: points.map(([x, y], k) => `${k ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("") });
 

@@ -43,6 +43,9 @@ export function fine(value) {
   return `${value < 0 ? "−" : ""}${size.toFixed(4).replace(/0+$/, "")}`;
 }
 
+/** 0.125 as 13 %. */
+export const wholePercent = (part) => `${Math.floor(Number((100 * part).toPrecision(12)) + 0.5)} %`;
+
 /** "a", "a and b", "a, b and c", "a, b and 3 more". */
 export function list(words, most = 4) {
   const shown = words.length > most ? [...words.slice(0, most - 1), `${words.length - most + 1} more`] : words;

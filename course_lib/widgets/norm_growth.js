@@ -1,8 +1,8 @@
 // The interactive "why popular items grow long": a small training run, the norms of its items against their counts, and
 // what the length does to the lists. Runs in Jupyter (anywidget) and on a static page (afm_host.js) alike.
-import { h, number, svg } from "./kit.js";
-import { Film, Interactive, button, framed, ladder, presets, showing, slider, table } from "./controls.js";
-import { TABLE_HEADS, WORLD, analyse, asPython, groups, percent, predictedNorm, sentences, train } from "./norm_growth_math.js";
+import { h, number, wholePercent, svg } from "./kit.js";
+import { Film, Interactive, button, diamond, framed, key, ladder, presets, showing, slider, table } from "./controls.js";
+import { TABLE_HEADS, WORLD, analyse, asPython, groups, predictedNorm, sentences, train } from "./norm_growth_math.js";
 
 const NAMES = ["lr", "start_norm", "tau", "exponent", "step", "seed"];
 const RATES = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];
@@ -80,10 +80,10 @@ class View extends Interactive {
     return h("div", { class: "cw-card" },
       h("p", { class: "cw-card-title" }, "The most popular tenth of the items"),
       parts.bars,
-      h("p", { class: "cw-note" }, `Every one of the ${WORLD.users} users gets a list of ${WORLD.list} items. Lists drawn blindly would hold ${percent(WORLD.top)} of them (thin mark).`),
+      h("p", { class: "cw-note" }, `Every one of the ${WORLD.users} users gets a list of ${WORLD.list} items. Lists drawn blindly would hold ${wholePercent(WORLD.top)} of them (thin mark).`),
       h("p", { class: "cw-card-title" }, "Items of the user's own taste"),
       parts.taste,
-      h("p", { class: "cw-note" }, `There are ${WORLD.tastes} tastes; blind lists would hold ${percent(1 / WORLD.tastes)} (thin mark).`),
+      h("p", { class: "cw-note" }, `There are ${WORLD.tastes} tastes; blind lists would hold ${wholePercent(1 / WORLD.tastes)} (thin mark).`),
       parts.summary);
   }
 
@@ -167,10 +167,6 @@ class View extends Interactive {
 
 const FRAME = { width: 370, height: 310, left: 34, right: 12, top: 14, bottom: 42 };
 
-const diamond = (x, y, size) => `M${x.toFixed(1)} ${(y - size).toFixed(1)}l${size} ${size}l${-size} ${size}l${-size} ${-size}z`;
-
-const key = (text, ...picture) => h("li", {}, svg("svg", { viewBox: "0 0 20 20", "aria-hidden": "true" }, picture), text);
-
 /** 1, 2, 5 times a power of ten between two positive numbers. */
 function niceNumbers(low, high) {
   const found = [];
@@ -240,7 +236,7 @@ class Chart {
 function bar(name, part, kind, blind) {
   const known = !Number.isNaN(part);
   return h("div", { class: "cw-bar" },
-    h("p", { class: "cw-bar-name" }, h("strong", {}, known ? percent(part) : "nothing yet"), " ", name),
+    h("p", { class: "cw-bar-name" }, h("strong", {}, known ? wholePercent(part) : "nothing yet"), " ", name),
     h("div", { class: "cw-track cw-track-marked", "aria-hidden": "true" },
       known && part > 0 ? h("span", { class: `cw-piece ${kind}`, style: `width:${100 * part}%` }) : null,
       h("span", { class: "cw-blind", style: `left:${100 * blind}%` })));

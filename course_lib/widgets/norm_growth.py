@@ -13,13 +13,12 @@ import traitlets
 
 from .. import geometry, losses, norms, popularity
 from .base import CourseWidget, within
-from .chance import uniforms
-from .words import number
+from .chance import BELL, bells, uniforms
+from .words import number, whole_percent
 
 # The world of the interactive, the same as WORLD in norm_growth_math.js.
 ITEMS, USERS, TASTES, WIDTH, BATCH, STEPS, EVERY, LOYAL, LIST, TOP = 120, 300, 6, 8, 32, 800, 20, 0.8, 10, 0.1
 LIMITS = {"lr": (0.001, 1000), "start_norm": (0.05, 50), "tau": (0.02, 5), "exponent": (0, 3)}
-_BELL = 12  # uniform numbers in a number that is about normal
 
 
 @dataclass(frozen=True)
@@ -55,10 +54,9 @@ def train(*, lr: float, start_norm: float, tau: float, exponent: float, seed: in
     user who takes it has the same taste in 80 % of the draws and is any user else. Batches of 32 draws. The tables start
     with normal numbers and root mean square norm start_norm. The same numbers as `train` of norm_growth_math.js.
     """
-    table_size = (ITEMS + USERS) * WIDTH * _BELL
+    table_size = (ITEMS + USERS) * WIDTH * BELL
     chance = uniforms(seed, table_size + steps * BATCH * 3)
-    bells = _sum_in_order(chance[:table_size].reshape(-1, _BELL)) - _BELL / 2
-    table = (bells * start_norm / math.sqrt(WIDTH)).reshape(-1, WIDTH)
+    table = (bells(chance[:table_size]) * start_norm / math.sqrt(WIDTH)).reshape(-1, WIDTH)
     items, users = table[:ITEMS].copy(), table[ITEMS:].copy()  # (n, d), (m, d)
     drawn_items, drawn_users = _draws(chance[table_size:].reshape(steps, BATCH, 3), exponent)
     run = Run(items, users, np.bincount(drawn_items.ravel(), minlength=ITEMS), geometry.norm(items),
@@ -97,11 +95,6 @@ def recommend(run: Run, *, by_cosine: bool) -> np.ndarray:
 def taste_share(lists: np.ndarray) -> float:
     """The part of the recommended items that has the taste of the user."""
     return float((lists % TASTES == (np.arange(USERS) % TASTES)[:, None]).mean())
-
-
-def _sum_in_order(x: np.ndarray) -> np.ndarray:
-    """Sums over the last axis, from left to right as JavaScript adds (NumPy adds in pairs, with other last bits)."""
-    return np.cumsum(x, axis=-1)[..., -1]
 
 
 def _draws(chance: np.ndarray, exponent: float) -> tuple[np.ndarray, np.ndarray]:
@@ -241,7 +234,7 @@ class NormGrowth(CourseWidget):
             f"After {self.step} steps the item drawn most often ({run.counts[most]} times) has norm {number(run.norms[most])}, "
             f"the one drawn least often ({run.counts[least]}) {number(run.norms[least])}. "
             f"The predicted line bends at n* ({_small(self.crossover)} draws) and leaves out the fourth powers of the steps, "
-            f"{_percent(self.step_part)} of the growth of norm⁴."
+            f"{whole_percent(self.step_part)} of the growth of norm⁴."
         )
         if not self._varied():
             return text
@@ -255,10 +248,10 @@ class NormGrowth(CourseWidget):
         head = run.counts[popularity.head_items(run.counts, TOP)].sum() / run.counts.sum()
         tastes = [taste_share(recommend(run, by_cosine=by_cosine)) for by_cosine in (True, False)]
         return (
-            f"The most popular tenth of the items makes up {_percent(head)} of the draws, "
-            f"{_percent(self.top_share(by_cosine=True))} of the top-10 lists ranked by cosine and "
-            f"{_percent(self.top_share(by_cosine=False))} of those ranked by dot product. "
-            f"Of the same lists, {_percent(tastes[0])} and {_percent(tastes[1])} match the user's taste."
+            f"The most popular tenth of the items makes up {whole_percent(head)} of the draws, "
+            f"{whole_percent(self.top_share(by_cosine=True))} of the top-10 lists ranked by cosine and "
+            f"{whole_percent(self.top_share(by_cosine=False))} of those ranked by dot product. "
+            f"Of the same lists, {whole_percent(tastes[0])} and {whole_percent(tastes[1])} match the user's taste."
         )
 
     def _order(self) -> np.ndarray:
@@ -277,7 +270,7 @@ class NormGrowth(CourseWidget):
         for k, group in enumerate(np.array_split(order, 10)):
             drawn = run.counts[group]
             means = [number(values[group].mean()) for values in (run.norms, self.predicted, self.law)]
-            shares = [_percent(np.isin(some, group).mean()) for some in lists]
+            shares = [whole_percent(np.isin(some, group).mean()) for some in lists]
             low = k * len(group)
             rows.append([f"{low + 1} to {low + len(group)}", _range(drawn.min(), drawn.max()), *means, *shares])
         return heads, rows
@@ -304,10 +297,6 @@ class NormGrowth(CourseWidget):
 
 def _small(value: float) -> str:
     return "below 0.01" if value < 0.01 else number(value)
-
-
-def _percent(part: float) -> str:
-    return f"{math.floor(float(f'{100 * part:.12g}') + 0.5)} %"
 
 
 def _range(low: int, high: int) -> str:

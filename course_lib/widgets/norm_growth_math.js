@@ -6,17 +6,10 @@
 // The world: items with power-law popularity, each of one taste; users of one taste each, loyal to it in most of what they
 // do. Both towers are tables. The loss is InfoNCE of the cosines of one batch. A gradient is h / ||q|| with h orthogonal to
 // q, so ||q||^4 grows by exactly 2 lr^2 ||h||^2 + ||step||^4 in each update.
-import { randomGenerator } from "./random.js";
-import { number } from "./kit.js";
+import { bell, randomGenerator } from "./random.js";
+import { number, wholePercent } from "./kit.js";
 
 export const WORLD = { items: 120, users: 300, tastes: 6, width: 8, batch: 32, steps: 800, every: 20, loyal: 0.8, list: 10, top: 0.1 };
-
-/** About a standard normal number: twelve uniform ones, less six (only sums, so Python finds the same bits). */
-function bell(random) {
-  let total = 0;
-  for (let k = 0; k < 12; k += 1) total += random();
-  return total - 6;
-}
 
 /** A table of embeddings, row by row, with root mean square norm `startNorm`. */
 function startTable(rows, startNorm, random) {
@@ -228,7 +221,6 @@ export function analyse({ lr, start_norm: startNorm }, frame) {
 
 // ---- words: course_lib.widgets.norm_growth writes the same ones --------------------------------------------------------
 
-export const percent = (part) => `${Math.round(Number((100 * part).toPrecision(12)))} %`;
 
 const small = (value) => (value < 0.01 ? "below 0.01" : number(value));
 
@@ -245,14 +237,14 @@ function aboutGrowth({ step, norms: lengths, drawn, counts, crossover, stepPart,
   const [most, least] = [drawn[0], drawn[drawn.length - 1]];
   const range = `After ${step} steps the item drawn most often (${counts[most]} times) has norm ${number(lengths[most])}, ` +
     `the one drawn least often (${counts[least]}) ${number(lengths[least])}.`;
-  const bend = ` The predicted line bends at n* (${small(crossover)} draws) and leaves out the fourth powers of the steps, ${percent(stepPart)} of the growth of norm⁴.`;
+  const bend = ` The predicted line bends at n* (${small(crossover)} draws) and leaves out the fourth powers of the steps, ${wholePercent(stepPart)} of the growth of norm⁴.`;
   const fit = Number.isNaN(r) ? "" : ` Log-log slope ${number(slope)} (the law's limit: 0.25); correlation of norm and count ${number(r)}.`;
   return range + bend + fit;
 }
 
 function aboutLists({ headOfDraws, share, taste }) {
-  return `The most popular tenth of the items makes up ${percent(headOfDraws)} of the draws, ${percent(share.cosine)} of the top-10 lists ranked by cosine ` +
-    `and ${percent(share.dot)} of those ranked by dot product. Of the same lists, ${percent(taste.cosine)} and ${percent(taste.dot)} match the user's taste.`;
+  return `The most popular tenth of the items makes up ${wholePercent(headOfDraws)} of the draws, ${wholePercent(share.cosine)} of the top-10 lists ranked by cosine ` +
+    `and ${wholePercent(share.dot)} of those ranked by dot product. Of the same lists, ${wholePercent(taste.cosine)} and ${wholePercent(taste.dot)} match the user's taste.`;
 }
 
 export const TABLE_HEADS = ["Items, by popularity", "Drawn", "Mean norm", "Predicted", "Exact law", "Share of lists, cosine", "Share of lists, dot"];
@@ -264,7 +256,7 @@ export function groups({ order, counts, norms: lengths, predicted, law, lists })
     const members = order.slice(k * size, (k + 1) * size);
     const of = (values) => members.map((item) => values[item]);
     const [low, high] = [Math.min(...of(counts)), Math.max(...of(counts))];
-    const share = (some) => percent(mean(some.flat().map((item) => Number(members.includes(item)))));
+    const share = (some) => wholePercent(mean(some.flat().map((item) => Number(members.includes(item)))));
     return [`${k * size + 1} to ${(k + 1) * size}`, low === high ? String(low) : `${low} to ${high}`,
       ...[lengths, predicted, law].map((values) => number(mean(of(values)))), share(lists.cosine), share(lists.dot)];
   });

@@ -20,3 +20,10 @@ export function sampleWithoutReplacement(items, size, random) {
   }
   return pool.slice(0, size);
 }
+
+/** About a standard normal number: twelve uniform ones, less six (only sums, so Python finds the same bits). */
+export function bell(random) {
+  let total = 0;
+  for (let k = 0; k < 12; k += 1) total += random();
+  return total - 6;
+}

@@ -1,7 +1,7 @@
 // The interactive "stretch the axes": the same scores in another gauge, and what becomes of the cosines. Runs in Jupyter
 // (anywidget) and on a static page (afm_host.js) alike.
 import { h, number, svg } from "./kit.js";
-import { Interactive, choice, framed, ladder, presets, showing, slider, table } from "./controls.js";
+import { Interactive, choice, framed, key, ladder, presets, showing, slider, table } from "./controls.js";
 import { namePlaces } from "./labels.js";
 import { Plane, niceReach } from "./motion_plane.js";
 import { analyse, asPython, cosine, feasibleStretch, length, point, sentences, tableOf } from "./stretched_axes_math.js";
@@ -335,7 +335,6 @@ function meter(held) {
 }
 
 function legend() {
-  const key = (text, ...picture) => h("li", {}, svg("svg", { viewBox: "0 0 20 20", "aria-hidden": "true" }, picture), text);
   return h("ul", { class: "cw-legend" },
     key("item", svg("circle", { class: "cw-knob-item", cx: 10, cy: 10, r: 6 })),
     key("user", svg("rect", { class: "cw-user", x: 5, y: 5, width: 10, height: 10 })),

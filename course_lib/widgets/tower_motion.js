@@ -83,10 +83,10 @@ class View extends Interactive {
       h("p", { class: "cw-card-title" }, "The paths of the users"),
       parts.plane,
       h("ul", { class: "cw-legend" },
-        key("path of the user you follow", svg("path", { class: "cw-path-followed", d: "M1 10H25" })),
-        key("its circle now", svg("path", { class: "cw-ring-now", d: "M1 10H25" })),
-        key("at the start", svg("path", { class: "cw-ring-next", d: "M1 10H25" })),
-        key("its last move", svg("path", { class: "cw-vector cw-vector-step", d: "M1 10H24M17 5L24 10L17 15" }))),
+        wideKey("path of the user you follow", svg("path", { class: "cw-path-followed", d: "M1 10H25" })),
+        wideKey("its circle now", svg("path", { class: "cw-ring-now", d: "M1 10H25" })),
+        wideKey("at the start", svg("path", { class: "cw-ring-next", d: "M1 10H25" })),
+        wideKey("its last move", svg("path", { class: "cw-vector cw-vector-step", d: "M1 10H24M17 5L24 10L17 15" }))),
       parts.follow.box,
       h("div", { class: "cw-row cw-buttons cw-below" }, parts.one, parts.many, parts.reset, parts.again));
   }
@@ -100,14 +100,14 @@ class View extends Interactive {
       h("p", { class: "cw-card-title" }, "Angle between q and its move ", h("span", { class: "cw-soft" }, "all moves so far")),
       parts.rose, parts.share,
       h("ul", { class: "cw-legend" },
-        key("share of the moves, as an area", svg("rect", { class: "cw-petal", x: 5, y: 3, width: 16, height: 14 })),
-        key("uniform directions", svg("path", { class: "cw-null", d: "M1 10H25" })),
-        key(`90 ± ${NEAR}°`, svg("path", { class: "cw-near", d: "M1 10H25" }))),
+        wideKey("share of the moves, as an area", svg("rect", { class: "cw-petal", x: 5, y: 3, width: 16, height: 14 })),
+        wideKey("uniform directions", svg("path", { class: "cw-null", d: "M1 10H25" })),
+        wideKey(`90 ± ${NEAR}°`, svg("path", { class: "cw-near", d: "M1 10H25" }))),
       parts.chart,
       h("ul", { class: "cw-legend" },
-        key("the user you follow", svg("path", { class: "cw-line-norm", d: "M1 10H25" })),
-        key("mean of all", svg("path", { class: "cw-line-mean-norm", d: "M1 10H25" })),
-        key("the others", svg("path", { class: "cw-line-other", d: "M1 10H25" }))));
+        wideKey("the user you follow", svg("path", { class: "cw-line-norm", d: "M1 10H25" })),
+        wideKey("mean of all", svg("path", { class: "cw-line-mean-norm", d: "M1 10H25" })),
+        wideKey("the others", svg("path", { class: "cw-line-other", d: "M1 10H25" }))));
   }
 
   walk(steps) {
@@ -188,7 +188,7 @@ class View extends Interactive {
 
 // ---- pictures ----------------------------------------------------------------------------------------------------------
 
-const key = (text, ...picture) => h("li", {}, svg("svg", { viewBox: "0 0 26 20", "aria-hidden": "true" }, picture), text);
+const wideKey = (text, ...picture) => h("li", {}, svg("svg", { viewBox: "0 0 26 20", "aria-hidden": "true" }, picture), text);
 
 function spot(plane, point, kind, r) {
   const [cx, cy] = plane.at(point);

@@ -32,6 +32,11 @@ def fine(value: float) -> str:
     return f"−{text}" if value < 0 else text
 
 
+def whole_percent(part: float) -> str:
+    """0.125 as 13 %."""
+    return f"{math.floor(float(f'{100 * part:.12g}') + 0.5)} %"
+
+
 def list_of(words: Sequence[str], most: int = 4) -> str:
     """ "a", "a and b", "a, b and c", "a, b and 3 more"."""
     shown = [*words[: most - 1], f"{len(words) - most + 1} more"] if len(words) > most else list(words)
