@@ -20,6 +20,8 @@ from scipy import sparse
 
 __all__ = [
     "Interactions",
+    "NEGATIVE_LAWS",
+    "POSITIVE_LAWS",
     "epoch_batches",
     "sample_bpr",
     "sample_cross",
@@ -30,6 +32,8 @@ __all__ = [
 ]
 
 IntArray = NDArray[np.int64]
+NEGATIVE_LAWS = ("uniform", "popularity", "everything")
+POSITIVE_LAWS = ("pairs", "users")
 LABELS_LIMIT = 50_000_000  # cells that `Interactions.labels` is willing to write out
 
 
@@ -310,6 +314,18 @@ class Interactions:
         rank_in_row = np.arange(len(self)) - self.row_starts[self.users]
         return self.users * (self.n_items + 1) + self.items - rank_in_row
 
+    @cached_property
+    def _pairs_by_item(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Where the pairs stand when they are sorted by item, and which of them belong to items that a user has.
+
+        starts (n,): pairs of the items before each item. taken (|O| + 1,): running sum, over O in CSR order, of |O_:,j|.
+        before (|O|,): pairs of the same user's negatives before each positive, shifted per user so that all ascend.
+        """
+        starts = np.cumsum(self.col_counts) - self.col_counts
+        taken = np.concatenate(([0], np.cumsum(self.col_counts[self.items])))
+        before = starts[self.items] - (taken[:-1] - taken[self.row_starts[self.users]]) + self.users * (len(self) + 1)
+        return starts, taken, before
+
     @property
     def mean_pair_popularity(self) -> float:
         """|O|^2 / (m n): the mean of |O_i,:| |O_:,j| over all m n cells (the last column of P3's Table 3)."""
@@ -505,30 +521,67 @@ def epoch_batches(
     return (order[start : start + size] for start in range(0, end, size))
 
 
-def sample_negatives(interactions: Interactions, users: ArrayLike, rng: Generator) -> IntArray:
-    """(B,) for each user one item that is not his, uniform over the n - |O_i,:| items outside O_i,:.
+def sample_negatives(interactions: Interactions, users: ArrayLike, rng: Generator, *, law: str = "uniform") -> IntArray:
+    """(B,) for each user i one item j' as a negative example, independently, under one of `NEGATIVE_LAWS`:
 
-    Exact and without rejection: draw r uniform in 0..n-|O_i,:|-1 and return the r-th item outside O_i,:. Before the
-    k-th positive x_k of a user stand x_k - k negatives, so the r-th negative is r + #{k : x_k - k <= r}: one binary
-    search.
+    - "uniform": uniform over the n - |O_i,:| items outside O_i,: (RecBole);
+    - "popularity": outside O_i,: too, with probability proportional to |O_:,j'| (implicit and LightFM take the item of a
+      random pair, which is this law once those that are positives of i have been thrown away);
+    - "everything": uniform over all n items, positives of i among them (many in-house loops; P3 calls it naive).
+
+    Exact and without rejection. For "uniform" draw r uniform in 0..n-|O_i,:|-1 and return the r-th item outside O_i,:. Before
+    the k-th positive x_k of a user stand x_k - k negatives, so the r-th negative is r + #{k : x_k - k <= r}: one binary search.
+    "popularity" does the same with pairs in place of items: r is uniform over the pairs of the items outside O_i,:.
     """
     users = _check_ids(users, interactions.n_users, "users", "n_users")
+    _check_generator(rng)
+    if law == "everything":
+        return rng.integers(0, interactions.n_items, size=len(users))
+    if law not in NEGATIVE_LAWS:
+        raise ValueError(f"law={law!r} is not a law of negatives; expected one of {NEGATIVE_LAWS}")
+    return (_uniform_negatives if law == "uniform" else _popular_negatives)(interactions, users, rng)
+
+
+def _uniform_negatives(interactions: Interactions, users: IntArray, rng: Generator) -> IntArray:
     free = interactions.n_items - interactions.row_counts[users]
     if (free == 0).any():
         raise ValueError(f"user {users[free == 0][0]} has all {interactions.n_items} items, so he has no negative item")
-    rank = _check_generator(rng).integers(0, free)
+    rank = rng.integers(0, free)
     before = np.searchsorted(interactions._negatives_before, users * (interactions.n_items + 1) + rank, side="right")
     return rank + before - interactions.row_starts[users]
 
 
-def sample_bpr(interactions: Interactions, batch_size: int, rng: Generator) -> tuple[IntArray, IntArray, IntArray]:
-    """(users, positives, negatives), each (B,): the triples (i, j, j') of BPR.
+def _popular_negatives(interactions: Interactions, users: IntArray, rng: Generator) -> IntArray:
+    starts, taken, before = interactions._pairs_by_item
+    free = len(interactions) - (taken[interactions.row_starts[users + 1]] - taken[interactions.row_starts[users]])
+    if (free == 0).any():
+        who = users[free == 0][0]
+        raise ValueError(f"user {who} has every item that has a pair, so no item outside his has a popularity above 0")
+    rank = rng.integers(0, free)
+    passed = np.searchsorted(before, users * (len(interactions) + 1) + rank, side="right")  # positives that stand before it
+    place = rank + taken[passed] - taken[interactions.row_starts[users]]
+    return np.searchsorted(starts, place, side="right") - 1
 
-    (i, j) is uniform over O with replacement between triples; j' is uniform over the items outside O_i,:.
+
+def sample_bpr(
+    interactions: Interactions, batch_size: int, rng: Generator, *, negatives: str = "uniform", positives: str = "pairs"
+) -> tuple[IntArray, IntArray, IntArray]:
+    """(users, positives, negatives), each (B,): the triples (i, j, j') of BPR, independent of each other.
+
+    positives: the law of (i, j), one of `POSITIVE_LAWS`: "pairs", uniform over O (RecBole, implicit), so a user counts as often as
+    he has pairs; "users", uniform over the users with a pair and then over his pairs, so all users count alike (LightGCN's own
+    code). negatives: the law of j' given i, explained at `sample_negatives`.
     """
     size = _check_size(batch_size, "batch_size")
     if not len(interactions):
         raise ValueError(f"sample_bpr needs at least one pair, got {interactions!r}")
-    where = _check_generator(rng).integers(0, len(interactions), size=size)
+    if positives not in POSITIVE_LAWS:
+        raise ValueError(f"positives={positives!r} is not a law of positives; expected one of {POSITIVE_LAWS}")
+    _check_generator(rng)
+    if positives == "pairs":
+        where = rng.integers(0, len(interactions), size=size)
+    else:
+        chosen = rng.choice(np.flatnonzero(interactions.row_counts), size=size)
+        where = interactions.row_starts[chosen] + rng.integers(0, interactions.row_counts[chosen])
     users = interactions.users[where]
-    return users, interactions.items[where], sample_negatives(interactions, users, rng)
+    return users, interactions.items[where], sample_negatives(interactions, users, rng, law=negatives)

@@ -67,6 +67,16 @@ def pair_losses(kind: str, scores: Any) -> tuple[Array, Array]:
     return loss(1, scores), loss(0, scores)
 
 
+def bpr(pos_scores: Any, neg_scores: Any) -> Array:
+    """mean of -log sigma(pos_scores - neg_scores) = log(1 + exp(neg_scores - pos_scores)): the loss of BPR, in nats.
+
+    pos_scores, neg_scores: <e_u, e_i> and <e_u, e_j> of triples (u, i, j); any shapes that broadcast, so one positive (B, 1) may
+    meet many negatives (B, K). Source: P1, equation (3), as a mean instead of a sum and without the regulariser.
+    """
+    pos_scores = _real(pos_scores, "pos_scores")
+    return _softplus(like(neg_scores, pos_scores, "neg_scores") - pos_scores).mean()
+
+
 def _labels(label: Any, score: Array) -> Array:
     if isinstance(label, int) and label in (0, 1):
         return label

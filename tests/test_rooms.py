@@ -35,7 +35,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "encoders": ({"arrays", "geometry"}, {"numpy", "torch"}),
     "jacobians": ({"arrays", "geometry", "encoders"}, {"numpy", "torch"}),
     "losses": ({"arrays", "geometry"}, {*ARRAY_API, "torch"}),
-    "backbones": ({"arrays", "interactions", "losses", "popularity"}, {"numpy", "scipy", "torch"}),
+    "backbones": ({"arrays", "interactions", "losses", "popularity"}, {"numpy", "scipy", "torch", "numba"}),
     "debiasing": ({"arrays", "interactions", "losses", "popularity", "backbones"}, {"numpy", "scipy", "torch"}),
     "training": (BELOW_TRAINING, {"numpy", "scipy", "torch", "lightning_fabric", "lightning", "tqdm"}),
     "experiments": ({*BELOW_TRAINING, "training", "paper_tables"}, {"numpy", "scipy", "torch", "tqdm", "psutil", "lightning_fabric"}),
