@@ -15,7 +15,7 @@ LIBRARY = ROOT / "course_lib"
 
 ARRAY_API = {"array_api_compat", "numpy"}
 BELOW_TRAINING = {"arrays", "geometry", "gauge", "interactions", "datasets", "in_batch", "gramians", "popularity", "norms",
-                  "metrics", "encoders", "jacobians", "losses", "backbones", "debiasing"}  # fmt: skip
+                  "metrics", "correction", "encoders", "jacobians", "losses", "backbones", "debiasing"}  # fmt: skip
 
 # room -> (rooms it may import, outside packages it may import). What is not listed here is not a room:
 # a new one gets its line, and with it its layer.
@@ -32,18 +32,19 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "gramians": ({"arrays"}, ARRAY_API),
     "metrics": ({"interactions"}, {"numpy", "scipy", "torch", "numba"}),
     "popularity": ({"arrays", "metrics", "interactions"}, ARRAY_API),
+    "correction": ({"arrays", "interactions"}, {"numpy", "scipy"}),
     "encoders": ({"arrays", "geometry"}, {"numpy", "torch"}),
     "jacobians": ({"arrays", "geometry", "encoders"}, {"numpy", "torch"}),
     "losses": ({"arrays", "geometry"}, {*ARRAY_API, "torch"}),
     "backbones": ({"arrays", "interactions", "losses", "popularity"}, {"numpy", "scipy", "torch", "numba"}),
-    "debiasing": ({"arrays", "interactions", "losses", "popularity", "backbones"}, {"numpy", "scipy", "torch"}),
+    "debiasing": ({"arrays", "correction", "interactions", "losses", "popularity", "backbones"}, {"numpy", "scipy", "torch"}),
     "training": (BELOW_TRAINING, {"numpy", "scipy", "torch", "lightning_fabric", "lightning", "tqdm"}),
     "experiments": ({*BELOW_TRAINING, "training", "paper_tables"}, {"numpy", "scipy", "torch", "tqdm", "psutil", "lightning_fabric"}),
-    "proofs": ({"arrays", "in_batch", "gramians", "losses", "geometry", "gauge", "norms"}, {"numpy", "sympy"}),
-    "quiz": ({"arrays", "in_batch", "gramians", "losses", "proofs", "norms", "popularity", "geometry", "gauge", "encoders", "jacobians", "paper_tables"}, {"numpy", "yaml", "torch"}),
-    "plots": ({"arrays", "geometry", "interactions", "gramians", "in_batch", "losses", "norms", "popularity"}, {"numpy", "scipy", "matplotlib"}),
-    "widgets": ({"arrays", "in_batch", "gramians", "losses", "quiz", "norms", "popularity", "geometry", "gauge"}, {"numpy", "matplotlib", "anywidget", "traitlets"}),
-    "checks": ({"arrays", "in_batch", "gramians", "geometry", "gauge", "encoders", "jacobians", "norms", "popularity", "interactions", "datasets",
+    "proofs": ({"arrays", "correction", "in_batch", "gramians", "losses", "geometry", "gauge", "norms", "popularity"}, {"numpy", "sympy"}),
+    "quiz": ({"arrays", "correction", "in_batch", "gramians", "losses", "proofs", "norms", "popularity", "geometry", "gauge", "encoders", "jacobians", "paper_tables"}, {"numpy", "yaml", "torch"}),
+    "plots": ({"arrays", "correction", "geometry", "interactions", "gramians", "in_batch", "losses", "norms", "popularity"}, {"numpy", "scipy", "matplotlib"}),
+    "widgets": ({"arrays", "correction", "in_batch", "gramians", "losses", "quiz", "norms", "popularity", "geometry", "gauge"}, {"numpy", "matplotlib", "anywidget", "traitlets"}),
+    "checks": ({"arrays", "correction", "in_batch", "gramians", "geometry", "gauge", "encoders", "jacobians", "norms", "popularity", "interactions", "datasets",
                 "paper_tables"}, {"numpy", "torch"}),  # torch only inside the checks that build a tower
     "claims": ({"paper_tables"}, {"yaml", "sphinx", "docutils", "pytest"}),
     "audit": ({"arrays", "popularity", "gauge", "geometry", "metrics"}, {"numpy", "scipy", "torch"}),
@@ -51,7 +52,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "__main__": (set(), set()),
 }
 ARRAY_API_ROOMS = {room for room, (_, packages) in ROOMS.items() if packages == ARRAY_API}
-TORCH_FREE = ARRAY_API_ROOMS | {"arrays", "scalars", "paper_tables", "interactions", "datasets", "losses", "proofs",
+TORCH_FREE = ARRAY_API_ROOMS | {"arrays", "scalars", "paper_tables", "interactions", "datasets", "losses", "proofs", "correction",
                                 "plots", "quiz", "widgets", "claims", "checks"}  # fmt: skip
 
 
