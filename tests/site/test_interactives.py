@@ -137,7 +137,7 @@ def test_without_javascript_the_picture_the_text_and_the_numbers_stand_there(bro
 def test_the_filter_of_the_claims_hides_what_does_not_match(page, site: str) -> None:
     page.goto(f"{site}/book/reference/claims.html", wait_until="networkidle")
     form = page.locator("form.claims-filter")
-    shown = lambda: page.eval_on_selector_all(  # noqa: E731
+    shown = lambda: page.eval_on_selector_all(
         "table.claims tbody tr:has([id^=claim-])", "rows => rows.filter(row => !row.hidden).length"
     )
     total = shown()
