@@ -32,12 +32,13 @@ def all_sources() -> str:
 
 
 def page_html(*bodies: str, folder: str = "", script: bool = True) -> str:
-    """A page as the website has it: style sheet, one deferred script, the output of a cell."""
-    tag = f'<script defer src="{folder}course-widgets.js"></script>' if script else ""
-    sheet = f'<link rel="stylesheet" href="{folder}course-widgets.css">'
+    """A page as the website has it: style sheet, deferred scripts, the output of a cell."""
+    sheet, *scripts = widgets.names_for("".join(bodies)) or ["course-widgets.css", "course-widgets.js"]
+    tags = "".join(f'<script defer src="{folder}{name}"></script>' for name in scripts) if script else ""
+    sheet = f'<link rel="stylesheet" href="{folder}{sheet}">'
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Interactive</title>'
-        f'<meta name="viewport" content="width=device-width">{sheet}{tag}</head>'
+        f'<meta name="viewport" content="width=device-width">{sheet}{tags}</head>'
         f"<body><main><h1>Interactive</h1>{''.join(bodies)}</main></body></html>"
     )
 

@@ -25,6 +25,7 @@ if str(ROOT) not in sys.path:  # course_lib of this checkout, for the interactiv
     sys.path.insert(0, str(ROOT))
 
 from course_lib import widgets  # noqa: E402  (needs the line above)
+
 NOTEBOOK_INPUTS = ("course_lib", "book/claims", "book/results", "book/notation.yml")  # what a notebook's outputs depend on
 CACHES = ".jupyter_cache"
 
@@ -35,7 +36,6 @@ LAUNCH = {"binderhub_url": "https://mybinder.org", "colab_url": "https://colab.r
 MATHJAX_PACKAGE = "sphinx-mathjax-offline"  # PyPI; the folder of its import package carries hyphens too
 MATHJAX_PARTS = ("tex-chtml.js", "input/tex/extensions", "output/chtml/fonts/woff-v2")
 
-WIDGET_MARK = 'data-course-widget="'  # on the <div> that a widget leaves in a page (course_lib/widgets)
 
 
 def repository_address(pyproject: Path = ROOT / "pyproject.toml") -> str:
@@ -151,10 +151,9 @@ def shrink_png(path: Path) -> None:
 
 
 def add_widgets(app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
-    """Load the interactives on a page that holds one, and on no other."""
-    if WIDGET_MARK in context.get("body", ""):
-        for name in widgets.static_files():
-            app.add_css_file(name) if name.endswith(".css") else app.add_js_file(name, loading_method="defer")
+    """Load on each page the interactives that it holds, and no other."""
+    for name in widgets.names_for(context.get("body", "")):
+        app.add_css_file(name) if name.endswith(".css") else app.add_js_file(name, loading_method="defer")
 
 
 # What two extensions write into every page, and what should stand there.

@@ -1,15 +1,15 @@
 """Interactives that run in Jupyter, in Colab, and on the static page without a kernel.
 
 One ES module per interactive, written once. In a notebook it is an anywidget: move a slider and Python sees it. On the
-website `static_files()` gives one classic script with every interactive and a small host that mounts them; what stands
-in the page until then (and stays where JavaScript is off) is a picture, a text and a table made by Python.
+website `static_files()` gives one classic script with what they share and a small host, and one more for each interactive (`names_for`
+says which a page needs); what stands in the page until then (and stays where JavaScript is off) is a picture, a text and a table made by Python.
 
     from course_lib import widgets
     widgets.InBatchWeights([[0, 1], [1, 1]], batch_size=2, kind="in_batch")
 """
 
 from .base import CourseWidget
-from .bundle import static_files
+from .bundle import names_for, static_files
 from .cosine_motion import CosineMotion
 from .folding import Folding
 from .gramian_tracker import GramianTracker
@@ -19,4 +19,4 @@ from .quiz import Quiz
 from .stretched_axes import StretchedAxes
 from .tower_motion import TowerMotion
 
-__all__ = ["FIG2_LABELS", "CosineMotion", "CourseWidget", "Folding", "GramianTracker", "InBatchWeights", "NormGrowth", "Quiz", "StretchedAxes", "TowerMotion", "static_files"]
+__all__ = ["FIG2_LABELS", "CosineMotion", "CourseWidget", "Folding", "GramianTracker", "InBatchWeights", "NormGrowth", "Quiz", "StretchedAxes", "TowerMotion", "names_for", "static_files"]

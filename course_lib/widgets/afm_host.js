@@ -53,10 +53,19 @@ export function mount(element, widgets) {
   }
 }
 
-/** Mounts every widget of the page that is not mounted yet, now or as soon as the page is read. */
-export function mountAll(widgets) {
-  const waiting = ".course-widget[data-course-widget]:not([data-course-widget-ready])";
-  const start = () => document.querySelectorAll(waiting).forEach((element) => mount(element, widgets));
-  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
-  else start();
+/** Every widget of the page that is not mounted yet. */
+const waiting = () => [...document.querySelectorAll(".course-widget[data-course-widget]:not([data-course-widget-ready])")];
+
+/**
+ * What the scripts of the interactives find as `courseWidgets`: the shared functions, and `add(name, widget)`, which mounts
+ * that widget wherever the page has it, now or as soon as the page is read. What nobody has added by then has failed.
+ */
+export function openHouse(shared) {
+  const widgets = {};
+  const add = (name, widget) => {
+    widgets[name] = widget;
+    waiting().filter((element) => element.dataset.courseWidget === name).forEach((element) => mount(element, widgets));
+  };
+  if (document.readyState !== "complete") document.addEventListener("DOMContentLoaded", () => waiting().forEach((element) => mount(element, widgets)));
+  return { shared, add };
 }

@@ -3,7 +3,8 @@
 A module imports its neighbours by lines of the form `import { a, b } from "./name.js";` and exports functions,
 constants and classes by name, or one `export default { render }`. Two forms are made of that:
 `module(name)`: one ES module without imports, as anywidget wants it;
-`static_files()`: one classic script for the website (no import, so it runs from file:// and from any folder).
+`static_files()`: classic scripts for the website (no import, so they run from file:// and from any folder): one with what most
+interactives need, and one for each of them. `names_for(page)` says which of them a page has to load.
 """
 
 from __future__ import annotations
@@ -14,9 +15,13 @@ from pathlib import Path
 FOLDER = Path(__file__).parent
 WIDGETS = ("in_batch_weights", "quiz", "norm_growth", "cosine_motion", "stretched_axes", "tower_motion", "gramian_tracker", "folding")
 HOST = "afm_host"
+_NOTE = "// Interactives of the course, put together by course_lib.widgets.bundle. Sources, with comments: course_lib/widgets/*.js."
 
 _IMPORT = re.compile(r'^import\s*\{[^}]*\}\s*from\s*"\./(\w+)\.js";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:const|function|class) )", re.MULTILINE)
+_NAMES = re.compile(r'^import\s*\{([^}]*)\}\s*from\s*"\./(\w+)\.js";\n', re.MULTILINE)
+_USED = re.compile(r'data-course-widget="(\w+)"')
+_EXPORTED = re.compile(r"^export (?:const|function|class) (\w+)", re.MULTILINE)
 _DEFAULT = re.compile(r"^export default ", re.MULTILINE)
 _COMMENTS = re.compile(r"^[ \t]*(?://.*|/\*.*?\*/[ \t]*)\n", re.MULTILINE)  # lines that hold nothing else
 _BLOCKS = re.compile(r"^[ \t]*/\*\*?\n.*?\*/[ \t]*\n", re.MULTILINE | re.DOTALL)
@@ -33,8 +38,22 @@ def module(name: str) -> str:
 
 
 def static_files() -> dict[str, str]:
-    """File name -> content of what the website serves: one classic script (load it with `defer`) and one style sheet."""
-    return {"course-widgets.js": _classic_script(), "course-widgets.css": stylesheet()}
+    """File name -> content of what the website serves: classic scripts (load them with `defer`, in this order) and one style sheet."""
+    needed = {name: _names_in_order(name, set()) for name in WIDGETS}
+    every = [name for names in needed.values() for name in names]
+    shared = [name for name in dict.fromkeys(every) if every.count(name) > len(WIDGETS) / 2]
+    scripts = {_script_name(name): _script_of(name, needed[name], shared) for name in WIDGETS}
+    return {"course-widgets.css": stylesheet(), "course-widgets.js": _shared_script(shared), **scripts}
+
+
+def names_for(page: str) -> list[str]:
+    """Which of the static files the HTML of a page needs, in the order in which it has to load them: none for a page without interactives."""
+    used = [name for name in WIDGETS if name in _USED.findall(page)]
+    return ["course-widgets.css", "course-widgets.js", *map(_script_name, used)] if _USED.search(page) else []
+
+
+def _script_name(name: str) -> str:
+    return f"course-widget-{name.replace('_', '-')}.js"
 
 
 def _source(name: str) -> str:
@@ -59,21 +78,20 @@ def _plain(source: str) -> str:
     return _EXPORT.sub("", _IMPORT.sub("", source))
 
 
-def _classic_script() -> str:
-    """What two interactives need stands once, above them; the rest of each in a scope of its own."""
-    needed = {name: _names_in_order(name, set()) for name in (*WIDGETS, HOST)}
-    every = [name for names in needed.values() for name in names]
-    shared = [name for name in dict.fromkeys(every) if every.count(name) > 1]
-    parts = [
-        "// Interactives of the course, put together by course_lib.widgets.bundle. Sources, with comments: course_lib/widgets/*.js.",
-        '(() => {\n"use strict";\nconst widgets = {};',
-        *(_uncommented(_plain(_source(name))) for name in shared),
-    ]
-    for name in WIDGETS:
-        own = "\n".join(_plain(_source(part)) for part in needed[name] if part not in shared)
-        parts.append(f'widgets["{name}"] = (() => {{\n{_uncommented(_DEFAULT.sub("const widget = ", own))}return widget;\n}})();')
-    own = (_plain(_source(part)) for part in needed[HOST] if part not in shared)
-    return "\n".join([*parts, *map(_uncommented, own), "mountAll(widgets);\n})();\n"])
+def _shared_script(shared: list[str]) -> str:
+    """What most interactives need, once, and the host; the others find it in `courseWidgets.shared`."""
+    exported = ", ".join(name for part in shared for name in _EXPORTED.findall(_source(part)))
+    parts = (_uncommented(_plain(_source(name))) for name in (*shared, HOST))
+    return "\n".join([_NOTE, '(() => {\n"use strict";', *parts, f"globalThis.courseWidgets = openHouse({{ {exported} }});\n}})();\n"])
+
+
+def _script_of(name: str, needed: list[str], shared: list[str]) -> str:
+    """One interactive with all that it needs beside the shared modules."""
+    own = [part for part in needed if part not in shared]
+    taken = [word.strip() for part in own for words, source in _NAMES.findall(_source(part)) if source in shared for word in words.split(",")]
+    parts = (_uncommented(_DEFAULT.sub("const widget = ", _plain(_source(part)))) for part in own)
+    opening = f'(() => {{\n"use strict";\nconst {{ {", ".join(dict.fromkeys(filter(None, taken)))} }} = courseWidgets.shared;'
+    return "\n".join([_NOTE, opening, *parts, f'courseWidgets.add("{name}", widget);\n}})();\n'])
 
 
 def _uncommented(source: str) -> str:
