@@ -33,6 +33,7 @@ __all__ = [
     "TripleLaw",
     "average_popularity",
     "chance_cosine",
+    "correlation_across_parts",
     "cross_fitted_correlation",
     "direction_error",
     "double_dipping_draws",
@@ -177,10 +178,24 @@ def cross_fitted_correlation(
     _check_rng(rng)
     if folds < 2 or folds > len(counts) // 2:
         raise ValueError(f"folds is {folds}; expected 2 to {len(counts) // 2}, so that each part has two items")
-    part = rng.permutation(len(counts)) % folds
+    return correlation_across_parts(items, counts, rng.permutation(len(counts)) % folds, ratio)
+
+
+def correlation_across_parts(items: Any, counts: Any, part: Any, ratio: float = 0.05) -> float:
+    """`cross_fitted_correlation` with parts of one's own choice: part (n,) holds for each item the number of its part.
+
+    Each part is projected on the direction found on all others; the mean of Pearson's correlations within the parts.
+    """
+    items, counts = _table(items, counts)
+    part = np.asarray(_numpy(part))
+    if part.shape != counts.shape or part.dtype.kind not in "iu":
+        raise ValueError(f"part has shape {part.shape} and dtype {part.dtype}; expected whole numbers of shape {counts.shape}")
+    names = np.unique(part)
+    if len(names) < 2:
+        raise ValueError(f"part holds one part only, {names[0]}; expected at least two")
     found = []
-    for fold in range(folds):
-        inside, outside = np.flatnonzero(part == fold), np.flatnonzero(part != fold)
+    for name in names:
+        inside, outside = np.flatnonzero(part == name), np.flatnonzero(part != name)
         direction = popularity_direction(items[as_index(outside, items, "ids")], counts[outside], ratio)
         found.append(float(pearson(items[as_index(inside, items, "ids")] @ direction, counts[inside])))
     return float(np.mean(found))
