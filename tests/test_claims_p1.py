@@ -595,6 +595,38 @@ def test_the_sign_rule_of_alpha(seed):
     assert np.sign(alpha) == -np.sign(slope)
 
 
+def test_moving_the_origin_of_the_items_changes_no_list_and_flips_alpha():
+    """4.1.alpha: add one vector to every item. No margin, no e_pop and no ranking changes; b_j does, and with it the sign of alpha."""
+    users, items, labels = trained("zipf", "adam")
+    counts = labels.sum(axis=0)
+    axis = e_pop(items, counts)
+    data = Interactions(*np.nonzero(labels), n_users=len(labels), n_items=len(counts))
+    share, scale = {}, (items @ axis).std()
+    for shift in (-2.0, 0.0, 2.0):
+        moved = items + shift * scale * axis
+        assert np.allclose(e_pop(moved, counts), axis)
+        scores, before = users @ moved.T, users @ items.T
+        assert np.allclose(scores - scores[:, :1], before - before[:, :1], atol=1e-9)
+        model = debiasing.DDC(users, moved, data)
+        model.solve(ridge=1e-3)
+        share[shift] = (model.alpha < 0).double().mean().item()
+    assert share[-2.0] < 0.2 and share[2.0] > 0.9
+
+
+def test_the_surrogate_minimises_the_loss_to_second_order():
+    """ln 2 - x/2 + x^2/8 in place of ln(1 + e^-x): no other point is lower; and with b of mean 0, alpha is -E[s_j b_j]/E[b^2]."""
+    s, t, a, b = np.array([0.2, -0.1, 0.4]), np.array([0.3, -0.2]), np.array([1.0, -0.4, 0.6]), np.array([0.8, -0.8])
+
+    def quadratic(scalars, b):
+        x = (s + scalars[1] * a)[:, None] - (t + scalars[0] * b)[None, :]
+        return (math.log(2) - x / 2 + x**2 / 8).mean()
+
+    for b_here in (b, b + 0.3):
+        found = debiasing.surrogate_user(s, t, a, b_here)
+        assert np.abs(optimize.approx_fprime(np.array(found), quadratic, 1e-6, b_here)).max() < 1e-5
+    assert debiasing.surrogate_user(s, t, a, b)[0] == pytest.approx(-(t * b).mean() / (b * b).mean(), rel=1e-12)
+
+
 def test_eq13_has_a_minimiser_only_if_both_projections_change_sign():
     """Both do: the loss grows along every ray. One has a strict sign: a ray along which it falls to 0. A weak sign: it falls for ever."""
     s, t = np.array([0.5, -0.2]), np.array([0.1, 0.3, -0.4])
@@ -876,7 +908,7 @@ def errata_numbers_of_p1():
     known |= {f"{x:.4f}": x for x in (p1.printed("lightgcn_loss", "yelp"), p1.printed("mf_loss", "amazon-book"))}
     known |= {f"{100 * (rule('b_a') / rule('ab_a') - 1):.1f}": 100 * (rule("b_a") / rule("ab_a") - 1)}
     known |= {f"{x:.1f}": x for x in (p1.drop_without("popularity"), p1.drop_without("preference"))}
-    return known | {f"{math.log(2):.2f}": math.log(2)}
+    return known | {f"{math.log(2):.2f}": math.log(2), "0.5": float(sigmoid(0))}
 
 
 def test_every_decimal_in_the_errata_comes_from_a_table_or_a_computation():
