@@ -54,7 +54,7 @@ class IPS(Rival):
         if isinstance(cap, str) and cap != "median":
             raise ValueError(f"cap is {cap!r}; expected a number above 0, 'median' or None")
         if cap is not None:
-            weights = weights.clamp(max=float(weights.median() if cap == "median" else cap))
+            weights = weights.clamp(max=float(weights.quantile(0.5) if cap == "median" else cap))
         if balanced:
             weights = weights * len(interactions) / (weights * torch.as_tensor(counts.copy())).sum()
         self.register_buffer("weights", weights.to(self.popularity.dtype), persistent=False)  # (n,)
