@@ -58,6 +58,13 @@ FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
     "gravity_flow": lambda: plots.gravity_flow([[2.0, 0.1], [-1.5, 0.4], [0.3, 0.6]], [[1.0, 1.0], [-1.0, 0.5]]),
     "memories": lambda: plots.memories(5, {"batch": [1, 0, 0, 0, 0], "SOGram": [0.5, 0.25, 0.125, 0.06, 0.03]}),
     "rate_tradeoff": lambda: plots.rate_tradeoff(delta=0.01, sigma=1.0, drift="random_walk"),
+    "axis_growth": lambda: plots.axis_growth([1, 2, 3], {"first": [1.0, 2.0, 4.0], "second": [1.0, 1.2, 1.5]}, {"first": [1.0, 2.1, 4.4]}),
+    "chance_law": lambda: plots.chance_law([0.1, 0.2, 0.3, 0.2], [0.15, 0.22, 0.3], marks={"shuffled": 0.2}),
+    "fan_means": lambda: plots.fan_means([1, 3, 9, 80], {"at the start": [0.1, 0.1, 0.3, 0.9], "trained": [0.5, 0.6, 0.8, 0.9]}, 100),
+    "mean_item": lambda: plots.mean_item({"SGD": [0.0, 1e-16], "Adam": [0.1, 0.2]}, {"SGD": [0.0, 0.0], "Adam": [-0.2, -0.4]}),
+    "popularity_cloud": lambda: plots.popularity_cloud(np.arange(60.0).reshape(20, 3) % 7, np.arange(20), 0.1, groups=np.arange(20) % 2),
+    "projections": lambda: plots.projections({"A": [0.1, 0.3, 0.2], "B": [1.0, 0.0, -1.0]}, [1, 5, 9], notes={"A": "a note"}),
+    "roles": lambda: plots.roles([1, 5, 9], {"uniform": [5, 5, 5], "popular": [1, 5, 8]}),
     "circle_and_ellipse": lambda: plots.circle_and_ellipse([[1.0, 0.0], [0.5**0.5, 0.5**0.5]], [1.5**0.5, 0.5**0.5]),
     "free_dimensions": lambda: plots.free_dimensions({"any": ([0, 1, 2], [2, 1, 0])}, needed={"k": 2}),
     "neighbour_overlap": lambda: plots.neighbour_overlap({"diagonal": ([0, 1], [1.0, 0.3]), "linear": ([0, 1], [1.0, 0.4])}, chance=0.02),
@@ -65,6 +72,22 @@ FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
     "sphere_distances": lambda: plots.sphere_distances(),
     "stretched_plane": lambda: plots.stretched_plane([[1, 0.2]], [[0.3, 1]], [2, 0.5], item_names=["Heat"], user_names=["Ann"]),
     "two_starts": lambda: plots.two_starts({"sphere": {"cosine": 0.3, "scores": 0.4}}, chance=0.02, x_label="share"),
+    "accuracy_and_popularity": lambda: plots.accuracy_and_popularity(
+        {"MF": {"backbone": (100.0, 0.1, 2.0, 0.01), "DDC": (110.0, 0.12, 3.0, 0.01), "IPS": (80.0, 0.08), "new": (90.0, 0.09)}}
+    ),
+    "convergence": lambda: plots.convergence(
+        {"MF": {"training": ([1, 2], [0.6, 0.3], [0.1, 0.12]), "DDC": ([3, 4], [0.2, 0.1], [0.11, 0.13]), "scaled": 0.2, "objective": [0.3, 0.2]}}
+    ),
+    "projections": lambda: plots.projections({"MF": ([1, 2, 9], [0.1, -0.2, 0.8], "r = 0.9"), "null": ([1, 2, 9], [0.0, 0.1, 0.3], "r = 0.3")}),
+    "rule_changes": lambda: plots.rule_changes({"MF": {"b_a": (3.0, 0.5), "a_b": (-20.0, 0.0)}}),
+    "sensitivity": lambda: plots.sensitivity(
+        {"MRR@10": {"MF": ([0.1, 0.5], [0.1, 0.12], [0.01, 0.0])}}, levels={"MRR@10": {"MF": 0.09}}
+    ),
+    "sign_of_alpha": lambda: plots.sign_of_alpha(
+        {"MF": {"centroid": [0.2, -0.4], "negative": [0.9, 0.1], "change": [-10.0, 5.0]},
+         "moved": {"centroid": [-1.0, 1.0], "negative": [0.0, 1.0], "change": [5.0, -9.0]}},
+        moved=("moved",),
+    ),
     "sampling_strategies": lambda: plots.sampling_strategies(
         LABELS, naive=[(0, 0), (1, 2), (2, 2), (3, 1)], cross=([0, 2], [1, 3]), in_batch=[(1, 1), (1, 3), (3, 0)]
     ),
