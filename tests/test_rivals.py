@@ -207,7 +207,7 @@ def expected_loss(rival: IPS, negatives) -> float:
         for u, i in observed:
             others = negatives(u, i, observed)
             columns = (torch.full((len(others),), value) for value in (u, i))
-            total += chance * float(rival.loss(*columns, torch.tensor(others)).detach())  # the mean over the negatives
+            total += chance * rival.loss(*columns, torch.tensor(others)).item()  # the mean over the negatives
     return total
 
 
@@ -241,11 +241,13 @@ def test_ips_is_biased_without_weights_with_guessed_ones_and_under_a_cap(options
 
 def test_ips_is_biased_when_negatives_are_the_unobserved_items() -> None:
     """The true propensities do not help where an item that the user likes and was not shown may be his negative."""
-    rival, full = ips_case(propensities=CHANCES, cap=None)
-    never_liked = sum(
-        np.mean([float(rival.loss(ids(u), ids(i), ids(j)).detach()) * CHANCES[i] for j in range(4) if (u, j) not in LIKED]) for u, i in LIKED
-    )
-    assert abs(expected_loss(rival, unobserved) - never_liked) > 0.02
+    rival, _ = ips_case(propensities=CHANCES, cap=None)
+    wanted = 0.0  # every liked pair against the items that its user does not like
+    for u, i in LIKED:
+        disliked = [j for j in range(4) if (u, j) not in LIKED]
+        wanted += CHANCES[i] * np.mean([rival.loss(ids(u), ids(i), ids(j)).item() for j in disliked])
+    assert abs(expected_loss(rival, unobserved) - wanted) > 0.02
+    assert expected_loss(rival, lambda u, i, observed: [j for j in range(4) if (u, j) not in LIKED]) == pytest.approx(wanted)
 
 
 def test_ips_default_weights_by_hand() -> None:
