@@ -78,7 +78,7 @@ FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
     "convergence": lambda: plots.convergence(
         {"MF": {"training": ([1, 2], [0.6, 0.3], [0.1, 0.12]), "DDC": ([3, 4], [0.2, 0.1], [0.11, 0.13]), "scaled": 0.2, "objective": [0.3, 0.2]}}
     ),
-    "projections": lambda: plots.projections({"MF": ([1, 2, 9], [0.1, -0.2, 0.8], "r = 0.9"), "null": ([1, 2, 9], [0.0, 0.1, 0.3], "r = 0.3")}),
+    "projection_panels": lambda: plots.projection_panels({"MF": ([1, 2, 9], [0.1, -0.2, 0.8], "r = 0.9"), "null": ([1, 2, 9], [0.0, 0.1, 0.3], "r = 0.3")}),
     "rule_changes": lambda: plots.rule_changes({"MF": {"b_a": (3.0, 0.5), "a_b": (-20.0, 0.0)}}),
     "sensitivity": lambda: plots.sensitivity(
         {"MRR@10": {"MF": ([0.1, 0.5], [0.1, 0.12], [0.01, 0.0])}}, levels={"MRR@10": {"MF": 0.09}}

@@ -8,7 +8,7 @@ given; where it needs a formula it asks the room that owns it.
 from .debiasing import (
     accuracy_and_popularity,
     convergence,
-    projections,
+    projection_panels,
     rule_changes,
     sensitivity,
     sign_of_alpha,
@@ -143,7 +143,7 @@ __all__ = [
     "popularity_cloud",
     "popularity_profile",
     "precision",
-    "projections",
+    "projection_panels",
     "projections",
     "quality_and_popularity",
     "rate_tradeoff",
