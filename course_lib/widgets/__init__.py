@@ -15,8 +15,9 @@ from .folding import Folding
 from .gramian_tracker import GramianTracker
 from .in_batch_weights import FIG2_LABELS, InBatchWeights
 from .norm_growth import NormGrowth
+from .popularity_axis import PopularityAxis
 from .quiz import Quiz
 from .stretched_axes import StretchedAxes
 from .tower_motion import TowerMotion
 
-__all__ = ["FIG2_LABELS", "CosineMotion", "CourseWidget", "Folding", "GramianTracker", "InBatchWeights", "NormGrowth", "Quiz", "StretchedAxes", "TowerMotion", "names_for", "static_files"]
+__all__ = ["FIG2_LABELS", "CosineMotion", "CourseWidget", "Folding", "GramianTracker", "InBatchWeights", "NormGrowth", "PopularityAxis", "Quiz", "StretchedAxes", "TowerMotion", "names_for", "static_files"]
