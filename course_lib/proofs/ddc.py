@@ -3,7 +3,7 @@
 One user: positives with scores s_i and projections a_i = <e_pref, e_i>, negatives with scores t_j and b_j = <e_pop, e_j>. The margin of
 the rule "b_a" is x_ij = s_i + beta a_i - t_j - alpha b_j, the loss the mean of log(1 + exp(-x_ij)). Residuals are identities in every entry of
 two positives and two negatives, of width two where embeddings appear. `enumerate_*` decide questions of existence exactly, on integer
-vectors, with `course_lib.debiasing.ddc` beside an argument that knows nothing of it.
+vectors, by an argument that knows nothing of the theorem. That `course_lib.debiasing.ddc` computes these formulas is tested beside them.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 import sympy as sp
-
-from course_lib.debiasing import ddc
 
 __all__ = [
     "enumerate_ddc_minimiser",
@@ -42,6 +40,7 @@ P, Q = 2, 2  # positives and negatives of the identities
 s, t, a, b = (sp.symbols(f"{name}1:3", real=True) for name in "stab")
 b_pos, a_neg = sp.symbols("g1:3", real=True), sp.symbols("h1:3", real=True)  # <e_pop, e_i> of positives, <e_pref, e_j> of negatives
 PAIRS = tuple(itertools.product(range(P), range(Q)))
+RULES = tuple("_".join(rule) for rule in itertools.product(("a", "b", "ab"), repeat=2))  # "positive term _ negative term", Table 5
 
 
 def loss(margins: Iterable[sp.Expr]) -> sp.Expr:
@@ -111,7 +110,7 @@ def thm_ddc_minimiser() -> list[sp.Expr]:
 
 
 def enumerate_ddc_minimiser(values: Sequence[int] = (-2, -1, 0, 1)) -> Fraction:
-    """How many of all integer a (p of them) and b (q), p and q up to 3, `has_minimiser` gets wrong.
+    """How many of all integer a (p of them) and b (q), p and q up to 3, the theorem gets wrong: unique exactly if a and b both change sign.
 
     The argument that knows nothing of signs: a convex loss has one unique minimiser exactly if no direction other than 0 has all brackets
     w a_i - v b_j at least 0. In the plane it is enough to try the directions at right angles to some (-b_j, a_i), and those themselves.
@@ -121,8 +120,13 @@ def enumerate_ddc_minimiser(values: Sequence[int] = (-2, -1, 0, 1)) -> Fraction:
         for left in itertools.combinations_with_replacement(values, p):
             for right in itertools.combinations_with_replacement(values, q):
                 moves = [(-one, other) for other in left for one in right]
-                wrong += ddc.has_minimiser(left, right) is not _unique_minimiser(moves)
+                wrong += (changes_sign(left) and changes_sign(right)) is not _unique_minimiser(moves)
     return Fraction(wrong)
+
+
+def changes_sign(values: Sequence[int]) -> bool:
+    """min < 0 < max."""
+    return min(values) < 0 < max(values)
 
 
 def _unique_minimiser(moves: Sequence[tuple[int, int]]) -> bool:
@@ -342,13 +346,13 @@ def prop_loss_counts_mistakes() -> list[sp.Expr]:
 
 
 def prop_nine_rules() -> list[sp.Expr]:
-    """Every rule's margin is s_i - t_j + alpha A + beta B with the coefficients that `DDC.RULES` names. Residuals, for the nine rules:
+    """Every rule's margin is s_i - t_j + alpha A + beta B with the coefficients that its name says. Residuals, for the nine rules:
 
     the margin minus that linear form. Then: b_b and a_a know one scalar only (the other derivative is 0); under a_b and a_ab the slope in
     beta is E[w a_j] over the negatives alone, so that beta* < 0 where their weighted mean similarity to the user's taste is positive.
     """
     residuals = []
-    for rule in ddc.RULES:
+    for rule in RULES:
         for i, j in PAIRS:
             by_alpha, by_beta = rule_coefficients(rule, i, j)
             residuals.append(sp.expand(_rule_margin(rule, i, j) - (s[i] - t[j] + alpha * by_alpha + beta * by_beta)))
