@@ -26,7 +26,9 @@ class Backbone(nn.Module):
     libraries put before it.
     """
 
-    def __init__(self, n_users: int, n_items: int, d: int = 64, *, decay: float = 0.0, scale: float = 0.1, generator: torch.Generator) -> None:
+    def __init__(
+        self, n_users: int, n_items: int, d: int = 64, *, decay: float = 0.0, scale: float = 0.1, generator: torch.Generator
+    ) -> None:
         """Trained tables with independent normal entries of deviation `scale`, drawn from `generator`."""
         super().__init__()
         for name, value in (("n_users", n_users), ("n_items", n_items), ("d", d)):

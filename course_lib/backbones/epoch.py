@@ -119,7 +119,8 @@ def _dealt_triples(
 ) -> tuple[np.ndarray, np.ndarray, np.uint64]:
     """The triples (|O|, 3) of a pass, bucket after bucket; (buckets + 1,) where each starts; the seed of their order."""
     numbers = bucket_numbers().astype(np.uint8)
-    groups = [(rng.permutation(size) % count).astype(np.uint8) for size, count in zip(interactions.shape, (GROUPS, 2 * GROUPS), strict=True)]
+    kinds = zip(interactions.shape, (GROUPS, 2 * GROUPS), strict=True)
+    groups = [(rng.permutation(size) % count).astype(np.uint8) for size, count in kinds]
     seeds = rng.integers(2**63, size=2, dtype=np.uint64)
     size, buckets = len(interactions), int(numbers.max()) + 1
     bounds = np.linspace(0, size, SHARES + 1).astype(np.int64)
@@ -290,7 +291,8 @@ def _tables(users: Any, items: Any, interactions: Interactions) -> tuple[np.ndar
             raise ValueError(f"{name} must be C-contiguous and writeable, since it is changed in place")
     left, right = tables
     if left.shape[1] != right.shape[1] or left.dtype != right.dtype:
-        raise ValueError(f"users have width {left.shape[1]} and type {left.dtype}, items {right.shape[1]} and {right.dtype}; expected the same")
+        kinds = [f"width {table.shape[1]} and type {table.dtype}" for table in tables]
+        raise ValueError(f"users have {kinds[0]}, items {kinds[1]}; expected the same")
     if not len(interactions):
         raise ValueError(f"bpr_epoch needs at least one pair, got {interactions!r}")
     return left, right
