@@ -40,7 +40,7 @@ class DCCL(TwinRival):
         weight_conformity: float = 0.1,
         rate: float = 1.0,
         tau: float = 1.0,
-        limit: int = 1024,
+        limit: int = 512,
         generator: torch.Generator,
     ) -> None:
         super().__init__(backbone, interactions, generator=generator)

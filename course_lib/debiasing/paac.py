@@ -48,7 +48,7 @@ class PAAC(Rival):
         beta: float = 0.5,
         tau: float = 0.2,
         noise: float = 0.2,
-        limit: int = 1024,
+        limit: int = 512,
         generator: torch.Generator,
     ) -> None:
         super().__init__(backbone, interactions, generator=generator)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 from torch import Tensor
 
@@ -11,7 +9,7 @@ from course_lib.backbones.base import Backbone, Tables
 from course_lib.debiasing.rival import Rival
 from course_lib.interactions import Interactions
 
-BLOCK = 100_000  # pairs whose embeddings are gathered at a time
+BLOCK = 10_000  # pairs whose embeddings are gathered at a time
 
 
 class PC(Rival):
@@ -56,24 +54,24 @@ class PC(Rival):
 
         The sum of squares over all items is a quadratic form in e_u; that over the user's own items is taken from it.
         """
+        owners, own = self.pairs
+        scores = self._pair_scores(users, items).double()  # (|O|,) r_ui of the training pairs
         users, items, rarity, rest = users.double(), items.double(), self.rarity.double(), 1 - self.beta
-        weighted = rarity[:, None] * items
         every = ((users @ (items.T @ items)) * users).sum(dim=1)
-        size = self._root_mean(every - self._over_pairs(users, items, lambda scores, i: scores))
-        scaled = self.beta / size[:, None] * users
+        size = self._unseen_root_mean(every, scores)
+        weighted, scaled = rarity[:, None] * items, self.beta / size[:, None] * users
         every = ((scaled @ (weighted.T @ weighted)) * scaled).sum(dim=1)
         every = every + 2 * rest * (scaled @ (weighted.T @ rarity)) + rest**2 * (rarity @ rarity)
-        seen = self._over_pairs(scaled, items, lambda scores, i: (scores + rest) * rarity[i])
-        return size, self._root_mean(every - seen)
+        return size, self._unseen_root_mean(every, (self.beta * scores / size[owners] + rest) * rarity[own])
 
-    def _over_pairs(self, users: Tensor, items: Tensor, value: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
-        """(m,) for each user the sum over his training items of value(<user, item>, i)^2."""
-        total = users.new_zeros(self.n_users)
-        for u, i in zip(self.pairs[0].split(BLOCK), self.pairs[1].split(BLOCK), strict=True):
-            total = total.index_add(0, u, value((users[u] * items[i]).sum(dim=1), i).square())
-        return total
+    def _pair_scores(self, users: Tensor, items: Tensor) -> Tensor:
+        blocks = zip(self.pairs[0].split(BLOCK), self.pairs[1].split(BLOCK), strict=True)
+        return torch.cat([(users[u] * items[i]).sum(dim=1) for u, i in blocks])
 
-    def _root_mean(self, squares: Tensor) -> Tensor:
-        counts = torch.bincount(self.pairs[0], minlength=self.n_users)
-        roots = (squares.clamp(min=0) / (self.n_items - counts).clamp(min=1)).sqrt()
+    def _unseen_root_mean(self, every: Tensor, values: Tensor) -> Tensor:
+        """Root mean square over the items that a user does not have: every (m,) sums of squares over all, values (|O|,) of the pairs."""
+        owners = self.pairs[0]
+        seen = torch.zeros_like(every).index_add(0, owners, values.square())
+        left = self.n_items - torch.bincount(owners, minlength=self.n_users)
+        roots = ((every - seen).clamp(min=0) / left.clamp(min=1)).sqrt()
         return torch.where(roots > 0, roots, 1.0)
