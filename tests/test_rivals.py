@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from course_lib import debiasing
+from course_lib import backbones, debiasing
 from course_lib.backbones.base import Backbone
 from course_lib.backbones.lightgcn import LightGCN
 from course_lib.backbones.mf import MF
@@ -82,11 +82,12 @@ def test_names_are_those_of_table_3() -> None:
     assert debiasing.names() == ("IPS", "DICE", "MACR", "PC", "PAAC", "DCCL", "TPAB")
 
 
-@pytest.mark.parametrize("kind", ["MF", "LightGCN"])
+@pytest.mark.parametrize("kind", backbones.names())
 @pytest.mark.parametrize("name", debiasing.names())
-def test_every_rival_wraps_a_backbone_trains_and_ranks(name: str, kind: str) -> None:
+def test_every_rival_wraps_every_backbone_trains_and_ranks(name: str, kind: str) -> None:
     data = long_tailed(timed=True)
-    model = MF(*data.shape, 8, decay=1e-4, generator=seeded()) if kind == "MF" else LightGCN(data, 8, decay=1e-4, generator=seeded())
+    options = {"NCL": {"clusters": 5}}.get(kind, {})
+    model = backbones.make(kind, data, d=8, decay=1e-4, generator=seeded(), **options)
     rival = debiasing.make(name, model, data, generator=seeded(1))
     assert isinstance(rival, Backbone) and (rival.n_users, rival.n_items) == data.shape
     rival.begin_epoch(0, np.random.default_rng(0))
