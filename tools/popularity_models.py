@@ -20,12 +20,16 @@ import torch
 from course_lib import backbones, datasets
 from course_lib.experiments.recommenders import split_811, tables_of, train_recommender
 from course_lib.interactions import Interactions
-from course_lib.widgets import popularity_axis
+from course_lib.widgets import popularity_axis, two_scalars
 
 FOLDER = Path(popularity_axis.__file__).parent
 FILMS, WIDTH = 240, 16  # of PopularityAxis
 SETTINGS = {"MF": {"lr": 5e-3, "batch_size": 1024, "decay": 1e-3}, "LightGCN": {"lr": 1e-2, "batch_size": 4096, "decay": 1e-4}}
 EPOCHS, PATIENCE = 150, 20
+NARROW = 8  # of TwoScalars
+# Chosen for what they show: all ranks better at the minimum; alpha above 0 and a list twice as popular; ranks worse at the minimum; no
+# minimum; a user of rare films.
+PEOPLE = (112, 727, 205, 574, 844)
 
 
 @lru_cache(maxsize=1)
@@ -59,6 +63,18 @@ def popularity_axis_data(epochs: int = EPOCHS) -> dict[str, Any]:
     return popularity_axis.packed_data(tables, train.col_counts[chosen], [names[film] for film in chosen])
 
 
+def two_scalars_data(epochs: int = EPOCHS) -> dict[str, Any]:
+    """Five people, and the names of all films that any of them can be shown in the window of the picture."""
+    train, valid, test = parts()
+    data = two_scalars.packed_data(*trained("MF", NARROW, epochs), train, test, chosen=PEOPLE, seen=valid)
+    needed = set()
+    for person in data["people"]:
+        user = two_scalars.user_of(data, person)
+        needed.update(person["test"], *(user.shown(*point).tolist() for point in two_scalars.grid_points()))
+    names = film_names(train)
+    return {**data, "names": {str(item): names[item] for item in sorted(needed)}}
+
+
 def store(name: str, data: Any) -> None:
     path = FOLDER / name
     path.write_text(json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace('],"', '],\n"').replace('},"', '},\n"') + "\n", encoding="utf-8")
@@ -69,6 +85,7 @@ def main() -> None:
     argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     torch.set_num_threads(1)
     store("popularity_axis.json", popularity_axis_data())
+    store("two_scalars.json", two_scalars_data())
 
 
 if __name__ == "__main__":

@@ -19,5 +19,6 @@ from .popularity_axis import PopularityAxis
 from .quiz import Quiz
 from .stretched_axes import StretchedAxes
 from .tower_motion import TowerMotion
+from .two_scalars import TwoScalars
 
-__all__ = ["FIG2_LABELS", "CosineMotion", "CourseWidget", "Folding", "GramianTracker", "InBatchWeights", "NormGrowth", "PopularityAxis", "Quiz", "StretchedAxes", "TowerMotion", "names_for", "static_files"]
+__all__ = ["FIG2_LABELS", "CosineMotion", "CourseWidget", "Folding", "GramianTracker", "InBatchWeights", "NormGrowth", "PopularityAxis", "Quiz", "StretchedAxes", "TowerMotion", "TwoScalars", "names_for", "static_files"]

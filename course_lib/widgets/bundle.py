@@ -13,7 +13,7 @@ import re
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-WIDGETS = ("in_batch_weights", "quiz", "norm_growth", "cosine_motion", "stretched_axes", "tower_motion", "gramian_tracker", "folding", "popularity_axis")
+WIDGETS = ("in_batch_weights", "quiz", "norm_growth", "cosine_motion", "stretched_axes", "tower_motion", "gramian_tracker", "folding", "popularity_axis", "two_scalars")
 HOST = "afm_host"
 _NOTE = "// Interactives of the course, put together by course_lib.widgets.bundle. Sources, with comments: course_lib/widgets/*.js."
 
