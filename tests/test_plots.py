@@ -25,6 +25,16 @@ CELLS = [{"loss": loss, "ratio": ratio, "value": value, "metric": "P@5"}
                                     ("popularity", None, 0.3)]]  # fmt: skip
 
 FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
+    "decay_and_sign": lambda: plots.decay_and_sign(["a", "b"], {"share": [0.1, 0.9], "change": [-3.0, 4.0]}),
+    "differences": lambda: plots.differences({"a": (0.01, 0.002, 3.0, 1.0), "b": (-0.01, 0.002, -3.0, 1.0)}, labels=("MRR", "AvgPop")),
+    "loss_and_ranking": lambda: plots.loss_and_ranking({"a": (0.1, 0.12), "b": (0.01, 0.11)}, {1: 0.1, 3: 0.03}, 0.12, marked=["a"]),
+    "missing_minimum": lambda: plots.missing_minimum(
+        [1, 2], [1.0, 0.5], {"one": ([1, 10], [0.0, 1.0], 1.0), "other": ([1, 10], [0.0, 2.0], None)}
+    ),
+    "net_push": lambda: plots.net_push(np.linspace(-1, 1, 40), np.linspace(-5, 9, 40), np.linspace(-2, 1, 40)),
+    "origin_sweep": lambda: plots.origin_sweep([-1, 0, 1], {"share": ([0, 0.5, 1], np.nan), "popularity": ([3, 2, 1], 2.0)}),
+    "turned_user": lambda: plots.turned_user({"before": [3, 1], "after": [-0.5, 0]}, [[1, 0], [-1, -1]], [[-2, 1], [-2, -1]]),
+    "two_users": lambda: plots.two_users([1.5, 1.1], [0.94, -0.34], [0.17, 0.98], alpha=-1.0, beta=1.5),
     "angle_paths": lambda: plots.angle_paths({"short": [120.0, 60.0, 20.0], "long": [120.0, 110.0, 101.0]}, label="angle"),
     "circles": lambda: plots.circles({"a": [[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.5], [0.1, 1.2]]]}),
     "clamp_reach": lambda: plots.clamp_reach([0.1, 1.0, 10.0], {"law": [0.6, 0.3, 0.0]}, {"torch": ([0.1, 10.0], [0.6, 0.0])}),

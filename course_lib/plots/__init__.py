@@ -5,6 +5,16 @@ series differ in marker and line, cells in hatch and sign. Colours are those of 
 given; where it needs a formula it asks the room that owns it.
 """
 
+from .ddc import (
+    decay_and_sign,
+    differences,
+    loss_and_ranking,
+    missing_minimum,
+    net_push,
+    origin_sweep,
+    turned_user,
+    two_users,
+)
 from .debiasing import (
     accuracy_and_popularity,
     convergence,
@@ -119,7 +129,9 @@ __all__ = [
     "convergence",
     "cost_of_forms",
     "coupled_runs",
+    "decay_and_sign",
     "decay_balance",
+    "differences",
     "double_sum",
     "estimation_errors",
     "fan_means",
@@ -131,14 +143,18 @@ __all__ = [
     "kernel_blocks",
     "leak_map",
     "long_tail",
+    "loss_and_ranking",
     "mean_item",
     "memories",
     "metric_against_ratio",
     "misclassification_threshold",
+    "missing_minimum",
     "neighbour_overlap",
+    "net_push",
     "norm_paths",
     "norms_against_counts",
     "observation_weights",
+    "origin_sweep",
     "over_steps",
     "popularity_cloud",
     "popularity_profile",
@@ -163,8 +179,10 @@ __all__ = [
     "tangent_step",
     "tower_norms",
     "training_curves",
+    "turned_user",
     "two_items",
     "two_starts",
+    "two_users",
     "variance_curve",
     "weight_heatmap",
 ]
