@@ -34,12 +34,13 @@ class DICE(TwinRival):
 
     independence: "distance correlation" to be made small, or the mean absolute ("l1") or squared ("l2") difference, made large.
 
-    Source: Zheng et al., WWW 2021 (arXiv 2006.11011), equations (3) to (10); the other defaults after the
-    repository tsinghua-fib-lab/DICE, whose margin is 40. The
-    paper writes minus the BPR loss for conformity where j is more popular, which has no lower bound; that repository changes the two
-    sides instead, as here. It takes "less than half the popularity" for the lower margin, here it is symmetric as in the paper.
-    Distance correlation sees ROWS random users and items of the batch (batches were 128 there). Widths: the twin is as wide as the
-    backbone; for as many numbers as the backbone has alone give it half the width.
+    Source: Zheng et al., WWW 2021 (arXiv 2006.11011), equations (3) to (10), read in a reader's notes, and the authors' repository
+    tsinghua-fib-lab/DICE, whose loss and gradients these are. The paper writes minus the BPR loss for conformity where j is more
+    popular, which has no lower bound; the repository changes the two sides instead, as here. Choices: the repository's margin
+    is 40 and its lower side "less than half the popularity", here both sides have the same margin, as in the paper; distance
+    correlation sees ROWS random users and items of the batch (batches were 128 there). Widths: the twin is as wide as the
+    backbone; for as many numbers as the backbone has alone give it half the width. On test sets that follow the training data's
+    popularity (a random split) this law of negatives costs accuracy, whatever the embeddings: compare resample=False.
     """
 
     def __init__(

@@ -24,10 +24,10 @@ class MACR(Rival):
     alpha, beta: weights of the two branches. c: chosen on validation data; it is a plain attribute and can be changed after training.
     Tables for serving: sigma(a_u) [e_u, -c] and sigma(a_i) [e_i, 1], so d + 1 numbers per row.
 
-    Source: Wei et al., KDD 2021 (arXiv 2010.15363); defaults alpha, beta = 1e-3 and c = 40 after the authors' repository
-    weitianxin/MACR. The paper leaves the two small models open ("MLP"); here as in that repository one vector each, without offset.
-    A negative counts as a label 0 of pair and item; a user's own score meets both labels once per triple, as in the
-    repository. c = 40 belongs to their long trainings: with scores of another size it is far too much, so tune it.
+    Source: Wei et al., KDD 2021 (arXiv 2010.15363), read in the authors' repository weitianxin/MACR, whose alpha, beta and c are the
+    defaults. Choices: the two small models are one vector each, without offset, as in that repository (RecBole-Debias has an MLP); a
+    negative counts as label 0 of pair and item; a user's own score meets both labels once per triple, as there. c = 40
+    belongs to its long trainings: where scores have another size it is another number, so tune it.
     """
 
     def __init__(

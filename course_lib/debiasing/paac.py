@@ -29,12 +29,13 @@ class PAAC(Rival):
     noise: each view adds to an embedding a vector of this length, its signs those of the embedding. limit: at most so many users and
     items of a batch, drawn at random, enter the contrast, whose cost grows with their square.
 
-    Source: Cai et al., KDD 2024 (arXiv 2405.20718), equations (5) to (11); defaults near the repository miaomiao-cai2/KDD2024-PAAC.
-    Choices: the paper sums over all pairs (i, i') of a user's items in the batch; the repository aligns, once per epoch, one pair per
-    popular item among all of a user's items, with lengths 1; here one random pair per triple of the batch among all items of
-    its user, a mean, with lengths 1. An odd item in the middle is left out. Noise is added to the final
-    embeddings, since MF has no others (there: to every layer). The paper's text says that gamma = 0 stresses popular items; its
-    equation (7), the repository and this class do the opposite. (8) and (9) lack the minus sign that the paper's Figure 2 has.
+    Source: Cai et al., KDD 2024 (arXiv 2405.20718), equations (4) to (11), and the authors' repository miaomiao-cai2/KDD2024-PAAC.
+    Choices: the paper sums over all pairs (i, i') of a user's items in the batch, without scaling; the repository aligns scaled
+    embeddings once per epoch, one pair per popular item among all of a user's items; here a mean, one random pair per triple of
+    the batch, scaled, among all items of its user. An odd item in the middle is left out. Noise is added to the final embeddings, since
+    MF has no others (there: to every layer). The repository counts the positive twice in the denominator, the paper and this
+    class once. The paper's text says that gamma = 0 stresses popular items, its equation (7), the repository and this class do
+    the opposite; its (8) and (9) lack the minus sign that its Figure 2 has.
     """
 
     def __init__(
