@@ -91,10 +91,11 @@ class DGCF(Backbone):
 
 
 def distance_correlation(x: Tensor, y: Tensor) -> Tensor:
-    """dCor(X, Y) in [0, 1] of paired samples (N, p) and (N, q): 0 for independent samples (N large), 1 for y = a + b x Q, Q orthogonal.
+    """dCor(X, Y) in [0, 1] of paired samples (N, p) and (N, q): near 0 for many independent ones, 1 where y = a + b x.
 
     dCov^2(X, Y) = mean over all pairs (a, b) of the sample of A_ab B_ab, with A the distances |x_a - x_b| less their row and column
-    means plus their mean, and B those of Y; dCor = dCov(X, Y) / sqrt(dCov(X, X) dCov(Y, Y)). Source: Szekely et al., Annals of Statistics 2007.
+    means plus their mean, and B those of Y; dCor = dCov(X, Y) / sqrt(dCov(X, X) dCov(Y, Y)).
+    Source: Szekely, Rizzo and Bakirov, Annals of Statistics 2007 (arXiv 0803.4101).
     """
     a, b = _centred_distances(x), _centred_distances(y)
     covariance, left, right = (((first * second).mean().clamp(min=0) + TINY).sqrt() for first, second in ((a, b), (a, a), (b, b)))

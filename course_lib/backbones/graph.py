@@ -11,8 +11,6 @@ from torch import Tensor, nn
 
 from course_lib.interactions import Interactions
 
-EDGES = 65_536  # edges whose ends are gathered at once
-
 
 def adjacency(interactions: Interactions) -> sparse.csr_array:
     """A = [[0, Y], [Y', 0]] of the m + n nodes, users first: (m + n, m + n) of zeros and ones, float32."""
@@ -77,7 +75,7 @@ class Edges(nn.Module):
         super().__init__()
         heads = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
         reverse = np.lexsort((heads, matrix.indices))  # where (t, h) stands, for each (h, t)
-        for name, part in (("pointers", matrix.indptr), ("tails", matrix.indices), ("heads", heads), ("reverse", reverse)):
+        for name, part in (("pointers", matrix.indptr), ("tails", matrix.indices), ("reverse", reverse)):
             self.register_buffer(name, torch.from_numpy(part.astype(np.int64)), persistent=False)
         self.nodes = matrix.shape[0]
 
@@ -97,9 +95,9 @@ class Edges(nn.Module):
         return torch.stack([_csr(self.pointers, self.tails, mine, self.nodes) @ part for mine, part in zip(weights, table, strict=True)])
 
     def _products(self, left: Tensor, right: Tensor) -> Tensor:
-        blocks = zip(self.heads.split(EDGES), self.tails.split(EDGES), strict=True)
-        ends = ((left.index_select(1, heads), right.index_select(1, tails)) for heads, tails in blocks)
-        return torch.cat([(a * b).sum(dim=2) for a, b in ends], dim=1)
+        pattern = _csr(self.pointers, self.tails, left.new_zeros(len(self)), self.nodes)
+        pairs = zip(left, right, strict=True)
+        return torch.stack([torch.sparse.sampled_addmm(pattern, a.contiguous(), b.T, beta=0.0).values() for a, b in pairs])
 
 
 class _Sums(torch.autograd.Function):

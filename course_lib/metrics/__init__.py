@@ -16,6 +16,7 @@ result does not depend on the block size, the number of threads or the library's
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ from course_lib.interactions import Interactions
 
 METRICS = ("precision", "recall", "ndcg", "mrr", "map")
 BLOCK_BYTES = 8 * 2**20  # one block of scores; small enough to stay in the processor's cache
+USERS = 1024  # ranked by one call of the compiled loop
+LONGEST_COMPILED = 128  # lists; longer ones are sorted, not searched for
 
 
 def top_k(
@@ -38,18 +41,19 @@ def top_k(
 ) -> np.ndarray:
     """Ids of the K items with the highest <user, item> that the user has not in `train`: (m, K) int64.
 
-    users (m, d), items (n, d): arrays or tensors on any device; train: Interactions of shape (m, n); block: users per
-    block (default: as many as keep a block of scores at 8 MiB). Best first; ties by the lower item id; -1 where a user
-    has fewer than K items left. Memory: one block of scores and the result.
+    users (m, d), items (n, d): arrays or tensors on any device; train: Interactions of shape (m, n); block: users that
+    are ranked together (the result does not depend on it). Best first; ties by the lower item id; -1 where a user has
+    fewer than K items left. Memory: a block of scores, 8 MiB at most, and the result. On a CPU a compiled loop ranks lists
+    of up to 128 items (`course_lib.metrics.ranking`).
     Raises ValueError for shapes that do not fit, k < 1, and for embeddings or scores that are not finite.
     """
     users, items = _embeddings(users, items, train)
-    k = _cutoff(k, "k")
-    m, n = train.matrix.shape
-    result = np.full((m, k), -1, dtype=np.int64)
-    for start, scores in _masked_scores(users, items, train.matrix, block):
-        ids = _best(scores, min(k, n))
-        result[start : start + len(ids), : ids.shape[1]] = ids.cpu().numpy()
+    k, n = _cutoff(k, "k"), train.n_items
+    result = np.full((train.n_users, k), -1, dtype=np.int64)
+    if _compiles(users, items, k):
+        _ranked_compiled(users, items, train.matrix, block or USERS, result)
+    else:
+        _ranked(users, items, train.matrix, block or max(1, BLOCK_BYTES // (n * users.element_size())), result[:, : min(k, n)])
     return result
 
 
@@ -123,6 +127,37 @@ def _keys(matrix: sp.csr_matrix) -> np.ndarray:
     return keys if matrix.has_sorted_indices else np.sort(keys)
 
 
+def _compiles(users: torch.Tensor, items: torch.Tensor, k: int) -> bool:
+    """Whether numba's loop may rank: short lists on a CPU, and no score can overflow, since |<u, v>| <= |u| |v|."""
+    if users.device.type != "cpu" or users.dtype not in (torch.float32, torch.float64) or k > LONGEST_COMPILED:
+        return False
+    return bool(torch.isfinite(users.norm(dim=1).max() * items.norm(dim=1).max()))
+
+
+def _ranked_compiled(users: torch.Tensor, items: torch.Tensor, seen: sp.csr_matrix, block: int, out: np.ndarray) -> None:
+    """Fills out (m, k) with each user's best items; torch's number of threads share the users, `block` at a time."""
+    from course_lib.metrics.ranking import rank  # numba takes a moment to load
+
+    tables = [np.ascontiguousarray(table.numpy()) for table in (users, items)]
+
+    def work(start: int) -> None:
+        rank(*tables, seen.indptr, seen.indices, start, min(start + block, len(out)), out)
+
+    starts, threads = range(0, len(out), block), torch.get_num_threads()
+    if threads == 1 or len(starts) == 1:
+        for start in starts:
+            work(start)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, starts))
+
+
+def _ranked(users: torch.Tensor, items: torch.Tensor, seen: sp.csr_matrix, block: int, out: np.ndarray) -> None:
+    """The same through a matrix product and torch's own selection: on a GPU, and for long lists."""
+    for start, scores in _masked_scores(users, items, seen, block):
+        out[start : start + len(scores)] = _best(scores, out.shape[1]).cpu().numpy()
+
+
 def _best(scores: torch.Tensor, k: int) -> torch.Tensor:
     """Ids (b, k) of the k highest finite scores of each row, ties by the lower id, -1 for a masked place."""
     values, ids = torch.topk(scores, min(k + 1, scores.shape[1]), dim=1)
@@ -140,11 +175,10 @@ def _best(scores: torch.Tensor, k: int) -> torch.Tensor:
 
 
 def _masked_scores(
-    users: torch.Tensor, items: torch.Tensor, seen: sp.csr_matrix, block: int | None
+    users: torch.Tensor, items: torch.Tensor, seen: sp.csr_matrix, block: int
 ) -> Iterator[tuple[int, torch.Tensor]]:
     """(first user, scores (b, n) with -inf at the seen pairs) block by block."""
     m, n = seen.shape
-    block = block or max(1, BLOCK_BYTES // (n * users.element_size()))
     for start in range(0, m, block):
         stop = min(start + block, m)
         counts = np.diff(seen.indptr[start : stop + 1])

@@ -1,0 +1,92 @@
+"""The K best unseen items of each user, compiled with numba: scores of a tile of items, and at once the search for the best in it.
+
+A tile of scores is used while it lies in the processor's first cache, so the m x n scores never exist, not even for a block of users.
+Each score is one sum in a fixed order: it does not depend on the number of threads or on which users are ranked together.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+USERS = 256  # ranked together, so that a tile of items is prepared once for all of them
+TILE = 512  # items
+CHUNK = 32  # scores that are compared with the worst of the best at once
+FUSED = {"contract"}  # a * b + c in one instruction
+
+
+@njit(nogil=True, cache=True)
+def rank(users, items, pointers, seen, start, stop, out):
+    """out[u] = ids of the out.shape[1] items with the highest <users[u], items[j]> outside seen[pointers[u]:pointers[u + 1]].
+
+    For u in start..stop-1; -1 where there are too few. seen ascends within a user. Equal scores: the lower id first.
+    """
+    n, d, k = len(items), users.shape[1], out.shape[1]
+    wide = (d + 3) // 4 * 4  # filled up with zeros
+    left = np.zeros((USERS, wide), users.dtype)
+    tile = np.zeros((wide, TILE), users.dtype)
+    scores = np.empty((4, TILE), users.dtype)
+    best = np.empty((USERS, k), users.dtype)
+    cursor = np.empty(USERS, np.int64)
+    for first in range(start, stop, USERS):
+        size = min(USERS, stop - first)
+        left[:size, :d] = users[first : first + size]
+        left[size:] = 0
+        best[:] = -np.inf
+        out[first : first + size] = -1
+        cursor[:size] = pointers[first : first + size]
+        for begin in range(0, n, TILE):
+            width = min(TILE, n - begin)
+            for f in range(d):
+                for t in range(width):
+                    tile[f, t] = items[begin + t, f]
+            for four in range(0, size, 4):
+                _products(left[four : four + 4], tile, scores)
+                for a in range(min(4, size - four)):
+                    u = four + a
+                    at = cursor[u]
+                    while at < pointers[first + u + 1] and seen[at] < begin + width:
+                        scores[a, seen[at] - begin] = -np.inf
+                        at += 1
+                    cursor[u] = at
+                    _keep_best(scores[a], width, begin, best[u], out[first + u])
+
+
+@njit(nogil=True, cache=True, fastmath=FUSED)
+def _products(left, tile, scores):
+    """scores (4, TILE) = left (4, w) @ tile (w, TILE), w a multiple of 4."""
+    a, b, c, d = scores[0], scores[1], scores[2], scores[3]
+    scores[:] = 0
+    for f in range(0, len(tile), 4):
+        w, x, y, z = tile[f], tile[f + 1], tile[f + 2], tile[f + 3]
+        a0, a1, a2, a3 = left[0, f], left[0, f + 1], left[0, f + 2], left[0, f + 3]
+        b0, b1, b2, b3 = left[1, f], left[1, f + 1], left[1, f + 2], left[1, f + 3]
+        c0, c1, c2, c3 = left[2, f], left[2, f + 1], left[2, f + 2], left[2, f + 3]
+        d0, d1, d2, d3 = left[3, f], left[3, f + 1], left[3, f + 2], left[3, f + 3]
+        for t in range(TILE):
+            p, q, r, s = w[t], x[t], y[t], z[t]
+            a[t] += a0 * p + a1 * q + a2 * r + a3 * s
+            b[t] += b0 * p + b1 * q + b2 * r + b3 * s
+            c[t] += c0 * p + c1 * q + c2 * r + c3 * s
+            d[t] += d0 * p + d1 * q + d2 * r + d3 * s
+
+
+@njit(nogil=True, cache=True)
+def _keep_best(scores, width, begin, best, ids):
+    """Puts scores[:width], of the items from `begin` on, into the descending list (best, ids); at equal scores the earlier one stays first."""
+    last = len(best) - 1
+    for low in range(0, width, CHUNK):
+        high = min(low + CHUNK, width)
+        worst, better = best[last], 0
+        for t in range(low, high):
+            better += scores[t] > worst
+        if better == 0:
+            continue
+        for t in range(low, high):
+            score = scores[t]
+            if score > best[last]:
+                at = last
+                while at > 0 and score > best[at - 1]:
+                    best[at], ids[at] = best[at - 1], ids[at - 1]
+                    at -= 1
+                best[at], ids[at] = score, begin + t
