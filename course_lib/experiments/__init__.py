@@ -7,6 +7,6 @@ take at most a minute, laptop runs at most a quarter of an hour per seed unless 
 from course_lib.experiments.command import cli
 from course_lib.experiments.registry import SCALES, cells_of, experiment, get, names, run
 from course_lib.experiments.results import Result, load_result
-from course_lib.experiments import p0_motion, p0_popularity, p1, p2, p3, p4  # noqa: E402  (their import fills the registry)
+from course_lib.experiments import p0_motion, p0_popularity, p1, p1_axis, p2, p3, p4  # noqa: E402  (their import fills the registry)
 
-__all__ = ["Result", "SCALES", "cells_of", "cli", "experiment", "get", "load_result", "names", "p0_motion", "p0_popularity", "p1", "p2", "p3", "p4", "run"]
+__all__ = ["Result", "SCALES", "cells_of", "cli", "experiment", "get", "load_result", "names", "p0_motion", "p0_popularity", "p1", "p1_axis", "p2", "p3", "p4", "run"]

@@ -1,0 +1,123 @@
+"""P1-X2: the axis that the data and the law of triples give before any training, and what chance gives, for every data set.
+
+The pull matrix M (`popularity.pull_matrix`) of a large data set is never written out: it is sparse, scaled rows and columns of Y, less
+a matrix of rank one. `PullOperator` multiplies with it, and ARPACK finds its largest singular vectors.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator, svds
+
+from course_lib import popularity
+from course_lib.backbones import bpr_epoch
+from course_lib.experiments import p1
+from course_lib.experiments.registry import Cell, experiment
+from course_lib.experiments.results import Row
+from course_lib.interactions import Interactions
+from course_lib.popularity import LIBRARY_LAWS, TripleLaw
+
+AXES = 3  # singular vectors that are looked at
+EPOCHS, RATE, START = 20, 0.05, 0.03  # of the MF that is trained by plain SGD, where `bpr_epoch` knows the law
+TRAINED = {law: law.negatives for law in LIBRARY_LAWS.values() if (law.users, law.collision) == ("pairs", "redraw")}
+DATA = {"smoke": ("movietweetings-10core",), "laptop": ("lastfm-10core", "ml-1m-10core", "citeulike-10core", "gowalla-10core"),
+           "full": ("lastfm-10core", "ml-1m-10core", "citeulike-10core", "gowalla-10core", "ml-20m-10core")}  # fmt: skip
+
+
+class PullOperator(LinearOperator):
+    """M of `popularity.pull_matrix` as products with vectors: memory of Y, not of m x n.
+
+    keep: M = W (Y - n q');  skip: W ((1 - Q) Y + n Y q - n q');  redraw: W (Y + s Y q - s q') with s = n/(1 - Q), where Y q scales the
+    columns of Y by the chances q, and n, s, 1 - Q scale rows.
+    """
+
+    def __init__(self, interactions: Interactions, law: TripleLaw) -> None:
+        y = interactions.matrix.astype(np.float64)
+        n_u, counts = interactions.row_counts.astype(float), interactions.col_counts.astype(float)
+        total = len(interactions)
+        if (n_u == 0).any():
+            raise ValueError(f"user {int(np.flatnonzero(n_u == 0)[0])} has no positive; drop empty rows first (Interactions.compact)")
+        chance = counts / total if law.negatives == "popularity" else np.full(len(counts), 1 / len(counts))
+        own = y @ chance
+        weight = np.ones(len(n_u)) if law.users == "pairs" else total / (len(n_u) * n_u)
+        scale = n_u / (1 - own) if law.collision == "redraw" else n_u
+        plain = {"keep": 1 + 0 * own, "skip": 1 - own, "redraw": 1 + 0 * own}[law.collision]
+        owned = 0 * scale if law.collision == "keep" else scale
+        self.sparse = y.multiply((weight * plain)[:, None]).tocsr() + y.multiply((weight * owned)[:, None]).multiply(chance[None, :]).tocsr()
+        self.left, self.right = weight * scale, chance
+        super().__init__(np.float64, interactions.shape)
+
+    def _matvec(self, x: np.ndarray) -> np.ndarray:
+        x = np.ravel(x)
+        return self.sparse @ x - self.left * (self.right @ x)
+
+    def _rmatvec(self, x: np.ndarray) -> np.ndarray:
+        x = np.ravel(x)
+        return self.sparse.T @ x - self.right * (self.left @ x)
+
+
+def singular_axes(interactions: Interactions, law: TripleLaw, axes: int = AXES) -> tuple[np.ndarray, np.ndarray]:
+    """(largest singular values (axes,), falling; right singular vectors (axes, n)) of the pull matrix."""
+    start = np.random.default_rng(0).normal(size=min(interactions.shape))
+    _, sizes, vectors = svds(PullOperator(interactions, law), k=axes, v0=start)
+    order = np.argsort(-sizes)
+    return sizes[order], vectors[order]
+
+
+def axis_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu") -> list[Cell]:
+    """Six libraries' laws on every data set; the training part of the split of P1's tables, one seed."""
+    return [{"data": name, "law": law, "seed": seeds[0]} for name in ((data,) if data else DATA[scale]) for law in LIBRARY_LAWS]
+
+
+def no_scalars(rows: list[Row]) -> dict[str, float]:
+    return {f"{row['data']}-{row['law']}-{row['metric']}": row["value"] for row in rows}
+
+
+@experiment("P1-X2", "the axis before training: first singular vector of the pull matrix against popularity, under six libraries' laws of triples",
+            paper="P1", plan=axis_plan, estimate=lambda cell: 5.0, describe=p1.describe, finish=no_scalars,
+            layout={"rows": ("data", "law"), "columns": ("metric",), "digits": 2,
+                    "metrics": ("first axis", "second axis", "spread", "chance", "trained r", "widest", "share")})  # fmt: skip
+def axis_cell(cell: Cell) -> list[Row]:
+    """|Pearson| of the first and second axis with the counts; s_1/s_2; share of items pushed; sd(Pos - Neg)/sd(Pop); r of noise, d = 64.
+
+    Under the laws in TRAINED also what MF has after EPOCHS passes of SGD: the cross-fitted r, |Pearson| of the widest direction of the items
+    with the counts, and the share of their variance along e_pop.
+    """
+    train = p1.load_split(cell["data"], cell["seed"]).train.compact()
+    law = LIBRARY_LAWS[cell["law"]]
+    counts = train.col_counts.astype(float)
+    sizes, vectors = singular_axes(train, law)
+    net = drift(train, law)
+    found: dict[str, Any] = {
+        "first axis": abs(popularity.pearson(vectors[0], counts)),
+        "second axis": abs(popularity.pearson(vectors[1], counts)),
+        "speed": sizes[0] / sizes[1],
+        "pushed": float((net < 0).mean()),
+        "spread": net.std() / counts.std(),
+        "chance": popularity.double_dipping_law(counts, p1.WIDTH, p1.RATIO).mean,
+    }
+    if law in TRAINED:
+        found |= trained_axis(train, TRAINED[law], np.random.default_rng(cell["seed"]))
+    return [{"data": cell["data"], "law": cell["law"], "metric": name, "value": float(value)} for name, value in found.items()]
+
+
+def trained_axis(train: Interactions, negatives: str, rng: np.random.Generator) -> dict[str, float]:
+    """What is left of the first axis when MF has been trained: see `axis_cell`."""
+    users, items = (rng.normal(scale=START, size=(rows, p1.WIDTH)) for rows in train.shape)
+    for _ in range(EPOCHS):
+        bpr_epoch(users, items, train, lr=RATE, rng=rng, negatives=negatives)
+    counts, centred = train.col_counts.astype(float), items - items.mean(0)
+    left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
+    along = centred @ popularity.popularity_direction(items, counts, p1.RATIO)
+    return {
+        "trained r": popularity.cross_fitted_correlation(items, counts, p1.RATIO, rng=rng),
+        "widest": abs(popularity.pearson(left[:, 0], counts)),
+        "share": float(along @ along / (sizes @ sizes)),
+    }
+
+
+def drift(interactions: Interactions, law: TripleLaw) -> np.ndarray:
+    """(n,) expected positives minus negatives of each item: the column sums of M."""
+    return PullOperator(interactions, law).rmatvec(np.ones(interactions.n_users))
