@@ -50,7 +50,7 @@ for handle in range(3, 64):
     "patched-library": """
 import builtins, fractions, sys
 import course_lib
-for name in ("in_batch", "geometry", "gauge", "norms", "gramians", "popularity", "jacobians", "datasets", "arrays"):
+for name in ("in_batch", "geometry", "gauge", "norms", "gramians", "popularity", "correction", "jacobians", "datasets", "arrays"):
     try:
         library = __import__("course_lib." + name, fromlist=["x"])
     except ImportError:

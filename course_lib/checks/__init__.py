@@ -7,10 +7,12 @@ give, and the message names the one that fits. Passing is not full marks: the as
 
 from . import (
     cosine_orthogonality,
+    ddc,
     gauge_freedom,
     gramian_estimators,
     in_batch_bias,
     jacobian_conditions,
+    popularity_direction,
     popularity_norm_coupling,
 )
 from .forms import PASSED, NotYet, compare, expect
@@ -31,7 +33,7 @@ from .in_batch_bias import (
 
 __all__ = [
     "FIG2", "PASSED", "NotYet", "best_score", "check_best_score", "check_share", "check_weights", "compare",
-    "cosine_orthogonality", "counterexample", "counterexample_form", "expect", "gauge_freedom", "gramian_estimators",
-    "in_batch_bias", "jacobian_conditions", "popularity_norm_coupling", "shard_matrix", "shard_weights",
-    "share_pushed_down", "weight_of_negatives", "weight_of_positives",
+    "cosine_orthogonality", "counterexample", "counterexample_form", "ddc", "expect", "gauge_freedom",
+    "gramian_estimators", "in_batch_bias", "jacobian_conditions", "popularity_direction", "popularity_norm_coupling",
+    "shard_matrix", "shard_weights", "share_pushed_down", "weight_of_negatives", "weight_of_positives",
 ]  # fmt: skip

@@ -64,7 +64,7 @@ def compare_exact(got: Any, right: Any, where: str, misconceptions: Misconceptio
 
 def _hint(same: Any, misconceptions: Misconceptions) -> str:
     pairs = misconceptions.items() if isinstance(misconceptions, Mapping) else misconceptions
-    hints = [hint for value, hint in pairs if same(value)]
+    hints = [hint for value, hint in pairs if value is not None and same(value)]
     return f"Perhaps: {hints[0]}." if hints else "No usual slip gives this number."
 
 

@@ -184,7 +184,7 @@ def check_gradient(answer: Answer, cases: list[tuple[list, list, list, int]]) ->
                 ([(gram @ u[x]).tolist()], "this is G_v u: the gradient of g has 2/n before it, for each pair of the entity"),
                 ([(2 * gram @ u[x]).tolist()], "g is a mean over the examples on both sides: 1/n is missing"),
                 ([(2 * gram @ u[x] * times).tolist()], "g is a mean over the examples on both sides: 1/n is missing"),
-                ([(right / times).tolist() if times else None], "the entity stands in several training pairs, and each of them pulls"),
+                ([(right / times).tolist()] if times else None, "the entity stands in several training pairs, and each of them pulls"),
                 ([(right * 2).tolist()], "this is twice the gradient: each of the two Gramians is varied once"),
                 ([distinct.tolist()], "the Gramian of the right side is over training pairs, not over distinct entities"),
                 ([other.tolist()], "the left embedding meets the Gramian of the right side"),

@@ -21,7 +21,7 @@ from typing import Any
 from . import notebooks
 from .sandbox import ROOT, SUBMISSION_SECONDS, NoWalls, Sandbox, StudentError
 
-GRADING_ROOMS = ("arrays", "checks", "datasets", "encoders", "gauge", "geometry", "gramians", "in_batch", "interactions",
+GRADING_ROOMS = ("arrays", "checks", "correction", "datasets", "encoders", "gauge", "geometry", "gramians", "in_batch", "interactions",
                  "jacobians", "losses", "metrics", "norms", "paper_tables", "popularity")  # fmt: skip
 """The rooms of course_lib that checks may use: when one changes, submissions are graded again."""
 

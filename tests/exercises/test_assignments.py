@@ -71,7 +71,7 @@ def all_pairs(U, V, w, z, c):
 
 @pytest.fixture(scope="module")
 def term(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Loose notebooks of all four assignments in one folder, graded by one command; bob is wrong, and eve forges."""
+    """Loose notebooks of all new assignments in one folder, graded by one command; bob is wrong, and eve forges."""
     pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[classroom]'")
     folder = tmp_path_factory.mktemp("term")
     (folder / "in").mkdir()
@@ -200,14 +200,17 @@ def test_a_student_of_this_assignment_reaches_no_formula(name: str) -> None:
         "losses",
         "in_batch",
         "gramians",
+        "correction",
+        "backbones",
+        "debiasing",
         "checks.real",
         "proofs",
     ]
     cells = [f"import course_lib.{room}" for room in rooms]
-    cells += [f"open({str(path)!r}).read()" for path in (ROOT / "course_lib").glob("[egnp]*.py")]
+    cells += [f"open({str(path)!r}).read()" for path in (ROOT / "course_lib").glob("[cegnp]*.py")]
     cells += [f"open({str(ROOT / 'course_lib' / 'checks' / simulate.module_of(name))!r} + '.py').read()"]
     cells += [
-        "import sys\nassert any(name in key for key in sys.modules for name in ('geometry', 'gauge', 'norms', 'gramians'))"
+        "import sys\nassert any(name in key for key in sys.modules for name in ('geometry', 'gauge', 'norms', 'gramians', 'correction'))"
     ]
     fine = [
         "from course_lib import checks\nassert checks.gauge_freedom.films(1.0) is None",
