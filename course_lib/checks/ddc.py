@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -186,7 +187,7 @@ def check_loss(answer: Answer, cases: Sequence[tuple[list, list, list, list, flo
     for s, t, a, b, alpha, beta in cases:
         right = correction.user_loss(s, t, a, b, alpha, beta)
         softplus = lambda x: float(np.logaddexp(0, x))  # noqa: E731
-        of = lambda alpha, beta: correction.user_loss(s, t, a, b, alpha, beta)  # noqa: E731
+        of = partial(correction.user_loss, s, t, a, b)
         slips = [
             (of(0.0, 0.0), "alpha and beta have no part in it"),
             (of(beta, alpha), "beta belongs to the positives, alpha to the negatives"),
@@ -241,9 +242,7 @@ def check_without(answer: Answer, cases: Sequence[tuple[list, list, list, list, 
         got = answer(users, items, histories, pop, share)
         where = f"the number of {len(users)} users without a minimiser, share {share}"
         expect(is_whole(got), f"{where}: a whole number is expected")
-        missing = lambda share, **kind: sum(  # noqa: E731
-            not correction.has_minimiser(a, b) for _, _, a, b in projections(users, items, histories, pop, share, **kind)
-        )
+        missing = partial(_missing, users, items, histories, pop)
         right = missing(share)
         rows = list(projections(users, items, histories, pop, share))
         one_sided = lambda x: min(x) >= 0 or max(x) <= 0  # noqa: E731
@@ -261,6 +260,11 @@ def check_without(answer: Answer, cases: Sequence[tuple[list, list, list, list, 
             ],
             exact=True,
         )  # fmt: skip
+
+
+def _missing(users: list, items: list, histories: list, pop: list, share: Any, **slip: bool) -> int:
+    """The number of users without a unique minimiser."""
+    return sum(not correction.has_minimiser(a, b) for _, _, a, b in projections(users, items, histories, pop, share, **slip))
 
 
 def projections(users: list, items: list, histories: list, pop: list, share: Any, *, every: bool = False, best: bool = False) -> Any:
@@ -284,36 +288,41 @@ def check_surrogate(answer: Answer, cases: Sequence[Case]) -> None:
     for case in cases:
         s, t, a, b = (exact(values) for values in case)
         p, q = Fraction(len(s)), Fraction(len(t))
-        mean = lambda x: x.sum() / Fraction(len(x))  # noqa: E731
-
-        def root(target: Fraction = Fraction(2), cross: int = 1, s=s, t=t, a=a, b=b, mean=mean) -> list | None:  # noqa: B008
-            """The zero of E[(margin - target) a] and of E[(margin - target) b]."""
-            aa, bb, ab = mean(a * a), mean(b * b), mean(a) * mean(b) * cross
-            first = (target + mean(t)) * mean(a) - mean(s * a)  # aa beta - ab alpha
-            second = (target - mean(s)) * mean(b) + mean(t * b)  # ab beta - bb alpha
-            determinant = aa * bb - ab * ab
-            return None if not determinant else [[(ab * first - aa * second) / determinant, (bb * first - ab * second) / determinant]]
-
-        right = root()
+        root = partial(_surrogate, s, t, a, b)
+        right = root(2)
         got = answer(*case)
         where = f"the quadratic's [alpha, beta], {p} positives and {q} negatives"
         expect(is_list(got) and len(got) == 2, f"{where}: two numbers are expected, alpha and beta")
-        (alpha, beta), lone = right[0], root(cross=0)
-        apart = lambda x: ((x - mean(x)) * (x - mean(x))).sum() / Fraction(len(x))  # noqa: E731
+        (alpha, beta), lone = right[0], root(2, cross=0)
+        centred = b - _mean(b)
         compare_exact(
             [got], right, where,
             [
                 ([[beta, alpha]], "alpha comes first"),
                 ([[-alpha, beta]], "the sign of alpha: the negative's score is s_j + alpha b_j"),
-                (root(Fraction(1)), "log(1 + e^-x) = ln 2 - x/2 + x^2/8 - ...: its second derivative at 0 is 1/4"),
-                (root(Fraction(4)), "log(1 + e^-x) = ln 2 - x/2 + x^2/8 - ...: its second derivative at 0 is 1/4"),
-                (root(Fraction(0)), "the linear term of the expansion is missing"),
+                (root(1), "log(1 + e^-x) = ln 2 - x/2 + x^2/8 - ...: its second derivative at 0 is 1/4"),
+                (root(4), "log(1 + e^-x) = ln 2 - x/2 + x^2/8 - ...: its second derivative at 0 is 1/4"),
+                (root(0), "the linear term of the expansion is missing"),
                 (lone, "alpha and beta meet in every margin: the mixed term is missing"),
-                ([[-mean(t * b) / mean(b * b), beta]], "this alpha is right only where the mean of b is zero"),
-                ([[-((t - mean(t)) * (b - mean(b))).sum() / q / apart(b) if apart(b) else alpha, beta]],
+                ([[-_mean(t * b) / _mean(b * b), beta]], "this alpha is right only where the mean of b is zero"),
+                ([[-_mean(t * centred) / _mean(centred * b), beta]] if any(centred) else None,
                  "the regression has no intercept here: b keeps its mean"),
             ],
         )  # fmt: skip
+
+
+def _surrogate(s: np.ndarray, t: np.ndarray, a: np.ndarray, b: np.ndarray, target: int, *, cross: int = 1) -> list | None:
+    """[[alpha, beta]] at which E[(margin - target) a] and E[(margin - target) b] vanish, exactly; None where it is not unique."""
+    target = Fraction(target)
+    aa, bb, ab = _mean(a * a), _mean(b * b), _mean(a) * _mean(b) * cross
+    first = (target + _mean(t)) * _mean(a) - _mean(s * a)  # aa beta - ab alpha
+    second = (target - _mean(s)) * _mean(b) + _mean(t * b)  # ab beta - bb alpha
+    determinant = aa * bb - ab * ab
+    return [[(ab * first - aa * second) / determinant, (bb * first - ab * second) / determinant]] if determinant else None
+
+
+def _mean(values: np.ndarray) -> Fraction:
+    return values.sum() / Fraction(len(values))
 
 
 def check_solve(answer: Answer, cases: Sequence[Case]) -> None:
@@ -327,7 +336,7 @@ def check_solve(answer: Answer, cases: Sequence[Case]) -> None:
         expect(got is not None, f"{where}: a and b have both signs, so there is exactly one minimiser")
         alpha, beta = floats(got, (2,), where)
         slope = correction.user_gradient(s, t, a, b, alpha, beta)
-        loss = lambda alpha, beta: correction.user_loss(s, t, a, b, alpha, beta)  # noqa: E731
+        loss = partial(correction.user_loss, s, t, a, b)
         near = all(abs(x - y) <= SETTLED * max(1.0, abs(y)) for x, y in zip((alpha, beta), right, strict=True))
         if near:
             continue
@@ -349,13 +358,12 @@ def check_sign(answer: Answer, cases: Sequence[tuple[list, list, list, list, flo
         got = answer(s, t, a, b, beta)
         where = f"the sign of the best alpha at beta = {beta}, {len(s)} positives and {len(t)} negatives"
         expect(is_whole(got) and got in (-1, 1), f"{where}: -1 or 1 is expected")
-        wanted = lambda beta: -int(np.sign(correction.user_gradient(s, t, a, b, 0.0, beta)[0]))  # noqa: E731
-        right = wanted(beta)
+        right, at_zero = (-int(np.sign(correction.user_gradient(s, t, a, b, 0.0, at)[0])) for at in (beta, 0.0))
         if got == right:
             continue
         if got == -int(np.sign(np.mean(b))):
             hint = "The mean of b is not enough: a negative weighs sigma(-margin), so the ones that he would be shown count most"
-        elif got == wanted(0.0):
+        elif got == at_zero:
             hint = "The weights are those at beta, not at 0"
         elif right == 1:
             hint = "It does not become negative for everybody: which negatives have the large weights, and on which side do they lie?"
@@ -431,11 +439,10 @@ def check_inflation(answer: Answer, cases: Sequence[tuple[list, float]]) -> None
             expect(got is None, f"{where}: no scale does: what becomes of a margin below zero? Return None")
             continue
         expect(got is not None, f"{where}: some scale does")
-        x = np.array(margins)
-        value = lambda c: float(np.logaddexp(0, -c * x).mean())  # noqa: E731
+        value = partial(_scaled_loss, np.array(margins))
         slips = [(1 / fraction, "the loss does not fall in proportion to the scale"),
                  (float(-np.log(fraction)), "the loss is exp(-c m) nearly, but only for large margins")]  # fmt: skip
-        mean = float(x.mean())
+        mean = float(np.mean(margins))
         if mean > 0:
             slips.append((smallest_scale([mean], fraction), "the mean of the losses, not the loss of the mean margin"))
         slips.append((smallest_scale(margins, fraction, below=fraction), "a fraction of the loss at c = 1, not the loss itself"))
@@ -449,7 +456,7 @@ def check_inflation(answer: Answer, cases: Sequence[tuple[list, float]]) -> None
 def smallest_scale(margins: Sequence[float], fraction: float, below: float | None = None) -> float | None:
     """The least c >= 1 at which the mean of log(1 + exp(-c m)) is at most fraction times that at 1 (or at most `below`)."""
     x = np.array(margins, dtype=float)
-    value = lambda c: float(np.logaddexp(0, -c * x).mean())  # noqa: E731
+    value = partial(_scaled_loss, x)
     falls = lambda c: float((x * np.exp(-np.logaddexp(0, c * x))).mean()) > 0  # noqa: E731
     target = fraction * value(1.0) if below is None else below
     low, high = 1.0, 1.0
@@ -469,6 +476,10 @@ def smallest_scale(margins: Sequence[float], fraction: float, below: float | Non
         middle = (low + high) / 2
         low, high = (low, middle) if value(middle) <= target else (middle, high)
     return high
+
+
+def _scaled_loss(margins: np.ndarray, c: float) -> float:
+    return float(np.logaddexp(0, -c * margins).mean())
 
 
 def check_measure(answer: Answer, cases: Sequence[tuple[list, list, list, list, list, int]], *, place: int) -> None:

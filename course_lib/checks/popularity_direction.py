@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -153,7 +154,7 @@ def check_cross_fitted(answer: Answer, cases: Sequence[tuple[list, list, float, 
     for items, counts, ratio, fold in cases:
         table, counted, part = np.array(items), np.array(counts, dtype=float), np.array(fold)
         names = sorted(set(fold))
-        along = lambda at, of: table[at] @ popularity.popularity_direction(table[of], counted[of], ratio)  # noqa: E731
+        along = partial(_along, table, counted, ratio)
         found = popularity.pearson(along(part == names[0], part != names[0]), counted[part == names[0]])
         own = [popularity.pearson(along(part == k, part == k), counted[part == k]) for k in names]
         swapped = [popularity.pearson(along(part != k, part == k), counted[part != k]) for k in names]
@@ -177,12 +178,17 @@ def check_cross_fitted(answer: Answer, cases: Sequence[tuple[list, list, float, 
         )  # fmt: skip
 
 
+def _along(items: np.ndarray, counts: np.ndarray, ratio: float, at: np.ndarray, of: np.ndarray) -> np.ndarray:
+    """The projections of the items `at` on the direction that the items `of` have."""
+    return items[at] @ popularity.popularity_direction(items[of], counts[of], ratio)
+
+
 def check_pull(answer: Answer, cases: Sequence[tuple[list, list]]) -> None:
     for labels, users in cases:
         y, table = exact(labels), exact(users)
         m, n = y.shape
         sizes = y.sum(axis=1)
-        pull = lambda weights: (weights.T @ table / 2).tolist()  # noqa: E731
+        pull = lambda weights, table=table: (weights.T @ table / 2).tolist()  # noqa: E731
         roles = popularity.pull_matrix(y)
         right = pull(roles)
         mean_user = table.sum(axis=0) / Fraction(m)
@@ -299,7 +305,7 @@ def check_sum(answer: Answer, cases: Sequence[tuple[list, Any, Any, int]]) -> No
     for total, lr, decay, steps in cases:
         vector = exact(total)
         kept = 1 - 2 * Fraction(lr) * Fraction(decay)
-        shrunk = lambda factor: [(vector * factor).tolist()]  # noqa: E731
+        shrunk = lambda factor, vector=vector: [(vector * factor).tolist()]  # noqa: E731
         value = answer(total, lr, decay, steps)
         where = f"the sum of the items after {steps} steps at lr {lr}, decay {decay}"
         expect(is_list(value) and len(value) == len(total), f"{where}: a list of {len(total)} numbers is expected")
