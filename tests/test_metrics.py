@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from course_lib import metrics
 from course_lib.interactions import Interactions
 from course_lib.metrics import METRICS, evaluate, metrics_from_ranking, top_k
 
@@ -166,3 +169,82 @@ def test_read_only_tables_are_taken_without_a_warning(recwarn):
     popular = np.broadcast_to(train.col_counts[:, None], (3, 1))
     found = evaluate(np.ones((2, 1)), popular, train, test, 1)
     assert found["precision@1"] == 0.5 and not recwarn.list
+
+
+# ------------------------------------------------------------------------------------------- the two ways to rank, and ranx
+
+
+@settings(max_examples=100, deadline=None)
+@given(problems())
+def test_the_compiled_loop_and_torch_rank_alike(problem) -> None:
+    """Whole numbers as embeddings: every score is exact, so the lists must be equal, ties and all."""
+    users, items, train, _, k, block = problem
+    seen = interactions(train).matrix
+    both = []
+    for rank in (metrics._ranked, metrics._ranked_compiled):
+        out = np.full((len(users), min(k, len(items))), -1, dtype=np.int64)
+        rank(torch.tensor(users), torch.tensor(items), seen, block, out)
+        both.append(out.tolist())
+    assert both[0] == both[1]
+
+
+@pytest.mark.parametrize(("m", "n", "d", "k"), [(3, 511, 7, 5), (5, 512, 8, 128), (257, 1025, 3, 20), (1, 3000, 1, 129), (2, 200, 4, 200)])
+def test_sizes_around_the_edges_of_tiles_and_blocks(m: int, n: int, d: int, k: int) -> None:
+    """Tiles hold 512 items, blocks 256 users, groups 4 users and 4 coordinates; lists of up to 128 are compiled."""
+    rng = np.random.default_rng(m + n)
+    users, items, seen = rng.integers(-9, 10, (m, d)) * 1.0, rng.integers(-9, 10, (n, d)) * 1.0, rng.random((m, n)) < 0.3
+    scores = np.where(seen, -np.inf, users @ items.T)
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    expected = np.where(np.isneginf(np.take_along_axis(scores, order, axis=1)), -1, order)
+    assert np.array_equal(top_k(users, items, interactions(seen), k), expected)
+    assert np.array_equal(top_k(users.astype("f4"), items.astype("f4"), interactions(seen), k), expected)
+
+
+def test_threads_change_nothing() -> None:
+    rng = np.random.default_rng(3)
+    users, items = rng.normal(size=(3000, 16)).astype("f4"), rng.normal(size=(700, 16)).astype("f4")
+    train = interactions(rng.random((3000, 700)) < 0.02)
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        alone = top_k(users, items, train, 10)
+        torch.set_num_threads(3)
+        assert np.array_equal(top_k(users, items, train, 10), alone)
+    finally:
+        torch.set_num_threads(threads)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_takes_the_way_through_torch(dtype: torch.dtype) -> None:
+    train = interactions(np.zeros((1, 3)) > 0)
+    found = top_k(torch.tensor([[1]], dtype=dtype), torch.tensor([[1], [3], [2]], dtype=dtype), train, 2)
+    assert found.tolist() == [[1, 2]]
+
+
+RANX = json.loads((Path(__file__).parent / "fixtures" / "ranx.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("k", [1, 5, 10, 25])
+def test_ranx_says_the_same(name: str, k: int) -> None:
+    """Stored answers of ranx 0.3.21 (tests/fixtures/make_ranx.py); its MAP is divided by |test items|, ours by min(K, |test items|)."""
+    wanted = RANX["wanted"]
+    mask = np.zeros((len(wanted), 80), dtype=bool)
+    for user, items in enumerate(wanted):
+        mask[user, items] = True
+    found = metrics_from_ranking(np.array(RANX["ranked"]), interactions(mask), (k,))["per_user"][f"{name}@{k}"]
+    theirs = np.array(RANX["ranx"][f"{name}@{k}"])
+    if name == "map":
+        sizes = mask.sum(axis=1)
+        theirs = theirs * sizes / np.minimum(sizes, k)
+    np.testing.assert_allclose(found, theirs, rtol=1e-12, atol=1e-12)
+    assert len(set(theirs.round(6))) > (1 if k == 1 else 5)  # the problems are not all alike
+
+
+def test_the_stored_answers_are_ranx_s() -> None:
+    pytest.importorskip("ranx")
+    from fixtures.make_ranx import numbers
+
+    fresh = numbers(RANX["ranked"], RANX["wanted"])
+    for name, values in RANX["ranx"].items():
+        np.testing.assert_allclose(fresh[name], values, rtol=1e-12)

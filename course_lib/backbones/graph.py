@@ -27,14 +27,13 @@ def normalised_adjacency(interactions: Interactions) -> sparse.csr_array:
     degree = np.diff(graph.indptr).astype(np.float64)
     inverse = np.divide(1.0, np.sqrt(degree), out=np.zeros_like(degree), where=degree > 0)
     rows = np.repeat(np.arange(len(degree)), np.diff(graph.indptr))
-    data = (inverse[rows] * inverse[graph.indices]).astype(np.float32)
-    return sparse.csr_array((data, graph.indices, graph.indptr), shape=graph.shape)
+    return sparse.csr_array((inverse[rows] * inverse[graph.indices], graph.indices, graph.indptr), shape=graph.shape)
 
 
 class Graph(nn.Module):
     """A constant symmetric sparse matrix A (N, N) that multiplies tables: `Graph(matrix)(table)` is A X, differentiable in X.
 
-    Held as plain buffers (torch can neither copy nor save its CSR tensors), which no state_dict holds: they come from the data.
+    Held as plain float64 buffers (torch can neither copy nor save its CSR tensors), which no state_dict holds: they come from the data.
     """
 
     def __init__(self, matrix: sparse.csr_array) -> None:

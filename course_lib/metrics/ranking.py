@@ -73,7 +73,7 @@ def _products(left, tile, scores):
 
 @njit(nogil=True, cache=True)
 def _keep_best(scores, width, begin, best, ids):
-    """Puts scores[:width], of the items from `begin` on, into the descending list (best, ids); at equal scores the earlier one stays first."""
+    """Puts scores[:width], of the items from `begin` on, into the descending list (best, ids); equal scores keep their order."""
     last = len(best) - 1
     for low in range(0, width, CHUNK):
         high = min(low + CHUNK, width)
