@@ -27,12 +27,13 @@ CELLS = [{"loss": loss, "ratio": ratio, "value": value, "metric": "P@5"}
 FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
     "decay_and_sign": lambda: plots.decay_and_sign(["a", "b"], {"share": [0.1, 0.9], "change": [-3.0, 4.0]}),
     "differences": lambda: plots.differences({"a": (0.01, 0.002, 3.0, 1.0), "b": (-0.01, 0.002, -3.0, 1.0)}, labels=("MRR", "AvgPop")),
+    "frontier": lambda: plots.frontier({"a": ([1, 2], [0.1, 0.2], ["0", ""])}, {"model": (1.5, 0.15)}),
     "loss_and_ranking": lambda: plots.loss_and_ranking({"a": (0.1, 0.12), "b": (0.01, 0.11)}, {1: 0.1, 3: 0.03}, 0.12, marked=["a"]),
     "missing_minimum": lambda: plots.missing_minimum(
         [1, 2], [1.0, 0.5], {"one": ([1, 10], [0.0, 1.0], 1.0), "other": ([1, 10], [0.0, 2.0], None)}
     ),
     "net_push": lambda: plots.net_push(np.linspace(-1, 1, 40), np.linspace(-5, 9, 40), np.linspace(-2, 1, 40)),
-    "origin_sweep": lambda: plots.origin_sweep([-1, 0, 1], {"share": ([0, 0.5, 1], np.nan), "popularity": ([3, 2, 1], 2.0)}),
+    "origin_sweep": lambda: plots.origin_sweep([-1, 0, 1], {"share": ([0, 0.5, 1], np.nan, None), "popularity": ([3, 2, 1], 2.0, [1, 1, 1])}),
     "turned_user": lambda: plots.turned_user({"before": [3, 1], "after": [-0.5, 0]}, [[1, 0], [-1, -1]], [[-2, 1], [-2, -1]]),
     "two_users": lambda: plots.two_users([1.5, 1.1], [0.94, -0.34], [0.17, 0.98], alpha=-1.0, beta=1.5),
     "angle_paths": lambda: plots.angle_paths({"short": [120.0, 60.0, 20.0], "long": [120.0, 110.0, 101.0]}, label="angle"),
@@ -83,7 +84,7 @@ FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
     "stretched_plane": lambda: plots.stretched_plane([[1, 0.2]], [[0.3, 1]], [2, 0.5], item_names=["Heat"], user_names=["Ann"]),
     "two_starts": lambda: plots.two_starts({"sphere": {"cosine": 0.3, "scores": 0.4}}, chance=0.02, x_label="share"),
     "accuracy_and_popularity": lambda: plots.accuracy_and_popularity(
-        {"MF": {"backbone": (100.0, 0.1, 2.0, 0.01), "DDC": (110.0, 0.12, 3.0, 0.01), "IPS": (80.0, 0.08), "new": (90.0, 0.09)}}
+        {"MF": {"DDC": (10.0, 5.0, 3.0, 1.0), "IPS": (-20.0, -9.0, 0.0, 0.0), "new": (-3.0, 1.0, 0.0, 0.0)}}
     ),
     "convergence": lambda: plots.convergence(
         {"MF": {"training": ([1, 2], [0.6, 0.3], [0.1, 0.12]), "DDC": ([3, 4], [0.2, 0.1], [0.11, 0.13]), "scaled": 0.2, "objective": [0.3, 0.2]}}

@@ -269,7 +269,7 @@ class Watch:
     def margins(self, users: Any, items: Any) -> torch.Tensor:
         """(|O|,) <e_u, e_i - e_j>."""
         users, items = (torch.as_tensor(side).detach().cpu() for side in (users, items))
-        u, i, j = (torch.from_numpy(np.ascontiguousarray(ids)) for ids in self.triples)
+        u, i, j = (torch.from_numpy(ids.copy()) for ids in self.triples)
         blocks = (slice(at, at + 2**16) for at in range(0, len(u), 2**16))
         return torch.cat([(users[u[b]] * (items[i[b]] - items[j[b]])).sum(dim=1) for b in blocks])
 
@@ -504,6 +504,102 @@ def curve_of(result: Result, metric: str, along: str, **where: Any) -> tuple[lis
     return at, [float(np.mean(groups[x])) for x in at], [half_width(groups[x]) if len(groups[x]) > 1 else 0.0 for x in at]
 
 
+def accuracy_points(result: Result, data: str, *, accuracy: str = "MRR@10") -> dict[str, dict[str, tuple[float, ...]]]:
+    """What `plots.accuracy_and_popularity` draws from P1-T3 (or T2, T4): backbone -> method -> (change of AvgPop@10, change of accuracy, halves).
+
+    Changes are in percent of the same seed's backbone, so that their 95 % intervals are those of pairs; one seed has none.
+    """
+    found: dict[str, dict[str, tuple[float, ...]]] = {}
+    for backbone in _in_order(result, "backbone", data=data):
+        for method in METHODS:
+            where = {"data": data, "backbone": backbone, "method": method}
+            pair = [values_of(result, f"{metric} change %", **where) for metric in ("AvgPop@10", accuracy)]
+            if pair[0]:
+                halves = [half_width(values) if len(values) > 1 else 0.0 for values in pair]
+                found.setdefault(backbone, {})[method] = (*(float(np.mean(values)) for values in pair), *halves)
+    return found
+
+
+def projection_panels(result: Result, data: str) -> dict[str, tuple[list[float], list[float], str]]:
+    """What `plots.projection_panels` draws from P1-F1: some items of the first seed that was run, with the correlations over all items."""
+    panels = {}
+    for backbone in _in_order(result, "backbone", data=data):
+        for state in ("trained", "untrained"):
+            where = {"data": data, "backbone": backbone, "state": state}
+            counts, along = min((row for row in result.select(metric="points", **where)), key=lambda row: row["seed"])["points"]
+            r, crossed = (mean_of(result, metric, **where) for metric in ("Pearson", "cross-fitted"))
+            panels[f"{backbone}, {state}"] = counts, along, f"r = {r:.2f}\ncross-fitted {crossed:.2f}"
+    return panels
+
+
+def sensitivity_curves(result: Result, data: str, metrics: tuple[str, ...] = ("MRR@10", "AvgPop@10")) -> tuple[dict, dict]:
+    """What `plots.sensitivity` draws from P1-F3: the curves over k, and the levels of the backbones alone."""
+    names = _in_order(result, "backbone", data=data)
+    curves, levels = {}, {}
+    for metric in metrics:
+        all_tops = {name: curve_of(result, metric, "top", data=data, backbone=name) for name in names}
+        levels[metric] = {name: means[tops.index(0.0)] for name, (tops, means, _) in all_tops.items()}
+        curves[metric] = {name: tuple(part[1:] for part in curve) for name, curve in all_tops.items()}
+    return curves, levels
+
+
+def convergence_runs(result: Result, data: str) -> dict[str, dict[str, Any]]:
+    """What `plots.convergence` draws from P1-F4, of the first seed that was run."""
+    runs = {}
+    for backbone in _in_order(result, "backbone", data=data):
+        mine = result.select(data=data, backbone=backbone)
+        mine = [row for row in mine if row["seed"] == min(other["seed"] for other in mine)]
+
+        def curve(phase: str, metric: str, mine: list[Row] = mine) -> list[float]:
+            chosen = [row for row in mine if row.get("phase") == phase and row["metric"] == f"{metric} at epoch"]
+            return [row["value"] for row in sorted(chosen, key=lambda row: row["epoch"])]
+
+        def epochs(phase: str, mine: list[Row] = mine) -> list[int]:
+            return sorted(row["epoch"] for row in mine if row.get("phase") == phase and row["metric"] == "bpr at epoch")
+
+        phases = {phase: (epochs(phase), curve(phase, "bpr"), curve(phase, "mrr")) for phase in ("training", "DDC")}
+        [scaled] = [row["value"] for row in mine if row["metric"] == "loss by scaling"]
+        runs[backbone] = {**phases, "objective": curve("DDC", "loss"), "scaled": scaled}
+    return runs
+
+
+def rule_changes(result: Result, data: str, metric: str = "MRR@10") -> dict[str, dict[str, tuple[float, float]]]:
+    """What `plots.rule_changes` draws from P1-T5: backbone -> rule -> (mean change in percent, half-width of its 95 % interval)."""
+    found: dict[str, dict[str, tuple[float, float]]] = {}
+    for backbone in _in_order(result, "backbone", data=data):
+        for rule in ("b_a", *sorted(set(paper.RULES) - {"b_a"}), "without popularity", "without preference"):
+            values = values_of(result, f"{metric} change %", data=data, backbone=backbone, rule=rule)
+            half = half_width(values) if len(values) > 1 else 0.0
+            found.setdefault(backbone, {})[rule] = float(np.mean(values)), half
+    return found
+
+
+def sign_groups(result: Result, data: str, top: float = TOP) -> tuple[dict[str, dict[str, list[float]]], tuple[str, ...]]:
+    """What `plots.sign_of_alpha` draws from P1-X1: the models by law and backbone, and those that were moved; and the names of the latter."""
+    rows = [row for row in result.select(data=data, top=top) if row["metric"] in ("centroid", "alpha < 0", "AvgPop@10 change %")]
+    groups: dict[str, dict[str, list[float]]] = {}
+    moved: list[str] = []
+    keys = {"centroid": "centroid", "alpha < 0": "negative", "AvgPop@10 change %": "change"}
+    for row in rows:
+        ours = any(other["shift"] != 0 and _same(other, row, "backbone", "decay", "negatives", "epochs") for other in rows)
+        model = f"{row['backbone']}, negatives {row['negatives']}" if row["backbone"] == "MF" else row["backbone"]
+        names = ([model] if row["shift"] == 0 else []) + ([f"one MF model, items moved (decay {row['decay']:g})"] if ours else [])
+        for name in names:
+            groups.setdefault(name, {key: [] for key in keys.values()})[keys[row["metric"]]].append(row["value"])
+            if name.startswith("one MF") and name not in moved:
+                moved.append(name)
+    return groups, tuple(moved)
+
+
+def _same(one: Row, other: Row, *keys: str) -> bool:
+    return all(one[key] == other[key] for key in keys)
+
+
+def _in_order(result: Result, column: str, **where: Any) -> list[Any]:
+    """The values of a column in order of appearance."""
+    return list(dict.fromkeys(row[column] for row in result.select(**where) if row.get(column) is not None))
+
+
 # ------------------------------------------------------------------------------------------------------------- Table 1
 
 
@@ -723,9 +819,12 @@ def figure3_cell(cell: Cell) -> list[Row]:
 
 
 def convergence_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu") -> list[Cell]:
-    """MF and LightGCN. DDC starts at random scalars with deviation 1 (P1 draws them and does not say how) and goes on for all its epochs."""
+    """MF and LightGCN. DDC starts at random scalars and goes on for all its epochs.
+
+    P1 draws the scalars and does not say how; its published code takes them uniform in (-1/2, 1/2), here they are normal with that deviation.
+    """
     cells = base_cells(scale, seeds, data=data, device=device)
-    return [{**cell, "backbone": name, "start": 1.0} for cell in cells for name in ("MF", "LightGCN")]
+    return [{**cell, "backbone": name, "start": 0.29} for cell in cells for name in ("MF", "LightGCN")]
 
 
 @experiment("P1-F4", "BPR loss per triple and validation MRR@10 along the training and DDC (Figure 4)", paper="P1", plan=convergence_plan,
@@ -765,16 +864,22 @@ def figure4_cell(cell: Cell) -> list[Row]:
 
 
 def sign_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu") -> list[Cell]:
-    """Models that differ in decay, law of negatives, epochs and backbone, each with two k; and one model whose items are moved together."""
-    cells = []
-    for cell in base_cells("smoke" if scale == "smoke" else "laptop", seeds, data=data or "movietweetings-10core", device=device):
-        decays, lengths = ((0.0, 0.03), (12, 40)) if scale == "smoke" else ((0.0, 0.003, 0.01, 0.03), (12, 40, 120))
-        models = [("MF", decay, law, length) for decay in decays for law in ("uniform", "popularity") for length in lengths]
-        models += [("LightGCN", decay, "uniform", 40) for decay in (0.0, 0.001)]
-        for backbone, decay, law, length in models:
-            moved = [-2.0, -1.0, 1.0, 2.0, "centred"] if (backbone, law, length) == ("MF", "uniform", 40) else []
-            cells.append({**cell, "patience": None, "epochs": length, "backbone": backbone, "decay": decay, "negatives": law,
-                          "tops": [0.3, 1.0], "shifts": moved})  # fmt: skip
+    """Models that differ in decay, law of negatives, epochs and backbone, each with two k; and one model whose items are moved together.
+
+    All scales begin with the films; laptop and full add MF with two decays on ml-1m, items moved too.
+    """
+    laws, cells = ("uniform", "popularity"), []
+    decays, lengths = ((0.0, 0.03), (12, 40)) if scale == "smoke" else ((0.0, 0.003, 0.03), (12, 40, 120))
+    films = [("MF", decay, law, length) for decay in decays for law in laws for length in lengths]
+    films += [("LightGCN", decay, "uniform", 40) for decay in (0.0, 0.001)]
+    larger = [("MF", decay, "uniform", 40) for decay in (0.0, 0.01)]
+    plans = {"movietweetings-10core": films} | ({} if scale == "smoke" else {"ml-1m-10core": larger})
+    for name in (data,) if data else plans:
+        for cell in base_cells("laptop" if name in BUDGETS else scale, seeds, data=name, device=device):
+            for backbone, decay, law, length in plans.get(name, larger):
+                moved = [-2.0, -1.0, 1.0, 2.0, "centred"] if (backbone, law, length) == ("MF", "uniform", 40) else []
+                own = {"backbone": backbone, "decay": decay, "negatives": law, "tops": [0.3, 1.0], "shifts": moved}
+                cells.append({**cell, "patience": None, "epochs": length, "tries": [1, 1], **own})
     return cells
 
 

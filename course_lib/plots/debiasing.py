@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 
-from .house import INK, PULL, PUSH, SOFT, SPARE, in_style, white_sheet
+from .house import INK, PULL, PULL_TINT, PUSH, SOFT, SPARE, in_style, white_sheet
 
 Curve = tuple[
     Sequence[float], Sequence[float], Sequence[float]
@@ -31,64 +31,27 @@ METHODS: dict[str, tuple[str, str]] = {
 def accuracy_and_popularity(
     panels: Mapping[str, Mapping[str, Sequence[float]]], *, accuracy: str = "MRR@10"
 ) -> tuple[Figure, np.ndarray]:
-    """Every method as a point: how popular its lists are (across) and how accurate (up), a panel for each backbone.
+    """What every method changes against the backbone alone, in percent: how popular its lists are (across), how accurate (up).
 
-    panels: title -> {"backbone" or a method: (popularity, accuracy)} or (popularity, accuracy, their half-widths). Lines through the backbone
-    cut the panel into four: up and to the left is what debiasing wants, more accurate and less popular.
+    panels: backbone -> method -> (change of popularity, change of accuracy, half-widths of their intervals or 0). The backbone is the origin; up
+    and to the left is what debiasing wants, more accurate and less popular, and is tinted.
     """
-    fig, axes = plt.subplots(
-        1, len(panels), figsize=(4.6 * len(panels) + 0.4, 4.2), squeeze=False, dpi=92
-    )
+    fig, axes = plt.subplots(1, len(panels), figsize=(4.6 * len(panels) + 1.3, 4.2), squeeze=False, dpi=92)
     for ax, (title, points) in zip(axes[0], panels.items(), strict=True):
-        if "backbone" not in points:
-            raise ValueError(
-                f"{title}: no point is named 'backbone' among {list(points)}; expected the model without a method"
-            )
-        x, y = points["backbone"][:2]
-        ax.axvline(x, color=SOFT, lw=1, ls=(0, (2, 2)))
-        ax.axhline(y, color=SOFT, lw=1, ls=(0, (2, 2)))
-        for at, (name, values) in enumerate(points.items()):
-            marker, color = METHODS.get(
-                name,
-                ("o", INK) if name == "backbone" else SPARE[at % len(SPARE)][1::-1],
-            )
-            wide, high = values[2:] if len(values) == 4 else (0, 0)
-            ax.errorbar(
-                values[0],
-                values[1],
-                xerr=wide or None,
-                yerr=high or None,
-                color=color,
-                lw=1,
-            )
-            ax.plot(
-                values[0],
-                values[1],
-                marker,
-                color=color,
-                ms=13 if marker == "*" else 8,
-                mec="white",
-                ls="",
-                label=name,
-            )
-        ax.set(title=title, xlabel="mean popularity of what is shown (AvgPop@10)")
-        ax.margins(0.14)
-        ax.text(
-            0.02,
-            0.98,
-            "less popular,\nmore accurate",
-            transform=ax.transAxes,
-            va="top",
-            fontsize=9,
-            color=SOFT,
-            bbox=white_sheet(),
-        )
-    axes[0, 0].set_ylabel(accuracy)
-    handles = {
-        label: handle
-        for ax in axes[0]
-        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)
-    }
+        for at, (name, (x, y, wide, high)) in enumerate(points.items()):
+            marker, color = METHODS.get(name, SPARE[at % len(SPARE)][1::-1])
+            ax.errorbar(x, y, xerr=wide or None, yerr=high or None, color=color, lw=1)
+            size = 13 if marker == "*" else 8
+            ax.plot(x, y, marker, color=color, ms=size, mec="white", ls="", label=name, zorder=3)
+        ax.plot(0, 0, "o", mfc="white", mec=INK, ms=8, mew=1.6, ls="", label="backbone", zorder=3)
+        ax.margins(0.12)
+        low, high = ax.get_xlim(), ax.get_ylim()
+        ax.fill_between([low[0], 0], 0, high[1], color=PULL_TINT, lw=0, zorder=0)
+        ax.axvline(0, color=SOFT, lw=1, ls=(0, (2, 2)))
+        ax.axhline(0, color=SOFT, lw=1, ls=(0, (2, 2)))
+        ax.set(xlim=low, ylim=high, title=title, xlabel="change of AvgPop@10, %")
+    axes[0, 0].set_ylabel(f"change of {accuracy}, %")
+    handles = {label: h for ax in axes[0] for h, label in zip(*ax.get_legend_handles_labels(), strict=True)}
     fig.legend(handles.values(), handles.keys(), loc="outside right center")
     return fig, axes[0]
 
