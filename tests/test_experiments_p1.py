@@ -147,7 +147,7 @@ def test_the_sign_of_alpha_hangs_on_where_the_items_lie_which_the_backbone_does_
     before = [values(moved, "AvgPop@10 before", shift=shift) for shift in shifts]
     assert all(one == before[0] for one in before)  # the same lists: nothing has happened to the model
     negative = [values(moved, "alpha < 0", shift=shift)[0] for shift in shifts]
-    assert negative[0] < 0.3 < 0.5 < negative[1] < 0.95 and negative[2:] == pytest.approx([1.0, 1.0], abs=0.01)
+    assert negative[0] < 0.3 and 0.5 < negative[1] < 0.95 and negative[2:] == pytest.approx([1.0, 1.0], abs=0.01)
     change = [values(moved, "AvgPop@10 change %", shift=shift)[0] for shift in shifts]
     assert change == sorted(change, reverse=True) and change[0] > 10 and change[-1] < -10
 
@@ -163,7 +163,7 @@ def test_beta_alone_raises_popularity_and_alpha_alone_lowers_it_where_negative(m
 def test_figure_1_an_untrained_model_correlates_until_it_is_cross_fitted():
     rows = p1.figure1_cell(cell())
     [trained], [null] = (values(rows, "Pearson", state=state) for state in ("trained", "untrained"))
-    assert 0.1 < null < 0.35 < 0.6 < trained < 0.95 and abs(values(rows, "cross-fitted", state="untrained")[0]) < 0.12
+    assert 0.1 < null < 0.35 and 0.6 < trained < 0.95 and abs(values(rows, "cross-fitted", state="untrained")[0]) < 0.12
     [points] = [row["points"] for row in rows if row["metric"] == "points" and row["state"] == "trained"]
     assert len(points) == 2 and len(points[0]) == len(points[1]) == 300 and points[0] == sorted(points[0])
 
@@ -257,7 +257,7 @@ def test_what_is_read_from_results_can_be_drawn(moved: list[dict]):
     runs = p1.convergence_runs(result["P1-F4"], FILMS)
     assert runs["MF"]["DDC"][0][0] > runs["MF"]["training"][0][-1] and len(runs["MF"]["objective"]) == len(runs["MF"]["DDC"][0])
     changes = p1.rule_changes(result["P1-T5"], FILMS)["MF"]
-    assert list(changes)[0] == "b_a" and len(changes) == 11
+    assert next(iter(changes)) == "b_a" and len(changes) == 11
     groups, moved_names = p1.sign_groups(result["P1-X1"], FILMS)
     assert len(groups[moved_names[0]]["centroid"]) == 4 and len(groups["MF, negatives uniform"]["change"]) == 1
     for fig, _ in (
