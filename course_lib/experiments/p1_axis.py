@@ -76,7 +76,7 @@ def no_scalars(rows: list[Row]) -> dict[str, float]:
 
 
 @experiment("P1-X2", "the axis before training: first singular vector of the pull matrix against popularity, under six libraries' laws of triples",
-            paper="P1", plan=axis_plan, estimate=lambda cell: 5.0, describe=p1.describe, finish=no_scalars,
+            paper="P1", plan=axis_plan, estimate=lambda cell: 1.0, describe=p1.describe, finish=no_scalars,
             layout={"rows": ("data", "law"), "columns": ("metric",), "digits": 2,
                     "metrics": ("first axis", "second axis", "spread", "chance", "trained r", "widest", "share")})  # fmt: skip
 def axis_cell(cell: Cell) -> list[Row]:

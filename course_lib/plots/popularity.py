@@ -144,16 +144,16 @@ def axis_growth(epochs: Sequence[float], measured: Mapping[str, Sequence[float]]
 
 @in_style
 def fan_means(counts: Any, cosines: Mapping[str, Any], n_users: int) -> tuple[Figure, Axes]:
-    """Cosine between the mean of an item's fans and the mean user, against the count: name -> (n,). The line is sqrt(P/n)."""
+    """Cosine between the mean of an item's fans and the mean user, against the count: name -> (n,). The line is sqrt(P/m)."""
     counts = np.asarray(counts, dtype=float)
     shown = some_items(counts, 140)
     fig, ax = plt.subplots(figsize=(6.4, 3.7), dpi=92)
     for (name, values), color, marker in zip(cosines.items(), (SOFT, PUSH), ("o", "^"), strict=False):
         ax.plot(counts[shown], np.asarray(values)[shown], marker, color=color, ms=4.5, alpha=0.7, label=name)
     grid = np.geomspace(counts.min(), n_users, 100)
-    ax.plot(grid, np.sqrt(grid / n_users), color=INK, label=r"$\sqrt{P/n}$")
+    ax.plot(grid, np.sqrt(grid / n_users), color=INK, label=r"$\sqrt{P/m}$")
     ax.axhline(0, color=SOFT, lw=0.8)
-    ax.set(xscale="log", xlabel=f"fans P of the item (of n = {n_users:,} users)", ylabel="cos(mean fan, mean user)", ylim=(-0.55, 1.05))
+    ax.set(xscale="log", xlabel=f"fans P of the item (of m = {n_users:,} users)", ylabel="cos(mean fan, mean user)", ylim=(-0.55, 1.05))
     ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     return fig, ax
 

@@ -220,23 +220,23 @@ def enumerate_laws_of_negatives() -> Fraction:
 
 
 def thm_mean_user() -> list[sp.Expr]:
-    """X11, Proposition A.1 repaired: a uniform set of P among n users has E<m, v> = |v|^2 and E|m - v|^2 = (n - P)/(P (n - 1)) s^2.
+    """X11, Proposition A.1 repaired: a uniform set of P among m users, with mean f, has E<f, v> = |v|^2 and E|f - v|^2 = (m - P)/(P (m - 1)) s^2.
 
-    From the inclusion probabilities P/n and P (P - 1)/(n (n - 1)), for all n and P. Then, for independent users of mean 0 with |e_u|^2 = q on
-    average: E<m, v>^2/(E|m|^2 E|v|^2) = P/n with the first expectation in place of its square, and |v|^2 over noise is P/(n - P).
+    From the inclusion probabilities P/m and P (P - 1)/(m (m - 1)), for all m and P. Then, for independent users of mean 0 with |e_u|^2 = q on
+    average: E<f, v>^2/(E|f|^2 E|v|^2) = P/m with the first expectation in place of its square, and |v|^2 over noise is P/(m - P).
     """
-    n, p, square, mean, q = sp.symbols("n P S v2 q", positive=True)  # S = sum |e_u|^2, v2 = |v|^2
-    one, two = p / n, p * (p - 1) / (n * (n - 1))
-    inner = (one * n * mean) / p  # E <m, v> = (1/P) sum_u P(u in U_i) <e_u, v>
-    norm = (one * square + two * (n**2 * mean - square)) / p**2
-    spread = square / n - mean
-    noise = (n - p) / (p * (n - 1)) * spread
-    start = {square: n * q, mean: q / n}
+    m, p, square, mean, q = sp.symbols("m P S v2 q", positive=True)  # S = sum |e_u|^2, v2 = |v|^2
+    one, two = p / m, p * (p - 1) / (m * (m - 1))
+    inner = (one * m * mean) / p  # E <f, v> = (1/P) sum_u P(u in U_i) <e_u, v>
+    norm = (one * square + two * (m**2 * mean - square)) / p**2
+    spread = square / m - mean
+    noise = (m - p) / (p * (m - 1)) * spread
+    start = {square: m * q, mean: q / m}
     return [
         sp.simplify(inner - mean),
         sp.simplify(norm - 2 * inner + mean - noise),
-        sp.simplify((inner**2 / (norm * mean)).subs(start) - p / n),
-        sp.simplify((mean / noise).subs(start) - p / (n - p)),
+        sp.simplify((inner**2 / (norm * mean)).subs(start) - p / m),
+        sp.simplify((mean / noise).subs(start) - p / (m - p)),
     ]
 
 

@@ -71,9 +71,9 @@ def two_clusters() -> Broken:
 
 
 def one_percent() -> Broken:
-    """"By the law of large numbers": an item with P of n independent users at the start has cos^2 = P/n, 1/100 for one in a hundred.
+    """"By the law of large numbers": an item with P of m independent users at the start has cos^2 = P/m, 1/100 for one in a hundred.
 
-    claimed 1; the sizes are those of ratios of expectations (thm-mean-user), every set of P = 1 of n = 4 users with vectors +-1, +-1.
+    claimed 1; the sizes are those of ratios of expectations (thm-mean-user), every set of P = 1 of m = 4 users with vectors +-1, +-1.
     """
     table = exact(np.array(list(itertools.product((-1, 1), repeat=4))))  # all starts of four users in one dimension
     inner = norm = square = Fraction(0)
@@ -83,7 +83,7 @@ def one_percent() -> Broken:
         for one in users:  # the sets of one user
             inner += one * mean / 4
             norm += one**2 / 4
-    return Broken("P near n", Fraction(1), inner**2 / (norm * square), Fraction(1, 4) - 1)
+    return Broken("P near m", Fraction(1), inner**2 / (norm * square), Fraction(1, 4) - 1)
 
 
 def negative_role() -> Broken:
