@@ -227,3 +227,47 @@ class Elements(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
+
+
+# ---- what holds for every interactive ---------------------------------------------------------------------------------------
+
+
+def misfits(page: Any, width: int) -> list[str]:
+    """What is wider than the page or too small for a finger, with every fold open; nothing, for a page that is well made."""
+    open_folds(page)
+    found = [f"the page is {wide} wide"] if (wide := page.evaluate("document.documentElement.scrollWidth")) > width else []
+    small = "[...document.querySelectorAll('.cw button, .cw input[type=range], .cw-option')].filter((b) => Math.min(b.offsetWidth, b.offsetHeight) < 24)"
+    return found + page.evaluate(f"{small}.map((b) => b.outerHTML)")
+
+
+def left_without_javascript(page: Any) -> tuple[list[bool], list[str], int]:
+    """Of a page without JavaScript: which pictures are seen, the texts, the rows of all tables once their folds are open."""
+    pictures = [picture.is_visible() for picture in page.locator(".course-widget svg[role=img]").all()]
+    texts = page.locator(".course-widget > p").all_inner_texts()
+    for fold in page.locator("summary").all():
+        fold.click()
+    return pictures, texts, page.locator(".cw-static-table tbody tr").count()
+
+
+def misprints(page: Any, width: int) -> list[str]:
+    """What is wrong on paper: a control that is printed, a picture that is not, a page too wide."""
+    page.emulate_media(media="print")
+    shown = [one.evaluate("e => e.outerHTML") for one in page.locator(".cw button, .cw input[type=range]").all() if one.is_visible()]
+    lost = [one.evaluate("e => e.outerHTML") for one in page.locator(".cw svg[role=img]").all() if not one.is_visible()]
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    return [*shown, *lost, *([f"the page is {wide} wide"] if wide > width else [])]
+
+
+def none_numbers(page: Any, steps: list[tuple[str, str]]) -> list[str]:
+    """Sets inputs and clicks buttons one by one, [(selector, value or "")], and names those after which the page shows NaN or the like."""
+    found = []
+    for selector, value in steps:
+        one = page.locator(selector).first
+        if value:
+            one.evaluate("(input, value) => { input.value = value; input.dispatchEvent(new Event('input')); }", value)
+        else:
+            one.evaluate("element => element.click()")
+        page.wait_for_timeout(0)
+        if re.search(r"NaN|undefined|Infinity|\[object", page.locator(".cw").first.inner_html()):
+            found.append(f"{selector} {value}")
+    return found

@@ -118,7 +118,7 @@ export function ranks(user, alpha, beta, items = user.test) {
 }
 
 /** The list: the candidates with the highest scores. */
-export function list({ candidates, ...user }, alpha, beta) {
+export function listOf({ candidates, ...user }, alpha, beta) {
   return byFalling(final(user, alpha, beta, candidates)).slice(0, WORLD.list).map((place) => candidates[place]);
 }
 
@@ -173,7 +173,7 @@ export function analyse({ alpha, beta }, studied) {
   const { user } = studied;
   return {
     ...studied, losses: ["ddc", "served"].map((view) => loss(user, alpha, beta, view)), ranks: ranks(user, alpha, beta),
-    list: list(user, alpha, beta), popular: [list(user, 0, 0), list(user, alpha, beta)].map((some) => average(some.map((item) => user.counts[item]))),
+    list: listOf(user, alpha, beta), popular: [listOf(user, 0, 0), listOf(user, alpha, beta)].map((some) => average(some.map((item) => user.counts[item]))),
   };
 }
 
