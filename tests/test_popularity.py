@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from course_lib import popularity
+from course_lib.interactions import Interactions, sample_bpr
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -112,6 +113,93 @@ def test_the_cross_fitted_one_finds_a_direction_that_is_there() -> None:
     assert as_tensor == pytest.approx(popularity.cross_fitted_correlation(items, counts, rng=np.random.default_rng(3)))
 
 
+# ------------------------------------------------------------------------------------------------------------- chance
+
+
+@pytest.mark.parametrize(("size", "width", "ratio"), [(300, 64, 0.05), (40, 3, 0.1), (12, 2, 0.25)])
+def test_the_law_of_double_dipping_is_what_random_embeddings_do(size: int, width: int, ratio: float) -> None:
+    """Mean, sd and tails, against tables that are drawn and measured, with any centre and scale."""
+    rng = np.random.default_rng(0)
+    counts = rng.pareto(1.0, size) + 1
+    law = popularity.double_dipping_law(counts, width, ratio)
+    measured = np.array([popularity.projection_correlation(5 + 0.3 * rng.normal(size=(size, width)), counts, ratio) for _ in range(1500)])
+    drawn = popularity.double_dipping_draws(counts, width, ratio, size=60_000, rng=rng)
+    assert law.mean > 0.05
+    for found in (measured, drawn):
+        assert found.mean() == pytest.approx(law.mean, abs=4 * law.sd / len(found) ** 0.5)
+        assert found.std() == pytest.approx(law.sd, rel=0.08)
+    np.testing.assert_allclose(np.quantile(measured, [0.1, 0.5, 0.9]), np.quantile(drawn, [0.1, 0.5, 0.9]), atol=0.25 * law.sd)
+
+
+def test_the_law_grows_with_the_width_and_falls_with_the_number_of_items() -> None:
+    counts = 1 / np.arange(1.0, 2001)
+    means = [popularity.double_dipping_law(counts, width).mean for width in (1, 8, 64, 512)]
+    assert means == sorted(means)
+    assert popularity.double_dipping_law(counts[:200], 64).mean > 2 * popularity.double_dipping_law(counts, 64).mean
+    k = popularity.chance_cosine(counts)
+    assert popularity.double_dipping_law(counts, 64).mean == pytest.approx(k * (64 / (64 + 2000)) ** 0.5, rel=0.01)
+
+
+def test_shuffled_counts_know_nothing() -> None:
+    rng = np.random.default_rng(0)
+    counts = rng.pareto(1.0, 400) + 1
+    items = rng.normal(size=(400, 16))
+    items[:, 0] += 5 * np.log(counts)
+    found = popularity.shuffled_correlations(items, counts, repeats=60, rng=rng)
+    assert found.shape == (60,) and found.max() < popularity.projection_correlation(items, counts)
+    same = popularity.shuffled_correlations(torch.tensor(items), counts, repeats=3, rng=np.random.default_rng(5))
+    np.testing.assert_allclose(same, popularity.shuffled_correlations(items, counts, repeats=3, rng=np.random.default_rng(5)))
+
+
+def test_the_error_of_a_direction() -> None:
+    """The estimate of E|v_hat - v|^2 is right on average, and the cosine tells a real axis from noise."""
+    rng, counts = np.random.default_rng(0), np.arange(200.0)
+    truth = np.zeros(32)
+    truth[0] = 2.0
+    squares, stated = [], []
+    for _ in range(300):
+        items = rng.normal(size=(200, 32))
+        items[:, 0] += (counts > 150) * 2.0
+        gap = items[-10:].mean(0) - items[:10].mean(0)
+        squares.append(((gap - truth) ** 2).sum())
+        stated.append(popularity.direction_error(items, counts).error ** 2)
+    assert np.mean(stated) == pytest.approx(np.mean(squares), rel=0.05)
+    assert np.mean(stated) == pytest.approx(2 * 32 / 10, rel=0.05)
+    clear = rng.normal(size=(200, 32))
+    clear[:, 0] += (counts > 150) * 20.0
+    assert popularity.direction_error(clear, counts).cosine > 0.95
+    assert popularity.direction_error(rng.normal(size=(200, 32)), counts).cosine < 0.6
+
+
+# ------------------------------------------------------------------------------------------------------------- triples
+
+
+def test_the_pull_matrix_by_simulation() -> None:
+    """Pos - Neg counted in many passes of the sampler of the library, two laws that both rooms have."""
+    labels = (np.random.default_rng(3).random((9, 7)) < 0.4).astype(float)
+    labels[:, 0] = 1
+    data = Interactions(*np.nonzero(labels), n_users=9, n_items=7)
+    for negatives, positives in (("uniform", "pairs"), ("popularity", "users")):
+        passes, rng = 4000, np.random.default_rng(0)
+        found = sample_bpr(data, passes * len(data), rng, negatives=negatives, positives=positives)
+        net = np.zeros((9, 7))
+        np.add.at(net, (found[0], found[1]), 1 / passes)
+        np.subtract.at(net, (found[0], found[2]), 1 / passes)
+        stated = popularity.pull_matrix(labels, popularity.TripleLaw(positives, negatives, "redraw"))
+        assert abs(net - stated).max() < 0.08 < abs(stated).max()
+
+
+def test_roles_of_every_library_balance() -> None:
+    labels = (np.random.default_rng(3).random((30, 12)) < np.linspace(0.7, 0.1, 12)).astype(float)
+    labels[np.arange(30), np.arange(30) % 12] = 1
+    for name, law in popularity.LIBRARY_LAWS.items():
+        positives, negatives = popularity.expected_roles(labels, law)
+        pull = popularity.pull_matrix(labels, law)
+        np.testing.assert_allclose(pull.sum(0), positives - negatives, atol=1e-9, err_msg=name)
+        np.testing.assert_allclose(pull.sum(1), 0, atol=1e-9, err_msg=name)
+    assert popularity.LIBRARY_LAWS["implicit"] != popularity.LIBRARY_LAWS["LightFM"]
+
+
 # ------------------------------------------------------------------------------------------------------------- errors
 
 
@@ -139,6 +227,18 @@ def test_the_cross_fitted_one_finds_a_direction_that_is_there() -> None:
             lambda: popularity.cross_fitted_correlation(np.eye(4), [1, 2, 3, 4], rng=np.random.default_rng(0), folds=3),
             "folds is 3; expected 2 to 2",
         ),
+        (lambda: popularity.double_dipping_law([1, 2, 3], 4), "counts has 3 entries; expected at least 4"),
+        (lambda: popularity.double_dipping_law([1, 2, 3, 4], 0), "width must be an integer of at least 1"),
+        (lambda: popularity.double_dipping_law([2, 2, 2, 2], 3), "y is constant"),
+        (lambda: popularity.double_dipping_draws([1, 2, 3, 4], 2, size=3, rng=None), "rng must be a numpy.random.Generator"),
+        (lambda: popularity.direction_error(np.eye(4), [1, 2, 3, 4]), "one item each have no spread"),
+        (lambda: popularity.correlation_across_parts(np.eye(4), [1, 2, 3, 4], [0, 0, 0, 0]), "part holds one part only, 0"),
+        (lambda: popularity.correlation_across_parts(np.eye(4), [1, 2, 3, 4], [0, 1]), r"part has shape \(2,\)"),
+        (lambda: popularity.TripleLaw("everybody"), "users must be one of pairs, users, got 'everybody'"),
+        (lambda: popularity.pull_matrix([[1, 2]]), "labels must hold zeros and ones only"),
+        (lambda: popularity.pull_matrix([[1, 0], [0, 0]]), "labels: every user needs a positive"),
+        (lambda: popularity.pull_matrix([[1, 1]]), "labels: user 0 has no item left"),
+        (lambda: popularity.expected_roles([1, 0]), r"labels has shape \(2,\)"),
     ],
 )
 def test_bad_arguments_are_named(call, message: str) -> None:
