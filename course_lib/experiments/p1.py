@@ -899,5 +899,6 @@ def sign_cell(cell: Cell) -> list[Row]:
         found = numbers((after.users, after.items), split)
         before = {f"{name} before": value for name, value in plain.items()}
         where = {key: cell[key] for key in ("decay", "negatives", "epochs")} | {"top": top, "shift": shift}
-        rows += rows_of(cell, {**found, **before, **gains(plain, found), **anatomy(model, split)}, **where)
+        done = {**found, **before, **gains(plain, found), **anatomy(model, split)}
+        rows += rows_of(cell, {name: value for name, value in done.items() if name.split("@")[0] not in ("NDCG", "MAP", "Recall")}, **where)
     return rows
