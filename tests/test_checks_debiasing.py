@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import json
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from course_lib import checks, correction, popularity
 from course_lib.interactions import Interactions
 from exercises import simulate
 
+ROOT = Path(__file__).resolve().parents[1]
 HALF = Fraction(1, 2)
 POP, DDC = checks.popularity_direction, checks.ddc
 
@@ -112,6 +115,9 @@ def test_the_essay_on_the_direction_quotes_its_numbers() -> None:
     assert f"give {names['null_correlation'](counts, 256, 0.05):.2f} on average" in text
     assert found[5] == pytest.approx((0.95, 0.95), abs=0.006) and "a correlation of 0.95" in text
     assert f"the plain value is {found[1][0]:.2f}" in text and found[1][1] == pytest.approx(0.6, abs=0.03)
+    stored = json.loads((ROOT / "book" / "results" / "P1-X2-laptop.json").read_text(encoding="utf-8"))["rows"]
+    (axis,) = (row["value"] for row in stored if (row["data"], row["law"], row["metric"]) == ("lastfm-10core", "RecBole", "first axis"))
+    assert f"on LastFM its correlation with popularity is {axis:.2f}" in text
     mean = table.mean(axis=0)
     assert np.linalg.norm(mean) / np.sqrt((table**2).sum(axis=1).mean()) == pytest.approx(0.03, abs=0.005)  # "about 3 %"
     assert abs(mean @ direction) / np.linalg.norm(mean) < 0.1  # "at a right angle to e_pop nearly"
