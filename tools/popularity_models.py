@@ -39,12 +39,13 @@ def parts(seed: int = 0) -> tuple[Interactions, Interactions, Interactions]:
 
 
 def trained(name: str, width: int, epochs: int = EPOCHS, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """(users, items) of a backbone in its best state."""
+    """(users, items) of a backbone in its best state; with no epochs, as it starts."""
     train, valid, _ = parts()
     settings = dict(SETTINGS[name])
     decay = settings.pop("decay")
     model = backbones.make(name, train, d=width, decay=decay, generator=torch.Generator().manual_seed(seed))
-    train_recommender(model, train, valid, epochs=epochs, patience=PATIENCE, seed=seed, **settings)
+    if epochs:
+        train_recommender(model, train, valid, epochs=epochs, patience=PATIENCE, seed=seed, **settings)
     users, items = tables_of(model)
     return users.double().numpy(), items.double().numpy()
 
@@ -60,6 +61,7 @@ def popularity_axis_data(epochs: int = EPOCHS) -> dict[str, Any]:
     chosen = np.random.default_rng(0).permutation(train.n_items)[:FILMS]
     names = film_names(train)
     tables = {name: trained(name, WIDTH, epochs)[1][chosen] for name in SETTINGS}
+    tables["LightGCN, untrained"] = trained("LightGCN", WIDTH, 0)[1][chosen]
     return popularity_axis.packed_data(tables, train.col_counts[chosen], [names[film] for film in chosen])
 
 

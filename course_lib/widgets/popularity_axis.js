@@ -21,13 +21,13 @@ class View extends Interactive {
     const sizes = [1, 2, 4, 8].map((part) => Math.floor(counts.length / part)).filter((size) => size >= FEWEST).reverse();
     const all = counts.length;
     this.choices = {
-      ...Object.fromEntries(models.map((model) => [model, { text: `${model}, trained`, set: { model, show: "trained", ratio: 0.05, shown: all } }])),
+      ...Object.fromEntries(models.map((model) => [model, { text: model, set: { model, show: "embeddings", ratio: 0.05, shown: all } }])),
       nothing: { text: "Nothing to find", set: { show: "random", ratio: 0.05, shown: all } },
       few: { text: "Nothing, in few items", set: { show: "random", ratio: 0.05, shown: sizes[0] } },
     };
     const set = (name) => (value) => this.follower.set({ [name]: value });
     parts.model = choice({ name: "model", label: "Embeddings of", options: models.map((model) => [model, model]), onset: set("model") });
-    parts.show = choice({ name: "show", label: "Show", options: [["trained", "as trained"], ["shuffled", "counts shuffled"], ["random", "random numbers"]], onset: set("show") });
+    parts.show = choice({ name: "show", label: "Show", options: [["embeddings", "the embeddings"], ["shuffled", "counts shuffled"], ["random", "random numbers"]], onset: set("show") });
     parts.again = button("again", "Draw again", () => this.follower.set({ seed: (this.follower.state().seed + 1) % 1000 }));
     parts.ratio = ladder({ name: "ratio", text: "Head and tail, each", values: RATIOS, onset: set("ratio") });
     parts.shown = ladder({ name: "shown", text: "Items", values: sizes, onset: set("shown") });
@@ -35,7 +35,7 @@ class View extends Interactive {
       look: "cw-flow cw-film",
       title: "The axis of popularity",
       lead: ["The most and the least popular items choose an axis, and all items are measured along it. How much of what you see would chance show as well?",
-        stored ? " The embeddings were trained beforehand, on films of the embedded data set." : ""],
+        stored ? " The embeddings come from models of the embedded films, trained with BPR." : ""],
     };
     return framed(head,
       h("div", { class: "cw-controls" },
@@ -99,7 +99,7 @@ class View extends Interactive {
     this.story = summary(state, this.found);
     parts.model.show(state.model);
     parts.show.show(state.show);
-    parts.again.disabled = state.show === "trained";
+    parts.again.disabled = state.show === "embeddings";
     parts.ratio.show(state.ratio, `${number(100 * state.ratio)} % (${this.found.head.length})`);
     parts.shown.show(state.shown, String(state.shown));
     parts.film.input.max = state.shown;

@@ -21,7 +21,7 @@ from .chance import BELL, bells, uniforms
 from .words import number
 
 STORED = Path(__file__).with_name("popularity_axis.json")  # made by tools/popularity_models.py
-SHOWS = ("trained", "shuffled", "random")
+SHOWS = ("embeddings", "shuffled", "random")
 FEWEST, MOST_ITEMS, MOST_WIDTH = 20, 400, 64
 LIMITS = {"ratio": (0.01, 0.4)}
 SPLITS, SHUFFLES = 3, 99  # of the cross-fitted correlation, and of the counts
@@ -49,11 +49,11 @@ class PopularityAxis(CourseWidget):
     """Item embeddings, the axis (4) of P1 through them, and projection against count: measured on itself, cross-fitted, and by chance.
 
     items       {name of the model: (n, d)}, or one table (n, d); 20 to 400 items of at most 64 numbers; by default 240 films
-                of the embedded data, of MF and LightGCN trained with BPR (tools/popularity_models.py)
+                of the embedded data: MF and LightGCN trained with BPR, and LightGCN before its training (tools/popularity_models.py)
     counts      (n,) how often each item occurs in the training data
     names       (n,) what the items are called; by default "item 1", "item 2", ...
     model       which of the tables is shown
-    show        "trained": the embeddings and their counts; "shuffled": the counts dealt out anew; "random": normal numbers in
+    show        "embeddings": as they are, with their counts; "shuffled": the counts dealt out anew; "random": normal numbers in
                 place of the embeddings
     ratio       the part of the items in the head, and as many in the tail
     shown       how many of the items take part, the first ones of the table; all by default
@@ -88,7 +88,7 @@ class PopularityAxis(CourseWidget):
         *,
         names: Sequence[str] | None = None,
         model: str | None = None,
-        show: str = "trained",
+        show: str = "embeddings",
         ratio: float = 0.05,
         shown: int | None = None,
         seed: int = 0,
@@ -130,8 +130,8 @@ class PopularityAxis(CourseWidget):
         """The text equivalent, word for word what the page says."""
         found = self.found
         what = {
-            "trained": f"{self.model}, as trained",
-            "shuffled": f"{self.model}, but the counts are dealt out anew",
+            "embeddings": self.model,
+            "shuffled": f"{self.model}, with counts dealt out anew",
             "random": f"Random numbers in place of {self.model}",
         }[self.show]
         ends = "1 item each" if len(found.head) == 1 else f"{len(found.head)} items each"

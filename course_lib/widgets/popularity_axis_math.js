@@ -95,8 +95,8 @@ const most = (values) => Math.max(...values);
 
 export function summary({ model, show, shown }, found) {
   const what = {
-    trained: `${model}, as trained`,
-    shuffled: `${model}, but the counts are dealt out anew`,
+    embeddings: model,
+    shuffled: `${model}, with counts dealt out anew`,
     random: `Random numbers in place of ${model}`,
   }[show];
   const ends = found.head.length === 1 ? "1 item each" : `${found.head.length} items each`;
