@@ -6,6 +6,8 @@ PORT ?= 8000
 #   make book TORCH_INDEX=https://download.pytorch.org/whl/cpu     (saves several gigabytes)
 TORCH_INDEX ?=
 PYTEST_ARGS ?=
+# How many processes run the tests side by side, a file at a time.
+PROCESSES ?= 2
 SUBMISSIONS ?=
 WORKERS ?= 2
 ASSIGNMENT ?=
@@ -39,7 +41,7 @@ lab: $(STAMP) ## open the chapters in JupyterLab
 # One thread: the tests' products are small, and a second thread costs more than it brings on a busy machine.
 test: export OMP_NUM_THREADS := 1
 test: book ## build the website and run every test (PYTEST_ARGS=... adds arguments)
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile $(PYTEST_ARGS)
 
 test-fast: $(STAMP) ## run the tests that need neither the website nor a browser nor more than seconds
 	$(BIN)/python -m pytest -m "not slow and not browser and not laptop" --ignore=tests/site --ignore=tests/notebooks $(PYTEST_ARGS)

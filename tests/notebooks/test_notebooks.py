@@ -11,7 +11,7 @@ from course_lib.claims import load
 
 BOOK = ROOT / "book"
 NOTEBOOKS = sorted(path for path in BOOK.rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts)
-SECONDS = 60  # the bar for a chapter, on two cores
+SECONDS = 60  # of processor time: the bar for a chapter, whatever else the machine does
 
 
 def name_of(path: Path) -> str:
