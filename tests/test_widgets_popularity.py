@@ -270,7 +270,7 @@ def random_model(rng: np.random.Generator, scale: float = 1.0, **changes: Any) -
     ],
 )  # fmt: skip
 def test_a_wrong_scalar_would_be_found(library: Callable[..., Any], right: str, wrong: str) -> None:  # noqa: F811
-    shown = [scalars(person=1, alpha=0.6, shift=0.5), scalars(person=2, alpha=-0.3, beta=2.0)]
+    shown = [scalars(person=1, alpha=0.6, shift=0.5), scalars(person=3, alpha=0.5, beta=1.0)]
     try:
         answers = library("two_scalars_math", replacing(right, wrong))(LOOK_AT_SCALARS, [one.state() for one in shown])
     except PageError:  # the page itself has noticed it
