@@ -575,24 +575,30 @@ def rule_changes(result: Result, data: str, metric: str = "MRR@10") -> dict[str,
 
 
 def sign_groups(result: Result, data: str, top: float = TOP) -> tuple[dict[str, dict[str, list[float]]], tuple[str, ...]]:
-    """What `plots.sign_of_alpha` draws from P1-X1: the models by law and backbone, and those that were moved; and the names of the latter."""
-    rows = [row for row in result.select(data=data, top=top) if row["metric"] in ("centroid", "alpha < 0", "AvgPop@10 change %")]
-    groups: dict[str, dict[str, list[float]]] = {}
-    moved: list[str] = []
+    """What `plots.sign_of_alpha` draws from P1-X1, means over seeds, and the names of the groups that are one model moved.
+
+    The groups: models by backbone and law of negatives as they were trained, then those whose items were moved together.
+    """
     keys = {"centroid": "centroid", "alpha < 0": "negative", "AvgPop@10 change %": "change"}
-    for row in rows:
-        ours = any(other["shift"] != 0 and _same(other, row, "backbone", "decay", "negatives", "epochs") for other in rows)
-        model = f"{row['backbone']}, negatives {row['negatives']}" if row["backbone"] == "MF" else row["backbone"]
-        names = ([model] if row["shift"] == 0 else []) + ([f"one MF model, items moved (decay {row['decay']:g})"] if ours else [])
-        for name in names:
-            groups.setdefault(name, {key: [] for key in keys.values()})[keys[row["metric"]]].append(row["value"])
-            if name.startswith("one MF") and name not in moved:
-                moved.append(name)
-    return groups, tuple(moved)
+    settings = ("backbone", "decay", "negatives", "epochs", "shift")
+    points: dict[tuple, dict[str, list[float]]] = {}
+    for row in result.select(data=data, top=top, metric=tuple(keys)):
+        points.setdefault(tuple(row[key] for key in settings), {}).setdefault(keys[row["metric"]], []).append(row["value"])
+    movers = dict.fromkeys(key[:-1] for key in points if key[-1] != 0)
+    groups: dict[str, dict[str, list[float]]] = {}
 
+    def add(name: str, key: tuple) -> None:
+        for what, values in points[key].items():
+            groups.setdefault(name, {}).setdefault(what, []).append(float(np.mean(values)))
 
-def _same(one: Row, other: Row, *keys: str) -> bool:
-    return all(one[key] == other[key] for key in keys)
+    for key in points:
+        if key[-1] == 0:
+            add(f"{key[0]}, negatives {key[2]}" if key[0] == "MF" else key[0], key)
+    names = {model: f"one MF model, items moved (decay {model[1]:g})" for model in movers}
+    for key in points:
+        if key[:-1] in movers:
+            add(names[key[:-1]], key)
+    return groups, tuple(names.values())
 
 
 def _in_order(result: Result, column: str, **where: Any) -> list[Any]:

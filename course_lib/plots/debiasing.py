@@ -237,32 +237,29 @@ def sign_of_alpha(
     """Where the mean item lies along e_pop against the share of users with alpha < 0 (left) and the change of AvgPop in % (right).
 
     groups: name -> {"centroid", "negative", "change"}, a mark for each model. moved: the groups that are one model whose items were moved
-    together; their marks are joined by a line.
+    together; their marks are joined by a line. Changes beyond 20 % are drawn on a logarithmic scale.
     """
-    fig, axes = plt.subplots(1, 2, figsize=(9.2, 4.0), dpi=92)
+    fig, axes = plt.subplots(1, 2, figsize=(9.2, 4.2), dpi=92)
+    looks = [*SPARE, ("#8a6d00", "P", (0, (1, 1))), ("#56b4e9", "X", (0, (6, 2)))]
     for at, (name, points) in enumerate(groups.items()):
-        color, marker, dashes = SPARE[at % len(SPARE)]
+        color, marker, dashes = looks[at % len(looks)]
         order = np.argsort(points["centroid"])
         x = np.asarray(points["centroid"], dtype=float)[order]
         for ax, key in zip(axes, ("negative", "change"), strict=True):
+            y = np.asarray(points[key], dtype=float)[order]
             line = dashes if name in moved else ""
-            ax.plot(
-                x,
-                np.asarray(points[key], dtype=float)[order],
-                marker=marker,
-                ls=line,
-                lw=1.2,
-                ms=7,
-                color=color,
-                mec="white",
-                label=name,
-            )
+            ax.plot(x, y, marker=marker, ls=line, lw=1.2, ms=7, color=color, mec="white", label=name)
     for ax in axes:
         ax.axvline(0, color=SOFT, lw=1, ls=(0, (2, 2)))
         ax.set_xlabel("mean item along e_pop, in standard deviations")
-    axes[1].axhline(0, color=SOFT, lw=1, ls=(0, (2, 2)))
     axes[0].set(title="share of users with alpha < 0", ylim=(-0.05, 1.05))
+    axes[1].axhline(0, color=SOFT, lw=1, ls=(0, (2, 2)))
     axes[1].set_title("change of AvgPop@10 by DDC, %")
+    axes[1].margins(y=0.09)
+    axes[1].set_yscale("symlog", linthresh=20, linscale=1.5)
+    ticks = [tick for tick in (-50, -20, -10, 0, 10, 20, 50, 100, 200) if axes[1].get_ylim()[0] <= tick <= axes[1].get_ylim()[1]]
+    axes[1].set_yticks(ticks, [f"{tick:+d}" if tick else "0" for tick in ticks])
+    axes[1].minorticks_off()
     handles, labels = axes[0].get_legend_handles_labels()
     fig.legend(handles, labels, loc="outside upper center", ncols=2)
     return fig, axes
