@@ -27,7 +27,8 @@ __all__ = ["RULES", "has_minimiser", "preference_directions", "solve_user", "sur
 
 RULES = ("a_a", "a_b", "a_ab", "b_a", "b_b", "b_ab", "ab_a", "ab_b", "ab_ab")  # "positive term _ negative term", as in Table 5
 BLOCK = 2_000_000  # numbers that a block of pairs, or of gathered embeddings, may hold
-STEPS, ACCURACY = 200, 1e-20  # of Newton's method; the accuracy is that of half the squared decrement
+STEPS, HALVINGS, ACCURACY = 200, 60, 1e-20  # of Newton's method; the accuracy is that of half the squared decrement
+FLAT = 1e-40  # added to the second derivative of log(1 + exp(-x)), which is 0 in floating point from |x| = 745 on
 
 Float = NDArray[np.float64]
 
@@ -136,19 +137,24 @@ def newton_minima(owner: NDArray[np.int64], size: int, offset: Float, by_alpha: 
             return mean(np.logaddexp(0, -x)) + ridge / 2 * (point**2).sum(0)
 
         at = answer[:, ids]
-        w = special.expit(-(offset + at[0][owner] * by_alpha + at[1][owner] * by_beta))
+        x = offset + at[0][owner] * by_alpha + at[1][owner] * by_beta
+        w = special.expit(-x)
         slope = np.stack([ridge * at[0] - mean(w * by_alpha), ridge * at[1] - mean(w * by_beta)])
-        bend = w * (1 - w)
+        bend = w * (1 - w) + FLAT
         aa, ab, bb = (mean(bend * left * right) for left, right in ((by_alpha, by_alpha), (by_alpha, by_beta), (by_beta, by_beta)))
         aa, bb = aa + ridge + (not known[0]), bb + ridge + (not known[1])
         determinant = np.maximum(aa * bb - ab * ab, np.finfo(float).tiny)
         step = np.stack([ab * slope[1] - bb * slope[0], ab * slope[0] - aa * slope[1]]) / determinant
         gain = -(slope * step).sum(0) / 2
-        length, before = np.ones(len(ids)), value(at)
-        while True:
+        # Where the loss is nearly straight a full step has no bound: no margin may move by more than its problem's largest, and 10.
+        reach, largest = np.zeros(len(ids)), np.zeros(len(ids))
+        np.maximum.at(reach, owner, np.abs(step[0][owner] * by_alpha + step[1][owner] * by_beta))
+        np.maximum.at(largest, owner, np.abs(x))
+        length, before = np.minimum(1, (10 + largest) / np.maximum(reach, 1e-30)), value(at)
+        for _ in range(HALVINGS):
             # Close to the minimum a full step is right, and rounding would hide that it gains.
             short = (gain > 1e-8) & (value(at + length * step) > before - 0.1 * length * gain)
-            if not short.any() or length.min() < 1e-10:
+            if not short.any():
                 break
             length = np.where(short, length / 2, length)
         answer[:, ids] = at + length * step
