@@ -11,8 +11,12 @@ import sympy as sp
 import torch
 from scipy import optimize
 
+from course_lib import datasets
+from course_lib.backbones import bpr_epoch
 from course_lib.debiasing import ddc
+from course_lib.experiments import recommenders
 from course_lib.interactions import Interactions
+from course_lib.popularity import popularity_direction
 from course_lib.proofs import broken_ddc
 from course_lib.proofs import ddc as proofs
 
@@ -156,3 +160,32 @@ def test_without_a_minimiser_the_loss_goes_to_zero() -> None:
     losses = [ddc.user_loss([0], [0, 0], [1], [1, -1], 0.0, beta) for beta in (0, 5, 50, 500)]
     assert losses == sorted(losses, reverse=True) and losses[-1] < 1e-200
     assert ddc.solve_user([0], [0, 0], [1], [1, -1]) is None
+
+
+# ---- the exercise in words
+
+
+def test_the_controls_that_the_exercise_names() -> None:
+    """ex-design: on the films one c for everyone gains no less than DDC, and moving the origin makes the lists more popular, and more accurate."""
+    films = datasets.load("movietweetings", core=10)
+    train, valid, test = recommenders.split_811(films, np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    users, items = (rng.normal(scale=0.1, size=(rows, 32)) for rows in train.shape)
+    for _ in range(60):
+        bpr_epoch(users, items, train, lr=0.05, decay=0.003, rng=rng)
+
+    def measured(left: np.ndarray) -> tuple[float, float]:
+        found = recommenders.measure((left, items), train, test, seen=valid)
+        return found["mrr"], found["avgpop"]
+
+    def served(shift: float) -> tuple[float, float]:
+        pop = popularity_direction(items, train.col_counts)
+        model = ddc.DDC(users, items + shift * (items @ pop).std() * pop, train)
+        model.solve(3, ridge=1e-3, rng=np.random.default_rng(1))
+        return measured(model.final_users().detach().numpy())
+
+    plain, at = measured(users), {shift: served(shift) for shift in (-2, 0, 2)}
+    one = measured(users + 2 * ddc.preference_directions(users, items, train))
+    assert one[0] > plain[0] and one[0] > at[0][0] - 0.005
+    assert at[-2][1] > plain[1] and at[-2][1] > 1.1 * at[2][1]
+    assert at[-2][0] > plain[0]  # more popular lists and more accurate ones: not "by" removing popularity

@@ -8,6 +8,7 @@ given; where it needs a formula it asks the room that owns it.
 from .ddc import (
     decay_and_sign,
     differences,
+    frontier,
     loss_and_ranking,
     missing_minimum,
     net_push,
@@ -137,6 +138,7 @@ __all__ = [
     "fan_means",
     "folding",
     "free_dimensions",
+    "frontier",
     "gradient_fields",
     "gravity_flow",
     "growth_law",

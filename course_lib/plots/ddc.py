@@ -24,20 +24,20 @@ from .house import (
 
 
 @in_style
-def origin_sweep(shifts: Any, panels: Mapping[str, tuple[Any, float]]) -> tuple[Figure, np.ndarray]:
+def origin_sweep(shifts: Any, panels: Mapping[str, tuple[Any, float, Any]]) -> tuple[Figure, np.ndarray]:
     """One panel for each number: its values over the shift of all items, and its value for the model without DDC, dashed.
 
-    panels: label -> (values at the shifts, value of the model; NaN where the model has none).
+    panels: label -> (values at the shifts, value of the model or NaN where it has none, half-widths of the values or None).
     """
     x = np.asarray(shifts, dtype=float)
     fig, axes = plt.subplots(1, len(panels), figsize=(3.1 * len(panels), 3.3), squeeze=False, dpi=92)
-    for ax, (label, (values, plain)), color in zip(axes[0], panels.items(), (WRONG, PUSH, PULL), strict=False):
+    for ax, (label, (values, plain, halves)), color in zip(axes[0], panels.items(), (WRONG, PUSH, PULL), strict=False):
         if len(values) != len(x):
             raise ValueError(f"{label}: {len(values)} values for {len(x)} shifts; expected as many")
-        ax.plot(x, values, "o-", color=color, ms=5)
+        ax.errorbar(x, values, yerr=halves, fmt="o-", color=color, ms=5, elinewidth=1.2, capsize=2.5)
         if np.isfinite(plain):
-            ax.axhline(plain, color=INK, ls=(0, (4, 2)), lw=1.3)
-            ax.annotate("the model, at every shift", (x[0], plain), (0, 4), textcoords="offset points", fontsize=9, color=INK)
+            ax.axhline(plain, color=INK, ls=(0, (4, 2)), lw=1.3, label="the model itself")
+            ax.legend(loc="lower left", fontsize=9)
         ax.set(title=label, xlabel="shift of all items along $e_{pop}$")
         ax.margins(y=0.22)
     return fig, axes[0]
@@ -48,11 +48,13 @@ def two_users(user: Any, pref: Any, pop: Any, alpha: float, beta: float) -> tupl
     """(11), (12) and (14) in the plane: the vector that meets the positives, the one that meets the negatives, and the one that is served."""
     e, f, p = (np.asarray(vector, dtype=float) for vector in (user, pref, pop))
     fig, ax = plt.subplots(figsize=(6.0, 4.3), dpi=92)
+    ax.spines[["left", "bottom"]].set_visible(False)
     corners = {"meets his items:\n$e_u+\\beta e_{pref}$": (e + beta * f, PULL), "meets the others:\n$e_u+\\alpha e_{pop}$": (e + alpha * p, PUSH)}
     final = e + alpha * p + beta * f
     for (name, (point, color)), place in zip(corners.items(), ((8, 6), (8, -4)), strict=True):
         _arrow(ax, np.zeros(2), point, color)
-        ax.plot(*zip(point, final, strict=True), color=SOFT, lw=1, ls=(0, (2, 2)))
+        for end in (e, final):
+            ax.plot(*zip(point, end, strict=True), color=SOFT, lw=1, ls=(0, (2, 2)))
         ax.annotate(name, point, place, textcoords="offset points", color=color, fontsize=9.5, va="center")
     _arrow(ax, np.zeros(2), e, INK)
     _arrow(ax, np.zeros(2), final, WRONG)
@@ -104,7 +106,7 @@ def missing_minimum(lengths: Any, shares: Any, paths: Mapping[str, tuple[Any, An
     """
     fig, axes = plt.subplots(1, 2, figsize=(9.0, 3.6), dpi=92)
     axes[0].bar(lengths, shares, color=WRONG, width=0.8)
-    axes[0].set(title="without a minimiser", xlabel="items of the user", ylabel="share of users", ylim=(0, 1.05))
+    axes[0].set(title="without a minimiser", xlabel="items of the user", ylabel="share of users", ylim=(0, 1.05), xticks=[1, 5, 10, 15, 20])
     for (color, _, dashes), (name, (steps, beta, best)) in zip(((PULL, "", "-"), (WRONG, "", (0, (5, 2)))), paths.items(), strict=False):
         axes[1].plot(steps, beta, color=color, ls=dashes, label=name)
         if best is not None:
@@ -183,6 +185,25 @@ def decay_and_sign(names: Sequence[str], rows: Mapping[str, Sequence[float]]) ->
         ax.margins(x=0.2)
         ax.grid(visible=False, axis="y")
     return fig, axes[0]
+
+
+@in_style
+def frontier(curves: Mapping[str, tuple[Any, Any, Sequence[str]]], points: Mapping[str, tuple[float, float]]) -> tuple[Figure, Axes]:
+    """Popularity of the lists (across) against accuracy (up): curves of a method with one setting moved, and single points.
+
+    curves: name -> (popularity, accuracy, a label for each place or an empty one); points: name -> (popularity, accuracy).
+    """
+    fig, ax = plt.subplots(figsize=(7.4, 4.4), dpi=92)
+    for (color, marker, dashes), (name, (x, y, labels)) in zip(SPARE[1:], curves.items(), strict=False):
+        ax.plot(x, y, color=color, marker=marker, ls=dashes, ms=5, label=name)
+        for at, text in enumerate(labels):
+            ax.annotate(text, (x[at], y[at]), (5, -11), textcoords="offset points", fontsize=8.5, color=color)
+    for name, (x, y) in points.items():
+        ax.scatter(x, y, s=70, marker="D", color=INK, zorder=4, ec="white")
+        ax.annotate(name, (x, y), (7, 6), textcoords="offset points", fontsize=9.5, weight="bold")
+    ax.set(xlabel="mean popularity of the ten films shown", ylabel="MRR@10, held out")
+    ax.legend(loc="lower right")
+    return fig, ax
 
 
 def _arrow(ax: Axes, start: Any, end: Any, color: str, *, width: float = 2.0) -> None:
