@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from course_lib.interactions import (
+    NEGATIVE_LAWS,
     Interactions,
     epoch_batches,
     sample_bpr,
@@ -379,6 +380,52 @@ def test_bpr_triples_follow_their_law() -> None:
     assert set(drawn) == set(triples)
     counts = [drawn.count(triple) for triple in triples]
     assert stats.chisquare(counts, [6000 * share[triple] for triple in triples]).pvalue > 1e-3
+
+
+@given(label_matrices(min_pairs=1), st.integers(0, 2**32))
+def test_popular_negatives_are_other_users_items(labels: np.ndarray, seed: int) -> None:
+    counts = labels.sum(0)
+    labels = labels & ~((labels | (counts == 0)).all(1, keepdims=True))  # users who have all that anybody has
+    data = from_labels(labels)
+    has_some = [user for user in range(len(labels)) if (data.col_counts[~labels[user].astype(bool)] > 0).any()]
+    users = np.repeat(np.array(has_some, dtype=np.int64), 20)
+    drawn = sample_negatives(data, users, np.random.default_rng(seed), law="popularity")
+    assert not labels[users, drawn].any() and (data.col_counts[drawn] > 0).all()
+
+
+@pytest.mark.parametrize("law", NEGATIVE_LAWS)
+def test_each_law_of_negatives_has_its_probabilities(law: str) -> None:
+    """Counts 3, 2, 1, 4, 0; user 0 has items 0 and 2, user 4 has nothing."""
+    labels = np.array([[1, 0, 1, 0, 0], [1, 1, 0, 1, 0], [1, 0, 0, 1, 0], [0, 1, 0, 1, 0], [0, 0, 0, 0, 0], [0, 0, 0, 1, 0]], dtype=bool)
+    data, rng = from_labels(labels), np.random.default_rng(0)
+    for user in range(6):
+        drawn = np.bincount(sample_negatives(data, np.full(6000, user), rng, law=law), minlength=5)
+        weight = {"uniform": ~labels[user], "popularity": ~labels[user] * labels.sum(0), "everything": np.ones(5)}[law].astype(float)
+        assert drawn[weight == 0].sum() == 0
+        kept = weight > 0
+        assert kept.sum() == 1 or stats.chisquare(drawn[kept], 6000 * weight[kept] / weight.sum()).pvalue > 1e-4
+
+
+def test_positives_by_pairs_or_by_users() -> None:
+    """User 0 has three pairs, user 1 one, user 2 none: he stands in 3 of 4 triples, or in 1 of 2."""
+    data = from_labels(np.array([[1, 1, 1, 0, 0], [0, 0, 0, 1, 0], [0, 0, 0, 0, 0]], dtype=bool))
+    for law, share in (("pairs", 3 / 4), ("users", 1 / 2)):
+        users, items, _ = sample_bpr(data, 8000, np.random.default_rng(1), positives=law)
+        assert stats.binomtest(int((users == 0).sum()), 8000, share).pvalue > 1e-4
+        assert stats.chisquare(np.bincount(items[users == 0], minlength=3)).pvalue > 1e-4
+        assert data.contains(users, items).all()
+
+
+def test_the_laws_of_triples_are_named() -> None:
+    data, rng = example(), np.random.default_rng(0)
+    _, _, negatives = sample_bpr(data, 4000, rng, negatives="everything")
+    assert set(negatives.tolist()) == set(range(5))
+    with pytest.raises(ValueError, match="law='hard' is not a law of negatives; expected one of"):
+        sample_bpr(data, 3, rng, negatives="hard")
+    with pytest.raises(ValueError, match="positives='items' is not a law of positives"):
+        sample_bpr(data, 3, rng, positives="items")
+    with pytest.raises(ValueError, match="user 0 has every item that has a pair"):
+        sample_negatives(from_labels(np.array([[1, 1, 0], [0, 1, 0]], dtype=bool)), [0], rng, law="popularity")
 
 
 def test_samplers_refuse_what_cannot_be_drawn() -> None:

@@ -84,6 +84,26 @@ def test_gradients(kind: str, label: int) -> None:
     assert torch.autograd.gradgradcheck(lambda x: losses.LOSSES[kind](label, x), (inside,))
 
 
+@given(pos=finite, neg=finite)
+def test_bpr_is_the_logistic_loss_of_the_margin(pos: float, neg: float) -> None:
+    """-log sigma(pos - neg), for numbers, arrays and tensors; adding one number to both scores changes nothing."""
+    expected = losses.logistic(1, pos - neg)
+    assert losses.bpr(np.array([pos]), np.array([neg])) == pytest.approx(expected, rel=1e-12)
+    assert losses.bpr(*(torch.tensor([score], dtype=torch.float64) for score in (pos, neg))).item() == pytest.approx(expected, rel=1e-12)
+
+
+def test_bpr_is_a_mean_over_all_pairs_and_its_slope_is_sigma() -> None:
+    pos, neg = torch.tensor([[1.0], [-2.0]], requires_grad=True), torch.tensor([[0.5, 3.0, -1.0]])
+    loss = losses.bpr(pos, neg)
+    terms = [[math.log1p(math.exp(n - p)) for n in (0.5, 3.0, -1.0)] for p in (1.0, -2.0)]
+    assert loss.item() == pytest.approx(np.mean(terms), rel=1e-6)
+    loss.backward()
+    weights = [[1 / (1 + math.exp(p - n)) for n in (0.5, 3.0, -1.0)] for p in (1.0, -2.0)]
+    assert pos.grad[:, 0].tolist() == pytest.approx([-sum(row) / 6 for row in weights], rel=1e-6)
+    with pytest.raises(ValueError, match="pos_scores holds Fractions"):
+        losses.bpr(exact([1]), exact([0]))
+
+
 def test_the_printed_logistic_loss_does_not_train_negatives() -> None:
     """Erratum: with labels {0, 1}, log(1 + exp(-a b)) is log 2 on every negative."""
     scores = torch.tensor([-3.0, 0.0, 5.0], requires_grad=True)

@@ -126,7 +126,8 @@ def test_a_ranking_from_elsewhere() -> None:
 
 
 def small():
-    return np.ones((2, 2)), np.ones((3, 2)), interactions(np.array([[1, 0, 0], [0, 1, 0]]) > 0), interactions(np.array([[0, 1, 0], [0, 0, 1]]) > 0)
+    train, test = (interactions(np.eye(2, 3, above) > 0) for above in (0, 1))
+    return np.ones((2, 2)), np.ones((3, 2)), train, test
 
 
 @pytest.mark.parametrize(
@@ -238,7 +239,7 @@ def test_ranx_says_the_same(name: str, k: int) -> None:
         sizes = mask.sum(axis=1)
         theirs = theirs * sizes / np.minimum(sizes, k)
     np.testing.assert_allclose(found, theirs, rtol=1e-12, atol=1e-12)
-    assert len(set(theirs.round(6))) > (1 if k == 1 else 5)  # the problems are not all alike
+    assert len(set(theirs.round(6))) > 1  # the problems are not all alike
 
 
 def test_the_stored_answers_are_ranx_s() -> None:

@@ -25,12 +25,6 @@ def _block(anchors: Tensor, candidates: Tensor, tau: float) -> Tensor:
     return (anchors @ candidates.T / tau).logsumexp(dim=1)
 
 
-def counted(ids: Tensor) -> tuple[Tensor, Tensor]:
-    """The distinct ids of a batch and the share of the batch that each has: a mean over the batch is their weighted sum."""
-    distinct, counts = ids.unique(return_counts=True)
-    return distinct, counts / len(ids)
-
-
 def unit(table: Tensor) -> Tensor:
     """Each row divided by its length (rows shorter than 1e-12 by 1e-12)."""
     return nn.functional.normalize(table, dim=1)

@@ -77,7 +77,9 @@ def bpr_epoch(
             return _descend(left, right, mine, rate, shrink, one)
 
         in_order = sum(sum(run(descend, buckets)) for buckets in np.arange(len(starts) - 1).reshape(-1, GROUPS))
-    if not (np.isfinite(left.sum()) and np.isfinite(right.sum())):
+    with np.errstate(invalid="ignore", over="ignore"):
+        sums = left.sum() + right.sum()
+    if not np.isfinite(sums):
         raise FloatingPointError(f"embeddings are not finite after a pass with lr={lr} and decay={decay}: lower lr")
     return in_order / len(interactions)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import torch
 from scipy.cluster.vq import kmeans2
 from torch import Tensor
 
 from course_lib.backbones.base import Tables, check_count, check_not_negative, check_positive, rows
-from course_lib.backbones.contrast import counted, log_partition, unit
+from course_lib.backbones.contrast import log_partition, unit
 from course_lib.backbones.lightgcn import LightGCN
 from course_lib.interactions import Interactions
 
@@ -71,7 +73,7 @@ class NCL(LightGCN):
     def contrast(self, users: Tensor, positives: Tensor, tables: Tables) -> Tensor:
         """structure * S + prototypes * P of a batch of positive pairs."""
         total = super().contrast(users, positives, tables)
-        batch = [counted(ids) for ids in (users, positives)]
+        batch = [ids.unique(return_counts=True) for ids in (users, positives)]
         starts = [unit(table) for table in (self.users, self.items)]
         if self.structure:
             table = torch.cat((self.users, self.items))
@@ -86,22 +88,24 @@ class NCL(LightGCN):
             total = total + self.prototypes * (left + right)
         return total
 
-    def _structure(self, start: Tensor, end: Tensor, ids: Tensor, shares: Tensor) -> Tensor:
-        """One side of S, of unit start vectors (m, d), end vectors (m, d), the batch's ids and their shares of it."""
+    def _structure(self, start: Tensor, end: Tensor, ids: Tensor, counts: Tensor) -> Tensor:
+        """One side of S, of unit start vectors (m, d), end vectors (m, d), the batch's distinct ids and how often each stands in it."""
         reached = unit(rows(end, ids))
         own = (reached * rows(start, ids)).sum(dim=1) / self.tau
-        return (shares * (log_partition(reached, start, self.tau) - own)).sum()
+        return (counts * (log_partition(reached, start, self.tau) - own)).sum() / counts.sum()
 
-    def _prototype(self, start: Tensor, ids: Tensor, shares: Tensor, centres: Tensor, cluster: Tensor) -> Tensor:
+    def _prototype(self, start: Tensor, ids: Tensor, counts: Tensor, centres: Tensor, cluster: Tensor) -> Tensor:
         """One side of P."""
         mine = rows(start, ids)
         own = (mine * centres[cluster[ids]]).sum(dim=1) / self.tau
-        return (shares * (log_partition(mine, centres, self.tau) - own)).sum()
+        return (counts * (log_partition(mine, centres, self.tau) - own)).sum() / counts.sum()
 
 
 def clustered(table: Tensor, clusters: int, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
     """(centres (clusters, d) of length 1, the cluster of each row): k-means from random rows; an empty cluster keeps its centre."""
     points = table.double().cpu().numpy()
     first = points[rng.choice(len(points), clusters, replace=False)]
-    centres, cluster = kmeans2(points, first, iter=ITERATIONS, minit="matrix", missing="raise" if clusters == 1 else "warn")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="One of the clusters is empty")
+        centres, cluster = kmeans2(points, first, iter=ITERATIONS, minit="matrix")
     return unit(torch.from_numpy(centres).to(table)), torch.from_numpy(cluster.astype(np.int64)).to(table.device)

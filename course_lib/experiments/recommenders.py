@@ -59,12 +59,12 @@ def train_recommender(
     """
     if optimizer not in OPTIMIZERS:
         raise ValueError(f"optimizer={optimizer!r} is not one of {tuple(OPTIMIZERS)}")
-    if evaluate_every < 1 or epochs < 1 or epochs % evaluate_every:
-        raise ValueError(f"epochs is {epochs} and evaluate_every {evaluate_every}; expected a multiple of it, both at least 1")
+    if evaluate_every < 1 or epochs < 1:
+        raise ValueError(f"epochs is {epochs} and evaluate_every {evaluate_every}; expected both to be at least 1")
     device, original = fabric.device if fabric else torch.device("cpu"), model
 
     def batches(block: int, rng: np.random.Generator) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-        for epoch in range(block * evaluate_every, (block + 1) * evaluate_every):
+        for epoch in range(block * evaluate_every, min((block + 1) * evaluate_every, epochs)):
             if hasattr(original, "begin_epoch"):
                 original.begin_epoch(epoch, np.random.default_rng([seed, epoch, 2]))
             for where in epoch_batches(train, min(batch_size, len(train)), rng):
@@ -81,7 +81,7 @@ def train_recommender(
         batches=batches,
         step=lambda module, batch: module.loss(*batch),
         plan=Plan(
-            max_epochs=epochs // evaluate_every,
+            max_epochs=-(-epochs // evaluate_every),
             monitor=None if valid is None else "mrr",
             patience=None if patience is None else -(-patience // evaluate_every),
         ),
