@@ -41,9 +41,9 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "training": (BELOW_TRAINING, {"numpy", "scipy", "torch", "lightning_fabric", "lightning", "tqdm"}),
     "experiments": ({*BELOW_TRAINING, "training", "paper_tables"}, {"numpy", "scipy", "torch", "tqdm", "psutil", "lightning_fabric"}),
     "proofs": ({"arrays", "correction", "in_batch", "gramians", "losses", "geometry", "gauge", "norms", "popularity"}, {"numpy", "sympy"}),
-    "quiz": ({"arrays", "correction", "in_batch", "gramians", "losses", "proofs", "norms", "popularity", "geometry", "gauge", "encoders", "jacobians", "paper_tables"}, {"numpy", "yaml", "torch"}),
+    "quiz": ({"arrays", "correction", "in_batch", "gramians", "losses", "proofs", "norms", "popularity", "geometry", "gauge", "encoders", "jacobians", "backbones", "paper_tables"}, {"numpy", "scipy", "yaml", "torch"}),
     "plots": ({"arrays", "correction", "geometry", "interactions", "gramians", "in_batch", "losses", "norms", "popularity"}, {"numpy", "scipy", "matplotlib"}),
-    "widgets": ({"arrays", "correction", "in_batch", "gramians", "losses", "quiz", "norms", "popularity", "geometry", "gauge"}, {"numpy", "matplotlib", "anywidget", "traitlets"}),
+    "widgets": ({"arrays", "correction", "interactions", "in_batch", "gramians", "losses", "quiz", "norms", "popularity", "geometry", "gauge"}, {"numpy", "matplotlib", "contourpy", "anywidget", "traitlets"}),
     "checks": ({"arrays", "correction", "in_batch", "gramians", "geometry", "gauge", "encoders", "jacobians", "norms", "popularity", "interactions", "datasets",
                 "paper_tables"}, {"numpy", "torch"}),  # torch only inside the checks that build a tower
     "claims": ({"paper_tables"}, {"yaml", "sphinx", "docutils", "pytest"}),
