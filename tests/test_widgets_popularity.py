@@ -366,7 +366,7 @@ def test_bad_arguments_of_the_scalars_are_named() -> None:
 def test_both_reasons_for_no_minimum_are_named() -> None:
     text = scalars(person=3, shift=2.0).summary()
     assert "no item of this user has a negative projection on e_pref" in text and "no negative has a negative projection on e_pop, so a smaller α only gains" in text
-    assert "All items are moved by 2 standard deviations along e_pop" in text
+    assert "All items are moved by 2 standard deviations along e_pop" in text and "by 1 standard deviation along" in scalars(shift=1.0).summary()
     negative = scalars(person=1, shift=-5.0).summary()
     assert "no negative has a positive projection on e_pop, so a larger α only gains" in negative
 

@@ -198,7 +198,7 @@ function plotOf(found, look) {
   return withMarks(root, found.projections.map((along, id) => [x(along), y(found.counts[id])]), found, look);
 }
 
-const LINE = { width: 480, height: 136, side: 16, base: 92, tall: 76, bins: 60 };
+const LINE = { width: 480, height: 138, side: 16, base: 92, tall: 76, bins: 60 };
 
 /** A line from -1 to 1: what shuffled counts give, heaped up, and what is found. */
 function chanceOf(found) {
@@ -211,12 +211,16 @@ function chanceOf(found) {
   };
   const [first, second] = [binned(found.shuffledNaive), binned(found.shuffledCrossed)];
   const highest = Math.max(...first, ...second);
-  const stairs = (heights) => `M${x(-1)} ${base}${heights.map((count, k) => `V${(base - (count / highest) * tall).toFixed(1)}H${x(-1 + (2 * (k + 1)) / bins).toFixed(1)}`).join("")}V${base}`;
+  const stairs = (heights) => {
+    const [first, last] = [heights.findIndex(Boolean), heights.findLastIndex(Boolean)];
+    const at = (bin) => x(-1 + (2 * bin) / bins).toFixed(1);
+    return `M${at(first)} ${base}${heights.slice(first, last + 1).map((count, k) => `V${(base - (count / highest) * tall).toFixed(1)}H${at(first + k + 1)}`).join("")}V${base}`;
+  };
   const name = `Line from −1 to 1: shuffled counts give ${number(average(found.shuffledNaive))} and ${number(average(found.shuffledCrossed))} on average; found are ${number(found.naive)} and ${number(found.crossed)}`;
-  return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": name, style: `--cw-wide:${1.5 * width}` },
+  return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": name, style: `--cw-wide:${width}` },
     svg("path", { class: "cw-heap", d: stairs(first) }), svg("path", { class: "cw-stairs", d: stairs(second) }),
     svg("path", { class: "cw-frame", d: `M${side} ${base}H${width - side}` }),
     svg("path", { class: "cw-wish", d: `M${x(found.chance).toFixed(1)} 8V${base}` }),
-    [-1, -0.5, 0, 0.5, 1].map((r) => svg("text", { class: "cw-axis-text", x: x(r), y: base + 38 }, number(r))),
+    [-1, -0.5, 0, 0.5, 1].map((r) => svg("text", { class: "cw-axis-text cw-large", x: x(r), y: base + 40 }, number(r))),
     svg("path", { class: "cw-item-head cw-plain", d: diamond(x(found.naive), base + 12, 8) }), svg("circle", { class: "cw-item cw-plain", cx: x(found.crossed).toFixed(1), cy: base + 12, r: 6 }));
 }

@@ -2,7 +2,7 @@
 // Runs in Jupyter (anywidget) and on a static page (afm_host.js) alike.
 import { h, number, svg } from "./kit.js";
 import { Interactive, button, choice, diamond, framed, key, showing, slider, table } from "./controls.js";
-import { HEADS, PEOPLE, WORLD, analyse, asPython, final, gridAxis, isoline, levels, lossText, nameOf, partsOf, pointText, rowsOf, study, summary, surface } from "./two_scalars_math.js";
+import { HEADS, PEOPLE, WORLD, analyse, asPython, deviations, final, gridAxis, isoline, levels, lossText, nameOf, partsOf, pointText, rowsOf, study, summary, surface } from "./two_scalars_math.js";
 
 const NAMES = ["items", "counts", "people", "names", "stored", "person", "alpha", "beta", "shift", "view"];
 const FARTHEST = 50; // how large a scalar may be
@@ -152,7 +152,7 @@ class View extends Interactive {
     parts.person.show(String(person));
     parts.alpha.show(alpha, number(alpha));
     parts.beta.show(beta, number(beta));
-    parts.shift.show(shift, `${number(shift)} standard deviations`);
+    parts.shift.show(shift, deviations(shift));
     parts.view.show(view);
     parts.minimum.disabled = !this.studied.minimum;
   }
@@ -179,7 +179,7 @@ class View extends Interactive {
     parts.handle.setAttribute("aria-valuenow", alpha.toFixed(2));
     parts.handle.setAttribute("aria-valuetext", pointText([alpha, beta]));
     parts.surface.setAttribute("aria-label", `${view === "ddc" ? "The DDC loss" : "The loss of the embedding that is served"} over α and β. ${this.story}`);
-    const where = !minimum ? "There is no minimum: the loss falls for ever." : inside(minimum) ? "" : `The minimum lies outside the picture, at ${pointText(minimum)}.`;
+    const where = !minimum ? "The DDC loss has no minimum: it falls for ever." : inside(minimum) ? "" : `The minimum lies outside the picture, at ${pointText(minimum)}.`;
     parts.losses.textContent = `DDC loss ${lossText(found.losses[0])}, of the embedding that is served ${lossText(found.losses[1])} (the model: ${lossText(found.lossOfModel)}). ${where}`;
   }
 

@@ -189,7 +189,7 @@ class TwoScalars(CourseWidget):
     def _about_shift(self) -> str:
         if self.shift == 0:
             return ""
-        return f"All items are moved by {number(self.shift)} standard deviations along e_pop: no margin and no ranking of the model has changed."
+        return f"All items are moved by {deviations(self.shift)} along e_pop: no margin and no ranking of the model has changed."
 
     def _name(self, item: int) -> str:
         return self.names.get(str(item), f"item {item}")
@@ -264,6 +264,11 @@ def grid_axis(name: str) -> list[float]:
 def loss_text(loss: float) -> str:
     """Three decimals: losses are small, and small differences count."""
     return f"{loss:.3f}"
+
+
+def deviations(shift: float) -> str:
+    """1 standard deviation, −2 standard deviations."""
+    return f"{number(shift)} standard deviation{'' if abs(shift) == 1 else 's'}"
 
 
 def point_text(point: tuple[float, float]) -> str:

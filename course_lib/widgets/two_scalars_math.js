@@ -180,6 +180,8 @@ export function analyse({ alpha, beta }, studied) {
 // ---- words: course_lib.widgets.two_scalars writes the same ones -----------------------------------------------------------
 
 export const lossText = (value) => value.toFixed(3);
+/** 1 standard deviation, −2 standard deviations. */
+export const deviations = (shift) => `${number(shift)} standard deviation${Math.abs(shift) === 1 ? "" : "s"}`;
 export const pointText = ([alpha, beta]) => `α = ${number(alpha)}, β = ${number(beta)}`;
 export const nameOf = ({ names }, item) => names[item] ?? `item ${item}`;
 
@@ -214,7 +216,7 @@ function missing(user) {
 }
 
 function aboutShift({ shift }) {
-  return shift ? `All items are moved by ${number(shift)} standard deviations along e_pop: no margin and no ranking of the model has changed.` : "";
+  return shift ? `All items are moved by ${deviations(shift)} along e_pop: no margin and no ranking of the model has changed.` : "";
 }
 
 export const HEADS = ["Item", "Count", "Rank, model", "Rank now", "Base score", "β a", "α b", "Score"];
