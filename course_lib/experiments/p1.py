@@ -722,7 +722,7 @@ def table2_cell(cell: Cell) -> list[Row]:
 
 @experiment("P1-T4", "accuracy and popularity of what is shown, without and with DDC (Table 4)", paper="P1", plan=with_and_without_plan,
             estimate=seconds, describe=describe, finish=scalars_by("data", "backbone", "method"),
-            layout={"rows": ("data", "backbone", "method"), "columns": ("metric",), "digits": 2,
+            layout={"rows": ("data", "backbone", "method"), "columns": ("metric",), "digits": 3,
                     "metrics": ("MRR@10", "NDCG@10", "AvgPop@10", "AvgPop@10 change %", "alpha < 0", "centroid")})  # fmt: skip
 def table4_cell(cell: Cell) -> list[Row]:
     """Table 2's cells; P1's change of AvgPop on Tmall stands beside ours on any data, as a shape to compare with."""
