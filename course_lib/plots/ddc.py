@@ -86,7 +86,7 @@ def turned_user(vectors: Mapping[str, Any], positives: Any, negatives: Any) -> t
         level = (others @ u).max()
         ax.contourf(grid, grid, plane @ u, levels=[level, 1e9], colors=[PULL_TINT])
         ax.contour(grid, grid, plane @ u, levels=[level], colors=[SOFT], linewidths=1, linestyles="dashed")
-        _arrow(ax, np.zeros(2), u / max(1.0, np.linalg.norm(u) / 1.7), INK)
+        _arrow(ax, np.zeros(2), u / max(1.0, np.linalg.norm(u)), INK)
         for points, marker, color in ((his, "o", PULL), (others, "X", PUSH)):
             ax.scatter(*points.T, marker=marker, s=90, color=color, zorder=3, ec="white")
             for point in points:
