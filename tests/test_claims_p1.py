@@ -762,6 +762,24 @@ def test_the_printed_losses_and_their_ratios():
     assert bpr(np.zeros(3), TABLES[1][:2], TABLES[1][2:]) == pytest.approx(math.log(2), rel=1e-12)  # a model that says nothing
 
 
+def test_the_released_logs_add_the_losses_of_the_batches():
+    """Epoch 0 of the three logs of MF: just below ln 2 for each batch of 8192. The number that the text prints is a line of the first."""
+    for row in table("P1", "T1"):
+        batches = math.ceil(0.8 * row["interactions"] / p1.printed("batch_size"))
+        assert 0.9 < p1.printed("log_first_loss_mf", row["dataset"]) / (batches * math.log(2)) < 1
+    assert p1.printed("log_loss_mf", "amazon-book") == p1.printed("mf_loss", "amazon-book")
+    assert p1.loss_per_triple_if_summed("MF", "amazon-book") < 0.01
+
+
+def test_the_released_logs_have_avgpop_falling_on_all_three_sets_most_where_it_is_printed():
+    change = {name: p1.printed("log_avgpop_mf_ddc", name) / p1.printed("log_avgpop_mf", name) - 1 for name in ("amazon-book", "yelp", "tmall")}
+    assert change["tmall"] < change["amazon-book"] < change["yelp"] < 0
+    assert (round(100 * change["amazon-book"], 1), round(100 * change["yelp"], 1)) == (-18.4, -4.2)
+    for method, quantity in ((None, "log_avgpop_mf"), ("DDC", "log_avgpop_mf_ddc")):
+        printed = value("P1", "T4", backbone="MF", method=method, metric="AvgPop@10")
+        assert p1.printed(quantity, "tmall") == pytest.approx(printed, abs=0.006)
+
+
 def test_a_loss_below_five_percent_without_any_other_ranking():
     """5.4.2b: multiply all scores by c. No list changes; the loss of separable triples goes to 0."""
     users, items, labels = trained("zipf")
@@ -920,7 +938,8 @@ def errata_numbers_of_p1():
     known |= {f"{c['value']:.4f}": c["value"] for name in ("T2", "T3", "T5") for c in table("P1", name)}
     known |= {f"{x:.4f}": x for x in (p1.printed("lightgcn_loss", "yelp"), p1.printed("mf_loss", "amazon-book"))}
     known |= {f"{100 * (rule('b_a') / rule('ab_a') - 1):.1f}": 100 * (rule("b_a") / rule("ab_a") - 1)}
-    known |= {f"{x:.1f}": x for x in (p1.drop_without("popularity"), p1.drop_without("preference"))}
+    known |= {f"{x:.1f}": x for x in (p1.drop_without("popularity"), p1.drop_without("preference"), p1.printed("log_first_loss_mf", "amazon-book"))}
+    known |= {f"{p1.loss_per_triple_if_summed('MF', 'amazon-book'):.4f}": p1.loss_per_triple_if_summed("MF", "amazon-book")}
     return known | {f"{math.log(2):.2f}": math.log(2), "0.5": float(sigmoid(0))}
 
 

@@ -33,7 +33,7 @@ CAPTIONS = {
     ("P1", "T3"): "Seven debiasing methods and DDC on MF and LightGCN; relative improvement of DDC over the best of the others",
     ("P1", "T4"): "Accuracy and average popularity of the recommended items on Tmall, without and with DDC",
     ("P1", "T5"): "Nine update rules and two ablations of the final embedding, MF on Tmall; the full final embedding is the rule b_a",
-    ("P1", "numbers"): "Numbers printed in the abstract, in Figure 1 and in the text of Sections 3.1 to 5.4.2",
+    ("P1", "numbers"): "Numbers printed in the abstract, in Figure 1 and in Sections 3.1 to 5.4.2, and in the released code and logs",
     ("P3", "T3"): "Data statistics",
     ("P3", "T4"): "Test P@5 in percent of the unbiased loss (17) and of Sogram (34), stochastic gradient",
     ("P3", "T5"): "Test P@K and R@K in percent, stochastic gradient (AdaGrad)",
