@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from course_lib import backbones, debiasing
-from course_lib.backbones.base import Backbone
+from course_lib.backbones.base import Recommender
 from course_lib.backbones.lightgcn import LightGCN
 from course_lib.backbones.mf import MF
 from course_lib.debiasing import DCCL, DICE, IPS, MACR, PAAC, PC, TPAB
@@ -89,7 +89,7 @@ def test_every_rival_wraps_every_backbone_trains_and_ranks(name: str, kind: str)
     options = {"NCL": {"clusters": 5}}.get(kind, {})
     model = backbones.make(kind, data, d=8, decay=1e-4, generator=seeded(), **options)
     rival = debiasing.make(name, model, data, generator=seeded(1))
-    assert isinstance(rival, Backbone) and (rival.n_users, rival.n_items) == data.shape
+    assert isinstance(rival, Recommender) and (rival.n_users, rival.n_items) == data.shape
     rival.begin_epoch(0, np.random.default_rng(0))
     loss = rival.loss(*batch(data, 512))
     assert loss.ndim == 0

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from course_lib.backbones.base import Backbone, Tables, triple_scores
+from course_lib.backbones.base import Backbone, Recommender, Tables, triple_scores
 from course_lib.backbones.dgcf import DGCF
 from course_lib.backbones.epoch import bpr_epoch
 from course_lib.backbones.lightccf import LightCCF
@@ -19,7 +19,7 @@ from course_lib.backbones.mf import MF
 from course_lib.backbones.ncl import NCL
 from course_lib.interactions import Interactions
 
-__all__ = ["DGCF", "MF", "NCL", "Backbone", "LightCCF", "LightGCN", "Tables", "bpr_epoch", "make", "names", "triple_scores"]
+__all__ = ["DGCF", "MF", "NCL", "Backbone", "LightCCF", "LightGCN", "Recommender", "Tables", "bpr_epoch", "make", "names", "triple_scores"]
 
 _OF_A_GRAPH = {"LightGCN": LightGCN, "DGCF": DGCF, "NCL": NCL, "LightCCF": LightCCF}
 

@@ -13,7 +13,39 @@ from course_lib import losses
 Tables = tuple[Tensor, Tensor]  # final embeddings (m, d) of the users and (n, d) of the items
 
 
-class Backbone(nn.Module):
+class Recommender(nn.Module):
+    """What the training loop and the evaluation ask of a model: a loss on triples, and two tables whose inner product ranks.
+
+    Users are 0..n_users - 1, items 0..n_items - 1. A `Backbone` has trained tables of its own; DDC and the rivals of
+    `course_lib.debiasing` wrap one.
+    """
+
+    n_users: int
+    n_items: int
+
+    def forward(self) -> Tables:
+        """The embeddings e_u (m, d) and e_i (n, d), differentiable."""
+        raise NotImplementedError(f"{type(self).__name__} has no forward()")
+
+    def ranking(self) -> Tables:
+        """Two tables whose inner product ranks the items: by default the embeddings."""
+        return self()
+
+    def loss(self, users: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
+        """The scalar loss of a batch of triples, each (B,) of whole numbers: by default BPR's and the penalty."""
+        tables = self()
+        scores = triple_scores(tables, users, positives, negatives)
+        return losses.bpr(*scores) + self.penalty(users, positives, negatives, tables)
+
+    def penalty(self, users: Tensor, positives: Tensor, negatives: Tensor, tables: Tables) -> Tensor:
+        """Everything in the loss but BPR; by default nothing."""
+        return torch.zeros((), dtype=tables[0].dtype, device=tables[0].device)
+
+    def begin_epoch(self, epoch: int, rng: np.random.Generator) -> None:
+        """Called before each pass over the data."""
+
+
+class Backbone(Recommender):
     """A collaborative-filtering model that scores by y_ui = <e_u, e_i> and is trained with BPR (P1, equations 1 to 3).
 
     Users are 0..m-1, items 0..n-1. A subclass says in `forward` how its trained tables become the embeddings e_u, e_i, and, if it
@@ -47,16 +79,6 @@ class Backbone(nn.Module):
         """The embeddings e_u (m, d) and e_i (n, d), differentiable; here the trained tables themselves."""
         return self.users, self.items
 
-    def ranking(self) -> Tables:
-        """Two tables whose inner product ranks the items: by default the embeddings."""
-        return self()
-
-    def loss(self, users: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
-        """The scalar loss of a batch of triples, each (B,) of whole numbers (formula: the class)."""
-        tables = self()
-        scores = triple_scores(tables, users, positives, negatives)
-        return losses.bpr(*scores) + self.penalty(users, positives, negatives, tables)
-
     def penalty(self, users: Tensor, positives: Tensor, negatives: Tensor, tables: Tables) -> Tensor:
         """Everything in the loss but BPR: regulariser and contrastive terms. Methods that change BPR keep it."""
         return self.decay * self.squared_norms(users, positives, negatives) + self.contrast(users, positives, tables)
@@ -69,9 +91,6 @@ class Backbone(nn.Module):
     def contrast(self, users: Tensor, positives: Tensor, tables: Tables) -> Tensor:
         """The contrastive terms of a batch of positive pairs; none by default."""
         return torch.zeros((), dtype=tables[0].dtype, device=tables[0].device)
-
-    def begin_epoch(self, epoch: int, rng: np.random.Generator) -> None:
-        """Called before each pass over the data."""
 
 
 def triple_scores(tables: Tables, users: Tensor, positives: Tensor, negatives: Tensor) -> tuple[Tensor, Tensor]:

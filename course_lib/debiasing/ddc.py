@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from course_lib.backbones.base import Backbone
+from course_lib.backbones.base import Recommender
 from course_lib.correction import (
     BLOCK,
     RULES,
@@ -34,8 +34,8 @@ __all__ = ["DDC", "RULES", "has_minimiser", "preference_directions", "solve_user
 PARTS = ("ab", "a", "b", "")
 
 
-class DDC(Backbone):
-    """P1's fine-tuning stage as a `Backbone`: frozen tables, one alpha and one beta for each user. Train it like any other.
+class DDC(Recommender):
+    """P1's fine-tuning stage as a `Recommender`: frozen tables, one alpha and one beta for each user. Train it like any other.
 
     users (m, d), items (n, d): the tables of a trained model; interactions: its training pairs, which give the counts, the popularity
     direction (4) with head and tail of `ratio` each, and the preference directions (10) of the best `top` of each user's
@@ -58,7 +58,7 @@ class DDC(Backbone):
         generator: torch.Generator | None = None,
     ) -> None:
         users, items = checked_tables(users, items, interactions)
-        torch.nn.Module.__init__(self)  # no tables of its own: they are frozen
+        super().__init__()
         self.n_users, self.n_items = interactions.shape
         self.interactions, self.rule, self.final = interactions, _one_of(rule, RULES, "rule"), _one_of(final, PARTS, "final")
         if start < 0 or (start and generator is None):

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import softplus
 
-from course_lib.backbones.base import Backbone, Tables
+from course_lib.backbones.base import Backbone, Recommender, Tables
 from course_lib.interactions import Interactions
 
 
-class Rival(Backbone):
+class Rival(Recommender):
     """A backbone in the hands of a debiasing method: the backbone gives the embeddings and its own penalty, the method the rest.
 
     backbone: any `Backbone`, trained or not. interactions: the training data, which say how popular an item is. generator: draws what
@@ -22,7 +22,7 @@ class Rival(Backbone):
     """
 
     def __init__(self, backbone: Backbone, interactions: Interactions, *, generator: torch.Generator) -> None:
-        nn.Module.__init__(self)  # no tables of its own: those of the backbone are trained
+        super().__init__()
         if not isinstance(backbone, Backbone):
             raise ValueError(f"backbone is {backbone!r}; expected a Backbone such as backbones.MF(...)")
         if interactions.shape != (backbone.n_users, backbone.n_items):

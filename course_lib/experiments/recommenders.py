@@ -51,7 +51,7 @@ def train_recommender(
 ) -> History:
     """Trains `model` in place with `course_lib.training.fit`; with `valid` it ends in the state of the best validation MRR@10.
 
-    model: anything with loss(users, positives, negatives), and with ranking() where there is a `valid` (`backbones.Backbone`).
+    model: anything with loss(users, positives, negatives), and with ranking() where there is a `valid` (a `backbones.Recommender`).
     An epoch is one pass over the pairs of `train` in random order, each with a new negative of the law `negatives`
     (`interactions.sample_negatives`). evaluate_every: epochs between two evaluations; the history has one entry for each evaluation
     ("loss" the mean over its epochs, "mrr"). patience: stop after this many epochs without a gain in MRR@10, rounded up to evaluations.
