@@ -3,9 +3,10 @@
     COURSE_RIVALS=path/to/python python benchmarks/bpr_epoch.py [--rounds 5] [--threads 2]
 
 Both sides take turns in one run; the ratio is the median over the rounds. implicit: as many triples, in parallel and
-unordered (Hogwild), negatives by popularity. RecBole: a pass of its trainer, Adam on batches of 8192 triples, negatives uniform. The course: plain SGD, negatives
-uniform and exact, one result for any number of threads. Bars: not slower than implicit, at least 15 times faster than RecBole.
-A library that cannot be run is left out. Besides seconds on the clock the processor's are shown, which other programs disturb less.
+unordered (Hogwild), negatives by popularity. RecBole: a pass of its trainer, Adam on batches of 8192 triples, negatives
+uniform. The course: plain SGD, negatives uniform and exact, one result for any number of threads. Bars: not slower than
+implicit, at least 15 times faster than RecBole. A library that cannot be run is left out. Besides seconds on the clock the
+processor's are shown, which other programs disturb less.
 """
 
 from __future__ import annotations

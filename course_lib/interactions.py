@@ -525,9 +525,10 @@ def sample_negatives(interactions: Interactions, users: ArrayLike, rng: Generato
     """(B,) for each user i one item j' as a negative example, independently, under one of `NEGATIVE_LAWS`:
 
     - "uniform": uniform over the n - |O_i,:| items outside O_i,: (RecBole);
-    - "popularity": outside O_i,: too, with probability proportional to |O_:,j'| (implicit and LightFM take the item of a
-      random pair, which is this law once those that are positives of i have been thrown away);
-    - "everything": uniform over all n items, positives of i among them (many in-house loops; P3 calls it naive).
+    - "popularity": outside O_i,: too, with probability proportional to |O_:,j'| (LightFM, which draws the item of a random pair
+      until it is none of i's). implicit draws the same way but gives up a triple whose negative is a positive of i: given that it
+      stays, its negative has this law, but users with many popular items lose triples;
+    - "everything": uniform over all n items, positives of i among them (Spotlight).
 
     Exact and without rejection. For "uniform" draw r uniform in 0..n-|O_i,:|-1 and return the r-th item outside O_i,:. Before
     the k-th positive x_k of a user stand x_k - k negatives, so the r-th negative is r + #{k : x_k - k <= r}: one binary search.
