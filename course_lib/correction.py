@@ -14,9 +14,11 @@ them: a user whose a_i are all positive has no minimiser, and whoever stops the 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
+from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse, special
 
@@ -28,6 +30,7 @@ __all__ = ["RULES", "has_minimiser", "preference_directions", "solve_user", "sur
 RULES = ("a_a", "a_b", "a_ab", "b_a", "b_b", "b_ab", "ab_a", "ab_b", "ab_ab")  # "positive term _ negative term", as in Table 5
 BLOCK = 2_000_000  # numbers that a block of pairs, or of gathered embeddings, may hold
 STEPS, HALVINGS, ACCURACY = 200, 60, 1e-20  # of Newton's method; the accuracy is that of half the squared decrement
+TINY = float(np.finfo(float).tiny)
 FLAT = 1e-40  # added to the second derivative of log(1 + exp(-x)), which is 0 in floating point from |x| = 745 on
 
 Float = NDArray[np.float64]
@@ -119,52 +122,81 @@ def newton_minima(owner: NDArray[np.int64], size: int, offset: Float, by_alpha: 
     """(alpha, beta), each (size,): the minimisers of `size` independent problems, one for each value of `owner` (T,).
 
     Problem u: mean over its t of log(1 + exp(-(offset_t + alpha by_alpha_t + beta by_beta_t))) + ridge (alpha^2 + beta^2) / 2.
-    Damped Newton steps with halving, all problems at once; those that are done leave. Each must have a minimiser.
+    Damped Newton steps with halving, problem by problem. Each must have a minimiser. owner is sorted, or is sorted first.
     """
-    answer = np.zeros((2, size))
-    if not size:
-        return answer[0], answer[1]
-    ids = np.arange(size)
-    known = [bool(by_alpha.any()), bool(by_beta.any())]  # a scalar that no margin knows stays at 0
-    for _ in range(STEPS):
-        count = np.bincount(owner, minlength=len(ids))
+    columns = [np.ascontiguousarray(column, dtype=np.float64) for column in (offset, by_alpha, by_beta)]
+    if len(owner) and (np.diff(owner) < 0).any():
+        order = np.argsort(owner, kind="stable")
+        owner, columns = owner[order], [column[order] for column in columns]
+    bounds = np.searchsorted(owner, np.arange(size + 1))
+    known = bool(columns[1].any()), bool(columns[2].any())  # a scalar that no margin knows stays at 0
+    return _newton(bounds, *columns, float(ridge), *known)
 
-        def mean(values: Float, owner=owner, count=count) -> Float:
-            return np.bincount(owner, values, minlength=len(count)) / count
 
-        def value(point: NDArray, owner=owner, mean=mean, data=(offset, by_alpha, by_beta)) -> Float:
-            x = data[0] + point[0][owner] * data[1] + point[1][owner] * data[2]
-            return mean(np.logaddexp(0, -x)) + ridge / 2 * (point**2).sum(0)
-
-        at = answer[:, ids]
-        x = offset + at[0][owner] * by_alpha + at[1][owner] * by_beta
-        w = special.expit(-x)
-        slope = np.stack([ridge * at[0] - mean(w * by_alpha), ridge * at[1] - mean(w * by_beta)])
-        bend = w * (1 - w) + FLAT
-        aa, ab, bb = (mean(bend * left * right) for left, right in ((by_alpha, by_alpha), (by_alpha, by_beta), (by_beta, by_beta)))
-        aa, bb = aa + ridge + (not known[0]), bb + ridge + (not known[1])
-        determinant = np.maximum(aa * bb - ab * ab, np.finfo(float).tiny)
-        step = np.stack([ab * slope[1] - bb * slope[0], ab * slope[0] - aa * slope[1]]) / determinant
-        gain = -(slope * step).sum(0) / 2
-        # Where the loss is nearly straight a full step has no bound: no margin may move by more than its problem's largest, and 10.
-        reach, largest = np.zeros(len(ids)), np.zeros(len(ids))
-        np.maximum.at(reach, owner, np.abs(step[0][owner] * by_alpha + step[1][owner] * by_beta))
-        np.maximum.at(largest, owner, np.abs(x))
-        length, before = np.minimum(1, (10 + largest) / np.maximum(reach, 1e-30)), value(at)
-        for _ in range(HALVINGS):
-            # Close to the minimum a full step is right, and rounding would hide that it gains.
-            short = (gain > 1e-8) & (value(at + length * step) > before - 0.1 * length * gain)
-            if not short.any():
+@njit(cache=True)
+def _newton(bounds: Any, offset: Any, by_alpha: Any, by_beta: Any, ridge: float, knows_alpha: bool, knows_beta: bool) -> tuple[Any, Any]:
+    size = len(bounds) - 1
+    alphas, betas = np.zeros(size), np.zeros(size)
+    for u in range(size):
+        first, last = bounds[u], bounds[u + 1]
+        if first == last:
+            continue
+        alpha = beta = 0.0
+        for _ in range(STEPS):
+            before, left, right, aa, ab, bb, largest = _look(offset, by_alpha, by_beta, first, last, alpha, beta)
+            before += ridge / 2 * (alpha * alpha + beta * beta)
+            left, right = left + ridge * alpha, right + ridge * beta
+            aa = aa + ridge if knows_alpha else 1.0
+            bb = bb + ridge if knows_beta else 1.0
+            determinant = max(aa * bb - ab * ab, TINY)
+            step_alpha, step_beta = (ab * right - bb * left) / determinant, (ab * left - aa * right) / determinant
+            gain = -(left * step_alpha + right * step_beta) / 2
+            # Where the loss is nearly straight a full step has no bound: no margin may move by more than its problem's largest, and 10.
+            reach = 1e-30
+            for t in range(first, last):
+                reach = max(reach, abs(step_alpha * by_alpha[t] + step_beta * by_beta[t]))
+            length = min(1.0, (10 + largest) / reach)
+            if gain > 1e-8:  # close to the minimum a full step is right, and rounding would hide that it gains
+                for _ in range(HALVINGS):
+                    x, y = alpha + length * step_alpha, beta + length * step_beta
+                    if _value(offset, by_alpha, by_beta, first, last, x, y) + ridge / 2 * (x * x + y * y) <= before - 0.1 * length * gain:
+                        break
+                    length /= 2
+            alpha, beta = alpha + length * step_alpha, beta + length * step_beta
+            if not gain > ACCURACY * (1 + before):
                 break
-            length = np.where(short, length / 2, length)
-        answer[:, ids] = at + length * step
-        going = gain > ACCURACY * (1 + before)
-        if not going.any():
-            break
-        here, renamed = going[owner], np.cumsum(going) - 1
-        ids, owner = ids[going], renamed[owner[here]]
-        offset, by_alpha, by_beta = offset[here], by_alpha[here], by_beta[here]
-    return answer[0], answer[1]
+        alphas[u], betas[u] = alpha, beta
+    return alphas, betas
+
+
+@njit(cache=True)
+def _value(offset: Any, by_alpha: Any, by_beta: Any, first: int, last: int, alpha: float, beta: float) -> float:
+    """Mean of log(1 + exp(-x)) over one problem's triples."""
+    total = 0.0
+    for t in range(first, last):
+        x = offset[t] + alpha * by_alpha[t] + beta * by_beta[t]
+        total += max(-x, 0.0) + math.log1p(math.exp(-abs(x)))
+    return total / (last - first)
+
+
+@njit(cache=True)
+def _look(offset: Any, by_alpha: Any, by_beta: Any, first: int, last: int, alpha: float, beta: float) -> tuple[float, ...]:
+    """The same with its slopes in alpha and beta, its second derivatives, and the largest |x|."""
+    total = left = right = aa = ab = bb = largest = 0.0
+    for t in range(first, last):
+        x = offset[t] + alpha * by_alpha[t] + beta * by_beta[t]
+        small = math.exp(-abs(x))
+        total += max(-x, 0.0) + math.log1p(small)
+        w = small / (1 + small) if x >= 0 else 1 / (1 + small)
+        bend = small / (1 + small) ** 2 + FLAT
+        left -= w * by_alpha[t]
+        right -= w * by_beta[t]
+        aa += bend * by_alpha[t] ** 2
+        ab += bend * by_alpha[t] * by_beta[t]
+        bb += bend * by_beta[t] ** 2
+        largest = max(largest, abs(x))
+    count = last - first
+    return total / count, left / count, right / count, aa / count, ab / count, bb / count, largest
 
 
 def bounded_below(owner: NDArray[np.int64], size: int, by_alpha: Float, by_beta: Float) -> NDArray[np.bool_]:

@@ -32,6 +32,7 @@ from course_lib.popularity import popularity_direction
 __all__ = ["DDC", "RULES", "has_minimiser", "preference_directions", "solve_user", "surrogate_user", "user_gradient", "user_loss"]
 
 PARTS = ("ab", "a", "b", "")
+TABLE = 20_000_000  # numbers that a table of all users and items may hold
 
 
 class DDC(Recommender):
@@ -161,8 +162,16 @@ class DDC(Recommender):
         self, owners: NDArray, positives: NDArray, negatives: NDArray, users: Float, items: Float, pref: Float, pop: Float
     ) -> tuple[Float, Float, Float]:
         """The same three columns for any triples (T,)."""
-        rows = ((users, owners), (pop[None], np.zeros_like(owners)), (pref, owners))
-        sides = [[pair_products(left, row, items, column) for column in (positives, negatives)] for left, row in rows]
+        along = items @ pop
+
+        def products(table: Float) -> list[Float]:
+            """<table[owner], item> of the positive and the negative items: read off the table of all products where it is small."""
+            if len(table) * len(items) <= min(TABLE, 20 * len(owners)):
+                every = table @ items.T
+                return [every[owners, column] for column in (positives, negatives)]
+            return [pair_products(table, owners, items, column) for column in (positives, negatives)]
+
+        sides = products(users), [along[positives], along[negatives]], products(pref)
         return tuple(
             on_positive - on_negative
             for on_positive, on_negative in (sides[0], self._sides("a", *sides[1]), self._sides("b", *sides[2]))
