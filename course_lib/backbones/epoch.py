@@ -120,14 +120,14 @@ def _dealt_triples(
     interactions: Interactions, negatives: str, rng: np.random.Generator, run: Runner
 ) -> tuple[np.ndarray, np.ndarray, np.uint64]:
     """The triples (|O|, 3) of a pass, bucket after bucket; (buckets + 1,) where each starts; the seed of their order."""
-    numbers = bucket_numbers().astype(np.uint8)
+    numbers = bucket_numbers().astype(np.uint16)
     kinds = zip(interactions.shape, (GROUPS, 2 * GROUPS), strict=True)
     groups = [(rng.permutation(size) % count).astype(np.uint8) for size, count in kinds]
     seeds = rng.integers(2**63, size=2, dtype=np.uint64)
     size, buckets = len(interactions), int(numbers.max()) + 1
     bounds = np.linspace(0, size, SHARES + 1).astype(np.int64)
     columns = (interactions.users, interactions.items)
-    chosen, bucket = np.empty(size, np.int32), np.empty(size, np.uint8)
+    chosen, bucket = np.empty(size, np.int32), np.empty(size, np.uint16)
     draw = _drawer(interactions, negatives, seeds[0], chosen)
 
     def sort(share: int) -> np.ndarray:
