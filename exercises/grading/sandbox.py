@@ -112,6 +112,7 @@ class Sandbox:
         environment = {
             "PATH": os.defpath, "HOME": self._folder, "TMPDIR": self._folder, "LANG": "C.UTF-8", "MPLBACKEND": "agg",
             "MPLCONFIGDIR": self._folder, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
+            "NUMBA_DISABLE_JIT": "1",  # what numba compiles it wants to store; small inputs need no compiler
         }  # fmt: skip
         script = Path(__file__).with_name("student_process.py")
         budget = str(int(START_SECONDS + SUBMISSION_SECONDS))
