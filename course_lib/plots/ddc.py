@@ -49,7 +49,7 @@ def two_users(user: Any, pref: Any, pop: Any, alpha: float, beta: float) -> tupl
     e, f, p = (np.asarray(vector, dtype=float) for vector in (user, pref, pop))
     fig, ax = plt.subplots(figsize=(6.0, 4.3), dpi=92)
     ax.spines[["left", "bottom"]].set_visible(False)
-    corners = {"meets his items:\n$e_u+\\beta e_{pref}$": (e + beta * f, PULL), "meets the others:\n$e_u+\\alpha e_{pop}$": (e + alpha * p, PUSH)}
+    corners = {"meets own items:\n$e_u+\\beta e_{pref}$": (e + beta * f, PULL), "meets the others:\n$e_u+\\alpha e_{pop}$": (e + alpha * p, PUSH)}
     final = e + alpha * p + beta * f
     for (name, (point, color)), place in zip(corners.items(), ((8, 6), (8, -4)), strict=True):
         _arrow(ax, np.zeros(2), point, color)
@@ -72,7 +72,7 @@ def two_users(user: Any, pref: Any, pop: Any, alpha: float, beta: float) -> tupl
 
 @in_style
 def turned_user(vectors: Mapping[str, Any], positives: Any, negatives: Any) -> tuple[Figure, np.ndarray]:
-    """The same items in the plane before two or more users: his own as discs, the others as crosses, each with its score.
+    """The same items in the plane before two or more users: the user's own as discs, the others as crosses, each with its score.
 
     vectors: title -> (2,). The side of the plane that scores above the best of the others is tinted.
     """
