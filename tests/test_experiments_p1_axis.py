@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from course_lib import popularity
-from course_lib.experiments import p1_axis
+from course_lib.experiments import p1, p1_axis
 from course_lib.interactions import Interactions
-from course_lib.popularity import TripleLaw
+from course_lib.popularity import LIBRARY_LAWS, TripleLaw
 
 LAWS = [TripleLaw(*parts) for parts in itertools.product(("pairs", "users"), ("uniform", "popularity"), ("redraw", "skip", "keep"))]
 
@@ -67,3 +67,14 @@ def test_a_trained_axis_along_which_everything_lies() -> None:
     one = Interactions(*np.nonzero(labels), n_users=300, n_items=60)
     found = p1_axis.trained_axis(one, "uniform", np.random.default_rng(0))
     assert found["trained r"] > 0.9 and found["widest"] > 0.9 and found["share"] > 0.5
+
+
+def test_without_the_head_popularity_is_no_longer_the_first_axis_of_the_films() -> None:
+    train = p1.load_split("movietweetings-10core", 0).train.compact()
+    law = LIBRARY_LAWS["RecBole"]
+    whole = abs(popularity.pearson(p1_axis.singular_axes(train, law)[1][0], train.col_counts.astype(float)))
+    kept = train.col_counts <= train.n_users / 20
+    labels = train.select(kept[train.items]).compact().labels()
+    axis = np.linalg.svd(popularity.pull_matrix(labels, law), full_matrices=False)[2][0]
+    assert p1_axis.headless_axis(train, law) == pytest.approx(abs(popularity.pearson(axis, labels.sum(0))), abs=1e-6)
+    assert whole > 0.95 and p1_axis.headless_axis(train, law) < 0.6

@@ -20,6 +20,7 @@ from course_lib.interactions import Interactions
 from course_lib.popularity import LIBRARY_LAWS, TripleLaw
 
 AXES = 3  # singular vectors that are looked at
+HEAD = 1 / 20  # an item that more than this part of the users has belongs to the head
 EPOCHS, RATE, START = 20, 0.05, 0.03  # of the MF that is trained by plain SGD, where `bpr_epoch` knows the law
 TRAINED = {law: law.negatives for law in LIBRARY_LAWS.values() if (law.users, law.collision) == ("pairs", "redraw")}
 DATA = {"smoke": ("movietweetings-10core",), "laptop": ("lastfm-10core", "ml-1m-10core", "citeulike-10core", "gowalla-10core"),
@@ -76,14 +77,14 @@ def no_scalars(rows: list[Row]) -> dict[str, float]:
 
 
 @experiment("P1-X2", "the axis before training: first singular vector of the pull matrix against popularity, under six libraries' laws of triples",
-            paper="P1", plan=axis_plan, estimate=lambda cell: 1.0, describe=p1.describe, finish=no_scalars,
+            paper="P1", version=2, plan=axis_plan, estimate=lambda cell: 1.0, describe=p1.describe, finish=no_scalars,
             layout={"rows": ("data", "law"), "columns": ("metric",), "digits": 2,
-                    "metrics": ("first axis", "second axis", "spread", "chance", "trained r", "widest", "share")})  # fmt: skip
+                    "metrics": ("first axis", "second axis", "headless", "spread", "chance", "trained r", "widest", "share")})  # fmt: skip
 def axis_cell(cell: Cell) -> list[Row]:
     """|Pearson| of the first and second axis with the counts; s_1/s_2; share of items pushed; sd(Pos - Neg)/sd(Pop); r of noise, d = 64.
 
-    Under the laws in TRAINED also what MF has after EPOCHS passes of SGD: the cross-fitted r, |Pearson| of the widest direction of the items
-    with the counts, and the share of their variance along e_pop.
+    Under the laws in TRAINED also the first axis without the head (`headless_axis`), and what MF has after EPOCHS passes of SGD: the
+    cross-fitted r, |Pearson| of the widest direction of the items with the counts, and the share of their variance along e_pop.
     """
     train = p1.load_split(cell["data"], cell["seed"]).train.compact()
     law = LIBRARY_LAWS[cell["law"]]
@@ -99,8 +100,15 @@ def axis_cell(cell: Cell) -> list[Row]:
         "chance": popularity.double_dipping_law(counts, p1.WIDTH, p1.RATIO).mean,
     }
     if law in TRAINED:
-        found |= trained_axis(train, TRAINED[law], np.random.default_rng(cell["seed"]))
+        found |= {"headless": headless_axis(train, law)} | trained_axis(train, TRAINED[law], np.random.default_rng(cell["seed"]))
     return [{"data": cell["data"], "law": cell["law"], "metric": name, "value": float(value)} for name, value in found.items()]
+
+
+def headless_axis(train: Interactions, law: TripleLaw) -> float:
+    """|Pearson| of the first axis with the counts after the items of more than HEAD of the users are left out."""
+    rest = train.select((train.col_counts <= HEAD * train.n_users)[train.items]).compact()
+    _, vectors = singular_axes(rest, law)
+    return abs(popularity.pearson(vectors[0], rest.col_counts.astype(float)))
 
 
 def trained_axis(train: Interactions, negatives: str, rng: np.random.Generator) -> dict[str, float]:
