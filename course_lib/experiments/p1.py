@@ -59,7 +59,7 @@ WIDTH, TOP, RATIO, K = 64, 0.3, 0.05, 10  # d, k of (10), rho of (4), length of 
 Budget = dict[str, Any]
 P1_BUDGET: Budget = {"batch": 8192, "lr": 0.001, "epochs": 1000, "every": 1, "patience": 50}  # P1, Section 5.1.4; epochs unlimited there
 BUDGETS: dict[str, Budget] = {  # quicker: larger steps, fewer looks; `every` epochs between two evaluations
-    "movietweetings-10core": {"batch": 4096, "lr": 0.02, "epochs": 40, "every": 4, "patience": 8},
+    "movietweetings-10core": {"batch": 4096, "lr": 0.02, "epochs": 32, "every": 4, "patience": 8},
     "lastfm-10core": {"batch": 4096, "lr": 0.02, "epochs": 80, "every": 4, "patience": 12},
     "citeulike-10core": {"batch": 8192, "lr": 0.02, "epochs": 80, "every": 4, "patience": 12},
     "ml-1m-10core": {"batch": 16384, "lr": 0.02, "epochs": 60, "every": 4, "patience": 8},
