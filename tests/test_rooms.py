@@ -32,7 +32,7 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "gramians": ({"arrays"}, ARRAY_API),
     "metrics": ({"interactions"}, {"numpy", "scipy", "torch", "numba"}),
     "popularity": ({"arrays", "metrics", "interactions"}, ARRAY_API),
-    "correction": ({"arrays", "interactions"}, {"numpy", "scipy"}),
+    "correction": ({"arrays", "interactions"}, {"numpy", "numba", "scipy"}),
     "encoders": ({"arrays", "geometry"}, {"numpy", "torch"}),
     "jacobians": ({"arrays", "geometry", "encoders"}, {"numpy", "torch"}),
     "losses": ({"arrays", "geometry"}, {*ARRAY_API, "torch"}),
