@@ -256,8 +256,9 @@ def test_what_is_read_from_results_can_be_drawn(moved: list[dict], rules: list[d
         "P1-X1": moved,
     }
     result = {id: Result(id, "smoke", "", rows) for id, rows in parts.items()}
-    curves, levels = p1.sensitivity_curves(result["P1-F3"], FILMS)
-    assert curves["MRR@10"]["MF"][0] == [0.3, 1.0] and levels["AvgPop@10"]["MF"] > 50
+    curves, levels = p1.sensitivity_curves(result["P1-F3"], FILMS, ("MRR@10", "AvgPop@10 change %"))
+    assert curves["MRR@10"]["MF"][0] == curves["AvgPop@10 change %"]["MF"][0] == [0.3, 1.0]
+    assert 0.1 < levels["MRR@10"]["MF"] < 0.25 and not levels["AvgPop@10 change %"]
     runs = p1.convergence_runs(result["P1-F4"], FILMS)
     assert runs["MF"]["DDC"][0][0] > runs["MF"]["training"][0][-1] and len(runs["MF"]["objective"]) == len(runs["MF"]["DDC"][0])
     changes = p1.rule_changes(result["P1-T5"], FILMS)["MF"]

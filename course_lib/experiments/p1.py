@@ -532,14 +532,17 @@ def projection_panels(result: Result, data: str) -> dict[str, tuple[list[float],
     return panels
 
 
-def sensitivity_curves(result: Result, data: str, metrics: tuple[str, ...] = ("MRR@10", "AvgPop@10")) -> tuple[dict, dict]:
-    """What `plots.sensitivity` draws from P1-F3: the curves over k, and the levels of the backbones alone."""
+def sensitivity_curves(result: Result, data: str, metrics: tuple[str, ...] = ("MRR@10 change %", "AvgPop@10 change %")) -> tuple[dict, dict]:
+    """What `plots.sensitivity` draws from P1-F3: the curves over k, and the levels of the backbones alone.
+
+    The default are changes in percent of the same seed's backbone, whose level is 0 and whose intervals are those of pairs.
+    """
     names = _in_order(result, "backbone", data=data)
     curves, levels = {}, {}
     for metric in metrics:
-        all_tops = {name: curve_of(result, metric, "top", data=data, backbone=name) for name in names}
-        levels[metric] = {name: means[tops.index(0.0)] for name, (tops, means, _) in all_tops.items()}
-        curves[metric] = {name: tuple(part[1:] for part in curve) for name, curve in all_tops.items()}
+        found = {name: curve_of(result, metric, "top", data=data, backbone=name) for name in names}
+        levels[metric] = {name: means[tops.index(0.0)] for name, (tops, means, _) in found.items() if 0.0 in tops}
+        curves[metric] = {name: tuple(part[1:] if 0.0 in curve[0] else part for part in curve) for name, curve in found.items()}
     return curves, levels
 
 

@@ -116,17 +116,13 @@ def sensitivity(
                 lw=0,
             )
             if levels and name in levels.get(metric, {}):
-                ax.axhline(levels[metric][name], color=color, lw=1.2, ls=(0, (1, 2)))
-                ax.text(
-                    1.0,
-                    levels[metric][name],
-                    f"{name} alone",
-                    ha="right",
-                    va="bottom",
-                    fontsize=9,
-                    color=color,
-                    bbox=white_sheet(),
-                )
+                level = levels[metric][name]
+                ax.axhline(level, color=color, lw=1.2, ls=(0, (1, 2)))
+                beside = {"transform": ax.get_yaxis_transform(), "va": "center", "fontsize": 9, "color": color}
+                ax.text(1.01, level, f"{name}\nalone", **beside)
+        if metric.endswith("%"):
+            ax.axhline(0, color=INK, lw=1.2, ls=(0, (1, 2)))
+            ax.text(1.01, 0, "backbone\nalone", transform=ax.get_yaxis_transform(), va="center", fontsize=9)
         ax.set(title=metric, xlabel="k: share of a user's items behind e_pref")
         ax.margins(y=0.12)
     axes[0, 0].legend(fontsize=9)
