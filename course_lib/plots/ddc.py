@@ -55,14 +55,15 @@ def two_users(user: Any, pref: Any, pop: Any, alpha: float, beta: float) -> tupl
         _arrow(ax, np.zeros(2), point, color)
         for end in (e, final):
             ax.plot(*zip(point, end, strict=True), color=SOFT, lw=1, ls=(0, (2, 2)))
-        ax.annotate(name, point, place, textcoords="offset points", color=color, fontsize=9.5, va="center")
+        behind = {"fc": ax.get_facecolor(), "ec": "none", "pad": 1}  # covers the dashes
+        ax.annotate(name, point, place, textcoords="offset points", color=color, fontsize=9.5, va="center", bbox=behind)
     _arrow(ax, np.zeros(2), e, INK)
     _arrow(ax, np.zeros(2), final, WRONG)
     ax.annotate("$e_u$", e, (6, 4), textcoords="offset points", color=INK)
     ax.annotate("is served: both", final, (8, 0), textcoords="offset points", color=WRONG, va="center", fontsize=9.5)
-    for vector, name in ((f, "$e_{pref}$"), (p, "$e_{pop}$")):
+    for vector, name, place in ((f, "$e_{pref}$", (-2, -13)), (p, "$e_{pop}$", (-4, 6))):
         _arrow(ax, np.zeros(2), vector, SOFT, width=1.2)
-        ax.annotate(name, vector, (-4, 6), textcoords="offset points", color=SOFT, ha="right")
+        ax.annotate(name, vector, place, textcoords="offset points", color=SOFT, ha="right")
     points = np.stack([np.zeros(2), e, f, p, final, *(point for point, _ in corners.values())])
     low, high = points.min(0), points.max(0)
     ax.set(xlim=(low[0] - 0.5, high[0] + 1.5), ylim=(low[1] - 0.4, high[1] + 0.4), aspect="equal", xticks=[], yticks=[])
