@@ -349,3 +349,12 @@ def test_stored_results_say_where_popularity_falls():
         for backbone, side in (("mf", 1), ("lightgcn", -1)):
             name = f"{data}-{backbone}-ddc"
             assert side * found[f"{name}-avgpop@10-change-%"] > 4 and side * found[f"{name}-centroid"] < -0.2
+
+
+def test_stored_results_five_backbones_in_the_order_of_their_centroids():
+    """LastFM: the further up e_pop the mean item of a backbone lies, the more DDC lowers AvgPop@10: MF, LightCCF, DGCF, NCL, LightGCN."""
+    found = stored("P1-T4")
+    names = [f"lastfm-10core-{name.lower()}-ddc" for name in ("MF", "LightCCF", "DGCF", "NCL", "LightGCN")]
+    centroids, changes = ([found[f"{name}-{metric}"] for name in names] for metric in ("centroid", "avgpop@10-change-%"))
+    assert centroids == sorted(centroids) and changes == sorted(changes, reverse=True)
+    assert centroids[0] < -0.2 and centroids[-1] > 0.6 and changes[0] > 4 and changes[-1] < -4
