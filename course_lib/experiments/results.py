@@ -106,7 +106,8 @@ class Result:
         data = ", ".join(entry["name"] for entry in self.provenance.get("data", []))
         cells = self.provenance.get("cells", {})
         parts = [f"{self.id} at {self.scale} scale: {self.title}", f"data {data}" if data else "", f"seeds {_listing(seeds)}"]
-        parts.append(f"{self.provenance.get('seconds', 0):.0f} s of computing")
+        if (seconds := self.provenance.get("seconds", 0)) >= 0.5:  # else counted, or shared with an experiment that ran before
+            parts.append(f"{seconds:.0f} s of computing")
         if cells and cells["finished"] < cells["planned"]:
             parts.append(f"{cells['planned'] - cells['finished']} of {cells['planned']} cells were not run")
         if any(row.get("paper") is not None for row in self.rows):
