@@ -142,12 +142,10 @@ def _newton(bounds: Any, offset: Any, by_alpha: Any, by_beta: Any, ridge: float,
         if first == last:
             continue
         alpha = beta = 0.0
+        seen = _look(offset, by_alpha, by_beta, first, last, alpha, beta, ridge)
         for _ in range(STEPS):
-            before, left, right, aa, ab, bb, largest = _look(offset, by_alpha, by_beta, first, last, alpha, beta)
-            before += ridge / 2 * (alpha * alpha + beta * beta)
-            left, right = left + ridge * alpha, right + ridge * beta
-            aa = aa + ridge if knows_alpha else 1.0
-            bb = bb + ridge if knows_beta else 1.0
+            value, left, right, aa, ab, bb, largest = seen
+            aa, bb = aa if knows_alpha else 1.0, bb if knows_beta else 1.0
             determinant = max(aa * bb - ab * ab, TINY)
             step_alpha, step_beta = (ab * right - bb * left) / determinant, (ab * left - aa * right) / determinant
             gain = -(left * step_alpha + right * step_beta) / 2
@@ -156,32 +154,27 @@ def _newton(bounds: Any, offset: Any, by_alpha: Any, by_beta: Any, ridge: float,
             for t in range(first, last):
                 reach = max(reach, abs(step_alpha * by_alpha[t] + step_beta * by_beta[t]))
             length = min(1.0, (10 + largest) / reach)
-            if gain > 1e-8:  # close to the minimum a full step is right, and rounding would hide that it gains
-                for _ in range(HALVINGS):
-                    x, y = alpha + length * step_alpha, beta + length * step_beta
-                    if _value(offset, by_alpha, by_beta, first, last, x, y) + ridge / 2 * (x * x + y * y) <= before - 0.1 * length * gain:
-                        break
-                    length /= 2
-            alpha, beta = alpha + length * step_alpha, beta + length * step_beta
-            if not gain > ACCURACY * (1 + before):
+            done = not gain > ACCURACY * (1 + value)
+            for _ in range(HALVINGS):
+                there = alpha + length * step_alpha, beta + length * step_beta
+                if done:
+                    break
+                seen = _look(offset, by_alpha, by_beta, first, last, *there, ridge)
+                if gain <= 1e-8 or seen[0] <= value - 0.1 * length * gain:  # near the minimum rounding would hide what a step gains
+                    break
+                length /= 2
+            alpha, beta = there
+            if done:
                 break
         alphas[u], betas[u] = alpha, beta
     return alphas, betas
 
 
 @njit(cache=True)
-def _value(offset: Any, by_alpha: Any, by_beta: Any, first: int, last: int, alpha: float, beta: float) -> float:
-    """Mean of log(1 + exp(-x)) over one problem's triples."""
-    total = 0.0
-    for t in range(first, last):
-        x = offset[t] + alpha * by_alpha[t] + beta * by_beta[t]
-        total += max(-x, 0.0) + math.log1p(math.exp(-abs(x)))
-    return total / (last - first)
-
-
-@njit(cache=True)
-def _look(offset: Any, by_alpha: Any, by_beta: Any, first: int, last: int, alpha: float, beta: float) -> tuple[float, ...]:
-    """The same with its slopes in alpha and beta, its second derivatives, and the largest |x|."""
+def _look(
+    offset: Any, by_alpha: Any, by_beta: Any, first: int, last: int, alpha: float, beta: float, ridge: float
+) -> tuple[float, ...]:
+    """The loss of one problem, its slopes in alpha and beta, its second derivatives, and the largest |x|."""
     total = left = right = aa = ab = bb = largest = 0.0
     for t in range(first, last):
         x = offset[t] + alpha * by_alpha[t] + beta * by_beta[t]
@@ -196,7 +189,8 @@ def _look(offset: Any, by_alpha: Any, by_beta: Any, first: int, last: int, alpha
         bb += bend * by_beta[t] ** 2
         largest = max(largest, abs(x))
     count = last - first
-    return total / count, left / count, right / count, aa / count, ab / count, bb / count, largest
+    value = total / count + ridge / 2 * (alpha * alpha + beta * beta)
+    return value, left / count + ridge * alpha, right / count + ridge * beta, aa / count + ridge, ab / count, bb / count + ridge, largest
 
 
 def bounded_below(owner: NDArray[np.int64], size: int, by_alpha: Float, by_beta: Float) -> NDArray[np.bool_]:

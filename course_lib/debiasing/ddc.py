@@ -167,8 +167,8 @@ class DDC(Recommender):
         def products(table: Float) -> list[Float]:
             """<table[owner], item> of the positive and the negative items: read off the table of all products where it is small."""
             if len(table) * len(items) <= min(TABLE, 20 * len(owners)):
-                every = table @ items.T
-                return [every[owners, column] for column in (positives, negatives)]
+                every = (table @ items.T).ravel()
+                return [every[owners * len(items) + column] for column in (positives, negatives)]
             return [pair_products(table, owners, items, column) for column in (positives, negatives)]
 
         sides = products(users), [along[positives], along[negatives]], products(pref)
