@@ -29,7 +29,7 @@ class IPS(Rival):
     Sources: Joachims, Swaminathan and Schnabel, WSDM 2017, which P1 cites, and Schnabel et al., ICML 2016, for the estimator; Bottou et
     al., JMLR 2013, for the cap. P1 says neither which propensities it used nor whether it capped. Popularity as propensity, the cap at
     the median and the division by a constant are what DICE's authors did (repository tsinghua-fib-lab/DICE, there divided by the
-    largest weight).
+    largest weight). The estimator is the standard one; the papers named here were not at hand.
     """
 
     def __init__(
