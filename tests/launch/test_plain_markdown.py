@@ -102,7 +102,7 @@ def test_theorems_and_lemmas_share_a_counter(book: Path) -> None:
         ("{prf:ref}`thm-c`", f"[Theorem 3.1]({SITE}/book/third.html#thm-c)"),
         ("{numref}`fig-b`, {numref}`picture %s <fig-b>`", "Fig. 1.1, picture 1.1"),
         ("{numref}`fig-a`", f"[Fig. 1]({SITE}/book/start.html#fig-a)"),
-        ("{cite}`p3`", f"[[Liu *et al.*, 2026]]({BIBLIOGRAPHY})"),
+        ("{cite}`p3`", f"[[Liu *et al.*, 2026a]]({BIBLIOGRAPHY})"),
         ("{cite:t}`eckart1936`", f"Eckart and Young [[1936]]({BIBLIOGRAPHY})"),
         ("{cite}`yuan2021,p4`", f"[[Yuan *et al.*, 2021, Krichene *et al.*, 2019]]({BIBLIOGRAPHY})"),
         ("{term}`long tail`", f"[long tail]({SITE}/book/reference/glossary.html#term-long-tail)"),
