@@ -71,6 +71,7 @@ def user_loss(pos_scores: ArrayLike, neg_scores: ArrayLike, a: ArrayLike, b: Arr
     negatives. Raises ValueError for empty or unequal vectors and for NaN.
     """
     s, a, t, b = _one_user(pos_scores, neg_scores, a, b)
+    _check_finite(alpha=alpha, beta=beta)
     return float(np.logaddexp(0, (t + alpha * b)[None, :] - (s + beta * a)[:, None]).mean())
 
 
@@ -79,6 +80,7 @@ def user_gradient(
 ) -> tuple[float, float]:
     """(dL/dalpha, dL/dbeta) = (E[w b_j], -E[w a_i]) with w = sigmoid(-x_ij): both depend on positives and negatives, through w."""
     s, a, t, b = _one_user(pos_scores, neg_scores, a, b)
+    _check_finite(alpha=alpha, beta=beta)
     w = special.expit((t + alpha * b)[None, :] - (s + beta * a)[:, None])
     return float((w @ b).mean() / len(b)), float(-(a @ w).mean() / len(a))
 
@@ -227,6 +229,8 @@ def pair_products(left: NDArray, rows: NDArray, right: NDArray, columns: NDArray
 
 def checked_tables(users: Any, items: Any, interactions: Interactions) -> tuple[NDArray, NDArray]:
     """Both tables as NumPy arrays of one floating dtype, checked against the interactions and each other."""
+    if not isinstance(interactions, Interactions):
+        raise ValueError(f"interactions is {interactions!r:.60}; expected the Interactions that the tables were trained on")
     tables = []
     for name, table, rows in zip(("users", "items"), (users, items), interactions.shape, strict=True):
         array = table.detach().cpu().numpy() if is_torch(table) else np.asarray(table)
@@ -253,3 +257,9 @@ def _one_user(pos_scores: ArrayLike, neg_scores: ArrayLike, a: ArrayLike, b: Arr
     if len(a) != len(s) or len(b) != len(t):
         raise ValueError(f"a has {len(a)} entries for {len(s)} positives and b {len(b)} for {len(t)} negatives; expected as many")
     return s, a, t, b
+
+
+def _check_finite(**values: float) -> None:
+    for name, value in values.items():
+        if not np.isfinite(value):
+            raise ValueError(f"{name} is {value!r}; expected a finite number")

@@ -265,6 +265,8 @@ def shuffled_correlations(
     """
     items, counts = _table(items, counts)
     _check_rng(rng)
+    if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
+        raise ValueError(f"repeats must be an integer of at least 1, got {repeats!r}")
     found = [projection_correlation(items, rng.permutation(counts), ratio) for _ in range(repeats)]
     return np.array([float(value) for value in found])
 

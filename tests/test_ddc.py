@@ -148,6 +148,20 @@ def test_vectors_that_do_not_fit_are_refused(bad: tuple) -> None:
         user_loss(*bad, 0.0, 0.0)
 
 
+@pytest.mark.parametrize("of", [user_loss, user_gradient])
+def test_scalars_that_are_not_finite_are_named(of: Callable) -> None:
+    with pytest.raises(ValueError, match="alpha is nan"):
+        of(*one_user(0), float("nan"), 0.0)
+    with pytest.raises(ValueError, match="beta is inf"):
+        of(*one_user(0), 0.0, float("inf"))
+
+
+def test_pairs_of_another_kind_are_named() -> None:
+    users, items, _ = world(0)
+    with pytest.raises(ValueError, match="interactions is 'pairs'"):
+        DDC(users, items, "pairs")
+
+
 # ------------------------------------------------------------------------------------------------------------- everyone
 def loss_by_hand(users: np.ndarray, items: np.ndarray, data: Interactions, rule: str, user: int) -> Callable[[Sequence[float]], float]:
     """(13) as P1 writes it, of (alpha, beta): two embeddings of one user."""

@@ -244,3 +244,9 @@ def test_roles_of_every_library_balance() -> None:
 def test_bad_arguments_are_named(call, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("repeats", [0, 2.5])
+def test_shuffles_are_a_whole_number(repeats: float) -> None:
+    with pytest.raises(ValueError, match="repeats must be an integer"):
+        popularity.shuffled_correlations(np.eye(6), [6, 5, 4, 3, 2, 1], 0.2, repeats=repeats, rng=np.random.default_rng(0))

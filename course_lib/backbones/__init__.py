@@ -31,6 +31,8 @@ def names() -> tuple[str, ...]:
 
 def make(name: str, interactions: Interactions, *, d: int = 64, generator: torch.Generator, **options: Any) -> Backbone:
     """A backbone for the training pairs `interactions`, with new tables from `generator`; options: its own arguments."""
+    if not isinstance(interactions, Interactions):
+        raise ValueError(f"interactions is {interactions!r:.60}; expected Interactions, such as datasets.load(...) gives")
     if name == "MF":
         return MF(*interactions.shape, d, generator=generator, **options)
     if name not in _OF_A_GRAPH:

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from course_lib.backbones.base import Backbone, rows, triple_scores
+from course_lib.backbones.base import Backbone, check_positive, rows, triple_scores
 from course_lib.debiasing.rival import Rival, as_weights, bpr_losses
 from course_lib.interactions import Interactions
 
@@ -53,6 +53,8 @@ class IPS(Rival):
         weights = 1 / chances
         if isinstance(cap, str) and cap != "median":
             raise ValueError(f"cap is {cap!r}; expected a number above 0, 'median' or None")
+        if cap is not None and cap != "median":
+            check_positive(cap=cap)
         if cap is not None:
             weights = weights.clamp(max=float(weights.quantile(0.5) if cap == "median" else cap))
         if balanced:

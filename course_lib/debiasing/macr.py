@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from course_lib.backbones.base import Backbone, Tables, rows, triple_scores
+from course_lib.backbones.base import Backbone, Tables, check_not_negative, rows, triple_scores
 from course_lib.debiasing.rival import Rival
 from course_lib.interactions import Interactions
 
@@ -41,6 +41,7 @@ class MACR(Rival):
         generator: torch.Generator,
     ) -> None:
         super().__init__(backbone, interactions, generator=generator)
+        check_not_negative(alpha=alpha, beta=beta, c=c)
         self.alpha, self.beta, self.c = float(alpha), float(beta), float(c)
         for name in ("user_own", "item_own"):
             start = torch.randn(self.d, generator=generator, device=generator.device, dtype=self.popularity.dtype) / self.d**0.5

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from course_lib.backbones.base import Backbone, Tables
+from course_lib.backbones.base import Backbone, Tables, check_not_negative
 from course_lib.debiasing.rival import Rival
 from course_lib.interactions import Interactions
 
@@ -35,8 +35,7 @@ class PC(Rival):
         self, backbone: Backbone, interactions: Interactions, *, alpha: float = 1.0, beta: float = 0.4, generator: torch.Generator
     ) -> None:
         super().__init__(backbone, interactions, generator=generator)
-        if alpha < 0 or beta < 0:
-            raise ValueError(f"alpha is {alpha} and beta {beta}; expected numbers of at least 0")
+        check_not_negative(alpha=alpha, beta=beta)
         self.alpha, self.beta = float(alpha), float(beta)
         self.register_buffer("rarity", 1 / (self.popularity + 1), persistent=False)  # (n,)
         self.register_buffer("pairs", torch.as_tensor(interactions.pairs.T.copy()), persistent=False)  # (2, |O|)
