@@ -1,12 +1,13 @@
-"""One pass of BPR with MF at d = 64: `backbones.bpr_epoch` against implicit 0.7.3 and RecBole 1.2.1, on ML-1M and gowalla.
+"""One pass of BPR with MF at d = 64: `backbones.bpr_epoch` against implicit 0.7.3 and RecBole 1.2.1, on ML-1M and
+gowalla.
 
     COURSE_RIVALS=path/to/python python benchmarks/bpr_epoch.py [--rounds 5] [--threads 2]
 
 Both sides take turns in one run; the ratio is the median over the rounds. implicit: as many triples, in parallel and
 unordered (Hogwild), negatives by popularity. RecBole: a pass of its trainer, Adam on batches of 8192 triples, negatives
 uniform. The course: plain SGD, negatives uniform and exact, one result for any number of threads. Bars: not slower than
-implicit, at least 15 times faster than RecBole. A library that cannot be run is left out. Besides seconds on the clock the
-processor's are shown, which other programs disturb less.
+implicit, at least 15 times faster than RecBole. A library that cannot be run is left out. Besides seconds on the clock
+the processor's are shown, which other programs disturb less.
 """
 
 from __future__ import annotations
@@ -62,8 +63,10 @@ def compare(name: str, kind: str, data: Path, ours: Ours, rounds: int) -> bool:
         turns = [(ours.measure(), rival.measure()) for _ in range(ROUNDS.get(kind, rounds))]
     mine, theirs = ([turn[side] for turn in turns] for side in (0, 1))
     clock, work = (statistics.median(b[at] / a[at] for a, b in turns) for at in (0, 1))
-    print(f"  {kind}: {middle(theirs)}, the course {middle(mine)}: {clock:.1f} times faster on the clock, {work:.1f} by processor "
-          f"(bar {BARS[kind]:g})")  # fmt: skip
+    print(
+        f"  {kind}: {middle(theirs)}, the course {middle(mine)}: {clock:.1f} times faster on the clock, {work:.1f} by processor "
+        f"(bar {BARS[kind]:g})"
+    )
     return clock >= BARS[kind]
 
 
@@ -79,7 +82,9 @@ def main() -> int:
         ours = Ours(data, arguments.threads)
         times = [ours.measure() for _ in range(arguments.rounds)]
         work = statistics.median(work for _, work in times) / len(data)
-        print(f"{name}: {len(data):,} pairs, {arguments.threads} threads, {middle(times)}, {1e9 * work:.0f} ns a triple")
+        print(
+            f"{name}: {len(data):,} pairs, {arguments.threads} threads, {middle(times)}, {1e9 * work:.0f} ns a triple"
+        )
         for law, threads in (("uniform", 1), ("popularity", arguments.threads)):
             other = Ours(data, threads, law)
             print(f"  negatives {law}, {threads} threads: {middle([other.measure() for _ in range(arguments.rounds)])}")

@@ -2,10 +2,10 @@
 
     python benchmarks/ddc.py [--rounds 3]
 
-Takes the pairs of gowalla where COURSE_DATA has them, else synthetic pairs of the same size; tables of width 64, drawn at random (float32).
-Prints seconds and the peak of the memory that NumPy allocated for `preference_directions`, beside its alternative (one row of all scores per
-user, in blocks) and `DDC.solve` with ten negatives for each positive and a ridge. Exits with 1 when the directions take
-more than 2 seconds or 500 MB.
+Takes the pairs of gowalla where COURSE_DATA has them, else synthetic pairs of the same size; tables of width 64, drawn
+at random (float32). Prints seconds and the peak of the memory that NumPy allocated for `preference_directions`, beside
+its alternative (one row of all scores per user, in blocks) and `DDC.solve` with ten negatives for each positive and a
+ridge. Exits with 1 when the directions take more than 2 seconds or 500 MB.
 """
 
 from __future__ import annotations
@@ -72,7 +72,9 @@ def main() -> int:
     ours, memory = measured(lambda: preference_directions(users, items, data), rounds)
     theirs, _ = measured(lambda: by_all_scores(users, items, data), 1)
     print(f"{data!r}")
-    print(f"preference_directions: {ours:.2f} s, {memory:.0f} MB (bars: {SECONDS:g} s, {MEGABYTES:g} MB); by all scores {theirs:.1f} s, {theirs / ours:.0f} times as long")
+    print(
+        f"preference_directions: {ours:.2f} s, {memory:.0f} MB (bars: {SECONDS:g} s, {MEGABYTES:g} MB); by all scores {theirs:.1f} s, {theirs / ours:.0f} times as long"
+    )
     start = time.perf_counter()
     model = DDC(users, items, data)
     model.solve(10, ridge=0.01, rng=np.random.default_rng(0))

@@ -2,13 +2,16 @@
 
     python benchmarks/gravity.py [--rounds 7]
 
-1. The gradient of the term on a batch of B with k = 64: both forms take turns, ratio as the median over rounds; the exponent of the
+1. The gradient of the term on a batch of B with k = 64: both forms take turns, ratio as the median over rounds; the
+exponent of the
    Gramian form's cost in B, fitted over B = 2048 ... 32768.
-2. The B at which both forms cost the same, for k = 32, 64, 128: theory counts k B^2 against k^2 B multiplications, so B = k.
-3. One SGD step of two towers (an embedding table, hidden layers of 256 and 64) on batches of 1024 with SOGram, against the same step without
+2. The B at which both forms cost the same, for k = 32, 64, 128: theory counts k B^2 against k^2 B multiplications, so B
+= k. 3. One SGD step of two towers (an embedding table, hidden layers of 256 and 64) on batches of 1024 with SOGram,
+against the same step without
    the gravity term.
 
-Exits with 1 when the Gramian form is not 50 times faster at B = 8192, or the SOGram step takes more than 1.3 times the plain one.
+Exits with 1 when the Gramian form is not 50 times faster at B = 8192, or the SOGram step takes more than 1.3 times the
+plain one.
 """
 
 from __future__ import annotations
@@ -77,7 +80,9 @@ def crossover(width: int, rounds: int) -> float:
     sizes = [width // 4, width // 2, width, 2 * width, 4 * width, 8 * width, 16 * width]
     logs = []
     for size in sizes:
-        times = in_turns({"pairs": gradient(double_sum, size, width), "gramians": gradient(gramians.gravity, size, width)}, rounds)
+        times = in_turns(
+            {"pairs": gradient(double_sum, size, width), "gramians": gradient(gramians.gravity, size, width)}, rounds
+        )
         logs.append(np.log(ratio(times, "pairs", "gramians")))
     above = next((at for at, value in enumerate(logs) if value > 0), None)
     if above in (None, 0):
@@ -92,7 +97,12 @@ class Step:
     def __init__(self, *, gravity: bool, batch: int = 1024, entities: int = 4096, width: int = 64) -> None:
         torch.manual_seed(0)
         self.towers = torch.nn.ModuleList(
-            torch.nn.Sequential(torch.nn.Embedding(entities, 150), torch.nn.Linear(150, 256), torch.nn.ReLU(), torch.nn.Linear(256, width))
+            torch.nn.Sequential(
+                torch.nn.Embedding(entities, 150),
+                torch.nn.Linear(150, 256),
+                torch.nn.ReLU(),
+                torch.nn.Linear(256, width),
+            )
             for _ in range(2)
         )
         self.optimiser = torch.optim.SGD(self.towers.parameters(), lr=0.01)
@@ -118,16 +128,22 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=7)
     rounds = parser.parse_args().rounds
-    times = in_turns({"pairs": gradient(double_sum, 8192, 64), "gramians": gradient(gramians.gravity, 8192, 64)}, rounds)
+    times = in_turns(
+        {"pairs": gradient(double_sum, 8192, 64), "gramians": gradient(gramians.gravity, 8192, 64)}, rounds
+    )
     faster = ratio(times, "pairs", "gramians")
-    print(f"B = 8192, k = 64: double sum {1000 * statistics.median(times['pairs']):.1f} ms, Gramians "
-          f"{1000 * statistics.median(times['gramians']):.2f} ms, {faster:.0f} times faster (bar {FASTER})")  # fmt: skip
+    print(
+        f"B = 8192, k = 64: double sum {1000 * statistics.median(times['pairs']):.1f} ms, Gramians "
+        f"{1000 * statistics.median(times['gramians']):.2f} ms, {faster:.0f} times faster (bar {FASTER})"
+    )
     print(f"cost of the Gramian form grows like B^{exponent([2048, 4096, 8192, 16384, 32768], 64, rounds):.2f}")
     for width in (32, 64, 128):
         print(f"k = {width}: both forms cost the same at B = {crossover(width, rounds):.0f} (operation count: {width})")
     steps = in_turns({"plain": Step(gravity=False), "sogram": Step(gravity=True)}, 4 * rounds)
     dearer = ratio(steps, "sogram", "plain")
-    print(f"a step on 1024 pairs: plain {1000 * statistics.median(steps['plain']):.1f} ms, with SOGram {dearer:.3f} times that (bar {STEP})")
+    print(
+        f"a step on 1024 pairs: plain {1000 * statistics.median(steps['plain']):.1f} ms, with SOGram {dearer:.3f} times that (bar {STEP})"
+    )
     return int(faster < FASTER or dearer > STEP)
 
 

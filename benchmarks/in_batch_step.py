@@ -73,16 +73,18 @@ def grid_step(kind: str, model: Model, data: Positives, point: str, batch: tuple
     rows, cols = batch
     u, v = model.users[rows], model.items[cols]
     loss = losses.LOSSES[point]
-    model.step(in_batch.batch_loss(
-        kind,
-        pos_loss=loss(1, (u * v).sum(dim=1)),
-        neg_loss=loss(0, u @ v.T),
-        row_counts=data.row_counts[rows],
-        col_counts=data.col_counts[cols],
-        n_positives=N_POSITIVES,
-        shape=SHAPE,
-        labels=data.dense[rows][:, cols] if kind == "masked" else None,
-    ))  # fmt: skip
+    model.step(
+        in_batch.batch_loss(
+            kind,
+            pos_loss=loss(1, (u * v).sum(dim=1)),
+            neg_loss=loss(0, u @ v.T),
+            row_counts=data.row_counts[rows],
+            col_counts=data.col_counts[cols],
+            n_positives=N_POSITIVES,
+            shape=SHAPE,
+            labels=data.dense[rows][:, cols] if kind == "masked" else None,
+        )
+    )
 
 
 def sogram_step(_kind: str, model: Model, data: Positives, point: str, batch: tuple, other: tuple) -> None:
@@ -90,15 +92,17 @@ def sogram_step(_kind: str, model: Model, data: Positives, point: str, batch: tu
     rows, cols = batch
     u, v, w = model.users[rows], model.items[cols], model.items[other[1]]
     loss, scores = losses.LOSSES[point], (u * v).sum(dim=1)
-    model.step(in_batch.sogram_loss(
-        pos_loss=loss(1, scores),
-        neg_diag=loss(0, scores),
-        neg_cross=loss(0, u @ w.T),
-        row_counts=data.row_counts[rows],
-        col_counts=data.col_counts[other[1]],
-        n_positives=N_POSITIVES,
-        shape=SHAPE,
-    ))  # fmt: skip
+    model.step(
+        in_batch.sogram_loss(
+            pos_loss=loss(1, scores),
+            neg_diag=loss(0, scores),
+            neg_cross=loss(0, u @ w.T),
+            row_counts=data.row_counts[rows],
+            col_counts=data.col_counts[other[1]],
+            n_positives=N_POSITIVES,
+            shape=SHAPE,
+        )
+    )
 
 
 def seconds(action: Callable[[], None]) -> float:

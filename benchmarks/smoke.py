@@ -1,6 +1,6 @@
 """Seconds of every experiment at smoke scale, from an empty store; the bar is 60 s each on 2 cores, 15 s for P0-E8.
 
-    python benchmarks/smoke.py
+python benchmarks/smoke.py
 """
 
 import sys

@@ -2,9 +2,9 @@
 
     COURSE_RIVALS=path/to/python python benchmarks/top_k.py [--rounds 3] [--threads 2]
 
-29,858 users, 40,981 items, d = 64, float32, embeddings drawn at random. Both sides take turns in one run; the ratio is the median over the
-rounds, and 99.9 % of the lists must be the same (float32 sums in another order may swap two items). Bar: not slower.
-Where implicit cannot be run the comparison is left out.
+29,858 users, 40,981 items, d = 64, float32, embeddings drawn at random. Both sides take turns in one run; the ratio is
+the median over the rounds, and 99.9 % of the lists must be the same (float32 sums in another order may swap two items).
+Bar: not slower. Where implicit cannot be run the comparison is left out.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ def main() -> int:
     times = [measure() for _ in range(arguments.rounds)]
     clock, work = (statistics.median(column) for column in zip(*times, strict=True))
     size = data.n_users * data.n_items
-    print(f"gowalla: top {K} of {size / 1e9:.2f} billion scores in {clock:.2f} s ({work:.2f} s of processor, {arguments.threads} threads)")
+    print(
+        f"gowalla: top {K} of {size / 1e9:.2f} billion scores in {clock:.2f} s ({work:.2f} s of processor, {arguments.threads} threads)"
+    )
     with TemporaryDirectory() as folder:
         stored = Path(folder) / "data.npz"
         np.savez(stored, users=data.users, items=data.items, shape=np.array(data.shape), left=left, right=right)
@@ -58,8 +60,10 @@ def main() -> int:
             same = float((np.load(stored.with_name("lists.npy")) == mine).all(axis=1).mean())
     theirs = [statistics.median(turn[1][at] for turn in turns) for at in (0, 1)]
     ratios = [statistics.median(b[at] / a[at] for a, b in turns) for at in (0, 1)]
-    print(f"  implicit: {theirs[0]:.2f} s ({theirs[1]:.2f} s of processor); the course is {ratios[0]:.2f} times as fast on the clock, "
-          f"{ratios[1]:.2f} by processor (bar {BAR:g})")  # fmt: skip
+    print(
+        f"  implicit: {theirs[0]:.2f} s ({theirs[1]:.2f} s of processor); the course is {ratios[0]:.2f} times as fast on the clock, "
+        f"{ratios[1]:.2f} by processor (bar {BAR:g})"
+    )
     print(f"  {same:.3%} of the lists are the same in both")
     return int(ratios[0] < BAR or same < 0.999)
 

@@ -4,11 +4,12 @@
 
 - are the rows on a sphere, and do the gauges that keep them there reduce to rotations (`course_lib.gauge`);
 - how far do the top-k cosine neighbours move under random gauges, all of which keep every score;
-- with the other table: are the two balanced, as weight decay makes them, and do the cosines agree with the gauge-free ones;
+- with the other table: are the two balanced, as weight decay makes them, and do the cosines agree with the gauge-free
+ones;
 - with counts: does length go with popularity.
 
-A table cannot show *how* it was trained. Rows that were normalised after training lie on the sphere as well, and their cosines
-are those of whatever gauge the training ended in. The report says so where it matters.
+A table cannot show *how* it was trained. Rows that were normalised after training lie on the sphere as well, and their
+cosines are those of whatever gauge the training ended in. The report says so where it matters.
 
 Command line: ``python -m course_lib audit ITEMS.npy [--users USERS.npy] [--counts COUNTS.npy]``.
 """
@@ -38,10 +39,11 @@ SPREADS = (0.25, 0.5, 1.0)
 
 @dataclass(frozen=True)
 class TableFacts:
-    """One table: rows n, width k, rank; shortest, length, longest: least, median and greatest norm; unevenness: largest relative distance of a norm from the median;
-    on_sphere: unevenness is below SPHERE_TOLERANCE; diagonal, linear: visible dimension of the gauges that keep all lengths
-    (None where it was not computed); stiffness: least growth of the squared lengths (root mean square, relative) per unit of
-    a diagonal gauge direction, 0 where one is free."""
+    """One table: rows n, width k, rank; shortest, length, longest: least, median and greatest norm; unevenness: largest
+    relative distance of a norm from the median;
+    on_sphere: unevenness is below SPHERE_TOLERANCE; diagonal, linear: visible dimension of the gauges that keep all
+    lengths (None where it was not computed); stiffness: least growth of the squared lengths (root mean square,
+    relative) per unit of a diagonal gauge direction, 0 where one is free."""
 
     rows: int
     width: int
@@ -58,11 +60,14 @@ class TableFacts:
 
 @dataclass(frozen=True)
 class Report:
-    """What `audit` found. overlap: {spread: share of the top-k neighbours that survive a random linear gauge of that spread};
-    chance: the share that two random lists have in common; allowed_overlap: what survives random gauges that keep all lengths,
-    half way to the end of their range (None unless the rows are on a sphere and leave some freedom); imbalance: ||A^T A - B^T B|| / (||A^T A|| + ||B^T B||), 0 for balanced
-    tables; score_overlap: share of the top-k by cosine that are also nearest by the columns of scores; two_sided: infinitesimal
-    linear gauges that keep both tables' lengths; norm_count_correlation: Pearson's."""
+    """What `audit` found. overlap: {spread: share of the top-k neighbours that survive a random linear gauge of that
+    spread};
+    chance: the share that two random lists have in common; allowed_overlap: what survives random gauges that keep all
+    lengths, half way to the end of their range (None unless the rows are on a sphere and leave some freedom);
+    imbalance: ||A^T A - B^T B|| / (||A^T A|| + ||B^T B||), 0 for balanced tables; score_overlap: share of the top-k by
+    cosine that are also nearest by the columns of scores; two_sided: infinitesimal linear gauges that keep both tables'
+    lengths; norm_count_correlation: Pearson's.
+    """
 
     items: TableFacts
     users: TableFacts | None
@@ -79,7 +84,7 @@ class Report:
 
     @property
     def verdict(self) -> str:
-        """"fixed", "partly free" or "free": what the lengths of the rows leave of the gauge.
+        """ "fixed", "partly free" or "free": what the lengths of the rows leave of the gauge.
 
         "diagonally fixed": no diagonal gauge is left, and linear ones were not counted.
         """
@@ -93,7 +98,14 @@ class Report:
 
     def sentences(self) -> list[str]:
         """The report in plain language, one finding a sentence group."""
-        return [*_on_lengths(self), *_on_freedom(self), *_on_neighbours(self), *_on_users(self), *_on_counts(self), *self.notes]
+        return [
+            *_on_lengths(self),
+            *_on_freedom(self),
+            *_on_neighbours(self),
+            *_on_users(self),
+            *_on_counts(self),
+            *self.notes,
+        ]
 
     def text(self, width: int = 76) -> str:
         """The sentences, wrapped, with the verdict on top."""
@@ -119,14 +131,16 @@ def audit(
 ) -> Report:
     """The report on an item table (n, d), optionally with the user table (m, d) and the items' counts (n,).
 
-    k: neighbours looked at; draws: random gauges for each spread; wide: count linear gauges also for d > 64 (slow). Above
-    20,000 items a random part of them is searched, for 500 of them. Raises ValueError for tables that are no numeric matrices,
-    hold NaN or zero rows, do not fit each other, or have fewer than k + 2 items.
+    k: neighbours looked at; draws: random gauges for each spread; wide: count linear gauges also for d > 64 (slow).
+    Above 20,000 items a random part of them is searched, for 500 of them. Raises ValueError for tables that are no
+    numeric matrices, hold NaN or zero rows, do not fit each other, or have fewer than k + 2 items.
     """
     items = _matrix(items, "items")
     users = None if users is None else _matrix(users, "users")
     if users is not None and users.shape[1] != items.shape[1]:
-        raise ValueError(f"users has width {users.shape[1]} but items has width {items.shape[1]}: they cannot score each other")
+        raise ValueError(
+            f"users has width {users.shape[1]} but items has width {items.shape[1]}: they cannot score each other"
+        )
     if len(items) < k + 2:
         raise ValueError(f"items has {len(items)} rows; {k} neighbours need at least {k + 2}")
     notes = []
@@ -145,7 +159,9 @@ def audit(
         extra["imbalance"] = _imbalance(users, items)
         rows = gauge.score_rows(users, part)
         if (geometry.norm(rows) > 0).all():
-            extra["score_overlap"] = float(gauge.neighbour_overlap(before, gauge.neighbours(rows, k, queries=queries)).mean())
+            extra["score_overlap"] = float(
+                gauge.neighbour_overlap(before, gauge.neighbours(rows, k, queries=queries)).mean()
+            )
         else:
             notes.append("Some items have the score 0 with every user, so cosines of scores were not computed.")
         if facts.on_sphere and other.on_sphere and (wide or items.shape[1] <= LINEAR_WIDTH):
@@ -155,7 +171,7 @@ def audit(
     return Report(facts, other, k, len(part), overlap, k / (len(part) - 1), notes=tuple(notes), **extra)
 
 
-# ---- measurements -------------------------------------------------------------------------------------------------------
+# ---- measurements
 
 
 def _facts(table: np.ndarray, wide: bool, rng: np.random.Generator) -> TableFacts:
@@ -170,13 +186,29 @@ def _facts(table: np.ndarray, wide: bool, rng: np.random.Generator) -> TableFact
     unevenness = float(np.abs(norms / length - 1).max())
     rank = int(np.linalg.matrix_rank(table))
     lengths = float(norms.min()), length, float(norms.max())
-    return TableFacts(n, width, rank, *lengths, unevenness, unevenness <= SPHERE_TOLERANCE, diagonal, linear, 0.0 if diagonal else stiffness)
+    return TableFacts(
+        n,
+        width,
+        rank,
+        *lengths,
+        unevenness,
+        unevenness <= SPHERE_TOLERANCE,
+        diagonal,
+        linear,
+        0.0 if diagonal else stiffness,
+    )
 
 
 def _enough_rows(table: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A sample of rows if it alone already leaves no linear freedom (more rows cannot add any), else the whole table."""
+    """A sample of rows if it alone already leaves no linear freedom (more rows cannot add any), else the whole
+    table.
+    """
     sample = _sample(table, rng)
-    return sample if len(sample) < len(table) and gauge.visible_linear_dimension(sample) == 0 and _spans(sample, table) else table
+    return (
+        sample
+        if len(sample) < len(table) and gauge.visible_linear_dimension(sample) == 0 and _spans(sample, table)
+        else table
+    )
 
 
 def _sample(table: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -188,7 +220,9 @@ def _spans(sample: np.ndarray, table: np.ndarray) -> bool:
     return int(np.linalg.matrix_rank(sample)) == int(np.linalg.matrix_rank(table))
 
 
-def _survivors(part: np.ndarray, before: np.ndarray, queries: np.ndarray, spread: float, draws: int, rng: np.random.Generator) -> float:
+def _survivors(
+    part: np.ndarray, before: np.ndarray, queries: np.ndarray, spread: float, draws: int, rng: np.random.Generator
+) -> float:
     """Mean overlap of the neighbours before and after random linear gauges of this spread."""
     k, shares = before.shape[1], []
     for _ in range(draws):
@@ -201,13 +235,17 @@ def _survivors(part: np.ndarray, before: np.ndarray, queries: np.ndarray, spread
 def _survivors_on_the_sphere(
     items: np.ndarray, part: np.ndarray, before: np.ndarray, queries: np.ndarray, draws: int, rng: np.random.Generator
 ) -> float:
-    """Mean overlap under gauges I + t E that keep all lengths: E a random direction, t half way to where it stops being positive."""
+    """Mean overlap under gauges I + t E that keep all lengths:
+    E a random direction, t half way to where it stops being positive.
+    """
     directions, shares = gauge.linear_gauge_directions(items.astype(np.float64)), []
     for _ in range(draws):
         E = np.tensordot(rng.standard_normal(len(directions)), directions, axes=1)
         values = np.linalg.eigvalsh(E)
         R = gauge.linear_stretch_along(E, 0.5 / max(-values[0], values[-1]))
-        shares.append(gauge.neighbour_overlap(before, gauge.neighbours(part @ R, before.shape[1], queries=queries)).mean())
+        shares.append(
+            gauge.neighbour_overlap(before, gauge.neighbours(part @ R, before.shape[1], queries=queries)).mean()
+        )
     return float(np.mean(shares))
 
 
@@ -230,25 +268,33 @@ def _count_correlation(items: np.ndarray, counts: Any, notes: list[str]) -> floa
 def _matrix(table: Any, name: str) -> np.ndarray:
     table = np.asarray(table)
     if table.ndim != 2 or table.dtype.kind not in "fiu":
-        raise ValueError(f"{name} must be a matrix of numbers, one row an item or user, but has shape {table.shape} and dtype {table.dtype}")
+        raise ValueError(
+            f"{name} must be a matrix of numbers, one row an item or user, but has shape {table.shape} and dtype {table.dtype}"
+        )
     table = table.astype(np.float32 if table.dtype.itemsize <= 4 and table.dtype.kind == "f" else np.float64)
     bad = np.flatnonzero(~np.isfinite(table).all(axis=1))
     if len(bad):
         raise ValueError(f"{name} holds NaN or infinite entries in {len(bad)} rows, the first is row {bad[0]}")
     zero = np.flatnonzero(~table.any(axis=1))
     if len(zero):
-        raise ValueError(f"{name} has {len(zero)} zero rows, the first is row {zero[0]}: a zero row has no cosine; leave such rows out")
+        raise ValueError(
+            f"{name} has {len(zero)} zero rows, the first is row {zero[0]}: a zero row has no cosine; leave such rows out"
+        )
     return table
 
 
-# ---- words --------------------------------------------------------------------------------------------------------------
+# ---- words
 
 
 def _on_lengths(report: Report) -> list[str]:
     facts = report.items
     if facts.on_sphere:
-        return [f"All {facts.rows:,} item rows have the length {facts.length:.4g}: they lie on a sphere of dimension {facts.width - 1}."]
-    return [f"Item rows have lengths from {facts.shortest:.3g} to {facts.longest:.3g} (median {facts.length:.3g}): they are not on a sphere."]
+        return [
+            f"All {facts.rows:,} item rows have the length {facts.length:.4g}: they lie on a sphere of dimension {facts.width - 1}."
+        ]
+    return [
+        f"Item rows have lengths from {facts.shortest:.3g} to {facts.longest:.3g} (median {facts.length:.3g}): they are not on a sphere."
+    ]
 
 
 def _on_freedom(report: Report) -> list[str]:
@@ -262,9 +308,13 @@ def _on_freedom(report: Report) -> list[str]:
     caution = "A table normalised after training looks the same: check the training code."
     words = [f"{learned} {caution}" if report.verdict == "fixed" else caution]
     if facts.linear == 0:
-        words.append("Held on this sphere, the item rows leave no linear gauge except rotations and reflections, which change no cosine.")
+        words.append(
+            "Held on this sphere, the item rows leave no linear gauge except rotations and reflections, which change no cosine."
+        )
     elif facts.linear is None:
-        words.append(f"Diagonal gauges that keep the lengths: {facts.diagonal} dimensions. Linear ones were not counted at width {facts.width}; ask for it with --wide.")
+        words.append(
+            f"Diagonal gauges that keep the lengths: {facts.diagonal} dimensions. Linear ones were not counted at width {facts.width}; ask for it with --wide."
+        )
     else:
         words.append(
             f"The lengths of the item rows leave {facts.linear} free dimensions of gauges that move cosines, {facts.diagonal} of them diagonal: "
@@ -273,7 +323,9 @@ def _on_freedom(report: Report) -> list[str]:
     if report.two_sided:
         words.append(f"Holding the user rows as well leaves {report.two_sided} first-order dimensions.")
     elif report.two_sided == 0 and facts.linear:
-        words.append("With the user rows held as well, no gauge is left near the present one. A separate gauge far away is possible for few rows, and unlikely for many.")
+        words.append(
+            "With the user rows held as well, no gauge is left near the present one. A separate gauge far away is possible for few rows, and unlikely for many."
+        )
     return words
 
 
@@ -281,9 +333,14 @@ def _on_neighbours(report: Report) -> list[str]:
     shares = ", ".join(f"{100 * share:.0f} % at spread {spread:g}" for spread, share in report.overlap.items())
     words = []
     if report.allowed_overlap is not None:
-        words.append(f"Random gauges that keep all lengths and all scores leave {100 * report.allowed_overlap:.0f} % of the top {report.k} by cosine.")
+        words.append(
+            f"Random gauges that keep all lengths and all scores leave {100 * report.allowed_overlap:.0f} % of the top {report.k} by cosine."
+        )
     what = "which only free lengths allow" if report.items.on_sphere else "every one of which keeps all scores"
-    return [*words, f"Under random linear gauges, {what}, the top {report.k} by cosine keep: {shares} (chance {100 * report.chance:.2g} %)."]
+    return [
+        *words,
+        f"Under random linear gauges, {what}, the top {report.k} by cosine keep: {shares} (chance {100 * report.chance:.2g} %).",
+    ]
 
 
 def _on_users(report: Report) -> list[str]:
@@ -291,9 +348,11 @@ def _on_users(report: Report) -> list[str]:
         return ["No user table was given, so nothing can be said about weight decay and about gauge-free similarity."]
     words = []
     if report.imbalance is not None and not report.items.on_sphere:
-        state = "balanced, as weight decay or a small start makes them: the cosines are those of that choice" if report.imbalance <= BALANCE_TOLERANCE else (
-            "not balanced: nothing in them looks like equal weight decay on both tables"
-        )  # fmt: skip
+        state = (
+            "balanced, as weight decay or a small start makes them: the cosines are those of that choice"
+            if report.imbalance <= BALANCE_TOLERANCE
+            else ("not balanced: nothing in them looks like equal weight decay on both tables")
+        )
         words.append(f"A^T A and B^T B differ by {100 * report.imbalance:.1f} % of their size: the tables are {state}.")
     if report.score_overlap is not None:
         words.append(
@@ -306,10 +365,12 @@ def _on_users(report: Report) -> list[str]:
 def _on_counts(report: Report) -> list[str]:
     if report.norm_count_correlation is None:
         return []
-    return [f"The correlation between length and count is {report.norm_count_correlation:.2f}. A dot product sees it, a cosine does not."]
+    return [
+        f"The correlation between length and count is {report.norm_count_correlation:.2f}. A dot product sees it, a cosine does not."
+    ]
 
 
-# ---- command line --------------------------------------------------------------------------------------------------------
+# ---- command line
 
 
 def cli(argv: list[str] | None = None) -> int:
@@ -326,13 +387,17 @@ def cli(argv: list[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m course_lib audit", description="Do the cosines of an embedding table mean anything?")
+    parser = argparse.ArgumentParser(
+        prog="python -m course_lib audit", description="Do the cosines of an embedding table mean anything?"
+    )
     parser.add_argument("items", type=Path, metavar="ITEMS.npy", help="the item table, one row an item (numpy.save)")
     parser.add_argument("--users", type=Path, metavar="USERS.npy", help="the user table of the same width")
     parser.add_argument("--counts", type=Path, metavar="COUNTS.npy", help="how often each item was seen in training")
     parser.add_argument("-k", type=int, default=10, help="neighbours to look at (10)")
     parser.add_argument("--seed", type=int, default=0, help="of the random gauges (0)")
-    parser.add_argument("--wide", action="store_true", help=f"count linear gauges also above width {LINEAR_WIDTH} (slow)")
+    parser.add_argument(
+        "--wide", action="store_true", help=f"count linear gauges also above width {LINEAR_WIDTH} (slow)"
+    )
     parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
     return parser
 

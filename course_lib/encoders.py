@@ -42,7 +42,9 @@ class Features(nn.Module):
         super().__init__()
         matrix = torch.as_tensor(matrix)
         if matrix.ndim != 2:
-            raise ValueError(f"features must be a matrix (n, h), one row per identifier, but their shape is {tuple(matrix.shape)}")
+            raise ValueError(
+                f"features must be a matrix (n, h), one row per identifier, but their shape is {tuple(matrix.shape)}"
+            )
         self.register_buffer("matrix", matrix if matrix.is_floating_point() else matrix.to(torch.get_default_dtype()))
 
     def forward(self, x: Tensor) -> Tensor:
@@ -76,7 +78,9 @@ class TwoLayers(nn.Sequential):
 
     def __init__(self, features: Any, hidden: int, d: int, *, generator: torch.Generator | None = None) -> None:
         table = Features(features)
-        super().__init__(table, _linear(table.matrix.shape[1], hidden, False, generator), _linear(hidden, d, False, generator))
+        super().__init__(
+            table, _linear(table.matrix.shape[1], hidden, False, generator), _linear(hidden, d, False, generator)
+        )
 
 
 class EmbeddingThenLinear(nn.Sequential):
@@ -85,7 +89,9 @@ class EmbeddingThenLinear(nn.Sequential):
     E (n, hidden), B (d, hidden); frozen=True keeps E at its start, so that E_i is a plain feature vector.
     """
 
-    def __init__(self, n: int, hidden: int, d: int, *, frozen: bool = False, generator: torch.Generator | None = None) -> None:
+    def __init__(
+        self, n: int, hidden: int, d: int, *, frozen: bool = False, generator: torch.Generator | None = None
+    ) -> None:
         embedding = Lookup(n, hidden, generator=generator)
         embedding.weight.requires_grad_(not frozen)
         super().__init__(embedding, _linear(hidden, d, False, generator))
@@ -105,7 +111,9 @@ class BiasedLookup(nn.Module):
 
 
 class ScaledLookup(nn.Module):
-    """q_i = s E_i with one learned number s for all: not parameter-linear, all items share s, and still tangent (X7)."""
+    """q_i = s E_i with one learned number s for all:
+    not parameter-linear, all items share s, and still tangent (X7).
+    """
 
     def __init__(self, n: int, d: int, *, generator: torch.Generator | None = None, scale: float = 1.0) -> None:
         super().__init__()
@@ -132,7 +140,9 @@ class ExponentialLookup(nn.Module):
 
 
 class InvertedLookup(nn.Module):
-    """q_i = E_i / ||E_i||^2, inversion in the unit sphere: J_i J_i^T = I / ||E_i||^4, a non-linear map that is conformal."""
+    """q_i = E_i / ||E_i||^2, inversion in the unit sphere:
+    J_i J_i^T = I / ||E_i||^4, a non-linear map that is conformal.
+    """
 
     def __init__(self, n: int, d: int, *, generator: torch.Generator | None = None, scale: float = 1.0) -> None:
         super().__init__()
@@ -168,7 +178,8 @@ class HistoryTransformer(nn.Module):
 
     histories (m, L) of item identifiers below n_items, filled up with PAD (-1) at the end; weights are normal with
     standard deviation 0.02 as in BERT, biases 0. It has an item table of its own: its parameters and those of the item
-    tower are disjoint. `dropout` acts in train mode only. width: inside the transformer (default d), a multiple of `heads`.
+    tower are disjoint. `dropout` acts in train mode only. width: inside the transformer (default d), a multiple of
+    `heads`.
     Source: P0, Table 1 row 3 and Section 4.3 (left tower), after Sun et al. (2019).
     """
 
@@ -207,7 +218,8 @@ class HistoryTransformer(nn.Module):
 
 
 class Bags(nn.Module):
-    """x -> the embeddings of x's features, one after another: for each kind of feature the mean over the bag that x has of it.
+    """x -> the embeddings of x's features, one after another: for each kind of feature the mean over the bag that x has
+    of it.
 
     bags: name -> (n, vocabulary) scipy sparse 0/1 matrix, row i the features of identifier i; an empty bag gives zeros.
     width: of each kind's embedding, so the output is (B, kinds * width). Two towers may share one `Bags`.
@@ -218,9 +230,13 @@ class Bags(nn.Module):
         super().__init__()
         _size(width, "width")
         if not bags or len({bag.shape[0] for bag in bags.values()}) != 1:
-            raise ValueError(f"bags have {[bag.shape[0] for bag in bags.values()]} rows; expected one row per identifier in each, and a bag")
+            raise ValueError(
+                f"bags have {[bag.shape[0] for bag in bags.values()]} rows; expected one row per identifier in each, and a bag"
+            )
         self.names = tuple(bags)
-        self.tables = nn.ParameterDict({name: nn.Parameter(_normal((bag.shape[1], width), scale, generator)) for name, bag in bags.items()})
+        self.tables = nn.ParameterDict(
+            {name: nn.Parameter(_normal((bag.shape[1], width), scale, generator)) for name, bag in bags.items()}
+        )
         for name, bag in bags.items():
             rows = bag.tocsr()
             self.register_buffer(f"{name}_starts", torch.as_tensor(rows.indptr, dtype=torch.int64))
@@ -236,11 +252,14 @@ class Bags(nn.Module):
         sizes = starts[x + 1] - starts[x]
         offsets = sizes.cumsum(0) - sizes
         within = torch.arange(int(sizes.sum()), device=x.device) - offsets.repeat_interleave(sizes)
-        return nn.functional.embedding_bag(features[starts[x].repeat_interleave(sizes) + within], self.tables[name], offsets, mode="mean")
+        return nn.functional.embedding_bag(
+            features[starts[x].repeat_interleave(sizes) + within], self.tables[name], offsets, mode="mean"
+        )
 
 
 class Perceptron(nn.Sequential):
-    """Linear layers of the given widths with ReLU between them, after an input stage: `Perceptron(bags, (150, 256, 64))`.
+    """Linear layers of the given widths with ReLU between them, after an input stage: `Perceptron(bags, (150, 256,
+    64))`.
 
     The last layer is linear: with a ReLU after it no inner product of two embeddings could be negative.
     """

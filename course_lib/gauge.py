@@ -1,20 +1,22 @@
 """Gauges: changes of the embedding tables that no prediction notices.
 
-A model scores a pair by <a, b>. For every invertible matrix R the tables A R and B R^-T give the same scores A B^T, so a
-loss of the scores alone cannot tell them apart. A *diagonal gauge* is the case R = diag(d) (P2, Definition 3). Cosines
-between rows of one table do change: they see S = R R^T, since (A R)(A R)^T = A S A^T. Rotations have S = I and are
-harmless. This module applies gauges, counts those that keep the length of every row (all that is left when the rows
+A model scores a pair by <a, b>. For every invertible matrix R the tables A R and B R^-T give the same scores A B^T, so
+a loss of the scores alone cannot tell them apart. A *diagonal gauge* is the case R = diag(d) (P2, Definition 3).
+Cosines between rows of one table do change: they see S = R R^T, since (A R)(A R)^T = A S A^T. Rotations have S = I and
+are harmless. This module applies gauges, counts those that keep the length of every row (all that is left when the rows
 are held on a sphere), builds gauges with a purpose, and measures how far the nearest neighbours move.
 
-Counting. S = diag(1 + delta) keeps the length of a row a iff sum_l a_l^2 delta_l = 0; S = I + E iff a^T E a = 0. Both are
-linear in the unknown, so the gauges that keep *one* table's lengths are a slice of an affine space, and rank decides.
-When *both* tables are held, the second condition is b^T S^-1 b = ||b||^2. That is not linear: rank then decides only
-about gauges near S = I (see `two_sided_linear_dimension`), and a separate gauge may sit far away (`swap_squares`).
+Counting. S = diag(1 + delta) keeps the length of a row a iff sum_l a_l^2 delta_l = 0; S = I + E iff a^T E a = 0. Both
+are linear in the unknown, so the gauges that keep *one* table's lengths are a slice of an affine space, and rank
+decides. When *both* tables are held, the second condition is b^T S^-1 b = ||b||^2. That is not linear: rank then
+decides only about gauges near S = I (see `two_sided_linear_dimension`), and a separate gauge may sit far away
+(`swap_squares`).
 
 Ranks are computed in float64 (exactly for Fractions), with a tolerance that the rounding of the input can reach, and
 no larger: sigma_max (4 sqrt(columns) eps + max(shape) eps64), eps that of the input's dtype.
 
-Sources: P2 (Sections 4 and 6); Steck, Ekanadham and Kallus 2024 for the two regularised objectives; the counts are ours (X9).
+Sources: P2 (Sections 4 and 6); Steck, Ekanadham and Kallus 2024 for the two regularised objectives; the counts are ours
+(X9).
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ EPS64 = float(np.finfo(np.float64).eps)
 BLOCK_NUMBERS = 2**21  # numbers held at once where a table is worked through in blocks
 
 
-# ---- applying gauges ---------------------------------------------------------------------------------------------------
+# ---- applying gauges
 
 
 def apply_gauge(A: Any, B: Any, d: Any) -> tuple[Array, Array]:
@@ -46,7 +48,9 @@ def apply_gauge(A: Any, B: Any, d: Any) -> tuple[Array, Array]:
     A, B = _pair(A, B)
     d = like(d, A, "d")
     if not d.shape or shape_of(d)[-1] != shape_of(A)[-1]:
-        raise ValueError(f"d has shape {shape_of(d)}, but the tables have width {shape_of(A)[-1]}: give one factor per axis")
+        raise ValueError(
+            f"d has shape {shape_of(d)}, but the tables have width {shape_of(A)[-1]}: give one factor per axis"
+        )
     if not all_finite(d) or first_index(d == 0) is not None:
         raise ValueError(f"d must hold finite numbers other than 0, so that D is invertible; got {_plain(d)}")
     return A * d[..., None, :], B / d[..., None, :]
@@ -55,7 +59,8 @@ def apply_gauge(A: Any, B: Any, d: Any) -> tuple[Array, Array]:
 def apply_linear_gauge(A: Any, B: Any, R: Any) -> tuple[Array, Array]:
     """(A R, B R^-T): same scores, since (A R)(B R^-T)^T = A B^T.
 
-    A (..., m, k), B (..., n, k), R (k, k) invertible. Raises ValueError for shapes that do not fit and for a singular R.
+    A (..., m, k), B (..., n, k), R (k, k) invertible. Raises ValueError for shapes that do not fit and for a singular
+    R.
     """
     A, B = _pair(A, B)
     R = like(R, A, "R")
@@ -73,8 +78,8 @@ def apply_linear_gauge(A: Any, B: Any, R: Any) -> tuple[Array, Array]:
 def find_gauge(A: Any, other: Any) -> tuple[Array, float]:
     """(R, misfit): the matrix with the least ||A R - other||, and misfit = ||A R - other|| / ||other||.
 
-    A, other (m, k). A misfit of rounding size says that two trained tables differ by a gauge only. Raises ValueError when
-    the columns of A are linearly dependent (R is then not unique).
+    A, other (m, k). A misfit of rounding size says that two trained tables differ by a gauge only. Raises ValueError
+    when the columns of A are linearly dependent (R is then not unique).
     """
     A, other = _pair(A, other, names=("A", "other"))
     if _rank(A) < shape_of(A)[-1]:
@@ -92,12 +97,14 @@ def random_diagonal_gauge(k: int, *, spread: float, rng: np.random.Generator) ->
 
 
 def random_linear_gauge(k: int, *, spread: float, rng: np.random.Generator) -> np.ndarray:
-    """R = Q diag(d) (k, k): d as in `random_diagonal_gauge`, Q a uniform rotation or reflection, so the axes are random too."""
+    """R = Q diag(d) (k, k): d as in `random_diagonal_gauge`, Q a uniform rotation or reflection, so the axes are random
+    too.
+    """
     q, r = np.linalg.qr(rng.standard_normal((k, k)))
     return (q * np.sign(np.diag(r))) * random_diagonal_gauge(k, spread=spread, rng=rng)
 
 
-# ---- lengths -----------------------------------------------------------------------------------------------------------
+# ---- lengths
 
 
 def is_on_sphere(A: Any, *, radius: float = 1.0, tol: float | None = None) -> bool:
@@ -123,11 +130,14 @@ def keeps_norms(A: Any, S: Any, *, tol: float = 1e-9) -> bool:
     return bool((abs(new - old) <= tol * old).all())
 
 
-# ---- counting: one table on the sphere -----------------------------------------------------------------------------------
+# ---- counting: one table on the sphere
 
 
 def squares(A: Any) -> Array:
-    """A∘A: row i holds the squares of row i. (n, k) -> (n, k). Its null space holds the diagonal gauges that keep lengths."""
+    """A∘A: row i holds the squares of row i. (n, k) -> (n, k).
+
+    Its null space holds the diagonal gauges that keep lengths.
+    """
     A = _table(A, "A")
     return A * A
 
@@ -148,7 +158,8 @@ def diagonal_gauge_dimension(A: Any) -> int:
     """k - rank(A∘A): the dimension of the set of positive D for which every row of A D is as long as that of A.
 
     The set is {D : d∘d - 1 in ker(A∘A), d > 0}: an open piece of that dimension, so 0 means D = I alone (and its sign
-    changes diag(+-1), which change no cosine). A (n, k), NumPy, torch or exact. Source: X9, the repair of P2's Proposition 8.
+    changes diag(+-1), which change no cosine). A (n, k), NumPy, torch or exact. Source: X9, the repair of P2's
+    Proposition 8.
     """
     A = _table(A, "A")
     return shape_of(A)[-1] - _rank(squares(A))
@@ -167,7 +178,9 @@ def linear_gauge_dimension(A: Any) -> int:
 
 
 def visible_diagonal_dimension(A: Any) -> int:
-    """`diagonal_gauge_dimension` less the directions that change no inner product of rows: what the cosines of A can feel."""
+    """`diagonal_gauge_dimension` less the directions that change no inner product of rows:
+    what the cosines of A can feel.
+    """
     A = _table(A, "A")
     directions = gauge_directions(A)  # (k, g)
     if not shape_of(directions)[1]:
@@ -181,14 +194,17 @@ def visible_diagonal_dimension(A: Any) -> int:
 
 
 def visible_linear_dimension(A: Any) -> int:
-    """r(r+1)/2 - rank of the rows a a^T, r = rank of A: the part of `linear_gauge_dimension` that the cosines of A can feel."""
+    """r(r+1)/2 - rank of the rows a a^T, r = rank of A:
+    the part of `linear_gauge_dimension` that the cosines of A can feel.
+    """
     A = _table(A, "A")
     r = _rank(A)
     return r * (r + 1) // 2 - _outer_rank(A)
 
 
 def gauge_directions(A: Any) -> Array:
-    """A basis of ker(A∘A) as columns, (k, g) with g = diagonal_gauge_dimension(A): d = sqrt(1 + delta) keeps all lengths.
+    """A basis of ker(A∘A) as columns, (k, g) with g = diagonal_gauge_dimension(A): d = sqrt(1 + delta) keeps all
+    lengths.
 
     Orthonormal for floats; rational (not orthonormal) for Fractions. delta is any combination of the columns with
     entries above -1: see `stretch_along`.
@@ -202,7 +218,8 @@ def gauge_directions(A: Any) -> Array:
 def linear_gauge_directions(A: Any) -> Array:
     """A basis of {E symmetric : a^T E a = 0 for every row a}, (g, k, k) with g = linear_gauge_dimension(A).
 
-    Each of Frobenius norm 1 for floats (not orthogonal to each other). S = I + t E keeps all lengths: `linear_stretch_along`.
+    Each of Frobenius norm 1 for floats (not orthogonal to each other). S = I + t E keeps all lengths:
+    `linear_stretch_along`.
     """
     A = _table(A, "A")
     k = shape_of(A)[-1]
@@ -219,7 +236,9 @@ def stretch_along(delta: Any, t: Any) -> Array:
     delta = as_array(delta, "delta")
     x = 1 + t * delta
     if (at := first_index(x <= 0)) is not None:
-        raise ValueError(f"1 + t delta is {float(x[at]):.4g} on axis {at[0]}: t = {float(t):.4g} is outside {_range_of(-delta, delta)}")
+        raise ValueError(
+            f"1 + t delta is {float(x[at]):.4g} on axis {at[0]}: t = {float(t):.4g} is outside {_range_of(-delta, delta)}"
+        )
     return namespace(x).sqrt(x)
 
 
@@ -233,28 +252,33 @@ def linear_stretch_along(E: Any, t: Any) -> Array:
     values, vectors = xp.linalg.eigh(E)
     x = 1 + t * values
     if first_index(x <= 0) is not None:
-        raise ValueError(f"I + t E is not positive definite: t = {float(t):.4g} is outside {_range_of(-values, values)}")
+        raise ValueError(
+            f"I + t E is not positive definite: t = {float(t):.4g} is outside {_range_of(-values, values)}"
+        )
     return (vectors * xp.sqrt(x)) @ xp.matrix_transpose(vectors)
 
 
-# ---- counting: both tables on the sphere ---------------------------------------------------------------------------------
+# ---- counting: both tables on the sphere
 
 
 def two_sided_diagonal_dimension(A: Any, B: Any) -> int:
-    """k - rank of A∘A stacked on B∘B: the dimension of the *infinitesimal* diagonal gauges that keep both tables' lengths.
+    """k - rank of A∘A stacked on B∘B: the dimension of the *infinitesimal* diagonal gauges that keep both tables'
+    lengths.
 
-    0: D = I is isolated among the gauges that keep both tables (others may lie far away: `swap_squares`). Positive: they
-    form a smooth family of that dimension near I if the rows of the stack are linearly independent; otherwise a family
-    may fail to exist (`rigidity_certificate`). A (m, k), B (n, k). Source: X9.
+    0: D = I is isolated among the gauges that keep both tables (others may lie far away: `swap_squares`). Positive:
+    they form a smooth family of that dimension near I if the rows of the stack are linearly independent; otherwise a
+    family may fail to exist (`rigidity_certificate`). A (m, k), B (n, k). Source: X9.
     """
     A, B = _pair(A, B)
     return shape_of(A)[-1] - _rank(namespace(A).concat([squares(A), squares(B)]))
 
 
 def two_sided_linear_dimension(A: Any, B: Any) -> int:
-    """k(k+1)/2 - rank of all a a^T and b b^T together: the infinitesimal gauges S = I + E that keep both tables' lengths.
+    """k(k+1)/2 - rank of all a a^T and b b^T together: the infinitesimal gauges S = I + E that keep both tables'
+    lengths.
 
-    Read as `two_sided_diagonal_dimension`. At first order S^-1 = I - E, so both tables ask for the same thing: x^T E x = 0.
+    Read as `two_sided_diagonal_dimension`. At first order S^-1 = I - E, so both tables ask for the same thing: x^T E x
+    = 0.
     """
     A, B = _pair(A, B)
     k = shape_of(A)[-1]
@@ -277,15 +301,18 @@ def rigidity_certificate(A: Any, B: Any) -> Array | None:
     shared = left @ u[:, : int((cosines > 1 - 1e-10).sum())]  # principal angles 0: the intersection
     rows, cols = np.triu_indices(k)
     identity = like(np.where(rows == cols, 1.0, 0.0), shared, "identity")
-    M = _unpack(shared @ (shared.T @ identity), k) * like(np.where(np.eye(k) == 1, 1.0, math.sqrt(0.5)), shared, "weight")
+    M = _unpack(shared @ (shared.T @ identity), k) * like(
+        np.where(np.eye(k) == 1, 1.0, math.sqrt(0.5)), shared, "weight"
+    )
     return like(M, A, "M") if float(xp.linalg.eigvalsh(M)[0]) > 1e-9 else None
 
 
 def swap_squares(a: Any, b: Any) -> Array:
     """d = |b| / |a| (k,): the diagonal gauge that gives a the squares of b, and b those of a.
 
-    If all rows of A have the squares a∘a and all rows of B the squares b∘b (||a|| = ||b||), then A D and B D^-1 have all their
-    old lengths: a second gauge, far from the identity, even where `two_sided_diagonal_dimension` is 0. a, b (k,) without zeros.
+    If all rows of A have the squares a∘a and all rows of B the squares b∘b (||a|| = ||b||), then A D and B D^-1 have
+    all their old lengths: a second gauge, far from the identity, even where `two_sided_diagonal_dimension` is 0. a, b
+    (k,) without zeros.
     """
     a = as_array(a, "a")
     b = like(b, a, "b")
@@ -295,11 +322,13 @@ def swap_squares(a: Any, b: Any) -> Array:
 
 
 def second_diagonal_gauge(A: Any, b: Any) -> Array:
-    """d (k,): the second diagonal gauge that keeps the rows of A under D and the row b under D^-1, where A leaves one direction.
+    """d (k,): the second diagonal gauge that keeps the rows of A under D and the row b under D^-1, where A leaves one
+    direction.
 
-    d = sqrt(1 + t delta) with delta = gauge_directions(A) and t the root of sum_l b_l^2 delta_l / (1 + t delta_l) = 0. That sum
-    falls strictly from +infinity to -infinity if b has no zero where delta is least or greatest, so there is one root; it is
-    t = 0 iff sum_l b_l^2 delta_l = 0. A (n, k) with diagonal_gauge_dimension 1, b (k,). Source: ours (X9).
+    d = sqrt(1 + t delta) with delta = gauge_directions(A) and t the root of sum_l b_l^2 delta_l / (1 + t delta_l) = 0.
+    That sum falls strictly from +infinity to -infinity if b has no zero where delta is least or greatest, so there is
+    one root; it is t = 0 iff sum_l b_l^2 delta_l = 0. A (n, k) with diagonal_gauge_dimension 1, b (k,). Source: ours
+    (X9).
     """
     delta = gauge_directions(A)
     if shape_of(delta)[1] != 1:
@@ -309,9 +338,11 @@ def second_diagonal_gauge(A: Any, b: Any) -> Array:
 
 
 def second_linear_gauge(A: Any, b: Any) -> Array:
-    """R (k, k) symmetric: the second gauge that keeps the rows of A under R and b under R^-T, where A leaves one direction E.
+    """R (k, k) symmetric: the second gauge that keeps the rows of A under R and b under R^-T, where A leaves one
+    direction E.
 
-    As `second_diagonal_gauge`, in the eigenvectors of E. A (n, k) with linear_gauge_dimension 1, b (k,). Source: ours (X9).
+    As `second_diagonal_gauge`, in the eigenvectors of E. A (n, k) with linear_gauge_dimension 1, b (k,). Source: ours
+    (X9).
     """
     directions = linear_gauge_directions(A)
     if shape_of(directions)[0] != 1:
@@ -322,10 +353,15 @@ def second_linear_gauge(A: Any, b: Any) -> Array:
 
 
 def _second_root(weights: Array, rates: Array) -> float:
-    """The root t of sum_l w_l r_l / (1 + t r_l), which falls strictly on the interval where all 1 + t r_l > 0. By bisection."""
+    """The root t of sum_l w_l r_l / (1 + t r_l), which falls strictly on the interval where all 1 + t r_l > 0.
+
+    By bisection.
+    """
     w, r = ([float(v) for v in values] for values in (weights, rates))
     if not min(r) < 0 < max(r):
-        raise ValueError("the direction does not change its sign (A does not span, or has a column of zeros): there is no second gauge")
+        raise ValueError(
+            "the direction does not change its sign (A does not span, or has a column of zeros): there is no second gauge"
+        )
     low, high = -1 / max(r), -1 / min(r)
     slope = lambda t: sum(wl * rl / (1 + t * rl) for wl, rl in zip(w, r, strict=True))  # noqa: E731
     edge = 1e-9 * (high - low)
@@ -339,11 +375,12 @@ def _second_root(weights: Array, rates: Array) -> float:
 
 
 def second_plane_gauge(a1: Any, a2: Any, b: Any) -> Array:
-    """The second S (2, 2) in the plane that keeps ||a1||, ||a2|| under S and ||b|| under S^-1: S = I + t E, t = b^T E b / (||b||^2 |det E|).
+    """The second S (2, 2) in the plane that keeps ||a1||, ||a2|| under S and ||b|| under S^-1: S = I + t E, t = b^T E b
+    / (||b||^2 |det E|).
 
-    E spans the symmetric matrices with a1^T E a1 = a2^T E a2 = 0; a1 and a2 must not be parallel. S is positive definite
-    unless b is an eigenvector of E (a bisector of the lines of a1 and a2): ValueError then. S = I iff b is parallel to a1
-    or a2. Source: ours (X9).
+    E spans the symmetric matrices with a1^T E a1 = a2^T E a2 = 0; a1 and a2 must not be parallel. S is positive
+    definite unless b is an eigenvector of E (a bisector of the lines of a1 and a2): ValueError then. S = I iff b is
+    parallel to a1 or a2. Source: ours (X9).
     """
     a1 = as_array(a1, "a1")
     A = namespace(a1).stack([a1, like(a2, a1, "a2")])
@@ -354,20 +391,23 @@ def second_plane_gauge(a1: Any, a2: Any, b: Any) -> Array:
     determinant = E[0, 0] * E[1, 1] - E[0, 1] * E[1, 0]  # negative: E vanishes on two lines
     S = like(np.array([[1, 0], [0, 1]]), A, "S") + E * ((b @ E @ b) / (b @ b) / abs(determinant))
     if not S[0, 0] * S[1, 1] - S[0, 1] * S[1, 0] > (0 if is_exact(A) else 1e-12):
-        raise ValueError("b is a bisector of the lines of a1 and a2: the second solution is singular, so there is no second gauge")
+        raise ValueError(
+            "b is a bisector of the lines of a1 and a2: the second solution is singular, so there is no second gauge"
+        )
     return S
 
 
-# ---- gauges with a purpose -----------------------------------------------------------------------------------------------
+# ---- gauges with a purpose
 
 
 def gauge_for_neighbours(B: Any, query: int, chosen: Any, *, stretch: float = 100.0) -> Array:
     """R (k, k) such that in B R^-T the rows `chosen` have almost the direction of row `query`, and the others have not.
 
-    With f the vector for which <f, b> = 1 on the query and the chosen rows, P the projection on their span, s their mean
+    With f the vector for which <f, b> = 1 on the query and the chosen rows, P the projection on their span, s their
+    mean
     length: R^-1 = s (f/||f||) f^T + P / stretch + stretch (I - P). The chosen rows land within an angle of order
-    1/stretch of each other; every other row is dragged out of that direction by stretch times its part outside the span.
-    The condition number grows like stretch^2. Raises ValueError unless the 1 + len(chosen) rows are linearly
+    1/stretch of each other; every other row is dragged out of that direction by stretch times its part outside the
+    span. The condition number grows like stretch^2. Raises ValueError unless the 1 + len(chosen) rows are linearly
     independent and fewer than k.
     """
     B = _table(B, "B")
@@ -416,13 +456,14 @@ def balance(A: Any, B: Any) -> tuple[Array, Array]:
     return qa @ u * xp.sqrt(s), qb @ xp.matrix_transpose(vt) * xp.sqrt(s)
 
 
-# ---- the two objectives of Steck, Ekanadham and Kallus ---------------------------------------------------------------------
+# ---- the two objectives of Steck, Ekanadham and Kallus
 
 
 def steck_objectives(X: Any, A: Any, B: Any, *, decay: float) -> tuple[Array, Array]:
     """(||X - X A B^T||^2 + decay ||A B^T||^2, ||X - X A B^T||^2 + decay (||X A||^2 + ||B||^2)).
 
-    X (m, n) users by items, A, B (n, k). The first depends on A and B through A B^T only. Source: steck2024, (1) and (2).
+    X (m, n) users by items, A, B (n, k). The first depends on A and B through A B^T only. Source: steck2024, (1) and
+    (2).
     """
     A, B = _pair(A, B)
     X = like(X, A, "X")
@@ -434,16 +475,19 @@ def steck_objectives(X: Any, A: Any, B: Any, *, decay: float) -> tuple[Array, Ar
 def steck_first(X: Any, *, k: int, decay: float) -> tuple[Array, Array]:
     """One minimiser (A, B) of the first objective; (A R, B R^-T) is another for every invertible R.
 
-    X = U diag(s) V^T: A = V_k, B = V_k diag(1 / (1 + decay / s^2)), the k largest s. X (m, n) of rank at least k; A, B (n, k).
+    X = U diag(s) V^T: A = V_k, B = V_k diag(1 / (1 + decay / s^2)), the k largest s. X (m, n) of rank at least k; A, B
+    (n, k).
     """
     s, V = _right_singular(X, k, decay)
     return V, V / (1 + decay / s**2)
 
 
 def steck_second(X: Any, *, k: int, decay: float) -> tuple[Array, Array]:
-    """The minimiser (A, B) of the second objective, unique up to one rotation of both where s_k > s_(k+1) and s_k > decay.
+    """The minimiser (A, B) of the second objective, unique up to one rotation of both where s_k > s_(k+1) and s_k >
+    decay.
 
-    X = U diag(s) V^T, g = max(1 - decay / s, 0): A = V_k diag(sqrt(g / s)), B = V_k diag(sqrt(s g)). X (m, n); A, B (n, k).
+    X = U diag(s) V^T, g = max(1 - decay / s, 0): A = V_k diag(sqrt(g / s)), B = V_k diag(sqrt(s g)). X (m, n); A, B (n,
+    k).
     """
     s, V = _right_singular(X, k, decay)
     xp = namespace(V)
@@ -462,7 +506,7 @@ def _right_singular(X: Any, k: int, decay: float) -> tuple[Array, Array]:
     return s[:k], xp.matrix_transpose(vt)[:, :k]
 
 
-# ---- neighbours ------------------------------------------------------------------------------------------------------------
+# ---- neighbours
 
 
 def neighbours(X: Any, k: int, metric: str = "cosine", *, queries: Any = None) -> Array:
@@ -515,11 +559,13 @@ def _blocks(ids: np.ndarray, width: int) -> Iterator[np.ndarray]:
         yield ids[start : start + size]
 
 
-# ---- ranks and null spaces -------------------------------------------------------------------------------------------------
+# ---- ranks and null spaces
 
 
 def _rank(rows: Array, *, relative_to: float | None = None) -> int:
-    """The rank of (n, p), by the tolerance of the module docstring; exact for Fractions. relative_to: in place of sigma_max."""
+    """The rank of (n, p), by the tolerance of the module docstring; exact for Fractions. relative_to:
+    in place of sigma_max.
+    """
     if is_exact(rows):
         return len(_echelon(rows)[1])
     sigma = namespace(rows).linalg.svdvals(_double(rows))
@@ -553,7 +599,9 @@ def _outer_rank(A: Array) -> int:
 
 
 def _reduced_outer(A: Array) -> Array:
-    """`outer_rows` of a long table, boiled down by QR to at most 2 k(k+1)/2 rows of the same row space and singular values."""
+    """`outer_rows` of a long table, boiled down by QR to at most 2 k(k+1)/2 rows of the same row space and singular
+    values.
+    """
     k = shape_of(A)[-1]
     p = k * (k + 1) // 2
     if shape_of(A)[0] <= 2 * p:
@@ -616,7 +664,7 @@ def _exact_null_space(rows: np.ndarray) -> np.ndarray:
     return basis
 
 
-# ---- input ---------------------------------------------------------------------------------------------------------------
+# ---- input
 
 
 def _table(A: Any, name: str) -> Array:

@@ -19,7 +19,7 @@ TORCH_NORMALISE_EPS = 1e-12  # the default of torch.nn.functional.normalize
 TORCH_COSINE_EPS = 1e-8  # the default of torch.nn.functional.cosine_similarity
 
 
-# ---- lengths and directions ----------------------------------------------------------------------------------------
+# ---- lengths and directions
 
 
 def norm(x: Any) -> Array:
@@ -49,7 +49,7 @@ def clamped_normalise(x: Any, eps: float = TORCH_NORMALISE_EPS) -> Array:
     return x / namespace(x).clip(length, eps, None)[..., None]
 
 
-# ---- the cosine and its gradient -----------------------------------------------------------------------------------
+# ---- the cosine and its gradient
 
 
 def cosine(q: Any, k: Any) -> Array:
@@ -103,7 +103,7 @@ def clamped_cosine_gradient(q: Any, k: Any, eps: float = TORCH_COSINE_EPS) -> Ar
     return xp.where(outside, outer, xp.broadcast_to(target, outer.shape)) / xp.clip(length, eps, None)
 
 
-# ---- radial and tangential -----------------------------------------------------------------------------------------
+# ---- radial and tangential
 
 
 def split_radial(v: Any, q: Any) -> tuple[Array, Array]:
@@ -118,7 +118,7 @@ def split_radial(v: Any, q: Any) -> tuple[Array, Array]:
     return radial, v - radial
 
 
-# ---- distances on the sphere ---------------------------------------------------------------------------------------
+# ---- distances on the sphere
 
 
 def cosine_distance(a: Any, b: Any) -> Array:
@@ -148,7 +148,7 @@ def angle_degrees(a: Any, b: Any) -> Array:
     return geodesic(a, b) * (180 / math.pi)
 
 
-# ---- the law of growth ---------------------------------------------------------------------------------------------
+# ---- the law of growth
 
 
 def quartic_norm(start_norm: Any, *, lr: float, h: Any, step: Any) -> Array:
@@ -173,7 +173,7 @@ def quartic_norm(start_norm: Any, *, lr: float, h: Any, step: Any) -> Array:
     return (start**4 + added) ** 0.25
 
 
-# ---- checks --------------------------------------------------------------------------------------------------------
+# ---- checks
 
 
 def _dot(a: Array, b: Array) -> Array:

@@ -318,8 +318,9 @@ class Interactions:
     def _pairs_by_item(self) -> tuple[IntArray, IntArray, IntArray]:
         """Where the pairs stand when they are sorted by item, and which of them belong to items that a user has.
 
-        starts (n,): pairs of the items before each item. taken (|O| + 1,): running sum, over O in CSR order, of |O_:,j|.
-        before (|O|,): pairs of the same user's negatives before each positive, shifted per user so that all ascend.
+        starts (n,): pairs of the items before each item. taken (|O| + 1,): running sum, over O in CSR order, of
+        |O_:,j|. before (|O|,): pairs of the same user's negatives before each positive, shifted per user so that all
+        ascend.
         """
         starts = np.cumsum(self.col_counts) - self.col_counts
         taken = np.concatenate(([0], np.cumsum(self.col_counts[self.items])))
@@ -525,14 +526,16 @@ def sample_negatives(interactions: Interactions, users: ArrayLike, rng: Generato
     """(B,) for each user i one item j' as a negative example, independently, under one of `NEGATIVE_LAWS`:
 
     - "uniform": uniform over the n - |O_i,:| items outside O_i,: (RecBole);
-    - "popularity": outside O_i,: too, with probability proportional to |O_:,j'| (LightFM, which draws the item of a random pair
-      until it is none of i's). implicit draws the same way but gives up a triple whose negative is a positive of i: given that it
-      stays, its negative has this law, but users with many popular items lose triples;
+    - "popularity": outside O_i,: too, with probability proportional to |O_:,j'| (LightFM, which draws the item of a
+    random pair
+      until it is none of i's). implicit draws the same way but gives up a triple whose negative is a positive of i:
+      given that it stays, its negative has this law, but users with many popular items lose triples;
     - "everything": uniform over all n items, positives of i among them (Spotlight).
 
-    Exact and without rejection. For "uniform" draw r uniform in 0..n-|O_i,:|-1 and return the r-th item outside O_i,:. Before
-    the k-th positive x_k of a user stand x_k - k negatives, so the r-th negative is r + #{k : x_k - k <= r}: one binary search.
-    "popularity" does the same with pairs in place of items: r is uniform over the pairs of the items outside O_i,:.
+    Exact and without rejection. For "uniform" draw r uniform in 0..n-|O_i,:|-1 and return the r-th item outside O_i,:.
+    Before the k-th positive x_k of a user stand x_k - k negatives, so the r-th negative is r + #{k : x_k - k <= r}: one
+    binary search. "popularity" does the same with pairs in place of items: r is uniform over the pairs of the items
+    outside O_i,:.
     """
     users = _check_ids(users, interactions.n_users, "users", "n_users")
     _check_generator(rng)
@@ -559,7 +562,9 @@ def _popular_negatives(interactions: Interactions, users: IntArray, rng: Generat
         who = users[free == 0][0]
         raise ValueError(f"user {who} has every item that has a pair, so no item outside his has a popularity above 0")
     rank = rng.integers(0, free)
-    passed = np.searchsorted(before, users * (len(interactions) + 1) + rank, side="right")  # positives that stand before it
+    passed = np.searchsorted(
+        before, users * (len(interactions) + 1) + rank, side="right"
+    )  # positives that stand before it
     place = rank + taken[passed] - taken[interactions.row_starts[users]]
     return np.searchsorted(starts, place, side="right") - 1
 
@@ -569,9 +574,9 @@ def sample_bpr(
 ) -> tuple[IntArray, IntArray, IntArray]:
     """(users, positives, negatives), each (B,): the triples (i, j, j') of BPR, independent of each other.
 
-    positives: the law of (i, j), one of `POSITIVE_LAWS`: "pairs", uniform over O (RecBole, implicit), so a user counts as often as
-    he has pairs; "users", uniform over the users with a pair and then over his pairs, so all users count alike (LightGCN's own
-    code). negatives: the law of j' given i, explained at `sample_negatives`.
+    positives: the law of (i, j), one of `POSITIVE_LAWS`: "pairs", uniform over O (RecBole, implicit), so a user counts
+    as often as he has pairs; "users", uniform over the users with a pair and then over his pairs, so all users count
+    alike (LightGCN's own code). negatives: the law of j' given i, explained at `sample_negatives`.
     """
     size = _check_size(batch_size, "batch_size")
     if not len(interactions):

@@ -70,8 +70,9 @@ def pair_losses(kind: str, scores: Any) -> tuple[Array, Array]:
 def bpr(pos_scores: Any, neg_scores: Any) -> Array:
     """mean of -log sigma(pos_scores - neg_scores) = log(1 + exp(neg_scores - pos_scores)): the loss of BPR, in nats.
 
-    pos_scores, neg_scores: <e_u, e_i> and <e_u, e_j> of triples (u, i, j); any shapes that broadcast, so one positive (B, 1) may
-    meet many negatives (B, K). Source: P1, equation (3), as a mean instead of a sum and without the regulariser.
+    pos_scores, neg_scores: <e_u, e_i> and <e_u, e_j> of triples (u, i, j); any shapes that broadcast, so one positive
+    (B, 1) may meet many negatives (B, K). Source: P1, equation (3), as a mean instead of a sum and without the
+    regulariser.
     """
     pos_scores = _real(pos_scores, "pos_scores")
     return _softplus(like(neg_scores, pos_scores, "neg_scores") - pos_scores).mean()
@@ -105,7 +106,7 @@ def _softplus(x: Array) -> Array:
     return np.logaddexp(0.0, x)
 
 
-# ---- scores of a batch ---------------------------------------------------------------------------------------------
+# ---- scores of a batch
 
 
 def cosine_scores(Q: Any, K: Any) -> Array:
@@ -123,7 +124,7 @@ def dot_scores(Q: Any, K: Any) -> Array:
     return Q @ K.swapaxes(-1, -2)  # (..., m, d) @ (..., d, n) -> (..., m, n)
 
 
-# ---- losses of a batch ---------------------------------------------------------------------------------------------
+# ---- losses of a batch
 
 
 def infonce(scores: Any, *, tau: float, positives: Any = None) -> Array:

@@ -1,12 +1,12 @@
 """Laws of norm growth: how long an embedding gets that only moves sideways.
 
-The setting. A loss that sees an embedding q only through cosines has a gradient of the form h / ||q|| with h orthogonal to
-q (`course_lib.geometry`). A step of SGD with learning rate lr then turns s = ||q||^2 into
+The setting. A loss that sees an embedding q only through cosines has a gradient of the form h / ||q|| with h orthogonal
+to q (`course_lib.geometry`). A step of SGD with learning rate lr then turns s = ||q||^2 into
 
     s' = s + lr^2 ||h||^2 / s.
 
-Everything here follows from that one line (`squared_norm_path`). It is exact; what treats the ||h||^2 of different updates
-as equal, or random numbers as their mean, says so in its docstring.
+Everything here follows from that one line (`squared_norm_path`). It is exact; what treats the ||h||^2 of different
+updates as equal, or random numbers as their mean, says so in its docstring.
 
 Symbols: p the probability that one slot of the batch holds the item, B slots, T steps, n updates, lr the learning rate,
 h the tangential gradient times the norm (a pure number per update, without unit), lambda the weight decay.
@@ -41,21 +41,25 @@ __all__ = [
 ]
 
 
-# ------------------------------------------------------------------------------------------------- how often: the counts
+# ------------------------------------------------------------------------------------------------- how often: the
+# counts
 
 
 def update_probability(p: Any, batch_size: int, *, negatives: int = 0, n_items: int | None = None) -> Any:
     """pi(p) = 1 - (1 - p)^B (1 - 1/N)^K: the chance that a batch moves the item at all.
 
     p: probability of the item in one slot, a number or array in [0, 1]; batch_size B >= 1 slots, drawn independently;
-    negatives K further items, drawn uniformly from all n_items = N (none by default). Same shape as p; exact for Fractions.
+    negatives K further items, drawn uniformly from all n_items = N (none by default). Same shape as p; exact for
+    Fractions.
     Source: P0, equation (30), for K = 0; the factor of the uniform negatives is ours.
     Raises ValueError for probabilities outside [0, 1] and for counts that are not whole numbers.
     """
     p = _inside(p, "p", 0, 1)
     batch_size, negatives = _whole(batch_size, "batch_size", 1), _whole(negatives, "negatives", 0)
     if negatives and n_items is None:
-        raise ValueError(f"n_items is needed for {negatives} uniform negatives: the number of items they are drawn from")
+        raise ValueError(
+            f"n_items is needed for {negatives} uniform negatives: the number of items they are drawn from"
+        )
     n_items = 1 if n_items is None else _whole(n_items, "n_items", 1)
     if is_exact(p):
         missed = (1 - p) ** batch_size * (1 - Fraction(1, n_items)) ** negatives
@@ -68,9 +72,7 @@ def update_probability(p: Any, batch_size: int, *, negatives: int = 0, n_items: 
     return _plain(-xp.expm1(log_missed))
 
 
-def expected_updates(
-    p: Any, *, batch_size: int, steps: int, negatives: int = 0, n_items: int | None = None
-) -> Any:
+def expected_updates(p: Any, *, batch_size: int, steps: int, negatives: int = 0, n_items: int | None = None) -> Any:
     """E N_T = T pi(p): the mean of the Binomial(T, pi(p)) number of batches that move the item.
 
     steps T >= 0; the rest as in `update_probability`. Source: P0, equation (31).
@@ -81,9 +83,9 @@ def expected_updates(
 def coupled_updates(probability: Any, uniforms: Any) -> Array:
     """(..., T) True where uniform number t is below the update probability: the monotone coupling.
 
-    probability (...): chances pi of an update in one step; uniforms (T,): the numbers that ALL of them share. Whoever has
-    the larger pi is updated whenever the other is, so sums over the last axis are ordered in every single run, and each
-    alone is Binomial(T, pi). Source: P0, Appendix C, Step 2.
+    probability (...): chances pi of an update in one step; uniforms (T,): the numbers that ALL of them share. Whoever
+    has the larger pi is updated whenever the other is, so sums over the last axis are ordered in every single run, and
+    each alone is Binomial(T, pi). Source: P0, Appendix C, Step 2.
     """
     probability = _inside(probability, "probability", 0, 1)
     probability = probability if _is_array(probability) else as_array(probability, "probability")
@@ -108,9 +110,9 @@ def squared_norm_path(start: Any, *, lr: Any, squared_gradients: Any) -> Array:
 def decayed_path(start: Any, *, lr: Any, squared_gradients: Any, decay: Any, lazy: bool = False) -> Array:
     """s_{k+1} = (1 - lr decay)^2 s_k + lr^2 ||h_k||^2 / s_k: the motion of ||q||^2 under weight decay.
 
-    As `squared_norm_path`, with weight decay `decay` = lambda, 0 <= lr lambda < 1 (torch's SGD: q <- q - lr (g + lambda q)).
-    A step without an update has ||h_k||^2 = 0 and still decays; with `lazy` it does not (sparse optimisers decay only the
-    rows that a batch holds). Exact for Fractions.
+    As `squared_norm_path`, with weight decay `decay` = lambda, 0 <= lr lambda < 1 (torch's SGD: q <- q - lr (g + lambda
+    q)). A step without an update has ||h_k||^2 = 0 and still decays; with `lazy` it does not (sparse optimisers decay
+    only the rows that a batch holds). Exact for Fractions.
     """
     squares = as_array(squared_gradients, "squared_gradients")
     if not shape_of(squares):
@@ -119,7 +121,9 @@ def decayed_path(start: Any, *, lr: Any, squared_gradients: Any, decay: Any, laz
     start = _at_least(start, "start", above=0)
     lr, decay = _at_least(lr, "lr"), _at_least(decay, "decay")
     if not 0 <= lr * decay < 1:
-        raise ValueError(f"lr * decay is {lr * decay}; expected a value in [0, 1), so that a step shrinks and does not flip")
+        raise ValueError(
+            f"lr * decay is {lr * decay}; expected a value in [0, 1), so that a step shrinks and does not flip"
+        )
     s = as_array(start, "start")
     s = like(s, squares, "start") if not is_exact(squares) else s
     s = s + 0 * squares[..., 0] if shape_of(squares)[-1] else s
@@ -136,8 +140,8 @@ def decayed_path(start: Any, *, lr: Any, squared_gradients: Any, decay: Any, laz
 def predicted_norm(start_norm: Any, *, lr: Any, h: Any, updates: Any, fourth_powers: Any = 0) -> Any:
     """(||q_0||^4 + 2 lr^2 h^2 n + sum ||dq||^4)^(1/4): the quartic law from summaries of the run.
 
-    start_norm ||q_0|| > 0; h >= 0 the root mean square of ||h_k|| over the updates; updates n >= 0; fourth_powers = sum_k
-    ||dq_k||^4 >= 0 over them. They broadcast. Exact when h and the fourth powers are those of the run
+    start_norm ||q_0|| > 0; h >= 0 the root mean square of ||h_k|| over the updates; updates n >= 0; fourth_powers =
+    sum_k ||dq_k||^4 >= 0 over them. They broadcast. Exact when h and the fourth powers are those of the run
     (`course_lib.geometry.quartic_norm` takes them step by step). Without the fourth powers (the default) it is a lower
     bound, close unless single steps are as long as the embedding. Source: our X5.
     """
@@ -151,7 +155,11 @@ def crossover_count(start_norm: Any, *, lr: Any, h: Any) -> Any:
 
     Before n* the norm is flat, after it it grows like n^(1/4). Exact for Fractions. Source: our X5.
     """
-    start_norm, lr, h = _at_least(start_norm, "start_norm", above=0), _at_least(lr, "lr", above=0), _at_least(h, "h", above=0)
+    start_norm, lr, h = (
+        _at_least(start_norm, "start_norm", above=0),
+        _at_least(lr, "lr", above=0),
+        _at_least(h, "h", above=0),
+    )
     return start_norm**4 / (2 * lr * lr * h * h)
 
 
@@ -177,8 +185,9 @@ def expected_squared_gradient(p: Any, *, batch_size: int, coherence: Any, single
     """E||h||^2 = h_0^2 [B p + rho B (B - 1) p^2]: what one batch does to an item, copies included.
 
     p: probability of one slot; batch_size B; single = h_0^2, the mean square of one copy's gradient; coherence = rho in
-    [0, 1], the mean cosine between the gradients of two copies of the item in one batch (times their lengths, over h_0^2).
-    A batch without the item counts as 0. Exact for Fractions. Model: slots are independent, copies alike. Source: our X5.
+    [0, 1], the mean cosine between the gradients of two copies of the item in one batch (times their lengths, over
+    h_0^2). A batch without the item counts as 0. Exact for Fractions. Model: slots are independent, copies alike.
+    Source: our X5.
     """
     p, coherence = _inside(p, "p", 0, 1), _inside(coherence, "coherence", 0, 1)
     batch_size, single = _whole(batch_size, "batch_size", 1), _at_least(single, "single")
@@ -201,10 +210,10 @@ def expected_squared_gradient_slope(p: Any, *, batch_size: int, coherence: Any) 
 def decay_equilibrium(probability: Any, *, lr: Any, decay: Any, h: Any) -> Any:
     """(pi lr^2 h^2 / (1 - (1 - lr lambda)^2))^(1/4): where growth and weight decay balance.
 
-    probability pi: chance of an update in one step, in [0, 1]; decay = lambda with 0 < lr lambda < 1; h as in `predicted_norm`.
-    Exact for pi = 1 and constant h. For pi < 1 it is the fixed point of the MEAN of s = ||q||^2 in a step where 1/s stands
-    for its mean; the true stationary mean of s is at least this squared (Jensen), and close while pi is well above
-    lr lambda. Source: our X6.
+    probability pi: chance of an update in one step, in [0, 1]; decay = lambda with 0 < lr lambda < 1; h as in
+    `predicted_norm`. Exact for pi = 1 and constant h. For pi < 1 it is the fixed point of the MEAN of s = ||q||^2 in a
+    step where 1/s stands for its mean; the true stationary mean of s is at least this squared (Jensen), and close while
+    pi is well above lr lambda. Source: our X6.
     """
     probability, h = _inside(probability, "probability", 0, 1), _at_least(h, "h")
     lr, decay = _at_least(lr, "lr", above=0), _at_least(decay, "decay", above=0)
@@ -217,7 +226,8 @@ def decay_equilibrium(probability: Any, *, lr: Any, decay: Any, h: Any) -> Any:
 def lazy_decay_equilibrium(*, lr: Any, decay: Any, h: Any) -> Any:
     """The same with decay only at updates: pi = 1 in `decay_equilibrium`, so the popularity is gone.
 
-    Only the number of updates that it takes to get there (about 1 / (4 lr lambda)) still depends on popularity. Source: our X6.
+    Only the number of updates that it takes to get there (about 1 / (4 lr lambda)) still depends on popularity. Source:
+    our X6.
     """
     return decay_equilibrium(1, lr=lr, decay=decay, h=h)
 

@@ -73,7 +73,8 @@ def pearson(x: Any, y: Any) -> Any:
 def norm_correlation(norms: Any, counts: Any) -> Any:
     """Pearson's correlation between the norms (n,) and the counts (n,) of the items.
 
-    Source: P0, Section 4.2. Items that were never trained on (count 0) belong in it only if the question is about them too.
+    Source: P0, Section 4.2. Items that were never trained on (count 0) belong in it only if the question is about them
+    too.
     """
     return pearson(_checked_norms(norms), _checked_counts(counts))
 
@@ -88,7 +89,9 @@ def log_log_slope(norms: Any, counts: Any) -> Any:
     for name, values in (("norms", norms), ("counts", counts)):
         where = first_index(values <= 0)
         if where is not None:
-            raise ValueError(f"{name}{list(where)} is {float(values[where])}; a logarithm needs positive values: select them first")
+            raise ValueError(
+                f"{name}{list(where)} is {float(values[where])}; a logarithm needs positive values: select them first"
+            )
     xp = namespace(norms)
     x, y = xp.log(counts), xp.log(norms)
     x = x - xp.mean(x)
@@ -113,9 +116,9 @@ def tail_items(counts: Any, share: float = 0.01) -> np.ndarray:
 def top_share(ranked_items: Any, counts: Any, share: float = 0.01) -> float:
     """The part of all recommended items that belongs to the `share` most popular ones: a number in [0, 1].
 
-    ranked_items (m, K) ids, -1 for an empty place (it does not count); counts (n,). Lists drawn at random give about `share`.
-    A user who has most of the head already is shown little of it, so the greatest possible value is below 1 when the
-    ranking leaves out known items. Source: P0, Table 2 (top-1 % in the top 100).
+    ranked_items (m, K) ids, -1 for an empty place (it does not count); counts (n,). Lists drawn at random give about
+    `share`. A user who has most of the head already is shown little of it, so the greatest possible value is below 1
+    when the ranking leaves out known items. Source: P0, Table 2 (top-1 % in the top 100).
     """
     ranked, counts = _ranked(ranked_items, counts)
     is_head = np.zeros(len(counts), dtype=bool)
@@ -135,7 +138,8 @@ def average_popularity(ranked_items: Any, counts: Any) -> float:
     return float((per_user[length > 0] / length[length > 0]).mean())
 
 
-# ------------------------------------------------------------------------------------------------- a direction of popularity
+# ------------------------------------------------------------------------------------------------- a direction of
+# popularity
 
 
 def popularity_direction(items: Any, counts: Any, ratio: float = 0.05) -> Array:
@@ -189,7 +193,9 @@ def correlation_across_parts(items: Any, counts: Any, part: Any, ratio: float = 
     items, counts = _table(items, counts)
     part = np.asarray(_numpy(part))
     if part.shape != counts.shape or part.dtype.kind not in "iu":
-        raise ValueError(f"part has shape {part.shape} and dtype {part.dtype}; expected whole numbers of shape {counts.shape}")
+        raise ValueError(
+            f"part has shape {part.shape} and dtype {part.dtype}; expected whole numbers of shape {counts.shape}"
+        )
     names = np.unique(part)
     if len(names) < 2:
         raise ValueError(f"part holds one part only, {names[0]}; expected at least two")
@@ -212,7 +218,8 @@ class ChanceLaw(NamedTuple):
 
 
 class DirectionError(NamedTuple):
-    """How well head and tail determine their direction. length: of head mean minus tail mean; error: its root mean square error;
+    """How well head and tail determine their direction. length: of head mean minus tail mean; error: its root mean
+    square error;
     cosine: estimated cosine between the direction found and the true one, 0 where the length is no more than noise."""
 
     length: float
@@ -221,7 +228,8 @@ class DirectionError(NamedTuple):
 
 
 def chance_cosine(counts: Any, ratio: float = 0.05) -> float:
-    """The correlation of the contrast c (1/h on the head, -1/h on the tail, else 0) with the counts: a number in (0, 1].
+    """The correlation of the contrast c (1/h on the head, -1/h on the tail, else 0) with the counts: a number in (0,
+    1].
 
     sqrt(ratio / 2) (mean count of the head - that of the tail) / sd(counts) where h = ratio n. Raises ValueError as
     `popularity_direction` does, and where the counts are all equal.
@@ -231,11 +239,12 @@ def chance_cosine(counts: Any, ratio: float = 0.05) -> float:
 
 
 def double_dipping_law(counts: Any, width: int, ratio: float = 0.05) -> ChanceLaw:
-    """Mean and sd of `projection_correlation` for n embeddings drawn from N(mu, s^2 I) in `width` dimensions, whatever the counts.
+    """Mean and sd of `projection_correlation` for n embeddings drawn from N(mu, s^2 I) in `width` dimensions, whatever
+    the counts.
 
-    Exact: r = k sqrt(B) + sqrt(1 - k^2) sqrt(1 - B) T with k = `chance_cosine`, B ~ Beta(width/2, (n-2)/2), and T, independent of it, the
-    first coordinate of a uniform point on the unit sphere in n - 2 dimensions. So the mean is k E sqrt(B), about
-    k sqrt(width / (width + n)), and not 0. Needs n >= 4. Our correction of P1's Figure 1 (audit X13).
+    Exact: r = k sqrt(B) + sqrt(1 - k^2) sqrt(1 - B) T with k = `chance_cosine`, B ~ Beta(width/2, (n-2)/2), and T,
+    independent of it, the first coordinate of a uniform point on the unit sphere in n - 2 dimensions. So the mean is k
+    E sqrt(B), about k sqrt(width / (width + n)), and not 0. Needs n >= 4. Our correction of P1's Figure 1 (audit X13).
     """
     k, n, width = _chance_arguments(counts, width, ratio)
     half = [math.lgamma(x / 2) for x in (width + 1, width, width + n - 2, width + n - 1)]
@@ -261,7 +270,8 @@ def shuffled_correlations(
 ) -> np.ndarray:
     """`projection_correlation` after the counts were dealt out anew at random, `repeats` times: (repeats,).
 
-    What the measure gives for these very embeddings, of whatever shape their cloud is, when popularity has nothing to do with it.
+    What the measure gives for these very embeddings, of whatever shape their cloud is, when popularity has nothing to
+    do with it.
     """
     items, counts = _table(items, counts)
     _check_rng(rng)
@@ -274,22 +284,27 @@ def shuffled_correlations(
 def direction_error(items: Any, counts: Any, ratio: float = 0.05) -> DirectionError:
     """How far (4) is from the direction between the *expected* head and tail embeddings, for independent items.
 
-    E ||v_hat - v||^2 = tr S_head / H + tr S_tail / T with the covariances S within head and tail, estimated without bias; so
-    ||v||^2 is estimated by ||v_hat||^2 - error^2. Head and tail need two items each. (Audit X13.)
+    E ||v_hat - v||^2 = tr S_head / H + tr S_tail / T with the covariances S within head and tail, estimated without
+    bias; so ||v||^2 is estimated by ||v_hat||^2 - error^2. Head and tail need two items each. (Audit X13.)
     """
     items, counts = _table(items, counts)
     size = _half_size(counts, ratio)
     if size < 2:
-        raise ValueError(f"ratio is {ratio}: head and tail of one item each have no spread; choose at least {2 / len(counts):.3g}")
+        raise ValueError(
+            f"ratio is {ratio}: head and tail of one item each have no spread; choose at least {2 / len(counts):.3g}"
+        )
     order, table = _ranking(counts), np.asarray(_numpy(items), dtype=np.float64)
     groups = table[order[:size]], table[order[-size:]]
     gap = groups[0].mean(0) - groups[1].mean(0)
     error = sum(float(group.var(0, ddof=1).sum()) / size for group in groups)
     square = float(gap @ gap)
-    return DirectionError(math.sqrt(square), math.sqrt(error), math.sqrt(max(0.0, 1 - error / square)) if square else 0.0)
+    return DirectionError(
+        math.sqrt(square), math.sqrt(error), math.sqrt(max(0.0, 1 - error / square)) if square else 0.0
+    )
 
 
-# ------------------------------------------------------------------------------------------------- which triples BPR sees
+# ------------------------------------------------------------------------------------------------- which triples BPR
+# sees
 
 
 @dataclass(frozen=True)
@@ -298,7 +313,8 @@ class TripleLaw:
 
     users: "pairs" (uniform over the positive pairs) or "users" (uniform over the users, then over their positives).
     negatives: "uniform" over the items, or "popularity" (proportional to the count).
-    collision: when the drawn negative is one of the user's own items, "redraw" until it is none, "skip" the triple, or "keep" it.
+    collision: when the drawn negative is one of the user's own items, "redraw" until it is none, "skip" the triple, or
+    "keep" it.
     """
 
     users: str = "pairs"
@@ -315,7 +331,9 @@ class TripleLaw:
                 raise ValueError(f"{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}")
 
 
-LIBRARY_LAWS: dict[str, TripleLaw] = {  # read in their sources; file and version: the chapter "The popularity direction"
+LIBRARY_LAWS: dict[
+    str, TripleLaw
+] = {  # read in their sources; file and version: the chapter "The popularity direction"
     "RecBole": TripleLaw("pairs", "uniform", "redraw"),
     "cornac": TripleLaw("pairs", "uniform", "skip"),
     "Spotlight": TripleLaw("pairs", "uniform", "keep"),
@@ -328,8 +346,9 @@ LIBRARY_LAWS: dict[str, TripleLaw] = {  # read in their sources; file and versio
 def pull_matrix(labels: Any, law: TripleLaw | None = None) -> Array:
     """(m, n) M with M_ui = expected number of triples (u, i, .) minus that of triples (u, ., i) in one pass.
 
-    labels (m, n) of zeros and ones; exact for Fractions. At margins of zero -M' U / 2 is the gradient of the expected BPR loss with
-    respect to the items. Rows sum to 0 under every law; columns sum to expected positives minus expected negatives. (Audit X10.)
+    labels (m, n) of zeros and ones; exact for Fractions. At margins of zero -M' U / 2 is the gradient of the expected
+    BPR loss with respect to the items. Rows sum to 0 under every law; columns sum to expected positives minus expected
+    negatives. (Audit X10.)
     """
     labels, law = _checked_labels(labels), law or TripleLaw()
     weight, chance, own = _law_parts(labels, law)
@@ -342,7 +361,10 @@ def pull_matrix(labels: Any, law: TripleLaw | None = None) -> Array:
 
 
 def expected_roles(labels: Any, law: TripleLaw | None = None) -> tuple[Array, Array]:
-    """(positives, negatives), each (n,): how often an item is expected in either role in one pass. Both have the same sum."""
+    """(positives, negatives), each (n,): how often an item is expected in either role in one pass.
+
+    Both have the same sum.
+    """
     labels, law = _checked_labels(labels), law or TripleLaw()
     weight, chance, own = _law_parts(labels, law)
     n_u = weight * labels.sum(axis=1)
@@ -404,14 +426,18 @@ def _pair(x: Any, y: Any, x_name: str, y_name: str) -> tuple[Array, Array]:
         if not all_finite(values):
             raise ValueError(f"{name} holds NaN or infinity at {first_index(~namespace(values).isfinite(values))}")
     if shape_of(x) != shape_of(y) or shape_of(x)[0] < 2:
-        raise ValueError(f"{x_name} has shape {shape_of(x)} and {y_name} {shape_of(y)}; expected the same (n,), n at least 2")
+        raise ValueError(
+            f"{x_name} has shape {shape_of(x)} and {y_name} {shape_of(y)}; expected the same (n,), n at least 2"
+        )
     return x, y
 
 
 def _table(items: Any, counts: Any) -> tuple[Array, np.ndarray]:
     items, counts = as_array(items, "items"), _checked_counts(counts)
     if len(shape_of(items)) != 2 or shape_of(items)[0] != len(counts):
-        raise ValueError(f"items has shape {shape_of(items)}; expected ({len(counts)}, d), a row for each of the counts")
+        raise ValueError(
+            f"items has shape {shape_of(items)}; expected ({len(counts)}, d), a row for each of the counts"
+        )
     if not all_finite(items):
         raise ValueError(f"items holds NaN or infinity at {first_index(~namespace(items).isfinite(items))}")
     return items, counts
@@ -420,7 +446,9 @@ def _table(items: Any, counts: Any) -> tuple[Array, np.ndarray]:
 def _ranked(ranked_items: Any, counts: Any) -> tuple[np.ndarray, np.ndarray]:
     ranked, counts = _numpy(ranked_items), _checked_counts(counts)
     if ranked.ndim != 2 or ranked.dtype.kind not in "iu":
-        raise ValueError(f"ranked_items has shape {ranked.shape} and dtype {ranked.dtype}; expected whole numbers of shape (m, K)")
+        raise ValueError(
+            f"ranked_items has shape {ranked.shape} and dtype {ranked.dtype}; expected whole numbers of shape (m, K)"
+        )
     if ranked.size and (ranked.min() < -1 or ranked.max() >= len(counts)):
         raise ValueError(f"ranked_items holds ids {ranked.min()} to {ranked.max()}; expected -1 to {len(counts) - 1}")
     if not (ranked >= 0).any():
@@ -443,7 +471,9 @@ def _half_size(counts: Any, ratio: float) -> int:
     """The number of items in the head, and in the tail: together at most all."""
     size = _group_size(counts, ratio, "ratio")
     if 2 * size > len(_checked_counts(counts)):
-        raise ValueError(f"ratio is {ratio}: head and tail of {size} items each overlap among {len(_checked_counts(counts))}")
+        raise ValueError(
+            f"ratio is {ratio}: head and tail of {size} items each overlap among {len(_checked_counts(counts))}"
+        )
     return size
 
 

@@ -54,7 +54,9 @@ def publish(name: str, value: Any, *, digits: int | None = None) -> None:
         ValueError: for a badly formed name, or a value that is not one finite number.
     """
     if not isinstance(name, str) or not NAME_PATTERN.fullmatch(name):
-        raise ValueError(f"name: got {name!r}, expected lower-case words joined by '-' or '_', such as 'precision-at-5'")
+        raise ValueError(
+            f"name: got {name!r}, expected lower-case words joined by '-' or '_', such as 'precision-at-5'"
+        )
     text = format_scalar(value, digits=digits)
     print(f"{name} = {text}")
     _record_for_prose(name, text)
@@ -78,7 +80,9 @@ class Table:
     def __post_init__(self) -> None:
         for number, row in enumerate(self.rows):
             if len(row) != len(self.heads):
-                raise ValueError(f"rows: row {number} has {len(row)} cells, expected one for each of the {len(self.heads)} heads")
+                raise ValueError(
+                    f"rows: row {number} has {len(row)} cells, expected one for each of the {len(self.heads)} heads"
+                )
 
     def _texts(self) -> list[list[str]]:
         return [[self._text(cell) for cell in row] for row in self.rows]
@@ -105,7 +109,9 @@ class Table:
 
     def _repr_html_(self) -> str:
         kinds = [' class="number"' if self._is_number(column) else "" for column in range(len(self.heads))]
-        head = "".join(f'<th scope="col"{kind}>{html.escape(text)}</th>' for kind, text in zip(kinds, self.heads, strict=True))
+        head = "".join(
+            f'<th scope="col"{kind}>{html.escape(text)}</th>' for kind, text in zip(kinds, self.heads, strict=True)
+        )
         body = "\n".join(
             f'<tr><th scope="row">{html.escape(row[0])}</th>'
             + "".join(f"<td{kind}>{html.escape(text)}</td>" for kind, text in zip(kinds[1:], row[1:], strict=True))
@@ -113,17 +119,23 @@ class Table:
             for row in self._texts()
         )
         caption = f"<caption>{html.escape(self.caption)}</caption>"
-        return f'<table class="course-table">{caption}\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>'
+        return (
+            f'<table class="course-table">{caption}\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>'
+        )
 
 
 def read_scalars(path: str | Path) -> dict[str, float]:
-    """The numbers that a notebook wrote to ``path``; a name that was published with two different values is an error."""
+    """The numbers that a notebook wrote to ``path``;
+    a name that was published with two different values is an error.
+    """
     scalars: dict[str, float] = {}
     for line in Path(path).read_text(encoding="utf-8").splitlines():
         entry = json.loads(line)
         name, value = entry["name"], entry["value"]
         if name in scalars and scalars[name] != value:
-            raise ValueError(f"name: {name!r} was published twice, as {scalars[name]!r} and as {value!r}; expected once")
+            raise ValueError(
+                f"name: {name!r} was published twice, as {scalars[name]!r} and as {value!r}; expected once"
+            )
         scalars[name] = value
     return scalars
 

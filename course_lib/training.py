@@ -1,9 +1,10 @@
-"""One training loop for every model of the course: Lightning Fabric, a progress bar, checkpoints, early stopping, seeds.
+"""One training loop for every model of the course: Lightning Fabric, a progress bar, checkpoints, early stopping,
+seeds.
 
-A run is decided by its seed: epoch e draws its batches from `numpy.random.default_rng([seed, e])` and whatever the module
-draws itself (dropout) from torch's generator seeded for that epoch. So a checkpoint at the end of an epoch holds the whole
-state, and a run that was killed and resumed ends with the same parameters, bit for bit on the same machine and threads,
-as one that was not.
+A run is decided by its seed: epoch e draws its batches from `numpy.random.default_rng([seed, e])` and whatever the
+module draws itself (dropout) from torch's generator seeded for that epoch. So a checkpoint at the end of an epoch holds
+the whole state, and a run that was killed and resumed ends with the same parameters, bit for bit on the same machine
+and threads, as one that was not.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ class Plan:
     """How long to train.
 
     max_epochs; monitor: the metric of `evaluate` that decides (higher is better); patience: stop after this many epochs
-    without a gain in it (None: never); diverged_at: stop with an error when an epoch's mean loss exceeds this many times that
-    of the first (None: only for NaN and infinity).
+    without a gain in it (None: never); diverged_at: stop with an error when an epoch's mean loss exceeds this many
+    times that of the first (None: only for NaN and infinity).
     """
 
     max_epochs: int
@@ -48,12 +49,16 @@ class Plan:
         if self.max_epochs < 1:
             raise ValueError(f"max_epochs is {self.max_epochs}; expected at least 1")
         if self.patience is not None and (self.patience < 1 or self.monitor is None):
-            raise ValueError(f"patience is {self.patience} and monitor {self.monitor!r}; patience needs a monitor and at least 1 epoch")
+            raise ValueError(
+                f"patience is {self.patience} and monitor {self.monitor!r}; patience needs a monitor and at least 1 epoch"
+            )
 
 
 @dataclass
 class History:
-    """What happened: one dict per epoch (`epoch`, `loss` = mean over its steps, the metrics), the best epoch, why it stopped."""
+    """What happened: one dict per epoch (`epoch`, `loss` = mean over its steps, the metrics), the best epoch, why it
+    stopped.
+    """
 
     epochs: list[dict[str, float]] = field(default_factory=list)
     best_epoch: int | None = None
@@ -75,9 +80,9 @@ def fit(
 ) -> History:
     """Trains `module` in place and returns its history; with a monitor the module ends in its best state.
 
-    batches(epoch, rng): the batches of an epoch; step(module, batch): a scalar loss to go down; evaluate(module): metrics,
-    called after each epoch in eval mode without gradients; checkpoint: a file written after each epoch, whole or not at
-    all, and read at the start if it is there; fabric: an own one for a GPU, several GPUs or mixed precision
+    batches(epoch, rng): the batches of an epoch; step(module, batch): a scalar loss to go down; evaluate(module):
+    metrics, called after each epoch in eval mode without gradients; checkpoint: a file written after each epoch, whole
+    or not at all, and read at the start if it is there; fabric: an own one for a GPU, several GPUs or mixed precision
     (default: one CPU). With several processes each takes every world-size-th batch and gradients are averaged.
     Raises Diverged; ValueError when the checkpoint is of another run.
     """
@@ -88,14 +93,21 @@ def fit(
     path = Path(checkpoint) if checkpoint is not None else None
     if path is not None and path.is_file():
         history, best = _resume(fabric, path, module, optimizer, seed)
-    bar = tqdm(total=plan.max_epochs, initial=len(history.epochs), unit="epoch", disable=not progress or not fabric.is_global_zero)
+    bar = tqdm(
+        total=plan.max_epochs,
+        initial=len(history.epochs),
+        unit="epoch",
+        disable=not progress or not fabric.is_global_zero,
+    )
     with bar:
         for epoch in range(len(history.epochs), plan.max_epochs):
             if history.stopped:
                 break
             with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
                 torch.manual_seed(int(np.random.default_rng([seed, epoch, 1]).integers(2**62)))
-                loss = _one_epoch(fabric, module, optimizer, batches(epoch, np.random.default_rng([seed, epoch])), step, epoch)
+                loss = _one_epoch(
+                    fabric, module, optimizer, batches(epoch, np.random.default_rng([seed, epoch])), step, epoch
+                )
             _check_divergence(loss, epoch, plan, history, optimizer)
             record = {"epoch": epoch, "loss": loss, **(_evaluated(module, evaluate) if evaluate else {})}
             best = _note(history, record, plan, module, best)
@@ -122,7 +134,9 @@ def _one_epoch(fabric: Fabric, module, optimizer, batches: Iterable[Any], step: 
             raise ValueError(f"step returned a loss of shape {tuple(loss.shape)}; expected a scalar")
         value = float(loss.detach())
         if not math.isfinite(value):
-            raise Diverged(f"the loss is {value} at step {at} of epoch {epoch} (learning rate {_rate(optimizer)}): lower the learning rate")
+            raise Diverged(
+                f"the loss is {value} at step {at} of epoch {epoch} (learning rate {_rate(optimizer)}): lower the learning rate"
+            )
         fabric.backward(loss)
         optimizer.step()
         total, steps = total + value, steps + 1
@@ -164,7 +178,13 @@ def _note(history: History, record: dict[str, float], plan: Plan, module, best: 
 
 def _save(fabric: Fabric, path: Path, module, optimizer, history: History, best, seed: int) -> None:
     """Writes beside the file and renames: a kill leaves the old checkpoint or the new one, never half of one."""
-    state = {"module": module.state_dict(), "optimizer": optimizer.state_dict(), "best": best, "seed": seed, "history": history.__dict__}
+    state = {
+        "module": module.state_dict(),
+        "optimizer": optimizer.state_dict(),
+        "best": best,
+        "seed": seed,
+        "history": history.__dict__,
+    }
     if fabric.is_global_zero:
         path.parent.mkdir(parents=True, exist_ok=True)
         beside = path.with_name(f".{path.name}.{os.getpid()}")
@@ -177,7 +197,9 @@ def _resume(fabric: Fabric, path: Path, module, optimizer, seed: int) -> tuple[H
     state = torch.load(path, map_location=fabric.device, weights_only=True)
     if state["seed"] != seed:
         raise ValueError(f"checkpoint {path} is of seed {state['seed']}, not {seed}: give another file, or delete it")
-    shapes = ({key: tuple(value.shape) for key, value in table.items()} for table in (state["module"], module.state_dict()))
+    shapes = (
+        {key: tuple(value.shape) for key, value in table.items()} for table in (state["module"], module.state_dict())
+    )
     theirs, ours = shapes
     if theirs != ours:
         raise ValueError(f"checkpoint {path} is of another model: it has {theirs}, the module has {ours}")
@@ -191,7 +213,8 @@ def _rate(optimizer: torch.optim.Optimizer) -> str:
 
 
 class FabricProcesses:
-    """The processes of a Fabric run, for the Gramian estimators: `gramians.SOGram(d, alpha, processes=FabricProcesses(fabric))`.
+    """The processes of a Fabric run, for the Gramian estimators: `gramians.SOGram(d, alpha,
+    processes=FabricProcesses(fabric))`.
 
     Every process calls `update` with its own part of the batch, and all hold the same estimate afterwards.
     """

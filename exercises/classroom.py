@@ -40,7 +40,9 @@ try:
     from tqdm import tqdm
     from traitlets.config.loader import PyFileConfigLoader
 except ImportError as error:
-    sys.exit(f"{error.name} is missing. `make classroom` installs what the classroom needs, or: pip install '.[classroom]'")
+    sys.exit(
+        f"{error.name} is missing. `make classroom` installs what the classroom needs, or: pip install '.[classroom]'"
+    )
 
 from exercises.grading import notebooks  # noqa: E402
 from exercises.grading.judge import fingerprint, write_whole  # noqa: E402
@@ -71,7 +73,9 @@ class Class:
         return self.course / "verdicts" / self.assignment / f"{student}.{step}"
 
     def students(self) -> list[str]:
-        return sorted(path.parts[-3] for path in self.course.glob(f"submitted/*/{self.assignment}/{self.assignment}.ipynb"))
+        return sorted(
+            path.parts[-3] for path in self.course.glob(f"submitted/*/{self.assignment}/{self.assignment}.ipynb")
+        )
 
     def api(self) -> NbGraderAPI:
         os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])  # alembic
@@ -88,7 +92,9 @@ class Failed(RuntimeError):
 
 
 def release(room: Class) -> None:
-    """Makes release/ from source/, without solutions and hidden tests; does nothing when it is newer than the source."""
+    """Makes release/ from source/, without solutions and hidden tests;
+    does nothing when it is newer than the source.
+    """
     source, released = room.notebook("source"), room.notebook("release")
     now = hashlib.sha256(source.read_bytes()).hexdigest()
     if released.exists() and _read(room.marker("release", "-")) == now:
@@ -100,7 +106,9 @@ def release(room: Class) -> None:
 
 
 def collect(room: Class, files: list[tuple[str, Path]]) -> None:
-    """Copies the notebooks of (student, file) into submitted/, in the assignment's form; says what could not be read."""
+    """Copies the notebooks of (student, file) into submitted/, in the assignment's form;
+    says what could not be read.
+    """
     if not room.notebook("release").exists():
         release(room)
     pristine = notebooks.read_source(room.notebook("release"))
@@ -127,8 +135,8 @@ def collect(room: Class, files: list[tuple[str, Path]]) -> None:
 def handed_in(folder: Path, rooms: list[Class]) -> dict[str, list[tuple[str, Path]]]:
     """assignment -> (student, file) of what was handed in, for the assignments that somebody handed in.
 
-    FOLDER/STUDENT/ASSIGNMENT.ipynb (or STUDENT/ASSIGNMENT/ASSIGNMENT.ipynb, as nbgrader has it) says by its name what it
-    is. FOLDER/STUDENT.ipynb is the assignment whose answer cells it holds, or the only one there is to choose from.
+    FOLDER/STUDENT/ASSIGNMENT.ipynb (or STUDENT/ASSIGNMENT/ASSIGNMENT.ipynb, as nbgrader has it) says by its name what
+    it is. FOLDER/STUDENT.ipynb is the assignment whose answer cells it holds, or the only one there is to choose from.
     """
     if not folder.is_dir():
         raise Failed(f"--submissions {folder}: no such folder")
@@ -138,8 +146,11 @@ def handed_in(folder: Path, rooms: list[Class]) -> dict[str, list[tuple[str, Pat
     answers = {room.assignment: _answer_names(room) for room in rooms}
     only = rooms[0].assignment if len(rooms) == 1 else None
     owners = {path: only or recognised(path, answers) for path in loose}
-    given = [name for name in answers
-             if name in (only, *owners.values()) or any(_file_of(entry, name).exists() for entry in people)]  # fmt: skip
+    given = [
+        name
+        for name in answers
+        if name in (only, *owners.values()) or any(_file_of(entry, name).exists() for entry in people)
+    ]
     found = {name: [(entry.name, _file_of(entry, name)) for entry in people] for name in given}
     for path, owner in owners.items():
         owner = owner or (given[0] if len(given) == 1 else None)
@@ -261,15 +272,17 @@ def table(room: Class) -> Path:
             columns = columns or list(grades)
             verdict = json.loads(_read(room.verdict(student)) or "{}")
             looks = [notes.get(student), verdict.get("look"), *_looks(verdict)]
-            lines.append({
-                "student": student,
-                **{name: g.score for name, g in grades.items()},
-                "total": notebook.score,
-                "out_of": notebook.max_score,
-                "to_grade_by_hand": sum(g.needs_manual_grade for g in grades.values()),
-                "seconds": verdict.get("student_seconds", ""),
-                "look_at": "; ".join(note for note in looks if note),
-            })  # fmt: skip
+            lines.append(
+                {
+                    "student": student,
+                    **{name: g.score for name, g in grades.items()},
+                    "total": notebook.score,
+                    "out_of": notebook.max_score,
+                    "to_grade_by_hand": sum(g.needs_manual_grade for g in grades.values()),
+                    "seconds": verdict.get("student_seconds", ""),
+                    "look_at": "; ".join(note for note in looks if note),
+                }
+            )
     path = room.course / "grades" / f"{room.assignment}.csv"
     path.parent.mkdir(exist_ok=True)
     part = path.with_suffix(".part")
@@ -389,7 +402,11 @@ def run(given: argparse.Namespace, course: Path) -> None:
 def chosen(course: Path, assignment: str | None) -> list[Class]:
     """The assignment named, or all that have a source."""
     if assignment is None:
-        return [Class(course, path.stem) for path in sorted(course.glob("source/*/*.ipynb")) if path.stem == path.parent.name]
+        return [
+            Class(course, path.stem)
+            for path in sorted(course.glob("source/*/*.ipynb"))
+            if path.stem == path.parent.name
+        ]
     room = Class(course, assignment)
     if not room.notebook("source").exists():
         raise Failed(f"no assignment {assignment!r}: {room.notebook('source')} is missing")

@@ -35,11 +35,22 @@ c.ClearSolutions.text_stub = "*Write your answer here.*"
 
 # A student's code never runs in nbgrader's process or in a kernel: README.md, "How hostile submissions are held off".
 c.Autograde.sanitize_preprocessors = [
-    Rebuild, ClearOutput, DeduplicateIds, OverwriteKernelspec, OverwriteCells, CheckCellMetadata,
-]  # fmt: skip
+    Rebuild,
+    ClearOutput,
+    DeduplicateIds,
+    OverwriteKernelspec,
+    OverwriteCells,
+    CheckCellMetadata,
+]
 c.Autograde.autograde_preprocessors = [
-    Judge, IgnorePattern, ClearMetadataPreprocessor, LimitOutput, SaveAutoGrades, AssignLatePenalties, CheckCellMetadata,
-]  # fmt: skip
+    Judge,
+    IgnorePattern,
+    ClearMetadataPreprocessor,
+    LimitOutput,
+    SaveAutoGrades,
+    AssignLatePenalties,
+    CheckCellMetadata,
+]
 c.Rebuild.course = c.Judge.course = str(COURSE)
 c.OverwriteCells.add_missing_cells = True
 c.HTMLExporter.filters = {"markdown2html": harmless_html}  # a student's Markdown may hold scripts

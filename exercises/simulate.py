@@ -1,7 +1,8 @@
 """A simulated class for trying the classroom out: `python exercises/simulate.py FOLDER --students 30`.
 
-Reference solutions, untouched notebooks, typical wrong answers and hostile notebooks, as files FOLDER/STUDENT/....ipynb.
-The tests grade the same notebooks; `expected` says what each kind must get from the automatic checks.
+Reference solutions, untouched notebooks, typical wrong answers and hostile notebooks, as files
+FOLDER/STUDENT/....ipynb. The tests grade the same notebooks; `expected` says what each kind must get from the automatic
+checks.
 """
 
 from __future__ import annotations
@@ -144,7 +145,7 @@ os.kill(os.getppid(), 9)
     "recursion": "def {name}(*arguments):\n    return {name}(*arguments)",
     "surrogates": "def {name}(*arguments):\n    return chr(0xD800)\nprint(chr(0xD800))\nraise ValueError(chr(0xD800))",
     "signals": "import signal, os\nfor n in range(1, 64):\n    try: signal.signal(n, signal.SIG_IGN)\n    except Exception: pass\nwhile True: pass",
-}  # fmt: skip
+}
 
 # Not a matter of code: what stands in the file. Each takes the notebook and returns the file's content.
 FILES: dict[str, Callable[[dict], bytes]] = {
@@ -154,7 +155,6 @@ FILES: dict[str, Callable[[dict], bytes]] = {
     "file-deleted-cells": lambda notebook: json.dumps({**notebook, "cells": []}).encode(),
     "file-forged-checks": lambda notebook: json.dumps(_forged(notebook)).encode(),
 }
-
 
 
 def assignments() -> list[str]:
@@ -186,7 +186,9 @@ def points(assignment: str = FIRST, *, by_hand: bool = False) -> dict[str, float
 def expected(assignment: str = FIRST) -> dict[str, float]:
     """kind -> automatic points that it must get."""
     each = points(assignment)
-    wrong = {kind: sum(each.values()) - sum(each[name] for name in w.lost) for kind, w in wrong_answers(assignment).items()}
+    wrong = {
+        kind: sum(each.values()) - sum(each[name] for name in w.lost) for kind, w in wrong_answers(assignment).items()
+    }
     hostile_kinds = [f"hostile-{name}" for name in [*HOSTILE, *FILES]]
     return {"reference": sum(each.values()), "empty": 0, **wrong, **dict.fromkeys(hostile_kinds, 0)}
 
@@ -204,7 +206,9 @@ def empty(assignment: str = FIRST) -> dict:
     notebook = source(assignment)
     for cell in notebook["cells"]:
         stub = STUB if cell["cell_type"] == "code" else "*Write your answer here.*\n"
-        cell["source"] = HIDDEN.sub("", SOLUTION.sub(lambda _, stub=stub: stub, "".join(cell["source"]) + "\n")).rstrip("\n")
+        cell["source"] = HIDDEN.sub("", SOLUTION.sub(lambda _, stub=stub: stub, "".join(cell["source"]) + "\n")).rstrip(
+            "\n"
+        )
     return notebook
 
 
@@ -238,8 +242,19 @@ def _forged(notebook: dict) -> dict:
         about = cell["metadata"]["nbgrader"]
         if about["grade"]:
             about.update(points=10**6, locked=False, checksum="0")
-            cell.update(source="28", cell_type="code", execution_count=1, outputs=[
-                {"output_type": "execute_result", "data": {"text/plain": "28"}, "metadata": {}, "execution_count": 1}])  # fmt: skip
+            cell.update(
+                source="28",
+                cell_type="code",
+                execution_count=1,
+                outputs=[
+                    {
+                        "output_type": "execute_result",
+                        "data": {"text/plain": "28"},
+                        "metadata": {},
+                        "execution_count": 1,
+                    }
+                ],
+            )
     return {**notebook, "cells": [*cells, *cells]}
 
 
@@ -280,7 +295,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--students", type=int, default=30, help="how many submissions of each assignment (30)")
-    parser.add_argument("--assignment", choices=[*assignments(), "all"], default=FIRST, help=f"{FIRST}, another one, or all")
+    parser.add_argument(
+        "--assignment", choices=[*assignments(), "all"], default=FIRST, help=f"{FIRST}, another one, or all"
+    )
     arguments = parser.parse_args()
     names = assignments() if arguments.assignment == "all" else [arguments.assignment]
     for name in names:

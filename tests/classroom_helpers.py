@@ -16,7 +16,9 @@ SHORT = {"COURSE_GRADE_STEP_SECONDS": "2", "COURSE_GRADE_SUBMISSION_SECONDS": "5
 def classroom(*arguments: object, check: bool = True, **environment: str) -> subprocess.CompletedProcess[str]:
     """Runs exercises/classroom.py as an instructor would."""
     command = [sys.executable, str(ROOT / "exercises" / "classroom.py"), *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **SHORT, **environment}, check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, **SHORT, **environment}, check=False
+    )
     assert not check or done.returncode == 0, done.stdout + done.stderr
     return done
 

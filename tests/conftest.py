@@ -122,5 +122,7 @@ def course_data() -> Path:
     chosen = os.environ.get("COURSE_DATA")
     folder = Path(chosen) if chosen else ROOT.parent / "shared" / "data"
     if not folder.is_dir():
-        pytest.skip(f"no original data sets at {folder}: set COURSE_DATA to the folder that holds them (see the README)")
+        pytest.skip(
+            f"no original data sets at {folder}: set COURSE_DATA to the folder that holds them (see the README)"
+        )
     return folder

@@ -1,4 +1,6 @@
-"""The practitioner's diagnostic: tables whose answer is known, sentences that follow from it, refusals on the command line."""
+"""The practitioner's diagnostic: tables whose answer is known, sentences that follow from it, refusals on the command
+line.
+"""
 
 from __future__ import annotations
 
@@ -150,7 +152,13 @@ def test_bad_tables_are_refused(arguments, reason):
 def test_the_command_prints_a_report(tmp_path, capsys):
     for name, table in (("items", 3 * unit(60, 4)), ("users", unit(30, 4, 1)), ("counts", np.arange(60))):
         np.save(tmp_path / f"{name}.npy", table)
-    where = [str(tmp_path / "items.npy"), "--users", str(tmp_path / "users.npy"), "--counts", str(tmp_path / "counts.npy")]
+    where = [
+        str(tmp_path / "items.npy"),
+        "--users",
+        str(tmp_path / "users.npy"),
+        "--counts",
+        str(tmp_path / "counts.npy"),
+    ]
     assert main(["audit", *where]) == 0
     assert capsys.readouterr().out.startswith("Verdict: the lengths of the rows leave the gauge FIXED.")
     assert main(["audit", *where, "--json", "-k", "5"]) == 0
@@ -161,6 +169,10 @@ def test_the_command_prints_a_report(tmp_path, capsys):
 def test_the_command_refuses_with_a_reason(tmp_path, capsys):
     np.savez(tmp_path / "several.npz", a=np.ones(3))
     (tmp_path / "text.npy").write_text("not an array")
-    for path, reason in (("missing.npy", "there is no file"), ("several.npz", "archive"), ("text.npy", "no array that numpy.save wrote")):
+    for path, reason in (
+        ("missing.npy", "there is no file"),
+        ("several.npz", "archive"),
+        ("text.npy", "no array that numpy.save wrote"),
+    ):
         assert main(["audit", str(tmp_path / path)]) == 2
         assert reason in capsys.readouterr().err

@@ -1,4 +1,6 @@
-"""The five backbones: the defining equations against dense NumPy, properties that must hold, and RecBole 1.2.1's numbers."""
+"""The five backbones: the defining equations against dense NumPy, properties that must hold, and RecBole 1.2.1's
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,11 @@ from course_lib.interactions import Interactions
 STORED = json.loads((Path(__file__).parent / "fixtures" / "recbole.json").read_text(encoding="utf-8"))
 EXAMPLE = Interactions(*np.array(make_recbole.PAIRS).T, n_users=6, n_items=7)  # user 0 and item 0 have no pair
 BATCH = tuple(torch.tensor(make_recbole.BATCH[name]) for name in ("user_id", "item_id", "neg_item_id"))
-OPTIONS = {"DGCF": {"intents": 2, "correlation": 0.1}, "NCL": {"clusters": 2, "warm_up": 0}, "LightCCF": {"weight": 1.0}}
+OPTIONS = {
+    "DGCF": {"intents": 2, "correlation": 0.1},
+    "NCL": {"clusters": 2, "warm_up": 0},
+    "LightCCF": {"weight": 1.0},
+}
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -165,8 +171,12 @@ def test_graph_products_and_their_gradients(data: Interactions) -> None:
     for part in range(2):
         matrix = np.zeros_like(adjacency)
         matrix[heads, tails] = weights.detach().numpy()[part]
-        np.testing.assert_allclose(edges.sums(weights, left)[part].detach(), matrix @ left.detach().numpy()[part], atol=1e-13)
-    assert torch.autograd.gradcheck(edges.products, (left, right)) and torch.autograd.gradcheck(edges.sums, (weights, left))
+        np.testing.assert_allclose(
+            edges.sums(weights, left)[part].detach(), matrix @ left.detach().numpy()[part], atol=1e-13
+        )
+    assert torch.autograd.gradcheck(edges.products, (left, right)) and torch.autograd.gradcheck(
+        edges.sums, (weights, left)
+    )
 
 
 # ------------------------------------------------------------------------------------------------------------- LightGCN
@@ -193,7 +203,9 @@ def test_lightgcn_by_hand() -> None:
 
 
 def test_the_root_of_the_degree_is_what_lightgcn_leaves_alone() -> None:
-    """D^(-1/2) A D^(-1/2) sqrt(deg) = sqrt(deg): along its first eigenvector an item's length is the root of its popularity."""
+    """D^(-1/2) A D^(-1/2) sqrt(deg) = sqrt(deg):
+    along its first eigenvector an item's length is the root of its popularity.
+    """
     root = np.sqrt(np.concatenate((EXAMPLE.row_counts, EXAMPLE.col_counts)))[:, None]
     product = graph.Graph(graph.normalised_adjacency(EXAMPLE))
     torch.testing.assert_close(product(torch.tensor(root)), torch.tensor(root))
@@ -213,13 +225,17 @@ def dgcf_by_loops(data: Interactions, start: np.ndarray, intents: int, layers: i
     for _ in range(layers):
         for _ in range(routings):
             shares = {pair: np.exp(s) / np.exp(s).sum() for pair, s in affinity.items()}
-            degree = [sum((shares[pair] for pair in pairs if pair[0] == h), np.zeros(intents)) for h in range(len(adjacency))]
+            degree = [
+                sum((shares[pair] for pair in pairs if pair[0] == h), np.zeros(intents)) for h in range(len(adjacency))
+            ]
             y = [[np.zeros_like(part) for part in parts] for parts in x]
             for h, t in pairs:
                 for k in range(intents):
                     y[h][k] = y[h][k] + shares[h, t][k] / math.sqrt(degree[h][k] * degree[t][k]) * x[t][k]
             for h, t in pairs:
-                affinity[h, t] = affinity[h, t] + np.array([unit(y[h][k]) @ np.tanh(unit(x[t][k])) for k in range(intents)])
+                affinity[h, t] = affinity[h, t] + np.array(
+                    [unit(y[h][k]) @ np.tanh(unit(x[t][k])) for k in range(intents)]
+                )
         x = y
         collected = [total + np.concatenate(parts) for total, parts in zip(collected, x, strict=True)]
     return np.array(collected) / (layers + 1)
@@ -234,7 +250,10 @@ def test_dgcf_is_its_equations(intents: int, layers: int, routings: int) -> None
 
 @pytest.mark.parametrize("layers", [0, 1, 2])
 def test_dgcf_with_one_intent_is_lightgcn(layers: int) -> None:
-    both = [arrays(with_tables(model)()) for model in (made("DGCF", intents=1, layers=layers), made("LightGCN", layers=layers))]
+    both = [
+        arrays(with_tables(model)())
+        for model in (made("DGCF", intents=1, layers=layers), made("LightGCN", layers=layers))
+    ]
     np.testing.assert_allclose(*both, rtol=1e-12, atol=1e-14)
 
 
@@ -242,7 +261,9 @@ def test_dgcf_learns_which_intent_an_edge_has() -> None:
     """Two intents, two groups that like different items in different coordinates: the shares of their edges part."""
     users = np.repeat(np.arange(8), 4)
     items = np.concatenate([np.arange(4) + 4 * (user >= 4) for user in range(8)])
-    model = DGCF(Interactions(users, items, n_users=8, n_items=8), 4, intents=2, layers=1, routings=3, generator=seeded()).double()
+    model = DGCF(
+        Interactions(users, items, n_users=8, n_items=8), 4, intents=2, layers=1, routings=3, generator=seeded()
+    ).double()
     with torch.no_grad():
         for table in (model.users, model.items):
             table[:] = 0
@@ -265,9 +286,14 @@ def test_distance_correlation() -> None:
     for table in (few, other):
         distance = np.array([[np.linalg.norm(a - b) for b in table] for a in table])
         centred.append(distance - distance.mean(0)[None] - distance.mean(1)[:, None] + distance.mean())
-    covariance = [np.sqrt((a * b).mean()) for a, b in ((centred[0], centred[1]), (centred[0], centred[0]), (centred[1], centred[1]))]
+    covariance = [
+        np.sqrt((a * b).mean())
+        for a, b in ((centred[0], centred[1]), (centred[0], centred[0]), (centred[1], centred[1]))
+    ]
     expected = covariance[0] / math.sqrt(covariance[1] * covariance[2])
-    assert number(dgcf.distance_correlation(torch.tensor(few), torch.tensor(other))) == pytest.approx(expected, abs=1e-4)
+    assert number(dgcf.distance_correlation(torch.tensor(few), torch.tensor(other))) == pytest.approx(
+        expected, abs=1e-4
+    )
 
 
 # ------------------------------------------------------------------------------------------------------------- NCL
@@ -282,7 +308,9 @@ def info_nce(anchors: np.ndarray, candidates: np.ndarray, own: list[int], tau: f
 
 def two_centres(model: NCL) -> NCL:
     clusters = [torch.tensor(ids) for ids in make_recbole.CLUSTERS.values()]
-    model.centres = tuple((torch.tensor(table), ids) for table, ids in zip(make_recbole.centres(), clusters, strict=True))
+    model.centres = tuple(
+        (torch.tensor(table), ids) for table, ids in zip(make_recbole.centres(), clusters, strict=True)
+    )
     return model
 
 
@@ -291,8 +319,13 @@ def test_ncl_is_its_equations() -> None:
     start = np.concatenate(make_recbole.tables())
     end = dense(EXAMPLE)[1] @ dense(EXAMPLE)[1] @ start
     users, items = (ids.tolist() for ids in BATCH[:2])
-    structure = np.mean(info_nce(end[:6][users], start[:6], users, 0.1)) + 0.7 * np.mean(info_nce(end[6:][items], start[6:], items, 0.1))
-    groups = [[clusters[at] for at in ids] for clusters, ids in zip(make_recbole.CLUSTERS.values(), (users, items), strict=True)]
+    structure = np.mean(info_nce(end[:6][users], start[:6], users, 0.1)) + 0.7 * np.mean(
+        info_nce(end[6:][items], start[6:], items, 0.1)
+    )
+    groups = [
+        [clusters[at] for at in ids]
+        for clusters, ids in zip(make_recbole.CLUSTERS.values(), (users, items), strict=True)
+    ]
     centres = make_recbole.centres()
     anchors = (start[:6][users], start[6:][items])
     prototypes = sum(np.mean(info_nce(*side, 0.1)) for side in zip(anchors, centres, groups, strict=True))
@@ -375,7 +408,9 @@ def test_recbole_lightgcn() -> None:
 
 
 def test_recbole_mf() -> None:
-    assert number(with_tables(MF(6, 7, 8, generator=seeded())).loss(*BATCH)) == pytest.approx(STORED["BPR loss"], rel=1e-8)
+    assert number(with_tables(MF(6, 7, 8, generator=seeded())).loss(*BATCH)) == pytest.approx(
+        STORED["BPR loss"], rel=1e-8
+    )
 
 
 @pytest.mark.parametrize("layers", [1, 2])
@@ -384,7 +419,9 @@ def test_recbole_dgcf(layers: int) -> None:
     linked = np.r_[EXAMPLE.row_counts, EXAMPLE.col_counts] > 0
     np.testing.assert_allclose(arrays(model())[linked], np.concatenate(STORED[f"DGCF {layers}"])[linked], atol=1e-6)
     left, right = (torch.tensor(table) for table in make_recbole.tables())
-    assert number(dgcf.distance_correlation(left, right[:6, :5])) == pytest.approx(STORED["distance correlation"], abs=1e-8)
+    assert number(dgcf.distance_correlation(left, right[:6, :5])) == pytest.approx(
+        STORED["distance correlation"], abs=1e-8
+    )
 
 
 def test_recbole_ncl() -> None:

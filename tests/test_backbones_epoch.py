@@ -40,7 +40,9 @@ def test_in_a_tournament_everybody_meets_everybody_once(players: int) -> None:
 
 @pytest.mark.parametrize("groups", [1, 2, 4])
 def test_buckets_of_a_round_share_no_row(groups: int) -> None:
-    """All groups of u, i and j have a bucket, and two buckets of a round never the same users or items: that is the proof."""
+    """All groups of u, i and j have a bucket, and two buckets of a round never the same users or items:
+    that is the proof.
+    """
     numbers = epoch.bucket_numbers(groups)
     used: dict[int, tuple[set[int], set[int]]] = {}
     for (u, i, j), number in np.ndenumerate(numbers):
@@ -143,7 +145,9 @@ def test_threads_change_not_a_bit(monkeypatch: pytest.MonkeyPatch, dtype: type) 
         shares = [bpr_epoch(*both, data, lr=0.05, rng=rng, threads=threads) for _ in range(3)]
         found.append((shares, *both))
     for other in found[1:]:
-        assert other[0] == found[0][0] and all(np.array_equal(a, b) for a, b in zip(other[1:], found[0][1:], strict=True))
+        assert other[0] == found[0][0] and all(
+            np.array_equal(a, b) for a, b in zip(other[1:], found[0][1:], strict=True)
+        )
     both = tables(data, 16, dtype)
     bpr_epoch(*both, data, lr=0.05, rng=np.random.default_rng(5))
     assert not np.array_equal(both[0], found[0][1])
@@ -164,8 +168,12 @@ def test_without_decay_the_items_keep_their_sum() -> None:
 
 
 def test_it_learns() -> None:
-    """Two groups with a taste each: chance is 0.5, and after some passes nearly every pair stands above its negative."""
-    taste = (np.arange(60)[:, None] % 2 == np.arange(40)[None, :] % 2) & (np.random.default_rng(0).random((60, 40)) < 0.7)
+    """Two groups with a taste each: chance is 0.5, and after some passes nearly every pair stands above its
+    negative.
+    """
+    taste = (np.arange(60)[:, None] % 2 == np.arange(40)[None, :] % 2) & (
+        np.random.default_rng(0).random((60, 40)) < 0.7
+    )
     data = Interactions(*np.nonzero(taste), n_users=60, n_items=40)
     both = [table * 0.1 for table in tables(data, 8, np.float32)]
     rng = np.random.default_rng(0)
@@ -173,7 +181,8 @@ def test_it_learns() -> None:
     assert shares[0] < 0.7 and shares[-1] > 0.9
 
 
-# ------------------------------------------------------------------------------------------------------------- arguments
+# -------------------------------------------------------------------------------------------------------------
+# arguments
 
 DATA = Interactions([0, 1], [0, 1], n_users=2, n_items=3)
 
@@ -193,11 +202,21 @@ DATA = Interactions([0, 1], [0, 1], n_users=2, n_items=3)
         ({"negatives": "everything"}, ValueError, "'everything' is not a law of negatives here"),
         ({"threads": 0}, ValueError, "threads is 0"),
         ({"interactions": Interactions([], np.array([], int), n_users=2, n_items=3)}, ValueError, "at least one pair"),
-        ({"interactions": Interactions([0, 0, 0], [0, 1, 2], n_users=2, n_items=3)}, ValueError, "user 0 has no item left"),
+        (
+            {"interactions": Interactions([0, 0, 0], [0, 1, 2], n_users=2, n_items=3)},
+            ValueError,
+            "user 0 has no item left",
+        ),
         ({"users": np.full((2, 2), 1e300), "items": np.eye(3, 2) * 1e300, "lr": 1e300}, FloatingPointError, "lower lr"),
     ],
 )
 def test_errors_say_what_is_wrong(change: dict, error: type, words: str) -> None:
-    arguments = {"users": np.ones((2, 2)), "items": np.eye(3, 2), "interactions": DATA, "lr": 0.1, "rng": np.random.default_rng(0)} | change
+    arguments = {
+        "users": np.ones((2, 2)),
+        "items": np.eye(3, 2),
+        "interactions": DATA,
+        "lr": 0.1,
+        "rng": np.random.default_rng(0),
+    } | change
     with pytest.raises(error, match=words):
         bpr_epoch(arguments.pop("users"), arguments.pop("items"), arguments.pop("interactions"), **arguments)

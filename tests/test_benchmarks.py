@@ -1,4 +1,6 @@
-"""The benchmarks' way to another library: one measurement at a time, and left out with a reason where it is not there."""
+"""The benchmarks' way to another library:
+one measurement at a time, and left out with a reason where it is not there.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,14 @@ def client(monkeypatch: pytest.MonkeyPatch):
 @pytest.fixture
 def stored(tmp_path: Path) -> Path:
     path = tmp_path / "data.npz"
-    np.savez(path, users=[0, 1], items=[1, 0], shape=np.array([2, 3]), left=np.ones((2, 64), "f4"), right=np.ones((3, 64), "f4"))
+    np.savez(
+        path,
+        users=[0, 1],
+        items=[1, 0],
+        shape=np.array([2, 3]),
+        left=np.ones((2, 64), "f4"),
+        right=np.ones((3, 64), "f4"),
+    )
     return path
 
 
@@ -41,16 +50,26 @@ def test_a_library_that_is_not_there_is_left_out(client, stored: Path, monkeypat
         assert not rival.available and "No module named 'implicit'" in client.left_out(rival)
 
 
-def test_answers_are_read_between_other_lines(client, stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stand_in(tmp_path, monkeypatch, client, "print('a word of its own'); print('ready', flush=True)\n"
-             "for line in sys.stdin:\n    print('20 Nov says INFO'); print(0.5, 0.25, 7, flush=True)")  # fmt: skip
+def test_answers_are_read_between_other_lines(
+    client, stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in(
+        tmp_path,
+        monkeypatch,
+        client,
+        "print('a word of its own'); print('ready', flush=True)\n"
+        "for line in sys.stdin:\n    print('20 Nov says INFO'); print(0.5, 0.25, 7, flush=True)",
+    )
     with client.Rival("recbole-epoch", stored, 1) as rival:
         assert rival.available and [rival.measure() for _ in range(2)] == [(0.5, 0.25)] * 2
 
 
 def test_a_library_that_stops_says_why(client, stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stand_in(tmp_path, monkeypatch, client, "print('ready', flush=True); input(); sys.exit('out of memory')")
-    with client.Rival("recbole-epoch", stored, 1) as rival, pytest.raises(RuntimeError, match="recbole-epoch stopped: out of memory"):
+    with (
+        client.Rival("recbole-epoch", stored, 1) as rival,
+        pytest.raises(RuntimeError, match="recbole-epoch stopped: out of memory"),
+    ):
         rival.measure()
 
 

@@ -17,9 +17,13 @@ from exercises.hidden import in_batch_bias as hidden
 
 ROOT = Path(__file__).resolve().parents[1]
 TASKS = {
-    "weight_of_negatives": "negative_weight", "weight_of_positives": "negative_weight", "best_score": "best_score",
-    "counterexample": "counterexample", "shard_weights": "shard_weights", "share_pushed_down": "share_pushed_down",
-}  # fmt: skip
+    "weight_of_negatives": "negative_weight",
+    "weight_of_positives": "negative_weight",
+    "best_score": "best_score",
+    "counterexample": "counterexample",
+    "shard_weights": "shard_weights",
+    "share_pushed_down": "share_pushed_down",
+}
 
 
 def answers(notebook: dict) -> dict[str, Any]:
@@ -50,7 +54,9 @@ def test_every_student_can_run_them_without_nbgrader() -> None:
     for cell in simulate.reference()["cells"]:
         if cell["cell_type"] == "code":
             code.append("\n".join(line for line in cell["source"].split("\n") if "%pip" not in line))
-    done = subprocess.run([sys.executable, "-c", "\n".join(code)], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(code)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("not full marks") == 9
 
@@ -58,14 +64,26 @@ def test_every_student_can_run_them_without_nbgrader() -> None:
 @pytest.mark.parametrize(
     ("check", "answer", "hint"),
     [
-        ("weight_of_positives", lambda y, i, j, s: Fraction(s - 1, 5) * sum(y[i]) * sum(r[j] for r in y), "its own negative"),
+        (
+            "weight_of_positives",
+            lambda y, i, j, s: Fraction(s - 1, 5) * sum(y[i]) * sum(r[j] for r in y),
+            "its own negative",
+        ),
         ("weight_of_negatives", lambda y, i, j, s: Fraction(s, 6) * sum(y[i]) * sum(r[j] for r in y), "not s/M"),
         ("weight_of_negatives", lambda y, i, j, s: Fraction(s - 1, 80) * sum(y[i]) * sum(r[j] for r in y), "times m n"),
         ("weight_of_negatives", lambda y, i, j, s: 0.5, "no floats"),
         ("weight_of_negatives", lambda y, i, j, s: Fraction(17, 3), "No usual slip"),
         ("weight_of_negatives", lambda y, i, j, s: "1", "a number is expected"),
-        ("best_score", lambda pop, omega, s, m: 1 / (1 + Fraction(omega) * Fraction(s - 1, m - 1) * pop), "not rho pop"),
-        ("best_score", lambda pop, omega, s, m: 1 / (1 + Fraction(s - 1, m - 1) * (pop - 1)), "omega multiplies every l-"),
+        (
+            "best_score",
+            lambda pop, omega, s, m: 1 / (1 + Fraction(omega) * Fraction(s - 1, m - 1) * pop),
+            "not rho pop",
+        ),
+        (
+            "best_score",
+            lambda pop, omega, s, m: 1 / (1 + Fraction(s - 1, m - 1) * (pop - 1)),
+            "omega multiplies every l-",
+        ),
         ("counterexample", lambda: 3, "four things"),
         ("counterexample", lambda: ([[1, 0]], 2, (0, 1), 1), "cold film"),
         ("counterexample", lambda: ([[1, 1]], 3, (0, 1), 1), "2 to M = 2"),
@@ -74,7 +92,7 @@ def test_every_student_can_run_them_without_nbgrader() -> None:
         ("shard_weights", lambda *a: [[1]], "h x h"),
         ("share_pushed_down", lambda u, i, s: 200 / 6 if s == 3 else 50.0, "per cent"),
     ],
-)  # fmt: skip
+)
 def test_a_message_names_the_misconception(check: str, answer: Any, hint: str) -> None:
     with pytest.raises(checks.NotYet, match=hint):
         getattr(checks, check)(answer)

@@ -189,8 +189,27 @@ def test_an_assignment_opens_no_room_that_gives_its_answers_away(name: str) -> N
     reached = set(opened)
     while more := {room for reach in reached for room in ROOMS[reach][0]} - reached:
         reached |= more
-    answers = {"in_batch", "proofs", "checks"} if name == "in-batch-bias" else {
-        "geometry", "gauge", "gramians", "in_batch", "norms", "popularity", "correction", "debiasing", "backbones", "jacobians", "encoders", "losses", "checks", "proofs", "paper_tables"}  # fmt: skip
+    answers = (
+        {"in_batch", "proofs", "checks"}
+        if name == "in-batch-bias"
+        else {
+            "geometry",
+            "gauge",
+            "gramians",
+            "in_batch",
+            "norms",
+            "popularity",
+            "correction",
+            "debiasing",
+            "backbones",
+            "jacobians",
+            "encoders",
+            "losses",
+            "checks",
+            "proofs",
+            "paper_tables",
+        }
+    )
     assert not reached & answers
     if name in NEW:
         assert all(f"`{room}`" in "".join(simulate.source(name)["cells"][0]["source"]) for room in opened)
@@ -236,8 +255,16 @@ def best_rate(path: list, batches: list, *, power: int = 2, drift: str = "random
 
 
 MESSAGES = [
-    ("cosine_orthogonality.gradient_at_any_length", lambda q, k: (np.array(k) / 2 - 0.8 * np.array(q) / 5) / 5, "is not right"),
-    ("cosine_orthogonality.gradient_at_unit_length", lambda q, k: np.array(k) / np.linalg.norm(k), "moving outward does not change"),
+    (
+        "cosine_orthogonality.gradient_at_any_length",
+        lambda q, k: (np.array(k) / 2 - 0.8 * np.array(q) / 5) / 5,
+        "is not right",
+    ),
+    (
+        "cosine_orthogonality.gradient_at_unit_length",
+        lambda q, k: np.array(k) / np.linalg.norm(k),
+        "moving outward does not change",
+    ),
     ("cosine_orthogonality.gradient_at_unit_length", lambda q, k: q[:1], "a list of numbers"),
     ("cosine_orthogonality.gradient_at_unit_length", lambda q, k: [float("nan")] * len(q), "finite"),
     ("cosine_orthogonality.norm_after", lambda n, c, s, lr: n, "to second order the length does"),
@@ -269,15 +296,35 @@ MESSAGES = [
     ("gramian_estimators.pairs", lambda U, V, w, z, c: 1.5, "no floats"),
     ("gramian_estimators.pairs", lambda U, V, w, z, c: double_sum(U, V, w, z, 0), "this is the sum for c = 0"),
     ("gramian_estimators.pairs", lambda U, V, w, z, c: double_sum(U, V, w, z, -c), "sign of the middle term"),
-    ("gramian_estimators.pairs", lambda U, V, w, z, c: double_sum(U, V, [1] * len(U), [1] * len(V), c), "weights w and z are missing"),
+    (
+        "gramian_estimators.pairs",
+        lambda U, V, w, z, c: double_sum(U, V, [1] * len(U), [1] * len(V), c),
+        "weights w and z are missing",
+    ),
     ("gramian_estimators.gradient", lambda U, V, pairs, x: U[x][:1], "a list of 2 numbers"),
     ("gramian_estimators.gradient", lambda U, V, pairs, x: [5, -5] if x else [0, 0], "No usual slip"),
     ("gramian_estimators.sogram_constant", lambda batches, rates: [[1, 0], [0, 1]], "No usual slip"),
     ("gramian_estimators.sogram_constant", lambda batches, rates: [[1.0, 0], [0, 1]], "no floats"),
-    ("gramian_estimators.sogram_constant", lambda batches, rates: in_gramians(batches, rates), "start at zero still has a part"),
-    ("gramian_estimators.sogram_constant", lambda batches, rates: in_gramians(batches[-1:], [1]), "the last batch alone"),
-    ("gramian_estimators.sogram_constant", lambda batches, rates: in_gramians([sum(batches, [])], [1]), "old batches must fade"),
-    ("gramian_estimators.sogram_rates", lambda batches, rates: in_gramians(batches, [1, *rates[1:]]), "start at the first batch"),
+    (
+        "gramian_estimators.sogram_constant",
+        lambda batches, rates: in_gramians(batches, rates),
+        "start at zero still has a part",
+    ),
+    (
+        "gramian_estimators.sogram_constant",
+        lambda batches, rates: in_gramians(batches[-1:], [1]),
+        "the last batch alone",
+    ),
+    (
+        "gramian_estimators.sogram_constant",
+        lambda batches, rates: in_gramians([sum(batches, [])], [1]),
+        "old batches must fade",
+    ),
+    (
+        "gramian_estimators.sogram_rates",
+        lambda batches, rates: in_gramians(batches, [1, *rates[1:]]),
+        "start at the first batch",
+    ),
     ("gramian_estimators.sagram_one", lambda tables, beta, b: in_gramians(tables[:1], [1]), "this is the cache"),
     ("gramian_estimators.leaving", lambda n, beta: ([[1, 0], [1, 0]], [[0, 0], [1, 0]], 0), "no row of now is zero"),
     ("gramian_estimators.leaving", lambda n, beta: ([[1, 0], [1, 0]], [[1, 0], [1, 0]], 2), "from 0 to 1"),
@@ -287,11 +334,19 @@ MESSAGES = [
     ("gramian_estimators.always", lambda n: ([[1, 0], [0, 1]], [[1, 0], [0, 1]]), "no negative eigenvalue"),
     ("gramian_estimators.batch_with", lambda share, n: [2.0, 2], "whole number"),
     ("gramian_estimators.batch_with", lambda share, n: [4, 3] if n == 10 else [11, 7], "one fewer is enough"),
-    ("gramian_estimators.batch_without", lambda share, n: [3, 3] if n == 10 else [10, 10], "this is the batch for draws with replacement"),
+    (
+        "gramian_estimators.batch_without",
+        lambda share, n: [3, 3] if n == 10 else [10, 10],
+        "this is the batch for draws with replacement",
+    ),
     ("gramian_estimators.rate_small", lambda path, batches: 2.0, "No usual slip"),
     ("gramian_estimators.rate_small", lambda path, batches: best_rate(path, batches, power=1), "square of delta/sigma"),
-    ("gramian_estimators.rate_small", lambda path, batches: best_rate(path, batches, drift="coherent"), "drift straight on"),
-]  # fmt: skip
+    (
+        "gramian_estimators.rate_small",
+        lambda path, batches: best_rate(path, batches, drift="coherent"),
+        "drift straight on",
+    ),
+]
 
 
 @pytest.mark.parametrize(("check", "answer", "hint"), MESSAGES)
@@ -301,8 +356,28 @@ def test_a_message_says_what_is_wrong(check: str, answer: Any, hint: str) -> Non
         getattr(getattr(checks, module), task)(answer)
 
 
-STRANGE = [None, True, -1, 0.5, "x", [], [[]], [None], [[1.0], [2.0, 3.0]], [[[1.0]]], float("nan"), float("inf"), 10**400,
-           ["a", "b"], [[1, 2], 3], [True, False], [0.0, 0.0], [[0.0, 0.0]] * 2, [[float("inf")] * 2] * 2, [-1.0, -1.0, -1.0]]  # fmt: skip
+STRANGE = [
+    None,
+    True,
+    -1,
+    0.5,
+    "x",
+    [],
+    [[]],
+    [None],
+    [[1.0], [2.0, 3.0]],
+    [[[1.0]]],
+    float("nan"),
+    float("inf"),
+    10**400,
+    ["a", "b"],
+    [[1, 2], 3],
+    [True, False],
+    [0.0, 0.0],
+    [[0.0, 0.0]] * 2,
+    [[float("inf")] * 2] * 2,
+    [-1.0, -1.0, -1.0],
+]
 
 
 @pytest.mark.parametrize("name", NEW)

@@ -49,7 +49,9 @@ def test_negatives_come_as_often_as_their_probabilities_say(law: str) -> None:
     """Task 3 by its definition: one draw for each observed pair."""
     counts, expected = np.sum(LABELS, axis=0), [Fraction(0)] * 4
     for u, i in itertools.product(range(3), range(4)):
-        weights = [1 if law == "all" else (1 - LABELS[u][j]) * int(counts[j] if law == "popularity" else 1) for j in range(4)]
+        weights = [
+            1 if law == "all" else (1 - LABELS[u][j]) * int(counts[j] if law == "popularity" else 1) for j in range(4)
+        ]
         for j in range(4) if LABELS[u][i] else ():
             expected[j] += Fraction(weights[j], sum(weights))
     found = answers("popularity-direction")["times_negative"](LABELS, law)
@@ -99,11 +101,16 @@ def test_the_null_of_task_6_is_near_the_exact_law() -> None:
 def test_the_films_of_two_seeds_differ_and_those_of_one_do_not() -> None:
     first, again, other = (np.array(POP.films(1, 2, seed=seed)[0]) for seed in (0, 0, 1))
     assert (first == again).all() and (first != other).any()
-    assert np.array(POP.films(0, 2)[0]).sum(axis=0) == pytest.approx(first.sum(axis=0), abs=1e-10)  # the conservation law
+    assert np.array(POP.films(0, 2)[0]).sum(axis=0) == pytest.approx(
+        first.sum(axis=0), abs=1e-10
+    )  # the conservation law
 
 
 def test_the_essay_on_the_direction_quotes_its_numbers() -> None:
-    text, names = "".join(simulate.source("popularity-direction")["cells"][-1]["source"]), answers("popularity-direction")
+    text, names = (
+        "".join(simulate.source("popularity-direction")["cells"][-1]["source"]),
+        answers("popularity-direction"),
+    )
     found = {}
     for epochs in (0, 1, 5):
         items, counts, _ = POP.films(epochs, 256)
@@ -116,10 +123,16 @@ def test_the_essay_on_the_direction_quotes_its_numbers() -> None:
     assert found[5] == pytest.approx((0.95, 0.95), abs=0.006) and "a correlation of 0.95" in text
     assert f"the plain value is {found[1][0]:.2f}" in text and found[1][1] == pytest.approx(0.6, abs=0.03)
     stored = json.loads((ROOT / "book" / "results" / "P1-X2-laptop.json").read_text(encoding="utf-8"))["rows"]
-    (axis,) = (row["value"] for row in stored if (row["data"], row["law"], row["metric"]) == ("lastfm-10core", "RecBole", "first axis"))
+    (axis,) = (
+        row["value"]
+        for row in stored
+        if (row["data"], row["law"], row["metric"]) == ("lastfm-10core", "RecBole", "first axis")
+    )
     assert f"on LastFM its correlation with popularity is {axis:.2f}" in text
     mean = table.mean(axis=0)
-    assert np.linalg.norm(mean) / np.sqrt((table**2).sum(axis=1).mean()) == pytest.approx(0.03, abs=0.005)  # "about 3 %"
+    assert np.linalg.norm(mean) / np.sqrt((table**2).sum(axis=1).mean()) == pytest.approx(
+        0.03, abs=0.005
+    )  # "about 3 %"
     assert abs(mean @ direction) / np.linalg.norm(mean) < 0.1  # "at a right angle to e_pop nearly"
 
 
@@ -127,7 +140,9 @@ def test_the_essay_on_the_direction_quotes_its_numbers() -> None:
 
 
 def test_the_number_of_minimisers_is_that_of_the_directions_without_end() -> None:
-    """Task 2a by convex analysis: none if along some (alpha, beta) no term rises and one falls, many if no term moves."""
+    """Task 2a by convex analysis: none if along some (alpha, beta) no term rises and one falls, many if no term
+    moves.
+    """
     kinds = [[-1, 3, 2], [1, 3], [0, 1], [-2, 0], [0, 0], [-1, 0, 1]]
     for a, b in itertools.product(kinds, kinds):
         found = "one"
@@ -162,7 +177,9 @@ def test_the_surrogate_is_that_of_the_library_and_of_its_definition() -> None:
 
 def test_the_sign_of_alpha_is_that_of_a_search() -> None:
     for s, t, a, b, beta in ((*DDC.ONE, 0.5), (*DDC.OTHER, 0.5), (*DDC.TOP_HEAVY, 1.0)):
-        best = optimize.minimize_scalar(lambda alpha, c=(s, t, a, b), beta=beta: correction.user_loss(*c, alpha, beta)).x
+        best = optimize.minimize_scalar(
+            lambda alpha, c=(s, t, a, b), beta=beta: correction.user_loss(*c, alpha, beta)
+        ).x
         assert answers("ddc")["sign_of_alpha"](s, t, a, b, beta) == np.sign(best)
 
 
@@ -189,7 +206,11 @@ def test_the_optimum_that_ranks_worse_is_an_optimum_and_raises_the_loss_of_what_
 
 def test_the_scale_is_the_smallest_that_does() -> None:
     rng = np.random.default_rng(3)
-    for margins, fraction in ((rng.exponential(size=50).tolist(), 0.05), ([1.0, 2.0, 3.0, -0.05], 0.7), ([1.0, 0.0], 0.9)):
+    for margins, fraction in (
+        (rng.exponential(size=50).tolist(), 0.05),
+        ([1.0, 2.0, 3.0, -0.05], 0.7),
+        ([1.0, 0.0], 0.9),
+    ):
         scale = answers("ddc")["inflation"](margins, fraction)
         grid = np.linspace(1, 2 * scale, 20_001)
         loss = np.logaddexp(0, -grid[:, None] * np.array(margins)).mean(axis=1)
@@ -206,12 +227,21 @@ def test_lists_are_measured_as_the_library_measures_them() -> None:
     users, items, histories, held_out, counts, _ = DDC.films(5, 4)
     lists = {"train": histories, "test": held_out}
     shape = {"n_users": len(users), "n_items": len(items)}
-    data = {key: Interactions(np.repeat(np.arange(len(users)), list(map(len, rows))), np.concatenate(rows).astype(int), **shape) for key, rows in lists.items()}
+    data = {
+        key: Interactions(
+            np.repeat(np.arange(len(users)), list(map(len, rows))), np.concatenate(rows).astype(int), **shape
+        )
+        for key, rows in lists.items()
+    }
     popular, right = answers("ddc")["measure"](users, items, histories, held_out, counts, 10)
     ranked = metrics.top_k(np.array(users), np.array(items), data["train"], 10)
     assert popular == pytest.approx(popularity.average_popularity(ranked, np.array(counts)))
     wanted = [set(row) for row in held_out]
-    ranks = [next((rank for rank, item in enumerate(row, 1) if item in want), None) for row, want in zip(ranked.tolist(), wanted, strict=True) if want]
+    ranks = [
+        next((rank for rank, item in enumerate(row, 1) if item in want), None)
+        for row, want in zip(ranked.tolist(), wanted, strict=True)
+        if want
+    ]
     assert right == pytest.approx(np.mean([1 / rank if rank else 0.0 for rank in ranks]))
 
 
@@ -226,7 +256,9 @@ def test_the_essay_on_ddc_quotes_its_numbers() -> None:
     alone = {"alpha": tastes.copy(), "beta": tastes.copy(), "both": tastes.copy()}
     negative, losses = [], []
     for u, (s, t, a, b) in enumerate(DDC.projections(users, items, histories, pop, share)):
-        best = correction.solve_user(s, t, a, b) if u % 4 == 0 else None  # a quarter of the users, for the time it takes
+        best = (
+            correction.solve_user(s, t, a, b) if u % 4 == 0 else None
+        )  # a quarter of the users, for the time it takes
         if best is not None:
             axis = names["preference_direction"](users[u], items, histories[u], share)
             steps = {"alpha": best[0] * np.array(pop), "beta": best[1] * axis}
@@ -258,40 +290,116 @@ def by(name: str, **changed: Any) -> Any:
     assignment = "ddc" if name in answers("ddc") else "popularity-direction"
     function = answers(assignment)[name]
     code = function.__code__.co_varnames[: function.__code__.co_argcount]
-    return lambda *arguments: function(*(changed[key](*arguments) if key in changed else x for key, x in zip(code, arguments, strict=True)))
+    return lambda *arguments: function(
+        *(changed[key](*arguments) if key in changed else x for key, x in zip(code, arguments, strict=True))
+    )
 
 
 MESSAGES = [
-    ("popularity_direction.direction", by("popularity_direction", ratio=lambda items, counts, ratio: ratio + 0.2), "head and tail have 1 items"),
-    ("popularity_direction.direction", lambda items, counts, ratio: -answers("popularity-direction")["popularity_direction"](items, counts, ratio), "from the tail to the head"),
-    ("popularity_direction.direction", lambda items, counts, ratio: by("popularity_direction")(items[::-1], counts[::-1], ratio), "lower id is the more popular"),
+    (
+        "popularity_direction.direction",
+        by("popularity_direction", ratio=lambda items, counts, ratio: ratio + 0.2),
+        "head and tail have 1 items",
+    ),
+    (
+        "popularity_direction.direction",
+        lambda items, counts, ratio: -answers("popularity-direction")["popularity_direction"](items, counts, ratio),
+        "from the tail to the head",
+    ),
+    (
+        "popularity_direction.direction",
+        lambda items, counts, ratio: by("popularity_direction")(items[::-1], counts[::-1], ratio),
+        "lower id is the more popular",
+    ),
     ("popularity_direction.direction", lambda items, counts, ratio: [1.0], "a list of numbers"),
-    ("popularity_direction.cross_fitted", lambda items, counts, ratio, fold: popularity.projection_correlation(np.array(items), np.array(counts), ratio), "uses the items twice"),
-    ("popularity_direction.pull_even", lambda Y, users: -by("first_pull")(Y, users), "descent goes against the gradient"),
+    (
+        "popularity_direction.cross_fitted",
+        lambda items, counts, ratio, fold: popularity.projection_correlation(np.array(items), np.array(counts), ratio),
+        "uses the items twice",
+    ),
+    (
+        "popularity_direction.pull_even",
+        lambda Y, users: -by("first_pull")(Y, users),
+        "descent goes against the gradient",
+    ),
     ("popularity_direction.pull_even", lambda Y, users: 2 * by("first_pull")(Y, users), "the sigmoid is 1/2"),
     ("popularity_direction.pull_uneven", lambda Y, users: by("first_pull")(Y, users).astype(float), "no floats"),
-    ("popularity_direction.negatives_uniform", lambda Y, law: by("times_negative")(Y, "unseen"), 'this is the law "unseen"'),
+    (
+        "popularity_direction.negatives_uniform",
+        lambda Y, law: by("times_negative")(Y, "unseen"),
+        'this is the law "unseen"',
+    ),
     ("popularity_direction.negatives_popular", lambda Y, law: np.sum(Y, axis=0), "only among|as a positive"),
     ("popularity_direction.step", lambda *a: POP.descend(*a, slip="batch"), "one triple after another"),
     ("popularity_direction.step", lambda *a: POP.descend(*a, slip="kept negative"), "the negative item moves"),
     ("popularity_direction.step", lambda *a: POP.descend(*a, slip="ascent"), "makes the margin smaller"),
     ("popularity_direction.step", lambda users, items, triples, lr: items, "two tables"),
     ("popularity_direction.decayed_sum", lambda total, lr, decay, steps: total, "the decay does not"),
-    ("popularity_direction.decayed_sum", lambda total, lr, decay, steps: [x * (1 - 2 * lr * decay * steps) for x in total], "what the step before has left"),
-    ("popularity_direction.gap", lambda positives, total, n: -by("gap")(positives, total, n), "the positives come first"),
+    (
+        "popularity_direction.decayed_sum",
+        lambda total, lr, decay, steps: [x * (1 - 2 * lr * decay * steps) for x in total],
+        "what the step before has left",
+    ),
+    (
+        "popularity_direction.gap",
+        lambda positives, total, n: -by("gap")(positives, total, n),
+        "the positives come first",
+    ),
     ("popularity_direction.two_tastes", lambda m, n: np.ones((m, n), dtype=int), "lacks one"),
-    ("popularity_direction.two_tastes", lambda m, n: np.kron(np.eye(2, dtype=int), np.ones((m // 2, n // 2), dtype=int)), "twice as many users"),
+    (
+        "popularity_direction.two_tastes",
+        lambda m, n: np.kron(np.eye(2, dtype=int), np.ones((m // 2, n // 2), dtype=int)),
+        "twice as many users",
+    ),
     ("popularity_direction.two_tastes", lambda m, n: [[2] * n] * m, "holds 0 and 1"),
-    ("popularity_direction.against_the_mean", lambda m, count: ([[1, 0]] * (m - 1) + [[5, 0]], list(range(count))), "length from 1/2 to 1"),
-    ("popularity_direction.against_the_mean", lambda m, count: ([[1, 0]] * m, [0] * count), "which is not negative|different ids"),
+    (
+        "popularity_direction.against_the_mean",
+        lambda m, count: ([[1, 0]] * (m - 1) + [[5, 0]], list(range(count))),
+        "length from 1/2 to 1",
+    ),
+    (
+        "popularity_direction.against_the_mean",
+        lambda m, count: ([[1, 0]] * m, [0] * count),
+        "which is not negative|different ids",
+    ),
     ("popularity_direction.against_the_mean", lambda m, count: ([[0.5, 0.5]] * m, list(range(count))), "no floats"),
-    ("popularity_direction.null_small", by("null_correlation", d=lambda counts, d, ratio: 2 * d), "squared length is 2 d / H"),
-    ("ddc.preference", by("preference_direction", share=lambda user, items, history, share: share / 2), "round the number of items up"),
-    ("ddc.preference", by("preference_direction", user=lambda user, items, history, share: [-x for x in user]), "not the lowest"),
-    ("ddc.preference", lambda user, items, history, share: by("preference_direction")(user, items, history, share) if any(user) else user, "return None"),
-    ("ddc.loss", lambda s, t, a, b, alpha, beta: correction.user_loss(s, t, a, b, beta, alpha), "beta belongs to the positives"),
-    ("ddc.loss", lambda s, t, a, b, alpha, beta: correction.user_loss(s, t, a, b, -alpha, beta), "taken away as a whole"),
-    ("ddc.loss", lambda s, t, a, b, alpha, beta: len(s) * len(t) * correction.user_loss(s, t, a, b, alpha, beta), "not the sum"),
+    (
+        "popularity_direction.null_small",
+        by("null_correlation", d=lambda counts, d, ratio: 2 * d),
+        "squared length is 2 d / H",
+    ),
+    (
+        "ddc.preference",
+        by("preference_direction", share=lambda user, items, history, share: share / 2),
+        "round the number of items up",
+    ),
+    (
+        "ddc.preference",
+        by("preference_direction", user=lambda user, items, history, share: [-x for x in user]),
+        "not the lowest",
+    ),
+    (
+        "ddc.preference",
+        lambda user, items, history, share: (
+            by("preference_direction")(user, items, history, share) if any(user) else user
+        ),
+        "return None",
+    ),
+    (
+        "ddc.loss",
+        lambda s, t, a, b, alpha, beta: correction.user_loss(s, t, a, b, beta, alpha),
+        "beta belongs to the positives",
+    ),
+    (
+        "ddc.loss",
+        lambda s, t, a, b, alpha, beta: correction.user_loss(s, t, a, b, -alpha, beta),
+        "taken away as a whole",
+    ),
+    (
+        "ddc.loss",
+        lambda s, t, a, b, alpha, beta: len(s) * len(t) * correction.user_loss(s, t, a, b, alpha, beta),
+        "not the sum",
+    ),
     ("ddc.loss", lambda *a: float("inf"), "exp overflows"),
     ("ddc.minimisers", lambda a, b: "none", "both signs, strictly|does not matter"),
     ("ddc.minimisers", lambda a, b: 1, 'the words "none"'),
@@ -303,17 +411,25 @@ MESSAGES = [
     ("ddc.solve", lambda *case: [x + 1e-4 for x in by("solve_user")(*case)], "It is near"),
     ("ddc.solve", lambda *case: by("solve_user")(*case)[::-1], "alpha comes first"),
     ("ddc.sign", lambda *case: 0, "-1 or 1 is expected"),
-    ("ddc.sign", lambda s, t, a, b, beta: -by("sign_of_alpha")(s, t, a, b, beta), "the best alpha lies below|mean of b"),
+    (
+        "ddc.sign",
+        lambda s, t, a, b, beta: -by("sign_of_alpha")(s, t, a, b, beta),
+        "the best alpha lies below|mean of b",
+    ),
     ("ddc.flip", lambda user, liked, others, pop: [100 * x for x in pop], "b has one sign"),
     ("ddc.flip", lambda user, liked, others, pop: [1e9 * x for x in pop], "between -1,000 and 1,000"),
     ("ddc.worse", lambda drop: ([0, 1], [[1, 0], [0, 1]], [[0, 0]], [1, 0]), "every positive stands above"),
     ("ddc.worse", lambda drop: ([0, 1], [[1, 1]] * 61, [[0, 0]], [1, 0]), "at most 60"),
-    ("ddc.worse", lambda drop: ([0, 1, 0], [[1, 0.1, 0]] * 20 + [[-3, 3, 0]], [[0, 0, 1], [0, 0, -1]], [0, 0, 1]), "carries beta e_pref to the negatives"),
+    (
+        "ddc.worse",
+        lambda drop: ([0, 1, 0], [[1, 0.1, 0]] * 20 + [[-3, 3, 0]], [[0, 0, 1], [0, 0, -1]], [0, 0, 1]),
+        "carries beta e_pref to the negatives",
+    ),
     ("ddc.inflation", lambda margins, fraction: None, "some scale does"),
     ("ddc.inflation", lambda margins, fraction: 2.0, "of the first"),
     ("ddc.average_popularity", lambda *a: by("measure")(*a)[::-1], "AvgPop comes first"),
     ("ddc.reciprocal_rank", lambda *a: [0.0, float(np.mean([1.0, 0.0, 0.0]))], "No usual slip|left out of MRR"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("check", "answer", "hint"), MESSAGES, ids=lambda x: x if isinstance(x, str) else "")

@@ -52,7 +52,13 @@ def theorem(label="thm-x", kind="theorem"):
 
 def test_a_row_is_read_with_its_defaults(tmp_path):
     [claim] = load(write(tmp_path, ROW))
-    assert (claim.id, claim.status, claim.theorem, claim.depends_on, claim.file) == ("P3-Eq12", "tested", None, (), "P3.yml")
+    assert (claim.id, claim.status, claim.theorem, claim.depends_on, claim.file) == (
+        "P3-Eq12",
+        "tested",
+        None,
+        (),
+        "P3.yml",
+    )
 
 
 @pytest.mark.parametrize(
@@ -67,17 +73,32 @@ def test_a_row_is_read_with_its_defaults(tmp_path):
         (("id: P3-Eq12", "id: Eq12"), r"P3\.yml: Eq12: id 'Eq12' is not of the form"),
         (("id: P3-Eq12", "id: P0-Eq12"), r"id 'P0-Eq12' does not belong to paper 'P3'"),
         (("checks: [course", "checks: [curse"), r"is neither course_lib\.module:function nor tests/"),
-        (("checks: [course_lib.paper_tables.p3:disagreements_with_table_4]", "checks: []"), "status 'tested' needs a check"),
-        (("status: tested", "status: proved"), "status 'proved' needs a check in course_lib.proofs or a test named after"),
+        (
+            ("checks: [course_lib.paper_tables.p3:disagreements_with_table_4]", "checks: []"),
+            "status 'tested' needs a check",
+        ),
+        (
+            ("status: tested", "status: proved"),
+            "status 'proved' needs a check in course_lib.proofs or a test named after",
+        ),
         (("status: tested", "status: enumerated"), "status 'enumerated' needs a check in course_lib.proofs"),
-        (("status: tested", "status: reproduced"), "status 'reproduced' needs a scalar from a result file or a notebook"),
+        (
+            ("status: tested", "status: reproduced"),
+            "status 'reproduced' needs a scalar from a result file or a notebook",
+        ),
         (("status: tested", "status: not reproduced"), "status 'not reproduced' needs a scalar"),
         (("status: tested", "status: disputed"), "status 'disputed' needs an erratum"),
         (("status: tested", "status: needs assumption"), "needs the field 'assumption'"),
         (("status: tested", "status: not run"), "status 'not run' and the field 'reason' go together"),
-        (("status: tested", "status: tested\n  theorem: thm-x"), "theorem 'thm-x' needs the check course_lib.proofs:thm_x"),
+        (
+            ("status: tested", "status: tested\n  theorem: thm-x"),
+            "theorem 'thm-x' needs the check course_lib.proofs:thm_x",
+        ),
         (("status: tested", "status: tested\n  place: again"), "place given twice"),
-        (("status: tested", "status: tested\n  depends_on: [P3-Eq99]"), "depends_on names 'P3-Eq99', which no file holds"),
+        (
+            ("status: tested", "status: tested\n  depends_on: [P3-Eq99]"),
+            "depends_on names 'P3-Eq99', which no file holds",
+        ),
         (("status: tested", "status: tested\n  depends_on: [P3-Eq12]"), "circular: P3-Eq12 -> P3-Eq12"),
         (("status: tested", "status: tested\n  depends_on: [3]"), "'depends_on' must be a list of strings"),
     ],
@@ -166,7 +187,11 @@ def test_bad_scalars_are_refused(tmp_path, change, message):
         ("reproduced", "expected: 17.07", "needs a scalar with 'printed'"),
         ("reproduced", "printed: 17.07, expected: 17.2", "must expect the printed numbers"),
         ("not reproduced", "printed: 17.07, expected: 3.1", None),
-        ("not reproduced", "printed: 17.07, expected: 17.2", "every expected number is within tolerance of the printed one"),
+        (
+            "not reproduced",
+            "printed: 17.07, expected: 17.2",
+            "every expected number is within tolerance of the printed one",
+        ),
         ("not reproduced", "expected: 3.1", "needs a scalar with 'printed'"),
     ],
 )
@@ -196,7 +221,9 @@ def test_an_erratum_needs_all_its_parts(tmp_path):
 def lint(tmp_path, text, markdown="# Page\n", name="x.md"):
     root = book_with(tmp_path, markdown, name)
     (root / "tests").mkdir(exist_ok=True)
-    (root / "tests" / "test_y.py").write_text("class TestA:\n    def test_b(self): ...\n\ndef test_c(): ...\ndef helper(): ...\n")
+    (root / "tests" / "test_y.py").write_text(
+        "class TestA:\n    def test_b(self): ...\n\ndef test_c(): ...\ndef helper(): ...\n"
+    )
     return claims.lint(load(write(tmp_path / "claims", text)), book=root / "book", root=root)
 
 
@@ -289,13 +316,31 @@ def test_the_origin_of_a_scalar_must_exist(tmp_path):
 @pytest.mark.parametrize(
     ("value", "verdict"),
     [
-        (None, True), (True, True), (0, True), (0.0, True), (Fraction(0), True), (sympy.Integer(0), True),
-        (sympy.zeros(2, 2), True), (np.zeros(3), True), ([0, Fraction(0)], True), ({"a": 0, "b": sympy.Integer(0)}, True),
-        (False, False), (1e-300, False), (Fraction(1, 10**9), False), (sympy.Symbol("x"), False), (float("nan"), False),
-        (np.array([0, 1e-9]), False), ([], False), ({}, False), ([0, None], False), ("", False), ([[0, 1]], False),
-        (np.array([]), False), (sympy.Matrix([0, 1]), False),
+        (None, True),
+        (True, True),
+        (0, True),
+        (0.0, True),
+        (Fraction(0), True),
+        (sympy.Integer(0), True),
+        (sympy.zeros(2, 2), True),
+        (np.zeros(3), True),
+        ([0, Fraction(0)], True),
+        ({"a": 0, "b": sympy.Integer(0)}, True),
+        (False, False),
+        (1e-300, False),
+        (Fraction(1, 10**9), False),
+        (sympy.Symbol("x"), False),
+        (float("nan"), False),
+        (np.array([0, 1e-9]), False),
+        ([], False),
+        ({}, False),
+        ([0, None], False),
+        ("", False),
+        ([[0, 1]], False),
+        (np.array([]), False),
+        (sympy.Matrix([0, 1]), False),
     ],
-)  # fmt: skip
+)
 def test_only_an_exact_zero_passes(value, verdict):
     assert checks.passes(value) is verdict
 
@@ -432,7 +477,10 @@ def test_the_command_passes_and_fails(small_course, capsys):
 
 
 def test_one_claim_is_checked_by_its_id(small_course, capsys):
-    write(small_course / "book" / "claims", ROW + ROW.replace("Eq12", "Eq13").replace("disagreements_with_table_4", "nothing"))
+    write(
+        small_course / "book" / "claims",
+        ROW + ROW.replace("Eq12", "Eq13").replace("disagreements_with_table_4", "nothing"),
+    )
     assert claims.cli(["check", "--id", "P3-Eq12"]) == 1  # the rules hold for all rows
     out = capsys.readouterr().out
     assert "P3-Eq12" in out and "1/1 checks" in out and "0/1" not in out
@@ -495,10 +543,17 @@ def test_the_graph_of_a_chapter_holds_what_its_claims_rest_on_in_italics(tmp_pat
     mine = two_chapters(tmp_path)
     own, foreign = mine[:1], graph.direct_foundations(mine[:1], mine)
     assert [claim.id for claim in foreign] == ["P3-Eq13", "P3-Eq14"]
-    assert graph.edges([*own, *foreign]) == [("P3-Eq12", "P3-Eq13"), ("P3-Eq12", "P3-Eq14")]  # Eq13's own ground is left out
+    assert graph.edges([*own, *foreign]) == [
+        ("P3-Eq12", "P3-Eq13"),
+        ("P3-Eq12", "P3-Eq14"),
+    ]  # Eq13's own ground is left out
     html = pages.fill("<!-- claims: graph sampling/x -->", mine)
     italics = [attributes for tag, attributes in Elements(html).found if attributes.get("font-style") == "italic"]
-    assert len(italics) == 2 and "Italics: of another chapter." in html and 'aria-label="Dependency graph, sampling/x"' in html
+    assert (
+        len(italics) == 2
+        and "Italics: of another chapter." in html
+        and 'aria-label="Dependency graph, sampling/x"' in html
+    )
     as_list = pages.fill("<!-- claims: list sampling/x -->", mine)
     assert as_list == "- [P3-Eq12](#claim-p3-eq12) rests on [P3-Eq13](#claim-p3-eq13), [P3-Eq14](#claim-p3-eq14)"
 
@@ -517,15 +572,23 @@ def test_a_mention_of_another_claim_becomes_a_link(tmp_path):
     text = "By P3-Eq13, and not by P3-Eq99 or `P3-Eq14` or $P3-Eq14$. See P3-Eq12. P3-Eq14a is none."
     mine = [replace(a, statement=text), b, replace(c, id="X4b", paper="X", note="As in P3-Eq12.")]
     table = pages.render_table(mine)
-    assert "By [P3-Eq13](#claim-p3-eq13), and not by P3-Eq99 or `P3-Eq14` or $P3-Eq14$. See P3-Eq12. P3-Eq14a is none." in table
+    assert (
+        "By [P3-Eq13](#claim-p3-eq13), and not by P3-Eq99 or `P3-Eq14` or $P3-Eq14$. See P3-Eq12. P3-Eq14a is none."
+        in table
+    )
     assert "As in [P3-Eq12](#claim-p3-eq12)." in table
-    assert "As in P3-Eq12." in pages.render_table(mine[2:]) and "As in [P3-Eq12]" in pages.render_table(mine[2:], everything=mine)
+    assert "As in P3-Eq12." in pages.render_table(mine[2:]) and "As in [P3-Eq12]" in pages.render_table(
+        mine[2:], everything=mine
+    )
 
 
 def test_the_filter_offers_the_statuses_in_use_and_waits_for_its_script(tmp_path):
     html = pages.fill("<!-- claims: filter -->", three(tmp_path))
     elements = Elements(html).found
-    assert ("form", {"class": "claims-filter", "role": "search", "aria-label": "Filter the claims", "hidden": None}) in elements
+    assert (
+        "form",
+        {"class": "claims-filter", "role": "search", "aria-label": "Filter the claims", "hidden": None},
+    ) in elements
     assert [tag for tag, _ in elements].count("option") == 2 and "<option>tested</option>" in html
     assert [tag for tag, _ in elements].count("label") == 2  # one for each control
     assert "```" not in html.split("```{raw} html\n")[1].removesuffix("\n```")
@@ -595,12 +658,20 @@ def test_anchors_are_unique():
 
 def test_the_pages_of_the_book_hold_every_paper_and_every_chapter():
     mine = load()
-    papers, chapters = {claim.paper for claim in mine}, {claim.chapter.removesuffix("-lab") for claim in mine if claim.chapter}
+    papers, chapters = (
+        {claim.paper for claim in mine},
+        {claim.chapter.removesuffix("-lab") for claim in mine if claim.chapter},
+    )
     wanted = {
-        "claims": ["counts", "statuses", "filter", *(f"table {paper}" for paper in papers),
-                   *(f"{part} {chapter}" for chapter in chapters for part in ("graph", "list"))],
+        "claims": [
+            "counts",
+            "statuses",
+            "filter",
+            *(f"table {paper}" for paper in papers),
+            *(f"{part} {chapter}" for chapter in chapters for part in ("graph", "list")),
+        ],
         "errata": [f"errata {paper}" for paper in {claim.paper for claim in mine if claim.erratum}],
-    }  # fmt: skip
+    }
     for page, parts in wanted.items():
         text = (rows.ROOT / "book" / "reference" / f"{page}.md").read_text(encoding="utf-8")
         assert [part for part in parts if f"<!-- claims: {part} -->" not in text] == []
@@ -632,14 +703,26 @@ AUDITED = {"P0": 71, "P1": 57, "P2": 44, "P3": 87}  # rows of the audit of each 
 ADDED = {  # rows of a paper beyond its audit: the same claim on other data, or a part of a table
     "P0": {"P0-Fig3.toy", "P0-Fig3.width", "P0-Exp8.ml1m", "P0-Exp8.gowalla", "P0-Exp9.ml1m", "P0-Exp10.ml1m"},
     "P1": {
-        "P1-4.1.alpha.other", "P1-Table2.other", "P1-Table3.other", "P1-Table4.other", "P1-Table5.other", "P1-5.4.2a.other",
+        "P1-4.1.alpha.other",
+        "P1-Table2.other",
+        "P1-Table3.other",
+        "P1-Table4.other",
+        "P1-Table5.other",
+        "P1-5.4.2a.other",
     },
     "P2": set(),
     "P3": {
-        "P3-Table5.u", "P3-Table3.ml1m", "P3-Fig3.films", "P3-Fig3.films.logistic",
-        "P3-Table5.ml1m", "P3-Table5.ml1m.posneg", "P3-Table6.ml1m", "P3-Table6.ml1m.omega", "P3-Table6.ml1m.collapse",
+        "P3-Table5.u",
+        "P3-Table3.ml1m",
+        "P3-Fig3.films",
+        "P3-Fig3.films.logistic",
+        "P3-Table5.ml1m",
+        "P3-Table5.ml1m.posneg",
+        "P3-Table6.ml1m",
+        "P3-Table6.ml1m.omega",
+        "P3-Table6.ml1m.collapse",
     },
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("paper", AUDITED)
@@ -651,7 +734,26 @@ def test_all_claims_of_the_audit_are_there(paper):
 
 def test_what_the_course_adds_is_there():
     ids = {claim.id for claim in load()}
-    assert {"X1", "X2", "X2b", "X3", "X4", "X4b", "X5", "X6", "X7", "X8", "X9", "X10", "X11", "X12", "X13", "X17", "X18", "X19"} <= ids
+    assert {
+        "X1",
+        "X2",
+        "X2b",
+        "X3",
+        "X4",
+        "X4b",
+        "X5",
+        "X6",
+        "X7",
+        "X8",
+        "X9",
+        "X10",
+        "X11",
+        "X12",
+        "X13",
+        "X17",
+        "X18",
+        "X19",
+    } <= ids
 
 
 def test_every_named_test_is_run_by_the_suite():

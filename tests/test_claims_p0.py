@@ -1,7 +1,8 @@
 """The statements of P0, each recomputed; `book/claims/P0.yml` names these tests.
 
 Formulas are written out here as the paper prints them, with torch's own layers and optimisers, and never taken from
-`course_lib`: where the library states the same, a test compares the two. Exact arithmetic wherever a statement is exact.
+`course_lib`: where the library states the same, a test compares the two. Exact arithmetic wherever a statement is
+exact.
 """
 
 import inspect
@@ -165,10 +166,13 @@ def close(a, b, tolerance=1e-10):
     return torch.allclose(a, b, rtol=tolerance, atol=tolerance)
 
 
-# ------------------------------------------------------------------------------- Section 2.1 to 2.4: one equation, kernels
+# ------------------------------------------------------------------------------- Section 2.1 to 2.4: one equation,
+# kernels
 
 
-@pytest.mark.parametrize("build", [lambda: nn.Embedding(4, 3), two_layers, Scaled], ids=["embedding", "two layers", "scaled"])
+@pytest.mark.parametrize(
+    "build", [lambda: nn.Embedding(4, 3), two_layers, Scaled], ids=["embedding", "two layers", "scaled"]
+)
 def test_eq2_and_eq3_are_what_autograd_and_sgd_compute(build):
     made = module(build)
     inputs = ONE_HOT if isinstance(made, nn.Sequential) else REPEATED
@@ -203,7 +207,10 @@ def test_eq4_is_exact_for_an_affine_tower_and_off_by_the_square_of_the_learning_
 
 
 def shared_table_step(seed):
-    """A table that both towers use: users are the mean of two items. <q, dL/dq> and <q, dq> of each item, and the sums."""
+    """A table that both towers use: users are the mean of two items.
+
+    <q, dL/dq> and <q, dq> of each item, and the sums.
+    """
     items = module(lambda: nn.Embedding(6, 3), seed=seed).weight
     history = torch.tensor([[0, 1], [2, 3], [4, 5]])
     target = torch.tensor([2, 4, 0])
@@ -239,7 +246,9 @@ def test_eq5_parameter_linear_towers_have_a_constant_jacobian():
 
 
 def test_the_gradient_that_moves_an_embedding_is_the_one_of_the_output():
-    """Section 2.4 prints g_i as the gradient in x_i, which is the input: an index has none, a vector the wrong direction."""
+    """Section 2.4 prints g_i as the gradient in x_i, which is the input:
+    an index has none, a vector the wrong direction.
+    """
     made = module(lambda: nn.Linear(3, 3, bias=False))
     inputs = torch.linalg.qr(normal(3, 3, seed=4))[0].requires_grad_()
     loss = against(infonce, 3)
@@ -280,7 +289,9 @@ def test_the_lookup_equivalent_towers_are_the_two_of_the_definition_and_more():
     assert close(table_blocks, torch.einsum("ij,ab->ijab", torch.eye(4).double(), identity))
     assert close(layer_blocks, table_blocks)
     gram = ORTHOGONAL @ ORTHOGONAL.T
-    assert close(kernel(module(lambda: nn.Linear(4, 3, bias=False)), ORTHOGONAL), torch.einsum("ij,ab->ijab", gram, identity))
+    assert close(
+        kernel(module(lambda: nn.Linear(4, 3, bias=False)), ORTHOGONAL), torch.einsum("ij,ab->ijab", gram, identity)
+    )
     assert (gram - torch.diag(gram.diagonal())).abs().max() < EXACT and gram[0, 0] != gram[1, 1]
     assert not close(kernel(module(lambda: nn.Linear(4, 3)), ONE_HOT), layer_blocks)  # nn.Linear has a bias unless told
 
@@ -348,7 +359,9 @@ def test_eq23_eq24_the_jacobian_of_two_layers_depends_on_both():
         assert close(by_a[e, m], torch.outer(B[m], DENSE[e]))  # (24)
         for row in range(3):
             assert close(by_b[e, m, row], z[e] if row == m else 0 * z[e])  # (23)
-    blocks = torch.einsum("ij,ab->ijab", z @ z.T, torch.eye(3).double()) + torch.einsum("ij,ab->ijab", DENSE @ DENSE.T, B @ B.T)
+    blocks = torch.einsum("ij,ab->ijab", z @ z.T, torch.eye(3).double()) + torch.einsum(
+        "ij,ab->ijab", DENSE @ DENSE.T, B @ B.T
+    )
     assert close(kernel(made, DENSE), blocks)
     for index in (0, 1):  # the paper says "through B"; a change of A alone changes J as well
         changed = module(two_layers)
@@ -357,7 +370,8 @@ def test_eq23_eq24_the_jacobian_of_two_layers_depends_on_both():
         assert not close(jacobian(changed, DENSE), J)
 
 
-# ---------------------------------------------------------------------------------------- Section 2.5: tangent gradients
+# ---------------------------------------------------------------------------------------- Section 2.5: tangent
+# gradients
 
 
 def test_the_cosine_does_not_see_positive_scale():
@@ -386,7 +400,10 @@ def test_eq13_the_derivative_of_a_function_of_cosines_needs_a_nonzero_embedding_
     assert gradient.isnan().any()
     # |cos| has no derivative where the cosine is 0: the slopes on the two sides differ
     perpendicular, direction = np.array([1.0, 0.0]), np.array([0.0, 1.0])
-    slope = [abs((perpendicular + h * direction)[1] / np.linalg.norm(perpendicular + h * direction)) / h for h in (1e-6, -1e-6)]
+    slope = [
+        abs((perpendicular + h * direction)[1] / np.linalg.norm(perpendicular + h * direction)) / h
+        for h in (1e-6, -1e-6)
+    ]
     assert slope[0] == pytest.approx(1) and slope[1] == pytest.approx(-1)
 
 
@@ -492,7 +509,12 @@ def test_row_wise_adagrad_moves_orthogonally():
         q = q + dq
     made = module(lambda: nn.Embedding(4, 3))  # the usual Adagrad has an accumulator for each number, and is not
     usual = torch.optim.Adagrad(made.parameters(), lr=0.5)
-    assert cosines(made.weight.detach().clone(), step(made, INDICES, against(infonce, 4), lr=None, optimiser=usual)).abs().max() > 0.05
+    assert (
+        cosines(made.weight.detach().clone(), step(made, INDICES, against(infonce, 4), lr=None, optimiser=usual))
+        .abs()
+        .max()
+        > 0.05
+    )
 
 
 def test_the_inversion_satisfies_the_two_conditions_and_is_not_parameter_linear():
@@ -527,7 +549,9 @@ def test_inputs_that_share_every_weight_and_move_orthogonally():
 
 
 def test_bias_and_two_layers_move_off_the_tangent_by_a_known_amount():
-    """The analytical explanation that Section 4.1 says cannot be had, for one-hot inputs: both radial parts in closed form."""
+    """The analytical explanation that Section 4.1 says cannot be had, for one-hot inputs:
+    both radial parts in closed form.
+    """
     loss, lr = against(infonce, 4), 1e-3
     made = module(lambda: nn.Linear(4, 3))
     q, g = output_gradients(made, ONE_HOT, loss)
@@ -544,7 +568,7 @@ def test_bias_and_two_layers_move_off_the_tangent_by_a_known_amount():
 
 
 def test_two_layers_have_norms_that_a_step_can_shrink():
-    """"After update, the norm always increases" fails for outputs of two layers (Section 2.7 is right to object)."""
+    """ "After update, the norm always increases" fails for outputs of two layers (Section 2.7 is right to object)."""
     made, loss = module(two_layers), against(infonce, 4)
     before = made(ONE_HOT).detach().norm(dim=1)
     step(made, ONE_HOT, loss, lr=0.05)
@@ -552,9 +576,18 @@ def test_two_layers_have_norms_that_a_step_can_shrink():
 
 
 def test_each_layer_of_a_homogeneous_tower_grows_by_the_square_of_its_step():
-    """What survives of the criticised sentence: the loss does not see the scale of a bias-free layer, so its norm grows."""
-    made = module(lambda: nn.Sequential(nn.Linear(4, 6, bias=False), nn.LeakyReLU(), nn.Linear(6, 5, bias=False),
-                                        nn.LeakyReLU(), nn.Linear(5, 3, bias=False)))  # fmt: skip
+    """What survives of the criticised sentence:
+    the loss does not see the scale of a bias-free layer, so its norm grows.
+    """
+    made = module(
+        lambda: nn.Sequential(
+            nn.Linear(4, 6, bias=False),
+            nn.LeakyReLU(),
+            nn.Linear(6, 5, bias=False),
+            nn.LeakyReLU(),
+            nn.Linear(5, 3, bias=False),
+        )
+    )
     inputs, loss = normal(4, 4, seed=6), against(infonce, 4)
     for _ in range(5):
         before = [p.detach().clone() for p in made.parameters()]
@@ -562,7 +595,9 @@ def test_each_layer_of_a_homogeneous_tower_grows_by_the_square_of_its_step():
         for old, p in zip(before, made.parameters()):
             change = p.detach() - old
             assert abs((old * change).sum()) < 1e-12 * (1 + old.norm() * change.norm())
-            assert p.detach().square().sum() == pytest.approx(float(old.square().sum() + change.square().sum()), rel=1e-12)
+            assert p.detach().square().sum() == pytest.approx(
+                float(old.square().sum() + change.square().sum()), rel=1e-12
+            )
             assert change.norm() > 1e-6
 
 
@@ -574,13 +609,16 @@ def test_momentum_pushes_outwards_by_a_known_amount():
     for t in range(15):
         q = made.weight.detach().clone()
         dq = step(made, INDICES, loss, lr=None, optimiser=optimiser)
-        wanted = lr**2 * sum((mu ** (t - s) * v.square().sum(-1) for s, v in enumerate(velocities)), torch.zeros(4).double())
+        wanted = lr**2 * sum(
+            (mu ** (t - s) * v.square().sum(-1) for s, v in enumerate(velocities)), torch.zeros(4).double()
+        )
         assert close((q * dq).sum(-1), wanted)
         assert (cosines(q, dq).abs().max() < EXACT) == (t == 0)  # it leaves the tangent at the second step
         velocities.append(-dq / lr)
 
 
-# ------------------------------------------------------------------------------------ Section 3 and Appendix C: popularity
+# ------------------------------------------------------------------------------------ Section 3 and Appendix C:
+# popularity
 
 
 def simulate_cosine_steps(targets, *, lr, start):
@@ -593,7 +631,9 @@ def simulate_cosine_steps(targets, *, lr, start):
 
 
 def test_an_item_updated_ten_times_as_often_can_stay_shorter():
-    """Same start, same loss, same learning rate: the popular item agrees with its users, the rare one is pulled both ways."""
+    """Same start, same loss, same learning rate:
+    the popular item agrees with its users, the rare one is pulled both ways.
+    """
     agree = [np.array([0.8, 0.6])] * 1000
     conflict = [np.array([0.0, 1.0]), np.array([0.0, -1.0])] * 50
     popular = simulate_cosine_steps(agree, lr=0.5, start=(1.0, 0.0))
@@ -601,7 +641,9 @@ def test_an_item_updated_ten_times_as_often_can_stay_shorter():
     assert popular < 1.2 and rare > 2
     consistent, conflicting = conflicting_items((1000, 100), rate=0.5)  # the pair of the chapter, another start
     corner = np.array([1.0, 1.0]) / np.sqrt(2)
-    assert consistent == pytest.approx(simulate_cosine_steps([np.array([1.0, 0.0])] * 1000, lr=0.5, start=corner), rel=1e-12)
+    assert consistent == pytest.approx(
+        simulate_cosine_steps([np.array([1.0, 0.0])] * 1000, lr=0.5, start=corner), rel=1e-12
+    )
     turns = [np.array([1.0, 0.0]), np.array([0.0, 1.0])] * 50
     assert conflicting == pytest.approx(simulate_cosine_steps(turns, lr=0.5, start=corner), rel=1e-12)
     assert consistent < 1.1 and conflicting > 2.3
@@ -689,13 +731,16 @@ def test_negatives_drawn_uniformly_flatten_how_often_items_are_updated():
     assert ratio[0] / ratio[1] < F(1, 2) / F(1, 6)
 
 
-# -------------------------------------------------------------------------------------------- Section 4 and 5: experiments
+# -------------------------------------------------------------------------------------------- Section 4 and 5:
+# experiments
 
 
 def toy_run(build_user, user_inputs, loss, *, lr=0.5, momentum=0.0, steps=40, d=2, seed=0):
     """|cos(q, dq)| of all user and item moves of a short run on toy data; users in order, six items, full batches."""
     users, items = module(build_user, seed=seed + 1), module(lambda: nn.Embedding(6, d), seed=seed + 4)
-    optimiser = torch.optim.SGD([p for m in (users, items) for p in m.parameters() if p.requires_grad], lr=lr, momentum=momentum)
+    optimiser = torch.optim.SGD(
+        [p for m in (users, items) for p in m.parameters() if p.requires_grad], lr=lr, momentum=momentum
+    )
     columns = torch.arange(6)
     angles = {"user": [], "item": []}
     for _ in range(steps):
@@ -767,7 +812,9 @@ def test_experiment_0_momentum_breaks_orthogonality_from_the_second_step():
 
 
 def test_the_share_near_a_right_angle_says_little_without_its_null():
-    """About 20 % of the angles of Figure 3 lie within 90 +- 10 degrees. Directions drawn at random: 11 % to 22 % for d up to 4."""
+    """About 20 % of the angles of Figure 3 lie within 90 +- 10 degrees. Directions drawn at random:
+    11 % to 22 % for d up to 4.
+    """
     printed = p0.printed(4, "share_near_90")
     by_chance = {d: p0.chance_of_right_angle(d) for d in (2, 3, 4, 64)}
     assert by_chance[2] < by_chance[3] < printed < by_chance[4] < 0.25 < by_chance[64]
@@ -775,7 +822,10 @@ def test_the_share_near_a_right_angle_says_little_without_its_null():
 
 
 def test_shares_below_chance_and_correlations_that_any_large_catalogue_calls_significant():
-    """Experiment 9: 0.007 of the top 100 are top 1 % items, fewer than in a list drawn at random. p < 0.05 needs |r| < 0.01."""
+    """Experiment 9: 0.007 of the top 100 are top 1 % items, fewer than in a list drawn at random.
+
+    p < 0.05 needs |r| < 0.01.
+    """
     assert p0.share_against_chance(9, "share_dot") == p0.share_against_chance(9, "share_cos") == pytest.approx(0.7)
     assert p0.smallest_significant_correlation(80_000) < 0.01
     assert min(p0.printed(8, "pearson"), p0.printed(10, "pearson")) > 50 * p0.smallest_significant_correlation(80_000)
@@ -846,7 +896,10 @@ def errata_numbers_of_p0():
     popular, rare = conflicting_items()
     by_chance = {f"{100 * p0.chance_of_right_angle(d):.1f}": 100 * p0.chance_of_right_angle(d) for d in (2, 3, 4, 64)}
     printed = {"0.007": p0.printed(9, "share_dot"), "0.1": p0.printed(9, "learning_rate"), "0.01": 0.01}
-    printed |= {"0.7": 100 * p0.printed(9, "share_cos"), "0.5": inspect.signature(conflicting_items).parameters["rate"].default}
+    printed |= {
+        "0.7": 100 * p0.printed(9, "share_cos"),
+        "0.5": inspect.signature(conflicting_items).parameters["rate"].default,
+    }
     return {"1.0895": popular, "2.3227": rare} | by_chance | printed
 
 

@@ -1,8 +1,9 @@
 """The statements of P1, each recomputed; `book/claims/P1.yml` names these tests.
 
-Formulas are written out here as the paper prints them, and never taken from `course_lib`: where the library states the same, a
-test compares the two. Exact arithmetic wherever a statement is exact. `Y` holds the labels of m users and n items; a step of BPR
-draws for each positive pair (u, i) one item j that u does not have, uniformly, unless a test says otherwise.
+Formulas are written out here as the paper prints them, and never taken from `course_lib`: where the library states the
+same, a test compares the two. Exact arithmetic wherever a statement is exact. `Y` holds the labels of m users and n
+items; a step of BPR draws for each positive pair (u, i) one item j that u does not have, uniformly, unless a test says
+otherwise.
 """
 
 import itertools
@@ -23,9 +24,12 @@ from course_lib.interactions import Interactions
 from course_lib.paper_tables import p1, select, table, value
 from tests import errata_numbers
 
-# ----------------------------------------------------------------------------------------------------------- a small world
+# ----------------------------------------------------------------------------------------------------------- a small
+# world
 
-Y = np.array([[1, 1, 0, 0, 0, 0], [1, 0, 1, 0, 0, 0], [1, 1, 0, 1, 0, 0], [1, 0, 0, 0, 1, 0]])  # m = 4 users, n = 6 items
+Y = np.array(
+    [[1, 1, 0, 0, 0, 0], [1, 0, 1, 0, 0, 0], [1, 1, 0, 1, 0, 0], [1, 0, 0, 0, 1, 0]]
+)  # m = 4 users, n = 6 items
 M_, N_ = Y.shape
 POP, HAS = Y.sum(axis=0), Y.sum(axis=1)
 
@@ -49,7 +53,9 @@ def triples(labels=Y):
 
 
 def expected_negatives(labels=Y):
-    """Neg_i: how often each item is expected as the negative of a pass over the pairs, sum over u not in U_i of n_u/(n - n_u)."""
+    """Neg_i: how often each item is expected as the negative of a pass over the pairs, sum over u not in U_i of n_u/(n
+    - n_u).
+    """
     found = np.full(labels.shape[1], F(0))
     for _, _, j, p in triples(labels):
         found[j] += p
@@ -132,7 +138,8 @@ def e_pop(items, counts, ratio=0.05):
     return difference / np.linalg.norm(difference)
 
 
-# --------------------------------------------------------------------------------------------- small models, really trained
+# --------------------------------------------------------------------------------------------- small models, really
+# trained
 
 
 def zipf_labels(m=40, n=50, seed=0):
@@ -145,7 +152,9 @@ def zipf_labels(m=40, n=50, seed=0):
 
 
 def two_tastes(m=40, n=50, seed=0):
-    """Two halves of the users like two halves of the items; within its half each item is as popular as any other, up to chance."""
+    """Two halves of the users like two halves of the items;
+    within its half each item is as popular as any other, up to chance.
+    """
     rng = np.random.default_rng(seed)
     labels = np.zeros((m, n), dtype=bool)
     for u in range(m):
@@ -155,7 +164,9 @@ def two_tastes(m=40, n=50, seed=0):
 
 @cache
 def trained(data, optimiser="sgd", layers=0, decay=0.0, steps=150, d=12, seed=0):
-    """(users, items, labels) after full-gradient BPR of the expected loss, from a start whose items have mean 0 and spread 0.1."""
+    """(users, items, labels) after full-gradient BPR of the expected loss, from a start whose items have mean 0 and
+    spread 0.1.
+    """
     labels = {"zipf": zipf_labels, "tastes": two_tastes}[data]()
     m, n = labels.shape
     E = torch.randn(m + n, d, generator=torch.Generator().manual_seed(seed), dtype=torch.float64) * 0.1
@@ -199,7 +210,9 @@ def test_eq1_the_score_is_the_inner_product_in_every_backbone():
 
 
 def test_eq2_one_layer_averages_over_neighbours_with_one_over_the_root_of_both_degrees():
-    """And where all users have the same degree, an item's first layer is sqrt(degree) times the mean of its users, over that constant."""
+    """And where all users have the same degree, an item's first layer is sqrt(degree) times the mean of its users, over
+    that constant.
+    """
     tables = np.vstack([USERS, ITEMS]).astype(float)
     degrees = np.concatenate([HAS, np.maximum(POP, 1)])
     A = np.block([[np.zeros((M_, M_)), Y], [Y.T, np.zeros((N_, N_))]])
@@ -225,7 +238,8 @@ def test_def30_the_popularity_of_an_item_is_the_number_of_its_users():
     assert DATA.col_counts.tolist() == [len({u for u in range(M_) if Y[u, i]}) for i in range(N_)] == POP.tolist()
 
 
-# ------------------------------------------------------------------------------------------ 3.1: the popularity direction
+# ------------------------------------------------------------------------------------------ 3.1: the popularity
+# direction
 
 
 def test_eq4_head_minus_tail_and_the_error_of_a_centroid():
@@ -238,7 +252,9 @@ def test_eq4_head_minus_tail_and_the_error_of_a_centroid():
 
 
 def test_enumerate_the_mean_square_error_of_head_minus_tail():
-    """E |v_hat - v|^2 = tr S_h / H + tr S_t / T, over every draw of H = 2 and T = 3 vectors from two populations, in fractions."""
+    """E |v_hat - v|^2 = tr S_h / H + tr S_t / T, over every draw of H = 2 and T = 3 vectors from two populations, in
+    fractions.
+    """
     head, tail, H, T = whole(3, 2, 5), whole(2, 2, 6), 2, 3
 
     def trace(rows):
@@ -254,9 +270,11 @@ def test_enumerate_the_mean_square_error_of_head_minus_tail():
 
 
 def test_popularity_is_not_proportional_to_the_projection():
-    """Under SGD from items of mean 0 the projections sum to 0 (conservation) and the popularities to |R| > 0. Any factor is refuted.
+    """Under SGD from items of mean 0 the projections sum to 0 (conservation) and the popularities to |R| > 0. Any
+    factor is refuted.
 
-    62 of 100 projections below 0 is what is seen where the correlation is above 0.9: an affine law, not a proportional one.
+    62 of 100 projections below 0 is what is seen where the correlation is above 0.9: an affine law, not a proportional
+    one.
     """
     _, items, labels = trained("zipf")
     counts = labels.sum(axis=0)
@@ -269,22 +287,30 @@ def test_popularity_is_not_proportional_to_the_projection():
 
 
 def test_a_large_correlation_is_not_inevitable():
-    """The same training on two tastes: its axis of most variance is the taste, and the projection knows little of the popularity."""
+    """The same training on two tastes: its axis of most variance is the taste, and the projection knows little of the
+    popularity.
+    """
     _, items, labels = trained("tastes")
     counts, taste = labels.sum(axis=0), np.repeat([1.0, -1.0], labels.shape[1] // 2)
     first = np.linalg.svd(items - items.mean(axis=0), full_matrices=False)[0][:, 0]
     assert abs(cosine(first, taste)) > 0.95
-    crossed = popularity.cross_fitted_correlation(items, counts.astype(float), 0.1, rng=np.random.default_rng(0), folds=5)
+    crossed = popularity.cross_fitted_correlation(
+        items, counts.astype(float), 0.1, rng=np.random.default_rng(0), folds=5
+    )
     assert abs(crossed) < 0.5
     *_, zipf = trained("zipf")
     m = operator(zipf), operator(labels)
     tops = [np.linalg.svd(x.astype(float))[2][0] for x in m]
-    assert abs(np.corrcoef(tops[0], zipf.sum(axis=0))[0, 1]) > 0.95  # popularity is the top right singular vector here ...
+    assert (
+        abs(np.corrcoef(tops[0], zipf.sum(axis=0))[0, 1]) > 0.95
+    )  # popularity is the top right singular vector here ...
     assert abs(np.corrcoef(tops[1], counts)[0, 1]) < 0.5 and abs(cosine(tops[1], taste)) > 0.95  # ... and taste here
 
 
 def test_figure_1b_the_null_of_the_correlation_is_not_zero():
-    """Random embeddings that know nothing of the counts: the head items choose the direction that they are then measured along."""
+    """Random embeddings that know nothing of the counts:
+    the head items choose the direction that they are then measured along.
+    """
     rng = np.random.default_rng(1)
     n, d, rho = 300, 64, 0.05
     counts = np.sort(rng.zipf(1.6, n).clip(max=2000))[::-1].astype(float)
@@ -298,15 +324,15 @@ def test_figure_1b_the_null_of_the_correlation_is_not_zero():
         found.append(np.corrcoef(items @ e_pop(items, counts), counts)[0, 1])
     error = np.std(found) / math.sqrt(len(found))
     assert np.mean(found) == pytest.approx(predicted, abs=4 * error + 0.01) and predicted > 0.2 > 20 * error
-    fair = [
-        popularity.cross_fitted_correlation(rng.normal(size=(n, d)), counts, rho, rng=rng) for _ in range(300)
-    ]
+    fair = [popularity.cross_fitted_correlation(rng.normal(size=(n, d)), counts, rho, rng=rng) for _ in range(300)]
     assert abs(np.mean(fair)) < 4 * np.std(fair) / math.sqrt(len(fair)) < 0.05
 
 
 @pytest.mark.parametrize(("start", "least", "most"), [(0.0, 0.1, 0.4), (0.1, 0.9, 1.0)])
 def test_figure_1b_what_an_untrained_lightgcn_already_shows(start, least, most):
-    """Real films. From a start of mean 0 not much more than chance; from one with a mean of its own, the graph's degrees are the axis."""
+    """Real films. From a start of mean 0 not much more than chance;
+    from one with a mean of its own, the graph's degrees are the axis.
+    """
     films = datasets.load("movietweetings", core=5, min_rating=7)
     model = backbones.make("LightGCN", films, d=64, generator=torch.Generator().manual_seed(0))
     with torch.no_grad():
@@ -324,7 +350,9 @@ def operator(labels):
 
 
 def test_eq5_needs_the_negative_role():
-    """(5) is the sum over an item's users. The expected move at margin 0 is half the sum with M: another one for each item that somebody lacks."""
+    """(5) is the sum over an item's users. The expected move at margin 0 is half the sum with M:
+    another one for each item that somebody lacks.
+    """
     moves = expected_moves(USERS, half)
     assert equal(moves, operator(Y).T @ USERS / F(2))
     for i in range(N_):
@@ -343,7 +371,8 @@ def test_the_operator_has_rows_that_sum_to_zero():
 
 
 def test_a_popular_item_may_keep_a_taste_of_its_own():
-    """PropA.1 and the Law of Large Numbers: users at +v in one cluster, at -v in the other; an item that only the first likes.
+    """PropA.1 and the Law of Large Numbers: users at +v in one cluster, at -v in the other; an item that only the first
+    likes.
 
     However popular it becomes, the mean of its users is +v and the mean of all is 0.
     """
@@ -356,7 +385,9 @@ def test_a_popular_item_may_keep_a_taste_of_its_own():
 
 @pytest.mark.parametrize("size", [1, 2, 4, 5, 6])
 def test_enumerate_the_mean_of_a_random_audience(size):
-    """If U_i is a uniformly random set of P users: no bias, and variance sigma^2 (n - P)/(P (n - 1)), over every such set."""
+    """If U_i is a uniformly random set of P users:
+    no bias, and variance sigma^2 (n - P)/(P (n - 1)), over every such set.
+    """
     users = whole(6, 2, 9)
     v = mean(users)
     sigma2 = mean((x - v) @ (x - v) for x in users)
@@ -366,7 +397,10 @@ def test_enumerate_the_mean_of_a_random_audience(size):
 
 
 def test_at_the_start_an_audience_points_along_the_mean_user_only_if_it_is_most_of_them():
-    """cos(mean of P users, mean of all) is about sqrt(P/n): 0.1 for one percent of the users. The signal is the noise at P = n/2."""
+    """cos(mean of P users, mean of all) is about sqrt(P/n): 0.1 for one percent of the users.
+
+    The signal is the noise at P = n/2.
+    """
     rng = np.random.default_rng(0)
     n, d = 2000, 64
     for share in (0.01, 0.25, 0.5, 0.9):
@@ -380,7 +414,9 @@ def test_at_the_start_an_audience_points_along_the_mean_user_only_if_it_is_most_
 
 
 def test_after_training_popular_items_align_with_the_mean_user_where_popularity_leads():
-    """3.1.mean: at the start the mean user says nothing of e_pop; after training on popular data it does, on two tastes less."""
+    """3.1.mean: at the start the mean user says nothing of e_pop;
+    after training on popular data it does, on two tastes less.
+    """
     users, items, labels = trained("zipf")
     start = trained("zipf", steps=0)
     ends = [cosine(u.mean(axis=0), e_pop(i, labels.sum(axis=0))) for u, i in ((users, items), start[:2])]
@@ -389,7 +425,8 @@ def test_after_training_popular_items_align_with_the_mean_user_where_popularity_
     assert abs(cosine(users.mean(axis=0), e_pop(items, labels.sum(axis=0)))) < 0.9
 
 
-# --------------------------------------------------------------------------------------------- 3.2, 3.3: what a user feels
+# --------------------------------------------------------------------------------------------- 3.2, 3.3: what a user
+# feels
 
 
 def test_eq6_eq7_lemma_a2_the_gradients_are_those_of_autograd():
@@ -407,7 +444,8 @@ def test_eq6_eq7_lemma_a2_the_gradients_are_those_of_autograd():
 
 
 def test_the_mean_of_a_users_negatives_points_away_from_his_positives():
-    """3.2.neg. One exact SGD step for each triple, any weights: the sum of the items stays, so g_neg = (n e_bar - n_u g_pos)/(n - n_u).
+    """3.2.neg. One exact SGD step for each triple, any weights: the sum of the items stays, so g_neg = (n e_bar - n_u
+    g_pos)/(n - n_u).
 
     With items of mean 0 the negatives of every user point against his own positives, whatever e_pop is.
     """
@@ -441,7 +479,9 @@ NEGATIVES = np.array([[1.0, -1.0], [1.0, 0.5], [-1.0, 0.0]])
 
 
 def test_a_popular_positive_pulls_the_ideal_direction_more_than_the_gradient():
-    """3.2.pos: the popular item is in d* with full weight; in the gradient its weight is that of pairs that are right already."""
+    """3.2.pos: the popular item is in d* with full weight;
+    in the gradient its weight is that of pairs that are right already.
+    """
     ideal = POSITIVES.mean(axis=0) - NEGATIVES.mean(axis=0)
     step = -bpr_gradient(POPULAR_USER, POSITIVES, NEGATIVES)
     pop = np.array([1.0, 0.0])
@@ -463,23 +503,33 @@ def test_eq19_no_unit_vector_has_a_larger_mean_margin_than_d_star():
 
 
 def test_the_loss_is_convex_in_the_user_while_items_stand_still():
-    """3.3: the Hessian is the mean of sigma(x) sigma(-x) z z' over the pairs, z = e_i - e_j: never negative. No local minimum traps."""
+    """3.3: the Hessian is the mean of sigma(x) sigma(-x) z z' over the pairs, z = e_i - e_j: never negative.
+
+    No local minimum traps.
+    """
     z = sympy.Matrix(sympy.symbols("z0:3", real=True))
     e = sympy.Matrix(sympy.symbols("e0:3", real=True))
     loss = sympy.log(1 + sympy.exp(-(z.T * e)[0]))
     w = 1 / (1 + sympy.exp((z.T * e)[0]))
-    assert (sympy.hessian(loss, list(e)) - w * (1 - w) * z * z.T).applyfunc(lambda x: sympy.simplify(x)) == sympy.zeros(3)
+    assert (sympy.hessian(loss, list(e)) - w * (1 - w) * z * z.T).applyfunc(lambda x: sympy.simplify(x)) == sympy.zeros(
+        3
+    )
     starts = np.random.default_rng(0).normal(size=(6, 2)) * 5
     ends = [optimize.minimize(bpr, x, args=(TRADE[0], TRADE[1]), jac=bpr_gradient, tol=1e-12).x for x in starts]
     assert np.ptp(ends, axis=0).max() < 1e-5  # from anywhere to the same user
 
 
-TRADE = np.array([[-1.0, -2.0], [0.0, 1.0]]), np.array([[1.0, -2.0], [-2.0, -1.0], [1.0, -1.0]])  # positives, negatives of one user
+TRADE = (
+    np.array([[-1.0, -2.0], [0.0, 1.0]]),
+    np.array([[1.0, -2.0], [-2.0, -1.0], [1.0, -1.0]]),
+)  # positives, negatives of one user
 
 
 @cache
 def traded():
-    """A user at the minimum of his BPR loss, and the same user after DDC at its own minimum: (before, after, (alpha, beta), pref, pop)."""
+    """A user at the minimum of his BPR loss, and the same user after DDC at its own minimum:
+    (before, after, (alpha, beta), pref, pop).
+    """
     positives, negatives = TRADE
     before = optimize.minimize(bpr, np.zeros(2), args=TRADE, jac=bpr_gradient, tol=1e-13).x
     top = positives[np.argmax(positives @ before)]
@@ -489,7 +539,9 @@ def traded():
 
 
 def test_the_optimum_of_ddc_may_rank_worse_than_the_model_it_repairs():
-    """3.3 and A.5: the minimum of (13) is below the BPR loss, and the embedding of (14) has a higher one and ranks 1 pair of 6 right, not 5."""
+    """3.3 and A.5: the minimum of (13) is below the BPR loss, and the embedding of (14) has a higher one and ranks 1
+    pair of 6 right, not 5.
+    """
     before, after, scalars, pref, pop = traded()
     assert np.abs(bpr_gradient(before, *TRADE)).max() < 1e-7
     slope = optimize.approx_fprime(np.array(scalars), ddc, 1e-7, before, *TRADE, pref, pop)
@@ -508,19 +560,23 @@ def test_at_the_minimum_of_bpr_no_scalars_lower_the_loss_that_counts():
 
 
 def test_a_larger_step_along_a_preference_may_lift_a_negative_more():
-    """ThmA.5, by hand: one positive (1, 0, 0), and a negative that is longer along the same axis. beta = 4 is still short of the optimum."""
+    """ThmA.5, by hand: one positive (1, 0, 0), and a negative that is longer along the same axis.
+
+    beta = 4 is still short of the optimum.
+    """
     user, positives = np.array([0.5, 1.0, 0.0]), np.array([[1.0, 0.0, 0.0]])
     negatives = np.array([[2.0, -2.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, -1.0]])
     pref, pop = positives[0], np.array([0.0, 0.0, 1.0])
     values = [ddc((0, beta), user, positives, negatives, pref, pop) for beta in (0, 1, 4, 8)]
     assert values == sorted(values, reverse=True) and values[2] == pytest.approx(0.0087, abs=5e-5)
     final = user + 4 * pref
-    assert (bpr(user, positives, negatives), bpr(final, positives, negatives)) == pytest.approx((0.383, 0.867), abs=5e-4)
+    assert (bpr(user, positives, negatives), bpr(final, positives, negatives)) == pytest.approx(
+        (0.383, 0.867), abs=5e-4
+    )
     assert auc(user, positives, negatives) == 1 and auc(final, positives, negatives) == pytest.approx(2 / 3)
 
 
 # ------------------------------------------------------------------------------------------------------ Section 4: DDC
-
 
 
 def test_eq9_two_copies_of_a_user_give_the_same_loss():
@@ -531,7 +587,10 @@ def test_eq9_two_copies_of_a_user_give_the_same_loss():
 
 
 def test_eq10_the_preference_direction_is_the_normed_sum_of_the_best_own_items():
-    """And it may not exist: two own items that cancel. It is made of training positives, so that their projections are mostly positive."""
+    """And it may not exist: two own items that cancel.
+
+    It is made of training positives, so that their projections are mostly positive.
+    """
     users, items = TABLES
     for top in (0.3, 0.5, 1.0):
         found = debiasing.preference_directions(users, items, DATA, top)
@@ -582,16 +641,25 @@ def test_eq14_eq24_the_final_user_carries_both_corrections_in_the_same_dimension
 def test_alpha_may_become_positive():
     """4.1.alpha: sign alpha* = -sign of the sum over pairs of sigma(-(s_i + beta* a_i - s_j)) b_j.
 
-    Two negatives at b = 1 and b = -1, and a user who prefers what is unpopular: for every beta the sum is negative, so that alpha* > 0.
+    Two negatives at b = 1 and b = -1, and a user who prefers what is unpopular: for every beta the sum is negative, so
+    that alpha* > 0.
     """
     user, pop, pref = np.array([-0.7, 0.2]), np.array([1.0, 0.0]), np.array([0.0, 1.0])
     positives, negatives = np.array([[0.0, 1.0], [0.0, -0.5]]), np.array([[1.0, 0.0], [-1.0, 0.0]])
     x, c = sympy.symbols("x c", real=True)
-    slope = 1 / (1 + sympy.exp(x + c)) - 1 / (1 + sympy.exp(x - c))  # at alpha = 0: sigma(-(x + c)) b_1 + sigma(-(x - c)) b_2
+    slope = 1 / (1 + sympy.exp(x + c)) - 1 / (
+        1 + sympy.exp(x - c)
+    )  # at alpha = 0: sigma(-(x + c)) b_1 + sigma(-(x - c)) b_2
     assert all(slope.subs({x: k, c: sympy.Rational(7, 10)}) < 0 for k in range(-5, 6))
-    assert sympy.simplify(sympy.diff(slope, c) + sum(sympy.exp(y) / (1 + sympy.exp(y)) ** 2 for y in (x + c, x - c))) == 0  # falls from 0
+    assert (
+        sympy.simplify(sympy.diff(slope, c) + sum(sympy.exp(y) / (1 + sympy.exp(y)) ** 2 for y in (x + c, x - c))) == 0
+    )  # falls from 0
     alpha, beta = debiasing.solve_user(positives @ user, negatives @ user, positives @ pref, negatives @ pop)
-    grid = [ddc((alpha + s, beta + t), user, positives, negatives, pref, pop) for s in (-0.01, 0, 0.01) for t in (-0.01, 0, 0.01)]
+    grid = [
+        ddc((alpha + s, beta + t), user, positives, negatives, pref, pop)
+        for s in (-0.01, 0, 0.01)
+        for t in (-0.01, 0, 0.01)
+    ]
     assert alpha > 0.5 and min(grid) == grid[4]
     mirrored = debiasing.solve_user(positives @ -user, negatives @ -user, positives @ pref, negatives @ pop)
     assert mirrored[0] < -0.5
@@ -609,7 +677,9 @@ def test_the_sign_rule_of_alpha(seed):
 
 
 def test_moving_the_origin_of_the_items_changes_no_list_and_flips_alpha():
-    """4.1.alpha: add one vector to every item. No margin, no e_pop and no ranking changes; b_j does, and with it the sign of alpha."""
+    """4.1.alpha: add one vector to every item. No margin, no e_pop and no ranking changes;
+    b_j does, and with it the sign of alpha.
+    """
     users, items, labels = trained("zipf", "adam")
     counts = labels.sum(axis=0)
     axis = e_pop(items, counts)
@@ -627,7 +697,9 @@ def test_moving_the_origin_of_the_items_changes_no_list_and_flips_alpha():
 
 
 def test_the_surrogate_minimises_the_loss_to_second_order():
-    """ln 2 - x/2 + x^2/8 in place of ln(1 + e^-x): no other point is lower; and with b of mean 0, alpha is -E[s_j b_j]/E[b^2]."""
+    """ln 2 - x/2 + x^2/8 in place of ln(1 + e^-x): no other point is lower;
+    and with b of mean 0, alpha is -E[s_j b_j]/E[b^2].
+    """
     s, t, a, b = np.array([0.2, -0.1, 0.4]), np.array([0.3, -0.2]), np.array([1.0, -0.4, 0.6]), np.array([0.8, -0.8])
 
     def quadratic(scalars, b):
@@ -641,7 +713,9 @@ def test_the_surrogate_minimises_the_loss_to_second_order():
 
 
 def test_eq13_has_a_minimiser_only_if_both_projections_change_sign():
-    """Both do: the loss grows along every ray. One has a strict sign: a ray along which it falls to 0. A weak sign: it falls for ever."""
+    """Both do: the loss grows along every ray. One has a strict sign: a ray along which it falls to 0. A weak sign:
+    it falls for ever.
+    """
     s, t = np.array([0.5, -0.2]), np.array([0.1, 0.3, -0.4])
 
     def loss(alpha, beta, a, b):
@@ -670,7 +744,8 @@ def test_the_gradient_in_beta_depends_on_the_negatives():
     assert abs(hard) > 2 * abs(easy) > 0
 
 
-# -------------------------------------------------------------------------------------------------- Section 5: the tables
+# -------------------------------------------------------------------------------------------------- Section 5: the
+# tables
 
 
 def test_table1_the_sparsity_follows_from_the_sizes():
@@ -690,27 +765,47 @@ def recomputed(name):
     cells = table("P1", name)
     for cell in (cell for cell in cells if cell["percent"] is not None):
         column = [x for x in cells if all(x[k] == cell[k] for k in ("backbone", "dataset", "metric")) and x is not cell]
-        base = max(x["value"] for x in column) if name == "T3" else next(x["value"] for x in column if x["method"] is None)
+        base = (
+            max(x["value"] for x in column) if name == "T3" else next(x["value"] for x in column if x["method"] is None)
+        )
         yield cell["percent"], 100 * (F(str(cell["value"])) / F(str(base)) - 1)
 
 
 @pytest.mark.parametrize(("name", "count"), [("T2", 45), ("T3", 18), ("T4", 5)])
 def test_the_percentages_follow_from_the_printed_numbers(name, count):
     pairs = list(recomputed(name))
-    assert len(pairs) == count and all(abs(exact_percent - F(str(percent))) <= F(5, 100) for percent, exact_percent in pairs)
+    assert len(pairs) == count and all(
+        abs(exact_percent - F(str(percent))) <= F(5, 100) for percent, exact_percent in pairs
+    )
     ties = [pair for pair in pairs if abs(pair[1] - F(str(pair[0]))) == F(5, 100)]
     assert len(ties) == (1 if name == "T3" else 0)  # 6.25 -> 6.3
     assert all((percent > 0) == (name != "T4") for percent, _ in pairs)
 
 
 def test_the_lead_over_the_strongest_rival_is_below_three_percent_on_amazon_book():
-    """5.2.2: "decisively", "far surpassed". Of the six columns of MRR@10 one is at 2.5 %, another at 4.2 %, without a spread."""
-    leads = {(c["backbone"], c["dataset"]): c["percent"] for c in table("P1", "T3") if c["percent"] is not None and c["metric"] == "MRR@10"}
-    assert leads["LightGCN", "amazon-book"] == 2.5 and leads["LightGCN", "tmall"] == 4.2 and leads["LightGCN", "yelp"] == 10.0
+    """5.2.2: "decisively", "far surpassed". Of the six columns of MRR@10 one is at 2.5 %, another at 4.2 %, without a
+    spread.
+    """
+    leads = {
+        (c["backbone"], c["dataset"]): c["percent"]
+        for c in table("P1", "T3")
+        if c["percent"] is not None and c["metric"] == "MRR@10"
+    }
+    assert (
+        leads["LightGCN", "amazon-book"] == 2.5
+        and leads["LightGCN", "tmall"] == 4.2
+        and leads["LightGCN", "yelp"] == 10.0
+    )
     plain = {(c["backbone"], c["dataset"]): c["value"] for c in select(table("P1", "T3"), method=None, metric="MRR@10")}
-    best_rival = select(table("P1", "T3"), backbone="LightGCN", method="PAAC", metric="MRR@10", dataset="amazon-book")[0]["value"]
+    best_rival = select(table("P1", "T3"), backbone="LightGCN", method="PAAC", metric="MRR@10", dataset="amazon-book")[
+        0
+    ]["value"]
     gain_of_rival = best_rival / plain["LightGCN", "amazon-book"] - 1
-    gain_of_ddc = value("P1", "T3", backbone="LightGCN", method="DDC", metric="MRR@10", dataset="amazon-book") / plain["LightGCN", "amazon-book"] - 1
+    gain_of_ddc = (
+        value("P1", "T3", backbone="LightGCN", method="DDC", metric="MRR@10", dataset="amazon-book")
+        / plain["LightGCN", "amazon-book"]
+        - 1
+    )
     assert 0.8 < gain_of_rival / gain_of_ddc < 0.85  # PAAC brings four fifths of what DDC brings
     assert p1.worse_than_backbone("IPS") == p1.worse_than_backbone("MACR") and len(p1.worse_than_backbone("IPS")) == 6
 
@@ -736,9 +831,13 @@ def test_table5_the_best_rule_leads_by_less_than_half_a_percent():
 
 def test_table5_a_star_does_not_fail_as_one_and_ab_star_is_not_inferior():
     baseline = value("P1", "T5", method=None, metric="MRR@10")
-    stars = {first: sorted(rule(name) for name in p1.RULES if name.split("_")[0] == first) for first in ("a", "b", "ab")}
+    stars = {
+        first: sorted(rule(name) for name in p1.RULES if name.split("_")[0] == first) for first in ("a", "b", "ab")
+    }
     assert stars["a"][-1] > 0.98 * baseline > 1.3 * stars["a"][0]  # a_a is at the baseline, a_b and a_ab far below
-    assert max(stars["ab"]) > max(rule(name) for name in ("b_b", "b_ab")) > baseline  # ab_a is above two of the three b_*
+    assert (
+        max(stars["ab"]) > max(rule(name) for name in ("b_b", "b_ab")) > baseline
+    )  # ab_a is above two of the three b_*
     assert rule("ab_ab") > baseline > rule("ab_b")
 
 
@@ -746,11 +845,15 @@ def test_table5_leaving_the_popularity_out_costs_less_than_one_percent():
     drop = 1 - F(str(rule("without popularity"))) / F(str(rule("b_a")))
     assert F(7, 1000) < drop < F(8, 1000)
     other = 1 - F(str(rule("without preference"))) / F(str(rule("b_a")))
-    assert F(12, 100) < other < F(13, 100) and rule("without preference") < value("P1", "T5", method=None, metric="MRR@10")
+    assert F(12, 100) < other < F(13, 100) and rule("without preference") < value(
+        "P1", "T5", method=None, metric="MRR@10"
+    )
 
 
 def test_the_printed_losses_and_their_ratios():
-    """5.4.2a: both ratios are right. Both starting losses exceed ln 2, which no fitted model's mean loss per triple does."""
+    """5.4.2a: both ratios are right. Both starting losses exceed ln 2, which no fitted model's mean loss per triple
+    does.
+    """
     for backbone, dataset, percent in (("lightgcn", "yelp", F(18, 10)), ("mf", "amazon-book", F(15, 10))):
         after, before = (F(str(p1.printed(f"{backbone}{kind}", dataset))) for kind in ("_ddc_loss", "_loss"))
         assert abs(100 * after / before - percent) < F(5, 100) and after / before < F(5, 100)
@@ -759,11 +862,16 @@ def test_the_printed_losses_and_their_ratios():
         users, items, labels = trained(*kind)
         each = [bpr(user, items[row], items[~row]) for user, row in zip(users, labels)]
         assert np.average(each, weights=labels.sum(axis=1)) < math.log(2)
-    assert bpr(np.zeros(3), TABLES[1][:2], TABLES[1][2:]) == pytest.approx(math.log(2), rel=1e-12)  # a model that says nothing
+    assert bpr(np.zeros(3), TABLES[1][:2], TABLES[1][2:]) == pytest.approx(
+        math.log(2), rel=1e-12
+    )  # a model that says nothing
 
 
 def test_the_released_logs_add_the_losses_of_the_batches():
-    """Epoch 0 of the three logs of MF: just below ln 2 for each batch of 8192. The number that the text prints is a line of the first."""
+    """Epoch 0 of the three logs of MF: just below ln 2 for each batch of 8192.
+
+    The number that the text prints is a line of the first.
+    """
     for row in table("P1", "T1"):
         batches = math.ceil(0.8 * row["interactions"] / p1.printed("batch_size"))
         assert 0.9 < p1.printed("log_first_loss_mf", row["dataset"]) / (batches * math.log(2)) < 1
@@ -772,7 +880,10 @@ def test_the_released_logs_add_the_losses_of_the_batches():
 
 
 def test_the_released_logs_have_avgpop_falling_on_all_three_sets_most_where_it_is_printed():
-    change = {name: p1.printed("log_avgpop_mf_ddc", name) / p1.printed("log_avgpop_mf", name) - 1 for name in ("amazon-book", "yelp", "tmall")}
+    change = {
+        name: p1.printed("log_avgpop_mf_ddc", name) / p1.printed("log_avgpop_mf", name) - 1
+        for name in ("amazon-book", "yelp", "tmall")
+    }
     assert change["tmall"] < change["amazon-book"] < change["yelp"] < 0
     assert (round(100 * change["amazon-book"], 1), round(100 * change["yelp"], 1)) == (-18.4, -4.2)
     for method, quantity in ((None, "log_avgpop_mf"), ("DDC", "log_avgpop_mf_ddc")):
@@ -811,7 +922,9 @@ def test_enumerate_the_empirical_mean_of_a_start_is_short():
 
 
 def test_the_mean_user_turns_by_about_45_degrees():
-    """AssA.1: what grows is the sum of two independent vectors, the top parts of the users' and of the items' start: cosine 1/sqrt(2)."""
+    """AssA.1: what grows is the sum of two independent vectors, the top parts of the users' and of the items' start:
+    cosine 1/sqrt(2).
+    """
     turned = []
     for seed in range(4):
         start, end = (trained("zipf", steps=steps, d=64, seed=seed)[0].mean(axis=0) for steps in (0, 25))
@@ -837,7 +950,9 @@ def test_lemma_a2_positives_and_negatives_are_equally_many():
     assert 0.5 < below.mean() < 0.8
     assert np.argmax(counts) == np.argmin(negatives)  # who is liked by many can be the negative of few
     rare = counts <= 5
-    assert float(negatives[rare].max()) < 1.25 * float(negatives[rare].min())  # "roughly constant" is right for the others
+    assert float(negatives[rare].max()) < 1.25 * float(
+        negatives[rare].min()
+    )  # "roughly constant" is right for the others
 
 
 def test_eq16_the_gradient_of_an_item_is_its_positive_and_its_negative_role():
@@ -856,7 +971,9 @@ def test_eq16_the_gradient_of_an_item_is_its_positive_and_its_negative_role():
 
 
 def test_eq17_holds_for_items_that_are_hardly_ever_negatives():
-    """The relative gap between the expected move and (17) is the part of the negative role: small for Pop far above Neg, above 1 below."""
+    """The relative gap between the expected move and (17) is the part of the negative role:
+    small for Pop far above Neg, above 1 below.
+    """
     labels = np.array([[1, 0, 0, 0] + [0] * 40] * 20)  # everyone likes item 0 ...
     for u, row in enumerate(labels):
         row[1 + u % 3] = 1  # ... and one more
@@ -872,7 +989,9 @@ def test_eq17_holds_for_items_that_are_hardly_ever_negatives():
 
 
 def test_eq18_along_the_mean_user_the_sign_is_that_of_pop_minus_neg():
-    """Averaged over which users like what, the move along v is half (Pop - Neg) |v|^2: exact, over every assignment of users to rows."""
+    """Averaged over which users like what, the move along v is half (Pop - Neg) |v|^2:
+    exact, over every assignment of users to rows.
+    """
     v = mean(USERS)
     total = np.full((N_, 3), F(0))
     orders = list(itertools.permutations(range(M_)))
@@ -885,7 +1004,9 @@ def test_eq18_along_the_mean_user_the_sign_is_that_of_pop_minus_neg():
 
 
 def test_theorem_a4_the_gradient_is_aligned_with_the_ideal_direction_at_zero_and_for_one_pair():
-    """Three cases. At e_u = 0 all weights are one half; one positive and one negative: one vector; else it is the covariance that decides."""
+    """Three cases. At e_u = 0 all weights are one half; one positive and one negative: one vector;
+    else it is the covariance that decides.
+    """
     own, others = TABLES[1][Y[0] > 0], TABLES[1][Y[0] == 0]
     ideal = own.mean(axis=0) - others.mean(axis=0)
     assert np.allclose(-bpr_gradient(np.zeros(3), own, others), ideal / 2, atol=1e-15)
@@ -907,7 +1028,9 @@ def test_theorem_a4_alignment_away_from_zero_when_the_covariance_is_parallel():
     user = np.array([1.0, 0.0])
     w = sigmoid(-margins(user, own, others))
     assert w.std() > 0.01
-    assert cosine(-bpr_gradient(user, own, others), own.mean(axis=0) - others.mean(axis=0)) == pytest.approx(1, abs=1e-12)
+    assert cosine(-bpr_gradient(user, own, others), own.mean(axis=0) - others.mean(axis=0)) == pytest.approx(
+        1, abs=1e-12
+    )
 
 
 def test_eq20_the_positive_part_splits_into_niche_and_popular():
@@ -921,11 +1044,26 @@ def test_eq20_the_positive_part_splits_into_niche_and_popular():
     assert equal(split[0] + split[1], whole_part)
 
 
-SECTIONS = {"2.1", "2.2", "2.2.1", "2.2.2", "2.3", "3.1", "3.2", "3.3", "3.4", "4.1", "4.2"}  # of P1's Sections 2 to 4, by their headings
+SECTIONS = {
+    "2.1",
+    "2.2",
+    "2.2.1",
+    "2.2.2",
+    "2.3",
+    "3.1",
+    "3.2",
+    "3.3",
+    "3.4",
+    "4.1",
+    "4.2",
+}  # of P1's Sections 2 to 4, by their headings
 
 
 def test_the_appendix_refers_to_sections_that_are_not_the_ones_it_means():
-    """A.2 names 2.2, which introduces MF and LightGCN; A.3 names 2.4, which does not exist. 3.2 and 3.4 treat what they formalise."""
+    """A.2 names 2.2, which introduces MF and LightGCN; A.3 names 2.4, which does not exist.
+
+    3.2 and 3.4 treat what they formalise.
+    """
     assert "2.4" not in SECTIONS and {"3.2", "3.4"} <= SECTIONS
 
 
@@ -934,12 +1072,23 @@ def test_the_appendix_refers_to_sections_that_are_not_the_ones_it_means():
 
 def errata_numbers_of_p1():
     """Each decimal of the errata that no scalar of its row holds, and the number it stands for."""
-    known = {str(c["percent"]): c["percent"] for name in ("T2", "T3") for c in table("P1", name) if c["percent"] is not None}
+    known = {
+        str(c["percent"]): c["percent"] for name in ("T2", "T3") for c in table("P1", name) if c["percent"] is not None
+    }
     known |= {f"{c['value']:.4f}": c["value"] for name in ("T2", "T3", "T5") for c in table("P1", name)}
     known |= {f"{x:.4f}": x for x in (p1.printed("lightgcn_loss", "yelp"), p1.printed("mf_loss", "amazon-book"))}
     known |= {f"{100 * (rule('b_a') / rule('ab_a') - 1):.1f}": 100 * (rule("b_a") / rule("ab_a") - 1)}
-    known |= {f"{x:.1f}": x for x in (p1.drop_without("popularity"), p1.drop_without("preference"), p1.printed("log_first_loss_mf", "amazon-book"))}
-    known |= {f"{p1.loss_per_triple_if_summed('MF', 'amazon-book'):.4f}": p1.loss_per_triple_if_summed("MF", "amazon-book")}
+    known |= {
+        f"{x:.1f}": x
+        for x in (
+            p1.drop_without("popularity"),
+            p1.drop_without("preference"),
+            p1.printed("log_first_loss_mf", "amazon-book"),
+        )
+    }
+    known |= {
+        f"{p1.loss_per_triple_if_summed('MF', 'amazon-book'):.4f}": p1.loss_per_triple_if_summed("MF", "amazon-book")
+    }
     return known | {f"{math.log(2):.2f}": math.log(2), "0.5": float(sigmoid(0))}
 
 

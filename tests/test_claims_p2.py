@@ -57,7 +57,8 @@ BOTH = sympy.diag(sympy.sqrt(2), sympy.sqrt(sympy.Rational(1, 2)))
 HALVES = np.array(list(itertools.product([0.5, -0.5], repeat=4)))  # 16 rows, all on the sphere
 
 
-# ----------------------------------------------------------------------------------------- Sections 2 and 3: the distances
+# ----------------------------------------------------------------------------------------- Sections 2 and 3: the
+# distances
 
 
 @pytest.mark.parametrize("d", [2, 3, 4])
@@ -111,7 +112,10 @@ def neighbours(distance, k):
 def test_cor_5_the_neighbours_agree_on_the_sphere_and_not_off_it():
     A = drawn(60, 4, seed=2)
     X = unit(A)
-    def euclid(rows): return np.linalg.norm(rows[:, None] - rows, axis=-1)  # noqa: E704
+
+    def euclid(rows):
+        return np.linalg.norm(rows[:, None] - rows, axis=-1)  # noqa: E704
+
     for k in (1, 5, 20):
         cosine = neighbours(1 - cosine_matrix(A), k)
         assert cosine == neighbours(euclid(X), k) == neighbours(np.arccos(np.clip(X @ X.T, -1, 1)), k)
@@ -155,14 +159,18 @@ def test_prop_6_the_product_is_the_same_and_weight_decay_sees_the_difference():
     def squares(M):
         return (M * M).sum()
 
-    first = [squares(X - X @ P @ Q.T) + 2 * squares(P @ Q.T) for P, Q in ((A, B), (A_, B_))]  # the regulariser sees A B^T
+    first = [
+        squares(X - X @ P @ Q.T) + 2 * squares(P @ Q.T) for P, Q in ((A, B), (A_, B_))
+    ]  # the regulariser sees A B^T
     assert first[0] == first[1]
     second = [squares(X - P @ Q.T) + 2 * (squares(P) + squares(Q)) for P, Q in ((A, B), (A_, B_))]  # weight decay
     assert second[0] != second[1]
 
 
 def test_weight_decay_leaves_rotations_only():
-    """Among diagonal gauges of a balanced pair the least |AD|^2 + |BD^-1|^2 is at |d| = 1; a rotation does not change it."""
+    """Among diagonal gauges of a balanced pair the least |AD|^2 + |BD^-1|^2 is at |d| = 1;
+    a rotation does not change it.
+    """
     A = drawn(6, 3, seed=1)
     B = np.linalg.qr(drawn(6, 3, seed=2))[0] @ np.linalg.cholesky(A.T @ A).T  # B^T B = A^T A
     assert np.allclose(A.T @ A, B.T @ B)
@@ -181,14 +189,19 @@ def test_the_gauge_group_is_every_invertible_matrix():
     A, B = sympy.Matrix([[1, 2], [3, 5], [0, 1]]), sympy.Matrix([[1, -1], [2, 3]])
     R = sympy.Matrix([[2, 1], [3, 2]])
     assert (A * R) * (B * R.inv().T).T == A * B.T and not R.is_diagonal()
-    changed = [cos(np.array((X * 1).row(0).tolist()[0], float), np.array((X * 1).row(1).tolist()[0], float)) for X in (A, A * R)]
+    changed = [
+        cos(np.array((X * 1).row(0).tolist()[0], float), np.array((X * 1).row(1).tolist()[0], float))
+        for X in (A, A * R)
+    ]
     assert abs(changed[0] - changed[1]) > 1e-3
     for other in (sympy.Matrix([[1, 1], [0, 1]]), sympy.Matrix([[0, 1], [1, 0]])):
         assert (A * other) * (B * other.inv().T).T == A * B.T
 
 
 def test_which_gauges_keep_every_cosine():
-    """cos(Dx, Dy) = cos(x, y) for all x, y exactly for D = c diag(+-1): e_i + e_l and e_i - e_l are orthogonal before."""
+    """cos(Dx, Dy) = cos(x, y) for all x, y exactly for D = c diag(+-1):
+    e_i + e_l and e_i - e_l are orthogonal before.
+    """
     X = drawn(8, 3, seed=5)
     for D in (np.diag([2.0, 2.0, 2.0]), np.diag([1.5, -1.5, 1.5])):
         assert np.allclose(cosine_matrix(X @ D), cosine_matrix(X))
@@ -253,7 +266,10 @@ def test_prop_8_a_signs_stay_on_the_sphere():
 
 
 def test_prop_8_b_a_stretch_that_stays_on_the_sphere():
-    """Rows (1, 1)/sqrt 2 and (1, -1)/sqrt 2 span the plane; D^2 = diag(3/2, 1/2) keeps both on it. The cosine 0 becomes 1/2."""
+    """Rows (1, 1)/sqrt 2 and (1, -1)/sqrt 2 span the plane; D^2 = diag(3/2, 1/2) keeps both on it.
+
+    The cosine 0 becomes 1/2.
+    """
     assert TWO_AXES.rank() == 2 and squared_norms(TWO_AXES) == [1, 1]
     moved = TWO_AXES * STRETCH
     assert squared_norms(moved) == [1, 1] and moved != TWO_AXES
@@ -307,7 +323,9 @@ def test_generic_rows_leave_signs_only_once_there_are_as_many_as_columns(k):
 
 
 def linear_gauge_dimension(A):
-    """Dimension of {S symmetric: <S, a a^T> = 0 for every row a}: the squares R R^T - I that keep the rows on the sphere."""
+    """Dimension of {S symmetric: <S, a a^T> = 0 for every row a}:
+    the squares R R^T - I that keep the rows on the sphere.
+    """
     k = np.shape(A)[1]
     pairs = [(i, j) for i in range(k) for j in range(i, k)]
     rows = np.array([[a[i] * a[j] * (1 if i == j else 2) for i, j in pairs] for a in np.asarray(A)])
@@ -363,7 +381,8 @@ def test_normalising_afterwards_keeps_the_trace_of_d():
     assert np.abs(cosine_matrix(unit(B @ np.linalg.inv(D))) - cosine_matrix(unit(B))).max() > 0.3
 
 
-# ------------------------------------------------------------------------------------- Sections 6 to 9: geometry, practice
+# ------------------------------------------------------------------------------------- Sections 6 to 9: geometry,
+# practice
 
 
 def test_the_cosine_tells_a_vector_from_its_opposite():
@@ -392,7 +411,9 @@ def test_the_objective_keeps_the_scores_and_not_the_similarities():
 
 
 def test_a_sphere_of_any_radius_has_the_same_two_properties():
-    """(a) every ray meets it once, (b) O(d) moves every point to every other; radius 2 has both, and is not isometric to 1."""
+    """(a) every ray meets it once, (b) O(d) moves every point to every other;
+    radius 2 has both, and is not isometric to 1.
+    """
     rng = np.random.default_rng(0)
     for radius in (1.0, 2.0):
         x, y = (radius * unit(rng.normal(size=(1, 3)))[0] for _ in range(2))
@@ -476,7 +497,9 @@ def test_layer_normalisation_with_a_gain_leaves_the_sphere_by_a_diagonal():
 
 
 def test_projecting_back_keeps_the_cosines_of_the_scores_under_every_gauge():
-    """The other remedy of Steck et al.: similarities of rows of X A B^T, which no gauge changes; no sphere is needed."""
+    """The other remedy of Steck et al.: similarities of rows of X A B^T, which no gauge changes;
+    no sphere is needed.
+    """
     X, A, B = drawn(7, 5, seed=57), drawn(5, 2, seed=58), drawn(5, 2, seed=59)
     R = drawn(2, 2, seed=60)
     scores, gauged = X @ A @ B.T, X @ (A @ R) @ (B @ np.linalg.inv(R).T).T

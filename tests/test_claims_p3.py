@@ -24,7 +24,40 @@ MATRICES = {
     "figure": [[1, 0, 0, 0], [0, 1, 0, 1], [0, 0, 1, 0], [1, 0, 0, 1]],
     "permutation": [[0, 1, 0], [1, 0, 0], [0, 0, 1]],
 }
-PRIMES = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 101, 103, 107, 109, 113, 127, 131]
+PRIMES = [
+    2,
+    3,
+    5,
+    7,
+    11,
+    13,
+    17,
+    19,
+    23,
+    29,
+    31,
+    37,
+    41,
+    43,
+    47,
+    53,
+    59,
+    61,
+    67,
+    71,
+    73,
+    79,
+    83,
+    89,
+    97,
+    101,
+    103,
+    107,
+    109,
+    113,
+    127,
+    131,
+]
 
 
 def labels_of(name):
@@ -66,9 +99,9 @@ def eq14(labels, plus, minus, rho):
     m, n = labels.shape
     pop = popularity_of(labels)
     cells = itertools.product(range(m), range(n))
-    return sum(
-        plus[c] + rho * (pop[c] - 1) * minus[c] if labels[c] else rho * pop[c] * minus[c] for c in cells
-    ) / F(m * n)
+    return sum(plus[c] + rho * (pop[c] - 1) * minus[c] if labels[c] else rho * pop[c] * minus[c] for c in cells) / F(
+        m * n
+    )
 
 
 def rho_of(size, positives):
@@ -216,14 +249,21 @@ def test_enumerate_eq11_eq22_eq23_eq24_are_one_loss(name):
         grid_sum = sum(minus[phi[a], psi[b]] for a in range(s) for b in range(s))
         double_sum = sum(minus[i, j] for i, _ in batch for _, j in batch)
         assert grid_sum == double_sum  # (22)
-        eq23 = sum(plus[phi[a], psi[b]] if a == b else minus[phi[a], psi[b]] for a in range(s) for b in range(s)) / F(s * s)
+        eq23 = sum(plus[phi[a], psi[b]] if a == b else minus[phi[a], psi[b]] for a in range(s) for b in range(s)) / F(
+            s * s
+        )
         eq24 = (sum(plus[e] - minus[e] for e in batch) + double_sum) / F(s * s)
         eq11 = (sum(plus[e] for e in batch) + (double_sum - sum(minus[e] for e in batch))) / F(s * s)
         grid = np.ix_(phi, psi)
         ours = in_batch.batch_loss(
-            "in_batch", pos_loss=np.diagonal(plus[grid]).copy(), neg_loss=minus[grid],
-            row_counts=labels.sum(axis=1)[phi], col_counts=labels.sum(axis=0)[psi], n_positives=len(ones), shape=(m, n),
-        )  # fmt: skip
+            "in_batch",
+            pos_loss=np.diagonal(plus[grid]).copy(),
+            neg_loss=minus[grid],
+            row_counts=labels.sum(axis=1)[phi],
+            col_counts=labels.sum(axis=0)[psi],
+            n_positives=len(ones),
+            shape=(m, n),
+        )
         assert eq23 == eq24 == eq11 == ours * F(m * n, len(ones) * s)  # (28) is (11) times |O||batch|/(mn)
 
 
@@ -244,7 +284,9 @@ def test_enumerate_eq12_to_eq15_over_all_batches(name):
         assert mean(batch_losses) == eq12
         eq13 = eq12 * F(M * s, m * n)
         assert eq13 == eq14(labels, plus, minus, rho)
-        assert eq13 == in_batch.expected_objective("in_batch", pos_loss=plus, neg_loss=minus, labels=labels, batch_size=s)
+        assert eq13 == in_batch.expected_objective(
+            "in_batch", pos_loss=plus, neg_loss=minus, labels=labels, batch_size=s
+        )
     eq15 = (
         sum(plus[e] + (pop[e] - 1) * minus[e] for e in ones)
         + sum(pop[c] * minus[c] for c in itertools.product(range(m), range(n)) if not labels[c])
@@ -262,7 +304,9 @@ def test_enumerate_eq16_for_a_permutation_and_only_there():
             outside = sum(minus[c] for c in itertools.product(range(m), range(n)) if not labels[c])
             eq16 = (sum(plus[e] for e in positives_of(labels)) + rho * outside) / F(m * n)
             assert (eq14(labels, plus, minus, rho) == eq16) == (name == "permutation")
-            assert eq16 == in_batch.expected_objective("pos_neg", pos_loss=plus, neg_loss=minus, labels=labels, batch_size=s)
+            assert eq16 == in_batch.expected_objective(
+                "pos_neg", pos_loss=plus, neg_loss=minus, labels=labels, batch_size=s
+            )
 
 
 def unconstrained_minimum_of_eq14(labels, size):
@@ -328,7 +372,8 @@ def test_the_row_factor_is_one_where_every_row_has_one_positive():
     assert (pop == np.tile(labels.sum(axis=0), (4, 1))).all()
 
 
-# ------------------------------------------------------------------------------------ Section 5: the unbiased batch loss
+# ------------------------------------------------------------------------------------ Section 5: the unbiased batch
+# loss
 
 
 def eq17(batch, labels, plus, minus, *, hat=True):
@@ -422,7 +467,8 @@ def test_the_unbiased_loss_still_depends_on_the_batch_size_through_its_variance(
     labels = labels_of("dense")
     plus, minus = losses_of(labels)
     moments = [
-        in_batch.exact_moments("unbiased", pos_loss=plus, neg_loss=minus, labels=labels, batch_size=s) for s in range(2, 7)
+        in_batch.exact_moments("unbiased", pos_loss=plus, neg_loss=minus, labels=labels, batch_size=s)
+        for s in range(2, 7)
     ]
     assert {value for value, _ in moments} == {eq5(labels, plus, minus)}
     variances = [variance for _, variance in moments]
@@ -470,9 +516,13 @@ def test_enumerate_table_1(name, kind):
     for s in range(2, M + 1):
         batches = list(itertools.combinations(ones, s))
         expected = {
-            "unbiased": (1, False), "unbiased_omega": (omega, False), "popularity": (1, True),
-            "pos_neg": (rho_of(s, M), False), "in_batch": (rho_of(s, M), True), "sogram": (1, False),
-        }[kind]  # fmt: skip
+            "unbiased": (1, False),
+            "unbiased_omega": (omega, False),
+            "popularity": (1, True),
+            "pos_neg": (rho_of(s, M), False),
+            "in_batch": (rho_of(s, M), True),
+            "sogram": (1, False),
+        }[kind]
         if kind == "sogram" and len(batches) > 60:
             continue
         values = (
@@ -497,7 +547,9 @@ def printed_loss(kind, batch, labels, plus, minus, omega):
     per = F(M, s * m * n)
     if kind in ("unbiased", "unbiased_omega"):
         w = omega if kind == "unbiased_omega" else F(1)
-        return per * (positive + w * F(M - 1, s - 1) * divided - w * sum((F(M - s, s - 1) / pop[e] + 1) * minus[e] for e in batch))
+        return per * (
+            positive + w * F(M - 1, s - 1) * divided - w * sum((F(M - s, s - 1) / pop[e] + 1) * minus[e] for e in batch)
+        )
     if kind == "popularity":
         return per * (positive + F(M - 1, s - 1) * (grid - own))
     if kind == "pos_neg":
@@ -558,7 +610,12 @@ def peak_memory(kind, size):
     """Bytes allocated at the peak of one batch loss, beyond its inputs."""
     rng = np.random.default_rng(0)
     grid, counts = rng.normal(size=(size, size)), rng.integers(1, 9, size)
-    arguments = {"pos_loss": np.abs(grid.diagonal()), "neg_loss": np.abs(grid), "row_counts": counts, "col_counts": counts}
+    arguments = {
+        "pos_loss": np.abs(grid.diagonal()),
+        "neg_loss": np.abs(grid),
+        "row_counts": counts,
+        "col_counts": counts,
+    }
     tracemalloc.start()
     in_batch.batch_loss(kind, n_positives=10 * size, shape=(size, size), validate=False, **arguments)
     _, peak = tracemalloc.get_traced_memory()
@@ -575,13 +632,16 @@ def test_weights_of_eq17_come_from_one_number_per_row_and_column():
     rng = np.random.default_rng(0)
     for size in (2, 5, 9):
         rows, cols = rng.integers(1, 9, size), rng.integers(1, 9, size)
-        _, weights = in_batch.batch_weights("unbiased", row_counts=rows, col_counts=cols, n_positives=90, shape=(30, 30))
+        _, weights = in_batch.batch_weights(
+            "unbiased", row_counts=rows, col_counts=cols, n_positives=90, shape=(30, 30)
+        )
         off_diagonal = ~np.eye(size, dtype=bool)
         scaled = (weights * np.outer(rows, cols))[off_diagonal]
         assert np.allclose(scaled, scaled[0], rtol=1e-12)
 
 
-# ------------------------------------------------------------------------------------------------- Appendix G: the tables
+# ------------------------------------------------------------------------------------------------- Appendix G: the
+# tables
 
 
 def test_enumerate_full_batch_turns_in_batch_into_popularity_and_pos_neg_into_unbiased():
@@ -641,11 +701,18 @@ def test_violations_of_table_6_lie_in_one_column_pair():
 # ---------------------------------------------------------------------------------------------- the prose of the errata
 
 COMPUTED_IN_THIS_FILE = {
-    "0.1925": eq18_as_printed(0.04, 10), "0.1111": 1 / 9, "8.5": 25 * 0.34, "169.5": 5 * 33.90, "0.52": 0.51 * 1.021,
-    "49.7": 50.75 / 1.021, "5.4": 2 * p3.batch_size("ml-1m", 1e-5) ** 2 / 1e6,
-    "0.2": 0.2, "0.235": 0.235,  # test_the_best_value_over_checkpoints_on_test_data_is_optimistic
-    "1.00": 1.0, "1.05": 1.05,  # the bounds that a scalar of the row counts with
-}  # fmt: skip
+    "0.1925": eq18_as_printed(0.04, 10),
+    "0.1111": 1 / 9,
+    "8.5": 25 * 0.34,
+    "169.5": 5 * 33.90,
+    "0.52": 0.51 * 1.021,
+    "49.7": 50.75 / 1.021,
+    "5.4": 2 * p3.batch_size("ml-1m", 1e-5) ** 2 / 1e6,
+    "0.2": 0.2,
+    "0.235": 0.235,  # test_the_best_value_over_checkpoints_on_test_data_is_optimistic
+    "1.00": 1.0,
+    "1.05": 1.05,  # the bounds that a scalar of the row counts with
+}
 
 
 def test_every_decimal_in_the_errata_comes_from_a_table_or_a_computation():

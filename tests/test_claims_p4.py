@@ -1,7 +1,7 @@
 """The statements of P4, each recomputed; `book/claims/P4.yml` names these tests.
 
-Formulas are written out here as the paper prints them, and never taken from `course_lib`: where the library states the same, a
-test compares the two. Exact arithmetic wherever a statement is exact: fractions, over every draw.
+Formulas are written out here as the paper prints them, and never taken from `course_lib`: where the library states the
+same, a test compares the two. Exact arithmetic wherever a statement is exact: fractions, over every draw.
 """
 
 import itertools
@@ -59,7 +59,9 @@ def gravity(U, V):
 
 
 def slopes(batch, GU_hat, GV_hat):
-    """The gradient in all u_i and v_i, (2, n, k), of the mean over the batch of (8) with the estimates held constant."""
+    """The gradient in all u_i and v_i, (2, n, k), of the mean over the batch of (8) with the estimates held
+    constant.
+    """
     found = np.zeros((2, N, 2), dtype=object)
     for i in batch:
         found[0, i] = found[0, i] + 2 * GV_hat @ U[i] / F(len(batch))
@@ -82,7 +84,8 @@ def is_psd(matrix):
     return matrix[0, 0] >= 0 and matrix[1, 1] >= 0 and matrix[0, 0] * matrix[1, 1] >= matrix[0, 1] ** 2
 
 
-# ------------------------------------------------------------------------------------------------- Section 2: the objective
+# ------------------------------------------------------------------------------------------------- Section 2: the
+# objective
 
 
 def test_eq1_eq2_the_double_sum_runs_over_examples_and_counts_popular_entities_more():
@@ -97,7 +100,9 @@ def test_eq1_eq2_the_double_sum_runs_over_examples_and_counts_popular_entities_m
     plain = gravity(entities_u, entities_v)
     assert g == weighted != plain
     # footnote 4: the rank-one terms of unique entities, weighted by 1/count in the sum over examples
-    even = [sum(outer(E[at]) / F(int(c[at])) for at in side) for E, c, side in zip((entities_u, entities_v), count, rows)]
+    even = [
+        sum(outer(E[at]) / F(int(c[at])) for at in side) for E, c, side in zip((entities_u, entities_v), count, rows)
+    ]
     assert equal(even[0], 2 * gram(entities_u)) and equal(even[1], 3 * gram(entities_v))
     assert dot(*even) / F(6) == plain
 
@@ -135,7 +140,8 @@ def test_eq6_eq7_the_gravity_term_is_the_mean_of_its_shares_not_their_sum():
     assert mean(f + lam * share for f, share in zip(losses, shares)) == mean(losses) + lam * g  # (2)
 
 
-# -------------------------------------------------------------------------------------------- Section 3: estimated gradients
+# -------------------------------------------------------------------------------------------- Section 3: estimated
+# gradients
 
 
 def flow(u, GV_hat, t, n):
@@ -166,7 +172,9 @@ def test_one_inner_product_may_cross_zero_on_the_way():
 
 @pytest.mark.parametrize("alpha", [0.01, 0.5, 1.0])
 def test_eq8_has_twice_the_value_and_without_the_stop_1_plus_alpha_times_the_gradient(alpha):
-    """Estimates (1 - alpha) C + alpha G(theta) that equal G: stopped, the gradient is right; flowing, it is (1 + alpha) times as long."""
+    """Estimates (1 - alpha) C + alpha G(theta) that equal G: stopped, the gradient is right;
+    flowing, it is (1 + alpha) times as long.
+    """
     tables = [torch.tensor(x.astype(float), requires_grad=True) for x in (U, V)]
     grams = [x.T @ x / N for x in tables]
     exact_gradient = torch.autograd.grad((grams[0] * grams[1]).sum(), tables, retain_graph=True)
@@ -226,7 +234,9 @@ def test_eq16_eq17_jacobians_of_gramians_have_k_by_k_entries_for_each_parameter(
     hat_u, hat_v = (sympy.Matrix(2, 2, sympy.symbols(f"{name}0 {name}1 {name}1 {name}2")) for name in "xy")
     for i, (l, p) in itertools.product(range(N), enumerate(theta)):
         shown = ((u[i].T * hat_v * u[i])[0] + (v[i].T * hat_u * v[i])[0]).diff(p)
-        pulled = sum(x * y for x, y in zip(J(u[i] * u[i].T)[l], hat_v)) + sum(x * y for x, y in zip(J(v[i] * v[i].T)[l], hat_u))
+        pulled = sum(x * y for x, y in zip(J(u[i] * u[i].T)[l], hat_v)) + sum(
+            x * y for x, y in zip(J(v[i] * v[i].T)[l], hat_u)
+        )
         assert sympy.expand(shown - pulled) == 0  # (17)
 
 
@@ -240,7 +250,8 @@ def test_two_slips_in_the_proof_of_prop1():
     assert printed - right == dot(GU - GV, GU - GV) != 0
 
 
-# ------------------------------------------------------------------------------------------------------------ 3.1: SAGram
+# ------------------------------------------------------------------------------------------------------------ 3.1:
+# SAGram
 
 
 def sagram(now, cached, i, beta):
@@ -256,19 +267,21 @@ def test_enumerate_eq9_the_mean_error_is_1_minus_beta_times_that_of_the_cache(be
 
 
 def test_alg1_needs_a_second_index_for_the_gradient():
-    """beta = 1. Two indices: the mean gradient is right. One: off by the covariance of the index's gradient and its staleness."""
+    """beta = 1. Two indices: the mean gradient is right. One:
+    off by the covariance of the index's gradient and its staleness.
+    """
     two = mean(slopes([i], sagram(U, OLD_U, j, F(1)), sagram(V, OLD_V, j, F(1))) for i in range(N) for j in range(N))
     one = mean(slopes([i], sagram(U, OLD_U, i, F(1)), sagram(V, OLD_V, i, F(1))) for i in range(N))
     assert equal(two, TRUE) and not equal(one, TRUE)
     stale = [[outer(now[i]) - outer(old[i]) for i in range(N)] for now, old in ((V, OLD_V), (U, OLD_U))]
-    covariance = np.stack(
-        [[2 * (d[i] - mean(d)) @ X[i] / F(N) for i in range(N)] for d, X in zip(stale, (U, V))]
-    )
+    covariance = np.stack([[2 * (d[i] - mean(d)) @ X[i] / F(N) for i in range(N)] for d, X in zip(stale, (U, V))])
     assert equal(one - TRUE, covariance)
 
 
 def test_prop2_beta_one_over_n_stays_in_the_cone_for_distinct_examples():
-    """Along every sequence of three draws. In a batch that draws one example twice and adds both terms, it does not stay."""
+    """Along every sequence of three draws. In a batch that draws one example twice and adds both terms, it does not
+    stay.
+    """
     trajectory = [whole(3, 2, seed) for seed in range(20, 24)]
     for draws in itertools.product(range(N), repeat=3):
         cached = trajectory[0].copy()
@@ -285,8 +298,8 @@ def test_prop2_beta_one_over_n_stays_in_the_cone_for_distinct_examples():
 
 
 def test_prop3_needs_a_condition_that_includes_the_caches_and_a_fresh_index():
-    """On a trajectory fixed in advance S_hat still depends on the draws, so the parameters do not determine it. Given the caches: no bias.
-    With the index of the step before, whose cache was just renewed, the estimate is biased."""
+    """On a trajectory fixed in advance S_hat still depends on the draws, so the parameters do not determine it. Given
+    the caches: no bias. With the index of the step before, whose cache was just renewed, the estimate is biased."""
     trajectory = [whole(3, 2, seed) for seed in (30, 31, 32)]
     sums, fresh, reused = [], [], []
     for past in itertools.product(range(N), repeat=1):
@@ -329,7 +342,8 @@ def test_memory_of_sagram_is_n_k_numbers_and_of_sogram_k_squared():
         gramians.SAGram(n, k, 1.0, budget=400)
 
 
-# ------------------------------------------------------------------------------------------------------------ 3.2: SOGram
+# ------------------------------------------------------------------------------------------------------------ 3.2:
+# SOGram
 
 
 def test_eq10_the_second_player_descends_to_the_gramian_and_the_first_sees_two_lambda_g():
@@ -440,7 +454,9 @@ def test_eq13_holds_on_random_paths_and_each_term_is_attained(alpha):
     lag = line[-1] - weighted_past(line, alpha)
     exact_lag = delta * ((1 - alpha) / alpha * (1 - q**t) - t * q**t)
     assert lag == exact_lag + q**t * line[-1]  # (23): the sum of the lags, then the start at zero
-    assert exact_lag <= delta * (1 / alpha - 1) and float(exact_lag) == pytest.approx(float(delta * (1 / alpha - 1)), abs=0.5)
+    assert exact_lag <= delta * (1 / alpha - 1) and float(exact_lag) == pytest.approx(
+        float(delta * (1 / alpha - 1)), abs=0.5
+    )
 
 
 def test_eq24_the_sum_of_lags_and_its_bound():
@@ -461,23 +477,35 @@ def test_alpha_one_is_a_single_draw_without_lag():
 
 
 def test_error_curves_of_two_rates_cross():
-    """sigma^2 alpha/(2-alpha)(1-q^2t) + q^2t |G|^2, the error on a Gramian that stands still: a high rate is better early, a low one late."""
-    def error(alpha, t): return alpha / (2 - alpha) * (1 - (1 - alpha) ** (2 * t)) + (1 - alpha) ** (2 * t)  # noqa: E704
+    """sigma^2 alpha/(2-alpha)(1-q^2t) + q^2t |G|^2, the error on a Gramian that stands still:
+    a high rate is better early, a low one late.
+    """
+
+    def error(alpha, t):
+        return alpha / (2 - alpha) * (1 - (1 - alpha) ** (2 * t)) + (1 - alpha) ** (2 * t)  # noqa: E704
+
     rates = (0.1, 0.01, 0.001)
     assert sorted(rates, key=lambda a: error(a, 20)) == [0.1, 0.01, 0.001]
     assert sorted(rates, key=lambda a: error(a, 10_000)) == [0.001, 0.01, 0.1]
-    crossing = [a for a, b in itertools.combinations(rates, 2) if (error(a, 20) < error(b, 20)) != (error(a, 10_000) < error(b, 10_000))]
+    crossing = [
+        a
+        for a, b in itertools.combinations(rates, 2)
+        if (error(a, 20) < error(b, 20)) != (error(a, 10_000) < error(b, 10_000))
+    ]
     assert len(crossing) == 3  # every pair of curves crosses
 
 
 def test_a_lower_learning_rate_lets_the_early_error_decay_sooner_relative_to_the_drift():
-    """The second term of (13) does not know delta; the first is delta (1/alpha - 1): a fifth of the drift, a fifth of the lag."""
+    """The second term of (13) does not know delta; the first is delta (1/alpha - 1):
+    a fifth of the drift, a fifth of the lag.
+    """
     for alpha in (0.1, 0.01):
         lags = [gramians.sogram_bias_bound(alpha, delta=delta, norm=0) for delta in (1.0, 0.2)]
         assert lags[1] == pytest.approx(lags[0] / 5)
 
 
-# ----------------------------------------------------------------------------------------------------------- 3.3: sampling
+# ----------------------------------------------------------------------------------------------------------- 3.3:
+# sampling
 
 
 def batch_slope(left, right):
@@ -491,7 +519,9 @@ def batch_slope(left, right):
 
 
 def test_enumerate_eq14_one_batch_counts_the_observed_pairs_and_two_batches_do_not():
-    """Every batch of two, with replacement: E = g + (h - g)/b, in the value and in the gradient. Two batches: no bias."""
+    """Every batch of two, with replacement: E = g + (h - g)/b, in the value and in the gradient. Two batches:
+    no bias.
+    """
     g, h, b = gravity(U, V), mean((u @ v) ** 2 for u, v in zip(U, V)), 2
     batches = [list(x) for x in itertools.product(range(N), repeat=b)]
     assert mean(gravity(U[x], V[x]) for x in batches) == g + (h - g) / F(b) != g
@@ -549,7 +579,10 @@ def test_costs_of_the_double_sum_and_of_the_gramian_form_are_counted(b, k):
 
 
 def test_sogram_with_small_batches_varies_like_sampling_with_large_ones():
-    """alpha/(2 - alpha)/b = 1/B at alpha = 2b/(B+b); with b = 128 and B = 1024 it is 2/9. Checked by enumeration for b = 1, B = 3."""
+    """alpha/(2 - alpha)/b = 1/B at alpha = 2b/(B+b); with b = 128 and B = 1024 it is 2/9.
+
+    Checked by enumeration for b = 1, B = 3.
+    """
     assert F(2, 9) == F(2 * 128, 1024 + 128) and F(2, 9) / (2 - F(2, 9)) == F(128, 1024)
     alpha = F(2, 4)  # b = 1, B = 3
     limit = alpha / (2 - alpha)
@@ -558,12 +591,13 @@ def test_sogram_with_small_batches_varies_like_sampling_with_large_ones():
     assert sogram_error(alpha, 5) == limit * (1 - F(1, 2) ** 10)
 
 
-# ------------------------------------------------------------------------------------------------------ Section 4: training
+# ------------------------------------------------------------------------------------------------------ Section 4:
+# training
 
 
 def test_a_sum_over_the_batch_misses_the_gramian_by_the_batch_size():
-    """Batches of b = 4, tables that stand still. SOGram with a sum goes to 4 G; SAGram with beta = 1 is off by 3 (G - S); with beta = 1/n
-    the sum over distinct examples is right: it is the Gramian of the renewed cache."""
+    """Batches of b = 4, tables that stand still. SOGram with a sum goes to 4 G; SAGram with beta = 1 is off by 3 (G -
+    S); with beta = 1/n the sum over distinct examples is right: it is the Gramian of the renewed cache."""
     b, alpha = 4, F(1, 2)
     estimate = run_sogram([b * GU] * 60, alpha)
     assert np.abs((estimate - b * GU).astype(float)).max() < 1e-12
@@ -578,7 +612,9 @@ def test_a_sum_over_the_batch_misses_the_gramian_by_the_batch_size():
 
 
 def test_reusing_the_batch_costs_its_share():
-    """Footnote 5, quantified: the bias of one batch is (h - g)/b of the gradient; of SOGram that folds it in first, alpha/b."""
+    """Footnote 5, quantified: the bias of one batch is (h - g)/b of the gradient;
+    of SOGram that folds it in first, alpha/b.
+    """
     alpha, b = F(1, 3), 2
     batches = [list(x) for x in itertools.product(range(N), repeat=b)]
     first = mean(
@@ -602,7 +638,8 @@ def test_few_candidates_leave_out_most_of_those_that_would_come_first():
     assert {cell["value"] for cell in table("P4", "numbers") if cell["quantity"] == "candidates"} == {50_000}
 
 
-# -------------------------------------------------------------------------------------------------- Appendix B: the gravity term
+# -------------------------------------------------------------------------------------------------- Appendix B: the
+# gravity term
 
 
 def test_eq25_and_the_gradient_of_one_embedding():
@@ -617,7 +654,10 @@ def test_eq25_and_the_gradient_of_one_embedding():
 
 
 def test_a_left_embedding_feels_the_right_ones_and_no_left_one():
-    """Appendix B speaks of a high density of left embeddings. Moving all other left ones changes nothing; moving right ones does."""
+    """Appendix B speaks of a high density of left embeddings. Moving all other left ones changes nothing;
+    moving right ones does.
+    """
+
     def slope_of_first(left, right):
         u = torch.tensor(left.astype(float), requires_grad=True)
         v = torch.tensor(right.astype(float))
@@ -630,7 +670,8 @@ def test_a_left_embedding_feels_the_right_ones_and_no_left_one():
     assert not np.allclose(slope_of_first(U, V), slope_of_first(U, OLD_V))
 
 
-# ----------------------------------------------------------------------------------------------- Appendix C: low-rank priors
+# ----------------------------------------------------------------------------------------------- Appendix C: low-rank
+# priors
 
 
 def prior_gravity():
@@ -676,7 +717,10 @@ def test_enumerate_prop6_and_what_happens_without_independence():
 
 def test_alg3_with_lambda_for_beta_is_biased_and_its_cache_update_is_right():
     T = OLD_U.T @ Q / F(N)
-    def estimate(i, factor): return T + factor * outer(U[i] - OLD_U[i], Q[i])  # noqa: E704
+
+    def estimate(i, factor):
+        return T + factor * outer(U[i] - OLD_U[i], Q[i])  # noqa: E704
+
     assert equal(mean(estimate(i, F(1)) for i in range(N)), H_U)
     lam = 10
     off = mean(estimate(i, lam) for i in range(N)) - H_U
@@ -689,13 +733,17 @@ def test_alg3_with_lambda_for_beta_is_biased_and_its_cache_update_is_right():
 
 
 def test_alg3_and_alg4_need_the_gradient_of_one_example():
-    """Without the subscript i, line 14 (11) would differentiate a function of no example: the slope of (26) differs from i to i."""
+    """Without the subscript i, line 14 (11) would differentiate a function of no example:
+    the slope of (26) differs from i to i.
+    """
     each = [prior_slopes(i, H_U, H_V) + slopes([i], GU, GV) for i in range(N)]
     assert not equal(each[0], each[1]) and not equal(each[1], each[2])
 
 
 def test_alg4_another_start_of_the_cross_gramians_leaves_its_trace():
-    """H_hat is not initialised in Algorithm 4. From any start H_0 the first estimates keep q^t H_0; zero is what the rest needs."""
+    """H_hat is not initialised in Algorithm 4. From any start H_0 the first estimates keep q^t H_0;
+    zero is what the rest needs.
+    """
     alpha, t = F(1, 10), 5
     for start in (exact(np.zeros((2, 1), dtype=int)), exact(np.array([[7], [-4]]))):
         estimate = start
@@ -707,12 +755,15 @@ def test_alg4_another_start_of_the_cross_gramians_leaves_its_trace():
     assert equal(online.estimate, alpha * outer(U[0], Q[0]))  # the library starts at zero
 
 
-# ----------------------------------------------------------------------------------------------------- ours: X14, X15, X16
+# ----------------------------------------------------------------------------------------------------- ours: X14, X15,
+# X16
 
 
 @pytest.mark.parametrize("ratio", [0.001, 0.05, 1.0])
 def test_the_best_rates_of_sogram_are_minima_of_simulated_free_recursions(ratio):
-    """The error as the limit of its own recursion, without a closed form; the stated rates are better than their neighbours."""
+    """The error as the limit of its own recursion, without a closed form;
+    the stated rates are better than their neighbours.
+    """
     delta, sigma = ratio, 1.0
 
     def straight_on(alpha):
@@ -740,7 +791,10 @@ def test_the_best_rates_of_sogram_are_minima_of_simulated_free_recursions(ratio)
 
 def test_the_best_beta_of_sagram_by_enumeration():
     """The mean square error over i, in fractions, on a grid of beta and at the stated one."""
-    def error(beta): return mean(dot(*[sagram(U, OLD_U, i, beta) - GU] * 2) for i in range(N))  # noqa: E704
+
+    def error(beta):
+        return mean(dot(*[sagram(U, OLD_U, i, beta) - GU] * 2) for i in range(N))  # noqa: E704
+
     stale = [outer(now) - outer(old) for now, old in zip(U, OLD_U)]
     m = mean(stale)
     square, spread = dot(m, m), mean(dot(x - m, x - m) for x in stale)

@@ -74,7 +74,9 @@ def test_wikispeedia_has_the_published_articles(real: Path) -> None:
     data = datasets.load("wikispeedia")
     assert len({*data.user_names, *data.item_names}) == 4_592
     table = data.item_table["categories"].tolist()
-    assert len({category for row in table for category in row.split("|")} - {""}) <= 129 and sum(map(bool, table)) > 4_000
+    assert (
+        len({category for row in table for category in row.split("|")} - {""}) <= 129 and sum(map(bool, table)) > 4_000
+    )
 
 
 # ------------------------------------------------------------------------------------------------------------ embedded

@@ -1,4 +1,6 @@
-"""DDC: directions against a brute force, the convex problems against scipy, existence against a linear program, the module against autograd."""
+"""DDC: directions against a brute force, the convex problems against scipy, existence against a linear program, the
+module against autograd.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ from course_lib.popularity import popularity_direction
 seeds = st.integers(0, 10**6)
 
 
-def world(seed: int, m: int = 7, n: int = 12, d: int = 3, share: float = 0.4) -> tuple[np.ndarray, np.ndarray, Interactions]:
+def world(
+    seed: int, m: int = 7, n: int = 12, d: int = 3, share: float = 0.4
+) -> tuple[np.ndarray, np.ndarray, Interactions]:
     rng = np.random.default_rng(seed)
     users, items = np.nonzero(rng.random((m, n)) < share * np.linspace(1.8, 0.2, n))
     return rng.normal(size=(m, d)), rng.normal(size=(n, d)), Interactions(users, items, n_users=m, n_items=n)
@@ -53,7 +57,9 @@ def test_preference_directions_agree_with_a_loop_over_users(seed: int, top: floa
         if not len(his):
             assert (found[user] == 0).all()
             continue
-        best = sorted(his, key=lambda item, user=user: (-users[user] @ items[item], item))[: int(np.ceil(round(top * len(his), 9)))]
+        best = sorted(his, key=lambda item, user=user: (-users[user] @ items[item], item))[
+            : int(np.ceil(round(top * len(his), 9)))
+        ]
         total = items[best].sum(axis=0)
         np.testing.assert_allclose(found[user], total / np.linalg.norm(total), rtol=1e-12)
 
@@ -70,7 +76,14 @@ def test_items_that_cancel_are_an_error_that_names_the_user() -> None:
         preference_directions(np.ones((2, 2)), np.array([[1.0, 0.0], [-1.0, 0.0]]), data, top=1.0)
 
 
-@pytest.mark.parametrize(("change", "words"), [({"top": 0}, "top is 0"), ({"users": np.ones((3, 2))}, "users has shape"), ({"items": np.full((12, 3), np.nan)}, "NaN")])
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"top": 0}, "top is 0"),
+        ({"users": np.ones((3, 2))}, "users has shape"),
+        ({"items": np.full((12, 3), np.nan)}, "NaN"),
+    ],
+)
 def test_bad_arguments_are_named(change: dict, words: str) -> None:
     users, items, data = world(0)
     with pytest.raises(ValueError, match=words):
@@ -83,7 +96,12 @@ def test_bad_arguments_are_named(change: dict, words: str) -> None:
 def test_the_minimiser_is_the_one_that_scipy_finds(seed: int) -> None:
     s, t, a, b = one_user(seed)
     alpha, beta = solve_user(s, t, a, b)
-    theirs = minimize(lambda x: user_loss(s, t, a, b, *x), [0.0, 0.0], jac=lambda x: np.array(user_gradient(s, t, a, b, *x)), tol=1e-12)
+    theirs = minimize(
+        lambda x: user_loss(s, t, a, b, *x),
+        [0.0, 0.0],
+        jac=lambda x: np.array(user_gradient(s, t, a, b, *x)),
+        tol=1e-12,
+    )
     assert user_loss(s, t, a, b, alpha, beta) <= theirs.fun + 1e-12
     np.testing.assert_allclose(user_gradient(s, t, a, b, alpha, beta), 0, atol=1e-10)
     np.testing.assert_allclose([alpha, beta], theirs.x, rtol=1e-3, atol=1e-3)
@@ -94,13 +112,20 @@ def test_the_minimiser_is_the_one_that_scipy_finds(seed: int) -> None:
 def test_the_gradient_is_that_of_the_loss(seed: int) -> None:
     s, t, a, b = one_user(seed)
     at, h = np.random.default_rng(seed).normal(size=2), 1e-5
-    numeric = [(user_loss(s, t, a, b, *(at + h * e)) - user_loss(s, t, a, b, *(at - h * e))) / (2 * h) for e in np.eye(2)]
+    numeric = [
+        (user_loss(s, t, a, b, *(at + h * e)) - user_loss(s, t, a, b, *(at - h * e))) / (2 * h) for e in np.eye(2)
+    ]
     np.testing.assert_allclose(user_gradient(s, t, a, b, *at), numeric, rtol=1e-5, atol=1e-9)
 
 
-@given(st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.5, 2.0]), min_size=1, max_size=4), st.lists(st.sampled_from([-2.0, -0.5, 0.0, 1.0]), min_size=1, max_size=4))
+@given(
+    st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.5, 2.0]), min_size=1, max_size=4),
+    st.lists(st.sampled_from([-2.0, -0.5, 0.0, 1.0]), min_size=1, max_size=4),
+)
 def test_a_minimiser_exists_exactly_if_no_direction_lowers_nothing(a: list[float], b: list[float]) -> None:
-    """The linear program looks for a direction along which no margin falls: (u, v) != 0 with v a_i - u b_j >= 0 for all pairs."""
+    """The linear program looks for a direction along which no margin falls:
+    (u, v) != 0 with v a_i - u b_j >= 0 for all pairs.
+    """
     rows = np.array([[-y, x] for x in a for y in b])
     free = False
     for u, v in ((1, None), (-1, None), (None, 1), (None, -1)):
@@ -142,7 +167,9 @@ def test_the_surrogate_says_when_it_has_no_unique_minimum() -> None:
         surrogate_user([0.0, 1.0], [0.0, 1.0], [1.0, 1.0], [2.0, 2.0])
 
 
-@pytest.mark.parametrize("bad", [([], [1.0], [], [1.0]), ([1.0], [1.0], [1.0, 2.0], [1.0]), ([np.nan], [1.0], [1.0], [1.0])])
+@pytest.mark.parametrize(
+    "bad", [([], [1.0], [], [1.0]), ([1.0], [1.0], [1.0, 2.0], [1.0]), ([np.nan], [1.0], [1.0], [1.0])]
+)
 def test_vectors_that_do_not_fit_are_refused(bad: tuple) -> None:
     with pytest.raises(ValueError, match="expected"):
         user_loss(*bad, 0.0, 0.0)
@@ -163,7 +190,9 @@ def test_pairs_of_another_kind_are_named() -> None:
 
 
 # ------------------------------------------------------------------------------------------------------------- everyone
-def loss_by_hand(users: np.ndarray, items: np.ndarray, data: Interactions, rule: str, user: int) -> Callable[[Sequence[float]], float]:
+def loss_by_hand(
+    users: np.ndarray, items: np.ndarray, data: Interactions, rule: str, user: int
+) -> Callable[[Sequence[float]], float]:
     """(13) as P1 writes it, of (alpha, beta): two embeddings of one user."""
     pop, pref = popularity_direction(items, data.col_counts), preference_directions(users, items, data)[user]
     his, others = data.items_of(user), np.setdiff1d(np.arange(data.n_items), data.items_of(user))
@@ -172,7 +201,9 @@ def loss_by_hand(users: np.ndarray, items: np.ndarray, data: Interactions, rule:
         on_positives, on_negatives = (
             users[user] + point[0] * pop * ("a" in term) + point[1] * pref * ("b" in term) for term in rule.split("_")
         )
-        return float(np.logaddexp(0, (items[others] @ on_negatives)[None] - (items[his] @ on_positives)[:, None]).mean())
+        return float(
+            np.logaddexp(0, (items[others] @ on_negatives)[None] - (items[his] @ on_positives)[:, None]).mean()
+        )
 
     return loss
 
@@ -228,7 +259,9 @@ def test_a_ridge_gives_everyone_a_minimum(negatives: int | None) -> None:
         for user in range(data.n_users):
             point, loss = scalars(model)[user], loss_by_hand(users, items, data, "ab_ab", user)
             for step in np.array([[1e-3, 0], [0, 1e-3], [-1e-3, 0], [0, -1e-3]]):
-                assert loss(point) + 0.05 * (point @ point) < loss(point + step) + 0.05 * ((point + step) @ (point + step))
+                assert loss(point) + 0.05 * (point @ point) < loss(point + step) + 0.05 * (
+                    (point + step) @ (point + step)
+                )
 
 
 def test_sampled_triples_come_near_to_all_pairs() -> None:
@@ -257,19 +290,29 @@ def test_the_served_embedding_is_14_and_its_loss_is_not_the_one_that_is_minimise
     alpha, beta = scalars(model).T
     served = users + alpha[:, None] * model.pop.numpy() + beta[:, None] * model.pref.numpy()
     np.testing.assert_allclose(model.ranking()[0].detach(), served, rtol=1e-12)
-    np.testing.assert_allclose((model.final_users("a") + model.final_users("b") - model.users).detach(), served, rtol=1e-12)
+    np.testing.assert_allclose(
+        (model.final_users("a") + model.final_users("b") - model.users).detach(), served, rtol=1e-12
+    )
     triples = [torch.from_numpy(column) for column in sample_bpr(data, 500, np.random.default_rng(0))]
     assert abs(float((model.loss(*triples) - model.shipped_loss(*triples)).detach())) > 0.01
 
 
 def test_only_the_two_scalars_learn() -> None:
     users, items, data = world(4)
-    assert {name: tuple(value.shape) for name, value in DDC(users, items, data).named_parameters()} == {"alpha": (7,), "beta": (7,)}
+    assert {name: tuple(value.shape) for name, value in DDC(users, items, data).named_parameters()} == {
+        "alpha": (7,),
+        "beta": (7,),
+    }
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [({"rule": "b-a"}, "rule is 'b-a'"), ({"final": "ba"}, "final is 'ba'"), ({"start": 1.0}, "torch.Generator"), ({"start": -1.0}, "start is -1")],
+    [
+        ({"rule": "b-a"}, "rule is 'b-a'"),
+        ({"final": "ba"}, "final is 'ba'"),
+        ({"start": 1.0}, "torch.Generator"),
+        ({"start": -1.0}, "start is -1"),
+    ],
 )
 def test_bad_options_are_named(options: dict, words: str) -> None:
     with pytest.raises(ValueError, match=words):

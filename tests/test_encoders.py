@@ -71,13 +71,15 @@ def test_the_generator_decides_and_nothing_else(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TOWERS)
-@pytest.mark.parametrize("wrong", [torch.tensor([0, N]), torch.tensor([-1]), torch.tensor([0.0]), [0, 1], torch.tensor([True])])
+@pytest.mark.parametrize(
+    "wrong", [torch.tensor([0, N]), torch.tensor([-1]), torch.tensor([0.0]), [0, 1], torch.tensor([True])]
+)
 def test_what_is_no_identifier_is_refused(name: str, wrong: object) -> None:
     with pytest.raises(ValueError, match="x (holds|must)"):
         TOWERS[name](generator())(wrong)
 
 
-# ---- values -----------------------------------------------------------------------------------------------------------
+# ---- values
 
 
 def test_a_one_hot_layer_is_a_lookup() -> None:
@@ -114,7 +116,10 @@ def test_the_mean_of_a_history_leaves_out_what_is_absent_and_shares_the_table() 
 
 def test_a_transformer_does_not_see_the_padding_but_the_order() -> None:
     longer = np.concatenate([HISTORIES, np.full((N, 2), PAD)], axis=1)
-    towers = [HistoryTransformer(N, D, histories=h, width=8, generator=generator(1)).double() for h in (HISTORIES, longer, HISTORIES[:, ::-1].copy())]
+    towers = [
+        HistoryTransformer(N, D, histories=h, width=8, generator=generator(1)).double()
+        for h in (HISTORIES, longer, HISTORIES[:, ::-1].copy())
+    ]
     with torch.no_grad():
         for other in towers[1:]:
             state = towers[0].state_dict()
@@ -135,7 +140,7 @@ def test_a_reader_module_may_be_a_tower() -> None:
     assert users.shape == items.shape == (3, D) and not users.requires_grad and torch.equal(users[1], users[2])
 
 
-# ---- histories --------------------------------------------------------------------------------------------------------
+# ---- histories
 
 
 def test_recent_histories_by_time_and_by_order() -> None:

@@ -1,4 +1,6 @@
-"""The solutions of the book's exercises: each piece of code prints what the page says, each formula holds by enumeration."""
+"""The solutions of the book's exercises:
+each piece of code prints what the page says, each formula holds by enumeration.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,7 @@ SNIPPETS = [
 ]
 
 
-# ---- what the pages hold ---------------------------------------------------------------------------------------------------
+# ---- what the pages hold
 
 
 @pytest.mark.parametrize(("code", "printed"), SNIPPETS)
@@ -116,7 +118,7 @@ def test_the_reader_of_boxes_finds_a_wrong_output() -> None:
         test_the_code_of_a_solution_prints_what_the_page_says(code, "")
 
 
-# ---- the formulas of the solutions ------------------------------------------------------------------------------------------
+# ---- the formulas of the solutions
 
 
 @pytest.mark.parametrize(("labels", "size"), list(labelled_cases()))
@@ -134,7 +136,9 @@ def test_the_share_of_false_negatives(labels: np.ndarray, size: int) -> None:
 
 @pytest.mark.parametrize("labels", [labels for labels in SMALL_LABELS if labels.sum() <= 6])
 def test_a_coin_for_every_pair(labels: np.ndarray) -> None:
-    """ex-poisson: q in the place of s/M and of rho, over all 2^M batches and every cell; and (17) stays unbiased with it."""
+    """ex-poisson: q in the place of s/M and of rho, over all 2^M batches and every cell;
+    and (17) stays unbiased with it.
+    """
     q, pairs = Fraction(2, 5), positives(labels)
     pop = in_batch.pair_popularity(exact(labels.sum(1)), exact(labels.sum(0)))
     grid, own = exact(labels * 0), exact(labels * 0)
@@ -170,9 +174,13 @@ def test_stale_counts(old: int) -> None:
     for batch, kind in itertools.product(drawn, total):
         i, j = (list(side) for side in zip(*batch, strict=True))
         _, push = in_batch.batch_weights(
-            kind, row_counts=rows[i], col_counts=stale[j], n_positives=int(labels.sum()), shape=labels.shape,
+            kind,
+            row_counts=rows[i],
+            col_counts=stale[j],
+            n_positives=int(labels.sum()),
+            shape=labels.shape,
             labels=y[np.ix_(i, j)] if kind == "masked" else None,
-        )  # fmt: skip
+        )
         np.add.at(total[kind], np.ix_(i, j), push)
     mean = {kind: weights * labels.size / len(drawn) for kind, weights in total.items()}
     assert (mean["unbiased"] == ratio - y).all()
@@ -180,7 +188,9 @@ def test_stale_counts(old: int) -> None:
 
 
 def test_one_walk_through_the_data() -> None:
-    """ex-epoch: at the fit, batches that share an epoch are worse than independent ones, by exactly 12/7; elsewhere better."""
+    """ex-epoch: at the fit, batches that share an epoch are worse than independent ones, by exactly 12/7;
+    elsewhere better.
+    """
     labels = np.array([[1, 1, 0], [0, 1, 1]])
     y = exact(labels)
 
@@ -200,7 +210,9 @@ def test_one_walk_through_the_data() -> None:
 
 
 def test_a_small_batch_can_imitate_a_large_one() -> None:
-    """ex-bigger-batches: negatives times rho(large)/rho(small) give the small batch the expectation of the large one."""
+    """ex-bigger-batches: negatives times rho(large)/rho(small) give the small batch the expectation of the large
+    one.
+    """
     labels = exact(SMALL_LABELS[5])
     n_positives = int(labels.sum())
     (pull, small), (_, large) = (in_batch.expected_weights("in_batch", labels=labels, batch_size=s) for s in (2, 5))
@@ -209,7 +221,9 @@ def test_a_small_batch_can_imitate_a_large_one() -> None:
 
 
 def test_best_consistently() -> None:
-    """ex-consistently: SOGram is below sampling in three of the twelve cells of P4's Table 2, the ones that the solution names."""
+    """ex-consistently: SOGram is below sampling in three of the twelve cells of P4's Table 2, the ones that the
+    solution names.
+    """
     cells = paper_tables.table("P4", "T2")
     sampling = {cell["dataset"]: cell["value"] for cell in cells if cell["method"] == "sampling"}
     tried = [cell for cell in cells if cell["method"] == "sogram"]

@@ -28,17 +28,29 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> list[dict]:
 
     def run_cell(cell: dict) -> list[dict]:
         ran.append(cell)
-        return [{"x": cell["x"], "seed": cell["seed"], "metric": "square", "value": cell["x"] ** 2 + cell["seed"], "paper": 4.0 if cell["x"] == 2 else None}]
+        return [
+            {
+                "x": cell["x"],
+                "seed": cell["seed"],
+                "metric": "square",
+                "value": cell["x"] ** 2 + cell["seed"],
+                "paper": 4.0 if cell["x"] == 2 else None,
+            }
+        ]
 
     made = Experiment(
-        id="TOY", title="a toy", paper="none",
-        plan=lambda scale, seeds, power=1: [{"x": x**power, "seed": seed, "scale": scale} for seed in seeds for x in (1, 2, 3)],
+        id="TOY",
+        title="a toy",
+        paper="none",
+        plan=lambda scale, seeds, power=1: [
+            {"x": x**power, "seed": seed, "scale": scale} for seed in seeds for x in (1, 2, 3)
+        ],
         run_cell=run_cell,
         estimate=lambda cell: 0.1,
         describe=lambda cell: {"name": "numbers", "recipe": {}, "sha256": f"of {cell['scale']}", "positives": 3},
         finish=lambda rows: {"total": float(sum(row["value"] for row in rows))},
         layout={"rows": ("x",), "columns": ("metric",)},
-    )  # fmt: skip
+    )
     monkeypatch.setitem(registry.REGISTRY, "TOY", made)
     return ran
 
@@ -47,7 +59,11 @@ def test_a_run_gives_rows_scalars_and_provenance(toy, tmp_path: Path) -> None:
     result = experiments.run("TOY", seeds=(0, 10), store=tmp_path, progress=False)
     assert [row["value"] for row in result.rows] == [1, 4, 9, 11, 14, 19] and result.scalars == {"total": 58.0}
     origin = result.provenance
-    assert origin["scale"] == "smoke" and origin["seeds"] == [0, 10] and origin["cells"] == {"planned": 6, "finished": 6, "version": 1}
+    assert (
+        origin["scale"] == "smoke"
+        and origin["seeds"] == [0, 10]
+        and origin["cells"] == {"planned": 6, "finished": 6, "version": 1}
+    )
     assert origin["data"] == [{"name": "numbers", "recipe": {}, "sha256": "of smoke", "positives": 3}]
     assert origin["seconds"] >= 0 and origin["finished"].endswith("+00:00")
     (versions,), (hardware,), (git,) = origin["versions"], origin["hardware"], origin["git"]
@@ -77,7 +93,11 @@ def test_whatever_the_outcome_depends_on_makes_another_cell(toy, tmp_path: Path,
 
 def test_only_runs_a_part_and_collect_runs_nothing(toy, tmp_path: Path) -> None:
     part = experiments.run("TOY", store=tmp_path, progress=False, only={"x": [1, 3]})
-    assert [row["x"] for row in part.rows] == [1, 3] and part.provenance["cells"] == {"planned": 3, "finished": 2, "version": 1}
+    assert [row["x"] for row in part.rows] == [1, 3] and part.provenance["cells"] == {
+        "planned": 3,
+        "finished": 2,
+        "version": 1,
+    }
     assert "1 of 3 cells were not run" in part.caption()
     gathered = experiments.run("TOY", store=tmp_path, progress=False, collect=True)
     assert gathered.rows == part.rows and len(toy) == 2
@@ -99,7 +119,9 @@ def test_cells_without_their_data_are_named_and_left_out(toy, tmp_path: Path, mo
 
     monkeypatch.setitem(registry.REGISTRY, "TOY", replace(registry.get("TOY"), describe=describe, plan=plan))
     result = experiments.run("TOY", store=tmp_path)
-    assert result.provenance["unavailable"] == ["gone"] and result.provenance["cells"]["finished"] == 1 and len(toy) == 1
+    assert (
+        result.provenance["unavailable"] == ["gone"] and result.provenance["cells"]["finished"] == 1 and len(toy) == 1
+    )
     assert "the cells on gone are left out: gone is not on this machine" in capsys.readouterr().out
     with pytest.raises(FileNotFoundError, match="gone is not"):
         experiments.run("TOY", "laptop", store=tmp_path, progress=False)
@@ -109,7 +131,9 @@ def test_results_are_stored_whole_and_read_back(toy, tmp_path: Path, monkeypatch
     monkeypatch.setenv("COURSE_RESULTS", str(tmp_path / "results"))
     result = experiments.run("TOY", store=tmp_path / "cells", progress=False)
     path = result.save()
-    assert path == tmp_path / "results" / "TOY-smoke.json" and [file.name for file in path.parent.iterdir()] == [path.name]
+    assert path == tmp_path / "results" / "TOY-smoke.json" and [file.name for file in path.parent.iterdir()] == [
+        path.name
+    ]
     again = experiments.load_result("TOY", "smoke")
     assert again.rows == result.rows and again.scalars == result.scalars and again.to_markdown() == result.to_markdown()
     with pytest.raises(FileNotFoundError, match="experiments run TOY --scale full"):
@@ -132,7 +156,11 @@ def test_tables_show_spread_and_the_papers_number(toy, tmp_path: Path) -> None:
     markdown = result.to_markdown()
     assert "| 2 | 5.00 ± 1.41 (4.00) |" in markdown and "in brackets the paper's number" in markdown
     html = result.to_html()
-    assert '<th scope="row">2</th><td>5.00 ± 1.41 (4.00)</td>' in html and "<caption>" in html and '<th scope="col">square</th>' in html
+    assert (
+        '<th scope="row">2</th><td>5.00 ± 1.41 (4.00)</td>' in html
+        and "<caption>" in html
+        and '<th scope="col">square</th>' in html
+    )
     with pytest.raises(ValueError, match="'y' is no column"):
         result.select(y=1)
     with pytest.raises(ValueError, match=r"agrees with \{'x': 7\}; it has x: 1, 2, 3"):
@@ -140,7 +168,9 @@ def test_tables_show_spread_and_the_papers_number(toy, tmp_path: Path) -> None:
 
 
 def test_html_escapes_text() -> None:
-    result = results.Result("A", "smoke", "a < b", [{"name": "<script>", "metric": "m", "value": 1.0}], layout={"rows": ("name",)})
+    result = results.Result(
+        "A", "smoke", "a < b", [{"name": "<script>", "metric": "m", "value": 1.0}], layout={"rows": ("name",)}
+    )
     assert "<script>" not in result.to_html() and "&lt;script&gt;" in result.to_html()
 
 
@@ -163,9 +193,18 @@ def test_errors_name_what_is_wrong(toy, arguments, words: str) -> None:
 def test_the_command_line_runs_stores_and_prints(toy, tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.setenv("COURSE_RESULTS", str(tmp_path / "results"))
     monkeypatch.setenv("COURSE_CACHE", str(tmp_path / "cache"))
-    assert experiments.cli(["run", "TOY", "--scale", "smoke", "--seeds", "0", "1", "--only", "x=[1,2]", "--option", "power=1"]) == 0
+    assert (
+        experiments.cli(
+            ["run", "TOY", "--scale", "smoke", "--seeds", "0", "1", "--only", "x=[1,2]", "--option", "power=1"]
+        )
+        == 0
+    )
     shown = capsys.readouterr()
-    assert "4 of 6 cells to run, about 0 s" in shown.out and "| 2 | 4.50 ± 0.71 (4.00) |" in shown.out and "4/4" in shown.err
+    assert (
+        "4 of 6 cells to run, about 0 s" in shown.out
+        and "| 2 | 4.50 ± 0.71 (4.00) |" in shown.out
+        and "4/4" in shown.err
+    )
     assert len(json.loads((tmp_path / "results" / "TOY-smoke.json").read_text())["rows"]) == 4
     assert len(list((tmp_path / "cache" / "cells" / "TOY").iterdir())) == 4
     assert experiments.cli(["list"]) == 0
@@ -226,7 +265,11 @@ def test_git_state_of_a_folder_without_git(tmp_path: Path) -> None:
 
 def test_git_state_sees_a_changed_file(tmp_path: Path) -> None:
     def git(*arguments: str) -> None:
-        subprocess.run(["git", "-C", str(tmp_path), "-c", "user.name=t", "-c", "user.email=t@t", *arguments], check=True, capture_output=True)
+        subprocess.run(
+            ["git", "-C", str(tmp_path), "-c", "user.name=t", "-c", "user.email=t@t", *arguments],
+            check=True,
+            capture_output=True,
+        )
 
     git("init")
     (tmp_path / "course_lib").mkdir()

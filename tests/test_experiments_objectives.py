@@ -31,13 +31,17 @@ def tables(data: Interactions, k: int = 3, seed: int = 1, scale: float = 0.7) ->
 @pytest.mark.parametrize("pointwise", ["square", "logistic"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("batch_size", [2, 11])
-def test_value_and_gradient_equal_the_dense_expectation_under_autograd(kind: str, pointwise: str, batch_size: int) -> None:
+def test_value_and_gradient_equal_the_dense_expectation_under_autograd(
+    kind: str, pointwise: str, batch_size: int
+) -> None:
     data = small()
     omega = 0.3 if kind == "unbiased_omega" else None
     users, items = tables(data)
     positive, negative = pair_losses(pointwise, users @ items.T)
     labels = torch.tensor(data.labels())
-    dense = in_batch.expected_objective(kind, pos_loss=positive, neg_loss=negative, labels=labels, batch_size=batch_size, omega=omega)
+    dense = in_batch.expected_objective(
+        kind, pos_loss=positive, neg_loss=negative, labels=labels, batch_size=batch_size, omega=omega
+    )
     dense.backward()
     weights = objectives.full_data(kind, data, batch_size=batch_size, omega=omega)
     value, du, dv = objectives.OBJECTIVES[pointwise](users.detach(), items.detach(), weights)
@@ -67,7 +71,9 @@ def test_both_ways_to_the_pair_scores_agree(chunk: int) -> None:
     weights = objectives.full_data("unbiased", data)
     expected = (users @ items.T)[data.users.copy(), data.items.copy()]
     torch.testing.assert_close(objectives.pair_scores(users, items, weights), expected, rtol=1e-13, atol=1e-14)
-    torch.testing.assert_close(objectives.gathered_scores(users, items, weights, chunk), expected, rtol=1e-13, atol=1e-14)
+    torch.testing.assert_close(
+        objectives.gathered_scores(users, items, weights, chunk), expected, rtol=1e-13, atol=1e-14
+    )
 
 
 @pytest.mark.parametrize("kind", ["unbiased", "popularity"])
@@ -79,7 +85,12 @@ def test_the_closed_form_is_what_l_bfgs_finds(kind: str) -> None:
     closed, du, dv = objectives.square_objective(torch.tensor(users), torch.tensor(items), weights)
     assert float(torch.cat([du, dv]).norm()) < 1e-12  # a stationary point
     fits = [
-        objectives.minimise("square", weights, objectives.random_start(data.shape, k, np.random.default_rng(seed), 0.3), gradient_norm=1e-8)
+        objectives.minimise(
+            "square",
+            weights,
+            objectives.random_start(data.shape, k, np.random.default_rng(seed), 0.3),
+            gradient_norm=1e-8,
+        )
         for seed in range(6)
     ]
     assert all(fit.value >= closed - 1e-12 for fit in fits)  # none is below the global minimum
@@ -102,7 +113,9 @@ def test_l_bfgs_stops_at_the_norm_of_the_gradient_in_the_original_coordinates() 
     fit = objectives.minimise("square", weights, start, gradient_norm=1e-6, progress=lambda *line: seen.append(line))
     value, du, dv = objectives.square_objective(torch.tensor(fit.users), torch.tensor(fit.items), weights)
     assert fit.gradient_norm == pytest.approx(float(torch.cat([du, dv]).norm()), rel=1e-6) and fit.gradient_norm <= 1e-6
-    assert fit.value == pytest.approx(value, rel=1e-12) and [line[0] for line in seen] == list(range(1, fit.iterations + 1))
+    assert fit.value == pytest.approx(value, rel=1e-12) and [line[0] for line in seen] == list(
+        range(1, fit.iterations + 1)
+    )
     assert seen[-2][2] > 1e-6  # it did not run longer than it had to
     short = objectives.minimise("square", weights, start, gradient_norm=1e-6, max_iterations=3)
     assert short.iterations == 3 and short.stopped != "gradient norm reached" and short.gradient_norm > 1e-6

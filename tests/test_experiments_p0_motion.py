@@ -99,12 +99,17 @@ def test_a_reader_module_can_be_watched() -> None:
 
 def test_a_run_is_decided_by_its_seed() -> None:
     data = p0.load_data("tastes")
-    first, again, other = (p0.trace(p0.cell_of("P0-E4", seed=seed, steps=20), data).angles["user"] for seed in (1, 1, 2))
+    first, again, other = (
+        p0.trace(p0.cell_of("P0-E4", seed=seed, steps=20), data).angles["user"] for seed in (1, 1, 2)
+    )
     assert torch.equal(first, again) and not torch.equal(first[:20], other[:20])
 
 
 def test_plans_grow_with_the_scale() -> None:
-    sets = {scale: [(cell["data"], cell["d"]) for cell in experiments.cells_of("P0-E4", scale)] for scale in experiments.SCALES}
+    sets = {
+        scale: [(cell["data"], cell["d"]) for cell in experiments.cells_of("P0-E4", scale)]
+        for scale in experiments.SCALES
+    }
     assert sets["smoke"] == [("tastes", 2)]
     assert sets["laptop"] == [("tastes", 2), ("tastes", 3), ("tastes", 16), ("movietweetings-10core", 32)]
     assert sets["full"] == [*sets["laptop"], ("ml-1m", 64)]
@@ -113,7 +118,9 @@ def test_plans_grow_with_the_scale() -> None:
 
 def test_on_real_data_the_code_is_the_same() -> None:
     """The laptop cell, with fewer steps."""
-    (cell,) = [cell for cell in experiments.cells_of("P0-E3", "laptop", steps=2) if cell["data"] == "movietweetings-10core"]
+    (cell,) = [
+        cell for cell in experiments.cells_of("P0-E3", "laptop", steps=2) if cell["data"] == "movietweetings-10core"
+    ]
     rows = p0.rows_of("P0-E3", cell)
     values = {(row["side"], row["metric"]): row["value"] for row in rows if row["metric"] != "angles"}
     assert values["user", "tangent"] == 0 and values["item", "tangent"] == 1

@@ -24,18 +24,31 @@ def data() -> Interactions:
     """40 users, 12 items, popularity a power law, distinct times; every item and user has a pair."""
     rng = np.random.default_rng(0)
     chance = 1 / np.arange(1, 13)
-    pairs = {(int(i), int(j)) for i in range(40) for j in rng.choice(12, size=4, replace=False, p=chance / chance.sum())}
+    pairs = {
+        (int(i), int(j)) for i in range(40) for j in rng.choice(12, size=4, replace=False, p=chance / chance.sum())
+    }
     pairs |= {(j, j) for j in range(12)}
     users, items = np.array(sorted(pairs)).T
     return Interactions(users, items, n_users=40, n_items=12, times=rng.permutation(len(users)))
 
 
-def trained(data: Interactions, *, norm: float = 1.0, lr: float = 2.0, steps: int = 30, double: bool = True, make=torch.optim.SGD, **options):
+def trained(
+    data: Interactions,
+    *,
+    norm: float = 1.0,
+    lr: float = 2.0,
+    steps: int = 30,
+    double: bool = True,
+    make=torch.optim.SGD,
+    **options,
+):
     towers = two_towers.lookup_towers(data, d=D, norm=norm, seed=0)
     towers = towers.double() if double else towers
     optimiser = make(towers.parameters(), lr=lr)
     growth = two_towers.Growth(optimiser, towers.right.weight)
-    history = two_towers.train_towers(towers, optimiser, data, steps=steps, seed=1, batch_size=B, tau=TAU, epoch=10, **options)
+    history = two_towers.train_towers(
+        towers, optimiser, data, steps=steps, seed=1, batch_size=B, tau=TAU, epoch=10, **options
+    )
     return towers, growth, history
 
 
@@ -45,7 +58,10 @@ def trained(data: Interactions, *, norm: float = 1.0, lr: float = 2.0, steps: in
 def test_training_is_sgd_on_infonce_with_the_batches_of_the_loop(data: Interactions) -> None:
     """Against five steps written out, with the same random numbers."""
     towers, _, history = trained(data, steps=5)
-    users, items = (table.detach().clone().requires_grad_() for table in two_towers.lookup_towers(data, d=D, seed=0).double().parameters())
+    users, items = (
+        table.detach().clone().requires_grad_()
+        for table in two_towers.lookup_towers(data, d=D, seed=0).double().parameters()
+    )
     rng = np.random.default_rng([1, 0])
     found = []
     for _ in range(5):
@@ -62,7 +78,9 @@ def test_training_is_sgd_on_infonce_with_the_batches_of_the_loop(data: Interacti
 def test_the_quartic_law_holds_for_every_item(data: Interactions) -> None:
     towers, growth, _ = trained(data)
     np.testing.assert_allclose(growth.predicted(), two_towers.item_norms(towers, 12), rtol=1e-12)
-    without = norms.predicted_norm(growth.start, lr=1.0, h=np.sqrt(growth.driven / growth.updates), updates=growth.updates)
+    without = norms.predicted_norm(
+        growth.start, lr=1.0, h=np.sqrt(growth.driven / growth.updates), updates=growth.updates
+    )
     assert (without < growth.predicted()).all()
 
 
@@ -99,7 +117,12 @@ def test_logq_subtracts_the_log_probability(data: Interactions) -> None:
     towers, _, history = trained(data, steps=1, logq=True)
     fresh = two_towers.lookup_towers(data, d=D, seed=0).double()
     chosen = np.random.default_rng([1, 0]).integers(0, len(data), B)
-    scores = losses.cosine_scores(*fresh(torch.from_numpy(data.users[chosen].copy()), torch.from_numpy(data.items[chosen].copy()))) / TAU
+    scores = (
+        losses.cosine_scores(
+            *fresh(torch.from_numpy(data.users[chosen].copy()), torch.from_numpy(data.items[chosen].copy()))
+        )
+        / TAU
+    )
     shifted = scores.detach().numpy() - np.log(data.col_counts / len(data))[data.items[chosen]]
     expected = np.mean(np.log(np.exp(shifted).sum(1)) - np.diag(shifted))
     assert history.epochs[0]["loss"] == pytest.approx(expected, rel=1e-6)
@@ -151,7 +174,8 @@ def test_uniform_items_refuses_items_without_pairs() -> None:
         two_towers.uniform_items(empty)
 
 
-# ------------------------------------------------------------------------------------------------------------- optimisers
+# -------------------------------------------------------------------------------------------------------------
+# optimisers
 
 
 def test_on_the_sphere_every_length_is_the_same(data: Interactions) -> None:
@@ -188,7 +212,8 @@ def test_together_resumes_from_its_state(data: Interactions) -> None:
     assert torch.equal(second.right.weight, whole.right.weight) and torch.equal(second.left.weight, whole.left.weight)
 
 
-# ------------------------------------------------------------------------------------------------------------- histories
+# -------------------------------------------------------------------------------------------------------------
+# histories
 
 
 def test_previous_items_are_those_before_in_time(data: Interactions) -> None:
@@ -224,7 +249,10 @@ def test_judge_measures_what_it_says(data: Interactions) -> None:
         towers.right.weight.copy_(torch.stack([lengths, 0 * lengths, 0 * lengths, 0 * lengths], 1))
     found = two_towers.judge(towers, data, data_without(data), lists=1)
     assert found["Pearson"] == pytest.approx(1) and found["slope"] == pytest.approx(1)
-    lists = [max((j for j in range(12) if j not in set(data.items[data.users == i])), key=lambda j: data.col_counts[j]) for i in range(40)]
+    lists = [
+        max((j for j in range(12) if j not in set(data.items[data.users == i])), key=lambda j: data.col_counts[j])
+        for i in range(40)
+    ]
     assert found["AvgPop dot"] == pytest.approx(data.col_counts[lists].mean())
     assert found["share dot"] == pytest.approx(np.mean(np.array(lists) == popularity.head_items(data.col_counts)[0]))
     assert found["norm"] == pytest.approx(data.col_counts.mean())
@@ -242,11 +270,14 @@ def test_many_users_are_sampled(data: Interactions, monkeypatch: pytest.MonkeyPa
     everybody = two_towers.judge(towers, data, data_without(data), lists=3)
     monkeypatch.setattr(two_towers, "JUDGED_USERS", 25)
     some = two_towers.judge(towers, data, data_without(data), lists=3, seed=5)
-    assert some["Pearson"] == everybody["Pearson"] and some["AvgPop dot"] == pytest.approx(everybody["AvgPop dot"], rel=0.5)
+    assert some["Pearson"] == everybody["Pearson"] and some["AvgPop dot"] == pytest.approx(
+        everybody["AvgPop dot"], rel=0.5
+    )
     assert some["NDCG dot"] != everybody["NDCG dot"] or some["AvgPop dot"] != everybody["AvgPop dot"]
 
 
-# ------------------------------------------------------------------------------------------------------------- experiments
+# -------------------------------------------------------------------------------------------------------------
+# experiments
 
 
 def test_all_are_registered_at_every_scale() -> None:
@@ -270,7 +301,15 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list]:
     """The cells of smoke scale with 400 steps of 128, run once."""
     found = {}
     for setting, changes in {"high rate": {}, "low rate": {"lr": 0.01}}.items():
-        cell = {"data": "movietweetings-5core", "setting": setting, **p0_popularity.BASE, "steps": 400, "batch": 128, "seed": 0, "device": "cpu"}
+        cell = {
+            "data": "movietweetings-5core",
+            "setting": setting,
+            **p0_popularity.BASE,
+            "steps": 400,
+            "batch": 128,
+            "seed": 0,
+            "device": "cpu",
+        }
         cell |= changes
         found[setting] = p0_popularity.rows_of(cell, *p0_popularity.run_lookup(cell, curve=True), {})
     return found
@@ -298,7 +337,15 @@ def test_the_curve_starts_before_training_and_ends_where_the_result_is(quick: di
 
 
 def test_experiment_10_trains_a_transformer_beside_sgd() -> None:
-    cell = {"data": "movietweetings-5core", "setting": "transformer", **p0_popularity.BASE, "steps": 200, "batch": 64, "seed": 0, "device": "cpu"}
+    cell = {
+        "data": "movietweetings-5core",
+        "setting": "transformer",
+        **p0_popularity.BASE,
+        "steps": 200,
+        "batch": 64,
+        "seed": 0,
+        "device": "cpu",
+    }
     cell |= {"history": 5, "user lr": 3e-3, "user decay": 0.01, "cycles": 2, "points": 2}
     found, history = p0_popularity.run_history(cell)
     assert history[-1]["loss"] < history[1]["loss"] - 0.3 and found["Pearson"] > 0.1
@@ -320,7 +367,11 @@ def test_summaries_over_seeds() -> None:
     rows.append({"data": "x", "setting": "c", "metric": "slope", "seed": 1, "value": 9.0})
     assert p0_popularity.half_width([1, 2, 3]) == pytest.approx(4.302653 / 3**0.5, rel=1e-6)
     found = p0_popularity.scalars(rows)
-    assert found["x-a-b-slope"] == 2 and found["x-a-b-slope-pm"] == pytest.approx(2.4841, abs=1e-4) and found["x-c-slope"] == 9
+    assert (
+        found["x-a-b-slope"] == 2
+        and found["x-a-b-slope-pm"] == pytest.approx(2.4841, abs=1e-4)
+        and found["x-c-slope"] == 9
+    )
     result = Result("P0-E8", "laptop", "", rows)
     assert p0_popularity.mean_of(result, "slope", data="x", setting="a, b") == 2
     assert p0_popularity.with_interval(result, "slope", data="x", setting="a, b", digits=1) == "2.0 ± 2.5"

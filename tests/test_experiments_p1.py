@@ -32,10 +32,15 @@ def cell(**changes) -> dict:
 
 
 def values(rows: list[dict], metric: str, **where) -> list[float]:
-    return [row["value"] for row in rows if row["metric"] == metric and all(row.get(key) == wanted for key, wanted in where.items())]
+    return [
+        row["value"]
+        for row in rows
+        if row["metric"] == metric and all(row.get(key) == wanted for key, wanted in where.items())
+    ]
 
 
-# ----------------------------------------------------------------------------------------------------- the same for everyone
+# ----------------------------------------------------------------------------------------------------- the same for
+# everyone
 
 
 def test_every_method_of_table_3_is_there_and_tries_as_many_settings_as_any_other():
@@ -45,7 +50,9 @@ def test_every_method_of_table_3_is_there_and_tries_as_many_settings_as_any_othe
     for scale in experiments.SCALES:
         for data in p1.SETS[scale]:
             cells = p1.rivals_plan(scale, (0, 1), data=data)
-            assert {tuple(c["tries"]) for c in cells} == {tuple(cells[0]["tries"])} and {c["tuning seed"] for c in cells} == {0}
+            assert {tuple(c["tries"]) for c in cells} == {tuple(cells[0]["tries"])} and {
+                c["tuning seed"] for c in cells
+            } == {0}
             budgets = [{key: c[key] for key in ("batch", "lr", "epochs", "every", "patience")} for c in cells]
             assert all(budget == budgets[0] for budget in budgets) and budgets[0]["epochs"] % budgets[0]["every"] == 0
 
@@ -53,8 +60,12 @@ def test_every_method_of_table_3_is_there_and_tries_as_many_settings_as_any_othe
 def test_full_scale_follows_the_protocol_of_the_paper():
     budget = p1.budget("full", "gowalla-10core")
     assert (budget["batch"], budget["patience"]) == (p1.paper.printed("batch_size"), p1.paper.printed("patience"))
-    assert (p1.WIDTH, p1.TOP, p1.RATIO) == tuple(p1.paper.printed(name) for name in ("width", "top_share", "head_ratio"))
-    assert all(recipe["core"] == p1.paper.printed("core") for name, recipe in p1.RECIPES.items() if name.endswith("-10core"))
+    assert (p1.WIDTH, p1.TOP, p1.RATIO) == tuple(
+        p1.paper.printed(name) for name in ("width", "top_share", "head_ratio")
+    )
+    assert all(
+        recipe["core"] == p1.paper.printed("core") for name, recipe in p1.RECIPES.items() if name.endswith("-10core")
+    )
 
 
 @pytest.mark.parametrize("method", p1.METHODS[:-1])
@@ -72,12 +83,15 @@ def test_every_setting_of_the_grid_builds_its_method(method: str):
 def test_splits_are_those_of_the_protocol_and_the_same_for_everyone():
     split = p1.load_split(FILMS, 3)
     sizes = [len(part) for part in (split.train, split.valid, split.test)]
-    assert sum(sizes) == len(p1.load_data(FILMS)) and sizes[0] == round(0.8 * sum(sizes)) and abs(sizes[1] - sizes[2]) <= 1
+    assert (
+        sum(sizes) == len(p1.load_data(FILMS)) and sizes[0] == round(0.8 * sum(sizes)) and abs(sizes[1] - sizes[2]) <= 1
+    )
     again = p1.Split(*p1.split_811(p1.load_data(FILMS), np.random.default_rng(3)))
     assert split.test == again.test and split.test != p1.load_split(FILMS, 4).test
 
 
-# --------------------------------------------------------------------------------------------------------------- the models
+# --------------------------------------------------------------------------------------------------------------- the
+# models
 
 
 def test_a_model_is_trained_once_and_then_read(monkeypatch: pytest.MonkeyPatch, own_store: Path):
@@ -99,7 +113,9 @@ def test_a_history_has_epochs_that_were_passed_and_losses_of_what_is_served():
     split = p1.load_split(FILMS, 0)
     best = max(found.history, key=lambda entry: entry["mrr"])
     assert p1.Watch(split).loss(found.users, found.items) == pytest.approx(best["bpr"], rel=1e-5)
-    assert metrics.evaluate(found.users, found.items, split.train, split.valid, 10)["mrr@10"] == pytest.approx(found.valid)
+    assert metrics.evaluate(found.users, found.items, split.train, split.valid, 10)["mrr@10"] == pytest.approx(
+        found.valid
+    )
 
 
 def test_the_best_setting_is_that_with_the_best_validation_score():
@@ -116,10 +132,13 @@ def test_watched_losses_are_the_mean_over_all_training_pairs():
     assert watch.loss(users, items) == pytest.approx(np.logaddexp(0, -margins).mean(), rel=1e-9)
     assert not split.train.contains(watch.triples[0], watch.triples[2]).any()
     factor, least = watch.best_scaled_loss(10 * users, items)
-    assert least < watch.loss(10 * users, items) and least == pytest.approx(watch.loss(10 * factor * users, items), rel=1e-9)
+    assert least < watch.loss(10 * users, items) and least == pytest.approx(
+        watch.loss(10 * factor * users, items), rel=1e-9
+    )
 
 
-# ------------------------------------------------------------------------------------------------- moving all items together
+# ------------------------------------------------------------------------------------------------- moving all items
+# together
 
 
 def test_moving_all_items_changes_no_ranking_and_moves_the_centroid():
@@ -153,11 +172,14 @@ def test_the_sign_of_alpha_hangs_on_where_the_items_lie_which_the_backbone_does_
 
 
 def test_beta_alone_raises_popularity_and_alpha_alone_lowers_it_where_negative(moved: list[dict]):
-    [plain], [alpha], [beta] = (values(moved, f"AvgPop@10 {name}", shift=1.0) for name in ("before", "alpha alone", "beta alone"))
+    [plain], [alpha], [beta] = (
+        values(moved, f"AvgPop@10 {name}", shift=1.0) for name in ("before", "alpha alone", "beta alone")
+    )
     assert alpha < 0.7 * plain < plain < beta and values(moved, "<e_pref, e_pop>", shift=1.0)[0] > 0.3
 
 
-# ------------------------------------------------------------------------------------------------------- tables and figures
+# ------------------------------------------------------------------------------------------------------- tables and
+# figures
 
 
 def test_figure_1_an_untrained_model_correlates_until_it_is_cross_fitted():
@@ -200,28 +222,40 @@ def test_table_5_has_all_rules_and_both_ablations(rules: list[dict]):
 def test_figure_3_has_a_point_for_each_k_and_the_backbone_at_none():
     rows = p1.figure3_cell(cell(**SHORT, tops=[0.1, 1.0]))
     assert sorted({row["top"] for row in rows}) == [0.0, 0.1, 1.0]
-    assert values(rows, "<e_pref, e_pop>", top=0.1) > values(rows, "<e_pref, e_pop>", top=1.0)  # here; P1 expects the opposite
+    assert values(rows, "<e_pref, e_pop>", top=0.1) > values(
+        rows, "<e_pref, e_pop>", top=1.0
+    )  # here; P1 expects the opposite
 
 
 def test_figure_4_the_objective_falls_far_more_than_the_loss_of_what_is_served():
     rows = p1.figure4_cell(cell(backbone="MF", start=0.29))
-    [served], [objective], [scaled] = (values(rows, name) for name in ("loss ratio", "objective ratio", "scaling ratio"))
+    [served], [objective], [scaled] = (
+        values(rows, name) for name in ("loss ratio", "objective ratio", "scaling ratio")
+    )
     assert objective < 0.9 < served < 1.1 and 0.05 < scaled < served  # P1: less than 0.05
     assert len(values(rows, "bpr at epoch", phase="DDC")) == 8 and values(rows, "mrr at epoch", phase="training")
 
 
 def test_sizes_are_counted():
     [users, items, pairs, sparsity] = (row["value"] for row in p1.table1_cell({"data": FILMS}))
-    assert sparsity == pytest.approx(100 * (1 - pairs / (users * items))) and (users, items, pairs) == (1311, 682, 23565)
+    assert sparsity == pytest.approx(100 * (1 - pairs / (users * items))) and (users, items, pairs) == (
+        1311,
+        682,
+        23565,
+    )
 
 
 def test_backbones_of_a_scale():
-    assert p1.backbones_for("smoke", FILMS) == backbones.names() and p1.backbones_for("laptop", "ml-1m-10core") == ("MF", "LightGCN")
+    assert p1.backbones_for("smoke", FILMS) == backbones.names() and p1.backbones_for("laptop", "ml-1m-10core") == (
+        "MF",
+        "LightGCN",
+    )
     slow = [c["seed"] for c in p1.with_and_without_plan("smoke", (4, 5)) if c["backbone"] in p1.SLOW]
     assert slow == [4, 4]
 
 
-# -------------------------------------------------------------------------------------------------------- reading a result
+# -------------------------------------------------------------------------------------------------------- reading a
+# result
 
 
 def made_up() -> Result:
@@ -243,7 +277,9 @@ def test_means_intervals_and_points_are_those_of_the_seeds():
     with pytest.raises(ValueError, match="no MRR@10 change % of"):
         p1.mean_of(result, "MRR@10 change %", method="PC")
     scalars = p1.scalars_by("data", "backbone", "method")(result.rows)
-    assert scalars["d-mf-ddc-mrr@10-change-%"] == 2 and scalars["d-mf-ddc-mrr@10-change-%-pm"] == pytest.approx(half, rel=1e-6)
+    assert scalars["d-mf-ddc-mrr@10-change-%"] == 2 and scalars["d-mf-ddc-mrr@10-change-%-pm"] == pytest.approx(
+        half, rel=1e-6
+    )
 
 
 def test_what_is_read_from_results_can_be_drawn(moved: list[dict], rules: list[dict]):
@@ -260,7 +296,9 @@ def test_what_is_read_from_results_can_be_drawn(moved: list[dict], rules: list[d
     assert curves["MRR@10"]["MF"][0] == curves["AvgPop@10 change %"]["MF"][0] == [0.3, 1.0]
     assert 0.1 < levels["MRR@10"]["MF"] < 0.25 and not levels["AvgPop@10 change %"]
     runs = p1.convergence_runs(result["P1-F4"], FILMS)
-    assert runs["MF"]["DDC"][0][0] > runs["MF"]["training"][0][-1] and len(runs["MF"]["objective"]) == len(runs["MF"]["DDC"][0])
+    assert runs["MF"]["DDC"][0][0] > runs["MF"]["training"][0][-1] and len(runs["MF"]["objective"]) == len(
+        runs["MF"]["DDC"][0]
+    )
     changes = p1.rule_changes(result["P1-T5"], FILMS)["MF"]
     assert next(iter(changes)) == "b_a" and len(changes) == 11
     groups, moved_names = p1.sign_groups(result["P1-X1"], FILMS)
@@ -288,7 +326,8 @@ def test_errors_say_what_was_expected(call, message: str):
         call()
 
 
-# ------------------------------------------------------------------------------------------------ what the stored results say
+# ------------------------------------------------------------------------------------------------ what the stored
+# results say
 
 
 def stored(id: str) -> dict[str, float]:
@@ -296,7 +335,9 @@ def stored(id: str) -> dict[str, float]:
 
 
 def test_stored_results_say_what_decides_alpha():
-    """One MF model whose items are moved together: from no user to all with alpha < 0, from more popular lists to less popular ones."""
+    """One MF model whose items are moved together:
+    from no user to all with alpha < 0, from more popular lists to less popular ones.
+    """
     found = stored("P1-X1")
     for decay in ("0", "0.003", "0.03"):
         name = f"{FILMS}-mf-{decay}-uniform-40-0.3"
@@ -310,16 +351,25 @@ def test_stored_results_say_what_decides_alpha():
 
 
 def test_stored_results_say_where_the_gain_comes_from():
-    """Without decay DDC adds 13 % to MF's MRR@10; with the decay that validation chooses the interval holds 0. LightGCN's falls."""
+    """Without decay DDC adds 13 % to MF's MRR@10; with the decay that validation chooses the interval holds 0.
+
+    LightGCN's falls.
+    """
     found = stored("P1-X1")
     free, tuned = (f"{FILMS}-mf-{decay}-uniform-40-0.3-0-mrr@10-change-%" for decay in ("0", "0.03"))
     assert found[free] - found[f"{free}-pm"] > 8 and abs(found[tuned]) < found[f"{tuned}-pm"] < 6
     graph = f"{FILMS}-lightgcn-0.001-uniform-40-0.3-0"
-    assert found[f"{graph}-alpha-<-0"] > 0.99 and found[f"{graph}-avgpop@10-change-%"] < -10 and found[f"{graph}-mrr@10-change-%"] < 0
+    assert (
+        found[f"{graph}-alpha-<-0"] > 0.99
+        and found[f"{graph}-avgpop@10-change-%"] < -10
+        and found[f"{graph}-mrr@10-change-%"] < 0
+    )
 
 
 def test_stored_results_on_ml_1m_agree_on_alpha_and_on_the_gain_but_not_on_every_list():
-    """ML-1M, one seed: alpha as on the films, also the gain; AvgPop is least for the items moved furthest up, but not monotone in between."""
+    """ML-1M, one seed: alpha as on the films, also the gain;
+    AvgPop is least for the items moved furthest up, but not monotone in between.
+    """
     found = stored("P1-X1")
     for decay in ("0", "0.01"):
         name = f"ml-1m-10core-mf-{decay}-uniform-40-0.3"
@@ -343,7 +393,9 @@ def test_stored_results_say_that_the_objective_falls_and_the_served_loss_does_no
 
 
 def test_stored_results_say_where_popularity_falls():
-    """AvgPop@10 rises with MF, whose items lie below the origin along e_pop, and falls with LightGCN, whose items lie above it."""
+    """AvgPop@10 rises with MF, whose items lie below the origin along e_pop, and falls with LightGCN, whose items lie
+    above it.
+    """
     found = stored("P1-T4")
     for data in ("lastfm-10core", "ml-1m-10core"):
         for backbone, side in (("mf", 1), ("lightgcn", -1)):
@@ -352,9 +404,13 @@ def test_stored_results_say_where_popularity_falls():
 
 
 def test_stored_results_five_backbones_in_the_order_of_their_centroids():
-    """LastFM: the further up e_pop the mean item of a backbone lies, the more DDC lowers AvgPop@10: MF, LightCCF, DGCF, NCL, LightGCN."""
+    """LastFM: the further up e_pop the mean item of a backbone lies, the more DDC lowers AvgPop@10:
+    MF, LightCCF, DGCF, NCL, LightGCN.
+    """
     found = stored("P1-T4")
     names = [f"lastfm-10core-{name.lower()}-ddc" for name in ("MF", "LightCCF", "DGCF", "NCL", "LightGCN")]
-    centroids, changes = ([found[f"{name}-{metric}"] for name in names] for metric in ("centroid", "avgpop@10-change-%"))
+    centroids, changes = (
+        [found[f"{name}-{metric}"] for name in names] for metric in ("centroid", "avgpop@10-change-%")
+    )
     assert centroids == sorted(centroids) and changes == sorted(changes, reverse=True)
     assert centroids[0] < -0.2 and centroids[-1] > 0.6 and changes[0] > 4 and changes[-1] < -4

@@ -12,7 +12,10 @@ from course_lib.experiments import p1, p1_axis
 from course_lib.interactions import Interactions
 from course_lib.popularity import LIBRARY_LAWS, TripleLaw
 
-LAWS = [TripleLaw(*parts) for parts in itertools.product(("pairs", "users"), ("uniform", "popularity"), ("redraw", "skip", "keep"))]
+LAWS = [
+    TripleLaw(*parts)
+    for parts in itertools.product(("pairs", "users"), ("uniform", "popularity"), ("redraw", "skip", "keep"))
+]
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +53,11 @@ def test_empty_rows_are_refused() -> None:
 def test_the_smoke_rows() -> None:
     (plan,) = {cell["data"] for cell in p1_axis.axis_plan("smoke", (0,))}
     assert plan == "movietweetings-10core"
-    rows = {(law, row["metric"]): row["value"] for law in ("RecBole", "implicit") for row in p1_axis.axis_cell({"data": plan, "law": law, "seed": 0})}
+    rows = {
+        (law, row["metric"]): row["value"]
+        for law in ("RecBole", "implicit")
+        for row in p1_axis.axis_cell({"data": plan, "law": law, "seed": 0})
+    }
     assert rows["RecBole", "first axis"] > 0.95 > rows["implicit", "first axis"]
     assert rows["RecBole", "spread"] > 3 * rows["implicit", "spread"]
     assert 0.15 < rows["RecBole", "chance"] < 0.25

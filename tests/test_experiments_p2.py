@@ -141,7 +141,12 @@ def test_stored_laptop_results_support_the_chapter(id):
         for data in p2.SETS["laptop"]:
             for k in (16, 64):
                 means = [
-                    np.mean([row["value"] for row in result.select(data=data, k=k, gauge="linear", metric="overlap", spread=s)])
+                    np.mean(
+                        [
+                            row["value"]
+                            for row in result.select(data=data, k=k, gauge="linear", metric="overlap", spread=s)
+                        ]
+                    )
                     for s in p2.SPREADS["laptop"]
                 ]
                 assert means == sorted(means, reverse=True) and means[-1] < 0.4
@@ -149,7 +154,8 @@ def test_stored_laptop_results_support_the_chapter(id):
     elif id == "P2-X2":
         for data in p2.SETS["laptop"]:
             lost = {
-                model: values(result.select(data=data, model=model))["score rows"] - values(result.select(data=data, model=model))["overlap"]
+                model: values(result.select(data=data, model=model))["score rows"]
+                - values(result.select(data=data, model=model))["overlap"]
                 for model in p2.MODELS
             }
             assert all(value >= -0.05 for value in lost.values())

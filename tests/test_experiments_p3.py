@@ -46,7 +46,9 @@ def test_table_6_shows_the_papers_order(store: Path) -> None:
     assert found["unbiased", None] > 1.5 * found["popularity", None]
     assert found["pos_neg_omega", 0.1] > 1.5 * found["in_batch_omega", 0.1]
     assert result.select(loss="most popular", pointwise="square", metric="P@5")[0]["value"] > 0
-    served = {row["serving"]: row["value"] for row in result.select(loss="popularity", method="closed form", metric="P@5")}
+    served = {
+        row["serving"]: row["value"] for row in result.select(loss="popularity", method="closed form", metric="P@5")
+    }
     assert served["times popularity"] > 2 * served["raw"]  # X19
 
 
@@ -54,7 +56,9 @@ def test_table_6_shows_the_papers_order(store: Path) -> None:
 def test_table_6_finds_the_closed_form_from_above(store: Path) -> None:
     result = experiments.run("P3-T6", "smoke", store=store, progress=False)
     for loss in ("unbiased", "popularity"):
-        values = {row["method"]: row["value"] for row in result.select(pointwise="square", loss=loss, metric="objective")}
+        values = {
+            row["method"]: row["value"] for row in result.select(pointwise="square", loss=loss, metric="objective")
+        }
         assert values["closed form"] < values["L-BFGS"] < 1.001 * values["closed form"]
 
 
@@ -81,7 +85,10 @@ def test_table_4_the_two_unbiased_losses_are_alike(store: Path) -> None:
     for pointwise in ("square", "logistic"):
         found = means(result, pointwise=pointwise, metric="P@5", selection="test")
         assert 0.75 < found["unbiased", 1e-3] / found["sogram", 1e-3] < 1.33
-        curves = {loss: result.select(pointwise=pointwise, loss=loss, metric="objective at step") for loss in ("unbiased", "sogram")}
+        curves = {
+            loss: result.select(pointwise=pointwise, loss=loss, metric="objective at step")
+            for loss in ("unbiased", "sogram")
+        }
         assert all(curve[-1]["value"] < 0.9 * curve[0]["value"] and curve[0]["step"] >= 1 for curve in curves.values())
 
 
@@ -89,7 +96,9 @@ def test_the_chapters_sweep_repeats() -> None:
     train, test = p3.load_split(DATA, 0)
     given = {"ratios": (1e-2,), "pointwise": ("square",), "k": 8, "max_epochs": 3}
     first, again = (p3.batch_ratio_sweep(train, test, **given) for _ in range(2))
-    assert first.result.rows == again.result.rows and set(first.models) == {("square", loss, 1e-2) for loss in p3.BATCH_LOSSES}
+    assert first.result.rows == again.result.rows and set(first.models) == {
+        ("square", loss, 1e-2) for loss in p3.BATCH_LOSSES
+    }
     users, items = first.models["square", "unbiased", 1e-2]
     assert users.shape == (train.n_users, 8) and items.shape == (train.n_items, 8) and users.dtype == np.float64
     last = first.result.select(loss="unbiased", metric="P@5", selection="last")[0]["value"]
@@ -102,7 +111,9 @@ def test_errors_by_popularity_against_a_loop() -> None:
     users, items = rng.normal(size=(train.n_users, 2)), rng.normal(size=(train.n_items, 2))
     for pointwise in ("square", "logistic"):
         rows = p3.error_by_popularity(users, items, test, train, pointwise=pointwise, n_bins=4)
-        pairs = sorted((train.row_counts[i] * train.col_counts[j], at, users[i] @ items[j]) for at, (i, j) in enumerate(test.pairs))
+        pairs = sorted(
+            (train.row_counts[i] * train.col_counts[j], at, users[i] @ items[j]) for at, (i, j) in enumerate(test.pairs)
+        )
         parts = np.array_split(np.arange(len(pairs)), 4)
         for row, part in zip(rows, parts, strict=True):
             scores = np.array([pairs[at][2] for at in part])
@@ -140,7 +151,11 @@ def test_untrained_users_and_items_leave_both_parts() -> None:
 def test_full_scale_is_the_papers_own_grid(id: str) -> None:
     """Every number that the table prints for ML-1M has a cell of the full plan, and the coordinates match."""
     cells = experiments.cells_of(id, "full")
-    losses = [(cell, loss) for cell in cells for loss in cell.get("losses", [cell["loss"]] if "loss" in cell else ["unbiased", "sogram"])]
+    losses = [
+        (cell, loss)
+        for cell in cells
+        for loss in cell.get("losses", [cell["loss"]] if "loss" in cell else ["unbiased", "sogram"])
+    ]
     planned = {(cell["data"], cell["pointwise"], loss, cell["ratio"]) for cell, loss in losses}
     table = paper_tables.select(paper_tables.table("P3", id[3:]), dataset="ml-1m")
     printed = {(row["dataset"], row["pointwise"], row["loss"], row["ratio"]) for row in table}
@@ -191,7 +206,9 @@ def test_the_bar_of_table_6_is_met_by_the_stored_result() -> None:
     result = experiments.load_result("P3-T6", "laptop")
     for loss, ratio, bar in (("unbiased", None, 0.6), ("pos_neg_omega", 0.1, 0.8)):
         rows = result.select(data="ml-1m", pointwise="square", loss=loss, ratio=ratio, method="L-BFGS", metric="P@5")
-        printed = paper_tables.value("P3", "T6", loss=loss, ratio=ratio, dataset="ml-1m", pointwise="square", metric="P@5")
+        printed = paper_tables.value(
+            "P3", "T6", loss=loss, ratio=ratio, dataset="ml-1m", pointwise="square", metric="P@5"
+        )
         assert {row["seed"] for row in rows} >= {0, 1, 2}
         assert abs(np.mean([row["value"] for row in rows]) - printed) <= bar
 

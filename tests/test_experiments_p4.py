@@ -72,7 +72,9 @@ def test_with_few_candidates_the_number_is_larger_and_with_all_it_is_exact() -> 
 def test_histograms_are_shares_of_what_they_count() -> None:
     rows = p4.histogram_rows(p4.make_trainer(CELL, "sampling"), np.random.default_rng(0), 500)
     shares = {row["pairs"]: row["shares"] for row in rows if row["metric"] == "histogram"}
-    assert set(shares) == {"observed", "random"} and all(sum(share) == pytest.approx(1, abs=1e-3) for share in shares.values())
+    assert set(shares) == {"observed", "random"} and all(
+        sum(share) == pytest.approx(1, abs=1e-3) for share in shares.values()
+    )
 
 
 def test_training_learns_and_repeats() -> None:

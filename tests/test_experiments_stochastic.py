@@ -27,16 +27,27 @@ def synthetic(m: int = 60, n: int = 40, pairs: int = 700, seed: int = 0) -> tupl
     return tuple(Interactions(*np.divmod(part, n), n_users=m, n_items=n) for part in (trained, held))
 
 
-def stack(train: Interactions, pointwise: str = "square", losses=LOSSES, batch_size: int = 40, **schedule) -> stochastic.Stack:
+def stack(
+    train: Interactions, pointwise: str = "square", losses=LOSSES, batch_size: int = 40, **schedule
+) -> stochastic.Stack:
     given = {"first_lr": 0.5, "max_epochs": 3, "start_scale": 0.5} | schedule
     return stochastic.Stack(
-        losses, pointwise, train, batch_size, k=3, rng=np.random.default_rng(1),
-        schedule=stochastic.Schedule(**given), omega=0.3, dtype=torch.float64,
-    )  # fmt: skip
+        losses,
+        pointwise,
+        train,
+        batch_size,
+        k=3,
+        rng=np.random.default_rng(1),
+        schedule=stochastic.Schedule(**given),
+        omega=0.3,
+        dtype=torch.float64,
+    )
 
 
 def autograd(one: stochastic.Stack, at: int, loss: str, places: np.ndarray, other: np.ndarray | None = None):
-    """Gradient of the whole tables by autograd through course_lib.in_batch, on the s x s grid as the paper writes it."""
+    """Gradient of the whole tables by autograd through course_lib.in_batch, on the s x s grid as the paper writes
+    it.
+    """
     users, items = (table[:, at].clone().requires_grad_() for table in (one.u, one.v))
     rows, cols = one.train.users[places], one.train.items[places]
     scores = users[rows] @ items[cols if other is None else one.train.items[other]].T
@@ -46,7 +57,9 @@ def autograd(one: stochastic.Stack, at: int, loss: str, places: np.ndarray, othe
         given |= {"row_counts": one.train.row_counts[rows], "col_counts": one.train.col_counts[cols]}
         omega = 0.3 if loss == "unbiased_omega" else None
         labels = torch.tensor(one.train.labels()[np.ix_(rows, cols)]) if loss == "masked" else None
-        value = in_batch.batch_loss(loss, pos_loss=grid[0].diagonal(), neg_loss=grid[1], omega=omega, labels=labels, **given)
+        value = in_batch.batch_loss(
+            loss, pos_loss=grid[0].diagonal(), neg_loss=grid[1], omega=omega, labels=labels, **given
+        )
     else:
         own = pair_losses(one.pointwise, (users[rows] * items[cols]).sum(1))
         given |= {"row_counts": one.train.row_counts[rows], "col_counts": one.train.col_counts[one.train.items[other]]}
@@ -113,7 +126,9 @@ def test_a_stack_is_exactly_its_members_trained_alone() -> None:
         alone = train(stack(data, losses=(loss,), **given), test)[0]
         assert (run.loss, run.steps, run.stopped) == (loss, alone.steps, alone.stopped)
         np.testing.assert_allclose(run.users, alone.users, rtol=1e-7, atol=1e-10)
-        assert [entry["objective"] for entry in run.history] == pytest.approx([entry["objective"] for entry in alone.history], rel=1e-9)
+        assert [entry["objective"] for entry in run.history] == pytest.approx(
+            [entry["objective"] for entry in alone.history], rel=1e-9
+        )
 
 
 def test_a_restart_touches_one_configuration_only() -> None:
@@ -126,7 +141,9 @@ def test_a_restart_touches_one_configuration_only() -> None:
     assert torch.equal(one.u[:, 2], fresh.u[:, 2]) and torch.equal(one.v[:, 2], fresh.v[:, 2])
     assert not one.square_u[:, 2].any() and not one.square_v[:, 2].any() and float(one.lr[2]) == 0.125
     others = [0, 1, 3, 4, 5]
-    assert torch.equal(one.u[:, others], before[0][:, others]) and torch.equal(one.square_v[:, others], before[1][:, others])
+    assert torch.equal(one.u[:, others], before[0][:, others]) and torch.equal(
+        one.square_v[:, others], before[1][:, others]
+    )
     assert [float(one.lr[at]) for at in others] == [0.5] * 5
 
 
@@ -161,7 +178,9 @@ def test_runs_repeat_exactly() -> None:
 def history(values: list[tuple[float, float, float]]) -> stochastic.Trained:
     run = stochastic.Trained("unbiased", 1.0)
     for at, triple in enumerate(values):
-        run.history.append({"step": at, "epoch": float(at), "objective": 1.0, "metrics": {"raw": {"P@5": list(triple)}}})
+        run.history.append(
+            {"step": at, "epoch": float(at), "objective": 1.0, "metrics": {"raw": {"P@5": list(triple)}}}
+        )
         run.epochs = float(at)
     return run
 
@@ -169,7 +188,9 @@ def history(values: list[tuple[float, float, float]]) -> stochastic.Trained:
 def test_the_three_ways_to_choose_a_checkpoint() -> None:
     run = history([(1.0, 9.0, 3.0), (5.0, 2.0, 8.0), (4.0, 4.0, 4.0)])
     assert stochastic.best_on_test(run, "raw", "P@5") == 5.0
-    assert stochastic.cross_fitted(run, "raw", "P@5") == 2.5  # half A picks the first (3 on B), half B the second (2 on A)
+    assert (
+        stochastic.cross_fitted(run, "raw", "P@5") == 2.5
+    )  # half A picks the first (3 on B), half B the second (2 on A)
     assert stochastic.last(run, "raw", "P@5") == 4.0
 
 

@@ -43,10 +43,12 @@ def unit(rng: np.random.Generator, n: int, k: int) -> np.ndarray:
 
 def signs(k: int) -> np.ndarray:
     """All 2^k rows with entries +-1/2, exact."""
-    return exact(np.array([[Fraction(s, 2) for s in row] for row in itertools.product((1, -1), repeat=k)], dtype=object))
+    return exact(
+        np.array([[Fraction(s, 2) for s in row] for row in itertools.product((1, -1), repeat=k)], dtype=object)
+    )
 
 
-# ---- applying ------------------------------------------------------------------------------------------------------------
+# ---- applying
 
 
 @given(tables(), kinds)
@@ -103,7 +105,7 @@ def test_gradients_flow_through_a_gauge():
     assert d.grad.abs().max() < 1e-12  # the scores do not feel d
 
 
-# ---- counting ------------------------------------------------------------------------------------------------------------
+# ---- counting
 
 
 @given(st.integers(2, 5), st.integers(1, 20), st.integers(0, 2**32 - 1), kinds)
@@ -136,7 +138,9 @@ def test_the_three_counterexamples_to_proposition_8():
     assert gauge.two_sided_diagonal_dimension(A, B) == 0
     new_a, new_b = gauge.apply_gauge(A, B, gauge.swap_squares(a, b))
     assert gauge.is_on_sphere(new_a) and gauge.is_on_sphere(new_b)
-    assert geometry.cosine(A[0], A[1]) == pytest.approx(1 / 3) and geometry.cosine(new_a[0], new_a[1]) == pytest.approx(-1 / 3)
+    assert geometry.cosine(A[0], A[1]) == pytest.approx(1 / 3) and geometry.cosine(new_a[0], new_a[1]) == pytest.approx(
+        -1 / 3
+    )
 
 
 @given(st.integers(2, 4), st.integers(1, 6), st.integers(0, 2**32 - 1), kinds)
@@ -269,7 +273,9 @@ def test_a_certificate_lies_in_both_spans_and_rules_out_the_others(k, seed):
 
 
 def test_a_certificate_can_exist_where_first_order_freedom_is_left():
-    """A = B = an orthonormal basis: E with a zero diagonal is free at first order, yet tr S = tr S^-1 = k forces S = I."""
+    """A = B = an orthonormal basis: E with a zero diagonal is free at first order, yet tr S = tr S^-1 = k forces S =
+    I.
+    """
     basis = np.eye(3)
     assert gauge.two_sided_linear_dimension(basis, basis) == 3
     np.testing.assert_allclose(gauge.rigidity_certificate(basis, basis), np.eye(3), atol=1e-12)
@@ -284,7 +290,7 @@ def test_no_certificate_where_a_second_gauge_exists():
     assert gauge.rigidity_certificate(np.stack([a1, a2]), b[None]) is None
 
 
-# ---- purpose ---------------------------------------------------------------------------------------------------------------
+# ---- purpose
 
 
 @pytest.mark.parametrize("kind", ["numpy64", "torch64"])
@@ -322,7 +328,7 @@ def test_balanced_tables_have_the_least_size_of_all_gauges(k, seed):
     assert ((A @ q) ** 2).sum() + ((B @ q) ** 2).sum() == pytest.approx(size)
 
 
-# ---- Steck, Ekanadham and Kallus ---------------------------------------------------------------------------------------------
+# ---- Steck, Ekanadham and Kallus
 
 
 @settings(max_examples=20)
@@ -363,13 +369,17 @@ def test_the_first_objective_has_every_gauge_and_the_second_only_rotations():
     np.testing.assert_allclose(towers.T @ towers, B.T @ B, atol=1e-10)  # balanced: where decay leads
 
 
-# ---- neighbours ----------------------------------------------------------------------------------------------------------------
+# ---- neighbours
 
 
 @given(st.integers(3, 12), st.integers(2, 5), st.integers(0, 2**32 - 1), kinds)
 def test_neighbours_by_brute_force(n, d, seed, kind):
     X = np.random.default_rng(seed).standard_normal((n, d))
-    for metric, distance in (("cosine", geometry.cosine_distance), ("euclidean", lambda a, b: np.linalg.norm(a - b)), ("dot", lambda a, b: -a @ b)):
+    for metric, distance in (
+        ("cosine", geometry.cosine_distance),
+        ("euclidean", lambda a, b: np.linalg.norm(a - b)),
+        ("dot", lambda a, b: -a @ b),
+    ):
         found = array(gauge.neighbours(KINDS[kind](X), 2, metric))
         for i in range(n):
             far = np.array([distance(X[i], X[j]) if j != i else np.inf for j in range(n)], dtype=float)
@@ -401,7 +411,7 @@ def test_blocks_do_not_change_neighbours(monkeypatch):
     assert (gauge.neighbours(X, 4, "geodesic") == whole).all()
 
 
-# ---- refusals ------------------------------------------------------------------------------------------------------------------
+# ---- refusals
 
 TABLE = np.arange(6.0).reshape(3, 2) + 1
 

@@ -52,7 +52,7 @@ BINARY = [
 ]
 
 
-# ---- identities ------------------------------------------------------------------------------------------------------
+# ---- identities
 
 
 @given(pair=pairs())
@@ -135,7 +135,7 @@ def test_one_minus_cosine_is_no_metric() -> None:
     assert geometry.chord(a, c) < geometry.chord(a, b) + geometry.chord(b, c)
 
 
-# ---- NumPy and torch, float32 and float64 ----------------------------------------------------------------------------
+# ---- NumPy and torch, float32 and float64
 
 
 @pytest.mark.parametrize("function", BINARY, ids=lambda f: f.__name__)
@@ -165,7 +165,7 @@ def test_integers_become_float64() -> None:
     assert geometry.norm(torch.tensor([3, 4])).item() == 5
 
 
-# ---- gradients -------------------------------------------------------------------------------------------------------
+# ---- gradients
 
 
 @settings(max_examples=50)
@@ -213,7 +213,7 @@ def test_a_jacobian_of_torch_func() -> None:
     torch.testing.assert_close(found[range(4), range(4)], geometry.cosine_gradient(q, k))
 
 
-# ---- the clamp -------------------------------------------------------------------------------------------------------
+# ---- the clamp
 
 
 @settings(max_examples=60)
@@ -287,7 +287,7 @@ def test_the_zero_vector() -> None:
     assert slope.tolist() == pytest.approx([0, 1e12, 0])
 
 
-# ---- growth ----------------------------------------------------------------------------------------------------------
+# ---- growth
 
 
 @settings(max_examples=40)
@@ -321,7 +321,7 @@ def test_the_quartic_law_by_hand() -> None:
     assert float(geometry.quartic_norm(1.0, lr=2.0, h=[1.0], step=[2.0])) == pytest.approx(math.sqrt(5))
 
 
-# ---- errors ----------------------------------------------------------------------------------------------------------
+# ---- errors
 
 
 @pytest.mark.parametrize(

@@ -55,9 +55,11 @@ def test_gravity_over_training_pairs_is_the_popularity_term(labels: np.ndarray, 
         u, v, left_weights=row_counts, right_weights=col_counts
     )
     uniform = gramians.all_pairs_square(
-        u[rows], v[cols],
-        left_weights=1 / (row_counts[rows] + u[rows, 0] * 0), right_weights=1 / (col_counts[cols] + v[cols, 0] * 0),
-    )  # fmt: skip
+        u[rows],
+        v[cols],
+        left_weights=1 / (row_counts[rows] + u[rows, 0] * 0),
+        right_weights=1 / (col_counts[cols] + v[cols, 0] * 0),
+    )
     assert uniform == ((u @ v.T) ** 2).sum()
 
 
@@ -92,7 +94,7 @@ def test_errors(call, message: str) -> None:
         call()
 
 
-# ---- estimators of a Gramian that moves --------------------------------------------------------------------------------
+# ---- estimators of a Gramian that moves
 
 
 def some(rng: np.random.Generator, *shape: int) -> np.ndarray:
@@ -177,7 +179,9 @@ def test_sagram_renews_its_cache_and_counts_a_double_draw_once() -> None:
 
 
 def test_beta_one_leaves_the_cone_and_the_projection_returns_with_a_bias() -> None:
-    """n = 2, k = 1, cache (2, 0), all embeddings now 0: the estimates are -2 and 2 with mean 0 = G; projected, 0 and 2."""
+    """n = 2, k = 1, cache (2, 0), all embeddings now 0: the estimates are -2 and 2 with mean 0 = G;
+    projected, 0 and 2.
+    """
     found = {}
     for project in (False, True):
         estimates = []
@@ -219,8 +223,15 @@ def test_a_float32_stream_does_not_drift() -> None:
     assert estimator.drift() < 1e-10 < 1e-7 < np.linalg.norm(naive - exact) / np.linalg.norm(exact)
 
 
-@pytest.mark.parametrize("make", [lambda: gramians.BatchGramian(), lambda: gramians.SOGram(3, 0.3),
-                                  lambda: gramians.SAGram(9, 3, 0.5), lambda: gramians.SAGram(9, 3, 1, project=True)])  # fmt: skip
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: gramians.BatchGramian(),
+        lambda: gramians.SOGram(3, 0.3),
+        lambda: gramians.SAGram(9, 3, 0.5),
+        lambda: gramians.SAGram(9, 3, 1, project=True),
+    ],
+)
 def test_numpy_and_torch_agree_and_the_estimate_is_a_constant(make: Callable[[], gramians.BatchGramian]) -> None:
     rng = np.random.default_rng(0)
     ours, theirs = make(), make()
@@ -249,23 +260,31 @@ def test_partners_make_cross_gramians() -> None:
         (lambda: gramians.SOGram(3, 0.5).update([0], np.ones((1, 2))), ValueError, r"expected \(b, 3\)"),
         (lambda: gramians.SOGram(3, 0.5).update([0, 1], np.ones((1, 3))), ValueError, "one row for each index"),
         (lambda: gramians.SAGram(4, 3, 1).update([4], np.ones((1, 3))), ValueError, "integers from 0 to 3"),
-        (lambda: gramians.gravity_loss(np.ones((2, 3)), np.ones((2, 3)), np.ones((2, 2)), np.ones((3, 3))), ValueError,
-         "gram_left has shape"),
-        (lambda: gramians.gravity_with_prior(np.ones((2, 3)), np.ones((2, 3)), np.ones((1, 1)), np.ones((2, 1))), ValueError,
-         "the rows are"),
+        (
+            lambda: gramians.gravity_loss(np.ones((2, 3)), np.ones((2, 3)), np.ones((2, 2)), np.ones((3, 3))),
+            ValueError,
+            "gram_left has shape",
+        ),
+        (
+            lambda: gramians.gravity_with_prior(np.ones((2, 3)), np.ones((2, 3)), np.ones((1, 1)), np.ones((2, 1))),
+            ValueError,
+            "the rows are",
+        ),
         (lambda: gramians.optimal_alpha(1, 0), ValueError, "sigma is 0"),
         (lambda: gramians.optimal_alpha(-1, 1), ValueError, "delta is -1"),
         (lambda: gramians.optimal_alpha(1, 1, "brownian"), ValueError, "drift is 'brownian'"),
         (lambda: gramians.optimal_beta(mean_square=0, variance=0), ValueError, "not both zero"),
         (lambda: gramians.same_batch_share(5, 4), ValueError, "batch_size is 5 and n 4"),
     ],
-)  # fmt: skip
-def test_estimator_errors_say_what_was_expected(call: Callable[[], object], error: type[Exception], message: str) -> None:
+)
+def test_estimator_errors_say_what_was_expected(
+    call: Callable[[], object], error: type[Exception], message: str
+) -> None:
     with pytest.raises(error, match=message):
         call()
 
 
-# ---- rates ---------------------------------------------------------------------------------------------------------------
+# ---- rates
 
 
 @given(delta=st.floats(1e-6, 1e3), sigma=st.floats(1e-3, 1e3))
@@ -292,7 +311,10 @@ def test_the_long_run_of_a_random_walk_is_what_the_formula_says() -> None:
 def test_optimal_beta_and_the_equal_batch() -> None:
     beta = gramians.optimal_beta(mean_square=3.0, variance=1.5)
     grid = np.linspace(0, 1, 1001)
-    assert gramians.sagram_error(beta, mean_square=3.0, variance=1.5) <= gramians.sagram_error(grid, mean_square=3.0, variance=1.5).min()
+    assert (
+        gramians.sagram_error(beta, mean_square=3.0, variance=1.5)
+        <= gramians.sagram_error(grid, mean_square=3.0, variance=1.5).min()
+    )
     alpha = gramians.alpha_like_batch(128, 1024)
     assert alpha == pytest.approx(2 / 9)
     assert gramians.sogram_variance(alpha) / 128 == pytest.approx(1 / 1024)

@@ -21,7 +21,13 @@ def spread(tmp_path_factory: pytest.TempPathFactory) -> dict[str, torch.Tensor]:
     """What two processes with gloo computed, as process 0 saw it."""
     out = tmp_path_factory.mktemp("processes") / "out.pt"
     environment = {**os.environ, "PYTHONPATH": str(HERE.parent), "OMP_NUM_THREADS": "1"}
-    done = subprocess.run([sys.executable, str(HERE / "two_processes.py"), str(out)], env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, str(HERE / "two_processes.py"), str(out)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     return torch.load(out)
 

@@ -44,15 +44,15 @@ def reference(kind: str, case: Case) -> Fraction:
         return head * (positive + ratio * (double - own))
     if kind == "unbiased":  # (17)
         return head * (
-            positive + ratio * double_pop
-            - sum((Fraction(big - s, s - 1) / pop[e] + 1) * minus[e] for e in batch)
-        )  # fmt: skip
+            positive + ratio * double_pop - sum((Fraction(big - s, s - 1) / pop[e] + 1) * minus[e] for e in batch)
+        )
     if kind == "unbiased_omega":  # (25)
         w = case.omega
         return head * (
-            positive + w * ratio * double_pop
+            positive
+            + w * ratio * double_pop
             - w * sum((Fraction(big - s, s - 1) / pop[e] + 1) * minus[e] for e in batch)
-        )  # fmt: skip
+        )
     if kind == "pos_neg":  # (27)
         return head * (
             double_pop
@@ -256,9 +256,14 @@ def test_read_only_counts_are_taken_without_a_word() -> None:
     for array in frozen.values():
         array.setflags(write=False)
     value = in_batch.collapsed_batch_loss(
-        "unbiased", pos_loss=torch.ones(2), neg_loss=torch.ones(2, 2), col_index=frozen["row_index"], n_positives=5,
-        shape=(3, 3), **frozen,
-    )  # fmt: skip
+        "unbiased",
+        pos_loss=torch.ones(2),
+        neg_loss=torch.ones(2, 2),
+        col_index=frozen["row_index"],
+        n_positives=5,
+        shape=(3, 3),
+        **frozen,
+    )
     assert value.isfinite()
 
 
@@ -293,10 +298,17 @@ def test_nothing_is_read_back_without_validation(kind: str) -> None:
     """validate=False never looks at a value, so a GPU is never waited for: tensors without memory go through."""
     empty = {"device": "meta"}
     value = in_batch.batch_loss(
-        kind, pos_loss=torch.ones(3, **empty), neg_loss=torch.ones(3, 3, **empty), row_counts=torch.ones(3, **empty),
-        col_counts=torch.ones(3, **empty), n_positives=6, shape=(4, 4), omega=0.5 if kind == "unbiased_omega" else None,
-        labels=torch.ones(3, 3, **empty) if kind == "masked" else None, validate=False,
-    )  # fmt: skip
+        kind,
+        pos_loss=torch.ones(3, **empty),
+        neg_loss=torch.ones(3, 3, **empty),
+        row_counts=torch.ones(3, **empty),
+        col_counts=torch.ones(3, **empty),
+        n_positives=6,
+        shape=(4, 4),
+        omega=0.5 if kind == "unbiased_omega" else None,
+        labels=torch.ones(3, 3, **empty) if kind == "masked" else None,
+        validate=False,
+    )
     assert (value.device.type, tuple(value.shape)) == ("meta", ())
 
 
@@ -310,10 +322,16 @@ def test_gradients(kind: str, point: str) -> None:
     def loss(scores: torch.Tensor) -> torch.Tensor:
         pos_loss, neg_loss = losses.pair_losses(point, scores)
         return in_batch.batch_loss(
-            kind, pos_loss=pos_loss.diagonal(), neg_loss=neg_loss, row_counts=[2, 2, 2], col_counts=[2, 2, 1],
-            n_positives=6, shape=(4, 4), omega=0.7 if kind == "unbiased_omega" else None,
+            kind,
+            pos_loss=pos_loss.diagonal(),
+            neg_loss=neg_loss,
+            row_counts=[2, 2, 2],
+            col_counts=[2, 2, 1],
+            n_positives=6,
+            shape=(4, 4),
+            omega=0.7 if kind == "unbiased_omega" else None,
             labels=FIGURE_2[np.ix_([1, 1, 3], [1, 3, 0])] if kind == "masked" else None,
-        )  # fmt: skip
+        )
 
     assert torch.autograd.gradcheck(loss, (scores,))
 
@@ -328,10 +346,17 @@ def test_second_derivatives_and_forward_mode(kind: str) -> None:
     def loss(scores: torch.Tensor) -> torch.Tensor:
         pos_loss, neg_loss = losses.pair_losses("logistic", scores)
         return in_batch.batch_loss(
-            kind, pos_loss=pos_loss.diagonal(dim1=-2, dim2=-1), neg_loss=neg_loss, row_counts=[2, 2, 2],
-            col_counts=[2, 2, 1], n_positives=6, shape=(4, 4), omega=0.7 if kind == "unbiased_omega" else None,
-            labels=FIGURE_2[np.ix_([1, 1, 3], [1, 3, 0])] if kind == "masked" else None, validate=False,
-        )  # fmt: skip
+            kind,
+            pos_loss=pos_loss.diagonal(dim1=-2, dim2=-1),
+            neg_loss=neg_loss,
+            row_counts=[2, 2, 2],
+            col_counts=[2, 2, 1],
+            n_positives=6,
+            shape=(4, 4),
+            omega=0.7 if kind == "unbiased_omega" else None,
+            labels=FIGURE_2[np.ix_([1, 1, 3], [1, 3, 0])] if kind == "masked" else None,
+            validate=False,
+        )
 
     assert torch.autograd.gradcheck(loss, (scores,))
     assert torch.autograd.gradgradcheck(loss, (scores,))
@@ -408,9 +433,13 @@ def test_square_objective_is_the_dense_one(kind: str, labels: np.ndarray, data: 
     omega = 0.4 if kind == "unbiased_omega" else None
     rows, cols = np.nonzero(labels)
     common = {
-        "rows": rows, "cols": cols, "row_counts": labels.sum(axis=1), "col_counts": labels.sum(axis=0),
-        "batch_size": batch_size, "omega": omega,
-    }  # fmt: skip
+        "rows": rows,
+        "cols": cols,
+        "row_counts": labels.sum(axis=1),
+        "col_counts": labels.sum(axis=0),
+        "batch_size": batch_size,
+        "omega": omega,
+    }
     u, v = torch.tensor(users, requires_grad=True), torch.tensor(items, requires_grad=True)
     pos_loss, neg_loss = losses.pair_losses("square", u @ v.T)
     dense = in_batch.expected_objective(
@@ -439,13 +468,24 @@ def test_square_objective_is_exact_in_rationals(case: Case, data: st.DataObject)
     rows, cols = np.nonzero(case.labels)
     for kind in KINDS:
         quick = in_batch.square_objective(
-            kind, users=users, items=items, rows=rows, cols=cols, row_counts=case.labels.sum(axis=1),
-            col_counts=case.labels.sum(axis=0), batch_size=case.batch_size, omega=case.omega_of(kind),
-        )  # fmt: skip
-        dense = in_batch.expected_objective(
-            kind, pos_loss=pos_loss, neg_loss=neg_loss, labels=case.labels, batch_size=case.batch_size,
+            kind,
+            users=users,
+            items=items,
+            rows=rows,
+            cols=cols,
+            row_counts=case.labels.sum(axis=1),
+            col_counts=case.labels.sum(axis=0),
+            batch_size=case.batch_size,
             omega=case.omega_of(kind),
-        )  # fmt: skip
+        )
+        dense = in_batch.expected_objective(
+            kind,
+            pos_loss=pos_loss,
+            neg_loss=neg_loss,
+            labels=case.labels,
+            batch_size=case.batch_size,
+            omega=case.omega_of(kind),
+        )
         assert isinstance(quick, Fraction)
         assert quick == dense
 
@@ -660,9 +700,13 @@ def test_exact_moments_of_one_pair_and_of_all() -> None:
 
 def good_batch(**changes) -> dict:
     arguments = {
-        "pos_loss": np.ones(2), "neg_loss": np.ones((2, 2)), "row_counts": [1, 2], "col_counts": [2, 1],
-        "n_positives": 5, "shape": (3, 3),
-    }  # fmt: skip
+        "pos_loss": np.ones(2),
+        "neg_loss": np.ones((2, 2)),
+        "row_counts": [1, 2],
+        "col_counts": [2, 1],
+        "n_positives": 5,
+        "shape": (3, 3),
+    }
     return arguments | changes
 
 
@@ -692,7 +736,7 @@ BAD_BATCHES = [
     ("masked", {"labels": [[1, 2], [0, 1]]}, r"labels\[0, 1\] = 2.* must be 0 or 1"),
     ("masked", {"labels": [[1, 0], [0, 0]]}, "diagonal of the grid"),
     ("masked", {"labels": [[1, 0]]}, r"labels must have shape \(2, 2\)"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("kind", "changes", "message"), BAD_BATCHES)
@@ -759,9 +803,14 @@ def test_bad_matrices_are_refused(changes: dict, message: str) -> None:
 )
 def test_bad_positive_sets_are_refused(changes: dict, message: str) -> None:
     arguments = {
-        "users": np.ones((2, 3)), "items": np.ones((2, 3)), "rows": [0, 1, 1], "cols": [0, 0, 1],
-        "row_counts": [1, 2], "col_counts": [2, 1], "batch_size": 2,
-    }  # fmt: skip
+        "users": np.ones((2, 3)),
+        "items": np.ones((2, 3)),
+        "rows": [0, 1, 1],
+        "cols": [0, 0, 1],
+        "row_counts": [1, 2],
+        "col_counts": [2, 1],
+        "batch_size": 2,
+    }
     assert in_batch.square_objective("pos_neg", **arguments) > 0
     with pytest.raises(ValueError, match=message):
         in_batch.square_objective("pos_neg", **arguments | changes)
@@ -770,9 +819,16 @@ def test_bad_positive_sets_are_refused(changes: dict, message: str) -> None:
 def test_a_batch_with_a_repeated_pair_is_refused() -> None:
     with pytest.raises(ValueError, match="without replacement"):
         in_batch.collapsed_batch_loss(
-            "unbiased", pos_loss=np.ones(2), neg_loss=np.ones((1, 1)), row_index=[0, 0], col_index=[0, 0],
-            row_counts=[2], col_counts=[2], n_positives=5, shape=(3, 3),
-        )  # fmt: skip
+            "unbiased",
+            pos_loss=np.ones(2),
+            neg_loss=np.ones((1, 1)),
+            row_index=[0, 0],
+            col_index=[0, 0],
+            row_counts=[2],
+            col_counts=[2],
+            n_positives=5,
+            shape=(3, 3),
+        )
 
 
 @pytest.mark.parametrize(
@@ -791,12 +847,26 @@ def test_a_batch_with_a_repeated_pair_is_refused() -> None:
         (lambda: in_batch.encoder_cost("random", 4, 1, 1), "strategy='random'"),
         (lambda: in_batch.encoder_cost("naive", -4, 1, 1), "batch_pairs=-4"),
         (lambda: in_batch.full_objective(pos_loss=[[1.0]], neg_loss=[[1.0]], labels=[[1]], omega=-2), "omega=-2"),
-        (lambda: in_batch.square_batch_loss("masked", users=np.ones((2, 1)), items=np.ones((2, 1)), row_counts=[1, 1],
-                                            col_counts=[1, 1], n_positives=3, shape=(3, 3)), "no Gramian form"),
-        (lambda: in_batch.enumerate_moments("unbiased", pos_loss=np.ones((6, 6)), neg_loss=np.ones((6, 6)),
-                                            labels=np.ones((6, 6)), batch_size=18), "use exact_moments"),
+        (
+            lambda: in_batch.square_batch_loss(
+                "masked",
+                users=np.ones((2, 1)),
+                items=np.ones((2, 1)),
+                row_counts=[1, 1],
+                col_counts=[1, 1],
+                n_positives=3,
+                shape=(3, 3),
+            ),
+            "no Gramian form",
+        ),
+        (
+            lambda: in_batch.enumerate_moments(
+                "unbiased", pos_loss=np.ones((6, 6)), neg_loss=np.ones((6, 6)), labels=np.ones((6, 6)), batch_size=18
+            ),
+            "use exact_moments",
+        ),
     ],
-)  # fmt: skip
+)
 def test_scalars_refuse_nonsense(call, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()

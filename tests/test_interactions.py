@@ -396,11 +396,16 @@ def test_popular_negatives_are_other_users_items(labels: np.ndarray, seed: int) 
 @pytest.mark.parametrize("law", NEGATIVE_LAWS)
 def test_each_law_of_negatives_has_its_probabilities(law: str) -> None:
     """Counts 3, 2, 1, 4, 0; user 0 has items 0 and 2, user 4 has nothing."""
-    labels = np.array([[1, 0, 1, 0, 0], [1, 1, 0, 1, 0], [1, 0, 0, 1, 0], [0, 1, 0, 1, 0], [0, 0, 0, 0, 0], [0, 0, 0, 1, 0]], dtype=bool)
+    labels = np.array(
+        [[1, 0, 1, 0, 0], [1, 1, 0, 1, 0], [1, 0, 0, 1, 0], [0, 1, 0, 1, 0], [0, 0, 0, 0, 0], [0, 0, 0, 1, 0]],
+        dtype=bool,
+    )
     data, rng = from_labels(labels), np.random.default_rng(0)
     for user in range(6):
         drawn = np.bincount(sample_negatives(data, np.full(6000, user), rng, law=law), minlength=5)
-        weight = {"uniform": ~labels[user], "popularity": ~labels[user] * labels.sum(0), "everything": np.ones(5)}[law].astype(float)
+        weight = {"uniform": ~labels[user], "popularity": ~labels[user] * labels.sum(0), "everything": np.ones(5)}[
+            law
+        ].astype(float)
         assert drawn[weight == 0].sum() == 0
         kept = weight > 0
         assert kept.sum() == 1 or stats.chisquare(drawn[kept], 6000 * weight[kept] / weight.sum()).pvalue > 1e-4

@@ -57,8 +57,24 @@ TOWERS = {
 }
 LOOKUPS = {"lookup", "one-hot", "dense, orthogonal", "inverted"}
 TANGENT = LOOKUPS | {"scaled", "exponential"}
-LINEAR = {"lookup", "one-hot", "one-hot with bias", "dense", "dense, orthogonal", "frozen", "lookup and bias", "mean of history"}
-DEGREES = {name: 1 for name in LINEAR} | {"two layers": 2, "embedding, linear": 2, "scaled": 2, "exponential": None, "inverted": -1, "transformer": None}
+LINEAR = {
+    "lookup",
+    "one-hot",
+    "one-hot with bias",
+    "dense",
+    "dense, orthogonal",
+    "frozen",
+    "lookup and bias",
+    "mean of history",
+}
+DEGREES = {name: 1 for name in LINEAR} | {
+    "two layers": 2,
+    "embedding, linear": 2,
+    "scaled": 2,
+    "exponential": None,
+    "inverted": -1,
+    "transformer": None,
+}
 
 
 def tower(name: str, seed: int = 0) -> nn.Module:
@@ -75,7 +91,7 @@ def infonce(users: torch.Tensor, items: torch.Tensor) -> torch.Tensor:
     return losses.infonce(losses.cosine_scores(users, items), tau=0.2)
 
 
-# ---- Jacobians ---------------------------------------------------------------------------------------------------------
+# ---- Jacobians
 
 
 def jacobian_by_autograd(module: nn.Module, inputs: torch.Tensor) -> torch.Tensor:
@@ -96,9 +112,15 @@ def jacobian_by_autograd(module: nn.Module, inputs: torch.Tensor) -> torch.Tenso
 def test_jacobians_are_those_of_autograd(name: str, dtype: torch.dtype) -> None:
     module = tower(name).to(dtype)
     found = per_example_jacobian(module, X)
-    assert found.dtype == dtype and found.shape == (4, D, sum(p.numel() for p in module.parameters() if p.requires_grad))
+    assert found.dtype == dtype and found.shape == (
+        4,
+        D,
+        sum(p.numel() for p in module.parameters() if p.requires_grad),
+    )
     torch.testing.assert_close(found, jacobian_by_autograd(module, X))
-    assert sum(dict(module.named_parameters())[key].numel() for key in jacobians.parameter_names(module)) == found.shape[2]
+    assert (
+        sum(dict(module.named_parameters())[key].numel() for key in jacobians.parameter_names(module)) == found.shape[2]
+    )
 
 
 @pytest.mark.parametrize("name", TOWERS)
@@ -136,7 +158,9 @@ def test_a_reader_module_with_buffers_is_left_as_it_was() -> None:
     state, training = copy.deepcopy(module.state_dict()), module.training
     assert per_example_jacobian(module, x).abs().max() > 0
     jacobians.lookup_equivalent(module, x)
-    assert module.training == training and all(torch.equal(value, state[key]) for key, value in module.state_dict().items())
+    assert module.training == training and all(
+        torch.equal(value, state[key]) for key, value in module.state_dict().items()
+    )
     torch.testing.assert_close(per_example_jacobian(module.eval(), x), jacobian_by_autograd(module, x))
 
 
@@ -160,7 +184,9 @@ def test_a_module_that_torch_func_refuses_is_differentiated_row_by_row() -> None
         def forward(self, x):
             return self.cube(self.rows(x))
 
-    torch.testing.assert_close(per_example_jacobian(Module(Stubborn.apply), X), per_example_jacobian(Module(lambda x: x**3), X))
+    torch.testing.assert_close(
+        per_example_jacobian(Module(Stubborn.apply), X), per_example_jacobian(Module(lambda x: x**3), X)
+    )
 
 
 def test_shared_and_tied_parameters_count_once() -> None:
@@ -182,7 +208,7 @@ def test_two_towers_are_laid_below_each_other() -> None:
     torch.testing.assert_close(kernel[:4, :4], kernel_blocks(towers.left, X))
 
 
-# ---- kernels: the formulas of the paper ------------------------------------------------------------------------------
+# ---- kernels: the formulas of the paper
 
 
 def same() -> torch.Tensor:
@@ -221,7 +247,12 @@ def test_first_order_motion_is_what_a_step_does(name: str) -> None:
     for lr in (1e-3, 1e-4) if name not in LINEAR else (1.0, 50.0):
         module = tower(name)
         keys = torch.randn(len(X), D, generator=generator(4), dtype=torch.float64)
-        motion = measure_step(module, X, lambda q, keys=keys: infonce(q, keys), torch.optim.SGD([p for p in module.parameters() if p.requires_grad], lr=lr))
+        motion = measure_step(
+            module,
+            X,
+            lambda q, keys=keys: infonce(q, keys),
+            torch.optim.SGD([p for p in module.parameters() if p.requires_grad], lr=lr),
+        )
         predicted = jacobians.first_order_motion(tower(name), X, motion.gradient, lr=lr)
         gaps[lr] = float((motion.step - predicted).norm() / predicted.norm())
     if name in LINEAR:
@@ -230,7 +261,7 @@ def test_first_order_motion_is_what_a_step_does(name: str) -> None:
         assert gaps[1e-4] < 1e-9 or gaps[1e-4] == pytest.approx(gaps[1e-3] / 10, rel=0.1)
 
 
-# ---- criteria ----------------------------------------------------------------------------------------------------------
+# ---- criteria
 
 
 @pytest.mark.parametrize("name", TOWERS)
@@ -248,10 +279,15 @@ def test_which_towers_are_lookups_tangent_and_linear(name: str, dtype: torch.dty
 def test_the_report_of_a_lookup_gives_alpha_and_the_two_failures() -> None:
     report = jacobians.lookup_equivalent(tower("dense, orthogonal"), X)
     torch.testing.assert_close(report.alpha, torch.full((4,), 4.0, dtype=torch.float64))
-    frozen, two = jacobians.lookup_equivalent(tower("frozen"), X), jacobians.lookup_equivalent(tower("embedding, linear"), X)
+    frozen, two = (
+        jacobians.lookup_equivalent(tower("frozen"), X),
+        jacobians.lookup_equivalent(tower("embedding, linear"), X),
+    )
     assert frozen.leak > 0.05 and frozen.anisotropy < 1e-12  # (i) fails and (ii) holds
     assert two.leak > 0.05 and two.anisotropy > 0.05
-    assert not jacobians.lookup_equivalent(tower("frozen"), X, tol=1e-3) and jacobians.lookup_equivalent(tower("frozen"), X, tol=2.0)
+    assert not jacobians.lookup_equivalent(tower("frozen"), X, tol=1e-3) and jacobians.lookup_equivalent(
+        tower("frozen"), X, tol=2.0
+    )
 
 
 @pytest.mark.parametrize("name", sorted(set(TOWERS) - TANGENT))
@@ -286,7 +322,7 @@ def test_a_zero_embedding_has_no_tangent() -> None:
         jacobians.tangent_criterion(module, X)
 
 
-# ---- real steps ---------------------------------------------------------------------------------------------------------
+# ---- real steps
 
 
 @pytest.mark.parametrize("name", ["lookup", "one-hot", "dense, orthogonal", "scaled", "exponential"])
@@ -294,7 +330,9 @@ def test_a_zero_embedding_has_no_tangent() -> None:
 def test_one_sgd_step_is_tangent_at_any_rate(name: str, seed: int, lr: float) -> None:
     """Theorem 2.1 and beyond, with duplicates and items that are their own negatives (X holds 3 twice)."""
     towers = encoders.TwoTower(tower(name, seed % 5), encoders.Lookup(N, D, generator=generator(seed)).double())
-    motions = measure_step(towers, (X, torch.tensor([2, 2, 0, 5])), infonce, torch.optim.SGD(towers.parameters(), lr=lr))
+    motions = measure_step(
+        towers, (X, torch.tensor([2, 2, 0, 5])), infonce, torch.optim.SGD(towers.parameters(), lr=lr)
+    )
     for motion in motions:
         before, after = motion.norms
         steps = motion.step.norm(dim=1)
@@ -308,10 +346,14 @@ def test_an_inverted_lookup_is_tangent_to_first_order_and_shrinks() -> None:
     radial = {}
     for lr in (1e-2, 1e-3):
         module, keys = tower("inverted"), torch.randn(len(X), D, generator=generator(4), dtype=torch.float64)
-        motion = measure_step(module, X, lambda q, keys=keys: infonce(q, keys), torch.optim.SGD(module.parameters(), lr=lr))
+        motion = measure_step(
+            module, X, lambda q, keys=keys: infonce(q, keys), torch.optim.SGD(module.parameters(), lr=lr)
+        )
         q, g = motion.before, motion.gradient.clone()
         g[[1, 3]] = g[1] + g[3]  # the two copies of identifier 3
-        torch.testing.assert_close(motion.norms[1] ** -2 - motion.norms[0] ** -2, lr**2 * motion.norms[0] ** 4 * g.norm(dim=1) ** 2)
+        torch.testing.assert_close(
+            motion.norms[1] ** -2 - motion.norms[0] ** -2, lr**2 * motion.norms[0] ** 4 * g.norm(dim=1) ** 2
+        )
         assert (motion.growth < 0).all() and q.shape == g.shape
         radial[lr] = motion.worst
     assert radial[1e-3] == pytest.approx(radial[1e-2] / 10, rel=0.05)
@@ -324,7 +366,9 @@ def test_momentum_pushes_outwards_by_the_formula() -> None:
     everything, squares = torch.arange(N), []
     for t in range(6):
         motion = measure_step(module, everything, lambda q: infonce(q, keys), optimiser)
-        predicted = lr**2 * sum((mu ** (t - s) * square for s, square in enumerate(squares)), torch.zeros(N, dtype=torch.float64))
+        predicted = lr**2 * sum(
+            (mu ** (t - s) * square for s, square in enumerate(squares)), torch.zeros(N, dtype=torch.float64)
+        )
         torch.testing.assert_close(motion.radial, predicted, atol=1e-13, rtol=1e-9)
         assert t == 0 or (motion.radial > 0).all()
         squares.append((motion.step / lr).square().sum(1))
@@ -334,7 +378,11 @@ def test_momentum_pushes_outwards_by_the_formula() -> None:
 def test_rowwise_adagrad_is_tangent_and_its_growth_is_bounded_by_a_logarithm(initial: float) -> None:
     module, lr = tower("lookup"), 0.4
     keys = torch.randn(N, D, generator=generator(4), dtype=torch.float64)
-    optimiser, total, start = RowWiseAdagrad(module.parameters(), lr=lr, eps=0, initial=initial), torch.full((N,), initial), None
+    optimiser, total, start = (
+        RowWiseAdagrad(module.parameters(), lr=lr, eps=0, initial=initial),
+        torch.full((N,), initial),
+        None,
+    )
     for step in range(5):
         motion = measure_step(module, torch.arange(N), lambda q: infonce(q, keys), optimiser)
         total = total + motion.gradient.square().mean(1)
@@ -353,23 +401,44 @@ def test_adagrad_and_adam_and_decay_are_not_tangent() -> None:
     ):
         module = tower("lookup")
         keys = torch.randn(N, D, generator=generator(4), dtype=torch.float64)
-        assert measure_step(module, torch.arange(N), lambda q, keys=keys: infonce(q, keys), make(module.parameters())).worst > 0.05
+        assert (
+            measure_step(
+                module, torch.arange(N), lambda q, keys=keys: infonce(q, keys), make(module.parameters())
+            ).worst
+            > 0.05
+        )
 
 
 def test_lazy_decay_leaves_alone_what_the_batch_does_not_hold() -> None:
-    for make, untouched in ((lambda p: LazyDecaySGD(p, lr=0.5, weight_decay=0.2), 1.0), (lambda p: torch.optim.SGD(p, lr=0.5, weight_decay=0.2), 0.9)):
+    for make, untouched in (
+        (lambda p: LazyDecaySGD(p, lr=0.5, weight_decay=0.2), 1.0),
+        (lambda p: torch.optim.SGD(p, lr=0.5, weight_decay=0.2), 0.9),
+    ):
         module = tower("lookup")
-        motion = measure_step(module, X, lambda q: q.square().sum() / 10, make(module.parameters()), probe=torch.arange(N))
+        motion = measure_step(
+            module, X, lambda q: q.square().sum() / 10, make(module.parameters()), probe=torch.arange(N)
+        )
         ratio = motion.norms[1] / motion.norms[0]
-        torch.testing.assert_close(ratio[[2, 4, 5]], torch.full((3,), untouched, dtype=torch.float64), rtol=1e-14, atol=0)
+        torch.testing.assert_close(
+            ratio[[2, 4, 5]], torch.full((3,), untouched, dtype=torch.float64), rtol=1e-14, atol=0
+        )
         # 1 - lr decay - lr 2/10, and for the identifier that occurs twice lr 4/10
-        torch.testing.assert_close(ratio[[0, 1, 3]], torch.tensor([0.8, 0.8, 0.7], dtype=torch.float64), rtol=1e-14, atol=0)
+        torch.testing.assert_close(
+            ratio[[0, 1, 3]], torch.tensor([0.8, 0.8, 0.7], dtype=torch.float64), rtol=1e-14, atol=0
+        )
 
 
 @pytest.mark.parametrize("lr", [1e-2, 1.0, 20.0])
 def test_every_bias_free_layer_grows_as_the_layer_law_says(lr: float) -> None:
     g = generator(2)
-    module = nn.Sequential(encoders.Features(features()), encoders._linear(H, 8, False, g), nn.ReLU(), encoders._linear(8, 8, False, g), nn.ReLU(), encoders._linear(8, D, False, g)).double()
+    module = nn.Sequential(
+        encoders.Features(features()),
+        encoders._linear(H, 8, False, g),
+        nn.ReLU(),
+        encoders._linear(8, 8, False, g),
+        nn.ReLU(),
+        encoders._linear(8, D, False, g),
+    ).double()
     keys = torch.randn(len(X), D, generator=g, dtype=torch.float64)
     moved = measure_parameters(module, X, lambda q: infonce(q, keys), torch.optim.SGD(module.parameters(), lr=lr))
     assert len(moved) == 3
@@ -390,7 +459,7 @@ def test_a_shared_table_is_tangent_as_a_whole_only() -> None:
     assert abs(float(products.sum())) < 1e-13 and float(products.abs().max()) > 1e-2
 
 
-# ---- the measuring itself ------------------------------------------------------------------------------------------------
+# ---- the measuring itself
 
 
 def test_a_motion_knows_its_angles() -> None:
@@ -413,7 +482,9 @@ def test_a_probe_sees_what_is_not_in_the_batch() -> None:
     moved = {}
     for name in ("lookup", "dense"):
         module = tower(name)
-        motion = measure_step(module, X, lambda q: infonce(q, keys), torch.optim.SGD(module.parameters(), lr=0.1), probe=everything)
+        motion = measure_step(
+            module, X, lambda q: infonce(q, keys), torch.optim.SGD(module.parameters(), lr=0.1), probe=everything
+        )
         assert motion.gradient is None
         moved[name] = motion.moved.tolist()
     assert moved == {"lookup": [True, True, False, True, False, False], "dense": [True] * N}
@@ -433,13 +504,18 @@ def test_a_measured_step_is_the_same_step() -> None:
         else:
             module(x).square().sum().backward()
             optimiser.step()
-    assert all(torch.equal(a, b) for a, b in zip(plain.state_dict().values(), measured.state_dict().values(), strict=True))
+    assert all(
+        torch.equal(a, b) for a, b in zip(plain.state_dict().values(), measured.state_dict().values(), strict=True)
+    )
     assert measured.training and not measured.norm.training
 
 
 def test_several_optimisers_step_together() -> None:
     towers = encoders.TwoTower(tower("two layers"), tower("lookup"))
-    optimisers = [torch.optim.Adam(towers.left.parameters(), lr=0.1), torch.optim.SGD(towers.right.parameters(), lr=0.1)]
+    optimisers = [
+        torch.optim.Adam(towers.left.parameters(), lr=0.1),
+        torch.optim.SGD(towers.right.parameters(), lr=0.1),
+    ]
     left, right = measure_step(towers, (X, X), infonce, optimisers)
     assert left.worst > 1e-3 and right.worst < 1e-12
 
@@ -451,7 +527,12 @@ def test_several_optimisers_step_together() -> None:
         (lambda: per_example_jacobian(nn.Conv1d(1, 1, 1), torch.ones(2, 1, 3)), r"shape \(B, d\).*\(2, 1, 3\)"),
         (lambda: per_example_jacobian(tower("lookup"), X, parameters=["bias"]), "parameters names"),
         (lambda: jacobians.first_order_motion(tower("lookup"), X, torch.ones(4, 2), lr=1), r"\(B, d\) = \(4, 3\)"),
-        (lambda: measure_step(tower("lookup"), X, lambda q: q.sum(1), torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=1)), "one number"),
+        (
+            lambda: measure_step(
+                tower("lookup"), X, lambda q: q.sum(1), torch.optim.SGD([nn.Parameter(torch.ones(1))], lr=1)
+            ),
+            "one number",
+        ),
         (lambda: RowWiseAdagrad([nn.Parameter(torch.ones(1))], lr=-1), "lr is -1"),
         (lambda: LazyDecaySGD([nn.Parameter(torch.ones(1))], lr=1, weight_decay=float("nan")), "weight_decay is nan"),
     ],

@@ -52,7 +52,14 @@ def problems(draw):
     kind[rng.integers(m), rng.integers(n)] = 2
     spread = draw(st.sampled_from([1, 2, 50]))
     users, items = rng.integers(-spread, spread + 1, (m, d)), rng.integers(-spread, spread + 1, (n, d))
-    return users.astype(float), items.astype(float), kind == 1, kind == 2, draw(st.integers(1, 11)), draw(st.integers(1, 7))
+    return (
+        users.astype(float),
+        items.astype(float),
+        kind == 1,
+        kind == 2,
+        draw(st.integers(1, 11)),
+        draw(st.integers(1, 7)),
+    )
 
 
 @settings(max_examples=300, deadline=None)
@@ -98,7 +105,9 @@ def test_torch_numpy_and_block_sizes_agree(dtype) -> None:
         evaluate(users, items, train, test, (5, 10), block=1),
         evaluate(users, items, train, test, (5, 10), block=7),
     ):
-        assert {key: value for key, value in other.items() if "@" in key} == {key: value for key, value in first.items() if "@" in key}
+        assert {key: value for key, value in other.items() if "@" in key} == {
+            key: value for key, value in first.items() if "@" in key
+        }
 
 
 def test_all_scores_equal_lists_the_lowest_unseen_ids() -> None:
@@ -172,7 +181,8 @@ def test_read_only_tables_are_taken_without_a_warning(recwarn):
     assert found["precision@1"] == 0.5 and not recwarn.list
 
 
-# ------------------------------------------------------------------------------------------- the two ways to rank, and ranx
+# ------------------------------------------------------------------------------------------- the two ways to rank, and
+# ranx
 
 
 @settings(max_examples=100, deadline=None)
@@ -189,11 +199,17 @@ def test_the_compiled_loop_and_torch_rank_alike(problem) -> None:
     assert both[0] == both[1]
 
 
-@pytest.mark.parametrize(("m", "n", "d", "k"), [(3, 511, 7, 5), (5, 512, 8, 128), (257, 1025, 3, 20), (1, 3000, 1, 129), (2, 200, 4, 200)])
+@pytest.mark.parametrize(
+    ("m", "n", "d", "k"), [(3, 511, 7, 5), (5, 512, 8, 128), (257, 1025, 3, 20), (1, 3000, 1, 129), (2, 200, 4, 200)]
+)
 def test_sizes_around_the_edges_of_tiles_and_blocks(m: int, n: int, d: int, k: int) -> None:
     """Tiles hold 512 items, blocks 256 users, groups 4 users and 4 coordinates; lists of up to 128 are compiled."""
     rng = np.random.default_rng(m + n)
-    users, items, seen = rng.integers(-9, 10, (m, d)) * 1.0, rng.integers(-9, 10, (n, d)) * 1.0, rng.random((m, n)) < 0.3
+    users, items, seen = (
+        rng.integers(-9, 10, (m, d)) * 1.0,
+        rng.integers(-9, 10, (n, d)) * 1.0,
+        rng.random((m, n)) < 0.3,
+    )
     scores = np.where(seen, -np.inf, users @ items.T)
     order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
     expected = np.where(np.isneginf(np.take_along_axis(scores, order, axis=1)), -1, order)
@@ -228,7 +244,9 @@ RANX = json.loads((Path(__file__).parent / "fixtures" / "ranx.json").read_text(e
 @pytest.mark.parametrize("name", METRICS)
 @pytest.mark.parametrize("k", [1, 5, 10, 25])
 def test_ranx_says_the_same(name: str, k: int) -> None:
-    """Stored answers of ranx 0.3.21 (tests/fixtures/make_ranx.py); its MAP is divided by |test items|, ours by min(K, |test items|)."""
+    """Stored answers of ranx 0.3.21 (tests/fixtures/make_ranx.py);
+    its MAP is divided by |test items|, ours by min(K, |test items|).
+    """
     wanted = RANX["wanted"]
     mask = np.zeros((len(wanted), 80), dtype=bool)
     for user, items in enumerate(wanted):

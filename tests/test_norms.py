@@ -71,8 +71,14 @@ def test_expected_updates_against_simulation_and_exactly() -> None:
         (lambda: norms.expected_updates(0.5, batch_size=2, steps=-1), "steps is -1"),
         (lambda: norms.coupled_updates(0.5, [[0.1]]), r"uniforms has shape \(1, 1\)"),
         (lambda: norms.coupled_updates(0.5, [1.1]), "uniforms holds 1.1"),
-        (lambda: norms.squared_norm_path(0.0, lr=1.0, squared_gradients=[1.0]), "start holds 0.0; expected values more than 0"),
-        (lambda: norms.squared_norm_path(1.0, lr=1.0, squared_gradients=[-1.0]), r"squared_gradients holds -1.0 at \(0,\)"),
+        (
+            lambda: norms.squared_norm_path(0.0, lr=1.0, squared_gradients=[1.0]),
+            "start holds 0.0; expected values more than 0",
+        ),
+        (
+            lambda: norms.squared_norm_path(1.0, lr=1.0, squared_gradients=[-1.0]),
+            r"squared_gradients holds -1.0 at \(0,\)",
+        ),
         (lambda: norms.squared_norm_path(1.0, lr=1.0, squared_gradients=3.0), "squared_gradients is one number"),
         (lambda: norms.decayed_path(1.0, lr=2.0, squared_gradients=[1.0], decay=0.5), "lr \\* decay is 1.0"),
         (lambda: norms.decay_equilibrium(0.5, lr=1.0, decay=1.0, h=1.0), "lr \\* decay is 1.0"),
@@ -123,7 +129,10 @@ def test_the_path_obeys_the_quartic_law(start: float, lr: float, h2: list[float]
     assert lower <= summary * (1 + 1e-12)
 
 
-@given(st.lists(st.fractions(0, 3, max_denominator=5), min_size=1, max_size=5), st.fractions(Fraction(1, 4), 3, max_denominator=4))
+@given(
+    st.lists(st.fractions(0, 3, max_denominator=5), min_size=1, max_size=5),
+    st.fractions(Fraction(1, 4), 3, max_denominator=4),
+)
 def test_paths_of_fractions_stay_fractions(h2: list[Fraction], start: Fraction) -> None:
     path = norms.squared_norm_path(start, lr=Fraction(1, 2), squared_gradients=np.array(h2, dtype=object))
     assert path[0] == start and all(isinstance(s, Fraction) for s in path)
@@ -161,7 +170,8 @@ def test_gradients_flow_through_the_path() -> None:
     assert (h2.grad > 0).all()
 
 
-# ------------------------------------------------------------------------------------------------------------- prediction
+# -------------------------------------------------------------------------------------------------------------
+# prediction
 
 
 @given(positive, st.floats(0.01, 10), st.floats(0.01, 2), st.floats(1e-3, 1e9))
@@ -211,7 +221,9 @@ def test_copies_with_a_common_part_behave_as_the_law_says() -> None:
 
 @settings(deadline=None)
 @given(st.floats(0.1, 10), st.floats(0.05, 0.5), st.floats(0.1, 3), st.floats(0.1, 10))
-def test_with_updates_at_every_step_decay_reaches_its_equilibrium(lr: float, shrink: float, h: float, start: float) -> None:
+def test_with_updates_at_every_step_decay_reaches_its_equilibrium(
+    lr: float, shrink: float, h: float, start: float
+) -> None:
     decay = shrink / lr
     path = norms.decayed_path(start, lr=lr, squared_gradients=np.full(600, h * h), decay=decay)
     assert math.sqrt(path[-1]) == pytest.approx(norms.decay_equilibrium(1, lr=lr, decay=decay, h=h), rel=1e-6)

@@ -20,7 +20,13 @@ def keys(cells, *names):
 
 def test_table_5_has_every_cell_once():
     losses = ("unbiased", "in_batch", "popularity", "pos_neg")
-    wanted = {(loss, ratio, *column, metric) for loss in losses for ratio in RATIOS for column in COLUMNS for metric in METRICS}
+    wanted = {
+        (loss, ratio, *column, metric)
+        for loss in losses
+        for ratio in RATIOS
+        for column in COLUMNS
+        for metric in METRICS
+    }
     found = keys(table("P3", "T5"), *SAME_MODEL, "metric")
     assert len(found) == 480 and set(found) == wanted
 
@@ -173,7 +179,9 @@ def test_chance_of_a_right_angle_agrees_with_drawn_directions(d):
 
 def test_chance_of_a_right_angle_in_the_plane_and_in_space_is_known():
     assert p0.chance_of_right_angle(2) == pytest.approx(40 / 360)
-    assert p0.chance_of_right_angle(3) == pytest.approx(np.sin(np.radians(10)))  # Archimedes: a zone's area is its height
+    assert p0.chance_of_right_angle(3) == pytest.approx(
+        np.sin(np.radians(10))
+    )  # Archimedes: a zone's area is its height
 
 
 @pytest.mark.parametrize("n", [5, 40, 1000])
@@ -202,10 +210,19 @@ def test_errors_of_p0_name_what_was_given():
 
 def test_table_2_of_p4_has_every_cell_once_and_a_percentage_for_each_of_sogram():
     cells = table("P4", "T2")
-    wanted = [(d, *m) for d in ("simple", "fr", "en") for m in [("sampling", None), *(("sogram", a) for a in (0.001, 0.005, 0.01, 0.1))]]
+    wanted = [
+        (d, *m)
+        for d in ("simple", "fr", "en")
+        for m in [("sampling", None), *(("sogram", a) for a in (0.001, 0.005, 0.01, 0.1))]
+    ]
     assert keys(cells, "dataset", "method", "alpha") == wanted
-    assert all((cell["percent"] is None) == (cell["method"] == "sampling") and 0 < cell["value"] < 0.2 for cell in cells)
-    assert value("P4", "T2", dataset="en", alpha=0.001) == 0.1801 and value("P4", "T2", dataset="fr", method="sampling") == 0.0886
+    assert all(
+        (cell["percent"] is None) == (cell["method"] == "sampling") and 0 < cell["value"] < 0.2 for cell in cells
+    )
+    assert (
+        value("P4", "T2", dataset="en", alpha=0.001) == 0.1801
+        and value("P4", "T2", dataset="fr", method="sampling") == 0.0886
+    )
 
 
 def test_the_percentages_of_table_2_of_p4_follow_from_its_maps_up_to_rounding():
@@ -215,12 +232,17 @@ def test_the_percentages_of_table_2_of_p4_follow_from_its_maps_up_to_rounding():
     least, greatest = p4.improvement_interval("simple", 0.001)
     assert least < -4.3 and -3.8 < greatest < -3.7
     for cell in table("P4", "T2"):
-        assert cell["percent"] is None or np.sign(cell["percent"]) == np.sign(p4.improvement(cell["dataset"], cell["alpha"]))
+        assert cell["percent"] is None or np.sign(cell["percent"]) == np.sign(
+            p4.improvement(cell["dataset"], cell["alpha"])
+        )
 
 
 def test_a_wrong_percentage_would_be_noticed(monkeypatch):
     cells = [{"dataset": "d", "method": "sampling", "alpha": None, "value": 0.1, "percent": None}]
-    cells += [{"dataset": "d", "method": "sogram", "alpha": 0.1, "value": 0.11, "percent": percent} for percent in (10.0, 10.3, 10.09)]
+    cells += [
+        {"dataset": "d", "method": "sogram", "alpha": 0.1, "value": 0.11, "percent": percent}
+        for percent in (10.0, 10.3, 10.09)
+    ]
     monkeypatch.setattr(p4, "table", lambda paper, name: cells)
     monkeypatch.setattr(p4, "_map", lambda dataset, alpha: 0.1 if alpha is None else 0.11)
     assert p4.impossible_improvements() == 1  # 9.89 to 10.11, and 0.05 for the percentage
@@ -229,7 +251,9 @@ def test_a_wrong_percentage_would_be_noticed(monkeypatch):
 
 def test_what_follows_from_the_sizes_of_p4():
     assert [row["dataset"] for row in table("P4", "T1")] == ["simple", "fr", "en"]
-    assert p4.steps_per_epoch("en") == 490e6 / 1024 and p4.sagram_gigabytes("en") == pytest.approx(2 * 490e6 * 128 * 4 / 1e9)
+    assert p4.steps_per_epoch("en") == 490e6 / 1024 and p4.sagram_gigabytes("en") == pytest.approx(
+        2 * 490e6 * 128 * 4 / 1e9
+    )
     assert p4.share_of_candidates("simple") == pytest.approx(50 / 85) and p4.share_of_candidates("en") < 0.01
     assert table("P4", "T3") == [{"dataset": "movielens", "users": 72_000, "movies": 10_000, "ratings": 10_000_000}]
     assert all(cell["place"].startswith(("Section 4", "Appendix")) for cell in table("P4", "numbers"))
@@ -250,16 +274,22 @@ def test_the_tables_of_p1_have_every_cell_once():
     parts = ("backbone", "method", "dataset", "metric")
     columns = list(itertools.product(P1_SETS, P1_METRICS))
     assert keys(table("P1", "T2"), *parts) == [(b, m, *c) for b in P1_BACKBONES for m in (None, "DDC") for c in columns]
-    assert keys(table("P1", "T3"), *parts) == [(b, m, *c) for b in P1_BACKBONES[:2] for m in (None, *P1_METHODS) for c in columns]
+    assert keys(table("P1", "T3"), *parts) == [
+        (b, m, *c) for b in P1_BACKBONES[:2] for m in (None, *P1_METHODS) for c in columns
+    ]
     t4 = ("MRR@10", "NDCG@10", "AvgPop@10")
-    assert keys(table("P1", "T4"), *parts) == [(b, m, "tmall", k) for b in P1_BACKBONES for m in (None, "DDC") for k in t4]
+    assert keys(table("P1", "T4"), *parts) == [
+        (b, m, "tmall", k) for b in P1_BACKBONES for m in (None, "DDC") for k in t4
+    ]
     variants = (None, *p1.RULES, "without popularity", "without preference")
     assert keys(table("P1", "T5"), *parts) == [("MF", m, "tmall", k) for m in variants for k in P1_METRICS]
     assert p1.methods() == P1_METHODS and [row["dataset"] for row in table("P1", "T1")] == list(P1_SETS)
 
 
 def test_numbers_that_p1_prints_in_two_tables_agree():
-    """DDC and the plain backbones stand in Tables 2 and 3, those of Tmall also in Table 4, those of MF also in Table 5."""
+    """DDC and the plain backbones stand in Tables 2 and 3, those of Tmall also in Table 4, those of MF also in Table
+    5.
+    """
     seen = {}
     for name in ("T2", "T3", "T4", "T5"):
         for cell in table("P1", name):
@@ -284,21 +314,34 @@ def test_every_percentage_of_p1_is_that_of_its_printed_numbers():
 @pytest.mark.parametrize(("percent", "off", "impossible"), [(18.5, 0, 0), (18.6, 1, 0), (18.8, 1, 1), (-18.5, 1, 1)])
 def test_a_wrong_percentage_of_p1_would_be_noticed(monkeypatch, percent, off, impossible):
     plain = {"backbone": "MF", "method": None, "dataset": "d", "metric": "MRR@10", "value": 0.0557, "percent": None}
-    monkeypatch.setattr(p1, "table", lambda paper, name: [plain, {**plain, "method": "DDC", "value": 0.0660, "percent": percent}])
+    monkeypatch.setattr(
+        p1, "table", lambda paper, name: [plain, {**plain, "method": "DDC", "value": 0.0660, "percent": percent}]
+    )
     assert (len(p1.off_by_a_rounding("T2")), len(p1.impossible("T2"))) == (off, impossible)
 
 
 def test_what_the_text_of_p1_says_of_its_tables():
     assert p1.rules_by_quality()[:3] == ["b_a", "ab_a", "b_b"] and p1.rules_by_quality()[-1] == "a_b"
-    assert p1.lead_over_second() == pytest.approx(0.445, abs=0.001) and p1.drop_without("popularity") == pytest.approx(0.74, abs=0.005)
+    assert p1.lead_over_second() == pytest.approx(0.445, abs=0.001) and p1.drop_without("popularity") == pytest.approx(
+        0.74, abs=0.005
+    )
     assert p1.drop_without("preference") == pytest.approx(12.7, abs=0.05)
-    assert len(p1.worse_than_backbone("IPS")) == len(p1.worse_than_backbone("MACR")) == 6 and p1.worse_than_backbone("DDC") == []
-    assert p1.worse_than_backbone("TPAB") == [("MF", "yelp")] and p1.smallest_gain_over_rivals() == pytest.approx(2.52, abs=0.005)
+    assert (
+        len(p1.worse_than_backbone("IPS")) == len(p1.worse_than_backbone("MACR")) == 6
+        and p1.worse_than_backbone("DDC") == []
+    )
+    assert p1.worse_than_backbone("TPAB") == [("MF", "yelp")] and p1.smallest_gain_over_rivals() == pytest.approx(
+        2.52, abs=0.005
+    )
     for backbone, dataset in (("LightGCN", "yelp"), ("MF", "amazon-book")):
         percent = p1.printed(f"{backbone.lower()}_loss_percent", dataset)
         assert 100 * p1.loss_ratio(backbone, dataset) == pytest.approx(percent, abs=p1.ROUNDING)
         assert p1.loss_ratio(backbone, dataset) < p1.printed("loss_below")
-        assert p1.printed(f"{backbone.lower()}_loss", dataset) > np.log(2) > 100 * p1.loss_per_triple_if_summed(backbone, dataset)
+        assert (
+            p1.printed(f"{backbone.lower()}_loss", dataset)
+            > np.log(2)
+            > 100 * p1.loss_per_triple_if_summed(backbone, dataset)
+        )
 
 
 def test_errors_of_p1_name_what_was_given():

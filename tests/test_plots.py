@@ -20,35 +20,64 @@ from course_lib import in_batch, plots
 from course_lib.experiments.free_vectors import Moves
 
 LABELS = [[0, 0, 1, 0], [0, 1, 0, 1], [0, 0, 0, 1], [1, 0, 0, 1]]
-CELLS = [{"loss": loss, "ratio": ratio, "value": value, "metric": "P@5"}
-         for loss, ratio, value in [("unbiased", 1e-3, 17.0), ("unbiased", 1e-3, 18.0), ("unbiased", 1e-1, 18.5), ("in_batch", 1e-3, 0.5),
-                                    ("popularity", None, 0.3)]]  # fmt: skip
+CELLS = [
+    {"loss": loss, "ratio": ratio, "value": value, "metric": "P@5"}
+    for loss, ratio, value in [
+        ("unbiased", 1e-3, 17.0),
+        ("unbiased", 1e-3, 18.0),
+        ("unbiased", 1e-1, 18.5),
+        ("in_batch", 1e-3, 0.5),
+        ("popularity", None, 0.3),
+    ]
+]
 
 FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
     "decay_and_sign": lambda: plots.decay_and_sign(["a", "b"], {"share": [0.1, 0.9], "change": [-3.0, 4.0]}),
-    "differences": lambda: plots.differences({"a": (0.01, 0.002, 3.0, 1.0), "b": (-0.01, 0.002, -3.0, 1.0)}, labels=("MRR", "AvgPop")),
+    "differences": lambda: plots.differences(
+        {"a": (0.01, 0.002, 3.0, 1.0), "b": (-0.01, 0.002, -3.0, 1.0)}, labels=("MRR", "AvgPop")
+    ),
     "frontier": lambda: plots.frontier({"a": ([1, 2], [0.1, 0.2], ["0", ""])}, {"model": (1.5, 0.15)}),
-    "loss_and_ranking": lambda: plots.loss_and_ranking({"a": (0.1, 0.12), "b": (0.01, 0.11)}, {1: 0.1, 3: 0.03}, 0.12, marked=["a"]),
+    "loss_and_ranking": lambda: plots.loss_and_ranking(
+        {"a": (0.1, 0.12), "b": (0.01, 0.11)}, {1: 0.1, 3: 0.03}, 0.12, marked=["a"]
+    ),
     "missing_minimum": lambda: plots.missing_minimum(
         [1, 2], [1.0, 0.5], {"one": ([1, 10], [0.0, 1.0], 1.0), "other": ([1, 10], [0.0, 2.0], None)}
     ),
     "net_push": lambda: plots.net_push(np.linspace(-1, 1, 40), np.linspace(-5, 9, 40), np.linspace(-2, 1, 40)),
-    "origin_sweep": lambda: plots.origin_sweep([-1, 0, 1], {"share": ([0, 0.5, 1], np.nan, None), "popularity": ([3, 2, 1], 2.0, [1, 1, 1])}),
-    "turned_user": lambda: plots.turned_user({"before": [3, 1], "after": [-0.5, 0]}, [[1, 0], [-1, -1]], [[-2, 1], [-2, -1]]),
+    "origin_sweep": lambda: plots.origin_sweep(
+        [-1, 0, 1], {"share": ([0, 0.5, 1], np.nan, None), "popularity": ([3, 2, 1], 2.0, [1, 1, 1])}
+    ),
+    "turned_user": lambda: plots.turned_user(
+        {"before": [3, 1], "after": [-0.5, 0]}, [[1, 0], [-1, -1]], [[-2, 1], [-2, -1]]
+    ),
     "two_users": lambda: plots.two_users([1.5, 1.1], [0.94, -0.34], [0.17, 0.98], alpha=-1.0, beta=1.5),
-    "angle_paths": lambda: plots.angle_paths({"short": [120.0, 60.0, 20.0], "long": [120.0, 110.0, 101.0]}, label="angle"),
+    "angle_paths": lambda: plots.angle_paths(
+        {"short": [120.0, 60.0, 20.0], "long": [120.0, 110.0, 101.0]}, label="angle"
+    ),
     "circles": lambda: plots.circles({"a": [[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.5], [0.1, 1.2]]]}),
-    "clamp_reach": lambda: plots.clamp_reach([0.1, 1.0, 10.0], {"law": [0.6, 0.3, 0.0]}, {"torch": ([0.1, 10.0], [0.6, 0.0])}),
+    "clamp_reach": lambda: plots.clamp_reach(
+        [0.1, 1.0, 10.0], {"law": [0.6, 0.3, 0.0]}, {"torch": ([0.1, 10.0], [0.6, 0.0])}
+    ),
     "gradient_fields": lambda: plots.gradient_fields([0.9, 0.5]),
     "norm_paths": lambda: plots.norm_paths(
-        {"cosine": Moves(*map(np.array, ([0, 1, 0], [1, 1, 2], [1.0, 1.0, 1.2], [1.2, 1.1, 1.3], [1.0] * 3, [0.0] * 3)))}, [0, 1]
+        {
+            "cosine": Moves(
+                *map(np.array, ([0, 1, 0], [1, 1, 2], [1.0, 1.0, 1.2], [1.2, 1.1, 1.3], [1.0] * 3, [0.0] * 3))
+            )
+        },
+        [0, 1],
     ),
     "precision": lambda: plots.precision(
-        {"float32": ([1e-3, 1.0], [1e-7, 2e-7]), "float64": ([1e-3, 1.0], [1e-16, 0.0])}, x_label="x", label="y", marks={"here": 0.1}
+        {"float32": ([1e-3, 1.0], [1e-7, 2e-7]), "float64": ([1e-3, 1.0], [1e-16, 0.0])},
+        x_label="x",
+        label="y",
+        marks={"here": 0.1},
     ),
     "tangent_step": lambda: plots.tangent_step([1.5, 0.2], [0.75, 1.6], lr=2.2),
     "angle_roses": lambda: plots.angle_roses({"a": [90.0, 88.0], "b": [10.0, 120.0, 95.0]}, chance=0.11),
-    "kernel_blocks": lambda: plots.kernel_blocks({"lookup": np.eye(4).reshape(2, 2, 2, 2).transpose(0, 2, 1, 3) - 0.1}, ["a", "b"]),
+    "kernel_blocks": lambda: plots.kernel_blocks(
+        {"lookup": np.eye(4).reshape(2, 2, 2, 2).transpose(0, 2, 1, 3) - 0.1}, ["a", "b"]
+    ),
     "leak_map": lambda: plots.leak_map([[0.0, 0.3], [0.2, 1.0]], ["a", "b"]),
     "over_steps": lambda: plots.over_steps({"a": [1.0, 2.0, 3.0], "b": [1.0, 0.9]}, label="norm", level=1.0, log=True),
     "tower_norms": lambda: plots.tower_norms({"users": [[1.0, 2.0], [3.0, 1.0]]}, thick={"users": [0]}),
@@ -62,41 +91,70 @@ FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
     "saturation_slope": lambda: plots.saturation_slope(512, [0.0, 0.1, 1.0]),
     "shares_over_steps": lambda: plots.shares_over_steps({"dot": ([0, 10], [0.01, 0.3])}, spread={"dot": [0.0, 0.05]}),
     "two_items": lambda: plots.two_items({"a": [[1.0, 1.0], [1.2, 0.9]], "b": [[1.0, 1.0], [0.8, 1.4], [1.4, 1.5]]}),
-    "cost_of_forms": lambda: plots.cost_of_forms([16, 256], {"pairs": [1e-4, 1e-2], "Gramians": [1e-4, 1e-3]}, width=64),
+    "cost_of_forms": lambda: plots.cost_of_forms(
+        [16, 256], {"pairs": [1e-4, 1e-2], "Gramians": [1e-4, 1e-3]}, width=64
+    ),
     "double_sum": lambda: plots.double_sum(np.arange(24.0).reshape(8, 3) % 5, np.arange(24.0).reshape(8, 3) % 7),
-    "estimation_errors": lambda: plots.estimation_errors({"SOGram, 128": ([1, 2], [1.0, 0.5]), "SOGram, 1024": ([1, 2], [1.0, 0.3])}),
+    "estimation_errors": lambda: plots.estimation_errors(
+        {"SOGram, 128": ([1, 2], [1.0, 0.5]), "SOGram, 1024": ([1, 2], [1.0, 0.3])}
+    ),
     "folding": lambda: plots.folding({"none": {"observed": [0.1, 0.9], "random": [0.5, 0.5]}}, [-1, 0, 2]),
     "gravity_flow": lambda: plots.gravity_flow([[2.0, 0.1], [-1.5, 0.4], [0.3, 0.6]], [[1.0, 1.0], [-1.0, 0.5]]),
     "memories": lambda: plots.memories(5, {"batch": [1, 0, 0, 0, 0], "SOGram": [0.5, 0.25, 0.125, 0.06, 0.03]}),
     "rate_tradeoff": lambda: plots.rate_tradeoff(delta=0.01, sigma=1.0, drift="random_walk"),
-    "axis_growth": lambda: plots.axis_growth([1, 2, 3], {"first": [1.0, 2.0, 4.0], "second": [1.0, 1.2, 1.5]}, {"first": [1.0, 2.1, 4.4]}),
+    "axis_growth": lambda: plots.axis_growth(
+        [1, 2, 3], {"first": [1.0, 2.0, 4.0], "second": [1.0, 1.2, 1.5]}, {"first": [1.0, 2.1, 4.4]}
+    ),
     "chance_law": lambda: plots.chance_law([0.1, 0.2, 0.3, 0.2], [0.15, 0.22, 0.3], marks={"shuffled": 0.2}),
-    "fan_means": lambda: plots.fan_means([1, 3, 9, 80], {"at the start": [0.1, 0.1, 0.3, 0.9], "trained": [0.5, 0.6, 0.8, 0.9]}, 100),
-    "mean_item": lambda: plots.mean_item({"SGD": [0.0, 1e-16], "Adam": [0.1, 0.2]}, {"SGD": [0.0, 0.0], "Adam": [-0.2, -0.4]}),
-    "popularity_cloud": lambda: plots.popularity_cloud(np.arange(60.0).reshape(20, 3) % 7, np.arange(20), 0.1, groups=np.arange(20) % 2),
-    "projections": lambda: plots.projections({"A": [0.1, 0.3, 0.2], "B": [1.0, 0.0, -1.0]}, [1, 5, 9], notes={"A": "a note"}),
+    "fan_means": lambda: plots.fan_means(
+        [1, 3, 9, 80], {"at the start": [0.1, 0.1, 0.3, 0.9], "trained": [0.5, 0.6, 0.8, 0.9]}, 100
+    ),
+    "mean_item": lambda: plots.mean_item(
+        {"SGD": [0.0, 1e-16], "Adam": [0.1, 0.2]}, {"SGD": [0.0, 0.0], "Adam": [-0.2, -0.4]}
+    ),
+    "popularity_cloud": lambda: plots.popularity_cloud(
+        np.arange(60.0).reshape(20, 3) % 7, np.arange(20), 0.1, groups=np.arange(20) % 2
+    ),
+    "projections": lambda: plots.projections(
+        {"A": [0.1, 0.3, 0.2], "B": [1.0, 0.0, -1.0]}, [1, 5, 9], notes={"A": "a note"}
+    ),
     "roles": lambda: plots.roles([1, 5, 9], {"uniform": [5, 5, 5], "popular": [1, 5, 8]}),
     "circle_and_ellipse": lambda: plots.circle_and_ellipse([[1.0, 0.0], [0.5**0.5, 0.5**0.5]], [1.5**0.5, 0.5**0.5]),
     "free_dimensions": lambda: plots.free_dimensions({"any": ([0, 1, 2], [2, 1, 0])}, needed={"k": 2}),
-    "neighbour_overlap": lambda: plots.neighbour_overlap({"diagonal": ([0, 1], [1.0, 0.3]), "linear": ([0, 1], [1.0, 0.4])}, chance=0.02),
+    "neighbour_overlap": lambda: plots.neighbour_overlap(
+        {"diagonal": ([0, 1], [1.0, 0.3]), "linear": ([0, 1], [1.0, 0.4])}, chance=0.02
+    ),
     "scores_and_cosines": lambda: plots.scores_and_cosines(([0.0, 1.0], [0.0, 1.0]), ([0.2, -0.4], [0.5, 0.9])),
     "sphere_distances": lambda: plots.sphere_distances(),
-    "stretched_plane": lambda: plots.stretched_plane([[1, 0.2]], [[0.3, 1]], [2, 0.5], item_names=["Heat"], user_names=["Ann"]),
+    "stretched_plane": lambda: plots.stretched_plane(
+        [[1, 0.2]], [[0.3, 1]], [2, 0.5], item_names=["Heat"], user_names=["Ann"]
+    ),
     "two_starts": lambda: plots.two_starts({"sphere": {"cosine": 0.3, "scores": 0.4}}, chance=0.02, x_label="share"),
     "accuracy_and_popularity": lambda: plots.accuracy_and_popularity(
         {"MF": {"DDC": (10.0, 5.0, 3.0, 1.0), "IPS": (-20.0, -9.0, 0.0, 0.0), "new": (-3.0, 1.0, 0.0, 0.0)}}
     ),
     "convergence": lambda: plots.convergence(
-        {"MF": {"training": ([1, 2], [0.6, 0.3], [0.1, 0.12]), "DDC": ([3, 4], [0.2, 0.1], [0.11, 0.13]), "scaled": 0.2, "objective": [0.3, 0.2]}}
+        {
+            "MF": {
+                "training": ([1, 2], [0.6, 0.3], [0.1, 0.12]),
+                "DDC": ([3, 4], [0.2, 0.1], [0.11, 0.13]),
+                "scaled": 0.2,
+                "objective": [0.3, 0.2],
+            }
+        }
     ),
-    "projection_panels": lambda: plots.projection_panels({"MF": ([1, 2, 9], [0.1, -0.2, 0.8], "r = 0.9"), "null": ([1, 2, 9], [0.0, 0.1, 0.3], "r = 0.3")}),
+    "projection_panels": lambda: plots.projection_panels(
+        {"MF": ([1, 2, 9], [0.1, -0.2, 0.8], "r = 0.9"), "null": ([1, 2, 9], [0.0, 0.1, 0.3], "r = 0.3")}
+    ),
     "rule_changes": lambda: plots.rule_changes({"MF": {"b_a": (3.0, 0.5), "a_b": (-20.0, 0.0)}}),
     "sensitivity": lambda: plots.sensitivity(
         {"MRR@10": {"MF": ([0.1, 0.5], [0.1, 0.12], [0.01, 0.0])}}, levels={"MRR@10": {"MF": 0.09}}
     ),
     "sign_of_alpha": lambda: plots.sign_of_alpha(
-        {"MF": {"centroid": [0.2, -0.4], "negative": [0.9, 0.1], "change": [-10.0, 5.0]},
-         "moved": {"centroid": [-1.0, 1.0], "negative": [0.0, 1.0], "change": [5.0, -9.0]}},
+        {
+            "MF": {"centroid": [0.2, -0.4], "negative": [0.9, 0.1], "change": [-10.0, 5.0]},
+            "moved": {"centroid": [-1.0, 1.0], "negative": [0.0, 1.0], "change": [5.0, -9.0]},
+        },
         moved=("moved",),
     ),
     "sampling_strategies": lambda: plots.sampling_strategies(

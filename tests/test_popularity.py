@@ -27,7 +27,9 @@ def sample(seed: int, n: int = 40, d: int = 6):
 def test_correlation_and_slope_agree_with_scipy_on_numpy_and_torch(seed: int) -> None:
     items, counts = sample(seed)
     lengths = np.linalg.norm(items, axis=1)
-    assert popularity.norm_correlation(lengths, counts) == pytest.approx(stats.pearsonr(lengths, counts).statistic, abs=1e-12)
+    assert popularity.norm_correlation(lengths, counts) == pytest.approx(
+        stats.pearsonr(lengths, counts).statistic, abs=1e-12
+    )
     slope = stats.linregress(np.log(counts), np.log(lengths)).slope
     assert popularity.log_log_slope(lengths, counts) == pytest.approx(slope, abs=1e-12)
     for dtype, accuracy in ((torch.float64, 1e-12), (torch.float32, 1e-5)):
@@ -77,7 +79,8 @@ def test_random_lists_hold_the_head_as_often_as_its_share() -> None:
     assert popularity.top_share(ranked, counts) == pytest.approx(0.01, abs=0.001)
 
 
-# ------------------------------------------------------------------------------------------------------------- direction
+# -------------------------------------------------------------------------------------------------------------
+# direction
 
 
 @given(seeds)
@@ -122,13 +125,20 @@ def test_the_law_of_double_dipping_is_what_random_embeddings_do(size: int, width
     rng = np.random.default_rng(0)
     counts = rng.pareto(1.0, size) + 1
     law = popularity.double_dipping_law(counts, width, ratio)
-    measured = np.array([popularity.projection_correlation(5 + 0.3 * rng.normal(size=(size, width)), counts, ratio) for _ in range(1500)])
+    measured = np.array(
+        [
+            popularity.projection_correlation(5 + 0.3 * rng.normal(size=(size, width)), counts, ratio)
+            for _ in range(1500)
+        ]
+    )
     drawn = popularity.double_dipping_draws(counts, width, ratio, size=60_000, rng=rng)
     assert law.mean > 0.05
     for found in (measured, drawn):
         assert found.mean() == pytest.approx(law.mean, abs=4 * law.sd / len(found) ** 0.5)
         assert found.std() == pytest.approx(law.sd, rel=0.08)
-    np.testing.assert_allclose(np.quantile(measured, [0.1, 0.5, 0.9]), np.quantile(drawn, [0.1, 0.5, 0.9]), atol=0.25 * law.sd)
+    np.testing.assert_allclose(
+        np.quantile(measured, [0.1, 0.5, 0.9]), np.quantile(drawn, [0.1, 0.5, 0.9]), atol=0.25 * law.sd
+    )
 
 
 def test_the_law_grows_with_the_width_and_falls_with_the_number_of_items() -> None:
@@ -148,7 +158,9 @@ def test_shuffled_counts_know_nothing() -> None:
     found = popularity.shuffled_correlations(items, counts, repeats=60, rng=rng)
     assert found.shape == (60,) and found.max() < popularity.projection_correlation(items, counts)
     same = popularity.shuffled_correlations(torch.tensor(items), counts, repeats=3, rng=np.random.default_rng(5))
-    np.testing.assert_allclose(same, popularity.shuffled_correlations(items, counts, repeats=3, rng=np.random.default_rng(5)))
+    np.testing.assert_allclose(
+        same, popularity.shuffled_correlations(items, counts, repeats=3, rng=np.random.default_rng(5))
+    )
 
 
 def test_the_error_of_a_direction() -> None:
@@ -222,7 +234,10 @@ def test_roles_of_every_library_balance() -> None:
         (lambda: popularity.popularity_direction(np.ones((4, 2)), [1, 2, 3, 4]), "same mean embedding"),
         (lambda: popularity.popularity_direction(np.eye(4), [1, 2, 3, 4], 0.9), "overlap among 4"),
         (lambda: popularity.popularity_direction([[np.inf], [0.0]], [1, 2]), "items holds NaN or infinity"),
-        (lambda: popularity.cross_fitted_correlation(np.eye(4), [1, 2, 3, 4], rng=0), "rng must be a numpy.random.Generator"),
+        (
+            lambda: popularity.cross_fitted_correlation(np.eye(4), [1, 2, 3, 4], rng=0),
+            "rng must be a numpy.random.Generator",
+        ),
         (
             lambda: popularity.cross_fitted_correlation(np.eye(4), [1, 2, 3, 4], rng=np.random.default_rng(0), folds=3),
             "folds is 3; expected 2 to 2",
@@ -230,9 +245,15 @@ def test_roles_of_every_library_balance() -> None:
         (lambda: popularity.double_dipping_law([1, 2, 3], 4), "counts has 3 entries; expected at least 4"),
         (lambda: popularity.double_dipping_law([1, 2, 3, 4], 0), "width must be an integer of at least 1"),
         (lambda: popularity.double_dipping_law([2, 2, 2, 2], 3), "y is constant"),
-        (lambda: popularity.double_dipping_draws([1, 2, 3, 4], 2, size=3, rng=None), "rng must be a numpy.random.Generator"),
+        (
+            lambda: popularity.double_dipping_draws([1, 2, 3, 4], 2, size=3, rng=None),
+            "rng must be a numpy.random.Generator",
+        ),
         (lambda: popularity.direction_error(np.eye(4), [1, 2, 3, 4]), "one item each have no spread"),
-        (lambda: popularity.correlation_across_parts(np.eye(4), [1, 2, 3, 4], [0, 0, 0, 0]), "part holds one part only, 0"),
+        (
+            lambda: popularity.correlation_across_parts(np.eye(4), [1, 2, 3, 4], [0, 0, 0, 0]),
+            "part holds one part only, 0",
+        ),
         (lambda: popularity.correlation_across_parts(np.eye(4), [1, 2, 3, 4], [0, 1]), r"part has shape \(2,\)"),
         (lambda: popularity.TripleLaw("everybody"), "users must be one of pairs, users, got 'everybody'"),
         (lambda: popularity.pull_matrix([[1, 2]]), "labels must hold zeros and ones only"),
@@ -249,4 +270,6 @@ def test_bad_arguments_are_named(call, message: str) -> None:
 @pytest.mark.parametrize("repeats", [0, 2.5])
 def test_shuffles_are_a_whole_number(repeats: float) -> None:
     with pytest.raises(ValueError, match="repeats must be an integer"):
-        popularity.shuffled_correlations(np.eye(6), [6, 5, 4, 3, 2, 1], 0.2, repeats=repeats, rng=np.random.default_rng(0))
+        popularity.shuffled_correlations(
+            np.eye(6), [6, 5, 4, 3, 2, 1], 0.2, repeats=repeats, rng=np.random.default_rng(0)
+        )

@@ -1,4 +1,6 @@
-"""The proofs of the popularity direction: every residual is zero, and is not when the code or the statement is wrong."""
+"""The proofs of the popularity direction:
+every residual is zero, and is not when the code or the statement is wrong.
+"""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def test_theorem(name: str) -> None:
     assert all(r == 0 for r in residuals)
 
 
-# ---- the checks can fail: put a wrong formula in and see them complain ---------------------------------------------
+# ---- the checks can fail: put a wrong formula in and see them complain
 
 
 def nonzero(residuals: list[sp.Expr]) -> list[int]:
@@ -90,7 +90,7 @@ def test_a_clamp_that_autograd_sees_has_another_gradient(monkeypatch: pytest.Mon
     assert nonzero(symbolic.prop_clamp())
 
 
-# ---- the scalars of the proofs are those of the code ---------------------------------------------------------------
+# ---- the scalars of the proofs are those of the code
 
 
 def values(q: np.ndarray, k: np.ndarray) -> dict[sp.Symbol, float]:

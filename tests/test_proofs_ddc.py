@@ -1,4 +1,6 @@
-"""The proofs of DDC: every residual is zero, the library computes the formulas that are proved, and every counterexample refutes."""
+"""The proofs of DDC: every residual is zero, the library computes the formulas that are proved, and every
+counterexample refutes.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,9 @@ def test_the_surrogate_solves_the_system_that_is_proved(seed: int) -> None:
         margins = (s + point[1] * a)[:, None] - (t + point[0] * b)
         return float(((margins - 2) ** 2).mean())
 
-    assert ddc.surrogate_user(s, t, a, b) == pytest.approx(optimize.minimize(square, np.zeros(2), tol=1e-14).x, abs=1e-5)
+    assert ddc.surrogate_user(s, t, a, b) == pytest.approx(
+        optimize.minimize(square, np.zeros(2), tol=1e-14).x, abs=1e-5
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -81,7 +85,9 @@ def test_levelling_is_the_optimum_of_the_library(seed: int) -> None:
 def test_existence_is_decided_as_the_theorem_says() -> None:
     values = (-2, -1, 0, 1)
     for p, q in itertools.product((1, 2, 3), repeat=2):
-        for a, b in itertools.product(itertools.combinations_with_replacement(values, p), itertools.combinations_with_replacement(values, q)):
+        for a, b in itertools.product(
+            itertools.combinations_with_replacement(values, p), itertools.combinations_with_replacement(values, q)
+        ):
             assert ddc.has_minimiser(a, b) is (proofs.changes_sign(a) and proofs.changes_sign(b))
 
 
@@ -131,7 +137,9 @@ def test_every_counterexample_refutes_and_is_explained(name: str) -> None:
 
 
 def test_every_pair_wrong_through_the_whole_of_ddc() -> None:
-    """The same four items as a data set: e_pop by (4), e_pref by (10), the optimum by Newton's method, the losses of the docstring."""
+    """The same four items as a data set: e_pop by (4), e_pref by (10), the optimum by Newton's method, the losses of
+    the docstring.
+    """
     user = broken_ddc.TURNED
     items = np.concatenate([user.positives, user.negatives]).astype(float)  # the third is the head, the fourth the tail
     pairs = [(0, 0), (0, 1), (1, 2), (2, 2), (3, 2), (1, 0), (2, 1)]
@@ -166,7 +174,9 @@ def test_without_a_minimiser_the_loss_goes_to_zero() -> None:
 
 
 def test_the_controls_that_the_exercise_names() -> None:
-    """ex-design: on the films one c for everyone gains no less than DDC, and moving the origin makes the lists more popular, and more accurate."""
+    """ex-design: on the films one c for everyone gains no less than DDC, and moving the origin makes the lists more
+    popular, and more accurate.
+    """
     films = datasets.load("movietweetings", core=10)
     train, valid, test = recommenders.split_811(films, np.random.default_rng(0))
     rng = np.random.default_rng(0)

@@ -1,4 +1,6 @@
-"""Every theorem of the gauge chapter has residual 0; every counterexample refutes something and is explained in full."""
+"""Every theorem of the gauge chapter has residual 0;
+every counterexample refutes something and is explained in full.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,11 @@ from course_lib import proofs
 from course_lib.proofs import gauge
 from course_lib.proofs.broken import Broken
 
-OWN = {name: f for name, f in inspect.getmembers(gauge, inspect.isfunction) if f.__module__ == gauge.__name__ and name[0] != "_"}
+OWN = {
+    name: f
+    for name, f in inspect.getmembers(gauge, inspect.isfunction)
+    if f.__module__ == gauge.__name__ and name[0] != "_"
+}
 THEOREMS = sorted(name for name in OWN if name.startswith(("thm_", "cor_", "lem_", "prop_")))
 ENUMERATIONS = sorted(name for name in OWN if name.startswith("enumerate_"))
 BROKEN = sorted(set(OWN) - set(THEOREMS) - set(ENUMERATIONS) - {"rational_circle"})

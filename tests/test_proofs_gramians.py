@@ -68,10 +68,18 @@ class Frozen(gramians.SAGram):
         ("SOGram", ASum, "enumerate_fold_afterwards"),
         ("SAGram", Frozen, "enumerate_sagram_memory"),
         ("same_batch_share", lambda b, n=None: 1 / b, "enumerate_same_batch"),
-        ("gravity_with_prior", lambda u, v, q, r: gramians.gravity(u, v) + gramians.gravity(q, r), "enumerate_prior_gravity"),
+        (
+            "gravity_with_prior",
+            lambda u, v, q, r: gramians.gravity(u, v) + gramians.gravity(q, r),
+            "enumerate_prior_gravity",
+        ),
         ("coherent_error", lambda a, delta, sigma: sigma**2 * a + delta**2 * (1 / a - 1) ** 2, "thm_optimal_alpha"),
         ("sagram_error", lambda b, mean_square, variance: (1 - b) * mean_square + b**2 * variance, "thm_optimal_beta"),
-        ("sogram_variance", lambda a, sigma=1, steps=None, corrected=False: sigma**2 * a / (1 - a), "prop_sampling_by_memory"),
+        (
+            "sogram_variance",
+            lambda a, sigma=1, steps=None, corrected=False: sigma**2 * a / (1 - a),
+            "prop_sampling_by_memory",
+        ),
     ],
 )
 def test_a_wrong_formula_is_caught(monkeypatch: pytest.MonkeyPatch, target: str, wrong: Callable, caught: str) -> None:
@@ -95,7 +103,11 @@ def test_every_counterexample_refutes_and_is_explained(name: str) -> None:
 
 
 def test_every_counterexample_is_in_the_list() -> None:
-    written = {name for name, thing in vars(broken_gramians).items() if callable(thing) and getattr(thing, "__module__", "") == broken_gramians.__name__}
+    written = {
+        name
+        for name, thing in vars(broken_gramians).items()
+        if callable(thing) and getattr(thing, "__module__", "") == broken_gramians.__name__
+    }
     repaired = {"batch_folded_in_afterwards"}
     assert set(broken_gramians.COUNTEREXAMPLES) == {name for name in written if not name.startswith("_")} - repaired
 

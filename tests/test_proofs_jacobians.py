@@ -37,7 +37,7 @@ def test_theorem(name: str) -> None:
     assert all(r == 0 for r in residuals)
 
 
-# ---- the checks can fail: put something wrong in and see them complain ------------------------------------------------
+# ---- the checks can fail: put something wrong in and see them complain
 
 
 def failures(residuals: list[sp.Expr]) -> int:
@@ -96,7 +96,7 @@ def test_one_row_of_a_shared_table_is_not_tangent() -> None:
     assert symbolic.shared_row_product() == -sp.sqrt(2) / 4
 
 
-# ---- optimisers: first steps, exactly and in torch -------------------------------------------------------------------
+# ---- optimisers: first steps, exactly and in torch
 
 OPTIMISERS = {
     "sgd": lambda p: torch.optim.SGD(p, lr=0.5),
@@ -126,7 +126,11 @@ def test_which_first_steps_are_tangent() -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "word"),
-    [(("sgd", (1, 0), (1, 0)), "tangent"), (("adam", (1, 0), (0, 1)), "zero entry"), (("lion", (2, 1), (1, -2)), "optimiser is 'lion'")],
+    [
+        (("sgd", (1, 0), (1, 0)), "tangent"),
+        (("adam", (1, 0), (0, 1)), "zero entry"),
+        (("lion", (2, 1), (1, -2)), "optimiser is 'lion'"),
+    ],
 )
 def test_refusals(arguments: tuple, word: str) -> None:
     with pytest.raises(ValueError, match=word):

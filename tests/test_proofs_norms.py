@@ -46,13 +46,29 @@ def test_enumeration(name: str) -> None:
         ("update_probability", lambda p, B, **_: B * p if B * p < 1 else 1, "enumerate_update_count"),
         ("update_probability", lambda p, B, **_: 1 - (1 - p) ** B, "enumerate_update_count"),  # forgets the negatives
         ("expected_updates", lambda p, *, batch_size, steps, **_: steps * batch_size * p, "enumerate_update_count"),
-        ("coupled_updates", lambda chance, u: np.array([[(1 - x if k else x) < q for x in u] for k, q in enumerate(chance)]), "enumerate_monotone_coupling"),
-        ("squared_norm_path", lambda s, *, lr, squared_gradients: np.array([s, s + lr**2 * squared_gradients.sum() / s]), "enumerate_quartic_law"),
-        ("expected_squared_gradient", lambda p, *, batch_size, coherence: batch_size * p + coherence * (batch_size * p) ** 2, "enumerate_saturation"),
+        (
+            "coupled_updates",
+            lambda chance, u: np.array([[(1 - x if k else x) < q for x in u] for k, q in enumerate(chance)]),
+            "enumerate_monotone_coupling",
+        ),
+        (
+            "squared_norm_path",
+            lambda s, *, lr, squared_gradients: np.array([s, s + lr**2 * squared_gradients.sum() / s]),
+            "enumerate_quartic_law",
+        ),
+        (
+            "expected_squared_gradient",
+            lambda p, *, batch_size, coherence: batch_size * p + coherence * (batch_size * p) ** 2,
+            "enumerate_saturation",
+        ),
         ("expected_squared_gradient_slope", lambda p, **_: 1, "enumerate_saturation"),
-        ("decayed_path", lambda s, *, squared_gradients, **_: np.array([s + sum(squared_gradients)]), "enumerate_lazy_decay"),
+        (
+            "decayed_path",
+            lambda s, *, squared_gradients, **_: np.array([s + sum(squared_gradients)]),
+            "enumerate_lazy_decay",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_law_is_found_out(function: str, wrong, caught_by: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(laws, function, wrong)
     assert getattr(proofs, caught_by)() != 0

@@ -1,4 +1,6 @@
-"""The quizzes: exactly the marked answers are right, faulty files are refused in words, and the page works in a browser."""
+"""The quizzes: exactly the marked answers are right, faulty files are refused in words, and the page works in a
+browser.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ def ids(given: list[tuple[str, quiz.Question]]) -> list[str]:
     return [f"{name}-{question.id}" for name, question in given]
 
 
-# ---- the answers --------------------------------------------------------------------------------------------------------
+# ---- the answers
 
 
 @pytest.mark.parametrize(("name", "question"), COMPUTED, ids=ids(COMPUTED))
@@ -50,7 +52,9 @@ def test_every_question_of_a_chapter_is_computed(name: str) -> None:
         ("pair_popularity", lambda right: lambda r, c: 1 / right(r, c), "serving"),
     ],
 )
-def test_a_wrong_formula_changes_the_verdicts(monkeypatch: pytest.MonkeyPatch, formula: str, wrong: Any, caught: str) -> None:
+def test_a_wrong_formula_changes_the_verdicts(
+    monkeypatch: pytest.MonkeyPatch, formula: str, wrong: Any, caught: str
+) -> None:
     """The verdicts come from course_lib and not from the quiz file: break a formula, and they are others."""
     before = getattr(in_batch_bias, caught)()
     monkeypatch.setattr(in_batch_bias.in_batch, formula, wrong(getattr(in_batch_bias.in_batch, formula)))
@@ -81,7 +85,7 @@ def test_every_explanation_says_something(name: str, question: quiz.Question) ->
     assert len(set(beliefs)) == len(beliefs)
 
 
-# ---- the reader of the files ----------------------------------------------------------------------------------------------
+# ---- the reader of the files
 
 GOOD = {
     "title": "A quiz",
@@ -135,18 +139,36 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
         (lambda d: first(d).update(ask="is it <b>so</b>?"), "HTML in 'is it <b>so</b>"),
         (lambda d: first(d).pop("not_computed"), "either computed_by .a function. or not_computed"),
         (lambda d: first(d).update(computed_by="course_lib.losses:square"), "and not both"),
-        (lambda d: [first(d).pop("not_computed"), first(d).update(computed_by="os:getcwd")], "expected course_lib.module:function"),
+        (
+            lambda d: [first(d).pop("not_computed"), first(d).update(computed_by="os:getcwd")],
+            "expected course_lib.module:function",
+        ),
         (lambda d: first(d)["answers"].pop(), "1 answers; expected 2 to 8"),
-        (lambda d: first(d)["answers"][0].update(text=2.3), r"text is 2.3 \(float\); expected a text \(numbers in quotes"),
+        (
+            lambda d: first(d)["answers"][0].update(text=2.3),
+            r"text is 2.3 \(float\); expected a text \(numbers in quotes",
+        ),
         (lambda d: first(d)["answers"][0].update(right="yes"), r"right is 'yes' \(str\); expected true or false"),
         (lambda d: first(d)["answers"][1].update(id="a"), "answers: id a given twice"),
-        (lambda d: first(d)["answers"][1].pop("misconception"), r"answer 2 \(b\): misconception is missing; name the belief"),
+        (
+            lambda d: first(d)["answers"][1].pop("misconception"),
+            r"answer 2 \(b\): misconception is missing; name the belief",
+        ),
         (lambda d: first(d)["answers"][0].update(misconception="x"), "a right answer has no misconception"),
-        (lambda d: first(d)["answers"][0].update(right=False, misconception="x"), "0 answers are right; kind 'one' expects exactly 1"),
-        (lambda d: [first(d).update(kind="several"), first(d)["answers"].pop(1),
-                    first(d)["answers"].append({**first(d)["answers"][0], "id": "c"})], "2 of 2 answers are right"),
+        (
+            lambda d: first(d)["answers"][0].update(right=False, misconception="x"),
+            "0 answers are right; kind 'one' expects exactly 1",
+        ),
+        (
+            lambda d: [
+                first(d).update(kind="several"),
+                first(d)["answers"].pop(1),
+                first(d)["answers"].append({**first(d)["answers"][0], "id": "c"}),
+            ],
+            "2 of 2 answers are right",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_faulty_file_is_refused_in_words(tmp_path: Path, change: Callable[[dict], Any], message: str) -> None:
     with pytest.raises(quiz.QuizError, match=message):
         quiz.read(written(tmp_path, change))
@@ -197,7 +219,7 @@ def test_the_markup(text: str, expected: str) -> None:
     assert quiz.html(text) == expected
 
 
-# ---- the widget in Python ---------------------------------------------------------------------------------------------------
+# ---- the widget in Python
 
 
 def right_answers() -> dict[str, list[str]]:
@@ -252,7 +274,7 @@ def test_no_mark_of_mathjax_reaches_the_page(name: str) -> None:
     assert not re.search(r"\$|\\[(\[]", shown)
 
 
-# ---- in the browser -----------------------------------------------------------------------------------------------------------
+# ---- in the browser
 
 
 def page_with_quiz(site_page: Callable[..., Any], **options: Any) -> Any:  # noqa: F811
@@ -285,7 +307,9 @@ def test_the_quiz_mounts_with_groups_and_legends(site_page: Callable[..., Any]) 
 
 @pytest.mark.parametrize(("name", "one"), QUESTIONS, ids=ids(QUESTIONS))
 def test_every_wrong_answer_is_explained_and_the_right_ones_win(
-    site_page: Callable[..., Any], name: str, one: quiz.Question  # noqa: F811
+    site_page: Callable[..., Any],
+    name: str,
+    one: quiz.Question,  # noqa: F811
 ) -> None:
     page = site_page(widgets.Quiz(name).static_html())
     box = question(page, one.id)
@@ -317,7 +341,9 @@ def test_part_of_the_right_answers_is_not_enough(site_page: Callable[..., Any]) 
         "✗ Not yet. 1 choice is right, 1 is wrong, 1 right answer is missing."
     )
     box.locator('input[value="bias-fades"]').uncheck()
-    assert box.get_attribute("data-result") == "" and box.locator(".cw-feedback").inner_text() == ""  # it spoke of another choice
+    assert (
+        box.get_attribute("data-result") == "" and box.locator(".cw-feedback").inner_text() == ""
+    )  # it spoke of another choice
     box = answer(page, "bigger-batch", "same-ratio")
     assert box.get_attribute("data-result") == "right"
 
@@ -345,7 +371,9 @@ def test_all_right_and_start_over(site_page: Callable[..., Any]) -> None:  # noq
     for name, choices in right_answers().items():
         answer(page, name, *choices)
     total = len(right_answers())
-    assert page.locator(".cw-summary").inner_text() == f"All {total} answered right, {total - 1} of them at the first try."
+    assert (
+        page.locator(".cw-summary").inner_text() == f"All {total} answered right, {total - 1} of them at the first try."
+    )
     page.locator('[data-action="again"]').click()
     assert page.locator(".cw-summary").inner_text() == f"0 of {total} answered right."
     assert page.locator("input:checked").count() == 0 and page.locator(".cw-feedback:not(:empty)").count() == 0
@@ -398,7 +426,9 @@ def test_the_quiz_fits_the_width(site_page: Callable[..., Any], width: int) -> N
     for button in page.locator('[data-action="show"]').all():
         button.click()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    sizes = page.evaluate("[...document.querySelectorAll('.cw-answer, .cw button')].map((b) => Math.min(b.offsetWidth, b.offsetHeight))")
+    sizes = page.evaluate(
+        "[...document.querySelectorAll('.cw-answer, .cw button')].map((b) => Math.min(b.offsetWidth, b.offsetHeight))"
+    )
     assert min(sizes) >= 24  # WCAG 2.5.8, target size
 
 
@@ -442,7 +472,9 @@ def test_the_model_is_followed_and_told(browser: Any) -> None:
 
 
 def test_quiz_and_picture_share_a_page(site_page: Callable[..., Any]) -> None:  # noqa: F811
-    page = site_page(widgets.InBatchWeights().static_html(), widgets.Quiz(NAME).static_html(), widgets.Quiz(NAME).static_html())
+    page = site_page(
+        widgets.InBatchWeights().static_html(), widgets.Quiz(NAME).static_html(), widgets.Quiz(NAME).static_html()
+    )
     assert page.locator('[data-course-widget-ready="true"]').count() == 3
     page.locator('.cw-quiz input[value="zero"]').first.check()
     assert page.locator(".cw-quiz input:checked").count() == 1  # the two quizzes do not share their radio buttons

@@ -1,6 +1,8 @@
-"""The quizzes of the first two geometry chapters: what decides their answers is course_lib, and the numbers in them are right.
+"""The quizzes of the first two geometry chapters: what decides their answers is course_lib, and the numbers in them are
+right.
 
-That exactly the marked answers are right, and that the page explains every wrong one, is tested for all quizzes in test_quiz.py.
+That exactly the marked answers are right, and that the page explains every wrong one, is tested for all quizzes in
+test_quiz.py.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ def broken(monkeypatch: pytest.MonkeyPatch, holder: Any, name: str, wrong: Calla
     monkeypatch.setattr(holder, name, wrong(getattr(holder, name)))
 
 
-# ---- a broken formula gives other verdicts ------------------------------------------------------------------------------
+# ---- a broken formula gives other verdicts
 
 
 @pytest.mark.parametrize(
@@ -87,11 +89,13 @@ def test_a_wrong_tool_changes_the_verdicts_of_chapter_2(
     assert getattr(jacobian_conditions, question.replace("-", "_"))() != marked(NAMES[1], question)
 
 
-# ---- the numbers in the texts ---------------------------------------------------------------------------------------------
+# ---- the numbers in the texts
 
 
 def test_the_numbers_in_the_explanations_of_chapter_1() -> None:
-    assert math.sin(math.radians(30)) / 2 == pytest.approx(0.25) and math.cos(math.radians(30)) / 2 == pytest.approx(0.43, abs=0.004)
+    assert math.sin(math.radians(30)) / 2 == pytest.approx(0.25) and math.cos(math.radians(30)) / 2 == pytest.approx(
+        0.43, abs=0.004
+    )
     assert geometry.TORCH_COSINE_EPS == 0.00000001  # "below 0.000 000 01"
     grown = geometry.norm(cosine_orthogonality._train(scale=1, lr=1e-3))
     assert grown[-1] > grown[0] and (np.diff(grown) > 0).all()  # "tiny, but it is there, it has one sign"
@@ -106,13 +110,17 @@ def test_the_numbers_in_the_explanations_of_chapter_2() -> None:
 def test_momentum_is_perpendicular_once() -> None:
     """ "The first step is perpendicular, the second is not." """
     worst = [
-        jacobian_conditions._worst(encoders.Lookup(6, 3, generator=jacobian_conditions._generator()), lambda p: torch.optim.SGD(p, 0.3, momentum=0.9), steps)
+        jacobian_conditions._worst(
+            encoders.Lookup(6, 3, generator=jacobian_conditions._generator()),
+            lambda p: torch.optim.SGD(p, 0.3, momentum=0.9),
+            steps,
+        )
         for steps in (1, 2, 3)
     ]
     assert worst[0] < 1e-12 and max(worst[1:]) > 1e-3
 
 
-# ---- the page --------------------------------------------------------------------------------------------------------------
+# ---- the page
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -121,6 +129,8 @@ def test_every_answer_shown_axe_finds_nothing(site_page: Callable[..., Any], nam
     page = site_page(widgets.Quiz(name).static_html(), color_scheme=scheme, width=360, reduced_motion="reduce")
     for button in page.locator('[data-action="show"]').all():
         button.click()
-    assert page.locator(".cw-reasons li").count() == sum(len(question.answers) for question in quiz.load(name).questions)
+    assert page.locator(".cw-reasons li").count() == sum(
+        len(question.answers) for question in quiz.load(name).questions
+    )
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     assert serious_violations(page) == []

@@ -32,7 +32,12 @@ def explanation(name: str, question: str, answer: str) -> str:
         ("norms", "crossover_count", lambda f: lambda norm, **k: f(norm, **k) * norm, "same_picture"),
         ("geometry", "cosine_gradient", lambda f: lambda q, k: f(q, k) * geometry.norm(q)[..., None], "same_picture"),
         ("geometry", "cosine_gradient", lambda f: lambda q, k: f(q, k) - 0.5 * q, "who_grows"),
-        ("norms", "expected_squared_gradient", lambda f: lambda p, **k: f(p, **{**k, "coherence": 1.0}), "head_of_the_catalogue"),
+        (
+            "norms",
+            "expected_squared_gradient",
+            lambda f: lambda p, **k: f(p, **{**k, "coherence": 1.0}),
+            "head_of_the_catalogue",
+        ),
         ("norms", "decay_equilibrium", lambda f: lambda p, **k: f(1.0, **k), "weight_decay"),
         ("norms", "decayed_path", lambda f: lambda *a, **k: f(*a, **{**k, "lazy": False}), "weight_decay"),
         ("geometry", "normalise", lambda f: lambda x: x / geometry.norm(x).mean(), "serving"),
@@ -52,12 +57,22 @@ def test_a_wrong_formula_changes_the_verdicts_on_norms(
     [
         ("gauge", "apply_gauge", lambda f: lambda A, B, d: (A * d, B * d), "what_changes"),
         ("gauge", "apply_gauge", lambda f: lambda A, B, d: (A, B), "post_hoc"),
-        ("gauge", "diagonal_gauge_dimension", lambda f: lambda A: A.shape[1] - np.linalg.matrix_rank(A.astype(float)), "which_stretch"),
+        (
+            "gauge",
+            "diagonal_gauge_dimension",
+            lambda f: lambda A: A.shape[1] - np.linalg.matrix_rank(A.astype(float)),
+            "which_stretch",
+        ),
         ("gauge", "keeps_norms", lambda f: lambda A, S, tol: True, "which_stretch"),
         ("gauge", "linear_gauge_dimension", lambda f: lambda A: max(0, 4 - len(A)), "how_many_rows"),
         ("gauge", "steck_objectives", lambda f: lambda X, A, B, decay: (f(X, A, B, decay=decay)[0],) * 2, "decay"),
         ("gauge", "steck_second", lambda f: lambda X, k, decay: f(X, k=k, decay=0.0), "decay"),
-        ("gauge", "neighbours", lambda f: lambda X, k, metric="cosine", **o: f(X * [3, 1, 1] if metric == "cosine" else X, k, metric, **o), "distances"),
+        (
+            "gauge",
+            "neighbours",
+            lambda f: lambda X, k, metric="cosine", **o: f(X * [3, 1, 1] if metric == "cosine" else X, k, metric, **o),
+            "distances",
+        ),
         ("geometry", "cosine_distance", lambda f: lambda a, b: f(a, b) ** 0.5, "distances"),
     ],
 )
@@ -74,7 +89,11 @@ def test_every_function_of_a_quiz_is_asked() -> None:
     """A function nobody asks settles nothing."""
     for name, module in ((NORMS, popularity_norm_coupling), (GAUGES, gauge_freedom)):
         asked = {question.computed_by.partition(":")[2] for question in quiz.load(name).questions}
-        there = {key for key, value in vars(module).items() if callable(value) and value.__module__ == module.__name__ and key[0] != "_"}
+        there = {
+            key
+            for key, value in vars(module).items()
+            if callable(value) and value.__module__ == module.__name__ and key[0] != "_"
+        }
         assert asked == there
 
 
@@ -110,7 +129,9 @@ def test_the_family_of_stretches_changes_cosines() -> None:
 
 
 def test_the_statistical_claims_of_the_norm_quiz_show_in_the_interactive() -> None:
-    """'A law that holds on average': in the interactive single items differ from the predicted line, the mean hardly."""
+    """'A law that holds on average': in the interactive single items differ from the predicted line, the mean
+    hardly.
+    """
     run = norm_growth.NormGrowth(lr=1.0)
     ratio = run.run().norms / run.predicted
     assert ratio.std() > 0.02 and abs(ratio.mean() - 1) < 0.1

@@ -32,7 +32,12 @@ def test_exactly_the_marked_answers_are_right(question: quiz.Question) -> None:
     [
         ("gramian", lambda f: lambda x: f(x) * len(x), "all_pairs", "frobenius"),
         ("gramian", lambda f: lambda x: np.diag(np.diag(f(x))), "all_pairs", "trace"),
-        ("gravity_loss", lambda f: lambda u, v, g, h: ((u @ h) * u).sum(1).mean() + ((v @ g) * v).sum(1).mean(), "stop_gradient", "twice-both"),
+        (
+            "gravity_loss",
+            lambda f: lambda u, v, g, h: ((u @ h) * u).sum(1).mean() + ((v @ g) * v).sum(1).mean(),
+            "stop_gradient",
+            "twice-both",
+        ),
         ("gravity_loss", lambda f: lambda *a: f(*a) / 2, "stop_gradient", "halved"),
         ("gravity", lambda f: lambda u, v: f(u, v) * len(u), "stop_gradient", "twice-value"),
         ("same_batch_share", lambda f: lambda b, n=None: f(b, n) / 2, "one_batch", "mixture"),
@@ -43,11 +48,21 @@ def test_exactly_the_marked_answers_are_right(question: quiz.Question) -> None:
         ("sogram_variance", lambda f: lambda alpha, **k: f(alpha), "memory", "free"),
         ("SOGram", lambda f: lambda d, alpha, correct_start: f(d, alpha, correct_start=True), "memory", "short"),
         ("optimal_alpha", lambda f: lambda delta, sigma, kind="coherent": delta / sigma, "drift", "quarter"),
-        ("optimal_alpha", lambda f: lambda delta, sigma, kind="coherent": f(delta, sigma, "coherent"), "drift", "eighth"),
-        ("optimal_alpha", lambda f: lambda delta, sigma, kind="coherent": f(delta * sigma**2, 1.0, kind), "drift", "larger-batches"),
+        (
+            "optimal_alpha",
+            lambda f: lambda delta, sigma, kind="coherent": f(delta, sigma, "coherent"),
+            "drift",
+            "eighth",
+        ),
+        (
+            "optimal_alpha",
+            lambda f: lambda delta, sigma, kind="coherent": f(delta * sigma**2, 1.0, kind),
+            "drift",
+            "larger-batches",
+        ),
         ("sogram_bias_bound", lambda f: lambda alpha, **k: f(0.5, **k), "drift", "zero"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_formula_changes_the_verdicts(
     monkeypatch: pytest.MonkeyPatch, formula: str, wrong: Callable[..., Any], caught: str, answer: str
 ) -> None:
@@ -57,9 +72,15 @@ def test_a_wrong_formula_changes_the_verdicts(
 
 
 @pytest.mark.parametrize(("right", "answer"), [(1.0, "unbiased"), (0.25, "cone")])
-def test_another_beta_changes_the_verdicts_on_sagram(monkeypatch: pytest.MonkeyPatch, right: float, answer: str) -> None:
+def test_another_beta_changes_the_verdicts_on_sagram(
+    monkeypatch: pytest.MonkeyPatch, right: float, answer: str
+) -> None:
     estimates = gramian_estimators._estimates
-    monkeypatch.setattr(gramian_estimators, "_estimates", lambda cached, now, beta: estimates(cached, now, 0.6 if beta == right else beta))
+    monkeypatch.setattr(
+        gramian_estimators,
+        "_estimates",
+        lambda cached, now, beta: estimates(cached, now, 0.6 if beta == right else beta),
+    )
     assert gramian_estimators.sagram()[answer] is False
 
 
@@ -67,9 +88,10 @@ def test_every_function_of_the_quiz_is_asked() -> None:
     """A function nobody asks settles nothing."""
     asked = {question.computed_by.partition(":")[2] for question in quiz.load(NAME).questions}
     there = {
-        key for key, value in vars(gramian_estimators).items()
+        key
+        for key, value in vars(gramian_estimators).items()
         if callable(value) and value.__module__ == gramian_estimators.__name__ and key[0] != "_"
-    }  # fmt: skip
+    }
     assert asked == there and len(asked) == 6
 
 
@@ -77,10 +99,14 @@ def test_the_numbers_in_the_explanations() -> None:
     level = gramians.sogram_variance(gramian_estimators.ALPHA)
     assert round(1 / level) == 199 and "1/199" in explanation("memory", "like-batch") and 128 * 199 == 25472
     assert gramians.alpha_like_batch(128, 25472) == pytest.approx(0.01)
-    assert gramians.sogram_variance(0.01, steps=1, corrected=True) == pytest.approx(1)  # "the whole variance of a batch"
+    assert gramians.sogram_variance(0.01, steps=1, corrected=True) == pytest.approx(
+        1
+    )  # "the whole variance of a batch"
     assert gramians.sogram_variance(0.01, steps=1) == pytest.approx(0.01**2)  # "one hundredth of that batch"
     assert 1 - 0.99**100 == pytest.approx(0.63, abs=0.005)
-    assert gramians.optimal_alpha(1e-4, 1.0) == pytest.approx((2e-4) ** (2 / 3), rel=0.02) and 8 ** (2 / 3) == pytest.approx(4)
+    assert gramians.optimal_alpha(1e-4, 1.0) == pytest.approx((2e-4) ** (2 / 3), rel=0.02) and 8 ** (
+        2 / 3
+    ) == pytest.approx(4)
     assert gramians.optimal_alpha(1e-4, 1.0, "random_walk") == pytest.approx(1e-4, rel=0.02)
     assert gramians.same_batch_share(10, 10) == 0 and "is 0" in explanation("one-batch", "full")
 
@@ -94,7 +120,9 @@ def test_the_best_beta_is_below_one_for_random_caches() -> None:
     best = gramians.optimal_beta(mean_square=square, variance=variance)
     exact = gramians.gramian(now)
     betas = np.linspace(0.01, 1, 100)
-    errors = [((gramian_estimators._estimates(cached, now, float(beta)) - exact) ** 2).sum((1, 2)).mean() for beta in betas]
+    errors = [
+        ((gramian_estimators._estimates(cached, now, float(beta)) - exact) ** 2).sum((1, 2)).mean() for beta in betas
+    ]
     assert betas[np.argmin(errors)] == pytest.approx(best, abs=0.006) and best < 1
 
 

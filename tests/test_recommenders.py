@@ -27,7 +27,9 @@ OPTIONS = {"DGCF": {"correlation": 0.01}, "NCL": {"warm_up": 1, "clusters": 10},
 
 
 def model(name: str = "MF", d: int = 16, **options: object) -> backbones.Backbone:
-    return backbones.make(name, TRAIN, d=d, generator=torch.Generator().manual_seed(0), **OPTIONS.get(name, {}) | options)
+    return backbones.make(
+        name, TRAIN, d=d, generator=torch.Generator().manual_seed(0), **OPTIONS.get(name, {}) | options
+    )
 
 
 def popular() -> tuple[np.ndarray, np.ndarray]:
@@ -67,9 +69,13 @@ def test_a_run_is_decided_by_its_seed_and_can_be_resumed(tmp_path: Path) -> None
 
 def test_it_stops_early_and_ends_in_the_best_state() -> None:
     trained = model(d=32)
-    history = train_recommender(trained, TRAIN, VALID, epochs=200, lr=0.05, batch_size=512, seed=0, patience=6, evaluate_every=3)
+    history = train_recommender(
+        trained, TRAIN, VALID, epochs=200, lr=0.05, batch_size=512, seed=0, patience=6, evaluate_every=3
+    )
     values = [record["mrr"] for record in history.epochs]
-    assert history.stopped.startswith("no gain in mrr") and history.best_epoch == int(np.argmax(values)) == len(values) - 3
+    assert (
+        history.stopped.startswith("no gain in mrr") and history.best_epoch == int(np.argmax(values)) == len(values) - 3
+    )
     assert len(set(values)) > 2
     assert measure(trained, TRAIN, VALID)["mrr"] == max(values)
 
@@ -120,18 +126,25 @@ def test_the_last_evaluation_may_come_after_fewer_epochs() -> None:
 
 @pytest.mark.parametrize(
     ("change", "words"),
-    [({"optimizer": "lbfgs"}, "optimizer='lbfgs'"), ({"epochs": 0}, "epochs is 0"), ({"evaluate_every": 0}, "evaluate_every 0")],
+    [
+        ({"optimizer": "lbfgs"}, "optimizer='lbfgs'"),
+        ({"epochs": 0}, "epochs is 0"),
+        ({"evaluate_every": 0}, "evaluate_every 0"),
+    ],
 )
 def test_bad_arguments_are_named(change: dict, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         train_recommender(model(), TRAIN, VALID, **{"epochs": 2, "lr": 0.1, "seed": 0} | change)
 
 
-# ------------------------------------------------------------------------------------------------------------- measuring
+# -------------------------------------------------------------------------------------------------------------
+# measuring
 
 
 def test_measure_is_the_metrics_and_the_popularity_of_what_test_users_see() -> None:
-    """Three users, two with a test pair. Counts 2, 1, 1, 0; all scores equal, so the lists are the lowest unseen ids."""
+    """Three users, two with a test pair. Counts 2, 1, 1, 0;
+    all scores equal, so the lists are the lowest unseen ids.
+    """
     train = Interactions([0, 1, 2, 2], [0, 0, 1, 2], n_users=3, n_items=4)
     test = Interactions([0, 2], [2, 3], n_users=3, n_items=4)
     found = measure((np.ones((3, 1)), np.ones((4, 1))), train, test, k=2)

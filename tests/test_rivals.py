@@ -1,4 +1,6 @@
-"""The seven rivals of P1's Table 3: of each its defining property on small data with known truth, against plain numpy."""
+"""The seven rivals of P1's Table 3: of each its defining property on small data with known truth, against plain
+numpy.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,11 @@ def long_tailed(m: int = 120, n: int = 60, seed: int = 0, *, timed: bool = False
     """Users with 3 to 14 items each, item i chosen in proportion to 1 / (i + 1)^0.8."""
     rng = np.random.default_rng(seed)
     law = np.arange(1, n + 1) ** -0.8
-    chosen = [(u, int(i)) for u in range(m) for i in rng.choice(n, size=rng.integers(3, min(n, 15)), replace=False, p=law / law.sum())]
+    chosen = [
+        (u, int(i))
+        for u in range(m)
+        for i in rng.choice(n, size=rng.integers(3, min(n, 15)), replace=False, p=law / law.sum())
+    ]
     users, items = np.array(chosen).T
     return Interactions(users, items, n_users=m, n_items=n, times=rng.uniform(0, 1e8, len(chosen)) if timed else None)
 
@@ -94,7 +100,9 @@ def test_every_rival_wraps_every_backbone_trains_and_ranks(name: str, kind: str)
     loss = rival.loss(*batch(data, 512))
     assert loss.ndim == 0
     loss.backward()
-    idle = [key for key, parameter in rival.named_parameters() if parameter.grad is None or not bool(parameter.grad.any())]
+    idle = [
+        key for key, parameter in rival.named_parameters() if parameter.grad is None or not bool(parameter.grad.any())
+    ]
     assert idle == []
     users, items = rival.ranking()
     assert (len(users), len(items)) == data.shape
@@ -103,7 +111,9 @@ def test_every_rival_wraps_every_backbone_trains_and_ranks(name: str, kind: str)
 
 @pytest.mark.parametrize("name", debiasing.names())
 def test_a_rival_fits_what_it_is_trained_on(name: str) -> None:
-    """Two groups of users like one half of the items each; after training their top 10 come from that half (by chance: 1/2)."""
+    """Two groups of users like one half of the items each; after training their top 10 come from that half (by chance:
+    1/2).
+    """
     rng = np.random.default_rng(3)
     taste = [(u, int(i)) for u in range(60) for i in rng.choice(20, size=8, replace=False) + 20 * (u % 2)]
     data = pairs(*taste, shape=(60, 40), times=list(rng.uniform(0, 1, len(taste))))
@@ -129,7 +139,9 @@ def test_a_run_is_decided_by_its_seed(name: str) -> None:
 
 
 def test_a_killed_run_goes_on_as_if_it_had_not_been(tmp_path) -> None:
-    """What a rival draws comes from the epoch's generator, so a checkpoint at an epoch's end holds all there is to know."""
+    """What a rival draws comes from the epoch's generator, so a checkpoint at an epoch's end holds all there is to
+    know.
+    """
     data = long_tailed(40, 30)
 
     def trained(epochs: list[int], checkpoint=None) -> dict[str, torch.Tensor]:
@@ -175,7 +187,10 @@ def test_pairs_are_found_where_they_stand() -> None:
     [
         (lambda data, model: debiasing.make("CausE", model, data, generator=seeded()), "expected one of"),
         (lambda data, model: IPS("MF", data, generator=seeded()), "expected a Backbone"),
-        (lambda data, model: IPS(MF(3, 3, 2, generator=seeded()), data, generator=seeded()), r"that of the backbone, \(3, 3\)"),
+        (
+            lambda data, model: IPS(MF(3, 3, 2, generator=seeded()), data, generator=seeded()),
+            r"that of the backbone, \(3, 3\)",
+        ),
         (lambda data, model: IPS(model, data, generator=0), "torch.Generator"),
         (lambda data, model: IPS(model, data, propensities=[0.5, 0.0], generator=seeded()), r"\(0, 1\]"),
         (lambda data, model: IPS(model, data, propensities=[0.5], generator=seeded()), "one number per item"),
@@ -203,7 +218,9 @@ CHANCES = np.array([0.9, 0.5, 0.3, 0.6])
 
 
 def expected_loss(rival: IPS, negatives) -> float:
-    """The mean over what may be observed (32 sets) of the sum of the losses of the observed pairs and their negatives."""
+    """The mean over what may be observed (32 sets) of the sum of the losses of the observed pairs and their
+    negatives.
+    """
     total = 0.0
     for seen in itertools.product((False, True), repeat=len(LIKED)):
         observed = [pair for pair, there in zip(LIKED, seen, strict=True) if there]
@@ -237,7 +254,9 @@ def test_ips_is_unbiased_with_the_true_propensities() -> None:
     assert expected_loss(rival, any_other) == pytest.approx(full, abs=1e-12)
 
 
-@pytest.mark.parametrize("options", [{"propensities": np.ones(4), "cap": None}, {"cap": None}, {"propensities": CHANCES, "cap": "median"}])
+@pytest.mark.parametrize(
+    "options", [{"propensities": np.ones(4), "cap": None}, {"cap": None}, {"propensities": CHANCES, "cap": "median"}]
+)
 def test_ips_is_biased_without_weights_with_guessed_ones_and_under_a_cap(options: dict) -> None:
     rival, full = ips_case(**options)
     assert abs(expected_loss(rival, any_other) / full - 1) > 0.02
@@ -251,7 +270,9 @@ def test_ips_is_biased_when_negatives_are_the_unobserved_items() -> None:
         disliked = [j for j in range(4) if (u, j) not in LIKED]
         wanted += CHANCES[i] * np.mean([rival.loss(ids(u), ids(i), ids(j)).item() for j in disliked])
     assert abs(expected_loss(rival, unobserved) - wanted) > 0.02
-    assert expected_loss(rival, lambda u, i, observed: [j for j in range(4) if (u, j) not in LIKED]) == pytest.approx(wanted)
+    assert expected_loss(rival, lambda u, i, observed: [j for j in range(4) if (u, j) not in LIKED]) == pytest.approx(
+        wanted
+    )
 
 
 def test_ips_default_weights_by_hand() -> None:
@@ -300,7 +321,9 @@ def test_dice_conformity_goes_with_the_popular_item(triple: tuple[int, int, int]
 
 
 def test_dice_interest_learns_only_from_choices_against_the_crowd() -> None:
-    """The interest task has no gradient where the positive is the more popular item, and never one for the conformity tables."""
+    """The interest task has no gradient where the positive is the more popular item, and never one for the conformity
+    tables.
+    """
     for triple, moved in ((LESS_POPULAR, False), (MORE_POPULAR, True)):
         rival = dice_case()
         dice_terms(rival, *triple)["interest"].backward()
@@ -321,7 +344,9 @@ def test_dice_terms_against_numpy(triple: tuple[int, int, int]) -> None:
     assert found["click"].item() == pytest.approx(softplus(-interest - conformity))
     assert found["interest"].item() == pytest.approx(softplus(-interest) * (side > 0))
     assert found["conformity"].item() == pytest.approx(softplus(side * conformity) * (side != 0))
-    assert found["dependence"].item() == pytest.approx(-np.abs(p[[u]] - r[[u]]).mean() - np.abs(q[items] - s[items]).mean())
+    assert found["dependence"].item() == pytest.approx(
+        -np.abs(p[[u]] - r[[u]]).mean() - np.abs(q[items] - s[items]).mean()
+    )
 
 
 def test_dice_loss_adds_the_terms_and_ages() -> None:
@@ -329,8 +354,12 @@ def test_dice_loss_adds_the_terms_and_ages() -> None:
     triples = (ids(0, 1), ids(1, 2), ids(0, 1))
     for epoch in (0, 2):
         rival.begin_epoch(epoch, np.random.default_rng(0))
-        terms = {key: value.item() for key, value in rival.terms(rival.backbone(), rival.conformity(), *triples).items()}
-        wanted = terms["click"] + 0.5**epoch * 0.3 * (terms["interest"] + terms["conformity"]) + 0.2 * terms["dependence"]
+        terms = {
+            key: value.item() for key, value in rival.terms(rival.backbone(), rival.conformity(), *triples).items()
+        }
+        wanted = (
+            terms["click"] + 0.5**epoch * 0.3 * (terms["interest"] + terms["conformity"]) + 0.2 * terms["dependence"]
+        )
         assert rival.loss(*triples).item() == pytest.approx(wanted)
 
 
@@ -342,7 +371,8 @@ def test_dice_serves_interest_plus_conformity() -> None:
 
 
 def test_dice_draws_negatives_by_popularity_with_a_margin() -> None:
-    """Positive of popularity 5, margin 1.5: the upper half of the draws are items above 6.5, the lower half items below 3.5.
+    """Positive of popularity 5, margin 1.5: the upper half of the draws are items above 6.5, the lower half items below
+    3.5.
 
     Item 7 is the user's own. After five draws of it, chance (1/6)^5, the negative of the batch stays.
     """
@@ -354,7 +384,9 @@ def test_dice_draws_negatives_by_popularity_with_a_margin() -> None:
     users = torch.zeros(20_000, dtype=torch.long)
     drawn = rival.draw_negatives(users, users + 4, users + 5).numpy()
     share = np.bincount(drawn, minlength=10) / len(drawn)
-    law = np.array([1 / 8, 1 / 8, 1 / 8, 1 / 8, 0, 0, 0, 0, 1 / 6, 1 / 6]) / (1 - 1 / 6)  # the draws of item 7 are repeated
+    law = np.array([1 / 8, 1 / 8, 1 / 8, 1 / 8, 0, 0, 0, 0, 1 / 6, 1 / 6]) / (
+        1 - 1 / 6
+    )  # the draws of item 7 are repeated
     assert share[[4, 6, 7]].sum() == 0 and share[5] < 1e-3
     assert np.abs(share - law).max() < 4 * np.sqrt(law.max() / len(drawn))
 
@@ -367,7 +399,9 @@ def test_dice_keeps_the_batch_negative_where_its_law_has_none() -> None:
 
 def test_distance_correlation_of_known_pairs() -> None:
     grid = torch.tensor(list(itertools.product((0.0, 1.0), (0.0, 1.0, 5.0)))).double()
-    assert dice_module.distance_correlation(grid[:, :1], grid[:, 1:]).item() == pytest.approx(0, abs=1e-7)  # independent by design
+    assert dice_module.distance_correlation(grid[:, :1], grid[:, 1:]).item() == pytest.approx(
+        0, abs=1e-7
+    )  # independent by design
     x = torch.as_tensor(normal(30, 3))
     assert dice_module.distance_correlation(x, -2 * x + 1).item() == pytest.approx(1)
     assert dice_module.distance_correlation(x, torch.ones_like(x)).item() == 0
@@ -430,7 +464,10 @@ def test_macr_serves_the_counterfactual_score(c: float) -> None:
 
 
 def test_macr_removes_what_the_item_scores_by_itself() -> None:
-    """y_ui - c sigma(a_i) sigma(a_u): the factual score minus that of a match that is always c. At match c nothing is left."""
+    """y_ui - c sigma(a_i) sigma(a_u): the factual score minus that of a match that is always c.
+
+    At match c nothing is left.
+    """
     factual, own = scores(macr_case(0.0))[0], sigmoid(OWN) * sigmoid(0.5)
     assert scores(macr_case(2.0))[0] == pytest.approx(factual - 2 * own)
     assert scores(macr_case(2.0))[0, 1] == pytest.approx(0, abs=1e-15)
@@ -453,7 +490,9 @@ def test_macr_loss_against_numpy() -> None:
     rival = macr_case(alpha=0.3, beta=0.2)
     triples = (ids(0, 0), ids(0, 1), ids(2, 0))
     i, j, user = [0, 1], [2, 0], 0.5
-    pair = softplus(-MATCHES[i] * sigmoid(OWN[i]) * sigmoid(user)) + softplus(MATCHES[j] * sigmoid(OWN[j]) * sigmoid(user))
+    pair = softplus(-MATCHES[i] * sigmoid(OWN[i]) * sigmoid(user)) + softplus(
+        MATCHES[j] * sigmoid(OWN[j]) * sigmoid(user)
+    )
     item = softplus(-OWN[i]) + softplus(OWN[j])
     wanted = np.mean(pair + 0.3 * item + 0.2 * (softplus(-user) + softplus(user)))
     assert rival.loss(*triples).item() == pytest.approx(wanted)
@@ -483,8 +522,8 @@ def dense_pc(table: np.ndarray, labels: np.ndarray, alpha: float, beta: float) -
 def test_pc_by_hand() -> None:
     """One user with scores (3, 4, 0), who has the last item; popularity (1, 3, 4); alpha = 1, beta = 0.
 
-    n = sqrt((9 + 16) / 2) = 5 / sqrt 2. c = (1/2, 1/4, 1/5), m = sqrt((1/4 + 1/16) / 2) = sqrt(5/32), so n / m = 4 sqrt 5 and
-    r* = (3 + 2 sqrt 5, 4 + sqrt 5, 4/5 sqrt 5) = (7.47, 6.24, 1.79): the rarer item has overtaken.
+    n = sqrt((9 + 16) / 2) = 5 / sqrt 2. c = (1/2, 1/4, 1/5), m = sqrt((1/4 + 1/16) / 2) = sqrt(5/32), so n / m = 4 sqrt
+    5 and r* = (3 + 2 sqrt 5, 4 + sqrt 5, 4/5 sqrt 5) = (7.47, 6.24, 1.79): the rarer item has overtaken.
     """
     data = pairs((1, 0), (1, 1), (2, 1), (3, 1), (0, 2), (1, 2), (2, 2), (3, 2), shape=(4, 3))
     rival = PC(fixed(np.eye(4, 2), [[3, 0], [4, 0], [0, 0]]), data, alpha=1.0, beta=0.0, generator=seeded()).double()
@@ -650,7 +689,9 @@ def test_dccl_contrasts_against_loops() -> None:
             share = np.exp(e[u] @ f[i] / 0.5) / sum(np.exp(e[u] @ f[items[c]] / 0.5) for c in columns)
             wanted[name].append(-np.log(share) * (weight[i] if name == "interest" else 1 - weight[i]))
     found = rival.contrasts(rival.backbone(), rival.conformity(), ids(*users), ids(*items))
-    assert {key: value.item() for key, value in found.items()} == pytest.approx({key: np.mean(rows) for key, rows in wanted.items()})
+    assert {key: value.item() for key, value in found.items()} == pytest.approx(
+        {key: np.mean(rows) for key, rows in wanted.items()}
+    )
 
 
 def test_dccl_conformity_never_pushes_a_more_popular_item_away() -> None:
@@ -659,7 +700,10 @@ def test_dccl_conformity_never_pushes_a_more_popular_item_away() -> None:
         rival = dccl_case()
         other = (0, 0) if rows == (3, 2) else (3, 2)
         losses = rival._rows_losses(
-            rival.conformity(), ids(rows[0], other[0]), ids(rows[1], other[1]), torch.tensor([[False, not moved], [False, False]])
+            rival.conformity(),
+            ids(rows[0], other[0]),
+            ids(rows[1], other[1]),
+            torch.tensor([[False, not moved], [False, False]]),
         )
         losses[0].backward()
         assert bool(rival.conformity.items.grad[other[1]].any()) is moved
@@ -676,7 +720,11 @@ def test_dccl_contrasts_keep_to_their_own_tables() -> None:
     for name, moved in (("interest", "backbone"), ("conformity", "conformity")):
         rival = dccl_case()
         rival.contrasts(rival.backbone(), rival.conformity(), ids(0, 1, 3), ids(0, 1, 2))[name].backward()
-        touched = {key.split(".")[0] for key, parameter in rival.named_parameters() if parameter.grad is not None and parameter.grad.any()}
+        touched = {
+            key.split(".")[0]
+            for key, parameter in rival.named_parameters()
+            if parameter.grad is not None and parameter.grad.any()
+        }
         assert touched == {moved}
 
 
@@ -697,7 +745,9 @@ def test_dccl_loss_adds_its_parts_and_serves_the_sum() -> None:
 def tpab_case(**options) -> TPAB:
     """Four stages (times 0..7). Item 0: 3, 2, 1, 0 pairs; item 1: 0, 1, 2, 3; item 2: 0, 0, 0, 1."""
     timed = [(u, 0, 2 * t) for t, count in enumerate((3, 2, 1, 0)) for u in range(10 * t, 10 * t + count)]
-    timed += [(u, 1, 2 * t) for t, count in enumerate((0, 1, 2, 3)) for u in range(10 * t, 10 * t + count)] + [(35, 2, 8)]
+    timed += [(u, 1, 2 * t) for t, count in enumerate((0, 1, 2, 3)) for u in range(10 * t, 10 * t + count)] + [
+        (35, 2, 8)
+    ]
     timed = [(u, i, min(t, 7)) for u, i, t in timed] + [(36, 2, 8)]
     data = pairs(*[row[:2] for row in timed], shape=(40, 3), times=[float(row[2]) for row in timed])
     return TPAB(fixed(normal(40, 2), normal(3, 2, seed=1)), data, stages=4, generator=seeded(2), **options).double()
@@ -726,14 +776,18 @@ def test_tpab_reads_popularity_at_the_time_of_the_pair() -> None:
     q = rival.group_popularity.detach().numpy()
     group = {0: 0, 1: 0, 2: 1, 3: 2}  # the largest count of a stage is 3: edges 1.44, 2.08, 3
     for user, item, other, count, others in ((0, 0, 1, 3, 0), (30, 1, 0, 3, 0), (10, 0, 1, 2, 1)):
-        of_user, of_item, of_other = (part.detach().numpy()[0] for part in rival.popularity_parts(ids(user), ids(item), ids(other)))
+        of_user, of_item, of_other = (
+            part.detach().numpy()[0] for part in rival.popularity_parts(ids(user), ids(item), ids(other))
+        )
         assert of_user == pytest.approx(rival.user_popularity[user].detach().numpy())
         assert of_item == pytest.approx(q[group[count]])
         assert of_other == pytest.approx(q[group[others]])
 
 
 def test_tpab_serves_tomorrows_popularity() -> None:
-    """Items 0 and 1 have 6 pairs each. The lines lead to 0 - 0.2, to 3 + 0.2 and, from 0 and 2, to 2.4: first group, last, last."""
+    """Items 0 and 1 have 6 pairs each. The lines lead to 0 - 0.2, to 3 + 0.2 and, from 0 and 2, to 2.4:
+    first group, last, last.
+    """
     rival = tpab_case(groups=3)
     assert rival.popularity.tolist() == [6, 6, 2] and rival.served.tolist() == [0, 2, 2]
     (e, f), p, q = rival.backbone(), rival.user_popularity, rival.group_popularity
@@ -742,7 +796,9 @@ def test_tpab_serves_tomorrows_popularity() -> None:
 
 
 def test_tpab_shuffled_term_does_not_know_whose_popularity_is_whose() -> None:
-    """Over all orders of the batch its mean stays the same when popularity changes hands between the triples; the plain term's does not."""
+    """Over all orders of the batch its mean stays the same when popularity changes hands between the triples;
+    the plain term's does not.
+    """
     taste = (torch.as_tensor(normal(3)), torch.as_tensor(normal(3, seed=1)))
     of_users = torch.as_tensor(normal(1, 2, seed=2)).repeat(3, 1)
     of_items = [torch.as_tensor(normal(3, 2, seed=seed)) for seed in (3, 4)]
@@ -750,7 +806,9 @@ def test_tpab_shuffled_term_does_not_know_whose_popularity_is_whose() -> None:
 
     def mean_shuffled(items: list[torch.Tensor]) -> float:
         orders = [torch.tensor(order) for order in itertools.permutations(range(3))]
-        return float(np.mean([TPAB.bpr_with(taste, TPAB.shuffled((of_users, *items), order)).mean().item() for order in orders]))
+        return float(
+            np.mean([TPAB.bpr_with(taste, TPAB.shuffled((of_users, *items), order)).mean().item() for order in orders])
+        )
 
     assert mean_shuffled(of_items) == pytest.approx(mean_shuffled(swapped), abs=1e-14)
     plain, other = (TPAB.bpr_with(taste, (of_users, *items)).mean().item() for items in (of_items, swapped))
@@ -773,7 +831,8 @@ def test_tpab_loss_against_numpy() -> None:
 
 
 def test_tpab_follows_a_change_of_fashion() -> None:
-    """Items 0-4 were chosen by 40 users in the first half of the time, items 5-9 by 40 others in the second half; no tastes.
+    """Items 0-4 were chosen by 40 users in the first half of the time, items 5-9 by 40 others in the second half; no
+    tastes.
 
     A new user's list begins with the items of the second half. Without stages nothing tells them apart.
     """

@@ -14,8 +14,24 @@ ROOT = Path(__file__).resolve().parents[1]
 LIBRARY = ROOT / "course_lib"
 
 ARRAY_API = {"array_api_compat", "numpy"}
-BELOW_TRAINING = {"arrays", "geometry", "gauge", "interactions", "datasets", "in_batch", "gramians", "popularity", "norms",
-                  "metrics", "correction", "encoders", "jacobians", "losses", "backbones", "debiasing"}  # fmt: skip
+BELOW_TRAINING = {
+    "arrays",
+    "geometry",
+    "gauge",
+    "interactions",
+    "datasets",
+    "in_batch",
+    "gramians",
+    "popularity",
+    "norms",
+    "metrics",
+    "correction",
+    "encoders",
+    "jacobians",
+    "losses",
+    "backbones",
+    "debiasing",
+}
 
 # room -> (rooms it may import, outside packages it may import). What is not listed here is not a room:
 # a new one gets its line, and with it its layer.
@@ -37,23 +53,97 @@ ROOMS: dict[str, tuple[set[str], set[str]]] = {
     "jacobians": ({"arrays", "geometry", "encoders"}, {"numpy", "torch"}),
     "losses": ({"arrays", "geometry"}, {*ARRAY_API, "torch"}),
     "backbones": ({"arrays", "interactions", "losses", "popularity"}, {"numpy", "scipy", "torch", "numba"}),
-    "debiasing": ({"arrays", "correction", "interactions", "losses", "popularity", "backbones"}, {"numpy", "scipy", "torch"}),
+    "debiasing": (
+        {"arrays", "correction", "interactions", "losses", "popularity", "backbones"},
+        {"numpy", "scipy", "torch"},
+    ),
     "training": (BELOW_TRAINING, {"numpy", "scipy", "torch", "lightning_fabric", "lightning", "tqdm"}),
-    "experiments": ({*BELOW_TRAINING, "training", "paper_tables"}, {"numpy", "scipy", "torch", "tqdm", "psutil", "lightning_fabric"}),
-    "proofs": ({"arrays", "correction", "in_batch", "gramians", "losses", "geometry", "gauge", "norms", "popularity"}, {"numpy", "sympy"}),
-    "quiz": ({"arrays", "correction", "in_batch", "gramians", "losses", "proofs", "norms", "popularity", "geometry", "gauge", "encoders", "jacobians", "backbones", "paper_tables"}, {"numpy", "scipy", "yaml", "torch"}),
-    "plots": ({"arrays", "correction", "geometry", "interactions", "gramians", "in_batch", "losses", "norms", "popularity"}, {"numpy", "scipy", "matplotlib"}),
-    "widgets": ({"arrays", "correction", "interactions", "in_batch", "gramians", "losses", "quiz", "norms", "popularity", "geometry", "gauge"}, {"numpy", "matplotlib", "contourpy", "anywidget", "traitlets"}),
-    "checks": ({"arrays", "correction", "in_batch", "gramians", "geometry", "gauge", "encoders", "jacobians", "norms", "popularity", "interactions", "datasets",
-                "paper_tables"}, {"numpy", "torch"}),  # torch only inside the checks that build a tower
+    "experiments": (
+        {*BELOW_TRAINING, "training", "paper_tables"},
+        {"numpy", "scipy", "torch", "tqdm", "psutil", "lightning_fabric"},
+    ),
+    "proofs": (
+        {"arrays", "correction", "in_batch", "gramians", "losses", "geometry", "gauge", "norms", "popularity"},
+        {"numpy", "sympy"},
+    ),
+    "quiz": (
+        {
+            "arrays",
+            "correction",
+            "in_batch",
+            "gramians",
+            "losses",
+            "proofs",
+            "norms",
+            "popularity",
+            "geometry",
+            "gauge",
+            "encoders",
+            "jacobians",
+            "backbones",
+            "paper_tables",
+        },
+        {"numpy", "scipy", "yaml", "torch"},
+    ),
+    "plots": (
+        {"arrays", "correction", "geometry", "interactions", "gramians", "in_batch", "losses", "norms", "popularity"},
+        {"numpy", "scipy", "matplotlib"},
+    ),
+    "widgets": (
+        {
+            "arrays",
+            "correction",
+            "interactions",
+            "in_batch",
+            "gramians",
+            "losses",
+            "quiz",
+            "norms",
+            "popularity",
+            "geometry",
+            "gauge",
+        },
+        {"numpy", "matplotlib", "contourpy", "anywidget", "traitlets"},
+    ),
+    "checks": (
+        {
+            "arrays",
+            "correction",
+            "in_batch",
+            "gramians",
+            "geometry",
+            "gauge",
+            "encoders",
+            "jacobians",
+            "norms",
+            "popularity",
+            "interactions",
+            "datasets",
+            "paper_tables",
+        },
+        {"numpy", "torch"},
+    ),  # torch only inside the checks that build a tower
     "claims": ({"paper_tables"}, {"yaml", "sphinx", "docutils", "pytest"}),
     "audit": ({"arrays", "popularity", "gauge", "geometry", "metrics"}, {"numpy", "scipy", "torch"}),
     "__init__": (set(), set()),
     "__main__": (set(), set()),
 }
 ARRAY_API_ROOMS = {room for room, (_, packages) in ROOMS.items() if packages == ARRAY_API}
-TORCH_FREE = ARRAY_API_ROOMS | {"arrays", "scalars", "paper_tables", "interactions", "datasets", "losses", "proofs", "correction",
-                                "plots", "quiz", "widgets", "claims", "checks"}  # fmt: skip
+TORCH_FREE = ARRAY_API_ROOMS | {
+    "arrays",
+    "scalars",
+    "paper_tables",
+    "interactions",
+    "datasets",
+    "losses",
+    "proofs",
+    "correction",
+    "plots",
+    "quiz",
+    "widgets",
+    "claims",
+    "checks",
+}
 
 
 def room_of(path: Path) -> str:
@@ -86,7 +176,9 @@ def breaches(path: Path) -> list[str]:
         target = rest.partition(".")[0]
         if top == "course_lib":
             if target not in {room, "__version__", *rooms}:
-                found.append(f"course_lib.{room} may not import course_lib.{target}: it stands above, or beside, its layer")
+                found.append(
+                    f"course_lib.{room} may not import course_lib.{target}: it stands above, or beside, its layer"
+                )
         elif top not in sys.stdlib_module_names and top not in packages:
             found.append(f"course_lib.{room} may not import {top}: expected one of {sorted(packages)}")
     return [f"{path.relative_to(ROOT)}: {sentence}" for sentence in found]
@@ -130,7 +222,9 @@ def test_a_breach_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name
 
 def test_array_api_rooms_hold_no_torch() -> None:
     """`arrays` alone mentions torch, for the tensors that callers bring; every other array-API room never does."""
-    named = {room_of(path) for path in sources() if any(name.split(".")[0] == "torch" for name in imported_modules(path))}
+    named = {
+        room_of(path) for path in sources() if any(name.split(".")[0] == "torch" for name in imported_modules(path))
+    }
     assert named & ARRAY_API_ROOMS == set()
 
 

@@ -35,7 +35,9 @@ def test_a_number_is_shown_with_the_digits_asked_for(value, digits, text: str) -
     assert format_scalar(value, digits=digits) == text
 
 
-@pytest.mark.parametrize("value", [True, "1", None, [1.0], 1j, np.nan, np.inf, np.zeros(2), torch.zeros(3), np.bool_(True)])
+@pytest.mark.parametrize(
+    "value", [True, "1", None, [1.0], 1j, np.nan, np.inf, np.zeros(2), torch.zeros(3), np.bool_(True)]
+)
 def test_what_is_not_one_finite_number_is_refused(value) -> None:
     with pytest.raises(ValueError, match="^value: got .*expected"):
         publish("name", value)
@@ -93,7 +95,9 @@ def test_prose_finds_the_text_with_its_zeros(monkeypatch) -> None:
     assert data == {f"{prefix}text/plain": "'0.40'"}  # quoted: MyST-NB evaluates literals, and 0.40 would become 0.4
 
 
-TABLE = Table("Two losses <each>.", ["loss", "P@5", "pairs"], [["In-Batch", 0.0123, 1500], ["Unbiased", None, 7]], digits=2)
+TABLE = Table(
+    "Two losses <each>.", ["loss", "P@5", "pairs"], [["In-Batch", 0.0123, 1500], ["Unbiased", None, 7]], digits=2
+)
 
 
 def test_a_table_is_aligned_text_where_there_is_no_html() -> None:

@@ -69,15 +69,23 @@ def test_the_points_are_those_of_the_assignments() -> None:
 def test_the_tasks_and_minutes_are_those_of_the_assignments() -> None:
     rows = re.findall(r"\| `([a-z-]+)` \| (\d+) \| \d+ \| \d+ \| (\d+) \|", GUIDE)
     for name, tasks, minutes in rows:
-        cells = json.loads((ROOT / "exercises" / "source" / name / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
+        cells = json.loads((ROOT / "exercises" / "source" / name / f"{name}.ipynb").read_text(encoding="utf-8"))[
+            "cells"
+        ]
         text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
-        lines = re.findall(r"^\*(\d+) points · .*?(\d+) minutes\*$", text, re.MULTILINE)  # one under the title of each task
+        lines = re.findall(
+            r"^\*(\d+) points · .*?(\d+) minutes\*$", text, re.MULTILINE
+        )  # one under the title of each task
         assert (len(lines), sum(int(time) for _, time in lines)) == (int(tasks), int(minutes)), name
-        assert [int(number) for number in re.findall(r"^## Task (\d+)\.", text, re.MULTILINE)] == list(range(1, len(lines) + 1))
+        assert [int(number) for number in re.findall(r"^## Task (\d+)\.", text, re.MULTILINE)] == list(
+            range(1, len(lines) + 1)
+        )
         assert sum(int(points) for points, _ in lines) == sum(cell["points"] for cell in assignments()[name])
 
 
-CHAPTERS = sorted(path for path in (ROOT / "book").rglob("*.ipynb") if path.parent.name in ("geometry", "sampling", "debiasing"))
+CHAPTERS = sorted(
+    path for path in (ROOT / "book").rglob("*.ipynb") if path.parent.name in ("geometry", "sampling", "debiasing")
+)
 
 
 def text_of(path: Path) -> str:
@@ -122,7 +130,9 @@ def test_every_finished_chapter_has_a_section() -> None:
 
 
 def test_the_minutes_agree_with_what_the_chapters_say() -> None:
-    """The low end is the reading time of the chapter's own header; the high end has room for all exercises and the quiz."""
+    """The low end is the reading time of the chapter's own header;
+    the high end has room for all exercises and the quiz.
+    """
     titles = {text_of(path).split("\n")[0].removeprefix("# "): path for path in CHAPTERS}
     minutes = GUIDE.split("## Minutes")[1].split("## Plans")[0]
     rows = re.findall(r"^\| ([^|]+?) \| \[finished\]\{\.done\} \| (\d+) to (\d+) \|", minutes, re.MULTILINE)
@@ -148,7 +158,9 @@ def test_the_guide_and_the_map_agree_on_what_is_finished() -> None:
     rows = re.findall(r"^\| ([^|]+?) \| \[(planned|finished)\]", minutes, re.MULTILINE)
     stated = {name.lower(): state for name, state in rows if name != "its lab"}
     assert len(stated) == len(known) == 8
-    assert {name: [known[one] for one in known if name in one] for name in stated} == {name: [state] for name, state in stated.items()}
+    assert {name: [known[one] for one in known if name in one] for name in stated} == {
+        name: [state] for name, state in stated.items()
+    }
 
 
 def test_the_table_of_misconceptions_comes_from_the_quizzes() -> None:

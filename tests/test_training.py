@@ -82,7 +82,9 @@ def line_fit(lr: float = 0.1, seed: int = 0, **arguments):
 
 def test_it_learns_and_the_seed_decides() -> None:
     trained, history = line_fit(plan=Plan(20))
-    assert abs(float(trained.weight.detach()) - 2) < 1e-3 and history.epochs[-1]["loss"] < 1e-4 * history.epochs[0]["loss"]
+    assert (
+        abs(float(trained.weight.detach()) - 2) < 1e-3 and history.epochs[-1]["loss"] < 1e-4 * history.epochs[0]["loss"]
+    )
     first, again, other = (line_fit(plan=Plan(2), seed=seed)[0].weight for seed in (0, 0, 1))
     assert torch.equal(first, again) and not torch.equal(first, other)
     assert history.stopped == "max_epochs" and len(history.epochs) == 20
@@ -141,13 +143,25 @@ def test_errors_name_what_is_wrong(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="batches gave nothing in epoch 0"):
         fit(wide, optimizer, batches=lambda e, r: [], **given)
     with pytest.raises(ValueError, match="expected a scalar"):
-        fit(wide, optimizer, batches=lambda e, r: [torch.ones(3, 2)], **{**given, "step": lambda module, x: module(x)[:, 0]})
+        fit(
+            wide,
+            optimizer,
+            batches=lambda e, r: [torch.ones(3, 2)],
+            **{**given, "step": lambda module, x: module(x)[:, 0]},
+        )
 
 
 def test_progress_is_shown(capsys: pytest.CaptureFixture) -> None:
     module = torch.nn.Linear(1, 1)
     optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
-    fit(module, optimizer, batches=lambda e, r: [torch.ones(1, 1)], step=lambda m, x: m(x).pow(2).mean(), plan=Plan(2), seed=0)
+    fit(
+        module,
+        optimizer,
+        batches=lambda e, r: [torch.ones(1, 1)],
+        step=lambda m, x: m(x).pow(2).mean(),
+        plan=Plan(2),
+        seed=0,
+    )
     shown = capsys.readouterr().err
     assert "2/2" in shown and "loss=" in shown
 

@@ -30,7 +30,7 @@ from tests.widget_pages import (  # noqa: F401  (library and site_page are fixtu
 CASES = 150
 
 
-# ---- helpers -----------------------------------------------------------------------------------------------------------
+# ---- helpers
 
 
 def random_labels(rng: np.random.Generator) -> np.ndarray:
@@ -74,7 +74,7 @@ def static(**arguments: Any) -> str:
     return widgets.InBatchWeights(**arguments).static_html()
 
 
-# ---- the JavaScript computes what course_lib computes --------------------------------------------------------------------
+# ---- the JavaScript computes what course_lib computes
 
 EVALUATE = """(cases) => cases.map(({ labels, batchSize, pairs, scores, omega, kind, pointwise }) => {
   const losses = lib.pairLosses(pointwise, scores);
@@ -203,7 +203,7 @@ def test_draws_are_uniform_over_subsets(library: Callable[..., Any]) -> None:  #
     assert max(abs(count - draws / 6) for count in found.values()) < 4 * np.sqrt(draws * (1 / 6) * (5 / 6))
 
 
-# ---- the words ---------------------------------------------------------------------------------------------------------
+# ---- the words
 
 
 def test_numbers_are_written_alike(library: Callable[..., Any]) -> None:  # noqa: F811
@@ -255,7 +255,7 @@ def test_fig2_labels_fit_what_the_paper_says() -> None:
     assert {pair for pair in crossed if labels[pair]} == {(1, 1), (1, 3), (3, 3)}
 
 
-# ---- the Python object ---------------------------------------------------------------------------------------------------
+# ---- the Python object
 
 
 def test_bad_arguments_are_named() -> None:
@@ -304,11 +304,13 @@ def test_unbiased_kinds_ask_what_the_full_objective_asks() -> None:
         assert shown.mistaken == [] and shown.objectives[0] == pytest.approx(shown.objectives[1], rel=1e-13)
 
 
-# ---- what a notebook stores -----------------------------------------------------------------------------------------------
+# ---- what a notebook stores
 
 
 def test_html_contract() -> None:
-    """One <div class="course-widget" data-course-widget=NAME data-state=JSON>, in it svg[role=img], text, table; no ids."""
+    """One <div class="course-widget" data-course-widget=NAME data-state=JSON>, in it svg[role=img], text, table;
+    no ids.
+    """
     shown = widgets.InBatchWeights()
     elements = Elements(shown.static_html()).found
     tag, attributes = elements[0]
@@ -347,7 +349,9 @@ def test_static_files_are_classic_scripts() -> None:
     for name in (shared, *scripts):
         script = re.sub(r"^\s*//.*$", "", widgets.static_files()[name], flags=re.MULTILINE)
         assert not re.search(
-            r"^\s*(import|export)\b|\beval\(|\bfetch\(|\bimport\(|https?://(?!www\.w3\.org/2000/svg)", script, re.MULTILINE
+            r"^\s*(import|export)\b|\beval\(|\bfetch\(|\bimport\(|https?://(?!www\.w3\.org/2000/svg)",
+            script,
+            re.MULTILINE,
         )
     assert "http" not in widgets.static_files()[sheet]
 
@@ -355,7 +359,12 @@ def test_static_files_are_classic_scripts() -> None:
 def test_a_page_loads_the_interactives_that_it_has() -> None:
     """So no page pays for those of the others."""
     folding, quiz = widgets.Folding().static_html(), widgets.Quiz("in-batch-bias").static_html()
-    assert widgets.names_for(f"{folding}<p>between</p>{quiz}{quiz}") == ["course-widgets.css", "course-widgets.js", "course-widget-quiz.js", "course-widget-folding.js"]
+    assert widgets.names_for(f"{folding}<p>between</p>{quiz}{quiz}") == [
+        "course-widgets.css",
+        "course-widgets.js",
+        "course-widget-quiz.js",
+        "course-widget-folding.js",
+    ]
     assert widgets.names_for("<p>a page without</p>") == []
     sizes = {name: len(gzip.compress(text.encode())) for name, text in widgets.static_files().items()}
     assert max(sizes.values()) < 14_000, sizes
@@ -366,7 +375,8 @@ def test_a_missing_module_is_named() -> None:
         bundle.module("nothing")
 
 
-# ---- in the browser -------------------------------------------------------------------------------------------------------
+# ---- in the browser
+
 
 def focused(page: Any) -> str:
     return page.evaluate(
@@ -417,9 +427,16 @@ def test_keyboard_alone_edits_the_labels(site_page: Callable[..., Any]) -> None:
     assert page.locator('.cw-grid button[tabindex="0"]').count() == 1
     assert focused(page) == "1,3"  # the most popular positive
     for key, expected in [
-        ("ArrowUp", "0,3"), ("ArrowUp", "0,3"), ("ArrowLeft", "0,2"), ("Home", "0,0"), ("End", "0,3"),
-        ("ArrowRight", "0,3"), ("ArrowDown", "1,3"), ("Control+Home", "0,0"), ("Control+End", "3,3"),
-    ]:  # fmt: skip
+        ("ArrowUp", "0,3"),
+        ("ArrowUp", "0,3"),
+        ("ArrowLeft", "0,2"),
+        ("Home", "0,0"),
+        ("End", "0,3"),
+        ("ArrowRight", "0,3"),
+        ("ArrowDown", "1,3"),
+        ("Control+Home", "0,0"),
+        ("Control+End", "3,3"),
+    ]:
         page.keyboard.press(key)
         assert focused(page) == expected, key
     page.keyboard.press("Control+Home")
@@ -440,8 +457,21 @@ def test_keyboard_alone_reaches_every_control(site_page: Callable[..., Any]) -> 
         name = page.evaluate("""(() => { const e = document.activeElement, d = e.dataset;
           return d.preset ?? d.action ?? (d.cell ? "cell" : e.name?.replace(/-.*/, "") || e.tagName.toLowerCase()); })()""")
         reached.add(name)
-    assert {"fig2", "random", "kind", "batch_size", "omega", "cell", "add-row", "drop-column", "pointwise", "fit", "draw",
-            "draw-many", "summary"} <= reached  # fmt: skip
+    assert {
+        "fig2",
+        "random",
+        "kind",
+        "batch_size",
+        "omega",
+        "cell",
+        "add-row",
+        "drop-column",
+        "pointwise",
+        "fit",
+        "draw",
+        "draw-many",
+        "summary",
+    } <= reached
 
 
 def test_sliders_and_choices_change_the_words(site_page: Callable[..., Any]) -> None:  # noqa: F811
@@ -491,7 +521,9 @@ WALK = """async (kinds) => {
 
 
 def test_no_state_shows_a_number_that_is_none(site_page: Callable[..., Any]) -> None:  # noqa: F811
-    """Every kind and preset, rows dropped, batches drawn, labels switched off one by one: never NaN, undefined, Infinity."""
+    """Every kind and preset, rows dropped, batches drawn, labels switched off one by one:
+    never NaN, undefined, Infinity.
+    """
     page = site_page(static())
     page.locator(".cw-data summary").click()
     *found, states = page.evaluate(WALK, list(in_batch.KINDS))
@@ -560,7 +592,9 @@ def test_weights_that_cancel_leave_nothing_behind(site_page: Callable[..., Any],
     page = site_page(*(static(labels=random_labels(rng), batch_size=2, kind=kind) for _ in range(6)))
     for button in page.locator('.cw-cell[aria-pressed="true"]').all():
         button.hover()
-        inspected = button.locator("xpath=ancestor::div[contains(@class, 'cw-card')]").locator(".cw-inspector").inner_text()
+        inspected = (
+            button.locator("xpath=ancestor::div[contains(@class, 'cw-card')]").locator(".cw-inspector").inner_text()
+        )
         assert "pushed apart 0 (asked: 1 and 0). Best score alone: ∞." in inspected
 
 
@@ -600,7 +634,9 @@ def test_axe_finds_nothing_serious(site_page: Callable[..., Any], scheme: str) -
     [("html", 'data-theme="dark"'), ("html", 'theme="dark"'), ("body", 'data-jp-theme-light="false"')],
 )
 def test_dark_follows_the_host(site_page: Callable[..., Any], where: str, value: str) -> None:  # noqa: F811
-    """The book's theme, Colab and JupyterLab each say dark in their own way; a light host stays light in a dark system."""
+    """The book's theme, Colab and JupyterLab each say dark in their own way;
+    a light host stays light in a dark system.
+    """
     background = "getComputedStyle(document.querySelector('.cw')).backgroundColor"
     name, setting = value.replace('"', "").split("=")
     page = site_page(static())

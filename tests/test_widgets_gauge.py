@@ -49,7 +49,9 @@ BOTH = {
 
 
 def random_case(rng: np.random.Generator) -> dict[str, Any]:
-    """Arguments of StretchedAxes; every third time rows whose squares are alike, for which a stretch can be feasible."""
+    """Arguments of StretchedAxes; every third time rows whose squares are alike, for which a stretch can be
+    feasible.
+    """
     n, m = int(rng.integers(2, 9)), int(rng.integers(1, 5))
     items, users = rng.normal(size=(n, 2)), rng.normal(size=(m, 2))
     stretch = np.exp(rng.normal(size=2)).clip(0.1, 10) * rng.choice([1, -1], 2)
@@ -103,7 +105,7 @@ def python_answer(one: widgets.StretchedAxes) -> dict[str, Any]:
     }
 
 
-# ---- the JavaScript computes what course_lib computes ---------------------------------------------------------------------
+# ---- the JavaScript computes what course_lib computes
 
 
 def test_the_page_agrees_with_course_lib(library: Callable[..., Any]) -> None:  # noqa: F811
@@ -112,7 +114,10 @@ def test_the_page_agrees_with_course_lib(library: Callable[..., Any]) -> None:  
     for one, answer in zip(shown, answers, strict=True):
         close = {name: value for name, value in python_answer(one).items()}
         # a stretch of 15 and its inverse lose two digits of the twelve
-        assert differences(close, {k: np.round(v, 10) if k == "scoreChanges" else v for k, v in answer["numbers"].items()}) == [], one
+        assert (
+            differences(close, {k: np.round(v, 10) if k == "scoreChanges" else v for k, v in answer["numbers"].items()})
+            == []
+        ), one
         assert answer["freedom"] == one.freedom(), one
         assert answer["words"] == one.summary()
         assert answer["table"] == dict(zip(("heads", "rows"), one.table(), strict=True))
@@ -135,7 +140,8 @@ def test_a_wrong_formula_would_be_found(library: Callable[..., Any], right: str,
     shown = [widgets.StretchedAxes(**case) for case in cases()] + [widgets.StretchedAxes(**BOTH)]
     answers = library(MATH, replacing(right, wrong))(EVALUATE, [one.state() for one in shown])
     assert any(
-        answer["words"] != one.summary() or differences(python_answer(one), answer["numbers"]) for one, answer in zip(shown, answers, strict=True)
+        answer["words"] != one.summary() or differences(python_answer(one), answer["numbers"])
+        for one, answer in zip(shown, answers, strict=True)
     )
 
 
@@ -161,14 +167,18 @@ def test_staying_on_the_circle_keeps_every_length(library: Callable[..., Any]) -
             if wanted[axis] ** 2 * c < 0.98:  # the axis that the reader moves stays where he put it
                 assert stretch[axis] == pytest.approx(wanted[axis])
             directions = gauge.gauge_directions(one.trained[0])
-            np.testing.assert_allclose(np.linalg.det(np.stack([np.square(stretch) - 1, directions[:, 0]])), 0, atol=1e-9)
+            np.testing.assert_allclose(
+                np.linalg.det(np.stack([np.square(stretch) - 1, directions[:, 0]])), 0, atol=1e-9
+            )
         if one.freedom() == "other":
             second = gauge.swap_squares(one.trained[0][0], one.trained[1][0])
             assert np.allclose(np.abs(stretch), 1) or np.allclose(np.abs(stretch), second)
 
 
 def test_rows_on_an_axis_leave_the_other_axis_free(library: Callable[..., Any]) -> None:  # noqa: F811
-    one = widgets.StretchedAxes({"a": (1, 0), "b": (-1, 0)}, {"u": (0.3, 1)}, sphere="items", stretch=(2.0, 3.0), selected=0)
+    one = widgets.StretchedAxes(
+        {"a": (1, 0), "b": (-1, 0)}, {"u": (0.3, 1)}, sphere="items", stretch=(2.0, 3.0), selected=0
+    )
     assert one.freedom() == "family" and not one.feasible
     for axis in (0, 1):
         (stretch,) = library(MATH)(STAY, [[one.state(), axis]])
@@ -176,11 +186,13 @@ def test_rows_on_an_axis_leave_the_other_axis_free(library: Callable[..., Any]) 
         assert one.feasible and stretch == [1, 3]
 
 
-# ---- what the presets claim -------------------------------------------------------------------------------------------------
+# ---- what the presets claim
 
 
 def test_the_counterexample_to_proposition_8() -> None:
-    """(1, 1) and (1, -1) over root 2 stay on the circle under D^2 = diag(3/2, 1/2), and their cosine goes from 0 to 1/2."""
+    """(1, 1) and (1, -1) over root 2 stay on the circle under D^2 = diag(3/2, 1/2), and their cosine goes from 0 to
+    1/2.
+    """
     one = widgets.StretchedAxes(**COUNTEREXAMPLE)
     assert one.feasible and one.score_changes.max() < 1e-15 and one.freedom() == "family"
     assert geometry.cosine(*one.trained[0]) == pytest.approx(0, abs=1e-15)
@@ -191,7 +203,9 @@ def test_the_counterexample_to_proposition_8() -> None:
 def test_both_tables_on_the_circle_can_have_a_second_gauge() -> None:
     one = widgets.StretchedAxes(**BOTH)
     assert one.feasible and one.score_changes.max() < 1e-15 and one.freedom() == "other"
-    assert [float(geometry.cosine(*items)) for items in (one.trained[0], one.moved[0])] == pytest.approx([-1 / 3, 1 / 3])
+    assert [float(geometry.cosine(*items)) for items in (one.trained[0], one.moved[0])] == pytest.approx(
+        [-1 / 3, 1 / 3]
+    )
     assert "one other stretch keeps these rows on the circle: 1.41 and 0.71" in one.summary()
 
 
@@ -204,7 +218,7 @@ def test_turns_and_mirrors_change_no_cosine() -> None:
     assert not one.feasible and one.freedom() == "none" and any(one._nearest_changes())
 
 
-# ---- the Python object -----------------------------------------------------------------------------------------------------
+# ---- the Python object
 
 
 def test_bad_arguments_are_named() -> None:
@@ -214,7 +228,10 @@ def test_bad_arguments_are_named() -> None:
         ({"items": [(1, 0, 1), (0, 1, 1)]}, "items has shape (2, 3)"),
         ({"items": "films"}, "items is 'films'; expected rows of two numbers"),
         ({"users": [(1, float("nan"))]}, "users holds"),
-        ({"items": [(1, 0), (0, 1)], "item_names": ["a"], "selected": 0}, "item_names is ['a']; expected 2 different names"),
+        (
+            {"items": [(1, 0), (0, 1)], "item_names": ["a"], "selected": 0},
+            "item_names is ['a']; expected 2 different names",
+        ),
         ({"items": [(1, 0), (0, 1)], "item_names": ["a", "a"], "selected": 0}, "expected 2 different names"),
         ({"stretch": (0, 1)}, "stretch is [0.0, 1.0]; expected two factors of size 0.05 to 20"),
         ({"stretch": (1, 1, 1)}, "expected two factors"),
@@ -230,7 +247,9 @@ def test_bad_arguments_are_named() -> None:
 
 def test_real_embeddings_can_be_given() -> None:
     rng = np.random.default_rng(0)
-    one = widgets.StretchedAxes(rng.normal(size=(12, 2)), rng.normal(size=(4, 2)), item_names=[f"film {k}" for k in range(12)])
+    one = widgets.StretchedAxes(
+        rng.normal(size=(12, 2)), rng.normal(size=(4, 2)), item_names=[f"film {k}" for k in range(12)]
+    )
     assert one.user_names == ["user 1", "user 2", "user 3", "user 4"] and "Nearest to film 1" in one.summary()
 
 
@@ -277,11 +296,14 @@ def test_names_do_not_cover_each_other(library: Callable[..., Any]) -> None:  # 
 
 def test_the_script_is_small() -> None:
     """What this interactive adds to the page, beside the modules that all share."""
-    own = "".join((bundle.FOLDER / f"{name}.js").read_text(encoding="utf-8") for name in ("stretched_axes", "stretched_axes_math", "labels"))
+    own = "".join(
+        (bundle.FOLDER / f"{name}.js").read_text(encoding="utf-8")
+        for name in ("stretched_axes", "stretched_axes_math", "labels")
+    )
     assert len(gzip.compress(own.encode())) < 12_000
 
 
-# ---- in the browser -----------------------------------------------------------------------------------------------------------
+# ---- in the browser
 
 
 def static(**arguments: Any) -> str:
@@ -320,7 +342,10 @@ def test_presets_are_what_the_tests_say(site_page: Callable[..., Any]) -> None: 
         ("generic", "this gauge leaves the circle. Of all stretches only the identity"),
         ("mirror", "as trained and now Up (0.9), Heat (0.88) and Jaws (0.44)."),
         ("turn", "as trained and now Up (0.9), Heat (0.88) and Jaws (0.44)."),
-        ("family", "as trained a₂ (0); now a₂ (0.5). Items with another nearest neighbour: 0 of 2. Item rows must have length 1, and they have"),
+        (
+            "family",
+            "as trained a₂ (0); now a₂ (0.5). Items with another nearest neighbour: 0 of 2. Item rows must have length 1, and they have",
+        ),
         ("both", "as trained a₂ (−0.33); now a₂ (0.33)."),
         ("given", "as trained Up (0.9), Heat (0.88) and Jaws (0.44); now Heat (0.98)"),
     ]:
@@ -393,7 +418,10 @@ def test_mouse_and_touch_drag_items(site_page: Callable[..., Any]) -> None:  # n
     page.mouse.move(at[0] + 40, at[1] + 90, steps=5)
     page.mouse.up()
     settled(page, "Nearest to Up")
-    x, y = (float(part.replace("−", "-")) for part in page.locator('[data-handle="2"]').get_attribute("aria-valuetext").split(", ")[:2])
+    x, y = (
+        float(part.replace("−", "-"))
+        for part in page.locator('[data-handle="2"]').get_attribute("aria-valuetext").split(", ")[:2]
+    )
     assert x > 0.6 and y < 0.5
     assert page.evaluate("getComputedStyle(document.querySelector('.cw-handle')).touchAction") == "none"
 
@@ -409,7 +437,19 @@ def test_keyboard_alone_reaches_every_control(site_page: Callable[..., Any]) -> 
             return d.preset ?? (d.handle && `handle ${d.handle}`) ?? (e.type === "radio" ? "sphere" : e.name || e.tagName); })()""")
         )
     handles = {f"handle {k}" for k in range(6)}
-    assert {"given", "both", "stretch_1", "stretch_2", "shear", "turn", "sphere", "stay", "mirror", "SUMMARY", *handles} <= reached
+    assert {
+        "given",
+        "both",
+        "stretch_1",
+        "stretch_2",
+        "shear",
+        "turn",
+        "sphere",
+        "stay",
+        "mirror",
+        "SUMMARY",
+        *handles,
+    } <= reached
 
 
 WALK = """async () => {

@@ -1,4 +1,6 @@
-"""The interactives on Gramians: the page follows what course_lib's estimators follow, and shows the folding that Python measured."""
+"""The interactives on Gramians: the page follows what course_lib's estimators follow, and shows the folding that Python
+measured.
+"""
 
 from __future__ import annotations
 
@@ -34,13 +36,58 @@ from tests.widget_pages import (  # noqa: F401  (library and site_page are fixtu
 )
 from tools import folding_models
 
-USUAL = {"alpha": 0.05, "batch_size": 16, "drift": "straight", "size": 0.005, "correct_start": False, "beta": "1", "step": 400, "seed": 0}
+USUAL = {
+    "alpha": 0.05,
+    "batch_size": 16,
+    "drift": "straight",
+    "size": 0.005,
+    "correct_start": False,
+    "beta": "1",
+    "step": 400,
+    "seed": 0,
+}
 SETTINGS = [
     USUAL,
-    {"alpha": 0.2, "batch_size": 4, "drift": "random walk", "size": 0.05, "correct_start": False, "beta": "b/n", "step": 400, "seed": 1},
-    {"alpha": 0.01, "batch_size": 64, "drift": "settling", "size": 0.05, "correct_start": True, "beta": "1", "step": 200, "seed": 2},
-    {"alpha": 1.0, "batch_size": 1, "drift": "straight", "size": 0.0, "correct_start": True, "beta": "b/n", "step": 5, "seed": 999},
-    {"alpha": 0.002, "batch_size": 32, "drift": "random walk", "size": 0.001, "correct_start": True, "beta": "1", "step": 45, "seed": 7},
+    {
+        "alpha": 0.2,
+        "batch_size": 4,
+        "drift": "random walk",
+        "size": 0.05,
+        "correct_start": False,
+        "beta": "b/n",
+        "step": 400,
+        "seed": 1,
+    },
+    {
+        "alpha": 0.01,
+        "batch_size": 64,
+        "drift": "settling",
+        "size": 0.05,
+        "correct_start": True,
+        "beta": "1",
+        "step": 200,
+        "seed": 2,
+    },
+    {
+        "alpha": 1.0,
+        "batch_size": 1,
+        "drift": "straight",
+        "size": 0.0,
+        "correct_start": True,
+        "beta": "b/n",
+        "step": 5,
+        "seed": 999,
+    },
+    {
+        "alpha": 0.002,
+        "batch_size": 32,
+        "drift": "random walk",
+        "size": 0.001,
+        "correct_start": True,
+        "beta": "1",
+        "step": 45,
+        "seed": 7,
+    },
 ]
 MATH = "gramian_tracker_math"
 EVALUATE = """(states) => states.map((state) => {
@@ -86,7 +133,7 @@ def python_answer(state: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-# ---- GramianTracker: the JavaScript computes what course_lib computes -------------------------------------------------------
+# ---- GramianTracker: the JavaScript computes what course_lib computes
 
 
 @pytest.mark.parametrize("state", SETTINGS, ids=lambda state: f"{state['drift']}-step{state['step']}")
@@ -122,7 +169,7 @@ def test_the_page_agrees_on_random_settings(library: Callable[..., Any]) -> None
         ("(1 - middle) * (2 - middle) ** 2", "(1 - middle) * (2 - middle)"),
         ("(2 * r) / (Math.sqrt(r * r + 4 * r) + r)", "Math.sqrt(r)"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_formula_would_be_found(library: Callable[..., Any], right: str, wrong: str) -> None:  # noqa: F811
     states = [{**state, "step": 60} for state in SETTINGS[:3]]
     answers = library(MATH, replacing(right, wrong))(EVALUATE, states)
@@ -132,20 +179,37 @@ def test_a_wrong_formula_would_be_found(library: Callable[..., Any], right: str,
 def test_the_worlds_are_the_same(library: Callable[..., Any]) -> None:  # noqa: F811
     world = library(MATH)("() => lib.WORLD")
     assert list(world.values()) == [
-        gramian_tracker.EXAMPLES, gramian_tracker.STEPS, gramian_tracker.EVERY, gramian_tracker.START, gramian_tracker.SLOWER,
-        gramian_tracker.RATES, gramian_tracker.LOWEST_RATE,
-    ]  # fmt: skip
+        gramian_tracker.EXAMPLES,
+        gramian_tracker.STEPS,
+        gramian_tracker.EVERY,
+        gramian_tracker.START,
+        gramian_tracker.SLOWER,
+        gramian_tracker.RATES,
+        gramian_tracker.LOWEST_RATE,
+    ]
 
 
 def test_three_figures_are_the_same_three(library: Callable[..., Any]) -> None:  # noqa: F811
     rng = np.random.default_rng(1)
-    values = [0, 1, 0.03125, 0.0625, 12345.678, 2.5e-8, 1e-13, 9.995, 99.95, -0.25, *(10 ** rng.uniform(-7, 4, 300)).tolist()]
+    values = [
+        0,
+        1,
+        0.03125,
+        0.0625,
+        12345.678,
+        2.5e-8,
+        1e-13,
+        9.995,
+        99.95,
+        -0.25,
+        *(10 ** rng.uniform(-7, 4, 300)).tolist(),
+    ]
     found = library(MATH)("(values) => values.map(lib.figures)", values)
     assert found == [gramian_tracker.figures(value) for value in values]
     assert found[:7] == ["0", "1", "0.0313", "0.0625", "12300", "less than 0.0000001", "0"]
 
 
-# ---- GramianTracker: what is expected is what comes out ------------------------------------------------------------------------
+# ---- GramianTracker: what is expected is what comes out
 
 
 def test_the_world_is_as_described() -> None:
@@ -166,7 +230,9 @@ def test_the_expected_error_becomes_that_of_the_long_run(drift: str) -> None:
     fast = gramian_tracker.rates()[gramian_tracker.rates() > 0.06]
     np.testing.assert_allclose(one.expected(fast).total, law(fast, delta=0.02, sigma=0.25), rtol=1e-6)
     assert one.best_alpha == pytest.approx(one.long_run_alpha, rel=0.04)  # the rates of the picture are 7 % apart
-    assert one.long_run_alpha == gramians.optimal_alpha(0.02, 0.25, "coherent" if drift == "straight" else "random_walk")
+    assert one.long_run_alpha == gramians.optimal_alpha(
+        0.02, 0.25, "coherent" if drift == "straight" else "random_walk"
+    )
 
 
 def test_the_bias_stays_within_the_bound_and_reaches_it() -> None:
@@ -174,15 +240,26 @@ def test_the_bias_stays_within_the_bound_and_reaches_it() -> None:
     for _ in range(30):
         one = widgets.GramianTracker(**random_settings(rng))
         assert math.sqrt(one.expected().square) <= one.bias_bound * (1 + 1e-9) + 1e-12, one
-    assert math.sqrt(shown(alpha=0.2).expected().square) == pytest.approx(shown(alpha=0.2).bias_bound)  # straight on: attained
+    assert math.sqrt(shown(alpha=0.2).expected().square) == pytest.approx(
+        shown(alpha=0.2).bias_bound
+    )  # straight on: attained
     assert math.sqrt(shown(size=0.0, step=20).expected().square) == pytest.approx(shown(size=0.0, step=20).bias_bound)
 
 
 @pytest.mark.parametrize("correct_start", [False, True])
 def test_errors_of_many_runs_are_those_to_be_expected(correct_start: bool) -> None:
-    """Simulation of 60 runs with seeds 0 to 59: mean square error of SOGram after 40 steps within four standard errors."""
+    """Simulation of 60 runs with seeds 0 to 59:
+    mean square error of SOGram after 40 steps within four standard errors.
+    """
     for drift in ("straight", "random walk", "settling"):
-        state = {"alpha": 0.1, "batch_size": 4, "drift": drift, "size": 0.1, "correct_start": correct_start, "beta": "1"}
+        state = {
+            "alpha": 0.1,
+            "batch_size": 4,
+            "drift": drift,
+            "size": 0.1,
+            "correct_start": correct_start,
+            "beta": "1",
+        }
         squares = []
         for seed in range(60):
             paths = gramian_tracker.follow(**state, seed=seed, steps=40)
@@ -194,10 +271,12 @@ def test_errors_of_many_runs_are_those_to_be_expected(correct_start: bool) -> No
 def test_sagram_is_unbiased_for_beta_one_and_lags_for_the_renewed_cache() -> None:
     unbiased, renewed = (shown(beta=beta, size=0.05).paths() for beta in gramian_tracker.BETAS)
     off = [(paths.sagram - paths.entry)[100:] for paths in (unbiased, renewed)]
-    assert abs(off[0].mean()) < 0.1 and off[1].mean() == pytest.approx(-0.05 * (256 / 16 - 1), rel=0.1)  # a cache 1/share steps old
+    assert abs(off[0].mean()) < 0.1 and off[1].mean() == pytest.approx(
+        -0.05 * (256 / 16 - 1), rel=0.1
+    )  # a cache 1/share steps old
 
 
-# ---- GramianTracker: the Python object -------------------------------------------------------------------------------------------
+# ---- GramianTracker: the Python object
 
 
 def test_bad_arguments_are_named() -> None:
@@ -236,7 +315,12 @@ def test_html_contract() -> None:
 
 def test_no_setting_shows_a_number_that_is_none() -> None:
     for drift in gramian_tracker.DRIFTS:
-        for changes in ({"size": 0.0}, {"alpha": 1.0, "batch_size": 1}, {"alpha": 0.001, "size": 1.0, "step": 5}, {"correct_start": True, "step": 5}):
+        for changes in (
+            {"size": 0.0},
+            {"alpha": 1.0, "batch_size": 1},
+            {"alpha": 0.001, "size": 1.0, "step": 5},
+            {"correct_start": True, "step": 5},
+        ):
             page = shown(drift=drift, **changes).static_html()
             Elements(page)
             assert re.search(r"\bnan\b|\binf\b|None", page) is None
@@ -249,7 +333,7 @@ def test_the_scripts_are_small(names: tuple[str, ...]) -> None:
     assert len(gzip.compress(own.encode())) < 12_000
 
 
-# ---- GramianTracker: in the browser ---------------------------------------------------------------------------------------------
+# ---- GramianTracker: in the browser
 
 
 def test_the_page_says_what_python_says(site_page: Callable[..., Any]) -> None:  # noqa: F811
@@ -261,7 +345,21 @@ def test_the_page_says_what_python_says(site_page: Callable[..., Any]) -> None: 
 
 def test_keyboard_alone_changes_everything(site_page: Callable[..., Any]) -> None:  # noqa: F811
     page = site_page(shown().static_html())
-    assert {"straight", "walk", "settling", "slow", "zero", "alpha", "batch_size", "size", "no", "1", "step", "play", "again"} <= reached_by_tab(page, 20)
+    assert {
+        "straight",
+        "walk",
+        "settling",
+        "slow",
+        "zero",
+        "alpha",
+        "batch_size",
+        "size",
+        "no",
+        "1",
+        "step",
+        "play",
+        "again",
+    } <= reached_by_tab(page, 20)
     page.locator('input[name="alpha"]').focus()
     page.keyboard.press("ArrowRight")
     settled(page, shown(alpha=0.07).summary())
@@ -375,27 +473,45 @@ def test_the_python_line_shows_the_same_state(site_page: Callable[..., Any]) -> 
     assert eval(python_line(page), {"widgets": widgets}).state() == one.state()
 
 
-# ---- Folding: from rows to a state -------------------------------------------------------------------------------------------------
+# ---- Folding: from rows to a state
 
 LAMBDAS, CHECKS = (0.01, 1.0, 10.0, 1000.0), (100, 200, 300)
 
 
 def made_rows(lambdas: Any = LAMBDAS, steps: Any = CHECKS, seeds: Any = (0,)) -> list[dict[str, Any]]:
-    """Rows as P4-F6 has them, of inner products that are drawn: the more gravity, the nearer to 0 are the random pairs."""
+    """Rows as P4-F6 has them, of inner products that are drawn:
+    the more gravity, the nearer to 0 are the random pairs.
+    """
     rows: list[dict[str, Any]] = []
     for seed in seeds:
         rng = np.random.default_rng(seed)
         for lam in lambdas:
             for k, step in enumerate(steps):
                 where = {"lambda": lam, "seed": seed, "step": step}
-                rows.append({**where, "metric": "map@10 at step", "value": float((0.01 + 0.03 * min(lam, 10) / (1 + lam / 50)) * (k + 1) / 30)})
+                rows.append(
+                    {
+                        **where,
+                        "metric": "map@10 at step",
+                        "value": float((0.01 + 0.03 * min(lam, 10) / (1 + lam / 50)) * (k + 1) / 30),
+                    }
+                )
                 for pairs, centre in (("observed", 1 / (1 + lam / 300)), ("random", 0.9 / (1 + lam))):
                     products = rng.normal(centre * (k + 1) / len(steps), 0.2, 5000)
                     shares = np.histogram(np.clip(products, p4.BINS[0], p4.BINS[-1]), p4.BINS)[0] / 5000
-                    rows.append({**where, "pairs": pairs, "metric": "histogram", "value": products.mean(), "shares": shares.round(5).tolist()})
+                    rows.append(
+                        {
+                            **where,
+                            "pairs": pairs,
+                            "metric": "histogram",
+                            "value": products.mean(),
+                            "shares": shares.round(5).tolist(),
+                        }
+                    )
                     rows.append({**where, "pairs": pairs, "metric": "mean", "value": float(products.mean())})
                     rows.append({**where, "pairs": pairs, "metric": "spread", "value": float(products.std())})
-                    rows.append({**where, "pairs": pairs, "metric": "share above 1/2", "value": float((products > 0.5).mean())})
+                    rows.append(
+                        {**where, "pairs": pairs, "metric": "share above 1/2", "value": float((products > 0.5).mean())}
+                    )
             rows.append({"lambda": lam, "seed": seed, "metric": "map@10", "value": rows[-9]["value"]})
     return rows
 
@@ -413,19 +529,29 @@ def test_the_bins_are_those_of_the_experiment(library: Callable[..., Any]) -> No
 def test_the_experiment_can_be_shown() -> None:
     """Real rows, of two trainings of a few steps on the embedded films."""
     (cell, *_) = p4.lambda_plan("smoke", (0,))
-    rows = [row for lam in (0.01, 10.0) for row in p4.trained_rows({**cell, "lambda": lam, "every": 5, "checks": 2}, "sogram 0.01", histograms=True)]
+    rows = [
+        row
+        for lam in (0.01, 10.0)
+        for row in p4.trained_rows({**cell, "lambda": lam, "every": 5, "checks": 2}, "sogram 0.01", histograms=True)
+    ]
     one = widgets.Folding(rows, check=0)
     assert [model["lam"] for model in one.models] == [0.01, 10.0]
     assert [moment["step"] for moment in one.models[0]["steps"]] == [5, 10]
-    (quality,) = [row["value"] for row in rows if row["metric"] == "map@10 at step" and row["lambda"] == 0.01 and row["step"] == 5]
+    (quality,) = [
+        row["value"] for row in rows if row["metric"] == "map@10 at step" and row["lambda"] == 0.01 and row["step"] == 5
+    ]
     assert one.moment["map"] == round(quality, 4) and sum(one.moment["observed"]) == pytest.approx(1000, abs=30)
     Elements(one.static_html())
 
 
 def test_the_stored_models_are_those_that_training_gives() -> None:
-    """One of them again, up to its third check; another processor may round otherwise, so to within a few thousandths."""
+    """One of them again, up to its third check;
+    another processor may round otherwise, so to within a few thousandths.
+    """
     stored = {model["lam"]: model["steps"] for model in widgets.Folding().models}
-    assert tuple(stored) == folding_models.LAMBDAS and all([m["step"] for m in steps] == list(folding_models.CHECKS) for steps in stored.values())
+    assert tuple(stored) == folding_models.LAMBDAS and all(
+        [m["step"] for m in steps] == list(folding_models.CHECKS) for steps in stored.values()
+    )
     (again,) = folding.models_of(folding_models.train(1.0, folding_models.CHECKS[:3]))
     for new, old in zip(again["steps"], stored[1.0], strict=False):
         assert new["step"] == old["step"]
@@ -435,7 +561,9 @@ def test_the_stored_models_are_those_that_training_gives() -> None:
 
 
 def test_the_stored_models_fold_without_gravity() -> None:
-    """What the chapter says: without the penalty random pairs come to score like observed ones, and the penalty undoes it."""
+    """What the chapter says: without the penalty random pairs come to score like observed ones, and the penalty undoes
+    it.
+    """
     none, some = widgets.Folding(lam=0.0), widgets.Folding(lam=1.0)
     assert none.moment["above"][1] > 0.9 and some.moment["above"][1] < 0.3
     assert none.overlap() > 1.5 * some.overlap() and some.moment["map"] > 5 * none.moment["map"]
@@ -448,14 +576,20 @@ def test_the_stored_models_fold_without_gravity() -> None:
 def test_rows_become_models() -> None:
     rows = made_rows(seeds=(0, 1))
     models = folding.models_of(rows)
-    assert [model["lam"] for model in models] == list(LAMBDAS) and all([m["step"] for m in model["steps"]] == list(CHECKS) for model in models)
+    assert [model["lam"] for model in models] == list(LAMBDAS) and all(
+        [m["step"] for m in model["steps"]] == list(CHECKS) for model in models
+    )
     moment = models[1]["steps"][2]
     for k, pairs in enumerate(("observed", "random")):
         chosen = [row for row in rows if row.get("pairs") == pairs and row["lambda"] == 1.0 and row["step"] == 300]
         shares = np.mean([row["shares"] for row in chosen if row["metric"] == "histogram"], axis=0)
         np.testing.assert_allclose(moment[pairs], 1000 * shares, atol=0.5)
-        assert moment["mean"][k] == pytest.approx(np.mean([row["value"] for row in chosen if row["metric"] == "mean"]), abs=6e-4)
-        assert moment["above"][k] == pytest.approx(np.mean([row["value"] for row in chosen if row["metric"] == "share above 1/2"]), abs=6e-4)
+        assert moment["mean"][k] == pytest.approx(
+            np.mean([row["value"] for row in chosen if row["metric"] == "mean"]), abs=6e-4
+        )
+        assert moment["above"][k] == pytest.approx(
+            np.mean([row["value"] for row in chosen if row["metric"] == "share above 1/2"]), abs=6e-4
+        )
 
 
 def test_a_long_training_is_thinned_out() -> None:
@@ -466,7 +600,11 @@ def test_a_long_training_is_thinned_out() -> None:
 
 
 def test_rows_without_a_step_or_map_will_do() -> None:
-    rows = [{name: value for name, value in row.items() if name != "step"} for row in made_rows(steps=(100,)) if "pairs" in row]
+    rows = [
+        {name: value for name, value in row.items() if name != "step"}
+        for row in made_rows(steps=(100,))
+        if "pairs" in row
+    ]
     one = widgets.Folding(rows)
     assert "map" not in one.moment and "steps" not in one.summary() and "MAP" not in one.summary()
     assert [row[-1] for row in one.table()[1]] == ["–"] * 4
@@ -479,16 +617,28 @@ def test_rows_that_do_not_fit_are_named() -> None:
     bad = [
         ([], "the rows have no histogram; expected those of experiments.p4.histogram_rows"),
         ([{"metric": "map@10", "value": 1.0}], "a row has the columns metric, value; expected lambda among them"),
-        ([row for row in rows if row.get("pairs") != "random"], "lambda 0.01, step 100: there is no row of shares for random pairs"),
+        (
+            [row for row in rows if row.get("pairs") != "random"],
+            "lambda 0.01, step 100: there is no row of shares for random pairs",
+        ),
         ([row for row in rows if row["metric"] != "mean"], "there is no row of mean for observed pairs"),
-        ([{**rows[1], "shares": [0.5, 0.5]}], "shares has 2 values with sum 1; expected 60 shares of a whole, from -1 to 2"),
+        (
+            [{**rows[1], "shares": [0.5, 0.5]}],
+            "shares has 2 values with sum 1; expected 60 shares of a whole, from -1 to 2",
+        ),
         ([{**rows[1], "pairs": "other"}], "pairs is 'other'; expected one of observed, random"),
-        ([row for row in rows if (row["lambda"], row.get("step")) != (1.0, 200)], "the models have [2, 3] checks; expected as many for each lambda"),
+        (
+            [row for row in rows if (row["lambda"], row.get("step")) != (1.0, 200)],
+            "the models have [2, 3] checks; expected as many for each lambda",
+        ),
     ]
     for given, message in bad:
         with pytest.raises(ValueError, match=re.escape(message)):
             widgets.Folding(given)
-    for arguments, message in [({"lam": 2.0}, "lam is 2.0; expected one of 0.01, 1, 10, 1000"), ({"check": 3}, "check is 3; expected 0 to 2")]:
+    for arguments, message in [
+        ({"lam": 2.0}, "lam is 2.0; expected one of 0.01, 1, 10, 1000"),
+        ({"check": 3}, "check is 3; expected 0 to 2"),
+    ]:
         with pytest.raises(ValueError, match=re.escape(message)):
             folded(**arguments)
     one = folded()
@@ -500,7 +650,10 @@ def test_rows_that_do_not_fit_are_named() -> None:
 def test_the_numbers_of_the_sentences() -> None:
     """One histogram has itself in common with itself; the best model is called so."""
     one = folded(lam=0.01)
-    assert one.overlap({"observed": [500, 500], "random": [500, 500]}) == 1 and one.overlap({"observed": [1000, 0], "random": [0, 1000]}) == 0
+    assert (
+        one.overlap({"observed": [500, 500], "random": [500, 500]}) == 1
+        and one.overlap({"observed": [1000, 0], "random": [0, 1000]}) == 0
+    )
     overlaps = [folded(lam=lam).overlap() for lam in LAMBDAS[:3]]
     assert overlaps == sorted(overlaps, reverse=True) and overlaps[0] > 0.5 > overlaps[2]
     best = max(LAMBDAS, key=lambda lam: folded(lam=lam).moment["map"])
@@ -511,14 +664,17 @@ def test_the_numbers_of_the_sentences() -> None:
 def test_the_html_of_folding() -> None:
     one = folded()
     elements = Elements(one.static_html()).found
-    assert elements[0][1]["data-course-widget"] == "folding" and json.loads(elements[0][1]["data-state"] or "") == one.state()
+    assert (
+        elements[0][1]["data-course-widget"] == "folding"
+        and json.loads(elements[0][1]["data-state"] or "") == one.state()
+    )
     assert [a["aria-label"] for t, a in elements if t == "svg" and a["role"] == "img"] == [one.summary()]
     assert sum(t == "tr" for t, _ in elements) == 1 + 4 and all("id" not in a for _, a in elements)
     assert one.static_html() == folded().static_html() and len(json.dumps(one.state(), separators=(",", ":"))) < 15_000
     assert repr(one) == "Folding(lam=0.01, check=2; lambdas 0.01, 1, 10, 1000)"
 
 
-# ---- Folding: in the browser ----------------------------------------------------------------------------------------------------------
+# ---- Folding: in the browser
 
 
 def test_the_page_of_folding_says_what_python_says(library: Callable[..., Any]) -> None:  # noqa: F811
@@ -526,9 +682,16 @@ def test_the_page_of_folding_says_what_python_says(library: Callable[..., Any]) 
     for lam in LAMBDAS:
         for check in range(3):
             one = folded(lam=lam, check=check)
-            assert ask("(state) => [lib.summary(state), lib.rows(state)]", one.state()) == [one.summary(), one.table()[1]]
+            assert ask("(state) => [lib.summary(state), lib.rows(state)]", one.state()) == [
+                one.summary(),
+                one.table()[1],
+            ]
     lams = [0, 0.001, 0.01, 0.5, 1, 10, 1000, 1e6]
-    assert ask("(lams) => lams.map(lib.lambdaText)", lams) == [folding.lambda_text(lam) for lam in lams] == ["0", "0.001", "0.01", "0.5", "1", "10", "1000", "1000000"]
+    assert (
+        ask("(lams) => lams.map(lib.lambdaText)", lams)
+        == [folding.lambda_text(lam) for lam in lams]
+        == ["0", "0.001", "0.01", "0.5", "1", "10", "1000", "1000000"]
+    )
     moment = {"observed": [3, 5, 7], "random": [4, 4, 0]}
     assert differences([folded().overlap(moment)], [ask("(moment) => lib.overlap(moment)", moment)]) == []
 
@@ -579,7 +742,7 @@ def test_folding_follows_its_model(browser: Any) -> None:
     page.close()
 
 
-# ---- both: width, axe, no JavaScript, print -------------------------------------------------------------------------------------------
+# ---- both: width, axe, no JavaScript, print
 
 
 def both() -> tuple[str, str]:
@@ -590,7 +753,9 @@ def both() -> tuple[str, str]:
 def test_they_fit_the_width(site_page: Callable[..., Any], width: int) -> None:  # noqa: F811
     page = open_folds(site_page(*both(), width=width))
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    sizes = page.evaluate("[...document.querySelectorAll('.cw button, .cw input[type=range], .cw-option')].map((b) => Math.min(b.offsetWidth, b.offsetHeight))")
+    sizes = page.evaluate(
+        "[...document.querySelectorAll('.cw button, .cw input[type=range], .cw-option')].map((b) => Math.min(b.offsetWidth, b.offsetHeight))"
+    )
     assert min(sizes) >= 24
 
 

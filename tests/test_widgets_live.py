@@ -55,8 +55,10 @@ def lab(tmp_path: Path) -> Iterator[str]:
     with (tmp_path / "lab.log").open("w") as log:
         server = subprocess.Popen(
             [sys.executable, "-m", "jupyterlab", *options],
-            env={**os.environ, **homes, "PYTHONPATH": str(ROOT)}, stdout=log, stderr=subprocess.STDOUT,
-        )  # fmt: skip
+            env={**os.environ, **homes, "PYTHONPATH": str(ROOT)},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
     try:
         wait_for(lambda: urllib.request.urlopen(f"http://127.0.0.1:{port}/api").status == 200, tmp_path / "lab.log")
         yield f"http://127.0.0.1:{port}"

@@ -1,4 +1,6 @@
-"""The interactives on motion: JavaScript against course_lib, course_lib against autograd, and pages in a real browser."""
+"""The interactives on motion: JavaScript against course_lib, course_lib against autograd, and pages in a real
+browser.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,7 @@ def random_state(rng: np.random.Generator) -> dict[str, Any]:
     }
 
 
-# ---- course_lib's own derivatives against autograd ----------------------------------------------------------------------
+# ---- course_lib's own derivatives against autograd
 
 
 def by_autograd(case: dict[str, Any]) -> tuple[float, np.ndarray]:
@@ -69,7 +71,9 @@ def by_autograd(case: dict[str, Any]) -> tuple[float, np.ndarray]:
 def test_gradients_agree_with_autograd() -> None:
     rng = np.random.default_rng(0)
     for case in [random_case(rng) for _ in range(CASES)]:
-        loss, gradient, _ = motion.loss_and_gradient(case["loss"], np.array(case["q"]), np.array(case["keys"]), case["tau"])
+        loss, gradient, _ = motion.loss_and_gradient(
+            case["loss"], np.array(case["q"]), np.array(case["keys"]), case["tau"]
+        )
         expected, slope = by_autograd(case)
         assert loss == pytest.approx(expected, rel=1e-12, abs=1e-12)
         np.testing.assert_allclose(gradient, slope, rtol=1e-9, atol=1e-12)
@@ -91,10 +95,12 @@ def test_a_trace_of_cosine_steps_follows_the_quartic_law() -> None:
     trace, moves = shown.trace, np.diff(shown.trace, axis=0)
     step = geometry.norm(moves)
     h = step * geometry.norm(trace[:-1]) / shown.lr
-    assert geometry.norm(trace[-1]) == pytest.approx(geometry.quartic_norm(geometry.norm(trace[0]), lr=0.7, h=h, step=step), rel=1e-12)
+    assert geometry.norm(trace[-1]) == pytest.approx(
+        geometry.quartic_norm(geometry.norm(trace[0]), lr=0.7, h=h, step=step), rel=1e-12
+    )
 
 
-# ---- the JavaScript computes what course_lib computes ---------------------------------------------------------------------
+# ---- the JavaScript computes what course_lib computes
 
 EVALUATE = """(cases) => cases.map(({ q, keys, loss, lr, tau, steps }) => {
   const found = lib.lossAndGradient(loss, q, keys, tau);
@@ -120,7 +126,6 @@ def python_answer(case: dict[str, Any]) -> dict[str, Any]:
         "radial": radial @ q / geometry.norm(q),
         "trace": motion.descend(case["loss"], q, keys, lr=case["lr"], tau=case["tau"], steps=case["steps"]),
     }
-
 
 
 def disagreements(cases: list[dict[str, Any]], answers: list[dict[str, Any]]) -> list[str]:
@@ -157,7 +162,7 @@ def test_a_wrong_formula_is_noticed(library: Callable[..., Any], right: str, wro
     assert disagreements(cases, library("motion_math", replacing(right, wrong))(EVALUATE, cases)) != []
 
 
-# ---- the small training: Python against torch, the page against Python ----------------------------------------------------
+# ---- the small training: Python against torch, the page against Python
 
 CHOICES = [(t, o, s) for t in small_towers.TOWERS for o in small_towers.OPTIMISERS for s in small_towers.LOSSES]
 
@@ -174,9 +179,13 @@ def torch_tower(name: str, draws: small_towers.Draws) -> torch.nn.Module:
         "scale": lambda: encoders.ScaledLookup(n, d),
     }[name]().double()
     start = {
-        "lookup": [draws.table], "one_hot": [draws.table.T], "dense": [mix], "two_layers": [wide, mix],
-        "bias": [np.zeros(d), draws.table], "scale": [np.ones(()), draws.table],
-    }[name]  # fmt: skip
+        "lookup": [draws.table],
+        "one_hot": [draws.table.T],
+        "dense": [mix],
+        "two_layers": [wide, mix],
+        "bias": [np.zeros(d), draws.table],
+        "scale": [np.ones(()), draws.table],
+    }[name]
     with torch.no_grad():
         for parameter, value in zip(tower.parameters(), start, strict=True):
             parameter.copy_(torch.tensor(value))
@@ -201,7 +210,9 @@ def torch_loss(name: str, q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
     return losses.infonce(scores, tau=small_towers.TAU[name])
 
 
-def torch_run(*, tower: str, optimiser: str, loss: str, batch_size: int, lr: float, steps: int, seed: int) -> small_towers.Run:
+def torch_run(
+    *, tower: str, optimiser: str, loss: str, batch_size: int, lr: float, steps: int, seed: int
+) -> small_towers.Run:
     """The training of small_towers by autograd, course_lib.encoders and real optimisers."""
     draws = small_towers.draw(seed, steps=steps, batch_size=batch_size)
     left, right = torch_tower(tower, draws), encoders.Lookup(small_towers.USERS, small_towers.WIDTH).double()
@@ -213,14 +224,18 @@ def torch_run(*, tower: str, optimiser: str, loss: str, batch_size: int, lr: flo
     for t, batch in enumerate(draws.batches):
         inputs = tuple(map(torch.tensor, small_towers.pair(batch)))
         values.append(torch_loss(loss, *both(*inputs)).item())
-        motion_, _ = jacobians.measure_step(both, inputs, lambda q, k: torch_loss(loss, q, k), optimisers, probe=(everyone, everyone))
+        motion_, _ = jacobians.measure_step(
+            both, inputs, lambda q, k: torch_loss(loss, q, k), optimisers, probe=(everyone, everyone)
+        )
         moves += [(t, user, float(motion_.angle[user])) for user in np.unique(inputs[0])]
         path.append(motion_.after.numpy())
     return small_towers.Run(np.array(path), np.array(values), np.array(moves))
 
 
 def is_exact(tower: str, optimiser: str) -> bool:
-    """A shared scale has a gradient of rounding errors; optimisers that divide by the gradient's size make 1e-7 of that."""
+    """A shared scale has a gradient of rounding errors;
+    optimisers that divide by the gradient's size make 1e-7 of that.
+    """
     return tower != "scale" or optimiser not in ("row_adagrad", "adam")
 
 
@@ -236,13 +251,23 @@ def test_the_small_training_is_torchs(choice: tuple[str, str, str]) -> None:
     np.testing.assert_allclose(ours.moves[:, 2], theirs.moves[:, 2], atol=1e-5 if exact else 0.2)
 
 
-TRAIN = "(cases) => cases.map((one) => { const { path, losses, moves } = lib.train(one); return { path, losses, moves }; })"
+TRAIN = (
+    "(cases) => cases.map((one) => { const { path, losses, moves } = lib.train(one); return { path, losses, moves }; })"
+)
 
 
 def training_cases(steps: int) -> list[dict[str, Any]]:
     rng = np.random.default_rng(4)
     return [
-        {"tower": t, "optimiser": o, "loss": s, "batch_size": int(rng.integers(4, 25)), "lr": 0.1, "steps": steps, "seed": int(rng.integers(100))}
+        {
+            "tower": t,
+            "optimiser": o,
+            "loss": s,
+            "batch_size": int(rng.integers(4, 25)),
+            "lr": 0.1,
+            "steps": steps,
+            "seed": int(rng.integers(100)),
+        }
         for t, o, s in CHOICES
     ]
 
@@ -252,7 +277,11 @@ def training_disagreements(cases: list[dict[str, Any]], answers: list[dict[str, 
     for case, answer in zip(cases, answers, strict=True):
         ours = small_towers.train(**case)
         exact = is_exact(case["tower"], case["optimiser"])
-        for name, tolerance in (("path", 1e-6 if exact else 1e-3), ("losses", 1e-6 if exact else 1e-3), ("moves", 1e-2 if exact else 1)):
+        for name, tolerance in (
+            ("path", 1e-6 if exact else 1e-3),
+            ("losses", 1e-6 if exact else 1e-3),
+            ("moves", 1e-2 if exact else 1),
+        ):
             a, b = getattr(ours, name), np.array(answer[name], dtype=float)
             if a.shape != b.shape or not np.allclose(a, b, rtol=tolerance, atol=tolerance):
                 found.append(f"{name} of {case}")
@@ -271,8 +300,14 @@ def test_the_page_trains_as_python_does(library: Callable[..., Any]) -> None:  #
         ("dot(row, row) / row.length", "dot(row, row)"),
         ("slope + DECAY * value", "slope"),
         ("? 1 - lr * DECAY : 1", "? 1 : 1 - lr * DECAY"),
-        ("const first = { table: drawn(USERS, WIDTH), items: drawn(USERS, WIDTH)", "const first = { items: drawn(USERS, WIDTH), table: drawn(USERS, WIDTH)"),
-        ("products(transposed(g), transposed(e))]", "products(transposed(g), transposed(e)).map((row) => scale(row, 2))]"),
+        (
+            "const first = { table: drawn(USERS, WIDTH), items: drawn(USERS, WIDTH)",
+            "const first = { items: drawn(USERS, WIDTH), table: drawn(USERS, WIDTH)",
+        ),
+        (
+            "products(transposed(g), transposed(e))]",
+            "products(transposed(g), transposed(e)).map((row) => scale(row, 2))]",
+        ),
         ("(p - one) / (tau * size)", "(p - one) / size"),
         ("v / second", "v"),
         ("scale(add(gradient, u, -dot(gradient, u)), 1 / length)", "scale(gradient, 1 / length)"),

@@ -36,19 +36,48 @@ def tower_states(count: int) -> list[dict[str, Any]]:
     calm = [choice for choice in CHOICES if is_exact(*choice[:2])]
     chosen = [calm[int(i)] for i in rng.permutation(len(calm))[:count]]
     return [
-        {"tower": t, "optimiser": o, "loss": s, "batch_size": int(rng.integers(4, 25)), "lr": 0.05, "steps": int(rng.integers(0, 13)), "follow": int(rng.integers(1, 25)), "seed": int(rng.integers(50))}
+        {
+            "tower": t,
+            "optimiser": o,
+            "loss": s,
+            "batch_size": int(rng.integers(4, 25)),
+            "lr": 0.05,
+            "steps": int(rng.integers(0, 13)),
+            "follow": int(rng.integers(1, 25)),
+            "seed": int(rng.integers(50)),
+        }
         for t, o, s in chosen
     ]
 
 
-# ---- words ---------------------------------------------------------------------------------------------------------------
+# ---- words
 
 
 def test_small_numbers_are_written_alike(library: Callable[..., Any]) -> None:  # noqa: F811
     rng = np.random.default_rng(7)
-    values = [0.0, -0.0, 0.01, 0.00999, 0.0001, 0.00009, -0.0034, 1e-300, 0.00995, 0.00005, 3.0, *(rng.normal(size=200) * 10.0 ** rng.integers(-6, 3, size=200))]
+    values = [
+        0.0,
+        -0.0,
+        0.01,
+        0.00999,
+        0.0001,
+        0.00009,
+        -0.0034,
+        1e-300,
+        0.00995,
+        0.00005,
+        3.0,
+        *(rng.normal(size=200) * 10.0 ** rng.integers(-6, 3, size=200)),
+    ]
     assert library("kit")("(values) => values.map(lib.fine)", values) == [words.fine(value) for value in values]
-    assert [words.fine(value) for value in (0.0034, -0.0034, 0.00002, 0.0, 0.5, 0.00999)] == ["0.0034", "−0.0034", "less than 0.0001", "0", "0.5", "0.01"]
+    assert [words.fine(value) for value in (0.0034, -0.0034, 0.00002, 0.0, 0.5, 0.00999)] == [
+        "0.0034",
+        "−0.0034",
+        "less than 0.0001",
+        "0",
+        "0.5",
+        "0.01",
+    ]
 
 
 def test_python_and_the_page_say_the_same_of_a_step(library: Callable[..., Any]) -> None:  # noqa: F811
@@ -64,8 +93,14 @@ def test_python_and_the_page_say_the_same_of_a_step(library: Callable[..., Any])
     ]
     question = '(states) => states.map((state) => lib.sentences(lib.analyse(state)).join(" "))'
     assert library("cosine_motion_text")(question, [one.state() for one in shown]) == [one.summary() for one in shown]
-    tables = library("cosine_motion_text")("(states) => states.map((state) => lib.traceTable(lib.analyse(state)).slice(0, 2))", [one.state() for one in shown])
-    assert tables == [list(one.table()) if not one.problem() else [one.table()[0], rows] for one, (_, rows) in zip(shown, tables, strict=True)]
+    tables = library("cosine_motion_text")(
+        "(states) => states.map((state) => lib.traceTable(lib.analyse(state)).slice(0, 2))",
+        [one.state() for one in shown],
+    )
+    assert tables == [
+        list(one.table()) if not one.problem() else [one.table()[0], rows]
+        for one, (_, rows) in zip(shown, tables, strict=True)
+    ]
 
 
 def test_python_and_the_page_say_the_same_of_a_training(library: Callable[..., Any]) -> None:  # noqa: F811
@@ -97,7 +132,10 @@ def test_the_sentences_by_hand() -> None:
         "starts along the circle on which q lies. The next step takes the length of q from 3 to 5 (+66.7 %), as Pythagoras says: √(3² + 4²)."
     )
     said = widgets.CosineMotion(q=(3, 0), k=(-1, 0), loss="dot", lr=1, steps=1).summary()
-    assert "⟨q, k⟩ = −2, loss 2. The gradient has length 1. The step leaves at 180° to q, not at a right angle: it points inward." in said
+    assert (
+        "⟨q, k⟩ = −2, loss 2. The gradient has length 1. The step leaves at 180° to q, not at a right angle: it points inward."
+        in said
+    )
     assert "After 1 step the length went from 3 to 2. It became shorter in 1 of them." in said
 
 
@@ -108,9 +146,14 @@ def test_what_a_training_says() -> None:
     scaled = widgets.TowerMotion("scale", steps=40)
     assert scaled.share_near_tangent == 1 and scaled.reasons == ["the tower is not linear in its parameters"]
     both = widgets.TowerMotion("bias", optimiser="momentum", loss="infonce_dot", steps=5)
-    assert "does not cover this choice: all users share the bias, the optimiser has momentum and the loss sees more than cosines." in both.summary()
+    assert (
+        "does not cover this choice: all users share the bias, the optimiser has momentum and the loss sees more than cosines."
+        in both.summary()
+    )
     still = widgets.TowerMotion(steps=0)
-    assert "Nothing has moved yet." in still.summary() and math.isnan(still.share_near_tangent) and still.table()[1] == []
+    assert (
+        "Nothing has moved yet." in still.summary() and math.isnan(still.share_near_tangent) and still.table()[1] == []
+    )
 
 
 def test_the_null_is_the_share_of_uniform_directions() -> None:
@@ -118,7 +161,8 @@ def test_the_null_is_the_share_of_uniform_directions() -> None:
 
 
 @pytest.mark.parametrize(
-    ("optimiser", "expected"), [("sgd", 1), ("row_adagrad", 1), ("momentum", 0.9), ("decay", 0.9), ("lazy_decay", 0.9), ("adam", 0.5)]
+    ("optimiser", "expected"),
+    [("sgd", 1), ("row_adagrad", 1), ("momentum", 0.9), ("decay", 0.9), ("lazy_decay", 0.9), ("adam", 0.5)],
 )
 def test_optimisers_that_keep_a_lookup_on_the_circle(optimiser: str, expected: float) -> None:
     share = widgets.TowerMotion(optimiser=optimiser, lr=0.3, steps=100).share_near_tangent
@@ -133,7 +177,7 @@ def test_row_wise_adagrad_sees_rows_and_the_two_lookups_differ() -> None:
     np.testing.assert_array_equal(runs[0].path[0], runs[1].path[0])
 
 
-# ---- the Python objects ----------------------------------------------------------------------------------------------------
+# ---- the Python objects
 
 
 @pytest.mark.parametrize(
@@ -187,7 +231,12 @@ def test_html_contract(kind: Any) -> None:
 
 @pytest.mark.parametrize("module", ["cosine_motion", "tower_motion"])
 def test_the_script_is_small(module: str) -> None:
-    own = [path for path in widgets.bundle.FOLDER.glob("*.js") if path.stem in {module, f"{module}_text", "motion_math", "motion_plane", "motion_view", module.replace("motion", "math")}]
+    own = [
+        path
+        for path in widgets.bundle.FOLDER.glob("*.js")
+        if path.stem
+        in {module, f"{module}_text", "motion_math", "motion_plane", "motion_view", module.replace("motion", "math")}
+    ]
     assert len(gzip.compress("".join(path.read_text() for path in own).encode())) < 12_000
 
 
@@ -197,7 +246,7 @@ def test_the_picture_marks_a_right_angle_only_where_there_is_one() -> None:
     assert tangent.count(square) == slanted.count(square) + 1
 
 
-# ---- in the browser: one step -------------------------------------------------------------------------------------------------
+# ---- in the browser: one step
 
 
 def place(page: Any, name: str) -> dict[str, float]:
@@ -223,14 +272,21 @@ def test_the_page_opens_with_the_words_of_python(site_page: Callable[..., Any], 
     page = site_page(kind(steps=4).static_html())
     assert page.locator(SUMMARY).inner_text() == kind(steps=4).summary()
     assert page.locator(".course-widget > figure").count() == 0
-    assert page.locator(".cw-python pre").text_content().startswith("from course_lib import widgets\nwidgets." + kind.__name__)
+    assert (
+        page.locator(".cw-python pre")
+        .text_content()
+        .startswith("from course_lib import widgets\nwidgets." + kind.__name__)
+    )
 
 
 @pytest.mark.parametrize("name", ["q", "k", "n1"])
 def test_a_mouse_drags_the_tips(site_page: Callable[..., Any], name: str) -> None:  # noqa: F811
     page = site_page(widgets.CosineMotion(loss="infonce").static_html())
     page.locator(".cw-plane").scroll_into_view_if_needed()
-    before, unit = coordinates(page, name), page.evaluate("document.querySelector('.cw-plane').getBoundingClientRect().width")
+    before, unit = (
+        coordinates(page, name),
+        page.evaluate("document.querySelector('.cw-plane').getBoundingClientRect().width"),
+    )
     drag(page, name, 60, -30)
     after = coordinates(page, name)
     move = np.subtract(after, before)
@@ -243,11 +299,18 @@ def test_a_mouse_drags_the_tips(site_page: Callable[..., Any], name: str) -> Non
 def test_a_finger_drags_the_tips_and_scrolls_beside_them(site_page: Callable[..., Any]) -> None:  # noqa: F811
     page = site_page(widgets.CosineMotion().static_html(), width=360, has_touch=True)
     page.locator(".cw-plane").scroll_into_view_if_needed()
-    assert page.evaluate("[getComputedStyle(document.querySelector('.cw-handle')).touchAction, getComputedStyle(document.querySelector('.cw-plane')).touchAction]") == ["none", "auto"]
+    assert page.evaluate(
+        "[getComputedStyle(document.querySelector('.cw-handle')).touchAction, getComputedStyle(document.querySelector('.cw-plane')).touchAction]"
+    ) == ["none", "auto"]
     box, before = place(page, "q"), coordinates(page, "q")
     session = page.context.new_cdp_session(page)
     x, y = box["x"] + box["width"] / 2 + 8, box["y"] + box["height"] / 2 + 6  # a finger beside the knob, on its target
-    for kind, points in [("touchStart", [(x, y)]), ("touchMove", [(x - 20, y + 10)]), ("touchMove", [(x - 40, y + 20)]), ("touchEnd", [])]:
+    for kind, points in [
+        ("touchStart", [(x, y)]),
+        ("touchMove", [(x - 20, y + 10)]),
+        ("touchMove", [(x - 40, y + 20)]),
+        ("touchEnd", []),
+    ]:
         session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": a, "y": b} for a, b in points]})
     page.wait_for_function(f"Number(document.querySelector('input[name=\"q-x\"]').value) < {before[0] - 0.1}")
     assert coordinates(page, "q")[1] < before[1]
@@ -285,9 +348,12 @@ def test_steps_go_forth_and_back(site_page: Callable[..., Any]) -> None:  # noqa
     settled(page, widgets.CosineMotion(loss="infonce", steps=1).summary())
     page.locator('[data-action="steps"]').click()
     settled(page, widgets.CosineMotion(loss="infonce", steps=26).summary())
-    assert page.locator(".cw-chart svg").get_attribute("aria-label") == "Length of q over 26 steps: from 1.24 to " + words.number(
-        float(geometry.norm(widgets.CosineMotion(loss="infonce", steps=26).trace[-1]))
-    ) + "."
+    assert (
+        page.locator(".cw-chart svg").get_attribute("aria-label")
+        == "Length of q over 26 steps: from 1.24 to "
+        + words.number(float(geometry.norm(widgets.CosineMotion(loss="infonce", steps=26).trace[-1])))
+        + "."
+    )
     page.locator(".cw-data summary").click()
     page.locator(".cw-table tbody tr").first.wait_for()
     assert page.locator(".cw-table tbody tr").count() == 27
@@ -324,7 +390,12 @@ def test_losses_rates_and_negatives(site_page: Callable[..., Any]) -> None:  # n
     page.keyboard.press("ArrowLeft")
     page.locator('input[name="tau"]').focus()
     page.keyboard.press("ArrowLeft")
-    settled(page, widgets.CosineMotion(loss="infonce_dot", negatives=[(1.5, -0.8), (-1.4, 0.7), (-0.6, -1.5)], lr=0.7, tau=0.3).summary())
+    settled(
+        page,
+        widgets.CosineMotion(
+            loss="infonce_dot", negatives=[(1.5, -0.8), (-1.4, 0.7), (-0.6, -1.5)], lr=0.7, tau=0.3
+        ).summary(),
+    )
     for _ in range(3):
         page.locator('[data-action="drop-negative"]').click()
     assert page.locator("[data-handle]").count() == 2 and page.locator('[data-action="drop-negative"]').is_disabled()
@@ -376,13 +447,17 @@ def test_presets_work_and_no_state_shows_a_number_that_is_none(site_page: Callab
     assert wrong[0] == [] and wrong[1] > 100
 
 
-# ---- in the browser: a training --------------------------------------------------------------------------------------------------
+# ---- in the browser: a training
 
 
 def test_every_choice_changes_the_words(site_page: Callable[..., Any]) -> None:  # noqa: F811
     page = site_page(widgets.TowerMotion(lr=0.05, steps=10).static_html())
     state = {"tower": "lookup", "optimiser": "sgd", "loss": "infonce", "lr": 0.05, "steps": 10}
-    for name, options in [("tower", small_towers.TOWERS), ("optimiser", small_towers.OPTIMISERS), ("loss", small_towers.LOSSES)]:
+    for name, options in [
+        ("tower", small_towers.TOWERS),
+        ("optimiser", small_towers.OPTIMISERS),
+        ("loss", small_towers.LOSSES),
+    ]:
         for option in options:
             page.locator(f'select[name="{name}"]').select_option(option)
             state[name] = option
@@ -400,7 +475,9 @@ def test_sliders_and_buttons_of_a_training(site_page: Callable[..., Any]) -> Non
     plane = page.locator(".cw-plane")
     run = widgets.TowerMotion(batch_size=9, lr=0.7, steps=61).run()
     first, last = (words.number(length) for length in run.norms[[0, -1], 1])
-    assert f"User 2 went from length {first} to {last}. Its last move stood at 90° to it." in plane.get_attribute("aria-label")
+    assert f"User 2 went from length {first} to {last}. Its last move stood at 90° to it." in plane.get_attribute(
+        "aria-label"
+    )
     page.locator('[data-action="step"]').click()
     page.locator('[data-action="steps"]').click()
     settled(page, widgets.TowerMotion(batch_size=9, lr=0.7, steps=82).summary())
@@ -415,14 +492,21 @@ def test_the_petals_are_the_shares(site_page: Callable[..., Any]) -> None:  # no
     """The area of each petal, from its path, against the shares that Python counts."""
     shown = widgets.TowerMotion("two_layers", lr=0.1, steps=30)
     page = site_page(shown.static_html())
-    lengths = [float(d) for d in page.evaluate("[...document.querySelectorAll('.cw-rose .cw-petal')].map((p) => p.getAttribute('d').match(/A([0-9.]+)/)[1])")]
+    lengths = [
+        float(d)
+        for d in page.evaluate(
+            "[...document.querySelectorAll('.cw-rose .cw-petal')].map((p) => p.getAttribute('d').match(/A([0-9.]+)/)[1])"
+        )
+    ]
     shares = tower_motion._shares(shown.run().moves[:, 2], tower_motion.PETALS)
     np.testing.assert_allclose(np.array(lengths) ** 2 / 150**2, shares[shares > 0] / shares.max(), atol=2e-4)
     text = page.locator(".cw-share").inner_text()
-    assert text.startswith(words.number(100 * shown.share_near_tangent) + " % of ") and text.endswith("uniform directions: 11.1 %")
+    assert text.startswith(words.number(100 * shown.share_near_tangent) + " % of ") and text.endswith(
+        "uniform directions: 11.1 %"
+    )
 
 
-# ---- in the browser: both ----------------------------------------------------------------------------------------------------------
+# ---- in the browser: both
 
 
 @pytest.mark.parametrize("kind", BOTH)
@@ -461,10 +545,12 @@ def test_axe_finds_nothing_serious(site_page: Callable[..., Any], kind: Any, sch
 @pytest.mark.parametrize("kind", BOTH)
 def test_keyboard_alone_reaches_every_control(site_page: Callable[..., Any], kind: Any) -> None:  # noqa: F811
     page = site_page(kind(loss="infonce", steps=9).static_html())
-    wanted = set(page.evaluate(
-        """[...document.querySelectorAll('.cw :is(button, select, input, summary, [tabindex="0"])')]
+    wanted = set(
+        page.evaluate(
+            """[...document.querySelectorAll('.cw :is(button, select, input, summary, [tabindex="0"])')]
           .filter((e) => e.checkVisibility() && !e.disabled).map((e, i) => (e.dataset.number = i) + "")"""
-    ))  # fmt: skip
+        )
+    )
     page.locator("body").focus()
     reached = set()
     for _ in range(len(wanted) + 5):

@@ -71,7 +71,7 @@ def python_answer(state: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-# ---- the JavaScript computes what course_lib computes ---------------------------------------------------------------------
+# ---- the JavaScript computes what course_lib computes
 
 
 def test_the_page_draws_the_same_chance(library: Callable[..., Any]) -> None:  # noqa: F811
@@ -119,12 +119,20 @@ def test_a_wrong_formula_would_be_found(library: Callable[..., Any], right: str,
 def test_the_worlds_are_the_same(library: Callable[..., Any]) -> None:  # noqa: F811
     world = library(MATH)("() => lib.WORLD")
     assert list(world.values()) == [
-        norm_growth.ITEMS, norm_growth.USERS, norm_growth.TASTES, norm_growth.WIDTH, norm_growth.BATCH,
-        norm_growth.STEPS, norm_growth.EVERY, norm_growth.LOYAL, norm_growth.LIST, norm_growth.TOP,
-    ]  # fmt: skip
+        norm_growth.ITEMS,
+        norm_growth.USERS,
+        norm_growth.TASTES,
+        norm_growth.WIDTH,
+        norm_growth.BATCH,
+        norm_growth.STEPS,
+        norm_growth.EVERY,
+        norm_growth.LOYAL,
+        norm_growth.LIST,
+        norm_growth.TOP,
+    ]
 
 
-# ---- the run in Python follows the laws -------------------------------------------------------------------------------------
+# ---- the run in Python follows the laws
 
 
 @pytest.mark.parametrize("tau", [0.05, 0.3, 2.0])
@@ -157,7 +165,9 @@ def test_only_the_ratio_of_rate_and_squared_norm_matters() -> None:
     small, large = shown(lr=1.0).run(), shown(lr=4.0, start_norm=2.0).run()
     np.testing.assert_allclose(large.norms, 2 * small.norms, rtol=1e-9)
     for by_cosine in (True, False):
-        assert (norm_growth.recommend(small, by_cosine=by_cosine) == norm_growth.recommend(large, by_cosine=by_cosine)).all()
+        assert (
+            norm_growth.recommend(small, by_cosine=by_cosine) == norm_growth.recommend(large, by_cosine=by_cosine)
+        ).all()
 
 
 def test_what_the_chapter_shows_is_there() -> None:
@@ -191,7 +201,7 @@ def test_starts_have_the_norm_that_is_asked() -> None:
     assert np.sqrt((geometry.norm(table) ** 2).mean()) == pytest.approx(3.0, rel=0.05)
 
 
-# ---- the Python object -----------------------------------------------------------------------------------------------------
+# ---- the Python object
 
 
 def test_bad_arguments_are_named() -> None:
@@ -244,11 +254,13 @@ def test_the_table_speaks_of_all_items() -> None:
 
 def test_the_script_is_small() -> None:
     """What this interactive adds to the page, beside the modules that all share."""
-    own = "".join((bundle.FOLDER / f"{name}.js").read_text(encoding="utf-8") for name in ("norm_growth", "norm_growth_math"))
+    own = "".join(
+        (bundle.FOLDER / f"{name}.js").read_text(encoding="utf-8") for name in ("norm_growth", "norm_growth_math")
+    )
     assert len(gzip.compress(own.encode())) < 12_000
 
 
-# ---- in the browser -----------------------------------------------------------------------------------------------------------
+# ---- in the browser
 
 
 def test_the_page_says_what_python_says(site_page: Callable[..., Any]) -> None:  # noqa: F811
@@ -260,7 +272,20 @@ def test_the_page_says_what_python_says(site_page: Callable[..., Any]) -> None: 
 
 def test_keyboard_alone_changes_everything(site_page: Callable[..., Any]) -> None:  # noqa: F811
     page = site_page(shown().static_html())
-    assert {"high", "low", "wild", "lr", "start_norm", "tau", "exponent", "step", "play", "again", "item", "SUMMARY"} <= reached_by_tab(page, 20)
+    assert {
+        "high",
+        "low",
+        "wild",
+        "lr",
+        "start_norm",
+        "tau",
+        "exponent",
+        "step",
+        "play",
+        "again",
+        "item",
+        "SUMMARY",
+    } <= reached_by_tab(page, 20)
     page.locator('input[name="lr"]').focus()
     page.keyboard.press("ArrowRight")
     settled(page, shown(lr=2.0).summary())
@@ -276,7 +301,12 @@ def test_keyboard_alone_changes_everything(site_page: Callable[..., Any]) -> Non
 
 def test_presets_set_what_they_say(site_page: Callable[..., Any]) -> None:  # noqa: F811
     page = site_page(shown(lr=0.05, tau=0.7, step=40).static_html())
-    for name, changes in [("longer", {"lr": 4.0, "start_norm": 2.0}), ("low", {"lr": 0.01}), ("equal", {"exponent": 0.0}), ("high", {})]:
+    for name, changes in [
+        ("longer", {"lr": 4.0, "start_norm": 2.0}),
+        ("low", {"lr": 0.01}),
+        ("equal", {"exponent": 0.0}),
+        ("high", {}),
+    ]:
         page.locator(f'[data-preset="{name}"]').click()
         settled(page, shown(**changes).summary())
 
@@ -287,7 +317,9 @@ def test_play_runs_stops_and_ends(site_page: Callable[..., Any]) -> None:  # noq
     before = page.locator(SUMMARY).inner_text()
     play.click()
     assert play.inner_text() == "Stop"
-    page.wait_for_function("document.querySelector('input[name=step]').value >= 100 && document.querySelector('input[name=step]').value < 800")
+    page.wait_for_function(
+        "document.querySelector('input[name=step]').value >= 100 && document.querySelector('input[name=step]').value < 800"
+    )
     assert page.locator(SUMMARY).inner_text() == before  # no voice is made to follow the film
     play.click()
     assert play.inner_text() == "Play"
@@ -342,7 +374,9 @@ def test_no_state_shows_a_number_that_is_none(site_page: Callable[..., Any]) -> 
 def test_it_fits_the_width(site_page: Callable[..., Any], width: int) -> None:  # noqa: F811
     page = open_folds(site_page(shown().static_html(), width=width))
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    sizes = page.evaluate("[...document.querySelectorAll('.cw button, .cw input')].map((b) => Math.min(b.offsetWidth, b.offsetHeight))")
+    sizes = page.evaluate(
+        "[...document.querySelectorAll('.cw button, .cw input')].map((b) => Math.min(b.offsetWidth, b.offsetHeight))"
+    )
     assert min(sizes) >= 24
 
 

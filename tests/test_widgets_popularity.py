@@ -1,4 +1,6 @@
-"""The interactives on the popularity direction and on DDC: the page computes what course_lib computes, and shows what was trained."""
+"""The interactives on the popularity direction and on DDC:
+the page computes what course_lib computes, and shows what was trained.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,7 @@ def scalars(**changes: Any) -> widgets.TwoScalars:
     return widgets.TwoScalars(**{**SCALARS, **changes})
 
 
-# ---- PopularityAxis: the JavaScript computes what course_lib computes --------------------------------------------------------
+# ---- PopularityAxis: the JavaScript computes what course_lib computes
 
 LOOK_AT_AXES = """(states) => states.map((state) => {
   const found = lib.analyse(state);
@@ -106,7 +108,7 @@ def test_the_page_measures_what_python_measures(library: Callable[..., Any], sta
         ("unit * bytes[row * width + k]", "bytes[row * width + k]"),
         ("return total - 6", "return total"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_measure_would_be_found(library: Callable[..., Any], right: str, wrong: str) -> None:  # noqa: F811
     shown = [widgets.PopularityAxis(**{**state, "shown": min(state["shown"], 60)}) for state in AXES]
     try:
@@ -122,13 +124,17 @@ def test_halves_go_to_the_even_number(library: Callable[..., Any]) -> None:  # n
 
 
 def test_what_is_measured_is_the_library_s() -> None:
-    """`naive` is projection_correlation; `crossed` is correlation_across_parts of these halves; `chance` the law, and what random numbers give."""
+    """`naive` is projection_correlation; `crossed` is correlation_across_parts of these halves;
+    `chance` the law, and what random numbers give.
+    """
     one = axis()
     items, counts = one.found.items, one.found.counts
     assert one.naive == pytest.approx(popularity.projection_correlation(items, counts, 0.05))
 
     halves = popularity_axis._shuffles(popularity_axis.SPLITS, len(items), popularity_axis.SPLIT_SEED) % 2
-    assert one.crossed == pytest.approx(np.mean([popularity.correlation_across_parts(items, counts, half, 0.05) for half in halves]))
+    assert one.crossed == pytest.approx(
+        np.mean([popularity.correlation_across_parts(items, counts, half, 0.05) for half in halves])
+    )
     drawn = [axis(show="random", seed=seed, shown=60) for seed in range(16)]
     law = popularity.double_dipping_law(drawn[0].found.counts, 16, 0.05)
     assert drawn[0].chance == law.mean
@@ -147,11 +153,13 @@ def test_turning_and_rounding_change_next_to_nothing() -> None:
     np.testing.assert_allclose(one.found.items @ one.found.items.T, items @ items.T, atol=1.0)
 
 
-# ---- PopularityAxis: the Python object ---------------------------------------------------------------------------------------
+# ---- PopularityAxis: the Python object
 
 
 def test_the_stored_films_show_what_the_chapter_says() -> None:
-    """A real axis: far above all shuffles, whoever is measured. Nothing to find: within what chance gives, and 0 if cross-fitted."""
+    """A real axis: far above all shuffles, whoever is measured. Nothing to find:
+    within what chance gives, and 0 if cross-fitted.
+    """
     for model in ("MF", "LightGCN"):
         found = axis(model=model).found
         assert found.naive > 0.7 and found.crossed > 0.7 and found.agreement > 0.9
@@ -175,7 +183,10 @@ def test_bad_arguments_of_the_axis_are_named() -> None:
         ({"seed": -1}, "seed is -1; expected 0 to 4294967295"),
         ({"items": items, "counts": counts[:5]}, "counts has shape (5,); expected (30,), a whole number for each item"),
         ({"items": items, "counts": counts * 0}, "not all the same"),
-        ({"items": items[:9], "counts": counts[:9]}, "items has shape (9, 4); expected (n, d), n from 20 to 400 and d from 2 to 64"),
+        (
+            {"items": items[:9], "counts": counts[:9]},
+            "items has shape (9, 4); expected (n, d), n from 20 to 400 and d from 2 to 64",
+        ),
         ({"items": {"A": items * np.nan}, "counts": counts}, "items['A'] holds NaN or infinity"),
         ({"items": {}, "counts": counts}, "items is empty; expected at least one table"),
         ({"items": "films", "counts": counts}, "items is no table of numbers"),
@@ -188,17 +199,23 @@ def test_bad_arguments_of_the_axis_are_named() -> None:
     with pytest.raises(ValueError, match="ratio is 2"):
         one.ratio = 2.0
     assert one.ratio == 0.05
-    assert repr(one) == "PopularityAxis(model='MF', show='embeddings', ratio=0.05, shown=240, seed=0, film=1; MF, LightGCN, LightGCN, untrained: 240 items)"
+    assert (
+        repr(one)
+        == "PopularityAxis(model='MF', show='embeddings', ratio=0.05, shown=240, seed=0, film=1; MF, LightGCN, LightGCN, untrained: 240 items)"
+    )
 
 
 def test_tables_are_packed_without_loss_of_more_than_half_a_unit() -> None:
     table = np.random.default_rng(1).normal(size=(9, 5))
     packed = tables.pack(table)
-    assert abs(tables.unpack(packed) - table).max() <= packed["unit"] / 2 * 1.001 and tables.pack(tables.unpack(packed)) == packed
+    assert (
+        abs(tables.unpack(packed) - table).max() <= packed["unit"] / 2 * 1.001
+        and tables.pack(tables.unpack(packed)) == packed
+    )
     assert tables.unpack(packed).shape == (9, 5)
 
 
-# ---- TwoScalars: the JavaScript computes what course_lib computes ------------------------------------------------------------
+# ---- TwoScalars: the JavaScript computes what course_lib computes
 
 LOOK_AT_SCALARS = """(states) => states.map((state) => {
   const studied = lib.study(state);
@@ -213,16 +230,27 @@ LOOK_AT_SCALARS = """(states) => states.map((state) => {
 def studied(one: widgets.TwoScalars) -> dict[str, Any]:
     user, point = one.user, (one.alpha, one.beta)
     return {
-        "scores": user.scores, "a": user.a, "b": user.b, "tilt": user.tilt, "gap": user.gap, "minimum": user.optimum or (), "best": user.best,
-        "losses": [user.loss(*point, view) for view in two_scalars.VIEWS], "ranks": user.ranks(*point), "list": user.shown(*point),
-        "grid": user.surface(one.view).ravel(), "levels": two_scalars.levels(user.surface(one.view)),
-    }  # fmt: skip
+        "scores": user.scores,
+        "a": user.a,
+        "b": user.b,
+        "tilt": user.tilt,
+        "gap": user.gap,
+        "minimum": user.optimum or (),
+        "best": user.best,
+        "losses": [user.loss(*point, view) for view in two_scalars.VIEWS],
+        "ranks": user.ranks(*point),
+        "list": user.shown(*point),
+        "grid": user.surface(one.view).ravel(),
+        "levels": two_scalars.levels(user.surface(one.view)),
+    }
 
 
 def apart(one: widgets.TwoScalars, answer: dict[str, Any]) -> list[str]:
     """Names of what differs; the minimum is found by two programs, each to about 1e-9, and may be far away."""
     ours = {name: np.ravel(value) for name, value in studied(one).items()}
-    found = far_apart({k: v for k, v in ours.items() if k != "minimum"}, {name: np.ravel(answer[name]).tolist() for name in ours})
+    found = far_apart(
+        {k: v for k, v in ours.items() if k != "minimum"}, {name: np.ravel(answer[name]).tolist() for name in ours}
+    )
     minima = np.ravel(answer["minimum"])
     same = minima.size == ours["minimum"].size and np.allclose(minima, ours["minimum"], rtol=1e-6, atol=1e-6)
     return found if same else [*found, "minimum"]
@@ -239,15 +267,27 @@ def test_the_page_finds_the_user_that_python_finds(library: Callable[..., Any], 
 def test_the_page_finds_random_users(library: Callable[..., Any]) -> None:  # noqa: F811
     """Models without any structure: minima far away, losses beyond what an exponential holds."""
     shown = [random_model(np.random.default_rng(seed), scale) for seed, scale in enumerate((0.3, 1, 3, 30))]
-    for one, answer in zip(shown, library("two_scalars_math")(LOOK_AT_SCALARS, [one.state() for one in shown]), strict=True):
+    for one, answer in zip(
+        shown, library("two_scalars_math")(LOOK_AT_SCALARS, [one.state() for one in shown]), strict=True
+    ):
         assert apart(one, answer) == []
 
 
 def random_model(rng: np.random.Generator, scale: float = 1.0, **changes: Any) -> widgets.TwoScalars:
     users, items = scale * rng.normal(size=(4, 5)), rng.normal(size=(60, 5))
     labels = np.argsort(-users @ items.T + 2 * rng.normal(size=(4, 60)), axis=1)
-    train, test = (Interactions(np.repeat(np.arange(4), k), np.ravel(part), n_users=4, n_items=60) for k, part in ((7, labels[:, :7]), (2, labels[:, 7:9])))
-    return widgets.TwoScalars(users, items, train, test, chosen=(0, 2), **{"alpha": 0.5, "beta": 0.25, "shift": float(rng.normal()), **changes})
+    train, test = (
+        Interactions(np.repeat(np.arange(4), k), np.ravel(part), n_users=4, n_items=60)
+        for k, part in ((7, labels[:, :7]), (2, labels[:, 7:9]))
+    )
+    return widgets.TwoScalars(
+        users,
+        items,
+        train,
+        test,
+        chosen=(0, 2),
+        **{"alpha": 0.5, "beta": 0.25, "shift": float(rng.normal()), **changes},
+    )
 
 
 @pytest.mark.parametrize(
@@ -268,7 +308,7 @@ def random_model(rng: np.random.Generator, scale: float = 1.0, **changes: Any) -
         ("above + (rival > score), 0)", "above + (rival >= score), 0)"),
         ("least < 0 && most > 0", "most > 0"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_scalar_would_be_found(library: Callable[..., Any], right: str, wrong: str) -> None:  # noqa: F811
     shown = [scalars(person=1, alpha=0.6, shift=0.5), scalars(person=3, alpha=0.5, beta=1.0)]
     try:
@@ -282,22 +322,36 @@ def test_isolines_are_those_of_contourpy(library: Callable[..., Any]) -> None:  
     """The same points on the sides of the cells, for a smooth and for a rough surface."""
     for grid in (scalars(person=1).user.surface("ddc"), np.random.default_rng(0).normal(size=(6, 7))):
         level = float(np.quantile(grid, 0.4)) + 1e-6
-        pieces = np.array(library("two_scalars_math")("([grid, level]) => lib.isoline(grid, level)", [grid.tolist(), level]))
+        pieces = np.array(
+            library("two_scalars_math")("([grid, level]) => lib.isoline(grid, level)", [grid.tolist(), level])
+        )
         theirs = np.concatenate(contour_generator(z=grid).lines(level))
         ours = np.unique(pieces.reshape(-1, 2).round(9), axis=0)
         np.testing.assert_allclose(ours, np.unique(theirs.round(9), axis=0), atol=1e-8)
-        assert (np.floor(pieces.min(1)) <= pieces.max(1)).all() and (pieces.max(1) - np.floor(pieces.min(1)) <= 1 + 1e-9).all()  # within one cell
+        assert (np.floor(pieces.min(1)) <= pieces.max(1)).all() and (
+            pieces.max(1) - np.floor(pieces.min(1)) <= 1 + 1e-9
+        ).all()  # within one cell
 
 
 def test_the_worlds_are_the_same(library: Callable[..., Any]) -> None:  # noqa: F811
     world = library("two_scalars_math")("() => lib.WORLD")
     assert {name: tuple(ends) for name, ends in world["window"].items()} == two_scalars.WINDOW
-    assert (world["points"], world["ratio"], world["top"], world["list"]) == (two_scalars.POINTS, two_scalars.RATIO, two_scalars.TOP, two_scalars.LIST)
+    assert (world["points"], world["ratio"], world["top"], world["list"]) == (
+        two_scalars.POINTS,
+        two_scalars.RATIO,
+        two_scalars.TOP,
+        two_scalars.LIST,
+    )
     chance = library("popularity_axis_math")("() => lib.CHANCE")
-    assert list(chance.values()) == [popularity_axis.SPLITS, popularity_axis.SHUFFLES, popularity_axis.SPLIT_SEED, popularity_axis.SHUFFLE_SEED]
+    assert list(chance.values()) == [
+        popularity_axis.SPLITS,
+        popularity_axis.SHUFFLES,
+        popularity_axis.SPLIT_SEED,
+        popularity_axis.SHUFFLE_SEED,
+    ]
 
 
-# ---- TwoScalars: the Python object -------------------------------------------------------------------------------------------
+# ---- TwoScalars: the Python object
 
 
 def test_moving_all_items_changes_no_ranking_of_the_model_and_the_minimum() -> None:
@@ -306,7 +360,9 @@ def test_moving_all_items_changes_no_ranking_of_the_model_and_the_minimum() -> N
     for shift in (-1.0, 0.5, 2.0):
         after = scalars(person=1, shift=shift).user
         assert np.ptp(after.scores - before.scores) < 1e-12 and (after.ranks(0, 0) == before.ranks(0, 0)).all()
-        assert after.loss(0, 0) == pytest.approx(before.loss(0, 0)) and np.allclose(after.b - before.b, shift * before.b.std())
+        assert after.loss(0, 0) == pytest.approx(before.loss(0, 0)) and np.allclose(
+            after.b - before.b, shift * before.b.std()
+        )
     alphas = [scalars(person=1, shift=shift).user.optimum[0] for shift in (-1.0, 0.0, 1.0)]
     assert alphas[0] > alphas[1] > 0 > alphas[2]
     assert scalars(person=0, shift=1.0).user.optimum is None and scalars(person=0).user.optimum is not None
@@ -314,8 +370,12 @@ def test_moving_all_items_changes_no_ranking_of_the_model_and_the_minimum() -> N
 
 def test_the_people_show_what_they_were_chosen_for() -> None:
     ann, ben, cleo, dan, eve = (scalars(person=k).user for k in range(5))
-    assert (ann.ranks(*ann.optimum) < ann.ranks(0, 0)).all() and ann.loss(*ann.optimum, "served") > ann.loss(0, 0) > ann.loss(*ann.optimum)
-    assert ben.optimum[0] > 0.3 and ben.counts[ben.shown(*ben.optimum)].mean() > 1.8 * ben.counts[ben.shown(0, 0)].mean()
+    assert (ann.ranks(*ann.optimum) < ann.ranks(0, 0)).all() and ann.loss(*ann.optimum, "served") > ann.loss(
+        0, 0
+    ) > ann.loss(*ann.optimum)
+    assert (
+        ben.optimum[0] > 0.3 and ben.counts[ben.shown(*ben.optimum)].mean() > 1.8 * ben.counts[ben.shown(0, 0)].mean()
+    )
     assert cleo.ranks(0, 0).min() == 1 and cleo.ranks(*cleo.optimum).min() > 4
     assert dan.optimum is None and not correction.has_minimiser(dan.a[dan.history], dan.b[dan.others])
     assert dan.loss(0, 50) < dan.loss(0, 5) < dan.loss(0, 0)
@@ -326,7 +386,9 @@ def test_the_minimum_is_one_and_the_best_point_is_best() -> None:
     for person in (0, 1, 2, 4):
         user = scalars(person=person).user
         rng = np.random.default_rng(person)
-        assert all(user.loss(*user.optimum) <= user.loss(*(np.array(user.optimum) + step)) for step in rng.normal(size=(50, 2)))
+        assert all(
+            user.loss(*user.optimum) <= user.loss(*(np.array(user.optimum) + step)) for step in rng.normal(size=(50, 2))
+        )
         assert all(user.ranks(*user.best).min() <= user.ranks(*point).min() for point in two_scalars.grid_points())
 
 
@@ -353,7 +415,11 @@ def test_bad_arguments_of_the_scalars_are_named() -> None:
         ((users[:2], items, train, test), {}, "expected Interactions of shape (2, 30)"),
         ((users[:, :2], items, train, test), {}, "users has shape (3, 2); expected (n, d)"),
         ((users, items, train, test), {"chosen": (7,)}, "chosen is [7]; expected 1 to 8 users, each from 0 to 2"),
-        ((users, items, train, test), {"chosen": (2,)}, "user 2 has 1 training and 0 test items; expected 1 to 40 and 1 to 6"),
+        (
+            (users, items, train, test),
+            {"chosen": (2,)},
+            "user 2 has 1 training and 0 test items; expected 1 to 40 and 1 to 6",
+        ),
     ]
     for given, arguments, message in bad:
         with pytest.raises(ValueError, match=re.escape(message)):
@@ -365,13 +431,19 @@ def test_bad_arguments_of_the_scalars_are_named() -> None:
 
 def test_both_reasons_for_no_minimum_are_named() -> None:
     text = scalars(person=3, shift=2.0).summary()
-    assert "no item of this user has a negative projection on e_pref" in text and "no negative has a negative projection on e_pop, so a smaller α only gains" in text
-    assert "All items are moved by 2 standard deviations along e_pop" in text and "by 1 standard deviation along" in scalars(shift=1.0).summary()
+    assert (
+        "no item of this user has a negative projection on e_pref" in text
+        and "no negative has a negative projection on e_pop, so a smaller α only gains" in text
+    )
+    assert (
+        "All items are moved by 2 standard deviations along e_pop" in text
+        and "by 1 standard deviation along" in scalars(shift=1.0).summary()
+    )
     negative = scalars(person=1, shift=-5.0).summary()
     assert "no negative has a positive projection on e_pop, so a larger α only gains" in negative
 
 
-# ---- what is stored ----------------------------------------------------------------------------------------------------------
+# ---- what is stored
 
 
 def test_the_stored_films_are_those_of_the_data_set() -> None:
@@ -391,20 +463,25 @@ def test_the_stored_films_are_those_of_the_data_set() -> None:
 
 def test_the_models_can_be_trained_again() -> None:
     """One epoch each: what comes out has the form of what is stored."""
-    for build, path in ((popularity_models.popularity_axis_data, popularity_axis.STORED), (popularity_models.two_scalars_data, two_scalars.STORED)):
+    for build, path in (
+        (popularity_models.popularity_axis_data, popularity_axis.STORED),
+        (popularity_models.two_scalars_data, two_scalars.STORED),
+    ):
         made, stored = build(epochs=1), json.loads(path.read_text(encoding="utf-8"))
         assert made.keys() == stored.keys() and made["counts"] == stored["counts"]
     assert [person.keys() for person in made["people"]] == [person.keys() for person in stored["people"]]
 
 
-# ---- in the browser ----------------------------------------------------------------------------------------------------------
+# ---- in the browser
 
 
 def both() -> tuple[widgets.PopularityAxis, widgets.TwoScalars]:
     return axis(), scalars()
 
 
-@pytest.mark.parametrize("make", [lambda: axis(ratio=0.1), lambda: scalars(person=1, alpha=0.5)], ids=["axis", "scalars"])
+@pytest.mark.parametrize(
+    "make", [lambda: axis(ratio=0.1), lambda: scalars(person=1, alpha=0.5)], ids=["axis", "scalars"]
+)
 def test_the_page_says_what_python_says(site_page: Callable[..., Any], make: Callable[[], Any]) -> None:  # noqa: F811
     one = make()
     elements = Elements(one.static_html()).found
@@ -439,8 +516,14 @@ def test_the_axis_by_keyboard_and_by_click(site_page: Callable[..., Any]) -> Non
     assert shown.names[order[1]] in page.locator(".cw-inspector").inner_text()
     plot = page.locator(".cw-look").nth(1)
     box = plot.bounding_box()
-    plot.click(position={"x": box["width"] * (360 - 12) / 360, "y": box["height"] * 14 / 300})  # the most popular film, far along the axis
-    assert page.locator(".cw-inspector").inner_text().startswith(f"{shown.names[order[0]]}: In the head. Count {shown.found.counts.max():.0f}")
+    plot.click(
+        position={"x": box["width"] * (360 - 12) / 360, "y": box["height"] * 14 / 300}
+    )  # the most popular film, far along the axis
+    assert (
+        page.locator(".cw-inspector")
+        .inner_text()
+        .startswith(f"{shown.names[order[0]]}: In the head. Count {shown.found.counts.max():.0f}")
+    )
 
 
 NEAR = "(point) => ['alpha', 'beta'].every((name, k) => Math.abs(Number(document.querySelector(`input[name=${name}]`).value) - point[k]) < 0.1)"
@@ -484,13 +567,30 @@ def test_the_scalars_by_keyboard_click_and_drag(site_page: Callable[..., Any]) -
 def test_no_state_of_the_pages_shows_a_number_that_is_none(site_page: Callable[..., Any]) -> None:  # noqa: F811
     page = site_page(axis().static_html())
     sliders = [(f'input[name="{name}"]', value) for name in ("shown", "ratio", "film") for value in ("0", "2", "240")]
-    assert none_numbers(page, [step for show in ("shuffled", "random", "embeddings") for step in ((f'input[value="{show}"]', ""), *sliders)]) == []
+    assert (
+        none_numbers(
+            page,
+            [
+                step
+                for show in ("shuffled", "random", "embeddings")
+                for step in ((f'input[value="{show}"]', ""), *sliders)
+            ],
+        )
+        == []
+    )
     page = site_page(random_model(np.random.default_rng(3), shift=5.0).static_html())
     ends = [(f'input[name="{name}"]', value) for name in ("shift", "alpha", "beta") for value in ("-3", "5")]
-    assert none_numbers(page, [*ends, ('input[value="served"]', ""), *ends, ('input[value="1"]', ""), ('[data-action="best"]', "")]) == []
+    assert (
+        none_numbers(
+            page, [*ends, ('input[value="served"]', ""), *ends, ('input[value="1"]', ""), ('[data-action="best"]', "")]
+        )
+        == []
+    )
 
 
-@pytest.mark.parametrize(("make", "name", "value"), [(axis, "ratio", 0.2), (scalars, "beta", 1.0)], ids=["axis", "scalars"])
+@pytest.mark.parametrize(
+    ("make", "name", "value"), [(axis, "ratio", 0.2), (scalars, "beta", 1.0)], ids=["axis", "scalars"]
+)
 def test_the_models_are_followed_told_and_left(browser: Any, make: Callable[..., Any], name: str, value: float) -> None:
     page = browser.new_page()
     mount_in_jupyter(page, make()._esm, make().state())

@@ -30,7 +30,9 @@ class Tables(torch.nn.Module):
     def __init__(self) -> None:
         super().__init__()
         generator = torch.Generator().manual_seed(0)
-        self.left, self.right = (torch.nn.Parameter(torch.randn(N, D, generator=generator, dtype=torch.float64)) for _ in range(2))
+        self.left, self.right = (
+            torch.nn.Parameter(torch.randn(N, D, generator=generator, dtype=torch.float64)) for _ in range(2)
+        )
 
     def forward(self, batch: torch.Tensor, gram_left: torch.Tensor, gram_right: torch.Tensor) -> torch.Tensor:
         return gramians.gravity_loss(self.left[batch], self.right[batch], gram_left, gram_right)
@@ -46,7 +48,9 @@ def outcome(rank: int, world: int, processes: gramians.Processes, around) -> dic
         generator = torch.Generator().manual_seed(1)
         for _ in range(STEPS):
             seen, used = (torch.randint(N, (B,), generator=generator).chunk(world)[rank] for _ in range(2))
-            left, right = (side.update(seen, table[seen]) for side, table in zip(sides, (tables.left, tables.right), strict=True))
+            left, right = (
+                side.update(seen, table[seen]) for side, table in zip(sides, (tables.left, tables.right), strict=True)
+            )
             module.zero_grad()
             loss = module(used, left, right)
             backward(loss)
@@ -58,7 +62,12 @@ def outcome(rank: int, world: int, processes: gramians.Processes, around) -> dic
 
 
 def work(fabric: Fabric, out: str) -> None:
-    found = outcome(fabric.global_rank, fabric.world_size, FabricProcesses(fabric), lambda tables: (fabric.setup(tables), fabric.backward))
+    found = outcome(
+        fabric.global_rank,
+        fabric.world_size,
+        FabricProcesses(fabric),
+        lambda tables: (fabric.setup(tables), fabric.backward),
+    )
     for name in list(found):
         if name.endswith(".loss"):
             found[name] = fabric.all_reduce(found[name], reduce_op="mean")

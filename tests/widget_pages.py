@@ -1,4 +1,5 @@
-"""What the tests of every interactive share: a JavaScript module in an empty page, a page of the site from a file, HTML, axe.
+"""What the tests of every interactive share: a JavaScript module in an empty page, a page of the site from a file,
+HTML, axe.
 
 `library` and `site_page` are fixtures: import them by name into the test file that uses them.
 """
@@ -118,7 +119,8 @@ MOUNT = """async ([esm, state]) => {
 def mount_in_jupyter(page: Any, esm: str, state: dict[str, Any]) -> None:
     """Renders the module that anywidget gets, with a model as Jupyter has it, into a page.
 
-    Leaves on `window`: model, listeners (by event), saved (calls of save_changes), bubbled (keys that the page saw), close.
+    Leaves on `window`: model, listeners (by event), saved (calls of save_changes), bubbled (keys that the page saw),
+    close.
     """
     page.evaluate(MOUNT, [esm, state])
 
@@ -137,12 +139,15 @@ def differences(ours: Any, theirs: Any, where: str = "") -> list[str]:
 def far_apart(ours: dict[str, Any], theirs: dict[str, Any]) -> list[str]:
     """Names of what differs by more than 1e-9, relative to the larger of 1 and the value; None of the page is nan.
 
-    For long computations: sums are made in another order, exponentials differ in the last bit, and many steps carry that on.
+    For long computations: sums are made in another order, exponentials differ in the last bit, and many steps carry
+    that on.
     """
     found = []
     for name, value in ours.items():
         other = list(theirs[name].values()) if isinstance(theirs[name], dict) else theirs[name]
-        other = np.array([np.nan if x is None else x for x in np.atleast_1d(np.array(other, dtype=object))], dtype=float)
+        other = np.array(
+            [np.nan if x is None else x for x in np.atleast_1d(np.array(other, dtype=object))], dtype=float
+        )
         if not np.allclose(np.atleast_1d(value), other, rtol=1e-9, atol=1e-9, equal_nan=True):
             found.append(name)
     return found
@@ -185,7 +190,9 @@ REACHED = "(() => { const e = document.activeElement, d = e.dataset; return d.pr
 
 
 def reached_by_tab(page: Any, times: int) -> set[str]:
-    """What the tab key reaches from the top of the page: presets, actions, values of choices, names of inputs, else tags."""
+    """What the tab key reaches from the top of the page:
+    presets, actions, values of choices, names of inputs, else tags.
+    """
     page.locator("body").focus()
     reached = set()
     for _ in range(times):
@@ -201,7 +208,9 @@ def python_line(page: Any) -> str:
 
 
 def left_by_its_view(page: Any, trait: str, milliseconds: int) -> bool:
-    """Closes, while the film plays, what `mount_in_jupyter` made: whether the film has ended and nobody listens any more."""
+    """Closes, while the film plays, what `mount_in_jupyter` made:
+    whether the film has ended and nobody listens any more.
+    """
     page.locator('[data-action="play"]').click()
     page.evaluate("close()")
     wait = "([name, time]) => new Promise((done) => { const at = model.get(name); setTimeout(() => done(at === model.get(name)), time); })"
@@ -229,19 +238,25 @@ class Elements(HTMLParser):
         assert self.open.pop() == tag
 
 
-# ---- what holds for every interactive ---------------------------------------------------------------------------------------
+# ---- what holds for every interactive
 
 
 def misfits(page: Any, width: int) -> list[str]:
-    """What is wider than the page or too small for a finger, with every fold open; nothing, for a page that is well made."""
+    """What is wider than the page or too small for a finger, with every fold open;
+    nothing, for a page that is well made.
+    """
     open_folds(page)
-    found = [f"the page is {wide} wide"] if (wide := page.evaluate("document.documentElement.scrollWidth")) > width else []
+    found = (
+        [f"the page is {wide} wide"] if (wide := page.evaluate("document.documentElement.scrollWidth")) > width else []
+    )
     small = "[...document.querySelectorAll('.cw button, .cw input[type=range], .cw-option')].filter((b) => Math.min(b.offsetWidth, b.offsetHeight) < 24)"
     return found + page.evaluate(f"{small}.map((b) => b.outerHTML)")
 
 
 def left_without_javascript(page: Any) -> tuple[list[bool], list[str], int]:
-    """Of a page without JavaScript: which pictures are seen, the texts, the rows of all tables once their folds are open."""
+    """Of a page without JavaScript: which pictures are seen, the texts, the rows of all tables once their folds are
+    open.
+    """
     pictures = [picture.is_visible() for picture in page.locator(".course-widget svg[role=img]").all()]
     texts = page.locator(".course-widget > p").all_inner_texts()
     for fold in page.locator("summary").all():
@@ -252,14 +267,20 @@ def left_without_javascript(page: Any) -> tuple[list[bool], list[str], int]:
 def misprints(page: Any, width: int) -> list[str]:
     """What is wrong on paper: a control that is printed, a picture that is not, a page too wide."""
     page.emulate_media(media="print")
-    shown = [one.evaluate("e => e.outerHTML") for one in page.locator(".cw button, .cw input[type=range]").all() if one.is_visible()]
+    shown = [
+        one.evaluate("e => e.outerHTML")
+        for one in page.locator(".cw button, .cw input[type=range]").all()
+        if one.is_visible()
+    ]
     lost = [one.evaluate("e => e.outerHTML") for one in page.locator(".cw svg[role=img]").all() if not one.is_visible()]
     wide = page.evaluate("document.documentElement.scrollWidth")
     return [*shown, *lost, *([f"the page is {wide} wide"] if wide > width else [])]
 
 
 def none_numbers(page: Any, steps: list[tuple[str, str]]) -> list[str]:
-    """Sets inputs and clicks buttons one by one, [(selector, value or "")], and names those after which the page shows NaN or the like."""
+    """Sets inputs and clicks buttons one by one, [(selector, value or "")], and names those after which the page shows
+    NaN or the like.
+    """
     found = []
     for selector, value in steps:
         one = page.locator(selector).first

@@ -1,7 +1,8 @@
-"""What the website calls things: the numbers of theorems, equations and figures, titles, terms, citations, published numbers.
+"""What the website calls things: the numbers of theorems, equations and figures, titles, terms, citations, published
+numbers.
 
-Sphinx numbers them while it builds the site; `Index` counts in the same order, without building anything, so that copies of
-a notebook made for elsewhere say "Theorem 1.6" where the site does (tests/launch compares the two).
+Sphinx numbers them while it builds the site; `Index` counts in the same order, without building anything, so that
+copies of a notebook made for elsewhere say "Theorem 1.6" where the site does (tests/launch compares the two).
 """
 
 from __future__ import annotations
@@ -24,8 +25,22 @@ from pybtex.richtext import Text
 from tools import address, myst
 
 ROOT = Path(__file__).resolve().parents[1]
-PROOF_KINDS = ("theorem", "lemma", "proposition", "corollary", "definition", "remark", "example", "assumption", "algorithm",
-               "axiom", "conjecture", "criterion", "observation", "property")  # fmt: skip
+PROOF_KINDS = (
+    "theorem",
+    "lemma",
+    "proposition",
+    "corollary",
+    "definition",
+    "remark",
+    "example",
+    "assumption",
+    "algorithm",
+    "axiom",
+    "conjecture",
+    "criterion",
+    "observation",
+    "property",
+)
 MADE_LABELS = {"claim-": "book/reference/claims", "erratum-": "book/reference/errata", "api-": "book/reference/api"}
 GLUE = "application/papermill.record/text/plain"
 
@@ -174,7 +189,9 @@ class Index:
             counter = COUNTERS().get(kind, kind)
             self._number(page, prefix, counter, kind.title(), label, label, counted="nonumber" not in box.options)
         elif box.name == "exercise":
-            text = self._number(page, prefix, "exercise", "Exercise", label, label, counted="nonumber" not in box.options)
+            text = self._number(
+                page, prefix, "exercise", "Exercise", label, label, counted="nonumber" not in box.options
+            )
             page.exercises[label] = text + (f" ({box.argument})" if box.argument else "")
         elif box.name == "figure":
             name = box.options.get("name", "")
@@ -191,7 +208,15 @@ class Index:
         self._label(label, Mark(page.name, f"equation-{make_id(label)}", f"({number})"))
 
     def _number(
-        self, page: Page, prefix: tuple[int, ...], counter: str, word: str, label: str, anchor: str, *, counted: bool = True
+        self,
+        page: Page,
+        prefix: tuple[int, ...],
+        counter: str,
+        word: str,
+        label: str,
+        anchor: str,
+        *,
+        counted: bool = True,
     ) -> str:
         """Count one more; the page's list and the label's mark learn its name."""
         text = word
@@ -217,8 +242,8 @@ def COUNTERS() -> dict[str, str]:  # noqa: N802  (a constant that needs _config.
 def toc(root: Path = ROOT) -> list[tuple[str, tuple[int, ...]]]:
     """(page, number of its chapter or ()) for every page of _toc.yml, in order.
 
-    Chapters of numbered parts are counted through all parts (use_multitoc_numbering). The pages below a chapter, such as
-    its lab, go on with the chapter's numbers, whatever depth ``numbered`` names.
+    Chapters of numbered parts are counted through all parts (use_multitoc_numbering). The pages below a chapter, such
+    as its lab, go on with the chapter's numbers, whatever depth ``numbered`` names.
     """
     tree = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
     found, chapter = [(tree["root"], ())], 0
@@ -247,7 +272,11 @@ def glued(cell: NotebookNode) -> dict[str, str]:
 
 def plain(token: Token) -> str:
     """The words of an inline token."""
-    return "".join(child.content for child in token.children or [] if child.type in ("text", "code_inline", "math_inline", "myst_role"))
+    return "".join(
+        child.content
+        for child in token.children or []
+        if child.type in ("text", "code_inline", "math_inline", "myst_role")
+    )
 
 
 def _last_name(person: Person) -> str:

@@ -3,7 +3,8 @@
     python tools/export_notebooks.py OUT    (`make notebooks` writes _build/notebooks)
 
 OUT becomes the content of the branch `notebooks`: every notebook of the book in plain Markdown, with a first cell that
-installs the course where Colab runs it; course_lib and the stored results; .binder/. The same sources give the same bytes.
+installs the course where Colab runs it; course_lib and the stored results; .binder/. The same sources give the same
+bytes.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ KEPT_TAGS = ("parameters", "raises-exception")
 HIDDEN_TAGS = ("hide-input", "hide-cell", "remove-input", "remove-cell")
 WIDGET_MARK = "data-course-widget="
 
-INSTALL = '''\
+INSTALL = """\
 #@title Run this cell first: on Colab it installs the course, elsewhere it does nothing
 # Of what the course needs, only what is missing comes: no package that is here changes its version.
 import importlib.util
@@ -67,7 +68,7 @@ if "COLAB_RELEASE_TAG" in os.environ and importlib.util.find_spec("course_lib") 
         from google.colab import output
 
         output.enable_custom_widget_manager()
-'''
+"""
 
 README = """\
 # {title}: notebooks to run
@@ -83,7 +84,11 @@ def top_cells(index: Index, page: str) -> list[NotebookNode]:
     title, book = index.pages[page].title, index.pages["book/index"].title
     home = f"[{title}]({index.url(page)})"
     text = f"*This notebook is a copy of {home}, a page of the course [{book}]({index.site}/). The page shows everything that runs here.*"
-    install = INSTALL.replace("ADDRESS", index.repository).replace("NAME", index.repository.rpartition("/")[2]).replace("BRANCH", BRANCH)
+    install = (
+        INSTALL.replace("ADDRESS", index.repository)
+        .replace("NAME", index.repository.rpartition("/")[2])
+        .replace("BRANCH", BRANCH)
+    )
     folded = {"cellView": "form", "jupyter": {"source_hidden": True}}  # Colab's word for it, and JupyterLab's
     return [new_markdown_cell(text), new_code_cell(install.rstrip("\n"), metadata=folded)]
 
@@ -100,11 +105,15 @@ def export(index: Index, page: str) -> NotebookNode:
             raise Unknown(f"{source.relative_to(index.root)}, cell {number}: {error}") from error
     for cell in cells:
         cell.pop("id", None)  # random, and unknown to version 4.4
-    return NotebookNode(cells=cells, metadata=nbformat.from_dict(normalise.NOTEBOOK_METADATA), nbformat=4, nbformat_minor=4)
+    return NotebookNode(
+        cells=cells, metadata=nbformat.from_dict(normalise.NOTEBOOK_METADATA), nbformat=4, nbformat_minor=4
+    )
 
 
 def _plain_cells(cell: NotebookNode, writer: PlainMarkdown) -> list[NotebookNode]:
-    """A cell's copy, with a cell for the caption of the figure that it draws; none for a cell that holds only labels."""
+    """A cell's copy, with a cell for the caption of the figure that it draws;
+    none for a cell that holds only labels.
+    """
     if cell.cell_type == "markdown":
         text = writer.convert(cell.source)
         return [new_markdown_cell(text)] if text else []
@@ -114,7 +123,9 @@ def _plain_cells(cell: NotebookNode, writer: PlainMarkdown) -> list[NotebookNode
     metadata = {"tags": kept} if (kept := [tag for tag in tags if tag in KEPT_TAGS]) else {}
     if any(tag in HIDDEN_TAGS for tag in tags):
         metadata["jupyter"] = {"source_hidden": True}
-    made = new_code_cell(cell.source, metadata=metadata, outputs=[output for output in cell.outputs if _is_readable(output)])
+    made = new_code_cell(
+        cell.source, metadata=metadata, outputs=[output for output in cell.outputs if _is_readable(output)]
+    )
     picture = cell.metadata.get("mystnb", {})
     caption, alt = picture.get("figure", {}).get("caption", ""), picture.get("image", {}).get("alt", "")
     if picture.get("figure") and not caption:
@@ -123,7 +134,9 @@ def _plain_cells(cell: NotebookNode, writer: PlainMarkdown) -> list[NotebookNode
 
 
 def _is_readable(output: NotebookNode) -> bool:
-    """Whether a stored output says something without the site: no glued numbers, no picture's placeholder, no interactive."""
+    """Whether a stored output says something without the site:
+    no glued numbers, no picture's placeholder, no interactive.
+    """
     data = output.get("data", {})
     text = data.get("text/plain", "")
     return not (GLUE in data or text.startswith("<Figure size") or WIDGET_MARK in data.get("text/html", ""))

@@ -2,8 +2,8 @@
 
     python tools/folding_models.py          writes course_lib/widgets/folding.json (about ten seconds)
 
-The models of the chapter's first section: free tables of 16 numbers for people and films of the embedded film set, AdaGrad, batch
-sampling for the Gramians; one model for each gravity coefficient.
+The models of the chapter's first section: free tables of 16 numbers for people and films of the embedded film set,
+AdaGrad, batch sampling for the Gramians; one model for each gravity coefficient.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ def train(lam: float, checks: Sequence[int] = CHECKS, *, seed: int = 0) -> list[
     """Rows of one model, as P4-F6 has them, after each number of steps in `checks`."""
     task = p4.load_task(DATA, seed)
     generator, rng = torch.Generator().manual_seed(seed), np.random.default_rng(seed)
-    shown = Tables(task, *((0.3 * torch.randn(size, WIDTH, generator=generator)).requires_grad_() for size in task.train.shape))
+    shown = Tables(
+        task, *((0.3 * torch.randn(size, WIDTH, generator=generator)).requires_grad_() for size in task.train.shape)
+    )
     people, films = torch.tensor(task.train.users), torch.tensor(task.train.items)
     optimiser = torch.optim.Adagrad([shown.left, shown.right], lr=RATE)
     rows: list[dict[str, Any]] = []

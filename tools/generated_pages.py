@@ -20,8 +20,24 @@ if str(ROOT) not in sys.path:
 
 NOTATION = ROOT / "book" / "notation.yml"
 COMMENT = re.compile(r"^<!-- fill: (\w+) -->$", re.MULTILINE)
-ORDER = ("in_batch", "losses", "gramians", "interactions", "datasets", "metrics", "training", "experiments", "proofs",
-         "plots", "widgets", "quiz", "claims", "paper_tables", "scalars", "arrays")  # fmt: skip
+ORDER = (
+    "in_batch",
+    "losses",
+    "gramians",
+    "interactions",
+    "datasets",
+    "metrics",
+    "training",
+    "experiments",
+    "proofs",
+    "plots",
+    "widgets",
+    "quiz",
+    "claims",
+    "paper_tables",
+    "scalars",
+    "arrays",
+)
 MARKUP = re.compile(r"([\\*_|`])")
 
 
@@ -77,7 +93,10 @@ def _beliefs_of(quiz_of_chapter: Any) -> str:
 
     wrong = [answer for one in quiz_of_chapter.questions for answer in one.answers if not answer.right]
     lines = [f":::{{dropdown}} {quiz_of_chapter.title}", "| belief | why it fails |", "|---|---|"]
-    lines += [f"| {quiz.html(answer.misconception)} | {quiz.html(answer.why).replace('|', chr(92) + '|')} |" for answer in wrong]
+    lines += [
+        f"| {quiz.html(answer.misconception)} | {quiz.html(answer.why).replace('|', chr(92) + '|')} |"
+        for answer in wrong
+    ]
     return "\n".join([*lines, ":::"])
 
 
@@ -96,7 +115,9 @@ def fill_page(app: Sphinx, _docname: str, source: list[str]) -> None:
     source[0] = COMMENT.sub(lambda match: makers[match[1]](), source[0])
 
 
-def keep_docstrings_as_written(_app: Sphinx, _what: str, _name: str, _obj: Any, _options: Any, lines: list[str]) -> None:
+def keep_docstrings_as_written(
+    _app: Sphinx, _what: str, _name: str, _obj: Any, _options: Any, lines: list[str]
+) -> None:
     """Show a docstring's paragraphs as prose, and what is aligned by hand as it stands.
 
     The docstrings are plain text with formulas such as |O|; read as reStructuredText they would be full of errors.
@@ -127,7 +148,9 @@ def _prose(rows: list[str]) -> str:
     text = " ".join(" ".join(rows).split())
     parts = re.split(r"``?([^`]+)``?", text) if text.count("`") % 2 == 0 else [text]
     # "\\ " is a space that is not shown: a literal may then stand next to any letter
-    return "".join(f"\\ ``{part.strip()}``\\ " if index % 2 else MARKUP.sub(r"\\\1", part) for index, part in enumerate(parts))
+    return "".join(
+        f"\\ ``{part.strip()}``\\ " if index % 2 else MARKUP.sub(r"\\\1", part) for index, part in enumerate(parts)
+    )
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Reads MyST Markdown with the parser that the book is built with, and remembers where in the text each thing stands.
 
-Markdown parsers do not say at which letter an inline element begins. `parser` wraps the rules of the elements that plain
-Markdown lacks (roles, links, mathematics, attributes), so that their tokens carry `meta["start"]` and `meta["end"]`.
+Markdown parsers do not say at which letter an inline element begins. `parser` wraps the rules of the elements that
+plain Markdown lacks (roles, links, mathematics, attributes), so that their tokens carry `meta["start"]` and
+`meta["end"]`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,13 @@ ROOT = Path(__file__).resolve().parents[1]
 FENCES = ("fence", "colon_fence")
 DIRECTIVE = re.compile(r"\{(?P<name>[\w:+.-]+)\}[ \t]*(?P<argument>.*)$")
 OPTION = re.compile(r":(?P<key>[\w-]+):[ \t]*(?P<value>.*)$")
-NOTED = {"myst_role": "myst_role", "math_inline": "math_inline", "link": "link_open", "image": "image", "span": "span_open"}
+NOTED = {
+    "myst_role": "myst_role",
+    "math_inline": "math_inline",
+    "link": "link_open",
+    "image": "image",
+    "span": "span_open",
+}
 
 
 @dataclass(frozen=True)

@@ -26,16 +26,24 @@ if str(ROOT) not in sys.path:  # course_lib of this checkout, for the interactiv
 
 from course_lib import widgets  # noqa: E402  (needs the line above)
 
-NOTEBOOK_INPUTS = ("course_lib", "book/claims", "book/results", "book/notation.yml")  # what a notebook's outputs depend on
+NOTEBOOK_INPUTS = (
+    "course_lib",
+    "book/claims",
+    "book/results",
+    "book/notation.yml",
+)  # what a notebook's outputs depend on
 CACHES = ".jupyter_cache"
 
 SOURCE_BRANCH, LAUNCH_BRANCH = "main", "notebooks"
 # Shown on pages that are notebooks. They are links: nothing is asked of these hosts before a reader clicks.
-LAUNCH = {"binderhub_url": "https://mybinder.org", "colab_url": "https://colab.research.google.com", "notebook_interface": "jupyterlab"}
+LAUNCH = {
+    "binderhub_url": "https://mybinder.org",
+    "colab_url": "https://colab.research.google.com",
+    "notebook_interface": "jupyterlab",
+}
 
 MATHJAX_PACKAGE = "sphinx-mathjax-offline"  # PyPI; the folder of its import package carries hyphens too
 MATHJAX_PARTS = ("tex-chtml.js", "input/tex/extensions", "output/chtml/fonts/woff-v2")
-
 
 
 def repository_address(pyproject: Path = ROOT / "pyproject.toml") -> str:
@@ -59,10 +67,14 @@ def set_repository(_app: Sphinx, config: Config) -> None:
 
 
 def launch_the_copies(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
-    """Let the theme's launch buttons open the copies of the notebooks on their own branch (tools/export_notebooks.py)."""
+    """Let the theme's launch buttons open the copies of the notebooks on their own branch
+    (tools/export_notebooks.py).
+    """
     for group in context.get("header_buttons", []):
         for button in group.get("buttons", []) if group.get("label") == "launch-buttons" else ():
-            button["url"] = button["url"].replace(f"/{SOURCE_BRANCH}?", f"/{LAUNCH_BRANCH}?")  # Binder: .../main?urlpath=
+            button["url"] = button["url"].replace(
+                f"/{SOURCE_BRANCH}?", f"/{LAUNCH_BRANCH}?"
+            )  # Binder: .../main?urlpath=
             button["url"] = button["url"].replace(f"/blob/{SOURCE_BRANCH}/", f"/blob/{LAUNCH_BRANCH}/")  # Colab
 
 

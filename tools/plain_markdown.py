@@ -23,10 +23,32 @@ OPTIONS = {"label", "class", "nonumber", "name", "alt", "width", "height", "alig
 ROLE_TARGET = re.compile(r"^(?P<text>.*?)\s*<(?P<target>[^<>]+)>$", re.DOTALL)
 OUTSIDE = re.compile(r"^(https?://|mailto:)")
 PLAIN_TOKENS = {
-    "blockquote", "bullet_list", "code_block", "code_inline", "em", "fence", "hardbreak", "heading", "hr", "html_block",
-    "html_inline", "inline", "list_item", "ordered_list", "paragraph", "s", "softbreak", "strong", "table", "tbody", "td",
-    "text", "th", "thead", "tr",
-}  # fmt: skip
+    "blockquote",
+    "bullet_list",
+    "code_block",
+    "code_inline",
+    "em",
+    "fence",
+    "hardbreak",
+    "heading",
+    "hr",
+    "html_block",
+    "html_inline",
+    "inline",
+    "list_item",
+    "ordered_list",
+    "paragraph",
+    "s",
+    "softbreak",
+    "strong",
+    "table",
+    "tbody",
+    "td",
+    "text",
+    "th",
+    "thead",
+    "tr",
+}
 
 
 @dataclass(frozen=True, order=True)
@@ -91,7 +113,9 @@ class PlainMarkdown:
                 body = block.replace("\n", "\n" + re.sub(r"[^\s>]", " ", head))
                 yield Edit(starts[first] + len(head), starts[last] - 1, body)
             elif kind not in PLAIN_TOKENS:
-                raise Unknown(f"markup: {kind!r} ({token.content.strip()[:40]!r}) has no plain form; see tools/plain_markdown.py")
+                raise Unknown(
+                    f"markup: {kind!r} ({token.content.strip()[:40]!r}) has no plain form; see tools/plain_markdown.py"
+                )
 
     def _block(self, token: Token, *, quoted: bool) -> str | None:
         """What stands in the place of a block that plain Markdown lacks; None for one that stays."""
@@ -113,7 +137,9 @@ class PlainMarkdown:
     def _box(self, box: myst.Directive, *, quoted: bool) -> str:
         unknown = set(box.options) - OPTIONS
         if unknown:
-            raise Unknown(f"directive: {box.name} has the option {sorted(unknown)[0]!r}, expected one of {sorted(OPTIONS)}")
+            raise Unknown(
+                f"directive: {box.name} has the option {sorted(unknown)[0]!r}, expected one of {sorted(OPTIONS)}"
+            )
         kind = box.name.removeprefix("prf:")
         if box.name == "math":
             label = box.options.get("label", "")
@@ -125,7 +151,9 @@ class PlainMarkdown:
         if box.name == "image":
             return f"![{box.options.get('alt', '')}]({self._file(box.argument)})"
         if box.name == "prf:proof":
-            return self._framed("Proof" + (f" ({self.convert(box.argument)})" if box.argument else ""), box, run_in=True)
+            return self._framed(
+                "Proof" + (f" ({self.convert(box.argument)})" if box.argument else ""), box, run_in=True
+            )
         if (box.name.startswith("prf:") and kind in PROOF_KINDS) or box.name == "exercise":
             return self._framed(self.next_name() + (f" ({self.convert(box.argument)})" if box.argument else ""), box)
         if box.name == "solution":
@@ -190,7 +218,9 @@ class PlainMarkdown:
                 if not OUTSIDE.match(source):
                     yield Edit(start, end, f"![{child.content}]({self._file(source)})")
             elif kind not in {*PLAIN_TOKENS, "link", "span"}:
-                raise Unknown(f"markup: {kind!r} ({child.content[:40]!r}) has no plain form; see tools/plain_markdown.py")
+                raise Unknown(
+                    f"markup: {kind!r} ({child.content[:40]!r}) has no plain form; see tools/plain_markdown.py"
+                )
 
     def _link_edits(self, link: Token, start: int, end: int) -> Iterator[Edit]:
         place = link.attrs["href"]
@@ -239,7 +269,10 @@ class PlainMarkdown:
     def _reference(self, text: str, label: str) -> str:
         """A numbered thing: a word on its own page, a link from another one."""
         mark = self.index.mark(label)
-        shown = re.sub(r"%s|\{number\}", mark.text.rpartition(" ")[2].strip("()"), text).replace("{name}", mark.text) or mark.text
+        shown = (
+            re.sub(r"%s|\{number\}", mark.text.rpartition(" ")[2].strip("()"), text).replace("{name}", mark.text)
+            or mark.text
+        )
         return shown if mark.page == self.page else f"[{shown}]({self.index.url(mark.page, mark.anchor)})"
 
     def _section(self, text: str, label: str) -> str:
@@ -297,8 +330,15 @@ def _places(token: Token, text: str, starts: list[int], cursor: int) -> tuple[Ca
 
 def _head(line: str, token: Token) -> str:
     """What stands before a block in its first line: indentation, a list's mark, a quote's mark."""
-    marks = {"math_block": "$$", "math_block_label": "$$", "amsmath": "\\begin", "myst_target": "(", "myst_line_comment": "%",
-             "myst_block_break": "+", "attrs_block": "{"}  # fmt: skip
+    marks = {
+        "math_block": "$$",
+        "math_block_label": "$$",
+        "amsmath": "\\begin",
+        "myst_target": "(",
+        "myst_line_comment": "%",
+        "myst_block_break": "+",
+        "attrs_block": "{",
+    }
     mark = token.markup if token.type in myst.FENCES else marks[token.type]
     return line[: line.index(mark)]
 

@@ -2,8 +2,8 @@
 
     python tools/popularity_models.py       writes course_lib/widgets/popularity_axis.json and two_scalars.json (half a minute)
 
-The embedded film set, people and films with at least ten of each other; MF and LightGCN, trained with BPR, Adam, uniform negatives and
-an early stop on the MRR@10 of the validation part.
+The embedded film set, people and films with at least ten of each other; MF and LightGCN, trained with BPR, Adam,
+uniform negatives and an early stop on the MRR@10 of the validation part.
 """
 
 from __future__ import annotations
@@ -24,11 +24,14 @@ from course_lib.widgets import popularity_axis, two_scalars
 
 FOLDER = Path(popularity_axis.__file__).parent
 FILMS, WIDTH = 240, 16  # of PopularityAxis
-SETTINGS = {"MF": {"lr": 5e-3, "batch_size": 1024, "decay": 1e-3}, "LightGCN": {"lr": 1e-2, "batch_size": 4096, "decay": 1e-4}}
+SETTINGS = {
+    "MF": {"lr": 5e-3, "batch_size": 1024, "decay": 1e-3},
+    "LightGCN": {"lr": 1e-2, "batch_size": 4096, "decay": 1e-4},
+}
 EPOCHS, PATIENCE = 150, 20
 NARROW = 8  # of TwoScalars
-# Chosen for what they show: all ranks better at the minimum; alpha above 0 and a list twice as popular; ranks worse at the minimum; no
-# minimum; a user of rare films.
+# Chosen for what they show: all ranks better at the minimum; alpha above 0 and a list twice as popular; ranks worse at
+# the minimum; no minimum; a user of rare films.
 PEOPLE = (112, 727, 205, 574, 844)
 
 
@@ -79,7 +82,11 @@ def two_scalars_data(epochs: int = EPOCHS) -> dict[str, Any]:
 
 def store(name: str, data: Any) -> None:
     path = FOLDER / name
-    path.write_text(json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace('],"', '],\n"').replace('},"', '},\n"') + "\n", encoding="utf-8")
+    path.write_text(
+        json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace('],"', '],\n"').replace('},"', '},\n"')
+        + "\n",
+        encoding="utf-8",
+    )
     print(f"{path}: {path.stat().st_size} bytes")
 
 

@@ -62,7 +62,9 @@ def photograph_for_readme(site: Path) -> Path:
         browser = playwright.chromium.launch(executable_path=browser_path(), args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1280, "height": 860}, color_scheme="light")
         page.goto(f"http://127.0.0.1:{server.server_address[1]}/{README_PAGE}", wait_until="networkidle")
-        page.evaluate("document.querySelector('[data-course-widget]').scrollIntoView({block: 'start', behavior: 'instant'})")
+        page.evaluate(
+            "document.querySelector('[data-course-widget]').scrollIntoView({block: 'start', behavior: 'instant'})"
+        )
         page.evaluate("window.scrollBy({top: -60, behavior: 'instant'})")
         page.wait_for_timeout(500)
         page.screenshot(path=README_PICTURE)
@@ -84,7 +86,9 @@ def photograph(site: Path, out: Path, pages: list[str]) -> list[Path]:
         for width in WIDTHS:
             for theme in THEMES:
                 context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
-                context.add_init_script(f"localStorage.setItem('mode', '{theme}'); localStorage.setItem('theme', '{theme}')")
+                context.add_init_script(
+                    f"localStorage.setItem('mode', '{theme}'); localStorage.setItem('theme', '{theme}')"
+                )
                 for name in pages:
                     page = context.new_page()
                     page.goto(f"http://127.0.0.1:{server.server_address[1]}/{name}", wait_until="networkidle")

@@ -45,7 +45,9 @@ def resolve(folder: Path, torch_index: str) -> dict[str, str]:
     command = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--quiet", "--report", "-"]
     command += ["--python-version", OLDEST_PYTHON, "--only-binary", ":all:", "--target", str(folder)]
     command += ["--extra-index-url", torch_index] if torch_index else []
-    report = json.loads(subprocess.run([*command, *wanted(), *chosen], check=True, stdout=subprocess.PIPE, text=True).stdout)
+    report = json.loads(
+        subprocess.run([*command, *wanted(), *chosen], check=True, stdout=subprocess.PIPE, text=True).stdout
+    )
     found = {item["metadata"]["name"]: item["metadata"]["version"] for item in report["install"]}
     return {name: version.split("+")[0] for name, version in found.items() if not ONLY_WITH_CUDA.match(name.lower())}
 

@@ -30,7 +30,10 @@ def warn_of_size(torch_index: str) -> None:
 
 def has_pip(python: Path) -> bool:
     """Whether an environment's Python is there and whole: a set-up that was cut short can leave it without pip."""
-    return python.exists() and not subprocess.run([str(python), "-m", "pip", "--version"], capture_output=True, check=False).returncode
+    return (
+        python.exists()
+        and not subprocess.run([str(python), "-m", "pip", "--version"], capture_output=True, check=False).returncode
+    )
 
 
 def install(venv: Path, torch_index: str) -> None:
@@ -56,7 +59,9 @@ def main() -> None:
     try:
         install(arguments.venv, arguments.torch_index)
     except subprocess.CalledProcessError as error:
-        sys.exit(f"The set-up stopped: `{' '.join(error.cmd[:6])} ...` failed. Its message stands above; run make again to go on.")
+        sys.exit(
+            f"The set-up stopped: `{' '.join(error.cmd[:6])} ...` failed. Its message stands above; run make again to go on."
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""Starts the other libraries' side of a benchmark (serve.py) in the Python that has them, and asks it for one measurement at a time."""
+"""Starts the other libraries' side of a benchmark (serve.py) in the Python that has them, and asks it for one
+measurement at a time.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ VARIABLE = "COURSE_RIVALS"
 
 
 class Rival:
-    """`with Rival(kind, data, threads) as rival: rival.measure()` -> (seconds, processor's seconds) of one pass or ranking.
+    """`with Rival(kind, data, threads) as rival: rival.measure()` -> (seconds, processor's seconds) of one pass or
+    ranking.
 
     Where the library cannot be had, `available` is False and `reason` says why: the comparison is left out.
     """
@@ -28,7 +31,9 @@ class Rival:
         self.kind = kind
         python = os.path.abspath(os.environ.get(VARIABLE, sys.executable))
         command = [python, str(Path(__file__).with_name("serve.py")), kind, str(data), str(threads)]
-        environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "OMP_NUM_THREADS")}
+        environment = {
+            name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "OMP_NUM_THREADS")
+        }
         self._errors = data.with_name(f"{kind}.log").open("w+", encoding="utf-8")
         # RecBole writes logs where it runs: not here
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": self._errors, "cwd": data.parent}
@@ -75,7 +80,9 @@ def left_out(rival: Rival) -> str:
 
 
 def pairs(name: str) -> Interactions:
-    """The pairs of ml-1m (ratings of 4 and 5) or gowalla where they can be had, else synthetic ones of the same size."""
+    """The pairs of ml-1m (ratings of 4 and 5) or gowalla where they can be had, else synthetic ones of the same
+    size.
+    """
     try:
         return datasets.load(name)
     except (FileNotFoundError, ConnectionError):

@@ -2,8 +2,9 @@
 
     python serve.py KIND DATA.npz THREADS        KIND: implicit-epoch, implicit-top, recbole-epoch
 
-Answers each line on its input with the seconds of one more pass (or ranking), the processor's seconds, and a check number.
-Their own code does the work, with the settings that they document; only loading the data is ours. Nothing of it is part of the course.
+Answers each line on its input with the seconds of one more pass (or ranking), the processor's seconds, and a check
+number. Their own code does the work, with the settings that they document; only loading the data is ours. Nothing of it
+is part of the course.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from tempfile import TemporaryDirectory
 
 KIND, DATA, THREADS = sys.argv[1], sys.argv[2], int(sys.argv[3])
 # implicit parallelises by itself, on top of a BLAS with one thread: its own advice
-os.environ.update(OPENBLAS_NUM_THREADS="1" if KIND.startswith("implicit") else str(THREADS), OMP_NUM_THREADS=str(THREADS))
+os.environ.update(
+    OPENBLAS_NUM_THREADS="1" if KIND.startswith("implicit") else str(THREADS), OMP_NUM_THREADS=str(THREADS)
+)
 
 import numpy as np  # noqa: E402
 import scipy.sparse as sp  # noqa: E402
@@ -69,7 +72,9 @@ def recbole_epoch() -> Callable[[], float]:
     """`Trainer._train_epoch` of RecBole's BPR on a CPU: Adam, batches of 8192, one uniform negative per pair."""
     import torch
 
-    if not hasattr(sp.dok_matrix, "_update"):  # RecBole 1.2.1 calls what newer versions of scipy and numpy no longer have
+    if not hasattr(
+        sp.dok_matrix, "_update"
+    ):  # RecBole 1.2.1 calls what newer versions of scipy and numpy no longer have
         sp.dok_matrix._update = lambda matrix, entries: matrix._dict.update(entries)
     for name, kind in {"float_": np.float64, "complex_": np.complex128, "unicode_": np.str_}.items():
         if not hasattr(np, name):
@@ -87,11 +92,23 @@ def recbole_epoch() -> Callable[[], float]:
         file.write("user_id:token\titem_id:token\n")
         file.writelines(f"{u}\t{i}\n" for u, i in zip(matrix.row, matrix.col, strict=True))
     settings = {
-        "data_path": folder.name, "checkpoint_dir": folder.name, "use_gpu": False, "embedding_size": WIDTH, "train_batch_size": 8192,
-        "load_col": {"inter": ["user_id", "item_id"]}, "show_progress": False, "state": "ERROR",
+        "data_path": folder.name,
+        "checkpoint_dir": folder.name,
+        "use_gpu": False,
+        "embedding_size": WIDTH,
+        "train_batch_size": 8192,
+        "load_col": {"inter": ["user_id", "item_id"]},
+        "show_progress": False,
+        "state": "ERROR",
         "eval_args": {"split": {"RS": [1.0, 0.0, 0.0]}, "order": "RO", "mode": "full", "group_by": None},
-        "train_neg_sample_args": {"distribution": "uniform", "sample_num": 1, "alpha": 1.0, "dynamic": False, "candidate_num": 0},
-    }  # fmt: skip
+        "train_neg_sample_args": {
+            "distribution": "uniform",
+            "sample_num": 1,
+            "alpha": 1.0,
+            "dynamic": False,
+            "candidate_num": 0,
+        },
+    }
     sys.argv = sys.argv[:1]  # RecBole reads the command line
     config = Config(model="BPR", dataset="bench", config_dict=settings)
     dataset = create_dataset(config)

@@ -1,7 +1,7 @@
 """The five models that P1 starts from: MF, LightGCN, DGCF, NCL and LightCCF, each as its paper's equations.
 
-All are a `Backbone`: two trained tables, from which `forward` makes user and item embeddings whose inner product is the score, and a
-BPR loss on triples. `bpr_epoch` is MF's training by plain SGD, compiled.
+All are a `Backbone`: two trained tables, from which `forward` makes user and item embeddings whose inner product is the
+score, and a BPR loss on triples. `bpr_epoch` is MF's training by plain SGD, compiled.
 """
 
 from __future__ import annotations
@@ -19,7 +19,20 @@ from course_lib.backbones.mf import MF
 from course_lib.backbones.ncl import NCL
 from course_lib.interactions import Interactions
 
-__all__ = ["DGCF", "MF", "NCL", "Backbone", "LightCCF", "LightGCN", "Recommender", "Tables", "bpr_epoch", "make", "names", "triple_scores"]
+__all__ = [
+    "DGCF",
+    "MF",
+    "NCL",
+    "Backbone",
+    "LightCCF",
+    "LightGCN",
+    "Recommender",
+    "Tables",
+    "bpr_epoch",
+    "make",
+    "names",
+    "triple_scores",
+]
 
 _OF_A_GRAPH = {"LightGCN": LightGCN, "DGCF": DGCF, "NCL": NCL, "LightCCF": LightCCF}
 
@@ -30,9 +43,13 @@ def names() -> tuple[str, ...]:
 
 
 def make(name: str, interactions: Interactions, *, d: int = 64, generator: torch.Generator, **options: Any) -> Backbone:
-    """A backbone for the training pairs `interactions`, with new tables from `generator`; options: its own arguments."""
+    """A backbone for the training pairs `interactions`, with new tables from `generator`; options:
+    its own arguments.
+    """
     if not isinstance(interactions, Interactions):
-        raise ValueError(f"interactions is {interactions!r:.60}; expected Interactions, such as datasets.load(...) gives")
+        raise ValueError(
+            f"interactions is {interactions!r:.60}; expected Interactions, such as datasets.load(...) gives"
+        )
     if name == "MF":
         return MF(*interactions.shape, d, generator=generator, **options)
     if name not in _OF_A_GRAPH:

@@ -14,7 +14,8 @@ Tables = tuple[Tensor, Tensor]  # final embeddings (m, d) of the users and (n, d
 
 
 class Recommender(nn.Module):
-    """What the training loop and the evaluation ask of a model: a loss on triples, and two tables whose inner product ranks.
+    """What the training loop and the evaluation ask of a model: a loss on triples, and two tables whose inner product
+    ranks.
 
     Users are 0..n_users - 1, items 0..n_items - 1. A `Backbone` has trained tables of its own; DDC and the rivals of
     `course_lib.debiasing` wrap one.
@@ -48,18 +49,25 @@ class Recommender(nn.Module):
 class Backbone(Recommender):
     """A collaborative-filtering model that scores by y_ui = <e_u, e_i> and is trained with BPR (P1, equations 1 to 3).
 
-    Users are 0..m-1, items 0..n-1. A subclass says in `forward` how its trained tables become the embeddings e_u, e_i, and, if it
-    has one, in `contrast` which contrastive term it adds. So its loss on a batch of triples (u, i, j) is
+    Users are 0..m-1, items 0..n-1. A subclass says in `forward` how its trained tables become the embeddings e_u, e_i,
+    and, if it has one, in `contrast` which contrastive term it adds. So its loss on a batch of triples (u, i, j) is
 
         mean -ln sigma(<e_u, e_i> - <e_u, e_j>)  +  decay * mean (|e0_u|^2 + |e0_i|^2 + |e0_j|^2)  +  contrast.
 
-    The second term is lambda |Theta|^2 of P1's equation (3) on the trained rows e0 that the batch touches; (3) sums it once over all
-    parameters, practice (RecBole, LightGCN's own code) over the batch, as here. decay is lambda itself, without the 1/2 that some
-    libraries put before it.
+    The second term is lambda |Theta|^2 of P1's equation (3) on the trained rows e0 that the batch touches; (3) sums it
+    once over all parameters, practice (RecBole, LightGCN's own code) over the batch, as here. decay is lambda itself,
+    without the 1/2 that some libraries put before it.
     """
 
     def __init__(
-        self, n_users: int, n_items: int, d: int = 64, *, decay: float = 0.0, scale: float = 0.1, generator: torch.Generator
+        self,
+        n_users: int,
+        n_items: int,
+        d: int = 64,
+        *,
+        decay: float = 0.0,
+        scale: float = 0.1,
+        generator: torch.Generator,
     ) -> None:
         """Trained tables with independent normal entries of deviation `scale`, drawn from `generator`."""
         super().__init__()
@@ -68,7 +76,9 @@ class Backbone(Recommender):
                 raise ValueError(f"{name} is {value!r}; expected a whole number of at least 1")
         check_not_negative(decay=decay, scale=scale)
         if not isinstance(generator, torch.Generator):
-            raise ValueError(f"generator must be a torch.Generator such as torch.Generator().manual_seed(0), got {generator!r}")
+            raise ValueError(
+                f"generator must be a torch.Generator such as torch.Generator().manual_seed(0), got {generator!r}"
+            )
         self.n_users, self.n_items, self.d, self.decay = int(n_users), int(n_items), int(d), float(decay)
         self.users, self.items = (
             nn.Parameter(torch.randn(int(rows), int(d), generator=generator, device=generator.device).mul_(scale))

@@ -17,7 +17,10 @@ def log_partition(anchors: Tensor, candidates: Tensor, tau: float) -> Tensor:
     step = max(1, BLOCK // len(candidates))
     if len(anchors) <= step:
         return _block(anchors, candidates, tau)
-    parts = (checkpoint(_block, part, candidates, tau, use_reentrant=False, preserve_rng_state=False) for part in anchors.split(step))
+    parts = (
+        checkpoint(_block, part, candidates, tau, use_reentrant=False, preserve_rng_state=False)
+        for part in anchors.split(step)
+    )
     return torch.cat(list(parts))
 
 

@@ -15,7 +15,8 @@ TINY = 1e-8  # under square roots that may be zero
 
 
 class DGCF(Backbone):
-    """K = intents parts e_1, ..., e_K of width d / K, and for each edge (h, t) a share of each intent, found by routing.
+    """K = intents parts e_1, ..., e_K of width d / K, and for each edge (h, t) a share of each intent, found by
+    routing.
 
     S_k(h, t) starts at 1. One layer repeats `routings` times, with x the part of the previous layer's embedding:
 
@@ -23,14 +24,17 @@ class DGCF(Backbone):
         y_k(h) = sum over neighbours t of  share_k(h, t) / sqrt(D_k(h) D_k(t)) * x_k(t)
         S_k(h, t) += < y_k(h), tanh x_k(t) >
 
-    and its outcome is the last y. The embedding is the mean over the layers, 0 included. With one intent this is LightGCN. The loss adds
-    correlation * (sum over pairs of intents of the distance correlation of their parts), which is 0 for independent parts only.
+    and its outcome is the last y. The embedding is the mean over the layers, 0 included. With one intent this is
+    LightGCN. The loss adds correlation * (sum over pairs of intents of the distance correlation of their parts), which
+    is 0 for independent parts only.
 
-    Choices. (h, t) and (t, h) have affinities of their own, y_k(h) and x_k(t) are normalised to length 1 in the last line, and S goes on
-    from layer to layer, all three as in the authors' code; the mean over layers, where the paper sums, rescales all scores alike.
-    The correlation is that of up to 128 users and 128 items of the batch, over all pairs of intents as the paper writes it (its code and
-    RecBole take neighbouring intents only and divide by K (K + 1) / 2).
-    Source: Wang et al., SIGIR 2020 (arXiv 2007.01764), Sections 3.1 to 3.3; code: xiangwang1223/disentangled_graph_collaborative_filtering.
+    Choices. (h, t) and (t, h) have affinities of their own, y_k(h) and x_k(t) are normalised to length 1 in the last
+    line, and S goes on from layer to layer, all three as in the authors' code; the mean over layers, where the paper
+    sums, rescales all scores alike. The correlation is that of up to 128 users and 128 items of the batch, over all
+    pairs of intents as the paper writes it (its code and RecBole take neighbouring intents only and divide by K (K + 1)
+    / 2).
+    Source: Wang et al., SIGIR 2020 (arXiv 2007.01764), Sections 3.1 to 3.3; code:
+    xiangwang1223/disentangled_graph_collaborative_filtering.
     """
 
     def __init__(
@@ -60,8 +64,12 @@ class DGCF(Backbone):
         return self.routed()[0].split((self.n_users, self.n_items))
 
     def routed(self) -> tuple[Tensor, Tensor]:
-        """The embeddings (m + n, d), users first, and the affinities S (intents, edges) that the last averaging used."""
-        x = torch.cat((self.users, self.items)).unflatten(1, (self.intents, -1)).transpose(0, 1).contiguous()  # (K, N, d / K)
+        """The embeddings (m + n, d), users first, and the affinities S (intents, edges) that the last averaging
+        used.
+        """
+        x = (
+            torch.cat((self.users, self.items)).unflatten(1, (self.intents, -1)).transpose(0, 1).contiguous()
+        )  # (K, N, d / K)
         total, used = x, torch.ones(self.intents, len(self.edges), dtype=x.dtype, device=x.device)
         affinity = used
         for layer in range(self.layers):
@@ -93,12 +101,14 @@ class DGCF(Backbone):
 def distance_correlation(x: Tensor, y: Tensor) -> Tensor:
     """dCor(X, Y) in [0, 1] of paired samples (N, p) and (N, q): near 0 for many independent ones, 1 where y = a + b x.
 
-    dCov^2(X, Y) = mean over all pairs (a, b) of the sample of A_ab B_ab, with A the distances |x_a - x_b| less their row and column
-    means plus their mean, and B those of Y; dCor = dCov(X, Y) / sqrt(dCov(X, X) dCov(Y, Y)).
+    dCov^2(X, Y) = mean over all pairs (a, b) of the sample of A_ab B_ab, with A the distances |x_a - x_b| less their
+    row and column means plus their mean, and B those of Y; dCor = dCov(X, Y) / sqrt(dCov(X, X) dCov(Y, Y)).
     Source: Szekely, Rizzo and Bakirov, Annals of Statistics 2007 (arXiv 0803.4101).
     """
     a, b = _centred_distances(x), _centred_distances(y)
-    covariance, left, right = (((first * second).mean().clamp(min=0) + TINY).sqrt() for first, second in ((a, b), (a, a), (b, b)))
+    covariance, left, right = (
+        ((first * second).mean().clamp(min=0) + TINY).sqrt() for first, second in ((a, b), (a, a), (b, b))
+    )
     return covariance / (left * right).sqrt()
 
 

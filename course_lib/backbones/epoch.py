@@ -1,11 +1,12 @@
 """One pass of plain stochastic gradient descent for MF with BPR, compiled with numba: the speed a CPU can give.
 
-Two threads may not write to one row at a time, or the result depends on who comes first. Hogwild (implicit's way) lets them. Here
-nobody has to: for every pass the users are dealt at random into GROUPS groups and the items into 2 * GROUPS, and a triple (u, i, j)
-falls into the bucket (group of u; groups of i and j). A round-robin tournament orders the buckets into rounds of GROUPS buckets that
-share neither a user nor an item. The buckets of a round run side by side, and the outcome is that of any order: one seed gives one
-result, bit for bit, for every number of threads. This is the stratified SGD of Gemulla et al. (KDD 2011), with triples in place of
-pairs. As a side effect the rows of a bucket fit into the processor's cache.
+Two threads may not write to one row at a time, or the result depends on who comes first. Hogwild (implicit's way) lets
+them. Here nobody has to: for every pass the users are dealt at random into GROUPS groups and the items into 2 * GROUPS,
+and a triple (u, i, j) falls into the bucket (group of u; groups of i and j). A round-robin tournament orders the
+buckets into rounds of GROUPS buckets that share neither a user nor an item. The buckets of a round run side by side,
+and the outcome is that of any order: one seed gives one result, bit for bit, for every number of threads. This is the
+stratified SGD of Gemulla et al. (KDD 2011), with triples in place of pairs. As a side effect the rows of a bucket fit
+into the processor's cache.
 
 Random numbers are hashes of (seed, position): they too are the same whoever draws them.
 """
@@ -30,7 +31,12 @@ GROUPS = 4  # of users; as many buckets run side by side
 SHARES = 4  # parts in which the triples are drawn and dealt
 SMALL = 100_000  # pairs below which one thread is as fast as several
 LAWS = ("uniform", "popularity")
-SUMS_IN_ANY_ORDER = {"reassoc", "contract", "nsz", "arcp"}  # lets a sum use the processor's vectors; NaN and infinity keep their meaning
+SUMS_IN_ANY_ORDER = {
+    "reassoc",
+    "contract",
+    "nsz",
+    "arcp",
+}  # lets a sum use the processor's vectors; NaN and infinity keep their meaning
 
 Runner = Callable[[Callable[[int], Any], Iterable[int]], list[Any]]
 
@@ -48,15 +54,16 @@ def bpr_epoch(
 ) -> float:
     """One pass of SGD over O, in place: every pair (u, i) once, in random order, with one negative j. Returns its AUC.
 
-    users (m, d), items (n, d): float32 or float64, C-contiguous arrays or torch tensors on the CPU. For one triple after the other,
-    with w = sigma(<e_u, e_j> - <e_u, e_i>) and the right-hand sides as they were before the step:
+    users (m, d), items (n, d): float32 or float64, C-contiguous arrays or torch tensors on the CPU. For one triple
+    after the other, with w = sigma(<e_u, e_j> - <e_u, e_i>) and the right-hand sides as they were before the step:
 
         e_u += lr (w (e_i - e_j) - 2 decay e_u);   e_i += lr (w e_u - 2 decay e_i);   e_j += lr (-w e_u - 2 decay e_j),
 
-    -lr times the gradient of -ln sigma(<e_u, e_i - e_j>) + decay (|e_u|^2 + |e_i|^2 + |e_j|^2), P1's equation (3). Without decay the
-    sum of the item embeddings never changes: what i gains, j loses.
+    -lr times the gradient of -ln sigma(<e_u, e_i - e_j>) + decay (|e_u|^2 + |e_i|^2 + |e_j|^2), P1's equation (3).
+    Without decay the sum of the item embeddings never changes: what i gains, j loses.
 
-    negatives: "uniform" or "popularity", laws of `course_lib.interactions.sample_negatives`. rng: gives the seed of the pass.
+    negatives: "uniform" or "popularity", laws of `course_lib.interactions.sample_negatives`. rng: gives the seed of the
+    pass.
     threads: by default torch's number; more than 4 bring nothing. The result does not depend on it.
     The AUC is the share of triples that stood in the right order, <e_u, e_i> > <e_u, e_j>, when their turn came.
     Raises ValueError for tables that do not fit; FloatingPointError when they are not finite afterwards.
@@ -88,7 +95,9 @@ def bpr_epoch(
 
 
 def tournament(players: int) -> list[list[tuple[int, int]]]:
-    """The rounds of a round robin of an even number of players: in each everybody plays once, and everybody meets everybody once."""
+    """The rounds of a round robin of an even number of players:
+    in each everybody plays once, and everybody meets everybody once.
+    """
     wheel = list(range(1, players))
     rounds = []
     for turn in range(players - 1):
@@ -100,8 +109,8 @@ def tournament(players: int) -> list[list[tuple[int, int]]]:
 def bucket_numbers(groups: int = GROUPS) -> np.ndarray:
     """(groups, 2 groups, 2 groups): the bucket of a triple from the groups of u, i and j.
 
-    Buckets k groups .. (k + 1) groups - 1 are round k: no two of them share a group of users or of items. A triple with i and j in one
-    group goes where that group stands in the first rounds.
+    Buckets k groups .. (k + 1) groups - 1 are round k: no two of them share a group of users or of items. A triple with
+    i and j in one group goes where that group stands in the first rounds.
     """
     numbers = np.full((groups, 2 * groups, 2 * groups), -1)
     bucket = itertools.count()
@@ -119,7 +128,9 @@ def bucket_numbers(groups: int = GROUPS) -> np.ndarray:
 def _dealt_triples(
     interactions: Interactions, negatives: str, rng: np.random.Generator, run: Runner
 ) -> tuple[np.ndarray, np.ndarray, np.uint64]:
-    """The triples (|O|, 3) of a pass, bucket after bucket; (buckets + 1,) where each starts; the seed of their order."""
+    """The triples (|O|, 3) of a pass, bucket after bucket; (buckets + 1,) where each starts;
+    the seed of their order.
+    """
     numbers = bucket_numbers().astype(np.uint16)
     kinds = zip(interactions.shape, (GROUPS, 2 * GROUPS), strict=True)
     groups = [(rng.permutation(size) % count).astype(np.uint8) for size, count in kinds]
@@ -169,7 +180,8 @@ def _drawer(interactions: Interactions, negatives: str, seed: np.uint64, out: np
     return lambda start, stop: draw(start, stop, *arguments, seed, out)
 
 
-# ------------------------------------------------------------------------------------------------------------- compiled parts
+# ------------------------------------------------------------------------------------------------------------- compiled
+# parts
 
 
 @njit(nogil=True, cache=True)
@@ -251,7 +263,9 @@ def _shuffle(triples, seed):
 
 @njit(nogil=True, cache=True, fastmath=SUMS_IN_ANY_ORDER, error_model="numpy")
 def _descend(users, items, triples, rate, shrink, one):
-    """The steps of `bpr_epoch` for one triple after the other; how many stood in the right order. `one`: 1 in the tables' type."""
+    """The steps of `bpr_epoch` for one triple after the other; how many stood in the right order. `one`:
+    1 in the tables' type.
+    """
     in_order = 0
     for t in range(len(triples)):
         u, i, j = users[triples[t, 0]], items[triples[t, 1]], items[triples[t, 2]]
@@ -268,7 +282,8 @@ def _descend(users, items, triples, rate, shrink, one):
     return in_order
 
 
-# ------------------------------------------------------------------------------------------------------------- arguments
+# -------------------------------------------------------------------------------------------------------------
+# arguments
 
 
 @contextmanager
@@ -286,9 +301,13 @@ def _tables(users: Any, items: Any, interactions: Interactions) -> tuple[np.ndar
     tables = [table.detach().numpy() if isinstance(table, torch.Tensor) else table for table in (users, items)]
     for name, table, rows in zip(("users", "items"), tables, interactions.shape, strict=True):
         if not isinstance(table, np.ndarray) or table.dtype not in (np.float32, np.float64):
-            raise ValueError(f"{name} must be an array or tensor of float32 or float64, which is changed in place, got {table!r:.60}")
+            raise ValueError(
+                f"{name} must be an array or tensor of float32 or float64, which is changed in place, got {table!r:.60}"
+            )
         if table.ndim != 2 or len(table) != rows:
-            raise ValueError(f"{name} has shape {table.shape}; expected ({rows}, d), one row for each of {interactions!r}")
+            raise ValueError(
+                f"{name} has shape {table.shape}; expected ({rows}, d), one row for each of {interactions!r}"
+            )
         if not (table.flags.c_contiguous and table.flags.writeable):
             raise ValueError(f"{name} must be C-contiguous and writeable, since it is changed in place")
     left, right = tables

@@ -31,9 +31,11 @@ def normalised_adjacency(interactions: Interactions) -> sparse.csr_array:
 
 
 class Graph(nn.Module):
-    """A constant symmetric sparse matrix A (N, N) that multiplies tables: `Graph(matrix)(table)` is A X, differentiable in X.
+    """A constant symmetric sparse matrix A (N, N) that multiplies tables: `Graph(matrix)(table)` is A X, differentiable
+    in X.
 
-    Held as plain float64 buffers (torch can neither copy nor save its CSR tensors), which no state_dict holds: they come from the data.
+    Held as plain float64 buffers (torch can neither copy nor save its CSR tensors), which no state_dict holds: they
+    come from the data.
     """
 
     def __init__(self, matrix: sparse.csr_array) -> None:
@@ -44,7 +46,9 @@ class Graph(nn.Module):
 
     def forward(self, table: Tensor) -> Tensor:
         """A X of (N, d) -> (N, d)."""
-        return _SymmetricProduct.apply(_csr(self.pointers, self.columns, self.values.to(table.dtype), self.nodes), table)
+        return _SymmetricProduct.apply(
+            _csr(self.pointers, self.columns, self.values.to(table.dtype), self.nodes), table
+        )
 
 
 class _SymmetricProduct(torch.autograd.Function):
@@ -91,12 +95,19 @@ class Edges(nn.Module):
         return _Products.apply(self, left, right)
 
     def _sums(self, weights: Tensor, table: Tensor) -> Tensor:
-        return torch.stack([_csr(self.pointers, self.tails, mine, self.nodes) @ part for mine, part in zip(weights, table, strict=True)])
+        return torch.stack(
+            [
+                _csr(self.pointers, self.tails, mine, self.nodes) @ part
+                for mine, part in zip(weights, table, strict=True)
+            ]
+        )
 
     def _products(self, left: Tensor, right: Tensor) -> Tensor:
         pattern = _csr(self.pointers, self.tails, left.new_zeros(len(self)), self.nodes)
         pairs = zip(left, right, strict=True)
-        return torch.stack([torch.sparse.sampled_addmm(pattern, a.contiguous(), b.T, beta=0.0).values() for a, b in pairs])
+        return torch.stack(
+            [torch.sparse.sampled_addmm(pattern, a.contiguous(), b.T, beta=0.0).values() for a, b in pairs]
+        )
 
 
 class _Sums(torch.autograd.Function):
@@ -109,7 +120,11 @@ class _Sums(torch.autograd.Function):
     @staticmethod
     def backward(context, gradient: Tensor) -> tuple[None, Tensor, Tensor]:
         edges, (weights, table) = context.edges, context.saved_tensors
-        return None, edges._products(gradient, table), edges._sums(weights.index_select(1, edges.reverse), gradient.contiguous())
+        return (
+            None,
+            edges._products(gradient, table),
+            edges._sums(weights.index_select(1, edges.reverse), gradient.contiguous()),
+        )
 
 
 class _Products(torch.autograd.Function):

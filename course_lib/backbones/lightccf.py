@@ -12,18 +12,20 @@ from course_lib.interactions import Interactions
 
 
 class LightCCF(LightGCN):
-    """BPR plus weight * NA, the neighbourhood-aggregation term; layers = 0 makes MF the encoder, as its authors have it on Tmall.
+    """BPR plus weight * NA, the neighbourhood-aggregation term; layers = 0 makes MF the encoder, as its authors have it
+    on Tmall.
 
     With cosines of the final embeddings and the positive pairs (u, i) of a batch B,
 
         NA = mean over (u, i) in B of  -log [ exp(cos(u, i) / tau) / sum over (u', i') in B of exp((cos(u, i') + cos(u, u')) / tau) ]:
 
-    towards one's own items, away from the users and items of the batch's pairs, one's own pair among them. Its gradient on a user adds
-    a weighted mean of his items, like one layer of LightGCN.
+    towards one's own items, away from the users and items of the batch's pairs, one's own pair among them. Its gradient
+    on a user adds a weighted mean of his items, like one layer of LightGCN.
 
-    Choices: each other pair enters with the exponential of the SUM of its two cosines, as in the authors' published code (two sums
-    of exponentials would fit the words "away from other positive pairs" as well); the 1e-5 that the code adds inside the logarithm
-    is left out. The authors take tau from 0.22 to 0.28 and weight 1 or 5 on larger sets; on the films 0.1 does better than 1.
+    Choices: each other pair enters with the exponential of the SUM of its two cosines, as in the authors' published
+    code (two sums of exponentials would fit the words "away from other positive pairs" as well); the 1e-5 that the code
+    adds inside the logarithm is left out. The authors take tau from 0.22 to 0.28 and weight 1 or 5 on larger sets; on
+    the films 0.1 does better than 1.
     Source: Zhang et al., SIGIR 2025 (arXiv 2504.10113); code github.com/ZzYUuuu/LightCCF.
     """
 

@@ -13,8 +13,9 @@ from course_lib.interactions import Interactions
 class LightGCN(Backbone):
     """E^(k) = D^(-1/2) A D^(-1/2) E^(k-1) from the trained E^(0), and e = mean of E^(0), ..., E^(layers).
 
-    In words: e_u^(k) = sum over the items i of u of e_i^(k-1) / sqrt(deg u deg i), and the same for items. layers = 0 is MF.
-    P1 leaves the weights alpha_k of the layers open ("typically a weighted sum"); here 1 / (layers + 1), as in the LightGCN paper.
+    In words: e_u^(k) = sum over the items i of u of e_i^(k-1) / sqrt(deg u deg i), and the same for items. layers = 0
+    is MF. P1 leaves the weights alpha_k of the layers open ("typically a weighted sum"); here 1 / (layers + 1), as in
+    the LightGCN paper.
     Source: P1, equation (2); He et al., SIGIR 2020 (arXiv 2002.02126), equations (3), (4) and (8).
     """
 

@@ -20,19 +20,25 @@ ITERATIONS = 25  # of k-means
 class NCL(LightGCN):
     """BPR + structure * S + prototypes * P on LightGCN. All vectors are normalised to length 1 inside S and P.
 
-    S, the structural neighbours: with z^(k) the embedding after an even number k of steps (a user's comes from like-minded users),
+    S, the structural neighbours: with z^(k) the embedding after an even number k of steps (a user's comes from
+    like-minded users),
 
-        S = mean over the batch of -log [ exp(z_u^(k) z_u^(0) / tau) / sum over ALL users v of exp(z_u^(k) z_v^(0) / tau) ]
+        S = mean over the batch of -log [ exp(z_u^(k) z_u^(0) / tau) / sum over ALL users v of exp(z_u^(k) z_v^(0) /
+        tau) ]
             + alpha * the same over the batch's positive items.
 
-    P, the semantic neighbours: with c_u the centre of u's cluster among `clusters` of k-means on E^(0), found anew before each epoch,
+    P, the semantic neighbours: with c_u the centre of u's cluster among `clusters` of k-means on E^(0), found anew
+    before each epoch,
 
-        P = mean over the batch of -log [ exp(z_u^(0) c_u / tau) / sum over all centres c of exp(z_u^(0) c / tau) ] + the same over items.
+        P = mean over the batch of -log [ exp(z_u^(0) c_u / tau) / sum over all centres c of exp(z_u^(0) c / tau) ] +
+        the same over items.
 
-    Choices. Means over the batch where the paper and its code sum: their weights 1e-7 (S) and 8e-8 (P) at 4096 pairs are 4e-4 and 3e-4
-    here. P is left out for the first `warm_up` epochs, as in RecBole, and the centres carry no gradient. k-means starts from random
-    rows and is scipy's, where RecBole has faiss on a GPU. A user who stands in the batch twice counts twice.
-    Source: Lin et al., WWW 2022 (arXiv 2202.06200), equations (5) to (14); defaults of RecBole 1.2.1, with fewer clusters.
+    Choices. Means over the batch where the paper and its code sum: their weights 1e-7 (S) and 8e-8 (P) at 4096 pairs
+    are 4e-4 and 3e-4 here. P is left out for the first `warm_up` epochs, as in RecBole, and the centres carry no
+    gradient. k-means starts from random rows and is scipy's, where RecBole has faiss on a GPU. A user who stands in the
+    batch twice counts twice.
+    Source: Lin et al., WWW 2022 (arXiv 2202.06200), equations (5) to (14); defaults of RecBole 1.2.1, with fewer
+    clusters.
     """
 
     def __init__(
@@ -60,10 +66,14 @@ class NCL(LightGCN):
         if steps < 2 or steps % 2:
             raise ValueError(f"steps is {steps!r}; expected an even number of at least 2, so that a user meets users")
         if prototypes and clusters > min(interactions.shape):
-            raise ValueError(f"clusters is {clusters}; expected at most {min(interactions.shape)}, the number of users or of items")
+            raise ValueError(
+                f"clusters is {clusters}; expected at most {min(interactions.shape)}, the number of users or of items"
+            )
         self.steps, self.structure, self.alpha, self.prototypes = steps, structure, alpha, prototypes
         self.clusters, self.warm_up, self.tau = clusters, warm_up, tau
-        self.centres: tuple[tuple[Tensor, Tensor], ...] | None = None  # of users and of items: unit centres (k, d), cluster of each row
+        self.centres: tuple[tuple[Tensor, Tensor], ...] | None = (
+            None  # of users and of items: unit centres (k, d), cluster of each row
+        )
 
     def begin_epoch(self, epoch: int, rng: np.random.Generator) -> None:
         """After the warm-up: new clusters of the trained tables."""
@@ -80,7 +90,9 @@ class NCL(LightGCN):
             for _ in range(self.steps):
                 table = self.graph(table)
             ends = table.split((self.n_users, self.n_items))
-            left, right = (self._structure(start, end, *side) for start, end, side in zip(starts, ends, batch, strict=True))
+            left, right = (
+                self._structure(start, end, *side) for start, end, side in zip(starts, ends, batch, strict=True)
+            )
             total = total + self.structure * (left + self.alpha * right)
         if self.prototypes and self.centres is not None:
             sides = zip(starts, batch, self.centres, strict=True)
@@ -89,7 +101,9 @@ class NCL(LightGCN):
         return total
 
     def _structure(self, start: Tensor, end: Tensor, ids: Tensor, counts: Tensor) -> Tensor:
-        """One side of S, of unit start vectors (m, d), end vectors (m, d), the batch's distinct ids and how often each stands in it."""
+        """One side of S, of unit start vectors (m, d), end vectors (m, d), the batch's distinct ids and how often each
+        stands in it.
+        """
         reached = unit(rows(end, ids))
         own = (reached * rows(start, ids)).sum(dim=1) / self.tau
         return (counts * (log_partition(reached, start, self.tau) - own)).sum() / counts.sum()
@@ -102,7 +116,9 @@ class NCL(LightGCN):
 
 
 def clustered(table: Tensor, clusters: int, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
-    """(centres (clusters, d) of length 1, the cluster of each row): k-means from random rows; an empty cluster keeps its centre."""
+    """(centres (clusters, d) of length 1, the cluster of each row): k-means from random rows;
+    an empty cluster keeps its centre.
+    """
     points = table.double().cpu().numpy()
     first = points[rng.choice(len(points), clusters, replace=False)]
     with warnings.catch_warnings():

@@ -32,8 +32,28 @@ from .in_batch_bias import (
 )
 
 __all__ = [
-    "FIG2", "PASSED", "NotYet", "best_score", "check_best_score", "check_share", "check_weights", "compare",
-    "cosine_orthogonality", "counterexample", "counterexample_form", "ddc", "expect", "gauge_freedom",
-    "gramian_estimators", "in_batch_bias", "jacobian_conditions", "popularity_direction", "popularity_norm_coupling",
-    "shard_matrix", "shard_weights", "share_pushed_down", "weight_of_negatives", "weight_of_positives",
-]  # fmt: skip
+    "FIG2",
+    "PASSED",
+    "NotYet",
+    "best_score",
+    "check_best_score",
+    "check_share",
+    "check_weights",
+    "compare",
+    "cosine_orthogonality",
+    "counterexample",
+    "counterexample_form",
+    "ddc",
+    "expect",
+    "gauge_freedom",
+    "gramian_estimators",
+    "in_batch_bias",
+    "jacobian_conditions",
+    "popularity_direction",
+    "popularity_norm_coupling",
+    "shard_matrix",
+    "shard_weights",
+    "share_pushed_down",
+    "weight_of_negatives",
+    "weight_of_positives",
+]

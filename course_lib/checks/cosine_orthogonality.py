@@ -96,7 +96,9 @@ def check_gradient(answer: Answer, cases: list[tuple[list[float], list[float]]])
         key = k / np.linalg.norm(k)
         right = geometry.cosine_gradient(q, k)
         compare_arrays(
-            answer(first, second), right, f"the gradient of cos(q, k) at q = {first}, k = {second}",
+            answer(first, second),
+            right,
+            f"the gradient of cos(q, k) at q = {first}, k = {second}",
             [
                 (-right, "this is the gradient of -cos"),
                 (key / length, "the part along q must be taken away: moving outward does not change a cosine"),
@@ -105,9 +107,12 @@ def check_gradient(answer: Answer, cases: list[tuple[list[float], list[float]]])
                 (right * np.linalg.norm(k), "k's length must not matter: normalise k first"),
                 ((key - cosine * q) / length, "what is taken away is cos(q, k) times q/||q||, not times q"),
                 (geometry.cosine_gradient(k, q), "this is the gradient with respect to k"),
-                (k - (q @ k) / (length * np.linalg.norm(k)) * q, "both vectors must be normalised before they are subtracted"),
+                (
+                    k - (q @ k) / (length * np.linalg.norm(k)) * q,
+                    "both vectors must be normalised before they are subtracted",
+                ),
             ],
-        )  # fmt: skip
+        )
 
 
 def check_norm_after(answer: Answer, cases: list[tuple[Any, Any, Any, Any]]) -> None:
@@ -116,20 +121,27 @@ def check_norm_after(answer: Answer, cases: list[tuple[Any, Any, Any, Any]]) -> 
         square = Fraction(square)
         right = norms.squared_norm_path(square, lr=Fraction(lr), squared_gradients=np.array([h], dtype=object))[-1]
         compare(
-            answer(square, Fraction(cosine), Fraction(slope), Fraction(lr)), right,
+            answer(square, Fraction(cosine), Fraction(slope), Fraction(lr)),
+            right,
             f"||q'||^2 at ||q||^2 = {square}, cos^2 = {cosine}, slope {slope}, lr {lr}",
             [
                 (square, "the step is not zero: to first order nothing changes, to second order the length does"),
                 (square + lr**2 * h, "the gradient of a cosine is |sin|/||q|| long: divide by ||q||^2"),
-                (square + lr**2 * h * square, "the gradient of a cosine becomes shorter when q becomes longer, not longer"),
-                (square + lr**2 * slope**2 * cosine / square, "the gradient's length is |sin|/||q||, so 1 - cos^2 belongs here"),
+                (
+                    square + lr**2 * h * square,
+                    "the gradient of a cosine becomes shorter when q becomes longer, not longer",
+                ),
+                (
+                    square + lr**2 * slope**2 * cosine / square,
+                    "the gradient's length is |sin|/||q||, so 1 - cos^2 belongs here",
+                ),
                 (square + lr**2 * slope**2 / square, "the gradient's length is |sin|/||q||: the sine is missing"),
                 (square - lr**2 * h / square, "orthogonal to q: by Pythagoras the squares add"),
                 (square + lr * h / square, "the step is lr times the gradient, and it is squared"),
                 (square + lr**2 * abs(slope) * (1 - cosine) / square, "the slope is squared, too"),
             ],
             exact=True,
-        )  # fmt: skip
+        )
 
 
 def shrinking_form(value: Any) -> tuple[np.ndarray, np.ndarray, float]:
@@ -151,7 +163,8 @@ def check_radial(answer: Answer, cases: list[tuple[Fraction, Fraction, Fraction]
     for norm, cosine, eps in cases:
         inside = norm * cosine / eps
         compare(
-            answer(norm, cosine, eps), inside if norm < eps else Fraction(0),
+            answer(norm, cosine, eps),
+            inside if norm < eps else Fraction(0),
             f"<q, grad cos_eps> at ||q|| = {norm}, cos = {cosine}, eps = {eps}",
             [
                 (Fraction(0), "zero is right for the cosine; below eps the clamp makes cos_eps linear in q"),
@@ -162,7 +175,7 @@ def check_radial(answer: Answer, cases: list[tuple[Fraction, Fraction, Fraction]
                 (-inside, "this is the radial part of the gradient of -cos_eps"),
             ],
             exact=True,
-        )  # fmt: skip
+        )
 
 
 def check_longer_than_one(answer: Answer, cases: list[tuple[list, list]]) -> None:
@@ -170,9 +183,11 @@ def check_longer_than_one(answer: Answer, cases: list[tuple[list, list]]) -> Non
         gradients = _gradients(q, keys)
         best = float(np.linalg.norm(gradients, axis=1).max())
         length = float(np.linalg.norm(_weights(answer, q, keys) @ gradients))
-        expect(length > best * (1 + 1e-6),
-               f"with {len(keys)} keys your loss has a gradient of length {length:.6g}; all the weight on one key reaches "
-               f"{best:.6g}. Forces of several keys can point the same way, or opposite ways: signs of the weights matter.")  # fmt: skip
+        expect(
+            length > best * (1 + 1e-6),
+            f"with {len(keys)} keys your loss has a gradient of length {length:.6g}; all the weight on one key reaches "
+            f"{best:.6g}. Forces of several keys can point the same way, or opposite ways: signs of the weights matter.",
+        )
 
 
 def check_longest(answer: Answer, cases: list[tuple[list, list]]) -> None:
@@ -183,23 +198,44 @@ def check_longest(answer: Answer, cases: list[tuple[list, list]]) -> None:
         sizes = np.linalg.norm(gradients, axis=1)
         unit = np.array(keys) / np.linalg.norm(keys, axis=1)[:, None]
         slips = [
-            (np.eye(len(keys))[sizes.argmax()], "all the weight on one key is best for sum |a| = 1, not for sum a^2 = 1"),
-            (np.full(len(keys), len(keys) ** -0.5), "equal weights are not best: the forces differ in length and direction"),
-            (np.linalg.svd(unit)[0][:, 0], "only the parts of the keys that are tangent at q push; take the gradients, not the keys"),
-            (np.linalg.svd(gradients / np.where(sizes > 0, sizes, 1)[:, None])[0][:, 0],
-             "a key nearly along q pushes little: keep the gradients' lengths"),
-            (sizes / np.linalg.norm(sizes), "the lengths alone do not decide: forces that point the same way add up, others cancel"),
-        ]  # fmt: skip
+            (
+                np.eye(len(keys))[sizes.argmax()],
+                "all the weight on one key is best for sum |a| = 1, not for sum a^2 = 1",
+            ),
+            (
+                np.full(len(keys), len(keys) ** -0.5),
+                "equal weights are not best: the forces differ in length and direction",
+            ),
+            (
+                np.linalg.svd(unit)[0][:, 0],
+                "only the parts of the keys that are tangent at q push; take the gradients, not the keys",
+            ),
+            (
+                np.linalg.svd(gradients / np.where(sizes > 0, sizes, 1)[:, None])[0][:, 0],
+                "a key nearly along q pushes little: keep the gradients' lengths",
+            ),
+            (
+                sizes / np.linalg.norm(sizes),
+                "the lengths alone do not decide: forces that point the same way add up, others cancel",
+            ),
+        ]
         hints = [hint for slip, hint in slips if min(np.abs(weights - slip).max(), np.abs(weights + slip).max()) < 1e-6]
-        expect(length >= most * (1 - CLOSE),
-               f"with {len(keys)} keys your loss has a gradient of length {length:.6g}, and {most:.6g} can be reached. "
-               + (f"Perhaps: {hints[0]}." if hints else "Among all a with sum a^2 = 1, which maximises ||G^T a||?"))  # fmt: skip
+        expect(
+            length >= most * (1 - CLOSE),
+            f"with {len(keys)} keys your loss has a gradient of length {length:.6g}, and {most:.6g} can be reached. "
+            + (f"Perhaps: {hints[0]}." if hints else "Among all a with sum a^2 = 1, which maximises ||G^T a||?"),
+        )
 
 
 def check_share(answer: Answer, users: list, items: list, *, tau: float, tol: float, similarity: str) -> None:
     right, slips = _share_and_slips(np.array(users), np.array(items), tau, tol, similarity)
-    compare(answer(users, items, tau, tol, similarity), right,
-            f"the share of {len(users)} users with a radial part above {tol} ({similarity}, tau {tau})", slips, exact=False)  # fmt: skip
+    compare(
+        answer(users, items, tau, tol, similarity),
+        right,
+        f"the share of {len(users)} users with a radial part above {tol} ({similarity}, tau {tau})",
+        slips,
+        exact=False,
+    )
 
 
 def _share_and_slips(

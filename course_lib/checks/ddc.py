@@ -30,7 +30,11 @@ SETTLED, MOST_ROWS, MOST_WIDTH = 1e-6, 60, 6
 
 def preference(answer: Answer) -> None:
     """Task 1a: `answer(user, items, history, share)`, six items; a tie, and a sum of zero."""
-    cases = [([1.0, 1.0], [0, 1, 2, 4, 3], Fraction(3, 5)), ([1.0, 1.0], [4, 0, 2], HALF), ([0.0, 0.0], [5, 0], Fraction(1))]
+    cases = [
+        ([1.0, 1.0], [0, 1, 2, 4, 3], Fraction(3, 5)),
+        ([1.0, 1.0], [4, 0, 2], HALF),
+        ([0.0, 0.0], [5, 0], Fraction(1)),
+    ]
     check_preference(answer, [(user, ITEMS, history, share) for user, history, share in cases])
     print(PASSED)
 
@@ -114,13 +118,16 @@ LISTS = ([[1.0, 0.5], [0.0, 1.0], [-1.0, 1.0]], ITEMS, [[3], [2, 1], [5]], [[0, 
 def films(epochs: int, rank: int = 16, *, seed: int = 0) -> tuple[list, list, list, list, list, list]:
     """(users, items, histories, held_out, counts, pop): users and films after `epochs` of plain SGD on BPR.
 
-    histories, held_out: for each user the films that the training has seen, four fifths, and the rest. counts: how often each
-    film stands in the histories. pop: the popularity direction of the trained films, head and tail of 5 per cent each.
+    histories, held_out: for each user the films that the training has seen, four fifths, and the rest. counts: how
+    often each film stands in the histories. pop: the popularity direction of the trained films, head and tail of 5 per
+    cent each.
     """
     users, items, train, test = bpr_films(epochs, rank, share=0.8, seed=seed)
     counts = np.asarray(train.col_counts)
     pop = popularity.popularity_direction(items, counts)
-    lists = lambda data: [data.items[start:stop].tolist() for start, stop in zip(data.row_starts[:-1], data.row_starts[1:], strict=True)]  # noqa: E731
+    lists = lambda data: [
+        data.items[start:stop].tolist() for start, stop in zip(data.row_starts[:-1], data.row_starts[1:], strict=True)
+    ]  # noqa: E731
     return users.tolist(), items.tolist(), lists(train), lists(test), counts.tolist(), pop.tolist()
 
 
@@ -164,23 +171,43 @@ def check_preference(answer: Answer, cases: Sequence[tuple[list, list, list, Fra
         as_given = np.array(history)[np.argsort(-(table[history] @ taste), kind="stable")]
         rows = table / np.maximum(np.linalg.norm(table, axis=1, keepdims=True), 1e-12)
         compare_arrays(
-            got, unit(total), where,
+            got,
+            unit(total),
+            where,
             [
                 (total, "a direction has length 1"),
                 (total / size, "a direction has length 1"),
                 (unit(table[known].sum(axis=0)), "only the best of the items that he has"),
-                (unit(table[everything[:size]].sum(axis=0)), "the items come from his history, not from the whole catalogue"),
-                (unit(table[everything[: -(-share * len(items) // 1)]].sum(axis=0)), "the items come from his history, not from the whole catalogue"),
+                (
+                    unit(table[everything[:size]].sum(axis=0)),
+                    "the items come from his history, not from the whole catalogue",
+                ),
+                (
+                    unit(table[everything[: -(-share * len(items) // 1)]].sum(axis=0)),
+                    "the items come from his history, not from the whole catalogue",
+                ),
                 (unit(table[best[-size:]].sum(axis=0)), "the highest scores, not the lowest"),
-                (unit(table[known[np.argsort(scores, kind="stable")[:size]]].sum(axis=0)), "the highest scores, not the lowest"),
+                (
+                    unit(table[known[np.argsort(scores, kind="stable")[:size]]].sum(axis=0)),
+                    "the highest scores, not the lowest",
+                ),
                 (unit(table[backwards[:size]].sum(axis=0)), "equal scores: the lower id first"),
-                (unit(table[as_given[:size]].sum(axis=0)), "equal scores: the lower id first, in whatever order the history comes"),
+                (
+                    unit(table[as_given[:size]].sum(axis=0)),
+                    "equal scores: the lower id first, in whatever order the history comes",
+                ),
                 (unit(table[best[: size - 1]].sum(axis=0)), "round the number of items up"),
-                (unit(table[best[: size + 1]].sum(axis=0)), "that is one item too many: round share times the number up, and no further"),
+                (
+                    unit(table[best[: size + 1]].sum(axis=0)),
+                    "that is one item too many: round share times the number up, and no further",
+                ),
                 (unit(rows[best[:size]].sum(axis=0)), "the items keep their own lengths"),
-                (unit(np.sort(scores)[::-1][:size] @ table[best[:size]]), "a plain sum: the scores choose, they do not weigh"),
+                (
+                    unit(np.sort(scores)[::-1][:size] @ table[best[:size]]),
+                    "a plain sum: the scores choose, they do not weigh",
+                ),
             ],
-        )  # fmt: skip
+        )
 
 
 def check_loss(answer: Answer, cases: Sequence[tuple[list, list, list, list, float, float]]) -> None:
@@ -198,15 +225,20 @@ def check_loss(answer: Answer, cases: Sequence[tuple[list, list, list, list, flo
             (right * len(s), "the mean over all pairs"),
             (right * len(t), "the mean over all pairs"),
             (correction.user_loss(t, s, b, a, beta, alpha), "the margin is the positive's score minus the negative's"),
-            (softplus(float(np.mean(t) + alpha * np.mean(b) - np.mean(s) - beta * np.mean(a))), "the mean of the losses, not the loss of the mean margin"),
-        ]  # fmt: skip
+            (
+                softplus(float(np.mean(t) + alpha * np.mean(b) - np.mean(s) - beta * np.mean(a))),
+                "the mean of the losses, not the loss of the mean margin",
+            ),
+        ]
         if len(s) == len(t):
             paired = np.logaddexp(0, np.array(t) + alpha * np.array(b) - np.array(s) - beta * np.array(a))
             slips.append((float(paired.mean()), "every positive meets every negative"))
         got = answer(s, t, a, b, alpha, beta)
         where = f"the loss of {len(s)} x {len(t)} pairs at alpha = {alpha}, beta = {beta}"
         if isinstance(got, float) and not np.isfinite(got):
-            raise NotYet(f"{where}: {got}, which is not finite: exp overflows at large margins. What is log(1 + exp(x)) near, then?")
+            raise NotYet(
+                f"{where}: {got}, which is not finite: exp overflows at large margins. What is log(1 + exp(x)) near, then?"
+            )
         compare(got, right, where, slips, exact=False)
 
 
@@ -217,7 +249,9 @@ def check_minimisers(answer: Answer, cases: Sequence[tuple[list, list]]) -> None
         right = count_minimisers(a, b)
         if got == right:
             continue
-        lopsided = [name for name, values in (("a", a), ("b", b)) if any(values) and (min(values) >= 0 or max(values) <= 0)]
+        lopsided = [
+            name for name, values in (("a", a), ("b", b)) if any(values) and (min(values) >= 0 or max(values) <= 0)
+        ]
         flat = [name for name, values in (("a", a), ("b", b)) if not any(values)]
         if right == "none":
             scalar = "beta" if lopsided[0] == "a" else "alpha"
@@ -249,10 +283,15 @@ def check_without(answer: Answer, cases: Sequence[tuple[list, list, list, list, 
         rows = list(projections(users, items, histories, pop, share))
         one_sided = lambda x: min(x) >= 0 or max(x) <= 0  # noqa: E731
         compare(
-            got, right, where,
+            got,
+            right,
+            where,
             [
                 (len(users) - right, "this is the number of users who have one"),
-                (sum(one_sided(a) and one_sided(b) for _, _, a, b in rows), "one of the two, a or b, is enough to lose the minimiser"),
+                (
+                    sum(one_sided(a) and one_sided(b) for _, _, a, b in rows),
+                    "one of the two, a or b, is enough to lose the minimiser",
+                ),
                 (sum(one_sided(a) for _, _, a, _ in rows), "b must have both signs, too"),
                 (sum(one_sided(b) for _, _, _, b in rows), "a must have both signs, too"),
                 (missing(share, every=True), "b is taken over the items that the user does not have"),
@@ -261,12 +300,14 @@ def check_without(answer: Answer, cases: Sequence[tuple[list, list, list, list, 
                 (missing(share, best=True), "e_pref comes from the best of his items; a is taken over all of them"),
             ],
             exact=True,
-        )  # fmt: skip
+        )
 
 
 def _missing(users: list, items: list, histories: list, pop: list, share: Any, **slip: bool) -> int:
     """The number of users without a unique minimiser."""
-    return sum(not correction.has_minimiser(a, b) for _, _, a, b in projections(users, items, histories, pop, share, **slip))
+    return sum(
+        not correction.has_minimiser(a, b) for _, _, a, b in projections(users, items, histories, pop, share, **slip)
+    )
 
 
 def projections(
@@ -300,7 +341,9 @@ def check_surrogate(answer: Answer, cases: Sequence[Case]) -> None:
         (alpha, beta), lone = right[0], root(2, cross=0)
         centred = b - _mean(b)
         compare_exact(
-            [got], right, where,
+            [got],
+            right,
+            where,
             [
                 ([[beta, alpha]], "alpha comes first"),
                 ([[-alpha, beta]], "the sign of alpha: the negative's score is s_j + alpha b_j"),
@@ -309,20 +352,28 @@ def check_surrogate(answer: Answer, cases: Sequence[Case]) -> None:
                 (root(0), "the linear term of the expansion is missing"),
                 (lone, "alpha and beta meet in every margin: the mixed term is missing"),
                 ([[-_mean(t * b) / _mean(b * b), beta]], "this alpha is right only where the mean of b is zero"),
-                ([[-_mean(t * centred) / _mean(centred * b), beta]] if any(centred) else None,
-                 "the regression has no intercept here: b keeps its mean"),
+                (
+                    [[-_mean(t * centred) / _mean(centred * b), beta]] if any(centred) else None,
+                    "the regression has no intercept here: b keeps its mean",
+                ),
             ],
-        )  # fmt: skip
+        )
 
 
-def _surrogate(s: np.ndarray, t: np.ndarray, a: np.ndarray, b: np.ndarray, target: int, *, cross: int = 1) -> list | None:
-    """[[alpha, beta]] at which E[(margin - target) a] and E[(margin - target) b] vanish, exactly; None where it is not unique."""
+def _surrogate(
+    s: np.ndarray, t: np.ndarray, a: np.ndarray, b: np.ndarray, target: int, *, cross: int = 1
+) -> list | None:
+    """[[alpha, beta]] at which E[(margin - target) a] and E[(margin - target) b] vanish, exactly;
+    None where it is not unique.
+    """
     target = Fraction(target)
     aa, bb, ab = _mean(a * a), _mean(b * b), _mean(a) * _mean(b) * cross
     first = (target + _mean(t)) * _mean(a) - _mean(s * a)  # aa beta - ab alpha
     second = (target - _mean(s)) * _mean(b) + _mean(t * b)  # ab beta - bb alpha
     determinant = aa * bb - ab * ab
-    return [[(ab * first - aa * second) / determinant, (bb * first - ab * second) / determinant]] if determinant else None
+    return (
+        [[(ab * first - aa * second) / determinant, (bb * first - ab * second) / determinant]] if determinant else None
+    )
 
 
 def _mean(values: np.ndarray) -> Fraction:
@@ -335,7 +386,9 @@ def check_solve(answer: Answer, cases: Sequence[Case]) -> None:
         got, where = answer(*case), f"the best [alpha, beta], {len(s)} positives and {len(t)} negatives"
         right = correction.solve_user(s, t, a, b)
         if right is None:
-            expect(got is None, f"{where}: a is {_short(a)} and b {_short(b)}, so this user has no minimiser: return None")
+            expect(
+                got is None, f"{where}: a is {_short(a)} and b {_short(b)}, so this user has no minimiser: return None"
+            )
             continue
         expect(got is not None, f"{where}: a and b have both signs, so there is exactly one minimiser")
         alpha, beta = floats(got, (2,), where)
@@ -354,7 +407,9 @@ def check_solve(answer: Answer, cases: Sequence[Case]) -> None:
             hint = "It is near: go on until the gradient is about 1e-12, or use the second derivatives"
         else:
             hint = "The gradient is not zero there"
-        raise NotYet(f"{where}: ({alpha:.7g}, {beta:.7g}) is not the minimiser; the gradient there is ({slope[0]:.2g}, {slope[1]:.2g}). {hint}.")
+        raise NotYet(
+            f"{where}: ({alpha:.7g}, {beta:.7g}) is not the minimiser; the gradient there is ({slope[0]:.2g}, {slope[1]:.2g}). {hint}."
+        )
 
 
 def check_sign(answer: Answer, cases: Sequence[tuple[list, list, list, list, float]]) -> None:
@@ -388,7 +443,11 @@ def check_flip(answer: Answer, cases: Sequence[tuple[list, list, list, list]]) -
         after = settle(user, *moved, pop)
         b = np.array(moved[1]) @ np.array(pop)
         if after is None:
-            runs = "b has one sign: c goes too far along e_pop" if b.min() >= 0 or b.max() <= 0 else "a has one sign: c turns e_pref too far"
+            runs = (
+                "b has one sign: c goes too far along e_pop"
+                if b.min() >= 0 or b.max() <= 0
+                else "a has one sign: c turns e_pref too far"
+            )
             raise NotYet(f"{where}: after the shift the user has no minimiser ({runs})")
         hint = "b_j becomes b_j + <e_pop, c>: which c lifts the weighted mean of b over zero?"
         expect(
@@ -411,23 +470,42 @@ def check_worse(answer: Answer, drops: Sequence[float]) -> None:
         user = floats(value[0], (None,), f"{where}: user")
         d = len(user)
         expect(2 <= d <= MOST_WIDTH, f"{where}: embeddings have 2 to {MOST_WIDTH} dimensions")
-        liked, others = (floats(rows, (None, d), f"{where}: {name}") for rows, name in zip(value[1:3], ("positives", "negatives"), strict=True))
-        expect(max(len(liked), len(others)) <= MOST_ROWS, f"{where}: at most {MOST_ROWS} positives, and as many negatives")
+        liked, others = (
+            floats(rows, (None, d), f"{where}: {name}")
+            for rows, name in zip(value[1:3], ("positives", "negatives"), strict=True)
+        )
+        expect(
+            max(len(liked), len(others)) <= MOST_ROWS, f"{where}: at most {MOST_ROWS} positives, and as many negatives"
+        )
         pop = floats(value[3], (d,), f"{where}: pop")
-        expect(max(float(np.abs(x).max()) for x in (user, liked, others, pop)) <= 100, f"{where}: numbers from -100 to 100")
+        expect(
+            max(float(np.abs(x).max()) for x in (user, liked, others, pop)) <= 100, f"{where}: numbers from -100 to 100"
+        )
         expect(float(np.linalg.norm(pop)) > 1e-6, f"{where}: pop is not zero")
-        expect(float(np.linalg.norm(liked.sum(axis=0))) > 1e-6, f"{where}: the positives do not sum to zero, else there is no e_pref")
+        expect(
+            float(np.linalg.norm(liked.sum(axis=0))) > 1e-6,
+            f"{where}: the positives do not sum to zero, else there is no e_pref",
+        )
         axis, pop = unit(liked.sum(axis=0)), unit(pop)
         before = ranked_right(user, liked, others)
-        expect(before == 1, f"{where}: before DDC every positive stands above every negative; here {before:.3g} of the pairs do")
+        expect(
+            before == 1,
+            f"{where}: before DDC every positive stands above every negative; here {before:.3g} of the pairs do",
+        )
         best = settle(user, liked, others, pop)
         a, b = liked @ axis, others @ pop
-        expect(best is not None, f"{where}: the user has a minimiser, so a (from {a.min():.3g} to {a.max():.3g}) and b (from {b.min():.3g} to {b.max():.3g}) have both signs")
+        expect(
+            best is not None,
+            f"{where}: the user has a minimiser, so a (from {a.min():.3g} to {a.max():.3g}) and b (from {b.min():.3g} to {b.max():.3g}) have both signs",
+        )
         alpha, beta = best
         after = ranked_right(user + alpha * pop + beta * axis, liked, others)
         hint = "e_final carries beta e_pref to the negatives, too, and the objective never looks there"
-        expect(after <= 1 - drop, f"{where}: with e_final (alpha = {alpha:.3g}, beta = {beta:.3g}) {after:.3g} of the pairs are right, "
-                                  f"and at most {1 - drop:.3g} are asked for. {hint}")  # fmt: skip
+        expect(
+            after <= 1 - drop,
+            f"{where}: with e_final (alpha = {alpha:.3g}, beta = {beta:.3g}) {after:.3g} of the pairs are right, "
+            f"and at most {1 - drop:.3g} are asked for. {hint}",
+        )
 
 
 def ranked_right(user: np.ndarray, positives: np.ndarray, negatives: np.ndarray) -> float:
@@ -444,12 +522,16 @@ def check_inflation(answer: Answer, cases: Sequence[tuple[list, float]]) -> None
             continue
         expect(got is not None, f"{where}: some scale does")
         value = partial(_scaled_loss, np.array(margins))
-        slips = [(1 / fraction, "the loss does not fall in proportion to the scale"),
-                 (float(-np.log(fraction)), "the loss is exp(-c m) nearly, but only for large margins")]  # fmt: skip
+        slips = [
+            (1 / fraction, "the loss does not fall in proportion to the scale"),
+            (float(-np.log(fraction)), "the loss is exp(-c m) nearly, but only for large margins"),
+        ]
         mean = float(np.mean(margins))
         if mean > 0:
             slips.append((smallest_scale([mean], fraction), "the mean of the losses, not the loss of the mean margin"))
-        slips.append((smallest_scale(margins, fraction, below=fraction), "a fraction of the loss at c = 1, not the loss itself"))
+        slips.append(
+            (smallest_scale(margins, fraction, below=fraction), "a fraction of the loss at c = 1, not the loss itself")
+        )
         value_there = f" The loss there is {value(float(number(got, where))) / value(1.0):.6g} of the first."
         try:
             compare(got, right, where, slips, exact=False, tolerance=SETTLED)
@@ -458,7 +540,9 @@ def check_inflation(answer: Answer, cases: Sequence[tuple[list, float]]) -> None
 
 
 def smallest_scale(margins: Sequence[float], fraction: float, below: float | None = None) -> float | None:
-    """The least c >= 1 at which the mean of log(1 + exp(-c m)) is at most fraction times that at 1 (or at most `below`)."""
+    """The least c >= 1 at which the mean of log(1 + exp(-c m)) is at most fraction times that at 1 (or at most
+    `below`).
+    """
     x = np.array(margins, dtype=float)
     value = partial(_scaled_loss, x)
     falls = lambda c: float((x * np.exp(-np.logaddexp(0, c * x))).mean()) > 0  # noqa: E731
@@ -491,17 +575,32 @@ def check_measure(answer: Answer, cases: Sequence[tuple[list, list, list, list, 
         got = answer(users, items, histories, held_out, counts, k)
         where = f"{('AvgPop', 'MRR')[place]}@{k} of {len(users)} users and {len(items)} items"
         expect(is_list(got) and len(got) == 2, f"{where}: two numbers are asked for: AvgPop and MRR")
-        compare(got[place], ranking_numbers(users, items, histories, held_out, counts, k)[place], where,
-                _measure_slips(users, items, histories, held_out, counts, k, place), exact=False)  # fmt: skip
+        compare(
+            got[place],
+            ranking_numbers(users, items, histories, held_out, counts, k)[place],
+            where,
+            _measure_slips(users, items, histories, held_out, counts, k, place),
+            exact=False,
+        )
 
 
 def ranking_numbers(
-    users: list, items: list, histories: list, held_out: list, counts: list, k: int, *, seen: bool = False, worst: bool = False
+    users: list,
+    items: list,
+    histories: list,
+    held_out: list,
+    counts: list,
+    k: int,
+    *,
+    seen: bool = False,
+    worst: bool = False,
 ) -> tuple[float, float]:
     """(AvgPop@k, MRR@k) of the lists that leave out the histories; `seen` and `worst` name usual slips."""
     lists = top_lists(users, items, [[]] * len(users) if seen else histories, k, worst=worst)
     ranks = [first_hit(row, wanted) for row, wanted in zip(lists, held_out, strict=True) if wanted]
-    return popularity.average_popularity(lists, np.array(counts)), float(np.mean([1 / rank if rank else 0.0 for rank in ranks]))
+    return popularity.average_popularity(lists, np.array(counts)), float(
+        np.mean([1 / rank if rank else 0.0 for rank in ranks])
+    )
 
 
 def top_lists(users: list, items: list, histories: list, k: int, *, worst: bool = False) -> np.ndarray:
@@ -536,8 +635,15 @@ def _measure_slips(
         return
     ranks = [first_hit(row, wanted) for row, wanted in zip(lists, held_out, strict=True)]
     known = [rank for rank, wanted in zip(ranks, held_out, strict=True) if wanted]
-    every = [[1 / (1 + place) for place in np.flatnonzero(np.isin(row, wanted))] for row, wanted in zip(lists, held_out, strict=True) if wanted]
-    yield float(np.mean([1 / rank if rank else 0.0 for rank in ranks])), "users without held-out items are left out of MRR"
+    every = [
+        [1 / (1 + place) for place in np.flatnonzero(np.isin(row, wanted))]
+        for row, wanted in zip(lists, held_out, strict=True)
+        if wanted
+    ]
+    yield (
+        float(np.mean([1 / rank if rank else 0.0 for rank in ranks])),
+        "users without held-out items are left out of MRR",
+    )
     yield float(np.mean([1 / rank for rank in known if rank] or [0.0])), "a user whose list has no hit counts with 0"
     yield float(np.mean([rank > 0 for rank in known])), "the reciprocal rank of the first hit, not whether there is one"
     yield float(np.mean([1 / (rank + 1) if rank else 0.0 for rank in known])), "ranks begin at 1"

@@ -39,7 +39,9 @@ def compare(
 def compare_arrays(
     got: Any, right: Any, where: str, misconceptions: Misconceptions, *, tolerance: float = CLOSE
 ) -> np.ndarray:
-    """`compare` for vectors and matrices of floats: largest difference at most tolerance * max(1, largest right entry)."""
+    """`compare` for vectors and matrices of floats:
+    largest difference at most tolerance * max(1, largest right entry).
+    """
     right = np.asarray(right, dtype=float)
     value = floats(got, right.shape, where)
     within = tolerance * max(1.0, float(np.abs(right).max(initial=0.0)))
@@ -52,8 +54,10 @@ def compare_arrays(
 def compare_exact(got: Any, right: Any, where: str, misconceptions: Misconceptions) -> None:
     """`compare` for matrices of Fractions, entry by entry."""
     rows = len(right)
-    expect(is_list(got) and len(got) == rows and all(is_list(row) and len(row) == len(right[0]) for row in got),
-           f"{where}: a {rows} x {len(right[0])} matrix (a list of lists) is expected")  # fmt: skip
+    expect(
+        is_list(got) and len(got) == rows and all(is_list(row) and len(row) == len(right[0]) for row in got),
+        f"{where}: a {rows} x {len(right[0])} matrix (a list of lists) is expected",
+    )
     value = [[fraction(entry, where) for entry in row] for row in got]
     same = lambda x: value == [list(row) for row in x]  # noqa: E731
     if not same(right):

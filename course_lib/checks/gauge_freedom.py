@@ -97,9 +97,14 @@ def check_diagonal(answer: Answer, tables: list[list]) -> None:
         right = gauge.diagonal_gauge_dimension(A)
         rank = int(np.linalg.matrix_rank(A.astype(float)))
         compare(
-            answer(table), right, f"the dimension of the diagonal gauges of {n} rows in {k} dimensions",
+            answer(table),
+            right,
+            f"the dimension of the diagonal gauges of {n} rows in {k} dimensions",
             [
-                (k - rank, "the lengths depend on the squares: the rank of the matrix of squares counts, not that of A"),
+                (
+                    k - rank,
+                    "the lengths depend on the squares: the rank of the matrix of squares counts, not that of A",
+                ),
                 (k - right, "this is the rank: the number of conditions. How many freedoms are left?"),
                 (max(k - n, 0), "rows may give the same condition: count the rank, not the rows"),
                 (k - n, "rows may give the same condition: count the rank, not the rows"),
@@ -108,7 +113,7 @@ def check_diagonal(answer: Answer, tables: list[list]) -> None:
                 (k - 1, "only the common factor? The rows say which combinations are kept"),
             ],
             exact=True,
-        )  # fmt: skip
+        )
 
 
 def check_linear(answer: Answer, tables: list[list]) -> None:
@@ -118,17 +123,22 @@ def check_linear(answer: Answer, tables: list[list]) -> None:
         right = gauge.linear_gauge_dimension(A)
         symmetric, rank = k * (k + 1) // 2, int(np.linalg.matrix_rank(A.astype(float)))
         compare(
-            answer(table), right, f"the dimension of the linear gauges of {n} rows in {k} dimensions",
+            answer(table),
+            right,
+            f"the dimension of the linear gauges of {n} rows in {k} dimensions",
             [
                 (k * k - (symmetric - right), "S is symmetric: k(k+1)/2 freedoms, not k^2 (the rest are rotations)"),
                 (symmetric - right, "this is the rank: the number of conditions. How many freedoms are left?"),
-                (gauge.diagonal_gauge_dimension(A), "these are the diagonal gauges only: S may have entries off the diagonal"),
+                (
+                    gauge.diagonal_gauge_dimension(A),
+                    "these are the diagonal gauges only: S may have entries off the diagonal",
+                ),
                 (symmetric - rank, "the conditions are those of the matrices a a^T: their rank counts, not that of A"),
                 (max(symmetric - n, 0), "rows may give the same condition: count the rank, not the rows"),
                 (k * (k - 1) // 2, "these are the rotations, which do not change S"),
             ],
             exact=True,
-        )  # fmt: skip
+        )
 
 
 def feasible_form(value: Any, k: int, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -197,8 +207,11 @@ def check_pinning(answer: Answer, widths: list[int]) -> None:
         lengths = np.linalg.norm(A, axis=1)
         expect(bool((np.abs(lengths - 1) <= CLOSE).all()), "every row has length 1")
         left = gauge.linear_gauge_dimension(A)
-        expect(left == 0, f"k = {k}: with your {len(A)} rows a {left}-dimensional set of gauges is left. The a a^T must span all "
-                          f"symmetric matrices{': an orthonormal basis pins diagonal gauges only' if len(A) == k > 1 else ''}")  # fmt: skip
+        expect(
+            left == 0,
+            f"k = {k}: with your {len(A)} rows a {left}-dimensional set of gauges is left. The a a^T must span all "
+            f"symmetric matrices{': an orthonormal basis pins diagonal gauges only' if len(A) == k > 1 else ''}",
+        )
         expect(
             len(A) <= needed,
             f"k = {k}: your {len(A)} rows pin every gauge, but fewer do: how many dimensions have the symmetric matrices?",
@@ -212,16 +225,21 @@ def check_decay(answer: Answer, cases: list[tuple[list, list]]) -> None:
         right = np.sqrt(ratio)
         least = sum(float((table**2).sum()) for table in gauge.apply_gauge(A, B, right))
         d = compare_arrays(
-            answer(first, second), right, f"the gauge of the least norms, {A.shape[0]} and {B.shape[0]} rows",
+            answer(first, second),
+            right,
+            f"the gauge of the least norms, {A.shape[0]} and {B.shape[0]} rows",
             [
                 (ratio, "per column minimise d^2 |a|^2 + |b|^2 / d^2: d^2 is |b|/|a|, and d its root"),
                 (1 / right, "the other way round: a column of A that is long must become shorter"),
                 (1 / ratio, "the other way round: a column of A that is long must become shorter"),
                 (np.ones_like(right), "the loss with weight decay does depend on the gauge"),
                 (ratio**0.25, "|a| and |b| are lengths; their squares stand in the loss"),
-                (np.sqrt(np.abs(B).sum(0) / np.abs(A).sum(0)), "the squared lengths of the columns count, not sums of their entries"),
+                (
+                    np.sqrt(np.abs(B).sum(0) / np.abs(A).sum(0)),
+                    "the squared lengths of the columns count, not sums of their entries",
+                ),
             ],
-        )  # fmt: skip
+        )
         other = sum(float((table**2).sum()) for table in gauge.apply_gauge(A, B, d * 1.01))
         if other < least:
             raise RuntimeError("a gauge nearby has smaller norms: this check is wrong, not the answer")

@@ -100,9 +100,9 @@ def rate_films(answer: Answer) -> None:
 def films(batch_size: int, learning_rate: float, *, steps: int = 60, rank: int = 4, seed: int = 0) -> tuple[list, list]:
     """(path, batches): the Gramian of the films while a factorisation is trained, and a batch's estimate at each time.
 
-    path: steps + 1 Gramians (rank, rank) of the film vectors over all training pairs. batches: at the same times, that of
-    `batch_size` training pairs, drawn with replacement. The training is plain stochastic gradient descent from the SVD of
-    the 0/1 matrix, on batches of 512 of (1 - <u, v>)^2 + gravity.
+    path: steps + 1 Gramians (rank, rank) of the film vectors over all training pairs. batches: at the same times, that
+    of `batch_size` training pairs, drawn with replacement. The training is plain stochastic gradient descent from the
+    SVD of the 0/1 matrix, on batches of 512 of (1 - <u, v>)^2 + gravity.
     """
     users, items, observed, counts = film_factors(rank)
     users, items = users.copy(), items.copy()
@@ -136,9 +136,12 @@ def check_pairs(answer: Answer, cases: list[tuple[list, list, list, list, Any]])
         right = gramians.all_pairs_square(_beside(u, c), _beside(v, -1), **weights)  # <u, v> - c = <(u, c), (v, -1)>
         few = len(left) * len(right_rows) <= 1000
         compare(
-            answer(left, right_rows, w, z, c), right, f"the sum over {len(left)} x {len(right_rows)} pairs, c = {c}",
-            _pair_slips(u, v, exact(w), exact(z), Fraction(c)) if few else [], exact=True,
-        )  # fmt: skip
+            answer(left, right_rows, w, z, c),
+            right,
+            f"the sum over {len(left)} x {len(right_rows)} pairs, c = {c}",
+            _pair_slips(u, v, exact(w), exact(z), Fraction(c)) if few else [],
+            exact=True,
+        )
 
 
 def _pair_slips(u: np.ndarray, v: np.ndarray, w: np.ndarray, z: np.ndarray, c: Fraction) -> list[tuple[Any, str]]:
@@ -156,10 +159,15 @@ def _pair_slips(u: np.ndarray, v: np.ndarray, w: np.ndarray, z: np.ndarray, c: F
         (right / weight if weight else None, "the sum is asked for, not the weighted mean"),
         (right / count, "the sum is asked for, not the mean"),
         (gramians.all_pairs_square(_beside(u, c), _beside(v, -1)), "the weights w and z are missing"),
-        (gramians.all_pairs_square(heavy_u, heavy_v) - middle + c**2 * weight, "w u u', not (w u)(w u)': the weight is not squared"),
-        (gramians.all_pairs_square(_beside(u, c) * w[:, None], _beside(v, -1) * z[:, None]),
-         "w u u', not (w u)(w u)': the weight is not squared"),
-    ]  # fmt: skip
+        (
+            gramians.all_pairs_square(heavy_u, heavy_v) - middle + c**2 * weight,
+            "w u u', not (w u)(w u)': the weight is not squared",
+        ),
+        (
+            gramians.all_pairs_square(_beside(u, c) * w[:, None], _beside(v, -1) * z[:, None]),
+            "w u u', not (w u)(w u)': the weight is not squared",
+        ),
+    ]
 
 
 def check_gradient(answer: Answer, cases: list[tuple[list, list, list, int]]) -> None:
@@ -176,20 +184,31 @@ def check_gradient(answer: Answer, cases: list[tuple[list, list, list, int]]) ->
         where = f"the gradient for left entity {x} of {len(left)}, {n} training pairs"
         expect(is_list(got) and len(got) == len(right), f"{where}: a list of {len(right)} numbers is expected")
         compare_exact(
-            [got], [right.tolist()], where,
+            [got],
+            [right.tolist()],
+            where,
             [
                 ([(right / 2).tolist()], "the derivative of a square brings a 2"),
                 ([one.tolist()], "the entity stands in several training pairs, and each of them pulls"),
                 ([(one / 2).tolist()], "the entity stands in several training pairs, and the square brings a 2"),
-                ([(gram @ u[x]).tolist()], "this is G_v u: the gradient of g has 2/n before it, for each pair of the entity"),
+                (
+                    [(gram @ u[x]).tolist()],
+                    "this is G_v u: the gradient of g has 2/n before it, for each pair of the entity",
+                ),
                 ([(2 * gram @ u[x]).tolist()], "g is a mean over the examples on both sides: 1/n is missing"),
                 ([(2 * gram @ u[x] * times).tolist()], "g is a mean over the examples on both sides: 1/n is missing"),
-                ([(right / times).tolist()] if times else None, "the entity stands in several training pairs, and each of them pulls"),
+                (
+                    [(right / times).tolist()] if times else None,
+                    "the entity stands in several training pairs, and each of them pulls",
+                ),
                 ([(right * 2).tolist()], "this is twice the gradient: each of the two Gramians is varied once"),
-                ([distinct.tolist()], "the Gramian of the right side is over training pairs, not over distinct entities"),
+                (
+                    [distinct.tolist()],
+                    "the Gramian of the right side is over training pairs, not over distinct entities",
+                ),
                 ([other.tolist()], "the left embedding meets the Gramian of the right side"),
             ],
-        )  # fmt: skip
+        )
 
 
 def check_sogram(answer: Answer, cases: list[tuple[list, list]]) -> None:
@@ -212,20 +231,34 @@ def check_sogram(answer: Answer, cases: list[tuple[list, list]]) -> None:
         pooled = gramians.gramian(exact([row for batch in batches for row in batch]))
         last = 1 - (1 - rates[-1]) ** len(rates)
         compare_exact(
-            answer(batches, rates), right.tolist(), f"SOGram after {len(batches)} batches",
+            answer(batches, rates),
+            right.tolist(),
+            f"SOGram after {len(batches)} batches",
             [
-                (average.tolist(), "the start at zero still has a part in it: divide by the weight of the batches so far"),
+                (
+                    average.tolist(),
+                    "the start at zero still has a part in it: divide by the weight of the batches so far",
+                ),
                 ((_follow(sums, rates)[0] / weight).tolist(), "average over the batch: a sum would go to b G"),
-                (_follow(sums, rates)[0].tolist(), "average over the batch, and divide by the weight of the batches so far"),
-                ((average / last).tolist(), "1 - (1 - alpha)^t is right for a constant rate: which weight do the batches have here?"),
-                ((swapped / swapped_weight if swapped_weight else swapped).tolist(), "alpha is the weight of the new batch, not of the old estimate"),
+                (
+                    _follow(sums, rates)[0].tolist(),
+                    "average over the batch, and divide by the weight of the batches so far",
+                ),
+                (
+                    (average / last).tolist(),
+                    "1 - (1 - alpha)^t is right for a constant rate: which weight do the batches have here?",
+                ),
+                (
+                    (swapped / swapped_weight if swapped_weight else swapped).tolist(),
+                    "alpha is the weight of the new batch, not of the old estimate",
+                ),
                 (swapped.tolist(), "alpha is the weight of the new batch, not of the old estimate"),
                 (back.tolist(), "correct what you return; the average itself goes on without the correction"),
                 (first.tolist(), "a start at the first batch gives that batch far too much weight"),
                 (pooled.tolist(), "this is the Gramian of all rows: old batches must fade"),
                 (means[-1].tolist(), "this is the last batch alone"),
             ],
-        )  # fmt: skip
+        )
 
 
 def check_sagram(answer: Answer, cases: list[tuple[list, Any, int]]) -> None:
@@ -235,26 +268,39 @@ def check_sagram(answer: Answer, cases: list[tuple[list, Any, int]]) -> None:
         right = enumerated(steps, beta, b)
         now = gramians.gramian(steps[-1])
         keep = Fraction(n - 1, n) ** b
-        caches = {"p": _remembered(steps[:-1], keep), "b/n": _remembered(steps[:-1], 1 - Fraction(b, n)),
-                  "1/n": _remembered(steps[:-1], 1 - Fraction(1, n)), "after": _remembered(steps, keep),
-                  "never": gramians.gramian(steps[0]), "always": gramians.gramian(steps[-2])}  # fmt: skip
+        caches = {
+            "p": _remembered(steps[:-1], keep),
+            "b/n": _remembered(steps[:-1], 1 - Fraction(b, n)),
+            "1/n": _remembered(steps[:-1], 1 - Fraction(1, n)),
+            "after": _remembered(steps, keep),
+            "never": gramians.gramian(steps[0]),
+            "always": gramians.gramian(steps[-2]),
+        }
         mix = {name: ((1 - beta) * cache + beta * now).tolist() for name, cache in caches.items()}
         if mix["p"] != right.tolist():
             raise RuntimeError("the enumeration and the recursion of the mean differ")
         compare_exact(
-            answer(tables, beta, b), right.tolist(), f"the mean of SAGram, {n} examples, step {len(tables) - 1}, beta = {beta}, b = {b}",
+            answer(tables, beta, b),
+            right.tolist(),
+            f"the mean of SAGram, {n} examples, step {len(tables) - 1}, beta = {beta}, b = {b}",
             [
                 (now.tolist(), "this is the Gramian: only beta = 1 is unbiased"),
                 (caches["p"].tolist(), "this is the cache: the batch corrects it, with weight beta"),
-                (mix["b/n"], "an example that is drawn twice is renewed once: what is the chance of being drawn at all?"),
+                (
+                    mix["b/n"],
+                    "an example that is drawn twice is renewed once: what is the chance of being drawn at all?",
+                ),
                 (mix["1/n"], "there are b draws in a batch, and each renews the cache"),
                 (mix["after"], "the estimate is made before the cache is renewed"),
                 (mix["never"], "after each step the cache takes in the batch"),
                 (mix["always"], "only the examples of the batch are renewed"),
                 (((1 - beta) * now + beta * caches["p"]).tolist(), "beta and 1 - beta have changed places"),
-                ((caches["p"] + beta * b * (now - caches["p"])).tolist(), "the mean over the batch counts, not the sum"),
+                (
+                    (caches["p"] + beta * b * (now - caches["p"])).tolist(),
+                    "the mean over the batch counts, not the sum",
+                ),
             ],
-        )  # fmt: skip
+        )
 
 
 def enumerated(steps: list[np.ndarray], beta: Any, b: int) -> np.ndarray:
@@ -278,8 +324,11 @@ def check_leaving(answer: Answer, cases: list[tuple[int, Fraction]]) -> None:
         expect(is_whole(i) and 0 <= i < n, f"i is a whole number from 0 to {n - 1}")
         estimate = looked(cached, now, int(i), beta)
         hint = " The estimate at beta = 1/n is the Gramian of a cache: how far must beta take you beyond it?"
-        expect(outside(estimate), f"n = {n}, beta = {beta}: with your tables the estimate has no negative eigenvalue "
-                                  f"(the smallest is {_smallest(estimate):.6g}).{hint if beta < 1 else ''}")  # fmt: skip
+        expect(
+            outside(estimate),
+            f"n = {n}, beta = {beta}: with your tables the estimate has no negative eigenvalue "
+            f"(the smallest is {_smallest(estimate):.6g}).{hint if beta < 1 else ''}",
+        )
 
 
 def always_form(value: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -294,8 +343,11 @@ def check_always(answer: Answer, sizes: list[int]) -> None:
     for n in sizes:
         cached, now = always_form(answer(n), n)
         inside = [i for i in range(n) if not outside(looked(cached, now, i, 1))]
-        expect(not inside, f"n = {n}: for {len(inside)} of the draws the estimate stays in the cone, as for i = {(inside or [0])[0]}. "
-                           "The mean of all estimates is a Gramian, so they cannot all fail in one direction: use two")  # fmt: skip
+        expect(
+            not inside,
+            f"n = {n}: for {len(inside)} of the draws the estimate stays in the cone, as for i = {(inside or [0])[0]}. "
+            "The mean of all estimates is a Gramian, so they cannot all fail in one direction: use two",
+        )
 
 
 def looked(cached: np.ndarray, now: np.ndarray, i: int, beta: Any) -> np.ndarray:
@@ -320,17 +372,25 @@ def check_batch(answer: Answer, cases: list[tuple[Fraction, int]], *, replace: b
         expect(is_whole(value), "the size of a batch is a whole number")
         way = "with" if replace else "without"
         compare(
-            value, right, f"the smallest batch drawn {way} replacement, share {share}, n = {n}",
+            value,
+            right,
+            f"the smallest batch drawn {way} replacement, share {share}, n = {n}",
             [
                 (right - 1, "the share is then still larger: round up"),
                 (right + 1, "one fewer is enough"),
-                (_smallest_batch(share, n if replace else None), f"this is the batch for draws with{'out' if replace else ''} replacement"),
-                (None if replace else min(n, _smallest_batch(share, None)), "without replacement no pair comes twice: the share is 0 at b = n"),
+                (
+                    _smallest_batch(share, n if replace else None),
+                    f"this is the batch for draws with{'out' if replace else ''} replacement",
+                ),
+                (
+                    None if replace else min(n, _smallest_batch(share, None)),
+                    "without replacement no pair comes twice: the share is 0 at b = n",
+                ),
                 (-(-share * n // 1), "the share of the observed pairs, not the share of the data that is in the batch"),
                 (-(-1 // share**2), "the share falls like 1/b, not like 1/sqrt(b)"),
             ],
             exact=True,
-        )  # fmt: skip
+        )
 
 
 def check_rate(answer: Answer, path: list, batches: list) -> None:
@@ -345,18 +405,27 @@ def check_rate(answer: Answer, path: list, batches: list) -> None:
     slips = [
         (best(np.sqrt(ratio), 1), "r is the square of delta/sigma"),
         (best(moves.mean(), errors.mean()), "delta^2 is the mean of squares, not the square of a mean"),
-        (best(delta, np.sqrt((errors**2).sum() / len(moves))), "there is one batch more than there are steps: divide by their number"),
+        (
+            best(delta, np.sqrt((errors**2).sum() / len(moves))),
+            "there is one batch more than there are steps: divide by their number",
+        ),
         (best(np.sqrt((moves**2).sum()), np.sqrt((errors**2).sum())), "delta^2 and sigma^2 are means, not sums"),
         (best(sigma, delta), "delta and sigma have changed places"),
-        (best(lengths(np.diff(seen, axis=0)).std(), sigma), "the true Gramian moves by delta; the batches differ by their noise as well"),
-        (best(np.sqrt((lengths(np.diff(seen, axis=0)) ** 2).mean()), sigma), "the true Gramian moves by delta; the batches differ by their noise as well"),
+        (
+            best(lengths(np.diff(seen, axis=0)).std(), sigma),
+            "the true Gramian moves by delta; the batches differ by their noise as well",
+        ),
+        (
+            best(np.sqrt((lengths(np.diff(seen, axis=0)) ** 2).mean()), sigma),
+            "the true Gramian moves by delta; the batches differ by their noise as well",
+        ),
         (best(net, sigma), "this is the length of the whole way: the mean square of the single steps is asked for"),
         (gramians.optimal_alpha(float(delta), float(sigma)), "this is the best rate for a drift straight on"),
         ((2 * ratio) ** (2 / 3), "this is the approximation for a drift straight on"),
         (ratio, "delta/sigma is the best rate only while it is small"),
         (ratio**2, "r itself is not the rate: solve alpha^2 = r (1 - alpha)"),
         (ratio**2 / (1 + ratio**2), "the estimate carries its own error, too: solve alpha^2 = r (1 - alpha)"),
-    ]  # fmt: skip
+    ]
     compare(
         answer(path, batches),
         right,
@@ -394,8 +463,10 @@ def _smallest_batch(share: Fraction, n: int | None) -> int:
 
 
 def _rows(value: Any, n: int, name: str) -> np.ndarray:
-    expect(is_list(value) and len(value) == n and all(is_list(row) and len(row) == 2 for row in value),
-           f"{name} has {n} rows of two numbers")  # fmt: skip
+    expect(
+        is_list(value) and len(value) == n and all(is_list(row) and len(row) == 2 for row in value),
+        f"{name} has {n} rows of two numbers",
+    )
     rows = [[fraction(entry, name) for entry in row] for row in value]
     expect(all(any(row) for row in rows), f"no row of {name} is zero")
     return exact(rows)

@@ -72,7 +72,8 @@ def check_weights(answer: Callable[..., Any], labels: Any, cells: list[tuple[int
                 f"the weight of l- at cell ({i}, {j}), label {table[i, j]}, batches of {size} of {total}",
                 {
                     rho * pop: "a positive pair is not its own negative: the diagonal leaves out pop times rho once",
-                    Fraction(size, total) * (pop - int(table[i, j])): "two draws without replacement: (s - 1)/(M - 1), not s/M",
+                    Fraction(size, total)
+                    * (pop - int(table[i, j])): "two draws without replacement: (s - 1)/(M - 1), not s/M",
                     Fraction(size, total) * pop: "two draws without replacement: (s - 1)/(M - 1), not s/M",
                     weights[i, j]: "the weight is asked for times m n",
                     Fraction(pop): "the batch size is missing: rho",
@@ -96,7 +97,8 @@ def check_best_score(answer: Callable[..., Any], cases: list[tuple[int, Any, int
             weighed.positive / (weighed.positive + down),
             f"the best score at pop {pop}, omega {omega}, batches of {size} of {total}",
             {
-                1 / (1 + Fraction(omega) * rho * pop): "a positive pair has the weight rho (pop - 1) on l-, not rho pop",
+                1
+                / (1 + Fraction(omega) * rho * pop): "a positive pair has the weight rho (pop - 1) on l-, not rho pop",
                 1 / (1 + rho * (pop - 1)): "omega multiplies every l-: it must appear",
                 1 / (1 + Fraction(omega) * Fraction(size, total) * (pop - 1)): "rho is (s - 1)/(M - 1), not s/M",
                 Fraction(1): "1 is the label; l- pulls the score below it",
@@ -110,30 +112,46 @@ def counterexample_form(value: Any) -> tuple[np.ndarray, int, tuple[int, int], F
     form = "return labels, batch_size, (i, j), gap"
     expect(isinstance(value, (tuple, list)) and len(value) == 4, f"four things are asked for: {form}")
     labels, size, cell, gap = value
-    rows = [list(row) if isinstance(row, (list, tuple, np.ndarray)) else [] for row in labels] if isinstance(
-        labels, (list, tuple, np.ndarray)) else []  # fmt: skip
+    rows = (
+        [list(row) if isinstance(row, (list, tuple, np.ndarray)) else [] for row in labels]
+        if isinstance(labels, (list, tuple, np.ndarray))
+        else []
+    )
     expect(0 < len(rows) <= LARGEST_LABELS, f"labels is a matrix of 1 to {LARGEST_LABELS} rows")
-    expect(0 < len(rows[0]) <= LARGEST_LABELS and len({len(row) for row in rows}) == 1,
-           f"labels is a matrix of 1 to {LARGEST_LABELS} columns, the same in every row")  # fmt: skip
-    expect(all(is_whole(entry) and entry in (0, 1) for row in rows for entry in row), "labels holds whole numbers 0 and 1")
+    expect(
+        0 < len(rows[0]) <= LARGEST_LABELS and len({len(row) for row in rows}) == 1,
+        f"labels is a matrix of 1 to {LARGEST_LABELS} columns, the same in every row",
+    )
+    expect(
+        all(is_whole(entry) and entry in (0, 1) for row in rows for entry in row), "labels holds whole numbers 0 and 1"
+    )
     table = np.array(rows, dtype=int)
-    expect(bool(table.any(0).all() and table.any(1).all()),
-           "every row and every column needs a positive; an empty one breaks another assumption (a cold film)")  # fmt: skip
+    expect(
+        bool(table.any(0).all() and table.any(1).all()),
+        "every row and every column needs a positive; an empty one breaks another assumption (a cold film)",
+    )
     total = int(table.sum())
     expect(total <= MOST_POSITIVES, f"at most {MOST_POSITIVES} positives, so that all batches can be listed")
     expect(is_whole(size) and 2 <= size <= total, f"batch_size is a whole number from 2 to M = {total}")
-    expect(isinstance(cell, (tuple, list)) and len(cell) == 2 and all(is_whole(place) for place in cell),
-           "the cell is a pair (i, j), counted from 0")  # fmt: skip
+    expect(
+        isinstance(cell, (tuple, list)) and len(cell) == 2 and all(is_whole(place) for place in cell),
+        "the cell is a pair (i, j), counted from 0",
+    )
     expect(0 <= cell[0] < table.shape[0] and 0 <= cell[1] < table.shape[1], "the cell lies outside the matrix")
     return table, int(size), (int(cell[0]), int(cell[1])), fraction(gap, "gap")
 
 
-def shard_matrix(answer: Callable[..., Any], rows: list[int], cols: list[int], total: int, shape: tuple[int, int]) -> list:
+def shard_matrix(
+    answer: Callable[..., Any], rows: list[int], cols: list[int], total: int, shape: tuple[int, int]
+) -> list:
     """The matrix that a student's `shard_weights` returns, entry by entry a Fraction."""
     value = answer(rows, cols, total, shape, 2)
-    expect(isinstance(value, (list, tuple, np.ndarray)) and len(value) == len(rows)
-           and all(isinstance(row, (list, tuple, np.ndarray)) and len(row) == len(cols) for row in value),
-           f"return an h x h matrix of weights of l-, here {len(rows)} x {len(cols)}")  # fmt: skip
+    expect(
+        isinstance(value, (list, tuple, np.ndarray))
+        and len(value) == len(rows)
+        and all(isinstance(row, (list, tuple, np.ndarray)) and len(row) == len(cols) for row in value),
+        f"return an h x h matrix of weights of l-, here {len(rows)} x {len(cols)}",
+    )
     return [[fraction(entry, "each weight") for entry in row] for row in value]
 
 
@@ -148,10 +166,14 @@ def check_share(answer: Callable[..., Any], users: list[int], items: list[int], 
             float((pop > threshold).mean()),
             f"the share of {total} pairs below zero at batches of {size}",
             {
-                float((pop >= threshold).mean()): "a pair exactly at the threshold has the score 0, which is not negative",
+                float(
+                    (pop >= threshold).mean()
+                ): "a pair exactly at the threshold has the score 0, which is not negative",
                 float((pop > 1 + total / size).mean()): "rho is (s - 1)/(M - 1), not s/M",
                 float((pop > total / size).mean()): "rho is (s - 1)/(M - 1), not s/M, and pop - 1, not pop",
-                float((pop > (total - 1) / (size - 1)).mean()): "the weight of l- on a positive is rho (pop - 1), not rho pop",
+                float(
+                    (pop > (total - 1) / (size - 1)).mean()
+                ): "the weight of l- on a positive is rho (pop - 1), not rho pop",
                 float((pop <= threshold).mean()): "this is the share that stays above zero",
                 100 * float((pop > threshold).mean()): "a share lies between 0 and 1; this looks like per cent",
             },

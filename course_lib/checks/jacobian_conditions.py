@@ -175,22 +175,34 @@ def check_momentum(answer: Answer, cases: list[tuple[list[Any], Any, Any]]) -> N
         late = [mu ** (t - s - 1) * squares[s] for t in range(len(squares)) for s in range(t)]
         pythagoras = start + lr**2 * sum(squares)
         compare(
-            answer(start, squares, lr, mu), right,
+            answer(start, squares, lr, mu),
+            right,
             f"||q_T||^2 from {start}, squared velocities {[str(x) for x in squares]}, lr {lr}, momentum {mu}",
             [
                 (pythagoras, "under momentum the step is not orthogonal to q: 2 <q, dq> is missing"),
                 (pythagoras + lr**2 * sum(cross), "<q, dq> enters twice in ||q + dq||^2"),
-                (pythagoras - 2 * lr**2 * sum(cross), "<q, v> is negative, so the step -lr v points outward: momentum adds length"),
-                (pythagoras + 2 * lr**2 * sum(late), "v_s is met again t - s steps later, each time times the momentum: mu^(t - s)"),
-                (pythagoras + 2 * lr**2 * (sum(cross) + sum(squares)), "the gradient of step t itself is orthogonal to q_t: only s < t count"),
+                (
+                    pythagoras - 2 * lr**2 * sum(cross),
+                    "<q, v> is negative, so the step -lr v points outward: momentum adds length",
+                ),
+                (
+                    pythagoras + 2 * lr**2 * sum(late),
+                    "v_s is met again t - s steps later, each time times the momentum: mu^(t - s)",
+                ),
+                (
+                    pythagoras + 2 * lr**2 * (sum(cross) + sum(squares)),
+                    "the gradient of step t itself is orthogonal to q_t: only s < t count",
+                ),
                 (pythagoras + 2 * lr * sum(cross), "the step and the way to it both have the learning rate: lr^2"),
             ],
             exact=True,
-        )  # fmt: skip
+        )
 
 
 def heavy_ball(turns: list[Any], lr: Any, mu: Any) -> tuple[Fraction, list[Fraction], Fraction]:
-    """(||q_0||^2, [||v_t||^2], ||q_T||^2) of an exact run in the plane: the gradient at q is turns[t] times q, turned by 90 degrees."""
+    """(||q_0||^2, [||v_t||^2], ||q_T||^2) of an exact run in the plane:
+    the gradient at q is turns[t] times q, turned by 90 degrees.
+    """
     q, v = (Fraction(2), Fraction(1)), (Fraction(0), Fraction(0))
     squares = []
     for turn in turns:
@@ -268,12 +280,18 @@ def check_chance(answer: Answer, dimensions: list[int]) -> None:
     for d in dimensions:
         right = p0.chance_of_right_angle(d, within=10)
         slips = [
-            (1 / 9, "20 of 180 degrees is right in the plane only: in more dimensions most directions are nearly orthogonal"),
+            (
+                1 / 9,
+                "20 of 180 degrees is right in the plane only: in more dimensions most directions are nearly orthogonal",
+            ),
             (right / 2, "both sides of 90 degrees count"),
             (1 - p0.chance_of_right_angle(d, within=80), "the cosine of 80 degrees is the sine of 10: |cos| < sin 10"),
-            (p0.chance_of_right_angle(d + 1, within=10), "the sphere in d dimensions has d - 1 of its own: Beta(1/2, (d - 1)/2)"),
+            (
+                p0.chance_of_right_angle(d + 1, within=10),
+                "the sphere in d dimensions has d - 1 of its own: Beta(1/2, (d - 1)/2)",
+            ),
             (100 * right, "a probability lies between 0 and 1; this looks like per cent"),
-        ]  # fmt: skip
+        ]
         compare(
             answer(d), right, f"the chance of 90 +- 10 degrees in {d} dimensions", slips, exact=False, tolerance=1e-6
         )
@@ -373,9 +391,13 @@ def _whole(block: np.ndarray) -> Matrix:
 
 
 def _whole_matrix(value: Any, name: str) -> Matrix:
-    expect(is_list(value) and 0 < len(value) <= 4 and all(is_list(row) and 0 < len(row) <= 4 for row in value),
-           f"{name} is a matrix, a list of 1 to 4 lists of 1 to 4 whole numbers")  # fmt: skip
+    expect(
+        is_list(value) and 0 < len(value) <= 4 and all(is_list(row) and 0 < len(row) <= 4 for row in value),
+        f"{name} is a matrix, a list of 1 to 4 lists of 1 to 4 whole numbers",
+    )
     expect(len({len(row) for row in value}) == 1, f"all rows of {name} have the same length")
-    expect(all(is_whole(entry) and abs(entry) <= LARGEST_ENTRY for row in value for entry in row),
-           f"the entries of {name} are whole numbers from -{LARGEST_ENTRY} to {LARGEST_ENTRY}")  # fmt: skip
+    expect(
+        all(is_whole(entry) and abs(entry) <= LARGEST_ENTRY for row in value for entry in row),
+        f"the entries of {name} are whole numbers from -{LARGEST_ENTRY} to {LARGEST_ENTRY}",
+    )
     return [[int(entry) for entry in row] for row in value]

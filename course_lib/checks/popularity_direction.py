@@ -105,10 +105,11 @@ def null_films(answer: Answer) -> None:
 
 
 def films(epochs: int, rank: int = 16, *, seed: int = 0) -> tuple[list, list, list]:
-    """(items, counts, users): films and users after `epochs` of plain SGD on BPR, and the number of ratings of each film.
+    """(items, counts, users): films and users after `epochs` of plain SGD on BPR, and the number of ratings of each
+    film.
 
-    Embeddings of width `rank` start as independent N(0, 0.1^2); learning rate 0.05, batches of 256, negatives uniform over
-    the films that a user has not rated, no decay.
+    Embeddings of width `rank` start as independent N(0, 0.1^2); learning rate 0.05, batches of 256, negatives uniform
+    over the films that a user has not rated, no decay.
     """
     users, items, train, _ = bpr_films(epochs, rank, seed=seed)
     return items.tolist(), np.asarray(train.col_counts).tolist(), users.tolist()
@@ -122,9 +123,11 @@ def check_direction(answer: Answer, cases: Sequence[tuple[list, list, float]]) -
         table, counted = np.array(items), np.array(counts)
         right = popularity.popularity_direction(table, counted, ratio)
         compare_arrays(
-            answer(items, counts, ratio), right, f"the direction of {len(counts)} items at ratio {ratio}",
+            answer(items, counts, ratio),
+            right,
+            f"the direction of {len(counts)} items at ratio {ratio}",
             _direction_slips(table, counted, ratio),
-        )  # fmt: skip
+        )
 
 
 def _direction_slips(items: np.ndarray, counts: np.ndarray, ratio: float) -> list[tuple[Any, str]]:
@@ -141,13 +144,22 @@ def _direction_slips(items: np.ndarray, counts: np.ndarray, ratio: float) -> lis
         (between(backwards, size), "among equal counts the lower id is the more popular"),
         (unit(head.mean(axis=0)), "the mean of the tail is missing"),
         (unit(head.mean(axis=0) - items.mean(axis=0)), "the mean of the tail, not that of all items"),
-        (unit(head.mean(axis=0) - items[order[size:]].mean(axis=0)), "the mean of the tail, not that of all other items"),
-        (unit(weighted(order[:size]) - weighted(order[-size:])), "plain means: the counts choose the items, they do not weigh them"),
+        (
+            unit(head.mean(axis=0) - items[order[size:]].mean(axis=0)),
+            "the mean of the tail, not that of all other items",
+        ),
+        (
+            unit(weighted(order[:size]) - weighted(order[-size:])),
+            "plain means: the counts choose the items, they do not weigh them",
+        ),
         (unit(rows[order[:size]].mean(axis=0) - rows[order[-size:]].mean(axis=0)), "the items keep their own lengths"),
         (unit(centred.T @ (counts - counts.mean())), "head and tail alone; this is the direction of a regression"),
-        *((between(order, k), f"head and tail have {size} items here")
-          for k in (size - 1, size + 1, size + 2) if 0 < 2 * k <= len(counts)),
-    ]  # fmt: skip
+        *(
+            (between(order, k), f"head and tail have {size} items here")
+            for k in (size - 1, size + 1, size + 2)
+            if 0 < 2 * k <= len(counts)
+        ),
+    ]
 
 
 def check_cross_fitted(answer: Answer, cases: Sequence[tuple[list, list, float, list]]) -> None:
@@ -163,19 +175,29 @@ def check_cross_fitted(answer: Answer, cases: Sequence[tuple[list, list, float, 
             pooled[part == k] = along(part == k, part != k)
         everywhere = np.array([popularity.pearson(along(part >= 0, part != k), counted) for k in names])
         compare(
-            answer(items, counts, ratio, fold), popularity.correlation_across_parts(table, counted, part, ratio),
+            answer(items, counts, ratio, fold),
+            popularity.correlation_across_parts(table, counted, part, ratio),
             f"the cross-fitted correlation of {len(fold)} items in {len(names)} folds, ratio {ratio}",
             [
-                (popularity.projection_correlation(table, counted, ratio), "this uses the items twice: once for the direction, once along it"),
+                (
+                    popularity.projection_correlation(table, counted, ratio),
+                    "this uses the items twice: once for the direction, once along it",
+                ),
                 (float(np.mean(own)), "the direction comes from the items of the other folds"),
                 (float(np.mean(swapped)), "direction and projection have changed places: measure inside the fold"),
-                (popularity.pearson(pooled, counted), "one correlation for each fold, then their mean: directions of two folds are two axes"),
+                (
+                    popularity.pearson(pooled, counted),
+                    "one correlation for each fold, then their mean: directions of two folds are two axes",
+                ),
                 (float(everywhere.mean()), "the items that made the direction are measured along it again"),
                 (found, "the mean over all folds"),
-                (len(names) * popularity.correlation_across_parts(table, counted, part, ratio), "the mean over the folds, not the sum"),
+                (
+                    len(names) * popularity.correlation_across_parts(table, counted, part, ratio),
+                    "the mean over the folds, not the sum",
+                ),
             ],
             exact=False,
-        )  # fmt: skip
+        )
 
 
 def _along(items: np.ndarray, counts: np.ndarray, ratio: float, at: np.ndarray, of: np.ndarray) -> np.ndarray:
@@ -193,23 +215,36 @@ def check_pull(answer: Answer, cases: Sequence[tuple[list, list]]) -> None:
         right = pull(roles)
         mean_user = table.sum(axis=0) / Fraction(m)
         compare_exact(
-            answer(labels, users), right, f"the first step of {n} items, {m} users",
+            answer(labels, users),
+            right,
+            f"the first step of {n} items, {m} users",
             [
                 (pull(y), "every item is a negative as well, for the users who do not have it"),
                 (pull(-roles), "descent goes against the gradient"),
                 (pull(2 * roles), "at a margin of 0 the sigmoid is 1/2"),
-                ([[count * v / 2 for v in mean_user] for count in y.sum(axis=0)],
-                 "this is Pop(i) times the mean user: the users of an item are not all users, and there is a negative role"),
+                (
+                    [[count * v / 2 for v in mean_user] for count in y.sum(axis=0)],
+                    "this is Pop(i) times the mean user: the users of an item are not all users, and there is a negative role",
+                ),
                 (pull(y - (1 - y) / (n - sizes)[:, None]), "a user with many items draws many negatives"),
-                (pull(y - (sizes / Fraction(n))[:, None]), "a negative is an item that the user does not have: there are N - n_u of them"),
-                (pull(y - (1 - y) * (sizes / Fraction(n))[:, None]), "a negative is one of the N - n_u items that the user does not have"),
+                (
+                    pull(y - (sizes / Fraction(n))[:, None]),
+                    "a negative is an item that the user does not have: there are N - n_u of them",
+                ),
+                (
+                    pull(y - (1 - y) * (sizes / Fraction(n))[:, None]),
+                    "a negative is one of the N - n_u items that the user does not have",
+                ),
                 (pull(y - (1 - y)), "a user's negatives together weigh as much as his positives"),
                 (pull(roles / y.sum()), "the sum over the observed pairs, not their mean"),
                 (pull(roles / sizes[:, None]), "the sum over a user's pairs, not their mean"),
                 (pull(-(1 - y) * (sizes / (n - sizes))[:, None]), "this is the negative role alone"),
-                *((pull(y - (1 - y) * (size / (n - size))), "every user has his own n_u") for size in (sizes[0], sizes.mean())),
+                *(
+                    (pull(y - (1 - y) * (size / (n - size))), "every user has his own n_u")
+                    for size in (sizes[0], sizes.mean())
+                ),
             ],
-        )  # fmt: skip
+        )
 
 
 LAWS = {
@@ -232,8 +267,14 @@ def check_negatives(answer: Answer, cases: Sequence[tuple[list, str]]) -> None:
         slips = [
             *((other, f'this is the law "{name}"') for name, other in laws.items() if name != law),
             (of_all, "only among the items that the user does not have"),
-            (skipped, "a draw that hits an item of the user is not lost: the probabilities of his unseen items sum to 1"),
-            ((1 - y).sum(axis=0), "the number of users who do not have the item: each of them draws as often as he has items"),
+            (
+                skipped,
+                "a draw that hits an item of the user is not lost: the probabilities of his unseen items sum to 1",
+            ),
+            (
+                (1 - y).sum(axis=0),
+                "the number of users who do not have the item: each of them draws as often as he has items",
+            ),
             ((1 / (n - sizes)) @ (1 - y), "one negative for each pair: a user with n_u items draws n_u times"),
             (right / y.sum(), "the expected number in an epoch, not the chance in one draw"),
             (right / m, "the expected number in an epoch, not the mean over the users"),
@@ -259,8 +300,10 @@ def check_step(answer: Answer, cases: Sequence[tuple[list, list, list, float]]) 
     for users, items, triples, lr in cases:
         where = f"the tables after {len(triples)} triples at lr {lr}"
         value = answer(users, items, triples, lr)
-        expect(is_list(value) and len(value) == 2 and all(is_list(table) for table in value),
-               f"{where}: two tables are expected, users and items")  # fmt: skip
+        expect(
+            is_list(value) and len(value) == 2 and all(is_list(table) for table in value),
+            f"{where}: two tables are expected, users and items",
+        )
         right = descend(users, items, triples, lr)
         hints = {
             "user first": "the item steps use the user as he was before the step",
@@ -287,7 +330,9 @@ def descend(users: Any, items: Any, triples: Any, lr: float, *, slip: str = "") 
     users, items = np.array(users, dtype=float), np.array(items, dtype=float)
     start_users, start_items = users.copy(), items.copy()
     for u, i, j in triples:
-        p, q, r = (start_users[u], start_items[i], start_items[j]) if slip == "batch" else (users[u], items[i], items[j])
+        p, q, r = (
+            (start_users[u], start_items[i], start_items[j]) if slip == "batch" else (users[u], items[i], items[j])
+        )
         p, difference = p.copy(), q - r
         margin = float(p @ difference)
         weight = {"sigma(s)": _sigmoid(margin), "half": 0.5}.get(slip, _sigmoid(-margin))
@@ -310,16 +355,21 @@ def check_sum(answer: Answer, cases: Sequence[tuple[list, Any, Any, int]]) -> No
         where = f"the sum of the items after {steps} steps at lr {lr}, decay {decay}"
         expect(is_list(value) and len(value) == len(total), f"{where}: a list of {len(total)} numbers is expected")
         compare_exact(
-            [value], shrunk(kept**steps), where,
+            [value],
+            shrunk(kept**steps),
+            where,
             [
                 (shrunk(Fraction(1)), "the triples leave the sum alone, the decay does not"),
                 (shrunk((1 - Fraction(lr) * Fraction(decay)) ** steps), "the gradient of decay ||e||^2 is 2 decay e"),
-                (shrunk(1 - 2 * Fraction(lr) * Fraction(decay) * steps), "every step shrinks what the step before has left"),
+                (
+                    shrunk(1 - 2 * Fraction(lr) * Fraction(decay) * steps),
+                    "every step shrinks what the step before has left",
+                ),
                 (shrunk((1 - 2 * Fraction(decay)) ** steps), "the decay is multiplied by the learning rate"),
                 (shrunk((2 - kept) ** steps), "decay makes the sum smaller"),
                 (shrunk(kept), "there are several steps"),
             ],
-        )  # fmt: skip
+        )
 
 
 def check_gap(answer: Answer, cases: Sequence[tuple[list, list, int]]) -> None:
@@ -333,38 +383,52 @@ def check_gap(answer: Answer, cases: Sequence[tuple[list, list, int]]) -> None:
         where = f"g_pos - g_neg with {k} of {n} items, sum of all items {short(total)}"
         expect(is_list(value) and len(value) == len(total), f"{where}: a list of {len(total)} numbers is expected")
         compare_exact(
-            [value], [right.tolist()], where,
-            [([slip.tolist()], hint) for slip, hint in [
-                (-right, "the positives come first"),
-                (mean, "the negatives have a mean, too: whatever the positives have, the others lack"),
-                (mean - whole / n, "the mean of the items that the user does NOT have, not that of all items"),
-                (mean - whole / (n - k), "take the positives out of the sum before you divide"),
-                (mean - (whole - liked) / n, "N - n_u items are left"),
-                ((whole - liked) / (n - k), "this is g_neg; the difference is asked for"),
-                (liked - (whole - liked), "means, not sums"),
-                (mean + (whole - liked) / (n - k), "the difference of the two means"),
-            ]],
-        )  # fmt: skip
+            [value],
+            [right.tolist()],
+            where,
+            [
+                ([slip.tolist()], hint)
+                for slip, hint in [
+                    (-right, "the positives come first"),
+                    (mean, "the negatives have a mean, too: whatever the positives have, the others lack"),
+                    (mean - whole / n, "the mean of the items that the user does NOT have, not that of all items"),
+                    (mean - whole / (n - k), "take the positives out of the sum before you divide"),
+                    (mean - (whole - liked) / n, "N - n_u items are left"),
+                    ((whole - liked) / (n - k), "this is g_neg; the difference is asked for"),
+                    (liked - (whole - liked), "means, not sums"),
+                    (mean + (whole - liked) / (n - k), "the difference of the two means"),
+                ]
+            ],
+        )
 
 
 def check_two_tastes(answer: Answer, cases: Sequence[tuple[int, int]]) -> None:
     for m, n in cases:
         value, where = answer(m, n), f"{m} users and {n} items"
-        expect(is_list(value) and len(value) == m and all(is_list(row) and len(row) == n for row in value),
-               f"{where}: Y is a list of {m} rows of {n} numbers")  # fmt: skip
+        expect(
+            is_list(value) and len(value) == m and all(is_list(row) and len(row) == n for row in value),
+            f"{where}: Y is a list of {m} rows of {n} numbers",
+        )
         expect(all(is_whole(entry) and entry in (0, 1) for row in value for entry in row), f"{where}: Y holds 0 and 1")
         y = np.array(value, dtype=float)
         sizes, counts = y.sum(axis=1), y.sum(axis=0)
         expect(bool(((sizes > 0) & (sizes < n)).all()), f"{where}: every user has an item, and lacks one")
         expect(bool((counts > 0).all()), f"{where}: every item has a user")
-        expect(counts.max() >= 2 * counts.min(),
-               f"{where}: counts from {counts.min():.0f} to {counts.max():.0f}: the most popular item needs twice as many users as the least")  # fmt: skip
+        expect(
+            counts.max() >= 2 * counts.min(),
+            f"{where}: counts from {counts.min():.0f} to {counts.max():.0f}: the most popular item needs twice as many users as the least",
+        )
         _, values, axes = np.linalg.svd(popularity.pull_matrix(y))
-        expect(values[0] >= 1.2 * values[1],
-               f"{where}: the largest singular value is {values[0]:.4g} and the next {values[1]:.4g}: no axis stands out")  # fmt: skip
+        expect(
+            values[0] >= 1.2 * values[1],
+            f"{where}: the largest singular value is {values[0]:.4g} and the next {values[1]:.4g}: no axis stands out",
+        )
         seen = abs(float(np.corrcoef(axes[0], counts)[0, 1]))
         hint = "What do the users of the most popular items share, and who is against them?"
-        expect(seen <= 0.1, f"{where}: the axis that BPR draws out first has correlation {seen:.3f} with popularity. {hint}")
+        expect(
+            seen <= 0.1,
+            f"{where}: the axis that BPR draws out first has correlation {seen:.3f} with popularity. {hint}",
+        )
 
 
 def check_against(answer: Answer, cases: Sequence[tuple[int, int]]) -> None:
@@ -372,20 +436,32 @@ def check_against(answer: Answer, cases: Sequence[tuple[int, int]]) -> None:
         value, where = answer(m, count), f"{m} users, {count} of them like the item"
         expect(is_list(value) and len(value) == 2, f"{where}: two things are asked for: return users, likers")
         rows, likers = value
-        expect(is_list(rows) and len(rows) == m and all(is_list(row) and len(row) == 2 for row in rows),
-               f"{where}: users has {m} rows of two numbers")  # fmt: skip
+        expect(
+            is_list(rows) and len(rows) == m and all(is_list(row) and len(row) == 2 for row in rows),
+            f"{where}: users has {m} rows of two numbers",
+        )
         users = exact([[fraction(entry, f"{where}: users") for entry in row] for row in rows])
         lengths = (users * users).sum(axis=1)
-        expect(all(Fraction(1, 4) <= length <= 1 for length in lengths),
-               f"{where}: every user has a length from 1/2 to 1; the squares run from {float(min(lengths)):.4g} to {float(max(lengths)):.4g}")  # fmt: skip
-        expect(is_list(likers) and len(likers) == count and all(is_whole(u) and 0 <= u < m for u in likers)
-               and len(set(likers)) == count, f"{where}: likers holds {count} different ids from 0 to {m - 1}")  # fmt: skip
+        expect(
+            all(Fraction(1, 4) <= length <= 1 for length in lengths),
+            f"{where}: every user has a length from 1/2 to 1; the squares run from {float(min(lengths)):.4g} to {float(max(lengths)):.4g}",
+        )
+        expect(
+            is_list(likers)
+            and len(likers) == count
+            and all(is_whole(u) and 0 <= u < m for u in likers)
+            and len(set(likers)) == count,
+            f"{where}: likers holds {count} different ids from 0 to {m - 1}",
+        )
         mean = users.sum(axis=0) / Fraction(m)
         theirs = users[[int(u) for u in likers]].sum(axis=0) / Fraction(count)
         product = mean @ theirs
         expect(bool(mean.any()), f"{where}: the mean user is zero, so there is no direction to be against")
         hint = "Can those who like it cancel out almost, and lean a little to the other side?"
-        expect(product < 0, f"{where}: the mean user and the mean of those who like the item have the product {float(product):.4g}, which is not negative. {hint}")
+        expect(
+            product < 0,
+            f"{where}: the mean user and the mean of those who like the item have the product {float(product):.4g}, which is not negative. {hint}",
+        )
 
 
 def check_null(answer: Answer, cases: Sequence[tuple[list, int, float]]) -> None:
@@ -395,27 +471,43 @@ def check_null(answer: Answer, cases: Sequence[tuple[list, int, float]]) -> None
         ranked = np.sort(counted)[::-1]
         apart = float(ranked[:size].mean() - ranked[-size:].mean())
 
-        def r0(shift: float, share: float = size / n, sd: float = float(counted.std()), apart: float = apart, noise: float = 1.0) -> float:
+        def r0(
+            shift: float,
+            share: float = size / n,
+            sd: float = float(counted.std()),
+            apart: float = apart,
+            noise: float = 1.0,
+        ) -> float:
             return share * shift * apart / (sd * (noise + 2 * share * shift**2) ** 0.5)
 
         delta = float(np.sqrt(d / (2 * size)))
         compare(
-            answer(counts, d, ratio), popularity.chance_cosine(counted, ratio) * (d / (d + n)) ** 0.5,
+            answer(counts, d, ratio),
+            popularity.chance_cosine(counted, ratio) * (d / (d + n)) ** 0.5,
             f"the correlation of {n} random items in {d} dimensions, ratio {ratio}",
             [
                 (0.0, "the head has chosen the direction that it is measured along, so it is not zero on average"),
-                (size / n * delta * apart / float(counted.std()), "the shift of head and tail is itself a part of the variance of the projections"),
+                (
+                    size / n * delta * apart / float(counted.std()),
+                    "the shift of head and tail is itself a part of the variance of the projections",
+                ),
                 (r0(delta, sd=float(counted.std(ddof=1))), "the variance over all items: divide by N"),
                 (r0(delta, noise=0.0), "around its shift each projection has the variance 1"),
-                (r0(float(np.sqrt(d / size))), "v_diff is the difference of two means: its squared length is 2 d / H on average"),
+                (
+                    r0(float(np.sqrt(d / size))),
+                    "v_diff is the difference of two means: its squared length is 2 d / H on average",
+                ),
                 (r0(float(np.sqrt(2 * d / size))), "delta is half the length of v_diff: one mean of the two"),
                 (r0(float(d / (2 * size))), "delta is a length: take the root"),
                 (r0(delta, apart=float(ranked[:size].mean())), "the tail is shifted as well, to the other side"),
-                (r0(delta, apart=float(ranked[:size].mean() - counted.mean())), "the tail is shifted as well, to the other side"),
+                (
+                    r0(delta, apart=float(ranked[:size].mean() - counted.mean())),
+                    "the tail is shifted as well, to the other side",
+                ),
                 (r0(delta, share=1.0), "only head and tail are shifted: H of the N items each"),
             ],
             exact=False,
-        )  # fmt: skip
+        )
 
 
 def head_size(n: int, ratio: float) -> int:

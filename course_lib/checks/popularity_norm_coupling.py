@@ -114,9 +114,13 @@ def check_update(answer: Answer, cases: list[tuple[int, int, int, int, int]]) ->
                     "slots and negatives can both hit: multiply the probabilities of a miss",
                 ),
             ]
-        compare(answer(count, total, size, extra, n_items), right,
-                f"the probability at count {count} of {total}, {size} slots, {extra} further negatives of {n_items} items",
-                slips, exact=True)  # fmt: skip
+        compare(
+            answer(count, total, size, extra, n_items),
+            right,
+            f"the probability at count {count} of {total}, {size} slots, {extra} further negatives of {n_items} items",
+            slips,
+            exact=True,
+        )
 
 
 def check_growth(answer: Answer, cases: list[tuple[Any, list[Any], Any]]) -> None:
@@ -125,17 +129,21 @@ def check_growth(answer: Answer, cases: list[tuple[Any, list[Any], Any]]) -> Non
         path = norms.squared_norm_path(start, lr=lr, squared_gradients=np.array(squared, dtype=object))
         total = sum(squared)
         compare(
-            answer(start, squared, lr), path[-1],
+            answer(start, squared, lr),
+            path[-1],
             f"||q||^2 from {start} after ||h||^2 = {[str(pull) for pull in squared]} at lr {lr}",
             [
                 (start + lr**2 * total, "h is not yet the gradient: that is h/||q||, shorter for longer vectors"),
                 (start + lr**2 * total / start, "the length changes at every step, and the next gradient with it"),
                 (start + lr * total, "the step is lr times the gradient, and its length is squared"),
-                (start**2 + 2 * lr**2 * total, "this is near ||q||^4; the square of the norm is asked for, and exactly"),
+                (
+                    start**2 + 2 * lr**2 * total,
+                    "this is near ||q||^4; the square of the norm is asked for, and exactly",
+                ),
                 (start + 2 * lr**2 * total / start, "the factor 2 belongs to the fourth power of the norm"),
             ],
             exact=True,
-        )  # fmt: skip
+        )
 
 
 def check_symmetry(answer: Answer, cases: list[tuple[Fraction, Fraction, Fraction]]) -> None:
@@ -143,16 +151,21 @@ def check_symmetry(answer: Answer, cases: list[tuple[Fraction, Fraction, Fractio
         got, ratio = answer(lr, norm, other), other / norm
         right = norms.effective_learning_rate(lr, norm=norm) * other**2
         compare(
-            got, right, f"the learning rate at the norm {other} that matches {lr} at the norm {norm}",
+            got,
+            right,
+            f"the learning rate at the norm {other} that matches {lr} at the norm {norm}",
             [
                 (lr, "the gradient is h/||q||, and what turns a vector is the step relative to its length"),
-                (lr * ratio, "two lengths enter: the gradient is shorter by c, and the vector to be turned is longer by c"),
+                (
+                    lr * ratio,
+                    "two lengths enter: the gradient is shorter by c, and the vector to be turned is longer by c",
+                ),
                 (lr / ratio**2, "longer vectors turn less at the same rate, so they need a higher one"),
                 (lr / ratio, "longer vectors turn less at the same rate, so they need a higher one"),
                 (lr * ratio**4, "the fourth power belongs to the law of growth, where lr is squared"),
             ],
             exact=True,
-        )  # fmt: skip
+        )
 
 
 def check_equilibrium(answer: Answer, cases: list[tuple[float, float, float, float, bool]]) -> None:
@@ -162,20 +175,27 @@ def check_equilibrium(answer: Answer, cases: list[tuple[float, float, float, flo
         right = lazily if lazy else every
         kept = 1 - lr * decay
         compare(
-            answer(probability, lr, decay, h, lazy), right,
+            answer(probability, lr, decay, h, lazy),
+            right,
             f"the norm at probability {probability}, lr {lr}, decay {decay}, h {h}, {'lazy' if lazy else 'not lazy'}",
             [
                 (every, "with lazy decay, growth and shrinking happen equally often: the probability cancels"),
                 (lazily, "the embedding shrinks in every batch but grows only in those that hold the item"),
                 (right**2, "this is the square of the norm"),
                 (right**4, "this is the fourth power of the norm"),
-                ((right**4 * (1 - kept**2) / (2 * lr * decay)) ** 0.25, "2 lr decay is only the first order of 1 - (1 - lr decay)^2"),
+                (
+                    (right**4 * (1 - kept**2) / (2 * lr * decay)) ** 0.25,
+                    "2 lr decay is only the first order of 1 - (1 - lr decay)^2",
+                ),
                 ((right**4 * (1 - kept**2) / (1 - kept)) ** 0.25, "the square of the norm shrinks by (1 - lr decay)^2"),
-                ((right**4 * (1 - kept**2) / (1 - (1 - decay) ** 2)) ** 0.25, "the decay is multiplied by the learning rate"),
+                (
+                    (right**4 * (1 - kept**2) / (1 - (1 - decay) ** 2)) ** 0.25,
+                    "the decay is multiplied by the learning rate",
+                ),
                 (float(np.sqrt(right**4)), "the gradient is h/||q||, so the balance is one of fourth powers"),
             ],
             exact=False,
-        )  # fmt: skip
+        )
 
 
 def rare_form(value: Any) -> tuple[np.ndarray, float, np.ndarray, np.ndarray]:
@@ -189,8 +209,10 @@ def rare_form(value: Any) -> tuple[np.ndarray, float, np.ndarray, np.ndarray]:
         expect(bool((np.linalg.norm(tables[-1], axis=1) > 1e-9).all()), f"a key of {name} is zero: it has no direction")
     expect(1e-3 <= float(np.linalg.norm(start)) <= 1e3, "start has a length from 0.001 to 1,000")
     expect(0 < lr <= 1e3, "lr is positive and at most 1,000")
-    expect(len(tables[1]) >= 10 * len(tables[0]),
-           f"the popular item needs at least ten times as many updates: {len(tables[1])} against {len(tables[0])}")  # fmt: skip
+    expect(
+        len(tables[1]) >= 10 * len(tables[0]),
+        f"the popular item needs at least ten times as many updates: {len(tables[1])} against {len(tables[0])}",
+    )
     return start, lr, *tables
 
 
@@ -210,15 +232,20 @@ def check_pulls(answer: Answer, cases: list[tuple[list, float, list]]) -> None:
         _, right = run(start, lr, keys)
         still = sum(float(1 - geometry.cosine(np.array(start), np.array(key)) ** 2) for key in keys)
         compare(
-            got, right, f"the sum of ||h||^2 over {len(keys)} updates from {start} at lr {lr}",
+            got,
+            right,
+            f"the sum of ||h||^2 over {len(keys)} updates from {start} at lr {lr}",
             [
-                (_gradients_squared(start, lr, keys), "h is the gradient times ||q||; this is the sum of the gradients' squares"),
+                (
+                    _gradients_squared(start, lr, keys),
+                    "h is the gradient times ||q||; this is the sum of the gradients' squares",
+                ),
                 (still, "q moves: each key meets the q of its own time"),
                 (run(start, -lr, keys)[1], "the loss is -cos: the step goes towards the key"),
                 (float(len(keys)), "||h||^2 = 1 - cos^2, which is 1 only at a right angle"),
             ],
             exact=False,
-        )  # fmt: skip
+        )
 
 
 def check_slope(answer: Answer, counts: list[int], lengths: list[float]) -> None:
@@ -226,16 +253,24 @@ def check_slope(answer: Answer, counts: list[int], lengths: list[float]) -> None
     x, y = np.array(counts, dtype=float)[seen], np.array(lengths)[seen]
     right = float(popularity.log_log_slope(y, x))
     compare(
-        answer(counts, lengths), right, f"the slope over {len(counts)} items",
+        answer(counts, lengths),
+        right,
+        f"the slope over {len(counts)} items",
         [
-            (float(np.polyfit(np.log(y), np.log(x), 1)[0]), "log norm is explained by log count, not the other way round"),
+            (
+                float(np.polyfit(np.log(y), np.log(x), 1)[0]),
+                "log norm is explained by log count, not the other way round",
+            ),
             (float(np.polyfit(x, y, 1)[0]), "take the logarithms of both"),
             (float(np.polyfit(np.log(x), y, 1)[0]), "take the logarithms of both"),
             (float(popularity.pearson(np.log(x), np.log(y))), "this is the correlation; the slope is asked for"),
-            (float((np.log(x) @ np.log(y)) / (np.log(x) @ np.log(x))), "the line has an intercept: take the means away first"),
+            (
+                float((np.log(x) @ np.log(y)) / (np.log(x) @ np.log(x))),
+                "the line has an intercept: take the means away first",
+            ),
         ],
         exact=False,
-    )  # fmt: skip
+    )
 
 
 def check_prediction(answer: Answer, counts: list[int], cases: list[tuple[int, int, float, float, float]]) -> None:
@@ -246,19 +281,32 @@ def check_prediction(answer: Answer, counts: list[int], cases: list[tuple[int, i
         slope_of = lambda lengths: float(popularity.log_log_slope(lengths[table > 0], table[table > 0]))  # noqa: E731
         law = lambda n, h=h, lr=lr, start=start: norms.predicted_norm(start, lr=lr, h=h, updates=n)  # noqa: E731
         compare(
-            answer(counts, size, steps, lr, start, h_squared), slope_of(law(updates)),
+            answer(counts, size, steps, lr, start, h_squared),
+            slope_of(law(updates)),
             f"the predicted slope over {len(counts)} items at batches of {size}, {steps} steps, lr {lr}",
             [
-                (slope_of(law(steps * size * shares)), "an item that is in the batch twice is still updated once: 1 - (1 - p)^B"),
-                (slope_of(law(table)), "the number of updates is steps times the probability of an update, not the count"),
+                (
+                    slope_of(law(steps * size * shares)),
+                    "an item that is in the batch twice is still updated once: 1 - (1 - p)^B",
+                ),
+                (
+                    slope_of(law(table)),
+                    "the number of updates is steps times the probability of an update, not the count",
+                ),
                 (slope_of(law(updates, h=h_squared)), "h_squared is ||h||^2 already"),
                 (slope_of(law(updates, h=h / np.sqrt(2))), "||q||^4 grows by 2 lr^2 ||h||^2 with each update"),
-                (slope_of((start**2 + lr**2 * h_squared * updates) ** 0.5), "the gradient is h/||q||: it is the fourth power that grows linearly"),
-                (slope_of((start**2 + 2 * lr**2 * h_squared * updates) ** 0.25), "the law starts from the fourth power of start_norm"),
+                (
+                    slope_of((start**2 + lr**2 * h_squared * updates) ** 0.5),
+                    "the gradient is h/||q||: it is the fourth power that grows linearly",
+                ),
+                (
+                    slope_of((start**2 + 2 * lr**2 * h_squared * updates) ** 0.25),
+                    "the law starts from the fourth power of start_norm",
+                ),
                 (0.25, "1/4 is the slope far beyond the crossover, and without saturation"),
             ],
             exact=False,
-        )  # fmt: skip
+        )
 
 
 def check_largest(answer: Answer, counts: list[int], cases: list[tuple[int, int, float, float, float]]) -> None:
@@ -268,8 +316,11 @@ def check_largest(answer: Answer, counts: list[int], cases: list[tuple[int, int,
         where = f"the largest learning rate for a ratio of {ratio} at batches of {size}, {steps} steps"
         got = answer(counts, size, steps, start, h_squared, ratio)
         if most <= ratio**4 * least:
-            expect(got is None, f"{where}: the norms' ratio never exceeds {float(most / least) ** 0.25:.4g}, the fourth root "
-                                "of that of the updates, so every learning rate will do: return None")  # fmt: skip
+            expect(
+                got is None,
+                f"{where}: the norms' ratio never exceeds {float(most / least) ** 0.25:.4g}, the fourth root "
+                "of that of the updates, so every learning rate will do: return None",
+            )
             continue
         expect(
             got is not None,
@@ -301,7 +352,9 @@ def check_largest(answer: Answer, counts: list[int], cases: list[tuple[int, int,
 
 
 def _largest(start: float, ratio: float, h_squared: float, least: float, most: float) -> float | None:
-    """The lr at which start + 2 lr^2 h_squared most = ratio (start + 2 lr^2 h_squared least); None where there is none."""
+    """The lr at which start + 2 lr^2 h_squared most = ratio (start + 2 lr^2 h_squared least);
+    None where there is none.
+    """
     if most <= ratio * least:
         return None
     return float(np.sqrt(start * (ratio - 1) / (2 * h_squared * (most - ratio * least))))

@@ -38,8 +38,8 @@ def bpr_films(
     """(users (m, rank), films (n, rank), train, test): matrix factorisation of MovieTweetings by BPR.
 
     Every user and film has at least 10 pairs before the split; train holds `share` of them, test the rest (None at 1).
-    Both tables start as N(0, 0.1^2). Plain SGD without decay: lr 0.05 for each pair, 256 pairs at a time, one negative for
-    each pair and epoch, uniform over the films that the user does not have in train.
+    Both tables start as N(0, 0.1^2). Plain SGD without decay: lr 0.05 for each pair, 256 pairs at a time, one negative
+    for each pair and epoch, uniform over the films that the user does not have in train.
     """
     data = datasets.load("movietweetings", min_rating=7, core=10)
     train, test = data.split_random(share, np.random.default_rng([seed, 0])) if share < 1 else (data, None)

@@ -16,7 +16,17 @@ from pathlib import Path
 from course_lib.claims.rows import ROOT, Claim, Scalar
 
 PROVED_KINDS = ("theorem", "lemma", "proposition", "corollary", "conjecture")
-OTHER_KINDS = ("definition", "assumption", "property", "observation", "axiom", "criterion", "example", "remark", "algorithm")
+OTHER_KINDS = (
+    "definition",
+    "assumption",
+    "property",
+    "observation",
+    "axiom",
+    "criterion",
+    "example",
+    "remark",
+    "algorithm",
+)
 _DIRECTIVE = re.compile(r"^(?P<fence>`{3,}|:{3,})\s*\{prf:(?P<kind>[a-z]+)\}(?P<title>.*)$")
 
 
@@ -220,8 +230,11 @@ def run_nodes(nodes: list[str], root: Path | str | None = None) -> dict[str, str
     paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", *plugins, *files],
-        cwd=root, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": paths, WANTED: json.dumps(nodes)},
-    )  # fmt: skip
+        cwd=root,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": paths, WANTED: json.dumps(nodes)},
+    )
     outcomes: dict[str, list[str]] = {}
     for line in done.stdout.splitlines():
         if line.startswith(RECORD):
@@ -256,7 +269,9 @@ def compare(scalar: Scalar, value) -> str:
         return f"{scalar.name} is {value!r}, expected a number"
     if abs(value - scalar.expected) <= scalar.tolerance:
         return ""
-    return f"{scalar.name} = {float(value):g}, expected {scalar.expected:g} within {scalar.tolerance:g} ({scalar.source})"
+    return (
+        f"{scalar.name} = {float(value):g}, expected {scalar.expected:g} within {scalar.tolerance:g} ({scalar.source})"
+    )
 
 
 def check_scalars(notebook: str, scalars: dict[str, float], claims: list[Claim] | None = None) -> list[str]:

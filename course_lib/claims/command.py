@@ -62,7 +62,9 @@ def _check(claims: list[Claim], *, ids: list[str] | None, fast: bool) -> int:
         print(f"rule broken: {problem}")
     failed = [outcome for outcome in outcomes if outcome.problem]
     counts = ", ".join(f"{count} {status}" for status, count in Counter(claim.status for claim in chosen).most_common())
-    print(f"{len(chosen)} claims ({counts}); {len(outcomes)} checks, {len(failed)} failed, {len(problems)} rules broken")
+    print(
+        f"{len(chosen)} claims ({counts}); {len(outcomes)} checks, {len(failed)} failed, {len(problems)} rules broken"
+    )
     return 1 if failed or problems else 0
 
 

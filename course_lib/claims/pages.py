@@ -25,7 +25,8 @@ _KINDS = {
 
 
 def fill(text: str, claims: list[Claim] | None = None, *, pages: Collection[str] | None = None) -> str:
-    """The page with each `<!-- claims: WHAT [OF] -->` replaced; WHAT is counts, statuses, filter, table, errata, graph or list.
+    """The page with each `<!-- claims: WHAT [OF] -->` replaced; WHAT is counts, statuses, filter, table, errata, graph
+    or list.
 
     OF is a paper ("P0", "X") or a chapter ("geometry/gauge-freedom"); nothing means all claims. A chapter's graph and
     list also hold what its claims rest on directly, wherever that belongs.
@@ -127,14 +128,21 @@ def _text(claim: Claim, known: Collection[str]) -> str:
 
 
 def _evidence(claim: Claim) -> str:
-    """The checks and the numbers of a claim as lists, folded under a line that counts them; it opens without a script."""
+    """The checks and the numbers of a claim as lists, folded under a line that counts them;
+    it opens without a script.
+    """
     checks = [f"- `{_short(check)}`" for check in claim.checks]
     numbers = [f"- {_scalar(scalar)}" for scalar in claim.scalars]
     counts = [_count(len(checks), "check"), _count(len(numbers), "number")]
     if not (checks or numbers):
         return ""
     opening = f"<details><summary>{', '.join(filter(None, counts))}</summary>"
-    parts = [f"```{{raw}} html\n{opening}\n```", "\n".join(checks), "\n".join(numbers), "```{raw} html\n</details>\n```"]
+    parts = [
+        f"```{{raw}} html\n{opening}\n```",
+        "\n".join(checks),
+        "\n".join(numbers),
+        "```{raw} html\n</details>\n```",
+    ]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -173,7 +181,12 @@ def _erratum_anchor(claim: Claim) -> str:
 def _erratum(claim: Claim, labels: dict, pages: Collection[str], known: Collection[str]) -> str:
     erratum = claim.erratum
     links = _links(claim, labels, pages)
-    where = [f"*{_KINDS[erratum.kind]}*", _line(claim.place), f"claim [{claim.id}](#{claim.anchor})", *([links] if links else [])]
+    where = [
+        f"*{_KINDS[erratum.kind]}*",
+        _line(claim.place),
+        f"claim [{claim.id}](#{claim.anchor})",
+        *([links] if links else []),
+    ]
     fields = {
         "The paper": erratum.claim,
         "What we computed": erratum.counterexample,
@@ -184,7 +197,10 @@ def _erratum(claim: Claim, labels: dict, pages: Collection[str], known: Collecti
     for name, text in fields.items():
         lines += ["", f"**{name}.** {_prose(text, known)}"]
     if erratum.extraction:
-        lines += ["", "We read the paper as extracted text. This may be an artefact of the extraction rather than of the paper."]
+        lines += [
+            "",
+            "We read the paper as extracted text. This may be an artefact of the extraction rather than of the paper.",
+        ]
     return "\n".join(lines)
 
 

@@ -51,7 +51,9 @@ class Scalar:
 
     @property
     def origin(self) -> str:
-        return f"notebook {self.notebook}" if self.notebook else f"result {self.result}" if self.result else self.function
+        return (
+            f"notebook {self.notebook}" if self.notebook else f"result {self.result}" if self.result else self.function
+        )
 
 
 @dataclass(frozen=True)
@@ -170,9 +172,17 @@ def _read_row(row, file: str, number: int) -> Claim:
 
 
 _TYPES = {
-    "checks": list, "depends_on": list, "scalars": list, "erratum": dict, "arguments": dict, "extraction": bool,
-    "expected": (int, float), "tolerance": (int, float), "null_scale": (int, float), "printed": (int, float),
-}  # fmt: skip
+    "checks": list,
+    "depends_on": list,
+    "scalars": list,
+    "erratum": dict,
+    "arguments": dict,
+    "extraction": bool,
+    "expected": (int, float),
+    "tolerance": (int, float),
+    "null_scale": (int, float),
+    "printed": (int, float),
+}
 _MAY_BE_NULL = {"theorem", "chapter", "notebook", "result", "function"}
 
 
@@ -280,7 +290,9 @@ def _check_evidence(claim: Claim, where: str) -> None:
     if claim.status == "reproduced" and any(scalar.printed != scalar.expected for scalar in printed):
         raise ClaimError(f"{where}: status 'reproduced' must expect the printed numbers; {[s.name for s in printed]}")
     if claim.status == "not reproduced" and not differing:
-        raise ClaimError(f"{where}: status 'not reproduced', but every expected number is within tolerance of the printed one")
+        raise ClaimError(
+            f"{where}: status 'not reproduced', but every expected number is within tolerance of the printed one"
+        )
     if claim.status in ("tested", "disputed", "needs assumption") and not (claim.checks or measured or functions):
         raise ClaimError(f"{where}: status {claim.status!r} needs a check or a scalar")
     if claim.status == "needs assumption" and not claim.assumption:

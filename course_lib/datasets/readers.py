@@ -217,7 +217,8 @@ def read_lastfm(container: Container, form: tuple[str, ...]) -> Log:
 def read_wikispeedia(container: Container, form: tuple[str, ...]) -> Log:
     """links.tsv: source and target article, URL-encoded. Both sides share one numbering, by encoded name.
 
-    Where categories.tsv is there too, the tables have "categories": the categories of an article joined by "|", "" for none.
+    Where categories.tsv is there too, the tables have "categories": the categories of an article joined by "|", "" for
+    none.
     """
     with container.open("links.tsv") as (stream, label):
         rows = read_separated_text(stream, label, separator="\t", fields=("source", "target"), comment="#")

@@ -1,4 +1,7 @@
-"""Debiasing methods: DDC of P1, and the seven rivals of its Table 3. Each is a `Recommender` that wraps a backbone or its tables."""
+"""Debiasing methods: DDC of P1, and the seven rivals of its Table 3.
+
+Each is a `Recommender` that wraps a backbone or its tables.
+"""
 
 from course_lib.debiasing.dccl import DCCL
 from course_lib.debiasing.ddc import (

@@ -1,4 +1,6 @@
-"""DCCL: interest and conformity told apart by two contrasts within the batch, each with its own idea of which pairs count."""
+"""DCCL: interest and conformity told apart by two contrasts within the batch, each with its own idea of which pairs
+count.
+"""
 
 from __future__ import annotations
 
@@ -12,22 +14,25 @@ from course_lib.interactions import Interactions
 
 
 class DCCL(TwinRival):
-    """Disentangling by contrast. With p_i = pop_i / max pop, cosines cos_int and cos_con of the two embeddings, pairs b of the batch:
+    """Disentangling by contrast. With p_i = pop_i / max pop, cosines cos_int and cos_con of the two embeddings, pairs b
+    of the batch:
 
         interest    mean over b of w_b (-ln [exp(cos_int(u_b, i_b) / tau) / sum over c of exp(cos_int(u_b, i_c) / tau)]),
                     w_b = exp(-min(rate * p_b, 1)): an unpopular choice says much about interest
         conformity  the same with cos_con, with 1 - w_b, and with c only over pairs whose item is no more popular than i_b: to conform
                     is to choose what is popular over what is less so
-        loss = BPR of the joined embeddings + weight_interest * interest + weight_conformity * conformity + the backbones' penalties
+        loss = BPR of the joined embeddings + weight_interest * interest + weight_conformity * conformity + the
+        backbones' penalties
 
     Served by the joined embeddings: interest plus conformity.
 
     limit: at most so many pairs of the batch, drawn at random, enter the contrasts, whose cost grows with their square.
 
-    Source: Zhao et al., WWW 2023 (arXiv 2302.03248); weights and defaults after the repository somestudies/DCCL. The paper's text was
-    at hand only as a summary (Kuaishou's own, besthub.dev), so that repository decides. Choices: it gives more popular items the
-    score 0, which leaves exp(0) = 1 in the sum, here they leave the sum; it counts the same user's other items of the batch as
-    positives of the same row, here they, and copies of the same item, leave the sum; sums over the batch are means here.
+    Source: Zhao et al., WWW 2023 (arXiv 2302.03248); weights and defaults after the repository somestudies/DCCL. The
+    paper's text was at hand only as a summary (Kuaishou's own, besthub.dev), so that repository decides. Choices: it
+    gives more popular items the score 0, which leaves exp(0) = 1 in the sum, here they leave the sum; it counts the
+    same user's other items of the batch as positives of the same row, here they, and copies of the same item, leave the
+    sum; sums over the batch are means here.
     Widths: the twin is as wide as the backbone; for as many numbers as the backbone has alone give it half the width.
     """
 

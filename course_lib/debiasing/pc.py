@@ -17,22 +17,29 @@ class PC(Rival):
 
         r*_ui = r_ui + alpha (n_u / m_u) c_ui,    c_ui = (beta r_ui / n_u + 1 - beta) / (pop_i + 1),
 
-    where r_ui = <e_u, e_i>. n_u and m_u are the root mean squares of r_ui and c_ui over the items that user u does not have: so for
-    each user the compensations are alpha times as large as the scores. beta weighs liking against rarity alone; at beta = 0
-    the order of the compensations is the same for all users. alpha and beta are plain attributes, to be chosen on
-    validation data after training.
-    Tables for serving: [e_u, (alpha beta / m_u) e_u, alpha (1 - beta) n_u / m_u] and [e_i, w_i e_i, w_i] with w_i = 1 / (pop_i + 1),
-    2d + 1 numbers per row. n_u and m_u come from d x d matrices and the training pairs, never from all m x n scores.
+    where r_ui = <e_u, e_i>. n_u and m_u are the root mean squares of r_ui and c_ui over the items that user u does not
+    have: so for each user the compensations are alpha times as large as the scores. beta weighs liking against rarity
+    alone; at beta = 0 the order of the compensations is the same for all users. alpha and beta are plain attributes, to
+    be chosen on validation data after training.
+    Tables for serving: [e_u, (alpha beta / m_u) e_u, alpha (1 - beta) n_u / m_u] and [e_i, w_i e_i, w_i] with w_i = 1 /
+    (pop_i + 1), 2d + 1 numbers per row. n_u and m_u come from d x d matrices and the training pairs, never from all m x
+    n scores.
 
-    Source: Zhu et al., WSDM 2021 (post-processing). The paper's c_ui = (beta r_ui + 1 - beta) / pop_i depends on the unit of the
-    scores; code that goes with it (found without its repository's name) divides r_ui by n_u first and adds 1 to the count, so that
-    items without a pair are allowed. That is what stands here. The paper itself was not at hand, its formulas came from a
-    reader's notes. Its norms divide by the number of items and not by the root of it, which cancels in n_u / m_u. The
-    defaults alpha = 1 and beta = 0.4 are a remark in that code.
+    Source: Zhu et al., WSDM 2021 (post-processing). The paper's c_ui = (beta r_ui + 1 - beta) / pop_i depends on the
+    unit of the scores; code that goes with it (found without its repository's name) divides r_ui by n_u first and adds
+    1 to the count, so that items without a pair are allowed. That is what stands here. The paper itself was not at
+    hand, its formulas came from a reader's notes. Its norms divide by the number of items and not by the root of it,
+    which cancels in n_u / m_u. The defaults alpha = 1 and beta = 0.4 are a remark in that code.
     """
 
     def __init__(
-        self, backbone: Backbone, interactions: Interactions, *, alpha: float = 1.0, beta: float = 0.4, generator: torch.Generator
+        self,
+        backbone: Backbone,
+        interactions: Interactions,
+        *,
+        alpha: float = 1.0,
+        beta: float = 0.4,
+        generator: torch.Generator,
     ) -> None:
         super().__init__(backbone, interactions, generator=generator)
         check_not_negative(alpha=alpha, beta=beta)
@@ -68,7 +75,9 @@ class PC(Rival):
         return torch.cat([(users[u] * items[i]).sum(dim=1) for u, i in blocks])
 
     def _unseen_root_mean(self, every: Tensor, values: Tensor) -> Tensor:
-        """Root mean square over the items that a user does not have: every (m,) sums of squares over all, values (|O|,) of the pairs."""
+        """Root mean square over the items that a user does not have:
+        every (m,) sums of squares over all, values (|O|,) of the pairs.
+        """
         owners = self.pairs[0]
         seen = torch.zeros_like(every).index_add(0, owners, values.square())
         left = self.n_items - torch.bincount(owners, minlength=self.n_users)

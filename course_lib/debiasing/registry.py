@@ -25,7 +25,9 @@ def names() -> tuple[str, ...]:
     return tuple(RIVALS)
 
 
-def make(name: str, backbone: Backbone, interactions: Interactions, *, generator: torch.Generator, **options: Any) -> Rival:
+def make(
+    name: str, backbone: Backbone, interactions: Interactions, *, generator: torch.Generator, **options: Any
+) -> Rival:
     """The rival of that name around a backbone; options go to its class. Raises ValueError for another name."""
     if name not in RIVALS:
         raise ValueError(f"name is {name!r}; expected one of {names()}")

@@ -1,4 +1,6 @@
-"""What the seven rivals of P1's Table 3 have in common: each wraps a backbone, and each ranks by an inner product of two tables."""
+"""What the seven rivals of P1's Table 3 have in common:
+each wraps a backbone, and each ranks by an inner product of two tables.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,12 @@ from course_lib.interactions import Interactions
 
 
 class Rival(Recommender):
-    """A backbone in the hands of a debiasing method: the backbone gives the embeddings and its own penalty, the method the rest.
+    """A backbone in the hands of a debiasing method: the backbone gives the embeddings and its own penalty, the method
+    the rest.
 
-    backbone: any `Backbone`, trained or not. interactions: the training data, which say how popular an item is. generator: draws what
-    the method adds to the parameters; what it draws in an epoch comes from the `rng` that `begin_epoch` is given.
+    backbone: any `Backbone`, trained or not. interactions: the training data, which say how popular an item is.
+    generator: draws what the method adds to the parameters; what it draws in an epoch comes from the `rng` that
+    `begin_epoch` is given.
     """
 
     def __init__(self, backbone: Backbone, interactions: Interactions, *, generator: torch.Generator) -> None:
@@ -27,9 +31,13 @@ class Rival(Recommender):
             raise ValueError(f"backbone is {backbone!r}; expected a Backbone such as backbones.MF(...)")
         if interactions.shape != (backbone.n_users, backbone.n_items):
             shape = (backbone.n_users, backbone.n_items)
-            raise ValueError(f"interactions have the shape {interactions.shape}; expected that of the backbone, {shape}")
+            raise ValueError(
+                f"interactions have the shape {interactions.shape}; expected that of the backbone, {shape}"
+            )
         if not isinstance(generator, torch.Generator):
-            raise ValueError(f"generator is {generator!r}; expected a torch.Generator such as torch.Generator().manual_seed(0)")
+            raise ValueError(
+                f"generator is {generator!r}; expected a torch.Generator such as torch.Generator().manual_seed(0)"
+            )
         self.backbone, self.interactions = backbone, interactions
         self.n_users, self.n_items, self.d = backbone.n_users, backbone.n_items, backbone.d
         self.draws = generator
@@ -45,17 +53,20 @@ class Rival(Recommender):
         return self.backbone.penalty(users, positives, negatives, tables)
 
     def begin_epoch(self, epoch: int, rng: np.random.Generator) -> None:
-        """Tells the backbone, and seeds this epoch's draws from a child of `rng`, so that `rng` itself goes on as without a rival."""
+        """Tells the backbone, and seeds this epoch's draws from a child of `rng`, so that `rng` itself goes on as
+        without a rival.
+        """
         self.backbone.begin_epoch(epoch, rng)
         seed = int(rng.spawn(1)[0].integers(2**62))
         self.draws = torch.Generator(device=self.popularity.device).manual_seed(seed)
 
 
 class TwinRival(Rival):
-    """A rival with two embeddings per user and item: the backbone's say interest, those of its twin conformity to the crowd.
+    """A rival with two embeddings per user and item: the backbone's say interest, those of its twin conformity to the
+    crowd.
 
-    The twin is a second copy of the backbone with parameters of its own. Users are served by the sum of both scores, which is
-    the inner product of the joined embeddings, 2d numbers per row.
+    The twin is a second copy of the backbone with parameters of its own. Users are served by the sum of both scores,
+    which is the inner product of the joined embeddings, 2d numbers per row.
     """
 
     def __init__(self, backbone: Backbone, interactions: Interactions, *, generator: torch.Generator) -> None:
@@ -66,7 +77,9 @@ class TwinRival(Rival):
         """The joined embeddings [interest, conformity]: (m, 2d) and (n, 2d)."""
         return joined(self.backbone(), self.conformity())
 
-    def penalties(self, users: Tensor, positives: Tensor, negatives: Tensor, interest: Tables, conformity: Tables) -> Tensor:
+    def penalties(
+        self, users: Tensor, positives: Tensor, negatives: Tensor, interest: Tables, conformity: Tables
+    ) -> Tensor:
         """The backbone's penalty for both halves."""
         halves = ((self.backbone, interest), (self.conformity, conformity))
         return sum(half.penalty(users, positives, negatives, tables) for half, tables in halves)
@@ -77,7 +90,10 @@ class TwinRival(Rival):
 
 
 def twin(backbone: Backbone, generator: torch.Generator) -> Backbone:
-    """A copy of the backbone whose parameters are drawn anew: normal, with the deviation that each table has. Buffers are shared."""
+    """A copy of the backbone whose parameters are drawn anew: normal, with the deviation that each table has.
+
+    Buffers are shared.
+    """
     shared = {id(buffer): buffer for buffer in backbone.buffers()}
     shared |= {id(value): value for value in vars(backbone).values() if isinstance(value, Interactions)}
     other = copy.deepcopy(backbone, shared)

@@ -1,4 +1,6 @@
-"""TPAB: a score of its own for popularity at the time of the choice, by coarse groups, so that serving can use tomorrow's popularity."""
+"""TPAB: a score of its own for popularity at the time of the choice, by coarse groups, so that serving can use
+tomorrow's popularity.
+"""
 
 from __future__ import annotations
 
@@ -12,23 +14,26 @@ from course_lib.interactions import Interactions
 
 
 class TPAB(Rival):
-    """Popularity as a feature that changes with time. s_ui(t) = <e_u, e_i> + <p_u, q_g>, g the group of item i's count in stage t:
+    """Popularity as a feature that changes with time. s_ui(t) = <e_u, e_i> + <p_u, q_g>, g the group of item i's count
+    in stage t:
 
-        loss = BPR of s in the stage t of the pair's time + bootstrap * BPR of s with the pair's popularity shuffled + penalties
+        loss = BPR of s in the stage t of the pair's time + bootstrap * BPR of s with the pair's popularity shuffled +
+        penalties
 
-    Stages cut the time of the training data into parts of equal length. Groups ("coarsening") cut the counts 1..top, top the largest
-    count of a stage, at powers top^(1/K), top^(2/K), ...; K = groups. Users have p_u (m, d), groups q (K, d), beside the backbone.
-    In the shuffled ("bootstrapping") term each triple takes the two popularity embeddings of another triple of the batch: what is
-    then left to tell positive from negative is <e_u, e_i> alone, so popularity cannot stand in for taste.
+    Stages cut the time of the training data into parts of equal length. Groups ("coarsening") cut the counts 1..top,
+    top the largest count of a stage, at powers top^(1/K), top^(2/K), ...; K = groups. Users have p_u (m, d), groups q
+    (K, d), beside the backbone. In the shuffled ("bootstrapping") term each triple takes the two popularity embeddings
+    of another triple of the batch: what is then left to tell positive from negative is <e_u, e_i> alone, so popularity
+    cannot stand in for taste.
 
-    Served by s in the stage after the last, its counts drawn on as a line: n_T + slope (n_T - n_(T-1)). The tables are [e_u, p_u] and
-    [e_i, q_g], 2d numbers per row. Without times there is one stage: the paper's variant without time.
+    Served by s in the stage after the last, its counts drawn on as a line: n_T + slope (n_T - n_(T-1)). The tables are
+    [e_u, p_u] and [e_i, q_g], 2d numbers per row. Without times there is one stage: the paper's variant without time.
 
-    Source: Yoo et al., KDD 2025 (doi 10.1145/3690624.3709299), as its authors' repository hsyoo32/tpab_ has it; the paper's text was not
-    at hand. p and q are not propagated along the graph (layer_p = 0 there). Choices: counts of the training data alone (there the
-    groups see all counts), the last stages of the training data for the line (there the validation stage when testing), one decay
-    for backbone and popularity, shuffling as one draw per batch. The method expects a split by time; under P1's random
-    split the test pairs lie in all stages, but it serves the next one.
+    Source: Yoo et al., KDD 2025 (doi 10.1145/3690624.3709299), as its authors' repository hsyoo32/tpab_ has it; the
+    paper's text was not at hand. p and q are not propagated along the graph (layer_p = 0 there). Choices: counts of the
+    training data alone (there the groups see all counts), the last stages of the training data for the line (there the
+    validation stage when testing), one decay for backbone and popularity, shuffling as one draw per batch. The method
+    expects a split by time; under P1's random split the test pairs lie in all stages, but it serves the next one.
     """
 
     def __init__(
@@ -60,7 +65,9 @@ class TPAB(Rival):
         for name, values in buffers.items():
             self.register_buffer(name, torch.as_tensor(values), persistent=False)
         for name, size in (("user_popularity", self.n_users), ("group_popularity", groups)):
-            noise = torch.randn((size, self.d), generator=generator, device=generator.device, dtype=self.popularity.dtype)
+            noise = torch.randn(
+                (size, self.d), generator=generator, device=generator.device, dtype=self.popularity.dtype
+            )
             self.register_parameter(name, nn.Parameter(scale * noise))
 
     def forward(self) -> Tables:
@@ -95,12 +102,16 @@ class TPAB(Rival):
     def bpr_with(taste: tuple[Tensor, Tensor], popular: tuple[Tensor, Tensor, Tensor]) -> Tensor:
         """-ln sigma of the difference of both scores' sums: (B,)."""
         of_users, *of_items = popular
-        pos_scores, neg_scores = (score + (of_users * part).sum(dim=1) for score, part in zip(taste, of_items, strict=True))
+        pos_scores, neg_scores = (
+            score + (of_users * part).sum(dim=1) for score, part in zip(taste, of_items, strict=True)
+        )
         return bpr_losses(pos_scores, neg_scores)
 
 
 def stage_of_pairs(times: np.ndarray | None, n_pairs: int, stages: int) -> np.ndarray:
-    """(|O|,) the part of [first time, last time], cut into `stages` of equal length, in which each pair lies; 0 without times."""
+    """(|O|,) the part of [first time, last time], cut into `stages` of equal length, in which each pair lies;
+    0 without times.
+    """
     if times is None or n_pairs == 0 or times.max() == times.min():
         return np.zeros(n_pairs, dtype=np.int64)
     share = (times - times.min()) / (times.max() - times.min())

@@ -1,4 +1,6 @@
-"""`python -m course_lib experiments list` and `python -m course_lib experiments run P3-T6 --scale laptop --seeds 0 1 2`."""
+"""`python -m course_lib experiments list` and `python -m course_lib experiments run P3-T6 --scale laptop --seeds 0 1
+2`.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def _list(arguments: argparse.Namespace) -> int:
             seconds = sum(chosen.estimate(cell) for cell in cells)
             stored = "stored" if (results_folder() / f"{id}-{scale}.json").is_file() else "not run"
             names = ", ".join(sorted({str(cell.get("data", "–")) for cell in cells}))
-            print(f"    {scale:<7} {len(cells):>4} cells a seed, about {registry._duration(seconds):<8} {stored:<8} {names}")
+            print(
+                f"    {scale:<7} {len(cells):>4} cells a seed, about {registry._duration(seconds):<8} {stored:<8} {names}"
+            )
     return 0
 
 
@@ -67,7 +71,9 @@ def _parser() -> argparse.ArgumentParser:
     running.add_argument("--scale", choices=registry.SCALES, default=os.environ.get("COURSE_SCALE", "smoke"))
     running.add_argument("--seeds", type=int, nargs="+", default=[0])
     running.add_argument("--only", nargs="+", default=[], metavar="KEY=VALUE", help="only the cells with these values")
-    running.add_argument("--option", nargs="+", default=[], metavar="KEY=VALUE", help="options of the experiment, such as device=cuda")
+    running.add_argument(
+        "--option", nargs="+", default=[], metavar="KEY=VALUE", help="options of the experiment, such as device=cuda"
+    )
     running.add_argument("--collect", action="store_true", help="run nothing: gather the cells that are stored")
     running.add_argument("--no-write", action="store_true", help="print the result and store no file in book/results")
     return parser

@@ -53,11 +53,17 @@ class FullData:
 
 
 def full_data(
-    kind: str, interactions: Interactions, *, batch_size: int | None = None, omega: float | None = None, device: str = "cpu"
+    kind: str,
+    interactions: Interactions,
+    *,
+    batch_size: int | None = None,
+    omega: float | None = None,
+    device: str = "cpu",
 ) -> FullData:
     """The expected objective of batch loss `kind` (of `in_batch.KINDS`) at `batch_size` on these positives.
 
-    batch_size sets rho = (s - 1)/(|O| - 1), the omega of P3's (36); the kinds that do not depend on it may leave it out.
+    batch_size sets rho = (s - 1)/(|O| - 1), the omega of P3's (36); the kinds that do not depend on it may leave it
+    out.
     omega: for "unbiased_omega" only.
     """
     if batch_size is None:
@@ -71,9 +77,14 @@ def full_data(
 def weighted_data(coefficients: Coefficients, interactions: Interactions, *, device: str = "cpu") -> FullData:
     """The same for coefficients at hand, in float64."""
     rows, cols = interactions.users, interactions.items
-    row_counts, col_counts = (np.asarray(x, dtype=np.float64) for x in (interactions.row_counts, interactions.col_counts))
+    row_counts, col_counts = (
+        np.asarray(x, dtype=np.float64) for x in (interactions.row_counts, interactions.col_counts)
+    )
     own = float(coefficients.constant) + float(coefficients.inverse) / (row_counts[rows] * col_counts[cols])
-    weights = (np.ones_like(x) if coefficients.grid_factor(x) is None else coefficients.grid_factor(x) for x in (row_counts, col_counts))
+    weights = (
+        np.ones_like(x) if coefficients.grid_factor(x) is None else coefficients.grid_factor(x)
+        for x in (row_counts, col_counts)
+    )
     arrays = (rows, cols, interactions.row_starts, own, *weights)
     tensors = (torch.tensor(array, device=device) for array in arrays)
     return FullData(*tensors, float(coefficients.positive), float(coefficients.grid), interactions.shape)
@@ -84,7 +95,9 @@ def square_objective(users: torch.Tensor, items: torch.Tensor, data: FullData) -
     scores = pair_scores(users, items, data)  # (|O|,)
     gram_u = users.T @ (data.row_weight[:, None] * users)  # (k, m) @ (m, k)
     gram_v = items.T @ (data.col_weight[:, None] * items)
-    value = (data.positive * (1 - scores) ** 2 + data.own * scores**2).sum() / 2 + data.grid * (gram_u * gram_v).sum() / 2
+    value = (data.positive * (1 - scores) ** 2 + data.own * scores**2).sum() / 2 + data.grid * (
+        gram_u * gram_v
+    ).sum() / 2
     du, dv = _spread(data.positive * (scores - 1) + data.own * scores, users, items, data)
     du += data.grid * data.row_weight[:, None] * (users @ gram_v)
     dv += data.grid * data.col_weight[:, None] * (items @ gram_u)
@@ -134,7 +147,10 @@ def objective_value(point_loss: str, users: torch.Tensor, items: torch.Tensor, d
 
 
 def pair_scores(users: torch.Tensor, items: torch.Tensor, data: FullData, chunk: int = 8192) -> torch.Tensor:
-    """<u_i, v_j> of every positive pair in CSR order: (|O|,). Sampled product where the backend has one, else in chunks."""
+    """<u_i, v_j> of every positive pair in CSR order: (|O|,).
+
+    Sampled product where the backend has one, else in chunks.
+    """
     if users.is_cuda or torch.backends.mkl.is_available():
         ones = torch.ones(len(data.cols), dtype=users.dtype, device=users.device)
         return torch.sparse.sampled_addmm(_csr(data, ones), users, items.T, beta=0.0).values()
@@ -151,7 +167,9 @@ def _csr(data: FullData, values: torch.Tensor) -> torch.Tensor:
     return torch.sparse_csr_tensor(data.indptr, data.cols, values, size=data.shape, check_invariants=False)
 
 
-def _spread(slope: torch.Tensor, users: torch.Tensor, items: torch.Tensor, data: FullData) -> tuple[torch.Tensor, torch.Tensor]:
+def _spread(
+    slope: torch.Tensor, users: torch.Tensor, items: torch.Tensor, data: FullData
+) -> tuple[torch.Tensor, torch.Tensor]:
     """(S V, S^T U) for the sparse matrix S of slopes on the positives."""
     if users.is_cuda:
         matrix = _csr(data, slope)
@@ -162,7 +180,9 @@ def _spread(slope: torch.Tensor, users: torch.Tensor, items: torch.Tensor, data:
 
 @dataclass(frozen=True)
 class Fit:
-    """A minimiser found: embeddings, the value there, the 2-norm of the gradient, iterations and evaluations, why it stopped."""
+    """A minimiser found: embeddings, the value there, the 2-norm of the gradient, iterations and evaluations, why it
+    stopped.
+    """
 
     users: np.ndarray
     items: np.ndarray
@@ -185,10 +205,11 @@ def minimise(
 ) -> Fit:
     """L-BFGS (SciPy, float64) until the 2-norm of the whole gradient dL/d(U, V) is at most `gradient_norm`.
 
-    start: (users (m, k), items (n, k)), no bias, no regularisation. The method works on U' = A^1/2 U and V' = B^1/2 V with
-    A, B the grid's weights: the same function in other coordinates (the identity for unbiased and pos_neg). Without that,
-    the popularity weights make the problem so ill-conditioned that thousands of iterations do not finish it. The stopping
-    rule looks at the gradient in the original coordinates. progress(iteration, value, gradient norm) is called each iteration.
+    start: (users (m, k), items (n, k)), no bias, no regularisation. The method works on U' = A^1/2 U and V' = B^1/2 V
+    with A, B the grid's weights: the same function in other coordinates (the identity for unbiased and pos_neg).
+    Without that, the popularity weights make the problem so ill-conditioned that thousands of iterations do not finish
+    it. The stopping rule looks at the gradient in the original coordinates. progress(iteration, value, gradient norm)
+    is called each iteration.
     """
     objective, (m, k) = OBJECTIVES[point_loss], start[0].shape
     root = torch.cat([data.row_weight, data.col_weight])[:, None].sqrt()  # (m + n, 1)
@@ -220,7 +241,9 @@ def minimise(
     return Fit(table[:m], table[m:], last["value"], last["norm"], last.get("iteration", 0), int(result.nfev), stopped)
 
 
-def random_start(shape: tuple[int, int], k: int, rng: np.random.Generator, scale: float) -> tuple[np.ndarray, np.ndarray]:
+def random_start(
+    shape: tuple[int, int], k: int, rng: np.random.Generator, scale: float
+) -> tuple[np.ndarray, np.ndarray]:
     """(users (m, k), items (n, k)) with independent normal entries of standard deviation `scale`."""
     return scale * rng.standard_normal((shape[0], k)), scale * rng.standard_normal((shape[1], k))
 
@@ -228,8 +251,8 @@ def random_start(shape: tuple[int, int], k: int, rng: np.random.Generator, scale
 def closed_form(kind: str, interactions: Interactions, k: int) -> tuple[np.ndarray, np.ndarray]:
     """The global minimiser of the square loss: (users (m, k), items (n, k)); kinds "unbiased" and "popularity".
 
-    unbiased: the truncated SVD of Y. popularity: R^-1/2 SVD_k(R^-1/2 Y C^-1/2) C^-1/2 with R, C the row and column counts
-    (claim X18). An empty row or column has no loss there and gets the zero vector.
+    unbiased: the truncated SVD of Y. popularity: R^-1/2 SVD_k(R^-1/2 Y C^-1/2) C^-1/2 with R, C the row and column
+    counts (claim X18). An empty row or column has no loss there and gets the zero vector.
     """
     if kind not in ("unbiased", "popularity"):
         raise ValueError(f"kind is {kind!r}; a closed form is known for 'unbiased' and 'popularity' only")

@@ -1,9 +1,9 @@
 """P0's experiments 0 to 7: in which towers, losses and optimisers does an embedding move at right angles to itself?
 
-Each cell trains a small two-tower model and looks at EVERY step: the angle between an embedding and its movement, of every
-watched user and item that moved. P0 does not describe its toy data; ours plants four tastes that can be seen in the plane.
-P0 reports ticks and, for experiments 4 and 5, that about 20 % of the user angles lie within 90 +- 10 degrees. Beside every share
-stands what uniform random directions would give in that dimension.
+Each cell trains a small two-tower model and looks at EVERY step: the angle between an embedding and its movement, of
+every watched user and item that moved. P0 does not describe its toy data; ours plants four tastes that can be seen in
+the plane. P0 reports ticks and, for experiments 4 and 5, that about 20 % of the user angles lie within 90 +- 10
+degrees. Beside every share stands what uniform random directions would give in that dimension.
 """
 
 from __future__ import annotations
@@ -39,7 +39,10 @@ RECIPES: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Setup:
-    """What distinguishes one row of P0's Table 1: the left tower, the loss, the momentum. Items are always a lookup table."""
+    """What distinguishes one row of P0's Table 1: the left tower, the loss, the momentum.
+
+    Items are always a lookup table.
+    """
 
     number: int
     left: str
@@ -58,7 +61,8 @@ SETUPS = {
     "P0-E7": Setup(7, "embedding", "(1 - cos)^2"),
 }
 
-# ---------------------------------------------------------------------------------------------------------------- the data
+# ---------------------------------------------------------------------------------------------------------------- the
+# data
 
 
 def taste_clusters(*, users: int, items: int, tastes: int, stray: float, rng: np.random.Generator) -> Interactions:
@@ -77,13 +81,16 @@ def taste_clusters(*, users: int, items: int, tastes: int, stray: float, rng: np
 def load_data(name: str) -> Interactions:
     """One of RECIPES."""
     if name not in RECIPES:
-        raise ValueError(f"data {name!r} is no recipe of P0's experiments on motion; expected one of {', '.join(RECIPES)}")
+        raise ValueError(
+            f"data {name!r} is no recipe of P0's experiments on motion; expected one of {', '.join(RECIPES)}"
+        )
     if name == "tastes":
         return taste_clusters(**RECIPES[name], rng=np.random.default_rng(0))
     return datasets.load(**RECIPES[name]).compact()
 
 
-# --------------------------------------------------------------------------------------------------------------- the model
+# --------------------------------------------------------------------------------------------------------------- the
+# model
 
 
 def left_tower(kind: str, data: Interactions, d: int, generator: torch.Generator) -> nn.Module:
@@ -92,7 +99,9 @@ def left_tower(kind: str, data: Interactions, d: int, generator: torch.Generator
     makers: dict[str, Callable[[], nn.Module]] = {
         "embedding": lambda: encoders.Lookup(data.n_users, d, generator=generator),
         "embedding > linear": lambda: encoders.EmbeddingThenLinear(data.n_users, hidden, d, generator=generator),
-        "frozen embedding > linear": lambda: encoders.EmbeddingThenLinear(data.n_users, hidden, d, frozen=True, generator=generator),
+        "frozen embedding > linear": lambda: encoders.EmbeddingThenLinear(
+            data.n_users, hidden, d, frozen=True, generator=generator
+        ),
         "one-hot > linear": lambda: encoders.OneHotLinear(data.n_users, d, generator=generator),
         "transformer": lambda: encoders.HistoryTransformer(
             data.n_items, d, width=2 * hidden, histories=histories(data), generator=generator
@@ -120,7 +129,9 @@ def make_towers(left: str, data: Interactions, d: int, seed: int) -> encoders.Tw
 
 
 def loss_function(name: str, tau: float) -> Callable[[Tensor, Tensor], Tensor]:
-    """(users (B, d), items (B, d)) -> the loss of a batch of pairs; a pair's negatives are the other items of the batch."""
+    """(users (B, d), items (B, d)) -> the loss of a batch of pairs;
+    a pair's negatives are the other items of the batch.
+    """
     functions = {
         "infonce cos": lambda u, v: losses.infonce(losses.cosine_scores(u, v), tau=tau),
         "infonce dot": lambda u, v: losses.infonce(losses.dot_scores(u, v), tau=tau),
@@ -131,14 +142,15 @@ def loss_function(name: str, tau: float) -> Callable[[Tensor, Tensor], Tensor]:
     return functions[name]
 
 
-# -------------------------------------------------------------------------------------------------------------- the motion
+# -------------------------------------------------------------------------------------------------------------- the
+# motion
 
 
 @dataclass
 class Trace:
-    """What was seen of each side, "user" and "item": the watched identifiers; the angle of every movement in degrees (one flat
-    tensor), the worst |cos(q, dq)|, the share of movements that made an embedding longer; lengths (steps + 1, watched); and,
-    if asked for, positions (steps + 1, watched, d).
+    """What was seen of each side, "user" and "item": the watched identifiers; the angle of every movement in degrees
+    (one flat tensor), the worst |cos(q, dq)|, the share of movements that made an embedding longer; lengths (steps + 1,
+    watched); and, if asked for, positions (steps + 1, watched, d).
     """
 
     watched: dict[str, Tensor]
@@ -166,8 +178,8 @@ def watch(
 ) -> Trace:
     """Trains two towers and looks at every step: how up to 256 users and as many items moved.
 
-    towers(users, items) -> two (B, d), any module; optimiser: makes one from the trainable parameters. Movements shorter than
-    1e-8 of their embedding are not counted. The towers are changed.
+    towers(users, items) -> two (B, d), any module; optimiser: makes one from the trainable parameters. Movements
+    shorter than 1e-8 of their embedding are not counted. The towers are changed.
     """
     seen = _Collector(positions)
     made = optimiser([parameter for parameter in towers.parameters() if parameter.requires_grad])
@@ -187,7 +199,9 @@ class _Collector:
 
     def __init__(self, positions: bool) -> None:
         self.keep = positions
-        self.parts: dict[str, dict[str, list[Tensor]]] = {side: {"angle": [], "cosine": [], "grew": [], "length": [], "at": []} for side in SIDES}
+        self.parts: dict[str, dict[str, list[Tensor]]] = {
+            side: {"angle": [], "cosine": [], "grew": [], "length": [], "at": []} for side in SIDES
+        }
 
     def add(self, side: str, motion: Motion) -> None:
         parts, (before, after) = self.parts[side], motion.norms
@@ -226,10 +240,21 @@ def _watched(size: int, rng: np.random.Generator) -> Tensor:
     return torch.as_tensor(np.sort(rng.permutation(size)[:WATCHED]))
 
 
-# -------------------------------------------------------------------------------------------------------------- the results
+# -------------------------------------------------------------------------------------------------------------- the
+# results
 
 
-def cell_of(id: str, *, data: str = "tastes", d: int = 2, steps: int = 150, batch: int = 16, lr: float = 0.5, tau: float = 0.2, seed: int = 0) -> Cell:
+def cell_of(
+    id: str,
+    *,
+    data: str = "tastes",
+    d: int = 2,
+    steps: int = 150,
+    batch: int = 16,
+    lr: float = 0.5,
+    tau: float = 0.2,
+    seed: int = 0,
+) -> Cell:
     """The cell of an experiment, with everything that its outcome depends on."""
     setup = SETUPS[id]
     where = {"left": setup.left, "loss": setup.loss, "momentum": setup.momentum}
@@ -237,7 +262,9 @@ def cell_of(id: str, *, data: str = "tastes", d: int = 2, steps: int = 150, batc
 
 
 def plan_of(id: str) -> Callable[..., list[Cell]]:
-    """Smoke: the toy in the plane. Laptop: the toy in 2, 3 and 16 dimensions, and MovieTweetings. Full: ML-1M besides."""
+    """Smoke: the toy in the plane. Laptop: the toy in 2, 3 and 16 dimensions, and MovieTweetings. Full:
+    ML-1M besides.
+    """
     real = {
         "movietweetings-10core": {"d": 32, "steps": 200, "batch": 128, "lr": 5.0},
         "ml-1m": {"d": 64, "steps": 1000, "batch": 512, "lr": 5.0},
@@ -273,7 +300,9 @@ def _side_rows(setup: Setup, cell: Cell, found: Trace, side: str) -> Iterator[Ro
         "movements": float(len(angles)),
     }
     paper = paper_numbers(setup.number, side) if cell["data"] == "tastes" else {}  # P0 used a toy of its own
-    yield from ({**where, "metric": metric, "value": value, "paper": paper.get(metric)} for metric, value in values.items())
+    yield from (
+        {**where, "metric": metric, "value": value, "paper": paper.get(metric)} for metric, value in values.items()
+    )
     counts = torch.histc(angles, bins=BINS, min=0, max=180) / len(angles)
     for at, share in enumerate(counts.tolist()):
         yield {**where, "metric": "angles", "degrees": (at + 0.5) * 180 / BINS, "value": share}
@@ -324,7 +353,15 @@ def _register(id: str) -> None:
         layout={
             "rows": ("data", "d", "side"),
             "columns": ("metric",),
-            "metrics": ("tangent", "share within 10", "share by chance", "least angle", "greatest angle", "share outwards", "norm ratio"),
+            "metrics": (
+                "tangent",
+                "share within 10",
+                "share by chance",
+                "least angle",
+                "greatest angle",
+                "share outwards",
+                "norm ratio",
+            ),
             "digits": 3,
         },
     )(lambda cell: rows_of(id, cell))

@@ -1,14 +1,15 @@
-"""P0's experiments on popularity: 8 and 9 (two lookup towers, high and low learning rate), 10 (a transformer over histories), and remedies.
+"""P0's experiments on popularity: 8 and 9 (two lookup towers, high and low learning rate), 10 (a transformer over
+histories), and remedies.
 
-Data. P0 uses ML-32M (`full` scale, downloaded on demand). Smoke runs on the embedded MovieTweetings, laptop runs on ML-1M and
-gowalla; `ml-32m-shape` is a synthetic set of ML-32M's size that checks memory and speed. P0's numbers stand beside ours on
-every set, as a shape to compare with, not as a target: the data differ.
+Data. P0 uses ML-32M (`full` scale, downloaded on demand). Smoke runs on the embedded MovieTweetings, laptop runs on
+ML-1M and gowalla; `ml-32m-shape` is a synthetic set of ML-32M's size that checks memory and speed. P0's numbers stand
+beside ours on every set, as a shape to compare with, not as a target: the data differ.
 
-Lists. P0 counts the top 1 % of the items in lists of 100. On a set with fewer than 10,000 items a list of 100 cannot be full
-of 1 % of them, so lists are 10 long there. Items that a user has in train are never listed.
+Lists. P0 counts the top 1 % of the items in lists of 100. On a set with fewer than 10,000 items a list of 100 cannot be
+full of 1 % of them, so lists are 10 long there. Items that a user has in train are never listed.
 
-What P0 does not say (initial length, temperature, batch size, steps, width) is chosen here and stands in the cells. Start
-length 1, learning rate 10 and batch 512 put the crossover count of the quartic law at a few dozen updates.
+What P0 does not say (initial length, temperature, batch size, steps, width) is chosen here and stands in the cells.
+Start length 1, learning rate 10 and batch 512 put the crossover count of the quartic law at a few dozen updates.
 """
 
 from __future__ import annotations
@@ -56,10 +57,26 @@ RECIPES: dict[str, dict[str, Any]] = {
 }
 SETS = {"smoke": ("movietweetings-5core",), "laptop": ("ml-1m", "gowalla"), "full": ("ml-32m", "ml-32m-shape")}
 STEPS = {"movietweetings-5core": 3_000, "ml-1m": 8_000, "gowalla": 4_000, "ml-32m": 60_000, "ml-32m-shape": 200}
-MILLISECONDS = {"movietweetings-5core": 2.6, "ml-1m": 2.7, "gowalla": 6.5, "ml-32m": 40.0, "ml-32m-shape": 120.0}  # a step, one core
+MILLISECONDS = {
+    "movietweetings-5core": 2.6,
+    "ml-1m": 2.7,
+    "gowalla": 6.5,
+    "ml-32m": 40.0,
+    "ml-32m-shape": 120.0,
+}  # a step, one core
 TRAIN_SHARE = 0.9
 POINTS = 6  # of a training curve; experiment 10 has more
-BASE: Cell = {"lr": 10.0, "norm": 1.0, "tau": 0.1, "d": 32, "batch": 512, "logq": False, "sampler": "pairs", "optimiser": "SGD", "decay": 0.0}
+BASE: Cell = {
+    "lr": 10.0,
+    "norm": 1.0,
+    "tau": 0.1,
+    "d": 32,
+    "batch": 512,
+    "logq": False,
+    "sampler": "pairs",
+    "optimiser": "SGD",
+    "decay": 0.0,
+}
 METRICS = ("Pearson", "slope", "share dot", "share cos", "NDCG dot", "NDCG cos")
 LAYOUT = {"rows": ("data", "setting", "lists"), "columns": ("metric",), "metrics": METRICS, "digits": 3}
 
@@ -98,7 +115,15 @@ def list_length(n_items: int) -> int:
     return 100 if n_items >= 10_000 else 10
 
 
-def grid(scale: str, seeds: tuple[int, ...], settings: dict[str, Cell], *, data: str | None, device: str, sets: Iterable[str] | None = None) -> list[Cell]:
+def grid(
+    scale: str,
+    seeds: tuple[int, ...],
+    settings: dict[str, Cell],
+    *,
+    data: str | None,
+    device: str,
+    sets: Iterable[str] | None = None,
+) -> list[Cell]:
     """A cell for every data set, seed and setting; `long` in a setting multiplies the steps."""
     cells = []
     for name in sets or SETS[scale]:
@@ -106,12 +131,25 @@ def grid(scale: str, seeds: tuple[int, ...], settings: dict[str, Cell], *, data:
             for setting, changes in settings.items():
                 changes = dict(changes)
                 steps = int(STEPS[name] * changes.pop("long", 1))
-                cells.append({"data": name, "setting": setting, **BASE, "steps": steps, **changes, "seed": seed, "device": device})
+                cells.append(
+                    {
+                        "data": name,
+                        "setting": setting,
+                        **BASE,
+                        "steps": steps,
+                        **changes,
+                        "seed": seed,
+                        "device": device,
+                    }
+                )
     return cells
 
 
 def seconds(cell: Cell) -> float:
-    return cell["steps"] * MILLISECONDS[cell["data"]] / 1000 * (8.0 if "history" in cell else 1.0) * cell["batch"] / 512 + 1.0
+    return (
+        cell["steps"] * MILLISECONDS[cell["data"]] / 1000 * (8.0 if "history" in cell else 1.0) * cell["batch"] / 512
+        + 1.0
+    )
 
 
 # ------------------------------------------------------------------------------------------------- one model
@@ -132,13 +170,17 @@ def run_lookup(cell: Cell, *, curve: bool) -> tuple[dict[str, float], list[dict[
 
 
 def run_history(cell: Cell) -> tuple[dict[str, float], list[dict[str, float]]]:
-    """A transformer over the user's history (Adam with weight decay) and a lookup of items (SGD), both with a cyclic rate."""
+    """A transformer over the user's history (Adam with weight decay) and a lookup of items (SGD), both with a cyclic
+    rate.
+    """
     train, test = load_split(cell["data"], cell["seed"])
     histories, examples = history_rows(train, cell["history"])
     serving = np.arange(len(train), len(histories))
     generator = torch.Generator().manual_seed(cell["seed"])
     user = HistoryTransformer(train.n_items, cell["d"], histories=histories, generator=generator)
-    towers = TwoTower(user, Lookup(train.n_items, cell["d"], generator=generator, scale=cell["norm"] * cell["d"] ** -0.5))
+    towers = TwoTower(
+        user, Lookup(train.n_items, cell["d"], generator=generator, scale=cell["norm"] * cell["d"] ** -0.5)
+    )
     optimiser = Together(
         torch.optim.AdamW(user.parameters(), lr=cell["user lr"], weight_decay=cell["user decay"]),
         torch.optim.SGD(towers.right.parameters(), lr=cell["lr"]),
@@ -164,7 +206,9 @@ def _train(
     lists = list_length(train.n_items)
 
     def evaluate(_: nn.Module) -> dict[str, float]:
-        return judge(towers, train, test, lists=lists, quality=False, seed=cell["seed"], examples=serving) if curve else {}
+        return (
+            judge(towers, train, test, lists=lists, quality=False, seed=cell["seed"], examples=serving) if curve else {}
+        )
 
     fabric = Fabric(accelerator="cuda", devices=1) if cell["device"].startswith("cuda") else None
     epoch = max(1, math.ceil(cell["steps"] / cell.get("points", POINTS)))
@@ -191,8 +235,13 @@ def _train(
 # ------------------------------------------------------------------------------------------------- rows
 
 
-def rows_of(cell: Cell, found: dict[str, float], history: list[dict[str, float]], printed: dict[str, float]) -> list[Row]:
-    """One row for each number at the end, with P0's where it prints one, and the curve of shares under metrics `... at step`."""
+def rows_of(
+    cell: Cell, found: dict[str, float], history: list[dict[str, float]], printed: dict[str, float]
+) -> list[Row]:
+    """One row for each number at the end, with P0's where it prints one, and the curve of shares under metrics `...
+
+    at step`.
+    """
     lists = list_length(load_split(cell["data"], cell["seed"])[0].n_items)
     where = {key: cell[key] for key in ("data", "setting", "lr", "norm", "steps", "seed")} | {"lists": lists}
     rows = [{**where, "metric": name, "value": value, "paper": printed.get(name)} for name, value in found.items()]
@@ -218,11 +267,15 @@ def paper_numbers(number: int) -> dict[str, float]:
 
 
 def scalars(rows: list[Row]) -> dict[str, float]:
-    """Mean over seeds, and with three or more the half-width of its 95 % interval: "ml-1m-high-rate-share-dot", "...-pm"."""
+    """Mean over seeds, and with three or more the half-width of its 95 % interval:
+    "ml-1m-high-rate-share-dot", "...-pm".
+    """
     groups: dict[str, list[float]] = {}
     for row in rows:
         if not row["metric"].endswith("at step"):
-            groups.setdefault(f"{row['data']}-{row['setting']}-{row['metric']}".lower().replace(" ", "-").replace(",", ""), []).append(row["value"])
+            groups.setdefault(
+                f"{row['data']}-{row['setting']}-{row['metric']}".lower().replace(" ", "-").replace(",", ""), []
+            ).append(row["value"])
     found = {}
     for name, values in groups.items():
         found[name] = float(np.mean(values))
@@ -258,7 +311,9 @@ def with_interval(result: Result, metric: str, *, data: str, setting: str, digit
 
 
 def curve_of(result: Result, metric: str, *, data: str, setting: str) -> tuple[list[int], list[float], list[float]]:
-    """(steps, means over seeds, half-widths of the 95 % intervals: 0 from a single seed) of a metric during training."""
+    """(steps, means over seeds, half-widths of the 95 % intervals:
+    0 from a single seed) of a metric during training.
+    """
     by_step: dict[int, list[float]] = {}
     for row in result.select(metric=f"{metric} at step", data=data, setting=setting):
         by_step.setdefault(row["step"], []).append(row["value"])
@@ -278,7 +333,10 @@ HIGH = {"high rate": {"watch": True}, "high rate, logQ": {"logq": True}}
 
 
 def e8_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu") -> list[Cell]:
-    """Smoke: P0's setting alone (at most 15 s). Else also with the logQ correction, whose cosine knows popularity too."""
+    """Smoke: P0's setting alone (at most 15 s).
+
+    Else also with the logQ correction, whose cosine knows popularity too.
+    """
     settings = HIGH if scale != "smoke" else {"high rate": HIGH["high rate"]}
     return grid(scale, seeds, settings, data=data, device=device)
 
@@ -317,7 +375,9 @@ def e9_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, devi
     """
     settings = LOW
     if scale == "smoke":
-        settings = {name: {**changes, "batch": 256, "long": changes.get("long", 1) / 2} for name, changes in LOW.items()}
+        settings = {
+            name: {**changes, "batch": 256, "long": changes.get("long", 1) / 2} for name, changes in LOW.items()
+        }
     return grid(scale, seeds, settings, data=data, device=device, sets=SETS["full"][:1] if scale == "full" else None)
 
 
@@ -342,7 +402,11 @@ def e9_cell(cell: Cell) -> list[Row]:
 
 def e10_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu") -> list[Cell]:
     """Smoke: 600 steps of 256. Laptop: ML-1M, which has an order in time."""
-    size = {"smoke": {"batch": 256, "long": 1 / 5, "history": 10}, "laptop": {"long": 0.25, "history": 20}, "full": {"history": 50}}[scale]
+    size = {
+        "smoke": {"batch": 256, "long": 1 / 5, "history": 10},
+        "laptop": {"long": 0.25, "history": 20},
+        "full": {"history": 50},
+    }[scale]
     settings = {"transformer": {"user lr": 3e-3, "user decay": 0.01, "cycles": 2, "points": 10, **size}}
     return grid(scale, seeds, settings, data=data, device=device, sets=SETS[scale][:1])
 
@@ -387,7 +451,14 @@ REMEDIES: dict[str, Cell] = {
 def remedies_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu") -> list[Cell]:
     """Every remedy on the first data set of the scale, batch 256; smoke with a quarter of the steps."""
     size = {"batch": 256, "long": 1 / 4 if scale == "smoke" else 1}
-    return grid(scale, seeds, {name: size | changes for name, changes in REMEDIES.items()}, data=data, device=device, sets=SETS[scale][:1])
+    return grid(
+        scale,
+        seeds,
+        {name: size | changes for name, changes in REMEDIES.items()},
+        data=data,
+        device=device,
+        sets=SETS[scale][:1],
+    )
 
 
 @experiment(
@@ -401,7 +472,9 @@ def remedies_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None
     layout=LAYOUT,
 )
 def remedies_cell(cell: Cell) -> list[Row]:
-    """One model. Ranking by cosine is a remedy of its own: every row holds both. "most popular" is no model: items by count."""
+    """One model. Ranking by cosine is a remedy of its own: every row holds both. "most popular" is no model:
+    items by count.
+    """
     if cell["optimiser"] == "none":
         return rows_of(cell, most_popular(cell), [], {})
     found, history = run_lookup(cell, curve=False)
@@ -411,10 +484,15 @@ def remedies_cell(cell: Cell) -> list[Row]:
 def most_popular(cell: Cell) -> dict[str, float]:
     """The same list for everybody, by count: what a list without any taste reaches."""
     train, test = load_split(cell["data"], cell["seed"])
-    ranked = metrics.top_k(np.ones((train.n_users, 1)), train.col_counts[:, None].astype(np.float64), train, list_length(train.n_items))
+    ranked = metrics.top_k(
+        np.ones((train.n_users, 1)), train.col_counts[:, None].astype(np.float64), train, list_length(train.n_items)
+    )
     quality = metrics.metrics_from_ranking(ranked, test, (ranked.shape[1],))
     return {
         "share dot": popularity.top_share(ranked, train.col_counts, HEAD),
         "AvgPop dot": popularity.average_popularity(ranked, train.col_counts),
-        **{f"{label} dot": quality[f"{name}@{ranked.shape[1]}"] for label, name in (("NDCG", "ndcg"), ("recall", "recall"))},
+        **{
+            f"{label} dot": quality[f"{name}@{ranked.shape[1]}"]
+            for label, name in (("NDCG", "ndcg"), ("recall", "recall"))
+        },
     }

@@ -1,15 +1,18 @@
 """P1's experiments: Tables 1 to 5, Figures 1, 3 and 4, and what decides the sign of alpha (P1-X1).
 
-Data. P1's Amazon-Book, Yelp and Tmall cannot be had here. Smoke runs on the embedded films, laptop on LastFM and MovieLens 1M, full adds gowalla,
-CiteULike and MovieLens 20M; all are cut to their 10-core, as P1 does. P1 does not state its split, optimiser, learning rate, decay or law of
+Data. P1's Amazon-Book, Yelp and Tmall cannot be had here. Smoke runs on the embedded films, laptop on LastFM and
+MovieLens 1M, full adds gowalla, CiteULike and MovieLens 20M; all are cut to their 10-core, as P1 does. P1 does not
+state its split, optimiser, learning rate, decay or law of
 negatives: here 8:1:1 at random, Adam, what stands in BUDGETS, and negatives uniform over the items that a user has not.
 
-Tuning. A backbone tries the decays of DECAYS, every method as many settings as every other, those of GRID, on top of its backbone's choice; the
-setting with the best validation MRR@10 at the first seed serves all seeds. How many are tried stands in TRIES and in the cells: 4 and 4 at
-full scale, fewer at laptop scale, 1 and 1 at smoke scale. P1 says "grid search" and no more.
+Tuning. A backbone tries the decays of DECAYS, every method as many settings as every other, those of GRID, on top of
+its backbone's choice; the setting with the best validation MRR@10 at the first seed serves all seeds. How many are
+tried stands in TRIES and in the cells: 4 and 4 at full scale, fewer at laptop scale, 1 and 1 at smoke scale. P1 says
+"grid search" and no more.
 
-Models. A trained model is kept in the folder `models` beside the finished cells, under a hash of all that it depends on: Tables 2 to 5 and
-Figures 1, 3 and 4 train the same backbone once. DDC is fine-tuned anew by each of them, which takes seconds.
+Models. A trained model is kept in the folder `models` beside the finished cells, under a hash of all that it depends
+on: Tables 2 to 5 and Figures 1, 3 and 4 train the same backbone once. DDC is fine-tuned anew by each of them, which
+takes seconds.
 """
 
 from __future__ import annotations
@@ -57,7 +60,13 @@ SETS = {
 }
 WIDTH, TOP, RATIO, K = 64, 0.3, 0.05, 10  # d, k of (10), rho of (4), length of the lists: P1, Section 5.1
 Budget = dict[str, Any]
-P1_BUDGET: Budget = {"batch": 8192, "lr": 0.001, "epochs": 1000, "every": 1, "patience": 50}  # P1, Section 5.1.4; epochs unlimited there
+P1_BUDGET: Budget = {
+    "batch": 8192,
+    "lr": 0.001,
+    "epochs": 1000,
+    "every": 1,
+    "patience": 50,
+}  # P1, Section 5.1.4; epochs unlimited there
 BUDGETS: dict[str, Budget] = {  # quicker: larger steps, fewer looks; `every` epochs between two evaluations
     "movietweetings-10core": {"batch": 4096, "lr": 0.02, "epochs": 32, "every": 4, "patience": 8},
     "lastfm-10core": {"batch": 4096, "lr": 0.02, "epochs": 80, "every": 4, "patience": 12},
@@ -78,7 +87,12 @@ FEW = {"limit": 256}  # rows of a batch that enter a contrast, whose cost is the
 # what every method may try, first the one of the smoke scale; "decay factor" is on the backbone's decay
 GRID: dict[str, tuple[dict[str, Any], ...]] = {
     "IPS": ({"power": 0.2}, {"power": 0.5}, {"power": 0.1}, {"power": 1.0}),
-    "DICE": ({"weight": 0.3, "resample": False}, {"weight": 0.3}, {"weight": 0.1, "resample": False}, {"weight": 1.0, "decay factor": 0.1}),
+    "DICE": (
+        {"weight": 0.3, "resample": False},
+        {"weight": 0.3},
+        {"weight": 0.1, "resample": False},
+        {"weight": 1.0, "decay factor": 0.1},
+    ),
     "MACR": ({"c": 1.0}, {"c": 10.0}, {"c": 1.0, "decay factor": 0.1}, {"c": 40.0}),
     "PC": ({"alpha": 0.1}, {"alpha": 0.3}, {"alpha": 0.1, "beta": 0.1}, {"alpha": 1.0}),
     "PAAC": (
@@ -140,7 +154,9 @@ def describe(cell: Cell) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A trained model: the two tables that rank, its best validation MRR@10, and its training, one entry for each evaluation."""
+    """A trained model: the two tables that rank, its best validation MRR@10, and its training, one entry for each
+    evaluation.
+    """
 
     users: np.ndarray
     items: np.ndarray
@@ -157,8 +173,11 @@ class Fitted:
         return max(self.history, key=lambda entry: entry["mrr"])["epoch"]
 
 
-def model_cell(cell: Cell, backbone: str, seed: int, *, method: str | None = None, stop: bool = True, **options: Any) -> Cell:
-    """All that a trained model depends on: data, seed, budget, backbone with its decay, and the method with its options.
+def model_cell(
+    cell: Cell, backbone: str, seed: int, *, method: str | None = None, stop: bool = True, **options: Any
+) -> Cell:
+    """All that a trained model depends on: data, seed, budget, backbone with its decay, and the method with its
+    options.
 
     stop: end in the state of the best validation MRR@10, else after the last epoch.
     """
@@ -226,7 +245,11 @@ def make_model(cell: Cell, train: Interactions) -> torch.nn.Module:
     options = {key: value for key, value in cell["options"].items() if key != "negatives"}
     own = options if cell["method"] is None else {"decay": options.pop("decay")}
     model = backbones.make(cell["backbone"], train, d=WIDTH, generator=generator, **own)
-    return model if cell["method"] is None else debiasing.make(cell["method"], model, train, generator=generator, **options)
+    return (
+        model
+        if cell["method"] is None
+        else debiasing.make(cell["method"], model, train, generator=generator, **options)
+    )
 
 
 def fabric_of(cell: Cell) -> Fabric | None:
@@ -234,7 +257,9 @@ def fabric_of(cell: Cell) -> Fabric | None:
 
 
 class Watched(torch.nn.Module):
-    """A model that notes BPR's loss of its tables each time it is asked for them, which is once for each evaluation on validation data."""
+    """A model that notes BPR's loss of its tables each time it is asked for them, which is once for each evaluation on
+    validation data.
+    """
 
     def __init__(self, model: torch.nn.Module, split: Split | None) -> None:
         super().__init__()
@@ -254,13 +279,20 @@ class Watched(torch.nn.Module):
         return users, items
 
     def annotated(self, epochs: list[dict[str, float]], every: int) -> list[dict[str, float]]:
-        """The entries of a history with the epochs passed ("epoch") and the losses noted ("bpr"; not those before a restart)."""
+        """The entries of a history with the epochs passed ("epoch") and the losses noted ("bpr";
+        not those before a restart).
+        """
         missing: list[float | None] = [None] * (len(epochs) - len(self.seen))
-        return [{**e, "epoch": (e["epoch"] + 1) * every, "bpr": b} for e, b in zip(epochs, [*missing, *self.seen][-len(epochs) :], strict=True)]
+        return [
+            {**e, "epoch": (e["epoch"] + 1) * every, "bpr": b}
+            for e, b in zip(epochs, [*missing, *self.seen][-len(epochs) :], strict=True)
+        ]
 
 
 class Watch:
-    """BPR's mean loss of what a model serves, on every training pair with one negative that stays the same (P1, Section 5.4.2)."""
+    """BPR's mean loss of what a model serves, on every training pair with one negative that stays the same (P1, Section
+    5.4.2).
+    """
 
     def __init__(self, split: Split) -> None:
         train, rng = split.train, np.random.default_rng(0)
@@ -336,8 +368,9 @@ def finetuned(
 ) -> tuple[DDC, Fitted]:
     """DDC on a trained backbone, and its tables with their training.
 
-    top, rule, start: as in `DDC`. shift: adds this many standard deviations of the projections, times e_pop, to every item first, which changes
-    no ranking of the backbone. stop: end in the state of the best validation MRR@10 (P1), else after the last epoch.
+    top, rule, start: as in `DDC`. shift: adds this many standard deviations of the projections, times e_pop, to every
+    item first, which changes no ranking of the backbone. stop: end in the state of the best validation MRR@10 (P1),
+    else after the last epoch.
     """
     split, begin = load_split(cell["data"], cell["seed"]), time.perf_counter()
     items = shifted(base.items, split.counts, shift)
@@ -363,7 +396,9 @@ def finetuned(
 
 
 def shifted(items: np.ndarray, counts: np.ndarray, shift: float | str) -> np.ndarray:
-    """items (n, d) + shift sd(<e_i, e_pop>) e_pop, or minus their mean if "centred": one vector for all, so every <e_u, e_i - e_j> stays."""
+    """items (n, d) + shift sd(<e_i, e_pop>) e_pop, or minus their mean if "centred":
+    one vector for all, so every <e_u, e_i - e_j> stays.
+    """
     if shift == "centred":
         return items - items.mean(axis=0)
     pop = popularity.popularity_direction(items, counts, RATIO)
@@ -371,19 +406,25 @@ def shifted(items: np.ndarray, counts: np.ndarray, shift: float | str) -> np.nda
 
 
 def centroid(items: np.ndarray, counts: np.ndarray) -> float:
-    """Where the mean item lies along e_pop, in standard deviations of the items' projections: what decides the sign of alpha."""
+    """Where the mean item lies along e_pop, in standard deviations of the items' projections:
+    what decides the sign of alpha.
+    """
     projections = items @ popularity.popularity_direction(items, counts, RATIO)
     return float(projections.mean() / projections.std())
 
 
 def numbers(tables: Any, split: Split) -> dict[str, float]:
-    """P1's numbers on the test part: {"MRR@10": ..., "AvgPop@10": ...}; what a user has in the validation part is not shown either."""
+    """P1's numbers on the test part: {"MRR@10": ..., "AvgPop@10": ...};
+    what a user has in the validation part is not shown either.
+    """
     found = measure(tables, split.train, split.test, K, seen=split.valid)
     return {name: found[key] for name, key in ACCURACY.items()}
 
 
 def anatomy(model: DDC, split: Split) -> dict[str, float]:
-    """What DDC did: share of users with alpha < 0, mean scalars, <e_pref, e_pop>, users without a minimiser, each correction alone."""
+    """What DDC did: share of users with alpha < 0, mean scalars, <e_pref, e_pop>, users without a minimiser, each
+    correction alone.
+    """
     trained = np.flatnonzero(split.train.row_counts)
     alpha, beta = model.alpha.detach().numpy()[trained], model.beta.detach().numpy()[trained]
     pref, pop, items = model.pref.numpy()[trained], model.pop.numpy(), model.items.numpy()
@@ -414,7 +455,8 @@ def bounded_share(model: DDC, train: Interactions) -> float:
     return float(np.mean(able))
 
 
-# --------------------------------------------------------------------------------------------------- plans, rows, scalars
+# --------------------------------------------------------------------------------------------------- plans, rows,
+# scalars
 
 
 def budget(scale: str, data: str) -> Budget:
@@ -423,13 +465,22 @@ def budget(scale: str, data: str) -> Budget:
 
 
 def base_cells(scale: str, seeds: tuple[int, ...], *, data: str | None, device: str) -> list[Cell]:
-    """A cell for every set of the scale and seed: data, budget, how many settings are tried, the seed that chooses among them."""
+    """A cell for every set of the scale and seed:
+    data, budget, how many settings are tried, the seed that chooses among them.
+    """
 
     def tries(name: str) -> list[int]:
         return list(FEWER_TRIES.get(name, TRIES[scale]) if scale == "laptop" else TRIES[scale])
 
     return [
-        {"data": name, **budget(scale, name), "tries": tries(name), "tuning seed": TUNING_SEED, "seed": seed, "device": device}
+        {
+            "data": name,
+            **budget(scale, name),
+            "tries": tries(name),
+            "tuning seed": TUNING_SEED,
+            "seed": seed,
+            "device": device,
+        }
         for name in ((data,) if data else SETS[scale])
         for seed in seeds
     ]
@@ -437,8 +488,20 @@ def base_cells(scale: str, seeds: tuple[int, ...], *, data: str | None, device: 
 
 def seconds(cell: Cell) -> float:
     """A rough guess for one backbone and what follows, on one core: it grows with pairs and epochs."""
-    size = {"movietweetings-10core": 1, "lastfm-10core": 2, "citeulike-10core": 8, "ml-1m-10core": 30, "gowalla-20core": 20}
-    return 0.04 * size.get(cell["data"], 100) * cell["epochs"] * (1 + 3 * (cell.get("backbone", "MF") != "MF")) * sum(cell["tries"])
+    size = {
+        "movietweetings-10core": 1,
+        "lastfm-10core": 2,
+        "citeulike-10core": 8,
+        "ml-1m-10core": 30,
+        "gowalla-20core": 20,
+    }
+    return (
+        0.04
+        * size.get(cell["data"], 100)
+        * cell["epochs"]
+        * (1 + 3 * (cell.get("backbone", "MF") != "MF"))
+        * sum(cell["tries"])
+    )
 
 
 def rows_of(cell: Cell, found: Mapping[str, float], **where: Any) -> list[Row]:
@@ -448,13 +511,18 @@ def rows_of(cell: Cell, found: Mapping[str, float], **where: Any) -> list[Row]:
 
 
 def scalars_by(*names: str) -> Callable[[list[Row]], dict[str, float]]:
-    """{"<values of names>-<metric>": mean over seeds, "...-pm": half the width of its 95 % interval, with three seeds or more}."""
+    """{"<values of names>-<metric>": mean over seeds, "...-pm":
+    half the width of its 95 % interval, with three seeds or more}.
+    """
 
     def finish(rows: list[Row]) -> dict[str, float]:
         groups: dict[str, list[float]] = {}
         for row in rows:
             if not row["metric"].endswith("at epoch") and "points" not in row:
-                parts = [f"{row[name]:g}" if isinstance(row.get(name), float) else str(row.get(name) or "alone") for name in names]
+                parts = [
+                    f"{row[name]:g}" if isinstance(row.get(name), float) else str(row.get(name) or "alone")
+                    for name in names
+                ]
                 groups.setdefault("-".join([*parts, row["metric"]]).lower().replace(" ", "-"), []).append(row["value"])
         found = {}
         for name, values in groups.items():
@@ -467,7 +535,9 @@ def scalars_by(*names: str) -> Callable[[list[Row]], dict[str, float]]:
 
 
 def gains(plain: Mapping[str, float], changed: Mapping[str, float]) -> dict[str, float]:
-    """{"MRR@10 change %": ...}: relative to the same seed's model without the method, so that its interval is that of pairs."""
+    """{"MRR@10 change %": ...}: relative to the same seed's model without the method, so that its interval is that of
+    pairs.
+    """
     return {f"{name} change %": 100 * (changed[name] / plain[name] - 1) for name in plain}
 
 
@@ -488,7 +558,9 @@ def mean_of(result: Result, metric: str, **where: Any) -> float:
 
 
 def with_interval(result: Result, metric: str, *, digits: int = 4, **where: Any) -> str:
-    """The mean with its 95 % interval over seeds, "0.0812 ± 0.0010"; the number alone from one seed, a dash from none."""
+    """The mean with its 95 % interval over seeds, "0.0812 ± 0.0010";
+    the number alone from one seed, a dash from none.
+    """
     values = values_of(result, metric, **where)
     if not values:
         return "–"
@@ -501,13 +573,19 @@ def curve_of(result: Result, metric: str, along: str, **where: Any) -> tuple[lis
     for row in result.select(metric=metric, **where):
         groups.setdefault(row[along], []).append(row["value"])
     at = sorted(groups)
-    return at, [float(np.mean(groups[x])) for x in at], [half_width(groups[x]) if len(groups[x]) > 1 else 0.0 for x in at]
+    return (
+        at,
+        [float(np.mean(groups[x])) for x in at],
+        [half_width(groups[x]) if len(groups[x]) > 1 else 0.0 for x in at],
+    )
 
 
 def accuracy_points(result: Result, data: str, *, accuracy: str = "MRR@10") -> dict[str, dict[str, tuple[float, ...]]]:
-    """What `plots.accuracy_and_popularity` draws from P1-T3 (or T2, T4): backbone -> method -> (change of AvgPop@10, change of accuracy, halves).
+    """What `plots.accuracy_and_popularity` draws from P1-T3 (or T2, T4): backbone -> method -> (change of AvgPop@10,
+    change of accuracy, halves).
 
-    Changes are in percent of the same seed's backbone, so that their 95 % intervals are those of pairs; one seed has none.
+    Changes are in percent of the same seed's backbone, so that their 95 % intervals are those of pairs; one seed has
+    none.
     """
     found: dict[str, dict[str, tuple[float, ...]]] = {}
     for backbone in _in_order(result, "backbone", data=data):
@@ -521,28 +599,37 @@ def accuracy_points(result: Result, data: str, *, accuracy: str = "MRR@10") -> d
 
 
 def projection_panels(result: Result, data: str) -> dict[str, tuple[list[float], list[float], str]]:
-    """What `plots.projection_panels` draws from P1-F1: some items of the first seed that was run, with the correlations over all items."""
+    """What `plots.projection_panels` draws from P1-F1:
+    some items of the first seed that was run, with the correlations over all items.
+    """
     panels = {}
     for backbone in _in_order(result, "backbone", data=data):
         for state in ("trained", "untrained"):
             where = {"data": data, "backbone": backbone, "state": state}
-            counts, along = min((row for row in result.select(metric="points", **where)), key=lambda row: row["seed"])["points"]
+            counts, along = min((row for row in result.select(metric="points", **where)), key=lambda row: row["seed"])[
+                "points"
+            ]
             r, crossed = (mean_of(result, metric, **where) for metric in ("Pearson", "cross-fitted"))
             panels[f"{backbone}, {state}"] = counts, along, f"r = {r:.2f}\ncross-fitted {crossed:.2f}"
     return panels
 
 
-def sensitivity_curves(result: Result, data: str, metrics: tuple[str, ...] = ("MRR@10 change %", "AvgPop@10 change %")) -> tuple[dict, dict]:
+def sensitivity_curves(
+    result: Result, data: str, metrics: tuple[str, ...] = ("MRR@10 change %", "AvgPop@10 change %")
+) -> tuple[dict, dict]:
     """What `plots.sensitivity` draws from P1-F3: the curves over k, and the levels of the backbones alone.
 
-    The default are changes in percent of the same seed's backbone, whose level is 0 and whose intervals are those of pairs.
+    The default are changes in percent of the same seed's backbone, whose level is 0 and whose intervals are those of
+    pairs.
     """
     names = _in_order(result, "backbone", data=data)
     curves, levels = {}, {}
     for metric in metrics:
         found = {name: curve_of(result, metric, "top", data=data, backbone=name) for name in names}
         levels[metric] = {name: means[tops.index(0.0)] for name, (tops, means, _) in found.items() if 0.0 in tops}
-        curves[metric] = {name: tuple(part[1:] if 0.0 in curve[0] else part for part in curve) for name, curve in found.items()}
+        curves[metric] = {
+            name: tuple(part[1:] if 0.0 in curve[0] else part for part in curve) for name, curve in found.items()
+        }
     return curves, levels
 
 
@@ -567,7 +654,9 @@ def convergence_runs(result: Result, data: str) -> dict[str, dict[str, Any]]:
 
 
 def rule_changes(result: Result, data: str, metric: str = "MRR@10") -> dict[str, dict[str, tuple[float, float]]]:
-    """What `plots.rule_changes` draws from P1-T5: backbone -> rule -> (mean change in percent, half-width of its 95 % interval)."""
+    """What `plots.rule_changes` draws from P1-T5:
+    backbone -> rule -> (mean change in percent, half-width of its 95 % interval).
+    """
     found: dict[str, dict[str, tuple[float, float]]] = {}
     for backbone in _in_order(result, "backbone", data=data):
         for rule in ("b_a", *sorted(set(paper.RULES) - {"b_a"}), "without popularity", "without preference"):
@@ -577,16 +666,22 @@ def rule_changes(result: Result, data: str, metric: str = "MRR@10") -> dict[str,
     return found
 
 
-def sign_groups(result: Result, data: str, top: float = TOP) -> tuple[dict[str, dict[str, list[float]]], tuple[str, ...]]:
-    """What `plots.sign_of_alpha` draws from P1-X1, means over seeds, and the names of the groups that are one model moved.
+def sign_groups(
+    result: Result, data: str, top: float = TOP
+) -> tuple[dict[str, dict[str, list[float]]], tuple[str, ...]]:
+    """What `plots.sign_of_alpha` draws from P1-X1, means over seeds, and the names of the groups that are one model
+    moved.
 
-    The groups: models by backbone and law of negatives as they were trained, then those whose items were moved together.
+    The groups: models by backbone and law of negatives as they were trained, then those whose items were moved
+    together.
     """
     keys = {"centroid": "centroid", "alpha < 0": "negative", "AvgPop@10 change %": "change"}
     settings = ("backbone", "decay", "negatives", "epochs", "shift")
     points: dict[tuple, dict[str, list[float]]] = {}
     for row in result.select(data=data, top=top, metric=tuple(keys)):
-        points.setdefault(tuple(row[key] for key in settings), {}).setdefault(keys[row["metric"]], []).append(row["value"])
+        points.setdefault(tuple(row[key] for key in settings), {}).setdefault(keys[row["metric"]], []).append(
+            row["value"]
+        )
     movers = dict.fromkeys(key[:-1] for key in points if key[-1] != 0)
     groups: dict[str, dict[str, list[float]]] = {}
 
@@ -620,8 +715,16 @@ def no_scalars(rows: list[Row]) -> dict[str, float]:
     return {f"{row['data']}-{row['metric']}": row["value"] for row in rows}
 
 
-@experiment("P1-T1", "sizes of the data sets (Table 1)", paper="P1", plan=statistics_plan, estimate=lambda cell: 1.0, describe=describe,
-            finish=no_scalars, layout={"rows": ("data",), "columns": ("metric",), "digits": 3})  # fmt: skip
+@experiment(
+    "P1-T1",
+    "sizes of the data sets (Table 1)",
+    paper="P1",
+    plan=statistics_plan,
+    estimate=lambda cell: 1.0,
+    describe=describe,
+    finish=no_scalars,
+    layout={"rows": ("data",), "columns": ("metric",), "digits": 3},
+)
 def table1_cell(cell: Cell) -> list[Row]:
     data = load_data(cell["data"])
     sizes = {"users": data.n_users, "items": data.n_items, "interactions": len(data)}
@@ -640,10 +743,21 @@ def figure1_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None,
     return [{**cell, "backbone": backbone} for cell in cells for backbone in ("MF", "LightGCN")]
 
 
-@experiment("P1-F1", "projection on e_pop against popularity (Figure 1b)", paper="P1", plan=figure1_plan, estimate=seconds, describe=describe,
-            finish=scalars_by("data", "backbone", "state"),
-            layout={"rows": ("data", "backbone", "state"), "columns": ("metric",), "digits": 2,
-                    "metrics": ("Pearson", "cross-fitted", "Pearson of roots", "Spearman", "negative", "centroid")})  # fmt: skip
+@experiment(
+    "P1-F1",
+    "projection on e_pop against popularity (Figure 1b)",
+    paper="P1",
+    plan=figure1_plan,
+    estimate=seconds,
+    describe=describe,
+    finish=scalars_by("data", "backbone", "state"),
+    layout={
+        "rows": ("data", "backbone", "state"),
+        "columns": ("metric",),
+        "digits": 2,
+        "metrics": ("Pearson", "cross-fitted", "Pearson of roots", "Spearman", "negative", "centroid"),
+    },
+)
 def figure1_cell(cell: Cell) -> list[Row]:
     """The correlation as P1 measures it and cross-fitted, of the trained model and of the same model untrained."""
     split = load_split(cell["data"], cell["seed"])
@@ -655,13 +769,20 @@ def figure1_cell(cell: Cell) -> list[Row]:
     for state, items in (("trained", trained.items), ("untrained", untrained)):
         found, points = projection(items, split.counts, np.random.default_rng([cell["seed"], 1]))
         printed = paper.printed("pearson", "ml-1m") if (cell["backbone"], state) == ("LightGCN", "trained") else None
-        rows += [{**row, "paper": printed if row["metric"] == "Pearson" else None} for row in rows_of(cell, found, state=state)]
+        rows += [
+            {**row, "paper": printed if row["metric"] == "Pearson" else None}
+            for row in rows_of(cell, found, state=state)
+        ]
         rows += [{**row, "points": points} for row in rows_of(cell, {"points": len(points[0])}, state=state)]
     return rows
 
 
-def projection(items: np.ndarray, counts: np.ndarray, rng: np.random.Generator, shown: int = 300) -> tuple[dict[str, float], list[list[float]]]:
-    """(correlations of projections with counts; [counts, projections] of some items, spread evenly over the ranks of popularity)."""
+def projection(
+    items: np.ndarray, counts: np.ndarray, rng: np.random.Generator, shown: int = 300
+) -> tuple[dict[str, float], list[list[float]]]:
+    """(correlations of projections with counts;
+    [counts, projections] of some items, spread evenly over the ranks of popularity).
+    """
     items = np.asarray(items, dtype=np.float64)
     along = items @ popularity.popularity_direction(items, counts, RATIO)
     found = {
@@ -680,8 +801,12 @@ def projection(items: np.ndarray, counts: np.ndarray, rng: np.random.Generator, 
 # ---------------------------------------------------------------------------------------------------------- Tables 2, 4
 
 
-def with_and_without_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu") -> list[Cell]:
-    """Five backbones; laptop: on the smaller set all five, on ml-1m MF and LightGCN. Smoke: the slow ones with the first seed only."""
+def with_and_without_plan(
+    scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu"
+) -> list[Cell]:
+    """Five backbones; laptop: on the smaller set all five, on ml-1m MF and LightGCN. Smoke:
+    the slow ones with the first seed only.
+    """
     cells = base_cells(scale, seeds, data=data, device=device)
     left_out = SLOW if scale == "smoke" else ()
     return [
@@ -702,8 +827,17 @@ def _with_and_without(text: str) -> tuple[dict[str, float], dict[str, float], di
     split, base = load_split(cell["data"], cell["seed"]), tuned_backbone(cell, cell["backbone"])
     plain = numbers((base.users, base.items), split)
     model, after = finetuned(cell, base)
-    about = {"valid": base.valid, "epochs": base.epochs, "chosen decay": chosen_backbone(cell, cell["backbone"])["decay"]}
-    return plain, about, numbers((after.users, after.items), split), {"valid": after.valid, "epochs": after.epochs, **anatomy(model, split)}
+    about = {
+        "valid": base.valid,
+        "epochs": base.epochs,
+        "chosen decay": chosen_backbone(cell, cell["backbone"])["decay"],
+    }
+    return (
+        plain,
+        about,
+        numbers((after.users, after.items), split),
+        {"valid": after.valid, "epochs": after.epochs, **anatomy(model, split)},
+    )
 
 
 def with_and_without(cell: Cell) -> list[Row]:
@@ -715,23 +849,46 @@ def with_and_without(cell: Cell) -> list[Row]:
     ]
 
 
-@experiment("P1-T2", "five backbones without and with DDC (Table 2)", paper="P1", plan=with_and_without_plan, estimate=seconds, describe=describe,
-            finish=scalars_by("data", "backbone", "method"),
-            layout={"rows": ("data", "backbone", "method"), "columns": ("metric",), "digits": 4,
-                    "metrics": ("MRR@10", "NDCG@10", "MAP@10")})  # fmt: skip
+@experiment(
+    "P1-T2",
+    "five backbones without and with DDC (Table 2)",
+    paper="P1",
+    plan=with_and_without_plan,
+    estimate=seconds,
+    describe=describe,
+    finish=scalars_by("data", "backbone", "method"),
+    layout={
+        "rows": ("data", "backbone", "method"),
+        "columns": ("metric",),
+        "digits": 4,
+        "metrics": ("MRR@10", "NDCG@10", "MAP@10"),
+    },
+)
 def table2_cell(cell: Cell) -> list[Row]:
     return with_and_without(cell)
 
 
-@experiment("P1-T4", "accuracy and popularity of what is shown, without and with DDC (Table 4)", paper="P1", plan=with_and_without_plan,
-            estimate=seconds, describe=describe, finish=scalars_by("data", "backbone", "method"),
-            layout={"rows": ("data", "backbone", "method"), "columns": ("metric",), "digits": 3,
-                    "metrics": ("MRR@10", "NDCG@10", "AvgPop@10", "AvgPop@10 change %", "alpha < 0", "centroid")})  # fmt: skip
+@experiment(
+    "P1-T4",
+    "accuracy and popularity of what is shown, without and with DDC (Table 4)",
+    paper="P1",
+    plan=with_and_without_plan,
+    estimate=seconds,
+    describe=describe,
+    finish=scalars_by("data", "backbone", "method"),
+    layout={
+        "rows": ("data", "backbone", "method"),
+        "columns": ("metric",),
+        "digits": 3,
+        "metrics": ("MRR@10", "NDCG@10", "AvgPop@10", "AvgPop@10 change %", "alpha < 0", "centroid"),
+    },
+)
 def table4_cell(cell: Cell) -> list[Row]:
     """Table 2's cells; P1's change of AvgPop on Tmall stands beside ours on any data, as a shape to compare with."""
     printed = {c["backbone"]: c["percent"] for c in select(table("P1", "T4"), metric="AvgPop@10", method="DDC")}
     return [
-        {**row, "paper": printed.get(row["backbone"]) if row["metric"] == "AvgPop@10 change %" else None} for row in with_and_without(cell)
+        {**row, "paper": printed.get(row["backbone"]) if row["metric"] == "AvgPop@10 change %" else None}
+        for row in with_and_without(cell)
     ]
 
 
@@ -749,16 +906,36 @@ def rivals_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, 
     return cells
 
 
-@experiment("P1-T3", "debiasing methods on MF and LightGCN (Table 3), with the popularity of what they show", paper="P1", plan=rivals_plan,
-            estimate=seconds, describe=describe, finish=scalars_by("data", "backbone", "method"),
-            layout={"rows": ("data", "backbone", "method"), "columns": ("metric",), "digits": 4,
-                    "metrics": ("MRR@10", "NDCG@10", "MAP@10", "AvgPop@10")})  # fmt: skip
+@experiment(
+    "P1-T3",
+    "debiasing methods on MF and LightGCN (Table 3), with the popularity of what they show",
+    paper="P1",
+    plan=rivals_plan,
+    estimate=seconds,
+    describe=describe,
+    finish=scalars_by("data", "backbone", "method"),
+    layout={
+        "rows": ("data", "backbone", "method"),
+        "columns": ("metric",),
+        "digits": 4,
+        "metrics": ("MRR@10", "NDCG@10", "MAP@10", "AvgPop@10"),
+    },
+)
 def table3_cell(cell: Cell) -> list[Row]:
     """One method on one backbone. TPAB uses the times of the pairs where the data has them, else it has one stage."""
     split, base, method = load_split(cell["data"], cell["seed"]), tuned_backbone(cell, cell["backbone"]), cell["method"]
     plain = numbers((base.users, base.items), split)
     if method is None:
-        return rows_of(cell, {**plain, "valid": base.valid, "epochs": base.epochs, "chosen decay": chosen_backbone(cell, cell["backbone"])["decay"]}, method=None)
+        return rows_of(
+            cell,
+            {
+                **plain,
+                "valid": base.valid,
+                "epochs": base.epochs,
+                "chosen decay": chosen_backbone(cell, cell["backbone"])["decay"],
+            },
+            method=None,
+        )
     model, options = tuned_method(cell, cell["backbone"], method)
     found = numbers((model.users, model.items), split)
     chosen = {f"chosen {name}": value for name, value in options.items()}
@@ -775,12 +952,25 @@ def rules_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, d
     return [{**cell, "backbone": name} for cell in base_cells(scale, seeds, data=data, device=device) for name in names]
 
 
-@experiment("P1-T5", "nine update rules and two ablations of the final embedding (Table 5)", paper="P1", plan=rules_plan, estimate=seconds,
-            describe=describe, finish=scalars_by("data", "backbone", "rule"),
-            layout={"rows": ("data", "backbone", "rule"), "columns": ("metric",), "digits": 4,
-                    "metrics": ("MRR@10", "NDCG@10", "MAP@10", "AvgPop@10")})  # fmt: skip
+@experiment(
+    "P1-T5",
+    "nine update rules and two ablations of the final embedding (Table 5)",
+    paper="P1",
+    plan=rules_plan,
+    estimate=seconds,
+    describe=describe,
+    finish=scalars_by("data", "backbone", "rule"),
+    layout={
+        "rows": ("data", "backbone", "rule"),
+        "columns": ("metric",),
+        "digits": 4,
+        "metrics": ("MRR@10", "NDCG@10", "MAP@10", "AvgPop@10"),
+    },
+)
 def table5_cell(cell: Cell) -> list[Row]:
-    """Every rule is fine-tuned and stopped on its own; the ablations leave a part of b_a's final embedding out, as in P1."""
+    """Every rule is fine-tuned and stopped on its own;
+    the ablations leave a part of b_a's final embedding out, as in P1.
+    """
     split, base = load_split(cell["data"], cell["seed"]), tuned_backbone(cell, cell["backbone"])
     plain = numbers((base.users, base.items), split)
     rows = rows_of(cell, plain, rule="backbone")
@@ -808,10 +998,21 @@ def sensitivity_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = N
     ]
 
 
-@experiment("P1-F3", "accuracy and popularity against k (Figure 3)", paper="P1", plan=sensitivity_plan, estimate=seconds, describe=describe,
-            finish=scalars_by("data", "backbone", "top"),
-            layout={"rows": ("data", "backbone", "top"), "columns": ("metric",), "digits": 4,
-                    "metrics": ("MRR@10", "AvgPop@10", "<e_pref, e_pop>")})  # fmt: skip
+@experiment(
+    "P1-F3",
+    "accuracy and popularity against k (Figure 3)",
+    paper="P1",
+    plan=sensitivity_plan,
+    estimate=seconds,
+    describe=describe,
+    finish=scalars_by("data", "backbone", "top"),
+    layout={
+        "rows": ("data", "backbone", "top"),
+        "columns": ("metric",),
+        "digits": 4,
+        "metrics": ("MRR@10", "AvgPop@10", "<e_pref, e_pop>"),
+    },
+)
 def figure3_cell(cell: Cell) -> list[Row]:
     split, base = load_split(cell["data"], cell["seed"]), tuned_backbone(cell, cell["backbone"])
     plain = numbers((base.users, base.items), split)
@@ -830,25 +1031,47 @@ def figure3_cell(cell: Cell) -> list[Row]:
 def convergence_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu") -> list[Cell]:
     """MF and LightGCN. DDC starts at random scalars and goes on for all its epochs.
 
-    P1 draws the scalars and does not say how; its published code takes them uniform in (-1/2, 1/2), here they are normal with that deviation.
+    P1 draws the scalars and does not say how; its published code takes them uniform in (-1/2, 1/2), here they are
+    normal with that deviation.
     """
     cells = base_cells(scale, seeds, data=data, device=device)
     return [{**cell, "backbone": name, "start": 0.29} for cell in cells for name in ("MF", "LightGCN")]
 
 
-@experiment("P1-F4", "BPR loss per triple and validation MRR@10 along the training and DDC (Figure 4)", paper="P1", plan=convergence_plan,
-            estimate=seconds, describe=describe, finish=scalars_by("data", "backbone"),
-            layout={"rows": ("data", "backbone"), "columns": ("metric",), "digits": 3,
-                    "metrics": ("loss before", "loss after", "loss of the objective", "loss by scaling", "loss ratio",
-                                "MRR@10 change %")})  # fmt: skip
+@experiment(
+    "P1-F4",
+    "BPR loss per triple and validation MRR@10 along the training and DDC (Figure 4)",
+    paper="P1",
+    plan=convergence_plan,
+    estimate=seconds,
+    describe=describe,
+    finish=scalars_by("data", "backbone"),
+    layout={
+        "rows": ("data", "backbone"),
+        "columns": ("metric",),
+        "digits": 3,
+        "metrics": (
+            "loss before",
+            "loss after",
+            "loss of the objective",
+            "loss by scaling",
+            "loss ratio",
+            "MRR@10 change %",
+        ),
+    },
+)
 def figure4_cell(cell: Cell) -> list[Row]:
-    """The loss of what is served, before and after; beside it the least loss that one factor on all scores gives, which changes no ranking."""
+    """The loss of what is served, before and after;
+    beside it the least loss that one factor on all scores gives, which changes no ranking.
+    """
     split, base = load_split(cell["data"], cell["seed"]), tuned_backbone(cell, cell["backbone"])
     _, after = finetuned({**cell, "patience": None}, base, start=cell["start"])
     rows: list[Row] = []
     for phase, history, first in (("training", base.history, 0), ("DDC", after.history, base.history[-1]["epoch"])):
         for entry in history:
-            found = {"bpr at epoch": entry["bpr"], "mrr at epoch": entry["mrr"]} | ({"loss at epoch": entry["loss"]} if phase == "DDC" else {})
+            found = {"bpr at epoch": entry["bpr"], "mrr at epoch": entry["mrr"]} | (
+                {"loss at epoch": entry["loss"]} if phase == "DDC" else {}
+            )
             rows += [{**row, "epoch": first + entry["epoch"]} for row in rows_of(cell, found, phase=phase)]
     watch = Watch(split)
     factor, scaled = watch.best_scaled_loss(base.users, base.items)
@@ -869,11 +1092,13 @@ def figure4_cell(cell: Cell) -> list[Row]:
     return rows + rows_of(cell, found)
 
 
-# ------------------------------------------------------------------------------------------ what decides the sign of alpha
+# ------------------------------------------------------------------------------------------ what decides the sign of
+# alpha
 
 
 def sign_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu") -> list[Cell]:
-    """Models that differ in decay, law of negatives, epochs and backbone, each with two k; and one model whose items are moved together.
+    """Models that differ in decay, law of negatives, epochs and backbone, each with two k; and one model whose items
+    are moved together.
 
     All scales begin with the films; laptop and full add MF with two decays on ml-1m, items moved too.
     """
@@ -892,15 +1117,29 @@ def sign_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, de
     return cells
 
 
-@experiment("P1-X1", "what decides the sign of alpha and whether AvgPop falls: decay, negatives, epochs, k, and the items' centroid", paper="P1",
-            plan=sign_plan, estimate=seconds, describe=describe,
-            finish=scalars_by("data", "backbone", "decay", "negatives", "epochs", "top", "shift"),
-            layout={"rows": ("backbone", "decay", "negatives", "epochs", "top", "shift"), "columns": ("metric",), "digits": 2,
-                    "metrics": ("centroid", "alpha < 0", "AvgPop@10 before", "AvgPop@10", "MRR@10 before", "MRR@10")})  # fmt: skip
+@experiment(
+    "P1-X1",
+    "what decides the sign of alpha and whether AvgPop falls: decay, negatives, epochs, k, and the items' centroid",
+    paper="P1",
+    plan=sign_plan,
+    estimate=seconds,
+    describe=describe,
+    finish=scalars_by("data", "backbone", "decay", "negatives", "epochs", "top", "shift"),
+    layout={
+        "rows": ("backbone", "decay", "negatives", "epochs", "top", "shift"),
+        "columns": ("metric",),
+        "digits": 2,
+        "metrics": ("centroid", "alpha < 0", "AvgPop@10 before", "AvgPop@10", "MRR@10 before", "MRR@10"),
+    },
+)
 def sign_cell(cell: Cell) -> list[Row]:
-    """One model after exactly its epochs; DDC for 40 epochs, none of them chosen by validation, so that only the model differs."""
+    """One model after exactly its epochs; DDC for 40 epochs, none of them chosen by validation, so that only the model
+    differs.
+    """
     split = load_split(cell["data"], cell["seed"])
-    base = fitted(model_cell(cell, cell["backbone"], cell["seed"], stop=False, decay=cell["decay"], negatives=cell["negatives"]))
+    base = fitted(
+        model_cell(cell, cell["backbone"], cell["seed"], stop=False, decay=cell["decay"], negatives=cell["negatives"])
+    )
     rows: list[Row] = []
     for top, shift in [*((top, 0.0) for top in cell["tops"]), *((TOP, shift) for shift in cell["shifts"])]:
         plain = numbers((base.users, shifted(base.items, split.counts, shift)), split)
@@ -909,5 +1148,9 @@ def sign_cell(cell: Cell) -> list[Row]:
         before = {f"{name} before": value for name, value in plain.items()}
         where = {key: cell[key] for key in ("decay", "negatives", "epochs")} | {"top": top, "shift": shift}
         done = {**found, **before, **gains(plain, found), **anatomy(model, split)}
-        rows += rows_of(cell, {name: value for name, value in done.items() if name.split("@")[0] not in ("NDCG", "MAP", "Recall")}, **where)
+        rows += rows_of(
+            cell,
+            {name: value for name, value in done.items() if name.split("@")[0] not in ("NDCG", "MAP", "Recall")},
+            **where,
+        )
     return rows

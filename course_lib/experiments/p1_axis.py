@@ -1,7 +1,9 @@
-"""P1-X2: the axis that the data and the law of triples give before any training, and what chance gives, for every data set.
+"""P1-X2: the axis that the data and the law of triples give before any training, and what chance gives, for every data
+set.
 
-The pull matrix M (`popularity.pull_matrix`) of a large data set is never written out: it is sparse, scaled rows and columns of Y, less
-a matrix of rank one. `PullOperator` multiplies with it, and ARPACK finds its largest singular vectors.
+The pull matrix M (`popularity.pull_matrix`) of a large data set is never written out: it is sparse, scaled rows and
+columns of Y, less a matrix of rank one. `PullOperator` multiplies with it, and ARPACK finds its largest singular
+vectors.
 """
 
 from __future__ import annotations
@@ -23,8 +25,11 @@ AXES = 3  # singular vectors that are looked at
 HEAD = 1 / 20  # an item that more than this part of the users has belongs to the head
 EPOCHS, RATE, START = 20, 0.05, 0.03  # of the MF that is trained by plain SGD, where `bpr_epoch` knows the law
 TRAINED = {law: law.negatives for law in LIBRARY_LAWS.values() if (law.users, law.collision) == ("pairs", "redraw")}
-DATA = {"smoke": ("movietweetings-10core",), "laptop": ("lastfm-10core", "ml-1m-10core", "citeulike-10core", "gowalla-10core"),
-           "full": ("lastfm-10core", "ml-1m-10core", "citeulike-10core", "gowalla-10core", "ml-20m-10core")}  # fmt: skip
+DATA = {
+    "smoke": ("movietweetings-10core",),
+    "laptop": ("lastfm-10core", "ml-1m-10core", "citeulike-10core", "gowalla-10core"),
+    "full": ("lastfm-10core", "ml-1m-10core", "citeulike-10core", "gowalla-10core", "ml-20m-10core"),
+}
 
 
 class PullOperator(LinearOperator):
@@ -39,14 +44,19 @@ class PullOperator(LinearOperator):
         n_u, counts = interactions.row_counts.astype(float), interactions.col_counts.astype(float)
         total = len(interactions)
         if (n_u == 0).any():
-            raise ValueError(f"user {int(np.flatnonzero(n_u == 0)[0])} has no positive; drop empty rows first (Interactions.compact)")
+            raise ValueError(
+                f"user {int(np.flatnonzero(n_u == 0)[0])} has no positive; drop empty rows first (Interactions.compact)"
+            )
         chance = counts / total if law.negatives == "popularity" else np.full(len(counts), 1 / len(counts))
         own = y @ chance
         weight = np.ones(len(n_u)) if law.users == "pairs" else total / (len(n_u) * n_u)
         scale = n_u / (1 - own) if law.collision == "redraw" else n_u
         plain = {"keep": 1 + 0 * own, "skip": 1 - own, "redraw": 1 + 0 * own}[law.collision]
         owned = 0 * scale if law.collision == "keep" else scale
-        self.sparse = y.multiply((weight * plain)[:, None]).tocsr() + y.multiply((weight * owned)[:, None]).multiply(chance[None, :]).tocsr()
+        self.sparse = (
+            y.multiply((weight * plain)[:, None]).tocsr()
+            + y.multiply((weight * owned)[:, None]).multiply(chance[None, :]).tocsr()
+        )
         self.left, self.right = weight * scale, chance
         super().__init__(np.float64, interactions.shape)
 
@@ -69,22 +79,40 @@ def singular_axes(interactions: Interactions, law: TripleLaw, axes: int = AXES) 
 
 def axis_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu") -> list[Cell]:
     """Six libraries' laws on every data set; the training part of the split of P1's tables, one seed."""
-    return [{"data": name, "law": law, "seed": seeds[0]} for name in ((data,) if data else DATA[scale]) for law in LIBRARY_LAWS]
+    return [
+        {"data": name, "law": law, "seed": seeds[0]}
+        for name in ((data,) if data else DATA[scale])
+        for law in LIBRARY_LAWS
+    ]
 
 
 def no_scalars(rows: list[Row]) -> dict[str, float]:
     return {f"{row['data']}-{row['law']}-{row['metric']}": row["value"] for row in rows}
 
 
-@experiment("P1-X2", "the axis before training: first singular vector of the pull matrix against popularity, under six libraries' laws of triples",
-            paper="P1", version=2, plan=axis_plan, estimate=lambda cell: 1.0, describe=p1.describe, finish=no_scalars,
-            layout={"rows": ("data", "law"), "columns": ("metric",), "digits": 2,
-                    "metrics": ("first axis", "second axis", "headless", "spread", "chance", "trained r", "widest", "share")})  # fmt: skip
+@experiment(
+    "P1-X2",
+    "the axis before training: first singular vector of the pull matrix against popularity, under six libraries' laws of triples",
+    paper="P1",
+    version=2,
+    plan=axis_plan,
+    estimate=lambda cell: 1.0,
+    describe=p1.describe,
+    finish=no_scalars,
+    layout={
+        "rows": ("data", "law"),
+        "columns": ("metric",),
+        "digits": 2,
+        "metrics": ("first axis", "second axis", "headless", "spread", "chance", "trained r", "widest", "share"),
+    },
+)
 def axis_cell(cell: Cell) -> list[Row]:
-    """|Pearson| of the first and second axis with the counts; s_1/s_2; share of items pushed; sd(Pos - Neg)/sd(Pop); r of noise, d = 64.
+    """|Pearson| of the first and second axis with the counts; s_1/s_2; share of items pushed; sd(Pos - Neg)/sd(Pop); r
+    of noise, d = 64.
 
-    Under the laws in TRAINED also the first axis without the head (`headless_axis`), and what MF has after EPOCHS passes of SGD: the
-    cross-fitted r, |Pearson| of the widest direction of the items with the counts, and the share of their variance along e_pop.
+    Under the laws in TRAINED also the first axis without the head (`headless_axis`), and what MF has after EPOCHS
+    passes of SGD: the cross-fitted r, |Pearson| of the widest direction of the items with the counts, and the share of
+    their variance along e_pop.
     """
     train = p1.load_split(cell["data"], cell["seed"]).train.compact()
     law = LIBRARY_LAWS[cell["law"]]
@@ -100,8 +128,13 @@ def axis_cell(cell: Cell) -> list[Row]:
         "chance": popularity.double_dipping_law(counts, p1.WIDTH, p1.RATIO).mean,
     }
     if law in TRAINED:
-        found |= {"headless": headless_axis(train, law)} | trained_axis(train, TRAINED[law], np.random.default_rng(cell["seed"]))
-    return [{"data": cell["data"], "law": cell["law"], "metric": name, "value": float(value)} for name, value in found.items()]
+        found |= {"headless": headless_axis(train, law)} | trained_axis(
+            train, TRAINED[law], np.random.default_rng(cell["seed"])
+        )
+    return [
+        {"data": cell["data"], "law": cell["law"], "metric": name, "value": float(value)}
+        for name, value in found.items()
+    ]
 
 
 def headless_axis(train: Interactions, law: TripleLaw) -> float:

@@ -4,8 +4,9 @@ P2-X1  How far can cosine neighbours move while every prediction stays? Random, 
 P2-X2  Train two towers on the sphere, with dot products, from an unbalanced start, and with weight decay: do two starts agree?
 P2-X3  The two objectives of Steck, Ekanadham and Kallus: closed forms, their gauges, and what an optimiser finds.
 
-The embeddings of X1 are the exact optimum of the square loss over all pairs (a truncated SVD), so nothing in it is noise of
-training. Neighbours are looked for among films with at least `min_count` positives; `chance` is the overlap of two random lists.
+The embeddings of X1 are the exact optimum of the square loss over all pairs (a truncated SVD), so nothing in it is
+noise of training. Neighbours are looked for among films with at least `min_count` positives; `chance` is the overlap of
+two random lists.
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ def shown_items(data: Interactions, min_count: int) -> np.ndarray:
 def genre_agreement(data: Interactions, ids: np.ndarray, found: np.ndarray) -> float:
     """Mean over items and neighbours of |genres in common| / |genres of either|: a rough outside view of similarity.
 
-    ids (s,) items; found (s, k) positions in `ids` of the neighbours of each. Genres stand in data.item_table["genres"].
+    ids (s,) items; found (s, k) positions in `ids` of the neighbours of each. Genres stand in
+    data.item_table["genres"].
     """
     words = [set(text.split("|")) for text in data.item_table["genres"][ids]]
     names = sorted(set().union(*words))
@@ -74,16 +76,21 @@ def largest_difference(first: tuple[np.ndarray, np.ndarray], second: tuple[np.nd
     """max over all m n pairs of |<a, b> - <a', b'>|, block by block."""
     (A, B), (new_A, new_B) = first, second
     size = max(1, 2**22 // len(B))
-    return float(max(np.abs(A[at : at + size] @ B.T - new_A[at : at + size] @ new_B.T).max() for at in range(0, len(A), size)))
+    return float(
+        max(np.abs(A[at : at + size] @ B.T - new_A[at : at + size] @ new_B.T).max() for at in range(0, len(A), size))
+    )
 
 
-# ------------------------------------------------------------------------------------------------------------- X1: gauges
+# ------------------------------------------------------------------------------------------------------------- X1:
+# gauges
 
 
 def x1_plan(scale: str, seeds: tuple[int, ...]) -> list[Cell]:
     ranks = {"smoke": (16,), "laptop": (16, 64), "full": (16, 64, 128)}[scale]
     draws = {"smoke": 3, "laptop": 5, "full": 50}[scale]
-    base = [{"data": data, "k": k, "draws": draws, "seed": seed} for data in SETS[scale] for k in ranks for seed in seeds]
+    base = [
+        {"data": data, "k": k, "draws": draws, "seed": seed} for data in SETS[scale] for k in ranks for seed in seeds
+    ]
     kinds = [("none", 0.0), ("score rows", 0.0), ("chosen", 2.0)]
     kinds += [(kind, spread) for spread in SPREADS[scale] for kind in ("diagonal", "linear", "worst diagonal")]
     return [{**cell, "gauge": kind, "spread": spread} for cell in base for kind, spread in kinds]
@@ -93,7 +100,9 @@ def x1_scalars(rows: list[Row]) -> dict[str, float]:
     """Overlap at each gauge and spread, and the largest difference of any prediction: means over seeds."""
     found: dict[str, list[float]] = {}
     for row in rows:
-        name = f"{row['data']}-k{row['k']}-{row['gauge']}-{row['spread']:g}-{row['metric']}".replace(" ", "-").replace(".", "_")
+        name = f"{row['data']}-k{row['k']}-{row['gauge']}-{row['spread']:g}-{row['metric']}".replace(" ", "-").replace(
+            ".", "_"
+        )
         found.setdefault(name.lower(), []).append(row["value"])
     return {name: (max if name.endswith("difference") else np.mean)(values) for name, values in found.items()}
 
@@ -103,17 +112,25 @@ def x1_scalars(rows: list[Row]) -> dict[str, float]:
     "how far cosine neighbours move while every prediction stays",
     paper="P2",
     plan=x1_plan,
-    estimate=lambda cell: (0.2 if "movietweetings" in cell["data"] else 6.0) * (4 if cell["gauge"] == "worst diagonal" else 1),
+    estimate=lambda cell: (
+        (0.2 if "movietweetings" in cell["data"] else 6.0) * (4 if cell["gauge"] == "worst diagonal" else 1)
+    ),
     describe=describe,
     finish=lambda rows: {name: float(value) for name, value in x1_scalars(rows).items()},
-    layout={"rows": ("data", "k", "gauge", "spread"), "columns": ("metric",), "digits": 3, "metrics": ("overlap", "genres")},
+    layout={
+        "rows": ("data", "k", "gauge", "spread"),
+        "columns": ("metric",),
+        "digits": 3,
+        "metrics": ("overlap", "genres"),
+    },
 )
 def x1_cell(cell: Cell) -> list[Row]:
     """Overlap of the top 10 with those of the balanced tables, agreement of genres, largest change of any prediction.
 
-    gauge "none": the balanced tables themselves; "score rows": the gauge-free rows of `gauge.score_rows`; "diagonal", "linear": random,
-    log d normal with standard deviation `spread`; "worst diagonal": all |log d| = spread, signs chosen by search to make
-    the overlap small; "chosen": for each of `draws` random films, ten random films are made its nearest (stretch 10^spread).
+    gauge "none": the balanced tables themselves; "score rows": the gauge-free rows of `gauge.score_rows`; "diagonal",
+    "linear": random, log d normal with standard deviation `spread`; "worst diagonal": all |log d| = spread, signs
+    chosen by search to make the overlap small; "chosen": for each of `draws` random films, ten random films are made
+    its nearest (stretch 10^spread).
     """
     data, rng = load_data(cell["data"]), np.random.default_rng([cell["seed"], cell["k"]])
     ids = shown_items(data, MIN_COUNT[cell["data"]])
@@ -149,7 +166,9 @@ def _gauged(A: np.ndarray, B: np.ndarray, ids: np.ndarray, before: np.ndarray, c
     elif cell["gauge"] == "score rows":
         yield A, gauge.score_rows(A, B)
     elif cell["gauge"] == "worst diagonal":
-        yield gauge.apply_gauge(A, B, worst_diagonal_gauge(B[ids], before, spread=spread, starts=cell["draws"], rng=rng))
+        yield gauge.apply_gauge(
+            A, B, worst_diagonal_gauge(B[ids], before, spread=spread, starts=cell["draws"], rng=rng)
+        )
     else:
         for _ in range(cell["draws"]):
             if cell["gauge"] == "diagonal":
@@ -161,15 +180,18 @@ def _gauged(A: np.ndarray, B: np.ndarray, ids: np.ndarray, before: np.ndarray, c
 def worst_diagonal_gauge(
     B: np.ndarray, before: np.ndarray, *, spread: float, starts: int, rng: np.random.Generator, passes: int = 1
 ) -> np.ndarray:
-    """d (k,) with |log d_l| = spread for all l that makes B D^-1 share few neighbours with `before`: the best of a local search.
+    """d (k,) with |log d_l| = spread for all l that makes B D^-1 share few neighbours with `before`: the best of a
+    local search.
 
-    The best of `starts` random choices of signs is improved by flipping one sign after the other, `passes` times. An upper
-    bound of the least overlap, not the least itself. B (s, k), before (s, 10).
+    The best of `starts` random choices of signs is improved by flipping one sign after the other, `passes` times. An
+    upper bound of the least overlap, not the least itself. B (s, k), before (s, 10).
     """
     k = B.shape[1]
 
     def overlap(signs: np.ndarray) -> float:
-        return float(gauge.neighbour_overlap(before, gauge.neighbours(B * np.exp(-spread * signs), before.shape[1])).mean())
+        return float(
+            gauge.neighbour_overlap(before, gauge.neighbours(B * np.exp(-spread * signs), before.shape[1])).mean()
+        )
 
     tried = [rng.choice([-1.0, 1.0], k) for _ in range(starts)]
     values = [overlap(signs) for signs in tried]
@@ -195,7 +217,8 @@ def _chosen(A: np.ndarray, B: np.ndarray, ids: np.ndarray, cell: Cell, rng: np.r
     return {"chosen found": float(np.mean(hits)), "difference": max(differences)}
 
 
-# ------------------------------------------------------------------------------------------------------------- X2: the sphere
+# ------------------------------------------------------------------------------------------------------------- X2: the
+# sphere
 
 MODELS = ("sphere", "dot", "dot, unbalanced start", "dot and decay")
 
@@ -227,10 +250,10 @@ def x2_plan(scale: str, seeds: tuple[int, ...]) -> list[Cell]:
 def x2_cell(cell: Cell) -> list[Row]:
     """Trains `runs` times from different starts on the same stream of batches; means over all pairs of runs.
 
-    overlap: of the top 10 by cosine between two starts; score rows: the same for the gauge-free rows, so what is missing there is not
-    the gauge's doing; scores: correlation of the centred scores of two starts; gauged: overlap of a run with itself after a
-    random linear gauge of spread 1; row lengths: what that gauge does to the lengths of the item rows (mean |ratio/median - 1|);
-    linear dimension: of the gauges that keep the item rows' lengths.
+    overlap: of the top 10 by cosine between two starts; score rows: the same for the gauge-free rows, so what is
+    missing there is not the gauge's doing; scores: correlation of the centred scores of two starts; gauged: overlap of
+    a run with itself after a random linear gauge of spread 1; row lengths: what that gauge does to the lengths of the
+    item rows (mean |ratio/median - 1|); linear dimension: of the gauges that keep the item rows' lengths.
     """
     data = load_data(cell["data"])
     ids = shown_items(data, MIN_COUNT[cell["data"]])
@@ -240,13 +263,19 @@ def x2_cell(cell: Cell) -> list[Row]:
     near = lambda A, B: gauge.neighbours(B[ids], TOP)  # noqa: E731
     by_score = lambda A, B: gauge.neighbours(gauge.score_rows(A, B)[ids], TOP)  # noqa: E731
     rng = np.random.default_rng(cell["seed"])
-    gauged = [gauge.apply_linear_gauge(*table, gauge.random_linear_gauge(cell["k"], spread=1.0, rng=rng)) for table in tables]
-    lengths = [np.linalg.norm(new[1], axis=1) / np.linalg.norm(old[1], axis=1) for new, old in zip(gauged, tables, strict=True)]
+    gauged = [
+        gauge.apply_linear_gauge(*table, gauge.random_linear_gauge(cell["k"], spread=1.0, rng=rng)) for table in tables
+    ]
+    lengths = [
+        np.linalg.norm(new[1], axis=1) / np.linalg.norm(old[1], axis=1) for new, old in zip(gauged, tables, strict=True)
+    ]
     values = {
         "overlap": np.mean([gauge.neighbour_overlap(near(*a), near(*b)).mean() for a, b in pairs]),
         "score rows": np.mean([gauge.neighbour_overlap(by_score(*a), by_score(*b)).mean() for a, b in pairs]),
         "scores": np.mean([_score_correlation(a, b) for a, b in pairs]),
-        "gauged": np.mean([gauge.neighbour_overlap(near(*a), near(*b)).mean() for a, b in zip(tables, gauged, strict=True)]),
+        "gauged": np.mean(
+            [gauge.neighbour_overlap(near(*a), near(*b)).mean() for a, b in zip(tables, gauged, strict=True)]
+        ),
         "row lengths": np.mean([np.abs(ratio / np.median(ratio) - 1).mean() for ratio in lengths]),
         "linear dimension": np.mean([gauge.linear_gauge_dimension(B) for _, B in tables]),
         "genres": np.mean([genre_agreement(data, ids, near(*table)) for table in tables]),
@@ -259,16 +288,21 @@ def x2_cell(cell: Cell) -> list[Row]:
 def x2_scalars(rows: list[Row]) -> dict[str, float]:
     found: dict[str, list[float]] = {}
     for row in rows:
-        found.setdefault(f"{row['data']}-{row['model']}-{row['metric']}".replace(",", "").replace(" ", "-"), []).append(row["value"])
+        found.setdefault(f"{row['data']}-{row['model']}-{row['metric']}".replace(",", "").replace(" ", "-"), []).append(
+            row["value"]
+        )
     return {name: float(np.mean(values)) for name, values in found.items()}
 
 
-def train_towers(data: Interactions, cell: Cell, start: list[int], *, lr: float = 0.02, decay: float = 0.1) -> tuple[np.ndarray, np.ndarray]:
+def train_towers(
+    data: Interactions, cell: Cell, start: list[int], *, lr: float = 0.02, decay: float = 0.1
+) -> tuple[np.ndarray, np.ndarray]:
     """Two lookup tables after in-batch softmax training with Adam: users (m, k), items (n, k), float64.
 
     model "sphere": both rows divided by their lengths inside the loss, temperature 0.3, and the unit rows are returned;
-    "dot": dot products at temperature 1; "dot, unbalanced start": the same, and the start is put in a random diagonal gauge of
-    spread 2; "dot and decay": plus `decay` times the mean squared length of the batch's rows. The rate falls from lr to 0 like a cosine.
+    "dot": dot products at temperature 1; "dot, unbalanced start": the same, and the start is put in a random diagonal
+    gauge of spread 2; "dot and decay": plus `decay` times the mean squared length of the batch's rows. The rate falls
+    from lr to 0 like a cosine.
     """
     if cell["model"] not in MODELS:
         raise ValueError(f"model is {cell['model']!r}; expected one of {MODELS}")
@@ -285,7 +319,9 @@ def train_towers(data: Interactions, cell: Cell, start: list[int], *, lr: float 
         for places in epoch_batches(data, cell["batch"], stream, drop_last=True):
             at = torch.from_numpy(places)
             users, items = tables[0][users_of[at]], tables[1][items_of[at]]
-            loss = infonce(cosine_scores(users, items), tau=0.3) if sphere else infonce(dot_scores(users, items), tau=1.0)
+            loss = (
+                infonce(cosine_scores(users, items), tau=0.3) if sphere else infonce(dot_scores(users, items), tau=1.0)
+            )
             if cell["model"] == "dot and decay":
                 loss = loss + decay * ((users**2).sum() + (items**2).sum()) / len(at)
             optimiser.zero_grad(set_to_none=True)
@@ -298,15 +334,20 @@ def train_towers(data: Interactions, cell: Cell, start: list[int], *, lr: float 
     return users, items
 
 
-def _score_correlation(first: tuple[np.ndarray, np.ndarray], second: tuple[np.ndarray, np.ndarray], rows: int = 500) -> float:
-    """Correlation of two models' scores, each user's mean taken off (a softmax over items does not see it), on `rows` users."""
+def _score_correlation(
+    first: tuple[np.ndarray, np.ndarray], second: tuple[np.ndarray, np.ndarray], rows: int = 500
+) -> float:
+    """Correlation of two models' scores, each user's mean taken off (a softmax over items does not see it), on `rows`
+    users.
+    """
     at = np.linspace(0, len(first[0]) - 1, min(rows, len(first[0]))).astype(int)
     left, right = (A[at] @ B.T for A, B in (first, second))
     left, right = (scores - scores.mean(1, keepdims=True) for scores in (left, right))
     return float(np.corrcoef(left.ravel(), right.ravel())[0, 1])
 
 
-# ------------------------------------------------------------------------------------------------------------- X3: two objectives
+# ------------------------------------------------------------------------------------------------------------- X3: two
+# objectives
 
 
 def x3_plan(scale: str, seeds: tuple[int, ...]) -> list[Cell]:
@@ -334,9 +375,10 @@ def x3_plan(scale: str, seeds: tuple[int, ...]) -> list[Cell]:
 def x3_cell(cell: Cell) -> list[Row]:
     """One objective at one decay, on the 0/1 matrix X (m, s) of the films with `min_count` positives or more.
 
-    gradient: its norm at the closed form, relative to ||X||^2; gauge: relative growth of the objective under a random linear
-    gauge of spread 0.5; rotation: under a random rotation; excess: of the worse of two L-BFGS runs from random (and randomly
-    gauged) starts over the closed form, relative; product: relative distance of their A B^T from the closed form's (the larger);
+    gradient: its norm at the closed form, relative to ||X||^2; gauge: relative growth of the objective under a random
+    linear gauge of spread 0.5; rotation: under a random rotation; excess: of the worse of two L-BFGS runs from random
+    (and randomly gauged) starts over the closed form, relative; product: relative distance of their A B^T from the
+    closed form's (the larger);
     overlap: of the two runs' top 10 by cosine of B's rows; score rows: the same for the gauge-free rows.
     """
     data, rng = load_data(cell["data"]), np.random.default_rng(cell["seed"])
@@ -377,7 +419,9 @@ def x3_scalars(rows: list[Row]) -> dict[str, float]:
 
 
 def steck_from_gram(gram: np.ndarray, which: str, *, k: int, decay: float) -> tuple[np.ndarray, np.ndarray]:
-    """`gauge.steck_first` or `steck_second` for every X with X^T X = gram (n, n): X = gram^(1/2) has the same minimisers."""
+    """`gauge.steck_first` or `steck_second` for every X with X^T X = gram (n, n):
+    X = gram^(1/2) has the same minimisers.
+    """
     return {"first": gauge.steck_first, "second": gauge.steck_second}[which](_root(gram), k=k, decay=decay)
 
 
@@ -388,7 +432,9 @@ def _root(gram: np.ndarray, power: float = 0.5) -> np.ndarray:
 
 
 def steck_loss(gram: torch.Tensor, A: torch.Tensor, B: torch.Tensor, which: str, decay: float) -> torch.Tensor:
-    """`gauge.steck_objectives` from X^T X alone: for W = A B^T, ||X - X W||^2 = tr G - 2 <G, W> + <W, G W>; ||X A||^2 = <A, G A>."""
+    """`gauge.steck_objectives` from X^T X alone: for W = A B^T, ||X - X W||^2 = tr G - 2 <G, W> + <W, G W>;
+    ||X A||^2 = <A, G A>.
+    """
     towers, square = gram @ A, B.T @ B  # (n, k), (k, k)
     fit = gram.trace() - 2 * (towers * B).sum() + ((A.T @ towers) * square).sum()
     if which == "first":
@@ -399,16 +445,25 @@ def steck_loss(gram: torch.Tensor, A: torch.Tensor, B: torch.Tensor, which: str,
 def minimise_steck(
     gram: torch.Tensor | np.ndarray, which: str, *, k: int, decay: float, max_steps: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(A, B) after at most `max_steps` L-BFGS steps from a random start in a random diagonal gauge of spread 1, float64.
+    """(A, B) after at most `max_steps` L-BFGS steps from a random start in a random diagonal gauge of spread 1,
+    float64.
 
     It searches for P = G^(1/2) A in place of A, in which the problem is well conditioned: ||X A|| = ||P||.
     """
     n, gram = len(gram), torch.as_tensor(gram)
     inverse = torch.tensor(_root(gram.numpy(), -0.5))
     start = (rng.standard_normal((n, k)) / math.sqrt(n) for _ in range(2))
-    P, B = (torch.tensor(table, requires_grad=True) for table in gauge.apply_gauge(*start, gauge.random_diagonal_gauge(k, spread=1.0, rng=rng)))
+    P, B = (
+        torch.tensor(table, requires_grad=True)
+        for table in gauge.apply_gauge(*start, gauge.random_diagonal_gauge(k, spread=1.0, rng=rng))
+    )
     optimiser = torch.optim.LBFGS(
-        [P, B], max_iter=max_steps, history_size=20, line_search_fn="strong_wolfe", tolerance_grad=1e-9, tolerance_change=1e-14
+        [P, B],
+        max_iter=max_steps,
+        history_size=20,
+        line_search_fn="strong_wolfe",
+        tolerance_grad=1e-9,
+        tolerance_change=1e-14,
     )
 
     def closure() -> torch.Tensor:

@@ -1,9 +1,10 @@
 """P3's experiments: Tables 3, 4, 5 and 6 and Figure 4, at smoke, laptop and full scale.
 
-Data. ML-1M is P3's own. P3's second set, EUR-Lex, tests on documents that were not trained on, through their words: that
-needs towers on features, which these experiments do not have. Its role, the sparse set (a mean pair popularity of 115 against
-12,641), is played by the 5-core of amazon-beauty (118 on its training part). P3's Table 3 counts rows and columns of the
-training part, so each training split is compacted: users and items without a training pair leave both parts (Assumption E.1).
+Data. ML-1M is P3's own. P3's second set, EUR-Lex, tests on documents that were not trained on, through their words:
+that needs towers on features, which these experiments do not have. Its role, the sparse set (a mean pair popularity of
+115 against 12,641), is played by the 5-core of amazon-beauty (118 on its training part). P3's Table 3 counts rows and
+columns of the training part, so each training split is compacted: users and items without a training pair leave both
+parts (Assumption E.1).
 """
 
 from __future__ import annotations
@@ -76,15 +77,19 @@ def describe(cell: Cell) -> dict[str, Any]:
 def quality(users: np.ndarray, items: np.ndarray, train: Interactions, test: Interactions) -> dict[str, float]:
     """P3's six numbers in percent: {"P@1": ..., "R@25": ...}."""
     found = evaluate(users, items, train, test, CUTOFFS)
-    return {f"{letter}@{k}": 100 * found[f"{name}@{k}"] for letter, name in (("P", "precision"), ("R", "recall")) for k in CUTOFFS}
+    return {
+        f"{letter}@{k}": 100 * found[f"{name}@{k}"]
+        for letter, name in (("P", "precision"), ("R", "recall"))
+        for k in CUTOFFS
+    }
 
 
 @contextmanager
 def threads_for(data: Interactions) -> Iterator[None]:
     """One thread for a small data set, torch's own number for a large one.
 
-    Steps on a small set are too short to share: a second thread gains nothing, waits busily when another program has its
-    core (ten times slower was seen), and changes the order of sums, and with it the last digits of a result.
+    Steps on a small set are too short to share: a second thread gains nothing, waits busily when another program has
+    its core (ten times slower was seen), and changes the order of sums, and with it the last digits of a result.
     """
     before = torch.get_num_threads()
     if len(data) < SMALL:
@@ -106,9 +111,16 @@ def paper_value(table: str, **where: Any) -> float | None:
 
 def table3_plan(scale: str, seeds: tuple[int, ...], *, splits: int = 20) -> list[Cell]:
     """One cell per data set and law of the split; `splits` random splits each, numbered from the seed."""
-    sets = {"smoke": ["movietweetings-10core"], "laptop": ["ml-1m", "ml-100k", "amazon-beauty"], "full": ["ml-1m", "eurlex"]}[scale]
+    sets = {
+        "smoke": ["movietweetings-10core"],
+        "laptop": ["ml-1m", "ml-100k", "amazon-beauty"],
+        "full": ["ml-1m", "eurlex"],
+    }[scale]
     return [
-        {"data": name, "law": law, "splits": splits, "seed": seed} for name in sets for law in ("exact", "bernoulli") for seed in seeds
+        {"data": name, "law": law, "splits": splits, "seed": seed}
+        for name in sets
+        for law in ("exact", "bernoulli")
+        for seed in seeds
     ]
 
 
@@ -120,23 +132,34 @@ def table3_plan(scale: str, seeds: tuple[int, ...], *, splits: int = 20) -> list
     estimate=lambda cell: 1.0 * cell["splits"] / 4,
     describe=describe,
     finish=lambda rows: {
-        f"{row['data']}-{row['law']}-{row['metric'].replace(' ', '-').replace('_', '-')}-{row['summary']}": row["value"] for row in rows
+        f"{row['data']}-{row['law']}-{row['metric'].replace(' ', '-').replace('_', '-')}-{row['summary']}": row["value"]
+        for row in rows
     },
     layout={"rows": ("data", "law", "metric"), "columns": ("summary",), "digits": 1},
 )
 def table3_cell(cell: Cell) -> list[Row]:
-    """m, n, |O| and |O|^2/(m n) of the compacted training part: mean, standard deviation, least and greatest over splits.
+    """m, n, |O| and |O|^2/(m n) of the compacted training part: mean, standard deviation, least and greatest over
+    splits.
 
     law "exact": round(0.9 |O|) pairs; "bernoulli": each pair with probability 0.9 (P3 does not say how it split).
     """
     data = load_data(cell["data"])
     split = {"exact": data.split_random, "bernoulli": data.split_bernoulli}[cell["law"]]
-    found = [split(TRAIN_SHARE, np.random.default_rng([cell["seed"], at]))[0].compact().statistics() for at in range(cell["splits"])]
+    found = [
+        split(TRAIN_SHARE, np.random.default_rng([cell["seed"], at]))[0].compact().statistics()
+        for at in range(cell["splits"])
+    ]
     printed = {row["dataset"]: row for row in paper_tables.table("P3", "T3")}.get(cell["data"], {})
     rows = []
     for metric in found[0]:
         values = np.array([row[metric] for row in found], dtype=np.float64)
-        where = {"data": cell["data"], "law": cell["law"], "metric": metric, "seed": cell["seed"], "splits": cell["splits"]}
+        where = {
+            "data": cell["data"],
+            "law": cell["law"],
+            "metric": metric,
+            "seed": cell["seed"],
+            "splits": cell["splits"],
+        }
         summaries = {"mean": values.mean(), "sd": values.std(ddof=1), "least": values.min(), "greatest": values.max()}
         rows += [{**where, "summary": name, "value": float(value)} for name, value in summaries.items()]
         if metric in printed:
@@ -144,15 +167,17 @@ def table3_cell(cell: Cell) -> list[Row]:
     return rows
 
 
-# ------------------------------------------------------------------------------------------------ Table 6: full gradient
+# ------------------------------------------------------------------------------------------------ Table 6: full
+# gradient
 
 
 def table6_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu") -> list[Cell]:
-    """Unbiased and Pos-Neg at 0.1 of every seed first, then the rest; square before logistic. Smoke stops at 300 iterations.
+    """Unbiased and Pos-Neg at 0.1 of every seed first, then the rest; square before logistic. Smoke stops at 300
+    iterations.
 
     P3 stops at a gradient norm of 1e-7 of an objective that is a mean over m n cells. On ML-1M (2.1e7 cells) that is a
-    minimum; on the 13 times larger, sparser table of amazon-beauty-5core it already holds after a few iterations, near the
-    saddle at zero. There the cells stop at 1e-9 (`stop_at`), and two cells keep P3's rule to show the difference.
+    minimum; on the 13 times larger, sparser table of amazon-beauty-5core it already holds after a few iterations, near
+    the saddle at zero. There the cells stop at 1e-9 (`stop_at`), and two cells keep P3's rule to show the difference.
     """
     sets = {
         "smoke": [("movietweetings-10core", "square", 32), ("movietweetings-10core", "logistic", 32)],
@@ -161,12 +186,25 @@ def table6_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, 
     }[scale]
     first = [("unbiased", None), ("pos_neg_omega", 0.1)]
     ratios = RATIOS if scale != "smoke" else (1e-3, 1e-1)
-    grid = [("popularity", None), *((loss, ratio) for loss in ("pos_neg_omega", "in_batch_omega") for ratio in reversed(ratios))]
+    grid = [
+        ("popularity", None),
+        *((loss, ratio) for loss in ("pos_neg_omega", "in_batch_omega") for ratio in reversed(ratios)),
+    ]
     order = [*first, *(cell for cell in grid if cell not in first)]
     cap = {"max_iterations": 300} if scale == "smoke" else {}
     finer = {"amazon-beauty-5core": {"stop_at": 1e-9}}
     cells = [
-        {"data": name, "pointwise": pointwise, "method": "L-BFGS", "loss": loss, "ratio": ratio, "k": k, "seed": seed, **cap, **finer.get(name, {})}
+        {
+            "data": name,
+            "pointwise": pointwise,
+            "method": "L-BFGS",
+            "loss": loss,
+            "ratio": ratio,
+            "k": k,
+            "seed": seed,
+            **cap,
+            **finer.get(name, {}),
+        }
         for name, pointwise, k in sets
         if data in (None, name)
         for part in (order[:2], order[2:])
@@ -182,7 +220,8 @@ def table6_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, 
         {**cell, "start": 0.01}
         for cell in cells
         if scale == "laptop" and cell["data"] == "ml-1m" and cell["seed"] == 0
-        if (cell["loss"], cell["ratio"]) in (("unbiased", None), ("pos_neg_omega", 1e-1), ("pos_neg_omega", 1e-4), ("pos_neg_omega", 1e-5))
+        if (cell["loss"], cell["ratio"])
+        in (("unbiased", None), ("pos_neg_omega", 1e-1), ("pos_neg_omega", 1e-4), ("pos_neg_omega", 1e-5))
     ]
     coarser = [
         {key: value for key, value in cell.items() if key != "stop_at"}
@@ -190,7 +229,15 @@ def table6_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, 
         if "stop_at" in cell and cell["seed"] == 0 and (cell["loss"], cell["ratio"]) in first
     ]
     baseline = [
-        {"data": name, "pointwise": pointwise, "method": "baseline", "loss": "most popular", "ratio": None, "k": k, "seed": seed}
+        {
+            "data": name,
+            "pointwise": pointwise,
+            "method": "baseline",
+            "loss": "most popular",
+            "ratio": None,
+            "k": k,
+            "seed": seed,
+        }
         for name, pointwise, k in sets
         if data in (None, name)
         for seed in seeds
@@ -229,16 +276,25 @@ def table6_scalars(rows: list[Row]) -> dict[str, float]:
     estimate=table6_seconds,
     describe=describe,
     finish=table6_scalars,
-    layout={"rows": ("data", "pointwise", "loss", "ratio", "method", "start", "stop_at", "serving"), "columns": ("metric",), "metrics": METRIC_NAMES},
+    layout={
+        "rows": ("data", "pointwise", "loss", "ratio", "method", "start", "stop_at", "serving"),
+        "columns": ("metric",),
+        "metrics": METRIC_NAMES,
+    },
     version=2,
 )
 def table6_cell(cell: Cell) -> list[Row]:
-    """One objective on one split, minimised from one random start: normal entries of deviation `start`, by default 0.1."""
+    """One objective on one split, minimised from one random start:
+    normal entries of deviation `start`, by default 0.1.
+    """
     train, test = load_split(cell["data"], cell["seed"])
     kind = {"in_batch_omega": "in_batch", "pos_neg_omega": "pos_neg"}.get(cell["loss"], cell["loss"])
     size = batch_size_from_ratio(cell["ratio"], len(train)) if cell["ratio"] else None
     where = {key: cell[key] for key in ("data", "pointwise", "loss", "ratio", "method", "k", "seed")}
-    where |= {"omega": balance(size, len(train)) if size else None, **{key: cell[key] for key in ("start", "stop_at") if key in cell}}
+    where |= {
+        "omega": balance(size, len(train)) if size else None,
+        **{key: cell[key] for key in ("start", "stop_at") if key in cell},
+    }
     if cell["method"] == "baseline":  # the same list for everybody: items by their count in train
         users, items, extra = np.ones((train.n_users, 1)), train.col_counts[:, None].astype(np.float64), {}
     elif cell["method"] == "closed form":
@@ -247,8 +303,13 @@ def table6_cell(cell: Cell) -> list[Row]:
         extra = {"objective": value}
     else:
         data = objectives.full_data(kind, train, batch_size=size, device=cell["device"])
-        start = objectives.random_start(train.shape, cell["k"], np.random.default_rng([cell["seed"], 1]), cell.get("start", 0.1))
-        limits = {"gradient_norm": cell.get("stop_at", 1e-7), "max_iterations": cell.get("max_iterations", MAX_ITERATIONS)}
+        start = objectives.random_start(
+            train.shape, cell["k"], np.random.default_rng([cell["seed"], 1]), cell.get("start", 0.1)
+        )
+        limits = {
+            "gradient_norm": cell.get("stop_at", 1e-7),
+            "max_iterations": cell.get("max_iterations", MAX_ITERATIONS),
+        }
         with threads_for(train):
             fit = objectives.minimise(cell["pointwise"], data, start, **limits)
         users, items = fit.users, fit.items
@@ -256,7 +317,13 @@ def table6_cell(cell: Cell) -> list[Row]:
         where["stopped"] = fit.stopped
     printed = {key: cell[key] for key in ("loss", "ratio", "pointwise")} | {"dataset": cell["data"]}
     rows = [
-        {**where, "serving": serving, "metric": metric, "value": value, "paper": paper_value("T6", metric=metric, **printed)}
+        {
+            **where,
+            "serving": serving,
+            "metric": metric,
+            "value": value,
+            "paper": paper_value("T6", metric=metric, **printed),
+        }
         for serving, tables in servings(kind, cell["pointwise"], users, items, train).items()
         for metric, value in quality(*tables, train, test).items()
     ]
@@ -271,9 +338,9 @@ def servings(
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """How scores are ranked: {name: (users, items)}: raw, and for the losses with the popularity weight also corrected.
 
-    Square loss: "times popularity", the score times the item's count c_j (X19). Logistic loss: "plus log popularity", the
-    score plus log c_j, because the optimum of a positive-weighted logit is lowered by log(rho pop) (X4). Both undo the
-    item's factor; the user's does not change his ranking.
+    Square loss: "times popularity", the score times the item's count c_j (X19). Logistic loss: "plus log popularity",
+    the score plus log c_j, because the optimum of a positive-weighted logit is lowered by log(rho pop) (X4). Both undo
+    the item's factor; the user's does not change his ranking.
     """
     raw = {"raw": (users, items)}
     if kind not in ("popularity", "in_batch"):
@@ -281,7 +348,9 @@ def servings(
     counts = np.asarray(train.col_counts, dtype=items.dtype)[:, None]
     if pointwise == "square":
         return raw | {"times popularity": (users, items * counts)}
-    return raw | {"plus log popularity": (np.hstack([users, np.ones_like(users[:, :1])]), np.hstack([items, np.log(counts)]))}
+    return raw | {
+        "plus log popularity": (np.hstack([users, np.ones_like(users[:, :1])]), np.hstack([items, np.log(counts)]))
+    }
 
 
 def _tensor(array: np.ndarray) -> torch.Tensor:
@@ -303,15 +372,28 @@ def table5_plan(
         "laptop": [("ml-1m", "square", 64), ("ml-100k", "logistic", 64), ("amazon-beauty-5core", "square", 64)],
         "full": [(name, pointwise, 64) for name in FULL_SETS for pointwise in ("square", "logistic")],
     }[scale]
-    losses = [*BATCH_LOSSES, "masked"] if scale == "smoke" else list(BATCH_LOSSES)  # ours (X2): slow where the grid is dense
+    losses = (
+        [*BATCH_LOSSES, "masked"] if scale == "smoke" else list(BATCH_LOSSES)
+    )  # ours (X2): slow where the grid is dense
     usual = {"smoke": (RATIOS, 10, 1), "laptop": (RATIOS, 60, 1), "full": (RATIOS, 1000, 100)}[scale]
-    special = {("laptop", "amazon-beauty-5core"): ((1e-3, 1e-1), 30, 0.5)}  # 270 million scores to rank at each checkpoint
+    special = {
+        ("laptop", "amazon-beauty-5core"): ((1e-3, 1e-1), 30, 0.5)
+    }  # 270 million scores to rank at each checkpoint
     cells = []
     for name, pointwise, k in sets:
         ratios, epochs, evaluations = special.get((scale, name), usual)
         schedule = {"first_lr": 2.0**18, "max_epochs": max_epochs or epochs, "evaluations_per_epoch": evaluations}
         cells += [
-            {"data": name, "pointwise": pointwise, "ratio": ratio, "losses": losses, "k": k, "seed": seed, **schedule, "device": device}
+            {
+                "data": name,
+                "pointwise": pointwise,
+                "ratio": ratio,
+                "losses": losses,
+                "k": k,
+                "seed": seed,
+                **schedule,
+                "device": device,
+            }
             for seed in seeds
             for ratio in ratios
             if data in (None, name)
@@ -320,7 +402,9 @@ def table5_plan(
 
 
 def table5_seconds(cell: Cell) -> float:
-    per_epoch = {"movietweetings-10core": 0.2, "ml-100k": 1.0, "ml-1m": 2.0, "amazon-beauty-5core": 5.0}.get(cell["data"], 5.0)
+    per_epoch = {"movietweetings-10core": 0.2, "ml-100k": 1.0, "ml-1m": 2.0, "amazon-beauty-5core": 5.0}.get(
+        cell["data"], 5.0
+    )
     heavy = 10.0 if cell["pointwise"] == "logistic" and cell["data"] in FULL_SETS else 1.0
     return per_epoch * heavy * min(cell["max_epochs"], 60)
 
@@ -330,7 +414,9 @@ def table5_scalars(rows: list[Row]) -> dict[str, float]:
     chosen = [row for row in rows if row["metric"] == "P@5" and row["selection"] == "test" and row["serving"] == "raw"]
     groups: dict[str, list[float]] = {}
     for row in chosen:
-        name = f"{row['data']}-{row['pointwise']}-{row['loss']}-{row['ratio']:.0e}-p5".replace("e-0", "e-").replace("_", "-")
+        name = f"{row['data']}-{row['pointwise']}-{row['loss']}-{row['ratio']:.0e}-p5".replace("e-0", "e-").replace(
+            "_", "-"
+        )
         groups.setdefault(name, []).append(row["value"])
     return {name: float(np.mean(values)) for name, values in groups.items()}
 
@@ -343,13 +429,17 @@ def table5_scalars(rows: list[Row]) -> dict[str, float]:
     estimate=table5_seconds,
     describe=describe,
     finish=table5_scalars,
-    layout={"rows": ("data", "pointwise", "loss", "ratio", "serving"), "columns": ("selection", "metric"), "metrics": METRIC_NAMES},
+    layout={
+        "rows": ("data", "pointwise", "loss", "ratio", "serving"),
+        "columns": ("selection", "metric"),
+        "metrics": METRIC_NAMES,
+    },
 )
 def table5_cell(cell: Cell) -> list[Row]:
     """All losses at one batch ratio on one split. Rows give three ways to choose the checkpoint.
 
-    selection "test": the best value over checkpoints on the test set itself, as the paper does; "cross-fitted": chosen on
-    half of the users and measured on the other half, both ways; "last": no choice.
+    selection "test": the best value over checkpoints on the test set itself, as the paper does; "cross-fitted": chosen
+    on half of the users and measured on the other half, both ways; "last": no choice.
     """
     train, test = load_split(cell["data"], cell["seed"])
     return trained_rows(cell, train_cell(cell, train, test))
@@ -372,11 +462,15 @@ def make_stack(cell: Cell, train: Interactions, dtype: torch.dtype) -> stochasti
     )
 
 
-def train_cell(cell: Cell, train: Interactions, test: Interactions, dtype: torch.dtype = torch.float32) -> list[stochastic.Trained]:
+def train_cell(
+    cell: Cell, train: Interactions, test: Interactions, dtype: torch.dtype = torch.float32
+) -> list[stochastic.Trained]:
     """Trains the losses of a cell together and returns them, in its order."""
     halves = np.random.default_rng([cell["seed"], 3]).random(train.n_users) < 0.5
     with threads_for(train):
-        return stochastic.train_stack(make_stack(cell, train, dtype), test, cutoffs=CUTOFFS, halves=halves, servings=servings)
+        return stochastic.train_stack(
+            make_stack(cell, train, dtype), test, cutoffs=CUTOFFS, halves=halves, servings=servings
+        )
 
 
 def trained_rows(cell: Cell, trained: list[stochastic.Trained], table: str = "T5") -> list[Row]:
@@ -403,10 +497,13 @@ def trained_rows(cell: Cell, trained: list[stochastic.Trained], table: str = "T5
     return rows
 
 
-# -------------------------------------------------------------------------------------- Table 4, Figure 4: against Sogram
+# -------------------------------------------------------------------------------------- Table 4, Figure 4: against
+# Sogram
 
 
-def table4_plan(scale: str, seeds: tuple[int, ...], *, device: str = "cpu", max_epochs: int | None = None) -> list[Cell]:
+def table4_plan(
+    scale: str, seeds: tuple[int, ...], *, device: str = "cpu", max_epochs: int | None = None
+) -> list[Cell]:
     """One cell per data set, point-wise loss, batch ratio and seed; a cell trains the unbiased loss and Sogram."""
     sets, ratios, epochs = {
         "smoke": ([("movietweetings-10core", "square", 32), ("movietweetings-10core", "logistic", 32)], (1e-3,), 15),
@@ -431,11 +528,17 @@ def table4_plan(scale: str, seeds: tuple[int, ...], *, device: str = "cpu", max_
     estimate=lambda cell: 0.6 * table5_seconds(cell),
     describe=describe,
     finish=lambda rows: table5_scalars(rows),
-    layout={"rows": ("data", "pointwise", "ratio", "loss"), "columns": ("selection", "metric"), "metrics": (*METRIC_NAMES, "step ms")},
+    layout={
+        "rows": ("data", "pointwise", "ratio", "loss"),
+        "columns": ("selection", "metric"),
+        "metrics": (*METRIC_NAMES, "step ms"),
+    },
     version=2,
 )
 def table4_cell(cell: Cell) -> list[Row]:
-    """Both losses from the same start on the same first batches; the curve is the full objective (5) at every checkpoint."""
+    """Both losses from the same start on the same first batches;
+    the curve is the full objective (5) at every checkpoint.
+    """
     train, test = load_split(cell["data"], cell["seed"])
     rows = []
     for loss in ("unbiased", "sogram"):
@@ -444,7 +547,8 @@ def table4_cell(cell: Cell) -> list[Row]:
         where = {key: cell[key] for key in ("data", "pointwise", "ratio", "k", "seed")}
         where |= {"loss": loss, "serving": "raw", "selection": "curve"}
         rows += [
-            {**where, "metric": "objective at step", "step": entry["step"], "value": entry["objective"]} for entry in trained[0].history
+            {**where, "metric": "objective at step", "step": entry["step"], "value": entry["objective"]}
+            for entry in trained[0].history
         ]
     for loss, seconds in step_seconds(cell, ("unbiased", "sogram"), train).items():
         rows.append({**where, "loss": loss, "selection": "cost", "metric": "step ms", "value": 1000 * seconds})
@@ -452,10 +556,11 @@ def table4_cell(cell: Cell) -> list[Row]:
 
 
 def step_seconds(cell: Cell, losses: tuple[str, ...], train: Interactions, repeats: int = 15) -> dict[str, float]:
-    """Median seconds of one training step of each loss, taken in turn; on a CPU processor time, which other programs disturb less.
+    """Median seconds of one training step of each loss, taken in turn; on a CPU processor time, which other programs
+    disturb less.
 
-    A step draws its batch, computes the gradient and updates, with towers that are embedding tables: encoding costs nothing,
-    so this is the part of the cost that P3's (10) and (35) leave out.
+    A step draws its batch, computes the gradient and updates, with towers that are embedding tables: encoding costs
+    nothing, so this is the part of the cost that P3's (10) and (35) leave out.
     """
     on_gpu = cell["device"].startswith("cuda")
     clock = time.perf_counter if on_gpu else time.process_time
@@ -472,12 +577,15 @@ def step_seconds(cell: Cell, losses: tuple[str, ...], train: Interactions, repea
     return {loss: float(np.median(seconds)) for loss, seconds in times.items()}
 
 
-# ------------------------------------------------------------------------------------------------------- for the chapter
+# ------------------------------------------------------------------------------------------------------- for the
+# chapter
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """What the chapter shows: the result, and the tables (users, items) of each model under (pointwise, loss, ratio)."""
+    """What the chapter shows: the result, and the tables (users, items) of each model under (pointwise, loss,
+    ratio).
+    """
 
     result: Result
     models: dict[tuple[str, str, float], tuple[np.ndarray, np.ndarray]]
@@ -512,18 +620,32 @@ def batch_ratio_sweep(
             models |= {(loss_name, run.loss, ratio): (run.users, run.items) for run in trained}
     data = [describe_data(train.name, {"train": len(train), "test": len(test)}, train)]
     origin = {"data": data, "seconds": round(time.perf_counter() - start, 2), **provenance()}
-    result = Result("P3-chapter", "smoke", "batch losses against batch ratio", rows, table5_scalars(rows), origin, get("P3-T5").layout)
+    result = Result(
+        "P3-chapter",
+        "smoke",
+        "batch losses against batch ratio",
+        rows,
+        table5_scalars(rows),
+        origin,
+        get("P3-T5").layout,
+    )
     return Sweep(result, models, train, test)
 
 
 def error_by_popularity(
-    users: np.ndarray, items: np.ndarray, positives: Interactions, train: Interactions, *, pointwise: str, n_bins: int = 5
+    users: np.ndarray,
+    items: np.ndarray,
+    positives: Interactions,
+    train: Interactions,
+    *,
+    pointwise: str,
+    n_bins: int = 5,
 ) -> list[Row]:
     """How a model treats positives of different popularity: `n_bins` equally large groups by |O_i,:| |O_:,j| in train.
 
-    positives: the pairs to look at (train itself, or test). Each row: `bin` (0 = least popular), `popularity` (median of the
-    bin), `pairs`, `score` (mean), `error` (mean of 1 - score for the square loss, of 1 - sigmoid(score) for the logistic),
-    `called_negative` (share of pairs scored below 1/2, or below 0 for the logistic loss).
+    positives: the pairs to look at (train itself, or test). Each row: `bin` (0 = least popular), `popularity` (median
+    of the bin), `pairs`, `score` (mean), `error` (mean of 1 - score for the square loss, of 1 - sigmoid(score) for the
+    logistic), `called_negative` (share of pairs scored below 1/2, or below 0 for the logistic loss).
     """
     if pointwise not in ("square", "logistic"):
         raise ValueError(f"pointwise is {pointwise!r}; expected 'square' or 'logistic'")
@@ -533,8 +655,12 @@ def error_by_popularity(
     groups = np.array_split(np.argsort(popularity, kind="stable"), n_bins)
     return [
         {
-            "bin": at, "popularity": float(np.median(popularity[group])), "pairs": len(group), "score": float(scores[group].mean()),
-            "error": float((1 - probability[group]).mean()), "called_negative": float((probability[group] < 0.5).mean()),
+            "bin": at,
+            "popularity": float(np.median(popularity[group])),
+            "pairs": len(group),
+            "score": float(scores[group].mean()),
+            "error": float((1 - probability[group]).mean()),
+            "called_negative": float((probability[group] < 0.5).mean()),
         }
         for at, group in enumerate(groups)
-    ]  # fmt: skip
+    ]

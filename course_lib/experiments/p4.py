@@ -1,12 +1,12 @@
 """P4's experiments: Figures 2, 3, 5, 6, 7 and 8 and Tables 1 and 2, in their shape.
 
-Data. P4's link graphs (Wikipedia simple, fr, en) cannot be had; wikispeedia is the stand-in: 4,592 articles with title words and
-categories as features. P4 does not name its optimiser, its loss for observed pairs or how titles were cut into n-grams: here AdaGrad, the
-squared distance to the target, and the words of a title. Its MovieLens regression runs on ml-100k, ml-1m or ml-10m, with ratings
-divided by 5 as targets; the embedded film set serves at smoke scale.
+Data. P4's link graphs (Wikipedia simple, fr, en) cannot be had; wikispeedia is the stand-in: 4,592 articles with title
+words and categories as features. P4 does not name its optimiser, its loss for observed pairs or how titles were cut
+into n-grams: here AdaGrad, the squared distance to the target, and the words of a title. Its MovieLens regression runs
+on ml-100k, ml-1m or ml-10m, with ratings divided by 5 as targets; the embedded film set serves at smoke scale.
 
-MAP@10 is exact, over all candidates. P4 scores a validation item against 50,000 random candidates, which at its sizes leaves
-out most of those that would come before it: `map@10 of 500` shows what that does to a number.
+MAP@10 is exact, over all candidates. P4 scores a validation item against 50,000 random candidates, which at its sizes
+leaves out most of those that would come before it: `map@10 of 500` shows what that does to a number.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ FEW_CANDIDATES = 500
 BINS = np.linspace(-1.0, 2.0, 61)
 
 
-# ------------------------------------------------------------------------------------------------------- data and towers
+# ------------------------------------------------------------------------------------------------------- data and
+# towers
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,9 @@ class Task:
     ids: tuple[np.ndarray, np.ndarray] | None = None
 
     def towers(self, sizes: Sizes, seed: int) -> TwoTower:
-        """P4's network: embeddings of the features side by side, hidden layers with ReLU; input embeddings shared if features are."""
+        """P4's network: embeddings of the features side by side, hidden layers with ReLU;
+        input embeddings shared if features are.
+        """
         generator = torch.Generator().manual_seed(seed)
         inputs = [Bags(bags, sizes.inputs, generator=generator) for bags in (self.left, self.right) if bags is not None]
         towers = []
@@ -147,10 +150,11 @@ def pages(data: Interactions) -> tuple[dict[str, sp.csr_array], tuple[np.ndarray
 
 
 def estimator(name: str, n: int, d: int, batch_size: int) -> gramians.BatchGramian:
-    """The estimator of this name for batches of `batch_size`: "sampling", "sogram 0.01", "sogram 0.01 corrected", "sagram 1", "sagram 1/n", "sagram 1 psd".
+    """The estimator of this name for batches of `batch_size`: "sampling", "sogram 0.01", "sogram 0.01 corrected",
+    "sagram 1", "sagram 1/n", "sagram 1 psd".
 
-    "sagram 1/n" is beta = b/n in front of the mean over the batch: the Gramian of the cache that this batch has renewed, but for examples
-    that it holds twice.
+    "sagram 1/n" is beta = b/n in front of the mean over the batch: the Gramian of the cache that this batch has
+    renewed, but for examples that it holds twice.
     """
     kind, *words = name.split()
     if kind == "sampling" and not words:
@@ -215,7 +219,9 @@ def make_trainer(cell: Cell, method: str) -> Trainer:
 
 
 def train(cell: Cell, trainer: Trainer, look: Callable[[int, float], None]) -> None:
-    """`cell["checks"]` epochs of `cell["every"]` steps with AdaGrad; look(step, seconds of training so far) after each."""
+    """`cell["checks"]` epochs of `cell["every"]` steps with AdaGrad;
+    look(step, seconds of training so far) after each.
+    """
     optimiser = torch.optim.Adagrad(trainer.towers.parameters(), lr=cell["lr"])
     clock = Clock()
     batches = trainer.batches(cell["every"])
@@ -287,7 +293,8 @@ def map_of_few(
     return metrics.metrics_from_ranking(ranked, task.test, (10,))["map@10"]
 
 
-# ---------------------------------------------------------------------------------- Figures 2, 3 and 7: estimation error
+# ---------------------------------------------------------------------------------- Figures 2, 3 and 7: estimation
+# error
 
 
 def exact_gramians(trainer: Trainer) -> list[torch.Tensor]:
@@ -303,8 +310,8 @@ def exact_gramians(trainer: Trainer) -> list[torch.Tensor]:
 def follow(cell: Cell, watched: Mapping[tuple[str, int], str]) -> list[Row]:
     """Errors ||G_hat - G|| / ||G|| (left) of estimators that see one common trajectory, trained with batch sampling.
 
-    watched: (name, batch size) -> estimator. All see the same draws, the small batches their first rows. Rows with the error at each check,
-    and the spread sigma of one draw and the length delta of a step of the Gramian at the end.
+    watched: (name, batch size) -> estimator. All see the same draws, the small batches their first rows. Rows with the
+    error at each check, and the spread sigma of one draw and the length delta of a step of the Gramian at the end.
     """
     trainer = make_trainer(cell, "sampling")
     n, k = len(trainer.task.train), cell["k"]
@@ -384,8 +391,16 @@ def late_means(rows: list[Row]) -> list[Row]:
 def shared_plan(scale: str, *, device: str) -> dict[str, Any]:
     """What every cell of a scale has in common."""
     size = {"smoke": SMALL, "laptop": SIMPLE, "full": SIMPLE}[scale]
-    return {"inputs": size.inputs, "hidden": list(size.hidden), "k": size.output, "batch": 1024, "lambda": 10.0, "lr": 0.02 if scale == "smoke" else 0.01,
-            "device": device, "data": "movietweetings-10core" if scale == "smoke" else "wikispeedia"}  # fmt: skip
+    return {
+        "inputs": size.inputs,
+        "hidden": list(size.hidden),
+        "k": size.output,
+        "batch": 1024,
+        "lambda": 10.0,
+        "lr": 0.02 if scale == "smoke" else 0.01,
+        "device": device,
+        "data": "movietweetings-10core" if scale == "smoke" else "wikispeedia",
+    }
 
 
 def curve_plan(scale: str, seeds: tuple[int, ...], *, device: str = "cpu") -> list[Cell]:
@@ -428,37 +443,74 @@ def error_scalars(rows: list[Row]) -> dict[str, float]:
     top = max(row["lr"] for row in rows)
     keys = {(row["estimator"], row["batch"]) for row in rows if row["metric"] == "error late" and row["lr"] == top}
     return {
-        f"{when} {name} {batch}": float(np.mean([row["value"] for row in rows if row["metric"] == f"error {when}" and row["lr"] == top
-                                                 and (row["estimator"], row["batch"]) == (name, batch)]))
-        for name, batch in sorted(keys) for when in ("early", "late")
-    }  # fmt: skip
+        f"{when} {name} {batch}": float(
+            np.mean(
+                [
+                    row["value"]
+                    for row in rows
+                    if row["metric"] == f"error {when}"
+                    and row["lr"] == top
+                    and (row["estimator"], row["batch"]) == (name, batch)
+                ]
+            )
+        )
+        for name, batch in sorted(keys)
+        for when in ("early", "late")
+    }
 
 
-@experiment("P4-F2", "estimation error on one trajectory: SAGram, SOGram and sampling, batches of 128 and 1024", paper="P4", plan=curve_plan,
-            estimate=step_seconds, describe=describe, finish=error_scalars, layout=_ERRORS)  # fmt: skip
+@experiment(
+    "P4-F2",
+    "estimation error on one trajectory: SAGram, SOGram and sampling, batches of 128 and 1024",
+    paper="P4",
+    plan=curve_plan,
+    estimate=step_seconds,
+    describe=describe,
+    finish=error_scalars,
+    layout=_ERRORS,
+)
 def figure2_cell(cell: Cell) -> list[Row]:
     names = ("sagram 1/n", "sagram 1", "sogram 0.01", "sampling")
     return follow(cell, {(name, size): name for name in names for size in (128, cell["batch"])})
 
 
-@experiment("P4-F3", "estimation error of SOGram for several rates alpha, with and without the zero start corrected", paper="P4",
-            plan=curve_plan, estimate=step_seconds, describe=describe, finish=error_scalars, layout=_ERRORS)  # fmt: skip
+@experiment(
+    "P4-F3",
+    "estimation error of SOGram for several rates alpha, with and without the zero start corrected",
+    paper="P4",
+    plan=curve_plan,
+    estimate=step_seconds,
+    describe=describe,
+    finish=error_scalars,
+    layout=_ERRORS,
+)
 def figure3_cell(cell: Cell) -> list[Row]:
     names = [f"sogram {alpha}" for alpha in (1.0, *reversed(ALPHAS))]
     return follow(cell, {(name, 128): name for name in [*names, "sogram 0.01 corrected", "sogram 0.001 corrected"]})
 
 
-@experiment("P4-F7", "estimation error of SOGram at two learning rates of the model", paper="P4", plan=rate_plan, estimate=step_seconds,
-            describe=describe, finish=error_scalars, layout=_ERRORS)  # fmt: skip
+@experiment(
+    "P4-F7",
+    "estimation error of SOGram at two learning rates of the model",
+    paper="P4",
+    plan=rate_plan,
+    estimate=step_seconds,
+    describe=describe,
+    finish=error_scalars,
+    layout=_ERRORS,
+)
 def figure7_cell(cell: Cell) -> list[Row]:
     return follow(cell, {(f"sogram {alpha}", cell["batch"]): f"sogram {alpha}" for alpha in (0.1, 0.01, 0.001)})
 
 
-# ------------------------------------------------------------------------- Table 2, Figures 4 and 8: quality; 5 and 6: lambda
+# ------------------------------------------------------------------------- Table 2, Figures 4 and 8: quality; 5 and 6:
+# lambda
 
 
 def trained_rows(cell: Cell, method: str, *, histograms: bool = False) -> list[Row]:
-    """Trains one method and gives MAP@10 at every check, the best and the last; with `histograms` also those of Figure 5."""
+    """Trains one method and gives MAP@10 at every check, the best and the last;
+    with `histograms` also those of Figure 5.
+    """
     trainer = make_trainer(cell, method)
     where = {key: cell[key] for key in ("data", "seed", "lambda")} | {"method": method}
     rows: list[Row] = []
@@ -487,7 +539,9 @@ def trained_rows(cell: Cell, method: str, *, histograms: bool = False) -> list[R
 
 
 def histogram_rows(trainer: Trainer, rng: np.random.Generator, count: int = 20_000) -> list[Row]:
-    """Inner products of random and of observed pairs: shares in BINS (the ends collect what lies beyond), mean and spread."""
+    """Inner products of random and of observed pairs:
+    shares in BINS (the ends collect what lies beyond), mean and spread.
+    """
     train = trainer.task.train
     users, items = (table.double().cpu().numpy() for table in trainer.tables())
     some = rng.integers(len(train), size=count)
@@ -499,8 +553,14 @@ def histogram_rows(trainer: Trainer, rng: np.random.Generator, count: int = 20_0
         rows.append(
             {"pairs": pairs, "metric": "histogram", "value": float(products.mean()), "shares": shares.round(5).tolist()}
         )
-        rows += [{"pairs": pairs, "metric": name, "value": float(value)} for name, value in
-                 (("mean", products.mean()), ("spread", products.std()), ("share above 1/2", (products > 0.5).mean()))]  # fmt: skip
+        rows += [
+            {"pairs": pairs, "metric": name, "value": float(value)}
+            for name, value in (
+                ("mean", products.mean()),
+                ("spread", products.std()),
+                ("share above 1/2", (products > 0.5).mean()),
+            )
+        ]
     return rows
 
 
@@ -524,8 +584,17 @@ def rating_plan(scale: str, seeds: tuple[int, ...], *, device: str = "cpu") -> l
     every, checks = {"smoke": (60, 3), "laptop": (500, 12), "full": (5000, 40)}[scale]
     sizes = SMALL if scale == "smoke" else FILMS
     data = {"smoke": "movietweetings-ratings", "laptop": "ml-100k-ratings", "full": "ml-10m-ratings"}[scale]
-    shared = {**shared_plan(scale, device=device), "every": every, "checks": checks, "lambda": 1.0, "lr": 0.05, "data": data,
-              "inputs": sizes.inputs, "hidden": list(sizes.hidden), "k": sizes.output}  # fmt: skip
+    shared = {
+        **shared_plan(scale, device=device),
+        "every": every,
+        "checks": checks,
+        "lambda": 1.0,
+        "lr": 0.05,
+        "data": data,
+        "inputs": sizes.inputs,
+        "hidden": list(sizes.hidden),
+        "k": sizes.output,
+    }
     return [
         {**shared, "method": method, "seed": seed}
         for seed in seeds
@@ -539,36 +608,71 @@ def quality_scalars(rows: list[Row]) -> dict[str, float]:
     several = len({row["lambda"] for row in chosen}) > 1
     names = {(row["metric"], f"lambda {row['lambda']:g}" if several else row["method"]) for row in chosen}
     return {
-        f"{metric} {name}": float(np.mean([row["value"] for row in chosen if row["metric"] == metric
-                                           and name in (row["method"], f"lambda {row['lambda']:g}")]))
+        f"{metric} {name}": float(
+            np.mean(
+                [
+                    row["value"]
+                    for row in chosen
+                    if row["metric"] == metric and name in (row["method"], f"lambda {row['lambda']:g}")
+                ]
+            )
+        )
         for metric, name in sorted(names)
-    }  # fmt: skip
+    }
 
 
-_QUALITY = {"rows": ("data", "method"), "columns": ("metric",), "digits": 4,
-            "metrics": ("map@10", "best map@10", f"map@10 of {FEW_CANDIDATES}", "train map@10", "seconds")}  # fmt: skip
+_QUALITY = {
+    "rows": ("data", "method"),
+    "columns": ("metric",),
+    "digits": 4,
+    "metrics": ("map@10", "best map@10", f"map@10 of {FEW_CANDIDATES}", "train map@10", "seconds"),
+}
 
 
-@experiment("P4-T2", "MAP@10 of sampling and SOGram (Table 2, Figure 4)", paper="P4", plan=method_plan, estimate=step_seconds, describe=describe,
-            finish=quality_scalars, layout=_QUALITY)  # fmt: skip
+@experiment(
+    "P4-T2",
+    "MAP@10 of sampling and SOGram (Table 2, Figure 4)",
+    paper="P4",
+    plan=method_plan,
+    estimate=step_seconds,
+    describe=describe,
+    finish=quality_scalars,
+    layout=_QUALITY,
+)
 def table2_cell(cell: Cell) -> list[Row]:
     return trained_rows(cell, cell["method"])
 
 
-@experiment("P4-F6", "folding: inner products and MAP@10 for several gravity coefficients (Figures 5 and 6)", paper="P4", plan=lambda_plan,
-            estimate=step_seconds, describe=describe, finish=quality_scalars,
-            layout={**_QUALITY, "rows": ("data", "lambda")})  # fmt: skip
+@experiment(
+    "P4-F6",
+    "folding: inner products and MAP@10 for several gravity coefficients (Figures 5 and 6)",
+    paper="P4",
+    plan=lambda_plan,
+    estimate=step_seconds,
+    describe=describe,
+    finish=quality_scalars,
+    layout={**_QUALITY, "rows": ("data", "lambda")},
+)
 def figure6_cell(cell: Cell) -> list[Row]:
     return trained_rows(cell, "sogram 0.01", histograms=True)
 
 
-@experiment("P4-F8", "MAP@10 on ratings: sampling and SOGram (Figure 8)", paper="P4", plan=rating_plan, estimate=step_seconds, describe=describe,
-            finish=quality_scalars, layout=_QUALITY)  # fmt: skip
+@experiment(
+    "P4-F8",
+    "MAP@10 on ratings: sampling and SOGram (Figure 8)",
+    paper="P4",
+    plan=rating_plan,
+    estimate=step_seconds,
+    describe=describe,
+    finish=quality_scalars,
+    layout=_QUALITY,
+)
 def figure8_cell(cell: Cell) -> list[Row]:
     return trained_rows(cell, cell["method"])
 
 
-# --------------------------------------------------------------------------------------------------------------- Table 1
+# --------------------------------------------------------------------------------------------------------------- Table
+# 1
 
 
 def statistics_plan(scale: str, seeds: tuple[int, ...], *, device: str = "cpu") -> list[Cell]:
@@ -580,8 +684,16 @@ def statistics_plan(scale: str, seeds: tuple[int, ...], *, device: str = "cpu") 
     return [{"data": name} for name in names]
 
 
-@experiment("P4-T1", "sizes of the corpora (Tables 1 and 3)", paper="P4", plan=statistics_plan, estimate=lambda cell: 1.0, describe=describe,
-            finish=no_scalars, layout={"rows": ("data",), "columns": ("metric",), "digits": 0})  # fmt: skip
+@experiment(
+    "P4-T1",
+    "sizes of the corpora (Tables 1 and 3)",
+    paper="P4",
+    plan=statistics_plan,
+    estimate=lambda cell: 1.0,
+    describe=describe,
+    finish=no_scalars,
+    layout={"rows": ("data",), "columns": ("metric",), "digits": 0},
+)
 def table1_cell(cell: Cell) -> list[Row]:
     data = load_data(cell["data"])
     bags = pages(data)[0] if cell["data"] == "wikispeedia" else films(data)

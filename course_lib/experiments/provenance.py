@@ -53,7 +53,9 @@ def hardware(device: str = "cpu") -> dict[str, Any]:
 
 
 def git_state(root: Path = ROOT) -> dict[str, Any]:
-    """{"commit": hash or None, "dirty": course_lib or benchmarks differ from the commit, or None outside a repository}."""
+    """{"commit": hash or None, "dirty": course_lib or benchmarks differ from the commit, or None outside a
+    repository}.
+    """
     commit = _git(root, "rev-parse", "HEAD")
     changes = _git(root, "status", "--porcelain", "--", "course_lib", "benchmarks")
     return {"commit": commit or None, "dirty": None if changes is None else bool(changes)}

@@ -4,8 +4,9 @@
     train_recommender(model, train, valid, epochs=100, lr=1e-3, patience=50, seed=0)
     measure(model, train, test, seen=valid)     # {"mrr": ..., "ndcg": ..., "avgpop": ...}
 
-Protocol as in P1, Section 5.1: random 8:1:1 split, d = 64, batches of 8192 triples with one negative each, early stop on the MRR@10 of the
-validation part over all items. P1 names neither optimiser nor law of negatives; RecBole, in which it works, has Adam and "uniform".
+Protocol as in P1, Section 5.1: random 8:1:1 split, d = 64, batches of 8192 triples with one negative each, early stop
+on the MRR@10 of the validation part over all items. P1 names neither optimiser nor law of negatives; RecBole, in which
+it works, has Adam and "uniform".
 """
 
 from __future__ import annotations
@@ -49,13 +50,16 @@ def train_recommender(
     fabric: Fabric | None = None,
     progress: bool = False,
 ) -> History:
-    """Trains `model` in place with `course_lib.training.fit`; with `valid` it ends in the state of the best validation MRR@10.
+    """Trains `model` in place with `course_lib.training.fit`; with `valid` it ends in the state of the best validation
+    MRR@10.
 
-    model: anything with loss(users, positives, negatives), and with ranking() where there is a `valid` (a `backbones.Recommender`).
-    An epoch is one pass over the pairs of `train` in random order, each with a new negative of the law `negatives`
-    (`interactions.sample_negatives`). evaluate_every: epochs between two evaluations; the history has one entry for each evaluation
-    ("loss" the mean over its epochs, "mrr"). patience: stop after this many epochs without a gain in MRR@10, rounded up to evaluations.
-    batch_size: triples per step, at most |O|. optimizer: "adam" or "sgd", with torch's defaults. checkpoint, fabric, progress: `fit`.
+    model: anything with loss(users, positives, negatives), and with ranking() where there is a `valid` (a
+    `backbones.Recommender`). An epoch is one pass over the pairs of `train` in random order, each with a new negative
+    of the law `negatives` (`interactions.sample_negatives`). evaluate_every: epochs between two evaluations; the
+    history has one entry for each evaluation ("loss" the mean over its epochs, "mrr"). patience: stop after this many
+    epochs without a gain in MRR@10, rounded up to evaluations.
+    batch_size: triples per step, at most |O|. optimizer: "adam" or "sgd", with torch's defaults. checkpoint, fabric,
+    progress: `fit`.
     """
     if optimizer not in OPTIMIZERS:
         raise ValueError(f"optimizer={optimizer!r} is not one of {tuple(OPTIMIZERS)}")
@@ -94,7 +98,9 @@ def train_recommender(
 
 
 def tables_of(model_or_tables: Any) -> tuple[Any, Any]:
-    """(users (m, d), items (n, d)) whose inner product ranks: a model's `ranking()` without gradients, or two tables as they are."""
+    """(users (m, d), items (n, d)) whose inner product ranks:
+    a model's `ranking()` without gradients, or two tables as they are.
+    """
     if not isinstance(model_or_tables, nn.Module):
         users, items = model_or_tables
         return users, items
@@ -111,9 +117,10 @@ def measure(
 ) -> dict[str, float]:
     """The numbers of P1's tables at K, over all items, means over the users with a test pair.
 
-    Returns precision, recall, ndcg, mrr, map (`metrics.evaluate`), avgpop = the mean count in `train` of the items shown
-    (`popularity.average_popularity`, P1's Table 4) and top_share = the part of what is shown that belongs to the most popular 1 %.
-    No pair of `train` is ever shown, nor one of `seen`: give the validation part there when testing, as RecBole does.
+    Returns precision, recall, ndcg, mrr, map (`metrics.evaluate`), avgpop = the mean count in `train` of the items
+    shown (`popularity.average_popularity`, P1's Table 4) and top_share = the part of what is shown that belongs to the
+    most popular 1 %. No pair of `train` is ever shown, nor one of `seen`: give the validation part there when testing,
+    as RecBole does.
     """
     known = train if seen is None else union(train, seen)
     metrics._check_split(known, test)

@@ -1,9 +1,9 @@
 """The registry of experiments, and the runner: a run is a list of independent cells, each stored when it is finished.
 
-An experiment has a plan and a cell function. `plan(scale, seeds, **options)` lists the cells, each a dict of plain values
-that says everything its outcome depends on; `run_cell(cell)` returns the rows of one cell. A finished cell is stored under
-the SHA-256 of (experiment, its version, the cell, the data it uses), so that a killed run goes on where it stopped and two
-scales share the cells that they have in common.
+An experiment has a plan and a cell function. `plan(scale, seeds, **options)` lists the cells, each a dict of plain
+values that says everything its outcome depends on; `run_cell(cell)` returns the rows of one cell. A finished cell is
+stored under the SHA-256 of (experiment, its version, the cell, the data it uses), so that a killed run goes on where it
+stopped and two scales share the cells that they have in common.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ class Experiment:
 REGISTRY: dict[str, Experiment] = {}
 
 
-def experiment(id: str, title: str, **parts: Any) -> Callable[[Callable[[Cell], list[Row]]], Callable[[Cell], list[Row]]]:
+def experiment(
+    id: str, title: str, **parts: Any
+) -> Callable[[Callable[[Cell], list[Row]]], Callable[[Cell], list[Row]]]:
     """Registers the decorated cell function under `id`; `parts` are the other fields of `Experiment`."""
 
     def register(run_cell: Callable[[Cell], list[Row]]) -> Callable[[Cell], list[Row]]:
@@ -67,7 +69,9 @@ def get(id: str) -> Experiment:
     return REGISTRY[id]
 
 
-def cells_of(id: str, scale: str = "smoke", seeds: Iterable[int] = (0,), only: Cell | None = None, **options: Any) -> list[Cell]:
+def cells_of(
+    id: str, scale: str = "smoke", seeds: Iterable[int] = (0,), only: Cell | None = None, **options: Any
+) -> list[Cell]:
     """The cells of a run; `only` keeps those that agree with its keys (a list of values allows several)."""
     if scale not in SCALES:
         raise ValueError(f"scale is {scale!r}; expected one of {SCALES}")
@@ -92,8 +96,9 @@ def run(
 ) -> Result:
     """Runs an experiment, or goes on with it, and returns its result (which `Result.save` writes).
 
-    seeds: several instead of `seed`; only: run only the cells that agree with these values; collect: run nothing, gather
-    what is stored; store: folder of finished cells (default ~/.cache/two-tower-course/cells); options: the experiment's own.
+    seeds: several instead of `seed`; only: run only the cells that agree with these values; collect: run nothing,
+    gather what is stored; store: folder of finished cells (default ~/.cache/two-tower-course/cells); options: the
+    experiment's own.
     """
     chosen, seeds = get(id), tuple(seeds) if seeds is not None else (seed,)
     planned, folder = cells_of(id, scale, seeds, None, **options), store or cells_folder()
@@ -109,7 +114,9 @@ def run(
 
 
 def _with_data(chosen: Experiment, cells: list[Cell], folder: Path) -> tuple[list[tuple[Cell, Path]], dict[str, str]]:
-    """The cells whose data is at hand with the path of each, and {data: why not} for the others; raises if there are only others."""
+    """The cells whose data is at hand with the path of each, and {data: why not} for the others;
+    raises if there are only others.
+    """
     found, unavailable, error = [], {}, None
     for cell in cells:
         if cell.get("data") in unavailable:
@@ -128,7 +135,9 @@ def _announce(chosen: Experiment, scale: str, planned: int, missing: list[Cell],
         tqdm.write(f"{chosen.id}: the cells on {name} are left out: {why}")
     if missing:
         seconds = sum(chosen.estimate(cell) for cell in missing)
-        tqdm.write(f"{chosen.id} at {scale} scale: {len(missing)} of {planned} cells to run, about {_duration(seconds)} on 2 cores")
+        tqdm.write(
+            f"{chosen.id} at {scale} scale: {len(missing)} of {planned} cells to run, about {_duration(seconds)} on 2 cores"
+        )
 
 
 def run_and_store(chosen: Experiment, cell: Cell, path: Path) -> None:
@@ -146,7 +155,11 @@ def cell_path(chosen: Experiment, cell: Cell, folder: Path) -> Path:
 
 
 def assemble(
-    chosen: Experiment, scale: str, planned: int, finished: list[dict[str, Any]], unavailable: dict[str, str] | None = None
+    chosen: Experiment,
+    scale: str,
+    planned: int,
+    finished: list[dict[str, Any]],
+    unavailable: dict[str, str] | None = None,
 ) -> Result:
     """The rows of the finished cells in the order of the plan, with the provenance of all of them."""
     rows = [row for record in finished for row in record["rows"]]
@@ -175,4 +188,10 @@ def _wanted(value: Any, wanted: Any) -> bool:
 
 
 def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+    return (
+        f"{seconds:.0f} s"
+        if seconds < 90
+        else f"{seconds / 60:.0f} min"
+        if seconds < 5400
+        else f"{seconds / 3600:.1f} h"
+    )

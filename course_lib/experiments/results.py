@@ -54,7 +54,8 @@ class Result:
         digits: int | None = None,
         **where: Any,
     ) -> list[list[str]]:
-        """A pivot of text cells, header first: mean over seeds, "± sd" with two or more, the paper's number in brackets.
+        """A pivot of text cells, header first: mean over seeds, "± sd" with two or more, the paper's number in
+        brackets.
 
         ValueError when the filters leave no row.
         """
@@ -62,7 +63,9 @@ class Result:
             where["metric"] = tuple(self.layout["metrics"])
         chosen = self.select(**where)
         if not chosen:
-            raise ValueError(f"no row of {self.id} at {self.scale} scale agrees with {where}; it has {self._values(where)}")
+            raise ValueError(
+                f"no row of {self.id} at {self.scale} scale agrees with {where}; it has {self._values(where)}"
+            )
         left = tuple(rows or self.layout.get("rows", ()))
         top = tuple(columns or self.layout.get("columns", ("metric",)))
         digits = self.layout.get("digits", 2) if digits is None else digits
@@ -71,7 +74,10 @@ class Result:
         for row in chosen:
             groups.setdefault(_key(row, left), {}).setdefault(_key(row, top), []).append(row)
         header = [*left, *(" ".join(_text(part) for part in head if part is not None) for head in heads)]
-        body = [[*map(_text, name), *(_cell(cells.get(head, []), digits) for head in heads)] for name, cells in groups.items()]
+        body = [
+            [*map(_text, name), *(_cell(cells.get(head, []), digits) for head in heads)]
+            for name, cells in groups.items()
+        ]
         return [header, *body]
 
     def to_markdown(self, **arguments: Any) -> str:
@@ -105,8 +111,14 @@ class Result:
         seeds = sorted({row["seed"] for row in self.rows if "seed" in row})
         data = ", ".join(entry["name"] for entry in self.provenance.get("data", []))
         cells = self.provenance.get("cells", {})
-        parts = [f"{self.id} at {self.scale} scale: {self.title}", f"data {data}" if data else "", f"seeds {_listing(seeds)}"]
-        if (seconds := self.provenance.get("seconds", 0)) >= 0.5:  # else counted, or shared with an experiment that ran before
+        parts = [
+            f"{self.id} at {self.scale} scale: {self.title}",
+            f"data {data}" if data else "",
+            f"seeds {_listing(seeds)}",
+        ]
+        if (
+            seconds := self.provenance.get("seconds", 0)
+        ) >= 0.5:  # else counted, or shared with an experiment that ran before
             parts.append(f"{seconds:.0f} s of computing")
         if cells and cells["finished"] < cells["planned"]:
             parts.append(f"{cells['planned'] - cells['finished']} of {cells['planned']} cells were not run")

@@ -1,18 +1,18 @@
 """P3's stochastic training, many losses at once: AdaGrad on in-batch samples, the learning rate found by halving.
 
-A stack trains C configurations side by side on the same batches; its tables are (m, C, k) and (n, C, k), so that one gather,
-one matrix product and one update serve all of them. Theory keeps a step cheap:
+A stack trains C configurations side by side on the same batches; its tables are (m, C, k) and (n, C, k), so that one
+gather, one matrix product and one update serve all of them. Theory keeps a step cheap:
 
 - A batch is used through its distinct rows and columns, with the number of copies as a weight.
 - The square loss needs no grid: sum_ab r_a c_b <u_a, v_b>^2 is the product of two k x k Gramians, O(s k^2).
 - The logistic loss is computed on the grid of distinct rows and columns only.
 - The masked loss is the grid sum minus its cells in O, which are found in the CSR rows of the batch.
 
-Weights are those of `course_lib.in_batch.batch_coefficients`. The gradients are written by hand (they are three lines each)
-and compared with autograd through `in_batch.batch_loss` in `tests/test_experiments_stochastic.py`.
+Weights are those of `course_lib.in_batch.batch_coefficients`. The gradients are written by hand (they are three lines
+each) and compared with autograd through `in_batch.batch_loss` in `tests/test_experiments_stochastic.py`.
 
-Procedure (P3, Appendix D): start at a learning rate that diverges, halve it and restart whenever the training objective is
-NaN or more than 100 times its first value, stop when no test metric has improved for 10 epochs.
+Procedure (P3, Appendix D): start at a learning rate that diverges, halve it and restart whenever the training objective
+is NaN or more than 100 times its first value, stop when no test metric has improved for 10 epochs.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ DIVERGED_AT = 100.0  # times the first value of the objective
 @dataclass(frozen=True)
 class Schedule:
     """How long and how often. first_lr: where the search starts (P3: 2^18); patience, max_epochs: in epochs;
-    evaluations_per_epoch: checkpoints (P3: 100; an epoch has at most as many as it has steps; 0.5: one in two epochs)."""
+    evaluations_per_epoch: checkpoints (P3: 100; an epoch has at most as many as it has steps; 0.5: one in two
+    epochs).
+    """
 
     first_lr: float = 2.0**18
     patience: int = 10
@@ -67,7 +69,8 @@ class Batch:
 class Trained:
     """One configuration after training: its usable learning rate, its checkpoints, and its tables at the last one.
 
-    history: one dict per checkpoint with `step`, `epoch`, `objective` and for each serving {metric: (all, half A, half B)}.
+    history: one dict per checkpoint with `step`, `epoch`, `objective` and for each serving {metric: (all, half A, half
+    B)}.
     """
 
     loss: str
@@ -167,11 +170,15 @@ class Stack:
         du.index_add_(0, batch.row_at, pull * v_pairs)
         dv.index_add_(0, batch.col_at, pull * u_pairs)
         for at in self.weights.masked:
-            self._unweigh_positives(at, batch, u[:, at], v[:, at], row_weight[:, at], col_weight[:, at], du[:, at], dv[:, at])
+            self._unweigh_positives(
+                at, batch, u[:, at], v[:, at], row_weight[:, at], col_weight[:, at], du[:, at], dv[:, at]
+            )
         return du, dv
 
     def _unweigh_positives(self, at, batch, u, v, row_weight, col_weight, du, dv) -> None:
-        """Takes the positives of the grid out of the gradients (p, k), (q, k) of the masked configuration `at`, in place."""
+        """Takes the positives of the grid out of the gradients (p, k), (q, k) of the masked configuration `at`, in
+        place.
+        """
         rows, cols = batch.inside
         u_pairs, v_pairs = u[rows], v[cols]
         scores = (u_pairs * v_pairs).sum(-1)
@@ -183,7 +190,10 @@ class Stack:
     def step(self, batch: Batch) -> None:
         """One AdaGrad step of every configuration (sum of squares starts at 0, epsilon 1e-10)."""
         du, dv = self.gradients(batch)
-        for table, squares, ids, gradient in ((self.u, self.square_u, batch.rows, du), (self.v, self.square_v, batch.cols, dv)):
+        for table, squares, ids, gradient in (
+            (self.u, self.square_u, batch.rows, du),
+            (self.v, self.square_v, batch.cols, dv),
+        ):
             total = squares[ids] + gradient * gradient
             squares[ids] = total
             table[ids] = table[ids] - self.lr * gradient / (total.sqrt_().add_(1e-10))
@@ -240,7 +250,9 @@ def _logistic_slope(scores: torch.Tensor, positive: torch.Tensor, own: torch.Ten
     return own * torch.sigmoid(scores) - positive * torch.sigmoid(-scores)
 
 
-def _square_grid(u: torch.Tensor, v: torch.Tensor, row_weight: torch.Tensor, col_weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def _square_grid(
+    u: torch.Tensor, v: torch.Tensor, row_weight: torch.Tensor, col_weight: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Gradient of sum_ab r_a c_b <u_a, v_b>^2 / 2 through two Gramians (C, k, k)."""
     left, right = u.permute(1, 0, 2), v.permute(1, 0, 2)  # (C, p, k), (C, q, k)
     scaled_left, scaled_right = left * row_weight.T[..., None], right * col_weight.T[..., None]
@@ -249,7 +261,9 @@ def _square_grid(u: torch.Tensor, v: torch.Tensor, row_weight: torch.Tensor, col
     return du.permute(1, 0, 2).contiguous(), dv.permute(1, 0, 2).contiguous()
 
 
-def _logistic_grid(u: torch.Tensor, v: torch.Tensor, row_weight: torch.Tensor, col_weight: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def _logistic_grid(
+    u: torch.Tensor, v: torch.Tensor, row_weight: torch.Tensor, col_weight: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Gradient of sum_ab r_a c_b log(1 + exp(<u_a, v_b>)) on the distinct grid, one configuration after the other."""
     du, dv = torch.empty_like(u), torch.empty_like(v)
     for at in range(u.shape[1]):
@@ -296,8 +310,8 @@ def train_stack(
 ) -> list[Trained]:
     """Trains every configuration of the stack to the end of P3's procedure; returns them in the stack's order.
 
-    halves: (m,) bool, which half of the users each belongs to (for cross-fitted selection); servings(loss, pointwise, users,
-    items, train) names the pairs of tables to rank with; progress(step, configurations) is called once an epoch.
+    halves: (m,) bool, which half of the users each belongs to (for cross-fitted selection); servings(loss, pointwise,
+    users, items, train) names the pairs of tables to rank with; progress(step, configurations) is called once an epoch.
     """
     trained = [Trained(loss, stack.schedule.first_lr) for loss in stack.losses]
     active = list(range(len(trained)))
@@ -358,7 +372,9 @@ def _checkpoint(stack, place, run, value, test, cutoffs, halves, servings) -> di
 
 
 def _stop(run: Trained, schedule: Schedule) -> bool:
-    """Whether the last checkpoint ends the run: no metric of the raw ranking improved for `patience` epochs, or the cap."""
+    """Whether the last checkpoint ends the run:
+    no metric of the raw ranking improved for `patience` epochs, or the cap.
+    """
     if run.epochs >= schedule.max_epochs:
         run.stopped = "epoch cap"
         return True

@@ -5,8 +5,8 @@
     train_towers(towers, optimiser, train, steps=3000, seed=0)
     judge(towers, train, test)
 
-Any pair of modules that map identifiers (B,) to embeddings (B, d) may be the towers. The loss is InfoNCE on cosines with the
-batch's own items as negatives (P0, Section 4.1), from users to items.
+Any pair of modules that map identifiers (B,) to embeddings (B, d) may be the towers. The loss is InfoNCE on cosines
+with the batch's own items as negatives (P0, Section 4.1), from users to items.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ Sampler = Callable[[np.random.Generator, int], np.ndarray]  # (rng, batch size) 
 def lookup_towers(train: Interactions, *, d: int, norm: float = 1.0, seed: int = 0) -> TwoTower:
     """Two embedding tables with normal entries of deviation norm / sqrt(d), so that E||q||^2 = norm^2.
 
-    The entries are drawn with deviation 1 / sqrt(d) and then multiplied by norm: two calls with one seed differ by an exact
-    factor.
+    The entries are drawn with deviation 1 / sqrt(d) and then multiplied by norm: two calls with one seed differ by an
+    exact factor.
     """
     generator = torch.Generator().manual_seed(seed)
     towers = TwoTower(*(Lookup(n, d, generator=generator, scale=d**-0.5) for n in train.shape))
@@ -100,7 +100,8 @@ def train_towers(
 ) -> History:
     """`course_lib.training.fit` with InfoNCE on cosines; `towers` is trained in place, as many steps as asked for.
 
-    towers(users, items) gives two (B, d). An epoch is `epoch` steps (fewer at the end), after which `evaluate` is called.
+    towers(users, items) gives two (B, d). An epoch is `epoch` steps (fewer at the end), after which `evaluate` is
+    called.
     logq: subtract log(probability of the item in one slot) from the scores over tau (the logQ correction).
     sampler: positions of training pairs, by default `uniform_pairs`; examples (|O|,): what the left tower gets for each
     training pair, by default its user.
@@ -121,15 +122,24 @@ def train_towers(
 
     plan = Plan(max_epochs=-(-steps // epoch), diverged_at=None)
     return fit(
-        towers, optimiser, batches=batches, step=step, plan=plan, seed=seed, evaluate=evaluate, fabric=fabric, progress=progress
+        towers,
+        optimiser,
+        batches=batches,
+        step=step,
+        plan=plan,
+        seed=seed,
+        evaluate=evaluate,
+        fabric=fabric,
+        progress=progress,
     )
 
 
 class Growth:
     """Watches one table during training: how often each row was updated, and what the quartic law needs to know.
 
-    updates (n,); driven (n,) = sum of lr^2 ||h||^2 with ||h|| = ||q|| ||gradient||; fourth (n,) = sum of ||dq||^4; start (n,) = ||q_0||.
-    Exact for plain SGD (also with a changing learning rate); rows without a gradient in a step count as not updated.
+    updates (n,); driven (n,) = sum of lr^2 ||h||^2 with ||h|| = ||q|| ||gradient||; fourth (n,) = sum of ||dq||^4;
+    start (n,) = ||q_0||. Exact for plain SGD (also with a changing learning rate); rows without a gradient in a step
+    count as not updated.
     """
 
     def __init__(self, optimiser: torch.optim.Optimizer, table: nn.Parameter) -> None:
@@ -155,17 +165,20 @@ class Growth:
     def predicted(self) -> np.ndarray:
         """(n,) the norms that the quartic law gives, with every term: exact up to rounding."""
         n = np.maximum(self.updates, 1)
-        return norms.predicted_norm(self.start, lr=1.0, h=np.sqrt(self.driven / n), updates=n, fourth_powers=self.fourth)
+        return norms.predicted_norm(
+            self.start, lr=1.0, h=np.sqrt(self.driven / n), updates=n, fourth_powers=self.fourth
+        )
 
 
-# ------------------------------------------------------------------------------------------------------------- optimisers
+# -------------------------------------------------------------------------------------------------------------
+# optimisers
 
 
 class SphereSGD(torch.optim.SGD):
     """SGD that puts every row of its tables back on one sphere after each step: all rows have the same length.
 
-    The sphere's radius is the root mean square length of the table's rows when it sees them first. The step is that of plain
-    SGD on the sphere (a tangent step, then back to the sphere: a retraction).
+    The sphere's radius is the root mean square length of the table's rows when it sees them first. The step is that of
+    plain SGD on the sphere (a tangent step, then back to the sphere: a retraction).
     """
 
     def __init__(self, params: Iterable[Tensor], lr: float) -> None:
@@ -194,16 +207,20 @@ class Together(torch.optim.Optimizer):
         super().__init__([group for one in optimisers for group in one.param_groups], {})
         self.param_groups = [group for one in optimisers for group in one.param_groups]  # the very dicts of the parts
         up = None if cycle is None else max(1, cycle // 2)
-        self.schedules = [] if up is None else [
-            torch.optim.lr_scheduler.CyclicLR(
-                one,
-                base_lr=[low * group["lr"] for group in one.param_groups],
-                max_lr=[group["lr"] for group in one.param_groups],
-                step_size_up=up,
-                cycle_momentum=False,
-            )
-            for one in optimisers
-        ]  # fmt: skip
+        self.schedules = (
+            []
+            if up is None
+            else [
+                torch.optim.lr_scheduler.CyclicLR(
+                    one,
+                    base_lr=[low * group["lr"] for group in one.param_groups],
+                    max_lr=[group["lr"] for group in one.param_groups],
+                    step_size_up=up,
+                    cycle_momentum=False,
+                )
+                for one in optimisers
+            ]
+        )
 
     @torch.no_grad()
     def step(self, closure: Callable | None = None) -> None:
@@ -213,7 +230,10 @@ class Together(torch.optim.Optimizer):
             schedule.step()
 
     def state_dict(self) -> dict[str, Any]:
-        return {"parts": [one.state_dict() for one in self.optimisers], "schedules": [one.state_dict() for one in self.schedules]}
+        return {
+            "parts": [one.state_dict() for one in self.optimisers],
+            "schedules": [one.state_dict() for one in self.schedules],
+        }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         for name, parts in (("parts", self.optimisers), ("schedules", self.schedules)):
@@ -222,15 +242,19 @@ class Together(torch.optim.Optimizer):
         self.param_groups = [group for one in self.optimisers for group in one.param_groups]
 
 
-# ------------------------------------------------------------------------------------------------------------- histories
+# -------------------------------------------------------------------------------------------------------------
+# histories
 
 
 def previous_items(data: Interactions, length: int) -> np.ndarray:
     """(|O|, length) for every pair the items that its user had before it, oldest first, filled up with -1 at the end.
 
-    Before: by time where the data has times, else by the order of the pairs. The item of the pair itself is never in it.
+    Before: by time where the data has times, else by the order of the pairs. The item of the pair itself is never in
+    it.
     """
-    order = np.lexsort((np.arange(len(data)), data.times if data.times is not None else np.arange(len(data)), data.users))
+    order = np.lexsort(
+        (np.arange(len(data)), data.times if data.times is not None else np.arange(len(data)), data.users)
+    )
     items, users = data.items[order], data.users[order]
     rank = np.arange(len(items)) - (np.cumsum(data.row_counts) - data.row_counts)[users]
     seen = np.minimum(rank, length)  # how many of the last `length` there are
@@ -244,10 +268,12 @@ def previous_items(data: Interactions, length: int) -> np.ndarray:
 
 
 def history_rows(train: Interactions, length: int) -> tuple[np.ndarray, np.ndarray]:
-    """(histories (|O| + m, length), examples (|O|,)) for a `HistoryTransformer`: a row for each training pair, then one for each user.
+    """(histories (|O| + m, length), examples (|O|,)) for a `HistoryTransformer`: a row for each training pair, then one
+    for each user.
 
-    Row e < |O| holds what the user of pair e had before; row |O| + i the last items of user i, for serving. `examples` are
-    the training pairs' rows. The first pair of each user has no history: it borrows the user's serving row, less its own item.
+    Row e < |O| holds what the user of pair e had before; row |O| + i the last items of user i, for serving. `examples`
+    are the training pairs' rows. The first pair of each user has no history: it borrows the user's serving row, less
+    its own item.
     """
     before = previous_items(train, length)
     serving = recent_histories(train.users, train.items, n_users=train.n_users, length=length, times=train.times)
@@ -283,10 +309,11 @@ def judge(
 ) -> dict[str, float]:
     """What popularity did to the items and to the lists, and how good the lists are.
 
-    Pearson (norm against count) and its two-sided p value, the log-log slope, mean norm; then for ranking by dot product and by
-    cosine, at `lists` items a list: share of the top 1 % items, AvgPop, and (quality) NDCG and recall against `test`.
-    Known items are left out of the lists. Lists are made for at most JUDGED_USERS users, drawn with `seed`. The length of a user's
-    embedding changes no ranking, so users are normalised in both. examples: what the left tower gets for each user.
+    Pearson (norm against count) and its two-sided p value, the log-log slope, mean norm; then for ranking by dot
+    product and by cosine, at `lists` items a list: share of the top 1 % items, AvgPop, and (quality) NDCG and recall
+    against `test`. Known items are left out of the lists. Lists are made for at most JUDGED_USERS users, drawn with
+    `seed`. The length of a user's embedding changes no ranking, so users are normalised in both. examples: what the
+    left tower gets for each user.
     """
     counts, lengths = train.col_counts, item_norms(towers, train.n_items)
     found = {"norm": float(lengths.mean())}
@@ -297,7 +324,9 @@ def judge(
         found["p value"] = float(stats.pearsonr(lengths, counts).pvalue)
     chosen = _judged(train.n_users, seed)
     known, wanted = _users_only(train, chosen), _users_only(test, chosen)
-    left = nn.functional.normalize(_table(towers.left, chosen if examples is None else np.asarray(examples)[chosen]), dim=1)
+    left = nn.functional.normalize(
+        _table(towers.left, chosen if examples is None else np.asarray(examples)[chosen]), dim=1
+    )
     items = _table(towers.right, np.arange(train.n_items))
     for ranking, table in (("dot", items), ("cos", nn.functional.normalize(items, dim=1))):
         ranked = metrics.top_k(left, table, known, lists)
@@ -305,7 +334,9 @@ def judge(
         found[f"AvgPop {ranking}"] = popularity.average_popularity(ranked, counts)
         if quality:
             quality_of = metrics.metrics_from_ranking(ranked, wanted, (lists,))
-            found[f"NDCG {ranking}"], found[f"recall {ranking}"] = (quality_of[f"{name}@{lists}"] for name in ("ndcg", "recall"))
+            found[f"NDCG {ranking}"], found[f"recall {ranking}"] = (
+                quality_of[f"{name}@{lists}"] for name in ("ndcg", "recall")
+            )
     return found
 
 
@@ -314,7 +345,10 @@ def _table(tower: nn.Module, identifiers: np.ndarray, block: int = 4096) -> Tens
     was, device = tower.training, next((p.device for p in tower.parameters()), torch.device("cpu"))
     tower.eval()
     with torch.no_grad():
-        parts = [tower(torch.from_numpy(np.array(identifiers[at : at + block])).to(device)) for at in range(0, len(identifiers), block)]
+        parts = [
+            tower(torch.from_numpy(np.array(identifiers[at : at + block])).to(device))
+            for at in range(0, len(identifiers), block)
+        ]
     tower.train(was)
     return torch.cat(parts).cpu()
 

@@ -1,8 +1,8 @@
 """Gramians of embedding tables, and the sums over all pairs that they make cheap.
 
-sum_ij <u_i, v_j>^2 looks like m n dot products. It is the Frobenius product of two d x d matrices (P4, Section 2.2), which
-costs O((m + n) d^2). `exact` computes it; `estimators` follow Gramians of tables that move while they are trained;
-`rates` says how fast they may forget.
+sum_ij <u_i, v_j>^2 looks like m n dot products. It is the Frobenius product of two d x d matrices (P4, Section 2.2),
+which costs O((m + n) d^2). `exact` computes it; `estimators` follow Gramians of tables that move while they are
+trained; `rates` says how fast they may forget.
 """
 
 from .estimators import ALONE, BatchGramian, Processes, SAGram, SOGram, nearest_psd

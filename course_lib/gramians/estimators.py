@@ -1,7 +1,8 @@
 """Estimates of the Gramian G = (1/n) sum_i u_i u_i' of embeddings that move while they are trained (P4, Section 3).
 
 All three have the same use: `update(indices, embeddings)` takes the rows of a batch and returns the new estimate, which
-`estimate` keeps. With `partners` p (b, k) they estimate (1/n) sum_i u_i p_i' instead, for low-rank priors (P4, Appendix C).
+`estimate` keeps. With `partners` p (b, k) they estimate (1/n) sum_i u_i p_i' instead, for low-rank priors (P4, Appendix
+C).
 
 | class | estimate | memory | bias |
 |---|---|---|---|
@@ -9,8 +10,9 @@ All three have the same use: `update(indices, embeddings)` takes the rows of a b
 | `SAGram` | of a cache of all examples, corrected by the batch | O(n d) | none for beta = 1 |
 | `SOGram` | a running average, old batches decay | O(d^2) | lags behind a moving G |
 
-What they keep is a constant for autograd. A batch stands for a draw of examples, each with the same probability; it is averaged, not
-summed (P4's Section 4.1 says "a sum": with it SOGram would converge to b G; it fits SAGram with beta = 1/n, which is b/n here). Batches that are spread over processes need `processes`.
+What they keep is a constant for autograd. A batch stands for a draw of examples, each with the same probability; it is
+averaged, not summed (P4's Section 4.1 says "a sum": with it SOGram would converge to b G; it fits SAGram with beta =
+1/n, which is b/n here). Batches that are spread over processes need `processes`.
 """
 
 from __future__ import annotations
@@ -77,7 +79,10 @@ class BatchGramian:
         return self._estimate
 
     def update(self, indices: Any, embeddings: Any, partners: Any = None) -> Array:
-        """indices (b,): which examples (not used here); embeddings (b, d); partners (b, k) or None. Returns the new estimate."""
+        """indices (b,): which examples (not used here); embeddings (b, d); partners (b, k) or None.
+
+        Returns the new estimate.
+        """
         rows, others = _rows(indices, embeddings, partners)
         self._estimate = _mean_outer(rows, others, self.processes)
         return self._estimate
@@ -87,8 +92,8 @@ class SOGram(BatchGramian):
     """Stochastic online Gramian: G_hat <- (1 - alpha) G_hat + alpha (mean of u u' over the batch), from 0.
 
     d: width of the embeddings. alpha: 0 < alpha <= 1; 1 is batch sampling; a function of t = 1, 2, ... gives alpha_t.
-    correct_start: divide the estimate by the weight that the batches have so far, 1 - (1 - alpha)^t for a constant alpha. P4 does
-    not; without it the first estimates are too short by that factor.
+    correct_start: divide the estimate by the weight that the batches have so far, 1 - (1 - alpha)^t for a constant
+    alpha. P4 does not; without it the first estimates are too short by that factor.
     The estimate is positive semidefinite, as a sum of positive multiples of u u'. Source: P4, (11), Algorithm 2.
     """
 
@@ -114,13 +119,15 @@ class SOGram(BatchGramian):
 
 
 class SAGram(BatchGramian):
-    """Stochastic average Gramian: a cache of all n embeddings, corrected by the batch, G_hat = S_hat + beta (mean of what changed).
+    """Stochastic average Gramian: a cache of all n embeddings, corrected by the batch, G_hat = S_hat + beta (mean of
+    what changed).
 
-    n: examples; d: width; beta: b/n for batches of b different examples (the Gramian of the cache that this batch has renewed; P4's
-    1/n for one example), 1 (unbiased), or between; beyond b/n, or with an example drawn twice, the estimate may leave the cone of positive
-    semidefinite matrices. project: take the nearest matrix of the cone; that costs
-    the unbiasedness. budget: the most bytes that the cache may take, else MemoryError, before anything is allocated.
-    The cache starts with `start(embeddings)`, or at zero. The sum S_hat is kept in float64, whatever the embeddings are.
+    n: examples; d: width; beta: b/n for batches of b different examples (the Gramian of the cache that this batch has
+    renewed; P4's 1/n for one example), 1 (unbiased), or between; beyond b/n, or with an example drawn twice, the
+    estimate may leave the cone of positive semidefinite matrices. project: take the nearest matrix of the cone; that
+    costs the unbiasedness. budget: the most bytes that the cache may take, else MemoryError, before anything is
+    allocated. The cache starts with `start(embeddings)`, or at zero. The sum S_hat is kept in float64, whatever the
+    embeddings are.
     Source: P4, (9), Algorithm 1.
     """
 
@@ -167,7 +174,9 @@ class SAGram(BatchGramian):
         return self._estimate
 
     def renew(self, indices: Any, embeddings: Any, partners: Any = None) -> None:
-        """The cache and its sum with the embeddings of this batch. An example that is drawn twice counts once. Source: lines 11-12."""
+        """The cache and its sum with the embeddings of this batch. An example that is drawn twice counts once. Source:
+        lines 11-12.
+        """
         indices, rows, others = self._gathered(indices, embeddings, partners)
         _, first = np.unique(indices, return_index=True)
         indices, rows, others = indices[first], rows[first], others[first]
@@ -178,7 +187,9 @@ class SAGram(BatchGramian):
         self._cache[indices] = rows
 
     def drift(self) -> float:
-        """How far rounding has taken the running sum from the sum of the cache, relative to it, in the Frobenius norm."""
+        """How far rounding has taken the running sum from the sum of the cache, relative to it, in the Frobenius
+        norm.
+        """
         exact = _accurate(_outer(_accurate(self._cache), _accurate(self._cache)))
         return float(_norm(self._sum - exact) / _norm(exact))
 
@@ -212,7 +223,10 @@ def check_budget(n: int, d: int, *, itemsize: int, budget: int) -> None:
 
 
 def nearest_psd(matrix: Any) -> Array:
-    """The positive semidefinite matrix nearest to a symmetric one in the Frobenius norm: negative eigenvalues become 0. (..., d, d)."""
+    """The positive semidefinite matrix nearest to a symmetric one in the Frobenius norm: negative eigenvalues become 0.
+
+    (..., d, d).
+    """
     matrix = as_array(matrix, "matrix")
     linalg = namespace(matrix).linalg
     values, vectors = linalg.eigh((matrix + matrix.swapaxes(-1, -2)) / 2)

@@ -1,4 +1,6 @@
-"""The Gramian form of sums over all pairs, exactly: over a whole table, or over the rows of a batch (P4, Section 2.2)."""
+"""The Gramian form of sums over all pairs, exactly:
+over a whole table, or over the rows of a batch (P4, Section 2.2).
+"""
 
 from __future__ import annotations
 
@@ -57,17 +59,22 @@ def gravity_with_prior(left: Any, right: Any, left_prior: Any, right_prior: Any)
     """
     left, right = _table(left, "left"), _table(right, "right")
     q, r = like(left_prior, left, "left_prior"), like(right_prior, right, "right_prior")
-    rows = {name: shape_of(x)[-2] for name, x in
-            (("left", left), ("right", right), ("left_prior", q), ("right_prior", r))}  # fmt: skip
+    rows = {
+        name: shape_of(x)[-2] for name, x in (("left", left), ("right", right), ("left_prior", q), ("right_prior", r))
+    }
     if len(set(rows.values())) > 1 or shape_of(q)[-1] != shape_of(r)[-1]:
-        raise ValueError(f"the rows are {rows} and the priors have widths {shape_of(q)[-1]} and {shape_of(r)[-1]}; "
-                         "expected one row per training pair everywhere, and priors of one width")  # fmt: skip
+        raise ValueError(
+            f"the rows are {rows} and the priors have widths {shape_of(q)[-1]} and {shape_of(r)[-1]}; "
+            "expected one row per training pair everywhere, and priors of one width"
+        )
     crossed = _frobenius(cross_gramian(left, q), cross_gramian(right, r))
     return gravity(left, right) - 2 * crossed + gravity(q, r)
 
 
 def cross_gramian(embeddings: Any, partners: Any) -> Array:
-    """(1/n) sum_i e_i p_i^T. embeddings (..., n, d), partners (..., n, p). Returns (..., d, p). Source: P4, Appendix C (H)."""
+    """(1/n) sum_i e_i p_i^T. embeddings (..., n, d), partners (..., n, p). Returns (..., d, p). Source:
+    P4, Appendix C (H).
+    """
     embeddings = _table(embeddings, "embeddings")
     partners = _table(like(partners, embeddings, "partners"), "partners")
     if shape_of(embeddings)[-2] != shape_of(partners)[-2]:
@@ -78,17 +85,25 @@ def cross_gramian(embeddings: Any, partners: Any) -> Array:
 
 
 def gravity_loss(
-    left: Any, right: Any, gram_left: Any, gram_right: Any, *, left_prior: Any = None, right_prior: Any = None,
-    cross_left: Any = None, cross_right: Any = None,
-) -> Array:  # fmt: skip
+    left: Any,
+    right: Any,
+    gram_left: Any,
+    gram_right: Any,
+    *,
+    left_prior: Any = None,
+    right_prior: Any = None,
+    cross_left: Any = None,
+    cross_right: Any = None,
+) -> Array:
     """Mean over a batch of <u, G_v u> + <v, G_u v>: its gradient estimates that of the gravity term.
 
-    left, right (..., b, d), the batch; gram_left, gram_right (..., d, d), estimates of the Gramians, taken as constants: no
-    gradient flows into them. With a low-rank prior, also q (b, p), r (b, p) and estimates H (d, p) of the cross
+    left, right (..., b, d), the batch; gram_left, gram_right (..., d, d), estimates of the Gramians, taken as
+    constants: no gradient flows into them. With a low-rank prior, also q (b, p), r (b, p) and estimates H (d, p) of the
+    cross
     Gramians: minus 2 <u, H_v q> + 2 <v, H_u r>.
-    Only the gradient is meant. The value is twice that of the gravity term when the estimates are right: each of its two
-    factors is varied once, and the gradient of a product has both. Letting the gradient flow through estimates that hold the
-    share alpha of this batch would add alpha times the gradient once more.
+    Only the gradient is meant. The value is twice that of the gravity term when the estimates are right: each of its
+    two factors is varied once, and the gradient of a product has both. Letting the gradient flow through estimates that
+    hold the share alpha of this batch would add alpha times the gradient once more.
     Returns (...). Source: P4, equations (8) and (26).
     """
     left, right = _table(left, "left"), _table(right, "right")

@@ -1,7 +1,7 @@
 """How an estimate of a moving Gramian errs, and the rates that make the error least (P4, Section 3; X14-X16).
 
-Symbols: sigma^2 the variance E||u u' - G||_F^2 of one draw (of a batch of b draws: sigma^2 / b); delta how far the Gramian moves
-in one step, in the Frobenius norm; q = 1 - alpha; t the number of updates since the start at zero.
+Symbols: sigma^2 the variance E||u u' - G||_F^2 of one draw (of a batch of b draws: sigma^2 / b); delta how far the
+Gramian moves in one step, in the Frobenius norm; q = 1 - alpha; t the number of updates since the start at zero.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ DRIFTS = ("coherent", "random_walk")
 def sogram_variance(alpha: Any, *, sigma: Any = 1, steps: Any = None, corrected: bool = False) -> Any:
     """E||G_hat - G_bar||^2 of SOGram after `steps` updates (None: in the long run).
 
-    sigma^2 alpha/(2 - alpha) (1 - q^(2t)); with the start at zero corrected, sigma^2 alpha/(2 - alpha) (1 + q^t)/(1 - q^t).
-    0 < alpha <= 1. Numbers or arrays. Source: P4, (12), there as a bound; equality where each draw has variance sigma^2.
+    sigma^2 alpha/(2 - alpha) (1 - q^(2t)); with the start at zero corrected, sigma^2 alpha/(2 - alpha) (1 + q^t)/(1 -
+    q^t). 0 < alpha <= 1. Numbers or arrays. Source: P4, (12), there as a bound; equality where each draw has variance
+    sigma^2.
     """
     _rate(alpha)
     level = sigma**2 * alpha / (2 - alpha)
@@ -40,7 +41,9 @@ def sogram_bias_bound(alpha: Any, *, delta: Any, norm: Any, steps: Any = None) -
 
 
 def coherent_error(alpha: Any, *, delta: Any, sigma: Any) -> Any:
-    """Mean square error in the long run when the Gramian moves straight on: sigma^2 alpha/(2-alpha) + delta^2 (1/alpha-1)^2."""
+    """Mean square error in the long run when the Gramian moves straight on:
+    sigma^2 alpha/(2-alpha) + delta^2 (1/alpha-1)^2.
+    """
     return sogram_variance(alpha, sigma=sigma) + sogram_bias_bound(alpha, delta=delta, norm=0) ** 2
 
 
@@ -56,8 +59,8 @@ def random_walk_error(alpha: Any, *, delta: Any, sigma: Any) -> Any:
 def optimal_alpha(delta: float, sigma: float, drift: str = "coherent") -> float:
     """The rate alpha of SOGram that makes the mean square error least (X14).
 
-    drift "coherent": the root of delta^2 (1-alpha)(2-alpha)^2 = sigma^2 alpha^3, close to (2 delta/sigma)^(2/3) when small.
-    drift "random_walk": (sqrt(r^2 + 4r) - r)/2 with r = (delta/sigma)^2, the steady gain of a Kalman filter.
+    drift "coherent": the root of delta^2 (1-alpha)(2-alpha)^2 = sigma^2 alpha^3, close to (2 delta/sigma)^(2/3) when
+    small. drift "random_walk": (sqrt(r^2 + 4r) - r)/2 with r = (delta/sigma)^2, the steady gain of a Kalman filter.
     Raises ValueError unless delta >= 0 and sigma > 0 are finite.
     """
     if drift not in DRIFTS:
@@ -78,7 +81,9 @@ def optimal_alpha(delta: float, sigma: float, drift: str = "coherent") -> float:
 
 
 def alpha_like_batch(batch_size: Any, large_batch: Any) -> Any:
-    """The alpha at which SOGram on batches of b varies as sampling on batches of B: alpha/(2-alpha) = b/B, so 2b/(B+b)."""
+    """The alpha at which SOGram on batches of b varies as sampling on batches of B:
+    alpha/(2-alpha) = b/B, so 2b/(B+b).
+    """
     if not 0 < batch_size <= large_batch:
         raise ValueError(
             f"batch_size is {batch_size} and large_batch {large_batch}; expected 0 < batch_size <= large_batch"
@@ -89,8 +94,8 @@ def alpha_like_batch(batch_size: Any, large_batch: Any) -> Any:
 def sagram_error(beta: Any, *, mean_square: Any, variance: Any) -> Any:
     """E||G_hat - G||^2 of SAGram: (1 - beta)^2 ||m||^2 + beta^2 V (X15).
 
-    delta_i = u_i u_i' - (cached) is how stale example i is; m the mean of the delta_i, ||m||^2 = mean_square; V their variance,
-    over the batch: divided by its size.
+    delta_i = u_i u_i' - (cached) is how stale example i is; m the mean of the delta_i, ||m||^2 = mean_square; V their
+    variance, over the batch: divided by its size.
     """
     return (1 - beta) ** 2 * mean_square + beta**2 * variance
 
@@ -107,8 +112,8 @@ def optimal_beta(*, mean_square: Any, variance: Any) -> Any:
 def same_batch_share(batch_size: Any, n: Any = None) -> Any:
     """The share of grad h in the expected gradient when one batch serves for the Gramian and the gradient (X16).
 
-    E = grad g + share (grad h - grad g), h = (1/n) sum_i <u_i, v_i>^2: the pull towards zero of the *observed* pairs. Drawn with
-    replacement (n None): 1/b. Without: (n - b)/(b (n - 1)), 0 for the full batch.
+    E = grad g + share (grad h - grad g), h = (1/n) sum_i <u_i, v_i>^2: the pull towards zero of the *observed* pairs.
+    Drawn with replacement (n None): 1/b. Without: (n - b)/(b (n - 1)), 0 for the full batch.
     """
     if n is None:
         return 1 / batch_size

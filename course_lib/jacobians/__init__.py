@@ -1,8 +1,8 @@
 """How the parameters of a tower carry a gradient to its embeddings, for any `torch.nn.Module`.
 
-`per_example_jacobian` gives J_i = dq_i/dtheta, `kernel_blocks` the products K_ij = J_i J_j^T with which one SGD step moves
-the embeddings: dq_i = -lr sum_j K_ij g_j (P0, eq. 4). `lookup_equivalent` and `tangent_criterion` are tests of a tower;
-`measure_step` takes one real optimiser step and says how every embedding moved.
+`per_example_jacobian` gives J_i = dq_i/dtheta, `kernel_blocks` the products K_ij = J_i J_j^T with which one SGD step
+moves the embeddings: dq_i = -lr sum_j K_ij g_j (P0, eq. 4). `lookup_equivalent` and `tangent_criterion` are tests of a
+tower; `measure_step` takes one real optimiser step and says how every embedding moved.
 """
 
 from .criteria import (

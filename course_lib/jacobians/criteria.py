@@ -86,7 +86,8 @@ def lookup_equivalent(module: nn.Module, inputs: Inputs, tol: float | None = Non
 
 
 def tangent_criterion(module: nn.Module, inputs: Inputs, tol: float | None = None) -> TangentReport:
-    """X7: is K_ji q_i along q_j for all i and j? Equivalent to <q_i, dq_i> = 0 to first order for ALL tangent gradients.
+    """X7: is K_ji q_i along q_j for all i and j? Equivalent to <q_i, dq_i> = 0 to first order for ALL tangent
+    gradients.
 
     Because <q_i, dq_i> = -lr sum_j <K_ji q_i, g_j>, and a vector is orthogonal to all g_j with <q_j, g_j> = 0 exactly
     when it is a multiple of q_j. A failure means that some gradients of the kind that cosine losses have break
@@ -99,7 +100,9 @@ def tangent_criterion(module: nn.Module, inputs: Inputs, tol: float | None = Non
         q = stacked_outputs(module, inputs)
     norms = q.norm(dim=-1, keepdim=True)
     if bool((norms == 0).any()):
-        raise ValueError(f"the embedding of example {int((norms[:, 0] == 0).nonzero()[0])} is zero: it has no tangent directions")
+        raise ValueError(
+            f"the embedding of example {int((norms[:, 0] == 0).nonzero()[0])} is zero: it has no tangent directions"
+        )
     unit = q / norms
     pushed = torch.einsum("jiab,ib->ija", kernel, unit)  # K_ji q_i / ||q_i||
     pushed = pushed - (pushed * unit).sum(-1, keepdim=True) * unit  # unit[j] broadcasts over i

@@ -127,4 +127,7 @@ def _jacobian_by_rows(function: Callable[[Parameters], Tensor], values: Paramete
         for entry in output.flatten()
     ]
     stacked = (torch.stack(column) for column in zip(*rows, strict=True))
-    return {name: column.reshape(*output.shape, *leaf.shape) for (name, leaf), column in zip(leaves.items(), stacked, strict=True)}
+    return {
+        name: column.reshape(*output.shape, *leaf.shape)
+        for (name, leaf), column in zip(leaves.items(), stacked, strict=True)
+    }

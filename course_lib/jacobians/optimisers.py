@@ -32,12 +32,14 @@ class RowWiseAdagrad(torch.optim.Optimizer):
 class LazyDecaySGD(torch.optim.Optimizer):
     """SGD whose weight decay touches only the rows that this batch touched: row r *= 1 - lr decay if g_r != 0.
 
-    Then row r -= lr g_r. This is what sparse gradients with decay do in practice; the ordinary decay of `torch.optim.SGD`
-    shrinks every row at every step, whether its item was seen or not (X6).
+    Then row r -= lr g_r. This is what sparse gradients with decay do in practice; the ordinary decay of
+    `torch.optim.SGD` shrinks every row at every step, whether its item was seen or not (X6).
     """
 
     def __init__(self, params: Iterable[Tensor], lr: float, *, weight_decay: float = 0.0) -> None:
-        super().__init__(params, {"lr": _not_negative(lr, "lr"), "weight_decay": _not_negative(weight_decay, "weight_decay")})
+        super().__init__(
+            params, {"lr": _not_negative(lr, "lr"), "weight_decay": _not_negative(weight_decay, "weight_decay")}
+        )
 
     @torch.no_grad()
     def step(self, closure=None) -> None:

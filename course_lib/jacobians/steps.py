@@ -17,8 +17,8 @@ Optimiser = torch.optim.Optimizer | Sequence[torch.optim.Optimizer]
 class Motion:
     """Where embeddings were before a step and after it, (B, d) each, and the loss gradients there (None if not known).
 
-    For an embedding that did not move the cosine and the angle are NaN. `step` is a difference of stored numbers: a step
-    that is much smaller than the embedding keeps few correct digits, and its cosine an error of about
+    For an embedding that did not move the cosine and the angle are NaN. `step` is a difference of stored numbers: a
+    step that is much smaller than the embedding keeps few correct digits, and its cosine an error of about
     eps ||q|| / ||dq||, with eps = 2e-16 in float64.
     """
 
@@ -110,7 +110,10 @@ def measure_parameters(
     named = {name: parameter for name, parameter in module.named_parameters() if parameter.requires_grad}
     before = {name: parameter.detach().clone() for name, parameter in named.items()}
     measure_step(module, inputs, loss, optimiser)
-    flat = {name: (before[name].reshape(1, -1), value.detach().clone().reshape(1, -1), value.grad) for name, value in named.items()}
+    flat = {
+        name: (before[name].reshape(1, -1), value.detach().clone().reshape(1, -1), value.grad)
+        for name, value in named.items()
+    }
     return {name: Motion(a, b, None if g is None else g.reshape(1, -1)) for name, (a, b, g) in flat.items()}
 
 

@@ -43,8 +43,8 @@ def top_k(
 
     users (m, d), items (n, d): arrays or tensors on any device; train: Interactions of shape (m, n); block: users that
     are ranked together (the result does not depend on it). Best first; ties by the lower item id; -1 where a user has
-    fewer than K items left. Memory: a block of scores, 8 MiB at most, and the result. On a CPU a compiled loop ranks lists
-    of up to 128 items (`course_lib.metrics.ranking`).
+    fewer than K items left. Memory: a block of scores, 8 MiB at most, and the result. On a CPU a compiled loop ranks
+    lists of up to 128 items (`course_lib.metrics.ranking`).
     Raises ValueError for shapes that do not fit, k < 1, and for embeddings or scores that are not finite.
     """
     users, items = _embeddings(users, items, train)
@@ -53,7 +53,13 @@ def top_k(
     if _compiles(users, items, k):
         _ranked_compiled(users, items, train.matrix, block or USERS, result)
     else:
-        _ranked(users, items, train.matrix, block or max(1, BLOCK_BYTES // (n * users.element_size())), result[:, : min(k, n)])
+        _ranked(
+            users,
+            items,
+            train.matrix,
+            block or max(1, BLOCK_BYTES // (n * users.element_size())),
+            result[:, : min(k, n)],
+        )
     return result
 
 
@@ -68,9 +74,10 @@ def evaluate(
 ) -> dict[str, Any]:
     """Precision, recall, NDCG, MRR and MAP at each K, means over users with a test item (formulas: module docstring).
 
-    users (m, d), items (n, d); train, test: Interactions of shape (m, n) without a common pair; k: one or several cut-offs.
-    Returns {"precision@5": float, ..., "users": ids of the users counted (u,), "per_user": {"precision@5": (u,), ...}}.
-    All numbers are fractions in [0, 1]. Raises ValueError as `top_k` does, for an empty test set and for a shared pair.
+    users (m, d), items (n, d); train, test: Interactions of shape (m, n) without a common pair; k: one or several
+    cut-offs. Returns {"precision@5": float, ..., "users": ids of the users counted (u,), "per_user": {"precision@5":
+    (u,), ...}}. All numbers are fractions in [0, 1]. Raises ValueError as `top_k` does, for an empty test set and for a
+    shared pair.
     """
     cutoffs = tuple(sorted({_cutoff(value, "k") for value in (k if isinstance(k, tuple | list) else (k,))}))
     if not cutoffs:
@@ -85,11 +92,7 @@ def metrics_from_ranking(ranked: np.ndarray, test: Interactions, cutoffs: tuple[
     counts = np.diff(test.matrix.indptr)
     counted = np.flatnonzero(counts)
     hits = _hits(ranked[counted], counted, test.matrix)
-    per_user = {
-        f"{name}@{k}": values
-        for k in cutoffs
-        for name, values in _at(hits[:, :k], counts[counted], k).items()
-    }
+    per_user = {f"{name}@{k}": values for k in cutoffs for name, values in _at(hits[:, :k], counts[counted], k).items()}
     means = {name: float(values.mean()) for name, values in per_user.items()}
     return {**means, "users": counted, "per_user": per_user}
 
@@ -134,7 +137,9 @@ def _compiles(users: torch.Tensor, items: torch.Tensor, k: int) -> bool:
     return bool(torch.isfinite(users.norm(dim=1).max() * items.norm(dim=1).max()))
 
 
-def _ranked_compiled(users: torch.Tensor, items: torch.Tensor, seen: sp.csr_matrix, block: int, out: np.ndarray) -> None:
+def _ranked_compiled(
+    users: torch.Tensor, items: torch.Tensor, seen: sp.csr_matrix, block: int, out: np.ndarray
+) -> None:
     """Fills out (m, k) with each user's best items; torch's number of threads share the users, `block` at a time."""
     from course_lib.metrics.ranking import rank  # numba takes a moment to load
 
@@ -195,7 +200,9 @@ def _embeddings(users: Any, items: Any, train: Interactions) -> tuple[torch.Tens
     users, items = (_tensor(table).detach() for table in (users, items))
     for name, table, rows in (("users", users, train.matrix.shape[0]), ("items", items, train.matrix.shape[1])):
         if table.ndim != 2 or table.shape[0] != rows:
-            raise ValueError(f"{name} has shape {tuple(table.shape)}; expected ({rows}, d), one row for each of train's")
+            raise ValueError(
+                f"{name} has shape {tuple(table.shape)}; expected ({rows}, d), one row for each of train's"
+            )
         if not torch.isfinite(table).all():
             raise ValueError(f"{name} holds NaN or infinite entries: training diverged? (lower the learning rate)")
     if users.shape[1] != items.shape[1]:
@@ -204,7 +211,9 @@ def _embeddings(users: Any, items: Any, train: Interactions) -> tuple[torch.Tens
 
 
 def _tensor(table: Any) -> torch.Tensor:
-    """The table as a tensor; a read-only array, such as the counts of Interactions, is copied, since torch would warn."""
+    """The table as a tensor; a read-only array, such as the counts of Interactions, is copied, since torch would
+    warn.
+    """
     read_only = isinstance(table, np.ndarray) and not table.flags.writeable
     return torch.tensor(table) if read_only else torch.as_tensor(table)
 

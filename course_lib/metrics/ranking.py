@@ -1,7 +1,9 @@
-"""The K best unseen items of each user, compiled with numba: scores of a tile of items, and at once the search for the best in it.
+"""The K best unseen items of each user, compiled with numba: scores of a tile of items, and at once the search for the
+best in it.
 
-A tile of scores is used while it lies in the processor's first cache, so the m x n scores never exist, not even for a block of users.
-Each score is one sum in a fixed order: it does not depend on the number of threads or on which users are ranked together.
+A tile of scores is used while it lies in the processor's first cache, so the m x n scores never exist, not even for a
+block of users. Each score is one sum in a fixed order: it does not depend on the number of threads or on which users
+are ranked together.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ FUSED = {"contract"}  # a * b + c in one instruction
 
 @njit(nogil=True, cache=True)
 def rank(users, items, pointers, seen, start, stop, out):
-    """out[u] = ids of the out.shape[1] items with the highest <users[u], items[j]> outside seen[pointers[u]:pointers[u + 1]].
+    """out[u] = ids of the out.shape[1] items with the highest <users[u], items[j]> outside seen[pointers[u]:pointers[u
+    + 1]].
 
     For u in start..stop-1; -1 where there are too few. seen ascends within a user. Equal scores: the lower id first.
     """
@@ -73,7 +76,9 @@ def _products(left, tile, scores):
 
 @njit(nogil=True, cache=True)
 def _keep_best(scores, width, begin, best, ids):
-    """Puts scores[:width], of the items from `begin` on, into the descending list (best, ids); equal scores keep their order."""
+    """Puts scores[:width], of the items from `begin` on, into the descending list (best, ids);
+    equal scores keep their order.
+    """
     last = len(best) - 1
     for low in range(0, width, CHUNK):
         high = min(low + CHUNK, width)

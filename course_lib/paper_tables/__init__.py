@@ -2,8 +2,8 @@
 
 Numbers are facts and are given here with their citation. Each file keeps the layout of the printed table, so that it
 can be compared with the paper by eye: a `*` behind a number is the paper's mark for "optimization issues", a `_` its
-underline for "best in the column". Nothing is corrected, misprints included; `course_lib.paper_tables.p0`, `p1`, `p3` and `p4` find them.
-Numbers that a paper prints in its text and not in a table are in "numbers", with the place of each.
+underline for "best in the column". Nothing is corrected, misprints included; `course_lib.paper_tables.p0`, `p1`, `p3`
+and `p4` find them. Numbers that a paper prints in its text and not in a table are in "numbers", with the place of each.
 """
 
 import csv
@@ -30,10 +30,19 @@ CAPTIONS = {
     ("P0", "numbers"): "Numbers printed in the text of Sections 4.1 to 4.3 and in the caption of Table 2",
     ("P1", "T1"): "Data statistics",
     ("P1", "T2"): "Five backbones without and with DDC; relative improvement over the backbone",
-    ("P1", "T3"): "Seven debiasing methods and DDC on MF and LightGCN; relative improvement of DDC over the best of the others",
+    (
+        "P1",
+        "T3",
+    ): "Seven debiasing methods and DDC on MF and LightGCN; relative improvement of DDC over the best of the others",
     ("P1", "T4"): "Accuracy and average popularity of the recommended items on Tmall, without and with DDC",
-    ("P1", "T5"): "Nine update rules and two ablations of the final embedding, MF on Tmall; the full final embedding is the rule b_a",
-    ("P1", "numbers"): "Numbers printed in the abstract, in Figure 1 and in Sections 3.1 to 5.4.2, and in the released code and logs",
+    (
+        "P1",
+        "T5",
+    ): "Nine update rules and two ablations of the final embedding, MF on Tmall; the full final embedding is the rule b_a",
+    (
+        "P1",
+        "numbers",
+    ): "Numbers printed in the abstract, in Figure 1 and in Sections 3.1 to 5.4.2, and in the released code and logs",
     ("P3", "T3"): "Data statistics",
     ("P3", "T4"): "Test P@5 in percent of the unbiased loss (17) and of Sogram (34), stochastic gradient",
     ("P3", "T5"): "Test P@K and R@K in percent, stochastic gradient (AdaGrad)",
@@ -58,13 +67,15 @@ def table(paper: str, name: str) -> list[dict]:
     `condition_2`, `left_orthogonal`, `item_orthogonal` (True or False). P0's T2 gives one dict per printed share:
     `experiment`, `left_encoder`, its ticks, `quantity` (`share_dot`, `share_cos`), `value` (a share, not percent).
     P0's "numbers" gives one dict per number in the text: `experiment`, `quantity`, `value`, `place`.
-    P1's T1 gives one dict per data set: `dataset`, `users`, `items`, `interactions`, `sparsity_percent`. P1's T2 to T5 give one dict per
-    printed number: `backbone` (`MF`, `LightGCN`, ...), `method` (None for the backbone alone, `DDC`, `IPS`, ..., in T5 a rule such as
-    `b_a` or `without popularity`), `dataset`, `metric` (`MRR@10`, ...), `value`, `percent` (the printed improvement or change, else None).
-    P1's "numbers" gives one dict per number in the text: `dataset` (None where it is about no one set), `quantity`, `value`, `place`.
-    P4's T1 and T3 give one dict per data set with its sizes: `pages`, `links`, `ngrams`, `categories`, or `users`, `movies`, `ratings`.
-    P4's T2 gives one dict per cell: `dataset` (`simple`, `fr`, `en`), `method` (`sampling`, `sogram`), `alpha` (None for sampling),
-    `value` (MAP), `percent` (the printed improvement, None for sampling). P4's "numbers": `dataset`, `quantity`, `value`, `place`.
+    P1's T1 gives one dict per data set: `dataset`, `users`, `items`, `interactions`, `sparsity_percent`. P1's T2 to T5
+    give one dict per printed number: `backbone` (`MF`, `LightGCN`, ...), `method` (None for the backbone alone, `DDC`,
+    `IPS`, ..., in T5 a rule such as `b_a` or `without popularity`), `dataset`, `metric` (`MRR@10`, ...), `value`,
+    `percent` (the printed improvement or change, else None). P1's "numbers" gives one dict per number in the text:
+    `dataset` (None where it is about no one set), `quantity`, `value`, `place`. P4's T1 and T3 give one dict per data
+    set with its sizes: `pages`, `links`, `ngrams`, `categories`, or `users`, `movies`, `ratings`. P4's T2 gives one
+    dict per cell: `dataset` (`simple`, `fr`, `en`), `method` (`sampling`, `sogram`), `alpha` (None for sampling),
+    `value` (MAP), `percent` (the printed improvement, None for sampling). P4's "numbers": `dataset`, `quantity`,
+    `value`, `place`.
 
     Raises ValueError for a table that is not stored; the message lists those that are.
     """
@@ -106,7 +117,9 @@ def select(cells: list[dict], **where) -> list[dict]:
 def suspicious_cells(paper: str) -> list[str]:
     """Printed numbers of a paper that contradict other printed numbers of it, one sentence each."""
     if paper != "P3":
-        raise ValueError(f"suspicious_cells: got {paper!r}; expected 'P3', the one paper whose tables print each number more than once")
+        raise ValueError(
+            f"suspicious_cells: got {paper!r}; expected 'P3', the one paper whose tables print each number more than once"
+        )
     from course_lib.paper_tables import p3
 
     return p3.suspicious_cells()
@@ -132,7 +145,9 @@ def _cells_of_p0(record: dict) -> list[dict]:
 
 
 def _cells_of_p1(record: dict, name: str) -> list[dict]:
-    """The cells of one line: one for each metric and data set of T2 to T5, or the whole line when it prints sizes or one number."""
+    """The cells of one line: one for each metric and data set of T2 to T5, or the whole line when it prints sizes or
+    one number.
+    """
     if name == "numbers":
         return [{**record, "dataset": record["dataset"] or None, "value": float(record["value"])}]
     if name == "T1":
@@ -140,7 +155,9 @@ def _cells_of_p1(record: dict, name: str) -> list[dict]:
         return [{"dataset": record["dataset"], **sizes, "sparsity_percent": float(record["sparsity_percent"])}]
     row = {"backbone": record["backbone"], "method": record["method"] or None}
     headings = [(key, *key.split(" ")) for key in record if " " in key]
-    return [{**row, "dataset": dataset, "metric": metric, **_with_percent(record[key])} for key, metric, dataset in headings]
+    return [
+        {**row, "dataset": dataset, "metric": metric, **_with_percent(record[key])} for key, metric, dataset in headings
+    ]
 
 
 def _cells_of_p4(record: dict, name: str) -> list[dict]:

@@ -1,20 +1,27 @@
 """What P1's printed numbers say about P1's sentences, and what follows from them.
 
-Data sets are `amazon-book`, `yelp`, `tmall`; backbones `MF`, `LightGCN`, `DGCF`, `NCL`, `LightCCF`; the method None is the backbone alone.
-P1 prints no spread over seeds, so that none of these numbers says whether a difference would come again.
+Data sets are `amazon-book`, `yelp`, `tmall`; backbones `MF`, `LightGCN`, `DGCF`, `NCL`, `LightCCF`; the method None is
+the backbone alone. P1 prints no spread over seeds, so that none of these numbers says whether a difference would come
+again.
 """
 
 import math
 
 from course_lib.paper_tables import select, table, value
 
-HALF = {"MRR@10": 0.00005, "NDCG@10": 0.00005, "MAP@10": 0.00005, "AvgPop@10": 0.005}  # what the printed digits leave open
+HALF = {
+    "MRR@10": 0.00005,
+    "NDCG@10": 0.00005,
+    "MAP@10": 0.00005,
+    "AvgPop@10": 0.005,
+}  # what the printed digits leave open
 ROUNDING = 0.05  # printed percentages have one digit
 RULES = ("a_a", "a_b", "a_ab", "b_b", "b_ab", "ab_a", "ab_b", "ab_ab", "b_a")
 
 
 def printed(quantity: str, dataset: str | None = None) -> float:
-    """A number that the text prints: `pearson` (`ml-1m`), `lightgcn_loss` (`yelp`), `patience`, ...; the data set where it is about one.
+    """A number that the text prints: `pearson` (`ml-1m`), `lightgcn_loss` (`yelp`), `patience`, ...; the data set where
+    it is about one.
 
     Raises ValueError for a number that the paper does not print.
     """
@@ -56,7 +63,9 @@ def percentages(name: str) -> list[dict]:
 
 
 def off_by_a_rounding(name: str) -> list[dict]:
-    """Cells whose printed percentage is not that of the printed numbers, rounded to one digit (a tie may go either way)."""
+    """Cells whose printed percentage is not that of the printed numbers, rounded to one digit (a tie may go either
+    way).
+    """
     return [cell for cell in percentages(name) if abs(change(name, cell) - cell["percent"]) > ROUNDING + 1e-9]
 
 
@@ -76,7 +85,9 @@ def worse_than_backbone(method: str, *, metric: str = "MRR@10") -> list[tuple[st
     plain = {(cell["backbone"], cell["dataset"]): cell["value"] for cell in select(cells, method=None)}
     rivals = select(cells, method=method)
     if not rivals:
-        raise ValueError(f"worse_than_backbone: {method!r} is no method of Table 3; expected one of {', '.join(methods())}")
+        raise ValueError(
+            f"worse_than_backbone: {method!r} is no method of Table 3; expected one of {', '.join(methods())}"
+        )
     return [(c["backbone"], c["dataset"]) for c in rivals if c["value"] < plain[c["backbone"], c["dataset"]]]
 
 
@@ -97,7 +108,9 @@ def rules_by_quality(metric: str = "MRR@10") -> list[str]:
 
 
 def drop_without(part: str, metric: str = "MRR@10") -> float:
-    """How much Table 5's metric falls, in percent of the full embedding, when `popularity` or `preference` is left out of (14)."""
+    """How much Table 5's metric falls, in percent of the full embedding, when `popularity` or `preference` is left out
+    of (14).
+    """
     full, less = (value("P1", "T5", method=method, metric=metric) for method in ("b_a", f"without {part}"))
     return 100 * (1 - less / full)
 
@@ -115,10 +128,12 @@ def loss_ratio(backbone: str, dataset: str) -> float:
 
 
 def loss_per_triple_if_summed(backbone: str, dataset: str, *, train_share: float = 0.8) -> float:
-    """Section 5.4.2's final loss of a backbone divided by the batches of an epoch: its mean per triple if it is their sum.
+    """Section 5.4.2's final loss of a backbone divided by the batches of an epoch: its mean per triple if it is their
+    sum.
 
-    The printed losses exceed ln 2 = 0.69, the mean loss per triple of a model that says nothing. RecBole, P1's framework, adds the mean
-    losses of the batches of an epoch and prints the sum; P1 does not say which it prints. train_share: P1 does not state its split either.
+    The printed losses exceed ln 2 = 0.69, the mean loss per triple of a model that says nothing. RecBole, P1's
+    framework, adds the mean losses of the batches of an epoch and prints the sum; P1 does not say which it prints.
+    train_share: P1 does not state its split either.
     """
     [row] = select(table("P1", "T1"), dataset=dataset)
     batches = math.ceil(train_share * row["interactions"] / printed("batch_size"))

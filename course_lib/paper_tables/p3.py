@@ -90,7 +90,9 @@ def encodings_of_naive_batch(dataset: str, ratio: float) -> float:
 
 
 def misclassification_margin(dataset: str, ratio: float) -> float:
-    """Mean popularity of Table 3 divided by the threshold 1 + (|O|-1)/(|batch|-1) above which logistic scores change sign."""
+    """Mean popularity of Table 3 divided by the threshold 1 + (|O|-1)/(|batch|-1) above which logistic scores change
+    sign.
+    """
     from course_lib.in_batch import misclassification_threshold
 
     size = round(batch_size(dataset, ratio))
@@ -114,7 +116,9 @@ def precision_over_recall(*, name: str, loss: str, ratio: float | None, dataset:
 
 def usual_precision_over_recall(*, name: str, dataset: str, k: int) -> float:
     """The median of P@k / R@k over all models of one data set in a table."""
-    return median(precision_over_recall(name=name, k=k, **dict(zip(SAME_MODEL, m))) for m in _models(name, dataset=dataset))
+    return median(
+        precision_over_recall(name=name, k=k, **dict(zip(SAME_MODEL, m))) for m in _models(name, dataset=dataset)
+    )
 
 
 def count_unusual_ratios(*, name: str, dataset: str, k: int, low: float, high: float) -> int:
@@ -183,9 +187,15 @@ def suspicious_cells() -> list[str]:
 
 
 _NAMES = {
-    "unbiased": "Unbiased", "in_batch": "In-Batch", "popularity": "Popularity", "pos_neg": "Pos-Neg",
-    "in_batch_omega": "In-Batch-omega", "pos_neg_omega": "Pos-Neg-omega", "eurlex": "EUR-Lex", "ml-1m": "ML-1M",
-}  # fmt: skip
+    "unbiased": "Unbiased",
+    "in_batch": "In-Batch",
+    "popularity": "Popularity",
+    "pos_neg": "Pos-Neg",
+    "in_batch_omega": "In-Batch-omega",
+    "pos_neg_omega": "Pos-Neg-omega",
+    "eurlex": "EUR-Lex",
+    "ml-1m": "ML-1M",
+}
 
 
 def _describe(model: Sequence) -> str:

@@ -1,6 +1,7 @@
 """What P4's printed numbers say about P4's sentences, and what follows from them.
 
-Data sets are `simple`, `fr`, `en` (links between Wikipedia pages) and `movielens`. Improvements are percentages of the MAP of sampling.
+Data sets are `simple`, `fr`, `en` (links between Wikipedia pages) and `movielens`. Improvements are percentages of the
+MAP of sampling.
 """
 
 from course_lib.paper_tables import select, table, value
@@ -10,7 +11,8 @@ ROUNDING = 0.05  # and percentages to one
 
 
 def printed(dataset: str, quantity: str) -> float:
-    """A number that the text prints for a data set: `k`, `batch_size`, `learning_rate`, `lambda`, `candidates`, `sampling_hours`, ...
+    """A number that the text prints for a data set: `k`, `batch_size`, `learning_rate`, `lambda`, `candidates`,
+    `sampling_hours`, ...
 
     Raises ValueError for a number that the paper does not print.
     """
@@ -23,14 +25,18 @@ def improvement(dataset: str, alpha: float) -> float:
 
 
 def improvement_interval(dataset: str, alpha: float) -> tuple[float, float]:
-    """The least and the greatest improvement in percent that the two printed MAPs leave open, each rounded to four digits."""
+    """The least and the greatest improvement in percent that the two printed MAPs leave open, each rounded to four
+    digits.
+    """
     sogram, sampling = _map(dataset, alpha), _map(dataset, None)
     return 100 * ((sogram - HALF) / (sampling + HALF) - 1), 100 * ((sogram + HALF) / (sampling - HALF) - 1)
 
 
 def improvements_off_by_a_rounding() -> list[tuple[str, float]]:
     """Cells of Table 2 whose printed percentage is not that of the printed MAPs, rounded."""
-    return [(cell["dataset"], cell["alpha"]) for cell in _sogram() if abs(_recomputed(cell) - cell["percent"]) > ROUNDING]
+    return [
+        (cell["dataset"], cell["alpha"]) for cell in _sogram() if abs(_recomputed(cell) - cell["percent"]) > ROUNDING
+    ]
 
 
 def impossible_improvements() -> int:
@@ -64,7 +70,9 @@ def steps_per_epoch(dataset: str) -> float:
 
 
 def sagram_gigabytes(dataset: str) -> float:
-    """What SAGram would cache for both towers, in GB (1e9 bytes): two float32 embeddings of width k for each link of Table 1."""
+    """What SAGram would cache for both towers, in GB (1e9 bytes):
+    two float32 embeddings of width k for each link of Table 1.
+    """
     [row] = select(table("P4", "T1"), dataset=dataset)
     return 2 * row["links"] * printed(dataset, "k") * 4 / 1e9
 

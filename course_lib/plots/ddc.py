@@ -1,4 +1,6 @@
-"""Figures of the chapter on directional decomposition and correction. They draw what they are given; formulas are in `course_lib.debiasing`."""
+"""Figures of the chapter on directional decomposition and correction. They draw what they are given;
+formulas are in `course_lib.debiasing`.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,11 @@ from .house import (
 
 @in_style
 def origin_sweep(shifts: Any, panels: Mapping[str, tuple[Any, float, Any]]) -> tuple[Figure, np.ndarray]:
-    """One panel for each number: its values over the shift of all items, and its value for the model without DDC, dashed.
+    """One panel for each number: its values over the shift of all items, and its value for the model without DDC,
+    dashed.
 
-    panels: label -> (values at the shifts, value of the model or NaN where it has none, half-widths of the values or None).
+    panels: label -> (values at the shifts, value of the model or NaN where it has none, half-widths of the values or
+    None).
     """
     x = np.asarray(shifts, dtype=float)
     fig, axes = plt.subplots(1, len(panels), figsize=(3.1 * len(panels), 3.3), squeeze=False, dpi=92)
@@ -45,11 +49,16 @@ def origin_sweep(shifts: Any, panels: Mapping[str, tuple[Any, float, Any]]) -> t
 
 @in_style
 def two_users(user: Any, pref: Any, pop: Any, alpha: float, beta: float) -> tuple[Figure, Axes]:
-    """(11), (12) and (14) in the plane: the vector that meets the positives, the one that meets the negatives, and the one that is served."""
+    """(11), (12) and (14) in the plane: the vector that meets the positives, the one that meets the negatives, and the
+    one that is served.
+    """
     e, f, p = (np.asarray(vector, dtype=float) for vector in (user, pref, pop))
     fig, ax = plt.subplots(figsize=(6.0, 4.3), dpi=92)
     ax.spines[["left", "bottom"]].set_visible(False)
-    corners = {"meets own items:\n$e_u+\\beta e_{pref}$": (e + beta * f, PULL), "meets the others:\n$e_u+\\alpha e_{pop}$": (e + alpha * p, PUSH)}
+    corners = {
+        "meets own items:\n$e_u+\\beta e_{pref}$": (e + beta * f, PULL),
+        "meets the others:\n$e_u+\\alpha e_{pop}$": (e + alpha * p, PUSH),
+    }
     final = e + alpha * p + beta * f
     for (name, (point, color)), place in zip(corners.items(), ((8, 6), (8, -4)), strict=True):
         _arrow(ax, np.zeros(2), point, color)
@@ -73,7 +82,8 @@ def two_users(user: Any, pref: Any, pop: Any, alpha: float, beta: float) -> tupl
 
 @in_style
 def turned_user(vectors: Mapping[str, Any], positives: Any, negatives: Any) -> tuple[Figure, np.ndarray]:
-    """The same items in the plane before two or more users: the user's own as discs, the others as crosses, each with its score.
+    """The same items in the plane before two or more users: the user's own as discs, the others as crosses, each with
+    its score.
 
     vectors: title -> (2,). The side of the plane that scores above the best of the others is tinted.
     """
@@ -93,22 +103,38 @@ def turned_user(vectors: Mapping[str, Any], positives: Any, negatives: Any) -> t
             for point in points:
                 ax.annotate(f"{point @ u:+.3g}", point, (9, 6), textcoords="offset points", color=color, weight="bold")
         wrong = int(((his @ u)[:, None] <= others @ u).sum())
-        ax.set(title=title, xlabel=f"pairs in the wrong order: {wrong} of {len(his) * len(others)}", xlim=(-reach, reach), ylim=(-reach, reach))
+        ax.set(
+            title=title,
+            xlabel=f"pairs in the wrong order: {wrong} of {len(his) * len(others)}",
+            xlim=(-reach, reach),
+            ylim=(-reach, reach),
+        )
         ax.set(xticks=[], yticks=[], aspect="equal")
         ax.grid(visible=False)
     return fig, axes[0]
 
 
 @in_style
-def missing_minimum(lengths: Any, shares: Any, paths: Mapping[str, tuple[Any, Any, float | None]]) -> tuple[Figure, np.ndarray]:
-    """Left: share of users without a minimiser by the number of their items. Right: beta of single users along gradient descent.
+def missing_minimum(
+    lengths: Any, shares: Any, paths: Mapping[str, tuple[Any, Any, float | None]]
+) -> tuple[Figure, np.ndarray]:
+    """Left: share of users without a minimiser by the number of their items. Right: beta of single users along gradient
+    descent.
 
     lengths, shares: bars. paths: name -> (steps, beta, the minimiser or None).
     """
     fig, axes = plt.subplots(1, 2, figsize=(9.0, 3.6), dpi=92)
     axes[0].bar(lengths, shares, color=WRONG, width=0.8)
-    axes[0].set(title="without a minimiser", xlabel="items of the user", ylabel="share of users", ylim=(0, 1.05), xticks=[1, 5, 10, 15, 20])
-    for (color, _, dashes), (name, (steps, beta, best)) in zip(((PULL, "", "-"), (WRONG, "", (0, (5, 2)))), paths.items(), strict=False):
+    axes[0].set(
+        title="without a minimiser",
+        xlabel="items of the user",
+        ylabel="share of users",
+        ylim=(0, 1.05),
+        xticks=[1, 5, 10, 15, 20],
+    )
+    for (color, _, dashes), (name, (steps, beta, best)) in zip(
+        ((PULL, "", "-"), (WRONG, "", (0, (5, 2)))), paths.items(), strict=False
+    ):
         axes[1].plot(steps, beta, color=color, ls=dashes, label=name)
         if best is not None:
             axes[1].axhline(best, color=color, lw=1, ls=(0, (1, 2)))
@@ -118,30 +144,57 @@ def missing_minimum(lengths: Any, shares: Any, paths: Mapping[str, tuple[Any, An
 
 
 @in_style
-def loss_and_ranking(points: Mapping[str, tuple[float, float]], scaled: Mapping[float, float], level: float, *, marked: Sequence[str]) -> tuple[Figure, Axes]:
+def loss_and_ranking(
+    points: Mapping[str, tuple[float, float]], scaled: Mapping[float, float], level: float, *, marked: Sequence[str]
+) -> tuple[Figure, Axes]:
     """Training loss of what is served (across, logarithmic) against held-out MRR@10.
 
-    points: name -> (loss, mrr); scaled: factor on all scores -> loss of the model, all at the same mrr `level`; marked: names in bold.
+    points: name -> (loss, mrr); scaled: factor on all scores -> loss of the model, all at the same mrr `level`; marked:
+    names in bold.
     """
     fig, ax = plt.subplots(figsize=(7.4, 4.2), dpi=92)
     losses = list(scaled.values())
     ax.plot(losses, [level] * len(losses), "|-", color=SOFT, ms=9, lw=1.2, zorder=1)
     for factor, loss in scaled.items():
-        ax.annotate(f"× {factor:g}", (loss, level), (0, 7), textcoords="offset points", ha="center", fontsize=8.5, color=SOFT)
+        ax.annotate(
+            f"× {factor:g}", (loss, level), (0, 7), textcoords="offset points", ha="center", fontsize=8.5, color=SOFT
+        )
     for name, (loss, mrr) in points.items():
         bold = name in marked
-        ax.scatter(loss, mrr, s=70 if bold else 45, marker="D" if bold else "o", color=WRONG if bold else PULL, zorder=3, ec="white")
-        ax.annotate(name, (loss, mrr), (7, -3), textcoords="offset points", fontsize=9.5, weight="bold" if bold else "normal", color=INK)
-    ax.set(xscale="log", xlabel="BPR loss per training triple of the embedding that is served", ylabel="MRR@10, held out")
+        ax.scatter(
+            loss,
+            mrr,
+            s=70 if bold else 45,
+            marker="D" if bold else "o",
+            color=WRONG if bold else PULL,
+            zorder=3,
+            ec="white",
+        )
+        ax.annotate(
+            name,
+            (loss, mrr),
+            (7, -3),
+            textcoords="offset points",
+            fontsize=9.5,
+            weight="bold" if bold else "normal",
+            color=INK,
+        )
+    ax.set(
+        xscale="log", xlabel="BPR loss per training triple of the embedding that is served", ylabel="MRR@10, held out"
+    )
     ax.grid(visible=True, which="both", color=GRID)
     return fig, ax
 
 
 @in_style
 def net_push(net: Any, change: Any, alphas: Any) -> tuple[Figure, np.ndarray]:
-    """Change of the popularity of each user's list against alpha (left) and against alpha + beta cos (right): dots and means of ten groups."""
+    """Change of the popularity of each user's list against alpha (left) and against alpha + beta cos (right):
+    dots and means of ten groups.
+    """
     fig, axes = plt.subplots(1, 2, figsize=(9.0, 3.7), sharey=True, dpi=88)
-    for ax, x, label in zip(axes, (alphas, net), ("$\\alpha_u$", "$\\alpha_u+\\beta_u\\,\\langle e_{pref},e_{pop}\\rangle$"), strict=True):
+    for ax, x, label in zip(
+        axes, (alphas, net), ("$\\alpha_u$", "$\\alpha_u+\\beta_u\\,\\langle e_{pref},e_{pop}\\rangle$"), strict=True
+    ):
         x, y = np.asarray(x, dtype=float), np.asarray(change, dtype=float)
         low, high = np.quantile(x, [0.01, 0.99])
         shown = np.flatnonzero((x > low) & (x < high))[:: max(1, len(x) // 450)]
@@ -157,8 +210,12 @@ def net_push(net: Any, change: Any, alphas: Any) -> tuple[Figure, np.ndarray]:
 
 
 @in_style
-def differences(rows: Mapping[str, tuple[float, float, float, float]], *, labels: tuple[str, str]) -> tuple[Figure, np.ndarray]:
-    """Two columns of dots with intervals, one row for each method: name -> (difference, half-width, second difference, half-width)."""
+def differences(
+    rows: Mapping[str, tuple[float, float, float, float]], *, labels: tuple[str, str]
+) -> tuple[Figure, np.ndarray]:
+    """Two columns of dots with intervals, one row for each method:
+    name -> (difference, half-width, second difference, half-width).
+    """
     fig, axes = plt.subplots(1, 2, figsize=(9.2, 0.36 * len(rows) + 1.1), sharey=True, dpi=92)
     names = list(rows)
     for ax, at, label, color in zip(axes, (0, 2), labels, (PULL, PUSH), strict=True):
@@ -173,13 +230,19 @@ def differences(rows: Mapping[str, tuple[float, float, float, float]], *, labels
 
 @in_style
 def decay_and_sign(names: Sequence[str], rows: Mapping[str, Sequence[float]]) -> tuple[Figure, np.ndarray]:
-    """Small bars side by side: for each model (down) each number of `rows` (across), with its value written at the bar."""
-    fig, axes = plt.subplots(1, len(rows), figsize=(2.5 * len(rows) + 1.0, 0.36 * len(names) + 1.0), sharey=True, dpi=92, squeeze=False)
+    """Small bars side by side: for each model (down) each number of `rows` (across), with its value written at the
+    bar.
+    """
+    fig, axes = plt.subplots(
+        1, len(rows), figsize=(2.5 * len(rows) + 1.0, 0.36 * len(names) + 1.0), sharey=True, dpi=92, squeeze=False
+    )
     y = np.arange(len(names))[::-1]
     for ax, (label, values), (color, _, _) in zip(axes[0], rows.items(), SPARE, strict=False):
         ax.barh(y, values, color=color, height=0.62, alpha=0.85)
         for at, value in zip(y, values, strict=True):
-            ax.annotate(f"{value:.2g}", (max(value, 0), at), (3, 0), textcoords="offset points", va="center", fontsize=9)
+            ax.annotate(
+                f"{value:.2g}", (max(value, 0), at), (3, 0), textcoords="offset points", va="center", fontsize=9
+            )
         ax.axvline(0, color=INK, lw=1)
         ax.set(title=label, yticks=y)
         ax.set_yticks(y, names)
@@ -189,10 +252,14 @@ def decay_and_sign(names: Sequence[str], rows: Mapping[str, Sequence[float]]) ->
 
 
 @in_style
-def frontier(curves: Mapping[str, tuple[Any, Any, Sequence[str]]], points: Mapping[str, tuple[float, float]]) -> tuple[Figure, Axes]:
-    """Popularity of the lists (across) against accuracy (up): curves of a method with one setting moved, and single points.
+def frontier(
+    curves: Mapping[str, tuple[Any, Any, Sequence[str]]], points: Mapping[str, tuple[float, float]]
+) -> tuple[Figure, Axes]:
+    """Popularity of the lists (across) against accuracy (up): curves of a method with one setting moved, and single
+    points.
 
-    curves: name -> (popularity, accuracy, a label for each place or an empty one); points: name -> (popularity, accuracy).
+    curves: name -> (popularity, accuracy, a label for each place or an empty one); points: name -> (popularity,
+    accuracy).
     """
     fig, ax = plt.subplots(figsize=(7.4, 4.4), dpi=92)
     for (color, marker, dashes), (name, (x, y, labels)) in zip(SPARE[1:], curves.items(), strict=False):
@@ -208,4 +275,9 @@ def frontier(curves: Mapping[str, tuple[Any, Any, Sequence[str]]], points: Mappi
 
 
 def _arrow(ax: Axes, start: Any, end: Any, color: str, *, width: float = 2.0) -> None:
-    ax.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": color, "lw": width, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 13})
+    ax.annotate(
+        "",
+        end,
+        start,
+        arrowprops={"arrowstyle": "-|>", "color": color, "lw": width, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 13},
+    )

@@ -1,4 +1,6 @@
-"""Figures of the debiasing chapters that show results: accuracy against popularity, projections, rules, k, training, the sign of alpha."""
+"""Figures of the debiasing chapters that show results:
+accuracy against popularity, projections, rules, k, training, the sign of alpha.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,7 @@ from matplotlib.figure import Figure
 
 from .house import INK, PULL, PULL_TINT, PUSH, SOFT, SPARE, in_style, white_sheet
 
-Curve = tuple[
-    Sequence[float], Sequence[float], Sequence[float]
-]  # x, mean, half-width of an interval (0: none)
+Curve = tuple[Sequence[float], Sequence[float], Sequence[float]]  # x, mean, half-width of an interval (0: none)
 # method -> marker and colour; a marker is enough to tell them apart
 METHODS: dict[str, tuple[str, str]] = {
     "IPS": ("v", "#9c5a86"),
@@ -31,10 +31,11 @@ METHODS: dict[str, tuple[str, str]] = {
 def accuracy_and_popularity(
     panels: Mapping[str, Mapping[str, Sequence[float]]], *, accuracy: str = "MRR@10"
 ) -> tuple[Figure, np.ndarray]:
-    """What every method changes against the backbone alone, in percent: how popular its lists are (across), how accurate (up).
+    """What every method changes against the backbone alone, in percent: how popular its lists are (across), how
+    accurate (up).
 
-    panels: backbone -> method -> (change of popularity, change of accuracy, half-widths of their intervals or 0). The backbone is the origin; up
-    and to the left is what debiasing wants, more accurate and less popular, and is tinted.
+    panels: backbone -> method -> (change of popularity, change of accuracy, half-widths of their intervals or 0). The
+    backbone is the origin; up and to the left is what debiasing wants, more accurate and less popular, and is tinted.
     """
     fig, axes = plt.subplots(1, len(panels), figsize=(4.6 * len(panels) + 1.3, 4.2), squeeze=False, dpi=92)
     for ax, (title, points) in zip(axes[0], panels.items(), strict=True):
@@ -60,15 +61,13 @@ def accuracy_and_popularity(
 def projection_panels(
     panels: Mapping[str, tuple[Any, Any, str]],
 ) -> tuple[Figure, np.ndarray]:
-    """<e_i, e_pop> against the count of the item, a panel for each model: title -> (counts, projections, a line of text)."""
-    fig, axes = plt.subplots(
-        1, len(panels), figsize=(3.7 * len(panels) + 0.6, 3.7), squeeze=False, dpi=88
-    )
+    """<e_i, e_pop> against the count of the item, a panel for each model:
+    title -> (counts, projections, a line of text).
+    """
+    fig, axes = plt.subplots(1, len(panels), figsize=(3.7 * len(panels) + 0.6, 3.7), squeeze=False, dpi=88)
     for ax, (title, (counts, along, text)) in zip(axes[0], panels.items(), strict=True):
         if np.shape(counts) != np.shape(along):
-            raise ValueError(
-                f"{title}: {np.shape(counts)} counts and {np.shape(along)} projections; expected as many"
-            )
+            raise ValueError(f"{title}: {np.shape(counts)} counts and {np.shape(along)} projections; expected as many")
         ax.axhline(0, color=SOFT, lw=1, ls=(0, (2, 2)))
         ax.plot(counts, along, ".", color=PULL, ms=5, alpha=0.6, rasterized=True)
         ax.text(
@@ -91,14 +90,12 @@ def sensitivity(
     curves: Mapping[str, Mapping[str, Curve]],
     levels: Mapping[str, Mapping[str, float]] | None = None,
 ) -> tuple[Figure, np.ndarray]:
-    """One panel for each metric, its curves over k: metric -> backbone -> (k, mean, half-width); levels: the same without DDC, dotted."""
-    fig, axes = plt.subplots(
-        1, len(curves), figsize=(4.3 * len(curves) + 0.4, 3.7), squeeze=False, dpi=92
-    )
+    """One panel for each metric, its curves over k: metric -> backbone -> (k, mean, half-width); levels:
+    the same without DDC, dotted.
+    """
+    fig, axes = plt.subplots(1, len(curves), figsize=(4.3 * len(curves) + 0.4, 3.7), squeeze=False, dpi=92)
     for ax, (metric, series) in zip(axes[0], curves.items(), strict=True):
-        for (color, marker, dashes), (name, (tops, means, halves)) in zip(
-            SPARE, series.items(), strict=False
-        ):
+        for (color, marker, dashes), (name, (tops, means, halves)) in zip(SPARE, series.items(), strict=False):
             ax.plot(
                 tops,
                 means,
@@ -131,10 +128,11 @@ def sensitivity(
 
 @in_style
 def convergence(runs: Mapping[str, Mapping[str, Any]]) -> tuple[Figure, np.ndarray]:
-    """BPR's loss per triple of what is served (logarithmic) and validation MRR@10 along training and DDC, a column for each run.
+    """BPR's loss per triple of what is served (logarithmic) and validation MRR@10 along training and DDC, a column for
+    each run.
 
-    runs: title -> {"training": (epochs, losses, mrrs), "DDC": (epochs, losses, mrrs), "scaled": least loss by one factor on all scores,
-    "objective": DDC's own losses, or absent}.
+    runs: title -> {"training": (epochs, losses, mrrs), "DDC": (epochs, losses, mrrs), "scaled": least loss by one
+    factor on all scores, "objective": DDC's own losses, or absent}.
     """
     fig, axes = plt.subplots(
         2,
@@ -190,7 +188,9 @@ def rule_changes(
     *,
     label: str = "change of MRR@10 in %",
 ) -> tuple[Figure, np.ndarray]:
-    """The change against the backbone under each update rule, with intervals, a panel for each backbone or metric: title -> rule -> (mean, half)."""
+    """The change against the backbone under each update rule, with intervals, a panel for each backbone or metric:
+    title -> rule -> (mean, half).
+    """
     fig, axes = plt.subplots(
         1,
         len(changes),
@@ -219,9 +219,7 @@ def rule_changes(
                 ms=13 if ours else 6,
                 mec="white",
             )
-        ax.set(
-            title=title, xlabel=label, yticks=range(len(rules)), yticklabels=list(rules)
-        )
+        ax.set(title=title, xlabel=label, yticks=range(len(rules)), yticklabels=list(rules))
     axes[0, 0].invert_yaxis()
     return fig, axes[0]
 
@@ -230,10 +228,12 @@ def rule_changes(
 def sign_of_alpha(
     groups: Mapping[str, Mapping[str, Sequence[float]]], *, moved: Sequence[str] = ()
 ) -> tuple[Figure, np.ndarray]:
-    """Where the mean item lies along e_pop against the share of users with alpha < 0 (left) and the change of AvgPop in % (right).
+    """Where the mean item lies along e_pop against the share of users with alpha < 0 (left) and the change of AvgPop in
+    % (right).
 
-    groups: name -> {"centroid", "negative", "change"}, a mark for each model. moved: the groups that are one model whose items were moved
-    together; their marks are joined by a line. Changes beyond 20 % are drawn on a logarithmic scale.
+    groups: name -> {"centroid", "negative", "change"}, a mark for each model. moved: the groups that are one model
+    whose items were moved together; their marks are joined by a line. Changes beyond 20 % are drawn on a logarithmic
+    scale.
     """
     fig, axes = plt.subplots(1, 2, figsize=(9.2, 4.2), dpi=92)
     looks = [*SPARE, ("#8a6d00", "P", (0, (1, 1))), ("#56b4e9", "X", (0, (6, 2)))]
@@ -253,7 +253,11 @@ def sign_of_alpha(
     axes[1].set_title("change of AvgPop@10 by DDC, %")
     axes[1].margins(y=0.09)
     axes[1].set_yscale("symlog", linthresh=20, linscale=1.5)
-    ticks = [tick for tick in (-50, -20, -10, 0, 10, 20, 50, 100, 200) if axes[1].get_ylim()[0] <= tick <= axes[1].get_ylim()[1]]
+    ticks = [
+        tick
+        for tick in (-50, -20, -10, 0, 10, 20, 50, 100, 200)
+        if axes[1].get_ylim()[0] <= tick <= axes[1].get_ylim()[1]
+    ]
     axes[1].set_yticks(ticks, [f"{tick:+d}" if tick else "0" for tick in ticks])
     axes[1].minorticks_off()
     handles, labels = axes[0].get_legend_handles_labels()

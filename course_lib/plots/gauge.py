@@ -1,4 +1,6 @@
-"""Figures of the chapter on gauges: scores against cosines, distances on the sphere, stretched planes, free dimensions."""
+"""Figures of the chapter on gauges: scores against cosines, distances on the sphere, stretched planes, free
+dimensions.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,14 @@ def scores_and_cosines(
     Returns the figure and its two axes.
     """
     fig, axes = plt.subplots(1, 2, figsize=(8.0, 3.9))
-    for ax, (first, second), what in zip(axes, (scores, cosines), ("score of a person and a film", "cosine of two films"), strict=True):
+    for ax, (first, second), what in zip(
+        axes, (scores, cosines), ("score of a person and a film", "cosine of two films"), strict=True
+    ):
         first, second = np.asarray(first), np.asarray(second)
         if first.shape != second.shape or first.ndim != 1:
-            raise ValueError(f"{what}: got shapes {first.shape} and {second.shape}; expected two vectors of equal length")
+            raise ValueError(
+                f"{what}: got shapes {first.shape} and {second.shape}; expected two vectors of equal length"
+            )
         low, high = min(first.min(), second.min()), max(first.max(), second.max())
         ax.plot([low, high], [low, high], color=SOFT, lw=1, ls=(0, (4, 3)), zorder=1)
         ax.plot(first, second, ls="none", marker="o", ms=3, color=PULL, alpha=0.35, mew=0, zorder=2)
@@ -52,28 +58,47 @@ def sphere_distances(points: int = 181) -> tuple[Figure, Axes]:
 
 
 @in_style
-def stretched_plane(items: Any, users: Any, d: Any, *, item_names: Sequence[str], user_names: Sequence[str]) -> tuple[Figure, np.ndarray]:
-    """Two pictures of one model in the plane: as it is, and after items B D^-1, users A D. The unit circle goes along with the items.
+def stretched_plane(
+    items: Any, users: Any, d: Any, *, item_names: Sequence[str], user_names: Sequence[str]
+) -> tuple[Figure, np.ndarray]:
+    """Two pictures of one model in the plane: as it is, and after items B D^-1, users A D. The unit circle goes along
+    with the items.
 
-    items (n, 2), users (m, 2), d (2,). Items are arrows with dots, users hollow squares. Returns the figure and its axes.
+    items (n, 2), users (m, 2), d (2,). Items are arrows with dots, users hollow squares. Returns the figure and its
+    axes.
     """
     items, users, d = (np.asarray(values, dtype=float) for values in (items, users, d))
     turn = np.linspace(0, 2 * np.pi, 200)
     circle = np.stack([np.cos(turn), np.sin(turn)], axis=1)
     fig, axes = plt.subplots(1, 2, figsize=(8.2, 4.3))
     for ax, title, films, people, ring in zip(
-        axes, ("One gauge", "Another gauge, same scores"), (items, items / d), (users, users * d), (circle, circle / d), strict=True
+        axes,
+        ("One gauge", "Another gauge, same scores"),
+        (items, items / d),
+        (users, users * d),
+        (circle, circle / d),
+        strict=True,
     ):
         ax.plot(*ring.T, color=SOFT, lw=1, ls=(0, (4, 3)))
         for point, name in zip(films, item_names, strict=True):
-            ax.annotate("", point, (0, 0), arrowprops={"arrowstyle": "-|>", "color": PULL, "lw": 1.6, "shrinkA": 0, "shrinkB": 0})
+            ax.annotate(
+                "",
+                point,
+                (0, 0),
+                arrowprops={"arrowstyle": "-|>", "color": PULL, "lw": 1.6, "shrinkA": 0, "shrinkB": 0},
+            )
             _name(ax, point, name, PULL)
         for point, name in zip(people, user_names, strict=True):
             ax.plot(*point, marker="s", ms=7, mfc="white", mec=PUSH, mew=1.6)
             _name(ax, point, name, PUSH)
         everything = np.concatenate([films, people, ring, [[0, 0]]])
         middle, reach = (everything.max(0) + everything.min(0)) / 2, 0.62 * np.ptp(everything, axis=0).max()
-        ax.set(title=title, xlim=(middle[0] - reach, middle[0] + reach), ylim=(middle[1] - reach, middle[1] + reach), aspect="equal")
+        ax.set(
+            title=title,
+            xlim=(middle[0] - reach, middle[0] + reach),
+            ylim=(middle[1] - reach, middle[1] + reach),
+            aspect="equal",
+        )
         ax.set(xlabel="axis 1", ylabel="axis 2")
     return fig, axes
 
@@ -82,8 +107,8 @@ def stretched_plane(items: Any, users: Any, d: Any, *, item_names: Sequence[str]
 def circle_and_ellipse(rows: Any, d: Any) -> tuple[Figure, np.ndarray]:
     """Which unit rows stay on the circle under D = diag(d)? Those where it meets the ellipse ||D a|| = 1.
 
-    rows (n, 2) of unit vectors; d (2,). Left: the rows, the circle, the ellipse. Right: the rows after D. A row that leaves the
-    circle is a cross, one that stays a dot.
+    rows (n, 2) of unit vectors; d (2,). Left: the rows, the circle, the ellipse. Right: the rows after D. A row that
+    leaves the circle is a cross, one that stays a dot.
     """
     rows, d = np.asarray(rows, dtype=float), np.asarray(d, dtype=float)
     turn = np.linspace(0, 2 * np.pi, 300)
@@ -102,7 +127,9 @@ def circle_and_ellipse(rows: Any, d: Any) -> tuple[Figure, np.ndarray]:
 
 
 @in_style
-def free_dimensions(series: Mapping[str, tuple[Any, Any]], *, needed: Mapping[str, float] | None = None) -> tuple[Figure, Axes]:
+def free_dimensions(
+    series: Mapping[str, tuple[Any, Any]], *, needed: Mapping[str, float] | None = None
+) -> tuple[Figure, Axes]:
     """Dimensions of the gauges that keep all lengths, against the number of rows: {label: (rows, dimensions)}.
 
     needed: {label: number of rows} draws a vertical line where the count says that the freedom ends.
@@ -121,9 +148,14 @@ def free_dimensions(series: Mapping[str, tuple[Any, Any]], *, needed: Mapping[st
 
 @in_style
 def neighbour_overlap(
-    curves: Mapping[str, tuple[Any, Any]], *, chance: float | None = None, x_label: str = "spread of the gauge (sd of log factors)"
+    curves: Mapping[str, tuple[Any, Any]],
+    *,
+    chance: float | None = None,
+    x_label: str = "spread of the gauge (sd of log factors)",
 ) -> tuple[Figure, Axes]:
-    """Share of the top 10 that is left, against the spread of the gauge: {label: (spreads, shares)}; chance: a dotted line."""
+    """Share of the top 10 that is left, against the spread of the gauge: {label: (spreads, shares)}; chance:
+    a dotted line.
+    """
     fig, ax = plt.subplots()
     for at, (label, (spread, share)) in enumerate(curves.items()):
         ax.plot(spread, share, **series_style(label, at))
@@ -136,7 +168,9 @@ def neighbour_overlap(
 
 
 @in_style
-def two_starts(values: Mapping[str, Mapping[str, float]], *, chance: float | None = None, x_label: str) -> tuple[Figure, Axes]:
+def two_starts(
+    values: Mapping[str, Mapping[str, float]], *, chance: float | None = None, x_label: str
+) -> tuple[Figure, Axes]:
     """A dumbbell for each model: {model: {measure: share}}, two measures each, told apart by marker and fill."""
     fig, ax = plt.subplots(figsize=(6.8, 0.75 * len(values) + 1.5))
     measures = list(next(iter(values.values())))
@@ -145,11 +179,27 @@ def two_starts(values: Mapping[str, Mapping[str, float]], *, chance: float | Non
     for at, measure in enumerate(measures):
         color, marker, _ = SPARE[at]
         share = [found[measure] for found in values.values()]
-        ax.plot(share, range(len(values)), ls="none", marker=marker, ms=9, color=color, mfc=color if at == 0 else "white", mew=1.8, label=measure)
+        ax.plot(
+            share,
+            range(len(values)),
+            ls="none",
+            marker=marker,
+            ms=9,
+            color=color,
+            mfc=color if at == 0 else "white",
+            mew=1.8,
+            label=measure,
+        )
     if chance is not None:
         ax.axvline(chance, color=SOFT, lw=1.2, ls=":")
         ax.text(chance, len(values) - 0.45, " chance", color=SOFT, va="center")
-    ax.set(yticks=range(len(values)), yticklabels=list(values), xlabel=x_label, xlim=(0, 1.03), ylim=(len(values) - 0.2, -0.6))
+    ax.set(
+        yticks=range(len(values)),
+        yticklabels=list(values),
+        xlabel=x_label,
+        xlim=(0, 1.03),
+        ylim=(len(values) - 0.2, -0.6),
+    )
     ax.legend(loc="upper center", bbox_to_anchor=(0.45, 1.02 + 0.6 / len(values)), ncol=len(measures))
     return fig, ax
 

@@ -1,4 +1,5 @@
-"""Figures of the chapter on Gramian estimators: folding, all pairs against two small matrices, estimators and their errors.
+"""Figures of the chapter on Gramian estimators: folding, all pairs against two small matrices, estimators and their
+errors.
 
 Gramians and rates come from `course_lib.gramians`; a figure draws them.
 """
@@ -34,8 +35,8 @@ MARKERS, LINES = ("o", "s", "^", "D", "v", "P"), ("-", (0, (4, 2)), (0, (1, 1.3)
 def folding(panels: Mapping[str, Mapping[str, Any]], bins: Any) -> tuple[Figure, np.ndarray]:
     """Inner products of observed pairs (lines up) and of random pairs (filled), one panel for each model.
 
-    panels: title -> {"observed": shares, "random": shares} of the bins; bins: their edges, one more. The label of an observed pair
-    (1) and the wish for a random one (0) are dotted. Returns the figure and its axes.
+    panels: title -> {"observed": shares, "random": shares} of the bins; bins: their edges, one more. The label of an
+    observed pair (1) and the wish for a random one (0) are dotted. Returns the figure and its axes.
     """
     edges = np.asarray(bins, dtype=float)
     fig, axes = plt.subplots(1, len(panels), figsize=(2.6 * len(panels) + 0.8, 3.0), sharex=True, squeeze=False, dpi=92)
@@ -91,11 +92,12 @@ def double_sum(left: Any, right: Any) -> tuple[Figure, np.ndarray]:
 
 @in_style
 def gravity_flow(embeddings: Any, starts: Any, *, longest: float = 4.0) -> tuple[Figure, np.ndarray]:
-    """What the gravity term alone does to embeddings u while V stands still: paths in the plane, and lengths along two directions.
+    """What the gravity term alone does to embeddings u while V stands still: paths in the plane, and lengths along two
+    directions.
 
-    embeddings V (n, 2); starts (s, 2). The exact solution exp(-2 G_v t) u, time in units of n. Left: level lines of <u, G_v u>, the
-    v as dots, paths from hollow to full marks. Right: the parts of the first start along both eigenvectors of G_v, and an
-    inner product with one v.
+    embeddings V (n, 2); starts (s, 2). The exact solution exp(-2 G_v t) u, time in units of n. Left: level lines of <u,
+    G_v u>, the v as dots, paths from hollow to full marks. Right: the parts of the first start along both eigenvectors
+    of G_v, and an inner product with one v.
     """
     v, u = np.asarray(embeddings, dtype=float), np.asarray(starts, dtype=float)
     gram = gramians.gramian(v)
@@ -164,7 +166,8 @@ def estimation_errors(
 def rate_tradeoff(*, delta: float, sigma: float, drift: str = "coherent") -> tuple[Figure, Axes]:
     """SOGram's mean square error against its rate alpha: variance, squared lag, their sum, and where that is least.
 
-    delta: how far the Gramian moves in a step; sigma: the standard deviation of the Gramian of one batch. Relative to sigma^2.
+    delta: how far the Gramian moves in a step; sigma: the standard deviation of the Gramian of one batch. Relative to
+    sigma^2.
     """
     rates = np.geomspace(1e-3, 1, 300)
     total = {"coherent": gramians.coherent_error, "random_walk": gramians.random_walk_error}[drift](
@@ -178,9 +181,14 @@ def rate_tradeoff(*, delta: float, sigma: float, drift: str = "coherent") -> tup
     ax.plot(rates, total / sigma**2, color=INK, lw=2.4, label="their sum")
     ax.axvline(best, color=SOFT, lw=1)
     ax.annotate(
-        f"best α = {best:.3g}", (best, 1.0), xycoords=("data", "axes fraction"), xytext=(4, -12),
-        textcoords="offset points", color=INK, bbox=white_sheet(),
-    )  # fmt: skip
+        f"best α = {best:.3g}",
+        (best, 1.0),
+        xycoords=("data", "axes fraction"),
+        xytext=(4, -12),
+        textcoords="offset points",
+        color=INK,
+        bbox=white_sheet(),
+    )
     floor = float(total.min() / sigma**2) / 30
     ax.set(xscale="log", yscale="log", xlabel="rate α", ylabel="mean square error, one batch = 1", ylim=(floor, 30))
     ax.legend(loc="lower left")
@@ -189,7 +197,9 @@ def rate_tradeoff(*, delta: float, sigma: float, drift: str = "coherent") -> tup
 
 @in_style
 def memories(ages: int, weights: Mapping[str, Any]) -> tuple[Figure, Axes]:
-    """How much weight an estimate gives to what was seen `age` steps ago: name -> (ages,) weights that sum to at most 1."""
+    """How much weight an estimate gives to what was seen `age` steps ago:
+    name -> (ages,) weights that sum to at most 1.
+    """
     fig, ax = plt.subplots(figsize=(7.2, 3.6))
     for index, (name, values) in enumerate(weights.items()):
         values = np.asarray(values, dtype=float)
@@ -204,18 +214,22 @@ def memories(ages: int, weights: Mapping[str, Any]) -> tuple[Figure, Axes]:
 
 
 @in_style
-def cost_of_forms(
-    sizes: Sequence[int], seconds: Mapping[str, Sequence[float]], *, width: int
-) -> tuple[Figure, Axes]:
+def cost_of_forms(sizes: Sequence[int], seconds: Mapping[str, Sequence[float]], *, width: int) -> tuple[Figure, Axes]:
     """Seconds of one gradient of the gravity term against the batch size, both logarithmic; `width` k is marked."""
     fig, ax = plt.subplots()
     for index, (name, values) in enumerate(seconds.items()):
         color, marker, line = SPARE[index % len(SPARE)]
         ax.plot(sizes, 1000 * np.asarray(values), color=color, marker=marker, ls=line, label=name)
     ax.axvline(width, color=SOFT, lw=1)
-    ax.annotate(f"B = k = {width}", (width, 0.97), xycoords=("data", "axes fraction"), xytext=(4, -8),
-                textcoords="offset points", color=INK, bbox=white_sheet())  # fmt: skip
+    ax.annotate(
+        f"B = k = {width}",
+        (width, 0.97),
+        xycoords=("data", "axes fraction"),
+        xytext=(4, -8),
+        textcoords="offset points",
+        color=INK,
+        bbox=white_sheet(),
+    )
     ax.set(xscale="log", yscale="log", xlabel="batch size B", ylabel="milliseconds for a gradient")
     ax.legend(loc="lower right")
     return fig, ax
-

@@ -23,9 +23,10 @@ def kernel_blocks(
 ) -> tuple[Figure, np.ndarray]:
     """K_ij = J_i J_j^T of several towers, each as a matrix of blocks, drawn in squares.
 
-    kernels: title -> (B, B, d, d); names: the B inputs, equal ones with equal names; notes: title -> a line below. The area of a square is
-    |entry| as a share of the panel's largest; filled squares are positive, hollow ones negative. Blocks whose two inputs are
-    the same stand on a tint: a lookup has squares there and nowhere else, and only on their diagonals.
+    kernels: title -> (B, B, d, d); names: the B inputs, equal ones with equal names; notes: title -> a line below. The
+    area of a square is |entry| as a share of the panel's largest; filled squares are positive, hollow ones negative.
+    Blocks whose two inputs are the same stand on a tint: a lookup has squares there and nowhere else, and only on their
+    diagonals.
     """
     rows = math.ceil(len(kernels) / columns)
     fig, axes = plt.subplots(rows, columns, figsize=(1.95 * columns, 2.2 * rows), squeeze=False)
@@ -41,7 +42,9 @@ def kernel_blocks(
 
 def _draw_kernel(ax: Axes, kernel: np.ndarray, names: Sequence[str]) -> None:
     if kernel.ndim != 4 or kernel.shape[0] != kernel.shape[1] != len(names) or kernel.shape[2] != kernel.shape[3]:
-        raise ValueError(f"a kernel has shape {kernel.shape}; expected ({len(names)}, {len(names)}, d, d), one block for two of the names")
+        raise ValueError(
+            f"a kernel has shape {kernel.shape}; expected ({len(names)}, {len(names)}, d, d), one block for two of the names"
+        )
     count, d = kernel.shape[0], kernel.shape[2]
     size, largest = count * d, np.abs(kernel).max()
     for i in range(count):
@@ -72,12 +75,15 @@ def _square(ax: Axes, x: float, y: float, share: float) -> None:
 
 
 @in_style
-def angle_roses(angles: Mapping[str, Any], *, chance: float | None = None, within: float = 10.0) -> tuple[Figure, np.ndarray]:
+def angle_roses(
+    angles: Mapping[str, Any], *, chance: float | None = None, within: float = 10.0
+) -> tuple[Figure, np.ndarray]:
     """P0's Figure 3 as roses: how often each angle between an embedding and its movement occurred.
 
-    angles: title -> degrees, any number of them. The embedding points to the right (0 degrees), the tangent up (90). A petal's AREA is
-    its share; the dotted arc is what uniform directions of the plane would give; the band is 90 +- `within`, with the share
-    that falls in it. chance: the share that uniform directions would have there, written below.
+    angles: title -> degrees, any number of them. The embedding points to the right (0 degrees), the tangent up (90). A
+    petal's AREA is its share; the dotted arc is what uniform directions of the plane would give; the band is 90 +-
+    `within`, with the share that falls in it. chance: the share that uniform directions would have there, written
+    below.
     """
     fig, axes = plt.subplots(
         1, len(angles), figsize=(3.0 * len(angles), 2.5), subplot_kw={"projection": "polar"}, squeeze=False
@@ -99,9 +105,17 @@ def _draw_rose(ax: Axes, degrees: np.ndarray, title: str, chance: float | None, 
     ax.bar(np.radians(edges[:-1]) + width / 2, radii, width=width, color=PUSH_FILL, ec=INK, lw=0.8, zorder=2)
     arc = np.linspace(0, np.pi, 91)
     ax.plot(arc, np.full(91, math.sqrt(1 / PETALS)), color=INK, ls=(0, (1, 1.5)), lw=1.3, zorder=4)
-    ax.annotate("", (0, reach), (0, 0), arrowprops={"arrowstyle": "-|>", "color": INK, "lw": 2.2, "shrinkA": 0, "shrinkB": 0}, zorder=5)
+    ax.annotate(
+        "",
+        (0, reach),
+        (0, 0),
+        arrowprops={"arrowstyle": "-|>", "color": INK, "lw": 2.2, "shrinkA": 0, "shrinkB": 0},
+        zorder=5,
+    )
     share = (np.abs(degrees - 90) <= within).mean()
-    below = f"{100 * share:.0f} % within 90 ± {within:g}" + (f"\n(by chance {100 * chance:.0f} %)" if chance is not None else "")
+    below = f"{100 * share:.0f} % within 90 ± {within:g}" + (
+        f"\n(by chance {100 * chance:.0f} %)" if chance is not None else ""
+    )
     ax.set_title(title, pad=2, fontsize=11, loc="center")
     ax.text(0.5, 0.11, below, ha="center", va="top", fontsize=10.5, transform=ax.transAxes)
     ax.set_xticks(np.radians([0, 45, 90, 135, 180]), ["0°\nout", "45°", "90°", "135°", "180°\nin"], fontsize=9.5)
@@ -122,7 +136,9 @@ def tower_norms(
     for ax, (title, values) in zip(axes[0], norms.items(), strict=True):
         lengths = np.asarray(values, dtype=float)
         if lengths.ndim != 2 or lengths.shape[0] < 2 or (lengths <= 0).any():
-            raise ValueError(f"norms of {title!r} have shape {lengths.shape}; expected positive lengths (steps + 1, n), steps at least 1")
+            raise ValueError(
+                f"norms of {title!r} have shape {lengths.shape}; expected positive lengths (steps + 1, n), steps at least 1"
+            )
         steps = np.arange(0, len(lengths), every)
         chosen = list(thick[title]) if thick and title in thick else []
         ax.plot(steps, (lengths / lengths[0])[::every], color=SOFT, lw=0.6, alpha=0.4)
@@ -163,17 +179,29 @@ def over_steps(
 
 @in_style
 def leak_map(leak: Any, names: Sequence[str], *, title: str = "") -> tuple[Figure, Axes]:
-    """The report of `tangent_criterion` as a table: how fast the worst tangent gradient at j (column) drives q_i (row) outwards.
+    """The report of `tangent_criterion` as a table: how fast the worst tangent gradient at j (column) drives q_i (row)
+    outwards.
 
     leak (B, B) in shares of the fastest movement there is; 0 means safe. Every cell has its number.
     """
     leak = np.asarray(leak, dtype=float)
     if leak.shape != (len(names), len(names)):
-        raise ValueError(f"leak has shape {leak.shape}; expected one row and one column for each of the {len(names)} names")
+        raise ValueError(
+            f"leak has shape {leak.shape}; expected one row and one column for each of the {len(names)} names"
+        )
     fig, ax = plt.subplots(figsize=(1.2 + 0.72 * len(names), 0.9 + 0.62 * len(names)))
     ax.imshow(leak, cmap="Oranges", vmin=0, vmax=1)
     for (i, j), value in np.ndenumerate(leak):
-        ax.text(j, i, f"{value:.2f}" if value > 5e-3 else "0", ha="center", va="center", fontsize=9.5, color=INK, bbox=white_sheet())
+        ax.text(
+            j,
+            i,
+            f"{value:.2f}" if value > 5e-3 else "0",
+            ha="center",
+            va="center",
+            fontsize=9.5,
+            color=INK,
+            bbox=white_sheet(),
+        )
     ax.set_xticks(range(len(names)), names)
     ax.set_yticks(range(len(names)), names)
     ax.set(xlabel="gradient at", ylabel="pushes out")

@@ -18,7 +18,7 @@ from matplotlib.patches import Arc, Circle, Polygon
 from .. import geometry
 from .house import GRID, INK, PULL, PULL_TINT, PUSH, SOFT, SPARE, WRONG, in_style, white_sheet
 
-# ---- arrows and circles ----------------------------------------------------------------------------------------------
+# ---- arrows and circles
 
 
 def _arrow(ax: Axes, start: Any, end: Any, *, color: str, width: float = 2.0, line: str = "-") -> None:
@@ -199,7 +199,7 @@ def _draw_paths(ax: Axes, path: np.ndarray, arc: float) -> None:
     _plane(ax, reach)
 
 
-# ---- lengths over time -----------------------------------------------------------------------------------------------
+# ---- lengths over time
 
 
 @in_style
@@ -265,7 +265,7 @@ def angle_paths(curves: Mapping[str, Sequence[float]], *, label: str) -> tuple[F
     return fig, ax
 
 
-# ---- what breaks it --------------------------------------------------------------------------------------------------
+# ---- what breaks it
 
 
 @in_style
@@ -322,7 +322,15 @@ def precision(
     ax.set(xscale="log", yscale="log", xlabel=x_label, ylabel=label)
     for name, x in (marks or {}).items():
         ax.axvline(x, color=WRONG, lw=1, ls=(0, (1, 2)))
-        ax.annotate(name, (x, 1), xycoords=("data", "axes fraction"), xytext=(3, -4), textcoords="offset points",
-                    va="top", color=WRONG, fontsize=9)  # fmt: skip
+        ax.annotate(
+            name,
+            (x, 1),
+            xycoords=("data", "axes fraction"),
+            xytext=(3, -4),
+            textcoords="offset points",
+            va="top",
+            color=WRONG,
+            fontsize=9,
+        )
     ax.legend(fontsize=9)
     return fig, ax

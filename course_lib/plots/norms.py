@@ -17,7 +17,7 @@ from .house import INK, PULL, PULL_TINT, PUSH, SOFT, SPARE, WRONG, in_style, pla
 Curve = tuple[Sequence[float], Sequence[float]]
 
 
-# ---- the coupling --------------------------------------------------------------------------------------------------------
+# ---- the coupling
 
 
 @in_style
@@ -26,8 +26,9 @@ def coupled_runs(
 ) -> tuple[Figure, np.ndarray]:
     """Two items that share their luck: above, one uniform number per step and the two thresholds; below, both counts.
 
-    rare <= popular: update probabilities; uniforms (T,). A full mark lies below both thresholds (both items are updated), a half
-    mark between them (only the popular one), a hollow one above (neither). Returns the figure and its two axes.
+    rare <= popular: update probabilities; uniforms (T,). A full mark lies below both thresholds (both items are
+    updated), a half mark between them (only the popular one), a hollow one above (neither). Returns the figure and its
+    two axes.
     """
     if not 0 <= rare <= popular <= 1:
         raise ValueError(f"rare is {rare} and popular {popular}; expected 0 <= rare <= popular <= 1")
@@ -45,7 +46,17 @@ def coupled_runs(
         ("none", ~moved[1], "neither"),
     ):
         if marked.any():
-            top.plot(steps[marked], uniforms[marked], "o", color=PULL, mec=PULL, mfcalt="white", fillstyle=fill, label=label, ms=8)
+            top.plot(
+                steps[marked],
+                uniforms[marked],
+                "o",
+                color=PULL,
+                mec=PULL,
+                mfcalt="white",
+                fillstyle=fill,
+                label=label,
+                ms=8,
+            )
     top.set(ylim=(0, 1), ylabel="shared uniform number")
     top.legend(ncols=3, loc="upper left", bbox_to_anchor=(0, 1.18), fontsize=9, handletextpad=0.2)
     for row, name, dashes, color in ((moved[1], names[1], "-", PUSH), (moved[0], names[0], "--", PULL)):
@@ -56,14 +67,13 @@ def coupled_runs(
     return fig, axes
 
 
-# ---- the law -------------------------------------------------------------------------------------------------------------
+# ---- the law
 
 
 @in_style
-def growth_law(
-    rates: Sequence[float], *, start_norm: float, h: float, most: float = 1e6
-) -> tuple[Figure, Axes]:
-    """||q|| against the number of updates for several learning rates: flat, then slope 1/4. A mark stands at the crossover.
+def growth_law(rates: Sequence[float], *, start_norm: float, h: float, most: float = 1e6) -> tuple[Figure, Axes]:
+    """||q|| against the number of updates for several learning rates: flat, then slope 1/4. A mark stands at the
+    crossover.
 
     h: root mean square of the scale-free gradient; most: the last number of updates.
     """
@@ -98,13 +108,16 @@ def norms_against_counts(
     lines: Mapping[str, Any] | None = None,
     start_norm: float | None = None,
 ) -> tuple[Figure, np.ndarray]:
-    """Length against popularity, a panel for each model: a dot for an item, a square for the median of a bin of popularity.
+    """Length against popularity, a panel for each model: a dot for an item, a square for the median of a bin of
+    popularity.
 
-    counts (n,) positive; lengths: name -> (n,) norms; lines: name of a panel -> (n,) predicted norms, drawn as a line over the
-    counts. All panels share their axes, which are logarithmic.
+    counts (n,) positive; lengths: name -> (n,) norms; lines: name of a panel -> (n,) predicted norms, drawn as a line
+    over the counts. All panels share their axes, which are logarithmic.
     """
     counts = np.asarray(counts, dtype=float)
-    fig, axes = plt.subplots(1, len(lengths), figsize=(max(6.4, 4.1 * len(lengths)), 3.9), sharex=True, sharey=True, squeeze=False, dpi=88)
+    fig, axes = plt.subplots(
+        1, len(lengths), figsize=(max(6.4, 4.1 * len(lengths)), 3.9), sharex=True, sharey=True, squeeze=False, dpi=88
+    )
     edges = np.unique(np.geomspace(counts.min(), counts.max() * 1.0001, 9))
     for ax, (name, values) in zip(axes[0], lengths.items(), strict=True):
         values = np.asarray(values, dtype=float)
@@ -129,7 +142,9 @@ def norms_against_counts(
 
 @in_style
 def saturation_slope(batch_size: int, coherences: Sequence[float]) -> tuple[Figure, Axes]:
-    """The slope of log ||q|| in log popularity, far beyond the crossover, against the expected number of copies in a batch."""
+    """The slope of log ||q|| in log popularity, far beyond the crossover, against the expected number of copies in a
+    batch.
+    """
     fig, ax = plt.subplots()
     copies = np.geomspace(1e-3, 1e3, 200)
     copies = copies[copies <= batch_size]
@@ -145,22 +160,28 @@ def saturation_slope(batch_size: int, coherences: Sequence[float]) -> tuple[Figu
 
 
 @in_style
-def decay_balance(
-    probability: Any, measured: Mapping[str, Any], predicted: Mapping[str, Any]
-) -> tuple[Figure, Axes]:
-    """Length under weight decay against the update probability: measured marks, predicted lines; the same names in both."""
+def decay_balance(probability: Any, measured: Mapping[str, Any], predicted: Mapping[str, Any]) -> tuple[Figure, Axes]:
+    """Length under weight decay against the update probability: measured marks, predicted lines;
+    the same names in both.
+    """
     fig, ax = plt.subplots()
     for (color, marker, dashes), name in zip(SPARE, measured, strict=False):
         ax.plot(probability, measured[name], marker, color=color, label=f"{name}, simulated")
         if name in predicted:
-            ax.plot(probability, np.broadcast_to(predicted[name], np.shape(probability)), color=color, ls=dashes, label=f"{name}, predicted")
+            ax.plot(
+                probability,
+                np.broadcast_to(predicted[name], np.shape(probability)),
+                color=color,
+                ls=dashes,
+                label=f"{name}, predicted",
+            )
     ax.set(xscale="log", yscale="log", xlabel="update probability π of the item", ylabel="length ||q||")
     ax.legend(fontsize=9)
     plain_numbers(ax)
     return fig, ax
 
 
-# ---- items that grow without being popular -----------------------------------------------------------------------------------
+# ---- items that grow without being popular
 
 
 @in_style
@@ -191,17 +212,18 @@ def two_items(paths: Mapping[str, Any]) -> tuple[Figure, np.ndarray]:
     return fig, axes
 
 
-# ---- lists ------------------------------------------------------------------------------------------------------------------
+# ---- lists
 
 
 @in_style
 def shares_over_steps(
     curves: Mapping[str, Curve], *, spread: Mapping[str, Sequence[float]] | None = None, chance: float = 0.01
 ) -> tuple[Figure, Axes]:
-    """P0's Figure 4: the share of the most popular items in the lists against the training step, a curve for each ranking.
+    """P0's Figure 4: the share of the most popular items in the lists against the training step, a curve for each
+    ranking.
 
-    curves: name -> (steps, shares); spread: name -> half-width of the confidence interval at each step; chance: the share in
-    random lists, a dotted line.
+    curves: name -> (steps, shares); spread: name -> half-width of the confidence interval at each step; chance: the
+    share in random lists, a dotted line.
     """
     fig, ax = plt.subplots()
     for (color, marker, dashes), (name, (steps, shares)) in zip(SPARE[1:], curves.items(), strict=False):
@@ -228,8 +250,8 @@ def remedy_map(
 ) -> tuple[Figure, Axes]:
     """Quality against the share of popular items, one numbered mark for each remedy; the key stands beside the axes.
 
-    points: name -> (share, quality), shares above 0, for their axis is logarithmic; baseline: the same for a list of the
-    most popular items.
+    points: name -> (share, quality), shares above 0, for their axis is logarithmic; baseline: the same for a list of
+    the most popular items.
     """
     fig, ax = plt.subplots(figsize=(8.2, 4.4), dpi=92)
     for number, (name, (share, quality)) in enumerate(points.items(), start=1):

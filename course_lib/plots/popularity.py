@@ -1,7 +1,8 @@
-"""Figures of the chapter on the popularity direction: clouds along an axis, roles, the mean item, singular vectors, the law of chance.
+"""Figures of the chapter on the popularity direction: clouds along an axis, roles, the mean item, singular vectors, the
+law of chance.
 
-Directions, laws and correlations come from `course_lib.popularity`; a figure draws them. Where there are more items than dots are
-worth, every figure shows the same number of them, evenly over the ranks of popularity.
+Directions, laws and correlations come from `course_lib.popularity`; a figure draws them. Where there are more items
+than dots are worth, every figure shows the same number of them, evenly over the ranks of popularity.
 """
 
 from __future__ import annotations
@@ -29,9 +30,14 @@ def some_items(counts: Any, shown: int = DOTS) -> np.ndarray:
 
 @in_style
 def projections(
-    panels: Mapping[str, Sequence[float]], counts: Any, *, label: str = "projection", notes: Mapping[str, str] | None = None
+    panels: Mapping[str, Sequence[float]],
+    counts: Any,
+    *,
+    label: str = "projection",
+    notes: Mapping[str, str] | None = None,
 ) -> tuple[Figure, np.ndarray]:
-    """One number per item against its count, a panel for each name -> (n,) numbers; Pearson's r over all items stands in each.
+    """One number per item against its count, a panel for each name -> (n,) numbers; Pearson's r over all items stands
+    in each.
 
     notes: name -> a second line under r. Numbers are shown as multiples of their standard deviation.
     """
@@ -45,7 +51,15 @@ def projections(
         ax.plot(counts[shown], values[shown] / values.std(), "o", color=PULL, mec="white", mew=0.3, ms=4.2, alpha=0.8)
         ax.axhline(0, color=SOFT, lw=0.8)
         note = f"\n{notes[name]}" if notes and name in notes else ""
-        ax.text(0.04, 0.96, f"r = {popularity.pearson(values, counts):.2f}{note}", transform=ax.transAxes, va="top", color=INK, bbox=white_sheet())
+        ax.text(
+            0.04,
+            0.96,
+            f"r = {popularity.pearson(values, counts):.2f}{note}",
+            transform=ax.transAxes,
+            va="top",
+            color=INK,
+            bbox=white_sheet(),
+        )
         ax.set(title=name, xlabel="popularity", yticks=[])
     axes[0, 0].set_ylabel(label)
     return fig, axes[0]
@@ -55,8 +69,8 @@ def projections(
 def popularity_cloud(items: Any, counts: Any, ratio: float = 0.05, *, groups: Any = None) -> tuple[Figure, Axes]:
     """The item embeddings in a plane: across, along e_pop; up, along the widest direction at right angles to it.
 
-    Marks grow with the count; head and tail of e_pop have triangles; crosses are their means and the mean of all items. groups (n,)
-    of 0 and 1: a second kind of item, in another colour and with square marks.
+    Marks grow with the count; head and tail of e_pop have triangles; crosses are their means and the mean of all items.
+    groups (n,) of 0 and 1: a second kind of item, in another colour and with square marks.
     """
     items, counts = np.asarray(items, dtype=float), np.asarray(counts, dtype=float)
     axis = popularity.popularity_direction(items, counts, ratio)
@@ -73,10 +87,14 @@ def popularity_cloud(items: Any, counts: Any, ratio: float = 0.05, *, groups: An
         chosen = middle[kinds[middle] == kind]
         ax.scatter(*plane[chosen].T, s=sizes[chosen], c=color, marker=mark, alpha=0.45, lw=0)
     for ids, color, mark, name in ((head, PUSH, "^", "head"), (tail, PULL, "v", "tail")):
-        ax.scatter(*plane[ids].T, s=sizes[ids] + 12, c=color, marker=mark, alpha=0.8, lw=0, label=f"{name}: {len(ids)} items")
+        ax.scatter(
+            *plane[ids].T, s=sizes[ids] + 12, c=color, marker=mark, alpha=0.8, lw=0, label=f"{name}: {len(ids)} items"
+        )
         ax.plot(*plane[ids].mean(0), "X", color=color, mec="white", ms=13, mew=1.2, zorder=4)
     start, end = plane[tail].mean(0), plane[head].mean(0)
-    ax.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": INK, "lw": 2, "shrinkA": 6, "shrinkB": 6}, zorder=5)
+    ax.annotate(
+        "", end, start, arrowprops={"arrowstyle": "-|>", "color": INK, "lw": 2, "shrinkA": 6, "shrinkB": 6}, zorder=5
+    )
     ax.plot(*plane.mean(0), "P", color=INK, mec="white", ms=11, mew=1.2, zorder=6, label="mean of all items")
     ax.set(xlabel="along $e_{pop}$", ylabel="widest direction across")
     ax.legend(loc="upper left", bbox_to_anchor=(0, 1.14), ncols=3, fontsize=9)
@@ -100,7 +118,13 @@ def roles(counts: Any, negatives: Mapping[str, Any]) -> tuple[Figure, Axes]:
     for index, (name, values) in enumerate(negatives.items()):
         color, marker, _ = SPARE[(index + 1) % len(SPARE)]
         ax.plot(counts[shown], np.asarray(values)[shown], marker, color=color, ms=4.5, alpha=0.8, label=name)
-    ax.set(xscale="log", yscale="log", xlabel="popularity = times a positive", ylabel="expected times a negative", ylim=(reach[0] * 0.9, reach[1] * 1.3))
+    ax.set(
+        xscale="log",
+        yscale="log",
+        xlabel="popularity = times a positive",
+        ylabel="expected times a negative",
+        ylim=(reach[0] * 0.9, reach[1] * 1.3),
+    )
     ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), title="negatives drawn")
     return fig, ax
 
@@ -109,8 +133,8 @@ def roles(counts: Any, negatives: Mapping[str, Any]) -> tuple[Figure, Axes]:
 def mean_item(moves: Mapping[str, Sequence[float]], sides: Mapping[str, Sequence[float]]) -> tuple[Figure, np.ndarray]:
     """Left: how far the mean item has moved, against the epoch, logarithmic. Right: where it lies along e_pop.
 
-    moves, sides: name -> one number after each epoch, the same names. moves in units of the items' root mean square length, 0 is drawn at
-    1e-17; sides in units of the standard deviation of the projections.
+    moves, sides: name -> one number after each epoch, the same names. moves in units of the items' root mean square
+    length, 0 is drawn at 1e-17; sides in units of the standard deviation of the projections.
     """
     if set(moves) != set(sides):
         raise ValueError(f"moves has {sorted(moves)} and sides {sorted(sides)}; expected the same names")
@@ -129,8 +153,12 @@ def mean_item(moves: Mapping[str, Sequence[float]], sides: Mapping[str, Sequence
 
 
 @in_style
-def axis_growth(epochs: Sequence[float], measured: Mapping[str, Sequence[float]], predicted: Mapping[str, Sequence[float]]) -> tuple[Figure, Axes]:
-    """Length of the items along singular vectors of M against the epoch, logarithmic: marks are measured, lines predicted."""
+def axis_growth(
+    epochs: Sequence[float], measured: Mapping[str, Sequence[float]], predicted: Mapping[str, Sequence[float]]
+) -> tuple[Figure, Axes]:
+    """Length of the items along singular vectors of M against the epoch, logarithmic:
+    marks are measured, lines predicted.
+    """
     fig, ax = plt.subplots(figsize=(6.4, 3.7), dpi=92)
     for index, (name, values) in enumerate(measured.items()):
         color, marker, line = SPARE[index % len(SPARE)]
@@ -144,7 +172,10 @@ def axis_growth(epochs: Sequence[float], measured: Mapping[str, Sequence[float]]
 
 @in_style
 def fan_means(counts: Any, cosines: Mapping[str, Any], n_users: int) -> tuple[Figure, Axes]:
-    """Cosine between the mean of an item's fans and the mean user, against the count: name -> (n,). The line is sqrt(P/m)."""
+    """Cosine between the mean of an item's fans and the mean user, against the count: name -> (n,).
+
+    The line is sqrt(P/m).
+    """
     counts = np.asarray(counts, dtype=float)
     shown = some_items(counts, 140)
     fig, ax = plt.subplots(figsize=(6.4, 3.7), dpi=92)
@@ -153,14 +184,21 @@ def fan_means(counts: Any, cosines: Mapping[str, Any], n_users: int) -> tuple[Fi
     grid = np.geomspace(counts.min(), n_users, 100)
     ax.plot(grid, np.sqrt(grid / n_users), color=INK, label=r"$\sqrt{P/m}$")
     ax.axhline(0, color=SOFT, lw=0.8)
-    ax.set(xscale="log", xlabel=f"fans P of the item (of m = {n_users:,} users)", ylabel="cos(mean fan, mean user)", ylim=(-0.55, 1.05))
+    ax.set(
+        xscale="log",
+        xlabel=f"fans P of the item (of m = {n_users:,} users)",
+        ylabel="cos(mean fan, mean user)",
+        ylim=(-0.55, 1.05),
+    )
     ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     return fig, ax
 
 
 @in_style
 def chance_law(simulated: Any, exact: Any, *, marks: Mapping[str, float] | None = None) -> tuple[Figure, Axes]:
-    """What Figure 1's r is for embeddings that know nothing: a histogram of simulations, a line for draws of the exact law; `marks` name -> r."""
+    """What Figure 1's r is for embeddings that know nothing:
+    a histogram of simulations, a line for draws of the exact law; `marks` name -> r.
+    """
     simulated, exact = np.asarray(simulated, dtype=float), np.asarray(exact, dtype=float)
     low, high = min(simulated.min(), exact.min()), max(simulated.max(), exact.max())
     bins = np.linspace(low, high, 26)

@@ -31,7 +31,7 @@ from .house import (
     series_style,
 )
 
-# ---- label matrices ------------------------------------------------------------------------------------------------------
+# ---- label matrices
 
 
 @in_style
@@ -111,7 +111,7 @@ def _draw_cell(ax: Axes, i: float, j: float, label: int, *, treated: str, sample
             lw=2.4 if sampled else 1,
             hatch="////" if treated == "mistaken" else None,
             zorder=3 if sampled else 2,
-        )  # fmt: skip
+        )
     )
     text = ax.text(
         j,
@@ -189,9 +189,10 @@ def weight_heatmap(
 ) -> tuple[Figure, Axes]:
     """Expected weight of l- on every cell, as a heat map; 1 is what the full objective asks of a negative.
 
-    weights, labels (m, n); weights in units of 1/(mn), as `m * n * in_batch.expected_weights(...)[1]`. Positives carry a
-    ring, the mistaken ones (mistaken (m, n) of booleans) a cross. The scale is logarithmic where weights span more than
-    a factor of 20. numbers: write each weight into its cell (default: up to 12 rows and columns). limits: of the scale.
+    weights, labels (m, n); weights in units of 1/(mn), as `m * n * in_batch.expected_weights(...)[1]`. Positives carry
+    a ring, the mistaken ones (mistaken (m, n) of booleans) a cross. The scale is logarithmic where weights span more
+    than a factor of 20. numbers: write each weight into its cell (default: up to 12 rows and columns). limits: of the
+    scale.
     """
     weights, labels = np.asarray(weights, dtype=float), _label_matrix(labels)
     if weights.shape != labels.shape:
@@ -248,7 +249,7 @@ def _mark_positives(ax: Axes, labels: np.ndarray, mistaken: np.ndarray, *, in_co
             )
 
 
-# ---- curves of the theory ------------------------------------------------------------------------------------------------
+# ---- curves of the theory
 
 
 @in_style
@@ -372,7 +373,7 @@ def observation_weights(degrees: Sequence[int], *, batch_size: int, n_positives:
     return fig, ax
 
 
-# ---- real data -----------------------------------------------------------------------------------------------------------
+# ---- real data
 
 
 @in_style

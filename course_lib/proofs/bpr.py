@@ -1,11 +1,12 @@
 """Proofs for the popularity direction (P1, Section 3 and Appendix A; our extensions X10, X11, X13).
 
-A triple (u, i, j) costs f(x) with the margin x = <e_u, e_i - e_j>; for BPR f(x) = -ln sigma(x), so w = -f'(x) = sigma(-x). A law
-of triples T says how often each is expected in a pass; nothing is assumed about T unless a statement says so.
+A triple (u, i, j) costs f(x) with the margin x = <e_u, e_i - e_j>; for BPR f(x) = -ln sigma(x), so w = -f'(x) =
+sigma(-x). A law of triples T says how often each is expected in a pass; nothing is assumed about T unless a statement
+says so.
 
-`lem_`, `prop_`, `thm_`, `cor_` return sympy residuals, all 0: polynomial identities in every entry of small tables, or identities in
-the sizes m, n, d. `enumerate_*` draw nothing: they visit every outcome of small cases in rational arithmetic, through the functions
-of `course_lib.popularity` themselves, and return the largest discrepancy.
+`lem_`, `prop_`, `thm_`, `cor_` return sympy residuals, all 0: polynomial identities in every entry of small tables, or
+identities in the sizes m, n, d. `enumerate_*` draw nothing: they visit every outcome of small cases in rational
+arithmetic, through the functions of `course_lib.popularity` themselves, and return the largest discrepancy.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ lr, decay, t = sp.symbols("eta lambda t", positive=True)
 LABELS = exact(np.array([[1, 1, 1, 0], [1, 0, 0, 0], [1, 0, 0, 1]]))
 TABLE = exact(np.array([[2, -1], [0, 3], [-4, 1], [1, 1]]))
 ALL_LAWS = tuple(
-    TripleLaw(*parts) for parts in itertools.product(("pairs", "users"), ("uniform", "popularity"), ("redraw", "skip", "keep"))
+    TripleLaw(*parts)
+    for parts in itertools.product(("pairs", "users"), ("uniform", "popularity"), ("redraw", "skip", "keep"))
 )
 
 
@@ -57,7 +59,9 @@ ALL_LAWS = tuple(
 
 
 def lem_bpr_gradients() -> list[sp.Expr]:
-    """(6) and Lemma A.2: the slopes of -ln sigma(<e_u, e_i - e_j>) are -w (e_i - e_j), -w e_u and +w e_u, w = sigma(-<e_u, e_i - e_j>)."""
+    """(6) and Lemma A.2: the slopes of -ln sigma(<e_u, e_i - e_j>) are -w (e_i - e_j), -w e_u and +w e_u, w =
+    sigma(-<e_u, e_i - e_j>).
+    """
     user, positive, negative = (_vector(name, 3) for name in ("u", "i", "j"))
     margin = user.dot(positive - negative)
     loss, w = sp.log(1 + sp.exp(-margin)), 1 / (1 + sp.exp(margin))
@@ -68,8 +72,10 @@ def lem_bpr_gradients() -> list[sp.Expr]:
 
 
 def prop_item_pull() -> list[sp.Expr]:
-    """(5), (16), (17) exactly, for every law T and loss f: the slope of the expected loss is -M(w)' U on the items, M at all w = 1/2 is half
-    of T's pull matrix, rows of M(w = 1) sum to 0, and expected positives and negatives have one sum."""
+    """(5), (16), (17) exactly, for every law T and loss f: the slope of the expected loss is -M(w)' U on the items, M
+    at all w = 1/2 is half of T's pull matrix, rows of M(w = 1) sum to 0, and expected positives and negatives have one
+    sum.
+    """
     users, items, law = _table("u", M_USERS), _table("e", N_ITEMS), _law()
     slope = [[sp.diff(_expected_loss(users, items, law), items[i, a]) for a in range(D)] for i in range(N_ITEMS)]
     weights = {key: _weight(users, items, key) for key in law}
@@ -90,10 +96,11 @@ def prop_item_pull() -> list[sp.Expr]:
 
 
 def thm_bpr_conservation() -> list[sp.Expr]:
-    """X10, for every law T and every loss f of the margin: the slopes of the items sum to 0, so SGD leaves sum_i e_i as it is.
+    """X10, for every law T and every loss f of the margin: the slopes of the items sum to 0, so SGD leaves sum_i e_i as
+    it is.
 
-    Also: with heavy ball the velocities sum to 0 if they did before; with decay of all items in every step the sum is multiplied by
-    1 - 2 eta lambda; biases b_i, scores <e_u, e_i> + b_i, are conserved the same way.
+    Also: with heavy ball the velocities sum to 0 if they did before; with decay of all items in every step the sum is
+    multiplied by 1 - 2 eta lambda; biases b_i, scores <e_u, e_i> + b_i, are conserved the same way.
     """
     users, items, law = _table("u", M_USERS), _table("e", N_ITEMS), _law()
     bias = _vector("b", N_ITEMS)
@@ -111,20 +118,29 @@ def thm_bpr_conservation() -> list[sp.Expr]:
 
 
 def enumerate_bpr_conservation() -> Fraction:
-    """Three steps of SGD, rational tables, over every sequence of triples of LABELS: how far sum_i e_i moves. (f' = -1/(1 + x^2).)"""
+    """Three steps of SGD, rational tables, over every sequence of triples of LABELS: how far sum_i e_i moves.
+
+    (f' = -1/(1 + x^2).)
+    """
     triples = list(_triples(LABELS))
     worst = Fraction(0)
     for sequence in itertools.product(triples, repeat=3):
         users, items = TABLE[:3].copy(), TABLE.copy()
         for u, i, j in sequence:
             w = 1 / (1 + (users[u] @ (items[i] - items[j])) ** 2) / Fraction(10)
-            users[u], items[i], items[j] = users[u] + w * (items[i] - items[j]), items[i] + w * users[u], items[j] - w * users[u]
+            users[u], items[i], items[j] = (
+                users[u] + w * (items[i] - items[j]),
+                items[i] + w * users[u],
+                items[j] - w * users[u],
+            )
         worst = max(worst, *abs(items.sum(0) - TABLE.sum(0)))
     return worst
 
 
 def cor_negative_mean() -> list[sp.Expr]:
-    """X10: g_neg = (N e_bar - n_u g_pos)/(N - n_u), so g_pos - g_neg = N/(N - n_u) (g_pos - e_bar): d* is the way from e_bar to g_pos."""
+    """X10: g_neg = (N e_bar - n_u g_pos)/(N - n_u), so g_pos - g_neg = N/(N - n_u) (g_pos - e_bar):
+    d* is the way from e_bar to g_pos.
+    """
     total, mine, size, n_u = sp.symbols("S P N n_u", positive=True)
     mean, g_pos, g_neg = total / size, mine / n_u, (total - mine) / (size - n_u)
     return [
@@ -134,8 +150,10 @@ def cor_negative_mean() -> list[sp.Expr]:
 
 
 def prop_mean_item() -> list[sp.Expr]:
-    """What moves the mean item. Decay of touched rows: -2 eta lambda sum_i k_i e_i with k_i touches. Along e_pop, where <e_i, e_pop> =
-    a (Pop_i - mean Pop) and k_i = Pop_i + c, that is -2 eta lambda a N Var(Pop). Adam's first step, d = 1: eta (pulled - pushed)."""
+    """What moves the mean item. Decay of touched rows: -2 eta lambda sum_i k_i e_i with k_i touches. Along e_pop, where
+    <e_i, e_pop> = a (Pop_i - mean Pop) and k_i = Pop_i + c, that is -2 eta lambda a N Var(Pop). Adam's first step, d =
+    1: eta (pulled - pushed).
+    """
     size = 4
     counts, a, c = sp.symbols(f"p1:{size + 1}"), *sp.symbols("a c")
     mean = sum(counts) / size
@@ -155,8 +173,8 @@ def prop_mean_item() -> list[sp.Expr]:
 
 
 def thm_bpr_linearised() -> list[sp.Expr]:
-    """X10: the expected loss is |T| ln 2 - <U, M E>/2 up to fourth order; under that quadratic, singular pairs grow like cosh and sinh of
-    s t/2; and a right singular vector with s > 0 is orthogonal to 1, because M 1 = 0."""
+    """X10: the expected loss is |T| ln 2 - <U, M E>/2 up to fourth order; under that quadratic, singular pairs grow
+    like cosh and sinh of s t/2; and a right singular vector with s > 0 is orthogonal to 1, because M 1 = 0."""
     users, items, law = _table("u", M_USERS), _table("e", N_ITEMS), _law()
     scale = sp.Symbol("epsilon")
     loss = sum(
@@ -176,9 +194,11 @@ def thm_bpr_linearised() -> list[sp.Expr]:
 
 
 def prop_laws_of_negatives() -> list[sp.Expr]:
-    """Column sums of M under laws that keep collisions: Pop_i - |O|/N for uniform negatives, and 0 for every item for negatives by popularity,
-    where M = Y - n_u Pop_i/|O| is the modularity matrix; for popularity with skips (1/|O|) sum over fans u of sum over k in I_u of
-    (Pop_i - Pop_k). Labels are symbols, so this holds for every data set of this size."""
+    """Column sums of M under laws that keep collisions: Pop_i - |O|/N for uniform negatives, and 0 for every item for
+    negatives by popularity, where M = Y - n_u Pop_i/|O| is the modularity matrix; for popularity with skips (1/|O|) sum
+    over fans u of sum over k in I_u of (Pop_i - Pop_k). Labels are symbols, so this holds for every data set of this
+    size.
+    """
     y = sp.Matrix(M_USERS, N_ITEMS, sp.symbols(f"y1:{M_USERS * N_ITEMS + 1}"))
     n_u, pop = y * sp.ones(N_ITEMS, 1), (sp.ones(1, M_USERS) * y).T
     total = sum(pop)
@@ -186,7 +206,8 @@ def prop_laws_of_negatives() -> list[sp.Expr]:
     modular = y - n_u * pop.T / total
     own = y * pop / total  # chance that a negative by popularity is the user's own
     skipped = [
-        sum(y[u, i] * (1 - own[u]) - n_u[u] * pop[i] / total * (1 - y[u, i]) for u in range(M_USERS)) for i in range(N_ITEMS)
+        sum(y[u, i] * (1 - own[u]) - n_u[u] * pop[i] / total * (1 - y[u, i]) for u in range(M_USERS))
+        for i in range(N_ITEMS)
     ]
     closed = [
         sum(y[u, i] * y[u, k] * (pop[i] - pop[k]) for u in range(M_USERS) for k in range(N_ITEMS)) / total
@@ -200,7 +221,9 @@ def prop_laws_of_negatives() -> list[sp.Expr]:
 
 
 def enumerate_laws_of_negatives() -> Fraction:
-    """`pull_matrix` and `expected_roles` against the samplers spelled out triple by triple, for all twelve laws; in Fractions."""
+    """`pull_matrix` and `expected_roles` against the samplers spelled out triple by triple, for all twelve laws;
+    in Fractions.
+    """
     worst = Fraction(0)
     for law in ALL_LAWS:
         expected = np.zeros(LABELS.shape, dtype=object) + Fraction(0)
@@ -211,7 +234,11 @@ def enumerate_laws_of_negatives() -> Fraction:
             roles[0, i] += often
             roles[1, j] += often
         worst = max(worst, abs(expected - popularity.pull_matrix(LABELS, law)).max(), abs(expected.sum(1)).max())
-        worst = max(worst, abs(roles - np.stack(popularity.expected_roles(LABELS, law))).max(), abs(roles[0].sum() - roles[1].sum()))
+        worst = max(
+            worst,
+            abs(roles - np.stack(popularity.expected_roles(LABELS, law))).max(),
+            abs(roles[0].sum() - roles[1].sum()),
+        )
     return worst
 
 
@@ -220,10 +247,13 @@ def enumerate_laws_of_negatives() -> Fraction:
 
 
 def thm_mean_user() -> list[sp.Expr]:
-    """X11, Proposition A.1 repaired: a uniform set of P among m users, with mean f, has E<f, v> = |v|^2 and E|f - v|^2 = (m - P)/(P (m - 1)) s^2.
+    """X11, Proposition A.1 repaired: a uniform set of P among m users, with mean f, has E<f, v> = |v|^2 and E|f - v|^2
+    = (m - P)/(P (m - 1)) s^2.
 
-    From the inclusion probabilities P/m and P (P - 1)/(m (m - 1)), for all m and P. Then, for independent users of mean 0 with |e_u|^2 = q on
-    average: E<f, v>^2/(E|f|^2 E|v|^2) = P/m with the first expectation in place of its square, and |v|^2 over noise is P/(m - P).
+    From the inclusion probabilities P/m and P (P - 1)/(m (m - 1)), for all m and P. Then, for independent users of mean
+    0 with |e_u|^2 = q on
+    average: E<f, v>^2/(E|f|^2 E|v|^2) = P/m with the first expectation in place of its square, and |v|^2 over noise is
+    P/(m - P).
     """
     m, p, square, mean, q = sp.symbols("m P S v2 q", positive=True)  # S = sum |e_u|^2, v2 = |v|^2
     one, two = p / m, p * (p - 1) / (m * (m - 1))
@@ -241,8 +271,8 @@ def thm_mean_user() -> list[sp.Expr]:
 
 
 def enumerate_mean_user() -> Fraction:
-    """The same over every set of P among four users; and the pull on an item over every way to deal the rows of M to the users:
-    its mean is (expected positives - negatives) times the mean user, under all twelve laws."""
+    """The same over every set of P among four users; and the pull on an item over every way to deal the rows of M to
+    the users: its mean is (expected positives - negatives) times the mean user, under all twelve laws."""
     worst, n = Fraction(0), len(TABLE)
     mean = TABLE.sum(0) / Fraction(n)
     spread = ((TABLE - mean) ** 2).sum() / Fraction(n)
@@ -265,7 +295,9 @@ def enumerate_mean_user() -> Fraction:
 
 
 def thm_ideal_direction() -> list[sp.Expr]:
-    """(19): the mean margin of a unit vector d is <d, g>, g = g_pos - g_neg, and |g|^2|d|^2 - <d, g>^2 is a sum of squares, 0 at d = g/|g|."""
+    """(19): the mean margin of a unit vector d is <d, g>, g = g_pos - g_neg, and |g|^2|d|^2 - <d, g>^2 is a sum of
+    squares, 0 at d = g/|g|.
+    """
     positives, negatives, d = _table("p", 2), _table("n", 3), _vector("d", D)
     margins = sum(d.dot(positives[i, :] - negatives[j, :]) for i in range(2) for j in range(3)) / sp.Integer(6)
     g = (sp.ones(1, 2) * positives / 2 - sp.ones(1, 3) * negatives / 3).T
@@ -279,10 +311,11 @@ def thm_ideal_direction() -> list[sp.Expr]:
 
 
 def thm_misalignment() -> list[sp.Expr]:
-    """Theorem A.4 repaired: E[w x] = E[w] E[x] + Cov(w, x), so -gradient and d* enclose an angle iff Cov(w, x) is not parallel to E[x].
+    """Theorem A.4 repaired: E[w x] = E[w] E[x] + Cov(w, x), so -gradient and d* enclose an angle iff Cov(w, x) is not
+    parallel to E[x].
 
-    Residuals: the identity; the area spanned by E[w x] and E[x] is that by Cov and E[x]; both vanish at e_u = 0, where all w are 1/2, and
-    for one pair.
+    Residuals: the identity; the area spanned by E[w x] and E[x] is that by Cov and E[x]; both vanish at e_u = 0, where
+    all w are 1/2, and for one pair.
     """
     pairs, w = _table("x", 4), _vector("w", 4)
     mean_w, mean_x = sum(w) / 4, (sp.ones(1, 4) * pairs / 4).T
@@ -303,8 +336,10 @@ def thm_misalignment() -> list[sp.Expr]:
 
 
 def prop_direction_error() -> list[sp.Expr]:
-    """X13: E|v_hat - v|^2 = tr S_head/H + tr S_tail/T for independent items: the square is expanded, products of two items' noises have mean
-    0, squares s_h and s_t; for H, T up to 3. (Per coordinate; coordinates add.) The gap |v_hat|^2 exceeds |v|^2 by as much on average."""
+    """X13: E|v_hat - v|^2 = tr S_head/H + tr S_tail/T for independent items: the square is expanded, products of two
+    items' noises have mean 0, squares s_h and s_t; for H, T up to 3. (Per coordinate; coordinates add.) The gap
+    |v_hat|^2 exceeds |v|^2 by as much on average.
+    """
     s_h, s_t, v = sp.symbols("S_h S_t v", positive=True)
     residuals = []
     for h, tail in itertools.product((1, 2, 3), repeat=2):
@@ -319,10 +354,13 @@ def prop_direction_error() -> list[sp.Expr]:
 
 
 def enumerate_direction_error() -> Fraction:
-    """X13 over every outcome of two head and two tail items, each one of two vectors with its own chances; and the library's estimate of
-    it, without bias."""
+    """X13 over every outcome of two head and two tail items, each one of two vectors with its own chances; and the
+    library's estimate of it, without bias."""
     counts = np.array([9, 8, 2, 1])
-    choices = {True: [(Fraction(1, 3), (3, 0)), (Fraction(2, 3), (0, 3))], False: [(Fraction(1, 4), (0, -4)), (Fraction(3, 4), (4, 0))]}
+    choices = {
+        True: [(Fraction(1, 3), (3, 0)), (Fraction(2, 3), (0, 3))],
+        False: [(Fraction(1, 4), (0, -4)), (Fraction(3, 4), (4, 0))],
+    }
     spread, centre = {}, {}
     for head, law in choices.items():
         centre[head] = sum(chance * exact(np.array(x)) for chance, x in law)
@@ -335,7 +373,9 @@ def enumerate_direction_error() -> Fraction:
         found = (items[0] + items[1] - items[2] - items[3]) / Fraction(2)
         error += chance * ((found - true) ** 2).sum()
         if (found != 0).any():
-            estimate += chance * Fraction(popularity.direction_error(items.astype(float), counts, 0.5).error ** 2).limit_denominator(10**6)
+            estimate += chance * Fraction(
+                popularity.direction_error(items.astype(float), counts, 0.5).error ** 2
+            ).limit_denominator(10**6)
         else:
             estimate += chance * sum(((items[k] - items[k + 1]) ** 2).sum() / 4 for k in (0, 2))
     return max(abs(error - stated), abs(estimate - stated))
@@ -344,9 +384,9 @@ def enumerate_direction_error() -> Fraction:
 def prop_double_dipping() -> list[sp.Expr]:
     """X13: the parts of the exact law of r for items from N(0, s^2 I), counts any.
 
-    With c the contrast, v_hat = E'c and R = E - c v_hat'/|c|^2: c'R = 0; a Gaussian R and v_hat are uncorrelated, so independent; the
-    projection E v_hat/|v_hat| is c |v_hat|/|c|^2 + R v_hat/|v_hat|; a sum of squares splits. Then E sqrt(B) for Beta(d/2, k/2) as a ratio of
-    Gammas, by integration, k = n - 2, and the same value from the library.
+    With c the contrast, v_hat = E'c and R = E - c v_hat'/|c|^2: c'R = 0; a Gaussian R and v_hat are uncorrelated, so
+    independent; the projection E v_hat/|v_hat| is c |v_hat|/|c|^2 + R v_hat/|v_hat|; a sum of squares splits. Then E
+    sqrt(B) for Beta(d/2, k/2) as a ratio of Gammas, by integration, k = n - 2, and the same value from the library.
     """
     n = 4
     table, contrast = _table("e", n), sp.Matrix([1, 0, 0, -1])
@@ -358,7 +398,10 @@ def prop_double_dipping() -> list[sp.Expr]:
     split = table * unit - contrast * length / contrast.dot(contrast) - rest * unit
     residuals = [*(contrast.T * rest).expand(), *(keep * contrast)]
     residuals += [sp.simplify(entry.subs(length, sp.sqrt(found.dot(found)))) for entry in split]
-    z, cosine = _vector("z", 3), sp.Symbol("k", positive=True)  # x centred = (along c, along the rest of the counts, elsewhere)
+    z, cosine = (
+        _vector("z", 3),
+        sp.Symbol("k", positive=True),
+    )  # x centred = (along c, along the rest of the counts, elsewhere)
     counts = sp.Matrix([cosine, sp.sqrt(1 - cosine**2), 0])
     square = z[0] ** 2 / z.dot(z)  # B
     first = z[1] / sp.sqrt(z[1] ** 2 + z[2] ** 2)
@@ -368,13 +411,23 @@ def prop_double_dipping() -> list[sp.Expr]:
     residuals.append(sp.simplify((r - stated).subs(at)))
     x = sp.Symbol("x", positive=True)
     for d, k in ((2, 4), (3, 2), (4, 6)):
-        density = x ** (sp.Rational(d, 2) - 1) * (1 - x) ** (sp.Rational(k, 2) - 1) / sp.beta(sp.Rational(d, 2), sp.Rational(k, 2))
+        density = (
+            x ** (sp.Rational(d, 2) - 1)
+            * (1 - x) ** (sp.Rational(k, 2) - 1)
+            / sp.beta(sp.Rational(d, 2), sp.Rational(k, 2))
+        )
         mean = sp.integrate(sp.expand_func(density * sp.sqrt(x)), (x, 0, 1))
-        closed = sp.gamma(sp.Rational(d + 1, 2)) * sp.gamma(sp.Rational(d + k, 2)) / (sp.gamma(sp.Rational(d, 2)) * sp.gamma(sp.Rational(d + k + 1, 2)))
+        closed = (
+            sp.gamma(sp.Rational(d + 1, 2))
+            * sp.gamma(sp.Rational(d + k, 2))
+            / (sp.gamma(sp.Rational(d, 2)) * sp.gamma(sp.Rational(d + k + 1, 2)))
+        )
         residuals.append(sp.simplify(sp.gammasimp(mean - closed)))
         law = popularity.double_dipping_law(np.arange(k + 2.0), d, 1 / (k + 2))
         share = law.mean / popularity.chance_cosine(np.arange(k + 2.0), 1 / (k + 2))
-        residuals.append(sp.Integer(0) if math.isclose(share, float(closed), rel_tol=1e-12) else sp.Float(share) - closed)
+        residuals.append(
+            sp.Integer(0) if math.isclose(share, float(closed), rel_tol=1e-12) else sp.Float(share) - closed
+        )
     return residuals
 
 
@@ -396,8 +449,11 @@ def _law() -> dict[Key, sp.Symbol]:
     """A symbol for how often each triple of two different items is expected: every law of triples at once."""
     return {
         (u, i, j): sp.Symbol(f"T{u}{i}{j}", nonnegative=True)
-        for u in range(M_USERS) for i in range(N_ITEMS) for j in range(N_ITEMS) if i != j
-    }  # fmt: skip
+        for u in range(M_USERS)
+        for i in range(N_ITEMS)
+        for j in range(N_ITEMS)
+        if i != j
+    }
 
 
 _F = sp.Function("f")
@@ -410,7 +466,9 @@ def _margin(users: sp.Matrix, items: sp.Matrix, key: Key, bias: sp.Matrix | None
     return sp.expand(users[u, :].dot(items[i, :] - items[j, :]) + own)
 
 
-def _expected_loss(users: sp.Matrix, items: sp.Matrix, law: dict[Key, sp.Symbol], bias: sp.Matrix | None = None) -> sp.Expr:
+def _expected_loss(
+    users: sp.Matrix, items: sp.Matrix, law: dict[Key, sp.Symbol], bias: sp.Matrix | None = None
+) -> sp.Expr:
     return sum(law[key] * _F(_margin(users, items, key, bias)) for key in law)
 
 

@@ -236,8 +236,12 @@ def minima_can_agree(size: int) -> Broken:
     """
     labels = np.eye(size, dtype=int)
     claimed = stated_weights("unbiased", labels, size)[1]
-    return Broken("some pair has popularity above 1 or the batch is not full", claimed,
-                  averaged_weights("in_batch", labels, size)[1], claimed * 0)  # fmt: skip
+    return Broken(
+        "some pair has popularity above 1 or the batch is not full",
+        claimed,
+        averaged_weights("in_batch", labels, size)[1],
+        claimed * 0,
+    )
 
 
 def unbounded_below(score: float, labels: np.ndarray | None = None, batch: tuple[Pair, ...] | None = None) -> Broken:

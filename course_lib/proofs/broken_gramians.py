@@ -1,7 +1,8 @@
 """Counterexamples to Gramian estimation: each assumption dropped once, each formula taken as printed once (P4).
 
-Every function returns a `Broken` (see `proofs.broken`), in rational numbers, by visiting every draw with the estimators of
-`course_lib.gramians` themselves. Tables are those of `proofs.gramians`: three examples of width two, at four moments of a trajectory.
+Every function returns a `Broken` (see `proofs.broken`), in rational numbers, by visiting every draw with the estimators
+of `course_lib.gramians` themselves. Tables are those of `proofs.gramians`: three examples of width two, at four moments
+of a trajectory.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ OLD_U, OLD_V = _TABLES["u"][0], _TABLES["v"][0]  # what a cache remembers
 def one_batch_for_both(batch_size: int = 2, *, replace: bool = True) -> Broken:
     """P4 (14) with one batch on both sides: the expected gradient in every entry of U and V, (2, n, d).
 
-    claimed: the gradient of g. formula: share times (gradient of h - gradient of g), h the mean of the squared inner products of the
-    observed pairs, share 1/b or (n - b)/(b (n - 1)) (X16).
+    claimed: the gradient of g. formula: share times (gradient of h - gradient of g), h the mean of the squared inner
+    products of the observed pairs, share 1/b or (n - b)/(b (n - 1)) (X16).
     """
     draws = itertools.product(range(N), repeat=batch_size) if replace else itertools.permutations(range(N), batch_size)
     actual = _mean(_gradient(list(b), gramians.gramian(U[list(b)]), gramians.gramian(V[list(b)])) for b in draws)
@@ -50,7 +51,8 @@ def value_of_one_batch(batch_size: int = 2) -> Broken:
 def batch_folded_in_first(alpha: Fraction = Fraction(1, 3), batch_size: int = 2) -> Broken:
     """SOGram with one batch a step, folded in before it is used: the expected gradient, on tables that stand still.
 
-    The estimate is (1 - alpha) G + alpha (the batch's), from a past that is right. formula: alpha/b (gradient of h - gradient of g).
+    The estimate is (1 - alpha) G + alpha (the batch's), from a past that is right. formula: alpha/b (gradient of h -
+    gradient of g).
     """
     actual = _mean(
         _gradient(
@@ -64,9 +66,11 @@ def batch_folded_in_first(alpha: Fraction = Fraction(1, 3), batch_size: int = 2)
 
 
 def batch_folded_in_afterwards(alpha: Fraction = Fraction(1, 3), steps: int = 2) -> Broken:
-    """The repair: the gradient uses the estimate of the steps before, then its own batch is folded in. One batch a step, no gap.
+    """The repair: the gradient uses the estimate of the steps before, then its own batch is folded in. One batch a
+    step, no gap.
 
-    Every sequence of draws of `steps` updates and of the example of the gradient; tables that stand still, the zero start corrected.
+    Every sequence of draws of `steps` updates and of the example of the gradient; tables that stand still, the zero
+    start corrected.
     """
 
     def slope(past: Sequence[int], i: int) -> np.ndarray:
@@ -86,7 +90,8 @@ def batch_folded_in_afterwards(alpha: Fraction = Fraction(1, 3), steps: int = 2)
 def sagram_with_one_index() -> Broken:
     """SAGram, beta = 1, the same index for the estimate and for the gradient: Proposition 1 without its independence.
 
-    formula: the covariance of the index's gradient and of how stale its cache is, 2 (delta_v_i - mean) u_i / n (and u, v swapped).
+    formula: the covariance of the index's gradient and of how stale its cache is, 2 (delta_v_i - mean) u_i / n (and u,
+    v swapped).
     """
     actual = _mean(_gradient([i], _looked(U, OLD_U, i), _looked(V, OLD_V, i)) for i in range(N))
     stale_u, stale_v = _stale(U, OLD_U), _stale(V, OLD_V)
@@ -100,7 +105,8 @@ def sagram_with_one_index() -> Broken:
 
 
 def prior_with_one_index() -> Broken:
-    """Proposition 6 as printed, without "independent of i": H_hat from the same example as the gradient. Shape (2, n, d).
+    """Proposition 6 as printed, without "independent of i": H_hat from the same example as the gradient. Shape (2, n,
+    d).
 
     The gradient of (26) has -2 H_v q_i for u_i. With H_hat_v = v_i r_i the part of every other example is lost.
     """
@@ -141,7 +147,9 @@ def sagram_half_way(beta: Fraction = Fraction(1, 2)) -> Broken:
 
 
 def sum_for_mean(batch_size: int = 2, steps: int = 3, alpha: Fraction = Fraction(1, 2)) -> Broken:
-    """P4 Section 4.1: "a sum of rank-1 terms over the batch". SOGram then goes to b G: its mean after `steps` steps on still tables."""
+    """P4 Section 4.1: "a sum of rank-1 terms over the batch". SOGram then goes to b G:
+    its mean after `steps` steps on still tables.
+    """
     true = gramians.gramian(U)
     reached = 1 - (1 - alpha) ** steps
 
@@ -204,7 +212,9 @@ def gravity_as_a_sum() -> Broken:
 
 
 def gramians_on_their_own_side() -> Broken:
-    """Appendix A prints g_hat_i with G_u beside u u' and G_v beside v v': the mean is ||G_u||^2 + ||G_v||^2, not 2 <G_u, G_v>."""
+    """Appendix A prints g_hat_i with G_u beside u u' and G_v beside v v':
+    the mean is ||G_u||^2 + ||G_v||^2, not 2 <G_u, G_v>.
+    """
     u, v = gramians.gramian(U), gramians.gramian(V)
     total = sum(U[i] @ u @ U[i] + V[i] @ v @ V[i] for i in range(N)) / Fraction(N)
     return Broken("the Gramian of the other side", 2 * (u * v).sum(), total, ((u - v) ** 2).sum())
@@ -220,7 +230,9 @@ def prior_constant() -> Broken:
 
 
 def prior_with_lambda(lam: int = 10) -> Broken:
-    """Algorithm 3, lines 11 and 12, print lambda where beta belongs: the mean of H_hat is off by (lambda - 1)(H - T)."""
+    """Algorithm 3, lines 11 and 12, print lambda where beta belongs:
+    the mean of H_hat is off by (lambda - 1)(H - T).
+    """
     q = OLD_V[:, :1]
     true, cached = gramians.cross_gramian(U, q), gramians.cross_gramian(OLD_U, q)
     actual = cached + lam * _mean(np.outer(U[i] - OLD_U[i], q[i]) for i in range(N))
@@ -228,10 +240,10 @@ def prior_with_lambda(lam: int = 10) -> Broken:
 
 
 def overshooting_pair(time: Fraction = Fraction(1, 2)) -> Broken:
-    """"Never past zero" holds along an eigenvector of G_v, not for every pair: one that does cross.
+    """ "Never past zero" holds along an eigenvector of G_v, not for every pair: one that does cross.
 
-    G_v = diag(4, 1) in the eigenvectors' coordinates, u = (2, 3/2), v = (1, -1): <u, v> = 1/2. Under the flow the first coordinate
-    is multiplied by x^4 and the second by x, x = exp(-2 t/n) = `time`. claimed: the sign at the start.
+    G_v = diag(4, 1) in the eigenvectors' coordinates, u = (2, 3/2), v = (1, -1): <u, v> = 1/2. Under the flow the first
+    coordinate is multiplied by x^4 and the second by x, x = exp(-2 t/n) = `time`. claimed: the sign at the start.
     """
     u, v = exact(np.array([2, 3])) / np.array([Fraction(1), Fraction(2)]), exact(np.array([1, -1]))
     before = u @ v

@@ -180,8 +180,11 @@ def sogram_weights(
     (i1, j1), (_, j2) = zip(*first, strict=True), zip(*second, strict=True)
     i1, j1, j2 = list(i1), list(j1), list(j2)
     common = {
-        "row_counts": rows[i1], "col_counts": cols[j2], "n_positives": int(labels.sum()), "shape": labels.shape,
-    }  # fmt: skip
+        "row_counts": rows[i1],
+        "col_counts": cols[j2],
+        "n_positives": int(labels.sum()),
+        "shape": labels.shape,
+    }
     diag, cross = cells[:, i1, j1], cells[:, i1][:, :, j2]
     positive = in_batch.sogram_loss(pos_loss=diag, neg_diag=diag * 0, neg_cross=cross * 0, **common)
     negative = in_batch.sogram_loss(pos_loss=diag * 0, neg_diag=diag, neg_cross=cross, **common)
@@ -216,9 +219,12 @@ def enumerate_batch_variance() -> Fraction:
         pos_loss, neg_loss = _generic(labels.shape), _generic(labels.shape, shift=5)
         for kind in in_batch.KINDS:
             arguments = {
-                "pos_loss": pos_loss, "neg_loss": neg_loss, "labels": labels, "batch_size": batch_size,
+                "pos_loss": pos_loss,
+                "neg_loss": neg_loss,
+                "labels": labels,
+                "batch_size": batch_size,
                 "omega": OMEGA if kind == "unbiased_omega" else None,
-            }  # fmt: skip
+            }
             quick, slow = in_batch.exact_moments(kind, **arguments), in_batch.enumerate_moments(kind, **arguments)
             worst = max(worst, *(abs(a - b) for a, b in zip(quick, slow, strict=True)))
     return worst
@@ -233,9 +239,11 @@ def enumerate_optimal_mix() -> Fraction:
     worst = Fraction(0)
     for labels, batch_size in labelled_cases():
         arguments = {
-            "pos_loss": _generic(labels.shape), "neg_loss": _generic(labels.shape, shift=5),
-            "labels": labels, "batch_size": batch_size,
-        }  # fmt: skip
+            "pos_loss": _generic(labels.shape),
+            "neg_loss": _generic(labels.shape, shift=5),
+            "labels": labels,
+            "batch_size": batch_size,
+        }
         mix = in_batch.optimal_mix(**arguments)
         masked = in_batch.enumerate_batch_losses("masked", **arguments)
         unbiased = in_batch.enumerate_batch_losses("unbiased", **arguments)

@@ -1,8 +1,8 @@
 """Symbolic proofs for gauges (P2 and our extension X9), and exact counterexamples where a statement is too strong.
 
-Tables are matrices of symbols, so an identity of polynomials in their entries holds for all tables of that size at once.
-Where a statement is about every width, the proof is in terms of inner products (coordinate-free), and small widths are
-expanded as well. `enumerate_*` visits families of small rational tables. Counterexamples return a `Broken`.
+Tables are matrices of symbols, so an identity of polynomials in their entries holds for all tables of that size at
+once. Where a statement is about every width, the proof is in terms of inner products (coordinate-free), and small
+widths are expanded as well. `enumerate_*` visits families of small rational tables. Counterexamples return a `Broken`.
 """
 
 from __future__ import annotations
@@ -47,11 +47,15 @@ def cor_neighbours() -> list[sp.Expr]:
     difference of the cosine distances; the angle orders them alike, since d(1 - cos)/d(angle) = sin(angle) > 0."""
     s, r = sp.symbols("s r", real=True)  # <q, x>, <q, y>
     chord2 = lambda c: 2 - 2 * c  # noqa: E731
-    return _simplified([(chord2(s) - chord2(r)) / 2 - ((1 - s) - (1 - r)), sp.diff(1 - sp.cos(theta), theta) - sp.sin(theta)])
+    return _simplified(
+        [(chord2(s) - chord2(r)) / 2 - ((1 - s) - (1 - r)), sp.diff(1 - sp.cos(theta), theta) - sp.sin(theta)]
+    )
 
 
 def enumerate_neighbours() -> Fraction:
-    """Corollary 5 on every query and every pair of 28 rational points of the circle: number of orders that differ, ties included."""
+    """Corollary 5 on every query and every pair of 28 rational points of the circle:
+    number of orders that differ, ties included.
+    """
     points = rational_circle()
     wrong = 0
     for q, x, y in itertools.product(points, repeat=3):
@@ -62,7 +66,9 @@ def enumerate_neighbours() -> Fraction:
 
 
 def prop_geodesic() -> list[sp.Expr]:
-    """P2 Proposition 9: with angle theta, 1 - cos = chord^2/2, chord = 2 sin(theta/2), and 1 - cos = theta^2/2 - theta^4/24 + O(theta^6)."""
+    """P2 Proposition 9: with angle theta, 1 - cos = chord^2/2, chord = 2 sin(theta/2), and 1 - cos = theta^2/2 -
+    theta^4/24 + O(theta^6).
+    """
     chord = sp.sqrt((1 - sp.cos(theta)) ** 2 + sp.sin(theta) ** 2)
     series = sp.series(1 - sp.cos(theta), theta, 0, 6).removeO()
     return _simplified(
@@ -76,7 +82,9 @@ def prop_geodesic() -> list[sp.Expr]:
 
 
 def prop_not_a_metric() -> list[sp.Expr]:
-    """sqrt(1 - cos) = chord / sqrt 2, so it inherits the triangle inequality from the straight line; 1 - cos fails it by sqrt 2 - 1."""
+    """sqrt(1 - cos) = chord / sqrt 2, so it inherits the triangle inequality from the straight line;
+    1 - cos fails it by sqrt 2 - 1.
+    """
     root = sp.sqrt(1 - sp.cos(theta)) - sp.sqrt(2) * sp.sqrt((1 - sp.cos(theta)) / 2)
     half = sp.simplify((1 - sp.cos(theta)) / 2 - sp.sin(theta / 2) ** 2)
     return _simplified([root, half, triangle_fails().unexplained])
@@ -87,9 +95,11 @@ def prop_not_a_metric() -> list[sp.Expr]:
 
 
 def prop_gauge_freedom() -> list[sp.Expr]:
-    """P2 Proposition 6 and what it leaves out: (A R)(B R^-T)^T = A B^T for every invertible R; and there is no other freedom.
+    """P2 Proposition 6 and what it leaves out: (A R)(B R^-T)^T = A B^T for every invertible R; and there is no other
+    freedom.
 
-    The second part: if A has independent columns and A Q has the same scores with some B', then R = (A^T A)^-1 A^T (A Q) = Q.
+    The second part: if A has independent columns and A Q has the same scores with some B', then R = (A^T A)^-1 A^T (A
+    Q) = Q.
     """
     residuals = []
     for k in (2, 3):
@@ -102,7 +112,8 @@ def prop_gauge_freedom() -> list[sp.Expr]:
 
 
 def prop_alignment() -> list[sp.Expr]:
-    """Tables of rank k with equal scores are one orbit: if A' = A R has the scores of (A, B), its partner is B' = B R^-T.
+    """Tables of rank k with equal scores are one orbit: if A' = A R has the scores of (A, B), its partner is B' = B
+    R^-T.
 
     So a function of (A, B) is a function of the scores exactly when it is the same in every gauge. The partner is what
     least squares gives, B' = S^T A' (A'^T A')^-1 with S = A B^T; with `prop_gauge_freedom`, R = (A^T A)^-1 A^T A'.
@@ -114,10 +125,11 @@ def prop_alignment() -> list[sp.Expr]:
 
 
 def prop_cosine_gauge() -> list[sp.Expr]:
-    """cos(Mx, My) = cos(x, y) for all x, y iff M is a multiple of an orthogonal matrix (for a diagonal D: iff D = c diag(+-1)).
+    """cos(Mx, My) = cos(x, y) for all x, y iff M is a multiple of an orthogonal matrix (for a diagonal D: iff D = c
+    diag(+-1)).
 
-    With S = M^T M: right angles between axes give S_ij = 0, those between e_i + e_j and e_i - e_j give S_ii = S_jj. So keeping
-    right angles alone forces S = c I; and S = c I keeps every cosine.
+    With S = M^T M: right angles between axes give S_ij = 0, those between e_i + e_j and e_i - e_j give S_ii = S_jj. So
+    keeping right angles alone forces S = c I; and S = c I keeps every cosine.
     """
     residuals = []
     for k in (2, 3):
@@ -133,10 +145,10 @@ def prop_cosine_gauge() -> list[sp.Expr]:
 def thm_normalisation() -> list[sp.Expr]:
     """P2 Theorem 7, repaired. N(x) = x / ||x||.
 
-    Equivariance N(Mx) = M N(x) for all x says ||Mx|| = ||x||: the coefficients of ||Mx||^2 - ||x||^2 are those of M^T M - I.
-    Invariance N(Mx) = N(x) for all x makes every x an eigenvector: the coefficients of (Mx)_i x_j - (Mx)_j x_i are the
-    off-diagonal entries and the differences of the diagonal ones. For one x and a diagonal D: D x parallel to x means
-    (d_i - d_j) x_i x_j = 0 for all i, j.
+    Equivariance N(Mx) = M N(x) for all x says ||Mx|| = ||x||: the coefficients of ||Mx||^2 - ||x||^2 are those of M^T M
+    - I. Invariance N(Mx) = N(x) for all x makes every x an eigenvector: the coefficients of (Mx)_i x_j - (Mx)_j x_i are
+    the off-diagonal entries and the differences of the diagonal ones. For one x and a diagonal D: D x parallel to x
+    means (d_i - d_j) x_i x_j = 0 for all i, j.
     """
     residuals = []
     for k in (2, 3):
@@ -181,7 +193,8 @@ def thm_diagonal_gauge() -> list[sp.Expr]:
 def thm_linear_gauge() -> list[sp.Expr]:
     """||R^T a||^2 - ||a||^2 = <a a^T, R R^T - I>; fewer than k(k+1)/2 rows leave freedom, and that many can suffice.
 
-    The rows e_i and e_i + e_j are k(k+1)/2 rows whose a a^T are independent; so almost every table of that length is rigid.
+    The rows e_i and e_i + e_j are k(k+1)/2 rows whose a a^T are independent; so almost every table of that length is
+    rigid.
     """
     residuals = []
     for k in (2, 3):
@@ -196,8 +209,10 @@ def thm_linear_gauge() -> list[sp.Expr]:
 
 
 def enumerate_diagonal_gauge() -> Fraction:
-    """Every 2 x 2 table with entries -1, 0, 1, 2, every 3 x 2 table with entries 0, 1, 2, and every D with d^2 in {1/2, 2/3, 1, 4/3, 3/2, 2}:
-    number of cases where "all lengths are kept" and "d∘d - 1 is in the null space that the library finds" disagree."""
+    """Every 2 x 2 table with entries -1, 0, 1, 2, every 3 x 2 table with entries 0, 1, 2, and every D with d^2 in {1/2,
+    2/3, 1, 4/3, 3/2, 2}: number of cases where "all lengths are kept" and "d∘d - 1 is in the null space that the
+    library finds" disagree.
+    """
     wrong = 0
     choices = [Fraction(1, 2), Fraction(2, 3), Fraction(1), Fraction(4, 3), Fraction(3, 2), Fraction(2)]
     for n, values in ((2, (-1, 0, 1, 2)), (3, (0, 1, 2))):
@@ -215,7 +230,8 @@ def enumerate_diagonal_gauge() -> Fraction:
 
 
 def lem_trace() -> list[sp.Expr]:
-    """tr(M (S + S^-1 - 2 I)) = sum_l (v_l^T M v_l) (s_l - 1)^2 / s_l for S = sum_l s_l v_l v_l^T: zero only at S = I if M > 0.
+    """tr(M (S + S^-1 - 2 I)) = sum_l (v_l^T M v_l) (s_l - 1)^2 / s_l for S = sum_l s_l v_l v_l^T: zero only at S = I if
+    M > 0.
 
     Checked with S diagonal (choose the eigenvectors of S as axes; M is then any symmetric matrix), widths 2, 3 and 4.
     """
@@ -223,12 +239,15 @@ def lem_trace() -> list[sp.Expr]:
     for k in (2, 3, 4):
         M, s = _symmetric("m", k), sp.symbols(f"s:{k}", positive=True)
         S = sp.diag(*s)
-        residuals.append((M * (S + S.inv() - 2 * sp.eye(k))).trace() - sum(M[i, i] * (s[i] - 1) ** 2 / s[i] for i in range(k)))
+        residuals.append(
+            (M * (S + S.inv() - 2 * sp.eye(k))).trace() - sum(M[i, i] * (s[i] - 1) ** 2 / s[i] for i in range(k))
+        )
     return _simplified(residuals)
 
 
 def thm_certificate() -> list[sp.Expr]:
-    """If M = sum w_i a_i a_i^T = sum v_j b_j b_j^T > 0, a gauge S that keeps both tables' lengths has tr(M(S + S^-1 - 2I)) = 0.
+    """If M = sum w_i a_i a_i^T = sum v_j b_j b_j^T > 0, a gauge S that keeps both tables' lengths has tr(M(S + S^-1 -
+    2I)) = 0.
 
     Then `lem_trace` gives S = I. The sum: tr(M S) - tr M = sum_i w_i (a_i^T S a_i - a_i^T a_i), and likewise for S^-1.
     """
@@ -244,9 +263,10 @@ def thm_certificate() -> list[sp.Expr]:
 def thm_two_sided_gauge() -> list[sp.Expr]:
     """The pieces of the two-sided theorem.
 
-    First order: d/dt b^T (I + tE)^-1 b at 0 is -b^T E b, so both tables restrict E in the same way. Second order: the next
-    coefficient is ||E b||^2, which is where a first-order freedom can be refused. Count: dim of {(S, A, B)} falls short of
-    that of all (A, B) by n + m - k(k+1)/2 (n + m - k for diagonal S): positive means that almost every pair is rigid.
+    First order: d/dt b^T (I + tE)^-1 b at 0 is -b^T E b, so both tables restrict E in the same way. Second order: the
+    next coefficient is ||E b||^2, which is where a first-order freedom can be refused. Count: dim of {(S, A, B)} falls
+    short of that of all (A, B) by n + m - k(k+1)/2 (n + m - k for diagonal S): positive means that almost every pair is
+    rigid.
     """
     residuals = []
     for k in (2, 3):
@@ -270,10 +290,12 @@ def prop_swapped_squares() -> list[sp.Expr]:
 
 
 def thm_one_row_short() -> list[sp.Expr]:
-    """One row short of the count there is exactly one second gauge: f(t) = sum_l w_l/(1 + t l_l) - sum_l w_l is t g(t) with
-    g(t) = -sum_l w_l l_l/(1 + t l_l), and g' = sum_l w_l l_l^2/(1 + t l_l)^2 > 0: g rises from -infinity to +infinity once.
+    """One row short of the count there is exactly one second gauge: f(t) = sum_l w_l/(1 + t l_l) - sum_l w_l is t g(t)
+    with g(t) = -sum_l w_l l_l/(1 + t l_l), and g' = sum_l w_l l_l^2/(1 + t l_l)^2 > 0: g rises from -infinity to
+    +infinity once.
 
-    w_l: squared coordinates of b in the eigenvectors of E, l_l the eigenvalues (for diagonal gauges: b_l^2 and delta_l).
+    w_l: squared coordinates of b in the eigenvectors of E, l_l the eigenvalues (for diagonal gauges: b_l^2 and
+    delta_l).
     """
     residuals = []
     for k in (2, 3, 4):
@@ -286,10 +308,13 @@ def thm_one_row_short() -> list[sp.Expr]:
 
 
 def prop_plane_gauge() -> list[sp.Expr]:
-    """In the plane S = I + tE with t = e/|det E|, e = b^T E b, ||b|| = 1 keeps ||b|| under S^-1, and det S = (1 + t l_1)(1 + t l_2)
-    with 1 + t l_1 = 1 + e/|l_2| and 1 + t l_2 = 1 - e/l_1 for the eigenvalues l_1 > 0 > l_2: positive unless e is one of them.
+    """In the plane S = I + tE with t = e/|det E|, e = b^T E b, ||b|| = 1 keeps ||b|| under S^-1, and det S = (1 + t
+    l_1)(1 + t l_2) with 1 + t l_1 = 1 + e/|l_2| and 1 + t l_2 = 1 - e/l_1 for the eigenvalues l_1 > 0 > l_2: positive
+    unless e is one of them.
     """
-    l1, l2, phi = sp.symbols("l1 l2 phi", positive=True)  # eigenvalues l1 and -l2; b at the angle phi to the first eigenvector
+    l1, l2, phi = sp.symbols(
+        "l1 l2 phi", positive=True
+    )  # eigenvalues l1 and -l2; b at the angle phi to the first eigenvector
     e = l1 * sp.cos(phi) ** 2 - l2 * sp.sin(phi) ** 2
     at = e / (l1 * l2)
     back = sp.cos(phi) ** 2 / (1 + at * l1) + sp.sin(phi) ** 2 / (1 - at * l2)
@@ -304,8 +329,10 @@ def prop_plane_gauge() -> list[sp.Expr]:
 
 
 def enumerate_plane_gauge() -> Fraction:
-    """`prop_plane_gauge` on all triples of 28 rational points of the circle: number of triples where the library's S fails
-    to keep a length exactly, is the identity although b is parallel to neither a, or is refused although b is no bisector."""
+    """`prop_plane_gauge` on all triples of 28 rational points of the circle: number of triples where the library's S
+    fails to keep a length exactly, is the identity although b is parallel to neither a, or is refused although b is no
+    bisector.
+    """
     wrong = 0
     half = [p for p in rational_circle() if p[1] > 0 or p == (1, 0)]  # one point of each line through 0
     for first, second, b in itertools.product(half, repeat=3):
@@ -329,9 +356,11 @@ def enumerate_plane_gauge() -> Fraction:
 
 
 def prop_projected_step() -> list[sp.Expr]:
-    """x - eta g = (1 - eta s)(x - eta' P g) with s = <x, g>, P g = g - s x, eta' = eta/(1 - eta s), ||x|| = 1 (P2, Section 4.4).
+    """x - eta g = (1 - eta s)(x - eta' P g) with s = <x, g>, P g = g - s x, eta' = eta/(1 - eta s), ||x|| = 1 (P2,
+    Section 4.4).
 
-    In terms of the coefficients of x and g; so N of both sides agrees where 1 - eta s > 0, and is opposite where it is < 0.
+    In terms of the coefficients of x and g; so N of both sides agrees where 1 - eta s > 0, and is opposite where it is
+    < 0.
     """
     s = sp.Symbol("s", real=True)
     factor = 1 - eta * s
@@ -341,7 +370,8 @@ def prop_projected_step() -> list[sp.Expr]:
 
 
 def prop_decay_gauge() -> list[sp.Expr]:
-    """With A^T A = B^T B = C: ||A R||^2 + ||B R^-T||^2 = tr(C (S + S^-1)), S = R R^T; minus 2 tr C it is `lem_trace`'s sum.
+    """With A^T A = B^T B = C: ||A R||^2 + ||B R^-T||^2 = tr(C (S + S^-1)), S = R R^T; minus 2 tr C it is `lem_trace`'s
+    sum.
 
     So weight decay on both tables leaves S = I, that is rotations, if C > 0.
     """
@@ -361,9 +391,11 @@ def prop_balance() -> list[sp.Expr]:
 def thm_steck() -> list[sp.Expr]:
     """Steck et al.'s two objectives, in the singular basis of X (X = diag(s); both objectives keep their value there).
 
-    First: ||X - X W||^2 + lam ||W||^2 = sum_ij (s_i^2 + lam)(W_ij - W*_ij)^2 + lam sum_i s_i^2/(s_i^2 + lam), W* = diag(1/(1 + lam/s^2)):
-    the best W of rank k keeps the k largest terms s^4/(s^2 + lam) (Eckart-Young after scaling rows by sqrt(s^2 + lam)).
-    Second: its gradient vanishes at the closed form; and X A, B have the same Gramian there, so `prop_decay_gauge` applies.
+    First: ||X - X W||^2 + lam ||W||^2 = sum_ij (s_i^2 + lam)(W_ij - W*_ij)^2 + lam sum_i s_i^2/(s_i^2 + lam), W* =
+    diag(1/(1 + lam/s^2)): the best W of rank k keeps the k largest terms s^4/(s^2 + lam) (Eckart-Young after scaling
+    rows by sqrt(s^2 + lam)).
+    Second: its gradient vanishes at the closed form; and X A, B have the same Gramian there, so `prop_decay_gauge`
+    applies.
     """
     n, k = 3, 2
     s, lam = sp.symbols(f"s:{n}", positive=True), sp.Symbol("lam", positive=True)
@@ -395,7 +427,9 @@ def signs_are_gauges() -> Broken:
     claimed / actual: number of the 28 rational unit rows that leave the sphere (at least one / none).
     """
     left = sum(_dot((-x, y), (-x, y)) != 1 for x, y in rational_circle())
-    return Broken("D = diag(+-1) is a gauge matrix too (Definition 3 allows it)", Fraction(1), Fraction(left), Fraction(-1))
+    return Broken(
+        "D = diag(+-1) is a gauge matrix too (Definition 3 allows it)", Fraction(1), Fraction(left), Fraction(-1)
+    )
 
 
 def cancelling_gauge() -> Broken:
@@ -408,7 +442,9 @@ def cancelling_gauge() -> Broken:
     lengths = [sp.simplify(new.row(i).dot(new.row(i)) - 1) for i in range(2)]
     if any(lengths):
         raise ArithmeticError("the counterexample left the sphere")
-    return Broken("terms above and below 1 cancel", sp.Integer(0), sp.simplify(new.row(0).dot(new.row(1))), sp.Rational(1, 2))
+    return Broken(
+        "terms above and below 1 cancel", sp.Integer(0), sp.simplify(new.row(0).dot(new.row(1))), sp.Rational(1, 2)
+    )
 
 
 def two_sided_swap() -> Broken:
@@ -421,7 +457,10 @@ def two_sided_swap() -> Broken:
     B = sp.Matrix([[sp.sqrt(2 * third), sp.sqrt(third)], [sp.sqrt(2 * third), -sp.sqrt(third)]])
     D = sp.diag(sp.sqrt(2), 1 / sp.sqrt(2))
     new_A, new_B = A * D, B * D.inv()
-    kept = [*(new_A * new_B.T - A * B.T), *(table.row(i).dot(table.row(i)) - 1 for table in (new_A, new_B) for i in range(2))]
+    kept = [
+        *(new_A * new_B.T - A * B.T),
+        *(table.row(i).dot(table.row(i)) - 1 for table in (new_A, new_B) for i in range(2)),
+    ]
     if any(sp.simplify(entry) for entry in kept):
         raise ArithmeticError("the counterexample changed a score or left the sphere")
     before, after = (sp.simplify(table.row(0).dot(table.row(1))) for table in (A, new_A))
@@ -429,9 +468,11 @@ def two_sided_swap() -> Broken:
 
 
 def spanning_rows(k: int = 4) -> Broken:
-    """P2 Proposition 8's proof: rows that span R^k. The 2^k rows with entries +-1/sqrt k span it and leave k - 1 free directions.
+    """P2 Proposition 8's proof: rows that span R^k. The 2^k rows with entries +-1/sqrt k span it and leave k - 1 free
+    directions.
 
-    claimed / actual: the diagonal gauge dimension. (The count does not change with the length of the rows, so entries are +-1.)
+    claimed / actual: the diagonal gauge dimension. (The count does not change with the length of the rows, so entries
+    are +-1.)
     """
     rows = exact(np.array(list(itertools.product((1, -1), repeat=k))))
     if np.linalg.matrix_rank(rows.astype(float)) < k:
@@ -440,7 +481,8 @@ def spanning_rows(k: int = 4) -> Broken:
 
 
 def locally_rigid_not_rigid() -> Broken:
-    """Infinitesimal rigidity is not rigidity: in `two_sided_swap` no first-order gauge is left, and a second gauge exists.
+    """Infinitesimal rigidity is not rigidity: in `two_sided_swap` no first-order gauge is left, and a second gauge
+    exists.
 
     claimed / actual: number of positive D that keep both tables on the sphere (one, the identity / two).
     """
@@ -454,7 +496,8 @@ def locally_rigid_not_rigid() -> Broken:
 
 
 def free_at_first_order_yet_rigid() -> Broken:
-    """The other way round: A = B = {(1, 1)/sqrt 2} leaves one first-order direction, and x + y = 2 = 1/x + 1/y has only x = y = 1.
+    """The other way round: A = B = {(1, 1)/sqrt 2} leaves one first-order direction, and x + y = 2 = 1/x + 1/y has only
+    x = y = 1.
 
     claimed / actual: number of positive D found beyond the identity (at least one / none).
     """
@@ -470,7 +513,9 @@ def same_matrix_on_both() -> Broken:
 
 
 def triangle_fails() -> Broken:
-    """1 - cos is no metric: unit vectors at 0, 45 and 90 degrees. claimed: at most d(0,45) + d(45,90) = 2 - sqrt 2; actual: d(0,90) = 1."""
+    """1 - cos is no metric: unit vectors at 0, 45 and 90 degrees. claimed: at most d(0,45) + d(45,90) = 2 - sqrt 2;
+    actual: d(0,90) = 1.
+    """
     step = 1 - sp.cos(sp.pi / 4)
     return Broken("the triangle inequality", 2 * step, 1 - sp.cos(sp.pi / 2), sp.sqrt(2) - 1)
 
@@ -482,16 +527,20 @@ def opposite_rays() -> Broken:
 
 
 def any_radius() -> Broken:
-    """P2 Section 6.3: the sphere is unique up to isometry. The sphere of radius 2 has the same symmetries and is not isometric.
+    """P2 Section 6.3: the sphere is unique up to isometry. The sphere of radius 2 has the same symmetries and is not
+    isometric.
 
-    claimed / actual: the distance of two opposite points, on the unit sphere and on the other. It is unique up to scale.
+    claimed / actual: the distance of two opposite points, on the unit sphere and on the other. It is unique up to
+    scale.
     """
     x = sp.Matrix([sp.Rational(3, 5), sp.Rational(4, 5)])
     return Broken("unique up to isometry", (x - -x).norm(), (2 * x - -2 * x).norm(), sp.Integer(2))
 
 
 def scaling_is_invariance() -> Broken:
-    """P2's proof of Theorem 7 calls N equivariant under multiples of the identity. N(2 x) is N(x), not 2 N(x): claimed / actual lengths."""
+    """P2's proof of Theorem 7 calls N equivariant under multiples of the identity. N(2 x) is N(x), not 2 N(x):
+    claimed / actual lengths.
+    """
     x = sp.Matrix([3, 4])
     new = (2 * x) / sp.sqrt((2 * x).dot(2 * x))
     return Broken("equivariant under c I", sp.Integer(2), sp.sqrt(new.dot(new)), sp.Integer(-1))
@@ -505,11 +554,19 @@ def long_projected_step() -> Broken:
     x, g, step = sp.Matrix([1, 0]), sp.Matrix([1, 1]), sp.Integer(2)
     factor = 1 - step * x.dot(g)
     ours, theirs = x - step * g, x - step / factor * (g - x.dot(g) * x)
-    return Broken("1 - eta <x, g> > 0", sp.Integer(1), sp.simplify(ours.dot(theirs) / (ours.norm() * theirs.norm())), sp.Integer(-2))
+    return Broken(
+        "1 - eta <x, g> > 0",
+        sp.Integer(1),
+        sp.simplify(ours.dot(theirs) / (ours.norm() * theirs.norm())),
+        sp.Integer(-2),
+    )
 
 
 def item_products_move() -> Broken:
-    """P2 Section 6.2 (ii): the dot product is invariant between a user and an item, not between two items. b = (1, 0), D = diag(2, 1)."""
+    """P2 Section 6.2 (ii): the dot product is invariant between a user and an item, not between two items.
+
+    b = (1, 0), D = diag(2, 1).
+    """
     b, D = sp.Matrix([1, 0]), sp.diag(2, 1)
     return Broken("dot products of items are gauge-free", b.dot(b), (D.inv() * b).dot(D.inv() * b), sp.Rational(-3, 4))
 
@@ -519,7 +576,12 @@ def item_products_move() -> Broken:
 
 def rational_circle() -> list[tuple[Fraction, Fraction]]:
     """28 points of the unit circle with rational coordinates: the axes and the triples 3-4-5, 5-12-13 and 8-15-17."""
-    points = {(Fraction(1), Fraction(0)), (Fraction(-1), Fraction(0)), (Fraction(0), Fraction(1)), (Fraction(0), Fraction(-1))}
+    points = {
+        (Fraction(1), Fraction(0)),
+        (Fraction(-1), Fraction(0)),
+        (Fraction(0), Fraction(1)),
+        (Fraction(0), Fraction(-1)),
+    }
     for a, b, c in ((3, 4, 5), (5, 12, 13), (8, 15, 17)):
         for x, y in ((a, b), (b, a)):
             points |= {(Fraction(sx * x, c), Fraction(sy * y, c)) for sx in (1, -1) for sy in (1, -1)}

@@ -1,8 +1,8 @@
 """Symbolic proofs for Gramian estimation (P4 and our extensions X14-X16).
 
-`thm_gramian_form` holds for tables of any size (`sympy` on traces of matrix symbols). The others are polynomial identities in every
-entry of small tables, or identities in the rates. `enumerate_*` run the estimators of `course_lib.gramians` themselves, in
-rational arithmetic, over every draw.
+`thm_gramian_form` holds for tables of any size (`sympy` on traces of matrix symbols). The others are polynomial
+identities in every entry of small tables, or identities in the rates. `enumerate_*` run the estimators of
+`course_lib.gramians` themselves, in rational arithmetic, over every draw.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ N, D = 3, 2  # the tables of the identities: three examples, width two
 def thm_gramian_form() -> list[sp.Expr]:
     """(3)-(5): <U V', U V'> - <U'U, V'V> for tables with n rows of width k, any n and k; and the double sum itself.
 
-    The first residual is a trace of matrix symbols up to cyclic order. The second spells the left side out as the sum of the squared
-    inner products, on tables of three rows.
+    The first residual is a trace of matrix symbols up to cyclic order. The second spells the left side out as the sum
+    of the squared inner products, on tables of three rows.
     """
     n, k = sp.symbols("n k", integer=True, positive=True)
     u, v = sp.MatrixSymbol("U", n, k), sp.MatrixSymbol("V", n, k)
@@ -79,7 +79,9 @@ def lem_example_gravity() -> sp.Expr:
 
 
 def prop_batch_gramian() -> sp.Expr:
-    """(14) - (15): the mean over B x B' of squared inner products is a product of two Gramians, of batches of two sizes."""
+    """(14) - (15): the mean over B x B' of squared inner products is a product of two Gramians, of batches of two
+    sizes.
+    """
     u, v = _table("u", 2), _table("v", 4)
     pairs = sum((u[x, :] * v[y, :].T)[0] ** 2 for x in range(2) for y in range(4)) / sp.Integer(8)
     return sp.expand(pairs - _dot(_gram(u), _gram(v)))
@@ -88,8 +90,8 @@ def prop_batch_gramian() -> sp.Expr:
 def prop_gravity_shrinks() -> list[sp.Expr]:
     """Appendix B, repaired: under the gravity term alone, with V frozen, d/dt <u, a> = -(2 l/n) <u, a> for G_v a = l a.
 
-    So the part of u along an eigenvector of G_v decays towards 0 and never past it. Residuals: the gradient (2/n) G_v u, and the solution
-    exp(-2 l t/n) of the equation.
+    So the part of u along an eigenvector of G_v decays towards 0 and never past it. Residuals: the gradient (2/n) G_v
+    u, and the solution exp(-2 l t/n) of the equation.
     """
     u, v = _table("u"), _table("v")
     gravity = _dot(_gram(u), _gram(v))
@@ -106,8 +108,8 @@ def prop_gravity_shrinks() -> list[sp.Expr]:
 def thm_unbiased_gravity() -> sp.Expr:
     """Proposition 1: E over i and over the estimates of d/dtheta g_hat_i, minus d/dtheta g.
 
-    Embeddings are arbitrary functions of a parameter theta that both towers may share. The estimates are G +- E with arbitrary symmetric
-    errors E, each sign with probability 1/2, independent of i, and constants for the derivative.
+    Embeddings are arbitrary functions of a parameter theta that both towers may share. The estimates are G +- E with
+    arbitrary symmetric errors E, each sign with probability 1/2, independent of i, and constants for the derivative.
     """
     u, v = _moving("u"), _moving("v")
     error_u, error_v = _symmetric("e"), _symmetric("f")
@@ -118,10 +120,11 @@ def thm_unbiased_gravity() -> sp.Expr:
 
 
 def prop_stop_gradient() -> list[sp.Expr]:
-    """(8) without the stop: when the estimate is (1 - alpha) C + alpha G(theta) and equals G, the slope is (1 + alpha) times too long.
+    """(8) without the stop: when the estimate is (1 - alpha) C + alpha G(theta) and equals G, the slope is (1 + alpha)
+    times too long.
 
-    Residuals: the expected slope with the gradient flowing minus (1 + alpha) d/dtheta g; with it stopped, minus d/dtheta g; and the value
-    of the loss minus 2 g.
+    Residuals: the expected slope with the gradient flowing minus (1 + alpha) d/dtheta g; with it stopped, minus
+    d/dtheta g; and the value of the loss minus 2 g.
     """
     u, v = _moving("u"), _moving("v")
     old_u, old_v = _symmetric("c"), _symmetric("k")  # constants that hold the value of G now
@@ -142,8 +145,8 @@ def prop_stop_gradient() -> list[sp.Expr]:
 def thm_prior_gravity() -> list[sp.Expr]:
     """Appendix C with its transposes and its 1/n^2, and Proposition 6.
 
-    Residuals: the double sum of (<u_x, v_y> - <q_x, r_y>)^2 / n^2 minus the Gramian form; and the expected slope of (26) minus that of
-    the sum, with cross Gramians H +- E independent of i.
+    Residuals: the double sum of (<u_x, v_y> - <q_x, r_y>)^2 / n^2 minus the Gramian form; and the expected slope of
+    (26) minus that of the sum, with cross Gramians H +- E independent of i.
     """
     u, v, q, r = _moving("u"), _moving("v"), _table("q", N, 1), _table("r", N, 1)
     double = sum(((u[x, :] * v[y, :].T)[0] - q[x] * r[y]) ** 2 for x in range(N) for y in range(N)) / sp.Integer(N**2)
@@ -160,10 +163,11 @@ def thm_prior_gravity() -> list[sp.Expr]:
 
 
 def thm_stationary_points() -> list[sp.Expr]:
-    """Proposition 4. (19) at G' = G(theta), which lies in the cone, says <G_hat - G, G - G_hat> >= 0: minus a squared norm.
+    """Proposition 4. (19) at G' = G(theta), which lies in the cone, says <G_hat - G, G - G_hat> >= 0: minus a squared
+    norm.
 
-    Residuals: that inner product plus ||G_hat - G||^2, so that (19) forces G_hat = G; and the slope of the first player at G_hat = G minus
-    that of g, so that (18) is then stationarity of (2).
+    Residuals: that inner product plus ||G_hat - G||^2, so that (19) forces G_hat = G; and the slope of the first player
+    at G_hat = G minus that of g, so that (18) is then stationarity of (2).
     """
     u, v = _moving("u"), _moving("v")
     estimate, gram = _symmetric("e"), _symmetric("g")
@@ -193,7 +197,9 @@ def thm_same_batch() -> list[sp.Expr]:
 
 
 def thm_sagram_psd() -> sp.Expr:
-    """Proposition 2, beta = 1/n: z' G_hat z is a sum of squares, (1/n) [sum over j != i of <u^_j, z>^2 + <u_i, z>^2]."""
+    """Proposition 2, beta = 1/n: z' G_hat z is a sum of squares, (1/n) [sum over j != i of <u^_j, z>^2 + <u_i,
+    z>^2].
+    """
     cached, now, z = _table("c"), _table("u"), sp.Matrix(sp.symbols("z1:3"))
     estimate = _gram(cached) + (now[0, :].T * now[0, :] - cached[0, :].T * cached[0, :]) / N
     squares = sum((cached[j, :] * z)[0] ** 2 for j in range(1, N)) + (now[0, :] * z)[0] ** 2
@@ -212,8 +218,8 @@ def thm_sagram_unbiased() -> list[sp.Expr]:
 def thm_sogram_bound() -> list[sp.Expr]:
     """Proposition 5: the two sums behind (12) and (13), exactly, and by how much the printed bounds are larger.
 
-    With q = 1 - alpha: sum of alpha^2 q^(2 tau) = alpha/(2-alpha) (1 - q^(2t)); sum of alpha q^tau tau = (q/alpha)(1 - q^t) - t q^t, which
-    is 1/alpha - 1 less q^(t+1)/alpha + t q^t; and a Gramian on the line tau delta attains it.
+    With q = 1 - alpha: sum of alpha^2 q^(2 tau) = alpha/(2-alpha) (1 - q^(2t)); sum of alpha q^tau tau = (q/alpha)(1 -
+    q^t) - t q^t, which is 1/alpha - 1 less q^(t+1)/alpha + t q^t; and a Gramian on the line tau delta attains it.
     """
     t, k = sp.symbols("t k", integer=True, positive=True)
     q = sp.Symbol("q", positive=True)  # alpha = 1 - q
@@ -232,8 +238,8 @@ def thm_sogram_bound() -> list[sp.Expr]:
 
 
 def thm_optimal_alpha() -> list[sp.Expr]:
-    """X14. Coherent drift: the slope of the mean square error vanishes where delta^2 (1-a)(2-a)^2 = sigma^2 a^3. Random walk: at
-    a = (sqrt(r^2+4r) - r)/2, r = (delta/sigma)^2, where the error is sigma^2 a."""
+    """X14. Coherent drift: the slope of the mean square error vanishes where delta^2 (1-a)(2-a)^2 = sigma^2 a^3. Random
+    walk: at a = (sqrt(r^2+4r) - r)/2, r = (delta/sigma)^2, where the error is sigma^2 a."""
     a = alpha
     coherent = gramians.coherent_error(a, delta=delta, sigma=sigma)
     walk = gramians.random_walk_error(a, delta=delta, sigma=sigma)
@@ -267,8 +273,8 @@ def thm_optimal_beta() -> list[sp.Expr]:
 
 
 def prop_sampling_by_memory() -> list[sp.Expr]:
-    """Section 3.3 made exact: SOGram on batches of b varies as sampling on batches of B when alpha = 2b/(B+b); the zero start changes the
-    variance by 1 - q^(2t), and correcting it by (1 + q^t)/(1 - q^t) instead."""
+    """Section 3.3 made exact: SOGram on batches of b varies as sampling on batches of B when alpha = 2b/(B+b); the zero
+    start changes the variance by 1 - q^(2t), and correcting it by (1 + q^t)/(1 - q^t) instead."""
     b, large, t = sp.symbols("b B t", positive=True)
     rate = 2 * b / (large + b)
     q = 1 - alpha
@@ -280,14 +286,17 @@ def prop_sampling_by_memory() -> list[sp.Expr]:
 
 
 def prop_fold_afterwards() -> sp.Expr:
-    """The estimate of the steps before lags one step more: the sum of alpha q^k (k + 1), k < t, is (1 - q^t)/alpha - t q^t, so delta/alpha."""
+    """The estimate of the steps before lags one step more:
+    the sum of alpha q^k (k + 1), k < t, is (1 - q^t)/alpha - t q^t, so delta/alpha.
+    """
     t, q = sp.Symbol("t", integer=True, positive=True), sp.Symbol("q", positive=True)
     lag = (1 - q) * ((q - q ** (t + 1)) / (1 - q)).diff(q)  # of the sum of q^(k+1)
     return sp.simplify(lag - ((1 - q**t) / (1 - q) - t * q**t))
 
 
 def prop_sagram_memory() -> list[sp.Expr]:
-    """SAGram's cache is an average with decaying weights: after a batch of b draws its mean Gramian is (1 - p) S + p G, p = 1 - (1 - 1/n)^b.
+    """SAGram's cache is an average with decaying weights: after a batch of b draws its mean Gramian is (1 - p) S + p G,
+    p = 1 - (1 - 1/n)^b.
 
     Over every batch of two out of three examples, with replacement, for tables of any entries.
     """
@@ -301,13 +310,17 @@ def prop_sagram_memory() -> list[sp.Expr]:
 
 
 def prop_uniform_gravity() -> sp.Expr:
-    """Footnote 4 and X17: with u_x sqrt(n/(m r_x)) and v_y sqrt(n/(m' c_y)) in the gravity term, g - mean over all m m' pairs of <u_x, v_y>^2.
+    """Footnote 4 and X17: with u_x sqrt(n/(m r_x)) and v_y sqrt(n/(m' c_y)) in the gravity term, g - mean over all m m'
+    pairs of <u_x, v_y>^2.
 
     Examples: a list of five pairs of two left and three right entities, one pair twice; embeddings of any entries.
     """
     examples = [(0, 0), (0, 1), (1, 1), (1, 2), (1, 2)]
     u, v, n = _table("u", 2), _table("v", 3), len(examples)
-    rows, cols = ([sum(x == at for x in side) for at in range(size)] for side, size in zip(zip(*examples, strict=True), (2, 3), strict=True))
+    rows, cols = (
+        [sum(x == at for x in side) for at in range(size)]
+        for side, size in zip(zip(*examples, strict=True), (2, 3), strict=True)
+    )
     left = sum((u[x, :].T * u[x, :] * sp.Rational(n, 2 * rows[x]) for x, _ in examples), sp.zeros(D)) / n
     right = sum((v[y, :].T * v[y, :] * sp.Rational(n, 3 * cols[y]) for _, y in examples), sp.zeros(D)) / n
     mean = sum((u[x, :] * v[y, :].T)[0] ** 2 for x in range(2) for y in range(3)) / sp.Integer(6)
@@ -324,7 +337,9 @@ _TABLES = {  # small tables of Fractions, fixed: three examples of width two, at
 
 
 def enumerate_sagram() -> Fraction:
-    """Largest discrepancy of E G_hat - G from (1 - beta)(S - G), over beta and the steps of a trajectory; every sequence of draws."""
+    """Largest discrepancy of E G_hat - G from (1 - beta)(S - G), over beta and the steps of a trajectory;
+    every sequence of draws.
+    """
     worst = Fraction(0)
     tables = _TABLES["u"]
     for rate in (Fraction(1, N), Fraction(1, 2), Fraction(1)):
@@ -344,10 +359,11 @@ def enumerate_sagram() -> Fraction:
 
 
 def enumerate_sogram_average() -> Fraction:
-    """Largest discrepancy of E||G_hat - G_bar||^2 from sum of (alpha q^(t-s))^2 sigma_s^2, and of E G_hat from G_bar, over every draw.
+    """Largest discrepancy of E||G_hat - G_bar||^2 from sum of (alpha q^(t-s))^2 sigma_s^2, and of E G_hat from G_bar,
+    over every draw.
 
-    The trajectory depends on the draws (the table of step s is chosen by the draws before it): the differences are martingale differences,
-    not independent. P4's proof has the sum for a fixed trajectory.
+    The trajectory depends on the draws (the table of step s is chosen by the draws before it): the differences are
+    martingale differences, not independent. P4's proof has the sum for a fixed trajectory.
     """
     worst = Fraction(0)
     for rate in (Fraction(1, 3), Fraction(3, 4), Fraction(1)):
@@ -371,7 +387,8 @@ def enumerate_sogram_average() -> Fraction:
 
 
 def enumerate_unbiased_gravity() -> Fraction:
-    """Proposition 1 with the estimators running: E over the Gramian's draws and the gradient's, minus the exact slope in every entry of U and V.
+    """Proposition 1 with the estimators running: E over the Gramian's draws and the gradient's, minus the exact slope
+    in every entry of U and V.
 
     SAGram with beta = 1 and a stale cache, and the Gramian of a batch of two.
     """
@@ -423,7 +440,9 @@ def enumerate_prior_gravity() -> Fraction:
 
 
 def enumerate_fold_afterwards() -> Fraction:
-    """The expected gradient with the estimate of the steps before, minus the true one, on tables that stand still; every sequence of draws."""
+    """The expected gradient with the estimate of the steps before, minus the true one, on tables that stand still;
+    every sequence of draws.
+    """
     worst = Fraction(0)
     u, v = _TABLES["u"][1], _TABLES["v"][1]
     true = _slopes(u, v, range(N), gramians.gramian(u), gramians.gramian(v))
@@ -442,7 +461,9 @@ def enumerate_fold_afterwards() -> Fraction:
 
 
 def enumerate_sagram_memory() -> Fraction:
-    """SAGram's cache after three steps of one draw: the mean of its Gramian minus sum of p (1-p)^(3-s) G_s + (1-p)^3 G_0, p = 1/n."""
+    """SAGram's cache after three steps of one draw:
+    the mean of its Gramian minus sum of p (1-p)^(3-s) G_s + (1-p)^3 G_0, p = 1/n.
+    """
     tables, total, p = _TABLES["u"], np.zeros((D, D), dtype=object), Fraction(1, N)
     for draws in itertools.product(range(N), repeat=3):
         estimator = gramians.SAGram(N, D, p)
@@ -470,7 +491,9 @@ def _started(table: np.ndarray) -> gramians.SAGram:
 def _slopes(
     u: np.ndarray, v: np.ndarray, batch: Sequence[int], gram_u: np.ndarray, gram_v: np.ndarray
 ) -> list[np.ndarray]:
-    """The gradient of `gravity_loss` on a batch with respect to U and V, written out: (2/b) G_v u_i for each draw of i."""
+    """The gradient of `gravity_loss` on a batch with respect to U and V, written out:
+    (2/b) G_v u_i for each draw of i.
+    """
     found = [np.zeros((N, D), dtype=object) for _ in range(2)]
     for i in batch:
         found[0][i] = found[0][i] + 2 * gram_v @ u[i] / Fraction(len(batch))

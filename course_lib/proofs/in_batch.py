@@ -118,12 +118,14 @@ def thm_cost_sensitive_loss() -> list[sp.Expr]:
     c = in_batch.coefficients_from("unbiased", a=A, rho=RHO).weigh_negatives(omega)
     weights = _count_cell(c, inclusion(1), inclusion(2))
     printed_own = -omega * A * ((M - s) / (s - 1) / P + 1)
-    return _simplified([
-        weights["positive"] - 1 / (m * n),
-        weights["on"],
-        weights["off"] - omega / (m * n),
-        c.constant + c.inverse / P - printed_own,
-    ])  # fmt: skip
+    return _simplified(
+        [
+            weights["positive"] - 1 / (m * n),
+            weights["on"],
+            weights["off"] - omega / (m * n),
+            c.constant + c.inverse / P - printed_own,
+        ]
+    )
 
 
 def thm_popularity_loss() -> list[sp.Expr]:
@@ -136,10 +138,15 @@ def thm_pos_neg_loss() -> list[sp.Expr]:
     c = in_batch.coefficients_from("pos_neg", a=A, rho=RHO)
     at_rho = in_batch.coefficients_from("unbiased", a=A, rho=RHO).weigh_negatives(RHO)
     printed_own = -A * ((M - s) / (M - 1) / P + RHO)
-    same = _simplified([
-        c.grid - A, c.constant + c.inverse / P - printed_own,
-        c.grid - at_rho.grid, c.constant - at_rho.constant, c.inverse - at_rho.inverse,
-    ])  # fmt: skip
+    same = _simplified(
+        [
+            c.grid - A,
+            c.constant + c.inverse / P - printed_own,
+            c.grid - at_rho.grid,
+            c.constant - at_rho.constant,
+            c.inverse - at_rho.inverse,
+        ]
+    )
     return _expectation_residuals("pos_neg", on=sp.Integer(0), off=RHO) + same
 
 
@@ -166,12 +173,14 @@ def prop_sampling_cost() -> list[sp.Expr]:
     """(9), (10), (35): naive - |B| (F + G), cross and in-batch - sqrt|B| (F + G), sogram - in-batch - sqrt|B| G."""
     pairs, left, right = sp.symbols("B F G", positive=True)
     cost = {kind: in_batch.encoder_cost(kind, pairs, left, right) for kind in ("naive", "cross", "in_batch", "sogram")}
-    return _simplified([
-        cost["naive"] - pairs * (left + right),
-        cost["cross"] - sp.sqrt(pairs) * (left + right),
-        cost["in_batch"] - cost["cross"],
-        cost["sogram"] - cost["in_batch"] - sp.sqrt(pairs) * right,
-    ])  # fmt: skip
+    return _simplified(
+        [
+            cost["naive"] - pairs * (left + right),
+            cost["cross"] - sp.sqrt(pairs) * (left + right),
+            cost["in_batch"] - cost["cross"],
+            cost["sogram"] - cost["in_batch"] - sp.sqrt(pairs) * right,
+        ]
+    )
 
 
 def thm_no_softmax() -> list[sp.Expr]:
@@ -270,14 +279,16 @@ def thm_unbiased_structure() -> list[sp.Expr]:
     square = (1 - x) ** 2 / 2 + weight * x**2 / 2
     logistic = sp.log(1 + sp.exp(-x)) + weight * sp.log(1 + sp.exp(x))
     sigma_slope = sp.exp(x) / (1 + sp.exp(x)) ** 2
-    return _simplified([
-        weight - (1 / P - 1),
-        sp.diff(square, x, 2) - 1 / P,
-        sp.diff(square, x).subs(x, P),
-        square.subs(x, P) - (1 - P) / 2,
-        sp.diff(logistic, x, 2) - sigma_slope / P,
-        sp.limit(sp.diff(logistic, x), x, sp.oo) + (1 - 1 / P),
-    ])  # fmt: skip
+    return _simplified(
+        [
+            weight - (1 / P - 1),
+            sp.diff(square, x, 2) - 1 / P,
+            sp.diff(square, x).subs(x, P),
+            square.subs(x, P) - (1 - P) / 2,
+            sp.diff(logistic, x, 2) - sigma_slope / P,
+            sp.limit(sp.diff(logistic, x), x, sp.oo) + (1 - 1 / P),
+        ]
+    )
 
 
 def thm_horvitz_thompson() -> list[sp.Expr]:
@@ -311,13 +322,15 @@ def thm_misclassification() -> list[sp.Expr]:
     logistic = sp.log(1 + sp.exp(-x)) + pull * sp.log(1 + sp.exp(x))
     at_square, at_logistic = 1 / (1 + pull), -sp.log(pull)
     threshold = (RHO * (P - 1)).subs(P, 1 + (M - 1) / (s - 1))
-    return _simplified([
-        sp.diff(square, x).subs(x, at_square),
-        sp.diff(logistic, x).subs(x, at_logistic),
-        at_square.subs(pull, threshold) - sp.Rational(1, 2),
-        at_logistic.subs(pull, threshold),
-        (expected_cell("in_batch")["on"] / expected_cell("in_batch")["positive"]) - RHO * (P - 1),
-    ])  # fmt: skip
+    return _simplified(
+        [
+            sp.diff(square, x).subs(x, at_square),
+            sp.diff(logistic, x).subs(x, at_logistic),
+            at_square.subs(pull, threshold) - sp.Rational(1, 2),
+            at_logistic.subs(pull, threshold),
+            (expected_cell("in_batch")["on"] / expected_cell("in_batch")["positive"]) - RHO * (P - 1),
+        ]
+    )
 
 
 def prop_logq() -> list[sp.Expr]:
@@ -340,12 +353,14 @@ def prop_logq() -> list[sp.Expr]:
     y = sp.symbols("y", positive=True)  # y = exp(x)
     expansion = sp.series(w * sp.log(1 + y / w) - sp.log(1 + y), y, 0, 3).removeO()
     positive = softplus(-(x - sp.log(RHO * P))) + RHO * (P - 1) * softplus(x - sp.log(RHO * P))
-    return _simplified([
-        sp.diff(weighted, x).subs(x, logit - sp.log(w)),
-        sp.diff(corrected, x).subs(x, logit),
-        expansion - (1 - 1 / w) * y**2 / 2,
-        sp.diff(positive, x).subs(x, sp.log(P / (P - 1))),
-    ])  # fmt: skip
+    return _simplified(
+        [
+            sp.diff(weighted, x).subs(x, logit - sp.log(w)),
+            sp.diff(corrected, x).subs(x, logit),
+            expansion - (1 - 1 / w) * y**2 / 2,
+            sp.diff(positive, x).subs(x, sp.log(P / (P - 1))),
+        ]
+    )
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -431,11 +446,14 @@ def _square_cases() -> Iterable[_SquareCase]:
         pop = {(i, j): sum(labels[i, :]) * sum(labels[:, j]) for i, j in cells}
         ones = [x for x in cells if labels[x]]
         yield _SquareCase(
-            labels, scores, cells, pop,
+            labels,
+            scores,
+            cells,
+            pop,
             full=sum(plus[x] if labels[x] else minus[x] for x in cells),
             popularity=sum(plus[x] - minus[x] for x in ones) + sum(pop[x] * minus[x] for x in cells),
             constant=sp.Rational(len(ones), 2) - sum(sp.Rational(1, 2 * pop[x]) for x in ones),
-        )  # fmt: skip
+        )
 
 
 # --------------------------------------------------------------------------------------------------------------------

@@ -4,10 +4,10 @@ Where a statement is linear algebra it is proved for matrices of symbolic size: 
 product I (x) x_i^T, and the rules of that product do the rest. Where it is calculus, q(theta) is differentiated in
 coordinates at small sizes, which shares no line with the first.
 
-A loss is F(cos_1, ..., cos_r) with F unknown. With D = sum_w w d/dw, the Euler operator of some parameters, the chain rule
-gives <w, grad_w L> = D L = sum_s F_s D cos_s, so D cos_s = 0 for every s settles it for every F. For cos = u / sqrt(n k)
-with u = <q, k>, n = ||q||^2 and k = ||k||^2 the sign of the root drops out: D cos = 0 exactly when the polynomial
-2 n k Du - u (k Dn + n Dk) is zero, which is what `euler` returns.
+A loss is F(cos_1, ..., cos_r) with F unknown. With D = sum_w w d/dw, the Euler operator of some parameters, the chain
+rule gives <w, grad_w L> = D L = sum_s F_s D cos_s, so D cos_s = 0 for every s settles it for every F. For cos = u /
+sqrt(n k) with u = <q, k>, n = ||q||^2 and k = ||k||^2 the sign of the root drops out: D cos = 0 exactly when the
+polynomial 2 n k Du - u (k Dn + n Dk) is zero, which is what `euler` returns.
 """
 
 from __future__ import annotations
@@ -27,15 +27,22 @@ Vector = Sequence[sp.Expr]
 
 
 def lem_kernel() -> list[sp.Expr]:
-    """(2)-(4), (6): with dtheta = -lr sum_j J_j^T g_j, J_i dtheta + lr sum_j J_i J_j^T g_j; any d, P and a batch of three.
+    """(2)-(4), (6): with dtheta = -lr sum_j J_j^T g_j, J_i dtheta + lr sum_j J_i J_j^T g_j; any d, P and a batch of
+    three.
 
-    Then the same for a tower that is not linear, q = (theta_1 theta_2, theta_1^2): what is left over has no term of order lr.
+    Then the same for a tower that is not linear, q = (theta_1 theta_2, theta_1^2): what is left over has no term of
+    order lr.
     """
     jacobians = [sp.MatrixSymbol(f"J{j}", d, p) for j in range(3)]
     gradients = [sp.MatrixSymbol(f"g{j}", d, 1) for j in range(3)]
     theta = sp.MatrixSymbol("theta", p, 1)
-    change = -lr * sum((J.T * g for J, g in zip(jacobians[1:], gradients[1:], strict=True)), jacobians[0].T * gradients[0])
-    kernel = sum((jacobians[0] * J.T * g for J, g in zip(jacobians[1:], gradients[1:], strict=True)), jacobians[0] * jacobians[0].T * gradients[0])
+    change = -lr * sum(
+        (J.T * g for J, g in zip(jacobians[1:], gradients[1:], strict=True)), jacobians[0].T * gradients[0]
+    )
+    kernel = sum(
+        (jacobians[0] * J.T * g for J, g in zip(jacobians[1:], gradients[1:], strict=True)),
+        jacobians[0] * jacobians[0].T * gradients[0],
+    )
     linear = (jacobians[0] * (theta + change) - jacobians[0] * theta + lr * kernel).expand().doit()
     return [_zero(linear), *_first_order_gap()]
 
@@ -54,19 +61,24 @@ def _first_order_gap() -> list[sp.Expr]:
 
 
 def lem_embedding_kernel() -> list[sp.Expr]:
-    """(8), (19), (20): J_i = e_i^T (x) I_d, so K_ij = (e_i^T e_j) I_d, for any n and d; and by differentiation for n = d = 3.
+    """(8), (19), (20): J_i = e_i^T (x) I_d, so K_ij = (e_i^T e_j) I_d, for any n and d; and by differentiation for n =
+    d = 3.
 
     (9): with c_i equal inputs, dq_i = -lr c_i times the mean of their gradients.
     """
     rows = [sp.MatrixSymbol(f"e{i}", n, 1) for i in range(2)]
-    general = _kernel(rows[0].T, sp.Identity(d), rows[1].T, sp.Identity(d)) - KroneckerProduct(rows[0].T * rows[1], sp.Identity(d))
+    general = _kernel(rows[0].T, sp.Identity(d), rows[1].T, sp.Identity(d)) - KroneckerProduct(
+        rows[0].T * rows[1], sp.Identity(d)
+    )
     table = _matrix("E", 3, 3)
     theta = list(table)  # row by row
     found = [table.row(i).jacobian(theta) for i in range(3)]
     printed = [sp.KroneckerProduct(sp.eye(3).row(i), sp.eye(3)).doit() for i in range(3)]
     coordinates = [entry for i in range(3) for entry in found[i] - printed[i]]
     products = [
-        entry for i, j in itertools.product(range(3), repeat=2) for entry in found[i] * found[j].T - sp.KroneckerDelta(i, j) * sp.eye(3)
+        entry
+        for i, j in itertools.product(range(3), repeat=2)
+        for entry in found[i] * found[j].T - sp.KroneckerDelta(i, j) * sp.eye(3)
     ]
     g = [sp.Matrix(_vector(f"g{j}", 3)) for j in range(3)]  # inputs 0, 0, 2: c_0 = 2
     moved = -lr * sum((found[0] * found[x].T * g[j] for j, x in enumerate((0, 0, 2))), sp.zeros(3, 1))
@@ -76,7 +88,8 @@ def lem_embedding_kernel() -> list[sp.Expr]:
 def lem_linear_kernel() -> list[sp.Expr]:
     """(10), (21), (22): J_i = I_d (x) x_i^T, so K_ij = (x_i . x_j) I_d, for any d and h; a bias adds I_d to every K_ij.
 
-    (11), (12): dq_i is minus lr times the sum of (x_i . x_j) g_j; orthogonal inputs leave ||x_i||^2 times those of equal inputs.
+    (11), (12): dq_i is minus lr times the sum of (x_i . x_j) g_j; orthogonal inputs leave ||x_i||^2 times those of
+    equal inputs.
     """
     x, y = sp.MatrixSymbol("x", h, 1), sp.MatrixSymbol("y", h, 1)
     general = _kernel(sp.Identity(d), x.T, sp.Identity(d), y.T) - KroneckerProduct(sp.Identity(d), x.T * y)
@@ -104,7 +117,8 @@ def _linear_motion() -> list[sp.Expr]:
 
 
 def lem_two_layer_kernel() -> list[sp.Expr]:
-    """(23), (24): J_i = [I (x) z_i^T | B (x) x_i^T] with z = A x, so K_ij = (z_i . z_j) I + (x_i . x_j) B B^T, for any sizes.
+    """(23), (24): J_i = [I (x) z_i^T | B (x) x_i^T] with z = A x, so K_ij = (z_i . z_j) I + (x_i . x_j) B B^T, for any
+    sizes.
 
     And what P0 says cannot be had, the exact motion at any lr (second list): dq_i = -lr sum_j K_ij g_j
     + lr^2 sum_jk g_j <q_j, g_k> (x_k . x_i).
@@ -139,7 +153,9 @@ def two_layer_step() -> list[sp.Expr]:
     residuals = []
     for i in range(2):
         moved = (second - lr * slope_second) * (first - lr * slope_first) * x[i] - q[i]
-        kernel = sum((z[i].dot(z[j]) * g[j] + x[i].dot(x[j]) * second * second.T * g[j] for j in range(2)), sp.zeros(2, 1))
+        kernel = sum(
+            (z[i].dot(z[j]) * g[j] + x[i].dot(x[j]) * second * second.T * g[j] for j in range(2)), sp.zeros(2, 1)
+        )
         pairs = itertools.product(range(2), repeat=2)
         square = sum((g[j] * q[j].dot(g[k]) * x[k].dot(x[i]) for j, k in pairs), sp.zeros(2, 1))
         residuals += [sp.expand(entry) for entry in moved + lr * kernel - lr**2 * square]
@@ -153,8 +169,8 @@ def two_layer_step() -> list[sp.Expr]:
 def thm_orthogonal_motion() -> list[sp.Expr]:
     """Theorem 2.1: <q_i, dq_i> of one SGD step of a lookup table on any F(cosines), any lr; d = 2, 3, 4.
 
-    dq_i = -lr grad_{E_i} L however often i stands in the batch (`lem_embedding_kernel`), so the product is -lr D L with D over
-    row i; only cosines that contain row i count, those with keys and those with other rows. Then (18).
+    dq_i = -lr grad_{E_i} L however often i stands in the batch (`lem_embedding_kernel`), so the product is -lr D L with
+    D over row i; only cosines that contain row i count, those with keys and those with other rows. Then (18).
     """
     residuals = []
     for size in (2, 3, 4):
@@ -164,7 +180,8 @@ def thm_orthogonal_motion() -> list[sp.Expr]:
 
 
 def thm_sharp_criterion() -> list[sp.Expr]:
-    """X7 for one pair (i, j), w = K_ji q_i, P = I - q_j q_j^T / ||q_j||^2, d = 2, 3, 4; pairs are independent of each other.
+    """X7 for one pair (i, j), w = K_ji q_i, P = I - q_j q_j^T / ||q_j||^2, d = 2, 3, 4; pairs are independent of each
+    other.
 
     If w = c q_j, then <w, g> = 0 for every tangent g = P v. If not, the tangent g = P w has <w, g> = ||P w||^2, and
     P w = 0 only for w along q_j: ||q_j||^2 ||P w||^2 is the sum of the squared 2 x 2 minors of (q_j, w).
@@ -186,11 +203,12 @@ def thm_sharp_criterion() -> list[sp.Expr]:
 
 
 def thm_layer_law() -> list[sp.Expr]:
-    """Euler: a loss that does not feel W scaled has <W, grad_W> = 0, and one SGD step adds lr^2 ||grad_W||^2 to ||W||^2.
+    """Euler: a loss that does not feel W scaled has <W, grad_W> = 0, and one SGD step adds lr^2 ||grad_W||^2 to
+    ||W||^2.
 
-    For q = B M A x, F any function of cosines: M = diag(0 or 1) is a ReLU away from its kinks, and B, A are two layers without
-    bias. Then a table that both towers share (the user is the mean of two items), where only the sum over rows vanishes.
-    Last, the growth.
+    For q = B M A x, F any function of cosines: M = diag(0 or 1) is a ReLU away from its kinks, and B, A are two layers
+    without bias. Then a table that both towers share (the user is the mean of two items), where only the sum over rows
+    vanishes. Last, the growth.
     """
     first, second, x = _matrix("A", 2, 2), _matrix("B", 2, 2), sp.Matrix(_vector("x", 2))
     key, residuals = _vector("k", 2), []
@@ -203,7 +221,9 @@ def thm_layer_law() -> list[sp.Expr]:
 
 
 def shared_row_product() -> sp.Expr:
-    """What the shared table loses: <E_1, grad_{E_1} cos(user, E_3)> for user = (E_1 + E_2) / 2, E_1 = (1, 0), E_2 = E_3 = (0, 1)."""
+    """What the shared table loses: <E_1, grad_{E_1} cos(user, E_3)> for user = (E_1 + E_2) / 2, E_1 = (1, 0), E_2 = E_3
+    = (0, 1).
+    """
     row = _vector("E", 2)
     user, item = [(row[0] + 0) / 2, (row[1] + 1) / 2], [sp.S.Zero, sp.S.One]
     product = sum(entry * sp.diff(_cosine(user, item), entry) for entry in row)
@@ -276,11 +296,12 @@ def _quaternion_product() -> list[sp.Expr]:
 
 
 def prop_momentum() -> list[sp.Expr]:
-    """Heavy ball, v_t = mu v_{t-1} + g_t, q_{t+1} = q_t - lr v_t with <q_t, g_t> = 0: <q_t, dq_t> = lr^2 sum_s mu^(t-s) ||v_s||^2.
+    """Heavy ball, v_t = mu v_{t-1} + g_t, q_{t+1} = q_t - lr v_t with <q_t, g_t> = 0: <q_t, dq_t> = lr^2 sum_s mu^(t-s)
+    ||v_s||^2.
 
-    The sum runs over s = 1, ..., t - 1. By induction, in any dimension: <q_t, v_t> = mu <q_{t-1} - lr v_{t-1}, v_{t-1}>, since a
-    tangent g_t adds nothing, so <q_t, dq_t> = mu (<q_{t-1}, dq_{t-1}> + lr^2 ||v_{t-1}||^2); and the sum satisfies the same
-    recursion, from 0 at t = 1 (checked up to t = 8). Then three steps in coordinates.
+    The sum runs over s = 1, ..., t - 1. By induction, in any dimension: <q_t, v_t> = mu <q_{t-1} - lr v_{t-1},
+    v_{t-1}>, since a tangent g_t adds nothing, so <q_t, dq_t> = mu (<q_{t-1}, dq_{t-1}> + lr^2 ||v_{t-1}||^2); and the
+    sum satisfies the same recursion, from 0 at t = 1 (checked up to t = 8). Then three steps in coordinates.
     """
     product, square = sp.symbols("a w", real=True)  # <q, v> and ||v||^2, one step earlier
     step = -lr * mu * (product - lr * square) - mu * (-lr * product + lr**2 * square)
@@ -308,7 +329,8 @@ def _momentum_in_coordinates() -> list[sp.Expr]:
 
 
 def prop_row_adagrad() -> list[sp.Expr]:
-    """Row-wise Adagrad moves a row by a multiple of its gradient: <q, dq> for a tangent g, and ||q||^2 grows by lr^2 ||g||^2 / S.
+    """Row-wise Adagrad moves a row by a multiple of its gradient: <q, dq> for a tangent g, and ||q||^2 grows by lr^2
+    ||g||^2 / S.
 
     d = 2, 3, 4 with g = P v and S = S_0 + mean g^2, eps left out; entry-wise Adagrad is in `radial_parts`.
     """
@@ -324,7 +346,8 @@ def prop_row_adagrad() -> list[sp.Expr]:
 
 
 def prop_adam() -> list[sp.Expr]:
-    """Adam's first step, bias-corrected, is -lr g / (|g| + eps) entry by entry, hence -lr sign(g) as eps -> 0, for any betas.
+    """Adam's first step, bias-corrected, is -lr g / (|g| + eps) entry by entry, hence -lr sign(g) as eps -> 0, for any
+    betas.
 
     At q = (2, 1), g = (1, -2) that is tangent no more: <q, dq> = -lr, and with -g it is +lr.
     """
@@ -340,8 +363,8 @@ def prop_adam() -> list[sp.Expr]:
 def radial_parts(optimiser: str, q: Sequence[int], g: Sequence[int]) -> sp.Expr:
     """<q, dq> of the FIRST step of an optimiser from rest, exactly, for rational q and g (eps = 0).
 
-    "sgd", "row_adagrad", "adagrad", "adam", or "decay" (SGD with weight decay lambda). Raises ValueError for a g that is not
-    tangent, or that has a zero entry where an optimiser divides by it.
+    "sgd", "row_adagrad", "adagrad", "adam", or "decay" (SGD with weight decay lambda). Raises ValueError for a g that
+    is not tangent, or that has a zero entry where an optimiser divides by it.
     """
     if _dot(q, g) != 0:
         raise ValueError(f"g must be tangent, but <q, g> = {_dot(q, g)} for q = {tuple(q)} and g = {tuple(g)}")

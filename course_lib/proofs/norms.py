@@ -1,11 +1,12 @@
 """Proofs for the growth of norms with popularity (P0, Appendix C, and our extensions X5, X6, X8).
 
-One update. Write s = ||q||^2, lr for the learning rate, and g = h / ||q|| with <q, h> = 0 for the gradient of a loss that sees
-q only through cosines. Then s' = s + lr^2 ||h||^2 / s. The random part is which batches update the item: slots are
-independent, each holds the item with probability p, so a batch updates it with probability pi = 1 - (1 - p)^B.
+One update. Write s = ||q||^2, lr for the learning rate, and g = h / ||q|| with <q, h> = 0 for the gradient of a loss
+that sees q only through cosines. Then s' = s + lr^2 ||h||^2 / s. The random part is which batches update the item:
+slots are independent, each holds the item with probability p, so a batch updates it with probability pi = 1 - (1 -
+p)^B.
 
-A function `thm_...`, `lem_...` or `prop_...` returns sympy residuals, all 0. A function `enumerate_...` visits every outcome of
-small cases in rational arithmetic and returns the largest discrepancy, a Fraction that must be 0.
+A function `thm_...`, `lem_...` or `prop_...` returns sympy residuals, all 0. A function `enumerate_...` visits every
+outcome of small cases in rational arithmetic and returns the largest discrepancy, a Fraction that must be 0.
 """
 
 from __future__ import annotations
@@ -72,7 +73,11 @@ def enumerate_monotone_coupling() -> Fraction:
     are rational. The discrepancy counts an outcome in which the order fails with its whole probability.
     """
     worst = Fraction(0)
-    for steps, rare, popular in ((5, Fraction(1, 9), Fraction(2, 3)), (4, Fraction(1, 2), Fraction(3, 4)), (3, Fraction(1, 5), Fraction(1, 5))):
+    for steps, rare, popular in (
+        (5, Fraction(1, 9), Fraction(2, 3)),
+        (4, Fraction(1, 2), Fraction(3, 4)),
+        (3, Fraction(1, 5), Fraction(1, 5)),
+    ):
         cells = [(rare, rare / 2), (popular - rare, (rare + popular) / 2), (1 - popular, (popular + 1) / 2)]
         laws = [[Fraction(0)] * (steps + 1) for _ in range(2)]
         for outcome in itertools.product(cells, repeat=steps):
@@ -95,8 +100,8 @@ def enumerate_monotone_coupling() -> Fraction:
 def thm_popularity_norm() -> list[sp.Expr]:
     """d/dpi E f(N_T) - T E[delta_(N+1)] with N ~ Binomial(T - 1, pi), for T = 1 ... 6 and symbolic delta_k.
 
-    f(n) = s_0 + delta_1 + ... + delta_n. The right side is a mean of the delta_k >= 0, so E ||q_T||^2 does not fall as pi, and with
-    it p, grows. It says by how much as well.
+    f(n) = s_0 + delta_1 + ... + delta_n. The right side is a mean of the delta_k >= 0, so E ||q_T||^2 does not fall as
+    pi, and with it p, grows. It says by how much as well.
     """
     residuals = []
     for steps in range(1, 7):
@@ -131,7 +136,8 @@ def enumerate_popularity_norm() -> Fraction:
 
 
 def thm_quartic_law() -> list[sp.Expr]:
-    """s'^2 - (s^2 + 2 lr^2 h^2 + ||dq||^4) with s' = s + lr^2 h^2 / s: the induction step; then n = 1 ... 4 steps at once.
+    """s'^2 - (s^2 + 2 lr^2 h^2 + ||dq||^4) with s' = s + lr^2 h^2 / s: the induction step; then n = 1 ... 4 steps at
+    once.
 
     ||dq||^2 = lr^2 h^2 / s. The induction step holds for all positive s, so it can be repeated any number of times.
     """
@@ -148,9 +154,11 @@ def thm_quartic_law() -> list[sp.Expr]:
 
 
 def enumerate_quartic_law() -> Fraction:
-    """The law along real vectors in rational arithmetic: gradient descent on -cos^2 with three targets in turn, d = 2, 3.
+    """The law along real vectors in rational arithmetic: gradient descent on -cos^2 with three targets in turn, d = 2,
+    3.
 
-    cos^2 has a rational gradient, so nothing is rounded. ||h||^2 = ||q||^2 ||grad||^2. Then the same ||h_k||^2 through the library.
+    cos^2 has a rational gradient, so nothing is rounded. ||h||^2 = ||q||^2 ||grad||^2. Then the same ||h_k||^2 through
+    the library.
     """
     worst = Fraction(0)
     for targets in (_vectors("1 2", "3 -1"), _vectors("1 0 2", "0 1 -1", "2 2 1")):
@@ -172,8 +180,9 @@ def enumerate_quartic_law() -> Fraction:
 def prop_scale_symmetry() -> list[sp.Expr]:
     """(q_0, lr) -> (c q_0, c^2 lr): the squared norm path is multiplied by c^2, and q_1 by c.
 
-    First on s; then on the vectors, for a loss of degree 0, whose gradient obeys grad L(c q) = grad L(q) / c: c q - c^2 lr
-    grad L(q) / c - c (q - lr grad L(q)); last the gradient rule itself for cos(q, k) with symbolic q, k in three dimensions.
+    First on s; then on the vectors, for a loss of degree 0, whose gradient obeys grad L(c q) = grad L(q) / c: c q - c^2
+    lr grad L(q) / c - c (q - lr grad L(q)); last the gradient rule itself for cos(q, k) with symbolic q, k in three
+    dimensions.
     """
     scaled = (c**2 * s) + (c**2 * lr) ** 2 * h**2 / (c**2 * s)
     q, g = sp.symbols("q g", real=True)
@@ -186,7 +195,9 @@ def prop_scale_symmetry() -> list[sp.Expr]:
 
 
 def enumerate_scale_symmetry() -> Fraction:
-    """Six steps on -cos^2 from q_0 with lr, and from c q_0 with c^2 lr: the second path is c times the first, exactly."""
+    """Six steps on -cos^2 from q_0 with lr, and from c q_0 with c^2 lr:
+    the second path is c times the first, exactly.
+    """
     worst, targets, rate = Fraction(0), _vectors("1 2 0", "3 -1 1"), Fraction(1, 4)
     for factor in (Fraction(1, 10), Fraction(7, 3)):
         q = [Fraction(1), Fraction(-1), Fraction(2)]
@@ -201,8 +212,8 @@ def enumerate_scale_symmetry() -> Fraction:
 def prop_slow_learning() -> list[sp.Expr]:
     """Lower lr and train longer, lr T = t fixed: the bound on the growth of ||q||^4 goes to 0 with lr.
 
-    With ||h_k||^2 <= H^2: ||q_T||^4 - ||q_0||^4 <= T (2 lr^2 H^2 + lr^4 H^4 / ||q_0||^4), here with T = t / lr. Residuals: the
-    per-step excess of the quartic law over that bound at the worst case s = s_0, h = H, and the limit.
+    With ||h_k||^2 <= H^2: ||q_T||^4 - ||q_0||^4 <= T (2 lr^2 H^2 + lr^4 H^4 / ||q_0||^4), here with T = t / lr.
+    Residuals: the per-step excess of the quartic law over that bound at the worst case s = s_0, h = H, and the limit.
     """
     bound = T * (2 * lr**2 * h**2 + lr**4 * h**4 / s**2)
     worst_step = (s + lr**2 * h**2 / s) ** 2 - s**2
@@ -215,10 +226,11 @@ def prop_slow_learning() -> list[sp.Expr]:
 
 
 def prop_saturation() -> list[sp.Expr]:
-    """E ||sum of the copies' gradients||^2 over all batches - h_0^2 [B p + rho B (B - 1) p^2], B = 1 ... 6; and its slope.
+    """E ||sum of the copies' gradients||^2 over all batches - h_0^2 [B p + rho B (B - 1) p^2], B = 1 ... 6; and its
+    slope.
 
-    k copies have squared length h_0^2 (k + rho k (k - 1)). The slope residual is d log E / d log p - (1 + 2x)/(1 + x), x =
-    rho (B - 1) p, and its limits are 1 (x -> 0) and 2 (x -> oo): a quarter of it is the slope of log ||q||.
+    k copies have squared length h_0^2 (k + rho k (k - 1)). The slope residual is d log E / d log p - (1 + 2x)/(1 + x),
+    x = rho (B - 1) p, and its limits are 1 (x -> 0) and 2 (x -> oo): a quarter of it is the slope of log ||q||.
     """
     residuals = []
     for slots in range(1, 7):
@@ -234,13 +246,15 @@ def prop_saturation() -> list[sp.Expr]:
 
 
 def enumerate_saturation() -> Fraction:
-    """The library's E||h||^2 and slope against counting all slot patterns, in Fractions, at more points than their degree."""
+    """The library's E||h||^2 and slope against counting all slot patterns, in Fractions, at more points than their
+    degree.
+    """
     worst = Fraction(0)
     for slots in range(1, 5):
-        for probability, coherence in itertools.product([Fraction(k, 7) for k in range(7)], (Fraction(0), Fraction(1, 3), Fraction(1))):
-            counted = sum(
-                _binomial(slots, k, probability) * (k + coherence * k * (k - 1)) for k in range(slots + 1)
-            )
+        for probability, coherence in itertools.product(
+            [Fraction(k, 7) for k in range(7)], (Fraction(0), Fraction(1, 3), Fraction(1))
+        ):
+            counted = sum(_binomial(slots, k, probability) * (k + coherence * k * (k - 1)) for k in range(slots + 1))
             arguments = {"batch_size": slots, "coherence": coherence}
             worst = max(worst, abs(counted - norms.expected_squared_gradient(probability, **arguments)))
             if probability:
@@ -257,12 +271,14 @@ def enumerate_saturation() -> Fraction:
 
 
 def thm_decay_equilibrium() -> list[sp.Expr]:
-    """Where growth and decay balance, s -> a s + b lr^2 h^2 / s with a = (1 - lr lambda)^2 and b = 1 in a share pi of the steps.
+    """Where growth and decay balance, s -> a s + b lr^2 h^2 / s with a = (1 - lr lambda)^2 and b = 1 in a share pi of
+    the steps.
 
-    Residuals, with x = sqrt(pi lr^2 h^2 / (1 - a)): (1) x is a fixed point of the mean map; (2) the only positive one: map(s)
+    Residuals, with x = sqrt(pi lr^2 h^2 / (1 - a)): (1) x is a fixed point of the mean map; (2) the only positive one:
+    map(s)
     - s = (1 - a)(x - s)(x + s)/s; (3) the distance to it, map(s) - x = (s - x)(a - pi lr^2 h^2 / (s x)), which gives
-    convergence for pi = 1; (4) ||q||^4 = x^2 is proportional to pi, so ||q|| to pi^(1/4); (5) the exact second moment of one
-    random step, E s'^2 = a^2 s^2 + 2 a pi lr^2 h^2 + pi lr^4 h^4 / s^2.
+    convergence for pi = 1; (4) ||q||^4 = x^2 is proportional to pi, so ||q|| to pi^(1/4); (5) the exact second moment
+    of one random step, E s'^2 = a^2 s^2 + 2 a pi lr^2 h^2 + pi lr^4 h^4 / s^2.
     """
     a, gain = sp.symbols("a C", positive=True)  # C = lr^2 h^2
     x = sp.sqrt(pi * gain / (1 - a))
@@ -285,7 +301,9 @@ def enumerate_decay_equilibrium() -> Fraction:
     worst = Fraction(0)
     for x in (Fraction(1), Fraction(5, 3)):
         h2 = Fraction(16, 25) * x**2
-        path = norms.decayed_path(x, lr=Fraction(1), decay=Fraction(2, 5), squared_gradients=np.array([h2] * 3, dtype=object))
+        path = norms.decayed_path(
+            x, lr=Fraction(1), decay=Fraction(2, 5), squared_gradients=np.array([h2] * 3, dtype=object)
+        )
         worst = max(worst, *(abs(value - x) for value in path))
     return worst
 
@@ -293,8 +311,8 @@ def enumerate_decay_equilibrium() -> Fraction:
 def prop_lazy_decay() -> list[sp.Expr]:
     """Decay at updates only: the length after n updates, minus the same for another pattern of the same n updates.
 
-    For all patterns of 3 updates in 5 steps with symbolic ||h_k||^2, against the run without pauses. Hence the equilibrium of
-    `thm_decay_equilibrium` at pi = 1 for every item: d/dpi of it is 0.
+    For all patterns of 3 updates in 5 steps with symbolic ||h_k||^2, against the run without pauses. Hence the
+    equilibrium of `thm_decay_equilibrium` at pi = 1 for every item: d/dpi of it is 0.
     """
     h2 = sp.symbols("a1:4", positive=True)
     keep = (1 - lr * decay) ** 2
@@ -324,7 +342,9 @@ def enumerate_lazy_decay() -> Fraction:
         left = iter(amounts)
         squares = np.array([next(left) if bit else Fraction(0) for bit in bits], dtype=object)
         for lazy in ends:
-            path = norms.decayed_path(Fraction(3), lr=Fraction(1, 2), decay=Fraction(1, 5), squared_gradients=squares, lazy=lazy)
+            path = norms.decayed_path(
+                Fraction(3), lr=Fraction(1, 2), decay=Fraction(1, 5), squared_gradients=squares, lazy=lazy
+            )
             ends[lazy].add(path[-1])
     return (max(ends[True]) - min(ends[True])) + (1 if len(ends[False]) == 1 else 0)
 
@@ -334,11 +354,12 @@ def enumerate_lazy_decay() -> Fraction:
 
 
 def thm_coupling_corrected() -> list[sp.Expr]:
-    """E[s'^2 | s] - s^2 - 2 pi lr^2 E||h||^2 - pi E||dq||^4, with ||h||^2 any two-point random number; then the sum over T steps.
+    """E[s'^2 | s] - s^2 - 2 pi lr^2 E||h||^2 - pi E||dq||^4, with ||h||^2 any two-point random number; then the sum
+    over T steps.
 
-    With E||h||^2 = h^2 at every update this gives E||q_T||^4 = ||q_0||^4 + 2 lr^2 h^2 T pi + E sum ||dq||^4. The last residual
-    is the comparison: the lower bound at pi_2 minus the upper bound at pi_1 (fourth moment m of h) is T lr^2 times
-    2 h^2 (pi_2 - pi_1) - pi_1 lr^2 m / s^2.
+    With E||h||^2 = h^2 at every update this gives E||q_T||^4 = ||q_0||^4 + 2 lr^2 h^2 T pi + E sum ||dq||^4. The last
+    residual is the comparison: the lower bound at pi_2 minus the upper bound at pi_1 (fourth moment m of h) is T lr^2
+    times 2 h^2 (pi_2 - pi_1) - pi_1 lr^2 m / s^2.
     """
     low, high, chance, m = sp.symbols("A1 A2 w m", positive=True)
     mean = chance * low + (1 - chance) * high
@@ -387,11 +408,12 @@ def enumerate_coupling_corrected() -> Fraction:
 
 
 def prop_growth_without_popularity() -> list[sp.Expr]:
-    """Loss -cos. One target: h = 0 at q = c k, so an item that has arrived never grows. Two orthogonal targets: h_1^2 + h_2^2 = 1.
+    """Loss -cos. One target: h = 0 at q = c k, so an item that has arrived never grows. Two orthogonal targets: h_1^2 +
+    h_2^2 = 1.
 
-    First the three components of the gradient at q = c k, for symbolic k. Then ||h_1||^2 + ||h_2||^2 - 1 for the targets (1, 0) and
-    (0, 1) at any q of the plane, with ||h||^2 = ||q||^2 ||grad cos||^2: no direction is at rest for both. So taken in turn they
-    keep sum ||h||^2 growing, and by the quartic law the length has no bound.
+    First the three components of the gradient at q = c k, for symbolic k. Then ||h_1||^2 + ||h_2||^2 - 1 for the
+    targets (1, 0) and (0, 1) at any q of the plane, with ||h||^2 = ||q||^2 ||grad cos||^2: no direction is at rest for
+    both. So taken in turn they keep sum ||h||^2 growing, and by the quartic law the length has no bound.
     """
     k = sp.symbols("k1:4", real=True)
     x, y = sp.symbols("x y", positive=True)
@@ -403,17 +425,20 @@ def prop_growth_without_popularity() -> list[sp.Expr]:
 def growth_without_popularity(updates: tuple[int, int] = (6, 3)) -> Broken:
     """P0's title of Section 3, 'the norm is monotonic in item popularity', for two items of one training run.
 
-    Loss -cos^2, learning rate 1/2, both start at (1, 1). The popular item is always asked for (1, 0): it turns there and
-    stops growing. The rare one is asked for (1, 0) and (0, 1) in turn: it never comes to rest. claimed: the popular item is
-    at least as long, so popular - rare of ||q||^2 is at least 0; actual: that difference, exact and negative. Keep the
-    updates few: the digits of the exact numbers grow fourfold with each.
+    Loss -cos^2, learning rate 1/2, both start at (1, 1). The popular item is always asked for (1, 0): it turns there
+    and stops growing. The rare one is asked for (1, 0) and (0, 1) in turn: it never comes to rest. claimed: the popular
+    item is at least as long, so popular - rare of ||q||^2 is at least 0; actual: that difference, exact and negative.
+    Keep the updates few: the digits of the exact numbers grow fourfold with each.
     """
-    popular, rare = (_squared_norm_after(n, targets) for n, targets in zip(updates, (("1 0",), ("1 0", "0 1")), strict=True))
+    popular, rare = (
+        _squared_norm_after(n, targets) for n, targets in zip(updates, (("1 0",), ("1 0", "0 1")), strict=True)
+    )
     return Broken("the increments of two items are the same", claimed=Fraction(0), actual=popular - rare)
 
 
 def conflicting_items(updates: tuple[int, int] = (1000, 100), *, rate: float = 0.5) -> tuple[float, float]:
-    """(||q|| of the consistent item, of the conflicting item) in float64: loss -cos, start (1, 1)/sqrt 2, both of norm 1.
+    """(||q|| of the consistent item, of the conflicting item) in float64: loss -cos, start (1, 1)/sqrt 2, both of norm
+    1.
 
     The consistent item is asked for (1, 0) in updates[0] updates, the conflicting one for (1, 0) and (0, 1) in turn in
     updates[1] updates. The audit's numbers for P0-Abs.3.
@@ -448,7 +473,9 @@ def _patterns(length: int) -> Iterator[tuple[int, ...]]:
 
 
 def _count_law(slots: int, batches: int, chance) -> list:
-    """P(N = n), n = 0 ... batches, by visiting every pattern of slots; exact for a Fraction, a polynomial for a symbol."""
+    """P(N = n), n = 0 ... batches, by visiting every pattern of slots;
+    exact for a Fraction, a polynomial for a symbol.
+    """
     law = [0] * (batches + 1)
     for held in _patterns(slots * batches):
         updated = sum(any(held[b * slots : (b + 1) * slots]) for b in range(batches))
@@ -484,7 +511,10 @@ def _dot(a: Sequence[Fraction], b: Sequence[Fraction]) -> Fraction:
 
 
 def _squared_cosine_gradient(q: Sequence[Fraction], k: Sequence[Fraction]) -> list[Fraction]:
-    """The gradient of -cos(q, k)^2 at q: -2 <q, k> / (||q||^2 ||k||^2) (k - <q, k>/||q||^2 q). Rational for rational q, k."""
+    """The gradient of -cos(q, k)^2 at q: -2 <q, k> / (||q||^2 ||k||^2) (k - <q, k>/||q||^2 q).
+
+    Rational for rational q, k.
+    """
     inner, length = _dot(q, k), _dot(q, q)
     factor = -2 * inner / (length * _dot(k, k))
     return [factor * (b - inner / length * a) for a, b in zip(q, k, strict=True)]

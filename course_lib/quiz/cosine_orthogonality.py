@@ -1,6 +1,8 @@
-"""What is right in the quiz "cosine-orthogonality": each function computes its question's verdicts, {answer id: is it right?}.
+"""What is right in the quiz "cosine-orthogonality": each function computes its question's verdicts, {answer id: is it
+right?}.
 
-The numbers of the questions stand here once more, on purpose: the test compares what the file marks with what comes out.
+The numbers of the questions stand here once more, on purpose: the test compares what the file marks with what comes
+out.
 """
 
 from __future__ import annotations
@@ -73,14 +75,19 @@ def leaves_the_circle() -> dict[str, bool]:
     asked: dict[str, tuple[torch.Tensor, Callable[[torch.Tensor], torch.Tensor]]] = {
         "large-rate": (q, lambda x: -100 * geometry.cosine(x, k)),
         "clamp": (tiny, lambda x: -torch.nn.functional.cosine_similarity(x, k, dim=0)),
-        "three-times": (q, lambda x: losses.infonce(losses.cosine_scores(torch.stack([x, x, x]), torch.stack([k, shift, k + shift])), tau=0.2)),
+        "three-times": (
+            q,
+            lambda x: losses.infonce(
+                losses.cosine_scores(torch.stack([x, x, x]), torch.stack([k, shift, k + shift])), tau=0.2
+            ),
+        ),
         "shift": (q, lambda x: -geometry.cosine(x + shift, k)),
         "part-of-key": (q, lambda x: -geometry.cosine(x, x + k)),
     }
     return {name: abs(_radial_share(loss, point)) > 1e-6 for name, (point, loss) in asked.items()}
 
 
-# ---- helpers -----------------------------------------------------------------------------------------------------------
+# ---- helpers
 
 
 def _gradient(loss: Callable[[torch.Tensor], torch.Tensor], point: torch.Tensor) -> torch.Tensor:
@@ -105,7 +112,9 @@ def _train(*, scale: float, lr: float, steps: int = 200) -> np.ndarray:
     keys = torch.tensor([[0.3, 1.0], [-1.0, 0.5]], dtype=torch.float64)
     points = [scale * torch.tensor([1.0, 0.2], dtype=torch.float64)]
     for _ in range(steps):
-        slope = _gradient(lambda q: losses.infonce(losses.cosine_scores(q[None], keys), tau=0.5, positives=[0]), points[-1])
+        slope = _gradient(
+            lambda q: losses.infonce(losses.cosine_scores(q[None], keys), tau=0.5, positives=[0]), points[-1]
+        )
         points.append(points[-1] - lr * slope)
     return torch.stack(points).numpy()
 

@@ -1,6 +1,7 @@
 """What is right in the quiz "ddc": each function computes its question's verdicts, {answer id: is it right?}.
 
-The numbers of the questions stand here once more, on purpose: the test compares what the file marks with what comes out.
+The numbers of the questions stand here once more, on purpose: the test compares what the file marks with what comes
+out.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ def minimum() -> dict[str, bool]:
 
 
 def origin() -> dict[str, bool]:
-    """Random tables, all items moved along the axis: rankings, margins and axis of the model, and the sign of alpha for all users."""
+    """Random tables, all items moved along the axis:
+    rankings, margins and axis of the model, and the sign of alpha for all users.
+    """
     worlds = {t: _world(t) for t in (-1.0, 0.0, 0.4)}
     orders = [np.argsort(-users @ items.T, axis=1) for users, items, _ in worlds.values()]
     same = all((order == orders[0]).all() for order in orders)
@@ -45,7 +48,10 @@ def origin() -> dict[str, bool]:
 
 def loss_scale() -> dict[str, bool]:
     """The loss of a margin before and after, and one that is wrong."""
-    right, wrong = (tuple(float(losses.bpr(np.array([margin * scale]), np.zeros(1))) for scale in (1, FACTOR)) for margin in (MARGIN, -MARGIN))
+    right, wrong = (
+        tuple(float(losses.bpr(np.array([margin * scale]), np.zeros(1))) for scale in (1, FACTOR))
+        for margin in (MARGIN, -MARGIN)
+    )
     users, items, _ = _world(0.0)
     same = bool((np.argsort(-users @ items.T, axis=1) == np.argsort(-(FACTOR * users) @ items.T, axis=1)).all())
     return {
@@ -74,7 +80,9 @@ def served() -> dict[str, bool]:
 
 
 def popularity() -> dict[str, bool]:
-    """The mean score of the head minus that of the tail, before and after, for random items and a user with the given cosine."""
+    """The mean score of the head minus that of the tail, before and after, for random items and a user with the given
+    cosine.
+    """
     rng = np.random.default_rng(2)
     items = rng.normal(size=(40, 6)) + np.outer(np.linspace(2, -2, 40), rng.normal(size=6))
     gap = items[:4].mean(0) - items[-4:].mean(0)
@@ -91,7 +99,7 @@ def popularity() -> dict[str, bool]:
     }
 
 
-# ---- small worlds --------------------------------------------------------------------------------------------------------
+# ---- small worlds
 
 
 def _is_reached(a: np.ndarray, b: np.ndarray) -> bool:
@@ -113,21 +121,30 @@ def _world(t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _minima(users: np.ndarray, items: np.ndarray, axis: np.ndarray) -> list[tuple[float, float] | None]:
-    """(alpha, beta) of every user, whose positives are eight of his twelve best items, by a fixed rule. Their projections on e_pref are
-    taken from their mean: then only the axis of popularity decides whether there is a minimum."""
+    """(alpha, beta) of every user, whose positives are eight of his twelve best items, by a fixed rule. Their
+    projections on e_pref are taken from their mean: then only the axis of popularity decides whether there is a
+    minimum.
+    """
     found = []
     for user in users:
         scores = items @ user
         best = np.argsort(-scores)[:12]
-        mine, others = best[[0, 1, 2, 4, 6, 7, 9, 11]], np.setdiff1d(np.arange(len(items)), best[[0, 1, 2, 4, 6, 7, 9, 11]])
+        mine, others = (
+            best[[0, 1, 2, 4, 6, 7, 9, 11]],
+            np.setdiff1d(np.arange(len(items)), best[[0, 1, 2, 4, 6, 7, 9, 11]]),
+        )
         preference = items[mine[:3]].sum(0)
         a = items @ (preference / np.sqrt(preference @ preference))
-        found.append(correction.solve_user(scores[mine], scores[others], a[mine] - a[mine].mean(), items[others] @ axis))
+        found.append(
+            correction.solve_user(scores[mine], scores[others], a[mine] - a[mine].mean(), items[others] @ axis)
+        )
     return found
 
 
 def _never_falls() -> bool:
-    """At the minimum of a user's BPR loss over e_u, no alpha and beta makes the loss of the served embedding smaller."""
+    """At the minimum of a user's BPR loss over e_u, no alpha and beta makes the loss of the served embedding
+    smaller.
+    """
     rng = np.random.default_rng(4)
     positives, negatives, directions = rng.normal(size=(5, 3)), rng.normal(size=(9, 3)), rng.normal(size=(2, 3))
     differences = (positives[:, None] - negatives).reshape(-1, 3)

@@ -1,6 +1,7 @@
 """What is right in the quiz "gauge-freedom": each function computes its question's verdicts, {answer id: is it right?}.
 
-The numbers of the questions stand here once more, on purpose: the test compares what the file marks with what comes out.
+The numbers of the questions stand here once more, on purpose: the test compares what the file marks with what comes
+out.
 """
 
 from __future__ import annotations
@@ -59,7 +60,10 @@ def which_stretch() -> dict[str, bool]:
         """Whether d_1^2 = first, d_2^2 = second keeps all lengths."""
         return gauge.keeps_norms(rows, exact([[first, 0], [0, second]]), tol=0)
 
-    family = [(Fraction(t), (1 - Fraction(36, 100) * Fraction(t)) / Fraction(64, 100)) for t in (Fraction(1, 2), 1, 2, Fraction(25, 10))]
+    family = [
+        (Fraction(t), (1 - Fraction(36, 100) * Fraction(t)) / Fraction(64, 100))
+        for t in (Fraction(1, 2), 1, 2, Fraction(25, 10))
+    ]
     mirrored = gauge.is_on_sphere(rows.astype(float) * [1, -1])
     return {
         "identity": loose == 0 and not mirrored,
@@ -78,7 +82,9 @@ def how_many_rows(k: int = 4) -> dict[str, bool]:
 
 
 def decay() -> dict[str, bool]:
-    """The closed forms of the two objectives of Steck, Ekanadham and Kallus on a small random X; the user table is X A."""
+    """The closed forms of the two objectives of Steck, Ekanadham and Kallus on a small random X;
+    the user table is X A.
+    """
     rng = np.random.default_rng(3)
     X, k, strength = rng.normal(size=(9, 6)), 3, 0.4
     A, B = gauge.steck_second(X, k=k, decay=strength)
@@ -92,7 +98,8 @@ def decay() -> dict[str, bool]:
     plain = gauge.steck_second(X, k=k, decay=0.0)
     return {
         "stretch-costs": np.allclose(stretched[0] @ stretched[1].T, A @ B.T) and cost(*stretched) > cost(A, B) + TINY,
-        "rotations": bool(np.isclose(cost(A @ Q, B @ Q), cost(A, B))) and np.allclose(losses.cosine_scores(B @ Q, B @ Q), losses.cosine_scores(B, B)),
+        "rotations": bool(np.isclose(cost(A @ Q, B @ Q), cost(A, B)))
+        and np.allclose(losses.cosine_scores(B @ Q, B @ Q), losses.cosine_scores(B, B)),
         "one-answer": np.allclose(losses.cosine_scores(other, other), losses.cosine_scores(B, B)),
         "scores-same": np.allclose(plain[0] @ plain[1].T, A @ B.T),
     }

@@ -1,6 +1,8 @@
-"""What is right in the quiz "gramian-estimators": each function computes its question's verdicts, {answer id: is it right?}.
+"""What is right in the quiz "gramian-estimators": each function computes its question's verdicts, {answer id: is it
+right?}.
 
-The numbers of the questions stand here once more, on purpose: the test compares what the file marks with what comes out.
+The numbers of the questions stand here once more, on purpose: the test compares what the file marks with what comes
+out.
 """
 
 from __future__ import annotations
@@ -36,12 +38,15 @@ def stop_gradient() -> dict[str, bool]:
     (value, gradient), (loss, found) = (_value_and_gradient(f) for f in (gramians.gravity, _loss_with_exact_gramians))
     answers = {"natural": (1, 1), "halved": (1, 0.5), "twice-value": (2, 1), "twice-both": (2, 2)}
     return {
-        name: math.isclose(loss, times * value) and np.allclose(found, share * gradient) for name, (times, share) in answers.items()
+        name: math.isclose(loss, times * value) and np.allclose(found, share * gradient)
+        for name, (times, share) in answers.items()
     }
 
 
 def one_batch() -> dict[str, bool]:
-    """Every batch of two of three pairs, drawn with replacement, settles what the share is of; `same_batch_share` how large it is."""
+    """Every batch of two of three pairs, drawn with replacement, settles what the share is of;
+    `same_batch_share` how large it is.
+    """
     left, right = _tables(3, 2)
     gravity, observed = _batch_gradient(left, right, range(3)), _observed_gradient(left, right)
     batches = list(itertools.product(range(3), repeat=2))
@@ -66,7 +71,12 @@ def sagram() -> dict[str, bool]:
     projected = [gramians.nearest_psd(estimates) for estimates in one]
     lowest = [np.linalg.eigvalsh(np.concatenate(estimates)).min() for estimates in (one, small)]
     errors = {
-        beta: np.mean([((_estimates(cached, now, beta) - gram) ** 2).sum((1, 2)).mean() for (cached, now), gram in zip(worlds, exact, strict=True)])
+        beta: np.mean(
+            [
+                ((_estimates(cached, now, beta) - gram) ** 2).sum((1, 2)).mean()
+                for (cached, now), gram in zip(worlds, exact, strict=True)
+            ]
+        )
         for beta in (0.25, 0.5, 0.75, 1.0)
     }
     return {
@@ -97,7 +107,9 @@ def drift() -> dict[str, bool]:
         kind: gramians.optimal_alpha(delta, sigma, kind) / gramians.optimal_alpha(delta / 8, sigma, kind)
         for kind in ("coherent", "random_walk")
     }
-    larger = [gramians.optimal_alpha(delta, sigma / 2, kind) < gramians.optimal_alpha(delta, sigma, kind) for kind in fall]
+    larger = [
+        gramians.optimal_alpha(delta, sigma / 2, kind) < gramians.optimal_alpha(delta, sigma, kind) for kind in fall
+    ]
     best = gramians.optimal_alpha(delta / 8, sigma)
     lags = [gramians.sogram_bias_bound(alpha, delta=delta / 8, norm=0.0) for alpha in (best, best * 1e-6)]
     return {

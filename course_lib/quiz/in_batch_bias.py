@@ -1,6 +1,7 @@
 """What is right in the quiz "in-batch-bias": each function computes its question's verdicts, {answer id: is it right?}.
 
-The numbers of the questions stand here once more, on purpose: the test compares what the file marks with what comes out.
+The numbers of the questions stand here once more, on purpose: the test compares what the file marks with what comes
+out.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ def bigger_batch() -> dict[str, bool]:
     n_positives, small, large = 10001, 32, 1024
     pulls = [_weights_of_a_positive("in_batch", 500, s, n_positives) for s in (small, large)]
     relative = [push / pull for pull, push in pulls]
-    ratios = [_weight_of_a_negative(1000, s, n_positives) / _weight_of_a_negative(10, s, n_positives) for s in (small, large)]
+    ratios = [
+        _weight_of_a_negative(1000, s, n_positives) / _weight_of_a_negative(10, s, n_positives) for s in (small, large)
+    ]
     thresholds = [in_batch.misclassification_threshold(s, Fraction(n_positives)) for s in (small, large)]
     at_most = [_weight_of_a_negative(pop, n_positives, n_positives) for pop in (1, 10, 1000)]
     return {
@@ -42,7 +45,9 @@ def bigger_batch() -> dict[str, bool]:
 
 
 def repair_one_pair() -> dict[str, bool]:
-    """A positive of popularity 20 * 6 under the logistic loss, batches of 101 out of 10001: which change lifts its score."""
+    """A positive of popularity 20 * 6 under the logistic loss, batches of 101 out of 10001:
+    which change lifts its score.
+    """
     n_positives, pop = 10001, 120
     assert _best_score("in_batch", pop, 101, n_positives) < 0
     return {
@@ -88,7 +93,9 @@ def cold_film() -> dict[str, bool]:
 
 
 def serving() -> dict[str, bool]:
-    """Ranking by what is done to a score, against ranking by Z = R S C, for the optimum S of rank 2 on random labels."""
+    """Ranking by what is done to a score, against ranking by Z = R S C, for the optimum S of rank 2 on random
+    labels.
+    """
     rng = np.random.default_rng(0)
     labels = np.eye(9, 7) + (rng.random((9, 7)) < 0.4) > 0.5
     labels[:, 0] = labels[7:, :2] = True  # one hit; and no row stays empty
@@ -108,7 +115,7 @@ def serving() -> dict[str, bool]:
     }
 
 
-# ---- helpers -----------------------------------------------------------------------------------------------------------
+# ---- helpers
 
 
 def _labels_around_one_pair(*, films: int, fans: int, n_positives: int) -> np.ndarray:
@@ -163,7 +170,11 @@ def _moments(labels: np.ndarray, scores: np.ndarray) -> list[tuple[Fraction, Fra
 
 
 def _moves_at_a_fit(kind: str) -> bool:
-    """Whether some batch has a gradient at scores = labels under the square loss, where l- alone has one, on positives."""
+    """Whether some batch has a gradient at scores = labels under the square loss, where l- alone has one, on
+    positives.
+    """
     return any(
-        (scattered_weights(kind, labels, batch)[1] * labels != 0).any() for labels in SMALL_LABELS for batch in batches(labels, 2)
+        (scattered_weights(kind, labels, batch)[1] * labels != 0).any()
+        for labels in SMALL_LABELS
+        for batch in batches(labels, 2)
     )

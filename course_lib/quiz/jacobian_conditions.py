@@ -1,6 +1,8 @@
-"""What is right in the quiz "jacobian-conditions": each function computes its question's verdicts, {answer id: is it right?}.
+"""What is right in the quiz "jacobian-conditions": each function computes its question's verdicts, {answer id: is it
+right?}.
 
-The numbers of the questions stand here once more, on purpose: the test compares what the file marks with what comes out.
+The numbers of the questions stand here once more, on purpose: the test compares what the file marks with what comes
+out.
 """
 
 from __future__ import annotations
@@ -23,8 +25,15 @@ def linear_kernel() -> dict[str, bool]:
     features = torch.tensor([[1.0, 2.0], [3.0, 1.0]], dtype=torch.float64)
     tower = encoders.DenseLinear(features, 8, generator=_generator()).double()
     block = jacobians.kernel_blocks(tower, torch.arange(2))[0, 1]
-    answers = {"inner": 5 * torch.eye(8), "zero": torch.zeros(8, 8), "bias": 6 * torch.eye(8), "outer": torch.outer(*features)}
-    return {name: block.shape == value.shape and torch.allclose(block, value.double()) for name, value in answers.items()}
+    answers = {
+        "inner": 5 * torch.eye(8),
+        "zero": torch.zeros(8, 8),
+        "bias": 6 * torch.eye(8),
+        "outer": torch.outer(*features),
+    }
+    return {
+        name: block.shape == value.shape and torch.allclose(block, value.double()) for name, value in answers.items()
+    }
 
 
 def which_towers() -> dict[str, bool]:
@@ -38,7 +47,10 @@ def which_towers() -> dict[str, bool]:
         "scale": lambda: encoders.ScaledLookup(ITEMS, WIDTH, generator=_generator()),
         "frozen": lambda: encoders.EmbeddingThenLinear(ITEMS, 4, WIDTH, frozen=True, generator=_generator()),
     }
-    return {name: _worst(make(), lambda parameters: torch.optim.SGD(parameters, lr=0.3)) < EXACT for name, make in towers.items()}
+    return {
+        name: _worst(make(), lambda parameters: torch.optim.SGD(parameters, lr=0.3)) < EXACT
+        for name, make in towers.items()
+    }
 
 
 def which_optimisers() -> dict[str, bool]:
@@ -50,7 +62,10 @@ def which_optimisers() -> dict[str, bool]:
         "adam": lambda parameters: torch.optim.Adam(parameters, lr=0.3),
         "lazy-decay": lambda parameters: jacobians.LazyDecaySGD(parameters, lr=0.3, weight_decay=0.01),
     }
-    return {name: _worst(encoders.Lookup(ITEMS, WIDTH, generator=_generator()), make) < EXACT for name, make in optimisers.items()}
+    return {
+        name: _worst(encoders.Lookup(ITEMS, WIDTH, generator=_generator()), make) < EXACT
+        for name, make in optimisers.items()
+    }
 
 
 def twenty_per_cent() -> dict[str, bool]:
@@ -72,7 +87,7 @@ def deep_tower() -> dict[str, bool]:
     }
 
 
-# ---- helpers -----------------------------------------------------------------------------------------------------------
+# ---- helpers
 
 
 class _Cyclic(torch.optim.SGD):
@@ -115,7 +130,12 @@ def _deep_step(*, bias: bool) -> tuple[dict[str, jacobians.Motion], jacobians.Mo
         torch.manual_seed(0)
         features = torch.randn(ITEMS, 5, generator=_generator())
         tower = nn.Sequential(
-            encoders.Features(features), nn.Linear(5, 8, bias=bias), nn.ReLU(), nn.Linear(8, 8, bias=bias), nn.ReLU(), nn.Linear(8, WIDTH, bias=bias)
+            encoders.Features(features),
+            nn.Linear(5, 8, bias=bias),
+            nn.ReLU(),
+            nn.Linear(8, 8, bias=bias),
+            nn.ReLU(),
+            nn.Linear(8, WIDTH, bias=bias),
         ).double()
         keys = torch.randn(ITEMS, WIDTH, generator=_generator()).double()
         optimiser = torch.optim.SGD(tower.parameters(), lr=0.1)

@@ -12,7 +12,9 @@ import re
 Piece = str | list  # a text, or [tag, pieces]
 
 _PARTS = re.compile(r"`(?P<code>[^`]+)`|\$(?P<math>[^$]+)\$|\*(?P<em>[^*$`]+)\*")
-_MATH = re.compile(r"(?P<mark>[_^])(?:\{(?P<group>[^{}]*)\}|(?P<one>[^\s{}]))|(?P<word>[^\W\d_]+)|(?P<rest>[^\W_]|[^\w^])")
+_MATH = re.compile(
+    r"(?P<mark>[_^])(?:\{(?P<group>[^{}]*)\}|(?P<one>[^\s{}]))|(?P<word>[^\W\d_]+)|(?P<rest>[^\W_]|[^\w^])"
+)
 _RAISED = {"_": "sub", "^": "sup"}
 _SHORT = 24  # formulas up to this length are not broken over two lines
 

@@ -1,6 +1,8 @@
-"""What is right in the quiz "popularity-direction": each function computes its question's verdicts, {answer id: is it right?}.
+"""What is right in the quiz "popularity-direction": each function computes its question's verdicts, {answer id: is it
+right?}.
 
-The numbers of the questions stand here once more, on purpose: the test compares what the file marks with what comes out.
+The numbers of the questions stand here once more, on purpose: the test compares what the file marks with what comes
+out.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ def conserved() -> dict[str, bool]:
     head = labels.sum(0) >= np.sort(labels.sum(0))[-3]
     moved = np.abs(items[head].sum(0) - _model(labels, centred=True)[1][head].sum(0)).max()
     apart = [_cosine(items[row == 1].mean(0), items[row == 0].mean(0)) for row in labels]
-    unseen = np.mean([items[row == 0].mean(0) @ popularity.popularity_direction(items, labels.sum(0), 0.25) for row in labels])
+    unseen = np.mean(
+        [items[row == 0].mean(0) @ popularity.popularity_direction(items, labels.sum(0), 0.25) for row in labels]
+    )
     return {
         "sum": bool(sums["sgd"] < 1e-12),
         "head": bool(moved < 1e-6),
@@ -48,7 +52,9 @@ def null() -> dict[str, bool]:
     drawn = popularity.double_dipping_draws(counts, WIDTH, RATIO, size=2000, rng=rng)
     least = stats.t.isf(0.025, ITEMS - 2)
     significant = np.abs(drawn) > least / np.sqrt(ITEMS - 2 + least**2)
-    crossed = [popularity.cross_fitted_correlation(rng.normal(size=(ITEMS, WIDTH)), counts, RATIO, rng=rng) for _ in range(200)]
+    crossed = [
+        popularity.cross_fitted_correlation(rng.normal(size=(ITEMS, WIDTH)), counts, RATIO, rng=rng) for _ in range(200)
+    ]
     return {
         "zero": abs(law(counts, WIDTH, RATIO).mean) < 0.02,
         "width": law(counts, 4 * WIDTH, RATIO).mean > law(counts, WIDTH, RATIO).mean,
@@ -67,7 +73,12 @@ def first_axis() -> dict[str, bool]:
     items = _model(labels, torch.optim.SGD, {"lr": 2.0}, steps=60, scale=1e-3)[1]
     grown = np.linalg.svd(items - items.mean(0))[0][:, 0]
     skewed = _skewed(60, 24)
-    along = {law: abs(popularity.pearson(_top_right(popularity.pull_matrix(skewed, TripleLaw(negatives=law))), skewed.sum(0))) for law in ("uniform", "popularity")}
+    along = {
+        law: abs(
+            popularity.pearson(_top_right(popularity.pull_matrix(skewed, TripleLaw(negatives=law))), skewed.sum(0))
+        )
+        for law in ("uniform", "popularity")
+    }
     return {
         "taste": abs(popularity.pearson(axis, taste)) > 0.95 and abs(popularity.pearson(grown, taste)) > 0.95,
         "popularity": abs(popularity.pearson(grown, counts)) > 0.95,
@@ -103,7 +114,7 @@ def pushed() -> dict[str, bool]:
     }
 
 
-# ---- small worlds --------------------------------------------------------------------------------------------------------
+# ---- small worlds
 
 
 def _power_law(n: int) -> np.ndarray:
@@ -133,13 +144,23 @@ def _two_tastes() -> np.ndarray:
 
 
 def _model(
-    labels: np.ndarray, optimiser: type | None = None, options: dict | None = None, *, steps: int = 0, scale: float = 0.1, centred: bool = False
+    labels: np.ndarray,
+    optimiser: type | None = None,
+    options: dict | None = None,
+    *,
+    steps: int = 0,
+    scale: float = 0.1,
+    centred: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """MF with BPR on all triples at once: (users, items), in float64, after so many steps. centred: the items start with sum zero."""
+    """MF with BPR on all triples at once: (users, items), in float64, after so many steps. centred:
+    the items start with sum zero.
+    """
     model = backbones.MF(*labels.shape, 6, scale=scale, generator=torch.Generator().manual_seed(0)).double()
     with torch.no_grad():
         model.items -= model.items.mean(0) * centred
-    triples = [(u, i, j) for u, row in enumerate(labels) for i in np.flatnonzero(row == 1) for j in np.flatnonzero(row == 0)]
+    triples = [
+        (u, i, j) for u, row in enumerate(labels) for i in np.flatnonzero(row == 1) for j in np.flatnonzero(row == 0)
+    ]
     columns = [torch.tensor(column) for column in zip(*triples, strict=True)]
     chosen = optimiser(model.parameters(), **options) if optimiser else None
     for _ in range(steps):

@@ -1,6 +1,8 @@
-"""What is right in the quiz "popularity-norm-coupling": each function computes its question's verdicts, {answer id: is it right?}.
+"""What is right in the quiz "popularity-norm-coupling": each function computes its question's verdicts, {answer id: is
+it right?}.
 
-The numbers of the questions stand here once more, on purpose: the test compares what the file marks with what comes out.
+The numbers of the questions stand here once more, on purpose: the test compares what the file marks with what comes
+out.
 """
 
 from __future__ import annotations
@@ -18,7 +20,10 @@ def sixteen_times() -> dict[str, bool]:
     lr, h, n = 0.5, 0.3, 10**12
     assert n > 10**6 * norms.crossover_count(1.0, lr=lr, h=h)
     ratio = norms.predicted_norm(1.0, lr=lr, h=h, updates=16 * n) / norms.predicted_norm(1.0, lr=lr, h=h, updates=n)
-    return {name: math.isclose(ratio, value, rel_tol=1e-6) for name, value in {"one": 1, "two": 2, "four": 4, "sixteen": 16}.items()}
+    return {
+        name: math.isclose(ratio, value, rel_tol=1e-6)
+        for name, value in {"one": 1, "two": 2, "four": 4, "sixteen": 16}.items()
+    }
 
 
 def same_picture() -> dict[str, bool]:
@@ -28,7 +33,9 @@ def same_picture() -> dict[str, bool]:
     bends = [norms.crossover_count(norm, lr=lr, h=0.3) for norm, lr in ((1.0, 0.8), (2.0, 3.2))]
     scores = [[losses.dot_scores(*tables) for tables in run] for run in (first, second)]
     return {
-        "cosines": all(np.allclose(losses.cosine_scores(*a), losses.cosine_scores(*b)) for a, b in zip(first, second, strict=True)),
+        "cosines": all(
+            np.allclose(losses.cosine_scores(*a), losses.cosine_scores(*b)) for a, b in zip(first, second, strict=True)
+        ),
         "double": all(np.allclose(2 * geometry.norm(a), geometry.norm(b)) for a, b in pairs),
         "later": bends[1] > bends[0] * (1 + 1e-9),
         "lists": any((np.argsort(a, axis=1) != np.argsort(b, axis=1)).any() for a, b in zip(*scores, strict=True)),
@@ -37,7 +44,9 @@ def same_picture() -> dict[str, bool]:
 
 def who_grows() -> dict[str, bool]:
     """The small training, and the consistent and the conflicting item of the proofs."""
-    tables = [table for pair in zip(*_trained(lr=0.8, scale=1.0), strict=True) for table in [np.stack(pair)]]  # (steps, n, d) each
+    tables = [
+        table for pair in zip(*_trained(lr=0.8, scale=1.0), strict=True) for table in [np.stack(pair)]
+    ]  # (steps, n, d) each
     lengths = [geometry.norm(table) for table in tables]
     consistent, conflicting = conflicting_items((1000, 100))
     equal = conflicting_items((100, 100))
@@ -56,7 +65,9 @@ def head_of_the_catalogue() -> dict[str, bool]:
     batch_size, shares, steps = 1024, np.array([0.01, 0.02]), 10**9
     updates = norms.update_probability(shares, batch_size)
     assert (updates > 0.9999).all()
-    squares = norms.expected_squared_gradient(shares, batch_size=batch_size, coherence=0.0)  # per step, so all steps count
+    squares = norms.expected_squared_gradient(
+        shares, batch_size=batch_size, coherence=0.0
+    )  # per step, so all steps count
     small, large = norms.predicted_norm(1.0, lr=1.0, h=np.sqrt(squares), updates=steps)
     answers = {"same": 1.0, "quarter": 1.19, "half": 1.4, "proportional": 2.0}
     return {name: round(float(large / small), 2) == value for name, value in answers.items()}
@@ -98,7 +109,9 @@ def serving() -> dict[str, bool]:
 
 
 def _trained(*, lr: float, scale: float, steps: int = 30) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Both tables after every step of full-batch SGD on (1 - cos)^2 of six pairs: the start has length about `scale`."""
+    """Both tables after every step of full-batch SGD on (1 - cos)^2 of six pairs:
+    the start has length about `scale`.
+    """
     rng = np.random.default_rng(3)
     users, items = (scale * geometry.normalise(rng.normal(size=(4, 3))) for _ in range(2))
     left, right = np.array([0, 1, 2, 3, 0, 1]), np.array([0, 1, 2, 3, 2, 3])

@@ -1,15 +1,15 @@
 """Reads quiz files (`course_lib/quiz/*.yml`) and refuses what would show a reader a faulty question.
 
-    title: The bias of in-batch sampling
-    questions:
-      - id: coefficient                # words joined by -
-        kind: one                      # one right answer, or several
-        ask: "How large is $r_i$?"     # markup: *emphasis*, `code`, $maths$
-        computed_by: course_lib.quiz.in_batch_bias:coefficient   # -> {answer id: is it right?}; or else
-        not_computed: "why no computation can settle it"
-        answers:
-          - {id: a, right: true, text: "...", why: "..."}
-          - {id: b, right: false, text: "...", misconception: "its name", why: "..."}
+title: The bias of in-batch sampling
+questions:
+  - id: coefficient                # words joined by -
+    kind: one                      # one right answer, or several
+    ask: "How large is $r_i$?"     # markup: *emphasis*, `code`, $maths$
+    computed_by: course_lib.quiz.in_batch_bias:coefficient   # -> {answer id: is it right?}; or else
+    not_computed: "why no computation can settle it"
+    answers:
+      - {id: a, right: true, text: "...", why: "..."}
+      - {id: b, right: false, text: "...", misconception: "its name", why: "..."}
 """
 
 from __future__ import annotations
@@ -85,7 +85,9 @@ def load(name: str) -> Quiz:
 
 
 def read(path: Path | str) -> Quiz:
-    """The quiz in a file. Raises QuizError with file, question and field for anything that the schema does not allow."""
+    """The quiz in a file. Raises QuizError with file, question and field for anything that the schema does not
+    allow.
+    """
     path = Path(path)
     try:
         data = yaml.load(path.read_text(encoding="utf-8"), _Loader)
@@ -115,11 +117,13 @@ def recompute(question: Question) -> dict[str, bool]:
     verdicts = function()
     expected = [answer.id for answer in question.answers]
     if set(verdicts) != set(expected):
-        raise QuizError(f"question {question.id!r}: {question.computed_by} speaks of {sorted(verdicts)}; expected {expected}")
+        raise QuizError(
+            f"question {question.id!r}: {question.computed_by} speaks of {sorted(verdicts)}; expected {expected}"
+        )
     return {name: bool(verdicts[name]) for name in expected}
 
 
-# ---- the rules ---------------------------------------------------------------------------------------------------------
+# ---- the rules
 
 
 class _Loader(yaml.SafeLoader):
@@ -151,9 +155,13 @@ def _question(row: Any, where: str) -> Question:
     _refuse_twice([answer.id for answer in answers], f"{where}: answers")
     question = Question(**{**row, "answers": answers})
     if question.kind == "one" and len(question.right) != 1:
-        raise QuizError(f"{where}: {len(question.right)} answers are right; kind 'one' expects exactly 1 (or use 'several')")
+        raise QuizError(
+            f"{where}: {len(question.right)} answers are right; kind 'one' expects exactly 1 (or use 'several')"
+        )
     if not 1 <= len(question.right) < len(answers):
-        raise QuizError(f"{where}: {len(question.right)} of {len(answers)} answers are right; expected a right and a wrong one")
+        raise QuizError(
+            f"{where}: {len(question.right)} of {len(answers)} answers are right; expected a right and a wrong one"
+        )
     return question
 
 
@@ -173,7 +181,9 @@ def _named(row: Any, where: str) -> str:
 
 
 def _check_row(kind: type, row: Any, where: str, types: dict[str, type]) -> None:
-    """Every field known, none missing, each of its type (text, where `types` says nothing), each text not empty and readable."""
+    """Every field known, none missing, each of its type (text, where `types` says nothing), each text not empty and
+    readable.
+    """
     known = {one.name: types.get(one.name, str) for one in fields(kind)}
     _check_fields(row, known, [one.name for one in fields(kind) if one.default is not MISSING], where)
     if not _ID.fullmatch(row["id"]):

@@ -16,8 +16,8 @@ class CourseWidget(anywidget.AnyWidget):
     """A widget that lives in Jupyter and on a static page, and that says in words what it shows.
 
     A subclass sets `module_name` (its JavaScript module), tags the traits that make up its state with
-    `.tag(sync=True, state=True)`, and writes `summary`, `picture` and `table` (or its own `static_body`). Its HTML is the same, byte for byte,
-    for the same state: notebooks are compared by their outputs.
+    `.tag(sync=True, state=True)`, and writes `summary`, `picture` and `table` (or its own `static_body`). Its HTML is
+    the same, byte for byte, for the same state: notebooks are compared by their outputs.
     """
 
     module_name: ClassVar[str] = ""
@@ -49,8 +49,8 @@ class CourseWidget(anywidget.AnyWidget):
     def static_html(self) -> str:
         """What a page shows without a kernel, and what the script of `static_files()` mounts.
 
-        One <div class="course-widget" data-course-widget=MODULE data-state=JSON> around `static_body`: picture, caption, text
-        and table.
+        One <div class="course-widget" data-course-widget=MODULE data-state=JSON> around `static_body`: picture,
+        caption, text and table.
         When the script has mounted the widget in their place, the div has data-course-widget-ready="true"; "failed"
         means that they stayed and that the console says why.
         """

@@ -3,8 +3,8 @@
 A module imports its neighbours by lines of the form `import { a, b } from "./name.js";` and exports functions,
 constants and classes by name, or one `export default { render }`. Two forms are made of that:
 `module(name)`: one ES module without imports, as anywidget wants it;
-`static_files()`: classic scripts for the website (no import, so they run from file:// and from any folder): one with what most
-interactives need, and one for each of them. `names_for(page)` says which of them a page has to load.
+`static_files()`: classic scripts for the website (no import, so they run from file:// and from any folder): one with
+what most interactives need, and one for each of them. `names_for(page)` says which of them a page has to load.
 """
 
 from __future__ import annotations
@@ -13,7 +13,18 @@ import re
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-WIDGETS = ("in_batch_weights", "quiz", "norm_growth", "cosine_motion", "stretched_axes", "tower_motion", "gramian_tracker", "folding", "popularity_axis", "two_scalars")
+WIDGETS = (
+    "in_batch_weights",
+    "quiz",
+    "norm_growth",
+    "cosine_motion",
+    "stretched_axes",
+    "tower_motion",
+    "gramian_tracker",
+    "folding",
+    "popularity_axis",
+    "two_scalars",
+)
 HOST = "afm_host"
 _NOTE = "// Interactives of the course, put together by course_lib.widgets.bundle. Sources, with comments: course_lib/widgets/*.js."
 
@@ -38,7 +49,9 @@ def module(name: str) -> str:
 
 
 def static_files() -> dict[str, str]:
-    """File name -> content of what the website serves: classic scripts (load them with `defer`, in this order) and one style sheet."""
+    """File name -> content of what the website serves:
+    classic scripts (load them with `defer`, in this order) and one style sheet.
+    """
     needed = {name: _names_in_order(name, set()) for name in WIDGETS}
     every = [name for names in needed.values() for name in names]
     shared = [name for name in dict.fromkeys(every) if every.count(name) > len(WIDGETS) / 2]
@@ -47,7 +60,9 @@ def static_files() -> dict[str, str]:
 
 
 def names_for(page: str) -> list[str]:
-    """Which of the static files the HTML of a page needs, in the order in which it has to load them: none for a page without interactives."""
+    """Which of the static files the HTML of a page needs, in the order in which it has to load them:
+    none for a page without interactives.
+    """
     used = [name for name in WIDGETS if name in _USED.findall(page)]
     return ["course-widgets.css", "course-widgets.js", *map(_script_name, used)] if _USED.search(page) else []
 
@@ -82,15 +97,25 @@ def _shared_script(shared: list[str]) -> str:
     """What most interactives need, once, and the host; the others find it in `courseWidgets.shared`."""
     exported = ", ".join(name for part in shared for name in _EXPORTED.findall(_source(part)))
     parts = (_uncommented(_plain(_source(name))) for name in (*shared, HOST))
-    return "\n".join([_NOTE, '(() => {\n"use strict";', *parts, f"globalThis.courseWidgets = openHouse({{ {exported} }});\n}})();\n"])
+    return "\n".join(
+        [_NOTE, '(() => {\n"use strict";', *parts, f"globalThis.courseWidgets = openHouse({{ {exported} }});\n}})();\n"]
+    )
 
 
 def _script_of(name: str, needed: list[str], shared: list[str]) -> str:
     """One interactive with all that it needs beside the shared modules."""
     own = [part for part in needed if part not in shared]
-    taken = [word.strip() for part in own for words, source in _NAMES.findall(_source(part)) if source in shared for word in words.split(",")]
+    taken = [
+        word.strip()
+        for part in own
+        for words, source in _NAMES.findall(_source(part))
+        if source in shared
+        for word in words.split(",")
+    ]
     parts = (_uncommented(_DEFAULT.sub("const widget = ", _plain(_source(part)))) for part in own)
-    opening = f'(() => {{\n"use strict";\nconst {{ {", ".join(dict.fromkeys(filter(None, taken)))} }} = courseWidgets.shared;'
+    opening = (
+        f'(() => {{\n"use strict";\nconst {{ {", ".join(dict.fromkeys(filter(None, taken)))} }} = courseWidgets.shared;'
+    )
     return "\n".join([_NOTE, opening, *parts, f'courseWidgets.add("{name}", widget);\n}})();\n'])
 
 

@@ -70,7 +70,7 @@ class CosineMotion(CourseWidget):
         points = [_point(point, "negatives") for point in negatives]
         super().__init__(q=_point(q, "q"), k=_point(k, "k"), negatives=points, loss=loss, lr=lr, tau=tau, steps=steps)
 
-    # ---- what Python can ask ---------------------------------------------------------------------------------------
+    # ---- what Python can ask
 
     @property
     def candidates(self) -> np.ndarray:
@@ -87,7 +87,9 @@ class CosineMotion(CourseWidget):
 
     @property
     def step(self) -> dict[str, Any]:
-        """The next step: loss, gradient, step (2,), norms before and after, the angle in degrees from q (None at rest)."""
+        """The next step: loss, gradient, step (2,), norms before and after, the angle in degrees from q (None at
+        rest).
+        """
         here = self.trace[-1]
         loss, gradient, scores = motion.loss_and_gradient(self.loss, here, self.candidates, self.tau)
         step = -self.lr * gradient
@@ -106,7 +108,7 @@ class CosineMotion(CourseWidget):
             "radial": float(gradient @ here) / before,
         }
 
-    # ---- words, picture, table --------------------------------------------------------------------------------------
+    # ---- words, picture, table
 
     def problem(self) -> str | None:
         """Why there is no step to compute, or None."""
@@ -132,7 +134,9 @@ class CosineMotion(CourseWidget):
         if trouble:
             return trouble
         step, lengths = self.step, geometry.norm(self.trace)
-        return " ".join(filter(None, [self._opening(step), _about_gradient(step), _about_step(step), _about_trace(lengths)]))
+        return " ".join(
+            filter(None, [self._opening(step), _about_gradient(step), _about_step(step), _about_trace(lengths)])
+        )
 
     def _opening(self, step: dict[str, Any]) -> str:
         many, plain = motion.LOSSES[self.loss].many, motion.LOSSES[self.loss].plain
@@ -152,13 +156,15 @@ class CosineMotion(CourseWidget):
         for t, point in enumerate(self.trace):
             loss, gradient, _ = motion.loss_and_gradient(self.loss, point, self.candidates, self.tau)
             length, size = geometry.norm(point), geometry.norm(gradient)
-            angle = "at rest" if length * size < motion.AT_REST else f"{number(geometry.angle_degrees(point, -gradient))}°"
+            angle = (
+                "at rest" if length * size < motion.AT_REST else f"{number(geometry.angle_degrees(point, -gradient))}°"
+            )
             where = f"({number(point[0])}, {number(point[1])})"
             cos = number(geometry.cosine(point, self.candidates[0]))
             rows.append([str(t), where, number(length), cos, fine(loss), fine(size), angle])
         return heads, rows
 
-    # ---- values that make sense -------------------------------------------------------------------------------------
+    # ---- values that make sense
 
     @traitlets.validate("q", "k")
     def _valid_point(self, proposal: dict[str, Any]) -> list[float]:
@@ -195,7 +201,7 @@ def _point(point: Any, name: str) -> list[float]:
     return values
 
 
-# ---- sentences, the same as in cosine_motion_text.js -------------------------------------------------------------------
+# ---- sentences, the same as in cosine_motion_text.js
 
 
 def _is_perpendicular(step: dict[str, Any]) -> bool:
@@ -216,7 +222,9 @@ def _about_step(step: dict[str, Any]) -> str:
     if step["angle"] is None:
         return ""
     before, after, move = step["before"], step["after"], math.hypot(*step["step"])
-    change = f"The next step takes the length of q from {number(before)} to {number(after)} ({_percent(after / before - 1)})"
+    change = (
+        f"The next step takes the length of q from {number(before)} to {number(after)} ({_percent(after / before - 1)})"
+    )
     if _is_perpendicular(step):
         return f"{change}, as Pythagoras says: √({number(before)}² + {fine(move)}²)."
     return f"{change}. A step as long and perpendicular would give {number(math.hypot(before, move))}."
@@ -237,7 +245,7 @@ def _percent(change: float) -> str:
     return f"{'+' if change > 0 else ''}{number(100 * change)} %"
 
 
-# ---- the picture for a page without JavaScript --------------------------------------------------------------------------
+# ---- the picture for a page without JavaScript
 
 
 def _picture(shown: CosineMotion) -> str:
@@ -251,7 +259,10 @@ def _picture(shown: CosineMotion) -> str:
     if not shown.problem():
         if len(trace) > 1:
             parts.append(plane.circle(float(geometry.norm(trace[0])), "line", width=1, dash="1 4"))
-        parts += [plane.circle(shown.step["before"], "line", width=1.5), plane.circle(shown.step["after"], "line", width=1.5, dash="6 4")]
+        parts += [
+            plane.circle(shown.step["before"], "line", width=1.5),
+            plane.circle(shown.step["after"], "line", width=1.5, dash="6 4"),
+        ]
     parts += [plane.dot(point, "q", 2.2) for point in trace[:-1]]
     parts += [plane.arrow((0, 0), point, "push", width=2, bar=True) for point in negatives]
     parts += [plane.arrow((0, 0), k, "pull", width=2), plane.arrow((0, 0), here, "q", width=3.5)]

@@ -12,7 +12,9 @@ COLOURS = {"q": "#7c6bd0", "pull": "#3b82c4", "push": "#d9772b", "line": "#8a94a
 def nice_reach(reach: float) -> float:
     """The smallest of 1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8 times a power of ten that is not below `reach`."""
     power = 10.0 ** math.floor(math.log10(max(reach, 1e-9)))
-    return next(step * power for step in (1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if step * power >= reach * (1 - 1e-9))
+    return next(
+        step * power for step in (1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if step * power >= reach * (1 - 1e-9)
+    )
 
 
 class Plane:
@@ -43,8 +45,12 @@ class Plane:
         places = "L".join("{:.2f} {:.2f}".format(*self.at(point)) for point in points)
         return f'<path d="M{places}" fill="none" stroke="{COLOURS[colour]}" stroke-width="{width:g}"/>'
 
-    def arrow(self, start: Sequence[float], end: Sequence[float], colour: str, *, width: float, bar: bool = False) -> str:
-        """A line with a head of fixed size (with `bar`, a bar across its end); a dot where it is too short for a head."""
+    def arrow(
+        self, start: Sequence[float], end: Sequence[float], colour: str, *, width: float, bar: bool = False
+    ) -> str:
+        """A line with a head of fixed size (with `bar`, a bar across its end);
+        a dot where it is too short for a head.
+        """
         (x, y), (ex, ey) = self.at(start), self.at(end)
         length = math.hypot(ex - x, ey - y)
         if length < 3:

@@ -1,4 +1,6 @@
-"""The interactive on folding: inner products of observed and of random pairs for several gravity coefficients, and MAP@10."""
+"""The interactive on folding: inner products of observed and of random pairs for several gravity coefficients, and
+MAP@10.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +27,14 @@ METRICS = {"mean": "mean", "share above 1/2": "above"}
 
 
 def models_of(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """What the interactive keeps of the rows of P4-F6: for each coefficient lambda and each check of the training (at most 8 of them,
-    evenly spread, the first and the last among them) the two histograms, means, shares above 1/2, and MAP@10 where it is known.
+    """What the interactive keeps of the rows of P4-F6: for each coefficient lambda and each check of the training (at
+    most 8 of them, evenly spread, the first and the last among them) the two histograms, means, shares above 1/2, and
+    MAP@10 where it is known.
 
-    rows: those of `experiments.p4.histogram_rows`, each with its "lambda" and its "step", and those of metric "map@10 at step"
-    (or "map@10", for the last step). Several seeds are averaged. Rows with neither are left out.
-    Returns [{"lam", "steps": [{"step", "observed": [...], "random": [...], "mean": [2], "above": [2], "map"}]}], by rising lambda.
+    rows: those of `experiments.p4.histogram_rows`, each with its "lambda" and its "step", and those of metric "map@10
+    at step" (or "map@10", for the last step). Several seeds are averaged. Rows with neither are left out.
+    Returns [{"lam", "steps": [{"step", "observed": [...], "random": [...], "mean": [2], "above": [2], "map"}]}], by
+    rising lambda.
     """
     values: dict[tuple[float, int], dict[str, list[Any]]] = {}
     lasting = []
@@ -47,9 +51,13 @@ def models_of(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
             found.setdefault("map at step", []).append(row["value"])
         elif metric == "map@10":
             lasting.append(row)
-    pictures = {place: found for place, found in values.items() if "shares observed" in found or "shares random" in found}
+    pictures = {
+        place: found for place, found in values.items() if "shares observed" in found or "shares random" in found
+    }
     if not pictures:
-        raise ValueError("the rows have no histogram; expected those of experiments.p4.histogram_rows, or a result of P4-F6")
+        raise ValueError(
+            "the rows have no histogram; expected those of experiments.p4.histogram_rows, or a result of P4-F6"
+        )
     for row in lasting:  # of the last step, where there is no curve
         steps = [step for lam, step in pictures if lam == row["lambda"]]
         if steps and "map at step" not in pictures[row["lambda"], max(steps)]:
@@ -68,7 +76,9 @@ def _moment(where: str, step: int, found: Mapping[str, list[Any]]) -> dict[str, 
     for pairs in PAIRS:
         for name in ("shares", *METRICS.values()):
             if f"{name} {pairs}" not in found:
-                raise ValueError(f"{where}: there is no row of {name} for {pairs} pairs; expected all of experiments.p4.histogram_rows")
+                raise ValueError(
+                    f"{where}: there is no row of {name} for {pairs} pairs; expected all of experiments.p4.histogram_rows"
+                )
         moment[pairs] = [math.floor(SCALE * share + 0.5) for share in np.mean(found[f"shares {pairs}"], axis=0)]
     for name in METRICS.values():
         moment[name] = [round(float(np.mean(found[f"{name} {pairs}"])), ROUNDED[name]) for pairs in PAIRS]
@@ -86,19 +96,23 @@ def _pairs(row: Mapping[str, Any]) -> str:
 def _shares(row: Mapping[str, Any]) -> Sequence[float]:
     shares = row.get("shares", ())
     if len(shares) != BINS or not abs(sum(shares) - 1) < 0.01 or min(shares) < 0:
-        raise ValueError(f"shares has {len(shares)} values with sum {sum(shares):g}; expected {BINS} shares of a whole, from {LOW:g} to {HIGH:g}")
+        raise ValueError(
+            f"shares has {len(shares)} values with sum {sum(shares):g}; expected {BINS} shares of a whole, from {LOW:g} to {HIGH:g}"
+        )
     return shares
 
 
 class Folding(CourseWidget):
-    """Histograms of inner products of observed and of random pairs, model by model: what the gravity coefficient lambda does.
+    """Histograms of inner products of observed and of random pairs, model by model: what the gravity coefficient lambda
+    does.
 
     result      a result of P4-F6, or rows of it, each with "lambda" and "step" (see `models_of`); by default stored ones, of
                 free tables for the embedded film set (tools/folding_models.py)
     lam         the coefficient that is shown, one of the result's; the least one by default
     check       which check of the training is shown, counted from 0; the last one by default
 
-    `lam` and `check` are traits: read, set and observe them. Raises ValueError for rows that are not there or do not fit.
+    `lam` and `check` are traits: read, set and observe them. Raises ValueError for rows that are not there or do not
+    fit.
     """
 
     module_name: ClassVar[str] = "folding"
@@ -114,14 +128,21 @@ class Folding(CourseWidget):
 
     def __init__(self, result: Any = None, *, lam: float | None = None, check: int | None = None) -> None:
         stored = result is None
-        models = json.loads(STORED.read_text(encoding="utf-8")) if stored else models_of(getattr(result, "rows", result))
+        models = (
+            json.loads(STORED.read_text(encoding="utf-8")) if stored else models_of(getattr(result, "rows", result))
+        )
         counts = {len(model["steps"]) for model in models}
         if len(counts) > 1:
             raise ValueError(f"the models have {sorted(counts)} checks; expected as many for each lambda")
         last = counts.pop() - 1
-        super().__init__(models=models, stored=stored, lam=models[0]["lam"] if lam is None else lam, check=last if check is None else check)
+        super().__init__(
+            models=models,
+            stored=stored,
+            lam=models[0]["lam"] if lam is None else lam,
+            check=last if check is None else check,
+        )
 
-    # ---- what Python can ask ---------------------------------------------------------------------------------------
+    # ---- what Python can ask
 
     @property
     def moment(self) -> dict[str, Any]:
@@ -129,7 +150,9 @@ class Folding(CourseWidget):
         return self._moments()[[model["lam"] for model in self.models].index(self.lam)]
 
     def overlap(self, moment: Mapping[str, Any] | None = None) -> float:
-        """The part of the two histograms that they share: the sum of the smaller share over all bins, 1 for the same histogram."""
+        """The part of the two histograms that they share:
+        the sum of the smaller share over all bins, 1 for the same histogram.
+        """
         moment = self.moment if moment is None else moment
         return sum(map(min, moment["observed"], moment["random"])) / SCALE
 
@@ -137,7 +160,7 @@ class Folding(CourseWidget):
         """Of every model, at `check`."""
         return [model["steps"][self.check] for model in self.models]
 
-    # ---- words, picture, table --------------------------------------------------------------------------------------
+    # ---- words, picture, table
 
     def summary(self) -> str:
         """The text equivalent, word for word what the page says."""
@@ -150,7 +173,11 @@ class Folding(CourseWidget):
         )
 
     def _about_map(self) -> str:
-        known = [(moment["map"], model["lam"]) for moment, model in zip(self._moments(), self.models, strict=True) if "map" in moment]
+        known = [
+            (moment["map"], model["lam"])
+            for moment, model in zip(self._moments(), self.models, strict=True)
+            if "map" in moment
+        ]
         if "map" not in self.moment:
             return ""
         best, lam = max(known, key=lambda pair: pair[0])  # the first of equals
@@ -166,17 +193,33 @@ class Folding(CourseWidget):
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """One row for each lambda, at `check`."""
-        heads = ["λ", "Mean, observed", "Mean, random", "Above 1/2, observed", "Above 1/2, random", "In common", "MAP@10"]
+        heads = [
+            "λ",
+            "Mean, observed",
+            "Mean, random",
+            "Above 1/2, observed",
+            "Above 1/2, random",
+            "In common",
+            "MAP@10",
+        ]
         rows = []
         for moment, model in zip(self._moments(), self.models, strict=True):
             quality = f"{moment['map']:.4f}" if "map" in moment else "–"
-            rows.append([lambda_text(model["lam"]), *map(number, moment["mean"]), *map(whole_percent, moment["above"]), whole_percent(self.overlap(moment)), quality])
+            rows.append(
+                [
+                    lambda_text(model["lam"]),
+                    *map(number, moment["mean"]),
+                    *map(whole_percent, moment["above"]),
+                    whole_percent(self.overlap(moment)),
+                    quality,
+                ]
+            )
         return heads, rows
 
     def __repr__(self) -> str:
         return f"Folding(lam={self.lam:g}, check={self.check}; lambdas {', '.join(lambda_text(model['lam']) for model in self.models)})"
 
-    # ---- values that make sense -------------------------------------------------------------------------------------
+    # ---- values that make sense
 
     @traitlets.validate("lam")
     def _valid_lam(self, proposal: dict[str, Any]) -> float:
@@ -198,7 +241,7 @@ def lambda_text(lam: float) -> str:
     return f"{lam:.12f}".rstrip("0").rstrip(".")
 
 
-# ---- the picture for a page without JavaScript: middle tones, legible on light and on dark -----------------------------
+# ---- the picture for a page without JavaScript: middle tones, legible on light and on dark
 
 _WIDE, _HIGH, _LEFT, _RIGHT, _TOP, _BOTTOM = 480, 280, 14, 14, 18, 42
 _FILL, _EDGE, _LINE = "#d9772b", "#3b82c4", "#8a94a0"
@@ -215,10 +258,14 @@ def _picture(shown: Folding) -> str:
         return _TOP + (1 - share / highest) * (_HIGH - _TOP - _BOTTOM)
 
     def stairs(shares: Sequence[int]) -> str:
-        corners = "".join(f"V{y(share):.1f}H{x(LOW + (k + 1) * (HIGH - LOW) / BINS):.1f}" for k, share in enumerate(shares))
+        corners = "".join(
+            f"V{y(share):.1f}H{x(LOW + (k + 1) * (HIGH - LOW) / BINS):.1f}" for k, share in enumerate(shares)
+        )
         return f"M{x(LOW):.1f} {y(0):.1f}{corners}V{y(0):.1f}"
 
-    wishes = "".join(f'<path d="M{x(wish):.1f} {_TOP}V{y(0):.1f}" stroke="currentColor" stroke-dasharray="2 3"/>' for wish in (0, 1))
+    wishes = "".join(
+        f'<path d="M{x(wish):.1f} {_TOP}V{y(0):.1f}" stroke="currentColor" stroke-dasharray="2 3"/>' for wish in (0, 1)
+    )
     ticks = "".join(_text(x(value), _HIGH - _BOTTOM + 16, number(value)) for value in (-1, -0.5, 0, 0.5, 1, 1.5, 2))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {_HIGH}" role="img" aria-label="{html.escape(shown.summary())}" '

@@ -1,4 +1,6 @@
-"""The interactive of the chapter on Gramian estimators: one entry of a Gramian that moves, and three estimates that follow it."""
+"""The interactive of the chapter on Gramian estimators:
+one entry of a Gramian that moves, and three estimates that follow it.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ LARGEST_BATCH = 64
 
 @dataclass(frozen=True)
 class Paths:
-    """A run. moves (T,): the steps of the entry; the others (T,), after each step: the entry and three estimates of it."""
+    """A run. moves (T,): the steps of the entry; the others (T,), after each step:
+    the entry and three estimates of it.
+    """
 
     moves: np.ndarray
     entry: np.ndarray
@@ -46,7 +50,9 @@ class Paths:
 
 @dataclass(frozen=True)
 class Expected:
-    """What to expect of SOGram at one step, over all batches (and all walks): the square of its bias, and its variance."""
+    """What to expect of SOGram at one step, over all batches (and all walks):
+    the square of its bias, and its variance.
+    """
 
     square: Any
     variance: Any
@@ -57,7 +63,9 @@ class Expected:
 
 
 def steps_of(drift: str, size: float, coins: np.ndarray) -> np.ndarray:
-    """(T,) how far the entry moves in each step: `size`, or +-size by a coin, or `size` shrinking by 1/80 in each step."""
+    """(T,) how far the entry moves in each step:
+    `size`, or +-size by a coin, or `size` shrinking by 1/80 in each step.
+    """
     if drift == "random walk":
         return np.where(coins < 0.5, -size, size)
     if drift == "settling":
@@ -72,12 +80,21 @@ def spread() -> np.ndarray:
 
 
 def follow(
-    *, alpha: float, batch_size: int, drift: str, size: float, correct_start: bool, beta: str, seed: int, steps: int = STEPS
+    *,
+    alpha: float,
+    batch_size: int,
+    drift: str,
+    size: float,
+    correct_start: bool,
+    beta: str,
+    seed: int,
+    steps: int = STEPS,
 ) -> Paths:
-    """The first `steps` steps of the run of these settings, by the estimators of course_lib.gramians. The same numbers as `follow` of the page.
+    """The first `steps` steps of the run of these settings, by the estimators of course_lib.gramians. The same numbers
+    as `follow` of the page.
 
-    Example i has the entry x_i(t) = G(t) + e_i, the product of two coordinates of its embedding: the estimators get x_i as
-    one coordinate and 1 as its partner. Batches of `batch_size` examples, drawn with replacement.
+    Example i has the entry x_i(t) = G(t) + e_i, the product of two coordinates of its embedding: the estimators get x_i
+    as one coordinate and 1 as its partner. Batches of `batch_size` examples, drawn with replacement.
     """
     chance = uniforms(seed, STEPS * (1 + batch_size))
     moves = steps_of(drift, size, chance[:STEPS])
@@ -96,11 +113,12 @@ def follow(
 
 
 def expected(alpha: Any, *, moves: np.ndarray, batch_size: int, walk: bool, correct_start: bool) -> Expected:
-    """Bias^2 and variance of SOGram after the steps `moves` (t,), for rates alpha (...): each estimate has sum_k q^k of the batches.
+    """Bias^2 and variance of SOGram after the steps `moves` (t,), for rates alpha (...): each estimate has sum_k q^k of
+    the batches.
 
-    A move that is i steps old has come through but for q^i of it (with the start corrected: (q^i - q^t)/(1 - q^t)), q = 1 - alpha.
-    Moves of one direction add up, those of a walk add their squares; the start at zero leaves q^t of the entry.
-    Long after the start: `coherent_error` and `random_walk_error` of course_lib.gramians.
+    A move that is i steps old has come through but for q^i of it (with the start corrected: (q^i - q^t)/(1 - q^t)), q =
+    1 - alpha. Moves of one direction add up, those of a walk add their squares; the start at zero leaves q^t of the
+    entry. Long after the start: `coherent_error` and `random_walk_error` of course_lib.gramians.
     """
     q = (1 - np.asarray(alpha, dtype=float))[..., None]
     steps = len(moves)
@@ -138,8 +156,8 @@ class GramianTracker(CourseWidget):
     step           how many of the 400 steps to show, a multiple of 5
     seed           of the batches and the walk
 
-    All are traits: read, set and observe them. `paths()` is the run behind the picture, `expected()` what to expect of SOGram.
-    Raises ValueError for values out of range.
+    All are traits: read, set and observe them. `paths()` is the run behind the picture, `expected()` what to expect of
+    SOGram. Raises ValueError for values out of range.
     """
 
     module_name: ClassVar[str] = "gramian_tracker"
@@ -170,21 +188,41 @@ class GramianTracker(CourseWidget):
         step: int = STEPS,
         seed: int = 0,
     ) -> None:
-        super().__init__(alpha=alpha, batch_size=batch_size, drift=drift, size=size, correct_start=correct_start,
-                         beta=beta, step=step, seed=seed)  # fmt: skip
+        super().__init__(
+            alpha=alpha,
+            batch_size=batch_size,
+            drift=drift,
+            size=size,
+            correct_start=correct_start,
+            beta=beta,
+            step=step,
+            seed=seed,
+        )
 
-    # ---- what Python can ask ---------------------------------------------------------------------------------------
+    # ---- what Python can ask
 
     def paths(self) -> Paths:
         """The run, over all 400 steps."""
-        return _followed(alpha=self.alpha, batch_size=self.batch_size, drift=self.drift, size=self.size,
-                         correct_start=self.correct_start, beta=self.beta, seed=self.seed)  # fmt: skip
+        return _followed(
+            alpha=self.alpha,
+            batch_size=self.batch_size,
+            drift=self.drift,
+            size=self.size,
+            correct_start=self.correct_start,
+            beta=self.beta,
+            seed=self.seed,
+        )
 
     def expected(self, alpha: Any = None, *, step: int | None = None) -> Expected:
         """Bias^2 and variance of SOGram at `step`, for the chosen rate or for other ones."""
         moves = self.paths().moves[: self.step if step is None else step]
-        return expected(self.alpha if alpha is None else alpha, moves=moves, batch_size=self.batch_size,
-                        walk=self.drift == "random walk", correct_start=self.correct_start)  # fmt: skip
+        return expected(
+            self.alpha if alpha is None else alpha,
+            moves=moves,
+            batch_size=self.batch_size,
+            walk=self.drift == "random walk",
+            correct_start=self.correct_start,
+        )
 
     @property
     def best_alpha(self) -> float:
@@ -211,7 +249,7 @@ class GramianTracker(CourseWidget):
         entry = float(abs(self.paths().entry[self.step - 1]))
         return float(gramians.sogram_bias_bound(self.alpha, delta=self.size, norm=entry, steps=steps))
 
-    # ---- words, picture, table --------------------------------------------------------------------------------------
+    # ---- words, picture, table
 
     def summary(self) -> str:
         """The text equivalent, word for word what the page says."""
@@ -269,7 +307,7 @@ class GramianTracker(CourseWidget):
             rows.append([str(step), *values, figures(math.sqrt(now.square)), figures(math.sqrt(now.variance))])
         return heads, rows
 
-    # ---- values that make sense -------------------------------------------------------------------------------------
+    # ---- values that make sense
 
     @traitlets.validate("alpha", "size")
     def _valid_number(self, proposal: dict[str, Any]) -> float:
@@ -278,7 +316,11 @@ class GramianTracker(CourseWidget):
     @traitlets.validate("batch_size", "step", "seed")
     def _valid_count(self, proposal: dict[str, Any]) -> int:
         name, value = proposal["trait"].name, proposal["value"]
-        low, high, unit = {"batch_size": (1, LARGEST_BATCH, 1), "step": (EVERY, STEPS, EVERY), "seed": (0, 2**32 - 1, 1)}[name]
+        low, high, unit = {
+            "batch_size": (1, LARGEST_BATCH, 1),
+            "step": (EVERY, STEPS, EVERY),
+            "seed": (0, 2**32 - 1, 1),
+        }[name]
         if not low <= value <= high or value % unit:
             raise ValueError(f"{name} is {value}; expected {low} to {high}{f' in steps of {unit}' if unit > 1 else ''}")
         return value
@@ -304,7 +346,7 @@ def table_steps(last: int) -> list[int]:
     return sorted({math.floor(last * part / 10 + 0.5) for part in range(1, 11)} - {0})
 
 
-# ---- the picture for a page without JavaScript: middle tones, legible on light and on dark -----------------------------
+# ---- the picture for a page without JavaScript: middle tones, legible on light and on dark
 
 _INK, _SOGRAM, _SAGRAM, _LINE = "currentColor", "#3b82c4", "#d9772b", "#8a94a0"
 _WIDE, _HIGH, _LEFT, _RIGHT, _TOP, _BOTTOM = 400, 305, 44, 12, 24, 42
@@ -333,7 +375,7 @@ def _paths_svg(shown: GramianTracker) -> str:
         points = " ".join(f"{x(k + 1):.1f},{y(values[k]):.1f}" for k in kept)
         return f'<polyline points="{points}" fill="none" stroke="{colour}" {more}/>'
 
-    dots = "".join(f'M{x(k + 1):.1f} {y(paths.sampling[k]):.1f}h0' for k in range(EVERY - 1, shown.step, EVERY))
+    dots = "".join(f"M{x(k + 1):.1f} {y(paths.sampling[k]):.1f}h0" for k in range(EVERY - 1, shown.step, EVERY))
     ticks = [_text(x(step), _HIGH - _BOTTOM + 15, str(step)) for step in range(0, STEPS + 1, 100)]
     ticks += [_text(_LEFT - 6, y(value) + 4, number(value), "end") for value in even_numbers(low, high)]
     return "".join(

@@ -42,8 +42,8 @@ class InBatchWeights(CourseWidget):
     fit         scores from 0 (all 0) to 1 (square: equal to the labels; logistic: -4 and 4)
     seed        of the batches that the reader draws
 
-    All seven are traits: read, set and observe them. Weights are multiplied by m n, so that the full objective (5) gives
-    every pair 1. Raises ValueError for labels that are not such a matrix and for values out of range.
+    All seven are traits: read, set and observe them. Weights are multiplied by m n, so that the full objective (5)
+    gives every pair 1. Raises ValueError for labels that are not such a matrix and for values out of range.
     """
 
     module_name: ClassVar[str] = "in_batch_weights"
@@ -82,7 +82,7 @@ class InBatchWeights(CourseWidget):
             labels=rows, batch_size=batch_size, kind=kind, omega=omega, pointwise=pointwise, fit=fit, seed=seed
         )
 
-    # ---- what Python can ask ---------------------------------------------------------------------------------------
+    # ---- what Python can ask
 
     @property
     def n_positives(self) -> int:
@@ -121,7 +121,7 @@ class InBatchWeights(CourseWidget):
     def _omega(self) -> float | None:
         return self.omega if self.kind == "unbiased_omega" else None
 
-    # ---- words, picture, table --------------------------------------------------------------------------------------
+    # ---- words, picture, table
 
     def problem(self) -> str | None:
         """Why there are no weights to show, or None."""
@@ -208,7 +208,7 @@ class InBatchWeights(CourseWidget):
         ]
         return heads, rows
 
-    # ---- values that make sense -------------------------------------------------------------------------------------
+    # ---- values that make sense
 
     @traitlets.validate("labels")
     def _valid_labels(self, proposal: dict[str, Any]) -> list[list[int]]:
@@ -266,7 +266,7 @@ def _pair_name(i: int, j: int) -> str:
     return f"R{i + 1}–C{j + 1}"
 
 
-# ---- the picture for a page without JavaScript: middle tones, legible on light and on dark -----------------------------
+# ---- the picture for a page without JavaScript: middle tones, legible on light and on dark
 
 _CELL, _LEFT, _TOP, _GLYPH = 58, 26, 20, 36
 _PULL, _PUSH, _LINE = "#3b82c4", "#d9772b", "#8a94a0"

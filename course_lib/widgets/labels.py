@@ -1,16 +1,28 @@
-"""Where names go beside their marks, so that they cover neither marks nor each other. labels.js does the same on the page."""
+"""Where names go beside their marks, so that they cover neither marks nor each other.
+
+labels.js does the same on the page.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 Box = tuple[float, float, float, float]
-_PLACES = ((12, -6, "start"), (-12, -6, "end"), (12, 16, "start"), (-12, 16, "end"), (0, -13, "middle"), (0, 24, "middle"))
+_PLACES = (
+    (12, -6, "start"),
+    (-12, -6, "end"),
+    (12, 16, "start"),
+    (-12, 16, "end"),
+    (0, -13, "middle"),
+    (0, 24, "middle"),
+)
 _CHARACTER, _HEIGHT, _MARK, _MARGIN = 8.5, 15, 8, 3
 
 
 def name_places(marks: Sequence[tuple[float, float]], texts: Sequence[str], side: float) -> list[tuple[int, int, str]]:
-    """(dx, dy, anchor) for the name of every mark on a square of the given side: the place that covers least, in turn."""
+    """(dx, dy, anchor) for the name of every mark on a square of the given side:
+    the place that covers least, in turn.
+    """
     taken: list[Box] = [(x - _MARK, y - _MARK, x + _MARK, y + _MARK) for x, y in marks]
     chosen = []
     for (x, y), text in zip(marks, texts, strict=True):

@@ -1,4 +1,6 @@
-"""The interactive of the chapter on popularity and norms: a small training run, and how long its item embeddings get."""
+"""The interactive of the chapter on popularity and norms:
+a small training run, and how long its item embeddings get.
+"""
 
 from __future__ import annotations
 
@@ -51,16 +53,22 @@ def train(*, lr: float, start_norm: float, tau: float, exponent: float, seed: in
     """`steps` steps of plain SGD on InfoNCE of cosines; both towers are tables.
 
     The world: item r (from 0) is drawn with a probability in proportion to (r + 1)^-exponent and has taste r mod 6; the
-    user who takes it has the same taste in 80 % of the draws and is any user else. Batches of 32 draws. The tables start
-    with normal numbers and root mean square norm start_norm. The same numbers as `train` of norm_growth_math.js.
+    user who takes it has the same taste in 80 % of the draws and is any user else. Batches of 32 draws. The tables
+    start with normal numbers and root mean square norm start_norm. The same numbers as `train` of norm_growth_math.js.
     """
     table_size = (ITEMS + USERS) * WIDTH * BELL
     chance = uniforms(seed, table_size + steps * BATCH * 3)
     table = (bells(chance[:table_size]) * start_norm / math.sqrt(WIDTH)).reshape(-1, WIDTH)
     items, users = table[:ITEMS].copy(), table[ITEMS:].copy()  # (n, d), (m, d)
     drawn_items, drawn_users = _draws(chance[table_size:].reshape(steps, BATCH, 3), exponent)
-    run = Run(items, users, np.bincount(drawn_items.ravel(), minlength=ITEMS), geometry.norm(items),
-              np.zeros((steps, ITEMS)), np.zeros((steps, ITEMS)))  # fmt: skip
+    run = Run(
+        items,
+        users,
+        np.bincount(drawn_items.ravel(), minlength=ITEMS),
+        geometry.norm(items),
+        np.zeros((steps, ITEMS)),
+        np.zeros((steps, ITEMS)),
+    )
     for t, (i, u) in enumerate(zip(drawn_items, drawn_users, strict=True)):
         user_gradients, item_gradients = batch_gradients(users[u], items[i], tau=tau)
         gradient = _gathered(i, item_gradients, ITEMS)
@@ -127,8 +135,8 @@ class NormGrowth(CourseWidget):
     step        how many of the 800 steps to show, a multiple of 20
     seed        of the tables and the batches
 
-    All six are traits: read, set and observe them. `run()` is the training run behind the picture. Raises ValueError for
-    values out of range.
+    All six are traits: read, set and observe them. `run()` is the training run behind the picture. Raises ValueError
+    for values out of range.
     """
 
     module_name: ClassVar[str] = "norm_growth"
@@ -157,7 +165,7 @@ class NormGrowth(CourseWidget):
     ) -> None:
         super().__init__(lr=lr, start_norm=start_norm, tau=tau, exponent=exponent, step=step, seed=seed)
 
-    # ---- what Python can ask ---------------------------------------------------------------------------------------
+    # ---- what Python can ask
 
     def run(self) -> Run:
         """The training run up to `step`."""
@@ -210,7 +218,7 @@ class NormGrowth(CourseWidget):
         drawn = self.run().counts[self.run().counts > 0]
         return drawn.size > 0 and drawn.min() < drawn.max()
 
-    # ---- words, picture, table --------------------------------------------------------------------------------------
+    # ---- words, picture, table
 
     def summary(self) -> str:
         """The text equivalent, word for word what the page says."""
@@ -265,7 +273,15 @@ class NormGrowth(CourseWidget):
         """The items in ten groups of falling popularity."""
         run, order = self.run(), self._order()
         lists = [recommend(run, by_cosine=by_cosine) for by_cosine in (True, False)]
-        heads = ["Items, by popularity", "Drawn", "Mean norm", "Predicted", "Exact law", "Share of lists, cosine", "Share of lists, dot"]
+        heads = [
+            "Items, by popularity",
+            "Drawn",
+            "Mean norm",
+            "Predicted",
+            "Exact law",
+            "Share of lists, cosine",
+            "Share of lists, dot",
+        ]
         rows = []
         for k, group in enumerate(np.array_split(order, 10)):
             drawn = run.counts[group]
@@ -275,7 +291,7 @@ class NormGrowth(CourseWidget):
             rows.append([f"{low + 1} to {low + len(group)}", _range(drawn.min(), drawn.max()), *means, *shares])
         return heads, rows
 
-    # ---- values that make sense -------------------------------------------------------------------------------------
+    # ---- values that make sense
 
     @traitlets.validate("lr", "start_norm", "tau", "exponent")
     def _valid_number(self, proposal: dict[str, Any]) -> float:
@@ -303,7 +319,7 @@ def _range(low: int, high: int) -> str:
     return str(low) if low == high else f"{low} to {high}"
 
 
-# ---- the picture for a page without JavaScript: middle tones, legible on light and on dark -----------------------------
+# ---- the picture for a page without JavaScript: middle tones, legible on light and on dark
 
 _WIDE, _HIGH, _LEFT, _RIGHT, _TOP, _BOTTOM = 430, 320, 40, 14, 14, 44
 _MARK, _HEAD, _LINE = "#3b82c4", "#d9772b", "#8a94a0"
@@ -332,7 +348,11 @@ def _predicted_line(shown: NormGrowth, axes: Axes) -> str:
     predicted = norms.predicted_norm(shown.start_norm, lr=shown.lr, h=run.h, updates=counts)
     points = " ".join(f"{axes.x(n):.1f},{axes.y(norm):.1f}" for n, norm in zip(counts, predicted, strict=True))
     bend = shown.crossover
-    mark = f'<path d="M{axes.x(bend):.1f} {_TOP}V{_HIGH - _BOTTOM}" stroke="{_LINE}" stroke-dasharray="4 3"/>' if 1 <= bend <= axes.most else ""
+    mark = (
+        f'<path d="M{axes.x(bend):.1f} {_TOP}V{_HIGH - _BOTTOM}" stroke="{_LINE}" stroke-dasharray="4 3"/>'
+        if 1 <= bend <= axes.most
+        else ""
+    )
     return f'{mark}<polyline points="{points}" fill="none" stroke="currentColor" stroke-width="1.8"/>'
 
 
@@ -359,7 +379,9 @@ class Axes:
     def frame(self) -> str:
         bottom = _HIGH - _BOTTOM
         lines = f'<path d="M{_LEFT} {_TOP}V{bottom}H{_WIDE - _RIGHT}" fill="none" stroke="{_LINE}"/>'
-        across = [_label(self.x(0), bottom + 15, "0")] + [_label(self.x(n), bottom + 15, str(n)) for n in nice_numbers(1, self.most) if n in (1, 10, 100, 1000, 10000)]
+        across = [_label(self.x(0), bottom + 15, "0")] + [
+            _label(self.x(n), bottom + 15, str(n)) for n in nice_numbers(1, self.most) if n in (1, 10, 100, 1000, 10000)
+        ]
         up = [_label(_LEFT - 6, self.y(n) + 4, number(n), "end") for n in nice_numbers(self.low, self.high)]
         names = _label((_LEFT + _WIDE) / 2, _HIGH - 8, "times drawn") + _label(_LEFT + 6, _TOP + 8, "norm", "start")
         return lines + "".join(across + up) + names
@@ -368,7 +390,7 @@ class Axes:
 def nice_numbers(low: float, high: float) -> list[float]:
     """1, 2, 5 times a power of ten between two positive numbers."""
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    values = [digit * 10 ** decade if decade >= 0 else digit / 10 ** -decade for decade in decades for digit in (1, 2, 5)]
+    values = [digit * 10**decade if decade >= 0 else digit / 10**-decade for decade in decades for digit in (1, 2, 5)]
     return [value for value in values if low <= value <= high]
 
 

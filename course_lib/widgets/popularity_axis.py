@@ -1,4 +1,6 @@
-"""The interactive of the chapter on the popularity direction: a cloud of embeddings, its axis of popularity, and what chance gives."""
+"""The interactive of the chapter on the popularity direction:
+a cloud of embeddings, its axis of popularity, and what chance gives.
+"""
 
 from __future__ import annotations
 
@@ -46,10 +48,12 @@ class Found:
 
 
 class PopularityAxis(CourseWidget):
-    """Item embeddings, the axis (4) of P1 through them, and projection against count: measured on itself, cross-fitted, and by chance.
+    """Item embeddings, the axis (4) of P1 through them, and projection against count: measured on itself, cross-fitted,
+    and by chance.
 
     items       {name of the model: (n, d)}, or one table (n, d); 20 to 400 items of at most 64 numbers; by default 240 films
-                of the embedded data: MF and LightGCN trained with BPR, and LightGCN before its training (tools/popularity_models.py)
+                of the embedded data: MF and LightGCN trained with BPR, and LightGCN before its training
+                (tools/popularity_models.py)
     counts      (n,) how often each item occurs in the training data
     names       (n,) what the items are called; by default "item 1", "item 2", ...
     model       which of the tables is shown
@@ -60,8 +64,8 @@ class PopularityAxis(CourseWidget):
     seed        of the shuffled counts and of the random numbers
     film        the place, by popularity, of the item that is looked at, counted from 1
 
-    The last six are traits: read, set and observe them. The tables are turned on their principal axes and rounded to 8 bits.
-    Raises ValueError for tables and values that do not fit.
+    The last six are traits: read, set and observe them. The tables are turned on their principal axes and rounded to 8
+    bits. Raises ValueError for tables and values that do not fit.
     """
 
     module_name: ClassVar[str] = "popularity_axis"
@@ -97,21 +101,40 @@ class PopularityAxis(CourseWidget):
         stored = items is None
         data = json.loads(STORED.read_text(encoding="utf-8")) if stored else packed_data(items, counts, names)
         super().__init__(
-            items=data["items"], counts=data["counts"], names=data["names"], stored=stored, model=next(iter(data["items"])) if model is None else model,
-            show=show, ratio=ratio, shown=len(data["counts"]) if shown is None else shown, seed=seed, film=film,
-        )  # fmt: skip
+            items=data["items"],
+            counts=data["counts"],
+            names=data["names"],
+            stored=stored,
+            model=next(iter(data["items"])) if model is None else model,
+            show=show,
+            ratio=ratio,
+            shown=len(data["counts"]) if shown is None else shown,
+            seed=seed,
+            film=film,
+        )
 
-    # ---- what Python can ask ---------------------------------------------------------------------------------------
+    # ---- what Python can ask
 
     @property
     def found(self) -> Found:
         """Everything that is measured of what is shown."""
         packed = self.items[self.model]
-        return _measured(packed["numbers"], packed["unit"], packed["width"], tuple(self.counts), self.show, self.ratio, self.shown, self.seed)
+        return _measured(
+            packed["numbers"],
+            packed["unit"],
+            packed["width"],
+            tuple(self.counts),
+            self.show,
+            self.ratio,
+            self.shown,
+            self.seed,
+        )
 
     @property
     def naive(self) -> float:
-        """Correlation of projection and count over the items that have also chosen the axis: `popularity.projection_correlation`."""
+        """Correlation of projection and count over the items that have also chosen the axis:
+        `popularity.projection_correlation`.
+        """
         return self.found.naive
 
     @property
@@ -121,10 +144,12 @@ class PopularityAxis(CourseWidget):
 
     @property
     def chance(self) -> float:
-        """The mean of `naive` for normal random vectors of this width and these counts: `popularity.double_dipping_law`."""
+        """The mean of `naive` for normal random vectors of this width and these counts:
+        `popularity.double_dipping_law`.
+        """
         return popularity.double_dipping_law(self.found.counts, self.found.items.shape[1], self.ratio).mean
 
-    # ---- words, picture, table --------------------------------------------------------------------------------------
+    # ---- words, picture, table
 
     def summary(self) -> str:
         """The text equivalent, word for word what the page says."""
@@ -156,15 +181,25 @@ class PopularityAxis(CourseWidget):
             low, high = k * self.shown // 10, (k + 1) * self.shown // 10
             group = order[low:high]
             counts, along = found.counts[group], found.projections[group]
-            span = f"{counts.min():.0f}" if counts.min() == counts.max() else f"{counts.min():.0f} to {counts.max():.0f}"
-            rows.append([f"{low + 1} to {high}", span, *(number(float(value)) for value in (along.mean(), along.min(), along.max()))])
+            span = (
+                f"{counts.min():.0f}" if counts.min() == counts.max() else f"{counts.min():.0f} to {counts.max():.0f}"
+            )
+            rows.append(
+                [
+                    f"{low + 1} to {high}",
+                    span,
+                    *(number(float(value)) for value in (along.mean(), along.min(), along.max())),
+                ]
+            )
         return heads, rows
 
     def __repr__(self) -> str:
-        state = ", ".join(f"{name}={getattr(self, name)!r}" for name in ("model", "show", "ratio", "shown", "seed", "film"))
+        state = ", ".join(
+            f"{name}={getattr(self, name)!r}" for name in ("model", "show", "ratio", "shown", "seed", "film")
+        )
         return f"PopularityAxis({state}; {', '.join(self.items)}: {len(self.counts)} items)"
 
-    # ---- values that make sense -------------------------------------------------------------------------------------
+    # ---- values that make sense
 
     @traitlets.validate("model")
     def _valid_model(self, proposal: dict[str, Any]) -> str:
@@ -185,16 +220,30 @@ class PopularityAxis(CourseWidget):
 
 
 def packed_data(items: Any, counts: Any, names: Sequence[str] | None = None) -> dict[str, Any]:
-    """{"items": {model: packed table}, "counts", "names"}: the tables turned on their principal axes, which changes no inner product."""
+    """{"items": {model: packed table}, "counts", "names"}:
+    the tables turned on their principal axes, which changes no inner product.
+    """
     models = dict(items) if isinstance(items, Mapping) else {"Your embeddings": items}
     if not models:
         raise ValueError("items is empty; expected at least one table")
     counts = np.asarray([] if counts is None else counts)
     packed = {}
     for name, table in models.items():
-        table = tables.checked(table, f"items[{name!r}]" if isinstance(items, Mapping) else "items", rows=(FEWEST, MOST_ITEMS), width=(2, MOST_WIDTH))
-        if counts.shape != (len(table),) or not (counts >= 0).all() or (counts != np.rint(counts)).any() or counts.min() == counts.max():
-            raise ValueError(f"counts has shape {counts.shape}; expected ({len(table)},), a whole number for each item, not all the same")
+        table = tables.checked(
+            table,
+            f"items[{name!r}]" if isinstance(items, Mapping) else "items",
+            rows=(FEWEST, MOST_ITEMS),
+            width=(2, MOST_WIDTH),
+        )
+        if (
+            counts.shape != (len(table),)
+            or not (counts >= 0).all()
+            or (counts != np.rint(counts)).any()
+            or counts.min() == counts.max()
+        ):
+            raise ValueError(
+                f"counts has shape {counts.shape}; expected ({len(table)},), a whole number for each item, not all the same"
+            )
         packed[str(name)] = tables.pack(table @ np.linalg.svd(table - table.mean(0))[2].T)
     names = [f"item {k + 1}" for k in range(len(counts))] if names is None else [str(name) for name in names]
     if len(names) != len(counts):
@@ -203,7 +252,9 @@ def packed_data(items: Any, counts: Any, names: Sequence[str] | None = None) -> 
 
 
 @functools.lru_cache(maxsize=32)
-def _measured(numbers: str, unit: float, width: int, counts: tuple[int, ...], show: str, ratio: float, n: int, seed: int) -> Found:
+def _measured(
+    numbers: str, unit: float, width: int, counts: tuple[int, ...], show: str, ratio: float, n: int, seed: int
+) -> Found:
     items = tables.unpack({"numbers": numbers, "unit": unit, "width": width})[:n]
     given = np.array(counts[:n], dtype=np.float64)
     if show == "random":
@@ -214,11 +265,20 @@ def _measured(numbers: str, unit: float, width: int, counts: tuple[int, ...], sh
     crossed, agreement = _crossed(items, own, ratio, halves)
     dealt = given[_shuffles(SHUFFLES, n, SHUFFLE_SEED)]
     return Found(
-        items, own, popularity.head_items(own, ratio), popularity.tail_items(own, ratio), direction, items @ direction,
-        naive=_pearson(items @ direction, own), crossed=crossed, agreement=agreement,
-        shuffled_naive=np.array([_pearson(items @ popularity.popularity_direction(items, one, ratio), one) for one in dealt]),
+        items,
+        own,
+        popularity.head_items(own, ratio),
+        popularity.tail_items(own, ratio),
+        direction,
+        items @ direction,
+        naive=_pearson(items @ direction, own),
+        crossed=crossed,
+        agreement=agreement,
+        shuffled_naive=np.array(
+            [_pearson(items @ popularity.popularity_direction(items, one, ratio), one) for one in dealt]
+        ),
         shuffled_crossed=np.array([_crossed(items, one, ratio, halves)[0] for one in dealt]),
-    )  # fmt: skip
+    )
 
 
 def _crossed(items: np.ndarray, counts: np.ndarray, ratio: float, halves: np.ndarray) -> tuple[float, float]:
@@ -242,7 +302,7 @@ def _shuffles(many: int, n: int, seed: int) -> np.ndarray:
     return np.argsort(uniforms(seed, many * n).reshape(many, n), axis=1, kind="stable")
 
 
-# ---- the picture for a page without JavaScript: middle tones, legible on light and on dark -----------------------------
+# ---- the picture for a page without JavaScript: middle tones, legible on light and on dark
 
 _WIDE, _HIGH, _SIDE, _TOP, _LEFT = 640, 330, 280, 12, 340
 _DOT, _HEAD, _LINE = "#3b82c4", "#d9772b", "#8a94a0"
@@ -259,9 +319,17 @@ def _picture(shown: PopularityAxis) -> str:
     special = np.concatenate([found.head, found.tail])
     others = np.setdiff1d(np.arange(shown.shown), special)
     middle, half = frame_of(found.items[:, :2])
-    cloud = np.stack([_SIDE / 2 * (1 + (found.items[:, 0] - middle[0]) / half), _TOP + _SIDE / 2 * (1 - (found.items[:, 1] - middle[1]) / half)], 1)
+    cloud = np.stack(
+        [
+            _SIDE / 2 * (1 + (found.items[:, 0] - middle[0]) / half),
+            _TOP + _SIDE / 2 * (1 - (found.items[:, 1] - middle[1]) / half),
+        ],
+        1,
+    )
     (low, high), most = (found.projections.min(), found.projections.max()), found.counts.max()
-    along = np.stack([_LEFT + (found.projections - low) / (high - low) * _SIDE, _TOP + (1 - found.counts / most) * _SIDE], 1)
+    along = np.stack(
+        [_LEFT + (found.projections - low) / (high - low) * _SIDE, _TOP + (1 - found.counts / most) * _SIDE], 1
+    )
     marks = "".join(
         f'<path d="{"".join(f"M{x:.0f} {y:.0f}h0" for x, y in place[others])}" stroke="{_DOT}" stroke-width="5" stroke-linecap="round"/>'
         f'<path d="{"".join(f"M{x:.0f} {y - 5:.0f}l5 5-5 5-5-5z" for x, y in place[found.head])}" fill="{_HEAD}"/>'

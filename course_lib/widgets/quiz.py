@@ -69,7 +69,9 @@ class Quiz(CourseWidget):
             if name not in known:
                 raise ValueError(f"chosen names the question {name!r}; expected one of {', '.join(known)}")
             if isinstance(answers, str) or not set(answers) <= set(known[name]):
-                raise ValueError(f"chosen[{name!r}] is {answers!r}; expected a list of some of {', '.join(known[name])}")
+                raise ValueError(
+                    f"chosen[{name!r}] is {answers!r}; expected a list of some of {', '.join(known[name])}"
+                )
             chosen[name] = [answer for answer in known[name] if answer in answers]
         return chosen
 
@@ -112,5 +114,7 @@ def _as_text(found: quiz.Quiz) -> str:
     lines = [f"Quiz: {quiz.plain(found.title)}"]
     for number, question in enumerate(found.questions, 1):
         lines += ["", f"{number}. {quiz.plain(question.ask)} {HINTS[question.kind]}"]
-        lines += [f"   {letter}. {quiz.plain(answer.text)}" for letter, answer in zip(LETTERS, question.answers, strict=False)]
+        lines += [
+            f"   {letter}. {quiz.plain(answer.text)}" for letter, answer in zip(LETTERS, question.answers, strict=False)
+        ]
     return "\n".join(lines)

@@ -1,10 +1,10 @@
 """A training small enough to watch: 24 users in the plane, six towers, six optimisers, three losses.
 
-The same run as in tower_math.js, number by number, and the same as torch's (tests/test_widgets_motion.py): the towers are
-those of `encoders`, the losses those of `losses`, the optimisers those of torch.optim and `jacobians`. User u likes the
-items u, u + 4 and u + 8 (modulo 24); a batch is drawn from these 72 pairs with replacement. The items are a plain table,
-trained with plain SGD, whatever moves the users. Every parameter is kept as a matrix whose rows are the rows that a
-row-wise optimiser sees: a bias of length d is (d, 1).
+The same run as in tower_math.js, number by number, and the same as torch's (tests/test_widgets_motion.py): the towers
+are those of `encoders`, the losses those of `losses`, the optimisers those of torch.optim and `jacobians`. User u likes
+the items u, u + 4 and u + 8 (modulo 24); a batch is drawn from these 72 pairs with replacement. The items are a plain
+table, trained with plain SGD, whatever moves the users. Every parameter is kept as a matrix whose rows are the rows
+that a row-wise optimiser sees: a bias of length d is (d, 1).
 """
 
 from __future__ import annotations
@@ -27,14 +27,16 @@ STILL = 1e-9  # a move shorter than this times the embedding has no direction to
 Parameters = list[np.ndarray]
 
 
-# ---- chance: the same numbers as on the page -----------------------------------------------------------------------------
+# ---- chance: the same numbers as on the page
 
 _NORMALS = 2 * USERS * WIDTH + USERS * HIDDEN + WIDTH * HIDDEN
 
 
 @dataclass(frozen=True)
 class Draws:
-    """What is drawn once: table (n, 2), items (n, 2), wide (n, 4), mix (2, 4), all standard normal; batches (steps, B)."""
+    """What is drawn once: table (n, 2), items (n, 2), wide (n, 4), mix (2, 4), all standard normal;
+    batches (steps, B).
+    """
 
     table: np.ndarray
     items: np.ndarray
@@ -67,7 +69,8 @@ def pair(number: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return users, (users + np.array(LIKED)[number % len(LIKED)]) % USERS
 
 
-# ---- towers: start(draws), embed(parameters), and the gradient of the parameters from that of the embeddings -----------------
+# ---- towers: start(draws), embed(parameters), and the gradient of the parameters from that of the embeddings
+# -----------------
 
 
 @dataclass(frozen=True)
@@ -116,7 +119,7 @@ TOWERS = {
 }
 
 
-# ---- losses: of a batch of users' and items' embeddings, (B, d) each -----------------------------------------------------------
+# ---- losses: of a batch of users' and items' embeddings, (B, d) each
 
 
 def _cosine_squared(q: np.ndarray, k: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
@@ -151,7 +154,8 @@ def _infonce_dot(q: np.ndarray, k: np.ndarray) -> tuple[float, np.ndarray, np.nd
 LOSSES = {"infonce": _infonce, "cosine_squared": _cosine_squared, "infonce_dot": _infonce_dot}
 
 
-# ---- optimisers: one step of one parameter; `state` is its memory, empty at first; `touched` (rows, 1): rows in the batch ----------
+# ---- optimisers: one step of one parameter; `state` is its memory, empty at first; `touched` (rows, 1): rows in the
+# batch ----------
 
 
 def _sgd(p: np.ndarray, g: np.ndarray, lr: float, state: dict, touched: np.ndarray) -> np.ndarray:
@@ -192,12 +196,13 @@ OPTIMISERS = {
 }
 
 
-# ---- the run --------------------------------------------------------------------------------------------------------------------
+# ---- the run
 
 
 @dataclass(frozen=True)
 class Run:
-    """path (steps + 1, n, 2): where every user was; losses (steps,); moves (number, 3): step, user, angle of dq to q in degrees.
+    """path (steps + 1, n, 2): where every user was; losses (steps,); moves (number, 3): step, user, angle of dq to q in
+    degrees.
 
     Only the users of a batch are measured, each once a step, and only if they moved.
     """
@@ -228,7 +233,9 @@ def train(*, tower: str, optimiser: str, loss: str, batch_size: int, lr: float, 
         pulled = chosen.pull_back(parameters, gradient, draws)
         present = [_present(p, users, chosen.own_rows and i == 0) for i, p in enumerate(parameters)]
         step = OPTIMISERS[optimiser]
-        parameters = [step(*parts) for parts in zip(parameters, pulled, [lr] * len(pulled), memory, present, strict=True)]
+        parameters = [
+            step(*parts) for parts in zip(parameters, pulled, [lr] * len(pulled), memory, present, strict=True)
+        ]
         items = items - lr * item_gradient
         path.append(chosen.embed(parameters, draws))
         values.append(value)

@@ -17,7 +17,14 @@ from .labels import name_places
 from .words import list_of, number
 
 # Six films and three people on two axes of taste, made up for the picture.
-FILMS = {"Heat": (1.2, 0.1), "Alien": (0.75, 0.5), "Up": (0.5, 0.85), "Amélie": (-0.15, 0.9), "Psycho": (-0.65, 0.25), "Jaws": (0.85, -0.5)}
+FILMS = {
+    "Heat": (1.2, 0.1),
+    "Alien": (0.75, 0.5),
+    "Up": (0.5, 0.85),
+    "Amélie": (-0.15, 0.9),
+    "Psycho": (-0.65, 0.25),
+    "Jaws": (0.85, -0.5),
+}
 PEOPLE = {"Ann": (1.0, -0.15), "Ben": (0.25, 1.15), "Cleo": (-0.5, 0.55)}
 SPHERES = ("free", "items", "both")
 MOST_ITEMS, MOST_USERS = 12, 6
@@ -28,7 +35,8 @@ SHORTEST = 1e-6
 
 
 class StretchedAxes(CourseWidget):
-    """Items and users in the plane, and the same model in another gauge: items A R, users B R^-T, scores A B^T unchanged.
+    """Items and users in the plane, and the same model in another gauge: items A R, users B R^-T, scores A B^T
+    unchanged.
 
     items, users        {name: (x, y)}, or (n, 2) numbers with item_names, user_names; 2 to 12 items, 1 to 6 users
     stretch             the two factors of D, negative to mirror an axis
@@ -37,8 +45,8 @@ class StretchedAxes(CourseWidget):
     sphere              "free"; "items": item rows have length 1; "both": user rows too. Rows are then shown with length 1.
     selected            the item whose neighbours are listed
 
-    All are traits. R = diag(stretch) [[1, shear], [0, 1]] rotation(turn), acting on rows. Raises ValueError for tables and
-    values that do not fit.
+    All are traits. R = diag(stretch) [[1, shear], [0, 1]] rotation(turn), acting on rows. Raises ValueError for tables
+    and values that do not fit.
     """
 
     module_name: ClassVar[str] = "stretched_axes"
@@ -76,11 +84,18 @@ class StretchedAxes(CourseWidget):
         if not 0 <= selected < len(items):
             raise ValueError(f"selected is {selected}; expected 0 to {len(items) - 1}")
         super().__init__(
-            items=items, users=users, item_names=item_names, user_names=user_names, stretch=[float(d) for d in stretch],
-            shear=shear, turn=turn, sphere=sphere, selected=selected,
-        )  # fmt: skip
+            items=items,
+            users=users,
+            item_names=item_names,
+            user_names=user_names,
+            stretch=[float(d) for d in stretch],
+            shear=shear,
+            turn=turn,
+            sphere=sphere,
+            selected=selected,
+        )
 
-    # ---- what Python can ask ---------------------------------------------------------------------------------------
+    # ---- what Python can ask
 
     @property
     def chosen(self) -> int:
@@ -129,7 +144,9 @@ class StretchedAxes(CourseWidget):
         return gauge.neighbours(items, len(items) - 1, queries=[self.chosen])[0].tolist()
 
     def freedom(self) -> str:
-        """Which positive stretches keep the rows on the circle: "all", "family" (one parameter), "other" (one more than D = I) or "none"."""
+        """Which positive stretches keep the rows on the circle:
+        "all", "family" (one parameter), "other" (one more than D = I) or "none".
+        """
         items, users = self.trained
         if self.sphere == "free":
             return "all"
@@ -148,11 +165,17 @@ class StretchedAxes(CourseWidget):
         items, users = self.moved
         held = {"free": (False, False), "items": (True, False), "both": (True, True)}[self.sphere]
         return [
-            *((name, float(length), held[0]) for name, length in zip(self.item_names, geometry.norm(items), strict=True)),
-            *((name, float(length), held[1]) for name, length in zip(self.user_names, geometry.norm(users), strict=True)),
+            *(
+                (name, float(length), held[0])
+                for name, length in zip(self.item_names, geometry.norm(items), strict=True)
+            ),
+            *(
+                (name, float(length), held[1])
+                for name, length in zip(self.user_names, geometry.norm(users), strict=True)
+            ),
         ]
 
-    # ---- words, picture, table --------------------------------------------------------------------------------------
+    # ---- words, picture, table
 
     def summary(self) -> str:
         """The text equivalent, word for word what the page says."""
@@ -226,12 +249,23 @@ class StretchedAxes(CourseWidget):
         rows = []
         for k, name in enumerate(self.item_names):
             cosines = [number(float(geometry.cosine(table[self.chosen], table[k]))) for table in (items, new_items)]
-            rows.append([name, _point(items[k]), _point(new_items[k]), number(float(geometry.norm(new_items[k]))), *cosines])
+            rows.append(
+                [name, _point(items[k]), _point(new_items[k]), number(float(geometry.norm(new_items[k]))), *cosines]
+            )
         for k, name in enumerate(self.user_names):
-            rows.append([name, _point(users[k]), _point(new_users[k]), number(float(geometry.norm(new_users[k]))), "user", "user"])
+            rows.append(
+                [
+                    name,
+                    _point(users[k]),
+                    _point(new_users[k]),
+                    number(float(geometry.norm(new_users[k]))),
+                    "user",
+                    "user",
+                ]
+            )
         return heads, rows
 
-    # ---- values that make sense -------------------------------------------------------------------------------------
+    # ---- values that make sense
 
     @traitlets.validate("items", "users")
     def _valid_rows(self, proposal: dict[str, Any]) -> list[list[float]]:
@@ -261,7 +295,9 @@ class StretchedAxes(CourseWidget):
         return proposal["value"]
 
 
-def _named_rows(kind: str, given: Any, names: Sequence[str] | None, sizes: tuple[int, int], word: str) -> tuple[list[list[float]], list[str]]:
+def _named_rows(
+    kind: str, given: Any, names: Sequence[str] | None, sizes: tuple[int, int], word: str
+) -> tuple[list[list[float]], list[str]]:
     """Rows and names from a dictionary, or from numbers and names (by default "item 1", "item 2", ...)."""
     if isinstance(given, dict):
         given, names = list(given.values()), list(given) if names is None else names
@@ -281,7 +317,9 @@ def _rows(kind: str, values: Any, sizes: tuple[int, int]) -> list[list[float]]:
     if rows.ndim != 2 or rows.shape[1] != 2 or not sizes[0] <= len(rows) <= sizes[1]:
         raise ValueError(f"{kind} has shape {rows.shape}; expected (n, 2) with n from {sizes[0]} to {sizes[1]}")
     if not np.isfinite(rows).all() or (geometry.norm(rows) < SHORTEST).any():
-        raise ValueError(f"{kind} holds {rows.tolist()}; expected finite rows that are not zero: a zero vector has no direction")
+        raise ValueError(
+            f"{kind} holds {rows.tolist()}; expected finite rows that are not zero: a zero vector has no direction"
+        )
     return rows.tolist()
 
 
@@ -293,7 +331,7 @@ def _point(row: np.ndarray) -> str:
     return f"{number(float(row[0]))}, {number(float(row[1]))}"
 
 
-# ---- the picture for a page without JavaScript --------------------------------------------------------------------------
+# ---- the picture for a page without JavaScript
 
 
 def _two_planes(shown: StretchedAxes) -> str:
@@ -314,7 +352,9 @@ def _title(x: float, text: str) -> str:
 
 
 def _plane(shown: StretchedAxes, items: np.ndarray, users: np.ndarray, off: set[str]) -> str:
-    reach = nice_reach(1.35 * max(float(geometry.norm(np.concatenate([items, users])).max()), 1.0 if shown.sphere != "free" else 0.1))
+    reach = nice_reach(
+        1.35 * max(float(geometry.norm(np.concatenate([items, users])).max()), 1.0 if shown.sphere != "free" else 0.1)
+    )
     plane = Plane(reach)
     parts = [plane.axes(), plane.circle(1.0, "line", dash="6 4")]
     parts += [plane.path([(0, 0), item], "line", width=1) for item in items]

@@ -1,4 +1,7 @@
-"""Tables of embeddings in few bytes: whole numbers from -127 to 127 and their unit, as text. tables.js reads them on the page."""
+"""Tables of embeddings in few bytes: whole numbers from -127 to 127 and their unit, as text.
+
+tables.js reads them on the page.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,9 @@ MOST = 127
 
 
 def pack(table: np.ndarray) -> dict[str, Any]:
-    """{"unit": u, "width": d, "numbers": text} of a table (n, d) of finite numbers, not all 0: entries are rounded to multiples of u."""
+    """{"unit": u, "width": d, "numbers": text} of a table (n, d) of finite numbers, not all 0:
+    entries are rounded to multiples of u.
+    """
     unit = float(f"{np.abs(table).max() / MOST:.6g}") or 1.0
     numbers = np.clip(np.rint(table / unit), -MOST, MOST).astype(np.int8)
     return {"unit": unit, "width": table.shape[1], "numbers": base64.b64encode(numbers.tobytes()).decode()}
@@ -31,7 +36,9 @@ def checked(table: Any, name: str, *, rows: tuple[int, int], width: tuple[int, i
     except (TypeError, ValueError):
         raise ValueError(f"{name} is no table of numbers; expected (n, d)") from None
     if found.ndim != 2 or not (rows[0] <= found.shape[0] <= rows[1] and width[0] <= found.shape[1] <= width[1]):
-        raise ValueError(f"{name} has shape {found.shape}; expected (n, d), n from {rows[0]} to {rows[1]} and d from {width[0]} to {width[1]}")
+        raise ValueError(
+            f"{name} has shape {found.shape}; expected (n, d), n from {rows[0]} to {rows[1]} and d from {width[0]} to {width[1]}"
+        )
     if not np.isfinite(found).all() or not found.any():
         raise ValueError(f"{name} holds NaN or infinity, or nothing but zeros; expected finite embeddings")
     return found

@@ -1,4 +1,6 @@
-"""The interactive of the chapter on Jacobians: choose a tower, an optimiser and a loss, and watch how the embeddings move."""
+"""The interactive of the chapter on Jacobians:
+choose a tower, an optimiser and a loss, and watch how the embeddings move.
+"""
 
 from __future__ import annotations
 
@@ -98,10 +100,17 @@ class TowerMotion(CourseWidget):
         seed: int = 0,
     ) -> None:
         super().__init__(
-            tower=tower, optimiser=optimiser, loss=loss, batch_size=batch_size, lr=lr, steps=steps, follow=follow, seed=seed
+            tower=tower,
+            optimiser=optimiser,
+            loss=loss,
+            batch_size=batch_size,
+            lr=lr,
+            steps=steps,
+            follow=follow,
+            seed=seed,
         )
 
-    # ---- what Python can ask ---------------------------------------------------------------------------------------
+    # ---- what Python can ask
 
     def run(self) -> small_towers.Run:
         """The whole training: path, norms, losses, and the angle of every move."""
@@ -120,12 +129,14 @@ class TowerMotion(CourseWidget):
         angles = self.run().moves[:, 2]
         return float((np.abs(angles - 90) <= NEAR).mean()) if len(angles) else math.nan
 
-    # ---- words, picture, table --------------------------------------------------------------------------------------
+    # ---- words, picture, table
 
     def summary(self) -> str:
         """The text equivalent, word for word what the page says."""
         run = self.run()
-        return " ".join([self._opening(), _about_angles(run.moves[:, 2]), self._about_theorem(), _about_norms(run.norms)])
+        return " ".join(
+            [self._opening(), _about_angles(run.moves[:, 2]), self._about_theorem(), _about_norms(run.norms)]
+        )
 
     def _opening(self) -> str:
         steps = f"{self.steps} step{'' if self.steps == 1 else 's'}"
@@ -148,11 +159,13 @@ class TowerMotion(CourseWidget):
         rows = [[f"{20 * i}° to {20 * i + 20}°", _percent(share), _percent(1 / 9)] for i, share in enumerate(shares)]
         return ["Angle of the move to q", "Share of the moves", "Uniform directions"], rows if len(angles) else []
 
-    # ---- values that make sense -------------------------------------------------------------------------------------
+    # ---- values that make sense
 
     @traitlets.validate("tower", "optimiser", "loss")
     def _valid_choice(self, proposal: dict[str, Any]) -> str:
-        return one_of(proposal, {"tower": small_towers.TOWERS, "optimiser": small_towers.OPTIMISERS, "loss": small_towers.LOSSES})
+        return one_of(
+            proposal, {"tower": small_towers.TOWERS, "optimiser": small_towers.OPTIMISERS, "loss": small_towers.LOSSES}
+        )
 
     @traitlets.validate("batch_size", "lr", "steps", "follow", "seed")
     def _valid_number(self, proposal: dict[str, Any]) -> float:
@@ -166,7 +179,7 @@ class TowerMotion(CourseWidget):
         return within(proposal, limits)
 
 
-# ---- sentences, the same as in tower_motion_text.js --------------------------------------------------------------------
+# ---- sentences, the same as in tower_motion_text.js
 
 
 def _percent(share: float) -> str:
@@ -190,7 +203,11 @@ def _about_norms(norms: np.ndarray) -> str:
     if not steps:
         return f"The mean length is {number(first)}."
     shrank = int((np.diff(norms, axis=0) < -1e-9 * norms[:-1]).any(0).sum())
-    never = "No embedding ever became shorter" if not shrank else f"{shrank} of {norms.shape[1]} embeddings became shorter at some step"
+    never = (
+        "No embedding ever became shorter"
+        if not shrank
+        else f"{shrank} of {norms.shape[1]} embeddings became shorter at some step"
+    )
     return f"The mean length went from {number(first)} to {number(last)}. {never}."
 
 
@@ -200,14 +217,18 @@ def _shares(angles: np.ndarray, count: int) -> np.ndarray:
     return np.bincount(parts, minlength=count) / max(len(angles), 1)
 
 
-# ---- the picture for a page without JavaScript --------------------------------------------------------------------------
+# ---- the picture for a page without JavaScript
 
 
 def _picture(shown: TowerMotion) -> str:
     run = shown.run()
     plane = Plane(nice_reach(1.05 * float(run.norms.max())))
     followed = run.path[:, shown.follow - 1]
-    paths = [plane.path(run.path[:, user], "line", width=0.8) for user in range(small_towers.USERS) if user != shown.follow - 1]
+    paths = [
+        plane.path(run.path[:, user], "line", width=0.8)
+        for user in range(small_towers.USERS)
+        if user != shown.follow - 1
+    ]
     circles = [
         plane.circle(float(geometry.norm(followed[0])), "q", width=1.2, dash="6 4"),
         plane.circle(float(geometry.norm(followed[-1])), "q", width=1.4),
@@ -239,10 +260,19 @@ def _rose(angles: np.ndarray, radius: float = 200.0) -> list[str]:
             parts.append(f'<path d="{shape}" fill="{COLOURS["push"]}"/>')
     null = radius * math.sqrt(1 / PETALS / most)
     line = f'fill="none" stroke="{COLOURS["line"]}"'
-    parts.append(f'<path d="M{place(0, null)}A{null:.2f} {null:.2f} 0 0 0 {place(180, null)}" {line} stroke-width="1.6" stroke-dasharray="2 3"/>')
+    parts.append(
+        f'<path d="M{place(0, null)}A{null:.2f} {null:.2f} 0 0 0 {place(180, null)}" {line} stroke-width="1.6" stroke-dasharray="2 3"/>'
+    )
     parts.append(f'<path d="M{place(0, radius)}A{radius:g} {radius:g} 0 0 0 {place(180, radius)}Z" {line}/>')
-    parts += [f'<path d="M{centre} {base}L{place(90 + side * NEAR, radius)}" {line} stroke-dasharray="6 4"/>' for side in (-1, 1)]
-    words = [(8, 0, "90°, perpendicular", "middle", radius), (base + 18, radius, "0°, outward", "end", radius), (base + 18, -radius, "180°, inward", "start", radius)]
+    parts += [
+        f'<path d="M{centre} {base}L{place(90 + side * NEAR, radius)}" {line} stroke-dasharray="6 4"/>'
+        for side in (-1, 1)
+    ]
+    words = [
+        (8, 0, "90°, perpendicular", "middle", radius),
+        (base + 18, radius, "0°, outward", "end", radius),
+        (base + 18, -radius, "180°, inward", "start", radius),
+    ]
     parts += [
         f'<text x="{middle + shift:g}" y="{y:g}" font-size="14" text-anchor="{anchor}" fill="currentColor">{text}</text>'
         for y, shift, text, anchor, middle in words

@@ -1,4 +1,6 @@
-"""The interactive of the chapter on DDC: the two scalars of one user, the loss that learns them, and the ranks that he gets."""
+"""The interactive of the chapter on DDC:
+the two scalars of one user, the loss that learns them, and the ranks that he gets.
+"""
 
 from __future__ import annotations
 
@@ -50,16 +52,29 @@ class User:
         return self.scores + beta * self.a + alpha * self.b
 
     def loss(self, alpha: float, beta: float, view: str = "ddc") -> float:
-        """(13) over all pairs of this user; "served": BPR's loss of the embedding that is served, which (13) does not minimise."""
+        """(13) over all pairs of this user; "served":
+        BPR's loss of the embedding that is served, which (13) does not minimise.
+        """
         if view == "ddc":
-            return correction.user_loss(self.scores[self.history], self.scores[self.others], self.a[self.history], self.b[self.others], alpha, beta)
+            return correction.user_loss(
+                self.scores[self.history],
+                self.scores[self.others],
+                self.a[self.history],
+                self.b[self.others],
+                alpha,
+                beta,
+            )
         final = self.final(alpha, beta)
-        return correction.user_loss(final[self.history], final[self.others], self.a[self.history], self.b[self.others], 0, 0)
+        return correction.user_loss(
+            final[self.history], final[self.others], self.a[self.history], self.b[self.others], 0, 0
+        )
 
     @functools.cached_property
     def optimum(self) -> tuple[float, float] | None:
         """(alpha, beta) with the least DDC loss; None where there is none (audit X12)."""
-        return correction.solve_user(self.scores[self.history], self.scores[self.others], self.a[self.history], self.b[self.others])
+        return correction.solve_user(
+            self.scores[self.history], self.scores[self.others], self.a[self.history], self.b[self.others]
+        )
 
     def ranks(self, alpha: float, beta: float) -> np.ndarray:
         """(t,) of the test items among the candidates, 1 for the best."""
@@ -83,7 +98,8 @@ class User:
 
 
 class TwoScalars(CourseWidget):
-    """One user, two scalars: the ranks of his test items, what their scores are made of, and the loss surface with its minimum.
+    """One user, two scalars: the ranks of his test items, what their scores are made of, and the loss surface with its
+    minimum.
 
     users, items    tables (m, d), (n, d) of a trained model; by default MF on the embedded films (tools/popularity_models.py)
     train, test     its training and test interactions, with the same users and items
@@ -95,8 +111,8 @@ class TwoScalars(CourseWidget):
     shift           how far all items are moved along e_pop, in standard deviations of their projections: no ranking of the model changes
     view            the loss that is drawn: "ddc", (13), or "served", BPR's loss of the embedding that is served
 
-    The last five are traits: read, set and observe them. Head and tail are 5 % of the items each, e_pref is made of a user's best
-    30 %. Item tables are rounded to 8 bits. Raises ValueError for tables and values that do not fit.
+    The last five are traits: read, set and observe them. Head and tail are 5 % of the items each, e_pref is made of a
+    user's best 30 %. Item tables are rounded to 8 bits. Raises ValueError for tables and values that do not fit.
     """
 
     module_name: ClassVar[str] = "two_scalars"
@@ -133,21 +149,29 @@ class TwoScalars(CourseWidget):
         view: str = "ddc",
     ) -> None:
         stored = users is None
-        data = json.loads(STORED.read_text(encoding="utf-8")) if stored else packed_data(users, items, train, test, chosen=chosen, names=names, seen=seen)
+        data = (
+            json.loads(STORED.read_text(encoding="utf-8"))
+            if stored
+            else packed_data(users, items, train, test, chosen=chosen, names=names, seen=seen)
+        )
         super().__init__(**data, stored=stored, person=person, alpha=alpha, beta=beta, shift=shift, view=view)
 
-    # ---- what Python can ask ---------------------------------------------------------------------------------------
+    # ---- what Python can ask
 
     @property
     def user(self) -> User:
         """The user that is shown, with his scores and projections."""
         return user_of({"items": self.items, "counts": self.counts}, self.people[self.person], self.shift)
 
-    # ---- words, picture, table --------------------------------------------------------------------------------------
+    # ---- words, picture, table
 
     def summary(self) -> str:
         """The text equivalent, word for word what the page says."""
-        return " ".join(part for part in (self._about_losses(), self._about_ranks(), self._about_optimum(), self._about_shift()) if part)
+        return " ".join(
+            part
+            for part in (self._about_losses(), self._about_ranks(), self._about_optimum(), self._about_shift())
+            if part
+        )
 
     def _about_losses(self) -> str:
         user = self.user
@@ -161,7 +185,9 @@ class TwoScalars(CourseWidget):
     def _about_ranks(self) -> str:
         user = self.user
         before, now = user.ranks(0, 0), user.ranks(self.alpha, self.beta)
-        ranks = ", ".join(f"{self._name(item)} {old} → {new}" for item, old, new in zip(user.test, before, now, strict=True))
+        ranks = ", ".join(
+            f"{self._name(item)} {old} → {new}" for item, old, new in zip(user.test, before, now, strict=True)
+        )
         popular = [user.counts[user.shown(*point)].mean() for point in ((0.0, 0.0), (self.alpha, self.beta))]
         return f"Ranks of the test items, model → now: {ranks}. Mean count of the ten items shown: {number(popular[0])} → {number(popular[1])}."
 
@@ -177,9 +203,17 @@ class TwoScalars(CourseWidget):
         user = self.user
         reasons = []
         for values, positive, negative in (
-            (user.a[user.history], "no item of this user has a negative projection on e_pref, so a larger β only gains", "all items of this user have a negative projection on e_pref"),
-            (user.b[user.others], "no negative has a negative projection on e_pop, so a smaller α only gains", "no negative has a positive projection on e_pop, so a larger α only gains"),
-        ):  # fmt: skip
+            (
+                user.a[user.history],
+                "no item of this user has a negative projection on e_pref, so a larger β only gains",
+                "all items of this user have a negative projection on e_pref",
+            ),
+            (
+                user.b[user.others],
+                "no negative has a negative projection on e_pop, so a smaller α only gains",
+                "no negative has a positive projection on e_pop, so a larger α only gains",
+            ),
+        ):
             if values.min() >= 0:
                 reasons.append(positive)
             elif values.max() <= 0:
@@ -213,7 +247,7 @@ class TwoScalars(CourseWidget):
         state = ", ".join(f"{name}={getattr(self, name)!r}" for name in ("person", "alpha", "beta", "shift", "view"))
         return f"TwoScalars({state}; {len(self.people)} people, {len(self.counts)} items)"
 
-    # ---- values that make sense -------------------------------------------------------------------------------------
+    # ---- values that make sense
 
     @traitlets.validate("alpha", "beta", "shift")
     def _valid_number(self, proposal: dict[str, Any]) -> float:
@@ -229,7 +263,14 @@ class TwoScalars(CourseWidget):
 
 
 def packed_data(
-    users: Any, items: Any, train: Interactions, test: Interactions, *, chosen: Sequence[int], names: Mapping[int, str] | None = None, seen: Interactions | None = None
+    users: Any,
+    items: Any,
+    train: Interactions,
+    test: Interactions,
+    *,
+    chosen: Sequence[int],
+    names: Mapping[int, str] | None = None,
+    seen: Interactions | None = None,
 ) -> dict[str, Any]:
     """{"items", "counts", "people", "names"}: what the interactive keeps of a model."""
     items = tables.checked(items, "items", rows=(FEWEST, MOST_ITEMS), width=(2, MOST_WIDTH))
@@ -238,15 +279,31 @@ def packed_data(
         if not isinstance(data, Interactions) or data.shape != (len(users), len(items)):
             raise ValueError(f"{name} is {data!r}; expected Interactions of shape {(len(users), len(items))}")
     if not 1 <= len(chosen) <= len(PEOPLE) or not all(0 <= user < len(users) for user in chosen):
-        raise ValueError(f"chosen is {list(chosen)}; expected 1 to {len(PEOPLE)} users, each from 0 to {len(users) - 1}")
+        raise ValueError(
+            f"chosen is {list(chosen)}; expected 1 to {len(PEOPLE)} users, each from 0 to {len(users) - 1}"
+        )
     people = []
     for user in map(int, chosen):
         history, wanted = (data.items_of(user).tolist() for data in (train, test))
         if not 1 <= len(history) <= MOST_HISTORY or not 1 <= len(wanted) <= MOST_TEST:
-            raise ValueError(f"user {user} has {len(history)} training and {len(wanted)} test items; expected 1 to {MOST_HISTORY} and 1 to {MOST_TEST}")
+            raise ValueError(
+                f"user {user} has {len(history)} training and {len(wanted)} test items; expected 1 to {MOST_HISTORY} and 1 to {MOST_TEST}"
+            )
         hidden = [] if seen is None else seen.items_of(user).tolist()
-        people.append({"vector": [float(f"{value:.4g}") for value in users[user]], "history": history, "test": wanted, "seen": hidden})
-    return {"items": tables.pack(items), "counts": train.col_counts.tolist(), "people": people, "names": {str(k): str(v) for k, v in (names or {}).items()}}
+        people.append(
+            {
+                "vector": [float(f"{value:.4g}") for value in users[user]],
+                "history": history,
+                "test": wanted,
+                "seen": hidden,
+            }
+        )
+    return {
+        "items": tables.pack(items),
+        "counts": train.col_counts.tolist(),
+        "people": people,
+        "names": {str(k): str(v) for k, v in (names or {}).items()},
+    }
 
 
 def grid_points() -> list[tuple[float, float]]:
@@ -277,7 +334,9 @@ def point_text(point: tuple[float, float]) -> str:
 
 def user_of(data: Mapping[str, Any], person: Mapping[str, Any], shift: float = 0.0) -> User:
     """A user of `packed_data`, with all items moved by `shift` standard deviations along the axis of popularity."""
-    return _user(json.dumps(data["items"], sort_keys=True), tuple(data["counts"]), json.dumps(person, sort_keys=True), shift)
+    return _user(
+        json.dumps(data["items"], sort_keys=True), tuple(data["counts"]), json.dumps(person, sort_keys=True), shift
+    )
 
 
 @functools.lru_cache(maxsize=32)
@@ -295,12 +354,16 @@ def _user(packed: str, counts: tuple[int, ...], person: str, shift: float) -> Us
         others=np.setdiff1d(np.arange(len(items)), history),
         candidates=np.setdiff1d(np.arange(len(items)), [*one["history"], *one["seen"]]),
         test=np.array(one["test"]),
-        scores=scores, a=items @ preference, b=items @ direction, counts=popular,
-        tilt=float(preference @ direction), gap=float(np.linalg.norm(ends[0] - ends[1])),
-    )  # fmt: skip
+        scores=scores,
+        a=items @ preference,
+        b=items @ direction,
+        counts=popular,
+        tilt=float(preference @ direction),
+        gap=float(np.linalg.norm(ends[0] - ends[1])),
+    )
 
 
-# ---- the picture for a page without JavaScript: middle tones, legible on light and on dark -----------------------------
+# ---- the picture for a page without JavaScript: middle tones, legible on light and on dark
 
 _SIDE, _LEFT, _TOP, _BOTTOM = 360, 44, 10, 44
 _LINES, _AXIS, _DDC, _BEST = "#3b82c4", "#8a94a0", "#d9772b", "#2e9d5d"
@@ -328,8 +391,9 @@ def _picture(shown: TwoScalars) -> str:
 
     curves = "".join(
         f'<path d="M{"L".join("{:.0f} {:.0f}".format(*at(*point)) for point in line)}" stroke="{_LINES}" stroke-width="{2.6 - 0.22 * k:.1f}" fill="none"/>'
-        for k, level in enumerate(levels(surface)) for line in lines.lines(level)
-    )  # fmt: skip
+        for k, level in enumerate(levels(surface))
+        for line in lines.lines(level)
+    )
     (x, y), (bx, by), (nx, ny) = at(0, 0), at(*user.best), at(shown.alpha, shown.beta)
     marks = f'<circle cx="{x:.0f}" cy="{y:.0f}" r="6" fill="none" stroke="currentColor" stroke-width="2"/>'
     marks += f'<rect x="{bx - 5:.0f}" y="{by - 5:.0f}" width="10" height="10" fill="{_BEST}"/>'
@@ -344,7 +408,7 @@ def _picture(shown: TwoScalars) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" role="img" aria-label="{html.escape(shown.summary())}" width="{wide}" '
         f'style="max-width:100%;height:auto;font-family:sans-serif"><path d="M{_LEFT} {_TOP}h{_SIDE}v{_SIDE}h-{_SIDE}z" fill="none" stroke="{_AXIS}"/>{curves}{marks}{ticks}'
-        f'{_text(_LEFT + _SIDE / 2, high - 8, "α, along e_pop")}{_text(_LEFT - 30, _TOP + _SIDE / 2 + 16, "β")}</svg>'
+        f"{_text(_LEFT + _SIDE / 2, high - 8, 'α, along e_pop')}{_text(_LEFT - 30, _TOP + _SIDE / 2 + 16, 'β')}</svg>"
     )
 
 

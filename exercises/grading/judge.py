@@ -21,8 +21,24 @@ from typing import Any
 from . import notebooks
 from .sandbox import ROOT, SUBMISSION_SECONDS, NoWalls, Sandbox, StudentError
 
-GRADING_ROOMS = ("arrays", "checks", "correction", "datasets", "encoders", "gauge", "geometry", "gramians", "in_batch", "interactions",
-                 "jacobians", "losses", "metrics", "norms", "paper_tables", "popularity")  # fmt: skip
+GRADING_ROOMS = (
+    "arrays",
+    "checks",
+    "correction",
+    "datasets",
+    "encoders",
+    "gauge",
+    "geometry",
+    "gramians",
+    "in_batch",
+    "interactions",
+    "jacobians",
+    "losses",
+    "metrics",
+    "norms",
+    "paper_tables",
+    "popularity",
+)
 """The rooms of course_lib that checks may use: when one changes, submissions are graded again."""
 
 JUDGE_SECONDS = SUBMISSION_SECONDS + 60
@@ -87,7 +103,11 @@ def run_check(source: str, sandbox: Sandbox) -> dict[str, Any]:
     except (NoWalls, MemoryError):
         raise
     except Exception as error:  # a check that did not foresee this answer: no points, and a person should look
-        return {"passed": False, "message": f"the check could not read the answer ({type(error).__name__})", "look": True}
+        return {
+            "passed": False,
+            "message": f"the check could not read the answer ({type(error).__name__})",
+            "look": True,
+        }
     return {"passed": True, "message": "passed"}
 
 
@@ -108,7 +128,9 @@ def fingerprint(source: Path, submitted: Path) -> str:
 
 
 def grading_code(source: Path) -> list[Path]:
-    """The files that decide an assignment's marks: its hidden checks, the walls and the judge, and the rooms they use."""
+    """The files that decide an assignment's marks:
+    its hidden checks, the walls and the judge, and the rooms they use.
+    """
     hidden = ROOT / "exercises" / "hidden" / f"{source.stem.replace('-', '_')}.py"
     rooms = [ROOT / "course_lib" / room for room in GRADING_ROOMS]
     files = [path for room in rooms for path in (room.with_suffix(".py"), *room.rglob("*.py")) if path.is_file()]

@@ -53,7 +53,9 @@ class Judge(_Course):
         for cell in nb.cells:
             if cell.cell_type == "code":
                 name = notebooks.grading(cell).get("grade_id")
-                cell.outputs = _of_check(verdict["checks"][name]) if notebooks.is_test(cell) else _of_cell(verdict, cell)
+                cell.outputs = (
+                    _of_check(verdict["checks"][name]) if notebooks.is_test(cell) else _of_cell(verdict, cell)
+                )
         return nb, resources
 
 

@@ -19,7 +19,9 @@ from .notebooks import OPEN_ROOMS
 ROOT = Path(__file__).resolve().parents[2]
 STEP_SECONDS = float(os.environ.get("COURSE_GRADE_STEP_SECONDS", "10"))  # one cell, or one call
 START_SECONDS = 30.0  # the process's own imports; no student code runs yet
-SUBMISSION_SECONDS = float(os.environ.get("COURSE_GRADE_SUBMISSION_SECONDS", "40"))  # all cells and all calls of one submission together
+SUBMISSION_SECONDS = float(
+    os.environ.get("COURSE_GRADE_SUBMISSION_SECONDS", "40")
+)  # all cells and all calls of one submission together
 MOST_RESTARTS = 8
 ALL_WALLS = ("limits", "landlock", "seccomp")
 WITHOUT_WALLS = "COURSE_GRADE_WITHOUT_WALLS"
@@ -110,17 +112,28 @@ class Sandbox:
         self._kill()
         self._starts += 1
         environment = {
-            "PATH": os.defpath, "HOME": self._folder, "TMPDIR": self._folder, "LANG": "C.UTF-8", "MPLBACKEND": "agg",
-            "MPLCONFIGDIR": self._folder, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
+            "PATH": os.defpath,
+            "HOME": self._folder,
+            "TMPDIR": self._folder,
+            "LANG": "C.UTF-8",
+            "MPLBACKEND": "agg",
+            "MPLCONFIGDIR": self._folder,
+            "OMP_NUM_THREADS": "1",
+            "OPENBLAS_NUM_THREADS": "1",
+            "MKL_NUM_THREADS": "1",
             "NUMBA_DISABLE_JIT": "1",  # what numba compiles it wants to store; small inputs need no compiler
-        }  # fmt: skip
+        }
         script = Path(__file__).with_name("student_process.py")
         budget = str(int(START_SECONDS + SUBMISSION_SECONDS))
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-B", str(script), str(ROOT), self._folder, budget, *self.open_rooms],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=self._folder,
-            env=environment, start_new_session=True,
-        )  # fmt: skip
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=self._folder,
+            env=environment,
+            start_new_session=True,
+        )
         self._buffer = b""
         self.walls = self._receive(time.monotonic() + START_SECONDS).get("walls", [])
         if list(self.walls) != list(ALL_WALLS) and os.environ.get(WITHOUT_WALLS) != "1":

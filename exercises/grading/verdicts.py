@@ -33,9 +33,16 @@ def verdict_on(path: Path, source: Path, submitted: Path) -> dict[str, Any]:
     if found is not None:
         return found
     command = [sys.executable, "-m", "exercises.grading.judge", str(source), str(submitted), str(path)]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "NUMBA_DISABLE_JIT": "1"}
-    process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL,
-                               stderr=subprocess.PIPE, start_new_session=True)  # fmt: skip
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "NUMBA_DISABLE_JIT": "1",
+    }
+    process = subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
+    )
     try:
         _, errors = process.communicate(timeout=JUDGE_SECONDS)
     except subprocess.TimeoutExpired:

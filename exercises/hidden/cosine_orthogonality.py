@@ -49,9 +49,11 @@ def shrinking(answer: Answer) -> None:
         f"your q has the length {before:.3g}, so nothing is clamped: there the step is orthogonal to q",
     )
     expect(after > 1e-9 * before, "the step ends at zero, where no direction is left")
-    expect(after <= before / 2,
-           f"the step changes the length from {before:.6g} to {after:.6g}; at most half of it may be left. The loss is -cos_eps, so "
-           "the step goes towards k: where must q point, and how far may the step go?")  # fmt: skip
+    expect(
+        after <= before / 2,
+        f"the step changes the length from {before:.6g} to {after:.6g}; at most half of it may be left. The loss is -cos_eps, so "
+        "the step goes towards k: where must q point, and how far may the step go?",
+    )
 
 
 def radial(answer: Answer) -> None:

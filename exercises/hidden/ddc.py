@@ -21,8 +21,16 @@ def preference(answer: Answer) -> None:
     """Task 1a: many equal scores, one item, whole histories, shares that a float would round up."""
     rng = np.random.default_rng(201)
     items = rng.integers(-3, 4, size=(30, 4)).astype(float).tolist()
-    cases = [(rng.integers(-1, 2, size=4).astype(float).tolist(), rng.permutation(30)[:n].tolist(), share)
-             for n, share in ((10, Fraction(3, 10)), (11, Fraction(3, 10)), (30, Fraction(1, 10)), (1, Fraction(1, 20)), (7, Fraction(1)))]  # fmt: skip
+    cases = [
+        (rng.integers(-1, 2, size=4).astype(float).tolist(), rng.permutation(30)[:n].tolist(), share)
+        for n, share in (
+            (10, Fraction(3, 10)),
+            (11, Fraction(3, 10)),
+            (30, Fraction(1, 10)),
+            (1, Fraction(1, 20)),
+            (7, Fraction(1)),
+        )
+    ]
     public.check_preference(answer, [(user, items, history, share) for user, history, share in cases])
     public.check_preference(answer, [([0.0, 1.0], [[1.0, 2.0], [-1.0, -2.0], [3.0, -9.0]], [1, 0, 2], HALF)])
     opposite = [[1.0, 2.0], [3.0, -9.0], [-1.0, -2.0]]
@@ -40,7 +48,14 @@ def loss(answer: Answer) -> None:
 
 def minimisers(answer: Answer) -> None:
     """Task 2a: zeros among the entries, one sign in one vector or in both, zero throughout."""
-    kinds = {"both": [-1.0, 0.0, 2.0], "up": [0.5, 3.0], "down": [-2.0, -0.5], "edge": [0.0, 0.0, 1.0], "low edge": [-1.0, 0.0], "zero": [0.0, 0.0]}
+    kinds = {
+        "both": [-1.0, 0.0, 2.0],
+        "up": [0.5, 3.0],
+        "down": [-2.0, -0.5],
+        "edge": [0.0, 0.0, 1.0],
+        "low edge": [-1.0, 0.0],
+        "zero": [0.0, 0.0],
+    }
     public.check_minimisers(answer, [(a, b) for a in kinds.values() for b in kinds.values()])
 
 
@@ -59,12 +74,15 @@ def surrogate(answer: Answer) -> None:
     """Task 3a: fractions, a mean of b that is zero, and 5,000 on each side."""
     rng = np.random.default_rng(204)
     whole = lambda size: rng.integers(-5, 6, size=size).tolist()  # noqa: E731
-    public.check_surrogate(answer, [
-        (whole(7), whole(4), whole(7), whole(4)),
-        ([HALF, THIRD], [1, -2, THIRD], [2, HALF], [1, -3, 2]),
-        ([1], [0, 2], [3], [1, 5]),
-        tuple(whole(size) for size in (5000, 5001, 5000, 5001)),
-    ])  # fmt: skip
+    public.check_surrogate(
+        answer,
+        [
+            (whole(7), whole(4), whole(7), whole(4)),
+            ([HALF, THIRD], [1, -2, THIRD], [2, HALF], [1, -3, 2]),
+            ([1], [0, 2], [3], [1, 5]),
+            tuple(whole(size) for size in (5000, 5001, 5000, 5001)),
+        ],
+    )
 
 
 def solve(answer: Answer) -> None:
@@ -78,13 +96,22 @@ def solve(answer: Answer) -> None:
 
 def solve_hard(answer: Answer) -> None:
     """Task 3b: large margins, very different scales."""
-    public.check_solve(answer, [public.hard(seed, p, q) for seed, p, q in ((0, 6, 30), (5, 30, 200), (6, 9, 100), (7, 50, 50))])
+    public.check_solve(
+        answer, [public.hard(seed, p, q) for seed, p, q in ((0, 6, 30), (5, 30, 200), (6, 9, 100), (7, 50, 50))]
+    )
 
 
 def sign(answer: Answer) -> None:
     """Task 4a: users whose weights overrule the mean of b, at several betas."""
     rng = np.random.default_rng(206)
-    for p, q, beta, side in ((3, 8, 0.0, 1), (6, 40, 1.0, -1), (5, 30, -2.0, -1), (4, 20, 9.0, 1), (8, 15, 9.0, -1), (2, 30, 9.0, 1)):
+    for p, q, beta, side in (
+        (3, 8, 0.0, 1),
+        (6, 40, 1.0, -1),
+        (5, 30, -2.0, -1),
+        (4, 20, 9.0, 1),
+        (8, 15, 9.0, -1),
+        (2, 30, 9.0, 1),
+    ):
         b = rng.normal(size=q)
         b += side * 0.2 - b.mean()  # the mean says one side, the negatives with the highest scores the other
         scores = rng.normal(size=p) + (2 - beta), -4 * side * b + 0.5 * rng.normal(size=q)
@@ -94,7 +121,9 @@ def sign(answer: Answer) -> None:
 
 def flip(answer: Answer) -> None:
     """Task 4b: both signs, more dimensions, more items."""
-    public.check_flip(answer, [public.shifted(*case) for case in ((1, 6, 20, 3), (2, 6, 20, 3), (5, 6, 20, 3), (23, 10, 60, 4))])
+    public.check_flip(
+        answer, [public.shifted(*case) for case in ((1, 6, 20, 3), (2, 6, 20, 3), (5, 6, 20, 3), (23, 10, 60, 4))]
+    )
 
 
 def worse(answer: Answer) -> None:

@@ -50,9 +50,11 @@ def feasible_many(answer: Answer) -> None:
 def _feasible(answer: Answer, k: int, n: int) -> None:
     A, d = public.feasible_form(answer(k, n), k, n)
     lengths = np.linalg.norm(gauge.apply_gauge(A, A, d)[0], axis=1)
-    expect(bool((np.abs(lengths - 1) <= CLOSE).all()),
-           f"{n} rows in {k} dimensions: your gauge takes rows off the sphere, to lengths from {lengths.min():.6g} to "
-           f"{lengths.max():.6g}. What one axis gains another must lose, in every row alike.")  # fmt: skip
+    expect(
+        bool((np.abs(lengths - 1) <= CLOSE).all()),
+        f"{n} rows in {k} dimensions: your gauge takes rows off the sphere, to lengths from {lengths.min():.6g} to "
+        f"{lengths.max():.6g}. What one axis gains another must lose, in every row alike.",
+    )
 
 
 def nearest(answer: Answer) -> None:
@@ -77,13 +79,23 @@ def _attainable(seed: int, k: int) -> tuple[list, int, int]:
 def survives(answer: Answer) -> None:
     """Task 4: rotations, reflections, multiples of them, shears, diagonal maps, in two and three dimensions."""
     a, b = Fraction(3, 5), Fraction(4, 5)
-    public.check_survives(answer, {
-        "I": [[1, 0], [0, 1]], "-I": [[-1, 0], [0, -1]], "I/3": [[Fraction(1, 3), 0], [0, Fraction(1, 3)]],
-        "a rotation": [[a, -b], [b, a]], "twice a rotation": [[2 * a, -2 * b], [2 * b, 2 * a]], "-2 I": [[-2, 0], [0, -2]],
-        "diag(1, -1)": [[1, 0], [0, -1]], "diag(3, 1, 1)": [[3, 0, 0], [0, 1, 0], [0, 0, 1]], "a shear": [[1, 1], [0, 1]],
-        "a permutation": [[0, 1, 0], [0, 0, 1], [1, 0, 0]], "diag(2, 1/2)": [[2, 0], [0, Fraction(1, 2)]],
-        "diag(2, -2, 2)": [[2, 0, 0], [0, -2, 0], [0, 0, 2]],
-    })  # fmt: skip
+    public.check_survives(
+        answer,
+        {
+            "I": [[1, 0], [0, 1]],
+            "-I": [[-1, 0], [0, -1]],
+            "I/3": [[Fraction(1, 3), 0], [0, Fraction(1, 3)]],
+            "a rotation": [[a, -b], [b, a]],
+            "twice a rotation": [[2 * a, -2 * b], [2 * b, 2 * a]],
+            "-2 I": [[-2, 0], [0, -2]],
+            "diag(1, -1)": [[1, 0], [0, -1]],
+            "diag(3, 1, 1)": [[3, 0, 0], [0, 1, 0], [0, 0, 1]],
+            "a shear": [[1, 1], [0, 1]],
+            "a permutation": [[0, 1, 0], [0, 0, 1], [1, 0, 0]],
+            "diag(2, 1/2)": [[2, 0], [0, Fraction(1, 2)]],
+            "diag(2, -2, 2)": [[2, 0, 0], [0, -2, 0], [0, 0, 2]],
+        },
+    )
 
 
 def pinning(answer: Answer) -> None:

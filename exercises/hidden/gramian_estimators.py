@@ -50,21 +50,27 @@ def _batches(seed: int, sizes: list[int], width: int) -> list:
 
 def sogram_constant(answer: Answer) -> None:
     """Task 2: batches of equal and of different sizes, up to twelve of them; one batch; the rate 1."""
-    public.check_sogram(answer, [
-        (_batches(73, [2] * 12, 3), [Fraction(1, 10)] * 12),
-        (_batches(74, [4, 1, 3, 2], 2), [Fraction(2, 3)] * 4),
-        (_batches(75, [3], 2), [FIFTH]),
-        (_batches(76, [2, 3], 1), [Fraction(1)] * 2),
-    ])  # fmt: skip
+    public.check_sogram(
+        answer,
+        [
+            (_batches(73, [2] * 12, 3), [Fraction(1, 10)] * 12),
+            (_batches(74, [4, 1, 3, 2], 2), [Fraction(2, 3)] * 4),
+            (_batches(75, [3], 2), [FIFTH]),
+            (_batches(76, [2, 3], 1), [Fraction(1)] * 2),
+        ],
+    )
 
 
 def sogram_rates(answer: Answer) -> None:
     """Task 2: rates that fall, that rise, and 1/t."""
-    public.check_sogram(answer, [
-        (_batches(77, [1, 2, 3, 1], 2), [Fraction(1, t + 2) for t in range(4)]),
-        (_batches(78, [3, 3, 2], 3), [FIFTH, HALF, Fraction(3, 4)]),
-        (_batches(79, [2, 1, 2, 1, 2], 2), [Fraction(1, t) for t in range(1, 6)]),
-    ])  # fmt: skip
+    public.check_sogram(
+        answer,
+        [
+            (_batches(77, [1, 2, 3, 1], 2), [Fraction(1, t + 2) for t in range(4)]),
+            (_batches(78, [3, 3, 2], 3), [FIFTH, HALF, Fraction(3, 4)]),
+            (_batches(79, [2, 1, 2, 1, 2], 2), [Fraction(1, t) for t in range(1, 6)]),
+        ],
+    )
 
 
 def _moving(seed: int, steps: int, n: int, width: int = 2) -> list:
@@ -96,7 +102,14 @@ def always(answer: Answer) -> None:
     public.check_always(answer, [2, 3, 4, 7, 20])
 
 
-SHARES = [(Fraction(1, 100), 50), (Fraction(1, 100), 10**6), (Fraction(3, 17), 4), (Fraction(1), 9), (Fraction(2, 999), 10**4), (HALF, 2)]  # fmt: skip
+SHARES = [
+    (Fraction(1, 100), 50),
+    (Fraction(1, 100), 10**6),
+    (Fraction(3, 17), 4),
+    (Fraction(1), 9),
+    (Fraction(2, 999), 10**4),
+    (HALF, 2),
+]
 
 
 def batch_with(answer: Answer) -> None:

@@ -39,9 +39,11 @@ def best_score(answer: Callable[..., Any]) -> None:
 def counterexample_is_biased(answer: Callable[..., Any]) -> None:
     """Task 3: at the cell named, the expectation over all batches differs from the claim."""
     labels, size, cell, _ = checks.counterexample_form(answer())
-    expect(local_count_gap(labels, size)[cell] != 0,
-           f"listing all batches of {size}: at cell {cell} the expected weight of l- is right, so nothing is disproved "
-           "there. When do the counts inside a batch agree with the true ones?")  # fmt: skip
+    expect(
+        local_count_gap(labels, size)[cell] != 0,
+        f"listing all batches of {size}: at cell {cell} the expected weight of l- is right, so nothing is disproved "
+        "there. When do the counts inside a batch agree with the true ones?",
+    )
 
 
 def counterexample_gap(answer: Callable[..., Any]) -> None:
@@ -51,26 +53,32 @@ def counterexample_gap(answer: Callable[..., Any]) -> None:
     expect(right != 0, "no bias at this cell, so there is no gap to state")
     expect(gap != -right, "the gap is what the loss gives minus what is claimed; yours has the other sign")
     expect(gap * labels.size != right, "the gap is asked for times m n")
-    expect(gap == right, f"the gap at cell {cell} is not {short(gap)}: average over all batches, also those "
-                         "that do not show the cell")  # fmt: skip
+    expect(
+        gap == right,
+        f"the gap at cell {cell} is not {short(gap)}: average over all batches, also those that do not show the cell",
+    )
 
 
 def shard_negatives(answer: Callable[..., Any]) -> None:
     """Task 4: outside O every expected weight of l- is 1/(mn)."""
     for labels, size in _shard_cases():
         wrong = (_expected_shard(answer, labels, size) * labels.size != 1) & (labels == 0)
-        expect(not wrong.any(),
-               f"shards of {size}: the expected weight of l- on a negative pair is not 1/(mn). A shard is a uniform "
-               "draw of h positives, whatever the other devices hold: which batch size belongs into rho?")  # fmt: skip
+        expect(
+            not wrong.any(),
+            f"shards of {size}: the expected weight of l- on a negative pair is not 1/(mn). A shard is a uniform "
+            "draw of h positives, whatever the other devices hold: which batch size belongs into rho?",
+        )
 
 
 def shard_positives(answer: Callable[..., Any]) -> None:
     """Task 4: on O every expected weight of l- is 0."""
     for labels, size in _shard_cases():
         wrong = (_expected_shard(answer, labels, size) != 0) & (labels == 1)
-        expect(not wrong.any(),
-               f"shards of {size}: a positive pair keeps some l- on average. It appears on the diagonal and, through "
-               "two other pairs, off it; the diagonal must cancel both.")  # fmt: skip
+        expect(
+            not wrong.any(),
+            f"shards of {size}: a positive pair keeps some l- on average. It appears on the diagonal and, through "
+            "two other pairs, off it; the diagonal must cancel both.",
+        )
 
 
 def share_with_a_tie(answer: Callable[..., Any]) -> None:
@@ -95,9 +103,12 @@ def local_count_gap(labels: np.ndarray, size: int) -> np.ndarray:
         rows, cols = (np.array(side) for side in zip(*batch, strict=True))
         own_rows, own_cols = ([Fraction(int((side == x).sum())) for x in side] for side in (rows, cols))
         _, weights = in_batch.batch_weights(
-            "unbiased", row_counts=np.array(own_rows, dtype=object), col_counts=np.array(own_cols, dtype=object),
-            n_positives=len(pairs), shape=labels.shape,
-        )  # fmt: skip
+            "unbiased",
+            row_counts=np.array(own_rows, dtype=object),
+            col_counts=np.array(own_cols, dtype=object),
+            n_positives=len(pairs),
+            shape=labels.shape,
+        )
         np.add.at(total, (rows[:, None], cols[None, :]), weights)
     return total * labels.size / len(batches) - (1 - labels)
 

@@ -124,5 +124,8 @@ def _expect_tangent(tower: Any, n: int) -> None:
     report = jacobians.tangent_criterion(tower, torch.arange(n))
     leaks = report.leak.detach().numpy()
     i, j = np.unravel_index(int(leaks.argmax()), leaks.shape)
-    expect(bool(report), f"it does violate the condition, but it is not tangent: some gradient at user {j} pushes user {i} in or out. "
-                         f"K_{j}{i} q_{i} must be along q_{j}.")  # fmt: skip
+    expect(
+        bool(report),
+        f"it does violate the condition, but it is not tangent: some gradient at user {j} pushes user {i} in or out. "
+        f"K_{j}{i} q_{i} must be along q_{j}.",
+    )

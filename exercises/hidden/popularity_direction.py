@@ -30,7 +30,9 @@ def direction(answer: Answer) -> None:
     items, counts, _ = public.films(4, seed=3)
     cases = [(_table(101, 60, 5), _counts(101, 60), ratio) for ratio in (0.05, 0.3, 0.5)]
     ties = (_table(102, 20, 3), [5, 1, 1, 5, 1] * 4, 0.15)
-    public.check_direction(answer, [*cases, ties, (_table(103, 7, 2), [3, 3, 3, 1, 1, 1, 2], 0.01), (items, counts, 0.05)])
+    public.check_direction(
+        answer, [*cases, ties, (_table(103, 7, 2), [3, 3, 3, 1, 1, 1, 2], 0.01), (items, counts, 0.05)]
+    )
 
 
 def cross_fitted(answer: Answer) -> None:
@@ -46,7 +48,10 @@ def cross_fitted(answer: Answer) -> None:
 
 def _labels(seed: int, m: int, n: int, sizes: list[int]) -> list:
     rng = np.random.default_rng(seed)
-    return [np.isin(np.arange(n), rng.choice(n, size=sizes[u % len(sizes)], replace=False)).astype(int).tolist() for u in range(m)]
+    return [
+        np.isin(np.arange(n), rng.choice(n, size=sizes[u % len(sizes)], replace=False)).astype(int).tolist()
+        for u in range(m)
+    ]
 
 
 def _tastes(seed: int, m: int, d: int) -> list:
@@ -55,13 +60,17 @@ def _tastes(seed: int, m: int, d: int) -> list:
 
 def pull_even(answer: Answer) -> None:
     """Task 2: other sizes, one dimension."""
-    public.check_pull(answer, [(_labels(111, 5, 7, [3]), _tastes(111, 5, 3)), (_labels(112, 2, 5, [1]), _tastes(112, 2, 1))])
+    public.check_pull(
+        answer, [(_labels(111, 5, 7, [3]), _tastes(111, 5, 3)), (_labels(112, 2, 5, [1]), _tastes(112, 2, 1))]
+    )
 
 
 def pull_uneven(answer: Answer) -> None:
     """Task 2: users with one item and with all but one, embeddings that are fractions."""
     tastes = [[Fraction(x, 3) for x in row] for row in _tastes(113, 6, 2)]
-    public.check_pull(answer, [(_labels(113, 6, 6, [1, 5, 2]), tastes), (_labels(114, 9, 12, [4, 1, 11, 7]), _tastes(114, 9, 4))])
+    public.check_pull(
+        answer, [(_labels(113, 6, 6, [1, 5, 2]), tastes), (_labels(114, 9, 12, [4, 1, 11, 7]), _tastes(114, 9, 4))]
+    )
 
 
 def negatives_uniform(answer: Answer) -> None:

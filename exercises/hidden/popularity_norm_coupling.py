@@ -1,4 +1,5 @@
-"""Hidden checks of the assignment popularity-norm-coupling. They run in the judge's process, with a pristine course_lib.
+"""Hidden checks of the assignment popularity-norm-coupling. They run in the judge's process, with a pristine
+course_lib.
 
 Each takes the student's function as an object that asks the student's process; what it returns is always plain.
 """
@@ -53,7 +54,9 @@ def symmetry(answer: Answer) -> None:
 
 
 def exact_run(lr: Fraction, norm: Fraction) -> list[Fraction]:
-    """q after four steps from norm times (3/5, 4/5); the gradient is turn_k times q turned by 90 degrees, over ||q||^2."""
+    """q after four steps from norm times (3/5, 4/5);
+    the gradient is turn_k times q turned by 90 degrees, over ||q||^2.
+    """
     q = [norm * Fraction(3, 5), norm * Fraction(4, 5)]
     for turn in (1, -2, Fraction(1, 2), 3):
         square = q[0] ** 2 + q[1] ** 2
@@ -81,9 +84,11 @@ def rare(answer: Answer) -> None:
         moved >= 0.01,
         f"the popular item is hardly moved: its sum of ||h||^2 is {moved:.3g}. Its keys must not lie along start",
     )
-    expect(rare_norm >= LENGTH_RATIO * popular_norm,
-           f"the rare item ends at {rare_norm:.4g}, the popular one at {popular_norm:.4g}: not {LENGTH_RATIO} times as long. "
-           "Which keys stop pulling once they are reached, and which never do?")  # fmt: skip
+    expect(
+        rare_norm >= LENGTH_RATIO * popular_norm,
+        f"the rare item ends at {rare_norm:.4g}, the popular one at {popular_norm:.4g}: not {LENGTH_RATIO} times as long. "
+        "Which keys stop pulling once they are reached, and which never do?",
+    )
 
 
 def pulls(answer: Answer) -> None:

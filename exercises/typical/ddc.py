@@ -3,7 +3,8 @@
 from . import Wrong
 
 WRONG = {
-    "wrong-as-printed": Wrong(  # believes the paper: alpha is negative, the optimum exists and is better, loss is quality
+    # believes the paper: alpha is negative, the optimum exists and is better, loss is quality
+    "wrong-as-printed": Wrong(
         answers={
             "minimisers": """
 def minimisers(a, b):
@@ -26,7 +27,15 @@ def inflation(margins, fraction):
     return 1 / fraction
 """,
         },
-        lost=("test_minimisers", "test_without", "test_solve", "test_sign", "test_flip", "test_worse", "test_inflation"),
+        lost=(
+            "test_minimisers",
+            "test_without",
+            "test_solve",
+            "test_sign",
+            "test_flip",
+            "test_worse",
+            "test_inflation",
+        ),
         message="It does not become negative for everybody",
     ),
     "wrong-whole-history": Wrong(  # e_pref of the whole history, pairs one by one, lists that repeat the history
@@ -90,4 +99,4 @@ def minimisers(a, b):
         lost=("test_surrogate", "test_solve_hard", "test_sign", "test_minimisers"),
         message="The mean of b is not enough",
     ),
-}  # fmt: skip
+}

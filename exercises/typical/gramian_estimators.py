@@ -60,7 +60,8 @@ def smallest_batches(share, n):
         lost=("test_sogram_rates", "test_sagram_steps", "test_batch_without"),
         message="an example that is drawn twice is renewed once",
     ),
-    "wrong-always-unbiased": Wrong(  # believes that every estimate is unbiased, and that only dying embeddings break a cone
+    # believes that every estimate is unbiased, and that only dying embeddings break a cone
+    "wrong-always-unbiased": Wrong(
         answers={
             "sagram_mean": """
 def sagram_mean(tables, beta, b):
@@ -88,8 +89,16 @@ def best_rate(path, batches):
     return (2 * delta / sigma) ** (2 / 3)
 """,
         },
-        lost=("test_sagram_one", "test_sagram_steps", "test_leaving", "test_always", "test_batch_with", "test_batch_without",
-              "test_rate_small", "test_rate_films"),
+        lost=(
+            "test_sagram_one",
+            "test_sagram_steps",
+            "test_leaving",
+            "test_always",
+            "test_batch_with",
+            "test_batch_without",
+            "test_rate_small",
+            "test_rate_films",
+        ),
         message="only beta = 1 is unbiased",
     ),
-}  # fmt: skip
+}

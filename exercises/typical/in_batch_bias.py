@@ -35,7 +35,13 @@ def share_pushed_down(users, items, batch_size):
     return float(np.mean(pop - 1 > len(users) / batch_size))
 """,
         },
-        lost=("test_negative_weight_outside", "test_negative_weight_inside", "test_best_score", "test_share_small", "test_share_data"),
+        lost=(
+            "test_negative_weight_outside",
+            "test_negative_weight_inside",
+            "test_best_score",
+            "test_share_small",
+            "test_share_data",
+        ),
         message="(s - 1)/(M - 1), not s/M",
     ),
     "wrong-diagonal": Wrong(  # forgets the diagonal in task 4, has the sign of the gap wrong, counts ties as negative

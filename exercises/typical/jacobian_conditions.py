@@ -40,7 +40,8 @@ def tangent_tower(condition):
         lost=("test_stays_tangent", "test_tower_i", "test_tower_ii"),
         message="what counts is where they send tangent gradients",
     ),
-    "wrong-own-gradient": Wrong(  # every example moves by its own gradient alone, momentum included; the null of the plane
+    # every example moves by its own gradient alone, momentum included; the null of the plane
+    "wrong-own-gradient": Wrong(
         answers={
             "squared_norm_with_momentum": """
 def squared_norm_with_momentum(start, squared_velocities, lr, momentum):

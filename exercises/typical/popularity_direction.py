@@ -29,8 +29,16 @@ def null_correlation(counts, d, ratio):
     return 0.0
 """,
         },
-        lost=("test_pull_even", "test_pull_uneven", "test_negatives_uniform", "test_negatives_popular", "test_two_tastes",
-              "test_against_the_mean", "test_null_small", "test_null_films"),
+        lost=(
+            "test_pull_even",
+            "test_pull_uneven",
+            "test_negatives_uniform",
+            "test_negatives_popular",
+            "test_two_tastes",
+            "test_against_the_mean",
+            "test_null_small",
+            "test_null_films",
+        ),
         message="every item is a negative as well",
     ),
     "wrong-measured-twice": Wrong(  # a direction with a length, measured along the items that made it
@@ -97,4 +105,4 @@ def first_pull(Y, users):
         lost=("test_step", "test_sum", "test_gap", "test_pull_uneven"),
         message="the item steps use the user as he was before the step",
     ),
-}  # fmt: skip
+}

@@ -27,7 +27,9 @@ CASES = [(name, kind) for name in NEW for kind in (HOSTILE if name == ALL_KINDS 
 
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], dict]:
-    """The judge's verdict on every hostile case, in two processes, with a second for a step and two for a submission."""
+    """The judge's verdict on every hostile case, in two processes, with a second for a step and two for a
+    submission.
+    """
     folder = tmp_path_factory.mktemp("judged")
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
         verdicts = pool.map(verdict_on, *zip(*CASES, strict=True), repeat(folder), chunksize=1)

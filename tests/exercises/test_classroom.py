@@ -1,4 +1,6 @@
-"""The graded exercises, with the real nbgrader: right, wrong, empty and hostile submissions, and the classroom's commands."""
+"""The graded exercises, with the real nbgrader:
+right, wrong, empty and hostile submissions, and the classroom's commands.
+"""
 
 from __future__ import annotations
 
@@ -148,7 +150,9 @@ def test_plain_nbgrader_commands_work_behind_the_same_walls(graded: Graded) -> N
             verdict.unlink()
         command = [sys.executable, "-m", "nbgrader", "autograde", "in-batch-bias", "--force", f"--student={student}"]
         environment = {**os.environ, "COURSE_CLASSROOM": str(graded.folder), "PYTHONPATH": str(ROOT)}
-        done = subprocess.run(command, cwd=ROOT / "exercises", env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, cwd=ROOT / "exercises", env=environment, capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, done.stderr
         with sqlite3.connect(graded.folder / "gradebook.db") as database:
             query = """select sum(auto_score) from grade join submitted_notebook on grade.notebook_id = submitted_notebook.id
@@ -159,11 +163,25 @@ def test_plain_nbgrader_commands_work_behind_the_same_walls(graded: Graded) -> N
 @pytest.mark.slow
 def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     pytest.importorskip("nbgrader")
-    simulate.write_class(tmp_path / "in", ["reference", "wrong-diagonal", "hostile-endless-sleep", "empty", "reference"])
-    command = [sys.executable, str(ROOT / "exercises/classroom.py"), "all", "--submissions", str(tmp_path / "in"),
-               "--course", str(tmp_path)]  # fmt: skip
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                               env={**os.environ, **SHORT}, start_new_session=True)  # fmt: skip
+    simulate.write_class(
+        tmp_path / "in", ["reference", "wrong-diagonal", "hostile-endless-sleep", "empty", "reference"]
+    )
+    command = [
+        sys.executable,
+        str(ROOT / "exercises/classroom.py"),
+        "all",
+        "--submissions",
+        str(tmp_path / "in"),
+        "--course",
+        str(tmp_path),
+    ]
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, **SHORT},
+        start_new_session=True,
+    )
     markers, deadline = tmp_path / "verdicts/in-batch-bias", time.monotonic() + 90
     while len(list(markers.glob("*.graded"))) < 2:
         assert process.poll() is None, "the run ended before it could be killed"
@@ -174,7 +192,9 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in markers.glob("*.graded")}
     assert 2 <= len(before) < 5
     classroom("all", "--submissions", tmp_path / "in", "--course", tmp_path)
-    assert all(path.stat().st_mtime_ns == when for path, when in before.items()), "a finished submission was graded again"
+    assert all(path.stat().st_mtime_ns == when for path, when in before.items()), (
+        "a finished submission was graded again"
+    )
     rows = grade_table(tmp_path)
     assert [float(rows[name]["total"]) for name in sorted(rows)] == [0, 0, 28, 28, 19]
     assert len(list(tmp_path.glob("feedback/*/in-batch-bias/*.html"))) == 5

@@ -43,7 +43,10 @@ def test_a_new_address_reaches_every_copy(copy: Path) -> None:
 
 @pytest.mark.parametrize(
     ("repository", "site"),
-    [("https://github.com/Some-Body/a.name", "https://some-body.github.io/a.name"), ("https://github.com/X/x.github.io", "https://x.github.io")],
+    [
+        ("https://github.com/Some-Body/a.name", "https://some-body.github.io/a.name"),
+        ("https://github.com/X/x.github.io", "https://x.github.io"),
+    ],
 )
 def test_the_sites_address_follows_from_the_repositorys(repository: str, site: str) -> None:
     assert address.site(repository) == site
@@ -57,9 +60,18 @@ def test_a_file_without_the_address_is_an_error(copy: Path) -> None:
 
 def test_no_other_file_repeats_it() -> None:
     found = subprocess.run(
-        ["git", "grep", "--files-with-matches", "--fixed-strings", address.repository().removeprefix("https://github.com/")],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [
+            "git",
+            "grep",
+            "--files-with-matches",
+            "--fixed-strings",
+            address.repository().removeprefix("https://github.com/"),
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if found.returncode > 1:
         pytest.skip("not a git checkout")
     assert set(found.stdout.split()) <= {"pyproject.toml", *address.PLACES}

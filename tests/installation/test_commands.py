@@ -25,7 +25,9 @@ def make(*arguments: str, folder: Path = ROOT) -> str:
         pytest.skip("make is not installed")
     # without the variables of a `make test` that may be running this test
     clean = {name: value for name, value in os.environ.items() if name not in {"MAKEFLAGS", "MAKELEVEL", "MFLAGS"}}
-    return subprocess.run(["make", *arguments], cwd=folder, env=clean, capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        ["make", *arguments], cwd=folder, env=clean, capture_output=True, text=True, check=True
+    ).stdout
 
 
 def test_help_lists_every_target_in_a_line() -> None:
@@ -37,7 +39,9 @@ def test_help_lists_every_target_in_a_line() -> None:
 @pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "benchmarks/README.md"])
 def test_documents_name_only_targets_that_exist(document: str) -> None:
     text = (ROOT / document).read_text(encoding="utf-8")
-    named = set(re.findall(r"`(?:time )?make ([a-z-]+)", text)) | set(re.findall(r"^make ([a-z-]+)", text, re.MULTILINE))
+    named = set(re.findall(r"`(?:time )?make ([a-z-]+)", text)) | set(
+        re.findall(r"^make ([a-z-]+)", text, re.MULTILINE)
+    )
     assert named and named <= TARGETS
 
 
@@ -99,7 +103,9 @@ def test_the_lock_holds_everything_that_the_project_asks_for() -> None:
 
 
 def run_course_lib(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "course_lib", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-m", "course_lib", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
 
 
 def test_course_lib_explains_itself() -> None:

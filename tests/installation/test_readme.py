@@ -19,7 +19,9 @@ assert all(tower.grad is not None and tower.grad.abs().sum() > 0 for tower in (u
 def test_the_example_runs(tmp_path: Path) -> None:
     script = tmp_path / "example.py"
     script.write_text("import sys\nsys.path.insert(0, sys.argv[1])\n" + EXAMPLE + CHECK, encoding="utf-8")
-    result = subprocess.run([sys.executable, str(script), str(ROOT)], cwd=tmp_path, capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        [sys.executable, str(script), str(ROOT)], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert result.returncode == 0, result.stderr
 
 

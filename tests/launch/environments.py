@@ -32,7 +32,13 @@ class Run:
 def clean_variables(**more: str) -> dict[str, str]:
     """This process's environment variables without those that would let an environment see the checkout."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(NOT_PASSED_ON)}
-    return {**kept, "OMP_NUM_THREADS": "1", "PYTHONNOUSERSITE": "1", "MPLBACKEND": "module://matplotlib_inline.backend_inline", **more}
+    return {
+        **kept,
+        "OMP_NUM_THREADS": "1",
+        "PYTHONNOUSERSITE": "1",
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+        **more,
+    }
 
 
 def make_environment(folder: Path, *packages: str) -> Path:
@@ -49,7 +55,9 @@ def make_environment(folder: Path, *packages: str) -> Path:
 def pip(python: Path, *arguments: str, cwd: Path | None = None) -> str:
     """What a pip command of an environment prints."""
     command = [str(python), "-m", "pip", "--disable-pip-version-check", *arguments]
-    done = subprocess.run(command, cwd=cwd, env=clean_variables(PIP_RETRIES="0"), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=cwd, env=clean_variables(PIP_RETRIES="0"), capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
     return done.stdout
 
@@ -57,7 +65,9 @@ def pip(python: Path, *arguments: str, cwd: Path | None = None) -> str:
 def version(python: Path, package: str) -> str:
     """The version of a package in an environment, as Python imports it."""
     code = f"import {package}; print({package}.__version__)"
-    done = subprocess.run([str(python), "-c", code], cwd=python.parent, env=clean_variables(), capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [str(python), "-c", code], cwd=python.parent, env=clean_variables(), capture_output=True, text=True, check=True
+    )
     return done.stdout.strip()
 
 
@@ -90,7 +100,9 @@ def run_notebook(notebook: NotebookNode, python: Path, folder: Path, **variables
 
 
 class MemoryWatch:
-    """The highest memory (bytes) of the processes below this one that run a certain Python, looked at ten times a second."""
+    """The highest memory (bytes) of the processes below this one that run a certain Python, looked at ten times a
+    second.
+    """
 
     def __init__(self, python: str) -> None:
         self.python = python

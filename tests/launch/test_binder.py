@@ -20,7 +20,9 @@ SERVER = 400  # megabytes kept for JupyterLab's server and a second kernel's imp
 
 
 def lines(name: str) -> list[str]:
-    return [line for line in (BINDER / name).read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+    return [
+        line for line in (BINDER / name).read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")
+    ]
 
 
 def test_the_runtime_is_a_python_that_the_course_supports() -> None:
@@ -56,7 +58,10 @@ def test_binder_builds_and_runs_every_notebook_within_its_memory(exported: Path,
     """
     python = make_environment(tmp_path / "venv", "ipykernel")
     variables = clean_variables(PATH=f"{python.parent}{os.pathsep}{os.environ['PATH']}", PIP_RETRIES="0")
-    for command in ([str(python), "-m", "pip", "install", "--no-cache-dir", "-r", ".binder/requirements.txt"], ["./.binder/postBuild"]):
+    for command in (
+        [str(python), "-m", "pip", "install", "--no-cache-dir", "-r", ".binder/requirements.txt"],
+        ["./.binder/postBuild"],
+    ):
         done = subprocess.run(command, cwd=exported, env=variables, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{done.stdout[-3000:]}{done.stderr[-3000:]}"
     with capsys.disabled():
@@ -68,4 +73,6 @@ def test_binder_builds_and_runs_every_notebook_within_its_memory(exported: Path,
             print(f"\nBinder, {page}: {run.seconds:.0f} s, peak of memory {run.megabytes:.0f} MB", end="")
         assert 50 < run.megabytes < MEMORY - SERVER
         if page.endswith("-lab"):  # the labs find the stored results
-            assert "no stored result" not in str([cell.get("outputs") for cell in run.notebook.cells if "P3-T3" in cell.source])
+            assert "no stored result" not in str(
+                [cell.get("outputs") for cell in run.notebook.cells if "P3-T3" in cell.source]
+            )

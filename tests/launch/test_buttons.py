@@ -35,12 +35,16 @@ def test_every_notebook_opens_its_copy_on_binder_and_on_colab(site_folder: Path,
 
 def test_other_pages_have_no_launch_button(site_folder: Path, index: Index) -> None:
     others = [page for page in index.pages if index.source(page).suffix == ".md"]
-    assert len(others) > 5 and {page: launches(site_folder, page) for page in others if launches(site_folder, page)} == {}
+    assert (
+        len(others) > 5 and {page: launches(site_folder, page) for page in others if launches(site_folder, page)} == {}
+    )
 
 
 def test_edit_buttons_still_lead_to_the_source(site_folder: Path, index: Index) -> None:
     for page in index.notebooks():
-        assert f"{index.repository}/edit/main/{page}.ipynb" in (site_folder / f"{page}.html").read_text(encoding="utf-8")
+        assert f"{index.repository}/edit/main/{page}.ipynb" in (site_folder / f"{page}.html").read_text(
+            encoding="utf-8"
+        )
 
 
 def test_the_icons_are_part_of_the_site(site_folder: Path, index: Index) -> None:
@@ -48,13 +52,19 @@ def test_the_icons_are_part_of_the_site(site_folder: Path, index: Index) -> None
     icons = re.findall(r'src="([^"]*logo_(?:binder|colab)[^"]*)"', text)
     assert len(icons) >= 2
     for icon in icons:
-        assert not urlsplit(icon).netloc and (site_folder / f"{index.notebooks()[-1]}.html").parent.joinpath(urlsplit(icon).path).is_file()
+        assert (
+            not urlsplit(icon).netloc
+            and (site_folder / f"{index.notebooks()[-1]}.html").parent.joinpath(urlsplit(icon).path).is_file()
+        )
 
 
 def test_the_buttons_can_be_reached_by_keyboard_and_ask_nobody(browser, site: str, index: Index) -> None:
     page = browser.new_page()
     asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url) if not request.url.startswith((site, "data:", "blob:")) else None)
+    page.on(
+        "request",
+        lambda request: asked.append(request.url) if not request.url.startswith((site, "data:", "blob:")) else None,
+    )
     page.goto(f"{site}/{index.notebooks()[-1]}.html", wait_until="networkidle")
     group = page.locator(".dropdown-launch-buttons button").first
     group.focus()

@@ -25,8 +25,14 @@ IN_NEW_ENVIRONMENTS = pytest.mark.skipif(
 @pytest.fixture(scope="session")
 def repository(exported: Path) -> Path:
     """The export as a git repository with the branch that the cell clones."""
-    for command in (["init", "--quiet", "--initial-branch", "notebooks"], ["add", "--all"], ["commit", "--quiet", "--message", "Export"]):
-        subprocess.run(["git", "-c", "user.name=test", "-c", "user.email=test@localhost", *command], cwd=exported, check=True)
+    for command in (
+        ["init", "--quiet", "--initial-branch", "notebooks"],
+        ["add", "--all"],
+        ["commit", "--quiet", "--message", "Export"],
+    ):
+        subprocess.run(
+            ["git", "-c", "user.name=test", "-c", "user.email=test@localhost", *command], cwd=exported, check=True
+        )
     return exported
 
 
@@ -47,7 +53,11 @@ def borrowed(tmp_path: Path) -> Path:
     """The Python of a new environment that sees the packages of this one, and no course_lib."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "venv")], check=True)
     python = tmp_path / "venv" / "bin" / "python"
-    own = Path(subprocess.check_output([str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], text=True).strip())
+    own = Path(
+        subprocess.check_output(
+            [str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], text=True
+        ).strip()
+    )
     (own / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
     return python
 
@@ -60,16 +70,24 @@ def pretend(python: Path, package: str, number: str) -> None:
     information = folder / f"{package}-{number}.dist-info"
     information.mkdir()
     (information / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: {number}\n")
-    (information / "RECORD").write_text(f"{package}/__init__.py,,\n{information.name}/METADATA,,\n{information.name}/RECORD,,\n")
+    (information / "RECORD").write_text(
+        f"{package}/__init__.py,,\n{information.name}/METADATA,,\n{information.name}/RECORD,,\n"
+    )
     (information / "INSTALLER").write_text("pip\n")
 
 
 def run_cell(python: Path, repository: Path, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run the first cell as a script, without a network."""
-    offline = {"PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0", "COURSE_SOURCE": str(repository)}  # "0" means: no isolation
+    offline = {
+        "PIP_NO_INDEX": "1",
+        "PIP_NO_BUILD_ISOLATION": "0",
+        "COURSE_SOURCE": str(repository),
+    }  # "0" means: no isolation
     folder.mkdir(exist_ok=True)
     command = [str(python), "-c", first_cell(repository)]
-    return subprocess.run(command, cwd=folder, env=clean_variables(**offline, **variables), capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, cwd=folder, env=clean_variables(**offline, **variables), capture_output=True, text=True, check=False
+    )
 
 
 def has_course(python: Path, folder: Path) -> bool:
@@ -110,7 +128,9 @@ def test_running_it_again_does_no_harm(borrowed: Path, repository: Path, tmp_pat
 
 
 @pytest.mark.slow
-def test_the_exported_chapter_runs_with_what_its_first_cell_installs(borrowed: Path, repository: Path, tmp_path: Path, capsys) -> None:
+def test_the_exported_chapter_runs_with_what_its_first_cell_installs(
+    borrowed: Path, repository: Path, tmp_path: Path, capsys
+) -> None:
     offline = {"PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0"}
     run = run_notebook(read(repository, CHAPTER), borrowed, tmp_path, COURSE_SOURCE=str(repository), **COLAB, **offline)
     report(CHAPTER, run, capsys)
@@ -127,10 +147,16 @@ def test_every_exported_notebook_runs_in_a_clean_environment(
 ) -> None:
     folder = tmp_path_factory.mktemp("colab")
     python = make_environment(folder / "venv", "ipykernel", *([f"numpy=={numpy}"] if numpy else []))
-    # Colab has a torch; here the cell brings one, and the locked one is to be had for the CPU, without gigabytes of CUDA
+    # Colab has a torch; here the cell brings one, and the locked one is to be had for the CPU, without gigabytes of
+    # CUDA
     locked = re.search(r"^torch==\S+$", (ROOT / "requirements.txt").read_text(encoding="utf-8"), re.MULTILINE)[0]
     (folder / "torch.txt").write_text(f"{locked}\n")
-    variables = {"COURSE_SOURCE": str(repository), "COURSE_CACHE": str(folder / "cache"), **COLAB, "PIP_CONSTRAINT": str(folder / "torch.txt")}
+    variables = {
+        "COURSE_SOURCE": str(repository),
+        "COURSE_CACHE": str(folder / "cache"),
+        **COLAB,
+        "PIP_CONSTRAINT": str(folder / "torch.txt"),
+    }
     for page in index.notebooks() if not numpy else [CHAPTER]:
         run = run_notebook(read(repository, page), python, folder, **variables)
         report(f"{numpy or 'bare'}: {page}", run, capsys)

@@ -41,12 +41,22 @@ def prose(notebook: nbformat.NotebookNode) -> str:
 
 def test_every_notebook_of_the_book_is_exported(exported: Path, index: Index) -> None:
     assert set(copies(exported)) == set(index.notebooks())
-    assert {path.relative_to(ROOT).with_suffix("").as_posix() for path in normalise.book_notebooks()} == set(index.notebooks())
+    assert {path.relative_to(ROOT).with_suffix("").as_posix() for path in normalise.book_notebooks()} == set(
+        index.notebooks()
+    )
 
 
 def test_the_branch_holds_what_binder_and_colab_need(exported: Path) -> None:
-    for name in (".binder/requirements.txt", ".binder/postBuild", "requirements.txt", "pyproject.toml", "course_lib/__init__.py", "LICENSE",
-                 "book/results/P3-T3-laptop.json", "README.md"):  # fmt: skip
+    for name in (
+        ".binder/requirements.txt",
+        ".binder/postBuild",
+        "requirements.txt",
+        "pyproject.toml",
+        "course_lib/__init__.py",
+        "LICENSE",
+        "book/results/P3-T3-laptop.json",
+        "README.md",
+    ):
         assert (exported / name).is_file(), name
     assert list(exported.rglob("__pycache__")) == []
 
@@ -58,14 +68,22 @@ def test_every_copy_is_a_valid_notebook(exported: Path) -> None:
 
 @pytest.mark.parametrize("what", NOT_PLAIN)
 def test_no_copy_holds(exported: Path, what: str) -> None:
-    found = {page: NOT_PLAIN[what].findall(SPANS.sub("", prose(notebook))) for page, notebook in copies(exported).items()}
+    found = {
+        page: NOT_PLAIN[what].findall(SPANS.sub("", prose(notebook))) for page, notebook in copies(exported).items()
+    }
     assert {page: marks for page, marks in found.items() if marks} == {}
 
 
 @pytest.mark.parametrize("what", NOT_PLAIN)
 def test_what_is_not_plain_would_be_found(what: str) -> None:
-    samples = {"a role": "See {eq}`x`", "a directive": "  :::{note}", "a label": "(x)=", "a numbered formula": "$$ (eq-x)",
-               "a relative link": "[x](y.md)", "a formula that runs over lines of a quote": "> $$a\n> b$$"}  # fmt: skip
+    samples = {
+        "a role": "See {eq}`x`",
+        "a directive": "  :::{note}",
+        "a label": "(x)=",
+        "a numbered formula": "$$ (eq-x)",
+        "a relative link": "[x](y.md)",
+        "a formula that runs over lines of a quote": "> $$a\n> b$$",
+    }
     assert NOT_PLAIN[what].search(samples[what])
 
 
@@ -85,10 +103,18 @@ def test_every_copy_begins_with_its_home_and_the_installation(exported: Path, in
 
 def test_two_exports_are_equal_and_fast(exported: Path, tmp_path: Path) -> None:
     start = time.perf_counter()
-    subprocess.run([sys.executable, str(ROOT / "tools" / "export_notebooks.py"), str(tmp_path / "again")], check=True, capture_output=True)
+    subprocess.run(
+        [sys.executable, str(ROOT / "tools" / "export_notebooks.py"), str(tmp_path / "again")],
+        check=True,
+        capture_output=True,
+    )
     assert time.perf_counter() - start <= SECONDS
     first, second = (
-        {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file() and ".git" not in path.parts}
+        {
+            path.relative_to(folder): path.read_bytes()
+            for path in folder.rglob("*")
+            if path.is_file() and ".git" not in path.parts
+        }
         for folder in (exported, tmp_path / "again")
     )
     assert first == second
@@ -130,7 +156,9 @@ def titles_on_the_site(folder: Path, page: str) -> list[str]:
 @pytest.mark.slow
 def test_the_numbers_are_those_of_the_site(site_folder: Path, index: Index) -> None:
     for page in index.notebooks():
-        assert titles_on_the_site(site_folder, page) == [name for name in index.pages[page].numbered if re.search(r"\d", name)], page
+        assert titles_on_the_site(site_folder, page) == [
+            name for name in index.pages[page].numbered if re.search(r"\d", name)
+        ], page
     assert len(index.pages[CHAPTER].numbered) > 20
 
 

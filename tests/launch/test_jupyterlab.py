@@ -29,10 +29,23 @@ def jupyterlab(exported: Path, tmp_path_factory: pytest.TempPathFactory) -> Iter
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     own = tmp_path_factory.mktemp("jupyter")
-    variables = {**os.environ, "JUPYTER_CONFIG_DIR": str(own), "JUPYTERLAB_SETTINGS_DIR": str(own), "JUPYTERLAB_WORKSPACES_DIR": str(own)}
-    settings = ["--no-browser", "--allow-root", f"--port={port}", "--IdentityProvider.token=", f"--ServerApp.root_dir={exported}"]
+    variables = {
+        **os.environ,
+        "JUPYTER_CONFIG_DIR": str(own),
+        "JUPYTERLAB_SETTINGS_DIR": str(own),
+        "JUPYTERLAB_WORKSPACES_DIR": str(own),
+    }
+    settings = [
+        "--no-browser",
+        "--allow-root",
+        f"--port={port}",
+        "--IdentityProvider.token=",
+        f"--ServerApp.root_dir={exported}",
+    ]
     with (own / "log").open("w") as log:
-        server = subprocess.Popen([sys.executable, "-m", "jupyterlab", *settings], env=variables, stdout=log, stderr=log)
+        server = subprocess.Popen(
+            [sys.executable, "-m", "jupyterlab", *settings], env=variables, stdout=log, stderr=log
+        )
     try:
         address, start = f"http://127.0.0.1:{port}", time.monotonic()
         while True:
@@ -68,5 +81,7 @@ def test_the_copy_reads_well_in_jupyterlab(browser, jupyterlab: str, index: Inde
         copy.querySelectorAll("pre, code, mjx-container").forEach((element) => element.remove());
         return copy.textContent;
     }).join("\\n")""")
-    assert [mark for mark in ("$", "\\frac", "\\sum", "{prf", "{eq}", "{cite", "{glue", ":::", ":label:") if mark in text] == []
+    assert [
+        mark for mark in ("$", "\\frac", "\\sum", "{prf", "{eq}", "{cite", "{glue", ":::", ":label:") if mark in text
+    ] == []
     page.close()

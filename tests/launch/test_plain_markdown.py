@@ -37,15 +37,21 @@ THEOREM = ":::{{prf:theorem}} On {0}\n:label: thm-{0}\n\nText.\n:::"
 
 def notebook(*cells: str | dict) -> str:
     made = [
-        {"cell_type": "markdown", "metadata": {}, "source": cell} if isinstance(cell, str) else {"cell_type": "code", "execution_count": 1, "outputs": [], "metadata": {}, **cell}
+        {"cell_type": "markdown", "metadata": {}, "source": cell}
+        if isinstance(cell, str)
+        else {"cell_type": "code", "execution_count": 1, "outputs": [], "metadata": {}, **cell}
         for cell in cells
-    ]  # fmt: skip
+    ]
     return json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 4})
 
 
 def published(**numbers: str) -> dict:
     outputs = [
-        {"output_type": "display_data", "data": {"application/papermill.record/text/plain": repr(text)}, "metadata": {"scrapbook": {"name": name}}}
+        {
+            "output_type": "display_data",
+            "data": {"application/papermill.record/text/plain": repr(text)},
+            "metadata": {"scrapbook": {"name": name}},
+        }
         for name, text in numbers.items()
     ]
     return {"source": "publish()", "outputs": outputs}
@@ -58,22 +64,29 @@ def book(tmp_path: Path) -> Path:
     for name in ("pyproject.toml", "book/references.bib"):
         shutil.copy(ROOT / name, tmp_path / name)
     (tmp_path / "book" / "picture.png").touch()
-    figure = {"source": "plot()", "metadata": {"mystnb": {"figure": {"caption": "A line.", "name": "fig-a"}, "image": {"alt": "It falls."}}}}
+    figure = {
+        "source": "plot()",
+        "metadata": {"mystnb": {"figure": {"caption": "A line.", "name": "fig-a"}, "image": {"alt": "It falls."}}},
+    }
     pages = {
         "_toc.yml": TOC,
         "book/index.md": "# The book\n",
         "book/start.ipynb": notebook("# Start", figure),
         "book/first.ipynb": notebook(
-            "# First\n\n## Second heading", THEOREM.format("a"), ":::{prf:lemma}\nUnlabelled.\n:::", "$$\nx\n$$ (eq-one)",
+            "# First\n\n## Second heading",
+            THEOREM.format("a"),
+            ":::{prf:lemma}\nUnlabelled.\n:::",
+            "$$\nx\n$$ (eq-one)",
             figure | {"metadata": {"mystnb": {"figure": {"caption": "B.", "name": "fig-b"}}}},
-            ":::{exercise} Count\n:label: ex-one\n\nHow many?\n:::", published(ratio="0.25", pairs="39632"),
+            ":::{exercise} Count\n:label: ex-one\n\nHow many?\n:::",
+            published(ratio="0.25", pairs="39632"),
         ),
         "book/second.ipynb": notebook("# Second", THEOREM.format("b")),
         "book/lab.ipynb": notebook("# Lab", THEOREM.format("lab")),
         "book/third.ipynb": notebook("# Third", THEOREM.format("c"), "(here)=\n## A place"),
         "book/reference/glossary.md": "# Glossary\n\n```{glossary}\nlong tail\n    Many with few.\n```\n",
         "book/reference/bibliography.md": "# Bibliography\n",
-    }  # fmt: skip
+    }
     for name, text in pages.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     return tmp_path
@@ -86,9 +99,20 @@ def writer(book: Path) -> PlainMarkdown:
 
 def test_numbers_run_through_parts_and_labs_and_leave_other_pages_out(book: Path) -> None:
     labels = Index(book).labels
-    shown = {label: labels[label].text for label in ("thm-a", "thm-b", "thm-c", "thm-lab", "eq-one", "ex-one", "fig-a", "fig-b")}
-    assert shown == {"thm-a": "Theorem 1.1", "thm-b": "Theorem 2.1", "thm-c": "Theorem 3.1", "thm-lab": "Theorem 2.2",
-                     "eq-one": "(1.1)", "ex-one": "Exercise 1.1", "fig-a": "Fig. 1", "fig-b": "Fig. 1.1"}  # fmt: skip
+    shown = {
+        label: labels[label].text
+        for label in ("thm-a", "thm-b", "thm-c", "thm-lab", "eq-one", "ex-one", "fig-a", "fig-b")
+    }
+    assert shown == {
+        "thm-a": "Theorem 1.1",
+        "thm-b": "Theorem 2.1",
+        "thm-c": "Theorem 3.1",
+        "thm-lab": "Theorem 2.2",
+        "eq-one": "(1.1)",
+        "ex-one": "Exercise 1.1",
+        "fig-a": "Fig. 1",
+        "fig-b": "Fig. 1.1",
+    }
 
 
 def test_theorems_and_lemmas_share_a_counter(book: Path) -> None:
@@ -108,15 +132,27 @@ def test_theorems_and_lemmas_share_a_counter(book: Path) -> None:
         ("{term}`long tail`", f"[long tail]({SITE}/book/reference/glossary.html#term-long-tail)"),
         ("{term}`tails <long tail>`", f"[tails]({SITE}/book/reference/glossary.html#term-long-tail)"),
         ("{doc}`second`, {doc}`more <second>`", f"[Second]({SITE}/book/second.html), [more]({SITE}/book/second.html)"),
-        ("{py:func}`course_lib.in_batch.batch_loss`", f"[`course_lib.in_batch.batch_loss`]({SITE}/book/reference/api.html#course_lib.in_batch.batch_loss)"),
+        (
+            "{py:func}`course_lib.in_batch.batch_loss`",
+            f"[`course_lib.in_batch.batch_loss`]({SITE}/book/reference/api.html#course_lib.in_batch.batch_loss)",
+        ),
         ("{glue:text}`ratio` of {glue:text}`pairs:,.0f`", "0.25 of 39,632"),
         ("{glue:text}`first.ipynb::ratio:.1f`", "0.2"),
-        ("[there](second.ipynb) [a [b] c](../book/third.ipynb#here)", f"[there]({SITE}/book/second.html) [a [b] c]({SITE}/book/third.html#here)"),
-        ("[](#here) and [later](here)", f"[A place]({SITE}/book/third.html#here) and [later]({SITE}/book/third.html#here)"),
+        (
+            "[there](second.ipynb) [a [b] c](../book/third.ipynb#here)",
+            f"[there]({SITE}/book/second.html) [a [b] c]({SITE}/book/third.html#here)",
+        ),
+        (
+            "[](#here) and [later](here)",
+            f"[A place]({SITE}/book/third.html#here) and [later]({SITE}/book/third.html#here)",
+        ),
         ("[a {eq}`eq-one`](second.ipynb)", f"[a (1.1)]({SITE}/book/second.html)"),
         ("[row](#claim-p3-eq12)", f"[row]({SITE}/book/reference/claims.html#claim-p3-eq12)"),
         ("[up](#second-heading)", f"[up]({SITE}/book/first.html#second-heading)"),
-        ("[out](https://example.org/a_b) <https://example.org>", "[out](https://example.org/a_b) <https://example.org>"),
+        (
+            "[out](https://example.org/a_b) <https://example.org>",
+            "[out](https://example.org/a_b) <https://example.org>",
+        ),
         ("[done]{.done} [x](second.md){.y}", f"done [x]({SITE}/book/second.html)"),
         ("(a-label)=\n## Head", "## Head"),
         ("Before\n% a comment\n\nAfter", "Before\n\nAfter"),
@@ -129,17 +165,25 @@ def test_theorems_and_lemmas_share_a_counter(book: Path) -> None:
         ("- one {eq}`eq-one`\n  two {eq}`eq-one`\n- three", "- one (1.1)\n  two (1.1)\n- three"),
         ("| a | b |\n|---|---|\n| {eq}`eq-one` | {eq}`eq-one` |", "| a | b |\n|---|---|\n| (1.1) | (1.1) |"),
         (":::{note}\nBody {eq}`eq-one`.\n:::", "> **Note**\n>\n> Body (1.1)."),
-        (":::{admonition} Why {eq}`eq-one`?\n:class: question\n\nBody\n\n- a\n:::", "> **Why (1.1)?**\n>\n> Body\n>\n> - a"),
+        (
+            ":::{admonition} Why {eq}`eq-one`?\n:class: question\n\nBody\n\n- a\n:::",
+            "> **Why (1.1)?**\n>\n> Body\n>\n> - a",
+        ),
         (":::{prf:proof}\nThree lines.\n:::", "> **Proof.** Three lines."),
-        (":::{admonition} Hint\n:class: dropdown\n\n$$\nx\n$$\n:::", "<details><summary><b>Hint</b></summary>\n\n$$\nx\n$$\n\n</details>"),
-        (":::{solution} ex-one\n:class: dropdown\n\n```python\n1\n```\n:::",
-         "<details><summary><b>Solution to Exercise 1.1 (Count)</b></summary>\n\n```python\n1\n```\n\n</details>"),
+        (
+            ":::{admonition} Hint\n:class: dropdown\n\n$$\nx\n$$\n:::",
+            "<details><summary><b>Hint</b></summary>\n\n$$\nx\n$$\n\n</details>",
+        ),
+        (
+            ":::{solution} ex-one\n:class: dropdown\n\n```python\n1\n```\n:::",
+            "<details><summary><b>Solution to Exercise 1.1 (Count)</b></summary>\n\n```python\n1\n```\n\n</details>",
+        ),
         ("- item\n\n  :::{tip}\n  In it.\n  :::\n- next", "- item\n\n  > **Tip**\n  >\n  > In it.\n- next"),
         ("::::{note}\n```{prf:proof}\nInner\n```\n::::", "> **Note**\n>\n> > **Proof.** Inner"),
         ("```{math}\n:label: eq-one\nx\n```", "$$\nx \\tag{1.1}\n$$"),
         ("![alt](picture.png)", f"![alt]({RAW}/main/book/picture.png)"),
     ],
-)  # fmt: skip
+)
 def test_each_construct_has_a_plain_form(writer: PlainMarkdown, source: str, plain: str) -> None:
     assert writer.convert(source) == plain
 
@@ -154,7 +198,9 @@ def test_boxes_take_the_sites_numbers_in_order(writer: PlainMarkdown) -> None:
     assert writer.convert(THEOREM.format("a")) == "> **Theorem 1.1 (On a)**\n>\n> Text."
     assert writer.convert(":::{prf:lemma}\nUnlabelled.\n:::") == "> **Lemma 1.2**\n>\n> Unlabelled."
     assert writer.caption("B {eq}`eq-one`.", "") == "*Fig. 1.1.* B (1.1)."
-    assert writer.convert(":::{exercise} Count\n:label: ex-one\n\nHow many?\n:::").startswith("> **Exercise 1.1 (Count)**")
+    assert writer.convert(":::{exercise} Count\n:label: ex-one\n\nHow many?\n:::").startswith(
+        "> **Exercise 1.1 (Count)**"
+    )
 
 
 @pytest.mark.parametrize(
@@ -198,11 +244,18 @@ def test_a_label_that_is_set_twice_is_an_error(book: Path) -> None:
 def test_cells_keep_their_code_and_lose_what_only_the_site_reads(book: Path) -> None:
     cell = {
         "source": "x = {'eq': '{eq}`a`'}",
-        "metadata": {"tags": ["hide-input", "parameters", "nbval-ignore-output"], "mystnb": {"image": {"alt": "Falls."}}},
+        "metadata": {
+            "tags": ["hide-input", "parameters", "nbval-ignore-output"],
+            "mystnb": {"image": {"alt": "Falls."}},
+        },
         "outputs": [
             {"output_type": "stream", "name": "stdout", "text": "kept\n"},
             {"output_type": "display_data", "data": {"text/plain": "<Figure size 1x1 with 1 Axes>"}, "metadata": {}},
-            {"output_type": "display_data", "data": {"text/html": '<div data-course-widget="x"></div>'}, "metadata": {}},
+            {
+                "output_type": "display_data",
+                "data": {"text/html": '<div data-course-widget="x"></div>'},
+                "metadata": {},
+            },
         ],
     }
     (book / "book" / "third.ipynb").write_text(notebook("# Third", cell), encoding="utf-8")

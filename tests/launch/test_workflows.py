@@ -1,4 +1,6 @@
-"""The workflows of GitHub Actions: valid, with few permissions; and the push of the branch `notebooks`, tried out here."""
+"""The workflows of GitHub Actions: valid, with few permissions;
+and the push of the branch `notebooks`, tried out here.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,10 @@ FOLDER = ROOT / ".github" / "workflows"
 WORKFLOWS = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.yml"))}
 TRIGGERS = {name: workflow[True] for name, workflow in WORKFLOWS.items()}  # YAML 1.1 reads the key `on` as true
 JOBS = [(name, job) for name, workflow in WORKFLOWS.items() for job in workflow["jobs"]]
-WRITES = {("publish", "notebooks"): {"contents": "write"}, ("publish", "pages"): {"pages": "write", "id-token": "write"}}
+WRITES = {
+    ("publish", "notebooks"): {"contents": "write"},
+    ("publish", "pages"): {"pages": "write", "id-token": "write"},
+}
 TARGETS = set(re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)[1].split())
 
 
@@ -97,16 +102,25 @@ def push(origin: Path, exported: Path, tmp_path: Path, *, run: int) -> list[str]
     (script,) = (step["run"] for step in steps("publish", "notebooks") if "run" in step)
     clone, archive = tmp_path / f"clone-{run}", tmp_path / f"{run}.tar"
     git("clone", "--quiet", str(origin), str(clone), folder=tmp_path)
-    subprocess.run(["tar", "--create", "--exclude", "./.git", "--file", str(archive), "--directory", str(exported), "."], check=True)
+    subprocess.run(
+        ["tar", "--create", "--exclude", "./.git", "--file", str(archive), "--directory", str(exported), "."],
+        check=True,
+    )
     variables = {"PATH": os.environ["PATH"], "ARCHIVE": str(archive), "GITHUB_SHA": f"{run}", "HOME": str(tmp_path)}
-    subprocess.run(["bash", "-e", "-o", "pipefail", "-c", script], cwd=clone, env=variables, check=True, capture_output=True)
+    subprocess.run(
+        ["bash", "-e", "-o", "pipefail", "-c", script], cwd=clone, env=variables, check=True, capture_output=True
+    )
     return git("log", "--format=%s", "notebooks", folder=origin).splitlines()
 
 
 def test_the_branch_is_made_kept_and_renewed(origin: Path, exported: Path, tmp_path: Path) -> None:
     assert push(origin, exported, tmp_path, run=1) == ["Copies of the notebooks of 1"]
     files = git("ls-tree", "-r", "--name-only", "notebooks", folder=origin).splitlines()
-    assert "book/sampling/in-batch-bias.ipynb" in files and ".binder/postBuild" in files and "only-on-main.txt" not in files
+    assert (
+        "book/sampling/in-batch-bias.ipynb" in files
+        and ".binder/postBuild" in files
+        and "only-on-main.txt" not in files
+    )
     assert git("ls-tree", "notebooks", ".binder/postBuild", folder=origin).startswith("100755")
     assert len(push(origin, exported, tmp_path, run=2)) == 1, "nothing changed: no commit, and Binder keeps its image"
     changed = tmp_path / "changed"

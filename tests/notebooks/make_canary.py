@@ -1,6 +1,6 @@
 """Writes canary.ipynb: a notebook with ONE wrong stored number, which the notebook tests must catch.
 
-    python tests/notebooks/make_canary.py
+python tests/notebooks/make_canary.py
 """
 
 import sys

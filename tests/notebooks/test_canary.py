@@ -81,7 +81,9 @@ def test_a_cell_that_raises_is_caught(corrected: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fields", [{"expected": 0.6}, {"name": "canary-omega"}], ids=["outside tolerance", "not published"])
+@pytest.mark.parametrize(
+    "fields", [{"expected": 0.6}, {"name": "canary-omega"}], ids=["outside tolerance", "not published"]
+)
 def test_a_scalar_that_its_claim_does_not_expect_is_caught(corrected: Path, fields: dict) -> None:
     problems = validate(corrected, name="canary", claims=expecting(**fields)).problems
     assert len(problems) == 1 and problems[0].startswith("X-canary: ")

@@ -19,7 +19,9 @@ def stream(text: str, name: str = "stdout"):
 
 
 def shown(**data):
-    return new_output("display_data", data={key.replace("_", "/"): value for key, value in data.items()}, metadata={"a": 1})
+    return new_output(
+        "display_data", data={key.replace("_", "/"): value for key, value in data.items()}, metadata={"a": 1}
+    )
 
 
 def run_cell(source: str, *outputs, count: int = 7, **metadata):
@@ -30,16 +32,25 @@ def run_cell(source: str, *outputs, count: int = 7, **metadata):
 def messy():
     """A notebook as an editor leaves it."""
     figure = shown(image_png="iVBOR", text_plain="<Figure size 600x300 with 1 Axes>")
-    widget = shown(**{"application/vnd.jupyter.widget-view+json": {"model_id": "f00"}, "text_html": "<div>static</div>"})
+    widget = shown(
+        **{"application/vnd.jupyter.widget-view+json": {"model_id": "f00"}, "text_html": "<div>static</div>"}
+    )
     cells = [
         new_markdown_cell("# Title\n", metadata={"collapsed": True}),
-        run_cell("print(1)\n", stream("1\n"), stream("warned", "stderr"), stream("2\n"), tags=["hide-input"], scrolled=True),
+        run_cell(
+            "print(1)\n", stream("1\n"), stream("warned", "stderr"), stream("2\n"), tags=["hide-input"], scrolled=True
+        ),
         run_cell("draw()", figure, mystnb={"image": {"alt": "A line"}}, ExecuteTime={"start": "now"}),
         run_cell("widget", widget),
         run_cell("   "),
-        run_cell("object()", new_output("execute_result", data={"text/plain": "<object at 0x7f00deadbeef>"}, execution_count=9)),
+        run_cell(
+            "object()",
+            new_output("execute_result", data={"text/plain": "<object at 0x7f00deadbeef>"}, execution_count=9),
+        ),
     ]
-    return new_notebook(cells=cells, metadata={"kernelspec": {"name": "my-env", "display_name": "Mine"}, "widgets": {"state": {}}})
+    return new_notebook(
+        cells=cells, metadata={"kernelspec": {"name": "my-env", "display_name": "Mine"}, "widgets": {"state": {}}}
+    )
 
 
 def test_code_cells_are_counted_from_one_without_gaps_and_empty_ones_go(normalise, messy) -> None:
@@ -91,7 +102,9 @@ def test_check_tells_a_messy_notebook_from_a_normal_one(normalise, messy, tmp_pa
     assert normalise.faults(path) == []
     stored = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps(stored, indent=2), encoding="utf-8")
-    assert normalise.faults(path) == ["it holds images, ids, widget views, metadata or an order of keys that the normal form has not"]
+    assert normalise.faults(path) == [
+        "it holds images, ids, widget views, metadata or an order of keys that the normal form has not"
+    ]
 
 
 @pytest.mark.slow

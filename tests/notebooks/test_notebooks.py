@@ -39,7 +39,9 @@ def test_every_notebook_is_in_normal_form(path: Path, normalise) -> None:
 def test_no_cell_is_exempt_from_running(path: Path) -> None:
     for cell in code_cells(path):
         assert "nbval-skip" not in cell.metadata.get("tags", []) and "NBVAL_SKIP" not in cell.source
-        assert "raises-exception" not in cell.metadata.get("tags", []) or cell.outputs, "a cell that fails must show how"
+        assert "raises-exception" not in cell.metadata.get("tags", []) or cell.outputs, (
+            "a cell that fails must show how"
+        )
 
 
 @pytest.mark.slow

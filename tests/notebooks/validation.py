@@ -23,7 +23,9 @@ CELL_TIMEOUT = 300  # seconds; a whole chapter may take 60
 
 @dataclass(frozen=True)
 class Validation:
-    """What one run gave: sentences about what is wrong (none: all is well), processor seconds, and the published scalars."""
+    """What one run gave: sentences about what is wrong (none:
+    all is well), processor seconds, and the published scalars.
+    """
 
     problems: list[str]
     seconds: float
@@ -65,14 +67,26 @@ def validate(path: Path, *, name: str | None = None, claims: list[Claim] | None 
 
 
 def _processor_seconds() -> float:
-    """What all processes that this one has started and seen end have used: on one thread the time on an idle machine."""
+    """What all processes that this one has started and seen end have used:
+    on one thread the time on an idle machine.
+    """
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def _run_nbval(path: Path, published: Path) -> list[str]:
     """nbval's problems in strict mode; a cell that was skipped is one too."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--color=no", "--nbval", "--nbval-current-env"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--color=no",
+        "--nbval",
+        "--nbval-current-env",
+    ]
     command += ["--nbval-sanitize-with", str(SANITIZE), "--nbval-cell-timeout", str(CELL_TIMEOUT), str(path)]
     environment = {key: value for key, value in os.environ.items() if not key.startswith("COURSE_SCALE")}
     environment.setdefault("OMP_NUM_THREADS", "1")  # as in tools/normalise.py: the same digits as stored

@@ -46,7 +46,12 @@ def checkout(tmp_path: Path) -> Path:
 def test_the_repository_is_named_in_one_place(offline: ModuleType) -> None:
     address = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]["Repository"]
     assert offline.repository_address() == address.rstrip("/")
-    sources = [*(ROOT / "book").rglob("*.md"), *(ROOT / "book").rglob("*.ipynb"), ROOT / "_config.yml", *(ROOT / "tools").glob("*site*.py")]
+    sources = [
+        *(ROOT / "book").rglob("*.md"),
+        *(ROOT / "book").rglob("*.ipynb"),
+        ROOT / "_config.yml",
+        *(ROOT / "tools").glob("*site*.py"),
+    ]
     assert [path.name for path in sources if address in path.read_text(encoding="utf-8")] == []
 
 
@@ -132,15 +137,23 @@ def test_nothing_is_copied_after_a_failure(offline: ModuleType, tmp_path: Path) 
 
 
 def test_markup_is_mended(offline: ModuleType) -> None:
-    context = {"body": '<div class="proof admonition" id="proof"></div><div role="doc-biblioentry"></div><p id="proof-content"></p>'}
+    context = {
+        "body": '<div class="proof admonition" id="proof"></div><div role="doc-biblioentry"></div><p id="proof-content"></p>'
+    }
     offline.repair_html(None, "", "", context, None)
     assert context["body"] == '<div class="proof admonition in-words"></div><div role="listitem"></div><p></p>'
 
 
 def test_every_pinned_tool_of_the_site_is_the_one_that_was_tried() -> None:
     lock = (ROOT / "requirements.txt").read_text(encoding="utf-8").lower()
-    tried = ("jupyter-book==1.0.4.post1", "sphinx-book-theme==1.1.4", "pydata-sphinx-theme==0.15.4", "sphinx-proof==0.4.0",
-             "sphinx==7.4.7", "sphinx-mathjax-offline==0.0.2")  # fmt: skip
+    tried = (
+        "jupyter-book==1.0.4.post1",
+        "sphinx-book-theme==1.1.4",
+        "pydata-sphinx-theme==0.15.4",
+        "sphinx-proof==0.4.0",
+        "sphinx==7.4.7",
+        "sphinx-mathjax-offline==0.0.2",
+    )
     assert [line for line in tried if line not in lock] == []
 
 
@@ -174,7 +187,11 @@ def test_an_unknown_marker_is_an_error(generated: ModuleType) -> None:
 
 
 def test_every_room_of_the_library_is_on_its_page(generated: ModuleType) -> None:
-    found = {path.stem for path in (ROOT / "course_lib").iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
+    found = {
+        path.stem
+        for path in (ROOT / "course_lib").iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").is_file()
+    }
     assert set(generated.rooms()) == {name for name in found if not name.startswith("_")}
 
 

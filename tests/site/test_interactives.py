@@ -1,4 +1,6 @@
-"""The interactives on the static page, without a kernel: they mount, answer to the keyboard, and do without JavaScript."""
+"""The interactives on the static page, without a kernel:
+they mount, answer to the keyboard, and do without JavaScript.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,11 @@ from tests.site.html_pages import CHAPTERS, find_pages, read_page
 
 SITE = Path(__file__).resolve().parents[2] / "_build" / "html"
 WITH_WIDGETS = [path.relative_to(SITE).as_posix() for path in find_pages(SITE) if read_page(path).widgets]
-FOLDED = [path.relative_to(SITE).as_posix() for path in find_pages(SITE) if 'class="dropdown admonition"' in path.read_text("utf-8")]
+FOLDED = [
+    path.relative_to(SITE).as_posix()
+    for path in find_pages(SITE)
+    if 'class="dropdown admonition"' in path.read_text("utf-8")
+]
 CHAPTER = "book/sampling/in-batch-bias.html"
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -155,7 +161,9 @@ def test_the_filter_of_the_claims_hides_what_does_not_match(page, site: str) -> 
 def test_the_search_finds_pages_without_a_server_behind_it(page, site: str) -> None:
     page.goto(f"{site}/search.html?q=popularity", wait_until="networkidle")
     page.wait_for_selector("#search-results li a")
-    addresses = page.eval_on_selector_all("#search-results li a", "links => links.map(link => link.getAttribute('href'))")
+    addresses = page.eval_on_selector_all(
+        "#search-results li a", "links => links.map(link => link.getAttribute('href'))"
+    )
     assert any("glossary" in address for address in addresses)
 
 

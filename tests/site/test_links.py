@@ -1,4 +1,6 @@
-"""The built pages, read without a browser: every link leads somewhere, every picture speaks, nothing comes from outside."""
+"""The built pages, read without a browser:
+every link leads somewhere, every picture speaks, nothing comes from outside.
+"""
 
 from __future__ import annotations
 
@@ -118,9 +120,24 @@ def test_every_interactive_says_what_it_shows_without_javascript(site_folder: Pa
             assert text.count('class="cw-summary"') == len(page.widgets), page.path
 
 
-@pytest.mark.parametrize("name", ["in_batch.batch_loss", "in_batch.exact_moments", "losses.pair_losses", "interactions.Interactions",
-                                  "datasets.load", "metrics.evaluate", "experiments.run", "scalars.publish", "geometry.cosine_gradient",
-                                  "losses.infonce", "encoders.Lookup", "norms.predicted_norm", "popularity.top_share",
-                                  "gauge.diagonal_gauge_dimension"])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        "in_batch.batch_loss",
+        "in_batch.exact_moments",
+        "losses.pair_losses",
+        "interactions.Interactions",
+        "datasets.load",
+        "metrics.evaluate",
+        "experiments.run",
+        "scalars.publish",
+        "geometry.cosine_gradient",
+        "losses.infonce",
+        "encoders.Lookup",
+        "norms.predicted_norm",
+        "popularity.top_share",
+        "gauge.diagonal_gauge_dimension",
+    ],
+)
 def test_the_library_page_holds_what_chapters_import(site_folder: Path, name: str) -> None:
     assert f"course_lib.{name}" in ids_of(site_folder / "book" / "reference" / "api.html")

@@ -10,7 +10,11 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
-ROWS = [row for group in yaml.safe_load((ROOT / "book" / "notation.yml").read_text(encoding="utf-8")) for row in group["rows"]]
+ROWS = [
+    row
+    for group in yaml.safe_load((ROOT / "book" / "notation.yml").read_text(encoding="utf-8"))
+    for row in group["rows"]
+]
 USES = [(row["code"], use) for row in ROWS for use in row.get("used_in", [])]
 PARTS = ("geometry", "sampling", "debiasing")
 

@@ -41,19 +41,27 @@ class Opened:
     bodies: dict[str, bytes] = field(default_factory=dict)
 
 
-@pytest.fixture(scope="module", params=[(name, view) for name in PAGES for view in VIEWS], ids=lambda given: f"{given[0]}-{given[1]}")
+@pytest.fixture(
+    scope="module",
+    params=[(name, view) for name in PAGES for view in VIEWS],
+    ids=lambda given: f"{given[0]}-{given[1]}",
+)
 def opened(request, browser, site: str) -> Iterator[Opened]:
     """One page, opened, at rest, its mathematics typeset."""
     name, (width, theme) = request.param[0], VIEWS[request.param[1]]
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
     context.add_init_script(f"localStorage.setItem('mode', '{theme}'); localStorage.setItem('theme', '{theme}')")
     opened = Opened(name, width, theme, context.new_page())
-    opened.page.on("request", lambda r: opened.outside.append(r.url) if not r.url.startswith((site, "data:", "blob:")) else None)
+    opened.page.on(
+        "request", lambda r: opened.outside.append(r.url) if not r.url.startswith((site, "data:", "blob:")) else None
+    )
     opened.page.on("requestfailed", lambda r: opened.failed.append(r.url))
     opened.page.on("response", lambda r: opened.failed.append(f"{r.status} {r.url}") if r.status >= 400 else None)
     opened.page.on("console", lambda message: opened.errors.append(message.text) if message.type == "error" else None)
     opened.page.on("pageerror", lambda error: opened.errors.append(str(error)))
-    opened.page.on("requestfinished", lambda r: opened.bodies.setdefault(r.url.split("?")[0].split("#")[0], r.response().body()))
+    opened.page.on(
+        "requestfinished", lambda r: opened.bodies.setdefault(r.url.split("?")[0].split("#")[0], r.response().body())
+    )
     opened.page.goto(f"{site}/{name}", wait_until="networkidle")
     opened.page.evaluate(AT_REST)
     yield opened
@@ -84,7 +92,9 @@ def test_the_console_holds_no_error(opened: Opened) -> None:
 
 def test_it_shows_the_theme_that_the_reader_chose(opened: Opened) -> None:
     assert opened.page.evaluate("document.documentElement.dataset.theme") == opened.theme
-    red, green, blue = opened.page.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number)")
+    red, green, blue = opened.page.evaluate(
+        "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).map(Number)"
+    )
     assert (red + green + blue > 3 * 128) == (opened.theme == "light")
 
 
@@ -101,7 +111,11 @@ def test_mathematics_is_typeset(opened: Opened) -> None:
         copy.querySelectorAll("pre, code, mjx-container, script").forEach((element) => element.remove());
         return copy.textContent;
     }""")
-    raw = [mark for mark in ("\\(", "\\[", "$$", "\\frac", "\\sum", "{glue", "{prf", "{cite", "{term", "{eq}") if mark in prose]
+    raw = [
+        mark
+        for mark in ("\\(", "\\[", "$$", "\\frac", "\\sum", "{glue", "{prf", "{cite", "{term", "{eq}")
+        if mark in prose
+    ]
     assert raw == []
 
 
@@ -152,6 +166,9 @@ def test_weight_beyond_the_theme_and_mathjax(opened: Opened, site: str, capsys) 
     total = sum(own.values())
     if opened.theme == "light":
         with capsys.disabled():
-            print(f"\n{opened.name}: {total / 1000:.0f} kB gzipped of {WEIGHT_GOAL / 1000:.0f}, in {len(own)} files", end="")
+            print(
+                f"\n{opened.name}: {total / 1000:.0f} kB gzipped of {WEIGHT_GOAL / 1000:.0f}, in {len(own)} files",
+                end="",
+            )
     assert opened.name in own
     assert total <= WEIGHT_GOAL, sorted(own.items(), key=lambda item: -item[1])[:5]
