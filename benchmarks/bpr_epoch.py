@@ -24,8 +24,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # a checkout needs no installation
 from rivals.client import Rival, left_out, pairs  # noqa: E402
 
-from course_lib.backbones import bpr_epoch  # noqa: E402
-from course_lib.interactions import Interactions  # noqa: E402
+from course_lib.data.interactions import Interactions
+from course_lib.training.bpr import bpr_epoch
 
 WIDTH, LR = 64, 0.05
 BARS = {"implicit-epoch": 1.0, "recbole-epoch": 15.0}

@@ -27,7 +27,7 @@ import numpy as np
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # a checkout needs no installation
-from course_lib import gramians  # noqa: E402
+from course_lib import gramians
 
 FASTER, STEP = 50, 1.3
 

@@ -23,7 +23,7 @@ import numpy as np
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # a checkout needs no installation
-from course_lib import in_batch, losses  # noqa: E402
+from course_lib import in_batch, losses
 
 BAR = 1.1
 SHAPE, N_POSITIVES, WIDTH = (6037, 3513), 517_770, 64

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from importlib import import_module
+from pathlib import Path
 
+CHECKOUT = Path(__file__).resolve().parents[1]
 COMMANDS = {
     "experiments": ("course_lib.experiments", "list the experiments, or run one at a scale"),
-    "claims": ("course_lib.claims", "check every claim of the course, or one"),
+    "claims": ("tools.claims", "check every claim of the course, or one"),
     "audit": ("course_lib.audit", "report on the cosines of your own embedding tables"),
 }
 
@@ -31,6 +33,11 @@ def main(argv: list[str] | None = None) -> int:
     """Imports only the room that the command needs, and returns its exit status."""
     chosen = build_parser().parse_args(argv)
     module, _ = COMMANDS[chosen.command]
+    if module.startswith("tools."):  # the book's own tools: they lie beside course_lib in a checkout, and in no wheel
+        if not (CHECKOUT / "tools").is_dir():
+            print(f"`{chosen.command}` needs a checkout of the course: it reads book/ and tests/", file=sys.stderr)
+            return 2
+        sys.path.insert(0, str(CHECKOUT))
     return int(import_module(module).cli(chosen.arguments) or 0)
 
 

@@ -2,7 +2,7 @@
 
 `audit(items, users, counts)` measures what a table can say about itself, and `Report` puts it into words:
 
-- are the rows on a sphere, and do the gauges that keep them there reduce to rotations (`course_lib.gauge`);
+- are the rows on a sphere, and do the gauges that keep them there reduce to rotations (`course_lib.maths.gauge`);
 - how far do the top-k cosine neighbours move under random gauges, all of which keep every score;
 - with the other table: are the two balanced, as weight decay makes them, and do the cosines agree with the gauge-free
 ones;
@@ -27,8 +27,8 @@ from typing import Any
 
 import numpy as np
 
-from . import gauge, geometry
-from .popularity import norm_correlation
+from course_lib.maths import gauge, geometry
+from course_lib.maths.popularity import norm_correlation
 
 SPHERE_TOLERANCE = 1e-3  # relative: half-precision tables have rows within 0.1 % of their sphere
 BALANCE_TOLERANCE = 0.05

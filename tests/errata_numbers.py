@@ -4,7 +4,7 @@ each comes from a row's own scalars, a printed table, or a computation of a test
 
 import re
 
-from course_lib.claims import load
+from tools.claims import load
 
 
 def decimals(paper: str) -> list[tuple[str, str, set[str]]]:

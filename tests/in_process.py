@@ -9,7 +9,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from course_lib import checks
 from exercises import simulate
 from exercises.grading import judge, plain, sandbox
 
@@ -45,7 +44,7 @@ def marks(notebook: dict, assignment: str, *, public_only: bool = False) -> dict
             code = "".join(cell["source"])
             try:
                 with redirect_stdout(io.StringIO()):
-                    exec(simulate.HIDDEN.sub("", code + "\n") if public_only else code, {**answers, "checks": checks})
+                    exec(simulate.HIDDEN.sub("", code + "\n") if public_only else code, {**answers, "checks": simulate.public_checks(assignment)})
                 found[about["grade_id"]] = ""
             except (AssertionError, NotImplementedError) as error:
                 found[about["grade_id"]] = str(error) or type(error).__name__

@@ -147,7 +147,7 @@ TORCH_FREE = ARRAY_API_ROOMS | {
 
 
 def room_of(path: Path) -> str:
-    """course_lib/metrics.py -> metrics; course_lib/datasets/download.py -> datasets."""
+    """course_lib/metrics.py -> metrics; course_lib/data/datasets/download.py -> datasets."""
     return path.relative_to(LIBRARY).parts[0].removesuffix(".py")
 
 
@@ -160,7 +160,7 @@ def imported_modules(path: Path) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             start = package[: len(package) - node.level + 1] if node.level else ()
             module = ".".join([*start, *([node.module] if node.module else [])])
-            # `from course_lib import metrics` imports a room, `from course_lib.metrics import top_k` a name of one
+            # `from course_lib import metrics` imports a room, `from course_lib.data.metrics import top_k` a name of one
             yield from (f"{module}.{alias.name}" for alias in node.names) if module == "course_lib" else (module,)
 
 

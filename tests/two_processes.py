@@ -1,4 +1,4 @@
-"""Run by tests/test_gramians_processes.py: every estimator and the loss, with the batch spread over two processes.
+"""Run by tests/maths/test_gramians_processes.py: every estimator and the loss, with the batch spread over two processes.
 
     python two_processes.py OUT
 

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from course_lib import widgets
-from course_lib.widgets import bundle
+from course_lib.lessons.shared.widgets import bundle
 
 
 def script_of(name: str, source: Callable[[str], str] = lambda text: text) -> str:
@@ -34,7 +33,7 @@ def all_sources() -> str:
 
 def page_html(*bodies: str, folder: str = "", script: bool = True) -> str:
     """A page as the website has it: style sheet, deferred scripts, the output of a cell."""
-    sheet, *scripts = widgets.names_for("".join(bodies)) or ["course-widgets.css", "course-widgets.js"]
+    sheet, *scripts = bundle.names_for("".join(bodies)) or ["course-widgets.css", "course-widgets.js"]
     tags = "".join(f'<script defer src="{folder}{name}"></script>' for name in scripts) if script else ""
     sheet = f'<link rel="stylesheet" href="{folder}{sheet}">'
     return (
@@ -47,7 +46,7 @@ def page_html(*bodies: str, folder: str = "", script: bool = True) -> str:
 @pytest.fixture
 def site_page(tmp_path: Path, browser: Any) -> Iterator[Callable[..., Any]]:
     """Opens widgets on a page two folders below the script, from file://; fails on any console error or request."""
-    for name, content in widgets.static_files().items():
+    for name, content in bundle.static_files().items():
         (tmp_path / name).write_text(content, encoding="utf-8")
     nested = tmp_path / "book" / "sampling"
     nested.mkdir(parents=True)

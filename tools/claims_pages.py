@@ -1,6 +1,6 @@
 """Sphinx extension: fills the reference pages from `book/claims/*.yml` while the book is built."""
 
-from course_lib.claims import pages, rows
+from tools.claims import pages, rows
 
 
 def fill_page(app, docname: str, source: list[str]) -> None:

@@ -1,6 +1,6 @@
 """Trains the models of the interactive `Folding` and stores what it shows of them.
 
-    python tools/folding_models.py          writes course_lib/widgets/folding.json (about ten seconds)
+    python tools/folding_models.py          writes course_lib/lessons/gramian_estimators/folding.json (about ten seconds)
 
 The models of the chapter's first section: free tables of 16 numbers for people and films of the embedded film set,
 AdaGrad, batch sampling for the Gramians; one model for each gravity coefficient.
@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from course_lib import gramians, metrics
+from course_lib.data import metrics
 from course_lib.experiments import p4
-from course_lib.widgets import folding
+from course_lib.lessons.gramian_estimators import folding
+from course_lib.maths import gramians
 
 TARGET = Path(folding.__file__).with_name("folding.json")
 LAMBDAS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0)

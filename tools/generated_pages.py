@@ -82,14 +82,14 @@ def api_list() -> str:
 
 def misconceptions() -> str:
     """Markdown: for each quiz a folded table of the beliefs behind its wrong answers, and what is wrong with them."""
-    from course_lib import quiz
+    from course_lib.lessons.shared import quiz
 
     return "\n\n".join(_beliefs_of(quiz.load(name)) for name in quiz.names())
 
 
 def _beliefs_of(quiz_of_chapter: Any) -> str:
     """A dropdown with one row for each wrong answer of a quiz."""
-    from course_lib import quiz
+    from course_lib.lessons.shared import quiz
 
     wrong = [answer for one in quiz_of_chapter.questions for answer in one.answers if not answer.right]
     lines = [f":::{{dropdown}} {quiz_of_chapter.title}", "| belief | why it fails |", "|---|---|"]

@@ -24,7 +24,7 @@ ASSETS = ROOT / "book" / "assets"
 if str(ROOT) not in sys.path:  # course_lib of this checkout, for the interactives and for the API page
     sys.path.insert(0, str(ROOT))
 
-from course_lib import widgets  # noqa: E402  (needs the line above)
+from course_lib.lessons.shared.widgets import bundle
 
 NOTEBOOK_INPUTS = (
     "course_lib",
@@ -127,7 +127,7 @@ def copy_assets(app: Sphinx, failure: Exception | None) -> None:
     for part in MATHJAX_PARTS:
         _copy(mathjax_folder() / part, static / "mathjax" / part)
     _copy(ASSETS, static)
-    for name, text in widgets.static_files().items():
+    for name, text in bundle.static_files().items():
         (static / name).write_text(text, encoding="utf-8")
 
 
@@ -164,7 +164,7 @@ def shrink_png(path: Path) -> None:
 
 def add_widgets(app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
     """Load on each page the interactives that it holds, and no other."""
-    for name in widgets.names_for(context.get("body", "")):
+    for name in bundle.names_for(context.get("body", "")):
         app.add_css_file(name) if name.endswith(".css") else app.add_js_file(name, loading_method="defer")
 
 

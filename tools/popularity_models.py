@@ -1,6 +1,6 @@
 """Trains the models of the interactives `PopularityAxis` and `TwoScalars` and stores what they show of them.
 
-    python tools/popularity_models.py       writes course_lib/widgets/popularity_axis.json and two_scalars.json (half a minute)
+    python tools/popularity_models.py       writes course_lib/lessons/popularity_direction/popularity_axis.json and two_scalars.json (half a minute)
 
 The embedded film set, people and films with at least ten of each other; MF and LightGCN, trained with BPR, Adam,
 uniform negatives and an early stop on the MRR@10 of the validation part.
@@ -17,10 +17,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from course_lib import backbones, datasets
-from course_lib.experiments.recommenders import split_811, tables_of, train_recommender
-from course_lib.interactions import Interactions
-from course_lib.widgets import popularity_axis, two_scalars
+from course_lib.data import datasets
+from course_lib.data.interactions import Interactions
+from course_lib.lessons.ddc import two_scalars
+from course_lib.lessons.popularity_direction import popularity_axis
+from course_lib.models import backbones
+from course_lib.training.recommenders import split_811, tables_of, train_recommender
 
 FOLDER = Path(popularity_axis.__file__).parent
 FILMS, WIDTH = 240, 16  # of PopularityAxis

@@ -4,10 +4,10 @@
 runs take at most a minute, laptop runs at most a quarter of an hour per seed unless the list says otherwise.
 """
 
-from course_lib.experiments.command import cli
-from course_lib.experiments.registry import SCALES, cells_of, experiment, get, names, run
-from course_lib.experiments.results import Result, load_result
-from course_lib.experiments import p0_motion, p0_popularity, p1, p1_axis, p2, p3, p4  # noqa: E402  (their import fills the registry)
+from course_lib.experiments import p0_motion, p0_popularity, p1, p1_axis, p2, p3, p4
+from course_lib.experiments.core.command import cli
+from course_lib.experiments.core.registry import SCALES, cells_of, experiment, get, names, run
+from course_lib.experiments.core.results import Result, load_result
 
 __all__ = [
     "Result",

@@ -17,13 +17,16 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from course_lib import datasets, encoders, losses, paper_tables
-from course_lib.experiments.provenance import describe_data
-from course_lib.experiments.registry import Cell, experiment
-from course_lib.experiments.results import Row
-from course_lib.interactions import Interactions
-from course_lib.jacobians import Motion, measure_step, share_near_tangent
-from course_lib.paper_tables import p0 as printed_p0
+from course_lib import papers as paper_tables
+from course_lib.data import datasets
+from course_lib.data.interactions import Interactions
+from course_lib.experiments.core.provenance import describe_data
+from course_lib.experiments.core.registry import Cell, experiment
+from course_lib.experiments.core.results import Row
+from course_lib.maths import losses
+from course_lib.models import encoders
+from course_lib.models.jacobians import Motion, measure_step, share_near_tangent
+from course_lib.papers import p0 as printed_p0
 
 TANGENT = 1e-6  # |cos(q, dq)| below this, in float64, is called a right angle
 NEGLIGIBLE = 1e-8  # of ||q||: the direction of a shorter step is decided by rounding, so it is left out

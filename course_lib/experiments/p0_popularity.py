@@ -25,13 +25,18 @@ import torch
 from scipy import stats
 from torch import nn
 
-from course_lib import datasets, metrics, popularity
-from course_lib.encoders import HistoryTransformer, Lookup, TwoTower
+from course_lib.data import datasets, metrics
+from course_lib.data.interactions import Interactions
+from course_lib.experiments.core.provenance import describe_data
+from course_lib.experiments.core.registry import Cell, experiment
+from course_lib.experiments.core.results import Result, Row
 from course_lib.experiments.p3 import drop_untrained, threads_for
-from course_lib.experiments.provenance import describe_data
-from course_lib.experiments.registry import Cell, experiment
-from course_lib.experiments.results import Result, Row
-from course_lib.experiments.two_towers import (
+from course_lib.maths import popularity
+from course_lib.models.encoders import HistoryTransformer, Lookup, TwoTower
+from course_lib.models.jacobians import LazyDecaySGD, RowWiseAdagrad
+from course_lib.papers import p0 as paper
+from course_lib.training import Fabric
+from course_lib.training.towers import (
     HEAD,
     SAMPLERS,
     Growth,
@@ -43,10 +48,6 @@ from course_lib.experiments.two_towers import (
     lookup_towers,
     train_towers,
 )
-from course_lib.interactions import Interactions
-from course_lib.jacobians import LazyDecaySGD, RowWiseAdagrad
-from course_lib.paper_tables import p0 as paper
-from course_lib.training import Fabric
 
 RECIPES: dict[str, dict[str, Any]] = {
     "movietweetings-5core": {"name": "movietweetings", "core": 5},

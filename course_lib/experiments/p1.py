@@ -30,17 +30,19 @@ import numpy as np
 import torch
 from scipy import stats
 
-from course_lib import backbones, correction, datasets, debiasing, losses, popularity
-from course_lib.debiasing import DDC
+from course_lib.data import datasets
+from course_lib.data.interactions import Interactions, sample_negatives
+from course_lib.experiments.core.provenance import cells_folder, describe_data, digest
+from course_lib.experiments.core.registry import Cell, experiment
+from course_lib.experiments.core.results import Result, Row
 from course_lib.experiments.p0_popularity import half_width
-from course_lib.experiments.provenance import cells_folder, describe_data, digest
-from course_lib.experiments.recommenders import measure, split_811, train_recommender
-from course_lib.experiments.registry import Cell, experiment
-from course_lib.experiments.results import Result, Row
-from course_lib.interactions import Interactions, sample_negatives
-from course_lib.paper_tables import p1 as paper
-from course_lib.paper_tables import select, table
+from course_lib.maths import correction, losses, popularity
+from course_lib.models import backbones, debiasing
+from course_lib.models.debiasing import DDC
+from course_lib.papers import p1 as paper
+from course_lib.papers import select, table
 from course_lib.training import Fabric
+from course_lib.training.recommenders import measure, split_811, train_recommender
 
 TUNING_SEED = 0
 VERSION = 1  # of the stored models: it grows when training changes

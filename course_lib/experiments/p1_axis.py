@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, svds
 
-from course_lib import popularity
-from course_lib.backbones import bpr_epoch
+from course_lib.data.interactions import Interactions
 from course_lib.experiments import p1
-from course_lib.experiments.registry import Cell, experiment
-from course_lib.experiments.results import Row
-from course_lib.interactions import Interactions
-from course_lib.popularity import LIBRARY_LAWS, TripleLaw
+from course_lib.experiments.core.registry import Cell, experiment
+from course_lib.experiments.core.results import Row
+from course_lib.maths import popularity
+from course_lib.maths.popularity import LIBRARY_LAWS, TripleLaw
+from course_lib.training.bpr import bpr_epoch
 
 AXES = 3  # singular vectors that are looked at
 HEAD = 1 / 20  # an item that more than this part of the users has belongs to the head

@@ -18,14 +18,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from course_lib import datasets, gauge
-from course_lib.experiments.objectives import closed_form
+from course_lib.data import datasets
+from course_lib.data.interactions import Interactions, epoch_batches
+from course_lib.experiments.core.provenance import describe_data
+from course_lib.experiments.core.registry import Cell, experiment
+from course_lib.experiments.core.results import Row
 from course_lib.experiments.p3 import threads_for
-from course_lib.experiments.provenance import describe_data
-from course_lib.experiments.registry import Cell, experiment
-from course_lib.experiments.results import Row
-from course_lib.interactions import Interactions, epoch_batches
-from course_lib.losses import cosine_scores, dot_scores, infonce
+from course_lib.maths import gauge
+from course_lib.maths.losses import cosine_scores, dot_scores, infonce
+from course_lib.training.objectives import closed_form
 
 RECIPES: dict[str, dict[str, Any]] = {
     "movietweetings-10core": {"name": "movietweetings", "min_rating": 7, "core": 10},

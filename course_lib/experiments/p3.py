@@ -19,14 +19,15 @@ from typing import Any
 import numpy as np
 import torch
 
-from course_lib import datasets, paper_tables
-from course_lib.experiments import objectives, stochastic
-from course_lib.experiments.provenance import describe_data, provenance
-from course_lib.experiments.registry import Cell, experiment, get
-from course_lib.experiments.results import Result, Row
-from course_lib.in_batch import balance, batch_size_from_ratio
-from course_lib.interactions import Interactions
-from course_lib.metrics import evaluate
+from course_lib import papers as paper_tables
+from course_lib.data import datasets
+from course_lib.data.interactions import Interactions
+from course_lib.data.metrics import evaluate
+from course_lib.experiments.core.provenance import describe_data, provenance
+from course_lib.experiments.core.registry import Cell, experiment, get
+from course_lib.experiments.core.results import Result, Row
+from course_lib.maths.in_batch import balance, batch_size_from_ratio
+from course_lib.training import objectives, stochastic
 
 RATIOS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 CUTOFFS = (1, 5, 25)

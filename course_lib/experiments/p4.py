@@ -22,12 +22,13 @@ import scipy.sparse as sp
 import torch
 from lightning_fabric import Fabric
 
-from course_lib import datasets, gramians, metrics
-from course_lib.encoders import Bags, Perceptron, Renamed, TwoTower
-from course_lib.experiments.provenance import describe_data
-from course_lib.experiments.registry import Cell, experiment
-from course_lib.experiments.results import Row
-from course_lib.interactions import Interactions
+from course_lib.data import datasets, metrics
+from course_lib.data.interactions import Interactions
+from course_lib.experiments.core.provenance import describe_data
+from course_lib.experiments.core.registry import Cell, experiment
+from course_lib.experiments.core.results import Row
+from course_lib.maths import gramians
+from course_lib.models.encoders import Bags, Perceptron, Renamed, TwoTower
 from course_lib.training import Plan, fit
 
 RECIPES: dict[str, dict[str, Any]] = {

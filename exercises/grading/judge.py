@@ -14,8 +14,10 @@ import json
 import os
 import time
 from contextlib import redirect_stdout
+from importlib import import_module
 from io import StringIO
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from . import notebooks
@@ -76,7 +78,7 @@ def judge(source: Path, submitted: Path) -> dict[str, Any]:
     began = time.monotonic()
     with Sandbox([cell.source for cell in cells], notebooks.open_rooms(pristine)) as sandbox:
         checks = {
-            notebooks.grading(cell)["grade_id"]: run_check(cell.source, sandbox)
+            notebooks.grading(cell)["grade_id"]: run_check(cell.source, sandbox, checks_of(source))
             for cell in pristine.cells
             if notebooks.is_test(cell)
         }
@@ -90,9 +92,13 @@ def judge(source: Path, submitted: Path) -> dict[str, Any]:
         }
 
 
-def run_check(source: str, sandbox: Sandbox) -> dict[str, Any]:
+def checks_of(source: Path) -> ModuleType:
+    """The public checks of an assignment's chapter."""
+    return import_module(f"course_lib.lessons.{source.stem.replace('-', '_')}.checks")
+
+
+def run_check(source: str, sandbox: Sandbox, checks: ModuleType) -> dict[str, Any]:
     """Runs one graded cell: passed only when it came to its end."""
-    from course_lib import checks
 
     names = Names(sandbox, {"checks": checks})
     try:

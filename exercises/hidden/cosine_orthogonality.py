@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from course_lib import geometry
-from course_lib.checks import cosine_orthogonality as public
-from course_lib.checks import expect
+from course_lib.lessons.cosine_orthogonality import checks as public
+from course_lib.lessons.shared.forms import expect
 
 Answer = Callable[..., Any]
 

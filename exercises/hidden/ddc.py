@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.checks import ddc as public
+from course_lib.lessons.ddc import checks as public
 
 Answer = Callable[..., Any]
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)

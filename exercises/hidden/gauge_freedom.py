@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from course_lib import gauge
-from course_lib.checks import expect
-from course_lib.checks import gauge_freedom as public
-from course_lib.checks.forms import CLOSE
+from course_lib.lessons.gauge_freedom import checks as public
+from course_lib.lessons.shared.forms import CLOSE, expect
 
 Answer = Callable[..., Any]
 ALL_CORNERS = [[Fraction(sign, 2) for sign in signs] for signs in itertools.product((1, -1), repeat=4)]

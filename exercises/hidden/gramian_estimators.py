@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.checks import gramian_estimators as public
+from course_lib.lessons.gramian_estimators import checks as public
 
 Answer = Callable[..., Any]
 HALF, THIRD, FIFTH = Fraction(1, 2), Fraction(1, 3), Fraction(1, 5)

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from course_lib import checks, datasets, in_batch
-from course_lib.checks import expect
-from course_lib.checks.forms import short
+from course_lib import datasets, in_batch
+from course_lib.lessons.in_batch_bias import checks
+from course_lib.lessons.shared.forms import expect, short
 
 UNSEEN = [[1, 1, 0], [1, 0, 1], [0, 0, 1], [1, 0, 1]]
 HIT = [[1, 1, 1, 1, 1], [1, 0, 0, 0, 0], [1, 0, 0, 1, 0]]

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.checks import expect
-from course_lib.checks import jacobian_conditions as public
+from course_lib.lessons.jacobian_conditions import checks as public
+from course_lib.lessons.shared.forms import expect
 
 Answer = Callable[..., Any]
 

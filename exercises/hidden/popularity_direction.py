@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.checks import popularity_direction as public
+from course_lib.lessons.popularity_direction import checks as public
 
 Answer = Callable[..., Any]
 THIRD, FIFTH = Fraction(1, 3), Fraction(1, 5)

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from course_lib import norms
-from course_lib.checks import expect
-from course_lib.checks import popularity_norm_coupling as public
+from course_lib.lessons.popularity_norm_coupling import checks as public
+from course_lib.lessons.shared.forms import expect
 
 Answer = Callable[..., Any]
 LENGTH_RATIO = 1.5

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+
 from tests.launch.environments import clean_variables, make_environment, megabytes_on_disk, run_notebook
 from tests.launch.test_colab import IN_NEW_ENVIRONMENTS
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbformat import NotebookNode
+
 from tests.launch.environments import Run, clean_variables, make_environment, run_notebook, version
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from tests.site.html_pages import read_page
 
+from tests.site.html_pages import read_page
 from tools import export_notebooks, normalise
 from tools.course_index import Index
 

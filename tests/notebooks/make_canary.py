@@ -15,7 +15,7 @@ import normalise  # noqa: E402  (a tool, not a package)
 
 INTRODUCTION = "# A canary\n\nOne stored output of this notebook is wrong. A test proves that the test suite sees it."
 CODE = (
-    "from course_lib.scalars import publish\n\nbatch_size, n_positives = 3, 5",
+    "from course_lib.lessons.shared.scalars import publish\n\nbatch_size, n_positives = 3, 5",
     "rho = (batch_size - 1) / (n_positives - 1)\nprint('rho =', rho)",
     "publish('canary-rho', rho)",
 )

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.notebooks.validation import validate
 
-from course_lib.claims import Claim, Scalar
+from tests.notebooks.validation import validate
+from tools.claims import Claim, Scalar
 
 CANARY = Path(__file__).with_name("canary.ipynb")
 WRONG, RIGHT = '"rho = 0.25\\n"', '"rho = 0.5\\n"'  # the stored output as it is, and as it ought to be

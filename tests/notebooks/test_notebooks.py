@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.notebooks.validation import ROOT, code_cells, validate
 
-from course_lib.claims import load
+from tests.notebooks.validation import ROOT, code_cells, validate
+from tools.claims import load
 
 BOOK = ROOT / "book"
 NOTEBOOKS = sorted(path for path in BOOK.rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts)

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import nbformat
 
-from course_lib.claims import Claim, check_scalars
-from course_lib.scalars import SCALARS_VARIABLE, read_scalars
+from course_lib.lessons.shared.scalars import SCALARS_VARIABLE, read_scalars
+from tools.claims import Claim, check_scalars
 
 ROOT = Path(__file__).resolve().parents[2]
 SANITIZE = Path(__file__).with_name("sanitize.cfg")

@@ -7,7 +7,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = ("geometry", "sampling", "debiasing")
 CHAPTERS = sorted(  # "book/sampling/in-batch-bias.html": the chapters that exist, without their labs

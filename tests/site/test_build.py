@@ -62,7 +62,7 @@ def test_the_theme_and_links_get_the_address(offline: ModuleType) -> None:
     assert config.myst_url_schemes["repository"] == f"{offline.repository_address()}/{{{{path}}}}"
 
 
-@pytest.mark.parametrize("changed", ["course_lib/losses.py", "book/claims/P3.yml", "course_lib/widgets.js"])
+@pytest.mark.parametrize("changed", ["course_lib/maths/losses.py", "book/claims/P3.yml", "course_lib/widgets.js"])
 def test_a_change_in_the_code_makes_the_notebooks_run_again(offline: ModuleType, checkout: Path, changed: str) -> None:
     before = offline.fingerprint(checkout)
     assert offline.fingerprint(checkout) == before

@@ -1,0 +1,237 @@
+"""Ranking quality at K from one blocked, masked top-K.
+
+Every number is computed per user and then averaged over the users who have at least one test item:
+
+- precision@K = hits / K (also where fewer than K items are left to recommend),
+- recall@K    = hits / |test items|,
+- ndcg@K      = DCG / ideal DCG, DCG = sum over hits of 1 / log2(1 + rank), ideal = the first min(K, |test items|) ranks hit,
+- mrr@K       = 1 / rank of the first hit, 0 without a hit,
+- map@K       = sum over hits of (precision at that rank) / min(K, |test items|)
+  (trec_eval and ranx divide by |test items| instead; the two agree for users with at most K test items).
+
+A user's train items are never recommended. Equal scores are ordered by item id, the lower id first, so that a
+result does not depend on the block size, the number of threads or the library's sorting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+
+from course_lib.data.interactions import Interactions
+
+METRICS = ("precision", "recall", "ndcg", "mrr", "map")
+BLOCK_BYTES = 8 * 2**20  # one block of scores; small enough to stay in the processor's cache
+USERS = 1024  # ranked by one call of the compiled loop
+LONGEST_COMPILED = 128  # lists; longer ones are sorted, not searched for
+
+
+def top_k(
+    users: np.ndarray | torch.Tensor,
+    items: np.ndarray | torch.Tensor,
+    train: Interactions,
+    k: int,
+    *,
+    block: int | None = None,
+) -> np.ndarray:
+    """Ids of the K items with the highest <user, item> that the user has not in `train`: (m, K) int64.
+
+    users (m, d), items (n, d): arrays or tensors on any device; train: Interactions of shape (m, n); block: users that
+    are ranked together (the result does not depend on it). Best first; ties by the lower item id; -1 where a user has
+    fewer than K items left. Memory: a block of scores, 8 MiB at most, and the result. On a CPU a compiled loop ranks
+    lists of up to 128 items (`course_lib.data.metrics.ranking`).
+    Raises ValueError for shapes that do not fit, k < 1, and for embeddings or scores that are not finite.
+    """
+    users, items = _embeddings(users, items, train)
+    k, n = _cutoff(k, "k"), train.n_items
+    result = np.full((train.n_users, k), -1, dtype=np.int64)
+    if _compiles(users, items, k):
+        _ranked_compiled(users, items, train.matrix, block or USERS, result)
+    else:
+        _ranked(
+            users,
+            items,
+            train.matrix,
+            block or max(1, BLOCK_BYTES // (n * users.element_size())),
+            result[:, : min(k, n)],
+        )
+    return result
+
+
+def evaluate(
+    users: np.ndarray | torch.Tensor,
+    items: np.ndarray | torch.Tensor,
+    train: Interactions,
+    test: Interactions,
+    k: int | tuple[int, ...],
+    *,
+    block: int | None = None,
+) -> dict[str, Any]:
+    """Precision, recall, NDCG, MRR and MAP at each K, means over users with a test item (formulas: module docstring).
+
+    users (m, d), items (n, d); train, test: Interactions of shape (m, n) without a common pair; k: one or several
+    cut-offs. Returns {"precision@5": float, ..., "users": ids of the users counted (u,), "per_user": {"precision@5":
+    (u,), ...}}. All numbers are fractions in [0, 1]. Raises ValueError as `top_k` does, for an empty test set and for a
+    shared pair.
+    """
+    cutoffs = tuple(sorted({_cutoff(value, "k") for value in (k if isinstance(k, tuple | list) else (k,))}))
+    if not cutoffs:
+        raise ValueError("k is empty: give one cut-off, such as 5, or several, such as (1, 5, 25)")
+    _check_split(train, test)
+    ranked = top_k(users, items, train, cutoffs[-1], block=block)
+    return metrics_from_ranking(ranked, test, cutoffs)
+
+
+def metrics_from_ranking(ranked: np.ndarray, test: Interactions, cutoffs: tuple[int, ...]) -> dict[str, Any]:
+    """The metrics of `evaluate` for a given ranking (m, K) of item ids, -1 for "none"; needs max(cutoffs) <= K."""
+    counts = np.diff(test.matrix.indptr)
+    counted = np.flatnonzero(counts)
+    hits = _hits(ranked[counted], counted, test.matrix)
+    per_user = {f"{name}@{k}": values for k in cutoffs for name, values in _at(hits[:, :k], counts[counted], k).items()}
+    means = {name: float(values.mean()) for name, values in per_user.items()}
+    return {**means, "users": counted, "per_user": per_user}
+
+
+def _at(hits: np.ndarray, n_test: np.ndarray, k: int) -> dict[str, np.ndarray]:
+    """Per-user metrics of hits (u, k) bool, column = rank - 1; n_test (u,) test items of each user."""
+    ranks = np.arange(1, hits.shape[1] + 1)
+    found = np.cumsum(hits, axis=1)  # (u, k) hits up to each rank
+    discount = 1.0 / np.log2(1.0 + ranks)
+    possible = np.minimum(n_test, k)
+    ideal = np.cumsum(1.0 / np.log2(1.0 + np.arange(1, k + 1)))[possible - 1]
+    first = np.where(hits.any(axis=1), 1.0 / (1.0 + hits.argmax(axis=1)), 0.0)
+    return {
+        "precision": found[:, -1] / k,
+        "recall": found[:, -1] / n_test,
+        "ndcg": hits @ discount / ideal,
+        "mrr": first,
+        "map": (hits * found) @ (1.0 / ranks) / possible,
+    }
+
+
+def _hits(ranked: np.ndarray, users: np.ndarray, test: sp.csr_matrix) -> np.ndarray:
+    """(u, K) bool: is ranked[a, r] a test item of users[a]? One binary search per entry among the sorted test pairs."""
+    n = test.shape[1]
+    wanted = users[:, None] * n + ranked
+    keys = _keys(test)
+    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return (keys[place] == wanted) & (ranked >= 0)
+
+
+def _keys(matrix: sp.csr_matrix) -> np.ndarray:
+    """Every pair of a CSR matrix as one number user * n + item, ascending."""
+    rows = np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
+    keys = rows * matrix.shape[1] + matrix.indices
+    return keys if matrix.has_sorted_indices else np.sort(keys)
+
+
+def _compiles(users: torch.Tensor, items: torch.Tensor, k: int) -> bool:
+    """Whether numba's loop may rank: short lists on a CPU, and no score can overflow, since |<u, v>| <= |u| |v|."""
+    if users.device.type != "cpu" or users.dtype not in (torch.float32, torch.float64) or k > LONGEST_COMPILED:
+        return False
+    return bool(torch.isfinite(users.norm(dim=1).max() * items.norm(dim=1).max()))
+
+
+def _ranked_compiled(
+    users: torch.Tensor, items: torch.Tensor, seen: sp.csr_matrix, block: int, out: np.ndarray
+) -> None:
+    """Fills out (m, k) with each user's best items; torch's number of threads share the users, `block` at a time."""
+    from course_lib.data.metrics.ranking import rank
+
+    tables = [np.ascontiguousarray(table.numpy()) for table in (users, items)]
+
+    def work(start: int) -> None:
+        rank(*tables, seen.indptr, seen.indices, start, min(start + block, len(out)), out)
+
+    starts, threads = range(0, len(out), block), torch.get_num_threads()
+    if threads == 1 or len(starts) == 1:
+        for start in starts:
+            work(start)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, starts))
+
+
+def _ranked(users: torch.Tensor, items: torch.Tensor, seen: sp.csr_matrix, block: int, out: np.ndarray) -> None:
+    """The same through a matrix product and torch's own selection: on a GPU, and for long lists."""
+    for start, scores in _masked_scores(users, items, seen, block):
+        out[start : start + len(scores)] = _best(scores, out.shape[1]).cpu().numpy()
+
+
+def _best(scores: torch.Tensor, k: int) -> torch.Tensor:
+    """Ids (b, k) of the k highest finite scores of each row, ties by the lower id, -1 for a masked place."""
+    values, ids = torch.topk(scores, min(k + 1, scores.shape[1]), dim=1)
+    if torch.isnan(values).any() or torch.isposinf(values).any():
+        raise ValueError("scores hold NaN or +inf: the embeddings are too large for their dtype, or training diverged")
+    if values.shape[1] > k:
+        cut_in_a_tie = torch.nonzero((values[:, k - 1] == values[:, k]) & torch.isfinite(values[:, k])).flatten()
+        values, ids = values[:, :k], ids[:, :k]
+        if len(cut_in_a_tie):
+            full = torch.sort(scores[cut_in_a_tie], dim=1, descending=True, stable=True)
+            values[cut_in_a_tie], ids[cut_in_a_tie] = full.values[:, :k], full.indices[:, :k]
+    ids, order = torch.sort(ids, dim=1)
+    values, order = torch.sort(values.gather(1, order), dim=1, descending=True, stable=True)
+    return torch.where(torch.isneginf(values), -1, ids.gather(1, order))
+
+
+def _masked_scores(
+    users: torch.Tensor, items: torch.Tensor, seen: sp.csr_matrix, block: int
+) -> Iterator[tuple[int, torch.Tensor]]:
+    """(first user, scores (b, n) with -inf at the seen pairs) block by block."""
+    m, n = seen.shape
+    for start in range(0, m, block):
+        stop = min(start + block, m)
+        counts = np.diff(seen.indptr[start : stop + 1])
+        columns = seen.indices[seen.indptr[start] : seen.indptr[stop]]
+        rows = np.repeat(np.arange(stop - start), counts)
+        scores = users[start:stop] @ items.T  # (b, d) @ (d, n) -> (b, n)
+        flat = torch.from_numpy(rows * n + columns).to(scores.device)
+        scores.view(-1)[flat] = -torch.inf
+        yield start, scores
+
+
+def _embeddings(users: Any, items: Any, train: Interactions) -> tuple[torch.Tensor, torch.Tensor]:
+    """Both tables as detached tensors of one dtype and device, checked against the shape of the interactions."""
+    users, items = (_tensor(table).detach() for table in (users, items))
+    for name, table, rows in (("users", users, train.matrix.shape[0]), ("items", items, train.matrix.shape[1])):
+        if table.ndim != 2 or table.shape[0] != rows:
+            raise ValueError(
+                f"{name} has shape {tuple(table.shape)}; expected ({rows}, d), one row for each of train's"
+            )
+        if not torch.isfinite(table).all():
+            raise ValueError(f"{name} holds NaN or infinite entries: training diverged? (lower the learning rate)")
+    if users.shape[1] != items.shape[1]:
+        raise ValueError(f"users are {users.shape[1]} wide and items {items.shape[1]}; expected one width d")
+    return users, items.to(users)
+
+
+def _tensor(table: Any) -> torch.Tensor:
+    """The table as a tensor; a read-only array, such as the counts of Interactions, is copied, since torch would
+    warn.
+    """
+    read_only = isinstance(table, np.ndarray) and not table.flags.writeable
+    return torch.tensor(table) if read_only else torch.as_tensor(table)
+
+
+def _cutoff(value: Any, name: str) -> int:
+    if isinstance(value, bool) or int(value) != value or value < 1:
+        raise ValueError(f"{name} is {value!r}; expected a whole number of at least 1")
+    return int(value)
+
+
+def _check_split(train: Interactions, test: Interactions) -> None:
+    if train.matrix.shape != test.matrix.shape:
+        raise ValueError(f"test has shape {test.matrix.shape}, train {train.matrix.shape}; expected the same")
+    if test.matrix.nnz == 0:
+        raise ValueError("test is empty: no user to average over")
+    if train.matrix.nnz:
+        known, wanted = _keys(train.matrix), _keys(test.matrix)
+        place = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+        shared = int((known[place] == wanted).sum())
+        if shared:
+            raise ValueError(f"test shares {shared} pairs with train, which can never be recommended; expected none")

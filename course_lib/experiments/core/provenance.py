@@ -1,0 +1,103 @@
+"""Where a number comes from: versions, hardware, git commit, data hash; and the folders results live in."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import subprocess
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from course_lib.data.interactions import Interactions
+
+ROOT = Path(__file__).resolve().parents[3]
+PACKAGES = ("numpy", "scipy", "torch")
+
+
+def results_folder() -> Path:
+    """COURSE_RESULTS, else book/results of the repository, else ./results (an installed course_lib has no book)."""
+    if chosen := os.environ.get("COURSE_RESULTS"):
+        return Path(chosen)
+    return ROOT / "book" / "results" if (ROOT / "book").is_dir() else Path("results")
+
+
+def cells_folder() -> Path:
+    """COURSE_CACHE/cells, else ~/.cache/two-tower-course/cells: finished cells of interrupted runs."""
+    base = os.environ.get("COURSE_CACHE") or Path.home() / ".cache" / "two-tower-course"
+    return Path(base) / "cells"
+
+
+def provenance(device: str = "cpu") -> dict[str, Any]:
+    """What a result must say about the machine and the code that made it."""
+    return {
+        "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
+        "hardware": hardware(device),
+        "git": git_state(),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def hardware(device: str = "cpu") -> dict[str, Any]:
+    """Processor, cores, threads used by torch, and the GPU when the device is one."""
+    found = {"device": device, "processor": _processor(), "cores": os.cpu_count(), "threads": torch.get_num_threads()}
+    if device.startswith("cuda"):
+        found["gpu"] = torch.cuda.get_device_name(device)
+    return found
+
+
+def git_state(root: Path = ROOT) -> dict[str, Any]:
+    """{"commit": hash or None, "dirty": course_lib or benchmarks differ from the commit, or None outside a
+    repository}.
+    """
+    commit = _git(root, "rev-parse", "HEAD")
+    changes = _git(root, "status", "--porcelain", "--", "course_lib", "benchmarks")
+    return {"commit": commit or None, "dirty": None if changes is None else bool(changes)}
+
+
+def describe_data(name: str, recipe: dict[str, Any], data: Interactions) -> dict[str, Any]:
+    """Name, how it was filtered, statistics, and the SHA-256 of its pairs."""
+    return {"name": name, "recipe": recipe, "sha256": data.sha256, **data.statistics()}
+
+
+def digest(value: Any) -> str:
+    """SHA-256 of a JSON-able value, independent of the order of its keys."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Writes a JSON file whole or not at all: beside it first, then one rename."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside.write_text(json.dumps(value, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    os.replace(beside, path)
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+@cache
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def _git(root: Path, *arguments: str) -> str | None:
+    try:
+        done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

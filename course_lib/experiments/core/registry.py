@@ -1,0 +1,197 @@
+"""The registry of experiments, and the runner: a run is a list of independent cells, each stored when it is finished.
+
+An experiment has a plan and a cell function. `plan(scale, seeds, **options)` lists the cells, each a dict of plain
+values that says everything its outcome depends on; `run_cell(cell)` returns the rows of one cell. A finished cell is
+stored under the SHA-256 of (experiment, its version, the cell, the data it uses), so that a killed run goes on where it
+stopped and two scales share the cells that they have in common.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tqdm.auto import tqdm
+
+from course_lib.experiments.core.provenance import cells_folder, digest, provenance, write_json
+from course_lib.experiments.core.results import Result, Row
+
+SCALES = ("smoke", "laptop", "full")
+Cell = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One registered experiment; `version` grows when its code changes what a cell's outcome is."""
+
+    id: str
+    title: str
+    paper: str
+    plan: Callable[..., list[Cell]]
+    run_cell: Callable[[Cell], list[Row]]
+    estimate: Callable[[Cell], float]
+    describe: Callable[[Cell], dict[str, Any]]
+    finish: Callable[[list[Row]], dict[str, float]]
+    version: int = 1
+    layout: dict[str, Any] = field(default_factory=dict)
+
+
+REGISTRY: dict[str, Experiment] = {}
+
+
+def experiment(
+    id: str, title: str, **parts: Any
+) -> Callable[[Callable[[Cell], list[Row]]], Callable[[Cell], list[Row]]]:
+    """Registers the decorated cell function under `id`; `parts` are the other fields of `Experiment`."""
+
+    def register(run_cell: Callable[[Cell], list[Row]]) -> Callable[[Cell], list[Row]]:
+        if id in REGISTRY:
+            raise ValueError(f"experiment {id!r} is registered twice")
+        REGISTRY[id] = Experiment(id=id, title=title, run_cell=run_cell, **parts)
+        return run_cell
+
+    return register
+
+
+def names() -> tuple[str, ...]:
+    """The ids of all experiments."""
+    return tuple(REGISTRY)
+
+
+def get(id: str) -> Experiment:
+    """The experiment of this id; ValueError lists those that there are."""
+    if id not in REGISTRY:
+        raise ValueError(f"experiment {id!r} does not exist; expected one of {', '.join(REGISTRY)}")
+    return REGISTRY[id]
+
+
+def cells_of(
+    id: str, scale: str = "smoke", seeds: Iterable[int] = (0,), only: Cell | None = None, **options: Any
+) -> list[Cell]:
+    """The cells of a run; `only` keeps those that agree with its keys (a list of values allows several)."""
+    if scale not in SCALES:
+        raise ValueError(f"scale is {scale!r}; expected one of {SCALES}")
+    cells = get(id).plan(scale, tuple(seeds), **options)
+    for key in only or {}:
+        if not any(key in cell for cell in cells):
+            raise ValueError(f"only: no cell of {id} has {key!r}; expected one of {sorted(cells[0])}")
+    return [cell for cell in cells if all(_wanted(cell.get(key), value) for key, value in (only or {}).items())]
+
+
+def run(
+    id: str,
+    scale: str = "smoke",
+    seed: int = 0,
+    *,
+    seeds: Iterable[int] | None = None,
+    only: Cell | None = None,
+    collect: bool = False,
+    store: Path | None = None,
+    progress: bool = True,
+    **options: Any,
+) -> Result:
+    """Runs an experiment, or goes on with it, and returns its result (which `Result.save` writes).
+
+    seeds: several instead of `seed`; only: run only the cells that agree with these values; collect: run nothing,
+    gather what is stored; store: folder of finished cells (default ~/.cache/two-tower-course/cells); options: the
+    experiment's own.
+    """
+    chosen, seeds = get(id), tuple(seeds) if seeds is not None else (seed,)
+    planned, folder = cells_of(id, scale, seeds, None, **options), store or cells_folder()
+    wanted = planned if only is None else cells_of(id, scale, seeds, only, **options)
+    plan, unavailable = _with_data(chosen, planned, folder)
+    missing = [(cell, path) for cell, path in plan if not collect and cell in wanted and not path.is_file()]
+    if progress:
+        _announce(chosen, scale, len(planned), [cell for cell, _ in missing], unavailable)
+    for cell, path in tqdm(missing, desc=id, unit="cell", disable=not progress or not missing):
+        run_and_store(chosen, cell, path)
+    finished = [json.loads(path.read_text(encoding="utf-8")) for _, path in plan if path.is_file()]
+    return assemble(chosen, scale, len(planned), finished, unavailable)
+
+
+def _with_data(chosen: Experiment, cells: list[Cell], folder: Path) -> tuple[list[tuple[Cell, Path]], dict[str, str]]:
+    """The cells whose data is at hand with the path of each, and {data: why not} for the others;
+    raises if there are only others.
+    """
+    found, unavailable, error = [], {}, None
+    for cell in cells:
+        if cell.get("data") in unavailable:
+            continue
+        try:
+            found.append((cell, cell_path(chosen, cell, folder)))
+        except OSError as problem:  # not on this machine and not to be downloaded
+            unavailable[cell["data"]], error = str(problem), problem
+    if error is not None and not found:
+        raise error
+    return found, unavailable
+
+
+def _announce(chosen: Experiment, scale: str, planned: int, missing: list[Cell], unavailable: dict[str, str]) -> None:
+    for name, why in unavailable.items():
+        tqdm.write(f"{chosen.id}: the cells on {name} are left out: {why}")
+    if missing:
+        seconds = sum(chosen.estimate(cell) for cell in missing)
+        tqdm.write(
+            f"{chosen.id} at {scale} scale: {len(missing)} of {planned} cells to run, about {_duration(seconds)} on 2 cores"
+        )
+
+
+def run_and_store(chosen: Experiment, cell: Cell, path: Path) -> None:
+    """Runs one cell and stores its rows with where they come from."""
+    start = time.perf_counter()
+    rows = chosen.run_cell(cell)
+    record = {"cell": cell, "rows": rows, "data": chosen.describe(cell), "seconds": time.perf_counter() - start}
+    write_json(path, record | provenance(cell.get("device", "cpu")))
+
+
+def cell_path(chosen: Experiment, cell: Cell, folder: Path) -> Path:
+    """Where a finished cell is stored: its name is the hash of all that its outcome depends on."""
+    key = {"id": chosen.id, "version": chosen.version, "cell": cell, "data": chosen.describe(cell)["sha256"]}
+    return folder / chosen.id / f"{digest(key)}.json"
+
+
+def assemble(
+    chosen: Experiment,
+    scale: str,
+    planned: int,
+    finished: list[dict[str, Any]],
+    unavailable: dict[str, str] | None = None,
+) -> Result:
+    """The rows of the finished cells in the order of the plan, with the provenance of all of them."""
+    rows = [row for record in finished for row in record["rows"]]
+    data = {record["data"]["sha256"]: record["data"] for record in finished}
+    origin = {
+        "scale": scale,
+        "seeds": sorted({record["cell"]["seed"] for record in finished if "seed" in record["cell"]}),
+        "data": list(data.values()),
+        "seconds": round(sum(record["seconds"] for record in finished), 2),
+        "cells": {"planned": planned, "finished": len(finished), "version": chosen.version},
+        **{key: _distinct(record[key] for record in finished) for key in ("versions", "hardware", "git")},
+        "unavailable": sorted(unavailable or {}),
+        "finished": max((record["finished"] for record in finished), default=None),
+    }
+    scalars = chosen.finish(rows) if rows else {}
+    return Result(chosen.id, scale, chosen.title, rows, scalars, origin, chosen.layout)
+
+
+def _distinct(values: Iterable[Any]) -> list[Any]:
+    """The different values in order of appearance: one when the whole run came from one machine and one commit."""
+    return list({json.dumps(value, sort_keys=True): value for value in values}.values())
+
+
+def _wanted(value: Any, wanted: Any) -> bool:
+    return value in wanted if isinstance(wanted, list | tuple) else value == wanted
+
+
+def _duration(seconds: float) -> str:
+    return (
+        f"{seconds:.0f} s"
+        if seconds < 90
+        else f"{seconds / 60:.0f} min"
+        if seconds < 5400
+        else f"{seconds / 3600:.1f} h"
+    )

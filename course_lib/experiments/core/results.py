@@ -1,0 +1,168 @@
+"""A result: tidy rows with the paper's number beside ours, and where they come from."""
+
+from __future__ import annotations
+
+import html
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+from course_lib.experiments.core.provenance import ROOT, results_folder, write_json
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Result:
+    """The outcome of one experiment at one scale.
+
+    rows: one dict per number, with `metric`, `value`, usually `seed`, the coordinates of the cell that it belongs to
+    (`data`, `loss`, `ratio`, `pointwise`, ...) and, where the paper prints it, `paper`; scalars: named numbers for
+    `book/claims`; provenance: see `course_lib.experiments.core.provenance`, and `cells` with those planned and finished.
+    """
+
+    id: str
+    scale: str
+    title: str
+    rows: list[Row]
+    scalars: dict[str, float] = field(default_factory=dict)
+    provenance: dict[str, Any] = field(default_factory=dict)
+    layout: dict[str, Any] = field(default_factory=dict)
+
+    def select(self, **where: Any) -> list[Row]:
+        """Rows that agree with every keyword; a tuple allows several values. ValueError for an unknown key."""
+        for key in where:
+            if not any(key in row for row in self.rows):
+                raise ValueError(f"{key!r} is no column of {self.id}; expected one of {sorted(self.columns())}")
+        return [row for row in self.rows if all(_agrees(row.get(key), wanted) for key, wanted in where.items())]
+
+    def _values(self, where: dict[str, Any]) -> str:
+        """What the columns named in `where` hold, for a message."""
+        return "; ".join(f"{key}: {', '.join(sorted({_text(row.get(key)) for row in self.rows}))}" for key in where)
+
+    def columns(self) -> list[str]:
+        """The keys of the rows, in order of appearance."""
+        return list(dict.fromkeys(key for row in self.rows for key in row))
+
+    def table(
+        self,
+        rows: tuple[str, ...] | None = None,
+        columns: tuple[str, ...] | None = None,
+        *,
+        digits: int | None = None,
+        **where: Any,
+    ) -> list[list[str]]:
+        """A pivot of text cells, header first: mean over seeds, "± sd" with two or more, the paper's number in
+        brackets.
+
+        ValueError when the filters leave no row.
+        """
+        if "metric" not in where and self.layout.get("metrics"):
+            where["metric"] = tuple(self.layout["metrics"])
+        chosen = self.select(**where)
+        if not chosen:
+            raise ValueError(
+                f"no row of {self.id} at {self.scale} scale agrees with {where}; it has {self._values(where)}"
+            )
+        left = tuple(rows or self.layout.get("rows", ()))
+        top = tuple(columns or self.layout.get("columns", ("metric",)))
+        digits = self.layout.get("digits", 2) if digits is None else digits
+        heads = list(dict.fromkeys(_key(row, top) for row in chosen))
+        groups: dict[tuple, dict[tuple, list[Row]]] = {}
+        for row in chosen:
+            groups.setdefault(_key(row, left), {}).setdefault(_key(row, top), []).append(row)
+        header = [*left, *(" ".join(_text(part) for part in head if part is not None) for head in heads)]
+        body = [
+            [*map(_text, name), *(_cell(cells.get(head, []), digits) for head in heads)]
+            for name, cells in groups.items()
+        ]
+        return [header, *body]
+
+    def to_markdown(self, **arguments: Any) -> str:
+        """`table` as a Markdown table, with a line that says where it comes from."""
+        header, *body = self.table(**arguments)
+        lines = [header, ["---"] * len(header), *body]
+        return "\n".join("| " + " | ".join(line) + " |" for line in lines) + f"\n\n{self.caption()}\n"
+
+    def to_html(self, **arguments: Any) -> str:
+        """`table` as an HTML table with row and column headers and a caption."""
+        header, *body = self.table(**arguments)
+        n_left = len(arguments.get("rows") or self.layout.get("rows", ()))
+        head = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in header)
+        lines = "".join(
+            "<tr>"
+            + "".join(
+                f'<th scope="row">{html.escape(text)}</th>' if at < n_left else f"<td>{html.escape(text)}</td>"
+                for at, text in enumerate(line)
+            )
+            + "</tr>"
+            for line in body
+        )
+        caption = html.escape(self.caption())
+        return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>"
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def caption(self) -> str:
+        """One line: what, scale, data, seeds, how long, on what, and what of the plan was not run."""
+        seeds = sorted({row["seed"] for row in self.rows if "seed" in row})
+        data = ", ".join(entry["name"] for entry in self.provenance.get("data", []))
+        cells = self.provenance.get("cells", {})
+        parts = [
+            f"{self.id} at {self.scale} scale: {self.title}",
+            f"data {data}" if data else "",
+            f"seeds {_listing(seeds)}",
+        ]
+        if (
+            seconds := self.provenance.get("seconds", 0)
+        ) >= 0.5:  # else counted, or shared with an experiment that ran before
+            parts.append(f"{seconds:.0f} s of computing")
+        if cells and cells["finished"] < cells["planned"]:
+            parts.append(f"{cells['planned'] - cells['finished']} of {cells['planned']} cells were not run")
+        if any(row.get("paper") is not None for row in self.rows):
+            parts.append("in brackets the paper's number")
+        return "; ".join(part for part in parts if part) + "."
+
+    def save(self, folder: Path | None = None) -> Path:
+        """Writes <folder>/<id>-<scale>.json (default book/results) whole or not at all, and returns the path."""
+        path = (folder or results_folder()) / f"{self.id}-{self.scale}.json"
+        write_json(path, self.__dict__)
+        return path
+
+
+def load_result(id: str, scale: str, folder: Path | None = None) -> Result:
+    """The stored result of an experiment; FileNotFoundError says how to make it."""
+    path = (folder or results_folder()) / f"{id}-{scale}.json"
+    if not path.is_file():
+        command = f"python -m course_lib experiments run {id} --scale {scale}"
+        shown = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path  # the same text on every machine
+        raise FileNotFoundError(f"no stored result {shown}: it was not run yet; make it with `{command}`")
+    return Result(**json.loads(path.read_text(encoding="utf-8")))
+
+
+def _agrees(value: Any, wanted: Any) -> bool:
+    return value in wanted if isinstance(wanted, tuple | list | set) else value == wanted
+
+
+def _key(row: Row, names: tuple[str, ...]) -> tuple:
+    return tuple(row.get(name) for name in names)
+
+
+def _text(value: Any) -> str:
+    return "–" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _cell(rows: list[Row], digits: int) -> str:
+    values = [row["value"] for row in rows if row.get("value") is not None]
+    if not values:
+        return ""
+    spread = f" ± {stdev(values):.{digits}f}" if len(values) > 1 else ""
+    paper = {row["paper"] for row in rows if row.get("paper") is not None}
+    return f"{mean(values):.{digits}f}{spread}" + (f" ({min(paper):.{digits}f})" if len(paper) == 1 else "")
+
+
+def _listing(values: list) -> str:
+    return ", ".join(map(str, values)) if values else "–"

@@ -1,0 +1,289 @@
+"""Public checks of the assignment cosine-orthogonality."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from course_lib.lessons.shared.forms import CLOSE, PASSED, compare, compare_arrays, expect, floats, is_list, number
+from course_lib.lessons.shared.real import film_factors
+from course_lib.maths import geometry, norms
+
+EPS = 0.01
+KEYS = [[1.0, 0.0, 1.0], [0.0, 2.0, 1.0], [1.0, 1.0, 0.0], [0.0, -1.0, 1.0]]
+Answer = Callable[..., Any]
+
+
+def gradient_at_unit_length(answer: Answer) -> None:
+    """Task 1 for ||q|| = 1: `answer(q, k)`."""
+    check_gradient(answer, [([0.6, 0.8], [1.0, 0.0]), ([0.0, 1.0, 0.0], [3.0, 4.0, 0.0])])
+    print(PASSED)
+
+
+def gradient_at_any_length(answer: Answer) -> None:
+    """Task 1 for other lengths."""
+    check_gradient(answer, [([3.0, 4.0], [0.0, 2.0]), ([0.02, 0.0, 0.0], [1.0, 2.0, 2.0])])
+    print(PASSED)
+
+
+def norm_after(answer: Answer) -> None:
+    """Task 2: `answer(squared_norm, cos_squared, slope, lr)`."""
+    check_norm_after(
+        answer, [(4, Fraction(1, 4), -1, Fraction(1, 2)), (Fraction(1, 9), Fraction(1, 2), 3, Fraction(1, 5))]
+    )
+    print(PASSED)
+
+
+def shrinking(answer: Answer) -> None:
+    """Task 3a: only the form of the answer is looked at here."""
+    shrinking_form(answer())
+    print("the form is right.", PASSED.replace("inputs", "grounds: the step itself is not taken here"))
+
+
+def radial(answer: Answer) -> None:
+    """Task 3b: `answer(norm, cosine, eps)`."""
+    check_radial(
+        answer, [(Fraction(1, 500), Fraction(3, 5), Fraction(1, 100)), (Fraction(2), Fraction(1, 3), Fraction(1, 100))]
+    )
+    print(PASSED)
+
+
+def longer_than_one(answer: Answer) -> None:
+    """Task 4: more than any single key does."""
+    check_longer_than_one(answer, [([1.0, 1.0, 1.0], KEYS)])
+    print(PASSED)
+
+
+def longest(answer: Answer) -> None:
+    """Task 4: more than any other weights do."""
+    check_longest(answer, [([1.0, 0.0, 0.0], [[0.0, 1.0, 0.0], [1.0, 1.0, 0.0], [3.0, 1.0, 1.0]])])
+    print(PASSED)
+
+
+def share_small(answer: Answer) -> None:
+    """Task 5 on three pairs: `answer(users, items, tau, tol, similarity)`."""
+    users, items = [[1.0, 0.0], [0.5, 2.0], [-1.0, 1.0]], [[0.5, 1.0], [1.0, 1.0], [-2.0, 0.5]]
+    for similarity, tol in (("dot", 0.5), ("dot", 0.9), ("cos", 1e-6)):
+        check_share(answer, users, items, tau=0.5, tol=tol, similarity=similarity)
+    print(PASSED)
+
+
+def share_on_films(answer: Answer) -> None:
+    """Task 5 on 100 pairs of users and films."""
+    users, items = films()
+    for similarity, tol in (("dot", 0.1), ("cos", 1e-6)):
+        check_share(answer, users, items, tau=1.0, tol=tol, similarity=similarity)
+    print(PASSED)
+
+
+def films(batch_size: int = 100, rank: int = 8, seed: int = 0) -> tuple[list, list]:
+    """A batch of real pairs: (users, films), both batch_size x rank, from the rank-8 SVD of the films data."""
+    users, items, pairs, _ = film_factors(rank)
+    drawn = pairs[np.random.default_rng(seed).choice(len(pairs), batch_size, replace=False)]
+    return users[drawn[:, 0]].tolist(), items[drawn[:, 1]].tolist()
+
+
+# ---- what the checks are made of; the hidden checks call them with other inputs ----
+
+
+def check_gradient(answer: Answer, cases: list[tuple[list[float], list[float]]]) -> None:
+    for first, second in cases:
+        q, k = np.array(first), np.array(second)
+        length, cosine = np.linalg.norm(q), float(geometry.cosine(q, k))
+        key = k / np.linalg.norm(k)
+        right = geometry.cosine_gradient(q, k)
+        compare_arrays(
+            answer(first, second),
+            right,
+            f"the gradient of cos(q, k) at q = {first}, k = {second}",
+            [
+                (-right, "this is the gradient of -cos"),
+                (key / length, "the part along q must be taken away: moving outward does not change a cosine"),
+                (right * length, "the gradient must be divided by ||q||: far away, the same step turns less"),
+                (right / length, "divide by ||q|| once, not twice"),
+                (right * np.linalg.norm(k), "k's length must not matter: normalise k first"),
+                ((key - cosine * q) / length, "what is taken away is cos(q, k) times q/||q||, not times q"),
+                (geometry.cosine_gradient(k, q), "this is the gradient with respect to k"),
+                (
+                    k - (q @ k) / (length * np.linalg.norm(k)) * q,
+                    "both vectors must be normalised before they are subtracted",
+                ),
+            ],
+        )
+
+
+def check_norm_after(answer: Answer, cases: list[tuple[Any, Any, Any, Any]]) -> None:
+    for square, cosine, slope, lr in cases:
+        h = Fraction(slope) ** 2 * (1 - Fraction(cosine))
+        square = Fraction(square)
+        right = norms.squared_norm_path(square, lr=Fraction(lr), squared_gradients=np.array([h], dtype=object))[-1]
+        compare(
+            answer(square, Fraction(cosine), Fraction(slope), Fraction(lr)),
+            right,
+            f"||q'||^2 at ||q||^2 = {square}, cos^2 = {cosine}, slope {slope}, lr {lr}",
+            [
+                (square, "the step is not zero: to first order nothing changes, to second order the length does"),
+                (square + lr**2 * h, "the gradient of a cosine is |sin|/||q|| long: divide by ||q||^2"),
+                (
+                    square + lr**2 * h * square,
+                    "the gradient of a cosine becomes shorter when q becomes longer, not longer",
+                ),
+                (
+                    square + lr**2 * slope**2 * cosine / square,
+                    "the gradient's length is |sin|/||q||, so 1 - cos^2 belongs here",
+                ),
+                (square + lr**2 * slope**2 / square, "the gradient's length is |sin|/||q||: the sine is missing"),
+                (square - lr**2 * h / square, "orthogonal to q: by Pythagoras the squares add"),
+                (square + lr * h / square, "the step is lr times the gradient, and it is squared"),
+                (square + lr**2 * abs(slope) * (1 - cosine) / square, "the slope is squared, too"),
+            ],
+            exact=True,
+        )
+
+
+def shrinking_form(value: Any) -> tuple[np.ndarray, np.ndarray, float]:
+    """(q, k, lr), checked for form."""
+    expect(is_list(value) and len(value) == 3, "three things are asked for: return q, k, lr")
+    q = floats(value[0], (None,), "q")
+    k = floats(value[1], q.shape, "k, of the dimension of q")
+    lr = float(number(value[2], "lr"))
+    expect(2 <= len(q) <= 8, "q and k have 2 to 8 coordinates")
+    expect(
+        0 < float(np.linalg.norm(q)) < 1e6 and 0 < float(np.linalg.norm(k)) < 1e6,
+        "q and k are not zero (nor longer than a million)",
+    )
+    expect(0 < lr < 1e6, "lr is a positive number (below a million)")
+    return q, k, lr
+
+
+def check_radial(answer: Answer, cases: list[tuple[Fraction, Fraction, Fraction]]) -> None:
+    for norm, cosine, eps in cases:
+        inside = norm * cosine / eps
+        compare(
+            answer(norm, cosine, eps),
+            inside if norm < eps else Fraction(0),
+            f"<q, grad cos_eps> at ||q|| = {norm}, cos = {cosine}, eps = {eps}",
+            [
+                (Fraction(0), "zero is right for the cosine; below eps the clamp makes cos_eps linear in q"),
+                (inside, "above eps nothing is clamped: there cos_eps is the cosine, and its gradient is tangent"),
+                (cosine / eps, "the gradient is the key's direction over eps; its product with q has q's length in it"),
+                (cosine, "below eps the division is by eps, not by ||q||"),
+                (norm * cosine, "below eps the gradient is the key's direction divided by eps"),
+                (-inside, "this is the radial part of the gradient of -cos_eps"),
+            ],
+            exact=True,
+        )
+
+
+def check_longer_than_one(answer: Answer, cases: list[tuple[list, list]]) -> None:
+    for q, keys in cases:
+        gradients = _gradients(q, keys)
+        best = float(np.linalg.norm(gradients, axis=1).max())
+        length = float(np.linalg.norm(_weights(answer, q, keys) @ gradients))
+        expect(
+            length > best * (1 + 1e-6),
+            f"with {len(keys)} keys your loss has a gradient of length {length:.6g}; all the weight on one key reaches "
+            f"{best:.6g}. Forces of several keys can point the same way, or opposite ways: signs of the weights matter.",
+        )
+
+
+def check_longest(answer: Answer, cases: list[tuple[list, list]]) -> None:
+    for q, keys in cases:
+        gradients = _gradients(q, keys)
+        weights = _weights(answer, q, keys)
+        length, most = float(np.linalg.norm(weights @ gradients)), float(np.linalg.norm(gradients, 2))
+        sizes = np.linalg.norm(gradients, axis=1)
+        unit = np.array(keys) / np.linalg.norm(keys, axis=1)[:, None]
+        slips = [
+            (
+                np.eye(len(keys))[sizes.argmax()],
+                "all the weight on one key is best for sum |a| = 1, not for sum a^2 = 1",
+            ),
+            (
+                np.full(len(keys), len(keys) ** -0.5),
+                "equal weights are not best: the forces differ in length and direction",
+            ),
+            (
+                np.linalg.svd(unit)[0][:, 0],
+                "only the parts of the keys that are tangent at q push; take the gradients, not the keys",
+            ),
+            (
+                np.linalg.svd(gradients / np.where(sizes > 0, sizes, 1)[:, None])[0][:, 0],
+                "a key nearly along q pushes little: keep the gradients' lengths",
+            ),
+            (
+                sizes / np.linalg.norm(sizes),
+                "the lengths alone do not decide: forces that point the same way add up, others cancel",
+            ),
+        ]
+        hints = [hint for slip, hint in slips if min(np.abs(weights - slip).max(), np.abs(weights + slip).max()) < 1e-6]
+        expect(
+            length >= most * (1 - CLOSE),
+            f"with {len(keys)} keys your loss has a gradient of length {length:.6g}, and {most:.6g} can be reached. "
+            + (f"Perhaps: {hints[0]}." if hints else "Among all a with sum a^2 = 1, which maximises ||G^T a||?"),
+        )
+
+
+def check_share(answer: Answer, users: list, items: list, *, tau: float, tol: float, similarity: str) -> None:
+    right, slips = _share_and_slips(np.array(users), np.array(items), tau, tol, similarity)
+    compare(
+        answer(users, items, tau, tol, similarity),
+        right,
+        f"the share of {len(users)} users with a radial part above {tol} ({similarity}, tau {tau})",
+        slips,
+        exact=False,
+    )
+
+
+def _share_and_slips(
+    users: np.ndarray, items: np.ndarray, tau: float, tol: float, similarity: str
+) -> tuple[float, list]:
+    cosines = geometry.cosine(users[:, None], items[None, :])  # (B, B)
+    scores = cosines if similarity == "cos" else users @ items.T
+    odds = np.exp((scores - scores.max(1, keepdims=True)) / tau)
+    pull = odds / odds.sum(1, keepdims=True) - np.eye(len(users))
+    each = geometry.cosine_gradient(users[:, None], items[None, :]) if similarity == "cos" else items[None, :]
+    gradients = (pull[:, :, None] * each).sum(1)  # (B, d), up to the factor 1 / (tau B) that no share can see
+    parts = _relative(gradients, users)
+    share = lambda x: float((x > tol).mean())  # noqa: E731
+    no_positive = _relative(((pull + np.eye(len(users)))[:, :, None] * each).sum(1), users)
+    other_scores = users @ items.T if similarity == "cos" else cosines
+    odds = np.exp((other_scores - other_scores.max(1, keepdims=True)) / tau)
+    swapped = ((odds / odds.sum(1, keepdims=True) - np.eye(len(users)))[:, :, None] * each).sum(1)
+    signed = _relative(gradients, users, signed=True)
+    return share(np.abs(parts)), [
+        (share(signed), "a radial part may point inward: take its absolute value"),
+        (share(-signed), "a radial part may point outward: take its absolute value"),
+        (share(np.sqrt(1 - np.minimum(parts**2, 1))), "this is the share by the tangential part"),
+        (
+            share(np.abs((gradients * users).sum(1)) / (tau * len(users))),
+            "the radial part is asked for relative to ||u|| ||g||",
+        ),
+        (share(no_positive), "the positive is pulled, too: subtract 1 from its probability"),
+        (share(_relative(swapped, users)), 'the scores in the softmax are those of `similarity`: "cos" or "dot"'),
+        (100 * share(parts), "a share lies between 0 and 1; this looks like per cent"),
+        (1 - share(parts), "this is the share of the users below the tolerance"),
+    ]
+
+
+def _relative(gradients: np.ndarray, users: np.ndarray, *, signed: bool = False) -> np.ndarray:
+    """<u, g> / (||u|| ||g||) of each row, its absolute value unless signed."""
+    radial, _ = geometry.split_radial(gradients, users)
+    sizes = np.sign((gradients * users).sum(1)) * geometry.norm(radial) / geometry.norm(gradients)
+    return sizes if signed else np.abs(sizes)
+
+
+def _gradients(q: list, keys: list) -> np.ndarray:
+    return geometry.cosine_gradient(np.array(q, dtype=float), np.array(keys, dtype=float))
+
+
+def _weights(answer: Answer, q: list, keys: list) -> np.ndarray:
+    weights = floats(answer(q, keys), (len(keys),), "the weights, one a key")
+    expect(
+        abs(float(weights @ weights) - 1) <= 1e-9,
+        f"the squares of the weights must sum to 1; yours sum to {weights @ weights:.6g}",
+    )
+    return weights

@@ -1,0 +1,672 @@
+"""Public checks of the assignment ddc."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from course_lib.data.interactions import Interactions
+from course_lib.lessons.shared.forms import (
+    PASSED,
+    NotYet,
+    compare,
+    compare_arrays,
+    compare_exact,
+    expect,
+    floats,
+    is_list,
+    is_whole,
+    number,
+)
+from course_lib.lessons.shared.real import bpr_films
+from course_lib.maths import correction, popularity
+from course_lib.maths.arrays import exact
+
+Answer = Callable[..., Any]
+Case = tuple[list, list, list, list]
+HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
+ITEMS = [[1.0, 0.0], [0.5, 1.0], [-1.0, 2.0], [2.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]
+ONE = ([0.5, -0.25, 1.0], [0.0, -1.0, 0.5, 0.25], [1.0, -0.5, 0.75], [0.5, -1.0, 2.0, -0.25])
+OTHER = ([1.0, 2.0], [0.5, -0.5, 1.5], [2.0, -1.0], [-2.0, -1.0, 0.5])
+TOP_HEAVY = ([0.5, 1.0], [2.0, -1.0, -2.0], [1.0, 2.0], [-1.0, 0.5, 1.0])
+SMALL = ([2, 0, 1], [0, -1], [1, -1, 1], [1, -2])
+LOPSIDED = ([1, HALF], [THIRD, 0, 1], [2, 1], [3, 1, -1])
+WORDS = ("none", "one", "many")
+SETTLED, MOST_ROWS, MOST_WIDTH = 1e-6, 60, 6
+
+
+def preference(answer: Answer) -> None:
+    """Task 1a: `answer(user, items, history, share)`, six items; a tie, and a sum of zero."""
+    cases = [
+        ([1.0, 1.0], [0, 1, 2, 4, 3], Fraction(3, 5)),
+        ([1.0, 1.0], [4, 0, 2], HALF),
+        ([0.0, 0.0], [5, 0], Fraction(1)),
+    ]
+    check_preference(answer, [(user, ITEMS, history, share) for user, history, share in cases])
+    print(PASSED)
+
+
+def loss(answer: Answer) -> None:
+    """Task 1b: `answer(pos_scores, neg_scores, a, b, alpha, beta)`, three positives and four negatives."""
+    check_loss(answer, [(*ONE, 0.0, 0.0), (*ONE, -0.5, 1.25)])
+    print(PASSED)
+
+
+def minimisers(answer: Answer) -> None:
+    """Task 2a: `answer(a, b)`: one of each kind."""
+    check_minimisers(answer, [([1.0, -0.5], [2.0, -1.0]), ([1.0, 0.5], [2.0, -1.0]), ([0.0, 0.0], [2.0, -1.0])])
+    print(PASSED)
+
+
+def without(answer: Answer) -> None:
+    """Task 2b: `answer(users, items, histories, pop, share)`, four users of six items."""
+    users = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [-1.0, 0.5]]
+    check_without(answer, [(users, ITEMS, [[0, 3], [2, 3, 1], [0, 2, 5], [1, 4]], [0.6, 0.8], HALF)])
+    print(PASSED)
+
+
+def surrogate(answer: Answer) -> None:
+    """Task 3a: `answer(pos_scores, neg_scores, a, b)`, exact."""
+    check_surrogate(answer, [SMALL, LOPSIDED])
+    print(PASSED)
+
+
+def solve(answer: Answer) -> None:
+    """Task 3b: `answer(pos_scores, neg_scores, a, b)` for two users, and for one without a minimiser."""
+    check_solve(answer, [ONE, OTHER, ([1.0, 2.0], [0.5, -0.5], [2.0, 1.0], [-2.0, 1.0])])
+    print(PASSED)
+
+
+def solve_hard(answer: Answer) -> None:
+    """Task 3b where a full Newton step from zero goes astray."""
+    check_solve(answer, [hard(seed, 12, 40) for seed in (1, 2)])
+    print(PASSED)
+
+
+def sign(answer: Answer) -> None:
+    """Task 4a: `answer(pos_scores, neg_scores, a, b, beta)` for three users."""
+    check_sign(answer, [(*ONE, 0.5), (*OTHER, 0.5), (*TOP_HEAVY, 1.0)])
+    print(PASSED)
+
+
+def flip(answer: Answer) -> None:
+    """Task 4b: `answer(user, positives, negatives, pop)`, one user."""
+    check_flip(answer, [shifted(0, 6, 20, 3)])
+    print(PASSED)
+
+
+def worse(answer: Answer) -> None:
+    """Task 5a: `answer(drop)` for a small drop."""
+    check_worse(answer, [0.125])
+    print(PASSED)
+
+
+def inflation(answer: Answer) -> None:
+    """Task 5b: `answer(margins, fraction)`: all margins positive, and one that is not."""
+    check_inflation(answer, [([1.0, 2.0, 0.5], 0.05), ([1.0, 2.0, -0.01], 0.7), ([1.0, -2.0], 0.05)])
+    print(PASSED)
+
+
+def average_popularity(answer: Answer) -> None:
+    """Task 6: `answer(users, items, histories, held_out, counts, k)`, the first of its two numbers."""
+    check_measure(answer, [LISTS], place=0)
+    print(PASSED)
+
+
+def reciprocal_rank(answer: Answer) -> None:
+    """Task 6: the second of its two numbers."""
+    check_measure(answer, [LISTS], place=1)
+    print(PASSED)
+
+
+LISTS = ([[1.0, 0.5], [0.0, 1.0], [-1.0, 1.0]], ITEMS, [[3], [2, 1], [5]], [[0, 5], [], [4]], [3, 1, 5, 9, 2, 4], 2)
+
+
+def films(epochs: int, rank: int = 16, *, seed: int = 0) -> tuple[list, list, list, list, list, list]:
+    """(users, items, histories, held_out, counts, pop): users and films after `epochs` of plain SGD on BPR.
+
+    histories, held_out: for each user the films that the training has seen, four fifths, and the rest. counts: how
+    often each film stands in the histories. pop: the popularity direction of the trained films, head and tail of 5 per
+    cent each.
+    """
+    users, items, train, test = bpr_films(epochs, rank, share=0.8, seed=seed)
+    counts = np.asarray(train.col_counts)
+    pop = popularity.popularity_direction(items, counts)
+    lists = lambda data: [
+        data.items[start:stop].tolist() for start, stop in zip(data.row_starts[:-1], data.row_starts[1:], strict=True)
+    ]  # noqa: E731
+    return users.tolist(), items.tolist(), lists(train), lists(test), counts.tolist(), pop.tolist()
+
+
+def hard(seed: int, positives: int, negatives: int) -> Case:
+    """A user with margins of about -25, the wrong way round, whose a and b have very different scales."""
+    rng = np.random.default_rng([21, seed])
+    a = rng.normal(size=positives) * 0.05 + 0.02
+    b = rng.normal(size=negatives) * 8
+    a[0], a[1], b[0], b[1] = -abs(a[0]), abs(a[1]), -abs(b[0]), abs(b[1])
+    pos_scores, neg_scores = 6 * rng.normal(size=positives) - 25, 6 * rng.normal(size=negatives)
+    return pos_scores.tolist(), neg_scores.tolist(), a.tolist(), b.tolist()
+
+
+def shifted(seed: int, positives: int, negatives: int, d: int) -> tuple[list, list, list, list]:
+    """(user, positives, negatives, pop): positives that the user likes, half of them against the others."""
+    rng = np.random.default_rng([22, seed])
+    axis = rng.normal(size=d)
+    liked = rng.normal(size=(positives, d)) + 1.5 * axis * rng.choice([-1, 1], size=positives)[:, None]
+    user = rng.normal(size=d) * 0.3
+    return user.tolist(), liked.tolist(), rng.normal(size=(negatives, d)).tolist(), unit(rng.normal(size=d)).tolist()
+
+
+# ---- what the checks are made of; the hidden checks call them with other inputs ----
+
+
+def check_preference(answer: Answer, cases: Sequence[tuple[list, list, list, Fraction]]) -> None:
+    for user, items, history, share in cases:
+        table, taste, known = np.array(items), np.array(user), np.array(sorted(history))
+        scores = table[known] @ taste
+        best = known[np.argsort(-scores, kind="stable")]
+        size = -(-share * len(history) // 1)
+        total = table[best[:size]].sum(axis=0)
+        got = answer(user, items, history, share)
+        where = f"e_pref from {size} of {len(history)} items"
+        if not total.any():
+            expect(got is None, f"{where}: the chosen items sum to zero, so there is no direction: return None")
+            continue
+        expect(got is not None, f"{where}: the chosen items do not sum to zero, so there is a direction")
+        everything = np.argsort(-(table @ taste), kind="stable")
+        backwards = known[np.lexsort((-known, -scores))]
+        as_given = np.array(history)[np.argsort(-(table[history] @ taste), kind="stable")]
+        rows = table / np.maximum(np.linalg.norm(table, axis=1, keepdims=True), 1e-12)
+        compare_arrays(
+            got,
+            unit(total),
+            where,
+            [
+                (total, "a direction has length 1"),
+                (total / size, "a direction has length 1"),
+                (unit(table[known].sum(axis=0)), "only the best of the items that he has"),
+                (
+                    unit(table[everything[:size]].sum(axis=0)),
+                    "the items come from his history, not from the whole catalogue",
+                ),
+                (
+                    unit(table[everything[: -(-share * len(items) // 1)]].sum(axis=0)),
+                    "the items come from his history, not from the whole catalogue",
+                ),
+                (unit(table[best[-size:]].sum(axis=0)), "the highest scores, not the lowest"),
+                (
+                    unit(table[known[np.argsort(scores, kind="stable")[:size]]].sum(axis=0)),
+                    "the highest scores, not the lowest",
+                ),
+                (unit(table[backwards[:size]].sum(axis=0)), "equal scores: the lower id first"),
+                (
+                    unit(table[as_given[:size]].sum(axis=0)),
+                    "equal scores: the lower id first, in whatever order the history comes",
+                ),
+                (unit(table[best[: size - 1]].sum(axis=0)), "round the number of items up"),
+                (
+                    unit(table[best[: size + 1]].sum(axis=0)),
+                    "that is one item too many: round share times the number up, and no further",
+                ),
+                (unit(rows[best[:size]].sum(axis=0)), "the items keep their own lengths"),
+                (
+                    unit(np.sort(scores)[::-1][:size] @ table[best[:size]]),
+                    "a plain sum: the scores choose, they do not weigh",
+                ),
+            ],
+        )
+
+
+def check_loss(answer: Answer, cases: Sequence[tuple[list, list, list, list, float, float]]) -> None:
+    for s, t, a, b, alpha, beta in cases:
+        right = correction.user_loss(s, t, a, b, alpha, beta)
+        softplus = lambda x: float(np.logaddexp(0, x))  # noqa: E731
+        of = partial(correction.user_loss, s, t, a, b)
+        slips = [
+            (of(0.0, 0.0), "alpha and beta have no part in it"),
+            (of(beta, alpha), "beta belongs to the positives, alpha to the negatives"),
+            (of(-alpha, beta), "the negative's score is s_j + alpha b_j, and it is taken away as a whole"),
+            (of(alpha, -beta), "the positive's score is s_i + beta a_i"),
+            (of(-alpha, -beta), "the scores are s + beta a and s + alpha b"),
+            (right * len(s) * len(t), "the mean over all pairs, not the sum"),
+            (right * len(s), "the mean over all pairs"),
+            (right * len(t), "the mean over all pairs"),
+            (correction.user_loss(t, s, b, a, beta, alpha), "the margin is the positive's score minus the negative's"),
+            (
+                softplus(float(np.mean(t) + alpha * np.mean(b) - np.mean(s) - beta * np.mean(a))),
+                "the mean of the losses, not the loss of the mean margin",
+            ),
+        ]
+        if len(s) == len(t):
+            paired = np.logaddexp(0, np.array(t) + alpha * np.array(b) - np.array(s) - beta * np.array(a))
+            slips.append((float(paired.mean()), "every positive meets every negative"))
+        got = answer(s, t, a, b, alpha, beta)
+        where = f"the loss of {len(s)} x {len(t)} pairs at alpha = {alpha}, beta = {beta}"
+        if isinstance(got, float) and not np.isfinite(got):
+            raise NotYet(
+                f"{where}: {got}, which is not finite: exp overflows at large margins. What is log(1 + exp(x)) near, then?"
+            )
+        compare(got, right, where, slips, exact=False)
+
+
+def check_minimisers(answer: Answer, cases: Sequence[tuple[list, list]]) -> None:
+    for a, b in cases:
+        got, where = answer(a, b), f"a = {_short(a)}, b = {_short(b)}"
+        expect(isinstance(got, str) and got in WORDS, f'{where}: one of the words "none", "one" and "many" is expected')
+        right = count_minimisers(a, b)
+        if got == right:
+            continue
+        lopsided = [
+            name for name, values in (("a", a), ("b", b)) if any(values) and (min(values) >= 0 or max(values) <= 0)
+        ]
+        flat = [name for name, values in (("a", a), ("b", b)) if not any(values)]
+        if right == "none":
+            scalar = "beta" if lopsided[0] == "a" else "alpha"
+            hint = f"{lopsided[0]} has one sign only: in which direction can {scalar} run without raising any term?"
+        elif right == "many":
+            hint = f"{flat[0]} is zero throughout, so one scalar does not matter; can the other one run away?"
+        else:
+            hint = "a and b have both signs, strictly: whichever way (alpha, beta) runs, some margin falls without end"
+        raise NotYet(f'{where}: "{got}" is not right. {hint}')
+
+
+def count_minimisers(a: Sequence[float], b: Sequence[float]) -> str:
+    """How many minimisers the loss of a user has: none, one or (infinitely) many."""
+    if correction.has_minimiser(a, b):
+        return "one"
+    runs = any(any(values) and (min(values) >= 0 or max(values) <= 0) for values in (a, b))
+    return "none" if runs else "many"
+
+
+def check_without(answer: Answer, cases: Sequence[tuple[list, list, list, list, Fraction]]) -> None:
+    for users, items, histories, pop, share in cases:
+        got = answer(users, items, histories, pop, share)
+        where = f"the number of {len(users)} users without a minimiser, share {share}"
+        expect(is_whole(got), f"{where}: a whole number is expected")
+        missing = partial(_missing, users, items, histories, pop)
+        right = missing(share)
+        if got == right:
+            continue
+        rows = list(projections(users, items, histories, pop, share))
+        one_sided = lambda x: min(x) >= 0 or max(x) <= 0  # noqa: E731
+        compare(
+            got,
+            right,
+            where,
+            [
+                (len(users) - right, "this is the number of users who have one"),
+                (
+                    sum(one_sided(a) and one_sided(b) for _, _, a, b in rows),
+                    "one of the two, a or b, is enough to lose the minimiser",
+                ),
+                (sum(one_sided(a) for _, _, a, _ in rows), "b must have both signs, too"),
+                (sum(one_sided(b) for _, _, _, b in rows), "a must have both signs, too"),
+                (missing(share, every=True), "b is taken over the items that the user does not have"),
+                (missing(Fraction(1)), "e_pref comes from the best of his items"),
+                (0, "not every user has an optimum: see task 2a"),
+                (missing(share, best=True), "e_pref comes from the best of his items; a is taken over all of them"),
+            ],
+            exact=True,
+        )
+
+
+def _missing(users: list, items: list, histories: list, pop: list, share: Any, **slip: bool) -> int:
+    """The number of users without a unique minimiser."""
+    return sum(
+        not correction.has_minimiser(a, b) for _, _, a, b in projections(users, items, histories, pop, share, **slip)
+    )
+
+
+def projections(
+    users: list, items: list, histories: list, pop: list, share: Any, *, every: bool = False, best: bool = False
+) -> Iterator[tuple[np.ndarray, ...]]:
+    """For each user his (positive scores, negative scores, a, b); `every` and `best` name usual slips."""
+    tastes, table, axis = np.array(users), np.array(items), np.array(pop)
+    owners = np.repeat(np.arange(len(users)), [len(history) for history in histories])
+    data = Interactions(owners, np.concatenate(histories), n_users=len(users), n_items=len(items))
+    directions = correction.preference_directions(tastes, table, data, float(share))
+    for u, history in enumerate(histories):
+        known = np.sort(np.array(history))
+        lacking = np.ones(len(items), dtype=bool)
+        lacking[known] = every
+        scores = table @ tastes[u]
+        chosen = known
+        if best:
+            chosen = known[np.argsort(-scores[known], kind="stable")][: -(-share * len(known) // 1)]
+        yield scores[known], scores[lacking], table[chosen] @ directions[u], table[lacking] @ axis
+
+
+def check_surrogate(answer: Answer, cases: Sequence[Case]) -> None:
+    for case in cases:
+        s, t, a, b = (exact(values) for values in case)
+        p, q = Fraction(len(s)), Fraction(len(t))
+        root = partial(_surrogate, s, t, a, b)
+        right = root(2)
+        got = answer(*case)
+        where = f"the quadratic's [alpha, beta], {p} positives and {q} negatives"
+        expect(is_list(got) and len(got) == 2, f"{where}: two numbers are expected, alpha and beta")
+        (alpha, beta), lone = right[0], root(2, cross=0)
+        centred = b - _mean(b)
+        compare_exact(
+            [got],
+            right,
+            where,
+            [
+                ([[beta, alpha]], "alpha comes first"),
+                ([[-alpha, beta]], "the sign of alpha: the negative's score is s_j + alpha b_j"),
+                (root(1), "log(1 + e^-x) = ln 2 - x/2 + x^2/8 - ...: its second derivative at 0 is 1/4"),
+                (root(4), "log(1 + e^-x) = ln 2 - x/2 + x^2/8 - ...: its second derivative at 0 is 1/4"),
+                (root(0), "the linear term of the expansion is missing"),
+                (lone, "alpha and beta meet in every margin: the mixed term is missing"),
+                ([[-_mean(t * b) / _mean(b * b), beta]], "this alpha is right only where the mean of b is zero"),
+                (
+                    [[-_mean(t * centred) / _mean(centred * b), beta]] if any(centred) else None,
+                    "the regression has no intercept here: b keeps its mean",
+                ),
+            ],
+        )
+
+
+def _surrogate(
+    s: np.ndarray, t: np.ndarray, a: np.ndarray, b: np.ndarray, target: int, *, cross: int = 1
+) -> list | None:
+    """[[alpha, beta]] at which E[(margin - target) a] and E[(margin - target) b] vanish, exactly;
+    None where it is not unique.
+    """
+    target = Fraction(target)
+    aa, bb, ab = _mean(a * a), _mean(b * b), _mean(a) * _mean(b) * cross
+    first = (target + _mean(t)) * _mean(a) - _mean(s * a)  # aa beta - ab alpha
+    second = (target - _mean(s)) * _mean(b) + _mean(t * b)  # ab beta - bb alpha
+    determinant = aa * bb - ab * ab
+    return (
+        [[(ab * first - aa * second) / determinant, (bb * first - ab * second) / determinant]] if determinant else None
+    )
+
+
+def _mean(values: np.ndarray) -> Fraction:
+    return values.sum() / Fraction(len(values))
+
+
+def check_solve(answer: Answer, cases: Sequence[Case]) -> None:
+    for case in cases:
+        s, t, a, b = case
+        got, where = answer(*case), f"the best [alpha, beta], {len(s)} positives and {len(t)} negatives"
+        right = correction.solve_user(s, t, a, b)
+        if right is None:
+            expect(
+                got is None, f"{where}: a is {_short(a)} and b {_short(b)}, so this user has no minimiser: return None"
+            )
+            continue
+        expect(got is not None, f"{where}: a and b have both signs, so there is exactly one minimiser")
+        alpha, beta = floats(got, (2,), where)
+        slope = correction.user_gradient(s, t, a, b, alpha, beta)
+        loss = partial(correction.user_loss, s, t, a, b)
+        near = all(abs(x - y) <= SETTLED * max(1.0, abs(y)) for x, y in zip((alpha, beta), right, strict=True))
+        if near:
+            continue
+        if all(abs(x - y) <= SETTLED * max(1.0, abs(y)) for x, y in zip((beta, alpha), right, strict=True)):
+            hint = "alpha comes first"
+        elif abs(alpha + right[0]) <= SETTLED * max(1.0, abs(right[0])):
+            hint = "the sign of alpha: the negative's score is s_j + alpha b_j"
+        elif loss(alpha, beta) > loss(0.0, 0.0):
+            hint = "The loss there is higher than at (0, 0): a Newton step may be too long, so halve it until the loss falls"
+        elif max(map(abs, slope)) < 1e-3:
+            hint = "It is near: go on until the gradient is about 1e-12, or use the second derivatives"
+        else:
+            hint = "The gradient is not zero there"
+        raise NotYet(
+            f"{where}: ({alpha:.7g}, {beta:.7g}) is not the minimiser; the gradient there is ({slope[0]:.2g}, {slope[1]:.2g}). {hint}."
+        )
+
+
+def check_sign(answer: Answer, cases: Sequence[tuple[list, list, list, list, float]]) -> None:
+    for s, t, a, b, beta in cases:
+        got = answer(s, t, a, b, beta)
+        where = f"the sign of the best alpha at beta = {beta}, {len(s)} positives and {len(t)} negatives"
+        expect(is_whole(got) and got in (-1, 1), f"{where}: -1 or 1 is expected")
+        right, at_zero = (-int(np.sign(correction.user_gradient(s, t, a, b, 0.0, at)[0])) for at in (beta, 0.0))
+        if got == right:
+            continue
+        if got == -int(np.sign(np.mean(b))):
+            hint = "The mean of b is not enough: a negative weighs sigma(-margin), so the ones that he would be shown count most"
+        elif got == at_zero:
+            hint = "The weights are those at beta, not at 0"
+        elif right == 1:
+            hint = "It does not become negative for everybody: which negatives have the large weights, and on which side do they lie?"
+        else:
+            hint = "If the loss rises with alpha at 0, the best alpha lies below"
+        raise NotYet(f"{where}: {got} is not right. {hint}.")
+
+
+def check_flip(answer: Answer, cases: Sequence[tuple[list, list, list, list]]) -> None:
+    for user, liked, others, pop in cases:
+        where = f"{len(liked)} positives, {len(others)} negatives, {len(user)} dimensions"
+        before = settle(user, liked, others, pop)
+        if before is None:
+            raise RuntimeError("this user has no minimiser to begin with: the case is wrong, not the answer")
+        shift = floats(answer(user, liked, others, pop), (len(user),), f"{where}: the vector c")
+        expect(float(np.abs(shift).max()) <= 1e3, f"{where}: the entries of c lie between -1,000 and 1,000")
+        moved = [(np.array(rows) + shift).tolist() for rows in (liked, others)]
+        after = settle(user, *moved, pop)
+        b = np.array(moved[1]) @ np.array(pop)
+        if after is None:
+            runs = (
+                "b has one sign: c goes too far along e_pop"
+                if b.min() >= 0 or b.max() <= 0
+                else "a has one sign: c turns e_pref too far"
+            )
+            raise NotYet(f"{where}: after the shift the user has no minimiser ({runs})")
+        hint = "b_j becomes b_j + <e_pop, c>: which c lifts the weighted mean of b over zero?"
+        expect(
+            after[0] * before[0] < 0 and abs(after[0]) >= 0.01,
+            f"{where}: alpha is {before[0]:.4g} before the shift and {after[0]:.4g} after it; at least 0.01 on the other side is asked for. {hint}",
+        )
+
+
+def settle(user: Any, positives: Any, negatives: Any, pop: Any) -> tuple[float, float] | None:
+    """The best (alpha, beta) of one user whose e_pref comes from all his positives; None where there is none."""
+    taste, liked, others = (np.array(values, dtype=float) for values in (user, positives, negatives))
+    axis = unit(liked.sum(axis=0))
+    return correction.solve_user(liked @ taste, others @ taste, liked @ axis, others @ np.array(pop, dtype=float))
+
+
+def check_worse(answer: Answer, drops: Sequence[float]) -> None:
+    for drop in drops:
+        value, where = answer(drop), f"drop = {drop}"
+        expect(is_list(value) and len(value) == 4, "four things are asked for: return user, positives, negatives, pop")
+        user = floats(value[0], (None,), f"{where}: user")
+        d = len(user)
+        expect(2 <= d <= MOST_WIDTH, f"{where}: embeddings have 2 to {MOST_WIDTH} dimensions")
+        liked, others = (
+            floats(rows, (None, d), f"{where}: {name}")
+            for rows, name in zip(value[1:3], ("positives", "negatives"), strict=True)
+        )
+        expect(
+            max(len(liked), len(others)) <= MOST_ROWS, f"{where}: at most {MOST_ROWS} positives, and as many negatives"
+        )
+        pop = floats(value[3], (d,), f"{where}: pop")
+        expect(
+            max(float(np.abs(x).max()) for x in (user, liked, others, pop)) <= 100, f"{where}: numbers from -100 to 100"
+        )
+        expect(float(np.linalg.norm(pop)) > 1e-6, f"{where}: pop is not zero")
+        expect(
+            float(np.linalg.norm(liked.sum(axis=0))) > 1e-6,
+            f"{where}: the positives do not sum to zero, else there is no e_pref",
+        )
+        axis, pop = unit(liked.sum(axis=0)), unit(pop)
+        before = ranked_right(user, liked, others)
+        expect(
+            before == 1,
+            f"{where}: before DDC every positive stands above every negative; here {before:.3g} of the pairs do",
+        )
+        best = settle(user, liked, others, pop)
+        a, b = liked @ axis, others @ pop
+        expect(
+            best is not None,
+            f"{where}: the user has a minimiser, so a (from {a.min():.3g} to {a.max():.3g}) and b (from {b.min():.3g} to {b.max():.3g}) have both signs",
+        )
+        alpha, beta = best
+        after = ranked_right(user + alpha * pop + beta * axis, liked, others)
+        hint = "e_final carries beta e_pref to the negatives, too, and the objective never looks there"
+        expect(
+            after <= 1 - drop,
+            f"{where}: with e_final (alpha = {alpha:.3g}, beta = {beta:.3g}) {after:.3g} of the pairs are right, "
+            f"and at most {1 - drop:.3g} are asked for. {hint}",
+        )
+
+
+def ranked_right(user: np.ndarray, positives: np.ndarray, negatives: np.ndarray) -> float:
+    """The share of the pairs whose positive scores higher."""
+    return float((positives @ user > (negatives @ user)[:, None]).mean())
+
+
+def check_inflation(answer: Answer, cases: Sequence[tuple[list, float]]) -> None:
+    for margins, fraction in cases:
+        got, right = answer(margins, fraction), smallest_scale(margins, fraction)
+        where = f"the scale that leaves {fraction} of the loss of {len(margins)} margins, the smallest of them {min(margins):.4g}"
+        if right is None:
+            expect(got is None, f"{where}: no scale does: what becomes of a margin below zero? Return None")
+            continue
+        expect(got is not None, f"{where}: some scale does")
+        value = partial(_scaled_loss, np.array(margins))
+        slips = [
+            (1 / fraction, "the loss does not fall in proportion to the scale"),
+            (float(-np.log(fraction)), "the loss is exp(-c m) nearly, but only for large margins"),
+        ]
+        mean = float(np.mean(margins))
+        if mean > 0:
+            slips.append((smallest_scale([mean], fraction), "the mean of the losses, not the loss of the mean margin"))
+        slips.append(
+            (smallest_scale(margins, fraction, below=fraction), "a fraction of the loss at c = 1, not the loss itself")
+        )
+        value_there = f" The loss there is {value(float(number(got, where))) / value(1.0):.6g} of the first."
+        try:
+            compare(got, right, where, slips, exact=False, tolerance=SETTLED)
+        except NotYet as error:
+            raise NotYet(f"{error}{value_there}") from None
+
+
+def smallest_scale(margins: Sequence[float], fraction: float, below: float | None = None) -> float | None:
+    """The least c >= 1 at which the mean of log(1 + exp(-c m)) is at most fraction times that at 1 (or at most
+    `below`).
+    """
+    x = np.array(margins, dtype=float)
+    value = partial(_scaled_loss, x)
+    falls = lambda c: float((x * np.exp(-np.logaddexp(0, c * x))).mean()) > 0  # noqa: E731
+    target = fraction * value(1.0) if below is None else below
+    low, high = 1.0, 1.0
+    while value(high) > target:  # the loss is convex in c: go up while it falls
+        if not falls(high) or high > 1e12:
+            break
+        low, high = high, 2 * high
+    if value(high) > target:  # the lowest point may lie between the last two
+        left, right = low, high
+        for _ in range(200):
+            middle = (left + right) / 2
+            left, right = (middle, right) if falls(middle) else (left, middle)
+        high = left
+        if value(high) > target:
+            return None
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (low, middle) if value(middle) <= target else (middle, high)
+    return high
+
+
+def _scaled_loss(margins: np.ndarray, c: float) -> float:
+    return float(np.logaddexp(0, -c * margins).mean())
+
+
+def check_measure(answer: Answer, cases: Sequence[tuple[list, list, list, list, list, int]], *, place: int) -> None:
+    for users, items, histories, held_out, counts, k in cases:
+        got = answer(users, items, histories, held_out, counts, k)
+        where = f"{('AvgPop', 'MRR')[place]}@{k} of {len(users)} users and {len(items)} items"
+        expect(is_list(got) and len(got) == 2, f"{where}: two numbers are asked for: AvgPop and MRR")
+        compare(
+            got[place],
+            ranking_numbers(users, items, histories, held_out, counts, k)[place],
+            where,
+            _measure_slips(users, items, histories, held_out, counts, k, place),
+            exact=False,
+        )
+
+
+def ranking_numbers(
+    users: list,
+    items: list,
+    histories: list,
+    held_out: list,
+    counts: list,
+    k: int,
+    *,
+    seen: bool = False,
+    worst: bool = False,
+) -> tuple[float, float]:
+    """(AvgPop@k, MRR@k) of the lists that leave out the histories; `seen` and `worst` name usual slips."""
+    lists = top_lists(users, items, [[]] * len(users) if seen else histories, k, worst=worst)
+    ranks = [first_hit(row, wanted) for row, wanted in zip(lists, held_out, strict=True) if wanted]
+    return popularity.average_popularity(lists, np.array(counts)), float(
+        np.mean([1 / rank if rank else 0.0 for rank in ranks])
+    )
+
+
+def top_lists(users: list, items: list, histories: list, k: int, *, worst: bool = False) -> np.ndarray:
+    """(m, k) ids by falling score, equal scores by the lower id, without the items of the history."""
+    scores = np.array(users, dtype=float) @ np.array(items, dtype=float).T * (-1 if worst else 1)
+    for row, history in zip(scores, histories, strict=True):
+        row[history] = -np.inf
+    return np.argsort(-scores, axis=1, kind="stable")[:, :k]
+
+
+def first_hit(row: np.ndarray, wanted: list) -> int:
+    """The rank, from 1, of the first wanted item in a list; 0 where there is none."""
+    hits = np.flatnonzero(np.isin(row, wanted))
+    return int(hits[0]) + 1 if len(hits) else 0
+
+
+def _measure_slips(
+    users: list, items: list, histories: list, held_out: list, counts: list, k: int, place: int
+) -> Iterator[tuple[float, str]]:
+    """Worked out one after another, and only for a wrong answer."""
+    arguments, table = (users, items, histories, held_out, counts, k), np.array(counts)
+    yield ranking_numbers(*arguments, seen=True)[place], "leave out the items of the history"
+    yield ranking_numbers(*arguments, worst=True)[place], "the highest scores come first"
+    yield ranking_numbers(*arguments)[1 - place], "AvgPop comes first"
+    lists = top_lists(users, items, histories, k)
+    if place == 0:
+        yield float(table[lists].sum(axis=1).mean()), "the mean over the items of a list, not their sum"
+        yield float(table[np.unique(lists)].mean()), "an item that is shown to many counts for each of them"
+        yield float(table.mean()), "only the items that are shown"
+        shown = table[lists][[bool(wanted) for wanted in held_out]]
+        yield float(shown.mean()), "AvgPop is over all users, also those without held-out items"
+        return
+    ranks = [first_hit(row, wanted) for row, wanted in zip(lists, held_out, strict=True)]
+    known = [rank for rank, wanted in zip(ranks, held_out, strict=True) if wanted]
+    every = [
+        [1 / (1 + place) for place in np.flatnonzero(np.isin(row, wanted))]
+        for row, wanted in zip(lists, held_out, strict=True)
+        if wanted
+    ]
+    yield (
+        float(np.mean([1 / rank if rank else 0.0 for rank in ranks])),
+        "users without held-out items are left out of MRR",
+    )
+    yield float(np.mean([1 / rank for rank in known if rank] or [0.0])), "a user whose list has no hit counts with 0"
+    yield float(np.mean([rank > 0 for rank in known])), "the reciprocal rank of the first hit, not whether there is one"
+    yield float(np.mean([1 / (rank + 1) if rank else 0.0 for rank in known])), "ranks begin at 1"
+    yield float(np.mean([sum(row) for row in every])), "only the first hit counts"
+
+
+def unit(vector: np.ndarray) -> np.ndarray:
+    """The vector at length 1; zero stays zero."""
+    length = float(np.linalg.norm(vector))
+    return vector / length if length else vector
+
+
+def _short(values: Sequence[float]) -> str:
+    text = "(" + ", ".join(f"{value:.3g}" for value in values) + ")"
+    return text if len(text) < 60 else f"({len(values)} numbers from {min(values):.3g} to {max(values):.3g})"

@@ -1,0 +1,497 @@
+"""Figures of the chapter on directional decomposition and correction. They draw what they are given;
+formulas are in `course_lib.models.debiasing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from course_lib.lessons.shared.house import GRID, INK, PULL, PULL_TINT, PUSH, SOFT, SPARE, WRONG, in_style
+
+
+@in_style
+def origin_sweep(shifts: Any, panels: Mapping[str, tuple[Any, float, Any]]) -> tuple[Figure, np.ndarray]:
+    """One panel for each number: its values over the shift of all items, and its value for the model without DDC,
+    dashed.
+
+    panels: label -> (values at the shifts, value of the model or NaN where it has none, half-widths of the values or
+    None).
+    """
+    x = np.asarray(shifts, dtype=float)
+    fig, axes = plt.subplots(1, len(panels), figsize=(3.1 * len(panels), 3.3), squeeze=False, dpi=92)
+    for ax, (label, (values, plain, halves)), color in zip(axes[0], panels.items(), (WRONG, PUSH, PULL), strict=False):
+        if len(values) != len(x):
+            raise ValueError(f"{label}: {len(values)} values for {len(x)} shifts; expected as many")
+        ax.errorbar(x, values, yerr=halves, fmt="o-", color=color, ms=5, elinewidth=1.2, capsize=2.5)
+        if np.isfinite(plain):
+            ax.axhline(plain, color=INK, ls=(0, (4, 2)), lw=1.3, label="the model itself")
+            ax.legend(loc="lower left", fontsize=9)
+        ax.set(title=label, xlabel="shift of all items along $e_{pop}$")
+        ax.margins(y=0.22)
+    return fig, axes[0]
+
+
+@in_style
+def two_users(user: Any, pref: Any, pop: Any, alpha: float, beta: float) -> tuple[Figure, Axes]:
+    """(11), (12) and (14) in the plane: the vector that meets the positives, the one that meets the negatives, and the
+    one that is served.
+    """
+    e, f, p = (np.asarray(vector, dtype=float) for vector in (user, pref, pop))
+    fig, ax = plt.subplots(figsize=(6.0, 4.3), dpi=92)
+    ax.spines[["left", "bottom"]].set_visible(False)
+    corners = {
+        "meets own items:\n$e_u+\\beta e_{pref}$": (e + beta * f, PULL),
+        "meets the others:\n$e_u+\\alpha e_{pop}$": (e + alpha * p, PUSH),
+    }
+    final = e + alpha * p + beta * f
+    for (name, (point, color)), place in zip(corners.items(), ((8, 6), (8, -4)), strict=True):
+        _arrow(ax, np.zeros(2), point, color)
+        for end in (e, final):
+            ax.plot(*zip(point, end, strict=True), color=SOFT, lw=1, ls=(0, (2, 2)))
+        behind = {"fc": ax.get_facecolor(), "ec": "none", "pad": 1}  # covers the dashes
+        ax.annotate(name, point, place, textcoords="offset points", color=color, fontsize=9.5, va="center", bbox=behind)
+    _arrow(ax, np.zeros(2), e, INK)
+    _arrow(ax, np.zeros(2), final, WRONG)
+    ax.annotate("$e_u$", e, (6, 4), textcoords="offset points", color=INK)
+    ax.annotate("is served: both", final, (8, 0), textcoords="offset points", color=WRONG, va="center", fontsize=9.5)
+    for vector, name, place in ((f, "$e_{pref}$", (-2, -13)), (p, "$e_{pop}$", (-4, 6))):
+        _arrow(ax, np.zeros(2), vector, SOFT, width=1.2)
+        ax.annotate(name, vector, place, textcoords="offset points", color=SOFT, ha="right")
+    points = np.stack([np.zeros(2), e, f, p, final, *(point for point, _ in corners.values())])
+    low, high = points.min(0), points.max(0)
+    ax.set(xlim=(low[0] - 0.5, high[0] + 1.5), ylim=(low[1] - 0.4, high[1] + 0.4), aspect="equal", xticks=[], yticks=[])
+    ax.grid(visible=False)
+    return fig, ax
+
+
+@in_style
+def turned_user(vectors: Mapping[str, Any], positives: Any, negatives: Any) -> tuple[Figure, np.ndarray]:
+    """The same items in the plane before two or more users: the user's own as discs, the others as crosses, each with
+    its score.
+
+    vectors: title -> (2,). The side of the plane that scores above the best of the others is tinted.
+    """
+    his, others = np.asarray(positives, dtype=float), np.asarray(negatives, dtype=float)
+    fig, axes = plt.subplots(1, len(vectors), figsize=(4.3 * len(vectors), 3.6), sharey=True, dpi=92, squeeze=False)
+    reach = 1.6 + max(abs(his).max(), abs(others).max())
+    grid = np.linspace(-reach, reach, 121)
+    plane = np.stack(np.meshgrid(grid, grid), axis=-1)
+    for ax, (title, vector) in zip(axes[0], vectors.items(), strict=True):
+        u = np.asarray(vector, dtype=float)
+        level = (others @ u).max()
+        ax.contourf(grid, grid, plane @ u, levels=[level, 1e9], colors=[PULL_TINT])
+        ax.contour(grid, grid, plane @ u, levels=[level], colors=[SOFT], linewidths=1, linestyles="dashed")
+        _arrow(ax, np.zeros(2), u / max(1.0, np.linalg.norm(u)), INK)
+        for points, marker, color in ((his, "o", PULL), (others, "X", PUSH)):
+            ax.scatter(*points.T, marker=marker, s=90, color=color, zorder=3, ec="white")
+            for point in points:
+                ax.annotate(f"{point @ u:+.3g}", point, (9, 6), textcoords="offset points", color=color, weight="bold")
+        wrong = int(((his @ u)[:, None] <= others @ u).sum())
+        ax.set(
+            title=title,
+            xlabel=f"pairs in the wrong order: {wrong} of {len(his) * len(others)}",
+            xlim=(-reach, reach),
+            ylim=(-reach, reach),
+        )
+        ax.set(xticks=[], yticks=[], aspect="equal")
+        ax.grid(visible=False)
+    return fig, axes[0]
+
+
+@in_style
+def missing_minimum(
+    lengths: Any, shares: Any, paths: Mapping[str, tuple[Any, Any, float | None]]
+) -> tuple[Figure, np.ndarray]:
+    """Left: share of users without a minimiser by the number of their items. Right: beta of single users along gradient
+    descent.
+
+    lengths, shares: bars. paths: name -> (steps, beta, the minimiser or None).
+    """
+    fig, axes = plt.subplots(1, 2, figsize=(9.0, 3.6), dpi=92)
+    axes[0].bar(lengths, shares, color=WRONG, width=0.8)
+    axes[0].set(
+        title="without a minimiser",
+        xlabel="items of the user",
+        ylabel="share of users",
+        ylim=(0, 1.05),
+        xticks=[1, 5, 10, 15, 20],
+    )
+    for (color, _, dashes), (name, (steps, beta, best)) in zip(
+        ((PULL, "", "-"), (WRONG, "", (0, (5, 2)))), paths.items(), strict=False
+    ):
+        axes[1].plot(steps, beta, color=color, ls=dashes, label=name)
+        if best is not None:
+            axes[1].axhline(best, color=color, lw=1, ls=(0, (1, 2)))
+    axes[1].set(xscale="log", title="β while the loss falls", xlabel="steps of gradient descent", ylabel="β")
+    axes[1].legend(loc="upper left")
+    return fig, axes
+
+
+@in_style
+def loss_and_ranking(
+    points: Mapping[str, tuple[float, float]], scaled: Mapping[float, float], level: float, *, marked: Sequence[str]
+) -> tuple[Figure, Axes]:
+    """Training loss of what is served (across, logarithmic) against held-out MRR@10.
+
+    points: name -> (loss, mrr); scaled: factor on all scores -> loss of the model, all at the same mrr `level`; marked:
+    names in bold.
+    """
+    fig, ax = plt.subplots(figsize=(7.4, 4.2), dpi=92)
+    losses = list(scaled.values())
+    ax.plot(losses, [level] * len(losses), "|-", color=SOFT, ms=9, lw=1.2, zorder=1)
+    for factor, loss in scaled.items():
+        ax.annotate(
+            f"× {factor:g}", (loss, level), (0, 7), textcoords="offset points", ha="center", fontsize=8.5, color=SOFT
+        )
+    for name, (loss, mrr) in points.items():
+        bold = name in marked
+        ax.scatter(
+            loss,
+            mrr,
+            s=70 if bold else 45,
+            marker="D" if bold else "o",
+            color=WRONG if bold else PULL,
+            zorder=3,
+            ec="white",
+        )
+        ax.annotate(
+            name,
+            (loss, mrr),
+            (7, -3),
+            textcoords="offset points",
+            fontsize=9.5,
+            weight="bold" if bold else "normal",
+            color=INK,
+        )
+    ax.set(
+        xscale="log", xlabel="BPR loss per training triple of the embedding that is served", ylabel="MRR@10, held out"
+    )
+    ax.grid(visible=True, which="both", color=GRID)
+    return fig, ax
+
+
+@in_style
+def net_push(net: Any, change: Any, alphas: Any) -> tuple[Figure, np.ndarray]:
+    """Change of the popularity of each user's list against alpha (left) and against alpha + beta cos (right):
+    dots and means of ten groups.
+    """
+    fig, axes = plt.subplots(1, 2, figsize=(9.0, 3.7), sharey=True, dpi=88)
+    for ax, x, label in zip(
+        axes, (alphas, net), ("$\\alpha_u$", "$\\alpha_u+\\beta_u\\,\\langle e_{pref},e_{pop}\\rangle$"), strict=True
+    ):
+        x, y = np.asarray(x, dtype=float), np.asarray(change, dtype=float)
+        low, high = np.quantile(x, [0.01, 0.99])
+        shown = np.flatnonzero((x > low) & (x < high))[:: max(1, len(x) // 450)]
+        ax.scatter(x[shown], y[shown], s=7, color=SOFT, alpha=0.35, lw=0)
+        parts = np.array_split(np.argsort(x), 10)
+        ax.plot([x[part].mean() for part in parts], [y[part].mean() for part in parts], "o-", color=WRONG)
+        ax.axhline(0, color=INK, lw=1)
+        ax.axvline(0, color=INK, lw=1)
+        ax.set(xlabel=label, xlim=(low, high))
+    axes[0].set_ylabel("change of the list's mean popularity")
+    axes[0].set_ylim(*np.quantile(np.asarray(change, dtype=float), [0.02, 0.98]))
+    return fig, axes
+
+
+@in_style
+def differences(
+    rows: Mapping[str, tuple[float, float, float, float]], *, labels: tuple[str, str]
+) -> tuple[Figure, np.ndarray]:
+    """Two columns of dots with intervals, one row for each method:
+    name -> (difference, half-width, second difference, half-width).
+    """
+    fig, axes = plt.subplots(1, 2, figsize=(9.2, 0.36 * len(rows) + 1.1), sharey=True, dpi=92)
+    names = list(rows)
+    for ax, at, label, color in zip(axes, (0, 2), labels, (PULL, PUSH), strict=True):
+        values = np.array([rows[name][at : at + 2] for name in names])
+        y = np.arange(len(names))[::-1]
+        ax.errorbar(values[:, 0], y, xerr=values[:, 1], fmt="o", color=color, ms=5, lw=1.6, capsize=3)
+        ax.axvline(0, color=INK, lw=1)
+        ax.set(xlabel=label, yticks=y)
+        ax.set_yticks(y, names)
+    return fig, axes
+
+
+@in_style
+def decay_and_sign(names: Sequence[str], rows: Mapping[str, Sequence[float]]) -> tuple[Figure, np.ndarray]:
+    """Small bars side by side: for each model (down) each number of `rows` (across), with its value written at the
+    bar.
+    """
+    fig, axes = plt.subplots(
+        1, len(rows), figsize=(2.5 * len(rows) + 1.0, 0.36 * len(names) + 1.0), sharey=True, dpi=92, squeeze=False
+    )
+    y = np.arange(len(names))[::-1]
+    for ax, (label, values), (color, _, _) in zip(axes[0], rows.items(), SPARE, strict=False):
+        ax.barh(y, values, color=color, height=0.62, alpha=0.85)
+        for at, value in zip(y, values, strict=True):
+            ax.annotate(
+                f"{value:.2g}", (max(value, 0), at), (3, 0), textcoords="offset points", va="center", fontsize=9
+            )
+        ax.axvline(0, color=INK, lw=1)
+        ax.set(title=label, yticks=y)
+        ax.set_yticks(y, names)
+        ax.margins(x=0.2)
+        ax.grid(visible=False, axis="y")
+    return fig, axes[0]
+
+
+@in_style
+def frontier(
+    curves: Mapping[str, tuple[Any, Any, Sequence[str]]], points: Mapping[str, tuple[float, float]]
+) -> tuple[Figure, Axes]:
+    """Popularity of the lists (across) against accuracy (up): curves of a method with one setting moved, and single
+    points.
+
+    curves: name -> (popularity, accuracy, a label for each place or an empty one); points: name -> (popularity,
+    accuracy).
+    """
+    fig, ax = plt.subplots(figsize=(7.4, 4.4), dpi=92)
+    for (color, marker, dashes), (name, (x, y, labels)) in zip(SPARE[1:], curves.items(), strict=False):
+        ax.plot(x, y, color=color, marker=marker, ls=dashes, ms=5, label=name)
+        for at, text in enumerate(labels):
+            ax.annotate(text, (x[at], y[at]), (5, -11), textcoords="offset points", fontsize=8.5, color=color)
+    for name, (x, y) in points.items():
+        ax.scatter(x, y, s=70, marker="D", color=INK, zorder=4, ec="white")
+        ax.annotate(name, (x, y), (7, 6), textcoords="offset points", fontsize=9.5, weight="bold")
+    ax.set(xlabel="mean popularity of the ten films shown", ylabel="MRR@10, held out")
+    ax.legend(loc="lower right")
+    return fig, ax
+
+
+def _arrow(ax: Axes, start: Any, end: Any, color: str, *, width: float = 2.0) -> None:
+    ax.annotate(
+        "",
+        end,
+        start,
+        arrowprops={"arrowstyle": "-|>", "color": color, "lw": width, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 13},
+    )
+
+
+Curve = tuple[Sequence[float], Sequence[float], Sequence[float]]  # x, mean, half-width of an interval (0: none)
+# method -> marker and colour; a marker is enough to tell them apart
+METHODS: dict[str, tuple[str, str]] = {
+    "IPS": ("v", "#9c5a86"),
+    "DICE": ("s", "#007a5e"),
+    "MACR": ("^", "#8a6d00"),
+    "PC": ("X", "#8a1c4f"),
+    "PAAC": ("P", "#0072b2"),
+    "DCCL": ("D", "#56b4e9"),
+    "TPAB": ("<", "#566172"),
+    "DDC": ("*", "#d55e00"),
+}
+
+
+@in_style
+def accuracy_and_popularity(
+    panels: Mapping[str, Mapping[str, Sequence[float]]], *, accuracy: str = "MRR@10"
+) -> tuple[Figure, np.ndarray]:
+    """What every method changes against the backbone alone, in percent: how popular its lists are (across), how
+    accurate (up).
+
+    panels: backbone -> method -> (change of popularity, change of accuracy, half-widths of their intervals or 0). The
+    backbone is the origin; up and to the left is what debiasing wants, more accurate and less popular, and is tinted.
+    """
+    fig, axes = plt.subplots(1, len(panels), figsize=(4.6 * len(panels) + 1.3, 4.2), squeeze=False, dpi=92)
+    for ax, (title, points) in zip(axes[0], panels.items(), strict=True):
+        for at, (name, (x, y, wide, high)) in enumerate(points.items()):
+            marker, color = METHODS.get(name, SPARE[at % len(SPARE)][1::-1])
+            ax.errorbar(x, y, xerr=wide or None, yerr=high or None, color=color, lw=1)
+            size = 13 if marker == "*" else 8
+            ax.plot(x, y, marker, color=color, ms=size, mec="white", ls="", label=name, zorder=3)
+        ax.plot(0, 0, "o", mfc="white", mec=INK, ms=8, mew=1.6, ls="", label="backbone", zorder=3)
+        ax.margins(0.12)
+        low, high = ax.get_xlim(), ax.get_ylim()
+        ax.fill_between([low[0], 0], 0, high[1], color=PULL_TINT, lw=0, zorder=0)
+        ax.axvline(0, color=SOFT, lw=1, ls=(0, (2, 2)))
+        ax.axhline(0, color=SOFT, lw=1, ls=(0, (2, 2)))
+        ax.set(xlim=low, ylim=high, title=title, xlabel="change of AvgPop@10, %")
+    axes[0, 0].set_ylabel(f"change of {accuracy}, %")
+    handles = {label: h for ax in axes[0] for h, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+    fig.legend(handles.values(), handles.keys(), loc="outside right center")
+    return fig, axes[0]
+
+
+@in_style
+def sensitivity(
+    curves: Mapping[str, Mapping[str, Curve]],
+    levels: Mapping[str, Mapping[str, float]] | None = None,
+) -> tuple[Figure, np.ndarray]:
+    """One panel for each metric, its curves over k: metric -> backbone -> (k, mean, half-width); levels:
+    the same without DDC, dotted.
+    """
+    fig, axes = plt.subplots(1, len(curves), figsize=(4.3 * len(curves) + 0.4, 3.7), squeeze=False, dpi=92)
+    for ax, (metric, series) in zip(axes[0], curves.items(), strict=True):
+        for (color, marker, dashes), (name, (tops, means, halves)) in zip(SPARE, series.items(), strict=False):
+            ax.plot(
+                tops,
+                means,
+                marker=marker,
+                ls=dashes,
+                color=color,
+                label=f"{name} with DDC",
+            )
+            ax.fill_between(
+                tops,
+                np.subtract(means, halves),
+                np.add(means, halves),
+                color=color,
+                alpha=0.15,
+                lw=0,
+            )
+            if levels and name in levels.get(metric, {}):
+                level = levels[metric][name]
+                ax.axhline(level, color=color, lw=1.2, ls=(0, (1, 2)))
+                beside = {"transform": ax.get_yaxis_transform(), "va": "center", "fontsize": 9, "color": color}
+                ax.text(1.01, level, f"{name}\nalone", **beside)
+        if metric.endswith("%"):
+            ax.axhline(0, color=INK, lw=1.2, ls=(0, (1, 2)))
+            ax.text(1.01, 0, "backbone\nalone", transform=ax.get_yaxis_transform(), va="center", fontsize=9)
+        ax.set(title=metric, xlabel="k: share of a user's items behind e_pref")
+        ax.margins(y=0.12)
+    axes[0, 0].legend(fontsize=9)
+    return fig, axes[0]
+
+
+@in_style
+def convergence(runs: Mapping[str, Mapping[str, Any]]) -> tuple[Figure, np.ndarray]:
+    """BPR's loss per triple of what is served (logarithmic) and validation MRR@10 along training and DDC, a column for
+    each run.
+
+    runs: title -> {"training": (epochs, losses, mrrs), "DDC": (epochs, losses, mrrs), "scaled": least loss by one
+    factor on all scores, "objective": DDC's own losses, or absent}.
+    """
+    fig, axes = plt.subplots(
+        2,
+        len(runs),
+        figsize=(4.3 * len(runs) + 0.4, 5.6),
+        sharex="col",
+        squeeze=False,
+        dpi=88,
+    )
+    for column, (title, run) in enumerate(runs.items()):
+        top, low = axes[:, column]
+        (epochs, losses, mrrs), (after, then, found) = run["training"], run["DDC"]
+        for ax, first, second in ((top, losses, then), (low, mrrs, found)):
+            ax.plot(epochs, first, "-", marker="o", ms=3, color=INK, label="training")
+            ax.plot(
+                after,
+                second,
+                "-",
+                marker="s",
+                ms=3,
+                color=PUSH,
+                label="DDC, served embedding",
+            )
+            ax.axvline(epochs[-1], color=SOFT, lw=1, ls=(0, (2, 2)))
+        if "objective" in run:
+            top.plot(
+                after,
+                run["objective"],
+                ls=(0, (1, 1.5)),
+                color=PUSH,
+                label="DDC, its objective",
+            )
+        top.axhline(
+            run["scaled"],
+            color=PULL,
+            lw=1.4,
+            ls=(0, (5, 2)),
+            label="same ranking as before,\nscores times a factor",
+        )
+        low.axhline(max(mrrs), color=INK, lw=1, ls=(0, (1, 2)))
+        top.set(title=title, yscale="log")
+        low.set(xlabel="epoch")
+    axes[0, 0].set_ylabel("BPR loss per triple")
+    axes[1, 0].set_ylabel("validation MRR@10")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    fig.legend(handles, labels, loc="outside upper center", ncols=2)
+    return fig, axes
+
+
+@in_style
+def rule_changes(
+    changes: Mapping[str, Mapping[str, tuple[float, float]]],
+    *,
+    label: str = "change of MRR@10 in %",
+) -> tuple[Figure, np.ndarray]:
+    """The change against the backbone under each update rule, with intervals, a panel for each backbone or metric:
+    title -> rule -> (mean, half).
+    """
+    fig, axes = plt.subplots(
+        1,
+        len(changes),
+        figsize=(4.0 * len(changes) + 1.2, 4.4),
+        sharey=True,
+        squeeze=False,
+        dpi=92,
+    )
+    for ax, (title, rules) in zip(axes[0], changes.items(), strict=True):
+        ax.axvline(0, color=SOFT, lw=1, ls=(0, (2, 2)))
+        for at, (rule, (mean, half)) in enumerate(rules.items()):
+            ours = rule == "b_a"
+            ax.errorbar(
+                mean,
+                at,
+                xerr=half or None,
+                color=PUSH if ours else INK,
+                lw=1.4,
+                capsize=3,
+            )
+            ax.plot(
+                mean,
+                at,
+                "*" if ours else "o",
+                color=PUSH if ours else INK,
+                ms=13 if ours else 6,
+                mec="white",
+            )
+        ax.set(title=title, xlabel=label, yticks=range(len(rules)), yticklabels=list(rules))
+    axes[0, 0].invert_yaxis()
+    return fig, axes[0]
+
+
+@in_style
+def sign_of_alpha(
+    groups: Mapping[str, Mapping[str, Sequence[float]]], *, moved: Sequence[str] = ()
+) -> tuple[Figure, np.ndarray]:
+    """Where the mean item lies along e_pop against the share of users with alpha < 0 (left) and the change of AvgPop in
+    % (right).
+
+    groups: name -> {"centroid", "negative", "change"}, a mark for each model. moved: the groups that are one model
+    whose items were moved together; their marks are joined by a line. Changes beyond 20 % are drawn on a logarithmic
+    scale.
+    """
+    fig, axes = plt.subplots(1, 2, figsize=(9.2, 4.2), dpi=92)
+    looks = [*SPARE, ("#8a6d00", "P", (0, (1, 1))), ("#56b4e9", "X", (0, (6, 2)))]
+    for at, (name, points) in enumerate(groups.items()):
+        color, marker, dashes = looks[at % len(looks)]
+        order = np.argsort(points["centroid"])
+        x = np.asarray(points["centroid"], dtype=float)[order]
+        for ax, key in zip(axes, ("negative", "change"), strict=True):
+            y = np.asarray(points[key], dtype=float)[order]
+            line = dashes if name in moved else ""
+            ax.plot(x, y, marker=marker, ls=line, lw=1.2, ms=7, color=color, mec="white", label=name)
+    for ax in axes:
+        ax.axvline(0, color=SOFT, lw=1, ls=(0, (2, 2)))
+        ax.set_xlabel("mean item along e_pop, in standard deviations")
+    axes[0].set(title="share of users with alpha < 0", ylim=(-0.05, 1.05))
+    axes[1].axhline(0, color=SOFT, lw=1, ls=(0, (2, 2)))
+    axes[1].set_title("change of AvgPop@10 by DDC, %")
+    axes[1].margins(y=0.09)
+    axes[1].set_yscale("symlog", linthresh=20, linscale=1.5)
+    ticks = [
+        tick
+        for tick in (-50, -20, -10, 0, 10, 20, 50, 100, 200)
+        if axes[1].get_ylim()[0] <= tick <= axes[1].get_ylim()[1]
+    ]
+    axes[1].set_yticks(ticks, [f"{tick:+d}" if tick else "0" for tick in ticks])
+    axes[1].minorticks_off()
+    handles, labels = axes[0].get_legend_handles_labels()
+    fig.legend(handles, labels, loc="outside upper center", ncols=2)
+    return fig, axes

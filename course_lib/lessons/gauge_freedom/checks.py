@@ -1,0 +1,280 @@
+"""Public checks of the assignment gauge-freedom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from course_lib.lessons.shared.forms import CLOSE, PASSED, compare, compare_arrays, expect, floats, is_list
+from course_lib.lessons.shared.real import film_factors
+from course_lib.maths import gauge, geometry
+
+Answer = Callable[..., Any]
+HALF = Fraction(1, 2)
+CORNERS = [[HALF, HALF, HALF, HALF], [HALF, -HALF, HALF, HALF], [HALF, HALF, -HALF, HALF], [HALF, HALF, HALF, -HALF]]
+RIGHT_TRIANGLE = [[Fraction(3, 5), Fraction(4, 5)], [Fraction(4, 5), Fraction(3, 5)], [1, 0]]
+PLANE = [[2.0, 0.1], [1.0, 1.0], [0.6, 2.0], [0.1, 1.0]]
+
+
+def diagonal_dimension(answer: Answer) -> None:
+    """Task 1a: `answer(A)`, on corners of a cube and on three unit rows in the plane."""
+    check_diagonal(answer, [CORNERS, RIGHT_TRIANGLE])
+    print(PASSED)
+
+
+def linear_dimension(answer: Answer) -> None:
+    """Task 1b: `answer(A)`."""
+    check_linear(answer, [CORNERS, RIGHT_TRIANGLE])
+    print(PASSED)
+
+
+def feasible_square(answer: Answer) -> None:
+    """Task 2: `answer(k, n)`; only the form and the lengths before the gauge are looked at here."""
+    feasible_form(answer(2, 2), 2, 2)
+    print("the form is right.", PASSED.replace("inputs", "grounds: the gauge itself is not applied here"))
+
+
+def feasible_many(answer: Answer) -> None:
+    """Task 2 with more rows; only the form and the lengths before the gauge are looked at here."""
+    feasible_form(answer(3, 7), 3, 7)
+    print("the form is right.", PASSED.replace("inputs", "grounds: the gauge itself is not applied here"))
+
+
+def nearest(answer: Answer) -> None:
+    """Task 3: `answer(B, i, j)`, on four items in the plane."""
+    check_nearest(answer, [(PLANE, 2, 1), (PLANE, 2, 3)])
+    print(PASSED)
+
+
+def survives(answer: Answer) -> None:
+    """Task 4: `answer(M)`."""
+    check_survives(answer, {"2 I": [[2, 0], [0, 2]], "diag(2, 1)": [[2, 0], [0, 1]], "a rotation": [[0, -1], [1, 0]]})
+    print(PASSED)
+
+
+def pinning(answer: Answer) -> None:
+    """Task 5: `answer(k)` in the plane; the gauges themselves are looked at here."""
+    check_pinning(answer, [2])
+    print(PASSED)
+
+
+def decay(answer: Answer) -> None:
+    """Task 6: `answer(A, B)`."""
+    check_decay(answer, [([[3.0, 0.0], [4.0, 1.0]], [[0.0, 2.0], [5.0, 0.0], [0.0, 2.0]])])
+    print(PASSED)
+
+
+def neighbours_small(answer: Answer) -> None:
+    """Task 7: `answer(before, after, k)` on four items in the plane."""
+    check_neighbours(answer, PLANE, (np.array(PLANE) / [0.05, 1.0]).tolist(), [1, 2])
+    print(PASSED)
+
+
+def neighbours_films(answer: Answer) -> None:
+    """Task 7 on the films that were rated most."""
+    check_neighbours(answer, *films(1.0), [10])
+    print(PASSED)
+
+
+def films(spread: float, rank: int = 16, n: int = 250, seed: int = 0) -> tuple[list, list]:
+    """(before, after): the n most rated films in the rank-16 SVD of the data, and after a random diagonal gauge."""
+    users, items, _, counts = film_factors(rank)
+    items = items[np.argsort(-counts, kind="stable")[:n]]
+    d = gauge.random_diagonal_gauge(rank, spread=spread, rng=np.random.default_rng(seed))
+    return items.tolist(), gauge.apply_gauge(users, items, d)[1].tolist()
+
+
+# ---- what the checks are made of; the hidden checks call them with other inputs ----
+
+
+def check_diagonal(answer: Answer, tables: list[list]) -> None:
+    for table in tables:
+        A = _exact(table)
+        n, k = A.shape
+        right = gauge.diagonal_gauge_dimension(A)
+        rank = int(np.linalg.matrix_rank(A.astype(float)))
+        compare(
+            answer(table),
+            right,
+            f"the dimension of the diagonal gauges of {n} rows in {k} dimensions",
+            [
+                (
+                    k - rank,
+                    "the lengths depend on the squares: the rank of the matrix of squares counts, not that of A",
+                ),
+                (k - right, "this is the rank: the number of conditions. How many freedoms are left?"),
+                (max(k - n, 0), "rows may give the same condition: count the rank, not the rows"),
+                (k - n, "rows may give the same condition: count the rank, not the rows"),
+                (0, "the rows span the space, and still a gauge is left: what one axis gains, another may lose"),
+                (k, "each independent row of squares costs one freedom"),
+                (k - 1, "only the common factor? The rows say which combinations are kept"),
+            ],
+            exact=True,
+        )
+
+
+def check_linear(answer: Answer, tables: list[list]) -> None:
+    for table in tables:
+        A = _exact(table)
+        n, k = A.shape
+        right = gauge.linear_gauge_dimension(A)
+        symmetric, rank = k * (k + 1) // 2, int(np.linalg.matrix_rank(A.astype(float)))
+        compare(
+            answer(table),
+            right,
+            f"the dimension of the linear gauges of {n} rows in {k} dimensions",
+            [
+                (k * k - (symmetric - right), "S is symmetric: k(k+1)/2 freedoms, not k^2 (the rest are rotations)"),
+                (symmetric - right, "this is the rank: the number of conditions. How many freedoms are left?"),
+                (
+                    gauge.diagonal_gauge_dimension(A),
+                    "these are the diagonal gauges only: S may have entries off the diagonal",
+                ),
+                (symmetric - rank, "the conditions are those of the matrices a a^T: their rank counts, not that of A"),
+                (max(symmetric - n, 0), "rows may give the same condition: count the rank, not the rows"),
+                (k * (k - 1) // 2, "these are the rotations, which do not change S"),
+            ],
+            exact=True,
+        )
+
+
+def feasible_form(value: Any, k: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """(A, d), checked for form; that A D has unit rows is left to the hidden checks."""
+    expect(is_list(value) and len(value) == 2, "two things are asked for: return A, d")
+    A, d = floats(value[0], (n, k), "A"), floats(value[1], (k,), "d")
+    lengths = np.linalg.norm(A, axis=1)
+    expect(
+        bool((np.abs(lengths - 1) <= CLOSE).all()),
+        f"every row of A has length 1; yours are from {lengths.min():.6g} to {lengths.max():.6g}",
+    )
+    least = float(np.linalg.svd(A, compute_uv=False)[-1])
+    expect(least >= 0.01, f"the rows must span all {k} dimensions: the smallest singular value is {least:.3g}")
+    if n > 1:
+        closest = float((np.abs(A @ A.T) - 2 * np.eye(n)).max())
+        expect(closest <= 0.999, "two rows are equal or opposite: that is one row, counted twice")
+    expect(bool((d > 0).all()), "all entries of d are positive: signs change no cosine, and are no counterexample")
+    expect(bool((np.abs(d - 1) >= 0.1).any()), "d is the identity, or nearly: some entry must differ from 1 by 0.1")
+    return A, d
+
+
+def check_nearest(answer: Answer, cases: list[tuple[list, int, int]]) -> None:
+    for B, i, j in cases:
+        rows = np.array(B)
+        d = floats(answer(B, i, j), (rows.shape[1],), "d")
+        expect(bool(((d >= 1e-3) & (d <= 1e3)).all()), "d holds positive numbers from 0.001 to 1,000")
+        _, after = gauge.apply_gauge(rows, rows, d)
+        got = int(gauge.neighbours(after, 1, queries=[i])[0, 0])
+        inverse = int(gauge.neighbours(rows * d, 1, queries=[i])[0, 0])
+        hint = " Item embeddings are B D^-1: yours fits B D." if inverse == j else ""
+        expect(
+            got == j,
+            f"{len(rows)} items in {rows.shape[1]} dimensions: after your gauge the nearest to item {i} is {got}, not {j}.{hint}",
+        )
+
+
+def check_survives(answer: Answer, maps: dict[str, list[list[Any]]]) -> None:
+    for name, table in maps.items():
+        M = np.array([[float(entry) for entry in row] for row in table])
+        x, y = np.random.default_rng(4).normal(size=(2, 40, len(M)))
+        normal = geometry.normalise
+        right = [
+            bool(np.allclose(normal(x @ M.T), normal(x), atol=CLOSE)),
+            bool(np.allclose(normal(x @ M.T), normal(x) @ M.T, atol=CLOSE)),
+            bool(np.allclose(geometry.cosine(x @ M.T, y @ M.T), geometry.cosine(x, y), atol=CLOSE)),
+        ]
+        got = answer(table)
+        expect(
+            is_list(got) and len(got) == 3 and all(isinstance(entry, (bool, np.bool_)) for entry in got),
+            "return three truth values",
+        )
+        hints = [
+            "N(Mx) = N(x) for all x: the map must leave every direction where it is",
+            "N(Mx) = M N(x) for all x: the map must leave every length as it is",
+            "cosines are kept by rotations and reflections, and by multiples of them, and by nothing else",
+        ]
+        for place, hint in enumerate(hints):
+            expect(bool(got[place]) == right[place], f"M = {name}: answer {place + 1} is {right[place]}. {hint}")
+
+
+def check_pinning(answer: Answer, widths: list[int]) -> None:
+    for k in widths:
+        A = floats(answer(k), (None, k), f"the rows for k = {k}")
+        needed = k * (k + 1) // 2
+        expect(len(A) <= 100, "far too many rows")
+        lengths = np.linalg.norm(A, axis=1)
+        expect(bool((np.abs(lengths - 1) <= CLOSE).all()), "every row has length 1")
+        left = gauge.linear_gauge_dimension(A)
+        expect(
+            left == 0,
+            f"k = {k}: with your {len(A)} rows a {left}-dimensional set of gauges is left. The a a^T must span all "
+            f"symmetric matrices{': an orthonormal basis pins diagonal gauges only' if len(A) == k > 1 else ''}",
+        )
+        expect(
+            len(A) <= needed,
+            f"k = {k}: your {len(A)} rows pin every gauge, but fewer do: how many dimensions have the symmetric matrices?",
+        )
+
+
+def check_decay(answer: Answer, cases: list[tuple[list, list]]) -> None:
+    for first, second in cases:
+        A, B = np.array(first), np.array(second)
+        ratio = np.linalg.norm(B, axis=0) / np.linalg.norm(A, axis=0)
+        right = np.sqrt(ratio)
+        least = sum(float((table**2).sum()) for table in gauge.apply_gauge(A, B, right))
+        d = compare_arrays(
+            answer(first, second),
+            right,
+            f"the gauge of the least norms, {A.shape[0]} and {B.shape[0]} rows",
+            [
+                (ratio, "per column minimise d^2 |a|^2 + |b|^2 / d^2: d^2 is |b|/|a|, and d its root"),
+                (1 / right, "the other way round: a column of A that is long must become shorter"),
+                (1 / ratio, "the other way round: a column of A that is long must become shorter"),
+                (np.ones_like(right), "the loss with weight decay does depend on the gauge"),
+                (ratio**0.25, "|a| and |b| are lengths; their squares stand in the loss"),
+                (
+                    np.sqrt(np.abs(B).sum(0) / np.abs(A).sum(0)),
+                    "the squared lengths of the columns count, not sums of their entries",
+                ),
+            ],
+        )
+        other = sum(float((table**2).sum()) for table in gauge.apply_gauge(A, B, d * 1.01))
+        if other < least:
+            raise RuntimeError("a gauge nearby has smaller norms: this check is wrong, not the answer")
+
+
+def check_neighbours(answer: Answer, before: list, after: list, sizes: list[int]) -> None:
+    first, second = np.array(before), np.array(after)
+    for k in sizes:
+        overlap = lambda a, b: float(gauge.neighbour_overlap(a, b).mean())  # noqa: E731
+        right = overlap(gauge.neighbours(first, k), gauge.neighbours(second, k))
+        itself = np.arange(len(first))[:, None]
+        own = [np.hstack([itself, gauge.neighbours(table, k - 1)]) if k > 1 else itself for table in (first, second)]
+        slips = [
+            (overlap(*own), "an item is not its own neighbour"),
+            (
+                overlap(gauge.neighbours(first, k, "dot"), gauge.neighbours(second, k, "dot")),
+                "divide by the lengths: cosine, not dot product",
+            ),
+            (
+                overlap(gauge.neighbours(first, k, "euclidean"), gauge.neighbours(second, k, "euclidean")),
+                "the nearest by cosine are asked for",
+            ),
+            (right * k, "a share lies between 0 and 1: divide by k"),
+            (right * k / (2 * k - right * k), "the share of k is asked for, not of the union"),
+            (100 * right, "a share lies between 0 and 1; this looks like per cent"),
+            (1 - right, "this is the share that is lost"),
+        ]
+        compare(
+            answer(before, after, k),
+            right,
+            f"the share of common neighbours, {len(first)} items, k = {k}",
+            slips,
+            exact=False,
+        )
+
+
+def _exact(table: list) -> np.ndarray:
+    return np.array([[Fraction(entry) for entry in row] for row in table], dtype=object)

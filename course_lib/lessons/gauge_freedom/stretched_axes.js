@@ -1,0 +1,345 @@
+// The interactive "stretch the axes": the same scores in another gauge, and what becomes of the cosines. Runs in Jupyter
+// (anywidget) and on a static page (afm_host.js) alike.
+import { h, number, svg } from "../shared/widgets/kit.js";
+import { Interactive, choice, framed, key, ladder, presets, showing, slider, table } from "../shared/widgets/controls.js";
+import { namePlaces } from "./labels.js";
+import { Plane, niceReach } from "../shared/widgets/motion_plane.js";
+import { analyse, asPython, cosine, feasibleStretch, length, point, sentences, tableOf } from "./stretched_axes_math.js";
+
+const NAMES = ["items", "users", "item_names", "user_names", "stretch", "shear", "turn", "sphere", "selected"];
+const STRETCHES = [0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.4, 1.6, 2, 2.5, 3, 4];
+const [SHORTEST, LONGEST] = [0.05, 20];
+const FARTHEST = 3;
+
+const root = Math.sqrt;
+const still = { shear: 0, turn: 0, selected: 0 };
+const PRESETS = {
+  given: { text: "As given" },
+  turn: { text: "Only a turn", set: () => ({ stretch: [1, 1], shear: 0, turn: 40 }) },
+  generic: { text: "On the circle", set: () => ({ stretch: [1.25, 0.8], shear: 0, turn: 0, sphere: "items" }), given: true },
+  mirror: { text: "A mirror", set: () => ({ stretch: [1, -1], shear: 0, turn: 0, sphere: "items" }), given: true },
+  family: { text: "Counterexample", set: () => ({ ...still, ...pair(1 / 2), users: [[1, 0.2], [0.3, 0.8]], user_names: ["b₁", "b₂"], stretch: [root(1.5), root(0.5)], sphere: "items" }) },
+  both: { text: "… with both tables", set: () => ({ ...still, ...pair(1 / 3), users: pair(2 / 3).items, user_names: ["b₁", "b₂"], stretch: [root(2), root(0.5)], sphere: "both" }) },
+};
+
+/** Two items on the circle whose squares are (c, 1 - c). */
+const pair = (c) => ({ items: [[root(c), root(1 - c)], [root(c), -root(1 - c)]], item_names: ["a₁", "a₂"] });
+
+export default showing((model) => new View(model, NAMES));
+
+class View extends Interactive {
+  // ---- building, once -------------------------------------------------------------------------------------------
+
+  build() {
+    const { parts } = this;
+    this.given = this.follower.state();
+    const head = {
+      look: "cw-flow",
+      title: "Stretch the axes",
+      lead: "Items are multiplied by R, users by the inverse of its transpose. No prediction notices. The cosines between items do.",
+    };
+    return framed(head,
+      this.buildControls(),
+      h("div", { class: "cw-stage cw-halves" },
+        this.buildPlane("trained", "As trained", "drag, or use the arrow keys"),
+        this.buildPlane("moved", "In the other gauge", "the same model")),
+      h("div", { class: "cw-stage cw-halves" }, this.buildNeighbours(), this.buildScores()),
+      parts.summary, parts.folds.box);
+  }
+
+  buildControls() {
+    const { parts } = this;
+    parts.axes = [0, 1].map((axis) => ladder({ name: `stretch_${axis + 1}`, text: `Stretch axis ${axis + 1}`, values: STRETCHES, onset: (size) => this.setStretch(axis, size) }));
+    parts.shear = slider({ name: "shear", text: "Shear", min: -2, max: 2, step: 0.1, onset: (shear) => this.follower.set({ shear }) });
+    parts.turn = slider({ name: "turn", text: "Turn", min: -180, max: 180, step: 5, onset: (turn) => this.follower.set({ turn }) });
+    parts.sphere = choice({
+      name: "sphere", label: "Length 1:", options: [["free", "no row"], ["items", "items"], ["both", "items and users"]],
+      onset: (sphere) => { this.follower.set({ sphere }); if (this.stays()) this.setStretch(0, this.sizes()[0]); },
+    });
+    parts.stay = h("input", { type: "checkbox", name: "stay", onchange: () => this.setStretch(0, this.sizes()[0]) });
+    parts.mirror = h("input", { type: "checkbox", name: "mirror", onchange: () => this.follower.set({ stretch: this.signed(this.sizes()) }) });
+    return h("div", { class: "cw-controls" },
+      presets(PRESETS, (name) => this.usePreset(name)),
+      h("div", {}, parts.axes.map(({ box }) => box)),
+      h("div", {}, parts.shear.box, parts.turn.box),
+      h("div", { class: "cw-presets" }, parts.sphere.box,
+        h("label", { class: "cw-option" }, parts.stay, "stay on the circle"),
+        h("label", { class: "cw-option" }, parts.mirror, "mirror axis 2")));
+  }
+
+  buildPlane(name, title, hint) {
+    const plane = svg("svg", { class: "cw-plane", viewBox: "0 0 400 400", role: name === "trained" ? "group" : "img", style: "--cw-wide:400" });
+    const back = svg("g", { "aria-hidden": "true" });
+    const handles = svg("g");
+    plane.append(back, handles);
+    this.parts[name] = { plane, back, handles };
+    return h("div", { class: "cw-card" },
+      h("p", { class: "cw-card-title" }, title, " ", h("span", { class: "cw-soft" }, hint)),
+      plane,
+      name === "trained" ? legend() : (this.parts.meter = h("div", { class: "cw-meter" })));
+  }
+
+  buildNeighbours() {
+    const { parts } = this;
+    parts.neighbours = h("div", { class: "cw-lists" });
+    parts.nearestTo = h("span", {});
+    return h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "Neighbours of ", parts.nearestTo, " by cosine"), parts.neighbours);
+  }
+
+  buildScores() {
+    const { parts } = this;
+    parts.scores = h("div", { class: "cw-table", tabindex: "0", role: "region", "aria-label": "Scores of the users for the items" });
+    parts.difference = h("p", { class: "cw-note" });
+    return h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "Scores ", h("span", { class: "cw-soft" }, "user · item, in both gauges")), parts.scores, parts.difference);
+  }
+
+  // ---- what the reader does ----------------------------------------------------------------------------------------
+
+  usePreset(name) {
+    const { set, given } = PRESETS[name];
+    this.parts.stay.checked = false;
+    this.follower.set({ ...(given || !set ? this.given : {}), ...(set ? set() : {}) });
+  }
+
+  sizes() {
+    return this.follower.state().stretch.map(Math.abs);
+  }
+
+  signed([first, second]) {
+    return [first, this.parts.mirror.checked ? -second : second];
+  }
+
+  stays() {
+    return this.parts.stay.checked && this.follower.state().sphere !== "free";
+  }
+
+  setStretch(axis, size) {
+    const sizes = this.sizes();
+    sizes[axis] = size;
+    const wanted = this.signed(sizes);
+    if (!this.stays()) return this.follower.set({ stretch: wanted });
+    const state = this.follower.state();
+    const { items, users } = analyse(state);
+    const stretch = feasibleStretch(wanted, { sphere: state.sphere, items, users, held: axis }).map((d) => Math.sign(d) * Math.min(Math.max(Math.abs(d), SHORTEST), LONGEST));
+    return this.follower.set({ stretch, shear: 0 });
+  }
+
+  /** Moves an item; on the circle it slides along it. */
+  move(k, place) {
+    const state = this.follower.state();
+    const size = length(place);
+    if (size < SHORTEST) return;
+    const fit = state.sphere !== "free" ? 1 / size : Math.min(1, FARTHEST / size);
+    const tidy = place.map((value) => Number((value * fit).toFixed(state.sphere !== "free" ? 6 : 3)));
+    this.follower.set({ items: state.items.map((row, i) => (i === k ? tidy : row)), selected: k });
+    if (this.stays()) this.setStretch(0, this.sizes()[0]);
+  }
+
+  onKey(event, k) {
+    const by = event.shiftKey ? 0.01 : 0.1;
+    const change = { ArrowLeft: [-by, 0], ArrowRight: [by, 0], ArrowUp: [0, by], ArrowDown: [0, -by] }[event.key];
+    if (!change) return;
+    event.preventDefault();
+    const row = analyse(this.follower.state()).items[k];
+    this.move(k, [row[0] + change[0], row[1] + change[1]]);
+  }
+
+  onDrag(event, k) {
+    const handle = event.currentTarget;
+    if (event.type === "pointerdown" && event.button === 0) {
+      handle.setPointerCapture(event.pointerId);
+      handle.focus();
+      this.dragged = k;
+      event.preventDefault();
+    } else if (event.type === "pointermove" && this.dragged === k) {
+      this.move(k, this.frame.under(event, this.parts.trained.plane));
+    } else if (event.type !== "pointermove" && this.dragged === k) {
+      this.dragged = undefined;
+      this.refresh(); // the frame may fit again
+    }
+  }
+
+  select(k) {
+    if (this.follower.state().selected !== k) this.follower.set({ selected: k });
+  }
+
+  // ---- showing -----------------------------------------------------------------------------------------------------
+
+  refresh() {
+    const state = this.follower.state();
+    this.found = analyse(state);
+    this.story = sentences(state, this.found).join(" ");
+    this.showControls(state);
+    this.showTrained(state);
+    this.showMoved(state);
+    this.showMeter(state);
+    this.showNeighbours(state);
+    this.showScores(state);
+    this.showTable();
+    this.parts.folds.code.textContent = asPython(state);
+    this.announce();
+  }
+
+  showControls({ stretch, shear, turn, sphere }) {
+    const { parts } = this;
+    parts.axes.forEach((axis, k) => axis.show(Math.abs(stretch[k]), `× ${number(stretch[k])}`));
+    parts.shear.show(shear, number(shear));
+    parts.turn.show(turn, `${number(turn)}°`);
+    parts.sphere.show(sphere);
+    parts.mirror.checked = stretch[1] < 0;
+    parts.stay.disabled = sphere === "free";
+    parts.shear.input.disabled = this.stays();
+  }
+
+  /** How far a plane must reach to show all rows. */
+  reach(state, rows) {
+    return niceReach(1.35 * Math.max(...rows.map(length), state.sphere === "free" ? 0.1 : 1));
+  }
+
+  showTrained(state) {
+    const { plane, back, handles } = this.parts.trained;
+    const { items, users, selected, before } = this.found;
+    if (this.dragged === undefined || !this.frame) this.frame = new Plane(this.reach(state, [...items, ...users]));
+    const named = this.nameMarks(this.frame, [...items, ...users], [...state.item_names, ...state.user_names]);
+    back.replaceChildren(...scenery(this.frame, { items, selected, nearest: before[0] }), ...this.userMarks(named.slice(items.length)));
+    const names = JSON.stringify(state.item_names);
+    if (handles.dataset.names !== names) {
+      handles.replaceChildren(...state.item_names.map((name, k) => this.handle(name, k)));
+      handles.dataset.names = names;
+    }
+    items.forEach((row, k) => {
+      const handle = handles.children[k];
+      placeMark(handle, named[k]);
+      handle.setAttribute("aria-valuenow", row[0].toFixed(2));
+      handle.setAttribute("aria-valuetext", `${point(row)}${k === selected ? ", selected" : `, cosine to ${state.item_names[selected]} ${number(cosine(row, items[selected]))}`}`);
+      handle.classList.toggle("cw-dragged", this.dragged === k);
+    });
+    plane.setAttribute("aria-label", "Items as trained: each can be moved");
+  }
+
+  handle(name, k) {
+    const drag = (event) => this.onDrag(event, k);
+    return svg("g", {
+      class: "cw-handle", "data-handle": k, tabindex: "0", role: "slider", "aria-label": name, "aria-roledescription": "point in the plane",
+      "aria-valuemin": -FARTHEST, "aria-valuemax": FARTHEST, onfocus: () => this.select(k),
+      onkeydown: (event) => this.onKey(event, k), onpointerdown: drag, onpointermove: drag, onpointerup: drag, onpointercancel: drag,
+    }, svg("circle", { class: "cw-touch", r: 18 }), svg("circle", { class: "cw-knob-item", r: 6.5 }), svg("text", { class: "cw-row-name" }));
+  }
+
+  showMoved(state) {
+    const { plane, back, handles } = this.parts.moved;
+    const { newItems, newUsers, selected, after, lengths } = this.found;
+    const frame = new Plane(this.reach(state, [...newItems, ...newUsers]));
+    const named = this.nameMarks(frame, [...newItems, ...newUsers], lengths.map(({ name, off }) => (off ? `${name} ✕` : name)));
+    back.replaceChildren(...scenery(frame, { items: newItems, selected, nearest: after[0], image: this.found.matrix }), ...this.userMarks(named.slice(newItems.length)));
+    handles.replaceChildren(...newItems.map((_, k) => {
+      const mark = svg("g", { class: "cw-still", onclick: () => this.select(k) }, svg("circle", { class: "cw-touch", r: 18 }), svg("circle", { class: "cw-knob-item", r: 6.5 }), svg("text", { class: "cw-row-name" }));
+      return placeMark(mark, named[k]);
+    }));
+    plane.setAttribute("aria-label", `The same model in another gauge. ${this.story}`);
+  }
+
+  /** Where every mark stands, and where its name goes. */
+  nameMarks(frame, rows, texts) {
+    const places = rows.map((row) => frame.at(row));
+    return namePlaces(places, texts, 400).map((name, k) => ({ at: places[k], name, text: texts[k] }));
+  }
+
+  userMarks(named) {
+    return named.map((one) => placeMark(svg("g", {}, svg("rect", { class: "cw-user", x: -5, y: -5, width: 10, height: 10 }), svg("text", { class: "cw-row-name cw-soft-name" })), one));
+  }
+
+  showMeter({ sphere }) {
+    const held = this.found.lengths.filter((row) => row.held);
+    this.parts.meter.replaceChildren(...(sphere === "free" ? [h("p", { class: "cw-note" }, "Lengths are free: every invertible R is allowed.")] : [meter(held)]));
+  }
+
+  showNeighbours({ item_names: names }) {
+    const { selected, items, newItems, before, after } = this.found;
+    this.parts.nearestTo.textContent = names[selected];
+    const column = (title, rows, order, other) => h("div", {}, h("p", { class: "cw-small-title" }, title),
+      h("ol", { class: "cw-ranking" }, order.map((k, place) => {
+        const rise = other.indexOf(k) - place;
+        return h("li", {}, h("span", {}, names[k]), h("span", { class: "cw-value" }, number(cosine(rows[k], rows[selected]))),
+          h("span", { class: "cw-rise" }, rise > 0 ? `▲${rise}` : rise < 0 ? `▼${-rise}` : ""));
+      })));
+    this.parts.neighbours.replaceChildren(column("as trained", items, before, before), column("in the other gauge", newItems, after, before));
+  }
+
+  showScores({ item_names: itemNames, user_names: userNames }) {
+    const { newScores, scores, scoreChanges } = this.found;
+    const cell = (i, j) => (number(scores[i][j]) === number(newScores[i][j]) ? number(scores[i][j]) : `${number(scores[i][j])} → ${number(newScores[i][j])}`);
+    this.parts.scores.replaceChildren(table(["User", ...itemNames], userNames.map((name, i) => [name, ...itemNames.map((_, j) => cell(i, j))]), "One number where the two gauges agree."));
+    const most = Math.max(...scoreChanges);
+    this.parts.difference.textContent = `${most ? `Largest difference between the two products: ${power(most)}. That is rounding.` : "The two products are equal to the last bit."}`;
+  }
+
+  showTable() {
+    const { data, table: holder } = this.parts.folds;
+    if (!data.open) return;
+    const { heads, rows } = tableOf(this.follower.state(), this.found);
+    holder.replaceChildren(table(heads, rows, "Every row before and after."));
+  }
+}
+
+// ---- pictures ----------------------------------------------------------------------------------------------------------
+
+/** 2e-16 as 2 · 10⁻¹⁶. */
+function power(value) {
+  const exponent = Math.floor(Math.log10(value));
+  const raised = String(exponent).replace(/./g, (sign) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[sign] ?? "⁻");
+  return `${Math.round(value / 10 ** exponent)} · 10${raised}`;
+}
+
+/** Axes, the circle and what the gauge makes of it, rays, and the wedge between an item and its nearest. */
+function scenery(plane, { items, selected, nearest, image }) {
+  const circle = Array.from({ length: 73 }, (_, k) => [Math.cos((k * Math.PI) / 36), Math.sin((k * Math.PI) / 36)]);
+  const pulled = image ? circle.map(([x, y]) => [x * image[0][0] + y * image[1][0], x * image[0][1] + y * image[1][1]]) : null;
+  const unit = (row) => row.map((value) => (value / length(row)) * plane.reach * 0.4);
+  const wedge = [[0, 0], unit(items[selected]), unit(items[nearest])];
+  return [
+    plane.axes(),
+    svg("path", { class: "cw-wedge", d: `${plane.trace(wedge, "").getAttribute("d")}Z` }),
+    plane.circle(1, "cw-unit-circle"),
+    pulled ? plane.trace(pulled, "cw-pulled-circle") : null,
+    ...items.map((row, k) => plane.trace([[0, 0], row], k === selected ? "cw-ray cw-ray-selected" : k === nearest ? "cw-ray cw-ray-nearest" : "cw-ray")),
+    svg("circle", { class: "cw-chosen", cx: plane.at(items[selected])[0].toFixed(1), cy: plane.at(items[selected])[1].toFixed(1), r: 12 }),
+  ].filter(Boolean);
+}
+
+/** Moves a mark and its name to their places. */
+function placeMark(mark, { at: [x, y], name: [dx, dy, anchor], text }) {
+  mark.style.transform = `translate(${x.toFixed(2)}px, ${y.toFixed(2)}px)`;
+  const words = mark.querySelector("text");
+  words.textContent = text;
+  words.setAttribute("x", dx);
+  words.setAttribute("y", dy);
+  words.setAttribute("text-anchor", anchor);
+  return mark;
+}
+
+/** Lengths of the rows that must have length 1, on a line from 0 to the longest: a dot on 1, or a cross off it. */
+function meter(held) {
+  const most = Math.max(2, ...held.map((row) => row.length)) * 1.05;
+  const [width, left, right] = [340, 12, 12];
+  const x = (size) => left + (size / most) * (width - left - right);
+  const off = held.filter((row) => row.off);
+  const words = off.length ? `Not feasible: ${off.length} of ${held.length} rows have left the circle ✕` : `Feasible: all ${held.length} rows have length 1 ✓`;
+  const cross = (at) => `M${at - 5} 15l10 10m0 -10l-10 10`;
+  return h("div", {}, h("p", { class: "cw-small-title" }, words),
+    svg("svg", { viewBox: `0 0 ${width} 46`, role: "img", "aria-label": `Lengths: ${held.map((row) => `${row.name} ${number(row.length)}`).join(", ")}`, style: `--cw-wide:${width}` },
+      svg("path", { class: "cw-frame", d: `M${left} 20H${width - right}` }),
+      svg("path", { class: "cw-bend", d: `M${x(1).toFixed(1)} 6V34` }),
+      [0, 1, ...(most > 2.2 ? [Math.floor(most)] : [2])].map((size) => svg("text", { class: "cw-axis-text", x: x(size), y: 44 }, String(size))),
+      held.map((row) => (row.off ? svg("path", { class: "cw-off", d: cross(Number(x(row.length).toFixed(1))) }) : svg("circle", { class: "cw-item", cx: x(row.length).toFixed(1), cy: 20, r: 5 })))));
+}
+
+function legend() {
+  return h("ul", { class: "cw-legend" },
+    key("item", svg("circle", { class: "cw-knob-item", cx: 10, cy: 10, r: 6 })),
+    key("user", svg("rect", { class: "cw-user", x: 5, y: 5, width: 10, height: 10 })),
+    key("looked at", svg("circle", { class: "cw-chosen", cx: 10, cy: 10, r: 8 })),
+    key("angle to the nearest", svg("path", { class: "cw-wedge", d: "M2 18L18 12L14 3Z" })),
+    key("length 1", svg("circle", { class: "cw-unit-circle", cx: 10, cy: 10, r: 8 })),
+    key("what length 1 became", svg("ellipse", { class: "cw-pulled-circle", cx: 10, cy: 10, rx: 9, ry: 4 })));
+}

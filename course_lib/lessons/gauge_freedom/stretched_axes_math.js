@@ -1,0 +1,187 @@
+// Gauges in the plane: items A R, users B R^-T, the same scores A B^T, other cosines. Rows are vectors, R acts from the right.
+//
+// Same formulas as course_lib.maths.gauge and course_lib.maths.geometry (tests/test_widgets_gauge.py compares them). Nothing here touches
+// a page.
+import { list, number } from "../shared/widgets/kit.js";
+
+export const FEASIBLE = 1e-9; // how far from 1 a length may be
+const SAME = 1e-9; // how much a score may differ by rounding
+
+export const dot = (a, b) => a[0] * b[0] + a[1] * b[1];
+export const length = (a) => Math.hypot(a[0], a[1]);
+export const cosine = (a, b) => dot(a, b) / (length(a) * length(b));
+const normalise = (a) => a.map((value) => value / length(a));
+
+/** The row a times the matrix M, both in the plane. */
+export const times = (a, m) => [a[0] * m[0][0] + a[1] * m[1][0], a[0] * m[0][1] + a[1] * m[1][1]];
+
+const product = (m, n) => m.map((row) => times(row, n));
+
+/** R = diag(stretch) [[1, shear], [0, 1]] rotation(turn in degrees). */
+export function gaugeMatrix({ stretch, shear, turn }) {
+  const angle = (turn * Math.PI) / 180;
+  const rotation = [[Math.cos(angle), Math.sin(angle)], [-Math.sin(angle), Math.cos(angle)]];
+  return product(product([[stretch[0], 0], [0, stretch[1]]], [[1, shear], [0, 1]]), rotation);
+}
+
+/** R^-T: what the users are multiplied by. */
+export function inverseTranspose([[a, b], [c, d]]) {
+  const determinant = a * d - b * c;
+  return [[d / determinant, -c / determinant], [-b / determinant, a / determinant]];
+}
+
+/** The other items, by falling cosine to item k; equal ones by the lower number. */
+export function neighbours(items, k) {
+  const others = items.map((_, i) => i).filter((i) => i !== k);
+  return others.sort((i, j) => cosine(items[j], items[k]) - cosine(items[i], items[k]) || i - j);
+}
+
+const squares = (rows) => rows.map(([x, y]) => [x * x, y * y]);
+
+/** Whether all rows have the same direction (up to sign). */
+const parallel = (rows) => rows.every((row) => Math.abs(rows[0][0] * row[1] - rows[0][1] * row[0]) <= FEASIBLE * length(rows[0]) * length(row));
+
+/** k - rank(A∘A): 1 where a family of stretches keeps all lengths. */
+export const diagonalDimension = (rows) => Number(parallel(squares(rows)));
+
+/** 3 - rank of the rows a a^T: in the plane three different lines already leave turns and mirrors alone. */
+export function linearDimension(rows) {
+  const lines = [];
+  for (const row of rows) if (!lines.some((line) => parallel([line, row]))) lines.push(row);
+  return Math.max(0, 3 - lines.length);
+}
+
+const onAxis = (row) => row.some((value) => Math.abs(value) < FEASIBLE);
+const close = (a, b) => a.every((value, k) => Math.abs(value - b[k]) <= FEASIBLE + 1e-5 * Math.abs(b[k]));
+
+/** |b| / |a|: the stretch that gives a the squares of b and b those of a. */
+export const swapSquares = (a, b) => a.map((value, k) => Math.abs(b[k]) / Math.abs(value));
+
+/** Which positive stretches keep the rows on the circle: all, a family, one other than the identity, or none. */
+export function freedom(sphere, items, users) {
+  if (sphere === "free") return "all";
+  const loose = diagonalDimension(items) > 0;
+  if (sphere === "items" || !loose) return loose ? "family" : "none";
+  if (!diagonalDimension(users)) return "none";
+  if (onAxis(items[0]) || onAxis(users[0])) return close(squares([items[0]])[0], squares([users[0]])[0]) ? "family" : "none";
+  return close(swapSquares(items[0], users[0]), [1, 1]) ? "none" : "other";
+}
+
+/**
+ * The stretch nearest to the wanted one that keeps the rows on the circle, with axis `held` as wanted where that is
+ * possible; signs (mirrors) as wanted. Rows of length 1 with squares (c, 1 - c) ask for c d1^2 + (1 - c) d2^2 = 1.
+ */
+export function feasibleStretch(wanted, { sphere, items, users, held = 0 }) {
+  const kind = freedom(sphere, items, users);
+  const sizes = wanted.map(Math.abs);
+  const signed = (stretch) => stretch.map((size, k) => size * Math.sign(wanted[k]));
+  if (kind === "all") return wanted;
+  if (kind === "none") return signed([1, 1]);
+  if (kind === "other") {
+    const second = swapSquares(items[0], users[0]);
+    const distance = (stretch) => Math.abs(Math.log(sizes[held] / stretch[held]));
+    return signed(distance(second) < distance([1, 1]) ? second : [1, 1]);
+  }
+  const part = squares([items[0]])[0];
+  const free = 1 - held;
+  if (part[held] < FEASIBLE) return signed(held ? [1, sizes[1]] : [sizes[0], 1]); // the rows do not see the held axis
+  if (part[free] < FEASIBLE) return signed(held ? [sizes[0], 1] : [1, sizes[1]]);
+  const square = Math.min(sizes[held] ** 2, (1 - 0.01 * part[free]) / part[held]); // the other factor stays above 0.1
+  const other = Math.sqrt((1 - part[held] * square) / part[free]);
+  return signed(held ? [other, Math.sqrt(square)] : [Math.sqrt(square), other]);
+}
+
+/** Everything that a reader sees of a state. */
+export function analyse(state) {
+  const { sphere, selected: asked, item_names: itemNames, user_names: userNames } = state;
+  const selected = Math.min(asked, state.items.length - 1);
+  const items = sphere === "free" ? state.items : state.items.map(normalise);
+  const users = sphere === "both" ? state.users.map(normalise) : state.users;
+  const matrix = gaugeMatrix(state);
+  const newItems = items.map((row) => times(row, matrix));
+  const newUsers = users.map((row) => times(row, inverseTranspose(matrix)));
+  const scores = users.map((user) => items.map((item) => dot(user, item)));
+  const newScores = newUsers.map((user) => newItems.map((item) => dot(user, item)));
+  const lengths = [
+    ...newItems.map((row, k) => ({ name: itemNames[k], length: length(row), held: sphere !== "free" })),
+    ...newUsers.map((row, k) => ({ name: userNames[k], length: length(row), held: sphere === "both" })),
+  ].map((row) => ({ ...row, off: row.held && Math.abs(row.length - 1) > FEASIBLE }));
+  return {
+    selected, items, users, newItems, newUsers, matrix, scores, newScores, lengths,
+    scoreChanges: scores.flatMap((row, i) => row.map((score, j) => Math.abs(score - newScores[i][j]))),
+    before: neighbours(items, selected),
+    after: neighbours(newItems, selected),
+    changed: items.map((_, k) => neighbours(items, k)[0] !== neighbours(newItems, k)[0]),
+    feasible: !lengths.some(({ off }) => off),
+    freedom: freedom(sphere, items, users),
+  };
+}
+
+// ---- words: course_lib.lessons.gauge_freedom.stretched_axes writes the same ones ------------------------------------------------------
+
+/** The sentences, in order. */
+export function sentences(state, found) {
+  return [aboutGauge(state, found), aboutNeighbours(state, found), ...aboutSphere(state, found)];
+}
+
+function aboutGauge({ stretch, shear, turn }, { scoreChanges }) {
+  const moves = [`Axis 1 is stretched by ${number(stretch[0])}, axis 2 by ${number(stretch[1])}.`];
+  if (shear) moves.push(`Shear ${number(shear)}.`);
+  if (turn) moves.push(`Turned by ${number(turn)}°.`);
+  return `${moves.join(" ")} Scores that changed: ${scoreChanges.filter((change) => change > SAME).length} of ${scoreChanges.length}.`;
+}
+
+function aboutNeighbours({ item_names: names }, { selected, items, newItems, before, after, changed }) {
+  const ranking = (rows, order) => list(order.slice(0, 3).map((k) => `${names[k]} (${number(cosine(rows[k], rows[selected]))})`));
+  const [first, second] = [ranking(items, before), ranking(newItems, after)];
+  const both = first === second ? `as trained and now ${second}` : `as trained ${first}; now ${second}`;
+  return `Nearest to ${names[selected]} by cosine: ${both}. Items with another nearest neighbour: ${changed.filter(Boolean).length} of ${items.length}.`;
+}
+
+function aboutSphere({ sphere }, found) {
+  if (sphere === "free") return [];
+  const held = found.lengths.filter((row) => row.held);
+  const sizes = held.map((row) => row.length);
+  const rows = sphere === "items" ? "Item rows" : "Item and user rows";
+  const verdict = found.feasible
+    ? `${rows} must have length 1, and they have: this gauge is feasible.`
+    : `${rows} must have length 1, but now they have ${number(Math.min(...sizes))} to ${number(Math.max(...sizes))} ` +
+      `(${list(held.filter(({ off }) => off).map(({ name }) => name))}): this gauge leaves the circle.`;
+  return [verdict, aboutFreedom(sphere, found)];
+}
+
+export function aboutFreedom(sphere, { freedom: kind, items, users }) {
+  if (kind === "other") {
+    const second = swapSquares(items[0], users[0]);
+    return `Besides the identity one other stretch keeps these rows on the circle: ${number(second[0])} and ${number(second[1])} (up to mirrors).`;
+  }
+  const stretches = {
+    family: "A family of stretches with one parameter keeps these rows on the circle.",
+    none: "Of all stretches only the identity keeps these rows on the circle (up to mirrors).",
+  }[kind];
+  if (sphere === "both") return stretches;
+  const linear = [
+    "Of all linear gauges only turns and mirrors do.",
+    "Besides turns and mirrors, linear gauges with one parameter do.",
+    "Besides turns and mirrors, linear gauges with two parameters do.",
+  ][linearDimension(items)];
+  return `${stretches} ${linear}`;
+}
+
+export const point = (row) => `${number(row[0])}, ${number(row[1])}`;
+
+/** Cells of the table: every row of both tables. */
+export function tableOf({ item_names: itemNames, user_names: userNames }, { selected, items, users, newItems, newUsers }) {
+  const chosen = itemNames[selected];
+  const heads = ["Row", "Trained", "Now", "Length now", `Cosine to ${chosen}, trained`, `Cosine to ${chosen}, now`];
+  const itemRow = (name, k) => [name, point(items[k]), point(newItems[k]), number(length(newItems[k])), number(cosine(items[selected], items[k])), number(cosine(newItems[selected], newItems[k]))];
+  const userRow = (name, k) => [name, point(users[k]), point(newUsers[k]), number(length(newUsers[k])), "user", "user"];
+  return { heads, rows: [...itemNames.map(itemRow), ...userNames.map(userRow)] };
+}
+
+/** Lines of Python that show the same state in a notebook. */
+export function asPython({ items, users, item_names: itemNames, user_names: userNames, stretch, shear, turn, sphere, selected }) {
+  const table = (names, rows) => `{${names.map((name, k) => `${JSON.stringify(name)}: (${rows[k].join(", ")})`).join(", ")}}`;
+  return `from course_lib import widgets\nwidgets.StretchedAxes(\n    ${table(itemNames, items)},\n    ${table(userNames, users)},\n` +
+    `    stretch=(${stretch.join(", ")}), shear=${shear}, turn=${turn}, sphere="${sphere}", selected=${selected},\n)`;
+}

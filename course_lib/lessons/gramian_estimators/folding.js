@@ -1,0 +1,104 @@
+// The interactive "how an embedding space folds": inner products of observed and of random pairs for several gravity
+// coefficients, made by Python before (course_lib.lessons.gramian_estimators.folding). Runs in Jupyter and on a static page alike.
+import { h, number, wholePercent, svg } from "../shared/widgets/kit.js";
+import { Film, Interactive, framed, key, showing, slider, table } from "../shared/widgets/controls.js";
+import { HEADS, HISTOGRAM, asPython, lambdaText, rows, shown, summary } from "./folding_text.js";
+
+const NAMES = ["models", "stored", "lam", "check"];
+
+export default showing((model) => new View(model, NAMES));
+
+class View extends Interactive {
+  // ---- building, once -------------------------------------------------------------------------------------------
+
+  build() {
+    const { parts } = this;
+    const { models, stored } = this.follower.state();
+    const last = models[0].steps.length - 1;
+    parts.lam = slider({ name: "lam", text: "Gravity coefficient λ", min: 0, max: models.length - 1, step: 1, onset: (place) => this.follower.set({ lam: models[place].lam }) });
+    this.film = new Film(this.follower, { name: "check", text: "Training step", first: 0, last, every: 1, milliseconds: 600, onstop: () => this.announce() });
+    parts.histogram = h("div", {});
+    parts.bars = h("div", { class: "cw-bars" });
+    parts.quality = h("div", {});
+    this.graded = models.every(({ steps }) => steps.every(({ map }) => map !== undefined)) && models.length > 1;
+    const head = {
+      look: "cw-flow cw-film",
+      title: "How an embedding space folds",
+      lead: ["Pairs that were observed should have an inner product near 1, random pairs one near 0. Only the gravity term asks for the second.",
+        stored ? " These models were trained beforehand, on people and films of the embedded data set." : ""],
+    };
+    return framed(head,
+      h("div", { class: "cw-controls" }, parts.lam.box, last ? h("div", { class: "cw-row" }, this.film.box, this.film.button) : null),
+      h("div", { class: "cw-stage cw-stage-chart" },
+        h("div", { class: "cw-card" },
+          h("p", { class: "cw-card-title" }, "Inner products"), parts.histogram,
+          h("ul", { class: "cw-legend" },
+            key("observed pairs", svg("path", { class: "cw-stairs", d: "M2 18V6H18V18" })),
+            key("random pairs", svg("path", { class: "cw-heap", d: "M2 18V6H18V18" })),
+            key("where each should be", svg("path", { class: "cw-wish", d: "M10 1V19" }))),
+          h("p", { class: "cw-note" }, "The outermost bins also hold what lies beyond.")),
+        h("div", { class: "cw-card" },
+          h("p", { class: "cw-card-title" }, "Pairs above one half ", h("span", { class: "cw-soft" }, "“these belong together”")), parts.bars,
+          this.graded ? [h("p", { class: "cw-card-title" }, "MAP@10 of the models"), parts.quality] : null)),
+      parts.summary, parts.folds.box);
+  }
+
+  // ---- showing -----------------------------------------------------------------------------------------------------
+
+  refresh() {
+    const state = this.follower.state();
+    const { place, moments, now } = shown(state);
+    const { parts } = this;
+    this.story = summary(state);
+    parts.lam.show(place, lambdaText(state.lam));
+    this.film.show(state.check, now.step ? `${now.step}` : "the only one");
+    parts.histogram.replaceChildren(histogram(now, this.highest(state)));
+    parts.bars.replaceChildren(bar("of observed pairs", now.above[0], "cw-piece-pull"), bar("of random pairs", now.above[1], "cw-piece-push"));
+    if (this.graded) parts.quality.replaceChildren(qualities(state, moments, place));
+    this.showTable();
+    parts.folds.code.textContent = asPython(state);
+    if (!this.film.playing) this.announce(); // a voice could not follow the film
+  }
+
+  /** The height of the axis: of this model over all checks, so that its training can be played. */
+  highest({ models, lam }) {
+    return Math.max(...models.find((model) => model.lam === lam).steps.flatMap(({ observed, random }) => [...observed, ...random]), 1);
+  }
+
+  showTable() {
+    const { data, table: holder } = this.parts.folds;
+    if (data.open) holder.replaceChildren(table(HEADS, rows(this.follower.state()), "The models at the training step shown."));
+  }
+}
+
+// ---- pictures ----------------------------------------------------------------------------------------------------------
+
+const FRAME = { width: 400, height: 270, left: 12, right: 12, top: 20, bottom: 40 };
+
+function histogram({ observed, random }, highest) {
+  const { low, high, bins } = HISTOGRAM;
+  const { width, height, left, right, top, bottom } = FRAME;
+  const x = (value) => left + ((value - low) / (high - low)) * (width - left - right);
+  const y = (share) => top + (1 - share / highest) * (height - top - bottom);
+  const stairs = (shares) => `M${x(low)} ${y(0)}${shares.map((share, k) => `V${y(share).toFixed(1)}H${x(low + ((k + 1) * (high - low)) / bins).toFixed(1)}`).join("")}V${y(0)}`;
+  return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Histograms of the inner products of observed and of random pairs; the text gives their means", style: `--cw-wide:${width}` },
+    svg("path", { class: "cw-frame", d: `M${left} ${y(0)}H${width - right}` }),
+    [-1, -0.5, 0, 0.5, 1, 1.5, 2].map((value) => svg("text", { class: "cw-axis-text", x: x(value), y: height - bottom + 16 }, number(value))),
+    svg("text", { class: "cw-axis-text", x: width / 2, y: height - 5 }, "inner product of a pair"),
+    svg("path", { class: "cw-heap", d: stairs(random) }), svg("path", { class: "cw-stairs", d: stairs(observed) }),
+    [[0, "random"], [1, "observed"]].map(([wish, name]) => [
+      svg("path", { class: "cw-wish", d: `M${x(wish)} ${top}V${y(0)}` }), svg("text", { class: "cw-axis-text", x: x(wish), y: top - 6 }, name)]));
+}
+
+/** One bar for each model; the one that is shown is outlined and named in bold. */
+function qualities({ models }, moments, place) {
+  const most = Math.max(...moments.map(({ map }) => map), 1e-4);
+  return h("div", { class: "cw-bars cw-tight" }, moments.map(({ map }, k) => h("div", { class: "cw-bar cw-bar-line" },
+    h(k === place ? "strong" : "span", { class: "cw-bar-head" }, `λ = ${lambdaText(models[k].lam)}`),
+    h("div", { class: "cw-track", "aria-hidden": "true" }, h("span", { class: `cw-piece ${k === place ? "cw-piece-pull" : "cw-piece-other"}`, style: `width:${(100 * map) / most}%` })),
+    h(k === place ? "strong" : "span", { class: "cw-bar-end" }, map.toFixed(4)))));
+}
+
+const bar = (name, part, kind) => h("div", { class: "cw-bar" },
+  h("p", { class: "cw-bar-name" }, h("strong", {}, wholePercent(part)), " ", name),
+  h("div", { class: "cw-track", "aria-hidden": "true" }, part > 0 ? h("span", { class: `cw-piece ${kind}`, style: `width:${100 * part}%` }) : null));

@@ -1,0 +1,280 @@
+"""The interactive on folding: inner products of observed and of random pairs for several gravity coefficients, and
+MAP@10.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import traitlets
+
+from course_lib.lessons.shared.widgets.base import CourseWidget
+from course_lib.lessons.shared.widgets.words import number, whole_percent
+
+LOW, HIGH, BINS = -1.0, 2.0, 60  # of the histograms of course_lib.experiments.p4.histogram_rows; the test compares
+PAIRS = ("observed", "random")
+SCALE = 1000  # shares are kept in thousandths
+MOST_STEPS = 8  # of training, for each model
+ROUNDED = {"mean": 3, "above": 3, "map": 4}
+STORED = Path(__file__).with_name("folding.json")  # made by tools/folding_models.py
+METRICS = {"mean": "mean", "share above 1/2": "above"}
+
+
+def models_of(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """What the interactive keeps of the rows of P4-F6: for each coefficient lambda and each check of the training (at
+    most 8 of them, evenly spread, the first and the last among them) the two histograms, means, shares above 1/2, and
+    MAP@10 where it is known.
+
+    rows: those of `experiments.p4.histogram_rows`, each with its "lambda" and its "step", and those of metric "map@10
+    at step" (or "map@10", for the last step). Several seeds are averaged. Rows with neither are left out.
+    Returns [{"lam", "steps": [{"step", "observed": [...], "random": [...], "mean": [2], "above": [2], "map"}]}], by
+    rising lambda.
+    """
+    values: dict[tuple[float, int], dict[str, list[Any]]] = {}
+    lasting = []
+    for row in rows:
+        if "lambda" not in row:
+            raise ValueError(f"a row has the columns {', '.join(map(str, row))}; expected lambda among them")
+        found = values.setdefault((float(row["lambda"]), int(row.get("step", -1))), {})
+        metric = row.get("metric")
+        if metric == "histogram":
+            found.setdefault(f"shares {_pairs(row)}", []).append(_shares(row))
+        elif metric in METRICS and "pairs" in row:
+            found.setdefault(f"{METRICS[metric]} {_pairs(row)}", []).append(row["value"])
+        elif metric == "map@10 at step":
+            found.setdefault("map at step", []).append(row["value"])
+        elif metric == "map@10":
+            lasting.append(row)
+    pictures = {
+        place: found for place, found in values.items() if "shares observed" in found or "shares random" in found
+    }
+    if not pictures:
+        raise ValueError(
+            "the rows have no histogram; expected those of experiments.p4.histogram_rows, or a result of P4-F6"
+        )
+    for row in lasting:  # of the last step, where there is no curve
+        steps = [step for lam, step in pictures if lam == row["lambda"]]
+        if steps and "map at step" not in pictures[row["lambda"], max(steps)]:
+            pictures[row["lambda"], max(steps)].setdefault("map at end", []).append(row["value"])
+    return [_model(lam, pictures) for lam in sorted({lam for lam, _ in pictures})]
+
+
+def _model(lam: float, pictures: Mapping[tuple[float, int], dict[str, list[Any]]]) -> dict[str, Any]:
+    steps = sorted(step for other, step in pictures if other == lam)
+    kept = sorted({steps[math.floor(k * (len(steps) - 1) / (MOST_STEPS - 1) + 0.5)] for k in range(MOST_STEPS)})
+    return {"lam": lam, "steps": [_moment(f"lambda {lam:g}, step {step}", step, pictures[lam, step]) for step in kept]}
+
+
+def _moment(where: str, step: int, found: Mapping[str, list[Any]]) -> dict[str, Any]:
+    moment: dict[str, Any] = {"step": max(step, 0)}
+    for pairs in PAIRS:
+        for name in ("shares", *METRICS.values()):
+            if f"{name} {pairs}" not in found:
+                raise ValueError(
+                    f"{where}: there is no row of {name} for {pairs} pairs; expected all of experiments.p4.histogram_rows"
+                )
+        moment[pairs] = [math.floor(SCALE * share + 0.5) for share in np.mean(found[f"shares {pairs}"], axis=0)]
+    for name in METRICS.values():
+        moment[name] = [round(float(np.mean(found[f"{name} {pairs}"])), ROUNDED[name]) for pairs in PAIRS]
+    if qualities := found.get("map at step", found.get("map at end")):
+        moment["map"] = round(float(np.mean(qualities)), ROUNDED["map"])
+    return moment
+
+
+def _pairs(row: Mapping[str, Any]) -> str:
+    if row.get("pairs") not in PAIRS:
+        raise ValueError(f"pairs is {row.get('pairs')!r}; expected one of {', '.join(PAIRS)}")
+    return row["pairs"]
+
+
+def _shares(row: Mapping[str, Any]) -> Sequence[float]:
+    shares = row.get("shares", ())
+    if len(shares) != BINS or not abs(sum(shares) - 1) < 0.01 or min(shares) < 0:
+        raise ValueError(
+            f"shares has {len(shares)} values with sum {sum(shares):g}; expected {BINS} shares of a whole, from {LOW:g} to {HIGH:g}"
+        )
+    return shares
+
+
+class Folding(CourseWidget):
+    """Histograms of inner products of observed and of random pairs, model by model: what the gravity coefficient lambda
+    does.
+
+    result      a result of P4-F6, or rows of it, each with "lambda" and "step" (see `models_of`); by default stored ones, of
+                free tables for the embedded film set (tools/folding_models.py)
+    lam         the coefficient that is shown, one of the result's; the least one by default
+    check       which check of the training is shown, counted from 0; the last one by default
+
+    `lam` and `check` are traits: read, set and observe them. Raises ValueError for rows that are not there or do not
+    fit.
+    """
+
+    module_name: ClassVar[str] = "folding"
+    caption: ClassVar[str] = (
+        "How often an inner product falls into each bin, for random pairs (filled) and for observed pairs (thick outline). Dotted: 0, where "
+        "random pairs should be, and 1, where observed pairs should be. With JavaScript this picture is interactive."
+    )
+
+    models = traitlets.List(traitlets.Dict()).tag(sync=True, state=True)
+    stored = traitlets.Bool().tag(sync=True, state=True)
+    lam = traitlets.Float().tag(sync=True, state=True)
+    check = traitlets.Int().tag(sync=True, state=True)
+
+    def __init__(self, result: Any = None, *, lam: float | None = None, check: int | None = None) -> None:
+        stored = result is None
+        models = (
+            json.loads(STORED.read_text(encoding="utf-8")) if stored else models_of(getattr(result, "rows", result))
+        )
+        counts = {len(model["steps"]) for model in models}
+        if len(counts) > 1:
+            raise ValueError(f"the models have {sorted(counts)} checks; expected as many for each lambda")
+        last = counts.pop() - 1
+        super().__init__(
+            models=models,
+            stored=stored,
+            lam=models[0]["lam"] if lam is None else lam,
+            check=last if check is None else check,
+        )
+
+    # ---- what Python can ask
+
+    @property
+    def moment(self) -> dict[str, Any]:
+        """What is shown of the model with `lam` at `check`."""
+        return self._moments()[[model["lam"] for model in self.models].index(self.lam)]
+
+    def overlap(self, moment: Mapping[str, Any] | None = None) -> float:
+        """The part of the two histograms that they share:
+        the sum of the smaller share over all bins, 1 for the same histogram.
+        """
+        moment = self.moment if moment is None else moment
+        return sum(map(min, moment["observed"], moment["random"])) / SCALE
+
+    def _moments(self) -> list[dict[str, Any]]:
+        """Of every model, at `check`."""
+        return [model["steps"][self.check] for model in self.models]
+
+    # ---- words, picture, table
+
+    def summary(self) -> str:
+        """The text equivalent, word for word what the page says."""
+        now = self.moment
+        steps = f" after {now['step']} steps" if now["step"] else ""
+        return (
+            f"λ = {lambda_text(self.lam)}{steps}. Observed pairs have a mean inner product of {number(now['mean'][0])}, and "
+            f"{whole_percent(now['above'][0])} of them lie above one half. Random pairs have a mean of {number(now['mean'][1])}, and "
+            f"{whole_percent(now['above'][1])} lie above one half. The two histograms have {whole_percent(self.overlap())} in common.{self._about_map()}"
+        )
+
+    def _about_map(self) -> str:
+        known = [
+            (moment["map"], model["lam"])
+            for moment, model in zip(self._moments(), self.models, strict=True)
+            if "map" in moment
+        ]
+        if "map" not in self.moment:
+            return ""
+        best, lam = max(known, key=lambda pair: pair[0])  # the first of equals
+        text = f" MAP@10 is {self.moment['map']:.4f}"
+        if len(known) == 1:
+            return f"{text}."
+        if best == self.moment["map"]:
+            return f"{text}, the best of these {len(known)} models."
+        return f"{text}; the best of these {len(known)} models, λ = {lambda_text(lam)}, has {best:.4f}."
+
+    def picture(self) -> str:
+        return _picture(self)
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """One row for each lambda, at `check`."""
+        heads = [
+            "λ",
+            "Mean, observed",
+            "Mean, random",
+            "Above 1/2, observed",
+            "Above 1/2, random",
+            "In common",
+            "MAP@10",
+        ]
+        rows = []
+        for moment, model in zip(self._moments(), self.models, strict=True):
+            quality = f"{moment['map']:.4f}" if "map" in moment else "–"
+            rows.append(
+                [
+                    lambda_text(model["lam"]),
+                    *map(number, moment["mean"]),
+                    *map(whole_percent, moment["above"]),
+                    whole_percent(self.overlap(moment)),
+                    quality,
+                ]
+            )
+        return heads, rows
+
+    def __repr__(self) -> str:
+        return f"Folding(lam={self.lam:g}, check={self.check}; lambdas {', '.join(lambda_text(model['lam']) for model in self.models)})"
+
+    # ---- values that make sense
+
+    @traitlets.validate("lam")
+    def _valid_lam(self, proposal: dict[str, Any]) -> float:
+        known = [model["lam"] for model in self.models]
+        if proposal["value"] not in known:
+            raise ValueError(f"lam is {proposal['value']}; expected one of {', '.join(map(lambda_text, known))}")
+        return proposal["value"]
+
+    @traitlets.validate("check")
+    def _valid_check(self, proposal: dict[str, Any]) -> int:
+        last = len(self.models[0]["steps"]) - 1
+        if not 0 <= proposal["value"] <= last:
+            raise ValueError(f"check is {proposal['value']}; expected 0 to {last}")
+        return proposal["value"]
+
+
+def lambda_text(lam: float) -> str:
+    """0, 0.01, 1, 1000: the coefficient as people write it."""
+    return f"{lam:.12f}".rstrip("0").rstrip(".")
+
+
+# ---- the picture for a page without JavaScript: middle tones, legible on light and on dark
+
+_WIDE, _HIGH, _LEFT, _RIGHT, _TOP, _BOTTOM = 480, 280, 14, 14, 18, 42
+_FILL, _EDGE, _LINE = "#d9772b", "#3b82c4", "#8a94a0"
+
+
+def _picture(shown: Folding) -> str:
+    now = shown.moment
+    highest = max(*now["observed"], *now["random"], 1)
+
+    def x(value: float) -> float:
+        return _LEFT + (value - LOW) / (HIGH - LOW) * (_WIDE - _LEFT - _RIGHT)
+
+    def y(share: float) -> float:
+        return _TOP + (1 - share / highest) * (_HIGH - _TOP - _BOTTOM)
+
+    def stairs(shares: Sequence[int]) -> str:
+        corners = "".join(
+            f"V{y(share):.1f}H{x(LOW + (k + 1) * (HIGH - LOW) / BINS):.1f}" for k, share in enumerate(shares)
+        )
+        return f"M{x(LOW):.1f} {y(0):.1f}{corners}V{y(0):.1f}"
+
+    wishes = "".join(
+        f'<path d="M{x(wish):.1f} {_TOP}V{y(0):.1f}" stroke="currentColor" stroke-dasharray="2 3"/>' for wish in (0, 1)
+    )
+    ticks = "".join(_text(x(value), _HIGH - _BOTTOM + 16, number(value)) for value in (-1, -0.5, 0, 0.5, 1, 1.5, 2))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {_HIGH}" role="img" aria-label="{html.escape(shown.summary())}" '
+        f'width="{_WIDE}" style="max-width:100%;height:auto;font-family:sans-serif">'
+        f'<path d="M{_LEFT} {y(0):.1f}H{_WIDE - _RIGHT}" stroke="{_LINE}"/>{ticks}{_text(_WIDE / 2, _HIGH - 8, "inner product of a pair")}'
+        f'<path d="{stairs(now["random"])}" fill="{_FILL}" fill-opacity="0.6" stroke="{_FILL}"/>'
+        f'<path d="{stairs(now["observed"])}" fill="none" stroke="{_EDGE}" stroke-width="2.4"/>{wishes}</svg>'
+    )
+
+
+def _text(x: float, y: float, text: str) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="11" text-anchor="middle" fill="currentColor">{text}</text>'

@@ -1,0 +1,186 @@
+// The interactive "following a Gramian that moves": three estimators on one path, and the error of SOGram against its rate.
+// Runs in Jupyter (anywidget) and on a static page (afm_host.js) alike.
+import { h, number, svg } from "../shared/widgets/kit.js";
+import { Film, Interactive, button, choice, diamond, framed, key, ladder, presets, showing, slider, table } from "../shared/widgets/controls.js";
+import { RATES, TABLE_HEADS, WORLD, analyse, asPython, figures, follow, rows, sentences } from "./gramian_tracker_math.js";
+
+const NAMES = ["alpha", "batch_size", "drift", "size", "correct_start", "beta", "step", "seed"];
+const ALPHAS = [0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.2, 0.3, 0.5, 1];
+const BATCHES = [1, 2, 4, 8, 16, 32, 64];
+const SIZES = [0, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05];
+
+const usual = { batch_size: 16, beta: "1", correct_start: false, step: WORLD.steps };
+const PRESETS = {
+  straight: { text: "Straight drift", set: { ...usual, alpha: 0.05, drift: "straight", size: 0.005 } },
+  walk: { text: "Random walk", set: { ...usual, alpha: 0.2, drift: "random walk", size: 0.05 } },
+  settling: { text: "Settling down", set: { ...usual, alpha: 0.05, drift: "settling", size: 0.02 } },
+  slow: { text: "Too slow", set: { ...usual, alpha: 0.005, drift: "straight", size: 0.01 } },
+  zero: { text: "The start at zero", set: { ...usual, alpha: 0.01, drift: "straight", size: 0, step: 100 } },
+};
+
+export default showing((model) => new View(model, NAMES));
+
+class View extends Interactive {
+  // ---- building, once -------------------------------------------------------------------------------------------
+
+  build() {
+    const { parts } = this;
+    const head = {
+      look: "cw-flow cw-film",
+      title: "Following a Gramian that moves",
+      lead: `One entry of a Gramian: the mean over ${WORLD.examples} examples, whose standard deviation is 1. Training moves it, and every step sees one batch. Forget too fast, and the batch speaks; too slowly, and the past does.`,
+    };
+    return framed(head,
+      this.buildControls(), this.buildTime(),
+      h("div", { class: "cw-stage cw-halves" }, this.buildPaths(), this.buildErrors()),
+      parts.summary, parts.folds.box);
+  }
+
+  buildControls() {
+    const { parts } = this;
+    const onset = (name) => (value) => this.follower.set({ [name]: value });
+    parts.alpha = ladder({ name: "alpha", text: "Rate α of SOGram", values: ALPHAS, onset: onset("alpha") });
+    parts.batch = ladder({ name: "batch_size", text: "Batch size", values: BATCHES, onset: onset("batch_size") });
+    parts.size = slider({ name: "size", text: "Drift in a step", min: 0, max: SIZES.length - 1, step: 1, onset: (place) => this.follower.set({ size: SIZES[place] }) });
+    parts.drift = choice({ name: "drift", label: "Drift", options: [["straight", "straight"], ["random walk", "random walk"], ["settling", "settling"]], onset: onset("drift") });
+    parts.start = choice({ name: "correct_start", label: "Start at zero", options: [["no", "left as it is"], ["yes", "corrected"]], onset: (value) => this.follower.set({ correct_start: value === "yes" }) });
+    parts.beta = choice({ name: "beta", label: "SAGram’s β", options: [["1", "1"], ["b/n", "b/n"]], onset: onset("beta") });
+    return h("div", { class: "cw-controls" },
+      presets(PRESETS, (name) => { this.film.stop(); this.follower.set(PRESETS[name].set); }),
+      h("div", {}, parts.alpha.box, parts.batch.box),
+      h("div", {}, parts.drift.box, parts.size.box),
+      parts.start.box, parts.beta.box);
+  }
+
+  buildTime() {
+    const { every, steps } = WORLD;
+    this.film = new Film(this.follower, { name: "step", text: "Step", first: every, last: steps, every, milliseconds: 80, onstop: () => this.announce() });
+    const again = button("again", "Other batches", () => this.follower.set({ seed: (this.follower.state().seed + 1) % 1000 }));
+    return h("div", { class: "cw-row" }, this.film.box, h("div", { class: "cw-row cw-buttons" }, this.film.button, again));
+  }
+
+  buildPaths() {
+    const { parts } = this;
+    parts.paths = h("div", {});
+    return h("div", { class: "cw-card" },
+      h("p", { class: "cw-card-title" }, "The entry and its estimates"),
+      parts.paths,
+      h("ul", { class: "cw-legend" },
+        pathKey("the Gramian", "M1 10H19", "cw-truth"), pathKey("SOGram", "M1 10H19", "cw-sogram"),
+        pathKey("SAGram", "M1 10H19", "cw-sagram"), pathKey("batch sampling", "M4 12h0M10 6h0M16 13h0", "cw-sampled")),
+      h("p", { class: "cw-note" }, `SAGram remembers all ${WORLD.examples} examples, SOGram one number. All examples move alike here, the best case for SAGram.`));
+  }
+
+  buildErrors() {
+    const { parts } = this;
+    parts.errors = h("div", {});
+    return h("div", { class: "cw-card" },
+      h("p", { class: "cw-card-title" }, "SOGram’s mean square error ", h("span", { class: "cw-soft" }, "expected at this step, for every rate")),
+      parts.errors,
+      h("ul", { class: "cw-legend" },
+        pathKey("error = bias² + variance", "M1 10H19", "cw-law"), pathKey("bias²", "M1 10H19", "cw-sagram"), pathKey("variance", "M1 10H19", "cw-variance"),
+        pathKey("in the long run", "M1 10H19", "cw-bend"), pathKey("best rate", diamond(10, 10, 6.5), "cw-item-head"), pathKey("yours", "M4 10a6 6 0 1 0 12 0a6 6 0 1 0 -12 0z", "cw-ring")),
+      parts.verdict = h("p", { class: "cw-note" }));
+  }
+
+  // ---- showing -----------------------------------------------------------------------------------------------------
+
+  /** The run of these settings, made once. */
+  run({ step, ...settings }) {
+    const name = JSON.stringify(settings);
+    if (this.followed !== name) [this.paths, this.followed] = [follow(settings), name];
+    return this.paths;
+  }
+
+  refresh() {
+    const state = this.follower.state();
+    this.found = analyse(state, this.run(state));
+    this.story = sentences(state, this.found).join(" ");
+    this.showControls(state);
+    this.parts.paths.replaceChildren(pathsPicture(state, this.found));
+    this.parts.errors.replaceChildren(errorsPicture(state, this.found));
+    this.showVerdict(state);
+    this.showTable();
+    this.parts.folds.code.textContent = asPython(state);
+    if (!this.film.playing) this.announce(); // a voice could not follow the film
+  }
+
+  showControls({ alpha, batch_size: batch, drift, size, correct_start: correctStart, beta, step }) {
+    const { parts } = this;
+    parts.alpha.show(alpha, alpha === 1 ? "1, no memory" : figures(alpha));
+    parts.batch.show(batch, String(batch));
+    parts.drift.show(drift);
+    parts.size.show(SIZES.reduce((best, other, k) => (Math.abs(other - size) < Math.abs(SIZES[best] - size) ? k : best), 0), size ? `${figures(size)}${drift === "settling" ? " at first" : ""}` : "0, none");
+    parts.start.show(correctStart ? "yes" : "no");
+    parts.beta.show(beta);
+    this.film.show(step, `${step} of ${WORLD.steps}`);
+  }
+
+  showVerdict({ alpha, batch_size: batch, size }) {
+    const { now, best } = this.found;
+    const side = now.square > now.variance ? `Mostly bias: ${size ? "it lags behind" : "the zero of the start is still in it"}.` : "Mostly variance: it trembles with the batches.";
+    this.parts.verdict.textContent = `${side} In the long run SOGram varies like sampling with batches of ${figures((batch * (2 - alpha)) / alpha)}; best at this step: α = ${figures(best)}.`;
+  }
+
+  showTable() {
+    const { data, table: holder } = this.parts.folds;
+    if (data.open) holder.replaceChildren(table(TABLE_HEADS, rows(this.follower.state(), this.found), "Ten steps, up to the one shown. Bias and standard deviation are those to be expected."));
+  }
+}
+
+// ---- pictures ----------------------------------------------------------------------------------------------------------
+
+const FRAME = { width: 370, height: 298, left: 44, right: 12, top: 24, bottom: 40 };
+const [WIDE, HIGH] = [FRAME.width - FRAME.left - FRAME.right, FRAME.height - FRAME.top - FRAME.bottom];
+
+const pathKey = (text, d, kind) => key(text, svg("path", { class: kind, d }));
+
+const line = (points, kind) => svg("path", { class: kind, d: points.map(([x, y], k) => `${k ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("") });
+
+/** The frame of a picture with its numbers: across and up are lists of [place, words]. */
+function frame(name, across, up, below, beside, ...inside) {
+  const { width, height, left, right, top, bottom } = FRAME;
+  return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": name, style: `--cw-wide:${width}` },
+    svg("path", { class: "cw-frame", d: `M${left} ${top}V${height - bottom}H${width - right}` }),
+    across.map(([x, words]) => svg("text", { class: "cw-axis-text", x, y: height - bottom + 16 }, words)),
+    up.map(([y, words]) => svg("text", { class: "cw-axis-text cw-end", x: left - 6, y: y + 4 }, words)),
+    svg("text", { class: "cw-axis-text", x: left + WIDE / 2, y: height - 5 }, below),
+    inside, svg("text", { class: "cw-axis-text cw-start", x: left - 6, y: top - 12 }, beside));
+}
+
+/** Multiples of 1, 2 or 5 times a power of ten: at most seven in the range. */
+function evenNumbers(low, high) {
+  const power = 10 ** Math.floor(Math.log10(high - low));
+  const unit = [0.1, 0.2, 0.5, 1, 2].map((factor) => power * factor).find((size) => (high - low) / size <= 7);
+  const first = Math.ceil(low / unit);
+  return Array.from({ length: Math.floor(high / unit) - first + 1 }, (_, k) => (first + k) * unit);
+}
+
+function pathsPicture({ step }, { paths }) {
+  const all = [...paths.entry, ...paths.sampling, ...paths.sogram, ...paths.sagram];
+  const [least, most] = [Math.min(...all), Math.max(...all)];
+  const margin = 0.04 * (most - least);
+  const [low, high] = [least - margin, most + margin];
+  const x = (at) => FRAME.left + (at / WORLD.steps) * WIDE;
+  const y = (value) => FRAME.top + ((high - value) / (high - low)) * HIGH;
+  const path = (name, kind) => line(paths[name].slice(0, step).map((value, k) => [x(k + 1), y(value)]), kind);
+  const dots = paths.sampling.slice(0, step).map((value, k) => (k % 2 ? `M${x(k + 1).toFixed(1)} ${y(value).toFixed(1)}h0` : "")).join("");
+  return frame(`The entry of the Gramian and three estimates of it, up to step ${step}`,
+    [0, 100, 200, 300, 400].map((at) => [x(at), String(at)]), evenNumbers(low, high).map((value) => [y(value), number(value)]), "step", "entry of the Gramian",
+    svg("path", { class: "cw-sampled", d: dots }), path("entry", "cw-truth"), path("sogram", "cw-sogram"), path("sagram", "cw-sagram"));
+}
+
+function errorsPicture({ alpha }, { curve, now, best, least, longRun, longRunAlpha }) {
+  const totals = curve.map(({ total }) => total);
+  const [low, high] = [Math.min(...totals) / 8, Math.max(...totals) * 1.6];
+  const x = (rate) => FRAME.left + (1 - Math.log(rate) / Math.log(WORLD.lowest)) * WIDE;
+  const y = (value) => FRAME.top + (Math.log(high / value) / Math.log(high / low)) * HIGH;
+  const drawn = (values, kind) => line(RATES.map((rate, k) => [rate, values[k]]).filter(([, value]) => value >= low && value <= high).map(([rate, value]) => [x(rate), y(value)]), kind);
+  const powers = Array.from({ length: 20 }, (_, k) => 10 ** (k - 12)).filter((value) => value >= low && value <= high);
+  const far = longRunAlpha >= WORLD.lowest ? svg("path", { class: "cw-bend", d: `M${x(longRunAlpha).toFixed(1)} ${FRAME.top + 12}V${FRAME.top + HIGH}` }) : null;
+  return frame("Expected mean square error of SOGram against its rate, as bias squared plus variance; the text gives the best rate",
+    [0.001, 0.01, 0.1, 1].map((rate) => [x(rate), figures(rate)]), powers.map((value) => [y(value), figures(value)]), "rate α", "mean square error",
+    far, drawn(RATES.map(longRun), "cw-bend"), drawn(curve.map(({ square }) => square), "cw-sagram"), drawn(curve.map(({ variance }) => variance), "cw-variance"), drawn(totals, "cw-law"),
+    svg("path", { class: "cw-item-head cw-plain", d: diamond(x(best), y(least.total), 6) }),
+    svg("circle", { class: "cw-ring", r: 8, cx: x(alpha).toFixed(1), cy: Math.max(FRAME.top, y(now.total)).toFixed(1) }));
+}

@@ -1,0 +1,338 @@
+"""Counterexamples: each assumption dropped once, each formula taken as printed once (P3).
+
+Every function returns a `Broken`: what the statement promises, what is true instead, and where we can say it, the exact
+formula of the difference. The numbers are rational; nothing is simulated. `Broken.gap` is the difference that refutes,
+`Broken.unexplained` is what our formula leaves over: it must be zero.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from course_lib.lessons.in_batch_bias.enumeration import (
+    SMALL_LABELS,
+    Pair,
+    averaged_weights,
+    batches,
+    positives,
+    scattered_weights,
+    sogram_weights,
+    stated_weights,
+)
+from course_lib.maths import in_batch, losses
+from course_lib.maths.arrays import exact
+
+
+@dataclass(frozen=True)
+class Broken:
+    """One refuted reading of a statement.
+
+    dropped: the assumption or the reading;  claimed, actual: the two sides, numbers or arrays of the same shape;
+    formula: our exact expression for actual - claimed (None where no formula is offered).
+    """
+
+    dropped: str
+    claimed: Any
+    actual: Any
+    formula: Any = None
+
+    @property
+    def gap(self) -> Any:
+        """actual - claimed: not zero, or the example refutes nothing."""
+        return self.actual - self.claimed
+
+    @property
+    def unexplained(self) -> Any:
+        """gap - formula: zero."""
+        return self.gap - self.formula
+
+
+def logistic_labels_01() -> Broken:
+    """P3 Section 6 prints log(1 + exp(-a b)) with labels a in {0, 1}: at a = 0 the loss is log 2 and its slope 0.
+
+    claimed / actual: slope of a negative pair's loss at score b for labels {-1, 1} and as printed. So negatives are not
+    trained at all, and each positive's loss falls for ever.
+    """
+    b = sp.symbols("b", real=True)
+    printed = sp.log(1 + sp.exp(-0 * b))
+    meant = sp.log(1 + sp.exp(b))
+    slope = sp.simplify(sp.diff(meant, b))
+    return Broken("labels {-1, 1} in the logistic loss", slope, sp.diff(printed, b), -slope)
+
+
+def eq18_as_printed(batch_size: int = 2, n_positives: int = 10) -> Broken:
+    """P3 (18) prints sqrt(ratio |O|^2 - 1)/(|O| - 1); at ratio = s^2/|O|^2 that is sqrt(s^2 - 1)/(M - 1), not rho.
+
+    The printed value is too large by the factor sqrt((s + 1)/(s - 1)): 1.73 at s = 2, 1.0006 at s = 1637.
+    """
+    s = sp.Integer(batch_size)
+    rho = sp.Rational(batch_size - 1, n_positives - 1)
+    printed = sp.sqrt(s**2 - 1) / (n_positives - 1)
+    return Broken("the minus one outside the root of (18)", rho, printed, rho * (sp.sqrt((s + 1) / (s - 1)) - 1))
+
+
+def e5_as_printed(labels: np.ndarray, batch_size: int) -> Broken:
+    """P3 Appendix E.5 first prints (|O| - |batch|)/(|O| - 1) where (17) has |batch| - 1 below.
+
+    claimed / actual: expected weight of l- of every cell, (m, n), by enumeration. Every positive gets too much l-:
+    by (1/pop) ((M - s)/(s - 1) - (M - s)/(M - 1)) / (mn).
+    """
+    n_positives = int(labels.sum())
+    a = Fraction(n_positives, labels.size * batch_size)
+    meant, printed = (
+        Fraction(n_positives - batch_size, batch_size - 1),
+        Fraction(n_positives - batch_size, n_positives - 1),
+    )
+    inverse_pop = 1 / _popularity(labels)
+    shift = a * (meant - printed)  # the printed loss subtracts this much less, divided by pop, on each sampled pair
+
+    def printed_weights(batch: tuple[Pair, ...]) -> np.ndarray:
+        _, negative = scattered_weights("unbiased", labels, batch)
+        for pair in batch:
+            negative[pair] += shift * inverse_pop[pair]
+        return negative
+
+    every = [printed_weights(batch) for batch in batches(labels, batch_size)]
+    claimed = stated_weights("unbiased", labels, batch_size)[1]
+    return Broken(
+        "the hat on |batch| - 1 in Appendix E.5",
+        claimed,
+        sum(every) / len(every),
+        exact(labels) * inverse_pop * (meant - printed) / labels.size,
+    )
+
+
+def sogram_with_one_batch(labels: np.ndarray, batch_size: int) -> Broken:
+    """The two-batch loss (34) with the same batch used twice: expected weight of l- of every cell, (m, n).
+
+    Lemma E.6 gives the difference: cells outside O weigh M (s - 1)/(s (M - 1)) instead of 1, cells of O get
+    M (s-1)/(s (M-1)) - 1 + (M/s)(1 - rho)/pop.
+    """
+    n_positives, y = int(labels.sum()), exact(labels)
+    every = [sogram_weights(labels, batch, batch)[1] for batch in batches(labels, batch_size)]
+    rho = Fraction(batch_size - 1, n_positives - 1)
+    drop = Fraction(n_positives, batch_size) * rho - 1
+    extra = Fraction(n_positives, batch_size) * (1 - rho) / _popularity(labels)
+    return Broken(
+        "independence of the two batches of (34)",
+        stated_weights("unbiased", labels, 2)[1],
+        sum(every) / len(every),
+        (drop + y * extra) / labels.size,
+    )
+
+
+def sampling_with_replacement(labels: np.ndarray, batch_size: int, kind: str = "unbiased") -> Broken:
+    """Assumption E.2 dropped: s pairs drawn one by one with replacement, all M^s sequences enumerated.
+
+    claimed / actual: expected weight of l- of every cell, (m, n). For (17) the negatives weigh 1 - 1/M instead of 1,
+    and each positive gets 1/pop - 1/M of l- instead of none: almost a full negative where pop = 1.
+    """
+    n_positives = int(labels.sum())
+    every = [
+        scattered_weights(kind, labels, sequence)[1]
+        for sequence in itertools.product(positives(labels), repeat=batch_size)
+    ]
+    formula = None
+    if kind == "unbiased":
+        y = exact(labels)
+        formula = (y / _popularity(labels) - Fraction(1, n_positives)) / labels.size
+    return Broken(
+        "sampling without replacement (Assumption E.2)",
+        stated_weights(kind, labels, batch_size)[1],
+        sum(every) / len(every),
+        formula,
+    )
+
+
+def repaired_with_replacement(labels: np.ndarray, batch_size: int) -> Broken:
+    """The repair of `sampling_with_replacement` (ours): an unbiased loss for batches drawn with replacement.
+
+    a [ sum l+ - sum l- + M/(s - 1) sum over a != b of l-/pop ],  a = M/(mns).
+    Two different draws now hit the same pair as easily as any other, so the diagonal of the grid is left out and M
+    takes the place of M - 1. claimed / actual: expected weights of l-; the gap is zero.
+    """
+    n_positives = int(labels.sum())
+    a = Fraction(n_positives, labels.size * batch_size)
+    inverse_pop = 1 / _popularity(labels)
+    total, count = exact(np.zeros(labels.shape, dtype=int)), 0
+    for sequence in itertools.product(positives(labels), repeat=batch_size):
+        count += 1
+        for (x, (i, own)), (y, (_, j)) in itertools.product(enumerate(sequence), repeat=2):
+            total[i, j] += -a if x == y else a * Fraction(n_positives, batch_size - 1) * inverse_pop[i, j]
+            assert x != y or own == j
+    claimed = stated_weights("unbiased", labels, batch_size)[1]
+    return Broken("nothing: the repaired loss", claimed, total / count, claimed * 0)
+
+
+def empty_column(labels: np.ndarray, batch_size: int) -> Broken:
+    """Assumption E.1 dropped: an empty column is appended, and no batch ever shows it.
+
+    claimed / actual: expected weight of l- of every cell of the (m, n + 1) matrix under (17). The difference is the
+    whole l- of the new column and nothing else: a cold item is never pushed away.
+    """
+    wider = np.concatenate([labels, np.zeros((labels.shape[0], 1), dtype=labels.dtype)], axis=1)
+    missing = exact(np.zeros(wider.shape, dtype=int))
+    missing[:, -1] = Fraction(-1, wider.size)
+    return Broken(
+        "no empty column (Assumption E.1)",
+        stated_weights("unbiased", wider, batch_size)[1],
+        averaged_weights("unbiased", wider, batch_size)[1],
+        missing,
+    )
+
+
+def batch_of_one(labels: np.ndarray) -> Broken:
+    """|batch| = 1: which cells any batch shows, (m, n), against what an unbiased loss needs, which is all of them.
+
+    claimed is 1 where the cell's l- must be learnt; actual is 1 where any batch shows the cell. One pair makes a 1 x 1
+    grid, so only O is ever seen: the gap is -1 on every negative cell, and no choice of weights can repair it.
+    """
+    seen = np.zeros(labels.shape, dtype=int)
+    for ((i, j),) in batches(labels, 1):
+        seen[i, j] = 1
+    everywhere = np.ones(labels.shape, dtype=int)
+    return Broken("at least two pairs per batch", everywhere, seen, labels - everywhere)
+
+
+def duplicate_pairs(labels: np.ndarray, pair: Pair, batch_size: int) -> Broken:
+    """The set O given as a list that names one pair twice (a repeat purchase): expected weights of (17), enumerated.
+
+    claimed / actual: array (2, m, n) of the weights of l+ and l-. The repeated pair gets 2 l+ - l- instead of l+: with
+    the logistic loss that has no lower bound, so even the full expected objective runs to minus infinity.
+    """
+    listed = [*positives(labels), pair]
+    counts = np.zeros(labels.shape, dtype=int)
+    for cell in listed:
+        counts[cell] += 1
+    rows, cols = exact(counts.sum(axis=1)), exact(counts.sum(axis=0))
+    total = exact(np.zeros((2, *labels.shape), dtype=int))
+    chosen = list(itertools.combinations(listed, batch_size))
+    for batch in chosen:
+        i, j = (list(side) for side in zip(*batch, strict=True))
+        w_pos, w_neg = in_batch.batch_weights(
+            "unbiased", row_counts=rows[i], col_counts=cols[j], n_positives=len(listed), shape=(99, 99)
+        )
+        np.add.at(total[0], (i, j), w_pos)
+        np.add.at(total[1], np.ix_(i, j), w_neg)
+    actual = total * Fraction(99 * 99, labels.size) / len(chosen)  # 99 x 99: a frame that holds the longer list
+    claimed = np.stack(stated_weights("unbiased", labels, batch_size))
+    extra = exact(np.zeros(claimed.shape, dtype=int))
+    extra[0][pair], extra[1][pair] = Fraction(1, labels.size), Fraction(-1, labels.size)
+    return Broken("positives are a set", claimed, actual, extra)
+
+
+def minima_can_agree(size: int) -> Broken:
+    """P3 Section 4.1 says min E[(11)] != min (5). Not always: Y a permutation and |batch| = |O| make (13) equal (5).
+
+    claimed / actual: weights of l- of (5) and of (13). The gap is zero, so the inequality holds "in general" only.
+    """
+    labels = np.eye(size, dtype=int)
+    claimed = stated_weights("unbiased", labels, size)[1]
+    return Broken(
+        "some pair has popularity above 1 or the batch is not full",
+        claimed,
+        averaged_weights("in_batch", labels, size)[1],
+        claimed * 0,
+    )
+
+
+def unbounded_below(score: float, labels: np.ndarray | None = None, batch: tuple[Pair, ...] | None = None) -> Broken:
+    """One batch of (17) under the logistic loss, with all sampled pairs at `score` and every other cell at 0.
+
+    claimed: 0, the least value of a sum of losses with weights >= 0. actual: the batch loss. It follows the line
+    - score * a * sum over the batch of (1 - 1/pop) + constant, so it has no lower bound; formula None.
+    The default: the 2 x 2 matrix of ones, where every pair has popularity 4, and the batch of its two diagonal cells.
+    """
+    labels = SMALL_LABELS[0] if labels is None else labels
+    batch = ((0, 0), (1, 1)) if batch is None else batch
+    scores = np.zeros(labels.shape)
+    for pair in batch:
+        scores[pair] = score
+    i, j = (list(side) for side in zip(*batch, strict=True))
+    grid = scores[np.ix_(i, j)]
+    value = in_batch.batch_loss(
+        "unbiased",
+        pos_loss=losses.logistic(1, grid.diagonal()),
+        neg_loss=losses.logistic(0, grid),
+        row_counts=labels.sum(axis=1)[i],
+        col_counts=labels.sum(axis=0)[j],
+        n_positives=int(labels.sum()),
+        shape=labels.shape,
+    )
+    return Broken("weights are not negative", 0.0, float(value))
+
+
+def unbounded_slope(labels: np.ndarray | None = None, batch: tuple[Pair, ...] | None = None) -> Fraction:
+    """The slope of `unbounded_below` for large scores, exactly: -a sum over the batch of (1 - 1/pop), a = M/(mns)."""
+    labels = SMALL_LABELS[0] if labels is None else labels
+    batch = ((0, 0), (1, 1)) if batch is None else batch
+    pop = _popularity(labels)
+    a = Fraction(int(labels.sum()), labels.size * len(batch))
+    return -a * sum(1 - 1 / pop[pair] for pair in batch)
+
+
+def hinge_is_not_convex(pop: int = 4) -> Broken:
+    """(17) is convex in each score because l+ - l- is a line; for the hinge loss it is not, and convexity is lost.
+
+    l+ = max(0, 1 - x), l- = max(0, 1 + x), and a sampled pair weighs l- by 1/pop - 1. claimed: the least second
+    difference that a convex function can have, 0. actual: f(-2) - 2 f(-1) + f(0) = 1/pop - 1.
+    """
+    weight = Fraction(1, pop) - 1
+
+    def f(x: int) -> Fraction:
+        return max(0, 1 - x) + weight * max(0, 1 + x)
+
+    return Broken("l+ - l- is linear in the score", Fraction(0), f(-2) - 2 * f(-1) + f(0), weight)
+
+
+def fit_gradient(labels: np.ndarray, batch: tuple[Pair, ...]) -> Broken:
+    """The gradient of one batch of (17) in the scores, at a perfect square-loss fit (scores = labels), (m, n).
+
+    claimed: 0, the gradient of the full objective there and of every masked batch. actual: -a (1 - 1/pop) on the
+    sampled pairs plus what the other cells of the grid that lie in O receive. So training with (17) keeps moving at
+    the solution, and a constant step does not settle.
+    """
+    _, negative = scattered_weights("unbiased", labels, batch)
+    y = exact(labels)
+    return Broken("weights of known positives are zero", y * 0, negative * y)  # dl-/dscore = score = 1 on O
+
+
+def masked_is_not_always_quieter(score: Fraction = Fraction(1, 2)) -> list[Fraction]:
+    """c* of `in_batch.optimal_mix` on the small label matrices at s = 3, all scores equal (square loss).
+
+    c* = 0 would mean that the masked loss is best, c* = 1 that (17) is; values in between and beyond both occur.
+    """
+    found = []
+    for labels in SMALL_LABELS:
+        if labels.sum() >= 3:
+            scores = exact(np.ones(labels.shape, dtype=int)) * score
+            pos_loss, neg_loss = losses.pair_losses("square", scores)
+            found.append(in_batch.optimal_mix(pos_loss=pos_loss, neg_loss=neg_loss, labels=labels, batch_size=3).c)
+    return found
+
+
+def all_zero(value: Any) -> bool:
+    """True when a number, an expression or every entry of an array is exactly zero."""
+    if isinstance(value, np.ndarray):
+        return all(x == 0 for x in value.ravel())
+    return sp.simplify(value) == 0
+
+
+def largest_safe_batch(pop: int, n_positives: int) -> int | None:
+    """The largest batch size at which a positive of popularity `pop` is still on the right side of (14), or None.
+
+    rho (pop - 1) <= 1 iff s <= 1 + (M - 1)/(pop - 1); None when pop = 1, where every size will do.
+    """
+    return None if pop == 1 else min(n_positives, math.floor(1 + Fraction(n_positives - 1, pop - 1)))
+
+
+def _popularity(labels: np.ndarray) -> np.ndarray:
+    """pop_ij as an exact (m, n) array."""
+    return in_batch.pair_popularity(exact(labels.sum(axis=1)), exact(labels.sum(axis=0)))

@@ -1,0 +1,185 @@
+"""Public checks of the assignment in-batch-bias."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from course_lib.lessons.shared.forms import PASSED, compare, expect, fraction, is_whole
+from course_lib.maths import in_batch
+
+FIG2 = [[0, 0, 1, 0], [0, 1, 0, 1], [0, 0, 0, 1], [1, 0, 0, 1]]
+LARGEST_LABELS = 5
+MOST_POSITIVES = 8
+
+
+def weight_of_negatives(answer: Callable[..., Any]) -> None:
+    """Task 1, cells outside O: `answer(labels, i, j, batch_size)` on the label matrix of Figure 2."""
+    check_weights(answer, FIG2, [(0, 0), (2, 0), (1, 0), (3, 1)], [2, 3, 6])
+    print(PASSED)
+
+
+def weight_of_positives(answer: Callable[..., Any]) -> None:
+    """Task 1, cells of O."""
+    check_weights(answer, FIG2, [(0, 2), (1, 3)], [2, 3])
+    print(PASSED)
+
+
+def best_score(answer: Callable[..., Any]) -> None:
+    """Task 2: `answer(pop, omega, batch_size, n_positives)`."""
+    check_best_score(answer, [(1, 1, 2, 6), (4, 1, 3, 6), (4, Fraction(1, 2), 3, 6)])
+    print(PASSED)
+
+
+def counterexample(answer: Callable[..., Any]) -> None:
+    """Task 3: only the form of the answer is looked at here."""
+    counterexample_form(answer())
+    print("the form is right.", PASSED.replace("inputs", "grounds: the bias itself is not looked at here"))
+
+
+def shard_weights(answer: Callable[..., Any]) -> None:
+    """Task 4: the form, and the symmetry that every such loss has."""
+    weights = shard_matrix(answer, [2, 1], [1, 3], 6, (4, 4))
+    expect(len(weights) == 2, "two pairs in the shard make a 2 x 2 grid")
+    print("the form is right.", PASSED)
+
+
+def share_pushed_down(answer: Callable[..., Any]) -> None:
+    """Task 5 on the six pairs of Figure 2."""
+    users, items = np.nonzero(np.array(FIG2))
+    check_share(answer, users.tolist(), items.tolist(), [3, 5])
+    print(PASSED)
+
+
+# ---- what the checks are made of; the hidden checks call them with other inputs ----
+
+
+def check_weights(answer: Callable[..., Any], labels: Any, cells: list[tuple[int, int]], sizes: list[int]) -> None:
+    """m n times the expected weight of l- under in-batch sampling, at some cells and batch sizes."""
+    table = np.array(labels)
+    rows, cols, total = table.sum(1), table.sum(0), int(table.sum())
+    for size in sizes:
+        _, weights = in_batch.expected_weights("in_batch", labels=_exact(table), batch_size=size)
+        rho = Fraction(size - 1, total - 1)
+        for i, j in cells:
+            pop = int(rows[i] * cols[j])
+            compare(
+                answer(table.tolist(), i, j, size),
+                weights[i, j] * table.size,
+                f"the weight of l- at cell ({i}, {j}), label {table[i, j]}, batches of {size} of {total}",
+                {
+                    rho * pop: "a positive pair is not its own negative: the diagonal leaves out pop times rho once",
+                    Fraction(size, total)
+                    * (pop - int(table[i, j])): "two draws without replacement: (s - 1)/(M - 1), not s/M",
+                    Fraction(size, total) * pop: "two draws without replacement: (s - 1)/(M - 1), not s/M",
+                    weights[i, j]: "the weight is asked for times m n",
+                    Fraction(pop): "the batch size is missing: rho",
+                    Fraction(1): "1 is the weight in the average over all pairs; in-batch sampling has another one",
+                    Fraction(0): "a cell that the batch calls negative does have a weight",
+                },
+                exact=True,
+            )
+
+
+def check_best_score(answer: Callable[..., Any], cases: list[tuple[int, Any, int, int]]) -> None:
+    """The score that minimises the expected loss of a positive pair, square loss, every l- of the batch times omega."""
+    for pop, omega, size, total in cases:
+        shape = (total, total)
+        plain = in_batch.expected_coefficients("in_batch", batch_size=size, n_positives=total, shape=shape)
+        weighed = plain.weigh_negatives(Fraction(omega))
+        down = weighed.grid * pop**weighed.power + weighed.constant + weighed.inverse / pop
+        rho = Fraction(size - 1, total - 1)
+        compare(
+            answer(pop, omega, size, total),
+            weighed.positive / (weighed.positive + down),
+            f"the best score at pop {pop}, omega {omega}, batches of {size} of {total}",
+            {
+                1
+                / (1 + Fraction(omega) * rho * pop): "a positive pair has the weight rho (pop - 1) on l-, not rho pop",
+                1 / (1 + rho * (pop - 1)): "omega multiplies every l-: it must appear",
+                1 / (1 + Fraction(omega) * Fraction(size, total) * (pop - 1)): "rho is (s - 1)/(M - 1), not s/M",
+                Fraction(1): "1 is the label; l- pulls the score below it",
+            },
+            exact=True,
+        )
+
+
+def counterexample_form(value: Any) -> tuple[np.ndarray, int, tuple[int, int], Fraction]:
+    """(labels, batch_size, (i, j), gap), checked for form."""
+    form = "return labels, batch_size, (i, j), gap"
+    expect(isinstance(value, (tuple, list)) and len(value) == 4, f"four things are asked for: {form}")
+    labels, size, cell, gap = value
+    rows = (
+        [list(row) if isinstance(row, (list, tuple, np.ndarray)) else [] for row in labels]
+        if isinstance(labels, (list, tuple, np.ndarray))
+        else []
+    )
+    expect(0 < len(rows) <= LARGEST_LABELS, f"labels is a matrix of 1 to {LARGEST_LABELS} rows")
+    expect(
+        0 < len(rows[0]) <= LARGEST_LABELS and len({len(row) for row in rows}) == 1,
+        f"labels is a matrix of 1 to {LARGEST_LABELS} columns, the same in every row",
+    )
+    expect(
+        all(is_whole(entry) and entry in (0, 1) for row in rows for entry in row), "labels holds whole numbers 0 and 1"
+    )
+    table = np.array(rows, dtype=int)
+    expect(
+        bool(table.any(0).all() and table.any(1).all()),
+        "every row and every column needs a positive; an empty one breaks another assumption (a cold film)",
+    )
+    total = int(table.sum())
+    expect(total <= MOST_POSITIVES, f"at most {MOST_POSITIVES} positives, so that all batches can be listed")
+    expect(is_whole(size) and 2 <= size <= total, f"batch_size is a whole number from 2 to M = {total}")
+    expect(
+        isinstance(cell, (tuple, list)) and len(cell) == 2 and all(is_whole(place) for place in cell),
+        "the cell is a pair (i, j), counted from 0",
+    )
+    expect(0 <= cell[0] < table.shape[0] and 0 <= cell[1] < table.shape[1], "the cell lies outside the matrix")
+    return table, int(size), (int(cell[0]), int(cell[1])), fraction(gap, "gap")
+
+
+def shard_matrix(
+    answer: Callable[..., Any], rows: list[int], cols: list[int], total: int, shape: tuple[int, int]
+) -> list:
+    """The matrix that a student's `shard_weights` returns, entry by entry a Fraction."""
+    value = answer(rows, cols, total, shape, 2)
+    expect(
+        isinstance(value, (list, tuple, np.ndarray))
+        and len(value) == len(rows)
+        and all(isinstance(row, (list, tuple, np.ndarray)) and len(row) == len(cols) for row in value),
+        f"return an h x h matrix of weights of l-, here {len(rows)} x {len(cols)}",
+    )
+    return [[fraction(entry, "each weight") for entry in row] for row in value]
+
+
+def check_share(answer: Callable[..., Any], users: list[int], items: list[int], sizes: list[int]) -> None:
+    """The share of the pairs whose best logistic score is negative."""
+    rows, cols, total = np.bincount(users), np.bincount(items), len(users)
+    pop = rows[users] * cols[items]
+    for size in sizes:
+        threshold = in_batch.misclassification_threshold(size, total)
+        compare(
+            answer(users, items, size),
+            float((pop > threshold).mean()),
+            f"the share of {total} pairs below zero at batches of {size}",
+            {
+                float(
+                    (pop >= threshold).mean()
+                ): "a pair exactly at the threshold has the score 0, which is not negative",
+                float((pop > 1 + total / size).mean()): "rho is (s - 1)/(M - 1), not s/M",
+                float((pop > total / size).mean()): "rho is (s - 1)/(M - 1), not s/M, and pop - 1, not pop",
+                float(
+                    (pop > (total - 1) / (size - 1)).mean()
+                ): "the weight of l- on a positive is rho (pop - 1), not rho pop",
+                float((pop <= threshold).mean()): "this is the share that stays above zero",
+                100 * float((pop > threshold).mean()): "a share lies between 0 and 1; this looks like per cent",
+            },
+            exact=False,
+        )
+
+
+def _exact(table: np.ndarray) -> np.ndarray:
+    return np.array([[Fraction(int(entry)) for entry in row] for row in table], dtype=object)

@@ -1,0 +1,127 @@
+// What the interactive "what the batch really weighs" says: from a state to numbers, and from numbers to sentences.
+// The sentences are the text equivalent of the picture; course_lib.lessons.in_batch_bias.in_batch_weights writes the same ones in Python.
+import { number, list } from "../shared/widgets/kit.js";
+import {
+  countLabels, expectedWeights, fullWeights, mapCells, mistakenPairs, objectiveParts, pairLosses, pairPopularity, balance,
+  popularityThreshold,
+} from "./in_batch_math.js";
+
+export const KIND_NAMES = {
+  in_batch: "In-Batch",
+  unbiased: "Unbiased",
+  unbiased_omega: "Unbiased-ω",
+  popularity: "Popularity",
+  pos_neg: "Pos-Neg",
+  masked: "Masked",
+};
+
+export const KIND_NOTES = {
+  in_batch: "What most code does: every other pair of the batch counts as a negative. Equation (28).",
+  unbiased: "Each pair divided by its popularity, the balance restored: the expectation is the full objective. Equation (17).",
+  unbiased_omega: "The unbiased loss with its negatives multiplied by ω, a balance that you choose. Equation (25).",
+  popularity: "Only the balance is repaired; popular pairs still weigh too much. Equation (26).",
+  pos_neg: "Only popularity is repaired; the balance still follows the batch size. Equation (27).",
+  masked: "Unbiased as well, by leaving known positives out of the negatives. Ours, from the structure of (17).",
+};
+
+export const pairName = ([i, j]) => `R${i + 1}–C${j + 1}`;
+
+/** Why nothing can be computed, or null. */
+export function problem(labels) {
+  const { total } = countLabels(labels);
+  if (total >= 2) return null;
+  const count = total === 1 ? "one positive pair" : "no positive pair";
+  return `There is ${count}. In-batch sampling needs at least two: a batch of one pair holds no negatives. Switch on a cell of the label matrix.`;
+}
+
+/** What holds no longer, though numbers can be computed. */
+export function warnings(labels) {
+  const { rows, columns } = countLabels(labels);
+  const names = (counts, letter) => counts.flatMap((count, k) => (count === 0 ? [`${letter}${k + 1}`] : []));
+  const empty = [...names(rows, "R"), ...names(columns, "C")];
+  if (!empty.length) return [];
+  const verb = empty.length === 1 ? "has" : "have";
+  return [`${list(empty)} ${verb} no positive, so no batch ever meets the pairs there and no weighting can repair it (Assumption E.1).`];
+}
+
+/** All numbers of the picture. Weights are multiplied by m n: the full objective gives every pair a weight of one. */
+export function analyse({ labels, kind, batch_size, omega, pointwise, fit }) {
+  const { total } = countLabels(labels);
+  const trouble = problem(labels);
+  if (trouble) return { problem: trouble, warnings: [], total };
+  const batchSize = Math.min(Math.max(batch_size, 2), total);
+  const cells = labels.length * labels[0].length;
+  const weights = expectedWeights(kind, { labels, batchSize, omega });
+  const losses = pairLosses(pointwise, fittedScores(labels, pointwise, fit));
+  return {
+    problem: null,
+    warnings: warnings(labels),
+    kind,
+    total,
+    batchSize,
+    omega,
+    rho: balance(batchSize, total),
+    popularity: pairPopularity(labels),
+    threshold: popularityThreshold(kind, { batchSize, positives: total }),
+    weights: scaled(weights, cells),
+    full: scaled(fullWeights(labels), cells),
+    mistaken: mistakenPairs(labels, weights),
+    losses,
+    expected: objectiveParts(labels, weights, losses),
+    wanted: objectiveParts(labels, fullWeights(labels), losses),
+  };
+}
+
+const scaled = (weights, factor) => ({
+  positive: mapCells(weights.positive, (w) => w * factor),
+  negative: mapCells(weights.negative, (w) => w * factor),
+});
+
+/** Scores of a model between "knows nothing" (fit 0, all scores 0) and "fits" (fit 1: scores 0 and 1, or -4 and 4). */
+export function fittedScores(labels, pointwise, fit) {
+  return mapCells(labels, (label) => fit * (pointwise === "square" ? label : 8 * label - 4));
+}
+
+/** The sentences, in order. */
+export function sentences(labels, result) {
+  if (result.problem) return [result.problem];
+  return [
+    opening(result),
+    aboutMistakes(result),
+    aboutNegatives(labels, result),
+    aboutObjective(result),
+    ...result.warnings,
+  ].filter(Boolean);
+}
+
+function opening({ kind, batchSize, total, rho, omega }) {
+  const chosen = kind === "unbiased_omega" ? `, ω = ${number(omega)}` : "";
+  return `${KIND_NAMES[kind]} loss, batches of ${batchSize} of ${total} positives (ρ = ${number(rho)}${chosen}).`;
+}
+
+function aboutMistakes({ mistaken, total, threshold }) {
+  if (!mistaken.length) return "No positive pair is mistaken for a negative.";
+  const verb = mistaken.length === 1 ? "is" : "are";
+  return `${mistaken.length} of ${total} positive pairs ${verb} mistaken: ${list(mistaken.map(pairName))} ${verb} pushed apart harder ` +
+    `than pulled together, because the popularity of such a pair is above ${number(threshold)}.`;
+}
+
+function aboutNegatives(labels, { weights }) {
+  const values = weights.negative.flatMap((row, i) => row.filter((_, j) => !labels[i][j]));
+  if (!values.length) return "There is no negative pair.";
+  const [low, high] = [number(Math.min(...values)), number(Math.max(...values))];
+  const range = low === high ? `Every negative pair weighs ${low}` : `Negative pairs weigh from ${low} to ${high}`;
+  return `${range}; the full objective gives each 1.`;
+}
+
+function aboutObjective({ expected, wanted }) {
+  return `At these scores the expected objective is ${number(expected.total)} and the full objective ${number(wanted.total)}.`;
+}
+
+/** A line of Python that shows the same state in a notebook. */
+export function asPython({ labels, kind, batch_size, omega, pointwise, fit }) {
+  const rows = labels.map((row) => `[${row.join(", ")}]`).join(", ");
+  return `from course_lib import widgets\nwidgets.InBatchWeights(\n    [${rows}],\n    batch_size=${batch_size}, kind="${kind}", ` +
+    `omega=${omega}, pointwise="${pointwise}", fit=${fit},\n)`;
+}
+

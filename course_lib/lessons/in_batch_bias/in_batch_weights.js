@@ -1,0 +1,697 @@
+// The interactive "what the batch really weighs": an editable label matrix and the weight that one expected batch puts on
+// every pair. Runs in Jupyter (anywidget) and on a static page (afm_host.js) alike.
+import { debounce, h, hatch, number, svg, uniqueId } from "../shared/widgets/kit.js";
+import {
+  KINDS, batchLoss, batchWeights, batchWeightsOnCells, bestScore, countLabels, mapCells, pairPopularity, positivePairs,
+} from "./in_batch_math.js";
+import { randomGenerator, sampleWithoutReplacement } from "../shared/widgets/random.js";
+import { KIND_NAMES, KIND_NOTES, analyse, asPython, pairName, sentences } from "./in_batch_text.js";
+
+const NAMES = ["labels", "batch_size", "kind", "omega", "pointwise", "fit", "seed"];
+const SMALLEST = 2;
+const LARGEST = 8;
+const MOST_DRAWS = 100000;
+
+const PRESETS = {
+  fig2: { text: "Like Fig. 2", batch_size: 3, labels: () => [[0, 0, 1, 0], [0, 1, 0, 1], [0, 0, 0, 1], [1, 0, 0, 1]] },
+  permutation: { text: "One positive each", batch_size: 3, labels: () => [2, 0, 4, 1, 3].map((one) => [0, 1, 2, 3, 4].map((j) => Number(j === one))) },
+  hub: { text: "A hit and a fan", batch_size: 4, labels: () => [0, 1, 2, 3, 4, 5].map((i) => [0, 1, 2, 3, 4, 5].map((j) => Number(i === 0 || j === 0 || i === j))) },
+  random: { text: "Random", batch_size: 4, labels: (random) => randomLabels(random) },
+};
+
+/** Six by six, about a third ones, no empty row or column. */
+function randomLabels(random) {
+  const side = [0, 1, 2, 3, 4, 5];
+  const cover = sampleWithoutReplacement(side, 6, random);
+  return side.map((i) => side.map((j) => Number(cover[i] === j || random() < 0.22)));
+}
+
+export default {
+  render({ model, el }) {
+    const view = new View(model);
+    el.append(view.root);
+    return () => view.close();
+  },
+};
+
+class View {
+  constructor(model) {
+    this.model = model;
+    this.active = mostPopularPositive(model.get("labels"));
+    this.shown = "expected";
+    this.presetRandom = randomGenerator(model.get("seed") + 1);
+    this.parts = {};
+    this.root = this.build();
+    this.onChange = () => this.schedule();
+    for (const name of NAMES) model.on(`change:${name}`, this.onChange);
+    this.announce = debounce((text) => (this.parts.summary.textContent = text), 250);
+    this.forgetDraws();
+    this.refresh();
+    this.parts.summary.textContent = this.story();
+  }
+
+  close() {
+    for (const name of NAMES) this.model.off(`change:${name}`, this.onChange);
+  }
+
+  state() {
+    return Object.fromEntries(NAMES.map((name) => [name, this.model.get(name)]));
+  }
+
+  set(changes) {
+    for (const [name, value] of Object.entries(changes)) this.model.set(name, value);
+    this.model.save_changes();
+    this.schedule();
+  }
+
+  schedule() {
+    if (this.waiting) return;
+    this.waiting = true;
+    queueMicrotask(() => this.settle());
+  }
+
+  /** Shows what was set since the last time; also called by whatever needs numbers at once. */
+  settle() {
+    if (!this.waiting) return;
+    this.waiting = false;
+    this.forgetDraws();
+    this.refresh();
+  }
+
+  story() {
+    return sentences(this.state().labels, this.result).join(" ");
+  }
+
+  // ---- building, once -------------------------------------------------------------------------------------------
+
+  build() {
+    const title = uniqueId("title");
+    const parts = this.parts;
+    parts.message = h("p", { class: "cw-message", role: "status" });
+    parts.inspector = h("p", { class: "cw-inspector" });
+    parts.summary = h("p", { class: "cw-summary", "aria-live": "polite" });
+    const root = h("div", { class: "cw cw-in-batch", role: "group", "aria-labelledby": title },
+      h("div", { class: "cw-head" },
+        h("p", { class: "cw-title", id: title }, "What the batch really weighs"),
+        h("p", { class: "cw-lead" }, "Switch labels on and off. The squares show how hard an expected batch pushes each pair apart; dashed frames show what the full objective asks for.")),
+      this.buildControls(),
+      parts.message,
+      h("div", { class: "cw-stage" }, this.buildLabels(), this.buildWeights()),
+      parts.summary,
+      this.buildObjective(),
+      this.buildSimulation(),
+      this.buildDetails());
+    root.addEventListener("keydown", (event) => event.stopPropagation()); // JupyterLab would take the arrow keys
+    return root;
+  }
+
+  buildControls() {
+    const parts = this.parts;
+    const presets = Object.entries(PRESETS).map(([name, { text }]) =>
+      h("button", { type: "button", class: "cw-chip", "data-preset": name, onclick: () => this.usePreset(name) }, text));
+    const kind = uniqueId("kind");
+    parts.kind = h("select", { id: kind, name: "kind", onchange: (event) => this.set({ kind: event.target.value }) },
+      KINDS.map((name) => h("option", { value: name }, KIND_NAMES[name])));
+    parts.kindNote = h("p", { class: "cw-note" });
+    parts.batchSize = this.slider({ name: "batch_size", text: "Batch size |Ô|", min: 2, max: 2, step: 1, convert: Number });
+    parts.omega = this.slider({ name: "omega", text: "Balance ω", min: 0.01, max: 1, step: 0.01, convert: Number });
+    return h("div", { class: "cw-controls" },
+      h("div", { class: "cw-presets", role: "group", "aria-label": "Start from" }, h("span", { class: "cw-label", "aria-hidden": "true" }, "Start from"), presets),
+      h("div", { class: "cw-control" }, h("label", { class: "cw-label", for: kind }, "Batch loss"), parts.kind, parts.kindNote),
+      h("div", { class: "cw-control" }, parts.batchSize.box, parts.omega.box));
+  }
+
+  slider({ name, text, min, max, step, convert }) {
+    const id = uniqueId(name);
+    const value = h("span", { class: "cw-value" });
+    const input = h("input", { type: "range", id, name, min, max, step, oninput: (event) => this.set({ [name]: convert(event.target.value) }) });
+    const box = h("div", { class: "cw-slider" }, h("label", { class: "cw-label", for: id }, text, " ", value), input);
+    return { box, input, value };
+  }
+
+  buildLabels() {
+    const parts = this.parts;
+    const steps = (what, add, drop) => {
+      const count = h("span", { class: "cw-count" });
+      const plus = h("button", { type: "button", class: "cw-step", "data-action": `add-${what}`, "aria-label": `Add a ${what}`, onclick: add }, "+");
+      const minus = h("button", { type: "button", class: "cw-step", "data-action": `drop-${what}`, "aria-label": `Remove the last ${what}`, onclick: drop }, "−");
+      return { count, plus, minus, box: h("div", { class: "cw-steps" }, minus, count, plus) };
+    };
+    parts.rows = steps("row", () => this.addRow(), () => this.dropRow());
+    parts.columns = steps("column", () => this.addColumn(), () => this.dropColumn());
+    parts.grid = h("div", { class: "cw-grid", role: "grid", "aria-label": "Label matrix: one switch per pair", onkeydown: (event) => this.onGridKey(event) });
+    return h("div", { class: "cw-card" },
+      h("p", { class: "cw-card-title" }, "Labels Y ", h("span", { class: "cw-soft" }, "tap to edit")),
+      parts.grid,
+      h("div", { class: "cw-shape" }, parts.rows.box, parts.columns.box),
+      parts.inspector);
+  }
+
+  buildWeights() {
+    const parts = this.parts;
+    const name = uniqueId("shown");
+    const choice = (value, text) => {
+      const input = h("input", { type: "radio", name, value, onchange: () => { this.shown = value; this.refresh(); } });
+      return { input, box: h("label", { class: "cw-option" }, input, text) };
+    };
+    parts.shownExpected = choice("expected", "expected");
+    parts.averageText = h("span", {}, "average of 0 draws");
+    parts.shownAverage = choice("average", parts.averageText);
+    parts.weights = h("div", { class: "cw-weights" });
+    return h("div", { class: "cw-card" },
+      h("p", { class: "cw-card-title" }, "Weight on each pair ", h("span", { class: "cw-soft" }, "in units of 1/mn")),
+      parts.weights,
+      h("div", { class: "cw-options", role: "radiogroup", "aria-label": "Weights to show" }, parts.shownExpected.box, parts.shownAverage.box),
+      legend());
+  }
+
+  buildObjective() {
+    const parts = this.parts;
+    const name = uniqueId("pointwise");
+    const choice = (value) => {
+      const input = h("input", { type: "radio", name: `pointwise-${name}`, value, onchange: () => this.set({ pointwise: value }) });
+      return { input, box: h("label", { class: "cw-option" }, input, value) };
+    };
+    parts.logistic = choice("logistic");
+    parts.square = choice("square");
+    parts.fit = this.slider({ name: "fit", text: "Scores:", min: 0, max: 1, step: 0.05, convert: Number });
+    parts.bars = h("div", { class: "cw-bars" });
+    return h("div", { class: "cw-card" },
+      h("p", { class: "cw-card-title" }, "The objective that is minimised"),
+      h("div", { class: "cw-row" },
+        h("div", { class: "cw-options", role: "radiogroup", "aria-label": "Point-wise loss" }, h("span", { class: "cw-label", "aria-hidden": "true" }, "Loss"), parts.logistic.box, parts.square.box),
+        parts.fit.box),
+      parts.bars);
+  }
+
+  buildSimulation() {
+    const parts = this.parts;
+    const button = (action, text, onclick) => h("button", { type: "button", class: "cw-button", "data-action": action, onclick }, text);
+    parts.draw = button("draw", "Draw a batch", () => this.draw(1));
+    parts.drawMany = button("draw-many", "Draw 500", () => this.draw(500));
+    parts.forget = button("forget", "Start over", () => { this.forgetDraws(); this.refresh(); });
+    parts.batch = h("div", { class: "cw-batch" });
+    parts.chart = h("div", { class: "cw-chart" });
+    parts.drawn = h("p", { class: "cw-drawn", "aria-live": "polite" });
+    return h("div", { class: "cw-card cw-simulation" },
+      h("p", { class: "cw-card-title" }, "Draw batches ", h("span", { class: "cw-soft" }, "simulation, not proof")),
+      h("div", { class: "cw-row cw-buttons" }, parts.draw, parts.drawMany, parts.forget),
+      h("div", { class: "cw-stage" }, parts.batch, parts.chart),
+      parts.drawn);
+  }
+
+  buildDetails() {
+    const parts = this.parts;
+    parts.table = h("div", { class: "cw-table", tabindex: "0", role: "region", "aria-label": "Table of all weights" });
+    parts.code = h("pre", { class: "cw-code", tabindex: "0", "aria-label": "The same in Python" });
+    parts.data = h("details", { class: "cw-data" }, h("summary", {}, "All numbers as a table"), parts.table);
+    parts.data.addEventListener("toggle", () => this.showTable());
+    return [parts.data, h("details", { class: "cw-python" }, h("summary", {}, "The same in Python"), parts.code)];
+  }
+
+  // ---- what the reader does ----------------------------------------------------------------------------------------
+
+  usePreset(name) {
+    const { labels, batch_size } = PRESETS[name];
+    const chosen = labels(this.presetRandom);
+    this.active = mostPopularPositive(chosen);
+    this.set({ labels: chosen, batch_size });
+  }
+
+  changeLabels(labels) {
+    const { total } = countLabels(labels);
+    const batch_size = Math.max(2, Math.min(this.model.get("batch_size"), total));
+    this.set({ labels, batch_size });
+  }
+
+  toggle(i, j) {
+    this.active = [i, j];
+    this.changeLabels(mapCells(this.model.get("labels"), (label, row, column) => (row === i && column === j ? 1 - label : label)));
+  }
+
+  addRow() {
+    const labels = this.model.get("labels");
+    if (labels.length < LARGEST) this.changeLabels([...labels, labels[0].map((_, j) => Number(j === labels.length % labels[0].length))]);
+  }
+
+  addColumn() {
+    const labels = this.model.get("labels");
+    if (labels[0].length < LARGEST) this.changeLabels(labels.map((row, i) => [...row, Number(i === row.length % labels.length)]));
+  }
+
+  dropRow() {
+    const labels = this.model.get("labels");
+    if (labels.length > SMALLEST) this.changeLabels(labels.slice(0, -1));
+  }
+
+  dropColumn() {
+    const labels = this.model.get("labels");
+    if (labels[0].length > SMALLEST) this.changeLabels(labels.map((row) => row.slice(0, -1)));
+  }
+
+  onGridKey(event) {
+    const labels = this.model.get("labels");
+    const last = [labels.length - 1, labels[0].length - 1];
+    const [i, j] = this.active;
+    const target = {
+      ArrowUp: [i - 1, j],
+      ArrowDown: [i + 1, j],
+      ArrowLeft: [i, j - 1],
+      ArrowRight: [i, j + 1],
+      Home: [event.ctrlKey ? 0 : i, 0],
+      End: [event.ctrlKey ? last[0] : i, last[1]],
+    }[event.key];
+    if (!target) return;
+    event.preventDefault();
+    this.activate(Math.min(Math.max(target[0], 0), last[0]), Math.min(Math.max(target[1], 0), last[1]));
+    this.cell(...this.active).focus();
+  }
+
+  activate(i, j) {
+    this.settle();
+    this.cell(...this.active)?.setAttribute("tabindex", "-1");
+    this.active = [i, j];
+    this.cell(i, j).setAttribute("tabindex", "0");
+    this.inspect(i, j);
+    if (this.result.problem) return;
+    this.showWeights(this.state());
+    if (this.draws.last) this.showBatch(this.state());
+  }
+
+  cell(i, j) {
+    return this.parts.grid.querySelector(`button[data-cell="${i},${j}"]`);
+  }
+
+  // ---- drawing batches ---------------------------------------------------------------------------------------------
+
+  forgetDraws() {
+    const labels = this.model.get("labels");
+    this.random = randomGenerator(this.model.get("seed"));
+    this.draws = { count: 0, loss: 0, path: [], last: null, positive: mapCells(labels, () => 0), negative: mapCells(labels, () => 0) };
+    this.shown = "expected";
+  }
+
+  draw(times) {
+    this.settle();
+    const { result, draws } = this;
+    if (result.problem) return;
+    const { labels, kind, omega } = this.state();
+    const positives = positivePairs(labels);
+    for (let k = 0; k < times && draws.count < MOST_DRAWS; k += 1) {
+      const pairs = sampleWithoutReplacement(positives, result.batchSize, this.random);
+      const weights = batchWeightsOnCells(kind, { labels, pairs, omega });
+      draws.count += 1;
+      draws.last = pairs;
+      draws.loss += batchLoss(kind, { labels, pairs, omega, losses: result.losses });
+      addCells(draws.positive, weights.positive);
+      addCells(draws.negative, weights.negative);
+      draws.path.push([draws.count, mapCells(draws.negative, (w) => w / draws.count)]);
+      if (draws.path.length > 800) draws.path = draws.path.filter((_, index) => index % 2 === 1);
+    }
+    this.refresh();
+  }
+
+  average() {
+    const { labels } = this.state();
+    const factor = (labels.length * labels[0].length) / Math.max(this.draws.count, 1);
+    return {
+      positive: mapCells(this.draws.positive, (w) => w * factor),
+      negative: mapCells(this.draws.negative, (w) => w * factor),
+    };
+  }
+
+  // ---- showing -----------------------------------------------------------------------------------------------------
+
+  refresh() {
+    const state = this.state();
+    this.result = analyse(state);
+    this.active = [Math.min(this.active[0], state.labels.length - 1), Math.min(this.active[1], state.labels[0].length - 1)];
+    this.showControls(state);
+    this.showGrid(state);
+    this.showWeights(state);
+    this.showObjective();
+    this.showBatch(state);
+    this.showTable();
+    this.parts.code.textContent = asPython(state);
+    this.inspect(...this.active);
+    this.announce(this.story());
+  }
+
+  showControls({ kind, omega, pointwise, fit, labels }) {
+    const { parts, result } = this;
+    const total = Math.max(result.total, 2);
+    parts.kind.value = kind;
+    parts.kindNote.textContent = KIND_NOTES[kind];
+    parts.batchSize.input.max = total;
+    parts.batchSize.input.disabled = result.total < 3;
+    parts.batchSize.input.value = result.problem ? 2 : result.batchSize;
+    parts.batchSize.value.textContent = result.problem ? "" : `${result.batchSize} of ${result.total} positives, ρ = ${number(result.rho)}`;
+    parts.omega.box.hidden = kind !== "unbiased_omega";
+    parts.omega.input.value = omega;
+    parts.omega.value.textContent = number(omega);
+    parts.logistic.input.checked = pointwise === "logistic";
+    parts.square.input.checked = pointwise === "square";
+    parts.fit.input.value = fit;
+    parts.fit.value.textContent = fit === 0 ? "all 0, the model knows nothing" : fit === 1 ? "the labels are fitted" : `${Math.round(100 * fit)} % of the way to the labels`;
+    parts.fit.input.setAttribute("aria-valuetext", parts.fit.value.textContent);
+    parts.batchSize.input.setAttribute("aria-valuetext", parts.batchSize.value.textContent);
+    parts.message.textContent = [result.problem, ...result.warnings].filter(Boolean).join(" ");
+    parts.message.hidden = !parts.message.textContent;
+    for (const [step, count, word] of [[parts.rows, labels.length, "rows"], [parts.columns, labels[0].length, "columns"]]) {
+      step.count.textContent = `${count} ${word}`;
+      step.plus.disabled = count >= LARGEST;
+      step.minus.disabled = count <= SMALLEST;
+    }
+    for (const button of [parts.draw, parts.drawMany]) button.disabled = Boolean(result.problem);
+    parts.forget.disabled = this.draws.count === 0;
+  }
+
+  showGrid({ labels }) {
+    const { grid } = this.parts;
+    const shape = `${labels.length}x${labels[0].length}`;
+    if (grid.dataset.shape !== shape) {
+      grid.replaceChildren(...this.gridRows(labels));
+      grid.dataset.shape = shape;
+      grid.style.setProperty("--cw-columns", labels[0].length);
+    }
+    const { rows, columns } = countLabels(labels);
+    const drawn = new Set((this.draws.last ?? []).map(String));
+    mapCells(labels, (label, i, j) => {
+      const button = this.cell(i, j);
+      const mistaken = this.isMistaken(i, j);
+      button.setAttribute("aria-pressed", String(label === 1));
+      button.setAttribute("aria-label", `row ${i + 1}, column ${j + 1}${mistaken ? ", mistaken positive" : ""}`);
+      button.setAttribute("tabindex", i === this.active[0] && j === this.active[1] ? "0" : "-1");
+      button.textContent = String(label);
+      button.classList.toggle("cw-mistaken", mistaken);
+      button.classList.toggle("cw-in-last-batch", drawn.has(String([i, j])));
+    });
+    grid.querySelectorAll("[data-row-total]").forEach((cell, i) => (cell.textContent = rows[i]));
+    grid.querySelectorAll("[data-column-total]").forEach((cell, j) => (cell.textContent = columns[j]));
+  }
+
+  gridRows(labels) {
+    const heads = labels[0].map((_, j) => h("div", { role: "columnheader", class: "cw-axis" }, `C${j + 1}`));
+    const head = h("div", { role: "row" }, h("div", { role: "columnheader", class: "cw-axis", "aria-label": "row" }), heads, h("div", { role: "columnheader", class: "cw-axis cw-total", "aria-label": "positives in the row" }, "Σ"));
+    const body = labels.map((row, i) => h("div", { role: "row" },
+      h("div", { role: "rowheader", class: "cw-axis" }, `R${i + 1}`),
+      row.map((_, j) => h("div", { role: "gridcell" }, h("button", {
+        type: "button", class: "cw-cell", "data-cell": `${i},${j}`,
+        onclick: () => this.toggle(i, j), onfocus: () => this.activate(i, j), onpointerenter: () => this.inspect(i, j),
+      }))),
+      h("div", { role: "gridcell", class: "cw-axis cw-total", "data-row-total": true })));
+    const foot = h("div", { role: "row" },
+      h("div", { role: "rowheader", class: "cw-axis", "aria-label": "positives in the column" }, "Σ"),
+      labels[0].map(() => h("div", { role: "gridcell", class: "cw-axis cw-total", "data-column-total": true })),
+      h("div", { role: "gridcell", class: "cw-axis" }));
+    return [head, ...body, foot];
+  }
+
+  isMistaken(i, j) {
+    return !this.result.problem && this.result.mistaken.some(([row, column]) => row === i && column === j);
+  }
+
+  showWeights({ labels }) {
+    const { parts, result, draws } = this;
+    parts.averageText.textContent = `average of ${countDraws(draws.count)}`;
+    parts.shownAverage.input.disabled = draws.count === 0;
+    parts.shownExpected.input.checked = this.shown === "expected";
+    parts.shownAverage.input.checked = this.shown === "average";
+    if (result.problem) {
+      parts.weights.replaceChildren(h("p", { class: "cw-empty" }, "No batch can be drawn yet."));
+      return;
+    }
+    const average = this.shown === "average";
+    const name = average ? `Average weights of ${draws.count} simulated batches.` : "Expected weights.";
+    this.heatMapFor(labels).update({
+      labels, weights: average ? this.average() : result.weights, full: result.full, mistaken: (i, j) => this.isMistaken(i, j),
+      selected: this.active, name: `${name} ${this.story()}`,
+    });
+  }
+
+  /** The heat map of the right shape, kept while the shape stays, so that its marks can move. */
+  heatMapFor(labels) {
+    const shape = `${labels.length}x${labels[0].length}`;
+    if (this.heatMapShape !== shape) {
+      this.heatMap = new HeatMap(labels.length, labels[0].length, (i, j) => this.inspect(i, j));
+      this.heatMapShape = shape;
+    }
+    if (this.heatMap.root.parentNode !== this.parts.weights) this.parts.weights.replaceChildren(this.heatMap.root);
+    return this.heatMap;
+  }
+
+  inspect(i, j) {
+    const { parts, result } = this;
+    const { labels, pointwise } = this.state();
+    if (result.problem || i >= labels.length || j >= labels[0].length) {
+      parts.inspector.textContent = "";
+      return;
+    }
+    const { rows, columns } = countLabels(labels);
+    const [pull, push] = [result.weights.positive[i][j], result.weights.negative[i][j]];
+    const label = labels[i][j];
+    const verdict = this.isMistaken(i, j) ? h("strong", {}, " Mistaken.") : "";
+    const best = pull + push > 0 ? ` Best score alone: ${number(bestScore(pointwise, pull, push))}.` : " No batch ever meets it.";
+    parts.inspector.replaceChildren(
+      h("strong", {}, pairName([i, j])), ` ${label ? "positive" : "negative"}, popularity ${rows[i]} × ${columns[j]} = ${rows[i] * columns[j]}: `,
+      label ? `pulled together ${number(pull)}, pushed apart ${number(push)} (asked: 1 and 0).` : `pushed apart ${number(push)} (asked: 1).`,
+      best, verdict);
+  }
+
+  showObjective() {
+    const { parts, result } = this;
+    if (result.problem) {
+      parts.bars.replaceChildren();
+      return;
+    }
+    const most = Math.max(result.expected.total, result.wanted.total, 1e-12);
+    parts.bars.replaceChildren(
+      bar("Expected over batches", result.expected, most),
+      bar("Full objective (5)", result.wanted, most));
+  }
+
+  showBatch({ labels, kind, omega }) {
+    const { parts, draws, result } = this;
+    if (!draws.last) {
+      parts.batch.replaceChildren(h("p", { class: "cw-empty" }, "No batch drawn yet."));
+      parts.chart.replaceChildren();
+      parts.drawn.textContent = "";
+      return;
+    }
+    const cells = labels.length * labels[0].length;
+    const weights = batchWeights(kind, { labels, pairs: draws.last, omega });
+    const scaledUp = { positive: weights.positive.map((w) => w * cells), negative: mapCells(weights.negative, (w) => w * cells) };
+    const falseNegatives = falseNegativesOf(labels, draws.last);
+    parts.batch.replaceChildren(batchPicture(labels, draws.last, scaledUp));
+    const [i, j] = this.active;
+    parts.chart.replaceChildren(runningMean({
+      path: draws.path.map(([count, means]) => [count, means[i][j] * cells]),
+      name: pairName(this.active), expected: result.weights.negative[i][j], asked: result.full.negative[i][j],
+    }));
+    const gap = Math.max(...mapCells(this.average().negative, (w, i, j) => Math.abs(w - result.weights.negative[i][j])).flat());
+    parts.drawn.textContent = `Batch ${draws.count} (simulated): ${draws.last.map(pairName).join(", ")}. ` +
+      `${falseNegatives.length} of its ${draws.last.length ** 2 - draws.last.length} negatives are positives in truth. ` +
+      `Mean batch loss ${number(draws.loss / draws.count)}, expected ${number(result.expected.total)}; ` +
+      `largest gap between an average and an expected weight ${number(gap)}.`;
+  }
+
+  showTable() {
+    const { parts, result } = this;
+    if (!parts.data.open) return;
+    const { labels, pointwise } = this.state();
+    if (result.problem) {
+      parts.table.replaceChildren(h("p", {}, result.problem));
+      return;
+    }
+    const heads = ["Pair", "Label", "Popularity", "Pull, weight of ℓ⁺", "Push, weight of ℓ⁻", "Asked push", "Best score", "Mistaken"];
+    const rows = mapCells(labels, (label, i, j) => {
+      const [pull, push] = [result.weights.positive[i][j], result.weights.negative[i][j]];
+      const best = pull + push > 0 ? number(bestScore(pointwise, pull, push)) : "none";
+      const values = [label, result.popularity[i][j], number(pull), number(push), number(result.full.negative[i][j]), best, this.isMistaken(i, j) ? "yes" : "no"];
+      return h("tr", {}, h("th", { scope: "row" }, pairName([i, j])), values.map((value) => h("td", {}, String(value))));
+    });
+    parts.table.replaceChildren(h("table", {},
+      h("caption", {}, "Expected weights, multiplied by mn, so that the full objective gives every pair 1."),
+      h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col" }, head)))),
+      h("tbody", {}, rows)));
+  }
+}
+
+// ---- pictures ----------------------------------------------------------------------------------------------------------
+
+const CELL = { width: 58, height: 64, glyph: 34, left: 26, top: 20 };
+
+/** The positive pair that weighs most, where a reader should look first. */
+function mostPopularPositive(labels) {
+  const popularity = pairPopularity(labels);
+  return positivePairs(labels).reduce((best, pair) => (popularity[pair[0]][pair[1]] > popularity[best[0]][best[1]] ? pair : best), [0, 0]);
+}
+
+function addCells(total, more) {
+  more.forEach((row, i) => row.forEach((value, j) => (total[i][j] += value)));
+}
+
+/** Pairs (a, b) off the diagonal of a batch whose label is one. */
+function falseNegativesOf(labels, pairs) {
+  return pairs.flatMap(([i], a) => pairs.flatMap(([, j], b) => (a !== b && labels[i][j] ? [[a, b]] : [])));
+}
+
+/** A square whose area is the size of a weight: hatched on a positive; below zero hollow, with a minus. */
+class Square {
+  constructor() {
+    this.root = svg("g", { class: "cw-square" },
+      svg("rect", { x: -0.5, y: -0.5, width: 1, height: 1 }),
+      (this.lines = svg("path", { class: "cw-hatch" })),
+      svg("path", { class: "cw-minus", d: "M-0.3 0H0.3" }));
+  }
+
+  place(x, y, weight, unit, onPositive) {
+    const side = unit * Math.sqrt(Math.abs(weight));
+    this.lines.setAttribute("d", hatch(-0.5, -0.5, 1, Math.min(0.5, 4.5 / Math.max(side, 1e-9))));
+    this.root.classList.toggle("cw-hatched", onPositive && weight > 0);
+    this.root.classList.toggle("cw-below-zero", weight < 0);
+    place(this.root, x, y, side);
+    return this.root;
+  }
+}
+
+/** All weights: ring = pull on a positive, square = push, dashed frame = push that the full objective asks for. */
+class HeatMap {
+  constructor(m, n, onEnter) {
+    const { width, height, left, top } = CELL;
+    this.cells = Array.from({ length: m }, (_, i) => Array.from({ length: n }, (__, j) => this.cell(i, j, onEnter)));
+    const wide = left + n * width + 2;
+    this.root = svg("svg", { viewBox: `0 0 ${wide} ${top + m * height + 2}`, role: "img", style: `--cw-wide:${wide}` },
+      Array.from({ length: n }, (_, j) => svg("text", { class: "cw-axis-text", x: left + (j + 0.5) * width, y: 13 }, `C${j + 1}`)),
+      Array.from({ length: m }, (_, i) => svg("text", { class: "cw-axis-text", x: 11, y: top + (i + 0.5) * height + 4 }, `R${i + 1}`)),
+      this.cells.flat().map(({ group }) => group));
+  }
+
+  cell(i, j, onEnter) {
+    const [left, top] = [CELL.left + j * CELL.width, CELL.top + i * CELL.height];
+    const text = (kind, x, y) => svg("text", { class: kind, x: left + x, y: top + y });
+    const cell = {
+      x: left + CELL.width / 2,
+      y: top + 28,
+      box: svg("rect", { x: left + 1.5, y: top + 1.5, width: CELL.width - 3, height: CELL.height - 3, rx: 6 }),
+      square: new Square(),
+      ring: svg("circle", { class: "cw-ring", r: 1 / Math.sqrt(Math.PI) }),
+      asked: svg("rect", { class: "cw-asked", x: -0.5, y: -0.5, width: 1, height: 1 }),
+      cross: text("cw-cross", CELL.width - 8, 14),
+      pull: text("cw-pull-text", 5, 13),
+      push: text("cw-number", CELL.width / 2, CELL.height - 7),
+    };
+    const { box, square, ring, asked, cross, pull, push } = cell;
+    return { ...cell, group: svg("g", { class: "cw-pair", onpointerenter: () => onEnter(i, j) }, box, square.root, ring, asked, cross, pull, push) };
+  }
+
+  update({ labels, weights, full, mistaken, selected, name }) {
+    const sizes = [...weights.negative.flat(), ...weights.positive.flat()].map(Math.abs);
+    const unit = CELL.glyph / Math.sqrt(Math.max(1, ...sizes));
+    this.root.setAttribute("aria-label", name);
+    mapCells(labels, (label, i, j) => {
+      const cell = this.cells[i][j];
+      const wrong = mistaken(i, j);
+      const [pull, push] = [weights.positive[i][j], weights.negative[i][j]];
+      cell.box.setAttribute("class", `cw-box${label ? " cw-box-positive" : ""}${wrong ? " cw-box-wrong" : ""}`);
+      cell.group.classList.toggle("cw-selected", selected[0] === i && selected[1] === j);
+      cell.square.place(cell.x, cell.y, push, unit, label === 1);
+      place(cell.ring, cell.x, cell.y, unit * Math.sqrt(Math.max(pull, 0)));
+      place(cell.asked, cell.x, cell.y, unit * Math.sqrt(full.negative[i][j]));
+      cell.cross.textContent = wrong ? "✕" : "";
+      cell.pull.textContent = label ? number(pull) : "";
+      cell.push.textContent = number(push);
+    });
+  }
+}
+
+/** A unit mark moved to (x, y) and grown to a size; the style sheet lets it glide. */
+function place(mark, x, y, size) {
+  mark.style.transform = `translate(${x.toFixed(2)}px, ${y.toFixed(2)}px) scale(${size.toFixed(3)})`;
+  mark.style.visibility = size > 0.01 ? "" : "hidden";
+}
+
+function legend() {
+  const key = (text, ...picture) => h("li", {}, svg("svg", { viewBox: "0 0 20 20", "aria-hidden": "true" }, picture), text);
+  const still = (mark, size) => { place(mark, 10, 10, size); return mark; };
+  const unitFrame = { x: -0.5, y: -0.5, width: 1, height: 1 };
+  return h("ul", { class: "cw-legend" },
+    key("pull, weight of ℓ⁺", still(svg("circle", { class: "cw-ring", r: 0.5 }), 14)),
+    key("push, weight of ℓ⁻", new Square().place(10, 10, 1, 14, false)),
+    key("push on a positive", new Square().place(10, 10, 1, 14, true)),
+    key("push asked for", still(svg("rect", { class: "cw-asked", ...unitFrame }), 14)),
+    key("mistaken positive", svg("rect", { class: "cw-box cw-box-wrong", x: 2, y: 2, width: 16, height: 16, rx: 3 }), svg("text", { class: "cw-cross", x: 10, y: 14 }, "✕")));
+}
+
+/** One stacked bar with its parts written out. */
+function bar(name, parts, most) {
+  const piece = (value, kind, text) => (value > 0 ? [h("span", { class: `cw-piece ${kind}`, style: `width:${(100 * value) / most}%` })] : []);
+  const words = [["pull", parts.pull], ["push on positives", parts.pushOnPositives], ["push on negatives", parts.pushOnNegatives]]
+    .map(([word, value]) => `${word} ${number(value)}`).join(" + ");
+  return h("div", { class: "cw-bar" },
+    h("p", { class: "cw-bar-name" }, name, " ", h("strong", {}, number(parts.total)), " ", h("span", { class: "cw-soft" }, `= ${words}`)),
+    h("div", { class: "cw-track", "aria-hidden": "true" },
+      piece(parts.pull, "cw-piece-pull"), piece(parts.pushOnPositives, "cw-piece-wrong"), piece(parts.pushOnNegatives, "cw-piece-push")));
+}
+
+/** The batch as the s x s matrix that the loss sees: its diagonal is positive, all else negative. */
+function batchPicture(labels, pairs, weights) {
+  const size = pairs.length;
+  const side = size > 12 ? 20 : size > 8 ? 36 : 48;
+  const written = side > 30;
+  const [left, top] = [30, 20];
+  const wide = left + size * side + 2;
+  const most = Math.max(...weights.negative.flat().map(Math.abs), ...weights.positive, 1e-12);
+  const unit = (side - (written ? 25 : 5)) / Math.sqrt(most);
+  const shown = (a) => size <= 20 || a % 5 === 0;
+  const axes = pairs.flatMap(([i, j], a) => (shown(a) ? [
+    svg("text", { class: "cw-axis-text", x: left + (a + 0.5) * side, y: 13 }, `C${j + 1}`),
+    svg("text", { class: "cw-axis-text", x: 13, y: top + (a + 0.5) * side + 4 }, `R${i + 1}`),
+  ] : []));
+  const cells = weights.negative.flatMap((row, a) => row.map((push, b) => {
+    const wrong = a !== b && labels[pairs[a][0]][pairs[b][1]] === 1;
+    const [x, y] = [left + (b + 0.5) * side, top + (a + 0.5) * side - (written ? 6 : 0)];
+    const box = { x: left + b * side + 1, y: top + a * side + 1, width: side - 2, height: side - 2, rx: 4 };
+    const ring = svg("circle", { class: "cw-ring", r: 1 / Math.sqrt(Math.PI) });
+    place(ring, x, y, a === b ? unit * Math.sqrt(weights.positive[a]) : 0);
+    return svg("g", {},
+      svg("rect", { class: `cw-box${a === b ? " cw-box-positive" : ""}${wrong ? " cw-box-wrong" : ""}`, ...box }),
+      new Square().place(x, y, push, unit, wrong), ring,
+      written ? svg("text", { class: "cw-number", x, y: box.y + side - 7 }, number(push)) : null,
+      written && a === b ? svg("text", { class: "cw-pull-text", x: box.x + 4, y: box.y + 12 }, number(weights.positive[a])) : null);
+  }));
+  const wrongs = falseNegativesOf(labels, pairs).length;
+  const name = `The last batch: ${pairs.map(pairName).join(", ")} on the diagonal; ${wrongs} false negatives off it.`;
+  return h("div", {}, h("p", { class: "cw-small-title" }, "The last batch as the loss sees it"),
+    svg("svg", { viewBox: `0 0 ${wide} ${top + size * side + 2}`, role: "img", "aria-label": name, style: `--cw-wide:${wide}`, class: "cw-appear" }, axes, cells));
+}
+
+/** Average weight of one pair against the number of draws, with what is expected and what is asked as lines. */
+function runningMean({ path, name, expected, asked }) {
+  const [width, height, left, right, top, bottom] = [340, 190, 40, 10, 12, 30];
+  const values = [...path.map(([, value]) => value), expected, asked];
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const room = Math.max((high - low) * 0.08, 0.05);
+  const last = path[path.length - 1][0];
+  const x = (count) => left + ((count - 1) / Math.max(last - 1, 1)) * (width - left - right);
+  const y = (value) => top + ((high + room - value) / (high - low + 2 * room)) * (height - top - bottom);
+  const line = (value, kind) => svg("path", { class: kind, d: `M${left} ${y(value).toFixed(1)}H${width - right}` });
+  const d = path.map(([count, value], k) => `${k ? "L" : "M"}${x(count).toFixed(1)} ${y(value).toFixed(1)}`).join("");
+  const text = `Simulation: average push on ${name} after ${countDraws(last)} ${number(path[path.length - 1][1])}; expected ${number(expected)}, asked ${number(asked)}.`;
+  const ticks = high - low < 0.05 ? [high] : [low, high];
+  return h("div", {}, h("p", { class: "cw-small-title" }, `Average push on ${name}, draw by draw`),
+    svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": text, style: `--cw-wide:${width}` },
+      svg("path", { class: "cw-frame", d: `M${left} ${top}V${height - bottom}H${width - right}` }),
+      line(asked, "cw-line-wanted"), line(expected, "cw-line-expected"),
+      svg("path", { class: "cw-line-mean", d }),
+      path.length === 1 ? svg("circle", { class: "cw-dot", cx: x(path[0][0]), cy: y(path[0][1]), r: 3.5 }) : null,
+      ticks.map((value) => svg("text", { class: "cw-axis-text cw-end", x: left - 6, y: y(value) + 4 }, number(value))),
+      svg("text", { class: "cw-axis-text cw-start", x: left, y: height - 12 }, last > 1 ? "1" : ""),
+      svg("text", { class: "cw-axis-text cw-end", x: width - right, y: height - 12 }, countDraws(last))),
+    h("ul", { class: "cw-legend" },
+      lineKey("cw-line-mean", "average"), lineKey("cw-line-expected", "expected"), lineKey("cw-line-wanted", "asked for")));
+}
+
+const countDraws = (count) => (count === 1 ? "1 draw" : `${count} draws`);
+
+const lineKey = (kind, text) => h("li", {}, svg("svg", { viewBox: "0 0 26 20", "aria-hidden": "true" }, svg("path", { class: kind, d: "M1 10H25" })), text);

@@ -1,0 +1,185 @@
+// A training small enough to watch: 24 users in the plane, six towers, six optimisers, three losses. The same run as
+// course_lib.lessons.jacobian_conditions.small_towers, number by number (tests/test_widgets_motion.py). A parameter is a matrix (a list of
+// rows); its rows are what a row-wise optimiser sees, so that a bias of length d is d rows of one number.
+import { angleDegrees, add, dot, norm, scale, softmax } from "../shared/widgets/motion_math.js";
+import { randomGenerator } from "../shared/widgets/random.js";
+
+export const USERS = 24;
+const WIDTH = 2;
+const HIDDEN = 4;
+const LIKED = [0, 4, 8];
+const TAU = { infonce: 0.2, infonce_dot: 1 };
+const MOMENTUM = 0.9;
+const DECAY = 0.05;
+const STILL = 1e-9;
+
+const range = (count) => Array.from({ length: count }, (_, i) => i);
+const matrix = (rows, columns, value) => range(rows).map((i) => range(columns).map((j) => value(i, j)));
+const transposed = (a) => a[0].map((_, j) => a.map((row) => row[j]));
+/** a b^T: (m, d), (n, d) -> (m, n). */
+const products = (a, b) => a.map((row) => b.map((other) => dot(row, other)));
+/** Element by element, for matrices of one shape. */
+const mapped = (f, a, ...others) => a.map((row, i) => row.map((value, j) => f(value, ...others.map((other) => other[i][j]))));
+
+// ---- chance -----------------------------------------------------------------------------------------------------------------
+
+/** What is drawn once, and `batches`, an endless source: the numbers of the pairs of the next batch. */
+export function draw(seed, batchSize) {
+  const random = randomGenerator(seed);
+  let spare = null;
+  const normal = () => {
+    if (spare !== null) { const kept = spare; spare = null; return kept; }
+    const radius = Math.sqrt(-2 * Math.log1p(-random()));
+    const angle = 2 * Math.PI * random();
+    spare = radius * Math.sin(angle);
+    return radius * Math.cos(angle);
+  };
+  const drawn = (rows, columns) => matrix(rows, columns, normal);
+  const first = { table: drawn(USERS, WIDTH), items: drawn(USERS, WIDTH), wide: drawn(USERS, HIDDEN), mix: drawn(WIDTH, HIDDEN) };
+  return { ...first, batch: () => range(batchSize).map(() => Math.floor(random() * USERS * LIKED.length)) };
+}
+
+/** The user and the item of a pair's number. */
+export function pair(number) {
+  const user = Math.floor(number / LIKED.length);
+  return [user, (user + LIKED[number % LIKED.length]) % USERS];
+}
+
+// ---- towers: start(draws), embed(parameters, draws), and the parameters' gradient from that of the embeddings ---------------
+// `shared`: no row of the first parameter belongs to one user alone.
+
+const mixed = ({ mix }) => mapped((value) => value / Math.sqrt(HIDDEN), mix);
+
+export const TOWERS = {
+  lookup: { start: ({ table }) => [table], embed: ([e]) => e, pullBack: (p, g) => [g] },
+  one_hot: { start: ({ table }) => [transposed(table)], embed: ([w]) => transposed(w), pullBack: (p, g) => [transposed(g)], shared: true },
+  dense: {
+    start: (draws) => [mixed(draws)],
+    embed: ([w], { wide }) => products(wide, w),
+    pullBack: (p, g, { wide }) => [products(transposed(g), transposed(wide))],
+    shared: true,
+  },
+  two_layers: {
+    start: (draws) => [draws.wide, mixed(draws)],
+    embed: ([e, b]) => products(e, b),
+    pullBack: ([e, b], g) => [products(g, transposed(b)), products(transposed(g), transposed(e))],
+  },
+  bias: {
+    start: ({ table }) => [table, matrix(WIDTH, 1, () => 0)],
+    embed: ([e, b]) => e.map((row) => row.map((value, j) => value + b[j][0])),
+    pullBack: (p, g) => [g, transposed(g).map((column) => [column.reduce((sum, value) => sum + value, 0)])],
+  },
+  scale: {
+    start: ({ table }) => [table, [[1]]],
+    embed: ([e, s]) => mapped((value) => s[0][0] * value, e),
+    pullBack: ([e, s], g) => [mapped((value) => s[0][0] * value, g), [[dot(g.flat(), e.flat())]]],
+  },
+};
+
+// ---- losses of a batch: value, and the gradients of the users' and of the items' embeddings ------------------------------------
+
+/** What remains of a gradient of the direction u = q/|q| when it is carried to q: its tangential part, over |q|. */
+const throughDirection = (gradient, u, length) => scale(add(gradient, u, -dot(gradient, u)), 1 / length);
+
+const units = (rows) => rows.map((row) => scale(row, 1 / norm(row)));
+
+function softmaxLoss(scores, tau) {
+  const size = scores.length;
+  const probabilities = scores.map((row) => softmax(row.map((score) => score / tau)));
+  const value = probabilities.reduce((sum, row, i) => sum - Math.log(row[i]), 0) / size;
+  return { value, slopes: mapped((p, one) => (p - one) / (tau * size), probabilities, matrix(size, size, (i, j) => Number(i === j))) };
+}
+
+export const BATCH_LOSSES = {
+  infonce(q, k) {
+    const [u, v] = [units(q), units(k)];
+    const { value, slopes } = softmaxLoss(products(u, v), TAU.infonce);
+    return {
+      value,
+      q: products(slopes, transposed(v)).map((row, i) => throughDirection(row, u[i], norm(q[i]))),
+      k: products(transposed(slopes), transposed(u)).map((row, i) => throughDirection(row, v[i], norm(k[i]))),
+    };
+  },
+  cosine_squared(q, k) {
+    const [u, v] = [units(q), units(k)];
+    const cosines = u.map((row, i) => dot(row, v[i]));
+    const slopes = cosines.map((c) => (-2 * (1 - c)) / q.length);
+    return {
+      value: cosines.reduce((sum, c) => sum + (1 - c) ** 2, 0) / q.length,
+      q: u.map((row, i) => throughDirection(scale(v[i], slopes[i]), row, norm(q[i]))),
+      k: v.map((row, i) => throughDirection(scale(u[i], slopes[i]), row, norm(k[i]))),
+    };
+  },
+  infonce_dot(q, k) {
+    const { value, slopes } = softmaxLoss(products(q, k), TAU.infonce_dot);
+    return { value, q: products(slopes, transposed(k)), k: products(transposed(slopes), transposed(q)) };
+  },
+};
+
+// ---- optimisers: one step of one parameter; `memory` is its own, empty at first; touched(row) -----------------------
+
+const zeros = (p) => mapped(() => 0, p);
+const sgd = (p, g, lr) => mapped((value, slope) => value - lr * slope, p, g);
+
+export const OPTIMISERS = {
+  sgd,
+  momentum(p, g, lr, memory) {
+    memory.v = mapped((v, slope) => MOMENTUM * v + slope, memory.v ?? zeros(p), g);
+    return sgd(p, memory.v, lr);
+  },
+  decay: (p, g, lr) => mapped((value, slope) => value - lr * (slope + DECAY * value), p, g),
+  lazy_decay: (p, g, lr, memory, touched) => p.map((row, i) => {
+    const kept = touched(i) ? 1 - lr * DECAY : 1;
+    return row.map((value, j) => value * kept - lr * g[i][j]);
+  }),
+  row_adagrad(p, g, lr, memory) {
+    memory.sum = g.map((row, i) => (memory.sum?.[i] ?? 0) + dot(row, row) / row.length);
+    return p.map((row, i) => row.map((value, j) => value - (lr * g[i][j]) / (Math.sqrt(memory.sum[i]) + 1e-10)));
+  },
+  adam(p, g, lr, memory) {
+    memory.t = (memory.t ?? 0) + 1;
+    memory.m = mapped((m, slope) => 0.9 * m + (1 - 0.9) * slope, memory.m ?? zeros(p), g);
+    memory.v = mapped((v, slope) => 0.999 * v + (1 - 0.999) * slope ** 2, memory.v ?? zeros(p), g);
+    const [first, second] = [1 - 0.9 ** memory.t, 1 - 0.999 ** memory.t];
+    return mapped((value, m, v) => value - (lr * (m / first)) / (Math.sqrt(v / second) + 1e-8), p, memory.m, memory.v);
+  },
+};
+
+// ---- the run --------------------------------------------------------------------------------------------------------------------------
+
+/** path[t][user] = q, losses[t], moves = [step, user, angle of dq to q in degrees] of the users of each batch that moved. */
+export function train({ tower, optimiser, loss, batch_size: batchSize, lr, steps, seed }) {
+  const draws = draw(seed, batchSize);
+  const { start, embed, pullBack, shared } = TOWERS[tower];
+  let [items, parameters] = [draws.items, start(draws)];
+  const memory = parameters.map(() => ({}));
+  const run = { path: [embed(parameters, draws)], losses: [], moves: [] };
+  for (let t = 0; t < steps; t += 1) {
+    const pairs = draws.batch().map(pair);
+    const before = run.path[t];
+    const found = BATCH_LOSSES[loss](pairs.map(([user]) => before[user]), pairs.map(([, item]) => items[item]));
+    const gradients = pullBack(parameters, summed(pairs.map(([user]) => user), found.q), draws);
+    const users = [...new Set(pairs.map(([user]) => user))].sort((a, b) => a - b);
+    const touched = (i) => (row) => shared || i > 0 || users.includes(row);
+    parameters = parameters.map((p, i) => OPTIMISERS[optimiser](p, gradients[i], lr, memory[i], touched(i)));
+    items = sgd(items, summed(pairs.map(([, item]) => item), found.k), lr);
+    const after = embed(parameters, draws);
+    run.path.push(after);
+    run.losses.push(found.value);
+    run.moves.push(...users.map((user) => [t, user, angleOfMove(before[user], after[user])]).filter(([, , angle]) => angle !== null));
+    if (!after.every((q) => norm(q) <= 1e6)) break;
+  }
+  return { ...run, norms: run.path.map((all) => all.map(norm)) };
+}
+
+/** Rows of a batch added up by identifier: (B, d) -> (n, d). */
+function summed(identifiers, rows) {
+  const total = matrix(USERS, WIDTH, () => 0);
+  identifiers.forEach((id, i) => rows[i].forEach((value, j) => (total[id][j] += value)));
+  return total;
+}
+
+function angleOfMove(before, after) {
+  const move = add(after, before, -1);
+  return norm(move) > STILL * norm(before) ? angleDegrees(before, move) : null;
+}

@@ -1,0 +1,226 @@
+// The interactive "the axis of popularity": a cloud of item embeddings, the axis that head and tail choose, projection against
+// count, and what chance gives. Runs in Jupyter (anywidget) and on a static page (afm_host.js) alike.
+import { h, number, svg } from "../shared/widgets/kit.js";
+import { Interactive, button, choice, diamond, framed, key, ladder, presets, showing, slider, table } from "../shared/widgets/controls.js";
+import { average } from "../shared/widgets/tables.js";
+import { HEADS, aboutFilm, analyse, asPython, rowsOf, summary } from "./popularity_axis_math.js";
+
+const NAMES = ["items", "counts", "names", "stored", "model", "show", "ratio", "shown", "seed", "film"];
+const RATIOS = [0.02, 0.05, 0.1, 0.2, 0.3, 0.4];
+const FEWEST = 20;
+
+export default showing((model) => new View(model, NAMES));
+
+class View extends Interactive {
+  // ---- building, once -------------------------------------------------------------------------------------------
+
+  build() {
+    const { parts } = this;
+    const { items, counts, stored } = this.follower.state();
+    const models = Object.keys(items);
+    const sizes = [1, 2, 4, 8].map((part) => Math.floor(counts.length / part)).filter((size) => size >= FEWEST).reverse();
+    const all = counts.length;
+    this.choices = {
+      ...Object.fromEntries(models.map((model) => [model, { text: model, set: { model, show: "embeddings", ratio: 0.05, shown: all } }])),
+      nothing: { text: "Nothing to find", set: { show: "random", ratio: 0.05, shown: all } },
+      few: { text: "Nothing, in few items", set: { show: "random", ratio: 0.05, shown: sizes[0] } },
+    };
+    const set = (name) => (value) => this.follower.set({ [name]: value });
+    parts.model = choice({ name: "model", label: "Embeddings of", options: models.map((model) => [model, model]), onset: set("model") });
+    parts.show = choice({ name: "show", label: "Show", options: [["embeddings", "the embeddings"], ["shuffled", "counts shuffled"], ["random", "random numbers"]], onset: set("show") });
+    parts.again = button("again", "Draw again", () => this.follower.set({ seed: (this.follower.state().seed + 1) % 1000 }));
+    parts.ratio = ladder({ name: "ratio", text: "Head and tail, each", values: RATIOS, onset: set("ratio") });
+    parts.shown = ladder({ name: "shown", text: "Items", values: sizes, onset: set("shown") });
+    const head = {
+      look: "cw-flow cw-film",
+      title: "The axis of popularity",
+      lead: ["The most and the least popular items choose an axis, and all items are measured along it. How much of what you see would chance show as well?",
+        stored ? " The embeddings come from models of the embedded films, trained with BPR." : ""],
+    };
+    return framed(head,
+      h("div", { class: "cw-controls" },
+        presets(this.choices, (name) => this.follower.set(this.choices[name].set)),
+        h("div", {}, models.length > 1 ? parts.model.box : null, parts.show.box, h("div", { class: "cw-row cw-below" }, parts.again)),
+        h("div", {}, parts.ratio.box, sizes.length > 1 ? parts.shown.box : null)),
+      h("div", { class: "cw-stage cw-halves" }, this.buildCloud(), this.buildPlot()),
+      this.buildChance(), parts.summary, parts.folds.box);
+  }
+
+  buildCloud() {
+    const { parts } = this;
+    parts.cloud = h("div", {});
+    return h("div", { class: "cw-card" },
+      h("p", { class: "cw-card-title" }, "The cloud ", h("span", { class: "cw-soft" }, "its two main axes")), parts.cloud,
+      h("ul", { class: "cw-legend" },
+        key("item", svg("circle", { class: "cw-item", cx: 10, cy: 10, r: 4 })),
+        key("head", svg("path", { class: "cw-item-head", d: diamond(10, 10, 6.5) })),
+        key("tail", svg("circle", { class: "cw-tail", cx: 10, cy: 10, r: 5.5 })),
+        key("from the tail's mean to the head's", svg("path", { class: "cw-law", d: "M1 10H18M12 5L18 10L12 15" }))));
+  }
+
+  buildPlot() {
+    const { parts } = this;
+    parts.plot = h("div", {});
+    parts.film = slider({ name: "film", text: "Look at an item:", min: 1, max: this.follower.state().counts.length, step: 1, onset: (film) => this.follower.set({ film }) });
+    parts.inspector = h("p", { class: "cw-inspector" });
+    return h("div", { class: "cw-card" },
+      h("p", { class: "cw-card-title" }, "Count against projection ", h("span", { class: "cw-soft" }, "on that axis")), parts.plot, parts.film.box, parts.inspector);
+  }
+
+  buildChance() {
+    const { parts } = this;
+    parts.chance = h("div", {});
+    return h("div", { class: "cw-card" },
+      h("p", { class: "cw-card-title" }, "What chance would show ", h("span", { class: "cw-soft" }, "r of projection and count, in 99 shuffles of the counts")), parts.chance,
+      h("ul", { class: "cw-legend" },
+        key("shuffled, axis of the same items", svg("path", { class: "cw-heap", d: "M2 18V8H18V18" })),
+        key("shuffled, axis of other items", svg("path", { class: "cw-stairs", d: "M2 18V8H18V18" })),
+        key("r here, axis of the same items", svg("path", { class: "cw-item-head", d: diamond(10, 10, 6.5) })),
+        key("r here, axis of other items", svg("circle", { class: "cw-item", cx: 10, cy: 10, r: 5.5 })),
+        key("law for random vectors", svg("path", { class: "cw-wish", d: "M10 1V19" }))));
+  }
+
+  // ---- showing -----------------------------------------------------------------------------------------------------
+
+  /** What is measured: anew only if something else than the chosen item has changed. */
+  measure({ film, ...settings }) {
+    const name = JSON.stringify(settings);
+    if (this.measured !== name) {
+      this.found = analyse(settings);
+      this.measured = name;
+      this.draw(settings);
+    }
+  }
+
+  refresh() {
+    const state = this.follower.state();
+    const { parts } = this;
+    this.measure(state);
+    this.story = summary(state, this.found);
+    parts.model.show(state.model);
+    parts.show.show(state.show);
+    parts.again.disabled = state.show === "embeddings";
+    parts.ratio.show(state.ratio, `${number(100 * state.ratio)} % (${this.found.head.length})`);
+    parts.shown.show(state.shown, String(state.shown));
+    parts.film.input.max = state.shown;
+    const place = Math.min(state.film, state.shown);
+    parts.film.show(place, `number ${place} by popularity`);
+    parts.inspector.textContent = aboutFilm(state, this.found);
+    for (const picture of [this.cloud, this.plot]) picture.mark(this.found.order[place - 1]);
+    this.showTable();
+    parts.folds.code.textContent = asPython(state);
+    this.announce();
+  }
+
+  draw(state) {
+    const { found, parts } = this;
+    const look = (id) => this.follower.set({ film: found.order.indexOf(id) + 1 });
+    this.cloud = cloudOf(found, look);
+    this.plot = plotOf(found, look);
+    parts.cloud.replaceChildren(this.cloud.root);
+    parts.plot.replaceChildren(this.plot.root);
+    parts.chance.replaceChildren(chanceOf(found));
+    for (const [{ root }, name] of [[this.cloud, "The cloud of embeddings"], [this.plot, "Count against projection"]]) root.setAttribute("aria-label", `${name}. ${summary(state, found)}`);
+  }
+
+  showTable() {
+    const { data, table: holder } = this.parts.folds;
+    if (data.open) holder.replaceChildren(table(HEADS, rowsOf(this.follower.state(), this.found), "The items in ten groups of falling popularity."));
+  }
+}
+
+// ---- pictures ----------------------------------------------------------------------------------------------------------
+
+const ring = (x, y, r) => `M${(x - r).toFixed(1)} ${y.toFixed(1)}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0z`;
+
+/** Marks of all items at their places, a ring around the one that is looked at, and `look(id)` for the one nearest to a click. */
+function withMarks(root, places, { head, tail }, look) {
+  const special = new Set([...head, ...tail]);
+  const others = places.map((_, id) => id).filter((id) => !special.has(id));
+  const path = (kind, ids, draw) => svg("path", { class: kind, d: ids.map((id) => draw(...places[id])).join("") });
+  const chosen = svg("circle", { class: "cw-ring", r: 10 });
+  root.append(
+    path("cw-item", others, (x, y) => ring(x, y, 3)), path("cw-tail", tail, (x, y) => ring(x, y, 4)), path("cw-item-head", head, (x, y) => diamond(x, y, 5.5)), chosen);
+  root.addEventListener("click", (event) => {
+    const box = root.getBoundingClientRect();
+    const unit = root.viewBox.baseVal.width / box.width;
+    const [x, y] = [(event.clientX - box.left) * unit, (event.clientY - box.top) * unit];
+    const distance = (id) => Math.hypot(places[id][0] - x, places[id][1] - y);
+    look(places.map((_, id) => id).reduce((best, id) => (distance(id) < distance(best) ? id : best), 0));
+  });
+  return {
+    root,
+    mark: (id) => {
+      chosen.setAttribute("cx", places[id][0].toFixed(1));
+      chosen.setAttribute("cy", places[id][1].toFixed(1));
+    },
+  };
+}
+
+const SIDE = 360;
+
+/** The first two of the principal axes; the arrow from the tail's mean to the head's. */
+function cloudOf(found, look) {
+  const points = found.rows.map((row) => [row[0], row[1]]);
+  const ranges = [0, 1].map((axis) => [Math.min(...points.map((point) => point[axis])), Math.max(...points.map((point) => point[axis]))]);
+  const half = (Math.max(...ranges.map(([low, high]) => high - low)) / 2) * 1.08 || 1;
+  const place = (point) => [0, 1].map((axis) => (SIDE / 2) * (1 + ((axis ? -1 : 1) * (point[axis] - average(ranges[axis]))) / half));
+  const root = svg("svg", { class: "cw-look", viewBox: `0 0 ${SIDE} ${SIDE}`, role: "img", style: `--cw-wide:${SIDE}` });
+  const marked = withMarks(root, points.map(place), found, look);
+  root.append(svg("path", { class: "cw-axis-arrow-halo", d: arrow(place(found.bottom), place(found.top)) }), svg("path", { class: "cw-axis-arrow", d: arrow(place(found.bottom), place(found.top)) }));
+  return marked;
+}
+
+function arrow([x, y], [ex, ey]) {
+  const length = Math.hypot(ex - x, ey - y) || 1;
+  const [ux, uy] = [(ex - x) / length, (ey - y) / length];
+  const head = Math.min(12, length * 0.6);
+  const wing = (side) => `${(ex - head * (ux + side * 0.45 * uy)).toFixed(1)} ${(ey - head * (uy - side * 0.45 * ux)).toFixed(1)}`;
+  return `M${x.toFixed(1)} ${y.toFixed(1)}L${ex.toFixed(1)} ${ey.toFixed(1)}M${wing(1)}L${ex.toFixed(1)} ${ey.toFixed(1)}L${wing(-1)}`;
+}
+
+const FRAME = { width: 360, height: 300, left: 40, right: 12, top: 14, bottom: 42 };
+
+function plotOf(found, look) {
+  const { width, height, left, right, top, bottom } = FRAME;
+  const [low, high] = [Math.min(...found.projections), Math.max(...found.projections)];
+  const most = Math.max(...found.counts);
+  const x = (value) => left + ((value - low) / (high - low || 1)) * (width - left - right);
+  const y = (count) => top + (1 - count / most) * (height - top - bottom);
+  const root = svg("svg", { class: "cw-look", viewBox: `0 0 ${width} ${height}`, role: "img", style: `--cw-wide:${width}` },
+    svg("path", { class: "cw-frame", d: `M${left} ${top}V${height - bottom}H${width - right}` }),
+    low < 0 && high > 0 ? [svg("path", { class: "cw-bend", d: `M${x(0).toFixed(1)} ${top}V${height - bottom}` }), svg("text", { class: "cw-axis-text", x: x(0), y: height - bottom + 16 }, "0")] : null,
+    [[low, "cw-axis-text cw-start"], [high, "cw-axis-text cw-end"]].filter(([value]) => Math.abs(x(value) - x(0)) > 40 || low >= 0 || high <= 0)
+      .map(([value, kind]) => svg("text", { class: kind, x: x(value), y: height - bottom + 16 }, number(value))),
+    [0, most].map((count) => svg("text", { class: "cw-axis-text cw-end", x: left - 6, y: y(count) + 4 }, String(count))),
+    svg("text", { class: "cw-axis-text", x: (left + width) / 2, y: height - 6 }, "projection"),
+    svg("text", { class: "cw-axis-text cw-end", x: left - 6, y: (top + height - bottom) / 2 }, "count"));
+  return withMarks(root, found.projections.map((along, id) => [x(along), y(found.counts[id])]), found, look);
+}
+
+const LINE = { width: 480, height: 138, side: 16, base: 92, tall: 76, bins: 60 };
+
+/** A line from -1 to 1: what shuffled counts give, heaped up, and what is found. */
+function chanceOf(found) {
+  const { width, height, side, base, tall, bins } = LINE;
+  const x = (r) => side + ((r + 1) / 2) * (width - 2 * side);
+  const binned = (values) => {
+    const heights = Array(bins).fill(0);
+    for (const r of values) heights[Math.min(bins - 1, Math.max(0, Math.floor(((r + 1) / 2) * bins)))] += 1;
+    return heights;
+  };
+  const [first, second] = [binned(found.shuffledNaive), binned(found.shuffledCrossed)];
+  const highest = Math.max(...first, ...second);
+  const stairs = (heights) => {
+    const [first, last] = [heights.findIndex(Boolean), heights.findLastIndex(Boolean)];
+    const at = (bin) => x(-1 + (2 * bin) / bins).toFixed(1);
+    return `M${at(first)} ${base}${heights.slice(first, last + 1).map((count, k) => `V${(base - (count / highest) * tall).toFixed(1)}H${at(first + k + 1)}`).join("")}V${base}`;
+  };
+  const name = `Line from −1 to 1: shuffled counts give ${number(average(found.shuffledNaive))} and ${number(average(found.shuffledCrossed))} on average; found are ${number(found.naive)} and ${number(found.crossed)}`;
+  return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": name, style: `--cw-wide:${width}` },
+    svg("path", { class: "cw-heap", d: stairs(first) }), svg("path", { class: "cw-stairs", d: stairs(second) }),
+    svg("path", { class: "cw-frame", d: `M${side} ${base}H${width - side}` }),
+    svg("path", { class: "cw-wish", d: `M${x(found.chance).toFixed(1)} 8V${base}` }),
+    [-1, -0.5, 0, 0.5, 1].map((r) => svg("text", { class: "cw-axis-text cw-large", x: x(r), y: base + 40 }, number(r))),
+    svg("path", { class: "cw-item-head cw-plain", d: diamond(x(found.naive), base + 12, 8) }), svg("circle", { class: "cw-item cw-plain", cx: x(found.crossed).toFixed(1), cy: base + 12, r: 6 }));
+}

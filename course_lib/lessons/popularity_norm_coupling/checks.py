@@ -1,0 +1,368 @@
+"""Public checks of the assignment popularity-norm-coupling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from course_lib.lessons.shared.forms import PASSED, compare, expect, floats, is_list, number
+from course_lib.lessons.shared.real import film_factors
+from course_lib.maths import geometry, norms, popularity
+
+Answer = Callable[..., Any]
+MOST_KEYS = 1000
+
+
+def update_plain(answer: Answer) -> None:
+    """Task 1 without further negatives: `answer(count, total, batch_size, extra, n_items)`."""
+    check_update(answer, [(1, 4, 2, 0, 3), (3, 4, 2, 0, 3)])
+    print(PASSED)
+
+
+def update_extra(answer: Answer) -> None:
+    """Task 1 with further negatives."""
+    check_update(answer, [(1, 4, 2, 1, 3), (3, 4, 2, 2, 3)])
+    print(PASSED)
+
+
+def growth(answer: Answer) -> None:
+    """Task 2a: `answer(start, squared_pulls, lr)`."""
+    check_growth(answer, [(1, [1], 1), (Fraction(1, 2), [Fraction(1, 4), Fraction(1, 2)], Fraction(1, 2))])
+    print(PASSED)
+
+
+def symmetry(answer: Answer) -> None:
+    """Task 2b: `answer(lr, norm, other_norm)`."""
+    check_symmetry(answer, [(Fraction(1, 2), Fraction(1), Fraction(3))])
+    print(PASSED)
+
+
+def equilibrium(answer: Answer) -> None:
+    """Task 3: `answer(probability, lr, decay, h, lazy)`."""
+    check_equilibrium(answer, [(0.5, 1.0, 0.1, 2.0, False), (0.5, 1.0, 0.1, 2.0, True)])
+    print(PASSED)
+
+
+def rare(answer: Answer) -> None:
+    """Task 4a: only the form of the answer is looked at here."""
+    rare_form(answer())
+    print("the form is right.", PASSED.replace("inputs", "grounds: the two runs are not made here"))
+
+
+def pulls(answer: Answer) -> None:
+    """Task 4b: `answer(start, lr, keys)`."""
+    check_pulls(answer, [([3.0, 4.0], 5.0, [[0.0, 1.0]]), ([1.0, 0.0], 1.0, [[0.0, 2.0], [1.0, 0.0]])])
+    print(PASSED)
+
+
+def slope(answer: Answer) -> None:
+    """Task 5a: `answer(counts, norms)`, one item without interactions."""
+    check_slope(answer, [1, 10, 0, 100], [1.0, 1.5, 1.0, 3.0])
+    print(PASSED)
+
+
+def prediction(answer: Answer) -> None:
+    """Task 5b: `answer(counts, batch_size, steps, lr, start_norm, h_squared)`."""
+    check_prediction(answer, [1, 10, 50, 200], [(8, 100, 1.0, 1.0, 0.5), (64, 100, 0.1, 1.0, 0.5)])
+    print(PASSED)
+
+
+def largest(answer: Answer) -> None:
+    """Task 6: `answer(counts, batch_size, steps, start_norm, h_squared, ratio)`."""
+    check_largest(answer, [1, 10, 50, 200], [(4, 100, 1.0, 0.5, 1.5), (4, 100, 1.0, 0.5, 10.0)])
+    print(PASSED)
+
+
+def film_counts() -> list[int]:
+    """The number of ratings of each film of the embedded data set."""
+    return film_factors(8)[3].tolist()
+
+
+# ---- what the checks are made of; the hidden checks call them with other inputs ----
+
+
+def check_update(answer: Answer, cases: list[tuple[int, int, int, int, int]]) -> None:
+    for count, total, size, extra, n_items in cases:
+        p, one = Fraction(count, total), Fraction(1, n_items)
+        right = norms.update_probability(p, size, negatives=extra, n_items=n_items)
+        plain = 1 - (1 - p) ** size
+        missed = Fraction(1)
+        for slot in range(size):
+            missed *= max(Fraction(total - count - slot, max(total - slot, 1)), Fraction(0))
+        slips = [
+            (size * p, "the item may fill several slots: B p counts how many, not whether there is one"),
+            ((1 - p) ** size * (1 - one) ** extra, "this is the probability that the batch misses the item"),
+            (1 - missed * (1 - one) ** extra, "slots are drawn independently here, with replacement"),
+            (p**size, "one slot is enough; this is the probability that the item fills all of them"),
+        ]
+        if extra:
+            slips += [
+                (
+                    size * p + extra * one,
+                    "probabilities of several chances do not add up: ask how the item is missed by all of them",
+                ),
+                (plain, "the further negatives can hit the item, too"),
+                (
+                    1 - (1 - p) ** (size + extra),
+                    "further negatives are drawn from all items alike, each with 1/n_items",
+                ),
+                (
+                    plain + 1 - (1 - one) ** extra,
+                    "slots and negatives can both hit: multiply the probabilities of a miss",
+                ),
+            ]
+        compare(
+            answer(count, total, size, extra, n_items),
+            right,
+            f"the probability at count {count} of {total}, {size} slots, {extra} further negatives of {n_items} items",
+            slips,
+            exact=True,
+        )
+
+
+def check_growth(answer: Answer, cases: list[tuple[Any, list[Any], Any]]) -> None:
+    for start, squared, lr in cases:
+        start, lr, squared = Fraction(start), Fraction(lr), [Fraction(pull) for pull in squared]
+        path = norms.squared_norm_path(start, lr=lr, squared_gradients=np.array(squared, dtype=object))
+        total = sum(squared)
+        compare(
+            answer(start, squared, lr),
+            path[-1],
+            f"||q||^2 from {start} after ||h||^2 = {[str(pull) for pull in squared]} at lr {lr}",
+            [
+                (start + lr**2 * total, "h is not yet the gradient: that is h/||q||, shorter for longer vectors"),
+                (start + lr**2 * total / start, "the length changes at every step, and the next gradient with it"),
+                (start + lr * total, "the step is lr times the gradient, and its length is squared"),
+                (
+                    start**2 + 2 * lr**2 * total,
+                    "this is near ||q||^4; the square of the norm is asked for, and exactly",
+                ),
+                (start + 2 * lr**2 * total / start, "the factor 2 belongs to the fourth power of the norm"),
+            ],
+            exact=True,
+        )
+
+
+def check_symmetry(answer: Answer, cases: list[tuple[Fraction, Fraction, Fraction]]) -> None:
+    for lr, norm, other in cases:
+        got, ratio = answer(lr, norm, other), other / norm
+        right = norms.effective_learning_rate(lr, norm=norm) * other**2
+        compare(
+            got,
+            right,
+            f"the learning rate at the norm {other} that matches {lr} at the norm {norm}",
+            [
+                (lr, "the gradient is h/||q||, and what turns a vector is the step relative to its length"),
+                (
+                    lr * ratio,
+                    "two lengths enter: the gradient is shorter by c, and the vector to be turned is longer by c",
+                ),
+                (lr / ratio**2, "longer vectors turn less at the same rate, so they need a higher one"),
+                (lr / ratio, "longer vectors turn less at the same rate, so they need a higher one"),
+                (lr * ratio**4, "the fourth power belongs to the law of growth, where lr is squared"),
+            ],
+            exact=True,
+        )
+
+
+def check_equilibrium(answer: Answer, cases: list[tuple[float, float, float, float, bool]]) -> None:
+    for probability, lr, decay, h, lazy in cases:
+        lazily = norms.lazy_decay_equilibrium(lr=lr, decay=decay, h=h)
+        every = norms.decay_equilibrium(probability, lr=lr, decay=decay, h=h)
+        right = lazily if lazy else every
+        kept = 1 - lr * decay
+        compare(
+            answer(probability, lr, decay, h, lazy),
+            right,
+            f"the norm at probability {probability}, lr {lr}, decay {decay}, h {h}, {'lazy' if lazy else 'not lazy'}",
+            [
+                (every, "with lazy decay, growth and shrinking happen equally often: the probability cancels"),
+                (lazily, "the embedding shrinks in every batch but grows only in those that hold the item"),
+                (right**2, "this is the square of the norm"),
+                (right**4, "this is the fourth power of the norm"),
+                (
+                    (right**4 * (1 - kept**2) / (2 * lr * decay)) ** 0.25,
+                    "2 lr decay is only the first order of 1 - (1 - lr decay)^2",
+                ),
+                ((right**4 * (1 - kept**2) / (1 - kept)) ** 0.25, "the square of the norm shrinks by (1 - lr decay)^2"),
+                (
+                    (right**4 * (1 - kept**2) / (1 - (1 - decay) ** 2)) ** 0.25,
+                    "the decay is multiplied by the learning rate",
+                ),
+                (float(np.sqrt(right**4)), "the gradient is h/||q||, so the balance is one of fourth powers"),
+            ],
+            exact=False,
+        )
+
+
+def rare_form(value: Any) -> tuple[np.ndarray, float, np.ndarray, np.ndarray]:
+    """(start, lr, rare_keys, popular_keys), checked for form."""
+    expect(is_list(value) and len(value) == 4, "four things are asked for: return start, lr, rare_keys, popular_keys")
+    start, lr = floats(value[0], (2,), "start"), float(number(value[1], "lr"))
+    tables = []
+    for keys, name in ((value[2], "rare_keys"), (value[3], "popular_keys")):
+        expect(is_list(keys) and 1 <= len(keys) <= MOST_KEYS, f"{name} is a list of 1 to {MOST_KEYS} keys")
+        tables.append(floats(keys, (None, 2), name))
+        expect(bool((np.linalg.norm(tables[-1], axis=1) > 1e-9).all()), f"a key of {name} is zero: it has no direction")
+    expect(1e-3 <= float(np.linalg.norm(start)) <= 1e3, "start has a length from 0.001 to 1,000")
+    expect(0 < lr <= 1e3, "lr is positive and at most 1,000")
+    expect(
+        len(tables[1]) >= 10 * len(tables[0]),
+        f"the popular item needs at least ten times as many updates: {len(tables[1])} against {len(tables[0])}",
+    )
+    return start, lr, *tables
+
+
+def run(start: Any, lr: float, keys: Any) -> tuple[float, float]:
+    """(final norm, sum of ||h||^2) of gradient descent on -cos(q, k) through the keys."""
+    q, total = np.array(start, dtype=float), 0.0
+    for key in np.array(keys, dtype=float):
+        gradient = geometry.cosine_gradient(q, key)
+        total += float(gradient @ gradient) * float(q @ q)
+        q = q + lr * gradient
+    return float(np.linalg.norm(q)), total
+
+
+def check_pulls(answer: Answer, cases: list[tuple[list, float, list]]) -> None:
+    for start, lr, keys in cases:
+        got = answer(start, lr, keys)
+        _, right = run(start, lr, keys)
+        still = sum(float(1 - geometry.cosine(np.array(start), np.array(key)) ** 2) for key in keys)
+        compare(
+            got,
+            right,
+            f"the sum of ||h||^2 over {len(keys)} updates from {start} at lr {lr}",
+            [
+                (
+                    _gradients_squared(start, lr, keys),
+                    "h is the gradient times ||q||; this is the sum of the gradients' squares",
+                ),
+                (still, "q moves: each key meets the q of its own time"),
+                (run(start, -lr, keys)[1], "the loss is -cos: the step goes towards the key"),
+                (float(len(keys)), "||h||^2 = 1 - cos^2, which is 1 only at a right angle"),
+            ],
+            exact=False,
+        )
+
+
+def check_slope(answer: Answer, counts: list[int], lengths: list[float]) -> None:
+    seen = np.array(counts) > 0
+    x, y = np.array(counts, dtype=float)[seen], np.array(lengths)[seen]
+    right = float(popularity.log_log_slope(y, x))
+    compare(
+        answer(counts, lengths),
+        right,
+        f"the slope over {len(counts)} items",
+        [
+            (
+                float(np.polyfit(np.log(y), np.log(x), 1)[0]),
+                "log norm is explained by log count, not the other way round",
+            ),
+            (float(np.polyfit(x, y, 1)[0]), "take the logarithms of both"),
+            (float(np.polyfit(np.log(x), y, 1)[0]), "take the logarithms of both"),
+            (float(popularity.pearson(np.log(x), np.log(y))), "this is the correlation; the slope is asked for"),
+            (
+                float((np.log(x) @ np.log(y)) / (np.log(x) @ np.log(x))),
+                "the line has an intercept: take the means away first",
+            ),
+        ],
+        exact=False,
+    )
+
+
+def check_prediction(answer: Answer, counts: list[int], cases: list[tuple[int, int, float, float, float]]) -> None:
+    table = np.array(counts, dtype=float)
+    for size, steps, lr, start, h_squared in cases:
+        shares, h = table / table.sum(), float(np.sqrt(h_squared))
+        updates = norms.expected_updates(shares, batch_size=size, steps=steps)
+        slope_of = lambda lengths: float(popularity.log_log_slope(lengths[table > 0], table[table > 0]))  # noqa: E731
+        law = lambda n, h=h, lr=lr, start=start: norms.predicted_norm(start, lr=lr, h=h, updates=n)  # noqa: E731
+        compare(
+            answer(counts, size, steps, lr, start, h_squared),
+            slope_of(law(updates)),
+            f"the predicted slope over {len(counts)} items at batches of {size}, {steps} steps, lr {lr}",
+            [
+                (
+                    slope_of(law(steps * size * shares)),
+                    "an item that is in the batch twice is still updated once: 1 - (1 - p)^B",
+                ),
+                (
+                    slope_of(law(table)),
+                    "the number of updates is steps times the probability of an update, not the count",
+                ),
+                (slope_of(law(updates, h=h_squared)), "h_squared is ||h||^2 already"),
+                (slope_of(law(updates, h=h / np.sqrt(2))), "||q||^4 grows by 2 lr^2 ||h||^2 with each update"),
+                (
+                    slope_of((start**2 + lr**2 * h_squared * updates) ** 0.5),
+                    "the gradient is h/||q||: it is the fourth power that grows linearly",
+                ),
+                (
+                    slope_of((start**2 + 2 * lr**2 * h_squared * updates) ** 0.25),
+                    "the law starts from the fourth power of start_norm",
+                ),
+                (0.25, "1/4 is the slope far beyond the crossover, and without saturation"),
+            ],
+            exact=False,
+        )
+
+
+def check_largest(answer: Answer, counts: list[int], cases: list[tuple[int, int, float, float, float]]) -> None:
+    shares = np.array([min(counts), max(counts)]) / sum(counts)
+    for size, steps, start, h_squared, ratio in cases:
+        least, most = norms.expected_updates(shares, batch_size=size, steps=steps)
+        where = f"the largest learning rate for a ratio of {ratio} at batches of {size}, {steps} steps"
+        got = answer(counts, size, steps, start, h_squared, ratio)
+        if most <= ratio**4 * least:
+            expect(
+                got is None,
+                f"{where}: the norms' ratio never exceeds {float(most / least) ** 0.25:.4g}, the fourth root "
+                "of that of the updates, so every learning rate will do: return None",
+            )
+            continue
+        expect(
+            got is not None,
+            f"{where}: at high learning rates the ratio does become larger (up to {float(most / least) ** 0.25:.4g})",
+        )
+        right = _largest(start**4, ratio**4, h_squared, least, most)
+        low, high = steps * size * shares
+        slips = [
+            (_largest(start**4, ratio**4, h_squared, 0.0, most), "the least popular item grows, too"),
+            (
+                _largest(start**4, ratio**4, h_squared, low, high),
+                "an item that is in the batch twice is still updated once: 1 - (1 - p)^B",
+            ),
+            (
+                _largest(start**4, ratio**2, h_squared, least, most),
+                "the law is one of fourth powers: the ratio, too, to the fourth",
+            ),
+            (
+                _largest(start**4, ratio**4, 2 * h_squared, least, most),
+                "||q||^4 grows by 2 lr^2 ||h||^2 with each update",
+            ),
+            (
+                _largest(start**4, ratio**4, h_squared / 2, least, most),
+                "||q||^4 grows by 2 lr^2 ||h||^2 with each update",
+            ),
+            (right**2 if right is not None else None, "this is the square of the learning rate"),
+        ]
+        compare(got, right, where, [(value, hint) for value, hint in slips if value is not None], exact=False)
+
+
+def _largest(start: float, ratio: float, h_squared: float, least: float, most: float) -> float | None:
+    """The lr at which start + 2 lr^2 h_squared most = ratio (start + 2 lr^2 h_squared least);
+    None where there is none.
+    """
+    if most <= ratio * least:
+        return None
+    return float(np.sqrt(start * (ratio - 1) / (2 * h_squared * (most - ratio * least))))
+
+
+def _gradients_squared(start: list, lr: float, keys: list) -> float:
+    q, total = np.array(start, dtype=float), 0.0
+    for key in np.array(keys, dtype=float):
+        gradient = geometry.cosine_gradient(q, key)
+        total, q = total + float(gradient @ gradient), q + lr * gradient
+    return total

@@ -1,0 +1,280 @@
+"""Figures of the chapter on popularity and norms: the coupling, the quartic law, norms against counts, remedies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, PercentFormatter
+
+from course_lib.lessons.shared.house import (
+    INK,
+    PULL,
+    PULL_TINT,
+    PUSH,
+    SOFT,
+    SPARE,
+    WRONG,
+    in_style,
+    plain_numbers,
+    white_sheet,
+)
+from course_lib.maths import norms as laws
+
+Curve = tuple[Sequence[float], Sequence[float]]
+
+
+# ---- the coupling
+
+
+@in_style
+def coupled_runs(
+    rare: float, popular: float, uniforms: Any, *, names: tuple[str, str] = ("rare", "popular")
+) -> tuple[Figure, np.ndarray]:
+    """Two items that share their luck: above, one uniform number per step and the two thresholds; below, both counts.
+
+    rare <= popular: update probabilities; uniforms (T,). A full mark lies below both thresholds (both items are
+    updated), a half mark between them (only the popular one), a hollow one above (neither). Returns the figure and its
+    two axes.
+    """
+    if not 0 <= rare <= popular <= 1:
+        raise ValueError(f"rare is {rare} and popular {popular}; expected 0 <= rare <= popular <= 1")
+    moved = laws.coupled_updates(np.array([rare, popular]), uniforms)
+    uniforms, steps = np.asarray(uniforms), np.arange(1, len(uniforms) + 1)
+    fig, axes = plt.subplots(2, 1, figsize=(7.2, 4.8), sharex=True, height_ratios=(3, 2), dpi=92)
+    top, bottom = axes
+    top.axhspan(0, rare, color=PULL_TINT, zorder=0)
+    for level, name, dashes in ((rare, names[0], "--"), (popular, names[1], "-")):
+        top.axhline(level, color=INK, lw=1.4, ls=dashes)
+        top.text(len(steps) + 0.7, level, f"π of the {name}\nitem, {level:.2g}", va="center", fontsize=9)
+    for fill, marked, label in (
+        ("full", moved[0], "both are updated"),
+        ("bottom", moved[1] & ~moved[0], f"only the {names[1]} item"),
+        ("none", ~moved[1], "neither"),
+    ):
+        if marked.any():
+            top.plot(
+                steps[marked],
+                uniforms[marked],
+                "o",
+                color=PULL,
+                mec=PULL,
+                mfcalt="white",
+                fillstyle=fill,
+                label=label,
+                ms=8,
+            )
+    top.set(ylim=(0, 1), ylabel="shared uniform number")
+    top.legend(ncols=3, loc="upper left", bbox_to_anchor=(0, 1.18), fontsize=9, handletextpad=0.2)
+    for row, name, dashes, color in ((moved[1], names[1], "-", PUSH), (moved[0], names[0], "--", PULL)):
+        counts = np.concatenate(([0], np.cumsum(row)))
+        bottom.step(np.arange(len(counts)), counts, where="post", color=color, ls=dashes)
+        bottom.text(len(steps) + 0.7, counts[-1], f"{name}: {counts[-1]}", va="center", fontsize=9, color=color)
+    bottom.set(xlabel="batch", ylabel="updates so far", xlim=(0, len(steps) + 0.6))
+    return fig, axes
+
+
+# ---- the law
+
+
+@in_style
+def growth_law(rates: Sequence[float], *, start_norm: float, h: float, most: float = 1e6) -> tuple[Figure, Axes]:
+    """||q|| against the number of updates for several learning rates: flat, then slope 1/4. A mark stands at the
+    crossover.
+
+    h: root mean square of the scale-free gradient; most: the last number of updates.
+    """
+    fig, ax = plt.subplots()
+    updates = np.geomspace(1, most, 200)
+    for (color, marker, dashes), rate in zip(SPARE, rates, strict=False):
+        lengths = laws.predicted_norm(start_norm, lr=rate, h=h, updates=updates)
+        turn = float(laws.crossover_count(start_norm, lr=rate, h=h))
+        ax.plot(updates, lengths, color=color, ls=dashes, label=f"learning rate {rate:g}")
+        if 1 <= turn <= most:
+            ax.plot(turn, laws.predicted_norm(start_norm, lr=rate, h=h, updates=turn), marker, color=color)
+            ax.annotate(
+                f"n* = {turn:,.0f}",
+                (turn, laws.predicted_norm(start_norm, lr=rate, h=h, updates=turn)),
+                xytext=(-6, 8),
+                textcoords="offset points",
+                ha="right",
+                fontsize=9,
+                color=color,
+            )
+    ax.set(xscale="log", yscale="log", xlabel="updates of the item", ylabel="length ||q||")
+    ax.legend()
+    plain_numbers(ax)
+    return fig, ax
+
+
+@in_style
+def norms_against_counts(
+    counts: Any,
+    lengths: Mapping[str, Any],
+    *,
+    lines: Mapping[str, Any] | None = None,
+    start_norm: float | None = None,
+) -> tuple[Figure, np.ndarray]:
+    """Length against popularity, a panel for each model: a dot for an item, a square for the median of a bin of
+    popularity.
+
+    counts (n,) positive; lengths: name -> (n,) norms; lines: name of a panel -> (n,) predicted norms, drawn as a line
+    over the counts. All panels share their axes, which are logarithmic.
+    """
+    counts = np.asarray(counts, dtype=float)
+    fig, axes = plt.subplots(
+        1, len(lengths), figsize=(max(6.4, 4.1 * len(lengths)), 3.9), sharex=True, sharey=True, squeeze=False, dpi=88
+    )
+    edges = np.unique(np.geomspace(counts.min(), counts.max() * 1.0001, 9))
+    for ax, (name, values) in zip(axes[0], lengths.items(), strict=True):
+        values = np.asarray(values, dtype=float)
+        if values.shape != counts.shape:
+            raise ValueError(f"lengths[{name!r}] has shape {values.shape} and counts {counts.shape}; expected the same")
+        ax.plot(counts, values, ".", color=SOFT, ms=3, alpha=0.45, rasterized=True)
+        groups = [(counts >= low) & (counts < high) for low, high in zip(edges[:-1], edges[1:], strict=True)]
+        middles = [(np.median(counts[g]), np.median(values[g])) for g in groups if g.any()]
+        ax.plot(*zip(*middles, strict=True), "s", color=PUSH, mec="white", label="median of the items")
+        if lines and name in lines:
+            order = np.argsort(counts)
+            ax.plot(counts[order], np.asarray(lines[name])[order], "-", color=PULL, label="predicted")
+        if start_norm is not None:
+            ax.axhline(start_norm, color=INK, lw=1, ls=(0, (2, 2)))
+            ax.text(counts.max(), start_norm, "start", ha="right", va="bottom", fontsize=9, bbox=white_sheet())
+        ax.set(title=name, xscale="log", yscale="log", xlabel="popularity (training pairs)")
+    axes[0, 0].set_ylabel("length of the item's embedding")
+    axes[0, 0].legend(loc="upper left", fontsize=9)
+    plain_numbers(axes[0, 0])
+    return fig, axes[0]
+
+
+@in_style
+def saturation_slope(batch_size: int, coherences: Sequence[float]) -> tuple[Figure, Axes]:
+    """The slope of log ||q|| in log popularity, far beyond the crossover, against the expected number of copies in a
+    batch.
+    """
+    fig, ax = plt.subplots()
+    copies = np.geomspace(1e-3, 1e3, 200)
+    copies = copies[copies <= batch_size]
+    for (color, _, dashes), coherence in zip(SPARE, coherences, strict=False):
+        slope = laws.expected_squared_gradient_slope(copies / batch_size, batch_size=batch_size, coherence=coherence)
+        ax.plot(copies, slope / 4, color=color, ls=dashes, label=f"coherence {coherence:g}")
+    for level, name in ((0.25, "1/4"), (0.5, "1/2")):
+        ax.axhline(level, color=SOFT, lw=1, ls=(0, (1, 2)))
+        ax.text(copies[0], level, f"{name} ", va="bottom", ha="left", fontsize=9, color=SOFT)
+    ax.set(xscale="log", ylim=(0.22, 0.53), xlabel="copies of the item in a batch, B p", ylabel="slope of the norm")
+    ax.legend(loc="center left")
+    return fig, ax
+
+
+@in_style
+def decay_balance(probability: Any, measured: Mapping[str, Any], predicted: Mapping[str, Any]) -> tuple[Figure, Axes]:
+    """Length under weight decay against the update probability: measured marks, predicted lines;
+    the same names in both.
+    """
+    fig, ax = plt.subplots()
+    for (color, marker, dashes), name in zip(SPARE, measured, strict=False):
+        ax.plot(probability, measured[name], marker, color=color, label=f"{name}, simulated")
+        if name in predicted:
+            ax.plot(
+                probability,
+                np.broadcast_to(predicted[name], np.shape(probability)),
+                color=color,
+                ls=dashes,
+                label=f"{name}, predicted",
+            )
+    ax.set(xscale="log", yscale="log", xlabel="update probability π of the item", ylabel="length ||q||")
+    ax.legend(fontsize=9)
+    plain_numbers(ax)
+    return fig, ax
+
+
+# ---- items that grow without being popular
+
+
+@in_style
+def two_items(paths: Mapping[str, Any]) -> tuple[Figure, np.ndarray]:
+    """The paths of items in the plane, and their lengths against the number of updates.
+
+    paths: name -> (n + 1, 2) positions, the start first. Circles on the left are the lengths that the items end with.
+    """
+    fig, axes = plt.subplots(1, 2, figsize=(8.2, 3.9), dpi=92)
+    plane, lengths = axes
+    for (color, marker, dashes), (name, path) in zip(SPARE[1:], paths.items(), strict=False):
+        path = np.asarray(path, dtype=float)
+        if path.ndim != 2 or path.shape[1] != 2:
+            raise ValueError(f"paths[{name!r}] has shape {path.shape}; expected (n + 1, 2)")
+        length = np.hypot(*path.T)
+        plane.plot(*path.T, color=color, lw=1.2, marker=marker, ms=3)
+        plane.plot(*path[-1], marker, color=color, ms=8)
+        angle = np.linspace(-0.25, np.pi / 2 + 0.25, 60)
+        plane.plot(length[-1] * np.cos(angle), length[-1] * np.sin(angle), color=color, lw=1, ls=dashes)
+        lengths.plot(np.arange(1, len(path)), length[1:], color=color, ls=dashes)
+        lengths.plot(len(path) - 1, length[-1], marker, color=color)
+        where = {"xytext": (-8, 6), "textcoords": "offset points", "ha": "right", "fontsize": 9}
+        lengths.annotate(f"{name}:\n{length[-1]:.2f}", (len(path) - 1, length[-1]), color=color, va="bottom", **where)
+    plane.plot(*np.asarray(next(iter(paths.values())))[0], "o", color=INK, ms=7)
+    plane.set(aspect="equal", title="in the plane", xlabel="first coordinate", ylabel="second coordinate")
+    lengths.set(xscale="log", title="length", xlabel="updates", ylabel="||q||")
+    lengths.margins(y=0.16)
+    return fig, axes
+
+
+# ---- lists
+
+
+@in_style
+def shares_over_steps(
+    curves: Mapping[str, Curve], *, spread: Mapping[str, Sequence[float]] | None = None, chance: float = 0.01
+) -> tuple[Figure, Axes]:
+    """P0's Figure 4: the share of the most popular items in the lists against the training step, a curve for each
+    ranking.
+
+    curves: name -> (steps, shares); spread: name -> half-width of the confidence interval at each step; chance: the
+    share in random lists, a dotted line.
+    """
+    fig, ax = plt.subplots()
+    for (color, marker, dashes), (name, (steps, shares)) in zip(SPARE[1:], curves.items(), strict=False):
+        steps, shares = np.asarray(steps, dtype=float), np.asarray(shares, dtype=float)
+        ax.plot(steps, shares, color=color, marker=marker, ls=dashes, label=name)
+        if spread and name in spread:
+            half = np.asarray(spread[name], dtype=float)
+            ax.fill_between(steps, np.maximum(shares - half, 0), shares + half, color=color, alpha=0.15, lw=0)
+    ax.axhline(chance, color=SOFT, lw=1, ls=(0, (1, 2)))
+    ax.annotate("chance", (1.01, chance), xycoords=("axes fraction", "data"), va="center", fontsize=9, color=SOFT)
+    ax.set(xlabel="training step", ylabel="share of the top 1 % items", ylim=(0, None))
+    ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    ax.legend(loc="upper left")
+    return fig, ax
+
+
+@in_style
+def remedy_map(
+    points: Mapping[str, tuple[float, float]],
+    *,
+    baseline: tuple[float, float] | None = None,
+    share_label: str = "share of the top 1 % items in the lists",
+    quality_label: str = "NDCG",
+) -> tuple[Figure, Axes]:
+    """Quality against the share of popular items, one numbered mark for each remedy; the key stands beside the axes.
+
+    points: name -> (share, quality), shares above 0, for their axis is logarithmic; baseline: the same for a list of
+    the most popular items.
+    """
+    fig, ax = plt.subplots(figsize=(8.2, 4.4), dpi=92)
+    for number, (name, (share, quality)) in enumerate(points.items(), start=1):
+        ax.plot(share, quality, "o", ms=15, color=PULL_TINT, mec=PULL)
+        ax.text(share, quality, str(number), ha="center", va="center", fontsize=8.5, weight="bold")
+        ax.plot([], [], " ", label=f"{number}  {name}")
+    if baseline is not None:
+        ax.plot(*baseline, "D", color=WRONG, ms=9, label="most popular items")
+    ax.set(xscale="log", xlabel=share_label, ylabel=quality_label, ylim=(0, None))
+    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.xaxis.set_major_formatter(PercentFormatter(1.0))
+    ax.xaxis.set_minor_formatter("")
+    ax.margins(x=0.08)
+    ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=9, handlelength=1.2)
+    return fig, ax

@@ -1,0 +1,110 @@
+"""What every interactive of the course has in common."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import anywidget
+
+from course_lib.lessons.shared.widgets import bundle
+
+
+class CourseWidget(anywidget.AnyWidget):
+    """A widget that lives in Jupyter and on a static page, and that says in words what it shows.
+
+    A subclass sets `module_name` (its JavaScript module), tags the traits that make up its state with
+    `.tag(sync=True, state=True)`, and writes `summary`, `picture` and `table` (or its own `static_body`). Its HTML is
+    the same, byte for byte, for the same state: notebooks are compared by their outputs.
+    """
+
+    module_name: ClassVar[str] = ""
+    caption: ClassVar[str] = ""  # how to read the picture of a page without JavaScript
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        # anywidget makes a subclass of the subclass on every instance: only a class that names a module gets its text
+        if cls.__dict__.get("module_name"):
+            cls._esm = bundle.module(cls.module_name)
+            cls._css = bundle.stylesheet()
+        super().__init_subclass__(**kwargs)
+
+    def summary(self) -> str:
+        """The text equivalent: what the picture shows, in sentences."""
+        raise NotImplementedError
+
+    def picture(self) -> str:
+        """The picture for a page without JavaScript: one <svg role="img">, no ids, no outside files."""
+        raise NotImplementedError
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """The numbers of the picture: column heads and rows of cells; the first cell of a row names it."""
+        raise NotImplementedError
+
+    def state(self) -> dict[str, object]:
+        """The traits that make up what a reader sees, ready for JSON."""
+        return {name: getattr(self, name) for name in sorted(self.trait_names(state=True))}
+
+    def static_html(self) -> str:
+        """What a page shows without a kernel, and what the script of `static_files()` mounts.
+
+        One <div class="course-widget" data-course-widget=MODULE data-state=JSON> around `static_body`: picture,
+        caption, text and table.
+        When the script has mounted the widget in their place, the div has data-course-widget-ready="true"; "failed"
+        means that they stayed and that the console says why.
+        """
+        state = html.escape(json.dumps(self.state(), separators=(",", ":"), sort_keys=True))
+        return (
+            f'<div class="course-widget" data-course-widget="{self.module_name}" data-state="{state}">\n'
+            f"{self.static_body()}\n</div>"
+        )
+
+    def static_body(self) -> str:
+        """What stands in the page until the script has mounted the widget, and stays without JavaScript."""
+        return (
+            f"<figure>{self.picture()}<figcaption>{html.escape(self.caption)}</figcaption></figure>\n"
+            f'<p class="cw-summary">{html.escape(self.summary())}</p>\n'
+            f"{_table_html(*self.table())}"
+        )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self.state().items())})"
+
+    def _repr_mimebundle_(self, **kwargs: dict) -> tuple[dict, dict] | None:
+        live = super()._repr_mimebundle_(**kwargs)
+        if live is None:
+            return None
+        data, metadata = live
+        return {**data, "text/plain": self.summary(), "text/html": self.static_html()}, metadata
+
+
+def within(proposal: dict[str, Any], limits: Mapping[str, tuple[float, float]]) -> Any:
+    """What a trait is to become; ValueError where that is outside the limits of the trait, {name: (least, most)}."""
+    name, value = proposal["trait"].name, proposal["value"]
+    low, high = limits[name]
+    if not low <= value <= high:
+        raise ValueError(f"{name} is {value}; expected {low} to {high}")
+    return value
+
+
+def one_of(proposal: dict[str, Any], words: Mapping[str, Iterable[str]]) -> str:
+    """What a trait is to become; ValueError where that is none of the words of the trait, {name: words}."""
+    name, value = proposal["trait"].name, proposal["value"]
+    if value not in words[name]:
+        raise ValueError(f"{name} is {value!r}; expected one of {', '.join(words[name])}")
+    return value
+
+
+def _table_html(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    if not rows:
+        return ""
+    head = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in heads)
+    body = "".join(
+        f'<tr><th scope="row">{html.escape(row[0])}</th>{"".join(f"<td>{html.escape(cell)}</td>" for cell in row[1:])}</tr>\n'
+        for row in rows
+    )
+    return (
+        '<details class="cw-data"><summary>The numbers as a table</summary>\n<table class="cw-static-table">'
+        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table></details>"
+    )

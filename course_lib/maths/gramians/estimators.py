@@ -1,0 +1,289 @@
+"""Estimates of the Gramian G = (1/n) sum_i u_i u_i' of embeddings that move while they are trained (P4, Section 3).
+
+All three have the same use: `update(indices, embeddings)` takes the rows of a batch and returns the new estimate, which
+`estimate` keeps. With `partners` p (b, k) they estimate (1/n) sum_i u_i p_i' instead, for low-rank priors (P4, Appendix
+C).
+
+| class | estimate | memory | bias |
+|---|---|---|---|
+| `BatchGramian` | of this batch alone | none | none |
+| `SAGram` | of a cache of all examples, corrected by the batch | O(n d) | none for beta = 1 |
+| `SOGram` | a running average, old batches decay | O(d^2) | lags behind a moving G |
+
+What they keep is a constant for autograd. A batch stands for a draw of examples, each with the same probability; it is
+averaged, not summed (P4's Section 4.1 says "a sum": with it SOGram would converge to b G; it fits SAGram with beta =
+1/n, which is b/n here). Batches that are spread over processes need `processes`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from course_lib.maths.arrays import (
+    Array,
+    as_array,
+    as_index,
+    detached,
+    is_exact,
+    is_torch,
+    like,
+    namespace,
+    number,
+    shape_of,
+)
+from course_lib.maths.gramians.exact import _table
+
+GIGABYTE = 2**30
+
+
+class Processes(Protocol):
+    """What an estimator needs of the other processes of a run, each of which has a part of the batch."""
+
+    def total(self, array: Array) -> Array:
+        """The sum of the processes' arrays, all of one shape."""
+
+    def concatenated(self, array: Array) -> Array:
+        """The processes' arrays one after another, along the first axis; equally many rows each."""
+
+
+class _Alone:
+    """One process: there is nobody else."""
+
+    def __repr__(self) -> str:
+        return "ALONE"
+
+    def total(self, array: Array) -> Array:
+        return array
+
+    def concatenated(self, array: Array) -> Array:
+        return array
+
+
+ALONE = _Alone()
+
+
+class BatchGramian:
+    """The Gramian of the latest batch: unbiased, variance sigma^2 / b. Source: P4, (15)."""
+
+    def __init__(self, *, processes: Processes = ALONE) -> None:
+        self.processes = processes
+        self._estimate: Array | None = None
+
+    @property
+    def estimate(self) -> Array:
+        """(d, d), or (d, k) with partners. ValueError before the first update."""
+        if self._estimate is None:
+            raise ValueError("there is no estimate before the first update(indices, embeddings)")
+        return self._estimate
+
+    def update(self, indices: Any, embeddings: Any, partners: Any = None) -> Array:
+        """indices (b,): which examples (not used here); embeddings (b, d); partners (b, k) or None.
+
+        Returns the new estimate.
+        """
+        rows, others = _rows(indices, embeddings, partners)
+        self._estimate = _mean_outer(rows, others, self.processes)
+        return self._estimate
+
+
+class SOGram(BatchGramian):
+    """Stochastic online Gramian: G_hat <- (1 - alpha) G_hat + alpha (mean of u u' over the batch), from 0.
+
+    d: width of the embeddings. alpha: 0 < alpha <= 1; 1 is batch sampling; a function of t = 1, 2, ... gives alpha_t.
+    correct_start: divide the estimate by the weight that the batches have so far, 1 - (1 - alpha)^t for a constant
+    alpha. P4 does not; without it the first estimates are too short by that factor.
+    The estimate is positive semidefinite, as a sum of positive multiples of u u'. Source: P4, (11), Algorithm 2.
+    """
+
+    def __init__(self, d: int, alpha: Any, *, correct_start: bool = False, processes: Processes = ALONE) -> None:
+        super().__init__(processes=processes)
+        self.d = _positive(d, "d")
+        self.alpha = alpha if callable(alpha) else _share(alpha, "alpha")
+        self.correct_start = correct_start
+        self.steps = 0
+        self.weight: Any = 0  # of all batches so far, together
+        self._average: Array | None = None
+
+    def update(self, indices: Any, embeddings: Any, partners: Any = None) -> Array:
+        rows, others = _rows(indices, embeddings, partners, self.d)
+        batch = _mean_outer(rows, others, self.processes)
+        self.steps += 1
+        alpha = _share(self.alpha(self.steps), "alpha(t)") if callable(self.alpha) else self.alpha
+        alpha = number(alpha, batch, "alpha")
+        self.weight = (1 - alpha) * self.weight + alpha
+        self._average = alpha * batch if self._average is None else (1 - alpha) * self._average + alpha * batch
+        self._estimate = self._average / self.weight if self.correct_start else self._average
+        return self._estimate
+
+
+class SAGram(BatchGramian):
+    """Stochastic average Gramian: a cache of all n embeddings, corrected by the batch, G_hat = S_hat + beta (mean of
+    what changed).
+
+    n: examples; d: width; beta: b/n for batches of b different examples (the Gramian of the cache that this batch has
+    renewed; P4's 1/n for one example), 1 (unbiased), or between; beyond b/n, or with an example drawn twice, the
+    estimate may leave the cone of positive semidefinite matrices. project: take the nearest matrix of the cone; that
+    costs the unbiasedness. budget: the most bytes that the cache may take, else MemoryError, before anything is
+    allocated. The cache starts with `start(embeddings)`, or at zero. The sum S_hat is kept in float64, whatever the
+    embeddings are.
+    Source: P4, (9), Algorithm 1.
+    """
+
+    def __init__(
+        self,
+        n: int,
+        d: int,
+        beta: Any,
+        *,
+        project: bool = False,
+        budget: int = 2 * GIGABYTE,
+        processes: Processes = ALONE,
+    ) -> None:
+        super().__init__(processes=processes)
+        self.n, self.d = _positive(n, "n"), _positive(d, "d")
+        self.beta, self.project, self.budget = _share(beta, "beta"), project, budget
+        self._cache: Array | None = None
+        self._sum: Array | None = None
+        check_budget(self.n, self.d, itemsize=4, budget=budget)
+
+    def start(self, embeddings: Any, partners: Any = None) -> None:
+        """Fills the cache: embeddings (n, d) of all examples, partners (n, k). Source: Algorithm 1, lines 4-5."""
+        rows, others = _rows(np.arange(self.n), embeddings, partners, self.d)
+        self._allocate(rows)
+        self._cache[...] = rows
+        self._sum = _outer(_accurate(rows), _accurate(others))
+
+    def update(self, indices: Any, embeddings: Any, partners: Any = None) -> Array:
+        """The estimate from this batch, and then the cache renewed by it: `look`, then `renew`."""
+        self.look(indices, embeddings, partners)
+        self.renew(indices, embeddings, partners)
+        return self.estimate
+
+    def look(self, indices: Any, embeddings: Any, partners: Any = None) -> Array:
+        """The estimate from this batch; the cache stays. Source: Algorithm 1, line 8."""
+        indices, rows, others = self._gathered(indices, embeddings, partners)
+        before = self._cache[indices]
+        changed = _outer(rows, others) - _outer(before, before if partners is None else others)
+        beta = number(self.beta, changed, "beta")
+        estimate = self._sum / self.n + _accurate(changed) * beta / shape_of(rows)[0]
+        self._estimate = like(
+            nearest_psd(estimate) if self.project and partners is None else estimate, rows, "estimate"
+        )
+        return self._estimate
+
+    def renew(self, indices: Any, embeddings: Any, partners: Any = None) -> None:
+        """The cache and its sum with the embeddings of this batch. An example that is drawn twice counts once. Source:
+        lines 11-12.
+        """
+        indices, rows, others = self._gathered(indices, embeddings, partners)
+        _, first = np.unique(indices, return_index=True)
+        indices, rows, others = indices[first], rows[first], others[first]
+        before, precise = _accurate(self._cache[indices]), _accurate(others)
+        self._sum = (
+            self._sum + _outer(_accurate(rows), precise) - _outer(before, before if partners is None else precise)
+        )
+        self._cache[indices] = rows
+
+    def drift(self) -> float:
+        """How far rounding has taken the running sum from the sum of the cache, relative to it, in the Frobenius
+        norm.
+        """
+        exact = _accurate(_outer(_accurate(self._cache), _accurate(self._cache)))
+        return float(_norm(self._sum - exact) / _norm(exact))
+
+    def _gathered(self, indices: Any, embeddings: Any, partners: Any) -> tuple[np.ndarray, Array, Array]:
+        rows, others = _rows(indices, embeddings, partners, self.d)
+        if self._cache is None:
+            self._allocate(rows)
+            self._sum = _accurate(_outer(rows[:1] * 0, others[:1] * 0))
+        everywhere = self.processes.concatenated(as_index(_places(indices, self.n), rows, "indices"))
+        rows = self.processes.concatenated(rows)
+        others = rows if partners is None else self.processes.concatenated(others)
+        return np.asarray(everywhere.cpu() if is_torch(everywhere) else everywhere), rows, others
+
+    def _allocate(self, rows: Array) -> None:
+        itemsize = rows.element_size() if is_torch(rows) else rows.dtype.itemsize
+        check_budget(self.n, self.d, itemsize=itemsize, budget=self.budget)
+        if is_torch(rows):
+            self._cache = rows.new_zeros((self.n, self.d))
+        else:
+            self._cache = np.zeros((self.n, self.d), dtype=rows.dtype)
+
+
+def check_budget(n: int, d: int, *, itemsize: int, budget: int) -> None:
+    """MemoryError when a cache of n embeddings of width d is larger than `budget` bytes."""
+    size = n * d * itemsize
+    if size > budget:
+        raise MemoryError(
+            f"SAGram would cache {n:,} embeddings of width {d}: {size:,} bytes, and budget is {budget:,}. Raise budget, or use "
+            f"SOGram, which keeps {d * d * itemsize:,} bytes"
+        )
+
+
+def nearest_psd(matrix: Any) -> Array:
+    """The positive semidefinite matrix nearest to a symmetric one in the Frobenius norm: negative eigenvalues become 0.
+
+    (..., d, d).
+    """
+    matrix = as_array(matrix, "matrix")
+    linalg = namespace(matrix).linalg
+    values, vectors = linalg.eigh((matrix + matrix.swapaxes(-1, -2)) / 2)
+    return (vectors * values.clip(0)[..., None, :]) @ vectors.swapaxes(-1, -2)
+
+
+def _rows(indices: Any, embeddings: Any, partners: Any, width: int | None = None) -> tuple[Array, Array]:
+    """(b, d) and (b, k), as constants."""
+    rows = detached(_table(embeddings, "embeddings"))
+    if len(rows.shape) != 2 or (width is not None and shape_of(rows)[1] != width):
+        raise ValueError(f"embeddings has shape {shape_of(rows)}; expected (b, {'d' if width is None else width})")
+    others = rows if partners is None else detached(_table(like(partners, rows, "partners"), "partners"))
+    lengths = {"indices": len(indices), "embeddings": shape_of(rows)[0], "partners": shape_of(others)[0]}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"the batch has {lengths}; expected one row for each index")
+    return rows, others
+
+
+def _places(indices: Any, n: int) -> np.ndarray:
+    places = np.asarray(indices.cpu() if is_torch(indices) else indices)
+    if places.dtype.kind not in "iu" or (places < 0).any() or (places >= n).any():
+        raise ValueError(
+            f"indices must be integers from 0 to {n - 1}, but they are {places.dtype} from {places.min()} to {places.max()}"
+        )
+    return places
+
+
+def _outer(left: Array, right: Array) -> Array:
+    """sum_i left_i right_i': (b, d), (b, k) -> (d, k)."""
+    return left.swapaxes(-1, -2) @ right
+
+
+def _mean_outer(rows: Array, others: Array, processes: Processes) -> Array:
+    if processes is ALONE:
+        return _outer(rows, others) / shape_of(rows)[0]
+    count = like(np.array([shape_of(rows)[0]]), rows, "count")
+    return processes.total(_outer(rows, others)) / processes.total(count)
+
+
+def _accurate(array: Array) -> Array:
+    """float64 (exact arrays stay): a sum of many small changes would drift in float32."""
+    if is_exact(array):
+        return array
+    return array.double() if is_torch(array) else array.astype(np.float64)
+
+
+def _norm(matrix: Array) -> Any:
+    return namespace(matrix).linalg.norm(matrix)
+
+
+def _positive(value: int, name: str) -> int:
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{name} is {value!r}; expected a whole number of at least 1")
+    return int(value)
+
+
+def _share(value: Any, name: str) -> Any:
+    if not 0 < value <= 1:
+        raise ValueError(f"{name} is {value!r}; expected 0 < {name} <= 1")
+    return value

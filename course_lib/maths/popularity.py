@@ -1,0 +1,511 @@
+"""How popularity shows in embeddings and in recommendations: a few numbers, each with its definition.
+
+The popularity of an item is its count in the training data. Two numbers look at the embeddings (does the norm know the
+count? is there a direction that knows it?), two at the lists (how much of them is the head? how popular are they?).
+
+Counts are never negative. Where items are ranked by count, equal counts go by the lower id.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from course_lib.maths.arrays import (
+    Array,
+    all_finite,
+    as_array,
+    as_index,
+    first_index,
+    is_torch,
+    like,
+    namespace,
+    shape_of,
+)
+
+__all__ = [
+    "LIBRARY_LAWS",
+    "ChanceLaw",
+    "DirectionError",
+    "TripleLaw",
+    "average_popularity",
+    "chance_cosine",
+    "correlation_across_parts",
+    "cross_fitted_correlation",
+    "direction_error",
+    "double_dipping_draws",
+    "double_dipping_law",
+    "expected_roles",
+    "head_items",
+    "log_log_slope",
+    "norm_correlation",
+    "pearson",
+    "popularity_direction",
+    "projection_correlation",
+    "pull_matrix",
+    "shuffled_correlations",
+    "tail_items",
+    "top_share",
+]
+
+
+# ------------------------------------------------------------------------------------------------- norms against counts
+
+
+def pearson(x: Any, y: Any) -> Any:
+    """Pearson's correlation of two vectors (n,) with n >= 2: cov(x, y) / (sd(x) sd(y)), a number in [-1, 1].
+
+    A scalar of the kind of x (a Python float for NumPy). Raises ValueError where one of them is constant.
+    """
+    x, y = _pair(x, y, "x", "y")
+    xp = namespace(x)
+    dx, dy = x - xp.mean(x), y - xp.mean(y)
+    spread = xp.sum(dx * dx), xp.sum(dy * dy)
+    for name, value in zip(("x", "y"), spread, strict=True):
+        if bool(value == 0):
+            raise ValueError(f"{name} is constant, so its correlation with anything is not defined")
+    return _scalar(xp.sum(dx * dy) / (spread[0] ** 0.5 * spread[1] ** 0.5))
+
+
+def norm_correlation(norms: Any, counts: Any) -> Any:
+    """Pearson's correlation between the norms (n,) and the counts (n,) of the items.
+
+    Source: P0, Section 4.2. Items that were never trained on (count 0) belong in it only if the question is about them
+    too.
+    """
+    return pearson(_checked_norms(norms), _checked_counts(counts))
+
+
+def log_log_slope(norms: Any, counts: Any) -> Any:
+    """The least-squares slope b of log(norm) = a + b log(count).
+
+    norms, counts (n,), all positive: leave out the items that the training data does not hold. 1/4 is the slope of the
+    quartic law far beyond the crossover (`course_lib.maths.norms`), 0 the slope where nothing has grown yet.
+    """
+    norms, counts = _pair(_checked_norms(norms), _checked_counts(counts), "norms", "counts")
+    for name, values in (("norms", norms), ("counts", counts)):
+        where = first_index(values <= 0)
+        if where is not None:
+            raise ValueError(
+                f"{name}{list(where)} is {float(values[where])}; a logarithm needs positive values: select them first"
+            )
+    xp = namespace(norms)
+    x, y = xp.log(counts), xp.log(norms)
+    x = x - xp.mean(x)
+    if bool(xp.sum(x * x) == 0):
+        raise ValueError("counts are all equal, so there is no slope in them")
+    return _scalar(xp.sum(x * y) / xp.sum(x * x))
+
+
+# ------------------------------------------------------------------------------------------------- head and tail
+
+
+def head_items(counts: Any, share: float = 0.01) -> np.ndarray:
+    """Ids of the `share` of the items with the highest counts, at least one: (h,) with h = round(share n)."""
+    return _ranking(counts)[: _group_size(counts, share, "share")]
+
+
+def tail_items(counts: Any, share: float = 0.01) -> np.ndarray:
+    """Ids of the `share` of the items with the lowest counts, at least one."""
+    return _ranking(counts)[::-1][: _group_size(counts, share, "share")]
+
+
+def top_share(ranked_items: Any, counts: Any, share: float = 0.01) -> float:
+    """The part of all recommended items that belongs to the `share` most popular ones: a number in [0, 1].
+
+    ranked_items (m, K) ids, -1 for an empty place (it does not count); counts (n,). Lists drawn at random give about
+    `share`. A user who has most of the head already is shown little of it, so the greatest possible value is below 1
+    when the ranking leaves out known items. Source: P0, Table 2 (top-1 % in the top 100).
+    """
+    ranked, counts = _ranked(ranked_items, counts)
+    is_head = np.zeros(len(counts), dtype=bool)
+    is_head[head_items(counts, share)] = True
+    return float(is_head[ranked[ranked >= 0]].mean())
+
+
+def average_popularity(ranked_items: Any, counts: Any) -> float:
+    """AvgPop: the mean over users of the mean count of the items that they are shown, in interactions per item.
+
+    ranked_items (m, K) ids, -1 for an empty place; users without any item are left out. Source: P1, Table 4.
+    """
+    ranked, counts = _ranked(ranked_items, counts)
+    shown = ranked >= 0
+    per_user = np.where(shown, counts[ranked], 0.0).sum(axis=1)
+    length = shown.sum(axis=1)
+    return float((per_user[length > 0] / length[length > 0]).mean())
+
+
+# ------------------------------------------------------------------------------------------------- a direction of
+# popularity
+
+
+def popularity_direction(items: Any, counts: Any, ratio: float = 0.05) -> Array:
+    """The unit vector from the mean of the tail items to the mean of the head items: (d,).
+
+    items (n, d); counts (n,); ratio: the part of the items in the head, and as many in the tail.
+    Source: P1, equation (4), with ratio 0.05. Raises ValueError when the two means agree, or head and tail overlap.
+    """
+    items, counts = _table(items, counts)
+    size = _half_size(counts, ratio)
+    order = _ranking(counts)
+    head, tail = (items[as_index(np.ascontiguousarray(ids), items, "ids")] for ids in (order[:size], order[-size:]))
+    xp = namespace(items)
+    difference = xp.mean(head, axis=0) - xp.mean(tail, axis=0)
+    length = float(xp.sum(difference * difference)) ** 0.5
+    if length == 0:
+        raise ValueError("head and tail have the same mean embedding, so there is no direction of popularity")
+    return difference / length
+
+
+def projection_correlation(items: Any, counts: Any, ratio: float = 0.05) -> Any:
+    """Pearson's correlation between <item, popularity_direction> and the count, over the same items.
+
+    Biased upwards: the head items and their counts have chosen the direction that they are then measured along, so even
+    random embeddings score above 0. `cross_fitted_correlation` does not have this fault. Source: P1, Figure 1.
+    """
+    items, counts = _table(items, counts)
+    return pearson(items @ popularity_direction(items, counts, ratio), counts)
+
+
+def cross_fitted_correlation(
+    items: Any, counts: Any, ratio: float = 0.05, *, rng: np.random.Generator, folds: int = 2
+) -> float:
+    """`projection_correlation` of items along a direction that was found without them, averaged over the folds.
+
+    The items are split at random into `folds` parts; each part is projected on the direction of the others. Random
+    embeddings score 0 on average. Our correction of P1's measure (audit X13).
+    """
+    items, counts = _table(items, counts)
+    _check_rng(rng)
+    if folds < 2 or folds > len(counts) // 2:
+        raise ValueError(f"folds is {folds}; expected 2 to {len(counts) // 2}, so that each part has two items")
+    return correlation_across_parts(items, counts, rng.permutation(len(counts)) % folds, ratio)
+
+
+def correlation_across_parts(items: Any, counts: Any, part: Any, ratio: float = 0.05) -> float:
+    """`cross_fitted_correlation` with parts of one's own choice: part (n,) holds for each item the number of its part.
+
+    Each part is projected on the direction found on all others; the mean of Pearson's correlations within the parts.
+    """
+    items, counts = _table(items, counts)
+    part = np.asarray(_numpy(part))
+    if part.shape != counts.shape or part.dtype.kind not in "iu":
+        raise ValueError(
+            f"part has shape {part.shape} and dtype {part.dtype}; expected whole numbers of shape {counts.shape}"
+        )
+    names = np.unique(part)
+    if len(names) < 2:
+        raise ValueError(f"part holds one part only, {names[0]}; expected at least two")
+    found = []
+    for name in names:
+        inside, outside = np.flatnonzero(part == name), np.flatnonzero(part != name)
+        direction = popularity_direction(items[as_index(outside, items, "ids")], counts[outside], ratio)
+        found.append(float(pearson(items[as_index(inside, items, "ids")] @ direction, counts[inside])))
+    return float(np.mean(found))
+
+
+# ------------------------------------------------------------------------------------------------- what chance gives
+
+
+class ChanceLaw(NamedTuple):
+    """Mean and standard deviation of `projection_correlation` where the embeddings know nothing of popularity."""
+
+    mean: float
+    sd: float
+
+
+class DirectionError(NamedTuple):
+    """How well head and tail determine their direction. length: of head mean minus tail mean; error: its root mean
+    square error;
+    cosine: estimated cosine between the direction found and the true one, 0 where the length is no more than noise."""
+
+    length: float
+    error: float
+    cosine: float
+
+
+def chance_cosine(counts: Any, ratio: float = 0.05) -> float:
+    """The correlation of the contrast c (1/h on the head, -1/h on the tail, else 0) with the counts: a number in (0,
+    1].
+
+    sqrt(ratio / 2) (mean count of the head - that of the tail) / sd(counts) where h = ratio n. Raises ValueError as
+    `popularity_direction` does, and where the counts are all equal.
+    """
+    counts = _checked_counts(counts)
+    return float(pearson(_contrast(counts, ratio), counts))
+
+
+def double_dipping_law(counts: Any, width: int, ratio: float = 0.05) -> ChanceLaw:
+    """Mean and sd of `projection_correlation` for n embeddings drawn from N(mu, s^2 I) in `width` dimensions, whatever
+    the counts.
+
+    Exact: r = k sqrt(B) + sqrt(1 - k^2) sqrt(1 - B) T with k = `chance_cosine`, B ~ Beta(width/2, (n-2)/2), and T,
+    independent of it, the first coordinate of a uniform point on the unit sphere in n - 2 dimensions. So the mean is k
+    E sqrt(B), about k sqrt(width / (width + n)), and not 0. Needs n >= 4. Our correction of P1's Figure 1 (audit X13).
+    """
+    k, n, width = _chance_arguments(counts, width, ratio)
+    half = [math.lgamma(x / 2) for x in (width + 1, width, width + n - 2, width + n - 1)]
+    mean = k * math.exp(half[0] - half[1] + half[2] - half[3])
+    share = width / (width + n - 2)  # E B
+    square = k**2 * share + (1 - k**2) * (1 - share) / (n - 2)
+    return ChanceLaw(mean, math.sqrt(max(0.0, square - mean**2)))
+
+
+def double_dipping_draws(
+    counts: Any, width: int, ratio: float = 0.05, *, size: int, rng: np.random.Generator
+) -> np.ndarray:
+    """`size` correlations from the exact law of `double_dipping_law`, without drawing a single embedding: (size,)."""
+    k, n, width = _chance_arguments(counts, width, ratio)
+    _check_rng(rng)
+    share = rng.beta(width / 2, (n - 2) / 2, size)
+    first = np.sqrt(rng.beta(0.5, (n - 3) / 2, size)) * rng.choice([-1.0, 1.0], size)
+    return k * np.sqrt(share) + math.sqrt(1 - k**2) * np.sqrt(1 - share) * first
+
+
+def shuffled_correlations(
+    items: Any, counts: Any, ratio: float = 0.05, *, repeats: int = 200, rng: np.random.Generator
+) -> np.ndarray:
+    """`projection_correlation` after the counts were dealt out anew at random, `repeats` times: (repeats,).
+
+    What the measure gives for these very embeddings, of whatever shape their cloud is, when popularity has nothing to
+    do with it.
+    """
+    items, counts = _table(items, counts)
+    _check_rng(rng)
+    if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
+        raise ValueError(f"repeats must be an integer of at least 1, got {repeats!r}")
+    found = [projection_correlation(items, rng.permutation(counts), ratio) for _ in range(repeats)]
+    return np.array([float(value) for value in found])
+
+
+def direction_error(items: Any, counts: Any, ratio: float = 0.05) -> DirectionError:
+    """How far (4) is from the direction between the *expected* head and tail embeddings, for independent items.
+
+    E ||v_hat - v||^2 = tr S_head / H + tr S_tail / T with the covariances S within head and tail, estimated without
+    bias; so ||v||^2 is estimated by ||v_hat||^2 - error^2. Head and tail need two items each. (Audit X13.)
+    """
+    items, counts = _table(items, counts)
+    size = _half_size(counts, ratio)
+    if size < 2:
+        raise ValueError(
+            f"ratio is {ratio}: head and tail of one item each have no spread; choose at least {2 / len(counts):.3g}"
+        )
+    order, table = _ranking(counts), np.asarray(_numpy(items), dtype=np.float64)
+    groups = table[order[:size]], table[order[-size:]]
+    gap = groups[0].mean(0) - groups[1].mean(0)
+    error = sum(float(group.var(0, ddof=1).sum()) / size for group in groups)
+    square = float(gap @ gap)
+    return DirectionError(
+        math.sqrt(square), math.sqrt(error), math.sqrt(max(0.0, 1 - error / square)) if square else 0.0
+    )
+
+
+# ------------------------------------------------------------------------------------------------- which triples BPR
+# sees
+
+
+@dataclass(frozen=True)
+class TripleLaw:
+    """How BPR's triples (user, positive, negative) are drawn in one pass of |O| draws.
+
+    users: "pairs" (uniform over the positive pairs) or "users" (uniform over the users, then over their positives).
+    negatives: "uniform" over the items, or "popularity" (proportional to the count).
+    collision: when the drawn negative is one of the user's own items, "redraw" until it is none, "skip" the triple, or
+    "keep" it.
+    """
+
+    users: str = "pairs"
+    negatives: str = "uniform"
+    collision: str = "redraw"
+
+    def __post_init__(self) -> None:
+        for name, choices in (
+            ("users", ("pairs", "users")),
+            ("negatives", ("uniform", "popularity")),
+            ("collision", ("redraw", "skip", "keep")),
+        ):
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}")
+
+
+LIBRARY_LAWS: dict[
+    str, TripleLaw
+] = {  # read in their sources; file and version: the chapter "The popularity direction"
+    "RecBole": TripleLaw("pairs", "uniform", "redraw"),
+    "cornac": TripleLaw("pairs", "uniform", "skip"),
+    "Spotlight": TripleLaw("pairs", "uniform", "keep"),
+    "LightFM": TripleLaw("pairs", "popularity", "redraw"),
+    "implicit": TripleLaw("pairs", "popularity", "skip"),
+    "LightGCN": TripleLaw("users", "uniform", "redraw"),
+}
+
+
+def pull_matrix(labels: Any, law: TripleLaw | None = None) -> Array:
+    """(m, n) M with M_ui = expected number of triples (u, i, .) minus that of triples (u, ., i) in one pass.
+
+    labels (m, n) of zeros and ones; exact for Fractions. At margins of zero -M' U / 2 is the gradient of the expected
+    BPR loss with respect to the items. Rows sum to 0 under every law; columns sum to expected positives minus expected
+    negatives. (Audit X10.)
+    """
+    labels, law = _checked_labels(labels), law or TripleLaw()
+    weight, chance, own = _law_parts(labels, law)
+    n_u = labels.sum(axis=1)
+    if law.collision == "keep":
+        return weight[:, None] * (labels - n_u[:, None] * chance)
+    free = (1 - own) if law.collision == "skip" else 1 + 0 * own
+    scale = 1 + 0 * own if law.collision == "skip" else 1 / (1 - own)
+    return weight[:, None] * (labels * free[:, None] - (n_u * scale)[:, None] * chance * (1 - labels))
+
+
+def expected_roles(labels: Any, law: TripleLaw | None = None) -> tuple[Array, Array]:
+    """(positives, negatives), each (n,): how often an item is expected in either role in one pass.
+
+    Both have the same sum.
+    """
+    labels, law = _checked_labels(labels), law or TripleLaw()
+    weight, chance, own = _law_parts(labels, law)
+    n_u = weight * labels.sum(axis=1)
+    if law.collision == "keep":
+        return (weight[:, None] * labels).sum(axis=0), n_u.sum() * chance
+    kept = 1 - own if law.collision == "skip" else 1 + 0 * own
+    scale = n_u if law.collision == "skip" else n_u / (1 - own)
+    return ((weight * kept)[:, None] * labels).sum(axis=0), chance * (scale[:, None] * (1 - labels)).sum(axis=0)
+
+
+def _law_parts(labels: Array, law: TripleLaw) -> tuple[Array, Array, Array]:
+    """Weight of each user's pairs (m,), chance of each item as a negative (n,), chance of a user's own item (m,)."""
+    n_u, counts = labels.sum(axis=1), labels.sum(axis=0)
+    total = labels.sum()
+    weight = 1 + 0 * n_u if law.users == "pairs" else total / (len(n_u) * n_u)
+    chance = counts / total if law.negatives == "popularity" else (1 + 0 * counts) / len(counts)
+    own = (labels * chance).sum(axis=1)
+    if law.collision == "redraw" and bool((own == 1).any()):
+        raise ValueError(f"labels: user {int(np.flatnonzero(own == 1)[0])} has no item left to draw as a negative")
+    return weight, chance, own
+
+
+# ------------------------------------------------------------------------------------------------- arguments
+
+
+def _numpy(values: Any) -> np.ndarray:
+    return values.detach().cpu().numpy() if is_torch(values) else np.asarray(values)
+
+
+def _scalar(value: Any) -> Any:
+    return value if is_torch(value) else float(value)
+
+
+def _checked_norms(norms: Any) -> Array:
+    norms = as_array(norms, "norms")
+    where = first_index(norms < 0)
+    if where is not None:
+        raise ValueError(f"norms{list(where)} is {float(norms[where])}; a norm is never negative")
+    return norms
+
+
+def _checked_counts(counts: Any) -> np.ndarray:
+    """The counts as float64 in NumPy: they only rank and select, so they need no autograd and no device."""
+    array = np.asarray(_numpy(counts), dtype=np.float64)
+    if array.ndim != 1 or not len(array):
+        raise ValueError(f"counts has shape {array.shape}; expected (n,), one count for each item")
+    where = first_index(~(array >= 0) | np.isinf(array))
+    if where is not None:
+        raise ValueError(f"counts{list(where)} is {array[where]}; expected a finite count of at least 0")
+    return array
+
+
+def _pair(x: Any, y: Any, x_name: str, y_name: str) -> tuple[Array, Array]:
+    x = as_array(x, x_name)
+    y = like(as_array(y, y_name), x, y_name)
+    for name, values in ((x_name, x), (y_name, y)):
+        if len(shape_of(values)) != 1:
+            raise ValueError(f"{name} has shape {shape_of(values)}; expected (n,)")
+        if not all_finite(values):
+            raise ValueError(f"{name} holds NaN or infinity at {first_index(~namespace(values).isfinite(values))}")
+    if shape_of(x) != shape_of(y) or shape_of(x)[0] < 2:
+        raise ValueError(
+            f"{x_name} has shape {shape_of(x)} and {y_name} {shape_of(y)}; expected the same (n,), n at least 2"
+        )
+    return x, y
+
+
+def _table(items: Any, counts: Any) -> tuple[Array, np.ndarray]:
+    items, counts = as_array(items, "items"), _checked_counts(counts)
+    if len(shape_of(items)) != 2 or shape_of(items)[0] != len(counts):
+        raise ValueError(
+            f"items has shape {shape_of(items)}; expected ({len(counts)}, d), a row for each of the counts"
+        )
+    if not all_finite(items):
+        raise ValueError(f"items holds NaN or infinity at {first_index(~namespace(items).isfinite(items))}")
+    return items, counts
+
+
+def _ranked(ranked_items: Any, counts: Any) -> tuple[np.ndarray, np.ndarray]:
+    ranked, counts = _numpy(ranked_items), _checked_counts(counts)
+    if ranked.ndim != 2 or ranked.dtype.kind not in "iu":
+        raise ValueError(
+            f"ranked_items has shape {ranked.shape} and dtype {ranked.dtype}; expected whole numbers of shape (m, K)"
+        )
+    if ranked.size and (ranked.min() < -1 or ranked.max() >= len(counts)):
+        raise ValueError(f"ranked_items holds ids {ranked.min()} to {ranked.max()}; expected -1 to {len(counts) - 1}")
+    if not (ranked >= 0).any():
+        raise ValueError("ranked_items is empty: nothing was recommended")
+    return ranked, counts
+
+
+def _ranking(counts: Any) -> np.ndarray:
+    """All ids by falling count, equal counts by the lower id."""
+    return np.argsort(-_checked_counts(counts), kind="stable")
+
+
+def _group_size(counts: Any, share: float, name: str) -> int:
+    if not 0 < share <= 1:
+        raise ValueError(f"{name} is {share}; expected a value in (0, 1]")
+    return max(1, round(share * len(_checked_counts(counts))))
+
+
+def _half_size(counts: Any, ratio: float) -> int:
+    """The number of items in the head, and in the tail: together at most all."""
+    size = _group_size(counts, ratio, "ratio")
+    if 2 * size > len(_checked_counts(counts)):
+        raise ValueError(
+            f"ratio is {ratio}: head and tail of {size} items each overlap among {len(_checked_counts(counts))}"
+        )
+    return size
+
+
+def _contrast(counts: np.ndarray, ratio: float) -> np.ndarray:
+    """(n,) 1/h on the head, -1/h on the tail, 0 elsewhere."""
+    size, order = _half_size(counts, ratio), _ranking(counts)
+    contrast = np.zeros(len(counts))
+    contrast[order[:size]], contrast[order[-size:]] = 1 / size, -1 / size
+    return contrast
+
+
+def _chance_arguments(counts: Any, width: int, ratio: float) -> tuple[float, int, int]:
+    if isinstance(width, bool) or not isinstance(width, (int, np.integer)) or width < 1:
+        raise ValueError(f"width must be an integer of at least 1, the number of dimensions, got {width!r}")
+    n = len(_checked_counts(counts))
+    if n < 4:
+        raise ValueError(f"counts has {n} entries; expected at least 4")
+    return chance_cosine(counts, ratio), n, int(width)
+
+
+def _check_rng(rng: Any) -> None:
+    if isinstance(rng, np.random.Generator):
+        return
+    raise ValueError(f"rng must be a numpy.random.Generator such as numpy.random.default_rng(0), got {rng!r}")
+
+
+def _checked_labels(labels: Any) -> Array:
+    labels = as_array(labels, "labels")
+    if len(shape_of(labels)) != 2:
+        raise ValueError(f"labels has shape {shape_of(labels)}; expected (m, n)")
+    if not bool(((labels == 0) | (labels == 1)).all()):
+        raise ValueError("labels must hold zeros and ones only")
+    if bool((labels.sum(axis=1) == 0).any()):
+        raise ValueError("labels: every user needs a positive; drop the empty rows first (Interactions.compact)")
+    return labels

@@ -1,0 +1,55 @@
+"""The five models that P1 starts from: MF, LightGCN, DGCF, NCL and LightCCF, each as its paper's equations.
+
+All are a `Backbone`: two trained tables, from which `forward` makes user and item embeddings whose inner product is the
+score, and a BPR loss on triples.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from course_lib.data.interactions import Interactions
+from course_lib.models.backbones.base import Backbone, Recommender, Tables, triple_scores
+from course_lib.models.backbones.dgcf import DGCF
+from course_lib.models.backbones.lightccf import LightCCF
+from course_lib.models.backbones.lightgcn import LightGCN
+from course_lib.models.backbones.mf import MF
+from course_lib.models.backbones.ncl import NCL
+
+__all__ = [
+    "DGCF",
+    "MF",
+    "NCL",
+    "Backbone",
+    "LightCCF",
+    "LightGCN",
+    "Recommender",
+    "Tables",
+    "make",
+    "names",
+    "triple_scores",
+]
+
+_OF_A_GRAPH = {"LightGCN": LightGCN, "DGCF": DGCF, "NCL": NCL, "LightCCF": LightCCF}
+
+
+def names() -> tuple[str, ...]:
+    """The names that `make` knows, in the order of P1's Table 2."""
+    return ("MF", *_OF_A_GRAPH)
+
+
+def make(name: str, interactions: Interactions, *, d: int = 64, generator: torch.Generator, **options: Any) -> Backbone:
+    """A backbone for the training pairs `interactions`, with new tables from `generator`; options:
+    its own arguments.
+    """
+    if not isinstance(interactions, Interactions):
+        raise ValueError(
+            f"interactions is {interactions!r:.60}; expected Interactions, such as datasets.load(...) gives"
+        )
+    if name == "MF":
+        return MF(*interactions.shape, d, generator=generator, **options)
+    if name not in _OF_A_GRAPH:
+        raise ValueError(f"name={name!r} is not a backbone; expected one of {names()}")
+    return _OF_A_GRAPH[name](interactions, d, generator=generator, **options)

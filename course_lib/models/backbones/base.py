@@ -1,0 +1,136 @@
+"""What every backbone has in common: two tables of embeddings, an inner product, the BPR loss."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from course_lib.maths import losses
+
+Tables = tuple[Tensor, Tensor]  # final embeddings (m, d) of the users and (n, d) of the items
+
+
+class Recommender(nn.Module):
+    """What the training loop and the evaluation ask of a model: a loss on triples, and two tables whose inner product
+    ranks.
+
+    Users are 0..n_users - 1, items 0..n_items - 1. A `Backbone` has trained tables of its own; DDC and the rivals of
+    `course_lib.models.debiasing` wrap one.
+    """
+
+    n_users: int
+    n_items: int
+
+    def forward(self) -> Tables:
+        """The embeddings e_u (m, d) and e_i (n, d), differentiable."""
+        raise NotImplementedError(f"{type(self).__name__} has no forward()")
+
+    def ranking(self) -> Tables:
+        """Two tables whose inner product ranks the items: by default the embeddings."""
+        return self()
+
+    def loss(self, users: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
+        """The scalar loss of a batch of triples, each (B,) of whole numbers: by default BPR's and the penalty."""
+        tables = self()
+        scores = triple_scores(tables, users, positives, negatives)
+        return losses.bpr(*scores) + self.penalty(users, positives, negatives, tables)
+
+    def penalty(self, users: Tensor, positives: Tensor, negatives: Tensor, tables: Tables) -> Tensor:
+        """Everything in the loss but BPR; by default nothing."""
+        return torch.zeros((), dtype=tables[0].dtype, device=tables[0].device)
+
+    def begin_epoch(self, epoch: int, rng: np.random.Generator) -> None:
+        """Called before each pass over the data."""
+
+
+class Backbone(Recommender):
+    """A collaborative-filtering model that scores by y_ui = <e_u, e_i> and is trained with BPR (P1, equations 1 to 3).
+
+    Users are 0..m-1, items 0..n-1. A subclass says in `forward` how its trained tables become the embeddings e_u, e_i,
+    and, if it has one, in `contrast` which contrastive term it adds. So its loss on a batch of triples (u, i, j) is
+
+        mean -ln sigma(<e_u, e_i> - <e_u, e_j>)  +  decay * mean (|e0_u|^2 + |e0_i|^2 + |e0_j|^2)  +  contrast.
+
+    The second term is lambda |Theta|^2 of P1's equation (3) on the trained rows e0 that the batch touches; (3) sums it
+    once over all parameters, practice (RecBole, LightGCN's own code) over the batch, as here. decay is lambda itself,
+    without the 1/2 that some libraries put before it.
+    """
+
+    def __init__(
+        self,
+        n_users: int,
+        n_items: int,
+        d: int = 64,
+        *,
+        decay: float = 0.0,
+        scale: float = 0.1,
+        generator: torch.Generator,
+    ) -> None:
+        """Trained tables with independent normal entries of deviation `scale`, drawn from `generator`."""
+        super().__init__()
+        for name, value in (("n_users", n_users), ("n_items", n_items), ("d", d)):
+            if int(value) != value or value < 1:
+                raise ValueError(f"{name} is {value!r}; expected a whole number of at least 1")
+        check_not_negative(decay=decay, scale=scale)
+        if not isinstance(generator, torch.Generator):
+            raise ValueError(
+                f"generator must be a torch.Generator such as torch.Generator().manual_seed(0), got {generator!r}"
+            )
+        self.n_users, self.n_items, self.d, self.decay = int(n_users), int(n_items), int(d), float(decay)
+        self.users, self.items = (
+            nn.Parameter(torch.randn(int(rows), int(d), generator=generator, device=generator.device).mul_(scale))
+            for rows in (n_users, n_items)
+        )
+
+    def forward(self) -> Tables:
+        """The embeddings e_u (m, d) and e_i (n, d), differentiable; here the trained tables themselves."""
+        return self.users, self.items
+
+    def penalty(self, users: Tensor, positives: Tensor, negatives: Tensor, tables: Tables) -> Tensor:
+        """Everything in the loss but BPR: regulariser and contrastive terms. Methods that change BPR keep it."""
+        return self.decay * self.squared_norms(users, positives, negatives) + self.contrast(users, positives, tables)
+
+    def squared_norms(self, users: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
+        """mean over the batch of |e0_u|^2 + |e0_i|^2 + |e0_j|^2, of the trained rows."""
+        found = (rows(self.users, users), rows(self.items, positives), rows(self.items, negatives))
+        return sum(table.square().sum() for table in found) / len(users)
+
+    def contrast(self, users: Tensor, positives: Tensor, tables: Tables) -> Tensor:
+        """The contrastive terms of a batch of positive pairs; none by default."""
+        return torch.zeros((), dtype=tables[0].dtype, device=tables[0].device)
+
+
+def triple_scores(tables: Tables, users: Tensor, positives: Tensor, negatives: Tensor) -> tuple[Tensor, Tensor]:
+    """(<e_u, e_i>, <e_u, e_j>), each (B,), of a batch of triples."""
+    left, right = tables
+    chosen = rows(left, users)  # (B, d)
+    return (chosen * rows(right, positives)).sum(dim=1), (chosen * rows(right, negatives)).sum(dim=1)
+
+
+def rows(table: Tensor, ids: Tensor) -> Tensor:
+    """table[ids]: (n, d), (B,) -> (B, d). Unlike indexing, its gradient is the same for any number of threads."""
+    return nn.functional.embedding(ids, table)
+
+
+def check_not_negative(**values: Any) -> None:
+    """ValueError naming the argument that is not a finite number of at least 0."""
+    for name, value in values.items():
+        if not 0 <= value < float("inf"):
+            raise ValueError(f"{name} is {value!r}; expected a finite number of at least 0")
+
+
+def check_positive(**values: Any) -> None:
+    """ValueError naming the argument that is not a finite number above 0."""
+    for name, value in values.items():
+        if not 0 < value < float("inf"):
+            raise ValueError(f"{name} is {value!r}; expected a finite number above 0")
+
+
+def check_count(least: int = 1, **values: Any) -> None:
+    """ValueError naming the argument that is not a whole number of at least `least`."""
+    for name, value in values.items():
+        if isinstance(value, bool) or int(value) != value or value < least:
+            raise ValueError(f"{name} is {value!r}; expected a whole number of at least {least}")

@@ -1,0 +1,97 @@
+"""MACR: a score of user and item is multiplied by a score of the item alone and one of the user alone;
+serving takes them out again.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import softplus
+
+from course_lib.data.interactions import Interactions
+from course_lib.models.backbones.base import Backbone, Tables, check_not_negative, rows, triple_scores
+from course_lib.models.debiasing.rival import Rival
+
+
+class MACR(Rival):
+    """Counterfactual scores. With the match y = <e_u, e_i>, the item's own score a_i = <w, e_i> and the user's own a_u
+    = <v, e_u>:
+
+    training   y_ui = y sigma(a_i) sigma(a_u), binary cross entropy; + alpha times that of a_i, + beta times that of a_u
+    serving    (y - c) sigma(a_i) sigma(a_u) = y_ui - c sigma(a_i) sigma(a_u)
+
+    a_i learns from labels alone which items are chosen, whoever the user: popularity. Serving subtracts what item and
+    user would score if their match were the constant c. For one user, items with match c tie at 0 whatever their
+    popularity; above c a popular item gains from its popularity, below it loses, and for c -> infinity the list is that
+    of the least sigma(a_i).
+
+    alpha, beta: weights of the two branches. c: chosen on validation data; it is a plain attribute and can be changed
+    after training. Tables for serving: sigma(a_u) [e_u, -c] and sigma(a_i) [e_i, 1], so d + 1 numbers per row.
+
+    Source: Wei et al., KDD 2021 (arXiv 2010.15363), read in the authors' repository weitianxin/MACR, whose alpha, beta
+    and c are the defaults. Choices: the two small models are one vector each, without offset, as in that repository
+    (RecBole-Debias has an MLP); a negative counts as label 0 of pair and item; a user's own score meets both labels
+    once per triple, as there. c = 40 belongs to its long trainings: where scores have another size it is another
+    number, so tune it.
+    """
+
+    def __init__(
+        self,
+        backbone: Backbone,
+        interactions: Interactions,
+        *,
+        alpha: float = 1e-3,
+        beta: float = 1e-3,
+        c: float = 40.0,
+        generator: torch.Generator,
+    ) -> None:
+        super().__init__(backbone, interactions, generator=generator)
+        check_not_negative(alpha=alpha, beta=beta, c=c)
+        self.alpha, self.beta, self.c = float(alpha), float(beta), float(c)
+        for name in ("user_own", "item_own"):
+            start = (
+                torch.randn(self.d, generator=generator, device=generator.device, dtype=self.popularity.dtype)
+                / self.d**0.5
+            )
+            self.register_parameter(name, nn.Parameter(start))  # (d,)
+
+    def loss(self, users: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
+        """L_pair + alpha L_item + beta L_user and the backbone's penalty; each L is a mean over the batch."""
+        tables = self()
+        of_user, of_positive, of_negative = self.own_scores(tables, users, positives, negatives)
+        matches = triple_scores(tables, users, positives, negatives)
+        pos_scores, neg_scores = (
+            match * of_user.sigmoid() * own.sigmoid()
+            for match, own in zip(matches, (of_positive, of_negative), strict=True)
+        )
+        loss = cross_entropy(pos_scores, neg_scores)
+        loss = loss + self.alpha * cross_entropy(of_positive, of_negative) + self.beta * cross_entropy(of_user, of_user)
+        return loss + self.penalty(users, positives, negatives, tables)
+
+    def own_scores(
+        self, tables: Tables, users: Tensor, positives: Tensor, negatives: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """a_u, a_i and a_j of a batch of triples, each (B,)."""
+        left, right = tables
+        return (
+            rows(left, users) @ self.user_own,
+            rows(right, positives) @ self.item_own,
+            rows(right, negatives) @ self.item_own,
+        )
+
+    def ranking(self) -> Tables:
+        """sigma(a_u) [e_u, -c] (m, d + 1) and sigma(a_i) [e_i, 1] (n, d + 1)."""
+        users, items = self()
+        users = (
+            torch.cat((users, users.new_full((self.n_users, 1), -self.c)), dim=1)
+            * (users @ self.user_own).sigmoid()[:, None]
+        )
+        items = (
+            torch.cat((items, items.new_ones((self.n_items, 1))), dim=1) * (items @ self.item_own).sigmoid()[:, None]
+        )
+        return users, items
+
+
+def cross_entropy(pos_scores: Tensor, neg_scores: Tensor) -> Tensor:
+    """mean of -ln sigma(pos) - ln(1 - sigma(neg))."""
+    return (softplus(-pos_scores) + softplus(neg_scores)).mean()

@@ -1,0 +1,206 @@
+"""The tables that the papers print, as data: `table("P3", "T5")` is a list of cells.
+
+Numbers are facts and are given here with their citation. Each file keeps the layout of the printed table, so that it
+can be compared with the paper by eye: a `*` behind a number is the paper's mark for "optimization issues", a `_` its
+underline for "best in the column". Nothing is corrected, misprints included; `course_lib.papers.p0`, `p1`, `p3`
+and `p4` find them. Numbers that a paper prints in its text and not in a table are in "numbers", with the place of each.
+"""
+
+import csv
+import re
+from importlib.resources import files
+
+CITATIONS = {
+    "P0": "Anonymous: Theoretical Grounds for Popularity Bias in Low-Rank Two-Tower Models Trained with Cosine-Based Loss",
+    "P1": (
+        "L. Liu, Y. Song, D. Shen, B. Yin, H. Li, Y. Zhang, C. Wang: Rethinking Popularity Bias in Collaborative Filtering via Analytical "
+        "Vector Decomposition"
+    ),
+    "P3": (
+        "Y. Liu, L.-C. Lin, C.-J. Lin: Examining the Bias of In-Batch Sampling in Similarity Learning with Two-Tower Models"
+    ),
+    "P4": (
+        "W. Krichene, N. Mayoraz, S. Rendle, L. Zhang, X. Yi, L. Hong, E. Chi, J. Anderson: Efficient Training on Very Large Corpora "
+        "via Gramian Estimation"
+    ),
+}
+CAPTIONS = {
+    ("P0", "T1"): "Which towers and losses move their embeddings orthogonally (toy data)",
+    ("P0", "T2"): "Share of the top 1 % items in the top 100, ranked by dot product and by cosine (MovieLens 32M)",
+    ("P0", "numbers"): "Numbers printed in the text of Sections 4.1 to 4.3 and in the caption of Table 2",
+    ("P1", "T1"): "Data statistics",
+    ("P1", "T2"): "Five backbones without and with DDC; relative improvement over the backbone",
+    (
+        "P1",
+        "T3",
+    ): "Seven debiasing methods and DDC on MF and LightGCN; relative improvement of DDC over the best of the others",
+    ("P1", "T4"): "Accuracy and average popularity of the recommended items on Tmall, without and with DDC",
+    (
+        "P1",
+        "T5",
+    ): "Nine update rules and two ablations of the final embedding, MF on Tmall; the full final embedding is the rule b_a",
+    (
+        "P1",
+        "numbers",
+    ): "Numbers printed in the abstract, in Figure 1 and in Sections 3.1 to 5.4.2, and in the released code and logs",
+    ("P3", "T3"): "Data statistics",
+    ("P3", "T4"): "Test P@5 in percent of the unbiased loss (17) and of Sogram (34), stochastic gradient",
+    ("P3", "T5"): "Test P@K and R@K in percent, stochastic gradient (AdaGrad)",
+    ("P3", "T6"): "Test P@K and R@K in percent, full gradient (L-BFGS); omega stands for the batch ratio",
+    ("P4", "T1"): "Corpus sizes of the three Wikipedia graphs, rounded as printed",
+    ("P4", "T2"): "Final validation MAP and relative improvement over batch sampling",
+    ("P4", "T3"): "Corpus size of MovieLens, rounded as printed",
+    ("P4", "numbers"): "Numbers printed in the text of Sections 4.1 to 4.3 and of Appendices B, D and E",
+}
+_IMPROVED = re.compile(r"(?P<value>\d+\.\d+)(?: \((?P<percent>[+-]\d+\.\d+)%\))?")
+_NUMBER = re.compile(r"(?P<value>\d+(?:\.\d+)?)(?P<starred>\*?)(?P<best>_?)")
+
+
+def table(paper: str, name: str) -> list[dict]:
+    """The cells of one printed table, in reading order.
+
+    P3's T4, T5 and T6 give one dict per printed number: `loss` (a name of `course_lib.maths.in_batch.KINDS`, or `sogram`,
+    `in_batch_omega`, `pos_neg_omega`), `ratio` (|batch|^2 / |positives|^2, or None), `dataset` (`eurlex`, `ml-1m`),
+    `pointwise` (`square`, `logistic`), `metric` (`P@5`), `value` (in percent), `starred`, `best`.
+    P3's T3 gives one dict per data set: `dataset`, `m`, `n`, `positives`, `mean_pair_popularity`.
+    P0's T1 gives one dict per experiment: `experiment` (a number), `left_encoder`, `loss`, and the ticks `condition_1`,
+    `condition_2`, `left_orthogonal`, `item_orthogonal` (True or False). P0's T2 gives one dict per printed share:
+    `experiment`, `left_encoder`, its ticks, `quantity` (`share_dot`, `share_cos`), `value` (a share, not percent).
+    P0's "numbers" gives one dict per number in the text: `experiment`, `quantity`, `value`, `place`.
+    P1's T1 gives one dict per data set: `dataset`, `users`, `items`, `interactions`, `sparsity_percent`. P1's T2 to T5
+    give one dict per printed number: `backbone` (`MF`, `LightGCN`, ...), `method` (None for the backbone alone, `DDC`,
+    `IPS`, ..., in T5 a rule such as `b_a` or `without popularity`), `dataset`, `metric` (`MRR@10`, ...), `value`,
+    `percent` (the printed improvement or change, else None). P1's "numbers" gives one dict per number in the text:
+    `dataset` (None where it is about no one set), `quantity`, `value`, `place`. P4's T1 and T3 give one dict per data
+    set with its sizes: `pages`, `links`, `ngrams`, `categories`, or `users`, `movies`, `ratings`. P4's T2 gives one
+    dict per cell: `dataset` (`simple`, `fr`, `en`), `method` (`sampling`, `sogram`), `alpha` (None for sampling),
+    `value` (MAP), `percent` (the printed improvement, None for sampling). P4's "numbers": `dataset`, `quantity`,
+    `value`, `place`.
+
+    Raises ValueError for a table that is not stored; the message lists those that are.
+    """
+    if (paper, name) not in CAPTIONS:
+        known = ", ".join(f"{p} {t}" for p, t in CAPTIONS)
+        raise ValueError(f"table: got paper={paper!r}, name={name!r}; expected one of: {known}")
+    with files(__package__).joinpath(f"{paper}-{name}.csv").open(encoding="utf-8") as lines:
+        records = list(csv.DictReader(lines))
+    if paper == "P0":
+        return [cell for record in records for cell in _cells_of_p0(record)]
+    if paper == "P1":
+        return [cell for record in records for cell in _cells_of_p1(record, name)]
+    if paper == "P4":
+        return [cell for record in records for cell in _cells_of_p4(record, name)]
+    if name == "T3":
+        return [_statistics(record) for record in records]
+    return [cell for record in records for cell in _cells(record)]
+
+
+def value(paper: str, name: str, **where) -> float:
+    """The one number of a table whose cell agrees with every keyword: `value("P3", "T6", loss="unbiased", ...)`.
+
+    Raises ValueError unless exactly one cell agrees.
+    """
+    found = select(table(paper, name), **where)
+    if len(found) != 1:
+        raise ValueError(f"value: {where} selects {len(found)} cells of {paper} {name}; expected exactly 1")
+    return found[0]["value"]
+
+
+def select(cells: list[dict], **where) -> list[dict]:
+    """The cells that agree with every keyword. Raises ValueError for a keyword that the cells do not have."""
+    for key in where:
+        if cells and key not in cells[0]:
+            raise ValueError(f"select: no field {key!r}; expected one of {sorted(cells[0])}")
+    return [cell for cell in cells if all(cell[key] == wanted for key, wanted in where.items())]
+
+
+def suspicious_cells(paper: str) -> list[str]:
+    """Printed numbers of a paper that contradict other printed numbers of it, one sentence each."""
+    if paper != "P3":
+        raise ValueError(
+            f"suspicious_cells: got {paper!r}; expected 'P3', the one paper whose tables print each number more than once"
+        )
+    from course_lib.papers import p3
+
+    return p3.suspicious_cells()
+
+
+def citation(paper: str, name: str) -> str:
+    """Where a stored table is printed: authors, title, table number and a caption in our words."""
+    place = f"Table {name[1:]}: " if name.startswith("T") else ""
+    return f"{CITATIONS[paper]}. {place}{CAPTIONS[paper, name]}."
+
+
+def _statistics(record: dict) -> dict:
+    counts = {key: int(record[key]) for key in ("m", "n", "positives")}
+    return {"dataset": record["dataset"], **counts, "mean_pair_popularity": float(record["mean_pair_popularity"])}
+
+
+def _cells_of_p0(record: dict) -> list[dict]:
+    """The cells of one line: one for each printed share, or the whole line when it prints ticks or one number."""
+    shares = [key for key in record if key.startswith("share_")]
+    read = {"experiment": int, "value": float}
+    row = {key: read.get(key, _tick)(text) for key, text in record.items() if key not in shares}
+    return [{**row, "quantity": key, "value": float(record[key])} for key in shares] or [row]
+
+
+def _cells_of_p1(record: dict, name: str) -> list[dict]:
+    """The cells of one line: one for each metric and data set of T2 to T5, or the whole line when it prints sizes or
+    one number.
+    """
+    if name == "numbers":
+        return [{**record, "dataset": record["dataset"] or None, "value": float(record["value"])}]
+    if name == "T1":
+        sizes = {key: int(record[key]) for key in ("users", "items", "interactions")}
+        return [{"dataset": record["dataset"], **sizes, "sparsity_percent": float(record["sparsity_percent"])}]
+    row = {"backbone": record["backbone"], "method": record["method"] or None}
+    headings = [(key, *key.split(" ")) for key in record if " " in key]
+    return [
+        {**row, "dataset": dataset, "metric": metric, **_with_percent(record[key])} for key, metric, dataset in headings
+    ]
+
+
+def _cells_of_p4(record: dict, name: str) -> list[dict]:
+    """The cells of one line: one for each method of T2, or the whole line when it prints sizes or one number."""
+    if name == "numbers":
+        return [{**record, "value": float(record["value"])}]
+    dataset = record.pop("dataset")
+    if name != "T2":
+        return [{"dataset": dataset, **{key: int(text) for key, text in record.items()}}]
+    return [_improved(dataset, heading, text) for heading, text in record.items()]
+
+
+def _improved(dataset: str, heading: str, text: str) -> dict:
+    method, *alpha = heading.split(" ")
+    return {"dataset": dataset, "method": method, "alpha": float(alpha[0]) if alpha else None, **_with_percent(text)}
+
+
+def _with_percent(text: str) -> dict:
+    """`0.0306 (-4.0%)` or `0.0319`."""
+    match = _IMPROVED.fullmatch(text)
+    if match is None:
+        raise ValueError(f"paper table: cannot read the cell {text!r}; expected 0.0319 or 0.0306 (-4.0%)")
+    percent = None if match["percent"] is None else float(match["percent"])
+    return {"value": float(match["value"]), "percent": percent}
+
+
+def _tick(text: str) -> bool | str:
+    return {"yes": True, "no": False}.get(text, text)
+
+
+def _cells(record: dict) -> list[dict]:
+    row = {"loss": record["loss"], "ratio": float(record["ratio"]) if record["ratio"] else None}
+    columns = [key for key in record if " " in key]
+    return [{**row, **_column(key, record.get("k")), **_number(record[key])} for key in columns]
+
+
+def _column(heading: str, k: str | None) -> dict:
+    metric, dataset, pointwise = heading.split(" ")
+    return {"dataset": dataset, "pointwise": pointwise, "metric": f"{metric}@{k}" if k else metric}
+
+
+def _number(text: str) -> dict:
+    match = _NUMBER.fullmatch(text)
+    if match is None:
+        raise ValueError(f"paper table: cannot read the cell {text!r}; expected a number like 72.83, 72.83* or 72.83_")
+    return {"value": float(match["value"]), "starred": bool(match["starred"]), "best": bool(match["best"])}

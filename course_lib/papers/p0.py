@@ -1,0 +1,60 @@
+"""What P0's printed numbers say about P0's sentences, and what chance alone would give beside them.
+
+Experiments are numbered as in the paper. Shares are shares, not percent.
+"""
+
+from math import radians, sin, sqrt
+
+from course_lib.papers import value
+
+
+def printed(experiment: int, quantity: str) -> float:
+    """The number that P0 prints for an experiment.
+
+    `share_dot` and `share_cos` (experiments 8 to 10: share of the top 1 % items in the top 100), `pearson` (8 and 10),
+    `share_near_90` (4 and 5), `learning_rate` (9 and 10). Raises ValueError for a number that the paper does not print.
+    """
+    table = "T2" if quantity in ("share_dot", "share_cos") else "numbers"
+    return value("P0", table, experiment=experiment, quantity=quantity)
+
+
+def ratio_of_shares(experiment: int) -> float:
+    """Share of the top 1 % items when ranked by dot product, divided by their share when ranked by cosine."""
+    return printed(experiment, "share_dot") / printed(experiment, "share_cos")
+
+
+def share_against_chance(experiment: int, quantity: str = "share_dot") -> float:
+    """A printed share divided by the share of the top 1 % items in a list drawn at random, which is 0.01."""
+    return printed(experiment, quantity) / (printed(8, "top_items_percent") / 100)
+
+
+def chance_of_right_angle(d: int, *, within: float = 10.0) -> float:
+    """The share of directions, uniform on the sphere in d dimensions, at 90 degrees to a fixed one, give or take
+    `within`.
+
+    P(|cos| < sin(within)): the squared cosine has the Beta(1/2, (d-1)/2) distribution. `within` is in degrees.
+    Raises ValueError for d below 2 and for `within` outside (0, 90].
+    """
+    from scipy.special import betainc
+
+    if d < 2:
+        raise ValueError(f"d: got {d}; expected at least 2, where a direction has something to turn in")
+    if not 0 < within <= 90:
+        raise ValueError(f"within: got {within}; expected degrees above 0 and at most 90")
+    return float(betainc(0.5, (d - 1) / 2, sin(radians(within)) ** 2))
+
+
+def smallest_significant_correlation(n: int, *, level: float = 0.05) -> float:
+    """The least |Pearson correlation| of n pairs that a two-sided t test of zero correlation rejects at `level`.
+
+    r = t / sqrt(n - 2 + t^2) with t the quantile of Student's t with n - 2 degrees of freedom. Raises ValueError for n
+    below 3 and for a level outside (0, 1).
+    """
+    from scipy.stats import t as student
+
+    if n < 3:
+        raise ValueError(f"n: got {n}; expected at least 3 pairs")
+    if not 0 < level < 1:
+        raise ValueError(f"level: got {level}; expected a probability between 0 and 1")
+    quantile = float(student.ppf(1 - level / 2, n - 2))
+    return quantile / sqrt(n - 2 + quantile**2)

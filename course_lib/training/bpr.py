@@ -1,0 +1,319 @@
+"""One pass of plain stochastic gradient descent for MF with BPR, compiled with numba: the speed a CPU can give.
+
+Two threads may not write to one row at a time, or the result depends on who comes first. Hogwild (implicit's way) lets
+them. Here nobody has to: for every pass the users are dealt at random into GROUPS groups and the items into 2 * GROUPS,
+and a triple (u, i, j) falls into the bucket (group of u; groups of i and j). A round-robin tournament orders the
+buckets into rounds of GROUPS buckets that share neither a user nor an item. The buckets of a round run side by side,
+and the outcome is that of any order: one seed gives one result, bit for bit, for every number of threads. This is the
+stratified SGD of Gemulla et al. (KDD 2011), with triples in place of pairs. As a side effect the rows of a bucket fit
+into the processor's cache.
+
+Random numbers are hashes of (seed, position): they too are the same whoever draws them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from numba import njit
+
+from course_lib.data.interactions import Interactions
+from course_lib.models.backbones.base import check_count, check_not_negative
+
+GROUPS = 4  # of users; as many buckets run side by side
+SHARES = 4  # parts in which the triples are drawn and dealt
+SMALL = 100_000  # pairs below which one thread is as fast as several
+LAWS = ("uniform", "popularity")
+SUMS_IN_ANY_ORDER = {
+    "reassoc",
+    "contract",
+    "nsz",
+    "arcp",
+}  # lets a sum use the processor's vectors; NaN and infinity keep their meaning
+
+Runner = Callable[[Callable[[int], Any], Iterable[int]], list[Any]]
+
+
+def bpr_epoch(
+    users: Any,
+    items: Any,
+    interactions: Interactions,
+    *,
+    lr: float,
+    decay: float = 0.0,
+    rng: np.random.Generator,
+    negatives: str = "uniform",
+    threads: int | None = None,
+) -> float:
+    """One pass of SGD over O, in place: every pair (u, i) once, in random order, with one negative j. Returns its AUC.
+
+    users (m, d), items (n, d): float32 or float64, C-contiguous arrays or torch tensors on the CPU. For one triple
+    after the other, with w = sigma(<e_u, e_j> - <e_u, e_i>) and the right-hand sides as they were before the step:
+
+        e_u += lr (w (e_i - e_j) - 2 decay e_u);   e_i += lr (w e_u - 2 decay e_i);   e_j += lr (-w e_u - 2 decay e_j),
+
+    -lr times the gradient of -ln sigma(<e_u, e_i - e_j>) + decay (|e_u|^2 + |e_i|^2 + |e_j|^2), P1's equation (3).
+    Without decay the sum of the item embeddings never changes: what i gains, j loses.
+
+    negatives: "uniform" or "popularity", laws of `course_lib.data.interactions.sample_negatives`. rng: gives the seed of the
+    pass.
+    threads: by default torch's number; more than 4 bring nothing. The result does not depend on it.
+    The AUC is the share of triples that stood in the right order, <e_u, e_i> > <e_u, e_j>, when their turn came.
+    Raises ValueError for tables that do not fit; FloatingPointError when they are not finite afterwards.
+    """
+    left, right = _tables(users, items, interactions)
+    check_not_negative(lr=lr, decay=decay)
+    if not isinstance(rng, np.random.Generator):
+        raise ValueError(f"rng must be a numpy.random.Generator such as numpy.random.default_rng(0), got {rng!r}")
+    threads = torch.get_num_threads() if threads is None else threads
+    check_count(threads=threads)
+    rate, shrink, one = (left.dtype.type(value) for value in (lr, 2 * lr * decay, 1))
+    with _runner(1 if len(interactions) < SMALL else min(threads, GROUPS)) as run:
+        triples, starts, seed = _dealt_triples(interactions, negatives, rng, run)
+
+        def descend(bucket: int) -> int:
+            mine = triples[starts[bucket] : starts[bucket + 1]]
+            _shuffle(mine, seed + np.uint64(bucket))
+            return _descend(left, right, mine, rate, shrink, one)
+
+        in_order = sum(sum(run(descend, buckets)) for buckets in np.arange(len(starts) - 1).reshape(-1, GROUPS))
+    with np.errstate(invalid="ignore", over="ignore"):
+        sums = left.sum() + right.sum()
+    if not np.isfinite(sums):
+        raise FloatingPointError(f"embeddings are not finite after a pass with lr={lr} and decay={decay}: lower lr")
+    return in_order / len(interactions)
+
+
+# ------------------------------------------------------------------------------------------------------------- buckets
+
+
+def tournament(players: int) -> list[list[tuple[int, int]]]:
+    """The rounds of a round robin of an even number of players:
+    in each everybody plays once, and everybody meets everybody once.
+    """
+    wheel = list(range(1, players))
+    rounds = []
+    for turn in range(players - 1):
+        seats = [0, *wheel[turn:], *wheel[:turn]]
+        rounds.append([(seats[at], seats[-1 - at]) for at in range(players // 2)])
+    return rounds
+
+
+def bucket_numbers(groups: int = GROUPS) -> np.ndarray:
+    """(groups, 2 groups, 2 groups): the bucket of a triple from the groups of u, i and j.
+
+    Buckets k groups .. (k + 1) groups - 1 are round k: no two of them share a group of users or of items. A triple with
+    i and j in one group goes where that group stands in the first rounds.
+    """
+    numbers = np.full((groups, 2 * groups, 2 * groups), -1)
+    bucket = itertools.count()
+    for pairing in tournament(2 * groups):
+        for turn in range(groups):
+            for at, (a, b) in enumerate(pairing):
+                number, who = next(bucket), (at + turn) % groups
+                numbers[who, a, b] = numbers[who, b, a] = number
+                for same in (a, b):
+                    if numbers[who, same, same] < 0:
+                        numbers[who, same, same] = number
+    return numbers
+
+
+def _dealt_triples(
+    interactions: Interactions, negatives: str, rng: np.random.Generator, run: Runner
+) -> tuple[np.ndarray, np.ndarray, np.uint64]:
+    """The triples (|O|, 3) of a pass, bucket after bucket; (buckets + 1,) where each starts;
+    the seed of their order.
+    """
+    numbers = bucket_numbers().astype(np.uint16)
+    kinds = zip(interactions.shape, (GROUPS, 2 * GROUPS), strict=True)
+    groups = [(rng.permutation(size) % count).astype(np.uint8) for size, count in kinds]
+    seeds = rng.integers(2**63, size=2, dtype=np.uint64)
+    size, buckets = len(interactions), int(numbers.max()) + 1
+    bounds = np.linspace(0, size, SHARES + 1).astype(np.int64)
+    columns = (interactions.users, interactions.items)
+    chosen, bucket = np.empty(size, np.int32), np.empty(size, np.uint16)
+    draw = _drawer(interactions, negatives, seeds[0], chosen)
+
+    def sort(share: int) -> np.ndarray:
+        part = slice(bounds[share], bounds[share + 1])
+        draw(bounds[share], bounds[share + 1])
+        return _bucket(*(column[part] for column in columns), chosen[part], *groups, numbers, buckets, bucket[part])
+
+    counts = np.stack(run(sort, range(SHARES)))  # (SHARES, buckets)
+    ends = np.cumsum(counts.T.ravel()).reshape(buckets, SHARES)  # of each share's part of each bucket
+    triples = np.empty((size, 3), np.int32)
+
+    def deal(share: int) -> None:
+        part = slice(bounds[share], bounds[share + 1])
+        place = ends[:, share] - counts[share]
+        _deal(*(column[part] for column in columns), chosen[part], bucket[part], place, triples)
+
+    run(deal, range(SHARES))
+    return triples, np.concatenate(([0], ends[:, -1])), seeds[1]
+
+
+def _drawer(interactions: Interactions, negatives: str, seed: np.uint64, out: np.ndarray) -> Callable[[int, int], None]:
+    """(start, stop) -> writes the negatives of these pairs of O into `out`."""
+    data = interactions
+    if negatives == "uniform":
+        free = data.n_items - data.row_counts
+        arguments = (data.users, data.row_starts, data.items, free)
+        draw = _draw_uniform
+    elif negatives == "popularity":
+        taken = data._pairs_by_item[1]
+        free = len(data) - (taken[data.row_starts[1:]] - taken[data.row_starts[:-1]])
+        sorted_items = np.repeat(np.arange(data.n_items, dtype=np.int32), data.col_counts)
+        arguments = (data.users, data.row_starts, data._pairs_by_item[2], taken, free, sorted_items)
+        draw = _draw_popular
+    else:
+        raise ValueError(f"negatives={negatives!r} is not a law of negatives here; expected one of {LAWS}")
+    full = np.flatnonzero((free == 0) & (data.row_counts > 0))
+    if len(full):
+        raise ValueError(f"user {full[0]} has no item left that could be a negative under the law {negatives!r}")
+    return lambda start, stop: draw(start, stop, *arguments, seed, out)
+
+
+# ------------------------------------------------------------------------------------------------------------- compiled
+# parts
+
+
+@njit(nogil=True, cache=True)
+def _mixed(state):
+    """The finaliser of SplitMix64 (Steele et al. 2014): 64 bits in, 64 well-mixed bits out."""
+    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return state ^ (state >> np.uint64(31))
+
+
+@njit(nogil=True, cache=True)
+def _below(seed, position, size):
+    """A whole number in 0..size-1 that depends on (seed, position) alone, uniform up to size / 2^53."""
+    bits = _mixed(_mixed(seed) + np.uint64(position) * np.uint64(0x9E3779B97F4A7C15))
+    return np.int64(np.float64(bits >> np.uint64(11)) * (2.0**-53) * size)
+
+
+@njit(nogil=True, cache=True)
+def _draw_uniform(start, stop, users, row_starts, items, free, seed, out):
+    """The r-th item outside O_u, r uniform: positives that stand before it are those with items[k] - k <= r."""
+    for p in range(start, stop):
+        u = users[p]
+        r = _below(seed, p, free[u])
+        first, low, high = row_starts[u], row_starts[u], row_starts[u + 1]
+        while low < high:
+            middle = (low + high) >> 1
+            if items[middle] - (middle - first) <= r:
+                low = middle + 1
+            else:
+                high = middle
+        out[p] = r + low - first
+
+
+@njit(nogil=True, cache=True)
+def _draw_popular(start, stop, users, row_starts, before, taken, free, sorted_items, seed, out):
+    """The item of the r-th pair outside O_u's items, in order of items (`interactions.sample_negatives`)."""
+    for p in range(start, stop):
+        u = users[p]
+        r = _below(seed, p, free[u])
+        wanted = u * (len(users) + 1) + r
+        first, low, high = row_starts[u], row_starts[u], row_starts[u + 1]
+        while low < high:
+            middle = (low + high) >> 1
+            if before[middle] <= wanted:
+                low = middle + 1
+            else:
+                high = middle
+        out[p] = sorted_items[r + taken[low] - taken[first]]
+
+
+@njit(nogil=True, cache=True)
+def _bucket(users, items, negatives, user_groups, item_groups, numbers, buckets, out):
+    """Writes the bucket of each triple; returns how many fell into each."""
+    counts = np.zeros(buckets, np.int64)
+    for p in range(len(users)):
+        number = numbers[user_groups[users[p]], item_groups[items[p]], item_groups[negatives[p]]]
+        out[p] = number
+        counts[number] += 1
+    return counts
+
+
+@njit(nogil=True, cache=True)
+def _deal(users, items, negatives, bucket, place, triples):
+    """Writes each triple to the next free place of its bucket."""
+    for p in range(len(users)):
+        at = place[bucket[p]]
+        triples[at, 0], triples[at, 1], triples[at, 2] = users[p], items[p], negatives[p]
+        place[bucket[p]] = at + 1
+
+
+@njit(nogil=True, cache=True)
+def _shuffle(triples, seed):
+    """A random order of the rows (Fisher and Yates)."""
+    for last in range(len(triples) - 1, 0, -1):
+        other = _below(seed, last, last + 1)
+        for column in range(3):
+            triples[last, column], triples[other, column] = triples[other, column], triples[last, column]
+
+
+@njit(nogil=True, cache=True, fastmath=SUMS_IN_ANY_ORDER, error_model="numpy")
+def _descend(users, items, triples, rate, shrink, one):
+    """The steps of `bpr_epoch` for one triple after the other; how many stood in the right order. `one`:
+    1 in the tables' type.
+    """
+    in_order = 0
+    for t in range(len(triples)):
+        u, i, j = users[triples[t, 0]], items[triples[t, 1]], items[triples[t, 2]]
+        margin = one - one
+        for f in range(len(u)):
+            margin += u[f] * (i[f] - j[f])
+        in_order += margin > 0
+        pull, keep = rate / (one + math.exp(margin)), one - shrink
+        for f in range(len(u)):
+            before, gap = u[f], i[f] - j[f]
+            u[f] = keep * before + pull * gap
+            i[f] = keep * i[f] + pull * before
+            j[f] = keep * j[f] - pull * before
+    return in_order
+
+
+# -------------------------------------------------------------------------------------------------------------
+# arguments
+
+
+@contextmanager
+def _runner(workers: int) -> Iterator[Runner]:
+    """run(function, numbers) -> [function(number), ...], side by side."""
+    if workers == 1:
+        yield lambda function, numbers: [function(number) for number in numbers]
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        yield lambda function, numbers: list(pool.map(function, numbers))
+
+
+def _tables(users: Any, items: Any, interactions: Interactions) -> tuple[np.ndarray, np.ndarray]:
+    """Both tables as arrays that share the caller's memory."""
+    tables = [table.detach().numpy() if isinstance(table, torch.Tensor) else table for table in (users, items)]
+    for name, table, rows in zip(("users", "items"), tables, interactions.shape, strict=True):
+        if not isinstance(table, np.ndarray) or table.dtype not in (np.float32, np.float64):
+            raise ValueError(
+                f"{name} must be an array or tensor of float32 or float64, which is changed in place, got {table!r:.60}"
+            )
+        if table.ndim != 2 or len(table) != rows:
+            raise ValueError(
+                f"{name} has shape {table.shape}; expected ({rows}, d), one row for each of {interactions!r}"
+            )
+        if not (table.flags.c_contiguous and table.flags.writeable):
+            raise ValueError(f"{name} must be C-contiguous and writeable, since it is changed in place")
+    left, right = tables
+    if left.shape[1] != right.shape[1] or left.dtype != right.dtype:
+        kinds = [f"width {table.shape[1]} and type {table.dtype}" for table in tables]
+        raise ValueError(f"users have {kinds[0]}, items {kinds[1]}; expected the same")
+    if not len(interactions):
+        raise ValueError(f"bpr_epoch needs at least one pair, got {interactions!r}")
+    return left, right

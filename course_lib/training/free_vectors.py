@@ -1,0 +1,158 @@
+"""Plain gradient descent on free vectors, with every move on record.
+
+A free vector is its own parameter, like a row of an embedding table: a step moves it by -lr times its gradient and by
+nothing else. Here one can watch what the loss alone does to lengths; what an encoder adds is in `course_lib.models.jacobians`.
+No momentum, no weight decay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from course_lib.data.interactions import Interactions
+from course_lib.maths import geometry, losses
+
+Loss = Callable[[Tensor], Tensor]  # scores (m, n) of a batch, positives on the diagonal -> one number
+Scores = Callable[[Tensor, Tensor], Tensor]  # Q (m, d), K (n, d) -> (m, n)
+
+
+@dataclass(frozen=True)
+class Moves:
+    """One line per move of an item's vector, in order of time: arrays of shape (N,).
+
+    item: which; step: when (from 1); before, after: its norm ||q|| before and after; length: ||dq||, from the gradient;
+    cosine: cos(q, dq), from q and the gradient, 0 for a tangent step (NaN where the gradient is 0).
+    """
+
+    item: np.ndarray
+    step: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+    length: np.ndarray
+    cosine: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.item)
+
+    @property
+    def longer(self) -> int:
+        """How many moves made their vector longer."""
+        return int((self.after > self.before).sum())
+
+    @property
+    def shorter(self) -> int:
+        """How many moves made their vector shorter."""
+        return int((self.after < self.before).sum())
+
+    @property
+    def worst_cosine(self) -> float:
+        """max |cos(q, dq)| over all moves."""
+        return float(np.nanmax(np.abs(self.cosine)))
+
+    def path(self, item: int) -> tuple[np.ndarray, np.ndarray]:
+        """(steps, norms) of one item, from its start at step 0; each (its moves + 1,)."""
+        mine = self.item == item
+        if not mine.any():
+            raise ValueError(f"item={item!r} never moved; {len(np.unique(self.item))} items did")
+        return np.r_[0, self.step[mine]], np.r_[self.before[mine][:1], self.after[mine]]
+
+    def pythagoras(self) -> tuple[np.ndarray, np.ndarray]:
+        """Per item that moved: its last norm, and sqrt(||q_0||^2 + sum ||dq||^2), which (18) of P0 predicts."""
+        items, where = np.unique(self.item, return_inverse=True)
+        last, start = np.zeros(len(items)), np.zeros(len(items))
+        last[where] = self.after  # the latest move of an item writes last
+        start[where[::-1]] = self.before[::-1]
+        added = np.bincount(where, weights=self.length.astype(np.float64) ** 2)
+        return last, np.sqrt(start**2 + added)
+
+
+@dataclass(frozen=True)
+class TableRun:
+    """Two trained tables, users (m, d) and items (n, d), the moves of the items, and the loss before each step."""
+
+    users: Tensor
+    items: Tensor
+    moves: Moves
+    loss: np.ndarray
+    bias: Tensor | None = None
+
+
+def train_tables(
+    interactions: Interactions,
+    *,
+    loss: Loss,
+    lr: float,
+    steps: int,
+    generator: torch.Generator,
+    scores: Scores = losses.cosine_scores,
+    batch_size: int = 512,
+    d: int = 32,
+    scale: float | None = None,
+    dtype: torch.dtype = torch.float64,
+    shared_bias: bool = False,
+) -> TableRun:
+    """Trains two embedding tables on batches of positive pairs drawn uniformly with replacement, by plain SGD.
+
+    loss: of the (B, B) scores of a batch, positives on the diagonal; scores: `losses.cosine_scores` or `dot_scores`;
+    scale: standard deviation of the starting entries, 1/sqrt(d) unless given. A vector that stands in a batch several
+    times makes one move, by the sum of its gradients. shared_bias: an item's output is its row plus one vector that all
+    items share (and that starts at zero); `moves` then watches the outputs of the items in the batch.
+    Raises ValueError where the loss is not finite.
+    """
+    start = d**-0.5 if scale is None else scale
+    users, items = (
+        start * torch.randn(size, d, generator=generator, dtype=torch.float64).to(dtype) for size in interactions.shape
+    )
+    bias = torch.zeros(d, dtype=dtype)
+    pairs = torch.as_tensor(np.stack([interactions.users, interactions.items]))
+    record: list[tuple[np.ndarray, ...]] = []
+    values = np.empty(steps)
+    for step in range(steps):
+        left, right = pairs[:, torch.randint(pairs.shape[1], (batch_size,), generator=generator)]
+        Q, K = users[left].requires_grad_(), (items[right] + bias).requires_grad_()
+        value = loss(scores(Q, K))
+        if not torch.isfinite(value):
+            raise ValueError(f"the loss became {value.item()} at step {step + 1}; expected a smaller lr than {lr!r}")
+        values[step] = value.item()
+        of_users, of_items = torch.autograd.grad(value, (Q, K))
+        touched, where = torch.unique(right, return_inverse=True)
+        slope = torch.zeros(len(touched), d, dtype=dtype).index_add_(0, where, of_items)  # (9): copies add up
+        move = -lr * slope
+        users.index_add_(0, left, -lr * of_users)
+        before = items[touched] + bias
+        items[touched] += move
+        if shared_bias:
+            bias = bias - lr * of_items.sum(dim=0)
+        record.append(_moves_of(step + 1, touched, before, move, items[touched] + bias, shared_bias))
+    return TableRun(
+        users, items, Moves(*map(np.concatenate, zip(*record, strict=True))), values, bias if shared_bias else None
+    )
+
+
+def descend(
+    Q: Tensor, K: Tensor, *, loss: Loss, lr: float, steps: int, scores: Scores = losses.cosine_scores
+) -> tuple[Tensor, Tensor]:
+    """Plain gradient descent on all of Q (m, d) and K (n, d): their paths (steps + 1, m, d) and (steps + 1, n, d)."""
+    paths = [(Q.detach(), K.detach())]
+    for _ in range(steps):
+        leaves = [x.clone().requires_grad_() for x in paths[-1]]
+        slopes = torch.autograd.grad(loss(scores(*leaves)), leaves)
+        paths.append(tuple(x.detach() - lr * slope for x, slope in zip(leaves, slopes, strict=True)))
+    return torch.stack([q for q, _ in paths]), torch.stack([k for _, k in paths])
+
+
+def _moves_of(
+    step: int, touched: Tensor, before: Tensor, move: Tensor, after: Tensor, measured: bool
+) -> tuple[np.ndarray, ...]:
+    """The columns of `Moves` for one step. measured: the move is what was seen, after - before, not the gradient's."""
+    move = after - before if measured else move
+    length = geometry.norm(move)
+    unit = geometry.normalise(before)
+    cosine = (unit * move).sum(-1) / length
+    columns = (geometry.norm(before), geometry.norm(after), length, cosine)
+    return (touched.numpy(), np.full(len(touched), step), *(column.double().numpy() for column in columns))

@@ -1,0 +1,143 @@
+"""Training any backbone or rival on BPR triples, and the numbers of P1's tables for what comes out.
+
+    model = backbones.make("LightGCN", train, d=64, generator=torch.Generator().manual_seed(0))
+    train_recommender(model, train, valid, epochs=100, lr=1e-3, patience=50, seed=0)
+    measure(model, train, test, seen=valid)     # {"mrr": ..., "ndcg": ..., "avgpop": ...}
+
+Protocol as in P1, Section 5.1: random 8:1:1 split, d = 64, batches of 8192 triples with one negative each, early stop
+on the MRR@10 of the validation part over all items. P1 names neither optimiser nor law of negatives; RecBole, in which
+it works, has Adam and "uniform".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from course_lib.data import metrics
+from course_lib.data.interactions import Interactions, epoch_batches, sample_negatives
+from course_lib.maths import popularity
+from course_lib.training import Fabric, History, Plan, fit
+
+HEAD = 0.01  # "popular" in top_share: this share of the items
+OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
+
+
+def split_811(data: Interactions, rng: np.random.Generator) -> tuple[Interactions, Interactions, Interactions]:
+    """(train, valid, test): a random 8:1:1 split of the pairs, all of the shape of `data` (P1, Section 5.1)."""
+    train, rest = data.split_random(0.8, rng)
+    return train, *rest.split_random(0.5, rng)
+
+
+def train_recommender(
+    model: nn.Module,
+    train: Interactions,
+    valid: Interactions | None,
+    *,
+    epochs: int,
+    lr: float,
+    seed: int,
+    batch_size: int = 8192,
+    optimizer: str = "adam",
+    patience: int | None = None,
+    evaluate_every: int = 1,
+    negatives: str = "uniform",
+    checkpoint: Path | str | None = None,
+    fabric: Fabric | None = None,
+    progress: bool = False,
+) -> History:
+    """Trains `model` in place with `course_lib.training.fit`; with `valid` it ends in the state of the best validation
+    MRR@10.
+
+    model: anything with loss(users, positives, negatives), and with ranking() where there is a `valid` (a
+    `backbones.Recommender`). An epoch is one pass over the pairs of `train` in random order, each with a new negative
+    of the law `negatives` (`interactions.sample_negatives`). evaluate_every: epochs between two evaluations; the
+    history has one entry for each evaluation ("loss" the mean over its epochs, "mrr"). patience: stop after this many
+    epochs without a gain in MRR@10, rounded up to evaluations.
+    batch_size: triples per step, at most |O|. optimizer: "adam" or "sgd", with torch's defaults. checkpoint, fabric,
+    progress: `fit`.
+    """
+    if optimizer not in OPTIMIZERS:
+        raise ValueError(f"optimizer={optimizer!r} is not one of {tuple(OPTIMIZERS)}")
+    if evaluate_every < 1 or epochs < 1:
+        raise ValueError(f"epochs is {epochs} and evaluate_every {evaluate_every}; expected both to be at least 1")
+    device, original = fabric.device if fabric else torch.device("cpu"), model
+
+    def batches(block: int, rng: np.random.Generator) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        for epoch in range(block * evaluate_every, min((block + 1) * evaluate_every, epochs)):
+            if hasattr(original, "begin_epoch"):
+                original.begin_epoch(epoch, np.random.default_rng([seed, epoch, 2]))
+            for where in epoch_batches(train, min(batch_size, len(train)), rng):
+                users, positives = train.users[where], train.items[where]
+                triple = users, positives, sample_negatives(train, users, rng, law=negatives)
+                yield tuple(torch.from_numpy(ids).to(device) for ids in triple)
+
+    def evaluate(_: nn.Module) -> dict[str, float]:
+        return {"mrr": measure(original, train, valid)["mrr"]}
+
+    return fit(
+        model,
+        OPTIMIZERS[optimizer](model.parameters(), lr=lr),
+        batches=batches,
+        step=lambda module, batch: module.loss(*batch),
+        plan=Plan(
+            max_epochs=-(-epochs // evaluate_every),
+            monitor=None if valid is None else "mrr",
+            patience=None if patience is None else -(-patience // evaluate_every),
+        ),
+        seed=seed,
+        evaluate=None if valid is None else evaluate,
+        checkpoint=checkpoint,
+        fabric=fabric,
+        progress=progress,
+    )
+
+
+def tables_of(model_or_tables: Any) -> tuple[Any, Any]:
+    """(users (m, d), items (n, d)) whose inner product ranks:
+    a model's `ranking()` without gradients, or two tables as they are.
+    """
+    if not isinstance(model_or_tables, nn.Module):
+        users, items = model_or_tables
+        return users, items
+    was_training = model_or_tables.training
+    model_or_tables.eval()
+    with torch.no_grad():
+        users, items = model_or_tables.ranking()
+    model_or_tables.train(was_training)
+    return users.detach(), items.detach()
+
+
+def measure(
+    model_or_tables: Any, train: Interactions, test: Interactions, k: int = 10, *, seen: Interactions | None = None
+) -> dict[str, float]:
+    """The numbers of P1's tables at K, over all items, means over the users with a test pair.
+
+    Returns precision, recall, ndcg, mrr, map (`metrics.evaluate`), avgpop = the mean count in `train` of the items
+    shown (`popularity.average_popularity`, P1's Table 4) and top_share = the part of what is shown that belongs to the
+    most popular 1 %. No pair of `train` is ever shown, nor one of `seen`: give the validation part there when testing,
+    as RecBole does.
+    """
+    known = train if seen is None else union(train, seen)
+    metrics._check_split(known, test)
+    users, items = tables_of(model_or_tables)
+    ranked = metrics.top_k(users, items, known, k)
+    found = metrics.metrics_from_ranking(ranked, test, (k,))
+    shown = ranked[found["users"]]
+    return {name: found[f"{name}@{k}"] for name in metrics.METRICS} | {
+        "avgpop": popularity.average_popularity(shown, train.col_counts),
+        "top_share": popularity.top_share(shown, train.col_counts, HEAD),
+    }
+
+
+def union(first: Interactions, second: Interactions) -> Interactions:
+    """The pairs of both, which must have the same shape; times and ratings are left out."""
+    if first.shape != second.shape:
+        raise ValueError(f"train has shape {first.shape}, seen {second.shape}; expected the same")
+    pairs = (np.concatenate((getattr(first, side), getattr(second, side))) for side in ("users", "items"))
+    return Interactions.merged(*pairs, n_users=first.n_users, n_items=first.n_items, keep="first", name=first.name)

@@ -1,0 +1,406 @@
+"""P3's stochastic training, many losses at once: AdaGrad on in-batch samples, the learning rate found by halving.
+
+A stack trains C configurations side by side on the same batches; its tables are (m, C, k) and (n, C, k), so that one
+gather, one matrix product and one update serve all of them. Theory keeps a step cheap:
+
+- A batch is used through its distinct rows and columns, with the number of copies as a weight.
+- The square loss needs no grid: sum_ab r_a c_b <u_a, v_b>^2 is the product of two k x k Gramians, O(s k^2).
+- The logistic loss is computed on the grid of distinct rows and columns only.
+- The masked loss is the grid sum minus its cells in O, which are found in the CSR rows of the batch.
+
+Weights are those of `course_lib.maths.in_batch.batch_coefficients`. The gradients are written by hand (they are three lines
+each) and compared with autograd through `in_batch.batch_loss` in `tests/training/test_stochastic.py`.
+
+Procedure (P3, Appendix D): start at a learning rate that diverges, halve it and restart whenever the training objective
+is NaN or more than 100 times its first value, stop when no test metric has improved for 10 epochs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+
+from course_lib.data.interactions import Interactions, epoch_batches
+from course_lib.data.metrics import metrics_from_ranking, top_k
+from course_lib.maths.in_batch import Coefficients, batch_coefficients, sogram_coefficients
+from course_lib.training.objectives import FullData, full_data, objective_value
+
+DIVERGED_AT = 100.0  # times the first value of the objective
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How long and how often. first_lr: where the search starts (P3: 2^18); patience, max_epochs: in epochs;
+    evaluations_per_epoch: checkpoints (P3: 100; an epoch has at most as many as it has steps; 0.5: one in two
+    epochs).
+    """
+
+    first_lr: float = 2.0**18
+    patience: int = 10
+    max_epochs: int = 1000
+    evaluations_per_epoch: float = 1
+    start_scale: float = 0.1
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One batch by its distinct rows and columns.
+
+    rows (p,), cols (q,) distinct ids; row_at, col_at (s,) where each sampled pair lies among them;
+    row_copies (p,), col_copies (q,) how often each stands in the grid (0 for a column that only the positives need);
+    inside: for the masked loss, where the positives of the training part lie in the grid: ((c,) rows, (c,) cols) of it.
+    """
+
+    rows: torch.Tensor
+    cols: torch.Tensor
+    row_at: torch.Tensor
+    col_at: torch.Tensor
+    row_copies: torch.Tensor
+    col_copies: torch.Tensor
+    inside: tuple[torch.Tensor, torch.Tensor] | None = None
+
+
+@dataclass
+class Trained:
+    """One configuration after training: its usable learning rate, its checkpoints, and its tables at the last one.
+
+    history: one dict per checkpoint with `step`, `epoch`, `objective` and for each serving {metric: (all, half A, half
+    B)}.
+    """
+
+    loss: str
+    lr: float
+    halvings: int = 0
+    steps: int = 0
+    epochs: float = 0.0
+    stopped: str = ""
+    history: list[dict[str, Any]] = field(default_factory=list)
+    users: np.ndarray | None = None
+    items: np.ndarray | None = None
+
+
+class Stack:
+    """C losses trained at once on one stream of batches of s pairs of `train`."""
+
+    def __init__(
+        self,
+        losses: tuple[str, ...],
+        pointwise: str,
+        train: Interactions,
+        batch_size: int,
+        *,
+        k: int,
+        rng: np.random.Generator,
+        schedule: Schedule,
+        omega: float | None = None,
+        device: str = "cpu",
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
+        """losses: names of `in_batch.KINDS`, or ("sogram",) alone; omega: that of "unbiased_omega"."""
+        if "sogram" in losses and len(losses) > 1:
+            raise ValueError(f"losses are {losses}: 'sogram' draws two batches a step, so it needs a stack of its own")
+        self.pointwise, self.train, self.batch_size, self.schedule = pointwise, train, batch_size, schedule
+        self.losses, self.device, self.rng = losses, device, rng
+        where = {"device": device, "dtype": dtype}
+        self.users_of = torch.tensor(train.users, device=device)
+        self.items_of = torch.tensor(train.items, device=device)
+        self.row_counts = torch.tensor(train.row_counts, **where)
+        self.col_counts = torch.tensor(train.col_counts, **where)
+        coefficients = [_coefficients(loss, batch_size, train, omega) for loss in losses]
+        self.weights = _StackedWeights(coefficients, where)
+        self.objectives = [_expected(loss, batch_size, train, omega, device) for loss in losses]
+        start = (schedule.start_scale * rng.standard_normal((rows, 1, k)) for rows in train.shape)
+        self.start = tuple(torch.tensor(table, **where) for table in start)
+        self.u, self.v = (table.repeat(1, len(losses), 1) for table in self.start)
+        self.square_u, self.square_v = torch.zeros_like(self.u), torch.zeros_like(self.v)
+        self.lr = torch.full((len(losses), 1), float(schedule.first_lr), **where)
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Full batches in one pass over the positives; the incomplete last one is left out."""
+        return len(self.train) // self.batch_size
+
+    def batches(self) -> Iterator[Batch]:
+        """Batches without end: each alone is a uniform subset of s pairs, those of one epoch are disjoint."""
+        while True:
+            streams = [epoch_batches(self.train, self.batch_size, self.rng, drop_last=True)]
+            if self.losses == ("sogram",):
+                streams.append(epoch_batches(self.train, self.batch_size, self.rng, drop_last=True))
+            for places in zip(*streams, strict=True):
+                yield self.batch(*places)
+
+    def batch(self, places: np.ndarray, other: np.ndarray | None = None) -> Batch:
+        """The batch of the pairs at these places; `other`: the pairs whose columns make the grid (Sogram)."""
+        places = torch.from_numpy(np.sort(places)).to(self.device)
+        users, items = self.users_of[places], self.items_of[places]
+        rows, row_at, row_copies = _distinct(users, len(self.row_counts))
+        if other is None:
+            cols, col_at, col_copies = _distinct(items, len(self.col_counts))
+        else:
+            crossed = self.items_of[torch.from_numpy(other).to(self.device)]
+            cols, at, _ = _distinct(torch.cat([items, crossed]), len(self.col_counts))
+            col_at = at[: len(items)]
+            col_copies = torch.bincount(at[len(items) :], minlength=len(cols))
+        dtype = self.row_counts.dtype
+        inside = self.positives_inside(rows, cols) if self.weights.masked else None
+        return Batch(rows, cols, row_at, col_at, row_copies.to(dtype), col_copies.to(dtype), inside)
+
+    def positives_inside(self, rows: torch.Tensor, cols: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Where the positives lie in the grid rows x cols: ((c,), (c,)) places among the rows and among the columns."""
+        part = self.train.matrix[rows.cpu().numpy()][:, cols.cpu().numpy()].tocoo()
+        return tuple(torch.tensor(places, dtype=torch.int64, device=self.device) for places in part.coords)
+
+    def gradients(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+        """Of the batch loss with respect to the distinct rows (p, C, k) and columns (q, C, k)."""
+        u, v = self.u[batch.rows], self.v[batch.cols]
+        row_counts, col_counts = self.row_counts[batch.rows], self.col_counts[batch.cols]
+        row_weight = batch.row_copies[:, None] * self.weights.factor(row_counts)  # (p, C)
+        col_weight = batch.col_copies[:, None] * self.weights.factor(col_counts) * self.weights.grid
+        u_pairs, v_pairs = u[batch.row_at], v[batch.col_at]  # (s, C, k)
+        scores = (u_pairs * v_pairs).sum(-1)  # (s, C)
+        own = self.weights.own(row_counts[batch.row_at] * col_counts[batch.col_at])
+        slope, grid = (_square_slope, _square_grid) if self.pointwise == "square" else (_logistic_slope, _logistic_grid)
+        pull = slope(scores, self.weights.positive, own)[..., None]
+        du, dv = grid(u, v, row_weight, col_weight)
+        du.index_add_(0, batch.row_at, pull * v_pairs)
+        dv.index_add_(0, batch.col_at, pull * u_pairs)
+        for at in self.weights.masked:
+            self._unweigh_positives(
+                at, batch, u[:, at], v[:, at], row_weight[:, at], col_weight[:, at], du[:, at], dv[:, at]
+            )
+        return du, dv
+
+    def _unweigh_positives(self, at, batch, u, v, row_weight, col_weight, du, dv) -> None:
+        """Takes the positives of the grid out of the gradients (p, k), (q, k) of the masked configuration `at`, in
+        place.
+        """
+        rows, cols = batch.inside
+        u_pairs, v_pairs = u[rows], v[cols]
+        scores = (u_pairs * v_pairs).sum(-1)
+        slope = scores if self.pointwise == "square" else torch.sigmoid(scores)
+        pull = (-slope * row_weight[rows] * col_weight[cols])[:, None]
+        du.index_add_(0, rows, pull * v_pairs)
+        dv.index_add_(0, cols, pull * u_pairs)
+
+    def step(self, batch: Batch) -> None:
+        """One AdaGrad step of every configuration (sum of squares starts at 0, epsilon 1e-10)."""
+        du, dv = self.gradients(batch)
+        for table, squares, ids, gradient in (
+            (self.u, self.square_u, batch.rows, du),
+            (self.v, self.square_v, batch.cols, dv),
+        ):
+            total = squares[ids] + gradient * gradient
+            squares[ids] = total
+            table[ids] = table[ids] - self.lr * gradient / (total.sqrt_().add_(1e-10))
+
+    def restart(self, at: int, lr: float) -> None:
+        """Configuration `at` goes back to the common start with another learning rate."""
+        self.u[:, at], self.v[:, at] = self.start[0][:, 0], self.start[1][:, 0]
+        self.square_u[:, at] = self.square_v[:, at] = 0.0
+        self.lr[at] = lr
+
+    def keep(self, which: list[int]) -> None:
+        """Drops the configurations that are finished."""
+        self.u, self.v, self.square_u, self.square_v = (
+            table[:, which].contiguous() for table in (self.u, self.v, self.square_u, self.square_v)
+        )
+        self.lr = self.lr[which]
+        self.weights = self.weights.keep(which)
+        self.objectives = [self.objectives[at] for at in which]
+        self.losses = tuple(self.losses[at] for at in which) if self.losses != ("sogram",) else self.losses
+
+    def objective(self, at: int) -> float:
+        """The expected objective of configuration `at` on the whole training part."""
+        return objective_value(self.pointwise, self.u[:, at], self.v[:, at], self.objectives[at])
+
+
+class _StackedWeights:
+    """The coefficients of C losses as tensors: positive, grid, constant, inverse (C,), power of the counts (C,)."""
+
+    def __init__(self, coefficients: list[Coefficients], where: dict[str, Any]) -> None:
+        self.where, self.coefficients = where, coefficients
+        self.masked = [at for at, part in enumerate(coefficients) if part.masked]
+        columns = ("positive", "grid", "constant", "inverse", "power")
+        self.positive, self.grid, self.constant, self.inverse, self.power = (
+            torch.tensor([float(getattr(part, name)) for part in coefficients], **where) for name in columns
+        )
+
+    def factor(self, counts: torch.Tensor) -> torch.Tensor:
+        """counts^power of each loss: (rows, C)."""
+        return counts[:, None] ** self.power
+
+    def own(self, popularity: torch.Tensor) -> torch.Tensor:
+        """The weight of each sampled pair's own l-: (s, C)."""
+        return self.constant + self.inverse / popularity[:, None]
+
+    def keep(self, which: list[int]) -> _StackedWeights:
+        return _StackedWeights([self.coefficients[at] for at in which], self.where)
+
+
+def _square_slope(scores: torch.Tensor, positive: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
+    return positive * (scores - 1) + own * scores
+
+
+def _logistic_slope(scores: torch.Tensor, positive: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
+    return own * torch.sigmoid(scores) - positive * torch.sigmoid(-scores)
+
+
+def _square_grid(
+    u: torch.Tensor, v: torch.Tensor, row_weight: torch.Tensor, col_weight: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Gradient of sum_ab r_a c_b <u_a, v_b>^2 / 2 through two Gramians (C, k, k)."""
+    left, right = u.permute(1, 0, 2), v.permute(1, 0, 2)  # (C, p, k), (C, q, k)
+    scaled_left, scaled_right = left * row_weight.T[..., None], right * col_weight.T[..., None]
+    du = scaled_left @ (right.mT @ scaled_right)
+    dv = scaled_right @ (left.mT @ scaled_left)
+    return du.permute(1, 0, 2).contiguous(), dv.permute(1, 0, 2).contiguous()
+
+
+def _logistic_grid(
+    u: torch.Tensor, v: torch.Tensor, row_weight: torch.Tensor, col_weight: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Gradient of sum_ab r_a c_b log(1 + exp(<u_a, v_b>)) on the distinct grid, one configuration after the other."""
+    du, dv = torch.empty_like(u), torch.empty_like(v)
+    for at in range(u.shape[1]):
+        slopes = (u[:, at] @ v[:, at].T).sigmoid_()  # (p, q)
+        slopes.mul_(row_weight[:, at, None]).mul_(col_weight[:, at])
+        du[:, at] = slopes @ v[:, at]
+        dv[:, at] = slopes.T @ u[:, at]
+    return du, dv
+
+
+def _distinct(ids: torch.Tensor, size: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """(distinct ids ascending, where each id lies among them, copies of each), by counting."""
+    copies = torch.bincount(ids, minlength=size)
+    found = torch.nonzero(copies).flatten()
+    place = torch.empty(size, dtype=torch.int64, device=ids.device)
+    place[found] = torch.arange(len(found), device=ids.device)
+    return found, place[ids], copies[found]
+
+
+def _coefficients(loss: str, batch_size: int, train: Interactions, omega: float | None) -> Coefficients:
+    given = {"n_positives": len(train), "shape": train.shape}
+    if loss == "sogram":
+        return sogram_coefficients(batch_size=batch_size, other_batch_size=batch_size, **given)
+    return batch_coefficients(loss, batch_size=batch_size, omega=omega if loss == "unbiased_omega" else None, **given)
+
+
+def _expected(loss: str, batch_size: int, train: Interactions, omega: float | None, device: str) -> FullData:
+    """The objective that the loss minimises in expectation; Sogram's is that of the unbiased loss (P3, F.4)."""
+    kind, omega = "unbiased" if loss == "sogram" else loss, omega if loss == "unbiased_omega" else None
+    return full_data(kind, train, batch_size=batch_size, omega=omega, device=device)
+
+
+# ------------------------------------------------------------------------------------------------------ the procedure
+
+
+def train_stack(
+    stack: Stack,
+    test: Interactions,
+    *,
+    cutoffs: tuple[int, ...],
+    halves: np.ndarray,
+    servings: Callable[..., dict[str, tuple[np.ndarray, np.ndarray]]],
+    progress: Callable[[int, list[Trained]], None] | None = None,
+) -> list[Trained]:
+    """Trains every configuration of the stack to the end of P3's procedure; returns them in the stack's order.
+
+    halves: (m,) bool, which half of the users each belongs to (for cross-fitted selection); servings(loss, pointwise,
+    users, items, train) names the pairs of tables to rank with; progress(step, configurations) is called once an epoch.
+    """
+    trained = [Trained(loss, stack.schedule.first_lr) for loss in stack.losses]
+    active = list(range(len(trained)))
+    first = [stack.objective(at) for at in active]
+    every = max(1, round(stack.steps_per_epoch / stack.schedule.evaluations_per_epoch))
+    for step, batch in enumerate(stack.batches(), start=1):
+        stack.step(batch)
+        finished = []
+        for place, at in enumerate(active):
+            run = trained[at]
+            run.steps += 1
+            due = run.steps % every == 0
+            if not due and run.steps & (run.steps - 1):  # early on also at steps 1, 2, 4, ...: a bad rate shows at once
+                continue
+            value = stack.objective(place)
+            if not value <= DIVERGED_AT * first[at]:  # NaN too
+                _halve(stack, place, run)
+            elif due:
+                run.epochs = run.steps / stack.steps_per_epoch
+                run.history.append(_checkpoint(stack, place, run, value, test, cutoffs, halves, servings))
+                if _stop(run, stack.schedule):
+                    run.users, run.items = (table[:, place].cpu().numpy().copy() for table in (stack.u, stack.v))
+                    finished.append(place)
+        if progress is not None and step % stack.steps_per_epoch == 0:
+            progress(step, trained)
+        if finished:
+            kept = [place for place in range(len(active)) if place not in finished]
+            active = [active[place] for place in kept]
+            if not active:
+                return trained
+            stack.keep(kept)
+    raise AssertionError("the stream of batches has no end")
+
+
+def _halve(stack: Stack, place: int, run: Trained) -> None:
+    run.lr /= 2
+    run.halvings, run.steps, run.history = run.halvings + 1, 0, []
+    if run.lr < 2.0**-20:
+        raise FloatingPointError(f"{run.loss}: diverged at every learning rate down to 2^-20")
+    stack.restart(place, run.lr)
+
+
+def _checkpoint(stack, place, run, value, test, cutoffs, halves, servings) -> dict[str, Any]:
+    users, items = (table[:, place].cpu().numpy() for table in (stack.u, stack.v))
+    metrics = {}
+    for name, tables in servings(run.loss, stack.pointwise, users, items, stack.train).items():
+        users, items = (torch.from_numpy(np.ascontiguousarray(table)).to(stack.device) for table in tables)
+        ranked = top_k(users, items, stack.train, max(cutoffs))
+        found = metrics_from_ranking(ranked, test, cutoffs)
+        half = halves[found["users"]]
+        metrics[name] = {
+            f"{letter}@{k}": [float(part.mean()) for part in (values, values[half], values[~half])]
+            for letter, long in (("P", "precision"), ("R", "recall"))
+            for k in cutoffs
+            for values in [100 * found["per_user"][f"{long}@{k}"]]
+        }
+    return {"step": run.steps, "epoch": run.epochs, "objective": value, "metrics": metrics}
+
+
+def _stop(run: Trained, schedule: Schedule) -> bool:
+    """Whether the last checkpoint ends the run:
+    no metric of the raw ranking improved for `patience` epochs, or the cap.
+    """
+    if run.epochs >= schedule.max_epochs:
+        run.stopped = "epoch cap"
+        return True
+    names = run.history[0]["metrics"]["raw"]
+    newest = 0.0
+    for name in names:
+        values = [entry["metrics"]["raw"][name][0] for entry in run.history]
+        newest = max(newest, run.history[int(np.argmax(values))]["epoch"])
+    if run.epochs - newest >= schedule.patience:
+        run.stopped = "no gain"
+        return True
+    return False
+
+
+def best_on_test(run: Trained, serving: str, metric: str) -> float:
+    """P3's number: the best value of the metric over all checkpoints, chosen on the test set itself."""
+    return max(entry["metrics"][serving][metric][0] for entry in run.history)
+
+
+def cross_fitted(run: Trained, serving: str, metric: str) -> float:
+    """The checkpoint chosen on one half of the users and measured on the other, both ways, averaged: no optimism."""
+    values = np.array([entry["metrics"][serving][metric] for entry in run.history])  # (checkpoints, 3)
+    picked = values[np.argmax(values[:, 1]), 2], values[np.argmax(values[:, 2]), 1]
+    return float(np.mean([value for value in picked if not math.isnan(value)]))
+
+
+def last(run: Trained, serving: str, metric: str) -> float:
+    """The value at the last checkpoint: no choice at all."""
+    return run.history[-1]["metrics"][serving][metric][0]

@@ -1,0 +1,368 @@
+"""Training two towers on cosines, watching norms grow while they train, and judging what comes out.
+
+    towers = lookup_towers(train, d=32, norm=1.0, seed=0)
+    growth = Growth(optimiser := torch.optim.SGD(towers.parameters(), lr=10), towers.right.weight)
+    train_towers(towers, optimiser, train, steps=3000, seed=0)
+    judge(towers, train, test)
+
+Any pair of modules that map identifiers (B,) to embeddings (B, d) may be the towers. The loss is InfoNCE on cosines
+with the batch's own items as negatives (P0, Section 4.1), from users to items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import stats
+from torch import Tensor, nn
+
+from course_lib.data import metrics
+from course_lib.data.interactions import Interactions
+from course_lib.maths import losses, norms, popularity
+from course_lib.models.encoders import Lookup, TwoTower, recent_histories
+from course_lib.training import Evaluate, Fabric, History, Plan, fit
+
+JUDGED_USERS = 5_000  # lists of more users than these are made for a uniform sample of them
+HEAD = 0.01  # "popular": this share of the items
+
+Sampler = Callable[[np.random.Generator, int], np.ndarray]  # (rng, batch size) -> positions of training pairs (B,)
+
+
+# ------------------------------------------------------------------------------------------------------------- towers
+
+
+def lookup_towers(train: Interactions, *, d: int, norm: float = 1.0, seed: int = 0) -> TwoTower:
+    """Two embedding tables with normal entries of deviation norm / sqrt(d), so that E||q||^2 = norm^2.
+
+    The entries are drawn with deviation 1 / sqrt(d) and then multiplied by norm: two calls with one seed differ by an
+    exact factor.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    towers = TwoTower(*(Lookup(n, d, generator=generator, scale=d**-0.5) for n in train.shape))
+    with torch.no_grad():
+        for table in towers.parameters():
+            table.mul_(norm)
+    return towers
+
+
+# ------------------------------------------------------------------------------------------------------------- batches
+
+
+def uniform_pairs(train: Interactions) -> Sampler:
+    """Every slot holds a uniform training pair, so an item with probability count / |O|: P0's sampling."""
+    return lambda rng, size: rng.integers(0, len(train), size)
+
+
+def uniform_items(train: Interactions) -> Sampler:
+    """Every slot holds a uniform item and one of its pairs: the popularity is taken out of the update counts."""
+    by_item = np.argsort(train.items, kind="stable")
+    counts = train.col_counts
+    if not counts.all():
+        raise ValueError(f"{int((counts == 0).sum())} items have no training pair; drop them first")
+    starts = np.cumsum(counts) - counts
+
+    def sample(rng: np.random.Generator, size: int) -> np.ndarray:
+        items = rng.integers(0, train.n_items, size)
+        return by_item[starts[items] + rng.integers(0, counts[items])]
+
+    return sample
+
+
+SAMPLERS: dict[str, Callable[[Interactions], Sampler]] = {"pairs": uniform_pairs, "items": uniform_items}
+
+
+def log_probability(train: Interactions) -> Tensor:
+    """(n,) log of the probability of each item in one slot of `uniform_pairs`; items without a pair count as one."""
+    return torch.from_numpy(np.log(np.maximum(train.col_counts, 1) / len(train))).float()
+
+
+# ------------------------------------------------------------------------------------------------------------- training
+
+
+def train_towers(
+    towers: nn.Module,
+    optimiser: torch.optim.Optimizer,
+    train: Interactions,
+    *,
+    steps: int,
+    seed: int,
+    batch_size: int = 512,
+    tau: float = 0.1,
+    logq: bool = False,
+    sampler: Sampler | None = None,
+    examples: np.ndarray | None = None,
+    epoch: int = 500,
+    evaluate: Evaluate | None = None,
+    fabric: Fabric | None = None,
+    progress: bool = False,
+) -> History:
+    """`course_lib.training.fit` with InfoNCE on cosines; `towers` is trained in place, as many steps as asked for.
+
+    towers(users, items) gives two (B, d). An epoch is `epoch` steps (fewer at the end), after which `evaluate` is
+    called.
+    logq: subtract log(probability of the item in one slot) from the scores over tau (the logQ correction).
+    sampler: positions of training pairs, by default `uniform_pairs`; examples (|O|,): what the left tower gets for each
+    training pair, by default its user.
+    """
+    device = fabric.device if fabric else torch.device("cpu")
+    left = torch.from_numpy(np.array(train.users if examples is None else examples)).to(device)
+    right = torch.from_numpy(np.array(train.items)).to(device)
+    sample, shift = sampler or uniform_pairs(train), log_probability(train).to(device) if logq else None
+
+    def batches(at: int, rng: np.random.Generator) -> Iterator[tuple[Tensor, Tensor]]:
+        for _ in range(min(epoch, steps - at * epoch)):
+            chosen = torch.from_numpy(sample(rng, batch_size)).to(device)
+            yield left[chosen], right[chosen]
+
+    def step(module: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
+        scores = losses.cosine_scores(*module(*batch))  # (B, B)
+        return losses.infonce(scores if shift is None else scores - tau * shift[batch[1]], tau=tau)
+
+    plan = Plan(max_epochs=-(-steps // epoch), diverged_at=None)
+    return fit(
+        towers,
+        optimiser,
+        batches=batches,
+        step=step,
+        plan=plan,
+        seed=seed,
+        evaluate=evaluate,
+        fabric=fabric,
+        progress=progress,
+    )
+
+
+class Growth:
+    """Watches one table during training: how often each row was updated, and what the quartic law needs to know.
+
+    updates (n,); driven (n,) = sum of lr^2 ||h||^2 with ||h|| = ||q|| ||gradient||; fourth (n,) = sum of ||dq||^4;
+    start (n,) = ||q_0||. Exact for plain SGD (also with a changing learning rate); rows without a gradient in a step
+    count as not updated.
+    """
+
+    def __init__(self, optimiser: torch.optim.Optimizer, table: nn.Parameter) -> None:
+        self.start = table.detach().double().norm(dim=1).cpu().numpy()
+        self.updates, self.driven, self.fourth = (np.zeros(len(table)) for _ in range(3))
+        self._table = table
+        self._hook = optimiser.register_step_pre_hook(self._note)
+
+    def _note(self, optimiser: torch.optim.Optimizer, *_: Any) -> None:
+        rate = next(group["lr"] for group in optimiser.param_groups if any(p is self._table for p in group["params"]))
+        table, gradient = self._table.detach(), self._table.grad
+        moved = (gradient != 0).any(dim=1).nonzero()[:, 0]
+        squares = [values[moved].double().square().sum(dim=1).cpu().numpy() for values in (table, gradient)]
+        where, step2 = moved.cpu().numpy(), rate**2 * squares[1]
+        self.updates[where] += 1
+        self.driven[where] += step2 * squares[0]
+        self.fourth[where] += step2**2
+
+    def stop(self) -> None:
+        """Stops watching."""
+        self._hook.remove()
+
+    def predicted(self) -> np.ndarray:
+        """(n,) the norms that the quartic law gives, with every term: exact up to rounding."""
+        n = np.maximum(self.updates, 1)
+        return norms.predicted_norm(
+            self.start, lr=1.0, h=np.sqrt(self.driven / n), updates=n, fourth_powers=self.fourth
+        )
+
+
+# -------------------------------------------------------------------------------------------------------------
+# optimisers
+
+
+class SphereSGD(torch.optim.SGD):
+    """SGD that puts every row of its tables back on one sphere after each step: all rows have the same length.
+
+    The sphere's radius is the root mean square length of the table's rows when it sees them first. The step is that of
+    plain SGD on the sphere (a tangent step, then back to the sphere: a retraction).
+    """
+
+    def __init__(self, params: Iterable[Tensor], lr: float) -> None:
+        super().__init__(params, lr=lr)
+
+    @torch.no_grad()
+    def step(self, closure: Callable | None = None) -> None:
+        tables = [table for group in self.param_groups for table in group["params"]]
+        for table in tables:
+            if "radius" not in self.state[table]:
+                self.state[table]["radius"] = table.square().sum(dim=1).mean().sqrt()
+                table.mul_(self.state[table]["radius"] / table.norm(dim=1, keepdim=True))
+        super().step(closure)
+        for table in tables:
+            table.mul_(self.state[table]["radius"] / table.norm(dim=1, keepdim=True))
+
+
+class Together(torch.optim.Optimizer):
+    """Several optimisers as one, each with its own parameters; with `cycle`, all rates follow one triangle.
+
+    cycle: steps of a whole triangle from low * lr up to lr and back (Smith's cyclical rate, the triangular form).
+    """
+
+    def __init__(self, *optimisers: torch.optim.Optimizer, cycle: int | None = None, low: float = 0.1) -> None:
+        self.optimisers = optimisers
+        super().__init__([group for one in optimisers for group in one.param_groups], {})
+        self.param_groups = [group for one in optimisers for group in one.param_groups]  # the very dicts of the parts
+        up = None if cycle is None else max(1, cycle // 2)
+        self.schedules = (
+            []
+            if up is None
+            else [
+                torch.optim.lr_scheduler.CyclicLR(
+                    one,
+                    base_lr=[low * group["lr"] for group in one.param_groups],
+                    max_lr=[group["lr"] for group in one.param_groups],
+                    step_size_up=up,
+                    cycle_momentum=False,
+                )
+                for one in optimisers
+            ]
+        )
+
+    @torch.no_grad()
+    def step(self, closure: Callable | None = None) -> None:
+        for one in self.optimisers:
+            one.step()
+        for schedule in self.schedules:
+            schedule.step()
+
+    def state_dict(self) -> dict[str, Any]:
+        return {
+            "parts": [one.state_dict() for one in self.optimisers],
+            "schedules": [one.state_dict() for one in self.schedules],
+        }
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        for name, parts in (("parts", self.optimisers), ("schedules", self.schedules)):
+            for one, state in zip(parts, state_dict[name], strict=True):
+                one.load_state_dict(state)
+        self.param_groups = [group for one in self.optimisers for group in one.param_groups]
+
+
+# -------------------------------------------------------------------------------------------------------------
+# histories
+
+
+def previous_items(data: Interactions, length: int) -> np.ndarray:
+    """(|O|, length) for every pair the items that its user had before it, oldest first, filled up with -1 at the end.
+
+    Before: by time where the data has times, else by the order of the pairs. The item of the pair itself is never in
+    it.
+    """
+    order = np.lexsort(
+        (np.arange(len(data)), data.times if data.times is not None else np.arange(len(data)), data.users)
+    )
+    items, users = data.items[order], data.users[order]
+    rank = np.arange(len(items)) - (np.cumsum(data.row_counts) - data.row_counts)[users]
+    seen = np.minimum(rank, length)  # how many of the last `length` there are
+    found = np.full((len(items), length), -1, dtype=np.int64)
+    for place in range(length):
+        holds = place < seen
+        found[holds, place] = items[np.flatnonzero(holds) - seen[holds] + place]
+    result = np.empty_like(found)
+    result[order] = found
+    return result
+
+
+def history_rows(train: Interactions, length: int) -> tuple[np.ndarray, np.ndarray]:
+    """(histories (|O| + m, length), examples (|O|,)) for a `HistoryTransformer`: a row for each training pair, then one
+    for each user.
+
+    Row e < |O| holds what the user of pair e had before; row |O| + i the last items of user i, for serving. `examples`
+    are the training pairs' rows. The first pair of each user has no history: it borrows the user's serving row, less
+    its own item.
+    """
+    before = previous_items(train, length)
+    serving = recent_histories(train.users, train.items, n_users=train.n_users, length=length, times=train.times)
+    first = np.flatnonzero(before[:, 0] < 0)
+    before[first] = _without(serving[train.users[first]], train.items[first])
+    return np.concatenate((before, serving)), np.arange(len(train))
+
+
+def _without(rows: np.ndarray, items: np.ndarray) -> np.ndarray:
+    """Each row without one item, moved up; a row of that item alone keeps it (there is nothing else to look at)."""
+    gone = (rows == items[:, None]) & ((rows >= 0).sum(axis=1) > 1)[:, None]
+    order = np.argsort(gone | (rows < 0), axis=1, kind="stable")
+    return np.take_along_axis(np.where(gone, -1, rows), order, axis=1)
+
+
+# ------------------------------------------------------------------------------------------------------------- judging
+
+
+def item_norms(towers: TwoTower, n_items: int) -> np.ndarray:
+    """(n,) the lengths of the item embeddings, in float64."""
+    return _table(towers.right, np.arange(n_items)).double().norm(dim=1).numpy()
+
+
+def judge(
+    towers: TwoTower,
+    train: Interactions,
+    test: Interactions,
+    *,
+    lists: int = 10,
+    examples: np.ndarray | None = None,
+    quality: bool = True,
+    seed: int = 0,
+) -> dict[str, float]:
+    """What popularity did to the items and to the lists, and how good the lists are.
+
+    Pearson (norm against count) and its two-sided p value, the log-log slope, mean norm; then for ranking by dot
+    product and by cosine, at `lists` items a list: share of the top 1 % items, AvgPop, and (quality) NDCG and recall
+    against `test`. Known items are left out of the lists. Lists are made for at most JUDGED_USERS users, drawn with
+    `seed`. The length of a user's embedding changes no ranking, so users are normalised in both. examples: what the
+    left tower gets for each user.
+    """
+    counts, lengths = train.col_counts, item_norms(towers, train.n_items)
+    found = {"norm": float(lengths.mean())}
+    if counts.min() > 0:
+        found["slope"] = popularity.log_log_slope(lengths, counts)
+    if np.ptp(lengths) > 1e-6 * lengths.mean():  # norms that are equal up to rounding have no correlation
+        found["Pearson"] = popularity.norm_correlation(lengths, counts)
+        found["p value"] = float(stats.pearsonr(lengths, counts).pvalue)
+    chosen = _judged(train.n_users, seed)
+    known, wanted = _users_only(train, chosen), _users_only(test, chosen)
+    left = nn.functional.normalize(
+        _table(towers.left, chosen if examples is None else np.asarray(examples)[chosen]), dim=1
+    )
+    items = _table(towers.right, np.arange(train.n_items))
+    for ranking, table in (("dot", items), ("cos", nn.functional.normalize(items, dim=1))):
+        ranked = metrics.top_k(left, table, known, lists)
+        found[f"share {ranking}"] = popularity.top_share(ranked, counts, HEAD)
+        found[f"AvgPop {ranking}"] = popularity.average_popularity(ranked, counts)
+        if quality:
+            quality_of = metrics.metrics_from_ranking(ranked, wanted, (lists,))
+            found[f"NDCG {ranking}"], found[f"recall {ranking}"] = (
+                quality_of[f"{name}@{lists}"] for name in ("ndcg", "recall")
+            )
+    return found
+
+
+def _table(tower: nn.Module, identifiers: np.ndarray, block: int = 4096) -> Tensor:
+    """The embeddings of all these identifiers on the CPU, made in blocks, without gradients and in eval mode."""
+    was, device = tower.training, next((p.device for p in tower.parameters()), torch.device("cpu"))
+    tower.eval()
+    with torch.no_grad():
+        parts = [
+            tower(torch.from_numpy(np.array(identifiers[at : at + block])).to(device))
+            for at in range(0, len(identifiers), block)
+        ]
+    tower.train(was)
+    return torch.cat(parts).cpu()
+
+
+def _judged(n_users: int, seed: int) -> np.ndarray:
+    if n_users <= JUDGED_USERS:
+        return np.arange(n_users)
+    return np.sort(np.random.default_rng(seed).choice(n_users, JUDGED_USERS, replace=False))
+
+
+def _users_only(data: Interactions, users: np.ndarray) -> Interactions:
+    """The pairs of these users alone, relabelled 0, 1, ... in their order."""
+    place = np.full(data.n_users, -1, dtype=np.int64)
+    place[users] = np.arange(len(users))
+    kept = place[data.users] >= 0
+    return Interactions(place[data.users[kept]], data.items[kept], n_users=len(users), n_items=data.n_items)

@@ -1,0 +1,453 @@
+"""`Interactions`: what it refuses, its counts, cores and splits, and the laws of its samplers."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from course_lib.data.interactions import (
+    NEGATIVE_LAWS,
+    Interactions,
+    epoch_batches,
+    sample_bpr,
+    sample_cross,
+    sample_in_batch,
+    sample_naive,
+    sample_negatives,
+    train_statistics,
+)
+
+
+@st.composite
+def label_matrices(draw: st.DrawFn, max_side: int = 7, min_pairs: int = 0) -> np.ndarray:
+    """A small 0/1 matrix with at least `min_pairs` ones."""
+    m, n = draw(st.integers(1, max_side)), draw(st.integers(1, max_side))
+    cells = draw(
+        st.lists(st.booleans(), min_size=m * n, max_size=m * n).filter(lambda c: sum(c) >= min(min_pairs, m * n))
+    )
+    return np.array(cells).reshape(m, n)
+
+
+def from_labels(labels: np.ndarray, **columns: object) -> Interactions:
+    users, items = np.nonzero(labels)
+    return Interactions(users, items, n_users=labels.shape[0], n_items=labels.shape[1], **columns)
+
+
+def example() -> Interactions:
+    """Four users, five items; user 3 and item 4 have nothing."""
+    return Interactions(
+        [2, 0, 1, 0, 2, 1, 2],
+        [3, 1, 0, 0, 0, 1, 2],
+        n_users=4,
+        n_items=5,
+        times=[30, 20, 10, 40, 50, 60, 30],
+        ratings=[4, 5, 4, 5, 4, 5, 4.5],
+        name="example",
+    )
+
+
+# ----------------------------------------------------------------------------------------------------------------- form
+def test_csr_order_carries_times_and_ratings() -> None:
+    data = example()
+    assert data.pairs.tolist() == [[0, 0], [0, 1], [1, 0], [1, 1], [2, 0], [2, 2], [2, 3]]
+    assert data.times.tolist() == [40, 20, 10, 60, 50, 30, 30]
+    assert data.ratings.tolist() == [5, 5, 4, 5, 4, 4.5, 4]
+
+
+@given(label_matrices(), st.randoms())
+def test_counts_and_matrix_agree_with_the_dense_labels(labels: np.ndarray, random) -> None:
+    pairs = list(zip(*np.nonzero(labels), strict=True))
+    random.shuffle(pairs)
+    users, items = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    data = Interactions(users, items, n_users=labels.shape[0], n_items=labels.shape[1])
+    assert len(data) == labels.sum()
+    assert np.array_equal(data.labels(), labels)
+    assert np.array_equal(data.matrix.toarray(), labels)
+    assert data.matrix.dtype == np.float32
+    assert np.array_equal(data.row_counts, labels.sum(1))
+    assert np.array_equal(data.col_counts, labels.sum(0))
+    assert data.mean_pair_popularity == pytest.approx(np.outer(labels.sum(1), labels.sum(0)).mean())
+    assert all(np.array_equal(data.items_of(user), np.flatnonzero(labels[user])) for user in range(len(labels)))
+    users, items = np.indices(labels.shape)
+    assert np.array_equal(data.contains(users, items), labels)
+    assert data == from_labels(labels)
+
+
+def test_statistics_are_the_columns_of_table_3() -> None:
+    assert example().statistics() == {"m": 4, "n": 5, "positives": 7, "mean_pair_popularity": 49 / 20}
+
+
+def test_repr_tells_what_is_inside() -> None:
+    assert repr(example()) == "Interactions(example: 7 pairs of 4 users x 5 items, with times and ratings)"
+    assert repr(Interactions([], [], n_users=2, n_items=3)) == "Interactions(0 pairs of 2 users x 3 items)"
+
+
+def test_equality_looks_at_content_and_not_at_names() -> None:
+    data = example()
+    assert data == dataclasses.replace(data, name="other")
+    assert hash(data) == hash(dataclasses.replace(data, name="other"))
+    assert data != dataclasses.replace(data, times=None)
+    assert data != dataclasses.replace(data, n_items=6)
+    assert data != data.select(np.arange(6))
+    assert data != "example"
+    assert data == pickle.loads(pickle.dumps(data))
+
+
+def test_the_fingerprint_changes_with_every_part() -> None:
+    data = example()
+    others = [
+        dataclasses.replace(data, n_users=5),
+        dataclasses.replace(data, times=None),
+        dataclasses.replace(data, times=data.times + 1),
+        dataclasses.replace(data, ratings=data.ratings + 1),
+        data.select(np.arange(6)),
+    ]
+    assert len({data.sha256, *(other.sha256 for other in others)}) == 6
+
+
+def test_it_cannot_be_changed() -> None:
+    users = np.array([0, 1])
+    data = Interactions(users, [0, 1], n_users=2, n_items=2)
+    users[0] = 1
+    assert data.users.tolist() == [0, 1]
+    for array in (data.users, data.items, data.pairs, data.row_counts, data.col_counts):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        data.n_users = 3
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"users": [0, 4]}, r"users must lie in 0\.\.2 \(n_users=3\), got 4 at position 1"),
+        ({"items": [-1, 0]}, r"items must lie in 0\.\.1 \(n_items=2\), got -1 at position 0"),
+        ({"users": [0.0, 1.0]}, "users must hold integers, got dtype float64"),
+        ({"users": [True, False]}, "users must hold integers, got dtype bool"),
+        ({"users": [[0, 1]]}, r"users must have one axis, one id per pair, got shape \(1, 2\)"),
+        ({"users": [0]}, "users and items must have one entry per pair each, got 1 and 2"),
+        ({"n_users": 0}, "n_users must be an integer of at least 1, got 0"),
+        ({"n_items": 2.0}, "n_items must be an integer of at least 1, got 2.0"),
+        ({"times": [1, 2, 3]}, r"times must have one entry per pair, shape \(2,\), got shape \(3,\)"),
+        ({"ratings": [1, np.nan]}, "ratings must be finite, got nan"),
+        ({"ratings": ["a", "b"]}, "ratings must hold numbers"),
+        ({"item_table": {"name": ["x"]}}, r"item_table\['name'\] must have 2 entries, got shape \(1,\)"),
+    ],
+)
+def test_bad_input_is_named(change: dict, message: str) -> None:
+    good = {"users": [0, 1], "items": [0, 1], "n_users": 3, "n_items": 2}
+    with pytest.raises(ValueError, match=message):
+        Interactions(**(good | change))
+
+
+def test_duplicates_are_rejected_and_the_message_names_one() -> None:
+    with pytest.raises(ValueError, match=r"2 rows repeat an earlier pair, for example user 1, item 0.*merged"):
+        Interactions([1, 0, 1, 1], [0, 0, 0, 0], n_users=2, n_items=1)
+
+
+@pytest.mark.parametrize(
+    ("keep", "times", "ratings"), [("first", [1, 2], [3, 5]), ("last", [4, 3], [5, 1]), ("highest", [4, 2], [5, 5])]
+)
+def test_merging_keeps_the_copy_that_was_asked_for(keep: str, times: list, ratings: list) -> None:
+    columns = {"times": [1, 2, 3, 4], "ratings": [3, 5, 1, 5]}
+    data = Interactions.merged([0, 1, 1, 0], [1, 0, 0, 1], n_users=2, n_items=2, keep=keep, name="log", **columns)
+    assert data.pairs.tolist() == [[0, 1], [1, 0]]
+    assert data.times.tolist() == times
+    assert data.ratings.tolist() == ratings
+    assert data.name == "log"
+
+
+def test_merging_refuses_what_it_cannot_decide() -> None:
+    with pytest.raises(ValueError, match="keep must be 'first', 'last' or 'highest', got 'any'"):
+        Interactions.merged([0], [0], n_users=1, n_items=1, keep="any")
+    with pytest.raises(ValueError, match="ratings must be given"):
+        Interactions.merged([0], [0], n_users=1, n_items=1, keep="highest")
+
+
+def test_labels_refuses_to_fill_the_memory() -> None:
+    with pytest.raises(ValueError, match="100000 x 100000 cells"):
+        Interactions([0], [0], n_users=100_000, n_items=100_000).labels()
+
+
+# -------------------------------------------------------------------------------------------------------------- filters
+def largest_core(labels: np.ndarray, k: int) -> np.ndarray:
+    """The k-core by definition: over all subsets of rows and columns, the largest grid in which each line has k
+    ones."""
+    best = np.zeros_like(labels)
+    rows, cols = (list(itertools.product((False, True), repeat=side)) for side in labels.shape)
+    for row, col in itertools.product(rows, cols):
+        part = labels & np.outer(row, col)
+        if (part.sum(1)[list(row)] >= k).all() and (part.sum(0)[list(col)] >= k).all() and part.sum() > best.sum():
+            best = part
+    return best
+
+
+@given(label_matrices(max_side=5), st.integers(1, 4))
+def test_the_k_core_is_the_largest_one(labels: np.ndarray, k: int) -> None:
+    core = from_labels(labels).k_core(k)
+    assert core.shape == labels.shape
+    assert np.array_equal(core.labels(), largest_core(labels, k))
+
+
+@given(label_matrices(min_pairs=1))
+def test_compact_drops_exactly_the_empty_rows_and_columns(labels: np.ndarray) -> None:
+    m, n = labels.shape
+    tables = {"user_table": {"id": np.arange(m)}, "item_table": {"id": np.arange(n)}}
+    if not labels.any():
+        with pytest.raises(ValueError, match="needs at least one pair"):
+            from_labels(labels).compact()
+        return
+    data = from_labels(labels, **tables).compact()
+    assert (data.row_counts > 0).all()
+    assert (data.col_counts > 0).all()
+    ids = np.stack((data.user_table["id"][data.users], data.item_table["id"][data.items]), axis=1)
+    assert np.array_equal(ids, np.argwhere(labels))
+
+
+def test_select_checks_its_mask() -> None:
+    with pytest.raises(ValueError, match="mask with one entry per pair"):
+        example().select(np.array([True, False]))
+    with pytest.raises(ValueError, match="duplicate pairs"):
+        example().select([1, 1])
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, True])
+def test_k_must_be_a_positive_integer(k: object) -> None:
+    with pytest.raises(ValueError, match="k must be an integer of at least 1"):
+        example().k_core(k)
+
+
+# --------------------------------------------------------------------------------------------------------------- splits
+def assert_partition(data: Interactions, train: Interactions, test: Interactions) -> None:
+    assert train.shape == test.shape == data.shape
+    assert not train.contains(test.users, test.items).any()
+    assert np.array_equal(train.labels() + test.labels(), data.labels())
+
+
+@given(label_matrices(), st.floats(0.01, 0.99), st.integers(0, 2**32))
+def test_every_split_partitions_the_pairs(labels: np.ndarray, fraction: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    data = from_labels(labels, times=rng.integers(0, 5, labels.sum()))
+    splits = {
+        "random": data.split_random(fraction, rng),
+        "bernoulli": data.split_bernoulli(fraction, rng),
+        "temporal": data.split_temporal(fraction),
+        "one random pair out": data.split_leave_one_out(rng),
+        "last pair out": data.split_leave_one_out(),
+    }
+    for train, test in splits.values():
+        assert_partition(data, train, test)
+    for name in ("random", "temporal"):
+        assert len(splits[name][0]) == round(fraction * len(data))
+    for name in ("one random pair out", "last pair out"):
+        assert np.array_equal(splits[name][1].row_counts, (data.row_counts >= 2).astype(int))
+
+
+@given(label_matrices(), st.floats(0.01, 0.99), st.integers(0, 2**32))
+def test_the_temporal_split_never_trains_on_the_future(labels: np.ndarray, fraction: float, seed: int) -> None:
+    data = from_labels(labels, times=np.random.default_rng(seed).integers(0, 9, labels.sum()))
+    train, test = data.split_temporal(fraction)
+    if len(train) and len(test):
+        assert train.times.max() <= test.times.min()
+
+
+def test_leave_one_out_takes_the_latest_and_of_equal_times_the_last_item() -> None:
+    _, test = example().split_leave_one_out()
+    assert test.pairs.tolist() == [[0, 0], [1, 1], [2, 0]]
+    ties = dataclasses.replace(example(), times=np.zeros(7))
+    assert ties.split_leave_one_out()[1].pairs.tolist() == [[0, 1], [1, 1], [2, 3]]
+
+
+def test_leave_one_out_at_random_is_uniform_over_the_pairs_of_a_user() -> None:
+    data, rng = from_labels(np.ones((1, 4), dtype=bool)), np.random.default_rng(0)
+    drawn = [int(data.split_leave_one_out(rng)[1].items[0]) for _ in range(2000)]
+    assert stats.chisquare(np.bincount(drawn, minlength=4)).pvalue > 1e-3
+
+
+def test_random_split_is_uniform_over_the_subsets() -> None:
+    data, rng = from_labels(np.ones((2, 2), dtype=bool)), np.random.default_rng(0)
+    drawn = [tuple(data.split_random(0.5, rng)[0].pairs.ravel()) for _ in range(3000)]
+    counts = np.unique(np.array(drawn), axis=0, return_counts=True)[1]
+    assert len(counts) == 6  # 4 choose 2
+    assert stats.chisquare(counts).pvalue > 1e-3
+
+
+def test_splits_repeat_with_the_seed() -> None:
+    data = from_labels(np.ones((6, 6), dtype=bool))
+    for split in (data.split_random, data.split_bernoulli):
+        first, again, other = (split(0.5, np.random.default_rng(seed))[0] for seed in (3, 3, 4))
+        assert first == again
+        assert first != other
+
+
+def test_splits_without_times_and_with_bad_arguments_are_refused() -> None:
+    data = dataclasses.replace(example(), times=None)
+    with pytest.raises(ValueError, match="split_temporal needs times, but Interactions"):
+        data.split_temporal(0.9)
+    with pytest.raises(ValueError, match="split_leave_one_out without rng needs times"):
+        data.split_leave_one_out()
+    for fraction in (0, 1, 1.5, -0.1, float("nan")):
+        with pytest.raises(ValueError, match="fraction must lie strictly between 0 and 1"):
+            data.split_random(fraction, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="rng must be a numpy.random.Generator"):
+        data.split_random(0.5, 0)
+
+
+def test_train_statistics_count_the_occupied_lines() -> None:
+    data = example()
+    table = train_statistics(lambda rng: data.split_random(0.5, rng), repeats=30, rng=np.random.default_rng(0))
+    assert (table["positives"] == 4).all()
+    assert (table["m"] <= 3).all()
+    assert (table["n"] <= 4).all()
+    np.testing.assert_allclose(table["mean_pair_popularity"], 16 / (table["m"] * table["n"]))
+    assert len(set(table["n"])) > 1
+
+
+# ------------------------------------------------------------------------------------------------------------- samplers
+def test_in_batch_sampling_is_uniform_over_the_subsets() -> None:
+    data, rng = from_labels(np.ones((1, 5), dtype=bool)), np.random.default_rng(0)
+    drawn = np.array([np.sort(sample_in_batch(data, 2, rng)) for _ in range(4000)])
+    subsets, counts = np.unique(drawn, axis=0, return_counts=True)
+    assert len(subsets) == 10  # 5 choose 2: without replacement
+    assert stats.chisquare(counts).pvalue > 1e-3
+
+
+@given(label_matrices(min_pairs=1), st.data())
+def test_batches_of_an_epoch_visit_every_pair_once(labels: np.ndarray, data_: st.DataObject) -> None:
+    if not labels.any():
+        return
+    data = from_labels(labels)
+    size = data_.draw(st.integers(1, len(data)))
+    batches = list(epoch_batches(data, size, np.random.default_rng(0)))
+    assert sorted(np.concatenate(batches)) == list(range(len(data)))
+    assert {len(batch) for batch in batches[:-1]} <= {size}
+    whole = list(epoch_batches(data, size, np.random.default_rng(0), drop_last=True))
+    assert len(whole) == len(data) // size
+    assert all(len(batch) == size for batch in whole)
+
+
+def test_naive_sampling_gives_distinct_cells_uniformly() -> None:
+    data, rng = from_labels(np.eye(3, dtype=bool)), np.random.default_rng(0)
+    users, items = sample_naive(data, 9, rng)
+    assert sorted(zip(users.tolist(), items.tolist(), strict=True)) == list(itertools.product(range(3), repeat=2))
+    drawn = [sample_naive(data, 2, rng) for _ in range(3000)]
+    cells = np.concatenate([users * 3 + items for users, items in drawn])
+    assert stats.chisquare(np.bincount(cells, minlength=9)).pvalue > 1e-3
+
+
+def test_cross_sampling_gives_distinct_rows_and_columns() -> None:
+    data = from_labels(np.eye(4, dtype=bool)[:, :3])
+    rows, cols = sample_cross(data, 4, 2, np.random.default_rng(0))
+    assert sorted(rows.tolist()) == [0, 1, 2, 3]
+    assert len(set(cols.tolist())) == 2
+    assert (cols < 3).all()
+
+
+@given(label_matrices(min_pairs=1), st.integers(0, 2**32))
+def test_negatives_are_never_positives(labels: np.ndarray, seed: int) -> None:
+    labels = labels & ~(labels.all(1, keepdims=True))  # users who have everything are a case of their own
+    data = from_labels(labels)
+    users = np.repeat(np.arange(len(labels)), 20)
+    negatives = sample_negatives(data, users, np.random.default_rng(seed))
+    assert not labels[users, negatives].any()
+
+
+def test_negatives_are_uniform_over_the_items_that_are_not_positive() -> None:
+    labels = np.array([[1, 0, 1, 0, 0], [0, 0, 0, 0, 0], [0, 1, 1, 0, 1]], dtype=bool)
+    data, rng = from_labels(labels), np.random.default_rng(0)
+    for user in range(3):
+        drawn = sample_negatives(data, np.full(4000, user), rng)
+        counts = np.bincount(drawn, minlength=5)
+        assert counts[labels[user]].sum() == 0
+        assert stats.chisquare(counts[~labels[user]]).pvalue > 1e-3
+
+
+def test_bpr_triples_follow_their_law() -> None:
+    labels = np.array([[1, 0, 1, 0], [0, 0, 0, 1]], dtype=bool)
+    users, positives, negatives = sample_bpr(from_labels(labels), 6000, np.random.default_rng(0))
+    triples = [
+        (i, j, k) for i, j, k in itertools.product(range(2), range(4), range(4)) if labels[i, j] and not labels[i, k]
+    ]
+    share = {triple: 1 / (3 * (~labels[triple[0]]).sum()) for triple in triples}
+    drawn = list(zip(users.tolist(), positives.tolist(), negatives.tolist(), strict=True))
+    assert set(drawn) == set(triples)
+    counts = [drawn.count(triple) for triple in triples]
+    assert stats.chisquare(counts, [6000 * share[triple] for triple in triples]).pvalue > 1e-3
+
+
+@given(label_matrices(min_pairs=1), st.integers(0, 2**32))
+def test_popular_negatives_are_other_users_items(labels: np.ndarray, seed: int) -> None:
+    counts = labels.sum(0)
+    labels = labels & ~((labels | (counts == 0)).all(1, keepdims=True))  # users who have all that anybody has
+    data = from_labels(labels)
+    has_some = [user for user in range(len(labels)) if (data.col_counts[~labels[user].astype(bool)] > 0).any()]
+    users = np.repeat(np.array(has_some, dtype=np.int64), 20)
+    drawn = sample_negatives(data, users, np.random.default_rng(seed), law="popularity")
+    assert not labels[users, drawn].any() and (data.col_counts[drawn] > 0).all()
+
+
+@pytest.mark.parametrize("law", NEGATIVE_LAWS)
+def test_each_law_of_negatives_has_its_probabilities(law: str) -> None:
+    """Counts 3, 2, 1, 4, 0; user 0 has items 0 and 2, user 4 has nothing."""
+    labels = np.array(
+        [[1, 0, 1, 0, 0], [1, 1, 0, 1, 0], [1, 0, 0, 1, 0], [0, 1, 0, 1, 0], [0, 0, 0, 0, 0], [0, 0, 0, 1, 0]],
+        dtype=bool,
+    )
+    data, rng = from_labels(labels), np.random.default_rng(0)
+    for user in range(6):
+        drawn = np.bincount(sample_negatives(data, np.full(6000, user), rng, law=law), minlength=5)
+        weight = {"uniform": ~labels[user], "popularity": ~labels[user] * labels.sum(0), "everything": np.ones(5)}[
+            law
+        ].astype(float)
+        assert drawn[weight == 0].sum() == 0
+        kept = weight > 0
+        assert kept.sum() == 1 or stats.chisquare(drawn[kept], 6000 * weight[kept] / weight.sum()).pvalue > 1e-4
+
+
+def test_positives_by_pairs_or_by_users() -> None:
+    """User 0 has three pairs, user 1 one, user 2 none: he stands in 3 of 4 triples, or in 1 of 2."""
+    data = from_labels(np.array([[1, 1, 1, 0, 0], [0, 0, 0, 1, 0], [0, 0, 0, 0, 0]], dtype=bool))
+    for law, share in (("pairs", 3 / 4), ("users", 1 / 2)):
+        users, items, _ = sample_bpr(data, 8000, np.random.default_rng(1), positives=law)
+        assert stats.binomtest(int((users == 0).sum()), 8000, share).pvalue > 1e-4
+        assert stats.chisquare(np.bincount(items[users == 0], minlength=3)).pvalue > 1e-4
+        assert data.contains(users, items).all()
+
+
+def test_the_laws_of_triples_are_named() -> None:
+    data, rng = example(), np.random.default_rng(0)
+    _, _, negatives = sample_bpr(data, 4000, rng, negatives="everything")
+    assert set(negatives.tolist()) == set(range(5))
+    with pytest.raises(ValueError, match="law='hard' is not a law of negatives; expected one of"):
+        sample_bpr(data, 3, rng, negatives="hard")
+    with pytest.raises(ValueError, match="positives='items' is not a law of positives"):
+        sample_bpr(data, 3, rng, positives="items")
+    with pytest.raises(ValueError, match="user 0 has every item that has a pair"):
+        sample_negatives(from_labels(np.array([[1, 1, 0], [0, 1, 0]], dtype=bool)), [0], rng, law="popularity")
+
+
+def test_samplers_refuse_what_cannot_be_drawn() -> None:
+    data, rng = example(), np.random.default_rng(0)
+    with pytest.raises(ValueError, match=r"batch_size must be at most 7, the number of pairs \|O\|, got 8"):
+        sample_in_batch(data, 8, rng)
+    with pytest.raises(ValueError, match="batch_size must be at most 20, the number of cells m n, got 21"):
+        sample_naive(data, 21, rng)
+    with pytest.raises(ValueError, match="n_cols must be at most 5"):
+        sample_cross(data, 2, 6, rng)
+    with pytest.raises(ValueError, match="batch_size must be an integer of at least 1, got 0"):
+        epoch_batches(data, 0, rng)
+    full = from_labels(np.array([[1, 0], [1, 1]], dtype=bool))
+    with pytest.raises(ValueError, match="user 1 has all 2 items"):
+        sample_negatives(full, [0, 1], rng)
+    with pytest.raises(ValueError, match="at least one pair"):
+        sample_bpr(Interactions([], [], n_users=1, n_items=2), 3, rng)
+    for sampler in (sample_in_batch, sample_naive, sample_bpr, epoch_batches):
+        with pytest.raises(ValueError, match="rng must be a numpy.random.Generator"):
+            sampler(data, 2, np.random)

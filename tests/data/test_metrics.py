@@ -1,0 +1,269 @@
+"""metrics: against a plain reference that loops over users, on random and on adversarial inputs."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from course_lib import metrics
+from course_lib.data.interactions import Interactions
+from course_lib.data.metrics import METRICS, evaluate, metrics_from_ranking, top_k
+
+
+def interactions(mask: np.ndarray) -> Interactions:
+    users, items = np.nonzero(mask)
+    return Interactions(users, items, n_users=mask.shape[0], n_items=mask.shape[1])
+
+
+def reference_ranking(scores: np.ndarray, seen: np.ndarray, k: int) -> list[int]:
+    """Sort the unseen items by (-score, id) and cut."""
+    order = sorted((j for j in range(len(scores)) if not seen[j]), key=lambda j: (-scores[j], j))
+    return order[:k]
+
+
+def reference_metrics(ranking: list[int], wanted: set[int], k: int) -> dict[str, float]:
+    """Textbook loops over one user's list."""
+    hits = [rank for rank, item in enumerate(ranking, start=1) if item in wanted]
+    dcg = sum(1 / math.log2(1 + rank) for rank in hits)
+    ideal = sum(1 / math.log2(1 + rank) for rank in range(1, min(k, len(wanted)) + 1))
+    precision_at = [(hits.index(rank) + 1) / rank for rank in hits]
+    return {
+        "precision": len(hits) / k,
+        "recall": len(hits) / len(wanted),
+        "ndcg": dcg / ideal,
+        "mrr": 1 / hits[0] if hits else 0.0,
+        "map": sum(precision_at) / min(k, len(wanted)),
+    }
+
+
+@st.composite
+def problems(draw):
+    """Small integer embeddings (many ties) and disjoint train and test sets with at least one test pair."""
+    m, n, d = draw(st.integers(1, 6)), draw(st.integers(1, 9)), draw(st.integers(1, 3))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    kind = rng.choice(3, size=(m, n), p=[0.5, 0.3, 0.2])
+    kind[rng.integers(m), rng.integers(n)] = 2
+    spread = draw(st.sampled_from([1, 2, 50]))
+    users, items = rng.integers(-spread, spread + 1, (m, d)), rng.integers(-spread, spread + 1, (n, d))
+    return (
+        users.astype(float),
+        items.astype(float),
+        kind == 1,
+        kind == 2,
+        draw(st.integers(1, 11)),
+        draw(st.integers(1, 7)),
+    )
+
+
+@settings(max_examples=300, deadline=None)
+@given(problems())
+def test_everything_equals_the_reference(problem) -> None:
+    users, items, train, test, k, block = problem
+    scores = users @ items.T
+    ranked = top_k(users, items, interactions(train), k, block=block)
+    found = evaluate(users, items, interactions(train), interactions(test), (1, k), block=block)
+    assert list(found["users"]) == [u for u in range(len(users)) if test[u].any()]
+    for u in range(len(users)):
+        expected = reference_ranking(scores[u], train[u], k)
+        assert [int(j) for j in ranked[u]] == expected + [-1] * (k - len(expected))
+    for cutoff in (1, k):
+        wanted = [
+            reference_metrics(reference_ranking(scores[u], train[u], cutoff), set(np.flatnonzero(test[u])), cutoff)
+            for u in found["users"]
+        ]
+        for name in METRICS:
+            ours = found["per_user"][f"{name}@{cutoff}"]
+            np.testing.assert_allclose(ours, [row[name] for row in wanted], rtol=1e-12, atol=1e-15)
+            assert found[f"{name}@{cutoff}"] == pytest.approx(np.mean([row[name] for row in wanted]), rel=1e-12)
+
+
+def test_a_perfect_and_a_hopeless_ranking() -> None:
+    train, test = interactions(np.eye(3, 5, 4) > 0), interactions(np.eye(3, 5) > 0)
+    items = np.eye(5)
+    perfect = evaluate(np.eye(3, 5), items, train, test, 1)
+    hopeless = evaluate(-np.eye(3, 5), items, train, test, 1)
+    assert [perfect[f"{name}@1"] for name in METRICS] == [1.0] * 5
+    assert [hopeless[f"{name}@1"] for name in METRICS] == [0.0] * 5
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_torch_numpy_and_block_sizes_agree(dtype) -> None:
+    rng = np.random.default_rng(0)
+    users, items = rng.normal(size=(40, 8)).astype(dtype), rng.normal(size=(70, 8)).astype(dtype)
+    kind = rng.choice(3, size=(40, 70), p=[0.8, 0.1, 0.1])
+    train, test = interactions(kind == 1), interactions(kind == 2)
+    first = evaluate(users, items, train, test, (5, 10))
+    for other in (
+        evaluate(torch.tensor(users, requires_grad=True), torch.tensor(items), train, test, (5, 10)),
+        evaluate(users, items, train, test, (5, 10), block=1),
+        evaluate(users, items, train, test, (5, 10), block=7),
+    ):
+        assert {key: value for key, value in other.items() if "@" in key} == {
+            key: value for key, value in first.items() if "@" in key
+        }
+
+
+def test_all_scores_equal_lists_the_lowest_unseen_ids() -> None:
+    train = interactions(np.array([[1, 0, 0, 1, 0, 0], [0, 0, 0, 0, 0, 0]]) > 0)
+    ranked = top_k(np.zeros((2, 3)), np.ones((6, 3)), train, 3)
+    assert ranked.tolist() == [[1, 2, 4], [0, 1, 2]]
+
+
+def test_a_tie_at_the_cut_is_decided_by_id_also_far_to_the_right() -> None:
+    items = np.full((5000, 1), 1.0)
+    items[4999] = 2.0
+    assert top_k(np.ones((3, 1)), items, interactions(np.zeros((3, 5000)) > 0), 4).tolist() == [[4999, 0, 1, 2]] * 3
+
+
+def test_train_pairs_are_never_recommended_however_high() -> None:
+    items = np.array([[100.0], [1.0], [2.0]])
+    train = interactions(np.array([[1, 0, 0]]) > 0)
+    assert top_k(np.ones((1, 1)), items, train, 3).tolist() == [[2, 1, -1]]
+
+
+def test_a_ranking_from_elsewhere() -> None:
+    test = interactions(np.array([[0, 1, 1, 0]]) > 0)
+    found = metrics_from_ranking(np.array([[3, 2, -1]]), test, (3,))
+    assert found["precision@3"] == pytest.approx(1 / 3) and found["mrr@3"] == 0.5 and found["recall@3"] == 0.5
+
+
+def small():
+    train, test = (interactions(np.eye(2, 3, above) > 0) for above in (0, 1))
+    return np.ones((2, 2)), np.ones((3, 2)), train, test
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda u, v, a, b: (u[:1], v, a, b, 1), "users has shape"),
+        (lambda u, v, a, b: (u, v[:, :1], a, b, 1), "expected one width"),
+        (lambda u, v, a, b: (u * np.nan, v, a, b, 1), "users holds NaN"),
+        (lambda u, v, a, b: (u, v * np.inf, a, b, 1), "items holds NaN or infinite"),
+        (lambda u, v, a, b: (u * 1e200, v * 1e200, a, b, 1), r"scores hold NaN or \+inf"),
+        (lambda u, v, a, b: (u, v, a, b, 0), "k is 0"),
+        (lambda u, v, a, b: (u, v, a, b, 2.5), "k is 2.5"),
+        (lambda u, v, a, b: (u, v, a, b, ()), "k is empty"),
+        (lambda u, v, a, b: (u, v, a, a, 1), "shares 2 pairs with train"),
+        (lambda u, v, a, b: (u, v, a, interactions(np.zeros((2, 3)) > 0), 1), "test is empty"),
+        (lambda u, v, a, b: (u, v, a, interactions(np.ones((2, 4)) > 0), 1), "expected the same"),
+    ],
+)
+def test_errors_name_what_is_wrong(change, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        evaluate(*change(*small()))
+
+
+def test_memory_is_bounded_by_the_block() -> None:
+    """20,000 x 20,000 scores would need 1.6 GB in float32; the peak grows by far less."""
+    import resource
+
+    train = Interactions(np.arange(20000), np.arange(20000), n_users=20000, n_items=20000)
+    rng = np.random.default_rng(0)
+    users, items = rng.normal(size=(20000, 2)).astype("f4"), rng.normal(size=(20000, 2)).astype("f4")
+    top_k(users[:10], items, Interactions(np.arange(10), np.arange(10), n_users=10, n_items=20000), 5)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    top_k(users, items, train, 5)
+    assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 < 2e8
+
+
+def test_read_only_tables_are_taken_without_a_warning(recwarn):
+    train = Interactions([0, 1], [0, 1], n_users=2, n_items=3)
+    test = Interactions([0, 1], [1, 2], n_users=2, n_items=3)
+    popular = np.broadcast_to(train.col_counts[:, None], (3, 1))
+    found = evaluate(np.ones((2, 1)), popular, train, test, 1)
+    assert found["precision@1"] == 0.5 and not recwarn.list
+
+
+# ------------------------------------------------------------------------------------------- the two ways to rank, and
+# ranx
+
+
+@settings(max_examples=100, deadline=None)
+@given(problems())
+def test_the_compiled_loop_and_torch_rank_alike(problem) -> None:
+    """Whole numbers as embeddings: every score is exact, so the lists must be equal, ties and all."""
+    users, items, train, _, k, block = problem
+    seen = interactions(train).matrix
+    both = []
+    for rank in (metrics._ranked, metrics._ranked_compiled):
+        out = np.full((len(users), min(k, len(items))), -1, dtype=np.int64)
+        rank(torch.tensor(users), torch.tensor(items), seen, block, out)
+        both.append(out.tolist())
+    assert both[0] == both[1]
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "d", "k"), [(3, 511, 7, 5), (5, 512, 8, 128), (257, 1025, 3, 20), (1, 3000, 1, 129), (2, 200, 4, 200)]
+)
+def test_sizes_around_the_edges_of_tiles_and_blocks(m: int, n: int, d: int, k: int) -> None:
+    """Tiles hold 512 items, blocks 256 users, groups 4 users and 4 coordinates; lists of up to 128 are compiled."""
+    rng = np.random.default_rng(m + n)
+    users, items, seen = (
+        rng.integers(-9, 10, (m, d)) * 1.0,
+        rng.integers(-9, 10, (n, d)) * 1.0,
+        rng.random((m, n)) < 0.3,
+    )
+    scores = np.where(seen, -np.inf, users @ items.T)
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    expected = np.where(np.isneginf(np.take_along_axis(scores, order, axis=1)), -1, order)
+    assert np.array_equal(top_k(users, items, interactions(seen), k), expected)
+    assert np.array_equal(top_k(users.astype("f4"), items.astype("f4"), interactions(seen), k), expected)
+
+
+def test_threads_change_nothing() -> None:
+    rng = np.random.default_rng(3)
+    users, items = rng.normal(size=(3000, 16)).astype("f4"), rng.normal(size=(700, 16)).astype("f4")
+    train = interactions(rng.random((3000, 700)) < 0.02)
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        alone = top_k(users, items, train, 10)
+        torch.set_num_threads(3)
+        assert np.array_equal(top_k(users, items, train, 10), alone)
+    finally:
+        torch.set_num_threads(threads)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_takes_the_way_through_torch(dtype: torch.dtype) -> None:
+    train = interactions(np.zeros((1, 3)) > 0)
+    found = top_k(torch.tensor([[1]], dtype=dtype), torch.tensor([[1], [3], [2]], dtype=dtype), train, 2)
+    assert found.tolist() == [[1, 2]]
+
+
+RANX = json.loads((Path(__file__).parents[1] / "fixtures" / "ranx.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("k", [1, 5, 10, 25])
+def test_ranx_says_the_same(name: str, k: int) -> None:
+    """Stored answers of ranx 0.3.21 (tests/fixtures/make_ranx.py);
+    its MAP is divided by |test items|, ours by min(K, |test items|).
+    """
+    wanted = RANX["wanted"]
+    mask = np.zeros((len(wanted), 80), dtype=bool)
+    for user, items in enumerate(wanted):
+        mask[user, items] = True
+    found = metrics_from_ranking(np.array(RANX["ranked"]), interactions(mask), (k,))["per_user"][f"{name}@{k}"]
+    theirs = np.array(RANX["ranx"][f"{name}@{k}"])
+    if name == "map":
+        sizes = mask.sum(axis=1)
+        theirs = theirs * sizes / np.minimum(sizes, k)
+    np.testing.assert_allclose(found, theirs, rtol=1e-12, atol=1e-12)
+    assert len(set(theirs.round(6))) > 1  # the problems are not all alike
+
+
+def test_the_stored_answers_are_ranx_s() -> None:
+    pytest.importorskip("ranx")
+    from fixtures.make_ranx import numbers
+
+    fresh = numbers(RANX["ranked"], RANX["wanted"])
+    for name, values in RANX["ranx"].items():
+        np.testing.assert_allclose(fresh[name], values, rtol=1e-12)

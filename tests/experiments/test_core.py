@@ -1,0 +1,282 @@
+"""experiments: the registry, resumption after a kill, provenance, stored results and their tables, the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from course_lib import experiments
+from course_lib.experiments.core import registry, results
+from course_lib.experiments.core.provenance import git_state, write_json
+from course_lib.experiments.core.registry import Experiment
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def toy(monkeypatch: pytest.MonkeyPatch) -> list[dict]:
+    """An experiment of six cells, registered for one test; the list notes the cells that were really run."""
+    ran: list[dict] = []
+
+    def run_cell(cell: dict) -> list[dict]:
+        ran.append(cell)
+        return [
+            {
+                "x": cell["x"],
+                "seed": cell["seed"],
+                "metric": "square",
+                "value": cell["x"] ** 2 + cell["seed"],
+                "paper": 4.0 if cell["x"] == 2 else None,
+            }
+        ]
+
+    made = Experiment(
+        id="TOY",
+        title="a toy",
+        paper="none",
+        plan=lambda scale, seeds, power=1: [
+            {"x": x**power, "seed": seed, "scale": scale} for seed in seeds for x in (1, 2, 3)
+        ],
+        run_cell=run_cell,
+        estimate=lambda cell: 0.1,
+        describe=lambda cell: {"name": "numbers", "recipe": {}, "sha256": f"of {cell['scale']}", "positives": 3},
+        finish=lambda rows: {"total": float(sum(row["value"] for row in rows))},
+        layout={"rows": ("x",), "columns": ("metric",)},
+    )
+    monkeypatch.setitem(registry.REGISTRY, "TOY", made)
+    return ran
+
+
+def test_a_run_gives_rows_scalars_and_provenance(toy, tmp_path: Path) -> None:
+    result = experiments.run("TOY", seeds=(0, 10), store=tmp_path, progress=False)
+    assert [row["value"] for row in result.rows] == [1, 4, 9, 11, 14, 19] and result.scalars == {"total": 58.0}
+    origin = result.provenance
+    assert (
+        origin["scale"] == "smoke"
+        and origin["seeds"] == [0, 10]
+        and origin["cells"] == {"planned": 6, "finished": 6, "version": 1}
+    )
+    assert origin["data"] == [{"name": "numbers", "recipe": {}, "sha256": "of smoke", "positives": 3}]
+    assert origin["seconds"] >= 0 and origin["finished"].endswith("+00:00")
+    (versions,), (hardware,), (git,) = origin["versions"], origin["hardware"], origin["git"]
+    assert versions["numpy"] == np.__version__ and versions["torch"] and versions["scipy"] and versions["python"]
+    assert hardware["device"] == "cpu" and hardware["cores"] == os.cpu_count() and hardware["threads"] >= 1
+    assert set(git) == {"commit", "dirty"}
+
+
+def test_finished_cells_are_not_run_again(toy, tmp_path: Path) -> None:
+    experiments.run("TOY", seeds=(0,), store=tmp_path, progress=False)
+    again = experiments.run("TOY", seeds=(0, 1), store=tmp_path, progress=False)
+    assert [(cell["seed"], cell["x"]) for cell in toy] == [(0, 1), (0, 2), (0, 3), (1, 1), (1, 2), (1, 3)]
+    assert len(again.rows) == 6
+
+
+@pytest.mark.parametrize("change", ["seed", "data", "option", "version"])
+def test_whatever_the_outcome_depends_on_makes_another_cell(toy, tmp_path: Path, monkeypatch, change: str) -> None:
+    experiments.run("TOY", store=tmp_path, progress=False)
+    if change == "version":
+        from dataclasses import replace
+
+        monkeypatch.setitem(registry.REGISTRY, "TOY", replace(registry.get("TOY"), version=2))
+    arguments = {"seed": {"seed": 5}, "data": {"scale": "laptop"}, "option": {"power": 2}, "version": {}}[change]
+    experiments.run("TOY", store=tmp_path, progress=False, **arguments)
+    assert len(toy) == (5 if change == "option" else 6)  # 1 ** 2 == 1 ** 1 is the one cell that stays
+
+
+def test_only_runs_a_part_and_collect_runs_nothing(toy, tmp_path: Path) -> None:
+    part = experiments.run("TOY", store=tmp_path, progress=False, only={"x": [1, 3]})
+    assert [row["x"] for row in part.rows] == [1, 3] and part.provenance["cells"] == {
+        "planned": 3,
+        "finished": 2,
+        "version": 1,
+    }
+    assert "1 of 3 cells were not run" in part.caption()
+    gathered = experiments.run("TOY", store=tmp_path, progress=False, collect=True)
+    assert gathered.rows == part.rows and len(toy) == 2
+    nothing = experiments.run("TOY", store=tmp_path / "empty", progress=False, collect=True)
+    assert nothing.rows == [] and nothing.scalars == {} and len(toy) == 2
+
+
+def test_cells_without_their_data_are_named_and_left_out(toy, tmp_path: Path, monkeypatch, capsys) -> None:
+    from dataclasses import replace
+
+    def describe(cell: dict) -> dict:
+        if cell["data"] == "gone":
+            raise FileNotFoundError("gone is not on this machine")
+        return {"name": "here", "sha256": "0"}
+
+    def plan(scale, seeds) -> list[dict]:
+        sets = {"smoke": ("here", "gone"), "laptop": ("gone",)}[scale]
+        return [{"x": 1, "seed": 0, "data": data} for data in sets]
+
+    monkeypatch.setitem(registry.REGISTRY, "TOY", replace(registry.get("TOY"), describe=describe, plan=plan))
+    result = experiments.run("TOY", store=tmp_path)
+    assert (
+        result.provenance["unavailable"] == ["gone"] and result.provenance["cells"]["finished"] == 1 and len(toy) == 1
+    )
+    assert "the cells on gone are left out: gone is not on this machine" in capsys.readouterr().out
+    with pytest.raises(FileNotFoundError, match="gone is not"):
+        experiments.run("TOY", "laptop", store=tmp_path, progress=False)
+
+
+def test_results_are_stored_whole_and_read_back(toy, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("COURSE_RESULTS", str(tmp_path / "results"))
+    result = experiments.run("TOY", store=tmp_path / "cells", progress=False)
+    path = result.save()
+    assert path == tmp_path / "results" / "TOY-smoke.json" and [file.name for file in path.parent.iterdir()] == [
+        path.name
+    ]
+    again = experiments.load_result("TOY", "smoke")
+    assert again.rows == result.rows and again.scalars == result.scalars and again.to_markdown() == result.to_markdown()
+    with pytest.raises(FileNotFoundError, match="experiments run TOY --scale full"):
+        experiments.load_result("TOY", "full")
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    write_json(path, {"value": 1})
+    with pytest.raises(ValueError, match="JSON"):
+        write_json(path, {"value": float("nan")})  # NaN is no JSON
+    assert json.loads(path.read_text()) == {"value": 1} and [file.name for file in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_tables_show_spread_and_the_papers_number(toy, tmp_path: Path) -> None:
+    result = experiments.run("TOY", seeds=(0, 2), store=tmp_path, progress=False)
+    assert result.table() == [["x", "square"], ["1", "2.00 ± 1.41"], ["2", "5.00 ± 1.41 (4.00)"], ["3", "10.00 ± 1.41"]]
+    assert result.table(x=2, seed=0) == [["x", "square"], ["2", "4.00 (4.00)"]]
+    assert result.table(rows=("seed",), columns=("x",), digits=0)[1] == ["0", "1", "4 (4)", "9"]
+    markdown = result.to_markdown()
+    assert "| 2 | 5.00 ± 1.41 (4.00) |" in markdown and "in brackets the paper's number" in markdown
+    html = result.to_html()
+    assert (
+        '<th scope="row">2</th><td>5.00 ± 1.41 (4.00)</td>' in html
+        and "<caption>" in html
+        and '<th scope="col">square</th>' in html
+    )
+    with pytest.raises(ValueError, match="'y' is no column"):
+        result.select(y=1)
+    with pytest.raises(ValueError, match=r"agrees with \{'x': 7\}; it has x: 1, 2, 3"):
+        result.table(x=7)
+
+
+def test_html_escapes_text() -> None:
+    result = results.Result(
+        "A", "smoke", "a < b", [{"name": "<script>", "metric": "m", "value": 1.0}], layout={"rows": ("name",)}
+    )
+    assert "<script>" not in result.to_html() and "&lt;script&gt;" in result.to_html()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("NONE",), "experiment 'NONE' does not exist; expected one of .*P3-T3"),
+        (("TOY", "tiny"), "scale is 'tiny'"),
+    ],
+)
+def test_errors_name_what_is_wrong(toy, arguments, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        experiments.run(*arguments, progress=False)
+    with pytest.raises(ValueError, match="no cell of TOY has 'z'"):
+        experiments.cells_of("TOY", only={"z": 1})
+    with pytest.raises(ValueError, match="registered twice"):
+        experiments.experiment("TOY", "again")(lambda cell: [])
+
+
+def test_the_command_line_runs_stores_and_prints(toy, tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.setenv("COURSE_RESULTS", str(tmp_path / "results"))
+    monkeypatch.setenv("COURSE_CACHE", str(tmp_path / "cache"))
+    assert (
+        experiments.cli(
+            ["run", "TOY", "--scale", "smoke", "--seeds", "0", "1", "--only", "x=[1,2]", "--option", "power=1"]
+        )
+        == 0
+    )
+    shown = capsys.readouterr()
+    assert (
+        "4 of 6 cells to run, about 0 s" in shown.out
+        and "| 2 | 4.50 ± 0.71 (4.00) |" in shown.out
+        and "4/4" in shown.err
+    )
+    assert len(json.loads((tmp_path / "results" / "TOY-smoke.json").read_text())["rows"]) == 4
+    assert len(list((tmp_path / "cache" / "cells" / "TOY").iterdir())) == 4
+    assert experiments.cli(["list"]) == 0
+    listed = capsys.readouterr().out
+    assert "TOY" in listed and "stored" in listed and "P3-T6" in listed and "not run" in listed
+    assert experiments.cli(["run", "NONE"]) == 2
+    assert "experiment 'NONE' does not exist" in capsys.readouterr().out
+    assert experiments.cli(["run", "TOY", "--only", "x"]) == 2
+    assert "expected key=value" in capsys.readouterr().out
+
+
+SLOW = """
+import sys, time
+from pathlib import Path
+from course_lib import experiments
+from course_lib.experiments import p3, registry
+original = p3.table6_cell
+def slow(cell):
+    rows = original(cell)
+    time.sleep(float(sys.argv[1]))
+    return rows
+import dataclasses
+registry.REGISTRY["P3-T6"] = dataclasses.replace(registry.get("P3-T6"), run_cell=slow)
+only = {"pointwise": "square", "loss": ["unbiased", "popularity"], "method": "closed form"}
+result = experiments.run("P3-T6", seeds=(0, 1), only=only, store=Path(sys.argv[2]), progress=False)
+import json
+print(json.dumps([row for row in result.rows]))
+"""
+
+
+def test_a_killed_run_goes_on_and_ends_the_same(tmp_path: Path) -> None:
+    """SIGKILL in the middle; the second start runs only the missing cells and gives the rows of an undisturbed run."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+
+    def start(pause: float, folder: Path) -> subprocess.Popen:
+        command = [sys.executable, "-c", SLOW, str(pause), str(folder)]
+        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+
+    whole = start(0, tmp_path / "whole")
+    killed = start(3, tmp_path / "killed")
+    folder = tmp_path / "killed" / "P3-T6"
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and not (folder.is_dir() and any(folder.glob("*.json"))):
+        time.sleep(0.02)
+    killed.send_signal(signal.SIGKILL)
+    killed.wait(timeout=30)
+    kept = {path: path.stat().st_mtime_ns for path in folder.glob("*.json")}
+    assert 1 <= len(kept) < 4
+    resumed = start(0, tmp_path / "killed")
+    first, second = (json.loads(process.communicate(timeout=120)[0]) for process in (whole, resumed))
+    assert first == second and len(list(folder.glob("*.json"))) == 4
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+
+
+def test_git_state_of_a_folder_without_git(tmp_path: Path) -> None:
+    assert git_state(tmp_path) == {"commit": None, "dirty": None}
+
+
+def test_git_state_sees_a_changed_file(tmp_path: Path) -> None:
+    def git(*arguments: str) -> None:
+        subprocess.run(
+            ["git", "-C", str(tmp_path), "-c", "user.name=t", "-c", "user.email=t@t", *arguments],
+            check=True,
+            capture_output=True,
+        )
+
+    git("init")
+    (tmp_path / "course_lib").mkdir()
+    (tmp_path / "course_lib" / "a.py").write_text("a = 1\n")
+    git("add", ".")
+    git("commit", "-m", "one")
+    clean = git_state(tmp_path)
+    assert len(clean["commit"]) == 40 and clean["dirty"] is False
+    (tmp_path / "course_lib" / "a.py").write_text("a = 2\n")
+    assert git_state(tmp_path) == {**clean, "dirty": True}

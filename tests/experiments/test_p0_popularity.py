@@ -1,0 +1,388 @@
+"""P0's experiments 8 to 10: samplers, watching growth, optimisers, histories, judging, and the shape of the results."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from course_lib import experiments, losses, norms, popularity
+from course_lib.data.interactions import Interactions
+from course_lib.experiments import p0_popularity
+from course_lib.experiments.core.results import Result
+from course_lib.models.encoders import HistoryTransformer, Lookup, TwoTower
+from course_lib.training import towers as two_towers
+
+IDS = ("P0-E8", "P0-E9", "P0-E10", "P0-R")
+TAU, B, D = 0.2, 16, 4
+
+
+@pytest.fixture(scope="module")
+def data() -> Interactions:
+    """40 users, 12 items, popularity a power law, distinct times; every item and user has a pair."""
+    rng = np.random.default_rng(0)
+    chance = 1 / np.arange(1, 13)
+    pairs = {
+        (int(i), int(j)) for i in range(40) for j in rng.choice(12, size=4, replace=False, p=chance / chance.sum())
+    }
+    pairs |= {(j, j) for j in range(12)}
+    users, items = np.array(sorted(pairs)).T
+    return Interactions(users, items, n_users=40, n_items=12, times=rng.permutation(len(users)))
+
+
+def trained(
+    data: Interactions,
+    *,
+    norm: float = 1.0,
+    lr: float = 2.0,
+    steps: int = 30,
+    double: bool = True,
+    make=torch.optim.SGD,
+    **options,
+):
+    towers = two_towers.lookup_towers(data, d=D, norm=norm, seed=0)
+    towers = towers.double() if double else towers
+    optimiser = make(towers.parameters(), lr=lr)
+    growth = two_towers.Growth(optimiser, towers.right.weight)
+    history = two_towers.train_towers(
+        towers, optimiser, data, steps=steps, seed=1, batch_size=B, tau=TAU, epoch=10, **options
+    )
+    return towers, growth, history
+
+
+# ------------------------------------------------------------------------------------------------------------- training
+
+
+def test_training_is_sgd_on_infonce_with_the_batches_of_the_loop(data: Interactions) -> None:
+    """Against five steps written out, with the same random numbers."""
+    towers, _, history = trained(data, steps=5)
+    users, items = (
+        table.detach().clone().requires_grad_()
+        for table in two_towers.lookup_towers(data, d=D, seed=0).double().parameters()
+    )
+    rng = np.random.default_rng([1, 0])
+    found = []
+    for _ in range(5):
+        chosen = rng.integers(0, len(data), B)
+        loss = losses.infonce(losses.cosine_scores(users[data.users[chosen]], items[data.items[chosen]]), tau=TAU)
+        for table, gradient in zip((users, items), torch.autograd.grad(loss, (users, items)), strict=True):
+            table.data -= 2.0 * gradient
+        found.append(float(loss.detach()))
+    torch.testing.assert_close(towers.left.weight.detach(), users.detach())
+    torch.testing.assert_close(towers.right.weight.detach(), items.detach())
+    assert history.epochs[-1]["loss"] == pytest.approx(np.mean(found))
+
+
+def test_the_quartic_law_holds_for_every_item(data: Interactions) -> None:
+    towers, growth, _ = trained(data)
+    np.testing.assert_allclose(growth.predicted(), two_towers.item_norms(towers, 12), rtol=1e-12)
+    without = norms.predicted_norm(
+        growth.start, lr=1.0, h=np.sqrt(growth.driven / growth.updates), updates=growth.updates
+    )
+    assert (without < growth.predicted()).all()
+
+
+def test_growth_counts_the_batches_that_hold_an_item(data: Interactions) -> None:
+    _, growth, _ = trained(data, steps=10)
+    rng = np.random.default_rng([1, 0])
+    held = np.array([np.bincount(data.items[rng.integers(0, len(data), B)], minlength=12) > 0 for _ in range(10)])
+    assert (growth.updates == held.sum(0)).all()
+    growth.stop()
+
+
+def test_the_law_holds_with_a_changing_rate(data: Interactions) -> None:
+    """A cyclic rate for the items, Adam for the users."""
+    towers = two_towers.lookup_towers(data, d=D, seed=0).double()
+    sgd = torch.optim.SGD(towers.right.parameters(), lr=3.0)
+    both = two_towers.Together(torch.optim.AdamW(towers.left.parameters(), lr=0.01), sgd, cycle=8)
+    growth = two_towers.Growth(sgd, towers.right.weight)
+    rates = []
+    sgd.register_step_pre_hook(lambda optimiser, *_: rates.append(optimiser.param_groups[0]["lr"]))
+    two_towers.train_towers(towers, both, data, steps=20, seed=0, batch_size=B, tau=TAU, epoch=5)
+    np.testing.assert_allclose(growth.predicted(), two_towers.item_norms(towers, 12), rtol=1e-12)
+    np.testing.assert_allclose(rates[:9], [0.3, 0.975, 1.65, 2.325, 3.0, 2.325, 1.65, 0.975, 0.3])
+
+
+def test_scale_symmetry_to_the_last_bit(data: Interactions) -> None:
+    one, _, _ = trained(data, double=False)
+    eight, _, _ = trained(data, norm=8.0, lr=2.0 * 64, double=False)
+    assert torch.equal(eight.right.weight, 8 * one.right.weight)
+    other, _, _ = trained(data, norm=8.0, lr=2.0 * 8, double=False)
+    assert not torch.equal(other.right.weight, 8 * one.right.weight)
+
+
+def test_logq_subtracts_the_log_probability(data: Interactions) -> None:
+    towers, _, history = trained(data, steps=1, logq=True)
+    fresh = two_towers.lookup_towers(data, d=D, seed=0).double()
+    chosen = np.random.default_rng([1, 0]).integers(0, len(data), B)
+    scores = (
+        losses.cosine_scores(
+            *fresh(torch.from_numpy(data.users[chosen].copy()), torch.from_numpy(data.items[chosen].copy()))
+        )
+        / TAU
+    )
+    shifted = scores.detach().numpy() - np.log(data.col_counts / len(data))[data.items[chosen]]
+    expected = np.mean(np.log(np.exp(shifted).sum(1)) - np.diag(shifted))
+    assert history.epochs[0]["loss"] == pytest.approx(expected, rel=1e-6)
+
+
+def test_any_module_of_the_readers_is_trained(data: Interactions) -> None:
+    class Mine(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.rows = torch.nn.Embedding(12, D)
+            self.head = torch.nn.Linear(D, D)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.tanh(self.head(self.rows(x)))
+
+    torch.manual_seed(0)
+    towers = TwoTower(Lookup(40, D), Mine())
+    history = two_towers.train_towers(
+        towers, torch.optim.Adam(towers.parameters(), lr=0.05), data, steps=60, seed=0, batch_size=B, tau=TAU, epoch=20
+    )
+    assert history.epochs[-1]["loss"] < history.epochs[0]["loss"]
+    assert set(two_towers.judge(towers, data, data_without(data))) >= {"Pearson", "share dot", "NDCG cos"}
+
+
+def data_without(data: Interactions) -> Interactions:
+    """A test set: for every user the first item that he has not."""
+    have = [set(data.items[data.users == i]) for i in range(data.n_users)]
+    items = [next(j for j in range(data.n_items) if j not in own) for own in have]
+    return Interactions(np.arange(data.n_users), items, n_users=data.n_users, n_items=data.n_items)
+
+
+# ------------------------------------------------------------------------------------------------------------- samplers
+
+
+def test_uniform_pairs_and_uniform_items_follow_their_laws(data: Interactions) -> None:
+    rng = np.random.default_rng(0)
+    by_pair = np.bincount(data.items[two_towers.uniform_pairs(data)(rng, 60_000)], minlength=12) / 60_000
+    np.testing.assert_allclose(by_pair, data.col_counts / len(data), atol=0.006)
+    chosen = two_towers.uniform_items(data)(rng, 60_000)
+    by_item = np.bincount(data.items[chosen], minlength=12) / 60_000
+    np.testing.assert_allclose(by_item, 1 / 12, atol=0.006)
+    pair = np.bincount(chosen, minlength=len(data)) / 60_000  # within an item every pair alike
+    np.testing.assert_allclose(pair, 1 / 12 / data.col_counts[data.items], atol=0.006)
+
+
+def test_uniform_items_refuses_items_without_pairs() -> None:
+    empty = Interactions([0], [1], n_users=1, n_items=2)
+    with pytest.raises(ValueError, match="1 items have no training pair"):
+        two_towers.uniform_items(empty)
+
+
+# -------------------------------------------------------------------------------------------------------------
+# optimisers
+
+
+def test_on_the_sphere_every_length_is_the_same(data: Interactions) -> None:
+    start = two_towers.item_norms(two_towers.lookup_towers(data, d=D, seed=0).double(), 12)
+    towers, _, history = trained(data, make=two_towers.SphereSGD)
+    np.testing.assert_allclose(two_towers.item_norms(towers, 12), (start**2).mean() ** 0.5, rtol=1e-12)
+    assert history.epochs[-1]["loss"] < history.epochs[0]["loss"]
+
+
+def test_together_resumes_from_its_state(data: Interactions) -> None:
+    def fresh():
+        towers = two_towers.lookup_towers(data, d=D, seed=0).double()
+        adam = torch.optim.AdamW(towers.left.parameters(), lr=0.01)
+        return towers, two_towers.Together(adam, torch.optim.SGD(towers.right.parameters(), lr=1.0), cycle=6)
+
+    def one_step(towers, optimiser, seed) -> None:
+        generator = torch.Generator().manual_seed(seed)
+        users, items = (torch.randint(n, (B,), generator=generator) for n in (40, 12))
+        optimiser.zero_grad()
+        losses.infonce(losses.cosine_scores(*towers(users, items)), tau=TAU).backward()
+        optimiser.step()
+
+    whole, optimiser = fresh()
+    for at in range(5):
+        one_step(whole, optimiser, at)
+    first, half = fresh()
+    for at in range(2):
+        one_step(first, half, at)
+    second, other = fresh()
+    second.load_state_dict(first.state_dict())
+    other.load_state_dict(half.state_dict())
+    for at in range(2, 5):
+        one_step(second, other, at)
+    assert torch.equal(second.right.weight, whole.right.weight) and torch.equal(second.left.weight, whole.left.weight)
+
+
+# -------------------------------------------------------------------------------------------------------------
+# histories
+
+
+def test_previous_items_are_those_before_in_time(data: Interactions) -> None:
+    found = two_towers.previous_items(data, 3)
+    for row, (user, item, time) in enumerate(zip(data.users, data.items, data.times, strict=True)):
+        mine = [(t, j) for i, j, t in zip(data.users, data.items, data.times, strict=True) if i == user and t < time]
+        expected = [j for _, j in sorted(mine)][-3:]
+        assert found[row].tolist() == expected + [-1] * (3 - len(expected))
+        assert item not in found[row]
+
+
+def test_history_rows_never_show_the_item_itself(data: Interactions) -> None:
+    rows, examples = two_towers.history_rows(data, 3)
+    assert rows.shape == (len(data) + 40, 3) and (examples == np.arange(len(data))).all()
+    alone = data.row_counts[data.users] == 1
+    shows = (rows[: len(data)] == data.items[:, None]).any(axis=1)
+    assert not shows[~alone].any()
+    assert (rows[:, 0] >= 0).all()  # nobody has an empty history
+    torch.manual_seed(0)
+    tower = HistoryTransformer(12, D, histories=rows)
+    assert torch.isfinite(tower(torch.arange(len(rows)))).all()
+
+
+# ------------------------------------------------------------------------------------------------------------- judging
+
+
+def test_judge_measures_what_it_says(data: Interactions) -> None:
+    """Items whose norm is their count: all lists by dot product are by count."""
+    towers = two_towers.lookup_towers(data, d=D, seed=0).double()
+    with torch.no_grad():
+        towers.left.weight.copy_(torch.tensor([[1.0, 0, 0, 0]]).expand(40, 4))
+        lengths = torch.tensor(data.col_counts.copy()).double()
+        towers.right.weight.copy_(torch.stack([lengths, 0 * lengths, 0 * lengths, 0 * lengths], 1))
+    found = two_towers.judge(towers, data, data_without(data), lists=1)
+    assert found["Pearson"] == pytest.approx(1) and found["slope"] == pytest.approx(1)
+    lists = [
+        max((j for j in range(12) if j not in set(data.items[data.users == i])), key=lambda j: data.col_counts[j])
+        for i in range(40)
+    ]
+    assert found["AvgPop dot"] == pytest.approx(data.col_counts[lists].mean())
+    assert found["share dot"] == pytest.approx(np.mean(np.array(lists) == popularity.head_items(data.col_counts)[0]))
+    assert found["norm"] == pytest.approx(data.col_counts.mean())
+
+
+def test_equal_norms_have_no_correlation(data: Interactions) -> None:
+    towers = two_towers.lookup_towers(data, d=D, seed=0)
+    with torch.no_grad():
+        towers.right.weight.copy_(torch.nn.functional.normalize(towers.right.weight, dim=1))
+    assert "Pearson" not in two_towers.judge(towers, data, data_without(data), lists=2)
+
+
+def test_many_users_are_sampled(data: Interactions, monkeypatch: pytest.MonkeyPatch) -> None:
+    towers = two_towers.lookup_towers(data, d=D, seed=0)
+    everybody = two_towers.judge(towers, data, data_without(data), lists=3)
+    monkeypatch.setattr(two_towers, "JUDGED_USERS", 25)
+    some = two_towers.judge(towers, data, data_without(data), lists=3, seed=5)
+    assert some["Pearson"] == everybody["Pearson"] and some["AvgPop dot"] == pytest.approx(
+        everybody["AvgPop dot"], rel=0.5
+    )
+    assert some["NDCG dot"] != everybody["NDCG dot"] or some["AvgPop dot"] != everybody["AvgPop dot"]
+
+
+# -------------------------------------------------------------------------------------------------------------
+# experiments
+
+
+def test_all_are_registered_at_every_scale() -> None:
+    for id in IDS:
+        for scale in experiments.SCALES:
+            cells = experiments.cells_of(id, scale, seeds=(0, 1))
+            assert cells and {cell["seed"] for cell in cells} == {0, 1}
+            assert len({json.dumps(cell, sort_keys=True) for cell in cells}) == len(cells)
+        seconds = sum(p0_popularity.seconds(cell) for cell in experiments.cells_of(id, "smoke"))
+        assert seconds <= (15 if id == "P0-E8" else 60)
+    assert {cell["data"] for cell in experiments.cells_of("P0-E8", "laptop")} == {"ml-1m", "gowalla"}
+    assert {cell["data"] for cell in experiments.cells_of("P0-E8", "full")} == {"ml-32m", "ml-32m-shape"}
+
+
+def test_lists_are_as_long_as_the_papers_where_they_can_be_full() -> None:
+    assert p0_popularity.list_length(84_432) == 100 and p0_popularity.list_length(3_500) == 10
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list]:
+    """The cells of smoke scale with 400 steps of 128, run once."""
+    found = {}
+    for setting, changes in {"high rate": {}, "low rate": {"lr": 0.01}}.items():
+        cell = {
+            "data": "movietweetings-5core",
+            "setting": setting,
+            **p0_popularity.BASE,
+            "steps": 400,
+            "batch": 128,
+            "seed": 0,
+            "device": "cpu",
+        }
+        cell |= changes
+        found[setting] = p0_popularity.rows_of(cell, *p0_popularity.run_lookup(cell, curve=True), {})
+    return found
+
+
+def value(rows: list, metric: str) -> float:
+    (row,) = [row for row in rows if row["metric"] == metric]
+    return row["value"]
+
+
+def test_bias_at_a_high_rate_and_none_at_a_low_one(quick: dict[str, list]) -> None:
+    high, low = quick["high rate"], quick["low rate"]
+    assert value(high, "Pearson") > 0.7 and value(high, "slope") > 0.15 and value(high, "p value") < 1e-10
+    assert abs(value(low, "Pearson")) < 0.05 and abs(value(low, "slope")) < 0.02
+    assert value(high, "share dot") > 5 * value(high, "share cos")
+    assert abs(value(low, "share dot") - value(low, "share cos")) < 0.01
+    assert value(low, "loss") > math.log(128)  # worse than guessing: nothing learned
+    assert value(high, "loss") < math.log(128) - 0.5
+
+
+def test_the_curve_starts_before_training_and_ends_where_the_result_is(quick: dict[str, list]) -> None:
+    curve = {row["step"]: row["value"] for row in quick["high rate"] if row["metric"] == "share dot at step"}
+    assert min(curve) == 0 and max(curve) == 400 and len(curve) == 1 + p0_popularity.POINTS
+    assert curve[400] == value(quick["high rate"], "share dot") and curve[0] < 0.02
+
+
+def test_experiment_10_trains_a_transformer_beside_sgd() -> None:
+    cell = {
+        "data": "movietweetings-5core",
+        "setting": "transformer",
+        **p0_popularity.BASE,
+        "steps": 200,
+        "batch": 64,
+        "seed": 0,
+        "device": "cpu",
+    }
+    cell |= {"history": 5, "user lr": 3e-3, "user decay": 0.01, "cycles": 2, "points": 2}
+    found, history = p0_popularity.run_history(cell)
+    assert history[-1]["loss"] < history[1]["loss"] - 0.3 and found["Pearson"] > 0.1
+    assert [record["step"] for record in history] == [0, 100, 200]
+
+
+def test_papers_numbers_stand_beside_ours() -> None:
+    assert p0_popularity.paper_numbers(8) == {"Pearson": 0.66, "share dot": 0.72, "share cos": 0.29}
+    assert p0_popularity.paper_numbers(9) == {"share dot": 0.007, "share cos": 0.007}
+    assert p0_popularity.paper_numbers(10) == {"Pearson": 0.56, "share dot": 0.63, "share cos": 0.32}
+
+
+def test_summaries_over_seeds() -> None:
+    rows = [
+        {"data": "x", "setting": "a, b", "metric": metric, "seed": seed, "value": seed * scale, **extra}
+        for seed in (1, 2, 3)
+        for metric, scale, extra in (("slope", 1.0, {}), ("norm at step", 2.0, {"step": 7}))
+    ]
+    rows.append({"data": "x", "setting": "c", "metric": "slope", "seed": 1, "value": 9.0})
+    assert p0_popularity.half_width([1, 2, 3]) == pytest.approx(4.302653 / 3**0.5, rel=1e-6)
+    found = p0_popularity.scalars(rows)
+    assert (
+        found["x-a-b-slope"] == 2
+        and found["x-a-b-slope-pm"] == pytest.approx(2.4841, abs=1e-4)
+        and found["x-c-slope"] == 9
+    )
+    result = Result("P0-E8", "laptop", "", rows)
+    assert p0_popularity.mean_of(result, "slope", data="x", setting="a, b") == 2
+    assert p0_popularity.with_interval(result, "slope", data="x", setting="a, b", digits=1) == "2.0 ± 2.5"
+    assert p0_popularity.with_interval(result, "slope", data="x", setting="c", digits=1) == "9.0"
+    steps, means, halves = p0_popularity.curve_of(result, "norm", data="x", setting="a, b")
+    assert steps == [7] and means == [4.0] and halves == [pytest.approx(4.9683, abs=1e-4)]
+    with pytest.raises(ValueError, match="expected at least two runs"):
+        p0_popularity.half_width([1.0])
+
+
+def test_most_popular_is_the_list_by_count() -> None:
+    found = p0_popularity.most_popular({"data": "movietweetings-5core", "seed": 0})
+    assert found["share dot"] > 0.95 and 0.05 < found["NDCG dot"] < 0.2

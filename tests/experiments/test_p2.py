@@ -1,0 +1,170 @@
+"""P2's experiments: what a cell must find whatever the data, on small data; and what the smoke runs show."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from course_lib import datasets, experiments, gauge
+from course_lib.data.interactions import Interactions
+from course_lib.experiments import p2
+
+SMALL = "movietweetings-10core"
+
+
+def values(rows: list[dict]) -> dict[str, float]:
+    return {row["metric"]: row["value"] for row in rows}
+
+
+@pytest.fixture(scope="module")
+def small() -> Interactions:
+    return p2.load_data(SMALL)
+
+
+def x1(kind: str, spread: float, **other) -> dict[str, float]:
+    return values(p2.x1_cell({"data": SMALL, "k": 12, "draws": 2, "seed": 0, "gauge": kind, "spread": spread} | other))
+
+
+def test_no_gauge_moves_nothing():
+    found = x1("none", 0.0)
+    assert found["overlap"] == 1 and found["difference"] == 0
+    assert 0 < found["chance"] < 0.1
+
+
+def test_wider_gauges_move_more_neighbours_and_no_prediction():
+    narrow, wide = x1("diagonal", 0.1), x1("diagonal", 2.0)
+    assert wide["overlap"] < 0.5 < narrow["overlap"] < 1
+    assert max(narrow["difference"], wide["difference"]) < 1e-10
+
+
+def test_the_search_finds_a_worse_gauge_than_chance():
+    assert x1("worst diagonal", 1.0)["overlap"] < x1("diagonal", 1.0)["overlap"]
+
+
+def test_any_ten_films_can_be_made_the_nearest():
+    found = x1("chosen", 2.0, k=16)
+    assert found["chosen found"] == 1 and found["difference"] < 1e-10
+
+
+def test_gauge_free_rows_do_not_move_under_a_gauge(small):
+    A, B = p2._optimum(SMALL, 12)
+    new = gauge.apply_linear_gauge(A, B, gauge.random_linear_gauge(12, spread=1.0, rng=np.random.default_rng(0)))
+    ids = p2.shown_items(small, 20)
+    before, after = (gauge.neighbours(gauge.score_rows(*tables)[ids], 10) for tables in ((A, B), new))
+    assert gauge.neighbour_overlap(before, after).mean() > 0.999
+
+
+def test_genre_agreement_by_hand():
+    table = {"name": np.array(["x", "y", "z"], dtype=object), "genres": np.array(["A|B", "B", "C"], dtype=object)}
+    data = Interactions(np.array([0, 0, 0]), np.array([0, 1, 2]), n_users=1, n_items=3, item_table=table)
+    assert p2.genre_agreement(data, np.arange(3), np.array([[1], [0], [0]])) == pytest.approx((0.5 + 0.5 + 0) / 3)
+
+
+def test_largest_difference_by_blocks():
+    rng = np.random.default_rng(0)
+    A, B = rng.standard_normal((40, 3)), rng.standard_normal((50, 3))
+    C = B.copy()
+    C[7] += 1
+    assert p2.largest_difference((A, B), (A, C)) == pytest.approx(np.abs(A.sum(1)).max())
+
+
+@pytest.mark.parametrize("model", p2.MODELS)
+def test_towers_learn_and_the_sphere_is_kept(small, model):
+    cell = {"model": model, "k": 8, "epochs": 2, "batch": 512, "seed": 0}
+    users, items = p2.train_towers(small, cell, start=[0, 0])
+    again, _ = p2.train_towers(small, cell, start=[0, 0])
+    assert np.array_equal(users, again)  # a start determines the run
+    assert gauge.is_on_sphere(items, tol=1e-6) == gauge.is_on_sphere(users, tol=1e-6) == (model == "sphere")
+    if model != "dot, unbalanced start":
+        liked = (users[small.users] * items[small.items]).sum(1).mean()
+        assert liked > (users @ items.mean(0)).mean() + 0.05  # positives score above the average item
+
+
+def test_an_unknown_model_is_refused(small):
+    with pytest.raises(ValueError, match="expected one of"):
+        p2.train_towers(small, {"model": "cube", "k": 4, "epochs": 1, "batch": 64, "seed": 0}, start=[0])
+
+
+@pytest.mark.parametrize("which", ["first", "second"])
+def test_the_loss_from_the_gramian_is_the_loss(which):
+    rng = np.random.default_rng(0)
+    X, A, B = rng.standard_normal((9, 5)), rng.standard_normal((5, 2)), rng.standard_normal((5, 2))
+    expected = gauge.steck_objectives(X, A, B, decay=0.7)[["first", "second"].index(which)]
+    got = p2.steck_loss(torch.tensor(X.T @ X), torch.tensor(A), torch.tensor(B), which, 0.7)
+    assert float(got) == pytest.approx(float(expected))
+    closed = gauge.steck_first(X, k=2, decay=0.7) if which == "first" else gauge.steck_second(X, k=2, decay=0.7)
+    mine = p2.steck_from_gram(X.T @ X, which, k=2, decay=0.7)
+    np.testing.assert_allclose(mine[0] @ mine[1].T, closed[0] @ closed[1].T, atol=1e-10)
+
+
+@pytest.fixture(scope="module")
+def steck_rows() -> dict[str, dict[str, float]]:
+    cell = {"data": SMALL, "k": 6, "decay": 10.0, "max_steps": 400, "seed": 0}
+    return {which: values(p2.x3_cell(cell | {"objective": which})) for which in ("first", "second")}
+
+
+def test_the_closed_forms_are_what_the_optimiser_finds(steck_rows):
+    for found in steck_rows.values():
+        assert found["gradient"] < 1e-10 and found["excess"] < 1e-8 and found["product"] < 1e-3
+        assert abs(found["rotation"]) < 1e-10
+
+
+def test_the_first_objective_leaves_the_cosines_to_the_start_and_the_second_does_not(steck_rows):
+    first, second = steck_rows["first"], steck_rows["second"]
+    assert abs(first["gauge"]) < 1e-9 and second["gauge"] > 0.01
+    assert first["overlap"] < 0.8 and second["overlap"] > 0.99
+    assert first["score rows"] > 0.99  # the same model all the same
+
+
+def test_plans_name_every_scale():
+    for id in ("P2-X1", "P2-X2", "P2-X3"):
+        for scale in experiments.SCALES:
+            cells = experiments.cells_of(id, scale)
+            assert cells and all(cell["data"] in p2.RECIPES for cell in cells)
+
+
+def test_unknown_data_is_refused():
+    with pytest.raises(ValueError, match="no recipe"):
+        p2.load_data("netflix")
+    with pytest.raises(ValueError, match="expected more than 10"):
+        p2.shown_items(p2.load_data(SMALL), 10**6)
+
+
+@pytest.mark.parametrize("id", ["P2-X1", "P2-X2", "P2-X3"])
+def test_stored_laptop_results_support_the_chapter(id):
+    """The signs that the text relies on, in the stored results of every data set."""
+    result = experiments.load_result(id, "laptop")
+    assert result.provenance["cells"]["finished"] == result.provenance["cells"]["planned"]
+    if id == "P2-X1":
+        assert max(row["value"] for row in result.select(metric="difference")) < 1e-10
+        for data in p2.SETS["laptop"]:
+            for k in (16, 64):
+                means = [
+                    np.mean(
+                        [
+                            row["value"]
+                            for row in result.select(data=data, k=k, gauge="linear", metric="overlap", spread=s)
+                        ]
+                    )
+                    for s in p2.SPREADS["laptop"]
+                ]
+                assert means == sorted(means, reverse=True) and means[-1] < 0.4
+        assert min(row["value"] for row in result.select(metric="chosen found")) > 0.95
+    elif id == "P2-X2":
+        for data in p2.SETS["laptop"]:
+            lost = {
+                model: values(result.select(data=data, model=model))["score rows"]
+                - values(result.select(data=data, model=model))["overlap"]
+                for model in p2.MODELS
+            }
+            assert all(value >= -0.05 for value in lost.values())
+    else:
+        assert max(row["value"] for row in result.select(objective="second", metric="rotation")) < 1e-10
+        assert max(abs(row["value"]) for row in result.select(objective="first", metric="gauge")) < 1e-9
+        assert min(row["value"] for row in result.select(objective="second", metric="gauge")) > 0.001
+
+
+def test_data_sets_carry_titles_and_genres():
+    for name in ("movietweetings",):
+        assert {"name", "genres"} <= set(datasets.load(name).item_table)

@@ -1,0 +1,76 @@
+"""Every theorem of the gauge chapter has residual 0;
+every counterexample refutes something and is explained in full.
+"""
+
+from __future__ import annotations
+
+import inspect
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import sympy as sp
+
+from course_lib import gauge as room
+from course_lib.lessons.gauge_freedom import proofs as gauge
+from course_lib.lessons.in_batch_bias.broken import Broken
+
+OWN = {
+    name: f
+    for name, f in inspect.getmembers(gauge, inspect.isfunction)
+    if f.__module__ == gauge.__name__ and name[0] != "_"
+}
+THEOREMS = sorted(name for name in OWN if name.startswith(("thm_", "cor_", "lem_", "prop_")))
+ENUMERATIONS = sorted(name for name in OWN if name.startswith("enumerate_"))
+BROKEN = sorted(set(OWN) - set(THEOREMS) - set(ENUMERATIONS) - {"rational_circle"})
+
+
+@pytest.mark.parametrize("name", THEOREMS)
+def test_residuals_vanish(name):
+    residuals = OWN[name]()
+    assert len(residuals) >= 2 and all(residual == 0 for residual in residuals)
+    assert getattr(proofs, name) is OWN[name]  # re-exported: claims find it there
+
+
+@pytest.mark.parametrize("name", ENUMERATIONS)
+def test_enumerations_find_nothing_wrong(name):
+    found = OWN[name]()
+    assert isinstance(found, Fraction) and found == 0
+    assert getattr(proofs, name) is OWN[name]
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_counterexamples_refute_and_are_explained(name):
+    broken = OWN[name]()
+    assert isinstance(broken, Broken)
+    assert sp.simplify(broken.gap) != 0 and sp.simplify(broken.unexplained) == 0
+
+
+def test_an_enumeration_can_fail(monkeypatch):
+    """With the rank computed from the rows instead of their squares, the enumeration notices."""
+    monkeypatch.setattr(room, "squares", lambda A: room._table(A, "A"))
+    assert gauge.enumerate_diagonal_gauge() > 0
+
+
+def test_the_plane_enumeration_can_fail(monkeypatch):
+    good = room.second_plane_gauge
+    monkeypatch.setattr(room, "second_plane_gauge", lambda a1, a2, b: good(a2, a1, a1))
+    assert gauge.enumerate_plane_gauge() > 0
+
+
+def test_a_residual_can_fail():
+    """The same machinery on P2's sentence "D applied to both vectors preserves their inner product"."""
+    x, y, d = sp.symbols("x y d", positive=True)
+    assert gauge._simplified([(d * x) * (d * y) - x * y]) != [0]
+
+
+def test_the_circle_is_the_circle():
+    points = gauge.rational_circle()
+    assert len(points) == len(set(points)) == 28 and all(x * x + y * y == 1 for x, y in points)
+
+
+def test_the_second_derivative_explains_why_a_first_order_freedom_may_be_refused():
+    """Along S = I + tE with b^T E b = 0 the second table grows by t^2 ||Eb||^2: measured against the formula."""
+    E, b, t = np.array([[1.0, 0], [0, -1]]), np.array([1.0, 1]) / np.sqrt(2), 1e-4
+    grown = b @ np.linalg.inv(np.eye(2) + t * E) @ b - 1
+    assert grown / t**2 == pytest.approx((E @ b) @ (E @ b), rel=1e-6)

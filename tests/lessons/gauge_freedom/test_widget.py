@@ -1,0 +1,546 @@
+"""The interactive on gauges: the page computes what course_lib.maths.gauge says, and works by mouse, touch and keys."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from course_lib import gauge, geometry
+from course_lib.lessons.gauge_freedom import labels, stretched_axes
+from course_lib.lessons.gauge_freedom.stretched_axes import StretchedAxes
+from course_lib.lessons.popularity_norm_coupling.norm_growth import NormGrowth
+from course_lib.lessons.shared.widgets import bundle
+from tests.widget_pages import (  # noqa: F401  (library and site_page are fixtures)
+    SUMMARY,
+    Elements,
+    differences,
+    library,
+    mount_in_jupyter,
+    open_folds,
+    python_line,
+    replacing,
+    serious_violations,
+    settled,
+    site_page,
+    table_rows,
+)
+
+CASES = 120
+MATH = "stretched_axes_math"
+ROOT = math.sqrt
+COUNTEREXAMPLE = {
+    "items": {"a1": (1, 1), "a2": (1, -1)},
+    "users": {"b1": (1, 0.2)},
+    "sphere": "items",
+    "stretch": (ROOT(3 / 2), ROOT(1 / 2)),
+    "selected": 0,
+}
+BOTH = {
+    "items": {"a1": (ROOT(1 / 3), ROOT(2 / 3)), "a2": (ROOT(1 / 3), -ROOT(2 / 3))},
+    "users": {"b1": (ROOT(2 / 3), ROOT(1 / 3)), "b2": (ROOT(2 / 3), -ROOT(1 / 3))},
+    "sphere": "both",
+    "stretch": (ROOT(2), ROOT(1 / 2)),
+    "selected": 0,
+}
+
+
+def random_case(rng: np.random.Generator) -> dict[str, Any]:
+    """Arguments of StretchedAxes; every third time rows whose squares are alike, for which a stretch can be
+    feasible.
+    """
+    n, m = int(rng.integers(2, 9)), int(rng.integers(1, 5))
+    items, users = rng.normal(size=(n, 2)), rng.normal(size=(m, 2))
+    stretch = np.exp(rng.normal(size=2)).clip(0.1, 10) * rng.choice([1, -1], 2)
+    if rng.random() < 1 / 3:
+        c, e = rng.uniform(0.1, 0.9, 2)
+        items = np.sqrt([c, 1 - c]) * rng.choice([1, -1], (n, 2))
+        users = np.sqrt([e, 1 - e]) * rng.choice([1, -1], (m, 2))
+        p = rng.choice([e / c, rng.uniform(0.1, 0.9) / c])
+        stretch = np.sqrt([p, (1 - c * p) / (1 - c)]) if p < 0.99 / c else stretch
+    return {
+        "items": items.tolist(),
+        "users": users.tolist(),
+        "stretch": [float(np.clip(d, -15, 15)) for d in stretch],
+        "shear": float(rng.choice([0.0, rng.uniform(-2, 2)])),
+        "turn": float(rng.choice([0.0, rng.uniform(-180, 180)])),
+        "sphere": str(rng.choice(stretched_axes.SPHERES)),
+        "selected": int(rng.integers(n)),
+    }
+
+
+def cases(seed: int = 0) -> list[dict[str, Any]]:
+    rng = np.random.default_rng(seed)
+    return [random_case(rng) for _ in range(CASES)]
+
+
+EVALUATE = """(states) => states.map((state) => {
+  const found = lib.analyse(state);
+  return { numbers: { items: found.items, users: found.users, newItems: found.newItems, newUsers: found.newUsers, matrix: found.matrix,
+      lengths: found.lengths.map((row) => row.length), before: found.before, after: found.after, changed: found.changed.map(Number),
+      feasible: Number(found.feasible), scoreChanges: found.scoreChanges,
+      dimensions: [lib.diagonalDimension(found.items), lib.linearDimension(found.items)] },
+    freedom: found.freedom, words: lib.sentences(state, found).join(" "), table: lib.tableOf(state, found) };
+})"""
+
+
+def python_answer(one: StretchedAxes) -> dict[str, Any]:
+    (items, users), (new_items, new_users) = one.trained, one.moved
+    return {
+        "items": items,
+        "users": users,
+        "newItems": new_items,
+        "newUsers": new_users,
+        "matrix": one.gauge_matrix,
+        "lengths": np.concatenate([geometry.norm(new_items), geometry.norm(new_users)]),
+        "before": one.neighbours(items),
+        "after": one.neighbours(new_items),
+        "changed": one._nearest_changes(),
+        "feasible": float(one.feasible),
+        "scoreChanges": np.zeros(items.shape[0] * users.shape[0]),
+        "dimensions": [gauge.diagonal_gauge_dimension(items), gauge.linear_gauge_dimension(items)],
+    }
+
+
+# ---- the JavaScript computes what course_lib computes
+
+
+def test_the_page_agrees_with_course_lib(library: Callable[..., Any]) -> None:  # noqa: F811
+    shown = [StretchedAxes(**case) for case in cases()]
+    answers = library(MATH)(EVALUATE, [one.state() for one in shown])
+    for one, answer in zip(shown, answers, strict=True):
+        close = {name: value for name, value in python_answer(one).items()}
+        # a stretch of 15 and its inverse lose two digits of the twelve
+        assert (
+            differences(close, {k: np.round(v, 10) if k == "scoreChanges" else v for k, v in answer["numbers"].items()})
+            == []
+        ), one
+        assert answer["freedom"] == one.freedom(), one
+        assert answer["words"] == one.summary()
+        assert answer["table"] == dict(zip(("heads", "rows"), one.table(), strict=True))
+    assert {one.freedom() for one in shown} == {"all", "family", "other", "none"}
+    assert any(one.feasible and one.freedom() == "other" and not np.allclose(one.stretch, 1) for one in shown)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("[-b / determinant, a / determinant]", "[b / determinant, a / determinant]"),
+        ("[-Math.sin(angle), Math.cos(angle)]", "[Math.sin(angle), Math.cos(angle)]"),
+        ("dot(a, b) / (length(a) * length(b))", "dot(a, b)"),
+        ("Math.max(0, 3 - lines.length)", "Math.max(0, 2 - lines.length)"),
+        ("Math.abs(b[k]) / Math.abs(value)", "Math.abs(value) / Math.abs(b[k])"),
+        ("rows.map(([x, y]) => [x * x, y * y])", "rows.map(([x, y]) => [x, y])"),
+    ],
+)
+def test_a_wrong_formula_would_be_found(library: Callable[..., Any], right: str, wrong: str) -> None:  # noqa: F811
+    shown = [StretchedAxes(**case) for case in cases()] + [StretchedAxes(**BOTH)]
+    answers = library(MATH, replacing(right, wrong))(EVALUATE, [one.state() for one in shown])
+    assert any(
+        answer["words"] != one.summary() or differences(python_answer(one), answer["numbers"])
+        for one, answer in zip(shown, answers, strict=True)
+    )
+
+
+STAY = """(cases) => cases.map(([state, held]) => {
+  const { items, users, sphere } = { ...lib.analyse(state), sphere: state.sphere };
+  return lib.feasibleStretch(state.stretch, { sphere, items, users, held });
+})"""
+
+
+def test_staying_on_the_circle_keeps_every_length(library: Callable[..., Any]) -> None:  # noqa: F811
+    shown = [StretchedAxes(**{**case, "shear": 0.0}) for case in cases(1)]
+    held = [k % 2 for k in range(len(shown))]
+    found = library(MATH)(STAY, [[one.state(), axis] for one, axis in zip(shown, held, strict=True)])
+    for one, axis, stretch in zip(shown, held, found, strict=True):
+        wanted = list(one.stretch)
+        one.stretch = stretch
+        assert one.feasible
+        assert np.sign(stretch).tolist() == np.sign(wanted).tolist()
+        if one.freedom() == "none":
+            assert np.abs(stretch).tolist() == [1, 1]
+        if one.freedom() == "family" and one.sphere == "items":
+            c = one.trained[0][0, axis] ** 2
+            if wanted[axis] ** 2 * c < 0.98:  # the axis that the reader moves stays where he put it
+                assert stretch[axis] == pytest.approx(wanted[axis])
+            directions = gauge.gauge_directions(one.trained[0])
+            np.testing.assert_allclose(
+                np.linalg.det(np.stack([np.square(stretch) - 1, directions[:, 0]])), 0, atol=1e-9
+            )
+        if one.freedom() == "other":
+            second = gauge.swap_squares(one.trained[0][0], one.trained[1][0])
+            assert np.allclose(np.abs(stretch), 1) or np.allclose(np.abs(stretch), second)
+
+
+def test_rows_on_an_axis_leave_the_other_axis_free(library: Callable[..., Any]) -> None:  # noqa: F811
+    one = StretchedAxes({"a": (1, 0), "b": (-1, 0)}, {"u": (0.3, 1)}, sphere="items", stretch=(2.0, 3.0), selected=0)
+    assert one.freedom() == "family" and not one.feasible
+    for axis in (0, 1):
+        (stretch,) = library(MATH)(STAY, [[one.state(), axis]])
+        one.stretch = stretch
+        assert one.feasible and stretch == [1, 3]
+
+
+# ---- what the presets claim
+
+
+def test_the_counterexample_to_proposition_8() -> None:
+    """(1, 1) and (1, -1) over root 2 stay on the circle under D^2 = diag(3/2, 1/2), and their cosine goes from 0 to
+    1/2.
+    """
+    one = StretchedAxes(**COUNTEREXAMPLE)
+    assert one.feasible and one.score_changes.max() < 1e-15 and one.freedom() == "family"
+    assert geometry.cosine(*one.trained[0]) == pytest.approx(0, abs=1e-15)
+    assert geometry.cosine(*one.moved[0]) == pytest.approx(1 / 2)
+    assert "this gauge is feasible" in one.summary() and "as trained a2 (0); now a2 (0.5)" in one.summary()
+
+
+def test_both_tables_on_the_circle_can_have_a_second_gauge() -> None:
+    one = StretchedAxes(**BOTH)
+    assert one.feasible and one.score_changes.max() < 1e-15 and one.freedom() == "other"
+    assert [float(geometry.cosine(*items)) for items in (one.trained[0], one.moved[0])] == pytest.approx(
+        [-1 / 3, 1 / 3]
+    )
+    assert "one other stretch keeps these rows on the circle: 1.41 and 0.71" in one.summary()
+
+
+def test_turns_and_mirrors_change_no_cosine() -> None:
+    for stretch, turn in [((1, 1), 33.0), ((1, -1), 0.0), ((-1, 1), 77.0)]:
+        one = StretchedAxes(stretch=stretch, turn=turn, sphere="items")
+        assert one.feasible and not any(one._nearest_changes())
+        assert re.search(r"as trained and now Up", one.summary())
+    one = StretchedAxes(sphere="items")
+    assert not one.feasible and one.freedom() == "none" and any(one._nearest_changes())
+
+
+# ---- the Python object
+
+
+def test_bad_arguments_are_named() -> None:
+    bad = [
+        ({"items": [(1, 0)]}, "items has shape (1, 2); expected (n, 2) with n from 2 to 12"),
+        ({"items": [(1, 0), (0, 0)]}, "expected finite rows that are not zero"),
+        ({"items": [(1, 0, 1), (0, 1, 1)]}, "items has shape (2, 3)"),
+        ({"items": "films"}, "items is 'films'; expected rows of two numbers"),
+        ({"users": [(1, float("nan"))]}, "users holds"),
+        (
+            {"items": [(1, 0), (0, 1)], "item_names": ["a"], "selected": 0},
+            "item_names is ['a']; expected 2 different names",
+        ),
+        ({"items": [(1, 0), (0, 1)], "item_names": ["a", "a"], "selected": 0}, "expected 2 different names"),
+        ({"stretch": (0, 1)}, "stretch is [0.0, 1.0]; expected two factors of size 0.05 to 20"),
+        ({"stretch": (1, 1, 1)}, "expected two factors"),
+        ({"shear": 9.0}, "shear is 9.0; expected -5 to 5"),
+        ({"turn": 200.0}, "turn is 200.0; expected -180 to 180"),
+        ({"sphere": "users"}, "sphere is 'users'; expected one of free, items, both"),
+        ({"selected": 6}, "selected is 6; expected 0 to 5"),
+    ]
+    for arguments, message in bad:
+        with pytest.raises(ValueError, match=re.escape(message)):
+            StretchedAxes(**arguments)
+
+
+def test_real_embeddings_can_be_given() -> None:
+    rng = np.random.default_rng(0)
+    one = StretchedAxes(rng.normal(size=(12, 2)), rng.normal(size=(4, 2)), item_names=[f"film {k}" for k in range(12)])
+    assert one.user_names == ["user 1", "user 2", "user 3", "user 4"] and "Nearest to film 1" in one.summary()
+
+
+def test_a_table_may_become_shorter_than_the_selection(library: Callable[..., Any]) -> None:  # noqa: F811
+    one = StretchedAxes(selected=5)
+    one.item_names, one.items = ["a", "b"], [[1.0, 0.0], [1.0, 1.0]]
+    assert one.chosen == 1 and "Nearest to b by cosine" in one.summary()
+    (answer,) = library(MATH)(EVALUATE, [one.state()])
+    assert answer["words"] == one.summary()
+    Elements(one.static_html())
+
+
+def test_html_contract() -> None:
+    one = StretchedAxes(sphere="both")
+    elements = Elements(one.static_html()).found
+    tag, attributes = elements[0]
+    assert (tag, attributes["class"], attributes["data-course-widget"]) == ("div", "course-widget", "stretched_axes")
+    assert json.loads(attributes["data-state"] or "") == one.state()
+    assert [a["aria-label"] for t, a in elements if t == "svg" and a["role"] == "img"] == [one.summary()]
+    assert sum(t == "tr" for t, _ in elements) == 1 + 6 + 3
+    assert all("id" not in a for _, a in elements)
+    assert one.static_html() == StretchedAxes(sphere="both").static_html() and len(one.static_html()) < 20_000
+
+
+def test_names_with_marks_are_escaped() -> None:
+    one = StretchedAxes({"<b>": (1, 0), "A & B": (0, 1)}, selected=0)
+    Elements(one.static_html())
+    assert "<b>" not in one.static_html() and "A &amp; B" in one.static_html()
+
+
+def test_names_do_not_cover_each_other(library: Callable[..., Any]) -> None:  # noqa: F811
+    """Two marks side by side: their names go to different sides; and Python and the page choose alike."""
+    marks = [(200.0, 200.0), (215.0, 200.0), (390.0, 30.0)]
+    texts = ["Alien", "Amélie", "a long name"]
+    places = labels.name_places(marks, texts, 400)
+    assert places[0][2] == "end" and places[1][2] == "start" and places[2][2] == "end"
+    rng = np.random.default_rng(2)
+    for _ in range(30):
+        marks = rng.uniform(0, 400, size=(7, 2)).tolist()
+        texts = ["x" * int(size) for size in rng.integers(1, 12, 7)]
+        page = library("labels")("([marks, texts]) => lib.namePlaces(marks, texts, 400)", [marks, texts])
+        assert [tuple(place) for place in page] == labels.name_places(marks, texts, 400)
+
+
+def test_the_script_is_small() -> None:
+    """What this interactive adds to the page, beside the modules that all share."""
+    own = "".join(
+        (bundle.FOLDER / f"{name}.js").read_text(encoding="utf-8")
+        for name in ("stretched_axes", "stretched_axes_math", "labels")
+    )
+    assert len(gzip.compress(own.encode())) < 12_000
+
+
+# ---- in the browser
+
+
+def static(**arguments: Any) -> str:
+    return StretchedAxes(**arguments).static_html()
+
+
+def numbers_of(page: Any) -> list[float]:
+    return [float(text.replace("−", "-")) for text in page.locator(".cw-card .cw-table td").all_inner_texts()]
+
+
+def test_the_page_says_what_python_says(site_page: Callable[..., Any]) -> None:  # noqa: F811
+    page = site_page(static())
+    assert page.locator(SUMMARY).inner_text() == StretchedAxes().summary()
+    assert page.locator(".course-widget > figure").count() == 0
+    assert table_rows(page) == StretchedAxes().table()[1]
+
+
+def test_scores_stay_while_the_axes_are_stretched(site_page: Callable[..., Any]) -> None:  # noqa: F811
+    page = site_page(static())
+    before = numbers_of(page)
+    assert len(before) == 18
+    slider = page.locator('input[name="stretch_1"]')
+    slider.focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowLeft")
+    settled(page, StretchedAxes(stretch=(1.0, 0.6)).summary())
+    page.locator('input[name="turn"]').focus()
+    page.keyboard.press("ArrowRight")
+    settled(page, "Turned by 5°.")
+    assert numbers_of(page) == before
+
+
+def test_presets_are_what_the_tests_say(site_page: Callable[..., Any]) -> None:  # noqa: F811
+    page = site_page(static())
+    for preset, sentence in [
+        ("generic", "this gauge leaves the circle. Of all stretches only the identity"),
+        ("mirror", "as trained and now Up (0.9), Heat (0.88) and Jaws (0.44)."),
+        ("turn", "as trained and now Up (0.9), Heat (0.88) and Jaws (0.44)."),
+        (
+            "family",
+            "as trained a₂ (0); now a₂ (0.5). Items with another nearest neighbour: 0 of 2. Item rows must have length 1, and they have",
+        ),
+        ("both", "as trained a₂ (−0.33); now a₂ (0.33)."),
+        ("given", "as trained Up (0.9), Heat (0.88) and Jaws (0.44); now Heat (0.98)"),
+    ]:
+        page.locator(f'[data-preset="{preset}"]').click()
+        settled(page, sentence)
+    assert page.locator(SUMMARY).inner_text() == StretchedAxes().summary()
+
+
+def test_staying_on_the_circle_follows_or_refuses(site_page: Callable[..., Any]) -> None:  # noqa: F811
+    page = site_page(static())
+    assert page.locator('input[name="stay"]').is_disabled()
+    page.locator('[data-preset="family"]').click()
+    page.locator('input[name="stay"]').check()
+    assert page.locator('input[name="shear"]').is_disabled()
+    page.locator('input[name="stretch_1"]').focus()
+    page.keyboard.press("ArrowLeft")  # from about 1.25 to 1.1: axis 2 follows
+    settled(page, "Axis 1 is stretched by 1.1, axis 2 by 0.89.")
+    settled(page, "this gauge is feasible")
+    page.locator('[data-preset="generic"]').click()
+    page.locator('input[name="stay"]').check()
+    settled(page, "Axis 1 is stretched by 1, axis 2 by 1.")
+    page.locator('input[name="stretch_2"]').focus()
+    page.keyboard.press("ArrowRight")
+    settled(page, "Axis 1 is stretched by 1, axis 2 by 1.")
+    assert page.locator('input[name="stretch_2"]').input_value() == "8"  # back at × 1: nothing else is feasible
+
+
+def test_the_meter_marks_rows_off_the_circle(site_page: Callable[..., Any]) -> None:  # noqa: F811
+    page = site_page(static(sphere="items"))
+    meter = page.locator(".cw-meter")
+    assert meter.inner_text().startswith("Not feasible: 6 of 6 rows have left the circle ✕")
+    assert meter.locator(".cw-off").count() == 6 and page.get_by_text("Heat ✕", exact=True).count() == 1
+    page.get_by_label("mirror axis 2").check()
+    page.locator('[data-preset="mirror"]').click()
+    assert page.get_by_label("mirror axis 2").is_checked()
+    settled(page, "this gauge is feasible")
+    assert meter.inner_text().startswith("Feasible: all 6 rows have length 1 ✓")
+
+
+def test_keys_move_and_select_items(site_page: Callable[..., Any]) -> None:  # noqa: F811
+    page = site_page(static())
+    heat = page.locator('[data-handle="0"]')
+    heat.focus()
+    settled(page, "Nearest to Heat")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Shift+ArrowLeft")
+    films = {**stretched_axes.FILMS, "Heat": (1.19, 0.2)}
+    settled(page, StretchedAxes(films, selected=0).summary())
+    assert heat.get_attribute("aria-valuetext") == "1.19, 0.2, selected"
+    assert page.evaluate("document.activeElement.dataset.handle") == "0"
+
+
+def test_on_the_circle_keys_slide_along_it(site_page: Callable[..., Any]) -> None:  # noqa: F811
+    page = site_page(static(sphere="items", stretch=(1, 1), selected=0))
+    page.locator('[data-handle="0"]').focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowUp")
+    x, y = (float(part) for part in page.locator('[data-handle="0"]').get_attribute("aria-valuetext").split(", ")[:2])
+    assert math.hypot(x, y) == pytest.approx(1, abs=0.01) and y > 0.3
+
+
+def test_mouse_and_touch_drag_items(site_page: Callable[..., Any]) -> None:  # noqa: F811
+    page = site_page(static(), has_touch=True)
+    knob = page.locator('[data-handle="2"] .cw-knob-item')
+    knob.scroll_into_view_if_needed()
+    box = knob.bounding_box()
+    at = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(*at)
+    page.mouse.down()
+    page.mouse.move(at[0] + 40, at[1] + 90, steps=5)
+    page.mouse.up()
+    settled(page, "Nearest to Up")
+    x, y = (
+        float(part.replace("−", "-"))
+        for part in page.locator('[data-handle="2"]').get_attribute("aria-valuetext").split(", ")[:2]
+    )
+    assert x > 0.6 and y < 0.5
+    assert page.evaluate("getComputedStyle(document.querySelector('.cw-handle')).touchAction") == "none"
+
+
+def test_keyboard_alone_reaches_every_control(site_page: Callable[..., Any]) -> None:  # noqa: F811
+    page = site_page(static(sphere="items"))
+    page.locator("body").focus()
+    reached = set()
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        reached.add(
+            page.evaluate("""(() => { const e = document.activeElement, d = e.dataset ?? {};
+            return d.preset ?? (d.handle && `handle ${d.handle}`) ?? (e.type === "radio" ? "sphere" : e.name || e.tagName); })()""")
+        )
+    handles = {f"handle {k}" for k in range(6)}
+    assert {
+        "given",
+        "both",
+        "stretch_1",
+        "stretch_2",
+        "shear",
+        "turn",
+        "sphere",
+        "stay",
+        "mirror",
+        "SUMMARY",
+        *handles,
+    } <= reached
+
+
+WALK = """async () => {
+  const seen = [];
+  const next = () => new Promise((done) => setTimeout(done));
+  const note = async (name) => { await next(); seen.push([name, document.querySelector(".cw").innerHTML]); };
+  for (const preset of ["given", "turn", "generic", "mirror", "family", "both"]) {
+    document.querySelector(`[data-preset=${preset}]`).click();
+    await note(preset);
+    for (const stay of [false, true]) {
+      for (const sphere of ["free", "items", "both"]) {
+        document.querySelector(`input[type=radio][value=${sphere}]`).click();
+        await next();
+        const box = document.querySelector("input[name=stay]");
+        if (!box.disabled && box.checked !== stay) box.click();
+        for (const name of ["stretch_1", "stretch_2", "shear"]) {
+          const slider = document.querySelector(`input[name=${name}]`);
+          for (const value of [slider.min, slider.max]) {
+            slider.value = value;
+            slider.dispatchEvent(new Event("input"));
+            await note(`${preset} ${stay} ${sphere} ${name} ${value}`);
+          }
+        }
+      }
+    }
+  }
+  return seen.filter(([, markup]) => /NaN|undefined|Infinity|\\[object|>\\?</.test(markup)).map(([name]) => name).concat(seen.length);
+}"""
+
+
+def test_no_state_shows_a_number_that_is_none(site_page: Callable[..., Any]) -> None:  # noqa: F811
+    page = site_page(static())
+    page.locator(".cw-data summary").click()
+    *found, states = page.evaluate(WALK)
+    assert found == [] and states > 200
+
+
+@pytest.mark.parametrize("width", [320, 360, 768, 1280])
+def test_it_fits_the_width(site_page: Callable[..., Any], width: int) -> None:  # noqa: F811
+    rng = np.random.default_rng(0)
+    names = [f"a rather long title {k}" for k in range(12)]
+    page = site_page(static(items=rng.normal(size=(12, 2)), item_names=names, sphere="both"), width=width)
+    open_folds(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    sizes = page.evaluate("""[...document.querySelectorAll('.cw button, .cw input[type=range], .cw-option, .cw-handle .cw-touch')]
+      .map((b) => b.getBoundingClientRect()).map((box) => Math.min(box.width, box.height))""")
+    assert min(sizes) >= 24
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(site_page: Callable[..., Any], scheme: str) -> None:  # noqa: F811
+    page = open_folds(site_page(static(sphere="items"), color_scheme=scheme, reduced_motion="reduce"))
+    assert serious_violations(page) == []
+
+
+def test_without_javascript_the_picture_stays(site_page: Callable[..., Any]) -> None:  # noqa: F811
+    page = site_page(static(), java_script_enabled=False, script=False, width=360)
+    assert page.locator(".course-widget svg[role=img]").is_visible()
+    assert page.locator(".course-widget p").inner_text() == StretchedAxes().summary()
+    page.locator("summary").click()
+    assert page.locator(".cw-static-table tbody tr").count() == 9
+    assert page.locator("main").evaluate("main => main.scrollWidth <= 360")
+
+
+def test_the_model_is_followed_told_and_left(browser: Any) -> None:
+    page = browser.new_page()
+    one = StretchedAxes()
+    mount_in_jupyter(page, one._esm, one.state())
+    page.evaluate("model.set('stretch', [1, 1])")  # Python says
+    settled(page, StretchedAxes(stretch=(1, 1)).summary())
+    page.locator('[data-handle="3"]').focus()
+    page.keyboard.press("ArrowLeft")  # the reader says: selected by the focus, moved by the key
+    assert page.evaluate("[model.get('selected'), model.get('items')[3], saved, bubbled]") == [3, [-0.25, 0.9], 2, 0]
+    one.items = page.evaluate("model.get('items')")  # Python takes it as it comes
+    assert one.items[3] == [-0.25, 0.9]
+    page.evaluate("close()")
+    assert page.evaluate("Object.values(listeners).flat().length") == 0
+    page.close()
+
+
+def test_the_python_line_shows_the_same_state(site_page: Callable[..., Any]) -> None:  # noqa: F811
+    one = StretchedAxes(**BOTH)
+    page = site_page(one.static_html())
+    assert eval(python_line(page), {"widgets": widgets}).state() == one.state()
+
+
+def test_all_interactives_of_a_chapter_share_a_page(site_page: Callable[..., Any]) -> None:  # noqa: F811
+    page = site_page(static(), static(**COUNTEREXAMPLE), NormGrowth(step=20).static_html())
+    assert page.locator('[data-course-widget-ready="true"]').count() == 3
+    page.locator('input[name="stretch_1"]').first.focus()
+    page.keyboard.press("ArrowRight")
+    settled(page, "Axis 1 is stretched by 2")
+    assert page.locator(SUMMARY).nth(1).inner_text() == StretchedAxes(**COUNTEREXAMPLE).summary()
+    used = page.evaluate("[...document.querySelectorAll('[id]')].map((element) => element.id)")
+    assert len(used) == len(set(used)) > 0

@@ -1,0 +1,786 @@
+"""The interactives on Gramians: the page follows what course_lib's estimators follow, and shows the folding that Python
+measured.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from course_lib import gramians
+from course_lib.experiments import p4
+from course_lib.lessons.gramian_estimators import folding, gramian_tracker
+from course_lib.lessons.gramian_estimators.folding import Folding
+from course_lib.lessons.gramian_estimators.gramian_tracker import GramianTracker
+from course_lib.lessons.shared.widgets import bundle
+from tests.widget_pages import (  # noqa: F401  (library and site_page are fixtures)
+    SUMMARY,
+    Elements,
+    differences,
+    far_apart,
+    left_by_its_view,
+    library,
+    mount_in_jupyter,
+    open_folds,
+    python_line,
+    reached_by_tab,
+    replacing,
+    serious_violations,
+    settled,
+    site_page,
+    table_rows,
+)
+from tools import folding_models
+
+USUAL = {
+    "alpha": 0.05,
+    "batch_size": 16,
+    "drift": "straight",
+    "size": 0.005,
+    "correct_start": False,
+    "beta": "1",
+    "step": 400,
+    "seed": 0,
+}
+SETTINGS = [
+    USUAL,
+    {
+        "alpha": 0.2,
+        "batch_size": 4,
+        "drift": "random walk",
+        "size": 0.05,
+        "correct_start": False,
+        "beta": "b/n",
+        "step": 400,
+        "seed": 1,
+    },
+    {
+        "alpha": 0.01,
+        "batch_size": 64,
+        "drift": "settling",
+        "size": 0.05,
+        "correct_start": True,
+        "beta": "1",
+        "step": 200,
+        "seed": 2,
+    },
+    {
+        "alpha": 1.0,
+        "batch_size": 1,
+        "drift": "straight",
+        "size": 0.0,
+        "correct_start": True,
+        "beta": "b/n",
+        "step": 5,
+        "seed": 999,
+    },
+    {
+        "alpha": 0.002,
+        "batch_size": 32,
+        "drift": "random walk",
+        "size": 0.001,
+        "correct_start": True,
+        "beta": "1",
+        "step": 45,
+        "seed": 7,
+    },
+]
+MATH = "gramian_tracker_math"
+EVALUATE = """(states) => states.map((state) => {
+  const paths = lib.follow(state);
+  const found = lib.analyse(state, paths);
+  return { moves: paths.moves, entry: paths.entry, sampling: paths.sampling, sogram: paths.sogram, sagram: paths.sagram, off: found.off,
+    square: found.curve.map((one) => one.square), variance: found.curve.map((one) => one.variance), now: [found.now.square, found.now.variance],
+    best: found.best, bound: found.bound, longRunAlpha: found.longRunAlpha, longRun: lib.RATES.map(found.longRun),
+    words: lib.sentences(state, found).join(" "), rows: lib.rows(state, found) };
+})"""
+
+
+def shown(**changes: Any) -> GramianTracker:
+    return GramianTracker(**{**USUAL, **changes})
+
+
+def random_settings(rng: np.random.Generator) -> dict[str, Any]:
+    return {
+        "alpha": float(rng.uniform(0.001, 1)) ** float(rng.uniform(0.5, 1)),
+        "batch_size": int(rng.integers(1, 65)),
+        "drift": str(rng.choice(list(gramian_tracker.DRIFTS))),
+        "size": float(rng.choice([0.0, rng.uniform(0, 0.1)])),
+        "correct_start": bool(rng.integers(2)),
+        "beta": str(rng.choice(gramian_tracker.BETAS)),
+        "step": int(rng.integers(1, 81)) * 5,
+        "seed": int(rng.integers(2**32)),
+    }
+
+
+def python_answer(state: dict[str, Any]) -> dict[str, Any]:
+    one = GramianTracker(**state)
+    paths, curve, now = one.paths(), one.expected(gramian_tracker.rates()), one.expected()
+    return {
+        **vars(paths),
+        "off": list(paths.errors(one.step).values()),
+        "square": curve.square,
+        "variance": curve.variance,
+        "now": [now.square, now.variance],
+        "best": one.best_alpha,
+        "bound": one.bias_bound,
+        "longRunAlpha": one.long_run_alpha,
+        "longRun": one.long_run_error(gramian_tracker.rates()),
+    }
+
+
+# ---- GramianTracker: the JavaScript computes what course_lib computes
+
+
+@pytest.mark.parametrize("state", SETTINGS, ids=lambda state: f"{state['drift']}-step{state['step']}")
+def test_the_page_follows_what_python_follows(library: Callable[..., Any], state: dict[str, Any]) -> None:  # noqa: F811
+    (answer,) = library(MATH)(EVALUATE, [state])
+    one = GramianTracker(**state)
+    assert far_apart(python_answer(state), answer) == []
+    assert answer["words"] == one.summary()
+    assert answer["rows"] == one.table()[1]
+
+
+def test_the_page_agrees_on_random_settings(library: Callable[..., Any]) -> None:  # noqa: F811
+    rng = np.random.default_rng(4)
+    states = [random_settings(rng) for _ in range(20)]
+    for state, answer in zip(states, library(MATH)(EVALUATE, states), strict=True):
+        assert far_apart(python_answer(state), answer) == [], state
+        assert answer["words"] == GramianTracker(**state).summary()
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("average = (1 - alpha) * average + alpha * mean", "average = (1 - alpha) * average + mean"),
+        ("weight = (1 - alpha) * weight + alpha", "weight = 1"),
+        ("for (const i of new Set(batch))", "for (const i of [])"),
+        ("sum / n + beta * changed", "sum / n + changed"),
+        ("(1 + kept) / (1 - kept)", "1"),
+        ("(q ** age - start) / (1 - start)", "q ** age"),
+        ("walk ? squares + left ** 2", "walk ? sum ** 2 + left ** 2"),
+        ("delta * (1 / alpha - 1) + (1 - alpha) ** steps * norm", "delta / alpha + (1 - alpha) ** steps * norm"),
+        ("alpha ** 2 + delta ** 2 * (1 - alpha) ** 2", "alpha ** 2 + delta ** 2 * (1 - alpha)"),
+        ("(delta * (1 / alpha - 1)) ** 2", "delta * (1 / alpha - 1)"),
+        ("(1 - middle) * (2 - middle) ** 2", "(1 - middle) * (2 - middle)"),
+        ("(2 * r) / (Math.sqrt(r * r + 4 * r) + r)", "Math.sqrt(r)"),
+    ],
+)
+def test_a_wrong_formula_would_be_found(library: Callable[..., Any], right: str, wrong: str) -> None:  # noqa: F811
+    states = [{**state, "step": 60} for state in SETTINGS[:3]]
+    answers = library(MATH, replacing(right, wrong))(EVALUATE, states)
+    assert any(far_apart(python_answer(state), answer) for state, answer in zip(states, answers, strict=True))
+
+
+def test_the_worlds_are_the_same(library: Callable[..., Any]) -> None:  # noqa: F811
+    world = library(MATH)("() => lib.WORLD")
+    assert list(world.values()) == [
+        gramian_tracker.EXAMPLES,
+        gramian_tracker.STEPS,
+        gramian_tracker.EVERY,
+        gramian_tracker.START,
+        gramian_tracker.SLOWER,
+        gramian_tracker.RATES,
+        gramian_tracker.LOWEST_RATE,
+    ]
+
+
+def test_three_figures_are_the_same_three(library: Callable[..., Any]) -> None:  # noqa: F811
+    rng = np.random.default_rng(1)
+    values = [
+        0,
+        1,
+        0.03125,
+        0.0625,
+        12345.678,
+        2.5e-8,
+        1e-13,
+        9.995,
+        99.95,
+        -0.25,
+        *(10 ** rng.uniform(-7, 4, 300)).tolist(),
+    ]
+    found = library(MATH)("(values) => values.map(lib.figures)", values)
+    assert found == [gramian_tracker.figures(value) for value in values]
+    assert found[:7] == ["0", "1", "0.0313", "0.0625", "12300", "less than 0.0000001", "0"]
+
+
+# ---- GramianTracker: what is expected is what comes out
+
+
+def test_the_world_is_as_described() -> None:
+    own = gramian_tracker.spread()
+    assert abs(own.mean()) < 1e-15 and own.var() == pytest.approx(1)
+    assert (np.diff(shown(drift="straight", size=0.25).paths().moves) == 0).all()
+    walk = shown(drift="random walk", size=0.25).paths().moves
+    assert set(walk) == {-0.25, 0.25} and abs(walk.mean()) < 4 * 0.25 / math.sqrt(400)
+    settling = shown(drift="settling", size=0.25).paths().moves
+    assert settling[0] == pytest.approx(0.25) and np.allclose(settling[1:] / settling[:-1], 1 - gramian_tracker.SLOWER)
+
+
+@pytest.mark.parametrize("drift", ["straight", "random walk"])
+def test_the_expected_error_becomes_that_of_the_long_run(drift: str) -> None:
+    """coherent_error, random_walk_error, optimal_alpha of course_lib.maths.gramians; here after 400 steps."""
+    one = shown(drift=drift, size=0.02)
+    law = {"straight": gramians.coherent_error, "random walk": gramians.random_walk_error}[drift]
+    fast = gramian_tracker.rates()[gramian_tracker.rates() > 0.06]
+    np.testing.assert_allclose(one.expected(fast).total, law(fast, delta=0.02, sigma=0.25), rtol=1e-6)
+    assert one.best_alpha == pytest.approx(one.long_run_alpha, rel=0.04)  # the rates of the picture are 7 % apart
+    assert one.long_run_alpha == gramians.optimal_alpha(
+        0.02, 0.25, "coherent" if drift == "straight" else "random_walk"
+    )
+
+
+def test_the_bias_stays_within_the_bound_and_reaches_it() -> None:
+    rng = np.random.default_rng(11)
+    for _ in range(30):
+        one = GramianTracker(**random_settings(rng))
+        assert math.sqrt(one.expected().square) <= one.bias_bound * (1 + 1e-9) + 1e-12, one
+    assert math.sqrt(shown(alpha=0.2).expected().square) == pytest.approx(
+        shown(alpha=0.2).bias_bound
+    )  # straight on: attained
+    assert math.sqrt(shown(size=0.0, step=20).expected().square) == pytest.approx(shown(size=0.0, step=20).bias_bound)
+
+
+@pytest.mark.parametrize("correct_start", [False, True])
+def test_errors_of_many_runs_are_those_to_be_expected(correct_start: bool) -> None:
+    """Simulation of 60 runs with seeds 0 to 59:
+    mean square error of SOGram after 40 steps within four standard errors.
+    """
+    for drift in ("straight", "random walk", "settling"):
+        state = {
+            "alpha": 0.1,
+            "batch_size": 4,
+            "drift": drift,
+            "size": 0.1,
+            "correct_start": correct_start,
+            "beta": "1",
+        }
+        squares = []
+        for seed in range(60):
+            paths = gramian_tracker.follow(**state, seed=seed, steps=40)
+            squares.append((paths.sogram[39] - paths.entry[39]) ** 2)
+        error = np.std(squares, ddof=1) / math.sqrt(len(squares))
+        assert abs(np.mean(squares) - shown(**state, step=40).expected().total) < 4 * error, drift
+
+
+def test_sagram_is_unbiased_for_beta_one_and_lags_for_the_renewed_cache() -> None:
+    unbiased, renewed = (shown(beta=beta, size=0.05).paths() for beta in gramian_tracker.BETAS)
+    off = [(paths.sagram - paths.entry)[100:] for paths in (unbiased, renewed)]
+    assert abs(off[0].mean()) < 0.1 and off[1].mean() == pytest.approx(
+        -0.05 * (256 / 16 - 1), rel=0.1
+    )  # a cache 1/share steps old
+
+
+# ---- GramianTracker: the Python object
+
+
+def test_bad_arguments_are_named() -> None:
+    bad = [
+        ({"alpha": 0.0}, "alpha is 0.0; expected 0.001 to 1"),
+        ({"alpha": float("nan")}, "alpha is nan"),
+        ({"batch_size": 65}, "batch_size is 65; expected 1 to 64"),
+        ({"drift": "up"}, "drift is 'up'; expected one of straight, random walk, settling"),
+        ({"size": -0.1}, "size is -0.1; expected 0 to 1"),
+        ({"beta": "2"}, "beta is '2'; expected one of 1, b/n"),
+        ({"step": 7}, "step is 7; expected 5 to 400 in steps of 5"),
+        ({"step": 0}, "step is 0"),
+        ({"seed": -1}, "seed is -1; expected 0 to"),
+    ]
+    for arguments, message in bad:
+        with pytest.raises(ValueError, match=re.escape(message)):
+            GramianTracker(**arguments)
+    one = GramianTracker()
+    with pytest.raises(ValueError, match="alpha is -1"):
+        one.alpha = -1.0
+    assert one.alpha == 0.05
+
+
+def test_html_contract() -> None:
+    """svg[role=img], text and a table of ten steps around a state; the same bytes each time; no ids, and small."""
+    one = shown(step=200)
+    elements = Elements(one.static_html()).found
+    tag, attributes = elements[0]
+    assert (tag, attributes["class"], attributes["data-course-widget"]) == ("div", "course-widget", "gramian_tracker")
+    assert json.loads(attributes["data-state"] or "") == one.state()
+    assert [a["aria-label"] for t, a in elements if t == "svg" and a["role"] == "img"] == [one.summary()]
+    assert sum(t == "tr" for t, _ in elements) == 1 + 10
+    assert all("id" not in a for _, a in elements)
+    assert one.static_html() == shown(step=200).static_html() and len(one.static_html()) < 25_000
+
+
+def test_no_setting_shows_a_number_that_is_none() -> None:
+    for drift in gramian_tracker.DRIFTS:
+        for changes in (
+            {"size": 0.0},
+            {"alpha": 1.0, "batch_size": 1},
+            {"alpha": 0.001, "size": 1.0, "step": 5},
+            {"correct_start": True, "step": 5},
+        ):
+            page = shown(drift=drift, **changes).static_html()
+            Elements(page)
+            assert re.search(r"\bnan\b|\binf\b|None", page) is None
+
+
+@pytest.mark.parametrize("names", [("gramian_tracker", "gramian_tracker_math"), ("folding", "folding_text")])
+def test_the_scripts_are_small(names: tuple[str, ...]) -> None:
+    """What each interactive adds to the page, beside the modules that all share."""
+    own = "".join((bundle.FOLDER / f"{name}.js").read_text(encoding="utf-8") for name in names)
+    assert len(gzip.compress(own.encode())) < 12_000
+
+
+# ---- GramianTracker: in the browser
+
+
+def test_the_page_says_what_python_says(site_page: Callable[..., Any]) -> None:  # noqa: F811
+    page = site_page(shown().static_html())
+    assert page.locator(SUMMARY).inner_text() == shown().summary()
+    assert page.locator(".course-widget > figure").count() == 0
+    assert table_rows(page) == shown().table()[1]
+
+
+def test_keyboard_alone_changes_everything(site_page: Callable[..., Any]) -> None:  # noqa: F811
+    page = site_page(shown().static_html())
+    assert {
+        "straight",
+        "walk",
+        "settling",
+        "slow",
+        "zero",
+        "alpha",
+        "batch_size",
+        "size",
+        "no",
+        "1",
+        "step",
+        "play",
+        "again",
+    } <= reached_by_tab(page, 20)
+    page.locator('input[name="alpha"]').focus()
+    page.keyboard.press("ArrowRight")
+    settled(page, shown(alpha=0.07).summary())
+    page.locator('input[value="straight"]').focus()
+    page.keyboard.press("ArrowDown")
+    settled(page, shown(alpha=0.07, drift="random walk").summary())
+    page.locator('input[value="no"]').focus()
+    page.keyboard.press("ArrowDown")
+    settled(page, shown(alpha=0.07, drift="random walk", correct_start=True).summary())
+    page.locator('input[name="step"]').focus()
+    page.keyboard.press("Home")
+    settled(page, shown(alpha=0.07, drift="random walk", correct_start=True, step=5).summary())
+    page.locator('input[name="size"]').focus()
+    page.keyboard.press("Home")
+    settled(page, shown(alpha=0.07, drift="random walk", correct_start=True, step=5, size=0.0).summary())
+
+
+def test_presets_set_what_they_say(site_page: Callable[..., Any]) -> None:  # noqa: F811
+    page = site_page(shown(alpha=0.5, beta="b/n", step=40).static_html())
+    for name, changes in [
+        ("walk", {"alpha": 0.2, "drift": "random walk", "size": 0.05}),
+        ("settling", {"drift": "settling", "size": 0.02}),
+        ("slow", {"alpha": 0.005, "size": 0.01}),
+        ("zero", {"alpha": 0.01, "size": 0.0, "step": 100}),
+        ("straight", {}),
+    ]:
+        page.locator(f'[data-preset="{name}"]').click()
+        settled(page, shown(**changes).summary())
+
+
+def test_presets_show_what_they_promise() -> None:
+    slow, zero = shown(alpha=0.005, size=0.01), shown(alpha=0.01, size=0.0, step=100)
+    assert slow.expected().square > 100 * slow.expected().variance and slow.best_alpha > 10 * slow.alpha
+    assert zero.paths().sogram[99] < 0.7 * zero.paths().entry[99]
+    assert shown(alpha=0.01, size=0.0, step=100, correct_start=True).expected().total < zero.expected().total / 100
+    settling = shown(drift="settling", size=0.02)
+    assert settling.expected().total < shown(size=0.02).expected().total / 3
+
+
+PLAY = """() => new Promise((done) => {
+  const [step, play] = [document.querySelector("input[name=step]"), document.querySelector("[data-action=play]")];
+  play.click();
+  const running = play.textContent;
+  const watch = setInterval(() => {
+    if (Number(step.value) < 20) return;
+    clearInterval(watch);
+    const words = document.querySelector(".cw-summary").textContent;
+    play.click();
+    done([running, words, play.textContent, Number(step.value)]);
+  }, 10);
+})"""
+
+
+def test_play_runs_stops_and_ends(site_page: Callable[..., Any]) -> None:  # noqa: F811
+    page = site_page(shown().static_html())
+    step, play = page.locator('input[name="step"]'), page.locator('[data-action="play"]')
+    running, during, stopped, at = page.evaluate(PLAY)  # in the page: a busy computer must not miss the end of the film
+    assert (running, stopped) == ("Stop", "Play") and 20 <= at < 400
+    assert during == shown().summary()  # no voice is made to follow the film
+    settled(page, f"After {at} steps")
+    assert page.locator(SUMMARY).inner_text() == shown(step=at).summary()
+    page.wait_for_timeout(200)
+    assert int(step.input_value()) == at
+    step.focus()
+    page.keyboard.press("End")
+    page.keyboard.press("ArrowLeft")
+    play.click()
+    page.wait_for_function("document.querySelector('[data-action=play]').textContent === 'Play'")
+    settled(page, "After 400 steps")
+
+
+WALK = """async () => {
+  const seen = [];
+  const next = () => new Promise((done) => setTimeout(done));
+  for (const preset of ["straight", "walk", "settling", "slow", "zero"]) {
+    document.querySelector(`[data-preset=${preset}]`).click();
+    await next();
+    for (const [name, value] of [["step", 5], ["alpha", 11], ["size", 0], ["batch_size", 0]]) {
+      const slider = document.querySelector(`input[name=${name}]`);
+      slider.value = value;
+      slider.dispatchEvent(new Event("input"));
+      await next();
+      seen.push([`${preset} ${name}`, document.querySelector(".cw").innerHTML]);
+    }
+  }
+  return seen.filter(([, markup]) => /NaN|undefined|Infinity|\\[object/.test(markup)).map(([name]) => name).concat(seen.length);
+}"""
+
+
+def test_no_state_of_the_page_shows_a_number_that_is_none(site_page: Callable[..., Any]) -> None:  # noqa: F811
+    page = site_page(shown().static_html())
+    page.locator(".cw-data summary").click()
+    assert page.evaluate(WALK) == [20]
+
+
+def test_the_model_is_followed_told_and_left(browser: Any) -> None:
+    page = browser.new_page()
+    mount_in_jupyter(page, shown()._esm, shown().state())
+    page.evaluate("model.set('alpha', 0.01)")  # Python says
+    settled(page, shown(alpha=0.01).summary())
+    page.locator('input[name="batch_size"]').focus()
+    page.keyboard.press("ArrowRight")  # the reader says
+    assert page.evaluate("[model.get('batch_size'), saved, bubbled]") == [32, 1, 0]
+    assert left_by_its_view(page, "step", 300)
+    page.close()
+
+
+def test_the_python_line_shows_the_same_state(site_page: Callable[..., Any]) -> None:  # noqa: F811
+    one = shown(alpha=0.5, seed=7, step=120, drift="random walk", correct_start=True, beta="b/n")
+    page = site_page(one.static_html())
+    assert eval(python_line(page), {"widgets": widgets}).state() == one.state()
+
+
+# ---- Folding: from rows to a state
+
+LAMBDAS, CHECKS = (0.01, 1.0, 10.0, 1000.0), (100, 200, 300)
+
+
+def made_rows(lambdas: Any = LAMBDAS, steps: Any = CHECKS, seeds: Any = (0,)) -> list[dict[str, Any]]:
+    """Rows as P4-F6 has them, of inner products that are drawn:
+    the more gravity, the nearer to 0 are the random pairs.
+    """
+    rows: list[dict[str, Any]] = []
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        for lam in lambdas:
+            for k, step in enumerate(steps):
+                where = {"lambda": lam, "seed": seed, "step": step}
+                rows.append(
+                    {
+                        **where,
+                        "metric": "map@10 at step",
+                        "value": float((0.01 + 0.03 * min(lam, 10) / (1 + lam / 50)) * (k + 1) / 30),
+                    }
+                )
+                for pairs, centre in (("observed", 1 / (1 + lam / 300)), ("random", 0.9 / (1 + lam))):
+                    products = rng.normal(centre * (k + 1) / len(steps), 0.2, 5000)
+                    shares = np.histogram(np.clip(products, p4.BINS[0], p4.BINS[-1]), p4.BINS)[0] / 5000
+                    rows.append(
+                        {
+                            **where,
+                            "pairs": pairs,
+                            "metric": "histogram",
+                            "value": products.mean(),
+                            "shares": shares.round(5).tolist(),
+                        }
+                    )
+                    rows.append({**where, "pairs": pairs, "metric": "mean", "value": float(products.mean())})
+                    rows.append({**where, "pairs": pairs, "metric": "spread", "value": float(products.std())})
+                    rows.append(
+                        {**where, "pairs": pairs, "metric": "share above 1/2", "value": float((products > 0.5).mean())}
+                    )
+            rows.append({"lambda": lam, "seed": seed, "metric": "map@10", "value": rows[-9]["value"]})
+    return rows
+
+
+def folded(**changes: Any) -> Folding:
+    return Folding(made_rows(), **changes)
+
+
+def test_the_bins_are_those_of_the_experiment(library: Callable[..., Any]) -> None:  # noqa: F811
+    assert np.allclose(np.linspace(folding.LOW, folding.HIGH, folding.BINS + 1), p4.BINS)
+    histogram = library("folding_text")("() => lib.HISTOGRAM")
+    assert list(histogram.values()) == [folding.LOW, folding.HIGH, folding.BINS, folding.SCALE]
+
+
+def test_the_experiment_can_be_shown() -> None:
+    """Real rows, of two trainings of a few steps on the embedded films."""
+    (cell, *_) = p4.lambda_plan("smoke", (0,))
+    rows = [
+        row
+        for lam in (0.01, 10.0)
+        for row in p4.trained_rows({**cell, "lambda": lam, "every": 5, "checks": 2}, "sogram 0.01", histograms=True)
+    ]
+    one = Folding(rows, check=0)
+    assert [model["lam"] for model in one.models] == [0.01, 10.0]
+    assert [moment["step"] for moment in one.models[0]["steps"]] == [5, 10]
+    (quality,) = [
+        row["value"] for row in rows if row["metric"] == "map@10 at step" and row["lambda"] == 0.01 and row["step"] == 5
+    ]
+    assert one.moment["map"] == round(quality, 4) and sum(one.moment["observed"]) == pytest.approx(1000, abs=30)
+    Elements(one.static_html())
+
+
+def test_the_stored_models_are_those_that_training_gives() -> None:
+    """One of them again, up to its third check;
+    another processor may round otherwise, so to within a few thousandths.
+    """
+    stored = {model["lam"]: model["steps"] for model in Folding().models}
+    assert tuple(stored) == folding_models.LAMBDAS and all(
+        [m["step"] for m in steps] == list(folding_models.CHECKS) for steps in stored.values()
+    )
+    (again,) = folding.models_of(folding_models.train(1.0, folding_models.CHECKS[:3]))
+    for new, old in zip(again["steps"], stored[1.0], strict=False):
+        assert new["step"] == old["step"]
+        np.testing.assert_allclose(new["mean"] + new["above"], old["mean"] + old["above"], atol=0.01)
+        np.testing.assert_allclose(new["observed"] + new["random"], old["observed"] + old["random"], atol=8)
+        assert new["map"] == pytest.approx(old["map"], abs=0.003)
+
+
+def test_the_stored_models_fold_without_gravity() -> None:
+    """What the chapter says: without the penalty random pairs come to score like observed ones, and the penalty undoes
+    it.
+    """
+    none, some = Folding(lam=0.0), Folding(lam=1.0)
+    assert none.moment["above"][1] > 0.9 and some.moment["above"][1] < 0.3
+    assert none.overlap() > 1.5 * some.overlap() and some.moment["map"] > 5 * none.moment["map"]
+    folds = [moment["above"][1] for moment in none.models[0]["steps"]]
+    assert folds == sorted(folds) and folds[0] < 0.5
+    assert len(json.dumps(none.state(), separators=(",", ":"))) < 15_000
+    Elements(none.static_html())
+
+
+def test_rows_become_models() -> None:
+    rows = made_rows(seeds=(0, 1))
+    models = folding.models_of(rows)
+    assert [model["lam"] for model in models] == list(LAMBDAS) and all(
+        [m["step"] for m in model["steps"]] == list(CHECKS) for model in models
+    )
+    moment = models[1]["steps"][2]
+    for k, pairs in enumerate(("observed", "random")):
+        chosen = [row for row in rows if row.get("pairs") == pairs and row["lambda"] == 1.0 and row["step"] == 300]
+        shares = np.mean([row["shares"] for row in chosen if row["metric"] == "histogram"], axis=0)
+        np.testing.assert_allclose(moment[pairs], 1000 * shares, atol=0.5)
+        assert moment["mean"][k] == pytest.approx(
+            np.mean([row["value"] for row in chosen if row["metric"] == "mean"]), abs=6e-4
+        )
+        assert moment["above"][k] == pytest.approx(
+            np.mean([row["value"] for row in chosen if row["metric"] == "share above 1/2"]), abs=6e-4
+        )
+
+
+def test_a_long_training_is_thinned_out() -> None:
+    models = folding.models_of(made_rows(steps=range(250, 5250, 250)))
+    steps = [moment["step"] for moment in models[0]["steps"]]
+    assert len(steps) == 8 and (steps[0], steps[-1]) == (250, 5000) and max(np.diff(steps)) <= 750
+    assert len(json.dumps(models, separators=(",", ":"))) < 15_000
+
+
+def test_rows_without_a_step_or_map_will_do() -> None:
+    rows = [
+        {name: value for name, value in row.items() if name != "step"}
+        for row in made_rows(steps=(100,))
+        if "pairs" in row
+    ]
+    one = Folding(rows)
+    assert "map" not in one.moment and "steps" not in one.summary() and "MAP" not in one.summary()
+    assert [row[-1] for row in one.table()[1]] == ["–"] * 4
+    one = Folding([*rows, *({"lambda": lam, "metric": "map@10", "value": 0.02} for lam in LAMBDAS)])
+    assert one.moment["map"] == 0.02
+
+
+def test_rows_that_do_not_fit_are_named() -> None:
+    rows = made_rows()
+    bad = [
+        ([], "the rows have no histogram; expected those of experiments.p4.histogram_rows"),
+        ([{"metric": "map@10", "value": 1.0}], "a row has the columns metric, value; expected lambda among them"),
+        (
+            [row for row in rows if row.get("pairs") != "random"],
+            "lambda 0.01, step 100: there is no row of shares for random pairs",
+        ),
+        ([row for row in rows if row["metric"] != "mean"], "there is no row of mean for observed pairs"),
+        (
+            [{**rows[1], "shares": [0.5, 0.5]}],
+            "shares has 2 values with sum 1; expected 60 shares of a whole, from -1 to 2",
+        ),
+        ([{**rows[1], "pairs": "other"}], "pairs is 'other'; expected one of observed, random"),
+        (
+            [row for row in rows if (row["lambda"], row.get("step")) != (1.0, 200)],
+            "the models have [2, 3] checks; expected as many for each lambda",
+        ),
+    ]
+    for given, message in bad:
+        with pytest.raises(ValueError, match=re.escape(message)):
+            Folding(given)
+    for arguments, message in [
+        ({"lam": 2.0}, "lam is 2.0; expected one of 0.01, 1, 10, 1000"),
+        ({"check": 3}, "check is 3; expected 0 to 2"),
+    ]:
+        with pytest.raises(ValueError, match=re.escape(message)):
+            folded(**arguments)
+    one = folded()
+    with pytest.raises(ValueError, match="lam is 3"):
+        one.lam = 3.0
+    assert (one.lam, one.check) == (0.01, 2)
+
+
+def test_the_numbers_of_the_sentences() -> None:
+    """One histogram has itself in common with itself; the best model is called so."""
+    one = folded(lam=0.01)
+    assert (
+        one.overlap({"observed": [500, 500], "random": [500, 500]}) == 1
+        and one.overlap({"observed": [1000, 0], "random": [0, 1000]}) == 0
+    )
+    overlaps = [folded(lam=lam).overlap() for lam in LAMBDAS[:3]]
+    assert overlaps == sorted(overlaps, reverse=True) and overlaps[0] > 0.5 > overlaps[2]
+    best = max(LAMBDAS, key=lambda lam: folded(lam=lam).moment["map"])
+    assert folded(lam=best).summary().endswith("the best of these 4 models.")
+    assert f"the best of these 4 models, λ = {best:g}, has {folded(lam=best).moment['map']:.4f}." in one.summary()
+
+
+def test_the_html_of_folding() -> None:
+    one = folded()
+    elements = Elements(one.static_html()).found
+    assert (
+        elements[0][1]["data-course-widget"] == "folding"
+        and json.loads(elements[0][1]["data-state"] or "") == one.state()
+    )
+    assert [a["aria-label"] for t, a in elements if t == "svg" and a["role"] == "img"] == [one.summary()]
+    assert sum(t == "tr" for t, _ in elements) == 1 + 4 and all("id" not in a for _, a in elements)
+    assert one.static_html() == folded().static_html() and len(json.dumps(one.state(), separators=(",", ":"))) < 15_000
+    assert repr(one) == "Folding(lam=0.01, check=2; lambdas 0.01, 1, 10, 1000)"
+
+
+# ---- Folding: in the browser
+
+
+def test_the_page_of_folding_says_what_python_says(library: Callable[..., Any]) -> None:  # noqa: F811
+    ask = library("folding_text")
+    for lam in LAMBDAS:
+        for check in range(3):
+            one = folded(lam=lam, check=check)
+            assert ask("(state) => [lib.summary(state), lib.rows(state)]", one.state()) == [
+                one.summary(),
+                one.table()[1],
+            ]
+    lams = [0, 0.001, 0.01, 0.5, 1, 10, 1000, 1e6]
+    assert (
+        ask("(lams) => lams.map(lib.lambdaText)", lams)
+        == [folding.lambda_text(lam) for lam in lams]
+        == ["0", "0.001", "0.01", "0.5", "1", "10", "1000", "1000000"]
+    )
+    moment = {"observed": [3, 5, 7], "random": [4, 4, 0]}
+    assert differences([folded().overlap(moment)], [ask("(moment) => lib.overlap(moment)", moment)]) == []
+
+
+def test_folding_by_keyboard(site_page: Callable[..., Any]) -> None:  # noqa: F811
+    page = site_page(folded().static_html())
+    assert {"lam", "check", "play"} <= reached_by_tab(page, 8)
+    page.locator('input[name="lam"]').focus()
+    page.keyboard.press("ArrowRight")
+    settled(page, folded(lam=1.0).summary())
+    assert page.locator('input[name="lam"]').get_attribute("aria-valuetext") == "1"
+    page.locator('input[name="check"]').focus()
+    page.keyboard.press("Home")
+    settled(page, folded(lam=1.0, check=0).summary())
+    page.locator('[data-action="play"]').click()
+    page.wait_for_function("document.querySelector('input[name=check]').value === '2'")
+    settled(page, folded(lam=1.0).summary())
+    assert page.locator('[data-action="play"]').inner_text() == "Play"
+    assert table_rows(page) == folded().table()[1]
+
+
+def test_one_check_without_map_needs_no_film(site_page: Callable[..., Any]) -> None:  # noqa: F811
+    rows = [row for row in made_rows(steps=(100,)) if "pairs" in row]
+    page = site_page(Folding(rows).static_html())
+    assert page.locator('input[name="check"]').count() == 0 and page.locator(".cw-bar-line").count() == 0
+    assert page.locator(SUMMARY).inner_text() == Folding(rows).summary()
+
+
+def test_the_python_line_of_folding_shows_the_same_state(site_page: Callable[..., Any]) -> None:  # noqa: F811
+    one = Folding(lam=0.3, check=1)
+    page = site_page(one.static_html(), folded(check=0).static_html())
+    for fold in page.locator(".cw-python summary").all():
+        fold.click()
+    lines = [text.splitlines()[-1] for text in page.locator(".cw-code").all_inner_texts()]
+    assert eval(lines[0], {"widgets": widgets}).state() == one.state()
+    assert eval(lines[1], {"widgets": widgets, "result": made_rows()}).state() == folded(check=0).state()
+
+
+def test_folding_follows_its_model(browser: Any) -> None:
+    page = browser.new_page()
+    mount_in_jupyter(page, folded()._esm, folded().state())
+    page.evaluate("model.set('lam', 10)")  # Python says
+    settled(page, folded(lam=10.0).summary())
+    page.locator('input[name="check"]').focus()
+    page.keyboard.press("ArrowLeft")  # the reader says
+    assert page.evaluate("[model.get('check'), saved, bubbled]") == [1, 1, 0]
+    assert left_by_its_view(page, "check", 800) and page.evaluate("model.get('check')") == 1
+    page.close()
+
+
+# ---- both: width, axe, no JavaScript, print
+
+
+def both() -> tuple[str, str]:
+    return shown().static_html(), folded().static_html()
+
+
+@pytest.mark.parametrize("width", [320, 360, 768, 1280])
+def test_they_fit_the_width(site_page: Callable[..., Any], width: int) -> None:  # noqa: F811
+    page = open_folds(site_page(*both(), width=width))
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    sizes = page.evaluate(
+        "[...document.querySelectorAll('.cw button, .cw input[type=range], .cw-option')].map((b) => Math.min(b.offsetWidth, b.offsetHeight))"
+    )
+    assert min(sizes) >= 24
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(site_page: Callable[..., Any], scheme: str) -> None:  # noqa: F811
+    page = open_folds(site_page(*both(), color_scheme=scheme, reduced_motion="reduce"))
+    assert serious_violations(page) == []
+
+
+def test_without_javascript_the_pictures_stay(site_page: Callable[..., Any]) -> None:  # noqa: F811
+    page = site_page(*both(), java_script_enabled=False, script=False, width=360)
+    assert [picture.is_visible() for picture in page.locator(".course-widget svg[role=img]").all()] == [True, True]
+    assert page.locator(".course-widget > p").all_inner_texts() == [shown().summary(), folded().summary()]
+    for fold in page.locator("summary").all():
+        fold.click()
+    assert page.locator(".cw-static-table tbody tr").count() == 10 + 4
+    assert page.locator("main").evaluate("main => main.scrollWidth <= 360")
+
+
+def test_on_paper_there_are_no_controls(site_page: Callable[..., Any]) -> None:  # noqa: F811
+    page = site_page(*both(), width=720)
+    page.emulate_media(media="print")
+    assert not any(one.is_visible() for one in page.locator(".cw button, .cw input[type=range]").all())
+    assert all(one.is_visible() for one in page.locator(".cw svg[role=img]").all())
+    assert page.evaluate("document.documentElement.scrollWidth") <= 720

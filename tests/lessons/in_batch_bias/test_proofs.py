@@ -1,0 +1,268 @@
+"""The chapter's proofs: every residual is zero, every counterexample refutes, and wrong formulas do not pass."""
+
+from __future__ import annotations
+
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import sympy as sp
+
+from course_lib import in_batch
+from course_lib.lessons.in_batch_bias import broken, enumeration
+from course_lib.lessons.in_batch_bias import proofs as symbolic
+from course_lib.lessons.in_batch_bias.broken import all_zero
+from course_lib.lessons.in_batch_bias.enumeration import SMALL_LABELS, batches, positives
+
+PARTS = ("batch", "cells", "coefficients", "moments", "objectives", "sampling", "square")
+THEOREMS = [name for name in vars(symbolic) if name.startswith(("cor_", "lem_", "prop_", "thm_"))]
+ENUMERATIONS = [name for name in vars(enumeration) if name.startswith("enumerate_")]
+LABELS_OF_THE_CHAPTER = [
+    "prop-sampling-cost",
+    "lem-change-of-variables",
+    "lem-positive-sum",
+    "lem-pair-sum",
+    "thm-in-batch-expectation",
+    "thm-unbiased-loss",
+    "thm-cost-sensitive-loss",
+    "thm-popularity-loss",
+    "thm-pos-neg-loss",
+    "thm-sogram-loss",
+    "thm-no-softmax",
+    "thm-batch-variance",
+    "thm-unbiased-structure",
+    "thm-masked-loss",
+    "thm-horvitz-thompson",
+    "thm-misclassification",
+    "prop-logq",
+    "prop-gravity-is-popularity",
+    "thm-square-closed-form",
+    "thm-multiply-back",
+]
+
+
+def residuals(value: object) -> list:
+    return list(value) if isinstance(value, list) else [value]
+
+
+def test_every_labelled_statement_has_its_function() -> None:
+    assert sorted(label.replace("-", "_") for label in LABELS_OF_THE_CHAPTER) == sorted(THEOREMS)
+
+
+@pytest.mark.parametrize("name", THEOREMS)
+def test_theorem(name: str) -> None:
+    found = residuals(getattr(symbolic, name)())
+    assert found
+    assert all(r == 0 for r in found)
+
+
+@pytest.mark.parametrize("name", ENUMERATIONS)
+def test_enumeration(name: str) -> None:
+    worst = getattr(enumeration, name)()
+    assert isinstance(worst, Fraction)
+    assert worst == 0
+
+
+@pytest.mark.parametrize("kind", in_batch.KINDS)
+def test_enumeration_of_one_kind(kind: str) -> None:
+    assert enumeration.enumerate_expected_weights(kind) == 0
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# The checks can fail: put a wrong formula in and see them complain
+
+
+def replace_everywhere(monkeypatch: pytest.MonkeyPatch, name: str, function) -> None:
+    """Puts `function` in the place of in_batch's `name`, in every module of the package that knows it."""
+    for module in (in_batch, *(sys.modules[f"course_lib.maths.in_batch.{part}"] for part in PARTS)):
+        if hasattr(module, name):
+            monkeypatch.setattr(module, name, function)
+
+
+def wrong(change) -> object:
+    """`coefficients_from` with one coefficient changed for the kinds that divide by popularity."""
+    right = in_batch.coefficients_from
+
+    def changed(kind: str, *, a, rho) -> in_batch.Coefficients:
+        return change(right(kind, a=a, rho=rho), a, rho)
+
+    return changed
+
+
+MISTAKES = {
+    "hat missing (E.5)": lambda c, a, rho: in_batch.Coefficients(
+        c.positive, c.grid, c.power, c.constant, c.inverse * rho, c.masked
+    ),
+    "popularity kept": lambda c, a, rho: in_batch.Coefficients(c.positive, c.grid, 0, c.constant, c.inverse, c.masked),
+    "no correction on the diagonal": lambda c, a, rho: in_batch.Coefficients(
+        c.positive, c.grid, c.power, c.constant, 0 * a, c.masked
+    ),
+    "positives scaled by 2": lambda c, a, rho: in_batch.Coefficients(
+        2 * a, c.grid, c.power, c.constant, c.inverse, c.masked
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_wrong_unbiased_loss_is_found_out(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    replace_everywhere(monkeypatch, "coefficients_from", wrong(MISTAKES[mistake]))
+    assert any(r != 0 for r in symbolic.thm_unbiased_loss())
+    assert enumeration.enumerate_expected_weights("unbiased") > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "enumerate_"),
+    [
+        ("expected_positive_sum", "enumerate_positive_sum"),
+        ("expected_pair_sum", "enumerate_pair_sum"),
+        ("change_of_variables", "enumerate_change_of_variables"),
+        ("inclusion_probability", "enumerate_inclusion"),
+        ("horvitz_thompson_weight", "enumerate_horvitz_thompson"),
+        ("count_weight_second_moment", "enumerate_horvitz_thompson"),
+        ("expected_objective", "enumerate_square_closed_form"),
+    ],
+)
+def test_a_wrong_lemma_is_found_out(name: str, enumerate_: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = getattr(in_batch, name)
+    replace_everywhere(monkeypatch, name, lambda *args, **kwargs: right(*args, **kwargs) * Fraction(1001, 1000))
+    assert getattr(enumeration, enumerate_)() > 0
+
+
+def test_a_wrong_variance_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = in_batch.inclusion_probability
+    replace_everywhere(
+        monkeypatch, "inclusion_probability", lambda order, **sizes: right(order, **sizes) * (2 if order == 3 else 1)
+    )
+    assert enumeration.enumerate_batch_variance() > 0
+    assert any(r != 0 for r in symbolic.thm_batch_variance())
+
+
+# --------------------------------------------------------------------------------------------------------------------
+# Counterexamples: one per dropped assumption, one per formula as printed
+
+CASES = [(labels, s) for labels in SMALL_LABELS[1:] for s in (2, 3)]
+CHAIN = SMALL_LABELS[2]
+
+
+def refutes(example: broken.Broken) -> bool:
+    return not all_zero(example.gap) and (example.formula is None or all_zero(example.unexplained))
+
+
+def test_logistic_with_labels_01() -> None:
+    assert refutes(broken.logistic_labels_01())
+    assert broken.logistic_labels_01().actual == 0
+
+
+def test_eq18_as_printed() -> None:
+    example = broken.eq18_as_printed(2, 10)
+    assert refutes(example)
+    assert (round(float(example.actual), 4), round(float(example.claimed), 4)) == (0.1925, 0.1111)
+    # it matters at small batches only: 0.06 % at the smallest batch of ml1m
+    large = broken.eq18_as_printed(1637, 517_770)
+    assert float(large.actual / large.claimed) == pytest.approx(1.00061, abs=1e-5)
+
+
+@pytest.mark.parametrize("labels", SMALL_LABELS)
+def test_e5_as_printed(labels: np.ndarray) -> None:
+    assert refutes(broken.e5_as_printed(labels, 2))
+    full = broken.e5_as_printed(labels, int(labels.sum()))
+    assert all_zero(full.gap)  # at |batch| = |O| the misprint has no effect
+
+
+@pytest.mark.parametrize(("labels", "s"), CASES)
+def test_sogram_with_one_batch(labels: np.ndarray, s: int) -> None:
+    example = broken.sogram_with_one_batch(labels, s)
+    assert all_zero(example.unexplained)
+    assert all_zero(example.gap) == (s == labels.sum())  # the full batch is no longer random
+
+
+@pytest.mark.parametrize(("labels", "s"), CASES)
+def test_sampling_with_replacement(labels: np.ndarray, s: int) -> None:
+    assert refutes(broken.sampling_with_replacement(labels, s))
+    assert all_zero(broken.repaired_with_replacement(labels, s).gap)
+
+
+def test_sampling_with_replacement_breaks_every_kind() -> None:
+    for kind in ("in_batch", "popularity", "pos_neg", "masked"):
+        assert refutes(broken.sampling_with_replacement(CHAIN, 2, kind=kind))
+
+
+@pytest.mark.parametrize("labels", SMALL_LABELS)
+def test_empty_column(labels: np.ndarray) -> None:
+    assert refutes(broken.empty_column(labels, 2))
+
+
+def test_batch_of_one() -> None:
+    example = broken.batch_of_one(CHAIN)
+    assert refutes(example)
+    assert (example.gap == CHAIN - 1).all()
+
+
+@pytest.mark.parametrize("pair", positives(CHAIN))
+@pytest.mark.parametrize("s", [2, 3, 5])
+def test_duplicate_pairs(pair: tuple[int, int], s: int) -> None:
+    example = broken.duplicate_pairs(CHAIN, pair, s)
+    assert refutes(example)
+    assert example.actual[1][pair] < 0
+
+
+def test_minima_can_agree() -> None:
+    for size in (2, 3, 4):
+        assert all_zero(broken.minima_can_agree(size).gap)
+
+
+def test_17_is_unbounded_below_for_the_logistic_loss() -> None:
+    slope = float(broken.unbounded_slope())
+    values = [broken.unbounded_below(t).actual for t in (10, 100, 1000, 10_000)]
+    assert values[-1] < -1000
+    assert [
+        (b - a) / (t - u) for a, b, u, t in zip(values, values[1:], (10, 100, 1000), (100, 1000, 10_000))
+    ] == pytest.approx([slope] * 3, rel=1e-4)
+
+
+def test_17_is_not_convex_for_the_hinge_loss() -> None:
+    for pop in (2, 4, 50):
+        assert refutes(broken.hinge_is_not_convex(pop))
+    assert all_zero(broken.hinge_is_not_convex(1).gap)  # popularity 1: nothing is taken off
+
+
+def test_17_stays_noisy_at_a_perfect_fit() -> None:
+    labels = SMALL_LABELS[4]
+    noisy = [batch for batch in batches(labels, 3) if not all_zero(broken.fit_gradient(labels, batch).gap)]
+    assert len(noisy) > len(batches(labels, 3)) / 2
+    mean = sum(broken.fit_gradient(labels, batch).actual for batch in batches(labels, 3))
+    assert all_zero(mean)  # unbiased all the same
+
+
+def test_masked_is_not_always_quieter() -> None:
+    best = broken.masked_is_not_always_quieter()
+    assert max(best) > 1  # there (17) beats the masked loss, and overshooting beats both
+    assert min(best) == 0
+
+
+def test_softmax_mixed_derivatives() -> None:
+    """(-1)^(n-1) (n-1)! / n^n at equal scores."""
+    assert [symbolic.softmax_mixed_derivative(n) for n in (2, 3, 4)] == [
+        sp.Rational(-1, 4),
+        sp.Rational(2, 27),
+        sp.Rational(-6, 256),
+    ]
+
+
+def test_largest_batch_that_classifies_a_popular_positive() -> None:
+    for pop in (2, 7, 50):
+        s = broken.largest_safe_batch(pop, 40)
+        assert in_batch.balance(Fraction(s), 40) * (pop - 1) <= 1
+        assert s == 40 or in_batch.balance(Fraction(s + 1), 40) * (pop - 1) > 1
+    assert broken.largest_safe_batch(1, 40) is None
+
+
+def test_symbols_go_through_the_library() -> None:
+    """The proof is about the formulas that training runs: symbols in, the coefficients of a real batch out."""
+    numbers = {symbolic.M: 7, symbolic.s: 3, symbolic.m: 3, symbolic.n: 4}
+    for kind in in_batch.KINDS[:2]:
+        form = in_batch.coefficients_from(kind, a=symbolic.A, rho=symbolic.RHO)
+        real = in_batch.batch_coefficients(kind, batch_size=3, n_positives=7, shape=(3, 4))
+        for part in ("positive", "grid", "constant", "inverse"):
+            assert sp.sympify(getattr(form, part)).subs(numbers) == sp.Rational(getattr(real, part))

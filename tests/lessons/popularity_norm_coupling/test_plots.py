@@ -1,0 +1,83 @@
+"""The figures of norms and popularity show what they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from course_lib import norms
+from course_lib.lessons.popularity_norm_coupling import plots
+
+
+@pytest.fixture(autouse=True)
+def closed_figures() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+def test_coupled_runs_mark_each_batch_once_and_count_both_items() -> None:
+    uniforms = [0.05, 0.3, 0.9, 0.6, 0.1]
+    _, (top, bottom) = plots.coupled_runs(0.2, 0.7, uniforms)
+    marks = {line.get_label(): np.asarray(line.get_xdata()).tolist() for line in top.lines if line.get_marker() == "o"}
+    assert marks == {"both are updated": [1, 5], "only the popular item": [2, 4], "neither": [3]}
+    ends = sorted(int(line.get_ydata()[-1]) for line in bottom.lines)
+    assert ends == [2, 4]
+    for line in top.lines:
+        if line.get_marker() == "o":
+            assert line.get_fillstyle() in ("full", "bottom", "none")  # no colour needed
+    with pytest.raises(ValueError, match="expected 0 <= rare <= popular <= 1"):
+        plots.coupled_runs(0.7, 0.2, uniforms)
+
+
+def test_growth_law_marks_the_crossover_on_its_curve() -> None:
+    _, ax = plots.growth_law([1.0, 10.0], start_norm=1.0, h=0.02)
+    marks = [line for line in ax.lines if len(line.get_xdata()) == 1]
+    assert [mark.get_xdata()[0] for mark in marks] == [1250.0, 12.5]
+    assert all(mark.get_ydata()[0] == pytest.approx(2**0.25) for mark in marks)
+
+
+def test_norms_against_counts_draws_medians_and_lines() -> None:
+    counts, lengths = np.array([1, 1, 1, 100]), np.array([1.0, 2.0, 9.0, 5.0])
+    _, axes = plots.norms_against_counts(counts, {"a": lengths, "b": lengths}, lines={"b": lengths})
+    (squares,) = [line for line in axes[0].lines if line.get_marker() == "s"]
+    assert np.column_stack(squares.get_data()).tolist() == [[1, 2], [100, 5]]
+    assert [len(ax.lines) for ax in axes] == [2, 3]
+    with pytest.raises(ValueError, match=r"lengths\['a'\] has shape \(2,\) and counts \(4,\)"):
+        plots.norms_against_counts(counts, {"a": [1.0, 2.0]})
+
+
+def test_saturation_lies_between_a_quarter_and_a_half() -> None:
+    _, ax = plots.saturation_slope(512, [0.0, 1.0])
+    flat, steep = (np.asarray(line.get_ydata()) for line in ax.lines[:2])
+    assert np.allclose(flat, 0.25) and steep[0] < 0.26 and 0.49 < steep[-1] < 0.5
+
+
+def test_decay_balance_draws_marks_and_lines_apart() -> None:
+    chance = np.array([0.1, 1.0])
+    law = norms.decay_equilibrium(chance, lr=1.0, decay=0.01, h=1.0)
+    _, ax = plots.decay_balance(chance, {"decay": law * 1.01}, {"decay": law})
+    assert [line.get_linestyle() == "None" for line in ax.lines] == [True, False]
+    np.testing.assert_allclose(ax.lines[1].get_ydata(), law)
+
+
+def test_two_items_end_where_they_end() -> None:
+    _, (plane, lengths) = plots.two_items({"a": [[1.0, 0.0], [1.0, 1.0]], "b": [[1.0, 0.0], [3.0, 4.0]]})
+    assert [text.get_text() for text in lengths.texts] == ["a:\n1.41", "b:\n5.00"]
+    with pytest.raises(ValueError, match=r"paths\['a'\] has shape \(3,\)"):
+        plots.two_items({"a": [1.0, 2.0, 3.0]})
+
+
+def test_shares_over_steps_has_a_band_and_the_chance_line() -> None:
+    _, ax = plots.shares_over_steps({"dot": ([0, 5], [0.01, 0.4])}, spread={"dot": [0.0, 0.1]}, chance=0.02)
+    assert len(ax.collections) == 1 and ax.get_ylim()[0] == 0
+    assert ax.lines[-1].get_ydata()[0] == 0.02 and ax.texts[0].get_text() == "chance"
+
+
+def test_remedy_map_numbers_its_points_in_order() -> None:
+    _, ax = plots.remedy_map({"x": (0.1, 0.2), "y": (0.3, 0.1)}, baseline=(0.99, 0.15))
+    assert [text.get_text() for text in ax.texts] == ["1", "2"]
+    keys = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert keys == ["1  x", "2  y", "most popular items"] and ax.get_xscale() == "log"

@@ -1,0 +1,415 @@
+"""The interactive on norms and popularity: the page trains what Python trains, and both follow course_lib's laws."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from course_lib import geometry, losses, norms
+from course_lib.lessons.popularity_norm_coupling import norm_growth
+from course_lib.lessons.popularity_norm_coupling.norm_growth import NormGrowth
+from course_lib.lessons.shared.widgets import bundle, chance, words
+from tests.widget_pages import (  # noqa: F401  (library and site_page are fixtures)
+    SUMMARY,
+    Elements,
+    far_apart,
+    left_by_its_view,
+    library,
+    mount_in_jupyter,
+    open_folds,
+    python_line,
+    reached_by_tab,
+    replacing,
+    serious_violations,
+    settled,
+    site_page,
+    table_rows,
+)
+
+SETTINGS = [
+    {"lr": 1.0, "start_norm": 1.0, "tau": 0.1, "exponent": 1.0, "step": 800, "seed": 0},
+    {"lr": 0.01, "start_norm": 1.0, "tau": 0.1, "exponent": 1.0, "step": 400, "seed": 1},
+    {"lr": 4.0, "start_norm": 2.0, "tau": 0.1, "exponent": 1.0, "step": 800, "seed": 0},
+    {"lr": 0.5, "start_norm": 0.3, "tau": 0.5, "exponent": 0.0, "step": 200, "seed": 2},
+    {"lr": 100.0, "start_norm": 1.0, "tau": 0.2, "exponent": 1.5, "step": 20, "seed": 3},
+    {"lr": 5.0, "start_norm": 5.0, "tau": 0.05, "exponent": 0.7, "step": 600, "seed": 999},
+    {"lr": 1.0, "start_norm": 1.0, "tau": 0.1, "exponent": 1.0, "step": 0, "seed": 0},
+]
+EVALUATE = """(states) => states.map((state) => {
+  const found = lib.analyse(state, lib.train(state)[state.step / 20]);
+  return { counts: found.counts, norms: found.norms, law: found.law, predicted: found.predicted, crossover: found.crossover,
+    correlation: found.correlation, slope: found.slope, share: [found.share.cosine, found.share.dot],
+    taste: [found.taste.cosine, found.taste.dot], stepPart: found.stepPart, words: lib.sentences(state, found).join(" "), groups: lib.groups(found) };
+})"""
+MATH = "norm_growth_math"
+
+
+def shown(**changes: Any) -> NormGrowth:
+    return NormGrowth(**{**SETTINGS[0], **changes})
+
+
+def python_answer(state: dict[str, Any]) -> dict[str, Any]:
+    one = NormGrowth(**state)
+    run = one.run()
+    lists = [norm_growth.recommend(run, by_cosine=by_cosine) for by_cosine in (True, False)]
+    return {
+        "counts": run.counts,
+        "norms": run.norms,
+        "law": one.law,
+        "predicted": one.predicted,
+        "crossover": one.crossover,
+        "correlation": one.correlation,
+        "stepPart": one.step_part,
+        "slope": one.slope,
+        "share": [one.top_share(by_cosine=by_cosine) for by_cosine in (True, False)],
+        "taste": [norm_growth.taste_share(some) for some in lists],
+    }
+
+
+# ---- the JavaScript computes what course_lib computes
+
+
+def test_the_page_draws_the_same_chance(library: Callable[..., Any]) -> None:  # noqa: F811
+    for seed in (0, 1, 999, 2**32 - 1):
+        ask = "(seed) => { const random = lib.randomGenerator(seed); return Array.from({ length: 500 }, random); }"
+        assert library("random")(ask, seed) == chance.uniforms(seed, 500).tolist()
+    with pytest.raises(ValueError, match="seed is -1; expected 0 to"):
+        chance.uniforms(-1, 3)
+
+
+def test_chance_is_uniform() -> None:
+    """Simulation with a seed: means and variances of 100 000 numbers within four standard errors."""
+    drawn = chance.uniforms(5, 100_000)
+    assert abs(drawn.mean() - 1 / 2) < 4 * np.sqrt(1 / 12 / 1e5)
+    assert abs(drawn.var() - 1 / 12) < 4 * np.sqrt(1 / 180 / 1e5)
+
+
+@pytest.mark.parametrize("state", SETTINGS, ids=lambda state: f"lr{state['lr']}-step{state['step']}")
+def test_the_page_trains_what_python_trains(library: Callable[..., Any], state: dict[str, Any]) -> None:  # noqa: F811
+    (answer,) = library(MATH)(EVALUATE, [state])
+    answer["crossover"] = np.inf if answer["crossover"] is None else answer["crossover"]
+    assert far_apart(python_answer(state), answer) == []
+    one = NormGrowth(**state)
+    assert answer["words"] == one.summary()
+    assert answer["groups"] == one.table()[1]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("- Number(i === j)) /", ") /"),
+        ("cosine * own.units", "own.units"),
+        ("2 * lr * lr * h2 * n", "lr * lr * h2 * n"),
+        ("fourth[item] += 2 * lr * lr * h2 + step2 * step2", "fourth[item] += 2 * lr * lr * h2"),
+        ("(byCosine ? lengths[item] : 1)", "1"),
+        ("square * rowDot(table, row, table, row)", "square"),
+    ],
+)
+def test_a_wrong_formula_would_be_found(library: Callable[..., Any], right: str, wrong: str) -> None:  # noqa: F811
+    state = {**SETTINGS[0], "step": 200}
+    (answer,) = library(MATH, replacing(right, wrong))(EVALUATE, [state])
+    assert far_apart(python_answer(state), answer) != []
+
+
+def test_the_worlds_are_the_same(library: Callable[..., Any]) -> None:  # noqa: F811
+    world = library(MATH)("() => lib.WORLD")
+    assert list(world.values()) == [
+        norm_growth.ITEMS,
+        norm_growth.USERS,
+        norm_growth.TASTES,
+        norm_growth.WIDTH,
+        norm_growth.BATCH,
+        norm_growth.STEPS,
+        norm_growth.EVERY,
+        norm_growth.LOYAL,
+        norm_growth.LIST,
+        norm_growth.TOP,
+    ]
+
+
+# ---- the run in Python follows the laws
+
+
+@pytest.mark.parametrize("tau", [0.05, 0.3, 2.0])
+def test_the_gradients_are_those_of_autograd(tau: float) -> None:
+    generator = torch.Generator().manual_seed(0)
+    users, items = (torch.randn(9, 5, generator=generator, dtype=torch.float64, requires_grad=True) for _ in range(2))
+    losses.infonce(losses.cosine_scores(users, items), tau=tau).backward()
+    found = norm_growth.batch_gradients(users.detach().numpy(), items.detach().numpy(), tau=tau)
+    np.testing.assert_allclose(found[0], users.grad, atol=1e-13)
+    np.testing.assert_allclose(found[1], items.grad, atol=1e-13)
+
+
+@pytest.mark.parametrize("state", SETTINGS, ids=lambda state: f"lr{state['lr']}-step{state['step']}")
+def test_the_exact_law_gives_every_norm(state: dict[str, Any]) -> None:
+    one = NormGrowth(**state)
+    np.testing.assert_allclose(one.law, one.run().norms, rtol=1e-11)
+
+
+def test_what_the_line_leaves_out_is_named() -> None:
+    """Almost nothing at a rate of 1; most of the growth where the first step is far longer than the embedding."""
+    assert shown(lr=1.0).step_part < 0.02 and shown(lr=0.01).step_part < 1e-4 and shown(lr=100.0).step_part > 0.5
+    one = shown(lr=5.0)
+    run = one.run()
+    grown = (run.norms**4 - run.starts**4).sum()
+    assert one.step_part == pytest.approx((run.steps**4).sum() / grown)
+
+
+def test_only_the_ratio_of_rate_and_squared_norm_matters() -> None:
+    """(lr, norm) -> (4 lr, 2 norm): every norm doubles, every list stays."""
+    small, large = shown(lr=1.0).run(), shown(lr=4.0, start_norm=2.0).run()
+    np.testing.assert_allclose(large.norms, 2 * small.norms, rtol=1e-9)
+    for by_cosine in (True, False):
+        assert (
+            norm_growth.recommend(small, by_cosine=by_cosine) == norm_growth.recommend(large, by_cosine=by_cosine)
+        ).all()
+
+
+def test_what_the_chapter_shows_is_there() -> None:
+    """High rate: slope near 1/4, and dot product prefers the head; low rate: neither."""
+    high, low = shown(lr=1.0), shown(lr=0.01)
+    assert 0.18 < high.slope < 0.27 and high.correlation > 0.7
+    assert high.top_share(by_cosine=False) > 2 * high.top_share(by_cosine=True)
+    assert abs(low.slope) < 0.05 and abs(low.correlation) < 0.3
+    assert abs(low.top_share(by_cosine=False) - low.top_share(by_cosine=True)) < 0.05
+    assert high.crossover == pytest.approx(norms.crossover_count(1.0, lr=1.0, h=high.run().h))
+    bare = np.log(high.run().norms / high.predicted)
+    assert np.sqrt((bare**2).mean()) < 0.15  # one mean gradient for all items: within some percent
+
+
+def test_chance_follows_the_popularity_that_is_asked() -> None:
+    """Simulation: 25 600 draws of a power law; the three largest shares within four standard errors."""
+    counts = shown(exponent=1.0).run().counts
+    expected = 1 / np.arange(1, norm_growth.ITEMS + 1)
+    expected /= expected.sum()
+    total = counts.sum()
+    assert total == norm_growth.STEPS * norm_growth.BATCH
+    errors = np.sqrt(expected * (1 - expected) / total)
+    assert (np.abs(counts / total - expected)[:3] < 4 * errors[:3]).all()
+    flat = shown(exponent=0.0).run().counts
+    assert flat.max() < 1.5 * flat.min()
+
+
+def test_starts_have_the_norm_that_is_asked() -> None:
+    run = shown(start_norm=3.0, step=0).run()
+    table = np.concatenate([run.items, run.users])
+    assert np.sqrt((geometry.norm(table) ** 2).mean()) == pytest.approx(3.0, rel=0.05)
+
+
+# ---- the Python object
+
+
+def test_bad_arguments_are_named() -> None:
+    bad = [
+        ({"lr": 0.0}, "lr is 0.0; expected 0.001 to 1000"),
+        ({"start_norm": 100.0}, "start_norm is 100.0; expected 0.05 to 50"),
+        ({"tau": 0.0}, "tau is 0.0; expected 0.02 to 5"),
+        ({"exponent": -1.0}, "exponent is -1.0; expected 0 to 3"),
+        ({"step": 30}, "step is 30; expected 0 to 800 in steps of 20"),
+        ({"step": 820}, "step is 820"),
+        ({"seed": -1}, "seed is -1; expected 0 to"),
+        ({"lr": float("nan")}, "lr is nan"),
+    ]
+    for arguments, message in bad:
+        with pytest.raises(ValueError, match=re.escape(message)):
+            NormGrowth(**arguments)
+    one = NormGrowth()
+    with pytest.raises(ValueError, match="tau is -1"):
+        one.tau = -1.0
+    assert one.tau == 0.1
+
+
+def test_html_contract() -> None:
+    """svg[role=img], text and a table of ten groups around a state; the same bytes each time; no ids, and small."""
+    one = NormGrowth(step=400)
+    elements = Elements(one.static_html()).found
+    tag, attributes = elements[0]
+    assert (tag, attributes["class"], attributes["data-course-widget"]) == ("div", "course-widget", "norm_growth")
+    assert json.loads(attributes["data-state"] or "") == one.state()
+    assert [a["aria-label"] for t, a in elements if t == "svg" and a["role"] == "img"] == [one.summary()]
+    assert sum(t == "tr" for t, _ in elements) == 1 + 10
+    assert all("id" not in a for _, a in elements)
+    assert one.static_html() == NormGrowth(step=400).static_html() and len(one.static_html()) < 20_000
+
+
+def test_before_the_first_step_there_is_nothing_to_say() -> None:
+    one = NormGrowth(step=0)
+    assert one.summary().endswith("Before the first step: no item has been drawn, and no norm has grown.")
+    assert np.isnan(one.slope) and np.isnan(one.correlation) and one.crossover == np.inf
+    Elements(one.static_html())
+    assert "nan" not in one.static_html().lower()
+
+
+def test_the_table_speaks_of_all_items() -> None:
+    heads, rows = NormGrowth().table()
+    assert len(heads) == 7 and [row[0] for row in rows][:2] == ["1 to 12", "13 to 24"]
+    for column in (5, 6):
+        assert sum(int(row[column].removesuffix(" %")) for row in rows) == pytest.approx(100, abs=5)
+
+
+def test_the_script_is_small() -> None:
+    """What this interactive adds to the page, beside the modules that all share."""
+    own = "".join(
+        (bundle.FOLDER / f"{name}.js").read_text(encoding="utf-8") for name in ("norm_growth", "norm_growth_math")
+    )
+    assert len(gzip.compress(own.encode())) < 12_000
+
+
+# ---- in the browser
+
+
+def test_the_page_says_what_python_says(site_page: Callable[..., Any]) -> None:  # noqa: F811
+    page = site_page(shown().static_html())
+    assert page.locator(SUMMARY).inner_text() == shown().summary()
+    assert page.locator(".course-widget > figure").count() == 0
+    assert table_rows(page) == shown().table()[1]
+
+
+def test_keyboard_alone_changes_everything(site_page: Callable[..., Any]) -> None:  # noqa: F811
+    page = site_page(shown().static_html())
+    assert {
+        "high",
+        "low",
+        "wild",
+        "lr",
+        "start_norm",
+        "tau",
+        "exponent",
+        "step",
+        "play",
+        "again",
+        "item",
+        "SUMMARY",
+    } <= reached_by_tab(page, 20)
+    page.locator('input[name="lr"]').focus()
+    page.keyboard.press("ArrowRight")
+    settled(page, shown(lr=2.0).summary())
+    page.locator('input[name="step"]').focus()
+    page.keyboard.press("Home")
+    settled(page, "Before the first step")
+    page.keyboard.press("ArrowRight")
+    settled(page, shown(lr=2.0, step=20).summary())
+    page.locator('input[name="item"]').focus()
+    page.keyboard.press("End")
+    assert "number 120 by popularity" in page.locator(".cw-card .cw-value").inner_text()
+
+
+def test_presets_set_what_they_say(site_page: Callable[..., Any]) -> None:  # noqa: F811
+    page = site_page(shown(lr=0.05, tau=0.7, step=40).static_html())
+    for name, changes in [
+        ("longer", {"lr": 4.0, "start_norm": 2.0}),
+        ("low", {"lr": 0.01}),
+        ("equal", {"exponent": 0.0}),
+        ("high", {}),
+    ]:
+        page.locator(f'[data-preset="{name}"]').click()
+        settled(page, shown(**changes).summary())
+
+
+def test_play_runs_stops_and_ends(site_page: Callable[..., Any]) -> None:  # noqa: F811
+    page = site_page(shown().static_html())
+    step, play = page.locator('input[name="step"]'), page.locator('[data-action="play"]')
+    before = page.locator(SUMMARY).inner_text()
+    play.click()
+    assert play.inner_text() == "Stop"
+    page.wait_for_function(
+        "document.querySelector('input[name=step]').value >= 100 && document.querySelector('input[name=step]').value < 800"
+    )
+    assert page.locator(SUMMARY).inner_text() == before  # no voice is made to follow the film
+    play.click()
+    assert play.inner_text() == "Play"
+    at = int(step.input_value())
+    settled(page, f"After {at} steps")
+    assert page.locator(SUMMARY).inner_text() == shown(step=at).summary()
+    page.wait_for_timeout(300)
+    assert int(step.input_value()) == at
+    step.focus()
+    page.keyboard.press("End")
+    page.keyboard.press("ArrowLeft")
+    play.click()
+    page.wait_for_function("document.querySelector('[data-action=play]').textContent === 'Play'")
+    settled(page, "After 800 steps")
+
+
+def test_an_item_can_be_looked_at(site_page: Callable[..., Any]) -> None:  # noqa: F811
+    page = site_page(shown().static_html())
+    run, order = shown().run(), shown()._order()
+    page.locator(".cw-item").nth(30).hover(force=True)
+    text = page.locator(".cw-inspector").inner_text()
+    rank = int(re.search(r"number (\d+) by", page.locator(".cw-card .cw-value").inner_text())[1])
+    item = order[rank - 1]
+    assert text.startswith(f"Drawn {run.counts[item]} times. Norm {words.number(run.norms[item])}; predicted")
+
+
+WALK = """async () => {
+  const seen = [];
+  const next = () => new Promise((done) => setTimeout(done));
+  for (const preset of ["high", "low", "longer", "equal", "wild"]) {
+    document.querySelector(`[data-preset=${preset}]`).click();
+    await next();
+    for (const step of [0, 20, 800]) {
+      const slider = document.querySelector("input[name=step]");
+      slider.value = step;
+      slider.dispatchEvent(new Event("input"));
+      await next();
+      seen.push([`${preset} ${step}`, document.querySelector(".cw").innerHTML]);
+    }
+  }
+  return seen.filter(([, markup]) => /NaN|undefined|Infinity|\\[object/.test(markup)).map(([name]) => name).concat(seen.length);
+}"""
+
+
+def test_no_state_shows_a_number_that_is_none(site_page: Callable[..., Any]) -> None:  # noqa: F811
+    page = site_page(shown().static_html())
+    page.locator(".cw-data summary").click()
+    assert page.evaluate(WALK) == [15]
+
+
+@pytest.mark.parametrize("width", [320, 360, 768, 1280])
+def test_it_fits_the_width(site_page: Callable[..., Any], width: int) -> None:  # noqa: F811
+    page = open_folds(site_page(shown().static_html(), width=width))
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    sizes = page.evaluate(
+        "[...document.querySelectorAll('.cw button, .cw input')].map((b) => Math.min(b.offsetWidth, b.offsetHeight))"
+    )
+    assert min(sizes) >= 24
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(site_page: Callable[..., Any], scheme: str) -> None:  # noqa: F811
+    page = open_folds(site_page(shown().static_html(), color_scheme=scheme, reduced_motion="reduce"))
+    assert serious_violations(page) == []
+
+
+def test_without_javascript_the_picture_stays(site_page: Callable[..., Any]) -> None:  # noqa: F811
+    page = site_page(shown().static_html(), java_script_enabled=False, script=False, width=360)
+    assert page.locator(".course-widget svg[role=img]").is_visible()
+    assert page.locator(".course-widget p").inner_text() == shown().summary()
+    page.locator("summary").click()
+    assert page.locator(".cw-static-table tbody tr").count() == 10
+    assert page.locator("main").evaluate("main => main.scrollWidth <= 360")
+
+
+def test_the_model_is_followed_told_and_left(browser: Any) -> None:
+    page = browser.new_page()
+    mount_in_jupyter(page, shown()._esm, shown().state())
+    page.evaluate("model.set('lr', 0.01)")  # Python says
+    settled(page, shown(lr=0.01).summary())
+    page.locator('input[name="tau"]').focus()
+    page.keyboard.press("ArrowRight")  # the reader says
+    assert page.evaluate("[model.get('tau'), saved, bubbled]") == [0.15, 1, 0]
+    assert left_by_its_view(page, "step", 400)
+    page.close()
+
+
+def test_the_python_line_shows_the_same_state(site_page: Callable[..., Any]) -> None:  # noqa: F811
+    one = shown(lr=0.5, seed=7, step=420)
+    page = site_page(one.static_html())
+    assert eval(python_line(page), {"widgets": widgets}).state() == one.state()

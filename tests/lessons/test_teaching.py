@@ -1,0 +1,175 @@
+"""The instructor's guide: what it names exists, and what it counts is counted right."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from course_lib.lessons.shared import quiz
+
+ROOT = Path(__file__).resolve().parents[2]
+GUIDE = (ROOT / "book" / "teach" / "instructors-guide.md").read_text(encoding="utf-8")
+sys.path.insert(0, str(ROOT / "tools"))
+
+
+def test_the_guide_is_a_page_of_the_book() -> None:
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    pages = [chapter["file"] for part in toc["parts"] for chapter in part["chapters"]]
+    assert "book/teach/instructors-guide" in pages
+
+
+@pytest.mark.parametrize("link", re.findall(r"\]\(repository:blob/main/([^)#]+)", GUIDE))
+def test_links_into_the_repository_lead_somewhere(link: str) -> None:
+    assert (ROOT / link).exists(), link
+
+
+@pytest.mark.parametrize("link", re.findall(r"\]\((\.\.[^)#]+)", GUIDE))
+def test_links_to_pages_lead_somewhere(link: str) -> None:
+    assert (ROOT / "book" / "teach" / link).resolve().is_file(), link
+
+
+def test_the_commands_of_the_guide_exist() -> None:
+    """Every program and make target that a code block names."""
+    blocks = "\n".join(re.findall(r"```bash\n(.*?)```", GUIDE, re.DOTALL)) + GUIDE
+    targets = set(re.findall(r"make ([a-z-]+)", blocks))
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert {"classroom", "book", "test"} <= targets
+    assert [target for target in targets if not re.search(rf"^{target}:", makefile, re.MULTILINE)] == []
+    scripts = set(re.findall(r"exercises/\w+\.py", GUIDE))
+    assert scripts and [script for script in scripts if not (ROOT / script).is_file()] == []
+    folders = set(re.findall(r"`(exercises/(?:hidden|source))/`", GUIDE))
+    assert len(folders) == 2 and all((ROOT / folder).is_dir() for folder in folders)
+
+
+def assignments() -> dict[str, list[dict]]:
+    """Name of each assignment -> the nbgrader metadata of its graded cells."""
+    found = {}
+    for path in sorted((ROOT / "exercises" / "source").glob("*/*.ipynb")):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        graded = [cell["metadata"].get("nbgrader", {}) for cell in cells]
+        found[path.stem] = [cell for cell in graded if cell.get("grade")]
+    return found
+
+
+def test_the_points_are_those_of_the_assignments() -> None:
+    rows = re.findall(r"\| `([a-z-]+)` \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|", GUIDE)
+    stated = {name: (int(points), int(by_hand)) for name, _, points, by_hand, _ in rows}
+    known = {
+        name: (sum(cell["points"] for cell in cells), sum(cell["points"] for cell in cells if cell.get("solution")))
+        for name, cells in assignments().items()
+    }
+    assert len(known) >= 5 and stated == known
+
+
+def test_the_tasks_and_minutes_are_those_of_the_assignments() -> None:
+    rows = re.findall(r"\| `([a-z-]+)` \| (\d+) \| \d+ \| \d+ \| (\d+) \|", GUIDE)
+    for name, tasks, minutes in rows:
+        cells = json.loads((ROOT / "exercises" / "source" / name / f"{name}.ipynb").read_text(encoding="utf-8"))[
+            "cells"
+        ]
+        text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+        lines = re.findall(
+            r"^\*(\d+) points · .*?(\d+) minutes\*$", text, re.MULTILINE
+        )  # one under the title of each task
+        assert (len(lines), sum(int(time) for _, time in lines)) == (int(tasks), int(minutes)), name
+        assert [int(number) for number in re.findall(r"^## Task (\d+)\.", text, re.MULTILINE)] == list(
+            range(1, len(lines) + 1)
+        )
+        assert sum(int(points) for points, _ in lines) == sum(cell["points"] for cell in assignments()[name])
+
+
+CHAPTERS = sorted(
+    path for path in (ROOT / "book").rglob("*.ipynb") if path.parent.name in ("geometry", "sampling", "debiasing")
+)
+
+
+def text_of(path: Path) -> str:
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+
+
+def exercises_of(path: Path) -> dict[str, int]:
+    """Title of each exercise of a chapter -> its minutes."""
+    found = re.findall(r":::\{exercise\} (.*?)\n.*?(\d+) minutes\.\*", text_of(path), re.DOTALL)
+    return {title.strip('"'): int(minutes) for title, minutes in found}
+
+
+def test_the_exercises_that_the_guide_assigns_are_in_the_chapter() -> None:
+    titles = set(exercises_of(ROOT / "book" / "sampling" / "in-batch-bias.ipynb"))
+    plan = GUIDE.split("### Four weeks: one chapter")[1].split("### Four weeks: geometry")[0]
+    named = set(re.findall(r"\*([^*]+)\*", plan))
+    assert len(named) >= 8 and named <= titles, named - titles
+
+
+SECTIONS = GUIDE.split("## Chapter by chapter")[-1].split("## What to assign")[0].split("### ")[1:]
+
+
+def page_of(section: str) -> str:
+    """The chapter that a section of the guide is about, "geometry/gauge-freedom"."""
+    return re.search(r"\.\./((?:geometry|sampling|debiasing)/[a-z-]+)\.ipynb", section)[1]
+
+
+@pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.split("\n")[0])
+def test_a_section_of_the_guide_assigns_every_exercise_of_its_chapter_once(section: str) -> None:
+    page = page_of(section)
+    assigned = re.findall(r"\*([^*]+)\*", section.split("Exercises. Before class:")[1].split("Pitfalls:")[0])
+    assert sorted(assigned) == sorted(exercises_of(ROOT / "book" / f"{page}.ipynb"))
+    assert section.count("\n1. *") == section.count("\n2. *") == 1  # two sessions
+
+
+def test_every_finished_chapter_has_a_section() -> None:
+    """But the one on in-batch sampling, whose sessions are the first plan of four weeks."""
+    pages = {f"{path.parent.name}/{path.stem}" for path in CHAPTERS if not path.stem.endswith("-lab")}
+    found = [page_of(section) for section in SECTIONS]
+    assert set(found) == pages - {"sampling/in-batch-bias"} and len(found) == len(set(found))
+
+
+def test_the_minutes_agree_with_what_the_chapters_say() -> None:
+    """The low end is the reading time of the chapter's own header;
+    the high end has room for all exercises and the quiz.
+    """
+    titles = {text_of(path).split("\n")[0].removeprefix("# "): path for path in CHAPTERS}
+    minutes = GUIDE.split("## Minutes")[1].split("## Plans")[0]
+    rows = re.findall(r"^\| ([^|]+?) \| \[finished\]\{\.done\} \| (\d+) to (\d+) \|", minutes, re.MULTILINE)
+    chapters_of_table = [(name, int(low), int(high)) for name, low, high in rows if name != "its lab"]
+    assert len(chapters_of_table) >= 5
+    for name, low, high in chapters_of_table:
+        [path] = [path for title, path in titles.items() if title.startswith(name)]
+        assert low == int(re.search(r"about (\d+) minutes to study", text_of(path))[1]), name
+        assert high >= low + 15 + sum(exercises_of(path).values()), name
+
+
+def chapters(text: str) -> dict[str, str]:
+    """What the map on the first page of the course says of a chapter, in lower case -> its state."""
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(text.split()))  # links: their words
+    entries = re.findall(r"- ([^\[\]]+)\[(planned|finished)\]", text)
+    return {name.lower(): state for name, state in entries}
+
+
+def test_the_guide_and_the_map_agree_on_what_is_finished() -> None:
+    known = chapters((ROOT / "book" / "index.md").read_text(encoding="utf-8"))
+    assert "finished" in known.values()
+    minutes = GUIDE.split("## Minutes")[1].split("## Plans")[0]
+    rows = re.findall(r"^\| ([^|]+?) \| \[(planned|finished)\]", minutes, re.MULTILINE)
+    stated = {name.lower(): state for name, state in rows if name != "its lab"}
+    assert len(stated) == len(known) == 8
+    assert {name: [known[one] for one in known if name in one] for name in stated} == {
+        name: [state] for name, state in stated.items()
+    }
+
+
+def test_the_table_of_misconceptions_comes_from_the_quizzes() -> None:
+    import generated_pages
+
+    table = generated_pages.misconceptions()
+    wrong = [a for name in quiz.names() for q in quiz.load(name).questions for a in q.answers if not a.right]
+    rows = [row for row in table.split("\n") if row.startswith("|")]
+    assert len(rows) == len(wrong) + 2 * len(quiz.names()) and all(row.count("|") == 3 for row in rows)
+    assert table.count(":::{dropdown}") == len(quiz.names())
+    assert "Bias is a kind of noise" in table and "$" not in table
+    assert "<!-- fill: misconceptions -->" in GUIDE

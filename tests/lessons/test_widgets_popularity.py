@@ -1,0 +1,628 @@
+"""The interactives on the popularity direction and on DDC:
+the page computes what course_lib computes, and shows what was trained.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from contourpy import contour_generator
+from playwright.sync_api import Error as PageError
+
+from course_lib import correction, popularity
+from course_lib.data.interactions import Interactions
+from course_lib.lessons.ddc import two_scalars
+from course_lib.lessons.ddc.two_scalars import TwoScalars
+from course_lib.lessons.popularity_direction import popularity_axis
+from course_lib.lessons.popularity_direction.popularity_axis import PopularityAxis
+from course_lib.lessons.shared.widgets import tables
+from tests.widget_pages import (  # noqa: F401  (library and site_page are fixtures)
+    SUMMARY,
+    Elements,
+    differences,
+    far_apart,
+    left_without_javascript,
+    library,
+    misfits,
+    misprints,
+    mount_in_jupyter,
+    none_numbers,
+    python_line,
+    reached_by_tab,
+    replacing,
+    serious_violations,
+    settled,
+    site_page,
+    table_rows,
+)
+from tools import popularity_models
+
+AXIS = {"model": "MF", "show": "embeddings", "ratio": 0.05, "shown": 240, "seed": 0, "film": 1}
+AXES = [
+    AXIS,
+    {**AXIS, "model": "LightGCN", "ratio": 0.3, "film": 77},
+    {**AXIS, "show": "shuffled", "seed": 5, "ratio": 0.02},
+    {**AXIS, "show": "random", "shown": 30, "seed": 9},
+    {**AXIS, "show": "random", "ratio": 0.4, "shown": 61},
+]
+SCALARS = {"person": 0, "alpha": 0.0, "beta": 0.0, "shift": 0.0, "view": "ddc"}
+POINTS = [
+    SCALARS,
+    {**SCALARS, "person": 1, "alpha": 0.6, "beta": -0.35, "shift": 1.0},
+    {**SCALARS, "person": 3, "alpha": -2.5, "beta": 4.9, "view": "served"},
+    {**SCALARS, "person": 4, "alpha": 0.05, "beta": 0.75, "shift": -2.0, "view": "served"},
+]
+
+
+def axis(**changes: Any) -> PopularityAxis:
+    return PopularityAxis(**{**AXIS, **changes})
+
+
+def scalars(**changes: Any) -> TwoScalars:
+    return TwoScalars(**{**SCALARS, **changes})
+
+
+# ---- PopularityAxis: the JavaScript computes what course_lib computes
+
+LOOK_AT_AXES = """(states) => states.map((state) => {
+  const found = lib.analyse(state);
+  return { items: found.rows.map((row) => [...row]), counts: found.counts, head: found.head, tail: found.tail, direction: [...found.direction],
+    projections: found.projections, naive: found.naive, crossed: found.crossed, agreement: found.agreement, shuffled_naive: found.shuffledNaive,
+    shuffled_crossed: found.shuffledCrossed, chance: found.chance, words: lib.summary(state, found), rows: lib.rowsOf(state, found) };
+})"""
+
+
+def measured(one: PopularityAxis) -> dict[str, Any]:
+    found = {**vars(one.found), "chance": one.chance}
+    return {**found, "tail": found["tail"][::-1]}  # the page keeps the tail in the order of the ranking
+
+
+def off(one: PopularityAxis, answer: dict[str, Any]) -> list[str]:
+    ours = {name: np.ravel(value) for name, value in measured(one).items()}
+    return far_apart(ours, {name: np.ravel(answer[name]).tolist() for name in ours})
+
+
+@pytest.mark.parametrize("state", AXES, ids=lambda state: f"{state['show']}-{state['shown']}")
+def test_the_page_measures_what_python_measures(library: Callable[..., Any], state: dict[str, Any]) -> None:  # noqa: F811
+    one = PopularityAxis(**state)
+    (answer,) = library("popularity_axis_math")(LOOK_AT_AXES, [one.state()])
+    assert off(one, answer) == []
+    assert answer["words"] == one.summary() and answer["rows"] == one.table()[1]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("both / Math.sqrt(xx * cc)", "both / xx"),
+        ("x[k] - middle", "x[k]"),
+        ("drawn[a] - drawn[b]", "drawn[b] - drawn[a]"),
+        ("axes[1 - side]", "axes[side]"),
+        ("half.flatMap((member, id) => (member === side", "half.flatMap((member, id) => (id % 2 === side"),
+        ("value *= (at + 0.5) / at", "value *= at / (at + 0.5)"),
+        ("(width + counts.length - 2) / 2", "(width + counts.length) / 2"),
+        ("values[b] - values[a] || a - b", "values[b] - values[a] || b - a"),
+        ("roundHalfEven(ratio * counts.length)", "Math.ceil(ratio * counts.length)"),
+        ("gap.map((value) => value / length)", "gap"),
+        ("unit * bytes[row * width + k]", "bytes[row * width + k]"),
+        ("return total - 6", "return total"),
+    ],
+)
+def test_a_wrong_measure_would_be_found(library: Callable[..., Any], right: str, wrong: str) -> None:  # noqa: F811
+    shown = [PopularityAxis(**{**state, "shown": min(state["shown"], 60)}) for state in AXES]
+    try:
+        answers = library("popularity_axis_math", replacing(right, wrong))(LOOK_AT_AXES, [one.state() for one in shown])
+    except PageError:  # the page itself has noticed it
+        return
+    assert any(off(one, answer) for one, answer in zip(shown, answers, strict=True))
+
+
+def test_halves_go_to_the_even_number(library: Callable[..., Any]) -> None:  # noqa: F811
+    values = [0.5, 1.5, 2.5, 3.49, 3.51, 4.0, 0.05 * 30, 0.3 * 15, 0.4 * 240]
+    assert library("tables")("(values) => values.map(lib.roundHalfEven)", values) == [round(value) for value in values]
+
+
+def test_what_is_measured_is_the_library_s() -> None:
+    """`naive` is projection_correlation; `crossed` is correlation_across_parts of these halves;
+    `chance` the law, and what random numbers give.
+    """
+    one = axis()
+    items, counts = one.found.items, one.found.counts
+    assert one.naive == pytest.approx(popularity.projection_correlation(items, counts, 0.05))
+
+    halves = popularity_axis._shuffles(popularity_axis.SPLITS, len(items), popularity_axis.SPLIT_SEED) % 2
+    assert one.crossed == pytest.approx(
+        np.mean([popularity.correlation_across_parts(items, counts, half, 0.05) for half in halves])
+    )
+    drawn = [axis(show="random", seed=seed, shown=60) for seed in range(16)]
+    law = popularity.double_dipping_law(drawn[0].found.counts, 16, 0.05)
+    assert drawn[0].chance == law.mean
+    assert abs(np.mean([one.naive for one in drawn]) - law.mean) < 4 * law.sd / np.sqrt(16)
+    assert abs(np.mean([one.crossed for one in drawn])) < 0.1
+
+
+def test_turning_and_rounding_change_next_to_nothing() -> None:
+    rng = np.random.default_rng(0)
+    items = rng.normal(size=(80, 7)) * np.linspace(3, 0.3, 7) + 1
+    counts = np.round(np.exp(items[:, 0]) * 5 + 1)
+    one = PopularityAxis(items, counts)
+    assert one.naive == pytest.approx(popularity.projection_correlation(items, counts), abs=0.01)
+    spread = one.found.items.std(0)
+    assert (np.diff(spread) < 0).all()  # principal axes, the longest first
+    np.testing.assert_allclose(one.found.items @ one.found.items.T, items @ items.T, atol=1.0)
+
+
+# ---- PopularityAxis: the Python object
+
+
+def test_the_stored_films_show_what_the_chapter_says() -> None:
+    """A real axis: far above all shuffles, whoever is measured. Nothing to find:
+    within what chance gives, and 0 if cross-fitted.
+    """
+    for model in ("MF", "LightGCN"):
+        found = axis(model=model).found
+        assert found.naive > 0.7 and found.crossed > 0.7 and found.agreement > 0.9
+        assert found.naive > 2 * found.shuffled_naive.max() and found.shuffled_naive.mean() > 0.08
+        assert abs(found.shuffled_crossed.mean()) < 0.03
+    untrained = axis(model="LightGCN, untrained").found
+    assert untrained.shuffled_naive.mean() < untrained.naive < 0.5  # propagation alone knows something of the counts
+    few = axis(show="random", shown=30).found
+    assert few.shuffled_naive.mean() > 0.3 and abs(few.shuffled_crossed.mean()) < 0.15
+
+
+def test_bad_arguments_of_the_axis_are_named() -> None:
+    rng = np.random.default_rng(0)
+    items, counts = rng.normal(size=(30, 4)), np.arange(30)
+    bad = [
+        ({"ratio": 0.5}, "ratio is 0.5; expected 0.01 to 0.4"),
+        ({"model": "BERT"}, "model is 'BERT'; expected one of "),
+        ({"show": "all"}, "show is 'all'; expected one of embeddings, shuffled, random"),
+        ({"shown": 10}, "shown is 10; expected 20 to 240"),
+        ({"film": 0}, "film is 0; expected 1 to 240"),
+        ({"seed": -1}, "seed is -1; expected 0 to 4294967295"),
+        ({"items": items, "counts": counts[:5]}, "counts has shape (5,); expected (30,), a whole number for each item"),
+        ({"items": items, "counts": counts * 0}, "not all the same"),
+        (
+            {"items": items[:9], "counts": counts[:9]},
+            "items has shape (9, 4); expected (n, d), n from 20 to 400 and d from 2 to 64",
+        ),
+        ({"items": {"A": items * np.nan}, "counts": counts}, "items['A'] holds NaN or infinity"),
+        ({"items": {}, "counts": counts}, "items is empty; expected at least one table"),
+        ({"items": "films", "counts": counts}, "items is no table of numbers"),
+        ({"items": items, "counts": counts, "names": ["a"]}, "names has 1 entries; expected 30"),
+    ]
+    for arguments, message in bad:
+        with pytest.raises(ValueError, match=re.escape(message)):
+            PopularityAxis(**arguments)
+    one = axis()
+    with pytest.raises(ValueError, match="ratio is 2"):
+        one.ratio = 2.0
+    assert one.ratio == 0.05
+    assert (
+        repr(one)
+        == "PopularityAxis(model='MF', show='embeddings', ratio=0.05, shown=240, seed=0, film=1; MF, LightGCN, LightGCN, untrained: 240 items)"
+    )
+
+
+def test_tables_are_packed_without_loss_of_more_than_half_a_unit() -> None:
+    table = np.random.default_rng(1).normal(size=(9, 5))
+    packed = tables.pack(table)
+    assert (
+        abs(tables.unpack(packed) - table).max() <= packed["unit"] / 2 * 1.001
+        and tables.pack(tables.unpack(packed)) == packed
+    )
+    assert tables.unpack(packed).shape == (9, 5)
+
+
+# ---- TwoScalars: the JavaScript computes what course_lib computes
+
+LOOK_AT_SCALARS = """(states) => states.map((state) => {
+  const studied = lib.study(state);
+  const found = lib.analyse(state, studied);
+  const grid = lib.surface(studied.user, state.view);
+  return { scores: studied.user.scores, a: studied.user.a, b: studied.user.b, tilt: studied.user.tilt, gap: studied.user.gap,
+    minimum: studied.minimum ?? [], best: studied.best, losses: found.losses, ranks: found.ranks, list: found.list, grid, levels: lib.levels(grid),
+    words: lib.summary(state, found), rows: lib.rowsOf(state, found) };
+})"""
+
+
+def studied(one: TwoScalars) -> dict[str, Any]:
+    user, point = one.user, (one.alpha, one.beta)
+    return {
+        "scores": user.scores,
+        "a": user.a,
+        "b": user.b,
+        "tilt": user.tilt,
+        "gap": user.gap,
+        "minimum": user.optimum or (),
+        "best": user.best,
+        "losses": [user.loss(*point, view) for view in two_scalars.VIEWS],
+        "ranks": user.ranks(*point),
+        "list": user.shown(*point),
+        "grid": user.surface(one.view).ravel(),
+        "levels": two_scalars.levels(user.surface(one.view)),
+    }
+
+
+def apart(one: TwoScalars, answer: dict[str, Any]) -> list[str]:
+    """Names of what differs; the minimum is found by two programs, each to about 1e-9, and may be far away."""
+    ours = {name: np.ravel(value) for name, value in studied(one).items()}
+    found = far_apart(
+        {k: v for k, v in ours.items() if k != "minimum"}, {name: np.ravel(answer[name]).tolist() for name in ours}
+    )
+    minima = np.ravel(answer["minimum"])
+    same = minima.size == ours["minimum"].size and np.allclose(minima, ours["minimum"], rtol=1e-6, atol=1e-6)
+    return found if same else [*found, "minimum"]
+
+
+@pytest.mark.parametrize("state", POINTS, ids=lambda state: f"{state['person']}-{state['view']}")
+def test_the_page_finds_the_user_that_python_finds(library: Callable[..., Any], state: dict[str, Any]) -> None:  # noqa: F811
+    one = TwoScalars(**state)
+    (answer,) = library("two_scalars_math")(LOOK_AT_SCALARS, [one.state()])
+    assert apart(one, answer) == []
+    assert answer["words"] == one.summary() and answer["rows"] == one.table()[1]
+
+
+def test_the_page_finds_random_users(library: Callable[..., Any]) -> None:  # noqa: F811
+    """Models without any structure: minima far away, losses beyond what an exponential holds."""
+    shown = [random_model(np.random.default_rng(seed), scale) for seed, scale in enumerate((0.3, 1, 3, 30))]
+    for one, answer in zip(
+        shown, library("two_scalars_math")(LOOK_AT_SCALARS, [one.state() for one in shown]), strict=True
+    ):
+        assert apart(one, answer) == []
+
+
+def random_model(rng: np.random.Generator, scale: float = 1.0, **changes: Any) -> TwoScalars:
+    users, items = scale * rng.normal(size=(4, 5)), rng.normal(size=(60, 5))
+    labels = np.argsort(-users @ items.T + 2 * rng.normal(size=(4, 60)), axis=1)
+    train, test = (
+        Interactions(np.repeat(np.arange(4), k), np.ravel(part), n_users=4, n_items=60)
+        for k, part in ((7, labels[:, :7]), (2, labels[:, 7:9]))
+    )
+    return TwoScalars(
+        users,
+        items,
+        train,
+        test,
+        chosen=(0, 2),
+        **{"alpha": 0.5, "beta": 0.25, "shift": float(rng.normal()), **changes},
+    )
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("shift * Math.sqrt(average(along.map((value) => (value - middle) ** 2)))", "shift"),
+        ("(value - middle) ** 2", "value ** 2"),
+        ("scores[j] - scores[i]", "scores[i] - scores[j]"),
+        ("Math.ceil(Number((WORLD.top * history.length).toFixed(9)))", "Math.floor(WORLD.top * history.length)"),
+        ("1 / Math.sqrt(inner(sum, sum))", "1"),
+        ("!known.has(item)", "true"),
+        ("!hidden.has(item)", "!known.has(item)"),
+        ("scores[item] + beta * a[item] + alpha * b[item]", "scores[item] + beta * a[item] - alpha * b[item]"),
+        ("scores[item] + alpha * b[item]));", "scores[item]));"),
+        ("slope[0] += (w * bj)", "slope[0] += bj"),
+        ("rated.far < best.far - 1e-9", "rated.far > best.far"),
+        ("1 + rivals.reduce", "rivals.reduce"),
+        ("above + (rival > score), 0)", "above + (rival >= score), 0)"),
+        ("least < 0 && most > 0", "most > 0"),
+    ],
+)
+def test_a_wrong_scalar_would_be_found(library: Callable[..., Any], right: str, wrong: str) -> None:  # noqa: F811
+    shown = [scalars(person=1, alpha=0.6, shift=0.5), scalars(person=3, alpha=0.5, beta=1.0)]
+    try:
+        answers = library("two_scalars_math", replacing(right, wrong))(LOOK_AT_SCALARS, [one.state() for one in shown])
+    except PageError:  # the page itself has noticed it
+        return
+    assert any(apart(one, answer) for one, answer in zip(shown, answers, strict=True))
+
+
+def test_isolines_are_those_of_contourpy(library: Callable[..., Any]) -> None:  # noqa: F811
+    """The same points on the sides of the cells, for a smooth and for a rough surface."""
+    for grid in (scalars(person=1).user.surface("ddc"), np.random.default_rng(0).normal(size=(6, 7))):
+        level = float(np.quantile(grid, 0.4)) + 1e-6
+        pieces = np.array(
+            library("two_scalars_math")("([grid, level]) => lib.isoline(grid, level)", [grid.tolist(), level])
+        )
+        theirs = np.concatenate(contour_generator(z=grid).lines(level))
+        ours = np.unique(pieces.reshape(-1, 2).round(9), axis=0)
+        np.testing.assert_allclose(ours, np.unique(theirs.round(9), axis=0), atol=1e-8)
+        assert (np.floor(pieces.min(1)) <= pieces.max(1)).all() and (
+            pieces.max(1) - np.floor(pieces.min(1)) <= 1 + 1e-9
+        ).all()  # within one cell
+
+
+def test_the_worlds_are_the_same(library: Callable[..., Any]) -> None:  # noqa: F811
+    world = library("two_scalars_math")("() => lib.WORLD")
+    assert {name: tuple(ends) for name, ends in world["window"].items()} == two_scalars.WINDOW
+    assert (world["points"], world["ratio"], world["top"], world["list"]) == (
+        two_scalars.POINTS,
+        two_scalars.RATIO,
+        two_scalars.TOP,
+        two_scalars.LIST,
+    )
+    chance = library("popularity_axis_math")("() => lib.CHANCE")
+    assert list(chance.values()) == [
+        popularity_axis.SPLITS,
+        popularity_axis.SHUFFLES,
+        popularity_axis.SPLIT_SEED,
+        popularity_axis.SHUFFLE_SEED,
+    ]
+
+
+# ---- TwoScalars: the Python object
+
+
+def test_moving_all_items_changes_no_ranking_of_the_model_and_the_minimum() -> None:
+    """The freedom that DDC does not know: scores of one user move together, b moves by t, and the minimum goes away."""
+    before = scalars(person=1).user
+    for shift in (-1.0, 0.5, 2.0):
+        after = scalars(person=1, shift=shift).user
+        assert np.ptp(after.scores - before.scores) < 1e-12 and (after.ranks(0, 0) == before.ranks(0, 0)).all()
+        assert after.loss(0, 0) == pytest.approx(before.loss(0, 0)) and np.allclose(
+            after.b - before.b, shift * before.b.std()
+        )
+    alphas = [scalars(person=1, shift=shift).user.optimum[0] for shift in (-1.0, 0.0, 1.0)]
+    assert alphas[0] > alphas[1] > 0 > alphas[2]
+    assert scalars(person=0, shift=1.0).user.optimum is None and scalars(person=0).user.optimum is not None
+
+
+def test_the_people_show_what_they_were_chosen_for() -> None:
+    ann, ben, cleo, dan, eve = (scalars(person=k).user for k in range(5))
+    assert (ann.ranks(*ann.optimum) < ann.ranks(0, 0)).all() and ann.loss(*ann.optimum, "served") > ann.loss(
+        0, 0
+    ) > ann.loss(*ann.optimum)
+    assert (
+        ben.optimum[0] > 0.3 and ben.counts[ben.shown(*ben.optimum)].mean() > 1.8 * ben.counts[ben.shown(0, 0)].mean()
+    )
+    assert cleo.ranks(0, 0).min() == 1 and cleo.ranks(*cleo.optimum).min() > 4
+    assert dan.optimum is None and not correction.has_minimiser(dan.a[dan.history], dan.b[dan.others])
+    assert dan.loss(0, 50) < dan.loss(0, 5) < dan.loss(0, 0)
+    assert eve.counts[eve.shown(0, 0)].mean() < 80 and eve.counts[eve.shown(*eve.optimum)].mean() > 150
+
+
+def test_the_minimum_is_one_and_the_best_point_is_best() -> None:
+    for person in (0, 1, 2, 4):
+        user = scalars(person=person).user
+        rng = np.random.default_rng(person)
+        assert all(
+            user.loss(*user.optimum) <= user.loss(*(np.array(user.optimum) + step)) for step in rng.normal(size=(50, 2))
+        )
+        assert all(user.ranks(*user.best).min() <= user.ranks(*point).min() for point in two_scalars.grid_points())
+
+
+def test_the_line_where_head_and_tail_change_alike() -> None:
+    """alpha + beta <e_pref, e_pop> times the distance of the two means is what the head gains on the tail."""
+    user = scalars(person=4).user
+    head, tail = popularity.head_items(user.counts, 0.05), popularity.tail_items(user.counts, 0.05)
+    for alpha, beta in ((0.5, 1.0), (-1.0, 2.0)):
+        change = user.final(alpha, beta) - user.scores
+        assert change[head].mean() - change[tail].mean() == pytest.approx(user.gap * (alpha + beta * user.tilt))
+
+
+def test_bad_arguments_of_the_scalars_are_named() -> None:
+    rng = np.random.default_rng(0)
+    users, items = rng.normal(size=(3, 4)), rng.normal(size=(30, 4))
+    train = Interactions([0, 0, 1, 2], [1, 2, 3, 4], n_users=3, n_items=30)
+    test = Interactions([0, 1], [5, 6], n_users=3, n_items=30)
+    bad: list[tuple[tuple[Any, ...], dict[str, Any], str]] = [
+        ((), {"alpha": 99.0}, "alpha is 99.0; expected -50 to 50"),
+        ((), {"shift": -6.0}, "shift is -6.0; expected -5 to 5"),
+        ((), {"person": 5}, "person is 5; expected 0 to 4"),
+        ((), {"view": "all"}, "view is 'all'; expected one of ddc, served"),
+        ((users, items, train, None), {}, "test is None; expected Interactions of shape (3, 30)"),
+        ((users[:2], items, train, test), {}, "expected Interactions of shape (2, 30)"),
+        ((users[:, :2], items, train, test), {}, "users has shape (3, 2); expected (n, d)"),
+        ((users, items, train, test), {"chosen": (7,)}, "chosen is [7]; expected 1 to 8 users, each from 0 to 2"),
+        (
+            (users, items, train, test),
+            {"chosen": (2,)},
+            "user 2 has 1 training and 0 test items; expected 1 to 40 and 1 to 6",
+        ),
+    ]
+    for given, arguments, message in bad:
+        with pytest.raises(ValueError, match=re.escape(message)):
+            TwoScalars(*given, **arguments)
+    one = TwoScalars(users, items, train, test, chosen=(0, 1), names={5: "Heat"}, person=1)
+    assert "item 6" in one.summary() and "Ben has 1 items" in one.summary()
+    assert repr(one) == "TwoScalars(person=1, alpha=0.0, beta=0.0, shift=0.0, view='ddc'; 2 people, 30 items)"
+
+
+def test_both_reasons_for_no_minimum_are_named() -> None:
+    text = scalars(person=3, shift=2.0).summary()
+    assert (
+        "no item of this user has a negative projection on e_pref" in text
+        and "no negative has a negative projection on e_pop, so a smaller α only gains" in text
+    )
+    assert (
+        "All items are moved by 2 standard deviations along e_pop" in text
+        and "by 1 standard deviation along" in scalars(shift=1.0).summary()
+    )
+    negative = scalars(person=1, shift=-5.0).summary()
+    assert "no negative has a positive projection on e_pop, so a larger α only gains" in negative
+
+
+# ---- what is stored
+
+
+def test_the_stored_films_are_those_of_the_data_set() -> None:
+    train, _valid, test = popularity_models.parts()
+    names = popularity_models.film_names(train)
+    stored = json.loads(popularity_axis.STORED.read_text(encoding="utf-8"))
+    chosen = np.random.default_rng(0).permutation(train.n_items)[: popularity_models.FILMS]
+    assert stored["counts"] == train.col_counts[chosen].tolist() and stored["names"] == [names[film] for film in chosen]
+    stored = json.loads(two_scalars.STORED.read_text(encoding="utf-8"))
+    assert stored["counts"] == train.col_counts.tolist()
+    for person, user in zip(stored["people"], popularity_models.PEOPLE, strict=True):
+        assert (person["history"], person["test"]) == (train.items_of(user).tolist(), test.items_of(user).tolist())
+    assert all(names[int(item)] == name for item, name in stored["names"].items())
+    for one in (axis(), scalars()):
+        assert len(gzip.compress(json.dumps(one.state()).encode())) < 15_000
+
+
+def test_the_models_can_be_trained_again() -> None:
+    """One epoch each: what comes out has the form of what is stored."""
+    for build, path in (
+        (popularity_models.popularity_axis_data, popularity_axis.STORED),
+        (popularity_models.two_scalars_data, two_scalars.STORED),
+    ):
+        made, stored = build(epochs=1), json.loads(path.read_text(encoding="utf-8"))
+        assert made.keys() == stored.keys() and made["counts"] == stored["counts"]
+    assert [person.keys() for person in made["people"]] == [person.keys() for person in stored["people"]]
+
+
+# ---- in the browser
+
+
+def both() -> tuple[PopularityAxis, TwoScalars]:
+    return axis(), scalars()
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: axis(ratio=0.1), lambda: scalars(person=1, alpha=0.5)], ids=["axis", "scalars"]
+)
+def test_the_page_says_what_python_says(site_page: Callable[..., Any], make: Callable[[], Any]) -> None:  # noqa: F811
+    one = make()
+    elements = Elements(one.static_html()).found
+    assert json.loads(elements[0][1]["data-state"] or "") == one.state() and all("id" not in a for _, a in elements)
+    assert [a["aria-label"] for t, a in elements if t == "svg" and a["role"] == "img"] == [one.summary()]
+    assert one.static_html() == make().static_html() and len(one.static_html()) < 36_000
+    page = site_page(one.static_html())
+    assert page.locator(SUMMARY).inner_text() == one.summary()
+    assert table_rows(page) == one.table()[1]
+    assert eval(python_line(page), {"widgets": widgets}).state() == one.state()
+
+
+def test_the_axis_by_keyboard_and_by_click(site_page: Callable[..., Any]) -> None:  # noqa: F811
+    page = site_page(axis().static_html())
+    assert {"MF", "nothing", "few", "embeddings", "ratio", "shown", "film"} <= reached_by_tab(page, 12)
+    page.locator('input[name="ratio"]').focus()
+    page.keyboard.press("ArrowRight")
+    settled(page, axis(ratio=0.1).summary())
+    page.locator('input[value="embeddings"]').focus()
+    page.keyboard.press("ArrowDown")
+    settled(page, axis(ratio=0.1, show="shuffled").summary())
+    page.locator('[data-action="again"]').click()
+    settled(page, axis(ratio=0.1, show="shuffled", seed=1).summary())
+    page.locator('[data-preset="few"]').click()
+    settled(page, axis(show="random", shown=30, seed=1).summary())
+    page.locator('[data-preset="LightGCN"]').click()
+    settled(page, axis(model="LightGCN", seed=1).summary())
+    page.locator('input[name="film"]').focus()
+    page.keyboard.press("ArrowRight")
+    shown = axis(model="LightGCN", film=2)
+    order = np.argsort(-shown.found.counts, kind="stable")
+    assert shown.names[order[1]] in page.locator(".cw-inspector").inner_text()
+    plot = page.locator(".cw-look").nth(1)
+    box = plot.bounding_box()
+    plot.click(
+        position={"x": box["width"] * (360 - 12) / 360, "y": box["height"] * 14 / 300}
+    )  # the most popular film, far along the axis
+    assert (
+        page.locator(".cw-inspector")
+        .inner_text()
+        .startswith(f"{shown.names[order[0]]}: In the head. Count {shown.found.counts.max():.0f}")
+    )
+
+
+NEAR = "(point) => ['alpha', 'beta'].every((name, k) => Math.abs(Number(document.querySelector(`input[name=${name}]`).value) - point[k]) < 0.1)"
+
+
+def test_the_scalars_by_keyboard_click_and_drag(site_page: Callable[..., Any]) -> None:  # noqa: F811
+    page = site_page(scalars().static_html())
+    assert {"0", "alpha", "beta", "shift", "minimum", "best", "model", "ddc"} <= reached_by_tab(page, 12)
+    page.locator('input[value="1"]').focus()
+    page.keyboard.press("Space")
+    settled(page, scalars(person=1).summary())
+    page.locator('input[name="alpha"]').focus()
+    page.keyboard.press("ArrowRight")
+    settled(page, scalars(person=1, alpha=0.05).summary())
+    page.locator('[data-action="minimum"]').click()
+    alpha, beta = (round(value, 4) for value in scalars(person=1).user.optimum)
+    settled(page, scalars(person=1, alpha=alpha, beta=beta).summary())
+    page.locator('[data-action="model"]').click()
+    page.locator(".cw-handle").focus()
+    for key in ("ArrowRight", "ArrowUp", "ArrowUp", "Shift+ArrowLeft"):
+        page.keyboard.press(key)
+    settled(page, scalars(person=1, alpha=0.09, beta=0.2).summary())
+    surface = page.locator(".cw-look")
+    box = surface.bounding_box()
+
+    def place(alpha: float, beta: float) -> tuple[float, float]:
+        return box["width"] * (38 + 352 * (alpha + 3) / 6) / 400, box["height"] * (10 + 350 * (5 - beta) / 6) / 400
+
+    surface.click(position=dict(zip("xy", place(-2, 4), strict=True)))
+    page.wait_for_function(NEAR, arg=[-2, 4], timeout=5000)
+    page.mouse.move(box["x"] + place(-2, 4)[0], box["y"] + place(-2, 4)[1])
+    page.mouse.down()
+    page.mouse.move(box["x"] + place(1, 1)[0], box["y"] + place(1, 1)[1], steps=3)
+    page.mouse.up()
+    page.wait_for_function(NEAR, arg=[1, 1], timeout=5000)
+    page.locator('input[value="3"]').check()
+    settled(page, scalars(person=3).summary())
+    assert page.locator('[data-action="minimum"]').is_disabled()
+
+
+def test_no_state_of_the_pages_shows_a_number_that_is_none(site_page: Callable[..., Any]) -> None:  # noqa: F811
+    page = site_page(axis().static_html())
+    sliders = [(f'input[name="{name}"]', value) for name in ("shown", "ratio", "film") for value in ("0", "2", "240")]
+    assert (
+        none_numbers(
+            page,
+            [
+                step
+                for show in ("shuffled", "random", "embeddings")
+                for step in ((f'input[value="{show}"]', ""), *sliders)
+            ],
+        )
+        == []
+    )
+    page = site_page(random_model(np.random.default_rng(3), shift=5.0).static_html())
+    ends = [(f'input[name="{name}"]', value) for name in ("shift", "alpha", "beta") for value in ("-3", "5")]
+    assert (
+        none_numbers(
+            page, [*ends, ('input[value="served"]', ""), *ends, ('input[value="1"]', ""), ('[data-action="best"]', "")]
+        )
+        == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "value"), [(axis, "ratio", 0.2), (scalars, "beta", 1.0)], ids=["axis", "scalars"]
+)
+def test_the_models_are_followed_told_and_left(browser: Any, make: Callable[..., Any], name: str, value: float) -> None:
+    page = browser.new_page()
+    mount_in_jupyter(page, make()._esm, make().state())
+    page.evaluate("([name, value]) => model.set(name, value)", [name, value])  # Python says
+    settled(page, make(**{name: value}).summary())
+    page.locator(f'input[name="{name}"]').focus()
+    page.keyboard.press("ArrowLeft")  # the reader says
+    now = page.evaluate("(name) => [model.get(name), saved, bubbled]", name)
+    assert now[0] < value and now[1:] == [1, 0]
+    page.evaluate("close()")
+    assert page.evaluate("Object.values(listeners).flat().length") == 0
+    page.close()
+
+
+@pytest.mark.parametrize("width", [320, 360, 1280])
+def test_they_fit_the_width(site_page: Callable[..., Any], width: int) -> None:  # noqa: F811
+    assert misfits(site_page(*(one.static_html() for one in both()), width=width), width) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(site_page: Callable[..., Any], scheme: str) -> None:  # noqa: F811
+    page = site_page(*(one.static_html() for one in both()), color_scheme=scheme, reduced_motion="reduce")
+    misfits(page, 1280)  # opens the folds
+    assert serious_violations(page) == []
+
+
+def test_without_javascript_and_on_paper(site_page: Callable[..., Any]) -> None:  # noqa: F811
+    pages = [one.static_html() for one in both()]
+    found = left_without_javascript(site_page(*pages, java_script_enabled=False, script=False, width=360))
+    assert found == ([True, True], [one.summary() for one in both()], sum(len(one.table()[1]) for one in both()))
+    assert misprints(site_page(*pages, width=720), 720) == []

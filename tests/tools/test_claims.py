@@ -1,0 +1,764 @@
+"""The mechanism of claims: what it must refuse, what it must notice, and that the course's own rows pass."""
+
+import itertools
+import json
+import textwrap
+from dataclasses import replace
+from fractions import Fraction
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+import sympy
+
+from tools import claims
+from tools.claims import checks, command, graph, pages, rows
+from tools.claims.rows import ClaimError, load
+
+ROW = """
+- id: P3-Eq12
+  paper: P3
+  place: eq. (12)
+  statement: The expectation of the batch loss.
+  status: tested
+  not_claimed: Anything else.
+  checks: [course_lib.papers.p3:disagreements_with_table_4]
+"""
+SCALAR = """
+  scalars:
+    - {name: p5, notebook: sampling/x, expected: 17.07, tolerance: 0.6, source: Table 6}
+"""
+
+
+def write(folder, text, name="P3.yml"):
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(textwrap.dedent(text), encoding="utf-8")
+    return folder
+
+
+def book_with(tmp_path, markdown, name="x.md"):
+    (tmp_path / "book" / "sampling").mkdir(parents=True, exist_ok=True)
+    (tmp_path / "book" / "sampling" / name).write_text(markdown, encoding="utf-8")
+    return tmp_path
+
+
+def theorem(label="thm-x", kind="theorem"):
+    option = f":label: {label}\n" if label else ""
+    return f"# Page\n\n```{{prf:{kind}}} Title\n{option}\nText.\n```\n"
+
+
+# ------------------------------------------------------------------------------------------------------ the reader
+
+
+def test_a_row_is_read_with_its_defaults(tmp_path):
+    [claim] = load(write(tmp_path, ROW))
+    assert (claim.id, claim.status, claim.theorem, claim.depends_on, claim.file) == (
+        "P3-Eq12",
+        "tested",
+        None,
+        (),
+        "P3.yml",
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("status: tested", "status: probable"), r"P3\.yml: P3-Eq12: status 'probable'; expected one of proved"),
+        (("place: eq. (12)\n", "\n"), r"P3\.yml: P3-Eq12: field 'place' is missing"),
+        (("place:", "palce:"), r"P3-Eq12: unknown field 'palce'"),
+        (("place: eq. (12)", "place: 12"), r"P3-Eq12: field 'place' is 12, expected str"),
+        (("place: eq. (12)", "place: ''"), r"P3-Eq12: field 'place' is empty"),
+        (("paper: P3", "paper: P0"), r"P3-Eq12: paper is 'P0', expected 'P3'"),
+        (("id: P3-Eq12", "id: Eq12"), r"P3\.yml: Eq12: id 'Eq12' is not of the form"),
+        (("id: P3-Eq12", "id: P0-Eq12"), r"id 'P0-Eq12' does not belong to paper 'P3'"),
+        (("checks: [course", "checks: [curse"), r"is neither course_lib\.module:function nor tests/"),
+        (
+            ("checks: [course_lib.papers.p3:disagreements_with_table_4]", "checks: []"),
+            "status 'tested' needs a check",
+        ),
+        (
+            ("status: tested", "status: proved"),
+            "status 'proved' needs a check in course_lib.proofs or a test named after",
+        ),
+        (("status: tested", "status: enumerated"), "status 'enumerated' needs a check in course_lib.proofs"),
+        (
+            ("status: tested", "status: reproduced"),
+            "status 'reproduced' needs a scalar from a result file or a notebook",
+        ),
+        (("status: tested", "status: not reproduced"), "status 'not reproduced' needs a scalar"),
+        (("status: tested", "status: disputed"), "status 'disputed' needs an erratum"),
+        (("status: tested", "status: needs assumption"), "needs the field 'assumption'"),
+        (("status: tested", "status: not run"), "status 'not run' and the field 'reason' go together"),
+        (
+            ("status: tested", "status: tested\n  theorem: thm-x"),
+            "theorem 'thm-x' needs the check course_lib.proofs:thm_x",
+        ),
+        (("status: tested", "status: tested\n  place: again"), "place given twice"),
+        (
+            ("status: tested", "status: tested\n  depends_on: [P3-Eq99]"),
+            "depends_on names 'P3-Eq99', which no file holds",
+        ),
+        (("status: tested", "status: tested\n  depends_on: [P3-Eq12]"), "circular: P3-Eq12 -> P3-Eq12"),
+        (("status: tested", "status: tested\n  depends_on: [3]"), "'depends_on' must be a list of strings"),
+    ],
+)
+def test_bad_rows_are_refused_with_file_id_and_field(tmp_path, change, message):
+    assert change[0] in ROW
+    with pytest.raises(ClaimError, match=message):
+        load(write(tmp_path, ROW.replace(*change)))
+
+
+def test_duplicate_ids_are_refused_within_and_across_files(tmp_path):
+    with pytest.raises(ClaimError, match="P3-Eq12: id given twice"):
+        load(write(tmp_path, ROW + ROW))
+
+
+def test_a_longer_cycle_is_shown(tmp_path):
+    a = ROW.replace("status: tested", "status: tested\n  depends_on: [P3-Eq13]")
+    b = a.replace("Eq12", "Eq14").replace("[P3-Eq13]", "[P3-Eq12]")
+    c = a.replace("Eq12", "Eq13").replace("depends_on: [P3-Eq13]", "depends_on: [P3-Eq14]")
+    with pytest.raises(ClaimError, match="P3-Eq12 -> P3-Eq13 -> P3-Eq14 -> P3-Eq12"):
+        load(write(tmp_path, a + b + c))
+
+
+@pytest.mark.parametrize("text", ["", "- 3", "a: 1", "- [", "- {id: P3-Eq1, id: P3-Eq2}"])
+def test_files_that_are_no_list_of_rows_are_refused(tmp_path, text):
+    with pytest.raises(ClaimError, match=r"P3\.yml"):
+        load(write(tmp_path, text))
+
+
+def test_an_empty_folder_and_an_unknown_file_are_refused(tmp_path):
+    with pytest.raises(ClaimError, match="no claims file"):
+        load(tmp_path)
+    with pytest.raises(ClaimError, match=r"P7\.yml: unexpected file name"):
+        load(write(tmp_path, ROW, "P7.yml"))
+
+
+@pytest.mark.parametrize(
+    ("expected", "tolerance", "extra", "accepted"),
+    [
+        (17.07, 0.6, "", True),
+        (17.07, 17.06, "", True),
+        (17.07, 17.07, "", False),  # zero would pass
+        (0.0255, 0.05, "", False),  # zero and a flipped sign would pass
+        (-2.0, 3.0, "", False),
+        (-2.0, 1.0, "", True),
+        (17.07, -1.0, "", False),
+        (17.07, "'.6'", "", False),
+        (17.07, ".inf", "", False),
+        (17.07, ".nan", "", False),
+        (0, 0.1, "", False),  # around zero the size of an effect must be named
+        (0, 0.1, ", null_scale: 0.1", False),
+        (0, 0.1, ", null_scale: 1", True),
+        (0, 0, ", null_scale: 1", True),
+    ],
+)
+def test_tolerances_that_accept_zero_or_a_flipped_sign_are_refused(tmp_path, expected, tolerance, extra, accepted):
+    text = ROW + SCALAR.replace("17.07", str(expected)).replace("0.6", f"{tolerance}{extra}")
+    if accepted:
+        load(write(tmp_path, text))
+        return
+    with pytest.raises(ClaimError, match="P3-Eq12: scalar p5"):
+        load(write(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("notebook: sampling/x, ", ""), "exactly one of notebook, result and function; got 0"),
+        (("notebook: sampling/x", "notebook: sampling/x, result: P3-T6-laptop"), "got 2"),
+        (("notebook: sampling/x", "notebook: sampling/x, arguments: {a: 1}"), "arguments go with a function"),
+        (("notebook: sampling/x", "function: os:system"), "not of the form course_lib"),
+        ((", source: Table 6", ""), "field 'source' is missing"),
+        (("expected: 17.07", "expected: true"), "'expected' is True"),
+        (("{name: p5", "{nome: p5"), "unknown field 'nome'"),
+    ],
+)
+def test_bad_scalars_are_refused(tmp_path, change, message):
+    with pytest.raises(ClaimError, match=message):
+        load(write(tmp_path, ROW + SCALAR.replace(*change)))
+
+
+@pytest.mark.parametrize(
+    ("status", "numbers", "message"),
+    [
+        ("reproduced", "printed: 17.07, expected: 17.07", None),
+        ("reproduced", "expected: 17.07", "needs a scalar with 'printed'"),
+        ("reproduced", "printed: 17.07, expected: 17.2", "must expect the printed numbers"),
+        ("not reproduced", "printed: 17.07, expected: 3.1", None),
+        (
+            "not reproduced",
+            "printed: 17.07, expected: 17.2",
+            "every expected number is within tolerance of the printed one",
+        ),
+        ("not reproduced", "expected: 3.1", "needs a scalar with 'printed'"),
+    ],
+)
+def test_reproduced_means_the_printed_number(tmp_path, status, numbers, message):
+    text = ROW.replace("status: tested", f"status: {status}") + SCALAR.replace("expected: 17.07", numbers)
+    if message is None:
+        load(write(tmp_path, text))
+        return
+    with pytest.raises(ClaimError, match=message):
+        load(write(tmp_path, text))
+
+
+def test_an_erratum_needs_all_its_parts(tmp_path):
+    whole = "\n  erratum: {title: t, kind: misprint, claim: c, counterexample: x, repair: r, credit: k}"
+    [claim] = load(write(tmp_path, ROW.replace("status: tested", "status: disputed" + whole)))
+    assert claim.erratum.credit == "k" and not claim.erratum.extraction
+    for part in ("claim: c, ", "counterexample: x, ", "repair: r, ", ", credit: k"):
+        with pytest.raises(ClaimError, match="erratum: field .* is missing"):
+            load(write(tmp_path, ROW.replace("status: tested", "status: disputed" + whole.replace(part, ""))))
+    with pytest.raises(ClaimError, match="kind 'typo'"):
+        load(write(tmp_path, ROW.replace("status: tested", "status: disputed" + whole.replace("misprint", "typo"))))
+
+
+# -------------------------------------------------------------------------------------- the book and the tests: lint
+
+
+def lint(tmp_path, text, markdown="# Page\n", name="x.md"):
+    root = book_with(tmp_path, markdown, name)
+    (root / "tests").mkdir(exist_ok=True)
+    (root / "tests" / "test_y.py").write_text(
+        "class TestA:\n    def test_b(self): ...\n\ndef test_c(): ...\ndef helper(): ...\n"
+    )
+    return claims.lint(load(write(tmp_path / "claims", text)), book=root / "book", root=root)
+
+
+def proved(label="thm-in-batch-expectation"):
+    function = label.replace("-", "_")
+    return ROW.replace("status: tested", f"status: proved\n  theorem: {label}").replace(
+        "paper_tables.p3:disagreements_with_table_4", f"proofs:{function}"
+    )
+
+
+def test_a_book_that_agrees_with_its_rows_has_no_problems(tmp_path):
+    assert lint(tmp_path, proved(), theorem("thm-in-batch-expectation")) == []
+
+
+@pytest.mark.parametrize("kind", ["theorem", "lemma", "proposition", "corollary"])
+def test_a_labelled_theorem_without_a_row_is_a_problem(tmp_path, kind):
+    [problem] = lint(tmp_path, ROW, theorem("thm-new", kind))
+    assert problem == f"sampling/x: prf:{kind} Title (thm-new) has no row in book/claims"
+
+
+def test_an_unlabelled_theorem_is_a_problem(tmp_path):
+    [problem] = lint(tmp_path, ROW, theorem(None))
+    assert problem == "sampling/x: prf:theorem Title has no :label:"
+
+
+def test_definitions_and_remarks_need_no_row(tmp_path):
+    assert lint(tmp_path, ROW, theorem("def-x", "definition") + theorem(None, "remark")[6:]) == []
+
+
+def test_a_label_in_two_places_is_a_problem(tmp_path):
+    text = theorem("thm-in-batch-expectation")
+    [problem] = lint(tmp_path, proved(), text + text[6:])
+    assert "label thm-in-batch-expectation also stands in sampling/x" in problem
+
+
+def test_a_row_whose_theorem_is_on_no_page_is_a_problem(tmp_path):
+    [problem] = lint(tmp_path, proved())
+    assert problem == "P3.yml: P3-Eq12: theorem 'thm-in-batch-expectation' stands on no page of the book"
+
+
+def test_theorems_are_found_in_notebooks_colon_fences_and_yaml_options(tmp_path):
+    source = "Text.\n\n::::{prf:lemma} Sum\n:nonumber:\n:label: lem-new\n\nText.\n::::\n"
+    code = {"cell_type": "code", "source": ["```{prf:theorem} not text\n", "```\n"]}
+    notebook = {"cells": [code, {"cell_type": "markdown", "source": source.splitlines(keepends=True)}]}
+    [problem] = lint(tmp_path, ROW, json.dumps(notebook), name="y.ipynb")
+    assert "lem-new" in problem and "sampling/y" in problem
+    [problem] = lint(tmp_path, ROW, "```{prf:theorem}\n---\nlabel: thm-yaml\n---\nText.\n```\n")[:1]
+    assert "thm-yaml" in problem
+
+
+def test_a_missing_chapter_is_a_problem(tmp_path):
+    text = ROW.replace("status: tested", "status: tested\n  chapter: sampling/nowhere")
+    assert lint(tmp_path, text) == ["P3.yml: P3-Eq12: chapter 'sampling/nowhere' does not exist under book/"]
+    assert lint(tmp_path, text.replace("nowhere", "x")) == []
+
+
+@pytest.mark.parametrize(
+    ("check", "exists"),
+    [
+        ("course_lib.papers.p3:count_ties", True),
+        ("course_lib.papers.p3:no_such_check", False),
+        ("course_lib.no_such_room:check", False),
+        ("course_lib.papers.p3:SAME_MODEL", False),  # a constant is no check
+        ("tests/test_y.py::test_c", True),
+        ("tests/test_y.py::TestA::test_b", True),
+        ("'tests/test_y.py::test_c[square]'", True),
+        ("tests/test_y.py::test_b", False),
+        ("tests/test_y.py::helper", False),
+        ("tests/test_z.py::test_c", False),
+    ],
+)
+def test_a_check_that_does_not_exist_is_a_problem(tmp_path, check, exists):
+    problems = lint(tmp_path, ROW.replace("course_lib.papers.p3:disagreements_with_table_4", check))
+    assert bool(problems) != exists
+    assert exists or "does not exist" in problems[0]
+
+
+def test_the_origin_of_a_scalar_must_exist(tmp_path):
+    [problem] = lint(tmp_path, ROW + SCALAR)
+    assert "notebook 'sampling/x' does not exist" in problem
+    [problem] = lint(tmp_path, ROW + SCALAR.replace("notebook: sampling/x", "result: P3-T6-laptop"))
+    assert "result file 'P3-T6-laptop' does not exist" in problem
+    [problem] = lint(
+        tmp_path, ROW + SCALAR.replace("notebook: sampling/x", "function: 'course_lib.maths.arrays:nothing'")
+    )
+    assert "check 'course_lib.maths.arrays:nothing' does not exist" in problem
+
+
+# ---------------------------------------------------------------------------------------------------- running checks
+
+
+@pytest.mark.parametrize(
+    ("value", "verdict"),
+    [
+        (None, True),
+        (True, True),
+        (0, True),
+        (0.0, True),
+        (Fraction(0), True),
+        (sympy.Integer(0), True),
+        (sympy.zeros(2, 2), True),
+        (np.zeros(3), True),
+        ([0, Fraction(0)], True),
+        ({"a": 0, "b": sympy.Integer(0)}, True),
+        (False, False),
+        (1e-300, False),
+        (Fraction(1, 10**9), False),
+        (sympy.Symbol("x"), False),
+        (float("nan"), False),
+        (np.array([0, 1e-9]), False),
+        ([], False),
+        ({}, False),
+        ([0, None], False),
+        ("", False),
+        ([[0, 1]], False),
+        (np.array([]), False),
+        (sympy.Matrix([0, 1]), False),
+    ],
+)
+def test_only_an_exact_zero_passes(value, verdict):
+    assert checks.passes(value) is verdict
+
+
+def fake_module(monkeypatch, **functions):
+    import types
+
+    module = types.ModuleType("course_lib.fake")
+    module.__dict__.update(functions)
+    monkeypatch.setitem(__import__("sys").modules, "course_lib.fake", module)
+
+
+def test_a_failing_check_is_reported(monkeypatch):
+    def raises():
+        raise ArithmeticError("off by one")
+
+    fake_module(monkeypatch, zero=lambda: 0, one=lambda: Fraction(1, 3), raises=raises)
+    assert checks.run_function("course_lib.fake:zero") == ""
+    assert checks.run_function("course_lib.fake:one") == "residual is 1/3, expected 0"
+    assert checks.run_function("course_lib.fake:raises") == "ArithmeticError: off by one"
+
+
+def test_a_proof_must_return_its_residual(monkeypatch):
+
+    monkeypatch.setattr(proofs, "forgetful", lambda: None, raising=False)
+    assert "must return its residual" in checks.run_function("course_lib.proofs:forgetful")
+
+
+def test_tests_are_run_and_only_passed_ones_count(tmp_path):
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_y.py").write_text(
+        textwrap.dedent("""
+        import pytest
+        def test_good(): pass
+        def test_bad(): assert False
+        @pytest.mark.skip
+        def test_skipped(): pass
+        @pytest.mark.xfail
+        def test_expected_to_fail(): assert False
+        @pytest.mark.parametrize("n", [0, 1])
+        def test_many(n): assert n == 0
+        @pytest.fixture
+        def broken(): raise OSError
+        def test_error(broken): pass
+        class TestA:
+            def test_inside(self): pass
+        """)
+    )
+    good = ["test_good", "TestA::test_inside", "test_many[0]"]
+    bad = ["test_bad", "test_skipped", "test_expected_to_fail"]
+    bad += ["test_many", "test_many[1]", "test_error", "test_missing", "TestA::test_missing", "TestB"]
+    nodes = [f"tests/test_y.py::{name}" for name in good + bad] + ["tests/test_z.py::test_in_a_missing_file"]
+    verdicts = checks.run_nodes(nodes, tmp_path)
+    assert [node for node, problem in verdicts.items() if not problem] == nodes[: len(good)]
+    assert verdicts["tests/test_y.py::test_many"] == "failed (2 tests)"
+    assert verdicts["tests/test_y.py::test_skipped"] == "skipped (1 test)"
+    assert {verdicts[node] for node in nodes[-4:]} == {"not collected"}
+    assert checks.run_nodes(nodes[-1:], tmp_path) == {nodes[-1]: "not collected"}
+
+
+def scalar_of(tmp_path, **change):
+    text = SCALAR.replace("notebook: sampling/x", change.pop("origin", "notebook: sampling/x"))
+    for key, value in change.items():
+        text = text.replace(key, value)
+    [claim] = load(write(tmp_path / "claims", ROW + text))
+    return claim
+
+
+def test_scalars_of_a_notebook_are_compared(tmp_path):
+    mine = [scalar_of(tmp_path)]
+    assert claims.check_scalars("sampling/x", {"p5": 17.0, "other": 3.0}, mine) == []
+    assert claims.check_scalars("book/sampling/x.ipynb", {"p5": 17.66}, mine) == []
+    [problem] = claims.check_scalars("sampling/x", {"p5": 16.4}, mine)
+    assert problem == "P3-Eq12: p5 = 16.4, expected 17.07 within 0.6 (Table 6)"
+    [problem] = claims.check_scalars("sampling/x", {}, mine)
+    assert problem == "P3-Eq12: sampling/x did not publish 'p5'"
+    assert claims.check_scalars("sampling/y", {}, mine) == []
+    for bad in (0.0, -17.07, float("nan"), float("inf")):
+        assert claims.check_scalars("sampling/x", {"p5": bad}, mine)
+
+
+def test_scalars_of_a_result_file_are_compared(tmp_path):
+    [scalar] = scalar_of(tmp_path, origin="result: P3-T6-laptop").scalars
+    assert checks.run_scalar(scalar, tmp_path).startswith("FileNotFoundError")
+    results = tmp_path / "book" / "results"
+    results.mkdir(parents=True)
+    (results / "P3-T6-laptop.json").write_text(json.dumps({"scalars": {"p5": 17.1}}))
+    assert checks.run_scalar(scalar, tmp_path) == ""
+    (results / "P3-T6-laptop.json").write_text(json.dumps({"scalars": {"p5": 1.71}}))
+    assert "expected 17.07 within 0.6" in checks.run_scalar(scalar, tmp_path)
+    (results / "P3-T6-laptop.json").write_text(json.dumps({"scalars": {"p10": 17.1}}))
+    assert "holds no scalar 'p5'" in checks.run_scalar(scalar, tmp_path)
+
+
+def test_scalars_of_a_function_are_computed(tmp_path, monkeypatch):
+    fake_module(monkeypatch, double=lambda x: 2 * x)
+    [scalar] = scalar_of(tmp_path, origin="function: 'course_lib.fake:double', arguments: {x: 8.6}").scalars
+    assert checks.run_scalar(scalar) == ""
+    [scalar] = scalar_of(tmp_path, origin="function: 'course_lib.fake:double', arguments: {x: 7}").scalars
+    assert "p5 = 14" in checks.run_scalar(scalar)
+    [scalar] = scalar_of(tmp_path, origin="function: 'course_lib.fake:double', arguments: {y: 7}").scalars
+    assert checks.run_scalar(scalar).startswith("TypeError")
+
+
+# ------------------------------------------------------------------------------------------------------- the command
+
+
+@pytest.fixture
+def small_course(tmp_path, monkeypatch):
+    """A course with one row, whose command the tests run."""
+    root = book_with(tmp_path, "# Page\n")
+    write(root / "book" / "claims", ROW)
+    monkeypatch.setattr(rows, "ROOT", root)
+    monkeypatch.setattr(checks, "ROOT", root)
+    return root
+
+
+def test_the_command_passes_and_fails(small_course, capsys):
+    assert claims.cli(["check"]) == 0
+    assert "1 claims (1 tested); 1 checks, 0 failed, 0 rules broken" in capsys.readouterr().out
+    for text in (
+        ROW.replace("disagreements_with_table_4", "no_such_check"),
+        ROW.replace("disagreements_with_table_4", "count_ties"),  # needs arguments: raises
+        ROW.replace("status: tested", "status: proven"),
+        ROW.replace("status: tested", "status: tested\n  chapter: nowhere"),
+    ):
+        write(small_course / "book" / "claims", text)
+        assert claims.cli(["check", "--fast"]) == 1
+    write(small_course / "book" / "claims", ROW)
+    book_with(small_course, theorem(None))
+    assert claims.cli(["check", "--fast"]) == 1
+    assert "has no :label:" in capsys.readouterr().out
+
+
+def test_one_claim_is_checked_by_its_id(small_course, capsys):
+    write(
+        small_course / "book" / "claims",
+        ROW + ROW.replace("Eq12", "Eq13").replace("disagreements_with_table_4", "nothing"),
+    )
+    assert claims.cli(["check", "--id", "P3-Eq12"]) == 1  # the rules hold for all rows
+    out = capsys.readouterr().out
+    assert "P3-Eq12" in out and "1/1 checks" in out and "0/1" not in out
+    assert claims.cli(["check", "--id", "P3-Eq99"]) == 1
+    assert "no such claim" in capsys.readouterr().err
+
+
+def test_the_export_is_json(small_course, capsys):
+    assert claims.cli(["export"]) == 0
+    [row] = json.loads(capsys.readouterr().out)
+    assert row["id"] == "P3-Eq12" and row["checks"] == ["course_lib.papers.p3:disagreements_with_table_4"]
+
+
+# --------------------------------------------------------------------------------------------------------- the pages
+
+
+def three(tmp_path):
+    a = ROW.replace("status: tested", "status: tested\n  depends_on: [P3-Eq13, P3-Eq14]")
+    b = ROW.replace("Eq12", "Eq13").replace("status: tested", "status: tested\n  depends_on: [P3-Eq14]")
+    c = ROW.replace("Eq12", "Eq14")
+    return load(write(tmp_path / "claims", a + b + c))
+
+
+def test_a_page_is_filled_and_other_text_stays(tmp_path):
+    text = "# Title\n\n<!-- claims: counts -->\n\n<!-- a remark -->\n\n<!-- claims: table P3 -->\n"
+    filled = pages.fill(text, three(tmp_path))
+    assert "3 claims: 3 tested." in filled and "<!-- a remark -->" in filled and "claims: table" not in filled
+    assert filled == pages.fill(text, three(tmp_path))
+    assert pages.fill("# Title\n") == "# Title\n"
+    with pytest.raises(ValueError, match="'tabel'"):
+        pages.fill("<!-- claims: tabel -->", three(tmp_path))
+    for nobody in ("P1", "geometry/nowhere"):
+        with pytest.raises(ValueError, match=f"no claim belongs to '{nobody}'"):
+            pages.fill(f"<!-- claims: table {nobody} -->", three(tmp_path))
+
+
+def test_theorems_and_chapters_are_linked_only_where_the_build_has_them(tmp_path, monkeypatch):
+    text = proved().replace("status: proved", "status: proved\n  chapter: sampling/x")
+    mine = load(write(tmp_path / "claims", text))
+    statement = checks.Statement("theorem", "thm-in-batch-expectation", "sampling/x")
+    monkeypatch.setattr(pages, "statements", lambda: [statement])
+    linked = pages.render_table(mine, pages={"book/sampling/x"})
+    assert "{prf:ref}`thm-in-batch-expectation` in {doc}`/book/sampling/x`" in linked
+    assert "{prf:ref}" not in pages.render_table(mine, pages=set())
+
+
+def two_chapters(tmp_path):
+    """P3-Eq12 of one chapter rests on P3-Eq13 and P3-Eq14 of another one, and Eq13 on Eq14."""
+    chapters = iter(("sampling/x", "geometry/y", "geometry/y-lab"))
+    return [replace(claim, chapter=next(chapters)) for claim in three(tmp_path)]
+
+
+def test_a_chapter_selects_its_claims_and_those_of_its_lab(tmp_path):
+    mine = two_chapters(tmp_path)
+    assert pages.fill("<!-- claims: counts geometry/y -->", mine).startswith("2 claims")
+    assert pages.fill("<!-- claims: counts sampling/x -->", mine).startswith("1 claims")
+
+
+def test_the_graph_of_a_chapter_holds_what_its_claims_rest_on_in_italics(tmp_path):
+    mine = two_chapters(tmp_path)
+    own, foreign = mine[:1], graph.direct_foundations(mine[:1], mine)
+    assert [claim.id for claim in foreign] == ["P3-Eq13", "P3-Eq14"]
+    assert graph.edges([*own, *foreign]) == [
+        ("P3-Eq12", "P3-Eq13"),
+        ("P3-Eq12", "P3-Eq14"),
+    ]  # Eq13's own ground is left out
+    html = pages.fill("<!-- claims: graph sampling/x -->", mine)
+    italics = [attributes for tag, attributes in Elements(html).found if attributes.get("font-style") == "italic"]
+    assert (
+        len(italics) == 2
+        and "Italics: of another chapter." in html
+        and 'aria-label="Dependency graph, sampling/x"' in html
+    )
+    as_list = pages.fill("<!-- claims: list sampling/x -->", mine)
+    assert as_list == "- [P3-Eq12](#claim-p3-eq12) rests on [P3-Eq13](#claim-p3-eq13), [P3-Eq14](#claim-p3-eq14)"
+
+
+def test_the_evidence_of_a_row_is_folded_and_counted(tmp_path):
+    [claim] = load(write(tmp_path / "claims", ROW + SCALAR))
+    text = pages.render_table([claim])
+    assert "<summary>1 check, 1 number</summary>" in text and text.count("<details>") == text.count("</details>") == 1
+    assert "- `paper_tables.p3:disagreements_with_table_4`" in text and "- p5: 17.07 ± 0.6" in text
+    bare = replace(claim, checks=(), scalars=(), status="not run", reason="no data")
+    assert "<details>" not in pages.render_table([bare])
+
+
+def test_a_mention_of_another_claim_becomes_a_link(tmp_path):
+    a, b, c = three(tmp_path)
+    text = "By P3-Eq13, and not by P3-Eq99 or `P3-Eq14` or $P3-Eq14$. See P3-Eq12. P3-Eq14a is none."
+    mine = [replace(a, statement=text), b, replace(c, id="X4b", paper="X", note="As in P3-Eq12.")]
+    table = pages.render_table(mine)
+    assert (
+        "By [P3-Eq13](#claim-p3-eq13), and not by P3-Eq99 or `P3-Eq14` or $P3-Eq14$. See P3-Eq12. P3-Eq14a is none."
+        in table
+    )
+    assert "As in [P3-Eq12](#claim-p3-eq12)." in table
+    assert "As in P3-Eq12." in pages.render_table(mine[2:]) and "As in [P3-Eq12]" in pages.render_table(
+        mine[2:], everything=mine
+    )
+
+
+def test_the_filter_offers_the_statuses_in_use_and_waits_for_its_script(tmp_path):
+    html = pages.fill("<!-- claims: filter -->", three(tmp_path))
+    elements = Elements(html).found
+    assert (
+        "form",
+        {"class": "claims-filter", "role": "search", "aria-label": "Filter the claims", "hidden": None},
+    ) in elements
+    assert [tag for tag, _ in elements].count("option") == 2 and "<option>tested</option>" in html
+    assert [tag for tag, _ in elements].count("label") == 2  # one for each control
+    assert "```" not in html.split("```{raw} html\n")[1].removesuffix("\n```")
+
+
+def test_the_graph_puts_each_claim_right_of_what_it_rests_on(tmp_path):
+    mine = three(tmp_path)
+    assert graph.edges(mine) == [("P3-Eq12", "P3-Eq13"), ("P3-Eq12", "P3-Eq14"), ("P3-Eq13", "P3-Eq14")]
+    assert graph.layers(mine) == [["P3-Eq14"], ["P3-Eq13"], ["P3-Eq12"]]
+
+
+class Elements(HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.found = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.found.append((tag, dict(attributes)))
+
+
+def test_the_graph_is_accessible(tmp_path):
+    mine = three(tmp_path)
+    elements = Elements(graph.graph_html(mine).split("```{raw} html\n")[1]).found
+    [box] = [attributes for tag, attributes in elements if tag == "div"]
+    [svg] = [attributes for tag, attributes in elements if tag == "svg"]
+    assert box["tabindex"] == "0" and box["role"] == "region" and box["aria-label"]
+    assert svg["role"] == "img" and "3 claims, 3 arrows" in svg["aria-label"]
+    colours = {value for _, attributes in elements for key, value in attributes.items() if key in ("fill", "stroke")}
+    assert colours == {"none", "currentColor"}  # light and dark, and no meaning in colour
+    assert [tag for tag, _ in elements].count("rect") == 3 and [tag for tag, _ in elements].count("path") == 3
+    as_list = graph.graph_list(mine)
+    assert "- [P3-Eq12](#claim-p3-eq12) rests on [P3-Eq13](#claim-p3-eq13), [P3-Eq14](#claim-p3-eq14)" in as_list
+
+
+def test_lines_that_cross_a_column_keep_clear_of_its_boxes():
+    mine = load()
+    columns = graph._columns(mine)
+    height = 1000.0
+    for x, column in enumerate(columns):
+        centres = dict(graph._centres(x, column, height))
+        ordered = sorted(centres.items(), key=lambda item: item[1][1])
+        for (a, (_, ya)), (b, (_, yb)) in itertools.pairwise(ordered):
+            assert yb - ya >= (graph._size(a) + graph._size(b)) / 2 + graph.GAP_Y - 1e-9
+
+
+def test_boxes_of_the_graph_do_not_overlap():
+    mine = load()
+    boxes = [a for tag, a in Elements(graph.graph_svg(mine)).found if tag == "rect"]
+    corners = [(float(box["x"]), float(box["y"])) for box in boxes]
+    assert len(set(corners)) == len(corners)
+    for i, (x, y) in enumerate(corners):
+        for a, b in corners[:i]:
+            assert abs(x - a) >= graph.BOX_WIDTH or abs(y - b) >= graph.BOX_HEIGHT
+    assert all(len(claim.id) * 6.5 <= graph.BOX_WIDTH - 26 for claim in mine if claim.depends_on)
+
+
+def test_every_status_has_a_letter_of_its_own():
+    assert set(graph.LETTERS) == set(rows.STATUSES)
+    assert len(set(graph.LETTERS.values())) == len(graph.LETTERS)
+
+
+def test_anchors_are_unique():
+    anchors = [claim.anchor for claim in load()]
+    assert len(set(anchors)) == len(anchors)
+
+
+def test_the_pages_of_the_book_hold_every_paper_and_every_chapter():
+    mine = load()
+    papers, chapters = (
+        {claim.paper for claim in mine},
+        {claim.chapter.removesuffix("-lab") for claim in mine if claim.chapter},
+    )
+    wanted = {
+        "claims": [
+            "counts",
+            "statuses",
+            "filter",
+            *(f"table {paper}" for paper in papers),
+            *(f"{part} {chapter}" for chapter in chapters for part in ("graph", "list")),
+        ],
+        "errata": [f"errata {paper}" for paper in {claim.paper for claim in mine if claim.erratum}],
+    }
+    for page, parts in wanted.items():
+        text = (rows.ROOT / "book" / "reference" / f"{page}.md").read_text(encoding="utf-8")
+        assert [part for part in parts if f"<!-- claims: {part} -->" not in text] == []
+        assert "<!-- claims:" not in pages.fill(text, mine)
+
+
+# --------------------------------------------------------------------------------------------- the course's own claims
+
+
+def test_every_rule_holds_for_the_course():
+    assert claims.lint(load()) == []
+
+
+FUNCTIONS = sorted({name for claim in load() for name in claim.functions})
+SCALARS = [(claim.id, scalar) for claim in load() for scalar in claim.scalars if not scalar.notebook]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_check_of_the_course_passes(name):
+    assert checks.run_function(name) == ""
+
+
+@pytest.mark.parametrize(("id", "scalar"), SCALARS, ids=[f"{id}-{n}" for n, (id, _) in enumerate(SCALARS)])
+def test_every_stored_or_computed_number_is_within_its_tolerance(id, scalar):
+    assert checks.run_scalar(scalar) == ""
+
+
+AUDITED = {"P0": 71, "P1": 57, "P2": 44, "P3": 87}  # rows of the audit of each paper
+ADDED = {  # rows of a paper beyond its audit: the same claim on other data, or a part of a table
+    "P0": {"P0-Fig3.toy", "P0-Fig3.width", "P0-Exp8.ml1m", "P0-Exp8.gowalla", "P0-Exp9.ml1m", "P0-Exp10.ml1m"},
+    "P1": {
+        "P1-4.1.alpha.other",
+        "P1-Table2.other",
+        "P1-Table3.other",
+        "P1-Table4.other",
+        "P1-Table5.other",
+        "P1-5.4.2a.other",
+    },
+    "P2": set(),
+    "P3": {
+        "P3-Table5.u",
+        "P3-Table3.ml1m",
+        "P3-Fig3.films",
+        "P3-Fig3.films.logistic",
+        "P3-Table5.ml1m",
+        "P3-Table5.ml1m.posneg",
+        "P3-Table6.ml1m",
+        "P3-Table6.ml1m.omega",
+        "P3-Table6.ml1m.collapse",
+    },
+}
+
+
+@pytest.mark.parametrize("paper", AUDITED)
+def test_all_claims_of_the_audit_are_there(paper):
+    ids = {claim.id for claim in load() if claim.paper == paper}
+    assert ADDED[paper] <= ids
+    assert len(ids - ADDED[paper]) == AUDITED[paper]
+
+
+def test_what_the_course_adds_is_there():
+    ids = {claim.id for claim in load()}
+    assert {
+        "X1",
+        "X2",
+        "X2b",
+        "X3",
+        "X4",
+        "X4b",
+        "X5",
+        "X6",
+        "X7",
+        "X8",
+        "X9",
+        "X10",
+        "X11",
+        "X12",
+        "X13",
+        "X17",
+        "X18",
+        "X19",
+    } <= ids
+
+
+def test_every_named_test_is_run_by_the_suite():
+    """Checks that are tests run with the whole suite; here only that no row names one that cannot be collected."""
+    nodes = {node for claim in load() for node in claim.nodes}
+    assert nodes and all(checks._node_exists(node, rows.ROOT) for node in nodes)
+    assert command.run([], fast=True) == []

@@ -1,0 +1,173 @@
+"""training: a killed run resumes to the same bits, early stopping keeps the best, divergence is said plainly."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from course_lib.training import Diverged, Plan, fit
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# A module with dropout (so that torch's generator matters) and Adagrad (so that the optimizer's state matters).
+SCRIPT = """
+import sys, time, torch
+from course_lib.training import Plan, fit
+pause, checkpoint, out = float(sys.argv[1]), sys.argv[2] or None, sys.argv[3]
+torch.set_num_threads(1)
+torch.manual_seed(5)
+module = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 1))
+optimizer = torch.optim.Adagrad(module.parameters(), lr=0.1)
+def batches(epoch, rng):
+    for _ in range(5):
+        time.sleep(pause)
+        yield torch.tensor(rng.normal(size=(16, 4)), dtype=torch.float32)
+def step(module, x):
+    return ((module(x)[:, 0] - x.sum(1)) ** 2).mean()
+def evaluate(module):
+    x = torch.linspace(-1, 1, 40).reshape(10, 4)
+    return {"quality": -float(((module(x)[:, 0] - x.sum(1)) ** 2).mean())}
+history = fit(module, optimizer, batches=batches, step=step, plan=Plan(12, monitor="quality", patience=8), seed=3,
+              evaluate=evaluate, checkpoint=checkpoint, progress=False)
+torch.save({"parameters": list(module.parameters()), "history": history.epochs, "stopped": history.stopped}, out)
+"""
+
+
+def start(pause: float, checkpoint: Path | str, out: Path) -> subprocess.Popen:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    return subprocess.Popen([sys.executable, "-c", SCRIPT, str(pause), str(checkpoint), str(out)], env=environment)
+
+
+def test_a_killed_run_resumes_to_the_same_result(tmp_path: Path) -> None:
+    assert start(0, "", tmp_path / "whole.pt").wait(timeout=120) == 0
+    checkpoint = tmp_path / "state.pt"
+    killed = start(0.05, checkpoint, tmp_path / "never.pt")
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and not checkpoint.is_file():
+        time.sleep(0.01)
+    time.sleep(0.4)  # into the middle of a later epoch
+    killed.send_signal(signal.SIGKILL)
+    assert killed.wait(timeout=30) == -signal.SIGKILL and not (tmp_path / "never.pt").exists()
+    done = len(torch.load(checkpoint, weights_only=True)["history"]["epochs"])
+    assert 1 <= done < 12
+    assert start(0, checkpoint, tmp_path / "resumed.pt").wait(timeout=120) == 0
+    whole, resumed = (torch.load(tmp_path / name, weights_only=True) for name in ("whole.pt", "resumed.pt"))
+    assert all(torch.equal(a, b) for a, b in zip(whole["parameters"], resumed["parameters"], strict=True))
+    assert whole["history"] == resumed["history"] and whole["stopped"] == resumed["stopped"]
+
+
+def line_fit(lr: float = 0.1, seed: int = 0, **arguments):
+    """One weight fitted to y = 2 x by SGD."""
+    module = torch.nn.utils.skip_init(torch.nn.Linear, 1, 1, bias=False)  # draws nothing from the global generator
+    torch.nn.init.zeros_(module.weight)
+    history = fit(
+        module,
+        torch.optim.SGD(module.parameters(), lr=lr),
+        batches=lambda epoch, rng: (torch.tensor(rng.normal(size=(8, 1)), dtype=torch.float32) for _ in range(4)),
+        step=lambda module, x: ((module(x) - 2 * x) ** 2).mean(),
+        seed=seed,
+        progress=False,
+        **arguments,
+    )
+    return module, history
+
+
+def test_it_learns_and_the_seed_decides() -> None:
+    trained, history = line_fit(plan=Plan(20))
+    assert (
+        abs(float(trained.weight.detach()) - 2) < 1e-3 and history.epochs[-1]["loss"] < 1e-4 * history.epochs[0]["loss"]
+    )
+    first, again, other = (line_fit(plan=Plan(2), seed=seed)[0].weight for seed in (0, 0, 1))
+    assert torch.equal(first, again) and not torch.equal(first, other)
+    assert history.stopped == "max_epochs" and len(history.epochs) == 20
+
+
+def test_training_leaves_the_global_generators_alone() -> None:
+    torch.manual_seed(9)
+    expected = torch.rand(1)
+    torch.manual_seed(9)
+    line_fit(plan=Plan(2))
+    assert torch.equal(torch.rand(1), expected)
+
+
+def test_early_stopping_returns_the_best_state() -> None:
+    scores = iter([0.1, 0.5, 0.4, 0.3, 0.2, 0.9])
+    seen = []
+
+    def evaluate(module: torch.nn.Module) -> dict[str, float]:
+        seen.append(module.weight.detach().clone())
+        return {"quality": next(scores)}
+
+    module, history = line_fit(lr=0.01, plan=Plan(50, monitor="quality", patience=3), evaluate=evaluate)
+    assert history.best_epoch == 1 and len(history.epochs) == 5 and "no gain in quality" in history.stopped
+    assert torch.equal(module.weight.detach(), seen[1]) and not torch.equal(seen[1], seen[-1])
+
+
+def test_a_finished_run_is_not_trained_again(tmp_path: Path) -> None:
+    first, one = line_fit(plan=Plan(5), checkpoint=tmp_path / "c.pt")
+    second, two = line_fit(plan=Plan(5), checkpoint=tmp_path / "c.pt")
+    assert torch.equal(first.weight, second.weight) and one.epochs == two.epochs
+    assert [path.name for path in tmp_path.iterdir()] == ["c.pt"]
+
+
+@pytest.mark.parametrize(("lr", "words"), [(50.0, "times the"), (1e30, "loss is (inf|nan)")])
+def test_divergence_is_an_error_that_helps(lr: float, words: str) -> None:
+    with pytest.raises(Diverged, match=words) as caught:
+        line_fit(lr=lr, plan=Plan(10))
+    assert "lower the learning rate" in str(caught.value)
+
+
+def test_errors_name_what_is_wrong(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="max_epochs is 0"):
+        Plan(0)
+    with pytest.raises(ValueError, match="patience needs a monitor"):
+        Plan(3, patience=2)
+    with pytest.raises(ValueError, match="monitor is 'other', but evaluate gave"):
+        line_fit(plan=Plan(2, monitor="other"), evaluate=lambda module: {"quality": 1.0})
+    line_fit(plan=Plan(2), checkpoint=tmp_path / "c.pt")
+    with pytest.raises(ValueError, match="is of seed 0, not 1"):
+        line_fit(plan=Plan(2), checkpoint=tmp_path / "c.pt", seed=1)
+    wide = torch.nn.Linear(2, 1)
+    given = {"step": lambda module, x: module(x).mean(), "plan": Plan(1), "seed": 0, "progress": False}
+    optimizer = torch.optim.SGD(wide.parameters(), lr=0.1)
+    with pytest.raises(ValueError, match="another model"):
+        fit(wide, optimizer, batches=lambda e, r: [torch.ones(1, 2)], checkpoint=tmp_path / "c.pt", **given)
+    with pytest.raises(ValueError, match="batches gave nothing in epoch 0"):
+        fit(wide, optimizer, batches=lambda e, r: [], **given)
+    with pytest.raises(ValueError, match="expected a scalar"):
+        fit(
+            wide,
+            optimizer,
+            batches=lambda e, r: [torch.ones(3, 2)],
+            **{**given, "step": lambda module, x: module(x)[:, 0]},
+        )
+
+
+def test_progress_is_shown(capsys: pytest.CaptureFixture) -> None:
+    module = torch.nn.Linear(1, 1)
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
+    fit(
+        module,
+        optimizer,
+        batches=lambda e, r: [torch.ones(1, 1)],
+        step=lambda m, x: m(x).pow(2).mean(),
+        plan=Plan(2),
+        seed=0,
+    )
+    shown = capsys.readouterr().err
+    assert "2/2" in shown and "loss=" in shown
+
+
+def test_the_metric_decides_not_the_order_of_epochs() -> None:
+    values = np.array([3.0, 1.0, 2.0])
+    calls = iter(values)
+    _, history = line_fit(plan=Plan(3, monitor="q"), evaluate=lambda module: {"q": next(calls)})
+    assert history.best_epoch == int(values.argmax())

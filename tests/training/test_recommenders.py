@@ -1,0 +1,184 @@
+"""`train_recommender` and `measure`: what a run is decided by, what it ends in, and the numbers of P1's tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from course_lib import backbones, popularity
+from course_lib.data.interactions import Interactions
+from course_lib.data.metrics import evaluate
+from course_lib.training.recommenders import measure, split_811, tables_of, train_recommender, union
+
+
+def groups_with_a_taste(rng: np.random.Generator, m: int = 240, n: int = 120, tastes: int = 4) -> Interactions:
+    """User i and item j share a taste when i = j modulo `tastes`; within it, the lower half of the ids is seen more."""
+    share = np.where(np.arange(m)[:, None] % tastes == np.arange(n)[None, :] % tastes, np.linspace(0.9, 0.2, n), 0.01)
+    return Interactions(*np.nonzero(rng.random((m, n)) < share), n_users=m, n_items=n)
+
+
+DATA = groups_with_a_taste(np.random.default_rng(0))
+TRAIN, VALID, TEST = split_811(DATA, np.random.default_rng(0))
+OPTIONS = {"DGCF": {"correlation": 0.01}, "NCL": {"warm_up": 1, "clusters": 10}, "LightCCF": {}}
+
+
+def model(name: str = "MF", d: int = 16, **options: object) -> backbones.Backbone:
+    return backbones.make(
+        name, TRAIN, d=d, generator=torch.Generator().manual_seed(0), **OPTIONS.get(name, {}) | options
+    )
+
+
+def popular() -> tuple[np.ndarray, np.ndarray]:
+    """Tables that rank by count."""
+    return np.ones((TRAIN.n_users, 1)), TRAIN.col_counts[:, None].astype(float)
+
+
+# ------------------------------------------------------------------------------------------------------------- training
+
+
+def test_the_split_is_eight_to_one_to_one() -> None:
+    sizes = [len(part) for part in (TRAIN, VALID, TEST)]
+    assert sum(sizes) == len(DATA) and sizes[0] == round(0.8 * len(DATA)) and abs(sizes[1] - sizes[2]) <= 1
+    assert union(union(TRAIN, VALID), TEST) == DATA
+
+
+@pytest.mark.parametrize("name", backbones.names())
+def test_every_backbone_learns_the_planted_taste(name: str) -> None:
+    """Four groups with a taste each: twice as good as the list of popular items."""
+    trained = model(name)
+    history = train_recommender(trained, TRAIN, VALID, epochs=20, lr=0.02, batch_size=1024, seed=0, evaluate_every=5)
+    assert len(history.epochs) == 4 and history.epochs[-1]["loss"] < history.epochs[0]["loss"]
+    assert measure(trained, TRAIN, TEST, seen=VALID)["ndcg"] > 2 * measure(popular(), TRAIN, TEST, seen=VALID)["ndcg"]
+
+
+def test_a_run_is_decided_by_its_seed_and_can_be_resumed(tmp_path: Path) -> None:
+    def run(seed: int, epochs: int, checkpoint: Path | None = None) -> backbones.Backbone:
+        trained = model("NCL", d=8)
+        train_recommender(trained, TRAIN, None, epochs=epochs, lr=0.01, seed=seed, checkpoint=checkpoint)
+        return trained
+
+    whole, again, other = run(1, 3), run(1, 3), run(2, 3)
+    assert torch.equal(whole.users, again.users) and not torch.equal(whole.users, other.users)
+    run(1, 2, tmp_path / "run.pt")
+    assert torch.equal(run(1, 3, tmp_path / "run.pt").users, whole.users)
+
+
+def test_it_stops_early_and_ends_in_the_best_state() -> None:
+    trained = model(d=32)
+    history = train_recommender(
+        trained, TRAIN, VALID, epochs=200, lr=0.05, batch_size=512, seed=0, patience=6, evaluate_every=3
+    )
+    values = [record["mrr"] for record in history.epochs]
+    assert (
+        history.stopped.startswith("no gain in mrr") and history.best_epoch == int(np.argmax(values)) == len(values) - 3
+    )
+    assert len(set(values)) > 2
+    assert measure(trained, TRAIN, VALID)["mrr"] == max(values)
+
+
+def test_plain_sgd_on_mf_keeps_the_sum_of_the_items() -> None:
+    """X10 in the training loop too: batches change nothing about it."""
+    trained = model().double()
+    before, sums = trained.items.detach().clone(), trained.items.detach().sum(dim=0)
+    train_recommender(trained, TRAIN, None, epochs=2, lr=50.0, batch_size=1000, optimizer="sgd", seed=0)
+    torch.testing.assert_close(trained.items.detach().sum(dim=0), sums, rtol=0, atol=1e-9)
+    assert (trained.items.detach() - before).abs().max() > 0.1
+
+
+class Listener(nn.Module):
+    """Notes what the loop hands over."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight, self.batches, self.epochs = nn.Parameter(torch.zeros(1)), [], []
+
+    def begin_epoch(self, epoch: int, rng: np.random.Generator) -> None:
+        self.epochs.append((epoch, rng.random()))
+
+    def loss(self, *batch: torch.Tensor) -> torch.Tensor:
+        self.batches.append(np.stack([ids.numpy() for ids in batch], axis=1))
+        return self.weight.square().sum()
+
+
+@pytest.mark.parametrize("law", ["uniform", "popularity", "everything"])
+def test_an_epoch_visits_every_pair_once_with_new_negatives(law: str) -> None:
+    listener = Listener()
+    train_recommender(listener, TRAIN, None, epochs=4, lr=0.1, batch_size=700, seed=3, evaluate_every=2, negatives=law)
+    triples = np.concatenate(listener.batches).reshape(4, len(TRAIN), 3)
+    for epoch in triples:
+        assert np.array_equal(epoch[np.lexsort((epoch[:, 1], epoch[:, 0])), :2], TRAIN.pairs)
+    assert TRAIN.contains(triples[..., 0], triples[..., 2]).any() == (law == "everything")
+    assert not np.array_equal(triples[0], triples[1])
+    mean = TRAIN.col_counts[triples[..., 2]].mean()
+    assert mean > 1.1 * TRAIN.col_counts.mean() if law == "popularity" else mean < 1.05 * TRAIN.col_counts.mean()
+    assert [epoch for epoch, _ in listener.epochs] == [0, 1, 2, 3] and len({draw for _, draw in listener.epochs}) == 4
+
+
+def test_the_last_evaluation_may_come_after_fewer_epochs() -> None:
+    listener = Listener()
+    history = train_recommender(listener, TRAIN, None, epochs=5, lr=0.1, seed=3, evaluate_every=2)
+    assert len(history.epochs) == 3 and [epoch for epoch, _ in listener.epochs] == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"optimizer": "lbfgs"}, "optimizer='lbfgs'"),
+        ({"epochs": 0}, "epochs is 0"),
+        ({"evaluate_every": 0}, "evaluate_every 0"),
+    ],
+)
+def test_bad_arguments_are_named(change: dict, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        train_recommender(model(), TRAIN, VALID, **{"epochs": 2, "lr": 0.1, "seed": 0} | change)
+
+
+# -------------------------------------------------------------------------------------------------------------
+# measuring
+
+
+def test_measure_is_the_metrics_and_the_popularity_of_what_test_users_see() -> None:
+    """Three users, two with a test pair. Counts 2, 1, 1, 0;
+    all scores equal, so the lists are the lowest unseen ids.
+    """
+    train = Interactions([0, 1, 2, 2], [0, 0, 1, 2], n_users=3, n_items=4)
+    test = Interactions([0, 2], [2, 3], n_users=3, n_items=4)
+    found = measure((np.ones((3, 1)), np.ones((4, 1))), train, test, k=2)
+    # user 0 sees items 1, 2 (counts 1, 1), hit at rank 2; user 2 sees 0, 3 (counts 2, 0), hit at rank 2
+    assert found["mrr"] == 0.5 and found["recall"] == 1 and found["precision"] == 0.5
+    assert found["avgpop"] == 1.0 and found["top_share"] == 0.25
+    assert found["ndcg"] == pytest.approx(1 / np.log2(3)) and found["map"] == 0.5
+
+
+def test_measure_agrees_with_evaluate_and_leaves_out_what_was_seen() -> None:
+    tables = [np.random.default_rng(0).normal(size=(rows, 4)) for rows in DATA.shape]
+    plain = evaluate(*tables, TRAIN, TEST, 10)
+    found = measure(tables, TRAIN, TEST)
+    assert {name: found[name] for name in ("mrr", "ndcg", "map", "recall", "precision")} == {
+        name: plain[f"{name}@10"] for name in ("mrr", "ndcg", "map", "recall", "precision")
+    }
+    both = union(TRAIN, VALID)
+    assert measure(tables, TRAIN, TEST, seen=VALID)["mrr"] == evaluate(*tables, both, TEST, 10)["mrr@10"]
+    assert len(both) == len(TRAIN) + len(VALID)
+    with pytest.raises(ValueError, match="shares"):
+        measure(tables, TRAIN, TEST, seen=TEST)
+    with pytest.raises(ValueError, match="expected the same"):
+        union(TRAIN, Interactions([0], [0], n_users=1, n_items=1))
+
+
+def test_avgpop_is_largest_for_the_list_of_popular_items() -> None:
+    best = measure(popular(), TRAIN, TEST)["avgpop"]
+    shown = np.sort(TRAIN.col_counts)[::-1][:10].mean()
+    assert measure(model(), TRAIN, TEST)["avgpop"] < best <= shown
+    assert popularity.average_popularity(np.argsort(-TRAIN.col_counts)[None, :10], TRAIN.col_counts) == shown
+
+
+def test_tables_come_without_gradient_and_the_mode_of_the_model_stays() -> None:
+    trained = model("LightGCN").train()
+    users, items = tables_of(trained)
+    assert not users.requires_grad and not items.requires_grad and trained.training
+    assert tables_of((1, 2)) == (1, 2)

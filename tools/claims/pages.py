@@ -1,0 +1,229 @@
+"""The reference pages: MyST Markdown written from the rows, put in the place of `<!-- claims: ... -->` comments.
+
+A page holds comments such as `<!-- claims: table P3 -->`; `fill` replaces each by text. The build calls it (see
+`tools/claims_pages.py`), so a page can never disagree with the rows. Same rows, same text, byte for byte.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Collection
+from importlib.resources import files
+
+from tools.claims.checks import statements
+from tools.claims.graph import direct_foundations, graph_html, graph_list
+from tools.claims.rows import STATUSES, Claim, Scalar, anchor, load
+
+_PLACE = re.compile(r"^<!-- claims: (?P<what>\w+)(?: (?P<of>P[0-4]|X|[a-z]+/[a-z-]+))? -->$", re.MULTILINE)
+_NOT_PROSE = re.compile(r"(\$[^$]*\$|`[^`]*`)")  # mathematics and code
+_ID = re.compile(r"\b(?:P[0-4]-[A-Za-z0-9*]+(?:[.-][A-Za-z0-9*]+)*|X\d+[a-z]?)(?![\w*])")
+_KINDS = {
+    "misprint": "Misprint",
+    "counterexample": "Counterexample",
+    "imprecise": "Imprecise",
+    "protocol": "Protocol",
+}
+
+
+def fill(text: str, claims: list[Claim] | None = None, *, pages: Collection[str] | None = None) -> str:
+    """The page with each `<!-- claims: WHAT [OF] -->` replaced; WHAT is counts, statuses, filter, table, errata, graph
+    or list.
+
+    OF is a paper ("P0", "X") or a chapter ("geometry/gauge-freedom"); nothing means all claims. A chapter's graph and
+    list also hold what its claims rest on directly, wherever that belongs.
+
+    `pages` are the pages that the build knows ("book/sampling/in-batch-bias"); only these are linked. None: link none.
+    Raises ValueError for an unknown WHAT.
+    """
+    if not _PLACE.search(text):
+        return text
+    claims = load() if claims is None else claims
+    return _PLACE.sub(lambda match: _part(match["what"], match["of"], claims, pages or ()), text)
+
+
+def _part(what: str, of: str | None, claims: list[Claim], pages: Collection[str]) -> str:
+    mine = [claim for claim in claims if of in (None, claim.paper, (claim.chapter or "").removesuffix("-lab"))]
+    if not mine:
+        raise ValueError(f"claims comment: no claim belongs to {of!r}; expected a paper or a chapter of book/claims")
+    parts = {
+        "counts": lambda: render_counts(mine),
+        "statuses": lambda: render_statuses(mine),
+        "filter": lambda: render_filter(mine),
+        "table": lambda: render_table(mine, pages=pages, everything=claims),
+        "errata": lambda: render_errata(mine, pages=pages, everything=claims),
+        "graph": lambda: graph_html(mine, rests_on=direct_foundations(mine, claims), title=of or "all claims"),
+        "list": lambda: graph_list([*mine, *direct_foundations(mine, claims)]),
+    }
+    if what not in parts:
+        raise ValueError(f"claims comment: got {what!r}; expected one of {', '.join(parts)}")
+    return parts[what]()
+
+
+def render_counts(claims: list[Claim]) -> str:
+    """One sentence: how many claims there are, by status."""
+    counts = Counter(claim.status for claim in claims)
+    words = {"needs assumption": "holding under an assumption"}
+    parts = ", ".join(f"{counts[status]} {words.get(status, status)}" for status in STATUSES if counts[status])
+    return f"{len(claims)} claims: {parts}."
+
+
+def render_statuses(claims: list[Claim]) -> str:
+    """A table of the statuses, what each means, and how many claims have it."""
+    counts = Counter(claim.status for claim in claims)
+    rows = [[f"**{status}**", meaning, str(counts[status])] for status, meaning in STATUSES.items()]
+    return _list_table(["Status", "What it means", "Claims"], rows, widths=(20, 65, 15))
+
+
+def render_filter(claims: list[Claim]) -> str:
+    """A field and a menu that hide the rows of the tables that do not match; it appears only where scripts run."""
+    used = {claim.status for claim in claims}
+    options = "".join(f"<option>{status}</option>" for status in STATUSES if status in used)
+    script = files(__package__).joinpath("filter.js").read_text(encoding="utf-8")
+    form = (
+        '<form class="claims-filter" role="search" aria-label="Filter the claims" hidden>'
+        '<label>Words <input type="search" name="words" autocomplete="off"></label>'
+        f'<label>Status <select name="status"><option value="">any</option>{options}</select></label>'
+        '<output aria-live="polite"></output></form>'
+    )
+    return f"```{{raw}} html\n{form}\n<script>\n{script}</script>\n```"
+
+
+def render_table(claims: list[Claim], *, pages: Collection[str] = (), everything: list[Claim] | None = None) -> str:
+    """All claims as a table: id, place, status and links on the left; statement, limits and evidence on the right.
+
+    `everything` are the claims that the page of claims holds (default: these); a mention of one becomes a link.
+    """
+    labels = {statement.label: statement.page for statement in statements()}
+    known = {claim.id for claim in (claims if everything is None else everything)}
+    rows = [[_name(claim, labels, pages), _text(claim, known - {claim.id})] for claim in claims]
+    return _list_table(["Claim and status", "Statement and evidence"], rows, widths=(32, 68))
+
+
+def render_errata(claims: list[Claim], *, pages: Collection[str] = (), everything: list[Claim] | None = None) -> str:
+    """One section per erratum: what the paper says, the counterexample, the repaired statement, what remains right."""
+    known = {claim.id for claim in (claims if everything is None else everything)}
+    labels = {statement.label: statement.page for statement in statements()}
+    entries = [claim for claim in claims if claim.erratum]
+    return "\n\n".join(_erratum(claim, labels, pages, known - {claim.id}) for claim in entries) or "No errata."
+
+
+def _name(claim: Claim, labels: dict, pages: Collection[str]) -> str:
+    parts = [f"({claim.anchor})=\n**{claim.id}**", _line(claim.place), f"*{claim.status}*"]
+    links = _links(claim, labels, pages)
+    parts += [links] if links else []
+    parts += [f"[Erratum](#{_erratum_anchor(claim)})"] if claim.erratum else []
+    return "\n\n".join(parts)
+
+
+def _text(claim: Claim, known: Collection[str]) -> str:
+    parts = [
+        _prose(claim.statement, known),
+        f"*Needs:* {_prose(claim.assumption, known)}" if claim.assumption else "",
+        f"*Not run:* {_prose(claim.reason, known)}" if claim.reason else "",
+        _prose(claim.note, known),
+        f"*Not claimed:* {_prose(claim.not_claimed, known)}",
+    ]
+    if claim.depends_on:
+        parts.append("*Rests on* " + ", ".join(f"[{other}](#{anchor(other)})" for other in claim.depends_on))
+    return "\n\n".join(part for part in (*parts, _evidence(claim)) if part)
+
+
+def _evidence(claim: Claim) -> str:
+    """The checks and the numbers of a claim as lists, folded under a line that counts them;
+    it opens without a script.
+    """
+    checks = [f"- `{_short(check)}`" for check in claim.checks]
+    numbers = [f"- {_scalar(scalar)}" for scalar in claim.scalars]
+    counts = [_count(len(checks), "check"), _count(len(numbers), "number")]
+    if not (checks or numbers):
+        return ""
+    opening = f"<details><summary>{', '.join(filter(None, counts))}</summary>"
+    parts = [
+        f"```{{raw}} html\n{opening}\n```",
+        "\n".join(checks),
+        "\n".join(numbers),
+        "```{raw} html\n</details>\n```",
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _count(number: int, word: str) -> str:
+    """ "", "1 check", "3 checks"."""
+    return f"{number} {word}{'s' if number > 1 else ''}" if number else ""
+
+
+def _links(claim: Claim, labels: dict, pages: Collection[str]) -> str:
+    links = []
+    if claim.theorem and f"book/{labels.get(claim.theorem)}" in pages:
+        links.append(f"{{prf:ref}}`{claim.theorem}`")
+    if claim.chapter and f"book/{claim.chapter}" in pages:
+        links.append(f"{{doc}}`/book/{claim.chapter}`")
+    return " in ".join(links)
+
+
+def _scalar(scalar: Scalar) -> str:
+    """Name, expected number with its tolerance, and where both come from."""
+    margin = f" ± {scalar.tolerance:g}" if scalar.tolerance else " exactly"
+    unit = f" {scalar.unit}" if scalar.unit else ""
+    printed = f"; the paper has {scalar.printed:g}" if scalar.printed not in (None, scalar.expected) else ""
+    ours = f"; ours from {scalar.origin}" if not scalar.function else ""
+    return f"{scalar.name}: {scalar.expected:g}{margin}{unit} ({_line(scalar.source)}{ours}{printed})"
+
+
+def _short(check: str) -> str:
+    """A check without the parts that all checks share: "proofs:in_batch_expectation", "test_in_batch.py::test_mean"."""
+    return check.removeprefix("course_lib.").removeprefix("tests/")
+
+
+def _erratum_anchor(claim: Claim) -> str:
+    return claim.anchor.replace("claim-", "erratum-", 1)
+
+
+def _erratum(claim: Claim, labels: dict, pages: Collection[str], known: Collection[str]) -> str:
+    erratum = claim.erratum
+    links = _links(claim, labels, pages)
+    where = [
+        f"*{_KINDS[erratum.kind]}*",
+        _line(claim.place),
+        f"claim [{claim.id}](#{claim.anchor})",
+        *([links] if links else []),
+    ]
+    fields = {
+        "The paper": erratum.claim,
+        "What we computed": erratum.counterexample,
+        "Repaired": erratum.repair,
+        "What remains right": erratum.credit,
+    }
+    lines = [f"({_erratum_anchor(claim)})=", f"### {_line(erratum.title)}", "", " · ".join(where)]
+    for name, text in fields.items():
+        lines += ["", f"**{name}.** {_prose(text, known)}"]
+    if erratum.extraction:
+        lines += [
+            "",
+            "We read the paper as extracted text. This may be an artefact of the extraction rather than of the paper.",
+        ]
+    return "\n".join(lines)
+
+
+def _prose(text: str, known: Collection[str]) -> str:
+    """One paragraph on one line, in which the id of a known claim leads to its row (not inside mathematics or code)."""
+
+    def link(match: re.Match) -> str:
+        return f"[{match[0]}](#{anchor(match[0])})" if match[0] in known else match[0]
+
+    parts = _NOT_PROSE.split(_line(text))
+    return "".join(part if number % 2 else _ID.sub(link, part) for number, part in enumerate(parts))
+
+
+def _line(text: str) -> str:
+    """One paragraph on one line (YAML folds long texts)."""
+    return " ".join(text.split())
+
+
+def _list_table(head: list[str], rows: list[list[str]], *, widths: tuple[int, ...]) -> str:
+    lines = ["````{list-table}", ":header-rows: 1", f":widths: {' '.join(map(str, widths))}", ":class: claims", ""]
+    for row in [head, *rows]:
+        for number, cell in enumerate(row):
+            first, *rest = cell.split("\n")
+            lines.append(("* - " if number == 0 else "  - ") + first)
+            lines += [f"    {line}" if line else "" for line in rest]
+    return "\n".join([*lines, "````"])

@@ -1,0 +1,343 @@
+"""The rows of `book/claims/*.yml`: what a claim holds, and a strict reader that names file, id and field."""
+
+import re
+from dataclasses import MISSING, dataclass, field, fields
+from pathlib import Path
+
+import yaml
+
+PAPERS = ("P0", "P1", "P2", "P3", "P4", "X")
+STATUSES = {
+    "proved": "the book proves it in words, and a symbolic or exact check passes (of some statements on small sizes only)",
+    "enumerated": "exact enumeration over every subset of small label matrices passes; for other sizes we rely on the proof in words",
+    "tested": "an automatic test passes; a test can refute, it does not prove",
+    "reproduced": "our own run agrees with the printed number within the stated tolerance",
+    "not reproduced": "our own run disagrees with the printed number",
+    "disputed": "a computation contradicts the statement as printed; see the errata",
+    "needs assumption": "holds under an assumption that the statement does not name",
+    "not run": "not checked here; the row says why",
+}
+ERRATUM_KINDS = ("misprint", "counterexample", "imprecise", "protocol")
+ROOT = Path(__file__).parents[2]
+_ID = re.compile(r"(P[0-4]-[A-Za-z0-9.*]+(-[A-Za-z0-9.*]+)*|X\d+[a-z]?)")
+_FUNCTION = re.compile(r"course_lib(\.\w+)+:\w+")
+_PROOF = re.compile(r"course_lib\.lessons\.\w+\.(proofs|enumeration):")
+_NODE = re.compile(r"tests/[\w/]+\.py(::\w+)+(\[.+\])?")
+
+
+class ClaimError(ValueError):
+    """A claims file, or the book beside it, breaks a rule. The message names the file, the claim and the field."""
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A number that a claim rests on, where it comes from, and what it must be.
+
+    Exactly one of `notebook` (published there under `name`), `result` ("<experiment>-<scale>", the file in
+    book/results) and `function` ("course_lib.module:function", called with `arguments`) says where it comes from.
+    `printed` is the paper's number where it has one: a reproduced claim expects it, one not reproduced expects another.
+    """
+
+    name: str
+    expected: float
+    tolerance: float
+    source: str
+    notebook: str | None = None
+    result: str | None = None
+    function: str | None = None
+    arguments: dict = field(default_factory=dict)
+    null_scale: float | None = None
+    printed: float | None = None
+    unit: str = ""
+
+    @property
+    def origin(self) -> str:
+        return (
+            f"notebook {self.notebook}" if self.notebook else f"result {self.result}" if self.result else self.function
+        )
+
+
+@dataclass(frozen=True)
+class Erratum:
+    """Where a paper is wrong or vague: its claim, our counterexample, the repaired statement, what remains right."""
+
+    title: str
+    kind: str
+    claim: str
+    counterexample: str
+    repair: str
+    credit: str
+    extraction: bool = False
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One row. `file` is the name of the YAML file that holds it."""
+
+    id: str
+    statement: str
+    paper: str
+    place: str
+    status: str
+    not_claimed: str
+    file: str = ""
+    note: str = ""
+    checks: tuple[str, ...] = ()
+    theorem: str | None = None
+    depends_on: tuple[str, ...] = ()
+    chapter: str | None = None
+    assumption: str = ""
+    reason: str = ""
+    scalars: tuple[Scalar, ...] = ()
+    erratum: Erratum | None = None
+
+    @property
+    def anchor(self) -> str:
+        """The HTML id of the claim on the page of claims: "P3-Eq12" -> "claim-p3-eq12"."""
+        return anchor(self.id)
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The checks that are Python functions, "course_lib.module:function"."""
+        return tuple(check for check in self.checks if _FUNCTION.fullmatch(check))
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The checks that are pytest node ids, "tests/test_x.py::test_y"."""
+        return tuple(check for check in self.checks if _NODE.fullmatch(check))
+
+
+def anchor(claim_id: str) -> str:
+    """The HTML id that belongs to a claim's id."""
+    return "claim-" + re.sub(r"[^a-z0-9]+", "-", claim_id.lower()).strip("-")
+
+
+def load(folder: Path | str | None = None) -> list[Claim]:
+    """All claims of `folder` (default `book/claims`), in the order of the files and rows.
+
+    Raises ClaimError, with file, id and field, for anything that the schema does not allow: an unknown or missing
+    field, a wrong type, an unknown status, a duplicate id, an unknown or circular `depends_on`, a tolerance that zero
+    or a flipped sign would pass, a status that its evidence does not carry.
+    """
+    folder = Path(folder) if folder is not None else ROOT / "book" / "claims"
+    paths = sorted(folder.glob("*.yml"), key=lambda path: (path.stem == "X", path.stem))
+    if not paths:
+        raise ClaimError(f"{folder}: no claims file; expected P0.yml ... P4.yml or X.yml")
+    claims = [claim for path in paths for claim in _read_file(path)]
+    _refuse_duplicates(claims)
+    _refuse_bad_dependencies(claims)
+    return claims
+
+
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+    """A safe loader that refuses a key given twice (PyYAML keeps the last one and says nothing)."""
+
+
+def _mapping_without_duplicates(loader, node):
+    keys = [key.value for key, _ in node.value]
+    twice = sorted({key for key in keys if keys.count(key) > 1})
+    if twice:
+        raise ClaimError(f"line {node.start_mark.line + 1}: {', '.join(twice)} given twice")
+    return loader.construct_mapping(node, deep=True)
+
+
+_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping_without_duplicates)
+
+
+def _read_file(path: Path) -> list[Claim]:
+    if path.stem not in PAPERS:
+        raise ClaimError(f"{path.name}: unexpected file name; expected one of {', '.join(PAPERS)} with .yml")
+    try:
+        rows = yaml.load(path.read_text(encoding="utf-8"), _Loader)
+    except (yaml.YAMLError, ClaimError) as error:
+        raise ClaimError(f"{path.name}: {error}") from None
+    if not isinstance(rows, list) or not rows:
+        raise ClaimError(f"{path.name}: expected a list of claims, got {type(rows).__name__}")
+    return [_read_row(row, path.name, number) for number, row in enumerate(rows, 1)]
+
+
+def _read_row(row, file: str, number: int) -> Claim:
+    if not isinstance(row, dict):
+        raise ClaimError(f"{file}: row {number} is a {type(row).__name__}, expected a mapping")
+    where = f"{file}: {row.get('id', f'row {number}')}"
+    row = {**row, "file": file}
+    _check_fields(Claim, row, where)
+    row["scalars"] = tuple(_read_scalar(scalar, where) for scalar in row.get("scalars", []))
+    row["erratum"] = _read_erratum(row["erratum"], where) if row.get("erratum") else None
+    row["checks"] = tuple(row.get("checks", []))
+    row["depends_on"] = tuple(row.get("depends_on", []))
+    claim = Claim(**row)
+    _check_values(claim, where)
+    _check_evidence(claim, where)
+    return claim
+
+
+_TYPES = {
+    "checks": list,
+    "depends_on": list,
+    "scalars": list,
+    "erratum": dict,
+    "arguments": dict,
+    "extraction": bool,
+    "expected": (int, float),
+    "tolerance": (int, float),
+    "null_scale": (int, float),
+    "printed": (int, float),
+}
+_MAY_BE_NULL = {"theorem", "chapter", "notebook", "result", "function"}
+
+
+def _check_fields(kind: type, row: dict, where: str) -> None:
+    known = {one.name: one for one in fields(kind)}
+    for name in row:
+        if name not in known:
+            raise ClaimError(f"{where}: unknown field {name!r}; expected one of {', '.join(known)}")
+    for name, one in known.items():
+        if one.default is MISSING and one.default_factory is MISSING and name not in row:
+            raise ClaimError(f"{where}: field {name!r} is missing")
+    for name, value in row.items():
+        _check_type(name, value, where)
+
+
+def _check_type(name: str, value, where: str) -> None:
+    wanted = _TYPES.get(name, str)
+    if value is None and name in _MAY_BE_NULL:
+        return
+    if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
+        names = " or ".join(kind.__name__ for kind in (wanted if isinstance(wanted, tuple) else (wanted,)))
+        raise ClaimError(f"{where}: field {name!r} is {value!r}, expected {names}")
+    if wanted is str and not value.strip():
+        raise ClaimError(f"{where}: field {name!r} is empty")
+    if name in ("checks", "depends_on") and not all(isinstance(item, str) for item in value):
+        raise ClaimError(f"{where}: field {name!r} must be a list of strings, got {value!r}")
+
+
+def _read_scalar(row, where: str) -> Scalar:
+    if not isinstance(row, dict):
+        raise ClaimError(f"{where}: a scalar is {row!r}, expected a mapping")
+    where = f"{where}: scalar {row.get('name', '?')}"
+    _check_fields(Scalar, row, where)
+    scalar = Scalar(**row)
+    origins = [origin for origin in (scalar.notebook, scalar.result, scalar.function) if origin]
+    if len(origins) != 1:
+        raise ClaimError(f"{where}: give exactly one of notebook, result and function; got {len(origins)}")
+    if scalar.arguments and not scalar.function:
+        raise ClaimError(f"{where}: arguments go with a function, and there is none")
+    if scalar.function and not _FUNCTION.fullmatch(scalar.function):
+        raise ClaimError(f"{where}: function {scalar.function!r} is not of the form course_lib.module:function")
+    _check_tolerance(scalar, where)
+    return scalar
+
+
+def _check_tolerance(scalar: Scalar, where: str) -> None:
+    """A tolerance must leave out zero (and with it the flipped sign); around zero it must be below a named effect."""
+    if not 0 <= scalar.tolerance < float("inf"):
+        raise ClaimError(f"{where}: tolerance {scalar.tolerance} must be finite and at least 0")
+    if scalar.expected != 0:
+        if abs(scalar.expected) <= scalar.tolerance:
+            raise ClaimError(
+                f"{where}: tolerance {scalar.tolerance} around {scalar.expected} would accept zero or a flipped sign; "
+                f"expected a tolerance below {abs(scalar.expected)}"
+            )
+        return
+    if scalar.null_scale is None:
+        raise ClaimError(f"{where}: expected is 0, so name null_scale, the size of an effect that must be noticed")
+    if not scalar.tolerance < abs(scalar.null_scale):
+        raise ClaimError(f"{where}: tolerance {scalar.tolerance} must be below null_scale {scalar.null_scale}")
+
+
+def _read_erratum(row, where: str) -> Erratum:
+    where = f"{where}: erratum"
+    _check_fields(Erratum, row, where)
+    erratum = Erratum(**row)
+    if erratum.kind not in ERRATUM_KINDS:
+        raise ClaimError(f"{where}: kind {erratum.kind!r}; expected one of {', '.join(ERRATUM_KINDS)}")
+    return erratum
+
+
+def _check_values(claim: Claim, where: str) -> None:
+    if not _ID.fullmatch(claim.id):
+        raise ClaimError(f"{where}: id {claim.id!r} is not of the form P3-Eq12 or X4")
+    if claim.paper not in PAPERS or claim.paper != Path(claim.file).stem:
+        raise ClaimError(f"{where}: paper is {claim.paper!r}, expected {Path(claim.file).stem!r} as the file is named")
+    if not claim.id.startswith(claim.paper):
+        raise ClaimError(f"{where}: id {claim.id!r} does not belong to paper {claim.paper!r}")
+    if claim.status not in STATUSES:
+        raise ClaimError(f"{where}: status {claim.status!r}; expected one of {', '.join(STATUSES)}")
+    for check in claim.checks:
+        if not (_FUNCTION.fullmatch(check) or _NODE.fullmatch(check)):
+            raise ClaimError(
+                f"{where}: check {check!r} is neither course_lib.module:function nor tests/test_x.py::test_y"
+            )
+
+
+def _check_evidence(claim: Claim, where: str) -> None:
+    """A status may claim no more than what the row names as evidence."""
+    proofs = [check for check in claim.checks if _PROOF.match(check)]
+    enumerations = [check for check in claim.checks if "enumerat" in re.split("::?", check)[-1]]
+    measured = [scalar for scalar in claim.scalars if scalar.result or scalar.notebook]
+    functions = [scalar for scalar in claim.scalars if scalar.function]
+    if claim.status in ("proved", "enumerated") and not (proofs or enumerations):
+        raise ClaimError(
+            f"{where}: status {claim.status!r} needs a check in a lesson's proofs or a test named after its "
+            f"enumeration; got {list(claim.checks)}"
+        )
+    if claim.status in ("reproduced", "not reproduced") and not measured:
+        raise ClaimError(f"{where}: status {claim.status!r} needs a scalar from a result file or a notebook")
+    printed = [scalar for scalar in measured if scalar.printed is not None]
+    if claim.status in ("reproduced", "not reproduced") and not printed:
+        raise ClaimError(f"{where}: status {claim.status!r} needs a scalar with 'printed', the paper's number")
+    differing = [scalar.name for scalar in printed if abs(scalar.printed - scalar.expected) > scalar.tolerance]
+    if claim.status == "reproduced" and any(scalar.printed != scalar.expected for scalar in printed):
+        raise ClaimError(f"{where}: status 'reproduced' must expect the printed numbers; {[s.name for s in printed]}")
+    if claim.status == "not reproduced" and not differing:
+        raise ClaimError(
+            f"{where}: status 'not reproduced', but every expected number is within tolerance of the printed one"
+        )
+    if claim.status in ("tested", "disputed", "needs assumption") and not (claim.checks or measured or functions):
+        raise ClaimError(f"{where}: status {claim.status!r} needs a check or a scalar")
+    if claim.status == "needs assumption" and not claim.assumption:
+        raise ClaimError(f"{where}: status 'needs assumption' needs the field 'assumption'")
+    if claim.status == "disputed" and claim.erratum is None:
+        raise ClaimError(f"{where}: status 'disputed' needs an erratum")
+    if (claim.status == "not run") != bool(claim.reason):
+        raise ClaimError(f"{where}: status 'not run' and the field 'reason' go together; status is {claim.status!r}")
+    if claim.theorem and not claim.theorem.startswith("def-"):
+        wanted = f"course_lib.lessons.<chapter>.proofs:{claim.theorem.replace('-', '_')}"
+        if not any(check.partition(":")[2] == claim.theorem.replace("-", "_") for check in proofs):
+            raise ClaimError(f"{where}: theorem {claim.theorem!r} needs the check {wanted}; got {list(claim.checks)}")
+
+
+def _refuse_duplicates(claims: list[Claim]) -> None:
+    seen: dict[str, Claim] = {}
+    for claim in claims:
+        if claim.id in seen:
+            raise ClaimError(f"{claim.file}: {claim.id}: id given twice (also in {seen[claim.id].file})")
+        seen[claim.id] = claim
+
+
+def _refuse_bad_dependencies(claims: list[Claim]) -> None:
+    needs = {claim.id: claim.depends_on for claim in claims}
+    for claim in claims:
+        for other in claim.depends_on:
+            if other not in needs:
+                raise ClaimError(f"{claim.file}: {claim.id}: depends_on names {other!r}, which no file holds")
+    for claim in claims:
+        cycle = _cycle_from(claim.id, needs)
+        if cycle:
+            raise ClaimError(f"{claim.file}: {claim.id}: depends_on is circular: {' -> '.join(cycle)}")
+
+
+def _cycle_from(start: str, needs: dict[str, tuple[str, ...]]) -> list[str] | None:
+    """A path start -> ... -> start along depends_on, or None."""
+    stack = [[start]]
+    seen: set[str] = set()
+    while stack:
+        path = stack.pop()
+        for other in needs[path[-1]]:
+            if other == start:
+                return [*path, other]
+            if other not in seen:
+                seen.add(other)
+                stack.append([*path, other])
+    return None
