@@ -22,7 +22,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # a checkout needs no installation
-from rivals.client import Rival, left_out, pairs  # noqa: E402
+from rivals.client import Rival, left_out, pairs
 
 from course_lib.data.interactions import Interactions
 from course_lib.training.bpr import bpr_epoch

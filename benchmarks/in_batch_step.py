@@ -120,7 +120,7 @@ def measure(point: str, *, batch_size: int, rounds: int, seed: int = 0) -> dict[
         batch, other = data.batch(batch_size, rng), data.batch(batch_size, rng)
         for kind in rng.permutation(STRATEGIES):
             step = sogram_step if kind == "sogram" else grid_step
-            taken = seconds(lambda: step(str(kind), models[kind], data, point, batch, other))  # noqa: B023
+            taken = seconds(lambda: step(str(kind), models[kind], data, point, batch, other))
             if number >= 2:  # the first two rounds warm up
                 times[kind].append(taken)
     return times

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # a checkout needs no installation
-from rivals.client import Rival, left_out, pairs  # noqa: E402
+from rivals.client import Rival, left_out, pairs
 
 from course_lib.data.metrics import top_k
 

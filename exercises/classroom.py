@@ -44,10 +44,10 @@ except ImportError as error:
         f"{error.name} is missing. `make classroom` installs what the classroom needs, or: pip install '.[classroom]'"
     )
 
-from exercises.grading import notebooks  # noqa: E402
-from exercises.grading.judge import fingerprint, write_whole  # noqa: E402
-from exercises.grading.sandbox import NoWalls  # noqa: E402
-from exercises.grading.verdicts import verdict_on, verdict_path  # noqa: E402
+from exercises.grading import notebooks
+from exercises.grading.judge import fingerprint, write_whole
+from exercises.grading.sandbox import NoWalls
+from exercises.grading.verdicts import verdict_on, verdict_path
 
 warnings.filterwarnings("ignore", category=SAWarning)  # nbgrader builds rows before it adds them
 STUDENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")

@@ -11,8 +11,8 @@ HERE = Path(__file__).resolve().parent
 COURSE = Path(os.environ.get("COURSE_CLASSROOM") or HERE)
 sys.path.insert(0, str(HERE.parent))
 
-from nbconvert.preprocessors import ClearMetadataPreprocessor  # noqa: E402
-from nbgrader.preprocessors import (  # noqa: E402
+from nbconvert.preprocessors import ClearMetadataPreprocessor
+from nbgrader.preprocessors import (
     AssignLatePenalties,
     CheckCellMetadata,
     ClearOutput,
@@ -24,10 +24,10 @@ from nbgrader.preprocessors import (  # noqa: E402
     SaveAutoGrades,
 )
 
-from exercises.grading.harmless import harmless_html  # noqa: E402
-from exercises.grading.preprocessors import Judge, Rebuild  # noqa: E402
+from exercises.grading.harmless import harmless_html
+from exercises.grading.preprocessors import Judge, Rebuild
 
-c = get_config()  # noqa: F821  (nbgrader defines it)
+c = get_config()
 c.CourseDirectory.course_id = "two-tower-course"
 c.CourseDirectory.root = str(COURSE)
 c.ClearSolutions.code_stub = {"python": "raise NotImplementedError('Write your answer here.')"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from contextlib import redirect_stdout
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -44,14 +44,17 @@ def marks(notebook: dict, assignment: str, *, public_only: bool = False) -> dict
             code = "".join(cell["source"])
             try:
                 with redirect_stdout(io.StringIO()):
-                    exec(simulate.HIDDEN.sub("", code + "\n") if public_only else code, {**answers, "checks": simulate.public_checks(assignment)})
+                    exec(
+                        simulate.HIDDEN.sub("", code + "\n") if public_only else code,
+                        {**answers, "checks": simulate.public_checks(assignment)},
+                    )
                 found[about["grade_id"]] = ""
             except (AssertionError, NotImplementedError) as error:
                 found[about["grade_id"]] = str(error) or type(error).__name__
     return found
 
 
-@lru_cache(maxsize=None)
+@cache
 def marks_of(assignment: str, kind: str) -> dict[str, str]:
     """The marks of a simulated submission, worked out once."""
     make = {"reference": simulate.reference, "empty": simulate.empty}.get(kind)

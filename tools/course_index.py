@@ -234,7 +234,7 @@ class Index:
         self.labels[label] = mark
 
 
-def COUNTERS() -> dict[str, str]:  # noqa: N802  (a constant that needs _config.yml)
+def COUNTERS() -> dict[str, str]:
     """Which kinds of statement share one counter."""
     return myst.settings()["sphinx"]["config"]["prf_realtyp_to_countertyp"]
 

@@ -23,9 +23,9 @@ ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from tools import normalise  # noqa: E402  (needs the lines above)
-from tools.course_index import GLUE, Index, Unknown  # noqa: E402
-from tools.plain_markdown import PlainMarkdown  # noqa: E402
+from tools import normalise
+from tools.course_index import GLUE, Index, Unknown
+from tools.plain_markdown import PlainMarkdown
 
 BRANCH = "notebooks"
 COPIED = (".binder", "course_lib", "book/results", "pyproject.toml", "requirements.txt", "LICENSE", "LICENSE-text")

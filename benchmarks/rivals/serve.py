@@ -22,8 +22,8 @@ os.environ.update(
     OPENBLAS_NUM_THREADS="1" if KIND.startswith("implicit") else str(THREADS), OMP_NUM_THREADS=str(THREADS)
 )
 
-import numpy as np  # noqa: E402
-import scipy.sparse as sp  # noqa: E402
+import numpy as np
+import scipy.sparse as sp
 
 WIDTH, PASSES = 64, 3
 
@@ -114,7 +114,7 @@ def recbole_epoch() -> Callable[[], float]:
     dataset = create_dataset(config)
     loader = data_preparation(config, dataset)[0]
     trainer = Trainer(config, BPR(config, loader.dataset))
-    run = lambda: float(trainer._train_epoch(loader, 0))  # noqa: E731
+    run = lambda: float(trainer._train_epoch(loader, 0))
     run.folder = folder
     return run
 

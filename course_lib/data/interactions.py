@@ -19,9 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 __all__ = [
-    "Interactions",
     "NEGATIVE_LAWS",
     "POSITIVE_LAWS",
+    "Interactions",
     "epoch_batches",
     "sample_bpr",
     "sample_cross",

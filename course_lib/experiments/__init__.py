@@ -10,8 +10,8 @@ from course_lib.experiments.core.registry import SCALES, cells_of, experiment, g
 from course_lib.experiments.core.results import Result, load_result
 
 __all__ = [
-    "Result",
     "SCALES",
+    "Result",
     "cells_of",
     "cli",
     "experiment",

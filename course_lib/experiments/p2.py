@@ -261,8 +261,8 @@ def x2_cell(cell: Cell) -> list[Row]:
     with threads_for(data):
         tables = [train_towers(data, cell, start=[cell["seed"], run]) for run in range(cell["runs"])]
     pairs = [(a, b) for at, a in enumerate(tables) for b in tables[at + 1 :]]
-    near = lambda A, B: gauge.neighbours(B[ids], TOP)  # noqa: E731
-    by_score = lambda A, B: gauge.neighbours(gauge.score_rows(A, B)[ids], TOP)  # noqa: E731
+    near = lambda A, B: gauge.neighbours(B[ids], TOP)
+    by_score = lambda A, B: gauge.neighbours(gauge.score_rows(A, B)[ids], TOP)
     rng = np.random.default_rng(cell["seed"])
     gauged = [
         gauge.apply_linear_gauge(*table, gauge.random_linear_gauge(cell["k"], spread=1.0, rng=rng)) for table in tables
@@ -387,7 +387,7 @@ def x3_cell(cell: Cell) -> list[Row]:
     gram = torch.tensor((X.T @ X).toarray())  # ||X - X W||^2 = tr G - 2 <G, W> + <W, G W>: only X^T X is needed
     which, decay, k = cell["objective"], cell["decay"], cell["k"]
     closed = steck_from_gram(gram.numpy(), which, k=k, decay=decay)
-    value = lambda A, B: float(steck_loss(gram, torch.as_tensor(A), torch.as_tensor(B), which, decay))  # noqa: E731
+    value = lambda A, B: float(steck_loss(gram, torch.as_tensor(A), torch.as_tensor(B), which, decay))
     best, size = value(*closed), float(gram.trace())
     leaves = [torch.tensor(table, requires_grad=True) for table in closed]
     slopes = torch.autograd.grad(steck_loss(gram, *leaves, which, decay), leaves)

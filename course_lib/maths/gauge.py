@@ -373,7 +373,7 @@ def _second_root(weights: Array, rates: Array) -> float:
             "the direction does not change its sign (A does not span, or has a column of zeros): there is no second gauge"
         )
     low, high = -1 / max(r), -1 / min(r)
-    slope = lambda t: sum(wl * rl / (1 + t * rl) for wl, rl in zip(w, r, strict=True))  # noqa: E731
+    slope = lambda t: sum(wl * rl / (1 + t * rl) for wl, rl in zip(w, r, strict=True))
     edge = 1e-9 * (high - low)
     if not slope(low + edge) > 0 > slope(high - edge):
         raise ValueError("b has (almost) no part where the direction is least or greatest: there is no second gauge")

@@ -73,7 +73,7 @@ def without(answer: Answer) -> None:
 def surrogate(answer: Answer) -> None:
     """Task 3a: fractions, a mean of b that is zero, and 5,000 on each side."""
     rng = np.random.default_rng(204)
-    whole = lambda size: rng.integers(-5, 6, size=size).tolist()  # noqa: E731
+    whole = lambda size: rng.integers(-5, 6, size=size).tolist()
     public.check_surrogate(
         answer,
         [

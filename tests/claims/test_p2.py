@@ -114,7 +114,7 @@ def test_cor_5_the_neighbours_agree_on_the_sphere_and_not_off_it():
     X = unit(A)
 
     def euclid(rows):
-        return np.linalg.norm(rows[:, None] - rows, axis=-1)  # noqa: E704
+        return np.linalg.norm(rows[:, None] - rows, axis=-1)
 
     for k in (1, 5, 20):
         cosine = neighbours(1 - cosine_matrix(A), k)

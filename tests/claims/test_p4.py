@@ -482,7 +482,7 @@ def test_error_curves_of_two_rates_cross():
     """
 
     def error(alpha, t):
-        return alpha / (2 - alpha) * (1 - (1 - alpha) ** (2 * t)) + (1 - alpha) ** (2 * t)  # noqa: E704
+        return alpha / (2 - alpha) * (1 - (1 - alpha) ** (2 * t)) + (1 - alpha) ** (2 * t)
 
     rates = (0.1, 0.01, 0.001)
     assert sorted(rates, key=lambda a: error(a, 20)) == [0.1, 0.01, 0.001]
@@ -719,7 +719,7 @@ def test_alg3_with_lambda_for_beta_is_biased_and_its_cache_update_is_right():
     T = OLD_U.T @ Q / F(N)
 
     def estimate(i, factor):
-        return T + factor * outer(U[i] - OLD_U[i], Q[i])  # noqa: E704
+        return T + factor * outer(U[i] - OLD_U[i], Q[i])
 
     assert equal(mean(estimate(i, F(1)) for i in range(N)), H_U)
     lam = 10
@@ -793,7 +793,7 @@ def test_the_best_beta_of_sagram_by_enumeration():
     """The mean square error over i, in fractions, on a grid of beta and at the stated one."""
 
     def error(beta):
-        return mean(dot(*[sagram(U, OLD_U, i, beta) - GU] * 2) for i in range(N))  # noqa: E704
+        return mean(dot(*[sagram(U, OLD_U, i, beta) - GU] * 2) for i in range(N))
 
     stale = [outer(now) - outer(old) for now, old in zip(U, OLD_U)]
     m = mean(stale)

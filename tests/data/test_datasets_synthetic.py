@@ -106,9 +106,9 @@ def test_the_large_form_never_sees_all_cells() -> None:
     assert len(data.interactions) == 50_000
     assert data.is_positive(data.interactions.users, data.interactions.items).all()
     with pytest.raises(ValueError, match=r"ask is_positive\(users, items\) for the pairs you need"):
-        data.truth  # noqa: B018
+        data.truth
     with pytest.raises(ValueError, match="ask is_positive"):
-        data.n_false_negatives  # noqa: B018
+        data.n_false_negatives
     users = np.random.default_rng(1).integers(0, 200_000, 50_000)
     share = data.is_false_negative(users, np.arange(50_000)).mean()
     assert share == pytest.approx(0.3, abs=0.03)  # mean_taste: almost every true positive is unseen

@@ -46,7 +46,7 @@ def values(rows: list[dict], metric: str, **where) -> list[float]:
 
 
 def test_every_method_of_table_3_is_there_and_tries_as_many_settings_as_any_other():
-    assert p1.METHODS == p1.paper.methods() and set(p1.METHODS) == {*debiasing.names(), "DDC"}
+    assert p1.paper.methods() == p1.METHODS and set(p1.METHODS) == {*debiasing.names(), "DDC"}
     assert {len(tries) for tries in p1.GRID.values()} == {max(most for _, most in p1.TRIES.values())}
     assert len(p1.DECAYS) == len(p1.GRAPH_DECAYS) == max(most for most, _ in p1.TRIES.values())
     for scale in experiments.SCALES:
@@ -62,8 +62,10 @@ def test_every_method_of_table_3_is_there_and_tries_as_many_settings_as_any_othe
 def test_full_scale_follows_the_protocol_of_the_paper():
     budget = p1.budget("full", "gowalla-10core")
     assert (budget["batch"], budget["patience"]) == (p1.paper.printed("batch_size"), p1.paper.printed("patience"))
-    assert (p1.WIDTH, p1.TOP, p1.RATIO) == tuple(
-        p1.paper.printed(name) for name in ("width", "top_share", "head_ratio")
+    assert tuple(p1.paper.printed(name) for name in ("width", "top_share", "head_ratio")) == (
+        p1.WIDTH,
+        p1.TOP,
+        p1.RATIO,
     )
     assert all(
         recipe["core"] == p1.paper.printed("core") for name, recipe in p1.RECIPES.items() if name.endswith("-10core")

@@ -48,7 +48,7 @@ def test_a_browser_is_found_by_its_name(conftest: ModuleType, monkeypatch: pytes
     assert conftest.find_browser() == str(chromium)
 
 
-def test_the_browser_reaches_this_machine_only(browser) -> None:  # noqa: ANN001
+def test_the_browser_reaches_this_machine_only(browser) -> None:
     """What the tests' claim 'no request to a third party' rests on: a name outside cannot be resolved."""
     page = browser.new_page()
     failed: list[str] = []

@@ -18,7 +18,7 @@ from course_lib.lessons.in_batch_bias import quiz as in_batch_bias
 from course_lib.lessons.in_batch_bias.in_batch_weights import InBatchWeights
 from course_lib.lessons.shared import quiz
 from course_lib.lessons.shared.widgets.quiz import Quiz
-from tests.widget_pages import Elements, mount_in_jupyter, serious_violations, site_page  # noqa: F401  (site_page is a fixture)
+from tests.widget_pages import Elements, mount_in_jupyter, serious_violations, site_page
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "in-batch-bias"
@@ -279,7 +279,7 @@ def test_no_mark_of_mathjax_reaches_the_page(name: str) -> None:
 # ---- in the browser
 
 
-def page_with_quiz(site_page: Callable[..., Any], **options: Any) -> Any:  # noqa: F811
+def page_with_quiz(site_page: Callable[..., Any], **options: Any) -> Any:
     return site_page(Quiz(NAME).static_html(), **options)
 
 
@@ -295,7 +295,7 @@ def answer(page: Any, name: str, *choices: str) -> Any:
     return box
 
 
-def test_the_quiz_mounts_with_groups_and_legends(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_the_quiz_mounts_with_groups_and_legends(site_page: Callable[..., Any]) -> None:
     page = page_with_quiz(site_page)
     questions = quiz.load(NAME).questions
     assert page.locator(".cw-quiz fieldset > legend").count() == len(questions)
@@ -311,7 +311,7 @@ def test_the_quiz_mounts_with_groups_and_legends(site_page: Callable[..., Any]) 
 def test_every_wrong_answer_is_explained_and_the_right_ones_win(
     site_page: Callable[..., Any],
     name: str,
-    one: quiz.Question,  # noqa: F811
+    one: quiz.Question,
 ) -> None:
     page = site_page(Quiz(name).static_html())
     box = question(page, one.id)
@@ -336,7 +336,7 @@ def test_every_wrong_answer_is_explained_and_the_right_ones_win(
     assert page.locator(".cw-summary").inner_text() == f"1 of {total} answered right."
 
 
-def test_part_of_the_right_answers_is_not_enough(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_part_of_the_right_answers_is_not_enough(site_page: Callable[..., Any]) -> None:
     page = page_with_quiz(site_page)
     box = answer(page, "bigger-batch", "harder", "bias-fades")
     assert box.locator(".cw-verdict").inner_text() == (
@@ -350,14 +350,14 @@ def test_part_of_the_right_answers_is_not_enough(site_page: Callable[..., Any]) 
     assert box.get_attribute("data-result") == "right"
 
 
-def test_nothing_chosen_is_said(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_nothing_chosen_is_said(site_page: Callable[..., Any]) -> None:
     page = page_with_quiz(site_page)
     box = answer(page, "coefficient")
     assert box.locator(".cw-feedback").inner_text() == "Choose an answer first."
     assert page.locator(".cw-summary").inner_text().startswith("0 of ")
 
 
-def test_the_answer_can_be_shown_and_does_not_count(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_the_answer_can_be_shown_and_does_not_count(site_page: Callable[..., Any]) -> None:
     page = page_with_quiz(site_page)
     box = question(page, "serving")
     box.locator('[data-action="show"]').click()
@@ -367,7 +367,7 @@ def test_the_answer_can_be_shown_and_does_not_count(site_page: Callable[..., Any
     assert page.locator(".cw-summary").inner_text().startswith("0 of ")
 
 
-def test_all_right_and_start_over(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_all_right_and_start_over(site_page: Callable[..., Any]) -> None:
     page = page_with_quiz(site_page)
     answer(page, "coefficient", "zero")  # a first try that fails
     for name, choices in right_answers().items():
@@ -382,7 +382,7 @@ def test_all_right_and_start_over(site_page: Callable[..., Any]) -> None:  # noq
     assert page.evaluate("document.activeElement.closest('.cw-question').dataset.question") == "coefficient"
 
 
-def test_the_keyboard_alone_answers_the_whole_quiz(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_the_keyboard_alone_answers_the_whole_quiz(site_page: Callable[..., Any]) -> None:
     page = page_with_quiz(site_page)
     where = "(() => { const e = document.activeElement; return e.value || e.dataset?.action || e.tagName; })()"
     page.locator("body").focus()
@@ -414,7 +414,7 @@ def test_the_keyboard_alone_answers_the_whole_quiz(site_page: Callable[..., Any]
     assert page.locator(".cw-summary").inner_text() == f"All {total} answered right, {total} of them at the first try."
 
 
-def test_feedback_is_announced(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_feedback_is_announced(site_page: Callable[..., Any]) -> None:
     page = page_with_quiz(site_page)
     assert page.locator(".cw-feedback[aria-live=polite]").count() == TOTAL
     assert page.locator(".cw-summary[aria-live=polite]").count() == 1
@@ -423,7 +423,7 @@ def test_feedback_is_announced(site_page: Callable[..., Any]) -> None:  # noqa: 
 
 
 @pytest.mark.parametrize("width", [320, 360, 768, 1280])
-def test_the_quiz_fits_the_width(site_page: Callable[..., Any], width: int) -> None:  # noqa: F811
+def test_the_quiz_fits_the_width(site_page: Callable[..., Any], width: int) -> None:
     page = page_with_quiz(site_page, width=width)
     for button in page.locator('[data-action="show"]').all():
         button.click()
@@ -435,7 +435,7 @@ def test_the_quiz_fits_the_width(site_page: Callable[..., Any], width: int) -> N
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious_in_the_quiz(site_page: Callable[..., Any], scheme: str) -> None:  # noqa: F811
+def test_axe_finds_nothing_serious_in_the_quiz(site_page: Callable[..., Any], scheme: str) -> None:
     page = page_with_quiz(site_page, color_scheme=scheme, reduced_motion="reduce")
     answer(page, "coefficient", "zero")
     answer(page, "cold-film", "uniform").locator("summary").click()
@@ -443,7 +443,7 @@ def test_axe_finds_nothing_serious_in_the_quiz(site_page: Callable[..., Any], sc
     assert serious_violations(page) == []
 
 
-def test_without_javascript_the_answers_are_folded_below(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_without_javascript_the_answers_are_folded_below(site_page: Callable[..., Any]) -> None:
     page = page_with_quiz(site_page, java_script_enabled=False, script=False, width=360)
     folds = page.locator(".course-widget details")
     assert folds.count() == TOTAL
@@ -473,7 +473,7 @@ def test_the_model_is_followed_and_told(browser: Any) -> None:
     page.close()
 
 
-def test_quiz_and_picture_share_a_page(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_quiz_and_picture_share_a_page(site_page: Callable[..., Any]) -> None:
     page = site_page(InBatchWeights().static_html(), Quiz(NAME).static_html(), Quiz(NAME).static_html())
     assert page.locator('[data-course-widget-ready="true"]').count() == 3
     page.locator('.cw-quiz input[value="zero"]').first.check()

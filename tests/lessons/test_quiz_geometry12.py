@@ -21,7 +21,7 @@ from course_lib.lessons.jacobian_conditions import quiz as jacobian_conditions
 from course_lib.lessons.shared import quiz
 from course_lib.lessons.shared.widgets.quiz import Quiz
 from course_lib.papers import p0
-from tests.widget_pages import serious_violations, site_page  # noqa: F401  (site_page is a fixture)
+from tests.widget_pages import serious_violations, site_page
 
 NAMES = ("cosine-orthogonality", "jacobian-conditions")
 
@@ -128,7 +128,7 @@ def test_momentum_is_perpendicular_once() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_answer_shown_axe_finds_nothing(site_page: Callable[..., Any], name: str, scheme: str) -> None:  # noqa: F811
+def test_every_answer_shown_axe_finds_nothing(site_page: Callable[..., Any], name: str, scheme: str) -> None:
     page = site_page(Quiz(name).static_html(), color_scheme=scheme, width=360, reduced_motion="reduce")
     for button in page.locator('[data-action="show"]').all():
         button.click()

@@ -104,7 +104,7 @@ def test_the_numbers_in_the_explanations_on_norms() -> None:
     consistent, conflicting = popularity_norm_coupling.conflicting_items((1000, 100))
     assert f"from 1 to {consistent:.2f}" in explanation(NORMS, "who-grows", "more-is-longer").replace("\n", " ")
     assert f"reaches {conflicting:.2f} in 100" in explanation(NORMS, "who-grows", "more-is-longer")
-    assert 2**0.25 == pytest.approx(1.19, abs=0.005)
+    assert pytest.approx(1.19, abs=0.005) == 2**0.25
     assert norms.update_probability(0.01, 1024) > 0.9999  # "in practically every step"
     coherent = norms.expected_squared_gradient(np.array([0.01, 0.02]), batch_size=1024, coherence=1.0)
     assert (coherent[1] / coherent[0]) ** 0.25 == pytest.approx(1.40, abs=0.005)  # the answer for copies that agree

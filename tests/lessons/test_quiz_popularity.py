@@ -187,6 +187,6 @@ def test_the_numbers_in_the_explanations_on_ddc() -> None:
     assert (ddc.NEGATIVES @ ddc.USER).tolist() == [-1, 0, 0] and "−1, 0 and 0" in explanation(
         "ddc", "served", "learned"
     )
-    assert ddc.ALPHA + ddc.BETA_GAP * ddc.TILT == pytest.approx(0.25) and "= 0.25" in explanation(
+    assert pytest.approx(0.25) == ddc.ALPHA + ddc.BETA_GAP * ddc.TILT and "= 0.25" in explanation(
         "ddc", "popularity", "up"
     )

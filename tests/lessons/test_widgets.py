@@ -18,7 +18,7 @@ from course_lib.lessons.gramian_estimators.folding import Folding
 from course_lib.lessons.in_batch_bias.in_batch_weights import FIG2_LABELS, InBatchWeights
 from course_lib.lessons.shared.widgets import bundle, words
 from course_lib.lessons.shared.widgets.quiz import Quiz
-from tests.widget_pages import (  # noqa: F401  (library and site_page are fixtures)
+from tests.widget_pages import (
     SUMMARY,
     Elements,
     differences,
@@ -132,7 +132,7 @@ def python_answer(case: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def test_javascript_agrees_with_course_lib(library: Callable[..., Any]) -> None:  # noqa: F811
+def test_javascript_agrees_with_course_lib(library: Callable[..., Any]) -> None:
     rng = np.random.default_rng(0)
     cases = [random_case(rng) for _ in range(CASES)]
     assert {case["kind"] for case in cases} == set(in_batch.KINDS)
@@ -150,7 +150,7 @@ def test_javascript_agrees_with_course_lib(library: Callable[..., Any]) -> None:
         ("Math.log1p(Math.exp(-Math.abs(x)))", "Math.log1p(Math.exp(-x))"),
     ],
 )
-def test_a_wrong_formula_would_be_found(library: Callable[..., Any], right: str, wrong: str) -> None:  # noqa: F811
+def test_a_wrong_formula_would_be_found(library: Callable[..., Any], right: str, wrong: str) -> None:
     rng = np.random.default_rng(0)
     cases = [random_case(rng) for _ in range(CASES)]
 
@@ -168,7 +168,7 @@ def test_a_wrong_formula_would_be_found(library: Callable[..., Any], right: str,
     [[[0, 1, 1], [0, 1, 0], [1, 0, 0]], [[1, 1, 0], [0, 0, 0], [1, 0, 0]]],
     ids=["every row and column has a positive", "an empty row and column"],
 )
-def test_expected_weights_are_the_mean_over_all_batches(library: Callable[..., Any], kind: str, labels: list) -> None:  # noqa: F811
+def test_expected_weights_are_the_mean_over_all_batches(library: Callable[..., Any], kind: str, labels: list) -> None:
     """By enumeration in JavaScript, also where Assumption E.1 fails and course_lib refuses."""
     pairs = np.argwhere(np.array(labels)).tolist()
     evaluate = library("in_batch_math")
@@ -182,7 +182,7 @@ def test_expected_weights_are_the_mean_over_all_batches(library: Callable[..., A
             np.testing.assert_allclose(np.mean([one[sign] for one in drawn], axis=0), expected[sign], atol=1e-14)
 
 
-def test_best_scores_agree_with_course_lib(library: Callable[..., Any]) -> None:  # noqa: F811
+def test_best_scores_agree_with_course_lib(library: Callable[..., Any]) -> None:
     pop, batch_size, n_positives = np.array([2, 3, 6, 12]), 3, 20
     push = in_batch.balance(batch_size, n_positives) * (pop - 1)
     for loss in ("square", "logistic"):
@@ -193,7 +193,7 @@ def test_best_scores_agree_with_course_lib(library: Callable[..., Any]) -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-13)
 
 
-def test_draws_are_uniform_over_subsets(library: Callable[..., Any]) -> None:  # noqa: F811
+def test_draws_are_uniform_over_subsets(library: Callable[..., Any]) -> None:
     """Simulation with a seed: 6 of 4 choose 2 subsets, each within four standard deviations."""
     draws = 12000
     question = """(draws) => { const random = lib.randomGenerator(7); const found = {};
@@ -209,7 +209,7 @@ def test_draws_are_uniform_over_subsets(library: Callable[..., Any]) -> None:  #
 # ---- the words
 
 
-def test_numbers_are_written_alike(library: Callable[..., Any]) -> None:  # noqa: F811
+def test_numbers_are_written_alike(library: Callable[..., Any]) -> None:
     rng = np.random.default_rng(1)
     values = [0.0, -0.0, 0.125, 0.375, 2.5, 9.995, 9.9951, 99.95, 100.5, -0.004, -1.5, 12.05, 1e6, 0.1 + 0.2, 1 / 3]
     values += (rng.normal(size=300) * 10.0 ** rng.integers(-3, 5, size=300)).tolist() + (
@@ -222,7 +222,7 @@ def test_infinities_have_a_sign() -> None:
     assert [words.number(value) for value in (np.inf, -np.inf, np.nan)] == ["∞", "−∞", "?"]
 
 
-def test_lists_are_written_alike(library: Callable[..., Any]) -> None:  # noqa: F811
+def test_lists_are_written_alike(library: Callable[..., Any]) -> None:
     lists = [list("abcdefg"[:size]) for size in range(8)]
     assert library("kit")("(lists) => lists.map((words) => lib.list(words))", lists) == [
         words.list_of(some) for some in lists
@@ -230,7 +230,7 @@ def test_lists_are_written_alike(library: Callable[..., Any]) -> None:  # noqa: 
     assert words.list_of(list("abcdefg")) == "a, b, c and 4 more"
 
 
-def test_python_and_the_page_say_the_same(library: Callable[..., Any]) -> None:  # noqa: F811
+def test_python_and_the_page_say_the_same(library: Callable[..., Any]) -> None:
     rng = np.random.default_rng(2)
     shown = [InBatchWeights(**random_state(rng)) for _ in range(60)]
     shown += [
@@ -387,14 +387,14 @@ def focused(page: Any) -> str:
     )
 
 
-def test_a_nested_page_from_a_file_mounts_the_widget(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_a_nested_page_from_a_file_mounts_the_widget(site_page: Callable[..., Any]) -> None:
     page = site_page(static())
     assert page.locator(SUMMARY).inner_text() == InBatchWeights().summary()
     assert page.locator(".cw-grid [role=gridcell] button").count() == 16
     assert page.locator(".course-widget > figure").count() == 0  # the static picture made room
 
 
-def test_without_javascript_the_picture_stays(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_without_javascript_the_picture_stays(site_page: Callable[..., Any]) -> None:
     page = site_page(static(labels=np.ones((8, 8), int)), java_script_enabled=False, script=False, width=360)
     assert page.locator(".course-widget svg[role=img]").is_visible()
     assert page.locator(".course-widget p").inner_text() == InBatchWeights(np.ones((8, 8), int)).summary()
@@ -403,7 +403,7 @@ def test_without_javascript_the_picture_stays(site_page: Callable[..., Any]) -> 
     page.locator("main").evaluate("main => main.scrollWidth <= 360") or pytest.fail("wider than the page")
 
 
-def test_an_unknown_widget_keeps_its_picture_and_says_why(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_an_unknown_widget_keeps_its_picture_and_says_why(site_page: Callable[..., Any]) -> None:
     messages: list[str] = []
     page = site_page("", errors=True)
     page.on("console", lambda message: messages.append(message.text))
@@ -416,7 +416,7 @@ def test_an_unknown_widget_keeps_its_picture_and_says_why(site_page: Callable[..
     assert any("unknown widget; known: " in message for message in messages)
 
 
-def test_two_widgets_on_one_page_do_not_disturb_each_other(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_two_widgets_on_one_page_do_not_disturb_each_other(site_page: Callable[..., Any]) -> None:
     page = site_page(static(), static(labels=np.eye(3).tolist(), batch_size=2))
     page.locator(".cw-grid").nth(1).locator("button").first.click()
     assert page.locator(SUMMARY).first.inner_text() == InBatchWeights().summary()
@@ -424,7 +424,7 @@ def test_two_widgets_on_one_page_do_not_disturb_each_other(site_page: Callable[.
     assert len(ids) == len(set(ids)) > 0
 
 
-def test_keyboard_alone_edits_the_labels(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_keyboard_alone_edits_the_labels(site_page: Callable[..., Any]) -> None:
     page = site_page(static())
     page.locator('.cw-grid button[tabindex="0"]').focus()
     assert page.locator('.cw-grid button[tabindex="0"]').count() == 1
@@ -451,7 +451,7 @@ def test_keyboard_alone_edits_the_labels(site_page: Callable[..., Any]) -> None:
     assert page.locator('[data-cell="0,0"]').get_attribute("aria-pressed") == "false"
 
 
-def test_keyboard_alone_reaches_every_control(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_keyboard_alone_reaches_every_control(site_page: Callable[..., Any]) -> None:
     page = site_page(static(kind="unbiased_omega"))
     page.locator("body").focus()
     reached = set()
@@ -477,7 +477,7 @@ def test_keyboard_alone_reaches_every_control(site_page: Callable[..., Any]) -> 
     } <= reached
 
 
-def test_sliders_and_choices_change_the_words(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_sliders_and_choices_change_the_words(site_page: Callable[..., Any]) -> None:
     page = site_page(static())
     page.locator('input[name="batch_size"]').focus()
     page.keyboard.press("ArrowRight")
@@ -523,7 +523,7 @@ WALK = """async (kinds) => {
 }"""
 
 
-def test_no_state_shows_a_number_that_is_none(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_no_state_shows_a_number_that_is_none(site_page: Callable[..., Any]) -> None:
     """Every kind and preset, rows dropped, batches drawn, labels switched off one by one:
     never NaN, undefined, Infinity.
     """
@@ -533,7 +533,7 @@ def test_no_state_shows_a_number_that_is_none(site_page: Callable[..., Any]) -> 
     assert found == [] and states > 160
 
 
-def test_too_few_positives_is_a_sentence_and_repairs_itself(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_too_few_positives_is_a_sentence_and_repairs_itself(site_page: Callable[..., Any]) -> None:
     page = site_page(static(labels=[[1, 0], [0, 1]], batch_size=2))
     page.locator('[data-cell="0,0"]').click()
     message = page.locator(".cw-message")
@@ -545,7 +545,7 @@ def test_too_few_positives_is_a_sentence_and_repairs_itself(site_page: Callable[
     settled(page, InBatchWeights([[1, 0], [0, 1]], batch_size=2).summary())
 
 
-def test_an_empty_row_is_said_to_be_out_of_reach(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_an_empty_row_is_said_to_be_out_of_reach(site_page: Callable[..., Any]) -> None:
     page = site_page(static(kind="unbiased"))
     page.locator('[data-cell="0,2"]').click()
     assert page.locator(".cw-message").inner_text() == (
@@ -555,14 +555,14 @@ def test_an_empty_row_is_said_to_be_out_of_reach(site_page: Callable[..., Any]) 
     assert "No batch ever meets it." in page.locator(".cw-inspector").inner_text()
 
 
-def test_the_batch_size_follows_the_positives_down(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_the_batch_size_follows_the_positives_down(site_page: Callable[..., Any]) -> None:
     page = site_page(static(batch_size=6))
     page.locator('[data-cell="3,0"]').click()
     settled(page, "batches of 5 of 5 positives")
     assert page.locator('input[name="batch_size"]').get_attribute("max") == "5"
 
 
-def test_draws_converge_to_the_expected_weights(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_draws_converge_to_the_expected_weights(site_page: Callable[..., Any]) -> None:
     """Simulation with a fixed seed; the heat map of averages against course_lib, within 0.15."""
     page = site_page(static())
     for _ in range(4):
@@ -577,7 +577,7 @@ def test_draws_converge_to_the_expected_weights(site_page: Callable[..., Any]) -
     assert page.locator(".cw-drawn").inner_text() == "" and page.get_by_label("average of 0 draws").is_disabled()
 
 
-def test_the_heat_map_shows_the_numbers_of_course_lib(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_the_heat_map_shows_the_numbers_of_course_lib(site_page: Callable[..., Any]) -> None:
     rng = np.random.default_rng(5)
     for _ in range(3):
         state = random_state(rng)
@@ -587,7 +587,7 @@ def test_the_heat_map_shows_the_numbers_of_course_lib(site_page: Callable[..., A
 
 
 @pytest.mark.parametrize("kind", ["unbiased", "unbiased_omega", "pos_neg", "masked"])
-def test_weights_that_cancel_leave_nothing_behind(site_page: Callable[..., Any], kind: str) -> None:  # noqa: F811
+def test_weights_that_cancel_leave_nothing_behind(site_page: Callable[..., Any], kind: str) -> None:
     """Rounding once left 1e-17 on a positive, and with it a best score of 36.7 or of no number at all."""
     rng = np.random.default_rng(6)
     page = site_page(*(static(labels=random_labels(rng), batch_size=2, kind=kind) for _ in range(6)))
@@ -599,7 +599,7 @@ def test_weights_that_cancel_leave_nothing_behind(site_page: Callable[..., Any],
         assert "pushed apart 0 (asked: 1 and 0). Best score alone: ∞." in inspected
 
 
-def test_the_table_holds_every_cell(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_the_table_holds_every_cell(site_page: Callable[..., Any]) -> None:
     page = site_page(static())
     page.locator(".cw-data summary").click()
     page.locator(".cw-table tbody tr").first.wait_for()
@@ -609,7 +609,7 @@ def test_the_table_holds_every_cell(site_page: Callable[..., Any]) -> None:  # n
 
 
 @pytest.mark.parametrize("width", [320, 360, 768, 1280])
-def test_the_widget_fits_the_width(site_page: Callable[..., Any], width: int) -> None:  # noqa: F811
+def test_the_widget_fits_the_width(site_page: Callable[..., Any], width: int) -> None:
     page = site_page(static(labels=np.ones((8, 8), dtype=int), batch_size=64), width=width)
     page.locator('[data-action="draw"]').click()
     page.locator(".cw-data summary").click()
@@ -622,7 +622,7 @@ def test_the_widget_fits_the_width(site_page: Callable[..., Any], width: int) ->
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(site_page: Callable[..., Any], scheme: str) -> None:  # noqa: F811
+def test_axe_finds_nothing_serious(site_page: Callable[..., Any], scheme: str) -> None:
     page = site_page(static(), color_scheme=scheme, reduced_motion="reduce")
     page.locator('[data-action="draw"]').click()
     page.locator(".cw-data summary").click()
@@ -634,7 +634,7 @@ def test_axe_finds_nothing_serious(site_page: Callable[..., Any], scheme: str) -
     ("where", "value"),
     [("html", 'data-theme="dark"'), ("html", 'theme="dark"'), ("body", 'data-jp-theme-light="false"')],
 )
-def test_dark_follows_the_host(site_page: Callable[..., Any], where: str, value: str) -> None:  # noqa: F811
+def test_dark_follows_the_host(site_page: Callable[..., Any], where: str, value: str) -> None:
     """The book's theme, Colab and JupyterLab each say dark in their own way;
     a light host stays light in a dark system.
     """
@@ -650,7 +650,7 @@ def test_dark_follows_the_host(site_page: Callable[..., Any], where: str, value:
     assert page.evaluate(background) == "rgb(255, 255, 255)"
 
 
-def test_reduced_motion_means_no_motion(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_reduced_motion_means_no_motion(site_page: Callable[..., Any]) -> None:
     moving = "getComputedStyle(document.querySelector('.cw-square')).transitionDuration"
     assert site_page(static()).evaluate(moving) != "0s"
     assert site_page(static(), reduced_motion="reduce").evaluate(moving) == "0s"

@@ -15,7 +15,7 @@ from course_lib import encoders, geometry, jacobians, losses
 from course_lib.lessons.cosine_orthogonality.cosine_motion import CosineMotion
 from course_lib.lessons.jacobian_conditions import small_towers
 from course_lib.lessons.shared.widgets import motion
-from tests.widget_pages import (  # noqa: F401  (library and site_page are fixtures)
+from tests.widget_pages import (
     library,
     replacing,
     site_page,
@@ -83,7 +83,7 @@ def test_gradients_agree_with_autograd() -> None:
 
 def test_cosine_losses_step_along_the_circle_and_dot_products_do_not() -> None:
     rng = np.random.default_rng(1)
-    found = {name: 0.0 for name in motion.LOSSES}
+    found = dict.fromkeys(motion.LOSSES, 0.0)
     for case in [random_case(rng) for _ in range(CASES)]:
         q = np.array(case["q"])
         _, gradient, _ = motion.loss_and_gradient(case["loss"], q, np.array(case["keys"]), case["tau"])
@@ -141,7 +141,7 @@ def disagreements(cases: list[dict[str, Any]], answers: list[dict[str, Any]]) ->
     return found
 
 
-def test_javascript_agrees_with_course_lib(library: Callable[..., Any]) -> None:  # noqa: F811
+def test_javascript_agrees_with_course_lib(library: Callable[..., Any]) -> None:
     rng = np.random.default_rng(2)
     cases = [random_case(rng) for _ in range(CASES)]
     assert {case["loss"] for case in cases} == set(motion.LOSSES)
@@ -158,7 +158,7 @@ def test_javascript_agrees_with_course_lib(library: Callable[..., Any]) -> None:
         (".gradient, -lr)", ".gradient, lr)"),
     ],
 )
-def test_a_wrong_formula_is_noticed(library: Callable[..., Any], right: str, wrong: str) -> None:  # noqa: F811
+def test_a_wrong_formula_is_noticed(library: Callable[..., Any], right: str, wrong: str) -> None:
     rng = np.random.default_rng(2)
     cases = [random_case(rng) for _ in range(CASES)]
     assert disagreements(cases, library("motion_math", replacing(right, wrong))(EVALUATE, cases)) != []
@@ -290,7 +290,7 @@ def training_disagreements(cases: list[dict[str, Any]], answers: list[dict[str, 
     return found
 
 
-def test_the_page_trains_as_python_does(library: Callable[..., Any]) -> None:  # noqa: F811
+def test_the_page_trains_as_python_does(library: Callable[..., Any]) -> None:
     cases = training_cases(20)
     assert training_disagreements(cases, library("tower_math")(TRAIN, cases)) == []
 
@@ -315,6 +315,6 @@ def test_the_page_trains_as_python_does(library: Callable[..., Any]) -> None:  #
         ("scale(add(gradient, u, -dot(gradient, u)), 1 / length)", "scale(gradient, 1 / length)"),
     ],
 )
-def test_a_wrong_training_is_noticed(library: Callable[..., Any], right: str, wrong: str) -> None:  # noqa: F811
+def test_a_wrong_training_is_noticed(library: Callable[..., Any], right: str, wrong: str) -> None:
     cases = training_cases(3)
     assert training_disagreements(cases, library("tower_math", replacing(right, wrong))(TRAIN, cases)) != []

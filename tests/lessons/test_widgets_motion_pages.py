@@ -20,7 +20,7 @@ from course_lib.lessons.jacobian_conditions.tower_motion import TowerMotion
 from course_lib.lessons.shared.widgets import bundle, motion, words
 from course_lib.papers import p0
 from tests.lessons.test_widgets_motion import CHOICES, is_exact, random_state
-from tests.widget_pages import (  # noqa: F401  (library and site_page are fixtures)
+from tests.widget_pages import (
     SUMMARY,
     Elements,
     library,
@@ -56,7 +56,7 @@ def tower_states(count: int) -> list[dict[str, Any]]:
 # ---- words
 
 
-def test_small_numbers_are_written_alike(library: Callable[..., Any]) -> None:  # noqa: F811
+def test_small_numbers_are_written_alike(library: Callable[..., Any]) -> None:
     rng = np.random.default_rng(7)
     values = [
         0.0,
@@ -83,7 +83,7 @@ def test_small_numbers_are_written_alike(library: Callable[..., Any]) -> None:  
     ]
 
 
-def test_python_and_the_page_say_the_same_of_a_step(library: Callable[..., Any]) -> None:  # noqa: F811
+def test_python_and_the_page_say_the_same_of_a_step(library: Callable[..., Any]) -> None:
     rng = np.random.default_rng(3)
     shown = [CosineMotion(**random_state(rng)) for _ in range(100)]
     shown += [
@@ -106,7 +106,7 @@ def test_python_and_the_page_say_the_same_of_a_step(library: Callable[..., Any])
     ]
 
 
-def test_python_and_the_page_say_the_same_of_a_training(library: Callable[..., Any]) -> None:  # noqa: F811
+def test_python_and_the_page_say_the_same_of_a_training(library: Callable[..., Any]) -> None:
     shown = [TowerMotion(**state) for state in tower_states(60)]
     question = '(states) => states.map((state) => [lib.sentences(lib.analyse(state)).join(" "), lib.angleTable(lib.analyse(state).angles).slice(0, 2)])'
     found = library("tower_motion_text")(question, [one.state() for one in shown])
@@ -114,7 +114,7 @@ def test_python_and_the_page_say_the_same_of_a_training(library: Callable[..., A
     assert [table for _, table in found] == [list(one.table()) for one in shown]
 
 
-def test_the_line_of_python_makes_the_same_widget(library: Callable[..., Any]) -> None:  # noqa: F811
+def test_the_line_of_python_makes_the_same_widget(library: Callable[..., Any]) -> None:
     rng = np.random.default_rng(5)
     for module, made in [
         ("cosine_motion_text", [CosineMotion(**random_state(rng)) for _ in range(20)]),
@@ -271,7 +271,7 @@ def coordinates(page: Any, name: str) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_the_page_opens_with_the_words_of_python(site_page: Callable[..., Any], kind: Any) -> None:  # noqa: F811
+def test_the_page_opens_with_the_words_of_python(site_page: Callable[..., Any], kind: Any) -> None:
     page = site_page(kind(steps=4).static_html())
     assert page.locator(SUMMARY).inner_text() == kind(steps=4).summary()
     assert page.locator(".course-widget > figure").count() == 0
@@ -283,7 +283,7 @@ def test_the_page_opens_with_the_words_of_python(site_page: Callable[..., Any], 
 
 
 @pytest.mark.parametrize("name", ["q", "k", "n1"])
-def test_a_mouse_drags_the_tips(site_page: Callable[..., Any], name: str) -> None:  # noqa: F811
+def test_a_mouse_drags_the_tips(site_page: Callable[..., Any], name: str) -> None:
     page = site_page(CosineMotion(loss="infonce").static_html())
     page.locator(".cw-plane").scroll_into_view_if_needed()
     before, unit = (
@@ -299,7 +299,7 @@ def test_a_mouse_drags_the_tips(site_page: Callable[..., Any], name: str) -> Non
     assert page.evaluate("document.activeElement.dataset.handle") == name
 
 
-def test_a_finger_drags_the_tips_and_scrolls_beside_them(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_a_finger_drags_the_tips_and_scrolls_beside_them(site_page: Callable[..., Any]) -> None:
     page = site_page(CosineMotion().static_html(), width=360, has_touch=True)
     page.locator(".cw-plane").scroll_into_view_if_needed()
     assert page.evaluate(
@@ -319,7 +319,7 @@ def test_a_finger_drags_the_tips_and_scrolls_beside_them(site_page: Callable[...
     assert coordinates(page, "q")[1] < before[1]
 
 
-def test_keys_move_a_focused_tip(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_keys_move_a_focused_tip(site_page: Callable[..., Any]) -> None:
     page = site_page(CosineMotion().static_html())
     handle = page.locator('[data-handle="q"]')
     handle.focus()
@@ -332,7 +332,7 @@ def test_keys_move_a_focused_tip(site_page: Callable[..., Any]) -> None:  # noqa
     settled(page, CosineMotion(q=(1.29, 0.49)).summary())
 
 
-def test_numbers_move_a_tip(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_numbers_move_a_tip(site_page: Callable[..., Any]) -> None:
     page = site_page(CosineMotion().static_html())
     page.locator('input[name="k-x"]').fill("-2")
     page.keyboard.press("Tab")
@@ -345,7 +345,7 @@ def test_numbers_move_a_tip(site_page: Callable[..., Any]) -> None:  # noqa: F81
     settled(page, CosineMotion(k=(-2, 5)).summary())
 
 
-def test_steps_go_forth_and_back(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_steps_go_forth_and_back(site_page: Callable[..., Any]) -> None:
     page = site_page(CosineMotion(loss="infonce").static_html())
     page.locator('[data-action="step"]').click()
     settled(page, CosineMotion(loss="infonce", steps=1).summary())
@@ -369,7 +369,7 @@ def test_steps_go_forth_and_back(site_page: Callable[..., Any]) -> None:  # noqa
     settled(page, "After 500 steps")
 
 
-def test_moving_q_after_steps_starts_anew(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_moving_q_after_steps_starts_anew(site_page: Callable[..., Any]) -> None:
     page = site_page(CosineMotion(steps=5).static_html())
     now = CosineMotion(steps=5).trace[-1]
     page.locator('[data-handle="q"]').focus()
@@ -379,7 +379,7 @@ def test_moving_q_after_steps_starts_anew(site_page: Callable[..., Any]) -> None
     assert page.locator(SUMMARY).inner_text() == CosineMotion(q=coordinates(page, "q")).summary()
 
 
-def test_losses_rates_and_negatives(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_losses_rates_and_negatives(site_page: Callable[..., Any]) -> None:
     page = site_page(CosineMotion().static_html())
     assert page.locator('input[name="tau"]').is_hidden() and page.locator('[data-action="add-negative"]').is_hidden()
     for name in motion.LOSSES:
@@ -403,7 +403,7 @@ def test_losses_rates_and_negatives(site_page: Callable[..., Any]) -> None:  # n
     settled(page, CosineMotion(loss="infonce_dot", negatives=[], lr=0.7, tau=0.3).summary())
 
 
-def test_the_zero_vector_is_a_sentence_and_repairs_itself(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_the_zero_vector_is_a_sentence_and_repairs_itself(site_page: Callable[..., Any]) -> None:
     page = site_page(CosineMotion(q=(0.1, 0)).static_html())
     page.locator('[data-handle="q"]').focus()
     page.keyboard.press("ArrowLeft")
@@ -416,7 +416,7 @@ def test_the_zero_vector_is_a_sentence_and_repairs_itself(site_page: Callable[..
     settled(page, CosineMotion(q=(0, 0.1)).summary())
 
 
-def test_presets_work_and_no_state_shows_a_number_that_is_none(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_presets_work_and_no_state_shows_a_number_that_is_none(site_page: Callable[..., Any]) -> None:
     page = site_page(CosineMotion().static_html(), TowerMotion().static_html())
     for summary in page.locator("details summary").all():
         summary.click()
@@ -451,7 +451,7 @@ def test_presets_work_and_no_state_shows_a_number_that_is_none(site_page: Callab
 # ---- in the browser: a training
 
 
-def test_every_choice_changes_the_words(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_every_choice_changes_the_words(site_page: Callable[..., Any]) -> None:
     page = site_page(TowerMotion(lr=0.05, steps=10).static_html())
     state = {"tower": "lookup", "optimiser": "sgd", "loss": "infonce", "lr": 0.05, "steps": 10}
     for name, options in [
@@ -467,7 +467,7 @@ def test_every_choice_changes_the_words(site_page: Callable[..., Any]) -> None: 
         page.locator(f'select[name="{name}"]').select_option(state[name])
 
 
-def test_sliders_and_buttons_of_a_training(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_sliders_and_buttons_of_a_training(site_page: Callable[..., Any]) -> None:
     page = site_page(TowerMotion().static_html())
     for name in ("batch_size", "lr", "steps", "follow"):
         page.locator(f'input[name="{name}"]').focus()
@@ -489,7 +489,7 @@ def test_sliders_and_buttons_of_a_training(site_page: Callable[..., Any]) -> Non
     assert page.locator(".cw-petal").count() == 1  # the legend's
 
 
-def test_the_petals_are_the_shares(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_the_petals_are_the_shares(site_page: Callable[..., Any]) -> None:
     """The area of each petal, from its path, against the shares that Python counts."""
     shown = TowerMotion("two_layers", lr=0.1, steps=30)
     page = site_page(shown.static_html())
@@ -511,7 +511,7 @@ def test_the_petals_are_the_shares(site_page: Callable[..., Any]) -> None:  # no
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_without_javascript_the_picture_stays(site_page: Callable[..., Any], kind: Any) -> None:  # noqa: F811
+def test_without_javascript_the_picture_stays(site_page: Callable[..., Any], kind: Any) -> None:
     page = site_page(kind(steps=5).static_html(), java_script_enabled=False, script=False, width=360)
     assert page.locator(".course-widget svg[role=img]").is_visible()
     assert page.locator(".course-widget p").inner_text() == kind(steps=5).summary()
@@ -522,7 +522,7 @@ def test_without_javascript_the_picture_stays(site_page: Callable[..., Any], kin
 
 @pytest.mark.parametrize("kind", BOTH)
 @pytest.mark.parametrize("width", [320, 360, 768, 1280])
-def test_the_widget_fits_the_width(site_page: Callable[..., Any], kind: Any, width: int) -> None:  # noqa: F811
+def test_the_widget_fits_the_width(site_page: Callable[..., Any], kind: Any, width: int) -> None:
     page = site_page(kind(loss="infonce", steps=9).static_html(), width=width)
     for summary in page.locator("details summary").all():
         summary.click()
@@ -536,7 +536,7 @@ def test_the_widget_fits_the_width(site_page: Callable[..., Any], kind: Any, wid
 
 @pytest.mark.parametrize("kind", BOTH)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(site_page: Callable[..., Any], kind: Any, scheme: str) -> None:  # noqa: F811
+def test_axe_finds_nothing_serious(site_page: Callable[..., Any], kind: Any, scheme: str) -> None:
     page = site_page(kind(loss="infonce", steps=9).static_html(), color_scheme=scheme, reduced_motion="reduce")
     for summary in page.locator("details summary").all():
         summary.click()
@@ -544,7 +544,7 @@ def test_axe_finds_nothing_serious(site_page: Callable[..., Any], kind: Any, sch
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_keyboard_alone_reaches_every_control(site_page: Callable[..., Any], kind: Any) -> None:  # noqa: F811
+def test_keyboard_alone_reaches_every_control(site_page: Callable[..., Any], kind: Any) -> None:
     page = site_page(kind(loss="infonce", steps=9).static_html())
     wanted = set(
         page.evaluate(
@@ -561,7 +561,7 @@ def test_keyboard_alone_reaches_every_control(site_page: Callable[..., Any], kin
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_two_on_one_page_do_not_disturb_each_other(site_page: Callable[..., Any], kind: Any) -> None:  # noqa: F811
+def test_two_on_one_page_do_not_disturb_each_other(site_page: Callable[..., Any], kind: Any) -> None:
     page = site_page(kind().static_html(), kind(steps=3).static_html())
     page.locator('[data-action="step"]').nth(1).click()
     assert page.locator(SUMMARY).first.inner_text() == kind().summary()
@@ -600,7 +600,7 @@ def test_the_model_gets_what_the_mouse_did(browser: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_on_paper_there_is_a_picture_and_the_words(site_page: Callable[..., Any], kind: Any) -> None:  # noqa: F811
+def test_on_paper_there_is_a_picture_and_the_words(site_page: Callable[..., Any], kind: Any) -> None:
     page = site_page(kind(steps=5).static_html())
     page.emulate_media(media="print")
     assert page.locator(".cw-plane").is_visible() and page.locator(SUMMARY).is_visible()

@@ -22,7 +22,7 @@ from course_lib.lessons.ddc.two_scalars import TwoScalars
 from course_lib.lessons.popularity_direction import popularity_axis
 from course_lib.lessons.popularity_direction.popularity_axis import PopularityAxis
 from course_lib.lessons.shared.widgets import tables
-from tests.widget_pages import (  # noqa: F401  (library and site_page are fixtures)
+from tests.widget_pages import (
     SUMMARY,
     Elements,
     differences,
@@ -89,7 +89,7 @@ def off(one: PopularityAxis, answer: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("state", AXES, ids=lambda state: f"{state['show']}-{state['shown']}")
-def test_the_page_measures_what_python_measures(library: Callable[..., Any], state: dict[str, Any]) -> None:  # noqa: F811
+def test_the_page_measures_what_python_measures(library: Callable[..., Any], state: dict[str, Any]) -> None:
     one = PopularityAxis(**state)
     (answer,) = library("popularity_axis_math")(LOOK_AT_AXES, [one.state()])
     assert off(one, answer) == []
@@ -113,7 +113,7 @@ def test_the_page_measures_what_python_measures(library: Callable[..., Any], sta
         ("return total - 6", "return total"),
     ],
 )
-def test_a_wrong_measure_would_be_found(library: Callable[..., Any], right: str, wrong: str) -> None:  # noqa: F811
+def test_a_wrong_measure_would_be_found(library: Callable[..., Any], right: str, wrong: str) -> None:
     shown = [PopularityAxis(**{**state, "shown": min(state["shown"], 60)}) for state in AXES]
     try:
         answers = library("popularity_axis_math", replacing(right, wrong))(LOOK_AT_AXES, [one.state() for one in shown])
@@ -122,7 +122,7 @@ def test_a_wrong_measure_would_be_found(library: Callable[..., Any], right: str,
     assert any(off(one, answer) for one, answer in zip(shown, answers, strict=True))
 
 
-def test_halves_go_to_the_even_number(library: Callable[..., Any]) -> None:  # noqa: F811
+def test_halves_go_to_the_even_number(library: Callable[..., Any]) -> None:
     values = [0.5, 1.5, 2.5, 3.49, 3.51, 4.0, 0.05 * 30, 0.3 * 15, 0.4 * 240]
     assert library("tables")("(values) => values.map(lib.roundHalfEven)", values) == [round(value) for value in values]
 
@@ -261,14 +261,14 @@ def apart(one: TwoScalars, answer: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("state", POINTS, ids=lambda state: f"{state['person']}-{state['view']}")
-def test_the_page_finds_the_user_that_python_finds(library: Callable[..., Any], state: dict[str, Any]) -> None:  # noqa: F811
+def test_the_page_finds_the_user_that_python_finds(library: Callable[..., Any], state: dict[str, Any]) -> None:
     one = TwoScalars(**state)
     (answer,) = library("two_scalars_math")(LOOK_AT_SCALARS, [one.state()])
     assert apart(one, answer) == []
     assert answer["words"] == one.summary() and answer["rows"] == one.table()[1]
 
 
-def test_the_page_finds_random_users(library: Callable[..., Any]) -> None:  # noqa: F811
+def test_the_page_finds_random_users(library: Callable[..., Any]) -> None:
     """Models without any structure: minima far away, losses beyond what an exponential holds."""
     shown = [random_model(np.random.default_rng(seed), scale) for seed, scale in enumerate((0.3, 1, 3, 30))]
     for one, answer in zip(
@@ -313,7 +313,7 @@ def random_model(rng: np.random.Generator, scale: float = 1.0, **changes: Any) -
         ("least < 0 && most > 0", "most > 0"),
     ],
 )
-def test_a_wrong_scalar_would_be_found(library: Callable[..., Any], right: str, wrong: str) -> None:  # noqa: F811
+def test_a_wrong_scalar_would_be_found(library: Callable[..., Any], right: str, wrong: str) -> None:
     shown = [scalars(person=1, alpha=0.6, shift=0.5), scalars(person=3, alpha=0.5, beta=1.0)]
     try:
         answers = library("two_scalars_math", replacing(right, wrong))(LOOK_AT_SCALARS, [one.state() for one in shown])
@@ -322,7 +322,7 @@ def test_a_wrong_scalar_would_be_found(library: Callable[..., Any], right: str, 
     assert any(apart(one, answer) for one, answer in zip(shown, answers, strict=True))
 
 
-def test_isolines_are_those_of_contourpy(library: Callable[..., Any]) -> None:  # noqa: F811
+def test_isolines_are_those_of_contourpy(library: Callable[..., Any]) -> None:
     """The same points on the sides of the cells, for a smooth and for a rough surface."""
     for grid in (scalars(person=1).user.surface("ddc"), np.random.default_rng(0).normal(size=(6, 7))):
         level = float(np.quantile(grid, 0.4)) + 1e-6
@@ -337,7 +337,7 @@ def test_isolines_are_those_of_contourpy(library: Callable[..., Any]) -> None:  
         ).all()  # within one cell
 
 
-def test_the_worlds_are_the_same(library: Callable[..., Any]) -> None:  # noqa: F811
+def test_the_worlds_are_the_same(library: Callable[..., Any]) -> None:
     world = library("two_scalars_math")("() => lib.WORLD")
     assert {name: tuple(ends) for name, ends in world["window"].items()} == two_scalars.WINDOW
     assert (world["points"], world["ratio"], world["top"], world["list"]) == (
@@ -486,7 +486,7 @@ def both() -> tuple[PopularityAxis, TwoScalars]:
 @pytest.mark.parametrize(
     "make", [lambda: axis(ratio=0.1), lambda: scalars(person=1, alpha=0.5)], ids=["axis", "scalars"]
 )
-def test_the_page_says_what_python_says(site_page: Callable[..., Any], make: Callable[[], Any]) -> None:  # noqa: F811
+def test_the_page_says_what_python_says(site_page: Callable[..., Any], make: Callable[[], Any]) -> None:
     one = make()
     elements = Elements(one.static_html()).found
     assert json.loads(elements[0][1]["data-state"] or "") == one.state() and all("id" not in a for _, a in elements)
@@ -498,7 +498,7 @@ def test_the_page_says_what_python_says(site_page: Callable[..., Any], make: Cal
     assert eval(python_line(page), {"widgets": widgets}).state() == one.state()
 
 
-def test_the_axis_by_keyboard_and_by_click(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_the_axis_by_keyboard_and_by_click(site_page: Callable[..., Any]) -> None:
     page = site_page(axis().static_html())
     assert {"MF", "nothing", "few", "embeddings", "ratio", "shown", "film"} <= reached_by_tab(page, 12)
     page.locator('input[name="ratio"]').focus()
@@ -533,7 +533,7 @@ def test_the_axis_by_keyboard_and_by_click(site_page: Callable[..., Any]) -> Non
 NEAR = "(point) => ['alpha', 'beta'].every((name, k) => Math.abs(Number(document.querySelector(`input[name=${name}]`).value) - point[k]) < 0.1)"
 
 
-def test_the_scalars_by_keyboard_click_and_drag(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_the_scalars_by_keyboard_click_and_drag(site_page: Callable[..., Any]) -> None:
     page = site_page(scalars().static_html())
     assert {"0", "alpha", "beta", "shift", "minimum", "best", "model", "ddc"} <= reached_by_tab(page, 12)
     page.locator('input[value="1"]').focus()
@@ -568,7 +568,7 @@ def test_the_scalars_by_keyboard_click_and_drag(site_page: Callable[..., Any]) -
     assert page.locator('[data-action="minimum"]').is_disabled()
 
 
-def test_no_state_of_the_pages_shows_a_number_that_is_none(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_no_state_of_the_pages_shows_a_number_that_is_none(site_page: Callable[..., Any]) -> None:
     page = site_page(axis().static_html())
     sliders = [(f'input[name="{name}"]', value) for name in ("shown", "ratio", "film") for value in ("0", "2", "240")]
     assert (
@@ -610,18 +610,18 @@ def test_the_models_are_followed_told_and_left(browser: Any, make: Callable[...,
 
 
 @pytest.mark.parametrize("width", [320, 360, 1280])
-def test_they_fit_the_width(site_page: Callable[..., Any], width: int) -> None:  # noqa: F811
+def test_they_fit_the_width(site_page: Callable[..., Any], width: int) -> None:
     assert misfits(site_page(*(one.static_html() for one in both()), width=width), width) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(site_page: Callable[..., Any], scheme: str) -> None:  # noqa: F811
+def test_axe_finds_nothing_serious(site_page: Callable[..., Any], scheme: str) -> None:
     page = site_page(*(one.static_html() for one in both()), color_scheme=scheme, reduced_motion="reduce")
     misfits(page, 1280)  # opens the folds
     assert serious_violations(page) == []
 
 
-def test_without_javascript_and_on_paper(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_without_javascript_and_on_paper(site_page: Callable[..., Any]) -> None:
     pages = [one.static_html() for one in both()]
     found = left_without_javascript(site_page(*pages, java_script_enabled=False, script=False, width=360))
     assert found == ([True, True], [one.summary() for one in both()], sum(len(one.table()[1]) for one in both()))

@@ -221,7 +221,7 @@ def dgcf_by_loops(data: Interactions, start: np.ndarray, intents: int, layers: i
     affinity = {pair: np.ones(intents) for pair in pairs}
     x = [np.split(row, intents) for row in start]
     collected = [np.concatenate(parts) for parts in x]
-    unit = lambda v: v / max(np.linalg.norm(v), 1e-12)  # noqa: E731
+    unit = lambda v: v / max(np.linalg.norm(v), 1e-12)
     for _ in range(layers):
         for _ in range(routings):
             shares = {pair: np.exp(s) / np.exp(s).sum() for pair, s in affinity.items()}

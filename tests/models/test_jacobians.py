@@ -67,7 +67,7 @@ LINEAR = {
     "lookup and bias",
     "mean of history",
 }
-DEGREES = {name: 1 for name in LINEAR} | {
+DEGREES = dict.fromkeys(LINEAR, 1) | {
     "two layers": 2,
     "embedding, linear": 2,
     "scaled": 2,

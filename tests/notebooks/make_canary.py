@@ -11,7 +11,7 @@ import nbformat
 FOLDER = Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER.parents[1] / "tools"))
 
-import normalise  # noqa: E402  (a tool, not a package)
+import normalise
 
 INTRODUCTION = "# A canary\n\nOne stored output of this notebook is wrong. A test proves that the test suite sees it."
 CODE = (

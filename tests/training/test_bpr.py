@@ -11,8 +11,8 @@ from scipy import stats
 
 from course_lib.data.interactions import Interactions, sample_negatives
 from course_lib.models.backbones import MF
-from course_lib.training.bpr import bpr_epoch
 from course_lib.training import bpr as epoch
+from course_lib.training.bpr import bpr_epoch
 
 
 def random_pairs(m: int, n: int, share: float, seed: int = 0) -> Interactions:

@@ -110,7 +110,7 @@ def test_descend_keeps_its_arguments() -> None:
     paths = descend(Q, K, loss=lambda s: -s.sum(), lr=0.1, steps=3)
     assert [tuple(p.shape) for p in paths] == [(4, 2, 2), (4, 2, 2)]
     assert not any(p.requires_grad for p in paths)
-    assert (Q == torch.eye(2)).all() and (paths[0][0] == Q).all()
+    assert (torch.eye(2) == Q).all() and (paths[0][0] == Q).all()
     assert (geometry.norm(paths[0]).diff(dim=0) >= 0).all()
 
 

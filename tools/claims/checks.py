@@ -225,7 +225,7 @@ def run_nodes(nodes: list[str], root: Path | str | None = None) -> dict[str, str
     root = Path(root) if root is not None else ROOT
     files = sorted({file for node in nodes if (root / (file := node.split("::")[0])).exists()})
     if not files:
-        return {node: "not collected" for node in nodes}
+        return dict.fromkeys(nodes, "not collected")
     plugins = ["-p", "no:cacheprovider", "-p", "tools.claims.recorder"]
     paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     done = subprocess.run(

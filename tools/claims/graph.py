@@ -3,6 +3,7 @@
 The picture uses the colour of the text around it (light and dark), tells statuses by a letter, and needs no script.
 """
 
+import itertools
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from html import escape
@@ -64,7 +65,7 @@ def _columns(claims: list[Claim]) -> list[list[Place]]:
         route = _route(name, other, column_of)
         for column, waypoint in zip(range(column_of[name] - 1, column_of[other], -1), route[1:-1]):
             columns[column].append(waypoint)
-        for right, left in zip(route, route[1:]):
+        for right, left in itertools.pairwise(route):
             near_left.setdefault(right, []).append(left)
             near_right.setdefault(left, []).append(right)
     return _untangle(columns, near_left, near_right)
@@ -162,7 +163,7 @@ def _line(points: list[tuple[float, float]]) -> str:
     """A line from the left edge of a claim's box, level through each waypoint, to the right edge of the last box."""
     half, bend = BOX_WIDTH / 2, GAP_X / 2
     path = f"M{points[0][0] - half:g} {points[0][1]:g}"
-    for (x1, y1), (x2, y2) in zip(points, points[1:]):
+    for (x1, y1), (x2, y2) in itertools.pairwise(points):
         path += f"C{x1 - half - bend:g} {y1:g} {x2 + half + bend:g} {y2:g} {x2 + half:g} {y2:g}"
         path += f"H{x2 - half:g}" if (x2, y2) != points[-1] else ""
     end = points[-1]

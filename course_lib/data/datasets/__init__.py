@@ -62,10 +62,22 @@ def catalogue() -> list[dict[str, object]]:
     Columns: name, title, pairs, users, items, default_min_rating, rating_scale, licence, licence_note, citation,
     obtained (how), may_ship, homepage, note.
     """
-    columns = (
-        "name title pairs users items default_min_rating rating_scale licence licence_note citation obtained may_ship "
-        "homepage note"
-    ).split()
+    columns = [
+        "name",
+        "title",
+        "pairs",
+        "users",
+        "items",
+        "default_min_rating",
+        "rating_scale",
+        "licence",
+        "licence_note",
+        "citation",
+        "obtained",
+        "may_ship",
+        "homepage",
+        "note",
+    ]
     return [{column: getattr(entry, column) for column in columns} for entry in ENTRIES.values()]
 
 

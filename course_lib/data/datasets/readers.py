@@ -26,10 +26,27 @@ from course_lib.data.interactions import Interactions
 Container = Folder | Archive
 Table = Mapping[str, NDArray]
 
-ML_100K_GENRES = (
-    "unknown Action Adventure Animation Children's Comedy Crime Documentary Drama Fantasy Film-Noir Horror Musical "
-    "Mystery Romance Sci-Fi Thriller War Western"
-).split()
+ML_100K_GENRES = [
+    "unknown",
+    "Action",
+    "Adventure",
+    "Animation",
+    "Children's",
+    "Comedy",
+    "Crime",
+    "Documentary",
+    "Drama",
+    "Fantasy",
+    "Film-Noir",
+    "Horror",
+    "Musical",
+    "Mystery",
+    "Romance",
+    "Sci-Fi",
+    "Thriller",
+    "War",
+    "Western",
+]
 ML_100K_ITEM_FIELDS = ("movie id", "title", "release date", "video release date", "IMDb URL", *ML_100K_GENRES)
 SPLIT_PARTS = ("train", "valid", "test")
 

@@ -248,7 +248,7 @@ def _share_and_slips(
     each = geometry.cosine_gradient(users[:, None], items[None, :]) if similarity == "cos" else items[None, :]
     gradients = (pull[:, :, None] * each).sum(1)  # (B, d), up to the factor 1 / (tau B) that no share can see
     parts = _relative(gradients, users)
-    share = lambda x: float((x > tol).mean())  # noqa: E731
+    share = lambda x: float((x > tol).mean())
     no_positive = _relative(((pull + np.eye(len(users)))[:, :, None] * each).sum(1), users)
     other_scores = users @ items.T if similarity == "cos" else cosines
     odds = np.exp((other_scores - other_scores.max(1, keepdims=True)) / tau)

@@ -278,7 +278,7 @@ def prop_dot_radial() -> list[sp.Expr]:
     return [
         sp.simplify(generic),
         sp.simplify(pull - (mean - dots[0]) / tau),
-        sp.simplify(pull.subs({x: a for x in dots})),
+        sp.simplify(pull.subs(dict.fromkeys(dots, a))),
         sp.simplify(first_order + 2 * pull),
     ]
 

@@ -138,7 +138,7 @@ def films(epochs: int, rank: int = 16, *, seed: int = 0) -> tuple[list, list, li
     pop = popularity.popularity_direction(items, counts)
     lists = lambda data: [
         data.items[start:stop].tolist() for start, stop in zip(data.row_starts[:-1], data.row_starts[1:], strict=True)
-    ]  # noqa: E731
+    ]
     return users.tolist(), items.tolist(), lists(train), lists(test), counts.tolist(), pop.tolist()
 
 
@@ -224,7 +224,7 @@ def check_preference(answer: Answer, cases: Sequence[tuple[list, list, list, Fra
 def check_loss(answer: Answer, cases: Sequence[tuple[list, list, list, list, float, float]]) -> None:
     for s, t, a, b, alpha, beta in cases:
         right = correction.user_loss(s, t, a, b, alpha, beta)
-        softplus = lambda x: float(np.logaddexp(0, x))  # noqa: E731
+        softplus = lambda x: float(np.logaddexp(0, x))
         of = partial(correction.user_loss, s, t, a, b)
         slips = [
             (of(0.0, 0.0), "alpha and beta have no part in it"),
@@ -292,7 +292,7 @@ def check_without(answer: Answer, cases: Sequence[tuple[list, list, list, list, 
         if got == right:
             continue
         rows = list(projections(users, items, histories, pop, share))
-        one_sided = lambda x: min(x) >= 0 or max(x) <= 0  # noqa: E731
+        one_sided = lambda x: min(x) >= 0 or max(x) <= 0
         compare(
             got,
             right,
@@ -556,7 +556,7 @@ def smallest_scale(margins: Sequence[float], fraction: float, below: float | Non
     """
     x = np.array(margins, dtype=float)
     value = partial(_scaled_loss, x)
-    falls = lambda c: float((x * np.exp(-np.logaddexp(0, c * x))).mean()) > 0  # noqa: E731
+    falls = lambda c: float((x * np.exp(-np.logaddexp(0, c * x))).mean()) > 0
     target = fraction * value(1.0) if below is None else below
     low, high = 1.0, 1.0
     while value(high) > target:  # the loss is convex in c: go up while it falls

@@ -91,7 +91,7 @@ class User:
         """The point of the grid where the first test item stands highest, of several the one nearest to the model."""
         return min(grid_points(), key=lambda point: (self.ranks(*point).min(), round(point[0] ** 2 + point[1] ** 2, 9)))
 
-    @functools.cache  # noqa: B019  (users live as long as their cache does)
+    @functools.cache
     def surface(self, view: str) -> np.ndarray:
         """(25, 25) losses on the grid: a row for each beta, a column for each alpha."""
         return np.array([self.loss(alpha, beta, view) for alpha, beta in grid_points()]).reshape(POINTS, POINTS)

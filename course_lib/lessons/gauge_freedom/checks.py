@@ -248,7 +248,7 @@ def check_decay(answer: Answer, cases: list[tuple[list, list]]) -> None:
 def check_neighbours(answer: Answer, before: list, after: list, sizes: list[int]) -> None:
     first, second = np.array(before), np.array(after)
     for k in sizes:
-        overlap = lambda a, b: float(gauge.neighbour_overlap(a, b).mean())  # noqa: E731
+        overlap = lambda a, b: float(gauge.neighbour_overlap(a, b).mean())
         right = overlap(gauge.neighbours(first, k), gauge.neighbours(second, k))
         itself = np.arange(len(first))[:, None]
         own = [np.hstack([itself, gauge.neighbours(table, k - 1)]) if k > 1 else itself for table in (first, second)]

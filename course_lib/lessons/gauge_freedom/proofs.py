@@ -45,7 +45,7 @@ def cor_neighbours() -> list[sp.Expr]:
     """P2 Corollary 5: for a query q and two candidates on the sphere, half the difference of the squared chords is the
     difference of the cosine distances; the angle orders them alike, since d(1 - cos)/d(angle) = sin(angle) > 0."""
     s, r = sp.symbols("s r", real=True)  # <q, x>, <q, y>
-    chord2 = lambda c: 2 - 2 * c  # noqa: E731
+    chord2 = lambda c: 2 - 2 * c
     return _simplified(
         [(chord2(s) - chord2(r)) / 2 - ((1 - s) - (1 - r)), sp.diff(1 - sp.cos(theta), theta) - sp.sin(theta)]
     )

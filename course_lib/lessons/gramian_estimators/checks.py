@@ -145,7 +145,7 @@ def check_pairs(answer: Answer, cases: list[tuple[list, list, list, list, Any]])
 
 
 def _pair_slips(u: np.ndarray, v: np.ndarray, w: np.ndarray, z: np.ndarray, c: Fraction) -> list[tuple[Any, str]]:
-    total = lambda u, v: gramians.all_pairs_square(u, v, left_weights=w, right_weights=z)  # noqa: E731
+    total = lambda u, v: gramians.all_pairs_square(u, v, left_weights=w, right_weights=z)
     heavy_u, heavy_v = u * w[:, None], v * z[:, None]
     plain, middle, weight, count = total(u, v), 2 * c * (w @ u) @ (z @ v), w.sum() * z.sum(), len(u) * len(v)
     right = plain - middle + c**2 * weight
@@ -395,10 +395,10 @@ def check_batch(answer: Answer, cases: list[tuple[Fraction, int]], *, replace: b
 
 def check_rate(answer: Answer, path: list, batches: list) -> None:
     grams, seen = np.array(path), np.array(batches)
-    lengths = lambda x: np.sqrt((x**2).sum(axis=(1, 2)))  # noqa: E731
+    lengths = lambda x: np.sqrt((x**2).sum(axis=(1, 2)))
     moves, errors = lengths(np.diff(grams, axis=0)), lengths(seen - grams)
     delta, sigma = np.sqrt((moves**2).mean()), np.sqrt((errors**2).mean())
-    best = lambda delta, sigma: gramians.optimal_alpha(float(delta), float(sigma), "random_walk")  # noqa: E731
+    best = lambda delta, sigma: gramians.optimal_alpha(float(delta), float(sigma), "random_walk")
     right = best(delta, sigma)
     net = np.sqrt(((grams[-1] - grams[0]) ** 2).sum()) / len(moves)
     ratio = float(delta / sigma)

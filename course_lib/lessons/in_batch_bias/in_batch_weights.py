@@ -144,8 +144,9 @@ class InBatchWeights(CourseWidget):
 
     def summary(self) -> str:
         """The text equivalent, word for word what the page says."""
-        return self.problem() or " ".join(
-            [self._opening(), self._about_mistakes(), self._about_negatives(), self._about_objective()]
+        return (
+            self.problem()
+            or f"{self._opening()} {self._about_mistakes()} {self._about_negatives()} {self._about_objective()}"
         )
 
     def _opening(self) -> str:

@@ -213,7 +213,7 @@ def softmax_mixed_derivative(size: int) -> sp.Expr:
     Any loss sampled from proper subsets of the scores has 0 here; see `thm_no_softmax`.
     """
     scores = sp.symbols(f"x:{size}")
-    return sp.diff(sp.log(sum(sp.exp(x) for x in scores)), *scores).subs({x: 0 for x in scores})
+    return sp.diff(sp.log(sum(sp.exp(x) for x in scores)), *scores).subs(dict.fromkeys(scores, 0))
 
 
 # --------------------------------------------------------------------------------------------------------------------
@@ -346,7 +346,7 @@ def prop_logq() -> list[sp.Expr]:
     """
     x, z = sp.symbols("x z", real=True)
     w, pi = sp.symbols("w pi", positive=True)
-    softplus = lambda t: sp.log(1 + sp.exp(t))  # noqa: E731
+    softplus = lambda t: sp.log(1 + sp.exp(t))
     weighted = pi * softplus(-x) + w * (1 - pi) * softplus(x)
     logit = sp.log(pi / (1 - pi))
     corrected = weighted.subs(x, x - sp.log(w))
@@ -472,5 +472,5 @@ def _label_matrices(rows: int, cols: int) -> Iterable[sp.Matrix]:
 
 
 def _simplified(expressions: Iterable[sp.Expr]) -> list[sp.Expr]:
-    simplify: Callable[[sp.Expr], sp.Expr] = lambda e: sp.simplify(sp.sympify(e))  # noqa: E731
+    simplify: Callable[[sp.Expr], sp.Expr] = lambda e: sp.simplify(sp.sympify(e))
     return [simplify(expression) for expression in expressions]

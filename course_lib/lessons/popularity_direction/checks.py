@@ -143,8 +143,8 @@ def _direction_slips(items: np.ndarray, counts: np.ndarray, ratio: float) -> lis
     order, size = np.argsort(-counts, kind="stable"), head_size(len(counts), ratio)
     backwards = np.lexsort((-np.arange(len(counts)), -counts))  # equal counts by the higher id
     head, tail = items[order[:size]], items[order[-size:]]
-    between = lambda order, k: unit(items[order[:k]].mean(axis=0) - items[order[-k:]].mean(axis=0))  # noqa: E731
-    weighted = lambda ids: counts[ids] @ items[ids] / counts[ids].sum()  # noqa: E731
+    between = lambda order, k: unit(items[order[:k]].mean(axis=0) - items[order[-k:]].mean(axis=0))
+    weighted = lambda ids: counts[ids] @ items[ids] / counts[ids].sum()
     rows = items / np.maximum(np.linalg.norm(items, axis=1, keepdims=True), 1e-12)
     centred = items - items.mean(axis=0)
     return [
@@ -219,7 +219,7 @@ def check_pull(answer: Answer, cases: Sequence[tuple[list, list]]) -> None:
         y, table = exact(labels), exact(users)
         m, n = y.shape
         sizes = y.sum(axis=1)
-        pull = lambda weights, table=table: (weights.T @ table / 2).tolist()  # noqa: E731
+        pull = lambda weights, table=table: (weights.T @ table / 2).tolist()
         roles = popularity.pull_matrix(y)
         right = pull(roles)
         mean_user = table.sum(axis=0) / Fraction(m)
@@ -359,7 +359,7 @@ def check_sum(answer: Answer, cases: Sequence[tuple[list, Any, Any, int]]) -> No
     for total, lr, decay, steps in cases:
         vector = exact(total)
         kept = 1 - 2 * Fraction(lr) * Fraction(decay)
-        shrunk = lambda factor, vector=vector: [(vector * factor).tolist()]  # noqa: E731
+        shrunk = lambda factor, vector=vector: [(vector * factor).tolist()]
         value = answer(total, lr, decay, steps)
         where = f"the sum of the items after {steps} steps at lr {lr}, decay {decay}"
         expect(is_list(value) and len(value) == len(total), f"{where}: a list of {len(total)} numbers is expected")

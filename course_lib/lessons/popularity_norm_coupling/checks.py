@@ -278,8 +278,8 @@ def check_prediction(answer: Answer, counts: list[int], cases: list[tuple[int, i
     for size, steps, lr, start, h_squared in cases:
         shares, h = table / table.sum(), float(np.sqrt(h_squared))
         updates = norms.expected_updates(shares, batch_size=size, steps=steps)
-        slope_of = lambda lengths: float(popularity.log_log_slope(lengths[table > 0], table[table > 0]))  # noqa: E731
-        law = lambda n, h=h, lr=lr, start=start: norms.predicted_norm(start, lr=lr, h=h, updates=n)  # noqa: E731
+        slope_of = lambda lengths: float(popularity.log_log_slope(lengths[table > 0], table[table > 0]))
+        law = lambda n, h=h, lr=lr, start=start: norms.predicted_norm(start, lr=lr, h=h, updates=n)
         compare(
             answer(counts, size, steps, lr, start, h_squared),
             slope_of(law(updates)),

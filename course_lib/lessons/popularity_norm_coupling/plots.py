@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -135,7 +136,7 @@ def norms_against_counts(
         if values.shape != counts.shape:
             raise ValueError(f"lengths[{name!r}] has shape {values.shape} and counts {counts.shape}; expected the same")
         ax.plot(counts, values, ".", color=SOFT, ms=3, alpha=0.45, rasterized=True)
-        groups = [(counts >= low) & (counts < high) for low, high in zip(edges[:-1], edges[1:], strict=True)]
+        groups = [(counts >= low) & (counts < high) for low, high in itertools.pairwise(edges)]
         middles = [(np.median(counts[g]), np.median(values[g])) for g in groups if g.any()]
         ax.plot(*zip(*middles, strict=True), "s", color=PUSH, mec="white", label="median of the items")
         if lines and name in lines:

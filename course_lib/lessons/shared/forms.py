@@ -45,7 +45,7 @@ def compare_arrays(
     right = np.asarray(right, dtype=float)
     value = floats(got, right.shape, where)
     within = tolerance * max(1.0, float(np.abs(right).max(initial=0.0)))
-    same = lambda x: float(np.abs(value - np.asarray(x, dtype=float)).max(initial=0.0)) <= within  # noqa: E731
+    same = lambda x: float(np.abs(value - np.asarray(x, dtype=float)).max(initial=0.0)) <= within
     if not same(right):
         raise NotYet(f"{where}: {short(shown(value))} is not right. {_hint(same, misconceptions)}")
     return value
@@ -59,7 +59,7 @@ def compare_exact(got: Any, right: Any, where: str, misconceptions: Misconceptio
         f"{where}: a {rows} x {len(right[0])} matrix (a list of lists) is expected",
     )
     value = [[fraction(entry, where) for entry in row] for row in got]
-    same = lambda x: value == [list(row) for row in x]  # noqa: E731
+    same = lambda x: value == [list(row) for row in x]
     if not same(right):
         raise NotYet(
             f"{where}: {short([[str(x) for x in row] for row in value])} is not right. {_hint(same, misconceptions)}"

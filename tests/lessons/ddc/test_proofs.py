@@ -18,9 +18,9 @@ from course_lib.data.interactions import Interactions
 from course_lib.lessons.ddc import broken as broken_ddc
 from course_lib.lessons.ddc import proofs
 from course_lib.maths.popularity import popularity_direction
-from course_lib.training.bpr import bpr_epoch
 from course_lib.models.debiasing import ddc
 from course_lib.training import recommenders
+from course_lib.training.bpr import bpr_epoch
 
 
 def residuals(name: str) -> list[Any]:

@@ -17,7 +17,7 @@ from course_lib.lessons.gauge_freedom import labels, stretched_axes
 from course_lib.lessons.gauge_freedom.stretched_axes import StretchedAxes
 from course_lib.lessons.popularity_norm_coupling.norm_growth import NormGrowth
 from course_lib.lessons.shared.widgets import bundle
-from tests.widget_pages import (  # noqa: F401  (library and site_page are fixtures)
+from tests.widget_pages import (
     SUMMARY,
     Elements,
     differences,
@@ -111,7 +111,7 @@ def python_answer(one: StretchedAxes) -> dict[str, Any]:
 # ---- the JavaScript computes what course_lib computes
 
 
-def test_the_page_agrees_with_course_lib(library: Callable[..., Any]) -> None:  # noqa: F811
+def test_the_page_agrees_with_course_lib(library: Callable[..., Any]) -> None:
     shown = [StretchedAxes(**case) for case in cases()]
     answers = library(MATH)(EVALUATE, [one.state() for one in shown])
     for one, answer in zip(shown, answers, strict=True):
@@ -139,7 +139,7 @@ def test_the_page_agrees_with_course_lib(library: Callable[..., Any]) -> None:  
         ("rows.map(([x, y]) => [x * x, y * y])", "rows.map(([x, y]) => [x, y])"),
     ],
 )
-def test_a_wrong_formula_would_be_found(library: Callable[..., Any], right: str, wrong: str) -> None:  # noqa: F811
+def test_a_wrong_formula_would_be_found(library: Callable[..., Any], right: str, wrong: str) -> None:
     shown = [StretchedAxes(**case) for case in cases()] + [StretchedAxes(**BOTH)]
     answers = library(MATH, replacing(right, wrong))(EVALUATE, [one.state() for one in shown])
     assert any(
@@ -154,7 +154,7 @@ STAY = """(cases) => cases.map(([state, held]) => {
 })"""
 
 
-def test_staying_on_the_circle_keeps_every_length(library: Callable[..., Any]) -> None:  # noqa: F811
+def test_staying_on_the_circle_keeps_every_length(library: Callable[..., Any]) -> None:
     shown = [StretchedAxes(**{**case, "shear": 0.0}) for case in cases(1)]
     held = [k % 2 for k in range(len(shown))]
     found = library(MATH)(STAY, [[one.state(), axis] for one, axis in zip(shown, held, strict=True)])
@@ -178,7 +178,7 @@ def test_staying_on_the_circle_keeps_every_length(library: Callable[..., Any]) -
             assert np.allclose(np.abs(stretch), 1) or np.allclose(np.abs(stretch), second)
 
 
-def test_rows_on_an_axis_leave_the_other_axis_free(library: Callable[..., Any]) -> None:  # noqa: F811
+def test_rows_on_an_axis_leave_the_other_axis_free(library: Callable[..., Any]) -> None:
     one = StretchedAxes({"a": (1, 0), "b": (-1, 0)}, {"u": (0.3, 1)}, sphere="items", stretch=(2.0, 3.0), selected=0)
     assert one.freedom() == "family" and not one.feasible
     for axis in (0, 1):
@@ -252,7 +252,7 @@ def test_real_embeddings_can_be_given() -> None:
     assert one.user_names == ["user 1", "user 2", "user 3", "user 4"] and "Nearest to film 1" in one.summary()
 
 
-def test_a_table_may_become_shorter_than_the_selection(library: Callable[..., Any]) -> None:  # noqa: F811
+def test_a_table_may_become_shorter_than_the_selection(library: Callable[..., Any]) -> None:
     one = StretchedAxes(selected=5)
     one.item_names, one.items = ["a", "b"], [[1.0, 0.0], [1.0, 1.0]]
     assert one.chosen == 1 and "Nearest to b by cosine" in one.summary()
@@ -279,7 +279,7 @@ def test_names_with_marks_are_escaped() -> None:
     assert "<b>" not in one.static_html() and "A &amp; B" in one.static_html()
 
 
-def test_names_do_not_cover_each_other(library: Callable[..., Any]) -> None:  # noqa: F811
+def test_names_do_not_cover_each_other(library: Callable[..., Any]) -> None:
     """Two marks side by side: their names go to different sides; and Python and the page choose alike."""
     marks = [(200.0, 200.0), (215.0, 200.0), (390.0, 30.0)]
     texts = ["Alien", "Amélie", "a long name"]
@@ -313,14 +313,14 @@ def numbers_of(page: Any) -> list[float]:
     return [float(text.replace("−", "-")) for text in page.locator(".cw-card .cw-table td").all_inner_texts()]
 
 
-def test_the_page_says_what_python_says(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_the_page_says_what_python_says(site_page: Callable[..., Any]) -> None:
     page = site_page(static())
     assert page.locator(SUMMARY).inner_text() == StretchedAxes().summary()
     assert page.locator(".course-widget > figure").count() == 0
     assert table_rows(page) == StretchedAxes().table()[1]
 
 
-def test_scores_stay_while_the_axes_are_stretched(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_scores_stay_while_the_axes_are_stretched(site_page: Callable[..., Any]) -> None:
     page = site_page(static())
     before = numbers_of(page)
     assert len(before) == 18
@@ -335,7 +335,7 @@ def test_scores_stay_while_the_axes_are_stretched(site_page: Callable[..., Any])
     assert numbers_of(page) == before
 
 
-def test_presets_are_what_the_tests_say(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_presets_are_what_the_tests_say(site_page: Callable[..., Any]) -> None:
     page = site_page(static())
     for preset, sentence in [
         ("generic", "this gauge leaves the circle. Of all stretches only the identity"),
@@ -353,7 +353,7 @@ def test_presets_are_what_the_tests_say(site_page: Callable[..., Any]) -> None: 
     assert page.locator(SUMMARY).inner_text() == StretchedAxes().summary()
 
 
-def test_staying_on_the_circle_follows_or_refuses(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_staying_on_the_circle_follows_or_refuses(site_page: Callable[..., Any]) -> None:
     page = site_page(static())
     assert page.locator('input[name="stay"]').is_disabled()
     page.locator('[data-preset="family"]').click()
@@ -372,7 +372,7 @@ def test_staying_on_the_circle_follows_or_refuses(site_page: Callable[..., Any])
     assert page.locator('input[name="stretch_2"]').input_value() == "8"  # back at × 1: nothing else is feasible
 
 
-def test_the_meter_marks_rows_off_the_circle(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_the_meter_marks_rows_off_the_circle(site_page: Callable[..., Any]) -> None:
     page = site_page(static(sphere="items"))
     meter = page.locator(".cw-meter")
     assert meter.inner_text().startswith("Not feasible: 6 of 6 rows have left the circle ✕")
@@ -384,7 +384,7 @@ def test_the_meter_marks_rows_off_the_circle(site_page: Callable[..., Any]) -> N
     assert meter.inner_text().startswith("Feasible: all 6 rows have length 1 ✓")
 
 
-def test_keys_move_and_select_items(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_keys_move_and_select_items(site_page: Callable[..., Any]) -> None:
     page = site_page(static())
     heat = page.locator('[data-handle="0"]')
     heat.focus()
@@ -397,7 +397,7 @@ def test_keys_move_and_select_items(site_page: Callable[..., Any]) -> None:  # n
     assert page.evaluate("document.activeElement.dataset.handle") == "0"
 
 
-def test_on_the_circle_keys_slide_along_it(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_on_the_circle_keys_slide_along_it(site_page: Callable[..., Any]) -> None:
     page = site_page(static(sphere="items", stretch=(1, 1), selected=0))
     page.locator('[data-handle="0"]').focus()
     for _ in range(3):
@@ -406,7 +406,7 @@ def test_on_the_circle_keys_slide_along_it(site_page: Callable[..., Any]) -> Non
     assert math.hypot(x, y) == pytest.approx(1, abs=0.01) and y > 0.3
 
 
-def test_mouse_and_touch_drag_items(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_mouse_and_touch_drag_items(site_page: Callable[..., Any]) -> None:
     page = site_page(static(), has_touch=True)
     knob = page.locator('[data-handle="2"] .cw-knob-item')
     knob.scroll_into_view_if_needed()
@@ -425,7 +425,7 @@ def test_mouse_and_touch_drag_items(site_page: Callable[..., Any]) -> None:  # n
     assert page.evaluate("getComputedStyle(document.querySelector('.cw-handle')).touchAction") == "none"
 
 
-def test_keyboard_alone_reaches_every_control(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_keyboard_alone_reaches_every_control(site_page: Callable[..., Any]) -> None:
     page = site_page(static(sphere="items"))
     page.locator("body").focus()
     reached = set()
@@ -479,7 +479,7 @@ WALK = """async () => {
 }"""
 
 
-def test_no_state_shows_a_number_that_is_none(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_no_state_shows_a_number_that_is_none(site_page: Callable[..., Any]) -> None:
     page = site_page(static())
     page.locator(".cw-data summary").click()
     *found, states = page.evaluate(WALK)
@@ -487,7 +487,7 @@ def test_no_state_shows_a_number_that_is_none(site_page: Callable[..., Any]) -> 
 
 
 @pytest.mark.parametrize("width", [320, 360, 768, 1280])
-def test_it_fits_the_width(site_page: Callable[..., Any], width: int) -> None:  # noqa: F811
+def test_it_fits_the_width(site_page: Callable[..., Any], width: int) -> None:
     rng = np.random.default_rng(0)
     names = [f"a rather long title {k}" for k in range(12)]
     page = site_page(static(items=rng.normal(size=(12, 2)), item_names=names, sphere="both"), width=width)
@@ -499,12 +499,12 @@ def test_it_fits_the_width(site_page: Callable[..., Any], width: int) -> None:  
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(site_page: Callable[..., Any], scheme: str) -> None:  # noqa: F811
+def test_axe_finds_nothing_serious(site_page: Callable[..., Any], scheme: str) -> None:
     page = open_folds(site_page(static(sphere="items"), color_scheme=scheme, reduced_motion="reduce"))
     assert serious_violations(page) == []
 
 
-def test_without_javascript_the_picture_stays(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_without_javascript_the_picture_stays(site_page: Callable[..., Any]) -> None:
     page = site_page(static(), java_script_enabled=False, script=False, width=360)
     assert page.locator(".course-widget svg[role=img]").is_visible()
     assert page.locator(".course-widget p").inner_text() == StretchedAxes().summary()
@@ -529,13 +529,13 @@ def test_the_model_is_followed_told_and_left(browser: Any) -> None:
     page.close()
 
 
-def test_the_python_line_shows_the_same_state(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_the_python_line_shows_the_same_state(site_page: Callable[..., Any]) -> None:
     one = StretchedAxes(**BOTH)
     page = site_page(one.static_html())
     assert eval(python_line(page), {"widgets": widgets}).state() == one.state()
 
 
-def test_all_interactives_of_a_chapter_share_a_page(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_all_interactives_of_a_chapter_share_a_page(site_page: Callable[..., Any]) -> None:
     page = site_page(static(), static(**COUNTEREXAMPLE), NormGrowth(step=20).static_html())
     assert page.locator('[data-course-widget-ready="true"]').count() == 3
     page.locator('input[name="stretch_1"]').first.focus()

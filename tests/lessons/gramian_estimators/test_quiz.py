@@ -104,10 +104,10 @@ def test_the_numbers_in_the_explanations() -> None:
         1
     )  # "the whole variance of a batch"
     assert gramians.sogram_variance(0.01, steps=1) == pytest.approx(0.01**2)  # "one hundredth of that batch"
-    assert 1 - 0.99**100 == pytest.approx(0.63, abs=0.005)
-    assert gramians.optimal_alpha(1e-4, 1.0) == pytest.approx((2e-4) ** (2 / 3), rel=0.02) and 8 ** (
-        2 / 3
-    ) == pytest.approx(4)
+    assert pytest.approx(0.63, abs=0.005) == 1 - 0.99**100
+    assert gramians.optimal_alpha(1e-4, 1.0) == pytest.approx((2e-4) ** (2 / 3), rel=0.02) and pytest.approx(
+        4
+    ) == 8 ** (2 / 3)
     assert gramians.optimal_alpha(1e-4, 1.0, "random_walk") == pytest.approx(1e-4, rel=0.02)
     assert gramians.same_batch_share(10, 10) == 0 and "is 0" in explanation("one-batch", "full")
 

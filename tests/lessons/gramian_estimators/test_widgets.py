@@ -20,7 +20,7 @@ from course_lib.lessons.gramian_estimators import folding, gramian_tracker
 from course_lib.lessons.gramian_estimators.folding import Folding
 from course_lib.lessons.gramian_estimators.gramian_tracker import GramianTracker
 from course_lib.lessons.shared.widgets import bundle
-from tests.widget_pages import (  # noqa: F401  (library and site_page are fixtures)
+from tests.widget_pages import (
     SUMMARY,
     Elements,
     differences,
@@ -140,7 +140,7 @@ def python_answer(state: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("state", SETTINGS, ids=lambda state: f"{state['drift']}-step{state['step']}")
-def test_the_page_follows_what_python_follows(library: Callable[..., Any], state: dict[str, Any]) -> None:  # noqa: F811
+def test_the_page_follows_what_python_follows(library: Callable[..., Any], state: dict[str, Any]) -> None:
     (answer,) = library(MATH)(EVALUATE, [state])
     one = GramianTracker(**state)
     assert far_apart(python_answer(state), answer) == []
@@ -148,7 +148,7 @@ def test_the_page_follows_what_python_follows(library: Callable[..., Any], state
     assert answer["rows"] == one.table()[1]
 
 
-def test_the_page_agrees_on_random_settings(library: Callable[..., Any]) -> None:  # noqa: F811
+def test_the_page_agrees_on_random_settings(library: Callable[..., Any]) -> None:
     rng = np.random.default_rng(4)
     states = [random_settings(rng) for _ in range(20)]
     for state, answer in zip(states, library(MATH)(EVALUATE, states), strict=True):
@@ -173,13 +173,13 @@ def test_the_page_agrees_on_random_settings(library: Callable[..., Any]) -> None
         ("(2 * r) / (Math.sqrt(r * r + 4 * r) + r)", "Math.sqrt(r)"),
     ],
 )
-def test_a_wrong_formula_would_be_found(library: Callable[..., Any], right: str, wrong: str) -> None:  # noqa: F811
+def test_a_wrong_formula_would_be_found(library: Callable[..., Any], right: str, wrong: str) -> None:
     states = [{**state, "step": 60} for state in SETTINGS[:3]]
     answers = library(MATH, replacing(right, wrong))(EVALUATE, states)
     assert any(far_apart(python_answer(state), answer) for state, answer in zip(states, answers, strict=True))
 
 
-def test_the_worlds_are_the_same(library: Callable[..., Any]) -> None:  # noqa: F811
+def test_the_worlds_are_the_same(library: Callable[..., Any]) -> None:
     world = library(MATH)("() => lib.WORLD")
     assert list(world.values()) == [
         gramian_tracker.EXAMPLES,
@@ -192,7 +192,7 @@ def test_the_worlds_are_the_same(library: Callable[..., Any]) -> None:  # noqa: 
     ]
 
 
-def test_three_figures_are_the_same_three(library: Callable[..., Any]) -> None:  # noqa: F811
+def test_three_figures_are_the_same_three(library: Callable[..., Any]) -> None:
     rng = np.random.default_rng(1)
     values = [
         0,
@@ -339,14 +339,14 @@ def test_the_scripts_are_small(names: tuple[str, ...]) -> None:
 # ---- GramianTracker: in the browser
 
 
-def test_the_page_says_what_python_says(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_the_page_says_what_python_says(site_page: Callable[..., Any]) -> None:
     page = site_page(shown().static_html())
     assert page.locator(SUMMARY).inner_text() == shown().summary()
     assert page.locator(".course-widget > figure").count() == 0
     assert table_rows(page) == shown().table()[1]
 
 
-def test_keyboard_alone_changes_everything(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_keyboard_alone_changes_everything(site_page: Callable[..., Any]) -> None:
     page = site_page(shown().static_html())
     assert {
         "straight",
@@ -380,7 +380,7 @@ def test_keyboard_alone_changes_everything(site_page: Callable[..., Any]) -> Non
     settled(page, shown(alpha=0.07, drift="random walk", correct_start=True, step=5, size=0.0).summary())
 
 
-def test_presets_set_what_they_say(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_presets_set_what_they_say(site_page: Callable[..., Any]) -> None:
     page = site_page(shown(alpha=0.5, beta="b/n", step=40).static_html())
     for name, changes in [
         ("walk", {"alpha": 0.2, "drift": "random walk", "size": 0.05}),
@@ -416,7 +416,7 @@ PLAY = """() => new Promise((done) => {
 })"""
 
 
-def test_play_runs_stops_and_ends(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_play_runs_stops_and_ends(site_page: Callable[..., Any]) -> None:
     page = site_page(shown().static_html())
     step, play = page.locator('input[name="step"]'), page.locator('[data-action="play"]')
     running, during, stopped, at = page.evaluate(PLAY)  # in the page: a busy computer must not miss the end of the film
@@ -452,7 +452,7 @@ WALK = """async () => {
 }"""
 
 
-def test_no_state_of_the_page_shows_a_number_that_is_none(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_no_state_of_the_page_shows_a_number_that_is_none(site_page: Callable[..., Any]) -> None:
     page = site_page(shown().static_html())
     page.locator(".cw-data summary").click()
     assert page.evaluate(WALK) == [20]
@@ -470,7 +470,7 @@ def test_the_model_is_followed_told_and_left(browser: Any) -> None:
     page.close()
 
 
-def test_the_python_line_shows_the_same_state(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_the_python_line_shows_the_same_state(site_page: Callable[..., Any]) -> None:
     one = shown(alpha=0.5, seed=7, step=120, drift="random walk", correct_start=True, beta="b/n")
     page = site_page(one.static_html())
     assert eval(python_line(page), {"widgets": widgets}).state() == one.state()
@@ -523,7 +523,7 @@ def folded(**changes: Any) -> Folding:
     return Folding(made_rows(), **changes)
 
 
-def test_the_bins_are_those_of_the_experiment(library: Callable[..., Any]) -> None:  # noqa: F811
+def test_the_bins_are_those_of_the_experiment(library: Callable[..., Any]) -> None:
     assert np.allclose(np.linspace(folding.LOW, folding.HIGH, folding.BINS + 1), p4.BINS)
     histogram = library("folding_text")("() => lib.HISTOGRAM")
     assert list(histogram.values()) == [folding.LOW, folding.HIGH, folding.BINS, folding.SCALE]
@@ -680,7 +680,7 @@ def test_the_html_of_folding() -> None:
 # ---- Folding: in the browser
 
 
-def test_the_page_of_folding_says_what_python_says(library: Callable[..., Any]) -> None:  # noqa: F811
+def test_the_page_of_folding_says_what_python_says(library: Callable[..., Any]) -> None:
     ask = library("folding_text")
     for lam in LAMBDAS:
         for check in range(3):
@@ -699,7 +699,7 @@ def test_the_page_of_folding_says_what_python_says(library: Callable[..., Any]) 
     assert differences([folded().overlap(moment)], [ask("(moment) => lib.overlap(moment)", moment)]) == []
 
 
-def test_folding_by_keyboard(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_folding_by_keyboard(site_page: Callable[..., Any]) -> None:
     page = site_page(folded().static_html())
     assert {"lam", "check", "play"} <= reached_by_tab(page, 8)
     page.locator('input[name="lam"]').focus()
@@ -716,14 +716,14 @@ def test_folding_by_keyboard(site_page: Callable[..., Any]) -> None:  # noqa: F8
     assert table_rows(page) == folded().table()[1]
 
 
-def test_one_check_without_map_needs_no_film(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_one_check_without_map_needs_no_film(site_page: Callable[..., Any]) -> None:
     rows = [row for row in made_rows(steps=(100,)) if "pairs" in row]
     page = site_page(Folding(rows).static_html())
     assert page.locator('input[name="check"]').count() == 0 and page.locator(".cw-bar-line").count() == 0
     assert page.locator(SUMMARY).inner_text() == Folding(rows).summary()
 
 
-def test_the_python_line_of_folding_shows_the_same_state(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_the_python_line_of_folding_shows_the_same_state(site_page: Callable[..., Any]) -> None:
     one = Folding(lam=0.3, check=1)
     page = site_page(one.static_html(), folded(check=0).static_html())
     for fold in page.locator(".cw-python summary").all():
@@ -753,7 +753,7 @@ def both() -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("width", [320, 360, 768, 1280])
-def test_they_fit_the_width(site_page: Callable[..., Any], width: int) -> None:  # noqa: F811
+def test_they_fit_the_width(site_page: Callable[..., Any], width: int) -> None:
     page = open_folds(site_page(*both(), width=width))
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     sizes = page.evaluate(
@@ -763,12 +763,12 @@ def test_they_fit_the_width(site_page: Callable[..., Any], width: int) -> None: 
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(site_page: Callable[..., Any], scheme: str) -> None:  # noqa: F811
+def test_axe_finds_nothing_serious(site_page: Callable[..., Any], scheme: str) -> None:
     page = open_folds(site_page(*both(), color_scheme=scheme, reduced_motion="reduce"))
     assert serious_violations(page) == []
 
 
-def test_without_javascript_the_pictures_stay(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_without_javascript_the_pictures_stay(site_page: Callable[..., Any]) -> None:
     page = site_page(*both(), java_script_enabled=False, script=False, width=360)
     assert [picture.is_visible() for picture in page.locator(".course-widget svg[role=img]").all()] == [True, True]
     assert page.locator(".course-widget > p").all_inner_texts() == [shown().summary(), folded().summary()]
@@ -778,7 +778,7 @@ def test_without_javascript_the_pictures_stay(site_page: Callable[..., Any]) -> 
     assert page.locator("main").evaluate("main => main.scrollWidth <= 360")
 
 
-def test_on_paper_there_are_no_controls(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_on_paper_there_are_no_controls(site_page: Callable[..., Any]) -> None:
     page = site_page(*both(), width=720)
     page.emulate_media(media="print")
     assert not any(one.is_visible() for one in page.locator(".cw button, .cw input[type=range]").all())

@@ -120,7 +120,7 @@ def test_any_true_counterexample_counts() -> None:
 def test_rho_of_the_whole_batch_does_not_repair_a_shard() -> None:
     reference = answers(simulate.reference())["shard_weights"]
     for copied in (4, 6):  # the batch size of all devices together, in place of the shard's
-        wrong = lambda rows, cols, total, shape, devices, s=copied: [  # noqa: E731
+        wrong = lambda rows, cols, total, shape, devices, s=copied: [
             [w * Fraction(len(rows) - 1, s - 1) if a != b else w for b, w in enumerate(row)]
             for a, row in enumerate(reference(rows, cols, total, shape, devices))
         ]

@@ -16,7 +16,7 @@ from course_lib import geometry, losses, norms
 from course_lib.lessons.popularity_norm_coupling import norm_growth
 from course_lib.lessons.popularity_norm_coupling.norm_growth import NormGrowth
 from course_lib.lessons.shared.widgets import bundle, chance, words
-from tests.widget_pages import (  # noqa: F401  (library and site_page are fixtures)
+from tests.widget_pages import (
     SUMMARY,
     Elements,
     far_apart,
@@ -76,7 +76,7 @@ def python_answer(state: dict[str, Any]) -> dict[str, Any]:
 # ---- the JavaScript computes what course_lib computes
 
 
-def test_the_page_draws_the_same_chance(library: Callable[..., Any]) -> None:  # noqa: F811
+def test_the_page_draws_the_same_chance(library: Callable[..., Any]) -> None:
     for seed in (0, 1, 999, 2**32 - 1):
         ask = "(seed) => { const random = lib.randomGenerator(seed); return Array.from({ length: 500 }, random); }"
         assert library("random")(ask, seed) == chance.uniforms(seed, 500).tolist()
@@ -92,7 +92,7 @@ def test_chance_is_uniform() -> None:
 
 
 @pytest.mark.parametrize("state", SETTINGS, ids=lambda state: f"lr{state['lr']}-step{state['step']}")
-def test_the_page_trains_what_python_trains(library: Callable[..., Any], state: dict[str, Any]) -> None:  # noqa: F811
+def test_the_page_trains_what_python_trains(library: Callable[..., Any], state: dict[str, Any]) -> None:
     (answer,) = library(MATH)(EVALUATE, [state])
     answer["crossover"] = np.inf if answer["crossover"] is None else answer["crossover"]
     assert far_apart(python_answer(state), answer) == []
@@ -112,13 +112,13 @@ def test_the_page_trains_what_python_trains(library: Callable[..., Any], state: 
         ("square * rowDot(table, row, table, row)", "square"),
     ],
 )
-def test_a_wrong_formula_would_be_found(library: Callable[..., Any], right: str, wrong: str) -> None:  # noqa: F811
+def test_a_wrong_formula_would_be_found(library: Callable[..., Any], right: str, wrong: str) -> None:
     state = {**SETTINGS[0], "step": 200}
     (answer,) = library(MATH, replacing(right, wrong))(EVALUATE, [state])
     assert far_apart(python_answer(state), answer) != []
 
 
-def test_the_worlds_are_the_same(library: Callable[..., Any]) -> None:  # noqa: F811
+def test_the_worlds_are_the_same(library: Callable[..., Any]) -> None:
     world = library(MATH)("() => lib.WORLD")
     assert list(world.values()) == [
         norm_growth.ITEMS,
@@ -265,14 +265,14 @@ def test_the_script_is_small() -> None:
 # ---- in the browser
 
 
-def test_the_page_says_what_python_says(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_the_page_says_what_python_says(site_page: Callable[..., Any]) -> None:
     page = site_page(shown().static_html())
     assert page.locator(SUMMARY).inner_text() == shown().summary()
     assert page.locator(".course-widget > figure").count() == 0
     assert table_rows(page) == shown().table()[1]
 
 
-def test_keyboard_alone_changes_everything(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_keyboard_alone_changes_everything(site_page: Callable[..., Any]) -> None:
     page = site_page(shown().static_html())
     assert {
         "high",
@@ -301,7 +301,7 @@ def test_keyboard_alone_changes_everything(site_page: Callable[..., Any]) -> Non
     assert "number 120 by popularity" in page.locator(".cw-card .cw-value").inner_text()
 
 
-def test_presets_set_what_they_say(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_presets_set_what_they_say(site_page: Callable[..., Any]) -> None:
     page = site_page(shown(lr=0.05, tau=0.7, step=40).static_html())
     for name, changes in [
         ("longer", {"lr": 4.0, "start_norm": 2.0}),
@@ -313,7 +313,7 @@ def test_presets_set_what_they_say(site_page: Callable[..., Any]) -> None:  # no
         settled(page, shown(**changes).summary())
 
 
-def test_play_runs_stops_and_ends(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_play_runs_stops_and_ends(site_page: Callable[..., Any]) -> None:
     page = site_page(shown().static_html())
     step, play = page.locator('input[name="step"]'), page.locator('[data-action="play"]')
     before = page.locator(SUMMARY).inner_text()
@@ -338,7 +338,7 @@ def test_play_runs_stops_and_ends(site_page: Callable[..., Any]) -> None:  # noq
     settled(page, "After 800 steps")
 
 
-def test_an_item_can_be_looked_at(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_an_item_can_be_looked_at(site_page: Callable[..., Any]) -> None:
     page = site_page(shown().static_html())
     run, order = shown().run(), shown()._order()
     page.locator(".cw-item").nth(30).hover(force=True)
@@ -366,14 +366,14 @@ WALK = """async () => {
 }"""
 
 
-def test_no_state_shows_a_number_that_is_none(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_no_state_shows_a_number_that_is_none(site_page: Callable[..., Any]) -> None:
     page = site_page(shown().static_html())
     page.locator(".cw-data summary").click()
     assert page.evaluate(WALK) == [15]
 
 
 @pytest.mark.parametrize("width", [320, 360, 768, 1280])
-def test_it_fits_the_width(site_page: Callable[..., Any], width: int) -> None:  # noqa: F811
+def test_it_fits_the_width(site_page: Callable[..., Any], width: int) -> None:
     page = open_folds(site_page(shown().static_html(), width=width))
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     sizes = page.evaluate(
@@ -383,12 +383,12 @@ def test_it_fits_the_width(site_page: Callable[..., Any], width: int) -> None:  
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(site_page: Callable[..., Any], scheme: str) -> None:  # noqa: F811
+def test_axe_finds_nothing_serious(site_page: Callable[..., Any], scheme: str) -> None:
     page = open_folds(site_page(shown().static_html(), color_scheme=scheme, reduced_motion="reduce"))
     assert serious_violations(page) == []
 
 
-def test_without_javascript_the_picture_stays(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_without_javascript_the_picture_stays(site_page: Callable[..., Any]) -> None:
     page = site_page(shown().static_html(), java_script_enabled=False, script=False, width=360)
     assert page.locator(".course-widget svg[role=img]").is_visible()
     assert page.locator(".course-widget p").inner_text() == shown().summary()
@@ -409,7 +409,7 @@ def test_the_model_is_followed_told_and_left(browser: Any) -> None:
     page.close()
 
 
-def test_the_python_line_shows_the_same_state(site_page: Callable[..., Any]) -> None:  # noqa: F811
+def test_the_python_line_shows_the_same_state(site_page: Callable[..., Any]) -> None:
     one = shown(lr=0.5, seed=7, step=420)
     page = site_page(one.static_html())
     assert eval(python_line(page), {"widgets": widgets}).state() == one.state()

@@ -10,7 +10,7 @@ import nbformat
 import pytest
 
 from course_lib.lessons.shared.widgets.quiz import Quiz
-from tests.lessons.shared.test_widgets_live import lab, wait_for  # noqa: F401  (lab is a fixture)
+from tests.lessons.shared.test_widgets_live import lab, wait_for
 
 SHOW = """
 import json, pathlib
@@ -24,7 +24,7 @@ CHANGE = 'shown.chosen = {"serving": ["times-c", "times-both"]}'
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
 
-def test_keys_reach_python_and_python_reaches_the_page(lab: str, tmp_path: Path, browser: Any) -> None:  # noqa: F811
+def test_keys_reach_python_and_python_reaches_the_page(lab: str, tmp_path: Path, browser: Any) -> None:
     cells = [nbformat.v4.new_code_cell(text) for text in (SHOW.strip(), CHANGE)]
     notebook = nbformat.v4.new_notebook(cells=cells)
     notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
