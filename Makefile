@@ -12,12 +12,14 @@ SUBMISSIONS ?=
 WORKERS ?= 2
 ASSIGNMENT ?=
 
+PYTHON_FOLDERS := course_lib tools exercises tests benchmarks
+
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book serve lab test test-fast test-launch claims notebooks normalise bench classroom linkcheck lock address clean
+.PHONY: help setup book serve lab test test-fast test-launch lint claims notebooks normalise bench classroom linkcheck lock address clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -48,6 +50,11 @@ test-fast: $(STAMP) ## run the tests that need neither the website nor a browser
 
 test-launch: $(STAMP) ## run the notebooks in new environments like Binder's and Colab's (2 GB each, ten minutes)
 	COURSE_LAUNCH=1 $(if $(TORCH_INDEX),PIP_EXTRA_INDEX_URL="$(TORCH_INDEX)") $(BIN)/python -m pytest tests/launch $(PYTEST_ARGS)
+
+lint: $(STAMP) ## format, lint and type-check what is not formatted, clean and typed (FIX=1 mends what can be mended)
+	$(BIN)/ruff format $(if $(FIX),,--check) $(PYTHON_FOLDERS)
+	$(BIN)/ruff check $(if $(FIX),--fix) $(PYTHON_FOLDERS)
+	$(BIN)/mypy
 
 claims: $(STAMP) ## check every claim of the course
 	$(BIN)/python -m course_lib claims check
