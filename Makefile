@@ -19,7 +19,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book serve lab test test-fast test-launch lint claims notebooks normalise bench classroom linkcheck lock address clean
+.PHONY: help setup book serve lab test test-fast test-launch chapter lint claims notebooks normalise bench classroom linkcheck lock address clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -50,6 +50,9 @@ test-fast: $(STAMP) ## run the tests that need neither the website nor a browser
 
 test-launch: $(STAMP) ## run the notebooks in new environments like Binder's and Colab's (2 GB each, ten minutes)
 	COURSE_LAUNCH=1 $(if $(TORCH_INDEX),PIP_EXTRA_INDEX_URL="$(TORCH_INDEX)") $(BIN)/python -m pytest tests/launch $(PYTEST_ARGS)
+
+chapter: $(STAMP) ## write a new chapter that works at once: NAME=my-topic PART=sampling TITLE="My topic"
+	@$(BIN)/python tools/new_chapter.py "$(NAME)" $(if $(PART),--part "$(PART)") $(if $(TITLE),--title "$(TITLE)")
 
 lint: $(STAMP) ## format, lint and type-check what is not formatted, clean and typed (FIX=1 mends what can be mended)
 	$(BIN)/ruff format $(if $(FIX),,--check) $(PYTHON_FOLDERS)
