@@ -18,7 +18,7 @@ from course_lib.scalars import SCALARS_VARIABLE, read_scalars
 
 ROOT = Path(__file__).resolve().parents[2]
 SANITIZE = Path(__file__).with_name("sanitize.cfg")
-CELL_TIMEOUT = 300  # seconds; a whole chapter may take 60
+CELL_TIMEOUT = 300  # seconds: a cell that takes longer hangs
 
 
 @dataclass(frozen=True)
