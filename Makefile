@@ -9,6 +9,8 @@ PYTEST_ARGS ?=
 # How many processes run the tests side by side, a file at a time.
 PROCESSES ?= 2
 SUBMISSIONS ?=
+# Which kinds of kernel, and what under them: tools/processors.py --help.
+PROCESSORS ?=
 WORKERS ?= 2
 ASSIGNMENT ?=
 
@@ -17,7 +19,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book serve lab test test-fast test-launch claims notebooks normalise bench classroom linkcheck lock address clean
+.PHONY: help setup book serve lab test test-fast test-launch test-processors claims notebooks normalise bench classroom linkcheck lock address clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -48,6 +50,9 @@ test-fast: $(STAMP) ## run the tests that need neither the website nor a browser
 
 test-launch: $(STAMP) ## run the notebooks in new environments like Binder's and Colab's (2 GB each, ten minutes)
 	COURSE_LAUNCH=1 $(if $(TORCH_INDEX),PIP_EXTRA_INDEX_URL="$(TORCH_INDEX)") $(BIN)/python -m pytest tests/launch $(PYTEST_ARGS)
+
+test-processors: $(STAMP) ## run notebooks and numeric tests under other processors' kernels (PROCESSORS="--kinds sse nudged")
+	$(BIN)/python tools/processors.py -n $(PROCESSES) $(PROCESSORS)
 
 claims: $(STAMP) ## check every claim of the course
 	$(BIN)/python -m course_lib claims check
