@@ -9,6 +9,8 @@ PYTEST_ARGS ?=
 # How many processes run the tests side by side, a file at a time.
 PROCESSES ?= 2
 SUBMISSIONS ?=
+# Which kinds of kernel, and what under them: tools/processors.py --help.
+PROCESSORS ?=
 WORKERS ?= 2
 ASSIGNMENT ?=
 
@@ -19,7 +21,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book serve lab test test-fast test-launch chapter lint claims notebooks normalise bench classroom linkcheck lock address clean
+.PHONY: help setup book serve lab test test-fast test-launch chapter lint claims notebooks normalise bench classroom linkcheck lock address clean test-processors
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -58,6 +60,9 @@ lint: $(STAMP) ## format, lint and type-check what is not formatted, clean and t
 	$(BIN)/ruff format $(if $(FIX),,--check) $(PYTHON_FOLDERS)
 	$(BIN)/ruff check $(if $(FIX),--fix) $(PYTHON_FOLDERS)
 	$(BIN)/mypy
+
+test-processors: $(STAMP) ## run notebooks and numeric tests under other processors' kernels (PROCESSORS="--kinds sse nudged")
+	$(BIN)/python tools/processors.py -n $(PROCESSES) $(PROCESSORS)
 
 claims: $(STAMP) ## check every claim of the course
 	$(BIN)/python -m course_lib claims check

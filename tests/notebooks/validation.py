@@ -18,7 +18,7 @@ from tools.claims import Claim, check_scalars
 
 ROOT = Path(__file__).resolve().parents[2]
 SANITIZE = Path(__file__).with_name("sanitize.cfg")
-CELL_TIMEOUT = 300  # seconds; a whole chapter may take 60
+CELL_TIMEOUT = 300  # seconds: a cell that takes longer hangs
 
 
 @dataclass(frozen=True)
@@ -57,16 +57,16 @@ def validate(path: Path, *, name: str | None = None, claims: list[Claim] | None 
     with tempfile.TemporaryDirectory() as folder:
         published = Path(folder) / "scalars.jsonl"
         published.touch()
-        start = _processor_seconds()
+        start = processor_seconds()
         problems += _run_nbval(path, published)
-        seconds = _processor_seconds() - start
+        seconds = processor_seconds() - start
         scalars = read_scalars(published)
     if name is not None:
         problems += check_scalars(name, scalars, claims)
     return Validation(problems, seconds, scalars)
 
 
-def _processor_seconds() -> float:
+def processor_seconds() -> float:
     """What all processes that this one has started and seen end have used:
     on one thread the time on an idle machine.
     """
