@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tools.execution import Cache
 
 CACHE = ".jupyter_cache"
+NOTHING_KEPT = ("sphinx_jupyterbook_latex", "sphinx_multitoc_numbering")
 
 SOURCE_BRANCH, LAUNCH_BRANCH = "main", "notebooks"
 # Shown on pages that are notebooks. They are links: nothing is asked of these hosts before a reader clicks.
@@ -88,6 +89,26 @@ def notebook_cache(app: Sphinx) -> Cache:
 def set_notebook_cache(app: Sphinx, config: Config) -> None:
     """Let MyST-NB take outputs from where `execute_notebooks` puts them."""
     config.nb_execution_cache_path = str(Path(app.outdir).parent / CACHE)
+
+
+def read_again_with_new_tools(_app: Sphinx, config: Config) -> None:
+    """Make Sphinx read every page again when the code that makes pages has changed: a setting that it compares."""
+    from tools.dependencies import code_hash
+
+    config.course_tools = code_hash([*(ROOT / "tools").glob("*.py"), *(ROOT / "course_lib" / "claims").glob("*.py")])
+
+
+def work_side_by_side(app: Sphinx) -> None:
+    """Let Sphinx read and write pages on all processors: `jupyter-book build` has no option for it.
+
+    Two of Jupyter Book's extensions do not say whether they can; neither keeps anything while pages are read.
+    """
+    from tools.execution import processors
+
+    app.parallel = processors()
+    for name in NOTHING_KEPT:
+        if name in app.extensions:
+            app.extensions[name].parallel_read_safe = True
 
 
 def execute_notebooks(
@@ -211,7 +232,10 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register with Sphinx; runs after sphinx-thebe's own set-up, because local extensions come last."""
     remove_thebe(app)
     app.connect("config-inited", set_repository)
+    app.add_config_value("course_tools", "", "env")
     app.connect("config-inited", set_notebook_cache)
+    app.connect("config-inited", read_again_with_new_tools)
+    app.connect("builder-inited", work_side_by_side)
     app.connect("env-get-outdated", execute_notebooks)
     app.connect("source-read", note_outputs)
     app.connect("html-page-context", add_widgets)
