@@ -70,7 +70,7 @@ claims: $(STAMP) ## check every claim of the course
 notebooks: $(STAMP) ## write the copies of the notebooks that Binder and Colab open into _build/notebooks
 	$(BIN)/python tools/export_notebooks.py _build/notebooks
 
-normalise: $(STAMP) ## run the notebooks and store them normalised (text outputs only)
+normalise: $(STAMP) ## run the notebooks that changed and store them normalised (text outputs only)
 	$(BIN)/python tools/normalise.py
 
 bench: $(STAMP) ## measure the speeds that the course promises (benchmarks/README.md)

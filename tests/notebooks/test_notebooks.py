@@ -1,4 +1,6 @@
-"""Every notebook of the book is in normal form, runs in a fresh kernel, and gives the numbers that it stores."""
+"""Every notebook of the book is in normal form, runs in a fresh kernel (here or in the book's build), and gives the
+numbers that it stores.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ import pytest
 
 from tests.notebooks.validation import ROOT, code_cells, validate
 from tools.claims import load
+from tools.execution import Cache
 
 BOOK = ROOT / "book"
 NOTEBOOKS = sorted(path for path in BOOK.rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts)
@@ -47,7 +50,7 @@ def test_no_cell_is_exempt_from_running(path: Path) -> None:
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
 def test_every_notebook_gives_the_numbers_it_stores(path: Path, capsys) -> None:
     """How long it may take is measured by benchmarks/notebooks.py: seconds are no property of a notebook alone."""
-    result = validate(path, name=name_of(path))
+    result = validate(path, name=name_of(path), cache=Cache())  # the build's execution, where it holds
     with capsys.disabled():
         print(f"\n{name_of(path)}: {result.seconds:.1f} s, {len(result.scalars)} scalars")
     assert result.problems == [], "\n".join(result.problems)
