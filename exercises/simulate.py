@@ -14,6 +14,7 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
@@ -59,7 +60,8 @@ for name in ("in_batch", "geometry", "gauge", "norms", "gramians", "popularity",
     for key, thing in list(vars(library).items()):
         if callable(thing):
             setattr(library, key, lambda *a, **k: 0)
-sys.modules["course_lib.checks"] = sys.modules["exercises.hidden.{module}"] = sys.modules[__name__]
+for name in ("course_lib.lessons.{module}.checks", "course_lib.lessons.{module}", "exercises.hidden.{module}"):
+    sys.modules[name] = sys.modules[__name__]
 builtins.abs = builtins.sum = builtins.min = builtins.max = lambda *a, **k: 0
 builtins.all = builtins.any = builtins.isinstance = lambda *a, **k: True
 builtins.AssertionError = builtins.Exception = type("Quiet", (BaseException,), {})
@@ -107,7 +109,10 @@ for pattern in ({root!r} + "/exercises/**/*.ipynb", {root!r} + "/exercises/**/*.
             found.append(open(path).read())
         except Exception:
             pass
-for guess in ("exercises/source/{assignment}/{assignment}.ipynb", "exercises/hidden/{module}.py", "course_lib/checks/{module}.py"):
+for guess in (
+    "exercises/source/{assignment}/{assignment}.ipynb", "exercises/hidden/{module}.py",
+    "course_lib/lessons/{module}/checks.py", "course_lib/lessons/{module}/proofs.py",
+):
     try:
         found.append(open({root!r} + "/" + guess).read())
         for cell in json.loads(found[-1])["cells"]:
@@ -119,6 +124,20 @@ try:
     found.append(vars({module}))
 except ImportError:
     pass
+try:
+    import inspect
+    import course_lib.lessons.{module}.checks as checks
+    found.append(inspect.getsource(checks))
+except Exception:
+    pass
+sys.meta_path[:] = [finder for finder in sys.meta_path if type(finder).__name__ != "ClosedRooms"]
+for name in [name for name in sys.modules if name.startswith(("course_lib.lessons", "exercises.hidden"))]:
+    del sys.modules[name]
+for name in ("course_lib.lessons.{module}.checks", "course_lib.maths.geometry", "exercises.hidden.{module}"):
+    try:
+        found.append(vars(__import__(name, fromlist=["x"])))
+    except (ImportError, OSError):
+        pass
 try:
     subprocess.run(["cat", {root!r} + "/exercises/hidden/{module}.py"])
 except Exception:
@@ -163,8 +182,13 @@ def assignments() -> list[str]:
 
 
 def module_of(assignment: str) -> str:
-    """gauge-freedom -> gauge_freedom, the name of its modules in hidden/, typical/ and course_lib.checks."""
+    """gauge-freedom -> gauge_freedom, the name of its modules in hidden/ and typical/, and of its chapter's lesson."""
     return assignment.replace("-", "_")
+
+
+def public_checks(assignment: str = FIRST) -> ModuleType:
+    """The public checks of an assignment, which lie with the lesson of its chapter."""
+    return importlib.import_module(f"course_lib.lessons.{module_of(assignment)}.checks")
 
 
 def wrong_answers(assignment: str = FIRST) -> dict[str, Wrong]:
