@@ -68,7 +68,9 @@ class _AfterImport(importlib.abc.MetaPathFinder):
     def __init__(self, later: dict[str, Callable[[ModuleType], None]]) -> None:
         self.later = later
 
-    def find_spec(self, name: str, path: Any, target: ModuleType | None = None) -> importlib.machinery.ModuleSpec | None:
+    def find_spec(
+        self, name: str, path: Any, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
         if name not in self.later:
             return None
         change = self.later.pop(name)
@@ -88,7 +90,9 @@ class _AfterImport(importlib.abc.MetaPathFinder):
 # ---- draws
 
 
-def _nudged_default_rng(original: Callable[..., np.random.Generator], size: float) -> Callable[..., np.random.Generator]:
+def _nudged_default_rng(
+    original: Callable[..., np.random.Generator], size: float
+) -> Callable[..., np.random.Generator]:
     class Nudged(np.random.Generator):
         """A generator whose floating-point draws are moved."""
 

@@ -283,7 +283,9 @@ def _check_values(claim: Claim, where: str) -> None:
         raise ClaimError(f"{where}: id {claim.id!r} does not belong to paper {claim.paper!r}")
     page, file = (claim.chapter or "").rpartition("/")[2], Path(claim.file).stem
     if page and page != file and not page.startswith(f"{file}-"):
-        raise ClaimError(f"{where}: chapter is {claim.chapter!r}, expected {file!r} or a page of it, as the file is named")
+        raise ClaimError(
+            f"{where}: chapter is {claim.chapter!r}, expected {file!r} or a page of it, as the file is named"
+        )
     if claim.status not in STATUSES:
         raise ClaimError(f"{where}: status {claim.status!r}; expected one of {', '.join(STATUSES)}")
     for check in claim.checks:
