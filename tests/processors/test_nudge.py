@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from tests.processors import nudge
 
 HERE = Path(__file__).resolve().parent
