@@ -61,7 +61,9 @@ class Kind:
 
     def environment(self, features: dict[str, bool], dispatched: Iterable[str]) -> dict[str, str]:
         """The variables, NPY_DISABLE_CPU_FEATURES among them: the features to hide that NumPy would use here."""
-        hide = [name for name in dispatched if features.get(name) and name.startswith(self.hidden)] if self.hidden else []
+        hide = (
+            [name for name in dispatched if features.get(name) and name.startswith(self.hidden)] if self.hidden else []
+        )
         return self.variables | ({"NPY_DISABLE_CPU_FEATURES": " ".join(hide)} if hide else {})
 
 
@@ -109,7 +111,11 @@ KINDS = (
         {"OPENBLAS_CORETYPE": "ARMV8", "ATEN_CPU_CAPABILITY": "default"},
         machines=ARM,
     ),
-    Kind("nudged", "inputs moved by 1e-12, singular vectors turned: for what cannot be emulated", {"COURSE_NUDGE": "1e-12"}),
+    Kind(
+        "nudged",
+        "inputs moved by 1e-12, singular vectors turned: for what cannot be emulated",
+        {"COURSE_NUDGE": "1e-12"},
+    ),
 )
 
 
