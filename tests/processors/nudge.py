@@ -1,12 +1,13 @@
-"""A stand-in for processors that nobody can emulate here: random inputs are moved a little, and singular vectors turned.
+"""A stand-in for processors that nobody can emulate here: random inputs move a little, singular vectors turn.
 
 Another processor sums in another order, which moves results by rounding, and its LAPACK may return other signs of
 singular and eigenvectors. `install` does both on purpose, and stronger:
 
-- floating-point draws of `numpy.random.default_rng` and of torch are multiplied by 1 + size or 1 - size, as the last bit
-  of each says: so the same draw moves the same way, in whatever portions it is drawn, and a run can be repeated. Where a
-  type is coarser than `size` (float32), its own eps takes the place of `size`;
-- singular values and eigenvalues move in the same way, and every second singular vector or eigenvector changes its sign.
+- floating-point draws of `numpy.random.default_rng` and of torch are multiplied by 1 + size or 1 - size, as the last
+  bit of each says: so the same draw moves the same way, in whatever portions it is drawn, and a run can be repeated.
+  Where a type is coarser than `size` (float32), its own eps takes the place of `size`;
+- singular values and eigenvalues move in the same way (not torch's, which may have a gradient), and every second
+  singular vector or eigenvector changes its sign.
 
 Integers, permutations and choices stay: they are exact on every processor.
 """
@@ -83,7 +84,7 @@ class _AfterImport(importlib.abc.MetaPathFinder):
             run(module)
             change(module)
 
-        setattr(spec.loader, "exec_module", exec_module)
+        vars(spec.loader)["exec_module"] = exec_module
         return spec
 
 
