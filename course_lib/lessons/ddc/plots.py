@@ -55,14 +55,24 @@ def two_users(user: Any, pref: Any, pop: Any, alpha: float, beta: float) -> tupl
         for end in (e, final):
             ax.plot(*zip(point, end, strict=True), color=SOFT, lw=1, ls=(0, (2, 2)))
         behind = {"fc": ax.get_facecolor(), "ec": "none", "pad": 1}  # covers the dashes
-        ax.annotate(name, point, place, textcoords="offset points", color=color, fontsize=9.5, va="center", bbox=behind)
+        ax.annotate(
+            name,
+            (point[0], point[1]),
+            place,
+            textcoords="offset points",
+            color=color,
+            fontsize=9.5,
+            va="center",
+            bbox=behind,
+        )
     _arrow(ax, np.zeros(2), e, INK)
     _arrow(ax, np.zeros(2), final, WRONG)
-    ax.annotate("$e_u$", e, (6, 4), textcoords="offset points", color=INK)
-    ax.annotate("is served: both", final, (8, 0), textcoords="offset points", color=WRONG, va="center", fontsize=9.5)
+    ax.annotate("$e_u$", (e[0], e[1]), (6, 4), textcoords="offset points", color=INK)
+    served = {"color": WRONG, "va": "center", "fontsize": 9.5}
+    ax.annotate("is served: both", (final[0], final[1]), (8, 0), textcoords="offset points", **served)
     for vector, name, place in ((f, "$e_{pref}$", (-2, -13)), (p, "$e_{pop}$", (-4, 6))):
         _arrow(ax, np.zeros(2), vector, SOFT, width=1.2)
-        ax.annotate(name, vector, place, textcoords="offset points", color=SOFT, ha="right")
+        ax.annotate(name, (vector[0], vector[1]), place, textcoords="offset points", color=SOFT, ha="right")
     points = np.stack([np.zeros(2), e, f, p, final, *(point for point, _ in corners.values())])
     low, high = points.min(0), points.max(0)
     ax.set(xlim=(low[0] - 0.5, high[0] + 1.5), ylim=(low[1] - 0.4, high[1] + 0.4), aspect="equal", xticks=[], yticks=[])
@@ -77,9 +87,9 @@ def turned_user(vectors: Mapping[str, Any], positives: Any, negatives: Any) -> t
 
     vectors: title -> (2,). The side of the plane that scores above the best of the others is tinted.
     """
-    his, others = np.asarray(positives, dtype=float), np.asarray(negatives, dtype=float)
+    own, others = np.asarray(positives, dtype=float), np.asarray(negatives, dtype=float)
     fig, axes = plt.subplots(1, len(vectors), figsize=(4.3 * len(vectors), 3.6), sharey=True, dpi=92, squeeze=False)
-    reach = 1.6 + max(abs(his).max(), abs(others).max())
+    reach = 1.6 + max(abs(own).max(), abs(others).max())
     grid = np.linspace(-reach, reach, 121)
     plane = np.stack(np.meshgrid(grid, grid), axis=-1)
     for ax, (title, vector) in zip(axes[0], vectors.items(), strict=True):
@@ -88,14 +98,14 @@ def turned_user(vectors: Mapping[str, Any], positives: Any, negatives: Any) -> t
         ax.contourf(grid, grid, plane @ u, levels=[level, 1e9], colors=[PULL_TINT])
         ax.contour(grid, grid, plane @ u, levels=[level], colors=[SOFT], linewidths=1, linestyles="dashed")
         _arrow(ax, np.zeros(2), u / max(1.0, np.linalg.norm(u)), INK)
-        for points, marker, color in ((his, "o", PULL), (others, "X", PUSH)):
+        for points, marker, color in ((own, "o", PULL), (others, "X", PUSH)):
             ax.scatter(*points.T, marker=marker, s=90, color=color, zorder=3, ec="white")
             for point in points:
                 ax.annotate(f"{point @ u:+.3g}", point, (9, 6), textcoords="offset points", color=color, weight="bold")
-        wrong = int(((his @ u)[:, None] <= others @ u).sum())
+        wrong = int(((own @ u)[:, None] <= others @ u).sum())
         ax.set(
             title=title,
-            xlabel=f"pairs in the wrong order: {wrong} of {len(his) * len(others)}",
+            xlabel=f"pairs in the wrong order: {wrong} of {len(own) * len(others)}",
             xlim=(-reach, reach),
             ylim=(-reach, reach),
         )
@@ -182,10 +192,10 @@ def net_push(net: Any, change: Any, alphas: Any) -> tuple[Figure, np.ndarray]:
     dots and means of ten groups.
     """
     fig, axes = plt.subplots(1, 2, figsize=(9.0, 3.7), sharey=True, dpi=88)
-    for ax, x, label in zip(
-        axes, (alphas, net), ("$\\alpha_u$", "$\\alpha_u+\\beta_u\\,\\langle e_{pref},e_{pop}\\rangle$"), strict=True
-    ):
-        x, y = np.asarray(x, dtype=float), np.asarray(change, dtype=float)
+    both = "$\\alpha_u+\\beta_u\\,\\langle e_{pref},e_{pop}\\rangle$"
+    y = np.asarray(change, dtype=float)
+    for ax, across, label in zip(axes, (alphas, net), ("$\\alpha_u$", both), strict=True):
+        x = np.asarray(across, dtype=float)
         low, high = np.quantile(x, [0.01, 0.99])
         shown = np.flatnonzero((x > low) & (x < high))[:: max(1, len(x) // 450)]
         ax.scatter(x[shown], y[shown], s=7, color=SOFT, alpha=0.35, lw=0)
@@ -195,7 +205,7 @@ def net_push(net: Any, change: Any, alphas: Any) -> tuple[Figure, np.ndarray]:
         ax.axvline(0, color=INK, lw=1)
         ax.set(xlabel=label, xlim=(low, high))
     axes[0].set_ylabel("change of the list's mean popularity")
-    axes[0].set_ylim(*np.quantile(np.asarray(change, dtype=float), [0.02, 0.98]))
+    axes[0].set_ylim(*np.quantile(y, [0.02, 0.98]))
     return fig, axes
 
 

@@ -237,6 +237,6 @@ export function rowsOf(state, { user, list: shown }) {
 /** Lines of Python that show the same state in a notebook. */
 export function asPython({ stored, person, alpha, beta, shift, view }) {
   const given = stored ? "" : "\nusers, items, train, test = ...  # a trained model and its data; chosen and names as you had them";
-  return `from course_lib import widgets${given}\nwidgets.TwoScalars(${stored ? "" : "users, items, train, test, "}person=${person}, alpha=${alpha}, beta=${beta}, ` +
+  return `from course_lib.lessons.ddc.two_scalars import TwoScalars${given}\nTwoScalars(${stored ? "" : "users, items, train, test, "}person=${person}, alpha=${alpha}, beta=${beta}, ` +
     `shift=${shift}, view="${view}")`;
 }

@@ -208,6 +208,6 @@ export function rows(state, { paths, at }) {
 
 /** A line of Python that shows the same state in a notebook. */
 export function asPython({ alpha, batch_size: batch, drift, size, correct_start: correctStart, beta, step, seed }) {
-  return `from course_lib import widgets\nwidgets.GramianTracker(alpha=${alpha}, batch_size=${batch}, drift="${drift}", size=${size}, ` +
+  return `from course_lib.lessons.gramian_estimators.gramian_tracker import GramianTracker\nGramianTracker(alpha=${alpha}, batch_size=${batch}, drift="${drift}", size=${size}, ` +
     `correct_start=${correctStart ? "True" : "False"}, beta="${beta}", step=${step}, seed=${seed})`;
 }

@@ -130,6 +130,6 @@ export function aboutFilm({ film, names }, { order, counts, projections, head, t
 /** Lines of Python that show the same state in a notebook. */
 export function asPython({ stored, model, show, ratio, shown, seed, film }) {
   const given = stored ? "" : "\nitems, counts = ...  # your embeddings (n, d), and how often each item occurs";
-  return `from course_lib import widgets${given}\nwidgets.PopularityAxis(${stored ? "" : "items, counts, "}model=${JSON.stringify(model)}, show="${show}", ` +
+  return `from course_lib.lessons.popularity_direction.popularity_axis import PopularityAxis${given}\nPopularityAxis(${stored ? "" : "items, counts, "}model=${JSON.stringify(model)}, show="${show}", ` +
     `ratio=${ratio}, shown=${shown}, seed=${seed}, film=${film})`;
 }
