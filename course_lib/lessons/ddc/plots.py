@@ -68,7 +68,7 @@ def two_users(user: Any, pref: Any, pop: Any, alpha: float, beta: float) -> tupl
     _arrow(ax, np.zeros(2), e, INK)
     _arrow(ax, np.zeros(2), final, WRONG)
     ax.annotate("$e_u$", (e[0], e[1]), (6, 4), textcoords="offset points", color=INK)
-    served = {"color": WRONG, "va": "center", "fontsize": 9.5}
+    served: dict[str, Any] = {"color": WRONG, "va": "center", "fontsize": 9.5}
     ax.annotate("is served: both", (final[0], final[1]), (8, 0), textcoords="offset points", **served)
     for vector, name, place in ((f, "$e_{pref}$", (-2, -13)), (p, "$e_{pop}$", (-4, 6))):
         _arrow(ax, np.zeros(2), vector, SOFT, width=1.2)
@@ -329,8 +329,7 @@ def accuracy_and_popularity(
 
 @in_style
 def sensitivity(
-    curves: Mapping[str, Mapping[str, Curve]],
-    levels: Mapping[str, Mapping[str, float]] | None = None,
+    curves: Mapping[str, Mapping[str, Curve]], levels: Mapping[str, Mapping[str, float]] | None = None
 ) -> tuple[Figure, np.ndarray]:
     """One panel for each metric, its curves over k: metric -> backbone -> (k, mean, half-width); levels:
     the same without DDC, dotted.
@@ -338,22 +337,8 @@ def sensitivity(
     fig, axes = plt.subplots(1, len(curves), figsize=(4.3 * len(curves) + 0.4, 3.7), squeeze=False, dpi=92)
     for ax, (metric, series) in zip(axes[0], curves.items(), strict=True):
         for (color, marker, dashes), (name, (tops, means, halves)) in zip(SPARE, series.items(), strict=False):
-            ax.plot(
-                tops,
-                means,
-                marker=marker,
-                ls=dashes,
-                color=color,
-                label=f"{name} with DDC",
-            )
-            ax.fill_between(
-                tops,
-                np.subtract(means, halves),
-                np.add(means, halves),
-                color=color,
-                alpha=0.15,
-                lw=0,
-            )
+            ax.plot(tops, means, marker=marker, ls=dashes, color=color, label=f"{name} with DDC")
+            ax.fill_between(tops, np.subtract(means, halves), np.add(means, halves), color=color, alpha=0.15, lw=0)
             if levels and name in levels.get(metric, {}):
                 level = levels[metric][name]
                 ax.axhline(level, color=color, lw=1.2, ls=(0, (1, 2)))
@@ -376,43 +361,18 @@ def convergence(runs: Mapping[str, Mapping[str, Any]]) -> tuple[Figure, np.ndarr
     runs: title -> {"training": (epochs, losses, mrrs), "DDC": (epochs, losses, mrrs), "scaled": least loss by one
     factor on all scores, "objective": DDC's own losses, or absent}.
     """
-    fig, axes = plt.subplots(
-        2,
-        len(runs),
-        figsize=(4.3 * len(runs) + 0.4, 5.6),
-        sharex="col",
-        squeeze=False,
-        dpi=88,
-    )
+    fig, axes = plt.subplots(2, len(runs), figsize=(4.3 * len(runs) + 0.4, 5.6), sharex="col", squeeze=False, dpi=88)
     for column, (title, run) in enumerate(runs.items()):
         top, low = axes[:, column]
         (epochs, losses, mrrs), (after, then, found) = run["training"], run["DDC"]
         for ax, first, second in ((top, losses, then), (low, mrrs, found)):
             ax.plot(epochs, first, "-", marker="o", ms=3, color=INK, label="training")
-            ax.plot(
-                after,
-                second,
-                "-",
-                marker="s",
-                ms=3,
-                color=PUSH,
-                label="DDC, served embedding",
-            )
+            ax.plot(after, second, "-", marker="s", ms=3, color=PUSH, label="DDC, served embedding")
             ax.axvline(epochs[-1], color=SOFT, lw=1, ls=(0, (2, 2)))
         if "objective" in run:
-            top.plot(
-                after,
-                run["objective"],
-                ls=(0, (1, 1.5)),
-                color=PUSH,
-                label="DDC, its objective",
-            )
+            top.plot(after, run["objective"], ls=(0, (1, 1.5)), color=PUSH, label="DDC, its objective")
         top.axhline(
-            run["scaled"],
-            color=PULL,
-            lw=1.4,
-            ls=(0, (5, 2)),
-            label="same ranking as before,\nscores times a factor",
+            run["scaled"], color=PULL, lw=1.4, ls=(0, (5, 2)), label="same ranking as before,\nscores times a factor"
         )
         low.axhline(max(mrrs), color=INK, lw=1, ls=(0, (1, 2)))
         top.set(title=title, yscale="log")
@@ -426,41 +386,20 @@ def convergence(runs: Mapping[str, Mapping[str, Any]]) -> tuple[Figure, np.ndarr
 
 @in_style
 def rule_changes(
-    changes: Mapping[str, Mapping[str, tuple[float, float]]],
-    *,
-    label: str = "change of MRR@10 in %",
+    changes: Mapping[str, Mapping[str, tuple[float, float]]], *, label: str = "change of MRR@10 in %"
 ) -> tuple[Figure, np.ndarray]:
     """The change against the backbone under each update rule, with intervals, a panel for each backbone or metric:
     title -> rule -> (mean, half).
     """
     fig, axes = plt.subplots(
-        1,
-        len(changes),
-        figsize=(4.0 * len(changes) + 1.2, 4.4),
-        sharey=True,
-        squeeze=False,
-        dpi=92,
+        1, len(changes), figsize=(4.0 * len(changes) + 1.2, 4.4), sharey=True, squeeze=False, dpi=92
     )
     for ax, (title, rules) in zip(axes[0], changes.items(), strict=True):
         ax.axvline(0, color=SOFT, lw=1, ls=(0, (2, 2)))
         for at, (rule, (mean, half)) in enumerate(rules.items()):
             ours = rule == "b_a"
-            ax.errorbar(
-                mean,
-                at,
-                xerr=half or None,
-                color=PUSH if ours else INK,
-                lw=1.4,
-                capsize=3,
-            )
-            ax.plot(
-                mean,
-                at,
-                "*" if ours else "o",
-                color=PUSH if ours else INK,
-                ms=13 if ours else 6,
-                mec="white",
-            )
+            ax.errorbar(mean, at, xerr=half or None, color=PUSH if ours else INK, lw=1.4, capsize=3)
+            ax.plot(mean, at, "*" if ours else "o", color=PUSH if ours else INK, ms=13 if ours else 6, mec="white")
         ax.set(title=title, xlabel=label, yticks=range(len(rules)), yticklabels=list(rules))
     axes[0, 0].invert_yaxis()
     return fig, axes[0]

@@ -19,7 +19,7 @@ from course_lib.lessons.shared.widgets.base import CourseWidget, one_of, within
 from course_lib.lessons.shared.widgets.words import number
 from course_lib.maths import correction, popularity
 
-STORED = Path(__file__).with_name("two_scalars.json")  # made by tools/popularity_models.py
+STORED = Path(__file__).with_name("two_scalars.json")  # made by make_two_scalars.py
 VIEWS = ("ddc", "served")
 WINDOW = {"alpha": (-3.0, 3.0), "beta": (-1.0, 5.0)}  # of the picture
 POINTS = 25  # of the grid, in each direction
@@ -68,7 +68,7 @@ class User:
     def ranks(self, alpha: float, beta: float) -> np.ndarray:
         """(t,) of the test items among the candidates, 1 for the best."""
         final = self.final(alpha, beta)
-        return 1 + (final[self.candidates] > final[self.test][:, None]).sum(1)
+        return np.asarray(1 + (final[self.candidates] > final[self.test][:, None]).sum(1))
 
     def shown(self, alpha: float, beta: float) -> np.ndarray:
         """(10,) the list."""
@@ -92,7 +92,6 @@ class TwoScalars(CourseWidget):
     """One user, two scalars: ranks of the test items, what their scores are made of, the loss and its minimum.
 
     users, items    tables (m, d), (n, d) of a trained model; by default MF on the embedded films
-                    (tools/popularity_models.py)
     train, test     its training and test interactions, with the same users and items
     chosen          ids of the users that are offered, at most 8 of at most 40 training and 6 test items
     names           {item id: what it is called}
@@ -394,7 +393,7 @@ def _picture(shown: TwoScalars) -> str:
         return all(low <= value <= high for value, (low, high) in zip(point, WINDOW.values(), strict=True))
 
     curves = "".join(
-        f'<path d="M{"L".join("{:.0f} {:.0f}".format(*at(x, y)) for x, y in line)}" stroke="{_LINES}" '
+        f'<path d="M{"L".join("{:.0f} {:.0f}".format(*at(x, y)) for x, y in np.asarray(line))}" stroke="{_LINES}" '
         f'stroke-width="{2.6 - 0.22 * k:.1f}" fill="none"/>'
         for k, level in enumerate(levels(surface))
         for line in lines.lines(level)

@@ -84,8 +84,9 @@ def follow(
 ) -> Paths:
     """The first `steps` steps of the run of these settings, by the estimators of course_lib.maths.gramians.
 
-    The same numbers as `follow` of the page. Example i has the entry x_i(t) = G(t) + e_i, the product of two coordinates of its embedding: the estimators get x_i
-    as one coordinate and 1 as its partner. Batches of `batch_size` examples, drawn with replacement.
+    The same numbers as `follow` of the page. Example i has the entry x_i(t) = G(t) + e_i, the product of two
+    coordinates of its embedding: the estimators get x_i as one coordinate and 1 as its partner. Batches of
+    `batch_size` examples, drawn with replacement.
     """
     chance = uniforms(seed, STEPS * (1 + batch_size))
     moves = steps_of(drift, size, chance[:STEPS])

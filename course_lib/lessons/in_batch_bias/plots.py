@@ -371,12 +371,7 @@ def quality_and_popularity(
     fig, (left, right) = plt.subplots(1, 2, figsize=(7.6, 0.9 + 0.6 * len(quality)), sharey=True)
     rows, top = range(len(quality)), max(quality.values())
     bars = left.barh(
-        rows,
-        list(quality.values()),
-        height=0.55,
-        color=[SPARE[row % len(SPARE)][0] for row in rows],
-        ec="white",
-        lw=0,
+        rows, list(quality.values()), height=0.55, color=[SPARE[row % len(SPARE)][0] for row in rows], ec="white", lw=0
     )
     for row, (bar, value) in enumerate(zip(bars, quality.values(), strict=True)):
         bar.set_hatch(("", "///", "...", "xx", "\\\\\\")[row % 5])

@@ -81,11 +81,7 @@ def _by_lemmas(kind: str) -> dict[str, sp.Expr]:
     """The same three weights through the library's `expectation_of`."""
     c = in_batch.coefficients_from(kind, a=A, rho=RHO)
     e = in_batch.expectation_of(c, p1=inclusion(1), p2=inclusion(2))
-    return {
-        "positive": e.positive,
-        "on": e.grid * P**e.power + e.constant + e.inverse / P,
-        "off": e.grid * P**e.power,
-    }
+    return {"positive": e.positive, "on": e.grid * P**e.power + e.constant + e.inverse / P, "off": e.grid * P**e.power}
 
 
 def _expectation_residuals(kind: str, on: sp.Expr, off: sp.Expr) -> list[sp.Expr]:

@@ -85,7 +85,7 @@ def popularity_cloud(items: Any, counts: Any, ratio: float = 0.05, *, groups: An
         chosen = middle[kinds[middle] == kind]
         ax.scatter(plane[chosen, 0], plane[chosen, 1], s=sizes[chosen], c=color, marker=mark, alpha=0.45, lw=0)
     for ids, color, mark, name in ((head, PUSH, "^", "head"), (tail, PULL, "v", "tail")):
-        look = {"c": color, "marker": mark, "label": f"{name}: {len(ids)} items"}
+        look: dict[str, Any] = {"c": color, "marker": mark, "label": f"{name}: {len(ids)} items"}
         ax.scatter(plane[ids, 0], plane[ids, 1], s=sizes[ids] + 12, alpha=0.8, lw=0, **look)
         ax.plot(*plane[ids].mean(0), "X", color=color, mec="white", ms=13, mew=1.2, zorder=4)
     start, end = plane[tail].mean(0), plane[head].mean(0)

@@ -20,7 +20,7 @@ from course_lib.lessons.shared.widgets.chance import BELL, bells, uniforms
 from course_lib.lessons.shared.widgets.words import number
 from course_lib.maths import popularity
 
-STORED = Path(__file__).with_name("popularity_axis.json")  # made by tools/popularity_models.py
+STORED = Path(__file__).with_name("popularity_axis.json")  # made by make_popularity_axis.py
 SHOWS = ("embeddings", "shuffled", "random")
 FEWEST, MOST_ITEMS, MOST_WIDTH = 20, 400, 64
 LIMITS = {"ratio": (0.01, 0.4)}
@@ -50,7 +50,6 @@ class PopularityAxis(CourseWidget):
 
     items       {name of the model: (n, d)}, or one table (n, d); 20 to 400 items of at most 64 numbers; by default 240
                 films of the embedded data: MF and LightGCN trained with BPR, and LightGCN before its training
-                (tools/popularity_models.py)
     counts      (n,) how often each item occurs in the training data
     names       (n,) what the items are called; by default "item 1", "item 2", ...
     model       which of the tables is shown
