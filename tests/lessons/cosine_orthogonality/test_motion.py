@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+
 import numpy as np
 import pytest
 import torch
-from course_lib import encoders, geometry, jacobians, losses
+
+from course_lib import geometry, losses
 from course_lib.lessons.cosine_orthogonality.cosine_motion import CosineMotion
-from course_lib.lessons.jacobian_conditions import small_towers
 from course_lib.lessons.shared.widgets import motion
 from tests.widget_pages import replacing
 
