@@ -161,6 +161,15 @@ def python_line(page: Any) -> str:
     return page.locator(".cw-code").inner_text().removeprefix("from course_lib import widgets\n")
 
 
+def made_in_python(page: Any) -> Any:
+    """What the code makes that the page offers as the same in Python: an import, then a call."""
+    page.locator(".cw-python summary").click()
+    imports, call = page.locator(".cw-code").inner_text().split("\n", 1)
+    names: dict[str, Any] = {}
+    exec(imports, names)
+    return eval(call, names)
+
+
 def left_by_its_view(page: Any, trait: str, milliseconds: int) -> bool:
     """Closes, while the film plays, what `mount_in_jupyter` made:
     whether the film has ended and nobody listens any more.

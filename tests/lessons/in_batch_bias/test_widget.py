@@ -178,10 +178,7 @@ def test_best_scores_agree_with_course_lib(library: Callable[..., Any]) -> None:
 def test_python_and_the_page_say_the_same(library: Callable[..., Any]) -> None:
     rng = np.random.default_rng(2)
     shown = [InBatchWeights(**random_state(rng)) for _ in range(60)]
-    shown += [
-        InBatchWeights([[1, 0], [0, 0]], batch_size=2),
-        InBatchWeights([[0, 0], [0, 0]], batch_size=2),
-    ]
+    shown += [InBatchWeights([[1, 0], [0, 0]], batch_size=2), InBatchWeights([[0, 0], [0, 0]], batch_size=2)]
     question = '(states) => states.map((state) => lib.sentences(state.labels, lib.analyse(state)).join(" "))'
     said = library("in_batch_text")(question, [one.state() for one in shown])
     assert said == [one.summary() for one in shown]
@@ -395,10 +392,7 @@ def test_sliders_and_choices_change_the_words(site_page: Callable[..., Any]) -> 
     page.get_by_label("square").check()
     page.locator('input[name="fit"]').focus()
     page.keyboard.press("End")
-    settled(
-        page,
-        InBatchWeights(batch_size=6, kind="unbiased_omega", omega=1.0, pointwise="square", fit=1.0).summary(),
-    )
+    settled(page, InBatchWeights(batch_size=6, kind="unbiased_omega", omega=1.0, pointwise="square", fit=1.0).summary())
 
 
 WALK = """async (kinds) => {
