@@ -25,10 +25,8 @@ from course_lib.lessons.shared.widgets import tables
 from tests.widget_pages import (
     SUMMARY,
     Elements,
-    differences,
     far_apart,
     left_without_javascript,
-    library,
     misfits,
     misprints,
     mount_in_jupyter,
@@ -38,7 +36,6 @@ from tests.widget_pages import (
     replacing,
     serious_violations,
     settled,
-    site_page,
     table_rows,
 )
 from tools import popularity_models

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from course_lib.lessons.in_batch_bias.broken import Broken
+from course_lib.lessons.shared.counterexample import Counterexample
 from course_lib.maths.arrays import exact
 
 POP = exact(np.array([0, 1]))
@@ -63,36 +63,38 @@ def _user(
 TURNED = _user((3, 1), ((1, 0), (-1, -1)), ((-2, 1), (-2, -1)), 1)
 
 
-def every_pair_wrong() -> Broken:
+def every_pair_wrong() -> Counterexample:
     """Theorem A.5: "a superior solution". All four pairs stand right with e_u, none with the final embedding of L_DDC's
     unique optimum.
 
     L_DDC falls from .0906 to .0041, to 4.5 %. The first negative is the head and the second the tail that give e_pop.
     """
-    return Broken("that (14) is what (13) optimises", TURNED.right(TURNED.vector), TURNED.right(TURNED.final), -4)
+    return Counterexample(
+        "that (14) is what (13) optimises", TURNED.right(TURNED.vector), TURNED.right(TURNED.final), -4
+    )
 
 
-def scaled_margins(times: int = 6) -> Broken:
+def scaled_margins(times: int = 6) -> Counterexample:
     """5.4.2: "less than 5 %" is "direct evidence". All margins times 6: the loss falls below 5 % and no pair changes
     its place.
 
     claimed: that some pair stands better than before; actual: how many do.
     """
     before, after = TURNED.right(TURNED.vector), TURNED.right(times * TURNED.vector)
-    return Broken("that a loss sees more than the scale", 1, after - before, -1)
+    return Counterexample("that a loss sees more than the scale", 1, after - before, -1)
 
 
-def alpha_positive() -> Broken:
+def alpha_positive() -> Counterexample:
     """4.1: "alpha_u becomes negative". The user of `every_pair_wrong` with his second coordinate reversed has alpha* =
     1.
 
     claimed and actual are signs.
     """
     alpha, _ = _user((3, -1), ((1, 0), (-1, -1)), ((-2, 1), (-2, -1)), 1).optimum
-    return Broken("that negatives score higher the more popular they are", -1, int(np.sign(float(alpha))), 2)
+    return Counterexample("that negatives score higher the more popular they are", -1, int(np.sign(float(alpha))), 2)
 
 
-def no_minimiser(steps: int = 12) -> Broken:
+def no_minimiser(steps: int = 12) -> Counterexample:
     """(14) needs "the optimal scalars". One positive, a = 1, at the score of two negatives with b = 1 and -1: dL/dbeta
     at beta = k log 2.
 
@@ -100,10 +102,10 @@ def no_minimiser(steps: int = 12) -> Broken:
     """
     at = [2**k for k in range(steps)]
     slopes = exact(np.array([-1 / (1 + Fraction(power)) for power in at]))
-    return Broken("a positive with a_i < 0", exact(np.zeros(steps, dtype=int)), slopes, slopes)
+    return Counterexample("a positive with a_i < 0", exact(np.zeros(steps, dtype=int)), slopes, slopes)
 
 
-def popular_items_rise() -> Broken:
+def popular_items_rise() -> Counterexample:
     """Table 4's reading: a negative alpha lowers popularity. alpha* = -1, and the score of the head rises over the
     tail's by 28/25.
 
@@ -114,22 +116,22 @@ def popular_items_rise() -> Broken:
     apart = user.negatives[0] - user.negatives[1]  # head minus tail, of length 2
     alpha, beta = user.optimum
     assert alpha < 0
-    return Broken(
+    return Counterexample(
         "alpha alone", Fraction(0), apart @ (user.final - user.vector), 2 * (alpha + beta * (user.pref @ POP))
     )
 
 
-def gradient_of_beta() -> Broken:
+def gradient_of_beta() -> Counterexample:
     """4.2: the gradient with respect to beta "only depends on aligning with positive items". a = 1; the negative scores
     log 3 less: -1/4, not -1/2.
 
     formula: -a (w' - w), with w = 1/2 for a margin of 0 and w' = 1/4 for log 3.
     """
     first, second = -Fraction(1, 2), -Fraction(1, 4)
-    return Broken("the negatives in the weights", first, second, Fraction(1, 2) - Fraction(1, 4))
+    return Counterexample("the negatives in the weights", first, second, Fraction(1, 2) - Fraction(1, 4))
 
 
-def translated_items(shifts: Sequence[int] = (-3, 0, 3)) -> Broken:
+def translated_items(shifts: Sequence[int] = (-3, 0, 3)) -> Counterexample:
     """One vector gamma e_pop added to every item: no score difference moves, and alpha takes the sign that one likes.
 
     A user with one positive and two negatives, b = (1, -1), margins (log 2, 2 log 2), so weights (1/3, 1/5): the sign
@@ -137,10 +139,10 @@ def translated_items(shifts: Sequence[int] = (-3, 0, 3)) -> Broken:
     """
     weights, b = exact(np.array([Fraction(1, 3), Fraction(1, 5)])), exact(np.array([1, -1]))
     signs = np.array([-int(np.sign(float(weights @ (b + shift)))) for shift in shifts])
-    return Broken("a choice of origin", -np.ones(len(shifts), dtype=int), signs)
+    return Counterexample("a choice of origin", -np.ones(len(shifts), dtype=int), signs)
 
 
-COUNTEREXAMPLES: dict[str, Callable[[], Broken]] = {
+COUNTEREXAMPLES: dict[str, Callable[[], Counterexample]] = {
     "every_pair_wrong": every_pair_wrong,
     "scaled_margins": scaled_margins,
     "alpha_positive": alpha_positive,

@@ -13,7 +13,7 @@ import sympy as sp
 
 from course_lib import gauge as room
 from course_lib.lessons.gauge_freedom import proofs as gauge
-from course_lib.lessons.in_batch_bias.broken import Broken
+from course_lib.lessons.shared.counterexample import Counterexample
 
 OWN = {
     name: f
@@ -42,7 +42,7 @@ def test_enumerations_find_nothing_wrong(name):
 @pytest.mark.parametrize("name", BROKEN)
 def test_counterexamples_refute_and_are_explained(name):
     broken = OWN[name]()
-    assert isinstance(broken, Broken)
+    assert isinstance(broken, Counterexample)
     assert sp.simplify(broken.gap) != 0 and sp.simplify(broken.unexplained) == 0
 
 

@@ -26,7 +26,6 @@ from tests.widget_pages import (
     differences,
     far_apart,
     left_by_its_view,
-    library,
     mount_in_jupyter,
     open_folds,
     python_line,
@@ -34,7 +33,6 @@ from tests.widget_pages import (
     replacing,
     serious_violations,
     settled,
-    site_page,
     table_rows,
 )
 from tools import folding_models

@@ -1,8 +1,7 @@
-"""The interactives: JavaScript against course_lib, words against words, and a page in a real browser."""
+"""The interactive on in-batch weights: JavaScript against course_lib, words against words, and pages in a browser."""
 
 from __future__ import annotations
 
-import gzip
 import itertools
 import json
 import re
@@ -14,26 +13,11 @@ import numpy as np
 import pytest
 
 from course_lib import in_batch, losses
-from course_lib.lessons.gramian_estimators.folding import Folding
 from course_lib.lessons.in_batch_bias.in_batch_weights import FIG2_LABELS, InBatchWeights
-from course_lib.lessons.shared.widgets import bundle, words
-from course_lib.lessons.shared.widgets.quiz import Quiz
-from tests.widget_pages import (
-    SUMMARY,
-    Elements,
-    differences,
-    library,
-    mount_in_jupyter,
-    page_html,
-    serious_violations,
-    settled,
-    site_page,
-)
+from course_lib.lessons.shared.widgets import words
+from tests.widget_pages import SUMMARY, Elements, differences, mount_in_jupyter, page_html, serious_violations, settled
 
 CASES = 150
-
-
-# ---- helpers
 
 
 def random_labels(rng: np.random.Generator) -> np.ndarray:
@@ -76,8 +60,6 @@ def random_state(rng: np.random.Generator) -> dict[str, Any]:
 def static(**arguments: Any) -> str:
     return InBatchWeights(**arguments).static_html()
 
-
-# ---- the JavaScript computes what course_lib computes
 
 EVALUATE = """(cases) => cases.map(({ labels, batchSize, pairs, scores, omega, kind, pointwise }) => {
   const losses = lib.pairLosses(pointwise, scores);
@@ -193,43 +175,6 @@ def test_best_scores_agree_with_course_lib(library: Callable[..., Any]) -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-13)
 
 
-def test_draws_are_uniform_over_subsets(library: Callable[..., Any]) -> None:
-    """Simulation with a seed: 6 of 4 choose 2 subsets, each within four standard deviations."""
-    draws = 12000
-    question = """(draws) => { const random = lib.randomGenerator(7); const found = {};
-      for (let k = 0; k < draws; k += 1) {
-        const name = lib.sampleWithoutReplacement([0, 1, 2, 3], 2, random).sort().join("");
-        found[name] = (found[name] ?? 0) + 1; }
-      return found; }"""
-    found = library("random")(question, draws)
-    assert sorted(found) == ["01", "02", "03", "12", "13", "23"]
-    assert max(abs(count - draws / 6) for count in found.values()) < 4 * np.sqrt(draws * (1 / 6) * (5 / 6))
-
-
-# ---- the words
-
-
-def test_numbers_are_written_alike(library: Callable[..., Any]) -> None:
-    rng = np.random.default_rng(1)
-    values = [0.0, -0.0, 0.125, 0.375, 2.5, 9.995, 9.9951, 99.95, 100.5, -0.004, -1.5, 12.05, 1e6, 0.1 + 0.2, 1 / 3]
-    values += (rng.normal(size=300) * 10.0 ** rng.integers(-3, 5, size=300)).tolist() + (
-        rng.integers(-64, 64, size=60) / 8
-    ).tolist()
-    assert library("kit")("(values) => values.map(lib.number)", values) == [words.number(value) for value in values]
-
-
-def test_infinities_have_a_sign() -> None:
-    assert [words.number(value) for value in (np.inf, -np.inf, np.nan)] == ["∞", "−∞", "?"]
-
-
-def test_lists_are_written_alike(library: Callable[..., Any]) -> None:
-    lists = [list("abcdefg"[:size]) for size in range(8)]
-    assert library("kit")("(lists) => lists.map((words) => lib.list(words))", lists) == [
-        words.list_of(some) for some in lists
-    ]
-    assert words.list_of(list("abcdefg")) == "a, b, c and 4 more"
-
-
 def test_python_and_the_page_say_the_same(library: Callable[..., Any]) -> None:
     rng = np.random.default_rng(2)
     shown = [InBatchWeights(**random_state(rng)) for _ in range(60)]
@@ -256,9 +201,6 @@ def test_fig2_labels_fit_what_the_paper_says() -> None:
     batch = [(1, 1), (1, 3), (3, 0)]
     crossed = {(i, j) for a, (i, _) in enumerate(batch) for b, (_, j) in enumerate(batch) if a != b}
     assert {pair for pair in crossed if labels[pair]} == {(1, 1), (1, 3), (3, 3)}
-
-
-# ---- the Python object
 
 
 def test_bad_arguments_are_named() -> None:
@@ -307,9 +249,6 @@ def test_unbiased_kinds_ask_what_the_full_objective_asks() -> None:
         assert shown.mistaken == [] and shown.objectives[0] == pytest.approx(shown.objectives[1], rel=1e-13)
 
 
-# ---- what a notebook stores
-
-
 def test_html_contract() -> None:
     """One <div class="course-widget" data-course-widget=NAME data-state=JSON>, in it svg[role=img], text, table;
     no ids.
@@ -343,42 +282,6 @@ def test_fallback_of_labels_without_weights() -> None:
         and "<table" not in html
         and "nan" not in html.lower().replace("finance", "")
     )
-
-
-def test_static_files_are_classic_scripts() -> None:
-    sheet, shared, *scripts = bundle.static_files()
-    assert (sheet, shared) == ("course-widgets.css", "course-widgets.js")
-    assert scripts == [f"course-widget-{name.replace('_', '-')}.js" for name in bundle.WIDGETS]
-    for name in (shared, *scripts):
-        script = re.sub(r"^\s*//.*$", "", bundle.static_files()[name], flags=re.MULTILINE)
-        assert not re.search(
-            r"^\s*(import|export)\b|\beval\(|\bfetch\(|\bimport\(|https?://(?!www\.w3\.org/2000/svg)",
-            script,
-            re.MULTILINE,
-        )
-    assert "http" not in bundle.static_files()[sheet]
-
-
-def test_a_page_loads_the_interactives_that_it_has() -> None:
-    """So no page pays for those of the others."""
-    folding, quiz = Folding().static_html(), Quiz("in-batch-bias").static_html()
-    assert bundle.names_for(f"{folding}<p>between</p>{quiz}{quiz}") == [
-        "course-widgets.css",
-        "course-widgets.js",
-        "course-widget-quiz.js",
-        "course-widget-folding.js",
-    ]
-    assert bundle.names_for("<p>a page without</p>") == []
-    sizes = {name: len(gzip.compress(text.encode())) for name, text in bundle.static_files().items()}
-    assert max(sizes.values()) < 14_000, sizes
-
-
-def test_a_missing_module_is_named() -> None:
-    with pytest.raises(ValueError, match="name='nothing': no such module; there are \\['afm_host', "):
-        bundle.module("nothing")
-
-
-# ---- in the browser
 
 
 def focused(page: Any) -> str:
