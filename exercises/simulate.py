@@ -16,11 +16,11 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from exercises.typical import Wrong
 
+HERE = Path(__file__).resolve().parent
 FIRST = "in-batch-bias"
 SOLUTION = re.compile(r"^ *### BEGIN SOLUTION\n(.*?)^ *### END SOLUTION\n?", re.DOTALL | re.MULTILINE)
 HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n.*?### END HIDDEN TESTS\n?", re.DOTALL)
@@ -48,11 +48,19 @@ for handle in range(3, 64):
     except OSError:
         pass
 """,
-    "silent-replies": "import os\nfor handle in range(3, 64):\n    try:\n        os.close(handle)\n    except OSError:\n        pass",
+    "silent-replies": """
+import os
+for handle in range(3, 64):
+    try:
+        os.close(handle)
+    except OSError:
+        pass
+""",
     "patched-library": """
 import builtins, fractions, sys
 import course_lib
-for name in ("in_batch", "geometry", "gauge", "norms", "gramians", "popularity", "correction", "jacobians", "datasets", "arrays"):
+names = "in_batch geometry gauge norms gramians popularity correction jacobians datasets arrays"
+for name in names.split():
     try:
         library = __import__("course_lib." + name, fromlist=["x"])
     except ImportError:
@@ -163,7 +171,13 @@ os.kill(os.getppid(), 9)
     "disk": "n = 0\nwhile True:\n    open(f'{n}', 'wb').write(b'x' * 10**6)\n    n += 1\n    if n == 200: break",
     "recursion": "def {name}(*arguments):\n    return {name}(*arguments)",
     "surrogates": "def {name}(*arguments):\n    return chr(0xD800)\nprint(chr(0xD800))\nraise ValueError(chr(0xD800))",
-    "signals": "import signal, os\nfor n in range(1, 64):\n    try: signal.signal(n, signal.SIG_IGN)\n    except Exception: pass\nwhile True: pass",
+    "signals": """
+import signal, os
+for n in range(1, 64):
+    try: signal.signal(n, signal.SIG_IGN)
+    except Exception: pass
+while True: pass
+""",
 }
 
 # Not a matter of code: what stands in the file. Each takes the notebook and returns the file's content.
