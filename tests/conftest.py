@@ -51,12 +51,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """One plain line where the browser's tests were skipped: a green run without a browser has not looked at the pages."""
+    """One plain line where the browser's tests were skipped: a green run without it has not looked at the pages."""
     reports = terminalreporter.getreports("skipped")
     if skipped := sum("no Chromium or Chrome found" in str(report.longrepr) for report in reports):
         terminalreporter.write_line(
-            f"NOT TESTED: {skipped} tests need a browser and were skipped (pages, interactives, keyboard, accessibility). "
-            "To add them: apt install chromium, then run the same command again.",
+            f"NOT TESTED: {skipped} tests of pages and interactives need a browser and were skipped. To add them: "
+            "apt install chromium, then run the same command again.",
             yellow=True,
         )
 
