@@ -54,7 +54,8 @@ def test_every_notebook_gives_the_numbers_it_stores(path: Path, capsys) -> None:
     with capsys.disabled():
         print(f"\n{name_of(path)}: {result.seconds:.1f} s of {SECONDS}, {len(result.scalars)} scalars")
     assert result.problems == [], "\n".join(result.problems)
-    assert result.seconds <= SECONDS, f"{name_of(path)} took {result.seconds:.0f} s, the bar is {SECONDS} s"
+    in_time = result.replayed or result.seconds <= SECONDS
+    assert in_time, f"{name_of(path)} took {result.seconds:.0f} s, the bar is {SECONDS} s"
 
 
 @pytest.mark.parametrize("notebook", sorted({s.notebook for claim in load() for s in claim.scalars if s.notebook}))
