@@ -17,9 +17,9 @@ from course_lib import checking
 from course_lib.data.interactions import TripleLaw
 from course_lib.maths.arrays import (
     Array,
-    all_finite,
     as_array,
     as_index,
+    check_finite,
     first_index,
     is_torch,
     like,
@@ -264,7 +264,8 @@ def double_dipping_draws(
     checking.generator(rng)
     share = rng.beta(width / 2, (n - 2) / 2, size)
     first = np.sqrt(rng.beta(0.5, (n - 3) / 2, size)) * rng.choice([-1.0, 1.0], size)
-    return k * np.sqrt(share) + math.sqrt(1 - k**2) * np.sqrt(1 - share) * first
+    drawn: np.ndarray = k * np.sqrt(share) + math.sqrt(1 - k**2) * np.sqrt(1 - share) * first
+    return drawn
 
 
 def shuffled_correlations(
@@ -397,8 +398,7 @@ def _pair(x: Any, y: Any, x_name: str, y_name: str) -> tuple[Array, Array]:
     for name, values in ((x_name, x), (y_name, y)):
         if len(shape_of(values)) != 1:
             raise ValueError(f"{name} has shape {shape_of(values)}; expected (n,)")
-        if not all_finite(values):
-            raise ValueError(f"{name} holds NaN or infinity at {first_index(~namespace(values).isfinite(values))}")
+        check_finite(values, name)
     if shape_of(x) != shape_of(y) or shape_of(x)[0] < 2:
         raise ValueError(
             f"{x_name} has shape {shape_of(x)} and {y_name} {shape_of(y)}; expected the same (n,), n at least 2"
@@ -412,9 +412,7 @@ def _table(items: Any, counts: Any) -> tuple[Array, np.ndarray]:
         raise ValueError(
             f"items has shape {shape_of(items)}; expected ({len(counts)}, d), a row for each of the counts"
         )
-    if not all_finite(items):
-        raise ValueError(f"items holds NaN or infinity at {first_index(~namespace(items).isfinite(items))}")
-    return items, counts
+    return check_finite(items, "items"), counts
 
 
 def _ranked(ranked_items: Any, counts: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -711,7 +711,7 @@ def good_batch(**changes) -> dict:
 
 
 BAD_BATCHES = [
-    ("softmax", {}, "kind='softmax' is unknown"),
+    ("softmax", {}, "kind is 'softmax'; expected one of in_batch, unbiased"),
     ("unbiased", {"pos_loss": np.ones(1), "neg_loss": np.ones((1, 1)), "row_counts": [1], "col_counts": [1]}, "no off"),
     ("unbiased", {"neg_loss": np.ones((2, 3))}, r"\(2,\) and \(2, 3\)"),
     ("unbiased", {"pos_loss": np.ones(())}, r"shape \(..., s\)"),
@@ -729,8 +729,8 @@ BAD_BATCHES = [
     ("unbiased", {"pos_loss": torch.ones(2)}, "same kind of array"),
     ("unbiased", {"omega": 0.5}, "has no omega"),
     ("unbiased_omega", {}, "needs omega"),
-    ("unbiased_omega", {"omega": -1}, "omega=-1 must be finite and >= 0"),
-    ("unbiased_omega", {"omega": math.nan}, "omega=nan"),
+    ("unbiased_omega", {"omega": -1}, "omega is -1; expected a finite number of at least 0"),
+    ("unbiased_omega", {"omega": math.nan}, "omega is nan"),
     ("unbiased_omega", {"omega": 0.1, "pos_loss": exact([1, 1]), "neg_loss": exact(np.ones((2, 2), int))}, "Fraction"),
     ("masked", {}, "labels is missing"),
     ("masked", {"labels": [[1, 2], [0, 1]]}, r"labels\[0, 1\] = 2.* must be 0 or 1"),
@@ -761,7 +761,7 @@ def test_empty_rows_and_columns_are_named() -> None:
     labels = FIGURE_2.copy()
     labels[2] = 0
     for kind in ("unbiased", "pos_neg", "masked"):
-        with pytest.raises(ValueError, match="row 2 has no positive.*Assumption E.1"):
+        with pytest.raises(ValueError, match=r"row 2 has no positive.*Assumption E.1"):
             in_batch.expected_weights(kind, labels=labels, batch_size=3)
     with pytest.raises(ValueError, match="column 1 has no positive"):
         in_batch.expected_objective(
@@ -836,17 +836,17 @@ def test_a_batch_with_a_repeated_pair_is_refused() -> None:
     [
         (lambda: in_batch.balance(1, 1), "at least 2 positives"),
         (lambda: in_batch.balance(5, 4), "exceeds n_positives=4"),
-        (lambda: in_batch.batch_size_from_ratio(0, 10), r"ratio=0 must lie in \(0, 1\]"),
+        (lambda: in_batch.batch_size_from_ratio(0, 10), r"ratio is 0; expected a finite number in \(0, 1\]"),
         (lambda: in_batch.misclassification_threshold(1, 9), "no threshold"),
-        (lambda: in_batch.in_batch_optimum("hinge", pop=2, batch_size=2, n_positives=5), "loss='hinge'"),
+        (lambda: in_batch.in_batch_optimum("hinge", pop=2, batch_size=2, n_positives=5), "loss is 'hinge'"),
         (lambda: in_batch.in_batch_optimum("square", pop=0, batch_size=2, n_positives=5), "pop=0 must be >= 1"),
         (lambda: in_batch.horvitz_thompson_weight(1, 1, batch_size=1, n_positives=5), "two sampled pairs"),
         (lambda: in_batch.observation_probability(4, 3, batch_size=2, n_positives=5), "a=4, b=3"),
         (lambda: in_batch.count_weight_second_moment(1, 1, batch_size=1, n_positives=5), "batch_size >= 2"),
         (lambda: in_batch.count_weight_second_moment(0, 1, batch_size=2, n_positives=5), "must be >= 1"),
-        (lambda: in_batch.encoder_cost("random", 4, 1, 1), "strategy='random'"),
-        (lambda: in_batch.encoder_cost("naive", -4, 1, 1), "batch_pairs=-4"),
-        (lambda: in_batch.full_objective(pos_loss=[[1.0]], neg_loss=[[1.0]], labels=[[1]], omega=-2), "omega=-2"),
+        (lambda: in_batch.encoder_cost("random", 4, 1, 1), "strategy is 'random'"),
+        (lambda: in_batch.encoder_cost("naive", -4, 1, 1), "batch_pairs is -4"),
+        (lambda: in_batch.full_objective(pos_loss=[[1.0]], neg_loss=[[1.0]], labels=[[1]], omega=-2), "omega is -2"),
         (
             lambda: in_batch.square_batch_loss(
                 "masked",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from course_lib.maths.arrays import Array, as_array, namespace, number, shape_of, weighted_grid_sum
+from course_lib.maths.arrays import Array, as_array, matrix_shape, namespace, number, shape_of, weighted_grid_sum
 from course_lib.maths.in_batch.checks import (
     check_labels,
     check_matrix_losses,
@@ -47,7 +47,7 @@ def expected_weights(kind: str, *, labels: Any, batch_size: int, omega: Any = No
     if kind in DIVIDED:
         check_no_empty(rows, cols)
     coefficients = expected_coefficients(
-        kind, batch_size=batch_size, n_positives=n_positives, shape=shape_of(labels), omega=omega
+        kind, batch_size=batch_size, n_positives=n_positives, shape=matrix_shape(labels), omega=omega
     )
     positive = number(coefficients.positive, labels) * labels
     return positive, negative_weights(coefficients, rows, cols, on_diagonal=labels, labels=None)
