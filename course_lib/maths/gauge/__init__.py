@@ -12,8 +12,8 @@ decides. When *both* tables are held, the second condition is b^T S^-1 b = ||b||
 decides only about gauges near S = I (see `two_sided_linear_dimension`), and a separate gauge may sit far away
 (`swap_squares`).
 
-Sources: P2 (Sections 4 and 6); Steck, Ekanadham and Kallus 2024 for the two regularised objectives; the counts are ours
-(X9).
+Sources: P2 (Sections 4 and 6); Steck, Ekanadham and Kallus 2024 for the two regularised objectives; claim X9 for the
+counts.
 """
 
 from course_lib.maths.gauge.applying import apply_gauge as apply_gauge
