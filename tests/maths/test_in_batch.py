@@ -11,7 +11,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import Case, cases, exact_arrays, label_matrices
+from strategies import Case, cases, label_matrices
 
 from course_lib import in_batch, losses
 from course_lib.maths.arrays import exact
@@ -424,72 +424,6 @@ def embeddings(shape: tuple[int, int], width: int, seed: int) -> tuple[np.ndarra
     return rng.normal(size=(shape[0], width)), rng.normal(size=(shape[1], width))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@given(labels=label_matrices(max_side=6, max_positives=14), data=st.data(), seed=st.integers(0, 99))
-@few
-def test_square_objective_is_the_dense_one(kind: str, labels: np.ndarray, data: st.DataObject, seed: int) -> None:
-    users, items = embeddings(labels.shape, 3, seed)
-    batch_size = data.draw(st.integers(2, int(labels.sum())))
-    omega = 0.4 if kind == "unbiased_omega" else None
-    rows, cols = np.nonzero(labels)
-    common = {
-        "rows": rows,
-        "cols": cols,
-        "row_counts": labels.sum(axis=1),
-        "col_counts": labels.sum(axis=0),
-        "batch_size": batch_size,
-        "omega": omega,
-    }
-    u, v = torch.tensor(users, requires_grad=True), torch.tensor(items, requires_grad=True)
-    pos_loss, neg_loss = losses.pair_losses("square", u @ v.T)
-    dense = in_batch.expected_objective(
-        kind, pos_loss=pos_loss, neg_loss=neg_loss, labels=labels, batch_size=batch_size, omega=omega
-    )
-    quick = in_batch.square_objective(kind, users=u, items=v, **common)
-    assert quick.item() == pytest.approx(dense.item(), rel=1e-10, abs=1e-10)
-    assert in_batch.square_objective(kind, users=users, items=items, **common) == pytest.approx(
-        dense.item(), rel=1e-10, abs=1e-10
-    )
-    for a, b in zip(torch.autograd.grad(quick, (u, v)), torch.autograd.grad(dense, (u, v)), strict=True):
-        torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-10)
-    models = in_batch.square_objective(
-        kind, users=np.stack([users, 2 * users]), items=np.stack([items, items]), **common
-    )
-    assert models.shape == (2,)
-    assert models[0] == pytest.approx(dense.item(), rel=1e-10, abs=1e-10)
-
-
-@given(case=cases(), data=st.data())
-@few
-def test_square_objective_is_exact_in_rationals(case: Case, data: st.DataObject) -> None:
-    m, n = case.labels.shape
-    users, items = data.draw(exact_arrays((m, 2))), data.draw(exact_arrays((n, 2)))
-    pos_loss, neg_loss = losses.pair_losses("square", users @ items.T)
-    rows, cols = np.nonzero(case.labels)
-    for kind in KINDS:
-        quick = in_batch.square_objective(
-            kind,
-            users=users,
-            items=items,
-            rows=rows,
-            cols=cols,
-            row_counts=case.labels.sum(axis=1),
-            col_counts=case.labels.sum(axis=0),
-            batch_size=case.batch_size,
-            omega=case.omega_of(kind),
-        )
-        dense = in_batch.expected_objective(
-            kind,
-            pos_loss=pos_loss,
-            neg_loss=neg_loss,
-            labels=case.labels,
-            batch_size=case.batch_size,
-            omega=case.omega_of(kind),
-        )
-        assert isinstance(quick, Fraction)
-        assert quick == dense
-
-
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "masked"])
 @given(case=cases(), seed=st.integers(0, 99))
 @few
@@ -791,29 +725,33 @@ def test_bad_matrices_are_refused(changes: dict, message: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"rows": [0, 1, 1], "cols": [0, 1, 1]}, r"pair \(1, 1\) occurs 2 times.*Assumption E.2"),
-        ({"rows": [0, 1, 2]}, r"rows\[2\] = 2 lies outside"),
-        ({"rows": [0.0, 1.0, 1.0]}, "must hold integers"),
-        ({"cols": [0, 1]}, r"cols must have shape \(3,\)"),
-        ({"row_counts": [1, 1]}, "row_counts sum to 2"),
+        ({"row_index": [0, 0]}, r"pair \(0, 0\) occurs 2 times.*Assumption E.2"),
+        ({"row_index": [0, 2]}, r"row_index\[1\] = 2 lies outside 0..1"),
+        ({"row_index": [0.0, 1.0]}, "must hold integers"),
+        ({"col_index": [0]}, r"col_index must have shape \(2,\)"),
         ({"row_counts": [3, 0]}, "Assumption E.1"),
-        ({"items": np.ones((2, 4))}, "one width k"),
-        ({"batch_size": None}, "needs batch_size"),
     ],
 )
-def test_bad_positive_sets_are_refused(changes: dict, message: str) -> None:
+def test_bad_places_in_the_grid_are_refused(changes: dict, message: str) -> None:
     arguments = {
-        "users": np.ones((2, 3)),
-        "items": np.ones((2, 3)),
-        "rows": [0, 1, 1],
-        "cols": [0, 0, 1],
+        "pos_loss": np.ones(2),
+        "neg_loss": np.ones((2, 1)),
+        "row_index": [0, 1],
+        "col_index": [0, 0],
         "row_counts": [1, 2],
-        "col_counts": [2, 1],
-        "batch_size": 2,
+        "col_counts": [2],
+        "n_positives": 5,
+        "shape": (3, 3),
     }
-    assert in_batch.square_objective("pos_neg", **arguments) > 0
+    assert in_batch.collapsed_batch_loss("pos_neg", **arguments) > 0
     with pytest.raises(ValueError, match=message):
-        in_batch.square_objective("pos_neg", **arguments | changes)
+        in_batch.collapsed_batch_loss("pos_neg", **arguments | changes)
+
+
+def test_tables_of_a_batch_have_one_width() -> None:
+    arguments = {"row_counts": [1, 1], "col_counts": [1, 1], "n_positives": 3, "shape": (3, 3)}
+    with pytest.raises(ValueError, match="one width k"):
+        in_batch.square_batch_loss("pos_neg", users=np.ones((2, 3)), items=np.ones((2, 4)), **arguments)
 
 
 def test_a_batch_with_a_repeated_pair_is_refused() -> None:

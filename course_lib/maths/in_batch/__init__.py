@@ -55,4 +55,3 @@ from course_lib.maths.in_batch.sampling import inclusion_probability as inclusio
 from course_lib.maths.in_batch.sampling import pair_popularity as pair_popularity
 from course_lib.maths.in_batch.sampling import probability_of_no_positive as probability_of_no_positive
 from course_lib.maths.in_batch.square import square_batch_loss as square_batch_loss
-from course_lib.maths.in_batch.square import square_objective as square_objective

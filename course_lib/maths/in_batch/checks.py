@@ -114,14 +114,6 @@ def check_counts(name: str, counts: Any, length: int, reference: Array, largest:
     return counts
 
 
-def check_totals(row_counts: Array, col_counts: Array, n_positives: int) -> None:
-    """Row counts and column counts each add up to the number of positives."""
-    for name, counts in (("row_counts", row_counts), ("col_counts", col_counts)):
-        total = float(namespace(counts).sum(counts * 1.0 if not is_exact(counts) else counts))
-        if abs(total - n_positives) > 1e-4 * n_positives:
-            raise ValueError(f"{name} sum to {total:g}, but rows and cols name {n_positives} positive pairs")
-
-
 def check_tables(users: Any, items: Any) -> tuple[Array, Array]:
     """Two embedding tables of one kind and one width."""
     users, items = same_kind(users=users, items=items)
@@ -179,12 +171,11 @@ def check_no_empty(rows: Array, cols: Array) -> None:
             )
 
 
-def check_index(name: str, index: Any, length: int | None, size: int, reference: Array, validate: bool) -> Array:
+def check_index(name: str, index: Any, length: int, size: int, reference: Array, validate: bool) -> Array:
     """Integers between 0 and size - 1, as an index for arrays like `reference`."""
     index = as_index(index, reference, name)
-    if len(index.shape) != 1 or (length is not None and shape_of(index)[0] != length):
-        expected = "(M,)" if length is None else f"({length},)"
-        raise ValueError(f"{name} must have shape {expected}, but has shape {shape_of(index)}")
+    if shape_of(index) != (length,):
+        raise ValueError(f"{name} must have shape ({length},), but has shape {shape_of(index)}")
     bad = first_index((index < 0) | (index >= size)) if validate else None
     if bad is not None:
         raise ValueError(f"{name}[{bad[0]}] = {int(index[bad])} lies outside 0..{size - 1}")
