@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from course_lib.lessons.shared.widgets import bundle
 
@@ -41,49 +39,6 @@ def page_html(*bodies: str, folder: str = "", script: bool = True) -> str:
         f'<meta name="viewport" content="width=device-width">{sheet}{tags}</head>'
         f"<body><main><h1>Interactive</h1>{''.join(bodies)}</main></body></html>"
     )
-
-
-@pytest.fixture
-def site_page(tmp_path: Path, browser: Any) -> Iterator[Callable[..., Any]]:
-    """Opens widgets on a page two folders below the script, from file://; fails on any console error or request."""
-    for name, content in bundle.static_files().items():
-        (tmp_path / name).write_text(content, encoding="utf-8")
-    nested = tmp_path / "book" / "sampling"
-    nested.mkdir(parents=True)
-    contexts, problems = [], []
-
-    def show(*bodies: str, width: int = 1280, errors: bool = False, script: bool = True, **options: Any) -> Any:
-        path = nested / "page.html"
-        path.write_text(page_html(*bodies, folder="../../", script=script), encoding="utf-8")
-        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
-        contexts.append(context)
-        page = context.new_page()
-        if not errors:
-            page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
-            page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("request", lambda request: request.url.startswith("file:") or problems.append(request.url))
-        page.goto(path.as_uri())
-        if script and not errors:
-            page.wait_for_selector('.course-widget[data-course-widget-ready="true"]')
-        return page
-
-    yield show
-    for context in contexts:
-        context.close()
-    assert problems == []
-
-
-@pytest.fixture
-def library(browser: Any) -> Iterator[Callable[..., Any]]:
-    """Loads a JavaScript module into an empty page; returns a function that evaluates JavaScript there."""
-    page = browser.new_page()
-
-    def load(name: str, source: Callable[[str], str] = lambda text: text) -> Callable[..., Any]:
-        page.add_script_tag(content=script_of(name, source))
-        return page.evaluate
-
-    yield load
-    page.close()
 
 
 def serious_violations(page: Any) -> list[tuple[str, str]]:
@@ -204,6 +159,15 @@ def python_line(page: Any) -> str:
     """The call that the page offers as the same in Python."""
     page.locator(".cw-python summary").click()
     return page.locator(".cw-code").inner_text().removeprefix("from course_lib import widgets\n")
+
+
+def made_in_python(page: Any) -> Any:
+    """What the code makes that the page offers as the same in Python: an import, then a call."""
+    page.locator(".cw-python summary").click()
+    imports, call = page.locator(".cw-code").inner_text().split("\n", 1)
+    names: dict[str, Any] = {}
+    exec(imports, names)
+    return eval(call, names)
 
 
 def left_by_its_view(page: Any, trait: str, milliseconds: int) -> bool:

@@ -122,7 +122,7 @@ def test_a_gauge_in_a_tables_frame_follows_the_table(given):
 
 
 def test_a_gauge_in_a_tables_frame_is_uniform_whatever_the_table():
-    """Entries of a uniform rotation have mean 0, mean square 1/k, mean fourth power 3/(k(k+2)): 5 standard errors."""
+    """Entries of a uniform rotation have mean 0, mean square 1/k, mean fourth power 3/(k(k+2)); 5 standard errors."""
     rng, k, draws = np.random.default_rng(0), 3, 4000
     B = rng.standard_normal((20, k)) * [10, 1, 0.1]
     Q = np.array([gauge.random_linear_gauge(k, spread=0, rng=rng, rows=B) for _ in range(draws)])

@@ -26,15 +26,13 @@ from tests.widget_pages import (
     differences,
     far_apart,
     left_by_its_view,
-    library,
+    made_in_python,
     mount_in_jupyter,
     open_folds,
-    python_line,
     reached_by_tab,
     replacing,
     serious_violations,
     settled,
-    site_page,
     table_rows,
 )
 from tools import folding_models
@@ -473,7 +471,7 @@ def test_the_model_is_followed_told_and_left(browser: Any) -> None:
 def test_the_python_line_shows_the_same_state(site_page: Callable[..., Any]) -> None:
     one = shown(alpha=0.5, seed=7, step=120, drift="random walk", correct_start=True, beta="b/n")
     page = site_page(one.static_html())
-    assert eval(python_line(page), {"widgets": widgets}).state() == one.state()
+    assert made_in_python(page).state() == one.state()
 
 
 # ---- Folding: from rows to a state

@@ -141,3 +141,10 @@ def test_the_assignment_states_points_difficulty_importance_and_minutes() -> Non
 
 def test_the_lock_brings_nbgrader() -> None:
     assert "\nnbgrader==" in (ROOT / "requirements.txt").read_text(encoding="utf-8")
+
+
+# One wrong cell for each check that no typical wrong submission loses.
+SPOILT = {
+    "test_counterexample": "def counterexample():\n    return [[1, 0], [0, 1]], 2, (0, 0), 0",
+    "test_shard_negatives": "def shard_weights(r, c, m, shape, d):\n    return [[Fraction(1)] * len(c)] * len(r)",
+}

@@ -145,7 +145,7 @@ CASES = [(labels, s) for labels in SMALL_LABELS[1:] for s in (2, 3)]
 CHAIN = SMALL_LABELS[2]
 
 
-def refutes(example: broken.Broken) -> bool:
+def refutes(example: broken.Counterexample) -> bool:
     return not all_zero(example.gap) and (example.formula is None or all_zero(example.unexplained))
 
 
