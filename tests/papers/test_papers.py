@@ -261,7 +261,7 @@ def test_what_follows_from_the_sizes_of_p4():
     assert all(cell["place"].startswith(("Section 4", "Appendix")) for cell in table("P4", "numbers"))
     with pytest.raises(ValueError, match="selects 0 cells"):
         p4.printed("simple", "sampling_hours")
-    with pytest.raises(ValueError, match="'0.03 %'"):
+    with pytest.raises(ValueError, match=r"'0.03 %'"):
         papers._improved("simple", "sogram 0.1", "0.03 %")
 
 
