@@ -1,6 +1,4 @@
-"""The practitioner's diagnostic: tables whose answer is known, sentences that follow from it, refusals on the command
-line.
-"""
+"""The practitioner's diagnostic: tables whose answer is known, the sentences that follow, and what is refused."""
 
 from __future__ import annotations
 

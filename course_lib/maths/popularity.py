@@ -220,9 +220,11 @@ class ChanceLaw(NamedTuple):
 
 
 class DirectionError(NamedTuple):
-    """How well head and tail determine their direction. length: of head mean minus tail mean; error: its root mean
-    square error;
-    cosine: estimated cosine between the direction found and the true one, 0 where the length is no more than noise."""
+    """How well head and tail determine their direction.
+
+    length: of head mean minus tail mean; error: its root mean square error; cosine: estimated cosine between the
+    direction found and the true one, 0 where the length is no more than noise.
+    """
 
     length: float
     error: float
@@ -230,8 +232,7 @@ class DirectionError(NamedTuple):
 
 
 def chance_cosine(counts: Any, ratio: float = 0.05) -> float:
-    """The correlation of the contrast c (1/h on the head, -1/h on the tail, else 0) with the counts: a number in (0,
-    1].
+    """The correlation of the contrast (1/h on the head, -1/h on the tail, else 0) with the counts, in (0, 1].
 
     sqrt(ratio / 2) (mean count of the head - that of the tail) / sd(counts) where h = ratio n. Raises ValueError as
     `popularity_direction` does, and where the counts are all equal.
@@ -241,10 +242,9 @@ def chance_cosine(counts: Any, ratio: float = 0.05) -> float:
 
 
 def double_dipping_law(counts: Any, width: int, ratio: float = 0.05) -> ChanceLaw:
-    """Mean and sd of `projection_correlation` for n embeddings drawn from N(mu, s^2 I) in `width` dimensions, whatever
-    the counts.
+    """Mean and sd of `projection_correlation` for n embeddings from N(mu, s^2 I) in `width` dimensions.
 
-    Exact: r = k sqrt(B) + sqrt(1 - k^2) sqrt(1 - B) T with k = `chance_cosine`, B ~ Beta(width/2, (n-2)/2), and T,
+    Exact, whatever the counts: r = k sqrt(B) + sqrt(1 - k^2) sqrt(1 - B) T with k = `chance_cosine`, B ~ Beta(width/2, (n-2)/2), and T,
     independent of it, the first coordinate of a uniform point on the unit sphere in n - 2 dimensions. So the mean is k
     E sqrt(B), about k sqrt(width / (width + n)), and not 0. Needs n >= 4. Our correction of P1's Figure 1 (claim X13).
     """

@@ -151,9 +151,7 @@ def _cells_of_p0(record: dict[str, str]) -> list[Cell]:
 
 
 def _cells_of_p1(record: dict[str, str], name: str) -> list[Cell]:
-    """The cells of one line: one for each metric and data set of T2 to T5, or the whole line when it prints sizes or
-    one number.
-    """
+    """The cells of one line: one for each metric and data set of T2 to T5, else the whole line."""
     if name == "numbers":
         return [{**record, "dataset": record["dataset"] or None, "value": float(record["value"])}]
     if name == "T1":

@@ -16,8 +16,7 @@ RULES = ("a_a", "a_b", "a_ab", "b_b", "b_ab", "ab_a", "ab_b", "ab_ab", "b_a")
 
 
 def printed(quantity: str, dataset: str | None = None) -> float:
-    """A number that the text prints: `pearson` (`ml-1m`), `lightgcn_loss` (`yelp`), `patience`, ...; the data set where
-    it is about one.
+    """A number that the text prints: `patience`, or of a data set: `pearson` (`ml-1m`), `lightgcn_loss` (`yelp`), ...
 
     Raises ValueError for a number that the paper does not print.
     """

@@ -319,8 +319,7 @@ def test_cores(folder: Path) -> None:
 # ------------------------------------------------------------------------------------------ ml-1m without the low stars
 @pytest.fixture
 def partial_ml_1m(folder: Path) -> Path:
-    """The form of the course's own data folder: stars and times of the pairs below 4 are mostly unknown, stored as
-    0."""
+    """The form of the course's own data folder: stars and times of the pairs below 4 are mostly unknown, so 0."""
     path = folder / "ml-1m" / "ml1m_pairs_order.npz"
     np.savez(
         path,

@@ -25,8 +25,7 @@ PAIRS = [(1, 10), (2, 10), (2, 30)]
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """Serves the bytes in server.files. Knows ranges if server.ranges; breaks off after server.cut bytes if that is
-    set."""
+    """Serves the bytes in server.files. Knows ranges if server.ranges; breaks off after server.cut bytes if any."""
 
     def do_GET(self) -> None:
         self.server.asked.append((self.path, self.headers.get("Range")))

@@ -175,8 +175,7 @@ def test_labels_refuses_to_fill_the_memory() -> None:
 
 # -------------------------------------------------------------------------------------------------------------- filters
 def largest_core(labels: np.ndarray, k: int) -> np.ndarray:
-    """The k-core by definition: over all subsets of rows and columns, the largest grid in which each line has k
-    ones."""
+    """The k-core by definition: of all subsets of rows and columns, the largest whose lines have k ones each."""
     best = np.zeros_like(labels)
     rows, cols = (list(itertools.product((False, True), repeat=side)) for side in labels.shape)
     for row, col in itertools.product(rows, cols):

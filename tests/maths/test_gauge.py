@@ -328,9 +328,7 @@ def test_a_certificate_lies_in_both_spans_and_rules_out_the_others(k, seed):
 
 
 def test_a_certificate_can_exist_where_first_order_freedom_is_left():
-    """A = B = an orthonormal basis: E with a zero diagonal is free at first order, yet tr S = tr S^-1 = k forces S =
-    I.
-    """
+    """A = B = an orthonormal basis: E with a zero diagonal is free at first order, yet tr S = tr S^-1 = k, so S = I."""
     basis = np.eye(3)
     assert gauge.two_sided_linear_dimension(basis, basis) == 3
     np.testing.assert_allclose(gauge.rigidity_certificate(basis, basis), np.eye(3), atol=1e-12)

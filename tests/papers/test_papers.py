@@ -289,9 +289,7 @@ def test_the_tables_of_p1_have_every_cell_once():
 
 
 def test_numbers_that_p1_prints_in_two_tables_agree():
-    """DDC and the plain backbones stand in Tables 2 and 3, those of Tmall also in Table 4, those of MF also in Table
-    5.
-    """
+    """DDC and the plain backbones stand in Tables 2 and 3, those of Tmall also in 4, those of MF also in 5."""
     seen = {}
     for name in ("T2", "T3", "T4", "T5"):
         for cell in table("P1", name):

@@ -88,8 +88,10 @@ def expected_positive_sum(f: Any, labels: Any, *, batch_size: int) -> Array:
 
 
 def expected_pair_sum(f: Any, labels: Any, *, batch_size: int) -> Array:
-    """E[ sum of f over the whole s x s grid ] = p1 sum_O f + p2 ( sum_ij pop_ij f_ij - sum_O f ), with p1 = s/M and
-    p2 = s(s-1)/(M(M-1)). Source: P3, Lemma E.6.  f (..., m, n) -> (...)."""
+    """E[ sum of f over the whole s x s grid ] = p1 sum_O f + p2 ( sum_ij pop_ij f_ij - sum_O f ).
+
+    p1 = s/M and p2 = s(s-1)/(M(M-1)). f (..., m, n) -> (...). Source: P3, Lemma E.6.
+    """
     f = as_array(f, "f")
     labels = check_labels("labels", labels, shape_of(f)[-2:], f, True)
     _, _, n_positives = counts_of(labels)
