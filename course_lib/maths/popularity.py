@@ -244,9 +244,10 @@ def chance_cosine(counts: Any, ratio: float = 0.05) -> float:
 def double_dipping_law(counts: Any, width: int, ratio: float = 0.05) -> ChanceLaw:
     """Mean and sd of `projection_correlation` for n embeddings from N(mu, s^2 I) in `width` dimensions.
 
-    Exact, whatever the counts: r = k sqrt(B) + sqrt(1 - k^2) sqrt(1 - B) T with k = `chance_cosine`, B ~ Beta(width/2, (n-2)/2), and T,
-    independent of it, the first coordinate of a uniform point on the unit sphere in n - 2 dimensions. So the mean is k
-    E sqrt(B), about k sqrt(width / (width + n)), and not 0. Needs n >= 4. Our correction of P1's Figure 1 (claim X13).
+    Exact, whatever the counts: r = k sqrt(B) + sqrt(1 - k^2) sqrt(1 - B) T with k = `chance_cosine`, B ~ Beta(width/2,
+    (n-2)/2), and T, independent of it, the first coordinate of a uniform point on the unit sphere in n - 2 dimensions.
+    So the mean is k E sqrt(B), about k sqrt(width / (width + n)), and not 0. Needs n >= 4. Our correction of P1's
+    Figure 1 (claim X13).
     """
     k, n, width = _chance_arguments(counts, width, ratio)
     half = [math.lgamma(x / 2) for x in (width + 1, width, width + n - 2, width + n - 1)]
