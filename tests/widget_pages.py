@@ -27,7 +27,7 @@ def script_of(name: str, source: Callable[[str], str] = lambda text: text) -> st
 
 
 def all_sources() -> str:
-    return "\n".join(path.read_text(encoding="utf-8") for path in sorted(bundle.FOLDER.glob("*.js")))
+    return "\n".join(bundle.sources().values())
 
 
 def page_html(*bodies: str, folder: str = "", script: bool = True) -> str:

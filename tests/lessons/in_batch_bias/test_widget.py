@@ -223,7 +223,8 @@ def test_empty_rows_and_columns_have_numbers_and_a_warning(site_page: Callable[.
     )
     page = site_page(shown.static_html())
     assert page.locator(SUMMARY).inner_text() == shown.summary()
-    assert table_rows(page) == shown.table()[1] and len(shown.table()[1]) == 9
+    rows = [[*row[:6], row[-1]] for row in table_rows(page)]  # the page has a column of best scores as well
+    assert rows == shown.table()[1] and len(rows) == 9
 
 
 @pytest.mark.parametrize("kind", in_batch.KINDS)
