@@ -6,6 +6,7 @@ HTML, axe.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Callable
@@ -26,7 +27,7 @@ def script_of(name: str, source: Callable[[str], str] = lambda text: text) -> st
 
 
 def all_sources() -> str:
-    return "\n".join(path.read_text(encoding="utf-8") for path in sorted(bundle.FOLDER.glob("*.js")))
+    return "\n".join(bundle.sources().values())
 
 
 def page_html(*bodies: str, folder: str = "", script: bool = True) -> str:
@@ -161,13 +162,15 @@ def python_line(page: Any) -> str:
     return page.locator(".cw-code").inner_text().removeprefix("from course_lib import widgets\n")
 
 
-def made_in_python(page: Any) -> Any:
-    """What the code makes that the page offers as the same in Python: an import, then a call."""
+def made_in_python(page: Any, **given: Any) -> Any:
+    """What the code makes that the page offers as the same in Python: an import, names to be given, a call."""
     page.locator(".cw-python summary").click()
-    imports, call = page.locator(".cw-code").inner_text().split("\n", 1)
+    code = ast.parse(page.locator(".cw-code").inner_text())
+    last = code.body.pop()
+    assert isinstance(last, ast.Expr)
     names: dict[str, Any] = {}
-    exec(imports, names)
-    return eval(call, names)
+    exec(compile(code, "page", "exec"), names)
+    return eval(compile(ast.Expression(last.value), "page", "eval"), {**names, **given})
 
 
 def left_by_its_view(page: Any, trait: str, milliseconds: int) -> bool:
