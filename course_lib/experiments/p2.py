@@ -229,7 +229,8 @@ def _gauged(
             if cell["gauge"] == "diagonal":
                 yield gauge.apply_gauge(A, B, gauge.random_diagonal_gauge(k, spread=spread, rng=rng))
             else:
-                yield gauge.apply_linear_gauge(A, B, gauge.random_linear_gauge(k, spread=spread, rng=rng))
+                R = gauge.random_linear_gauge(k, spread=spread, rng=rng, rows=B)
+                yield gauge.apply_linear_gauge(A, B, R)
 
 
 def worst_diagonal_gauge(
