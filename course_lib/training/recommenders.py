@@ -11,7 +11,7 @@ it works, has Adam and "uniform".
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,7 @@ def train_recommender(
     checkpoint: Path | str | None = None,
     fabric: Fabric | None = None,
     progress: bool = False,
+    watch: Callable[[Any, Any], dict[str, float]] | None = None,
 ) -> History:
     """Trains `model` in place with `course_lib.training.fit`; with `valid` it ends in the state of the best validation
     MRR@10.
@@ -59,6 +60,7 @@ def train_recommender(
     of the law `negatives` (`interactions.sample_negatives`). evaluate_every: epochs between two evaluations; the
     history has one entry for each evaluation ("loss" the mean over its epochs, "mrr"). patience: stop after this many
     epochs without a gain in MRR@10, rounded up to evaluations.
+    watch: called at each evaluation with the two tables that the model ranks with; what it returns stands in the history.
     batch_size: triples per step, at most |O|. optimizer: "adam" or "sgd", with torch's defaults. checkpoint, fabric,
     progress: `fit`.
     """
@@ -78,7 +80,8 @@ def train_recommender(
                 yield tuple(torch.from_numpy(ids).to(device) for ids in triple)
 
     def evaluate(_: nn.Module) -> dict[str, float]:
-        return {"mrr": measure(original, train, valid)["mrr"]}
+        tables = tables_of(original)
+        return {"mrr": measure(tables, train, valid)["mrr"]} | (watch(*tables) if watch else {})
 
     return fit(
         model,
