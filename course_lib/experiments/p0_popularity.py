@@ -33,15 +33,13 @@ from course_lib.experiments.core.results import Result, Row
 from course_lib.experiments.p3 import drop_untrained, threads_for
 from course_lib.maths import popularity
 from course_lib.models.encoders import HistoryTransformer, Lookup, TwoTower
-from course_lib.models.jacobians import LazyDecaySGD, RowWiseAdagrad
+from course_lib.models.optimisers import LazyDecaySGD, RowWiseAdagrad, SphereSGD, Together
 from course_lib.papers import p0 as paper
 from course_lib.training import Fabric
 from course_lib.training.towers import (
     HEAD,
     SAMPLERS,
     Growth,
-    SphereSGD,
-    Together,
     history_rows,
     item_norms,
     judge,
