@@ -17,6 +17,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from course_lib import checking
+
 PAD = -1  # fills up a history that is shorter than the others
 
 
@@ -28,8 +30,8 @@ class Lookup(nn.Module):
 
     def __init__(self, n: int, d: int, *, generator: torch.Generator | None = None, scale: float = 1.0) -> None:
         super().__init__()
-        check_count(n=n, d=d)
-        self.weight = nn.Parameter(_normal((n, d), scale, generator))
+        shape = (checking.whole(n, "n"), checking.whole(d, "d"))
+        self.weight = nn.Parameter(_normal(shape, scale, generator))
 
     def forward(self, x: Tensor) -> Tensor:
         """x (B,) identifiers -> their rows (B, d)."""
@@ -70,8 +72,7 @@ class OneHotLinear(DenseLinear):
     """A linear layer on one-hot inputs: with bias=False (PyTorch's default is True) a lookup, done by a product."""
 
     def __init__(self, n: int, d: int, bias: bool = False, *, generator: torch.Generator | None = None) -> None:
-        check_count(n=n)
-        super().__init__(torch.eye(n), d, bias, generator=generator)
+        super().__init__(torch.eye(checking.whole(n, "n")), d, bias, generator=generator)
 
 
 class TwoLayers(nn.Sequential):
@@ -201,8 +202,7 @@ class HistoryTransformer(nn.Module):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
-        width = d if width is None else width
-        check_count(n_items=n_items, d=d, width=width, layers=layers, heads=heads)
+        n_items, width = checking.whole(n_items, "n_items"), checking.whole(d if width is None else width, "width")
         if width % heads:
             raise ValueError(f"width must be a multiple of heads, but it is {width} and heads is {heads}")
         self.register_buffer("histories", _histories(histories, n_items))
@@ -234,7 +234,7 @@ class Bags(nn.Module):
 
     def __init__(self, bags: Any, width: int, *, generator: torch.Generator | None = None, scale: float = 0.1) -> None:
         super().__init__()
-        check_count(width=width)
+        checking.whole(width, "width")
         sizes = [bag.shape[0] for bag in bags.values()]
         if len(set(sizes)) != 1:
             raise ValueError(f"bags have {sizes} rows; expected at least one bag, with one row per identifier in each")
@@ -265,7 +265,8 @@ class Bags(nn.Module):
 class Perceptron(nn.Sequential):
     """Linear layers with ReLU between them, after an input stage: `Perceptron(bags, (150, 256, 64))`.
 
-    widths: of the input and of each layer's output. The last layer is linear: with a ReLU after it no inner product of two embeddings could be negative.
+    widths: of the input and of each layer's output. The last layer is linear: with a ReLU after it no inner product of
+    two embeddings could be negative.
     """
 
     def __init__(self, first: nn.Module, widths: Sequence[int], *, generator: torch.Generator | None = None) -> None:
@@ -339,8 +340,7 @@ def _normal(shape: tuple[int, ...], scale: float, generator: torch.Generator | N
 
 def _linear(inputs: int, d: int, bias: bool, generator: torch.Generator | None) -> nn.Linear:
     """torch.nn.Linear with normal weights of variance 1 / inputs, drawn from `generator`, and a bias of zeros."""
-    check_count(hidden=inputs, d=d)
-    layer = nn.Linear(inputs, d, bias=bias)
+    layer = nn.Linear(checking.whole(inputs, "hidden"), checking.whole(d, "d"), bias=bias)
     with torch.no_grad():
         layer.weight.copy_(_normal((d, inputs), 1 / math.sqrt(inputs), generator))
         if bias:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_lib.models.backbones.base import check_not_negative
+from course_lib import checking
 
 Closure = Callable[[], float] | None  # for the signature of torch.optim.Optimizer.step; not called here
 
@@ -21,8 +21,7 @@ class RowWiseAdagrad(torch.optim.Optimizer):
     """
 
     def __init__(self, params: Iterable[Tensor], lr: float = 1e-2, *, eps: float = 1e-10, initial: float = 0.0) -> None:
-        check_not_negative(lr=lr)
-        super().__init__(params, {"lr": lr, "eps": eps, "initial": initial})
+        super().__init__(params, {"lr": checking.real(lr, "lr", least=0), "eps": eps, "initial": initial})
 
     @torch.no_grad()
     def step(self, closure: Closure = None) -> Any:
@@ -43,8 +42,8 @@ class LazyDecaySGD(torch.optim.Optimizer):
     """
 
     def __init__(self, params: Iterable[Tensor], lr: float, *, weight_decay: float = 0.0) -> None:
-        check_not_negative(lr=lr, weight_decay=weight_decay)
-        super().__init__(params, {"lr": lr, "weight_decay": weight_decay})
+        decay = checking.real(weight_decay, "weight_decay", least=0)
+        super().__init__(params, {"lr": checking.real(lr, "lr", least=0), "weight_decay": decay})
 
     @torch.no_grad()
     def step(self, closure: Closure = None) -> Any:

@@ -1,8 +1,9 @@
 """Plain gradient descent on free vectors, with every move on record.
 
 A free vector is its own parameter, like a row of an embedding table: a step moves it by -lr times its gradient and by
-nothing else. Here one can watch what the loss alone does to lengths; what an encoder adds is in `course_lib.models.jacobians`.
-No momentum, no weight decay.
+nothing else. Here one can watch what the loss alone does to lengths; what an encoder adds is in
+`course_lib.models.jacobians`. No momentum, no weight decay. The loops are their own, not `training.fit`: fit hides the
+single moves, and of those this module is the record.
 """
 
 from __future__ import annotations
@@ -138,12 +139,13 @@ def descend(
     Q: Tensor, K: Tensor, *, loss: Loss, lr: float, steps: int, scores: Scores = losses.cosine_scores
 ) -> tuple[Tensor, Tensor]:
     """Plain gradient descent on all of Q (m, d) and K (n, d): their paths (steps + 1, m, d) and (steps + 1, n, d)."""
-    paths = [(Q.detach(), K.detach())]
+    left, right = [Q.detach()], [K.detach()]
     for _ in range(steps):
-        leaves = [x.clone().requires_grad_() for x in paths[-1]]
-        slopes = torch.autograd.grad(loss(scores(*leaves)), leaves)
-        paths.append(tuple(x.detach() - lr * slope for x, slope in zip(leaves, slopes, strict=True)))
-    return torch.stack([q for q, _ in paths]), torch.stack([k for _, k in paths])
+        q, k = left[-1].clone().requires_grad_(), right[-1].clone().requires_grad_()
+        of_q, of_k = torch.autograd.grad(loss(scores(q, k)), (q, k))
+        left.append(q.detach() - lr * of_q)
+        right.append(k.detach() - lr * of_k)
+    return torch.stack(left), torch.stack(right)
 
 
 def _moves_of(

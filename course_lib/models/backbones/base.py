@@ -119,7 +119,6 @@ def rows(table: Tensor, ids: Tensor) -> Tensor:
     return nn.functional.embedding(ids, table)
 
 
-
 def check_generator(generator: torch.Generator) -> torch.Generator:
     """`generator`, or ValueError where it is none of torch's."""
     if not isinstance(generator, torch.Generator):

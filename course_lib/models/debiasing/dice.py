@@ -10,8 +10,8 @@ from course_lib import checking
 from course_lib.data.interactions import Interactions
 from course_lib.maths import losses
 from course_lib.models.backbones.base import Backbone, Tables, rows, triple_scores
-from course_lib.models.dependence import distance_correlation
 from course_lib.models.debiasing.rival import TwinRival, bpr_losses, pair_keys, pair_positions, sample
+from course_lib.models.dependence import distance_correlation
 
 TRIES = 5  # redraws of a negative that is one of the user's own items
 ROWS = 256  # rows that the distance correlation looks at: its cost grows with their square
@@ -128,8 +128,9 @@ class DICE(TwinRival):
         """(B,) negatives outside the users' items, half of them more popular than the positive, half of them less.
 
         With chance 1/2 uniform over the items more than the margin above the positive's popularity, else uniform over
-        those more than the margin below; from the one side that exists where the other is empty. A draw that is one of the user's own items is repeated TRIES times. Where that does not help, and where both
-        sides are empty, the negative in `fallback` stays.
+        those more than the margin below; from the one side that exists where the other is empty. A draw that is one of
+        the user's own items is repeated TRIES times. Where that does not help, and where both sides are empty, the
+        negative in `fallback` stays.
         """
         popularity, margin = self.popularity[self.by_popularity], self.age * self.margin
         centre = self.popularity[positives]

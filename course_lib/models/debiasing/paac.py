@@ -33,13 +33,13 @@ class PAAC(Rival):
     many users and items of a batch, drawn at random, enter the contrast, whose cost grows with their square.
 
     Source: Cai et al., KDD 2024 (arXiv 2405.20718), equations (4) to (11), and the authors' repository
-    miaomiao-cai2/KDD2024-PAAC. Choices: the paper sums over all pairs (i, i') of a user's items in the batch, without scaling; the repository
-    aligns scaled embeddings once per epoch, one pair per popular item among all of a user's items; here a mean, one
-    random pair per triple of the batch, scaled, among all items of its user. An odd item in the middle is left out.
-    Noise is added to the final embeddings, since MF has no others (there: to every layer). The repository counts the
-    positive twice in the denominator, the paper and this class once. The paper's text says that gamma = 0 stresses
-    popular items, its equation (7), the repository and this class do the opposite; its (8) and (9) lack the minus sign
-    that its Figure 2 has.
+    miaomiao-cai2/KDD2024-PAAC. Choices: the paper sums over all pairs (i, i') of a user's items in the batch, without
+    scaling; the repository aligns scaled embeddings once per epoch, one pair per popular item among all of a user's
+    items; here a mean, one random pair per triple of the batch, scaled, among all items of its user. An odd item in the
+    middle is left out. Noise is added to the final embeddings, since MF has no others (there: to every layer). The
+    repository counts the positive twice in the denominator, the paper and this class once. The paper's text says that
+    gamma = 0 stresses popular items, its equation (7), the repository and this class do the opposite; its (8) and (9)
+    lack the minus sign that its Figure 2 has.
     """
 
     ranked: Tensor
@@ -121,7 +121,8 @@ class PAAC(Rival):
 def info_nce(first: Tensor, second: Tensor, others: Tensor, tau: float, weight: float) -> Tensor:
     """mean over rows b of -ln [exp(x_b.y_b / tau) / (sum_j exp(x_b.y_j / tau) + weight * sum_k exp(x_b.z_k / tau))].
 
-    With weight 0 it is `losses.infonce`, to the bit; the other group is what that has no place for. first x and second y (n, d): the two views of the positives; others z (k, d). 0 for n = 0.
+    With weight 0 it is `losses.infonce`, which has no place for a second group.
+    first x and second y (n, d): the two views of the positives; others z (k, d). 0 for n = 0.
     """
     if not len(first):
         return first.new_zeros(())

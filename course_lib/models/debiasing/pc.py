@@ -74,7 +74,7 @@ class PC(Rival):
         return size, self._unseen_root_mean(every, (self.beta * scores / size[owners] + rest) * rarity[own])
 
     def _pair_scores(self, users: Tensor, items: Tensor) -> Tensor:
-        blocks = zip(self.pairs[0].split(BLOCK), self.pairs[1].split(BLOCK), strict=True)
+        blocks = zip(torch.split(self.pairs[0], BLOCK), torch.split(self.pairs[1], BLOCK), strict=True)
         return torch.cat([(users[u] * items[i]).sum(dim=1) for u, i in blocks])
 
     def _unseen_root_mean(self, every: Tensor, values: Tensor) -> Tensor:

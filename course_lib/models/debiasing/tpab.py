@@ -63,7 +63,10 @@ class TPAB(Rival):
         super().__init__(backbone, interactions, generator=generator)
         checking.whole(stages, "stages")
         checking.whole(groups, "groups")
-        self.bootstrap, self.decay = checking.real(bootstrap, "bootstrap", least=0), checking.real(decay, "decay", least=0)
+        self.bootstrap, self.decay = (
+            checking.real(bootstrap, "bootstrap", least=0),
+            checking.real(decay, "decay", least=0),
+        )
         checking.real(slope, "slope", least=0)
         checking.real(scale, "scale", least=0)
         stage = stage_of_pairs(interactions.times, len(interactions), stages)

@@ -58,7 +58,8 @@ class TangentReport:
     @property
     def leak(self) -> Tensor:
         """(B, B): the radial speeds as shares of `scale`; 0 where i is safe from j."""
-        return self.pushes.norm(dim=-1) / self.scale
+        speeds: Tensor = self.pushes.norm(dim=-1)
+        return speeds / self.scale
 
     @property
     def worst(self) -> float:

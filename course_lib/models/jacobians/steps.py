@@ -44,7 +44,8 @@ class Motion:
     @property
     def cosine(self) -> Tensor:
         """cos(q, dq), (B,)."""
-        return self.radial / (self.before.norm(dim=-1) * self.step.norm(dim=-1))
+        cosine: Tensor = self.radial / (self.before.norm(dim=-1) * self.step.norm(dim=-1))
+        return cosine
 
     @property
     def angle(self) -> Tensor:
