@@ -25,7 +25,7 @@ from course_lib.data import metrics
 from course_lib.data.interactions import Interactions, epoch_batches, sample_negatives
 from course_lib.maths import popularity
 from course_lib.models.backbones import Recommender
-from course_lib.training.loop import Fabric, History, Plan, fit
+from course_lib.training import Fabric, History, Plan, fit
 
 HEAD = 0.01  # "popular" in top_share: this share of the items
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
