@@ -12,7 +12,7 @@ it works, has Adam and "uniform".
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from course_lib.training import Fabric, History, Plan, fit
 HEAD = 0.01  # "popular" in top_share: this share of the items
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
 
+Watch = Callable[[Any, Any], dict[str, float]]  # the tables (m, d) and (n, d) -> more numbers about them
 Triple = tuple[Tensor, Tensor, Tensor]  # users, positives, negatives, (B,) each
 
 
@@ -55,6 +56,7 @@ def train_recommender(
     checkpoint: Path | str | None = None,
     fabric: Fabric | None = None,
     progress: bool = False,
+    watch: Watch | None = None,
 ) -> History:
     """Trains `model` in place with `fit`; with `valid` it ends in the state of the best validation MRR@10.
 
@@ -62,8 +64,9 @@ def train_recommender(
     epoch is one pass over the pairs of `train` in random order, each with a new negative of the law `negatives`
     (`interactions.sample_negatives`). evaluate_every: epochs between two evaluations; the history has one entry for
     each evaluation ("loss" the mean over its epochs, "mrr"). patience: stop after this many epochs without a gain in
-    MRR@10, rounded up to evaluations. batch_size: triples per step, at most |O|. optimizer: "adam" or "sgd", with
-    torch's defaults. checkpoint, fabric, progress: `fit`.
+    MRR@10, rounded up to evaluations. watch: called at each evaluation with the two tables that the model ranks with;
+    the numbers that it returns join the entry. batch_size: triples per step, at most |O|. optimizer: "adam" or "sgd",
+    with torch's defaults. checkpoint, fabric, progress: `fit`.
     """
     checking.choice(optimizer, "optimizer", OPTIMIZERS)
     checking.whole(epochs, "epochs")
@@ -74,9 +77,6 @@ def train_recommender(
         for epoch in range(block * evaluate_every, min((block + 1) * evaluate_every, epochs)):
             model.begin_epoch(epoch, np.random.default_rng([seed, epoch, 2]))
             yield from _triples(train, min(batch_size, len(train)), negatives, rng, device)
-
-    def evaluate(_: nn.Module) -> dict[str, float]:
-        return {} if valid is None else {"mrr": measure(model, train, valid)["mrr"]}
 
     return fit(
         model,
@@ -89,7 +89,7 @@ def train_recommender(
             patience=None if patience is None else -(-patience // evaluate_every),
         ),
         seed=seed,
-        evaluate=None if valid is None else evaluate,
+        evaluate=None if valid is None else partial(_evaluated, model, train, valid, watch),
         checkpoint=checkpoint,
         fabric=fabric,
         progress=progress,
@@ -111,6 +111,13 @@ def _step(module: Any, batch: Triple) -> Tensor:
     """`module` is the model in Fabric's wrapping."""
     loss: Tensor = module.loss(*batch)
     return loss
+
+
+def _evaluated(
+    model: Recommender, train: Interactions, valid: Interactions, watch: Watch | None, _: nn.Module
+) -> dict[str, float]:
+    tables = tables_of(model)
+    return {"mrr": measure(tables, train, valid)["mrr"]} | (watch(*tables) if watch else {})
 
 
 def tables_of(model_or_tables: Any) -> tuple[Any, Any]:

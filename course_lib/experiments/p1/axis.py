@@ -1,5 +1,4 @@
-"""P1-X2: the axis that the data and the law of triples give before any training, and what chance gives, for every data
-set.
+"""P1-X2: the axis that data and law of triples give before any training, and what chance gives, on every data set.
 
 The pull matrix M (`popularity.pull_matrix`) of a large data set is never written out: it is sparse, scaled rows and
 columns of Y, less a matrix of rank one. `PullOperator` multiplies with it, and ARPACK finds its largest singular
@@ -8,15 +7,17 @@ vectors.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, svds
 
 from course_lib.data.interactions import NEGATIVE_LAWS, Interactions, TripleLaw
-from course_lib.experiments import p1
-from course_lib.experiments.core.registry import Cell, experiment
-from course_lib.experiments.core.results import Row
+from course_lib.experiments.core.registry import experiment
+from course_lib.experiments.core.summary import Row, values_by_name
+from course_lib.experiments.p1.data import describe, load_split
+from course_lib.experiments.p1.measures import RATIO
+from course_lib.experiments.p1.models import WIDTH
 from course_lib.maths import popularity
 from course_lib.maths.popularity import LIBRARY_LAWS
 from course_lib.training.bpr import LAWS, bpr_epoch
@@ -30,6 +31,14 @@ DATA = {
     "laptop": ("lastfm-10core", "ml-1m-10core", "citeulike-10core", "gowalla-10core"),
     "full": ("lastfm-10core", "ml-1m-10core", "citeulike-10core", "gowalla-10core", "ml-20m-10core"),
 }
+
+
+class AxisCell(TypedDict):
+    """A library's law of triples on the training part of a data set."""
+
+    data: str
+    law: str
+    seed: int
 
 
 class PullOperator(LinearOperator):
@@ -63,7 +72,7 @@ def singular_axes(interactions: Interactions, law: TripleLaw, axes: int = AXES) 
     return sizes[order], vectors[order]
 
 
-def axis_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu") -> list[Cell]:
+def axis_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu") -> list[AxisCell]:
     """Six libraries' laws on every data set; the training part of the split of P1's tables, one seed."""
     return [
         {"data": name, "law": law, "seed": seeds[0]}
@@ -72,19 +81,16 @@ def axis_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, de
     ]
 
 
-def no_scalars(rows: list[Row]) -> dict[str, float]:
-    return {f"{row['data']}-{row['law']}-{row['metric']}": row["value"] for row in rows}
-
-
 @experiment(
     "P1-X2",
-    "the axis before training: first singular vector of the pull matrix against popularity, under six libraries' laws of triples",
+    "the axis before training: first singular vector of the pull matrix against popularity, "
+    "under six libraries' laws of triples",
     paper="P1",
     version=2,
     plan=axis_plan,
     estimate=lambda cell: 1.0,
-    describe=p1.describe,
-    finish=no_scalars,
+    describe=describe,
+    finish=lambda rows: values_by_name(rows, lambda row: f"{row['data']}-{row['law']}-{row['metric']}"),
     layout={
         "rows": ("data", "law"),
         "columns": ("metric",),
@@ -92,7 +98,7 @@ def no_scalars(rows: list[Row]) -> dict[str, float]:
         "metrics": ("first axis", "second axis", "headless", "spread", "chance", "trained r", "widest", "share"),
     },
 )
-def axis_cell(cell: Cell) -> list[Row]:
+def axis_cell(cell: AxisCell) -> list[Row]:
     """|Pearson| of the first and second axis with the counts; s_1/s_2; share of items pushed; sd(Pos - Neg)/sd(Pop); r
     of noise, d = 64.
 
@@ -100,7 +106,7 @@ def axis_cell(cell: Cell) -> list[Row]:
     passes of SGD: the cross-fitted r, |Pearson| of the widest direction of the items with the counts, and the share of
     their variance along e_pop.
     """
-    train = p1.load_split(cell["data"], cell["seed"]).train.compact()
+    train = load_split(cell["data"], cell["seed"]).train.compact()
     law = LIBRARY_LAWS[cell["law"]]
     counts = train.col_counts.astype(float)
     sizes, vectors = singular_axes(train, law)
@@ -111,7 +117,7 @@ def axis_cell(cell: Cell) -> list[Row]:
         "speed": sizes[0] / sizes[1],
         "pushed": float((net < 0).mean()),
         "spread": net.std() / counts.std(),
-        "chance": popularity.double_dipping_law(counts, p1.WIDTH, p1.RATIO).mean,
+        "chance": popularity.double_dipping_law(counts, WIDTH, RATIO).mean,
     }
     if law in TRAINED:
         found |= {"headless": headless_axis(train, law)} | trained_axis(
@@ -132,14 +138,14 @@ def headless_axis(train: Interactions, law: TripleLaw) -> float:
 
 def trained_axis(train: Interactions, negatives: str, rng: np.random.Generator) -> dict[str, float]:
     """What is left of the first axis when MF has been trained: see `axis_cell`."""
-    users, items = (rng.normal(scale=START, size=(rows, p1.WIDTH)) for rows in train.shape)
+    users, items = (rng.normal(scale=START, size=(rows, WIDTH)) for rows in train.shape)
     for _ in range(EPOCHS):
         bpr_epoch(users, items, train, lr=RATE, rng=rng, negatives=negatives)
     counts, centred = train.col_counts.astype(float), items - items.mean(0)
     left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
-    along = centred @ popularity.popularity_direction(items, counts, p1.RATIO)
+    along = centred @ popularity.popularity_direction(items, counts, RATIO)
     return {
-        "trained r": popularity.cross_fitted_correlation(items, counts, p1.RATIO, rng=rng),
+        "trained r": popularity.cross_fitted_correlation(items, counts, RATIO, rng=rng),
         "widest": abs(popularity.pearson(left[:, 0], counts)),
         "share": float(along @ along / (sizes @ sizes)),
     }
