@@ -93,6 +93,7 @@ def test_watch_sees_the_tables_of_each_evaluation() -> None:
         seen
     ) == 2
     assert [entry["mrr"] for entry in history.epochs] == [measure(tables, TRAIN, VALID)["mrr"] for tables in seen]
+    assert len(seen) == 2
     plain = model()
     assert train_recommender(plain, TRAIN, VALID, **options).best_epoch == history.best_epoch
     assert torch.equal(plain.users, trained.users)
