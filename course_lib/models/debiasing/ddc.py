@@ -134,11 +134,6 @@ class DDC(Recommender):
         loss: Tensor = bpr(self._scores(on_positives, users, positives), self._scores(on_negatives, users, negatives))
         return loss
 
-    def shipped_loss(self, users: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
-        """BPR's loss of the embedding that is served (P1, Section 5.4.2): not what `loss` minimises."""
-        loss: Tensor = bpr(self._scores(self.final, users, positives), self._scores(self.final, users, negatives))
-        return loss
-
     def _scores(self, parts: str, users: Tensor, items: Tensor) -> Tensor:
         right = self.items[items]
         scores = (self.users[users] * right).sum(-1)
