@@ -74,7 +74,8 @@ def main() -> int:
     theirs, _ = measured(lambda: by_all_scores(users, items, data), 1)
     print(f"{data!r}")
     print(
-        f"preference_directions: {ours:.2f} s, {memory:.0f} MB (bars: {SECONDS:g} s, {MEGABYTES:g} MB); by all scores {theirs:.1f} s, {theirs / ours:.0f} times as long"
+        f"preference_directions: {ours:.2f} s, {memory:.0f} MB (bars: {SECONDS:g} s, {MEGABYTES:g} MB); "
+        f"by all scores {theirs:.1f} s, {theirs / ours:.0f} times as long"
     )
     start = time.perf_counter()
     model = DDC(users, items, data)

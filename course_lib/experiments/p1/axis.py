@@ -1,7 +1,7 @@
 """P1-X2: the axis that data and law of triples give before any training, and what chance gives, on every data set.
 
 The pull matrix M (`popularity.pull_matrix`) of a large data set is never written out: it is sparse, scaled rows and
-columns of Y, less a matrix of rank one. `PullOperator` multiplies with it, and ARPACK finds its largest singular
+columns of Y, less a matrix of rank one. `pull_operator` multiplies with it, and ARPACK finds its largest singular
 vectors.
 """
 
@@ -19,6 +19,7 @@ from course_lib.experiments.p1.data import describe, load_split
 from course_lib.experiments.p1.measures import RATIO
 from course_lib.experiments.p1.models import WIDTH
 from course_lib.maths import popularity
+from course_lib.maths.arrays import Array
 from course_lib.maths.popularity import LIBRARY_LAWS
 from course_lib.training.bpr import LAWS, bpr_epoch
 
@@ -41,33 +42,29 @@ class AxisCell(TypedDict):
     seed: int
 
 
-class PullOperator(LinearOperator):
+def pull_operator(interactions: Interactions, law: TripleLaw) -> LinearOperator:
     """M of `popularity.pull_matrix` as products with vectors: memory of Y, not of m x n.
 
     M = diag(plain) Y + diag(owned) Y diag(q) - pushed q', with the parts of `popularity.pull_parts`.
     """
+    y = interactions.matrix.astype(np.float64)
+    parts = popularity.pull_parts(y, law)
+    owned = y.multiply(parts.owned[:, None]).multiply(parts.chance[None, :])
+    sparse = y.multiply(parts.plain[:, None]).tocsr() + owned.tocsr()
 
-    def __init__(self, interactions: Interactions, law: TripleLaw) -> None:
-        y = interactions.matrix.astype(np.float64)
-        parts = popularity.pull_parts(y, law)
-        owned = y.multiply(parts.owned[:, None]).multiply(parts.chance[None, :])
-        self.sparse = y.multiply(parts.plain[:, None]).tocsr() + owned.tocsr()
-        self.left, self.right = parts.pushed, parts.chance
-        super().__init__(np.float64, interactions.shape)
+    def forward(x: Array) -> Array:
+        return sparse @ np.ravel(x) - parts.pushed * (parts.chance @ np.ravel(x))
 
-    def _matvec(self, x: np.ndarray) -> np.ndarray:
-        x = np.ravel(x)
-        return self.sparse @ x - self.left * (self.right @ x)
+    def backward(x: Array) -> Array:
+        return sparse.T @ np.ravel(x) - parts.chance * (parts.pushed @ np.ravel(x))
 
-    def _rmatvec(self, x: np.ndarray) -> np.ndarray:
-        x = np.ravel(x)
-        return self.sparse.T @ x - self.right * (self.left @ x)
+    return LinearOperator(interactions.shape, matvec=forward, rmatvec=backward, dtype=np.float64)
 
 
-def singular_axes(interactions: Interactions, law: TripleLaw, axes: int = AXES) -> tuple[np.ndarray, np.ndarray]:
+def singular_axes(interactions: Interactions, law: TripleLaw, axes: int = AXES) -> tuple[Array, Array]:
     """(largest singular values (axes,), falling; right singular vectors (axes, n)) of the pull matrix."""
     start = np.random.default_rng(0).normal(size=min(interactions.shape))
-    _, sizes, vectors = svds(PullOperator(interactions, law), k=axes, v0=start)
+    _, sizes, vectors = svds(pull_operator(interactions, law), k=axes, v0=start)
     order = np.argsort(-sizes)
     return sizes[order], vectors[order]
 
@@ -99,8 +96,7 @@ def axis_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, de
     },
 )
 def axis_cell(cell: AxisCell) -> list[Row]:
-    """|Pearson| of the first and second axis with the counts; s_1/s_2; share of items pushed; sd(Pos - Neg)/sd(Pop); r
-    of noise, d = 64.
+    """|Pearson| of the first two axes with the counts, s_1/s_2, items pushed, sd(Pos - Neg)/sd(Pop), r of noise.
 
     Under the laws in TRAINED also the first axis without the head (`headless_axis`), and what MF has after EPOCHS
     passes of SGD: the cross-fitted r, |Pearson| of the widest direction of the items with the counts, and the share of
@@ -133,7 +129,7 @@ def headless_axis(train: Interactions, law: TripleLaw) -> float:
     """|Pearson| of the first axis with the counts after the items of more than HEAD of the users are left out."""
     rest = train.select((train.col_counts <= HEAD * train.n_users)[train.items]).compact()
     _, vectors = singular_axes(rest, law)
-    return abs(popularity.pearson(vectors[0], rest.col_counts.astype(float)))
+    return float(abs(popularity.pearson(vectors[0], rest.col_counts.astype(float))))
 
 
 def trained_axis(train: Interactions, negatives: str, rng: np.random.Generator) -> dict[str, float]:
@@ -151,6 +147,6 @@ def trained_axis(train: Interactions, negatives: str, rng: np.random.Generator) 
     }
 
 
-def drift(interactions: Interactions, law: TripleLaw) -> np.ndarray:
+def drift(interactions: Interactions, law: TripleLaw) -> Array:
     """(n,) expected positives minus negatives of each item: the column sums of M."""
-    return PullOperator(interactions, law).rmatvec(np.ones(interactions.n_users))
+    return pull_operator(interactions, law).rmatvec(np.ones(interactions.n_users))
