@@ -1,6 +1,4 @@
-"""The practitioner's diagnostic: tables whose answer is known, sentences that follow from it, refusals on the command
-line.
-"""
+"""The practitioner's diagnostic: tables whose answer is known, the sentences that follow, and what is refused."""
 
 from __future__ import annotations
 
@@ -77,7 +75,7 @@ def test_neighbours_move_more_under_wider_gauges_and_never_below_zero():
 def test_overlap_is_that_of_a_gauge_that_keeps_scores():
     """The same gauge applied by the room `gauge`: identical neighbours, identical scores."""
     A, B = rng().standard_normal((30, 6)), rng(1).standard_normal((60, 6))
-    R = gauge.random_linear_gauge(6, spread=0.5, rng=rng(5))
+    R = gauge.random_linear_gauge(6, spread=0.5, rng=rng(5), rows=B)
     new_A, new_B = gauge.apply_linear_gauge(A, B, R)
     np.testing.assert_allclose(new_A @ new_B.T, A @ B.T, atol=1e-10)
     queries = np.arange(60)
@@ -86,8 +84,18 @@ def test_overlap_is_that_of_a_gauge_that_keeps_scores():
     assert room._survivors(B, before, queries, 0.5, 1, rng(5)) == pytest.approx(expected)
 
 
+def test_overlaps_do_not_depend_on_the_axes_in_which_a_table_is_given():
+    """Signs of singular vectors, their order, any rotation: a processor may choose, the report may not show it."""
+    A, B = rng().standard_normal((60, 6)), rng(1).standard_normal((90, 6)) * [3, 2, 1, 1, 0.5, 0.2]
+    Q = np.linalg.qr(rng(2).standard_normal((6, 6)))[0]
+    expected = audit(B, A, rng=rng())
+    for turn in (np.diag([1.0, -1, 1, -1, -1, 1]), np.eye(6)[[2, 0, 1, 5, 4, 3]], Q):
+        found = audit(B @ turn, A @ turn, rng=rng())
+        assert found.overlap == expected.overlap and found.score_overlap == expected.score_overlap
+
+
 def test_balance_and_gauge_free_neighbours():
-    A, B = gauge.balance(rng().standard_normal((80, 6)), rng(1).standard_normal((90, 6)))
+    A, B = gauge.balance_tables(rng().standard_normal((80, 6)), rng(1).standard_normal((90, 6)))
     level = audit(B, A, rng=rng())
     assert level.imbalance < 1e-12 and "balanced, as weight decay" in words(level)
     A, B = gauge.apply_gauge(A, B, gauge.random_diagonal_gauge(6, spread=1, rng=rng()))
@@ -135,13 +143,13 @@ def test_the_sample_shortcut_agrees_with_the_whole_table():
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ({"items": np.ones(3)}, r"items must be a matrix of numbers.*\(3,\)"),
+        ({"items": np.ones(3)}, r"items has shape \(3,\) .*; expected numbers of shape \(n, d\)"),
         ({"items": np.array([["a", "b"]])}, "dtype"),
         ({"items": np.ones((5, 2))}, "5 rows; 10 neighbours need at least 12"),
         ({"items": np.eye(12, 3)}, "9 zero rows, the first is row 3"),
         ({"items": unit(20, 3), "users": unit(5, 4)}, "users has width 4"),
         ({"items": unit(20, 3), "counts": np.ones(3)}, "each of the 20 items"),
-        ({"items": np.full((20, 3), np.nan)}, "NaN or infinite entries in 20 rows, the first is row 0"),
+        ({"items": np.full((20, 3), np.nan)}, "NaN or infinity in 20 rows, the first is row 0"),
     ],
 )
 def test_bad_tables_are_refused(arguments, reason):

@@ -1,8 +1,8 @@
 """Counterexamples to Gramian estimation: each assumption dropped once, each formula taken as printed once (P4).
 
-Every function returns a `Counterexample` (see `proofs.broken`), in rational numbers, by visiting every draw with the estimators
-of `course_lib.maths.gramians` themselves. Tables are those of `proofs.gramians`: three examples of width two, at four moments
-of a trajectory.
+Every function returns a `Counterexample`, in rational numbers, by visiting every draw with the estimators of
+`course_lib.maths.gramians` themselves. Tables are those of `proofs`: three examples of width two, at four moments of a
+trajectory.
 """
 
 from __future__ import annotations
@@ -67,11 +67,10 @@ def batch_folded_in_first(alpha: Fraction = Fraction(1, 3), batch_size: int = 2)
 
 
 def batch_folded_in_afterwards(alpha: Fraction = Fraction(1, 3), steps: int = 2) -> Counterexample:
-    """The repair: the gradient uses the estimate of the steps before, then its own batch is folded in. One batch a
-    step, no gap.
+    """The repair: the gradient uses the estimate of the steps before, then its own batch is folded in.
 
-    Every sequence of draws of `steps` updates and of the example of the gradient; tables that stand still, the zero
-    start corrected.
+    One batch a step, no gap. Every sequence of draws of `steps` updates and of the example of the gradient; tables that
+    stand still, the zero start corrected.
     """
 
     def slope(past: Sequence[int], i: int) -> np.ndarray:
@@ -91,8 +90,8 @@ def batch_folded_in_afterwards(alpha: Fraction = Fraction(1, 3), steps: int = 2)
 def sagram_with_one_index() -> Counterexample:
     """SAGram, beta = 1, the same index for the estimate and for the gradient: Proposition 1 without its independence.
 
-    formula: the covariance of the index's gradient and of how stale its cache is, 2 (delta_v_i - mean) u_i / n (and u,
-    v swapped).
+    formula: the covariance of the index's gradient and of how stale its cache is, 2 (delta_v_i - mean) u_i / n, and the
+    same with u and v swapped.
     """
     actual = _mean(_gradient([i], _looked(U, OLD_U, i), _looked(V, OLD_V, i)) for i in range(N))
     stale_u, stale_v = _stale(U, OLD_U), _stale(V, OLD_V)
@@ -106,10 +105,10 @@ def sagram_with_one_index() -> Counterexample:
 
 
 def prior_with_one_index() -> Counterexample:
-    """Proposition 6 as printed, without "independent of i": H_hat from the same example as the gradient. Shape (2, n,
-    d).
+    """Proposition 6 as printed, without "independent of i": H_hat from the same example as the gradient.
 
-    The gradient of (26) has -2 H_v q_i for u_i. With H_hat_v = v_i r_i the part of every other example is lost.
+    Shape (2, n, d). The gradient of (26) has -2 H_v q_i for u_i. With H_hat_v = v_i r_i the part of every other example
+    is lost.
     """
     q, r = OLD_U[:, :1], OLD_V[:, :1]
     h_u, h_v = gramians.cross_gramian(U, q), gramians.cross_gramian(V, r)
@@ -125,7 +124,7 @@ def prior_with_one_index() -> Counterexample:
 def leaving_the_cone() -> Counterexample:
     """Two examples of width one, cached at 2, now at 0; beta = 1: the estimates for either draw, (2,).
 
-    claimed: at least 0, as every Gramian is. The two estimates are -2 and 2 ... their mean, 0, is right.
+    claimed: at least 0, as every Gramian is. The two estimates are -2 and 2; their mean, 0, is right.
     """
     cached, now = exact(np.array([[2], [0]])), exact(np.array([[0], [0]]))
     values = exact(np.array([_looked(now, cached, i)[0, 0] for i in range(2)]))
@@ -148,8 +147,9 @@ def sagram_half_way(beta: Fraction = Fraction(1, 2)) -> Counterexample:
 
 
 def sum_for_mean(batch_size: int = 2, steps: int = 3, alpha: Fraction = Fraction(1, 2)) -> Counterexample:
-    """P4 Section 4.1: "a sum of rank-1 terms over the batch". SOGram then goes to b G:
-    its mean after `steps` steps on still tables.
+    """P4 Section 4.1: "a sum of rank-1 terms over the batch". SOGram then goes to b G.
+
+    claimed / actual: its mean after `steps` steps on still tables.
     """
     true = gramians.gramian(U)
     reached = 1 - (1 - alpha) ** steps
@@ -215,9 +215,7 @@ def gravity_as_a_sum() -> Counterexample:
 
 
 def gramians_on_their_own_side() -> Counterexample:
-    """Appendix A prints g_hat_i with G_u beside u u' and G_v beside v v':
-    the mean is ||G_u||^2 + ||G_v||^2, not 2 <G_u, G_v>.
-    """
+    """Appendix A prints g_hat_i with G_u beside u u', G_v beside v v': ||G_u||^2 + ||G_v||^2, not 2 <G_u, G_v>."""
     u, v = gramians.gramian(U), gramians.gramian(V)
     total = sum(U[i] @ u @ U[i] + V[i] @ v @ V[i] for i in range(N)) / Fraction(N)
     return Counterexample("the Gramian of the other side", 2 * (u * v).sum(), total, ((u - v) ** 2).sum())
@@ -235,9 +233,7 @@ def prior_constant() -> Counterexample:
 
 
 def prior_with_lambda(lam: int = 10) -> Counterexample:
-    """Algorithm 3, lines 11 and 12, print lambda where beta belongs:
-    the mean of H_hat is off by (lambda - 1)(H - T).
-    """
+    """Algorithm 3, lines 11, 12, prints lambda where beta belongs: the mean of H_hat is off by (lambda - 1)(H - T)."""
     q = OLD_V[:, :1]
     true, cached = gramians.cross_gramian(U, q), gramians.cross_gramian(OLD_U, q)
     actual = cached + lam * _mean(np.outer(U[i] - OLD_U[i], q[i]) for i in range(N))
@@ -245,7 +241,7 @@ def prior_with_lambda(lam: int = 10) -> Counterexample:
 
 
 def overshooting_pair(time: Fraction = Fraction(1, 2)) -> Counterexample:
-    """ "Never past zero" holds along an eigenvector of G_v, not for every pair: one that does cross.
+    """A pair that crosses zero: "never past zero" holds along an eigenvector of G_v, not for every pair.
 
     G_v = diag(4, 1) in the eigenvectors' coordinates, u = (2, 3/2), v = (1, -1): <u, v> = 1/2. Under the flow the first
     coordinate is multiplied by x^4 and the second by x, x = exp(-2 t/n) = `time`. claimed: the sign at the start.
@@ -261,7 +257,7 @@ def overshooting_pair(time: Fraction = Fraction(1, 2)) -> Counterexample:
 
 def _gradient(batch: Sequence[int], gram_u: np.ndarray, gram_v: np.ndarray) -> np.ndarray:
     """(2, n, d): the slope of `gravity_loss` on a batch of rows of U and V."""
-    return np.stack(_slopes(U, V, batch, gram_u, gram_v))
+    return _slopes(U, V, batch, gram_u, gram_v)
 
 
 def _true() -> np.ndarray:
@@ -275,9 +271,9 @@ def _observed() -> np.ndarray:
 
 
 def _looked(now: np.ndarray, cached: np.ndarray, i: int, beta: Any = 1) -> np.ndarray:
-    estimator = gramians.SAGram(*now.shape, beta)
+    estimator = gramians.SAGram(len(now), now.shape[1], beta)
     estimator.start(cached)
-    return estimator.look([i], now[[i]])
+    return np.asarray(estimator.look([i], now[[i]]))
 
 
 def _stale(now: np.ndarray, cached: np.ndarray) -> list[np.ndarray]:

@@ -42,4 +42,4 @@ def all_zero(value: Any) -> bool:
     """Whether a number, an expression or every entry of an array is exactly zero."""
     if isinstance(value, np.ndarray):
         return all(entry == 0 for entry in value.ravel())
-    return bool(sp.simplify(value) == 0)
+    return bool(value == 0 or sp.simplify(value) == 0)

@@ -18,8 +18,8 @@ from exercises import simulate
 
 def double_sum(U: list, V: list, w: list, z: list, c: Any) -> Any:
     """The definition: every pair, one after another."""
-    score = lambda u, v: sum(a * b for a, b in zip(u, v, strict=True))
-    return sum(w[i] * z[j] * (score(u, v) - c) ** 2 for i, u in enumerate(U) for j, v in enumerate(V))
+    pairs = ((i, j, sum(a * b for a, b in zip(u, v, strict=True))) for i, u in enumerate(U) for j, v in enumerate(V))
+    return sum(w[i] * z[j] * (score - c) ** 2 for i, j, score in pairs)
 
 
 def in_gramians(batches: list, rates: list) -> list:
@@ -37,35 +37,19 @@ MESSAGES = [
     ("pairs", lambda U, V, w, z, c: 1.5, "no floats"),
     ("pairs", lambda U, V, w, z, c: double_sum(U, V, w, z, 0), "this is the sum for c = 0"),
     ("pairs", lambda U, V, w, z, c: double_sum(U, V, w, z, -c), "sign of the middle term"),
-    (
-        "pairs",
-        lambda U, V, w, z, c: double_sum(U, V, [1] * len(U), [1] * len(V), c),
-        "weights w and z are missing",
-    ),
+    ("pairs", lambda U, V, w, z, c: double_sum(U, V, [1] * len(U), [1] * len(V), c), "weights w and z are missing"),
     ("gradient", lambda U, V, pairs, x: U[x][:1], "a list of 2 numbers"),
     ("gradient", lambda U, V, pairs, x: [5, -5] if x else [0, 0], "No usual slip"),
     ("sogram_constant", lambda batches, rates: [[1, 0], [0, 1]], "No usual slip"),
     ("sogram_constant", lambda batches, rates: [[1.0, 0], [0, 1]], "no floats"),
+    ("sogram_constant", in_gramians, "start at zero still has a part"),
+    ("sogram_constant", lambda batches, rates: in_gramians(batches[-1:], [1]), "the last batch alone"),
     (
         "sogram_constant",
-        lambda batches, rates: in_gramians(batches, rates),
-        "start at zero still has a part",
-    ),
-    (
-        "sogram_constant",
-        lambda batches, rates: in_gramians(batches[-1:], [1]),
-        "the last batch alone",
-    ),
-    (
-        "sogram_constant",
-        lambda batches, rates: in_gramians([sum(batches, [])], [1]),
+        lambda batches, rates: in_gramians([[row for batch in batches for row in batch]], [1]),
         "old batches must fade",
     ),
-    (
-        "sogram_rates",
-        lambda batches, rates: in_gramians(batches, [1, *rates[1:]]),
-        "start at the first batch",
-    ),
+    ("sogram_rates", lambda batches, rates: in_gramians(batches, [1, *rates[1:]]), "start at the first batch"),
     ("sagram_one", lambda tables, beta, b: in_gramians(tables[:1], [1]), "this is the cache"),
     ("leaving", lambda n, beta: ([[1, 0], [1, 0]], [[0, 0], [1, 0]], 0), "no row of now is zero"),
     ("leaving", lambda n, beta: ([[1, 0], [1, 0]], [[1, 0], [1, 0]], 2), "from 0 to 1"),
@@ -75,18 +59,10 @@ MESSAGES = [
     ("always", lambda n: ([[1, 0], [0, 1]], [[1, 0], [0, 1]]), "no negative eigenvalue"),
     ("batch_with", lambda share, n: [2.0, 2], "whole number"),
     ("batch_with", lambda share, n: [4, 3] if n == 10 else [11, 7], "one fewer is enough"),
-    (
-        "batch_without",
-        lambda share, n: [3, 3] if n == 10 else [10, 10],
-        "this is the batch for draws with replacement",
-    ),
+    ("batch_without", lambda share, n: [3, 3] if n == 10 else [10, 10], "this is the batch for draws with replacement"),
     ("rate_small", lambda path, batches: 2.0, "No usual slip"),
     ("rate_small", lambda path, batches: best_rate(path, batches, power=1), "square of delta/sigma"),
-    (
-        "rate_small",
-        lambda path, batches: best_rate(path, batches, drift="coherent"),
-        "drift straight on",
-    ),
+    ("rate_small", lambda path, batches: best_rate(path, batches, drift="coherent"), "drift straight on"),
 ]
 
 
