@@ -255,15 +255,15 @@ class Cache:
             except (KeyError, CachingError):
                 continue
             code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-            if [_what_runs(cell) for cell in old.cells] == [_what_runs(cell) for cell in code]:
-                if self._holds(notebook, record.data, environment):
-                    carried = copy.deepcopy(notebook)
-                    places = (cell for cell in carried.cells if cell.cell_type == "code")
-                    for cell, had in zip(places, old.cells, strict=True):
-                        cell.outputs, cell.execution_count = had.outputs, had.execution_count
-                    carried.metadata = {**old.metadata, **carried.metadata}
-                    self._write(path, carried, record.data)
-                    return dict(record.data)
+            same = [_what_runs(cell) for cell in old.cells] == [_what_runs(cell) for cell in code]
+            if same and self._holds(notebook, record.data, environment):
+                carried = copy.deepcopy(notebook)
+                places = (cell for cell in carried.cells if cell.cell_type == "code")
+                for cell, had in zip(places, old.cells, strict=True):
+                    cell.outputs, cell.execution_count = had.outputs, had.execution_count
+                carried.metadata = {**old.metadata, **carried.metadata}
+                self._write(path, carried, record.data)
+                return dict(record.data)
         return None
 
 

@@ -22,15 +22,15 @@ from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
-ROOT = Path(__file__).resolve().parents[1]
-ASSETS = ROOT / "book" / "assets"
-if str(ROOT) not in sys.path:  # course_lib of this checkout, for the interactives and for the API page
-    sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # this checkout, for interactives and the API page
 
 from course_lib.lessons.shared.widgets import bundle
 
 if TYPE_CHECKING:
     from tools.execution import Cache
+
+ROOT = Path(__file__).resolve().parents[1]
+ASSETS = ROOT / "book" / "assets"
 
 CACHE = ".jupyter_cache"
 
@@ -48,7 +48,8 @@ MATHJAX_PARTS = ("tex-chtml.js", "input/tex/extensions", "output/chtml/fonts/wof
 
 def repository_address(pyproject: Path = ROOT / "pyproject.toml") -> str:
     """The repository's public address: the one setting ``[project.urls] Repository``."""
-    return tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]["urls"]["Repository"].rstrip("/")
+    project = tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]
+    return str(project["urls"]["Repository"]).rstrip("/")
 
 
 def set_repository(_app: Sphinx, config: Config) -> None:
@@ -172,7 +173,7 @@ def shrink_figures(app: Sphinx, failure: Exception | None) -> None:
 def shrink_png(path: Path) -> None:
     """Rewrite one opaque PNG with a palette, if that makes it smaller."""
     with Image.open(path) as image:
-        if image.mode == "P" or (image.mode == "RGBA" and image.getextrema()[3] != (255, 255)):
+        if image.mode == "P" or (image.mode == "RGBA" and image.getchannel("A").getextrema() != (255, 255)):
             return  # done before, or see-through
         small = image.convert("RGB").quantize(256, Image.Quantize.MEDIANCUT, kmeans=1, dither=Image.Dither.NONE)
     target = path.with_suffix(".small")

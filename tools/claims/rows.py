@@ -15,7 +15,8 @@ STATUSES = {
         "the book proves it in words, and a symbolic or exact check passes (of some statements on small sizes only)"
     ),
     "enumerated": (
-        "exact enumeration over every subset of small label matrices passes; for other sizes we rely on the proof in words"
+        "exact enumeration over every subset of small label matrices passes; for other sizes we rely on the proof in "
+        "words"
     ),
     "tested": "an automatic test passes; a test can refute, it does not prove",
     "reproduced": "our own run agrees with the printed number within the stated tolerance",
