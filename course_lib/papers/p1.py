@@ -127,4 +127,4 @@ def loss_per_triple_if_summed(backbone: str, dataset: str, *, train_share: float
     """
     [row] = select(table("P1", "T1"), dataset=dataset)
     batches = math.ceil(train_share * row["interactions"] / printed("batch_size"))
-    return printed(f"{backbone.lower()}_loss", dataset) / batches
+    return printed(f"{backbone.lower()}_loss", dataset) / int(batches)
