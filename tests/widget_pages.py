@@ -6,6 +6,7 @@ HTML, axe.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Callable
@@ -26,7 +27,7 @@ def script_of(name: str, source: Callable[[str], str] = lambda text: text) -> st
 
 
 def all_sources() -> str:
-    return "\n".join(path.read_text(encoding="utf-8") for path in sorted(bundle.FOLDER.glob("*.js")))
+    return "\n".join(bundle.sources().values())
 
 
 def page_html(*bodies: str, folder: str = "", script: bool = True) -> str:
@@ -161,13 +162,15 @@ def python_line(page: Any) -> str:
     return page.locator(".cw-code").inner_text().removeprefix("from course_lib import widgets\n")
 
 
-def made_in_python(page: Any) -> Any:
-    """What the code makes that the page offers as the same in Python: an import, then a call."""
+def made_in_python(page: Any, **given: Any) -> Any:
+    """What the code makes that the page offers as the same in Python: an import, names to be given, a call."""
     page.locator(".cw-python summary").click()
-    imports, call = page.locator(".cw-code").inner_text().split("\n", 1)
+    code = ast.parse(page.locator(".cw-code").inner_text())
+    last = code.body.pop()
+    assert isinstance(last, ast.Expr)
     names: dict[str, Any] = {}
-    exec(imports, names)
-    return eval(call, names)
+    exec(compile(code, "page", "exec"), names)
+    return eval(compile(ast.Expression(last.value), "page", "eval"), {**names, **given})
 
 
 def left_by_its_view(page: Any, trait: str, milliseconds: int) -> bool:
@@ -204,16 +207,17 @@ class Elements(HTMLParser):
 # ---- what holds for every interactive
 
 
+SMALLER = """(size) => [...document.querySelectorAll(
+  ".cw :is(button, select, input[type=range], input[type=number], .cw-option, .cw-touch)")]
+  .filter((e) => e.checkVisibility()).filter((e) => {
+    const box = e.getBoundingClientRect(); return Math.min(box.width, box.height) < size; }).map((e) => e.outerHTML)"""
+
+
 def misfits(page: Any, width: int) -> list[str]:
-    """What is wider than the page or too small for a finger, with every fold open;
-    nothing, for a page that is well made.
-    """
+    """What is wider than the page or too small for a finger (WCAG 2.5.8, target size), with every fold open."""
     open_folds(page)
-    found = (
-        [f"the page is {wide} wide"] if (wide := page.evaluate("document.documentElement.scrollWidth")) > width else []
-    )
-    small = "[...document.querySelectorAll('.cw button, .cw input[type=range], .cw-option')].filter((b) => Math.min(b.offsetWidth, b.offsetHeight) < 24)"
-    return found + page.evaluate(f"{small}.map((b) => b.outerHTML)")
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    return [*([f"the page is {wide} wide"] if wide > width else []), *page.evaluate(SMALLER, 24)]
 
 
 def left_without_javascript(page: Any) -> tuple[list[bool], list[str], int]:

@@ -73,7 +73,8 @@ class Execution:
 
 def read(path: Path) -> NotebookNode:
     """A notebook from disk, as version 4."""
-    return nbformat.read(path, as_version=4)
+    notebook: NotebookNode = nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
+    return notebook
 
 
 def shown(path: Path) -> str:
@@ -166,7 +167,7 @@ def _run_cells(path: Path, notebook: NotebookNode, variables: Mapping[str, str])
         kernel_name="python3",
         resources={"metadata": {"path": str(path.parent)}},
         extra_arguments=["--IPKernelApp.exec_lines=__import__('tools.watch_reads')", "--IPKernelApp.log_level=ERROR"],
-        store_widget_state=True,
+        record_timing=False,  # which would change the cells' metadata, and with them jupyter-cache's key
     )
     try:
         client.execute(env={**DEFAULTS, **os.environ, "PYTHONPATH": paths, **variables})

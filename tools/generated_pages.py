@@ -101,7 +101,7 @@ def _beliefs_of(quiz_of_chapter: Any) -> str:
 
 
 def sources_of(name: str) -> list[Path]:
-    """The files whose change must make a page with this comment anew; autodoc notes those behind the API by itself."""
+    """The files whose change makes a page with this comment anew; autodoc notes those behind the API by itself."""
     if name == "notation":
         return [NOTATION]
     library = ROOT / "course_lib"

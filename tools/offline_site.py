@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from tools.execution import Cache
 
 CACHE = ".jupyter_cache"
-NOTHING_KEPT = ("sphinx_jupyterbook_latex", "sphinx_multitoc_numbering")
 
 SOURCE_BRANCH, LAUNCH_BRANCH = "main", "notebooks"
 # Shown on pages that are notebooks. They are links: nothing is asked of these hosts before a reader clicks.
@@ -96,19 +95,6 @@ def read_again_with_new_tools(_app: Sphinx, config: Config) -> None:
     from tools.dependencies import code_hash
 
     config.course_tools = code_hash([*(ROOT / "tools").glob("*.py"), *(ROOT / "course_lib" / "claims").glob("*.py")])
-
-
-def work_side_by_side(app: Sphinx) -> None:
-    """Let Sphinx read and write pages on all processors: `jupyter-book build` has no option for it.
-
-    Two of Jupyter Book's extensions do not say whether they can; neither keeps anything while pages are read.
-    """
-    from tools.execution import processors
-
-    app.parallel = processors()
-    for name in NOTHING_KEPT:
-        if name in app.extensions:
-            app.extensions[name].parallel_read_safe = True
 
 
 def execute_notebooks(
@@ -235,7 +221,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_config_value("course_tools", "", "env")
     app.connect("config-inited", set_notebook_cache)
     app.connect("config-inited", read_again_with_new_tools)
-    app.connect("builder-inited", work_side_by_side)
     app.connect("env-get-outdated", execute_notebooks)
     app.connect("source-read", note_outputs)
     app.connect("html-page-context", add_widgets)

@@ -1,6 +1,4 @@
-"""The seven rivals of P1's Table 3: of each its defining property on small data with known truth, against plain
-numpy.
-"""
+"""The seven rivals of P1's Table 3: each one's defining property on small data with known truth, in plain numpy."""
 
 from __future__ import annotations
 
@@ -11,15 +9,14 @@ import numpy as np
 import pytest
 import torch
 
-from course_lib import backbones, debiasing
+from course_lib import backbones, debiasing, losses
 from course_lib.data.interactions import Interactions, sample_negatives
 from course_lib.models.backbones.base import Recommender
 from course_lib.models.backbones.lightgcn import LightGCN
 from course_lib.models.backbones.mf import MF
 from course_lib.models.debiasing import DCCL, DICE, IPS, MACR, PAAC, PC, TPAB
-from course_lib.models.debiasing import dice as dice_module
 from course_lib.models.debiasing.paac import info_nce
-from course_lib.models.debiasing.rival import Rival, joined, pair_keys, pair_positions, twin
+from course_lib.models.debiasing.rival import Rival, bpr_losses, joined, pair_keys, pair_positions, twin
 from course_lib.models.debiasing.tpab import coarse, next_counts, stage_counts, stage_of_pairs
 from course_lib.training.recommenders import train_recommender
 
@@ -266,7 +263,7 @@ def test_ips_is_biased_without_weights_with_guessed_ones_and_under_a_cap(options
 
 
 def test_ips_is_biased_when_negatives_are_the_unobserved_items() -> None:
-    """The true propensities do not help where an item that the user likes and was not shown may be his negative."""
+    """The true propensities do not help where an item that the user likes and was not shown may be a negative."""
     rival, _ = ips_case(propensities=CHANCES, cap=None)
     wanted = 0.0  # every liked pair against the items that its user does not like
     for u, i in LIKED:
@@ -398,28 +395,6 @@ def test_dice_keeps_the_batch_negative_where_its_law_has_none() -> None:
     data = pairs((0, 0), (1, 1), (2, 2), shape=(3, 3))
     rival = DICE(MF(3, 3, 2, generator=seeded()), data, margin=5.0, generator=seeded(1))
     assert rival.draw_negatives(ids(0, 1), ids(0, 1), ids(2, 0)).tolist() == [2, 0]
-
-
-def test_distance_correlation_of_known_pairs() -> None:
-    grid = torch.tensor(list(itertools.product((0.0, 1.0), (0.0, 1.0, 5.0)))).double()
-    assert dice_module.distance_correlation(grid[:, :1], grid[:, 1:]).item() == pytest.approx(
-        0, abs=1e-7
-    )  # independent by design
-    x = torch.as_tensor(normal(30, 3))
-    assert dice_module.distance_correlation(x, -2 * x + 1).item() == pytest.approx(1)
-    assert dice_module.distance_correlation(x, torch.ones_like(x)).item() == 0
-
-
-def test_distance_correlation_against_loops() -> None:
-    x, y = normal(12, 3), normal(12, 2, seed=1)
-
-    def centred(rows: np.ndarray) -> np.ndarray:
-        table = np.array([[np.linalg.norm(a - b) for b in rows] for a in rows])
-        return table - table.mean(0) - table.mean(1)[:, None] + table.mean()
-
-    a, b = centred(x), centred(y)
-    wanted = np.sqrt((a * b).mean() / np.sqrt((a * a).mean() * (b * b).mean()))
-    assert dice_module.distance_correlation(*(torch.as_tensor(rows) for rows in (x, y))).item() == pytest.approx(wanted)
 
 
 def test_dice_tells_taste_and_crowd_apart() -> None:
@@ -643,6 +618,28 @@ def test_paac_pushes_the_other_group_by_beta(beta: float) -> None:
     z.grad = None
     info_nce(x, y, z, 0.3, beta / 2).backward()
     assert 0 < z.grad.norm() < weaker
+
+
+def with_gradients(loss: torch.Tensor, *inputs: torch.Tensor) -> list[torch.Tensor]:
+    return [loss.detach(), *torch.autograd.grad(loss, inputs)]
+
+
+def test_paac_of_one_group_is_infonce_to_the_bit() -> None:
+    x, y = (torch.tensor(normal(9, 4, seed=seed), dtype=torch.float32, requires_grad=True) for seed in (0, 1))
+    mine = with_gradients(info_nce(x, y, y[:0], 0.2, 0.0), x, y)
+    shared = with_gradients(losses.infonce(x @ y.T, tau=0.2), x, y)
+    assert all(torch.equal(*pair) for pair in zip(mine, shared, strict=True))
+
+
+def test_the_losses_of_triples_are_softplus_to_the_bit_and_bpr_is_their_mean() -> None:
+    """The stored results of P1 were trained with torch's softplus in float32."""
+    pos = torch.linspace(-60, 60, 4001, requires_grad=True)
+    neg = torch.tensor(normal(4001), dtype=torch.float32, requires_grad=True)
+    stored = torch.nn.functional.softplus(neg - pos)
+    assert torch.equal(bpr_losses(pos, neg), stored)
+    wanted = with_gradients(stored.mean(), pos, neg)
+    for mean in (bpr_losses(pos, neg).mean(), losses.bpr(pos, neg)):
+        assert all(torch.equal(*pair) for pair in zip(with_gradients(mean, pos, neg), wanted, strict=True))
 
 
 def test_paac_two_views_are_near_and_of_length_one() -> None:

@@ -70,7 +70,7 @@ def test_every_pair_is_dealt_once_with_a_negative_of_its_user(law: str) -> None:
 
 @pytest.mark.parametrize("law", epoch.LAWS)
 def test_the_laws_of_negatives_are_those_of_the_sampler(law: str) -> None:
-    """User 0 has items 1 and 4 of 7; his negatives over many passes, against the probabilities written out."""
+    """User 0 has items 1 and 4 of 7: the negatives of many passes, against the probabilities written out."""
     counts = np.array([5, 3, 1, 0, 6, 2, 4])
     users = np.concatenate([1 + (np.arange(count) + item) % 8 for item, count in enumerate(counts)])
     data = Interactions(np.r_[0, 0, users], np.r_[1, 4, np.repeat(np.arange(7), counts)], n_users=9, n_items=7)

@@ -1,4 +1,4 @@
-"""experiments.stochastic: gradients against autograd through in_batch, AdaGrad against torch's, and P3's procedure."""
+"""training.stochastic: gradients against autograd through in_batch, AdaGrad against torch's, and P3's procedure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import torch
 
 from course_lib import in_batch
 from course_lib.data.interactions import Interactions
-from course_lib.experiments.p3 import servings
+from course_lib.experiments.p3.setting import servings
 from course_lib.maths.losses import pair_losses
 from course_lib.training import objectives, stochastic
 

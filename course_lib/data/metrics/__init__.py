@@ -83,7 +83,7 @@ def evaluate(
     cutoffs = tuple(sorted({checking.whole(value, "k") for value in (k if isinstance(k, tuple | list) else (k,))}))
     if not cutoffs:
         raise ValueError("k is empty: give one cut-off, such as 5, or several, such as (1, 5, 25)")
-    _check_split(train, test)
+    check_split(train, test)
     ranked = top_k(users, items, train, cutoffs[-1], block=block)
     return metrics_from_ranking(ranked, test, cutoffs)
 
@@ -217,7 +217,8 @@ def _tensor(table: Any) -> torch.Tensor:
     return torch.tensor(table) if read_only else torch.as_tensor(table)
 
 
-def _check_split(train: Interactions, test: Interactions) -> None:
+def check_split(train: Interactions, test: Interactions) -> None:
+    """ValueError where two parts of a split differ in shape or share a pair, and for a test part without a pair."""
     if train.matrix.shape != test.matrix.shape:
         raise ValueError(f"test has shape {test.matrix.shape}, train {train.matrix.shape}; expected the same")
     if test.matrix.nnz == 0:
