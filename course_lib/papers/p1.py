@@ -126,5 +126,5 @@ def loss_per_triple_if_summed(backbone: str, dataset: str, *, train_share: float
     and prints the sum; P1 does not say which it prints. train_share: P1 does not state its split either.
     """
     [row] = select(table("P1", "T1"), dataset=dataset)
-    batches = math.ceil(train_share * row["interactions"] / printed("batch_size"))
+    batches: int = math.ceil(train_share * row["interactions"] / printed("batch_size"))
     return printed(f"{backbone.lower()}_loss", dataset) / batches

@@ -75,7 +75,7 @@ def sagram_gigabytes(dataset: str) -> float:
 def share_of_candidates(dataset: str) -> float:
     """The share of all pages that MAP@10 ranks: the 50,000 random candidates, as a part of the pages of Table 1."""
     [row] = select(table("P4", "T1"), dataset=dataset)
-    return printed(dataset, "candidates") / row["pages"]
+    return printed(dataset, "candidates") / int(row["pages"])
 
 
 def _sogram() -> list[Cell]:

@@ -79,7 +79,8 @@ def random_linear_gauge(k: int, *, spread: float, rng: np.random.Generator, rows
     whichever rotation or reflection of it was given. Raises ValueError where rows has not the width k.
     """
     q = _uniform_rotation(k, rng) if rows is None else _rotation_in_frame(_plain_table(rows, k), rng)
-    return q * random_diagonal_gauge(k, spread=spread, rng=rng)
+    gauge: np.ndarray = q * random_diagonal_gauge(k, spread=spread, rng=rng)
+    return gauge
 
 
 def _uniform_rotation(k: int, rng: np.random.Generator) -> np.ndarray:
