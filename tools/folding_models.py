@@ -1,7 +1,8 @@
 """Trains the models of the interactive `Folding` and stores what it shows of them.
 
-    python tools/folding_models.py          writes course_lib/lessons/gramian_estimators/folding.json (about ten seconds)
+    python tools/folding_models.py   writes course_lib/lessons/gramian_estimators/folding.json (about ten seconds)
 
+It is a tool because it measures as experiment P4-F6 does, and no lesson imports an experiment.
 The models of the chapter's first section: free tables of 16 numbers for people and films of the embedded film set,
 AdaGrad, batch sampling for the Gramians; one model for each gravity coefficient.
 """

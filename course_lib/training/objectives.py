@@ -9,8 +9,8 @@ Every expected objective is one `course_lib.maths.in_batch.Coefficients` object:
 
 For the square loss the double sum is grid/2 <U^T A U, V^T B V> with two k x k Gramians (A, B the diagonal matrices of
 row_counts^power and col_counts^power), so that value and gradient cost O(|O| k + (m + n) k^2) instead of O(m n k). For
-the logistic loss it is computed in dense blocks of rows. `in_batch.square_objective` is the same value under autograd;
-`tests/training/test_objectives.py` compares the two, and the logistic one with `in_batch.expected_objective`.
+the logistic loss it is computed in dense blocks of rows. `tests/training/test_objectives.py` compares both with
+`in_batch.expected_objective`.
 """
 
 from __future__ import annotations
