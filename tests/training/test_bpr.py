@@ -196,8 +196,8 @@ DATA = Interactions([0, 1], [0, 1], n_users=2, n_items=3)
         ({"users": np.ones((2, 2)).T[:, :1].repeat(2, 1).T}, ValueError, "C-contiguous"),
         ({"lr": -1}, ValueError, "lr is -1"),
         ({"decay": float("inf")}, ValueError, "decay is inf"),
-        ({"rng": 0}, ValueError, "rng must be a numpy.random.Generator"),
-        ({"negatives": "everything"}, ValueError, "'everything' is not a law of negatives here"),
+        ({"rng": 0}, ValueError, "rng is 0; expected a numpy.random.Generator"),
+        ({"negatives": "everything"}, ValueError, "negatives is 'everything'; expected one of uniform, popularity"),
         ({"threads": 0}, ValueError, "threads is 0"),
         ({"interactions": Interactions([], np.array([], int), n_users=2, n_items=3)}, ValueError, "at least one pair"),
         (
