@@ -1,6 +1,4 @@
-"""The five backbones: the defining equations against dense NumPy, properties that must hold, and RecBole 1.2.1's
-numbers.
-"""
+"""The five backbones: their equations against dense NumPy, properties that must hold, and RecBole 1.2.1's numbers."""
 
 from __future__ import annotations
 
@@ -204,9 +202,7 @@ def test_lightgcn_by_hand() -> None:
 
 
 def test_the_root_of_the_degree_is_what_lightgcn_leaves_alone() -> None:
-    """D^(-1/2) A D^(-1/2) sqrt(deg) = sqrt(deg):
-    along its first eigenvector an item's length is the root of its popularity.
-    """
+    """D^(-1/2) A D^(-1/2) sqrt(deg) = sqrt(deg): along its first eigenvector lengths are the roots of popularity."""
     root = np.sqrt(np.concatenate((EXAMPLE.row_counts, EXAMPLE.col_counts)))[:, None]
     product = graph.Graph(graph.normalised_adjacency(EXAMPLE))
     torch.testing.assert_close(product(torch.tensor(root)), torch.tensor(root))

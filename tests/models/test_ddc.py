@@ -1,6 +1,4 @@
-"""DDC: directions against a brute force, the convex problems against scipy, existence against a linear program, the
-module against autograd.
-"""
+"""DDC: directions by brute force, minima against scipy, existence against a linear program, the module by autograd."""
 
 from __future__ import annotations
 
@@ -125,9 +123,7 @@ def test_the_gradient_is_that_of_the_loss(seed: int) -> None:
     st.lists(st.sampled_from([-2.0, -0.5, 0.0, 1.0]), min_size=1, max_size=4),
 )
 def test_a_minimiser_exists_exactly_if_no_direction_lowers_nothing(a: list[float], b: list[float]) -> None:
-    """The linear program looks for a direction along which no margin falls:
-    (u, v) != 0 with v a_i - u b_j >= 0 for all pairs.
-    """
+    """The linear program looks for (u, v) != 0 along which no margin falls: v a_i - u b_j >= 0 for all pairs."""
     rows = np.array([[-y, x] for x in a for y in b])
     free = False
     for u, v in ((1, None), (-1, None), (None, 1), (None, -1)):

@@ -111,9 +111,7 @@ def test_every_rival_wraps_every_backbone_trains_and_ranks(name: str, kind: str)
 
 @pytest.mark.parametrize("name", debiasing.names())
 def test_a_rival_fits_what_it_is_trained_on(name: str) -> None:
-    """Two groups of users like one half of the items each; after training their top 10 come from that half (by chance:
-    1/2).
-    """
+    """Two groups of users like one half of the items each; by chance half of their top 10 would come from it."""
     rng = np.random.default_rng(3)
     taste = [(u, int(i)) for u in range(60) for i in rng.choice(20, size=8, replace=False) + 20 * (u % 2)]
     data = pairs(*taste, shape=(60, 40), times=list(rng.uniform(0, 1, len(taste))))
@@ -139,9 +137,7 @@ def test_a_run_is_decided_by_its_seed(name: str) -> None:
 
 
 def test_a_killed_run_goes_on_as_if_it_had_not_been(tmp_path) -> None:
-    """What a rival draws comes from the epoch's generator, so a checkpoint at an epoch's end holds all there is to
-    know.
-    """
+    """What a rival draws comes from the epoch's generator, so a checkpoint at an epoch's end holds everything."""
     data = long_tailed(40, 30)
 
     def trained(epochs: list[int], checkpoint=None) -> dict[str, torch.Tensor]:
@@ -218,9 +214,7 @@ CHANCES = np.array([0.9, 0.5, 0.3, 0.6])
 
 
 def expected_loss(rival: IPS, negatives) -> float:
-    """The mean over what may be observed (32 sets) of the sum of the losses of the observed pairs and their
-    negatives.
-    """
+    """The mean over the 32 sets that may be observed of the summed losses of observed pairs and their negatives."""
     total = 0.0
     for seen in itertools.product((False, True), repeat=len(LIKED)):
         observed = [pair for pair, there in zip(LIKED, seen, strict=True) if there]
@@ -321,9 +315,7 @@ def test_dice_conformity_goes_with_the_popular_item(triple: tuple[int, int, int]
 
 
 def test_dice_interest_learns_only_from_choices_against_the_crowd() -> None:
-    """The interest task has no gradient where the positive is the more popular item, and never one for the conformity
-    tables.
-    """
+    """Where the positive is the more popular item the task has no gradient; the conformity tables never have one."""
     for triple, moved in ((LESS_POPULAR, False), (MORE_POPULAR, True)):
         rival = dice_case()
         dice_terms(rival, *triple)["interest"].backward()
@@ -371,8 +363,7 @@ def test_dice_serves_interest_plus_conformity() -> None:
 
 
 def test_dice_draws_negatives_by_popularity_with_a_margin() -> None:
-    """Positive of popularity 5, margin 1.5: the upper half of the draws are items above 6.5, the lower half items below
-    3.5.
+    """Positive of popularity 5, margin 1.5: half of the draws are items above 6.5, half of them items below 3.5.
 
     Item 7 is the user's own. After five draws of it, chance (1/6)^5, the negative of the batch stays.
     """
@@ -785,9 +776,7 @@ def test_tpab_reads_popularity_at_the_time_of_the_pair() -> None:
 
 
 def test_tpab_serves_tomorrows_popularity() -> None:
-    """Items 0 and 1 have 6 pairs each. The lines lead to 0 - 0.2, to 3 + 0.2 and, from 0 and 2, to 2.4:
-    first group, last, last.
-    """
+    """Items 0, 1: 6 pairs each. Lines lead to 0 - 0.2, to 3 + 0.2 and, from 0 and 2, to 2.4: groups 0, 2, 2."""
     rival = tpab_case(groups=3)
     assert rival.popularity.tolist() == [6, 6, 2] and rival.served.tolist() == [0, 2, 2]
     (e, f), p, q = rival.backbone(), rival.user_popularity, rival.group_popularity
@@ -796,9 +785,7 @@ def test_tpab_serves_tomorrows_popularity() -> None:
 
 
 def test_tpab_shuffled_term_does_not_know_whose_popularity_is_whose() -> None:
-    """Over all orders of the batch its mean stays the same when popularity changes hands between the triples;
-    the plain term's does not.
-    """
+    """Its mean over all orders of the batch stays when popularity changes hands; the plain term's does not."""
     taste = (torch.as_tensor(normal(3)), torch.as_tensor(normal(3, seed=1)))
     of_users = torch.as_tensor(normal(1, 2, seed=2)).repeat(3, 1)
     of_items = [torch.as_tensor(normal(3, 2, seed=seed)) for seed in (3, 4)]
@@ -831,8 +818,7 @@ def test_tpab_loss_against_numpy() -> None:
 
 
 def test_tpab_follows_a_change_of_fashion() -> None:
-    """Items 0-4 were chosen by 40 users in the first half of the time, items 5-9 by 40 others in the second half; no
-    tastes.
+    """Items 0-4 were chosen by 40 users in the first half of the time, 5-9 by 40 others in the second; no tastes.
 
     A new user's list begins with the items of the second half. Without stages nothing tells them apart.
     """

@@ -281,8 +281,8 @@ def test_eq13_has_a_minimiser_only_if_both_projections_change_sign():
 def test_the_gradient_in_beta_depends_on_the_negatives():
     """4.2.grad: the same positives, two sets of negatives."""
     s, a = [0.5, -0.2], [1.0, 0.3]
-    easy = debiasing.user_gradient(s, [-2.0, -1.0], a, [1.0, -1.0], 0.0, 0.0)[1]
-    hard = debiasing.user_gradient(s, [2.0, 1.0], a, [1.0, -1.0], 0.0, 0.0)[1]
+    easy = correction.user_gradient(s, [-2.0, -1.0], a, [1.0, -1.0], 0.0, 0.0)[1]
+    hard = correction.user_gradient(s, [2.0, 1.0], a, [1.0, -1.0], 0.0, 0.0)[1]
     for negatives, found in (([-2.0, -1.0], easy), ([2.0, 1.0], hard)):
         by_hand = -np.mean([sigmoid(y - x) * p for x, p in zip(s, a, strict=True) for y in negatives])
         assert found == pytest.approx(by_hand, rel=1e-12)
