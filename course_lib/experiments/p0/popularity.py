@@ -429,8 +429,8 @@ REMEDIES: dict[str, dict[str, Any]] = {
 def remedies_plan(
     scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu"
 ) -> list[PopularityCell]:
-    """Every remedy on the first data set of the scale, batch 256; smoke with a quarter of the steps."""
-    size = {"batch": 256, "long": 1 / 4 if scale == "smoke" else 1}
+    """Every remedy on the first data set of the scale, batch 256; smoke with a sixth of the steps."""
+    size = {"batch": 256, "long": 1 / 6 if scale == "smoke" else 1}
     return grid(
         scale,
         seeds,
