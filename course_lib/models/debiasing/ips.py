@@ -73,5 +73,5 @@ class IPS(Rival):
         """The weighted BPR loss of a batch of triples, and the backbone's penalty."""
         tables = self.embeddings()
         weights = rows(self.weights[:, None], positives)[:, 0]
-        weighted = weights * losses.bpr_losses(*triple_scores(tables, users, positives, negatives))
+        weighted: Tensor = weights * losses.bpr_losses(*triple_scores(tables, users, positives, negatives))
         return weighted.mean() + self.penalty(users, positives, negatives, tables)
