@@ -23,7 +23,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # a checkout needs
 from course_lib import datasets
 from course_lib.data.datasets import planted
 from course_lib.data.interactions import Interactions
-from course_lib.models.debiasing import DDC, preference_directions
+from course_lib.maths.correction import preference_directions
+from course_lib.models.debiasing import DDC
 
 SECONDS, MEGABYTES, WIDTH = 2.0, 500.0, 64
 

@@ -14,12 +14,15 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from exercises.typical import Wrong
 
+HERE = Path(__file__).resolve().parent
+Notebook = dict[str, Any]
 FIRST = "in-batch-bias"
 SOLUTION = re.compile(r"^ *### BEGIN SOLUTION\n(.*?)^ *### END SOLUTION\n?", re.DOTALL | re.MULTILINE)
 HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n.*?### END HIDDEN TESTS\n?", re.DOTALL)
@@ -47,11 +50,19 @@ for handle in range(3, 64):
     except OSError:
         pass
 """,
-    "silent-replies": "import os\nfor handle in range(3, 64):\n    try:\n        os.close(handle)\n    except OSError:\n        pass",
+    "silent-replies": """
+import os
+for handle in range(3, 64):
+    try:
+        os.close(handle)
+    except OSError:
+        pass
+""",
     "patched-library": """
 import builtins, fractions, sys
 import course_lib
-for name in ("in_batch", "geometry", "gauge", "norms", "gramians", "popularity", "correction", "jacobians", "datasets", "arrays"):
+names = "in_batch geometry gauge norms gramians popularity correction jacobians datasets arrays"
+for name in names.split():
     try:
         library = __import__("course_lib." + name, fromlist=["x"])
     except ImportError:
@@ -59,7 +70,8 @@ for name in ("in_batch", "geometry", "gauge", "norms", "gramians", "popularity",
     for key, thing in list(vars(library).items()):
         if callable(thing):
             setattr(library, key, lambda *a, **k: 0)
-sys.modules["course_lib.checks"] = sys.modules["exercises.hidden.{module}"] = sys.modules[__name__]
+for name in ("course_lib.lessons.{module}.checks", "course_lib.lessons.{module}", "exercises.hidden.{module}"):
+    sys.modules[name] = sys.modules[__name__]
 builtins.abs = builtins.sum = builtins.min = builtins.max = lambda *a, **k: 0
 builtins.all = builtins.any = builtins.isinstance = lambda *a, **k: True
 builtins.AssertionError = builtins.Exception = type("Quiet", (BaseException,), {})
@@ -107,7 +119,10 @@ for pattern in ({root!r} + "/exercises/**/*.ipynb", {root!r} + "/exercises/**/*.
             found.append(open(path).read())
         except Exception:
             pass
-for guess in ("exercises/source/{assignment}/{assignment}.ipynb", "exercises/hidden/{module}.py", "course_lib/checks/{module}.py"):
+for guess in (
+    "exercises/source/{assignment}/{assignment}.ipynb", "exercises/hidden/{module}.py",
+    "course_lib/lessons/{module}/checks.py", "course_lib/lessons/{module}/proofs.py",
+):
     try:
         found.append(open({root!r} + "/" + guess).read())
         for cell in json.loads(found[-1])["cells"]:
@@ -119,6 +134,20 @@ try:
     found.append(vars({module}))
 except ImportError:
     pass
+try:
+    import inspect
+    import course_lib.lessons.{module}.checks as checks
+    found.append(inspect.getsource(checks))
+except Exception:
+    pass
+sys.meta_path[:] = [finder for finder in sys.meta_path if type(finder).__name__ != "ClosedRooms"]
+for name in [name for name in sys.modules if name.startswith(("course_lib.lessons", "exercises.hidden"))]:
+    del sys.modules[name]
+for name in ("course_lib.lessons.{module}.checks", "course_lib.maths.geometry", "exercises.hidden.{module}"):
+    try:
+        found.append(vars(__import__(name, fromlist=["x"])))
+    except (ImportError, OSError):
+        pass
 try:
     subprocess.run(["cat", {root!r} + "/exercises/hidden/{module}.py"])
 except Exception:
@@ -144,11 +173,17 @@ os.kill(os.getppid(), 9)
     "disk": "n = 0\nwhile True:\n    open(f'{n}', 'wb').write(b'x' * 10**6)\n    n += 1\n    if n == 200: break",
     "recursion": "def {name}(*arguments):\n    return {name}(*arguments)",
     "surrogates": "def {name}(*arguments):\n    return chr(0xD800)\nprint(chr(0xD800))\nraise ValueError(chr(0xD800))",
-    "signals": "import signal, os\nfor n in range(1, 64):\n    try: signal.signal(n, signal.SIG_IGN)\n    except Exception: pass\nwhile True: pass",
+    "signals": """
+import signal, os
+for n in range(1, 64):
+    try: signal.signal(n, signal.SIG_IGN)
+    except Exception: pass
+while True: pass
+""",
 }
 
 # Not a matter of code: what stands in the file. Each takes the notebook and returns the file's content.
-FILES: dict[str, Callable[[dict], bytes]] = {
+FILES: dict[str, Callable[[Notebook], bytes]] = {
     "file-no-json": lambda notebook: b"\x00\xff not a notebook",
     "file-deep-json": lambda notebook: b'{"cells":' + b"[" * 200_000,
     "file-huge": lambda notebook: json.dumps(notebook).encode() + b" " * 21_000_000,
@@ -163,18 +198,25 @@ def assignments() -> list[str]:
 
 
 def module_of(assignment: str) -> str:
-    """gauge-freedom -> gauge_freedom, the name of its modules in hidden/, typical/ and course_lib.checks."""
+    """gauge-freedom -> gauge_freedom, the name of its modules in hidden/ and typical/, and of its chapter's lesson."""
     return assignment.replace("-", "_")
+
+
+def public_checks(assignment: str = FIRST) -> ModuleType:
+    """The public checks of an assignment, which lie with the lesson of its chapter."""
+    return importlib.import_module(f"course_lib.lessons.{module_of(assignment)}.checks")
 
 
 def wrong_answers(assignment: str = FIRST) -> dict[str, Wrong]:
     """The typical wrong submissions of an assignment."""
-    return importlib.import_module(f"exercises.typical.{module_of(assignment)}").WRONG
+    answers: dict[str, Wrong] = importlib.import_module(f"exercises.typical.{module_of(assignment)}").WRONG
+    return answers
 
 
-def source(assignment: str = FIRST) -> dict:
+def source(assignment: str = FIRST) -> Notebook:
     path = HERE / "source" / assignment / f"{assignment}.ipynb"
-    return json.loads(path.read_text(encoding="utf-8"))
+    notebook: Notebook = json.loads(path.read_text(encoding="utf-8"))
+    return notebook
 
 
 def points(assignment: str = FIRST, *, by_hand: bool = False) -> dict[str, float]:
@@ -193,7 +235,7 @@ def expected(assignment: str = FIRST) -> dict[str, float]:
     return {"reference": sum(each.values()), "empty": 0, **wrong, **dict.fromkeys(hostile_kinds, 0)}
 
 
-def reference(assignment: str = FIRST) -> dict:
+def reference(assignment: str = FIRST) -> Notebook:
     """The source with its solutions, and without its hidden tests."""
     notebook = source(assignment)
     for cell in notebook["cells"]:
@@ -201,18 +243,16 @@ def reference(assignment: str = FIRST) -> dict:
     return notebook
 
 
-def empty(assignment: str = FIRST) -> dict:
+def empty(assignment: str = FIRST) -> Notebook:
     """The notebook as a student gets it, nearly: nbgrader's own release differs only in its checksums."""
     notebook = source(assignment)
     for cell in notebook["cells"]:
-        stub = STUB if cell["cell_type"] == "code" else "*Write your answer here.*\n"
-        cell["source"] = HIDDEN.sub("", SOLUTION.sub(lambda _, stub=stub: stub, "".join(cell["source"]) + "\n")).rstrip(
-            "\n"
-        )
+        stub = STUB if cell["cell_type"] == "code" else "*Write your answer here.*\n"  # no backslash: re would read it
+        cell["source"] = HIDDEN.sub("", SOLUTION.sub(stub, "".join(cell["source"]) + "\n")).rstrip("\n")
     return notebook
 
 
-def wrong(kind: str, assignment: str = FIRST) -> dict:
+def wrong(kind: str, assignment: str = FIRST) -> Notebook:
     """The reference with some answers replaced."""
     notebook, answers = reference(assignment), wrong_answers(assignment)[kind].answers
     for cell in notebook["cells"]:
@@ -221,7 +261,7 @@ def wrong(kind: str, assignment: str = FIRST) -> dict:
     return notebook
 
 
-def hostile(code: str, assignment: str = FIRST) -> dict:
+def hostile(code: str, assignment: str = FIRST) -> Notebook:
     """An untouched notebook with `code` in every answer cell, and a script in place of the essay."""
     notebook = empty(assignment)
     for cell in notebook["cells"]:
@@ -235,7 +275,7 @@ def hostile(code: str, assignment: str = FIRST) -> dict:
     return notebook
 
 
-def _forged(notebook: dict) -> dict:
+def _forged(notebook: Notebook) -> Notebook:
     """Checks replaced by `pass`, worth a million points, doubled, with outputs that say 28."""
     cells = json.loads(json.dumps(notebook["cells"]))
     for cell in cells:

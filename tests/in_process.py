@@ -6,7 +6,9 @@ import io
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from exercises import simulate
@@ -23,6 +25,19 @@ def functions(notebook: dict) -> dict[str, Any]:
         if cell["cell_type"] == "code" and not cell["metadata"]["nbgrader"]["grade"]:
             exec("\n".join(line for line in cell["source"].split("\n") if "%pip" not in line), names)
     return names
+
+
+def public_checks(assignment: str) -> ModuleType:
+    """What the notebook of an assignment calls `checks`."""
+    return import_module(f"course_lib.lessons.{simulate.module_of(assignment)}.checks")
+
+
+def with_arguments(function: Callable[..., Any], **changed: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with some of its arguments replaced: name -> what is made of all arguments."""
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    return lambda *arguments: function(
+        *(changed[name](*arguments) if name in changed else x for name, x in zip(names, arguments, strict=True))
+    )
 
 
 def through_the_wall(answer: Callable[..., Any]) -> Callable[..., Any]:
@@ -46,7 +61,7 @@ def marks(notebook: dict, assignment: str, *, public_only: bool = False) -> dict
                 with redirect_stdout(io.StringIO()):
                     exec(
                         simulate.HIDDEN.sub("", code + "\n") if public_only else code,
-                        {**answers, "checks": simulate.public_checks(assignment)},
+                        {**answers, "checks": public_checks(assignment)},
                     )
                 found[about["grade_id"]] = ""
             except (AssertionError, NotImplementedError) as error:

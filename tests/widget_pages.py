@@ -6,15 +6,14 @@ HTML, axe.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from course_lib.lessons.shared.widgets import bundle
 
@@ -28,7 +27,7 @@ def script_of(name: str, source: Callable[[str], str] = lambda text: text) -> st
 
 
 def all_sources() -> str:
-    return "\n".join(path.read_text(encoding="utf-8") for path in sorted(bundle.FOLDER.glob("*.js")))
+    return "\n".join(bundle.sources().values())
 
 
 def page_html(*bodies: str, folder: str = "", script: bool = True) -> str:
@@ -41,49 +40,6 @@ def page_html(*bodies: str, folder: str = "", script: bool = True) -> str:
         f'<meta name="viewport" content="width=device-width">{sheet}{tags}</head>'
         f"<body><main><h1>Interactive</h1>{''.join(bodies)}</main></body></html>"
     )
-
-
-@pytest.fixture
-def site_page(tmp_path: Path, browser: Any) -> Iterator[Callable[..., Any]]:
-    """Opens widgets on a page two folders below the script, from file://; fails on any console error or request."""
-    for name, content in bundle.static_files().items():
-        (tmp_path / name).write_text(content, encoding="utf-8")
-    nested = tmp_path / "book" / "sampling"
-    nested.mkdir(parents=True)
-    contexts, problems = [], []
-
-    def show(*bodies: str, width: int = 1280, errors: bool = False, script: bool = True, **options: Any) -> Any:
-        path = nested / "page.html"
-        path.write_text(page_html(*bodies, folder="../../", script=script), encoding="utf-8")
-        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
-        contexts.append(context)
-        page = context.new_page()
-        if not errors:
-            page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
-            page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("request", lambda request: request.url.startswith("file:") or problems.append(request.url))
-        page.goto(path.as_uri())
-        if script and not errors:
-            page.wait_for_selector('.course-widget[data-course-widget-ready="true"]')
-        return page
-
-    yield show
-    for context in contexts:
-        context.close()
-    assert problems == []
-
-
-@pytest.fixture
-def library(browser: Any) -> Iterator[Callable[..., Any]]:
-    """Loads a JavaScript module into an empty page; returns a function that evaluates JavaScript there."""
-    page = browser.new_page()
-
-    def load(name: str, source: Callable[[str], str] = lambda text: text) -> Callable[..., Any]:
-        page.add_script_tag(content=script_of(name, source))
-        return page.evaluate
-
-    yield load
-    page.close()
 
 
 def serious_violations(page: Any) -> list[tuple[str, str]]:
@@ -206,6 +162,17 @@ def python_line(page: Any) -> str:
     return page.locator(".cw-code").inner_text().removeprefix("from course_lib import widgets\n")
 
 
+def made_in_python(page: Any, **given: Any) -> Any:
+    """What the code makes that the page offers as the same in Python: an import, names to be given, a call."""
+    page.locator(".cw-python summary").click()
+    code = ast.parse(page.locator(".cw-code").inner_text())
+    last = code.body.pop()
+    assert isinstance(last, ast.Expr)
+    names: dict[str, Any] = {}
+    exec(compile(code, "page", "exec"), names)
+    return eval(compile(ast.Expression(last.value), "page", "eval"), {**names, **given})
+
+
 def left_by_its_view(page: Any, trait: str, milliseconds: int) -> bool:
     """Closes, while the film plays, what `mount_in_jupyter` made:
     whether the film has ended and nobody listens any more.
@@ -240,16 +207,17 @@ class Elements(HTMLParser):
 # ---- what holds for every interactive
 
 
+SMALLER = """(size) => [...document.querySelectorAll(
+  ".cw :is(button, select, input[type=range], input[type=number], .cw-option, .cw-touch)")]
+  .filter((e) => e.checkVisibility()).filter((e) => {
+    const box = e.getBoundingClientRect(); return Math.min(box.width, box.height) < size; }).map((e) => e.outerHTML)"""
+
+
 def misfits(page: Any, width: int) -> list[str]:
-    """What is wider than the page or too small for a finger, with every fold open;
-    nothing, for a page that is well made.
-    """
+    """What is wider than the page or too small for a finger (WCAG 2.5.8, target size), with every fold open."""
     open_folds(page)
-    found = (
-        [f"the page is {wide} wide"] if (wide := page.evaluate("document.documentElement.scrollWidth")) > width else []
-    )
-    small = "[...document.querySelectorAll('.cw button, .cw input[type=range], .cw-option')].filter((b) => Math.min(b.offsetWidth, b.offsetHeight) < 24)"
-    return found + page.evaluate(f"{small}.map((b) => b.outerHTML)")
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    return [*([f"the page is {wide} wide"] if wide > width else []), *page.evaluate(SMALLER, 24)]
 
 
 def left_without_javascript(page: Any) -> tuple[list[bool], list[str], int]:

@@ -8,6 +8,8 @@ gather, one matrix product and one update serve all of them. Theory keeps a step
 - The logistic loss is computed on the grid of distinct rows and columns only.
 - The masked loss is the grid sum minus its cells in O, which are found in the CSR rows of the batch.
 
+Not `training.fit`: one step moves C configurations at once, each with its own loss, learning rate and restarts.
+
 One loss, two ways to its gradient. The loss is `in_batch.batch_loss` (for Sogram `in_batch.sogram_loss`). A step on the
 CPU takes 2 to 9 times as long by autograd through `in_batch` as by the stacked formulas here (5 losses, square or
 logistic, batches of 67 to 6,707 pairs, the cheapest function of `in_batch` for each). So the formulas stay, as an

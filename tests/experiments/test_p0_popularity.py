@@ -14,6 +14,7 @@ from course_lib.data.interactions import Interactions
 from course_lib.experiments.core.results import Result
 from course_lib.experiments.core.summary import half_width
 from course_lib.experiments.p0 import popularity as p0_popularity
+from course_lib.models import optimisers
 from course_lib.models.encoders import HistoryTransformer, Lookup, TwoTower
 from course_lib.training import towers as two_towers
 
@@ -98,7 +99,7 @@ def test_the_law_holds_with_a_changing_rate(data: Interactions) -> None:
     """A cyclic rate for the items, Adam for the users."""
     towers = two_towers.lookup_towers(data, d=D, seed=0).double()
     sgd = torch.optim.SGD(towers.right.parameters(), lr=3.0)
-    both = two_towers.Together(torch.optim.AdamW(towers.left.parameters(), lr=0.01), sgd, cycle=8)
+    both = optimisers.Together(torch.optim.AdamW(towers.left.parameters(), lr=0.01), sgd, cycle=8)
     growth = two_towers.Growth(sgd, towers.right.weight)
     rates = []
     sgd.register_step_pre_hook(lambda optimiser, *_: rates.append(optimiser.param_groups[0]["lr"]))
@@ -181,7 +182,7 @@ def test_uniform_items_refuses_items_without_pairs() -> None:
 
 def test_on_the_sphere_every_length_is_the_same(data: Interactions) -> None:
     start = two_towers.item_norms(two_towers.lookup_towers(data, d=D, seed=0).double(), 12)
-    towers, _, history = trained(data, make=two_towers.SphereSGD)
+    towers, _, history = trained(data, make=optimisers.SphereSGD)
     np.testing.assert_allclose(two_towers.item_norms(towers, 12), (start**2).mean() ** 0.5, rtol=1e-12)
     assert history.epochs[-1]["loss"] < history.epochs[0]["loss"]
 
@@ -190,7 +191,7 @@ def test_together_resumes_from_its_state(data: Interactions) -> None:
     def fresh():
         towers = two_towers.lookup_towers(data, d=D, seed=0).double()
         adam = torch.optim.AdamW(towers.left.parameters(), lr=0.01)
-        return towers, two_towers.Together(adam, torch.optim.SGD(towers.right.parameters(), lr=1.0), cycle=6)
+        return towers, optimisers.Together(adam, torch.optim.SGD(towers.right.parameters(), lr=1.0), cycle=6)
 
     def one_step(towers, optimiser, seed) -> None:
         generator = torch.Generator().manual_seed(seed)

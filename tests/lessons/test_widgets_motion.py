@@ -15,11 +15,7 @@ from course_lib import encoders, geometry, jacobians, losses
 from course_lib.lessons.cosine_orthogonality.cosine_motion import CosineMotion
 from course_lib.lessons.jacobian_conditions import small_towers
 from course_lib.lessons.shared.widgets import motion
-from tests.widget_pages import (
-    library,
-    replacing,
-    site_page,
-)
+from tests.widget_pages import replacing
 
 CASES = 120
 

@@ -20,15 +20,7 @@ from course_lib.lessons.jacobian_conditions.tower_motion import TowerMotion
 from course_lib.lessons.shared.widgets import bundle, motion, words
 from course_lib.papers import p0
 from tests.lessons.test_widgets_motion import CHOICES, is_exact, random_state
-from tests.widget_pages import (
-    SUMMARY,
-    Elements,
-    library,
-    mount_in_jupyter,
-    serious_violations,
-    settled,
-    site_page,
-)
+from tests.widget_pages import SUMMARY, Elements, mount_in_jupyter, serious_violations, settled
 
 BOTH = [CosineMotion, TowerMotion]
 

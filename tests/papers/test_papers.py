@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from course_lib import papers as paper_tables
+from course_lib import papers
 from course_lib.papers import citation, p0, p1, p3, p4, select, table, value
 
 METRICS = ("P@1", "P@5", "P@25", "R@1", "R@5", "R@25")
@@ -59,7 +59,9 @@ def test_values_are_percentages(name):
 @pytest.mark.parametrize("name", ["T5", "T6"])
 def test_recall_grows_with_k(name):
     for model in set(keys(table("P3", name), *SAME_MODEL)):
-        cells = {c["metric"]: c["value"] for c in select(table("P3", name), **dict(zip(SAME_MODEL, model)))}
+        cells = {
+            c["metric"]: c["value"] for c in select(table("P3", name), **dict(zip(SAME_MODEL, model, strict=True)))
+        }
         assert cells["R@1"] <= cells["R@5"] <= cells["R@25"], model
 
 
@@ -93,12 +95,12 @@ def test_value_finds_one_cell():
 
 
 def test_errors_name_what_was_given():
-    with pytest.raises(ValueError, match="'T9'.*P3 T3"):
+    with pytest.raises(ValueError, match=r"'T9'.*P3 T3"):
         table("P3", "T9")
-    with pytest.raises(ValueError, match="'metrik'.*'metric'"):
+    with pytest.raises(ValueError, match=r"'metrik'.*'metric'"):
         select(table("P3", "T5"), metrik="P@5")
     with pytest.raises(ValueError, match="'7,2'"):
-        paper_tables._number("7,2")
+        papers._number("7,2")
     with pytest.raises(ValueError, match="netflix"):
         p3.average_popularity("netflix")
     with pytest.raises(ValueError, match="no cells"):
@@ -106,7 +108,7 @@ def test_errors_name_what_was_given():
 
 
 def test_suspicious_cells_are_named():
-    found = paper_tables.suspicious_cells("P3")
+    found = papers.suspicious_cells("P3")
     starts = [sentence.split(":")[0] for sentence in found]
     assert starts == [
         "Table 5, Popularity at ratio 1e-2 on EUR-Lex with the logistic loss",
@@ -119,13 +121,13 @@ def test_suspicious_cells_are_named():
     assert "5 x 33.90 = 169.5 hits exceed 25 x 0.34 = 8.5" in found[0]
     assert "P@5 = 50.75 beside R@5 = 43.88, a ratio of 1.16 where the median model has 1.021" in found[1]
     with pytest.raises(ValueError, match="'P4'"):
-        paper_tables.suspicious_cells("P4")
+        papers.suspicious_cells("P4")
 
 
 def test_every_table_has_a_citation():
-    for paper, name in paper_tables.CAPTIONS:
+    for paper, name in papers.CAPTIONS:
         assert name == "numbers" or f"Table {name[1:]}" in citation(paper, name)
-        assert citation(paper, name).startswith(paper_tables.CITATIONS[paper])
+        assert citation(paper, name).startswith(papers.CITATIONS[paper])
 
 
 def test_violations_are_counted_by_comparing_cells(monkeypatch):
@@ -259,8 +261,8 @@ def test_what_follows_from_the_sizes_of_p4():
     assert all(cell["place"].startswith(("Section 4", "Appendix")) for cell in table("P4", "numbers"))
     with pytest.raises(ValueError, match="selects 0 cells"):
         p4.printed("simple", "sampling_hours")
-    with pytest.raises(ValueError, match="'0.03 %'"):
-        paper_tables._improved("simple", "sogram 0.1", "0.03 %")
+    with pytest.raises(ValueError, match=r"'0.03 %'"):
+        papers._improved("simple", "sogram 0.1", "0.03 %")
 
 
 # ------------------------------------------------------------------------------------------------------------------ P1
@@ -287,9 +289,7 @@ def test_the_tables_of_p1_have_every_cell_once():
 
 
 def test_numbers_that_p1_prints_in_two_tables_agree():
-    """DDC and the plain backbones stand in Tables 2 and 3, those of Tmall also in Table 4, those of MF also in Table
-    5.
-    """
+    """DDC and the plain backbones stand in Tables 2 and 3, those of Tmall also in 4, those of MF also in 5."""
     seen = {}
     for name in ("T2", "T3", "T4", "T5"):
         for cell in table("P1", name):

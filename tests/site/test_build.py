@@ -1,4 +1,4 @@
-"""What the build does besides Sphinx: one address, a cache that knows the code, valid markup, docstrings as written."""
+"""What the build does besides Sphinx: one address, notebooks executed first, valid markup, docstrings as written."""
 
 from __future__ import annotations
 
@@ -33,16 +33,6 @@ def generated() -> ModuleType:
     return load_tool("generated_pages")
 
 
-@pytest.fixture
-def checkout(tmp_path: Path) -> Path:
-    """A small checkout: one module and one claims file."""
-    (tmp_path / "course_lib").mkdir()
-    (tmp_path / "course_lib" / "losses.py").write_text("one = 1\n")
-    (tmp_path / "book" / "claims").mkdir(parents=True)
-    (tmp_path / "book" / "claims" / "P3.yml").write_text("[]\n")
-    return tmp_path
-
-
 def test_the_repository_is_named_in_one_place(offline: ModuleType) -> None:
     address = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]["Repository"]
     assert offline.repository_address() == address.rstrip("/")
@@ -62,32 +52,29 @@ def test_the_theme_and_links_get_the_address(offline: ModuleType) -> None:
     assert config.myst_url_schemes["repository"] == f"{offline.repository_address()}/{{{{path}}}}"
 
 
-@pytest.mark.parametrize("changed", ["course_lib/maths/losses.py", "book/claims/P3.yml", "course_lib/widgets.js"])
-def test_a_change_in_the_code_makes_the_notebooks_run_again(offline: ModuleType, checkout: Path, changed: str) -> None:
-    before = offline.fingerprint(checkout)
-    assert offline.fingerprint(checkout) == before
-    (checkout / changed).write_text("two = 2\n")
-    assert offline.fingerprint(checkout) != before
+def test_a_page_depends_on_the_outputs_of_its_notebook(offline: ModuleType, tmp_path: Path) -> None:
+    noted: list[str] = []
+    env = SimpleNamespace(doc2path=lambda page: str(ROOT / page), note_dependency=noted.append)
+    app = SimpleNamespace(outdir=str(tmp_path / "html"), env=env)
+    offline.note_outputs(app, "book/index.md", [])
+    assert noted == []
+    offline.note_outputs(app, "book/start/data.ipynb", [])
+    assert len(noted) == 1 and noted[0].startswith(str(tmp_path / ".jupyter_cache" / "executed"))
 
 
-def test_the_scale_counts_too_and_compiled_files_do_not(offline: ModuleType, checkout: Path, monkeypatch) -> None:
-    monkeypatch.delenv("COURSE_SCALE", raising=False)
-    before = offline.fingerprint(checkout)
-    (checkout / "course_lib" / "__pycache__").mkdir()
-    (checkout / "course_lib" / "__pycache__" / "losses.pyc").write_bytes(os.urandom(8))
-    assert offline.fingerprint(checkout) == before
-    monkeypatch.setenv("COURSE_SCALE", "laptop")
-    assert offline.fingerprint(checkout) != before
+def test_a_notebook_that_fails_stops_the_build_and_is_named(offline: ModuleType, monkeypatch, tmp_path: Path) -> None:
+    from sphinx.errors import ExtensionError
 
+    from tools import execution
 
-def test_caches_of_older_code_are_dropped(offline: ModuleType, tmp_path: Path) -> None:
-    app, config = SimpleNamespace(outdir=str(tmp_path / "html")), SimpleNamespace()
-    offline.set_notebook_cache(app, config)
-    current = Path(config.nb_execution_cache_path)
-    for folder in (current, current.with_name("older")):
-        folder.mkdir(parents=True)
-    offline.set_notebook_cache(app, config)
-    assert [path.name for path in current.parent.iterdir()] == [current.name]
+    def fail(*_: object, **__: object) -> None:
+        raise execution.NotebookFailed("book/a.ipynb, code cell 3: ZeroDivisionError")
+
+    monkeypatch.setattr(execution, "refresh", fail)
+    env = SimpleNamespace(found_docs={"book/a"}, doc2path=lambda page: str(ROOT / f"{page}.ipynb"))
+    app = SimpleNamespace(outdir=str(tmp_path / "html"))
+    with pytest.raises(ExtensionError, match=r"book/a\.ipynb, code cell 3: ZeroDivisionError"):
+        offline.execute_notebooks(app, env, set(), set(), set())
 
 
 def test_only_the_parts_of_mathjax_that_a_page_may_request_are_copied(offline: ModuleType, tmp_path: Path) -> None:
@@ -186,13 +173,23 @@ def test_an_unknown_marker_is_an_error(generated: ModuleType) -> None:
         generated.fill_page(app, "page", ["<!-- fill: nothing -->"])
 
 
-def test_every_room_of_the_library_is_on_its_page(generated: ModuleType) -> None:
-    found = {
-        path.stem
-        for path in (ROOT / "course_lib").iterdir()
-        if path.suffix == ".py" or (path / "__init__.py").is_file()
-    }
-    assert set(generated.rooms()) == {name for name in found if not name.startswith("_")}
+def test_every_module_of_the_library_is_on_its_page(generated: ModuleType) -> None:
+    """Each room under its group and its label; each lesson with all its modules."""
+    rooms, text = generated.rooms(), generated.api_sections()
+
+    def inside(folder: Path) -> set[str]:
+        return {path.stem for path in folder.glob("[!_]*") if path.suffix == ".py" or (path / "__init__.py").is_file()}
+
+    library = ROOT / "course_lib"
+    assert {room.partition(".")[0] for room in rooms} == inside(library)
+    for group in ("data", "maths", "models", "lessons"):
+        assert {room for room in rooms if room.startswith(group)} == {f"{group}.{x}" for x in inside(library / group)}
+    lessons = [path for path in (ROOT / "course_lib/lessons").glob("*/*.py") if path.stem != "__init__"]
+    assert all(f".. automodule:: course_lib.lessons.{path.parent.name}.{path.stem}\n" in text for path in lessons)
+    labels = [generated.anchor_of(room) for room in rooms]
+    assert len(set(labels)) == len(labels) and all(text.count(f"({label})=\n### ") == 1 for label in labels)
+    assert {"api-geometry", "api-interactions", "api-in_batch", "api-datasets"} <= set(labels)
+    assert all(f"](#{label}) |" in generated.api_list() for label in labels)
 
 
 def test_the_configuration_asks_for_strictness_and_no_third_party() -> None:

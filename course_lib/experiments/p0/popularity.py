@@ -33,14 +33,12 @@ from course_lib.experiments.core.results import Layout
 from course_lib.experiments.core.summary import Row, means
 from course_lib.maths import popularity
 from course_lib.models.encoders import HistoryTransformer, Lookup, TwoTower
-from course_lib.models.jacobians import LazyDecaySGD, RowWiseAdagrad
+from course_lib.models.optimisers import LazyDecaySGD, RowWiseAdagrad, SphereSGD, Together
 from course_lib.papers import p0 as paper
 from course_lib.training.towers import (
     HEAD,
     SAMPLERS,
     Growth,
-    SphereSGD,
-    Together,
     history_rows,
     item_norms,
     judge,

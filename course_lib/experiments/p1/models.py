@@ -156,7 +156,7 @@ def fitted_of(model: torch.nn.Module, history: History, every: int, seconds: flo
     return Fitted(users, items, entries, seconds)
 
 
-def make_model(cell: ModelCell, train: Interactions) -> torch.nn.Module:
+def make_model(cell: ModelCell, train: Interactions) -> backbones.Recommender:
     """The untrained model of a `model_cell`."""
     generator = torch.Generator().manual_seed(cell["seed"])
     options = {key: value for key, value in cell["options"].items() if key != "negatives"}

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from course_lib import papers as paper_tables
+from course_lib import papers
 from course_lib.data.interactions import Interactions
 from course_lib.data.metrics import evaluate
 from course_lib.experiments.core.data import Recipes
@@ -42,7 +42,7 @@ def quality(users: Array, items: Array, train: Interactions, test: Interactions)
 
 def paper_value(table: str, **where: Any) -> float | None:
     """P3's printed number for these coordinates, or None where it prints none."""
-    found = paper_tables.select(paper_tables.table("P3", table), **where)
+    found = papers.select(papers.table("P3", table), **where)
     return float(found[0]["value"]) if len(found) == 1 else None
 
 

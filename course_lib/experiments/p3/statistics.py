@@ -6,7 +6,7 @@ from typing import TypedDict
 
 import numpy as np
 
-from course_lib import papers as paper_tables
+from course_lib import papers
 from course_lib.experiments.core.data import TRAIN_SHARE
 from course_lib.experiments.core.registry import experiment
 from course_lib.experiments.core.summary import Row, values_by_name
@@ -64,7 +64,7 @@ def table3_cell(cell: SplitsCell) -> list[Row]:
         split(TRAIN_SHARE, np.random.default_rng([cell["seed"], at]))[0].compact().statistics()
         for at in range(cell["splits"])
     ]
-    printed = {row["dataset"]: row for row in paper_tables.table("P3", "T3")}.get(cell["data"], {})
+    printed = {row["dataset"]: row for row in papers.table("P3", "T3")}.get(cell["data"], {})
     rows: list[Row] = []
     for metric in found[0]:
         values = np.array([row[metric] for row in found], dtype=np.float64)

@@ -1,0 +1,1 @@
+"""The chapter book/debiasing/ddc: directional decomposition and correction, and what its scalars do."""

@@ -27,7 +27,7 @@ from course_lib.maths import correction, popularity
 from course_lib.maths.arrays import exact
 
 Answer = Callable[..., Any]
-Case = tuple[list, list, list, list]
+Case = tuple[list[Any], list[Any], list[Any], list[Any]]
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
 ITEMS = [[1.0, 0.0], [0.5, 1.0], [-1.0, 2.0], [2.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]
 ONE = ([0.5, -0.25, 1.0], [0.0, -1.0, 0.5, 0.25], [1.0, -0.5, 0.75], [0.5, -1.0, 2.0, -0.25])
@@ -126,7 +126,7 @@ def reciprocal_rank(answer: Answer) -> None:
 LISTS = ([[1.0, 0.5], [0.0, 1.0], [-1.0, 1.0]], ITEMS, [[3], [2, 1], [5]], [[0, 5], [], [4]], [3, 1, 5, 9, 2, 4], 2)
 
 
-def films(epochs: int, rank: int = 16, *, seed: int = 0) -> tuple[list, list, list, list, list, list]:
+def films(epochs: int, rank: int = 16, *, seed: int = 0) -> tuple[list[Any], ...]:
     """(users, items, histories, held_out, counts, pop): users and films after `epochs` of plain SGD on BPR.
 
     histories, held_out: for each user the films that the training has seen, four fifths, and the rest. counts: how
@@ -134,12 +134,11 @@ def films(epochs: int, rank: int = 16, *, seed: int = 0) -> tuple[list, list, li
     cent each.
     """
     users, items, train, test = bpr_films(epochs, rank, share=0.8, seed=seed)
+    assert test is not None  # there is one for a share below 1
     counts = np.asarray(train.col_counts)
     pop = popularity.popularity_direction(items, counts)
-    lists = lambda data: [
-        data.items[start:stop].tolist() for start, stop in zip(data.row_starts[:-1], data.row_starts[1:], strict=True)
-    ]
-    return users.tolist(), items.tolist(), lists(train), lists(test), counts.tolist(), pop.tolist()
+    histories, held_out = ([data.items_of(user).tolist() for user in range(len(users))] for data in (train, test))
+    return users.tolist(), items.tolist(), histories, held_out, counts.tolist(), pop.tolist()
 
 
 def hard(seed: int, positives: int, negatives: int) -> Case:
@@ -152,7 +151,7 @@ def hard(seed: int, positives: int, negatives: int) -> Case:
     return pos_scores.tolist(), neg_scores.tolist(), a.tolist(), b.tolist()
 
 
-def shifted(seed: int, positives: int, negatives: int, d: int) -> tuple[list, list, list, list]:
+def shifted(seed: int, positives: int, negatives: int, d: int) -> Case:
     """(user, positives, negatives, pop): positives that the user likes, half of them against the others."""
     rng = np.random.default_rng([22, seed])
     axis = rng.normal(size=d)
@@ -164,7 +163,7 @@ def shifted(seed: int, positives: int, negatives: int, d: int) -> tuple[list, li
 # ---- what the checks are made of; the hidden checks call them with other inputs ----
 
 
-def check_preference(answer: Answer, cases: Sequence[tuple[list, list, list, Fraction]]) -> None:
+def check_preference(answer: Answer, cases: Sequence[tuple[list[Any], list[Any], list[Any], Fraction]]) -> None:
     for user, items, history, share in cases:
         table, taste, known = np.array(items), np.array(user), np.array(sorted(history))
         scores = table[known] @ taste
@@ -188,14 +187,14 @@ def check_preference(answer: Answer, cases: Sequence[tuple[list, list, list, Fra
             [
                 (total, "a direction has length 1"),
                 (total / size, "a direction has length 1"),
-                (unit(table[known].sum(axis=0)), "only the best of the items that he has"),
+                (unit(table[known].sum(axis=0)), "only the best of the items that the user has"),
                 (
                     unit(table[everything[:size]].sum(axis=0)),
-                    "the items come from his history, not from the whole catalogue",
+                    "the items come from the user's history, not from the whole catalogue",
                 ),
                 (
                     unit(table[everything[: -(-share * len(items) // 1)]].sum(axis=0)),
-                    "the items come from his history, not from the whole catalogue",
+                    "the items come from the user's history, not from the whole catalogue",
                 ),
                 (unit(table[best[-size:]].sum(axis=0)), "the highest scores, not the lowest"),
                 (
@@ -221,10 +220,11 @@ def check_preference(answer: Answer, cases: Sequence[tuple[list, list, list, Fra
         )
 
 
-def check_loss(answer: Answer, cases: Sequence[tuple[list, list, list, list, float, float]]) -> None:
+def check_loss(
+    answer: Answer, cases: Sequence[tuple[list[Any], list[Any], list[Any], list[Any], float, float]]
+) -> None:
     for s, t, a, b, alpha, beta in cases:
         right = correction.user_loss(s, t, a, b, alpha, beta)
-        softplus = lambda x: float(np.logaddexp(0, x))
         of = partial(correction.user_loss, s, t, a, b)
         slips = [
             (of(0.0, 0.0), "alpha and beta have no part in it"),
@@ -237,7 +237,7 @@ def check_loss(answer: Answer, cases: Sequence[tuple[list, list, list, list, flo
             (right * len(t), "the mean over all pairs"),
             (correction.user_loss(t, s, b, a, beta, alpha), "the margin is the positive's score minus the negative's"),
             (
-                softplus(float(np.mean(t) + alpha * np.mean(b) - np.mean(s) - beta * np.mean(a))),
+                float(np.logaddexp(0, np.mean(t) + alpha * np.mean(b) - np.mean(s) - beta * np.mean(a))),
                 "the mean of the losses, not the loss of the mean margin",
             ),
         ]
@@ -248,21 +248,20 @@ def check_loss(answer: Answer, cases: Sequence[tuple[list, list, list, list, flo
         where = f"the loss of {len(s)} x {len(t)} pairs at alpha = {alpha}, beta = {beta}"
         if isinstance(got, float) and not np.isfinite(got):
             raise NotYet(
-                f"{where}: {got}, which is not finite: exp overflows at large margins. What is log(1 + exp(x)) near, then?"
+                f"{where}: {got}, which is not finite: exp overflows at large margins. "
+                "What is log(1 + exp(x)) near, then?"
             )
         compare(got, right, where, slips, exact=False)
 
 
-def check_minimisers(answer: Answer, cases: Sequence[tuple[list, list]]) -> None:
+def check_minimisers(answer: Answer, cases: Sequence[tuple[list[Any], list[Any]]]) -> None:
     for a, b in cases:
         got, where = answer(a, b), f"a = {_short(a)}, b = {_short(b)}"
         expect(isinstance(got, str) and got in WORDS, f'{where}: one of the words "none", "one" and "many" is expected')
         right = count_minimisers(a, b)
         if got == right:
             continue
-        lopsided = [
-            name for name, values in (("a", a), ("b", b)) if any(values) and (min(values) >= 0 or max(values) <= 0)
-        ]
+        lopsided = [name for name, values in (("a", a), ("b", b)) if any(values) and _one_sided(values)]
         flat = [name for name, values in (("a", a), ("b", b)) if not any(values)]
         if right == "none":
             scalar = "beta" if lopsided[0] == "a" else "alpha"
@@ -278,11 +277,14 @@ def count_minimisers(a: Sequence[float], b: Sequence[float]) -> str:
     """How many minimisers the loss of a user has: none, one or (infinitely) many."""
     if correction.has_minimiser(a, b):
         return "one"
-    runs = any(any(values) and (min(values) >= 0 or max(values) <= 0) for values in (a, b))
-    return "none" if runs else "many"
+    return "none" if any(any(values) and _one_sided(values) for values in (a, b)) else "many"
 
 
-def check_without(answer: Answer, cases: Sequence[tuple[list, list, list, list, Fraction]]) -> None:
+def _one_sided(values: Sequence[float] | np.ndarray) -> bool:
+    return bool(min(values) >= 0 or max(values) <= 0)
+
+
+def check_without(answer: Answer, cases: Sequence[tuple[list[Any], list[Any], list[Any], list[Any], Fraction]]) -> None:
     for users, items, histories, pop, share in cases:
         got = answer(users, items, histories, pop, share)
         where = f"the number of {len(users)} users without a minimiser, share {share}"
@@ -292,7 +294,6 @@ def check_without(answer: Answer, cases: Sequence[tuple[list, list, list, list, 
         if got == right:
             continue
         rows = list(projections(users, items, histories, pop, share))
-        one_sided = lambda x: min(x) >= 0 or max(x) <= 0
         compare(
             got,
             right,
@@ -300,21 +301,24 @@ def check_without(answer: Answer, cases: Sequence[tuple[list, list, list, list, 
             [
                 (len(users) - right, "this is the number of users who have one"),
                 (
-                    sum(one_sided(a) and one_sided(b) for _, _, a, b in rows),
+                    sum(_one_sided(a) and _one_sided(b) for _, _, a, b in rows),
                     "one of the two, a or b, is enough to lose the minimiser",
                 ),
-                (sum(one_sided(a) for _, _, a, _ in rows), "b must have both signs, too"),
-                (sum(one_sided(b) for _, _, _, b in rows), "a must have both signs, too"),
+                (sum(_one_sided(a) for _, _, a, _ in rows), "b must have both signs, too"),
+                (sum(_one_sided(b) for _, _, _, b in rows), "a must have both signs, too"),
                 (missing(share, every=True), "b is taken over the items that the user does not have"),
-                (missing(Fraction(1)), "e_pref comes from the best of his items"),
+                (missing(Fraction(1)), "e_pref comes from the best of the user's items"),
                 (0, "not every user has an optimum: see task 2a"),
-                (missing(share, best=True), "e_pref comes from the best of his items; a is taken over all of them"),
+                (
+                    missing(share, best=True),
+                    "e_pref comes from the best of the user's items; a is taken over all of them",
+                ),
             ],
             exact=True,
         )
 
 
-def _missing(users: list, items: list, histories: list, pop: list, share: Any, **slip: bool) -> int:
+def _missing(users: list[Any], items: list[Any], histories: list[Any], pop: list[Any], share: Any, **slip: bool) -> int:
     """The number of users without a unique minimiser."""
     return sum(
         not correction.has_minimiser(a, b) for _, _, a, b in projections(users, items, histories, pop, share, **slip)
@@ -322,9 +326,16 @@ def _missing(users: list, items: list, histories: list, pop: list, share: Any, *
 
 
 def projections(
-    users: list, items: list, histories: list, pop: list, share: Any, *, every: bool = False, best: bool = False
+    users: list[Any],
+    items: list[Any],
+    histories: list[Any],
+    pop: list[Any],
+    share: Any,
+    *,
+    every: bool = False,
+    best: bool = False,
 ) -> Iterator[tuple[np.ndarray, ...]]:
-    """For each user his (positive scores, negative scores, a, b); `every` and `best` name usual slips."""
+    """(positive scores, negative scores, a, b) of each user; `every` and `best` name usual slips."""
     tastes, table, axis = np.array(users), np.array(items), np.array(pop)
     owners = np.repeat(np.arange(len(users)), [len(history) for history in histories])
     data = Interactions(owners, np.concatenate(histories), n_users=len(users), n_items=len(items))
@@ -349,6 +360,8 @@ def check_surrogate(answer: Answer, cases: Sequence[Case]) -> None:
         got = answer(*case)
         where = f"the quadratic's [alpha, beta], {p} positives and {q} negatives"
         expect(is_list(got) and len(got) == 2, f"{where}: two numbers are expected, alpha and beta")
+        if right is None:
+            raise RuntimeError("this quadratic has no unique minimum: the case is wrong, not the answer")
         (alpha, beta), lone = right[0], root(2, cross=0)
         centred = b - _mean(b)
         compare_exact(
@@ -373,22 +386,19 @@ def check_surrogate(answer: Answer, cases: Sequence[Case]) -> None:
 
 def _surrogate(
     s: np.ndarray, t: np.ndarray, a: np.ndarray, b: np.ndarray, target: int, *, cross: int = 1
-) -> list | None:
-    """[[alpha, beta]] at which E[(margin - target) a] and E[(margin - target) b] vanish, exactly;
-    None where it is not unique.
-    """
-    target = Fraction(target)
+) -> list[Any] | None:
+    """[[alpha, beta]] at which E[(margin - target) a] and E[(margin - target) b] vanish; None where not unique."""
     aa, bb, ab = _mean(a * a), _mean(b * b), _mean(a) * _mean(b) * cross
     first = (target + _mean(t)) * _mean(a) - _mean(s * a)  # aa beta - ab alpha
     second = (target - _mean(s)) * _mean(b) + _mean(t * b)  # ab beta - bb alpha
     determinant = aa * bb - ab * ab
-    return (
-        [[(ab * first - aa * second) / determinant, (bb * first - ab * second) / determinant]] if determinant else None
-    )
+    if not determinant:
+        return None
+    return [[(ab * first - aa * second) / determinant, (bb * first - ab * second) / determinant]]
 
 
 def _mean(values: np.ndarray) -> Fraction:
-    return values.sum() / Fraction(len(values))
+    return Fraction(values.sum()) / len(values)
 
 
 def check_solve(answer: Answer, cases: Sequence[Case]) -> None:
@@ -397,33 +407,36 @@ def check_solve(answer: Answer, cases: Sequence[Case]) -> None:
         got, where = answer(*case), f"the best [alpha, beta], {len(s)} positives and {len(t)} negatives"
         right = correction.solve_user(s, t, a, b)
         if right is None:
-            expect(
-                got is None, f"{where}: a is {_short(a)} and b {_short(b)}, so this user has no minimiser: return None"
-            )
+            runs = f"a is {_short(a)} and b {_short(b)}, so this user has no minimiser"
+            expect(got is None, f"{where}: {runs}: return None")
             continue
         expect(got is not None, f"{where}: a and b have both signs, so there is exactly one minimiser")
         alpha, beta = floats(got, (2,), where)
         slope = correction.user_gradient(s, t, a, b, alpha, beta)
         loss = partial(correction.user_loss, s, t, a, b)
-        near = all(abs(x - y) <= SETTLED * max(1.0, abs(y)) for x, y in zip((alpha, beta), right, strict=True))
-        if near:
+        if _near((alpha, beta), right):
             continue
-        if all(abs(x - y) <= SETTLED * max(1.0, abs(y)) for x, y in zip((beta, alpha), right, strict=True)):
+        if _near((beta, alpha), right):
             hint = "alpha comes first"
         elif abs(alpha + right[0]) <= SETTLED * max(1.0, abs(right[0])):
             hint = "the sign of alpha: the negative's score is s_j + alpha b_j"
         elif loss(alpha, beta) > loss(0.0, 0.0):
-            hint = "The loss there is higher than at (0, 0): a Newton step may be too long, so halve it until the loss falls"
+            hint = "The loss is higher there than at (0, 0): a Newton step may be too long, so halve it until it falls"
         elif max(map(abs, slope)) < 1e-3:
             hint = "It is near: go on until the gradient is about 1e-12, or use the second derivatives"
         else:
             hint = "The gradient is not zero there"
         raise NotYet(
-            f"{where}: ({alpha:.7g}, {beta:.7g}) is not the minimiser; the gradient there is ({slope[0]:.2g}, {slope[1]:.2g}). {hint}."
+            f"{where}: ({alpha:.7g}, {beta:.7g}) is not the minimiser; "
+            f"the gradient there is ({slope[0]:.2g}, {slope[1]:.2g}). {hint}."
         )
 
 
-def check_sign(answer: Answer, cases: Sequence[tuple[list, list, list, list, float]]) -> None:
+def _near(found: tuple[float, float], right: tuple[float, float]) -> bool:
+    return all(abs(x - y) <= SETTLED * max(1.0, abs(y)) for x, y in zip(found, right, strict=True))
+
+
+def check_sign(answer: Answer, cases: Sequence[tuple[list[Any], list[Any], list[Any], list[Any], float]]) -> None:
     for s, t, a, b, beta in cases:
         got = answer(s, t, a, b, beta)
         where = f"the sign of the best alpha at beta = {beta}, {len(s)} positives and {len(t)} negatives"
@@ -432,17 +445,23 @@ def check_sign(answer: Answer, cases: Sequence[tuple[list, list, list, list, flo
         if got == right:
             continue
         if got == -int(np.sign(np.mean(b))):
-            hint = "The mean of b is not enough: a negative weighs sigma(-margin), so the ones that he would be shown count most"
+            hint = (
+                "The mean of b is not enough: a negative weighs sigma(-margin), "
+                "so the ones that the user would be shown count most"
+            )
         elif got == at_zero:
             hint = "The weights are those at beta, not at 0"
         elif right == 1:
-            hint = "It does not become negative for everybody: which negatives have the large weights, and on which side do they lie?"
+            hint = (
+                "It does not become negative for everybody: which negatives have the large weights, "
+                "and on which side do they lie?"
+            )
         else:
             hint = "If the loss rises with alpha at 0, the best alpha lies below"
         raise NotYet(f"{where}: {got} is not right. {hint}.")
 
 
-def check_flip(answer: Answer, cases: Sequence[tuple[list, list, list, list]]) -> None:
+def check_flip(answer: Answer, cases: Sequence[tuple[list[Any], list[Any], list[Any], list[Any]]]) -> None:
     for user, liked, others, pop in cases:
         where = f"{len(liked)} positives, {len(others)} negatives, {len(user)} dimensions"
         before = settle(user, liked, others, pop)
@@ -450,25 +469,25 @@ def check_flip(answer: Answer, cases: Sequence[tuple[list, list, list, list]]) -
             raise RuntimeError("this user has no minimiser to begin with: the case is wrong, not the answer")
         shift = floats(answer(user, liked, others, pop), (len(user),), f"{where}: the vector c")
         expect(float(np.abs(shift).max()) <= 1e3, f"{where}: the entries of c lie between -1,000 and 1,000")
-        moved = [(np.array(rows) + shift).tolist() for rows in (liked, others)]
-        after = settle(user, *moved, pop)
-        b = np.array(moved[1]) @ np.array(pop)
+        after = settle(user, np.array(liked) + shift, np.array(others) + shift, pop)
+        b = (np.array(others) + shift) @ np.array(pop)
         if after is None:
             runs = (
                 "b has one sign: c goes too far along e_pop"
-                if b.min() >= 0 or b.max() <= 0
+                if _one_sided(b)
                 else "a has one sign: c turns e_pref too far"
             )
             raise NotYet(f"{where}: after the shift the user has no minimiser ({runs})")
         hint = "b_j becomes b_j + <e_pop, c>: which c lifts the weighted mean of b over zero?"
         expect(
             after[0] * before[0] < 0 and abs(after[0]) >= 0.01,
-            f"{where}: alpha is {before[0]:.4g} before the shift and {after[0]:.4g} after it; at least 0.01 on the other side is asked for. {hint}",
+            f"{where}: alpha is {before[0]:.4g} before the shift and {after[0]:.4g} after it; "
+            f"at least 0.01 on the other side is asked for. {hint}",
         )
 
 
 def settle(user: Any, positives: Any, negatives: Any, pop: Any) -> tuple[float, float] | None:
-    """The best (alpha, beta) of one user whose e_pref comes from all his positives; None where there is none."""
+    """The best (alpha, beta) of one user whose e_pref comes from all positives; None where there is none."""
     taste, liked, others = (np.array(values, dtype=float) for values in (user, positives, negatives))
     axis = unit(liked.sum(axis=0))
     return correction.solve_user(liked @ taste, others @ taste, liked @ axis, others @ np.array(pop, dtype=float))
@@ -504,11 +523,9 @@ def check_worse(answer: Answer, drops: Sequence[float]) -> None:
             f"{where}: before DDC every positive stands above every negative; here {before:.3g} of the pairs do",
         )
         best = settle(user, liked, others, pop)
-        a, b = liked @ axis, others @ pop
-        expect(
-            best is not None,
-            f"{where}: the user has a minimiser, so a (from {a.min():.3g} to {a.max():.3g}) and b (from {b.min():.3g} to {b.max():.3g}) have both signs",
-        )
+        if best is None:
+            a, b = (f"(from {x.min():.3g} to {x.max():.3g})" for x in (liked @ axis, others @ pop))
+            raise NotYet(f"{where}: the user has a minimiser, so a {a} and b {b} have both signs")
         alpha, beta = best
         after = ranked_right(user + alpha * pop + beta * axis, liked, others)
         hint = "e_final carries beta e_pref to the negatives, too, and the objective never looks there"
@@ -524,16 +541,17 @@ def ranked_right(user: np.ndarray, positives: np.ndarray, negatives: np.ndarray)
     return float((positives @ user > (negatives @ user)[:, None]).mean())
 
 
-def check_inflation(answer: Answer, cases: Sequence[tuple[list, float]]) -> None:
+def check_inflation(answer: Answer, cases: Sequence[tuple[list[Any], float]]) -> None:
     for margins, fraction in cases:
         got, right = answer(margins, fraction), smallest_scale(margins, fraction)
-        where = f"the scale that leaves {fraction} of the loss of {len(margins)} margins, the smallest of them {min(margins):.4g}"
+        given = f"{len(margins)} margins, the smallest of them {min(margins):.4g}"
+        where = f"the scale that leaves {fraction} of the loss of {given}"
         if right is None:
             expect(got is None, f"{where}: no scale does: what becomes of a margin below zero? Return None")
             continue
         expect(got is not None, f"{where}: some scale does")
         value = partial(_scaled_loss, np.array(margins))
-        slips = [
+        slips: list[tuple[float | None, str]] = [
             (1 / fraction, "the loss does not fall in proportion to the scale"),
             (float(-np.log(fraction)), "the loss is exp(-c m) nearly, but only for large margins"),
         ]
@@ -551,12 +569,13 @@ def check_inflation(answer: Answer, cases: Sequence[tuple[list, float]]) -> None
 
 
 def smallest_scale(margins: Sequence[float], fraction: float, below: float | None = None) -> float | None:
-    """The least c >= 1 at which the mean of log(1 + exp(-c m)) is at most fraction times that at 1 (or at most
-    `below`).
-    """
+    """The least c >= 1 at which the mean of log(1 + exp(-c m)) is at most fraction times that at 1, or `below`."""
     x = np.array(margins, dtype=float)
     value = partial(_scaled_loss, x)
-    falls = lambda c: float((x * np.exp(-np.logaddexp(0, c * x))).mean()) > 0
+
+    def falls(c: float) -> bool:
+        return float((x * np.exp(-np.logaddexp(0, c * x))).mean()) > 0
+
     target = fraction * value(1.0) if below is None else below
     low, high = 1.0, 1.0
     while value(high) > target:  # the loss is convex in c: go up while it falls
@@ -581,7 +600,9 @@ def _scaled_loss(margins: np.ndarray, c: float) -> float:
     return float(np.logaddexp(0, -c * margins).mean())
 
 
-def check_measure(answer: Answer, cases: Sequence[tuple[list, list, list, list, list, int]], *, place: int) -> None:
+def check_measure(
+    answer: Answer, cases: Sequence[tuple[list[Any], list[Any], list[Any], list[Any], list[Any], int]], *, place: int
+) -> None:
     for users, items, histories, held_out, counts, k in cases:
         got = answer(users, items, histories, held_out, counts, k)
         where = f"{('AvgPop', 'MRR')[place]}@{k} of {len(users)} users and {len(items)} items"
@@ -596,11 +617,11 @@ def check_measure(answer: Answer, cases: Sequence[tuple[list, list, list, list, 
 
 
 def ranking_numbers(
-    users: list,
-    items: list,
-    histories: list,
-    held_out: list,
-    counts: list,
+    users: list[Any],
+    items: list[Any],
+    histories: list[Any],
+    held_out: list[Any],
+    counts: list[Any],
     k: int,
     *,
     seen: bool = False,
@@ -614,7 +635,7 @@ def ranking_numbers(
     )
 
 
-def top_lists(users: list, items: list, histories: list, k: int, *, worst: bool = False) -> np.ndarray:
+def top_lists(users: list[Any], items: list[Any], histories: list[Any], k: int, *, worst: bool = False) -> np.ndarray:
     """(m, k) ids by falling score, equal scores by the lower id, without the items of the history."""
     scores = np.array(users, dtype=float) @ np.array(items, dtype=float).T * (-1 if worst else 1)
     for row, history in zip(scores, histories, strict=True):
@@ -622,14 +643,14 @@ def top_lists(users: list, items: list, histories: list, k: int, *, worst: bool 
     return np.argsort(-scores, axis=1, kind="stable")[:, :k]
 
 
-def first_hit(row: np.ndarray, wanted: list) -> int:
+def first_hit(row: np.ndarray, wanted: list[Any]) -> int:
     """The rank, from 1, of the first wanted item in a list; 0 where there is none."""
     hits = np.flatnonzero(np.isin(row, wanted))
     return int(hits[0]) + 1 if len(hits) else 0
 
 
 def _measure_slips(
-    users: list, items: list, histories: list, held_out: list, counts: list, k: int, place: int
+    users: list[Any], items: list[Any], histories: list[Any], held_out: list[Any], counts: list[Any], k: int, place: int
 ) -> Iterator[tuple[float, str]]:
     """Worked out one after another, and only for a wrong answer."""
     arguments, table = (users, items, histories, held_out, counts, k), np.array(counts)

@@ -55,14 +55,24 @@ def two_users(user: Any, pref: Any, pop: Any, alpha: float, beta: float) -> tupl
         for end in (e, final):
             ax.plot(*zip(point, end, strict=True), color=SOFT, lw=1, ls=(0, (2, 2)))
         behind = {"fc": ax.get_facecolor(), "ec": "none", "pad": 1}  # covers the dashes
-        ax.annotate(name, point, place, textcoords="offset points", color=color, fontsize=9.5, va="center", bbox=behind)
+        ax.annotate(
+            name,
+            (point[0], point[1]),
+            place,
+            textcoords="offset points",
+            color=color,
+            fontsize=9.5,
+            va="center",
+            bbox=behind,
+        )
     _arrow(ax, np.zeros(2), e, INK)
     _arrow(ax, np.zeros(2), final, WRONG)
-    ax.annotate("$e_u$", e, (6, 4), textcoords="offset points", color=INK)
-    ax.annotate("is served: both", final, (8, 0), textcoords="offset points", color=WRONG, va="center", fontsize=9.5)
+    ax.annotate("$e_u$", (e[0], e[1]), (6, 4), textcoords="offset points", color=INK)
+    served: dict[str, Any] = {"color": WRONG, "va": "center", "fontsize": 9.5}
+    ax.annotate("is served: both", (final[0], final[1]), (8, 0), textcoords="offset points", **served)
     for vector, name, place in ((f, "$e_{pref}$", (-2, -13)), (p, "$e_{pop}$", (-4, 6))):
         _arrow(ax, np.zeros(2), vector, SOFT, width=1.2)
-        ax.annotate(name, vector, place, textcoords="offset points", color=SOFT, ha="right")
+        ax.annotate(name, (vector[0], vector[1]), place, textcoords="offset points", color=SOFT, ha="right")
     points = np.stack([np.zeros(2), e, f, p, final, *(point for point, _ in corners.values())])
     low, high = points.min(0), points.max(0)
     ax.set(xlim=(low[0] - 0.5, high[0] + 1.5), ylim=(low[1] - 0.4, high[1] + 0.4), aspect="equal", xticks=[], yticks=[])
@@ -77,9 +87,9 @@ def turned_user(vectors: Mapping[str, Any], positives: Any, negatives: Any) -> t
 
     vectors: title -> (2,). The side of the plane that scores above the best of the others is tinted.
     """
-    his, others = np.asarray(positives, dtype=float), np.asarray(negatives, dtype=float)
+    own, others = np.asarray(positives, dtype=float), np.asarray(negatives, dtype=float)
     fig, axes = plt.subplots(1, len(vectors), figsize=(4.3 * len(vectors), 3.6), sharey=True, dpi=92, squeeze=False)
-    reach = 1.6 + max(abs(his).max(), abs(others).max())
+    reach = 1.6 + max(abs(own).max(), abs(others).max())
     grid = np.linspace(-reach, reach, 121)
     plane = np.stack(np.meshgrid(grid, grid), axis=-1)
     for ax, (title, vector) in zip(axes[0], vectors.items(), strict=True):
@@ -88,14 +98,14 @@ def turned_user(vectors: Mapping[str, Any], positives: Any, negatives: Any) -> t
         ax.contourf(grid, grid, plane @ u, levels=[level, 1e9], colors=[PULL_TINT])
         ax.contour(grid, grid, plane @ u, levels=[level], colors=[SOFT], linewidths=1, linestyles="dashed")
         _arrow(ax, np.zeros(2), u / max(1.0, np.linalg.norm(u)), INK)
-        for points, marker, color in ((his, "o", PULL), (others, "X", PUSH)):
+        for points, marker, color in ((own, "o", PULL), (others, "X", PUSH)):
             ax.scatter(*points.T, marker=marker, s=90, color=color, zorder=3, ec="white")
             for point in points:
                 ax.annotate(f"{point @ u:+.3g}", point, (9, 6), textcoords="offset points", color=color, weight="bold")
-        wrong = int(((his @ u)[:, None] <= others @ u).sum())
+        wrong = int(((own @ u)[:, None] <= others @ u).sum())
         ax.set(
             title=title,
-            xlabel=f"pairs in the wrong order: {wrong} of {len(his) * len(others)}",
+            xlabel=f"pairs in the wrong order: {wrong} of {len(own) * len(others)}",
             xlim=(-reach, reach),
             ylim=(-reach, reach),
         )
@@ -182,10 +192,10 @@ def net_push(net: Any, change: Any, alphas: Any) -> tuple[Figure, np.ndarray]:
     dots and means of ten groups.
     """
     fig, axes = plt.subplots(1, 2, figsize=(9.0, 3.7), sharey=True, dpi=88)
-    for ax, x, label in zip(
-        axes, (alphas, net), ("$\\alpha_u$", "$\\alpha_u+\\beta_u\\,\\langle e_{pref},e_{pop}\\rangle$"), strict=True
-    ):
-        x, y = np.asarray(x, dtype=float), np.asarray(change, dtype=float)
+    both = "$\\alpha_u+\\beta_u\\,\\langle e_{pref},e_{pop}\\rangle$"
+    y = np.asarray(change, dtype=float)
+    for ax, across, label in zip(axes, (alphas, net), ("$\\alpha_u$", both), strict=True):
+        x = np.asarray(across, dtype=float)
         low, high = np.quantile(x, [0.01, 0.99])
         shown = np.flatnonzero((x > low) & (x < high))[:: max(1, len(x) // 450)]
         ax.scatter(x[shown], y[shown], s=7, color=SOFT, alpha=0.35, lw=0)
@@ -195,7 +205,7 @@ def net_push(net: Any, change: Any, alphas: Any) -> tuple[Figure, np.ndarray]:
         ax.axvline(0, color=INK, lw=1)
         ax.set(xlabel=label, xlim=(low, high))
     axes[0].set_ylabel("change of the list's mean popularity")
-    axes[0].set_ylim(*np.quantile(np.asarray(change, dtype=float), [0.02, 0.98]))
+    axes[0].set_ylim(*np.quantile(y, [0.02, 0.98]))
     return fig, axes
 
 
@@ -319,8 +329,7 @@ def accuracy_and_popularity(
 
 @in_style
 def sensitivity(
-    curves: Mapping[str, Mapping[str, Curve]],
-    levels: Mapping[str, Mapping[str, float]] | None = None,
+    curves: Mapping[str, Mapping[str, Curve]], levels: Mapping[str, Mapping[str, float]] | None = None
 ) -> tuple[Figure, np.ndarray]:
     """One panel for each metric, its curves over k: metric -> backbone -> (k, mean, half-width); levels:
     the same without DDC, dotted.
@@ -328,22 +337,8 @@ def sensitivity(
     fig, axes = plt.subplots(1, len(curves), figsize=(4.3 * len(curves) + 0.4, 3.7), squeeze=False, dpi=92)
     for ax, (metric, series) in zip(axes[0], curves.items(), strict=True):
         for (color, marker, dashes), (name, (tops, means, halves)) in zip(SPARE, series.items(), strict=False):
-            ax.plot(
-                tops,
-                means,
-                marker=marker,
-                ls=dashes,
-                color=color,
-                label=f"{name} with DDC",
-            )
-            ax.fill_between(
-                tops,
-                np.subtract(means, halves),
-                np.add(means, halves),
-                color=color,
-                alpha=0.15,
-                lw=0,
-            )
+            ax.plot(tops, means, marker=marker, ls=dashes, color=color, label=f"{name} with DDC")
+            ax.fill_between(tops, np.subtract(means, halves), np.add(means, halves), color=color, alpha=0.15, lw=0)
             if levels and name in levels.get(metric, {}):
                 level = levels[metric][name]
                 ax.axhline(level, color=color, lw=1.2, ls=(0, (1, 2)))
@@ -366,43 +361,18 @@ def convergence(runs: Mapping[str, Mapping[str, Any]]) -> tuple[Figure, np.ndarr
     runs: title -> {"training": (epochs, losses, mrrs), "DDC": (epochs, losses, mrrs), "scaled": least loss by one
     factor on all scores, "objective": DDC's own losses, or absent}.
     """
-    fig, axes = plt.subplots(
-        2,
-        len(runs),
-        figsize=(4.3 * len(runs) + 0.4, 5.6),
-        sharex="col",
-        squeeze=False,
-        dpi=88,
-    )
+    fig, axes = plt.subplots(2, len(runs), figsize=(4.3 * len(runs) + 0.4, 5.6), sharex="col", squeeze=False, dpi=88)
     for column, (title, run) in enumerate(runs.items()):
         top, low = axes[:, column]
         (epochs, losses, mrrs), (after, then, found) = run["training"], run["DDC"]
         for ax, first, second in ((top, losses, then), (low, mrrs, found)):
             ax.plot(epochs, first, "-", marker="o", ms=3, color=INK, label="training")
-            ax.plot(
-                after,
-                second,
-                "-",
-                marker="s",
-                ms=3,
-                color=PUSH,
-                label="DDC, served embedding",
-            )
+            ax.plot(after, second, "-", marker="s", ms=3, color=PUSH, label="DDC, served embedding")
             ax.axvline(epochs[-1], color=SOFT, lw=1, ls=(0, (2, 2)))
         if "objective" in run:
-            top.plot(
-                after,
-                run["objective"],
-                ls=(0, (1, 1.5)),
-                color=PUSH,
-                label="DDC, its objective",
-            )
+            top.plot(after, run["objective"], ls=(0, (1, 1.5)), color=PUSH, label="DDC, its objective")
         top.axhline(
-            run["scaled"],
-            color=PULL,
-            lw=1.4,
-            ls=(0, (5, 2)),
-            label="same ranking as before,\nscores times a factor",
+            run["scaled"], color=PULL, lw=1.4, ls=(0, (5, 2)), label="same ranking as before,\nscores times a factor"
         )
         low.axhline(max(mrrs), color=INK, lw=1, ls=(0, (1, 2)))
         top.set(title=title, yscale="log")
@@ -416,41 +386,20 @@ def convergence(runs: Mapping[str, Mapping[str, Any]]) -> tuple[Figure, np.ndarr
 
 @in_style
 def rule_changes(
-    changes: Mapping[str, Mapping[str, tuple[float, float]]],
-    *,
-    label: str = "change of MRR@10 in %",
+    changes: Mapping[str, Mapping[str, tuple[float, float]]], *, label: str = "change of MRR@10 in %"
 ) -> tuple[Figure, np.ndarray]:
     """The change against the backbone under each update rule, with intervals, a panel for each backbone or metric:
     title -> rule -> (mean, half).
     """
     fig, axes = plt.subplots(
-        1,
-        len(changes),
-        figsize=(4.0 * len(changes) + 1.2, 4.4),
-        sharey=True,
-        squeeze=False,
-        dpi=92,
+        1, len(changes), figsize=(4.0 * len(changes) + 1.2, 4.4), sharey=True, squeeze=False, dpi=92
     )
     for ax, (title, rules) in zip(axes[0], changes.items(), strict=True):
         ax.axvline(0, color=SOFT, lw=1, ls=(0, (2, 2)))
         for at, (rule, (mean, half)) in enumerate(rules.items()):
             ours = rule == "b_a"
-            ax.errorbar(
-                mean,
-                at,
-                xerr=half or None,
-                color=PUSH if ours else INK,
-                lw=1.4,
-                capsize=3,
-            )
-            ax.plot(
-                mean,
-                at,
-                "*" if ours else "o",
-                color=PUSH if ours else INK,
-                ms=13 if ours else 6,
-                mec="white",
-            )
+            ax.errorbar(mean, at, xerr=half or None, color=PUSH if ours else INK, lw=1.4, capsize=3)
+            ax.plot(mean, at, "*" if ours else "o", color=PUSH if ours else INK, ms=13 if ours else 6, mec="white")
         ax.set(title=title, xlabel=label, yticks=range(len(rules)), yticklabels=list(rules))
     axes[0, 0].invert_yaxis()
     return fig, axes[0]

@@ -450,7 +450,7 @@ def _zero(expression: sp.Expr, margins: Sequence[sp.Expr]) -> sp.Expr:
             times = sp.cancel(power.args[0] / x)
             if times.is_integer:
                 known[power] = y**times
-    parts: dict[frozenset, list[sp.Expr]] = {}
+    parts: dict[frozenset[sp.Symbol], list[sp.Expr]] = {}
     for term in sp.Add.make_args(sp.expand(expression.xreplace(known), deep=False)):
         parts.setdefault(frozenset(term.free_symbols & set(names)), []).append(term)
     return sp.cancel(sp.Add(*(sp.cancel(sp.together(sp.Add(*terms))) for terms in parts.values())))

@@ -121,18 +121,17 @@ def _world(t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _minima(users: np.ndarray, items: np.ndarray, axis: np.ndarray) -> list[tuple[float, float] | None]:
-    """(alpha, beta) of every user, whose positives are eight of his twelve best items, by a fixed rule. Their
-    projections on e_pref are taken from their mean: then only the axis of popularity decides whether there is a
+    """(alpha, beta) of every user, whose positives are eight of the user's twelve best items, by a fixed rule.
+
+    The projections on e_pref are taken from their mean: then only the axis of popularity decides whether there is a
     minimum.
     """
     found = []
     for user in users:
         scores = items @ user
         best = np.argsort(-scores)[:12]
-        mine, others = (
-            best[[0, 1, 2, 4, 6, 7, 9, 11]],
-            np.setdiff1d(np.arange(len(items)), best[[0, 1, 2, 4, 6, 7, 9, 11]]),
-        )
+        mine = best[[0, 1, 2, 4, 6, 7, 9, 11]]
+        others = np.setdiff1d(np.arange(len(items)), mine)
         preference = items[mine[:3]].sum(0)
         a = items @ (preference / np.sqrt(preference @ preference))
         found.append(
@@ -142,9 +141,7 @@ def _minima(users: np.ndarray, items: np.ndarray, axis: np.ndarray) -> list[tupl
 
 
 def _never_falls() -> bool:
-    """At the minimum of a user's BPR loss over e_u, no alpha and beta makes the loss of the served embedding
-    smaller.
-    """
+    """At the minimum of a user's BPR loss over e_u, no alpha and beta makes the loss of what is served smaller."""
     rng = np.random.default_rng(4)
     positives, negatives, directions = rng.normal(size=(5, 3)), rng.normal(size=(9, 3)), rng.normal(size=(2, 3))
     differences = (positives[:, None] - negatives).reshape(-1, 3)

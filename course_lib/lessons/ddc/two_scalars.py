@@ -1,6 +1,4 @@
-"""The interactive of the chapter on DDC:
-the two scalars of one user, the loss that learns them, and the ranks that he gets.
-"""
+"""The interactive of the chapter: the two scalars of one user, the loss that learns them, and the ranks they give."""
 
 from __future__ import annotations
 
@@ -8,7 +6,7 @@ import functools
 import html
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -21,7 +19,7 @@ from course_lib.lessons.shared.widgets.base import CourseWidget, one_of, within
 from course_lib.lessons.shared.widgets.words import number
 from course_lib.maths import correction, popularity
 
-STORED = Path(__file__).with_name("two_scalars.json")  # made by tools/popularity_models.py
+STORED = Path(__file__).with_name("two_scalars.json")  # made by make_two_scalars.py
 VIEWS = ("ddc", "served")
 WINDOW = {"alpha": (-3.0, 3.0), "beta": (-1.0, 5.0)}  # of the picture
 POINTS = 25  # of the grid, in each direction
@@ -46,32 +44,23 @@ class User:
     counts: np.ndarray
     tilt: float  # <e_pref, e_pop>
     gap: float  # length of head mean minus tail mean
+    _surfaces: dict[str, np.ndarray] = field(default_factory=dict)  # kept once computed
 
     def final(self, alpha: float, beta: float) -> np.ndarray:
         """(n,) scores of the embedding that is served: (14)."""
-        return self.scores + beta * self.a + alpha * self.b
+        return np.asarray(self.scores + beta * self.a + alpha * self.b)
 
     def loss(self, alpha: float, beta: float, view: str = "ddc") -> float:
-        """(13) over all pairs of this user; "served":
-        BPR's loss of the embedding that is served, which (13) does not minimise.
-        """
-        if view == "ddc":
-            return correction.user_loss(
-                self.scores[self.history],
-                self.scores[self.others],
-                self.a[self.history],
-                self.b[self.others],
-                alpha,
-                beta,
-            )
-        final = self.final(alpha, beta)
-        return correction.user_loss(
-            final[self.history], final[self.others], self.a[self.history], self.b[self.others], 0, 0
-        )
+        """(13) over all pairs of this user; "served": BPR's loss of what is served, which (13) does not minimise."""
+        scores = self.scores
+        if view == "served":
+            scores, alpha, beta = self.final(alpha, beta), 0, 0
+        own, others = self.history, self.others
+        return correction.user_loss(scores[own], scores[others], self.a[own], self.b[others], alpha, beta)
 
     @functools.cached_property
     def optimum(self) -> tuple[float, float] | None:
-        """(alpha, beta) with the least DDC loss; None where there is none (audit X12)."""
+        """(alpha, beta) with the least DDC loss; None where there is none (claim X12)."""
         return correction.solve_user(
             self.scores[self.history], self.scores[self.others], self.a[self.history], self.b[self.others]
         )
@@ -79,7 +68,7 @@ class User:
     def ranks(self, alpha: float, beta: float) -> np.ndarray:
         """(t,) of the test items among the candidates, 1 for the best."""
         final = self.final(alpha, beta)
-        return 1 + (final[self.candidates] > final[self.test][:, None]).sum(1)
+        return np.asarray(1 + (final[self.candidates] > final[self.test][:, None]).sum(1))
 
     def shown(self, alpha: float, beta: float) -> np.ndarray:
         """(10,) the list."""
@@ -91,24 +80,26 @@ class User:
         """The point of the grid where the first test item stands highest, of several the one nearest to the model."""
         return min(grid_points(), key=lambda point: (self.ranks(*point).min(), round(point[0] ** 2 + point[1] ** 2, 9)))
 
-    @functools.cache
     def surface(self, view: str) -> np.ndarray:
         """(25, 25) losses on the grid: a row for each beta, a column for each alpha."""
-        return np.array([self.loss(alpha, beta, view) for alpha, beta in grid_points()]).reshape(POINTS, POINTS)
+        if view not in self._surfaces:
+            losses = [self.loss(alpha, beta, view) for alpha, beta in grid_points()]
+            self._surfaces[view] = np.array(losses).reshape(POINTS, POINTS)
+        return self._surfaces[view]
 
 
 class TwoScalars(CourseWidget):
-    """One user, two scalars: the ranks of his test items, what their scores are made of, and the loss surface with its
-    minimum.
+    """One user, two scalars: ranks of the test items, what their scores are made of, the loss and its minimum.
 
-    users, items    tables (m, d), (n, d) of a trained model; by default MF on the embedded films (tools/popularity_models.py)
+    users, items    tables (m, d), (n, d) of a trained model; by default MF on the embedded films
     train, test     its training and test interactions, with the same users and items
     chosen          ids of the users that are offered, at most 8 of at most 40 training and 6 test items
     names           {item id: what it is called}
     seen            further interactions that are never recommended, for example the validation part
     person          which of the chosen users is shown, counted from 0
-    alpha, beta     his scalars: along e_pop, along e_pref; 0 and 0 are the model
-    shift           how far all items are moved along e_pop, in standard deviations of their projections: no ranking of the model changes
+    alpha, beta     the user's scalars: along e_pop, along e_pref; 0 and 0 are the model
+    shift           how far all items are moved along e_pop, in standard deviations of their projections: no ranking of
+                    the model changes
     view            the loss that is drawn: "ddc", (13), or "served", BPR's loss of the embedding that is served
 
     The last five are traits: read, set and observe them. Head and tail are 5 % of the items each, e_pref is made of a
@@ -117,8 +108,9 @@ class TwoScalars(CourseWidget):
 
     module_name: ClassVar[str] = "two_scalars"
     caption: ClassVar[str] = (
-        "The loss of one user as a function of his two scalars: lines of equal loss, thicker where it is lower. Circle: the model. Diamond: "
-        "the minimum of the DDC loss. Square: the best rank. Cross: the scalars that are shown. With JavaScript this picture is interactive."
+        "The loss of one user as a function of his two scalars: lines of equal loss, thicker where it is lower. "
+        "Circle: the model. Diamond: the minimum of the DDC loss. Square: the best rank. Cross: the scalars that are "
+        "shown. With JavaScript this picture is interactive."
     )
 
     items = traitlets.Dict().tag(sync=True, state=True)
@@ -160,7 +152,7 @@ class TwoScalars(CourseWidget):
 
     @property
     def user(self) -> User:
-        """The user that is shown, with his scores and projections."""
+        """The user that is shown, with scores and projections."""
         return user_of({"items": self.items, "counts": self.counts}, self.people[self.person], self.shift)
 
     # ---- words, picture, table
@@ -178,8 +170,9 @@ class TwoScalars(CourseWidget):
         ddc, served = (user.loss(self.alpha, self.beta, view) for view in VIEWS)
         model = user.loss(0, 0)
         return (
-            f"{PEOPLE[self.person]} has {len(user.history)} items. α = {number(self.alpha)}, β = {number(self.beta)}: DDC loss {loss_text(ddc)}, loss of the embedding "
-            f"that is served {loss_text(served)}; the model has {loss_text(model)} for both."
+            f"{PEOPLE[self.person]} has {len(user.history)} items. {point_text((self.alpha, self.beta))}: "
+            f"DDC loss {loss_text(ddc)}, loss of the embedding that is served {loss_text(served)}; "
+            f"the model has {loss_text(model)} for both."
         )
 
     def _about_ranks(self) -> str:
@@ -189,14 +182,16 @@ class TwoScalars(CourseWidget):
             f"{self._name(item)} {old} → {new}" for item, old, new in zip(user.test, before, now, strict=True)
         )
         popular = [user.counts[user.shown(*point)].mean() for point in ((0.0, 0.0), (self.alpha, self.beta))]
-        return f"Ranks of the test items, model → now: {ranks}. Mean count of the ten items shown: {number(popular[0])} → {number(popular[1])}."
+        counts = f"{number(popular[0])} → {number(popular[1])}"
+        return f"Ranks of the test items, model → now: {ranks}. Mean count of the ten items shown: {counts}."
 
     def _about_optimum(self) -> str:
         user = self.user
         best = f"The best rank on the grid is {user.ranks(*user.best).min()}, at {point_text(user.best)}."
         if user.optimum is None:
             return f"The DDC loss has no minimum: {' and '.join(self._missing())}. {best}"
-        return f"The DDC loss is least at {point_text(user.optimum)}, where the best test item has rank {user.ranks(*user.optimum).min()}. {best}"
+        rank = user.ranks(*user.optimum).min()
+        return f"The DDC loss is least at {point_text(user.optimum)}, where the best test item has rank {rank}. {best}"
 
     def _missing(self) -> list[str]:
         """Why there is no minimum."""
@@ -223,10 +218,11 @@ class TwoScalars(CourseWidget):
     def _about_shift(self) -> str:
         if self.shift == 0:
             return ""
-        return f"All items are moved by {deviations(self.shift)} along e_pop: no margin and no ranking of the model has changed."
+        moved = f"All items are moved by {deviations(self.shift)} along e_pop"
+        return f"{moved}: no margin and no ranking of the model has changed."
 
     def _name(self, item: int) -> str:
-        return self.names.get(str(item), f"item {item}")
+        return str(self.names.get(str(item), f"item {item}"))
 
     def picture(self) -> str:
         return _picture(self)
@@ -251,11 +247,11 @@ class TwoScalars(CourseWidget):
 
     @traitlets.validate("alpha", "beta", "shift")
     def _valid_number(self, proposal: dict[str, Any]) -> float:
-        return within(proposal, LIMITS)
+        return float(within(proposal, LIMITS))
 
     @traitlets.validate("person")
     def _valid_person(self, proposal: dict[str, Any]) -> int:
-        return within(proposal, {"person": (0, len(self.people) - 1)})
+        return int(within(proposal, {"person": (0, len(self.people) - 1)}))
 
     @traitlets.validate("view")
     def _valid_view(self, proposal: dict[str, Any]) -> str:
@@ -265,8 +261,8 @@ class TwoScalars(CourseWidget):
 def packed_data(
     users: Any,
     items: Any,
-    train: Interactions,
-    test: Interactions,
+    train: Interactions | None,
+    test: Interactions | None,
     *,
     chosen: Sequence[int],
     names: Mapping[int, str] | None = None,
@@ -275,9 +271,9 @@ def packed_data(
     """{"items", "counts", "people", "names"}: what the interactive keeps of a model."""
     items = tables.checked(items, "items", rows=(FEWEST, MOST_ITEMS), width=(2, MOST_WIDTH))
     users = tables.checked(users, "users", rows=(1, 10**9), width=(items.shape[1], items.shape[1]))
-    for name, data in (("train", train), ("test", test), *((("seen", seen),) if seen is not None else ())):
-        if not isinstance(data, Interactions) or data.shape != (len(users), len(items)):
-            raise ValueError(f"{name} is {data!r}; expected Interactions of shape {(len(users), len(items))}")
+    shape = (len(users), len(items))
+    train, test = _fitting(train, "train", shape), _fitting(test, "test", shape)
+    seen = None if seen is None else _fitting(seen, "seen", shape)
     if not 1 <= len(chosen) <= len(PEOPLE) or not all(0 <= user < len(users) for user in chosen):
         raise ValueError(
             f"chosen is {list(chosen)}; expected 1 to {len(PEOPLE)} users, each from 0 to {len(users) - 1}"
@@ -287,7 +283,8 @@ def packed_data(
         history, wanted = (data.items_of(user).tolist() for data in (train, test))
         if not 1 <= len(history) <= MOST_HISTORY or not 1 <= len(wanted) <= MOST_TEST:
             raise ValueError(
-                f"user {user} has {len(history)} training and {len(wanted)} test items; expected 1 to {MOST_HISTORY} and 1 to {MOST_TEST}"
+                f"user {user} has {len(history)} training and {len(wanted)} test items; "
+                f"expected 1 to {MOST_HISTORY} and 1 to {MOST_TEST}"
             )
         hidden = [] if seen is None else seen.items_of(user).tolist()
         people.append(
@@ -304,6 +301,12 @@ def packed_data(
         "people": people,
         "names": {str(k): str(v) for k, v in (names or {}).items()},
     }
+
+
+def _fitting(data: Any, name: str, shape: tuple[int, int]) -> Interactions:
+    if not isinstance(data, Interactions) or data.shape != shape:
+        raise ValueError(f"{name} is {data!r}; expected Interactions of shape {shape}")
+    return data
 
 
 def grid_points() -> list[tuple[float, float]]:
@@ -390,7 +393,8 @@ def _picture(shown: TwoScalars) -> str:
         return all(low <= value <= high for value, (low, high) in zip(point, WINDOW.values(), strict=True))
 
     curves = "".join(
-        f'<path d="M{"L".join("{:.0f} {:.0f}".format(*at(*point)) for point in line)}" stroke="{_LINES}" stroke-width="{2.6 - 0.22 * k:.1f}" fill="none"/>'
+        f'<path d="M{"L".join("{:.0f} {:.0f}".format(*at(x, y)) for x, y in np.asarray(line))}" stroke="{_LINES}" '
+        f'stroke-width="{2.6 - 0.22 * k:.1f}" fill="none"/>'
         for k, level in enumerate(levels(surface))
         for line in lines.lines(level)
     )
@@ -406,8 +410,10 @@ def _picture(shown: TwoScalars) -> str:
     ticks += "".join(_text(_LEFT - 14, at(0, value)[1] + 4, number(value)) for value in (-1, 0, 1, 2, 3, 4, 5))
     wide, high = _LEFT + _SIDE + 10, _TOP + _SIDE + _BOTTOM
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" role="img" aria-label="{html.escape(shown.summary())}" width="{wide}" '
-        f'style="max-width:100%;height:auto;font-family:sans-serif"><path d="M{_LEFT} {_TOP}h{_SIDE}v{_SIDE}h-{_SIDE}z" fill="none" stroke="{_AXIS}"/>{curves}{marks}{ticks}'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" role="img" '
+        f'aria-label="{html.escape(shown.summary())}" width="{wide}" '
+        'style="max-width:100%;height:auto;font-family:sans-serif">'
+        f'<path d="M{_LEFT} {_TOP}h{_SIDE}v{_SIDE}h-{_SIDE}z" fill="none" stroke="{_AXIS}"/>{curves}{marks}{ticks}'
         f"{_text(_LEFT + _SIDE / 2, high - 8, 'α, along e_pop')}{_text(_LEFT - 30, _TOP + _SIDE / 2 + 16, 'β')}</svg>"
     )
 

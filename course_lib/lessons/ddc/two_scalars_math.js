@@ -1,7 +1,7 @@
 // The two scalars of one user: the loss (13) of P1 that learns them, its minimum, and the ranks that the served embedding (14) gives.
 //
 // Same computation as course_lib.lessons.ddc.two_scalars, whose formulas are those of course_lib.maths.correction and course_lib.maths.popularity
-// (tests/test_widgets_popularity.py compares them). Nothing here touches a page.
+// (tests/lessons/ddc/test_widget.py compares them). Nothing here touches a page.
 import { number } from "../shared/widgets/kit.js";
 import { average, byFalling, inner, popularityDirection, unpack } from "../shared/widgets/tables.js";
 
@@ -237,6 +237,6 @@ export function rowsOf(state, { user, list: shown }) {
 /** Lines of Python that show the same state in a notebook. */
 export function asPython({ stored, person, alpha, beta, shift, view }) {
   const given = stored ? "" : "\nusers, items, train, test = ...  # a trained model and its data; chosen and names as you had them";
-  return `from course_lib import widgets${given}\nwidgets.TwoScalars(${stored ? "" : "users, items, train, test, "}person=${person}, alpha=${alpha}, beta=${beta}, ` +
+  return `from course_lib.lessons.ddc.two_scalars import TwoScalars${given}\nTwoScalars(${stored ? "" : "users, items, train, test, "}person=${person}, alpha=${alpha}, beta=${beta}, ` +
     `shift=${shift}, view="${view}")`;
 }

@@ -2,7 +2,7 @@
 
 Tables are matrices of symbols, so an identity of polynomials in their entries holds for all tables of that size at
 once. Where a statement is about every width, the proof is in terms of inner products (coordinate-free), and small
-widths are expanded as well. `enumerate_*` visits families of small rational tables. Counterexamples return a `Broken`.
+widths are expanded as well. `enumerate_*` visits families of small rational tables. Counterexamples return a `Counterexample`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from fractions import Fraction
 import numpy as np
 import sympy as sp
 
-from course_lib.lessons.in_batch_bias.broken import Broken
+from course_lib.lessons.shared.counterexample import Counterexample
 from course_lib.maths import gauge
 from course_lib.maths.arrays import exact
+from course_lib.maths.gauge.algebra import rank
 
 theta = sp.symbols("theta", positive=True)
 eta, t = sp.symbols("eta t", real=True)
@@ -420,18 +421,18 @@ def thm_steck() -> list[sp.Expr]:
 # Counterexamples
 
 
-def signs_are_gauges() -> Broken:
+def signs_are_gauges() -> Counterexample:
     """P2 Proposition 8, (a): D = diag(-1, 1) is not the identity and keeps every row of every table on the sphere.
 
     claimed / actual: number of the 28 rational unit rows that leave the sphere (at least one / none).
     """
     left = sum(_dot((-x, y), (-x, y)) != 1 for x, y in rational_circle())
-    return Broken(
+    return Counterexample(
         "D = diag(+-1) is a gauge matrix too (Definition 3 allows it)", Fraction(1), Fraction(left), Fraction(-1)
     )
 
 
-def cancelling_gauge() -> Broken:
+def cancelling_gauge() -> Counterexample:
     """P2 Proposition 8, (b): rows (1, 1)/sqrt 2 and (1, -1)/sqrt 2, D^2 = diag(3/2, 1/2), both rows stay on the sphere.
 
     claimed / actual: the cosine of the two rows, 0 before and what it is after.
@@ -441,12 +442,12 @@ def cancelling_gauge() -> Broken:
     lengths = [sp.simplify(new.row(i).dot(new.row(i)) - 1) for i in range(2)]
     if any(lengths):
         raise ArithmeticError("the counterexample left the sphere")
-    return Broken(
+    return Counterexample(
         "terms above and below 1 cancel", sp.Integer(0), sp.simplify(new.row(0).dot(new.row(1))), sp.Rational(1, 2)
     )
 
 
-def two_sided_swap() -> Broken:
+def two_sided_swap() -> Counterexample:
     """P2 Proposition 8, (c): both tables on the sphere, same scores, and a cosine goes from -1/3 to +1/3.
 
     A has the rows (+-sqrt(1/3), +-sqrt(2/3)), B the rows (+-sqrt(2/3), +-sqrt(1/3)), D^2 = diag(2, 1/2).
@@ -463,10 +464,10 @@ def two_sided_swap() -> Broken:
     if any(sp.simplify(entry) for entry in kept):
         raise ArithmeticError("the counterexample changed a score or left the sphere")
     before, after = (sp.simplify(table.row(0).dot(table.row(1))) for table in (A, new_A))
-    return Broken("both tables on the sphere", before, after, 2 * third)
+    return Counterexample("both tables on the sphere", before, after, 2 * third)
 
 
-def spanning_rows(k: int = 4) -> Broken:
+def spanning_rows(k: int = 4) -> Counterexample:
     """P2 Proposition 8's proof: rows that span R^k. The 2^k rows with entries +-1/sqrt k span it and leave k - 1 free
     directions.
 
@@ -476,10 +477,10 @@ def spanning_rows(k: int = 4) -> Broken:
     rows = exact(np.array(list(itertools.product((1, -1), repeat=k))))
     if np.linalg.matrix_rank(rows.astype(float)) < k:
         raise ArithmeticError("the rows do not span")
-    return Broken("spanning rows exclude a gauge", 0, gauge.diagonal_gauge_dimension(rows), k - 1)
+    return Counterexample("spanning rows exclude a gauge", 0, gauge.diagonal_gauge_dimension(rows), k - 1)
 
 
-def locally_rigid_not_rigid() -> Broken:
+def locally_rigid_not_rigid() -> Counterexample:
     """Infinitesimal rigidity is not rigidity: in `two_sided_swap` no first-order gauge is left, and a second gauge
     exists.
 
@@ -489,12 +490,12 @@ def locally_rigid_not_rigid() -> Broken:
     third = sp.Rational(1, 3)
     found = sp.solve([third * x + 2 * third * y - 1, 2 * third / x + third / y - 1], [x, y], dict=True)
     rows = exact(np.array([[1, 2]])), exact(np.array([[2, 1]]))
-    if 2 - gauge._rank(np.concatenate(rows)):
+    if 2 - rank(np.concatenate(rows)):
         raise ArithmeticError("the example is not infinitesimally rigid")
-    return Broken("rank decides near the identity only", sp.Integer(1), sp.Integer(len(found)), sp.Integer(1))
+    return Counterexample("rank decides near the identity only", sp.Integer(1), sp.Integer(len(found)), sp.Integer(1))
 
 
-def free_at_first_order_yet_rigid() -> Broken:
+def free_at_first_order_yet_rigid() -> Counterexample:
     """The other way round: A = B = {(1, 1)/sqrt 2} leaves one first-order direction, and x + y = 2 = 1/x + 1/y has only
     x = y = 1.
 
@@ -502,30 +503,32 @@ def free_at_first_order_yet_rigid() -> Broken:
     """
     x, y = sp.symbols("x y", positive=True)
     found = sp.solve([x + y - 2, 1 / x + 1 / y - 2], [x, y], dict=True)
-    return Broken("a first-order freedom is a freedom", sp.Integer(1), sp.Integer(len(found) - 1), sp.Integer(-1))
+    return Counterexample(
+        "a first-order freedom is a freedom", sp.Integer(1), sp.Integer(len(found) - 1), sp.Integer(-1)
+    )
 
 
-def same_matrix_on_both() -> Broken:
+def same_matrix_on_both() -> Counterexample:
     """P2 Section 4.2 applies D to both vectors: <D a, D b> is not <a, b>. What is kept is <D a, D^-1 b>."""
     a, D = sp.Matrix([1, 0]), sp.diag(2, 1)
-    return Broken("the inverse on one side", a.dot(a), (D * a).dot(D * a), sp.Integer(3))
+    return Counterexample("the inverse on one side", a.dot(a), (D * a).dot(D * a), sp.Integer(3))
 
 
-def triangle_fails() -> Broken:
+def triangle_fails() -> Counterexample:
     """1 - cos is no metric: unit vectors at 0, 45 and 90 degrees. claimed: at most d(0,45) + d(45,90) = 2 - sqrt 2;
     actual: d(0,90) = 1.
     """
     step = 1 - sp.cos(sp.pi / 4)
-    return Broken("the triangle inequality", 2 * step, 1 - sp.cos(sp.pi / 2), sp.sqrt(2) - 1)
+    return Counterexample("the triangle inequality", 2 * step, 1 - sp.cos(sp.pi / 2), sp.sqrt(2) - 1)
 
 
-def opposite_rays() -> Broken:
+def opposite_rays() -> Counterexample:
     """P2 Section 6.1 names the projective sphere, where x and -x are one point. Their cosine is -1, not 1."""
     x = sp.Matrix([3, 4])
-    return Broken("x and -x are the same", sp.Integer(1), x.dot(-x) / x.dot(x), sp.Integer(-2))
+    return Counterexample("x and -x are the same", sp.Integer(1), x.dot(-x) / x.dot(x), sp.Integer(-2))
 
 
-def any_radius() -> Broken:
+def any_radius() -> Counterexample:
     """P2 Section 6.3: the sphere is unique up to isometry. The sphere of radius 2 has the same symmetries and is not
     isometric.
 
@@ -533,19 +536,19 @@ def any_radius() -> Broken:
     scale.
     """
     x = sp.Matrix([sp.Rational(3, 5), sp.Rational(4, 5)])
-    return Broken("unique up to isometry", (x - -x).norm(), (2 * x - -2 * x).norm(), sp.Integer(2))
+    return Counterexample("unique up to isometry", (x - -x).norm(), (2 * x - -2 * x).norm(), sp.Integer(2))
 
 
-def scaling_is_invariance() -> Broken:
+def scaling_is_invariance() -> Counterexample:
     """P2's proof of Theorem 7 calls N equivariant under multiples of the identity. N(2 x) is N(x), not 2 N(x):
     claimed / actual lengths.
     """
     x = sp.Matrix([3, 4])
     new = (2 * x) / sp.sqrt((2 * x).dot(2 * x))
-    return Broken("equivariant under c I", sp.Integer(2), sp.sqrt(new.dot(new)), sp.Integer(-1))
+    return Counterexample("equivariant under c I", sp.Integer(2), sp.sqrt(new.dot(new)), sp.Integer(-1))
 
 
-def long_projected_step() -> Broken:
+def long_projected_step() -> Counterexample:
     """P2 Section 4.4: for 1 - eta <x, g> < 0 project-and-normalise lands opposite to the retraction it is said to be.
 
     x = (1, 0), g = (1, 1), eta = 2: claimed / actual cosine of the two points (1 / -1).
@@ -553,7 +556,7 @@ def long_projected_step() -> Broken:
     x, g, step = sp.Matrix([1, 0]), sp.Matrix([1, 1]), sp.Integer(2)
     factor = 1 - step * x.dot(g)
     ours, theirs = x - step * g, x - step / factor * (g - x.dot(g) * x)
-    return Broken(
+    return Counterexample(
         "1 - eta <x, g> > 0",
         sp.Integer(1),
         sp.simplify(ours.dot(theirs) / (ours.norm() * theirs.norm())),
@@ -561,13 +564,15 @@ def long_projected_step() -> Broken:
     )
 
 
-def item_products_move() -> Broken:
+def item_products_move() -> Counterexample:
     """P2 Section 6.2 (ii): the dot product is invariant between a user and an item, not between two items.
 
     b = (1, 0), D = diag(2, 1).
     """
     b, D = sp.Matrix([1, 0]), sp.diag(2, 1)
-    return Broken("dot products of items are gauge-free", b.dot(b), (D.inv() * b).dot(D.inv() * b), sp.Rational(-3, 4))
+    return Counterexample(
+        "dot products of items are gauge-free", b.dot(b), (D.inv() * b).dot(D.inv() * b), sp.Rational(-3, 4)
+    )
 
 
 # --------------------------------------------------------------------------------------------------------------------

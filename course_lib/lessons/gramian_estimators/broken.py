@@ -1,8 +1,8 @@
 """Counterexamples to Gramian estimation: each assumption dropped once, each formula taken as printed once (P4).
 
-Every function returns a `Broken` (see `proofs.broken`), in rational numbers, by visiting every draw with the estimators
-of `course_lib.maths.gramians` themselves. Tables are those of `proofs.gramians`: three examples of width two, at four moments
-of a trajectory.
+Every function returns a `Counterexample`, in rational numbers, by visiting every draw with the estimators of
+`course_lib.maths.gramians` themselves. Tables are those of `proofs`: three examples of width two, at four moments of a
+trajectory.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from course_lib.lessons.gramian_estimators.proofs import _TABLES, D, N, _slopes
-from course_lib.lessons.in_batch_bias.broken import Broken
+from course_lib.lessons.shared.counterexample import Counterexample
 from course_lib.maths import gramians
 from course_lib.maths.arrays import exact
 
@@ -26,7 +26,7 @@ OLD_U, OLD_V = _TABLES["u"][0], _TABLES["v"][0]  # what a cache remembers
 # ---- one batch for the Gramian and for the gradient
 
 
-def one_batch_for_both(batch_size: int = 2, *, replace: bool = True) -> Broken:
+def one_batch_for_both(batch_size: int = 2, *, replace: bool = True) -> Counterexample:
     """P4 (14) with one batch on both sides: the expected gradient in every entry of U and V, (2, n, d).
 
     claimed: the gradient of g. formula: share times (gradient of h - gradient of g), h the mean of the squared inner
@@ -35,19 +35,19 @@ def one_batch_for_both(batch_size: int = 2, *, replace: bool = True) -> Broken:
     draws = itertools.product(range(N), repeat=batch_size) if replace else itertools.permutations(range(N), batch_size)
     actual = _mean(_gradient(list(b), gramians.gramian(U[list(b)]), gramians.gramian(V[list(b)])) for b in draws)
     share = gramians.same_batch_share(Fraction(batch_size), None if replace else N)
-    return Broken("two independent batches", _true(), actual, share * (_observed() - _true()))
+    return Counterexample("two independent batches", _true(), actual, share * (_observed() - _true()))
 
 
-def value_of_one_batch(batch_size: int = 2) -> Broken:
+def value_of_one_batch(batch_size: int = 2) -> Counterexample:
     """The value of (14): E g~ = g + (h - g)/b over every batch drawn with replacement (P4-Eq14)."""
     draws = itertools.product(range(N), repeat=batch_size)
     actual = _mean(gramians.gravity(U[list(b)], V[list(b)]) for b in draws)
     g = gramians.gravity(U, V)
     h = ((U * V).sum(axis=1) ** 2).sum() / Fraction(N)
-    return Broken("two independent batches", g, actual, (h - g) / batch_size)
+    return Counterexample("two independent batches", g, actual, (h - g) / batch_size)
 
 
-def batch_folded_in_first(alpha: Fraction = Fraction(1, 3), batch_size: int = 2) -> Broken:
+def batch_folded_in_first(alpha: Fraction = Fraction(1, 3), batch_size: int = 2) -> Counterexample:
     """SOGram with one batch a step, folded in before it is used: the expected gradient, on tables that stand still.
 
     The estimate is (1 - alpha) G + alpha (the batch's), from a past that is right. formula: alpha/b (gradient of h -
@@ -61,15 +61,16 @@ def batch_folded_in_first(alpha: Fraction = Fraction(1, 3), batch_size: int = 2)
         )
         for b in itertools.product(range(N), repeat=batch_size)
     )
-    return Broken("independence of the gradient's batch", _true(), actual, alpha / batch_size * (_observed() - _true()))
+    return Counterexample(
+        "independence of the gradient's batch", _true(), actual, alpha / batch_size * (_observed() - _true())
+    )
 
 
-def batch_folded_in_afterwards(alpha: Fraction = Fraction(1, 3), steps: int = 2) -> Broken:
-    """The repair: the gradient uses the estimate of the steps before, then its own batch is folded in. One batch a
-    step, no gap.
+def batch_folded_in_afterwards(alpha: Fraction = Fraction(1, 3), steps: int = 2) -> Counterexample:
+    """The repair: the gradient uses the estimate of the steps before, then its own batch is folded in.
 
-    Every sequence of draws of `steps` updates and of the example of the gradient; tables that stand still, the zero
-    start corrected.
+    One batch a step, no gap. Every sequence of draws of `steps` updates and of the example of the gradient; tables that
+    stand still, the zero start corrected.
     """
 
     def slope(past: Sequence[int], i: int) -> np.ndarray:
@@ -83,14 +84,14 @@ def batch_folded_in_afterwards(alpha: Fraction = Fraction(1, 3), steps: int = 2)
 
     sequences = itertools.product(range(N), repeat=steps + 1)
     actual = _mean(slope(draws[:-1], draws[-1]) for draws in sequences)
-    return Broken("nothing: the order of two lines", _true(), actual, exact(np.zeros((2, N, D), dtype=int)))
+    return Counterexample("nothing: the order of two lines", _true(), actual, exact(np.zeros((2, N, D), dtype=int)))
 
 
-def sagram_with_one_index() -> Broken:
+def sagram_with_one_index() -> Counterexample:
     """SAGram, beta = 1, the same index for the estimate and for the gradient: Proposition 1 without its independence.
 
-    formula: the covariance of the index's gradient and of how stale its cache is, 2 (delta_v_i - mean) u_i / n (and u,
-    v swapped).
+    formula: the covariance of the index's gradient and of how stale its cache is, 2 (delta_v_i - mean) u_i / n, and the
+    same with u and v swapped.
     """
     actual = _mean(_gradient([i], _looked(U, OLD_U, i), _looked(V, OLD_V, i)) for i in range(N))
     stale_u, stale_v = _stale(U, OLD_U), _stale(V, OLD_V)
@@ -100,54 +101,55 @@ def sagram_with_one_index() -> Broken:
             for table, stale in ((U, stale_v), (V, stale_u))
         ]
     )
-    return Broken("an estimate independent of i (Proposition 1)", _true(), actual, gap)
+    return Counterexample("an estimate independent of i (Proposition 1)", _true(), actual, gap)
 
 
-def prior_with_one_index() -> Broken:
-    """Proposition 6 as printed, without "independent of i": H_hat from the same example as the gradient. Shape (2, n,
-    d).
+def prior_with_one_index() -> Counterexample:
+    """Proposition 6 as printed, without "independent of i": H_hat from the same example as the gradient.
 
-    The gradient of (26) has -2 H_v q_i for u_i. With H_hat_v = v_i r_i the part of every other example is lost.
+    Shape (2, n, d). The gradient of (26) has -2 H_v q_i for u_i. With H_hat_v = v_i r_i the part of every other example
+    is lost.
     """
     q, r = OLD_U[:, :1], OLD_V[:, :1]
     h_u, h_v = gramians.cross_gramian(U, q), gramians.cross_gramian(V, r)
     claimed = -2 * np.stack([q * h_v[:, 0], r * h_u[:, 0]]) / Fraction(N)
     actual = -2 * np.stack([q * V * r, r * U * q]) / Fraction(N)
     formula = -2 * np.stack([q * (V * r - h_v[:, 0]), r * (U * q - h_u[:, 0])]) / Fraction(N)
-    return Broken('"independent of i" in Proposition 6', claimed, actual, formula)
+    return Counterexample('"independent of i" in Proposition 6', claimed, actual, formula)
 
 
 # ---- SAGram
 
 
-def leaving_the_cone() -> Broken:
+def leaving_the_cone() -> Counterexample:
     """Two examples of width one, cached at 2, now at 0; beta = 1: the estimates for either draw, (2,).
 
-    claimed: at least 0, as every Gramian is. The two estimates are -2 and 2 ... their mean, 0, is right.
+    claimed: at least 0, as every Gramian is. The two estimates are -2 and 2; their mean, 0, is right.
     """
     cached, now = exact(np.array([[2], [0]])), exact(np.array([[0], [0]]))
     values = exact(np.array([_looked(now, cached, i)[0, 0] for i in range(2)]))
-    return Broken("beta at most 1/n (Proposition 2)", np.maximum(values, 0), values)
+    return Counterexample("beta at most 1/n (Proposition 2)", np.maximum(values, 0), values)
 
 
-def projecting() -> Broken:
+def projecting() -> Counterexample:
     """The same example, each estimate projected on the cone: the mean is 1, the Gramian is 0 (P4-3.1.proj)."""
-    return Broken("no projection", Fraction(0), sum(leaving_the_cone().claimed) / Fraction(2), Fraction(1))
+    return Counterexample("no projection", Fraction(0), sum(leaving_the_cone().claimed) / Fraction(2), Fraction(1))
 
 
-def sagram_half_way(beta: Fraction = Fraction(1, 2)) -> Broken:
+def sagram_half_way(beta: Fraction = Fraction(1, 2)) -> Counterexample:
     """0 < beta < 1: the mean estimate is off by (1 - beta)(S - G)."""
     true, cached = gramians.gramian(U), gramians.gramian(OLD_U)
     actual = _mean(_looked(U, OLD_U, i, beta) for i in range(N))
-    return Broken("beta = 1 (Proposition 3)", true, actual, (1 - beta) * (cached - true))
+    return Counterexample("beta = 1 (Proposition 3)", true, actual, (1 - beta) * (cached - true))
 
 
 # ---- SOGram
 
 
-def sum_for_mean(batch_size: int = 2, steps: int = 3, alpha: Fraction = Fraction(1, 2)) -> Broken:
-    """P4 Section 4.1: "a sum of rank-1 terms over the batch". SOGram then goes to b G:
-    its mean after `steps` steps on still tables.
+def sum_for_mean(batch_size: int = 2, steps: int = 3, alpha: Fraction = Fraction(1, 2)) -> Counterexample:
+    """P4 Section 4.1: "a sum of rank-1 terms over the batch". SOGram then goes to b G.
+
+    claimed / actual: its mean after `steps` steps on still tables.
     """
     true = gramians.gramian(U)
     reached = 1 - (1 - alpha) ** steps
@@ -160,18 +162,18 @@ def sum_for_mean(batch_size: int = 2, steps: int = 3, alpha: Fraction = Fraction
         return estimate
 
     actual = _mean(last(draws) for draws in itertools.product(range(N), repeat=batch_size * steps))
-    return Broken("the mean over the batch", reached * true, actual, (batch_size - 1) * reached * true)
+    return Counterexample("the mean over the batch", reached * true, actual, (batch_size - 1) * reached * true)
 
 
-def sum_in_sagram(batch_size: int = 2) -> Broken:
+def sum_in_sagram(batch_size: int = 2) -> Counterexample:
     """SAGram with beta = 1 and a sum over the batch: the mean estimate is off by (b - 1)(G - S)."""
     true, cached = gramians.gramian(U), gramians.gramian(OLD_U)
     stale = _stale(U, OLD_U)
     actual = _mean(cached + sum(stale[i] for i in draws) for draws in itertools.product(range(N), repeat=batch_size))
-    return Broken("the mean over the batch", true, actual, (batch_size - 1) * (true - cached))
+    return Counterexample("the mean over the batch", true, actual, (batch_size - 1) * (true - cached))
 
 
-def index_reused(alpha: Fraction = Fraction(1, 10), steps: int = 60) -> Broken:
+def index_reused(alpha: Fraction = Fraction(1, 10), steps: int = 60) -> Counterexample:
     """(12) with one example that is drawn once and then used at every step: variance over sigma^2, towards 1.
 
     claimed: the bound alpha/(2 - alpha). formula: (1 - q^t)^2 - alpha/(2 - alpha).
@@ -186,60 +188,60 @@ def index_reused(alpha: Fraction = Fraction(1, 10), steps: int = 60) -> Broken:
         square += ((estimator.estimate - reached * true) ** 2).sum()
         spread += ((gramians.gramian(U[[i]]) - true) ** 2).sum()
     bound = alpha / (2 - alpha)
-    return Broken("a fresh index at every step", bound, square / spread, (1 - (1 - alpha) ** steps) ** 2 - bound)
+    return Counterexample(
+        "a fresh index at every step", bound, square / spread, (1 - (1 - alpha) ** steps) ** 2 - bound
+    )
 
 
-def zero_start(alpha: Fraction = Fraction(1, 10), steps: int = 4) -> Broken:
+def zero_start(alpha: Fraction = Fraction(1, 10), steps: int = 4) -> Counterexample:
     """SOGram from zero on a table of one row that stands still: the estimate is short by q^t G, whatever is drawn."""
     one = U[:1]
     estimator = gramians.SOGram(D, alpha)
     for _ in range(steps):
         estimator.update([0], one)
     true = gramians.gramian(one)
-    return Broken("a start at the Gramian", true, estimator.estimate, -((1 - alpha) ** steps) * true)
+    return Counterexample("a start at the Gramian", true, estimator.estimate, -((1 - alpha) ** steps) * true)
 
 
 # ---- formulas as printed
 
 
-def gravity_as_a_sum() -> Broken:
+def gravity_as_a_sum() -> Counterexample:
     """P4 Section 3: "g = sum_i g_i". The sum is n g."""
     u, v = gramians.gramian(U), gramians.gramian(V)
     total = sum((U[i] @ v @ U[i] + V[i] @ u @ V[i]) / Fraction(2) for i in range(N))
     g = gramians.gravity(U, V)
-    return Broken("the 1/n before the sum", g, total, (N - 1) * g)
+    return Counterexample("the 1/n before the sum", g, total, (N - 1) * g)
 
 
-def gramians_on_their_own_side() -> Broken:
-    """Appendix A prints g_hat_i with G_u beside u u' and G_v beside v v':
-    the mean is ||G_u||^2 + ||G_v||^2, not 2 <G_u, G_v>.
-    """
+def gramians_on_their_own_side() -> Counterexample:
+    """Appendix A prints g_hat_i with G_u beside u u', G_v beside v v': ||G_u||^2 + ||G_v||^2, not 2 <G_u, G_v>."""
     u, v = gramians.gramian(U), gramians.gramian(V)
     total = sum(U[i] @ u @ U[i] + V[i] @ v @ V[i] for i in range(N)) / Fraction(N)
-    return Broken("the Gramian of the other side", 2 * (u * v).sum(), total, ((u - v) ** 2).sum())
+    return Counterexample("the Gramian of the other side", 2 * (u * v).sum(), total, ((u - v) ** 2).sum())
 
 
-def prior_constant() -> Broken:
+def prior_constant() -> Counterexample:
     """Appendix C prints + c with c = <Q'Q, R'R>; the double sum over n^2 has c/n^2."""
     q, r = OLD_U[:, :1], OLD_V[:, :1]
     c = ((q.T @ q) * (r.T @ r)).sum()
     crossed = (gramians.cross_gramian(U, q) * gramians.cross_gramian(V, r)).sum()
     printed = gramians.gravity(U, V) - 2 * crossed + c
-    return Broken("the 1/n^2 of the constant", gramians.gravity_with_prior(U, V, q, r), printed, c - c / Fraction(N**2))
+    return Counterexample(
+        "the 1/n^2 of the constant", gramians.gravity_with_prior(U, V, q, r), printed, c - c / Fraction(N**2)
+    )
 
 
-def prior_with_lambda(lam: int = 10) -> Broken:
-    """Algorithm 3, lines 11 and 12, print lambda where beta belongs:
-    the mean of H_hat is off by (lambda - 1)(H - T).
-    """
+def prior_with_lambda(lam: int = 10) -> Counterexample:
+    """Algorithm 3, lines 11, 12, prints lambda where beta belongs: the mean of H_hat is off by (lambda - 1)(H - T)."""
     q = OLD_V[:, :1]
     true, cached = gramians.cross_gramian(U, q), gramians.cross_gramian(OLD_U, q)
     actual = cached + lam * _mean(np.outer(U[i] - OLD_U[i], q[i]) for i in range(N))
-    return Broken("beta in lines 11 and 12", true, actual, (lam - 1) * (true - cached))
+    return Counterexample("beta in lines 11 and 12", true, actual, (lam - 1) * (true - cached))
 
 
-def overshooting_pair(time: Fraction = Fraction(1, 2)) -> Broken:
-    """ "Never past zero" holds along an eigenvector of G_v, not for every pair: one that does cross.
+def overshooting_pair(time: Fraction = Fraction(1, 2)) -> Counterexample:
+    """A pair that crosses zero: "never past zero" holds along an eigenvector of G_v, not for every pair.
 
     G_v = diag(4, 1) in the eigenvectors' coordinates, u = (2, 3/2), v = (1, -1): <u, v> = 1/2. Under the flow the first
     coordinate is multiplied by x^4 and the second by x, x = exp(-2 t/n) = `time`. claimed: the sign at the start.
@@ -247,7 +249,7 @@ def overshooting_pair(time: Fraction = Fraction(1, 2)) -> Broken:
     u, v = exact(np.array([2, 3])) / np.array([Fraction(1), Fraction(2)]), exact(np.array([1, -1]))
     before = u @ v
     after = (u * np.array([time**4, time])) @ v
-    return Broken("one eigenvector", before, after)
+    return Counterexample("one eigenvector", before, after)
 
 
 # ---- tools
@@ -255,7 +257,7 @@ def overshooting_pair(time: Fraction = Fraction(1, 2)) -> Broken:
 
 def _gradient(batch: Sequence[int], gram_u: np.ndarray, gram_v: np.ndarray) -> np.ndarray:
     """(2, n, d): the slope of `gravity_loss` on a batch of rows of U and V."""
-    return np.stack(_slopes(U, V, batch, gram_u, gram_v))
+    return _slopes(U, V, batch, gram_u, gram_v)
 
 
 def _true() -> np.ndarray:
@@ -269,9 +271,9 @@ def _observed() -> np.ndarray:
 
 
 def _looked(now: np.ndarray, cached: np.ndarray, i: int, beta: Any = 1) -> np.ndarray:
-    estimator = gramians.SAGram(*now.shape, beta)
+    estimator = gramians.SAGram(len(now), now.shape[1], beta)
     estimator.start(cached)
-    return estimator.look([i], now[[i]])
+    return np.asarray(estimator.look([i], now[[i]]))
 
 
 def _stale(now: np.ndarray, cached: np.ndarray) -> list[np.ndarray]:
@@ -283,7 +285,7 @@ def _mean(values: Iterable[Any]) -> Any:
     return sum(found[1:], found[0]) / Fraction(len(found))
 
 
-COUNTEREXAMPLES: dict[str, Callable[[], Broken]] = {
+COUNTEREXAMPLES: dict[str, Callable[[], Counterexample]] = {
     "one_batch_for_both": one_batch_for_both,
     "value_of_one_batch": value_of_one_batch,
     "batch_folded_in_first": batch_folded_in_first,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -97,7 +98,9 @@ def rate_films(answer: Answer) -> None:
     print(PASSED)
 
 
-def films(batch_size: int, learning_rate: float, *, steps: int = 60, rank: int = 4, seed: int = 0) -> tuple[list, list]:
+def films(
+    batch_size: int, learning_rate: float, *, steps: int = 60, rank: int = 4, seed: int = 0
+) -> tuple[list[Any], list[Any]]:
     """(path, batches): the Gramian of the films while a factorisation is trained, and a batch's estimate at each time.
 
     path: steps + 1 Gramians (rank, rank) of the film vectors over all training pairs. batches: at the same times, that
@@ -106,10 +109,8 @@ def films(batch_size: int, learning_rate: float, *, steps: int = 60, rank: int =
     """
     users, items, observed, counts = film_factors(rank)
     users, items = users.copy(), items.copy()
-    rng, draws = (
-        np.random.default_rng([seed, 0]),
-        np.random.default_rng([seed, 1]),
-    )  # the path does not depend on batch_size
+    rng = np.random.default_rng([seed, 0])
+    draws = np.random.default_rng([seed, 1])  # a generator of its own: the path does not depend on batch_size
     path, batches = [], []
     for _ in range(steps + 1):
         gram = items.T @ (items * counts[:, None]) / len(observed)
@@ -130,7 +131,7 @@ def films(batch_size: int, learning_rate: float, *, steps: int = 60, rank: int =
 # ---- what the checks are made of; the hidden checks call them with other inputs ----
 
 
-def check_pairs(answer: Answer, cases: list[tuple[list, list, list, list, Any]]) -> None:
+def check_pairs(answer: Answer, cases: list[tuple[list[Any], list[Any], list[Any], list[Any], Any]]) -> None:
     for left, right_rows, w, z, c in cases:
         u, v, weights = exact(left), exact(right_rows), {"left_weights": exact(w), "right_weights": exact(z)}
         right = gramians.all_pairs_square(_beside(u, c), _beside(v, -1), **weights)  # <u, v> - c = <(u, c), (v, -1)>
@@ -145,9 +146,9 @@ def check_pairs(answer: Answer, cases: list[tuple[list, list, list, list, Any]])
 
 
 def _pair_slips(u: np.ndarray, v: np.ndarray, w: np.ndarray, z: np.ndarray, c: Fraction) -> list[tuple[Any, str]]:
-    total = lambda u, v: gramians.all_pairs_square(u, v, left_weights=w, right_weights=z)
     heavy_u, heavy_v = u * w[:, None], v * z[:, None]
-    plain, middle, weight, count = total(u, v), 2 * c * (w @ u) @ (z @ v), w.sum() * z.sum(), len(u) * len(v)
+    plain = gramians.all_pairs_square(u, v, left_weights=w, right_weights=z)
+    middle, weight, count = 2 * c * (w @ u) @ (z @ v), w.sum() * z.sum(), len(u) * len(v)
     right = plain - middle + c**2 * weight
     return [
         (plain, "this is the sum for c = 0"),
@@ -170,7 +171,7 @@ def _pair_slips(u: np.ndarray, v: np.ndarray, w: np.ndarray, z: np.ndarray, c: F
     ]
 
 
-def check_gradient(answer: Answer, cases: list[tuple[list, list, list, int]]) -> None:
+def check_gradient(answer: Answer, cases: list[tuple[list[Any], list[Any], list[Any], int]]) -> None:
     for left, right_rows, examples, x in cases:
         u, v, n = exact(left), exact(right_rows), len(examples)
         rows, cols = ([pair[side] for pair in examples] for side in (0, 1))
@@ -211,7 +212,7 @@ def check_gradient(answer: Answer, cases: list[tuple[list, list, list, int]]) ->
         )
 
 
-def check_sogram(answer: Answer, cases: list[tuple[list, list]]) -> None:
+def check_sogram(answer: Answer, cases: list[tuple[list[Any], list[Any]]]) -> None:
     for batches, rates in cases:
         estimator = gramians.SOGram(len(batches[0][0]), lambda t, rates=rates: rates[t - 1], correct_start=True)
         for batch in batches:
@@ -261,7 +262,7 @@ def check_sogram(answer: Answer, cases: list[tuple[list, list]]) -> None:
         )
 
 
-def check_sagram(answer: Answer, cases: list[tuple[list, Any, int]]) -> None:
+def check_sagram(answer: Answer, cases: list[tuple[list[Any], Any, int]]) -> None:
     for tables, beta, b in cases:
         steps = [exact(table) for table in tables]
         n = len(tables[0])
@@ -306,13 +307,14 @@ def check_sagram(answer: Answer, cases: list[tuple[list, Any, int]]) -> None:
 def enumerated(steps: list[np.ndarray], beta: Any, b: int) -> np.ndarray:
     """The mean estimate of SAGram in the last step, over every sequence of batches of b draws with replacement."""
     n, T = len(steps[0]), len(steps) - 1
-    total, sequences = 0, list(itertools.product(itertools.product(range(n), repeat=b), repeat=T))
+    sequences = list(itertools.product(itertools.product(range(n), repeat=b), repeat=T))
+    total: np.ndarray = gramians.gramian(steps[0]) * 0
     for sequence in sequences:
         estimator = gramians.SAGram(n, steps[0].shape[1], beta)
         estimator.start(steps[0])
         for table, batch in zip(steps[1:], sequence, strict=True):
-            total_now = estimator.update(list(batch), table[list(batch)])
-        total = total + total_now
+            estimate = estimator.update(list(batch), table[list(batch)])
+        total = total + estimate
     return total / Fraction(len(sequences))
 
 
@@ -352,15 +354,15 @@ def check_always(answer: Answer, sizes: list[int]) -> None:
 
 def looked(cached: np.ndarray, now: np.ndarray, i: int, beta: Any) -> np.ndarray:
     """SAGram's estimate when example i is drawn."""
-    estimator = gramians.SAGram(*now.shape, beta)
+    estimator = gramians.SAGram(len(now), now.shape[1], beta)
     estimator.start(cached)
-    return estimator.look([i], now[[i]])
+    return np.asarray(estimator.look([i], now[[i]]))
 
 
 def outside(matrix: np.ndarray) -> bool:
     """Whether a symmetric 2 x 2 matrix of Fractions has a negative eigenvalue."""
     (a, b), (_, c) = matrix.tolist()
-    return a < 0 or c < 0 or a * c < b * b
+    return bool(a < 0 or c < 0 or a * c < b * b)
 
 
 def check_batch(answer: Answer, cases: list[tuple[Fraction, int]], *, replace: bool) -> None:
@@ -393,12 +395,17 @@ def check_batch(answer: Answer, cases: list[tuple[Fraction, int]], *, replace: b
         )
 
 
-def check_rate(answer: Answer, path: list, batches: list) -> None:
+def check_rate(answer: Answer, path: list[Any], batches: list[Any]) -> None:
     grams, seen = np.array(path), np.array(batches)
-    lengths = lambda x: np.sqrt((x**2).sum(axis=(1, 2)))
+
+    def lengths(x: np.ndarray) -> np.ndarray:
+        return np.asarray(np.sqrt((x**2).sum(axis=(1, 2))))
+
+    def best(delta: Any, sigma: Any) -> float:
+        return gramians.optimal_alpha(float(delta), float(sigma), "random_walk")
+
     moves, errors = lengths(np.diff(grams, axis=0)), lengths(seen - grams)
     delta, sigma = np.sqrt((moves**2).mean()), np.sqrt((errors**2).mean())
-    best = lambda delta, sigma: gramians.optimal_alpha(float(delta), float(sigma), "random_walk")
     right = best(delta, sigma)
     net = np.sqrt(((grams[-1] - grams[0]) ** 2).sum()) / len(moves)
     ratio = float(delta / sigma)
@@ -435,7 +442,7 @@ def check_rate(answer: Answer, path: list, batches: list) -> None:
     )
 
 
-def _follow(updates: list[np.ndarray], rates: list) -> tuple[np.ndarray, Fraction]:
+def _follow(updates: list[np.ndarray], rates: list[Any]) -> tuple[np.ndarray, Fraction]:
     """(average, weight) of SOGram from zero."""
     average, weight = updates[0] * 0, Fraction(0)
     for update, rate in zip(updates, rates, strict=True):
@@ -445,7 +452,7 @@ def _follow(updates: list[np.ndarray], rates: list) -> tuple[np.ndarray, Fractio
 
 def _remembered(steps: list[np.ndarray], keep: Fraction) -> np.ndarray:
     """The mean Gramian of SAGram's cache: each example stays with probability `keep`."""
-    cache = gramians.gramian(steps[0])
+    cache: np.ndarray = gramians.gramian(steps[0])
     for table in steps[1:]:
         cache = keep * cache + (1 - keep) * gramians.gramian(table)
     return cache
@@ -475,7 +482,7 @@ def _rows(value: Any, n: int, name: str) -> np.ndarray:
 def _smallest(matrix: np.ndarray) -> float:
     (a, b), (_, c) = matrix.tolist()
     half, product = (a + c) / 2, a * c - b * b
-    return float(half) - max(0.0, float(half) ** 2 - float(product)) ** 0.5
+    return float(half) - math.sqrt(max(0.0, float(half) ** 2 - float(product)))
 
 
 def _beside(rows: np.ndarray, value: Any) -> np.ndarray:

@@ -1,6 +1,4 @@
-"""The interactive on folding: inner products of observed and of random pairs for several gravity coefficients, and
-MAP@10.
-"""
+"""The interactive on folding: inner products of observed and random pairs under several gravity coefficients."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 import traitlets
 
-from course_lib.lessons.shared.widgets.base import CourseWidget
+from course_lib.lessons.shared.widgets.base import CourseWidget, within
 from course_lib.lessons.shared.widgets.words import number, whole_percent
 
 LOW, HIGH, BINS = -1.0, 2.0, 60  # of the histograms of course_lib.experiments.p4.histogram_rows; the test compares
@@ -27,9 +25,10 @@ METRICS = {"mean": "mean", "share above 1/2": "above"}
 
 
 def models_of(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """What the interactive keeps of the rows of P4-F6: for each coefficient lambda and each check of the training (at
-    most 8 of them, evenly spread, the first and the last among them) the two histograms, means, shares above 1/2, and
-    MAP@10 where it is known.
+    """What the interactive keeps of the rows of P4-F6, for each coefficient lambda and each check of the training.
+
+    That is the two histograms, means, shares above 1/2, and MAP@10 where it is known, of at most 8 checks, evenly
+    spread, the first and the last among them.
 
     rows: those of `experiments.p4.histogram_rows`, each with its "lambda" and its "step", and those of metric "map@10
     at step" (or "map@10", for the last step). Several seeds are averaged. Rows with neither are left out.
@@ -76,9 +75,8 @@ def _moment(where: str, step: int, found: Mapping[str, list[Any]]) -> dict[str, 
     for pairs in PAIRS:
         for name in ("shares", *METRICS.values()):
             if f"{name} {pairs}" not in found:
-                raise ValueError(
-                    f"{where}: there is no row of {name} for {pairs} pairs; expected all of experiments.p4.histogram_rows"
-                )
+                missing = f"there is no row of {name} for {pairs} pairs"
+                raise ValueError(f"{where}: {missing}; expected all of experiments.p4.histogram_rows")
         moment[pairs] = [math.floor(SCALE * share + 0.5) for share in np.mean(found[f"shares {pairs}"], axis=0)]
     for name in METRICS.values():
         moment[name] = [round(float(np.mean(found[f"{name} {pairs}"])), ROUNDED[name]) for pairs in PAIRS]
@@ -88,26 +86,27 @@ def _moment(where: str, step: int, found: Mapping[str, list[Any]]) -> dict[str, 
 
 
 def _pairs(row: Mapping[str, Any]) -> str:
-    if row.get("pairs") not in PAIRS:
-        raise ValueError(f"pairs is {row.get('pairs')!r}; expected one of {', '.join(PAIRS)}")
-    return row["pairs"]
+    pairs = row.get("pairs")
+    if pairs not in PAIRS:
+        raise ValueError(f"pairs is {pairs!r}; expected one of {', '.join(PAIRS)}")
+    return str(pairs)
 
 
 def _shares(row: Mapping[str, Any]) -> Sequence[float]:
-    shares = row.get("shares", ())
+    shares: Sequence[float] = row.get("shares", ())
     if len(shares) != BINS or not abs(sum(shares) - 1) < 0.01 or min(shares) < 0:
         raise ValueError(
-            f"shares has {len(shares)} values with sum {sum(shares):g}; expected {BINS} shares of a whole, from {LOW:g} to {HIGH:g}"
+            f"shares has {len(shares)} values with sum {sum(shares):g}; "
+            f"expected {BINS} shares of a whole, from {LOW:g} to {HIGH:g}"
         )
     return shares
 
 
 class Folding(CourseWidget):
-    """Histograms of inner products of observed and of random pairs, model by model: what the gravity coefficient lambda
-    does.
+    """What the gravity coefficient lambda does: inner products of observed and random pairs, model by model.
 
-    result      a result of P4-F6, or rows of it, each with "lambda" and "step" (see `models_of`); by default stored ones, of
-                free tables for the embedded film set (tools/folding_models.py)
+    result      a result of P4-F6, or rows of it, each with "lambda" and "step" (see `models_of`); by default stored
+                ones, of free tables for the embedded film set (tools/folding_models.py)
     lam         the coefficient that is shown, one of the result's; the least one by default
     check       which check of the training is shown, counted from 0; the last one by default
 
@@ -117,8 +116,9 @@ class Folding(CourseWidget):
 
     module_name: ClassVar[str] = "folding"
     caption: ClassVar[str] = (
-        "How often an inner product falls into each bin, for random pairs (filled) and for observed pairs (thick outline). Dotted: 0, where "
-        "random pairs should be, and 1, where observed pairs should be. With JavaScript this picture is interactive."
+        "How often an inner product falls into each bin, for random pairs (filled) and for observed pairs (thick "
+        "outline). Dotted: 0, where random pairs should be, and 1, where observed pairs should be. With JavaScript "
+        "this picture is interactive."
     )
 
     models = traitlets.List(traitlets.Dict()).tag(sync=True, state=True)
@@ -150,11 +150,9 @@ class Folding(CourseWidget):
         return self._moments()[[model["lam"] for model in self.models].index(self.lam)]
 
     def overlap(self, moment: Mapping[str, Any] | None = None) -> float:
-        """The part of the two histograms that they share:
-        the sum of the smaller share over all bins, 1 for the same histogram.
-        """
+        """The part that the two histograms share: the sum of the smaller share over all bins, 1 for the same ones."""
         moment = self.moment if moment is None else moment
-        return sum(map(min, moment["observed"], moment["random"])) / SCALE
+        return float(sum(map(min, moment["observed"], moment["random"])) / SCALE)
 
     def _moments(self) -> list[dict[str, Any]]:
         """Of every model, at `check`."""
@@ -167,9 +165,12 @@ class Folding(CourseWidget):
         now = self.moment
         steps = f" after {now['step']} steps" if now["step"] else ""
         return (
-            f"λ = {lambda_text(self.lam)}{steps}. Observed pairs have a mean inner product of {number(now['mean'][0])}, and "
-            f"{whole_percent(now['above'][0])} of them lie above one half. Random pairs have a mean of {number(now['mean'][1])}, and "
-            f"{whole_percent(now['above'][1])} lie above one half. The two histograms have {whole_percent(self.overlap())} in common.{self._about_map()}"
+            f"λ = {lambda_text(self.lam)}{steps}. "
+            f"Observed pairs have a mean inner product of {number(now['mean'][0])}, and "
+            f"{whole_percent(now['above'][0])} of them lie above one half. "
+            f"Random pairs have a mean of {number(now['mean'][1])}, and "
+            f"{whole_percent(now['above'][1])} lie above one half. "
+            f"The two histograms have {whole_percent(self.overlap())} in common.{self._about_map()}"
         )
 
     def _about_map(self) -> str:
@@ -193,15 +194,7 @@ class Folding(CourseWidget):
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """One row for each lambda, at `check`."""
-        heads = [
-            "λ",
-            "Mean, observed",
-            "Mean, random",
-            "Above 1/2, observed",
-            "Above 1/2, random",
-            "In common",
-            "MAP@10",
-        ]
+        heads = ["λ", *(f"{what}, {pairs}" for what in ("Mean", "Above 1/2") for pairs in PAIRS), "In common", "MAP@10"]
         rows = []
         for moment, model in zip(self._moments(), self.models, strict=True):
             quality = f"{moment['map']:.4f}" if "map" in moment else "–"
@@ -217,23 +210,21 @@ class Folding(CourseWidget):
         return heads, rows
 
     def __repr__(self) -> str:
-        return f"Folding(lam={self.lam:g}, check={self.check}; lambdas {', '.join(lambda_text(model['lam']) for model in self.models)})"
+        lambdas = ", ".join(lambda_text(model["lam"]) for model in self.models)
+        return f"Folding(lam={self.lam:g}, check={self.check}; lambdas {lambdas})"
 
     # ---- values that make sense
 
     @traitlets.validate("lam")
     def _valid_lam(self, proposal: dict[str, Any]) -> float:
-        known = [model["lam"] for model in self.models]
-        if proposal["value"] not in known:
-            raise ValueError(f"lam is {proposal['value']}; expected one of {', '.join(map(lambda_text, known))}")
-        return proposal["value"]
+        known, lam = [model["lam"] for model in self.models], float(proposal["value"])
+        if lam not in known:
+            raise ValueError(f"lam is {lam}; expected one of {', '.join(map(lambda_text, known))}")
+        return lam
 
     @traitlets.validate("check")
     def _valid_check(self, proposal: dict[str, Any]) -> int:
-        last = len(self.models[0]["steps"]) - 1
-        if not 0 <= proposal["value"] <= last:
-            raise ValueError(f"check is {proposal['value']}; expected 0 to {last}")
-        return proposal["value"]
+        return int(within(proposal, {"check": (0, len(self.models[0]["steps"]) - 1)}))
 
 
 def lambda_text(lam: float) -> str:
@@ -249,7 +240,7 @@ _FILL, _EDGE, _LINE = "#d9772b", "#3b82c4", "#8a94a0"
 
 def _picture(shown: Folding) -> str:
     now = shown.moment
-    highest = max(*now["observed"], *now["random"], 1)
+    highest: float = max(1.0, *now["observed"], *now["random"])
 
     def x(value: float) -> float:
         return _LEFT + (value - LOW) / (HIGH - LOW) * (_WIDE - _LEFT - _RIGHT)
@@ -268,9 +259,11 @@ def _picture(shown: Folding) -> str:
     )
     ticks = "".join(_text(x(value), _HIGH - _BOTTOM + 16, number(value)) for value in (-1, -0.5, 0, 0.5, 1, 1.5, 2))
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {_HIGH}" role="img" aria-label="{html.escape(shown.summary())}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {_HIGH}" role="img" '
+        f'aria-label="{html.escape(shown.summary())}" '
         f'width="{_WIDE}" style="max-width:100%;height:auto;font-family:sans-serif">'
-        f'<path d="M{_LEFT} {y(0):.1f}H{_WIDE - _RIGHT}" stroke="{_LINE}"/>{ticks}{_text(_WIDE / 2, _HIGH - 8, "inner product of a pair")}'
+        f'<path d="M{_LEFT} {y(0):.1f}H{_WIDE - _RIGHT}" stroke="{_LINE}"/>{ticks}'
+        f"{_text(_WIDE / 2, _HIGH - 8, 'inner product of a pair')}"
         f'<path d="{stairs(now["random"])}" fill="{_FILL}" fill-opacity="0.6" stroke="{_FILL}"/>'
         f'<path d="{stairs(now["observed"])}" fill="none" stroke="{_EDGE}" stroke-width="2.4"/>{wishes}</svg>'
     )

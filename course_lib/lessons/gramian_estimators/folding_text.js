@@ -45,5 +45,5 @@ export function rows(state) {
 /** Lines of Python that show the same state in a notebook. */
 export function asPython({ stored, lam, check }) {
   const rows = stored ? "" : '\nresult = ...  # your rows, or experiments.run("P4-F6", scale="smoke")';
-  return `from course_lib import widgets${rows}\nwidgets.Folding(${stored ? "" : "result, "}lam=${lambdaText(lam)}, check=${check})`;
+  return `from course_lib.lessons.gramian_estimators.folding import Folding${rows}\nFolding(${stored ? "" : "result, "}lam=${lambdaText(lam)}, check=${check})`;
 }

@@ -1,6 +1,4 @@
-"""The interactive of the chapter on Gramian estimators:
-one entry of a Gramian that moves, and three estimates that follow it.
-"""
+"""The interactive of the chapter: one entry of a Gramian that moves, and three estimates that follow it."""
 
 from __future__ import annotations
 
@@ -29,9 +27,7 @@ LARGEST_BATCH = 64
 
 @dataclass(frozen=True)
 class Paths:
-    """A run. moves (T,): the steps of the entry; the others (T,), after each step:
-    the entry and three estimates of it.
-    """
+    """A run. moves (T,): the steps of the entry; the others (T,), after each step: the entry and three estimates."""
 
     moves: np.ndarray
     entry: np.ndarray
@@ -50,9 +46,7 @@ class Paths:
 
 @dataclass(frozen=True)
 class Expected:
-    """What to expect of SOGram at one step, over all batches (and all walks):
-    the square of its bias, and its variance.
-    """
+    """What to expect of SOGram at one step, over all batches (and all walks): squared bias, and variance."""
 
     square: Any
     variance: Any
@@ -63,9 +57,7 @@ class Expected:
 
 
 def steps_of(drift: str, size: float, coins: np.ndarray) -> np.ndarray:
-    """(T,) how far the entry moves in each step:
-    `size`, or +-size by a coin, or `size` shrinking by 1/80 in each step.
-    """
+    """(T,) how far the entry moves in each step: `size`, +-size by a coin, or `size` shrinking by 1/80 a step."""
     if drift == "random walk":
         return np.where(coins < 0.5, -size, size)
     if drift == "settling":
@@ -90,11 +82,11 @@ def follow(
     seed: int,
     steps: int = STEPS,
 ) -> Paths:
-    """The first `steps` steps of the run of these settings, by the estimators of course_lib.maths.gramians. The same numbers
-    as `follow` of the page.
+    """The first `steps` steps of the run of these settings, by the estimators of course_lib.maths.gramians.
 
-    Example i has the entry x_i(t) = G(t) + e_i, the product of two coordinates of its embedding: the estimators get x_i
-    as one coordinate and 1 as its partner. Batches of `batch_size` examples, drawn with replacement.
+    The same numbers as `follow` of the page. Example i has the entry x_i(t) = G(t) + e_i, the product of two
+    coordinates of its embedding: the estimators get x_i as one coordinate and 1 as its partner. Batches of
+    `batch_size` examples, drawn with replacement.
     """
     chance = uniforms(seed, STEPS * (1 + batch_size))
     moves = steps_of(drift, size, chance[:STEPS])
@@ -113,8 +105,7 @@ def follow(
 
 
 def expected(alpha: Any, *, moves: np.ndarray, batch_size: int, walk: bool, correct_start: bool) -> Expected:
-    """Bias^2 and variance of SOGram after the steps `moves` (t,), for rates alpha (...): each estimate has sum_k q^k of
-    the batches.
+    """Bias^2 and variance of SOGram after the steps `moves` (t,), for rates alpha (...).
 
     A move that is i steps old has come through but for q^i of it (with the start corrected: (q^i - q^t)/(1 - q^t)), q =
     1 - alpha. Moves of one direction add up, those of a walk add their squares; the start at zero leaves q^t of the
@@ -162,9 +153,10 @@ class GramianTracker(CourseWidget):
 
     module_name: ClassVar[str] = "gramian_tracker"
     caption: ClassVar[str] = (
-        "Above: one entry of a Gramian (thick line) and its estimates after each step: batch sampling (dots), SOGram (line), SAGram "
-        "(dashed). Below: SOGram's expected mean square error at the last step against its rate, on logarithmic axes, as a sum of "
-        "squared bias and variance; the diamond marks the best rate, the ring the chosen one. With JavaScript this picture is interactive."
+        "Above: one entry of a Gramian (thick line) and its estimates after each step: batch sampling (dots), "
+        "SOGram (line), SAGram (dashed). Below: SOGram's expected mean square error at the last step against its rate, "
+        "on logarithmic axes, as a sum of squared bias and variance; the diamond marks the best rate, the ring the "
+        "chosen one. With JavaScript this picture is interactive."
     )
 
     alpha = traitlets.Float().tag(sync=True, state=True)
@@ -233,7 +225,7 @@ class GramianTracker(CourseWidget):
     def long_run_alpha(self) -> float:
         """`optimal_alpha` for this drift; NaN where the drift settles."""
         law = DRIFTS[self.drift]
-        return gramians.optimal_alpha(self.size, self.batch_size**-0.5, law) if law else math.nan
+        return float(gramians.optimal_alpha(self.size, self.batch_size**-0.5, law)) if law else math.nan
 
     def long_run_error(self, alpha: Any) -> Any:
         """Mean square error in the long run, for rates alpha; NaN where the drift settles."""
@@ -263,8 +255,8 @@ class GramianTracker(CourseWidget):
         }[self.drift]
         start = "corrected for the start at zero" if self.correct_start else "started at zero"
         return (
-            f"SOGram with rate α = {figures(self.alpha)}, {start}; batches of {self.batch_size} of {EXAMPLES} examples; "
-            f"{drift if self.size else 'no drift'}."
+            f"SOGram with rate α = {figures(self.alpha)}, {start}; "
+            f"batches of {self.batch_size} of {EXAMPLES} examples; {drift if self.size else 'no drift'}."
         )
 
     def _about_paths(self) -> str:
@@ -272,18 +264,21 @@ class GramianTracker(CourseWidget):
         off = paths.errors(self.step)
         return (
             f"After {self.step} steps the entry of the Gramian is {number(paths.entry[last])}; batch sampling says "
-            f"{number(paths.sampling[last])}, SOGram {number(paths.sogram[last])}, SAGram (β = {self.beta}) {number(paths.sagram[last])}. "
-            f"Over the second half of these steps they were off by {figures(off['sampling'])}, {figures(off['sogram'])} and "
-            f"{figures(off['sagram'])} (root mean square)."
+            f"{number(paths.sampling[last])}, SOGram {number(paths.sogram[last])}, "
+            f"SAGram (β = {self.beta}) {number(paths.sagram[last])}. "
+            f"Over the second half of these steps they were off by {figures(off['sampling'])}, "
+            f"{figures(off['sogram'])} and {figures(off['sagram'])} (root mean square)."
         )
 
     def _about_errors(self) -> str:
         now, best = self.expected(), self.best_alpha
         walks = " on average over walks" if self.drift == "random walk" else ""
         return (
-            f"What to expect of SOGram at this step: bias {figures(math.sqrt(now.square))}{walks} (Proposition 5 allows {figures(self.bias_bound)}), "
+            f"What to expect of SOGram at this step: bias {figures(math.sqrt(now.square))}{walks} "
+            f"(Proposition 5 allows {figures(self.bias_bound)}), "
             f"standard deviation {figures(math.sqrt(now.variance))}, mean square error {figures(now.total)}. "
-            f"The least error, {figures(self.expected(best).total)}, is at α = {figures(best)}. {self._about_the_long_run()}"
+            f"The least error, {figures(self.expected(best).total)}, is at α = {figures(best)}. "
+            f"{self._about_the_long_run()}"
         )
 
     def _about_the_long_run(self) -> str:
@@ -311,7 +306,7 @@ class GramianTracker(CourseWidget):
 
     @traitlets.validate("alpha", "size")
     def _valid_number(self, proposal: dict[str, Any]) -> float:
-        return within(proposal, {"alpha": (LOWEST_RATE, 1), "size": (0, 1)})
+        return float(within(proposal, {"alpha": (LOWEST_RATE, 1), "size": (0, 1)}))
 
     @traitlets.validate("batch_size", "step", "seed")
     def _valid_count(self, proposal: dict[str, Any]) -> int:
@@ -323,7 +318,7 @@ class GramianTracker(CourseWidget):
         }[name]
         if not low <= value <= high or value % unit:
             raise ValueError(f"{name} is {value}; expected {low} to {high}{f' in steps of {unit}' if unit > 1 else ''}")
-        return value
+        return int(value)
 
     @traitlets.validate("drift", "beta")
     def _valid_word(self, proposal: dict[str, Any]) -> str:
@@ -354,7 +349,8 @@ _WIDE, _HIGH, _LEFT, _RIGHT, _TOP, _BOTTOM = 400, 305, 44, 12, 24, 42
 
 def _picture(shown: GramianTracker) -> str:
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {2 * _HIGH}" role="img" aria-label="{html.escape(shown.summary())}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {2 * _HIGH}" role="img" '
+        f'aria-label="{html.escape(shown.summary())}" '
         f'width="{1.15 * _WIDE:.0f}" style="max-width:100%;height:auto;font-family:sans-serif">{_paths_svg(shown)}'
         f'<g transform="translate(0 {_HIGH})">{_errors_svg(shown)}</g></svg>'
     )
@@ -422,7 +418,8 @@ def _errors_svg(shown: GramianTracker) -> str:
             line(found.variance, _SOGRAM, 'stroke-width="1.8" stroke-dasharray="1.5 3"'),
             line(found.total, _INK, 'stroke-width="2.2"'),
             f'<path d="M{bx:.1f} {by - 6:.1f}l6 6l-6 6l-6 -6z" fill="{_SAGRAM}"/>',
-            f'<circle cx="{x(shown.alpha):.1f}" cy="{y(float(now.total)):.1f}" r="7" fill="none" stroke="{_SOGRAM}" stroke-width="2.4"/>',
+            f'<circle cx="{x(shown.alpha):.1f}" cy="{y(float(now.total)):.1f}" r="7" fill="none" stroke="{_SOGRAM}" '
+            'stroke-width="2.4"/>',
         )
     )
 

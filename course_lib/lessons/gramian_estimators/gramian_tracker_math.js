@@ -1,7 +1,7 @@
 // One entry of a Gramian that moves, three estimates that follow it, and what to expect of SOGram.
 //
 // Same computation as course_lib.lessons.gramian_estimators.gramian_tracker, whose estimators and rates are those of course_lib.maths.gramians
-// (tests/test_widgets_gramians.py compares the two on random settings). Nothing here touches a page.
+// (tests/lessons/gramian_estimators/test_widgets.py compares the two on random settings). Nothing here touches a page.
 //
 // The world: each of 256 examples has one entry of its outer product u u', x_i(t) = G(t) + e_i, and G is their mean.
 import { randomGenerator } from "../shared/widgets/random.js";
@@ -208,6 +208,6 @@ export function rows(state, { paths, at }) {
 
 /** A line of Python that shows the same state in a notebook. */
 export function asPython({ alpha, batch_size: batch, drift, size, correct_start: correctStart, beta, step, seed }) {
-  return `from course_lib import widgets\nwidgets.GramianTracker(alpha=${alpha}, batch_size=${batch}, drift="${drift}", size=${size}, ` +
+  return `from course_lib.lessons.gramian_estimators.gramian_tracker import GramianTracker\nGramianTracker(alpha=${alpha}, batch_size=${batch}, drift="${drift}", size=${size}, ` +
     `correct_start=${correctStart ? "True" : "False"}, beta="${beta}", step=${step}, seed=${seed})`;
 }

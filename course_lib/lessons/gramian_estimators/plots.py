@@ -33,9 +33,8 @@ def folding(panels: Mapping[str, Mapping[str, Any]], bins: Any) -> tuple[Figure,
     for ax, (title, shares) in zip(axes[0], panels.items(), strict=True):
         for name in ("random", "observed"):
             if len(shares[name]) != len(edges) - 1:
-                raise ValueError(
-                    f"{title}: {len(shares[name])} shares of {name} pairs for {len(edges)} edges; expected {len(edges) - 1}"
-                )
+                given = f"{len(shares[name])} shares of {name} pairs for {len(edges)} edges"
+                raise ValueError(f"{title}: {given}; expected {len(edges) - 1}")
         ax.stairs(shares["random"], edges, fill=True, fc=PUSH_FILL, ec=PUSH, lw=1.0, alpha=0.85, label="random pairs")
         ax.stairs(shares["observed"], edges, color=PULL, lw=2.0, label="observed pairs")
         for wish, color in ((0, PUSH), (1, PULL)):
@@ -187,12 +186,10 @@ def rate_tradeoff(*, delta: float, sigma: float, drift: str = "coherent") -> tup
 
 @in_style
 def memories(ages: int, weights: Mapping[str, Any]) -> tuple[Figure, Axes]:
-    """How much weight an estimate gives to what was seen `age` steps ago:
-    name -> (ages,) weights that sum to at most 1.
-    """
+    """How much weight an estimate gives to what was seen `age` steps ago: name -> (ages,), a sum of at most 1."""
     fig, ax = plt.subplots(figsize=(7.2, 3.6))
-    for index, (name, values) in enumerate(weights.items()):
-        values = np.asarray(values, dtype=float)
+    for index, (name, given) in enumerate(weights.items()):
+        values = np.asarray(given, dtype=float)
         if values.shape != (ages,):
             raise ValueError(f"{name} has shape {values.shape}; expected one weight for each of {ages} ages")
         color, marker, line = SPARE[index % len(SPARE)]

@@ -387,27 +387,25 @@ def enumerate_sogram_average() -> Fraction:
 
 
 def enumerate_unbiased_gravity() -> Fraction:
-    """Proposition 1 with the estimators running: E over the Gramian's draws and the gradient's, minus the exact slope
-    in every entry of U and V.
+    """Proposition 1 with the estimators running: E over the Gramian's draws and the gradient's, minus the exact slope.
 
-    SAGram with beta = 1 and a stale cache, and the Gramian of a batch of two.
+    The slope in every entry of U and V. SAGram with beta = 1 and a stale cache, and the Gramian of a batch of two.
     """
     worst = Fraction(0)
     u, v = _TABLES["u"][1], _TABLES["v"][1]
     true = _slopes(u, v, range(N), gramians.gramian(u), gramians.gramian(v))
-    for make in (lambda table: _started(table), lambda table: gramians.BatchGramian()):
-        totals = [np.zeros((N, D), dtype=object) for _ in range(2)]
+    for cached in (True, False):
+        totals = np.zeros((2, N, D), dtype=object)
         draws = list(itertools.product(range(N), repeat=2))
         for seen in draws:
             grams = []
             for name, table in (("u", u), ("v", v)):
-                estimator = make(_TABLES[name][0])
+                estimator = _started(_TABLES[name][0]) if cached else gramians.BatchGramian()
                 estimator.update(list(seen), table[list(seen)])
                 grams.append(estimator.estimate)
             for i in range(N):
-                for total, part in zip(totals, _slopes(u, v, [i], *grams), strict=True):
-                    total += part / Fraction(N * len(draws))
-        worst = max(worst, *(_largest(total - part) for total, part in zip(totals, true, strict=True)))
+                totals = totals + _slopes(u, v, [i], *grams) / Fraction(N * len(draws))
+        worst = max(worst, _largest(totals - true))
     return worst
 
 
@@ -416,19 +414,16 @@ def enumerate_same_batch() -> Fraction:
     u, v = _TABLES["u"][1], _TABLES["v"][1]
     true = _slopes(u, v, range(N), gramians.gramian(u), gramians.gramian(v))
     own = 2 * (u * v).sum(axis=1)[:, None] / Fraction(N)
-    observed = [own * v, own * u]
+    observed = np.stack([own * v, own * u])
     worst = Fraction(0)
     for batches, n in ((itertools.product(range(N), repeat=2), None), (itertools.permutations(range(N), 2), N)):
         drawn = [list(batch) for batch in batches]
         share = gramians.same_batch_share(Fraction(2), n)
-        totals = [np.zeros((N, D), dtype=object) for _ in range(2)]
+        totals = np.zeros((2, N, D), dtype=object)
         for batch in drawn:
-            for total, part in zip(
-                totals, _slopes(u, v, batch, gramians.gramian(u[batch]), gramians.gramian(v[batch])), strict=True
-            ):
-                total += part / Fraction(len(drawn))
-        for total, g, h in zip(totals, true, observed, strict=True):
-            worst = max(worst, _largest(total - g - share * (h - g)))
+            slopes = _slopes(u, v, batch, gramians.gramian(u[batch]), gramians.gramian(v[batch]))
+            totals = totals + slopes / Fraction(len(drawn))
+        worst = max(worst, _largest(totals - true - share * (observed - true)))
     return worst
 
 
@@ -436,27 +431,27 @@ def enumerate_prior_gravity() -> Fraction:
     """Appendix C: `gravity_with_prior` minus the double sum, on tables of Fractions."""
     u, v, q, r = (_TABLES[name][t] for name, t in (("u", 0), ("v", 0), ("u", 1), ("v", 1)))
     double = sum((u[x] @ v[y] - q[x] @ r[y]) ** 2 for x in range(N) for y in range(N)) / Fraction(N**2)
-    return abs(gramians.gravity_with_prior(u, v, q, r) - double)
+    return abs(Fraction(gramians.gravity_with_prior(u, v, q, r) - double))
 
 
 def enumerate_fold_afterwards() -> Fraction:
-    """The expected gradient with the estimate of the steps before, minus the true one, on tables that stand still;
-    every sequence of draws.
+    """The expected gradient with the estimate of the steps before, minus the true one, on tables that stand still.
+
+    Every sequence of draws.
     """
     worst = Fraction(0)
     u, v = _TABLES["u"][1], _TABLES["v"][1]
     true = _slopes(u, v, range(N), gramians.gramian(u), gramians.gramian(v))
     for rate in (Fraction(1, 3), Fraction(1)):
-        totals = [np.zeros((N, D), dtype=object) for _ in range(2)]
+        totals = np.zeros((2, N, D), dtype=object)
         draws = list(itertools.product(range(N), repeat=3))
         for *past, i in draws:
             sides = [gramians.SOGram(D, rate, correct_start=True) for _ in range(2)]
             for drawn in past:
                 for side, table in zip(sides, (u, v), strict=True):
                     side.update([drawn], table[[drawn]])
-            for total, part in zip(totals, _slopes(u, v, [i], *(side.estimate for side in sides)), strict=True):
-                total += part / Fraction(len(draws))
-        worst = max(worst, *(_largest(total - part) for total, part in zip(totals, true, strict=True)))
+            totals = totals + _slopes(u, v, [i], *(side.estimate for side in sides)) / Fraction(len(draws))
+        worst = max(worst, _largest(totals - true))
     return worst
 
 
@@ -488,16 +483,12 @@ def _started(table: np.ndarray) -> gramians.SAGram:
     return estimator
 
 
-def _slopes(
-    u: np.ndarray, v: np.ndarray, batch: Sequence[int], gram_u: np.ndarray, gram_v: np.ndarray
-) -> list[np.ndarray]:
-    """The gradient of `gravity_loss` on a batch with respect to U and V, written out:
-    (2/b) G_v u_i for each draw of i.
-    """
-    found = [np.zeros((N, D), dtype=object) for _ in range(2)]
+def _slopes(u: np.ndarray, v: np.ndarray, batch: Sequence[int], gram_u: np.ndarray, gram_v: np.ndarray) -> np.ndarray:
+    """(2, n, d): the gradient of `gravity_loss` on a batch, in U and V: (2/b) G_v u_i for each draw of i."""
+    found = np.zeros((2, N, D), dtype=object)
     for i in batch:
-        found[0][i] = found[0][i] + 2 * gram_v @ u[i] / Fraction(len(batch))
-        found[1][i] = found[1][i] + 2 * gram_u @ v[i] / Fraction(len(batch))
+        found[0, i] = found[0, i] + 2 * gram_v @ u[i] / Fraction(len(batch))
+        found[1, i] = found[1, i] + 2 * gram_u @ v[i] / Fraction(len(batch))
     return found
 
 

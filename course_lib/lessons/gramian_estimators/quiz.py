@@ -1,8 +1,6 @@
-"""What is right in the quiz "gramian-estimators": each function computes its question's verdicts, {answer id: is it
-right?}.
+"""What is right in the quiz "gramian-estimators": a function for each question, {answer id: is it right?}.
 
-The numbers of the questions stand here once more, on purpose: the test compares what the file marks with what comes
-out.
+The numbers of the questions stand here once more, on purpose: the test compares them with what the file marks.
 """
 
 from __future__ import annotations
@@ -44,9 +42,7 @@ def stop_gradient() -> dict[str, bool]:
 
 
 def one_batch() -> dict[str, bool]:
-    """Every batch of two of three pairs, drawn with replacement, settles what the share is of;
-    `same_batch_share` how large it is.
-    """
+    """Every batch of two of three pairs, with replacement, says what the share is of; the library how large it is."""
     left, right = _tables(3, 2)
     gravity, observed = _batch_gradient(left, right, range(3)), _observed_gradient(left, right)
     batches = list(itertools.product(range(3), repeat=2))
@@ -130,33 +126,33 @@ def _value_and_gradient(objective: Callable[[torch.Tensor, torch.Tensor], torch.
     """Of an objective of both tables, at random tables: its value and its gradient, (2, n, d)."""
     tables = [torch.tensor(table, requires_grad=True) for table in _tables(5, 3)]
     value = objective(*tables)
-    value.backward()
-    return float(value.detach()), np.stack([table.grad.numpy() for table in tables])
+    return float(value.detach()), np.stack([slope.numpy() for slope in torch.autograd.grad(value, tables)])
 
 
 def _loss_with_exact_gramians(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-    return gramians.gravity_loss(left, right, gramians.gramian(left), gramians.gramian(right))
+    loss: torch.Tensor = gramians.gravity_loss(left, right, gramians.gramian(left), gramians.gramian(right))
+    return loss
 
 
 def _batch_gradient(left: np.ndarray, right: np.ndarray, places: Sequence[int]) -> np.ndarray:
     """The gradient of gravity_loss of a batch with its own Gramians, on the three rows of both tables: (2, 3, d)."""
     rows = [torch.tensor(table, requires_grad=True) for table in (left, right)]
-    gramians.gravity_loss(*rows, *(gramians.gramian(table) for table in (left, right))).backward()
+    loss = gramians.gravity_loss(*rows, *(gramians.gramian(table) for table in (left, right)))
     gathered = np.zeros((2, 3, left.shape[1]))
-    for side, table in enumerate(rows):
-        np.add.at(gathered[side], list(places), table.grad.numpy())
+    for side, slope in enumerate(torch.autograd.grad(loss, rows)):
+        np.add.at(gathered[side], list(places), slope.numpy())
     return gathered
 
 
 def _observed_gradient(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Of h, the mean of <u_i, v_i>^2: (2, n, d)."""
     products = (left * right).sum(1, keepdims=True)
-    return 2 * products / len(left) * np.stack([right, left])
+    return np.asarray(2 * products / len(left) * np.stack([right, left]))
 
 
 def _estimates(cached: np.ndarray, now: np.ndarray, beta: float) -> np.ndarray:
     """(n, d, d) SAGram's estimate for each example that may be drawn."""
-    follower = gramians.SAGram(*now.shape, beta)
+    follower = gramians.SAGram(len(now), now.shape[1], beta)
     follower.start(cached)
     return np.array([follower.look(np.array([i]), now[[i]]) for i in range(len(now))])
 

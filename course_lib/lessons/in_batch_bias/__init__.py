@@ -1,0 +1,1 @@
+"""The chapter book/sampling/in-batch-bias: what an in-batch negative weighs, and how to repair it."""

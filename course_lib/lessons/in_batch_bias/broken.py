@@ -1,17 +1,14 @@
 """Counterexamples: each assumption dropped once, each formula taken as printed once (P3).
 
-Every function returns a `Broken`: what the statement promises, what is true instead, and where we can say it, the exact
-formula of the difference. The numbers are rational; nothing is simulated. `Broken.gap` is the difference that refutes,
-`Broken.unexplained` is what our formula leaves over: it must be zero.
+Every function returns a `Counterexample`: what the statement promises, what is true instead, and where we can say it,
+the exact formula of the difference. The numbers are rational; nothing is simulated.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -26,35 +23,12 @@ from course_lib.lessons.in_batch_bias.enumeration import (
     sogram_weights,
     stated_weights,
 )
+from course_lib.lessons.shared.counterexample import Counterexample
 from course_lib.maths import in_batch, losses
 from course_lib.maths.arrays import exact
 
 
-@dataclass(frozen=True)
-class Broken:
-    """One refuted reading of a statement.
-
-    dropped: the assumption or the reading;  claimed, actual: the two sides, numbers or arrays of the same shape;
-    formula: our exact expression for actual - claimed (None where no formula is offered).
-    """
-
-    dropped: str
-    claimed: Any
-    actual: Any
-    formula: Any = None
-
-    @property
-    def gap(self) -> Any:
-        """actual - claimed: not zero, or the example refutes nothing."""
-        return self.actual - self.claimed
-
-    @property
-    def unexplained(self) -> Any:
-        """gap - formula: zero."""
-        return self.gap - self.formula
-
-
-def logistic_labels_01() -> Broken:
+def logistic_labels_01() -> Counterexample:
     """P3 Section 6 prints log(1 + exp(-a b)) with labels a in {0, 1}: at a = 0 the loss is log 2 and its slope 0.
 
     claimed / actual: slope of a negative pair's loss at score b for labels {-1, 1} and as printed. So negatives are not
@@ -64,10 +38,10 @@ def logistic_labels_01() -> Broken:
     printed = sp.log(1 + sp.exp(-0 * b))
     meant = sp.log(1 + sp.exp(b))
     slope = sp.simplify(sp.diff(meant, b))
-    return Broken("labels {-1, 1} in the logistic loss", slope, sp.diff(printed, b), -slope)
+    return Counterexample("labels {-1, 1} in the logistic loss", slope, sp.diff(printed, b), -slope)
 
 
-def eq18_as_printed(batch_size: int = 2, n_positives: int = 10) -> Broken:
+def eq18_as_printed(batch_size: int = 2, n_positives: int = 10) -> Counterexample:
     """P3 (18) prints sqrt(ratio |O|^2 - 1)/(|O| - 1); at ratio = s^2/|O|^2 that is sqrt(s^2 - 1)/(M - 1), not rho.
 
     The printed value is too large by the factor sqrt((s + 1)/(s - 1)): 1.73 at s = 2, 1.0006 at s = 1637.
@@ -75,10 +49,12 @@ def eq18_as_printed(batch_size: int = 2, n_positives: int = 10) -> Broken:
     s = sp.Integer(batch_size)
     rho = sp.Rational(batch_size - 1, n_positives - 1)
     printed = sp.sqrt(s**2 - 1) / (n_positives - 1)
-    return Broken("the minus one outside the root of (18)", rho, printed, rho * (sp.sqrt((s + 1) / (s - 1)) - 1))
+    return Counterexample(
+        "the minus one outside the root of (18)", rho, printed, rho * (sp.sqrt((s + 1) / (s - 1)) - 1)
+    )
 
 
-def e5_as_printed(labels: np.ndarray, batch_size: int) -> Broken:
+def e5_as_printed(labels: np.ndarray, batch_size: int) -> Counterexample:
     """P3 Appendix E.5 first prints (|O| - |batch|)/(|O| - 1) where (17) has |batch| - 1 below.
 
     claimed / actual: expected weight of l- of every cell, (m, n), by enumeration. Every positive gets too much l-:
@@ -90,7 +66,7 @@ def e5_as_printed(labels: np.ndarray, batch_size: int) -> Broken:
         Fraction(n_positives - batch_size, batch_size - 1),
         Fraction(n_positives - batch_size, n_positives - 1),
     )
-    inverse_pop = 1 / _popularity(labels)
+    inverse_pop = Fraction(1) / _popularity(labels)
     shift = a * (meant - printed)  # the printed loss subtracts this much less, divided by pop, on each sampled pair
 
     def printed_weights(batch: tuple[Pair, ...]) -> np.ndarray:
@@ -101,7 +77,7 @@ def e5_as_printed(labels: np.ndarray, batch_size: int) -> Broken:
 
     every = [printed_weights(batch) for batch in batches(labels, batch_size)]
     claimed = stated_weights("unbiased", labels, batch_size)[1]
-    return Broken(
+    return Counterexample(
         "the hat on |batch| - 1 in Appendix E.5",
         claimed,
         sum(every) / len(every),
@@ -109,7 +85,7 @@ def e5_as_printed(labels: np.ndarray, batch_size: int) -> Broken:
     )
 
 
-def sogram_with_one_batch(labels: np.ndarray, batch_size: int) -> Broken:
+def sogram_with_one_batch(labels: np.ndarray, batch_size: int) -> Counterexample:
     """The two-batch loss (34) with the same batch used twice: expected weight of l- of every cell, (m, n).
 
     Lemma E.6 gives the difference: cells outside O weigh M (s - 1)/(s (M - 1)) instead of 1, cells of O get
@@ -120,7 +96,7 @@ def sogram_with_one_batch(labels: np.ndarray, batch_size: int) -> Broken:
     rho = Fraction(batch_size - 1, n_positives - 1)
     drop = Fraction(n_positives, batch_size) * rho - 1
     extra = Fraction(n_positives, batch_size) * (1 - rho) / _popularity(labels)
-    return Broken(
+    return Counterexample(
         "independence of the two batches of (34)",
         stated_weights("unbiased", labels, 2)[1],
         sum(every) / len(every),
@@ -128,7 +104,7 @@ def sogram_with_one_batch(labels: np.ndarray, batch_size: int) -> Broken:
     )
 
 
-def sampling_with_replacement(labels: np.ndarray, batch_size: int, kind: str = "unbiased") -> Broken:
+def sampling_with_replacement(labels: np.ndarray, batch_size: int, kind: str = "unbiased") -> Counterexample:
     """Assumption E.2 dropped: s pairs drawn one by one with replacement, all M^s sequences enumerated.
 
     claimed / actual: expected weight of l- of every cell, (m, n). For (17) the negatives weigh 1 - 1/M instead of 1,
@@ -143,7 +119,7 @@ def sampling_with_replacement(labels: np.ndarray, batch_size: int, kind: str = "
     if kind == "unbiased":
         y = exact(labels)
         formula = (y / _popularity(labels) - Fraction(1, n_positives)) / labels.size
-    return Broken(
+    return Counterexample(
         "sampling without replacement (Assumption E.2)",
         stated_weights(kind, labels, batch_size)[1],
         sum(every) / len(every),
@@ -151,7 +127,7 @@ def sampling_with_replacement(labels: np.ndarray, batch_size: int, kind: str = "
     )
 
 
-def repaired_with_replacement(labels: np.ndarray, batch_size: int) -> Broken:
+def repaired_with_replacement(labels: np.ndarray, batch_size: int) -> Counterexample:
     """The repair of `sampling_with_replacement` (ours): an unbiased loss for batches drawn with replacement.
 
     a [ sum l+ - sum l- + M/(s - 1) sum over a != b of l-/pop ],  a = M/(mns).
@@ -168,10 +144,10 @@ def repaired_with_replacement(labels: np.ndarray, batch_size: int) -> Broken:
             total[i, j] += -a if x == y else a * Fraction(n_positives, batch_size - 1) * inverse_pop[i, j]
             assert x != y or own == j
     claimed = stated_weights("unbiased", labels, batch_size)[1]
-    return Broken("nothing: the repaired loss", claimed, total / count, claimed * 0)
+    return Counterexample("nothing: the repaired loss", claimed, total / count, claimed * 0)
 
 
-def empty_column(labels: np.ndarray, batch_size: int) -> Broken:
+def empty_column(labels: np.ndarray, batch_size: int) -> Counterexample:
     """Assumption E.1 dropped: an empty column is appended, and no batch ever shows it.
 
     claimed / actual: expected weight of l- of every cell of the (m, n + 1) matrix under (17). The difference is the
@@ -180,7 +156,7 @@ def empty_column(labels: np.ndarray, batch_size: int) -> Broken:
     wider = np.concatenate([labels, np.zeros((labels.shape[0], 1), dtype=labels.dtype)], axis=1)
     missing = exact(np.zeros(wider.shape, dtype=int))
     missing[:, -1] = Fraction(-1, wider.size)
-    return Broken(
+    return Counterexample(
         "no empty column (Assumption E.1)",
         stated_weights("unbiased", wider, batch_size)[1],
         averaged_weights("unbiased", wider, batch_size)[1],
@@ -188,7 +164,7 @@ def empty_column(labels: np.ndarray, batch_size: int) -> Broken:
     )
 
 
-def batch_of_one(labels: np.ndarray) -> Broken:
+def batch_of_one(labels: np.ndarray) -> Counterexample:
     """|batch| = 1: which cells any batch shows, (m, n), against what an unbiased loss needs, which is all of them.
 
     claimed is 1 where the cell's l- must be learnt; actual is 1 where any batch shows the cell. One pair makes a 1 x 1
@@ -198,10 +174,10 @@ def batch_of_one(labels: np.ndarray) -> Broken:
     for ((i, j),) in batches(labels, 1):
         seen[i, j] = 1
     everywhere = np.ones(labels.shape, dtype=int)
-    return Broken("at least two pairs per batch", everywhere, seen, labels - everywhere)
+    return Counterexample("at least two pairs per batch", everywhere, seen, labels - everywhere)
 
 
-def duplicate_pairs(labels: np.ndarray, pair: Pair, batch_size: int) -> Broken:
+def duplicate_pairs(labels: np.ndarray, pair: Pair, batch_size: int) -> Counterexample:
     """The set O given as a list that names one pair twice (a repeat purchase): expected weights of (17), enumerated.
 
     claimed / actual: array (2, m, n) of the weights of l+ and l-. The repeated pair gets 2 l+ - l- instead of l+: with
@@ -225,17 +201,17 @@ def duplicate_pairs(labels: np.ndarray, pair: Pair, batch_size: int) -> Broken:
     claimed = np.stack(stated_weights("unbiased", labels, batch_size))
     extra = exact(np.zeros(claimed.shape, dtype=int))
     extra[0][pair], extra[1][pair] = Fraction(1, labels.size), Fraction(-1, labels.size)
-    return Broken("positives are a set", claimed, actual, extra)
+    return Counterexample("positives are a set", claimed, actual, extra)
 
 
-def minima_can_agree(size: int) -> Broken:
+def minima_can_agree(size: int) -> Counterexample:
     """P3 Section 4.1 says min E[(11)] != min (5). Not always: Y a permutation and |batch| = |O| make (13) equal (5).
 
     claimed / actual: weights of l- of (5) and of (13). The gap is zero, so the inequality holds "in general" only.
     """
     labels = np.eye(size, dtype=int)
     claimed = stated_weights("unbiased", labels, size)[1]
-    return Broken(
+    return Counterexample(
         "some pair has popularity above 1 or the batch is not full",
         claimed,
         averaged_weights("in_batch", labels, size)[1],
@@ -243,7 +219,9 @@ def minima_can_agree(size: int) -> Broken:
     )
 
 
-def unbounded_below(score: float, labels: np.ndarray | None = None, batch: tuple[Pair, ...] | None = None) -> Broken:
+def unbounded_below(
+    score: float, labels: np.ndarray | None = None, batch: tuple[Pair, ...] | None = None
+) -> Counterexample:
     """One batch of (17) under the logistic loss, with all sampled pairs at `score` and every other cell at 0.
 
     claimed: 0, the least value of a sum of losses with weights >= 0. actual: the batch loss. It follows the line
@@ -266,7 +244,7 @@ def unbounded_below(score: float, labels: np.ndarray | None = None, batch: tuple
         n_positives=int(labels.sum()),
         shape=labels.shape,
     )
-    return Broken("weights are not negative", 0.0, float(value))
+    return Counterexample("weights are not negative", 0.0, float(value))
 
 
 def unbounded_slope(labels: np.ndarray | None = None, batch: tuple[Pair, ...] | None = None) -> Fraction:
@@ -275,10 +253,10 @@ def unbounded_slope(labels: np.ndarray | None = None, batch: tuple[Pair, ...] | 
     batch = ((0, 0), (1, 1)) if batch is None else batch
     pop = _popularity(labels)
     a = Fraction(int(labels.sum()), labels.size * len(batch))
-    return -a * sum(1 - 1 / pop[pair] for pair in batch)
+    return -a * sum((1 - 1 / Fraction(pop[pair]) for pair in batch), Fraction(0))
 
 
-def hinge_is_not_convex(pop: int = 4) -> Broken:
+def hinge_is_not_convex(pop: int = 4) -> Counterexample:
     """(17) is convex in each score because l+ - l- is a line; for the hinge loss it is not, and convexity is lost.
 
     l+ = max(0, 1 - x), l- = max(0, 1 + x), and a sampled pair weighs l- by 1/pop - 1. claimed: the least second
@@ -289,10 +267,10 @@ def hinge_is_not_convex(pop: int = 4) -> Broken:
     def f(x: int) -> Fraction:
         return max(0, 1 - x) + weight * max(0, 1 + x)
 
-    return Broken("l+ - l- is linear in the score", Fraction(0), f(-2) - 2 * f(-1) + f(0), weight)
+    return Counterexample("l+ - l- is linear in the score", Fraction(0), f(-2) - 2 * f(-1) + f(0), weight)
 
 
-def fit_gradient(labels: np.ndarray, batch: tuple[Pair, ...]) -> Broken:
+def fit_gradient(labels: np.ndarray, batch: tuple[Pair, ...]) -> Counterexample:
     """The gradient of one batch of (17) in the scores, at a perfect square-loss fit (scores = labels), (m, n).
 
     claimed: 0, the gradient of the full objective there and of every masked batch. actual: -a (1 - 1/pop) on the
@@ -301,7 +279,7 @@ def fit_gradient(labels: np.ndarray, batch: tuple[Pair, ...]) -> Broken:
     """
     _, negative = scattered_weights("unbiased", labels, batch)
     y = exact(labels)
-    return Broken("weights of known positives are zero", y * 0, negative * y)  # dl-/dscore = score = 1 on O
+    return Counterexample("weights of known positives are zero", y * 0, negative * y)  # dl-/dscore = score = 1 on O
 
 
 def masked_is_not_always_quieter(score: Fraction = Fraction(1, 2)) -> list[Fraction]:
@@ -318,13 +296,6 @@ def masked_is_not_always_quieter(score: Fraction = Fraction(1, 2)) -> list[Fract
     return found
 
 
-def all_zero(value: Any) -> bool:
-    """True when a number, an expression or every entry of an array is exactly zero."""
-    if isinstance(value, np.ndarray):
-        return all(x == 0 for x in value.ravel())
-    return sp.simplify(value) == 0
-
-
 def largest_safe_batch(pop: int, n_positives: int) -> int | None:
     """The largest batch size at which a positive of popularity `pop` is still on the right side of (14), or None.
 
@@ -335,4 +306,4 @@ def largest_safe_batch(pop: int, n_positives: int) -> int | None:
 
 def _popularity(labels: np.ndarray) -> np.ndarray:
     """pop_ij as an exact (m, n) array."""
-    return in_batch.pair_popularity(exact(labels.sum(axis=1)), exact(labels.sum(axis=0)))
+    return exact(in_batch.pair_popularity(exact(labels.sum(axis=1)), exact(labels.sum(axis=0))))

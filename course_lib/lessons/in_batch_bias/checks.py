@@ -143,7 +143,7 @@ def counterexample_form(value: Any) -> tuple[np.ndarray, int, tuple[int, int], F
 
 def shard_matrix(
     answer: Callable[..., Any], rows: list[int], cols: list[int], total: int, shape: tuple[int, int]
-) -> list:
+) -> list[Any]:
     """The matrix that a student's `shard_weights` returns, entry by entry a Fraction."""
     value = answer(rows, cols, total, shape, 2)
     expect(

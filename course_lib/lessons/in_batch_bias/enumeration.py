@@ -11,6 +11,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -78,7 +79,7 @@ def averaged_weights(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The mean of `scattered_weights` over all batches of this size."""
     every = [scattered_weights(kind, labels, batch, omega=omega) for batch in batches(labels, batch_size)]
-    return sum(p for p, _ in every) / len(every), sum(n for _, n in every) / len(every)
+    return _mean(positive for positive, _ in every), _mean(negative for _, negative in every)
 
 
 def stated_weights(
@@ -89,14 +90,14 @@ def stated_weights(
     pop = np.outer(y.sum(axis=1), y.sum(axis=0))
     rho = Fraction(batch_size - 1, int(labels.sum()) - 1)
     negatives = {
-        "in_batch": lambda: -rho * y + rho * pop,
-        "popularity": lambda: pop - y,
-        "pos_neg": lambda: rho * (1 - y),
-        "unbiased": lambda: 1 - y,
-        "masked": lambda: 1 - y,
-        "unbiased_omega": lambda: omega * (1 - y),
-    }[kind]()
-    return y / labels.size, negatives / labels.size
+        "in_batch": -rho * y + rho * pop,
+        "popularity": pop - y,
+        "pos_neg": rho * (1 - y),
+        "unbiased": 1 - y,
+        "masked": 1 - y,
+        "unbiased_omega": (omega or 0) * (1 - y),
+    }
+    return y / labels.size, negatives[kind] / labels.size
 
 
 def enumerate_inclusion() -> Fraction:
@@ -177,9 +178,8 @@ def sogram_weights(
     rows, cols = exact(labels.sum(axis=1)), exact(labels.sum(axis=0))
     m, n = labels.shape
     cells = exact(np.eye(m * n, dtype=int)).reshape(m * n, m, n)  # one loss matrix per cell, 1 there and 0 elsewhere
-    (i1, j1), (_, j2) = zip(*first, strict=True), zip(*second, strict=True)
-    i1, j1, j2 = list(i1), list(j1), list(j2)
-    common = {
+    (i1, j1), (_, j2) = np.transpose(first), np.transpose(second)
+    common: dict[str, Any] = {
         "row_counts": rows[i1],
         "col_counts": cols[j2],
         "n_positives": int(labels.sum()),
@@ -218,7 +218,7 @@ def enumerate_batch_variance() -> Fraction:
     for labels, batch_size in labelled_cases():
         pos_loss, neg_loss = _generic(labels.shape), _generic(labels.shape, shift=5)
         for kind in in_batch.KINDS:
-            arguments = {
+            arguments: dict[str, Any] = {
                 "pos_loss": pos_loss,
                 "neg_loss": neg_loss,
                 "labels": labels,
@@ -238,7 +238,7 @@ def enumerate_optimal_mix() -> Fraction:
     """
     worst = Fraction(0)
     for labels, batch_size in labelled_cases():
-        arguments = {
+        arguments: dict[str, Any] = {
             "pos_loss": _generic(labels.shape),
             "neg_loss": _generic(labels.shape, shift=5),
             "labels": labels,
@@ -248,15 +248,14 @@ def enumerate_optimal_mix() -> Fraction:
         masked = in_batch.enumerate_batch_losses("masked", **arguments)
         unbiased = in_batch.enumerate_batch_losses("unbiased", **arguments)
 
-        def variance(c: Fraction, masked: list = masked, unbiased: list = unbiased) -> Fraction:
+        def variance(c: Fraction, masked: list[Any] = masked, unbiased: list[Any] = unbiased) -> Fraction:
             values = [a + c * (b - a) for a, b in zip(masked, unbiased, strict=True)]
             mean = _mean(values)
-            return _mean((v - mean) ** 2 for v in values)
+            return Fraction(_mean((v - mean) ** 2 for v in values))
 
         slope = variance(mix.c + 1) - variance(mix.c - 1)
-        worst = max(
-            worst, abs(variance(mix.c) - mix.variance), abs(slope), abs(variance(Fraction(0)) - mix.variance_masked)
-        )
+        off = (variance(mix.c) - mix.variance, slope, variance(Fraction(0)) - mix.variance_masked)
+        worst = max(worst, *map(abs, off))
     return worst
 
 
@@ -293,7 +292,7 @@ def enumerate_horvitz_thompson() -> Fraction:
                 abs(_mean((weight * (c > 0)) ** 2 for c in counts) - 1 / seen),
                 abs(by_count * pairs * int(rows[i] * cols[j]) - 1),
                 abs(second - stated),
-                max(Fraction(0), 1 / seen - second),
+                1 / seen - second,
             )
     return worst
 
@@ -343,13 +342,13 @@ def _generic(shape: tuple[int, ...], shift: int = 0) -> np.ndarray:
     return np.array([Fraction(k * k + 3 * k + 1 + shift, 7 + 2 * k) for k in range(size)], dtype=object).reshape(shape)
 
 
-def _mean(values: Iterable) -> Fraction:
-    values = list(values)
-    return sum(values) / len(values)
+def _mean(values: Iterable[Any]) -> Any:
+    found = list(values)
+    return sum(found) / len(found)
 
 
 def _largest(array: np.ndarray) -> Fraction:
-    return max(abs(x) for x in array.ravel())
+    return Fraction(max(abs(x) for x in array.ravel()))
 
 
 def _worst(differences: Iterable[Fraction]) -> Fraction:

@@ -121,7 +121,7 @@ function aboutObjective({ expected, wanted }) {
 /** A line of Python that shows the same state in a notebook. */
 export function asPython({ labels, kind, batch_size, omega, pointwise, fit }) {
   const rows = labels.map((row) => `[${row.join(", ")}]`).join(", ");
-  return `from course_lib import widgets\nwidgets.InBatchWeights(\n    [${rows}],\n    batch_size=${batch_size}, kind="${kind}", ` +
+  return `from course_lib.lessons.in_batch_bias.in_batch_weights import InBatchWeights\nInBatchWeights(\n    [${rows}],\n    batch_size=${batch_size}, kind="${kind}", ` +
     `omega=${omega}, pointwise="${pointwise}", fit=${fit},\n)`;
 }
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 import traitlets
 
-from course_lib.lessons.shared.widgets.base import CourseWidget
+from course_lib.lessons.shared.widgets.base import CourseWidget, one_of, within
 from course_lib.lessons.shared.widgets.words import list_of, number
 from course_lib.maths import in_batch, losses
 
@@ -43,14 +42,16 @@ class InBatchWeights(CourseWidget):
     seed        of the batches that the reader draws
 
     All seven are traits: read, set and observe them. Weights are multiplied by m n, so that the full objective (5)
-    gives every pair 1. Raises ValueError for labels that are not such a matrix and for values out of range.
+    gives every pair 1; a pair in a row or column without a positive weighs nothing, because no batch meets it. Raises
+    ValueError for labels that are not such a matrix and for values out of range.
     """
 
     module_name: ClassVar[str] = "in_batch_weights"
     caption: ClassVar[str] = (
-        "Ring: how hard the batch pulls a positive pair together, the weight of ℓ⁺. Square: how hard it pushes a pair apart, "
-        "the weight of ℓ⁻. Both in units of 1/(mn); the full objective pulls every positive by 1 and pushes every negative "
-        "by 1. Cross: a positive that is pushed harder than it is pulled. With JavaScript this picture is interactive."
+        "Ring: how hard the batch pulls a positive pair together, the weight of ℓ⁺. Square: how hard it pushes a pair "
+        "apart, the weight of ℓ⁻. Both in units of 1/(mn); the full objective pulls every positive by 1 and pushes "
+        "every negative by 1. Cross: a positive that is pushed harder than it is pulled. With JavaScript this picture "
+        "is interactive."
     )
 
     labels = traitlets.List(traitlets.List(traitlets.Int())).tag(sync=True, state=True)
@@ -91,11 +92,18 @@ class InBatchWeights(CourseWidget):
     @property
     def weights(self) -> tuple[np.ndarray, np.ndarray]:
         """Expected weights of l+ and of l- on every cell, (m, n) each, multiplied by m n."""
-        labels = np.array(self.labels, dtype=float)
-        pull, push = in_batch.expected_weights(
-            self.kind, labels=labels, batch_size=self._batch_size(), omega=self._omega()
+        labels, met = self._met()
+        found = in_batch.expected_weights(
+            self.kind, labels=labels[met], batch_size=self._batch_size(), omega=self._omega()
         )
-        return pull * labels.size, push * labels.size
+        pull, push = np.zeros_like(labels), np.zeros_like(labels)
+        pull[met], push[met] = (weights * labels[met].size for weights in found)
+        return pull, push
+
+    def _met(self) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+        """(labels, index of the rows and columns that have a positive): the others no batch meets."""
+        labels = np.array(self.labels, dtype=float)
+        return labels, np.ix_(labels.any(axis=1), labels.any(axis=0))
 
     @property
     def mistaken(self) -> list[tuple[int, int]]:
@@ -107,12 +115,19 @@ class InBatchWeights(CourseWidget):
     @property
     def objectives(self) -> tuple[float, float]:
         """The expected objective and the full objective (5), at the scores that `fit` and `pointwise` describe."""
-        labels = np.array(self.labels, dtype=float)
+        labels, met = self._met()
         scores = self.fit * (labels if self.pointwise == "square" else 8 * labels - 4)
         pos_loss, neg_loss = losses.pair_losses(self.pointwise, scores)
-        both = {"pos_loss": pos_loss, "neg_loss": neg_loss, "labels": labels}
-        expected = in_batch.expected_objective(self.kind, **both, batch_size=self._batch_size(), omega=self._omega())
-        return float(expected), float(in_batch.full_objective(**both))
+        expected = in_batch.expected_objective(
+            self.kind,
+            pos_loss=pos_loss[met],
+            neg_loss=neg_loss[met],
+            labels=labels[met],
+            batch_size=self._batch_size(),
+            omega=self._omega(),
+        )
+        full = in_batch.full_objective(pos_loss=pos_loss, neg_loss=neg_loss, labels=labels)
+        return float(expected) * labels[met].size / labels.size, float(full)
 
     def _batch_size(self) -> int:
         """A reader may have switched labels off since the batch size was set."""
@@ -125,29 +140,20 @@ class InBatchWeights(CourseWidget):
 
     def problem(self) -> str | None:
         """Why there are no weights to show, or None."""
-        if self.n_positives < 2:
-            count = "one positive pair" if self.n_positives == 1 else "no positive pair"
-            return (
-                f"There is {count}. In-batch sampling needs at least two: a batch of one pair holds no negatives. "
-                "Switch on a cell of the label matrix."
-            )
-        labels = np.array(self.labels)
-        empty = [f"R{i + 1}" for i in np.flatnonzero(labels.sum(1) == 0)]
-        empty += [f"C{j + 1}" for j in np.flatnonzero(labels.sum(0) == 0)]
-        if empty:
-            verb = "has" if len(empty) == 1 else "have"
-            return (
-                f"{list_of(empty)} {verb} no positive, so no batch ever meets the pairs there and no weighting can "
-                "repair it (Assumption E.1)."
-            )
-        return None
+        if self.n_positives >= 2:
+            return None
+        count = "one positive pair" if self.n_positives == 1 else "no positive pair"
+        return (
+            f"There is {count}. In-batch sampling needs at least two: a batch of one pair holds no negatives. "
+            "Switch on a cell of the label matrix."
+        )
 
     def summary(self) -> str:
         """The text equivalent, word for word what the page says."""
-        return (
-            self.problem()
-            or f"{self._opening()} {self._about_mistakes()} {self._about_negatives()} {self._about_objective()}"
-        )
+        if problem := self.problem():
+            return problem
+        parts = (self._opening, self._about_mistakes, self._about_negatives, self._about_objective, self._warning)
+        return " ".join(filter(None, (part() for part in parts)))
 
     def _opening(self) -> str:
         rho = in_batch.balance(self._batch_size(), self.n_positives)
@@ -165,8 +171,9 @@ class InBatchWeights(CourseWidget):
         batch_size = self._batch_size() if self.kind == "in_batch" else self.n_positives  # popularity: as if s were M
         threshold = in_batch.misclassification_threshold(batch_size, self.n_positives)
         return (
-            f"{len(wrong)} of {self.n_positives} positive pairs {verb} mistaken: {list_of([_pair_name(*p) for p in wrong])} "
-            f"{verb} pushed apart harder than pulled together, because the popularity of such a pair is above "
+            f"{len(wrong)} of {self.n_positives} positive pairs {verb} mistaken: "
+            f"{list_of([_pair_name(*p) for p in wrong])} {verb} pushed apart harder than pulled together, "
+            f"because the popularity of such a pair is above "
             f"{number(threshold)}."
         )
 
@@ -181,6 +188,19 @@ class InBatchWeights(CourseWidget):
     def _about_objective(self) -> str:
         expected, full = map(number, self.objectives)
         return f"At these scores the expected objective is {expected} and the full objective {full}."
+
+    def _warning(self) -> str:
+        """What holds no longer, though numbers can be computed."""
+        labels = np.array(self.labels)
+        empty = [f"R{i + 1}" for i in np.flatnonzero(labels.sum(1) == 0)]
+        empty += [f"C{j + 1}" for j in np.flatnonzero(labels.sum(0) == 0)]
+        if not empty:
+            return ""
+        verb = "has" if len(empty) == 1 else "have"
+        return (
+            f"{list_of(empty)} {verb} no positive, so no batch ever meets the pairs there and no weighting can "
+            "repair it (Assumption E.1)."
+        )
 
     def picture(self) -> str:
         """The heat map of weights, or the bare labels where no weights can be computed."""
@@ -217,35 +237,25 @@ class InBatchWeights(CourseWidget):
 
     @traitlets.validate("batch_size")
     def _valid_batch_size(self, proposal: dict[str, Any]) -> int:
-        if proposal["value"] < 2:
-            raise ValueError(f"batch_size is {proposal['value']}; expected 2 or more: one pair makes no negatives")
-        return proposal["value"]
+        size = int(proposal["value"])
+        if size < 2:
+            raise ValueError(f"batch_size is {size}; expected 2 or more: one pair makes no negatives")
+        return size
 
-    @traitlets.validate("kind")
-    def _valid_kind(self, proposal: dict[str, Any]) -> str:
-        return _one_of("kind", proposal["value"], in_batch.KINDS)
-
-    @traitlets.validate("pointwise")
-    def _valid_pointwise(self, proposal: dict[str, Any]) -> str:
-        return _one_of("pointwise", proposal["value"], POINTWISE)
+    @traitlets.validate("kind", "pointwise")
+    def _valid_word(self, proposal: dict[str, Any]) -> str:
+        return one_of(proposal, {"kind": in_batch.KINDS, "pointwise": POINTWISE})
 
     @traitlets.validate("omega")
     def _valid_omega(self, proposal: dict[str, Any]) -> float:
-        if not (math.isfinite(proposal["value"]) and proposal["value"] > 0):
-            raise ValueError(f"omega is {proposal['value']}; expected a number above 0")
-        return proposal["value"]
+        omega = float(proposal["value"])
+        if not (math.isfinite(omega) and omega > 0):
+            raise ValueError(f"omega is {omega}; expected a number above 0")
+        return omega
 
     @traitlets.validate("fit")
     def _valid_fit(self, proposal: dict[str, Any]) -> float:
-        if not 0 <= proposal["value"] <= 1:
-            raise ValueError(f"fit is {proposal['value']}; expected 0 to 1")
-        return proposal["value"]
-
-
-def _one_of(name: str, value: str, known: Sequence[str]) -> str:
-    if value not in known:
-        raise ValueError(f"{name} is {value!r}; expected one of {', '.join(known)}")
-    return value
+        return float(within(proposal, {"fit": (0, 1)}))
 
 
 def _label_rows(labels: Any) -> list[list[int]]:
@@ -286,8 +296,9 @@ def _heat_map(
         for j in range(n)
     ]
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" role="img" aria-label="{html.escape(name)}" '
-        f'width="{wide}" style="max-width:100%;height:auto;font-family:sans-serif">{"".join(heads + cells)}</svg>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" role="img" '
+        f'aria-label="{html.escape(name)}" width="{wide}" '
+        f'style="max-width:100%;height:auto;font-family:sans-serif">{"".join(heads + cells)}</svg>'
     )
 
 

@@ -1,4 +1,4 @@
-"""Figures of the chapters on sampling: label matrices, weights, thresholds, metrics against the batch ratio."""
+"""Figures of the chapter and its lab: label matrices, thresholds, metrics against the batch ratio."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
-from matplotlib.patches import Circle, Rectangle
-from matplotlib.patheffects import withStroke
+from matplotlib.patches import Rectangle
 
 from course_lib.lessons.shared.house import (
     INK,
@@ -173,30 +171,6 @@ def _draw_list(ax: Axes, labels: np.ndarray, cells: Sequence[tuple[int, int]]) -
         ax.text(column - 0.4, row - 0.3, f"R{i + 1},C{j + 1}", fontsize=6.5, color=SOFT, va="center", zorder=4)
 
 
-def _scale(weights: np.ndarray, limits: tuple[float, float] | None) -> Normalize:
-    positive = weights[weights > 0]
-    low, high = limits or ((positive.min(), positive.max()) if positive.size else (0.5, 1.0))
-    return LogNorm(low, high) if high > 20 * low else Normalize(0, max(high, 1.0))
-
-
-def _mark_positives(ax: Axes, labels: np.ndarray, mistaken: np.ndarray, *, in_corner: bool) -> None:
-    """A ring on each positive and a cross on each mistaken one; lines of a width that suits the number of cells."""
-    width = float(np.clip(24 / max(labels.shape), 0.5, 1.8))
-    for i, j in np.argwhere(labels == 1):
-        edge = withStroke(linewidth=2.2 * width, foreground="white")  # so that the ring stands out on a dark cell
-        ax.add_patch(Circle((j, i), 0.4, fill=False, ec=PULL, lw=width, path_effects=[edge]))
-    for i, j in np.argwhere(mistaken):
-        if in_corner:
-            _cross(ax, i, j, "white")
-        else:
-            ax.plot(
-                [j - 0.28, j + 0.28, np.nan, j - 0.28, j + 0.28],
-                [i - 0.28, i + 0.28, np.nan, i + 0.28, i - 0.28],
-                color=INK,
-                lw=width,
-            )
-
-
 # ---- curves of the theory
 
 
@@ -246,18 +220,19 @@ def misclassification_threshold(
 def variance_curve(
     batch_sizes: Sequence[int], variances: Mapping[str, Sequence[float]], *, standard_deviation: bool = True
 ) -> tuple[Figure, Axes]:
-    """Exact spread of the batch losses against the batch size (X1), on logarithmic axes.
+    """Exact spread of the batch losses against the batch size (claim X1), on logarithmic axes.
 
     variances: loss name -> one variance for each batch size (as from `in_batch.exact_moments`), all >= 0.
     standard_deviation: draw its root, which has the unit of the loss. A variance of 0 (the full batch) has no logarithm
     and is left out; a loss without any other is named in the legend all the same.
     """
     fig, ax = plt.subplots()
-    for index, (name, values) in enumerate(variances.items()):
-        values = np.asarray(values, dtype=float)
+    for index, (name, given) in enumerate(variances.items()):
+        values = np.asarray(given, dtype=float)
         if values.shape != (len(batch_sizes),) or (values < 0).any():
             raise ValueError(
-                f"variances[{name!r}] has shape {values.shape}, minimum {values.min()}; expected {len(batch_sizes)} values >= 0"
+                f"variances[{name!r}] has shape {values.shape}, minimum {values.min()}; "
+                f"expected {len(batch_sizes)} values >= 0"
             )
         shown = np.where(values > 0, np.sqrt(values) if standard_deviation else values, np.nan)
         ax.plot(batch_sizes, shown, **series_style(name, index))
@@ -319,7 +294,7 @@ def _grouped(cells: Iterable[Mapping[str, Any]], metric: str) -> dict[str, dict[
 
 def _draw_levels(ax: Axes, values: dict[float | None, list[float]], look: dict[str, Any], *, hollow: bool) -> None:
     """The line over ratios, and a dashed level where there is no ratio."""
-    face = {
+    face: dict[str, Any] = {
         "markerfacecolor": "white" if hollow else look["color"],
         "alpha": 0.8 if hollow else 1.0,
         "linewidth": 1.0 if hollow else 1.8,
@@ -367,8 +342,8 @@ def popularity_profile(
     occupied = np.unique(which)
     centres = [np.exp(np.log(popularity[which == b]).mean()) for b in occupied]
     fig, ax = plt.subplots()
-    for index, (name, values) in enumerate(curves.items()):
-        values = np.asarray(values, dtype=float)
+    for index, (name, given) in enumerate(curves.items()):
+        values = np.asarray(given, dtype=float)
         if values.shape != popularity.shape:
             raise ValueError(f"curves[{name!r}] has shape {values.shape}; expected {popularity.shape}, as popularity")
         ax.plot(centres, [values[which == b].mean() for b in occupied], **series_style(name, index))
@@ -390,17 +365,13 @@ def quality_and_popularity(
     """
     if list(quality) != list(recommended):
         raise ValueError(
-            f"quality names {list(quality)} but recommended names {list(recommended)}; expected the same models in the same order"
+            f"quality names {list(quality)} but recommended names {list(recommended)}; "
+            "expected the same models in the same order"
         )
     fig, (left, right) = plt.subplots(1, 2, figsize=(7.6, 0.9 + 0.6 * len(quality)), sharey=True)
     rows, top = range(len(quality)), max(quality.values())
     bars = left.barh(
-        rows,
-        list(quality.values()),
-        height=0.55,
-        color=[SPARE[row % len(SPARE)][0] for row in rows],
-        ec="white",
-        lw=0,
+        rows, list(quality.values()), height=0.55, color=[SPARE[row % len(SPARE)][0] for row in rows], ec="white", lw=0
     )
     for row, (bar, value) in enumerate(zip(bars, quality.values(), strict=True)):
         bar.set_hatch(("", "///", "...", "xx", "\\\\\\")[row % 5])

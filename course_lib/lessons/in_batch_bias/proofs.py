@@ -1,13 +1,14 @@
 """Symbolic proofs for in-batch sampling (P3 and our extensions X1-X4, X17-X19).
 
-Where a theorem is about a batch loss, the symbols go through `course_lib.maths.in_batch.coefficients_from`, the very lines
-that training runs. The symbols: M = |O|, s = |batch|, m x n the label matrix, P = pop_ij the popularity of a pair.
+Where a theorem is about a batch loss, the symbols go through `course_lib.maths.in_batch.coefficients_from`, the very
+lines that training runs. The symbols: M = |O|, s = |batch|, m x n the label matrix, P = pop_ij the popularity of a
+pair.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import sympy as sp
@@ -80,11 +81,7 @@ def _by_lemmas(kind: str) -> dict[str, sp.Expr]:
     """The same three weights through the library's `expectation_of`."""
     c = in_batch.coefficients_from(kind, a=A, rho=RHO)
     e = in_batch.expectation_of(c, p1=inclusion(1), p2=inclusion(2))
-    return {
-        "positive": e.positive,
-        "on": e.grid * P**e.power + e.constant + e.inverse / P,
-        "off": e.grid * P**e.power,
-    }
+    return {"positive": e.positive, "on": e.grid * P**e.power + e.constant + e.inverse / P, "off": e.grid * P**e.power}
 
 
 def _expectation_residuals(kind: str, on: sp.Expr, off: sp.Expr) -> list[sp.Expr]:
@@ -204,7 +201,7 @@ def thm_no_softmax() -> list[sp.Expr]:
         for size in (1, 2)
         for subset in itertools.combinations(range(3), size)
     )
-    return residuals + [softmax_mixed_derivative(3) - sp.Rational(2, 27), sp.diff(sampled, *x)]
+    return [*residuals, softmax_mixed_derivative(3) - sp.Rational(2, 27), sp.diff(sampled, *x)]
 
 
 def softmax_mixed_derivative(size: int) -> sp.Expr:
@@ -344,9 +341,12 @@ def prop_logq() -> list[sp.Expr]:
     4. a known positive of (14), which the batch also shows as a negative, gets the optimum log(P/(P - 1)): always
        above 0 and the same for every batch size, but it still falls to 0 as P grows (unbiased training: no bound).
     """
-    x, z = sp.symbols("x z", real=True)
+    x = sp.Symbol("x", real=True)
     w, pi = sp.symbols("w pi", positive=True)
-    softplus = lambda t: sp.log(1 + sp.exp(t))
+
+    def softplus(t: sp.Expr) -> sp.Expr:
+        return sp.log(1 + sp.exp(t))
+
     weighted = pi * softplus(-x) + w * (1 - pi) * softplus(x)
     logit = sp.log(pi / (1 - pi))
     corrected = weighted.subs(x, x - sp.log(w))
@@ -472,5 +472,4 @@ def _label_matrices(rows: int, cols: int) -> Iterable[sp.Matrix]:
 
 
 def _simplified(expressions: Iterable[sp.Expr]) -> list[sp.Expr]:
-    simplify: Callable[[sp.Expr], sp.Expr] = lambda e: sp.simplify(sp.sympify(e))
-    return [simplify(expression) for expression in expressions]
+    return [sp.simplify(sp.sympify(expression)) for expression in expressions]

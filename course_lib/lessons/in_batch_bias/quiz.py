@@ -1,7 +1,6 @@
-"""What is right in the quiz "in-batch-bias": each function computes its question's verdicts, {answer id: is it right?}.
+"""What is right in the quiz "in-batch-bias": a function for each question, {answer id: is it right?}.
 
-The numbers of the questions stand here once more, on purpose: the test compares what the file marks with what comes
-out.
+The numbers of the questions stand here once more, on purpose: the test compares them with what the file marks.
 """
 
 from __future__ import annotations
@@ -45,9 +44,7 @@ def bigger_batch() -> dict[str, bool]:
 
 
 def repair_one_pair() -> dict[str, bool]:
-    """A positive of popularity 20 * 6 under the logistic loss, batches of 101 out of 10001:
-    which change lifts its score.
-    """
+    """A positive of popularity 20 * 6 under the logistic loss, batches of 101 out of 10001: what lifts its score."""
     n_positives, pop = 10001, 120
     assert _best_score("in_batch", pop, 101, n_positives) < 0
     return {
@@ -93,9 +90,7 @@ def cold_film() -> dict[str, bool]:
 
 
 def serving() -> dict[str, bool]:
-    """Ranking by what is done to a score, against ranking by Z = R S C, for the optimum S of rank 2 on random
-    labels.
-    """
+    """Ranking by a changed score, against ranking by Z = R S C, for the optimum S of rank 2 on random labels."""
     rng = np.random.default_rng(0)
     labels = np.eye(9, 7) + (rng.random((9, 7)) < 0.4) > 0.5
     labels[:, 0] = labels[7:, :2] = True  # one hit; and no row stays empty
@@ -146,7 +141,7 @@ def _weights_of_a_positive(kind: str, pop: int, batch_size: int, n_positives: in
 def _weight_of_a_negative(pop: int, batch_size: int, n_positives: int) -> Fraction:
     """The expected weight that in-batch sampling gives l- on a negative pair of popularity `pop`."""
     found = _expected("in_batch", batch_size, n_positives)
-    return found.grid * Fraction(pop) ** found.power
+    return Fraction(found.grid * Fraction(pop) ** found.power)
 
 
 def _best_score(kind: str, pop: int, batch_size: int, n_positives: int, factor: int = 1) -> float:
@@ -170,9 +165,7 @@ def _moments(labels: np.ndarray, scores: np.ndarray) -> list[tuple[Fraction, Fra
 
 
 def _moves_at_a_fit(kind: str) -> bool:
-    """Whether some batch has a gradient at scores = labels under the square loss, where l- alone has one, on
-    positives.
-    """
+    """Whether some batch has a gradient at scores = labels, square loss: there l- alone has one, on positives."""
     return any(
         (scattered_weights(kind, labels, batch)[1] * labels != 0).any()
         for labels in SMALL_LABELS

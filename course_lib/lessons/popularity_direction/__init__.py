@@ -1,0 +1,1 @@
+"""The chapter book/debiasing/popularity-direction: the axis of popularity, and how it comes about."""

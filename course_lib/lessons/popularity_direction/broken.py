@@ -1,7 +1,7 @@
 """Counterexamples to the popularity direction: sentences of P1 taken at their word, assumptions dropped one at a time.
 
-Every function returns a `Broken` (see `proofs.broken`). The numbers are rational or symbolic; nothing is trained and
-nothing drawn. Where a sentence says "aligned" or "proportional", claimed and actual are a squared cosine or a squared
+Every function returns a `Counterexample`. The numbers are rational or symbolic; nothing is trained and nothing drawn.
+Where a sentence says "aligned" or "proportional", claimed and actual are a squared cosine or a squared
 correlation: 1 is aligned, 0 at right angles.
 """
 
@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from course_lib.lessons.in_batch_bias.broken import Broken
 from course_lib.lessons.popularity_direction.proofs import LABELS, TABLE
+from course_lib.lessons.shared.counterexample import Counterexample
 from course_lib.maths import popularity
 from course_lib.maths.arrays import exact
 from course_lib.maths.popularity import TripleLaw
@@ -30,7 +30,7 @@ TWO_TASTES = exact(np.block([[SHELF, 0 * SHELF], [0 * SHELF, SHELF]]))
 # ---- "inevitably"
 
 
-def two_tastes() -> Broken:
+def two_tastes() -> Counterexample:
     """P1: BPR "inevitably" makes popularity the principal axis. Here the fastest growing axis is the taste, at right
     angles to popularity.
 
@@ -43,40 +43,40 @@ def two_tastes() -> Broken:
         raise AssertionError("the odd half is not the larger one")
     counts = TWO_TASTES.sum(0)
     direction = np.concatenate([(m := _rational_direction(odd)), -m])  # any odd vector does: only its parity enters
-    return Broken("one taste", Fraction(1), _correlation_squared(direction, counts), Fraction(-1))
+    return Counterexample("one taste", Fraction(1), _correlation_squared(direction, counts), Fraction(-1))
 
 
-def taste_beats_popularity() -> Broken:
+def taste_beats_popularity() -> Counterexample:
     """The same data, how fast the axes grow:
     claimed the largest singular value of the even (popularity) half, actual that of the odd.
     """
     odd, even = _halves(popularity.pull_matrix(TWO_TASTES))
-    return Broken("one taste", _top(even), _top(odd))
+    return Counterexample("one taste", _top(even), _top(odd))
 
 
-def negatives_by_popularity() -> Broken:
+def negatives_by_popularity() -> Counterexample:
     """Negatives drawn by popularity, collisions kept: what the mean user does to an item, Pop_i - Neg_i. claimed: Pop_i
     - |O|/N, as with uniform negatives; actual: 0 for every item; formula: |O|/N - Pop_i."""
     counts = LABELS.sum(0)
     positives, negatives = popularity.expected_roles(LABELS, TripleLaw("pairs", "popularity", "keep"))
     mean = counts.sum() / Fraction(len(counts))
-    return Broken("uniform negatives", counts - mean, positives - negatives, mean - counts)
+    return Counterexample("uniform negatives", counts - mean, positives - negatives, mean - counts)
 
 
 # ---- the mean user
 
 
-def two_clusters() -> Broken:
+def two_clusters() -> Counterexample:
     """Proposition A.1 (15): users at v + w and v - w, an item that only the first kind likes.
 
     Its fans' mean is v + w at any popularity.
     """
     v, w = exact(np.array([1, 0])), exact(np.array([0, 2]))
     fans = np.stack([v + w] * 50)  # however many
-    return Broken("fans independent of the embeddings", v, fans.sum(0) / Fraction(50), w)
+    return Counterexample("fans independent of the embeddings", v, fans.sum(0) / Fraction(50), w)
 
 
-def one_percent() -> Broken:
+def one_percent() -> Counterexample:
     """ "By the law of large numbers": an item with P of m independent users at the start has cos^2 = P/m, 1/100 for one
     in a hundred.
 
@@ -91,10 +91,10 @@ def one_percent() -> Broken:
         for one in users:  # the sets of one user
             inner += one * mean / 4
             norm += one**2 / 4
-    return Broken("P near m", Fraction(1), inner**2 / (norm * square), Fraction(1, 4) - 1)
+    return Counterexample("P near m", Fraction(1), inner**2 / (norm * square), Fraction(1, 4) - 1)
 
 
-def negative_role() -> Broken:
+def negative_role() -> Counterexample:
     """(17): -1/2 Pop E[e_u] as the whole slope of an item. actual: -M'U/2; formula: the negative role.
 
     Users of LABELS with TABLE's rows.
@@ -104,10 +104,10 @@ def negative_role() -> Broken:
     actual = -popularity.pull_matrix(LABELS).T @ users / Fraction(2)
     n_u, n = LABELS.sum(1), LABELS.shape[1]
     pushed = (n_u / (n - n_u))[:, None] * (1 - LABELS)
-    return Broken("no negative role", claimed, actual, pushed.T @ users / Fraction(2))
+    return Counterexample("no negative role", claimed, actual, pushed.T @ users / Fraction(2))
 
 
-def below_average() -> Broken:
+def below_average() -> Counterexample:
     """(18): every item is drawn along +v. Along the mean user the drift is (Pop_i - Neg_i)/2: an item of one fan moves
     the other way.
 
@@ -115,12 +115,12 @@ def below_average() -> Broken:
     """
     counts = LABELS.sum(0)
     positives, negatives = popularity.expected_roles(LABELS)
-    return Broken(
+    return Counterexample(
         "no negative role", counts / Fraction(2), (positives - negatives) / Fraction(2), -negatives / Fraction(2)
     )
 
 
-def proportional() -> Broken:
+def proportional() -> Counterexample:
     """Section 3.1: "Pop(i) is proportional to <e_i, e_pop>". With a conserved mean of 0 the projections sum to 0;
     counts do not.
 
@@ -130,7 +130,7 @@ def proportional() -> Broken:
     counts = LABELS.sum(0)
     positives, negatives = popularity.expected_roles(LABELS, TripleLaw(collision="keep"))
     projections = (positives - negatives) / Fraction(2)
-    return Broken(
+    return Counterexample(
         "an intercept", counts / Fraction(2), projections, -(counts.sum() / Fraction(len(counts))) / 2 + 0 * counts
     )
 
@@ -138,7 +138,7 @@ def proportional() -> Broken:
 # ---- the mean item
 
 
-def negatives_are_centred() -> Broken:
+def negatives_are_centred() -> Counterexample:
     """Section 3.2: E_j[e_j] "strongly aligns with e_pop". After any SGD steps from a start of mean 0 the mean item is
     0. claimed: the mean embedding of the negatives of an all-item law points along e_pop (1); actual: it is 0, after
     six steps of exact SGD.
@@ -152,10 +152,10 @@ def negatives_are_centred() -> Broken:
             items[j] - w * users[u],
         )
     mean = items.sum(0) / Fraction(len(items))
-    return Broken("an optimiser that moves the mean", Fraction(1), (mean**2).sum(), Fraction(-1))
+    return Counterexample("an optimiser that moves the mean", Fraction(1), (mean**2).sum(), Fraction(-1))
 
 
-def lazy_decay(decay: Fraction = Fraction(1, 100), lr: Fraction = Fraction(1, 2)) -> Broken:
+def lazy_decay(decay: Fraction = Fraction(1, 100), lr: Fraction = Fraction(1, 2)) -> Counterexample:
     """Decay of the rows of a triple only: the sum of the items moves by -2 eta lambda (e_i + e_j) in one step. claimed:
     it stays.
     """
@@ -165,29 +165,31 @@ def lazy_decay(decay: Fraction = Fraction(1, 100), lr: Fraction = Fraction(1, 2)
         items[0] + lr * (user / 2 - 2 * decay * items[0]),
         items[3] + lr * (-user / 2 - 2 * decay * items[3]),
     )
-    return Broken("no decay", items.sum(0), after.sum(0), -2 * lr * decay * (items[0] + items[3]))
+    return Counterexample("no decay", items.sum(0), after.sum(0), -2 * lr * decay * (items[0] + items[3]))
 
 
-def sign_steps(lr: Fraction = Fraction(1, 10)) -> Broken:
+def sign_steps(lr: Fraction = Fraction(1, 10)) -> Counterexample:
     """Adam's first step moves every coordinate by the sign of its slope. One head item, three tail items, one mean
     user: the sum moves against the user. claimed: it stays; formula: lr (pulled - pushed)."""
     counts = exact(np.array([9, 1, 1, 1]))
     drift = counts - counts.sum() / Fraction(4)  # along the mean user, laws that keep collisions
     signs = np.array([Fraction(1 if x > 0 else -1) for x in drift])
-    return Broken("SGD", Fraction(0), (lr * signs).sum(), lr * (int((drift > 0).sum()) - int((drift < 0).sum())))
+    return Counterexample(
+        "SGD", Fraction(0), (lr * signs).sum(), lr * (int((drift > 0).sum()) - int((drift < 0).sum()))
+    )
 
 
 # ---- the gradient of a user
 
 
-def aligned_at_zero() -> Broken:
+def aligned_at_zero() -> Counterexample:
     """Theorem A.4: the gradient is "not aligned" with d*. At e_u = 0 all weights are 1/2: squared cosine 1. claimed:
     less than 1 (here what the theorem's picture would give with weights 1 for the first pair only)."""
     positives, negatives = TABLE[[0, 1]], TABLE[[2, 3]]
     pairs = np.array([p - q for p in positives for q in negatives])
     mean = pairs.sum(0) / Fraction(4)
     confounded, at_zero = pairs[0], pairs.sum(0) / Fraction(8)
-    return Broken(
+    return Counterexample(
         "e_u away from 0",
         _cosine_squared(confounded, mean),
         _cosine_squared(at_zero, mean),
@@ -195,19 +197,19 @@ def aligned_at_zero() -> Broken:
     )
 
 
-def popular_positives_weigh_less() -> Broken:
+def popular_positives_weigh_less() -> Counterexample:
     """Section 3.2: popular positives "disproportionately influence" the gradient. The weight sigma(-margin) falls as
     the margin grows: a popular item at <e_u, e_i> = ln 9 above the negative weighs 1/10, a niche one at 0 weighs 1/2.
     claimed: at least equal weights.
     """
     popular, niche = (1 / (1 + sp.exp(margin)) for margin in (sp.log(9), sp.Integer(0)))
-    return Broken("margins of 0", sp.Integer(1), popular / niche, sp.Rational(-4, 5))
+    return Counterexample("margins of 0", sp.Integer(1), popular / niche, sp.Rational(-4, 5))
 
 
 # ---- Figure 1
 
 
-def null_of_figure_1(n: int = 20, width: int = 2) -> Broken:
+def null_of_figure_1(n: int = 20, width: int = 2) -> Counterexample:
     """Figure 1's correlation for embeddings that know nothing: not 0. Counts 1 .. n, ratio 0.05, exact: formula k E
     sqrt(B) with Gammas.
 
@@ -222,7 +224,7 @@ def null_of_figure_1(n: int = 20, width: int = 2) -> Broken:
     )
     actual = popularity.double_dipping_law(counts, width).mean
     formula = float(sp.N(k * share, 17))
-    return Broken(
+    return Counterexample(
         "a direction found on other items",
         0.0,
         actual,
@@ -270,7 +272,7 @@ def _cosine_squared(x: np.ndarray, y: np.ndarray) -> Any:
     return (x @ y) ** 2 / ((x @ x) * (y @ y))
 
 
-COUNTEREXAMPLES: dict[str, Callable[[], Broken]] = {
+COUNTEREXAMPLES: dict[str, Callable[[], Counterexample]] = {
     "two_tastes": two_tastes,
     "taste_beats_popularity": taste_beats_popularity,
     "negatives_by_popularity": negatives_by_popularity,

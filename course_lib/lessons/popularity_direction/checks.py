@@ -113,9 +113,8 @@ def null_films(answer: Answer) -> None:
     print(PASSED)
 
 
-def films(epochs: int, rank: int = 16, *, seed: int = 0) -> tuple[list, list, list]:
-    """(items, counts, users): films and users after `epochs` of plain SGD on BPR, and the number of ratings of each
-    film.
+def films(epochs: int, rank: int = 16, *, seed: int = 0) -> tuple[list[Any], list[Any], list[Any]]:
+    """(items, counts, users): films and users after `epochs` of plain SGD on BPR; counts are ratings of each film.
 
     Embeddings of width `rank` start as independent N(0, 0.1^2); learning rate 0.05, batches of 256, negatives uniform
     over the films that a user has not rated, no decay.
@@ -127,7 +126,7 @@ def films(epochs: int, rank: int = 16, *, seed: int = 0) -> tuple[list, list, li
 # ---- what the checks are made of; the hidden checks call them with other inputs ----
 
 
-def check_direction(answer: Answer, cases: Sequence[tuple[list, list, float]]) -> None:
+def check_direction(answer: Answer, cases: Sequence[tuple[list[Any], list[Any], float]]) -> None:
     for items, counts, ratio in cases:
         table, counted = np.array(items), np.array(counts)
         right = popularity.popularity_direction(table, counted, ratio)
@@ -143,8 +142,13 @@ def _direction_slips(items: np.ndarray, counts: np.ndarray, ratio: float) -> lis
     order, size = np.argsort(-counts, kind="stable"), head_size(len(counts), ratio)
     backwards = np.lexsort((-np.arange(len(counts)), -counts))  # equal counts by the higher id
     head, tail = items[order[:size]], items[order[-size:]]
-    between = lambda order, k: unit(items[order[:k]].mean(axis=0) - items[order[-k:]].mean(axis=0))
-    weighted = lambda ids: counts[ids] @ items[ids] / counts[ids].sum()
+
+    def between(order: np.ndarray, k: int) -> np.ndarray:
+        return unit(items[order[:k]].mean(axis=0) - items[order[-k:]].mean(axis=0))
+
+    def weighted(ids: np.ndarray) -> np.ndarray:
+        return np.average(items[ids], axis=0, weights=counts[ids])
+
     rows = items / np.maximum(np.linalg.norm(items, axis=1, keepdims=True), 1e-12)
     centred = items - items.mean(axis=0)
     return [
@@ -171,7 +175,7 @@ def _direction_slips(items: np.ndarray, counts: np.ndarray, ratio: float) -> lis
     ]
 
 
-def check_cross_fitted(answer: Answer, cases: Sequence[tuple[list, list, float, list]]) -> None:
+def check_cross_fitted(answer: Answer, cases: Sequence[tuple[list[Any], list[Any], float, list[Any]]]) -> None:
     for items, counts, ratio, fold in cases:
         table, counted, part = np.array(items), np.array(counts, dtype=float), np.array(fold)
         names = sorted(set(fold))
@@ -211,15 +215,18 @@ def check_cross_fitted(answer: Answer, cases: Sequence[tuple[list, list, float, 
 
 def _along(items: np.ndarray, counts: np.ndarray, ratio: float, at: np.ndarray, of: np.ndarray) -> np.ndarray:
     """The projections of the items `at` on the direction that the items `of` have."""
-    return items[at] @ popularity.popularity_direction(items[of], counts[of], ratio)
+    return np.asarray(items[at] @ popularity.popularity_direction(items[of], counts[of], ratio))
 
 
-def check_pull(answer: Answer, cases: Sequence[tuple[list, list]]) -> None:
+def check_pull(answer: Answer, cases: Sequence[tuple[list[Any], list[Any]]]) -> None:
     for labels, users in cases:
         y, table = exact(labels), exact(users)
         m, n = y.shape
         sizes = y.sum(axis=1)
-        pull = lambda weights, table=table: (weights.T @ table / 2).tolist()
+
+        def pull(weights: np.ndarray, table: np.ndarray = table) -> list[Any]:
+            return list((weights.T @ table / 2).tolist())
+
         roles = popularity.pull_matrix(y)
         right = pull(roles)
         mean_user = table.sum(axis=0) / Fraction(m)
@@ -233,7 +240,8 @@ def check_pull(answer: Answer, cases: Sequence[tuple[list, list]]) -> None:
                 (pull(2 * roles), "at a margin of 0 the sigmoid is 1/2"),
                 (
                     [[count * v / 2 for v in mean_user] for count in y.sum(axis=0)],
-                    "this is Pop(i) times the mean user: the users of an item are not all users, and there is a negative role",
+                    "this is Pop(i) times the mean user: the users of an item are not all users, "
+                    "and there is a negative role",
                 ),
                 (pull(y - (1 - y) / (n - sizes)[:, None]), "a user with many items draws many negatives"),
                 (
@@ -244,12 +252,12 @@ def check_pull(answer: Answer, cases: Sequence[tuple[list, list]]) -> None:
                     pull(y - (1 - y) * (sizes / Fraction(n))[:, None]),
                     "a negative is one of the N - n_u items that the user does not have",
                 ),
-                (pull(y - (1 - y)), "a user's negatives together weigh as much as his positives"),
+                (pull(y - (1 - y)), "a user's negatives together weigh as much as the positives"),
                 (pull(roles / y.sum()), "the sum over the observed pairs, not their mean"),
                 (pull(roles / sizes[:, None]), "the sum over a user's pairs, not their mean"),
                 (pull(-(1 - y) * (sizes / (n - sizes))[:, None]), "this is the negative role alone"),
                 *(
-                    (pull(y - (1 - y) * (size / (n - size))), "every user has his own n_u")
+                    (pull(y - (1 - y) * (size / (n - size))), "every user has an n_u of their own")
                     for size in (sizes[0], sizes.mean())
                 ),
             ],
@@ -264,7 +272,7 @@ LAWS = {
 """Task 3's names: Spotlight, RecBole and LightFM draw so."""
 
 
-def check_negatives(answer: Answer, cases: Sequence[tuple[list, str]]) -> None:
+def check_negatives(answer: Answer, cases: Sequence[tuple[list[Any], str]]) -> None:
     for labels, law in cases:
         y = exact(labels)
         m, n = y.shape
@@ -278,11 +286,11 @@ def check_negatives(answer: Answer, cases: Sequence[tuple[list, str]]) -> None:
             (of_all, "only among the items that the user does not have"),
             (
                 skipped,
-                "a draw that hits an item of the user is not lost: the probabilities of his unseen items sum to 1",
+                "a draw that hits an item of the user is not lost: the probabilities of the unseen items sum to 1",
             ),
             (
                 (1 - y).sum(axis=0),
-                "the number of users who do not have the item: each of them draws as often as he has items",
+                "the number of users who do not have the item: each of them draws once for each item that they have",
             ),
             ((1 / (n - sizes)) @ (1 - y), "one negative for each pair: a user with n_u items draws n_u times"),
             (right / y.sum(), "the expected number in an epoch, not the chance in one draw"),
@@ -302,10 +310,10 @@ def _capped(y: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """What a draw by rank instead of by count would give."""
     ranks = np.argsort(np.argsort(counts.astype(float), kind="stable"), kind="stable") + 1
     weights = (1 - y) * exact(ranks)
-    return (y.sum(axis=1) / weights.sum(axis=1)) @ weights
+    return np.asarray((y.sum(axis=1) / weights.sum(axis=1)) @ weights)
 
 
-def check_step(answer: Answer, cases: Sequence[tuple[list, list, list, float]]) -> None:
+def check_step(answer: Answer, cases: Sequence[tuple[list[Any], list[Any], list[Any], float]]) -> None:
     for users, items, triples, lr in cases:
         where = f"the tables after {len(triples)} triples at lr {lr}"
         value = answer(users, items, triples, lr)
@@ -315,7 +323,7 @@ def check_step(answer: Answer, cases: Sequence[tuple[list, list, list, float]]) 
         )
         right = descend(users, items, triples, lr)
         hints = {
-            "user first": "the item steps use the user as he was before the step",
+            "user first": "the item steps use the user's embedding from before the step",
             "batch": "one triple after another: the next margin is that of the moved embeddings",
             "kept negative": "the negative item moves, too: away from the user",
             "frozen user": "the user moves, too",
@@ -355,11 +363,14 @@ def descend(users: Any, items: Any, triples: Any, lr: float, *, slip: str = "") 
     return users, items
 
 
-def check_sum(answer: Answer, cases: Sequence[tuple[list, Any, Any, int]]) -> None:
+def check_sum(answer: Answer, cases: Sequence[tuple[list[Any], Any, Any, int]]) -> None:
     for total, lr, decay, steps in cases:
         vector = exact(total)
         kept = 1 - 2 * Fraction(lr) * Fraction(decay)
-        shrunk = lambda factor, vector=vector: [(vector * factor).tolist()]
+
+        def shrunk(factor: Fraction, vector: np.ndarray = vector) -> list[Any]:
+            return [(vector * factor).tolist()]
+
         value = answer(total, lr, decay, steps)
         where = f"the sum of the items after {steps} steps at lr {lr}, decay {decay}"
         expect(is_list(value) and len(value) == len(total), f"{where}: a list of {len(total)} numbers is expected")
@@ -381,7 +392,7 @@ def check_sum(answer: Answer, cases: Sequence[tuple[list, Any, Any, int]]) -> No
         )
 
 
-def check_gap(answer: Answer, cases: Sequence[tuple[list, list, int]]) -> None:
+def check_gap(answer: Answer, cases: Sequence[tuple[list[Any], list[Any], int]]) -> None:
     for positives, total, n in cases:
         table, whole = exact(positives), exact(total)
         liked = table.sum(axis=0)
@@ -425,7 +436,8 @@ def check_two_tastes(answer: Answer, cases: Sequence[tuple[int, int]]) -> None:
         expect(bool((counts > 0).all()), f"{where}: every item has a user")
         expect(
             counts.max() >= 2 * counts.min(),
-            f"{where}: counts from {counts.min():.0f} to {counts.max():.0f}: the most popular item needs twice as many users as the least",
+            f"{where}: counts from {counts.min():.0f} to {counts.max():.0f}: "
+            "the most popular item needs twice as many users as the least",
         )
         _, values, axes = np.linalg.svd(popularity.pull_matrix(y))
         expect(
@@ -453,7 +465,8 @@ def check_against(answer: Answer, cases: Sequence[tuple[int, int]]) -> None:
         lengths = (users * users).sum(axis=1)
         expect(
             all(Fraction(1, 4) <= length <= 1 for length in lengths),
-            f"{where}: every user has a length from 1/2 to 1; the squares run from {float(min(lengths)):.4g} to {float(max(lengths)):.4g}",
+            f"{where}: every user has a length from 1/2 to 1; "
+            f"the squares run from {float(min(lengths)):.4g} to {float(max(lengths)):.4g}",
         )
         expect(
             is_list(likers)
@@ -469,11 +482,12 @@ def check_against(answer: Answer, cases: Sequence[tuple[int, int]]) -> None:
         hint = "Can those who like it cancel out almost, and lean a little to the other side?"
         expect(
             product < 0,
-            f"{where}: the mean user and the mean of those who like the item have the product {float(product):.4g}, which is not negative. {hint}",
+            f"{where}: the mean user and the mean of those who like the item have the product {float(product):.4g}, "
+            f"which is not negative. {hint}",
         )
 
 
-def check_null(answer: Answer, cases: Sequence[tuple[list, int, float]]) -> None:
+def check_null(answer: Answer, cases: Sequence[tuple[list[Any], int, float]]) -> None:
     for counts, d, ratio in cases:
         counted = np.array(counts, dtype=float)
         n, size = len(counts), head_size(len(counts), ratio)
@@ -487,7 +501,7 @@ def check_null(answer: Answer, cases: Sequence[tuple[list, int, float]]) -> None
             apart: float = apart,
             noise: float = 1.0,
         ) -> float:
-            return share * shift * apart / (sd * (noise + 2 * share * shift**2) ** 0.5)
+            return float(share * shift * apart / (sd * np.sqrt(noise + 2 * share * shift**2)))
 
         delta = float(np.sqrt(d / (2 * size)))
         compare(

@@ -1,8 +1,7 @@
-"""Figures of the chapter on the popularity direction: clouds along an axis, roles, the mean item, singular vectors, the
-law of chance.
+"""Figures of the chapter: clouds along an axis, roles, the mean item, singular vectors, the law of chance.
 
-Directions, laws and correlations come from `course_lib.maths.popularity`; a figure draws them. Where there are more items
-than dots are worth, every figure shows the same number of them, evenly over the ranks of popularity.
+Directions, laws and correlations come from `course_lib.maths.popularity`; a figure draws them. Where there are more
+items than dots are worth, every figure shows the same number of them, evenly over the ranks of popularity.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ COLOURS = tuple(color for color, _, _ in SPARE)
 def some_items(counts: Any, shown: int = DOTS) -> np.ndarray:
     """Ids of at most `shown` items, evenly over the ranks of popularity, the first and the last among them."""
     order = np.argsort(np.asarray(counts), kind="stable")
-    return order[np.unique(np.linspace(0, len(order) - 1, min(shown, len(order))).round().astype(int))]
+    return np.asarray(order[np.unique(np.linspace(0, len(order) - 1, min(shown, len(order))).round().astype(int))])
 
 
 @in_style
@@ -36,16 +35,15 @@ def projections(
     label: str = "projection",
     notes: Mapping[str, str] | None = None,
 ) -> tuple[Figure, np.ndarray]:
-    """One number per item against its count, a panel for each name -> (n,) numbers; Pearson's r over all items stands
-    in each.
+    """One number per item against its count, with Pearson's r over all items: a panel for each name -> (n,) numbers.
 
     notes: name -> a second line under r. Numbers are shown as multiples of their standard deviation.
     """
     counts = np.asarray(counts, dtype=float)
     fig, axes = plt.subplots(1, len(panels), figsize=(3.0 * len(panels), 3.1), sharex=True, squeeze=False, dpi=92)
     shown = some_items(counts)
-    for ax, (name, values) in zip(axes[0], panels.items(), strict=True):
-        values = np.asarray(values, dtype=float)
+    for ax, (name, given) in zip(axes[0], panels.items(), strict=True):
+        values = np.asarray(given, dtype=float)
         if values.shape != counts.shape:
             raise ValueError(f"{name} has shape {values.shape}; expected one number for each of {len(counts)} counts")
         ax.plot(counts[shown], values[shown] / values.std(), "o", color=PULL, mec="white", mew=0.3, ms=4.2, alpha=0.8)
@@ -85,11 +83,10 @@ def popularity_cloud(items: Any, counts: Any, ratio: float = 0.05, *, groups: An
     sizes = 6 + 60 * counts / counts.max()
     for kind, color, mark in ((0, SOFT, "o"), (1, WRONG, "s")):
         chosen = middle[kinds[middle] == kind]
-        ax.scatter(*plane[chosen].T, s=sizes[chosen], c=color, marker=mark, alpha=0.45, lw=0)
+        ax.scatter(plane[chosen, 0], plane[chosen, 1], s=sizes[chosen], c=color, marker=mark, alpha=0.45, lw=0)
     for ids, color, mark, name in ((head, PUSH, "^", "head"), (tail, PULL, "v", "tail")):
-        ax.scatter(
-            *plane[ids].T, s=sizes[ids] + 12, c=color, marker=mark, alpha=0.8, lw=0, label=f"{name}: {len(ids)} items"
-        )
+        look: dict[str, Any] = {"c": color, "marker": mark, "label": f"{name}: {len(ids)} items"}
+        ax.scatter(plane[ids, 0], plane[ids, 1], s=sizes[ids] + 12, alpha=0.8, lw=0, **look)
         ax.plot(*plane[ids].mean(0), "X", color=color, mec="white", ms=13, mew=1.2, zorder=4)
     start, end = plane[tail].mean(0), plane[head].mean(0)
     ax.annotate(
@@ -156,9 +153,7 @@ def mean_item(moves: Mapping[str, Sequence[float]], sides: Mapping[str, Sequence
 def axis_growth(
     epochs: Sequence[float], measured: Mapping[str, Sequence[float]], predicted: Mapping[str, Sequence[float]]
 ) -> tuple[Figure, Axes]:
-    """Length of the items along singular vectors of M against the epoch, logarithmic:
-    marks are measured, lines predicted.
-    """
+    """Length of the items along singular vectors of M against the epoch: marks are measured, lines predicted."""
     fig, ax = plt.subplots(figsize=(6.4, 3.7), dpi=92)
     for index, (name, values) in enumerate(measured.items()):
         color, marker, line = SPARE[index % len(SPARE)]
@@ -196,14 +191,17 @@ def fan_means(counts: Any, cosines: Mapping[str, Any], n_users: int) -> tuple[Fi
 
 @in_style
 def chance_law(simulated: Any, exact: Any, *, marks: Mapping[str, float] | None = None) -> tuple[Figure, Axes]:
-    """What Figure 1's r is for embeddings that know nothing:
-    a histogram of simulations, a line for draws of the exact law; `marks` name -> r.
+    """What Figure 1's r is for embeddings that know nothing: simulations as bars, draws of the exact law as a line.
+
+    marks: name -> r.
     """
     simulated, exact = np.asarray(simulated, dtype=float), np.asarray(exact, dtype=float)
     low, high = min(simulated.min(), exact.min()), max(simulated.max(), exact.max())
     bins = np.linspace(low, high, 26)
     fig, ax = plt.subplots(figsize=(6.4, 3.3), dpi=92)
-    ax.hist(simulated, bins, density=True, color=PUSH_FILL, ec="white", lw=0.4, label="random embeddings, measured")
+    ax.hist(
+        simulated, bins.tolist(), density=True, color=PUSH_FILL, ec="white", lw=0.4, label="random embeddings, measured"
+    )
     density = np.histogram(exact, bins, density=True)[0]
     ax.plot((bins[:-1] + bins[1:]) / 2, density, color=INK, marker="o", ms=3, label="the exact law")
     ax.axvline(0, color=WRONG, ls="--", lw=1.6, label="what one would expect")
@@ -217,28 +215,15 @@ def chance_law(simulated: Any, exact: Any, *, marks: Mapping[str, float] | None 
 
 
 @in_style
-def projection_panels(
-    panels: Mapping[str, tuple[Any, Any, str]],
-) -> tuple[Figure, np.ndarray]:
-    """<e_i, e_pop> against the count of the item, a panel for each model:
-    title -> (counts, projections, a line of text).
-    """
+def projection_panels(panels: Mapping[str, tuple[Any, Any, str]]) -> tuple[Figure, np.ndarray]:
+    """<e_i, e_pop> against the count of the item, a panel for each title -> (counts, projections, a line of text)."""
     fig, axes = plt.subplots(1, len(panels), figsize=(3.7 * len(panels) + 0.6, 3.7), squeeze=False, dpi=88)
     for ax, (title, (counts, along, text)) in zip(axes[0], panels.items(), strict=True):
         if np.shape(counts) != np.shape(along):
             raise ValueError(f"{title}: {np.shape(counts)} counts and {np.shape(along)} projections; expected as many")
         ax.axhline(0, color=SOFT, lw=1, ls=(0, (2, 2)))
         ax.plot(counts, along, ".", color=PULL, ms=5, alpha=0.6, rasterized=True)
-        ax.text(
-            0.97,
-            0.04,
-            text,
-            transform=ax.transAxes,
-            ha="right",
-            va="bottom",
-            fontsize=9,
-            bbox=white_sheet(),
-        )
+        ax.text(0.97, 0.04, text, transform=ax.transAxes, ha="right", va="bottom", fontsize=9, bbox=white_sheet())
         ax.set(title=title, xlabel="popularity (training pairs)")
     axes[0, 0].set_ylabel("projection on e_pop")
     return fig, axes[0]

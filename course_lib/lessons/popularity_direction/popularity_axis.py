@@ -1,6 +1,4 @@
-"""The interactive of the chapter on the popularity direction:
-a cloud of embeddings, its axis of popularity, and what chance gives.
-"""
+"""The interactive of the chapter: a cloud of embeddings, its axis of popularity, and what chance gives."""
 
 from __future__ import annotations
 
@@ -22,7 +20,7 @@ from course_lib.lessons.shared.widgets.chance import BELL, bells, uniforms
 from course_lib.lessons.shared.widgets.words import number
 from course_lib.maths import popularity
 
-STORED = Path(__file__).with_name("popularity_axis.json")  # made by tools/popularity_models.py
+STORED = Path(__file__).with_name("popularity_axis.json")  # made by make_popularity_axis.py
 SHOWS = ("embeddings", "shuffled", "random")
 FEWEST, MOST_ITEMS, MOST_WIDTH = 20, 400, 64
 LIMITS = {"ratio": (0.01, 0.4)}
@@ -48,17 +46,15 @@ class Found:
 
 
 class PopularityAxis(CourseWidget):
-    """Item embeddings, the axis (4) of P1 through them, and projection against count: measured on itself, cross-fitted,
-    and by chance.
+    """Item embeddings, P1's axis (4) through them, projection against count: on itself, cross-fitted, by chance.
 
-    items       {name of the model: (n, d)}, or one table (n, d); 20 to 400 items of at most 64 numbers; by default 240 films
-                of the embedded data: MF and LightGCN trained with BPR, and LightGCN before its training
-                (tools/popularity_models.py)
+    items       {name of the model: (n, d)}, or one table (n, d); 20 to 400 items of at most 64 numbers; by default 240
+                films of the embedded data: MF and LightGCN trained with BPR, and LightGCN before its training
     counts      (n,) how often each item occurs in the training data
     names       (n,) what the items are called; by default "item 1", "item 2", ...
     model       which of the tables is shown
-    show        "embeddings": as they are, with their counts; "shuffled": the counts dealt out anew; "random": normal numbers in
-                place of the embeddings
+    show        "embeddings": as they are, with their counts; "shuffled": the counts dealt out anew; "random": normal
+                numbers in place of the embeddings
     ratio       the part of the items in the head, and as many in the tail
     shown       how many of the items take part, the first ones of the table; all by default
     seed        of the shuffled counts and of the random numbers
@@ -70,8 +66,9 @@ class PopularityAxis(CourseWidget):
 
     module_name: ClassVar[str] = "popularity_axis"
     caption: ClassVar[str] = (
-        "Left: item embeddings on their two main axes; the arrow leads from the mean of the tail (rings) to the mean of the head (diamonds). "
-        "Right: the projection of each item on that axis, against its count. With JavaScript this picture is interactive."
+        "Left: item embeddings on their two main axes; the arrow leads from the mean of the tail (rings) to the mean "
+        "of the head (diamonds). Right: the projection of each item on that axis, against its count. With JavaScript "
+        "this picture is interactive."
     )
 
     items = traitlets.Dict().tag(sync=True, state=True)
@@ -132,21 +129,17 @@ class PopularityAxis(CourseWidget):
 
     @property
     def naive(self) -> float:
-        """Correlation of projection and count over the items that have also chosen the axis:
-        `popularity.projection_correlation`.
-        """
+        """Correlation of projection and count over the items that have also chosen the axis."""
         return self.found.naive
 
     @property
     def crossed(self) -> float:
-        """The same with axes found by the other half of the items, over three random halvings: X13's repair."""
+        """The same with axes found by the other half of the items, over three random halvings: repair of claim X13."""
         return self.found.crossed
 
     @property
     def chance(self) -> float:
-        """The mean of `naive` for normal random vectors of this width and these counts:
-        `popularity.double_dipping_law`.
-        """
+        """The mean of `naive` for normal random vectors of this width and these counts."""
         return popularity.double_dipping_law(self.found.counts, self.found.items.shape[1], self.ratio).mean
 
     # ---- words, picture, table
@@ -161,11 +154,13 @@ class PopularityAxis(CourseWidget):
         }[self.show]
         ends = "1 item each" if len(found.head) == 1 else f"{len(found.head)} items each"
         return (
-            f"{what}: {self.shown} items, head and tail of {ends}. Projection against count: r = {number(found.naive)} along the axis that these "
-            f"items have chosen, r = {number(found.crossed)} along the axes of items that are not measured. By chance alone: with shuffled counts the "
-            f"first is {number(float(found.shuffled_naive.mean()))} on average and {number(float(found.shuffled_naive.max()))} at most, the second "
-            f"{number(float(found.shuffled_crossed.mean()))} and {number(float(found.shuffled_crossed.max()))}; the law for random vectors says "
-            f"{number(self.chance)} for the first. Two halves of the items find axes with a cosine of {number(found.agreement)}."
+            f"{what}: {self.shown} items, head and tail of {ends}. "
+            f"Projection against count: r = {number(found.naive)} along the axis that these items have chosen, "
+            f"r = {number(found.crossed)} along the axes of items that are not measured. "
+            f"By chance alone: with shuffled counts the first is {number(found.shuffled_naive.mean())} on average and "
+            f"{number(found.shuffled_naive.max())} at most, the second {number(found.shuffled_crossed.mean())} and "
+            f"{number(found.shuffled_crossed.max())}; the law for random vectors says {number(self.chance)} for the "
+            f"first. Two halves of the items find axes with a cosine of {number(found.agreement)}."
         )
 
     def picture(self) -> str:
@@ -211,30 +206,27 @@ class PopularityAxis(CourseWidget):
 
     @traitlets.validate("ratio")
     def _valid_ratio(self, proposal: dict[str, Any]) -> float:
-        return within(proposal, LIMITS)
+        return float(within(proposal, LIMITS))
 
     @traitlets.validate("shown", "film", "seed")
     def _valid_whole(self, proposal: dict[str, Any]) -> int:
         limits = {"shown": (FEWEST, len(self.counts)), "film": (1, len(self.counts)), "seed": (0, 2**32 - 1)}
-        return within(proposal, limits)
+        return int(within(proposal, limits))
 
 
 def packed_data(items: Any, counts: Any, names: Sequence[str] | None = None) -> dict[str, Any]:
-    """{"items": {model: packed table}, "counts", "names"}:
-    the tables turned on their principal axes, which changes no inner product.
+    """{"items": {model: packed table}, "counts", "names"}.
+
+    The tables are turned on their principal axes, which changes no inner product.
     """
     models = dict(items) if isinstance(items, Mapping) else {"Your embeddings": items}
     if not models:
         raise ValueError("items is empty; expected at least one table")
     counts = np.asarray([] if counts is None else counts)
     packed = {}
-    for name, table in models.items():
-        table = tables.checked(
-            table,
-            f"items[{name!r}]" if isinstance(items, Mapping) else "items",
-            rows=(FEWEST, MOST_ITEMS),
-            width=(2, MOST_WIDTH),
-        )
+    for name, given in models.items():
+        called = f"items[{name!r}]" if isinstance(items, Mapping) else "items"
+        table = tables.checked(given, called, rows=(FEWEST, MOST_ITEMS), width=(2, MOST_WIDTH))
         if (
             counts.shape != (len(table),)
             or not (counts >= 0).all()
@@ -242,7 +234,8 @@ def packed_data(items: Any, counts: Any, names: Sequence[str] | None = None) -> 
             or counts.min() == counts.max()
         ):
             raise ValueError(
-                f"counts has shape {counts.shape}; expected ({len(table)},), a whole number for each item, not all the same"
+                f"counts has shape {counts.shape}; expected ({len(table)},), "
+                "a whole number for each item, not all the same"
             )
         packed[str(name)] = tables.pack(table @ np.linalg.svd(table - table.mean(0))[2].T)
     names = [f"item {k + 1}" for k in range(len(counts))] if names is None else [str(name) for name in names]
@@ -306,6 +299,7 @@ def _shuffles(many: int, n: int, seed: int) -> np.ndarray:
 
 _WIDE, _HIGH, _SIDE, _TOP, _LEFT = 640, 330, 280, 12, 340
 _DOT, _HEAD, _LINE = "#3b82c4", "#d9772b", "#8a94a0"
+_RING = "a4 4 0 1 0 8 0a4 4 0 1 0-8 0"
 
 
 def frame_of(points: np.ndarray) -> tuple[np.ndarray, float]:
@@ -331,24 +325,35 @@ def _picture(shown: PopularityAxis) -> str:
         [_LEFT + (found.projections - low) / (high - low) * _SIDE, _TOP + (1 - found.counts / most) * _SIDE], 1
     )
     marks = "".join(
-        f'<path d="{"".join(f"M{x:.0f} {y:.0f}h0" for x, y in place[others])}" stroke="{_DOT}" stroke-width="5" stroke-linecap="round"/>'
+        f'<path d="{"".join(f"M{x:.0f} {y:.0f}h0" for x, y in place[others])}" stroke="{_DOT}" stroke-width="5" '
+        'stroke-linecap="round"/>'
         f'<path d="{"".join(f"M{x:.0f} {y - 5:.0f}l5 5-5 5-5-5z" for x, y in place[found.head])}" fill="{_HEAD}"/>'
-        f'<path d="{"".join(f"M{x - 4:.0f} {y:.0f}a4 4 0 1 0 8 0a4 4 0 1 0-8 0" for x, y in place[found.tail])}" fill="none" stroke="{_HEAD}" stroke-width="1.5"/>'
+        f'<path d="{"".join(f"M{x - 4:.0f} {y:.0f}{_RING}" for x, y in place[found.tail])}" fill="none" '
+        f'stroke="{_HEAD}" stroke-width="1.5"/>'
         for place in (cloud, along)
     )
     (x, y), (ex, ey) = (cloud[ids].mean(0) for ids in (found.tail, found.head))
     length = math.hypot(ex - x, ey - y) or 1.0
     ux, uy = (ex - x) / length, (ey - y) / length
-    tip = f"M{ex - 9 * ux + 4 * uy:.1f} {ey - 9 * uy - 4 * ux:.1f}L{ex:.1f} {ey:.1f}L{ex - 9 * ux - 4 * uy:.1f} {ey - 9 * uy + 4 * ux:.1f}"
+    barbs = [f"{ex - 9 * ux + k * uy:.1f} {ey - 9 * uy - k * ux:.1f}" for k in (4, -4)]
+    tip = f"M{barbs[0]}L{ex:.1f} {ey:.1f}L{barbs[1]}"
     base = _TOP + _SIDE
+    words = (
+        (_SIDE / 2, base + 18, "the two main axes of the cloud"),
+        (_LEFT + _SIDE / 2, base + 34, "projection on the popularity axis"),
+        (_LEFT, base + 16, number(low)),
+        (_LEFT + _SIDE - 8, base + 16, number(high)),
+        (_LEFT - 18, _TOP + 10, f"{most:.0f}"),
+        (_LEFT - 18, base, "0"),
+        (_LEFT - 18, _TOP + _SIDE / 2, "count"),
+    )
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {_HIGH}" role="img" aria-label="{html.escape(shown.summary())}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {_HIGH}" role="img" '
+        f'aria-label="{html.escape(shown.summary())}" '
         f'width="{_WIDE}" style="max-width:100%;height:auto;font-family:sans-serif">'
         f'<path d="M0 {_TOP}h{_SIDE}v{_SIDE}H0zM{_LEFT} {_TOP}v{_SIDE}h{_SIDE}" fill="none" stroke="{_LINE}"/>{marks}'
         f'<path d="M{x:.1f} {y:.1f}L{ex:.1f} {ey:.1f}{tip}" fill="none" stroke="currentColor" stroke-width="2.5"/>'
-        f"{_text(_SIDE / 2, base + 18, 'the two main axes of the cloud')}{_text(_LEFT + _SIDE / 2, base + 34, 'projection on the popularity axis')}"
-        f"{_text(_LEFT, base + 16, number(float(low)))}{_text(_LEFT + _SIDE - 8, base + 16, number(float(high)))}{_text(_LEFT - 18, _TOP + 10, f'{most:.0f}')}"
-        f"{_text(_LEFT - 18, base, '0')}{_text(_LEFT - 18, _TOP + _SIDE / 2, 'count')}</svg>"
+        f"{''.join(_text(*word) for word in words)}</svg>"
     )
 
 

@@ -1,7 +1,7 @@
 // The axis (4) of P1 through a cloud of item embeddings, the correlation of projection and count along it, and what chance gives.
 //
 // Same computation as course_lib.lessons.popularity_direction.popularity_axis, whose formulas are those of course_lib.maths.popularity
-// (tests/test_widgets_popularity.py compares them). Nothing here touches a page.
+// (tests/lessons/popularity_direction/test_widget.py compares them). Nothing here touches a page.
 import { number } from "../shared/widgets/kit.js";
 import { bell, randomGenerator } from "../shared/widgets/random.js";
 import { average, byFalling, inner, popularityDirection, unpack } from "../shared/widgets/tables.js";
@@ -130,6 +130,6 @@ export function aboutFilm({ film, names }, { order, counts, projections, head, t
 /** Lines of Python that show the same state in a notebook. */
 export function asPython({ stored, model, show, ratio, shown, seed, film }) {
   const given = stored ? "" : "\nitems, counts = ...  # your embeddings (n, d), and how often each item occurs";
-  return `from course_lib import widgets${given}\nwidgets.PopularityAxis(${stored ? "" : "items, counts, "}model=${JSON.stringify(model)}, show="${show}", ` +
+  return `from course_lib.lessons.popularity_direction.popularity_axis import PopularityAxis${given}\nPopularityAxis(${stored ? "" : "items, counts, "}model=${JSON.stringify(model)}, show="${show}", ` +
     `ratio=${ratio}, shown=${shown}, seed=${seed}, film=${film})`;
 }

@@ -155,7 +155,7 @@ def prop_mean_item() -> list[sp.Expr]:
     1: eta (pulled - pushed).
     """
     size = 4
-    counts, a, c = sp.symbols(f"p1:{size + 1}"), *sp.symbols("a c")
+    counts, (a, c) = sp.symbols(f"p1:{size + 1}"), sp.symbols("a c")
     mean = sum(counts) / size
     change = -2 * lr * decay * sum((p + c) * a * (p - mean) for p in counts)
     variance = sum((p - mean) ** 2 for p in counts) / size
@@ -378,7 +378,7 @@ def enumerate_direction_error() -> Fraction:
             ).limit_denominator(10**6)
         else:
             estimate += chance * sum(((items[k] - items[k + 1]) ** 2).sum() / 4 for k in (0, 2))
-    return max(abs(error - stated), abs(estimate - stated))
+    return Fraction(max(abs(error - stated), abs(estimate - stated)))
 
 
 def prop_double_dipping() -> list[sp.Expr]:
@@ -398,10 +398,7 @@ def prop_double_dipping() -> list[sp.Expr]:
     split = table * unit - contrast * length / contrast.dot(contrast) - rest * unit
     residuals = [*(contrast.T * rest).expand(), *(keep * contrast)]
     residuals += [sp.simplify(entry.subs(length, sp.sqrt(found.dot(found)))) for entry in split]
-    z, cosine = (
-        _vector("z", 3),
-        sp.Symbol("k", positive=True),
-    )  # x centred = (along c, along the rest of the counts, elsewhere)
+    z, cosine = _vector("z", 3), sp.Symbol("k", positive=True)  # z: along c, along the rest of the counts, elsewhere
     counts = sp.Matrix([cosine, sp.sqrt(1 - cosine**2), 0])
     square = z[0] ** 2 / z.dot(z)  # B
     first = z[1] / sp.sqrt(z[1] ** 2 + z[2] ** 2)
@@ -457,7 +454,8 @@ def _law() -> dict[Key, sp.Symbol]:
 
 
 _F = sp.Function("f")
-_SLOPES = {}  # f'(x), one symbol for each argument, so that derivatives of an unknown function can be compared
+# f'(x), one symbol for each argument, so that derivatives of an unknown function can be compared
+_SLOPES: dict[sp.Expr, sp.Dummy] = {}
 
 
 def _margin(users: sp.Matrix, items: sp.Matrix, key: Key, bias: sp.Matrix | None = None) -> sp.Expr:

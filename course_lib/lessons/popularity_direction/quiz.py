@@ -1,13 +1,12 @@
-"""What is right in the quiz "popularity-direction": each function computes its question's verdicts, {answer id: is it
-right?}.
+"""What is right in the quiz "popularity-direction": a function for each question, {answer id: is it right?}.
 
-The numbers of the questions stand here once more, on purpose: the test compares what the file marks with what comes
-out.
+The numbers of the questions stand here once more, on purpose: the test compares them with what the file marks.
 """
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -26,10 +25,10 @@ def conserved() -> dict[str, bool]:
     labels = _skewed(30, 12)
     start = _model(labels)[1]
     sums = {}
-    for name, optimiser, options in (("sgd", torch.optim.SGD, {"lr": 2.0}), ("adam", torch.optim.Adam, {"lr": 0.05})):
-        _, items = _model(labels, optimiser, options, steps=60)
+    for name, optimiser, lr in (("sgd", torch.optim.SGD, 2.0), ("adam", torch.optim.Adam, 0.05)):
+        _, items = _model(labels, optimiser, lr, steps=60)
         sums[name] = np.abs(items.sum(0) - start.sum(0)).max()
-    _, items = _model(labels, torch.optim.SGD, {"lr": 2.0}, steps=60, centred=True)
+    _, items = _model(labels, steps=60, centred=True)
     head = labels.sum(0) >= np.sort(labels.sum(0))[-3]
     moved = np.abs(items[head].sum(0) - _model(labels, centred=True)[1][head].sum(0)).max()
     apart = [_cosine(items[row == 1].mean(0), items[row == 0].mean(0)) for row in labels]
@@ -71,7 +70,7 @@ def first_axis() -> dict[str, bool]:
     pull = popularity.pull_matrix(labels, TripleLaw())
     axis = _top_right(pull)
     taste, counts = np.repeat([1.0, -1.0], labels.shape[1] // 2), labels.sum(0)
-    items = _model(labels, torch.optim.SGD, {"lr": 2.0}, steps=60, scale=1e-3)[1]
+    items = _model(labels, steps=60, scale=1e-3)[1]
     grown = np.linalg.svd(items - items.mean(0))[0][:, 0]
     skewed = _skewed(60, 24)
     along = {
@@ -146,33 +145,35 @@ def _two_tastes() -> np.ndarray:
 
 def _model(
     labels: np.ndarray,
-    optimiser: type | None = None,
-    options: dict | None = None,
+    optimiser: Callable[..., torch.optim.Optimizer] = torch.optim.SGD,
+    lr: float = 2.0,
     *,
     steps: int = 0,
     scale: float = 0.1,
     centred: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """MF with BPR on all triples at once: (users, items), in float64, after so many steps. centred:
-    the items start with sum zero.
+    """MF with BPR on all triples at once: (users, items), in float64, after so many steps.
+
+    centred: the items start with sum zero.
     """
-    model = backbones.MF(*labels.shape, 6, scale=scale, generator=torch.Generator().manual_seed(0)).double()
+    (m, n), generator = labels.shape, torch.Generator().manual_seed(0)
+    model = backbones.MF(m, n, 6, scale=scale, generator=generator).double()
     with torch.no_grad():
-        model.items -= model.items.mean(0) * centred
+        model.items.sub_(model.items.mean(0) * centred)
     triples = [
         (u, i, j) for u, row in enumerate(labels) for i in np.flatnonzero(row == 1) for j in np.flatnonzero(row == 0)
     ]
     columns = [torch.tensor(column) for column in zip(*triples, strict=True)]
-    chosen = optimiser(model.parameters(), **options) if optimiser else None
+    chosen = optimiser(model.parameters(), lr=lr)
     for _ in range(steps):
         chosen.zero_grad()
-        model.loss(*columns).backward()
+        torch.autograd.backward(model.loss(*columns))
         chosen.step()
-    return tuple(table.detach().numpy().copy() for table in (model.users, model.items))
+    return model.users.detach().numpy().copy(), model.items.detach().numpy().copy()
 
 
 def _top_right(matrix: np.ndarray) -> np.ndarray:
-    return np.linalg.svd(matrix)[2][0]
+    return np.asarray(np.linalg.svd(matrix)[2][0])
 
 
 def _cosine(a: np.ndarray, b: np.ndarray) -> float:

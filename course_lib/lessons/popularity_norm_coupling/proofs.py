@@ -19,7 +19,7 @@ from fractions import Fraction
 import numpy as np
 import sympy as sp
 
-from course_lib.lessons.in_batch_bias.broken import Broken
+from course_lib.lessons.shared.counterexample import Counterexample
 from course_lib.maths import norms
 
 s, lr, h, p, pi, T, c = sp.symbols("s eta h p pi T c", positive=True)
@@ -421,7 +421,7 @@ def prop_growth_without_popularity() -> list[sp.Expr]:
     return [*(sp.simplify(g) for g in arrived), sp.simplify(both - 1)]
 
 
-def growth_without_popularity(updates: tuple[int, int] = (6, 3)) -> Broken:
+def growth_without_popularity(updates: tuple[int, int] = (6, 3)) -> Counterexample:
     """P0's title of Section 3, 'the norm is monotonic in item popularity', for two items of one training run.
 
     Loss -cos^2, learning rate 1/2, both start at (1, 1). The popular item is always asked for (1, 0): it turns there
@@ -432,7 +432,7 @@ def growth_without_popularity(updates: tuple[int, int] = (6, 3)) -> Broken:
     popular, rare = (
         _squared_norm_after(n, targets) for n, targets in zip(updates, (("1 0",), ("1 0", "0 1")), strict=True)
     )
-    return Broken("the increments of two items are the same", claimed=Fraction(0), actual=popular - rare)
+    return Counterexample("the increments of two items are the same", claimed=Fraction(0), actual=popular - rare)
 
 
 def conflicting_items(updates: tuple[int, int] = (1000, 100), *, rate: float = 0.5) -> tuple[float, float]:

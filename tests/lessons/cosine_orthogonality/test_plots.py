@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import matplotlib as mpl
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
-
-mpl.use("Agg")
-import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 from matplotlib.quiver import Quiver
 
@@ -16,11 +16,30 @@ from course_lib.lessons.cosine_orthogonality import plots
 from course_lib.lessons.shared import plots as shared_plots
 from course_lib.training.free_vectors import Moves
 
-
-@pytest.fixture(autouse=True)
-def closed_figures():
-    yield
-    plt.close("all")
+FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
+    "angle_paths": lambda: plots.angle_paths(
+        {"short": [120.0, 60.0, 20.0], "long": [120.0, 110.0, 101.0]}, label="angle"
+    ),
+    "clamp_reach": lambda: plots.clamp_reach(
+        [0.1, 1.0, 10.0], {"law": [0.6, 0.3, 0.0]}, {"torch": ([0.1, 10.0], [0.6, 0.0])}
+    ),
+    "gradient_fields": lambda: plots.gradient_fields([0.9, 0.5]),
+    "norm_paths": lambda: plots.norm_paths(
+        {
+            "cosine": Moves(
+                *map(np.array, ([0, 1, 0], [1, 1, 2], [1.0, 1.0, 1.2], [1.2, 1.1, 1.3], [1.0] * 3, [0.0] * 3))
+            )
+        },
+        [0, 1],
+    ),
+    "precision": lambda: plots.precision(
+        {"float32": ([1e-3, 1.0], [1e-7, 2e-7]), "float64": ([1e-3, 1.0], [1e-16, 0.0])},
+        x_label="x",
+        label="y",
+        marks={"here": 0.1},
+    ),
+    "tangent_step": lambda: plots.tangent_step([1.5, 0.2], [0.75, 1.6], lr=2.2),
+}
 
 
 def radii(ax) -> list[float]:

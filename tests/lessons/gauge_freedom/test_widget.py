@@ -21,14 +21,12 @@ from tests.widget_pages import (
     SUMMARY,
     Elements,
     differences,
-    library,
     mount_in_jupyter,
     open_folds,
     python_line,
     replacing,
     serious_violations,
     settled,
-    site_page,
     table_rows,
 )
 

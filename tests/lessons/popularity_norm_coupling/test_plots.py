@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from course_lib import norms
 from course_lib.lessons.popularity_norm_coupling import plots
 
-
-@pytest.fixture(autouse=True)
-def closed_figures() -> Iterator[None]:
-    yield
-    plt.close("all")
+FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
+    "coupled_runs": lambda: plots.coupled_runs(0.2, 0.6, [0.1, 0.5, 0.9, 0.3]),
+    "decay_balance": lambda: plots.decay_balance([0.1, 1.0], {"decay": [1.0, 1.8]}, {"decay": [1.0, 1.78]}),
+    "growth_law": lambda: plots.growth_law([1.0, 10.0], start_norm=1.0, h=0.02),
+    "norms_against_counts": lambda: plots.norms_against_counts(
+        [1, 3, 9, 80], {"after": [1.0, 1.2, 1.5, 3.0]}, lines={"after": [1.1, 1.2, 1.6, 2.9]}, start_norm=1.0
+    ),
+    "remedy_map": lambda: plots.remedy_map({"nothing": (0.3, 0.1), "cosine": (0.01, 0.02)}, baseline=(0.99, 0.12)),
+    "saturation_slope": lambda: plots.saturation_slope(512, [0.0, 0.1, 1.0]),
+    "shares_over_steps": lambda: plots.shares_over_steps({"dot": ([0, 10], [0.01, 0.3])}, spread={"dot": [0.0, 0.05]}),
+    "two_items": lambda: plots.two_items({"a": [[1.0, 1.0], [1.2, 0.9]], "b": [[1.0, 1.0], [0.8, 1.4], [1.4, 1.5]]}),
+}
 
 
 def test_coupled_runs_mark_each_batch_once_and_count_both_items() -> None:

@@ -21,7 +21,6 @@ from tests.widget_pages import (
     Elements,
     far_apart,
     left_by_its_view,
-    library,
     mount_in_jupyter,
     open_folds,
     python_line,
@@ -29,7 +28,6 @@ from tests.widget_pages import (
     replacing,
     serious_violations,
     settled,
-    site_page,
     table_rows,
 )
 

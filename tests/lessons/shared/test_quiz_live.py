@@ -10,7 +10,7 @@ import nbformat
 import pytest
 
 from course_lib.lessons.shared.widgets.quiz import Quiz
-from tests.lessons.shared.test_widgets_live import lab, wait_for
+from tests.lessons.shared.test_widgets_live import wait_for
 
 SHOW = """
 import json, pathlib

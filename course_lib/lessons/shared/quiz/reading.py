@@ -16,12 +16,11 @@ from __future__ import annotations
 
 import importlib
 import re
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from course_lib.lessons.shared import schema
 from course_lib.lessons.shared.quiz.markup import pieces
 
 LESSONS = Path(__file__).resolve().parents[2]
@@ -94,17 +93,12 @@ def read(path: Path | str) -> Quiz:
     allow.
     """
     path = Path(path)
-    try:
-        data = yaml.load(path.read_text(encoding="utf-8"), _Loader)
-    except yaml.YAMLError as error:
-        raise QuizError(f"{path.name}: {error}") from None
-    _check_fields(data, {"title": str, "questions": list}, (), path.name)
-    _check_text("title", data["title"], path.name)
+    data = _row(Quiz, schema.load(path, error=QuizError), path.name, name=_chapter_of(path))
     questions = tuple(_question(row, f"{path.name}: question {n}") for n, row in enumerate(data["questions"], 1))
     if not questions:
         raise QuizError(f"{path.name}: questions is empty; expected at least one")
-    _refuse_twice([question.id for question in questions], f"{path.name}: questions")
-    return Quiz(_chapter_of(path), data["title"], questions)
+    schema.refuse_twice([question.id for question in questions], f"{path.name}: questions", error=QuizError)
+    return Quiz(**{**data, "questions": questions})
 
 
 def recompute(question: Question) -> dict[str, bool]:
@@ -131,23 +125,9 @@ def recompute(question: Question) -> dict[str, bool]:
 # ---- the rules
 
 
-class _Loader(yaml.SafeLoader):
-    """A safe loader that refuses a key given twice (PyYAML keeps the last one and says nothing)."""
-
-
-def _mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict:
-    keys = [key.value for key, _ in node.value]
-    if twice := sorted({key for key in keys if keys.count(key) > 1}):
-        raise yaml.YAMLError(f"line {node.start_mark.line + 1}: {', '.join(twice)} given twice")
-    return loader.construct_mapping(node, deep=True)
-
-
-_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
-
-
 def _question(row: Any, where: str) -> Question:
     where = _named(row, where)
-    _check_row(Question, row, where, {"answers": list})
+    row = _row(Question, row, where)
     if row["kind"] not in KINDS:
         raise QuizError(f"{where}: kind is {row['kind']!r}; expected one of {', '.join(KINDS)}")
     if bool(row.get("computed_by")) == bool(row.get("not_computed")):
@@ -157,7 +137,7 @@ def _question(row: Any, where: str) -> Question:
     answers = tuple(_answer(one, f"{where}: answer {n}") for n, one in enumerate(row["answers"], 1))
     if not 2 <= len(answers) <= MOST_ANSWERS:
         raise QuizError(f"{where}: {len(answers)} answers; expected 2 to {MOST_ANSWERS}")
-    _refuse_twice([answer.id for answer in answers], f"{where}: answers")
+    schema.refuse_twice([answer.id for answer in answers], f"{where}: answers", error=QuizError)
     question = Question(**{**row, "answers": answers})
     if question.kind == "one" and len(question.right) != 1:
         raise QuizError(
@@ -172,7 +152,7 @@ def _question(row: Any, where: str) -> Question:
 
 def _answer(row: Any, where: str) -> Answer:
     where = _named(row, where)
-    _check_row(Answer, row, where, {"right": bool})
+    row = _row(Answer, row, where)
     if row["right"] and "misconception" in row:
         raise QuizError(f"{where}: a right answer has no misconception; say in why what makes it right")
     if not row["right"] and "misconception" not in row:
@@ -185,41 +165,15 @@ def _named(row: Any, where: str) -> str:
     return f"{where} ({row['id']})" if isinstance(row, dict) and row.get("id") else where
 
 
-def _check_row(kind: type, row: Any, where: str, types: dict[str, type]) -> None:
-    """Every field known, none missing, each of its type (text, where `types` says nothing), each text not empty and
-    readable.
-    """
-    known = {one.name: types.get(one.name, str) for one in fields(kind)}
-    _check_fields(row, known, [one.name for one in fields(kind) if one.default is not MISSING], where)
-    if not _ID.fullmatch(row["id"]):
+def _row(kind: type, data: Any, where: str, **given: str) -> dict[str, Any]:
+    """`schema.row`, with an id of the right form and texts whose markup can be read."""
+    row = schema.row(kind, data, where, given=given, error=QuizError)
+    if "id" in row and not _ID.fullmatch(row["id"]):
         raise QuizError(f"{where}: id is {row['id']!r}; expected lower-case words and digits joined by -")
     for name, value in row.items():
         if isinstance(value, str):
-            _check_text(name, value, where)
-
-
-def _check_fields(row: Any, types: dict[str, type], optional: Any, where: str) -> None:
-    if not isinstance(row, dict):
-        raise QuizError(f"{where} is a {type(row).__name__}; expected fields {', '.join(types)}")
-    for name, value in row.items():
-        if name not in types:
-            raise QuizError(f"{where}: unknown field {name!r}; expected {', '.join(types)}")
-        if not isinstance(value, types[name]):
-            kind = {str: 'a text (numbers in quotes: "2.3")', bool: "true or false", list: "a list"}[types[name]]
-            raise QuizError(f"{where}: {name} is {value!r} ({type(value).__name__}); expected {kind}")
-    if missing := [name for name in types if name not in row and name not in optional]:
-        raise QuizError(f"{where}: {', '.join(missing)} missing")
-
-
-def _check_text(name: str, value: str, where: str) -> None:
-    if not value.strip():
-        raise QuizError(f"{where}: {name} is empty")
-    try:
-        pieces(value)
-    except ValueError as error:
-        raise QuizError(f"{where}: {name}: {error}") from None
-
-
-def _refuse_twice(ids: list[str], where: str) -> None:
-    if twice := sorted({one for one in ids if ids.count(one) > 1}):
-        raise QuizError(f"{where}: id {', '.join(twice)} given twice")
+            try:
+                pieces(value)
+            except ValueError as error:
+                raise QuizError(f"{where}: {name}: {error}") from None
+    return row

@@ -1,0 +1,234 @@
+"""The checks of the assignment on DDC: what its solutions and messages say, found by another way."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from in_process import functions, with_arguments
+from scipy import optimize
+
+from course_lib import correction, popularity
+from course_lib.data.interactions import Interactions
+from course_lib.lessons.ddc import checks
+from course_lib.lessons.shared import forms
+from exercises import simulate
+
+ANSWERS = functions(simulate.reference("ddc"))
+
+
+def test_the_number_of_minimisers_is_that_of_the_directions_without_end() -> None:
+    """Task 2a by convex analysis: none if along some (alpha, beta) no term rises and one falls, many if no term
+    moves.
+    """
+    kinds = [[-1, 3, 2], [1, 3], [0, 1], [-2, 0], [0, 0], [-1, 0, 1]]
+    for a, b in itertools.product(kinds, kinds):
+        found = "one"
+        for alpha, beta in itertools.product(range(-3, 4), repeat=2):
+            growth = [alpha * y - beta * x for x in a for y in b]  # of -margin along (alpha, beta)
+            if (alpha, beta) != (0, 0) and max(growth) <= 0 and found != "none":
+                found = "none" if min(growth) < 0 else "many"
+        assert ANSWERS["minimisers"](a, b) == found, (a, b)
+
+
+@pytest.mark.parametrize("case", [checks.ONE, checks.OTHER, checks.hard(3, 8, 25)])
+def test_the_solution_of_a_user_is_stationary_and_below_its_neighbours(case: checks.Case) -> None:
+    alpha, beta = ANSWERS["solve_user"](*case)
+    best = correction.user_loss(*case, alpha, beta)
+    assert max(map(abs, correction.user_gradient(*case, alpha, beta))) < 1e-11
+    for a, b in itertools.product((-0.1, 0.0, 0.1), repeat=2):
+        assert correction.user_loss(*case, alpha + a, beta + b) >= best
+
+
+def test_the_surrogate_is_that_of_the_library_and_of_its_definition() -> None:
+    for case in (checks.SMALL, checks.LOPSIDED):
+        found = [float(x) for x in ANSWERS["surrogate"](*case)]
+        s, t, a, b = (np.array(values, dtype=float) for values in case)
+        assert found == pytest.approx(correction.surrogate_user(s, t, a, b), abs=1e-10)
+
+        def quadratic(x: np.ndarray, s=s, t=t, a=a, b=b) -> float:
+            margin = (s + x[1] * a)[:, None] - t - x[0] * b
+            return float((margin**2 / 8 - margin / 2).mean())
+
+        assert optimize.minimize(quadratic, (0.0, 0.0), tol=1e-12).x == pytest.approx(found, abs=1e-4)
+
+
+def test_the_sign_of_alpha_is_that_of_a_search() -> None:
+    for s, t, a, b, beta in ((*checks.ONE, 0.5), (*checks.OTHER, 0.5), (*checks.TOP_HEAVY, 1.0)):
+        best = optimize.minimize_scalar(
+            lambda alpha, c=(s, t, a, b), beta=beta: correction.user_loss(*c, alpha, beta)
+        ).x
+        assert ANSWERS["sign_of_alpha"](s, t, a, b, beta) == np.sign(best)
+
+
+def test_a_shift_of_all_items_changes_no_margin_and_turns_alpha() -> None:
+    user, liked, others, pop = (np.array(x) for x in checks.shifted(0, 6, 20, 3))
+    shift = ANSWERS["flip"](user, liked, others, pop)
+    margins = [(p @ user)[:, None] - q @ user for p, q in ((liked, others), (liked + shift, others + shift))]
+    assert margins[0] == pytest.approx(margins[1], abs=1e-9)
+    before, after = checks.settle(user, liked, others, pop), checks.settle(user, liked + shift, others + shift, pop)
+    assert before is not None and after is not None and before[0] * after[0] < 0
+
+
+def test_the_optimum_that_ranks_worse_is_an_optimum_and_raises_the_loss_of_what_is_used() -> None:
+    user, liked, others, pop = (np.array(x, dtype=float) for x in ANSWERS["ranks_worse"](0.9))
+    alpha, beta = checks.settle(user, liked, others, pop)
+    axis = checks.unit(liked.sum(axis=0))
+    parts = liked @ user, others @ user, liked @ axis, others @ pop
+    assert max(map(abs, correction.user_gradient(*parts, alpha, beta))) < 1e-10
+    final = user + alpha * pop + beta * axis
+    zeros = np.zeros(len(liked)), np.zeros(len(others))
+    losses = [correction.user_loss(liked @ e, others @ e, *zeros, 0.0, 0.0) for e in (user, final)]
+    assert correction.user_loss(*parts, alpha, beta) < losses[0] < losses[1]
+
+
+def test_the_scale_is_the_smallest_that_does() -> None:
+    rng = np.random.default_rng(3)
+    for margins, fraction in (
+        (rng.exponential(size=50).tolist(), 0.05),
+        ([1.0, 2.0, 3.0, -0.05], 0.7),
+        ([1.0, 0.0], 0.9),
+    ):
+        scale = ANSWERS["inflation"](margins, fraction)
+        grid = np.linspace(1, 2 * scale, 20_001)
+        loss = np.logaddexp(0, -grid[:, None] * np.array(margins)).mean(axis=1)
+        assert grid[np.argmax(loss <= fraction * loss[0])] == pytest.approx(scale, abs=2 * scale / 20_000)
+    margins = np.array([1.0, 2.0, 3.0, -0.05])
+    grid = np.geomspace(1, 1e5, 100_001)
+    assert np.logaddexp(0, -grid[:, None] * margins).mean(axis=1).min() > 0.65 * np.logaddexp(0, -margins).mean()
+    assert ANSWERS["inflation"](margins.tolist(), 0.65) is None
+
+
+def test_lists_are_measured_as_the_library_measures_them() -> None:
+    from course_lib import metrics
+
+    users, items, histories, held_out, counts, _ = checks.films(5, 4)
+    lists = {"train": histories, "test": held_out}
+    shape = {"n_users": len(users), "n_items": len(items)}
+    data = {
+        key: Interactions(
+            np.repeat(np.arange(len(users)), list(map(len, rows))), np.concatenate(rows).astype(int), **shape
+        )
+        for key, rows in lists.items()
+    }
+    popular, right = ANSWERS["measure"](users, items, histories, held_out, counts, 10)
+    ranked = metrics.top_k(np.array(users), np.array(items), data["train"], 10)
+    assert popular == pytest.approx(popularity.average_popularity(ranked, np.array(counts)))
+    wanted = [set(row) for row in held_out]
+    ranks = [
+        next((rank for rank, item in enumerate(row, 1) if item in want), None)
+        for row, want in zip(ranked.tolist(), wanted, strict=True)
+        if want
+    ]
+    assert right == pytest.approx(np.mean([1 / rank if rank else 0.0 for rank in ranks]))
+
+
+def test_the_essay_on_ddc_quotes_its_numbers() -> None:
+    text, names = "".join(simulate.source("ddc")["cells"][-1]["source"]), ANSWERS
+    share = Fraction(3, 10)
+    films = {epochs: checks.films(epochs) for epochs in (20, 40)}
+    missing = {epochs: names["without_minimiser"](*films[epochs][:3], films[epochs][5], share) for epochs in films}
+    users, items, histories, held_out, counts, pop = films[20]
+    assert f"{missing[20]} of {len(users):,} users after 20 epochs, {missing[40]} after 40" in text
+    tastes, table = np.array(users), np.array(items)
+    alone = {"alpha": tastes.copy(), "beta": tastes.copy(), "both": tastes.copy()}
+    negative, losses = [], []
+    for u, (s, t, a, b) in enumerate(checks.projections(users, items, histories, pop, share)):
+        best = (
+            correction.solve_user(s, t, a, b) if u % 4 == 0 else None
+        )  # a quarter of the users, for the time it takes
+        if best is not None:
+            axis = names["preference_direction"](users[u], items, histories[u], share)
+            steps = {"alpha": best[0] * np.array(pop), "beta": best[1] * axis}
+            for key, moves in (("alpha", ("alpha",)), ("beta", ("beta",)), ("both", ("alpha", "beta"))):
+                alone[key][u] += sum(steps[move] for move in moves)
+            final = table @ alone["both"][u]
+            lacking = np.delete(final, histories[u])
+            served = correction.user_loss(final[np.sort(histories[u])], lacking, a, b, 0.0, 0.0)
+            losses.append((correction.user_loss(s, t, a, b, 0.0, 0.0), correction.user_loss(s, t, a, b, *best), served))
+            negative.append(best[0] < 0)
+    some = slice(None, None, 4)
+    lists = {
+        key: names["measure"](rows[some], items, histories[some], held_out[some], counts, 10)
+        for key, rows in {"plain": tastes, **alone}.items()
+    }
+    quoted = {"plain": (182, 0.21), "both": (176, 0.21), "alpha": (93, 0.14), "beta": (210, 0.22)}
+    for key, (popular, right) in quoted.items():
+        assert lists[key] == [pytest.approx(popular, rel=0.1), pytest.approx(right, abs=0.035)], key
+        assert str(popular) in text and f"{right}" in text
+    assert np.mean(negative) == pytest.approx(0.94, abs=0.03)
+    assert np.mean(losses, axis=0) == pytest.approx([0.25, 0.17, 0.33], abs=0.02)
+
+
+# ---- messages: wrong answers that the usual misconceptions give ----
+
+
+def by(name: str, **changed: Any) -> Any:
+    """The reference's function of that name, with some of its arguments replaced."""
+    return with_arguments(ANSWERS[name], **changed)
+
+
+MESSAGES = [
+    (
+        "preference",
+        by("preference_direction", share=lambda user, items, history, share: share / 2),
+        "round the number of items up",
+    ),
+    (
+        "preference",
+        by("preference_direction", user=lambda user, items, history, share: [-x for x in user]),
+        "not the lowest",
+    ),
+    (
+        "preference",
+        lambda user, items, history, share: (
+            by("preference_direction")(user, items, history, share) if any(user) else user
+        ),
+        "return None",
+    ),
+    (
+        "loss",
+        lambda s, t, a, b, alpha, beta: correction.user_loss(s, t, a, b, beta, alpha),
+        "beta belongs to the positives",
+    ),
+    ("loss", lambda s, t, a, b, alpha, beta: correction.user_loss(s, t, a, b, -alpha, beta), "taken away as a whole"),
+    (
+        "loss",
+        lambda s, t, a, b, alpha, beta: len(s) * len(t) * correction.user_loss(s, t, a, b, alpha, beta),
+        "not the sum",
+    ),
+    ("loss", lambda *a: float("inf"), "exp overflows"),
+    ("minimisers", lambda a, b: "none", "both signs, strictly|does not matter"),
+    ("minimisers", lambda a, b: 1, 'the words "none"'),
+    ("without", lambda users, *rest: len(users) - by("without_minimiser")(users, *rest), "who have one"),
+    ("surrogate", lambda *case: by("surrogate")(*case)[::-1], "alpha comes first"),
+    ("surrogate", lambda *case: [float(x) for x in by("surrogate")(*case)], "no floats"),
+    ("solve", lambda *case: None, "exactly one minimiser"),
+    ("solve", lambda *case: [0.0, 0.0], "The gradient is not zero there"),
+    ("solve", lambda *case: [x + 1e-4 for x in by("solve_user")(*case)], "It is near"),
+    ("solve", lambda *case: by("solve_user")(*case)[::-1], "alpha comes first"),
+    ("sign", lambda *case: 0, "-1 or 1 is expected"),
+    ("sign", lambda s, t, a, b, beta: -by("sign_of_alpha")(s, t, a, b, beta), "the best alpha lies below|mean of b"),
+    ("flip", lambda user, liked, others, pop: [100 * x for x in pop], "b has one sign"),
+    ("flip", lambda user, liked, others, pop: [1e9 * x for x in pop], "between -1,000 and 1,000"),
+    ("worse", lambda drop: ([0, 1], [[1, 0], [0, 1]], [[0, 0]], [1, 0]), "every positive stands above"),
+    ("worse", lambda drop: ([0, 1], [[1, 1]] * 61, [[0, 0]], [1, 0]), "at most 60"),
+    (
+        "worse",
+        lambda drop: ([0, 1, 0], [[1, 0.1, 0]] * 20 + [[-3, 3, 0]], [[0, 0, 1], [0, 0, -1]], [0, 0, 1]),
+        "carries beta e_pref to the negatives",
+    ),
+    ("inflation", lambda margins, fraction: None, "some scale does"),
+    ("inflation", lambda margins, fraction: 2.0, "of the first"),
+    ("average_popularity", lambda *a: by("measure")(*a)[::-1], "AvgPop comes first"),
+    ("reciprocal_rank", lambda *a: [0.0, float(np.mean([1.0, 0.0, 0.0]))], "No usual slip|left out of MRR"),
+]
+
+
+@pytest.mark.parametrize(("task", "answer", "hint"), MESSAGES)
+def test_a_message_says_what_is_wrong(task: str, answer: Any, hint: str) -> None:
+    with pytest.raises(forms.NotYet, match=hint):
+        getattr(checks, task)(answer)

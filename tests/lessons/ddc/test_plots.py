@@ -1,0 +1,57 @@
+"""The figures of the chapter on DDC."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from course_lib.lessons.ddc import plots
+
+FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
+    "decay_and_sign": lambda: plots.decay_and_sign(["a", "b"], {"share": [0.1, 0.9], "change": [-3.0, 4.0]}),
+    "differences": lambda: plots.differences(
+        {"a": (0.01, 0.002, 3.0, 1.0), "b": (-0.01, 0.002, -3.0, 1.0)}, labels=("MRR", "AvgPop")
+    ),
+    "frontier": lambda: plots.frontier({"a": ([1, 2], [0.1, 0.2], ["0", ""])}, {"model": (1.5, 0.15)}),
+    "loss_and_ranking": lambda: plots.loss_and_ranking(
+        {"a": (0.1, 0.12), "b": (0.01, 0.11)}, {1: 0.1, 3: 0.03}, 0.12, marked=["a"]
+    ),
+    "missing_minimum": lambda: plots.missing_minimum(
+        [1, 2], [1.0, 0.5], {"one": ([1, 10], [0.0, 1.0], 1.0), "other": ([1, 10], [0.0, 2.0], None)}
+    ),
+    "net_push": lambda: plots.net_push(np.linspace(-1, 1, 40), np.linspace(-5, 9, 40), np.linspace(-2, 1, 40)),
+    "origin_sweep": lambda: plots.origin_sweep(
+        [-1, 0, 1], {"share": ([0, 0.5, 1], np.nan, None), "popularity": ([3, 2, 1], 2.0, [1, 1, 1])}
+    ),
+    "turned_user": lambda: plots.turned_user(
+        {"before": [3, 1], "after": [-0.5, 0]}, [[1, 0], [-1, -1]], [[-2, 1], [-2, -1]]
+    ),
+    "two_users": lambda: plots.two_users([1.5, 1.1], [0.94, -0.34], [0.17, 0.98], alpha=-1.0, beta=1.5),
+    "accuracy_and_popularity": lambda: plots.accuracy_and_popularity(
+        {"MF": {"DDC": (10.0, 5.0, 3.0, 1.0), "IPS": (-20.0, -9.0, 0.0, 0.0), "new": (-3.0, 1.0, 0.0, 0.0)}}
+    ),
+    "convergence": lambda: plots.convergence(
+        {
+            "MF": {
+                "training": ([1, 2], [0.6, 0.3], [0.1, 0.12]),
+                "DDC": ([3, 4], [0.2, 0.1], [0.11, 0.13]),
+                "scaled": 0.2,
+                "objective": [0.3, 0.2],
+            }
+        }
+    ),
+    "rule_changes": lambda: plots.rule_changes({"MF": {"b_a": (3.0, 0.5), "a_b": (-20.0, 0.0)}}),
+    "sensitivity": lambda: plots.sensitivity(
+        {"MRR@10": {"MF": ([0.1, 0.5], [0.1, 0.12], [0.01, 0.0])}}, levels={"MRR@10": {"MF": 0.09}}
+    ),
+    "sign_of_alpha": lambda: plots.sign_of_alpha(
+        {
+            "MF": {"centroid": [0.2, -0.4], "negative": [0.9, 0.1], "change": [-10.0, 5.0]},
+            "moved": {"centroid": [-1.0, 1.0], "negative": [0.0, 1.0], "change": [5.0, -9.0]},
+        },
+        moved=("moved",),
+    ),
+}

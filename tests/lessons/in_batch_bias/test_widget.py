@@ -1,0 +1,628 @@
+"""The interactive on in-batch weights: JavaScript against course_lib, words against words, and pages in a browser."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from course_lib import in_batch, losses
+from course_lib.lessons.in_batch_bias.enumeration import averaged_weights
+from course_lib.lessons.in_batch_bias.in_batch_weights import FIG2_LABELS, InBatchWeights
+from course_lib.lessons.shared.widgets import words
+from tests.widget_pages import (
+    SUMMARY,
+    Elements,
+    differences,
+    made_in_python,
+    mount_in_jupyter,
+    page_html,
+    serious_violations,
+    settled,
+    table_rows,
+)
+
+CASES = 150
+OUT_OF_REACH = "so no batch ever meets the pairs there and no weighting can repair it (Assumption E.1)."
+
+
+def random_labels(rng: np.random.Generator, *, gaps: bool = True) -> np.ndarray:
+    """A label matrix of 2 to 8 rows and columns with two positives or more; gaps: often with an empty row or column."""
+    m, n = (int(size) for size in rng.integers(2, 9, size=2))
+    labels = (rng.random((m, n)) < rng.uniform(0.05, 0.9)).astype(int)
+    labels[np.arange(m), rng.integers(0, n, size=m)] = 1
+    labels[rng.integers(0, m, size=n), np.arange(n)] = 1
+    for line in (np.s_[rng.integers(m)], np.s_[:, rng.integers(n)]) if gaps else ():
+        emptied = labels.copy()
+        emptied[line] = 0
+        labels = emptied if rng.random() < 0.4 and emptied.sum() >= 2 else labels
+    return labels
+
+
+def met(labels: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The index of the rows and columns that have a positive."""
+    return np.ix_(labels.any(axis=1), labels.any(axis=0))
+
+
+def random_case(rng: np.random.Generator) -> dict[str, Any]:
+    labels = random_labels(rng)
+    batch_size = int(rng.integers(2, labels.sum() + 1))
+    pairs = np.argwhere(labels)[rng.permutation(labels.sum())[:batch_size]]
+    return {
+        "labels": labels.tolist(),
+        "batchSize": batch_size,
+        "pairs": pairs.tolist(),
+        "scores": rng.normal(scale=3, size=labels.shape).tolist(),
+        "omega": float(rng.uniform(0.01, 1)),
+        "kind": in_batch.KINDS[int(rng.integers(len(in_batch.KINDS)))],
+        "pointwise": ("square", "logistic")[int(rng.integers(2))],
+    }
+
+
+def random_state(rng: np.random.Generator) -> dict[str, Any]:
+    """Arguments of InBatchWeights."""
+    case = random_case(rng)
+    return {
+        "labels": case["labels"],
+        "batch_size": case["batchSize"],
+        "kind": case["kind"],
+        "omega": round(case["omega"], 2),
+        "pointwise": case["pointwise"],
+        "fit": float(rng.choice([0.0, 0.35, 1.0])),
+    }
+
+
+def static(**arguments: Any) -> str:
+    return InBatchWeights(**arguments).static_html()
+
+
+EVALUATE = """(cases) => cases.map(({ labels, batchSize, pairs, scores, omega, kind, pointwise }) => {
+  const losses = lib.pairLosses(pointwise, scores);
+  return {
+    expectedWeights: lib.expectedWeights(kind, { labels, batchSize, omega }),
+    batchWeights: lib.batchWeights(kind, { labels, pairs, omega }),
+    batchLoss: lib.batchLoss(kind, { labels, pairs, omega, losses }),
+    expected: lib.expectedObjective(kind, { labels, batchSize, omega, losses }),
+    full: lib.fullObjective({ labels, losses }),
+    losses,
+    popularity: lib.pairPopularity(labels),
+    rho: lib.balance(batchSize, lib.countLabels(labels).total),
+    threshold: lib.popularityThreshold("in_batch", { batchSize, positives: lib.countLabels(labels).total }),
+    mistaken: lib.mistakenPairs(labels, lib.expectedWeights(kind, { labels, batchSize, omega })),
+  };
+})"""
+
+
+def python_answer(case: dict[str, Any]) -> dict[str, Any]:
+    """What course_lib says to the question that EVALUATE asks."""
+    labels = np.array(case["labels"], dtype=float)
+    kind, batch_size, n_positives = case["kind"], case["batchSize"], int(labels.sum())
+    omega = case["omega"] if kind == "unbiased_omega" else None
+    rows, columns = np.array(case["pairs"]).T
+    row_counts, col_counts = labels.sum(1), labels.sum(0)
+    pos_loss, neg_loss = losses.pair_losses(case["pointwise"], np.array(case["scores"]))
+    whole = {"pos_loss": pos_loss, "neg_loss": neg_loss, "labels": labels}
+    batch = {
+        "row_counts": row_counts[rows],
+        "col_counts": col_counts[columns],
+        "n_positives": n_positives,
+        "shape": labels.shape,
+        "omega": omega,
+        "labels": labels[np.ix_(rows, columns)] if kind == "masked" else None,
+    }
+    w_pos, w_neg = np.zeros_like(labels), np.zeros_like(labels)  # what no batch meets weighs nothing
+    part = labels[met(labels)]
+    found = in_batch.expected_weights(kind, labels=part, batch_size=batch_size, omega=omega)
+    w_pos[met(labels)], w_neg[met(labels)] = (weights * part.size / labels.size for weights in found)
+    b_pos, b_neg = in_batch.batch_weights(kind, **batch)
+    loss = in_batch.batch_loss(
+        kind, pos_loss=pos_loss[rows, columns], neg_loss=neg_loss[np.ix_(rows, columns)], **batch
+    )
+    return {
+        "expectedWeights": {"positive": w_pos, "negative": w_neg},
+        "batchWeights": {"positive": b_pos, "negative": b_neg},
+        "batchLoss": loss,
+        "expected": (w_pos * pos_loss + w_neg * neg_loss).sum(),
+        "full": in_batch.full_objective(**whole),
+        "losses": {"positive": pos_loss, "negative": neg_loss},
+        "popularity": in_batch.pair_popularity(row_counts, col_counts),
+        "rho": in_batch.balance(batch_size, n_positives),
+        "threshold": in_batch.misclassification_threshold(batch_size, n_positives),
+        "mistaken": np.argwhere((labels == 1) & (w_neg > w_pos * (1 + 1e-12))),
+    }
+
+
+def test_javascript_agrees_with_course_lib(library: Callable[..., Any]) -> None:
+    rng = np.random.default_rng(0)
+    cases = [random_case(rng) for _ in range(CASES)]
+    assert {case["kind"] for case in cases} == set(in_batch.KINDS)
+    assert 20 < sum(0 in np.sum(case["labels"], axis=0) for case in cases) < CASES / 2  # empty columns
+    answers = library("in_batch_math")(EVALUATE, cases)
+    for case, answer in zip(cases, answers, strict=True):
+        assert differences(python_answer(case), answer) == [], case
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("diagonal: (pop) => 1 / pop - 1 }", "diagonal: (pop) => 1 / pop }"),
+        ("rho * (pop - label)", "rho * pop"),
+        ("offDiagonal: () => 1 / rho", "offDiagonal: () => rho"),
+        ("Math.log1p(Math.exp(-Math.abs(x)))", "Math.log1p(Math.exp(-x))"),
+    ],
+)
+def test_a_wrong_formula_would_be_found(library: Callable[..., Any], right: str, wrong: str) -> None:
+    rng = np.random.default_rng(0)
+    cases = [random_case(rng) for _ in range(CASES)]
+
+    def mutate(source: str) -> str:
+        assert source.count(right) == 1
+        return source.replace(right, wrong)
+
+    answers = library("in_batch_math", mutate)(EVALUATE, cases)
+    assert any(differences(python_answer(case), answer) for case, answer in zip(cases, answers, strict=True))
+
+
+@pytest.mark.parametrize("kind", in_batch.KINDS)
+@pytest.mark.parametrize(
+    "labels",
+    [[[0, 1, 1], [0, 1, 0], [1, 0, 0]], [[1, 1, 0], [0, 0, 0], [1, 0, 0]]],
+    ids=["every row and column has a positive", "an empty row and column"],
+)
+def test_expected_weights_are_the_mean_over_all_batches(library: Callable[..., Any], kind: str, labels: list) -> None:
+    """By enumeration in JavaScript, also where Assumption E.1 fails and course_lib refuses."""
+    pairs = np.argwhere(np.array(labels)).tolist()
+    evaluate = library("in_batch_math")
+    for size in range(2, len(pairs) + 1):
+        batches = [list(batch) for batch in itertools.combinations(pairs, size)]
+        question = """([kind, labels, size, batches]) => [
+          lib.expectedWeights(kind, { labels, batchSize: size, omega: 0.3 }),
+          batches.map((pairs) => lib.batchWeightsOnCells(kind, { labels, pairs, omega: 0.3 }))]"""
+        expected, drawn = evaluate(question, [kind, labels, size, batches])
+        for sign in ("positive", "negative"):
+            np.testing.assert_allclose(np.mean([one[sign] for one in drawn], axis=0), expected[sign], atol=1e-14)
+
+
+def test_best_scores_agree_with_course_lib(library: Callable[..., Any]) -> None:
+    pop, batch_size, n_positives = np.array([2, 3, 6, 12]), 3, 20
+    push = in_batch.balance(batch_size, n_positives) * (pop - 1)
+    for loss in ("square", "logistic"):
+        expected = in_batch.in_batch_optimum(loss, pop=pop, batch_size=batch_size, n_positives=n_positives)
+        found = library("in_batch_math")(
+            "([loss, push]) => push.map((w) => lib.bestScore(loss, 1, w))", [loss, push.tolist()]
+        )
+        np.testing.assert_allclose(found, expected, rtol=1e-13)
+
+
+def test_python_and_the_page_say_the_same(library: Callable[..., Any]) -> None:
+    rng = np.random.default_rng(2)
+    shown = [InBatchWeights(**random_state(rng)) for _ in range(60)]
+    assert any(0 in np.sum(one.labels, axis=1) for one in shown) and any(
+        0 in np.sum(one.labels, axis=0) for one in shown
+    )
+    shown += [InBatchWeights([[1, 0], [0, 0]], batch_size=2), InBatchWeights([[0, 0], [0, 0]], batch_size=2)]
+    question = '(states) => states.map((state) => lib.sentences(state.labels, lib.analyse(state)).join(" "))'
+    said = library("in_batch_text")(question, [one.state() for one in shown])
+    assert said == [one.summary() for one in shown]
+
+
+def test_empty_rows_and_columns_have_numbers_and_a_warning(site_page: Callable[..., Any]) -> None:
+    shown = InBatchWeights([[1, 1, 0], [1, 0, 0], [0, 0, 0]], batch_size=2)
+    assert shown.summary() == (
+        "In-Batch loss, batches of 2 of 3 positives (ρ = 0.5). 1 of 3 positive pairs is mistaken: R1–C1 is pushed "
+        "apart harder than pulled together, because the popularity of such a pair is above 3. Negative pairs weigh "
+        "from 0 to 0.5; the full objective gives each 1. At these scores the expected objective is 0.46 and the full "
+        f"objective 0.69. R3 and C3 have no positive, {OUT_OF_REACH}"
+    )
+    page = site_page(shown.static_html())
+    assert page.locator(SUMMARY).inner_text() == shown.summary()
+    rows = [[*row[:6], row[-1]] for row in table_rows(page)]  # the page has a column of best scores as well
+    assert rows == shown.table()[1] and len(rows) == 9
+
+
+@pytest.mark.parametrize("kind", in_batch.KINDS)
+def test_weights_with_an_empty_row_are_the_mean_over_all_batches(kind: str) -> None:
+    labels, omega = np.array([[1, 1, 0], [1, 0, 0], [0, 0, 0]]), 0.25
+    shown = InBatchWeights(labels, batch_size=2, kind=kind, omega=omega)
+    every = averaged_weights(kind, labels, 2, omega=Fraction(1, 4) if kind == "unbiased_omega" else None)
+    for found, expected in zip(shown.weights, every, strict=True):
+        np.testing.assert_allclose(found, (expected * labels.size).astype(float), atol=1e-14)
+    pos_loss = neg_loss = np.full((3, 3), np.log(2))
+    mean = (every[0] * pos_loss + every[1] * neg_loss).sum()
+    assert shown.objectives == pytest.approx((float(mean), np.log(2)))
+
+
+def test_the_python_line_shows_the_same_state(site_page: Callable[..., Any]) -> None:
+    one = InBatchWeights([[1, 1, 0], [1, 0, 0]], batch_size=3, kind="unbiased_omega", omega=0.3, fit=0.5)
+    assert made_in_python(site_page(one.static_html())).state() == one.state()
+
+
+def test_the_summary_of_the_papers_figure() -> None:
+    """Popularity 6 of (R2, C4) and (R4, C4) is above 1 + (6 - 1) / (3 - 1) = 3.5: by hand."""
+    shown = InBatchWeights()
+    assert shown.mistaken == [(1, 3), (3, 3)]
+    assert "2 of 6 positive pairs are mistaken: R2–C4 and R4–C4" in shown.summary()
+    assert "above 3.5." in shown.summary()
+
+
+def test_fig2_labels_fit_what_the_paper_says() -> None:
+    labels = np.array(FIG2_LABELS)
+    assert labels.shape == (4, 4) and labels.sum(1)[[0, 2]].tolist() == [1, 1] and labels.sum(0).min() == 1
+    batch = [(1, 1), (1, 3), (3, 0)]
+    crossed = {(i, j) for a, (i, _) in enumerate(batch) for b, (_, j) in enumerate(batch) if a != b}
+    assert {pair for pair in crossed if labels[pair]} == {(1, 1), (1, 3), (3, 3)}
+
+
+def test_bad_arguments_are_named() -> None:
+    bad = [
+        ({"labels": [[1, 0]]}, r"labels has shape \(1, 2\); expected"),
+        ({"labels": np.ones((9, 2))}, r"labels has shape \(9, 2\)"),
+        ({"labels": [[1, 2], [0, 1]]}, r"labels has values \[0, 1, 2\]; expected only 0 and 1"),
+        ({"labels": [[1, 0], [1]]}, "different lengths"),
+        ({"batch_size": 1}, "batch_size is 1; expected 2 to 6"),
+        ({"batch_size": 7}, "batch_size is 7; expected 2 to 6"),
+        ({"kind": "softmax"}, "kind is 'softmax'; expected one of in_batch, "),
+        ({"pointwise": "hinge"}, "pointwise is 'hinge'; expected one of logistic, square"),
+        ({"omega": 0.0}, "omega is 0.0; expected a number above 0"),
+        ({"fit": 1.5}, "fit is 1.5; expected 0 to 1"),
+    ]
+    for arguments, message in bad:
+        with pytest.raises(ValueError, match=message):
+            InBatchWeights(**arguments)
+
+
+def test_traits_refuse_bad_values_and_keep_the_old_one() -> None:
+    shown = InBatchWeights()
+    with pytest.raises(ValueError, match="batch_size is 1"):
+        shown.batch_size = 1
+    with pytest.raises(ValueError, match="kind is 'x'"):
+        shown.kind = "x"
+    assert (shown.batch_size, shown.kind) == (3, "in_batch")
+
+
+def test_labels_may_be_an_array_and_fewer_than_the_batch_size() -> None:
+    shown = InBatchWeights(np.eye(4), batch_size=4)
+    shown.labels = [[1, 0, 0, 0], [0, 1, 0, 0]]
+    assert shown.problem() is None and shown.summary().endswith(f"C3 and C4 have no positive, {OUT_OF_REACH}")
+    shown.labels = [[1, 0], [0, 1]]
+    assert shown.summary().startswith("In-Batch loss, batches of 2 of 2 positives")
+    np.testing.assert_allclose(shown.weights[1], [[0, 1], [1, 0]])
+
+
+def test_unbiased_kinds_ask_what_the_full_objective_asks() -> None:
+    labels = random_labels(np.random.default_rng(3), gaps=False)
+    for kind in ("unbiased", "masked"):
+        shown = InBatchWeights(labels, batch_size=2, kind=kind, fit=0.4)
+        np.testing.assert_allclose(shown.weights, [labels, 1 - labels], atol=1e-13)
+        assert shown.mistaken == [] and shown.objectives[0] == pytest.approx(shown.objectives[1], rel=1e-13)
+
+
+def test_html_contract() -> None:
+    """One <div class="course-widget" data-course-widget=NAME data-state=JSON>, in it svg[role=img], text, table;
+    no ids.
+    """
+    shown = InBatchWeights()
+    elements = Elements(shown.static_html()).found
+    tag, attributes = elements[0]
+    assert (tag, attributes["class"], attributes["data-course-widget"]) == ("div", "course-widget", "in_batch_weights")
+    assert json.loads(attributes["data-state"] or "") == shown.state()
+    assert [a["aria-label"] for t, a in elements if t == "svg" and a["role"] == "img"] == [shown.summary()]
+    assert sum(t == "tr" for t, _ in elements) == 1 + 16
+    assert all("id" not in a for _, a in elements)
+
+
+def test_the_same_call_gives_the_same_bytes() -> None:
+    first, second = (InBatchWeights(batch_size=2, kind="unbiased")._repr_mimebundle_()[0] for _ in range(2))
+    live = "application/vnd.jupyter.widget-view+json"
+    assert first[live]["model_id"] != second[live]["model_id"]
+    assert {k: v for k, v in first.items() if k != live} == {k: v for k, v in second.items() if k != live}
+    assert first["text/plain"] == InBatchWeights(batch_size=2, kind="unbiased").summary()
+    assert repr(InBatchWeights([[1, 0], [0, 1]], batch_size=2)) == (
+        "InBatchWeights(batch_size=2, fit=0.0, kind='in_batch', labels=[[1, 0], [0, 1]], omega=0.1, "
+        "pointwise='logistic', seed=0)"
+    )
+
+
+def test_fallback_of_labels_without_weights() -> None:
+    html = InBatchWeights([[1, 0], [0, 0]], batch_size=2).static_html()
+    Elements(html)
+    assert (
+        "There is one positive pair." in html
+        and "<table" not in html
+        and "nan" not in html.lower().replace("finance", "")
+    )
+
+
+def focused(page: Any) -> str:
+    return page.evaluate(
+        "document.activeElement.dataset.cell ?? document.activeElement.name ?? document.activeElement.tagName"
+    )
+
+
+def test_a_nested_page_from_a_file_mounts_the_widget(site_page: Callable[..., Any]) -> None:
+    page = site_page(static())
+    assert page.locator(SUMMARY).inner_text() == InBatchWeights().summary()
+    assert page.locator(".cw-grid [role=gridcell] button").count() == 16
+    assert page.locator(".course-widget > figure").count() == 0  # the static picture made room
+
+
+def test_without_javascript_the_picture_stays(site_page: Callable[..., Any]) -> None:
+    page = site_page(static(labels=np.ones((8, 8), int)), java_script_enabled=False, script=False, width=360)
+    assert page.locator(".course-widget svg[role=img]").is_visible()
+    assert page.locator(".course-widget p").inner_text() == InBatchWeights(np.ones((8, 8), int)).summary()
+    page.locator("summary").click()
+    assert page.locator(".cw-static-table tbody tr").count() == 64
+    page.locator("main").evaluate("main => main.scrollWidth <= 360") or pytest.fail("wider than the page")
+
+
+def test_an_unknown_widget_keeps_its_picture_and_says_why(site_page: Callable[..., Any]) -> None:
+    messages: list[str] = []
+    page = site_page("", errors=True)
+    page.on("console", lambda message: messages.append(message.text))
+    broken = static().replace('data-course-widget="in_batch_weights"', 'data-course-widget="nothing"')
+    page.goto(page.url)
+    Path(page.url.removeprefix("file://")).write_text(page_html(broken, folder="../../"), encoding="utf-8")
+    page.reload()
+    page.wait_for_selector('.course-widget[data-course-widget-ready="failed"]')
+    assert page.locator(".course-widget svg[role=img]").is_visible()
+    assert any("unknown widget; known: " in message for message in messages)
+
+
+def test_two_widgets_on_one_page_do_not_disturb_each_other(site_page: Callable[..., Any]) -> None:
+    page = site_page(static(), static(labels=np.eye(3).tolist(), batch_size=2))
+    page.locator(".cw-grid").nth(1).locator("button").first.click()
+    assert page.locator(SUMMARY).first.inner_text() == InBatchWeights().summary()
+    ids = page.evaluate("[...document.querySelectorAll('[id]')].map((element) => element.id)")
+    assert len(ids) == len(set(ids)) > 0
+
+
+def test_keyboard_alone_edits_the_labels(site_page: Callable[..., Any]) -> None:
+    page = site_page(static())
+    page.locator('.cw-grid button[tabindex="0"]').focus()
+    assert page.locator('.cw-grid button[tabindex="0"]').count() == 1
+    assert focused(page) == "1,3"  # the most popular positive
+    for key, expected in [
+        ("ArrowUp", "0,3"),
+        ("ArrowUp", "0,3"),
+        ("ArrowLeft", "0,2"),
+        ("Home", "0,0"),
+        ("End", "0,3"),
+        ("ArrowRight", "0,3"),
+        ("ArrowDown", "1,3"),
+        ("Control+Home", "0,0"),
+        ("Control+End", "3,3"),
+    ]:
+        page.keyboard.press(key)
+        assert focused(page) == expected, key
+    page.keyboard.press("Control+Home")
+    page.keyboard.press("Space")
+    settled(page, "of 7 positives")
+    assert page.locator('[data-cell="0,0"]').get_attribute("aria-pressed") == "true" and focused(page) == "0,0"
+    page.keyboard.press("Enter")
+    settled(page, "of 6 positives")
+    assert page.locator('[data-cell="0,0"]').get_attribute("aria-pressed") == "false"
+
+
+def test_keyboard_alone_reaches_every_control(site_page: Callable[..., Any]) -> None:
+    page = site_page(static(kind="unbiased_omega"))
+    page.locator("body").focus()
+    reached = set()
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        name = page.evaluate("""(() => { const e = document.activeElement, d = e.dataset;
+          return d.preset ?? d.action ?? (d.cell ? "cell" : e.name?.replace(/-.*/, "") || e.tagName.toLowerCase());
+          })()""")
+        reached.add(name)
+    assert {
+        "fig2",
+        "random",
+        "kind",
+        "batch_size",
+        "omega",
+        "cell",
+        "add-row",
+        "drop-column",
+        "pointwise",
+        "fit",
+        "draw",
+        "draw-many",
+        "summary",
+    } <= reached
+
+
+def test_sliders_and_choices_change_the_words(site_page: Callable[..., Any]) -> None:
+    page = site_page(static())
+    page.locator('input[name="batch_size"]').focus()
+    page.keyboard.press("ArrowRight")
+    settled(page, InBatchWeights(batch_size=4).summary())
+    page.keyboard.press("End")
+    settled(page, InBatchWeights(batch_size=6).summary())
+    assert page.locator('input[name="omega"]').is_hidden()
+    page.locator('select[name="kind"]').select_option("unbiased_omega")
+    page.locator('input[name="omega"]').focus()
+    page.keyboard.press("End")
+    settled(page, InBatchWeights(batch_size=6, kind="unbiased_omega", omega=1.0).summary())
+    page.get_by_label("square").check()
+    page.locator('input[name="fit"]').focus()
+    page.keyboard.press("End")
+    settled(page, InBatchWeights(batch_size=6, kind="unbiased_omega", omega=1.0, pointwise="square", fit=1.0).summary())
+
+
+WALK = """async (kinds) => {
+  const find = (selector) => document.querySelector(selector);
+  const seen = [];
+  for (const kind of kinds) {
+    find('select[name="kind"]').value = kind;
+    find('select[name="kind"]').dispatchEvent(new Event("change"));
+    for (const preset of ["permutation", "fig2", "hub", "random"]) {
+      find(`[data-preset="${preset}"]`).click();
+      const again = preset === "fig2" ? "draw-many" : "draw";
+      for (const action of ["draw", "drop-row", again, "add-column", "add-column", "draw"]) {
+        find(`[data-action="${action}"]`).click();
+        await new Promise((done) => setTimeout(done));
+        seen.push([`${kind} ${preset} ${action}`, find(".cw").innerHTML]);
+      }
+      if (preset !== "fig2") continue;
+      for (const button of document.querySelectorAll('.cw-cell[aria-pressed="true"]')) {
+        button.click();
+        await new Promise((done) => setTimeout(done));
+        seen.push([`${kind} ${preset} ${button.dataset.cell} off`, find(".cw").innerHTML]);
+      }
+    }
+  }
+  const none = /NaN|undefined|Infinity|\\[object|>\\?<|: \\?\\./;
+  return seen.filter(([, markup]) => none.test(markup)).map(([name]) => name).concat(seen.length);
+}"""
+
+
+def test_no_state_shows_a_number_that_is_none(site_page: Callable[..., Any]) -> None:
+    """Every kind and preset, rows dropped, batches drawn, labels switched off one by one: never NaN or the like."""
+    page = site_page(static())
+    page.locator(".cw-data summary").click()
+    *found, states = page.evaluate(WALK, list(in_batch.KINDS))
+    assert found == [] and states > 160
+
+
+def test_too_few_positives_is_a_sentence_and_repairs_itself(site_page: Callable[..., Any]) -> None:
+    page = site_page(static(labels=[[1, 0], [0, 1]], batch_size=2))
+    page.locator('[data-cell="0,0"]').click()
+    message = page.locator(".cw-message")
+    assert message.inner_text().startswith("There is one positive pair.")
+    assert page.locator('[data-action="draw"]').is_disabled() and page.locator('input[name="batch_size"]').is_disabled()
+    settled(page, "There is one positive pair.")
+    page.locator('[data-cell="0,0"]').click()
+    assert message.is_hidden() and page.locator('[data-action="draw"]').is_enabled()
+    settled(page, InBatchWeights([[1, 0], [0, 1]], batch_size=2).summary())
+
+
+def test_an_empty_row_is_said_to_be_out_of_reach(site_page: Callable[..., Any]) -> None:
+    page = site_page(static(kind="unbiased"))
+    page.locator('[data-cell="0,2"]').click()
+    assert page.locator(".cw-message").inner_text() == f"R1 and C3 have no positive, {OUT_OF_REACH}"
+    page.locator('[data-cell="0,0"]').hover()
+    assert "No batch ever meets it." in page.locator(".cw-inspector").inner_text()
+
+
+def test_the_batch_size_follows_the_positives_down(site_page: Callable[..., Any]) -> None:
+    page = site_page(static(batch_size=6))
+    page.locator('[data-cell="3,0"]').click()
+    settled(page, "batches of 5 of 5 positives")
+    assert page.locator('input[name="batch_size"]').get_attribute("max") == "5"
+
+
+def test_draws_converge_to_the_expected_weights(site_page: Callable[..., Any]) -> None:
+    """Simulation with a fixed seed; the heat map of averages against course_lib, within 0.15."""
+    page = site_page(static())
+    for _ in range(4):
+        page.locator('[data-action="draw-many"]').click()
+    drawn = page.locator(".cw-drawn").inner_text()
+    assert drawn.startswith("Batch 2000 (simulated): ")
+    assert float(re.search(r"expected weight ([\d.]+)\.$", drawn)[1]) < 0.15
+    page.get_by_label("average of 2000 draws").check()
+    shown = page.locator(".cw-weights .cw-number").all_text_contents()
+    np.testing.assert_allclose(np.array(shown, dtype=float).reshape(4, 4), InBatchWeights().weights[1], atol=0.15)
+    page.locator('[data-action="forget"]').click()
+    assert page.locator(".cw-drawn").inner_text() == "" and page.get_by_label("average of 0 draws").is_disabled()
+
+
+def test_the_heat_map_shows_the_numbers_of_course_lib(site_page: Callable[..., Any]) -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(3):
+        state = random_state(rng)
+        page = site_page(static(**state))
+        expected = [words.number(weight) for weight in InBatchWeights(**state).weights[1].ravel()]
+        assert page.locator(".cw-weights .cw-number").all_text_contents() == expected
+
+
+@pytest.mark.parametrize("kind", ["unbiased", "unbiased_omega", "pos_neg", "masked"])
+def test_weights_that_cancel_leave_nothing_behind(site_page: Callable[..., Any], kind: str) -> None:
+    """Rounding once left 1e-17 on a positive, and with it a best score of 36.7 or of no number at all."""
+    rng = np.random.default_rng(6)
+    page = site_page(*(static(labels=random_labels(rng), batch_size=2, kind=kind) for _ in range(6)))
+    for button in page.locator('.cw-cell[aria-pressed="true"]').all():
+        button.hover()
+        inspected = (
+            button.locator("xpath=ancestor::div[contains(@class, 'cw-card')]").locator(".cw-inspector").inner_text()
+        )
+        assert "pushed apart 0 (asked: 1 and 0). Best score alone: ∞." in inspected
+
+
+def test_the_table_holds_every_cell(site_page: Callable[..., Any]) -> None:
+    page = site_page(static())
+    page.locator(".cw-data summary").click()
+    page.locator(".cw-table tbody tr").first.wait_for()
+    _, rows = InBatchWeights().table()
+    shown = [row.split("\t") for row in page.locator(".cw-table tbody tr").all_inner_texts()]
+    assert [row[:6] + row[7:] for row in shown] == rows
+
+
+@pytest.mark.parametrize("width", [320, 360, 768, 1280])
+def test_the_widget_fits_the_width(site_page: Callable[..., Any], width: int) -> None:
+    page = site_page(static(labels=np.ones((8, 8), dtype=int), batch_size=64), width=width)
+    page.locator('[data-action="draw"]').click()
+    page.locator(".cw-data summary").click()
+    page.locator(".cw-python summary").click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    smallest = page.evaluate(
+        "Math.min(...[...document.querySelectorAll('.cw button')].map((b) => Math.min(b.offsetWidth, b.offsetHeight)))"
+    )
+    assert smallest >= 24  # WCAG 2.5.8, target size
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(site_page: Callable[..., Any], scheme: str) -> None:
+    page = site_page(static(), color_scheme=scheme, reduced_motion="reduce")
+    page.locator('[data-action="draw"]').click()
+    page.locator(".cw-data summary").click()
+    page.locator(".cw-python summary").click()
+    assert serious_violations(page) == []
+
+
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [("html", 'data-theme="dark"'), ("html", 'theme="dark"'), ("body", 'data-jp-theme-light="false"')],
+)
+def test_dark_follows_the_host(site_page: Callable[..., Any], where: str, value: str) -> None:
+    """The book's theme, Colab and JupyterLab each say dark in their own way;
+    a light host stays light in a dark system.
+    """
+    background = "getComputedStyle(document.querySelector('.cw')).backgroundColor"
+    name, setting = value.replace('"', "").split("=")
+    page = site_page(static())
+    assert page.evaluate(background) == "rgb(255, 255, 255)"
+    page.evaluate(f"document.querySelector('{where}').setAttribute('{name}', '{setting}')")
+    assert page.evaluate(background) == "rgb(18, 23, 30)"
+    page = site_page(static(), color_scheme="dark")
+    assert page.evaluate(background) == "rgb(18, 23, 30)"
+    page.evaluate("document.documentElement.setAttribute('data-theme', 'light')")
+    assert page.evaluate(background) == "rgb(255, 255, 255)"
+
+
+def test_reduced_motion_means_no_motion(site_page: Callable[..., Any]) -> None:
+    moving = "getComputedStyle(document.querySelector('.cw-square')).transitionDuration"
+    assert site_page(static()).evaluate(moving) != "0s"
+    assert site_page(static(), reduced_motion="reduce").evaluate(moving) == "0s"
+
+
+def test_in_jupyter_the_model_is_followed_and_left(browser: Any) -> None:
+    """The module that anywidget gets, with a model as Jupyter has it: changes go both ways, and closing ends them."""
+    page = browser.new_page()
+    esm = InBatchWeights()._esm
+    assert len(re.findall(r"^export default", esm, re.MULTILINE)) == 1 and not re.search(r"^import", esm, re.MULTILINE)
+    state = InBatchWeights().state()
+    mount_in_jupyter(page, esm, state)
+    page.evaluate("model.set('kind', 'popularity')")  # Python says
+    settled(page, "Popularity loss")
+    page.locator('input[name="batch_size"]').focus()
+    page.keyboard.press("ArrowRight")  # the reader says
+    assert page.evaluate("[model.get('batch_size'), saved, bubbled]") == [4, 1, 0]  # JupyterLab never sees the key
+    page.evaluate("close()")
+    assert page.evaluate("Object.values(listeners).flat().length") == 0
+    page.close()

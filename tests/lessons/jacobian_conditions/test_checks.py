@@ -1,0 +1,46 @@
+"""The checks of the assignment on Jacobians: messages that fit, and the numbers that its solutions quote."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from in_process import functions
+
+from course_lib.lessons.jacobian_conditions import checks
+from course_lib.lessons.shared import forms
+from exercises import simulate
+
+# One wrong cell for each check that no typical wrong submission loses.
+SPOILT = {"test_inputs_plain": "def dense_inputs(n, bias):\n    return np.eye(n) + 1"}
+
+
+MESSAGES = [
+    ("tangent", lambda kernel, q: "yes", "True or False"),
+    ("tangent", lambda kernel, q: True, "correlated features"),
+    ("tower_i", lambda condition: ([[1.5, 1]], [[1], [0]]), "whole numbers"),
+    ("tower_ii", lambda condition: ([[0, 1]], [[1], [0]]), "is zero"),
+    ("inputs_plain", lambda n, bias: np.eye(n), "at least two entries"),
+    ("inputs_bias", lambda n, bias: [[1, 1], [1, -1]], "which adds 1"),
+    ("chance", lambda d: 20.0 / 180 if d == 2 else 0.5, "No usual slip"),
+]
+
+
+@pytest.mark.parametrize(("task", "answer", "hint"), MESSAGES)
+def test_a_message_says_what_is_wrong(task: str, answer: Any, hint: str) -> None:
+    with pytest.raises(forms.NotYet, match=hint):
+        getattr(checks, task)(answer)
+
+
+def test_the_essay_on_jacobians_quotes_shares_and_chance() -> None:
+    names = functions(simulate.reference("jacobian-conditions"))
+    essay = "".join(simulate.source("jacobian-conditions")["cells"][-1]["source"])
+    shares = [names["share_near_right_angle"](*checks.films(d)) for d in (2, 8, 64)]
+    chance = [names["chance_share"](d) for d in (2, 8, 64)]
+    assert "shares are {:.2f}, {:.2f} and {:.2f} in 2, 8 and 64 dimensions".format(*shares) in essay
+    assert "against {:.2f}, {:.2f} and {:.2f} by chance".format(*chance) in essay
+    assert (
+        f"{100 * chance[2]:.1f} % of all random directions" in essay
+        and f"chance gives {100 * chance[0]:.1f} %" in essay
+    )

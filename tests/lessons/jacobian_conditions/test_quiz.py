@@ -1,0 +1,65 @@
+"""The quiz of the chapter: course_lib decides its answers, and its numbers are right."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from course_lib import encoders, jacobians
+from course_lib.lessons.jacobian_conditions import quiz as jacobian_conditions
+from course_lib.papers import p0
+from tests.lessons.every import broken, marked
+
+NAME = "jacobian-conditions"
+
+
+class ElementwiseAdagrad(torch.optim.Adagrad):
+    """What row-wise Adagrad would be with a rate for each number."""
+
+
+class NoBias(torch.nn.Linear):
+    """A linear layer that forgets the bias it is asked for."""
+
+    def __init__(self, inputs: int, outputs: int, bias: bool = True) -> None:
+        super().__init__(inputs, outputs, bias=False)
+
+
+@pytest.mark.parametrize(
+    ("holder", "name", "wrong", "question"),
+    [
+        (jacobian_conditions.jacobians, "kernel_blocks", lambda right: lambda *a: 6 / 5 * right(*a), "linear-kernel"),
+        (jacobian_conditions.jacobians, "RowWiseAdagrad", lambda right: ElementwiseAdagrad, "which-optimisers"),
+        (jacobian_conditions.losses, "cosine_scores", lambda right: lambda q, k: q @ k.T, "which-towers"),
+        (jacobian_conditions.losses, "cosine_scores", lambda right: lambda q, k: q @ k.T, "deep-tower"),
+        (jacobian_conditions.encoders, "ScaledLookup", lambda right: encoders.BiasedLookup, "which-towers"),
+        (jacobian_conditions.nn, "Linear", lambda right: NoBias, "deep-tower"),
+        (jacobian_conditions.p0, "chance_of_right_angle", lambda right: lambda d: 20 / 180, "twenty-per-cent"),
+    ],
+)
+def test_a_wrong_tool_changes_the_verdicts(
+    monkeypatch: pytest.MonkeyPatch, holder: Any, name: str, wrong: Any, question: str
+) -> None:
+    assert getattr(jacobian_conditions, question.replace("-", "_"))() == marked(NAME, question)
+    broken(monkeypatch, holder, name, wrong)
+    assert getattr(jacobian_conditions, question.replace("-", "_"))() != marked(NAME, question)
+
+
+def test_the_numbers_in_the_explanations() -> None:
+    assert [round(100 * p0.chance_of_right_angle(d)) for d in (2, 3, 4, 64)] == [11, 17, 22, 83]
+    with_bias = encoders.DenseLinear(torch.tensor([[1.0, 2.0], [3.0, 1.0]]), 8, bias=True)
+    torch.testing.assert_close(jacobians.kernel_blocks(with_bias, torch.arange(2))[0, 1], 6 * torch.eye(8))
+
+
+def test_momentum_is_perpendicular_once() -> None:
+    """ "The first step is perpendicular, the second is not." """
+    worst = [
+        jacobian_conditions._worst(
+            encoders.Lookup(6, 3, generator=jacobian_conditions._generator()),
+            lambda p: torch.optim.SGD(p, 0.3, momentum=0.9),
+            steps,
+        )
+        for steps in (1, 2, 3)
+    ]
+    assert worst[0] < 1e-12 and max(worst[1:]) > 1e-3

@@ -1,0 +1,167 @@
+"""The small training: Python against torch, the page against Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from course_lib import encoders, geometry, jacobians, losses
+from course_lib.lessons.jacobian_conditions import small_towers
+from tests.widget_pages import replacing
+
+CHOICES = [(t, o, s) for t in small_towers.TOWERS for o in small_towers.OPTIMISERS for s in small_towers.LOSSES]
+
+
+def torch_tower(name: str, draws: small_towers.Draws) -> torch.nn.Module:
+    """The tower of course_lib.models.encoders with the same start."""
+    n, d, wide, mix = small_towers.USERS, small_towers.WIDTH, draws.wide, draws.mix / 2
+    tower = {
+        "lookup": lambda: encoders.Lookup(n, d),
+        "one_hot": lambda: encoders.OneHotLinear(n, d),
+        "dense": lambda: encoders.DenseLinear(wide, d),
+        "two_layers": lambda: encoders.EmbeddingThenLinear(n, small_towers.HIDDEN, d),
+        "bias": lambda: encoders.BiasedLookup(n, d),
+        "scale": lambda: encoders.ScaledLookup(n, d),
+    }[name]().double()
+    start = {
+        "lookup": [draws.table],
+        "one_hot": [draws.table.T],
+        "dense": [mix],
+        "two_layers": [wide, mix],
+        "bias": [np.zeros(d), draws.table],
+        "scale": [np.ones(()), draws.table],
+    }[name]
+    with torch.no_grad():
+        for parameter, value in zip(tower.parameters(), start, strict=True):
+            parameter.copy_(torch.tensor(value))
+    return tower
+
+
+def torch_optimiser(name: str, parameters: Any, lr: float) -> torch.optim.Optimizer:
+    return {
+        "sgd": lambda: torch.optim.SGD(parameters, lr),
+        "momentum": lambda: torch.optim.SGD(parameters, lr, momentum=small_towers.MOMENTUM),
+        "decay": lambda: torch.optim.SGD(parameters, lr, weight_decay=small_towers.DECAY),
+        "lazy_decay": lambda: jacobians.LazyDecaySGD(parameters, lr, weight_decay=small_towers.DECAY),
+        "row_adagrad": lambda: jacobians.RowWiseAdagrad(parameters, lr),
+        "adam": lambda: torch.optim.Adam(parameters, lr),
+    }[name]()
+
+
+def torch_loss(name: str, q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
+    if name == "cosine_squared":
+        return losses.one_minus_cosine_squared(geometry.cosine(q, k)).mean()
+    scores = losses.cosine_scores(q, k) if name == "infonce" else losses.dot_scores(q, k)
+    return losses.infonce(scores, tau=small_towers.TAU[name])
+
+
+def torch_run(
+    *, tower: str, optimiser: str, loss: str, batch_size: int, lr: float, steps: int, seed: int
+) -> small_towers.Run:
+    """The training of small_towers by autograd, course_lib.models.encoders and real optimisers."""
+    draws = small_towers.draw(seed, steps=steps, batch_size=batch_size)
+    left, right = torch_tower(tower, draws), encoders.Lookup(small_towers.USERS, small_towers.WIDTH).double()
+    right.weight.data.copy_(torch.tensor(draws.items))
+    both = encoders.TwoTower(left, right)
+    optimisers = [torch_optimiser(optimiser, left.parameters(), lr), torch.optim.SGD(right.parameters(), lr)]
+    everyone = torch.arange(small_towers.USERS)
+    path, values, moves = [left(everyone).detach().numpy()], [], []
+    for t, batch in enumerate(draws.batches):
+        inputs = tuple(map(torch.tensor, small_towers.pair(batch)))
+        values.append(torch_loss(loss, *both(*inputs)).item())
+        motion_, _ = jacobians.measure_step(
+            both, inputs, lambda q, k: torch_loss(loss, q, k), optimisers, probe=(everyone, everyone)
+        )
+        moves += [(t, user, float(motion_.angle[user])) for user in np.unique(inputs[0])]
+        path.append(motion_.after.numpy())
+    return small_towers.Run(np.array(path), np.array(values), np.array(moves))
+
+
+def is_exact(tower: str, optimiser: str) -> bool:
+    """A shared scale has a gradient of rounding errors;
+    optimisers that divide by the gradient's size make 1e-7 of that.
+    """
+    return tower != "scale" or optimiser not in ("row_adagrad", "adam")
+
+
+@pytest.mark.parametrize("choice", CHOICES, ids="-".join)
+def test_the_small_training_is_torchs(choice: tuple[str, str, str]) -> None:
+    """Six steps of every combination: towers, losses and optimisers against encoders, autograd and torch.optim."""
+    arguments = dict(zip(("tower", "optimiser", "loss"), choice, strict=True), batch_size=9, lr=0.2, steps=6, seed=5)
+    ours, theirs = small_towers.train(**arguments), torch_run(**arguments)
+    exact = is_exact(*choice[:2])
+    np.testing.assert_allclose(ours.path, theirs.path, rtol=1e-9 if exact else 1e-5, atol=1e-10 if exact else 1e-5)
+    np.testing.assert_allclose(ours.losses, theirs.losses, rtol=1e-9 if exact else 1e-5)
+    assert ours.moves[:, :2].tolist() == theirs.moves[:, :2].tolist()
+    np.testing.assert_allclose(ours.moves[:, 2], theirs.moves[:, 2], atol=1e-5 if exact else 0.2)
+
+
+TRAIN = (
+    "(cases) => cases.map((one) => { const { path, losses, moves } = lib.train(one); return { path, losses, moves }; })"
+)
+
+
+def training_cases(steps: int) -> list[dict[str, Any]]:
+    rng = np.random.default_rng(4)
+    return [
+        {
+            "tower": t,
+            "optimiser": o,
+            "loss": s,
+            "batch_size": int(rng.integers(4, 25)),
+            "lr": 0.1,
+            "steps": steps,
+            "seed": int(rng.integers(100)),
+        }
+        for t, o, s in CHOICES
+    ]
+
+
+def training_disagreements(cases: list[dict[str, Any]], answers: list[dict[str, Any]]) -> list[str]:
+    found = []
+    for case, answer in zip(cases, answers, strict=True):
+        ours = small_towers.train(**case)
+        exact = is_exact(case["tower"], case["optimiser"])
+        for name, tolerance in (
+            ("path", 1e-6 if exact else 1e-3),
+            ("losses", 1e-6 if exact else 1e-3),
+            ("moves", 1e-2 if exact else 1),
+        ):
+            a, b = getattr(ours, name), np.array(answer[name], dtype=float)
+            if a.shape != b.shape or not np.allclose(a, b, rtol=tolerance, atol=tolerance):
+                found.append(f"{name} of {case}")
+    return found
+
+
+def test_the_page_trains_as_python_does(library: Callable[..., Any]) -> None:
+    cases = training_cases(20)
+    assert training_disagreements(cases, library("tower_math")(TRAIN, cases)) == []
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("MOMENTUM * v + slope", "MOMENTUM * v + (1 - MOMENTUM) * slope"),
+        ("dot(row, row) / row.length", "dot(row, row)"),
+        ("slope + DECAY * value", "slope"),
+        ("? 1 - lr * DECAY : 1", "? 1 : 1 - lr * DECAY"),
+        (
+            "const first = { table: drawn(USERS, WIDTH), items: drawn(USERS, WIDTH)",
+            "const first = { items: drawn(USERS, WIDTH), table: drawn(USERS, WIDTH)",
+        ),
+        (
+            "products(transposed(g), transposed(e))]",
+            "products(transposed(g), transposed(e)).map((row) => scale(row, 2))]",
+        ),
+        ("(p - one) / (tau * size)", "(p - one) / size"),
+        ("v / second", "v"),
+        ("scale(add(gradient, u, -dot(gradient, u)), 1 / length)", "scale(gradient, 1 / length)"),
+    ],
+)
+def test_a_wrong_training_is_noticed(library: Callable[..., Any], right: str, wrong: str) -> None:
+    cases = training_cases(3)
+    assert training_disagreements(cases, library("tower_math", replacing(right, wrong))(TRAIN, cases)) != []

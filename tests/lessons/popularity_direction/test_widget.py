@@ -1,0 +1,312 @@
+"""The interactive on the popularity axis: the page computes what course_lib computes, and shows what was trained."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Error as PageError
+
+from course_lib import popularity
+from course_lib.lessons.popularity_direction import make_popularity_axis, popularity_axis
+from course_lib.lessons.popularity_direction.popularity_axis import PopularityAxis
+from course_lib.lessons.shared import film_models
+from course_lib.lessons.shared.widgets import tables
+from tests.widget_pages import (
+    SUMMARY,
+    Elements,
+    far_apart,
+    left_without_javascript,
+    made_in_python,
+    misfits,
+    misprints,
+    mount_in_jupyter,
+    none_numbers,
+    reached_by_tab,
+    replacing,
+    serious_violations,
+    settled,
+    table_rows,
+)
+
+AXIS = {"model": "MF", "show": "embeddings", "ratio": 0.05, "shown": 240, "seed": 0, "film": 1}
+AXES = [
+    AXIS,
+    {**AXIS, "model": "LightGCN", "ratio": 0.3, "film": 77},
+    {**AXIS, "show": "shuffled", "seed": 5, "ratio": 0.02},
+    {**AXIS, "show": "random", "shown": 30, "seed": 9},
+    {**AXIS, "show": "random", "ratio": 0.4, "shown": 61},
+]
+
+
+def axis(**changes: Any) -> PopularityAxis:
+    return PopularityAxis(**{**AXIS, **changes})
+
+
+# ---- PopularityAxis: the JavaScript computes what course_lib computes
+
+LOOK_AT_AXES = """(states) => states.map((state) => {
+  const found = lib.analyse(state);
+  return { items: found.rows.map((row) => [...row]), counts: found.counts, head: found.head, tail: found.tail,
+    direction: [...found.direction], projections: found.projections, naive: found.naive, crossed: found.crossed,
+    agreement: found.agreement, shuffled_naive: found.shuffledNaive, shuffled_crossed: found.shuffledCrossed,
+    chance: found.chance, words: lib.summary(state, found), rows: lib.rowsOf(state, found) };
+})"""
+
+
+def measured(one: PopularityAxis) -> dict[str, Any]:
+    found = {**vars(one.found), "chance": one.chance}
+    return {**found, "tail": found["tail"][::-1]}  # the page keeps the tail in the order of the ranking
+
+
+def off(one: PopularityAxis, answer: dict[str, Any]) -> list[str]:
+    ours = {name: np.ravel(value) for name, value in measured(one).items()}
+    return far_apart(ours, {name: np.ravel(answer[name]).tolist() for name in ours})
+
+
+@pytest.mark.parametrize("state", AXES, ids=lambda state: f"{state['show']}-{state['shown']}")
+def test_the_page_measures_what_python_measures(library: Callable[..., Any], state: dict[str, Any]) -> None:
+    one = PopularityAxis(**state)
+    (answer,) = library("popularity_axis_math")(LOOK_AT_AXES, [one.state()])
+    assert off(one, answer) == []
+    assert answer["words"] == one.summary() and answer["rows"] == one.table()[1]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("both / Math.sqrt(xx * cc)", "both / xx"),
+        ("x[k] - middle", "x[k]"),
+        ("drawn[a] - drawn[b]", "drawn[b] - drawn[a]"),
+        ("axes[1 - side]", "axes[side]"),
+        ("half.flatMap((member, id) => (member === side", "half.flatMap((member, id) => (id % 2 === side"),
+        ("value *= (at + 0.5) / at", "value *= at / (at + 0.5)"),
+        ("(width + counts.length - 2) / 2", "(width + counts.length) / 2"),
+        ("values[b] - values[a] || a - b", "values[b] - values[a] || b - a"),
+        ("roundHalfEven(ratio * counts.length)", "Math.ceil(ratio * counts.length)"),
+        ("gap.map((value) => value / length)", "gap"),
+        ("unit * bytes[row * width + k]", "bytes[row * width + k]"),
+        ("return total - 6", "return total"),
+    ],
+)
+def test_a_wrong_measure_would_be_found(library: Callable[..., Any], right: str, wrong: str) -> None:
+    shown = [PopularityAxis(**{**state, "shown": min(state["shown"], 60)}) for state in AXES]
+    try:
+        answers = library("popularity_axis_math", replacing(right, wrong))(LOOK_AT_AXES, [one.state() for one in shown])
+    except PageError:  # the page itself has noticed it
+        return
+    assert any(off(one, answer) for one, answer in zip(shown, answers, strict=True))
+
+
+def test_halves_go_to_the_even_number(library: Callable[..., Any]) -> None:
+    values = [0.5, 1.5, 2.5, 3.49, 3.51, 4.0, 0.05 * 30, 0.3 * 15, 0.4 * 240]
+    assert library("tables")("(values) => values.map(lib.roundHalfEven)", values) == [round(value) for value in values]
+
+
+def test_what_is_measured_is_the_library_s() -> None:
+    """`naive` is projection_correlation; `crossed` is correlation_across_parts of these halves;
+    `chance` the law, and what random numbers give.
+    """
+    one = axis()
+    items, counts = one.found.items, one.found.counts
+    assert one.naive == pytest.approx(popularity.projection_correlation(items, counts, 0.05))
+
+    halves = popularity_axis._shuffles(popularity_axis.SPLITS, len(items), popularity_axis.SPLIT_SEED) % 2
+    assert one.crossed == pytest.approx(
+        np.mean([popularity.correlation_across_parts(items, counts, half, 0.05) for half in halves])
+    )
+    drawn = [axis(show="random", seed=seed, shown=60) for seed in range(16)]
+    law = popularity.double_dipping_law(drawn[0].found.counts, 16, 0.05)
+    assert drawn[0].chance == law.mean
+    assert abs(np.mean([one.naive for one in drawn]) - law.mean) < 4 * law.sd / np.sqrt(16)
+    assert abs(np.mean([one.crossed for one in drawn])) < 0.1
+
+
+def test_turning_and_rounding_change_next_to_nothing() -> None:
+    rng = np.random.default_rng(0)
+    items = rng.normal(size=(80, 7)) * np.linspace(3, 0.3, 7) + 1
+    counts = np.round(np.exp(items[:, 0]) * 5 + 1)
+    one = PopularityAxis(items, counts)
+    assert one.naive == pytest.approx(popularity.projection_correlation(items, counts), abs=0.01)
+    spread = one.found.items.std(0)
+    assert (np.diff(spread) < 0).all()  # principal axes, the longest first
+    np.testing.assert_allclose(one.found.items @ one.found.items.T, items @ items.T, atol=1.0)
+
+
+def test_the_worlds_are_the_same(library: Callable[..., Any]) -> None:
+    chance = library("popularity_axis_math")("() => lib.CHANCE")
+    ours = ("SPLITS", "SHUFFLES", "SPLIT_SEED", "SHUFFLE_SEED")
+    assert list(chance.values()) == [getattr(popularity_axis, name) for name in ours]
+
+
+# ---- PopularityAxis: the Python object
+
+
+def test_the_stored_films_show_what_the_chapter_says() -> None:
+    """A real axis: far above all shuffles, whoever is measured. Nothing to find:
+    within what chance gives, and 0 if cross-fitted.
+    """
+    for model in ("MF", "LightGCN"):
+        found = axis(model=model).found
+        assert found.naive > 0.7 and found.crossed > 0.7 and found.agreement > 0.9
+        assert found.naive > 2 * found.shuffled_naive.max() and found.shuffled_naive.mean() > 0.08
+        assert abs(found.shuffled_crossed.mean()) < 0.03
+    untrained = axis(model="LightGCN, untrained").found
+    assert untrained.shuffled_naive.mean() < untrained.naive < 0.5  # propagation alone knows something of the counts
+    few = axis(show="random", shown=30).found
+    assert few.shuffled_naive.mean() > 0.3 and abs(few.shuffled_crossed.mean()) < 0.15
+
+
+def test_bad_arguments_of_the_axis_are_named() -> None:
+    rng = np.random.default_rng(0)
+    items, counts = rng.normal(size=(30, 4)), np.arange(30)
+    bad = [
+        ({"ratio": 0.5}, "ratio is 0.5; expected 0.01 to 0.4"),
+        ({"model": "BERT"}, "model is 'BERT'; expected one of "),
+        ({"show": "all"}, "show is 'all'; expected one of embeddings, shuffled, random"),
+        ({"shown": 10}, "shown is 10; expected 20 to 240"),
+        ({"film": 0}, "film is 0; expected 1 to 240"),
+        ({"seed": -1}, "seed is -1; expected 0 to 4294967295"),
+        ({"items": items, "counts": counts[:5]}, "counts has shape (5,); expected (30,), a whole number for each item"),
+        ({"items": items, "counts": counts * 0}, "not all the same"),
+        (
+            {"items": items[:9], "counts": counts[:9]},
+            "items has shape (9, 4); expected (n, d), n from 20 to 400 and d from 2 to 64",
+        ),
+        ({"items": {"A": items * np.nan}, "counts": counts}, "items['A'] holds NaN or infinity"),
+        ({"items": {}, "counts": counts}, "items is empty; expected at least one table"),
+        ({"items": "films", "counts": counts}, "items is no table of numbers"),
+        ({"items": items, "counts": counts, "names": ["a"]}, "names has 1 entries; expected 30"),
+    ]
+    for arguments, message in bad:
+        with pytest.raises(ValueError, match=re.escape(message)):
+            PopularityAxis(**arguments)
+    one = axis()
+    with pytest.raises(ValueError, match="ratio is 2"):
+        one.ratio = 2.0
+    assert one.ratio == 0.05
+    assert repr(one) == (
+        "PopularityAxis(model='MF', show='embeddings', ratio=0.05, shown=240, seed=0, film=1; "
+        "MF, LightGCN, LightGCN, untrained: 240 items)"
+    )
+
+
+def test_tables_are_packed_without_loss_of_more_than_half_a_unit() -> None:
+    table = np.random.default_rng(1).normal(size=(9, 5))
+    packed = tables.pack(table)
+    assert (
+        abs(tables.unpack(packed) - table).max() <= packed["unit"] / 2 * 1.001
+        and tables.pack(tables.unpack(packed)) == packed
+    )
+    assert tables.unpack(packed).shape == (9, 5)
+
+
+# ---- what is stored
+
+
+def test_the_stored_films_are_those_of_the_data_set() -> None:
+    train, *_ = film_models.parts()
+    names = film_models.film_names(train)
+    stored = json.loads(popularity_axis.STORED.read_text(encoding="utf-8"))
+    chosen = np.random.default_rng(0).permutation(train.n_items)[: make_popularity_axis.FILMS]
+    assert stored["counts"] == train.col_counts[chosen].tolist() and stored["names"] == [names[film] for film in chosen]
+    assert len(gzip.compress(json.dumps(axis().state()).encode())) < 15_000
+
+
+def test_the_models_can_be_trained_again() -> None:
+    """One epoch each: what comes out has the form of what is stored."""
+    made, stored = make_popularity_axis.data(epochs=1), json.loads(popularity_axis.STORED.read_text(encoding="utf-8"))
+    assert made.keys() == stored.keys() and made["counts"] == stored["counts"]
+    assert made["items"].keys() == stored["items"].keys()
+
+
+# ---- in the browser
+
+
+def test_the_page_says_what_python_says(site_page: Callable[..., Any]) -> None:
+    one, again = axis(ratio=0.1), axis(ratio=0.1)
+    elements = Elements(one.static_html()).found
+    assert json.loads(elements[0][1]["data-state"] or "") == one.state() and all("id" not in a for _, a in elements)
+    assert [a["aria-label"] for t, a in elements if t == "svg" and a["role"] == "img"] == [one.summary()]
+    assert one.static_html() == again.static_html() and len(one.static_html()) < 36_000
+    page = site_page(one.static_html())
+    assert page.locator(SUMMARY).inner_text() == one.summary()
+    assert table_rows(page) == one.table()[1]
+    assert made_in_python(page).state() == one.state()
+
+
+def test_the_axis_by_keyboard_and_by_click(site_page: Callable[..., Any]) -> None:
+    page = site_page(axis().static_html())
+    assert {"MF", "nothing", "few", "embeddings", "ratio", "shown", "film"} <= reached_by_tab(page, 12)
+    page.locator('input[name="ratio"]').focus()
+    page.keyboard.press("ArrowRight")
+    settled(page, axis(ratio=0.1).summary())
+    page.locator('input[value="embeddings"]').focus()
+    page.keyboard.press("ArrowDown")
+    settled(page, axis(ratio=0.1, show="shuffled").summary())
+    page.locator('[data-action="again"]').click()
+    settled(page, axis(ratio=0.1, show="shuffled", seed=1).summary())
+    page.locator('[data-preset="few"]').click()
+    settled(page, axis(show="random", shown=30, seed=1).summary())
+    page.locator('[data-preset="LightGCN"]').click()
+    settled(page, axis(model="LightGCN", seed=1).summary())
+    page.locator('input[name="film"]').focus()
+    page.keyboard.press("ArrowRight")
+    shown = axis(model="LightGCN", film=2)
+    order = np.argsort(-shown.found.counts, kind="stable")
+    assert shown.names[order[1]] in page.locator(".cw-inspector").inner_text()
+    plot = page.locator(".cw-look").nth(1)
+    box = plot.bounding_box()
+    plot.click(
+        position={"x": box["width"] * (360 - 12) / 360, "y": box["height"] * 14 / 300}
+    )  # the most popular film, far along the axis
+    assert (
+        page.locator(".cw-inspector")
+        .inner_text()
+        .startswith(f"{shown.names[order[0]]}: In the head. Count {shown.found.counts.max():.0f}")
+    )
+
+
+def test_no_state_of_the_page_shows_a_number_that_is_none(site_page: Callable[..., Any]) -> None:
+    page = site_page(axis().static_html())
+    sliders = [(f'input[name="{name}"]', value) for name in ("shown", "ratio", "film") for value in ("0", "2", "240")]
+    shows = ("shuffled", "random", "embeddings")
+    assert none_numbers(page, [step for show in shows for step in ((f'input[value="{show}"]', ""), *sliders)]) == []
+
+
+def test_the_model_is_followed_told_and_left(browser: Any) -> None:
+    page = browser.new_page()
+    mount_in_jupyter(page, axis()._esm, axis().state())
+    page.evaluate("model.set('ratio', 0.2)")  # Python says
+    settled(page, axis(ratio=0.2).summary())
+    page.locator('input[name="ratio"]').focus()
+    page.keyboard.press("ArrowLeft")  # the reader says
+    now = page.evaluate("[model.get('ratio'), saved, bubbled]")
+    assert now[0] < 0.2 and now[1:] == [1, 0]
+    page.evaluate("close()")
+    assert page.evaluate("Object.values(listeners).flat().length") == 0
+    page.close()
+
+
+@pytest.mark.parametrize("width", [320, 360, 1280])
+def test_it_fits_the_width(site_page: Callable[..., Any], width: int) -> None:
+    assert misfits(site_page(axis().static_html(), width=width), width) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(site_page: Callable[..., Any], scheme: str) -> None:
+    page = site_page(axis().static_html(), color_scheme=scheme, reduced_motion="reduce")
+    misfits(page, 1280)  # opens the folds
+    assert serious_violations(page) == []
+
+
+def test_without_javascript_and_on_paper(site_page: Callable[..., Any]) -> None:
+    one = axis()
+    page = site_page(one.static_html(), java_script_enabled=False, script=False, width=360)
+    assert left_without_javascript(page) == ([True], [one.summary()], len(one.table()[1]))
+    assert misprints(site_page(one.static_html(), width=720), 720) == []

@@ -1,0 +1,37 @@
+"""The checks of the assignment on norms: messages that fit, and the numbers that its solutions quote."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from in_process import functions
+
+from course_lib.lessons.popularity_norm_coupling import checks
+from course_lib.lessons.shared import forms
+from exercises import simulate
+
+# One wrong cell for each check that no typical wrong submission loses.
+SPOILT = {"test_slope": "def popularity_slope(counts, norms):\n    return float(np.polyfit(counts, norms, 1)[0])"}
+
+
+MESSAGES = [
+    ("update_plain", lambda c, t, b, e, n: 1 - (1 - 1 / 4) ** 2, "no floats"),
+    ("rare", lambda: ([1, 0], 1.0, [[0, 1]] * 3, [[1, 1]] * 29), "ten times as many"),
+    ("rare", lambda: ([1, 0], 1.0, [[0, 0]], [[1, 1]] * 29), "no direction"),
+    ("largest", lambda *a: None, "does become larger"),
+    ("largest", lambda c, b, s, q, h, r: 1.0 if r > 5 else 0.0, "is not right|return None"),
+]
+
+
+@pytest.mark.parametrize(("task", "answer", "hint"), MESSAGES)
+def test_a_message_says_what_is_wrong(task: str, answer: Any, hint: str) -> None:
+    with pytest.raises(forms.NotYet, match=hint):
+        getattr(checks, task)(answer)
+
+
+def test_the_essay_on_norms_quotes_the_slopes() -> None:
+    predicted = functions(simulate.reference("popularity-norm-coupling"))["predicted_slope"]
+    counts = checks.film_counts()
+    assert predicted(counts, 512, 3000, 100, 1, 1e-3) > 0.1
+    assert predicted(counts, 512, 3000, 0.01, 1, 1e-3) < 0.001

@@ -1,0 +1,55 @@
+"""The house style needs no colour, and leaves no trace."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+
+from course_lib import in_batch
+from course_lib.lessons.shared import house, plots
+
+FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
+    "circles": lambda: plots.circles({"a": [[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.5], [0.1, 1.2]]]}),
+    "over_steps": lambda: plots.over_steps({"a": [1.0, 2.0, 3.0], "b": [1.0, 0.9]}, label="norm", level=1.0, log=True),
+    "training_curves": lambda: plots.training_curves({"unbiased": ([1, 2], [3.0, 2.0])}, label="loss", log=True),
+}
+
+
+def contrast(first: str, second: str) -> float:
+    """The contrast ratio of WCAG 2."""
+
+    def luminance(color: str) -> float:
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(color)]
+        return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
+
+    light, dark = sorted([luminance(first), luminance(second)], reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_style_is_the_default_after_it_was_asked_for() -> None:
+    with mpl.rc_context():
+        house.style()
+        assert {key: mpl.rcParams[key] for key in ("axes.grid", "axes.edgecolor")} == {
+            "axes.grid": True,
+            "axes.edgecolor": house.SOFT,
+        }
+
+
+def test_words_are_legible_and_marks_are_visible() -> None:
+    assert min(contrast(color, "white") for color in (house.INK, house.SOFT, house.PULL, house.PUSH, house.WRONG)) > 4.5
+    assert contrast(house.WRONG, house.WRONG_TINT) > 4.5 and contrast(house.INK, house.PULL_TINT) > 4.5
+    assert all(contrast(color, "white") > 2 for _, color, _, _ in house.SERIES.values())
+
+
+def test_no_two_series_need_colour_to_be_told_apart() -> None:
+    assert set(in_batch.KINDS) <= set(house.SERIES)
+    for group in ([look[2:] for look in house.SERIES.values()], [look[1:] for look in house.SPARE]):
+        for (marker, dashes), (other_marker, other_dashes) in itertools.combinations(group, 2):
+            assert marker != other_marker or dashes != other_dashes
+    assert len({look[2] for look in house.SERIES.values()}) == len(house.SERIES)

@@ -1,0 +1,82 @@
+"""What interactives share: numbers and lists in words, chance, and the scripts of the site."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from course_lib.lessons.gramian_estimators.folding import Folding
+from course_lib.lessons.shared.widgets import bundle, words
+from course_lib.lessons.shared.widgets.quiz import Quiz
+
+
+def test_draws_are_uniform_over_subsets(library: Callable[..., Any]) -> None:
+    """Simulation with a seed: 6 of 4 choose 2 subsets, each within four standard deviations."""
+    draws = 12000
+    question = """(draws) => { const random = lib.randomGenerator(7); const found = {};
+      for (let k = 0; k < draws; k += 1) {
+        const name = lib.sampleWithoutReplacement([0, 1, 2, 3], 2, random).sort().join("");
+        found[name] = (found[name] ?? 0) + 1; }
+      return found; }"""
+    found = library("random")(question, draws)
+    assert sorted(found) == ["01", "02", "03", "12", "13", "23"]
+    assert max(abs(count - draws / 6) for count in found.values()) < 4 * np.sqrt(draws * (1 / 6) * (5 / 6))
+
+
+def test_numbers_are_written_alike(library: Callable[..., Any]) -> None:
+    rng = np.random.default_rng(1)
+    values = [0.0, -0.0, 0.125, 0.375, 2.5, 9.995, 9.9951, 99.95, 100.5, -0.004, -1.5, 12.05, 1e6, 0.1 + 0.2, 1 / 3]
+    values += (rng.normal(size=300) * 10.0 ** rng.integers(-3, 5, size=300)).tolist() + (
+        rng.integers(-64, 64, size=60) / 8
+    ).tolist()
+    assert library("kit")("(values) => values.map(lib.number)", values) == [words.number(value) for value in values]
+
+
+def test_infinities_have_a_sign() -> None:
+    assert [words.number(value) for value in (np.inf, -np.inf, np.nan)] == ["∞", "−∞", "?"]
+
+
+def test_lists_are_written_alike(library: Callable[..., Any]) -> None:
+    lists = [list("abcdefg"[:size]) for size in range(8)]
+    assert library("kit")("(lists) => lists.map((words) => lib.list(words))", lists) == [
+        words.list_of(some) for some in lists
+    ]
+    assert words.list_of(list("abcdefg")) == "a, b, c and 4 more"
+
+
+def test_static_files_are_classic_scripts() -> None:
+    sheet, shared, *scripts = bundle.static_files()
+    assert (sheet, shared) == ("course-widgets.css", "course-widgets.js")
+    assert scripts == [f"course-widget-{name.replace('_', '-')}.js" for name in bundle.WIDGETS]
+    for name in (shared, *scripts):
+        script = re.sub(r"^\s*//.*$", "", bundle.static_files()[name], flags=re.MULTILINE)
+        assert not re.search(
+            r"^\s*(import|export)\b|\beval\(|\bfetch\(|\bimport\(|https?://(?!www\.w3\.org/2000/svg)",
+            script,
+            re.MULTILINE,
+        )
+    assert "http" not in bundle.static_files()[sheet]
+
+
+def test_a_page_loads_the_interactives_that_it_has() -> None:
+    """So no page pays for those of the others."""
+    folding, quiz = Folding().static_html(), Quiz("in-batch-bias").static_html()
+    assert bundle.names_for(f"{folding}<p>between</p>{quiz}{quiz}") == [
+        "course-widgets.css",
+        "course-widgets.js",
+        "course-widget-quiz.js",
+        "course-widget-folding.js",
+    ]
+    assert bundle.names_for("<p>a page without</p>") == []
+    sizes = {name: len(gzip.compress(text.encode())) for name, text in bundle.static_files().items()}
+    assert max(sizes.values()) < 14_000, sizes
+
+
+def test_a_missing_module_is_named() -> None:
+    with pytest.raises(ValueError, match="name='nothing': no such module; there are \\['afm_host', "):
+        bundle.module("nothing")

@@ -1,0 +1,236 @@
+"""Every assignment: right answers get full marks, wrong ones exactly their part and the message that fits."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from in_process import ASSIGNMENTS, NEW, functions, marks, marks_of, public_checks
+
+from course_lib.lessons.shared import forms
+from exercises import simulate
+from exercises.grading import notebooks
+from tests.lessons.every import modules
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+WRONG = [(name, kind) for name in ASSIGNMENTS for kind in simulate.wrong_answers(name)]
+
+
+TASK = re.compile(
+    r"\*(\d+) points · (graded by a person · )?difficulty ★(?:★|☆)(?:★|☆) · importance ★(?:★|☆)(?:★|☆) · (\d+) minutes\*"
+)
+
+
+ROW = re.compile(r"^\| (\d+) \| (.+?) \| (\d+) \| [★☆]{3} \| [★☆]{3} \| (\d+) \|$", re.MULTILINE)
+
+
+SPOILT = {
+    lesson.replace("_", "-"): tests.SPOILT
+    for lesson, tests in modules("test_checks", of="tests.lessons").items()
+    if hasattr(tests, "SPOILT")
+}
+WORDS = ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+
+
+@pytest.mark.parametrize("name", ASSIGNMENTS)
+def test_the_reference_gets_full_marks(name: str) -> None:
+    assert {check: message for check, message in marks_of(name, "reference").items() if message} == {}
+    assert set(marks_of(name, "reference")) == set(simulate.points(name))
+
+
+@pytest.mark.parametrize("name", ASSIGNMENTS)
+def test_an_empty_notebook_gets_nothing(name: str) -> None:
+    assert all(marks_of(name, "empty").values())
+
+
+@pytest.mark.parametrize(("name", "kind"), WRONG)
+def test_a_wrong_answer_loses_its_part_and_is_told_why(name: str, kind: str) -> None:
+    wrong, found = simulate.wrong_answers(name)[kind], marks_of(name, kind)
+    assert {check for check, message in found.items() if message} == set(wrong.lost)
+    assert any(wrong.message in message for message in found.values())
+
+
+@pytest.mark.parametrize("name", ASSIGNMENTS)
+def test_every_check_of_an_assignment_is_lost_by_some_wrong_answer(name: str) -> None:
+    """A check that no wrong answer fails might test nothing."""
+    lost = {check for wrong in simulate.wrong_answers(name).values() for check in wrong.lost}
+    assert set(simulate.points(name)) - lost == set(SPOILT.get(name, {}))
+
+
+@pytest.mark.parametrize(("name", "check"), [(name, check) for name, spoilt in SPOILT.items() for check in spoilt])
+def test_those_checks_are_lost_by_another_wrong_answer(name: str, check: str) -> None:
+    code = SPOILT[name][check]
+    notebook, function = simulate.reference(name), re.match(r"def (\w+)", code)[1]
+    for cell in notebook["cells"]:
+        if cell["metadata"]["nbgrader"]["grade_id"] == function:
+            cell["source"] = code
+    assert marks(notebook, name)[check]
+
+
+@pytest.mark.parametrize("name", NEW)
+def test_the_public_checks_run_without_nbgrader_and_without_the_exercises(name: str) -> None:
+    code = ["import sys", "sys.modules['nbgrader'] = sys.modules['exercises'] = None"]
+    for cell in simulate.reference(name)["cells"]:
+        if cell["cell_type"] == "code":
+            code.append("\n".join(line for line in cell["source"].split("\n") if "%pip" not in line))
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(code)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("not full marks") == len(simulate.points(name))
+
+
+@pytest.mark.parametrize("name", ASSIGNMENTS)
+def test_points_minutes_and_tasks_agree_wherever_they_stand(name: str) -> None:
+    """The headings, the table and the first sentence of an assignment, and the points of its cells."""
+    cells = simulate.source(name)["cells"]
+    intro = "".join(cells[0]["source"])
+    tasks, current = {}, None
+    for cell in cells:
+        text, about = "".join(cell["source"]), cell["metadata"]["nbgrader"]
+        if text.startswith("## Task"):
+            current = int(re.match(r"## Task (\d+)\.", text)[1])
+            points, by_hand, minutes = TASK.search(text).groups()
+            tasks[current] = [int(points), int(minutes), 0, by_hand]
+        if about["grade"]:
+            tasks[current][2] += about["points"]
+            assert (tasks[current][3] is not None) == about["solution"]
+    assert list(tasks) == list(range(1, len(tasks) + 1)) and len(tasks) >= 6
+    assert all(stated == of_cells for stated, _, of_cells, _ in tasks.values())
+    rows = {int(number): [int(points), int(minutes)] for number, _, points, minutes in ROW.findall(intro)}
+    assert rows == {number: task[:2] for number, task in tasks.items()}
+    total, machine = sum(task[0] for task in tasks.values()), sum(simulate.points(name).values())
+    person = sum(simulate.points(name, by_hand=True).values())
+    assert f"{WORDS[len(tasks)].capitalize()} tasks, {total} points" in intro
+    assert f"{WORDS[len(tasks) - 1].capitalize()} are graded by machine ({machine} points)" in intro
+    assert f"the last by a person ({person} points)" in intro and total == machine + person
+    hours = {150: "two and a half", 155: "two and a half", 195: "three", 175: "three", 180: "three", 185: "three"}
+    assert f"about {hours[sum(task[1] for task in tasks.values())]} hours" in intro
+
+
+def test_the_readme_lists_every_assignment() -> None:
+    rows = {}
+    for name in ASSIGNMENTS:
+        texts = ["".join(cell["source"]) for cell in simulate.source(name)["cells"]]
+        found = [match for text in texts if (match := TASK.search(text))]
+        machine, person = (sum(simulate.points(name, by_hand=hand).values()) for hand in (False, True))
+        rows[name] = f"| `{name}` | {len(found)} | {machine} | {person} | {sum(int(match[3]) for match in found)} |"
+    readme = (ROOT / "exercises" / "README.md").read_text(encoding="utf-8")
+    assert [row for row in rows.values() if row not in readme] == []
+
+
+@pytest.mark.parametrize("name", ASSIGNMENTS)
+def test_the_written_task_has_a_rubric_that_adds_up(name: str) -> None:
+    (essay,) = [
+        cell for cell in simulate.source(name)["cells"] if cell["metadata"]["nbgrader"]["grade_id"] == "criticise"
+    ]
+    text = "".join(essay["source"])
+    rubric = text[text.index("**Rubric.**") :]
+    single, each = rubric.count("1 point:"), rubric.count("1 point for each")
+    assert single + 2 * each == essay["metadata"]["nbgrader"]["points"]
+
+
+@pytest.mark.parametrize("name", ASSIGNMENTS)
+def test_hidden_checks_use_other_inputs_than_the_public_ones(name: str) -> None:
+    """Every function is asked, by each hidden check, something that the public check does not ask."""
+    for cell in simulate.source(name)["cells"]:
+        about = cell["metadata"]["nbgrader"]
+        if about["grade"] and not about["solution"]:
+            whole = "".join(cell["source"])
+            public, both = (_questions(name, code) for code in (simulate.HIDDEN.sub("", whole + "\n"), whole))
+            assert public == both[: len(public)]
+            new = [question for question in both[len(public) :] if question not in public]
+            no_arguments = all(question.endswith("()") for question in both)
+            assert new or no_arguments or "condition" in whole or "tower" in whole, about["grade_id"]
+
+
+def _questions(name: str, code: str) -> list[str]:
+    asked: list[str] = []
+
+    def listening(label: str, answer: Any) -> Any:
+        def call(*arguments: Any) -> Any:
+            asked.append(f"{label}({', '.join(map(repr, arguments))})")
+            return answer(*arguments)
+
+        return call
+
+    answers = {
+        key: listening(key, thing) for key, thing in functions(simulate.reference(name)).items() if callable(thing)
+    }
+    exec(code, {**answers, "checks": public_checks(name)})
+    return asked
+
+
+@pytest.mark.parametrize("name", ASSIGNMENTS)
+def test_an_assignment_opens_no_room_that_gives_its_answers_away(name: str) -> None:
+    opened = notebooks.open_rooms(notebooks.read_source(ROOT / "exercises" / "source" / name / f"{name}.ipynb"))
+    reached = modules_after(f"from course_lib import {', '.join(opened)}")
+    if name == simulate.FIRST:
+        assert not {one for one in reached if one.startswith(("maths.in_batch", "lessons"))}
+    else:
+        assert not {one for one in reached if one.startswith(("maths.", "models.", "papers.", "lessons."))} - {
+            "maths.arrays"
+        }
+        assert all(f"`{room}`" in "".join(simulate.source(name)["cells"][0]["source"]) for room in opened)
+
+
+def modules_after(statement: str) -> set[str]:
+    """The modules of course_lib that a fresh interpreter holds after a statement, "maths.arrays"."""
+    code = f"{statement}\nimport sys\nprint(*(name for name in sys.modules if name.startswith('course_lib.')))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    return {name.removeprefix("course_lib.") for name in done.stdout.split()}
+
+
+def test_the_sources_are_notebooks_that_nbgrader_reads() -> None:
+    for name in ASSIGNMENTS:
+        notebook = notebooks.read_source(ROOT / "exercises" / "source" / name / f"{name}.ipynb")
+        nbformat.validate(notebook)
+        ids = [notebooks.grading(cell)["grade_id"] for cell in notebook.cells]
+        assert len(ids) == len(set(ids))
+
+
+STRANGE = [
+    None,
+    True,
+    -1,
+    0.5,
+    "x",
+    [],
+    [[]],
+    [None],
+    [[1.0], [2.0, 3.0]],
+    [[[1.0]]],
+    float("nan"),
+    float("inf"),
+    10**400,
+    ["a", "b"],
+    [[1, 2], 3],
+    [True, False],
+    [0.0, 0.0],
+    [[0.0, 0.0]] * 2,
+    [[float("inf")] * 2] * 2,
+    [-1.0, -1.0, -1.0],
+]
+
+
+@pytest.mark.parametrize("name", NEW)
+def test_no_check_breaks_at_a_strange_answer(name: str) -> None:
+    """A check raises NotYet, and nothing else: else an answer would be marked as unreadable."""
+    for cell in simulate.source(name)["cells"]:
+        about = cell["metadata"]["nbgrader"]
+        if about["grade"] and not about["solution"]:
+            code = compile("".join(cell["source"]), about["grade_id"], "exec")
+            for value in STRANGE:
+                answer = lambda *a, value=value: value
+                names = dict.fromkeys(
+                    (key for key, x in functions(simulate.reference(name)).items() if callable(x)), answer
+                )
+                with pytest.raises(forms.NotYet):
+                    exec(code, {**names, "checks": public_checks(name)})
