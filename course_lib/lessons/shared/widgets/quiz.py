@@ -15,7 +15,7 @@ HINTS = {"one": "Choose one answer.", "several": "Choose all answers that are ri
 
 
 class Quiz(CourseWidget):
-    """The quiz of a chapter, by the name of its file in course_lib/quiz, for example "in-batch-bias".
+    """The quiz of a chapter, by the name of its page, for example "in-batch-bias".
 
     chosen      question id -> list of answer ids; what the reader has chosen so far
 
