@@ -116,9 +116,8 @@ def check_gradient(answer: Answer, cases: list[tuple[list[float], list[float]]])
 
 
 def check_norm_after(answer: Answer, cases: list[tuple[Any, Any, Any, Any]]) -> None:
-    for square, cosine, slope, lr in cases:
-        h = Fraction(slope) ** 2 * (1 - Fraction(cosine))
-        square = Fraction(square)
+    for given, cosine, slope, lr in cases:
+        square, h = Fraction(given), Fraction(slope) ** 2 * (1 - Fraction(cosine))
         right = norms.squared_norm_path(square, lr=Fraction(lr), squared_gradients=np.array([h], dtype=object))[-1]
         compare(
             answer(square, Fraction(cosine), Fraction(slope), Fraction(lr)),
@@ -186,7 +185,8 @@ def check_longer_than_one(answer: Answer, cases: list[tuple[list, list]]) -> Non
         expect(
             length > best * (1 + 1e-6),
             f"with {len(keys)} keys your loss has a gradient of length {length:.6g}; all the weight on one key reaches "
-            f"{best:.6g}. Forces of several keys can point the same way, or opposite ways: signs of the weights matter.",
+            f"{best:.6g}. Forces of several keys can point the same way, or opposite ways: signs of the weights "
+            "matter.",
         )
 
 
@@ -248,7 +248,10 @@ def _share_and_slips(
     each = geometry.cosine_gradient(users[:, None], items[None, :]) if similarity == "cos" else items[None, :]
     gradients = (pull[:, :, None] * each).sum(1)  # (B, d), up to the factor 1 / (tau B) that no share can see
     parts = _relative(gradients, users)
-    share = lambda x: float((x > tol).mean())
+
+    def share(x: np.ndarray) -> float:
+        return float((x > tol).mean())
+
     no_positive = _relative(((pull + np.eye(len(users)))[:, :, None] * each).sum(1), users)
     other_scores = users @ items.T if similarity == "cos" else cosines
     odds = np.exp((other_scores - other_scores.max(1, keepdims=True)) / tau)

@@ -29,7 +29,10 @@ def gradient_length() -> dict[str, bool]:
 
 def which_losses() -> dict[str, bool]:
     """Whether the gradient is perpendicular to q, for random q and keys."""
-    cosines = lambda q, keys: losses.cosine_scores(q[None], keys)
+
+    def cosines(q: np.ndarray, keys: np.ndarray) -> np.ndarray:
+        return losses.cosine_scores(q[None], keys)
+
     asked: dict[str, Loss] = {
         "square": lambda q, keys: losses.one_minus_cosine_squared(geometry.cosine(q, keys[0])),
         "dot": lambda q, keys: losses.infonce(losses.dot_scores(q[None], keys), tau=0.5, positives=[0]),

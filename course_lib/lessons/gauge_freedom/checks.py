@@ -171,7 +171,8 @@ def check_nearest(answer: Answer, cases: list[tuple[list, int, int]]) -> None:
         hint = " Item embeddings are B D^-1: yours fits B D." if inverse == j else ""
         expect(
             got == j,
-            f"{len(rows)} items in {rows.shape[1]} dimensions: after your gauge the nearest to item {i} is {got}, not {j}.{hint}",
+            f"{len(rows)} items in {rows.shape[1]} dimensions: after your gauge the nearest to item {i} is {got}, "
+            f"not {j}.{hint}",
         )
 
 
@@ -214,7 +215,8 @@ def check_pinning(answer: Answer, widths: list[int]) -> None:
         )
         expect(
             len(A) <= needed,
-            f"k = {k}: your {len(A)} rows pin every gauge, but fewer do: how many dimensions have the symmetric matrices?",
+            f"k = {k}: your {len(A)} rows pin every gauge, but fewer do: how many dimensions have the symmetric "
+            "matrices?",
         )
 
 
@@ -245,21 +247,24 @@ def check_decay(answer: Answer, cases: list[tuple[list, list]]) -> None:
             raise RuntimeError("a gauge nearby has smaller norms: this check is wrong, not the answer")
 
 
+def _overlap(first: np.ndarray, second: np.ndarray) -> float:
+    return float(gauge.neighbour_overlap(first, second).mean())
+
+
 def check_neighbours(answer: Answer, before: list, after: list, sizes: list[int]) -> None:
     first, second = np.array(before), np.array(after)
     for k in sizes:
-        overlap = lambda a, b: float(gauge.neighbour_overlap(a, b).mean())
-        right = overlap(gauge.neighbours(first, k), gauge.neighbours(second, k))
+        right = _overlap(gauge.neighbours(first, k), gauge.neighbours(second, k))
         itself = np.arange(len(first))[:, None]
         own = [np.hstack([itself, gauge.neighbours(table, k - 1)]) if k > 1 else itself for table in (first, second)]
         slips = [
-            (overlap(*own), "an item is not its own neighbour"),
+            (_overlap(*own), "an item is not its own neighbour"),
             (
-                overlap(gauge.neighbours(first, k, "dot"), gauge.neighbours(second, k, "dot")),
+                _overlap(gauge.neighbours(first, k, "dot"), gauge.neighbours(second, k, "dot")),
                 "divide by the lengths: cosine, not dot product",
             ),
             (
-                overlap(gauge.neighbours(first, k, "euclidean"), gauge.neighbours(second, k, "euclidean")),
+                _overlap(gauge.neighbours(first, k, "euclidean"), gauge.neighbours(second, k, "euclidean")),
                 "the nearest by cosine are asked for",
             ),
             (right * k, "a share lies between 0 and 1: divide by k"),

@@ -2,7 +2,8 @@
 
 Tables are matrices of symbols, so an identity of polynomials in their entries holds for all tables of that size at
 once. Where a statement is about every width, the proof is in terms of inner products (coordinate-free), and small
-widths are expanded as well. `enumerate_*` visits families of small rational tables. Counterexamples return a `Counterexample`.
+widths are expanded as well. `enumerate_*` visits families of small rational tables. A function that returns a
+`Counterexample` refutes a reading.
 """
 
 from __future__ import annotations
@@ -45,7 +46,10 @@ def cor_neighbours() -> list[sp.Expr]:
     """P2 Corollary 5: for a query q and two candidates on the sphere, half the difference of the squared chords is the
     difference of the cosine distances; the angle orders them alike, since d(1 - cos)/d(angle) = sin(angle) > 0."""
     s, r = sp.symbols("s r", real=True)  # <q, x>, <q, y>
-    chord2 = lambda c: 2 - 2 * c
+
+    def chord2(c: sp.Expr) -> sp.Expr:
+        return 2 - 2 * c
+
     return _simplified(
         [(chord2(s) - chord2(r)) / 2 - ((1 - s) - (1 - r)), sp.diff(1 - sp.cos(theta), theta) - sp.sin(theta)]
     )

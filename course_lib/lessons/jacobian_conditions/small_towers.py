@@ -1,7 +1,6 @@
 """A training small enough to watch: 24 users in the plane, six towers, six optimisers, three losses.
 
-The same run as in tower_math.js, number by number, and the same as torch's (tests/lessons/test_widgets_motion.py): the towers
-are those of `encoders`, the losses those of `losses`, the optimisers those of torch.optim and `jacobians`. User u likes
+The same run as in tower_math.js, number by number, and the same as torch's (test_small_towers.py): the towers are those of `encoders`, the losses those of `losses`, the optimisers those of torch.optim and `jacobians`. User u likes
 the items u, u + 4 and u + 8 (modulo 24); a batch is drawn from these 72 pairs with replacement. The items are a plain
 table, trained with plain SGD, whatever moves the users. Every parameter is kept as a matrix whose rows are the rows
 that a row-wise optimiser sees: a bias of length d is (d, 1).

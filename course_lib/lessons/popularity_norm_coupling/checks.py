@@ -124,8 +124,8 @@ def check_update(answer: Answer, cases: list[tuple[int, int, int, int, int]]) ->
 
 
 def check_growth(answer: Answer, cases: list[tuple[Any, list[Any], Any]]) -> None:
-    for start, squared, lr in cases:
-        start, lr, squared = Fraction(start), Fraction(lr), [Fraction(pull) for pull in squared]
+    for given, pulls, rate in cases:
+        start, lr, squared = Fraction(given), Fraction(rate), [Fraction(pull) for pull in pulls]
         path = norms.squared_norm_path(start, lr=lr, squared_gradients=np.array(squared, dtype=object))
         total = sum(squared)
         compare(
@@ -278,8 +278,13 @@ def check_prediction(answer: Answer, counts: list[int], cases: list[tuple[int, i
     for size, steps, lr, start, h_squared in cases:
         shares, h = table / table.sum(), float(np.sqrt(h_squared))
         updates = norms.expected_updates(shares, batch_size=size, steps=steps)
-        slope_of = lambda lengths: float(popularity.log_log_slope(lengths[table > 0], table[table > 0]))
-        law = lambda n, h=h, lr=lr, start=start: norms.predicted_norm(start, lr=lr, h=h, updates=n)
+
+        def slope_of(lengths: np.ndarray) -> float:
+            return float(popularity.log_log_slope(lengths[table > 0], table[table > 0]))
+
+        def law(n: np.ndarray, h: float = h, lr: float = lr, start: float = start) -> np.ndarray:
+            return norms.predicted_norm(start, lr=lr, h=h, updates=n)
+
         compare(
             answer(counts, size, steps, lr, start, h_squared),
             slope_of(law(updates)),

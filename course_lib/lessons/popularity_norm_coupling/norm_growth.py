@@ -141,9 +141,9 @@ class NormGrowth(CourseWidget):
 
     module_name: ClassVar[str] = "norm_growth"
     caption: ClassVar[str] = (
-        "One mark per item: its norm against the number of times it was drawn, both on logarithmic axes. Diamonds: the most "
-        "popular tenth of the items. Line: the quartic law with one mean gradient for all, flat below n* (dashed), slope 1/4 "
-        "above. With JavaScript this picture is interactive."
+        "One mark per item: its norm against the number of times it was drawn, both on logarithmic axes. Diamonds: the"
+        " most popular tenth of the items. Line: the quartic law with one mean gradient for all, flat below n* "
+        "(dashed), slope 1/4 above. With JavaScript this picture is interactive."
     )
 
     lr = traitlets.Float().tag(sync=True, state=True)
@@ -229,7 +229,8 @@ class NormGrowth(CourseWidget):
     def _settings(self) -> str:
         ratio = _small(norms.effective_learning_rate(self.lr, norm=self.start_norm))
         return (
-            f"Learning rate {number(self.lr)}, initial norm {number(self.start_norm)} (their ratio lr/norm² is {ratio}), "
+            f"Learning rate {number(self.lr)}, initial norm {number(self.start_norm)} (their ratio lr/norm² is "
+            f"{ratio}), "
             f"temperature {number(self.tau)}, popularity exponent {number(self.exponent)}."
         )
 
@@ -239,9 +240,11 @@ class NormGrowth(CourseWidget):
         drawn = order[run.counts[order] > 0]
         most, least = drawn[0], drawn[-1]
         text = (
-            f"After {self.step} steps the item drawn most often ({run.counts[most]} times) has norm {number(run.norms[most])}, "
+            f"After {self.step} steps the item drawn most often ({run.counts[most]} times) has norm "
+            f"{number(run.norms[most])}, "
             f"the one drawn least often ({run.counts[least]}) {number(run.norms[least])}. "
-            f"The predicted line bends at n* ({_small(self.crossover)} draws) and leaves out the fourth powers of the steps, "
+            f"The predicted line bends at n* ({_small(self.crossover)} draws) and leaves out the fourth powers of "
+            "the steps, "
             f"{whole_percent(self.step_part)} of the growth of norm⁴."
         )
         if not self._varied():
@@ -334,7 +337,8 @@ def _scatter(shown: NormGrowth) -> str:
         for item, (count, norm) in enumerate(zip(run.counts, run.norms, strict=True))
     ]
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {_HIGH}" role="img" aria-label="{html.escape(shown.summary())}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {_HIGH}" role="img" '
+        f'aria-label="{html.escape(shown.summary())}" '
         f'width="{_WIDE}" style="max-width:100%;height:auto;font-family:sans-serif">'
         f"{axes.frame()}{_predicted_line(shown, axes)}{''.join(marks)}</svg>"
     )

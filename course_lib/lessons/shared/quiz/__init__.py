@@ -4,8 +4,8 @@
     quiz.names()                            # ["cosine-orthogonality", ...]
     quiz.load("in-batch-bias").questions
 
-The page shows them through `widgets.quiz.Quiz`. A test recomputes, for every question that names a function, which answers
-are right (`quiz.recompute`).
+The page shows them through `widgets.quiz.Quiz`. A test recomputes, for every question that names a function, which
+answers are right (`quiz.recompute`).
 """
 
 from course_lib.lessons.shared.quiz.markup import html, pieces, plain

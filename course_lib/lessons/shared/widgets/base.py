@@ -101,8 +101,8 @@ def _table_html(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         return ""
     head = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in heads)
     body = "".join(
-        f'<tr><th scope="row">{html.escape(row[0])}</th>{"".join(f"<td>{html.escape(cell)}</td>" for cell in row[1:])}</tr>\n'
-        for row in rows
+        f'<tr><th scope="row">{html.escape(name)}</th>{"".join(f"<td>{html.escape(cell)}</td>" for cell in cells)}</tr>\n'
+        for name, *cells in rows
     )
     return (
         '<details class="cw-data"><summary>The numbers as a table</summary>\n<table class="cw-static-table">'

@@ -33,7 +33,8 @@ class Plane:
     def circle(self, length: float, colour: str, *, width: float = 1, dash: str = "") -> str:
         dashes = f' stroke-dasharray="{dash}"' if dash else ""
         return (
-            f'<circle cx="{SIDE // 2}" cy="{SIDE // 2}" r="{length * self.unit:.2f}" fill="none" stroke="{COLOURS[colour]}" '
+            f'<circle cx="{SIDE // 2}" cy="{SIDE // 2}" r="{length * self.unit:.2f}" fill="none" '
+            f'stroke="{COLOURS[colour]}" '
             f'stroke-width="{width:g}"{dashes}/>'
         )
 
@@ -61,7 +62,10 @@ class Plane:
         tip = "" if bar else f"L{ex:.2f} {ey:.2f}"
         mark = f"M{ends[0][0]:.2f} {ends[0][1]:.2f}{tip}L{ends[1][0]:.2f} {ends[1][1]:.2f}"
         line = f"M{x:.2f} {y:.2f}L{ex:.2f} {ey:.2f}{mark}"
-        return f'<path d="{line}" fill="none" stroke="{COLOURS[colour]}" stroke-width="{width:g}" stroke-linejoin="round"/>'
+        return (
+            f'<path d="{line}" fill="none" stroke="{COLOURS[colour]}" stroke-width="{width:g}" '
+            'stroke-linejoin="round"/>'
+        )
 
     def right_angle(self, corner: Sequence[float], direction: Sequence[float]) -> str:
         """The little square between the direction to the origin and `direction`."""
@@ -77,14 +81,16 @@ class Plane:
         x, y = self.at(point)
         ux, uy = _unit(x - SIDE / 2, y - SIDE / 2)
         return (
-            f'<text x="{x + 13 * ux:.2f}" y="{y + 13 * uy + 5:.2f}" font-size="15" font-style="italic" text-anchor="middle" '
+            f'<text x="{x + 13 * ux:.2f}" y="{y + 13 * uy + 5:.2f}" font-size="15" font-style="italic" '
+            'text-anchor="middle" '
             f'fill="currentColor">{text}</text>'
         )
 
     def svg(self, name: str, parts: Iterable[str]) -> str:
         """`name` is already escaped."""
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SIDE} {SIDE}" role="img" aria-label="{name}" width="{SIDE}" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SIDE} {SIDE}" role="img" aria-label="{name}" '
+            f'width="{SIDE}" '
             f'style="max-width:100%;height:auto;font-family:sans-serif">{"".join(parts)}</svg>'
         )
 

@@ -48,7 +48,8 @@ class Quiz(CourseWidget):
         """Every question with its answers; what is right, and why, is folded."""
         questions = "\n".join(_static_question(question) for question in self._quiz.questions)
         return (
-            f'<p class="cw-summary">A quiz of {len(self._quiz.questions)} questions. Without JavaScript the answers are folded '
+            f'<p class="cw-summary">A quiz of {len(self._quiz.questions)} questions. Without JavaScript the answers '
+            "are folded "
             f"below each question.</p>\n<ol>\n{questions}\n</ol>"
         )
 
