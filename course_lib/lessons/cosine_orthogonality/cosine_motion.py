@@ -194,13 +194,13 @@ class CosineMotion(CourseWidget):
     def _valid_size(self, proposal: dict[str, Any]) -> float:
         if not 0.01 <= proposal["value"] <= 100:
             raise ValueError(f"{proposal['trait'].name} is {proposal['value']}; expected a number from 0.01 to 100")
-        return proposal["value"]
+        return float(proposal["value"])
 
     @traitlets.validate("steps")
     def _valid_steps(self, proposal: dict[str, Any]) -> int:
         if not 0 <= proposal["value"] <= MOST_STEPS:
             raise ValueError(f"steps is {proposal['value']}; expected 0 to {MOST_STEPS}")
-        return proposal["value"]
+        return int(proposal["value"])
 
 
 def _point(point: Any, name: str) -> list[float]:

@@ -22,7 +22,7 @@ from course_lib.maths import geometry
 # ---- arrows and circles
 
 
-def _circle(ax: Axes, radius: float, *, color: str = SOFT, line: str = "-", width: float = 1.2) -> None:
+def _circle(ax: Axes, radius: float, *, color: str = SOFT, line: Any = "-", width: float = 1.2) -> None:
     ax.add_patch(Circle((0, 0), radius, fill=False, ec=color, lw=width, ls=line))
 
 
@@ -33,7 +33,8 @@ def _right_angle(ax: Axes, corner: np.ndarray, along: np.ndarray, up: np.ndarray
 
 
 def _label(ax: Axes, where: Any, text: str, *, color: str = INK, **options: Any) -> None:
-    ax.text(*where, text, color=color, bbox=white_sheet(), zorder=5, **{"ha": "center", "va": "center", **options})
+    x, y = where
+    ax.text(x, y, text, color=color, bbox=white_sheet(), zorder=5, **{"ha": "center", "va": "center", **options})
 
 
 def _plane_vector(values: Any, name: str) -> np.ndarray:

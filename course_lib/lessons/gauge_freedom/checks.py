@@ -79,7 +79,7 @@ def neighbours_films(answer: Answer) -> None:
     print(PASSED)
 
 
-def films(spread: float, rank: int = 16, n: int = 250, seed: int = 0) -> tuple[list, list]:
+def films(spread: float, rank: int = 16, n: int = 250, seed: int = 0) -> tuple[list[Any], list[Any]]:
     """(before, after): the n most rated films in the rank-16 SVD of the data, and after a random diagonal gauge."""
     users, items, _, counts = film_factors(rank)
     items = items[np.argsort(-counts, kind="stable")[:n]]
@@ -90,7 +90,7 @@ def films(spread: float, rank: int = 16, n: int = 250, seed: int = 0) -> tuple[l
 # ---- what the checks are made of; the hidden checks call them with other inputs ----
 
 
-def check_diagonal(answer: Answer, tables: list[list]) -> None:
+def check_diagonal(answer: Answer, tables: list[list[Any]]) -> None:
     for table in tables:
         A = _exact(table)
         n, k = A.shape
@@ -116,7 +116,7 @@ def check_diagonal(answer: Answer, tables: list[list]) -> None:
         )
 
 
-def check_linear(answer: Answer, tables: list[list]) -> None:
+def check_linear(answer: Answer, tables: list[list[Any]]) -> None:
     for table in tables:
         A = _exact(table)
         n, k = A.shape
@@ -160,7 +160,7 @@ def feasible_form(value: Any, k: int, n: int) -> tuple[np.ndarray, np.ndarray]:
     return A, d
 
 
-def check_nearest(answer: Answer, cases: list[tuple[list, int, int]]) -> None:
+def check_nearest(answer: Answer, cases: list[tuple[list[Any], int, int]]) -> None:
     for B, i, j in cases:
         rows = np.array(B)
         d = floats(answer(B, i, j), (rows.shape[1],), "d")
@@ -220,7 +220,7 @@ def check_pinning(answer: Answer, widths: list[int]) -> None:
         )
 
 
-def check_decay(answer: Answer, cases: list[tuple[list, list]]) -> None:
+def check_decay(answer: Answer, cases: list[tuple[list[Any], list[Any]]]) -> None:
     for first, second in cases:
         A, B = np.array(first), np.array(second)
         ratio = np.linalg.norm(B, axis=0) / np.linalg.norm(A, axis=0)
@@ -251,7 +251,7 @@ def _overlap(first: np.ndarray, second: np.ndarray) -> float:
     return float(gauge.neighbour_overlap(first, second).mean())
 
 
-def check_neighbours(answer: Answer, before: list, after: list, sizes: list[int]) -> None:
+def check_neighbours(answer: Answer, before: list[Any], after: list[Any], sizes: list[int]) -> None:
     first, second = np.array(before), np.array(after)
     for k in sizes:
         right = _overlap(gauge.neighbours(first, k), gauge.neighbours(second, k))
@@ -281,5 +281,5 @@ def check_neighbours(answer: Answer, before: list, after: list, sizes: list[int]
         )
 
 
-def _exact(table: list) -> np.ndarray:
+def _exact(table: list[Any]) -> np.ndarray:
     return np.array([[Fraction(entry) for entry in row] for row in table], dtype=object)

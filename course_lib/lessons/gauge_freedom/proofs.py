@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -337,7 +338,7 @@ def enumerate_plane_gauge() -> Fraction:
     bisector.
     """
     wrong = 0
-    half = [p for p in rational_circle() if p[1] > 0 or p == (1, 0)]  # one point of each line through 0
+    half = [p for p in rational_circle() if p[1] > 0 or p[0] == 1]  # one point of each line through 0
     for first, second, b in itertools.product(half, repeat=3):
         if first == second:
             continue
@@ -595,11 +596,11 @@ def rational_circle() -> list[tuple[Fraction, Fraction]]:
     return sorted(points)
 
 
-def _dot(x: Iterable, y: Iterable) -> Fraction:
+def _dot(x: Iterable[Any], y: Iterable[Any]) -> Fraction:
     return sum((a * b for a, b in zip(x, y, strict=True)), Fraction(0))
 
 
-def _squared_distance(x: Iterable, y: Iterable) -> Fraction:
+def _squared_distance(x: Iterable[Any], y: Iterable[Any]) -> Fraction:
     return sum(((a - b) ** 2 for a, b in zip(x, y, strict=True)), Fraction(0))
 
 
@@ -613,7 +614,7 @@ def _in_span(basis: np.ndarray, vector: list[Fraction]) -> bool:
         return vector == [0, 0]
     if basis.shape[1] == 2:
         return True
-    return basis[0, 0] * vector[1] - basis[1, 0] * vector[0] == 0
+    return bool(basis[0, 0] * vector[1] - basis[1, 0] * vector[0] == 0)
 
 
 def _size(M: sp.Matrix) -> sp.Expr:

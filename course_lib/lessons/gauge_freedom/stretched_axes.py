@@ -107,7 +107,7 @@ class StretchedAxes(CourseWidget):
         """R (2, 2): a row a becomes a R."""
         angle = math.radians(self.turn)
         rotation = np.array([[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]])
-        return np.diag(self.stretch) @ np.array([[1.0, self.shear], [0.0, 1.0]]) @ rotation
+        return np.asarray(np.diag(self.stretch) @ np.array([[1.0, self.shear], [0.0, 1.0]]) @ rotation)
 
     @property
     def trained(self) -> tuple[np.ndarray, np.ndarray]:
@@ -127,7 +127,7 @@ class StretchedAxes(CourseWidget):
     def score_changes(self) -> np.ndarray:
         """(m, n) differences of the scores before and after: rounding, and nothing else."""
         (items, users), (new_items, new_users) = self.trained, self.moved
-        return np.abs(new_users @ new_items.T - users @ items.T)
+        return np.asarray(np.abs(new_users @ new_items.T - users @ items.T))
 
     @property
     def off_sphere(self) -> float:
@@ -141,7 +141,7 @@ class StretchedAxes(CourseWidget):
 
     def neighbours(self, items: np.ndarray) -> list[int]:
         """The other items by falling cosine to the selected one."""
-        return gauge.neighbours(items, len(items) - 1, queries=[self.chosen])[0].tolist()
+        return list(gauge.neighbours(items, len(items) - 1, queries=[self.chosen])[0].tolist())
 
     def freedom(self) -> str:
         """Which positive stretches keep the rows on the circle:
@@ -207,7 +207,7 @@ class StretchedAxes(CourseWidget):
 
     def _nearest_changes(self) -> list[bool]:
         before, after = (gauge.neighbours(items, 1)[:, 0] for items in (self.trained[0], self.moved[0]))
-        return (before != after).tolist()
+        return list((before != after).tolist())
 
     def _about_sphere(self) -> list[str]:
         if self.sphere == "free":
@@ -287,11 +287,11 @@ class StretchedAxes(CourseWidget):
         value = proposal["value"]
         if len(value) != 2 or not all(low <= abs(d) <= high for d in value):
             raise ValueError(f"stretch is {list(value)}; expected two factors of size {low} to {high}")
-        return value
+        return list(value)
 
     @traitlets.validate("shear", "turn")
     def _valid_number(self, proposal: dict[str, Any]) -> float:
-        return within(proposal, LIMITS)
+        return float(within(proposal, LIMITS))
 
     @traitlets.validate("sphere")
     def _valid_sphere(self, proposal: dict[str, Any]) -> str:
@@ -301,7 +301,7 @@ class StretchedAxes(CourseWidget):
     def _valid_selected(self, proposal: dict[str, Any]) -> int:
         if not 0 <= proposal["value"] < MOST_ITEMS:
             raise ValueError(f"selected is {proposal['value']}; expected 0 to {MOST_ITEMS - 1}")
-        return proposal["value"]
+        return int(proposal["value"])
 
 
 def _named_rows(
@@ -329,7 +329,7 @@ def _rows(kind: str, values: Any, sizes: tuple[int, int]) -> list[list[float]]:
         raise ValueError(
             f"{kind} holds {rows.tolist()}; expected finite rows that are not zero: a zero vector has no direction"
         )
-    return rows.tolist()
+    return list(rows.tolist())
 
 
 def _on_axis(row: np.ndarray) -> bool:

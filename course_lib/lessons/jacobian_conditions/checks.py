@@ -85,7 +85,7 @@ def chance(answer: Answer) -> None:
     print(PASSED)
 
 
-def films(d: int, n: int = 200, seed: int = 0) -> tuple[list, list, list]:
+def films(d: int, n: int = 200, seed: int = 0) -> tuple[list[Any], list[Any], list[Any]]:
     """(weights (d, genres), inputs (n, genres), gradients (n, d)) of a linear tower on n films' genres.
 
     Weights are standard normal, a film's input has a 1 for each of its genres, and the loss is -sum_i cos(q_i, k_i)
@@ -260,7 +260,7 @@ def check_inputs(answer: Answer, counts: list[int], *, bias: bool) -> None:
         expect(False, told + hint)
 
 
-def check_share(answer: Answer, weights: list, inputs: list, gradients: list) -> None:
+def check_share(answer: Answer, weights: list[Any], inputs: list[Any], gradients: list[Any]) -> None:
     got = answer(weights, inputs, gradients)
     right = _share(weights, inputs, gradients)
     w, x, g = (np.array(part) for part in (weights, inputs, gradients))
@@ -307,13 +307,13 @@ def check_chance(answer: Answer, dimensions: list[int]) -> None:
 # ---- towers ----
 
 
-def _two_layers(A: Matrix, B: Matrix, features: list[list[int]], *, bias: bool = False) -> Any:
+def _two_layers(A: Matrix, B: Matrix, features: Any, *, bias: bool = False) -> Any:
     """encoders.TwoLayers with these weights, in float64; with `bias` a trained one at the end."""
     import torch
 
     from course_lib.models import encoders
 
-    tower = encoders.TwoLayers(features, len(A), len(B)).double()
+    tower: Any = encoders.TwoLayers(features, len(A), len(B)).double()
     if bias:
         tower[2] = torch.nn.Linear(len(A), len(B), bias=True).double()
     with torch.no_grad():
@@ -356,7 +356,7 @@ def _tower(name: str) -> tuple[Any, Any]:
         features = (
             [[1, 1, 0], [1, -1, 0], [0, 0, 2]] if name.startswith("orthogonal") else [[1, 1, 0], [1, 0, 1], [0, 0, 2]]
         )
-        tower = encoders.DenseLinear(features, 2).double()
+        tower: Any = encoders.DenseLinear(features, 2).double()
         with torch.no_grad():
             tower[1].weight.copy_(torch.tensor([[1, 2, -1], [3, -1, 1]]))
         return tower, ids
@@ -368,12 +368,12 @@ def _tower(name: str) -> tuple[Any, Any]:
     return tower, ids
 
 
-def _share(weights: list, inputs: list, gradients: list) -> float:
+def _share(weights: list[Any], inputs: list[Any], gradients: list[Any]) -> float:
     import torch
 
     from course_lib.models import encoders, jacobians
 
-    tower = encoders.DenseLinear(inputs, len(weights)).double()
+    tower: Any = encoders.DenseLinear(inputs, len(weights)).double()
     with torch.no_grad():
         tower[1].weight.copy_(torch.tensor(weights, dtype=torch.float64))
     ids = torch.arange(len(inputs))

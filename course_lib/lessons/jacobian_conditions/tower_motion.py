@@ -114,8 +114,7 @@ class TowerMotion(CourseWidget):
 
     def run(self) -> small_towers.Run:
         """The whole training: path, norms, losses, and the angle of every move."""
-        state = self.state()
-        state.pop("follow")
+        state: dict[str, Any] = {name: value for name, value in self.state().items() if name != "follow"}
         return small_towers.train(**state)
 
     @property
@@ -176,7 +175,7 @@ class TowerMotion(CourseWidget):
             "follow": (1, small_towers.USERS),
             "seed": (0, 2**32 - 1),
         }
-        return within(proposal, limits)
+        return float(within(proposal, limits))
 
 
 # ---- sentences, the same as in tower_motion_text.js

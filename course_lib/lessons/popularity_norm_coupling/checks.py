@@ -78,7 +78,7 @@ def largest(answer: Answer) -> None:
 
 def film_counts() -> list[int]:
     """The number of ratings of each film of the embedded data set."""
-    return film_factors(8)[3].tolist()
+    return list(film_factors(8)[3].tolist())
 
 
 # ---- what the checks are made of; the hidden checks call them with other inputs ----
@@ -213,7 +213,7 @@ def rare_form(value: Any) -> tuple[np.ndarray, float, np.ndarray, np.ndarray]:
         len(tables[1]) >= 10 * len(tables[0]),
         f"the popular item needs at least ten times as many updates: {len(tables[1])} against {len(tables[0])}",
     )
-    return start, lr, *tables
+    return start, lr, tables[0], tables[1]
 
 
 def run(start: Any, lr: float, keys: Any) -> tuple[float, float]:
@@ -226,7 +226,7 @@ def run(start: Any, lr: float, keys: Any) -> tuple[float, float]:
     return float(np.linalg.norm(q)), total
 
 
-def check_pulls(answer: Answer, cases: list[tuple[list, float, list]]) -> None:
+def check_pulls(answer: Answer, cases: list[tuple[list[Any], float, list[Any]]]) -> None:
     for start, lr, keys in cases:
         got = answer(start, lr, keys)
         _, right = run(start, lr, keys)
@@ -283,7 +283,7 @@ def check_prediction(answer: Answer, counts: list[int], cases: list[tuple[int, i
             return float(popularity.log_log_slope(lengths[table > 0], table[table > 0]))
 
         def law(n: np.ndarray, h: float = h, lr: float = lr, start: float = start) -> np.ndarray:
-            return norms.predicted_norm(start, lr=lr, h=h, updates=n)
+            return np.asarray(norms.predicted_norm(start, lr=lr, h=h, updates=n))
 
         compare(
             answer(counts, size, steps, lr, start, h_squared),
@@ -365,7 +365,7 @@ def _largest(start: float, ratio: float, h_squared: float, least: float, most: f
     return float(np.sqrt(start * (ratio - 1) / (2 * h_squared * (most - ratio * least))))
 
 
-def _gradients_squared(start: list, lr: float, keys: list) -> float:
+def _gradients_squared(start: list[Any], lr: float, keys: list[Any]) -> float:
     q, total = np.array(start, dtype=float), 0.0
     for key in np.array(keys, dtype=float):
         gradient = geometry.cosine_gradient(q, key)

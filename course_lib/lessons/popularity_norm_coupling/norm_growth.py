@@ -40,7 +40,7 @@ class Run:
 
     @property
     def norms(self) -> np.ndarray:
-        return geometry.norm(self.items)
+        return np.asarray(geometry.norm(self.items))
 
     @property
     def h(self) -> float:
@@ -175,13 +175,13 @@ class NormGrowth(CourseWidget):
     def predicted(self) -> np.ndarray:
         """(items,) the norm that the quartic law predicts from the count alone, with the mean ||h||^2 of all draws."""
         run = self.run()
-        return norms.predicted_norm(self.start_norm, lr=self.lr, h=run.h, updates=run.counts)
+        return np.asarray(norms.predicted_norm(self.start_norm, lr=self.lr, h=run.h, updates=run.counts))
 
     @property
     def law(self) -> np.ndarray:
         """(items,) the norm by the exact quartic law, from each item's own start, gradients and steps."""
         run = self.run()
-        return geometry.quartic_norm(run.starts, lr=self.lr, h=run.gradients.T, step=run.steps.T)
+        return np.asarray(geometry.quartic_norm(run.starts, lr=self.lr, h=run.gradients.T, step=run.steps.T))
 
     @property
     def crossover(self) -> float:
@@ -298,20 +298,20 @@ class NormGrowth(CourseWidget):
 
     @traitlets.validate("lr", "start_norm", "tau", "exponent")
     def _valid_number(self, proposal: dict[str, Any]) -> float:
-        return within(proposal, LIMITS)
+        return float(within(proposal, LIMITS))
 
     @traitlets.validate("step")
     def _valid_step(self, proposal: dict[str, Any]) -> int:
         value = proposal["value"]
         if not 0 <= value <= STEPS or value % EVERY:
             raise ValueError(f"step is {value}; expected 0 to {STEPS} in steps of {EVERY}")
-        return value
+        return int(value)
 
     @traitlets.validate("seed")
     def _valid_seed(self, proposal: dict[str, Any]) -> int:
         if not 0 <= proposal["value"] < 2**32:
             raise ValueError(f"seed is {proposal['value']}; expected 0 to 2^32 - 1")
-        return proposal["value"]
+        return int(proposal["value"])
 
 
 def _small(value: float) -> str:

@@ -115,7 +115,8 @@ def fraction(value: Any, what: str) -> Fraction:
         isinstance(value, Fraction),
         f"{what}: an exact value is asked for, so use whole numbers and Fractions, no floats",
     )
-    return value
+    found: Fraction = value
+    return found
 
 
 def floats(value: Any, shape: tuple[int | None, ...], what: str) -> np.ndarray:
@@ -137,9 +138,9 @@ def _numbers(value: Any, depth: int, what: str, form: str) -> Any:
     return entries
 
 
-def shown(value: np.ndarray) -> list:
+def shown(value: np.ndarray) -> list[Any]:
     """An array as a short list, for a message."""
-    return np.vectorize(lambda x: float(f"{x:.6g}"), otypes=[float])(value).tolist()
+    return list(np.vectorize(lambda x: float(f"{x:.6g}"), otypes=[float])(value).tolist())
 
 
 def short(value: Any) -> str:

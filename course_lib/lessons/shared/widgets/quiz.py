@@ -56,7 +56,7 @@ class Quiz(CourseWidget):
     def __repr__(self) -> str:
         return f"Quiz({self.name!r}, chosen={self.chosen!r})"
 
-    def _repr_mimebundle_(self, **kwargs: dict) -> tuple[dict, dict] | None:
+    def _repr_mimebundle_(self, **kwargs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]] | None:
         found = super()._repr_mimebundle_(**kwargs)
         if found is not None:
             found[0]["text/plain"] = _as_text(self._quiz)

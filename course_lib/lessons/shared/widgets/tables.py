@@ -26,7 +26,7 @@ def pack(table: np.ndarray) -> dict[str, Any]:
 def unpack(packed: Mapping[str, Any]) -> np.ndarray:
     """The table (n, d) of `pack`."""
     numbers = np.frombuffer(base64.b64decode(packed["numbers"]), np.int8)
-    return packed["unit"] * numbers.reshape(-1, packed["width"]).astype(np.float64)
+    return np.asarray(packed["unit"] * numbers.reshape(-1, packed["width"]).astype(np.float64))
 
 
 def checked(table: Any, name: str, *, rows: tuple[int, int], width: tuple[int, int]) -> np.ndarray:
