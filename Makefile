@@ -9,15 +9,19 @@ PYTEST_ARGS ?=
 # How many processes run the tests side by side, a file at a time.
 PROCESSES ?= 2
 SUBMISSIONS ?=
+# Which kinds of kernel, and what under them: tools/processors.py --help.
+PROCESSORS ?=
 WORKERS ?= 2
 ASSIGNMENT ?=
+
+PYTHON_FOLDERS := course_lib tools exercises tests benchmarks
 
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book serve lab test test-fast test-launch claims notebooks normalise bench classroom linkcheck lock address clean
+.PHONY: help setup book serve lab test test-fast test-launch chapter lint claims notebooks normalise bench classroom linkcheck lock address clean test-processors
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -49,13 +53,24 @@ test-fast: $(STAMP) ## run the tests that need neither the website nor a browser
 test-launch: $(STAMP) ## run the notebooks in new environments like Binder's and Colab's (2 GB each, ten minutes)
 	COURSE_LAUNCH=1 $(if $(TORCH_INDEX),PIP_EXTRA_INDEX_URL="$(TORCH_INDEX)") $(BIN)/python -m pytest tests/launch $(PYTEST_ARGS)
 
+chapter: $(STAMP) ## write a new chapter that works at once: NAME=my-topic PART=sampling TITLE="My topic"
+	@$(BIN)/python tools/new_chapter.py "$(NAME)" $(if $(PART),--part "$(PART)") $(if $(TITLE),--title "$(TITLE)")
+
+lint: $(STAMP) ## format, lint and type-check what is not formatted, clean and typed (FIX=1 mends what can be mended)
+	$(BIN)/ruff format $(if $(FIX),,--check) $(PYTHON_FOLDERS)
+	$(BIN)/ruff check $(if $(FIX),--fix) $(PYTHON_FOLDERS)
+	$(BIN)/mypy
+
+test-processors: $(STAMP) ## run notebooks and numeric tests under other processors' kernels (PROCESSORS="--kinds sse nudged")
+	$(BIN)/python tools/processors.py -n $(PROCESSES) $(PROCESSORS)
+
 claims: $(STAMP) ## check every claim of the course
 	$(BIN)/python -m course_lib claims check
 
 notebooks: $(STAMP) ## write the copies of the notebooks that Binder and Colab open into _build/notebooks
 	$(BIN)/python tools/export_notebooks.py _build/notebooks
 
-normalise: $(STAMP) ## run the notebooks and store them normalised (text outputs only)
+normalise: $(STAMP) ## run the notebooks that changed and store them normalised (text outputs only)
 	$(BIN)/python tools/normalise.py
 
 bench: $(STAMP) ## measure the speeds that the course promises (benchmarks/README.md)

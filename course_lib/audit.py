@@ -226,7 +226,7 @@ def _survivors(
     """Mean overlap of the neighbours before and after random linear gauges of this spread."""
     k, shares = before.shape[1], []
     for _ in range(draws):
-        R = gauge.random_linear_gauge(part.shape[1], spread=spread, rng=rng)
+        R = gauge.random_linear_gauge(part.shape[1], spread=spread, rng=rng, rows=part)
         after = gauge.neighbours(np.linalg.solve(R, part.T).T, k, queries=queries)
         shares.append(gauge.neighbour_overlap(before, after).mean())
     return float(np.mean(shares))
@@ -238,9 +238,8 @@ def _survivors_on_the_sphere(
     """Mean overlap under gauges I + t E that keep all lengths:
     E a random direction, t half way to where it stops being positive.
     """
-    directions, shares = gauge.linear_gauge_directions(items.astype(np.float64)), []
-    for _ in range(draws):
-        E = np.tensordot(rng.standard_normal(len(directions)), directions, axes=1)
+    shares = []
+    for E in gauge.random_linear_directions(items.astype(np.float64), draws, rng=rng):
         values = np.linalg.eigvalsh(E)
         R = gauge.linear_stretch_along(E, 0.5 / max(-values[0], values[-1]))
         shares.append(

@@ -29,8 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 try:
     import nbformat
@@ -49,6 +48,7 @@ from exercises.grading.judge import fingerprint, write_whole
 from exercises.grading.sandbox import NoWalls
 from exercises.grading.verdicts import verdict_on, verdict_path
 
+HERE = Path(__file__).resolve().parent
 warnings.filterwarnings("ignore", category=SAWarning)  # nbgrader builds rows before it adds them
 STUDENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 STEPS = ("release", "collect", "grade", "feedback", "all")

@@ -7,9 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-COURSE = Path(os.environ.get("COURSE_CLASSROOM") or HERE)
-sys.path.insert(0, str(HERE.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from nbconvert.preprocessors import ClearMetadataPreprocessor
 from nbgrader.preprocessors import (
@@ -26,6 +24,9 @@ from nbgrader.preprocessors import (
 
 from exercises.grading.harmless import harmless_html
 from exercises.grading.preprocessors import Judge, Rebuild
+
+HERE = Path(__file__).resolve().parent
+COURSE = Path(os.environ.get("COURSE_CLASSROOM") or HERE)
 
 c = get_config()
 c.CourseDirectory.course_id = "two-tower-course"

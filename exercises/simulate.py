@@ -14,12 +14,13 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from exercises.typical import Wrong
 
+HERE = Path(__file__).resolve().parent
 FIRST = "in-batch-bias"
 SOLUTION = re.compile(r"^ *### BEGIN SOLUTION\n(.*?)^ *### END SOLUTION\n?", re.DOTALL | re.MULTILINE)
 HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n.*?### END HIDDEN TESTS\n?", re.DOTALL)
@@ -47,11 +48,19 @@ for handle in range(3, 64):
     except OSError:
         pass
 """,
-    "silent-replies": "import os\nfor handle in range(3, 64):\n    try:\n        os.close(handle)\n    except OSError:\n        pass",
+    "silent-replies": """
+import os
+for handle in range(3, 64):
+    try:
+        os.close(handle)
+    except OSError:
+        pass
+""",
     "patched-library": """
 import builtins, fractions, sys
 import course_lib
-for name in ("in_batch", "geometry", "gauge", "norms", "gramians", "popularity", "correction", "jacobians", "datasets", "arrays"):
+names = "in_batch geometry gauge norms gramians popularity correction jacobians datasets arrays"
+for name in names.split():
     try:
         library = __import__("course_lib." + name, fromlist=["x"])
     except ImportError:
@@ -59,7 +68,8 @@ for name in ("in_batch", "geometry", "gauge", "norms", "gramians", "popularity",
     for key, thing in list(vars(library).items()):
         if callable(thing):
             setattr(library, key, lambda *a, **k: 0)
-sys.modules["course_lib.checks"] = sys.modules["exercises.hidden.{module}"] = sys.modules[__name__]
+for name in ("course_lib.lessons.{module}.checks", "course_lib.lessons.{module}", "exercises.hidden.{module}"):
+    sys.modules[name] = sys.modules[__name__]
 builtins.abs = builtins.sum = builtins.min = builtins.max = lambda *a, **k: 0
 builtins.all = builtins.any = builtins.isinstance = lambda *a, **k: True
 builtins.AssertionError = builtins.Exception = type("Quiet", (BaseException,), {})
@@ -107,7 +117,10 @@ for pattern in ({root!r} + "/exercises/**/*.ipynb", {root!r} + "/exercises/**/*.
             found.append(open(path).read())
         except Exception:
             pass
-for guess in ("exercises/source/{assignment}/{assignment}.ipynb", "exercises/hidden/{module}.py", "course_lib/checks/{module}.py"):
+for guess in (
+    "exercises/source/{assignment}/{assignment}.ipynb", "exercises/hidden/{module}.py",
+    "course_lib/lessons/{module}/checks.py", "course_lib/lessons/{module}/proofs.py",
+):
     try:
         found.append(open({root!r} + "/" + guess).read())
         for cell in json.loads(found[-1])["cells"]:
@@ -119,6 +132,20 @@ try:
     found.append(vars({module}))
 except ImportError:
     pass
+try:
+    import inspect
+    import course_lib.lessons.{module}.checks as checks
+    found.append(inspect.getsource(checks))
+except Exception:
+    pass
+sys.meta_path[:] = [finder for finder in sys.meta_path if type(finder).__name__ != "ClosedRooms"]
+for name in [name for name in sys.modules if name.startswith(("course_lib.lessons", "exercises.hidden"))]:
+    del sys.modules[name]
+for name in ("course_lib.lessons.{module}.checks", "course_lib.maths.geometry", "exercises.hidden.{module}"):
+    try:
+        found.append(vars(__import__(name, fromlist=["x"])))
+    except (ImportError, OSError):
+        pass
 try:
     subprocess.run(["cat", {root!r} + "/exercises/hidden/{module}.py"])
 except Exception:
@@ -144,7 +171,13 @@ os.kill(os.getppid(), 9)
     "disk": "n = 0\nwhile True:\n    open(f'{n}', 'wb').write(b'x' * 10**6)\n    n += 1\n    if n == 200: break",
     "recursion": "def {name}(*arguments):\n    return {name}(*arguments)",
     "surrogates": "def {name}(*arguments):\n    return chr(0xD800)\nprint(chr(0xD800))\nraise ValueError(chr(0xD800))",
-    "signals": "import signal, os\nfor n in range(1, 64):\n    try: signal.signal(n, signal.SIG_IGN)\n    except Exception: pass\nwhile True: pass",
+    "signals": """
+import signal, os
+for n in range(1, 64):
+    try: signal.signal(n, signal.SIG_IGN)
+    except Exception: pass
+while True: pass
+""",
 }
 
 # Not a matter of code: what stands in the file. Each takes the notebook and returns the file's content.
@@ -163,8 +196,13 @@ def assignments() -> list[str]:
 
 
 def module_of(assignment: str) -> str:
-    """gauge-freedom -> gauge_freedom, the name of its modules in hidden/, typical/ and course_lib.checks."""
+    """gauge-freedom -> gauge_freedom, the name of its modules in hidden/ and typical/, and of its chapter's lesson."""
     return assignment.replace("-", "_")
+
+
+def public_checks(assignment: str = FIRST) -> ModuleType:
+    """The public checks of an assignment, which lie with the lesson of its chapter."""
+    return importlib.import_module(f"course_lib.lessons.{module_of(assignment)}.checks")
 
 
 def wrong_answers(assignment: str = FIRST) -> dict[str, Wrong]:

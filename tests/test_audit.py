@@ -77,13 +77,23 @@ def test_neighbours_move_more_under_wider_gauges_and_never_below_zero():
 def test_overlap_is_that_of_a_gauge_that_keeps_scores():
     """The same gauge applied by the room `gauge`: identical neighbours, identical scores."""
     A, B = rng().standard_normal((30, 6)), rng(1).standard_normal((60, 6))
-    R = gauge.random_linear_gauge(6, spread=0.5, rng=rng(5))
+    R = gauge.random_linear_gauge(6, spread=0.5, rng=rng(5), rows=B)
     new_A, new_B = gauge.apply_linear_gauge(A, B, R)
     np.testing.assert_allclose(new_A @ new_B.T, A @ B.T, atol=1e-10)
     queries = np.arange(60)
     before = gauge.neighbours(B, 10)
     expected = gauge.neighbour_overlap(before, gauge.neighbours(new_B, 10)).mean()
     assert room._survivors(B, before, queries, 0.5, 1, rng(5)) == pytest.approx(expected)
+
+
+def test_overlaps_do_not_depend_on_the_axes_in_which_a_table_is_given():
+    """Signs of singular vectors, their order, any rotation: a processor may choose them, the report may not show them."""
+    A, B = rng().standard_normal((60, 6)), rng(1).standard_normal((90, 6)) * [3, 2, 1, 1, 0.5, 0.2]
+    Q = np.linalg.qr(rng(2).standard_normal((6, 6)))[0]
+    expected = audit(B, A, rng=rng())
+    for turn in (np.diag([1.0, -1, 1, -1, -1, 1]), np.eye(6)[[2, 0, 1, 5, 4, 3]], Q):
+        found = audit(B @ turn, A @ turn, rng=rng())
+        assert found.overlap == expected.overlap and found.score_overlap == expected.score_overlap
 
 
 def test_balance_and_gauge_free_neighbours():

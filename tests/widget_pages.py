@@ -5,6 +5,7 @@ The fixtures `library` and `site_page` are in lessons/conftest.py.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Callable
@@ -149,24 +150,20 @@ def reached_by_tab(page: Any, times: int) -> set[str]:
     return reached
 
 
-def python_line(page: Any) -> str:
-    """The call that the page offers as the same in Python."""
-    page.locator(".cw-python summary").click()
-    return page.locator(".cw-code").inner_text().removeprefix("from course_lib import widgets\n")
-
-
-def run(code: str) -> Any:
-    """What lines of Python make: an import, then a call."""
-    imports, call = code.split("\n", 1)
+def run(code: str, **given: Any) -> Any:
+    """What lines of Python make: an import, names to be given, a call."""
+    tree = ast.parse(code)
+    last = tree.body.pop()
+    assert isinstance(last, ast.Expr)
     names: dict[str, Any] = {}
-    exec(imports, names)
-    return eval(call, names)
+    exec(compile(tree, "page", "exec"), names)
+    return eval(compile(ast.Expression(last.value), "page", "eval"), {**names, **given})
 
 
-def made_in_python(page: Any) -> Any:
+def made_in_python(page: Any, **given: Any) -> Any:
     """What the code makes that the page offers as the same in Python."""
     page.locator(".cw-python summary").click()
-    return run(page.locator(".cw-code").inner_text())
+    return run(page.locator(".cw-code").inner_text(), **given)
 
 
 def left_by_its_view(page: Any, trait: str, milliseconds: int) -> bool:

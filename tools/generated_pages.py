@@ -100,6 +100,14 @@ def _beliefs_of(quiz_of_chapter: Any) -> str:
     return "\n".join([*lines, ":::"])
 
 
+def sources_of(name: str) -> list[Path]:
+    """The files whose change must make a page with this comment anew; autodoc notes those behind the API by itself."""
+    if name == "notation":
+        return [NOTATION]
+    library = ROOT / "course_lib"
+    return sorted(library.rglob("*.yml") if name == "misconceptions" else library.rglob("__init__.py"))
+
+
 def fill_page(app: Sphinx, _docname: str, source: list[str]) -> None:
     """Replace the comments of a page when Sphinx has read it."""
     makers = {
@@ -111,7 +119,8 @@ def fill_page(app: Sphinx, _docname: str, source: list[str]) -> None:
     for name in COMMENT.findall(source[0]):
         if name not in makers:
             raise ValueError(f"fill: got {name!r}, expected one of {', '.join(makers)}")
-        app.env.note_dependency(str(NOTATION))
+        for path in sources_of(name):
+            app.env.note_dependency(str(path))
     source[0] = COMMENT.sub(lambda match: makers[match[1]](), source[0])
 
 

@@ -4,22 +4,25 @@ Normal form: every code cell was run, in order, in a fresh kernel; text outputs 
 them and readers of a diff can read them; images, widget views, cell ids, timings and editor metadata are dropped.
 The same notebook gives the same bytes on every machine, up to the numbers that it computes.
 
-    python tools/normalise.py [NOTEBOOK ...]           run and rewrite (default: every notebook of the book)
+Notebooks run side by side, and only those that must: outputs that the book's build has and that still hold are taken
+from its cache (tools/execution.py).
+
+    python tools/normalise.py [NOTEBOOK ...]           run where needed, rewrite (default: every notebook of the book)
+    python tools/normalise.py --all [NOTEBOOK ...]     run them whether needed or not
     python tools/normalise.py --check [NOTEBOOK ...]   run nothing; fail when a notebook is not in normal form
 """
 
 import argparse
-import os
 import re
 import sys
-import time
 from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
 
 ROOT = Path(__file__).resolve().parents[1]
-CELL_TIMEOUT = 600  # seconds
+if str(ROOT) not in sys.path:  # for tools.execution, where this file is run as a script
+    sys.path.insert(0, str(ROOT))
 
 KEPT_OUTPUTS = ("text/plain", "text/html", "text/markdown", "text/latex", "application/papermill.record/text/plain")
 KEPT_CELL_METADATA = ("tags", "mystnb", "nbgrader")
@@ -44,14 +47,9 @@ def read(path: Path) -> NotebookNode:
 
 def execute(notebook: NotebookNode, folder: Path) -> None:
     """Run all cells in a fresh kernel whose working directory is ``folder``; an exception in a cell is raised here."""
-    from nbclient import NotebookClient
+    from tools import execution
 
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # sums in one order: the same digits on every machine
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
-    client = NotebookClient(
-        notebook, timeout=CELL_TIMEOUT, kernel_name="python3", resources={"metadata": {"path": str(folder)}}
-    )
-    client.execute()
+    execution.execute(folder / "notebook.ipynb", notebook)
 
 
 def clean(notebook: NotebookNode) -> NotebookNode:
@@ -127,28 +125,48 @@ def faults(path: Path) -> list[str]:
     return found
 
 
-def normalise(path: Path) -> float:
-    """Run one notebook and store its normal form; returns the seconds that it took."""
-    notebook, start = read(path), time.perf_counter()
-    execute(notebook, path.parent)
-    path.write_text(write_text(clean(notebook)), encoding="utf-8")
-    return time.perf_counter() - start
+def store(path: Path, executed: NotebookNode) -> None:
+    """Store the normal form of a notebook that was run, and say whether that changed the file."""
+    text = write_text(clean(executed))
+    changed = text != path.read_text(encoding="utf-8")
+    if changed:
+        path.write_text(text, encoding="utf-8")
+    print(f"{path}: {'rewritten' if changed else 'as it was'}", flush=True)
+
+
+def run_and_store(paths: list[Path], *, everything: bool) -> None:
+    """Run the notebooks that must run, or ``everything``, and store the normal form of each.
+
+    The cache is the book's; a notebook from elsewhere runs each time.
+    """
+    from tools import execution
+
+    of_the_book = [path for path in paths if path.is_relative_to(ROOT / "book")]
+    cache = execution.Cache()
+    execution.refresh(of_the_book, cache, everything=everything)
+    for path in paths:
+        store(path, cache.notebook(path) if path in of_the_book else execution.execute(path).notebook)
+
+
+def check(paths: list[Path]) -> bool:
+    """Whether all notebooks are in normal form; prints what is wrong with those that are not."""
+    found = [(path, fault) for path in paths for fault in faults(path)]
+    for path, fault in found:
+        print(f"{path}: {fault}. Run: python tools/normalise.py {path}")
+    return not found
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("notebooks", nargs="*", type=Path, help="notebooks (default: all of the book)")
+    parser.add_argument("--all", action="store_true", help="run also those whose outputs still hold")
     parser.add_argument("--check", action="store_true", help="run nothing; fail when one is not in normal form")
     options = parser.parse_args(arguments)
-    failed = False
-    for path in options.notebooks or book_notebooks():
-        if options.check:
-            for fault in faults(path):
-                print(f"{path}: {fault}. Run: python tools/normalise.py {path}")
-                failed = True
-        else:
-            print(f"{path}: {normalise(path):.1f} s", flush=True)
-    return int(failed)
+    paths = [path.resolve() for path in options.notebooks] or book_notebooks()
+    if options.check:
+        return 0 if check(paths) else 1
+    run_and_store(paths, everything=options.all)
+    return 0
 
 
 if __name__ == "__main__":

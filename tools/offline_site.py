@@ -2,22 +2,25 @@
 
 It copies the parts of MathJax that a page may request, the course's style sheet and the interactives' JavaScript into
 the site; removes the inline script of sphinx-thebe; sets the repository's address from ``pyproject.toml``; makes the
-figures a third of their size; and names the cache of executed notebooks by the content of the code that they run, so
-that no stale output is ever shown.
+figures a third of their size; and executes, side by side, the notebooks whose outputs no longer hold before a page is
+read, so that no stale output is ever shown.
 """
 
-import hashlib
+from __future__ import annotations
+
 import importlib.util
-import os
 import shutil
 import sys
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.environment import BuildEnvironment
+from sphinx.errors import ExtensionError
+from sphinx.util import logging
 
 ROOT = Path(__file__).resolve().parents[1]
 ASSETS = ROOT / "book" / "assets"
@@ -26,13 +29,11 @@ if str(ROOT) not in sys.path:  # course_lib of this checkout, for the interactiv
 
 from course_lib.lessons.shared.widgets import bundle
 
-NOTEBOOK_INPUTS = (
-    "course_lib",
-    "book/claims",
-    "book/results",
-    "book/notation.yml",
-)  # what a notebook's outputs depend on
-CACHES = ".jupyter_cache"
+if TYPE_CHECKING:
+    from tools.execution import Cache
+
+CACHE = ".jupyter_cache"
+NOTHING_KEPT = ("sphinx_jupyterbook_latex", "sphinx_multitoc_numbering")
 
 SOURCE_BRANCH, LAUNCH_BRANCH = "main", "notebooks"
 # Shown on pages that are notebooks. They are links: nothing is asked of these hosts before a reader clicks.
@@ -78,30 +79,64 @@ def launch_the_copies(_app: Sphinx, _page: str, _template: str, context: dict[st
             button["url"] = button["url"].replace(f"/blob/{SOURCE_BRANCH}/", f"/blob/{LAUNCH_BRANCH}/")  # Colab
 
 
-def fingerprint(root: Path = ROOT) -> str:
-    """A hash over names and contents of all that a notebook's outputs depend on, besides its own text."""
-    digest = hashlib.sha256(os.environ.get("COURSE_SCALE", "").encode())
-    for name in NOTEBOOK_INPUTS:
-        start = root / name
-        files = sorted(start.rglob("*")) if start.is_dir() else [start]
-        for path in files:
-            if path.is_file() and "__pycache__" not in path.parts:
-                digest.update(f"{path.relative_to(root)}\0".encode())
-                digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+def notebook_cache(app: Sphinx) -> Cache:
+    """The executed notebooks of this build."""
+    from tools.execution import Cache
+
+    return Cache(Path(app.outdir).parent / CACHE)
 
 
 def set_notebook_cache(app: Sphinx, config: Config) -> None:
-    """Give the notebook cache a folder of its own for each state of the code, and drop the folders of older states.
+    """Let MyST-NB take outputs from where `execute_notebooks` puts them."""
+    config.nb_execution_cache_path = str(Path(app.outdir).parent / CACHE)
 
-    jupyter-cache knows a notebook by its cells only. A change in course_lib would leave the old outputs in the book.
+
+def read_again_with_new_tools(_app: Sphinx, config: Config) -> None:
+    """Make Sphinx read every page again when the code that makes pages has changed: a setting that it compares."""
+    from tools.dependencies import code_hash
+
+    config.course_tools = code_hash([*(ROOT / "tools").glob("*.py"), *(ROOT / "course_lib" / "claims").glob("*.py")])
+
+
+def work_side_by_side(app: Sphinx) -> None:
+    """Let Sphinx read and write pages on all processors: `jupyter-book build` has no option for it.
+
+    Two of Jupyter Book's extensions do not say whether they can; neither keeps anything while pages are read.
     """
-    caches = Path(app.outdir).parent / CACHES
-    current = caches / fingerprint()
-    for old in caches.iterdir() if caches.is_dir() else ():
-        if old != current:
-            shutil.rmtree(old) if old.is_dir() else old.unlink()
-    config.nb_execution_cache_path = str(current)
+    from tools.execution import processors
+
+    app.parallel = processors()
+    for name in NOTHING_KEPT:
+        if name in app.extensions:
+            app.extensions[name].parallel_read_safe = True
+
+
+def execute_notebooks(
+    app: Sphinx, env: BuildEnvironment, _added: set[str], _changed: set[str], _removed: set[str]
+) -> list[str]:
+    """Execute the notebooks whose outputs do not hold, side by side; returns the pages that must be read again."""
+    from tools.execution import NotebookFailed, refresh
+
+    pages = notebook_pages(env)
+    tell = logging.getLogger(__name__).info
+    try:
+        done = refresh(pages, notebook_cache(app), tell=tell)
+    except NotebookFailed as error:
+        raise ExtensionError(f"a notebook stopped the build\n{error}") from error
+    return [pages[path] for path in done]
+
+
+def notebook_pages(env: BuildEnvironment) -> dict[Path, str]:
+    """The notebooks among the book's pages: path -> name of the page."""
+    found = {Path(env.doc2path(page)): page for page in sorted(env.found_docs)}
+    return {path: page for path, page in found.items() if path.suffix == ".ipynb"}
+
+
+def note_outputs(app: Sphinx, page: str, _source: list[str]) -> None:
+    """Make a page depend on the outputs of its notebook: new ones are shown also after a build that was broken off."""
+    path = Path(app.env.doc2path(page))
+    if path.suffix == ".ipynb":
+        app.env.note_dependency(str(notebook_cache(app).outputs_at(path)))
 
 
 def remove_thebe(app: Sphinx) -> None:
@@ -195,10 +230,14 @@ def forget_after_warnings(app: Sphinx, _failure: Exception | None) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register with Sphinx; runs after sphinx-thebe's own set-up, because local extensions come last."""
-    os.environ.setdefault("OMP_NUM_THREADS", "1")  # for the notebooks' kernels, as in tools/normalise.py
     remove_thebe(app)
     app.connect("config-inited", set_repository)
+    app.add_config_value("course_tools", "", "env")
     app.connect("config-inited", set_notebook_cache)
+    app.connect("config-inited", read_again_with_new_tools)
+    app.connect("builder-inited", work_side_by_side)
+    app.connect("env-get-outdated", execute_notebooks)
+    app.connect("source-read", note_outputs)
     app.connect("html-page-context", add_widgets)
     app.connect("html-page-context", repair_html)
     app.connect("html-page-context", launch_the_copies, priority=900)  # after the theme has made the buttons

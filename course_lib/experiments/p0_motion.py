@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from course_lib import papers as paper_tables
+from course_lib import papers
 from course_lib.data import datasets
 from course_lib.data.interactions import Interactions
 from course_lib.experiments.core.provenance import describe_data
@@ -314,7 +314,7 @@ def _side_rows(setup: Setup, cell: Cell, found: Trace, side: str) -> Iterator[Ro
 def paper_numbers(number: int, side: str) -> dict[str, float]:
     """P0's tick (1 or 0), and its share within ten degrees, for the users or the items of an experiment."""
     printed = {}
-    for row in paper_tables.select(paper_tables.table("P0", "T1"), experiment=number):
+    for row in papers.select(papers.table("P0", "T1"), experiment=number):
         printed["tangent"] = float(row["left_orthogonal" if side == "user" else "item_orthogonal"])
     if side == "user" and number in (4, 5):
         printed["share within 10"] = printed_p0.printed(number, "share_near_90")

@@ -13,18 +13,18 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, svds
 
-from course_lib.data.interactions import Interactions
+from course_lib.data.interactions import NEGATIVE_LAWS, Interactions, TripleLaw
 from course_lib.experiments import p1
 from course_lib.experiments.core.registry import Cell, experiment
 from course_lib.experiments.core.results import Row
 from course_lib.maths import popularity
-from course_lib.maths.popularity import LIBRARY_LAWS, TripleLaw
-from course_lib.training.bpr import bpr_epoch
+from course_lib.maths.popularity import LIBRARY_LAWS
+from course_lib.training.bpr import LAWS, bpr_epoch
 
 AXES = 3  # singular vectors that are looked at
 HEAD = 1 / 20  # an item that more than this part of the users has belongs to the head
 EPOCHS, RATE, START = 20, 0.05, 0.03  # of the MF that is trained by plain SGD, where `bpr_epoch` knows the law
-TRAINED = {law: law.negatives for law in LIBRARY_LAWS.values() if (law.users, law.collision) == ("pairs", "redraw")}
+TRAINED = {law: name for name, law in NEGATIVE_LAWS.items() if name in LAWS}
 DATA = {
     "smoke": ("movietweetings-10core",),
     "laptop": ("lastfm-10core", "ml-1m-10core", "citeulike-10core", "gowalla-10core"),
@@ -35,29 +35,15 @@ DATA = {
 class PullOperator(LinearOperator):
     """M of `popularity.pull_matrix` as products with vectors: memory of Y, not of m x n.
 
-    keep: M = W (Y - n q');  skip: W ((1 - Q) Y + n Y q - n q');  redraw: W (Y + s Y q - s q') with s = n/(1 - Q), where Y q scales the
-    columns of Y by the chances q, and n, s, 1 - Q scale rows.
+    M = diag(plain) Y + diag(owned) Y diag(q) - pushed q', with the parts of `popularity.pull_parts`.
     """
 
     def __init__(self, interactions: Interactions, law: TripleLaw) -> None:
         y = interactions.matrix.astype(np.float64)
-        n_u, counts = interactions.row_counts.astype(float), interactions.col_counts.astype(float)
-        total = len(interactions)
-        if (n_u == 0).any():
-            raise ValueError(
-                f"user {int(np.flatnonzero(n_u == 0)[0])} has no positive; drop empty rows first (Interactions.compact)"
-            )
-        chance = counts / total if law.negatives == "popularity" else np.full(len(counts), 1 / len(counts))
-        own = y @ chance
-        weight = np.ones(len(n_u)) if law.users == "pairs" else total / (len(n_u) * n_u)
-        scale = n_u / (1 - own) if law.collision == "redraw" else n_u
-        plain = {"keep": 1 + 0 * own, "skip": 1 - own, "redraw": 1 + 0 * own}[law.collision]
-        owned = 0 * scale if law.collision == "keep" else scale
-        self.sparse = (
-            y.multiply((weight * plain)[:, None]).tocsr()
-            + y.multiply((weight * owned)[:, None]).multiply(chance[None, :]).tocsr()
-        )
-        self.left, self.right = weight * scale, chance
+        parts = popularity.pull_parts(y, law)
+        owned = y.multiply(parts.owned[:, None]).multiply(parts.chance[None, :])
+        self.sparse = y.multiply(parts.plain[:, None]).tocsr() + owned.tocsr()
+        self.left, self.right = parts.pushed, parts.chance
         super().__init__(np.float64, interactions.shape)
 
     def _matvec(self, x: np.ndarray) -> np.ndarray:

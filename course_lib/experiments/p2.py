@@ -175,7 +175,8 @@ def _gauged(A: np.ndarray, B: np.ndarray, ids: np.ndarray, before: np.ndarray, c
             if cell["gauge"] == "diagonal":
                 yield gauge.apply_gauge(A, B, gauge.random_diagonal_gauge(k, spread=spread, rng=rng))
             else:
-                yield gauge.apply_linear_gauge(A, B, gauge.random_linear_gauge(k, spread=spread, rng=rng))
+                R = gauge.random_linear_gauge(k, spread=spread, rng=rng, rows=B)
+                yield gauge.apply_linear_gauge(A, B, R)
 
 
 def worst_diagonal_gauge(

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from course_lib import papers as paper_tables
+from course_lib import papers
 from course_lib.data import datasets
 from course_lib.data.interactions import Interactions
 from course_lib.data.metrics import evaluate
@@ -103,7 +103,7 @@ def threads_for(data: Interactions) -> Iterator[None]:
 
 def paper_value(table: str, **where: Any) -> float | None:
     """P3's printed number for these coordinates, or None where it prints none."""
-    found = paper_tables.select(paper_tables.table("P3", table), **where)
+    found = papers.select(papers.table("P3", table), **where)
     return found[0]["value"] if len(found) == 1 else None
 
 
@@ -150,7 +150,7 @@ def table3_cell(cell: Cell) -> list[Row]:
         split(TRAIN_SHARE, np.random.default_rng([cell["seed"], at]))[0].compact().statistics()
         for at in range(cell["splits"])
     ]
-    printed = {row["dataset"]: row for row in paper_tables.table("P3", "T3")}.get(cell["data"], {})
+    printed = {row["dataset"]: row for row in papers.table("P3", "T3")}.get(cell["data"], {})
     rows = []
     for metric in found[0]:
         values = np.array([row[metric] for row in found], dtype=np.float64)

@@ -106,12 +106,37 @@ def random_diagonal_gauge(k: int, *, spread: float, rng: np.random.Generator) ->
     return np.exp(spread * rng.standard_normal(k))
 
 
-def random_linear_gauge(k: int, *, spread: float, rng: np.random.Generator) -> np.ndarray:
+def random_linear_gauge(k: int, *, spread: float, rng: np.random.Generator, rows: Any = None) -> np.ndarray:
     """R = Q diag(d) (k, k): d as in `random_diagonal_gauge`, Q a uniform rotation or reflection, so the axes are random
     too.
+
+    rows: a table (n, k) whose neighbours the gauge will move. Without it Q is drawn in the axes in which the table is
+    given; where these are singular vectors, their signs are the processor's choice, and so is what the gauge does to
+    the neighbours. With it Q is drawn in the table's own frame: rows^T G = U diag(s) V^T with G (n, k) standard normal,
+    Q = U V^T. This Q is uniform as well (G O has the law of G for every rotation O), and rows Q is the same table,
+    whichever rotation or reflection of it was given. Raises ValueError where rows has not the width k.
     """
+    q = _uniform_rotation(k, rng) if rows is None else _rotation_in_frame(_plain_table(rows, k), rng)
+    return q * random_diagonal_gauge(k, spread=spread, rng=rng)
+
+
+def _uniform_rotation(k: int, rng: np.random.Generator) -> np.ndarray:
+    """(k, k), uniform among rotations and reflections, by QR with a positive diagonal."""
     q, r = np.linalg.qr(rng.standard_normal((k, k)))
-    return (q * np.sign(np.diag(r))) * random_diagonal_gauge(k, spread=spread, rng=rng)
+    return q * np.sign(np.diag(r))
+
+
+def _rotation_in_frame(rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Q (k, k) uniform, with rows Q the same for every rotation of rows (n, k): the polar factor of rows^T G."""
+    u, _, vt = np.linalg.svd(rows.T @ rng.standard_normal(rows.shape))
+    return u @ vt
+
+
+def _plain_table(rows: Any, k: int) -> np.ndarray:
+    rows = _table(rows, "rows")
+    if len(shape_of(rows)) != 2 or shape_of(rows)[1] != k:
+        raise ValueError(f"rows has shape {shape_of(rows)}, expected (n, {k})")
+    return np.asarray(rows.detach().cpu() if is_torch(rows) else rows, dtype=np.float64)
 
 
 # ---- lengths
@@ -236,6 +261,25 @@ def linear_gauge_directions(A: Any) -> Array:
     null = _exact_null_space(outer_rows(A)) if is_exact(A) else _null_space(_reduced_outer(A))  # (p, g)
     E = _unpack(null.T, k)
     return E if is_exact(A) else E / geometry.norm(namespace(A).reshape(E, (-1, k * k)))[:, None, None]
+
+
+def random_linear_directions(A: Any, draws: int, *, rng: np.random.Generator) -> np.ndarray:
+    """(draws, k, k): random E of norm 1 in the span of `linear_gauge_directions`, each direction of the span as likely.
+
+    A symmetric matrix whose entries are normal in A's own axes, projected on the span and divided by its norm: unlike
+    a combination of the basis, it does not depend on which basis of the span the processor found. A (n, k) floats with
+    linear_gauge_dimension 1 or more (ValueError otherwise).
+    """
+    directions = linear_gauge_directions(A)  # (g, k, k)
+    g, k = shape_of(directions)[:2]
+    if not g:
+        raise ValueError("A leaves no linear direction: every gauge that keeps its lengths is orthogonal")
+    flat = np.asarray(directions.cpu() if is_torch(directions) else directions, dtype=np.float64).reshape(g, k * k)
+    basis = np.linalg.qr(flat.T)[0]  # (k k, g), orthonormal
+    normal = rng.standard_normal((draws, k, k))
+    symmetric = (normal + normal.transpose(0, 2, 1)).reshape(draws, k * k)
+    E = (symmetric @ basis @ basis.T).reshape(draws, k, k)
+    return E / geometry.norm(E.reshape(draws, k * k))[:, None, None]
 
 
 def stretch_along(delta: Any, t: Any) -> Array:

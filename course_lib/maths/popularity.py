@@ -9,11 +9,12 @@ Counts are never negative. Where items are ranked by count, equal counts go by t
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from course_lib import checking
+from course_lib.data.interactions import TripleLaw
 from course_lib.maths.arrays import (
     Array,
     all_finite,
@@ -30,6 +31,7 @@ __all__ = [
     "LIBRARY_LAWS",
     "ChanceLaw",
     "DirectionError",
+    "PullParts",
     "TripleLaw",
     "average_popularity",
     "chance_cosine",
@@ -46,6 +48,7 @@ __all__ = [
     "popularity_direction",
     "projection_correlation",
     "pull_matrix",
+    "pull_parts",
     "shuffled_correlations",
     "tail_items",
     "top_share",
@@ -76,7 +79,7 @@ def norm_correlation(norms: Any, counts: Any) -> Any:
     Source: P0, Section 4.2. Items that were never trained on (count 0) belong in it only if the question is about them
     too.
     """
-    return pearson(_checked_norms(norms), _checked_counts(counts))
+    return pearson(_checked_norms(norms), checking.counts(counts))
 
 
 def log_log_slope(norms: Any, counts: Any) -> Any:
@@ -85,7 +88,7 @@ def log_log_slope(norms: Any, counts: Any) -> Any:
     norms, counts (n,), all positive: leave out the items that the training data does not hold. 1/4 is the slope of the
     quartic law far beyond the crossover (`course_lib.maths.norms`), 0 the slope where nothing has grown yet.
     """
-    norms, counts = _pair(_checked_norms(norms), _checked_counts(counts), "norms", "counts")
+    norms, counts = _pair(_checked_norms(norms), checking.counts(counts), "norms", "counts")
     for name, values in (("norms", norms), ("counts", counts)):
         where = first_index(values <= 0)
         if where is not None:
@@ -117,7 +120,7 @@ def top_share(ranked_items: Any, counts: Any, share: float = 0.01) -> float:
     """The part of all recommended items that belongs to the `share` most popular ones: a number in [0, 1].
 
     ranked_items (m, K) ids, -1 for an empty place (it does not count); counts (n,). Lists drawn at random give about
-    `share`. A user who has most of the head already is shown little of it, so the greatest possible value is below 1
+    `share`. A user with most of the head already is shown little of it, so the greatest possible value is below 1
     when the ranking leaves out known items. Source: P0, Table 2 (top-1 % in the top 100).
     """
     ranked, counts = _ranked(ranked_items, counts)
@@ -138,8 +141,7 @@ def average_popularity(ranked_items: Any, counts: Any) -> float:
     return float((per_user[length > 0] / length[length > 0]).mean())
 
 
-# ------------------------------------------------------------------------------------------------- a direction of
-# popularity
+# ----------------------------------------------------------------------------------------- a direction of popularity
 
 
 def popularity_direction(items: Any, counts: Any, ratio: float = 0.05) -> Array:
@@ -176,10 +178,10 @@ def cross_fitted_correlation(
     """`projection_correlation` of items along a direction that was found without them, averaged over the folds.
 
     The items are split at random into `folds` parts; each part is projected on the direction of the others. Random
-    embeddings score 0 on average. Our correction of P1's measure (audit X13).
+    embeddings score 0 on average. Our correction of P1's measure (claim X13).
     """
     items, counts = _table(items, counts)
-    _check_rng(rng)
+    checking.generator(rng)
     if folds < 2 or folds > len(counts) // 2:
         raise ValueError(f"folds is {folds}; expected 2 to {len(counts) // 2}, so that each part has two items")
     return correlation_across_parts(items, counts, rng.permutation(len(counts)) % folds, ratio)
@@ -191,7 +193,7 @@ def correlation_across_parts(items: Any, counts: Any, part: Any, ratio: float = 
     Each part is projected on the direction found on all others; the mean of Pearson's correlations within the parts.
     """
     items, counts = _table(items, counts)
-    part = np.asarray(_numpy(part))
+    part = np.asarray(checking.as_numpy(part))
     if part.shape != counts.shape or part.dtype.kind not in "iu":
         raise ValueError(
             f"part has shape {part.shape} and dtype {part.dtype}; expected whole numbers of shape {counts.shape}"
@@ -234,7 +236,7 @@ def chance_cosine(counts: Any, ratio: float = 0.05) -> float:
     sqrt(ratio / 2) (mean count of the head - that of the tail) / sd(counts) where h = ratio n. Raises ValueError as
     `popularity_direction` does, and where the counts are all equal.
     """
-    counts = _checked_counts(counts)
+    counts = checking.counts(counts)
     return float(pearson(_contrast(counts, ratio), counts))
 
 
@@ -244,7 +246,7 @@ def double_dipping_law(counts: Any, width: int, ratio: float = 0.05) -> ChanceLa
 
     Exact: r = k sqrt(B) + sqrt(1 - k^2) sqrt(1 - B) T with k = `chance_cosine`, B ~ Beta(width/2, (n-2)/2), and T,
     independent of it, the first coordinate of a uniform point on the unit sphere in n - 2 dimensions. So the mean is k
-    E sqrt(B), about k sqrt(width / (width + n)), and not 0. Needs n >= 4. Our correction of P1's Figure 1 (audit X13).
+    E sqrt(B), about k sqrt(width / (width + n)), and not 0. Needs n >= 4. Our correction of P1's Figure 1 (claim X13).
     """
     k, n, width = _chance_arguments(counts, width, ratio)
     half = [math.lgamma(x / 2) for x in (width + 1, width, width + n - 2, width + n - 1)]
@@ -259,7 +261,7 @@ def double_dipping_draws(
 ) -> np.ndarray:
     """`size` correlations from the exact law of `double_dipping_law`, without drawing a single embedding: (size,)."""
     k, n, width = _chance_arguments(counts, width, ratio)
-    _check_rng(rng)
+    checking.generator(rng)
     share = rng.beta(width / 2, (n - 2) / 2, size)
     first = np.sqrt(rng.beta(0.5, (n - 3) / 2, size)) * rng.choice([-1.0, 1.0], size)
     return k * np.sqrt(share) + math.sqrt(1 - k**2) * np.sqrt(1 - share) * first
@@ -274,9 +276,8 @@ def shuffled_correlations(
     do with it.
     """
     items, counts = _table(items, counts)
-    _check_rng(rng)
-    if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
-        raise ValueError(f"repeats must be an integer of at least 1, got {repeats!r}")
+    checking.generator(rng)
+    repeats = checking.whole(repeats, "repeats")
     found = [projection_correlation(items, rng.permutation(counts), ratio) for _ in range(repeats)]
     return np.array([float(value) for value in found])
 
@@ -285,7 +286,7 @@ def direction_error(items: Any, counts: Any, ratio: float = 0.05) -> DirectionEr
     """How far (4) is from the direction between the *expected* head and tail embeddings, for independent items.
 
     E ||v_hat - v||^2 = tr S_head / H + tr S_tail / T with the covariances S within head and tail, estimated without
-    bias; so ||v||^2 is estimated by ||v_hat||^2 - error^2. Head and tail need two items each. (Audit X13.)
+    bias; so ||v||^2 is estimated by ||v_hat||^2 - error^2. Head and tail need two items each. Source: claim X13.
     """
     items, counts = _table(items, counts)
     size = _half_size(counts, ratio)
@@ -293,7 +294,7 @@ def direction_error(items: Any, counts: Any, ratio: float = 0.05) -> DirectionEr
         raise ValueError(
             f"ratio is {ratio}: head and tail of one item each have no spread; choose at least {2 / len(counts):.3g}"
         )
-    order, table = _ranking(counts), np.asarray(_numpy(items), dtype=np.float64)
+    order, table = _ranking(counts), np.asarray(checking.as_numpy(items), dtype=np.float64)
     groups = table[order[:size]], table[order[-size:]]
     gap = groups[0].mean(0) - groups[1].mean(0)
     error = sum(float(group.var(0, ddof=1).sum()) / size for group in groups)
@@ -303,37 +304,11 @@ def direction_error(items: Any, counts: Any, ratio: float = 0.05) -> DirectionEr
     )
 
 
-# ------------------------------------------------------------------------------------------------- which triples BPR
-# sees
+# ------------------------------------------------------------------------------------------- which triples BPR sees
 
 
-@dataclass(frozen=True)
-class TripleLaw:
-    """How BPR's triples (user, positive, negative) are drawn in one pass of |O| draws.
-
-    users: "pairs" (uniform over the positive pairs) or "users" (uniform over the users, then over their positives).
-    negatives: "uniform" over the items, or "popularity" (proportional to the count).
-    collision: when the drawn negative is one of the user's own items, "redraw" until it is none, "skip" the triple, or
-    "keep" it.
-    """
-
-    users: str = "pairs"
-    negatives: str = "uniform"
-    collision: str = "redraw"
-
-    def __post_init__(self) -> None:
-        for name, choices in (
-            ("users", ("pairs", "users")),
-            ("negatives", ("uniform", "popularity")),
-            ("collision", ("redraw", "skip", "keep")),
-        ):
-            if getattr(self, name) not in choices:
-                raise ValueError(f"{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}")
-
-
-LIBRARY_LAWS: dict[
-    str, TripleLaw
-] = {  # read in their sources; file and version: the chapter "The popularity direction"
+# Read in their sources; file and version: the chapter "The popularity direction".
+LIBRARY_LAWS = {
     "RecBole": TripleLaw("pairs", "uniform", "redraw"),
     "cornac": TripleLaw("pairs", "uniform", "skip"),
     "Spotlight": TripleLaw("pairs", "uniform", "keep"),
@@ -348,16 +323,11 @@ def pull_matrix(labels: Any, law: TripleLaw | None = None) -> Array:
 
     labels (m, n) of zeros and ones; exact for Fractions. At margins of zero -M' U / 2 is the gradient of the expected
     BPR loss with respect to the items. Rows sum to 0 under every law; columns sum to expected positives minus expected
-    negatives. (Audit X10.)
+    negatives. Source: claim X10.
     """
-    labels, law = _checked_labels(labels), law or TripleLaw()
-    weight, chance, own = _law_parts(labels, law)
-    n_u = labels.sum(axis=1)
-    if law.collision == "keep":
-        return weight[:, None] * (labels - n_u[:, None] * chance)
-    free = (1 - own) if law.collision == "skip" else 1 + 0 * own
-    scale = 1 + 0 * own if law.collision == "skip" else 1 / (1 - own)
-    return weight[:, None] * (labels * free[:, None] - (n_u * scale)[:, None] * chance * (1 - labels))
+    labels = _checked_labels(labels)
+    parts = pull_parts(labels, law or TripleLaw())
+    return parts.plain[:, None] * labels - (parts.pushed[:, None] - parts.owned[:, None] * labels) * parts.chance
 
 
 def expected_roles(labels: Any, law: TripleLaw | None = None) -> tuple[Array, Array]:
@@ -365,33 +335,48 @@ def expected_roles(labels: Any, law: TripleLaw | None = None) -> tuple[Array, Ar
 
     Both have the same sum.
     """
-    labels, law = _checked_labels(labels), law or TripleLaw()
-    weight, chance, own = _law_parts(labels, law)
-    n_u = weight * labels.sum(axis=1)
-    if law.collision == "keep":
-        return (weight[:, None] * labels).sum(axis=0), n_u.sum() * chance
-    kept = 1 - own if law.collision == "skip" else 1 + 0 * own
-    scale = n_u if law.collision == "skip" else n_u / (1 - own)
-    return ((weight * kept)[:, None] * labels).sum(axis=0), chance * (scale[:, None] * (1 - labels)).sum(axis=0)
+    labels = _checked_labels(labels)
+    parts = pull_parts(labels, law or TripleLaw())
+    negatives = (parts.pushed[:, None] - parts.owned[:, None] * labels).sum(axis=0) * parts.chance
+    return (parts.plain[:, None] * labels).sum(axis=0), negatives
 
 
-def _law_parts(labels: Array, law: TripleLaw) -> tuple[Array, Array, Array]:
-    """Weight of each user's pairs (m,), chance of each item as a negative (n,), chance of a user's own item (m,)."""
+class PullParts(NamedTuple):
+    """The pull matrix in parts: M_ui = plain_u Y_ui - (pushed_u - owned_u Y_ui) q_i.
+
+    plain, pushed, owned (m,): weights of a user's positives, of all their draws of a negative, and of the draws that
+    fall on an item of their own; chance q (n,): probability of each item in one draw.
+    """
+
+    plain: Array
+    pushed: Array
+    owned: Array
+    chance: Array
+
+
+def pull_parts(labels: Any, law: TripleLaw) -> PullParts:
+    """The parts of the pull matrix of labels Y (m, n): an array of zeros and ones, or a sparse one (`matrix`).
+
+    With n_u the positives of a user, Q_u = sum_i Y_ui q_i the chance that a draw falls on an item of their own, and w_u
+    their weight in a pass, plain = w, pushed = owned = w n; but "skip" gives plain = w (1 - Q), "redraw" pushed = owned
+    = w n / (1 - Q), and "keep" owned = 0. Raises ValueError for a user without a positive, and under "redraw" for a
+    user who has every item that could be drawn.
+    """
     n_u, counts = labels.sum(axis=1), labels.sum(axis=0)
-    total = labels.sum()
+    if (empty := first_index(n_u == 0)) is not None:
+        raise ValueError(f"labels: user {empty[0]} has no positive; drop empty rows first (Interactions.compact)")
+    total = counts.sum()
     weight = 1 + 0 * n_u if law.users == "pairs" else total / (len(n_u) * n_u)
     chance = counts / total if law.negatives == "popularity" else (1 + 0 * counts) / len(counts)
-    own = (labels * chance).sum(axis=1)
-    if law.collision == "redraw" and bool((own == 1).any()):
-        raise ValueError(f"labels: user {int(np.flatnonzero(own == 1)[0])} has no item left to draw as a negative")
-    return weight, chance, own
+    own = labels @ chance
+    if law.collision == "redraw" and (full := first_index(own == 1)) is not None:
+        raise ValueError(f"labels: user {full[0]} has no item left to draw as a negative")
+    pushed = weight * n_u / (1 - own) if law.collision == "redraw" else weight * n_u
+    plain = weight * (1 - own) if law.collision == "skip" else weight
+    return PullParts(plain, pushed, 0 * pushed if law.collision == "keep" else pushed, chance)
 
 
 # ------------------------------------------------------------------------------------------------- arguments
-
-
-def _numpy(values: Any) -> np.ndarray:
-    return values.detach().cpu().numpy() if is_torch(values) else np.asarray(values)
 
 
 def _scalar(value: Any) -> Any:
@@ -404,17 +389,6 @@ def _checked_norms(norms: Any) -> Array:
     if where is not None:
         raise ValueError(f"norms{list(where)} is {float(norms[where])}; a norm is never negative")
     return norms
-
-
-def _checked_counts(counts: Any) -> np.ndarray:
-    """The counts as float64 in NumPy: they only rank and select, so they need no autograd and no device."""
-    array = np.asarray(_numpy(counts), dtype=np.float64)
-    if array.ndim != 1 or not len(array):
-        raise ValueError(f"counts has shape {array.shape}; expected (n,), one count for each item")
-    where = first_index(~(array >= 0) | np.isinf(array))
-    if where is not None:
-        raise ValueError(f"counts{list(where)} is {array[where]}; expected a finite count of at least 0")
-    return array
 
 
 def _pair(x: Any, y: Any, x_name: str, y_name: str) -> tuple[Array, Array]:
@@ -433,7 +407,7 @@ def _pair(x: Any, y: Any, x_name: str, y_name: str) -> tuple[Array, Array]:
 
 
 def _table(items: Any, counts: Any) -> tuple[Array, np.ndarray]:
-    items, counts = as_array(items, "items"), _checked_counts(counts)
+    items, counts = as_array(items, "items"), checking.counts(counts)
     if len(shape_of(items)) != 2 or shape_of(items)[0] != len(counts):
         raise ValueError(
             f"items has shape {shape_of(items)}; expected ({len(counts)}, d), a row for each of the counts"
@@ -444,7 +418,7 @@ def _table(items: Any, counts: Any) -> tuple[Array, np.ndarray]:
 
 
 def _ranked(ranked_items: Any, counts: Any) -> tuple[np.ndarray, np.ndarray]:
-    ranked, counts = _numpy(ranked_items), _checked_counts(counts)
+    ranked, counts = checking.as_numpy(ranked_items), checking.counts(counts)
     if ranked.ndim != 2 or ranked.dtype.kind not in "iu":
         raise ValueError(
             f"ranked_items has shape {ranked.shape} and dtype {ranked.dtype}; expected whole numbers of shape (m, K)"
@@ -458,21 +432,20 @@ def _ranked(ranked_items: Any, counts: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def _ranking(counts: Any) -> np.ndarray:
     """All ids by falling count, equal counts by the lower id."""
-    return np.argsort(-_checked_counts(counts), kind="stable")
+    order: np.ndarray = np.argsort(-checking.counts(counts), kind="stable")
+    return order
 
 
 def _group_size(counts: Any, share: float, name: str) -> int:
-    if not 0 < share <= 1:
-        raise ValueError(f"{name} is {share}; expected a value in (0, 1]")
-    return max(1, round(share * len(_checked_counts(counts))))
+    return max(1, round(checking.share(share, name) * len(checking.counts(counts))))
 
 
 def _half_size(counts: Any, ratio: float) -> int:
     """The number of items in the head, and in the tail: together at most all."""
     size = _group_size(counts, ratio, "ratio")
-    if 2 * size > len(_checked_counts(counts)):
+    if 2 * size > len(checking.counts(counts)):
         raise ValueError(
-            f"ratio is {ratio}: head and tail of {size} items each overlap among {len(_checked_counts(counts))}"
+            f"ratio is {ratio}: head and tail of {size} items each overlap among {len(checking.counts(counts))}"
         )
     return size
 
@@ -486,18 +459,11 @@ def _contrast(counts: np.ndarray, ratio: float) -> np.ndarray:
 
 
 def _chance_arguments(counts: Any, width: int, ratio: float) -> tuple[float, int, int]:
-    if isinstance(width, bool) or not isinstance(width, (int, np.integer)) or width < 1:
-        raise ValueError(f"width must be an integer of at least 1, the number of dimensions, got {width!r}")
-    n = len(_checked_counts(counts))
+    width = checking.whole(width, "width")
+    n = len(checking.counts(counts))
     if n < 4:
         raise ValueError(f"counts has {n} entries; expected at least 4")
-    return chance_cosine(counts, ratio), n, int(width)
-
-
-def _check_rng(rng: Any) -> None:
-    if isinstance(rng, np.random.Generator):
-        return
-    raise ValueError(f"rng must be a numpy.random.Generator such as numpy.random.default_rng(0), got {rng!r}")
+    return chance_cosine(counts, ratio), n, width
 
 
 def _checked_labels(labels: Any) -> Array:
@@ -506,6 +472,4 @@ def _checked_labels(labels: Any) -> Array:
         raise ValueError(f"labels has shape {shape_of(labels)}; expected (m, n)")
     if not bool(((labels == 0) | (labels == 1)).all()):
         raise ValueError("labels must hold zeros and ones only")
-    if bool((labels.sum(axis=1) == 0).any()):
-        raise ValueError("labels: every user needs a positive; drop the empty rows first (Interactions.compact)")
     return labels

@@ -24,13 +24,13 @@ import numpy as np
 import torch
 from numba import njit
 
-from course_lib.data.interactions import Interactions
+from course_lib.data.interactions import NEGATIVE_LAWS, Interactions
 from course_lib.models.backbones.base import check_count, check_not_negative
 
 GROUPS = 4  # of users; as many buckets run side by side
 SHARES = 4  # parts in which the triples are drawn and dealt
 SMALL = 100_000  # pairs below which one thread is as fast as several
-LAWS = ("uniform", "popularity")
+LAWS = tuple(name for name, law in NEGATIVE_LAWS.items() if law.collision == "redraw")
 SUMS_IN_ANY_ORDER = {
     "reassoc",
     "contract",

@@ -14,34 +14,17 @@ import json
 import os
 import time
 from contextlib import redirect_stdout
+from functools import cache
 from importlib import import_module
 from io import StringIO
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from tools.dependencies import dependencies
+
 from . import notebooks
 from .sandbox import ROOT, SUBMISSION_SECONDS, NoWalls, Sandbox, StudentError
-
-GRADING_ROOMS = (
-    "arrays",
-    "checks",
-    "correction",
-    "datasets",
-    "encoders",
-    "gauge",
-    "geometry",
-    "gramians",
-    "in_batch",
-    "interactions",
-    "jacobians",
-    "losses",
-    "metrics",
-    "norms",
-    "paper_tables",
-    "popularity",
-)
-"""The rooms of course_lib that checks may use: when one changes, submissions are graded again."""
 
 JUDGE_SECONDS = SUBMISSION_SECONDS + 60
 """After this long a judge is ended from outside; its sandbox stops far earlier."""
@@ -76,9 +59,10 @@ def judge(source: Path, submitted: Path) -> dict[str, Any]:
     notebook = notebooks.rebuilt(pristine, notebooks.handed_in(submitted.read_bytes()))
     cells = notebooks.student_cells(notebook)
     began = time.monotonic()
+    public = import_module(checks_name(source))
     with Sandbox([cell.source for cell in cells], notebooks.open_rooms(pristine)) as sandbox:
         checks = {
-            notebooks.grading(cell)["grade_id"]: run_check(cell.source, sandbox, checks_of(source))
+            notebooks.grading(cell)["grade_id"]: run_check(cell.source, sandbox, public)
             for cell in pristine.cells
             if notebooks.is_test(cell)
         }
@@ -92,14 +76,13 @@ def judge(source: Path, submitted: Path) -> dict[str, Any]:
         }
 
 
-def checks_of(source: Path) -> ModuleType:
-    """The public checks of an assignment's chapter."""
-    return import_module(f"course_lib.lessons.{source.stem.replace('-', '_')}.checks")
+def checks_name(source: Path) -> str:
+    """The module of the public checks: source/in-batch-bias/in-batch-bias.ipynb -> course_lib.lessons.in_batch_bias.checks."""
+    return f"course_lib.lessons.{source.stem.replace('-', '_')}.checks"
 
 
 def run_check(source: str, sandbox: Sandbox, checks: ModuleType) -> dict[str, Any]:
     """Runs one graded cell: passed only when it came to its end."""
-
     names = Names(sandbox, {"checks": checks})
     try:
         with redirect_stdout(StringIO()):
@@ -133,14 +116,14 @@ def fingerprint(source: Path, submitted: Path) -> str:
     return digest.hexdigest()
 
 
+@cache
 def grading_code(source: Path) -> list[Path]:
-    """The files that decide an assignment's marks:
-    its hidden checks, the walls and the judge, and the rooms they use.
-    """
+    """The files that decide an assignment's marks: the judge and its walls, the checks, and all that these import."""
     hidden = ROOT / "exercises" / "hidden" / f"{source.stem.replace('-', '_')}.py"
-    rooms = [ROOT / "course_lib" / room for room in GRADING_ROOMS]
-    files = [path for room in rooms for path in (room.with_suffix(".py"), *room.rglob("*.py")) if path.is_file()]
-    return sorted([*(ROOT / "exercises" / "grading").glob("*.py"), *([hidden] if hidden.is_file() else []), *files])
+    checks = dependencies(checks_name(source))
+    if hidden.is_file():
+        checks |= {hidden} | dependencies(hidden.read_text(encoding="utf-8"))
+    return sorted(checks.union((ROOT / "exercises" / "grading").glob("*.py")))
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -15,9 +15,13 @@ import sys
 import traceback
 import types
 from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
 from typing import Any
 
 ROOT, FOLDER, CPU_SECONDS, OPEN_ROOMS = sys.argv[1], sys.argv[2], int(sys.argv[3]), tuple(sys.argv[4:])
+LESSONS = "course_lib.lessons"  # where the public checks lie
 LONGEST_TEXT = 4_000
 
 
@@ -47,38 +51,63 @@ class Quiet(types.ModuleType):
         return None
 
 
-class ClosedRooms:
-    """Says why a room of course_lib cannot be imported here."""
+class ClosedRooms(MetaPathFinder, Loader):
+    """Says why a room of course_lib cannot be imported here, and gives a Quiet for a lesson and its checks."""
 
-    def find_spec(self, name: str, path: Sequence[str] | None = None, target: Any = None) -> None:
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: types.ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name == LESSONS or name.startswith(f"{LESSONS}."):
+            return ModuleSpec(name, self, is_package=True)
         if name.startswith(("course_lib.", "exercises")):
             open_rooms = ", ".join(OPEN_ROOMS)
             raise ImportError(
                 f"{name} is not there while your answers are graded: write the formula yourself. "
                 f"Of course_lib you may use {open_rooms}."
             )
+        return None
+
+    def create_module(self, spec: ModuleSpec) -> types.ModuleType:
+        return Quiet(spec.name)
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        """Nothing: a Quiet is whole as it is made."""
 
 
-def readable() -> list[str]:
+def opened() -> list[types.ModuleType]:
+    """The modules of the open rooms, imported by their short names ("datasets"), each under its true name."""
+    return [import_module(f"course_lib.{room}") for room in OPEN_ROOMS]
+
+
+def place_of(module: types.ModuleType) -> str:
+    """The file of a module, or the folder of a package."""
+    file = module.__file__
+    if file is None:
+        raise ImportError(f"{module.__name__} is a mere folder, expected a module or a package of course_lib")
+    return os.path.dirname(file) if hasattr(module, "__path__") else file
+
+
+def readable(rooms: Sequence[types.ModuleType]) -> list[str]:
     """What the student's code may read: Python, its packages, and the open rooms of course_lib."""
-    library = os.path.join(ROOT, "course_lib")
-    rooms = [os.path.join(library, room + end) for room in OPEN_ROOMS for end in ("", ".py")]
     python = [os.path.join(sys.base_prefix, "lib"), os.path.join(sys.prefix, "lib"), "/lib", "/lib64", "/usr/lib"]
-    return [*python, "/etc/ld.so.cache", "/dev/urandom", "/dev/random", "/usr/share/zoneinfo", *rooms]
+    random = ["/dev/urandom", "/dev/random"]
+    return [*python, "/etc/ld.so.cache", *random, "/usr/share/zoneinfo", *map(place_of, rooms)]
 
 
-def is_closed(name: str) -> bool:
-    """Whether a module belongs to a room of course_lib that is not open (checks is a Quiet by then)."""
-    package, _, rest = name.partition(".")
-    return package == "course_lib" and bool(rest) and rest.split(".")[0] not in {*OPEN_ROOMS, "checks"}
+def is_closed(name: str, rooms: Sequence[types.ModuleType]) -> bool:
+    """Whether a module of course_lib is neither in an open room, by its short or its true name, nor on the way to one."""
+    if not name.startswith("course_lib."):
+        return False
+    names = [*(f"course_lib.{room}" for room in OPEN_ROOMS), *(room.__name__ for room in rooms)]
+    return not any(f"{name}.".startswith(f"{room}.") or room.startswith(f"{name}.") for room in names)
 
 
 def hide(name: str) -> None:
     """Takes a module out of the places where an import statement would find it."""
     del sys.modules[name]
     parent, _, child = name.rpartition(".")
-    if parent in sys.modules and hasattr(sys.modules[parent], child):
-        delattr(sys.modules[parent], child)
+    if parent in sys.modules:
+        vars(sys.modules[parent]).pop(child, None)  # not hasattr: it would ask course_lib, which imports by short names
 
 
 def can_read(path: str) -> bool:
@@ -92,18 +121,14 @@ def can_read(path: str) -> bool:
 def prepare() -> tuple[Callable[..., Any], Callable[..., Any], types.ModuleType, list[str]]:
     """Imports everything that the walls will later hide, and raises the walls."""
     sys.path.insert(0, ROOT)
-    import numpy
-
-    import course_lib
     from exercises.grading import plain, walls
 
-    for room in OPEN_ROOMS:
-        __import__(f"course_lib.{room}")
-    sys.modules["course_lib.checks"] = course_lib.checks = Quiet("course_lib.checks")
-    for name in [name for name in sys.modules if is_closed(name)]:  # what an open room imported for itself
+    import_module("numpy")
+    rooms = opened()
+    for name in [name for name in sys.modules if is_closed(name, rooms)]:  # what an open room imported for itself
         hide(name)
     sys.meta_path.insert(0, ClosedRooms())
-    raised = walls.raise_walls(readable=readable(), writable=FOLDER, cpu_seconds=CPU_SECONDS)
+    raised = walls.raise_walls(readable=readable(rooms), writable=FOLDER, cpu_seconds=CPU_SECONDS)
     if "landlock" in raised and can_read(os.path.join(ROOT, "exercises", "grading", "plain.py")):
         raised.remove("landlock")  # the course lies inside a folder of Python's own: the wall has a hole
     return plain.loads, plain.dumps, plain, raised

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from html import unescape
+from importlib import import_module
 from itertools import repeat
 from multiprocessing import get_context
 from pathlib import Path
@@ -192,33 +193,26 @@ def test_a_student_of_this_assignment_reaches_no_formula(name: str) -> None:
     from exercises.grading import notebooks
 
     source = notebooks.read_source(ROOT / "exercises" / "source" / name / f"{name}.ipynb")
-    rooms = [
-        "geometry",
-        "gauge",
-        "norms",
-        "popularity",
-        "jacobians",
-        "encoders",
-        "losses",
-        "in_batch",
-        "gramians",
-        "correction",
-        "backbones",
-        "debiasing",
-        "checks.real",
-        "proofs",
-    ]
-    cells = [f"import course_lib.{room}" for room in rooms]
-    cells += [f"open({str(path)!r}).read()" for path in (ROOT / "course_lib").glob("[cegnp]*.py")]
-    cells += [f"open({str(ROOT / 'course_lib' / 'checks' / simulate.module_of(name))!r} + '.py').read()"]
-    cells += [
-        "import sys\nassert any(name in key for key in sys.modules for name in ('geometry', 'gauge', 'norms', 'gramians', 'correction'))"
-    ]
+    closed = {"geometry", "gauge", "norms", "popularity", "jacobians", "encoders", "in_batch", "gramians", "correction"}
+    closed |= {"backbones", "debiasing"} | ({"losses"} - set(notebooks.open_rooms(source)))
+    homes = {import_module(f"course_lib.{room}").__name__ for room in closed}
+    lesson = f"course_lib/lessons/{simulate.module_of(name)}"
+    public = lesson.replace("/", ".")
+    cells = [f"import {module}" for module in sorted(homes | {f"course_lib.{room}" for room in closed})]
+    cells += [f"from course_lib.maths import {room}" for room in ("geometry", "gauge", "in_batch")]
+    cells += [f"open({str(path)!r}).read()" for path in sorted((ROOT / "course_lib/maths").rglob("[cegnip]*.py"))]
+    cells += [f"open({str(ROOT / path)!r}).read()" for path in (f"{lesson}/checks.py", f"{lesson}/proofs.py")]
+    cells += [f"import os\nos.listdir({str(ROOT / path)!r})" for path in ("course_lib", "course_lib/maths", lesson)]
+    cells += [f"import exercises.hidden.{simulate.module_of(name)}"]
+    loaded = "import sys\nfound = [key for key in sys.modules if key.startswith('course_lib') for name in {names} if name in key]"
+    cells += [f"{loaded.format(names=sorted(closed))}\nassert found"]
     fine = [
-        "from course_lib import checks\nassert checks.gauge_freedom.films(1.0) is None",
+        f"from {public} import checks\nassert checks.films(1.0) is None",
+        f"import {public}.checks as quiet\nassert not hasattr(quiet, '__file__') and quiet.check() is None",
         "from course_lib import datasets, arrays",
+        "from course_lib.data import datasets as same\nassert same is datasets",
     ]
     with Sandbox([*cells, *fine], notebooks.open_rooms(source)) as box:
         errors = [result["error"] for result in box.results]
-    assert all(errors[: len(cells)])
-    assert errors[len(cells) :] == [None, None]
+    assert [cell for cell, error in zip(cells, errors) if not error] == []
+    assert errors[len(cells) :] == [None] * len(fine)

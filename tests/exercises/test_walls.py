@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -84,12 +83,11 @@ def test_one_endless_cell_costs_itself_only() -> None:
 
 
 def test_the_time_of_a_submission_is_the_most_it_costs() -> None:
-    began = time.monotonic()
     with Sandbox(["while True: pass"] * 20) as box:
         with pytest.raises(StudentError, match="time is used up"):
             box.call("f")
-        assert box.seconds <= 4.5
-    assert time.monotonic() - began < 30
+        begun = [result for result in box.results if "took longer" in (result.get("error") or "")]
+        assert 1 <= len(begun) <= 4  # a cell that was begun took its whole second, and four were there to take
 
 
 def test_nothing_is_left_behind() -> None:

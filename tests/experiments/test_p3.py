@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from course_lib import experiments
-from course_lib import papers as paper_tables
+from course_lib import experiments, papers
 from course_lib.data.interactions import Interactions
 from course_lib.experiments import p3
 from course_lib.maths.in_batch import batch_size_from_ratio
@@ -158,7 +157,7 @@ def test_full_scale_is_the_papers_own_grid(id: str) -> None:
         for loss in cell.get("losses", [cell["loss"]] if "loss" in cell else ["unbiased", "sogram"])
     ]
     planned = {(cell["data"], cell["pointwise"], loss, cell["ratio"]) for cell, loss in losses}
-    table = paper_tables.select(paper_tables.table("P3", id[3:]), dataset="ml-1m")
+    table = papers.select(papers.table("P3", id[3:]), dataset="ml-1m")
     printed = {(row["dataset"], row["pointwise"], row["loss"], row["ratio"]) for row in table}
     assert printed <= planned and len(printed) == {"P3-T4": 20, "P3-T5": 40, "P3-T6": 24}[id]
     assert {cell["k"] for cell in cells} == {64}
@@ -173,7 +172,7 @@ def test_batch_sizes_of_ml_1m() -> None:
 def test_ml_1m_has_the_papers_statistics_within_the_spread_of_splits(course_data: Path, monkeypatch) -> None:
     monkeypatch.setenv("COURSE_DATA", str(course_data))
     p3.load_data.cache_clear()
-    printed = next(row for row in paper_tables.table("P3", "T3") if row["dataset"] == "ml-1m")
+    printed = next(row for row in papers.table("P3", "T3") if row["dataset"] == "ml-1m")
     cells = experiments.cells_of("P3-T3", "laptop", splits=6, only={"data": "ml-1m"})
     rows = [row for cell in cells for row in p3.table3_cell(cell)]
     for metric in ("m", "n", "positives", "mean_pair_popularity"):
@@ -199,7 +198,7 @@ def test_stored_results_are_sound(scale: str) -> None:
         for row in result.rows:
             if row.get("paper") is not None and id.startswith("P3-") and id != "P3-T3":
                 where = {key: row[key] for key in ("loss", "ratio", "pointwise", "metric")} | {"dataset": row["data"]}
-                assert row["paper"] == paper_tables.value("P3", id[3:], **where)
+                assert row["paper"] == papers.value("P3", id[3:], **where)
 
 
 def test_the_bar_of_table_6_is_met_by_the_stored_result() -> None:
@@ -207,7 +206,7 @@ def test_the_bar_of_table_6_is_met_by_the_stored_result() -> None:
     result = experiments.load_result("P3-T6", "laptop")
     for loss, ratio, bar in (("unbiased", None, 0.6), ("pos_neg_omega", 0.1, 0.8)):
         rows = result.select(data="ml-1m", pointwise="square", loss=loss, ratio=ratio, method="L-BFGS", metric="P@5")
-        printed = paper_tables.value(
+        printed = papers.value(
             "P3", "T6", loss=loss, ratio=ratio, dataset="ml-1m", pointwise="square", metric="P@5"
         )
         assert {row["seed"] for row in rows} >= {0, 1, 2}

@@ -133,3 +133,82 @@ def test_an_environment_that_was_cut_short_is_made_again(tmp_path: Path) -> None
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path)], check=True)
     assert not setup_venv.has_pip(tmp_path / "bin" / "python")
     assert setup_venv.has_pip(Path(sys.executable))
+
+
+LISTING = """\
+:env:.cert='/etc/ca.pem'
+:env:.find-links='/opt/wheels https://wheels.example/torch'
+global.extra-index-url='https://one.example/simple https://two.example/simple'
+global.find-links='/elsewhere'
+global.index-url='https://main.example/simple'
+install.index-url='https://mirror.example/simple'
+list.format='columns'
+"""
+
+
+def test_pips_settings_hold_as_they_do_for_pip() -> None:
+    assert setup_venv.pip_settings(LISTING) == {
+        "cert": "/etc/ca.pem",
+        "find-links": "/opt/wheels https://wheels.example/torch",
+        "extra-index-url": "https://one.example/simple https://two.example/simple",
+        "index-url": "https://mirror.example/simple",
+    }
+    assert setup_venv.pip_settings("") == {}
+
+
+def test_uv_is_handed_pips_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = setup_venv.pip_settings(LISTING)
+    arguments = setup_venv.uv_arguments(settings, "https://torch.example/cpu")
+    pairs = list(zip(arguments[::2], arguments[1::2], strict=True))
+    assert pairs == [
+        ("--index-strategy", "unsafe-best-match"),
+        ("--index-url", "https://mirror.example/simple"),
+        ("--extra-index-url", "https://one.example/simple"),
+        ("--extra-index-url", "https://two.example/simple"),
+        ("--find-links", "/opt/wheels"),
+        ("--find-links", "https://wheels.example/torch"),
+        ("--extra-index-url", "https://torch.example/cpu"),
+    ]
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    assert setup_venv.uv_variables(settings) == {"SSL_CERT_FILE": "/etc/ca.pem"}
+    monkeypatch.setenv("SSL_CERT_FILE", "/mine.pem")
+    assert setup_venv.uv_variables(settings) == {}
+
+
+def test_an_index_on_this_machine_that_is_not_there_is_left_out(tmp_path: Path) -> None:
+    here, gone = tmp_path.as_uri(), (tmp_path / "gone").as_uri()
+    assert setup_venv.uv_arguments({"extra-index-url": f"{gone} {here}"})[2:] == ["--extra-index-url", here]
+
+
+def test_without_uv_pip_installs_and_says_so(monkeypatch: pytest.MonkeyPatch, capsys, tmp_path: Path) -> None:
+    called: list[Path] = []
+    monkeypatch.setattr(setup_venv, "has_pip", lambda python: True)
+    monkeypatch.setattr(setup_venv, "find_uv", lambda python: None)
+    monkeypatch.setattr(setup_venv, "install_with_pip", lambda python, torch_index: called.append(python))
+    setup_venv.install(tmp_path, "")
+    assert called == [tmp_path / "bin" / "python"]
+    assert capsys.readouterr().out == "uv cannot be had, or failed: pip installs the same, in some minutes.\n"
+
+
+@pytest.mark.slow
+def test_uv_would_install_the_lock_and_nothing_for_cuda_where_pip_would_not() -> None:
+    """A dry run with this machine's settings: the lock's versions, and no nvidia package where torch is the CPU build."""
+    uv = shutil.which("uv", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
+    if uv is None:
+        pytest.skip("uv is not installed")
+    settings = setup_venv.read_pip_settings(Path(sys.executable))
+    command = [uv, "pip", "compile", "--no-header", "--no-annotate", "--quiet", "--python", sys.executable]
+    command += [*setup_venv.uv_arguments(settings), str(ROOT / "requirements.txt")]
+    environment = {**os.environ, **setup_venv.uv_variables(settings)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if "Failed to fetch" in done.stderr or "error sending request" in done.stderr:
+        pytest.skip("no package index can be reached")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    torch = next(line for line in lines if line.startswith("torch=="))
+    if "+cpu" not in torch:
+        pytest.skip(f"{torch}: this machine's settings offer no CPU build of torch, for pip or for uv")
+    assert [line for line in lines if re.match(r"(nvidia|cuda|triton)", line)] == []
+    plain = {re.sub(r"[-_.]+", "-", line.split("+")[0].partition("==")[0]).lower() for line in lines}
+    locked = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    assert {re.sub(r"[-_.]+", "-", line.partition("==")[0]).lower() for line in locked if line[0] != "#"} <= plain

@@ -66,9 +66,9 @@ def test_the_wheel_holds_nothing_but_the_package_and_its_licences(unpacked: Path
     "code",
     [
         "from course_lib import datasets; assert len(datasets.load()) > 50_000",
-        "import course_lib.widgets",
-        "from course_lib import widgets; assert widgets.Quiz('in-batch-bias').score()[1] >= 5",
-        "from course_lib import paper_tables; assert paper_tables.table('P3', 'T3')",
+        "import course_lib.lessons.shared.widgets.quiz",
+        "from course_lib.lessons.shared.widgets.quiz import Quiz; assert Quiz('in-batch-bias').score()[1] >= 5",
+        "from course_lib import papers; assert papers.table('P3', 'T3')",
     ],
 )
 def test_it_works_without_the_checkout(unpacked: Path, tmp_path: Path, code: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import time
 from html import unescape
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from tools import export_notebooks, normalise
 from tools.course_index import Index
 
 ROOT = Path(__file__).resolve().parents[2]
-SECONDS = 30
 CHAPTER = "book/sampling/in-batch-bias"
 NOT_PLAIN = {
     "a role": re.compile(r"\{[a-z:]+\}`"),
@@ -101,14 +99,12 @@ def test_every_copy_begins_with_its_home_and_the_installation(exported: Path, in
         compile(install.source, "install", "exec")
 
 
-def test_two_exports_are_equal_and_fast(exported: Path, tmp_path: Path) -> None:
-    start = time.perf_counter()
+def test_two_exports_are_equal(exported: Path, tmp_path: Path) -> None:
     subprocess.run(
         [sys.executable, str(ROOT / "tools" / "export_notebooks.py"), str(tmp_path / "again")],
         check=True,
         capture_output=True,
     )
-    assert time.perf_counter() - start <= SECONDS
     first, second = (
         {
             path.relative_to(folder): path.read_bytes()

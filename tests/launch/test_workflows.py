@@ -30,9 +30,10 @@ def steps(name: str, job: str) -> list[dict]:
 
 
 def test_there_are_tests_publication_and_weekly_checks() -> None:
-    assert set(WORKFLOWS) == {"test", "publish", "links", "launch"}
+    assert set(WORKFLOWS) == {"test", "publish", "links", "launch", "processors"}
     assert {"push", "pull_request"} <= set(TRIGGERS["test"])
-    assert all(re.fullmatch(r"\d+ \d+ \* \* \d", TRIGGERS[name]["schedule"][0]["cron"]) for name in ("links", "launch"))
+    weekly = [TRIGGERS[name]["schedule"][0]["cron"] for name in ("links", "launch", "processors")]
+    assert all(re.fullmatch(r"\d+ \d+ \* \* \d", cron) for cron in weekly)
 
 
 @pytest.mark.parametrize(("name", "job"), JOBS)
@@ -47,6 +48,15 @@ def test_every_job_ends_and_every_action_has_a_major_version(name: str, job: str
     used = [step["uses"] for step in steps(name, job) if "uses" in step]
     assert [action for action in used if not re.fullmatch(r"actions/[\w-]+@v\d+", action)] == []
     assert all(("uses" in step) != ("run" in step) for step in steps(name, job))
+
+
+def test_the_weekly_run_names_every_kind_of_kernel_once() -> None:
+    """Nine kinds: what the runner takes by itself is tested on x86 by every push, and on ARM here."""
+    matrix = WORKFLOWS["processors"]["jobs"]["processors"]["strategy"]["matrix"]
+    named = [*matrix["kind"], *(one["kind"] for one in matrix["include"])]
+    tool = (ROOT / "tools" / "processors.py").read_text(encoding="utf-8")
+    kinds = re.findall(r'Kind\(\s*"([a-z0-9-]+)"', tool)
+    assert len(kinds) == 9 and sorted(named) == sorted(kinds)
 
 
 @pytest.mark.parametrize(("name", "job"), JOBS)

@@ -105,6 +105,60 @@ def test_gradients_flow_through_a_gauge():
     assert d.grad.abs().max() < 1e-12  # the scores do not feel d
 
 
+@pytest.mark.parametrize("given", ["numpy64", "torch32"])
+def test_a_gauge_in_a_tables_frame_follows_the_table(given):
+    """A turned table gets the turned gauge: table R^-T is the same, sign by sign; without `rows` it is not."""
+    rng = np.random.default_rng(3)
+    B = rng.standard_normal((40, 5)) * [5, 3, 1, 1, 0.1]
+    for turn in (np.diag([1.0, -1, -1, 1, -1]), np.linalg.qr(rng.standard_normal((5, 5)))[0]):
+        first, second = (
+            gauge.random_linear_gauge(5, spread=0.5, rng=np.random.default_rng(7), rows=KINDS[given](table))
+            for table in (B, B @ turn)
+        )
+        np.testing.assert_allclose(second, turn.T @ first, atol=ROUNDING[given])
+        plain = gauge.random_linear_gauge(5, spread=0.5, rng=np.random.default_rng(7))
+        assert np.abs(plain - turn.T @ plain).max() > 0.1
+
+
+def test_a_gauge_in_a_tables_frame_is_uniform_whatever_the_table():
+    """Entries of a uniform rotation have mean 0, mean square 1/k, mean fourth power 3/(k(k+2)); 5 standard errors."""
+    rng, k, draws = np.random.default_rng(0), 3, 4000
+    B = rng.standard_normal((20, k)) * [10, 1, 0.1]
+    Q = np.array([gauge.random_linear_gauge(k, spread=0, rng=rng, rows=B) for _ in range(draws)])
+    np.testing.assert_allclose(Q @ Q.transpose(0, 2, 1), np.broadcast_to(np.eye(k), Q.shape), atol=1e-9)
+    assert np.abs(Q.mean(0)).max() < 5 * (1 / k / draws) ** 0.5
+    assert np.abs((Q**2).mean(0) - 1 / k).max() < 5 * (3 / (k * (k + 2)) / draws) ** 0.5
+    assert np.abs((Q**4).mean(0) - 3 / (k * (k + 2))).max() < 5 / draws**0.5
+    assert 0.45 < (np.linalg.det(Q) > 0).mean() < 0.55
+
+
+def test_a_table_of_low_rank_still_has_one_frame():
+    """Outside the span of the rows the rotation is arbitrary, and moves none of them."""
+    flat = np.random.default_rng(0).standard_normal((30, 2)) @ np.random.default_rng(1).standard_normal((2, 5))
+    turn = np.linalg.qr(np.random.default_rng(2).standard_normal((5, 5)))[0]
+    moved = [
+        table @ gauge.random_linear_gauge(5, spread=0.5, rng=np.random.default_rng(7), rows=table)
+        for table in (flat, flat @ turn)
+    ]
+    np.testing.assert_allclose(moved[1], moved[0], atol=1e-9)
+
+
+def test_random_directions_keep_lengths_and_need_no_basis(monkeypatch):
+    """Every direction keeps all lengths, and another basis of the same span gives the same directions."""
+    A = unit(np.random.default_rng(0), 7, 4)  # 10 unknowns: 3 directions
+    expected = gauge.random_linear_directions(A, 5, rng=np.random.default_rng(1))
+    assert expected.shape == (5, 4, 4)
+    np.testing.assert_allclose((expected**2).sum((1, 2)), 1)
+    np.testing.assert_allclose(np.einsum("ni,dij,nj->dn", A, expected, A), 0, atol=1e-12)
+    basis = gauge.linear_gauge_directions(A)
+    other = np.tensordot([[0, -1, 0], [1, 2, 0], [0.5, 0, -3]], basis, axes=1)
+    monkeypatch.setattr(gauge, "linear_gauge_directions", lambda A: other)
+    np.testing.assert_allclose(gauge.random_linear_directions(A, 5, rng=np.random.default_rng(1)), expected, atol=1e-12)
+    monkeypatch.setattr(gauge, "linear_gauge_directions", lambda A: basis[:0])
+    with pytest.raises(ValueError, match="no linear direction"):
+        gauge.random_linear_directions(A, 5, rng=np.random.default_rng(1))
+
+
 # ---- counting
 
 
@@ -428,6 +482,10 @@ TABLE = np.arange(6.0).reshape(3, 2) + 1
         (lambda: gauge.diagonal_gauge_dimension(TABLE[0]), r"shape \(2,\)"),
         (lambda: gauge.diagonal_gauge_dimension(TABLE * np.inf), r"NaN or infinite entries, the first at \(0, 0\)"),
         (lambda: gauge.find_gauge(np.ones((3, 2)), TABLE), "rank 1 but width 2"),
+        (
+            lambda: gauge.random_linear_gauge(3, spread=1, rng=np.random.default_rng(0), rows=np.ones((4, 2))),
+            r"rows has shape \(4, 2\), expected \(n, 3\)",
+        ),
         (lambda: gauge.stretch_along(np.array([1.0, -2.0]), 0.5), r"outside \(-1, 0.5\)"),
         (lambda: gauge.linear_stretch_along(np.diag([1.0, -2.0]), 0.6), "not positive definite"),
         (lambda: gauge.swap_squares([1.0, 0.0], [1.0, 1.0]), "zeros"),

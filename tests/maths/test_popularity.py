@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from course_lib import popularity
-from course_lib.data.interactions import Interactions, sample_bpr
+from course_lib.data.interactions import Interactions, sample_negatives
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -191,12 +191,19 @@ def test_the_pull_matrix_by_simulation() -> None:
     labels = (np.random.default_rng(3).random((9, 7)) < 0.4).astype(float)
     labels[:, 0] = 1
     data = Interactions(*np.nonzero(labels), n_users=9, n_items=7)
+    passes, rng = 4000, np.random.default_rng(0)
+    size = passes * len(data)
+    owner = rng.integers(0, 9, size)
+    places = {
+        "pairs": rng.integers(0, len(data), size),
+        "users": data.row_starts[owner] + rng.integers(0, data.row_counts[owner]),
+    }
     for negatives, positives in (("uniform", "pairs"), ("popularity", "users")):
-        passes, rng = 4000, np.random.default_rng(0)
-        found = sample_bpr(data, passes * len(data), rng, negatives=negatives, positives=positives)
+        where = places[positives]
+        users = data.users[where]
         net = np.zeros((9, 7))
-        np.add.at(net, (found[0], found[1]), 1 / passes)
-        np.subtract.at(net, (found[0], found[2]), 1 / passes)
+        np.add.at(net, (users, data.items[where]), 1 / passes)
+        np.subtract.at(net, (users, sample_negatives(data, users, rng, law=negatives)), 1 / passes)
         stated = popularity.pull_matrix(labels, popularity.TripleLaw(positives, negatives, "redraw"))
         assert abs(net - stated).max() < 0.08 < abs(stated).max()
 
@@ -225,7 +232,7 @@ def test_roles_of_every_library_balance() -> None:
         (lambda: popularity.norm_correlation([1.0, np.nan], [1, 2]), "holds NaN or infinity"),
         (lambda: popularity.log_log_slope([1.0, 2.0], [0, 2]), r"counts\[0\] is 0.0; a logarithm needs positive"),
         (lambda: popularity.log_log_slope([1.0, 2.0], [2, 2]), "counts are all equal"),
-        (lambda: popularity.head_items([1, 2], 0.0), r"share is 0.0; expected a value in \(0, 1\]"),
+        (lambda: popularity.head_items([1, 2], 0.0), r"share is 0.0; expected a finite number in \(0, 1\]"),
         (lambda: popularity.top_share([[0, 9]], [1, 2]), "ranked_items holds ids 0 to 9; expected -1 to 1"),
         (lambda: popularity.top_share([[-1]], [1, 2]), "nothing was recommended"),
         (lambda: popularity.top_share([0, 1], [1, 2]), r"ranked_items has shape \(2,\)"),
@@ -236,18 +243,18 @@ def test_roles_of_every_library_balance() -> None:
         (lambda: popularity.popularity_direction([[np.inf], [0.0]], [1, 2]), "items holds NaN or infinity"),
         (
             lambda: popularity.cross_fitted_correlation(np.eye(4), [1, 2, 3, 4], rng=0),
-            "rng must be a numpy.random.Generator",
+            "expected a numpy.random.Generator",
         ),
         (
             lambda: popularity.cross_fitted_correlation(np.eye(4), [1, 2, 3, 4], rng=np.random.default_rng(0), folds=3),
             "folds is 3; expected 2 to 2",
         ),
         (lambda: popularity.double_dipping_law([1, 2, 3], 4), "counts has 3 entries; expected at least 4"),
-        (lambda: popularity.double_dipping_law([1, 2, 3, 4], 0), "width must be an integer of at least 1"),
+        (lambda: popularity.double_dipping_law([1, 2, 3, 4], 0), "width is 0; expected a whole number of at least 1"),
         (lambda: popularity.double_dipping_law([2, 2, 2, 2], 3), "y is constant"),
         (
             lambda: popularity.double_dipping_draws([1, 2, 3, 4], 2, size=3, rng=None),
-            "rng must be a numpy.random.Generator",
+            "expected a numpy.random.Generator",
         ),
         (lambda: popularity.direction_error(np.eye(4), [1, 2, 3, 4]), "one item each have no spread"),
         (
@@ -255,10 +262,10 @@ def test_roles_of_every_library_balance() -> None:
             "part holds one part only, 0",
         ),
         (lambda: popularity.correlation_across_parts(np.eye(4), [1, 2, 3, 4], [0, 1]), r"part has shape \(2,\)"),
-        (lambda: popularity.TripleLaw("everybody"), "users must be one of pairs, users, got 'everybody'"),
+        (lambda: popularity.TripleLaw("everybody"), "users is 'everybody'; expected one of pairs, users"),
         (lambda: popularity.pull_matrix([[1, 2]]), "labels must hold zeros and ones only"),
-        (lambda: popularity.pull_matrix([[1, 0], [0, 0]]), "labels: every user needs a positive"),
-        (lambda: popularity.pull_matrix([[1, 1]]), "labels: user 0 has no item left"),
+        (lambda: popularity.pull_matrix([[1, 0], [0, 0]]), "user 1 has no positive"),
+        (lambda: popularity.pull_matrix([[1, 1]]), "user 0 has no item left"),
         (lambda: popularity.expected_roles([1, 0]), r"labels has shape \(2,\)"),
     ],
 )
@@ -269,7 +276,7 @@ def test_bad_arguments_are_named(call, message: str) -> None:
 
 @pytest.mark.parametrize("repeats", [0, 2.5])
 def test_shuffles_are_a_whole_number(repeats: float) -> None:
-    with pytest.raises(ValueError, match="repeats must be an integer"):
+    with pytest.raises(ValueError, match="expected a whole number of at least 1"):
         popularity.shuffled_correlations(
             np.eye(6), [6, 5, 4, 3, 2, 1], 0.2, repeats=repeats, rng=np.random.default_rng(0)
         )

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
 
 from course_lib import debiasing
-from course_lib.data.interactions import Interactions, sample_bpr
+from course_lib.data.interactions import Interactions, sample_negatives
 from course_lib.maths.popularity import popularity_direction
 from course_lib.models.debiasing import (
     DDC,
@@ -273,11 +273,18 @@ def test_sampled_triples_come_near_to_all_pairs() -> None:
         np.testing.assert_allclose(mine.detach(), theirs.detach(), rtol=0.15, atol=0.15)
 
 
+def some_triples(data: Interactions, size: int) -> list[torch.Tensor]:
+    rng = np.random.default_rng(0)
+    where = rng.integers(0, len(data), size)
+    users = data.users[where]
+    return [torch.as_tensor(ids) for ids in (users, data.items[where], sample_negatives(data, users, rng))]
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_the_loss_of_a_batch_is_the_paper_s(rule: str) -> None:
     users, items, data = world(5)
     model = DDC(users, items, data, rule=rule, start=1.0, generator=torch.Generator().manual_seed(0))
-    triples = [torch.from_numpy(column) for column in sample_bpr(data, 200, np.random.default_rng(0))]
+    triples = some_triples(data, 200)
     terms = model.final_users(rule.split("_")[0]), model.final_users(rule.split("_")[1])
     scores = [(term[triples[0]] * model.items[column]).sum(-1) for term, column in zip(terms, triples[1:], strict=True)]
     torch.testing.assert_close(model.loss(*triples), torch.nn.functional.softplus(scores[1] - scores[0]).mean())
@@ -293,7 +300,7 @@ def test_the_served_embedding_is_14_and_its_loss_is_not_the_one_that_is_minimise
     np.testing.assert_allclose(
         (model.final_users("a") + model.final_users("b") - model.users).detach(), served, rtol=1e-12
     )
-    triples = [torch.from_numpy(column) for column in sample_bpr(data, 500, np.random.default_rng(0))]
+    triples = some_triples(data, 500)
     assert abs(float((model.loss(*triples) - model.shipped_loss(*triples)).detach())) > 0.01
 
 

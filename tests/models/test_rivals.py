@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from course_lib import backbones, debiasing
-from course_lib.data.interactions import Interactions, sample_bpr
+from course_lib.data.interactions import Interactions, sample_negatives
 from course_lib.models.backbones.base import Recommender
 from course_lib.models.backbones.lightgcn import LightGCN
 from course_lib.models.backbones.mf import MF
@@ -61,7 +61,10 @@ def normal(*shape: int, seed: int = 0) -> np.ndarray:
 
 
 def batch(data: Interactions, size: int = 64, seed: int = 0) -> list[torch.Tensor]:
-    return [torch.as_tensor(ids) for ids in sample_bpr(data, size, np.random.default_rng(seed))]
+    rng = np.random.default_rng(seed)
+    where = rng.integers(0, len(data), size)
+    users = data.users[where]
+    return [torch.as_tensor(ids) for ids in (users, data.items[where], sample_negatives(data, users, rng))]
 
 
 def ids(*values: int) -> torch.Tensor:

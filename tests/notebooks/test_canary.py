@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from tests.notebooks.validation import validate
 from tools.claims import Claim, Scalar
+from tools.execution import Cache, refresh
 
 CANARY = Path(__file__).with_name("canary.ipynb")
 WRONG, RIGHT = '"rho = 0.25\\n"', '"rho = 0.5\\n"'  # the stored output as it is, and as it ought to be
@@ -87,3 +89,22 @@ def test_a_cell_that_raises_is_caught(corrected: Path) -> None:
 def test_a_scalar_that_its_claim_does_not_expect_is_caught(corrected: Path, fields: dict) -> None:
     problems = validate(corrected, name="canary", claims=expecting(**fields)).problems
     assert len(problems) == 1 and problems[0].startswith("X-canary: ")
+
+
+@pytest.mark.slow
+def test_an_execution_of_the_build_is_compared_as_strictly_as_a_run(corrected: Path, tmp_path: Path) -> None:
+    """The wrong number, the right one, and one cell changed since: the same verdicts without running again."""
+    cache, canary = Cache(tmp_path / "cache"), tmp_path / "canary.ipynb"
+    shutil.copy(CANARY, canary)
+    refresh([canary], cache, tell=lambda line: None)
+    wrong = validate(canary, name="canary", claims=[ROW], cache=cache)
+    assert wrong.replayed and len(wrong.problems) == 1 and "1 failed, 2 passed" in wrong.problems[0]
+    assert "rho = 0.25" in wrong.problems[0] and "rho = 0.5" in wrong.problems[0]
+    cache = Cache(tmp_path / "another")
+    refresh([corrected], cache, tell=lambda line: None)
+    right = validate(corrected, name="canary", claims=[ROW], cache=cache)
+    assert right.replayed and right.problems == [] and right.scalars == {"canary-rho": 0.5}
+    missed = validate(corrected, name="canary", claims=expecting(expected=0.6), cache=cache)
+    assert missed.replayed and missed.problems[0].startswith("X-canary: ")
+    changed = validate(edited(corrected, source="batch_size, n_positives = 4, 5"), cache=cache)
+    assert not changed.replayed and len(changed.problems) == 1

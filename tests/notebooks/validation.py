@@ -1,4 +1,9 @@
-"""Runs one notebook in a fresh kernel and compares everything with what it stores, and its scalars with the claims."""
+"""Compares what a notebook gives with what it stores, and its scalars with the claims.
+
+What it gives is what it gave in the book's build, where that still holds (tools/execution.py knows what a notebook
+depends on); otherwise it runs in a fresh kernel. nbval compares in both cases: `tests.notebooks.replay` hands it the
+outputs of the build as if a kernel had just sent them.
+"""
 
 from __future__ import annotations
 
@@ -15,21 +20,25 @@ import nbformat
 
 from course_lib.lessons.shared.scalars import SCALARS_VARIABLE, read_scalars
 from tools.claims import Claim, check_scalars
+from tools.execution import Cache
 
 ROOT = Path(__file__).resolve().parents[2]
 SANITIZE = Path(__file__).with_name("sanitize.cfg")
-CELL_TIMEOUT = 300  # seconds; a whole chapter may take 60
+CELL_TIMEOUT = 300  # seconds: a cell that takes longer hangs
+REPLAY = ("-p", "tests.notebooks.replay")
+EXECUTED_VARIABLE = "COURSE_EXECUTED"  # the executed notebook whose outputs tests.notebooks.replay hands to nbval
 
 
 @dataclass(frozen=True)
 class Validation:
     """What one run gave: sentences about what is wrong (none:
-    all is well), processor seconds, and the published scalars.
+    all is well), processor seconds, and the published scalars; whether the book's build had run it.
     """
 
     problems: list[str]
     seconds: float
     scalars: dict[str, float]
+    replayed: bool = False
 
 
 def code_cells(path: Path) -> list[nbformat.NotebookNode]:
@@ -46,27 +55,43 @@ def unrun_cells(path: Path) -> list[str]:
     ]
 
 
-def validate(path: Path, *, name: str | None = None, claims: list[Claim] | None = None) -> Validation:
+def validate(
+    path: Path, *, name: str | None = None, claims: list[Claim] | None = None, cache: Cache | None = None
+) -> Validation:
     """Validate a notebook; ``name`` is what the claims call it (its path under book/ without suffix).
 
     Every code cell must be stored as run, must run again without an exception, must give the stored text outputs
     (cells tagged ``nbval-ignore-output`` excepted), and every scalar that a claim expects must be published within
-    its tolerance. ``claims`` stands in for the rows of book/claims in tests of this function.
+    its tolerance. ``claims`` stands in for the rows of book/claims in tests of this function. ``cache``: where an
+    execution may be taken from; without one, or where it has none that holds, the notebook runs.
     """
     problems = unrun_cells(path)
+    environment = _environment()
+    known = cache.data(path, environment) if cache else None
     with tempfile.TemporaryDirectory() as folder:
         published = Path(folder) / "scalars.jsonl"
         published.touch()
-        start = _processor_seconds()
-        problems += _run_nbval(path, published)
-        seconds = _processor_seconds() - start
+        start = processor_seconds()
+        if known and cache:
+            published.write_text(known["scalars"], encoding="utf-8")
+            problems += _run_nbval(path, {**environment, EXECUTED_VARIABLE: str(cache.outputs_at(path))}, REPLAY)
+        else:
+            problems += _run_nbval(path, {**environment, SCALARS_VARIABLE: str(published)})
+        seconds = known["processor_seconds"] if known else processor_seconds() - start
         scalars = read_scalars(published)
     if name is not None:
         problems += check_scalars(name, scalars, claims)
-    return Validation(problems, seconds, scalars)
+    return Validation(problems, seconds, scalars, replayed=known is not None)
 
 
-def _processor_seconds() -> float:
+def _environment() -> dict[str, str]:
+    """The variables under which a notebook is checked: at the smallest scale, with sums in one order, as stored."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("COURSE_SCALE")}
+    paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    return {"OMP_NUM_THREADS": "1", **kept, "PYTHONPATH": paths}
+
+
+def processor_seconds() -> float:
     """What all processes that this one has started and seen end have used:
     on one thread the time on an idle machine.
     """
@@ -74,7 +99,7 @@ def _processor_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _run_nbval(path: Path, published: Path) -> list[str]:
+def _run_nbval(path: Path, environment: dict[str, str], options: tuple[str, ...] = ()) -> list[str]:
     """nbval's problems in strict mode; a cell that was skipped is one too."""
     command = [
         sys.executable,
@@ -87,11 +112,7 @@ def _run_nbval(path: Path, published: Path) -> list[str]:
         "--nbval",
         "--nbval-current-env",
     ]
-    command += ["--nbval-sanitize-with", str(SANITIZE), "--nbval-cell-timeout", str(CELL_TIMEOUT), str(path)]
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("COURSE_SCALE")}
-    environment.setdefault("OMP_NUM_THREADS", "1")  # as in tools/normalise.py: the same digits as stored
-    environment[SCALARS_VARIABLE] = str(published)
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    command += ["--nbval-sanitize-with", str(SANITIZE), "--nbval-cell-timeout", str(CELL_TIMEOUT), *options, str(path)]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     expected = len(code_cells(path))
     found = re.search(r"^(\d+) passed(?:, \d+ warnings?)? in", done.stdout, re.MULTILINE)

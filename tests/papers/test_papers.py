@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from course_lib import papers as paper_tables
+from course_lib import papers
 from course_lib.papers import citation, p0, p1, p3, p4, select, table, value
 
 METRICS = ("P@1", "P@5", "P@25", "R@1", "R@5", "R@25")
@@ -98,7 +98,7 @@ def test_errors_name_what_was_given():
     with pytest.raises(ValueError, match="'metrik'.*'metric'"):
         select(table("P3", "T5"), metrik="P@5")
     with pytest.raises(ValueError, match="'7,2'"):
-        paper_tables._number("7,2")
+        papers._number("7,2")
     with pytest.raises(ValueError, match="netflix"):
         p3.average_popularity("netflix")
     with pytest.raises(ValueError, match="no cells"):
@@ -106,7 +106,7 @@ def test_errors_name_what_was_given():
 
 
 def test_suspicious_cells_are_named():
-    found = paper_tables.suspicious_cells("P3")
+    found = papers.suspicious_cells("P3")
     starts = [sentence.split(":")[0] for sentence in found]
     assert starts == [
         "Table 5, Popularity at ratio 1e-2 on EUR-Lex with the logistic loss",
@@ -119,13 +119,13 @@ def test_suspicious_cells_are_named():
     assert "5 x 33.90 = 169.5 hits exceed 25 x 0.34 = 8.5" in found[0]
     assert "P@5 = 50.75 beside R@5 = 43.88, a ratio of 1.16 where the median model has 1.021" in found[1]
     with pytest.raises(ValueError, match="'P4'"):
-        paper_tables.suspicious_cells("P4")
+        papers.suspicious_cells("P4")
 
 
 def test_every_table_has_a_citation():
-    for paper, name in paper_tables.CAPTIONS:
+    for paper, name in papers.CAPTIONS:
         assert name == "numbers" or f"Table {name[1:]}" in citation(paper, name)
-        assert citation(paper, name).startswith(paper_tables.CITATIONS[paper])
+        assert citation(paper, name).startswith(papers.CITATIONS[paper])
 
 
 def test_violations_are_counted_by_comparing_cells(monkeypatch):
@@ -260,7 +260,7 @@ def test_what_follows_from_the_sizes_of_p4():
     with pytest.raises(ValueError, match="selects 0 cells"):
         p4.printed("simple", "sampling_hours")
     with pytest.raises(ValueError, match="'0.03 %'"):
-        paper_tables._improved("simple", "sogram 0.1", "0.03 %")
+        papers._improved("simple", "sogram 0.1", "0.03 %")
 
 
 # ------------------------------------------------------------------------------------------------------------------ P1

@@ -1,4 +1,4 @@
-"""What the build does besides Sphinx: one address, a cache that knows the code, valid markup, docstrings as written."""
+"""What the build does besides Sphinx: one address, notebooks executed first, valid markup, docstrings as written."""
 
 from __future__ import annotations
 
@@ -33,16 +33,6 @@ def generated() -> ModuleType:
     return load_tool("generated_pages")
 
 
-@pytest.fixture
-def checkout(tmp_path: Path) -> Path:
-    """A small checkout: one module and one claims file."""
-    (tmp_path / "course_lib").mkdir()
-    (tmp_path / "course_lib" / "losses.py").write_text("one = 1\n")
-    (tmp_path / "book" / "claims").mkdir(parents=True)
-    (tmp_path / "book" / "claims" / "P3.yml").write_text("[]\n")
-    return tmp_path
-
-
 def test_the_repository_is_named_in_one_place(offline: ModuleType) -> None:
     address = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]["Repository"]
     assert offline.repository_address() == address.rstrip("/")
@@ -62,32 +52,29 @@ def test_the_theme_and_links_get_the_address(offline: ModuleType) -> None:
     assert config.myst_url_schemes["repository"] == f"{offline.repository_address()}/{{{{path}}}}"
 
 
-@pytest.mark.parametrize("changed", ["course_lib/maths/losses.py", "book/claims/P3.yml", "course_lib/widgets.js"])
-def test_a_change_in_the_code_makes_the_notebooks_run_again(offline: ModuleType, checkout: Path, changed: str) -> None:
-    before = offline.fingerprint(checkout)
-    assert offline.fingerprint(checkout) == before
-    (checkout / changed).write_text("two = 2\n")
-    assert offline.fingerprint(checkout) != before
+def test_a_page_depends_on_the_outputs_of_its_notebook(offline: ModuleType, tmp_path: Path) -> None:
+    noted: list[str] = []
+    env = SimpleNamespace(doc2path=lambda page: str(ROOT / page), note_dependency=noted.append)
+    app = SimpleNamespace(outdir=str(tmp_path / "html"), env=env)
+    offline.note_outputs(app, "book/index.md", [])
+    assert noted == []
+    offline.note_outputs(app, "book/start/data.ipynb", [])
+    assert len(noted) == 1 and noted[0].startswith(str(tmp_path / ".jupyter_cache" / "executed"))
 
 
-def test_the_scale_counts_too_and_compiled_files_do_not(offline: ModuleType, checkout: Path, monkeypatch) -> None:
-    monkeypatch.delenv("COURSE_SCALE", raising=False)
-    before = offline.fingerprint(checkout)
-    (checkout / "course_lib" / "__pycache__").mkdir()
-    (checkout / "course_lib" / "__pycache__" / "losses.pyc").write_bytes(os.urandom(8))
-    assert offline.fingerprint(checkout) == before
-    monkeypatch.setenv("COURSE_SCALE", "laptop")
-    assert offline.fingerprint(checkout) != before
+def test_a_notebook_that_fails_stops_the_build_and_is_named(offline: ModuleType, monkeypatch, tmp_path: Path) -> None:
+    from sphinx.errors import ExtensionError
 
+    from tools import execution
 
-def test_caches_of_older_code_are_dropped(offline: ModuleType, tmp_path: Path) -> None:
-    app, config = SimpleNamespace(outdir=str(tmp_path / "html")), SimpleNamespace()
-    offline.set_notebook_cache(app, config)
-    current = Path(config.nb_execution_cache_path)
-    for folder in (current, current.with_name("older")):
-        folder.mkdir(parents=True)
-    offline.set_notebook_cache(app, config)
-    assert [path.name for path in current.parent.iterdir()] == [current.name]
+    def fail(*_: object, **__: object) -> None:
+        raise execution.NotebookFailed("book/a.ipynb, code cell 3: ZeroDivisionError")
+
+    monkeypatch.setattr(execution, "refresh", fail)
+    env = SimpleNamespace(found_docs={"book/a"}, doc2path=lambda page: str(ROOT / f"{page}.ipynb"))
+    app = SimpleNamespace(outdir=str(tmp_path / "html"))
+    with pytest.raises(ExtensionError, match=r"book/a\.ipynb, code cell 3: ZeroDivisionError"):
+        offline.execute_notebooks(app, env, set(), set(), set())
 
 
 def test_only_the_parts_of_mathjax_that_a_page_may_request_are_copied(offline: ModuleType, tmp_path: Path) -> None:

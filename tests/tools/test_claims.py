@@ -230,7 +230,7 @@ def lint(tmp_path, text, markdown="# Page\n", name="x.md"):
 def proved(label="thm-in-batch-expectation"):
     function = label.replace("-", "_")
     return ROW.replace("status: tested", f"status: proved\n  theorem: {label}").replace(
-        "paper_tables.p3:disagreements_with_table_4", f"proofs:{function}"
+        "papers.p3:disagreements_with_table_4", f"proofs:{function}"
     )
 
 
@@ -563,7 +563,7 @@ def test_the_evidence_of_a_row_is_folded_and_counted(tmp_path):
     [claim] = load(write(tmp_path / "claims", ROW + SCALAR))
     text = pages.render_table([claim])
     assert "<summary>1 check, 1 number</summary>" in text and text.count("<details>") == text.count("</details>") == 1
-    assert "- `paper_tables.p3:disagreements_with_table_4`" in text and "- p5: 17.07 ± 0.6" in text
+    assert "- `papers.p3:disagreements_with_table_4`" in text and "- p5: 17.07 ± 0.6" in text
     bare = replace(claim, checks=(), scalars=(), status="not run", reason="no data")
     assert "<details>" not in pages.render_table([bare])
 

@@ -1,7 +1,9 @@
 """The rows of `book/claims/*.yml`: what a claim holds, and a strict reader that names file, id and field."""
 
+import math
 import re
-from dataclasses import MISSING, dataclass, field, fields
+from collections.abc import Iterable, Iterator
+from dataclasses import MISSING, dataclass, field, fields, replace
 from pathlib import Path
 
 import yaml
@@ -72,7 +74,11 @@ class Erratum:
 
 @dataclass(frozen=True)
 class Claim:
-    """One row. `file` is the name of the YAML file that holds it."""
+    """One row. `file` is the name of the YAML file that holds it: that of its chapter.
+
+    `order` says where a row stands among those of its paper, which lie in the files of several chapters; without it a
+    row follows the one before it in its file, and a file without any comes last.
+    """
 
     id: str
     statement: str
@@ -81,6 +87,7 @@ class Claim:
     status: str
     not_claimed: str
     file: str = ""
+    order: float = math.inf
     note: str = ""
     checks: tuple[str, ...] = ()
     theorem: str | None = None
@@ -113,17 +120,20 @@ def anchor(claim_id: str) -> str:
 
 
 def load(folder: Path | str | None = None) -> list[Claim]:
-    """All claims of `folder` (default `book/claims`), in the order of the files and rows.
+    """All claims of `folder` (default `book/claims`), paper by paper, each in the order of the paper (see `Claim`).
 
     Raises ClaimError, with file, id and field, for anything that the schema does not allow: an unknown or missing
     field, a wrong type, an unknown status, a duplicate id, an unknown or circular `depends_on`, a tolerance that zero
     or a flipped sign would pass, a status that its evidence does not carry.
     """
     folder = Path(folder) if folder is not None else ROOT / "book" / "claims"
-    paths = sorted(folder.glob("*.yml"), key=lambda path: (path.stem == "X", path.stem))
+    paths = sorted(folder.glob("*.yml"))
     if not paths:
-        raise ClaimError(f"{folder}: no claims file; expected P0.yml ... P4.yml or X.yml")
-    claims = [claim for path in paths for claim in _read_file(path)]
+        raise ClaimError(f"{folder}: no claims file; expected one for each chapter, such as gauge-freedom.yml")
+    claims = sorted(
+        (claim for path in paths for claim in _read_file(path)),
+        key=lambda claim: (PAPERS.index(claim.paper), claim.order),
+    )
     _refuse_duplicates(claims)
     _refuse_bad_dependencies(claims)
     return claims
@@ -145,15 +155,23 @@ _Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping
 
 
 def _read_file(path: Path) -> list[Claim]:
-    if path.stem not in PAPERS:
-        raise ClaimError(f"{path.name}: unexpected file name; expected one of {', '.join(PAPERS)} with .yml")
     try:
         rows = yaml.load(path.read_text(encoding="utf-8"), _Loader)
     except (yaml.YAMLError, ClaimError) as error:
         raise ClaimError(f"{path.name}: {error}") from None
     if not isinstance(rows, list) or not rows:
         raise ClaimError(f"{path.name}: expected a list of claims, got {type(rows).__name__}")
-    return [_read_row(row, path.name, number) for number, row in enumerate(rows, 1)]
+    return list(_in_order(_read_row(row, path.name, number) for number, row in enumerate(rows, 1)))
+
+
+def _in_order(claims: Iterable[Claim]) -> Iterator[Claim]:
+    """The rows of a file; one without an order gets that of the row of the same paper before it."""
+    last: dict[str, float] = {}
+    for claim in claims:
+        if claim.order == math.inf:
+            claim = replace(claim, order=last.get(claim.paper, math.inf))
+        last[claim.paper] = claim.order
+        yield claim
 
 
 def _read_row(row, file: str, number: int) -> Claim:
@@ -173,6 +191,7 @@ def _read_row(row, file: str, number: int) -> Claim:
 
 
 _TYPES = {
+    "order": (int, float),
     "checks": list,
     "depends_on": list,
     "scalars": list,
@@ -258,10 +277,15 @@ def _read_erratum(row, where: str) -> Erratum:
 def _check_values(claim: Claim, where: str) -> None:
     if not _ID.fullmatch(claim.id):
         raise ClaimError(f"{where}: id {claim.id!r} is not of the form P3-Eq12 or X4")
-    if claim.paper not in PAPERS or claim.paper != Path(claim.file).stem:
-        raise ClaimError(f"{where}: paper is {claim.paper!r}, expected {Path(claim.file).stem!r} as the file is named")
+    if claim.paper not in PAPERS:
+        raise ClaimError(f"{where}: paper is {claim.paper!r}, expected one of {', '.join(PAPERS)}")
     if not claim.id.startswith(claim.paper):
         raise ClaimError(f"{where}: id {claim.id!r} does not belong to paper {claim.paper!r}")
+    page, file = (claim.chapter or "").rpartition("/")[2], Path(claim.file).stem
+    if page and page != file and not page.startswith(f"{file}-"):
+        raise ClaimError(
+            f"{where}: chapter is {claim.chapter!r}, expected {file!r} or a page of it, as the file is named"
+        )
     if claim.status not in STATUSES:
         raise ClaimError(f"{where}: status {claim.status!r}; expected one of {', '.join(STATUSES)}")
     for check in claim.checks:

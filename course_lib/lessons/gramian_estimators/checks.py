@@ -308,7 +308,7 @@ def enumerated(steps: list[np.ndarray], beta: Any, b: int) -> np.ndarray:
     """The mean estimate of SAGram in the last step, over every sequence of batches of b draws with replacement."""
     n, T = len(steps[0]), len(steps) - 1
     sequences = list(itertools.product(itertools.product(range(n), repeat=b), repeat=T))
-    total = gramians.gramian(steps[0]) * 0
+    total: np.ndarray = gramians.gramian(steps[0]) * 0
     for sequence in sequences:
         estimator = gramians.SAGram(n, steps[0].shape[1], beta)
         estimator.start(steps[0])
@@ -452,7 +452,7 @@ def _follow(updates: list[np.ndarray], rates: list[Any]) -> tuple[np.ndarray, Fr
 
 def _remembered(steps: list[np.ndarray], keep: Fraction) -> np.ndarray:
     """The mean Gramian of SAGram's cache: each example stays with probability `keep`."""
-    cache = gramians.gramian(steps[0])
+    cache: np.ndarray = gramians.gramian(steps[0])
     for table in steps[1:]:
         cache = keep * cache + (1 - keep) * gramians.gramian(table)
     return cache

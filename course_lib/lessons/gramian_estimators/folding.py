@@ -240,7 +240,7 @@ _FILL, _EDGE, _LINE = "#d9772b", "#3b82c4", "#8a94a0"
 
 def _picture(shown: Folding) -> str:
     now = shown.moment
-    highest = max(1.0, *now["observed"], *now["random"])
+    highest: float = max(1.0, *now["observed"], *now["random"])
 
     def x(value: float) -> float:
         return _LEFT + (value - LOW) / (HIGH - LOW) * (_WIDE - _LEFT - _RIGHT)

@@ -306,7 +306,7 @@ class GramianTracker(CourseWidget):
 
     @traitlets.validate("alpha", "size")
     def _valid_number(self, proposal: dict[str, Any]) -> float:
-        return within(proposal, {"alpha": (LOWEST_RATE, 1), "size": (0, 1)})
+        return float(within(proposal, {"alpha": (LOWEST_RATE, 1), "size": (0, 1)}))
 
     @traitlets.validate("batch_size", "step", "seed")
     def _valid_count(self, proposal: dict[str, Any]) -> int:

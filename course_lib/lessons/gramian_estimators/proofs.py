@@ -431,7 +431,7 @@ def enumerate_prior_gravity() -> Fraction:
     """Appendix C: `gravity_with_prior` minus the double sum, on tables of Fractions."""
     u, v, q, r = (_TABLES[name][t] for name, t in (("u", 0), ("v", 0), ("u", 1), ("v", 1)))
     double = sum((u[x] @ v[y] - q[x] @ r[y]) ** 2 for x in range(N) for y in range(N)) / Fraction(N**2)
-    return abs(Fraction(gramians.gravity_with_prior(u, v, q, r)) - double)
+    return abs(Fraction(gramians.gravity_with_prior(u, v, q, r) - double))
 
 
 def enumerate_fold_afterwards() -> Fraction:

@@ -1,8 +1,7 @@
 """Counterexamples: each assumption dropped once, each formula taken as printed once (P3).
 
-Every function returns a `Counterexample`: what the statement promises, what is true instead, and where we can say it, the exact
-formula of the difference. The numbers are rational; nothing is simulated. `Counterexample.gap` is the difference that refutes,
-`Counterexample.unexplained` is what our formula leaves over: it must be zero.
+Every function returns a `Counterexample`: what the statement promises, what is true instead, and where we can say it,
+the exact formula of the difference. The numbers are rational; nothing is simulated.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ def e5_as_printed(labels: np.ndarray, batch_size: int) -> Counterexample:
         Fraction(n_positives - batch_size, batch_size - 1),
         Fraction(n_positives - batch_size, n_positives - 1),
     )
-    inverse_pop = 1 / _popularity(labels)
+    inverse_pop = Fraction(1) / _popularity(labels)
     shift = a * (meant - printed)  # the printed loss subtracts this much less, divided by pop, on each sampled pair
 
     def printed_weights(batch: tuple[Pair, ...]) -> np.ndarray:
@@ -254,7 +253,7 @@ def unbounded_slope(labels: np.ndarray | None = None, batch: tuple[Pair, ...] | 
     batch = ((0, 0), (1, 1)) if batch is None else batch
     pop = _popularity(labels)
     a = Fraction(int(labels.sum()), labels.size * len(batch))
-    return -a * sum(1 - 1 / pop[pair] for pair in batch)
+    return -a * sum((1 - 1 / Fraction(pop[pair]) for pair in batch), Fraction(0))
 
 
 def hinge_is_not_convex(pop: int = 4) -> Counterexample:
@@ -307,4 +306,4 @@ def largest_safe_batch(pop: int, n_positives: int) -> int | None:
 
 def _popularity(labels: np.ndarray) -> np.ndarray:
     """pop_ij as an exact (m, n) array."""
-    return in_batch.pair_popularity(exact(labels.sum(axis=1)), exact(labels.sum(axis=0)))
+    return exact(in_batch.pair_popularity(exact(labels.sum(axis=1)), exact(labels.sum(axis=0))))

@@ -251,7 +251,7 @@ def enumerate_optimal_mix() -> Fraction:
         def variance(c: Fraction, masked: list[Any] = masked, unbiased: list[Any] = unbiased) -> Fraction:
             values = [a + c * (b - a) for a, b in zip(masked, unbiased, strict=True)]
             mean = _mean(values)
-            return _mean((v - mean) ** 2 for v in values)
+            return Fraction(_mean((v - mean) ** 2 for v in values))
 
         slope = variance(mix.c + 1) - variance(mix.c - 1)
         off = (variance(mix.c) - mix.variance, slope, variance(Fraction(0)) - mix.variance_masked)

@@ -141,7 +141,7 @@ def _weights_of_a_positive(kind: str, pop: int, batch_size: int, n_positives: in
 def _weight_of_a_negative(pop: int, batch_size: int, n_positives: int) -> Fraction:
     """The expected weight that in-batch sampling gives l- on a negative pair of popularity `pop`."""
     found = _expected("in_batch", batch_size, n_positives)
-    return found.grid * Fraction(pop) ** found.power
+    return Fraction(found.grid * Fraction(pop) ** found.power)
 
 
 def _best_score(kind: str, pop: int, batch_size: int, n_positives: int, factor: int = 1) -> float:

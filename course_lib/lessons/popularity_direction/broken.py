@@ -1,7 +1,7 @@
 """Counterexamples to the popularity direction: sentences of P1 taken at their word, assumptions dropped one at a time.
 
-Every function returns a `Counterexample` (see `proofs.broken`). The numbers are rational or symbolic; nothing is trained and
-nothing drawn. Where a sentence says "aligned" or "proportional", claimed and actual are a squared cosine or a squared
+Every function returns a `Counterexample`. The numbers are rational or symbolic; nothing is trained and nothing drawn.
+Where a sentence says "aligned" or "proportional", claimed and actual are a squared cosine or a squared
 correlation: 1 is aligned, 0 at right angles.
 """
 

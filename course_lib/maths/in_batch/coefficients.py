@@ -74,7 +74,7 @@ class Coefficients:
 def coefficients_from(kind: str, *, a: Any, rho: Any) -> Coefficients:
     """The formulas, as plain arithmetic in a = M / (m n s) and rho = (s - 1) / (M - 1).
 
-    Rationals, floats and sympy symbols all work: `course_lib.proofs` puts symbols in and proves these very lines.
+    Rationals, floats and sympy symbols all work: the proofs of the lessons put symbols in and proves these very lines.
 
     in_batch   (28)  a [ sum l+ + sum sum l- - sum l- ]
     pos_neg    (27)  a [ sum l+ + sum sum l-/pop - sum ((1 - rho)/pop + rho) l- ]

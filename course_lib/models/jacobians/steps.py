@@ -120,7 +120,7 @@ def measure_parameters(
 def share_near_tangent(angles: Tensor, within: float = 10.0) -> float:
     """The share of angles (degrees) within 90 +- `within`; NaN angles, of embeddings that did not move, are left out.
 
-    Compare it with `paper_tables.p0.chance_of_right_angle(d)`: 11.1 % of all directions of the plane do as well, and
+    Compare it with `papers.p0.chance_of_right_angle(d)`: 11.1 % of all directions of the plane do as well, and
     83.3 % of those in 64 dimensions.
     """
     angles = angles[~angles.isnan()]

@@ -54,8 +54,9 @@ LOOK_AT_SCALARS = """(states) => states.map((state) => {
   const studied = lib.study(state);
   const found = lib.analyse(state, studied);
   const grid = lib.surface(studied.user, state.view);
-  return { scores: studied.user.scores, a: studied.user.a, b: studied.user.b, tilt: studied.user.tilt, gap: studied.user.gap,
-    minimum: studied.minimum ?? [], best: studied.best, losses: found.losses, ranks: found.ranks, list: found.list, grid, levels: lib.levels(grid),
+  const { scores, a, b, tilt, gap } = studied.user;
+  return { scores, a, b, tilt, gap, minimum: studied.minimum ?? [], best: studied.best, losses: found.losses,
+    ranks: found.ranks, list: found.list, grid, levels: lib.levels(grid),
     words: lib.summary(state, found), rows: lib.rowsOf(state, found) };
 })"""
 

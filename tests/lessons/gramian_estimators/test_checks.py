@@ -18,8 +18,8 @@ from exercises import simulate
 
 def double_sum(U: list, V: list, w: list, z: list, c: Any) -> Any:
     """The definition: every pair, one after another."""
-    score = lambda u, v: sum(a * b for a, b in zip(u, v, strict=True))
-    return sum(w[i] * z[j] * (score(u, v) - c) ** 2 for i, u in enumerate(U) for j, v in enumerate(V))
+    pairs = ((i, j, sum(a * b for a, b in zip(u, v, strict=True))) for i, u in enumerate(U) for j, v in enumerate(V))
+    return sum(w[i] * z[j] * (score - c) ** 2 for i, j, score in pairs)
 
 
 def in_gramians(batches: list, rates: list) -> list:
@@ -42,9 +42,13 @@ MESSAGES = [
     ("gradient", lambda U, V, pairs, x: [5, -5] if x else [0, 0], "No usual slip"),
     ("sogram_constant", lambda batches, rates: [[1, 0], [0, 1]], "No usual slip"),
     ("sogram_constant", lambda batches, rates: [[1.0, 0], [0, 1]], "no floats"),
-    ("sogram_constant", lambda batches, rates: in_gramians(batches, rates), "start at zero still has a part"),
+    ("sogram_constant", in_gramians, "start at zero still has a part"),
     ("sogram_constant", lambda batches, rates: in_gramians(batches[-1:], [1]), "the last batch alone"),
-    ("sogram_constant", lambda batches, rates: in_gramians([sum(batches, [])], [1]), "old batches must fade"),
+    (
+        "sogram_constant",
+        lambda batches, rates: in_gramians([[row for batch in batches for row in batch]], [1]),
+        "old batches must fade",
+    ),
     ("sogram_rates", lambda batches, rates: in_gramians(batches, [1, *rates[1:]]), "start at the first batch"),
     ("sagram_one", lambda tables, beta, b: in_gramians(tables[:1], [1]), "this is the cache"),
     ("leaving", lambda n, beta: ([[1, 0], [1, 0]], [[0, 0], [1, 0]], 0), "no row of now is zero"),

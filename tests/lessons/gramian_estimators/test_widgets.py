@@ -94,8 +94,9 @@ MATH = "gramian_tracker_math"
 EVALUATE = """(states) => states.map((state) => {
   const paths = lib.follow(state);
   const found = lib.analyse(state, paths);
-  return { moves: paths.moves, entry: paths.entry, sampling: paths.sampling, sogram: paths.sogram, sagram: paths.sagram, off: found.off,
-    square: found.curve.map((one) => one.square), variance: found.curve.map((one) => one.variance), now: [found.now.square, found.now.variance],
+  return { moves: paths.moves, entry: paths.entry, sampling: paths.sampling, sogram: paths.sogram, sagram: paths.sagram,
+    off: found.off, square: found.curve.map((one) => one.square), variance: found.curve.map((one) => one.variance),
+    now: [found.now.square, found.now.variance],
     best: found.best, bound: found.bound, longRunAlpha: found.longRunAlpha, longRun: lib.RATES.map(found.longRun),
     words: lib.sentences(state, found).join(" "), rows: lib.rows(state, found) };
 })"""
@@ -446,7 +447,8 @@ WALK = """async () => {
       seen.push([`${preset} ${name}`, document.querySelector(".cw").innerHTML]);
     }
   }
-  return seen.filter(([, markup]) => /NaN|undefined|Infinity|\\[object/.test(markup)).map(([name]) => name).concat(seen.length);
+  const none = /NaN|undefined|Infinity|\\[object/;
+  return seen.filter(([, markup]) => none.test(markup)).map(([name]) => name).concat(seen.length);
 }"""
 
 
@@ -723,12 +725,9 @@ def test_one_check_without_map_needs_no_film(site_page: Callable[..., Any]) -> N
 
 def test_the_python_line_of_folding_shows_the_same_state(site_page: Callable[..., Any]) -> None:
     one = Folding(lam=0.3, check=1)
-    page = site_page(one.static_html(), folded(check=0).static_html())
-    for fold in page.locator(".cw-python summary").all():
-        fold.click()
-    lines = [text.splitlines()[-1] for text in page.locator(".cw-code").all_inner_texts()]
-    assert eval(lines[0], {"widgets": widgets}).state() == one.state()
-    assert eval(lines[1], {"widgets": widgets, "result": made_rows()}).state() == folded(check=0).state()
+    assert made_in_python(site_page(one.static_html())).state() == one.state()
+    given = folded(check=0)
+    assert made_in_python(site_page(given.static_html()), result=made_rows()).state() == given.state()
 
 
 def test_folding_follows_its_model(browser: Any) -> None:
@@ -755,7 +754,8 @@ def test_they_fit_the_width(site_page: Callable[..., Any], width: int) -> None:
     page = open_folds(site_page(*both(), width=width))
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     sizes = page.evaluate(
-        "[...document.querySelectorAll('.cw button, .cw input[type=range], .cw-option')].map((b) => Math.min(b.offsetWidth, b.offsetHeight))"
+        "[...document.querySelectorAll('.cw button, .cw input[type=range], .cw-option')]"
+        ".map((b) => Math.min(b.offsetWidth, b.offsetHeight))"
     )
     assert min(sizes) >= 24
 

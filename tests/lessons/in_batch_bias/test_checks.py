@@ -52,9 +52,8 @@ def test_an_untouched_answer_does_not_pass(check: str) -> None:
 def test_every_student_can_run_them_without_nbgrader() -> None:
     """The reference notebook, cell by cell, where nbgrader and the exercises folder cannot be imported."""
     code = ["import sys", "sys.modules['nbgrader'] = sys.modules['exercises'] = None"]
-    for cell in simulate.reference()["cells"]:
-        if cell["cell_type"] == "code":
-            code.append("\n".join(line for line in cell["source"].split("\n") if "%pip" not in line))
+    cells = [cell for cell in simulate.reference()["cells"] if cell["cell_type"] == "code"]
+    code += [line for cell in cells for line in cell["source"].split("\n") if "%pip" not in line]
     done = subprocess.run(
         [sys.executable, "-c", "\n".join(code)], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -120,10 +119,13 @@ def test_any_true_counterexample_counts() -> None:
 def test_rho_of_the_whole_batch_does_not_repair_a_shard() -> None:
     reference = answers(simulate.reference())["shard_weights"]
     for copied in (4, 6):  # the batch size of all devices together, in place of the shard's
-        wrong = lambda rows, cols, total, shape, devices, s=copied: [
-            [w * Fraction(len(rows) - 1, s - 1) if a != b else w for b, w in enumerate(row)]
-            for a, row in enumerate(reference(rows, cols, total, shape, devices))
-        ]
+
+        def wrong(rows: Any, cols: Any, total: int, shape: Any, devices: int, s: int = copied) -> list[list[Fraction]]:
+            return [
+                [w * Fraction(len(rows) - 1, s - 1) if a != b else w for b, w in enumerate(row)]
+                for a, row in enumerate(reference(rows, cols, total, shape, devices))
+            ]
+
         with pytest.raises(forms.NotYet, match="which batch size"):
             hidden.shard_negatives(wrong)
 

@@ -17,8 +17,7 @@ import nbformat
 import numpy as np
 import pytest
 
-from course_lib import in_batch, losses
-from course_lib import papers as paper_tables
+from course_lib import in_batch, losses, papers
 from course_lib.lessons.in_batch_bias import broken
 from course_lib.lessons.in_batch_bias.enumeration import SMALL_LABELS, batches, labelled_cases, positives
 from course_lib.maths.arrays import exact
@@ -225,7 +224,7 @@ def test_best_consistently() -> None:
     """ex-consistently: SOGram is below sampling in three of the twelve cells of P4's Table 2, the ones that the
     solution names.
     """
-    cells = paper_tables.table("P4", "T2")
+    cells = papers.table("P4", "T2")
     sampling = {cell["dataset"]: cell["value"] for cell in cells if cell["method"] == "sampling"}
     tried = [cell for cell in cells if cell["method"] == "sogram"]
     below = {(cell["dataset"], cell["alpha"]) for cell in tried if cell["value"] < sampling[cell["dataset"]]}

@@ -6,6 +6,7 @@ import itertools
 import json
 import re
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +14,41 @@ import numpy as np
 import pytest
 
 from course_lib import in_batch, losses
+from course_lib.lessons.in_batch_bias.enumeration import averaged_weights
 from course_lib.lessons.in_batch_bias.in_batch_weights import FIG2_LABELS, InBatchWeights
 from course_lib.lessons.shared.widgets import words
-from tests.widget_pages import SUMMARY, Elements, differences, mount_in_jupyter, page_html, serious_violations, settled
+from tests.widget_pages import (
+    SUMMARY,
+    Elements,
+    differences,
+    made_in_python,
+    mount_in_jupyter,
+    page_html,
+    serious_violations,
+    settled,
+    table_rows,
+)
 
 CASES = 150
+OUT_OF_REACH = "so no batch ever meets the pairs there and no weighting can repair it (Assumption E.1)."
 
 
-def random_labels(rng: np.random.Generator) -> np.ndarray:
-    """A label matrix of 2 to 8 rows and columns with two positives or more and no empty row or column."""
+def random_labels(rng: np.random.Generator, *, gaps: bool = True) -> np.ndarray:
+    """A label matrix of 2 to 8 rows and columns with two positives or more; gaps: often with an empty row or column."""
     m, n = (int(size) for size in rng.integers(2, 9, size=2))
     labels = (rng.random((m, n)) < rng.uniform(0.05, 0.9)).astype(int)
     labels[np.arange(m), rng.integers(0, n, size=m)] = 1
     labels[rng.integers(0, m, size=n), np.arange(n)] = 1
+    for line in (np.s_[rng.integers(m)], np.s_[:, rng.integers(n)]) if gaps else ():
+        emptied = labels.copy()
+        emptied[line] = 0
+        labels = emptied if rng.random() < 0.4 and emptied.sum() >= 2 else labels
     return labels
+
+
+def met(labels: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The index of the rows and columns that have a positive."""
+    return np.ix_(labels.any(axis=1), labels.any(axis=0))
 
 
 def random_case(rng: np.random.Generator) -> dict[str, Any]:
@@ -95,7 +117,10 @@ def python_answer(case: dict[str, Any]) -> dict[str, Any]:
         "omega": omega,
         "labels": labels[np.ix_(rows, columns)] if kind == "masked" else None,
     }
-    w_pos, w_neg = in_batch.expected_weights(kind, labels=labels, batch_size=batch_size, omega=omega)
+    w_pos, w_neg = np.zeros_like(labels), np.zeros_like(labels)  # what no batch meets weighs nothing
+    part = labels[met(labels)]
+    found = in_batch.expected_weights(kind, labels=part, batch_size=batch_size, omega=omega)
+    w_pos[met(labels)], w_neg[met(labels)] = (weights * part.size / labels.size for weights in found)
     b_pos, b_neg = in_batch.batch_weights(kind, **batch)
     loss = in_batch.batch_loss(
         kind, pos_loss=pos_loss[rows, columns], neg_loss=neg_loss[np.ix_(rows, columns)], **batch
@@ -104,7 +129,7 @@ def python_answer(case: dict[str, Any]) -> dict[str, Any]:
         "expectedWeights": {"positive": w_pos, "negative": w_neg},
         "batchWeights": {"positive": b_pos, "negative": b_neg},
         "batchLoss": loss,
-        "expected": in_batch.expected_objective(kind, **whole, batch_size=batch_size, omega=omega),
+        "expected": (w_pos * pos_loss + w_neg * neg_loss).sum(),
         "full": in_batch.full_objective(**whole),
         "losses": {"positive": pos_loss, "negative": neg_loss},
         "popularity": in_batch.pair_popularity(row_counts, col_counts),
@@ -118,6 +143,7 @@ def test_javascript_agrees_with_course_lib(library: Callable[..., Any]) -> None:
     rng = np.random.default_rng(0)
     cases = [random_case(rng) for _ in range(CASES)]
     assert {case["kind"] for case in cases} == set(in_batch.KINDS)
+    assert 20 < sum(0 in np.sum(case["labels"], axis=0) for case in cases) < CASES / 2  # empty columns
     answers = library("in_batch_math")(EVALUATE, cases)
     for case, answer in zip(cases, answers, strict=True):
         assert differences(python_answer(case), answer) == [], case
@@ -178,10 +204,44 @@ def test_best_scores_agree_with_course_lib(library: Callable[..., Any]) -> None:
 def test_python_and_the_page_say_the_same(library: Callable[..., Any]) -> None:
     rng = np.random.default_rng(2)
     shown = [InBatchWeights(**random_state(rng)) for _ in range(60)]
+    assert any(0 in np.sum(one.labels, axis=1) for one in shown) and any(
+        0 in np.sum(one.labels, axis=0) for one in shown
+    )
     shown += [InBatchWeights([[1, 0], [0, 0]], batch_size=2), InBatchWeights([[0, 0], [0, 0]], batch_size=2)]
     question = '(states) => states.map((state) => lib.sentences(state.labels, lib.analyse(state)).join(" "))'
     said = library("in_batch_text")(question, [one.state() for one in shown])
     assert said == [one.summary() for one in shown]
+
+
+def test_empty_rows_and_columns_have_numbers_and_a_warning(site_page: Callable[..., Any]) -> None:
+    shown = InBatchWeights([[1, 1, 0], [1, 0, 0], [0, 0, 0]], batch_size=2)
+    assert shown.summary() == (
+        "In-Batch loss, batches of 2 of 3 positives (ρ = 0.5). 1 of 3 positive pairs is mistaken: R1–C1 is pushed "
+        "apart harder than pulled together, because the popularity of such a pair is above 3. Negative pairs weigh "
+        "from 0 to 0.5; the full objective gives each 1. At these scores the expected objective is 0.46 and the full "
+        f"objective 0.69. R3 and C3 have no positive, {OUT_OF_REACH}"
+    )
+    page = site_page(shown.static_html())
+    assert page.locator(SUMMARY).inner_text() == shown.summary()
+    rows = [[*row[:6], row[-1]] for row in table_rows(page)]  # the page has a column of best scores as well
+    assert rows == shown.table()[1] and len(rows) == 9
+
+
+@pytest.mark.parametrize("kind", in_batch.KINDS)
+def test_weights_with_an_empty_row_are_the_mean_over_all_batches(kind: str) -> None:
+    labels, omega = np.array([[1, 1, 0], [1, 0, 0], [0, 0, 0]]), 0.25
+    shown = InBatchWeights(labels, batch_size=2, kind=kind, omega=omega)
+    every = averaged_weights(kind, labels, 2, omega=Fraction(1, 4) if kind == "unbiased_omega" else None)
+    for found, expected in zip(shown.weights, every, strict=True):
+        np.testing.assert_allclose(found, (expected * labels.size).astype(float), atol=1e-14)
+    pos_loss = neg_loss = np.full((3, 3), np.log(2))
+    mean = (every[0] * pos_loss + every[1] * neg_loss).sum()
+    assert shown.objectives == pytest.approx((float(mean), np.log(2)))
+
+
+def test_the_python_line_shows_the_same_state(site_page: Callable[..., Any]) -> None:
+    one = InBatchWeights([[1, 1, 0], [1, 0, 0]], batch_size=3, kind="unbiased_omega", omega=0.3, fit=0.5)
+    assert made_in_python(site_page(one.static_html())).state() == one.state()
 
 
 def test_the_summary_of_the_papers_figure() -> None:
@@ -230,16 +290,14 @@ def test_traits_refuse_bad_values_and_keep_the_old_one() -> None:
 def test_labels_may_be_an_array_and_fewer_than_the_batch_size() -> None:
     shown = InBatchWeights(np.eye(4), batch_size=4)
     shown.labels = [[1, 0, 0, 0], [0, 1, 0, 0]]
-    assert shown.problem() == (
-        "C3 and C4 have no positive, so no batch ever meets the pairs there and no weighting can repair it (Assumption E.1)."
-    )
+    assert shown.problem() is None and shown.summary().endswith(f"C3 and C4 have no positive, {OUT_OF_REACH}")
     shown.labels = [[1, 0], [0, 1]]
     assert shown.summary().startswith("In-Batch loss, batches of 2 of 2 positives")
     np.testing.assert_allclose(shown.weights[1], [[0, 1], [1, 0]])
 
 
 def test_unbiased_kinds_ask_what_the_full_objective_asks() -> None:
-    labels = random_labels(np.random.default_rng(3))
+    labels = random_labels(np.random.default_rng(3), gaps=False)
     for kind in ("unbiased", "masked"):
         shown = InBatchWeights(labels, batch_size=2, kind=kind, fit=0.4)
         np.testing.assert_allclose(shown.weights, [labels, 1 - labels], atol=1e-13)
@@ -267,7 +325,8 @@ def test_the_same_call_gives_the_same_bytes() -> None:
     assert {k: v for k, v in first.items() if k != live} == {k: v for k, v in second.items() if k != live}
     assert first["text/plain"] == InBatchWeights(batch_size=2, kind="unbiased").summary()
     assert repr(InBatchWeights([[1, 0], [0, 1]], batch_size=2)) == (
-        "InBatchWeights(batch_size=2, fit=0.0, kind='in_batch', labels=[[1, 0], [0, 1]], omega=0.1, pointwise='logistic', seed=0)"
+        "InBatchWeights(batch_size=2, fit=0.0, kind='in_batch', labels=[[1, 0], [0, 1]], omega=0.1, "
+        "pointwise='logistic', seed=0)"
     )
 
 
@@ -358,7 +417,8 @@ def test_keyboard_alone_reaches_every_control(site_page: Callable[..., Any]) -> 
     for _ in range(40):
         page.keyboard.press("Tab")
         name = page.evaluate("""(() => { const e = document.activeElement, d = e.dataset;
-          return d.preset ?? d.action ?? (d.cell ? "cell" : e.name?.replace(/-.*/, "") || e.tagName.toLowerCase()); })()""")
+          return d.preset ?? d.action ?? (d.cell ? "cell" : e.name?.replace(/-.*/, "") || e.tagName.toLowerCase());
+          })()""")
         reached.add(name)
     assert {
         "fig2",
@@ -403,7 +463,8 @@ WALK = """async (kinds) => {
     find('select[name="kind"]').dispatchEvent(new Event("change"));
     for (const preset of ["permutation", "fig2", "hub", "random"]) {
       find(`[data-preset="${preset}"]`).click();
-      for (const action of ["draw", "drop-row", preset === "fig2" ? "draw-many" : "draw", "add-column", "add-column", "draw"]) {
+      const again = preset === "fig2" ? "draw-many" : "draw";
+      for (const action of ["draw", "drop-row", again, "add-column", "add-column", "draw"]) {
         find(`[data-action="${action}"]`).click();
         await new Promise((done) => setTimeout(done));
         seen.push([`${kind} ${preset} ${action}`, find(".cw").innerHTML]);
@@ -416,14 +477,13 @@ WALK = """async (kinds) => {
       }
     }
   }
-  return seen.filter(([, markup]) => /NaN|undefined|Infinity|\\[object|>\\?<|: \\?\\./.test(markup)).map(([name]) => name).concat(seen.length);
+  const none = /NaN|undefined|Infinity|\\[object|>\\?<|: \\?\\./;
+  return seen.filter(([, markup]) => none.test(markup)).map(([name]) => name).concat(seen.length);
 }"""
 
 
 def test_no_state_shows_a_number_that_is_none(site_page: Callable[..., Any]) -> None:
-    """Every kind and preset, rows dropped, batches drawn, labels switched off one by one:
-    never NaN, undefined, Infinity.
-    """
+    """Every kind and preset, rows dropped, batches drawn, labels switched off one by one: never NaN or the like."""
     page = site_page(static())
     page.locator(".cw-data summary").click()
     *found, states = page.evaluate(WALK, list(in_batch.KINDS))
@@ -445,9 +505,7 @@ def test_too_few_positives_is_a_sentence_and_repairs_itself(site_page: Callable[
 def test_an_empty_row_is_said_to_be_out_of_reach(site_page: Callable[..., Any]) -> None:
     page = site_page(static(kind="unbiased"))
     page.locator('[data-cell="0,2"]').click()
-    assert page.locator(".cw-message").inner_text() == (
-        "R1 and C3 have no positive, so no batch ever meets the pairs there and no weighting can repair it (Assumption E.1)."
-    )
+    assert page.locator(".cw-message").inner_text() == f"R1 and C3 have no positive, {OUT_OF_REACH}"
     page.locator('[data-cell="0,0"]').hover()
     assert "No batch ever meets it." in page.locator(".cw-inspector").inner_text()
 

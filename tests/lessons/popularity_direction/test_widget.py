@@ -52,9 +52,10 @@ def axis(**changes: Any) -> PopularityAxis:
 
 LOOK_AT_AXES = """(states) => states.map((state) => {
   const found = lib.analyse(state);
-  return { items: found.rows.map((row) => [...row]), counts: found.counts, head: found.head, tail: found.tail, direction: [...found.direction],
-    projections: found.projections, naive: found.naive, crossed: found.crossed, agreement: found.agreement, shuffled_naive: found.shuffledNaive,
-    shuffled_crossed: found.shuffledCrossed, chance: found.chance, words: lib.summary(state, found), rows: lib.rowsOf(state, found) };
+  return { items: found.rows.map((row) => [...row]), counts: found.counts, head: found.head, tail: found.tail,
+    direction: [...found.direction], projections: found.projections, naive: found.naive, crossed: found.crossed,
+    agreement: found.agreement, shuffled_naive: found.shuffledNaive, shuffled_crossed: found.shuffledCrossed,
+    chance: found.chance, words: lib.summary(state, found), rows: lib.rowsOf(state, found) };
 })"""
 
 
@@ -189,9 +190,9 @@ def test_bad_arguments_of_the_axis_are_named() -> None:
     with pytest.raises(ValueError, match="ratio is 2"):
         one.ratio = 2.0
     assert one.ratio == 0.05
-    assert (
-        repr(one)
-        == "PopularityAxis(model='MF', show='embeddings', ratio=0.05, shown=240, seed=0, film=1; MF, LightGCN, LightGCN, untrained: 240 items)"
+    assert repr(one) == (
+        "PopularityAxis(model='MF', show='embeddings', ratio=0.05, shown=240, seed=0, film=1; "
+        "MF, LightGCN, LightGCN, untrained: 240 items)"
     )
 
 

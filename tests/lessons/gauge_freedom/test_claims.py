@@ -1,4 +1,4 @@
-"""The statements of P2, each recomputed; `book/claims/P2.yml` names these tests.
+"""The statements of P2, each recomputed; `book/claims/gauge-freedom.yml` names these tests.
 
 Formulas are written out here and never taken from `course_lib`: where the library states the same, a test compares the
 two. Counterexamples are in exact arithmetic: fractions, or square roots in sympy.
@@ -46,7 +46,7 @@ def squared_norms(A):
 
 def rank_of_squares(A):
     """The rank of the matrix of squared entries, in rationals."""
-    return sympy.Matrix(A.rows, A.cols, lambda i, l: sympy.nsimplify(A[i, l] ** 2)).rank()
+    return sympy.Matrix(A.rows, A.cols, lambda i, j: sympy.nsimplify(A[i, j] ** 2)).rank()
 
 
 TWO_AXES = roots([["1/2", "1/2"], ["1/2", "-1/2"]])  # (1, 1)/sqrt 2 and (1, -1)/sqrt 2
@@ -65,9 +65,9 @@ HALVES = np.array(list(itertools.product([0.5, -0.5], repeat=4)))  # 16 rows, al
 def test_thm_4_and_eq5_eq6_by_symbols(d):
     """|x-y|^2 = |x|^2 + |y|^2 - 2<x,y>, and on the sphere half of it is 1 - cos."""
     x, y = sympy.symbols(f"x:{d}", real=True), sympy.symbols(f"y:{d}", real=True)
-    dot = sum(a * b for a, b in zip(x, y))
+    dot = sum(a * b for a, b in zip(x, y, strict=True))
     xx, yy = sum(a * a for a in x), sum(b * b for b in y)
-    square = sum((a - b) ** 2 for a, b in zip(x, y))
+    square = sum((a - b) ** 2 for a, b in zip(x, y, strict=True))
     assert sympy.expand(square - (xx + yy - 2 * dot)) == 0
     assert sympy.expand(square - (2 - 2 * dot) - (xx - 1) - (yy - 1)) == 0  # zero where both lengths are 1
     cosine = dot / sympy.sqrt(xx) / sympy.sqrt(yy)
@@ -135,7 +135,7 @@ def test_ties_are_ties_in_every_distance():
 def test_the_chord_is_twice_the_sine_of_half_the_angle():
     t = sympy.symbols("t", real=True)
     x, y = sympy.Matrix([1, 0]), sympy.Matrix([sympy.cos(t), sympy.sin(t)])
-    square = sum((a - b) ** 2 for a, b in zip(x, y))
+    square = sum((a - b) ** 2 for a, b in zip(x, y, strict=True))
     assert sympy.simplify(square - (2 * sympy.sin(t / 2)) ** 2) == 0
     assert sympy.simplify(square / 2 - (1 - sympy.cos(t))) == 0
     angles = np.linspace(0, np.pi, 181)
@@ -295,7 +295,7 @@ def test_prop_8_c_a_stretch_that_keeps_both_sides_on_the_sphere():
 def test_the_terms_of_the_proof_of_prop_8_can_cancel():
     """sum_l b_l^2 (1/d_l^2 - 1) = 0 with no zero term: one scale above 1, one below."""
     squares, inverse = (F(1, 2), F(1, 2)), (F(3, 2), F(1, 2))
-    terms = [b * (d - 1) for b, d in zip(squares, inverse)]
+    terms = [b * (d - 1) for b, d in zip(squares, inverse, strict=True)]
     assert sum(terms) == 0 and 0 not in terms
     # with as many independent rows of squares as columns the only solution is d^2 = 1
     assert rank_of_squares(TWO_AXES) == 1
@@ -341,7 +341,7 @@ def test_generic_rows_pin_every_linear_gauge_once_there_are_k_k_plus_1_over_2(k)
     pairs = [(i, j) for i in range(k) for j in range(i, k)]
     null = np.linalg.svd([[a[i] * a[j] * (1 if i == j else 2) for i, j in pairs] for a in rows])[2][-1]
     S = np.zeros((k, k))
-    for (i, j), value in zip(pairs, null):
+    for (i, j), value in zip(pairs, null, strict=True):
         S[i, j] = S[j, i] = value
     R = np.linalg.cholesky(np.eye(k) + 0.5 * S / np.linalg.norm(S, 2))
     assert np.allclose(np.linalg.norm(rows @ R, axis=1), 1) and not np.allclose(R @ R.T, np.eye(k))
@@ -353,7 +353,7 @@ def test_sign_codes_are_a_large_corpus_that_is_not_pinned():
 
 def test_projecting_after_a_step_is_a_riemannian_step_of_another_length():
     """N(x - lr g) = N(x - lr' P_x g), lr' = lr/(1 - lr <x, g>), as long as 1 - lr <x, g> > 0."""
-    for x, g in zip(unit(drawn(50, 4, seed=40)), drawn(50, 4, seed=41)):
+    for x, g in zip(unit(drawn(50, 4, seed=40)), drawn(50, 4, seed=41), strict=True):
         tangent = g - (x @ g) * x
         for lr in (0.01, 0.3, 3.0):
             factor = 1 - lr * (x @ g)
@@ -427,7 +427,7 @@ def test_a_sphere_of_any_radius_has_the_same_two_properties():
 
 
 def test_a_reflection_takes_any_point_of_the_sphere_to_any_other():
-    for x, y in zip(unit(drawn(50, 4, seed=47)), unit(drawn(50, 4, seed=48))):
+    for x, y in zip(unit(drawn(50, 4, seed=47)), unit(drawn(50, 4, seed=48)), strict=True):
         v = N(x - y)
         H = np.eye(4) - 2 * np.outer(v, v)
         assert np.allclose(H @ x, y) and np.allclose(H @ H.T, np.eye(4))
@@ -448,7 +448,7 @@ def test_prop_9_the_geodesic_and_its_series():
     cosine_distance = 1 - sympy.cos(t)
     assert sympy.series(cosine_distance, t, 0, 6).removeO() == t**2 / 2 - t**4 / 24
     assert sympy.solveset(cosine_distance.diff(t), t, sympy.Interval.open(0, sympy.pi)) == sympy.EmptySet
-    for x, y in zip(unit(drawn(50, 3, seed=50)), unit(drawn(50, 3, seed=51))):
+    for x, y in zip(unit(drawn(50, 3, seed=50)), unit(drawn(50, 3, seed=51)), strict=True):
         angle = math.acos(np.clip(x @ y, -1, 1))
         tangent = N(y - (x @ y) * x)
         path = np.array([math.cos(s) * x + math.sin(s) * tangent for s in np.linspace(0, angle, 2001)])

@@ -1,4 +1,4 @@
-"""The statements of P4, each recomputed; `book/claims/P4.yml` names these tests.
+"""The statements of P4, each recomputed; `book/claims/gramian-estimators.yml` names these tests.
 
 Formulas are written out here as the paper prints them, and never taken from `course_lib`: where the library states the
 same, a test compares the two. Exact arithmetic wherever a statement is exact: fractions, over every draw.
@@ -101,7 +101,8 @@ def test_eq1_eq2_the_double_sum_runs_over_examples_and_counts_popular_entities_m
     assert g == weighted != plain
     # footnote 4: the rank-one terms of unique entities, weighted by 1/count in the sum over examples
     even = [
-        sum(outer(E[at]) / F(int(c[at])) for at in side) for E, c, side in zip((entities_u, entities_v), count, rows)
+        sum(outer(E[at]) / F(int(c[at])) for at in side)
+        for E, c, side in zip((entities_u, entities_v), count, rows, strict=True)
     ]
     assert equal(even[0], 2 * gram(entities_u)) and equal(even[1], 3 * gram(entities_v))
     assert dot(*even) / F(6) == plain
@@ -137,7 +138,7 @@ def test_eq6_eq7_the_gravity_term_is_the_mean_of_its_shares_not_their_sum():
     assert mean(shares) == g and sum(shares) == N * g != g
     losses = [(U[i] @ V[i] - 1) ** 2 for i in range(N)]  # (6) with the square loss and target 1
     lam = F(3, 2)
-    assert mean(f + lam * share for f, share in zip(losses, shares)) == mean(losses) + lam * g  # (2)
+    assert mean(f + lam * share for f, share in zip(losses, shares, strict=True)) == mean(losses) + lam * g  # (2)
 
 
 # -------------------------------------------------------------------------------------------- Section 3: estimated
@@ -182,7 +183,7 @@ def test_eq8_has_twice_the_value_and_without_the_stop_1_plus_alpha_times_the_gra
     for estimates, factor in ((hats, 1 + alpha), ([G.detach() for G in hats], 1)):
         value = ((tables[0] @ estimates[1]) * tables[0] + (tables[1] @ estimates[0]) * tables[1]).sum(1).mean()
         assert value.item() == pytest.approx(2 * float(gravity(U, V)))
-        for found, true in zip(torch.autograd.grad(value, tables, retain_graph=True), exact_gradient):
+        for found, true in zip(torch.autograd.grad(value, tables, retain_graph=True), exact_gradient, strict=True):
             assert torch.allclose(found, factor * true, atol=1e-12)
 
 
@@ -202,7 +203,7 @@ def symbolic_gram(rows):
 def test_enumerate_prop1_with_shared_parameters_and_estimates_that_take_two_values():
     theta, u, v, g = shared_towers()
     error = sympy.Matrix([[1, -2], [-2, 5]])
-    at = dict(zip(theta, (sympy.Rational(2, 3), -2)))
+    at = dict(zip(theta, (sympy.Rational(2, 3), -2), strict=True))
     GU_now, GV_now = (symbolic_gram(rows).subs(at) for rows in (u, v))
     for p in theta:
         total = 0
@@ -213,7 +214,7 @@ def test_enumerate_prop1_with_shared_parameters_and_estimates_that_take_two_valu
     # dependence on i: the same two values, + for one i, - for another, 0 for the last; unbiased, but not independent
     for p in theta[:1]:
         total = 0
-        for i, sign in zip(range(N), (1, -1, 0)):
+        for i, sign in zip(range(N), (1, -1, 0), strict=True):
             total += ((u[i].T * (GV_now + sign * error) * u[i])[0] + (v[i].T * GU_now * v[i])[0]).diff(p).subs(at)
         assert sympy.simplify(total / N - g.diff(p).subs(at)) != 0
 
@@ -225,17 +226,19 @@ def test_eq16_eq17_jacobians_of_gramians_have_k_by_k_entries_for_each_parameter(
         return [matrix.diff(p) for p in theta]
 
     GU_, GV_ = symbolic_gram(u), symbolic_gram(v)
-    for l, p in enumerate(theta):
-        contracted = sum(x * y for x, y in zip(J(GU_)[l], GV_)) + sum(x * y for x, y in zip(J(GV_)[l], GU_))
+    for place, p in enumerate(theta):
+        contracted = sum(x * y for x, y in zip(J(GU_)[place], GV_, strict=True)) + sum(
+            x * y for x, y in zip(J(GV_)[place], GU_, strict=True)
+        )
         assert sympy.expand(contracted - g.diff(p)) == 0  # (16)
-        assert J(GU_)[l].shape == (2, 2) != (N, N)  # the index set is {1, ..., k}, not {1, ..., n}
-        average = sum((J(x * x.T)[l] for x in u), sympy.zeros(2)) / N
-        assert sympy.expand(average - J(GU_)[l]) == sympy.zeros(2)  # the mean of J_{u,i} is J_u
+        assert J(GU_)[place].shape == (2, 2) != (N, N)  # the index set is {1, ..., k}, not {1, ..., n}
+        average = sum((J(x * x.T)[place] for x in u), sympy.zeros(2)) / N
+        assert sympy.expand(average - J(GU_)[place]) == sympy.zeros(2)  # the mean of J_{u,i} is J_u
     hat_u, hat_v = (sympy.Matrix(2, 2, sympy.symbols(f"{name}0 {name}1 {name}1 {name}2")) for name in "xy")
-    for i, (l, p) in itertools.product(range(N), enumerate(theta)):
+    for i, (place, p) in itertools.product(range(N), enumerate(theta)):
         shown = ((u[i].T * hat_v * u[i])[0] + (v[i].T * hat_u * v[i])[0]).diff(p)
-        pulled = sum(x * y for x, y in zip(J(u[i] * u[i].T)[l], hat_v)) + sum(
-            x * y for x, y in zip(J(v[i] * v[i].T)[l], hat_u)
+        pulled = sum(x * y for x, y in zip(J(u[i] * u[i].T)[place], hat_v, strict=True)) + sum(
+            x * y for x, y in zip(J(v[i] * v[i].T)[place], hat_u, strict=True)
         )
         assert sympy.expand(shown - pulled) == 0  # (17)
 
@@ -244,8 +247,8 @@ def test_two_slips_in_the_proof_of_prop1():
     """Expression (7) is g_i, not g; and the printed form of g_hat_i averages to |G_u|^2 + |G_v|^2."""
     shares = [(U[i] @ GV @ U[i] + V[i] @ GU @ V[i]) / F(2) for i in range(N)]
     assert all(share != gravity(U, V) for share in shares)
-    printed = mean(dot(GU, outer(u)) + dot(GV, outer(v)) for u, v in zip(U, V))
-    right = mean(dot(GV, outer(u)) + dot(GU, outer(v)) for u, v in zip(U, V))
+    printed = mean(dot(GU, outer(u)) + dot(GV, outer(v)) for u, v in zip(U, V, strict=True))
+    right = mean(dot(GV, outer(u)) + dot(GU, outer(v)) for u, v in zip(U, V, strict=True))
     assert printed == dot(GU, GU) + dot(GV, GV) and right == 2 * gravity(U, V)
     assert printed - right == dot(GU - GV, GU - GV) != 0
 
@@ -274,7 +277,9 @@ def test_alg1_needs_a_second_index_for_the_gradient():
     one = mean(slopes([i], sagram(U, OLD_U, i, F(1)), sagram(V, OLD_V, i, F(1))) for i in range(N))
     assert equal(two, TRUE) and not equal(one, TRUE)
     stale = [[outer(now[i]) - outer(old[i]) for i in range(N)] for now, old in ((V, OLD_V), (U, OLD_U))]
-    covariance = np.stack([[2 * (d[i] - mean(d)) @ X[i] / F(N) for i in range(N)] for d, X in zip(stale, (U, V))])
+    covariance = np.stack(
+        [[2 * (d[i] - mean(d)) @ X[i] / F(N) for i in range(N)] for d, X in zip(stale, (U, V), strict=True)]
+    )
     assert equal(one - TRUE, covariance)
 
 
@@ -358,7 +363,7 @@ def test_eq10_the_second_player_descends_to_the_gramian_and_the_first_sees_two_l
     alpha = F(1, 4)
     for u in U:
         assert equal(hat - alpha * (hat - outer(u)), (1 - alpha) * hat + alpha * outer(u))
-    at_the_gramians = mean(u @ GV @ u + v @ GU @ v for u, v in zip(U, V))
+    at_the_gramians = mean(u @ GV @ u + v @ GU @ v for u, v in zip(U, V, strict=True))
     assert at_the_gramians == 2 * gravity(U, V)
 
 
@@ -522,7 +527,7 @@ def test_enumerate_eq14_one_batch_counts_the_observed_pairs_and_two_batches_do_n
     """Every batch of two, with replacement: E = g + (h - g)/b, in the value and in the gradient. Two batches:
     no bias.
     """
-    g, h, b = gravity(U, V), mean((u @ v) ** 2 for u, v in zip(U, V)), 2
+    g, h, b = gravity(U, V), mean((u @ v) ** 2 for u, v in zip(U, V, strict=True)), 2
     batches = [list(x) for x in itertools.product(range(N), repeat=b)]
     assert mean(gravity(U[x], V[x]) for x in batches) == g + (h - g) / F(b) != g
     assert mean(gravity(U[x], V[y]) for x in batches for y in batches) == g
@@ -647,7 +652,7 @@ def test_eq25_and_the_gradient_of_one_embedding():
     entries = sympy.symbols("x0 x1")
     moved = [sympy.Matrix(entries), *(sympy.Matrix(u) for u in U[1:])]
     g = sum((u.T * sympy.Matrix(v))[0] ** 2 for u in moved for v in V) / sympy.Integer(N**2)
-    now = dict(zip(entries, U[0]))
+    now = dict(zip(entries, U[0], strict=True))
     assert [F(int(x.p), int(x.q)) for x in (g.diff(e).subs(now) for e in entries)] == list(F(2, N) * GV @ U[0])
     for u, v in itertools.product(U, V):
         assert equal(outer(v) @ u, v * (v @ u))  # |v|^2 times the projection of u on v
@@ -687,7 +692,7 @@ def test_the_penalty_towards_a_prior_has_transposes_and_its_constant_over_n_squa
     assert prior_gravity() == expanded == dot(GU, GV) - 2 * dot(H_U, H_V) + c / F(N**2)
     printed = dot(GU, GV) - 2 * dot(H_U, H_V) + c
     assert printed - prior_gravity() == c - c / F(N**2) != 0
-    assert equal(H_U, mean(outer(u, q) for u, q in zip(U, Q)))
+    assert equal(H_U, mean(outer(u, q) for u, q in zip(U, Q, strict=True)))
     wide_u, wide_q = whole(4, 2), whole(4, 3)
     assert (wide_u.T @ wide_q).shape == (2, 3)
     with pytest.raises(ValueError, match="mismatch"):
@@ -707,7 +712,7 @@ def test_enumerate_prop6_and_what_happens_without_independence():
     two_values = mean(prior_slopes(i, H_U + s * error, H_V - s * error) for i in range(N) for s in (1, -1))
     assert equal(two_values, wanted)
     own = mean(prior_slopes(i, outer(U[i], Q[i]), outer(V[i], R[i])) for i in range(N))  # unbiased, but of the same i
-    assert equal(mean(outer(u, q) for u, q in zip(U, Q)), H_U) and not equal(own, wanted)
+    assert equal(mean(outer(u, q) for u, q in zip(U, Q, strict=True)), H_U) and not equal(own, wanted)
     # together with the part of (8) it is the gradient of the double sum
     u, v = (torch.tensor(x.astype(float), requires_grad=True) for x in (U, V))
     target = torch.tensor((Q @ R.T).astype(float))
@@ -795,7 +800,7 @@ def test_the_best_beta_of_sagram_by_enumeration():
     def error(beta):
         return mean(dot(*[sagram(U, OLD_U, i, beta) - GU] * 2) for i in range(N))
 
-    stale = [outer(now) - outer(old) for now, old in zip(U, OLD_U)]
+    stale = [outer(now) - outer(old) for now, old in zip(U, OLD_U, strict=True)]
     m = mean(stale)
     square, spread = dot(m, m), mean(dot(x - m, x - m) for x in stale)
     for beta in (F(0), F(1, N), F(1, 2), F(1)):

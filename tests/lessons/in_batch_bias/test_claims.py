@@ -1,4 +1,4 @@
-"""The statements of P3 that no theorem of the chapter covers, each recomputed; `book/claims/P3.yml` names these tests.
+"""The statements of P3 that no theorem of the chapter covers, recomputed: `book/claims/in-batch-bias.yml` names them.
 
 Formulas of the paper are written out here as they are printed, loop by loop, and never taken from `course_lib`: the
 tests compare the two. Exact arithmetic (fractions) wherever a statement is exact.
@@ -124,7 +124,7 @@ def test_a_two_tower_model_is_ranked_by_the_dot_product_of_the_towers():
     users, items = rng.normal(size=(7, 3)), rng.normal(size=(9, 3))
     nothing = Interactions(np.array([0]), np.array([0]), n_users=7, n_items=9)
     ranked = top_k(users, items, nothing, 5)
-    scores = [[sum(u * v for u, v in zip(user, item)) for item in items] for user in users]
+    scores = [[sum(u * v for u, v in zip(user, item, strict=True)) for item in items] for user in users]
     scores[0][0] = -math.inf  # the one training pair is never recommended
     assert ranked.tolist() == [sorted(range(9), key=lambda j: -row[j])[:5] for row in scores]
 
@@ -425,7 +425,7 @@ def test_enumerate_an_empty_column_loses_exactly_its_negative_terms():
     lost = minus[:, 2].sum() / F(m * n)
     for s in (2, 3):
         assert mean(loss(b) for b in itertools.combinations(ones, s)) == eq5(labels, plus, minus) - lost
-    with pytest.raises(ValueError, match="Assumption E.1"):
+    with pytest.raises(ValueError, match=r"Assumption E\.1"):
         in_batch.expected_weights("unbiased", labels=labels, batch_size=2)
 
 
@@ -593,7 +593,7 @@ def test_average_popularity_says_nothing_about_skew():
     pops = [popularity_of(matrix) for matrix in (even, skewed)]
     assert even.sum() == skewed.sum() == 8
     assert [F(int(pop.sum()), pop.size) for pop in pops] == [F(8 * 8, 16)] * 2
-    on_positives = [F(int((pop * matrix).sum()), 8) for pop, matrix in zip(pops, (even, skewed))]
+    on_positives = [F(int((pop * matrix).sum()), 8) for pop, matrix in zip(pops, (even, skewed), strict=True)]
     assert on_positives[1] > on_positives[0]
 
 

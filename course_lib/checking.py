@@ -1,0 +1,160 @@
+"""Checks of arguments that many rooms make. Each raises ValueError: "NAME is VALUE; expected WHAT".
+
+    steps = checking.whole(steps, "steps", 0)              a whole number of at least 0 (1 without the 0)
+    tau = checking.real(tau, "tau", above=0)               a finite number, here more than 0
+    checking.choice(law, "law", NEGATIVE_LAWS)             one of several
+    checking.generator(rng)                                a numpy.random.Generator
+    table = checking.table(items, "items", rows=n)         a finite NumPy matrix; vector and counts likewise
+    checking.same_width(users, items, "users", "items")    arrays or tensors whose last axes agree
+
+This is the lowest room of the library: it imports NumPy alone, and takes tensors without importing torch.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Collection
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Choice = TypeVar("Choice")
+
+
+def refuse(value: Any, name: str, expected: str) -> ValueError:
+    """The error that says what `name` is and what was expected: `raise refuse(k, "k", "an even number")`."""
+    shown = repr(value.item() if isinstance(value, np.generic) else value)
+    return ValueError(f"{name} is {shown if len(shown) <= 60 else shown[:57] + '...'}; expected {expected}")
+
+
+def whole(value: Any, name: str, least: int = 1, most: int | None = None, *, why: str = "") -> int:
+    """`value` as an int: a Python or NumPy integer (no bool, no 2.0) from `least` to `most`; `why` ends the message."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least or value > _or(most):
+        reach = f"of at least {least}" if most is None else f"from {least} to {most}"
+        raise refuse(value, name, f"a whole number {reach}{why and ', ' + why}")
+    return int(value)
+
+
+def real(
+    value: Any,
+    name: str,
+    *,
+    least: float | None = None,
+    above: float | None = None,
+    most: float | None = None,
+    below: float | None = None,
+) -> float:
+    """`value` as a float: a finite number, at `least` or `above` a bound, at `most` or `below` one."""
+    try:
+        number = math.nan if isinstance(value, (bool, str)) else float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if (
+        not math.isfinite(number)
+        or (least is not None and number < least)
+        or (above is not None and number <= above)
+        or number > _or(most)
+        or number >= _or(below)
+    ):
+        raise refuse(value, name, f"a finite number{_interval(least, above, most, below)}")
+    return number
+
+
+def share(value: Any, name: str) -> float:
+    """`value` as a float in (0, 1]."""
+    return real(value, name, above=0, most=1)
+
+
+def choice(value: Choice, name: str, choices: Collection[Choice]) -> Choice:
+    """`value`, which is one of `choices`."""
+    if value not in choices:
+        raise refuse(value, name, f"one of {', '.join(map(str, choices))}")
+    return value
+
+
+def generator(rng: Any, name: str = "rng") -> np.random.Generator:
+    """`rng`, a numpy.random.Generator: no seed, no legacy np.random."""
+    if not isinstance(rng, np.random.Generator):
+        raise refuse(rng, name, "a numpy.random.Generator such as numpy.random.default_rng(0)")
+    return rng
+
+
+def as_numpy(values: Any) -> NDArray[Any]:
+    """`values` as a NumPy array: a tensor is detached and copied from its device."""
+    return np.asarray(values.detach().cpu() if hasattr(values, "detach") else values)
+
+
+def table(values: Any, name: str, *, rows: int | None = None, width: int | None = None) -> NDArray[Any]:
+    """`values` (an array or tensor) as a finite NumPy matrix of floats (rows, width); integers become float64."""
+    array = as_numpy(values)
+    fits = array.ndim == 2 and rows in (None, array.shape[0]) and width in (None, array.shape[1])
+    if not fits or array.dtype.kind not in "fiu":
+        expected = f"numbers of shape ({'n' if rows is None else rows}, {'d' if width is None else width})"
+        raise ValueError(f"{name} has shape {array.shape} and dtype {array.dtype}; expected {expected}")
+    array = array if array.dtype.kind == "f" else array.astype(np.float64)
+    bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
+    if len(bad):
+        raise ValueError(
+            f"{name} holds NaN or infinity in {len(bad)} rows, the first is row {bad[0]}; expected finite numbers"
+        )
+    return array
+
+
+def nonzero_rows(array: NDArray[Any], name: str) -> NDArray[Any]:
+    """`array` (n, d), in which no row is zero: a zero row has no direction and no cosine."""
+    zero = np.flatnonzero(~array.any(axis=1))
+    if len(zero):
+        raise ValueError(
+            f"{name} has {len(zero)} zero rows, the first is row {zero[0]}; a zero row has no cosine: leave it out"
+        )
+    return array
+
+
+def vector(values: Any, name: str, length: int | None = None) -> NDArray[np.float64]:
+    """`values` as float64 (length,): at least one number, all finite."""
+    array = np.asarray(as_numpy(values), dtype=np.float64)
+    if array.ndim != 1 or not array.size or length not in (None, len(array)):
+        raise ValueError(f"{name} has shape {array.shape}; expected ({'n' if length is None else length},) numbers")
+    bad = np.flatnonzero(~np.isfinite(array))
+    if len(bad):
+        raise ValueError(f"{name}[{bad[0]}] is {array[bad[0]]}; expected finite numbers")
+    return array
+
+
+def counts(values: Any, name: str = "counts", length: int | None = None) -> NDArray[np.float64]:
+    """`values` as float64 (length,): finite and never negative, one for each item."""
+    array = vector(values, name, length)
+    bad = np.flatnonzero(array < 0)
+    if len(bad):
+        raise ValueError(f"{name}[{bad[0]}] is {array[bad[0]]}; expected a finite count of at least 0")
+    return array
+
+
+def same_width(left: Any, right: Any, left_name: str, right_name: str) -> int:
+    """The length of the last axis, which two arrays or tensors share."""
+    if left.shape[-1] != right.shape[-1]:
+        shapes = f"their shapes are {tuple(left.shape)} and {tuple(right.shape)}"
+        raise ValueError(
+            f"{left_name} has width {left.shape[-1]} but {right_name} has width {right.shape[-1]}; {shapes}, and the "
+            "last axes must agree"
+        )
+    return int(left.shape[-1])
+
+
+def _or(bound: float | None) -> float:
+    return math.inf if bound is None else bound
+
+
+def _interval(least: float | None, above: float | None, most: float | None, below: float | None) -> str:
+    """The bounds in words: " of at least 0", " in (0, 1]", or nothing."""
+    low = above if least is None else least
+    high = below if most is None else most
+    if low is None and high is None:
+        return ""
+    if high is None:
+        return f" of at least {low:g}" if least is not None else f" above {low:g}"
+    if low is None:
+        return f" of at most {high:g}" if most is not None else f" below {high:g}"
+    return f" in {'[' if least is not None else '('}{low:g}, {high:g}{']' if most is not None else ')'}"

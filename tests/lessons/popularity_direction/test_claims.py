@@ -1,0 +1,497 @@
+"""The statements of P1 in this chapter, each recomputed; `book/claims/popularity-direction.yml` names these tests.
+
+Formulas are written out here as the paper prints them, and never taken from `course_lib`: where the library states the
+same, a test compares the two. Exact arithmetic wherever a statement is exact. `Y` holds the labels of m users and n
+items; a step of BPR draws for each positive pair (u, i) one item j that u does not have, uniformly, unless a test says
+otherwise.
+"""
+
+import itertools
+import math
+from fractions import Fraction as F
+
+import numpy as np
+import pytest
+import torch
+
+from course_lib import backbones, datasets, popularity
+from course_lib.maths.arrays import exact
+from course_lib.models.backbones import graph
+from tests.bpr_by_hand import (
+    DATA,
+    HAS,
+    ITEMS,
+    M_,
+    N_,
+    POP,
+    TABLES,
+    USERS,
+    Y,
+    bpr_gradient,
+    cosine,
+    e_pop,
+    margins,
+    sigmoid,
+    trained,
+    triples,
+    whole,
+    zipf_labels,
+)
+
+# ---- a small world
+
+
+def expected_negatives(labels=Y):
+    """Neg_i: how often each item is expected as the negative of a pass over the pairs, sum over u not in U_i of n_u/(n
+    - n_u).
+    """
+    found = np.full(labels.shape[1], F(0))
+    for _, _, j, p in triples(labels):
+        found[j] += p
+    return found
+
+
+def expected_moves(users, weight, labels=Y):
+    """Minus the expected gradient in every item of one pass: for each triple w e_u to i and -w e_u to j."""
+    found = np.full((labels.shape[1], users.shape[1]), F(0))
+    for u, i, j, p in triples(labels):
+        found[i] = found[i] + p * weight(u, i, j) * users[u]
+        found[j] = found[j] - p * weight(u, i, j) * users[u]
+    return found
+
+
+def half(u, i, j):
+    return F(1, 2)
+
+
+def any_weight(u, i, j):
+    """Some weight in (0, 1), another one for each triple: statements that hold with it hold for sigmoids."""
+    return F(1 + (7 * u + 3 * i + 5 * j) % 11, 13)
+
+
+def mean(rows):
+    rows = list(rows)
+    return sum(rows[1:], rows[0]) / F(len(rows))
+
+
+def equal(A, B):
+    return bool(np.all(np.asarray(A) == np.asarray(B)))
+
+
+# ---- Section 2: the models
+
+
+def test_eq1_the_score_is_the_inner_product_in_every_backbone():
+    for name in backbones.names():
+        small = {"clusters": 2} if name == "NCL" else {}
+        model = backbones.make(name, DATA, d=4, generator=torch.Generator().manual_seed(0), **small)
+        users, items = model()
+        assert users.shape == (M_, 4) and items.shape == (N_, 4)
+        got = sum(users[:, t, None] * items[None, :, t] for t in range(4))
+        assert torch.allclose(got, users @ items.T, atol=1e-5)
+
+
+def test_eq2_one_layer_averages_over_neighbours_with_one_over_the_root_of_both_degrees():
+    """And where all users have the same degree, an item's first layer is sqrt(degree) times the mean of its users, over
+    that constant.
+    """
+    tables = np.vstack([USERS, ITEMS]).astype(float)
+    degrees = np.concatenate([HAS, np.maximum(POP, 1)])
+    A = np.block([[np.zeros((M_, M_)), Y], [Y.T, np.zeros((N_, N_))]])
+    by_hand = np.zeros_like(tables)
+    for a, b in zip(*np.nonzero(A), strict=True):
+        by_hand[a] += tables[b] / math.sqrt(degrees[a] * degrees[b])
+    assert np.allclose(graph.normalised_adjacency(DATA) @ tables, by_hand, atol=1e-6)
+    regular = np.array([[1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 0, 1]])  # every user has 2
+    users = whole(3, 2, 3).astype(float)
+    for i, degree in enumerate(regular.sum(axis=0)):
+        first_layer = sum(users[u] / math.sqrt(2 * degree) for u in range(3) if regular[u, i])
+        assert np.allclose(first_layer, math.sqrt(degree / 2) * users[regular[:, i] > 0].mean(axis=0))
+
+
+def test_def30_the_popularity_of_an_item_is_the_number_of_its_users():
+    assert DATA.col_counts.tolist() == [len({u for u in range(M_) if Y[u, i]}) for i in range(N_)] == POP.tolist()
+
+
+# ---- 3.1: the popularity direction
+
+
+def test_eq4_head_minus_tail_and_the_error_of_a_centroid():
+    rng = np.random.default_rng(0)
+    items, counts = rng.normal(size=(60, 5)), rng.permutation(60)
+    direction = popularity.popularity_direction(items, counts, 0.05)
+    assert np.allclose(direction, e_pop(items, counts)) and np.linalg.norm(direction) == pytest.approx(1)
+    head, tail = np.flatnonzero(counts >= 57), np.flatnonzero(counts < 3)
+    assert np.allclose(direction * np.linalg.norm(d := items[head].mean(0) - items[tail].mean(0)), d)
+
+
+def test_enumerate_the_mean_square_error_of_head_minus_tail():
+    """E |v_hat - v|^2 = tr S_h / H + tr S_t / T, over every draw of H = 2 and T = 3 vectors from two populations, in
+    fractions.
+    """
+    head, tail, H, T = whole(3, 2, 5), whole(2, 2, 6), 2, 3
+
+    def trace(rows):
+        centre = mean(rows)
+        return mean((x - centre) @ (x - centre) for x in rows)
+
+    v, errors = mean(head) - mean(tail), []
+    for a in itertools.product(head, repeat=H):
+        for b in itertools.product(tail, repeat=T):
+            off = mean(a) - mean(b) - v
+            errors.append(off @ off)
+    assert mean(errors) == trace(head) / H + trace(tail) / T
+
+
+def test_popularity_is_not_proportional_to_the_projection():
+    """Under SGD from items of mean 0 the projections sum to 0 (conservation) and the popularities to |R| > 0. Any
+    factor is refuted.
+
+    62 of 100 projections below 0 is what is seen where the correlation is above 0.9: an affine law, not a proportional
+    one.
+    """
+    _, items, labels = trained("zipf")
+    counts = labels.sum(axis=0)
+    projections = items @ e_pop(items, counts)
+    assert abs(projections.sum()) < 1e-9 * np.abs(projections).sum() and counts.sum() > 0
+    assert np.corrcoef(projections, counts)[0, 1] > 0.85
+    assert 0.5 < (projections < 0).mean() < 0.8
+    slope, intercept = np.polyfit(projections, counts, 1)
+    assert intercept == pytest.approx(counts.mean()) and slope > 0
+
+
+def test_a_large_correlation_is_not_inevitable():
+    """The same training on two tastes: its axis of most variance is the taste, and the projection knows little of the
+    popularity.
+    """
+    _, items, labels = trained("tastes")
+    counts, taste = labels.sum(axis=0), np.repeat([1.0, -1.0], labels.shape[1] // 2)
+    first = np.linalg.svd(items - items.mean(axis=0), full_matrices=False)[0][:, 0]
+    assert abs(cosine(first, taste)) > 0.95
+    crossed = popularity.cross_fitted_correlation(
+        items, counts.astype(float), 0.1, rng=np.random.default_rng(0), folds=5
+    )
+    assert abs(crossed) < 0.5
+    *_, zipf = trained("zipf")
+    m = operator(zipf), operator(labels)
+    tops = [np.linalg.svd(x.astype(float))[2][0] for x in m]
+    assert (
+        abs(np.corrcoef(tops[0], zipf.sum(axis=0))[0, 1]) > 0.95
+    )  # popularity is the top right singular vector here ...
+    assert abs(np.corrcoef(tops[1], counts)[0, 1]) < 0.5 and abs(cosine(tops[1], taste)) > 0.95  # ... and taste here
+
+
+def test_figure_1b_the_null_of_the_correlation_is_not_zero():
+    """Random embeddings that know nothing of the counts:
+    the head items choose the direction that they are then measured along.
+    """
+    rng = np.random.default_rng(1)
+    n, d, rho = 300, 64, 0.05
+    counts = np.sort(rng.zipf(1.6, n).clip(max=2000))[::-1].astype(float)
+    size = round(rho * n)
+    gap = counts[:size].mean() - counts[-size:].mean()
+    delta = math.sqrt(d / (2 * rho * n))
+    predicted = rho * delta * gap / (counts.std() * math.sqrt(1 + 2 * rho * delta**2))
+    found = []
+    for _ in range(300):
+        items = rng.normal(size=(n, d))
+        found.append(np.corrcoef(items @ e_pop(items, counts), counts)[0, 1])
+    error = np.std(found) / math.sqrt(len(found))
+    assert np.mean(found) == pytest.approx(predicted, abs=4 * error + 0.01) and predicted > 0.2 > 20 * error
+    fair = [popularity.cross_fitted_correlation(rng.normal(size=(n, d)), counts, rho, rng=rng) for _ in range(300)]
+    assert abs(np.mean(fair)) < 4 * np.std(fair) / math.sqrt(len(fair)) < 0.05
+
+
+@pytest.mark.parametrize(("start", "least", "most"), [(0.0, 0.1, 0.4), (0.1, 0.9, 1.0)])
+def test_figure_1b_what_an_untrained_lightgcn_already_shows(start, least, most):
+    """Real films. From a start of mean 0 not much more than chance;
+    from one with a mean of its own, the graph's degrees are the axis.
+    """
+    films = datasets.load("movietweetings", core=5, min_rating=7)
+    model = backbones.make("LightGCN", films, d=64, generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        for trained_table in (model.users, model.items):
+            trained_table.add_(start)
+        items = model()[1].double().numpy()
+    assert least < popularity.projection_correlation(items, films.col_counts.astype(float)) < most
+
+
+def operator(labels):
+    """M = Y - (n_u/(n - n_u))(1 - Y), exact."""
+    labels = np.asarray(labels).astype(int)
+    has, n = labels.sum(axis=1), labels.shape[1]
+    return np.array([[F(1) if y else F(-int(k), int(n - k)) for y in row] for row, k in zip(labels, has, strict=True)])
+
+
+def test_eq5_needs_the_negative_role():
+    """(5) is the sum over an item's users. The expected move at margin 0 is half the sum with M:
+    another one for each item that somebody lacks.
+    """
+    moves = expected_moves(USERS, half)
+    assert equal(moves, operator(Y).T @ USERS / F(2))
+    for i in range(N_):
+        liked = USERS[Y[:, i] > 0]
+        identity = POP[i] * mean(liked) if len(liked) else 0 * USERS[0]
+        assert equal(identity, Y[:, i] @ USERS)
+        assert equal(2 * moves[i], identity) == (POP[i] == M_)
+    nobody = int(np.flatnonzero(POP == 0)[0])  # an item without a user: (5) says that it stays
+    assert np.any(moves[nobody] != 0)
+
+
+def test_the_operator_has_rows_that_sum_to_zero():
+    """M1 = 0: what the positives of a step give, its negatives take, for any weights."""
+    assert equal(operator(Y).sum(axis=1), np.zeros(M_))
+    assert equal(expected_moves(USERS, any_weight).sum(axis=0), np.zeros(3))
+
+
+def test_a_popular_item_may_keep_a_taste_of_its_own():
+    """PropA.1 and the Law of Large Numbers: users at +v in one cluster, at -v in the other; an item that only the first
+    likes.
+
+    However popular it becomes, the mean of its users is +v and the mean of all is 0.
+    """
+    v = exact(np.array([2, -1]))
+    for size in (1, 10, 1000):
+        users = np.array([v] * size + [-v] * size)
+        liked = mean(users[:size])
+        assert equal(liked, v) and equal(mean(users), 0 * v)
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 5, 6])
+def test_enumerate_the_mean_of_a_random_audience(size):
+    """If U_i is a uniformly random set of P users:
+    no bias, and variance sigma^2 (n - P)/(P (n - 1)), over every such set.
+    """
+    users = whole(6, 2, 9)
+    v = mean(users)
+    sigma2 = mean((x - v) @ (x - v) for x in users)
+    audiences = [mean(users[list(chosen)]) for chosen in itertools.combinations(range(6), size)]
+    assert equal(mean(audiences), v)
+    assert mean((x - v) @ (x - v) for x in audiences) == sigma2 * F(6 - size, size * 5)
+
+
+def test_at_the_start_an_audience_points_along_the_mean_user_only_if_it_is_most_of_them():
+    """cos(mean of P users, mean of all) is about sqrt(P/n): 0.1 for one percent of the users.
+
+    The signal is the noise at P = n/2.
+    """
+    rng = np.random.default_rng(0)
+    n, d = 2000, 64
+    for share in (0.01, 0.25, 0.5, 0.9):
+        size = round(share * n)
+        found = []
+        for _ in range(30):
+            users = rng.normal(size=(n, d))
+            found.append(cosine(users[:size].mean(axis=0), users.mean(axis=0)))
+        assert np.mean(found) == pytest.approx(math.sqrt(share), abs=0.05)
+    assert F(1000, 2000 - 1000) == 1  # |v|^2 over the noise is P/(n - P)
+
+
+def test_after_training_popular_items_align_with_the_mean_user_where_popularity_leads():
+    """3.1.mean: at the start the mean user says nothing of e_pop;
+    after training on popular data it does, on two tastes less.
+    """
+    users, items, labels = trained("zipf")
+    start = trained("zipf", steps=0)
+    ends = [cosine(u.mean(axis=0), e_pop(i, labels.sum(axis=0))) for u, i in ((users, items), start[:2])]
+    assert ends[0] > 0.9 and abs(ends[1]) < 0.5
+    users, items, labels = trained("tastes")
+    assert abs(cosine(users.mean(axis=0), e_pop(items, labels.sum(axis=0)))) < 0.9
+
+
+# ---- 3.2, 3.3: what a user feels
+
+
+def test_eq6_eq7_lemma_a2_the_gradients_are_those_of_autograd():
+    u, i, j = (torch.tensor(x.astype(float), requires_grad=True) for x in (USERS[0], ITEMS[0], ITEMS[3]))
+    loss = -torch.nn.functional.logsigmoid(u @ i - u @ j)
+    w = torch.sigmoid(-(u @ (i - j)))
+    wanted = (-w * (i - j), -w * u, w * u)  # (6), then Lemma A.2
+    for got, formula in zip(torch.autograd.grad(loss, (u, i, j)), wanted, strict=True):
+        assert torch.allclose(got, formula, atol=1e-12)
+    own, others = (ITEMS[Y[0] == k].astype(float) for k in (1, 0))
+    user = torch.tensor(USERS[0].astype(float) / 5, requires_grad=True)
+    s, t = torch.tensor(own) @ user, torch.tensor(others) @ user
+    torch.nn.functional.softplus(t[None, :] - s[:, None]).mean().backward()
+    assert np.allclose(user.grad.numpy(), bpr_gradient(user.detach().numpy(), own, others), atol=1e-12)  # (7)
+
+
+def test_the_mean_of_a_users_negatives_points_away_from_his_positives():
+    """3.2.neg. One exact SGD step for each triple, any weights: the sum of the items stays, so g_neg = (n e_bar - n_u
+    g_pos)/(n - n_u).
+
+    With items of mean 0 the negatives of every user point against his own positives, whatever e_pop is.
+    """
+    items = ITEMS - mean(ITEMS)
+    for u, i, j, _ in triples():
+        step = F(1, 3) * any_weight(u, i, j) * USERS[u]
+        items[i], items[j] = items[i] + step, items[j] - step
+    assert equal(items.sum(axis=0), 0 * items[0]) and np.any(items != ITEMS - mean(ITEMS))
+    for u in range(M_):
+        pos, neg = mean(items[Y[u] > 0]), mean(items[Y[u] == 0])
+        assert equal(neg, -F(int(HAS[u]), int(N_ - HAS[u])) * pos)
+
+
+POPULAR_USER = np.array([2.0, 0.0])  # along e_pop = (1, 0)
+POSITIVES = np.array([[4.0, 0.0], [0.0, 1.0]])  # one popular item, long and along e_pop; one niche item
+NEGATIVES = np.array([[1.0, -1.0], [1.0, 0.5], [-1.0, 0.0]])
+
+
+def test_a_popular_positive_pulls_the_ideal_direction_more_than_the_gradient():
+    """3.2.pos: the popular item is in d* with full weight;
+    in the gradient its weight is that of pairs that are right already.
+    """
+    ideal = POSITIVES.mean(axis=0) - NEGATIVES.mean(axis=0)
+    step = -bpr_gradient(POPULAR_USER, POSITIVES, NEGATIVES)
+    pop = np.array([1.0, 0.0])
+    assert cosine(ideal, pop) > 0.9 and cosine(step, pop) < 0.5
+    fresh = -bpr_gradient(0 * POPULAR_USER, POSITIVES, NEGATIVES)  # all weights one half: contaminated exactly as d* is
+    assert np.allclose(fresh, ideal / 2)
+    without = -bpr_gradient(0 * POPULAR_USER, POSITIVES[1:], NEGATIVES)  # without the popular item: less along e_pop
+    assert cosine(without, pop) < cosine(fresh, pop)
+
+
+def test_eq19_no_unit_vector_has_a_larger_mean_margin_than_d_star():
+    difference = mean(ITEMS[Y[0] > 0]) - mean(ITEMS[Y[0] == 0])
+    for entries in itertools.product(range(-4, 5), repeat=3):  # (x'g)^2 <= |x|^2 |g|^2, equal only for parallel x
+        x = exact(np.array(entries))
+        cross = np.array([x[a] * difference[b] - x[b] * difference[a] for a, b in ((0, 1), (0, 2), (1, 2))])
+        assert (x @ difference) ** 2 + cross @ cross == (x @ x) * (difference @ difference)
+    every_pair = mean(ITEMS[i] - ITEMS[j] for i in np.flatnonzero(Y[0]) for j in np.flatnonzero(Y[0] == 0))
+    assert equal(every_pair, difference)
+
+
+# ---- Appendix A
+
+
+def test_enumerate_the_empirical_mean_of_a_start_is_short():
+    """AssA.1: E |v|^2 = sigma^2 d / n exactly, over every start with entries 1 and -1; sometimes v = 0."""
+    n, d = 4, 2
+    squares = []
+    for entries in itertools.product((1, -1), repeat=n * d):
+        v = mean(exact(np.array(entries).reshape(n, d)))
+        squares.append(v @ v)
+    assert mean(squares) == F(d, n) and 0 in squares
+
+
+def test_the_mean_user_turns_by_about_45_degrees():
+    """AssA.1: what grows is the sum of two independent vectors, the top parts of the users' and of the items' start:
+    cosine 1/sqrt(2).
+    """
+    turned = []
+    for seed in range(4):
+        start, end = (trained("zipf", steps=steps, d=64, seed=seed)[0].mean(axis=0) for steps in (0, 25))
+        assert np.linalg.norm(end) > 5 * np.linalg.norm(start)
+        turned.append(cosine(start, end))
+    assert np.mean(turned) == pytest.approx(math.sqrt(0.5), abs=0.1) and max(turned) < 0.85
+    u, _, v = np.linalg.svd(operator(zipf_labels()).astype(float))
+    rng, cosines = np.random.default_rng(0), []
+    for _ in range(100):  # the linear flow, started from anywhere, ends along u_1'E_U(0) + v_1'E_I(0)
+        users, items = rng.normal(size=(len(u), 64)), rng.normal(size=(len(v), 64))
+        cosines.append(cosine(u[:, 0] @ users, u[:, 0] @ users + v[0] @ items))
+    assert np.mean(cosines) == pytest.approx(math.sqrt(0.5), abs=0.03)
+
+
+def test_lemma_a2_positives_and_negatives_are_equally_many():
+    """The sum of Pop equals the sum of Neg: below-average items are negatives more often than positives."""
+    negatives = expected_negatives()
+    assert negatives.sum() == POP.sum()
+    labels = zipf_labels()
+    counts, negatives = labels.sum(axis=0), expected_negatives(labels)
+    assert negatives.sum() == counts.sum()
+    below = counts < negatives
+    assert 0.5 < below.mean() < 0.8
+    assert np.argmax(counts) == np.argmin(negatives)  # who is liked by many can be the negative of few
+    rare = counts <= 5
+    assert float(negatives[rare].max()) < 1.25 * float(
+        negatives[rare].min()
+    )  # "roughly constant" is right for the others
+
+
+def test_eq16_the_gradient_of_an_item_is_its_positive_and_its_negative_role():
+    users, items = (torch.tensor(x.astype(float) / 4, requires_grad=True) for x in (USERS, ITEMS))
+    loss = sum(float(p) * torch.nn.functional.softplus(users[u] @ (items[j] - items[i])) for u, i, j, p in triples())
+    [found] = torch.autograd.grad(loss, items)
+
+    def w(u, i, j):
+        return float(sigmoid(-(TABLES[0][u] / 4) @ (TABLES[1][i] - TABLES[1][j]) / 4))
+
+    for item in range(N_):
+        own = np.zeros(3)
+        for u, i, j, p in triples():
+            own = own - float(p) * w(u, i, j) * TABLES[0][u] / 4 * ((i == item) - (j == item) * 1.0)
+        assert np.allclose(found[item].numpy(), own, atol=1e-12)
+
+
+def test_eq17_holds_for_items_that_are_hardly_ever_negatives():
+    """The relative gap between the expected move and (17) is the part of the negative role:
+    small for Pop far above Neg, above 1 below.
+    """
+    labels = np.array([[1, 0, 0, 0] + [0] * 40] * 20)  # everyone likes item 0 ...
+    for u, row in enumerate(labels):
+        row[1 + u % 3] = 1  # ... and one more
+    users = whole(20, 3, 11) + exact(np.array([4, 0, 0]))
+    moves, counts, negatives = expected_moves(users, half, labels), labels.sum(axis=0), expected_negatives(labels)
+    for item in range(4):
+        printed = F(1, 2) * labels[:, item] @ users
+        away = users[labels[:, item] == 0]
+        gap = moves[item] - printed
+        assert equal(gap, -F(1, 2) * sum((F(2, 42) * x for x in away), 0 * users[0]))
+    assert negatives[0] == 0 and equal(moves[0], F(1, 2) * users.sum(axis=0))
+    assert float(negatives[5]) > counts[5] == 0 and np.any(moves[5] != 0)  # (17) says that it stays
+
+
+def test_eq18_along_the_mean_user_the_sign_is_that_of_pop_minus_neg():
+    """Averaged over which users like what, the move along v is half (Pop - Neg) |v|^2:
+    exact, over every assignment of users to rows.
+    """
+    v = mean(USERS)
+    total = np.full((N_, 3), F(0))
+    orders = list(itertools.permutations(range(M_)))
+    for order in orders:
+        total = total + expected_moves(USERS[list(order)], half)
+    negatives = expected_negatives()
+    for i in range(N_):
+        assert (total[i] / F(len(orders))) @ v == F(1, 2) * (int(POP[i]) - negatives[i]) * (v @ v)
+    assert any(POP[i] < negatives[i] and POP[i] > 0 for i in range(N_))  # a liked item that is pushed against v
+
+
+def test_theorem_a4_the_gradient_is_aligned_with_the_ideal_direction_at_zero_and_for_one_pair():
+    """Three cases. At e_u = 0 all weights are one half; one positive and one negative: one vector;
+    else it is the covariance that decides.
+    """
+    own, others = TABLES[1][Y[0] > 0], TABLES[1][Y[0] == 0]
+    ideal = own.mean(axis=0) - others.mean(axis=0)
+    assert np.allclose(-bpr_gradient(np.zeros(3), own, others), ideal / 2, atol=1e-15)
+    user = np.array([0.3, -0.2, 0.1])
+    one = -bpr_gradient(user, own[:1], others[:1])
+    assert cosine(one, own[0] - others[0]) == pytest.approx(1, abs=1e-12)
+    step = -bpr_gradient(user, own, others)
+    assert cosine(step, ideal) < 1 - 1e-4
+    z = (own[:, None, :] - others[None, :, :]).reshape(-1, 3)
+    w = sigmoid(-z @ user)
+    covariance = ((w - w.mean())[:, None] * (z - z.mean(axis=0))).mean(axis=0)
+    assert np.allclose(step, w.mean() * ideal + covariance, atol=1e-12)
+    assert cosine(-step, ideal) < 0  # the gradient itself points the other way: compare its negative
+
+
+def test_theorem_a4_alignment_away_from_zero_when_the_covariance_is_parallel():
+    """A user along the ideal direction of items that are symmetric around it: different weights, and aligned."""
+    own, others = np.array([[2.0, 1.0], [2.0, -1.0]]), np.array([[0.0, 0.0], [-1.0, 0.0]])
+    user = np.array([1.0, 0.0])
+    w = sigmoid(-margins(user, own, others))
+    assert w.std() > 0.01
+    assert cosine(-bpr_gradient(user, own, others), own.mean(axis=0) - others.mean(axis=0)) == pytest.approx(
+        1, abs=1e-12
+    )
+
+
+def test_eq20_the_positive_part_splits_into_niche_and_popular():
+    own = np.flatnonzero(Y[2])
+    others = np.flatnonzero(Y[2] == 0)
+    weight = {i: mean(any_weight(2, i, j) for j in others) for i in own}
+    whole_part = mean(any_weight(2, i, j) * ITEMS[i] for i in own for j in others)
+    niche, popular = ([i for i in own if (POP[i] >= 2) == kind] for kind in (False, True))
+    assert niche and popular
+    split = [sum((weight[i] * ITEMS[i] / F(len(own)) for i in part), 0 * ITEMS[0]) for part in (niche, popular)]
+    assert equal(split[0] + split[1], whole_part)

@@ -1,0 +1,252 @@
+"""What a piece of code depends on: the files of a package that it imports, near and far, and the data beside them.
+
+Nothing is imported here: the files are read. A comment or a docstring is no part of what code does, and so no part of
+its hash. The cache of executed notebooks stands on this, and whatever else must know whether code has changed.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections import deque
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = "course_lib"
+HOMES = "_HOMES"  # a package's table of names that it serves from elsewhere: {"geometry": "course_lib.maths.geometry"}
+LEFT_OUT = {"__pycache__", ".ipynb_checkpoints"}
+
+
+def dependencies(module_or_source: str, root: Path = ROOT, package: str = PACKAGE) -> frozenset[Path]:
+    """The files of ``package`` under ``root`` that a module (by its dotted name) or a piece of source code depends on.
+
+    Counted are the modules that it imports anywhere, those that these import, the ``__init__`` of every package on the
+    way, and the data files beside all of them. A module that imports by name at run time depends on every module that
+    one of its strings names.
+    """
+    return Imports(root, package).closure(module_or_source)
+
+
+def code_hash(paths: Iterable[Path], root: Path = ROOT) -> str:
+    """A hash over names and contents of files; of Python files, over what they do: no comments, no docstrings."""
+    digest = hashlib.sha256()
+    for path in sorted(set(paths)):
+        name = path.relative_to(root) if path.is_relative_to(root) else path
+        digest.update(f"{name}\0{_file_hash(path)}\0".encode())
+    return digest.hexdigest()
+
+
+def _file_hash(path: Path) -> str:
+    """The hash of one file, computed again only when the file has changed; a file that is not there has one too."""
+    if not path.is_file():
+        return "missing"
+    status = path.stat()
+    return _hash_of_state(path, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=None)
+def _hash_of_state(path: Path, _mtime: int, _size: int) -> str:
+    content = path.read_bytes()
+    if path.suffix == ".py":
+        content = meaning(content)
+    return hashlib.sha256(content).hexdigest()
+
+
+def meaning(source: bytes) -> bytes:
+    """What a Python file does: its syntax tree without docstrings; the file as it is where it cannot be parsed."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return source
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            if ast.get_docstring(node, clean=False) is not None:
+                node.body = node.body[1:]
+    return ast.dump(tree).encode()
+
+
+def strings_of(source: str) -> frozenset[str]:
+    """Every text constant of a piece of code, docstrings included."""
+    return frozenset(
+        node.value
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
+
+
+class Imports:
+    """The import graph of one package, read from its files when asked."""
+
+    def __init__(self, root: Path = ROOT, package: str = PACKAGE) -> None:
+        self.root, self.package = root, package
+        self._found: dict[str, Path | None] = {}
+        self._direct: dict[str, frozenset[str]] = {}
+
+    def closure(self, module_or_source: str) -> frozenset[Path]:
+        """See `dependencies`."""
+        start = {module_or_source} if self.file_of(module_or_source) else self.imported_by(module_or_source)
+        modules: set[str] = set()
+        queue = deque(name for one in start for name in self.with_parents(one))
+        while queue:
+            name = queue.popleft()
+            if name in modules:
+                continue
+            modules.add(name)
+            queue.extend(parent for one in self.direct(name) for parent in self.with_parents(one))
+        files = {file for file in map(self.file_of, modules) if file}
+        return frozenset(files | {data for folder in {file.parent for file in files} for data in data_files(folder)})
+
+    def file_of(self, name: str) -> Path | None:
+        """The file of a module by its dotted name: a module's own, or a package's ``__init__``."""
+        if name not in self._found:
+            parts = name.split(".")
+            self._found[name] = None
+            if parts[0] == self.package and all(part.isidentifier() for part in parts):
+                base = self.root.joinpath(*parts)
+                places = (base / "__init__.py", base.with_name(f"{base.name}.py"))
+                self._found[name] = next((place for place in places if place.is_file()), None)
+        return self._found[name]
+
+    def is_package(self, name: str) -> bool:
+        """Whether a dotted name is a package with an ``__init__``."""
+        file = self.file_of(name)
+        return file is not None and file.name == "__init__.py"
+
+    def with_parents(self, name: str) -> list[str]:
+        """A module and the packages that hold it: Python runs all of their ``__init__``."""
+        parts = name.split(".")
+        return [".".join(parts[:count]) for count in range(1, len(parts) + 1)]
+
+    def direct(self, name: str) -> frozenset[str]:
+        """The modules that a module imports by itself."""
+        if name not in self._direct:
+            file = self.file_of(name)
+            self._direct[name] = self.imported_by(file.read_text(encoding="utf-8"), name) if file else frozenset()
+        return self._direct[name]
+
+    def imported_by(self, source: str, importer: str = "") -> frozenset[str]:
+        """The package's modules that a piece of code imports anywhere, also inside functions; ``importer``: its name."""
+        tree = ast.fix_missing_locations(_OnlyWhatRuns().visit(ast.parse(source)))
+        found: set[str] = set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                found |= {real for alias in node.names for real in self.resolve(alias.name)}
+                found |= self._reached_by_attributes(tree, node)
+            elif isinstance(node, ast.ImportFrom):
+                found |= self._imported_from(node, importer)
+        if _imports_by_name(tree):
+            served = set(_homes_in(source).values())  # a table that waits to be asked is no import
+            found |= {name for name in strings_of(source) - served if self.file_of(name)}
+        return frozenset(found)
+
+    def resolve(self, name: str) -> frozenset[str]:
+        """The real modules that a dotted name stands for: itself, or what a package's table of homes says.
+
+        Of a name that goes on into a module (a function, say), the module; empty when it is not the package's.
+        """
+        parts = name.split(".")
+        if parts[0] != self.package or not self.file_of(parts[0]):
+            return frozenset()
+        here = parts[0]
+        passed = {here}
+        for part in parts[1:]:
+            if self.file_of(f"{here}.{part}"):
+                here = f"{here}.{part}"
+            elif part in self.homes(here):
+                here = self.homes(here)[part]
+            else:
+                break
+            passed.add(here)
+        return frozenset(passed)
+
+    def homes(self, package: str) -> dict[str, str]:
+        """The table of a package's ``__init__`` that says where names live which it serves when asked."""
+        file = self.file_of(package)
+        if file is None or file.name != "__init__.py":
+            return {}
+        return _homes_in(file.read_text(encoding="utf-8"))
+
+    def _imported_from(self, node: ast.ImportFrom, importer: str) -> set[str]:
+        """The modules behind ``from X import a, b``: X, and each of a, b that is a module."""
+        base = node.module or ""
+        if node.level:
+            parents = importer.split(".") if self.is_package(importer) else importer.split(".")[:-1]
+            parents = parents[: len(parents) - node.level + 1]
+            base = ".".join([*parents, *([base] if base else [])])
+        found = set(self.resolve(base))
+        for alias in node.names if found else ():
+            if alias.name == "*" and self.is_package(base):
+                found |= set(self.homes(base).values())
+            found |= self.resolve(f"{base}.{alias.name}")
+        return found
+
+    def _reached_by_attributes(self, tree: ast.Module, node: ast.Import) -> set[str]:
+        """The modules that ``import package as p`` reaches by ``p.module.name``."""
+        found: set[str] = set()
+        for alias in node.names:
+            if alias.name.split(".")[0] != self.package:
+                continue
+            bound, stands_for = (alias.asname, alias.name) if alias.asname else (self.package, self.package)
+            for chain in _attribute_chains(tree, bound):
+                found |= self.resolve(".".join([stands_for, *chain]))
+        return found
+
+
+class _OnlyWhatRuns(ast.NodeTransformer):
+    """Takes away what only a type checker imports: the body of ``if TYPE_CHECKING``."""
+
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
+        """Leave the other branch of such a condition, and every other condition."""
+        name = node.test.attr if isinstance(node.test, ast.Attribute) else getattr(node.test, "id", "")
+        self.generic_visit(node)
+        return node.orelse if name == "TYPE_CHECKING" else node
+
+
+def data_files(folder: Path) -> Iterator[Path]:
+    """The files beside a folder's modules that are no modules, also in folders below that hold no code."""
+    for path in sorted(folder.iterdir()):
+        if path.name in LEFT_OUT or path.suffix in {".py", ".pyc"}:
+            continue
+        if path.is_file():
+            yield path
+        elif not any(path.rglob("*.py")):
+            yield from data_files(path)
+
+
+@lru_cache(maxsize=None)
+def _homes_in(source: str) -> dict[str, str]:
+    """The literal table ``_HOMES`` of an ``__init__``; empty where there is none."""
+    for node in ast.parse(source).body:
+        targets = (
+            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        )
+        if any(isinstance(target, ast.Name) and target.id == HOMES for target in targets):
+            value = getattr(node, "value", None)
+            if isinstance(value, ast.Dict):
+                table = ast.literal_eval(value)
+                return {str(name): str(home) for name, home in table.items()}
+            raise ValueError(
+                f"{HOMES}: expected a table written out as {{name: module}}, which can be read without running it"
+            )
+    return {}
+
+
+def _imports_by_name(tree: ast.Module) -> bool:
+    """Whether code calls ``import_module`` or ``__import__``."""
+    called = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
+    names = {func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "") for func in called}
+    return bool(names & {"import_module", "__import__"})
+
+
+def _attribute_chains(tree: ast.Module, name: str) -> Iterator[list[str]]:
+    """For each ``name.a.b`` in a piece of code: [a, b]."""
+    for node in ast.walk(tree):
+        chain: list[str] = []
+        here: ast.expr | None = node if isinstance(node, ast.Attribute) else None
+        while isinstance(here, ast.Attribute):
+            chain.insert(0, here.attr)
+            here = here.value
+        if chain and isinstance(here, ast.Name) and here.id == name:
+            yield chain
