@@ -41,5 +41,4 @@ def test_the_map_of_the_course_links_every_chapter_that_exists() -> None:
     chapters = [path for part in PARTS for path in (ROOT / "book" / part).glob("*.ipynb")]
     missing = [path.name for path in chapters if f"({path.parent.name}/{path.name})" not in index]
     assert missing == []
-    assert index.count("[planned]{.planned}") + index.count("[finished]{.done}") == 8
     assert index.count("[finished]{.done}") == sum(not path.stem.endswith("-lab") for path in chapters)

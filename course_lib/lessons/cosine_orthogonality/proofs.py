@@ -103,7 +103,8 @@ def lem_cosine_gradient() -> list[sp.Expr]:
 def cosine_gradient_as_printed(key: str) -> Combination:
     """(27): (key - (<q, key>/||q||^2) q) / (||q|| ||key||)."""
     scale = 1 / sp.sqrt(b * gram(key, key))
-    return scale * Combination({key: sp.S.One, "q": -gram("q", key) / b})
+    printed: Combination = scale * Combination({key: sp.S.One, "q": -gram("q", key) / b})
+    return printed
 
 
 def indexed_rules() -> list[sp.Expr]:

@@ -24,10 +24,10 @@ def scores_and_cosines(
     Returns the figure and its two axes.
     """
     fig, axes = plt.subplots(1, 2, figsize=(8.0, 3.9))
-    for ax, (first, second), what in zip(
+    for ax, pair, what in zip(
         axes, (scores, cosines), ("score of a person and a film", "cosine of two films"), strict=True
     ):
-        first, second = np.asarray(first), np.asarray(second)
+        first, second = map(np.asarray, pair)
         if first.shape != second.shape or first.ndim != 1:
             raise ValueError(
                 f"{what}: got shapes {first.shape} and {second.shape}; expected two vectors of equal length"

@@ -2,7 +2,8 @@
 
 Tables are matrices of symbols, so an identity of polynomials in their entries holds for all tables of that size at
 once. Where a statement is about every width, the proof is in terms of inner products (coordinate-free), and small
-widths are expanded as well. `enumerate_*` visits families of small rational tables. Counterexamples return a `Counterexample`.
+widths are expanded as well. `enumerate_*` visits families of small rational tables. A function that returns a
+`Counterexample` refutes a reading.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -46,7 +48,10 @@ def cor_neighbours() -> list[sp.Expr]:
     """P2 Corollary 5: for a query q and two candidates on the sphere, half the difference of the squared chords is the
     difference of the cosine distances; the angle orders them alike, since d(1 - cos)/d(angle) = sin(angle) > 0."""
     s, r = sp.symbols("s r", real=True)  # <q, x>, <q, y>
-    chord2 = lambda c: 2 - 2 * c
+
+    def chord2(c: sp.Expr) -> sp.Expr:
+        return 2 - 2 * c
+
     return _simplified(
         [(chord2(s) - chord2(r)) / 2 - ((1 - s) - (1 - r)), sp.diff(1 - sp.cos(theta), theta) - sp.sin(theta)]
     )
@@ -334,7 +339,7 @@ def enumerate_plane_gauge() -> Fraction:
     bisector.
     """
     wrong = 0
-    half = [p for p in rational_circle() if p[1] > 0 or p == (1, 0)]  # one point of each line through 0
+    half = [p for p in rational_circle() if p[1] > 0 or p[0] == 1]  # one point of each line through 0
     for first, second, b in itertools.product(half, repeat=3):
         if first == second:
             continue
@@ -592,11 +597,11 @@ def rational_circle() -> list[tuple[Fraction, Fraction]]:
     return sorted(points)
 
 
-def _dot(x: Iterable, y: Iterable) -> Fraction:
+def _dot(x: Iterable[Any], y: Iterable[Any]) -> Fraction:
     return sum((a * b for a, b in zip(x, y, strict=True)), Fraction(0))
 
 
-def _squared_distance(x: Iterable, y: Iterable) -> Fraction:
+def _squared_distance(x: Iterable[Any], y: Iterable[Any]) -> Fraction:
     return sum(((a - b) ** 2 for a, b in zip(x, y, strict=True)), Fraction(0))
 
 
@@ -610,7 +615,7 @@ def _in_span(basis: np.ndarray, vector: list[Fraction]) -> bool:
         return vector == [0, 0]
     if basis.shape[1] == 2:
         return True
-    return basis[0, 0] * vector[1] - basis[1, 0] * vector[0] == 0
+    return bool(basis[0, 0] * vector[1] - basis[1, 0] * vector[0] == 0)
 
 
 def _size(M: sp.Matrix) -> sp.Expr:

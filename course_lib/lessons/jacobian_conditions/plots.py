@@ -53,7 +53,8 @@ def kernel_blocks(
 def _draw_kernel(ax: Axes, kernel: np.ndarray, names: Sequence[str]) -> None:
     if kernel.ndim != 4 or kernel.shape[0] != kernel.shape[1] != len(names) or kernel.shape[2] != kernel.shape[3]:
         raise ValueError(
-            f"a kernel has shape {kernel.shape}; expected ({len(names)}, {len(names)}, d, d), one block for two of the names"
+            f"a kernel has shape {kernel.shape}; expected ({len(names)}, {len(names)}, d, d), one block for two of "
+            "the names"
         )
     count, d = kernel.shape[0], kernel.shape[2]
     size, largest = count * d, np.abs(kernel).max()
@@ -147,7 +148,8 @@ def tower_norms(
         lengths = np.asarray(values, dtype=float)
         if lengths.ndim != 2 or lengths.shape[0] < 2 or (lengths <= 0).any():
             raise ValueError(
-                f"norms of {title!r} have shape {lengths.shape}; expected positive lengths (steps + 1, n), steps at least 1"
+                f"norms of {title!r} have shape {lengths.shape}; expected positive lengths (steps + 1, n), steps at "
+                "least 1"
             )
         steps = np.arange(0, len(lengths), every)
         chosen = list(thick[title]) if thick and title in thick else []

@@ -317,7 +317,9 @@ def prop_momentum() -> list[sp.Expr]:
 def _momentum_in_coordinates() -> list[sp.Expr]:
     """Three steps in the plane, with tangent gradients t_k (-q_2, q_1) of free lengths."""
     q, v = _vector("q", 2), [sp.S.Zero, sp.S.Zero]
-    lengths, squares, residuals = sp.symbols("t1 t2 t3", real=True), [], []
+    lengths = sp.symbols("t1 t2 t3", real=True)
+    squares: list[sp.Expr] = []
+    residuals: list[sp.Expr] = []
     for at, length in enumerate(lengths):
         v = [mu * v[0] - length * q[1], mu * v[1] + length * q[0]]
         step = [-lr * entry for entry in v]

@@ -131,8 +131,8 @@ def norms_against_counts(
         1, len(lengths), figsize=(max(6.4, 4.1 * len(lengths)), 3.9), sharex=True, sharey=True, squeeze=False, dpi=88
     )
     edges = np.unique(np.geomspace(counts.min(), counts.max() * 1.0001, 9))
-    for ax, (name, values) in zip(axes[0], lengths.items(), strict=True):
-        values = np.asarray(values, dtype=float)
+    for ax, (name, given) in zip(axes[0], lengths.items(), strict=True):
+        values = np.asarray(given, dtype=float)
         if values.shape != counts.shape:
             raise ValueError(f"lengths[{name!r}] has shape {values.shape} and counts {counts.shape}; expected the same")
         ax.plot(counts, values, ".", color=SOFT, ms=3, alpha=0.45, rasterized=True)
@@ -204,8 +204,8 @@ def two_items(paths: Mapping[str, Any]) -> tuple[Figure, np.ndarray]:
     """
     fig, axes = plt.subplots(1, 2, figsize=(8.2, 3.9), dpi=92)
     plane, lengths = axes
-    for (color, marker, dashes), (name, path) in zip(SPARE[1:], paths.items(), strict=False):
-        path = np.asarray(path, dtype=float)
+    for (color, marker, dashes), (name, given) in zip(SPARE[1:], paths.items(), strict=False):
+        path = np.asarray(given, dtype=float)
         if path.ndim != 2 or path.shape[1] != 2:
             raise ValueError(f"paths[{name!r}] has shape {path.shape}; expected (n + 1, 2)")
         length = np.hypot(*path.T)
@@ -238,8 +238,8 @@ def shares_over_steps(
     share in random lists, a dotted line.
     """
     fig, ax = plt.subplots()
-    for (color, marker, dashes), (name, (steps, shares)) in zip(SPARE[1:], curves.items(), strict=False):
-        steps, shares = np.asarray(steps, dtype=float), np.asarray(shares, dtype=float)
+    for (color, marker, dashes), (name, given) in zip(SPARE[1:], curves.items(), strict=False):
+        steps, shares = (np.asarray(values, dtype=float) for values in given)
         ax.plot(steps, shares, color=color, marker=marker, ls=dashes, label=name)
         if spread and name in spread:
             half = np.asarray(spread[name], dtype=float)

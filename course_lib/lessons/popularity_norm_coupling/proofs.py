@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -80,7 +81,7 @@ def enumerate_monotone_coupling() -> Fraction:
         cells = [(rare, rare / 2), (popular - rare, (rare + popular) / 2), (1 - popular, (popular + 1) / 2)]
         laws = [[Fraction(0)] * (steps + 1) for _ in range(2)]
         for outcome in itertools.product(cells, repeat=steps):
-            chance = math.prod(width for width, _ in outcome)
+            chance = math.prod((width for width, _ in outcome), start=Fraction(1))
             uniforms = np.array([middle for _, middle in outcome], dtype=object)
             moved = norms.coupled_updates(np.array([rare, popular], dtype=object), uniforms)
             few, many = (int(row.sum()) for row in moved)
@@ -254,7 +255,7 @@ def enumerate_saturation() -> Fraction:
             [Fraction(k, 7) for k in range(7)], (Fraction(0), Fraction(1, 3), Fraction(1))
         ):
             counted = sum(_binomial(slots, k, probability) * (k + coherence * k * (k - 1)) for k in range(slots + 1))
-            arguments = {"batch_size": slots, "coherence": coherence}
+            arguments: dict[str, Any] = {"batch_size": slots, "coherence": coherence}
             worst = max(worst, abs(counted - norms.expected_squared_gradient(probability, **arguments)))
             if probability:
                 derivative = sum(
@@ -457,21 +458,22 @@ def conflicting_items(updates: tuple[int, int] = (1000, 100), *, rate: float = 0
 # Counting
 
 
-def _binomial(n: int, k: int, chance):
+def _binomial(n: int, k: int, chance: Any) -> Any:
     """C(n, k) chance^k (1 - chance)^(n - k), for a Fraction or a symbol."""
     return math.comb(n, k) * chance**k * (1 - chance) ** (n - k)
 
 
 def _binomial_slope(n: int, k: int, chance: Fraction) -> Fraction:
     """d/d chance of `_binomial`, for 0 < chance < 1."""
-    return _binomial(n, k, chance) * (Fraction(k) / chance - Fraction(n - k) / (1 - chance))
+    slope: Fraction = _binomial(n, k, chance) * (Fraction(k) / chance - Fraction(n - k) / (1 - chance))
+    return slope
 
 
 def _patterns(length: int) -> Iterator[tuple[int, ...]]:
     return itertools.product((0, 1), repeat=length)
 
 
-def _count_law(slots: int, batches: int, chance) -> list:
+def _count_law(slots: int, batches: int, chance: Any) -> list[Any]:
     """P(N = n), n = 0 ... batches, by visiting every pattern of slots;
     exact for a Fraction, a polynomial for a symbol.
     """
@@ -482,7 +484,7 @@ def _count_law(slots: int, batches: int, chance) -> list:
     return law
 
 
-def _chance_that(chances: Sequence[Fraction], event) -> Fraction:
+def _chance_that(chances: Sequence[Fraction], event: Callable[..., bool]) -> Fraction:
     """The probability of an event of independent slots with these chances."""
     total = Fraction(0)
     for held in _patterns(len(chances)):
@@ -495,7 +497,7 @@ def _chance_that(chances: Sequence[Fraction], event) -> Fraction:
 # Vectors
 
 
-def _cosine_gradient(q: Sequence, k: Sequence) -> list:
+def _cosine_gradient(q: Sequence[Any], k: Sequence[Any]) -> list[Any]:
     """(k/||k|| - cos q/||q||) / ||q||, in symbols."""
     inner, length, target = (sum(a * b for a, b in zip(v, w, strict=True)) for v, w in ((q, k), (q, q), (k, k)))
     return [(b - inner / length * a) / sp.sqrt(length * target) for a, b in zip(q, k, strict=True)]

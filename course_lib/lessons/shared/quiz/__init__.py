@@ -1,11 +1,11 @@
 """The quizzes of the chapters: questions in data files, a strict reader, and the computations that settle the answers.
 
-    from course_lib import quiz
-    quiz.names()                            # ["in-batch-bias"]
+    from course_lib.lessons.shared import quiz
+    quiz.names()                            # ["cosine-orthogonality", ...]
     quiz.load("in-batch-bias").questions
 
-The page shows them through `widgets.Quiz`. A test recomputes, for every question that names a function, which answers
-are right (`quiz.recompute`).
+The page shows them through `widgets.quiz.Quiz`. A test recomputes, for every question that names a function, which
+answers are right (`quiz.recompute`).
 """
 
 from course_lib.lessons.shared.quiz.markup import html, pieces, plain

@@ -19,7 +19,7 @@ def uniforms(seed: int, count: int) -> np.ndarray:
     state = (np.uint64(seed) + steps * np.uint64(0x6D2B79F5)) & _MASK
     t = (state ^ (state >> np.uint64(15))) * (state | np.uint64(1)) & _MASK
     t ^= (t + ((t ^ (t >> np.uint64(7))) * (t | np.uint64(61)) & _MASK)) & _MASK
-    return ((t ^ (t >> np.uint64(14))) & _MASK) / 2.0**32
+    return np.asarray(((t ^ (t >> np.uint64(14))) & _MASK) / 2.0**32)
 
 
 def bells(chance: np.ndarray) -> np.ndarray:
