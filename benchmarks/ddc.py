@@ -23,7 +23,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # a checkout needs
 from course_lib import datasets
 from course_lib.data.datasets import planted
 from course_lib.data.interactions import Interactions
-from course_lib.models.debiasing import DDC, preference_directions
+from course_lib.maths.correction import preference_directions
+from course_lib.models.debiasing import DDC
 
 SECONDS, MEGABYTES, WIDTH = 2.0, 500.0, 64
 
@@ -73,7 +74,8 @@ def main() -> int:
     theirs, _ = measured(lambda: by_all_scores(users, items, data), 1)
     print(f"{data!r}")
     print(
-        f"preference_directions: {ours:.2f} s, {memory:.0f} MB (bars: {SECONDS:g} s, {MEGABYTES:g} MB); by all scores {theirs:.1f} s, {theirs / ours:.0f} times as long"
+        f"preference_directions: {ours:.2f} s, {memory:.0f} MB (bars: {SECONDS:g} s, {MEGABYTES:g} MB); "
+        f"by all scores {theirs:.1f} s, {theirs / ours:.0f} times as long"
     )
     start = time.perf_counter()
     model = DDC(users, items, data)

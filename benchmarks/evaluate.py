@@ -62,7 +62,8 @@ def main() -> int:
     plain, precision = best_of(max(1, arguments.repeats // 2), lambda: naive(users, items, train, test))
     assert abs(found[f"precision@{K}"] - precision) < 1e-6, (found[f"precision@{K}"], precision)
     print(
-        f"evaluate {ours:.3f} s with {arguments.threads} threads (bar {BAR} s); naive argsort {plain:.3f} s; {plain / ours:.1f} times faster"
+        f"evaluate {ours:.3f} s with {arguments.threads} threads (bar {BAR} s); "
+        f"naive argsort {plain:.3f} s; {plain / ours:.1f} times faster"
     )
     return int(ours > BAR)
 

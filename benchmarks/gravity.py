@@ -142,7 +142,8 @@ def main() -> int:
     steps = in_turns({"plain": Step(gravity=False), "sogram": Step(gravity=True)}, 4 * rounds)
     dearer = ratio(steps, "sogram", "plain")
     print(
-        f"a step on 1024 pairs: plain {1000 * statistics.median(steps['plain']):.1f} ms, with SOGram {dearer:.3f} times that (bar {STEP})"
+        f"a step on 1024 pairs: plain {1000 * statistics.median(steps['plain']):.1f} ms, "
+        f"with SOGram {dearer:.3f} times that (bar {STEP})"
     )
     return int(faster < FASTER or dearer > STEP)
 

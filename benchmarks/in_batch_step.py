@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -105,9 +106,9 @@ def sogram_step(_kind: str, model: Model, data: Positives, point: str, batch: tu
     )
 
 
-def seconds(action: Callable[[], None]) -> float:
+def seconds(action: Callable[..., None], *arguments: Any) -> float:
     start = time.perf_counter()
-    action()
+    action(*arguments)
     return time.perf_counter() - start
 
 
@@ -120,7 +121,7 @@ def measure(point: str, *, batch_size: int, rounds: int, seed: int = 0) -> dict[
         batch, other = data.batch(batch_size, rng), data.batch(batch_size, rng)
         for kind in rng.permutation(STRATEGIES):
             step = sogram_step if kind == "sogram" else grid_step
-            taken = seconds(lambda: step(str(kind), models[kind], data, point, batch, other))
+            taken = seconds(step, str(kind), models[kind], data, point, batch, other)
             if number >= 2:  # the first two rounds warm up
                 times[kind].append(taken)
     return times

@@ -16,13 +16,13 @@ BAR, BARS = 60.0, {"P0-E8": 15.0}
 def main() -> int:
     missed = False
     with tempfile.TemporaryDirectory() as folder:
-        for id in experiments.names():
+        for which in experiments.names():
             start = time.perf_counter()
-            experiments.run(id, "smoke", store=Path(folder), progress=False)
+            experiments.run(which, "smoke", store=Path(folder), progress=False)
             seconds = time.perf_counter() - start
-            bar = BARS.get(id, BAR)
+            bar = BARS.get(which, BAR)
             missed |= seconds > bar
-            print(f"{id}: {seconds:5.1f} s (bar {bar:.0f} s)", flush=True)
+            print(f"{which}: {seconds:5.1f} s (bar {bar:.0f} s)", flush=True)
     return int(missed)
 
 

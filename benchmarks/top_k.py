@@ -47,7 +47,8 @@ def main() -> int:
     clock, work = (statistics.median(column) for column in zip(*times, strict=True))
     size = data.n_users * data.n_items
     print(
-        f"gowalla: top {K} of {size / 1e9:.2f} billion scores in {clock:.2f} s ({work:.2f} s of processor, {arguments.threads} threads)"
+        f"gowalla: top {K} of {size / 1e9:.2f} billion scores in {clock:.2f} s "
+        f"({work:.2f} s of processor, {arguments.threads} threads)"
     )
     with TemporaryDirectory() as folder:
         stored = Path(folder) / "data.npz"
@@ -61,8 +62,8 @@ def main() -> int:
     theirs = [statistics.median(turn[1][at] for turn in turns) for at in (0, 1)]
     ratios = [statistics.median(b[at] / a[at] for a, b in turns) for at in (0, 1)]
     print(
-        f"  implicit: {theirs[0]:.2f} s ({theirs[1]:.2f} s of processor); the course is {ratios[0]:.2f} times as fast on the clock, "
-        f"{ratios[1]:.2f} by processor (bar {BAR:g})"
+        f"  implicit: {theirs[0]:.2f} s ({theirs[1]:.2f} s of processor); "
+        f"the course is {ratios[0]:.2f} times as fast on the clock, {ratios[1]:.2f} by processor (bar {BAR:g})"
     )
     print(f"  {same:.3%} of the lists are the same in both")
     return int(ratios[0] < BAR or same < 0.999)

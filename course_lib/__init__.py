@@ -1,5 +1,6 @@
 """The library of the two-tower course.
 
+    checking     checks of arguments
     data         interactions, data sets, metrics
     maths        geometry, gauges, norms, losses, in-batch objectives, Gramians, popularity
     models       encoders and their Jacobians, backbones, debiasing
@@ -8,8 +9,8 @@
     experiments  the papers' tables and figures, at three scales
     lessons      one folder for each chapter: proofs, counterexamples, figures, interactive, quiz, checks
 
-A module has a short name as well: `from course_lib import geometry`. Nothing is imported before it is asked for, so that
-`import course_lib` takes no time and no torch.
+A module has a short name as well: `from course_lib import geometry`. Nothing is imported before it is asked
+for: `import course_lib` takes no time and no torch.
 """
 
 from __future__ import annotations

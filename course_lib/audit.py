@@ -5,7 +5,7 @@
 - are the rows on a sphere, and do the gauges that keep them there reduce to rotations (`course_lib.maths.gauge`);
 - how far do the top-k cosine neighbours move under random gauges, all of which keep every score;
 - with the other table: are the two balanced, as weight decay makes them, and do the cosines agree with the gauge-free
-ones;
+  ones;
 - with counts: does length go with popularity.
 
 A table cannot show *how* it was trained. Rows that were normalised after training lie on the sphere as well, and their
@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from course_lib import checking
 from course_lib.maths import gauge, geometry
 from course_lib.maths.popularity import norm_correlation
 
@@ -39,11 +40,13 @@ SPREADS = (0.25, 0.5, 1.0)
 
 @dataclass(frozen=True)
 class TableFacts:
-    """One table: rows n, width k, rank; shortest, length, longest: least, median and greatest norm; unevenness: largest
-    relative distance of a norm from the median;
-    on_sphere: unevenness is below SPHERE_TOLERANCE; diagonal, linear: visible dimension of the gauges that keep all
-    lengths (None where it was not computed); stiffness: least growth of the squared lengths (root mean square,
-    relative) per unit of a diagonal gauge direction, 0 where one is free."""
+    """One table: rows n, width k, rank.
+
+    shortest, length, longest: least, median and greatest norm; unevenness: largest relative distance of a norm from the
+    median; on_sphere: unevenness is below SPHERE_TOLERANCE; diagonal, linear: visible dimension of the gauges that keep
+    all lengths (None where it was not computed); stiffness: least growth of the squared lengths (root mean square,
+    relative) per unit of a diagonal gauge direction, 0 where one is free.
+    """
 
     rows: int
     width: int
@@ -60,13 +63,14 @@ class TableFacts:
 
 @dataclass(frozen=True)
 class Report:
-    """What `audit` found. overlap: {spread: share of the top-k neighbours that survive a random linear gauge of that
-    spread};
-    chance: the share that two random lists have in common; allowed_overlap: what survives random gauges that keep all
-    lengths, half way to the end of their range (None unless the rows are on a sphere and leave some freedom);
-    imbalance: ||A^T A - B^T B|| / (||A^T A|| + ||B^T B||), 0 for balanced tables; score_overlap: share of the top-k by
-    cosine that are also nearest by the columns of scores; two_sided: infinitesimal linear gauges that keep both tables'
-    lengths; norm_count_correlation: Pearson's.
+    """What `audit` found.
+
+    overlap: {spread: share of the top-k neighbours that survive a random linear gauge of that spread}; chance: the
+    share that two random lists have in common; allowed_overlap: what survives random gauges that keep all lengths, half
+    way to the end of their range (None unless the rows are on a sphere and leave some freedom); imbalance: ||A^T A -
+    B^T B|| / (||A^T A|| + ||B^T B||), 0 for balanced tables; score_overlap: share of the top-k by cosine that are also
+    nearest by the columns of scores; two_sided: infinitesimal linear gauges that keep both tables' lengths;
+    norm_count_correlation: Pearson's.
     """
 
     items: TableFacts
@@ -137,10 +141,8 @@ def audit(
     """
     items = _matrix(items, "items")
     users = None if users is None else _matrix(users, "users")
-    if users is not None and users.shape[1] != items.shape[1]:
-        raise ValueError(
-            f"users has width {users.shape[1]} but items has width {items.shape[1]}: they cannot score each other"
-        )
+    if users is not None:
+        checking.same_width(users, items, "users", "items")
     if len(items) < k + 2:
         raise ValueError(f"items has {len(items)} rows; {k} neighbours need at least {k + 2}")
     notes = []
@@ -164,7 +166,7 @@ def audit(
             )
         else:
             notes.append("Some items have the score 0 with every user, so cosines of scores were not computed.")
-        if facts.on_sphere and other.on_sphere and (wide or items.shape[1] <= LINEAR_WIDTH):
+        if facts.on_sphere and other is not None and other.on_sphere and (wide or items.shape[1] <= LINEAR_WIDTH):
             extra["two_sided"] = gauge.two_sided_linear_dimension(_sample(users, rng), _sample(items, rng))
     if counts is not None:
         extra["norm_count_correlation"] = _count_correlation(items, counts, notes)
@@ -200,15 +202,10 @@ def _facts(table: np.ndarray, wide: bool, rng: np.random.Generator) -> TableFact
 
 
 def _enough_rows(table: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """A sample of rows if it alone already leaves no linear freedom (more rows cannot add any), else the whole
-    table.
-    """
+    """A sample of rows that alone leaves no linear freedom (more rows cannot add any), else the whole table."""
     sample = _sample(table, rng)
-    return (
-        sample
-        if len(sample) < len(table) and gauge.visible_linear_dimension(sample) == 0 and _spans(sample, table)
-        else table
-    )
+    small = len(sample) < len(table)
+    return sample if small and gauge.visible_linear_dimension(sample) == 0 and _spans(sample, table) else table
 
 
 def _sample(table: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -235,8 +232,9 @@ def _survivors(
 def _survivors_on_the_sphere(
     items: np.ndarray, part: np.ndarray, before: np.ndarray, queries: np.ndarray, draws: int, rng: np.random.Generator
 ) -> float:
-    """Mean overlap under gauges I + t E that keep all lengths:
-    E a random direction, t half way to where it stops being positive.
+    """Mean overlap under gauges I + t E that keep all lengths, E a random direction.
+
+    t lies half way to where I + t E stops being positive.
     """
     shares = []
     for E in gauge.random_linear_directions(items.astype(np.float64), draws, rng=rng):
@@ -265,21 +263,9 @@ def _count_correlation(items: np.ndarray, counts: Any, notes: list[str]) -> floa
 
 
 def _matrix(table: Any, name: str) -> np.ndarray:
-    table = np.asarray(table)
-    if table.ndim != 2 or table.dtype.kind not in "fiu":
-        raise ValueError(
-            f"{name} must be a matrix of numbers, one row an item or user, but has shape {table.shape} and dtype {table.dtype}"
-        )
-    table = table.astype(np.float32 if table.dtype.itemsize <= 4 and table.dtype.kind == "f" else np.float64)
-    bad = np.flatnonzero(~np.isfinite(table).all(axis=1))
-    if len(bad):
-        raise ValueError(f"{name} holds NaN or infinite entries in {len(bad)} rows, the first is row {bad[0]}")
-    zero = np.flatnonzero(~table.any(axis=1))
-    if len(zero):
-        raise ValueError(
-            f"{name} has {len(zero)} zero rows, the first is row {zero[0]}: a zero row has no cosine; leave such rows out"
-        )
-    return table
+    """float64, or float32 for what is no longer than that."""
+    array = checking.nonzero_rows(checking.table(table, name), name)
+    return array.astype(np.float32 if array.dtype.itemsize <= 4 else np.float64)
 
 
 # ---- words
@@ -289,10 +275,12 @@ def _on_lengths(report: Report) -> list[str]:
     facts = report.items
     if facts.on_sphere:
         return [
-            f"All {facts.rows:,} item rows have the length {facts.length:.4g}: they lie on a sphere of dimension {facts.width - 1}."
+            f"All {facts.rows:,} item rows have the length {facts.length:.4g}: "
+            f"they lie on a sphere of dimension {facts.width - 1}."
         ]
     return [
-        f"Item rows have lengths from {facts.shortest:.3g} to {facts.longest:.3g} (median {facts.length:.3g}): they are not on a sphere."
+        f"Item rows have lengths from {facts.shortest:.3g} to {facts.longest:.3g} (median {facts.length:.3g}): "
+        "they are not on a sphere."
     ]
 
 
@@ -300,30 +288,35 @@ def _on_freedom(report: Report) -> list[str]:
     facts, k = report.items, report.items.rank
     if not facts.on_sphere:
         return [
-            f"If the loss sees only the scores, every invertible {facts.width} x {facts.width} matrix is a gauge, and the cosines have "
-            f"{k * (k + 1) // 2 - 1} free parameters. Normalising the rows now does not remove them: it keeps the gauge that training ended in."
+            f"If the loss sees only the scores, every invertible {facts.width} x {facts.width} matrix is a gauge, and "
+            f"the cosines have {k * (k + 1) // 2 - 1} free parameters. Normalising the rows now does not remove them: "
+            "it keeps the gauge that training ended in."
         ]
     learned = "If the rows were on the sphere during training, cosine is a function of what was learned."
     caution = "A table normalised after training looks the same: check the training code."
     words = [f"{learned} {caution}" if report.verdict == "fixed" else caution]
     if facts.linear == 0:
         words.append(
-            "Held on this sphere, the item rows leave no linear gauge except rotations and reflections, which change no cosine."
+            "Held on this sphere, the item rows leave no linear gauge except rotations and reflections, which change "
+            "no cosine."
         )
     elif facts.linear is None:
         words.append(
-            f"Diagonal gauges that keep the lengths: {facts.diagonal} dimensions. Linear ones were not counted at width {facts.width}; ask for it with --wide."
+            f"Diagonal gauges that keep the lengths: {facts.diagonal} dimensions. Linear ones were not counted at "
+            f"width {facts.width}; ask for it with --wide."
         )
     else:
         words.append(
-            f"The lengths of the item rows leave {facts.linear} free dimensions of gauges that move cosines, {facts.diagonal} of them diagonal: "
-            "there are too few different rows, or they have a pattern, such as signs."
+            f"The lengths of the item rows leave {facts.linear} free dimensions of gauges that move cosines, "
+            f"{facts.diagonal} of them diagonal: there are too few different rows, or they have a pattern, such as "
+            "signs."
         )
     if report.two_sided:
         words.append(f"Holding the user rows as well leaves {report.two_sided} first-order dimensions.")
     elif report.two_sided == 0 and facts.linear:
         words.append(
-            "With the user rows held as well, no gauge is left near the present one. A separate gauge far away is possible for few rows, and unlikely for many."
+            "With the user rows held as well, no gauge is left near the present one. A separate gauge far away is "
+            "possible for few rows, and unlikely for many."
         )
     return words
 
@@ -333,12 +326,14 @@ def _on_neighbours(report: Report) -> list[str]:
     words = []
     if report.allowed_overlap is not None:
         words.append(
-            f"Random gauges that keep all lengths and all scores leave {100 * report.allowed_overlap:.0f} % of the top {report.k} by cosine."
+            f"Random gauges that keep all lengths and all scores leave {100 * report.allowed_overlap:.0f} % of the "
+            f"top {report.k} by cosine."
         )
     what = "which only free lengths allow" if report.items.on_sphere else "every one of which keeps all scores"
     return [
         *words,
-        f"Under random linear gauges, {what}, the top {report.k} by cosine keep: {shares} (chance {100 * report.chance:.2g} %).",
+        f"Under random linear gauges, {what}, the top {report.k} by cosine keep: {shares} "
+        f"(chance {100 * report.chance:.2g} %).",
     ]
 
 
@@ -355,8 +350,8 @@ def _on_users(report: Report) -> list[str]:
         words.append(f"A^T A and B^T B differ by {100 * report.imbalance:.1f} % of their size: the tables are {state}.")
     if report.score_overlap is not None:
         words.append(
-            f"Of the top {report.k} by cosine, {100 * report.score_overlap:.0f} % are also nearest by the columns of scores "
-            "(gauge.score_rows), a similarity that no gauge can change."
+            f"Of the top {report.k} by cosine, {100 * report.score_overlap:.0f} % are also nearest by the columns of "
+            "scores (gauge.score_rows), a similarity that no gauge can change."
         )
     return words
 
@@ -365,7 +360,8 @@ def _on_counts(report: Report) -> list[str]:
     if report.norm_count_correlation is None:
         return []
     return [
-        f"The correlation between length and count is {report.norm_count_correlation:.2f}. A dot product sees it, a cosine does not."
+        f"The correlation between length and count is {report.norm_count_correlation:.2f}. "
+        "A dot product sees it, a cosine does not."
     ]
 
 
@@ -376,8 +372,9 @@ def cli(argv: list[str] | None = None) -> int:
     """`python -m course_lib audit ...`: 0 when a report was printed, 2 when the input was refused."""
     arguments = _parser().parse_args(argv)
     try:
-        tables = {name: _load(getattr(arguments, name), name) for name in ("items", "users", "counts")}
-        report = audit(**tables, k=arguments.k, rng=np.random.default_rng(arguments.seed), wide=arguments.wide)
+        items, users, counts = (_load(getattr(arguments, name), name) for name in ("items", "users", "counts"))
+        rng = np.random.default_rng(arguments.seed)
+        report = audit(items, users, counts, k=arguments.k, rng=rng, wide=arguments.wide)
     except (ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

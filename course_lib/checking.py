@@ -13,7 +13,6 @@ This is the lowest room of the library: it imports NumPy alone, and takes tensor
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Collection
 from typing import Any, TypeVar
 
@@ -31,7 +30,8 @@ def refuse(value: Any, name: str, expected: str) -> ValueError:
 
 def whole(value: Any, name: str, least: int = 1, most: int | None = None, *, why: str = "") -> int:
     """`value` as an int: a Python or NumPy integer (no bool, no 2.0) from `least` to `most`; `why` ends the message."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least or value > _or(most):
+    plain = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not plain or not least <= value <= _or(most):
         reach = f"of at least {least}" if most is None else f"from {least} to {most}"
         raise refuse(value, name, f"a whole number {reach}{why and ', ' + why}")
     return int(value)

@@ -152,8 +152,8 @@ def handed_in(folder: Path, rooms: list[Class]) -> dict[str, list[tuple[str, Pat
         if name in (only, *owners.values()) or any(_file_of(entry, name).exists() for entry in people)
     ]
     found = {name: [(entry.name, _file_of(entry, name)) for entry in people] for name in given}
-    for path, owner in owners.items():
-        owner = owner or (given[0] if len(given) == 1 else None)
+    for path, recognised_as in owners.items():
+        owner = recognised_as or (given[0] if len(given) == 1 else None)
         if owner:
             found[owner].append((path.stem, path))
         else:
@@ -264,7 +264,8 @@ def marks(room: Class, student: str) -> list[Any]:
 def table(room: Class) -> Path:
     """Writes grades/ASSIGNMENT.csv: one line a student, one column a graded cell, the total, and what to look at."""
     notes = json.loads(_read(room.course / "verdicts" / room.assignment / "collected.json") or "{}")
-    lines, columns = [], []
+    lines: list[dict[str, Any]] = []
+    columns: list[str] = []
     with room.gradebook() as book:
         for student in filter(lambda name: is_graded(room, name), room.students()):
             notebook = book.find_submission_notebook(room.assignment, room.assignment, student)

@@ -15,12 +15,14 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from exercises.typical import Wrong
 
 HERE = Path(__file__).resolve().parent
+Notebook = dict[str, Any]
 FIRST = "in-batch-bias"
 SOLUTION = re.compile(r"^ *### BEGIN SOLUTION\n(.*?)^ *### END SOLUTION\n?", re.DOTALL | re.MULTILINE)
 HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n.*?### END HIDDEN TESTS\n?", re.DOTALL)
@@ -181,7 +183,7 @@ while True: pass
 }
 
 # Not a matter of code: what stands in the file. Each takes the notebook and returns the file's content.
-FILES: dict[str, Callable[[dict], bytes]] = {
+FILES: dict[str, Callable[[Notebook], bytes]] = {
     "file-no-json": lambda notebook: b"\x00\xff not a notebook",
     "file-deep-json": lambda notebook: b'{"cells":' + b"[" * 200_000,
     "file-huge": lambda notebook: json.dumps(notebook).encode() + b" " * 21_000_000,
@@ -207,12 +209,14 @@ def public_checks(assignment: str = FIRST) -> ModuleType:
 
 def wrong_answers(assignment: str = FIRST) -> dict[str, Wrong]:
     """The typical wrong submissions of an assignment."""
-    return importlib.import_module(f"exercises.typical.{module_of(assignment)}").WRONG
+    answers: dict[str, Wrong] = importlib.import_module(f"exercises.typical.{module_of(assignment)}").WRONG
+    return answers
 
 
-def source(assignment: str = FIRST) -> dict:
+def source(assignment: str = FIRST) -> Notebook:
     path = HERE / "source" / assignment / f"{assignment}.ipynb"
-    return json.loads(path.read_text(encoding="utf-8"))
+    notebook: Notebook = json.loads(path.read_text(encoding="utf-8"))
+    return notebook
 
 
 def points(assignment: str = FIRST, *, by_hand: bool = False) -> dict[str, float]:
@@ -231,7 +235,7 @@ def expected(assignment: str = FIRST) -> dict[str, float]:
     return {"reference": sum(each.values()), "empty": 0, **wrong, **dict.fromkeys(hostile_kinds, 0)}
 
 
-def reference(assignment: str = FIRST) -> dict:
+def reference(assignment: str = FIRST) -> Notebook:
     """The source with its solutions, and without its hidden tests."""
     notebook = source(assignment)
     for cell in notebook["cells"]:
@@ -239,18 +243,16 @@ def reference(assignment: str = FIRST) -> dict:
     return notebook
 
 
-def empty(assignment: str = FIRST) -> dict:
+def empty(assignment: str = FIRST) -> Notebook:
     """The notebook as a student gets it, nearly: nbgrader's own release differs only in its checksums."""
     notebook = source(assignment)
     for cell in notebook["cells"]:
-        stub = STUB if cell["cell_type"] == "code" else "*Write your answer here.*\n"
-        cell["source"] = HIDDEN.sub("", SOLUTION.sub(lambda _, stub=stub: stub, "".join(cell["source"]) + "\n")).rstrip(
-            "\n"
-        )
+        stub = STUB if cell["cell_type"] == "code" else "*Write your answer here.*\n"  # no backslash: re would read it
+        cell["source"] = HIDDEN.sub("", SOLUTION.sub(stub, "".join(cell["source"]) + "\n")).rstrip("\n")
     return notebook
 
 
-def wrong(kind: str, assignment: str = FIRST) -> dict:
+def wrong(kind: str, assignment: str = FIRST) -> Notebook:
     """The reference with some answers replaced."""
     notebook, answers = reference(assignment), wrong_answers(assignment)[kind].answers
     for cell in notebook["cells"]:
@@ -259,7 +261,7 @@ def wrong(kind: str, assignment: str = FIRST) -> dict:
     return notebook
 
 
-def hostile(code: str, assignment: str = FIRST) -> dict:
+def hostile(code: str, assignment: str = FIRST) -> Notebook:
     """An untouched notebook with `code` in every answer cell, and a script in place of the essay."""
     notebook = empty(assignment)
     for cell in notebook["cells"]:
@@ -273,7 +275,7 @@ def hostile(code: str, assignment: str = FIRST) -> dict:
     return notebook
 
 
-def _forged(notebook: dict) -> dict:
+def _forged(notebook: Notebook) -> Notebook:
     """Checks replaced by `pass`, worth a million points, doubled, with outputs that say 28."""
     cells = json.loads(json.dumps(notebook["cells"]))
     for cell in cells:

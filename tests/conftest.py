@@ -50,6 +50,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """One plain line where the browser's tests were skipped: a green run without it has not looked at the pages."""
+    reports = terminalreporter.getreports("skipped")
+    if skipped := sum("no Chromium or Chrome found" in str(report.longrepr) for report in reports):
+        terminalreporter.write_line(
+            f"NOT TESTED: {skipped} tests of pages and interactives need a browser and were skipped. To add them: "
+            "apt install chromium, then run the same command again.",
+            yellow=True,
+        )
+
+
 def skip_or_fail_in_ci(reason: str) -> None:
     """Skips the test where a reader lacks something; fails it in CI, where nothing may be lacking."""
     if IN_CI:

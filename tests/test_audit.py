@@ -1,6 +1,4 @@
-"""The practitioner's diagnostic: tables whose answer is known, sentences that follow from it, refusals on the command
-line.
-"""
+"""The practitioner's diagnostic: tables whose answer is known, the sentences that follow, and what is refused."""
 
 from __future__ import annotations
 
@@ -87,7 +85,7 @@ def test_overlap_is_that_of_a_gauge_that_keeps_scores():
 
 
 def test_overlaps_do_not_depend_on_the_axes_in_which_a_table_is_given():
-    """Signs of singular vectors, their order, any rotation: a processor may choose them, the report may not show them."""
+    """Signs of singular vectors, their order, any rotation: a processor may choose, the report may not show it."""
     A, B = rng().standard_normal((60, 6)), rng(1).standard_normal((90, 6)) * [3, 2, 1, 1, 0.5, 0.2]
     Q = np.linalg.qr(rng(2).standard_normal((6, 6)))[0]
     expected = audit(B, A, rng=rng())
@@ -97,7 +95,7 @@ def test_overlaps_do_not_depend_on_the_axes_in_which_a_table_is_given():
 
 
 def test_balance_and_gauge_free_neighbours():
-    A, B = gauge.balance(rng().standard_normal((80, 6)), rng(1).standard_normal((90, 6)))
+    A, B = gauge.balance_tables(rng().standard_normal((80, 6)), rng(1).standard_normal((90, 6)))
     level = audit(B, A, rng=rng())
     assert level.imbalance < 1e-12 and "balanced, as weight decay" in words(level)
     A, B = gauge.apply_gauge(A, B, gauge.random_diagonal_gauge(6, spread=1, rng=rng()))
@@ -145,13 +143,13 @@ def test_the_sample_shortcut_agrees_with_the_whole_table():
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ({"items": np.ones(3)}, r"items must be a matrix of numbers.*\(3,\)"),
+        ({"items": np.ones(3)}, r"items has shape \(3,\) .*; expected numbers of shape \(n, d\)"),
         ({"items": np.array([["a", "b"]])}, "dtype"),
         ({"items": np.ones((5, 2))}, "5 rows; 10 neighbours need at least 12"),
         ({"items": np.eye(12, 3)}, "9 zero rows, the first is row 3"),
         ({"items": unit(20, 3), "users": unit(5, 4)}, "users has width 4"),
         ({"items": unit(20, 3), "counts": np.ones(3)}, "each of the 20 items"),
-        ({"items": np.full((20, 3), np.nan)}, "NaN or infinite entries in 20 rows, the first is row 0"),
+        ({"items": np.full((20, 3), np.nan)}, "NaN or infinity in 20 rows, the first is row 0"),
     ],
 )
 def test_bad_tables_are_refused(arguments, reason):

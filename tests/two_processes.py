@@ -1,4 +1,4 @@
-"""Run by tests/maths/test_gramians_processes.py: every estimator and the loss, with the batch spread over two processes.
+"""Run by tests/maths/test_gramians_processes.py: every estimator and the loss, the batch spread over two processes.
 
     python two_processes.py OUT
 
@@ -56,7 +56,7 @@ def outcome(rank: int, world: int, processes: gramians.Processes, around) -> dic
             backward(loss)
             with torch.no_grad():
                 for parameter in tables.parameters():
-                    parameter -= 0.1 * parameter.grad
+                    parameter.sub_(0.1 * parameter.grad)
         found |= {f"{name}.estimate": left, f"{name}.loss": loss.detach(), f"{name}.left": tables.left.detach()}
     return found
 

@@ -207,16 +207,17 @@ class Elements(HTMLParser):
 # ---- what holds for every interactive
 
 
+SMALLER = """(size) => [...document.querySelectorAll(
+  ".cw :is(button, select, input[type=range], input[type=number], .cw-option, .cw-touch)")]
+  .filter((e) => e.checkVisibility()).filter((e) => {
+    const box = e.getBoundingClientRect(); return Math.min(box.width, box.height) < size; }).map((e) => e.outerHTML)"""
+
+
 def misfits(page: Any, width: int) -> list[str]:
-    """What is wider than the page or too small for a finger, with every fold open;
-    nothing, for a page that is well made.
-    """
+    """What is wider than the page or too small for a finger (WCAG 2.5.8, target size), with every fold open."""
     open_folds(page)
-    found = (
-        [f"the page is {wide} wide"] if (wide := page.evaluate("document.documentElement.scrollWidth")) > width else []
-    )
-    small = "[...document.querySelectorAll('.cw button, .cw input[type=range], .cw-option')].filter((b) => Math.min(b.offsetWidth, b.offsetHeight) < 24)"
-    return found + page.evaluate(f"{small}.map((b) => b.outerHTML)")
+    wide = page.evaluate("document.documentElement.scrollWidth")
+    return [*([f"the page is {wide} wide"] if wide > width else []), *page.evaluate(SMALLER, 24)]
 
 
 def left_without_javascript(page: Any) -> tuple[list[bool], list[str], int]:

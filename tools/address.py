@@ -38,7 +38,7 @@ PLACES: dict[str, list[tuple[str, str, str]]] = {
 def repository(root: Path = ROOT) -> str:
     """The address that pyproject.toml sets."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
-    return project["project"]["urls"]["Repository"].rstrip("/")
+    return str(project["project"]["urls"]["Repository"]).rstrip("/")
 
 
 def site(address: str) -> str:
@@ -54,7 +54,8 @@ def with_address(text: str, name: str, address: str) -> tuple[str, int]:
     copies = {ADDRESS: address, SLUG: "/".join(address.split("/")[-2:]), SITE: site(address)}
     for before, form, after in PLACES[name]:
         pattern = re.compile(f"(?P<before>{before}){form}(?P<after>{after})", re.MULTILINE)
-        text, found = pattern.subn(lambda match, copy=copies[form]: match["before"] + copy + match["after"], text)
+        copy = copies[form].replace("\\", r"\\")
+        text, found = pattern.subn(rf"\g<before>{copy}\g<after>", text)
         total += found
     return text, total
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import nbformat
 import yaml
@@ -19,7 +21,7 @@ from docutils.nodes import make_id
 from markdown_it.token import Token
 from myst_nb.core.variables import format_plain_text
 from nbformat import NotebookNode
-from pybtex.database import Person, parse_file
+from pybtex.database import Entry, Person, parse_file
 from pybtex.richtext import Text
 
 from tools import address, myst
@@ -132,7 +134,7 @@ class Index:
         page = self.pages[self.page_of(place, here)[0] if place else here]
         if name not in page.glue:
             raise Unknown(f"glue: {name!r} is published by no cell of {page.name}.ipynb")
-        return format_plain_text(page.glue[name], form)
+        return str(format_plain_text(page.glue[name], form))
 
     def cited(self, key: str, *, textual: bool) -> str:
         """``Liu *et al.*, 2026``, or in a sentence ``Liu *et al.* [2026]``."""
@@ -144,8 +146,9 @@ class Index:
         return f"{who} [{entry.fields['year']}]" if textual else f"{who}, {entry.fields['year']}"
 
     @cached_property
-    def _works(self) -> dict:
-        return parse_file(str(self.root / "book" / "references.bib")).entries
+    def _works(self) -> Mapping[str, Entry]:
+        works: Mapping[str, Entry] = parse_file(str(self.root / "book" / "references.bib")).entries
+        return works
 
     def _read(self, name: str, prefix: tuple[int, ...]) -> None:
         """Take in one page: what it labels and numbers."""
@@ -236,7 +239,8 @@ class Index:
 
 def COUNTERS() -> dict[str, str]:
     """Which kinds of statement share one counter."""
-    return myst.settings()["sphinx"]["config"]["prf_realtyp_to_countertyp"]
+    kinds: dict[str, str] = myst.settings()["sphinx"]["config"]["prf_realtyp_to_countertyp"]
+    return kinds
 
 
 def toc(root: Path = ROOT) -> list[tuple[str, tuple[int, ...]]]:
@@ -246,7 +250,8 @@ def toc(root: Path = ROOT) -> list[tuple[str, tuple[int, ...]]]:
     as its lab, go on with the chapter's numbers, whatever depth ``numbered`` names.
     """
     tree = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
-    found, chapter = [(tree["root"], ())], 0
+    found: list[tuple[str, tuple[int, ...]]] = [(tree["root"], ())]
+    chapter = 0
     for part in tree.get("parts", []):
         for entry in part["chapters"]:
             chapter += bool(part.get("numbered"))
@@ -254,7 +259,7 @@ def toc(root: Path = ROOT) -> list[tuple[str, tuple[int, ...]]]:
     return found
 
 
-def _entries(entry: dict, number: tuple[int, ...]) -> list[tuple[str, tuple[int, ...]]]:
+def _entries(entry: dict[str, Any], number: tuple[int, ...]) -> list[tuple[str, tuple[int, ...]]]:
     """A page and the sections under it."""
     inner = [_entries(section, number) for section in entry.get("sections", [])]
     return [(entry["file"], number), *(page for pages in inner for page in pages)]

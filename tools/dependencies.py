@@ -10,7 +10,7 @@ import ast
 import hashlib
 from collections import deque
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -46,7 +46,7 @@ def _file_hash(path: Path) -> str:
     return _hash_of_state(path, status.st_mtime_ns, status.st_size)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _hash_of_state(path: Path, _mtime: int, _size: int) -> str:
     content = path.read_bytes()
     if path.suffix == ".py":
@@ -61,9 +61,9 @@ def meaning(source: bytes) -> bytes:
     except SyntaxError:
         return source
     for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            if ast.get_docstring(node, clean=False) is not None:
-                node.body = node.body[1:]
+        holds = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        if holds and ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:]
     return ast.dump(tree).encode()
 
 
@@ -127,7 +127,7 @@ class Imports:
         return self._direct[name]
 
     def imported_by(self, source: str, importer: str = "") -> frozenset[str]:
-        """The package's modules that a piece of code imports anywhere, also inside functions; ``importer``: its name."""
+        """The modules that a piece of code imports anywhere, also inside functions; ``importer``: its name."""
         tree = ast.fix_missing_locations(_OnlyWhatRuns().visit(ast.parse(source)))
         found: set[str] = set()
         for node in ast.walk(tree):
@@ -215,7 +215,7 @@ def data_files(folder: Path) -> Iterator[Path]:
             yield from data_files(path)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _homes_in(source: str) -> dict[str, str]:
     """The literal table ``_HOMES`` of an ``__init__``; empty where there is none."""
     for node in ast.parse(source).body:

@@ -73,7 +73,8 @@ class Execution:
 
 def read(path: Path) -> NotebookNode:
     """A notebook from disk, as version 4."""
-    return nbformat.read(path, as_version=4)
+    notebook: NotebookNode = nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
+    return notebook
 
 
 def shown(path: Path) -> str:
@@ -166,7 +167,7 @@ def _run_cells(path: Path, notebook: NotebookNode, variables: Mapping[str, str])
         kernel_name="python3",
         resources={"metadata": {"path": str(path.parent)}},
         extra_arguments=["--IPKernelApp.exec_lines=__import__('tools.watch_reads')", "--IPKernelApp.log_level=ERROR"],
-        store_widget_state=True,
+        record_timing=False,  # which would change the cells' metadata, and with them jupyter-cache's key
     )
     try:
         client.execute(env={**DEFAULTS, **os.environ, "PYTHONPATH": paths, **variables})
@@ -254,15 +255,15 @@ class Cache:
             except (KeyError, CachingError):
                 continue
             code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-            if [_what_runs(cell) for cell in old.cells] == [_what_runs(cell) for cell in code]:
-                if self._holds(notebook, record.data, environment):
-                    carried = copy.deepcopy(notebook)
-                    places = (cell for cell in carried.cells if cell.cell_type == "code")
-                    for cell, had in zip(places, old.cells, strict=True):
-                        cell.outputs, cell.execution_count = had.outputs, had.execution_count
-                    carried.metadata = {**old.metadata, **carried.metadata}
-                    self._write(path, carried, record.data)
-                    return dict(record.data)
+            same = [_what_runs(cell) for cell in old.cells] == [_what_runs(cell) for cell in code]
+            if same and self._holds(notebook, record.data, environment):
+                carried = copy.deepcopy(notebook)
+                places = (cell for cell in carried.cells if cell.cell_type == "code")
+                for cell, had in zip(places, old.cells, strict=True):
+                    cell.outputs, cell.execution_count = had.outputs, had.execution_count
+                carried.metadata = {**old.metadata, **carried.metadata}
+                self._write(path, carried, record.data)
+                return dict(record.data)
         return None
 
 

@@ -14,19 +14,19 @@ import shutil
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-ROOT = Path(__file__).resolve().parents[1]
-if str(ROOT) not in sys.path:
-    sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tools import normalise
 from tools.course_index import GLUE, Index, Unknown
 from tools.plain_markdown import PlainMarkdown
 
+ROOT = Path(__file__).resolve().parents[1]
 BRANCH = "notebooks"
 COPIED = (".binder", "course_lib", "book/results", "pyproject.toml", "requirements.txt", "LICENSE", "LICENSE-text")
 NOT_COPIED = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints", "*.pyc")
@@ -42,6 +42,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 if "COLAB_RELEASE_TAG" in os.environ and importlib.util.find_spec("course_lib") is None:
     address = os.environ.get("COURSE_SOURCE", "ADDRESS")
@@ -83,7 +84,10 @@ def top_cells(index: Index, page: str) -> list[NotebookNode]:
     """The two cells that a copy starts with: where it comes from, and the installation on Colab."""
     title, book = index.pages[page].title, index.pages["book/index"].title
     home = f"[{title}]({index.url(page)})"
-    text = f"*This notebook is a copy of {home}, a page of the course [{book}]({index.site}/). The page shows everything that runs here.*"
+    text = (
+        f"*This notebook is a copy of {home}, a page of the course [{book}]({index.site}/). "
+        "The page shows everything that runs here.*"
+    )
     install = (
         INSTALL.replace("ADDRESS", index.repository)
         .replace("NAME", index.repository.rpartition("/")[2])
@@ -111,16 +115,14 @@ def export(index: Index, page: str) -> NotebookNode:
 
 
 def _plain_cells(cell: NotebookNode, writer: PlainMarkdown) -> list[NotebookNode]:
-    """A cell's copy, with a cell for the caption of the figure that it draws;
-    none for a cell that holds only labels.
-    """
+    """A cell's copy, with a cell for the caption of the figure that it draws; none for a cell of labels only."""
     if cell.cell_type == "markdown":
         text = writer.convert(cell.source)
         return [new_markdown_cell(text)] if text else []
     if cell.cell_type != "code":
         raise Unknown(f"cell: got the type {cell.cell_type!r}, expected markdown or code")
     tags = cell.metadata.get("tags", [])
-    metadata = {"tags": kept} if (kept := [tag for tag in tags if tag in KEPT_TAGS]) else {}
+    metadata: dict[str, Any] = {"tags": kept} if (kept := [tag for tag in tags if tag in KEPT_TAGS]) else {}
     if any(tag in HIDDEN_TAGS for tag in tags):
         metadata["jupyter"] = {"source_hidden": True}
     made = new_code_cell(

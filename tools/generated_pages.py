@@ -5,6 +5,7 @@ made from ``book/notation.yml``, from the docstrings of ``course_lib`` and from 
 """
 
 import importlib
+import itertools
 import pkgutil
 import re
 import sys
@@ -20,24 +21,17 @@ if str(ROOT) not in sys.path:
 
 NOTATION = ROOT / "book" / "notation.yml"
 COMMENT = re.compile(r"^<!-- fill: (\w+) -->$", re.MULTILINE)
-ORDER = (
-    "in_batch",
-    "losses",
-    "gramians",
-    "interactions",
-    "datasets",
-    "metrics",
-    "training",
-    "experiments",
-    "proofs",
-    "plots",
-    "widgets",
-    "quiz",
-    "claims",
-    "paper_tables",
-    "scalars",
-    "arrays",
-)
+GROUPS = {
+    "data": "Interactions, data sets and metrics",
+    "maths": "Mathematics",
+    "models": "Models",
+    "training": "Training",
+    "papers": "What the papers print",
+    "experiments": "Experiments",
+    "audit": "The audit of your own embeddings",
+    "lessons": "Lessons",
+}
+WHOLE = {"training", "papers", "experiments", "audit"}  # one room each; in the others every module is a room
 MARKUP = re.compile(r"([\\*_|`])")
 
 
@@ -56,27 +50,47 @@ def _notation_table(rows: list[dict[str, str]]) -> str:
 
 
 def rooms() -> list[str]:
-    """The names of course_lib's modules and packages, in the order of the course; new ones come last."""
-    import course_lib
+    """What course_lib holds, as "maths.geometry", group after group; a group that nobody named comes last."""
+    groups = sorted(_inside("course_lib"), key=lambda name: [*GROUPS, name].index(name))
+    return [
+        room
+        for group in groups
+        for room in ([group] if group in WHOLE else [f"{group}.{name}" for name in _inside(f"course_lib.{group}")])
+    ]
 
-    found = [info.name for info in pkgutil.iter_modules(course_lib.__path__) if not info.name.startswith("_")]
-    return sorted(found, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
+
+def _inside(package: str) -> list[str]:
+    """The public modules and packages right inside a package; of a plain module, none."""
+    found = pkgutil.iter_modules(getattr(importlib.import_module(package), "__path__", []))
+    return [info.name for info in found if not info.name.startswith("_")]
+
+
+def anchor_of(room: str) -> str:
+    """The label of a room on the page of the library: "maths.geometry" has api-geometry."""
+    return f"api-{room.rpartition('.')[2]}"
 
 
 def api_sections() -> str:
-    """Markdown: one section for each room, with everything public in it."""
-    return "\n\n".join(
-        f"(api-{room})=\n## `course_lib.{room}`\n\n```{{eval-rst}}\n.. automodule:: course_lib.{room}\n   :members:\n```"
-        for room in rooms()
-    )
+    """Markdown: for each group a heading, and in it one section for each room, with everything public in it."""
+    lines: list[str] = []
+    for group, members in itertools.groupby(rooms(), key=lambda room: room.partition(".")[0]):
+        lines.append(f"## {GROUPS.get(group, group)}")
+        for room in members:
+            modules = [f"course_lib.{room}"]
+            if group in ("training", "lessons"):  # their modules are asked for one by one, not through the package
+                modules += [f"course_lib.{room}.{name}" for name in _inside(f"course_lib.{room}")]
+            shown = "\n".join(f".. automodule:: {module}\n   :members:\n" for module in modules)
+            lines.append(f"({anchor_of(room)})=\n### `course_lib.{room}`\n\n```{{eval-rst}}\n{shown}```")
+    return "\n\n".join(lines)
 
 
 def api_list() -> str:
     """Markdown: a table of the rooms, with the first line of each docstring."""
     lines = ["| room | holds |", "|---|---|"]
     for room in rooms():
-        summary = (importlib.import_module(f"course_lib.{room}").__doc__ or "").strip().split("\n\n")[0]
-        lines.append(f"| [`{room}`](#api-{room}) | {' '.join(summary.split()).replace('|', chr(92) + '|')} |")
+        said = (importlib.import_module(f"course_lib.{room}").__doc__ or "").strip().split("\n\n")[0]
+        summary = " ".join(said.split()).replace("|", "\\|") or ", ".join(_inside(f"course_lib.{room}"))
+        lines.append(f"| [`{room}`](#{anchor_of(room)}) | {summary} |")
     return "\n".join(lines)
 
 
@@ -101,7 +115,7 @@ def _beliefs_of(quiz_of_chapter: Any) -> str:
 
 
 def sources_of(name: str) -> list[Path]:
-    """The files whose change must make a page with this comment anew; autodoc notes those behind the API by itself."""
+    """The files whose change makes a page with this comment anew; autodoc notes those behind the API by itself."""
     if name == "notation":
         return [NOTATION]
     library = ROOT / "course_lib"

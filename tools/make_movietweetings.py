@@ -20,6 +20,7 @@ import hashlib
 import io
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +58,7 @@ def pack_text(words: list[str]) -> NDArray[np.uint8]:
     return np.frombuffer("\n".join(words).encode("utf-8"), dtype=np.uint8)
 
 
-def pack_columns(ratings: NDArray[np.int64], movies: list[tuple[int, str, list[str]]]) -> dict[str, NDArray]:
+def pack_columns(ratings: NDArray[np.int64], movies: list[tuple[int, str, list[str]]]) -> dict[str, NDArray[Any]]:
     """The columns of the file: rows by user and film, users as counts, times as seconds after the first rating."""
     films = np.array([imdb for imdb, _, _ in movies])
     users, items = relabel_by_first_time(ratings), np.searchsorted(films, ratings[:, 1])
@@ -81,7 +82,7 @@ def pack_columns(ratings: NDArray[np.int64], movies: list[tuple[int, str, list[s
     }
 
 
-def npz_bytes(columns: dict[str, NDArray]) -> bytes:
+def npz_bytes(columns: dict[str, NDArray[Any]]) -> bytes:
     """An .npz whose bytes depend on the columns alone: fixed date and system, members stored."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import yaml
 from markdown_it import MarkdownIt
@@ -45,9 +46,10 @@ class Directive:
 
 
 @cache
-def settings() -> dict:
+def settings() -> dict[str, Any]:
     """The book's _config.yml."""
-    return yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    config: dict[str, Any] = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    return config
 
 
 @cache

@@ -42,7 +42,8 @@ def book_notebooks() -> list[Path]:
 
 def read(path: Path) -> NotebookNode:
     """A notebook from disk, as version 4."""
-    return nbformat.read(path, as_version=4)
+    notebook: NotebookNode = nbformat.read(path, as_version=4)
+    return notebook
 
 
 def execute(notebook: NotebookNode, folder: Path) -> None:
@@ -106,7 +107,8 @@ def _clean_text(text: str) -> str:
 
 def write_text(notebook: NotebookNode) -> str:
     """The bytes of a notebook: sorted keys, one space of indentation, a newline at the end."""
-    return nbformat.writes(notebook, version=nbformat.NO_CONVERT, indent=1, sort_keys=True).rstrip("\n") + "\n"
+    text: str = nbformat.writes(notebook, version=nbformat.NO_CONVERT, indent=1, sort_keys=True)
+    return text.rstrip("\n") + "\n"
 
 
 def faults(path: Path) -> list[str]:

@@ -22,18 +22,17 @@ from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
-ROOT = Path(__file__).resolve().parents[1]
-ASSETS = ROOT / "book" / "assets"
-if str(ROOT) not in sys.path:  # course_lib of this checkout, for the interactives and for the API page
-    sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # this checkout, for interactives and the API page
 
 from course_lib.lessons.shared.widgets import bundle
 
 if TYPE_CHECKING:
     from tools.execution import Cache
 
+ROOT = Path(__file__).resolve().parents[1]
+ASSETS = ROOT / "book" / "assets"
+
 CACHE = ".jupyter_cache"
-NOTHING_KEPT = ("sphinx_jupyterbook_latex", "sphinx_multitoc_numbering")
 
 SOURCE_BRANCH, LAUNCH_BRANCH = "main", "notebooks"
 # Shown on pages that are notebooks. They are links: nothing is asked of these hosts before a reader clicks.
@@ -49,7 +48,8 @@ MATHJAX_PARTS = ("tex-chtml.js", "input/tex/extensions", "output/chtml/fonts/wof
 
 def repository_address(pyproject: Path = ROOT / "pyproject.toml") -> str:
     """The repository's public address: the one setting ``[project.urls] Repository``."""
-    return tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]["urls"]["Repository"].rstrip("/")
+    project = tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]
+    return str(project["urls"]["Repository"]).rstrip("/")
 
 
 def set_repository(_app: Sphinx, config: Config) -> None:
@@ -96,19 +96,6 @@ def read_again_with_new_tools(_app: Sphinx, config: Config) -> None:
     from tools.dependencies import code_hash
 
     config.course_tools = code_hash([*(ROOT / "tools").glob("*.py"), *(ROOT / "course_lib" / "claims").glob("*.py")])
-
-
-def work_side_by_side(app: Sphinx) -> None:
-    """Let Sphinx read and write pages on all processors: `jupyter-book build` has no option for it.
-
-    Two of Jupyter Book's extensions do not say whether they can; neither keeps anything while pages are read.
-    """
-    from tools.execution import processors
-
-    app.parallel = processors()
-    for name in NOTHING_KEPT:
-        if name in app.extensions:
-            app.extensions[name].parallel_read_safe = True
 
 
 def execute_notebooks(
@@ -186,7 +173,7 @@ def shrink_figures(app: Sphinx, failure: Exception | None) -> None:
 def shrink_png(path: Path) -> None:
     """Rewrite one opaque PNG with a palette, if that makes it smaller."""
     with Image.open(path) as image:
-        if image.mode == "P" or (image.mode == "RGBA" and image.getextrema()[3] != (255, 255)):
+        if image.mode == "P" or (image.mode == "RGBA" and image.getchannel("A").getextrema() != (255, 255)):
             return  # done before, or see-through
         small = image.convert("RGB").quantize(256, Image.Quantize.MEDIANCUT, kmeans=1, dither=Image.Dither.NONE)
     target = path.with_suffix(".small")
@@ -235,7 +222,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_config_value("course_tools", "", "env")
     app.connect("config-inited", set_notebook_cache)
     app.connect("config-inited", read_again_with_new_tools)
-    app.connect("builder-inited", work_side_by_side)
     app.connect("env-get-outdated", execute_notebooks)
     app.connect("source-read", note_outputs)
     app.connect("html-page-context", add_widgets)

@@ -101,12 +101,12 @@ class PlainMarkdown:
                 changes = list(self._inline_edits(token, quoted=quoted))
                 if changes:
                     places, cursor = _places(token, text, starts, cursor)
-                    in_table = lines[token.map[0]].lstrip().startswith("|")
+                    in_table = lines[_rows(token)[0]].lstrip().startswith("|")
                     for change in changes:
                         new = change.text.replace("|", r"\|") if in_table else change.text
                         yield Edit(places(change.start), places(change.end), new)
             elif (block := self._block(token, quoted=quoted)) is not None:
-                first, last = token.map
+                first, last = _rows(token)
                 while last > first + 1 and not lines[last - 1].strip("> \t"):
                     last -= 1
                 head = _head(lines[first], token)
@@ -214,7 +214,7 @@ class PlainMarkdown:
             elif child.type == "link_open" and "label_end" in child.meta:
                 yield from self._link_edits(child, start, end)
             elif child.type == "image":
-                source = child.attrs["src"]
+                source = str(child.attrs["src"])
                 if not OUTSIDE.match(source):
                     yield Edit(start, end, f"![{child.content}]({self._file(source)})")
             elif kind not in {*PLAIN_TOKENS, "link", "span"}:
@@ -223,7 +223,7 @@ class PlainMarkdown:
                 )
 
     def _link_edits(self, link: Token, start: int, end: int) -> Iterator[Edit]:
-        place = link.attrs["href"]
+        place = str(link.attrs["href"])
         if OUTSIDE.match(place):
             return
         url, title = self._target(place)
@@ -309,11 +309,19 @@ ROLES: dict[str, Callable[[PlainMarkdown, str, str], str]] = {
 }
 
 
+def _rows(token: Token) -> tuple[int, int]:
+    """The first line of a block token, and the line after its last."""
+    if token.map is None:
+        raise Unknown(f"markup: {token.type!r} does not say where it stands")
+    return token.map[0], token.map[1]
+
+
 def _places(token: Token, text: str, starts: list[int], cursor: int) -> tuple[Callable[[int], int], int]:
     """(from a position in an inline token's content to the position in the text, where its last line ends)."""
     pairs, offset = [], 0
+    first, _ = _rows(token)
     for number, line in enumerate(token.content.split("\n")):
-        row = token.map[0] + number
+        row = first + number
         found = text.find(line, max(starts[row], cursor), starts[row + 1])
         if found < 0:
             raise Unknown(f"markup: cannot find {line[:60]!r} in the source; write it without tabs and escaped bars")

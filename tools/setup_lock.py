@@ -7,6 +7,7 @@ that torch brings on Linux: torch itself names the exact ones it needs, and a co
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import re
 import subprocess
@@ -36,7 +37,9 @@ def wanted() -> list[str]:
     """Everything that pyproject.toml asks for: the core, every extra, and what builds the package."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     extras = project["project"]["optional-dependencies"].values()
-    return sorted({*project["project"]["dependencies"], *project["build-system"]["requires"], *sum(extras, [])})
+    return sorted(
+        {*project["project"]["dependencies"], *project["build-system"]["requires"], *itertools.chain(*extras)}
+    )
 
 
 def resolve(folder: Path, torch_index: str) -> dict[str, str]:
@@ -59,7 +62,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         versions = resolve(Path(folder), arguments.torch_index)
     lines = [f"{name}=={versions[name]}" for name in sorted(versions, key=str.lower)]
-    header = f"# Written by `make lock` for Python {OLDEST_PYTHON} and newer; do not edit by hand. What it locks: pyproject.toml.\n"
+    header = (
+        f"# Written by `make lock` for Python {OLDEST_PYTHON} and newer; do not edit. What it locks: pyproject.toml.\n"
+    )
     LOCK.write_text(header + "\n".join(lines) + "\n", encoding="utf-8")
     print(f"{LOCK.name}: {len(lines)} packages")
 

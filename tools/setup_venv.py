@@ -19,6 +19,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 ROOT = Path(__file__).resolve().parents[1]
+OLDEST = (3, 11)  # Python
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 # Sections of pip's settings, the weakest first; ":env:" are the variables PIP_INDEX_URL and so on.
 SECTIONS = ("global", "install", ":env:")
@@ -34,7 +35,7 @@ UV_VARIABLES = {"cert": "SSL_CERT_FILE", "timeout": "UV_HTTP_TIMEOUT", "default-
 def check_python() -> None:
     """Stops with one line that says what to do where this Python cannot make an environment."""
     version = ".".join(map(str, sys.version_info[:3]))
-    if sys.version_info < (3, 11):
+    if sys.version_info[:2] < OLDEST:
         sys.exit(f"The course needs Python 3.11 or newer; this is {version}. Try: make PYTHON=python3.12 book")
     if find_spec("venv") is None or find_spec("ensurepip") is None:
         sys.exit("This Python has no venv module. On Debian or Ubuntu: apt install python3-venv, then try again.")
@@ -85,7 +86,7 @@ def uv_variables(settings: Mapping[str, str]) -> dict[str, str]:
     """pip's settings that uv takes from the environment; what is set there for uv itself stays."""
     told = {name: settings[option] for option, name in UV_VARIABLES.items() if option in settings}
     if "proxy" in settings:
-        told |= {name: settings["proxy"] for name in ("HTTP_PROXY", "HTTPS_PROXY")}
+        told |= dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY"), settings["proxy"])
     return {name: value for name, value in told.items() if name not in os.environ}
 
 
@@ -154,7 +155,8 @@ def main() -> None:
         install(arguments.venv, arguments.torch_index)
     except subprocess.CalledProcessError as error:
         sys.exit(
-            f"The set-up stopped: `{' '.join(error.cmd[:6])} ...` failed. Its message stands above; run make again to go on."
+            f"The set-up stopped: `{' '.join(error.cmd[:6])} ...` failed. "
+            "Its message stands above; run make again to go on."
         )
 
 

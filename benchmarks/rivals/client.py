@@ -31,9 +31,10 @@ class Rival:
         self.kind = kind
         python = os.path.abspath(os.environ.get(VARIABLE, sys.executable))
         command = [python, str(Path(__file__).with_name("serve.py")), kind, str(data), str(threads)]
-        environment = {
-            name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "OMP_NUM_THREADS")
-        }
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        # implicit parallelises by itself, on top of a BLAS with one thread: its own advice
+        blas = 1 if kind.startswith("implicit") else threads
+        environment |= {"OPENBLAS_NUM_THREADS": str(blas), "OMP_NUM_THREADS": str(threads)}
         self._errors = data.with_name(f"{kind}.log").open("w+", encoding="utf-8")
         # RecBole writes logs where it runs: not here
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": self._errors, "cwd": data.parent}

@@ -9,22 +9,16 @@ is part of the course.
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-KIND, DATA, THREADS = sys.argv[1], sys.argv[2], int(sys.argv[3])
-# implicit parallelises by itself, on top of a BLAS with one thread: its own advice
-os.environ.update(
-    OPENBLAS_NUM_THREADS="1" if KIND.startswith("implicit") else str(THREADS), OMP_NUM_THREADS=str(THREADS)
-)
-
 import numpy as np
 import scipy.sparse as sp
 
+KIND, DATA, THREADS = sys.argv[1], sys.argv[2], int(sys.argv[3])
 WIDTH, PASSES = 64, 3
 
 
@@ -114,7 +108,10 @@ def recbole_epoch() -> Callable[[], float]:
     dataset = create_dataset(config)
     loader = data_preparation(config, dataset)[0]
     trainer = Trainer(config, BPR(config, loader.dataset))
-    run = lambda: float(trainer._train_epoch(loader, 0))
+
+    def run() -> float:
+        return float(trainer._train_epoch(loader, 0))
+
     run.folder = folder
     return run
 

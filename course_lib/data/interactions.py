@@ -357,8 +357,8 @@ class Interactions:
         where = np.asarray(where)
         if where.dtype == bool and where.shape != self.users.shape:
             raise ValueError(f"where must be a mask with one entry per pair ({len(self)}), got shape {where.shape}")
-        columns = {"times": _take(self.times, where), "ratings": _take(self.ratings, where)}
-        return replace(self, users=self.users[where], items=self.items[where], **columns)
+        times, ratings = _take(self.times, where), _take(self.ratings, where)
+        return replace(self, users=self.users[where], items=self.items[where], times=times, ratings=ratings)
 
     def k_core(self, k: int) -> Interactions:
         """The largest subset of O in which every user and every item that occurs does so at least k times.

@@ -1,7 +1,8 @@
 """P2's experiments. The paper prints none; these measure on film ratings what its theorems are about.
 
 P2-X1  How far can cosine neighbours move while every prediction stays? Random, adversarial and chosen gauges.
-P2-X2  Train two towers on the sphere, with dot products, from an unbalanced start, and with weight decay: do two starts agree?
+P2-X2  Train two towers on the sphere, with dot products, from an unbalanced start, and with weight decay: do two starts
+       agree?
 P2-X3  The two objectives of Steck, Ekanadham and Kallus: closed forms, their gauges, and what an optimiser finds.
 
 The embeddings of X1 are the exact optimum of the square loss over all pairs (a truncated SVD), so nothing in it is
@@ -12,46 +13,81 @@ two random lists.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 import torch
 
-from course_lib.data import datasets
 from course_lib.data.interactions import Interactions, epoch_batches
-from course_lib.experiments.core.provenance import describe_data
-from course_lib.experiments.core.registry import Cell, experiment
-from course_lib.experiments.core.results import Row
-from course_lib.experiments.p3 import threads_for
+from course_lib.experiments.core.data import Recipes
+from course_lib.experiments.core.machine import threads_for
+from course_lib.experiments.core.registry import experiment
+from course_lib.experiments.core.summary import Row, means
 from course_lib.maths import gauge
+from course_lib.maths.arrays import Array
 from course_lib.maths.losses import cosine_scores, dot_scores, infonce
 from course_lib.training.objectives import closed_form
 
-RECIPES: dict[str, dict[str, Any]] = {
-    "movietweetings-10core": {"name": "movietweetings", "min_rating": 7, "core": 10},
-    "movietweetings-5core": {"name": "movietweetings", "min_rating": 7, "core": 5},
-    "ml-1m-5core": {"name": "ml-1m", "min_rating": 4, "core": 5},
-}
+RECIPES = Recipes(
+    "P2",
+    {
+        "movietweetings-10core": {"name": "movietweetings", "min_rating": 7, "core": 10},
+        "movietweetings-5core": {"name": "movietweetings", "min_rating": 7, "core": 5},
+        "ml-1m-5core": {"name": "ml-1m", "min_rating": 4, "core": 5},
+    },
+)
+load_data, describe = RECIPES.load, RECIPES.describe
 SETS = {"smoke": ("movietweetings-5core",), "laptop": ("movietweetings-5core", "ml-1m-5core"), "full": ("ml-1m-5core",)}
 MIN_COUNT = {"movietweetings-10core": 20, "movietweetings-5core": 20, "ml-1m-5core": 50}
 SPREADS = {"smoke": (0.25, 1.0, 2.0), "laptop": (0.25, 0.5, 1.0, 2.0, 3.0), "full": (0.1, 0.25, 0.5, 1.0, 2.0, 3.0)}
 TOP = 10
 
 
-@lru_cache(maxsize=2)
-def load_data(name: str) -> Interactions:
-    """One of RECIPES, with its empty rows and columns dropped."""
-    if name not in RECIPES:
-        raise ValueError(f"data {name!r} is no recipe of P2's experiments; expected one of {', '.join(RECIPES)}")
-    return datasets.load(**RECIPES[name]).compact()
+class GaugeCell(TypedDict):
+    """P2-X1: one kind of gauge on the optimum of rank k."""
+
+    data: str
+    k: int
+    draws: int
+    seed: int
+    gauge: str
+    spread: float
 
 
-def describe(cell: Cell) -> dict[str, Any]:
-    return describe_data(cell["data"], RECIPES[cell["data"]], load_data(cell["data"]))
+class TowersShape(TypedDict):
+    """What `train_towers` needs to know."""
+
+    model: str
+    k: int
+    epochs: int
+    batch: int
+    seed: int
 
 
-def shown_items(data: Interactions, min_count: int) -> np.ndarray:
+class TowersCell(TowersShape):
+    """P2-X2: several runs of one model."""
+
+    data: str
+    runs: int
+
+
+class SteckCell(TypedDict):
+    """P2-X3: one of the two objectives at one decay."""
+
+    data: str
+    objective: str
+    k: int
+    decay: float
+    max_steps: int
+    seed: int
+
+
+Tables = tuple[Array, Array]
+
+
+def shown_items(data: Interactions, min_count: int) -> Array:
     """Ids of the items with at least `min_count` positives: (s,)."""
     ids = np.flatnonzero(data.col_counts >= min_count)
     if len(ids) <= TOP:
@@ -59,7 +95,7 @@ def shown_items(data: Interactions, min_count: int) -> np.ndarray:
     return ids
 
 
-def genre_agreement(data: Interactions, ids: np.ndarray, found: np.ndarray) -> float:
+def genre_agreement(data: Interactions, ids: Array, found: Array) -> float:
     """Mean over items and neighbours of |genres in common| / |genres of either|: a rough outside view of similarity.
 
     ids (s,) items; found (s, k) positions in `ids` of the neighbours of each. Genres stand in
@@ -73,7 +109,7 @@ def genre_agreement(data: Interactions, ids: np.ndarray, found: np.ndarray) -> f
     return float((common / either)[np.arange(len(ids))[:, None], found].mean())
 
 
-def largest_difference(first: tuple[np.ndarray, np.ndarray], second: tuple[np.ndarray, np.ndarray]) -> float:
+def largest_difference(first: Tables, second: Tables) -> float:
     """max over all m n pairs of |<a, b> - <a', b'>|, block by block."""
     (A, B), (new_A, new_B) = first, second
     size = max(1, 2**22 // len(B))
@@ -82,30 +118,47 @@ def largest_difference(first: tuple[np.ndarray, np.ndarray], second: tuple[np.nd
     )
 
 
-# ------------------------------------------------------------------------------------------------------------- X1:
-# gauges
+# ----------------------------------------------------------------------------------------------------- X1: gauges
 
 
-def x1_plan(scale: str, seeds: tuple[int, ...]) -> list[Cell]:
+def x1_plan(scale: str, seeds: tuple[int, ...]) -> list[GaugeCell]:
+    """Every kind of gauge at every spread of the scale."""
     ranks = {"smoke": (16,), "laptop": (16, 64), "full": (16, 64, 128)}[scale]
     draws = {"smoke": 3, "laptop": 5, "full": 50}[scale]
-    base = [
-        {"data": data, "k": k, "draws": draws, "seed": seed} for data in SETS[scale] for k in ranks for seed in seeds
-    ]
     kinds = [("none", 0.0), ("score rows", 0.0), ("chosen", 2.0)]
     kinds += [(kind, spread) for spread in SPREADS[scale] for kind in ("diagonal", "linear", "worst diagonal")]
-    return [{**cell, "gauge": kind, "spread": spread} for cell in base for kind, spread in kinds]
+    return [
+        {"data": data, "k": k, "draws": draws, "seed": seed, "gauge": kind, "spread": spread}
+        for data in SETS[scale]
+        for k in ranks
+        for seed in seeds
+        for kind, spread in kinds
+    ]
+
+
+def x1_seconds(cell: GaugeCell) -> float:
+    """A rough guess, on one core."""
+    return (0.2 if "movietweetings" in cell["data"] else 6.0) * (4 if cell["gauge"] == "worst diagonal" else 1)
+
+
+def scalar_name(row: Row, *keys: str) -> str:
+    """The name of a scalar: the values of these keys and the metric, such as "...-linear-2-overlap"."""
+    parts = (f"{row[key]:g}" if isinstance(row[key], float) else str(row[key]) for key in (*keys, "metric"))
+    return "-".join(parts).replace(" ", "-")
 
 
 def x1_scalars(rows: list[Row]) -> dict[str, float]:
-    """Overlap at each gauge and spread, and the largest difference of any prediction: means over seeds."""
-    found: dict[str, list[float]] = {}
+    """Overlap at each gauge and spread: means over seeds; of the difference of any prediction the largest."""
+
+    def name(row: Row) -> str:
+        return scalar_name({**row, "k": f"k{row['k']}"}, "data", "k", "gauge", "spread").replace(".", "_").lower()
+
+    found = means(rows, name)
+    worst: dict[str, float] = {}
     for row in rows:
-        name = f"{row['data']}-k{row['k']}-{row['gauge']}-{row['spread']:g}-{row['metric']}".replace(" ", "-").replace(
-            ".", "_"
-        )
-        found.setdefault(name.lower(), []).append(row["value"])
-    return {name: (max if name.endswith("difference") else np.mean)(values) for name, values in found.items()}
+        if row["metric"].endswith("difference"):
+            worst[name(row)] = max(row["value"], worst.get(name(row), row["value"]))
+    return found | worst
 
 
 @experiment(
@@ -113,11 +166,9 @@ def x1_scalars(rows: list[Row]) -> dict[str, float]:
     "how far cosine neighbours move while every prediction stays",
     paper="P2",
     plan=x1_plan,
-    estimate=lambda cell: (
-        (0.2 if "movietweetings" in cell["data"] else 6.0) * (4 if cell["gauge"] == "worst diagonal" else 1)
-    ),
+    estimate=x1_seconds,
     describe=describe,
-    finish=lambda rows: {name: float(value) for name, value in x1_scalars(rows).items()},
+    finish=x1_scalars,
     layout={
         "rows": ("data", "k", "gauge", "spread"),
         "columns": ("metric",),
@@ -125,7 +176,7 @@ def x1_scalars(rows: list[Row]) -> dict[str, float]:
         "metrics": ("overlap", "genres"),
     },
 )
-def x1_cell(cell: Cell) -> list[Row]:
+def x1_cell(cell: GaugeCell) -> list[Row]:
     """Overlap of the top 10 with those of the balanced tables, agreement of genres, largest change of any prediction.
 
     gauge "none": the balanced tables themselves; "score rows": the gauge-free rows of `gauge.score_rows`; "diagonal",
@@ -150,16 +201,19 @@ def x1_cell(cell: Cell) -> list[Row]:
         }
         if cell["gauge"] != "score rows":
             values["difference"] = max(largest_difference((A, B), new) for new in tables)
-    where = {key: cell[key] for key in ("data", "k", "gauge", "spread", "seed", "draws")}
+    where: Row = {"data": cell["data"], "k": cell["k"], "gauge": cell["gauge"], "spread": cell["spread"]}
+    where |= {"seed": cell["seed"], "draws": cell["draws"]}
     return [{**where, "metric": name, "value": value, "items": len(ids)} for name, value in values.items()]
 
 
 @lru_cache(maxsize=2)
-def _optimum(name: str, k: int) -> tuple[np.ndarray, np.ndarray]:
+def _optimum(name: str, k: int) -> Tables:
     return closed_form("unbiased", load_data(name), k)
 
 
-def _gauged(A: np.ndarray, B: np.ndarray, ids: np.ndarray, before: np.ndarray, cell: Cell, rng: np.random.Generator):
+def _gauged(
+    A: Array, B: Array, ids: Array, before: Array, cell: GaugeCell, rng: np.random.Generator
+) -> Iterator[Tables]:
     """The pairs of tables of one cell of X1."""
     k, spread = cell["k"], cell["spread"]
     if cell["gauge"] == "none":
@@ -180,17 +234,16 @@ def _gauged(A: np.ndarray, B: np.ndarray, ids: np.ndarray, before: np.ndarray, c
 
 
 def worst_diagonal_gauge(
-    B: np.ndarray, before: np.ndarray, *, spread: float, starts: int, rng: np.random.Generator, passes: int = 1
-) -> np.ndarray:
-    """d (k,) with |log d_l| = spread for all l that makes B D^-1 share few neighbours with `before`: the best of a
-    local search.
+    B: Array, before: Array, *, spread: float, starts: int, rng: np.random.Generator, passes: int = 1
+) -> Array:
+    """d (k,) with |log d_l| = spread for all l that makes B D^-1 share few neighbours with `before`.
 
     The best of `starts` random choices of signs is improved by flipping one sign after the other, `passes` times. An
     upper bound of the least overlap, not the least itself. B (s, k), before (s, 10).
     """
     k = B.shape[1]
 
-    def overlap(signs: np.ndarray) -> float:
+    def overlap(signs: Array) -> float:
         return float(
             gauge.neighbour_overlap(before, gauge.neighbours(B * np.exp(-spread * signs), before.shape[1])).mean()
         )
@@ -206,7 +259,7 @@ def worst_diagonal_gauge(
     return np.exp(spread * best)
 
 
-def _chosen(A: np.ndarray, B: np.ndarray, ids: np.ndarray, cell: Cell, rng: np.random.Generator) -> dict[str, float]:
+def _chosen(A: Array, B: Array, ids: Array, cell: GaugeCell, rng: np.random.Generator) -> dict[str, float]:
     """Ten random films made the nearest of a random film, `draws` times."""
     hits, differences = [], []
     for _ in range(cell["draws"]):
@@ -219,24 +272,34 @@ def _chosen(A: np.ndarray, B: np.ndarray, ids: np.ndarray, cell: Cell, rng: np.r
     return {"chosen found": float(np.mean(hits)), "difference": max(differences)}
 
 
-# ------------------------------------------------------------------------------------------------------------- X2: the
-# sphere
+# ------------------------------------------------------------------------------------------------- X2: the sphere
 
 MODELS = ("sphere", "dot", "dot, unbalanced start", "dot and decay")
 
 
-def x2_plan(scale: str, seeds: tuple[int, ...]) -> list[Cell]:
+def x2_plan(scale: str, seeds: tuple[int, ...]) -> list[TowersCell]:
+    """Every model on every set; an epoch of ML-1M has 1,100 steps, one of MovieTweetings 86."""
     k = {"smoke": 16, "laptop": 32, "full": 64}[scale]
-    epochs = {"smoke": {}, "laptop": {"movietweetings-5core": 15, "ml-1m-5core": 4}, "full": {"ml-1m-5core": 50}}[scale]
-    runs = {"smoke": 2, "laptop": 2, "full": 5}[scale]
-    sets = {"smoke": ("movietweetings-10core",)}.get(scale, SETS[scale])
-    # an epoch of ML-1M has 1,100 steps, one of MovieTweetings 86
+    epochs = {"laptop": {"movietweetings-5core": 15, "ml-1m-5core": 4}, "full": {"ml-1m-5core": 50}}.get(scale, {})
     return [
-        {"data": data, "model": model, "k": k, "epochs": epochs.get(data, 5), "runs": runs, "batch": 512, "seed": seed}
-        for data in sets
+        {
+            "data": data,
+            "model": model,
+            "k": k,
+            "epochs": epochs.get(data, 5),
+            "runs": 5 if scale == "full" else 2,
+            "batch": 512,
+            "seed": seed,
+        }
+        for data in (("movietweetings-10core",) if scale == "smoke" else SETS[scale])
         for model in MODELS
         for seed in seeds
     ]
+
+
+def x2_scalars(rows: list[Row]) -> dict[str, float]:
+    """Means over seeds: "ml-1m-5core-dot-overlap"."""
+    return means(rows, lambda row: scalar_name(row, "data", "model").replace(",", ""))
 
 
 @experiment(
@@ -246,10 +309,10 @@ def x2_plan(scale: str, seeds: tuple[int, ...]) -> list[Cell]:
     plan=x2_plan,
     estimate=lambda cell: cell["runs"] * cell["epochs"] * (0.3 if "movietweetings" in cell["data"] else 6.0),
     describe=describe,
-    finish=lambda rows: x2_scalars(rows),
+    finish=x2_scalars,
     layout={"rows": ("data", "model"), "columns": ("metric",), "digits": 3},
 )
-def x2_cell(cell: Cell) -> list[Row]:
+def x2_cell(cell: TowersCell) -> list[Row]:
     """Trains `runs` times from different starts on the same stream of batches; means over all pairs of runs.
 
     overlap: of the top 10 by cosine between two starts; score rows: the same for the gauge-free rows, so what is
@@ -262,8 +325,13 @@ def x2_cell(cell: Cell) -> list[Row]:
     with threads_for(data):
         tables = [train_towers(data, cell, start=[cell["seed"], run]) for run in range(cell["runs"])]
     pairs = [(a, b) for at, a in enumerate(tables) for b in tables[at + 1 :]]
-    near = lambda A, B: gauge.neighbours(B[ids], TOP)
-    by_score = lambda A, B: gauge.neighbours(gauge.score_rows(A, B)[ids], TOP)
+
+    def near(A: Array, B: Array) -> Array:
+        return gauge.neighbours(B[ids], TOP)
+
+    def by_score(A: Array, B: Array) -> Array:
+        return gauge.neighbours(gauge.score_rows(A, B)[ids], TOP)
+
     rng = np.random.default_rng(cell["seed"])
     gauged = [
         gauge.apply_linear_gauge(*table, gauge.random_linear_gauge(cell["k"], spread=1.0, rng=rng)) for table in tables
@@ -283,22 +351,13 @@ def x2_cell(cell: Cell) -> list[Row]:
         "genres": np.mean([genre_agreement(data, ids, near(*table)) for table in tables]),
         "chance": TOP / (len(ids) - 1),
     }
-    where = {key: cell[key] for key in ("data", "model", "k", "seed")}
+    where = {"data": cell["data"], "model": cell["model"], "k": cell["k"], "seed": cell["seed"]}
     return [{**where, "metric": name, "value": float(value)} for name, value in values.items()]
 
 
-def x2_scalars(rows: list[Row]) -> dict[str, float]:
-    found: dict[str, list[float]] = {}
-    for row in rows:
-        found.setdefault(f"{row['data']}-{row['model']}-{row['metric']}".replace(",", "").replace(" ", "-"), []).append(
-            row["value"]
-        )
-    return {name: float(np.mean(values)) for name, values in found.items()}
-
-
 def train_towers(
-    data: Interactions, cell: Cell, start: list[int], *, lr: float = 0.02, decay: float = 0.1
-) -> tuple[np.ndarray, np.ndarray]:
+    data: Interactions, cell: TowersShape, start: list[int], *, lr: float = 0.02, decay: float = 0.1
+) -> Tables:
     """Two lookup tables after in-batch softmax training with Adam: users (m, k), items (n, k), float64.
 
     model "sphere": both rows divided by their lengths inside the loss, temperature 0.3, and the unit rows are returned;
@@ -309,10 +368,10 @@ def train_towers(
     if cell["model"] not in MODELS:
         raise ValueError(f"model is {cell['model']!r}; expected one of {MODELS}")
     rng, sphere = np.random.default_rng(start), cell["model"] == "sphere"
-    first = [rng.standard_normal((rows, cell["k"])) / math.sqrt(cell["k"]) for rows in data.shape]
+    A, B = (rng.standard_normal((rows, cell["k"])) / math.sqrt(cell["k"]) for rows in data.shape)
     if cell["model"] == "dot, unbalanced start":
-        first = gauge.apply_gauge(*first, gauge.random_diagonal_gauge(cell["k"], spread=2.0, rng=rng))
-    tables = [torch.tensor(table, dtype=torch.float32, requires_grad=True) for table in first]
+        A, B = gauge.apply_gauge(A, B, gauge.random_diagonal_gauge(cell["k"], spread=2.0, rng=rng))
+    tables = [torch.tensor(table, dtype=torch.float32, requires_grad=True) for table in (A, B)]
     optimiser = torch.optim.Adam(tables, lr=lr)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, cell["epochs"])
     stream = np.random.default_rng(cell["seed"])  # the same batches for every start
@@ -330,17 +389,16 @@ def train_towers(
             loss.backward()
             optimiser.step()
         schedule.step()
-    users, items = (table.detach().double().numpy() for table in tables)
+    left, right = (table.detach().double().numpy() for table in tables)
     if sphere:
-        users, items = (table / np.linalg.norm(table, axis=1, keepdims=True) for table in (users, items))
-    return users, items
+        left, right = (table / np.linalg.norm(table, axis=1, keepdims=True) for table in (left, right))
+    return left, right
 
 
-def _score_correlation(
-    first: tuple[np.ndarray, np.ndarray], second: tuple[np.ndarray, np.ndarray], rows: int = 500
-) -> float:
-    """Correlation of two models' scores, each user's mean taken off (a softmax over items does not see it), on `rows`
-    users.
+def _score_correlation(first: Tables, second: Tables, rows: int = 500) -> float:
+    """Correlation of two models' scores on `rows` users.
+
+    Each user's mean is taken off, because a softmax over items does not see it.
     """
     at = np.linspace(0, len(first[0]) - 1, min(rows, len(first[0]))).astype(int)
     left, right = (A[at] @ B.T for A, B in (first, second))
@@ -348,11 +406,11 @@ def _score_correlation(
     return float(np.corrcoef(left.ravel(), right.ravel())[0, 1])
 
 
-# ------------------------------------------------------------------------------------------------------------- X3: two
-# objectives
+# --------------------------------------------------------------------------------------------- X3: two objectives
 
 
-def x3_plan(scale: str, seeds: tuple[int, ...]) -> list[Cell]:
+def x3_plan(scale: str, seeds: tuple[int, ...]) -> list[SteckCell]:
+    """Both objectives at every decay of the scale."""
     decays = {"smoke": (10.0,), "laptop": (3.0, 10.0), "full": (0.1, 1.0, 3.0, 10.0)}[scale]
     k, steps = {"smoke": (8, 400), "laptop": (16, 800), "full": (50, 10000)}[scale]
     return [
@@ -364,6 +422,11 @@ def x3_plan(scale: str, seeds: tuple[int, ...]) -> list[Cell]:
     ]
 
 
+def x3_scalars(rows: list[Row]) -> dict[str, float]:
+    """Means over seeds: "ml-1m-5core-first-10-overlap"."""
+    return means(rows, lambda row: scalar_name(row, "data", "objective", "decay").replace(".", "_"))
+
+
 @experiment(
     "P2-X3",
     "Steck et al.'s two objectives: closed forms, gauges, and two random starts",
@@ -371,27 +434,30 @@ def x3_plan(scale: str, seeds: tuple[int, ...]) -> list[Cell]:
     plan=x3_plan,
     estimate=lambda cell: 4.0 if "movietweetings" in cell["data"] else 120.0,
     describe=describe,
-    finish=lambda rows: x3_scalars(rows),
+    finish=x3_scalars,
     layout={"rows": ("data", "objective", "decay"), "columns": ("metric",), "digits": 3},
 )
-def x3_cell(cell: Cell) -> list[Row]:
+def x3_cell(cell: SteckCell) -> list[Row]:
     """One objective at one decay, on the 0/1 matrix X (m, s) of the films with `min_count` positives or more.
 
     gradient: its norm at the closed form, relative to ||X||^2; gauge: relative growth of the objective under a random
     linear gauge of spread 0.5; rotation: under a random rotation; excess: of the worse of two L-BFGS runs from random
     (and randomly gauged) starts over the closed form, relative; product: relative distance of their A B^T from the
-    closed form's (the larger);
-    overlap: of the two runs' top 10 by cosine of B's rows; score rows: the same for the gauge-free rows.
+    closed form's (the larger); overlap: of the two runs' top 10 by cosine of B's rows; score rows: the same for the
+    gauge-free rows.
     """
     data, rng = load_data(cell["data"]), np.random.default_rng(cell["seed"])
     X = data.matrix.astype(np.float64)[:, shown_items(data, MIN_COUNT[cell["data"]])]
     gram = torch.tensor((X.T @ X).toarray())  # ||X - X W||^2 = tr G - 2 <G, W> + <W, G W>: only X^T X is needed
     which, decay, k = cell["objective"], cell["decay"], cell["k"]
     closed = steck_from_gram(gram.numpy(), which, k=k, decay=decay)
-    value = lambda A, B: float(steck_loss(gram, torch.as_tensor(A), torch.as_tensor(B), which, decay))
+
+    def value(A: Array, B: Array) -> float:
+        return float(steck_loss(gram, torch.as_tensor(A), torch.as_tensor(B), which, decay))
+
     best, size = value(*closed), float(gram.trace())
-    leaves = [torch.tensor(table, requires_grad=True) for table in closed]
-    slopes = torch.autograd.grad(steck_loss(gram, *leaves, which, decay), leaves)
+    left, right = (torch.tensor(table, requires_grad=True) for table in closed)
+    slopes = torch.autograd.grad(steck_loss(gram, left, right, which, decay), (left, right))
     R, Q = gauge.random_linear_gauge(k, spread=0.5, rng=rng), np.linalg.qr(rng.standard_normal((k, k)))[0]
     found = [minimise_steck(gram, which, k=k, decay=decay, max_steps=cell["max_steps"], rng=rng) for _ in range(2)]
     near = [gauge.neighbours(B, TOP) for _, B in found]
@@ -408,34 +474,30 @@ def x3_cell(cell: Cell) -> list[Row]:
         "score rows": float(gauge.neighbour_overlap(by_score[0], by_score[1]).mean()),
         "chance": TOP / (len(gram) - 1),
     }
-    where = {key: cell[key] for key in ("data", "objective", "decay", "k", "seed")}
-    return [{**where, "metric": name, "value": value} for name, value in values.items()]
+    where: Row = {"data": cell["data"], "objective": which, "decay": decay, "k": k, "seed": cell["seed"]}
+    return [{**where, "metric": name, "value": number} for name, number in values.items()]
 
 
-def x3_scalars(rows: list[Row]) -> dict[str, float]:
-    found: dict[str, list[float]] = {}
-    for row in rows:
-        name = f"{row['data']}-{row['objective']}-{row['decay']:g}-{row['metric']}".replace(" ", "-").replace(".", "_")
-        found.setdefault(name, []).append(row["value"])
-    return {name: float(np.mean(values)) for name, values in found.items()}
+def steck_from_gram(gram: Array, which: str, *, k: int, decay: float) -> Tables:
+    """`gauge.steck_first` or `steck_second` for every X with X^T X = gram (n, n).
 
-
-def steck_from_gram(gram: np.ndarray, which: str, *, k: int, decay: float) -> tuple[np.ndarray, np.ndarray]:
-    """`gauge.steck_first` or `steck_second` for every X with X^T X = gram (n, n):
     X = gram^(1/2) has the same minimisers.
     """
-    return {"first": gauge.steck_first, "second": gauge.steck_second}[which](_root(gram), k=k, decay=decay)
+    solve = gauge.steck_first if which == "first" else gauge.steck_second
+    users, items = solve(_root(gram), k=k, decay=decay)
+    return users, items
 
 
-def _root(gram: np.ndarray, power: float = 0.5) -> np.ndarray:
+def _root(gram: Array, power: float = 0.5) -> Array:
     """gram^power of a symmetric positive definite matrix (n, n)."""
     values, vectors = np.linalg.eigh(gram)
     return (vectors * np.maximum(values, 1e-12 * values[-1]) ** power) @ vectors.T
 
 
 def steck_loss(gram: torch.Tensor, A: torch.Tensor, B: torch.Tensor, which: str, decay: float) -> torch.Tensor:
-    """`gauge.steck_objectives` from X^T X alone: for W = A B^T, ||X - X W||^2 = tr G - 2 <G, W> + <W, G W>;
-    ||X A||^2 = <A, G A>.
+    """`gauge.steck_objectives` from G = X^T X alone.
+
+    For W = A B^T, ||X - X W||^2 = tr G - 2 <G, W> + <W, G W>; ||X A||^2 = <A, G A>.
     """
     towers, square = gram @ A, B.T @ B  # (n, k), (k, k)
     fit = gram.trace() - 2 * (towers * B).sum() + ((A.T @ towers) * square).sum()
@@ -445,20 +507,18 @@ def steck_loss(gram: torch.Tensor, A: torch.Tensor, B: torch.Tensor, which: str,
 
 
 def minimise_steck(
-    gram: torch.Tensor | np.ndarray, which: str, *, k: int, decay: float, max_steps: int, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
-    """(A, B) after at most `max_steps` L-BFGS steps from a random start in a random diagonal gauge of spread 1,
-    float64.
+    gram: torch.Tensor | Array, which: str, *, k: int, decay: float, max_steps: int, rng: np.random.Generator
+) -> Tables:
+    """(A, B), float64, after at most `max_steps` L-BFGS steps from a random start.
 
-    It searches for P = G^(1/2) A in place of A, in which the problem is well conditioned: ||X A|| = ||P||.
+    The start lies in a random diagonal gauge of spread 1. The search is for P = G^(1/2) A in place of A, in which the
+    problem is well conditioned: ||X A|| = ||P||.
     """
     n, gram = len(gram), torch.as_tensor(gram)
     inverse = torch.tensor(_root(gram.numpy(), -0.5))
-    start = (rng.standard_normal((n, k)) / math.sqrt(n) for _ in range(2))
-    P, B = (
-        torch.tensor(table, requires_grad=True)
-        for table in gauge.apply_gauge(*start, gauge.random_diagonal_gauge(k, spread=1.0, rng=rng))
-    )
+    first, second = (rng.standard_normal((n, k)) / math.sqrt(n) for _ in range(2))
+    start = gauge.apply_gauge(first, second, gauge.random_diagonal_gauge(k, spread=1.0, rng=rng))
+    P, B = (torch.tensor(table, requires_grad=True) for table in start)
     optimiser = torch.optim.LBFGS(
         [P, B],
         max_iter=max_steps,

@@ -1,6 +1,6 @@
 """One code path for NumPy, torch and exact rational arrays.
 
-The array-API rooms of this library (`losses`, `gramians`, `in_batch`) are written once. They run on
+The mathematics of this library is written once. Where a formula allows it, it runs on
 
 * NumPy arrays of floats,
 * torch tensors, with autograd and on any device,
@@ -20,18 +20,20 @@ from typing import Any
 import array_api_compat
 import numpy as np
 
+from course_lib import checking
+
 Array = Any  # a NumPy array, a torch tensor, or an object array of Fractions
 
 
 def is_torch(x: Any) -> bool:
     """True when x is a torch tensor. Does not import torch."""
-    return array_api_compat.is_torch_array(x)
+    return bool(array_api_compat.is_torch_array(x))
 
 
 def is_exact(x: Any) -> bool:
     """True when x is an array of Python objects (Fractions) or one exact number (int or Fraction)."""
     if isinstance(x, np.ndarray):
-        return x.dtype == object
+        return bool(x.dtype == object)
     return isinstance(x, numbers.Rational)
 
 
@@ -64,6 +66,23 @@ def as_array(values: Any, name: str) -> Array:
     if array.dtype.kind != "f":
         raise ValueError(f"{name} must hold numbers, but its dtype is {array.dtype}")
     return array
+
+
+def as_table(values: Any, name: str) -> Array:
+    """`as_array` of a table of embeddings, or a stack of them: (..., n, d) with n, d >= 1."""
+    table = as_array(values, name)
+    if len(table.shape) < 2 or 0 in shape_of(table)[-2:]:
+        raise ValueError(f"{name} has shape {shape_of(table)}; expected shape (..., n, d) with n, d >= 1")
+    return table
+
+
+def same_kind(**values: Any) -> list[Array]:
+    """Two or more named arguments by `as_array`, all NumPy, all torch, or all exact."""
+    arrays = [as_array(value, name) for name, value in values.items()]
+    if len({(is_torch(array), is_exact(array)) for array in arrays}) > 1:
+        kinds = ", ".join(f"{name} ({type(a).__name__}, {a.dtype})" for name, a in zip(values, arrays, strict=True))
+        raise ValueError(f"{kinds} must be the same kind of array: all NumPy, all torch, or all exact")
+    return arrays
 
 
 def exact(values: Any, name: str = "values") -> np.ndarray:
@@ -126,11 +145,11 @@ def to_fraction(value: Any, name: str) -> Fraction:
     """A whole or rational number as a Fraction of Python integers (NumPy integers inside one would overflow)."""
     if isinstance(value, numbers.Rational):  # Fraction, int, NumPy integers, bool
         return Fraction(int(value.numerator), int(value.denominator))
-    if isinstance(value, numbers.Real) and float(value).is_integer():
-        return Fraction(int(value))
-    if isinstance(value, np.bool_):
-        return Fraction(int(value))
-    return _refuse(value, name)
+    if isinstance(value, (numbers.Real, np.bool_)) and float(value).is_integer():
+        return Fraction(int(float(value)))
+    raise ValueError(
+        f"{name} holds {value!r} ({type(value).__name__}) where exact arithmetic needs an int or a fractions.Fraction"
+    )
 
 
 def diagonal(x: Array) -> Array:
@@ -147,7 +166,8 @@ def weighted_grid_sum(grid: Array, left: Array, right: Array | None, own: Array 
     Returns (...). The weights have rank one plus a diagonal, so this is one pass over the grid and, under autograd, one
     pass back: weighted grids cost what plain sums cost.
     """
-    if is_torch(grid) and not any(is_torch(x) and x.requires_grad for x in (left, right, own)):
+    weights: tuple[Any, ...] = (left, right, own)
+    if is_torch(grid) and not any(is_torch(x) and x.requires_grad for x in weights):
         return _torch_grid_sum()(grid, left, right, own)
     return _grid_sum(grid, left, right, own)
 
@@ -172,18 +192,18 @@ def _torch_grid_sum() -> Any:
         generate_vmap_rule = True
 
         @staticmethod
-        def forward(grid, left, right, own):
+        def forward(grid: Array, left: Array, right: Array | None, own: Array | None) -> Array:
             return _grid_sum(grid, left, right, own)
 
         @staticmethod
-        def setup_context(ctx, inputs, output):
+        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Array) -> None:
             grid, left, right, own = inputs
             ctx.shape = grid.shape
             ctx.save_for_backward(left, right, own)
             ctx.save_for_forward(left, right, own)
 
         @staticmethod
-        def backward(ctx, slope):
+        def backward(ctx: Any, slope: Array) -> tuple[Array, None, None, None]:
             left, right, own = ctx.saved_tensors
             column = (slope[..., None] * left)[..., None]  # (...) -> (..., p, 1)
             gradient = column.expand(ctx.shape).contiguous() if right is None else column * right[..., None, :]
@@ -193,7 +213,7 @@ def _torch_grid_sum() -> Any:
             return gradient, None, None, None
 
         @staticmethod
-        def jvp(ctx, grid, *_):
+        def jvp(ctx: Any, grid: Array, *_: Any) -> Array:
             return _grid_sum(grid, *ctx.saved_tensors)
 
     return GridSum.apply
@@ -211,11 +231,25 @@ def all_finite(x: Array) -> bool:
     return bool(namespace(x).isfinite(x).all())
 
 
+def check_finite(x: Array, name: str) -> Array:
+    """x, or a ValueError that names its first entry that is NaN or infinite."""
+    if all_finite(x):
+        return x
+    bad = first_index(~namespace(x).isfinite(x)) or ()
+    place = f"{name}[{', '.join(map(str, bad))}]" if bad else name
+    raise ValueError(f"{place} = {float(x[bad])}: {name} holds NaN or infinity; every entry must be finite")
+
+
 def first_index(condition: Array) -> tuple[int, ...] | None:
     """The index of the first True entry, or None."""
-    mask = np.asarray(condition.detach().cpu() if is_torch(condition) else condition, dtype=bool)
+    mask = np.asarray(checking.as_numpy(condition), dtype=bool)
     found = np.argwhere(mask)
     return tuple(int(i) for i in found[0]) if len(found) else None
+
+
+def matrix_shape(x: Any) -> tuple[int, int]:
+    """The lengths of the last two axes."""
+    return int(x.shape[-2]), int(x.shape[-1])
 
 
 def shape_of(x: Any) -> tuple[int, ...]:
@@ -225,12 +259,6 @@ def shape_of(x: Any) -> tuple[int, ...]:
 
 def _exact_array(array: np.ndarray, name: str) -> np.ndarray:
     return _map(array, lambda v: to_fraction(v, name))
-
-
-def _refuse(value: Any, name: str) -> Any:
-    raise ValueError(
-        f"{name} holds {value!r} ({type(value).__name__}) where exact arithmetic needs an int or a fractions.Fraction"
-    )
 
 
 def _map(array: np.ndarray, function: Any) -> np.ndarray:

@@ -1,16 +1,15 @@
-"""The two scalars that DDC learns for one user, as a convex problem, and the directions along which they move him (P1,
-Section 4).
+"""The two scalars that DDC learns for one user, as a convex problem, and the directions that they scale.
 
-For one user let s be his scores, a_i = <e_pref, e_i> and b_j = <e_pop, e_j>. The rule "b_a" of P1 gives the margin of a
-triple
+For one user let s be their scores, a_i = <e_pref, e_i> and b_j = <e_pop, e_j>. The rule "b_a" of P1 gives the margin of
+a triple
 
     x_ij(alpha, beta) = s_i + beta a_i - s_j - alpha b_j,        L = mean over i, j of log(1 + exp(-x_ij)).
 
 The margin is linear in (alpha, beta) under all nine rules of Table 5, so L is convex and Newton's method finds its
 minimum, where there is one: exactly if the vectors of coefficients (dx/dalpha, dx/dbeta) of the triples lie in no
 closed half-plane. For "b_a" over all pairs that says: a has both signs and b has both signs. e_pref is made of the
-user's own positives, so a is mostly positive on
-them: a user whose a_i are all positive has no minimiser, and whoever stops the training chooses his beta (audit X12).
+user's own positives, so a is mostly positive on them: a user whose a_i are all positive has no minimiser, and whoever
+stops the training chooses beta. Sources: P1, Section 4; claim X12.
 
 `course_lib.models.debiasing.DDC` is the module that holds the scalars of all users.
 """
@@ -25,41 +24,22 @@ from numba import njit
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse, special
 
+from course_lib import checking
 from course_lib.data.interactions import Interactions
-from course_lib.maths.arrays import is_torch
 
-__all__ = [
-    "RULES",
-    "has_minimiser",
-    "preference_directions",
-    "solve_user",
-    "surrogate_user",
-    "user_gradient",
-    "user_loss",
-]
-
-RULES = (
-    "a_a",
-    "a_b",
-    "a_ab",
-    "b_a",
-    "b_b",
-    "b_ab",
-    "ab_a",
-    "ab_b",
-    "ab_ab",
-)  # "positive term _ negative term", as in Table 5
+RULES = ("a_a", "a_b", "a_ab", "b_a", "b_b", "b_ab", "ab_a", "ab_b", "ab_ab")  # positive _ negative term: P1, Table 5
 BLOCK = 2_000_000  # numbers that a block of pairs, or of gathered embeddings, may hold
 STEPS, HALVINGS, ACCURACY = 200, 60, 1e-20  # of Newton's method; the accuracy is that of half the squared decrement
 TINY = float(np.finfo(float).tiny)
 FLAT = 1e-40  # added to the second derivative of log(1 + exp(-x)), which is 0 in floating point from |x| = 745 on
 
 Float = NDArray[np.float64]
+AnyArray = NDArray[Any]
 
 
 # ------------------------------------------------------------------------------------------------------- the directions
-def preference_directions(users: Any, items: Any, interactions: Interactions, top: float = 0.3) -> NDArray:
-    """(m, d): for each user the normed sum of the items he has that score highest with him, e_pref of (10).
+def preference_directions(users: Any, items: Any, interactions: Interactions, top: float = 0.3) -> AnyArray:
+    """(m, d): for each user the normed sum of those of their items that score highest with them, e_pref of (10).
 
     users (m, d), items (n, d): arrays or tensors. Of a user's items the ceil(top |I_u|) with the highest <e_u, e_i>
     count, so at least one; equal scores go by the lower id. P1 does not say how it rounds. Users without an item get
@@ -67,13 +47,10 @@ def preference_directions(users: Any, items: Any, interactions: Interactions, to
     tables that do not fit, and a user whose chosen items sum to zero. Source: P1, (10).
     """
     users, items = checked_tables(users, items, interactions)
-    if not 0 < top <= 1:
-        raise ValueError(f"top is {top}; expected the share of a user's items to average, in (0, 1]")
+    checking.share(top, "top")
     counts = interactions.row_counts
     scores = pair_products(users, interactions.users, items, interactions.items)
-    chosen = np.lexsort(
-        (interactions.items, -scores, interactions.users)
-    )  # user by user, best first, ties by the lower id
+    chosen = np.lexsort((interactions.items, -scores, interactions.users))  # by user, best first, ties: the lower id
     place = np.arange(len(interactions)) - np.repeat(interactions.row_starts[:-1], counts)
     kept = chosen[place < np.repeat(np.ceil(np.round(top * counts, 9)), counts)]
     owners, members = interactions.users[kept], interactions.items[kept]
@@ -83,13 +60,14 @@ def preference_directions(users: Any, items: Any, interactions: Interactions, to
     lost = np.flatnonzero((lengths == 0) & (counts > 0))
     if len(lost):
         raise ValueError(
-            f"the chosen items of user {lost[0]} sum to zero, so he has no preference direction: change top, or train longer"
+            f"the chosen items of user {lost[0]} sum to zero, so there is no preference direction: "
+            "change top, or train longer"
         )
-    return sums / np.where(lengths > 0, lengths, 1)[:, None]
+    directions: AnyArray = sums / np.where(lengths > 0, lengths, 1)[:, None]
+    return directions
 
 
-# ------------------------------------------------------------------------------------------------- one user, all his
-# pairs
+# ------------------------------------------------------------------------------------------------ all pairs of a user
 def user_loss(
     pos_scores: ArrayLike, neg_scores: ArrayLike, a: ArrayLike, b: ArrayLike, alpha: float, beta: float
 ) -> float:
@@ -99,34 +77,37 @@ def user_loss(
     of the negatives. Raises ValueError for empty or unequal vectors and for NaN.
     """
     s, a, t, b = _one_user(pos_scores, neg_scores, a, b)
-    _check_finite(alpha=alpha, beta=beta)
+    alpha, beta = checking.real(alpha, "alpha"), checking.real(beta, "beta")
     return float(np.logaddexp(0, (t + alpha * b)[None, :] - (s + beta * a)[:, None]).mean())
 
 
 def user_gradient(
     pos_scores: ArrayLike, neg_scores: ArrayLike, a: ArrayLike, b: ArrayLike, alpha: float, beta: float
 ) -> tuple[float, float]:
-    """(dL/dalpha, dL/dbeta) = (E[w b_j], -E[w a_i]) with w = sigmoid(-x_ij):
-    both depend on positives and negatives, through w.
+    """(dL/dalpha, dL/dbeta) = (E[w b_j], -E[w a_i]) with w = sigmoid(-x_ij).
+
+    Both depend on positives and negatives, through w.
     """
     s, a, t, b = _one_user(pos_scores, neg_scores, a, b)
-    _check_finite(alpha=alpha, beta=beta)
+    alpha, beta = checking.real(alpha, "alpha"), checking.real(beta, "beta")
     w = special.expit((t + alpha * b)[None, :] - (s + beta * a)[:, None])
     return float((w @ b).mean() / len(b)), float(-(a @ w).mean() / len(a))
 
 
 def has_minimiser(a: ArrayLike, b: ArrayLike) -> bool:
-    """Whether `user_loss` has a (then unique) minimiser: min a < 0 < max a and min b < 0 < max b. Source: audit X12.
+    """Whether `user_loss` has a (then unique) minimiser: min a < 0 < max a and min b < 0 < max b.
 
     Otherwise one scalar can grow for ever and the loss still falls, down to 0 where a or b has strictly one sign.
+    Source: claim X12.
     """
-    a, b = _vector(a, "a"), _vector(b, "b")
+    a, b = checking.vector(a, "a"), checking.vector(b, "b")
     return bool(a.min() < 0 < a.max() and b.min() < 0 < b.max())
 
 
 def solve_user(pos_scores: ArrayLike, neg_scores: ArrayLike, a: ArrayLike, b: ArrayLike) -> tuple[float, float] | None:
-    """The (alpha, beta) that minimises `user_loss`, by Newton's method to about 1e-9;
-    None where `has_minimiser` says no.
+    """The (alpha, beta) that minimises `user_loss`, to about 1e-9; None where `has_minimiser` says no.
+
+    By Newton's method: `newton_minima`.
     """
     s, a, t, b = _one_user(pos_scores, neg_scores, a, b)
     if not has_minimiser(a, b):
@@ -140,7 +121,7 @@ def surrogate_user(pos_scores: ArrayLike, neg_scores: ArrayLike, a: ArrayLike, b
     """The minimiser of the loss to second order around margin 0, log 2 - x/2 + x^2/8: a two-by-two linear system.
 
     [[E b^2, -E a E b], [-E a E b, E a^2]] (alpha, beta) = (-(2 - E s_i) E b - E[s_j b_j], (2 + E s_j) E a - E[s_i
-    a_i]). Raises ValueError where the matrix is singular (a or b zero, or both constant). Source: audit X12.
+    a_i]). Raises ValueError where the matrix is singular (a or b zero, or both constant). Source: claim X12.
     """
     s, a, t, b = _one_user(pos_scores, neg_scores, a, b)
     matrix = np.array([[(b * b).mean(), -a.mean() * b.mean()], [-a.mean() * b.mean(), (a * a).mean()]])
@@ -167,7 +148,8 @@ def newton_minima(
         owner, columns = owner[order], [column[order] for column in columns]
     bounds = np.searchsorted(owner, np.arange(size + 1))
     known = bool(columns[1].any()), bool(columns[2].any())  # a scalar that no margin knows stays at 0
-    return _newton(bounds, *columns, float(ridge), *known)
+    minima: tuple[Float, Float] = _newton(bounds, columns[0], columns[1], columns[2], float(ridge), known[0], known[1])
+    return minima
 
 
 @njit(cache=True)
@@ -200,9 +182,8 @@ def _newton(
                 if done:
                     break
                 seen = _look(offset, by_alpha, by_beta, first, last, *there, ridge)
-                if (
-                    gain <= 1e-8 or seen[0] <= value - 0.1 * length * gain
-                ):  # near the minimum rounding would hide what a step gains
+                # Near the minimum rounding would hide what a step gains.
+                if gain <= 1e-8 or seen[0] <= value - 0.1 * length * gain:
                     break
                 length /= 2
             alpha, beta = there
@@ -244,8 +225,9 @@ def _look(
 
 
 def bounded_below(owner: NDArray[np.int64], size: int, by_alpha: Float, by_beta: Float) -> NDArray[np.bool_]:
-    """(size,): do the vectors (by_alpha, by_beta) of each owner lie in no closed half-plane (or half-line, if one is
-    always 0)?
+    """(size,): do the vectors (by_alpha, by_beta) of each owner lie in no closed half-plane?
+
+    Where one of the two is always 0: in no closed half-line.
     """
     columns = [column for column in (by_alpha, by_beta) if column.any()]
     if len(columns) < 2:
@@ -268,7 +250,7 @@ def bounded_below(owner: NDArray[np.int64], size: int, by_alpha: Float, by_beta:
 
 
 # ------------------------------------------------------------------------------------------------------------ arguments
-def pair_products(left: NDArray, rows: NDArray, right: NDArray, columns: NDArray) -> NDArray:
+def pair_products(left: AnyArray, rows: AnyArray, right: AnyArray, columns: AnyArray) -> AnyArray:
     """(T,) <left[rows_t], right[columns_t]>, without ever holding all the rows."""
     step = max(1, BLOCK // left.shape[1])
     result = np.empty(len(rows), left.dtype)
@@ -277,7 +259,7 @@ def pair_products(left: NDArray, rows: NDArray, right: NDArray, columns: NDArray
     return result
 
 
-def checked_tables(users: Any, items: Any, interactions: Interactions) -> tuple[NDArray, NDArray]:
+def checked_tables(users: Any, items: Any, interactions: Interactions) -> tuple[AnyArray, AnyArray]:
     """Both tables as NumPy arrays of one floating dtype, checked against the interactions and each other."""
     if not isinstance(interactions, Interactions):
         raise ValueError(
@@ -285,41 +267,19 @@ def checked_tables(users: Any, items: Any, interactions: Interactions) -> tuple[
         )
     tables = []
     for name, table, rows in zip(("users", "items"), (users, items), interactions.shape, strict=True):
-        array = table.detach().cpu().numpy() if is_torch(table) else np.asarray(table)
-        if array.ndim != 2 or array.shape[0] != rows or not np.issubdtype(array.dtype, np.floating):
-            raise ValueError(
-                f"{name} has shape {array.shape} and dtype {array.dtype}; expected floating numbers of shape ({rows}, d)"
-            )
-        if not np.isfinite(array).all():
-            raise ValueError(
-                f"{name} holds NaN or infinity at row {int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])}"
-            )
+        array = checking.table(table, name, rows=rows)
         tables.append(array)
-    if tables[0].shape[1] != tables[1].shape[1]:
-        raise ValueError(f"users are {tables[0].shape[1]} wide and items {tables[1].shape[1]}; expected one width d")
+    checking.same_width(tables[0], tables[1], "users", "items")
     return tables[0], tables[1].astype(tables[0].dtype)
-
-
-def _vector(values: ArrayLike, name: str) -> Float:
-    array = np.asarray(values, dtype=np.float64)
-    if array.ndim != 1 or not array.size or not np.isfinite(array).all():
-        raise ValueError(f"{name} is {values!r}; expected at least one finite number, in one axis")
-    return array
 
 
 def _one_user(
     pos_scores: ArrayLike, neg_scores: ArrayLike, a: ArrayLike, b: ArrayLike
 ) -> tuple[Float, Float, Float, Float]:
-    s, t = _vector(pos_scores, "pos_scores"), _vector(neg_scores, "neg_scores")
-    a, b = _vector(a, "a"), _vector(b, "b")
+    s, t = checking.vector(pos_scores, "pos_scores"), checking.vector(neg_scores, "neg_scores")
+    a, b = checking.vector(a, "a"), checking.vector(b, "b")
     if len(a) != len(s) or len(b) != len(t):
         raise ValueError(
             f"a has {len(a)} entries for {len(s)} positives and b {len(b)} for {len(t)} negatives; expected as many"
         )
     return s, a, t, b
-
-
-def _check_finite(**values: float) -> None:
-    for name, value in values.items():
-        if not np.isfinite(value):
-            raise ValueError(f"{name} is {value!r}; expected a finite number")

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from course_lib import checking
 from course_lib.maths.arrays import Array, as_array, first_index, is_exact, is_torch, like, namespace, number, shape_of
 
 TORCH_NORMALISE_EPS = 1e-12  # the default of torch.nn.functional.normalize
@@ -44,7 +45,7 @@ def clamped_normalise(x: Any, eps: float = TORCH_NORMALISE_EPS) -> Array:
     For ||x|| >= eps it is `normalise`. Below, it is the linear map x / eps: its value is shorter than 1, and a loss of
     it does have a gradient along x. A zero vector stays zero.
     """
-    x, eps = _vectors(x, "x"), _positive(eps, "eps")
+    x, eps = _vectors(x, "x"), checking.real(eps, "eps", above=0)
     length = norm(x)
     return x / namespace(x).clip(length, eps, None)[..., None]
 
@@ -93,7 +94,7 @@ def clamped_cosine_gradient(q: Any, k: Any, eps: float = TORCH_COSINE_EPS) -> Ar
     seam ||q|| = eps the function has a kink; the value returned there is the outer one.)
     """
     q, k = _pair(q, k)
-    eps = _positive(eps, "eps")
+    eps = checking.real(eps, "eps", above=0)
     xp = namespace(q)
     length = norm(q)[..., None]
     target = clamped_normalise(k, eps)
@@ -158,7 +159,7 @@ def quartic_norm(start_norm: Any, *, lr: float, h: Any, step: Any) -> Array:
     (..., T) the lengths ||dq_t|| of the steps dq_t = -lr grad_t. Exact for gradient descent on any loss that depends on
     q only through its direction: ||q_(t+1)||^2 = ||q_t||^2 + lr^2 ||h_t||^2 / ||q_t||^2, squared.
     Raises ValueError for a start_norm that is not positive and for shapes of h and step that differ.
-    Source: ours (claims-audit X5).
+    Source: claim X5.
     """
     h, step = _vectors(h, "h"), _vectors(step, "step")
     if shape_of(h) != shape_of(step):
@@ -195,11 +196,7 @@ def _pair(q: Any, k: Any, names: tuple[str, str] = ("q", "k")) -> tuple[Array, A
     q, k = _vectors(q, names[0]), _vectors(k, names[1])
     if is_torch(q) != is_torch(k):
         raise ValueError(f"{names[0]} and {names[1]} must both be torch tensors or both NumPy arrays")
-    if q.shape[-1] != k.shape[-1]:
-        raise ValueError(
-            f"{names[0]} has width {q.shape[-1]} but {names[1]} has width {k.shape[-1]}; "
-            f"their shapes are {shape_of(q)} and {shape_of(k)}, and the last axes must agree"
-        )
+    checking.same_width(q, k, *names)
     return q, k
 
 
@@ -214,9 +211,3 @@ def _positive_norm(x: Array, name: str) -> Array:
     found = float(length[where] if where else length)
     what = "is the zero vector, which has no direction" if found == 0 else f"has norm {found}, which is not finite"
     raise ValueError(f"{place} {what}; expected nonzero finite vectors of shape {shape_of(x)}")
-
-
-def _positive(value: float, name: str) -> float:
-    if not value > 0:
-        raise ValueError(f"{name} must be positive, but {value!r} was given")
-    return float(value)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from course_lib import checking
 from course_lib.maths.arrays import Array, as_array, as_index, is_exact, is_torch, like, namespace, shape_of
 from course_lib.maths.geometry import normalise
 
@@ -61,9 +62,7 @@ def pair_losses(kind: str, scores: Any) -> tuple[Array, Array]:
 
     kind: "square" or "logistic"; scores: any shape, returned shapes are the same.
     """
-    loss = LOSSES.get(kind)
-    if loss is None:
-        raise ValueError(f"kind={kind!r} is not a point-wise loss; expected one of {tuple(LOSSES)}")
+    loss = LOSSES[checking.choice(kind, "kind", LOSSES)]
     return loss(1, scores), loss(0, scores)
 
 
@@ -151,7 +150,7 @@ def cosine_margin(scores: Any, *, tau: float, margin: float, positives: Any = No
     scores (m, n) of cosines; margin >= 0, in units of cosine; the rest as in `infonce`, which is the case margin = 0.
     """
     scores, rows, columns = _batch(scores, tau, positives)
-    return _with_positives(scores, rows, columns, scores[rows, columns] - _margin(margin), tau)
+    return _with_positives(scores, rows, columns, scores[rows, columns] - checking.real(margin, "margin", least=0), tau)
 
 
 def angular_margin(scores: Any, *, tau: float, margin: float, positives: Any = None) -> Array:
@@ -162,7 +161,7 @@ def angular_margin(scores: Any, *, tau: float, margin: float, positives: Any = N
     taken of max(1 - cos^2, 1e-30) there. The rest as in `infonce`.
     """
     scores, rows, columns = _batch(scores, tau, positives)
-    cos, margin = scores[rows, columns], _margin(margin)
+    cos, margin = scores[rows, columns], checking.real(margin, "margin", least=0)
     sin = namespace(cos).clip(1 - cos * cos, 1e-30, None) ** 0.5
     return _with_positives(scores, rows, columns, cos * math.cos(margin) - sin * math.sin(margin), tau)
 
@@ -170,7 +169,7 @@ def angular_margin(scores: Any, *, tau: float, margin: float, positives: Any = N
 def triplet_margin(pos_cos: Any, neg_cos: Any, *, margin: float) -> Array:
     """max(0, margin + neg_cos - pos_cos), elementwise: a positive must win by `margin`. Flat where it does."""
     pos_cos = _real(pos_cos, "pos_cos")
-    short = _margin(margin) + like(neg_cos, pos_cos, "neg_cos") - pos_cos
+    short = checking.real(margin, "margin", least=0) + like(neg_cos, pos_cos, "neg_cos") - pos_cos
     return namespace(short).clip(short, 0.0, None)
 
 
@@ -179,8 +178,7 @@ def _batch(scores: Any, tau: float, positives: Any) -> tuple[Array, Array, Array
     scores = _real(scores, "scores")
     if scores.ndim != 2 or 0 in shape_of(scores):
         raise ValueError(f"scores has shape {shape_of(scores)}; expected a matrix (m, n), one row per query")
-    if not tau > 0:
-        raise ValueError(f"tau must be a positive temperature, but {tau!r} was given")
+    checking.real(tau, "tau", above=0)
     m, n = shape_of(scores)
     if positives is None and m != n:
         raise ValueError(
@@ -209,9 +207,3 @@ def _with_positives(scores: Array, rows: Array, columns: Array, changed: Array, 
 def _log_sum_exp(x: Array) -> Array:
     """log sum_j exp(x_ij): (m, n) -> (m,), without overflow."""
     return namespace(x).logsumexp(x, -1) if is_torch(x) else np.logaddexp.reduce(x, axis=-1)
-
-
-def _margin(margin: float) -> float:
-    if not 0 <= margin < float("inf"):
-        raise ValueError(f"margin must be a finite number of at least 0, but {margin!r} was given")
-    return float(margin)

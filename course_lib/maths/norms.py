@@ -22,27 +22,10 @@ from typing import Any
 
 import numpy as np
 
+from course_lib import checking
 from course_lib.maths.arrays import Array, as_array, first_index, is_exact, is_torch, like, namespace, shape_of
 
-__all__ = [
-    "coupled_updates",
-    "crossover_count",
-    "decay_equilibrium",
-    "decayed_path",
-    "effective_learning_rate",
-    "expected_squared_gradient",
-    "expected_squared_gradient_slope",
-    "expected_updates",
-    "growth_slope",
-    "lazy_decay_equilibrium",
-    "predicted_norm",
-    "squared_norm_path",
-    "update_probability",
-]
-
-
-# ------------------------------------------------------------------------------------------------- how often: the
-# counts
+# ------------------------------------------------------------------------------------------ how often: the counts
 
 
 def update_probability(p: Any, batch_size: int, *, negatives: int = 0, n_items: int | None = None) -> Any:
@@ -55,12 +38,12 @@ def update_probability(p: Any, batch_size: int, *, negatives: int = 0, n_items: 
     Raises ValueError for probabilities outside [0, 1] and for counts that are not whole numbers.
     """
     p = _inside(p, "p", 0, 1)
-    batch_size, negatives = _whole(batch_size, "batch_size", 1), _whole(negatives, "negatives", 0)
+    batch_size, negatives = checking.whole(batch_size, "batch_size", 1), checking.whole(negatives, "negatives", 0)
     if negatives and n_items is None:
         raise ValueError(
             f"n_items is needed for {negatives} uniform negatives: the number of items they are drawn from"
         )
-    n_items = 1 if n_items is None else _whole(n_items, "n_items", 1)
+    n_items = 1 if n_items is None else checking.whole(n_items, "n_items", 1)
     if is_exact(p):
         missed = (1 - p) ** batch_size * (1 - Fraction(1, n_items)) ** negatives
         return 1 - missed
@@ -77,7 +60,7 @@ def expected_updates(p: Any, *, batch_size: int, steps: int, negatives: int = 0,
 
     steps T >= 0; the rest as in `update_probability`. Source: P0, equation (31).
     """
-    return _whole(steps, "steps", 0) * update_probability(p, batch_size, negatives=negatives, n_items=n_items)
+    return checking.whole(steps, "steps", 0) * update_probability(p, batch_size, negatives=negatives, n_items=n_items)
 
 
 def coupled_updates(probability: Any, uniforms: Any) -> Array:
@@ -95,7 +78,7 @@ def coupled_updates(probability: Any, uniforms: Any) -> Array:
     return uniforms < probability[..., None]
 
 
-# ------------------------------------------------------------------------------------------------- how far: the paths
+# -------------------------------------------------------------------------------------------- how far: the paths
 
 
 def squared_norm_path(start: Any, *, lr: Any, squared_gradients: Any) -> Array:
@@ -141,9 +124,9 @@ def predicted_norm(start_norm: Any, *, lr: Any, h: Any, updates: Any, fourth_pow
     """(||q_0||^4 + 2 lr^2 h^2 n + sum ||dq||^4)^(1/4): the quartic law from summaries of the run.
 
     start_norm ||q_0|| > 0; h >= 0 the root mean square of ||h_k|| over the updates; updates n >= 0; fourth_powers =
-    sum_k ||dq_k||^4 >= 0 over them. They broadcast. Exact when h and the fourth powers are those of the run
-    (`course_lib.maths.geometry.quartic_norm` takes them step by step). Without the fourth powers (the default) it is a lower
-    bound, close unless single steps are as long as the embedding. Source: our X5.
+    sum_k ||dq_k||^4 >= 0 over them. They broadcast. Exact when h and the fourth powers are those of the
+    run (`geometry.quartic_norm` takes them step by step). Without the fourth powers (the default) it is a lower bound,
+    close unless single steps are as long as the embedding. Source: claim X5.
     """
     start_norm, h = _at_least(start_norm, "start_norm", above=0), _at_least(h, "h")
     updates, lr = _at_least(updates, "updates"), _at_least(lr, "lr")
@@ -153,13 +136,10 @@ def predicted_norm(start_norm: Any, *, lr: Any, h: Any, updates: Any, fourth_pow
 def crossover_count(start_norm: Any, *, lr: Any, h: Any) -> Any:
     """n* = ||q_0||^4 / (2 lr^2 h^2): the updates after which growth has added as much as there was (to ||q||^4).
 
-    Before n* the norm is flat, after it it grows like n^(1/4). Exact for Fractions. Source: our X5.
+    Before n* the norm is flat, after it it grows like n^(1/4). Exact for Fractions. Source: claim X5.
     """
-    start_norm, lr, h = (
-        _at_least(start_norm, "start_norm", above=0),
-        _at_least(lr, "lr", above=0),
-        _at_least(h, "h", above=0),
-    )
+    start_norm = _at_least(start_norm, "start_norm", above=0)
+    lr, h = _at_least(lr, "lr", above=0), _at_least(h, "h", above=0)
     return start_norm**4 / (2 * lr * lr * h * h)
 
 
@@ -172,7 +152,7 @@ def growth_slope(updates: Any, *, crossover: Any) -> Any:
 def effective_learning_rate(lr: Any, *, norm: Any) -> Any:
     """lr / ||q||^2: the only combination of the two that the directions ever see.
 
-    Scaling (q_0, lr) to (c q_0, c^2 lr) multiplies every later q by c and changes no cosine. Source: our X5.
+    Scaling (q_0, lr) to (c q_0, c^2 lr) multiplies every later q by c and changes no cosine. Source: claim X5.
     """
     lr, norm = _at_least(lr, "lr"), _at_least(norm, "norm", above=0)
     return lr / (norm * norm)
@@ -187,20 +167,20 @@ def expected_squared_gradient(p: Any, *, batch_size: int, coherence: Any, single
     p: probability of one slot; batch_size B; single = h_0^2, the mean square of one copy's gradient; coherence = rho in
     [0, 1], the mean cosine between the gradients of two copies of the item in one batch (times their lengths, over
     h_0^2). A batch without the item counts as 0. Exact for Fractions. Model: slots are independent, copies alike.
-    Source: our X5.
+    Source: claim X5.
     """
     p, coherence = _inside(p, "p", 0, 1), _inside(coherence, "coherence", 0, 1)
-    batch_size, single = _whole(batch_size, "batch_size", 1), _at_least(single, "single")
+    batch_size, single = checking.whole(batch_size, "batch_size", 1), _at_least(single, "single")
     return single * (batch_size * p + coherence * (batch_size * (batch_size - 1)) * p * p)
 
 
 def expected_squared_gradient_slope(p: Any, *, batch_size: int, coherence: Any) -> Any:
     """d log E||h||^2 / d log p = (1 + 2 c) / (1 + c), c = rho (B - 1) p: from 1 (rare item) to 2 (head item).
 
-    A quarter of it is the slope of log||q|| in log popularity: 1/4 to 1/2. Exact for Fractions. Source: our X5.
+    A quarter of it is the slope of log||q|| in log popularity: 1/4 to 1/2. Exact for Fractions. Source: claim X5.
     """
     p, coherence = _inside(p, "p", 0, 1), _inside(coherence, "coherence", 0, 1)
-    copies = coherence * (_whole(batch_size, "batch_size", 1) - 1) * p
+    copies = coherence * (checking.whole(batch_size, "batch_size", 1) - 1) * p
     return (1 + 2 * copies) / (1 + copies)
 
 
@@ -213,7 +193,7 @@ def decay_equilibrium(probability: Any, *, lr: Any, decay: Any, h: Any) -> Any:
     probability pi: chance of an update in one step, in [0, 1]; decay = lambda with 0 < lr lambda < 1; h as in
     `predicted_norm`. Exact for pi = 1 and constant h. For pi < 1 it is the fixed point of the MEAN of s = ||q||^2 in a
     step where 1/s stands for its mean; the true stationary mean of s is at least this squared (Jensen), and close while
-    pi is well above lr lambda. Source: our X6.
+    pi is well above lr lambda. Source: claim X6.
     """
     probability, h = _inside(probability, "probability", 0, 1), _at_least(h, "h")
     lr, decay = _at_least(lr, "lr", above=0), _at_least(decay, "decay", above=0)
@@ -227,7 +207,7 @@ def lazy_decay_equilibrium(*, lr: Any, decay: Any, h: Any) -> Any:
     """The same with decay only at updates: pi = 1 in `decay_equilibrium`, so the popularity is gone.
 
     Only the number of updates that it takes to get there (about 1 / (4 lr lambda)) still depends on popularity. Source:
-    our X6.
+    claim X6.
     """
     return decay_equilibrium(1, lr=lr, decay=decay, h=h)
 
@@ -268,12 +248,6 @@ def _refuse_where(bad: Any, value: Any, name: str, expected: str) -> None:
     if where is not None:
         shown = value[where] if _is_array(value) else value
         raise ValueError(f"{name} holds {shown}{f' at {where}' if where else ''}; expected values {expected}")
-
-
-def _whole(value: Any, name: str, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-        raise ValueError(f"{name} is {value!r}; expected a whole number of at least {least}")
-    return int(value)
 
 
 def _where(condition: Any, yes: Any, no: Any) -> Any:

@@ -17,9 +17,9 @@ from course_lib import checking
 from course_lib.data.interactions import TripleLaw
 from course_lib.maths.arrays import (
     Array,
-    all_finite,
     as_array,
     as_index,
+    check_finite,
     first_index,
     is_torch,
     like,
@@ -220,9 +220,11 @@ class ChanceLaw(NamedTuple):
 
 
 class DirectionError(NamedTuple):
-    """How well head and tail determine their direction. length: of head mean minus tail mean; error: its root mean
-    square error;
-    cosine: estimated cosine between the direction found and the true one, 0 where the length is no more than noise."""
+    """How well head and tail determine their direction.
+
+    length: of head mean minus tail mean; error: its root mean square error; cosine: estimated cosine between the
+    direction found and the true one, 0 where the length is no more than noise.
+    """
 
     length: float
     error: float
@@ -230,8 +232,7 @@ class DirectionError(NamedTuple):
 
 
 def chance_cosine(counts: Any, ratio: float = 0.05) -> float:
-    """The correlation of the contrast c (1/h on the head, -1/h on the tail, else 0) with the counts: a number in (0,
-    1].
+    """The correlation of the contrast (1/h on the head, -1/h on the tail, else 0) with the counts, in (0, 1].
 
     sqrt(ratio / 2) (mean count of the head - that of the tail) / sd(counts) where h = ratio n. Raises ValueError as
     `popularity_direction` does, and where the counts are all equal.
@@ -241,12 +242,12 @@ def chance_cosine(counts: Any, ratio: float = 0.05) -> float:
 
 
 def double_dipping_law(counts: Any, width: int, ratio: float = 0.05) -> ChanceLaw:
-    """Mean and sd of `projection_correlation` for n embeddings drawn from N(mu, s^2 I) in `width` dimensions, whatever
-    the counts.
+    """Mean and sd of `projection_correlation` for n embeddings from N(mu, s^2 I) in `width` dimensions.
 
-    Exact: r = k sqrt(B) + sqrt(1 - k^2) sqrt(1 - B) T with k = `chance_cosine`, B ~ Beta(width/2, (n-2)/2), and T,
-    independent of it, the first coordinate of a uniform point on the unit sphere in n - 2 dimensions. So the mean is k
-    E sqrt(B), about k sqrt(width / (width + n)), and not 0. Needs n >= 4. Our correction of P1's Figure 1 (claim X13).
+    Exact, whatever the counts: r = k sqrt(B) + sqrt(1 - k^2) sqrt(1 - B) T with k = `chance_cosine`, B ~ Beta(width/2,
+    (n-2)/2), and T, independent of it, the first coordinate of a uniform point on the unit sphere in n - 2 dimensions.
+    So the mean is k E sqrt(B), about k sqrt(width / (width + n)), and not 0. Needs n >= 4. Our correction of P1's
+    Figure 1 (claim X13).
     """
     k, n, width = _chance_arguments(counts, width, ratio)
     half = [math.lgamma(x / 2) for x in (width + 1, width, width + n - 2, width + n - 1)]
@@ -264,7 +265,8 @@ def double_dipping_draws(
     checking.generator(rng)
     share = rng.beta(width / 2, (n - 2) / 2, size)
     first = np.sqrt(rng.beta(0.5, (n - 3) / 2, size)) * rng.choice([-1.0, 1.0], size)
-    return k * np.sqrt(share) + math.sqrt(1 - k**2) * np.sqrt(1 - share) * first
+    drawn: np.ndarray = k * np.sqrt(share) + math.sqrt(1 - k**2) * np.sqrt(1 - share) * first
+    return drawn
 
 
 def shuffled_correlations(
@@ -397,8 +399,7 @@ def _pair(x: Any, y: Any, x_name: str, y_name: str) -> tuple[Array, Array]:
     for name, values in ((x_name, x), (y_name, y)):
         if len(shape_of(values)) != 1:
             raise ValueError(f"{name} has shape {shape_of(values)}; expected (n,)")
-        if not all_finite(values):
-            raise ValueError(f"{name} holds NaN or infinity at {first_index(~namespace(values).isfinite(values))}")
+        check_finite(values, name)
     if shape_of(x) != shape_of(y) or shape_of(x)[0] < 2:
         raise ValueError(
             f"{x_name} has shape {shape_of(x)} and {y_name} {shape_of(y)}; expected the same (n,), n at least 2"
@@ -412,9 +413,7 @@ def _table(items: Any, counts: Any) -> tuple[Array, np.ndarray]:
         raise ValueError(
             f"items has shape {shape_of(items)}; expected ({len(counts)}, d), a row for each of the counts"
         )
-    if not all_finite(items):
-        raise ValueError(f"items holds NaN or infinity at {first_index(~namespace(items).isfinite(items))}")
-    return items, counts
+    return check_finite(items, "items"), counts
 
 
 def _ranked(ranked_items: Any, counts: Any) -> tuple[np.ndarray, np.ndarray]:

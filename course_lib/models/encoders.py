@@ -3,7 +3,7 @@
 x is an integer tensor (B,) of identifiers; whatever a tower needs to know about them (features, histories) it holds
 itself as a buffer. So every tower can take the place of every other, and of a module that a reader brings.
 Parameters have PyTorch's default dtype; `.double()` gives the float64 that claims are checked in.
-Source: P0, Sections 2.3-2.4 and Appendix A; the towers of Table 1; X7 for those that the paper does not name.
+Source: P0, Sections 2.3-2.4 and Appendix A; the towers of Table 1; claim X7 for those that the paper does not name.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from course_lib import checking
+
 PAD = -1  # fills up a history that is shorter than the others
 
 
@@ -28,7 +30,8 @@ class Lookup(nn.Module):
 
     def __init__(self, n: int, d: int, *, generator: torch.Generator | None = None, scale: float = 1.0) -> None:
         super().__init__()
-        self.weight = nn.Parameter(_normal((_size(n, "n"), _size(d, "d")), scale, generator))
+        shape = (checking.whole(n, "n"), checking.whole(d, "d"))
+        self.weight = nn.Parameter(_normal(shape, scale, generator))
 
     def forward(self, x: Tensor) -> Tensor:
         """x (B,) identifiers -> their rows (B, d)."""
@@ -37,6 +40,8 @@ class Lookup(nn.Module):
 
 class Features(nn.Module):
     """x -> row x of a fixed matrix (n, h): the first stage of a tower over features. It has no parameters."""
+
+    matrix: Tensor
 
     def __init__(self, matrix: Any) -> None:
         super().__init__()
@@ -67,7 +72,7 @@ class OneHotLinear(DenseLinear):
     """A linear layer on one-hot inputs: with bias=False (PyTorch's default is True) a lookup, done by a product."""
 
     def __init__(self, n: int, d: int, bias: bool = False, *, generator: torch.Generator | None = None) -> None:
-        super().__init__(torch.eye(_size(n, "n")), d, bias, generator=generator)
+        super().__init__(torch.eye(checking.whole(n, "n")), d, bias, generator=generator)
 
 
 class TwoLayers(nn.Sequential):
@@ -78,9 +83,8 @@ class TwoLayers(nn.Sequential):
 
     def __init__(self, features: Any, hidden: int, d: int, *, generator: torch.Generator | None = None) -> None:
         table = Features(features)
-        super().__init__(
-            table, _linear(table.matrix.shape[1], hidden, False, generator), _linear(hidden, d, False, generator)
-        )
+        first = _linear(table.matrix.shape[1], hidden, False, generator)
+        super().__init__(table, first, _linear(hidden, d, False, generator))
 
 
 class EmbeddingThenLinear(nn.Sequential):
@@ -107,13 +111,12 @@ class BiasedLookup(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """x (B,) identifiers -> rows plus the bias (B, d)."""
-        return self.rows(x) + self.bias
+        rows: Tensor = self.rows(x)
+        return rows + self.bias
 
 
 class ScaledLookup(nn.Module):
-    """q_i = s E_i with one learned number s for all:
-    not parameter-linear, all items share s, and still tangent (X7).
-    """
+    """q_i = s E_i with one learned number s for all: not parameter-linear, and still tangent (claim X7)."""
 
     def __init__(self, n: int, d: int, *, generator: torch.Generator | None = None, scale: float = 1.0) -> None:
         super().__init__()
@@ -122,11 +125,12 @@ class ScaledLookup(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """x (B,) identifiers -> scaled rows (B, d)."""
-        return self.factor * self.rows(x)
+        rows: Tensor = self.rows(x)
+        return self.factor * rows
 
 
 class ExponentialLookup(nn.Module):
-    """q_i = e^{b_i} E_i with a learned number b_i per identifier: not parameter-linear, and still tangent (X7)."""
+    """q_i = e^{b_i} E_i with a learned number b_i per identifier: not parameter-linear, still tangent (claim X7)."""
 
     def __init__(self, n: int, d: int, *, generator: torch.Generator | None = None, scale: float = 1.0) -> None:
         super().__init__()
@@ -135,14 +139,12 @@ class ExponentialLookup(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """x (B,) identifiers -> rows, each with its own factor (B, d)."""
-        rows = self.rows(x)
+        rows: Tensor = self.rows(x)
         return self.exponents[x].exp()[..., None] * rows
 
 
 class InvertedLookup(nn.Module):
-    """q_i = E_i / ||E_i||^2, inversion in the unit sphere:
-    J_i J_i^T = I / ||E_i||^4, a non-linear map that is conformal.
-    """
+    """q_i = E_i / ||E_i||^2, inversion in the unit sphere: non-linear and conformal, J_i J_i^T = I / ||E_i||^4."""
 
     def __init__(self, n: int, d: int, *, generator: torch.Generator | None = None, scale: float = 1.0) -> None:
         super().__init__()
@@ -150,7 +152,7 @@ class InvertedLookup(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """x (B,) identifiers -> inverted rows (B, d)."""
-        rows = self.rows(x)
+        rows: Tensor = self.rows(x)
         return rows / (rows * rows).sum(-1, keepdim=True)
 
 
@@ -159,6 +161,8 @@ class MeanHistory(nn.Module):
 
     items: the item tower, shared and not copied; histories (m, L) of item identifiers, filled up with PAD (-1).
     """
+
+    histories: Tensor
 
     def __init__(self, items: nn.Module, histories: Any) -> None:
         super().__init__()
@@ -169,7 +173,7 @@ class MeanHistory(nn.Module):
         """x (B,) users -> the means of their histories (B, d)."""
         history = self.histories[_identifiers(x, len(self.histories))]  # (B, L)
         present = (history != PAD)[..., None]
-        embedded = self.items(history.clamp(min=0)) * present  # (B, L, d)
+        embedded: Tensor = self.items(history.clamp(min=0)) * present  # (B, L, d)
         return embedded.sum(-2) / present.sum(-2)
 
 
@@ -182,6 +186,8 @@ class HistoryTransformer(nn.Module):
     `heads`.
     Source: P0, Table 1 row 3 and Section 4.3 (left tower), after Sun et al. (2019).
     """
+
+    histories: Tensor
 
     def __init__(
         self,
@@ -196,11 +202,11 @@ class HistoryTransformer(nn.Module):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
-        width = _size(d, "d") if width is None else width
+        n_items, width = checking.whole(n_items, "n_items"), checking.whole(d if width is None else width, "width")
         if width % heads:
             raise ValueError(f"width must be a multiple of heads, but it is {width} and heads is {heads}")
         self.register_buffer("histories", _histories(histories, n_items))
-        self.items = nn.Embedding(_size(n_items, "n_items") + 1, width, padding_idx=n_items)
+        self.items = nn.Embedding(n_items + 1, width, padding_idx=n_items)
         self.positions = nn.Embedding(self.histories.shape[1], width)
         layer = nn.TransformerEncoderLayer(width, heads, 4 * width, dropout, activation="gelu", batch_first=True)
         self.encoder = nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
@@ -211,15 +217,15 @@ class HistoryTransformer(nn.Module):
         """x (B,) users -> embeddings of their histories (B, d)."""
         history = self.histories[_identifiers(x, len(self.histories))]  # (B, L)
         absent = history == PAD
-        tokens = self.items(history.masked_fill(absent, self.items.padding_idx)) + self.positions.weight
+        tokens = self.items(history.masked_fill(absent, self.items.num_embeddings - 1)) + self.positions.weight
         encoded = self.encoder(tokens, src_key_padding_mask=absent)  # (B, L, d)
         kept = (~absent)[..., None]
-        return self.out((encoded * kept).sum(-2) / kept.sum(-2))
+        embedded: Tensor = self.out((encoded * kept).sum(-2) / kept.sum(-2))
+        return embedded
 
 
 class Bags(nn.Module):
-    """x -> the embeddings of x's features, one after another: for each kind of feature the mean over the bag that x has
-    of it.
+    """x -> for each kind of feature the mean of the embeddings in the bag that x has of it, side by side.
 
     bags: name -> (n, vocabulary) scipy sparse 0/1 matrix, row i the features of identifier i; an empty bag gives zeros.
     width: of each kind's embedding, so the output is (B, kinds * width). Two towers may share one `Bags`.
@@ -228,11 +234,10 @@ class Bags(nn.Module):
 
     def __init__(self, bags: Any, width: int, *, generator: torch.Generator | None = None, scale: float = 0.1) -> None:
         super().__init__()
-        _size(width, "width")
-        if not bags or len({bag.shape[0] for bag in bags.values()}) != 1:
-            raise ValueError(
-                f"bags have {[bag.shape[0] for bag in bags.values()]} rows; expected one row per identifier in each, and a bag"
-            )
+        checking.whole(width, "width")
+        sizes = [bag.shape[0] for bag in bags.values()]
+        if len(set(sizes)) != 1:
+            raise ValueError(f"bags have {sizes} rows; expected at least one bag, with one row per identifier in each")
         self.names = tuple(bags)
         self.tables = nn.ParameterDict(
             {name: nn.Parameter(_normal((bag.shape[1], width), scale, generator)) for name, bag in bags.items()}
@@ -258,10 +263,10 @@ class Bags(nn.Module):
 
 
 class Perceptron(nn.Sequential):
-    """Linear layers of the given widths with ReLU between them, after an input stage: `Perceptron(bags, (150, 256,
-    64))`.
+    """Linear layers with ReLU between them, after an input stage: `Perceptron(bags, (150, 256, 64))`.
 
-    The last layer is linear: with a ReLU after it no inner product of two embeddings could be negative.
+    widths: of the input and of each layer's output. The last layer is linear: with a ReLU after it no inner product of
+    two embeddings could be negative.
     """
 
     def __init__(self, first: nn.Module, widths: Sequence[int], *, generator: torch.Generator | None = None) -> None:
@@ -275,6 +280,8 @@ class Perceptron(nn.Sequential):
 
 class Renamed(nn.Module):
     """x -> table[x]: the identifiers of one side in the numbering that the next stage uses. No parameters."""
+
+    table: Tensor
 
     def __init__(self, table: Any) -> None:
         super().__init__()
@@ -333,7 +340,7 @@ def _normal(shape: tuple[int, ...], scale: float, generator: torch.Generator | N
 
 def _linear(inputs: int, d: int, bias: bool, generator: torch.Generator | None) -> nn.Linear:
     """torch.nn.Linear with normal weights of variance 1 / inputs, drawn from `generator`, and a bias of zeros."""
-    layer = nn.Linear(_size(inputs, "hidden"), _size(d, "d"), bias=bias)
+    layer = nn.Linear(checking.whole(inputs, "hidden"), checking.whole(d, "d"), bias=bias)
     with torch.no_grad():
         layer.weight.copy_(_normal((d, inputs), 1 / math.sqrt(inputs), generator))
         if bias:
@@ -350,25 +357,17 @@ def _fill_like_bert(module: nn.Module, generator: torch.Generator | None) -> Non
             parameter.zero_()
 
 
-def _size(value: int, name: str) -> int:
-    if value < 1:
-        raise ValueError(f"{name} is {value}; expected at least 1")
-    return int(value)
-
-
-def _histories(histories: Any, n_items: int | None = None) -> Tensor:
-    histories = torch.as_tensor(histories)
+def _histories(values: Any, n_items: int | None = None) -> Tensor:
+    histories = torch.as_tensor(values)
     if histories.ndim != 2 or histories.is_floating_point():
-        raise ValueError(
-            f"histories must be integers of shape (users, length), got {histories.dtype} of shape {tuple(histories.shape)}"
-        )
+        found = f"{histories.dtype} of shape {tuple(histories.shape)}"
+        raise ValueError(f"histories must be integers of shape (users, length), got {found}")
     if not bool((histories != PAD).any(1).all()):
         empty = int((histories == PAD).all(1).nonzero()[0])
         raise ValueError(f"histories: user {empty} has no item; expected at least one for every user")
-    if int(histories.min()) < PAD or (n_items is not None and int(histories.max()) >= n_items):
-        raise ValueError(
-            f"histories hold {int(histories.min())} to {int(histories.max())}; expected items below {n_items}, or {PAD} for none"
-        )
+    least, most = int(histories.min()), int(histories.max())
+    if least < PAD or (n_items is not None and most >= n_items):
+        raise ValueError(f"histories hold {least} to {most}; expected items below {n_items}, or {PAD} for none")
     return histories.long()
 
 

@@ -8,20 +8,27 @@ and `p4` find them. Numbers that a paper prints in its text and not in a table a
 
 import csv
 import re
+from collections.abc import Callable
 from importlib.resources import files
+from typing import Any
+
+Cell = dict[str, Any]  # the fields of one printed number: see `table`
 
 CITATIONS = {
-    "P0": "Anonymous: Theoretical Grounds for Popularity Bias in Low-Rank Two-Tower Models Trained with Cosine-Based Loss",
+    "P0": (
+        "Anonymous: Theoretical Grounds for Popularity Bias in Low-Rank Two-Tower Models Trained with Cosine-Based Loss"
+    ),
     "P1": (
-        "L. Liu, Y. Song, D. Shen, B. Yin, H. Li, Y. Zhang, C. Wang: Rethinking Popularity Bias in Collaborative Filtering via Analytical "
-        "Vector Decomposition"
+        "L. Liu, Y. Song, D. Shen, B. Yin, H. Li, Y. Zhang, C. Wang: Rethinking Popularity Bias in Collaborative "
+        "Filtering via Analytical Vector Decomposition"
     ),
     "P3": (
-        "Y. Liu, L.-C. Lin, C.-J. Lin: Examining the Bias of In-Batch Sampling in Similarity Learning with Two-Tower Models"
+        "Y. Liu, L.-C. Lin, C.-J. Lin: Examining the Bias of In-Batch Sampling in Similarity Learning with Two-Tower "
+        "Models"
     ),
     "P4": (
-        "W. Krichene, N. Mayoraz, S. Rendle, L. Zhang, X. Yi, L. Hong, E. Chi, J. Anderson: Efficient Training on Very Large Corpora "
-        "via Gramian Estimation"
+        "W. Krichene, N. Mayoraz, S. Rendle, L. Zhang, X. Yi, L. Hong, E. Chi, J. Anderson: Efficient Training on Very "
+        "Large Corpora via Gramian Estimation"
     ),
 }
 CAPTIONS = {
@@ -30,19 +37,17 @@ CAPTIONS = {
     ("P0", "numbers"): "Numbers printed in the text of Sections 4.1 to 4.3 and in the caption of Table 2",
     ("P1", "T1"): "Data statistics",
     ("P1", "T2"): "Five backbones without and with DDC; relative improvement over the backbone",
-    (
-        "P1",
-        "T3",
-    ): "Seven debiasing methods and DDC on MF and LightGCN; relative improvement of DDC over the best of the others",
+    ("P1", "T3"): (
+        "Seven debiasing methods and DDC on MF and LightGCN; relative improvement of DDC over the best of the others"
+    ),
     ("P1", "T4"): "Accuracy and average popularity of the recommended items on Tmall, without and with DDC",
-    (
-        "P1",
-        "T5",
-    ): "Nine update rules and two ablations of the final embedding, MF on Tmall; the full final embedding is the rule b_a",
-    (
-        "P1",
-        "numbers",
-    ): "Numbers printed in the abstract, in Figure 1 and in Sections 3.1 to 5.4.2, and in the released code and logs",
+    ("P1", "T5"): (
+        "Nine update rules and two ablations of the final embedding, MF on Tmall; the full final embedding is the rule "
+        "b_a"
+    ),
+    ("P1", "numbers"): (
+        "Numbers printed in the abstract, in Figure 1 and in Sections 3.1 to 5.4.2, and in the released code and logs"
+    ),
     ("P3", "T3"): "Data statistics",
     ("P3", "T4"): "Test P@5 in percent of the unbiased loss (17) and of Sogram (34), stochastic gradient",
     ("P3", "T5"): "Test P@K and R@K in percent, stochastic gradient (AdaGrad)",
@@ -56,10 +61,10 @@ _IMPROVED = re.compile(r"(?P<value>\d+\.\d+)(?: \((?P<percent>[+-]\d+\.\d+)%\))?
 _NUMBER = re.compile(r"(?P<value>\d+(?:\.\d+)?)(?P<starred>\*?)(?P<best>_?)")
 
 
-def table(paper: str, name: str) -> list[dict]:
+def table(paper: str, name: str) -> list[Cell]:
     """The cells of one printed table, in reading order.
 
-    P3's T4, T5 and T6 give one dict per printed number: `loss` (a name of `course_lib.maths.in_batch.KINDS`, or `sogram`,
+    P3's T4, T5 and T6 give one dict per printed number: `loss` (a name of `in_batch.KINDS`, or `sogram`,
     `in_batch_omega`, `pos_neg_omega`), `ratio` (|batch|^2 / |positives|^2, or None), `dataset` (`eurlex`, `ml-1m`),
     `pointwise` (`square`, `logistic`), `metric` (`P@5`), `value` (in percent), `starred`, `best`.
     P3's T3 gives one dict per data set: `dataset`, `m`, `n`, `positives`, `mean_pair_popularity`.
@@ -95,7 +100,7 @@ def table(paper: str, name: str) -> list[dict]:
     return [cell for record in records for cell in _cells(record)]
 
 
-def value(paper: str, name: str, **where) -> float:
+def value(paper: str, name: str, **where: Any) -> float:
     """The one number of a table whose cell agrees with every keyword: `value("P3", "T6", loss="unbiased", ...)`.
 
     Raises ValueError unless exactly one cell agrees.
@@ -103,10 +108,10 @@ def value(paper: str, name: str, **where) -> float:
     found = select(table(paper, name), **where)
     if len(found) != 1:
         raise ValueError(f"value: {where} selects {len(found)} cells of {paper} {name}; expected exactly 1")
-    return found[0]["value"]
+    return float(found[0]["value"])
 
 
-def select(cells: list[dict], **where) -> list[dict]:
+def select(cells: list[Cell], **where: Any) -> list[Cell]:
     """The cells that agree with every keyword. Raises ValueError for a keyword that the cells do not have."""
     for key in where:
         if cells and key not in cells[0]:
@@ -118,7 +123,8 @@ def suspicious_cells(paper: str) -> list[str]:
     """Printed numbers of a paper that contradict other printed numbers of it, one sentence each."""
     if paper != "P3":
         raise ValueError(
-            f"suspicious_cells: got {paper!r}; expected 'P3', the one paper whose tables print each number more than once"
+            f"suspicious_cells: got {paper!r}; "
+            "expected 'P3', the one paper whose tables print each number more than once"
         )
     from course_lib.papers import p3
 
@@ -131,23 +137,21 @@ def citation(paper: str, name: str) -> str:
     return f"{CITATIONS[paper]}. {place}{CAPTIONS[paper, name]}."
 
 
-def _statistics(record: dict) -> dict:
+def _statistics(record: dict[str, str]) -> Cell:
     counts = {key: int(record[key]) for key in ("m", "n", "positives")}
     return {"dataset": record["dataset"], **counts, "mean_pair_popularity": float(record["mean_pair_popularity"])}
 
 
-def _cells_of_p0(record: dict) -> list[dict]:
+def _cells_of_p0(record: dict[str, str]) -> list[Cell]:
     """The cells of one line: one for each printed share, or the whole line when it prints ticks or one number."""
     shares = [key for key in record if key.startswith("share_")]
-    read = {"experiment": int, "value": float}
+    read: dict[str, Callable[[str], object]] = {"experiment": int, "value": float}
     row = {key: read.get(key, _tick)(text) for key, text in record.items() if key not in shares}
     return [{**row, "quantity": key, "value": float(record[key])} for key in shares] or [row]
 
 
-def _cells_of_p1(record: dict, name: str) -> list[dict]:
-    """The cells of one line: one for each metric and data set of T2 to T5, or the whole line when it prints sizes or
-    one number.
-    """
+def _cells_of_p1(record: dict[str, str], name: str) -> list[Cell]:
+    """The cells of one line: one for each metric and data set of T2 to T5, else the whole line."""
     if name == "numbers":
         return [{**record, "dataset": record["dataset"] or None, "value": float(record["value"])}]
     if name == "T1":
@@ -160,7 +164,7 @@ def _cells_of_p1(record: dict, name: str) -> list[dict]:
     ]
 
 
-def _cells_of_p4(record: dict, name: str) -> list[dict]:
+def _cells_of_p4(record: dict[str, str], name: str) -> list[Cell]:
     """The cells of one line: one for each method of T2, or the whole line when it prints sizes or one number."""
     if name == "numbers":
         return [{**record, "value": float(record["value"])}]
@@ -170,12 +174,12 @@ def _cells_of_p4(record: dict, name: str) -> list[dict]:
     return [_improved(dataset, heading, text) for heading, text in record.items()]
 
 
-def _improved(dataset: str, heading: str, text: str) -> dict:
+def _improved(dataset: str, heading: str, text: str) -> Cell:
     method, *alpha = heading.split(" ")
     return {"dataset": dataset, "method": method, "alpha": float(alpha[0]) if alpha else None, **_with_percent(text)}
 
 
-def _with_percent(text: str) -> dict:
+def _with_percent(text: str) -> Cell:
     """`0.0306 (-4.0%)` or `0.0319`."""
     match = _IMPROVED.fullmatch(text)
     if match is None:
@@ -188,18 +192,18 @@ def _tick(text: str) -> bool | str:
     return {"yes": True, "no": False}.get(text, text)
 
 
-def _cells(record: dict) -> list[dict]:
+def _cells(record: dict[str, str]) -> list[Cell]:
     row = {"loss": record["loss"], "ratio": float(record["ratio"]) if record["ratio"] else None}
     columns = [key for key in record if " " in key]
     return [{**row, **_column(key, record.get("k")), **_number(record[key])} for key in columns]
 
 
-def _column(heading: str, k: str | None) -> dict:
+def _column(heading: str, k: str | None) -> Cell:
     metric, dataset, pointwise = heading.split(" ")
     return {"dataset": dataset, "pointwise": pointwise, "metric": f"{metric}@{k}" if k else metric}
 
 
-def _number(text: str) -> dict:
+def _number(text: str) -> Cell:
     match = _NUMBER.fullmatch(text)
     if match is None:
         raise ValueError(f"paper table: cannot read the cell {text!r}; expected a number like 72.83, 72.83* or 72.83_")

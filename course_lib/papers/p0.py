@@ -29,8 +29,7 @@ def share_against_chance(experiment: int, quantity: str = "share_dot") -> float:
 
 
 def chance_of_right_angle(d: int, *, within: float = 10.0) -> float:
-    """The share of directions, uniform on the sphere in d dimensions, at 90 degrees to a fixed one, give or take
-    `within`.
+    """The share of directions, uniform on the sphere in d dimensions, within 90 +- `within` degrees of a fixed one.
 
     P(|cos| < sin(within)): the squared cosine has the Beta(1/2, (d-1)/2) distribution. `within` is in degrees.
     Raises ValueError for d below 2 and for `within` outside (0, 90].

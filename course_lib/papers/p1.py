@@ -7,21 +7,16 @@ again.
 
 import math
 
-from course_lib.papers import select, table, value
+from course_lib.papers import Cell, select, table, value
 
-HALF = {
-    "MRR@10": 0.00005,
-    "NDCG@10": 0.00005,
-    "MAP@10": 0.00005,
-    "AvgPop@10": 0.005,
-}  # what the printed digits leave open
+# What the printed digits leave open.
+HALF = {"MRR@10": 0.00005, "NDCG@10": 0.00005, "MAP@10": 0.00005, "AvgPop@10": 0.005}
 ROUNDING = 0.05  # printed percentages have one digit
 RULES = ("a_a", "a_b", "a_ab", "b_b", "b_ab", "ab_a", "ab_b", "ab_ab", "b_a")
 
 
 def printed(quantity: str, dataset: str | None = None) -> float:
-    """A number that the text prints: `pearson` (`ml-1m`), `lightgcn_loss` (`yelp`), `patience`, ...; the data set where
-    it is about one.
+    """A number that the text prints: `patience`, or of a data set: `pearson` (`ml-1m`), `lightgcn_loss` (`yelp`), ...
 
     Raises ValueError for a number that the paper does not print.
     """
@@ -31,10 +26,10 @@ def printed(quantity: str, dataset: str | None = None) -> float:
 def sparsity(dataset: str) -> float:
     """Percent of the user-item pairs of Table 1 that are not observed, computed from its sizes."""
     [row] = select(table("P1", "T1"), dataset=dataset)
-    return 100 * (1 - row["interactions"] / (row["users"] * row["items"]))
+    return float(100 * (1 - row["interactions"] / (row["users"] * row["items"])))
 
 
-def reference(name: str, cell: dict) -> dict:
+def reference(name: str, cell: Cell) -> Cell:
     """The cell that a printed percentage is relative to: the backbone's own in T2 and T4, the best of all others in T3.
 
     `name` is the table. Raises ValueError for a cell without a percentage.
@@ -46,30 +41,28 @@ def reference(name: str, cell: dict) -> dict:
     return max(others, key=lambda other: other["value"]) if name == "T3" else select(others, method=None)[0]
 
 
-def change(name: str, cell: dict) -> float:
+def change(name: str, cell: Cell) -> float:
     """The relative change of a cell against its `reference` in percent, computed from the two printed numbers."""
-    return 100 * (cell["value"] / reference(name, cell)["value"] - 1)
+    return float(100 * (cell["value"] / reference(name, cell)["value"] - 1))
 
 
-def change_interval(name: str, cell: dict) -> tuple[float, float]:
+def change_interval(name: str, cell: Cell) -> tuple[float, float]:
     """The least and the greatest change in percent that the roundings of the two printed numbers leave open."""
     half, base = HALF[cell["metric"]], reference(name, cell)["value"]
     return 100 * ((cell["value"] - half) / (base + half) - 1), 100 * ((cell["value"] + half) / (base - half) - 1)
 
 
-def percentages(name: str) -> list[dict]:
+def percentages(name: str) -> list[Cell]:
     """The cells of T2, T3 or T4 that print a percentage."""
     return [cell for cell in table("P1", name) if cell["percent"] is not None]
 
 
-def off_by_a_rounding(name: str) -> list[dict]:
-    """Cells whose printed percentage is not that of the printed numbers, rounded to one digit (a tie may go either
-    way).
-    """
+def off_by_a_rounding(name: str) -> list[Cell]:
+    """Cells whose printed percentage is not that of the printed numbers, rounded to one digit (ties either way)."""
     return [cell for cell in percentages(name) if abs(change(name, cell) - cell["percent"]) > ROUNDING + 1e-9]
 
 
-def impossible(name: str) -> list[dict]:
+def impossible(name: str) -> list[Cell]:
     """Cells whose printed percentage no pair of numbers with the printed roundings could give."""
     found = []
     for cell in percentages(name):
@@ -108,9 +101,7 @@ def rules_by_quality(metric: str = "MRR@10") -> list[str]:
 
 
 def drop_without(part: str, metric: str = "MRR@10") -> float:
-    """How much Table 5's metric falls, in percent of the full embedding, when `popularity` or `preference` is left out
-    of (14).
-    """
+    """How much Table 5's metric falls, in percent, when `popularity` or `preference` is left out of (14)."""
     full, less = (value("P1", "T5", method=method, metric=metric) for method in ("b_a", f"without {part}"))
     return 100 * (1 - less / full)
 
@@ -128,13 +119,12 @@ def loss_ratio(backbone: str, dataset: str) -> float:
 
 
 def loss_per_triple_if_summed(backbone: str, dataset: str, *, train_share: float = 0.8) -> float:
-    """Section 5.4.2's final loss of a backbone divided by the batches of an epoch: its mean per triple if it is their
-    sum.
+    """Section 5.4.2's final loss of a backbone divided by the batches of an epoch.
 
-    The printed losses exceed ln 2 = 0.69, the mean loss per triple of a model that says nothing. RecBole, P1's
-    framework, adds the mean losses of the batches of an epoch and prints the sum; P1 does not say which it prints.
-    train_share: P1 does not state its split either.
+    It is the mean loss per triple if what is printed is their sum. The printed losses exceed ln 2 = 0.69, the mean loss
+    per triple of a model that says nothing. RecBole, P1's framework, adds the mean losses of the batches of an epoch
+    and prints the sum; P1 does not say which it prints. train_share: P1 does not state its split either.
     """
     [row] = select(table("P1", "T1"), dataset=dataset)
-    batches = math.ceil(train_share * row["interactions"] / printed("batch_size"))
+    batches: int = math.ceil(train_share * row["interactions"] / printed("batch_size"))
     return printed(f"{backbone.lower()}_loss", dataset) / batches

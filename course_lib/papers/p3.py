@@ -6,14 +6,15 @@ Losses, data sets and metrics are named as in `course_lib.papers.table`. Percent
 from collections.abc import Sequence
 from math import sqrt
 from statistics import median
+from typing import Any
 
-from course_lib.papers import select, table
+from course_lib.papers import Cell, select, table
 
 SAME_MODEL = ("loss", "ratio", "dataset", "pointwise")
 SAME_COLUMN = ("dataset", "pointwise", "metric")
 
 
-def violations(*, name: str, better: str, worse: str, **where) -> list[tuple[dict, dict]]:
+def violations(*, name: str, better: str, worse: str, **where: Any) -> list[tuple[Cell, Cell]]:
     """Pairs of cells (better, worse) of P3's table `name` where the loss called better has the smaller number.
 
     Cells are compared for equal data set, pointwise loss, metric and batch ratio; a loss without a ratio is compared
@@ -22,7 +23,7 @@ def violations(*, name: str, better: str, worse: str, **where) -> list[tuple[dic
     return [(a, b) for a, b in compared(name=name, better=better, worse=worse, **where) if a["value"] < b["value"]]
 
 
-def compared(*, name: str, better: str, worse: str, **where) -> list[tuple[dict, dict]]:
+def compared(*, name: str, better: str, worse: str, **where: Any) -> list[tuple[Cell, Cell]]:
     """The pairs of cells (better, worse) that `violations` compares. Raises ValueError when there is none."""
     cells = select(table("P3", name), **where)
     pairs = [(a, b) for a in select(cells, loss=better) for b in select(cells, loss=worse) if _comparable(a, b)]
@@ -31,17 +32,17 @@ def compared(*, name: str, better: str, worse: str, **where) -> list[tuple[dict,
     return pairs
 
 
-def count_violations(**which) -> int:
+def count_violations(**which: Any) -> int:
     """How many pairs of cells contradict "better is at least as good as worse"; arguments as in `violations`."""
     return len(violations(**which))
 
 
-def count_ties(**which) -> int:
+def count_ties(**which: Any) -> int:
     """How many pairs of cells hold the same number; arguments as in `compared`."""
     return sum(a["value"] == b["value"] for a, b in compared(**which))
 
 
-def count_compared(**which) -> int:
+def count_compared(**which: Any) -> int:
     """How many pairs of cells are compared; arguments as in `compared`."""
     return len(compared(**which))
 
@@ -49,28 +50,28 @@ def count_compared(**which) -> int:
 def average_popularity(dataset: str) -> float:
     """|O|^2/(mn), the mean of |O_i,:||O_:,j| over all cells, from m, n and |O| of Table 3."""
     row = _statistics(dataset)
-    return row["positives"] ** 2 / (row["m"] * row["n"])
+    return float(row["positives"] ** 2 / (row["m"] * row["n"]))
 
 
 def printed_average_popularity(dataset: str) -> float:
     """The average popularity that Table 3 prints."""
-    return _statistics(dataset)["mean_pair_popularity"]
+    return float(_statistics(dataset)["mean_pair_popularity"])
 
 
 def batch_size(dataset: str, ratio: float) -> float:
     """sqrt(ratio) |O|: the batch size |batch| at a batch ratio |batch|^2/|O|^2 (not rounded)."""
-    return sqrt(ratio) * _statistics(dataset)["positives"]
+    return float(sqrt(ratio) * _statistics(dataset)["positives"])
 
 
 def batch_cells_per_label_cell(dataset: str, ratio: float) -> float:
     """|batch|^2/(mn): how many cells a batch has for each cell of the whole label matrix."""
     row = _statistics(dataset)
-    return batch_size(dataset, ratio) ** 2 / (row["m"] * row["n"])
+    return float(batch_size(dataset, ratio) ** 2 / (row["m"] * row["n"]))
 
 
 def expected_positives_of_naive_batch(dataset: str, ratio: float) -> float:
     """ratio |O|^2 times |O|/(mn): the expected number of positives among as many uniformly drawn pairs."""
-    return batch_cells_per_label_cell(dataset, ratio) * _statistics(dataset)["positives"]
+    return float(batch_cells_per_label_cell(dataset, ratio) * _statistics(dataset)["positives"])
 
 
 def probability_of_no_positive(dataset: str, ratio: float) -> float:
@@ -86,13 +87,11 @@ def probability_of_no_positive(dataset: str, ratio: float) -> float:
 def encodings_of_naive_batch(dataset: str, ratio: float) -> float:
     """2|B|/(m+n) with |B| = |batch|^2: how often (9) would encode each entity, were all of them counted as distinct."""
     row = _statistics(dataset)
-    return 2 * batch_size(dataset, ratio) ** 2 / (row["m"] + row["n"])
+    return float(2 * batch_size(dataset, ratio) ** 2 / (row["m"] + row["n"]))
 
 
 def misclassification_margin(dataset: str, ratio: float) -> float:
-    """Mean popularity of Table 3 divided by the threshold 1 + (|O|-1)/(|batch|-1) above which logistic scores change
-    sign.
-    """
+    """Mean popularity of Table 3 over the threshold 1 + (|O|-1)/(|batch|-1), where logistic scores change sign."""
     from course_lib.maths.in_batch import misclassification_threshold
 
     size = round(batch_size(dataset, ratio))
@@ -105,7 +104,7 @@ def spread(*, name: str, loss: str, dataset: str, pointwise: str, metric: str | 
     cells = select(table("P3", name), loss=loss, dataset=dataset, pointwise=pointwise)
     metrics = [metric] if metric else sorted({cell["metric"] for cell in cells})
     columns = [[cell["value"] for cell in select(cells, metric=name)] for name in metrics]
-    return max(100 * (max(column) - min(column)) / max(column) for column in columns)
+    return float(max(100 * (max(column) - min(column)) / max(column) for column in columns))
 
 
 def precision_over_recall(*, name: str, loss: str, ratio: float | None, dataset: str, pointwise: str, k: int) -> float:
@@ -117,14 +116,15 @@ def precision_over_recall(*, name: str, loss: str, ratio: float | None, dataset:
 def usual_precision_over_recall(*, name: str, dataset: str, k: int) -> float:
     """The median of P@k / R@k over all models of one data set in a table."""
     return median(
-        precision_over_recall(name=name, k=k, **dict(zip(SAME_MODEL, m))) for m in _models(name, dataset=dataset)
+        precision_over_recall(name=name, k=k, **dict(zip(SAME_MODEL, m, strict=True)))
+        for m in _models(name, dataset=dataset)
     )
 
 
 def count_unusual_ratios(*, name: str, dataset: str, k: int, low: float, high: float) -> int:
     """How many models of one data set in a table have P@k / R@k outside [low, high]."""
     models = _models(name, dataset=dataset)
-    ratios = [precision_over_recall(name=name, k=k, **dict(zip(SAME_MODEL, model))) for model in models]
+    ratios = [precision_over_recall(name=name, k=k, **dict(zip(SAME_MODEL, model, strict=True))) for model in models]
     return sum(not low <= ratio <= high for ratio in ratios)
 
 
@@ -133,7 +133,7 @@ def relevant_per_row(*, name: str, dataset: str, k: int) -> float:
     return k * usual_precision_over_recall(name=name, dataset=dataset, k=k)
 
 
-def impossible_precisions(*, name: str) -> list[tuple]:
+def impossible_precisions(*, name: str) -> list[tuple[Any, ...]]:
     """Models whose hits within the first k fall as k grows: k P@k must not decrease, whichever checkpoint is best.
 
     Each metric is reported at its own best checkpoint. 25 P@25 there is at least 25 P@25 where P@5 is best, which is
@@ -162,7 +162,8 @@ def suspicious_cells() -> list[str]:
     found = []
     for name in ("T5", "T6"):
         table_name = f"Table {name[1:]}"
-        for *model, k, larger in impossible_precisions(name=name):
+        for *contradicted, k, larger in impossible_precisions(name=name):
+            model = tuple(contradicted)
             cells = _model_cells(name, model)
             a, b = cells[f"P@{k}"], cells[f"P@{larger}"]
             found.append(
@@ -175,13 +176,13 @@ def suspicious_cells() -> list[str]:
             ratio = cells["P@5"] / cells["R@5"]
             if abs(ratio / usual - 1) > 0.05:
                 found.append(
-                    f"{table_name}, {_describe(model)}: P@5 = {cells['P@5']:.2f} beside R@5 = {cells['R@5']:.2f}, a ratio of "
-                    f"{ratio:.3g} where the median model has {usual:.3f}."
+                    f"{table_name}, {_describe(model)}: P@5 = {cells['P@5']:.2f} beside R@5 = {cells['R@5']:.2f}, "
+                    f"a ratio of {ratio:.3g} where the median model has {usual:.3f}."
                 )
         for marked, best in misplaced_underlines(name=name):
             found.append(
-                f"{table_name}, {marked['metric']}, {_describe(_model_of(marked))}: {marked['value']:.2f} is underlined as "
-                f"best, and {_describe(_model_of(best))} has {best['value']:.2f}."
+                f"{table_name}, {marked['metric']}, {_describe(_model_of(marked))}: {marked['value']:.2f} is "
+                f"underlined as best, and {_describe(_model_of(best))} has {best['value']:.2f}."
             )
     return found
 
@@ -198,28 +199,28 @@ _NAMES = {
 }
 
 
-def _describe(model: Sequence) -> str:
+def _describe(model: Sequence[Any]) -> str:
     loss, ratio, dataset, pointwise = model
     at = f" at ratio {ratio:.0e}".replace("e-0", "e-") if ratio else ""
     return f"{_NAMES[loss]}{at} on {_NAMES[dataset]} with the {pointwise} loss"
 
 
-def _model_of(cell: dict) -> tuple:
+def _model_of(cell: Cell) -> tuple[Any, ...]:
     return tuple(cell[key] for key in SAME_MODEL)
 
 
-def _models(name: str, **where) -> list[tuple]:
+def _models(name: str, **where: Any) -> list[tuple[Any, ...]]:
     """Every model of a table that agrees with `where`, in the order of the table."""
     return list(dict.fromkeys(_model_of(cell) for cell in select(table("P3", name), **where)))
 
 
-def _model_cells(name: str, model: Sequence) -> dict[str, float]:
+def _model_cells(name: str, model: Sequence[Any]) -> dict[str, float]:
     """metric -> printed number of one model."""
     where = dict(zip(SAME_MODEL, model, strict=True))
     return {cell["metric"]: cell["value"] for cell in select(table("P3", name), **where)}
 
 
-def misplaced_underlines(*, name: str) -> list[tuple[dict, dict]]:
+def misplaced_underlines(*, name: str) -> list[tuple[Cell, Cell]]:
     """Pairs (underlined cell, larger cell) of one column: the underline is said to mark the best of the column."""
     cells = table("P3", name)
     marked = [cell for cell in cells if cell["best"]]
@@ -243,7 +244,7 @@ def count_columns_led_by(*, name: str, loss: str, rival: str, pointwise: str) ->
 def largest_gap(*, name: str, one: str, other: str, metric: str, pointwise: str | None = None) -> float:
     """The largest |difference| in percentage points between two losses in one metric, over data sets and ratios."""
     where = {"metric": metric, **({"pointwise": pointwise} if pointwise else {})}
-    return max(abs(a["value"] - b["value"]) for a, b in compared(name=name, better=one, worse=other, **where))
+    return float(max(abs(a["value"] - b["value"]) for a, b in compared(name=name, better=one, worse=other, **where)))
 
 
 def disagreements_with_table_4() -> int:
@@ -254,17 +255,17 @@ def disagreements_with_table_4() -> int:
     return sum(a["value"] != b["value"] for a in mine for b in other if all(a[key] == b[key] for key in keys))
 
 
-def _best(cells: list[dict], column: tuple, loss: str) -> float:
-    where = dict(zip(SAME_COLUMN, column))
-    return max(cell["value"] for cell in select(cells, loss=loss, **where))
+def _best(cells: list[Cell], column: tuple[Any, ...], loss: str) -> float:
+    where = dict(zip(SAME_COLUMN, column, strict=True))
+    return float(max(cell["value"] for cell in select(cells, loss=loss, **where)))
 
 
-def _comparable(a: dict, b: dict) -> bool:
+def _comparable(a: Cell, b: Cell) -> bool:
     same = all(a[key] == b[key] for key in SAME_COLUMN)
     return same and (a["ratio"] == b["ratio"] or None in (a["ratio"], b["ratio"]))
 
 
-def _statistics(dataset: str) -> dict:
+def _statistics(dataset: str) -> Cell:
     rows = select(table("P3", "T3"), dataset=dataset)
     if not rows:
         raise ValueError(f"dataset: got {dataset!r}; expected 'ml-1m' or 'eurlex'")

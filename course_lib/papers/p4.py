@@ -4,15 +4,14 @@ Data sets are `simple`, `fr`, `en` (links between Wikipedia pages) and `movielen
 MAP of sampling.
 """
 
-from course_lib.papers import select, table, value
+from course_lib.papers import Cell, select, table, value
 
 HALF = 0.00005  # printed MAPs are rounded to four digits
 ROUNDING = 0.05  # and percentages to one
 
 
 def printed(dataset: str, quantity: str) -> float:
-    """A number that the text prints for a data set: `k`, `batch_size`, `learning_rate`, `lambda`, `candidates`,
-    `sampling_hours`, ...
+    """A number that the text prints for a data set: `k`, `batch_size`, `lambda`, `candidates`, `sampling_hours`, ...
 
     Raises ValueError for a number that the paper does not print.
     """
@@ -25,9 +24,7 @@ def improvement(dataset: str, alpha: float) -> float:
 
 
 def improvement_interval(dataset: str, alpha: float) -> tuple[float, float]:
-    """The least and the greatest improvement in percent that the two printed MAPs leave open, each rounded to four
-    digits.
-    """
+    """The least and the greatest improvement in percent that the two printed, rounded MAPs leave open."""
     sogram, sampling = _map(dataset, alpha), _map(dataset, None)
     return 100 * ((sogram - HALF) / (sampling + HALF) - 1), 100 * ((sogram + HALF) / (sampling - HALF) - 1)
 
@@ -60,30 +57,28 @@ def count_worse_than_sampling() -> int:
 
 def best_alpha(dataset: str) -> float:
     """The alpha with the highest printed MAP of a data set."""
-    return max(select(_sogram(), dataset=dataset), key=lambda cell: cell["value"])["alpha"]
+    return float(max(select(_sogram(), dataset=dataset), key=lambda cell: cell["value"])["alpha"])
 
 
 def steps_per_epoch(dataset: str) -> float:
     """Batches in one pass through the links of Table 1, which its caption calls the training set."""
     [row] = select(table("P4", "T1"), dataset=dataset)
-    return row["links"] / printed(dataset, "batch_size")
+    return float(row["links"] / printed(dataset, "batch_size"))
 
 
 def sagram_gigabytes(dataset: str) -> float:
-    """What SAGram would cache for both towers, in GB (1e9 bytes):
-    two float32 embeddings of width k for each link of Table 1.
-    """
+    """What SAGram would cache for both towers, in GB (1e9 bytes): two float32 embeddings of width k for each link."""
     [row] = select(table("P4", "T1"), dataset=dataset)
-    return 2 * row["links"] * printed(dataset, "k") * 4 / 1e9
+    return float(2 * row["links"] * printed(dataset, "k") * 4 / 1e9)
 
 
 def share_of_candidates(dataset: str) -> float:
     """The share of all pages that MAP@10 ranks: the 50,000 random candidates, as a part of the pages of Table 1."""
     [row] = select(table("P4", "T1"), dataset=dataset)
-    return printed(dataset, "candidates") / row["pages"]
+    return printed(dataset, "candidates") / int(row["pages"])
 
 
-def _sogram() -> list[dict]:
+def _sogram() -> list[Cell]:
     return select(table("P4", "T2"), method="sogram")
 
 
@@ -91,5 +86,5 @@ def _map(dataset: str, alpha: float | None) -> float:
     return value("P4", "T2", dataset=dataset, alpha=alpha)
 
 
-def _recomputed(cell: dict) -> float:
+def _recomputed(cell: Cell) -> float:
     return improvement(cell["dataset"], cell["alpha"])

@@ -1,14 +1,19 @@
 """What trains the models of `course_lib.models`.
 
-loop          `fit`: one loop for any module, with checkpoints, early stopping, seeds (Lightning Fabric)
-recommenders  `train_recommender`: backbones and debiasing methods on triples, through `fit`
-towers        `train_towers`: two towers with an in-batch loss, through `fit`
-bpr           `bpr_epoch`: one pass of BPR over two tables by plain SGD, compiled
-free_vectors  descent on single vectors and on tables, without batches
-objectives    minimisers of the full objectives: closed forms, L-BFGS
-stochastic    many runs of SGD on a batch loss at once, stacked
+Modules, by autograd, one after the other, through one loop:
+    loop          `fit`: any module, with checkpoints, early stopping, seeds (Lightning Fabric)
+    recommenders  `train_recommender`: backbones and debiasing methods on triples
+    towers        `train_towers`: two towers with an in-batch loss
+
+What is no module, and has a loop of its own:
+    bpr           `bpr_epoch`: one pass of BPR over two bare tables by plain SGD, compiled
+    free_vectors  `train_tables`, `descend`: vectors that move by their own gradient, with every move on record
+    objectives    `minimise`, `closed_form`: minimisers of expected objectives, without batches
+    stochastic    `train_stack`: many runs on the same batches side by side, each with its own learning rate
 """
 
-from course_lib.training.loop import Diverged, Evaluate, Fabric, FabricProcesses, History, Plan, fit
+from lightning_fabric import Fabric
+
+from course_lib.training.loop import Diverged, Evaluate, FabricProcesses, History, Plan, fit
 
 __all__ = ["Diverged", "Evaluate", "Fabric", "FabricProcesses", "History", "Plan", "fit"]

@@ -1,4 +1,6 @@
-"""One pass of plain stochastic gradient descent for MF with BPR, compiled with numba: the speed a CPU can give.
+"""`bpr_epoch`: one pass of plain stochastic gradient descent for MF with BPR, compiled: the speed a CPU can give.
+
+Not `training.fit`: two bare tables, no autograd, no batches. One triple after the other moves three rows.
 
 Two threads may not write to one row at a time, or the result depends on who comes first. Hogwild (implicit's way) lets
 them. Here nobody has to: for every pass the users are dealt at random into GROUPS groups and the items into 2 * GROUPS,
@@ -23,21 +25,19 @@ from typing import Any
 import numpy as np
 import torch
 from numba import njit
+from numpy.typing import NDArray
 
+from course_lib import checking
 from course_lib.data.interactions import NEGATIVE_LAWS, Interactions
-from course_lib.models.backbones.base import check_count, check_not_negative
 
 GROUPS = 4  # of users; as many buckets run side by side
 SHARES = 4  # parts in which the triples are drawn and dealt
 SMALL = 100_000  # pairs below which one thread is as fast as several
 LAWS = tuple(name for name, law in NEGATIVE_LAWS.items() if law.collision == "redraw")
-SUMS_IN_ANY_ORDER = {
-    "reassoc",
-    "contract",
-    "nsz",
-    "arcp",
-}  # lets a sum use the processor's vectors; NaN and infinity keep their meaning
+# What lets a sum use the processor's vectors; NaN and infinity keep their meaning.
+SUMS_IN_ANY_ORDER = {"reassoc", "contract", "nsz", "arcp"}
 
+Table = NDArray[Any]  # of numbers of any kind; the compiled functions take what they are given
 Runner = Callable[[Callable[[int], Any], Iterable[int]], list[Any]]
 
 
@@ -62,18 +62,15 @@ def bpr_epoch(
     -lr times the gradient of -ln sigma(<e_u, e_i - e_j>) + decay (|e_u|^2 + |e_i|^2 + |e_j|^2), P1's equation (3).
     Without decay the sum of the item embeddings never changes: what i gains, j loses.
 
-    negatives: "uniform" or "popularity", laws of `course_lib.data.interactions.sample_negatives`. rng: gives the seed of the
-    pass.
+    negatives: "uniform" or "popularity", laws of `interactions.sample_negatives`. rng: gives the seed of the pass.
     threads: by default torch's number; more than 4 bring nothing. The result does not depend on it.
     The AUC is the share of triples that stood in the right order, <e_u, e_i> > <e_u, e_j>, when their turn came.
     Raises ValueError for tables that do not fit; FloatingPointError when they are not finite afterwards.
     """
     left, right = _tables(users, items, interactions)
-    check_not_negative(lr=lr, decay=decay)
-    if not isinstance(rng, np.random.Generator):
-        raise ValueError(f"rng must be a numpy.random.Generator such as numpy.random.default_rng(0), got {rng!r}")
-    threads = torch.get_num_threads() if threads is None else threads
-    check_count(threads=threads)
+    lr, decay = checking.real(lr, "lr", least=0), checking.real(decay, "decay", least=0)
+    threads = checking.whole(torch.get_num_threads() if threads is None else threads, "threads")
+    checking.generator(rng)
     rate, shrink, one = (left.dtype.type(value) for value in (lr, 2 * lr * decay, 1))
     with _runner(1 if len(interactions) < SMALL else min(threads, GROUPS)) as run:
         triples, starts, seed = _dealt_triples(interactions, negatives, rng, run)
@@ -81,7 +78,7 @@ def bpr_epoch(
         def descend(bucket: int) -> int:
             mine = triples[starts[bucket] : starts[bucket + 1]]
             _shuffle(mine, seed + np.uint64(bucket))
-            return _descend(left, right, mine, rate, shrink, one)
+            return int(_descend(left, right, mine, rate, shrink, one))
 
         in_order = sum(sum(run(descend, buckets)) for buckets in np.arange(len(starts) - 1).reshape(-1, GROUPS))
     with np.errstate(invalid="ignore", over="ignore"):
@@ -95,9 +92,7 @@ def bpr_epoch(
 
 
 def tournament(players: int) -> list[list[tuple[int, int]]]:
-    """The rounds of a round robin of an even number of players:
-    in each everybody plays once, and everybody meets everybody once.
-    """
+    """A round robin of an even number of players: in each round all play once, in all rounds each pair meets once."""
     wheel = list(range(1, players))
     rounds = []
     for turn in range(players - 1):
@@ -106,7 +101,7 @@ def tournament(players: int) -> list[list[tuple[int, int]]]:
     return rounds
 
 
-def bucket_numbers(groups: int = GROUPS) -> np.ndarray:
+def bucket_numbers(groups: int = GROUPS) -> NDArray[np.int64]:
     """(groups, 2 groups, 2 groups): the bucket of a triple from the groups of u, i and j.
 
     Buckets k groups .. (k + 1) groups - 1 are round k: no two of them share a group of users or of items. A triple with
@@ -127,24 +122,23 @@ def bucket_numbers(groups: int = GROUPS) -> np.ndarray:
 
 def _dealt_triples(
     interactions: Interactions, negatives: str, rng: np.random.Generator, run: Runner
-) -> tuple[np.ndarray, np.ndarray, np.uint64]:
-    """The triples (|O|, 3) of a pass, bucket after bucket; (buckets + 1,) where each starts;
-    the seed of their order.
-    """
+) -> tuple[NDArray[np.int32], NDArray[np.int64], np.uint64]:
+    """The triples (|O|, 3) of a pass by bucket; (buckets + 1,) where each bucket starts; the seed of their order."""
     numbers = bucket_numbers().astype(np.uint16)
     kinds = zip(interactions.shape, (GROUPS, 2 * GROUPS), strict=True)
-    groups = [(rng.permutation(size) % count).astype(np.uint8) for size, count in kinds]
+    user_groups, item_groups = ((rng.permutation(size) % count).astype(np.uint8) for size, count in kinds)
     seeds = rng.integers(2**63, size=2, dtype=np.uint64)
     size, buckets = len(interactions), int(numbers.max()) + 1
     bounds = np.linspace(0, size, SHARES + 1).astype(np.int64)
-    columns = (interactions.users, interactions.items)
+    users, items = interactions.users, interactions.items
     chosen, bucket = np.empty(size, np.int32), np.empty(size, np.uint16)
     draw = _drawer(interactions, negatives, seeds[0], chosen)
 
-    def sort(share: int) -> np.ndarray:
+    def sort(share: int) -> Any:
         part = slice(bounds[share], bounds[share + 1])
         draw(bounds[share], bounds[share + 1])
-        return _bucket(*(column[part] for column in columns), chosen[part], *groups, numbers, buckets, bucket[part])
+        groups = user_groups, item_groups
+        return _bucket(users[part], items[part], chosen[part], groups[0], groups[1], numbers, buckets, bucket[part])
 
     counts = np.stack(run(sort, range(SHARES)))  # (SHARES, buckets)
     ends = np.cumsum(counts.T.ravel()).reshape(buckets, SHARES)  # of each share's part of each bucket
@@ -153,39 +147,36 @@ def _dealt_triples(
     def deal(share: int) -> None:
         part = slice(bounds[share], bounds[share + 1])
         place = ends[:, share] - counts[share]
-        _deal(*(column[part] for column in columns), chosen[part], bucket[part], place, triples)
+        _deal(users[part], items[part], chosen[part], bucket[part], place, triples)
 
     run(deal, range(SHARES))
     return triples, np.concatenate(([0], ends[:, -1])), seeds[1]
 
 
-def _drawer(interactions: Interactions, negatives: str, seed: np.uint64, out: np.ndarray) -> Callable[[int, int], None]:
+def _drawer(data: Interactions, law: str, seed: np.uint64, out: Table) -> Callable[[int, int], None]:
     """(start, stop) -> writes the negatives of these pairs of O into `out`."""
-    data = interactions
-    if negatives == "uniform":
+    arguments: tuple[Any, ...]
+    draw: Callable[..., None]
+    if checking.choice(law, "negatives", LAWS) == "uniform":
         free = data.n_items - data.row_counts
-        arguments = (data.users, data.row_starts, data.items, free)
-        draw = _draw_uniform
-    elif negatives == "popularity":
-        taken = data._pairs_by_item[1]
+        arguments, draw = (data.users, data.row_starts, data.items, free, seed, out), _draw_uniform
+    else:
+        _, taken, before = data._pairs_by_item
         free = len(data) - (taken[data.row_starts[1:]] - taken[data.row_starts[:-1]])
         sorted_items = np.repeat(np.arange(data.n_items, dtype=np.int32), data.col_counts)
-        arguments = (data.users, data.row_starts, data._pairs_by_item[2], taken, free, sorted_items)
+        arguments = (data.users, data.row_starts, before, taken, free, sorted_items, seed, out)
         draw = _draw_popular
-    else:
-        raise ValueError(f"negatives={negatives!r} is not a law of negatives here; expected one of {LAWS}")
     full = np.flatnonzero((free == 0) & (data.row_counts > 0))
     if len(full):
-        raise ValueError(f"user {full[0]} has no item left that could be a negative under the law {negatives!r}")
-    return lambda start, stop: draw(start, stop, *arguments, seed, out)
+        raise ValueError(f"user {full[0]} has no item left that could be a negative under the law {law!r}")
+    return lambda start, stop: draw(start, stop, *arguments)
 
 
-# ------------------------------------------------------------------------------------------------------------- compiled
-# parts
+# ------------------------------------------------------------------------------------------------------ compiled parts
 
 
 @njit(nogil=True, cache=True)
-def _mixed(state):
+def _mixed(state: np.uint64) -> np.uint64:
     """The finaliser of SplitMix64 (Steele et al. 2014): 64 bits in, 64 well-mixed bits out."""
     state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -193,14 +184,16 @@ def _mixed(state):
 
 
 @njit(nogil=True, cache=True)
-def _below(seed, position, size):
+def _below(seed: np.uint64, position: int, size: int) -> np.int64:
     """A whole number in 0..size-1 that depends on (seed, position) alone, uniform up to size / 2^53."""
     bits = _mixed(_mixed(seed) + np.uint64(position) * np.uint64(0x9E3779B97F4A7C15))
     return np.int64(np.float64(bits >> np.uint64(11)) * (2.0**-53) * size)
 
 
 @njit(nogil=True, cache=True)
-def _draw_uniform(start, stop, users, row_starts, items, free, seed, out):
+def _draw_uniform(
+    start: int, stop: int, users: Table, row_starts: Table, items: Table, free: Table, seed: np.uint64, out: Table
+) -> None:
     """The r-th item outside O_u, r uniform: positives that stand before it are those with items[k] - k <= r."""
     for p in range(start, stop):
         u = users[p]
@@ -216,7 +209,18 @@ def _draw_uniform(start, stop, users, row_starts, items, free, seed, out):
 
 
 @njit(nogil=True, cache=True)
-def _draw_popular(start, stop, users, row_starts, before, taken, free, sorted_items, seed, out):
+def _draw_popular(
+    start: int,
+    stop: int,
+    users: Table,
+    row_starts: Table,
+    before: Table,
+    taken: Table,
+    free: Table,
+    sorted_items: Table,
+    seed: np.uint64,
+    out: Table,
+) -> None:
     """The item of the r-th pair outside O_u's items, in order of items (`interactions.sample_negatives`)."""
     for p in range(start, stop):
         u = users[p]
@@ -233,7 +237,16 @@ def _draw_popular(start, stop, users, row_starts, before, taken, free, sorted_it
 
 
 @njit(nogil=True, cache=True)
-def _bucket(users, items, negatives, user_groups, item_groups, numbers, buckets, out):
+def _bucket(
+    users: Table,
+    items: Table,
+    negatives: Table,
+    user_groups: Table,
+    item_groups: Table,
+    numbers: Table,
+    buckets: int,
+    out: Table,
+) -> NDArray[np.int64]:
     """Writes the bucket of each triple; returns how many fell into each."""
     counts = np.zeros(buckets, np.int64)
     for p in range(len(users)):
@@ -244,7 +257,7 @@ def _bucket(users, items, negatives, user_groups, item_groups, numbers, buckets,
 
 
 @njit(nogil=True, cache=True)
-def _deal(users, items, negatives, bucket, place, triples):
+def _deal(users: Table, items: Table, negatives: Table, bucket: Table, place: Table, triples: Table) -> None:
     """Writes each triple to the next free place of its bucket."""
     for p in range(len(users)):
         at = place[bucket[p]]
@@ -253,7 +266,7 @@ def _deal(users, items, negatives, bucket, place, triples):
 
 
 @njit(nogil=True, cache=True)
-def _shuffle(triples, seed):
+def _shuffle(triples: Table, seed: np.uint64) -> None:
     """A random order of the rows (Fisher and Yates)."""
     for last in range(len(triples) - 1, 0, -1):
         other = _below(seed, last, last + 1)
@@ -262,10 +275,8 @@ def _shuffle(triples, seed):
 
 
 @njit(nogil=True, cache=True, fastmath=SUMS_IN_ANY_ORDER, error_model="numpy")
-def _descend(users, items, triples, rate, shrink, one):
-    """The steps of `bpr_epoch` for one triple after the other; how many stood in the right order. `one`:
-    1 in the tables' type.
-    """
+def _descend(users: Table, items: Table, triples: Table, rate: Any, shrink: Any, one: Any) -> int:
+    """The steps of `bpr_epoch`, triple after triple; how many stood in the right order. one: 1 in the tables' type."""
     in_order = 0
     for t in range(len(triples)):
         u, i, j = users[triples[t, 0]], items[triples[t, 1]], items[triples[t, 2]]
@@ -282,8 +293,7 @@ def _descend(users, items, triples, rate, shrink, one):
     return in_order
 
 
-# -------------------------------------------------------------------------------------------------------------
-# arguments
+# ----------------------------------------------------------------------------------------------------------- arguments
 
 
 @contextmanager
@@ -296,18 +306,16 @@ def _runner(workers: int) -> Iterator[Runner]:
         yield lambda function, numbers: list(pool.map(function, numbers))
 
 
-def _tables(users: Any, items: Any, interactions: Interactions) -> tuple[np.ndarray, np.ndarray]:
+def _tables(users: Any, items: Any, interactions: Interactions) -> tuple[Table, Table]:
     """Both tables as arrays that share the caller's memory."""
     tables = [table.detach().numpy() if isinstance(table, torch.Tensor) else table for table in (users, items)]
     for name, table, rows in zip(("users", "items"), tables, interactions.shape, strict=True):
         if not isinstance(table, np.ndarray) or table.dtype not in (np.float32, np.float64):
-            raise ValueError(
-                f"{name} must be an array or tensor of float32 or float64, which is changed in place, got {table!r:.60}"
-            )
+            expected = "an array or tensor of float32 or float64, which is changed in place"
+            raise ValueError(f"{name} must be {expected}, got {table!r:.60}")
         if table.ndim != 2 or len(table) != rows:
-            raise ValueError(
-                f"{name} has shape {table.shape}; expected ({rows}, d), one row for each of {interactions!r}"
-            )
+            expected = f"({rows}, d), one row for each of {interactions!r}"
+            raise ValueError(f"{name} has shape {table.shape}; expected {expected}")
         if not (table.flags.c_contiguous and table.flags.writeable):
             raise ValueError(f"{name} must be C-contiguous and writeable, since it is changed in place")
     left, right = tables

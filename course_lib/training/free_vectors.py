@@ -1,22 +1,27 @@
 """Plain gradient descent on free vectors, with every move on record.
 
 A free vector is its own parameter, like a row of an embedding table: a step moves it by -lr times its gradient and by
-nothing else. Here one can watch what the loss alone does to lengths; what an encoder adds is in `course_lib.models.jacobians`.
-No momentum, no weight decay.
+nothing else. Here one can watch what the loss alone does to lengths; what an encoder adds is in
+`course_lib.models.jacobians`. No momentum, no weight decay. The loops are their own, not `training.fit`: fit hides the
+single moves, and of those this module is the record.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from course_lib.data.interactions import Interactions
 from course_lib.maths import geometry, losses
 
+Ids = NDArray[np.int64]
+Floats = NDArray[np.float64]
 Loss = Callable[[Tensor], Tensor]  # scores (m, n) of a batch, positives on the diagonal -> one number
 Scores = Callable[[Tensor, Tensor], Tensor]  # Q (m, d), K (n, d) -> (m, n)
 
@@ -29,12 +34,12 @@ class Moves:
     cosine: cos(q, dq), from q and the gradient, 0 for a tangent step (NaN where the gradient is 0).
     """
 
-    item: np.ndarray
-    step: np.ndarray
-    before: np.ndarray
-    after: np.ndarray
-    length: np.ndarray
-    cosine: np.ndarray
+    item: Ids
+    step: Ids
+    before: Floats
+    after: Floats
+    length: Floats
+    cosine: Floats
 
     def __len__(self) -> int:
         return len(self.item)
@@ -54,14 +59,14 @@ class Moves:
         """max |cos(q, dq)| over all moves."""
         return float(np.nanmax(np.abs(self.cosine)))
 
-    def path(self, item: int) -> tuple[np.ndarray, np.ndarray]:
+    def path(self, item: int) -> tuple[Ids, Floats]:
         """(steps, norms) of one item, from its start at step 0; each (its moves + 1,)."""
         mine = self.item == item
         if not mine.any():
             raise ValueError(f"item={item!r} never moved; {len(np.unique(self.item))} items did")
         return np.r_[0, self.step[mine]], np.r_[self.before[mine][:1], self.after[mine]]
 
-    def pythagoras(self) -> tuple[np.ndarray, np.ndarray]:
+    def pythagoras(self) -> tuple[Floats, Floats]:
         """Per item that moved: its last norm, and sqrt(||q_0||^2 + sum ||dq||^2), which (18) of P0 predicts."""
         items, where = np.unique(self.item, return_inverse=True)
         last, start = np.zeros(len(items)), np.zeros(len(items))
@@ -78,7 +83,7 @@ class TableRun:
     users: Tensor
     items: Tensor
     moves: Moves
-    loss: np.ndarray
+    loss: Floats
     bias: Tensor | None = None
 
 
@@ -110,7 +115,7 @@ def train_tables(
     )
     bias = torch.zeros(d, dtype=dtype)
     pairs = torch.as_tensor(np.stack([interactions.users, interactions.items]))
-    record: list[tuple[np.ndarray, ...]] = []
+    record: list[tuple[NDArray[Any], ...]] = []
     values = np.empty(steps)
     for step in range(steps):
         left, right = pairs[:, torch.randint(pairs.shape[1], (batch_size,), generator=generator)]
@@ -138,17 +143,18 @@ def descend(
     Q: Tensor, K: Tensor, *, loss: Loss, lr: float, steps: int, scores: Scores = losses.cosine_scores
 ) -> tuple[Tensor, Tensor]:
     """Plain gradient descent on all of Q (m, d) and K (n, d): their paths (steps + 1, m, d) and (steps + 1, n, d)."""
-    paths = [(Q.detach(), K.detach())]
+    left, right = [Q.detach()], [K.detach()]
     for _ in range(steps):
-        leaves = [x.clone().requires_grad_() for x in paths[-1]]
-        slopes = torch.autograd.grad(loss(scores(*leaves)), leaves)
-        paths.append(tuple(x.detach() - lr * slope for x, slope in zip(leaves, slopes, strict=True)))
-    return torch.stack([q for q, _ in paths]), torch.stack([k for _, k in paths])
+        q, k = left[-1].clone().requires_grad_(), right[-1].clone().requires_grad_()
+        of_q, of_k = torch.autograd.grad(loss(scores(q, k)), (q, k))
+        left.append(q.detach() - lr * of_q)
+        right.append(k.detach() - lr * of_k)
+    return torch.stack(left), torch.stack(right)
 
 
 def _moves_of(
     step: int, touched: Tensor, before: Tensor, move: Tensor, after: Tensor, measured: bool
-) -> tuple[np.ndarray, ...]:
+) -> tuple[NDArray[Any], ...]:
     """The columns of `Moves` for one step. measured: the move is what was seen, after - before, not the gradient's."""
     move = after - before if measured else move
     length = geometry.norm(move)

@@ -1,5 +1,4 @@
-"""One training loop for every model of the course: Lightning Fabric, a progress bar, checkpoints, early stopping,
-seeds.
+"""`fit`, the loop that trains a module by autograd: Lightning Fabric, progress, checkpoints, early stopping, seeds.
 
 A run is decided by its seed: epoch e draws its batches from `numpy.random.default_rng([seed, e])` and whatever the
 module draws itself (dropout) from torch's generator seeded for that epoch. So a checkpoint at the end of an epoch holds
@@ -15,13 +14,16 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
 from lightning_fabric import Fabric
 from tqdm.auto import tqdm
 
+from course_lib import checking
+
+State = dict[str, Any]  # of a module: its tensors by name
 Batches = Callable[[int, np.random.Generator], Iterable[Any]]
 Step = Callable[[torch.nn.Module, Any], torch.Tensor]
 Evaluate = Callable[[torch.nn.Module], dict[str, float]]
@@ -46,18 +48,17 @@ class Plan:
     diverged_at: float | None = 100.0
 
     def __post_init__(self) -> None:
-        if self.max_epochs < 1:
-            raise ValueError(f"max_epochs is {self.max_epochs}; expected at least 1")
+        checking.whole(self.max_epochs, "max_epochs")
         if self.patience is not None and (self.patience < 1 or self.monitor is None):
-            raise ValueError(
-                f"patience is {self.patience} and monitor {self.monitor!r}; patience needs a monitor and at least 1 epoch"
-            )
+            found = f"patience is {self.patience} and monitor {self.monitor!r}"
+            raise ValueError(f"{found}; patience needs a monitor and at least 1 epoch")
 
 
 @dataclass
 class History:
-    """What happened: one dict per epoch (`epoch`, `loss` = mean over its steps, the metrics), the best epoch, why it
-    stopped.
+    """What happened in each epoch, which was the best, why it stopped.
+
+    epochs: one dict per epoch with `epoch`, `loss` (the mean over its steps) and the metrics.
     """
 
     epochs: list[dict[str, float]] = field(default_factory=list)
@@ -89,25 +90,20 @@ def fit(
     fabric = fabric or Fabric(accelerator="cpu", devices=1)
     fabric.launch()
     module, optimizer = fabric.setup(module, optimizer)
-    history, best = History(), None
+    history = History()
+    best: State | None = None
     path = Path(checkpoint) if checkpoint is not None else None
     if path is not None and path.is_file():
         history, best = _resume(fabric, path, module, optimizer, seed)
-    bar = tqdm(
-        total=plan.max_epochs,
-        initial=len(history.epochs),
-        unit="epoch",
-        disable=not progress or not fabric.is_global_zero,
-    )
-    with bar:
+    quiet = not progress or not fabric.is_global_zero
+    with tqdm(total=plan.max_epochs, initial=len(history.epochs), unit="epoch", disable=quiet) as bar:
         for epoch in range(len(history.epochs), plan.max_epochs):
             if history.stopped:
                 break
             with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
                 torch.manual_seed(int(np.random.default_rng([seed, epoch, 1]).integers(2**62)))
-                loss = _one_epoch(
-                    fabric, module, optimizer, batches(epoch, np.random.default_rng([seed, epoch])), step, epoch
-                )
+                drawn = batches(epoch, np.random.default_rng([seed, epoch]))
+                loss = _one_epoch(fabric, module, optimizer, drawn, step, epoch)
             _check_divergence(loss, epoch, plan, history, optimizer)
             record = {"epoch": epoch, "loss": loss, **(_evaluated(module, evaluate) if evaluate else {})}
             best = _note(history, record, plan, module, best)
@@ -121,7 +117,14 @@ def fit(
     return history
 
 
-def _one_epoch(fabric: Fabric, module, optimizer, batches: Iterable[Any], step: Step, epoch: int) -> float:
+def _one_epoch(
+    fabric: Fabric,
+    module: torch.nn.Module,
+    optimizer: torch.optim.Optimizer,
+    batches: Iterable[Any],
+    step: Step,
+    epoch: int,
+) -> float:
     """One pass over the batches; the mean loss over the steps of all processes."""
     module.train()
     total, steps = 0.0, 0
@@ -134,18 +137,18 @@ def _one_epoch(fabric: Fabric, module, optimizer, batches: Iterable[Any], step: 
             raise ValueError(f"step returned a loss of shape {tuple(loss.shape)}; expected a scalar")
         value = float(loss.detach())
         if not math.isfinite(value):
-            raise Diverged(
-                f"the loss is {value} at step {at} of epoch {epoch} (learning rate {_rate(optimizer)}): lower the learning rate"
-            )
+            found = f"the loss is {value} at step {at} of epoch {epoch} (learning rate {_rate(optimizer)})"
+            raise Diverged(f"{found}: lower the learning rate")
         fabric.backward(loss)
         optimizer.step()
         total, steps = total + value, steps + 1
     if steps == 0:
         raise ValueError(f"batches gave nothing in epoch {epoch}; expected at least one batch for each process")
-    return float(fabric.all_reduce(torch.tensor(total / steps, dtype=torch.float64), reduce_op="mean"))
+    mean = torch.tensor(total / steps, dtype=torch.float64)
+    return float(cast(torch.Tensor, fabric.all_reduce(mean, reduce_op="mean")))
 
 
-def _check_divergence(loss: float, epoch: int, plan: Plan, history: History, optimizer) -> None:
+def _check_divergence(loss: float, epoch: int, plan: Plan, history: History, optimizer: torch.optim.Optimizer) -> None:
     if plan.diverged_at is None or not history.epochs:
         return
     first = history.epochs[0]["loss"]
@@ -162,21 +165,32 @@ def _evaluated(module: torch.nn.Module, evaluate: Evaluate) -> dict[str, float]:
         return {key: float(value) for key, value in evaluate(module).items()}
 
 
-def _note(history: History, record: dict[str, float], plan: Plan, module, best: dict[str, torch.Tensor] | None):
+def _note(
+    history: History, record: dict[str, float], plan: Plan, module: torch.nn.Module, best: State | None
+) -> State | None:
     """Appends the epoch, decides whether it is the best and whether to stop; returns the best state so far."""
     history.epochs.append(record)
     if plan.monitor is None:
         return None
     if plan.monitor not in record:
         raise ValueError(f"monitor is {plan.monitor!r}, but evaluate gave {sorted(record)}")
+    epoch = len(history.epochs) - 1
     if history.best_epoch is None or record[plan.monitor] > history.epochs[history.best_epoch][plan.monitor]:
-        history.best_epoch, best = record["epoch"], copy.deepcopy(module.state_dict())
-    elif plan.patience is not None and record["epoch"] - history.best_epoch >= plan.patience:
+        history.best_epoch, best = epoch, copy.deepcopy(module.state_dict())
+    elif plan.patience is not None and epoch - history.best_epoch >= plan.patience:
         history.stopped = f"no gain in {plan.monitor} for {plan.patience} epochs"
     return best
 
 
-def _save(fabric: Fabric, path: Path, module, optimizer, history: History, best, seed: int) -> None:
+def _save(
+    fabric: Fabric,
+    path: Path,
+    module: torch.nn.Module,
+    optimizer: torch.optim.Optimizer,
+    history: History,
+    best: State | None,
+    seed: int,
+) -> None:
     """Writes beside the file and renames: a kill leaves the old checkpoint or the new one, never half of one."""
     state = {
         "module": module.state_dict(),
@@ -193,14 +207,16 @@ def _save(fabric: Fabric, path: Path, module, optimizer, history: History, best,
     fabric.barrier()
 
 
-def _resume(fabric: Fabric, path: Path, module, optimizer, seed: int) -> tuple[History, dict[str, torch.Tensor] | None]:
+def _resume(
+    fabric: Fabric, path: Path, module: torch.nn.Module, optimizer: torch.optim.Optimizer, seed: int
+) -> tuple[History, State | None]:
+    """Puts module and optimizer where the checkpoint was; the history and the best state so far."""
     state = torch.load(path, map_location=fabric.device, weights_only=True)
     if state["seed"] != seed:
         raise ValueError(f"checkpoint {path} is of seed {state['seed']}, not {seed}: give another file, or delete it")
-    shapes = (
+    theirs, ours = (
         {key: tuple(value.shape) for key, value in table.items()} for table in (state["module"], module.state_dict())
     )
-    theirs, ours = shapes
     if theirs != ours:
         raise ValueError(f"checkpoint {path} is of another model: it has {theirs}, the module has {ours}")
     module.load_state_dict(state["module"])
@@ -213,8 +229,7 @@ def _rate(optimizer: torch.optim.Optimizer) -> str:
 
 
 class FabricProcesses:
-    """The processes of a Fabric run, for the Gramian estimators: `gramians.SOGram(d, alpha,
-    processes=FabricProcesses(fabric))`.
+    """The processes of a Fabric run, for `gramians.SOGram(d, alpha, processes=FabricProcesses(fabric))` and the like.
 
     Every process calls `update` with its own part of the batch, and all hold the same estimate afterwards.
     """
@@ -224,8 +239,8 @@ class FabricProcesses:
 
     def total(self, array: torch.Tensor) -> torch.Tensor:
         """The sum over the processes."""
-        return self.fabric.all_reduce(array, reduce_op="sum")
+        return cast(torch.Tensor, self.fabric.all_reduce(array, reduce_op="sum"))
 
     def concatenated(self, array: torch.Tensor) -> torch.Tensor:
         """The rows of all processes, by rank; as many from each."""
-        return self.fabric.all_gather(array).reshape(-1, *array.shape[1:])
+        return cast(torch.Tensor, self.fabric.all_gather(array)).reshape(-1, *array.shape[1:])

@@ -1,4 +1,7 @@
-"""P3's expected objectives on the full data, with gradients, fast enough for L-BFGS on two cores.
+"""P3's expected objectives on the full data, and their minimisers: L-BFGS (`minimise`) and closed forms.
+
+Not `training.fit`: nothing is sampled, and the gradient of a whole objective is formed at once, fast enough for two
+cores.
 
 Every expected objective is one `course_lib.maths.in_batch.Coefficients` object:
 
@@ -6,8 +9,8 @@ Every expected objective is one `course_lib.maths.in_batch.Coefficients` object:
 
 For the square loss the double sum is grid/2 <U^T A U, V^T B V> with two k x k Gramians (A, B the diagonal matrices of
 row_counts^power and col_counts^power), so that value and gradient cost O(|O| k + (m + n) k^2) instead of O(m n k). For
-the logistic loss it is computed in dense blocks of rows. `in_batch.square_objective` is the same value under autograd;
-`tests/training/test_objectives.py` compares the two, and the logistic one with `in_batch.expected_objective`.
+the logistic loss it is computed in dense blocks of rows. `tests/training/test_objectives.py` compares both with
+`in_batch.expected_objective`.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.sparse import csr_array, diags_array
 from scipy.sparse.linalg import svds
@@ -27,6 +31,8 @@ from course_lib.data.interactions import Interactions
 from course_lib.maths.in_batch import Coefficients, expected_coefficients
 
 BLOCK_CELLS = 2**20  # entries of one dense block of scores: stays near the processor's cache
+has_mkl: Callable[[], bool] = torch.backends.mkl.is_available  # which has no types of its own
+Table = NDArray[np.float64]
 Gradient = tuple[float, torch.Tensor, torch.Tensor]
 with warnings.catch_warnings():  # torch says once per process that its CSR tensors are in beta: say it here, unheard
     warnings.simplefilter("ignore")
@@ -63,31 +69,38 @@ def full_data(
     """The expected objective of batch loss `kind` (of `in_batch.KINDS`) at `batch_size` on these positives.
 
     batch_size sets rho = (s - 1)/(|O| - 1), the omega of P3's (36); the kinds that do not depend on it may leave it
-    out.
-    omega: for "unbiased_omega" only.
+    out. omega: for "unbiased_omega" only.
     """
     if batch_size is None:
         if kind in ("in_batch", "pos_neg"):
             raise ValueError(f"kind={kind!r} needs batch_size: its expected objective depends on (s - 1)/(|O| - 1)")
         batch_size = len(interactions)
-    given = {"batch_size": batch_size, "n_positives": len(interactions), "shape": interactions.shape, "omega": omega}
-    return weighted_data(expected_coefficients(kind, **given), interactions, device=device)
+    coefficients = expected_coefficients(
+        kind, batch_size=batch_size, n_positives=len(interactions), shape=interactions.shape, omega=omega
+    )
+    return weighted_data(coefficients, interactions, device=device)
 
 
 def weighted_data(coefficients: Coefficients, interactions: Interactions, *, device: str = "cpu") -> FullData:
     """The same for coefficients at hand, in float64."""
     rows, cols = interactions.users, interactions.items
-    row_counts, col_counts = (
-        np.asarray(x, dtype=np.float64) for x in (interactions.row_counts, interactions.col_counts)
-    )
+    row_counts, col_counts = (x.astype(np.float64) for x in (interactions.row_counts, interactions.col_counts))
     own = float(coefficients.constant) + float(coefficients.inverse) / (row_counts[rows] * col_counts[cols])
-    weights = (
+    row_weight, col_weight = (
         np.ones_like(x) if coefficients.grid_factor(x) is None else coefficients.grid_factor(x)
         for x in (row_counts, col_counts)
     )
-    arrays = (rows, cols, interactions.row_starts, own, *weights)
-    tensors = (torch.tensor(array, device=device) for array in arrays)
-    return FullData(*tensors, float(coefficients.positive), float(coefficients.grid), interactions.shape)
+    return FullData(
+        rows=torch.tensor(rows, device=device),
+        cols=torch.tensor(cols, device=device),
+        indptr=torch.tensor(interactions.row_starts, device=device),
+        own=torch.tensor(own, device=device),
+        row_weight=torch.tensor(row_weight, device=device),
+        col_weight=torch.tensor(col_weight, device=device),
+        positive=float(coefficients.positive),
+        grid=float(coefficients.grid),
+        shape=interactions.shape,
+    )
 
 
 def square_objective(users: torch.Tensor, items: torch.Tensor, data: FullData) -> Gradient:
@@ -151,15 +164,16 @@ def pair_scores(users: torch.Tensor, items: torch.Tensor, data: FullData, chunk:
 
     Sampled product where the backend has one, else in chunks.
     """
-    if users.is_cuda or torch.backends.mkl.is_available():
+    if users.is_cuda or has_mkl():
         ones = torch.ones(len(data.cols), dtype=users.dtype, device=users.device)
-        return torch.sparse.sampled_addmm(_csr(data, ones), users, items.T, beta=0.0).values()
+        sampled: torch.Tensor = torch.sparse.sampled_addmm(_csr(data, ones), users, items.T, beta=0.0)
+        return sampled.values()
     return gathered_scores(users, items, data, chunk)
 
 
 def gathered_scores(users: torch.Tensor, items: torch.Tensor, data: FullData, chunk: int = 8192) -> torch.Tensor:
     """The same as `pair_scores` with nothing but gathers: works on every backend, some four times slower."""
-    parts = zip(data.rows.split(chunk), data.cols.split(chunk), strict=True)
+    parts = zip(torch.split(data.rows, chunk), torch.split(data.cols, chunk), strict=True)
     return torch.cat([(users[rows] * items[cols]).sum(1) for rows, cols in parts])
 
 
@@ -180,12 +194,10 @@ def _spread(
 
 @dataclass(frozen=True)
 class Fit:
-    """A minimiser found: embeddings, the value there, the 2-norm of the gradient, iterations and evaluations, why it
-    stopped.
-    """
+    """A minimiser found: the embeddings, the value and the gradient's 2-norm there, the work done, why it stopped."""
 
-    users: np.ndarray
-    items: np.ndarray
+    users: Table
+    items: Table
     value: float
     gradient_norm: float
     iterations: int
@@ -196,7 +208,7 @@ class Fit:
 def minimise(
     point_loss: str,
     data: FullData,
-    start: tuple[np.ndarray, np.ndarray],
+    start: tuple[Table, Table],
     *,
     gradient_norm: float = 1e-7,
     max_iterations: int = 2_000,
@@ -215,7 +227,7 @@ def minimise(
     root = torch.cat([data.row_weight, data.col_weight])[:, None].sqrt()  # (m + n, 1)
     last: dict[str, Any] = {}
 
-    def value_and_gradient(theta: np.ndarray) -> tuple[float, np.ndarray]:
+    def value_and_gradient(theta: Table) -> tuple[float, Table]:
         table = torch.tensor(theta, device=root.device).reshape(-1, k) / root
         value, du, dv = objective(table[:m], table[m:], data)
         gradient = torch.cat([du, dv])
@@ -241,14 +253,12 @@ def minimise(
     return Fit(table[:m], table[m:], last["value"], last["norm"], last.get("iteration", 0), int(result.nfev), stopped)
 
 
-def random_start(
-    shape: tuple[int, int], k: int, rng: np.random.Generator, scale: float
-) -> tuple[np.ndarray, np.ndarray]:
+def random_start(shape: tuple[int, int], k: int, rng: np.random.Generator, scale: float) -> tuple[Table, Table]:
     """(users (m, k), items (n, k)) with independent normal entries of standard deviation `scale`."""
     return scale * rng.standard_normal((shape[0], k)), scale * rng.standard_normal((shape[1], k))
 
 
-def closed_form(kind: str, interactions: Interactions, k: int) -> tuple[np.ndarray, np.ndarray]:
+def closed_form(kind: str, interactions: Interactions, k: int) -> tuple[Table, Table]:
     """The global minimiser of the square loss: (users (m, k), items (n, k)); kinds "unbiased" and "popularity".
 
     unbiased: the truncated SVD of Y. popularity: R^-1/2 SVD_k(R^-1/2 Y C^-1/2) C^-1/2 with R, C the row and column
@@ -268,6 +278,5 @@ def closed_form(kind: str, interactions: Interactions, k: int) -> tuple[np.ndarr
     return left[:, None] * u * root, right[:, None] * vt.T * root
 
 
-def _inverse_root(counts: np.ndarray) -> np.ndarray:
-    counts = np.asarray(counts, dtype=np.float64)
-    return np.where(counts > 0, np.maximum(counts, 1) ** -0.5, 0.0)
+def _inverse_root(counts: NDArray[np.int64]) -> Table:
+    return np.where(counts > 0, np.maximum(counts.astype(np.float64), 1) ** -0.5, 0.0)

@@ -11,7 +11,8 @@ it works, has Adam and "uniform".
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,18 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from course_lib import checking
 from course_lib.data import metrics
 from course_lib.data.interactions import Interactions, epoch_batches, sample_negatives
 from course_lib.maths import popularity
+from course_lib.models.backbones import Recommender
 from course_lib.training import Fabric, History, Plan, fit
 
 HEAD = 0.01  # "popular" in top_share: this share of the items
-OPTIMIZERS: dict[str, type[torch.optim.Optimizer]] = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
+OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
+
+Watch = Callable[[Any, Any], dict[str, float]]  # the tables (m, d) and (n, d) -> more numbers about them
+Triple = tuple[Tensor, Tensor, Tensor]  # users, positives, negatives, (B,) each
 
 
 def split_811(data: Interactions, rng: np.random.Generator) -> tuple[Interactions, Interactions, Interactions]:
@@ -35,7 +41,7 @@ def split_811(data: Interactions, rng: np.random.Generator) -> tuple[Interaction
 
 
 def train_recommender(
-    model: nn.Module,
+    model: Recommender,
     train: Interactions,
     valid: Interactions | None,
     *,
@@ -50,66 +56,81 @@ def train_recommender(
     checkpoint: Path | str | None = None,
     fabric: Fabric | None = None,
     progress: bool = False,
+    watch: Watch | None = None,
 ) -> History:
-    """Trains `model` in place with `course_lib.training.fit`; with `valid` it ends in the state of the best validation
-    MRR@10.
+    """Trains `model` in place with `fit`; with `valid` it ends in the state of the best validation MRR@10.
 
-    model: anything with loss(users, positives, negatives), and with ranking() where there is a `valid` (a
-    `backbones.Recommender`). An epoch is one pass over the pairs of `train` in random order, each with a new negative
-    of the law `negatives` (`interactions.sample_negatives`). evaluate_every: epochs between two evaluations; the
-    history has one entry for each evaluation ("loss" the mean over its epochs, "mrr"). patience: stop after this many
-    epochs without a gain in MRR@10, rounded up to evaluations.
-    batch_size: triples per step, at most |O|. optimizer: "adam" or "sgd", with torch's defaults. checkpoint, fabric,
-    progress: `fit`.
+    model: a `Recommender`, of which `loss` and `begin_epoch` are called, and `ranking` where there is a `valid`. An
+    epoch is one pass over the pairs of `train` in random order, each with a new negative of the law `negatives`
+    (`interactions.sample_negatives`). evaluate_every: epochs between two evaluations; the history has one entry for
+    each evaluation ("loss" the mean over its epochs, "mrr"). patience: stop after this many epochs without a gain in
+    MRR@10, rounded up to evaluations. watch: called at each evaluation with the two tables that the model ranks with;
+    the numbers that it returns join the entry. batch_size: triples per step, at most |O|. optimizer: "adam" or "sgd",
+    with torch's defaults. checkpoint, fabric, progress: `fit`.
     """
-    if optimizer not in OPTIMIZERS:
-        raise ValueError(f"optimizer={optimizer!r} is not one of {tuple(OPTIMIZERS)}")
-    if evaluate_every < 1 or epochs < 1:
-        raise ValueError(f"epochs is {epochs} and evaluate_every {evaluate_every}; expected both to be at least 1")
-    device, original = fabric.device if fabric else torch.device("cpu"), model
+    checking.choice(optimizer, "optimizer", OPTIMIZERS)
+    checking.whole(epochs, "epochs")
+    checking.whole(evaluate_every, "evaluate_every")
+    device = fabric.device if fabric else torch.device("cpu")
 
-    def batches(block: int, rng: np.random.Generator) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    def batches(block: int, rng: np.random.Generator) -> Iterator[Triple]:
         for epoch in range(block * evaluate_every, min((block + 1) * evaluate_every, epochs)):
-            if hasattr(original, "begin_epoch"):
-                original.begin_epoch(epoch, np.random.default_rng([seed, epoch, 2]))
-            for where in epoch_batches(train, min(batch_size, len(train)), rng):
-                users, positives = train.users[where], train.items[where]
-                triple = users, positives, sample_negatives(train, users, rng, law=negatives)
-                yield tuple(torch.from_numpy(ids).to(device) for ids in triple)
-
-    def evaluate(_: nn.Module) -> dict[str, float]:
-        return {"mrr": measure(original, train, valid)["mrr"]}
+            model.begin_epoch(epoch, np.random.default_rng([seed, epoch, 2]))
+            yield from _triples(train, min(batch_size, len(train)), negatives, rng, device)
 
     return fit(
         model,
         OPTIMIZERS[optimizer](model.parameters(), lr=lr),
         batches=batches,
-        step=lambda module, batch: module.loss(*batch),
+        step=_step,
         plan=Plan(
             max_epochs=-(-epochs // evaluate_every),
             monitor=None if valid is None else "mrr",
             patience=None if patience is None else -(-patience // evaluate_every),
         ),
         seed=seed,
-        evaluate=None if valid is None else evaluate,
+        evaluate=None if valid is None else partial(_evaluated, model, train, valid, watch),
         checkpoint=checkpoint,
         fabric=fabric,
         progress=progress,
     )
 
 
+def _triples(
+    train: Interactions, batch_size: int, law: str, rng: np.random.Generator, device: torch.device
+) -> Iterator[Triple]:
+    """One pass over the pairs in random order, each with a negative."""
+    for where in epoch_batches(train, batch_size, rng):
+        users, positives = train.users[where], train.items[where]
+        negatives = sample_negatives(train, users, rng, law=law)
+        first, second, third = (torch.from_numpy(ids).to(device) for ids in (users, positives, negatives))
+        yield first, second, third
+
+
+def _step(module: Any, batch: Triple) -> Tensor:
+    """`module` is the model in Fabric's wrapping."""
+    loss: Tensor = module.loss(*batch)
+    return loss
+
+
+def _evaluated(
+    model: Recommender, train: Interactions, valid: Interactions, watch: Watch | None, _: nn.Module
+) -> dict[str, float]:
+    tables = tables_of(model)
+    return {"mrr": measure(tables, train, valid)["mrr"]} | (watch(*tables) if watch else {})
+
+
 def tables_of(model_or_tables: Any) -> tuple[Any, Any]:
-    """(users (m, d), items (n, d)) whose inner product ranks:
-    a model's `ranking()` without gradients, or two tables as they are.
-    """
+    """(users (m, d), items (n, d)) whose inner product ranks: a model's, without gradients, or two tables as given."""
     if not isinstance(model_or_tables, nn.Module):
         users, items = model_or_tables
         return users, items
-    was_training = model_or_tables.training
-    model_or_tables.eval()
+    model: Any = model_or_tables
+    was_training = model.training
+    model.eval()
     with torch.no_grad():
-        users, items = model_or_tables.ranking()
-    model_or_tables.train(was_training)
+        users, items = model.ranking()
+    model.train(was_training)
     return users.detach(), items.detach()
 
 
@@ -124,7 +145,7 @@ def measure(
     as RecBole does.
     """
     known = train if seen is None else union(train, seen)
-    metrics._check_split(known, test)
+    metrics.check_split(known, test)
     users, items = tables_of(model_or_tables)
     ranked = metrics.top_k(users, items, known, k)
     found = metrics.metrics_from_ranking(ranked, test, (k,))
@@ -135,6 +156,7 @@ def measure(
     }
 
 
+@lru_cache(maxsize=2)  # `measure` asks for the same two parts again and again
 def union(first: Interactions, second: Interactions) -> Interactions:
     """The pairs of both, which must have the same shape; times and ratings are left out."""
     if first.shape != second.shape:

@@ -8,7 +8,8 @@ gather, one matrix product and one update serve all of them. Theory keeps a step
 - The logistic loss is computed on the grid of distinct rows and columns only.
 - The masked loss is the grid sum minus its cells in O, which are found in the CSR rows of the batch.
 
-Weights are those of `course_lib.maths.in_batch.batch_coefficients`. The gradients are written by hand (they are three lines
+Not `training.fit`: one step moves C configurations at once, each with its own loss, learning rate and restarts. Weights
+are those of `course_lib.maths.in_batch.batch_coefficients`. The gradients are written by hand (they are three lines
 each) and compared with autograd through `in_batch.batch_loss` in `tests/training/test_stochastic.py`.
 
 Procedure (P3, Appendix D): start at a learning rate that diverges, halve it and restart whenever the training objective
@@ -24,6 +25,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from course_lib.data.interactions import Interactions, epoch_batches
 from course_lib.data.metrics import metrics_from_ranking, top_k
@@ -31,13 +33,16 @@ from course_lib.maths.in_batch import Coefficients, batch_coefficients, sogram_c
 from course_lib.training.objectives import FullData, full_data, objective_value
 
 DIVERGED_AT = 100.0  # times the first value of the objective
+Table = NDArray[np.floating[Any]]
+Servings = Callable[..., dict[str, tuple[Table, Table]]]  # (loss, pointwise, users, items, train) -> what to rank with
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """How long and how often. first_lr: where the search starts (P3: 2^18); patience, max_epochs: in epochs;
-    evaluations_per_epoch: checkpoints (P3: 100; an epoch has at most as many as it has steps; 0.5: one in two
-    epochs).
+    """How long and how often.
+
+    first_lr: where the search starts (P3: 2^18); patience, max_epochs: in epochs; evaluations_per_epoch: checkpoints
+    (P3: 100; an epoch has at most as many as it has steps; 0.5: one in two epochs).
     """
 
     first_lr: float = 2.0**18
@@ -69,8 +74,7 @@ class Batch:
 class Trained:
     """One configuration after training: its usable learning rate, its checkpoints, and its tables at the last one.
 
-    history: one dict per checkpoint with `step`, `epoch`, `objective` and for each serving {metric: (all, half A, half
-    B)}.
+    history: one dict per checkpoint: `step`, `epoch`, `objective`, for each serving {metric: (all, half A, half B)}.
     """
 
     loss: str
@@ -80,8 +84,8 @@ class Trained:
     epochs: float = 0.0
     stopped: str = ""
     history: list[dict[str, Any]] = field(default_factory=list)
-    users: np.ndarray | None = None
-    items: np.ndarray | None = None
+    users: Table | None = None
+    items: Table | None = None
 
 
 class Stack:
@@ -106,7 +110,7 @@ class Stack:
             raise ValueError(f"losses are {losses}: 'sogram' draws two batches a step, so it needs a stack of its own")
         self.pointwise, self.train, self.batch_size, self.schedule = pointwise, train, batch_size, schedule
         self.losses, self.device, self.rng = losses, device, rng
-        where = {"device": device, "dtype": dtype}
+        where: dict[str, Any] = {"device": device, "dtype": dtype}
         self.users_of = torch.tensor(train.users, device=device)
         self.items_of = torch.tensor(train.items, device=device)
         self.row_counts = torch.tensor(train.row_counts, **where)
@@ -134,10 +138,10 @@ class Stack:
             for places in zip(*streams, strict=True):
                 yield self.batch(*places)
 
-    def batch(self, places: np.ndarray, other: np.ndarray | None = None) -> Batch:
+    def batch(self, places: NDArray[np.int64], other: NDArray[np.int64] | None = None) -> Batch:
         """The batch of the pairs at these places; `other`: the pairs whose columns make the grid (Sogram)."""
-        places = torch.from_numpy(np.sort(places)).to(self.device)
-        users, items = self.users_of[places], self.items_of[places]
+        chosen = torch.from_numpy(np.sort(places)).to(self.device)
+        users, items = self.users_of[chosen], self.items_of[chosen]
         rows, row_at, row_copies = _distinct(users, len(self.row_counts))
         if other is None:
             cols, col_at, col_copies = _distinct(items, len(self.col_counts))
@@ -153,7 +157,8 @@ class Stack:
     def positives_inside(self, rows: torch.Tensor, cols: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Where the positives lie in the grid rows x cols: ((c,), (c,)) places among the rows and among the columns."""
         part = self.train.matrix[rows.cpu().numpy()][:, cols.cpu().numpy()].tocoo()
-        return tuple(torch.tensor(places, dtype=torch.int64, device=self.device) for places in part.coords)
+        at_row, at_col = (torch.tensor(places, dtype=torch.int64, device=self.device) for places in part.coords)
+        return at_row, at_col
 
     def gradients(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         """Of the batch loss with respect to the distinct rows (p, C, k) and columns (q, C, k)."""
@@ -170,15 +175,23 @@ class Stack:
         du.index_add_(0, batch.row_at, pull * v_pairs)
         dv.index_add_(0, batch.col_at, pull * u_pairs)
         for at in self.weights.masked:
-            self._unweigh_positives(
-                at, batch, u[:, at], v[:, at], row_weight[:, at], col_weight[:, at], du[:, at], dv[:, at]
-            )
+            tables = (u, v, row_weight, col_weight, du, dv)
+            self._unweigh_positives(batch, *(table[:, at] for table in tables))
         return du, dv
 
-    def _unweigh_positives(self, at, batch, u, v, row_weight, col_weight, du, dv) -> None:
-        """Takes the positives of the grid out of the gradients (p, k), (q, k) of the masked configuration `at`, in
-        place.
-        """
+    def _unweigh_positives(
+        self,
+        batch: Batch,
+        u: torch.Tensor,
+        v: torch.Tensor,
+        row_weight: torch.Tensor,
+        col_weight: torch.Tensor,
+        du: torch.Tensor,
+        dv: torch.Tensor,
+    ) -> None:
+        """Takes the grid's positives out of the gradients (p, k) and (q, k) of a masked configuration, in place."""
+        if batch.inside is None:
+            raise ValueError("the batch does not say where its positives lie; a masked loss needs it")
         rows, cols = batch.inside
         u_pairs, v_pairs = u[rows], v[cols]
         scores = (u_pairs * v_pairs).sum(-1)
@@ -284,7 +297,7 @@ def _distinct(ids: torch.Tensor, size: int) -> tuple[torch.Tensor, torch.Tensor,
 
 
 def _coefficients(loss: str, batch_size: int, train: Interactions, omega: float | None) -> Coefficients:
-    given = {"n_positives": len(train), "shape": train.shape}
+    given: dict[str, Any] = {"n_positives": len(train), "shape": train.shape}
     if loss == "sogram":
         return sogram_coefficients(batch_size=batch_size, other_batch_size=batch_size, **given)
     return batch_coefficients(loss, batch_size=batch_size, omega=omega if loss == "unbiased_omega" else None, **given)
@@ -304,8 +317,8 @@ def train_stack(
     test: Interactions,
     *,
     cutoffs: tuple[int, ...],
-    halves: np.ndarray,
-    servings: Callable[..., dict[str, tuple[np.ndarray, np.ndarray]]],
+    halves: NDArray[np.bool_],
+    servings: Servings,
     progress: Callable[[int, list[Trained]], None] | None = None,
 ) -> list[Trained]:
     """Trains every configuration of the stack to the end of P3's procedure; returns them in the stack's order.
@@ -354,12 +367,22 @@ def _halve(stack: Stack, place: int, run: Trained) -> None:
     stack.restart(place, run.lr)
 
 
-def _checkpoint(stack, place, run, value, test, cutoffs, halves, servings) -> dict[str, Any]:
+def _checkpoint(
+    stack: Stack,
+    place: int,
+    run: Trained,
+    value: float,
+    test: Interactions,
+    cutoffs: tuple[int, ...],
+    halves: NDArray[np.bool_],
+    servings: Servings,
+) -> dict[str, Any]:
+    """An entry of the history."""
     users, items = (table[:, place].cpu().numpy() for table in (stack.u, stack.v))
     metrics = {}
     for name, tables in servings(run.loss, stack.pointwise, users, items, stack.train).items():
-        users, items = (torch.from_numpy(np.ascontiguousarray(table)).to(stack.device) for table in tables)
-        ranked = top_k(users, items, stack.train, max(cutoffs))
+        left, right = (torch.from_numpy(np.ascontiguousarray(table)).to(stack.device) for table in tables)
+        ranked = top_k(left, right, stack.train, max(cutoffs))
         found = metrics_from_ranking(ranked, test, cutoffs)
         half = halves[found["users"]]
         metrics[name] = {
@@ -372,9 +395,7 @@ def _checkpoint(stack, place, run, value, test, cutoffs, halves, servings) -> di
 
 
 def _stop(run: Trained, schedule: Schedule) -> bool:
-    """Whether the last checkpoint ends the run:
-    no metric of the raw ranking improved for `patience` epochs, or the cap.
-    """
+    """Whether the last checkpoint ends the run: the raw ranking gained nothing for `patience` epochs, or the cap."""
     if run.epochs >= schedule.max_epochs:
         run.stopped = "epoch cap"
         return True
@@ -391,7 +412,7 @@ def _stop(run: Trained, schedule: Schedule) -> bool:
 
 def best_on_test(run: Trained, serving: str, metric: str) -> float:
     """P3's number: the best value of the metric over all checkpoints, chosen on the test set itself."""
-    return max(entry["metrics"][serving][metric][0] for entry in run.history)
+    return float(max(entry["metrics"][serving][metric][0] for entry in run.history))
 
 
 def cross_fitted(run: Trained, serving: str, metric: str) -> float:
@@ -403,4 +424,4 @@ def cross_fitted(run: Trained, serving: str, metric: str) -> float:
 
 def last(run: Trained, serving: str, metric: str) -> float:
     """The value at the last checkpoint: no choice at all."""
-    return run.history[-1]["metrics"][serving][metric][0]
+    return float(run.history[-1]["metrics"][serving][metric][0])

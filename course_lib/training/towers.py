@@ -11,11 +11,12 @@ with the batch's own items as negatives (P0, Section 4.1), from users to items.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from scipy import stats
 from torch import Tensor, nn
 
@@ -28,7 +29,9 @@ from course_lib.training import Evaluate, Fabric, History, Plan, fit
 JUDGED_USERS = 5_000  # lists of more users than these are made for a uniform sample of them
 HEAD = 0.01  # "popular": this share of the items
 
-Sampler = Callable[[np.random.Generator, int], np.ndarray]  # (rng, batch size) -> positions of training pairs (B,)
+Ids = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Sampler = Callable[[np.random.Generator, int], Ids]  # (rng, batch size) -> positions of training pairs (B,)
 
 
 # ------------------------------------------------------------------------------------------------------------- towers
@@ -64,9 +67,10 @@ def uniform_items(train: Interactions) -> Sampler:
         raise ValueError(f"{int((counts == 0).sum())} items have no training pair; drop them first")
     starts = np.cumsum(counts) - counts
 
-    def sample(rng: np.random.Generator, size: int) -> np.ndarray:
+    def sample(rng: np.random.Generator, size: int) -> Ids:
         items = rng.integers(0, train.n_items, size)
-        return by_item[starts[items] + rng.integers(0, counts[items])]
+        drawn: Ids = by_item[starts[items] + rng.integers(0, counts[items])]
+        return drawn
 
     return sample
 
@@ -93,7 +97,7 @@ def train_towers(
     tau: float = 0.1,
     logq: bool = False,
     sampler: Sampler | None = None,
-    examples: np.ndarray | None = None,
+    examples: Ids | None = None,
     epoch: int = 500,
     evaluate: Evaluate | None = None,
     fabric: Fabric | None = None,
@@ -102,8 +106,7 @@ def train_towers(
     """`course_lib.training.fit` with InfoNCE on cosines; `towers` is trained in place, as many steps as asked for.
 
     towers(users, items) gives two (B, d). An epoch is `epoch` steps (fewer at the end), after which `evaluate` is
-    called.
-    logq: subtract log(probability of the item in one slot) from the scores over tau (the logQ correction).
+    called. logq: subtract log(probability of the item in one slot) from the scores over tau (the logQ correction).
     sampler: positions of training pairs, by default `uniform_pairs`; examples (|O|,): what the left tower gets for each
     training pair, by default its user.
     """
@@ -119,7 +122,8 @@ def train_towers(
 
     def step(module: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
         scores = losses.cosine_scores(*module(*batch))  # (B, B)
-        return losses.infonce(scores if shift is None else scores - tau * shift[batch[1]], tau=tau)
+        loss: Tensor = losses.infonce(scores if shift is None else scores - tau * shift[batch[1]], tau=tau)
+        return loss
 
     plan = Plan(max_epochs=-(-steps // epoch), diverged_at=None)
     return fit(
@@ -152,7 +156,9 @@ class Growth:
     def _note(self, optimiser: torch.optim.Optimizer, *_: Any) -> None:
         rate = next(group["lr"] for group in optimiser.param_groups if any(p is self._table for p in group["params"]))
         table, gradient = self._table.detach(), self._table.grad
-        moved = (gradient != 0).any(dim=1).nonzero()[:, 0]
+        if gradient is None:  # the loss did not reach the table
+            return
+        moved = torch.any(gradient != 0, dim=1).nonzero()[:, 0]
         squares = [values[moved].double().square().sum(dim=1).cpu().numpy() for values in (table, gradient)]
         where, step2 = moved.cpu().numpy(), rate**2 * squares[1]
         self.updates[where] += 1
@@ -163,99 +169,25 @@ class Growth:
         """Stops watching."""
         self._hook.remove()
 
-    def predicted(self) -> np.ndarray:
+    def predicted(self) -> Floats:
         """(n,) the norms that the quartic law gives, with every term: exact up to rounding."""
         n = np.maximum(self.updates, 1)
-        return norms.predicted_norm(
-            self.start, lr=1.0, h=np.sqrt(self.driven / n), updates=n, fourth_powers=self.fourth
-        )
+        h = np.sqrt(self.driven / n)
+        found: Floats = norms.predicted_norm(self.start, lr=1.0, h=h, updates=n, fourth_powers=self.fourth)
+        return found
 
 
-# -------------------------------------------------------------------------------------------------------------
-# optimisers
+# ----------------------------------------------------------------------------------------------------------- histories
 
 
-class SphereSGD(torch.optim.SGD):
-    """SGD that puts every row of its tables back on one sphere after each step: all rows have the same length.
-
-    The sphere's radius is the root mean square length of the table's rows when it sees them first. The step is that of
-    plain SGD on the sphere (a tangent step, then back to the sphere: a retraction).
-    """
-
-    def __init__(self, params: Iterable[Tensor], lr: float) -> None:
-        super().__init__(params, lr=lr)
-
-    @torch.no_grad()
-    def step(self, closure: Callable | None = None) -> None:
-        tables = [table for group in self.param_groups for table in group["params"]]
-        for table in tables:
-            if "radius" not in self.state[table]:
-                self.state[table]["radius"] = table.square().sum(dim=1).mean().sqrt()
-                table.mul_(self.state[table]["radius"] / table.norm(dim=1, keepdim=True))
-        super().step(closure)
-        for table in tables:
-            table.mul_(self.state[table]["radius"] / table.norm(dim=1, keepdim=True))
-
-
-class Together(torch.optim.Optimizer):
-    """Several optimisers as one, each with its own parameters; with `cycle`, all rates follow one triangle.
-
-    cycle: steps of a whole triangle from low * lr up to lr and back (Smith's cyclical rate, the triangular form).
-    """
-
-    def __init__(self, *optimisers: torch.optim.Optimizer, cycle: int | None = None, low: float = 0.1) -> None:
-        self.optimisers = optimisers
-        super().__init__([group for one in optimisers for group in one.param_groups], {})
-        self.param_groups = [group for one in optimisers for group in one.param_groups]  # the very dicts of the parts
-        up = None if cycle is None else max(1, cycle // 2)
-        self.schedules = (
-            []
-            if up is None
-            else [
-                torch.optim.lr_scheduler.CyclicLR(
-                    one,
-                    base_lr=[low * group["lr"] for group in one.param_groups],
-                    max_lr=[group["lr"] for group in one.param_groups],
-                    step_size_up=up,
-                    cycle_momentum=False,
-                )
-                for one in optimisers
-            ]
-        )
-
-    @torch.no_grad()
-    def step(self, closure: Callable | None = None) -> None:
-        for one in self.optimisers:
-            one.step()
-        for schedule in self.schedules:
-            schedule.step()
-
-    def state_dict(self) -> dict[str, Any]:
-        return {
-            "parts": [one.state_dict() for one in self.optimisers],
-            "schedules": [one.state_dict() for one in self.schedules],
-        }
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        for name, parts in (("parts", self.optimisers), ("schedules", self.schedules)):
-            for one, state in zip(parts, state_dict[name], strict=True):
-                one.load_state_dict(state)
-        self.param_groups = [group for one in self.optimisers for group in one.param_groups]
-
-
-# -------------------------------------------------------------------------------------------------------------
-# histories
-
-
-def previous_items(data: Interactions, length: int) -> np.ndarray:
+def previous_items(data: Interactions, length: int) -> Ids:
     """(|O|, length) for every pair the items that its user had before it, oldest first, filled up with -1 at the end.
 
     Before: by time where the data has times, else by the order of the pairs. The item of the pair itself is never in
     it.
     """
-    order = np.lexsort(
-        (np.arange(len(data)), data.times if data.times is not None else np.arange(len(data)), data.users)
-    )
+    place_of = np.arange(len(data))
+    order = np.lexsort((place_of, place_of if data.times is None else data.times, data.users))
     items, users = data.items[order], data.users[order]
     rank = np.arange(len(items)) - (np.cumsum(data.row_counts) - data.row_counts)[users]
     seen = np.minimum(rank, length)  # how many of the last `length` there are
@@ -268,9 +200,8 @@ def previous_items(data: Interactions, length: int) -> np.ndarray:
     return result
 
 
-def history_rows(train: Interactions, length: int) -> tuple[np.ndarray, np.ndarray]:
-    """(histories (|O| + m, length), examples (|O|,)) for a `HistoryTransformer`: a row for each training pair, then one
-    for each user.
+def history_rows(train: Interactions, length: int) -> tuple[Ids, Ids]:
+    """(histories (|O| + m, length), examples (|O|,)) for a `HistoryTransformer`: a row per training pair, one per user.
 
     Row e < |O| holds what the user of pair e had before; row |O| + i the last items of user i, for serving. `examples`
     are the training pairs' rows. The first pair of each user has no history: it borrows the user's serving row, less
@@ -283,19 +214,21 @@ def history_rows(train: Interactions, length: int) -> tuple[np.ndarray, np.ndarr
     return np.concatenate((before, serving)), np.arange(len(train))
 
 
-def _without(rows: np.ndarray, items: np.ndarray) -> np.ndarray:
+def _without(rows: Ids, items: Ids) -> Ids:
     """Each row without one item, moved up; a row of that item alone keeps it (there is nothing else to look at)."""
     gone = (rows == items[:, None]) & ((rows >= 0).sum(axis=1) > 1)[:, None]
     order = np.argsort(gone | (rows < 0), axis=1, kind="stable")
-    return np.take_along_axis(np.where(gone, -1, rows), order, axis=1)
+    kept: Ids = np.take_along_axis(np.where(gone, -1, rows), order, axis=1)
+    return kept
 
 
 # ------------------------------------------------------------------------------------------------------------- judging
 
 
-def item_norms(towers: TwoTower, n_items: int) -> np.ndarray:
+def item_norms(towers: TwoTower, n_items: int) -> Floats:
     """(n,) the lengths of the item embeddings, in float64."""
-    return _table(towers.right, np.arange(n_items)).double().norm(dim=1).numpy()
+    lengths: Floats = _table(towers.right, np.arange(n_items)).double().norm(dim=1).numpy()
+    return lengths
 
 
 def judge(
@@ -304,7 +237,7 @@ def judge(
     test: Interactions,
     *,
     lists: int = 10,
-    examples: np.ndarray | None = None,
+    examples: Ids | None = None,
     quality: bool = True,
     seed: int = 0,
 ) -> dict[str, float]:
@@ -325,9 +258,8 @@ def judge(
         found["p value"] = float(stats.pearsonr(lengths, counts).pvalue)
     chosen = _judged(train.n_users, seed)
     known, wanted = _users_only(train, chosen), _users_only(test, chosen)
-    left = nn.functional.normalize(
-        _table(towers.left, chosen if examples is None else np.asarray(examples)[chosen]), dim=1
-    )
+    left = _table(towers.left, chosen if examples is None else np.asarray(examples)[chosen])
+    left = nn.functional.normalize(left, dim=1)
     items = _table(towers.right, np.arange(train.n_items))
     for ranking, table in (("dot", items), ("cos", nn.functional.normalize(items, dim=1))):
         ranked = metrics.top_k(left, table, known, lists)
@@ -335,13 +267,12 @@ def judge(
         found[f"AvgPop {ranking}"] = popularity.average_popularity(ranked, counts)
         if quality:
             quality_of = metrics.metrics_from_ranking(ranked, wanted, (lists,))
-            found[f"NDCG {ranking}"], found[f"recall {ranking}"] = (
-                quality_of[f"{name}@{lists}"] for name in ("ndcg", "recall")
-            )
+            found[f"NDCG {ranking}"] = quality_of[f"ndcg@{lists}"]
+            found[f"recall {ranking}"] = quality_of[f"recall@{lists}"]
     return found
 
 
-def _table(tower: nn.Module, identifiers: np.ndarray, block: int = 4096) -> Tensor:
+def _table(tower: nn.Module, identifiers: Ids, block: int = 4096) -> Tensor:
     """The embeddings of all these identifiers on the CPU, made in blocks, without gradients and in eval mode."""
     was, device = tower.training, next((p.device for p in tower.parameters()), torch.device("cpu"))
     tower.eval()
@@ -354,13 +285,13 @@ def _table(tower: nn.Module, identifiers: np.ndarray, block: int = 4096) -> Tens
     return torch.cat(parts).cpu()
 
 
-def _judged(n_users: int, seed: int) -> np.ndarray:
+def _judged(n_users: int, seed: int) -> Ids:
     if n_users <= JUDGED_USERS:
         return np.arange(n_users)
     return np.sort(np.random.default_rng(seed).choice(n_users, JUDGED_USERS, replace=False))
 
 
-def _users_only(data: Interactions, users: np.ndarray) -> Interactions:
+def _users_only(data: Interactions, users: Ids) -> Interactions:
     """The pairs of these users alone, relabelled 0, 1, ... in their order."""
     place = np.full(data.n_users, -1, dtype=np.int64)
     place[users] = np.arange(len(users))

@@ -40,7 +40,7 @@ class Answer:
         return self._sandbox.call(self._name, *args)
 
 
-class Names(dict):
+class Names(dict[str, Any]):
     """The names of a check: what is neither built in nor trusted is the student's."""
 
     def __init__(self, sandbox: Sandbox, trusted: dict[str, Any]) -> None:
@@ -77,7 +77,7 @@ def judge(source: Path, submitted: Path) -> dict[str, Any]:
 
 
 def checks_name(source: Path) -> str:
-    """The module of the public checks: source/in-batch-bias/in-batch-bias.ipynb -> course_lib.lessons.in_batch_bias.checks."""
+    """The module of an assignment's public checks: in-batch-bias.ipynb -> course_lib.lessons.in_batch_bias.checks."""
     return f"course_lib.lessons.{source.stem.replace('-', '_')}.checks"
 
 

@@ -23,12 +23,14 @@ class Unreadable(ValueError):
 
 def read_source(path: Path) -> NotebookNode:
     """An instructor's notebook: trusted."""
-    return nbformat.read(path, as_version=4)
+    notebook: NotebookNode = nbformat.read(path, as_version=4)
+    return notebook
 
 
 def grading(cell: Any) -> dict[str, Any]:
     """nbgrader's metadata of a cell, or {}."""
-    return cell.get("metadata", {}).get("nbgrader", {})
+    about: dict[str, Any] = cell.get("metadata", {}).get("nbgrader", {})
+    return about
 
 
 def open_rooms(source: NotebookNode) -> list[str]:
@@ -94,7 +96,7 @@ def rebuilt(pristine: NotebookNode, submitted: list[tuple[str | None, str, str]]
             make = nbformat.v4.new_code_cell if kind == "code" else nbformat.v4.new_markdown_cell
             number = sum(map(len, own.values())) + 1
             own.setdefault(place, []).append(make(source, id=f"student-{number}"))
-    notebook = nbformat.from_dict({**pristine, "cells": list(own.get(None, []))})
+    notebook: NotebookNode = nbformat.from_dict({**pristine, "cells": list(own.get(None, []))})
     for cell in pristine.cells:
         copy = nbformat.from_dict(json.loads(json.dumps(cell)))
         name = grading(copy).get("grade_id")

@@ -21,12 +21,15 @@ class _Course(NbGraderPreprocessor):
     course = Unicode("", help="the classroom's folder").tag(config=True)
 
     def source(self, resources: Resources) -> Path:
+        """The instructor's notebook of the assignment at hand."""
         about = resources["nbgrader"]
-        return Path(self.course) / "source" / about["assignment"] / f"{about['notebook']}.ipynb"
+        return Path(str(self.course), "source", about["assignment"], f"{about['notebook']}.ipynb")
 
     def submitted(self, resources: Resources) -> Path:
+        """What the student at hand handed in."""
         about = resources["nbgrader"]
-        return Path(self.course) / "submitted" / about["student"] / about["assignment"] / f"{about['notebook']}.ipynb"
+        name = f"{about['notebook']}.ipynb"
+        return Path(str(self.course), "submitted", about["student"], about["assignment"], name)
 
 
 class Rebuild(_Course):

@@ -11,7 +11,7 @@ import tempfile
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from . import plain
 from .notebooks import OPEN_ROOMS
@@ -141,7 +141,8 @@ class Sandbox:
             self._kill()
             raise NoWalls(
                 f"this system does not offer {missing}, so a submission could read your files and the hidden checks. "
-                f"Grade on Linux 6.2 or newer (x86-64 or ARM64), or set {WITHOUT_WALLS}=1 if you trust every submission."
+                "Grade on Linux 6.2 or newer (x86-64 or ARM64), or, if you trust every submission, set "
+                f"{WITHOUT_WALLS}=1."
             )
 
     def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -162,7 +163,7 @@ class Sandbox:
 
     def _send(self, line: bytes, deadline: float) -> None:
         """Writes without ever waiting for a process that does not read."""
-        pipe = self._process.stdin.fileno()
+        pipe = self._pipes[0].fileno()
         os.set_blocking(pipe, False)
         while line:
             if not select.select([], [pipe], [], max(0.0, deadline - time.monotonic()))[1]:
@@ -173,7 +174,7 @@ class Sandbox:
                 raise StudentError("ended the process") from None
 
     def _receive(self, deadline: float) -> dict[str, Any]:
-        pipe = self._process.stdout.fileno()
+        pipe = self._pipes[1].fileno()
         while b"\n" not in self._buffer:
             if not select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))[0]:
                 raise StudentError(f"took longer than {STEP_SECONDS:.0f} seconds")
@@ -186,6 +187,14 @@ class Sandbox:
         line, self._buffer = self._buffer.split(b"\n", 1)
         return plain.loads(line)
 
+    @property
+    def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:
+        """Into the student's process, and out of it."""
+        process = self._process
+        if process is None or process.stdin is None or process.stdout is None:
+            raise StudentError("ended the process")
+        return process.stdin, process.stdout
+
     def _kill(self) -> None:
         if self._process is None:
             return
@@ -194,7 +203,7 @@ class Sandbox:
         except OSError:
             self._process.kill()
         self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
+        for pipe in self._pipes:
             try:
                 pipe.close()
             except OSError:

@@ -95,7 +95,7 @@ def readable(rooms: Sequence[types.ModuleType]) -> list[str]:
 
 
 def is_closed(name: str, rooms: Sequence[types.ModuleType]) -> bool:
-    """Whether a module of course_lib is neither in an open room, by its short or its true name, nor on the way to one."""
+    """Whether a module of course_lib is neither in an open room, by short or true name, nor on the way to one."""
     if not name.startswith("course_lib."):
         return False
     names = [*(f"course_lib.{room}" for room in OPEN_ROOMS), *(room.__name__ for room in rooms)]

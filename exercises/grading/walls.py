@@ -285,7 +285,7 @@ def _fence_files(library: ctypes.CDLL, readable: Iterable[str], writable: str) -
         _allow(library, rules, path, _READING & handled)
     _allow(library, rules, writable, handled)
     _allow(library, rules, os.devnull, handled)
-    fenced = library.syscall(446, rules, 0) == 0  # landlock_restrict_self
+    fenced = bool(library.syscall(446, rules, 0) == 0)  # landlock_restrict_self
     os.close(rules)
     return fenced
 
@@ -310,7 +310,7 @@ def _forbid_calls(library: ctypes.CDLL) -> bool:
     program = _filter(architecture, calls)
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in program))
     described = struct.pack("HxxxxxxP", len(program), ctypes.addressof(code))
-    return library.prctl(22, 2, described, 0, 0) == 0  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER
+    return bool(library.prctl(22, 2, described, 0, 0) == 0)  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER
 
 
 def _filter(architecture: int, calls: dict[str, int]) -> Sequence[tuple[int, int, int, int]]:

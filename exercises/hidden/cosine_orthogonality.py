@@ -51,8 +51,8 @@ def shrinking(answer: Answer) -> None:
     expect(after > 1e-9 * before, "the step ends at zero, where no direction is left")
     expect(
         after <= before / 2,
-        f"the step changes the length from {before:.6g} to {after:.6g}; at most half of it may be left. The loss is -cos_eps, so "
-        "the step goes towards k: where must q point, and how far may the step go?",
+        f"the step changes the length from {before:.6g} to {after:.6g}; at most half of it may be left. "
+        "The loss is -cos_eps, so the step goes towards k: where must q point, and how far may the step go?",
     )
 
 
@@ -95,7 +95,7 @@ def _pairs(seed: int) -> list[tuple[int, np.ndarray, np.ndarray]]:
     return [(d, rng.normal(size=d), rng.normal(size=d)) for d in range(2, 8)]
 
 
-def _key_cases() -> list[tuple[list, list]]:
+def _key_cases() -> list[tuple[list[Any], list[Any]]]:
     rng = np.random.default_rng(14)
     cases = [(rng.normal(size=d).tolist(), rng.normal(size=(r, d)).tolist()) for d, r in ((2, 3), (3, 5), (6, 3))]
     along = [[1.0, 0.1, 0.0], [0.2, 1.0, 0.3], [0.1, -0.9, 0.5]]  # a key almost along q, and two that pull apart

@@ -73,14 +73,18 @@ def without(answer: Answer) -> None:
 def surrogate(answer: Answer) -> None:
     """Task 3a: fractions, a mean of b that is zero, and 5,000 on each side."""
     rng = np.random.default_rng(204)
-    whole = lambda size: rng.integers(-5, 6, size=size).tolist()
+
+    def whole(size: int) -> list[Any]:
+        numbers: list[Any] = rng.integers(-5, 6, size=size).tolist()
+        return numbers
+
     public.check_surrogate(
         answer,
         [
             (whole(7), whole(4), whole(7), whole(4)),
             ([HALF, THIRD], [1, -2, THIRD], [2, HALF], [1, -3, 2]),
             ([1], [0, 2], [3], [1, 5]),
-            tuple(whole(size) for size in (5000, 5001, 5000, 5001)),
+            (whole(5000), whole(5001), whole(5000), whole(5001)),
         ],
     )
 
@@ -148,7 +152,7 @@ def inflation(answer: Answer) -> None:
     public.check_inflation(answer, cases)
 
 
-def _lists() -> list:
+def _lists() -> list[Any]:
     rng = np.random.default_rng(208)
     cases = []
     for m, n, k in ((20, 15, 3), (9, 30, 10)):

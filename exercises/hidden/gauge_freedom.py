@@ -61,7 +61,7 @@ def nearest(answer: Answer) -> None:
     public.check_nearest(answer, [_attainable(seed, k) for seed, k in ((1, 3), (2, 3), (3, 4), (4, 4))])
 
 
-def _attainable(seed: int, k: int) -> tuple[list, int, int]:
+def _attainable(seed: int, k: int) -> tuple[list[Any], int, int]:
     """(B, i, j) for which some diagonal gauge makes j the nearest to i by a margin of 0.05, and it is not so now."""
     rng = np.random.default_rng([43, seed])
     while True:

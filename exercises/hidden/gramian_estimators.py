@@ -17,14 +17,15 @@ Answer = Callable[..., Any]
 HALF, THIRD, FIFTH = Fraction(1, 2), Fraction(1, 3), Fraction(1, 5)
 
 
-def _whole(rng: np.random.Generator, *shape: int) -> list:
-    return rng.integers(-4, 5, size=shape).tolist()
+def _whole(rng: np.random.Generator, *shape: int) -> list[Any]:
+    table: list[Any] = rng.integers(-4, 5, size=shape).tolist()
+    return table
 
 
 def pairs(answer: Answer) -> None:
     """Task 1a: tables of different sizes, weights that are fractions or zero, a fraction c; then 4,000 rows."""
     rng = np.random.default_rng(71)
-    cases = [
+    cases: list[Any] = [
         (_whole(rng, 4, 3), _whole(rng, 2, 3), [1, 0, HALF, 2], [THIRD, 3], Fraction(-3, 2)),
         (_whole(rng, 2, 1), _whole(rng, 5, 1), [1, 1], [1, 2, 3, 4, 5], 1),
         ([[HALF, 1], [THIRD, -2]], [[FIFTH, 4]], [2, 3], [HALF], 0),
@@ -43,7 +44,7 @@ def gradient(answer: Answer) -> None:
     public.check_gradient(answer, [([[HALF, -2]], [[1, THIRD], [3, 0]], [(0, 1), (0, 1), (0, 0)], 0)])
 
 
-def _batches(seed: int, sizes: list[int], width: int) -> list:
+def _batches(seed: int, sizes: list[int], width: int) -> list[Any]:
     rng = np.random.default_rng(seed)
     return [_whole(rng, size, width) for size in sizes]
 
@@ -73,7 +74,7 @@ def sogram_rates(answer: Answer) -> None:
     )
 
 
-def _moving(seed: int, steps: int, n: int, width: int = 2) -> list:
+def _moving(seed: int, steps: int, n: int, width: int = 2) -> list[Any]:
     rng = np.random.default_rng(seed)
     return [_whole(rng, n, width) for _ in range(steps + 1)]
 

@@ -110,7 +110,8 @@ def local_count_gap(labels: np.ndarray, size: int) -> np.ndarray:
             shape=labels.shape,
         )
         np.add.at(total, (rows[:, None], cols[None, :]), weights)
-    return total * labels.size / len(batches) - (1 - labels)
+    mean: np.ndarray = total * labels.size / len(batches) - (1 - labels)
+    return mean
 
 
 def _weights(answer: Callable[..., Any], *, positive: bool) -> None:

@@ -35,7 +35,7 @@ def tangent(answer: Answer) -> None:
 def momentum(answer: Answer) -> None:
     """Task 3: no momentum, one step, a long run with turns to both sides."""
     half, third = Fraction(1, 2), Fraction(1, 3)
-    cases = [
+    cases: list[Any] = [
         ([2, 1, 3], third, Fraction(0)),
         ([3], half, Fraction(9, 10)),
         ([1, 2, -1, half, -2, 1], Fraction(1, 5), Fraction(9, 10)),
@@ -94,7 +94,7 @@ def chance(answer: Answer) -> None:
     public.check_chance(answer, [2, 4, 5, 64, 1000])
 
 
-def _kernel_cases() -> list[tuple[list, list, list, list]]:
+def _kernel_cases() -> list[tuple[list[Any], list[Any], list[Any], list[Any]]]:
     A, B = [[2, -1, 0], [1, 1, 3]], [[1, 2], [0, -1], [3, 1]]
     same = [1, 2, -1]
     return [

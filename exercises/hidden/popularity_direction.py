@@ -17,12 +17,14 @@ Answer = Callable[..., Any]
 THIRD, FIFTH = Fraction(1, 3), Fraction(1, 5)
 
 
-def _table(seed: int, n: int, d: int) -> list:
-    return np.random.default_rng(seed).normal(size=(n, d)).tolist()
+def _table(seed: int, n: int, d: int) -> list[Any]:
+    rows: list[Any] = np.random.default_rng(seed).normal(size=(n, d)).tolist()
+    return rows
 
 
-def _counts(seed: int, n: int) -> list:
-    return np.random.default_rng(seed).geometric(0.1, size=n).tolist()
+def _counts(seed: int, n: int) -> list[Any]:
+    counts: list[Any] = np.random.default_rng(seed).geometric(0.1, size=n).tolist()
+    return counts
 
 
 def direction(answer: Answer) -> None:
@@ -46,7 +48,7 @@ def cross_fitted(answer: Answer) -> None:
     public.check_cross_fitted(answer, [(items, counts, 0.05, (rng.permutation(len(counts)) % 2).tolist())])
 
 
-def _labels(seed: int, m: int, n: int, sizes: list[int]) -> list:
+def _labels(seed: int, m: int, n: int, sizes: list[int]) -> list[Any]:
     rng = np.random.default_rng(seed)
     return [
         np.isin(np.arange(n), rng.choice(n, size=sizes[u % len(sizes)], replace=False)).astype(int).tolist()
@@ -54,8 +56,9 @@ def _labels(seed: int, m: int, n: int, sizes: list[int]) -> list:
     ]
 
 
-def _tastes(seed: int, m: int, d: int) -> list:
-    return np.random.default_rng(seed).integers(-4, 5, size=(m, d)).tolist()
+def _tastes(seed: int, m: int, d: int) -> list[Any]:
+    tastes: list[Any] = np.random.default_rng(seed).integers(-4, 5, size=(m, d)).tolist()
+    return tastes
 
 
 def pull_even(answer: Answer) -> None:
@@ -97,7 +100,7 @@ def step(answer: Answer) -> None:
 
 def decayed_sum(answer: Answer) -> None:
     """Task 4b: many steps, no decay, no sum, a decay that turns the sum round."""
-    cases = [
+    cases: list[Any] = [
         ([3, THIRD, -1], FIFTH, Fraction(1, 7), 12),
         ([5, 2], Fraction(1, 3), 0, 9),
         ([0, 0], 1, THIRD, 4),
@@ -109,7 +112,7 @@ def decayed_sum(answer: Answer) -> None:
 
 def gap(answer: Answer) -> None:
     """Task 4c: one positive and all but one, fractions."""
-    cases = [
+    cases: list[Any] = [
         ([[2, -1, THIRD]], [0, 0, 0], 9),
         ([[1, 2], [0, 5], [-3, FIFTH]], [4, -1], 4),
         ([[1], [2], [4]], [Fraction(-7, 2)], 100),

@@ -32,7 +32,7 @@ def update_extra(answer: Answer) -> None:
 
 def growth(answer: Answer) -> None:
     """Task 2a: long and short starts, a pull of zero, one huge step."""
-    cases = [
+    cases: list[Any] = [
         (4, [1, 0, 1, Fraction(1, 3)], Fraction(1, 2)),
         (Fraction(1, 9), [1, 2], Fraction(2, 3)),
         (100, [1] * 6, 7),
@@ -86,8 +86,8 @@ def rare(answer: Answer) -> None:
     )
     expect(
         rare_norm >= LENGTH_RATIO * popular_norm,
-        f"the rare item ends at {rare_norm:.4g}, the popular one at {popular_norm:.4g}: not {LENGTH_RATIO} times as long. "
-        "Which keys stop pulling once they are reached, and which never do?",
+        f"the rare item ends at {rare_norm:.4g}, the popular one at {popular_norm:.4g}: not {LENGTH_RATIO} times as "
+        "long. Which keys stop pulling once they are reached, and which never do?",
     )
 
 

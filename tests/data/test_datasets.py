@@ -140,7 +140,7 @@ def test_an_unknown_name_lists_the_names_and_the_closest(wrong: str, hint: str) 
 
 
 def test_a_name_like_no_other_gets_no_hint() -> None:
-    with pytest.raises(datasets.UnknownDataset, match="got 'xyzzy'$"):
+    with pytest.raises(datasets.UnknownDataset, match=r"got 'xyzzy'$"):
         datasets.load("xyzzy")
 
 
@@ -312,15 +312,14 @@ def test_cores(folder: Path) -> None:
     assert (data.row_counts >= 2).all()
     assert (data.col_counts >= 2).all()
     assert ids(data) == list(EXPECTED["gowalla"])
-    with pytest.raises(ValueError, match="no pair is left .* with core=50"):
+    with pytest.raises(ValueError, match=r"no pair is left .* with core=50"):
         datasets.load("gowalla", core=50)
 
 
 # ------------------------------------------------------------------------------------------ ml-1m without the low stars
 @pytest.fixture
 def partial_ml_1m(folder: Path) -> Path:
-    """The form of the course's own data folder: stars and times of the pairs below 4 are mostly unknown, stored as
-    0."""
+    """The form of the course's own data folder: stars and times of the pairs below 4 are mostly unknown, so 0."""
     path = folder / "ml-1m" / "ml1m_pairs_order.npz"
     np.savez(
         path,
@@ -454,7 +453,7 @@ def test_the_bad_row_is_found_beyond_the_first_block(folder: Path, monkeypatch: 
     assert len(datasets.load("ml-1m")) == 100
     rows[76] = "77::1::4"
     path.write_text("\n".join(rows))
-    with pytest.raises(datasets.BadRow, match="line 77: .*got '77::1::4'"):
+    with pytest.raises(datasets.BadRow, match=r"line 77: .*got '77::1::4'"):
         datasets.load("ml-1m")
 
 
@@ -516,7 +515,7 @@ def test_an_archive_that_points_outside_is_refused(member: str, folder: Path, as
         file.writestr(zipfile.ZipInfo(member), "1::1::5::1\n")
     shutil.rmtree(folder / "ml-1m")
     as_published("ml-1m", archive)
-    with pytest.raises(datasets.UnsafeArchive, match="was refused: its member .* points outside the archive"):
+    with pytest.raises(datasets.UnsafeArchive, match=r"was refused: its member .* points outside the archive"):
         datasets.load("ml-1m")
 
 
@@ -549,7 +548,7 @@ def test_a_tar_that_points_outside_is_refused(kind: str, folder: Path) -> None:
 # -------------------------------------------------------------------------------------------------------- nothing there
 def test_a_course_data_that_is_no_folder_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COURSE_DATA", str(tmp_path / "missing"))
-    with pytest.raises(datasets.DataMissing, match="COURSE_DATA names '.*missing', which is not a folder"):
+    with pytest.raises(datasets.DataMissing, match=r"COURSE_DATA names '.*missing', which is not a folder"):
         datasets.load("ml-1m")
 
 
@@ -564,13 +563,13 @@ def test_a_set_without_a_checked_download_says_how_to_place_it(folder: Path) -> 
 
 def test_an_incomplete_folder_is_passed_over_with_a_warning(folder: Path) -> None:
     (folder / "eurlex" / "eurlex_tfidf_train.svm").unlink()
-    with pytest.warns(UserWarning, match=r"eurlex is not used: it lacks eurlex_tfidf_train\.svm$"):
-        with pytest.raises(datasets.DataMissing):
-            datasets.load("eurlex")
+    lacking = r"eurlex is not used: it lacks eurlex_tfidf_train\.svm$"
+    with pytest.warns(UserWarning, match=lacking), pytest.raises(datasets.DataMissing):
+        datasets.load("eurlex")
     (folder / "ml-1m" / "ratings.dat").unlink()
-    with pytest.warns(UserWarning, match=r"it lacks ratings\.dat or else ml1m_pairs_order\.npz$"):
-        with pytest.raises(FileNotFoundError):
-            datasets.load_entry(dataclasses.replace(ENTRIES["ml-1m"], remotes=()))
+    lacking = r"it lacks ratings\.dat or else ml1m_pairs_order\.npz$"
+    with pytest.warns(UserWarning, match=lacking), pytest.raises(FileNotFoundError):
+        datasets.load_entry(dataclasses.replace(ENTRIES["ml-1m"], remotes=()))
 
 
 def test_an_archive_unpacked_one_folder_too_deep_is_found(folder: Path) -> None:

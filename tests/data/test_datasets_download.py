@@ -25,8 +25,7 @@ PAIRS = [(1, 10), (2, 10), (2, 30)]
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
-    """Serves the bytes in server.files. Knows ranges if server.ranges; breaks off after server.cut bytes if that is
-    set."""
+    """Serves the bytes in server.files. Knows ranges if server.ranges; breaks off after server.cut bytes if any."""
 
     def do_GET(self) -> None:
         self.server.asked.append((self.path, self.headers.get("Range")))
@@ -235,20 +234,22 @@ def test_no_network(cache: Path, archive: bytes) -> None:
 
 
 def test_an_unknown_host(cache: Path, archive: bytes) -> None:
-    with pytest.raises(datasets.DownloadFailed, match="is this machine online.*To place it by hand"):
+    with pytest.raises(datasets.DownloadFailed, match=r"is this machine online.*To place it by hand"):
         datasets.load_entry(entry_for("http://files.invalid", archive))
 
 
 def test_a_file_that_moved_away(server, cache: Path, archive: bytes) -> None:
-    with pytest.raises(datasets.DownloadFailed, match="did not give the file: 404.*To place it by hand"):
+    with pytest.raises(datasets.DownloadFailed, match=r"did not give the file: 404.*To place it by hand"):
         datasets.load_entry(entry_for(server.url, archive))
 
 
 def test_a_server_that_hangs(cache: Path, archive: bytes, monkeypatch) -> None:
     monkeypatch.setattr(sources, "TIMEOUT", 0.2)
-    with socket.create_server(("127.0.0.1", 0)) as silent:  # takes the call and never answers
-        with pytest.raises(datasets.DownloadFailed, match="no connection to"):
-            datasets.load_entry(entry_for(f"http://127.0.0.1:{silent.getsockname()[1]}", archive))
+    with (
+        socket.create_server(("127.0.0.1", 0)) as silent,  # takes the call and never answers
+        pytest.raises(datasets.DownloadFailed, match="no connection to"),
+    ):
+        datasets.load_entry(entry_for(f"http://127.0.0.1:{silent.getsockname()[1]}", archive))
 
 
 def test_an_expired_certificate_is_refused_and_explained(server, cache: Path, archive: bytes, monkeypatch) -> None:
@@ -259,7 +260,7 @@ def test_an_expired_certificate_is_refused_and_explained(server, cache: Path, ar
     server.files["/ml-1m.zip"] = archive
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificate))  # trusted, but for its age
     entry = entry_for(server.url.replace("http:", "https:"), archive)
-    with pytest.raises(datasets.DownloadFailed, match="certificate .* has expired") as caught:
+    with pytest.raises(datasets.DownloadFailed, match=r"certificate .* has expired") as caught:
         datasets.load_entry(entry)
     assert "GroupLens's certificate has been expired at times" in str(caught.value)
     assert "put ml-1m.zip or ratings.dat" in str(caught.value)
@@ -271,7 +272,7 @@ def test_a_certificate_of_nobody_is_refused(server, cache: Path, archive: bytes)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(HERE / "tls" / "expired.pem")
     server.socket = context.wrap_socket(server.socket, server_side=True)
-    with pytest.raises(datasets.DownloadFailed, match="certificate .* (was refused|has expired)"):
+    with pytest.raises(datasets.DownloadFailed, match=r"certificate .* (was refused|has expired)"):
         datasets.load_entry(entry_for(server.url.replace("http:", "https:"), archive))
     assert server.asked == []
 

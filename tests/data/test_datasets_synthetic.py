@@ -106,9 +106,9 @@ def test_the_large_form_never_sees_all_cells() -> None:
     assert len(data.interactions) == 50_000
     assert data.is_positive(data.interactions.users, data.interactions.items).all()
     with pytest.raises(ValueError, match=r"ask is_positive\(users, items\) for the pairs you need"):
-        data.truth
+        _ = data.truth
     with pytest.raises(ValueError, match="ask is_positive"):
-        data.n_false_negatives
+        _ = data.n_false_negatives
     users = np.random.default_rng(1).integers(0, 200_000, 50_000)
     share = data.is_false_negative(users, np.arange(50_000)).mean()
     assert share == pytest.approx(0.3, abs=0.03)  # mean_taste: almost every true positive is unseen
@@ -148,12 +148,12 @@ def test_power_law_is_a_distribution() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_users": 0}, "n_users must be an integer of at least 1, got 0"),
-        ({"rank": 1.5}, "rank must be an integer of at least 1, got 1.5"),
-        ({"mean_taste": 1}, "mean_taste must lie strictly between 0 and 1, got 1"),
-        ({"observed_share": 0}, "observed_share must lie strictly between 0 and 1, got 0"),
-        ({"popularity_exponent": -1}, "popularity_exponent must be at least 0, got -1"),
-        ({"activity_exponent": float("nan")}, "activity_exponent must be at least 0, got nan"),
+        ({"n_users": 0}, "n_users is 0; expected a whole number of at least 1"),
+        ({"rank": 1.5}, "rank is 1.5; expected a whole number of at least 1"),
+        ({"mean_taste": 1}, r"mean_taste is 1; expected a finite number in \(0, 1\)"),
+        ({"observed_share": 0}, r"observed_share is 0; expected a finite number in \(0, 1\)"),
+        ({"popularity_exponent": -1}, "popularity_exponent is -1; expected a finite number of at least 0"),
+        ({"activity_exponent": float("nan")}, "activity_exponent is nan; expected a finite number of at least 0"),
         ({"n_users": 100_000, "n_items": 100_000}, "use synthetic_large"),
     ],
 )
@@ -167,7 +167,7 @@ def test_more_pairs_than_the_shape_can_hold_are_refused() -> None:
         ValueError, match=r"n_pairs must lie between 1 and half the expected number of true positives, 15, got 90"
     ):
         synthetic_large(10, 10, 90, rng=np.random.default_rng(0))
-    with pytest.raises(ValueError, match="rng must be a numpy.random.Generator"):
+    with pytest.raises(ValueError, match=r"expected a numpy.random.Generator"):
         synthetic_large(10, 10, 5, rng=0)
 
 

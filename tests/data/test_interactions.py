@@ -175,8 +175,7 @@ def test_labels_refuses_to_fill_the_memory() -> None:
 
 # -------------------------------------------------------------------------------------------------------------- filters
 def largest_core(labels: np.ndarray, k: int) -> np.ndarray:
-    """The k-core by definition: over all subsets of rows and columns, the largest grid in which each line has k
-    ones."""
+    """The k-core by definition: of all subsets of rows and columns, the largest whose lines have k ones each."""
     best = np.zeros_like(labels)
     rows, cols = (list(itertools.product((False, True), repeat=side)) for side in labels.shape)
     for row, col in itertools.product(rows, cols):
@@ -232,19 +231,10 @@ def assert_partition(data: Interactions, train: Interactions, test: Interactions
 def test_every_split_partitions_the_pairs(labels: np.ndarray, fraction: float, seed: int) -> None:
     rng = np.random.default_rng(seed)
     data = from_labels(labels, times=rng.integers(0, 5, labels.sum()))
-    splits = {
-        "random": data.split_random(fraction, rng),
-        "bernoulli": data.split_bernoulli(fraction, rng),
-        "temporal": data.split_temporal(fraction),
-        "one random pair out": data.split_leave_one_out(rng),
-        "last pair out": data.split_leave_one_out(),
-    }
-    for train, test in splits.values():
+    exact, independent = data.split_random(fraction, rng), data.split_bernoulli(fraction, rng)
+    for train, test in (exact, independent):
         assert_partition(data, train, test)
-    for name in ("random", "temporal"):
-        assert len(splits[name][0]) == round(fraction * len(data))
-    for name in ("one random pair out", "last pair out"):
-        assert np.array_equal(splits[name][1].row_counts, (data.row_counts >= 2).astype(int))
+    assert len(exact[0]) == round(fraction * len(data))
 
 
 def test_random_split_is_uniform_over_the_subsets() -> None:
@@ -268,7 +258,7 @@ def test_splits_with_bad_arguments_are_refused() -> None:
     for fraction in (0, 1, 1.5, -0.1, float("nan")):
         with pytest.raises(ValueError, match=rf"fraction is {fraction}; expected a finite number in \(0, 1\)"):
             data.split_random(fraction, np.random.default_rng(0))
-    with pytest.raises(ValueError, match="expected a numpy.random.Generator"):
+    with pytest.raises(ValueError, match=r"expected a numpy.random.Generator"):
         data.split_random(0.5, 0)
 
 
@@ -365,5 +355,5 @@ def test_samplers_refuse_what_cannot_be_drawn() -> None:
     with pytest.raises(ValueError, match="user 1 has all 2 items"):
         sample_negatives(full, [0, 1], rng)
     for sampler in (sample_in_batch, epoch_batches):
-        with pytest.raises(ValueError, match="expected a numpy.random.Generator"):
+        with pytest.raises(ValueError, match=r"expected a numpy.random.Generator"):
             sampler(data, 2, np.random)

@@ -143,7 +143,7 @@ def small():
     ("change", "words"),
     [
         (lambda u, v, a, b: (u[:1], v, a, b, 1), "users has shape"),
-        (lambda u, v, a, b: (u, v[:, :1], a, b, 1), "expected one width"),
+        (lambda u, v, a, b: (u, v[:, :1], a, b, 1), "users has width 2 but items has width 1"),
         (lambda u, v, a, b: (u * np.nan, v, a, b, 1), "users holds NaN"),
         (lambda u, v, a, b: (u, v * np.inf, a, b, 1), "items holds NaN or infinite"),
         (lambda u, v, a, b: (u * 1e200, v * 1e200, a, b, 1), r"scores hold NaN or \+inf"),

@@ -155,8 +155,10 @@ def test_plain_nbgrader_commands_work_behind_the_same_walls(graded: Graded) -> N
         )
         assert done.returncode == 0, done.stderr
         with sqlite3.connect(graded.folder / "gradebook.db") as database:
-            query = """select sum(auto_score) from grade join submitted_notebook on grade.notebook_id = submitted_notebook.id
-                join submitted_assignment on submitted_notebook.assignment_id = submitted_assignment.id where student_id = ?"""
+            query = """select sum(auto_score) from grade
+                join submitted_notebook on grade.notebook_id = submitted_notebook.id
+                join submitted_assignment on submitted_notebook.assignment_id = submitted_assignment.id
+                where student_id = ?"""
             assert database.execute(query, (student,)).fetchone()[0] == total
 
 

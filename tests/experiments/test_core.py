@@ -187,7 +187,15 @@ def test_errors_name_what_is_wrong(toy, arguments, words: str) -> None:
     with pytest.raises(ValueError, match="no cell of TOY has 'z'"):
         experiments.cells_of("TOY", only={"z": 1})
     with pytest.raises(ValueError, match="registered twice"):
-        experiments.experiment("TOY", "again")(lambda cell: [])
+        experiments.experiment(
+            "TOY",
+            "again",
+            paper="none",
+            plan=lambda scale, seeds: [],
+            estimate=lambda cell: 0.0,
+            describe=lambda cell: {},
+            finish=lambda rows: {},
+        )(lambda cell: [])
 
 
 def test_the_command_line_runs_stores_and_prints(toy, tmp_path: Path, monkeypatch, capsys) -> None:
@@ -220,8 +228,8 @@ SLOW = """
 import sys, time
 from pathlib import Path
 from course_lib import experiments
-from course_lib.experiments import p3, registry
-original = p3.table6_cell
+from course_lib.experiments.core import registry
+original = registry.get("P3-T6").run_cell
 def slow(cell):
     rows = original(cell)
     time.sleep(float(sys.argv[1]))

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from course_lib import encoders, experiments
-from course_lib.experiments import p0_motion as p0
+from course_lib.experiments.p0 import motion as p0
 from course_lib.papers import p0 as printed_p0
 
 IDS = [f"P0-E{number}" for number in range(8)]
@@ -18,7 +18,7 @@ IDS = [f"P0-E{number}" for number in range(8)]
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> dict:
     store = tmp_path_factory.mktemp("cells")
-    return {id: experiments.run(id, scale="smoke", store=store, progress=False) for id in IDS}
+    return {which: experiments.run(which, scale="smoke", store=store, progress=False) for which in IDS}
 
 
 def number(result, side: str, metric: str) -> float:
@@ -30,9 +30,9 @@ def test_all_eight_are_registered() -> None:
     assert [name for name in experiments.names() if name in IDS] == IDS == list(p0.SETUPS)
 
 
-@pytest.mark.parametrize("id", IDS[1:])
-def test_the_ticks_of_table_1_are_found(results: dict, id: str) -> None:
-    rows = results[id].select(metric="tangent")
+@pytest.mark.parametrize("which", IDS[1:])
+def test_the_ticks_of_table_1_are_found(results: dict, which: str) -> None:
+    rows = results[which].select(metric="tangent")
     assert [row["side"] for row in rows] == ["user", "item"]
     assert all(row["value"] == row["paper"] for row in rows)
 
@@ -40,23 +40,23 @@ def test_the_ticks_of_table_1_are_found(results: dict, id: str) -> None:
 def test_momentum_leaves_the_tangent_outwards_only(results: dict) -> None:
     for side in p0.SIDES:
         assert number(results["P0-E0"], side, "tangent") == 0
-        assert number(results["P0-E0"], side, "greatest angle") <= 90 + 1e-6  # never inwards: X6
+        assert number(results["P0-E0"], side, "greatest angle") <= 90 + 1e-6  # never inwards: claim X6
         assert number(results["P0-E0"], side, "least angle") < 45
         assert number(results["P0-E0"], side, "share outwards") == 1
 
 
-@pytest.mark.parametrize("id", ["P0-E1", "P0-E6", "P0-E7"])
-def test_tangent_motion_grows_every_norm(results: dict, id: str) -> None:
+@pytest.mark.parametrize("which", ["P0-E1", "P0-E6", "P0-E7"])
+def test_tangent_motion_grows_every_norm(results: dict, which: str) -> None:
     for side in p0.SIDES:
-        assert number(results[id], side, "max |cos|") < 1e-6
-        assert number(results[id], side, "share within 10") == 1
-        assert number(results[id], side, "share outwards") == 1
-        assert number(results[id], side, "norm ratio") > 1
+        assert number(results[which], side, "max |cos|") < 1e-6
+        assert number(results[which], side, "share within 10") == 1
+        assert number(results[which], side, "share outwards") == 1
+        assert number(results[which], side, "norm ratio") > 1
 
 
-@pytest.mark.parametrize("id", ["P0-E4", "P0-E5"])
-def test_towers_on_top_wander_yet_more_often_near_the_tangent_than_chance(results: dict, id: str) -> None:
-    result = results[id]
+@pytest.mark.parametrize("which", ["P0-E4", "P0-E5"])
+def test_towers_on_top_wander_yet_more_often_near_the_tangent_than_chance(results: dict, which: str) -> None:
+    result = results[which]
     assert number(result, "user", "share by chance") == pytest.approx(1 / 9)
     assert 1 / 9 < number(result, "user", "share within 10") < 0.8
     (row,) = result.select(side="user", metric="share within 10")

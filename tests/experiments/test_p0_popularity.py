@@ -11,8 +11,10 @@ import torch
 
 from course_lib import experiments, losses, norms, popularity
 from course_lib.data.interactions import Interactions
-from course_lib.experiments import p0_popularity
 from course_lib.experiments.core.results import Result
+from course_lib.experiments.core.summary import half_width
+from course_lib.experiments.p0 import popularity as p0_popularity
+from course_lib.models import optimisers
 from course_lib.models.encoders import HistoryTransformer, Lookup, TwoTower
 from course_lib.training import towers as two_towers
 
@@ -97,7 +99,7 @@ def test_the_law_holds_with_a_changing_rate(data: Interactions) -> None:
     """A cyclic rate for the items, Adam for the users."""
     towers = two_towers.lookup_towers(data, d=D, seed=0).double()
     sgd = torch.optim.SGD(towers.right.parameters(), lr=3.0)
-    both = two_towers.Together(torch.optim.AdamW(towers.left.parameters(), lr=0.01), sgd, cycle=8)
+    both = optimisers.Together(torch.optim.AdamW(towers.left.parameters(), lr=0.01), sgd, cycle=8)
     growth = two_towers.Growth(sgd, towers.right.weight)
     rates = []
     sgd.register_step_pre_hook(lambda optimiser, *_: rates.append(optimiser.param_groups[0]["lr"]))
@@ -115,7 +117,7 @@ def test_scale_symmetry_to_the_last_bit(data: Interactions) -> None:
 
 
 def test_logq_subtracts_the_log_probability(data: Interactions) -> None:
-    towers, _, history = trained(data, steps=1, logq=True)
+    _, _, history = trained(data, steps=1, logq=True)
     fresh = two_towers.lookup_towers(data, d=D, seed=0).double()
     chosen = np.random.default_rng([1, 0]).integers(0, len(data), B)
     scores = (
@@ -175,13 +177,12 @@ def test_uniform_items_refuses_items_without_pairs() -> None:
         two_towers.uniform_items(empty)
 
 
-# -------------------------------------------------------------------------------------------------------------
-# optimisers
+# ----------------------------------------------------------------------------------------------------------- optimisers
 
 
 def test_on_the_sphere_every_length_is_the_same(data: Interactions) -> None:
     start = two_towers.item_norms(two_towers.lookup_towers(data, d=D, seed=0).double(), 12)
-    towers, _, history = trained(data, make=two_towers.SphereSGD)
+    towers, _, history = trained(data, make=optimisers.SphereSGD)
     np.testing.assert_allclose(two_towers.item_norms(towers, 12), (start**2).mean() ** 0.5, rtol=1e-12)
     assert history.epochs[-1]["loss"] < history.epochs[0]["loss"]
 
@@ -190,7 +191,7 @@ def test_together_resumes_from_its_state(data: Interactions) -> None:
     def fresh():
         towers = two_towers.lookup_towers(data, d=D, seed=0).double()
         adam = torch.optim.AdamW(towers.left.parameters(), lr=0.01)
-        return towers, two_towers.Together(adam, torch.optim.SGD(towers.right.parameters(), lr=1.0), cycle=6)
+        return towers, optimisers.Together(adam, torch.optim.SGD(towers.right.parameters(), lr=1.0), cycle=6)
 
     def one_step(towers, optimiser, seed) -> None:
         generator = torch.Generator().manual_seed(seed)
@@ -213,8 +214,7 @@ def test_together_resumes_from_its_state(data: Interactions) -> None:
     assert torch.equal(second.right.weight, whole.right.weight) and torch.equal(second.left.weight, whole.left.weight)
 
 
-# -------------------------------------------------------------------------------------------------------------
-# histories
+# ------------------------------------------------------------------------------------------------------------ histories
 
 
 def test_previous_items_are_those_before_in_time(data: Interactions) -> None:
@@ -277,18 +277,17 @@ def test_many_users_are_sampled(data: Interactions, monkeypatch: pytest.MonkeyPa
     assert some["NDCG dot"] != everybody["NDCG dot"] or some["AvgPop dot"] != everybody["AvgPop dot"]
 
 
-# -------------------------------------------------------------------------------------------------------------
-# experiments
+# ---------------------------------------------------------------------------------------------------------- experiments
 
 
 def test_all_are_registered_at_every_scale() -> None:
-    for id in IDS:
+    for which in IDS:
         for scale in experiments.SCALES:
-            cells = experiments.cells_of(id, scale, seeds=(0, 1))
+            cells = experiments.cells_of(which, scale, seeds=(0, 1))
             assert cells and {cell["seed"] for cell in cells} == {0, 1}
             assert len({json.dumps(cell, sort_keys=True) for cell in cells}) == len(cells)
-        seconds = sum(p0_popularity.seconds(cell) for cell in experiments.cells_of(id, "smoke"))
-        assert seconds <= (15 if id == "P0-E8" else 60)
+        seconds = sum(p0_popularity.seconds(cell) for cell in experiments.cells_of(which, "smoke"))
+        assert seconds <= (15 if which == "P0-E8" else 60)
     assert {cell["data"] for cell in experiments.cells_of("P0-E8", "laptop")} == {"ml-1m", "gowalla"}
     assert {cell["data"] for cell in experiments.cells_of("P0-E8", "full")} == {"ml-32m", "ml-32m-shape"}
 
@@ -366,21 +365,24 @@ def test_summaries_over_seeds() -> None:
         for metric, scale, extra in (("slope", 1.0, {}), ("norm at step", 2.0, {"step": 7}))
     ]
     rows.append({"data": "x", "setting": "c", "metric": "slope", "seed": 1, "value": 9.0})
-    assert p0_popularity.half_width([1, 2, 3]) == pytest.approx(4.302653 / 3**0.5, rel=1e-6)
+    assert half_width([1, 2, 3]) == pytest.approx(4.302653 / 3**0.5, rel=1e-6)
     found = p0_popularity.scalars(rows)
-    assert (
-        found["x-a-b-slope"] == 2
-        and found["x-a-b-slope-pm"] == pytest.approx(2.4841, abs=1e-4)
-        and found["x-c-slope"] == 9
-    )
+    assert found["x-a-b-slope"] == 2 and found["x-c-slope"] == 9
+    assert found["x-a-b-slope-pm"] == pytest.approx(2.4841, abs=1e-4) and "x-c-slope-pm" not in found
+    assert not any("norm" in name for name in found)  # curves are no scalars
     result = Result("P0-E8", "laptop", "", rows)
-    assert p0_popularity.mean_of(result, "slope", data="x", setting="a, b") == 2
-    assert p0_popularity.with_interval(result, "slope", data="x", setting="a, b", digits=1) == "2.0 ± 2.5"
-    assert p0_popularity.with_interval(result, "slope", data="x", setting="c", digits=1) == "9.0"
-    steps, means, halves = p0_popularity.curve_of(result, "norm", data="x", setting="a, b")
+    assert result.mean("slope", data="x", setting="a, b") == 2
+    assert result.interval("slope", data="x", setting="a, b", digits=1) == "2.0 ± 2.5"
+    assert result.interval("slope", data="x", setting="c", digits=1) == "9.0"
+    assert (
+        result.interval("slope", data="x", setting="d") == "–" and result.values("slope", data="x", setting="d") == []
+    )
+    with pytest.raises(ValueError, match=r"no slope of .*'d'"):
+        result.mean("slope", data="x", setting="d")
+    steps, means, halves = result.curve("norm at step", "step", data="x", setting="a, b")
     assert steps == [7] and means == [4.0] and halves == [pytest.approx(4.9683, abs=1e-4)]
     with pytest.raises(ValueError, match="expected at least two runs"):
-        p0_popularity.half_width([1.0])
+        half_width([1.0])
 
 
 def test_most_popular_is_the_list_by_count() -> None:

@@ -10,10 +10,12 @@ import pytest
 import torch
 
 from course_lib import backbones, debiasing, experiments, metrics
-from course_lib.experiments import p1
 from course_lib.experiments.core.results import Result
+from course_lib.experiments.p1 import cells, data, measures, models, reading, signs, tables, tuning
 from course_lib.lessons.ddc import plots as ddc_plots
 from course_lib.lessons.popularity_direction import plots as direction_plots
+from course_lib.papers import p1 as paper
+from course_lib.training.recommenders import split_811
 
 FILMS = "movietweetings-10core"
 SHORT = {"epochs": 8, "every": 4, "patience": 4}
@@ -29,7 +31,7 @@ def own_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def cell(**changes) -> dict:
-    [found] = p1.base_cells("smoke", (0,), data=FILMS, device="cpu")
+    [found] = cells.base_cells("smoke", (0,), data=FILMS, device="cpu")
     return {**found, "backbone": "MF", **changes}
 
 
@@ -41,43 +43,40 @@ def values(rows: list[dict], metric: str, **where) -> list[float]:
     ]
 
 
-# ----------------------------------------------------------------------------------------------------- the same for
-# everyone
+# ------------------------------------------------------------------------------------------------ the same for everyone
 
 
 def test_every_method_of_table_3_is_there_and_tries_as_many_settings_as_any_other():
-    assert p1.paper.methods() == p1.METHODS and set(p1.METHODS) == {*debiasing.names(), "DDC"}
-    assert {len(tries) for tries in p1.GRID.values()} == {max(most for _, most in p1.TRIES.values())}
-    assert len(p1.DECAYS) == len(p1.GRAPH_DECAYS) == max(most for most, _ in p1.TRIES.values())
+    assert paper.methods() == tuning.METHODS and set(tuning.METHODS) == {*debiasing.names(), "DDC"}
+    assert {len(tries) for tries in tuning.GRID.values()} == {max(most for _, most in cells.TRIES.values())}
+    assert len(tuning.DECAYS) == len(tuning.GRAPH_DECAYS) == max(most for most, _ in cells.TRIES.values())
     for scale in experiments.SCALES:
-        for data in p1.SETS[scale]:
-            cells = p1.rivals_plan(scale, (0, 1), data=data)
-            assert {tuple(c["tries"]) for c in cells} == {tuple(cells[0]["tries"])} and {
-                c["tuning seed"] for c in cells
-            } == {0}
-            budgets = [{key: c[key] for key in ("batch", "lr", "epochs", "every", "patience")} for c in cells]
+        for name in data.SETS[scale]:
+            plan = tables.rivals_plan(scale, (0, 1), data=name)
+            assert {tuple(c["tries"]) for c in plan} == {tuple(plan[0]["tries"])}
+            assert {c["tuning seed"] for c in plan} == {0}
+            budgets = [{key: c[key] for key in ("batch", "lr", "epochs", "every", "patience")} for c in plan]
             assert all(budget == budgets[0] for budget in budgets) and budgets[0]["epochs"] % budgets[0]["every"] == 0
 
 
 def test_full_scale_follows_the_protocol_of_the_paper():
-    budget = p1.budget("full", "gowalla-10core")
-    assert (budget["batch"], budget["patience"]) == (p1.paper.printed("batch_size"), p1.paper.printed("patience"))
-    assert tuple(p1.paper.printed(name) for name in ("width", "top_share", "head_ratio")) == (
-        p1.WIDTH,
-        p1.TOP,
-        p1.RATIO,
-    )
+    budget = cells.budget("full", "gowalla-10core")
+    assert (budget["batch"], budget["patience"]) == (paper.printed("batch_size"), paper.printed("patience"))
+    ours = (models.WIDTH, tuning.TOP, measures.RATIO)
+    assert tuple(paper.printed(name) for name in ("width", "top_share", "head_ratio")) == ours
     assert all(
-        recipe["core"] == p1.paper.printed("core") for name, recipe in p1.RECIPES.items() if name.endswith("-10core")
+        recipe["core"] == paper.printed("core")
+        for name, recipe in data.RECIPES.table.items()
+        if name.endswith("-10core")
     )
 
 
-@pytest.mark.parametrize("method", p1.METHODS[:-1])
+@pytest.mark.parametrize("method", tuning.METHODS[:-1])
 def test_every_setting_of_the_grid_builds_its_method(method: str):
-    train = p1.load_split(FILMS, 0).train
-    for options in p1.GRID[method]:
+    train = data.load_split(FILMS, 0).train
+    for options in tuning.GRID[method]:
         own = {key: value for key, value in options.items() if key != "decay factor"}
-        model = p1.make_model(p1.model_cell(cell(), "MF", 0, method=method, decay=0.01, **own), train)
+        model = models.make_model(models.model_cell(cell(), "MF", 0, method=method, decay=0.01, **own), train)
         assert all(getattr(model, key) == value for key, value in own.items() if key in vars(model))
         batch = torch.arange(32)
         model.begin_epoch(0, np.random.default_rng(0))
@@ -85,52 +84,53 @@ def test_every_setting_of_the_grid_builds_its_method(method: str):
 
 
 def test_splits_are_those_of_the_protocol_and_the_same_for_everyone():
-    split = p1.load_split(FILMS, 3)
+    split = data.load_split(FILMS, 3)
     sizes = [len(part) for part in (split.train, split.valid, split.test)]
     assert (
-        sum(sizes) == len(p1.load_data(FILMS)) and sizes[0] == round(0.8 * sum(sizes)) and abs(sizes[1] - sizes[2]) <= 1
+        sum(sizes) == len(data.load_data(FILMS))
+        and sizes[0] == round(0.8 * sum(sizes))
+        and abs(sizes[1] - sizes[2]) <= 1
     )
-    again = p1.Split(*p1.split_811(p1.load_data(FILMS), np.random.default_rng(3)))
-    assert split.test == again.test and split.test != p1.load_split(FILMS, 4).test
+    again = data.Split(*split_811(data.load_data(FILMS), np.random.default_rng(3)))
+    assert split.test == again.test and split.test != data.load_split(FILMS, 4).test
 
 
-# --------------------------------------------------------------------------------------------------------------- the
-# models
+# ----------------------------------------------------------------------------------------------------------- the models
 
 
 def test_a_model_is_trained_once_and_then_read(monkeypatch: pytest.MonkeyPatch, own_store: Path):
-    spec, runs = p1.model_cell(cell(**SHORT, batch=2048), "MF", 0, decay=0.02), []
-    train = p1._train
-    monkeypatch.setattr(p1, "_train", lambda *arguments: runs.append(1) or train(*arguments))
-    first = p1.fitted(spec)
-    p1._fitted.cache_clear()
-    again = p1.fitted(spec)
+    spec, runs = models.model_cell(cell(**SHORT, batch=2048), "MF", 0, decay=0.02), []
+    train = models._train
+    monkeypatch.setattr(models, "_train", lambda *arguments: runs.append(1) or train(*arguments))
+    first = models.fitted(spec)
+    models._fitted.cache_clear()
+    again = models.fitted(spec)
     assert len(runs) == 1 and np.array_equal(first.users, again.users) and first.history == again.history
     assert len(list((own_store / "models").glob("*.npz"))) >= 1 and not list((own_store / "models").glob("*.ckpt"))
-    p1.fitted({**spec, "seed": 1})
+    models.fitted({**spec, "seed": 1})
     assert len(runs) == 2
 
 
 def test_a_history_has_epochs_that_were_passed_and_losses_of_what_is_served():
-    found = p1.fitted(p1.model_cell(cell(**SHORT, batch=2048), "MF", 0, decay=0.02))
+    found = models.fitted(models.model_cell(cell(**SHORT, batch=2048), "MF", 0, decay=0.02))
     assert [entry["epoch"] for entry in found.history] == [4, 8] and found.epochs in (4, 8)
-    split = p1.load_split(FILMS, 0)
+    split = data.load_split(FILMS, 0)
     best = max(found.history, key=lambda entry: entry["mrr"])
-    assert p1.Watch(split).loss(found.users, found.items) == pytest.approx(best["bpr"], rel=1e-5)
+    assert models.Watch(split).loss(found.users, found.items) == pytest.approx(best["bpr"], rel=1e-5)
     assert metrics.evaluate(found.users, found.items, split.train, split.valid, 10)["mrr@10"] == pytest.approx(
         found.valid
     )
 
 
 def test_the_best_setting_is_that_with_the_best_validation_score():
-    fake = {value: p1.Fitted(None, None, [{"mrr": value}, {"mrr": value / 2}], 0.0) for value in (0.1, 0.3, 0.2)}
-    assert p1.best_of([{"x": value} for value in fake], lambda options: fake[options["x"]]) == {"x": 0.3}
-    assert p1.best_of([{"x": 7}], lambda options: pytest.fail("one setting needs no training")) == {"x": 7}
+    fake = {value: models.Fitted(None, None, [{"mrr": value}, {"mrr": value / 2}], 0.0) for value in (0.1, 0.3, 0.2)}
+    assert tuning.best_of([{"x": value} for value in fake], lambda options: fake[options["x"]]) == {"x": 0.3}
+    assert tuning.best_of([{"x": 7}], lambda options: pytest.fail("one setting needs no training")) == {"x": 7}
 
 
 def test_watched_losses_are_the_mean_over_all_training_pairs():
-    split = p1.load_split(FILMS, 0)
-    watch, rng = p1.Watch(split), np.random.default_rng(0)
+    split = data.load_split(FILMS, 0)
+    watch, rng = models.Watch(split), np.random.default_rng(0)
     users, items = (rng.normal(size=(n, 3)) for n in split.train.shape)
     margins = np.array([users[u] @ (items[i] - items[j]) for u, i, j in zip(*watch.triples, strict=True)])
     assert watch.loss(users, items) == pytest.approx(np.logaddexp(0, -margins).mean(), rel=1e-9)
@@ -141,28 +141,27 @@ def test_watched_losses_are_the_mean_over_all_training_pairs():
     )
 
 
-# ------------------------------------------------------------------------------------------------- moving all items
-# together
+# -------------------------------------------------------------------------------------------- moving all items together
 
 
 def test_moving_all_items_changes_no_ranking_and_moves_the_centroid():
-    split, rng = p1.load_split(FILMS, 0), np.random.default_rng(1)
+    split, rng = data.load_split(FILMS, 0), np.random.default_rng(1)
     users, items = (rng.normal(size=(n, 5)) for n in split.train.shape)
     items[:, 0] += split.counts / split.counts.std()
     before = metrics.top_k(users, items, split.train, 10)
     for shift in (-1.0, 2.0, "centred"):
-        moved = p1.shifted(items, split.counts, shift)
+        moved = measures.shifted(items, split.counts, shift)
         assert np.array_equal(metrics.top_k(users, moved, split.train, 10), before)
-        wanted = 0.0 if shift == "centred" else p1.centroid(items, split.counts) + shift
-        assert p1.centroid(moved, split.counts) == pytest.approx(wanted, abs=1e-9)
-    assert p1.shifted(items, split.counts, 0.0) is items
+        wanted = 0.0 if shift == "centred" else measures.centroid(items, split.counts) + shift
+        assert measures.centroid(moved, split.counts) == pytest.approx(wanted, abs=1e-9)
+    assert measures.shifted(items, split.counts, 0.0) is items
 
 
 @pytest.fixture(scope="module")
 def moved() -> list[dict]:
     """One MF model without decay after 24 epochs, its items moved by -1, 1 and 2 standard deviations along e_pop."""
     own = {"decay": 0.0, "negatives": "uniform", "tops": [0.3], "shifts": [-1.0, 1.0, 2.0], "epochs": 24}
-    return p1.sign_cell(cell(**own, patience=None))
+    return signs.sign_cell(cell(**own, patience=None))
 
 
 def test_the_sign_of_alpha_hangs_on_where_the_items_lie_which_the_backbone_does_not_know(moved: list[dict]):
@@ -182,12 +181,11 @@ def test_beta_alone_raises_popularity_and_alpha_alone_lowers_it_where_negative(m
     assert alpha < 0.7 * plain < plain < beta and values(moved, "<e_pref, e_pop>", shift=1.0)[0] > 0.3
 
 
-# ------------------------------------------------------------------------------------------------------- tables and
-# figures
+# --------------------------------------------------------------------------------------------------- tables and figures
 
 
 def test_figure_1_an_untrained_model_correlates_until_it_is_cross_fitted():
-    rows = p1.figure1_cell(cell())
+    rows = tables.figure1_cell(cell())
     [trained], [null] = (values(rows, "Pearson", state=state) for state in ("trained", "untrained"))
     assert 0.1 < null < 0.35 and 0.6 < trained < 0.95 and abs(values(rows, "cross-fitted", state="untrained")[0]) < 0.12
     [points] = [row["points"] for row in rows if row["metric"] == "points" and row["state"] == "trained"]
@@ -195,36 +193,36 @@ def test_figure_1_an_untrained_model_correlates_until_it_is_cross_fitted():
 
 
 def test_table_2_and_4_share_their_models_and_carry_the_changes():
-    rows = p1.table4_cell(cell())
+    rows = tables.table4_cell(cell())
     plain, changed = (values(rows, "AvgPop@10", method=method)[0] for method in (None, "DDC"))
     [row] = [row for row in rows if row["metric"] == "AvgPop@10 change %"]
     assert row["value"] == pytest.approx(100 * (changed / plain - 1)) and row["paper"] == -34.3
-    assert values(p1.table2_cell(cell()), "MRR@10", method="DDC") == values(rows, "MRR@10", method="DDC")
+    assert values(tables.table2_cell(cell()), "MRR@10", method="DDC") == values(rows, "MRR@10", method="DDC")
     assert 0.1 < values(rows, "MRR@10", method=None)[0] < 0.25
 
 
 def test_table_3_has_a_cell_for_each_method():
-    cells = p1.rivals_plan("smoke", (0, 1, 2))
-    assert [c["method"] for c in cells if (c["backbone"], c["seed"]) == ("MF", 2)] == [None, *p1.METHODS]
-    assert {c["seed"] for c in cells if c["backbone"] == "LightGCN"} == {0}
-    rows = p1.table3_cell({**cells[1], **SHORT})
-    assert cells[1]["method"] == "IPS" and values(rows, "chosen power") == [0.2]
+    plan = tables.rivals_plan("smoke", (0, 1, 2))
+    assert [c["method"] for c in plan if (c["backbone"], c["seed"]) == ("MF", 2)] == [None, *tuning.METHODS]
+    assert {c["seed"] for c in plan if c["backbone"] == "LightGCN"} == {0}
+    rows = tables.table3_cell({**plan[1], **SHORT})
+    assert plan[1]["method"] == "IPS" and values(rows, "chosen power") == [0.2]
     assert {"MRR@10", "AvgPop@10 change %", "valid", "seconds"} <= {row["metric"] for row in rows}
 
 
 @pytest.fixture(scope="module")
 def rules() -> list[dict]:
-    return p1.table5_cell(cell(**SHORT))
+    return tables.table5_cell(cell(**SHORT))
 
 
 def test_table_5_has_all_rules_and_both_ablations(rules: list[dict]):
     found = dict.fromkeys(row["rule"] for row in rules)
-    assert set(found) == {"backbone", *p1.paper.RULES, "without popularity", "without preference"}
+    assert set(found) == {"backbone", *paper.RULES, "without popularity", "without preference"}
     assert len({values(rules, "MRR@10", rule=rule)[0] for rule in found}) > 8  # they are not one rule under nine names
 
 
 def test_figure_3_has_a_point_for_each_k_and_the_backbone_at_none():
-    rows = p1.figure3_cell(cell(**SHORT, tops=[0.1, 1.0]))
+    rows = tables.figure3_cell(cell(**SHORT, tops=[0.1, 1.0]))
     assert sorted({row["top"] for row in rows}) == [0.0, 0.1, 1.0]
     assert values(rows, "<e_pref, e_pop>", top=0.1) > values(
         rows, "<e_pref, e_pop>", top=1.0
@@ -232,7 +230,7 @@ def test_figure_3_has_a_point_for_each_k_and_the_backbone_at_none():
 
 
 def test_figure_4_the_objective_falls_far_more_than_the_loss_of_what_is_served():
-    rows = p1.figure4_cell(cell(backbone="MF", start=0.29))
+    rows = tables.figure4_cell(cell(backbone="MF", start=0.29))
     [served], [objective], [scaled] = (
         values(rows, name) for name in ("loss ratio", "objective ratio", "scaling ratio")
     )
@@ -241,7 +239,7 @@ def test_figure_4_the_objective_falls_far_more_than_the_loss_of_what_is_served()
 
 
 def test_sizes_are_counted():
-    [users, items, pairs, sparsity] = (row["value"] for row in p1.table1_cell({"data": FILMS}))
+    [users, items, pairs, sparsity] = (row["value"] for row in tables.table1_cell({"data": FILMS}))
     assert sparsity == pytest.approx(100 * (1 - pairs / (users * items))) and (users, items, pairs) == (
         1311,
         682,
@@ -250,16 +248,17 @@ def test_sizes_are_counted():
 
 
 def test_backbones_of_a_scale():
-    assert p1.backbones_for("smoke", FILMS) == backbones.names() and p1.backbones_for("laptop", "ml-1m-10core") == (
+    assert cells.backbones_for("smoke", FILMS) == backbones.names() and cells.backbones_for(
+        "laptop", "ml-1m-10core"
+    ) == (
         "MF",
         "LightGCN",
     )
-    slow = [c["seed"] for c in p1.with_and_without_plan("smoke", (4, 5)) if c["backbone"] in p1.SLOW]
+    slow = [c["seed"] for c in tables.with_and_without_plan("smoke", (4, 5)) if c["backbone"] in cells.SLOW]
     assert slow == [4, 4]
 
 
-# -------------------------------------------------------------------------------------------------------- reading a
-# result
+# ----------------------------------------------------------------------------------------------------- reading a result
 
 
 def made_up() -> Result:
@@ -275,54 +274,36 @@ def made_up() -> Result:
 def test_means_intervals_and_points_are_those_of_the_seeds():
     result = made_up()
     half = 4.302653 / 3**0.5  # Student's t at 97.5 % with 2 degrees of freedom, standard deviation 1
-    assert p1.accuracy_points(result, "d")["MF"]["DDC"] == pytest.approx((-4.0, 2.0, half, half), rel=1e-6)
-    assert p1.with_interval(result, "MRR@10 change %", digits=1, method="IPS") == "2.0 ± 2.5"
-    assert p1.mean_of(result, "MRR@10 change %", method="DDC") == 2
+    assert reading.accuracy_points(result, "d")["MF"]["DDC"] == pytest.approx((-4.0, 2.0, half, half), rel=1e-6)
+    assert result.interval("MRR@10 change %", digits=1, method="IPS") == "2.0 ± 2.5"
+    assert result.mean("MRR@10 change %", method="DDC") == 2
     with pytest.raises(ValueError, match="no MRR@10 change % of"):
-        p1.mean_of(result, "MRR@10 change %", method="PC")
-    scalars = p1.scalars_by("data", "backbone", "method")(result.rows)
+        result.mean("MRR@10 change %", method="PC")
+    scalars = cells.scalars_by("data", "backbone", "method")(result.rows)
     assert scalars["d-mf-ddc-mrr@10-change-%"] == 2 and scalars["d-mf-ddc-mrr@10-change-%-pm"] == pytest.approx(
         half, rel=1e-6
     )
 
 
-def test_what_is_read_from_results_can_be_drawn(moved: list[dict], rules: list[dict]):
-    short = cell(**SHORT, start=0.29, tops=[0.3, 1.0])
-    parts = {
-        "P1-F1": p1.figure1_cell(cell()),
-        "P1-F3": p1.figure3_cell(short),
-        "P1-F4": p1.figure4_cell(short),
-        "P1-T5": rules,
-        "P1-X1": moved,
-    }
-    result = {id: Result(id, "smoke", "", rows) for id, rows in parts.items()}
-    curves, levels = p1.sensitivity_curves(result["P1-F3"], FILMS, ("MRR@10", "AvgPop@10 change %"))
-    assert curves["MRR@10"]["MF"][0] == curves["AvgPop@10 change %"]["MF"][0] == [0.3, 1.0]
-    assert 0.1 < levels["MRR@10"]["MF"] < 0.25 and not levels["AvgPop@10 change %"]
-    runs = p1.convergence_runs(result["P1-F4"], FILMS)
-    assert runs["MF"]["DDC"][0][0] > runs["MF"]["training"][0][-1] and len(runs["MF"]["objective"]) == len(
-        runs["MF"]["DDC"][0]
+def test_what_is_read_from_results_can_be_drawn(moved: list[dict]):
+    figure_1, signs_found = (
+        Result(which, "smoke", "", rows) for which, rows in (("P1-F1", tables.figure1_cell(cell())), ("P1-X1", moved))
     )
-    changes = p1.rule_changes(result["P1-T5"], FILMS)["MF"]
-    assert next(iter(changes)) == "b_a" and len(changes) == 11
-    groups, moved_names = p1.sign_groups(result["P1-X1"], FILMS)
+    groups, moved_names = reading.sign_groups(signs_found, FILMS)
     assert len(groups[moved_names[0]]["centroid"]) == 4 and len(groups["MF, negatives uniform"]["change"]) == 1
     for fig, _ in (
-        direction_plots.projection_panels(p1.projection_panels(result["P1-F1"], FILMS)),
-        ddc_plots.sensitivity(curves, levels),
-        ddc_plots.convergence(runs),
-        ddc_plots.rule_changes({"MF": changes}),
+        direction_plots.projection_panels(reading.projection_panels(figure_1, FILMS)),
         ddc_plots.sign_of_alpha(groups, moved=moved_names),
     ):
         fig.canvas.draw()
-        plots.debiasing.plt.close(fig)
+        ddc_plots.plt.close(fig)
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: p1.load_data("ml-9m"), "no recipe of P1"),
-        (lambda: p1.make_model(p1.model_cell(cell(), "GRU", 0), p1.load_split(FILMS, 0).train), "GRU"),
+        (lambda: data.load_data("ml-9m"), "no recipe of P1"),
+        (lambda: models.make_model(models.model_cell(cell(), "GRU", 0), data.load_split(FILMS, 0).train), "GRU"),
     ],
 )
 def test_errors_say_what_was_expected(call, message: str):
@@ -330,12 +311,11 @@ def test_errors_say_what_was_expected(call, message: str):
         call()
 
 
-# ------------------------------------------------------------------------------------------------ what the stored
-# results say
+# ------------------------------------------------------------------------------------------ what the stored results say
 
 
-def stored(id: str) -> dict[str, float]:
-    return experiments.load_result(id, "laptop").scalars
+def stored(which: str) -> dict[str, float]:
+    return experiments.load_result(which, "laptop").scalars
 
 
 def test_stored_results_say_what_decides_alpha():
@@ -401,10 +381,10 @@ def test_stored_results_say_where_popularity_falls():
     above it.
     """
     found = stored("P1-T4")
-    for data in ("lastfm-10core", "ml-1m-10core"):
+    for name in ("lastfm-10core", "ml-1m-10core"):
         for backbone, side in (("mf", 1), ("lightgcn", -1)):
-            name = f"{data}-{backbone}-ddc"
-            assert side * found[f"{name}-avgpop@10-change-%"] > 4 and side * found[f"{name}-centroid"] < -0.2
+            place = f"{name}-{backbone}-ddc"
+            assert side * found[f"{place}-avgpop@10-change-%"] > 4 and side * found[f"{place}-centroid"] < -0.2
 
 
 def test_stored_results_five_backbones_in_the_order_of_their_centroids():

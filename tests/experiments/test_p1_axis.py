@@ -9,7 +9,8 @@ import pytest
 
 from course_lib import popularity
 from course_lib.data.interactions import Interactions
-from course_lib.experiments import p1, p1_axis
+from course_lib.experiments.p1 import axis
+from course_lib.experiments.p1.data import load_split
 from course_lib.maths.popularity import LIBRARY_LAWS, TripleLaw
 
 LAWS = [
@@ -29,16 +30,16 @@ def small() -> Interactions:
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: f"{law.users}-{law.negatives}-{law.collision}")
 def test_the_operator_is_the_matrix(small: Interactions, law: TripleLaw) -> None:
     dense = popularity.pull_matrix(small.labels(), law)
-    operator = p1_axis.PullOperator(small, law)
+    operator = axis.pull_operator(small, law)
     np.testing.assert_allclose(operator @ np.eye(9), dense, atol=1e-12)
     np.testing.assert_allclose(operator.T @ np.eye(14), dense.T, atol=1e-12)
     positives, negatives = popularity.expected_roles(small.labels(), law)
-    np.testing.assert_allclose(p1_axis.drift(small, law), positives - negatives, atol=1e-12)
+    np.testing.assert_allclose(axis.drift(small, law), positives - negatives, atol=1e-12)
 
 
 def test_axes_are_numpys(small: Interactions) -> None:
     law = popularity.LIBRARY_LAWS["implicit"]
-    sizes, vectors = p1_axis.singular_axes(small, law)
+    sizes, vectors = axis.singular_axes(small, law)
     _, expected, right = np.linalg.svd(popularity.pull_matrix(small.labels(), law))
     np.testing.assert_allclose(sizes, expected[:3])
     np.testing.assert_allclose(abs((vectors * right[:3]).sum(1)), 1, atol=1e-9)
@@ -47,16 +48,16 @@ def test_axes_are_numpys(small: Interactions) -> None:
 
 def test_empty_rows_are_refused() -> None:
     with pytest.raises(ValueError, match="user 1 has no positive"):
-        p1_axis.PullOperator(Interactions([0], [0], n_users=2, n_items=2), TripleLaw())
+        axis.pull_operator(Interactions([0], [0], n_users=2, n_items=2), TripleLaw())
 
 
 def test_the_smoke_rows() -> None:
-    (plan,) = {cell["data"] for cell in p1_axis.axis_plan("smoke", (0,))}
+    (plan,) = {cell["data"] for cell in axis.axis_plan("smoke", (0,))}
     assert plan == "movietweetings-10core"
     rows = {
         (law, row["metric"]): row["value"]
         for law in ("RecBole", "implicit")
-        for row in p1_axis.axis_cell({"data": plan, "law": law, "seed": 0})
+        for row in axis.axis_cell({"data": plan, "law": law, "seed": 0})
     }
     assert rows["RecBole", "first axis"] > 0.95 > rows["implicit", "first axis"]
     assert rows["RecBole", "spread"] > 3 * rows["implicit", "spread"]
@@ -72,16 +73,16 @@ def test_a_trained_axis_along_which_everything_lies() -> None:
     labels = rng.random((300, 60)) < chances
     labels[:, 0] = True
     one = Interactions(*np.nonzero(labels), n_users=300, n_items=60)
-    found = p1_axis.trained_axis(one, "uniform", np.random.default_rng(0))
+    found = axis.trained_axis(one, "uniform", np.random.default_rng(0))
     assert found["trained r"] > 0.9 and found["widest"] > 0.9 and found["share"] > 0.5
 
 
 def test_without_the_head_popularity_is_no_longer_the_first_axis_of_the_films() -> None:
-    train = p1.load_split("movietweetings-10core", 0).train.compact()
+    train = load_split("movietweetings-10core", 0).train.compact()
     law = LIBRARY_LAWS["RecBole"]
-    whole = abs(popularity.pearson(p1_axis.singular_axes(train, law)[1][0], train.col_counts.astype(float)))
+    whole = abs(popularity.pearson(axis.singular_axes(train, law)[1][0], train.col_counts.astype(float)))
     kept = train.col_counts <= train.n_users / 20
     labels = train.select(kept[train.items]).compact().labels()
-    axis = np.linalg.svd(popularity.pull_matrix(labels, law), full_matrices=False)[2][0]
-    assert p1_axis.headless_axis(train, law) == pytest.approx(abs(popularity.pearson(axis, labels.sum(0))), abs=1e-6)
-    assert whole > 0.95 and p1_axis.headless_axis(train, law) < 0.6
+    first = np.linalg.svd(popularity.pull_matrix(labels, law), full_matrices=False)[2][0]
+    assert axis.headless_axis(train, law) == pytest.approx(abs(popularity.pearson(first, labels.sum(0))), abs=1e-6)
+    assert whole > 0.95 and axis.headless_axis(train, law) < 0.6

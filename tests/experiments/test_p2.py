@@ -118,10 +118,10 @@ def test_the_first_objective_leaves_the_cosines_to_the_start_and_the_second_does
 
 
 def test_plans_name_every_scale():
-    for id in ("P2-X1", "P2-X2", "P2-X3"):
+    for which in ("P2-X1", "P2-X2", "P2-X3"):
         for scale in experiments.SCALES:
-            cells = experiments.cells_of(id, scale)
-            assert cells and all(cell["data"] in p2.RECIPES for cell in cells)
+            cells = experiments.cells_of(which, scale)
+            assert cells and all(cell["data"] in p2.RECIPES.table for cell in cells)
 
 
 def test_unknown_data_is_refused():
@@ -131,12 +131,12 @@ def test_unknown_data_is_refused():
         p2.shown_items(p2.load_data(SMALL), 10**6)
 
 
-@pytest.mark.parametrize("id", ["P2-X1", "P2-X2", "P2-X3"])
-def test_stored_laptop_results_support_the_chapter(id):
+@pytest.mark.parametrize("which", ["P2-X1", "P2-X2", "P2-X3"])
+def test_stored_laptop_results_support_the_chapter(which):
     """The signs that the text relies on, in the stored results of every data set."""
-    result = experiments.load_result(id, "laptop")
+    result = experiments.load_result(which, "laptop")
     assert result.provenance["cells"]["finished"] == result.provenance["cells"]["planned"]
-    if id == "P2-X1":
+    if which == "P2-X1":
         assert max(row["value"] for row in result.select(metric="difference")) < 1e-10
         for data in p2.SETS["laptop"]:
             for k in (16, 64):
@@ -151,7 +151,7 @@ def test_stored_laptop_results_support_the_chapter(id):
                 ]
                 assert means == sorted(means, reverse=True) and means[-1] < 0.4
         assert min(row["value"] for row in result.select(metric="chosen found")) > 0.95
-    elif id == "P2-X2":
+    elif which == "P2-X2":
         for data in p2.SETS["laptop"]:
             lost = {
                 model: values(result.select(data=data, model=model))["score rows"]

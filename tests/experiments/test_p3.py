@@ -11,6 +11,7 @@ import pytest
 from course_lib import experiments, papers
 from course_lib.data.interactions import Interactions
 from course_lib.experiments import p3
+from course_lib.experiments.p3 import setting, statistics
 from course_lib.maths.in_batch import batch_size_from_ratio
 
 DATA = "movietweetings-10core"
@@ -27,14 +28,14 @@ def means(result: experiments.Result, **where) -> dict:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("id", ["P3-T3", "P3-T4", "P3-T5", "P3-T6"])
-def test_smoke_scale_is_complete(id: str, store: Path) -> None:
+@pytest.mark.parametrize("which", ["P3-T3", "P3-T4", "P3-T5", "P3-T6"])
+def test_smoke_scale_is_complete(which: str, store: Path) -> None:
     """How long it takes is measured by benchmarks/smoke.py, on a quiet machine."""
-    result = experiments.run(id, "smoke", store=store, progress=False)
+    result = experiments.run(which, "smoke", store=store, progress=False)
     cells = result.provenance["cells"]
     assert cells["finished"] == cells["planned"] and result.scalars
     assert all(np.isfinite(row["value"]) for row in result.rows)
-    assert result.provenance["data"][0]["sha256"] == p3.load_data(DATA).sha256
+    assert result.provenance["data"][0]["sha256"] == setting.load_data(DATA).sha256
     json.dumps(result.__dict__, allow_nan=False)
     assert result.to_html() and result.to_markdown()
 
@@ -49,7 +50,7 @@ def test_table_6_shows_the_papers_order(store: Path) -> None:
     served = {
         row["serving"]: row["value"] for row in result.select(loss="popularity", method="closed form", metric="P@5")
     }
-    assert served["times popularity"] > 2 * served["raw"]  # X19
+    assert served["times popularity"] > 2 * served["raw"]  # claim X19
 
 
 @pytest.mark.slow
@@ -67,14 +68,14 @@ def test_table_5_shows_the_papers_shape(store: Path) -> None:
     """Unbiased is steady over batch ratios and best; Pos-Neg grows with the ratio; In-Batch and Popularity fail."""
     result = experiments.run("P3-T5", "smoke", store=store, progress=False)
     found = means(result, pointwise="square", metric="P@5", selection="test", serving="raw")
-    unbiased = [found["unbiased", ratio] for ratio in p3.RATIOS]
+    unbiased = [found["unbiased", ratio] for ratio in setting.RATIOS]
     assert min(unbiased) > 0.75 * max(unbiased)
     assert found["pos_neg", 1e-1] > 3 * found["pos_neg", 1e-5]
-    for ratio in p3.RATIOS:
+    for ratio in setting.RATIOS:
         assert found["unbiased", ratio] > 3 * found["in_batch", ratio]
         assert found["unbiased", ratio] > 10 * found["popularity", ratio]
     served = means(result, pointwise="square", metric="P@5", selection="test", serving="times popularity")
-    assert served["in_batch", 1e-5] > 5 * found["in_batch", 1e-5]  # X19: what was divided out can be put back
+    assert served["in_batch", 1e-5] > 5 * found["in_batch", 1e-5]  # claim X19: what was divided out can be put back
     chosen = means(result, pointwise="square", metric="P@5", selection="cross-fitted", serving="raw")
     assert np.mean([found[key] - chosen[key] for key in found]) > 0  # choosing on the test set is optimistic
 
@@ -102,38 +103,17 @@ def test_the_chapters_sweep_repeats() -> None:
     users, items = first.models["square", "unbiased", 1e-2]
     assert users.shape == (train.n_users, 8) and items.shape == (train.n_items, 8) and users.dtype == np.float64
     last = first.result.select(loss="unbiased", metric="P@5", selection="last")[0]["value"]
-    assert p3.quality(users, items, train, test)["P@5"] == pytest.approx(last, abs=1e-9)
-
-
-def test_errors_by_popularity_against_a_loop() -> None:
-    train, test = p3.load_split(DATA, 0)
-    rng = np.random.default_rng(0)
-    users, items = rng.normal(size=(train.n_users, 2)), rng.normal(size=(train.n_items, 2))
-    for pointwise in ("square", "logistic"):
-        rows = p3.error_by_popularity(users, items, test, train, pointwise=pointwise, n_bins=4)
-        pairs = sorted(
-            (train.row_counts[i] * train.col_counts[j], at, users[i] @ items[j]) for at, (i, j) in enumerate(test.pairs)
-        )
-        parts = np.array_split(np.arange(len(pairs)), 4)
-        for row, part in zip(rows, parts, strict=True):
-            scores = np.array([pairs[at][2] for at in part])
-            wrong = scores < (0.5 if pointwise == "square" else 0)
-            assert row["pairs"] == len(part) and row["score"] == pytest.approx(scores.mean())
-            assert row["called_negative"] == pytest.approx(wrong.mean())
-            assert row["popularity"] == pytest.approx(np.median([pairs[at][0] for at in part]))
-        assert [row["popularity"] for row in rows] == sorted(row["popularity"] for row in rows)
-    with pytest.raises(ValueError, match="pointwise is 'hinge'"):
-        p3.error_by_popularity(users, items, test, train, pointwise="hinge")
+    assert setting.quality(users, items, train, test)["P@5"] == pytest.approx(last, abs=1e-9)
 
 
 def test_corrected_rankings() -> None:
     train = Interactions([0, 0, 1, 1, 2], [0, 1, 0, 2, 0], n_users=3, n_items=3)
     users, items = np.eye(3), np.arange(9.0).reshape(3, 3)
-    assert list(p3.servings("unbiased", "square", users, items, train)) == ["raw"]
+    assert list(setting.servings("unbiased", "square", users, items, train)) == ["raw"]
     raw = users @ items.T
-    left, right = p3.servings("in_batch", "square", users, items, train)["times popularity"]
+    left, right = setting.servings("in_batch", "square", users, items, train)["times popularity"]
     np.testing.assert_allclose(left @ right.T, raw * train.col_counts)
-    left, right = p3.servings("popularity", "logistic", users, items, train)["plus log popularity"]
+    left, right = setting.servings("popularity", "logistic", users, items, train)["plus log popularity"]
     np.testing.assert_allclose(left @ right.T, raw + np.log(train.col_counts))
 
 
@@ -147,34 +127,34 @@ def test_untrained_users_and_items_leave_both_parts() -> None:
     assert p3.drop_untrained(train, other_test)[1].pairs.tolist() == [[0, 2], [1, 0]]
 
 
-@pytest.mark.parametrize("id", ["P3-T4", "P3-T5", "P3-T6"])
-def test_full_scale_is_the_papers_own_grid(id: str) -> None:
+@pytest.mark.parametrize("which", ["P3-T4", "P3-T5", "P3-T6"])
+def test_full_scale_is_the_papers_own_grid(which: str) -> None:
     """Every number that the table prints for ML-1M has a cell of the full plan, and the coordinates match."""
-    cells = experiments.cells_of(id, "full")
+    cells = experiments.cells_of(which, "full")
     losses = [
         (cell, loss)
         for cell in cells
         for loss in cell.get("losses", [cell["loss"]] if "loss" in cell else ["unbiased", "sogram"])
     ]
     planned = {(cell["data"], cell["pointwise"], loss, cell["ratio"]) for cell, loss in losses}
-    table = papers.select(papers.table("P3", id[3:]), dataset="ml-1m")
+    table = papers.select(papers.table("P3", which[3:]), dataset="ml-1m")
     printed = {(row["dataset"], row["pointwise"], row["loss"], row["ratio"]) for row in table}
-    assert printed <= planned and len(printed) == {"P3-T4": 20, "P3-T5": 40, "P3-T6": 24}[id]
+    assert printed <= planned and len(printed) == {"P3-T4": 20, "P3-T5": 40, "P3-T6": 24}[which]
     assert {cell["k"] for cell in cells} == {64}
 
 
 def test_batch_sizes_of_ml_1m() -> None:
     """The paper's batch ratios on its own 517,770 positives."""
-    assert [batch_size_from_ratio(ratio, 517_770) for ratio in p3.RATIOS] == [1637, 5178, 16373, 51777, 163733]
+    assert [batch_size_from_ratio(ratio, 517_770) for ratio in setting.RATIOS] == [1637, 5178, 16373, 51777, 163733]
 
 
 @pytest.mark.data
 def test_ml_1m_has_the_papers_statistics_within_the_spread_of_splits(course_data: Path, monkeypatch) -> None:
     monkeypatch.setenv("COURSE_DATA", str(course_data))
-    p3.load_data.cache_clear()
+    setting.load_data.cache_clear()
     printed = next(row for row in papers.table("P3", "T3") if row["dataset"] == "ml-1m")
     cells = experiments.cells_of("P3-T3", "laptop", splits=6, only={"data": "ml-1m"})
-    rows = [row for cell in cells for row in p3.table3_cell(cell)]
+    rows = [row for cell in cells for row in statistics.table3_cell(cell)]
     for metric in ("m", "n", "positives", "mean_pair_popularity"):
         found = {row["summary"]: row["value"] for row in rows if row["metric"] == metric and row["law"] == "bernoulli"}
         slack = 3 * found["sd"] + 1
@@ -184,21 +164,21 @@ def test_ml_1m_has_the_papers_statistics_within_the_spread_of_splits(course_data
 @pytest.mark.parametrize("scale", ["laptop", "full"])
 def test_stored_results_are_sound(scale: str) -> None:
     """Whatever lies in book/results was written by this code: provenance complete, the paper's numbers its own."""
-    for id in experiments.names():
+    for which in experiments.names():
         try:
-            result = experiments.load_result(id, scale)
+            result = experiments.load_result(which, scale)
         except FileNotFoundError:
             continue
         for key in ("scale", "data", "cells", "versions", "hardware", "git", "finished"):
-            assert result.provenance[key], (id, scale, key)
-        assert result.provenance["seconds"] >= 0, (id, scale)  # 0 where another experiment had trained the models
-        assert result.provenance["seeds"] or id.endswith("-T1"), (id, scale)  # counts of the data draw nothing
+            assert result.provenance[key], (which, scale, key)
+        assert result.provenance["seconds"] >= 0, (which, scale)  # 0 where another experiment had trained the models
+        assert result.provenance["seeds"] or which.endswith("-T1"), (which, scale)  # counts of the data draw nothing
         assert all(len(entry["sha256"]) == 64 for entry in result.provenance["data"])
         assert all(state["commit"] for state in result.provenance["git"])
         for row in result.rows:
-            if row.get("paper") is not None and id.startswith("P3-") and id != "P3-T3":
+            if row.get("paper") is not None and which.startswith("P3-") and which != "P3-T3":
                 where = {key: row[key] for key in ("loss", "ratio", "pointwise", "metric")} | {"dataset": row["data"]}
-                assert row["paper"] == papers.value("P3", id[3:], **where)
+                assert row["paper"] == papers.value("P3", which[3:], **where)
 
 
 def test_the_bar_of_table_6_is_met_by_the_stored_result() -> None:

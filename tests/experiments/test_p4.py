@@ -11,12 +11,14 @@ import torch
 
 from course_lib import encoders, experiments, gramians, metrics
 from course_lib.experiments import p4
+from course_lib.experiments.p4 import data as p4_data
+from course_lib.experiments.p4 import errors, quality
 
 CELL = {**p4.shared_plan("smoke", device="cpu"), "every": 5, "checks": 2, "seed": 0}
 
 
 def test_bags_are_words_of_titles() -> None:
-    matrix = p4.bag(p4.words(["The_Big_Sleep", "the sleep sleep", ""]))
+    matrix = p4_data.bag(p4_data.words(["The_Big_Sleep", "the sleep sleep", ""]))
     assert matrix.shape == (3, 3) and matrix.toarray().tolist() == [[1, 1, 1], [0, 1, 1], [0, 0, 0]]  # big, sleep, the
 
 
@@ -44,19 +46,19 @@ def test_errors_say_what_was_expected(call, message: str) -> None:
 
 
 def test_towers_share_their_inputs_where_both_sides_are_pages() -> None:
-    data = p4.load_data("movietweetings-10core")
-    bags = {"id": p4.one_hot(9)}
+    data = p4_data.load_data("movietweetings-10core")
+    bags = {"id": p4_data.one_hot(9)}
     task = p4.Task(data, data, np.ones(len(data)), bags, None, (np.arange(9), np.arange(9)[::-1].copy()))
-    towers = task.towers(p4.SMALL, 0)
+    towers = task.towers(p4_data.SMALL, 0)
     assert [name for name in towers.shared_parameters() if "tables" in name]
-    assert not p4.load_task("movietweetings-10core", 0).towers(p4.SMALL, 0).shared_parameters()
+    assert not p4.load_task("movietweetings-10core", 0).towers(p4_data.SMALL, 0).shared_parameters()
 
 
 def test_the_exact_gramian_counts_every_training_pair() -> None:
     trainer = p4.make_trainer(CELL, "sampling")
     users, items = trainer.tables()
     rows, cols = trainer.pairs
-    for found, table in zip(p4.exact_gramians(trainer), (users[rows], items[cols]), strict=True):
+    for found, table in zip(errors.exact_gramians(trainer), (users[rows], items[cols]), strict=True):
         assert torch.allclose(found, gramians.gramian(table), atol=1e-5)
 
 
@@ -79,7 +81,7 @@ def test_histograms_are_shares_of_what_they_count() -> None:
 
 def test_training_learns_and_repeats() -> None:
     def run() -> list[float]:
-        rows = p4.trained_rows({**CELL, "every": 40, "checks": 3}, "sampling")
+        rows = quality.trained_rows({**CELL, "every": 40, "checks": 3}, "sampling")
         return [row["value"] for row in rows if row["metric"] == "train map@10 at step"]
 
     curve = run()
@@ -87,21 +89,26 @@ def test_training_learns_and_repeats() -> None:
 
 
 @pytest.fixture(scope="module")
-def errors(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, float]]:
+def late_errors(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, float]]:
     folder = tmp_path_factory.mktemp("store")
-    return {id: experiments.run(id, "smoke", store=Path(folder), progress=False).scalars for id in ("P4-F2", "P4-F3")}
+    return {
+        which: experiments.run(which, "smoke", store=Path(folder), progress=False).scalars
+        for which in ("P4-F2", "P4-F3")
+    }
 
 
-def test_figure_2_in_shape(errors: dict[str, dict[str, float]]) -> None:
+def test_figure_2_in_shape(late_errors: dict[str, dict[str, float]]) -> None:
     """Late in the run: more memory, less error; a larger batch, less error for those without memory."""
-    late = {name.removeprefix("late "): value for name, value in errors["P4-F2"].items() if name.startswith("late ")}
+    late = {
+        name.removeprefix("late "): value for name, value in late_errors["P4-F2"].items() if name.startswith("late ")
+    }
     assert late["sagram 1 1024"] < late["sampling 1024"] < late["sampling 128"]
     assert late["sogram 0.01 128"] < late["sampling 128"]
 
 
-def test_figure_3_curves_cross(errors: dict[str, dict[str, float]]) -> None:
+def test_figure_3_curves_cross(late_errors: dict[str, dict[str, float]]) -> None:
     """A high rate is better early, a lower one late; correcting the zero start takes most of the early error away."""
-    found = errors["P4-F3"]
+    found = late_errors["P4-F3"]
     assert found["early sogram 1.0 128"] < found["early sogram 0.01 128"]
     assert found["late sogram 0.01 128"] < found["late sogram 1.0 128"]
     assert found["early sogram 0.01 corrected 128"] < 0.6 * found["early sogram 0.01 128"]

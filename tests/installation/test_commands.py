@@ -192,7 +192,7 @@ def test_without_uv_pip_installs_and_says_so(monkeypatch: pytest.MonkeyPatch, ca
 
 @pytest.mark.slow
 def test_uv_would_install_the_lock_and_nothing_for_cuda_where_pip_would_not() -> None:
-    """A dry run with this machine's settings: the lock's versions, and no nvidia package where torch is the CPU build."""
+    """Resolved with this machine's settings: the lock, and no nvidia package where torch is the CPU build."""
     uv = shutil.which("uv", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
     if uv is None:
         pytest.skip("uv is not installed")

@@ -72,7 +72,8 @@ def test_the_wheel_holds_nothing_but_the_package_and_its_licences(unpacked: Path
     ],
 )
 def test_it_works_without_the_checkout(unpacked: Path, tmp_path: Path, code: str) -> None:
-    script = f"import sys; sys.path[:] = [{str(unpacked)!r}, *(p for p in sys.path if p not in ('', {str(ROOT)!r}))]\n{code}\n"
+    path = f"[{str(unpacked)!r}, *(p for p in sys.path if p not in ('', {str(ROOT)!r}))]"
+    script = f"import sys; sys.path[:] = {path}\n{code}\n"
     script += f"import course_lib; assert course_lib.__file__.startswith({str(unpacked)!r}), course_lib.__file__"
     result = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr

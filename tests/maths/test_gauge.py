@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from course_lib import gauge, geometry
 from course_lib.maths.arrays import exact, is_torch
+from course_lib.maths.gauge import counting, nearest
 
 KINDS = {
     "numpy64": lambda x: np.asarray(x, dtype=np.float64),
@@ -152,9 +153,9 @@ def test_random_directions_keep_lengths_and_need_no_basis(monkeypatch):
     np.testing.assert_allclose(np.einsum("ni,dij,nj->dn", A, expected, A), 0, atol=1e-12)
     basis = gauge.linear_gauge_directions(A)
     other = np.tensordot([[0, -1, 0], [1, 2, 0], [0.5, 0, -3]], basis, axes=1)
-    monkeypatch.setattr(gauge, "linear_gauge_directions", lambda A: other)
+    monkeypatch.setattr(counting, "linear_gauge_directions", lambda A: other)
     np.testing.assert_allclose(gauge.random_linear_directions(A, 5, rng=np.random.default_rng(1)), expected, atol=1e-12)
-    monkeypatch.setattr(gauge, "linear_gauge_directions", lambda A: basis[:0])
+    monkeypatch.setattr(counting, "linear_gauge_directions", lambda A: basis[:0])
     with pytest.raises(ValueError, match="no linear direction"):
         gauge.random_linear_directions(A, 5, rng=np.random.default_rng(1))
 
@@ -327,9 +328,7 @@ def test_a_certificate_lies_in_both_spans_and_rules_out_the_others(k, seed):
 
 
 def test_a_certificate_can_exist_where_first_order_freedom_is_left():
-    """A = B = an orthonormal basis: E with a zero diagonal is free at first order, yet tr S = tr S^-1 = k forces S =
-    I.
-    """
+    """A = B = an orthonormal basis: E with a zero diagonal is free at first order, yet tr S = tr S^-1 = k, so S = I."""
     basis = np.eye(3)
     assert gauge.two_sided_linear_dimension(basis, basis) == 3
     np.testing.assert_allclose(gauge.rigidity_certificate(basis, basis), np.eye(3), atol=1e-12)
@@ -373,7 +372,7 @@ def test_score_rows_are_the_same_in_every_gauge(case, spread):
 @given(st.integers(2, 5), st.integers(0, 2**32 - 1))
 def test_balanced_tables_have_the_least_size_of_all_gauges(k, seed):
     rng = np.random.default_rng(seed)
-    A, B = gauge.balance(rng.standard_normal((12, k)), rng.standard_normal((9, k)))
+    A, B = gauge.balance_tables(rng.standard_normal((12, k)), rng.standard_normal((9, k)))
     np.testing.assert_allclose(A.T @ A, B.T @ B, atol=1e-9)
     size = (A**2).sum() + (B**2).sum()
     new_a, new_b = gauge.apply_linear_gauge(A, B, gauge.random_linear_gauge(k, spread=0.3, rng=rng))
@@ -461,7 +460,7 @@ def test_overlap_counts_common_ids():
 def test_blocks_do_not_change_neighbours(monkeypatch):
     X = np.random.default_rng(0).standard_normal((50, 3))
     whole = gauge.neighbours(X, 4, "geodesic")
-    monkeypatch.setattr(gauge, "BLOCK_NUMBERS", 400)
+    monkeypatch.setattr(nearest, "BLOCK_NUMBERS", 400)
     assert (gauge.neighbours(X, 4, "geodesic") == whole).all()
 
 
@@ -480,7 +479,7 @@ TABLE = np.arange(6.0).reshape(3, 2) + 1
         (lambda: gauge.apply_linear_gauge(TABLE, TABLE, np.ones((2, 2))), "singular"),
         (lambda: gauge.apply_linear_gauge(TABLE, TABLE, np.eye(3)), r"expected \(2, 2\)"),
         (lambda: gauge.diagonal_gauge_dimension(TABLE[0]), r"shape \(2,\)"),
-        (lambda: gauge.diagonal_gauge_dimension(TABLE * np.inf), r"NaN or infinite entries, the first at \(0, 0\)"),
+        (lambda: gauge.diagonal_gauge_dimension(TABLE * np.inf), r"A\[0, 0\] = inf: A holds NaN or infinity"),
         (lambda: gauge.find_gauge(np.ones((3, 2)), TABLE), "rank 1 but width 2"),
         (
             lambda: gauge.random_linear_gauge(3, spread=1, rng=np.random.default_rng(0), rows=np.ones((4, 2))),
@@ -496,13 +495,13 @@ TABLE = np.arange(6.0).reshape(3, 2) + 1
         (lambda: gauge.second_diagonal_gauge([[1.0, 0]], [1.0, 1]), "does not change its sign"),
         (lambda: gauge.gauge_for_neighbours(TABLE, 0, [1]), "fewer than the width 2"),
         (lambda: gauge.gauge_for_neighbours(np.ones((3, 4)), 0, [1]), "linearly dependent"),
-        (lambda: gauge.neighbours(TABLE, 3), "expected 1 to 2"),
+        (lambda: gauge.neighbours(TABLE, 3), "expected a whole number from 1 to 2"),
         (lambda: gauge.neighbours(TABLE, 1, "manhattan"), "expected one of"),
         (lambda: gauge.neighbours(np.zeros((3, 2)), 1), "zero vector"),
         (lambda: gauge.neighbour_overlap([[1]], [[1, 2]]), "same"),
-        (lambda: gauge.steck_first(TABLE, k=3, decay=1.0), "rank of X, 2"),
+        (lambda: gauge.steck_first(TABLE, k=3, decay=1.0), "from 1 to 2, the rank of X"),
         (lambda: gauge.steck_first(TABLE, k=1, decay=-1.0), "decay"),
-        (lambda: gauge.balance(np.ones((3, 2)), TABLE), "ranks 1 and 2"),
+        (lambda: gauge.balance_tables(np.ones((3, 2)), TABLE), "ranks 1 and 2"),
         (lambda: gauge.random_diagonal_gauge(2, spread=-1, rng=np.random.default_rng(0)), "spread"),
         (lambda: gauge.is_on_sphere(TABLE, radius=0), "radius"),
     ],

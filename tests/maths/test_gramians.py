@@ -79,7 +79,7 @@ def test_torch_and_leading_axes() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: gramians.gramian(np.ones(3)), r"embeddings must have shape \(..., n, d\)"),
+        (lambda: gramians.gramian(np.ones(3)), r"embeddings has shape \(3,\); expected shape \(..., n, d\)"),
         (lambda: gramians.gramian(np.ones((0, 3))), "n, d >= 1"),
         (lambda: gramians.gramian(np.ones((2, 3)), weights=np.ones(3)), r"weights has shape \(3,\) but there are 2"),
         (
@@ -226,7 +226,7 @@ def test_a_float32_stream_does_not_drift() -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: gramians.BatchGramian(),
+        gramians.BatchGramian,
         lambda: gramians.SOGram(3, 0.3),
         lambda: gramians.SAGram(9, 3, 0.5),
         lambda: gramians.SAGram(9, 3, 1, project=True),
@@ -331,8 +331,8 @@ def test_one_batch_for_both_adds_the_observed_pairs(replacement: bool) -> None:
     for batch in batches:
         i = list(batch)
         loss = gramians.gravity_loss(u[i], v[i], gramians.gramian(u[i]), gramians.gramian(v[i]))
-        for total, part in zip(mean, torch.autograd.grad(loss, (u, v)), strict=True):
-            total += part / len(batches)
+        slopes = torch.autograd.grad(loss, (u, v))
+        mean = [total + part / len(batches) for total, part in zip(mean, slopes, strict=True)]
     g = torch.autograd.grad(gramians.gravity(u, v), (u, v))
     h = torch.autograd.grad(((u * v).sum(1) ** 2).mean(), (u, v))
     share = gramians.same_batch_share(b, None if replacement else n)

@@ -121,7 +121,7 @@ def test_the_printed_logistic_loss_does_not_train_negatives() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: losses.pair_losses("hinge", np.ones(2)), "kind='hinge'"),
+        (lambda: losses.pair_losses("hinge", np.ones(2)), "kind is 'hinge'; expected one of square, logistic"),
         (lambda: losses.square(np.array([0, 2]), np.ones(2)), "only 0 and 1"),
         (lambda: losses.logistic(-1, np.ones(2)), "only 0 and 1"),
         (lambda: losses.logistic(1, exact([1, 2])), "irrational"),

@@ -1,6 +1,4 @@
-"""DDC: directions against a brute force, the convex problems against scipy, existence against a linear program, the
-module against autograd.
-"""
+"""DDC: directions by brute force, minima against scipy, existence against a linear program, the module by autograd."""
 
 from __future__ import annotations
 
@@ -15,9 +13,7 @@ from scipy.optimize import linprog, minimize
 
 from course_lib import debiasing
 from course_lib.data.interactions import Interactions, sample_negatives
-from course_lib.maths.popularity import popularity_direction
-from course_lib.models.debiasing import (
-    DDC,
+from course_lib.maths.correction import (
     RULES,
     has_minimiser,
     preference_directions,
@@ -26,6 +22,10 @@ from course_lib.models.debiasing import (
     user_gradient,
     user_loss,
 )
+from course_lib.maths.losses import bpr
+from course_lib.maths.popularity import popularity_direction
+from course_lib.models.backbones import triple_scores
+from course_lib.models.debiasing import DDC
 
 seeds = st.integers(0, 10**6)
 
@@ -53,12 +53,12 @@ def test_preference_directions_agree_with_a_loop_over_users(seed: int, top: floa
     users, items, data = world(seed)
     found = preference_directions(users, items, data, top)
     for user in range(data.n_users):
-        his = data.items_of(user)
-        if not len(his):
+        own = data.items_of(user)
+        if not len(own):
             assert (found[user] == 0).all()
             continue
-        best = sorted(his, key=lambda item, user=user: (-users[user] @ items[item], item))[
-            : int(np.ceil(round(top * len(his), 9)))
+        best = sorted(own, key=lambda item, user=user: (-users[user] @ items[item], item))[
+            : int(np.ceil(round(top * len(own), 9)))
         ]
         total = items[best].sum(axis=0)
         np.testing.assert_allclose(found[user], total / np.linalg.norm(total), rtol=1e-12)
@@ -123,9 +123,7 @@ def test_the_gradient_is_that_of_the_loss(seed: int) -> None:
     st.lists(st.sampled_from([-2.0, -0.5, 0.0, 1.0]), min_size=1, max_size=4),
 )
 def test_a_minimiser_exists_exactly_if_no_direction_lowers_nothing(a: list[float], b: list[float]) -> None:
-    """The linear program looks for a direction along which no margin falls:
-    (u, v) != 0 with v a_i - u b_j >= 0 for all pairs.
-    """
+    """The linear program looks for (u, v) != 0 along which no margin falls: v a_i - u b_j >= 0 for all pairs."""
     rows = np.array([[-y, x] for x in a for y in b])
     free = False
     for u, v in ((1, None), (-1, None), (None, 1), (None, -1)):
@@ -195,14 +193,14 @@ def loss_by_hand(
 ) -> Callable[[Sequence[float]], float]:
     """(13) as P1 writes it, of (alpha, beta): two embeddings of one user."""
     pop, pref = popularity_direction(items, data.col_counts), preference_directions(users, items, data)[user]
-    his, others = data.items_of(user), np.setdiff1d(np.arange(data.n_items), data.items_of(user))
+    own, others = data.items_of(user), np.setdiff1d(np.arange(data.n_items), data.items_of(user))
 
     def loss(point: Sequence[float]) -> float:
         on_positives, on_negatives = (
             users[user] + point[0] * pop * ("a" in term) + point[1] * pref * ("b" in term) for term in rule.split("_")
         )
         return float(
-            np.logaddexp(0, (items[others] @ on_negatives)[None] - (items[his] @ on_positives)[:, None]).mean()
+            np.logaddexp(0, (items[others] @ on_negatives)[None] - (items[own] @ on_positives)[:, None]).mean()
         )
 
     return loss
@@ -240,9 +238,9 @@ def test_for_the_rule_of_the_paper_everyone_is_solved_as_solve_user_does() -> No
     model = DDC(users, items, data)
     without = set(model.solve())
     for user in range(data.n_users):
-        his, others = data.items_of(user), np.setdiff1d(np.arange(data.n_items), data.items_of(user))
-        a, b = items[his] @ model.pref[user].numpy(), items[others] @ model.pop.numpy()
-        found = solve_user(items[his] @ users[user], items[others] @ users[user], a, b) if len(his) else None
+        own, others = data.items_of(user), np.setdiff1d(np.arange(data.n_items), data.items_of(user))
+        a, b = items[own] @ model.pref[user].numpy(), items[others] @ model.pop.numpy()
+        found = solve_user(items[own] @ users[user], items[others] @ users[user], a, b) if len(own) else None
         assert (found is None) == (user in without)
         if found is not None:
             np.testing.assert_allclose(scalars(model)[user], found, rtol=1e-6, atol=1e-8)
@@ -301,7 +299,8 @@ def test_the_served_embedding_is_14_and_its_loss_is_not_the_one_that_is_minimise
         (model.final_users("a") + model.final_users("b") - model.users).detach(), served, rtol=1e-12
     )
     triples = some_triples(data, 500)
-    assert abs(float((model.loss(*triples) - model.shipped_loss(*triples)).detach())) > 0.01
+    shipped = bpr(*triple_scores(model.ranking(), *triples))  # P1, Section 5.4.2
+    assert abs(float((model.loss(*triples) - shipped).detach())) > 0.01
 
 
 def test_only_the_two_scalars_learn() -> None:

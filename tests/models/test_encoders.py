@@ -68,7 +68,7 @@ def test_the_generator_decides_and_nothing_else(name: str) -> None:
     "wrong", [torch.tensor([0, N]), torch.tensor([-1]), torch.tensor([0.0]), [0, 1], torch.tensor([True])]
 )
 def test_what_is_no_identifier_is_refused(name: str, wrong: object) -> None:
-    with pytest.raises(ValueError, match="x (holds|must)"):
+    with pytest.raises(ValueError, match=r"x (holds|must)"):
         TOWERS[name](generator())(wrong)
 
 
@@ -159,6 +159,13 @@ def test_recent_histories_against_a_loop(seed: int) -> None:
     [
         (lambda: Lookup(0, D), "n is 0"),
         (lambda: Lookup(N, 0), "d is 0"),
+        (lambda: Lookup(2.5, 3.9), "n is 2.5; expected a whole number"),
+        (lambda: Lookup(2, 3.9), "d is 3.9; expected a whole number"),
+        (lambda: encoders.OneHotLinear(2.5, D), "n is 2.5"),
+        (lambda: encoders.DenseLinear(features(), 3.9), "d is 3.9"),
+        (lambda: encoders.TwoLayers(features(), 7.5, D), "d is 7.5|hidden is 7.5"),
+        (lambda: HistoryTransformer(N + 0.5, D, histories=HISTORIES), "n_items is 6.5"),
+        (lambda: encoders.Bags({}, 2.5), "width is 2.5"),
         (lambda: encoders.Features(torch.ones(3)), r"shape is \(3,\)"),
         (lambda: HistoryTransformer(N, 3, histories=HISTORIES), "width must be a multiple of heads"),
         (lambda: HistoryTransformer(5, D, histories=HISTORIES), "expected items below 5"),

@@ -1,6 +1,4 @@
-"""The seven rivals of P1's Table 3: of each its defining property on small data with known truth, against plain
-numpy.
-"""
+"""The seven rivals of P1's Table 3: each one's defining property on small data with known truth, in plain numpy."""
 
 from __future__ import annotations
 
@@ -11,15 +9,14 @@ import numpy as np
 import pytest
 import torch
 
-from course_lib import backbones, debiasing
+from course_lib import backbones, debiasing, losses
 from course_lib.data.interactions import Interactions, sample_negatives
 from course_lib.models.backbones.base import Recommender
 from course_lib.models.backbones.lightgcn import LightGCN
 from course_lib.models.backbones.mf import MF
 from course_lib.models.debiasing import DCCL, DICE, IPS, MACR, PAAC, PC, TPAB
-from course_lib.models.debiasing import dice as dice_module
 from course_lib.models.debiasing.paac import info_nce
-from course_lib.models.debiasing.rival import Rival, joined, pair_keys, pair_positions, twin
+from course_lib.models.debiasing.rival import Rival, bpr_losses, joined, pair_keys, pair_positions, twin
 from course_lib.models.debiasing.tpab import coarse, next_counts, stage_counts, stage_of_pairs
 from course_lib.training.recommenders import train_recommender
 
@@ -114,9 +111,7 @@ def test_every_rival_wraps_every_backbone_trains_and_ranks(name: str, kind: str)
 
 @pytest.mark.parametrize("name", debiasing.names())
 def test_a_rival_fits_what_it_is_trained_on(name: str) -> None:
-    """Two groups of users like one half of the items each; after training their top 10 come from that half (by chance:
-    1/2).
-    """
+    """Two groups of users like one half of the items each; by chance half of their top 10 would come from it."""
     rng = np.random.default_rng(3)
     taste = [(u, int(i)) for u in range(60) for i in rng.choice(20, size=8, replace=False) + 20 * (u % 2)]
     data = pairs(*taste, shape=(60, 40), times=list(rng.uniform(0, 1, len(taste))))
@@ -142,9 +137,7 @@ def test_a_run_is_decided_by_its_seed(name: str) -> None:
 
 
 def test_a_killed_run_goes_on_as_if_it_had_not_been(tmp_path) -> None:
-    """What a rival draws comes from the epoch's generator, so a checkpoint at an epoch's end holds all there is to
-    know.
-    """
+    """What a rival draws comes from the epoch's generator, so a checkpoint at an epoch's end holds everything."""
     data = long_tailed(40, 30)
 
     def trained(epochs: list[int], checkpoint=None) -> dict[str, torch.Tensor]:
@@ -221,9 +214,7 @@ CHANCES = np.array([0.9, 0.5, 0.3, 0.6])
 
 
 def expected_loss(rival: IPS, negatives) -> float:
-    """The mean over what may be observed (32 sets) of the sum of the losses of the observed pairs and their
-    negatives.
-    """
+    """The mean over the 32 sets that may be observed of the summed losses of observed pairs and their negatives."""
     total = 0.0
     for seen in itertools.product((False, True), repeat=len(LIKED)):
         observed = [pair for pair, there in zip(LIKED, seen, strict=True) if there]
@@ -266,7 +257,7 @@ def test_ips_is_biased_without_weights_with_guessed_ones_and_under_a_cap(options
 
 
 def test_ips_is_biased_when_negatives_are_the_unobserved_items() -> None:
-    """The true propensities do not help where an item that the user likes and was not shown may be his negative."""
+    """The true propensities do not help where an item that the user likes and was not shown may be a negative."""
     rival, _ = ips_case(propensities=CHANCES, cap=None)
     wanted = 0.0  # every liked pair against the items that its user does not like
     for u, i in LIKED:
@@ -324,9 +315,7 @@ def test_dice_conformity_goes_with_the_popular_item(triple: tuple[int, int, int]
 
 
 def test_dice_interest_learns_only_from_choices_against_the_crowd() -> None:
-    """The interest task has no gradient where the positive is the more popular item, and never one for the conformity
-    tables.
-    """
+    """Where the positive is the more popular item the task has no gradient; the conformity tables never have one."""
     for triple, moved in ((LESS_POPULAR, False), (MORE_POPULAR, True)):
         rival = dice_case()
         dice_terms(rival, *triple)["interest"].backward()
@@ -374,8 +363,7 @@ def test_dice_serves_interest_plus_conformity() -> None:
 
 
 def test_dice_draws_negatives_by_popularity_with_a_margin() -> None:
-    """Positive of popularity 5, margin 1.5: the upper half of the draws are items above 6.5, the lower half items below
-    3.5.
+    """Positive of popularity 5, margin 1.5: half of the draws are items above 6.5, half of them items below 3.5.
 
     Item 7 is the user's own. After five draws of it, chance (1/6)^5, the negative of the batch stays.
     """
@@ -398,28 +386,6 @@ def test_dice_keeps_the_batch_negative_where_its_law_has_none() -> None:
     data = pairs((0, 0), (1, 1), (2, 2), shape=(3, 3))
     rival = DICE(MF(3, 3, 2, generator=seeded()), data, margin=5.0, generator=seeded(1))
     assert rival.draw_negatives(ids(0, 1), ids(0, 1), ids(2, 0)).tolist() == [2, 0]
-
-
-def test_distance_correlation_of_known_pairs() -> None:
-    grid = torch.tensor(list(itertools.product((0.0, 1.0), (0.0, 1.0, 5.0)))).double()
-    assert dice_module.distance_correlation(grid[:, :1], grid[:, 1:]).item() == pytest.approx(
-        0, abs=1e-7
-    )  # independent by design
-    x = torch.as_tensor(normal(30, 3))
-    assert dice_module.distance_correlation(x, -2 * x + 1).item() == pytest.approx(1)
-    assert dice_module.distance_correlation(x, torch.ones_like(x)).item() == 0
-
-
-def test_distance_correlation_against_loops() -> None:
-    x, y = normal(12, 3), normal(12, 2, seed=1)
-
-    def centred(rows: np.ndarray) -> np.ndarray:
-        table = np.array([[np.linalg.norm(a - b) for b in rows] for a in rows])
-        return table - table.mean(0) - table.mean(1)[:, None] + table.mean()
-
-    a, b = centred(x), centred(y)
-    wanted = np.sqrt((a * b).mean() / np.sqrt((a * a).mean() * (b * b).mean()))
-    assert dice_module.distance_correlation(*(torch.as_tensor(rows) for rows in (x, y))).item() == pytest.approx(wanted)
 
 
 def test_dice_tells_taste_and_crowd_apart() -> None:
@@ -645,6 +611,28 @@ def test_paac_pushes_the_other_group_by_beta(beta: float) -> None:
     assert 0 < z.grad.norm() < weaker
 
 
+def with_gradients(loss: torch.Tensor, *inputs: torch.Tensor) -> list[torch.Tensor]:
+    return [loss.detach(), *torch.autograd.grad(loss, inputs)]
+
+
+def test_paac_of_one_group_is_infonce_to_the_bit() -> None:
+    x, y = (torch.tensor(normal(9, 4, seed=seed), dtype=torch.float32, requires_grad=True) for seed in (0, 1))
+    mine = with_gradients(info_nce(x, y, y[:0], 0.2, 0.0), x, y)
+    shared = with_gradients(losses.infonce(x @ y.T, tau=0.2), x, y)
+    assert all(torch.equal(*pair) for pair in zip(mine, shared, strict=True))
+
+
+def test_the_losses_of_triples_are_softplus_to_the_bit_and_bpr_is_their_mean() -> None:
+    """The stored results of P1 were trained with torch's softplus in float32."""
+    pos = torch.linspace(-60, 60, 4001, requires_grad=True)
+    neg = torch.tensor(normal(4001), dtype=torch.float32, requires_grad=True)
+    stored = torch.nn.functional.softplus(neg - pos)
+    assert torch.equal(bpr_losses(pos, neg), stored)
+    wanted = with_gradients(stored.mean(), pos, neg)
+    for mean in (bpr_losses(pos, neg).mean(), losses.bpr(pos, neg)):
+        assert all(torch.equal(*pair) for pair in zip(with_gradients(mean, pos, neg), wanted, strict=True))
+
+
 def test_paac_two_views_are_near_and_of_length_one() -> None:
     rival = paac_case(noise=0.1)
     rows = torch.as_tensor(normal(50, 3))
@@ -788,9 +776,7 @@ def test_tpab_reads_popularity_at_the_time_of_the_pair() -> None:
 
 
 def test_tpab_serves_tomorrows_popularity() -> None:
-    """Items 0 and 1 have 6 pairs each. The lines lead to 0 - 0.2, to 3 + 0.2 and, from 0 and 2, to 2.4:
-    first group, last, last.
-    """
+    """Items 0, 1: 6 pairs each. Lines lead to 0 - 0.2, to 3 + 0.2 and, from 0 and 2, to 2.4: groups 0, 2, 2."""
     rival = tpab_case(groups=3)
     assert rival.popularity.tolist() == [6, 6, 2] and rival.served.tolist() == [0, 2, 2]
     (e, f), p, q = rival.backbone(), rival.user_popularity, rival.group_popularity
@@ -799,9 +785,7 @@ def test_tpab_serves_tomorrows_popularity() -> None:
 
 
 def test_tpab_shuffled_term_does_not_know_whose_popularity_is_whose() -> None:
-    """Over all orders of the batch its mean stays the same when popularity changes hands between the triples;
-    the plain term's does not.
-    """
+    """Its mean over all orders of the batch stays when popularity changes hands; the plain term's does not."""
     taste = (torch.as_tensor(normal(3)), torch.as_tensor(normal(3, seed=1)))
     of_users = torch.as_tensor(normal(1, 2, seed=2)).repeat(3, 1)
     of_items = [torch.as_tensor(normal(3, 2, seed=seed)) for seed in (3, 4)]
@@ -834,8 +818,7 @@ def test_tpab_loss_against_numpy() -> None:
 
 
 def test_tpab_follows_a_change_of_fashion() -> None:
-    """Items 0-4 were chosen by 40 users in the first half of the time, items 5-9 by 40 others in the second half; no
-    tastes.
+    """Items 0-4 were chosen by 40 users in the first half of the time, 5-9 by 40 others in the second; no tastes.
 
     A new user's list begins with the items of the second half. Without stages nothing tells them apart.
     """

@@ -59,7 +59,9 @@ def test_values_are_percentages(name):
 @pytest.mark.parametrize("name", ["T5", "T6"])
 def test_recall_grows_with_k(name):
     for model in set(keys(table("P3", name), *SAME_MODEL)):
-        cells = {c["metric"]: c["value"] for c in select(table("P3", name), **dict(zip(SAME_MODEL, model)))}
+        cells = {
+            c["metric"]: c["value"] for c in select(table("P3", name), **dict(zip(SAME_MODEL, model, strict=True)))
+        }
         assert cells["R@1"] <= cells["R@5"] <= cells["R@25"], model
 
 
@@ -93,9 +95,9 @@ def test_value_finds_one_cell():
 
 
 def test_errors_name_what_was_given():
-    with pytest.raises(ValueError, match="'T9'.*P3 T3"):
+    with pytest.raises(ValueError, match=r"'T9'.*P3 T3"):
         table("P3", "T9")
-    with pytest.raises(ValueError, match="'metrik'.*'metric'"):
+    with pytest.raises(ValueError, match=r"'metrik'.*'metric'"):
         select(table("P3", "T5"), metrik="P@5")
     with pytest.raises(ValueError, match="'7,2'"):
         papers._number("7,2")
@@ -259,7 +261,7 @@ def test_what_follows_from_the_sizes_of_p4():
     assert all(cell["place"].startswith(("Section 4", "Appendix")) for cell in table("P4", "numbers"))
     with pytest.raises(ValueError, match="selects 0 cells"):
         p4.printed("simple", "sampling_hours")
-    with pytest.raises(ValueError, match="'0.03 %'"):
+    with pytest.raises(ValueError, match=r"'0.03 %'"):
         papers._improved("simple", "sogram 0.1", "0.03 %")
 
 
@@ -287,9 +289,7 @@ def test_the_tables_of_p1_have_every_cell_once():
 
 
 def test_numbers_that_p1_prints_in_two_tables_agree():
-    """DDC and the plain backbones stand in Tables 2 and 3, those of Tmall also in Table 4, those of MF also in Table
-    5.
-    """
+    """DDC and the plain backbones stand in Tables 2 and 3, those of Tmall also in 4, those of MF also in 5."""
     seen = {}
     for name in ("T2", "T3", "T4", "T5"):
         for cell in table("P1", name):

@@ -173,13 +173,23 @@ def test_an_unknown_marker_is_an_error(generated: ModuleType) -> None:
         generated.fill_page(app, "page", ["<!-- fill: nothing -->"])
 
 
-def test_every_room_of_the_library_is_on_its_page(generated: ModuleType) -> None:
-    found = {
-        path.stem
-        for path in (ROOT / "course_lib").iterdir()
-        if path.suffix == ".py" or (path / "__init__.py").is_file()
-    }
-    assert set(generated.rooms()) == {name for name in found if not name.startswith("_")}
+def test_every_module_of_the_library_is_on_its_page(generated: ModuleType) -> None:
+    """Each room under its group and its label; each lesson with all its modules."""
+    rooms, text = generated.rooms(), generated.api_sections()
+
+    def inside(folder: Path) -> set[str]:
+        return {path.stem for path in folder.glob("[!_]*") if path.suffix == ".py" or (path / "__init__.py").is_file()}
+
+    library = ROOT / "course_lib"
+    assert {room.partition(".")[0] for room in rooms} == inside(library)
+    for group in ("data", "maths", "models", "lessons"):
+        assert {room for room in rooms if room.startswith(group)} == {f"{group}.{x}" for x in inside(library / group)}
+    lessons = [path for path in (ROOT / "course_lib/lessons").glob("*/*.py") if path.stem != "__init__"]
+    assert all(f".. automodule:: course_lib.lessons.{path.parent.name}.{path.stem}\n" in text for path in lessons)
+    labels = [generated.anchor_of(room) for room in rooms]
+    assert len(set(labels)) == len(labels) and all(text.count(f"({label})=\n### ") == 1 for label in labels)
+    assert {"api-geometry", "api-interactions", "api-in_batch", "api-datasets"} <= set(labels)
+    assert all(f"](#{label}) |" in generated.api_list() for label in labels)
 
 
 def test_the_configuration_asks_for_strictness_and_no_third_party() -> None:

@@ -13,7 +13,8 @@ FILES = {
     "def __getattr__(name):\n    import importlib\n    return importlib.import_module(_HOMES[name])\n",
     "lib/arrays.py": "one = 1\n",
     "lib/maths/__init__.py": "",
-    "lib/maths/shapes.py": '"""Shapes."""\n\n\ndef area(side):\n    """A square\'s."""\n    from lib import arrays\n\n    return side * arrays.one\n',
+    "lib/maths/shapes.py": '"""Shapes."""\n\n\ndef area(side):\n    """A square\'s."""\n    from lib import arrays\n\n'
+    "    return side * arrays.one\n",
     "lib/models/__init__.py": "from lib.models.losses import loss\n",
     "lib/models/losses.py": "from ..maths import shapes\n\n\ndef loss():\n    return shapes.area(2)\n",
     "lib/lessons/__init__.py": "",
@@ -22,8 +23,8 @@ FILES = {
     "lib/lessons/bias/words.js": "// words\n",
     "lib/lessons/bias/tables/numbers.csv": "1,2\n",
     "lib/lessons/norms/__init__.py": "two = 2\n",
-    "lib/command.py": 'from importlib import import_module\n\nCOMMANDS = {"norms": "lib.lessons.norms"}\nrun = import_module\n'
-    "main = lambda name: import_module(COMMANDS[name])\n",
+    "lib/command.py": 'from importlib import import_module\n\nCOMMANDS = {"norms": "lib.lessons.norms"}\n'
+    "run = import_module\nmain = lambda name: import_module(COMMANDS[name])\n",
     "lib/typed.py": "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from lib.lessons import norms\n",
 }
 

@@ -42,9 +42,7 @@ def test_in_a_tournament_everybody_meets_everybody_once(players: int) -> None:
 
 @pytest.mark.parametrize("groups", [1, 2, 4])
 def test_buckets_of_a_round_share_no_row(groups: int) -> None:
-    """All groups of u, i and j have a bucket, and two buckets of a round never the same users or items:
-    that is the proof.
-    """
+    """All groups of u, i and j have a bucket, and two buckets of a round never the same users or items."""
     numbers = epoch.bucket_numbers(groups)
     used: dict[int, tuple[set[int], set[int]]] = {}
     for (u, i, j), number in np.ndenumerate(numbers):
@@ -70,7 +68,7 @@ def test_every_pair_is_dealt_once_with_a_negative_of_its_user(law: str) -> None:
 
 @pytest.mark.parametrize("law", epoch.LAWS)
 def test_the_laws_of_negatives_are_those_of_the_sampler(law: str) -> None:
-    """User 0 has items 1 and 4 of 7; his negatives over many passes, against the probabilities written out."""
+    """User 0 has items 1 and 4 of 7: the negatives of many passes, against the probabilities written out."""
     counts = np.array([5, 3, 1, 0, 6, 2, 4])
     users = np.concatenate([1 + (np.arange(count) + item) % 8 for item, count in enumerate(counts)])
     data = Interactions(np.r_[0, 0, users], np.r_[1, 4, np.repeat(np.arange(7), counts)], n_users=9, n_items=7)
@@ -170,9 +168,7 @@ def test_without_decay_the_items_keep_their_sum() -> None:
 
 
 def test_it_learns() -> None:
-    """Two groups with a taste each: chance is 0.5, and after some passes nearly every pair stands above its
-    negative.
-    """
+    """Two groups with a taste each: chance is 0.5, and after some passes nearly all pairs beat their negatives."""
     taste = (np.arange(60)[:, None] % 2 == np.arange(40)[None, :] % 2) & (
         np.random.default_rng(0).random((60, 40)) < 0.7
     )
@@ -200,8 +196,8 @@ DATA = Interactions([0, 1], [0, 1], n_users=2, n_items=3)
         ({"users": np.ones((2, 2)).T[:, :1].repeat(2, 1).T}, ValueError, "C-contiguous"),
         ({"lr": -1}, ValueError, "lr is -1"),
         ({"decay": float("inf")}, ValueError, "decay is inf"),
-        ({"rng": 0}, ValueError, "rng must be a numpy.random.Generator"),
-        ({"negatives": "everything"}, ValueError, "'everything' is not a law of negatives here"),
+        ({"rng": 0}, ValueError, "rng is 0; expected a numpy.random.Generator"),
+        ({"negatives": "everything"}, ValueError, "negatives is 'everything'; expected one of uniform, popularity"),
         ({"threads": 0}, ValueError, "threads is 0"),
         ({"interactions": Interactions([], np.array([], int), n_users=2, n_items=3)}, ValueError, "at least one pair"),
         (

@@ -1,4 +1,4 @@
-"""experiments.objectives: values and gradients against in_batch and autograd, closed forms against L-BFGS."""
+"""training.objectives: values and gradients against in_batch and autograd, closed forms against L-BFGS."""
 
 from __future__ import annotations
 

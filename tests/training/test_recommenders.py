@@ -80,8 +80,27 @@ def test_it_stops_early_and_ends_in_the_best_state() -> None:
     assert measure(trained, TRAIN, VALID)["mrr"] == max(values)
 
 
+def test_watch_sees_the_tables_of_each_evaluation() -> None:
+    trained, seen = model(), []
+
+    def watch(users: torch.Tensor, items: torch.Tensor) -> dict[str, float]:
+        seen.append((users.clone(), items.clone()))
+        return {"length": float(users.norm())}
+
+    options = {"epochs": 4, "lr": 0.05, "seed": 0, "evaluate_every": 2}
+    history = train_recommender(trained, TRAIN, VALID, watch=watch, **options)
+    assert [entry["length"] for entry in history.epochs] == [float(users.norm()) for users, _ in seen] and len(
+        seen
+    ) == 2
+    assert [entry["mrr"] for entry in history.epochs] == [measure(tables, TRAIN, VALID)["mrr"] for tables in seen]
+    assert len(seen) == 2
+    plain = model()
+    assert train_recommender(plain, TRAIN, VALID, **options).best_epoch == history.best_epoch
+    assert torch.equal(plain.users, trained.users)
+
+
 def test_plain_sgd_on_mf_keeps_the_sum_of_the_items() -> None:
-    """X10 in the training loop too: batches change nothing about it."""
+    """Claim X10 in the training loop too: batches change nothing about it."""
     trained = model().double()
     before, sums = trained.items.detach().clone(), trained.items.detach().sum(dim=0)
     train_recommender(trained, TRAIN, None, epochs=2, lr=50.0, batch_size=1000, optimizer="sgd", seed=0)
@@ -127,9 +146,9 @@ def test_the_last_evaluation_may_come_after_fewer_epochs() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"optimizer": "lbfgs"}, "optimizer='lbfgs'"),
+        ({"optimizer": "lbfgs"}, "optimizer is 'lbfgs'; expected one of adam, sgd"),
         ({"epochs": 0}, "epochs is 0"),
-        ({"evaluate_every": 0}, "evaluate_every 0"),
+        ({"evaluate_every": 0}, "evaluate_every is 0"),
     ],
 )
 def test_bad_arguments_are_named(change: dict, words: str) -> None:
@@ -142,9 +161,7 @@ def test_bad_arguments_are_named(change: dict, words: str) -> None:
 
 
 def test_measure_is_the_metrics_and_the_popularity_of_what_test_users_see() -> None:
-    """Three users, two with a test pair. Counts 2, 1, 1, 0;
-    all scores equal, so the lists are the lowest unseen ids.
-    """
+    """Three users, two with a test pair. Counts 2, 1, 1, 0; equal scores, so the lists are the lowest unseen ids."""
     train = Interactions([0, 1, 2, 2], [0, 0, 1, 2], n_users=3, n_items=4)
     test = Interactions([0, 2], [2, 3], n_users=3, n_items=4)
     found = measure((np.ones((3, 1)), np.ones((4, 1))), train, test, k=2)
@@ -162,6 +179,7 @@ def test_measure_agrees_with_evaluate_and_leaves_out_what_was_seen() -> None:
         name: plain[f"{name}@10"] for name in ("mrr", "ndcg", "map", "recall", "precision")
     }
     both = union(TRAIN, VALID)
+    assert both is union(TRAIN, VALID)  # made once, however often a model is measured
     assert measure(tables, TRAIN, TEST, seen=VALID)["mrr"] == evaluate(*tables, both, TEST, 10)["mrr@10"]
     assert len(both) == len(TRAIN) + len(VALID)
     with pytest.raises(ValueError, match="shares"):

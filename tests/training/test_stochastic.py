@@ -1,4 +1,4 @@
-"""experiments.stochastic: gradients against autograd through in_batch, AdaGrad against torch's, and P3's procedure."""
+"""training.stochastic: gradients against autograd through in_batch, AdaGrad against torch's, and P3's procedure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import torch
 
 from course_lib import in_batch
 from course_lib.data.interactions import Interactions
-from course_lib.experiments.p3 import servings
+from course_lib.experiments.p3.setting import servings
 from course_lib.maths.losses import pair_losses
 from course_lib.training import objectives, stochastic
 
@@ -45,9 +45,7 @@ def stack(
 
 
 def autograd(one: stochastic.Stack, at: int, loss: str, places: np.ndarray, other: np.ndarray | None = None):
-    """Gradient of the whole tables by autograd through course_lib.maths.in_batch, on the s x s grid as the paper writes
-    it.
-    """
+    """Gradients of the whole tables by autograd through `in_batch`, on the s x s grid as the paper writes it."""
     users, items = (table[:, at].clone().requires_grad_() for table in (one.u, one.v))
     rows, cols = one.train.users[places], one.train.items[places]
     scores = users[rows] @ items[cols if other is None else one.train.items[other]].T

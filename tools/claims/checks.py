@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from numbers import Real
 from pathlib import Path
+from typing import Any
 
 from tools.claims.rows import _PROOF, ROOT, Claim, Scalar
 
@@ -113,7 +114,8 @@ def lint(claims: list[Claim], *, book: Path | str | None = None, root: Path | st
 
 
 def _lint_statements(found: list[Statement], covered: set[str | None]) -> list[str]:
-    problems, seen = [], {}
+    problems: list[str] = []
+    seen: dict[str, str] = {}
     for statement in found:
         name = f"prf:{statement.kind} {statement.title}".strip()
         if statement.kind in PROVED_KINDS and statement.label is None:
@@ -149,10 +151,10 @@ def _lint_claim(claim: Claim, labels: set[str | None], book: Path, root: Path) -
             yield f"scalar {scalar.name}: result file {scalar.result!r} does not exist"
 
 
-def resolve(name: str) -> Callable:
+def resolve(name: str) -> Callable[..., Any]:
     """The function behind "course_lib.module:function". Raises ImportError or AttributeError when there is none."""
     module, function = name.split(":")
-    found = getattr(importlib.import_module(module), function)
+    found: Callable[..., Any] = getattr(importlib.import_module(module), function)
     if not callable(found):
         raise AttributeError(f"{name} is not a function")
     return found
@@ -183,7 +185,7 @@ def _defined_in(path: Path, _changed: int) -> frozenset[str]:
 # ------------------------------------------------------------------------------------------------ running
 
 
-def passes(value) -> bool:
+def passes(value: Any) -> bool:
     """Whether a check's return value says "holds": None, True, or a residual that is exactly zero.
 
     A residual may be a number, a fraction, a sympy expression or matrix, a NumPy array (all entries), or a non-empty
@@ -234,6 +236,7 @@ def run_nodes(nodes: list[str], root: Path | str | None = None) -> dict[str, str
         capture_output=True,
         text=True,
         env={**os.environ, "PYTHONPATH": paths, WANTED: json.dumps(nodes)},
+        check=False,
     )
     outcomes: dict[str, list[str]] = {}
     for line in done.stdout.splitlines():
@@ -263,11 +266,11 @@ def _verdict(node: str, outcomes: dict[str, list[str]]) -> str:
 # ------------------------------------------------------------------------------------------------ scalars
 
 
-def compare(scalar: Scalar, value) -> str:
+def compare(scalar: Scalar, value: object) -> str:
     """ "" when `value` is within the tolerance of the expected number, else a sentence."""
     if isinstance(value, bool) or not isinstance(value, Real):
         return f"{scalar.name} is {value!r}, expected a number"
-    if abs(value - scalar.expected) <= scalar.tolerance:
+    if abs(float(value) - scalar.expected) <= scalar.tolerance:
         return ""
     return (
         f"{scalar.name} = {float(value):g}, expected {scalar.expected:g} within {scalar.tolerance:g} ({scalar.source})"
@@ -305,7 +308,7 @@ def run_scalar(scalar: Scalar, root: Path | str | None = None) -> str:
     return compare(scalar, value)
 
 
-def result_scalar(scalar: Scalar, root: Path | str | None = None):
+def result_scalar(scalar: Scalar, root: Path | str | None = None) -> object:
     """The number `scalar.name` of a stored result: `scalars` in the file maps names to numbers."""
     path = Path(root or ROOT) / "book" / "results" / f"{scalar.result}.json"
     stored = json.loads(path.read_text(encoding="utf-8")).get("scalars", {})

@@ -89,11 +89,12 @@ def run(claims: list[Claim], *, fast: bool = False) -> list[Outcome]:
         done |= run_nodes(nodes)
     _progress(0, 0, "")
     outcomes = [Outcome(claim.id, check, done[check]) for claim in claims for check in claim.checks if check in done]
-    for claim in claims:
-        for scalar in claim.scalars:
-            if scalar.notebook is None:
-                outcomes.append(Outcome(claim.id, f"{scalar.origin} {scalar.name}", run_scalar(scalar)))
-    return outcomes
+    return outcomes + [
+        Outcome(claim.id, f"{scalar.origin} {scalar.name}", run_scalar(scalar))
+        for claim in claims
+        for scalar in claim.scalars
+        if scalar.notebook is None
+    ]
 
 
 def _progress(done: int, total: int, text: str) -> None:

@@ -4,7 +4,7 @@ The picture uses the colour of the text around it (light and dark), tells status
 """
 
 import itertools
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from html import escape
 
@@ -63,7 +63,7 @@ def _columns(claims: list[Claim]) -> list[list[Place]]:
     near_right: dict[Place, list[Place]] = {}
     for name, other in pairs:
         route = _route(name, other, column_of)
-        for column, waypoint in zip(range(column_of[name] - 1, column_of[other], -1), route[1:-1]):
+        for column, waypoint in zip(range(column_of[name] - 1, column_of[other], -1), route[1:-1], strict=True):
             columns[column].append(waypoint)
         for right, left in itertools.pairwise(route):
             near_left.setdefault(right, []).append(left)
@@ -132,7 +132,8 @@ def graph_svg(claims: list[Claim], *, foreign: Collection[str] = ()) -> str:
     )
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height:g}" width="{width}" height="{height:g}" '
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height:g}" '
+            f'width="{width}" height="{height:g}" '
             f'role="img" aria-label="Dependency graph of the claims: {escape(label)} The list below says the same." '
             'fill="none" stroke="currentColor" font-family="sans-serif" font-size="12">',
             *lines,
@@ -166,23 +167,24 @@ def _line(points: list[tuple[float, float]]) -> str:
     for (x1, y1), (x2, y2) in itertools.pairwise(points):
         path += f"C{x1 - half - bend:g} {y1:g} {x2 + half + bend:g} {y2:g} {x2 + half:g} {y2:g}"
         path += f"H{x2 - half:g}" if (x2, y2) != points[-1] else ""
-    end = points[-1]
-    return f'<path d="{path}" stroke-opacity="0.5"/><circle cx="{end[0] + half:g}" cy="{end[1]:g}" r="2.5" fill="currentColor"/>'
+    x, y = points[-1]
+    dot = f'<circle cx="{x + half:g}" cy="{y:g}" r="2.5" fill="currentColor"/>'
+    return f'<path d="{path}" stroke-opacity="0.5"/>{dot}'
 
 
 def _box(name: str, status: str, centre_x: float, centre_y: float, *, italic: bool = False) -> str:
     style = ' font-style="italic"' if italic else ""
     x, y = centre_x - BOX_WIDTH / 2, centre_y - BOX_HEIGHT / 2
     dash = ' stroke-dasharray="4 3"' if status in ("disputed", "not reproduced", "not run") else ""
-    text_y = y + BOX_HEIGHT / 2 + 4
+    on_line = f'y="{y + BOX_HEIGHT / 2 + 4:g}" fill="currentColor" stroke="none"'
     return (
         f'<rect x="{x:g}" y="{y:g}" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="4"{dash}/>'
-        f'<text x="{x + 8:g}" y="{text_y:g}" fill="currentColor" stroke="none" font-weight="bold">{LETTERS[status]}</text>'
-        f'<text x="{x + 24:g}" y="{text_y:g}" fill="currentColor" stroke="none"{style}>{escape(name)}</text>'
+        f'<text x="{x + 8:g}" {on_line} font-weight="bold">{LETTERS[status]}</text>'
+        f'<text x="{x + 24:g}" {on_line}{style}>{escape(name)}</text>'
     )
 
 
-def graph_html(claims: list[Claim], *, rests_on: list[Claim] = (), title: str = "all claims") -> str:
+def graph_html(claims: list[Claim], *, rests_on: Sequence[Claim] = (), title: str = "all claims") -> str:
     """The picture in a box that scrolls, also by keyboard, with its legend; a raw HTML block for a MyST page.
 
     `rests_on` are claims of other chapters that some of `claims` rest on; they are drawn in italics. `title` tells the
@@ -194,7 +196,8 @@ def graph_html(claims: list[Claim], *, rests_on: list[Claim] = (), title: str = 
     used = {claim.status for claim in (*claims, *rests_on)}
     legend = ", ".join(f"{LETTERS[status]} {status}" for status in STATUSES if status in used)
     italics = " Italics: of another chapter." if rests_on else ""
-    box = f'<div role="region" aria-label="Dependency graph, {escape(title)}" tabindex="0" style="overflow-x: auto">\n{svg}\n</div>'
+    label = f'aria-label="Dependency graph, {escape(title)}"'
+    box = f'<div role="region" {label} tabindex="0" style="overflow-x: auto">\n{svg}\n</div>'
     return f"Letters: {legend}. A dashed box: contradicted, or not run.{italics}\n\n```{{raw}} html\n{box}\n```"
 
 

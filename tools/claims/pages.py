@@ -11,8 +11,9 @@ from importlib.resources import files
 
 from tools.claims.checks import statements
 from tools.claims.graph import direct_foundations, graph_html, graph_list
-from tools.claims.rows import STATUSES, Claim, Scalar, anchor, load
+from tools.claims.rows import STATUSES, Claim, Erratum, Scalar, anchor, load
 
+Labels = dict[str | None, str]  # label of a statement -> the page where it stands
 _PLACE = re.compile(r"^<!-- claims: (?P<what>\w+)(?: (?P<of>P[0-4]|X|[a-z]+/[a-z-]+))? -->$", re.MULTILINE)
 _NOT_PROSE = re.compile(r"(\$[^$]*\$|`[^`]*`)")  # mathematics and code
 _ID = re.compile(r"\b(?:P[0-4]-[A-Za-z0-9*]+(?:[.-][A-Za-z0-9*]+)*|X\d+[a-z]?)(?![\w*])")
@@ -102,11 +103,11 @@ def render_errata(claims: list[Claim], *, pages: Collection[str] = (), everythin
     """One section per erratum: what the paper says, the counterexample, the repaired statement, what remains right."""
     known = {claim.id for claim in (claims if everything is None else everything)}
     labels = {statement.label: statement.page for statement in statements()}
-    entries = [claim for claim in claims if claim.erratum]
-    return "\n\n".join(_erratum(claim, labels, pages, known - {claim.id}) for claim in entries) or "No errata."
+    entries = [_erratum(claim, claim.erratum, labels, pages, known - {claim.id}) for claim in claims if claim.erratum]
+    return "\n\n".join(entries) or "No errata."
 
 
-def _name(claim: Claim, labels: dict, pages: Collection[str]) -> str:
+def _name(claim: Claim, labels: Labels, pages: Collection[str]) -> str:
     parts = [f"({claim.anchor})=\n**{claim.id}**", _line(claim.place), f"*{claim.status}*"]
     links = _links(claim, labels, pages)
     parts += [links] if links else []
@@ -128,9 +129,7 @@ def _text(claim: Claim, known: Collection[str]) -> str:
 
 
 def _evidence(claim: Claim) -> str:
-    """The checks and the numbers of a claim as lists, folded under a line that counts them;
-    it opens without a script.
-    """
+    """The checks and the numbers of a claim as lists, folded under a line that counts them; no script is needed."""
     checks = [f"- `{_short(check)}`" for check in claim.checks]
     numbers = [f"- {_scalar(scalar)}" for scalar in claim.scalars]
     counts = [_count(len(checks), "check"), _count(len(numbers), "number")]
@@ -151,7 +150,7 @@ def _count(number: int, word: str) -> str:
     return f"{number} {word}{'s' if number > 1 else ''}" if number else ""
 
 
-def _links(claim: Claim, labels: dict, pages: Collection[str]) -> str:
+def _links(claim: Claim, labels: Labels, pages: Collection[str]) -> str:
     links = []
     if claim.theorem and f"book/{labels.get(claim.theorem)}" in pages:
         links.append(f"{{prf:ref}}`{claim.theorem}`")
@@ -178,8 +177,7 @@ def _erratum_anchor(claim: Claim) -> str:
     return claim.anchor.replace("claim-", "erratum-", 1)
 
 
-def _erratum(claim: Claim, labels: dict, pages: Collection[str], known: Collection[str]) -> str:
-    erratum = claim.erratum
+def _erratum(claim: Claim, erratum: Erratum, labels: Labels, pages: Collection[str], known: Collection[str]) -> str:
     links = _links(claim, labels, pages)
     where = [
         f"*{_KINDS[erratum.kind]}*",
@@ -207,7 +205,7 @@ def _erratum(claim: Claim, labels: dict, pages: Collection[str], known: Collecti
 def _prose(text: str, known: Collection[str]) -> str:
     """One paragraph on one line, in which the id of a known claim leads to its row (not inside mathematics or code)."""
 
-    def link(match: re.Match) -> str:
+    def link(match: re.Match[str]) -> str:
         return f"[{match[0]}](#{anchor(match[0])})" if match[0] in known else match[0]
 
     parts = _NOT_PROSE.split(_line(text))

@@ -3,15 +3,21 @@
 import math
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
-import yaml
+from course_lib.lessons.shared import schema
 
 PAPERS = ("P0", "P1", "P2", "P3", "P4", "X")
 STATUSES = {
-    "proved": "the book proves it in words, and a symbolic or exact check passes (of some statements on small sizes only)",
-    "enumerated": "exact enumeration over every subset of small label matrices passes; for other sizes we rely on the proof in words",
+    "proved": (
+        "the book proves it in words, and a symbolic or exact check passes (of some statements on small sizes only)"
+    ),
+    "enumerated": (
+        "exact enumeration over every subset of small label matrices passes; for other sizes we rely on the proof in "
+        "words"
+    ),
     "tested": "an automatic test passes; a test can refute, it does not prove",
     "reproduced": "our own run agrees with the printed number within the stated tolerance",
     "not reproduced": "our own run disagrees with the printed number",
@@ -47,15 +53,20 @@ class Scalar:
     notebook: str | None = None
     result: str | None = None
     function: str | None = None
-    arguments: dict = field(default_factory=dict)
+    arguments: dict[str, Any] = field(default_factory=dict)
     null_scale: float | None = None
     printed: float | None = None
     unit: str = ""
 
     @property
     def origin(self) -> str:
+        """Where the number comes from, in words: "notebook sampling/in-batch-bias", or the function."""
         return (
-            f"notebook {self.notebook}" if self.notebook else f"result {self.result}" if self.result else self.function
+            f"notebook {self.notebook}"
+            if self.notebook
+            else f"result {self.result}"
+            if self.result
+            else f"{self.function}"
         )
 
 
@@ -139,26 +150,8 @@ def load(folder: Path | str | None = None) -> list[Claim]:
     return claims
 
 
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-    """A safe loader that refuses a key given twice (PyYAML keeps the last one and says nothing)."""
-
-
-def _mapping_without_duplicates(loader, node):
-    keys = [key.value for key, _ in node.value]
-    twice = sorted({key for key in keys if keys.count(key) > 1})
-    if twice:
-        raise ClaimError(f"line {node.start_mark.line + 1}: {', '.join(twice)} given twice")
-    return loader.construct_mapping(node, deep=True)
-
-
-_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping_without_duplicates)
-
-
 def _read_file(path: Path) -> list[Claim]:
-    try:
-        rows = yaml.load(path.read_text(encoding="utf-8"), _Loader)
-    except (yaml.YAMLError, ClaimError) as error:
-        raise ClaimError(f"{path.name}: {error}") from None
+    rows = schema.load(path, error=ClaimError)
     if not isinstance(rows, list) or not rows:
         raise ClaimError(f"{path.name}: expected a list of claims, got {type(rows).__name__}")
     return list(_in_order(_read_row(row, path.name, number) for number, row in enumerate(rows, 1)))
@@ -168,75 +161,27 @@ def _in_order(claims: Iterable[Claim]) -> Iterator[Claim]:
     """The rows of a file; one without an order gets that of the row of the same paper before it."""
     last: dict[str, float] = {}
     for claim in claims:
-        if claim.order == math.inf:
-            claim = replace(claim, order=last.get(claim.paper, math.inf))
-        last[claim.paper] = claim.order
-        yield claim
+        if claim.order != math.inf:
+            last[claim.paper] = claim.order
+        yield replace(claim, order=last.get(claim.paper, math.inf))
 
 
-def _read_row(row, file: str, number: int) -> Claim:
-    if not isinstance(row, dict):
-        raise ClaimError(f"{file}: row {number} is a {type(row).__name__}, expected a mapping")
-    where = f"{file}: {row.get('id', f'row {number}')}"
-    row = {**row, "file": file}
-    _check_fields(Claim, row, where)
-    row["scalars"] = tuple(_read_scalar(scalar, where) for scalar in row.get("scalars", []))
-    row["erratum"] = _read_erratum(row["erratum"], where) if row.get("erratum") else None
-    row["checks"] = tuple(row.get("checks", []))
-    row["depends_on"] = tuple(row.get("depends_on", []))
-    claim = Claim(**row)
+def _read_row(row: Any, file: str, number: int) -> Claim:
+    where = f"{file}: {row.get('id', f'row {number}') if isinstance(row, dict) else f'row {number}'}"
+    found = schema.row(Claim, row, where, given={"file": file}, error=ClaimError)
+    found["scalars"] = tuple(_read_scalar(scalar, where) for scalar in found.get("scalars", []))
+    found["erratum"] = _read_erratum(found["erratum"], where) if found.get("erratum") else None
+    for name in ("checks", "depends_on"):
+        found[name] = tuple(found.get(name, []))
+    claim = Claim(**found)
     _check_values(claim, where)
     _check_evidence(claim, where)
     return claim
 
 
-_TYPES = {
-    "order": (int, float),
-    "checks": list,
-    "depends_on": list,
-    "scalars": list,
-    "erratum": dict,
-    "arguments": dict,
-    "extraction": bool,
-    "expected": (int, float),
-    "tolerance": (int, float),
-    "null_scale": (int, float),
-    "printed": (int, float),
-}
-_MAY_BE_NULL = {"theorem", "chapter", "notebook", "result", "function"}
-
-
-def _check_fields(kind: type, row: dict, where: str) -> None:
-    known = {one.name: one for one in fields(kind)}
-    for name in row:
-        if name not in known:
-            raise ClaimError(f"{where}: unknown field {name!r}; expected one of {', '.join(known)}")
-    for name, one in known.items():
-        if one.default is MISSING and one.default_factory is MISSING and name not in row:
-            raise ClaimError(f"{where}: field {name!r} is missing")
-    for name, value in row.items():
-        _check_type(name, value, where)
-
-
-def _check_type(name: str, value, where: str) -> None:
-    wanted = _TYPES.get(name, str)
-    if value is None and name in _MAY_BE_NULL:
-        return
-    if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
-        names = " or ".join(kind.__name__ for kind in (wanted if isinstance(wanted, tuple) else (wanted,)))
-        raise ClaimError(f"{where}: field {name!r} is {value!r}, expected {names}")
-    if wanted is str and not value.strip():
-        raise ClaimError(f"{where}: field {name!r} is empty")
-    if name in ("checks", "depends_on") and not all(isinstance(item, str) for item in value):
-        raise ClaimError(f"{where}: field {name!r} must be a list of strings, got {value!r}")
-
-
-def _read_scalar(row, where: str) -> Scalar:
-    if not isinstance(row, dict):
-        raise ClaimError(f"{where}: a scalar is {row!r}, expected a mapping")
-    where = f"{where}: scalar {row.get('name', '?')}"
-    _check_fields(Scalar, row, where)
-    scalar = Scalar(**row)
+def _read_scalar(row: Any, where: str) -> Scalar:
+    where = f"{where}: scalar {row.get('name', '?') if isinstance(row, dict) else '?'}"
+    scalar = Scalar(**schema.row(Scalar, row, where, error=ClaimError))
     origins = [origin for origin in (scalar.notebook, scalar.result, scalar.function) if origin]
     if len(origins) != 1:
         raise ClaimError(f"{where}: give exactly one of notebook, result and function; got {len(origins)}")
@@ -265,10 +210,9 @@ def _check_tolerance(scalar: Scalar, where: str) -> None:
         raise ClaimError(f"{where}: tolerance {scalar.tolerance} must be below null_scale {scalar.null_scale}")
 
 
-def _read_erratum(row, where: str) -> Erratum:
+def _read_erratum(row: Any, where: str) -> Erratum:
     where = f"{where}: erratum"
-    _check_fields(Erratum, row, where)
-    erratum = Erratum(**row)
+    erratum = Erratum(**schema.row(Erratum, row, where, error=ClaimError))
     if erratum.kind not in ERRATUM_KINDS:
         raise ClaimError(f"{where}: kind {erratum.kind!r}; expected one of {', '.join(ERRATUM_KINDS)}")
     return erratum
@@ -283,9 +227,7 @@ def _check_values(claim: Claim, where: str) -> None:
         raise ClaimError(f"{where}: id {claim.id!r} does not belong to paper {claim.paper!r}")
     page, file = (claim.chapter or "").rpartition("/")[2], Path(claim.file).stem
     if page and page != file and not page.startswith(f"{file}-"):
-        raise ClaimError(
-            f"{where}: chapter is {claim.chapter!r}, expected {file!r} or a page of it, as the file is named"
-        )
+        raise ClaimError(f"{where}: chapter is {claim.chapter!r}, expected a page of {file!r}, as the file is named")
     if claim.status not in STATUSES:
         raise ClaimError(f"{where}: status {claim.status!r}; expected one of {', '.join(STATUSES)}")
     for check in claim.checks:
@@ -308,12 +250,13 @@ def _check_evidence(claim: Claim, where: str) -> None:
         )
     if claim.status in ("reproduced", "not reproduced") and not measured:
         raise ClaimError(f"{where}: status {claim.status!r} needs a scalar from a result file or a notebook")
-    printed = [scalar for scalar in measured if scalar.printed is not None]
+    printed = [(scalar, scalar.printed) for scalar in measured if scalar.printed is not None]
     if claim.status in ("reproduced", "not reproduced") and not printed:
         raise ClaimError(f"{where}: status {claim.status!r} needs a scalar with 'printed', the paper's number")
-    differing = [scalar.name for scalar in printed if abs(scalar.printed - scalar.expected) > scalar.tolerance]
-    if claim.status == "reproduced" and any(scalar.printed != scalar.expected for scalar in printed):
-        raise ClaimError(f"{where}: status 'reproduced' must expect the printed numbers; {[s.name for s in printed]}")
+    differing = [scalar.name for scalar, number in printed if abs(number - scalar.expected) > scalar.tolerance]
+    if claim.status == "reproduced" and any(number != scalar.expected for scalar, number in printed):
+        names = [scalar.name for scalar, _ in printed]
+        raise ClaimError(f"{where}: status 'reproduced' must expect the printed numbers; {names}")
     if claim.status == "not reproduced" and not differing:
         raise ClaimError(
             f"{where}: status 'not reproduced', but every expected number is within tolerance of the printed one"

@@ -13,8 +13,9 @@ import difflib
 
 import numpy as np
 
-from course_lib.data.datasets.catalogue import ENTRIES, Entry
+from course_lib.data.datasets.catalogue import ENTRIES
 from course_lib.data.datasets.embedded import read_movietweetings
+from course_lib.data.datasets.entries import Entry, Log
 from course_lib.data.datasets.errors import (
     BadRow,
     ChecksumMismatch,
@@ -25,7 +26,7 @@ from course_lib.data.datasets.errors import (
     UnsafeArchive,
 )
 from course_lib.data.datasets.planted import PlantedTaste, synthetic, synthetic_large
-from course_lib.data.datasets.readers import Log, to_interactions
+from course_lib.data.datasets.readers import to_interactions
 from course_lib.data.datasets.sources import cache_folder, course_data_folder, locate
 from course_lib.data.interactions import Interactions
 
@@ -49,6 +50,10 @@ __all__ = [
 ]
 
 SYNTHETIC = "synthetic"
+COLUMNS = (
+    "name title pairs users items default_min_rating rating_scale licence licence_note citation obtained may_ship "
+    "homepage note"
+)
 
 
 def names() -> tuple[str, ...]:
@@ -62,23 +67,7 @@ def catalogue() -> list[dict[str, object]]:
     Columns: name, title, pairs, users, items, default_min_rating, rating_scale, licence, licence_note, citation,
     obtained (how), may_ship, homepage, note.
     """
-    columns = [
-        "name",
-        "title",
-        "pairs",
-        "users",
-        "items",
-        "default_min_rating",
-        "rating_scale",
-        "licence",
-        "licence_note",
-        "citation",
-        "obtained",
-        "may_ship",
-        "homepage",
-        "note",
-    ]
-    return [{column: getattr(entry, column) for column in columns} for entry in ENTRIES.values()]
+    return [{column: getattr(entry, column) for column in COLUMNS.split()} for entry in ENTRIES.values()]
 
 
 def load(
@@ -109,7 +98,9 @@ def load_entry(entry: Entry, *, min_rating: float | str | None = "default", core
     threshold = _threshold(entry, min_rating)
     if entry.read is None:
         data = dataclasses.replace(read_movietweetings(), name=entry.name)
-        return _cored(data if threshold is None else data.select(data.ratings >= threshold), core)
+        if threshold is not None and data.ratings is not None:
+            data = data.select(data.ratings >= threshold)
+        return _cored(data, core)
     log = _read(entry)
     if entry.name == "eurlex":  # its test documents are other documents: P3 counts the training part alone
         log = _part(log, 0)
@@ -154,6 +145,8 @@ def _entry(name: str) -> Entry:
 def _read(entry: Entry) -> Log:
     cache, own = cache_folder(), course_data_folder()
     container, form = locate(entry, roots=[cache] if own is None else [own, cache], cache=cache)
+    if entry.read is None:
+        raise ValueError(f"{entry.name} comes with the course: it has no files of its own to read")
     return entry.read(container, form)
 
 

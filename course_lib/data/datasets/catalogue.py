@@ -1,63 +1,13 @@
-"""The one table of data sets: what each is, where it comes from, under which terms, and how it is read."""
+"""The one table of data sets: one `Entry` each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from typing import Any
 
 from course_lib.data.datasets import readers
-from course_lib.data.datasets.readers import Log
+from course_lib.data.datasets.entries import Entry, Remote
 
 __all__ = ["ENTRIES", "Entry", "Remote"]
-
-
-@dataclass(frozen=True)
-class Remote:
-    """A file to download: its address, its place in the cache, and the hash that it must have."""
-
-    url: str
-    file: str
-    algorithm: str
-    expected: str
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A data set.
-
-    pairs, users, items : of the whole set before any filter. For ml-10m, 20m, 25m, 32m and eurlex as published (their
-        README and P3's Table 3), for all others as counted by the loader; tests count again.
-    default_min_rating : a pair is a positive from this rating on (None: the set is implicit). rating_scale : in words.
-    forms : groups of files that each make the set complete, the original first. archives : names of published archives.
-    remotes : what is downloaded; empty for sets that come with the course or must be placed by hand.
-    merge : the set is known to hold equal pairs, which become one.
-    """
-
-    name: str
-    title: str
-    pairs: int
-    users: int
-    items: int
-    default_min_rating: float | None
-    rating_scale: str
-    licence: str
-    licence_note: str
-    citation: str
-    homepage: str
-    may_ship: bool = False
-    read: Callable[..., Log] | None = None
-    forms: tuple[tuple[str, ...], ...] = ()
-    archives: tuple[str, ...] = ()
-    remotes: tuple[Remote, ...] = ()
-    merge: bool = False
-    note: str = ""
-
-    @property
-    def obtained(self) -> str:
-        """How a user gets it, in a few words."""
-        if self.read is None:
-            return "comes with the course"
-        return "checked download" if self.remotes else "place by hand"
 
 
 GROUPLENS = "https://files.grouplens.org/datasets/movielens"
@@ -75,9 +25,9 @@ WIKISPEEDIA = "https://raw.githubusercontent.com/muhilaru/Wikispeedia/1217b23dae
 SPLIT = (("train.txt", "valid.txt", "test.txt"), ("train.txt", "test.txt"))
 
 
-def _movielens(name: str, title: str, pairs: int, users: int, items: int, md5: str, **rest: object) -> Entry:
+def _movielens(name: str, title: str, pairs: int, users: int, items: int, md5: str, **rest: Any) -> Entry:
     remote = Remote(f"{GROUPLENS}/{name}.zip", f"{name}/{name}.zip", "md5", md5)
-    values = {
+    values: dict[str, Any] = {
         "default_min_rating": 4,
         "rating_scale": "0.5 to 5 stars in halves",
         "licence": "GroupLens, research use",

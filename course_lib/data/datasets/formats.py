@@ -14,11 +14,11 @@ import lzma
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import IO, Any, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,7 @@ __all__ = [
     "teaching_truncation",
 ]
 
-COMPRESSED = {"": open, ".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
+COMPRESSED: dict[str, Callable[..., Any]] = {"": open, ".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
 BLOCK = 1 << 24  # bytes read at a time
 DAMAGE = (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, tarfile.ReadError)
 MAX_ID = 100_000_000
@@ -64,9 +64,10 @@ def find_file(folder: Path, name: str) -> Path | None:
     return next((path for path in paths if path.is_file()), None)
 
 
-def open_compressed(path: Path) -> BinaryIO:
+def open_compressed(path: Path) -> IO[bytes]:
     """The bytes of a file, unpacked by its suffix."""
-    return COMPRESSED.get(path.suffix, open)(path, "rb")
+    stream: IO[bytes] = COMPRESSED.get(path.suffix, open)(path, "rb")
+    return stream
 
 
 @contextmanager
@@ -75,9 +76,12 @@ def open_text(folder: Path, name: str, encoding: str = "utf-8") -> Iterator[Text
     path = find_file(folder, name)
     if path is None:
         raise FileNotFoundError(f"{folder} has no {name} (nor {name}.xz, .gz, .bz2)")
-    with teaching_truncation(str(path)), open_compressed(path) as stream:
-        with io.TextIOWrapper(stream, encoding=encoding, newline="\n") as lines:
-            yield lines
+    with (
+        teaching_truncation(str(path)),
+        open_compressed(path) as stream,
+        io.TextIOWrapper(stream, encoding=encoding, newline="\n") as lines,
+    ):
+        yield lines
 
 
 @contextmanager
@@ -93,7 +97,7 @@ def teaching_truncation(label: str) -> Iterator[None]:
 
 
 # --------------------------------------------------------------------------------------------------------------- tables
-def _blocks(stream: BinaryIO) -> Iterator[bytes]:
+def _blocks(stream: IO[bytes]) -> Iterator[bytes]:
     """Blocks of whole lines; the last line gets its line end if it has none."""
     rest = b""
     while block := stream.read(BLOCK):
@@ -107,7 +111,7 @@ def _blocks(stream: BinaryIO) -> Iterator[bytes]:
         yield rest + b"\n"
 
 
-def _parse_block(block: bytes, separator: bytes, columns: tuple[Column, ...]) -> NDArray | None:
+def _parse_block(block: bytes, separator: bytes, columns: tuple[Column, ...]) -> NDArray[Any] | None:
     """The rows of a block as a structured array, or None when one of its lines is not of the form asked for."""
     if len(separator) > 1:
         if b"\t" in block:
@@ -148,8 +152,8 @@ def _bad_row(label: str, number: int, expected: str, line: bytes | str) -> BadRo
 
 
 def read_table(
-    stream: BinaryIO, label: str, *, separator: bytes, columns: tuple[Column, ...], header: bytes | None = None
-) -> dict[str, NDArray]:
+    stream: IO[bytes], label: str, *, separator: bytes, columns: tuple[Column, ...], header: bytes | None = None
+) -> dict[str, NDArray[Any]]:
     """The columns of a table of numbers with one row a line.
 
     separator : between columns, such as b"::" or b",". header : the first line, which must be exactly that.
@@ -176,7 +180,7 @@ def read_table(
     return {column.name: np.concatenate([rows[column.name] for rows in parsed]) for column in columns}
 
 
-def read_adjacency(stream: BinaryIO, label: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def read_adjacency(stream: IO[bytes], label: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """(users, items) of the LightGCN text format: one line a user, "user item item ...", ids from 0.
 
     A user without items ("17") is allowed and adds no pair.
@@ -196,7 +200,7 @@ def read_adjacency(stream: BinaryIO, label: str) -> tuple[NDArray[np.int64], NDA
     return np.concatenate(users), np.concatenate(items)
 
 
-def read_libsvm(stream: BinaryIO, label: str) -> tuple[NDArray[np.int64], NDArray[np.int64], sparse.csr_array]:
+def read_libsvm(stream: IO[bytes], label: str) -> tuple[NDArray[np.int64], NDArray[np.int64], sparse.csr_array]:
     """(rows, labels, features) of the LIBSVM multi-label format: "label,label index:value index:value ..." a line.
 
     rows and labels are the pairs; features is (lines, largest index) in CSR with the file's indices, which start at 1,
@@ -242,7 +246,7 @@ def _text_rows(rows: Iterator[tuple[int, list[str]]], label: str, expected: tupl
 
 
 @contextmanager
-def _text_lines(stream: BinaryIO, label: str, encoding: str, newline: str) -> Iterator[TextIO]:
+def _text_lines(stream: IO[bytes], label: str, encoding: str, newline: str) -> Iterator[TextIO]:
     """The lines of a stream; BadRow where its bytes are not text of this encoding."""
     try:
         with io.TextIOWrapper(stream, encoding=encoding, newline=newline) as lines:
@@ -254,7 +258,13 @@ def _text_lines(stream: BinaryIO, label: str, encoding: str, newline: str) -> It
 
 
 def read_separated_text(
-    stream: BinaryIO, label: str, *, separator: str, fields: tuple[str, ...], encoding: str = "utf-8", comment: str = ""
+    stream: IO[bytes],
+    label: str,
+    *,
+    separator: str,
+    fields: tuple[str, ...],
+    encoding: str = "utf-8",
+    comment: str = "",
 ) -> list[list[str]]:
     """The rows of a text table, one a line. Lines that start with `comment`, and empty lines then, are passed over."""
     with _text_lines(stream, label, encoding, "\n") as lines:
@@ -264,7 +274,7 @@ def read_separated_text(
         return _text_rows(((number, line.split(separator)) for number, line in content), label, fields)
 
 
-def read_csv_text(stream: BinaryIO, label: str, fields: tuple[str, ...]) -> list[list[str]]:
+def read_csv_text(stream: IO[bytes], label: str, fields: tuple[str, ...]) -> list[list[str]]:
     """The rows of a comma separated text table with quotes, below a header that must be `fields`."""
     with _text_lines(stream, label, "utf-8", "") as lines:
         reader = csv.reader(lines)

@@ -17,17 +17,20 @@ can have millions of users and still answer for every single pair whether its "n
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
+from course_lib import checking
 from course_lib.data.interactions import LABELS_LIMIT, Interactions
 
 __all__ = ["PlantedTaste", "power_law", "synthetic", "synthetic_large"]
 
+Float = NDArray[np.float64]
+Ids = NDArray[np.int64]
 CHUNK = 1 << 21  # exposures that are worked on at a time
 BINS = 256  # of activity and of popularity, to predict the number of observed pairs
 
@@ -43,10 +46,10 @@ class PlantedTaste:
     """
 
     interactions: Interactions
-    user_tastes: NDArray[np.float64]
-    item_appeal: NDArray[np.float64]
-    activity: NDArray[np.float64]
-    popularity: NDArray[np.float64]
+    user_tastes: Float
+    item_appeal: Float
+    activity: Float
+    popularity: Float
     exposures: float
     retention: float
     key: int
@@ -54,21 +57,24 @@ class PlantedTaste:
     def __repr__(self) -> str:
         return f"PlantedTaste(rank {self.user_tastes.shape[1]}, {self.interactions!r})"
 
-    def taste_probability(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.float64]:
+    def taste_probability(self, users: ArrayLike, items: ArrayLike) -> Float:
         """P_ij = <user_tastes_i, item_appeal_j> of each pair; users and items broadcast."""
-        tastes = np.take(self.user_tastes, users, axis=0)  # (..., r); np.take is twice as fast here as indexing
-        return np.einsum("...t,...t->...", tastes, np.take(self.item_appeal, items, axis=0))
+        left, right = np.asarray(users), np.asarray(items)
+        tastes = np.take(self.user_tastes, left, axis=0)  # (..., r); np.take is twice as fast here as indexing
+        chance: Float = np.einsum("...t,...t->...", tastes, np.take(self.item_appeal, right, axis=0))
+        return chance
 
-    def exposure_probability(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.float64]:
+    def exposure_probability(self, users: ArrayLike, items: ArrayLike) -> Float:
         """retention (1 - exp(-lambda a_i b_j)), the chance that a liked pair is observed; users and items broadcast."""
         rate = self.exposures * self.activity[np.asarray(users)] * self.popularity[np.asarray(items)]
-        return -self.retention * np.expm1(-rate)
+        chance: Float = -self.retention * np.expm1(-rate)
+        return chance
 
     def is_positive(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.bool_]:
         """The true label of each pair, observed or not; users and items broadcast."""
-        users, items = np.asarray(users, dtype=np.int64), np.asarray(items, dtype=np.int64)
-        chance = uniform_of_cell(users * self.interactions.n_items + items, self.key)
-        return chance < self.taste_probability(users, items)
+        left, right = np.asarray(users, dtype=np.int64), np.asarray(items, dtype=np.int64)
+        chance = uniform_of_cell(left * self.interactions.n_items + right, self.key)
+        return chance < self.taste_probability(left, right)
 
     def is_false_negative(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.bool_]:
         """Whether each pair is positive in truth and yet not observed; users and items broadcast."""
@@ -84,7 +90,7 @@ class PlantedTaste:
         """Number of pairs of [m] x [n] that are positive in truth and not observed."""
         return int(self.truth.sum()) - len(self.interactions)
 
-    def _all_cells(self, caller: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _all_cells(self, caller: str) -> tuple[Ids, Ids]:
         m, n = self.interactions.shape
         if m * n > LABELS_LIMIT:
             raise ValueError(
@@ -93,7 +99,7 @@ class PlantedTaste:
         return np.arange(m)[:, None], np.arange(n)[None, :]
 
 
-def uniform_of_cell(cells: NDArray[np.int64], key: int) -> NDArray[np.float64]:
+def uniform_of_cell(cells: Ids, key: int) -> Float:
     """A number in [0, 1) for each cell index, the same every time: the splitmix64 mixer of S. Vigna on key + index."""
     state = cells.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     state += np.uint64(key)
@@ -102,10 +108,10 @@ def uniform_of_cell(cells: NDArray[np.int64], key: int) -> NDArray[np.float64]:
     state ^= state >> np.uint64(27)
     state *= np.uint64(0x94D049BB133111EB)
     state ^= state >> np.uint64(31)
-    return (state >> np.uint64(11)) * 2.0**-53
+    return (state >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
-def power_law(size: int, exponent: float, rng: Generator) -> NDArray[np.float64]:
+def power_law(size: int, exponent: float, rng: Generator) -> Float:
     """(size,) probabilities proportional to rank^-exponent, ranks dealt out at random; exponent 0 is uniform."""
     weights = np.arange(1, size + 1, dtype=np.float64) ** -exponent
     return rng.permutation(weights / weights.sum())
@@ -131,10 +137,10 @@ def synthetic(
         raise ValueError(
             f"synthetic writes out n_users x n_items cells, got {n_users} x {n_items}; use synthetic_large"
         )
-    _check_share(observed_share, "observed_share")
+    checking.real(observed_share, "observed_share", above=0, below=1)
     planted = _plant(n_users, n_items, rng, rank, mean_taste, popularity_exponent, activity_exponent)
-    liked_users, liked_items = np.nonzero(planted["truth_of"](np.arange(n_users)[:, None], np.arange(n_items)[None, :]))
-    rate = planted["activity"][liked_users] * planted["popularity"][liked_items]
+    liked_users, liked_items = np.nonzero(planted.truth)
+    rate = planted.activity[liked_users] * planted.popularity[liked_items]
     exposures = _solve_exposures(lambda size: -np.expm1(-size * rate).mean(), observed_share, start=1 / rate.mean())
     shown = rng.random(len(rate)) < -np.expm1(-exposures * rate)
     return _finish(planted, liked_users[shown], liked_items[shown], exposures, 1.0)
@@ -162,7 +168,7 @@ def synthetic_large(
             f"{0.5 * mean_taste * n_users * n_items:,.0f}, got {n_pairs:,}"
         )
     planted = _plant(n_users, n_items, rng, rank, mean_taste, popularity_exponent, activity_exponent)
-    activity, popularity = _binned(planted["activity"]), _binned(planted["popularity"])
+    activity, popularity = _binned(planted.activity), _binned(planted.popularity)
 
     def expected_pairs(size: float) -> float:
         shown = -np.expm1(-size * np.outer(activity[0], popularity[0]))
@@ -181,11 +187,6 @@ def synthetic_large(
 
 
 # ---------------------------------------------------------------------------------------------------------------- parts
-def _check_share(value: float, name: str) -> None:
-    if not 0 < value < 1:
-        raise ValueError(f"{name} must lie strictly between 0 and 1, got {value!r}")
-
-
 def _plant(
     n_users: int,
     n_items: int,
@@ -194,34 +195,30 @@ def _plant(
     mean_taste: float,
     popularity_exponent: float,
     activity_exponent: float,
-) -> dict:
-    """Tastes, appeal, activity, popularity and key, and the labels as a function `truth_of`."""
+) -> PlantedTaste:
+    """Tastes, appeal, activity, popularity and key, of which nothing was observed yet."""
     for name, size in (("n_users", n_users), ("n_items", n_items), ("rank", rank)):
-        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
-            raise ValueError(f"{name} must be an integer of at least 1, got {size!r}")
+        checking.whole(size, name)
     for name, exponent in (("popularity_exponent", popularity_exponent), ("activity_exponent", activity_exponent)):
-        if not 0 <= exponent < np.inf:
-            raise ValueError(f"{name} must be at least 0, got {exponent!r}")
-    _check_share(mean_taste, "mean_taste")
-    if not isinstance(rng, Generator):
-        raise ValueError(f"rng must be a numpy.random.Generator such as numpy.random.default_rng(0), got {rng!r}")
-    parts = {
-        "user_tastes": rng.dirichlet(np.full(rank, 0.5), size=n_users),
-        "item_appeal": rng.beta(mean_taste, 1 - mean_taste, size=(n_items, rank)),
-        "activity": power_law(n_users, activity_exponent, rng),
-        "popularity": power_law(n_items, popularity_exponent, rng),
-        "key": int(rng.integers(2**63)),
-    }
-    nothing = Interactions([], [], n_users=n_users, n_items=n_items, name="synthetic")
-    blank = PlantedTaste(nothing, exposures=0.0, retention=1.0, **parts)
-    return parts | {"truth_of": blank.is_positive, "shape": (n_users, n_items)}
+        checking.real(exponent, name, least=0)
+    checking.real(mean_taste, "mean_taste", above=0, below=1)
+    checking.generator(rng)
+    nothing = np.empty(0, dtype=np.int64)
+    return PlantedTaste(
+        Interactions(nothing, nothing, n_users=n_users, n_items=n_items, name="synthetic"),
+        user_tastes=rng.dirichlet(np.full(rank, 0.5), size=n_users),
+        item_appeal=rng.beta(mean_taste, 1 - mean_taste, size=(n_items, rank)),
+        activity=power_law(n_users, activity_exponent, rng),
+        popularity=power_law(n_items, popularity_exponent, rng),
+        exposures=0.0,
+        retention=1.0,
+        key=int(rng.integers(2**63)),
+    )
 
 
-def _finish(planted: dict, users: NDArray, items: NDArray, exposures: float, retention: float) -> PlantedTaste:
-    parts = {key: value for key, value in planted.items() if key not in ("truth_of", "shape")}
-    n_users, n_items = planted["shape"]
-    observed = Interactions(users, items, n_users=n_users, n_items=n_items, name="synthetic")
-    return PlantedTaste(observed, exposures=float(exposures), retention=float(retention), **parts)
+def _finish(planted: PlantedTaste, users: Ids, items: Ids, exposures: float, retention: float) -> PlantedTaste:
+    observed = replace(planted.interactions, users=users, items=items)
+    return replace(planted, interactions=observed, exposures=float(exposures), retention=float(retention))
 
 
 def _solve_exposures(share_at: Callable[[float], float], target: float, *, start: float) -> float:
@@ -235,7 +232,7 @@ def _solve_exposures(share_at: Callable[[float], float], target: float, *, start
     return (low + high) / 2
 
 
-def _binned(probabilities: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _binned(probabilities: Float) -> tuple[Float, Float]:
     """(means, counts) of the probabilities sorted into at most BINS groups of near values."""
     ordered = np.sort(probabilities)
     edges = np.linspace(np.log(ordered[0]), np.log(ordered[-1]) + 1e-9, BINS + 1)
@@ -244,21 +241,21 @@ def _binned(probabilities: NDArray[np.float64]) -> tuple[NDArray[np.float64], ND
     return sums[counts > 0] / counts[counts > 0], counts[counts > 0].astype(np.float64)
 
 
-def _observe(planted: dict, exposures: float, rng: Generator) -> NDArray[np.int64]:
+def _observe(planted: PlantedTaste, exposures: float, rng: Generator) -> Ids:
     """The cells (i n + j, ascending) that are liked and shown at least once in Poisson(exposures a_i b_j) showings."""
-    n_items = planted["shape"][1]
-    counts = rng.poisson(exposures * planted["activity"])  # showings of each user
-    draw_items = _sampler(planted["popularity"])
+    n_items = planted.interactions.n_items
+    counts = rng.poisson(exposures * planted.activity)  # showings of each user
+    draw_items = _sampler(planted.popularity)
     bounds = np.searchsorted(np.cumsum(counts), np.arange(0, counts.sum(), CHUNK)[1:])
     cells = []
     for block in np.split(np.arange(len(counts)), np.unique(bounds)):
         users = np.repeat(block, counts[block])
         shown = _distinct(users * n_items + draw_items(rng.random(len(users))))
-        cells.append(shown[planted["truth_of"](*np.divmod(shown, n_items))])
+        cells.append(shown[planted.is_positive(*np.divmod(shown, n_items))])
     return np.concatenate(cells)
 
 
-def _sampler(probabilities: NDArray[np.float64]) -> Callable[[NDArray[np.float64]], NDArray[np.int64]]:
+def _sampler(probabilities: Float) -> Callable[[Float], Ids]:
     """The inverse of the distribution function: from uniform numbers in [0, 1) to indices, exactly as by binary search.
 
     A guide table gives the first index whose cell reaches into a slice of [0, 1); from there it is a step or two up.
@@ -268,7 +265,7 @@ def _sampler(probabilities: NDArray[np.float64]) -> Callable[[NDArray[np.float64
     slices = 4 * len(cumulative)
     guide = np.searchsorted(cumulative, np.arange(slices) / slices, side="right")
 
-    def draw(uniform: NDArray[np.float64]) -> NDArray[np.int64]:
+    def draw(uniform: Float) -> Ids:
         index = guide[(uniform * slices).astype(np.int64)]
         behind = np.flatnonzero(uniform >= cumulative[index])
         while behind.size:
@@ -279,11 +276,11 @@ def _sampler(probabilities: NDArray[np.float64]) -> Callable[[NDArray[np.float64
     return draw
 
 
-def _merge(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
+def _merge(first: Ids, second: Ids) -> Ids:
     return second if not len(first) else _distinct(np.concatenate((first, second)))
 
 
-def _distinct(cells: NDArray[np.int64]) -> NDArray[np.int64]:
+def _distinct(cells: Ids) -> Ids:
     """The distinct cells, ascending. (np.unique hashes integers since NumPy 2.3: five times slower here.)"""
     cells = np.sort(cells)
     return cells[np.diff(cells, prepend=-1) > 0]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import BinaryIO
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import IO
 from urllib.parse import unquote
 
 import numpy as np
-from numpy.typing import NDArray
 
+from course_lib.data.datasets.entries import AnyArray, Log, Table
 from course_lib.data.datasets.errors import BadRow
 from course_lib.data.datasets.formats import (
     MAX_ID,
@@ -24,59 +25,15 @@ from course_lib.data.datasets.sources import Archive, Folder
 from course_lib.data.interactions import Interactions
 
 Container = Folder | Archive
-Table = Mapping[str, NDArray]
+Rows = Sequence[Sequence[str]]
+FilmReader = Callable[[IO[bytes], str], Rows]
 
-ML_100K_GENRES = [
-    "unknown",
-    "Action",
-    "Adventure",
-    "Animation",
-    "Children's",
-    "Comedy",
-    "Crime",
-    "Documentary",
-    "Drama",
-    "Fantasy",
-    "Film-Noir",
-    "Horror",
-    "Musical",
-    "Mystery",
-    "Romance",
-    "Sci-Fi",
-    "Thriller",
-    "War",
-    "Western",
-]
+ML_100K_GENRES = (
+    *("unknown", "Action", "Adventure", "Animation", "Children's", "Comedy", "Crime", "Documentary", "Drama"),
+    *("Fantasy", "Film-Noir", "Horror", "Musical", "Mystery", "Romance", "Sci-Fi", "Thriller", "War", "Western"),
+)
 ML_100K_ITEM_FIELDS = ("movie id", "title", "release date", "video release date", "IMDb URL", *ML_100K_GENRES)
 SPLIT_PARTS = ("train", "valid", "test")
-
-
-@dataclass(frozen=True)
-class Log:
-    """The rows of a data set: users and items under their original, non-negative integer ids.
-
-    ratings_known_above : ratings of at most this value are unknown, and then stored as 0 (None: all are known).
-    parts : for a set with a published split, the index into `part_names` of each row.
-    """
-
-    users: NDArray
-    items: NDArray
-    times: NDArray | None = None
-    ratings: NDArray | None = None
-    ratings_known_above: float | None = None
-    parts: NDArray | None = None
-    part_names: tuple[str, ...] = ()
-    n_users: int | None = None
-    n_items: int | None = None
-    user_table: Table = field(default_factory=dict)
-    item_table: Table = field(default_factory=dict)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(m, n) as stated, or one more than the largest id."""
-        m = int(self.users.max(initial=0)) + 1 if self.n_users is None else self.n_users
-        n = int(self.items.max(initial=0)) + 1 if self.n_items is None else self.n_items
-        return m, n
 
 
 # ----------------------------------------------------------------------------------------------------------- MovieLens
@@ -87,7 +44,7 @@ def _rating_columns(
     return *ids, Column("rating", rating_dtype, lowest, 5), Column(time, "i8", 0, 2**33)
 
 
-def _film_table(ids: list[int], titles: list[str], genres: list[str], n_items: int) -> dict[str, NDArray]:
+def _film_table(ids: list[int], titles: list[str], genres: list[str], n_items: int) -> dict[str, AnyArray]:
     """Columns `name` and `genres` of length n_items, placed by id; films without a row have empty text."""
     table = {"name": np.full(n_items, "", dtype=object), "genres": np.full(n_items, "", dtype=object)}
     known = [position for position, film in enumerate(ids) if film < n_items]
@@ -103,10 +60,10 @@ def _film_id(word: str, label: str) -> int:
     return int(word)
 
 
-def _with_films(columns: Table, container: Container, name: str, read_films: Callable[[BinaryIO, str], list]) -> Log:
+def _with_films(columns: Table, container: Container, name: str, read_films: FilmReader) -> Log:
     users, items, ratings, times = columns.values()
     n_items = int(items.max()) + 1
-    films: dict[str, NDArray] = {}
+    films: dict[str, AnyArray] = {}
     if container.has(name):
         with container.open(name) as (stream, label):
             rows = read_films(stream, label)
@@ -115,23 +72,23 @@ def _with_films(columns: Table, container: Container, name: str, read_films: Cal
     return Log(users, items, times=times, ratings=ratings, n_items=n_items, item_table=films)
 
 
-def _films_dat(encoding: str) -> Callable[[BinaryIO, str], list]:
+def _films_dat(encoding: str) -> FilmReader:
     fields = ("MovieID", "Title", "Genres")
     return lambda stream, label: read_separated_text(stream, label, separator="::", fields=fields, encoding=encoding)
 
 
-def _films_csv(stream: BinaryIO, label: str) -> list:
+def _films_csv(stream: IO[bytes], label: str) -> Rows:
     return read_csv_text(stream, label, ("movieId", "title", "genres"))
 
 
-def _films_item(stream: BinaryIO, label: str) -> list:
+def _films_item(stream: IO[bytes], label: str) -> Rows:
     rows = read_separated_text(stream, label, separator="|", fields=ML_100K_ITEM_FIELDS, encoding="latin-1")
     return [
         (r[0], r[1], "|".join(g for g, flag in zip(ML_100K_GENRES, r[5:], strict=True) if flag == "1")) for r in rows
     ]
 
 
-def _films_recbole(stream: BinaryIO, label: str) -> list:
+def _films_recbole(stream: IO[bytes], label: str) -> Rows:
     fields = ("item_id:token", "movie_title:token_seq", "release_year:token", "class:token_seq")
     rows = read_separated_text(stream, label, separator="\t", fields=fields)[1:]
     return [
@@ -157,21 +114,14 @@ def read_ml_1m(container: Container, form: tuple[str, ...]) -> Log:
     with container.open("ml1m_pairs_order.npz") as (stream, label):
         try:
             with np.load(stream, allow_pickle=False) as arrays:
-                columns = {key: arrays[key] for key in ("user", "item", "rating", "timestamp")}
+                types = {"user": None, "item": None, "rating": np.float32, "timestamp": np.int64}
+                columns = {key: np.asarray(arrays[key], dtype) for key, dtype in types.items()}
         except (KeyError, ValueError) as error:
             raise BadRow(
                 f"{label}: expected arrays user, item, rating, timestamp of one length, got {error}"
             ) from error
     log = _with_films(columns, container, "movies.dat", _films_dat("latin-1"))
-    return Log(
-        log.users,
-        log.items,
-        times=log.times.astype(np.int64),
-        ratings=log.ratings.astype(np.float32),
-        ratings_known_above=3,
-        n_items=log.n_items,
-        item_table=log.item_table,
-    )
+    return replace(log, ratings_known_above=3)
 
 
 def read_ml_10m(container: Container, form: tuple[str, ...]) -> Log:
@@ -191,7 +141,9 @@ def read_ml_csv(container: Container, form: tuple[str, ...]) -> Log:
 
 
 # -------------------------------------------------------------------------------------------------------- implicit sets
-def _joined(parts: list[tuple[NDArray, NDArray]], names: tuple[str, ...], ratings: list[NDArray] | None = None) -> Log:
+def _joined(
+    parts: list[tuple[AnyArray, AnyArray]], names: tuple[str, ...], ratings: list[AnyArray] | None = None
+) -> Log:
     lengths = [len(users) for users, _ in parts]
     return Log(
         np.concatenate([users for users, _ in parts]),
@@ -259,7 +211,7 @@ def read_wikispeedia(container: Container, form: tuple[str, ...]) -> Log:
     return Log(sources, targets, n_users=n, n_items=n, user_table=table, item_table=table)
 
 
-def _categories(container: Container, number: dict[str, int]) -> NDArray:
+def _categories(container: Container, number: dict[str, int]) -> AnyArray:
     """The categories of each numbered article, sorted and joined by "|"; articles without a link are left out."""
     with container.open("categories.tsv") as (stream, label):
         rows = read_separated_text(stream, label, separator="\t", fields=("article", "category"), comment="#")
@@ -286,21 +238,22 @@ def read_eurlex(container: Container, form: tuple[str, ...]) -> Log:
 # ----------------------------------------------------------------------------------------------------- to Interactions
 def to_interactions(log: Log, *, name: str, min_rating: float | None, merge: bool) -> Interactions:
     """The pairs with rating >= min_rating (None: all), under the log's ids. `merge`: of equal pairs the first stays."""
-    if min_rating is None:
-        kept = slice(None)
-    elif log.ratings is None:
-        raise ValueError(f"min_rating must be left out for {name}, which has no ratings (implicit), got {min_rating!r}")
-    elif log.ratings_known_above is not None and min_rating <= log.ratings_known_above:
-        raise ValueError(
-            f"min_rating must be above {log.ratings_known_above:g} or None (all pairs) for this copy of {name}, got "
-            f"{min_rating!r}: it knows which pairs were rated, but the value only of those with more than "
-            f"{log.ratings_known_above:g} stars. The original ratings.dat has them all"
-        )
-    else:
+    kept = np.ones(len(log.users), dtype=bool)
+    if min_rating is not None:
+        if log.ratings is None:
+            raise ValueError(
+                f"min_rating must be left out for {name}, which has no ratings (implicit), got {min_rating!r}"
+            )
+        if log.ratings_known_above is not None and min_rating <= log.ratings_known_above:
+            raise ValueError(
+                f"min_rating must be above {log.ratings_known_above:g} or None (all pairs) for this copy of {name}, "
+                f"got {min_rating!r}: it knows which pairs were rated, but the value only of those with more than "
+                f"{log.ratings_known_above:g} stars. The original ratings.dat has them all"
+            )
         kept = log.ratings >= min_rating
     partly_known = min_rating is None and log.ratings_known_above is not None
     m, n = log.shape
-    make = _merged if merge else Interactions
+    make = partial(Interactions.merged, keep="first") if merge else Interactions
     return make(
         log.users[kept],
         log.items[kept],
@@ -312,7 +265,3 @@ def to_interactions(log: Log, *, name: str, min_rating: float | None, merge: boo
         user_table={"id": np.arange(m), **log.user_table},
         item_table={"id": np.arange(n), **log.item_table},
     )
-
-
-def _merged(users: NDArray, items: NDArray, **rest: object) -> Interactions:
-    return Interactions.merged(users, items, keep="first", **rest)

@@ -14,13 +14,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, BinaryIO
+from typing import IO
 
+from course_lib.data.datasets.entries import Entry, Remote
 from course_lib.data.datasets.errors import ChecksumMismatch, DataMissing, DownloadFailed, UnsafeArchive
 from course_lib.data.datasets.formats import find_file, open_compressed, teaching_truncation
-
-if TYPE_CHECKING:
-    from course_lib.data.datasets.catalogue import Entry, Remote
 
 __all__ = ["Archive", "Folder", "by_hand", "cache_folder", "course_data_folder", "locate"]
 
@@ -41,7 +39,7 @@ class Folder:
         return find_file(self.path, name) is not None
 
     @contextmanager
-    def open(self, name: str) -> Iterator[tuple[BinaryIO, str]]:
+    def open(self, name: str) -> Iterator[tuple[IO[bytes], str]]:
         """(bytes, name for messages) of a file."""
         path = find_file(self.path, name)
         if path is None:
@@ -68,7 +66,7 @@ class Archive:
             return dict(_archive_members(self.path))
 
     @contextmanager
-    def open(self, name: str) -> Iterator[tuple[BinaryIO, str]]:
+    def open(self, name: str) -> Iterator[tuple[IO[bytes], str]]:
         """(bytes, name for messages) of a member."""
         members = self._members()
         if name not in members:
@@ -79,8 +77,11 @@ class Archive:
                 with zipfile.ZipFile(self.path) as archive, archive.open(members[name]) as stream:
                     yield stream, label
             else:
-                with tarfile.open(self.path) as archive, archive.extractfile(members[name]) as stream:
-                    yield stream, label
+                with tarfile.open(self.path) as packed:
+                    member = packed.extractfile(members[name])
+                    assert member is not None  # a plain file: `_archive_members` refuses all else
+                    with member as stream:
+                        yield stream, label
 
 
 def _points_outside(name: str) -> bool:

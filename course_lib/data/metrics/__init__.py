@@ -4,7 +4,7 @@ Every number is computed per user and then averaged over the users who have at l
 
 - precision@K = hits / K (also where fewer than K items are left to recommend),
 - recall@K    = hits / |test items|,
-- ndcg@K      = DCG / ideal DCG, DCG = sum over hits of 1 / log2(1 + rank), ideal = the first min(K, |test items|) ranks hit,
+- ndcg@K      = DCG / ideal DCG, DCG = sum over hits of 1 / log2(1 + rank), ideal: the first min(K, |test items|) hit,
 - mrr@K       = 1 / rank of the first hit, 0 without a hit,
 - map@K       = sum over hits of (precision at that rank) / min(K, |test items|)
   (trec_eval and ranx divide by |test items| instead; the two agree for users with at most K test items).
@@ -23,6 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
+from course_lib import checking
 from course_lib.data.interactions import Interactions
 
 METRICS = ("precision", "recall", "ndcg", "mrr", "map")
@@ -48,7 +49,7 @@ def top_k(
     Raises ValueError for shapes that do not fit, k < 1, and for embeddings or scores that are not finite.
     """
     users, items = _embeddings(users, items, train)
-    k, n = _cutoff(k, "k"), train.n_items
+    k, n = checking.whole(k, "k"), train.n_items
     result = np.full((train.n_users, k), -1, dtype=np.int64)
     if _compiles(users, items, k):
         _ranked_compiled(users, items, train.matrix, block or USERS, result)
@@ -79,10 +80,10 @@ def evaluate(
     (u,), ...}}. All numbers are fractions in [0, 1]. Raises ValueError as `top_k` does, for an empty test set and for a
     shared pair.
     """
-    cutoffs = tuple(sorted({_cutoff(value, "k") for value in (k if isinstance(k, tuple | list) else (k,))}))
+    cutoffs = tuple(sorted({checking.whole(value, "k") for value in (k if isinstance(k, tuple | list) else (k,))}))
     if not cutoffs:
         raise ValueError("k is empty: give one cut-off, such as 5, or several, such as (1, 5, 25)")
-    _check_split(train, test)
+    check_split(train, test)
     ranked = top_k(users, items, train, cutoffs[-1], block=block)
     return metrics_from_ranking(ranked, test, cutoffs)
 
@@ -120,7 +121,8 @@ def _hits(ranked: np.ndarray, users: np.ndarray, test: sp.csr_matrix) -> np.ndar
     wanted = users[:, None] * n + ranked
     keys = _keys(test)
     place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return (keys[place] == wanted) & (ranked >= 0)
+    found: np.ndarray = (keys[place] == wanted) & (ranked >= 0)
+    return found
 
 
 def _keys(matrix: sp.csr_matrix) -> np.ndarray:
@@ -146,7 +148,7 @@ def _ranked_compiled(
     tables = [np.ascontiguousarray(table.numpy()) for table in (users, items)]
 
     def work(start: int) -> None:
-        rank(*tables, seen.indptr, seen.indices, start, min(start + block, len(out)), out)
+        rank(tables[0], tables[1], seen.indptr, seen.indices, start, min(start + block, len(out)), out)
 
     starts, threads = range(0, len(out), block), torch.get_num_threads()
     if threads == 1 or len(starts) == 1:
@@ -205,26 +207,18 @@ def _embeddings(users: Any, items: Any, train: Interactions) -> tuple[torch.Tens
             )
         if not torch.isfinite(table).all():
             raise ValueError(f"{name} holds NaN or infinite entries: training diverged? (lower the learning rate)")
-    if users.shape[1] != items.shape[1]:
-        raise ValueError(f"users are {users.shape[1]} wide and items {items.shape[1]}; expected one width d")
+    checking.same_width(users, items, "users", "items")
     return users, items.to(users)
 
 
 def _tensor(table: Any) -> torch.Tensor:
-    """The table as a tensor; a read-only array, such as the counts of Interactions, is copied, since torch would
-    warn.
-    """
+    """The table as a tensor; a read-only array is copied, since torch would warn."""
     read_only = isinstance(table, np.ndarray) and not table.flags.writeable
     return torch.tensor(table) if read_only else torch.as_tensor(table)
 
 
-def _cutoff(value: Any, name: str) -> int:
-    if isinstance(value, bool) or int(value) != value or value < 1:
-        raise ValueError(f"{name} is {value!r}; expected a whole number of at least 1")
-    return int(value)
-
-
-def _check_split(train: Interactions, test: Interactions) -> None:
+def check_split(train: Interactions, test: Interactions) -> None:
+    """ValueError where two parts of a split differ in shape or share a pair, and for a test part without a pair."""
     if train.matrix.shape != test.matrix.shape:
         raise ValueError(f"test has shape {test.matrix.shape}, train {train.matrix.shape}; expected the same")
     if test.matrix.nnz == 0:

@@ -1,12 +1,13 @@
-"""The K best unseen items of each user, compiled with numba: scores of a tile of items, and at once the search for the
-best in it.
+"""The K best unseen items of each user, compiled with numba.
 
-A tile of scores is used while it lies in the processor's first cache, so the m x n scores never exist, not even for a
-block of users. Each score is one sum in a fixed order: it does not depend on the number of threads or on which users
-are ranked together.
+The scores of a tile of items are computed, and the best among them are searched at once. A tile of scores is used while
+it lies in the processor's first cache, so the m x n scores never exist, not even for a block of users. Each score is
+one sum in a fixed order: it does not depend on the number of threads or on which users are ranked together.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -18,11 +19,11 @@ FUSED = {"contract"}  # a * b + c in one instruction
 
 
 @njit(nogil=True, cache=True)
-def rank(users, items, pointers, seen, start, stop, out):
-    """out[u] = ids of the out.shape[1] items with the highest <users[u], items[j]> outside seen[pointers[u]:pointers[u
-    + 1]].
+def rank(users: Any, items: Any, pointers: Any, seen: Any, start: int, stop: int, out: Any) -> None:
+    """out[u] = ids of the out.shape[1] items with the highest <users[u], items[j]> that the user has not seen.
 
-    For u in start..stop-1; -1 where there are too few. seen ascends within a user. Equal scores: the lower id first.
+    For u in start..stop-1; seen[pointers[u]:pointers[u + 1]], ascending, are the items left out. -1 where there are too
+    few. Equal scores: the lower id first.
     """
     n, d, k = len(items), users.shape[1], out.shape[1]
     wide = (d + 3) // 4 * 4  # filled up with zeros
@@ -56,7 +57,7 @@ def rank(users, items, pointers, seen, start, stop, out):
 
 
 @njit(nogil=True, cache=True, fastmath=FUSED)
-def _products(left, tile, scores):
+def _products(left: Any, tile: Any, scores: Any) -> None:
     """scores (4, TILE) = left (4, w) @ tile (w, TILE), w a multiple of 4."""
     a, b, c, d = scores[0], scores[1], scores[2], scores[3]
     scores[:] = 0
@@ -75,10 +76,8 @@ def _products(left, tile, scores):
 
 
 @njit(nogil=True, cache=True)
-def _keep_best(scores, width, begin, best, ids):
-    """Puts scores[:width], of the items from `begin` on, into the descending list (best, ids);
-    equal scores keep their order.
-    """
+def _keep_best(scores: Any, width: int, begin: int, best: Any, ids: Any) -> None:
+    """Puts scores[:width], of the items from `begin` on, into the descending list (best, ids), stably."""
     last = len(best) - 1
     for low in range(0, width, CHUNK):
         high = min(low + CHUNK, width)

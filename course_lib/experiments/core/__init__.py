@@ -1,0 +1,10 @@
+"""What every experiment stands on.
+
+registry    experiments, their cells, and the runner that stores each finished cell
+results     `Result`: tidy rows, read as values, means, intervals, curves and tables
+summary     means over seeds with their intervals
+data        data sets by recipe, and splits into pairs to train and to test on
+machine     threads and devices
+provenance  where a number comes from, and where files lie
+command     the command line
+"""

@@ -1,5 +1,6 @@
-"""`python -m course_lib experiments list` and `python -m course_lib experiments run P3-T6 --scale laptop --seeds 0 1
-2`.
+"""The command line of the experiments.
+
+`python -m course_lib experiments list` shows them; `... experiments run P3-T6 --scale laptop --seeds 0 1 2` runs one.
 """
 
 from __future__ import annotations
@@ -7,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from typing import Any
 
 from course_lib.experiments.core import registry
 from course_lib.experiments.core.provenance import results_folder
@@ -16,30 +18,28 @@ def cli(argv: list[str]) -> int:
     """Runs one command line; returns its exit status."""
     arguments = _parser().parse_args(argv)
     try:
-        return arguments.action(arguments)
+        return int(arguments.action(arguments))
     except ValueError as error:
         print(f"error: {error}")
         return 2
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    for id in registry.names():
-        chosen = registry.get(id)
-        print(f"{id:<12} {chosen.title}")
+    for name in registry.names():
+        chosen = registry.get(name)
+        print(f"{name:<12} {chosen.title}")
         for scale in registry.SCALES:
-            cells = registry.cells_of(id, scale)
-            seconds = sum(chosen.estimate(cell) for cell in cells)
-            stored = "stored" if (results_folder() / f"{id}-{scale}.json").is_file() else "not run"
-            names = ", ".join(sorted({str(cell.get("data", "–")) for cell in cells}))
-            print(
-                f"    {scale:<7} {len(cells):>4} cells a seed, about {registry._duration(seconds):<8} {stored:<8} {names}"
-            )
+            cells = registry.cells_of(name, scale)
+            needed = registry.duration(sum(chosen.estimate(cell) for cell in cells))
+            stored = "stored" if (results_folder() / f"{name}-{scale}.json").is_file() else "not run"
+            sets = ", ".join(sorted({str(cell.get("data", "–")) for cell in cells}))
+            print(f"    {scale:<7} {len(cells):>4} cells a seed, about {needed:<8} {stored:<8} {sets}")
     return 0
 
 
 def _run(arguments: argparse.Namespace) -> int:
     only = dict(_pair(text) for text in arguments.only)
-    options = dict(_pair(text) for text in arguments.option)
+    options: dict[str, Any] = dict(_pair(text) for text in arguments.option)
     result = registry.run(
         arguments.id, arguments.scale, seeds=arguments.seeds, only=only or None, collect=arguments.collect, **options
     )

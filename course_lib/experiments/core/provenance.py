@@ -53,9 +53,7 @@ def hardware(device: str = "cpu") -> dict[str, Any]:
 
 
 def git_state(root: Path = ROOT) -> dict[str, Any]:
-    """{"commit": hash or None, "dirty": course_lib or benchmarks differ from the commit, or None outside a
-    repository}.
-    """
+    """{"commit": hash, "dirty": whether course_lib or benchmarks differ from it}; both None outside a repository."""
     commit = _git(root, "rev-parse", "HEAD")
     changes = _git(root, "status", "--porcelain", "--", "course_lib", "benchmarks")
     return {"commit": commit or None, "dirty": None if changes is None else bool(changes)}
@@ -97,7 +95,8 @@ def _processor() -> str:
 
 def _git(root: Path, *arguments: str) -> str | None:
     try:
-        done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True, timeout=20)
+        command = ["git", "-C", str(root), *arguments]
+        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=20)
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.strip() if done.returncode == 0 else None

@@ -1,89 +1,120 @@
 """The registry of experiments, and the runner: a run is a list of independent cells, each stored when it is finished.
 
 An experiment has a plan and a cell function. `plan(scale, seeds, **options)` lists the cells, each a dict of plain
-values that says everything its outcome depends on; `run_cell(cell)` returns the rows of one cell. A finished cell is
-stored under the SHA-256 of (experiment, its version, the cell, the data it uses), so that a killed run goes on where it
-stopped and two scales share the cells that they have in common.
+values (a TypedDict of the experiment) that says everything its outcome depends on; `run_cell(cell)` returns the rows of
+one cell. A finished cell is stored under the SHA-256 of (experiment, its version, the cell, the data it uses), so that
+a killed run goes on where it stopped and two scales share the cells that they have in common.
+
+An experiment of paper P3 is registered when `course_lib.experiments.p3` is imported, which is when it is asked for.
 """
 
 from __future__ import annotations
 
 import json
+import pkgutil
+import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from tqdm.auto import tqdm
 
 from course_lib.experiments.core.provenance import cells_folder, digest, provenance, write_json
-from course_lib.experiments.core.results import Result, Row
+from course_lib.experiments.core.results import Layout, Result
+from course_lib.experiments.core.summary import Row
 
 SCALES = ("smoke", "laptop", "full")
-Cell = dict[str, Any]
+PACKAGE = __name__.removesuffix(".core.registry")
+Cell = Mapping[str, Any]  # any experiment's cell; each experiment has a TypedDict of its own
+C = TypeVar("C", bound=Cell)
+Plan = Callable[..., list[C]]
 
 
 @dataclass(frozen=True)
-class Experiment:
+class Experiment(Generic[C]):
     """One registered experiment; `version` grows when its code changes what a cell's outcome is."""
 
     id: str
     title: str
     paper: str
-    plan: Callable[..., list[Cell]]
-    run_cell: Callable[[Cell], list[Row]]
-    estimate: Callable[[Cell], float]
-    describe: Callable[[Cell], dict[str, Any]]
+    plan: Plan[C]
+    run_cell: Callable[[C], list[Row]]
+    estimate: Callable[[C], float]
+    describe: Callable[[C], dict[str, Any]]
     finish: Callable[[list[Row]], dict[str, float]]
     version: int = 1
-    layout: dict[str, Any] = field(default_factory=dict)
+    layout: Layout = field(default_factory=Layout)
 
 
-REGISTRY: dict[str, Experiment] = {}
+REGISTRY: dict[str, Experiment[Any]] = {}
 
 
 def experiment(
-    id: str, title: str, **parts: Any
-) -> Callable[[Callable[[Cell], list[Row]]], Callable[[Cell], list[Row]]]:
-    """Registers the decorated cell function under `id`; `parts` are the other fields of `Experiment`."""
+    name: str,
+    title: str,
+    *,
+    paper: str,
+    plan: Plan[C],
+    estimate: Callable[[C], float],
+    describe: Callable[[C], dict[str, Any]],
+    finish: Callable[[list[Row]], dict[str, float]],
+    version: int = 1,
+    layout: Layout | None = None,
+) -> Callable[[Callable[[C], list[Row]]], Callable[[C], list[Row]]]:
+    """Registers the decorated cell function under the id `name`; the rest are the fields of `Experiment`."""
 
-    def register(run_cell: Callable[[Cell], list[Row]]) -> Callable[[Cell], list[Row]]:
-        if id in REGISTRY:
-            raise ValueError(f"experiment {id!r} is registered twice")
-        REGISTRY[id] = Experiment(id=id, title=title, run_cell=run_cell, **parts)
+    def register(run_cell: Callable[[C], list[Row]]) -> Callable[[C], list[Row]]:
+        if name in REGISTRY:
+            raise ValueError(f"experiment {name!r} is registered twice")
+        REGISTRY[name] = Experiment(
+            name, title, paper, plan, run_cell, estimate, describe, finish, version, layout or Layout()
+        )
         return run_cell
 
     return register
 
 
+def papers() -> list[str]:
+    """The papers that have experiments here: the modules beside `core`."""
+    found = pkgutil.iter_modules(import_module(PACKAGE).__path__)
+    return sorted(module.name for module in found if module.name != "core")
+
+
 def names() -> tuple[str, ...]:
-    """The ids of all experiments."""
-    return tuple(REGISTRY)
+    """The ids of all experiments, paper by paper, E2 before E10."""
+    for paper in papers():
+        import_module(f"{PACKAGE}.{paper}")
+    return tuple(sorted(REGISTRY, key=lambda name: [part.zfill(4) for part in re.split(r"(\d+)", name)]))
 
 
-def get(id: str) -> Experiment:
+def get(name: str) -> Experiment[Any]:
     """The experiment of this id; ValueError lists those that there are."""
-    if id not in REGISTRY:
-        raise ValueError(f"experiment {id!r} does not exist; expected one of {', '.join(REGISTRY)}")
-    return REGISTRY[id]
+    paper = name.partition("-")[0].lower()
+    if name not in REGISTRY and paper in papers():
+        import_module(f"{PACKAGE}.{paper}")
+    if name not in REGISTRY:
+        raise ValueError(f"experiment {name!r} does not exist; expected one of {', '.join(names())}")
+    return REGISTRY[name]
 
 
 def cells_of(
-    id: str, scale: str = "smoke", seeds: Iterable[int] = (0,), only: Cell | None = None, **options: Any
-) -> list[Cell]:
+    name: str, scale: str = "smoke", seeds: Iterable[int] = (0,), only: Cell | None = None, **options: Any
+) -> list[Any]:
     """The cells of a run; `only` keeps those that agree with its keys (a list of values allows several)."""
     if scale not in SCALES:
         raise ValueError(f"scale is {scale!r}; expected one of {SCALES}")
-    cells = get(id).plan(scale, tuple(seeds), **options)
+    cells = get(name).plan(scale, tuple(seeds), **options)
     for key in only or {}:
         if not any(key in cell for cell in cells):
-            raise ValueError(f"only: no cell of {id} has {key!r}; expected one of {sorted(cells[0])}")
+            raise ValueError(f"only: no cell of {name} has {key!r}; expected one of {sorted(cells[0])}")
     return [cell for cell in cells if all(_wanted(cell.get(key), value) for key, value in (only or {}).items())]
 
 
 def run(
-    id: str,
+    name: str,
     scale: str = "smoke",
     seed: int = 0,
     *,
@@ -100,24 +131,29 @@ def run(
     gather what is stored; store: folder of finished cells (default ~/.cache/two-tower-course/cells); options: the
     experiment's own.
     """
-    chosen, seeds = get(id), tuple(seeds) if seeds is not None else (seed,)
-    planned, folder = cells_of(id, scale, seeds, None, **options), store or cells_folder()
-    wanted = planned if only is None else cells_of(id, scale, seeds, only, **options)
+    chosen, seeds = get(name), tuple(seeds) if seeds is not None else (seed,)
+    planned, folder = cells_of(name, scale, seeds, None, **options), store or cells_folder()
+    wanted = planned if only is None else cells_of(name, scale, seeds, only, **options)
     plan, unavailable = _with_data(chosen, planned, folder)
     missing = [(cell, path) for cell, path in plan if not collect and cell in wanted and not path.is_file()]
     if progress:
         _announce(chosen, scale, len(planned), [cell for cell, _ in missing], unavailable)
-    for cell, path in tqdm(missing, desc=id, unit="cell", disable=not progress or not missing):
+    for cell, path in tqdm(missing, desc=name, unit="cell", disable=not progress or not missing):
         run_and_store(chosen, cell, path)
     finished = [json.loads(path.read_text(encoding="utf-8")) for _, path in plan if path.is_file()]
     return assemble(chosen, scale, len(planned), finished, unavailable)
 
 
-def _with_data(chosen: Experiment, cells: list[Cell], folder: Path) -> tuple[list[tuple[Cell, Path]], dict[str, str]]:
-    """The cells whose data is at hand with the path of each, and {data: why not} for the others;
-    raises if there are only others.
+def _with_data(
+    chosen: Experiment[Any], cells: list[Cell], folder: Path
+) -> tuple[list[tuple[Cell, Path]], dict[str, str]]:
+    """The cells whose data is at hand with the path of each, and {data: why not} for the others.
+
+    Raises what loading raised if there are only others.
     """
-    found, unavailable, error = [], {}, None
+    found: list[tuple[Cell, Path]] = []
+    unavailable: dict[str, str] = {}
+    error: OSError | None = None
     for cell in cells:
         if cell.get("data") in unavailable:
             continue
@@ -130,17 +166,19 @@ def _with_data(chosen: Experiment, cells: list[Cell], folder: Path) -> tuple[lis
     return found, unavailable
 
 
-def _announce(chosen: Experiment, scale: str, planned: int, missing: list[Cell], unavailable: dict[str, str]) -> None:
+def _announce(
+    chosen: Experiment[Any], scale: str, planned: int, missing: list[Cell], unavailable: dict[str, str]
+) -> None:
     for name, why in unavailable.items():
         tqdm.write(f"{chosen.id}: the cells on {name} are left out: {why}")
     if missing:
-        seconds = sum(chosen.estimate(cell) for cell in missing)
+        time_needed = duration(sum(chosen.estimate(cell) for cell in missing))
         tqdm.write(
-            f"{chosen.id} at {scale} scale: {len(missing)} of {planned} cells to run, about {_duration(seconds)} on 2 cores"
+            f"{chosen.id} at {scale} scale: {len(missing)} of {planned} cells to run, about {time_needed} on 2 cores"
         )
 
 
-def run_and_store(chosen: Experiment, cell: Cell, path: Path) -> None:
+def run_and_store(chosen: Experiment[Any], cell: Cell, path: Path) -> None:
     """Runs one cell and stores its rows with where they come from."""
     start = time.perf_counter()
     rows = chosen.run_cell(cell)
@@ -148,14 +186,14 @@ def run_and_store(chosen: Experiment, cell: Cell, path: Path) -> None:
     write_json(path, record | provenance(cell.get("device", "cpu")))
 
 
-def cell_path(chosen: Experiment, cell: Cell, folder: Path) -> Path:
+def cell_path(chosen: Experiment[Any], cell: Cell, folder: Path) -> Path:
     """Where a finished cell is stored: its name is the hash of all that its outcome depends on."""
     key = {"id": chosen.id, "version": chosen.version, "cell": cell, "data": chosen.describe(cell)["sha256"]}
     return folder / chosen.id / f"{digest(key)}.json"
 
 
 def assemble(
-    chosen: Experiment,
+    chosen: Experiment[Any],
     scale: str,
     planned: int,
     finished: list[dict[str, Any]],
@@ -184,14 +222,11 @@ def _distinct(values: Iterable[Any]) -> list[Any]:
 
 
 def _wanted(value: Any, wanted: Any) -> bool:
-    return value in wanted if isinstance(wanted, list | tuple) else value == wanted
+    return value in wanted if isinstance(wanted, list | tuple) else bool(value == wanted)
 
 
-def _duration(seconds: float) -> str:
-    return (
-        f"{seconds:.0f} s"
-        if seconds < 90
-        else f"{seconds / 60:.0f} min"
-        if seconds < 5400
-        else f"{seconds / 3600:.1f} h"
-    )
+def duration(seconds: float) -> str:
+    """Seconds as a person says them: "40 s", "5 min", "2.0 h"."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

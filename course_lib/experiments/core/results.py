@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import html
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mean, stdev
-from typing import Any
+from typing import Any, TypedDict
+
+import numpy as np
 
 from course_lib.experiments.core.provenance import ROOT, results_folder, write_json
+from course_lib.experiments.core.summary import Row, half_width, spread
 
-Row = dict[str, Any]
+
+class Layout(TypedDict, total=False):
+    """How a result is shown as a table: columns that name its rows, columns across, metrics shown, digits."""
+
+    rows: Sequence[str]
+    columns: Sequence[str]
+    metrics: Sequence[str]
+    digits: int
 
 
 @dataclass(frozen=True)
@@ -20,7 +31,7 @@ class Result:
 
     rows: one dict per number, with `metric`, `value`, usually `seed`, the coordinates of the cell that it belongs to
     (`data`, `loss`, `ratio`, `pointwise`, ...) and, where the paper prints it, `paper`; scalars: named numbers for
-    `book/claims`; provenance: see `course_lib.experiments.core.provenance`, and `cells` with those planned and finished.
+    `book/claims`; provenance: see `core.provenance`, and `cells` with those planned and finished.
     """
 
     id: str
@@ -29,7 +40,7 @@ class Result:
     rows: list[Row]
     scalars: dict[str, float] = field(default_factory=dict)
     provenance: dict[str, Any] = field(default_factory=dict)
-    layout: dict[str, Any] = field(default_factory=dict)
+    layout: Layout = field(default_factory=Layout)
 
     def select(self, **where: Any) -> list[Row]:
         """Rows that agree with every keyword; a tuple allows several values. ValueError for an unknown key."""
@@ -41,6 +52,39 @@ class Result:
     def _values(self, where: dict[str, Any]) -> str:
         """What the columns named in `where` hold, for a message."""
         return "; ".join(f"{key}: {', '.join(sorted({_text(row.get(key)) for row in self.rows}))}" for key in where)
+
+    def distinct(self, column: str, **where: Any) -> list[Any]:
+        """The values of a column in order of appearance, without None."""
+        return list(dict.fromkeys(row[column] for row in self.select(**where) if row.get(column) is not None))
+
+    def values(self, metric: str, **where: Any) -> list[float]:
+        """A metric over the seeds, in their order; empty where nothing was run."""
+        return [row["value"] for row in sorted(self.select(metric=metric, **where), key=lambda row: row.get("seed", 0))]
+
+    def mean(self, metric: str, **where: Any) -> float:
+        """The mean over seeds; ValueError where nothing was run."""
+        values = self.values(metric, **where)
+        if not values:
+            raise ValueError(f"no {metric} of {where} in {self.id} at {self.scale} scale")
+        return float(np.mean(values))
+
+    def interval(self, metric: str, *, digits: int = 4, **where: Any) -> str:
+        """The mean with its 95 % interval over seeds, "0.0812 ± 0.0010".
+
+        The number alone from one seed, a dash from none.
+        """
+        values = self.values(metric, **where)
+        if not values:
+            return "–"
+        return f"{np.mean(values):.{digits}f}" + (f" ± {half_width(values):.{digits}f}" if len(values) > 1 else "")
+
+    def curve(self, metric: str, along: str, **where: Any) -> tuple[list[Any], list[float], list[float]]:
+        """(values of the column `along`, means over seeds, half-widths of their 95 % intervals) of a metric."""
+        groups: dict[Any, list[float]] = {}
+        for row in self.select(metric=metric, **where):
+            groups.setdefault(row[along], []).append(row["value"])
+        at = sorted(groups)
+        return at, [float(np.mean(groups[x])) for x in at], [spread(groups[x]) for x in at]
 
     def columns(self) -> list[str]:
         """The keys of the rows, in order of appearance."""
@@ -54,8 +98,9 @@ class Result:
         digits: int | None = None,
         **where: Any,
     ) -> list[list[str]]:
-        """A pivot of text cells, header first: mean over seeds, "± sd" with two or more, the paper's number in
-        brackets.
+        """A pivot of text cells, header first.
+
+        A cell holds the mean over seeds, "± sd" with two or more, and the paper's number in brackets.
 
         ValueError when the filters leave no row.
         """
@@ -70,7 +115,7 @@ class Result:
         top = tuple(columns or self.layout.get("columns", ("metric",)))
         digits = self.layout.get("digits", 2) if digits is None else digits
         heads = list(dict.fromkeys(_key(row, top) for row in chosen))
-        groups: dict[tuple, dict[tuple, list[Row]]] = {}
+        groups: dict[tuple[Any, ...], dict[tuple[Any, ...], list[Row]]] = {}
         for row in chosen:
             groups.setdefault(_key(row, left), {}).setdefault(_key(row, top), []).append(row)
         header = [*left, *(" ".join(_text(part) for part in head if part is not None) for head in heads)]
@@ -116,9 +161,8 @@ class Result:
             f"data {data}" if data else "",
             f"seeds {_listing(seeds)}",
         ]
-        if (
-            seconds := self.provenance.get("seconds", 0)
-        ) >= 0.5:  # else counted, or shared with an experiment that ran before
+        seconds = self.provenance.get("seconds", 0)
+        if seconds >= 0.5:  # else counted, or shared with an experiment that ran before
             parts.append(f"{seconds:.0f} s of computing")
         if cells and cells["finished"] < cells["planned"]:
             parts.append(f"{cells['planned'] - cells['finished']} of {cells['planned']} cells were not run")
@@ -133,21 +177,21 @@ class Result:
         return path
 
 
-def load_result(id: str, scale: str, folder: Path | None = None) -> Result:
+def load_result(name: str, scale: str, folder: Path | None = None) -> Result:
     """The stored result of an experiment; FileNotFoundError says how to make it."""
-    path = (folder or results_folder()) / f"{id}-{scale}.json"
+    path = (folder or results_folder()) / f"{name}-{scale}.json"
     if not path.is_file():
-        command = f"python -m course_lib experiments run {id} --scale {scale}"
+        command = f"python -m course_lib experiments run {name} --scale {scale}"
         shown = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path  # the same text on every machine
         raise FileNotFoundError(f"no stored result {shown}: it was not run yet; make it with `{command}`")
     return Result(**json.loads(path.read_text(encoding="utf-8")))
 
 
 def _agrees(value: Any, wanted: Any) -> bool:
-    return value in wanted if isinstance(wanted, tuple | list | set) else value == wanted
+    return value in wanted if isinstance(wanted, tuple | list | set) else bool(value == wanted)
 
 
-def _key(row: Row, names: tuple[str, ...]) -> tuple:
+def _key(row: Row, names: tuple[str, ...]) -> tuple[Any, ...]:
     return tuple(row.get(name) for name in names)
 
 
@@ -164,5 +208,5 @@ def _cell(rows: list[Row], digits: int) -> str:
     return f"{mean(values):.{digits}f}{spread}" + (f" ({min(paper):.{digits}f})" if len(paper) == 1 else "")
 
 
-def _listing(values: list) -> str:
+def _listing(values: list[Any]) -> str:
     return ", ".join(map(str, values)) if values else "–"

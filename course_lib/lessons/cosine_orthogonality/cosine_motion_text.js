@@ -110,6 +110,6 @@ export function traceTable({ trace, keys, state }) {
 export function asPython({ q, k, negatives, loss, lr, tau, steps }) {
   const point = (p) => `(${p.join(", ")})`;
   const points = negatives.length ? `(${negatives.map(point).join(", ")},)` : "()";
-  return `from course_lib import widgets\nwidgets.CosineMotion(\n    q=${point(q)}, k=${point(k)}, negatives=${points},\n` +
+  return `from course_lib.lessons.cosine_orthogonality.cosine_motion import CosineMotion\nCosineMotion(\n    q=${point(q)}, k=${point(k)}, negatives=${points},\n` +
     `    loss="${loss}", lr=${lr}, tau=${tau}, steps=${steps},\n)`;
 }

@@ -17,6 +17,7 @@ import sympy as sp
 from course_lib.lessons.shared.counterexample import Counterexample
 from course_lib.maths import gauge
 from course_lib.maths.arrays import exact
+from course_lib.maths.gauge.algebra import rank
 
 theta = sp.symbols("theta", positive=True)
 eta, t = sp.symbols("eta t", real=True)
@@ -489,7 +490,7 @@ def locally_rigid_not_rigid() -> Counterexample:
     third = sp.Rational(1, 3)
     found = sp.solve([third * x + 2 * third * y - 1, 2 * third / x + third / y - 1], [x, y], dict=True)
     rows = exact(np.array([[1, 2]])), exact(np.array([[2, 1]]))
-    if 2 - gauge._rank(np.concatenate(rows)):
+    if 2 - rank(np.concatenate(rows)):
         raise ArithmeticError("the example is not infinitesimally rigid")
     return Counterexample("rank decides near the identity only", sp.Integer(1), sp.Integer(len(found)), sp.Integer(1))
 

@@ -182,6 +182,6 @@ export function tableOf({ item_names: itemNames, user_names: userNames }, { sele
 /** Lines of Python that show the same state in a notebook. */
 export function asPython({ items, users, item_names: itemNames, user_names: userNames, stretch, shear, turn, sphere, selected }) {
   const table = (names, rows) => `{${names.map((name, k) => `${JSON.stringify(name)}: (${rows[k].join(", ")})`).join(", ")}}`;
-  return `from course_lib import widgets\nwidgets.StretchedAxes(\n    ${table(itemNames, items)},\n    ${table(userNames, users)},\n` +
+  return `from course_lib.lessons.gauge_freedom.stretched_axes import StretchedAxes\nStretchedAxes(\n    ${table(itemNames, items)},\n    ${table(userNames, users)},\n` +
     `    stretch=(${stretch.join(", ")}), shear=${shear}, turn=${turn}, sphere="${sphere}", selected=${selected},\n)`;
 }

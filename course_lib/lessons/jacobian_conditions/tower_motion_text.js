@@ -122,6 +122,6 @@ export function angleTable(angles) {
 
 /** A line of Python that shows the same state in a notebook. */
 export function asPython({ tower, optimiser, loss, batch_size, lr, steps, follow, seed }) {
-  return `from course_lib import widgets\nwidgets.TowerMotion(\n    "${tower}", optimiser="${optimiser}", loss="${loss}",\n` +
+  return `from course_lib.lessons.jacobian_conditions.tower_motion import TowerMotion\nTowerMotion(\n    "${tower}", optimiser="${optimiser}", loss="${loss}",\n` +
     `    batch_size=${batch_size}, lr=${lr}, steps=${steps}, follow=${follow}, seed=${seed},\n)`;
 }

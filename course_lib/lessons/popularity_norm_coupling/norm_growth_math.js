@@ -264,5 +264,5 @@ export function groups({ order, counts, norms: lengths, predicted, law, lists })
 
 /** A line of Python that shows the same state in a notebook. */
 export function asPython({ lr, start_norm: startNorm, tau, exponent, seed, step }) {
-  return `from course_lib import widgets\nwidgets.NormGrowth(lr=${lr}, start_norm=${startNorm}, tau=${tau}, exponent=${exponent}, step=${step}, seed=${seed})`;
+  return `from course_lib.lessons.popularity_norm_coupling.norm_growth import NormGrowth\nNormGrowth(lr=${lr}, start_norm=${startNorm}, tau=${tau}, exponent=${exponent}, step=${step}, seed=${seed})`;
 }

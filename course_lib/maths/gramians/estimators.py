@@ -21,10 +21,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from course_lib import checking
 from course_lib.maths.arrays import (
     Array,
     as_array,
     as_index,
+    as_table,
     detached,
     is_exact,
     is_torch,
@@ -33,7 +35,6 @@ from course_lib.maths.arrays import (
     number,
     shape_of,
 )
-from course_lib.maths.gramians.exact import _table
 
 GIGABYTE = 2**30
 
@@ -99,7 +100,7 @@ class SOGram(BatchGramian):
 
     def __init__(self, d: int, alpha: Any, *, correct_start: bool = False, processes: Processes = ALONE) -> None:
         super().__init__(processes=processes)
-        self.d = _positive(d, "d")
+        self.d = checking.whole(d, "d")
         self.alpha = alpha if callable(alpha) else _share(alpha, "alpha")
         self.correct_start = correct_start
         self.steps = 0
@@ -119,16 +120,14 @@ class SOGram(BatchGramian):
 
 
 class SAGram(BatchGramian):
-    """Stochastic average Gramian: a cache of all n embeddings, corrected by the batch, G_hat = S_hat + beta (mean of
-    what changed).
+    """Stochastic average Gramian: a cache of all n embeddings, corrected by the batch.
 
-    n: examples; d: width; beta: b/n for batches of b different examples (the Gramian of the cache that this batch has
-    renewed; P4's 1/n for one example), 1 (unbiased), or between; beyond b/n, or with an example drawn twice, the
-    estimate may leave the cone of positive semidefinite matrices. project: take the nearest matrix of the cone; that
-    costs the unbiasedness. budget: the most bytes that the cache may take, else MemoryError, before anything is
-    allocated. The cache starts with `start(embeddings)`, or at zero. The sum S_hat is kept in float64, whatever the
-    embeddings are.
-    Source: P4, (9), Algorithm 1.
+    G_hat = S_hat + beta (mean of what changed). n: examples; d: width; beta: b/n for batches of b different examples
+    (the Gramian of the cache that this batch has renewed; P4's 1/n for one example), 1 (unbiased), or between; beyond
+    b/n, or with an example drawn twice, the estimate may leave the cone of positive semidefinite matrices. project:
+    take the nearest matrix of the cone; that costs the unbiasedness. budget: the most bytes that the cache may take,
+    else MemoryError, before anything is allocated. The cache starts with `start(embeddings)`, or at zero. The sum S_hat
+    is kept in float64, whatever the embeddings are. Source: P4, (9), Algorithm 1.
     """
 
     def __init__(
@@ -142,10 +141,10 @@ class SAGram(BatchGramian):
         processes: Processes = ALONE,
     ) -> None:
         super().__init__(processes=processes)
-        self.n, self.d = _positive(n, "n"), _positive(d, "d")
+        self.n, self.d = checking.whole(n, "n"), checking.whole(d, "d")
         self.beta, self.project, self.budget = _share(beta, "beta"), project, budget
-        self._cache: Array | None = None
-        self._sum: Array | None = None
+        self._cache: Array = None  # until the first batch, which says of what kind it is
+        self._sum: Array = None
         check_budget(self.n, self.d, itemsize=4, budget=budget)
 
     def start(self, embeddings: Any, partners: Any = None) -> None:
@@ -174,8 +173,9 @@ class SAGram(BatchGramian):
         return self._estimate
 
     def renew(self, indices: Any, embeddings: Any, partners: Any = None) -> None:
-        """The cache and its sum with the embeddings of this batch. An example that is drawn twice counts once. Source:
-        lines 11-12.
+        """The cache and its sum with the embeddings of this batch. An example that is drawn twice counts once.
+
+        Source: Algorithm 1, lines 11-12.
         """
         indices, rows, others = self._gathered(indices, embeddings, partners)
         _, first = np.unique(indices, return_index=True)
@@ -187,9 +187,7 @@ class SAGram(BatchGramian):
         self._cache[indices] = rows
 
     def drift(self) -> float:
-        """How far rounding has taken the running sum from the sum of the cache, relative to it, in the Frobenius
-        norm.
-        """
+        """How far rounding has taken the running sum from the sum of the cache: relative, in the Frobenius norm."""
         exact = _accurate(_outer(_accurate(self._cache), _accurate(self._cache)))
         return float(_norm(self._sum - exact) / _norm(exact))
 
@@ -201,7 +199,7 @@ class SAGram(BatchGramian):
         everywhere = self.processes.concatenated(as_index(_places(indices, self.n), rows, "indices"))
         rows = self.processes.concatenated(rows)
         others = rows if partners is None else self.processes.concatenated(others)
-        return np.asarray(everywhere.cpu() if is_torch(everywhere) else everywhere), rows, others
+        return checking.as_numpy(everywhere), rows, others
 
     def _allocate(self, rows: Array) -> None:
         itemsize = rows.element_size() if is_torch(rows) else rows.dtype.itemsize
@@ -217,15 +215,15 @@ def check_budget(n: int, d: int, *, itemsize: int, budget: int) -> None:
     size = n * d * itemsize
     if size > budget:
         raise MemoryError(
-            f"SAGram would cache {n:,} embeddings of width {d}: {size:,} bytes, and budget is {budget:,}. Raise budget, or use "
-            f"SOGram, which keeps {d * d * itemsize:,} bytes"
+            f"SAGram would cache {n:,} embeddings of width {d}: {size:,} bytes, and budget is {budget:,}. "
+            f"Raise budget, or use SOGram, which keeps {d * d * itemsize:,} bytes"
         )
 
 
 def nearest_psd(matrix: Any) -> Array:
-    """The positive semidefinite matrix nearest to a symmetric one in the Frobenius norm: negative eigenvalues become 0.
+    """The positive semidefinite matrix nearest to a symmetric one in the Frobenius norm, (..., d, d).
 
-    (..., d, d).
+    Its negative eigenvalues become 0.
     """
     matrix = as_array(matrix, "matrix")
     linalg = namespace(matrix).linalg
@@ -235,10 +233,10 @@ def nearest_psd(matrix: Any) -> Array:
 
 def _rows(indices: Any, embeddings: Any, partners: Any, width: int | None = None) -> tuple[Array, Array]:
     """(b, d) and (b, k), as constants."""
-    rows = detached(_table(embeddings, "embeddings"))
+    rows = detached(as_table(embeddings, "embeddings"))
     if len(rows.shape) != 2 or (width is not None and shape_of(rows)[1] != width):
         raise ValueError(f"embeddings has shape {shape_of(rows)}; expected (b, {'d' if width is None else width})")
-    others = rows if partners is None else detached(_table(like(partners, rows, "partners"), "partners"))
+    others = rows if partners is None else detached(as_table(like(partners, rows, "partners"), "partners"))
     lengths = {"indices": len(indices), "embeddings": shape_of(rows)[0], "partners": shape_of(others)[0]}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"the batch has {lengths}; expected one row for each index")
@@ -246,10 +244,11 @@ def _rows(indices: Any, embeddings: Any, partners: Any, width: int | None = None
 
 
 def _places(indices: Any, n: int) -> np.ndarray:
-    places = np.asarray(indices.cpu() if is_torch(indices) else indices)
+    places = checking.as_numpy(indices)
     if places.dtype.kind not in "iu" or (places < 0).any() or (places >= n).any():
         raise ValueError(
-            f"indices must be integers from 0 to {n - 1}, but they are {places.dtype} from {places.min()} to {places.max()}"
+            f"indices must be integers from 0 to {n - 1}, "
+            f"but they are {places.dtype} from {places.min()} to {places.max()}"
         )
     return places
 
@@ -275,12 +274,6 @@ def _accurate(array: Array) -> Array:
 
 def _norm(matrix: Array) -> Any:
     return namespace(matrix).linalg.norm(matrix)
-
-
-def _positive(value: int, name: str) -> int:
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} is {value!r}; expected a whole number of at least 1")
-    return int(value)
 
 
 def _share(value: Any, name: str) -> Any:

@@ -1,12 +1,11 @@
-"""The Gramian form of sums over all pairs, exactly:
-over a whole table, or over the rows of a batch (P4, Section 2.2).
-"""
+"""The Gramian form of sums over all pairs, exactly: of a table, or of the rows of a batch (P4, Section 2.2)."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from course_lib.maths.arrays import Array, as_array, detached, like, namespace, shape_of
+from course_lib import checking
+from course_lib.maths.arrays import Array, as_table, detached, like, namespace, shape_of
 
 
 def gramian(embeddings: Any, *, weights: Any = None) -> Array:
@@ -15,7 +14,7 @@ def gramian(embeddings: Any, *, weights: Any = None) -> Array:
     embeddings (..., n, d); weights (n,) or (..., n), ones by default. Returns (..., d, d).
     Source: P4, equation (4) for weights = 1.
     """
-    embeddings = _table(embeddings, "embeddings")
+    embeddings = as_table(embeddings, "embeddings")
     return _outer_sum(embeddings, _weights(weights, embeddings, "weights")) / shape_of(embeddings)[-2]
 
 
@@ -25,7 +24,7 @@ def gravity(left: Any, right: Any) -> Array:
     left, right (..., n, d): row x of both tables belongs to training pair x, so they have the same number of rows.
     Use `all_pairs_square` for tables of different length. Returns (...). Source: P4, equations (3) and (5).
     """
-    left, right = _table(left, "left"), _table(right, "right")
+    left, right = as_table(left, "left"), as_table(right, "right")
     if shape_of(left)[-2] != shape_of(right)[-2]:
         raise ValueError(
             f"left has {shape_of(left)[-2]} rows and right has {shape_of(right)[-2]}; gravity takes one row per "
@@ -41,9 +40,8 @@ def all_pairs_square(left: Any, right: Any, *, left_weights: Any = None, right_w
     It equals <sum_i w_i u_i u_i^T, sum_j z_j v_j v_j^T>. With w = |O_i,:| and z = |O_:,j| it is the popularity term
     of P3, equation (15), and |O|^2 times P4's gravity term over the pairs of O: the two papers meet here.
     """
-    left, right = _table(left, "left"), _table(right, "right")
-    if shape_of(left)[-1] != shape_of(right)[-1]:
-        raise ValueError(f"left has width {shape_of(left)[-1]} but right has width {shape_of(right)[-1]}")
+    left, right = as_table(left, "left"), as_table(right, "right")
+    checking.same_width(left, right, "left", "right")
     return _frobenius(
         _outer_sum(left, _weights(left_weights, left, "left_weights")),
         _outer_sum(right, _weights(right_weights, right, "right_weights")),
@@ -57,7 +55,7 @@ def gravity_with_prior(left: Any, right: Any, left_prior: Any, right_prior: Any)
     <G_u, G_v> - 2 <H_u, H_v> + <Q'Q, R'R> / n^2 with H_u = `cross_gramian(left, left_prior)`.
     Source: P4, Appendix C. Its H_u lacks a transpose and its constant the 1/n^2.
     """
-    left, right = _table(left, "left"), _table(right, "right")
+    left, right = as_table(left, "left"), as_table(right, "right")
     q, r = like(left_prior, left, "left_prior"), like(right_prior, right, "right_prior")
     rows = {
         name: shape_of(x)[-2] for name, x in (("left", left), ("right", right), ("left_prior", q), ("right_prior", r))
@@ -72,11 +70,12 @@ def gravity_with_prior(left: Any, right: Any, left_prior: Any, right_prior: Any)
 
 
 def cross_gramian(embeddings: Any, partners: Any) -> Array:
-    """(1/n) sum_i e_i p_i^T. embeddings (..., n, d), partners (..., n, p). Returns (..., d, p). Source:
-    P4, Appendix C (H).
+    """(1/n) sum_i e_i p_i^T. embeddings (..., n, d), partners (..., n, p). Returns (..., d, p).
+
+    Source: P4, Appendix C (H).
     """
-    embeddings = _table(embeddings, "embeddings")
-    partners = _table(like(partners, embeddings, "partners"), "partners")
+    embeddings = as_table(embeddings, "embeddings")
+    partners = as_table(like(partners, embeddings, "partners"), "partners")
     if shape_of(embeddings)[-2] != shape_of(partners)[-2]:
         raise ValueError(
             f"embeddings has {shape_of(embeddings)[-2]} rows and partners {shape_of(partners)[-2]}; expected as many"
@@ -99,14 +98,13 @@ def gravity_loss(
 
     left, right (..., b, d), the batch; gram_left, gram_right (..., d, d), estimates of the Gramians, taken as
     constants: no gradient flows into them. With a low-rank prior, also q (b, p), r (b, p) and estimates H (d, p) of the
-    cross
-    Gramians: minus 2 <u, H_v q> + 2 <v, H_u r>.
+    cross Gramians: minus 2 <u, H_v q> + 2 <v, H_u r>.
     Only the gradient is meant. The value is twice that of the gravity term when the estimates are right: each of its
     two factors is varied once, and the gradient of a product has both. Letting the gradient flow through estimates that
     hold the share alpha of this batch would add alpha times the gradient once more.
     Returns (...). Source: P4, equations (8) and (26).
     """
-    left, right = _table(left, "left"), _table(right, "right")
+    left, right = as_table(left, "left"), as_table(right, "right")
     prior = (left_prior, right_prior, cross_left, cross_right)
     if any(x is None for x in prior) and any(x is not None for x in prior):
         raise ValueError("a prior needs left_prior, right_prior, cross_left and cross_right together")
@@ -123,7 +121,8 @@ def _constant(estimate: Any, embeddings: Array, name: str) -> Array:
     estimate = detached(like(estimate, embeddings, name))
     if shape_of(estimate)[-2] != shape_of(embeddings)[-1]:
         raise ValueError(
-            f"{name} has shape {shape_of(estimate)}; expected ({shape_of(embeddings)[-1]}, ...), the embeddings' width first"
+            f"{name} has shape {shape_of(estimate)}; "
+            f"expected ({shape_of(embeddings)[-1]}, ...), the embeddings' width first"
         )
     return estimate
 
@@ -131,13 +130,6 @@ def _constant(estimate: Any, embeddings: Array, name: str) -> Array:
 def _forms(left: Array, matrix: Array, right: Array) -> Array:
     """<left_i, matrix right_i> for every row i: (..., b, d), (..., d, p), (..., b, p) -> (..., b)."""
     return namespace(left).sum((left @ matrix) * right, axis=-1)
-
-
-def _table(embeddings: Any, name: str) -> Array:
-    embeddings = as_array(embeddings, name)
-    if len(embeddings.shape) < 2 or 0 in shape_of(embeddings)[-2:]:
-        raise ValueError(f"{name} must have shape (..., n, d) with n, d >= 1, but has shape {shape_of(embeddings)}")
-    return embeddings
 
 
 def _weights(weights: Any, embeddings: Array, name: str) -> Array | None:

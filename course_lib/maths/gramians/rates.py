@@ -1,4 +1,4 @@
-"""How an estimate of a moving Gramian errs, and the rates that make the error least (P4, Section 3; X14-X16).
+"""How an estimate of a moving Gramian errs, and the rates that make the error least (P4, Section 3).
 
 Symbols: sigma^2 the variance E||u u' - G||_F^2 of one draw (of a batch of b draws: sigma^2 / b); delta how far the
 Gramian moves in one step, in the Frobenius norm; q = 1 - alpha; t the number of updates since the start at zero.
@@ -10,6 +10,8 @@ import math
 from typing import Any
 
 import numpy as np
+
+from course_lib import checking
 
 DRIFTS = ("coherent", "random_walk")
 
@@ -41,14 +43,15 @@ def sogram_bias_bound(alpha: Any, *, delta: Any, norm: Any, steps: Any = None) -
 
 
 def coherent_error(alpha: Any, *, delta: Any, sigma: Any) -> Any:
-    """Mean square error in the long run when the Gramian moves straight on:
-    sigma^2 alpha/(2-alpha) + delta^2 (1/alpha-1)^2.
+    """Mean square error in the long run when the Gramian moves straight on.
+
+    sigma^2 alpha/(2 - alpha) + delta^2 (1/alpha - 1)^2.
     """
     return sogram_variance(alpha, sigma=sigma) + sogram_bias_bound(alpha, delta=delta, norm=0) ** 2
 
 
 def random_walk_error(alpha: Any, *, delta: Any, sigma: Any) -> Any:
-    """Mean square error in the long run when the Gramian takes independent steps of mean square delta^2 (X14).
+    """Mean square error in the long run when the Gramian takes independent steps of mean square delta^2 (claim X14).
 
     [sigma^2 alpha^2 + delta^2 (1 - alpha)^2] / (alpha (2 - alpha)): a scalar Kalman filter of gain alpha.
     """
@@ -57,32 +60,28 @@ def random_walk_error(alpha: Any, *, delta: Any, sigma: Any) -> Any:
 
 
 def optimal_alpha(delta: float, sigma: float, drift: str = "coherent") -> float:
-    """The rate alpha of SOGram that makes the mean square error least (X14).
+    """The rate alpha of SOGram that makes the mean square error least (claim X14).
 
     drift "coherent": the root of delta^2 (1-alpha)(2-alpha)^2 = sigma^2 alpha^3, close to (2 delta/sigma)^(2/3) when
     small. drift "random_walk": (sqrt(r^2 + 4r) - r)/2 with r = (delta/sigma)^2, the steady gain of a Kalman filter.
     Raises ValueError unless delta >= 0 and sigma > 0 are finite.
     """
-    if drift not in DRIFTS:
-        raise ValueError(f"drift is {drift!r}; expected one of {', '.join(DRIFTS)}")
-    if not (math.isfinite(delta) and delta >= 0):
-        raise ValueError(f"delta is {delta}; expected the finite, non-negative length of a step of the Gramian")
-    if not (math.isfinite(sigma) and sigma > 0):
-        raise ValueError(f"sigma is {sigma}; expected the finite, positive standard deviation of one draw")
+    checking.choice(drift, "drift", DRIFTS)
+    delta, sigma = checking.real(delta, "delta", least=0), checking.real(sigma, "sigma", above=0)
     r = (delta / sigma) ** 2
     if drift == "random_walk":
         return 2 * r / (math.sqrt(r * r + 4 * r) + r) if r else 0.0  # = (sqrt(r^2 + 4r) - r)/2 without its cancellation
     if not r:
         return 0.0
-    roots = np.roots(
-        [-(1 + r), 5 * r, -8 * r, 4 * r]
-    )  # r (1-a)(2-a)^2 - a^3 falls from 4r at 0 to -1 at 1: one real root
+    # r (1-a)(2-a)^2 - a^3 falls from 4r at 0 to -1 at 1: one real root
+    roots = np.roots([-(1 + r), 5 * r, -8 * r, 4 * r])
     return float(roots[np.abs(roots.imag).argmin()].real)
 
 
 def alpha_like_batch(batch_size: Any, large_batch: Any) -> Any:
-    """The alpha at which SOGram on batches of b varies as sampling on batches of B:
-    alpha/(2-alpha) = b/B, so 2b/(B+b).
+    """The alpha at which SOGram on batches of b varies as sampling on batches of B.
+
+    alpha/(2 - alpha) = b/B, so alpha = 2b/(B + b).
     """
     if not 0 < batch_size <= large_batch:
         raise ValueError(
@@ -92,7 +91,7 @@ def alpha_like_batch(batch_size: Any, large_batch: Any) -> Any:
 
 
 def sagram_error(beta: Any, *, mean_square: Any, variance: Any) -> Any:
-    """E||G_hat - G||^2 of SAGram: (1 - beta)^2 ||m||^2 + beta^2 V (X15).
+    """E||G_hat - G||^2 of SAGram: (1 - beta)^2 ||m||^2 + beta^2 V (claim X15).
 
     delta_i = u_i u_i' - (cached) is how stale example i is; m the mean of the delta_i, ||m||^2 = mean_square; V their
     variance, over the batch: divided by its size.
@@ -101,7 +100,10 @@ def sagram_error(beta: Any, *, mean_square: Any, variance: Any) -> Any:
 
 
 def optimal_beta(*, mean_square: Any, variance: Any) -> Any:
-    """The beta of SAGram that makes `sagram_error` least: ||m||^2/(||m||^2 + V) (X15). ValueError when both are 0."""
+    """The beta of SAGram that makes `sagram_error` least: ||m||^2/(||m||^2 + V). ValueError when both are 0.
+
+    Source: claim X15.
+    """
     if np.any(mean_square < 0) or np.any(variance < 0) or np.any(mean_square + variance == 0):
         raise ValueError(
             f"mean_square is {mean_square} and variance {variance}; expected non-negative numbers, not both zero"
@@ -110,10 +112,11 @@ def optimal_beta(*, mean_square: Any, variance: Any) -> Any:
 
 
 def same_batch_share(batch_size: Any, n: Any = None) -> Any:
-    """The share of grad h in the expected gradient when one batch serves for the Gramian and the gradient (X16).
+    """The share of grad h in the expected gradient when one batch serves for the Gramian and the gradient.
 
     E = grad g + share (grad h - grad g), h = (1/n) sum_i <u_i, v_i>^2: the pull towards zero of the *observed* pairs.
     Drawn with replacement (n None): 1/b. Without: (n - b)/(b (n - 1)), 0 for the full batch.
+    Source: claim X16.
     """
     if n is None:
         return 1 / batch_size

@@ -20,84 +20,38 @@ Every function takes NumPy float arrays, torch tensors (autograd, any device) or
 Source: P3 = Liu, Lin, Lin, "Examining the Bias of In-Batch Sampling in Similarity Learning with Two-Tower Models".
 """
 
-from course_lib.maths.in_batch.batch import batch_loss, batch_weights, collapsed_batch_loss, sogram_loss
-from course_lib.maths.in_batch.cells import (
-    count_weight_second_moment,
-    horvitz_thompson_weight,
-    in_batch_optimum,
-    misclassification_threshold,
-    observation_probability,
-)
-from course_lib.maths.in_batch.coefficients import (
-    DIVIDED,
-    KINDS,
-    Coefficients,
-    batch_coefficients,
-    coefficients_from,
-    expectation_of,
-    expected_coefficients,
-    sogram_coefficients,
-)
-from course_lib.maths.in_batch.moments import (
-    OptimalMix,
-    enumerate_batch_losses,
-    enumerate_moments,
-    exact_moments,
-    optimal_mix,
-)
-from course_lib.maths.in_batch.objectives import (
-    change_of_variables,
-    expected_objective,
-    expected_pair_sum,
-    expected_positive_sum,
-    expected_weights,
-    full_objective,
-)
-from course_lib.maths.in_batch.sampling import (
-    balance,
-    batch_size_from_ratio,
-    encoder_cost,
-    inclusion_probability,
-    pair_popularity,
-    probability_of_no_positive,
-)
-from course_lib.maths.in_batch.square import square_batch_loss, square_objective
-
-__all__ = [
-    "DIVIDED",
-    "KINDS",
-    "Coefficients",
-    "OptimalMix",
-    "balance",
-    "batch_coefficients",
-    "batch_loss",
-    "batch_size_from_ratio",
-    "batch_weights",
-    "change_of_variables",
-    "coefficients_from",
-    "collapsed_batch_loss",
-    "count_weight_second_moment",
-    "encoder_cost",
-    "enumerate_batch_losses",
-    "enumerate_moments",
-    "exact_moments",
-    "expectation_of",
-    "expected_coefficients",
-    "expected_objective",
-    "expected_pair_sum",
-    "expected_positive_sum",
-    "expected_weights",
-    "full_objective",
-    "horvitz_thompson_weight",
-    "in_batch_optimum",
-    "inclusion_probability",
-    "misclassification_threshold",
-    "observation_probability",
-    "optimal_mix",
-    "pair_popularity",
-    "probability_of_no_positive",
-    "sogram_coefficients",
-    "sogram_loss",
-    "square_batch_loss",
-    "square_objective",
-]
+from course_lib.maths.in_batch.batch import batch_loss as batch_loss
+from course_lib.maths.in_batch.batch import batch_weights as batch_weights
+from course_lib.maths.in_batch.batch import collapsed_batch_loss as collapsed_batch_loss
+from course_lib.maths.in_batch.batch import sogram_loss as sogram_loss
+from course_lib.maths.in_batch.cells import count_weight_second_moment as count_weight_second_moment
+from course_lib.maths.in_batch.cells import horvitz_thompson_weight as horvitz_thompson_weight
+from course_lib.maths.in_batch.cells import in_batch_optimum as in_batch_optimum
+from course_lib.maths.in_batch.cells import misclassification_threshold as misclassification_threshold
+from course_lib.maths.in_batch.cells import observation_probability as observation_probability
+from course_lib.maths.in_batch.coefficients import DIVIDED as DIVIDED
+from course_lib.maths.in_batch.coefficients import KINDS as KINDS
+from course_lib.maths.in_batch.coefficients import Coefficients as Coefficients
+from course_lib.maths.in_batch.coefficients import batch_coefficients as batch_coefficients
+from course_lib.maths.in_batch.coefficients import coefficients_from as coefficients_from
+from course_lib.maths.in_batch.coefficients import expectation_of as expectation_of
+from course_lib.maths.in_batch.coefficients import expected_coefficients as expected_coefficients
+from course_lib.maths.in_batch.coefficients import sogram_coefficients as sogram_coefficients
+from course_lib.maths.in_batch.moments import OptimalMix as OptimalMix
+from course_lib.maths.in_batch.moments import enumerate_batch_losses as enumerate_batch_losses
+from course_lib.maths.in_batch.moments import enumerate_moments as enumerate_moments
+from course_lib.maths.in_batch.moments import exact_moments as exact_moments
+from course_lib.maths.in_batch.moments import optimal_mix as optimal_mix
+from course_lib.maths.in_batch.objectives import change_of_variables as change_of_variables
+from course_lib.maths.in_batch.objectives import expected_objective as expected_objective
+from course_lib.maths.in_batch.objectives import expected_pair_sum as expected_pair_sum
+from course_lib.maths.in_batch.objectives import expected_positive_sum as expected_positive_sum
+from course_lib.maths.in_batch.objectives import expected_weights as expected_weights
+from course_lib.maths.in_batch.objectives import full_objective as full_objective
+from course_lib.maths.in_batch.sampling import balance as balance
+from course_lib.maths.in_batch.sampling import batch_size_from_ratio as batch_size_from_ratio
+from course_lib.maths.in_batch.sampling import encoder_cost as encoder_cost
+from course_lib.maths.in_batch.sampling import inclusion_probability as inclusion_probability
+from course_lib.maths.in_batch.sampling import pair_popularity as pair_popularity
+from course_lib.maths.in_batch.sampling import probability_of_no_positive as probability_of_no_positive
+from course_lib.maths.in_batch.square import square_batch_loss as square_batch_loss

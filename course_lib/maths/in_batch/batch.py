@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.maths.arrays import Array, as_array, is_torch, like, number, shape_of, weighted_grid_sum
+from course_lib import checking
+from course_lib.maths.arrays import Array, as_array, like, number, shape_of, weighted_grid_sum
 from course_lib.maths.in_batch.checks import (
     check_batch_losses,
     check_counts,
@@ -173,7 +174,7 @@ def batch_weights(
 
     batch_loss(...) = sum(w_pos * pos_loss) + sum(w_neg * neg_loss). For looking, plotting and testing; the loss itself
     never forms w_neg. Arguments as in `batch_loss`; float64, or exact when row_counts hold Fractions.
-    On the diagonal of "unbiased" w_neg is a (1/pop - 1) <= 0, whatever the batch size (X2).
+    On the diagonal of "unbiased" w_neg is a (1/pop - 1) <= 0, whatever the batch size (claim X2).
     """
     rows = as_array(row_counts, "row_counts")
     if len(rows.shape) != 1:
@@ -192,5 +193,5 @@ def batch_weights(
 
 def _copies(index: Array, length: int, reference: Array) -> Array:
     """How often each of `length` entities occurs in `index`."""
-    copies = np.bincount(np.asarray(index.cpu() if is_torch(index) else index), minlength=length)
+    copies = np.bincount(checking.as_numpy(index), minlength=length)
     return like(copies, reference, "copies")

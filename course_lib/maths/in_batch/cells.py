@@ -1,4 +1,4 @@
-"""One cell at a time: the best weight of a negative (X3), and what the biased objective wants from a positive (X4)."""
+"""One cell at a time: the best weight of a negative, and what the biased objective wants from a positive."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from course_lib import checking
 from course_lib.maths.in_batch.checks import check_cell_counts, check_sizes
 from course_lib.maths.in_batch.sampling import balance, inclusion_probability, log_missed
 
@@ -33,7 +34,7 @@ def observation_probability(a: Any, b: Any, *, batch_size: int, n_positives: int
 
 
 def horvitz_thompson_weight(a: Any, b: Any, *, batch_size: int, n_positives: int) -> Any:
-    """1 / p: the weight of a seen negative cell that is unbiased and has the least second moment (ours, X3).
+    """1 / p: the weight of a seen negative cell that is unbiased and has the least second moment (claim X3).
 
     a = |O_i,:| and b = |O_:,j| of a cell (i, j) outside O; p is its `observation_probability`. By Cauchy-Schwarz any
     weight w that is zero when the cell is unseen and has E w = 1 satisfies E w^2 >= 1/p, with equality for this one.
@@ -49,7 +50,7 @@ def horvitz_thompson_weight(a: Any, b: Any, *, batch_size: int, n_positives: int
 
 
 def count_weight_second_moment(a: Any, b: Any, *, batch_size: int, n_positives: int) -> Any:
-    """E w^2 of the weight that (17) gives to a negative cell, in units of 1/(mn): never below the 1/p of X3.
+    """E w^2 of the weight that (17) gives to a negative cell, in units of 1/(mn): never below the 1/p of claim X3.
 
     (17) weighs the cell by how often the grid shows it: w = X Y / (a b p2), where X and Y count the batch's pairs in
     its row (a of them in O) and in its column (b), and p2 is the probability of two given pairs. Row and column of a
@@ -59,12 +60,12 @@ def count_weight_second_moment(a: Any, b: Any, *, batch_size: int, n_positives: 
     """
     if batch_size < 2:
         raise ValueError(f"batch_size={batch_size}: a batch of one pair shows no cell outside O; use batch_size >= 2")
-    whole = isinstance(a, numbers.Integral) and isinstance(b, numbers.Integral)
-    p2, p3, p4 = (inclusion_probability(r, batch_size=batch_size, n_positives=n_positives) for r in (2, 3, 4))
-    if whole:
+    chances: list[Any] = [inclusion_probability(r, batch_size=batch_size, n_positives=n_positives) for r in (2, 3, 4)]
+    if isinstance(a, numbers.Integral) and isinstance(b, numbers.Integral):
         a, b = Fraction(int(a)), Fraction(int(b))
     else:
-        a, b, p2, p3, p4 = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64), *map(float, (p2, p3, p4))
+        a, b, chances = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64), [float(p) for p in chances]
+    p2, p3, p4 = chances
     if bool(np.any((a < 1) | (b < 1) | (a + b > n_positives))):
         raise ValueError(
             f"a={a} and b={b} must be >= 1 with a + b <= n_positives={n_positives}: for a cell outside O the positives "
@@ -75,7 +76,7 @@ def count_weight_second_moment(a: Any, b: Any, *, batch_size: int, n_positives: 
 
 
 def in_batch_optimum(loss: str, *, pop: Any, batch_size: Any, n_positives: Any) -> Any:
-    """The score of a positive pair that minimises its own term of (14), l+ + rho (pop - 1) l- (ours, X4).
+    """The score of a positive pair that minimises its own term of (14), l+ + rho (pop - 1) l- (claim X4).
 
     loss "square": 1 / (1 + rho (pop - 1));  "logistic": -log(rho (pop - 1)), which is +inf where pop = 1.
     pop: number or NumPy array, >= 1. Square is exact when pop is an int or a Fraction and n_positives a Fraction.
@@ -88,11 +89,11 @@ def in_batch_optimum(loss: str, *, pop: Any, batch_size: Any, n_positives: Any) 
     if loss == "logistic":
         with np.errstate(divide="ignore"):
             return -np.log(np.asarray(pull, dtype=np.float64))[()]
-    raise ValueError(f"loss={loss!r} is unknown; expected 'square' or 'logistic'")
+    raise checking.refuse(loss, "loss", "'square' or 'logistic'")
 
 
 def misclassification_threshold(batch_size: Any, n_positives: Any) -> Any:
-    """1 + (M - 1)/(s - 1): positives that are more popular than this want to be classified as negatives (ours, X4).
+    """1 + (M - 1)/(s - 1): positives that are more popular than this want to be classified as negatives (claim X4).
 
     Above it the optimal score of (14) lies below 1/2 (square) or below 0 (logistic): rho (pop - 1) > 1 in both.
     A Fraction argument gives a Fraction. Needs batch_size >= 2.

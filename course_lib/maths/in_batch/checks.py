@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import math
 import numbers
 from typing import Any
 
 import numpy as np
 
+from course_lib import checking
 from course_lib.maths.arrays import (
     Array,
     all_finite,
     as_array,
     as_index,
+    check_finite,
     diagonal,
     first_index,
     is_exact,
-    is_torch,
     like,
     namespace,
+    same_kind,
     shape_of,
     to_fraction,
 )
@@ -32,16 +33,16 @@ def check_omega(kind: str, omega: Any) -> Any:
         return None
     if omega is None:
         raise ValueError("kind='unbiased_omega' needs omega >= 0, the weight of the negative pairs in equation (19)")
-    if isinstance(omega, numbers.Real) and not (omega >= 0 and math.isfinite(omega)):
-        raise ValueError(f"omega={omega} must be finite and >= 0: it is the weight of the negative pairs")
+    if isinstance(omega, numbers.Real):
+        checking.real(omega, "omega", least=0)
     return to_fraction(omega, "omega") if isinstance(omega, numbers.Rational) else omega
 
 
 def check_sizes(batch_size: Any, n_positives: Any, *, least: int) -> None:
     """Batch size and number of positives are whole, and least <= batch_size <= n_positives."""
     for name, value in (("batch_size", batch_size), ("n_positives", n_positives)):
-        if not isinstance(value, numbers.Rational) or value != int(value):
-            raise ValueError(f"{name}={value!r} must be a whole number of pairs")
+        if not isinstance(value, numbers.Rational) or value.denominator != 1:
+            raise checking.refuse(value, name, "a whole number of pairs")
     if n_positives < 1:
         raise ValueError(f"n_positives={n_positives}: the label matrix needs at least one positive pair")
     if batch_size < least:
@@ -76,8 +77,7 @@ def check_shape(shape: Any, n_positives: Any) -> tuple[int, int]:
 
 def check_batch_losses(pos_loss: Any, neg_loss: Any) -> tuple[Array, Array]:
     """Both losses as arrays of one kind, (..., s) and (..., s, s)."""
-    pos_loss, neg_loss = as_array(pos_loss, "pos_loss"), as_array(neg_loss, "neg_loss")
-    check_same_kind(pos_loss, neg_loss)
+    pos_loss, neg_loss = same_kind(pos_loss=pos_loss, neg_loss=neg_loss)
     s = shape_of(pos_loss)[-1] if pos_loss.shape else 0
     if s == 0 or shape_of(neg_loss)[-2:] != (s, s):
         raise ValueError(
@@ -89,23 +89,13 @@ def check_batch_losses(pos_loss: Any, neg_loss: Any) -> tuple[Array, Array]:
 
 def check_matrix_losses(pos_loss: Any, neg_loss: Any) -> tuple[Array, Array]:
     """Both losses as arrays of one kind, (..., m, n)."""
-    pos_loss, neg_loss = as_array(pos_loss, "pos_loss"), as_array(neg_loss, "neg_loss")
-    check_same_kind(pos_loss, neg_loss)
+    pos_loss, neg_loss = same_kind(pos_loss=pos_loss, neg_loss=neg_loss)
     if len(pos_loss.shape) < 2 or shape_of(pos_loss)[-2:] != shape_of(neg_loss)[-2:]:
         raise ValueError(
             f"pos_loss and neg_loss must have shape (..., m, n), "
             f"but they have {shape_of(pos_loss)} and {shape_of(neg_loss)}"
         )
     return pos_loss, neg_loss
-
-
-def check_same_kind(pos_loss: Array, neg_loss: Array) -> None:
-    """NumPy with NumPy, torch with torch, exact with exact."""
-    if is_torch(pos_loss) != is_torch(neg_loss) or is_exact(pos_loss) != is_exact(neg_loss):
-        raise ValueError(
-            f"pos_loss ({type(pos_loss).__name__}, {pos_loss.dtype}) and neg_loss ({type(neg_loss).__name__}, "
-            f"{neg_loss.dtype}) must be the same kind of array: both NumPy, both torch, or both exact"
-        )
 
 
 def check_counts(name: str, counts: Any, length: int, reference: Array, largest: int, validate: bool) -> Array:
@@ -124,18 +114,9 @@ def check_counts(name: str, counts: Any, length: int, reference: Array, largest:
     return counts
 
 
-def check_totals(row_counts: Array, col_counts: Array, n_positives: int) -> None:
-    """Row counts and column counts each add up to the number of positives."""
-    for name, counts in (("row_counts", row_counts), ("col_counts", col_counts)):
-        total = float(namespace(counts).sum(counts * 1.0 if not is_exact(counts) else counts))
-        if abs(total - n_positives) > 1e-4 * n_positives:
-            raise ValueError(f"{name} sum to {total:g}, but rows and cols name {n_positives} positive pairs")
-
-
 def check_tables(users: Any, items: Any) -> tuple[Array, Array]:
     """Two embedding tables of one kind and one width."""
-    users, items = as_array(users, "users"), as_array(items, "items")
-    check_same_kind(users, items)
+    users, items = same_kind(users=users, items=items)
     if min(len(users.shape), len(items.shape)) < 2 or shape_of(users)[-1] != shape_of(items)[-1]:
         raise ValueError(
             f"users and items must have shapes (..., m, k) and (..., n, k) with one width k, "
@@ -190,22 +171,20 @@ def check_no_empty(rows: Array, cols: Array) -> None:
             )
 
 
-def check_index(name: str, index: Any, length: int | None, size: int, reference: Array, validate: bool) -> Array:
+def check_index(name: str, index: Any, length: int, size: int, reference: Array, validate: bool) -> Array:
     """Integers between 0 and size - 1, as an index for arrays like `reference`."""
     index = as_index(index, reference, name)
-    if len(index.shape) != 1 or (length is not None and shape_of(index)[0] != length):
-        expected = "(M,)" if length is None else f"({length},)"
-        raise ValueError(f"{name} must have shape {expected}, but has shape {shape_of(index)}")
-    if validate:
-        bad = first_index((index < 0) | (index >= size))
-        if bad is not None:
-            raise ValueError(f"{name}[{bad[0]}] = {int(index[bad])} lies outside 0..{size - 1}")
+    if shape_of(index) != (length,):
+        raise ValueError(f"{name} must have shape ({length},), but has shape {shape_of(index)}")
+    bad = first_index((index < 0) | (index >= size)) if validate else None
+    if bad is not None:
+        raise ValueError(f"{name}[{bad[0]}] = {int(index[bad])} lies outside 0..{size - 1}")
     return index
 
 
 def check_distinct_pairs(row_index: Array, col_index: Array, n_cols: int) -> None:
     """Assumption E.2: no pair occurs twice."""
-    rows, cols = (np.asarray(x.cpu() if is_torch(x) else x, dtype=np.int64) for x in (row_index, col_index))
+    rows, cols = (np.asarray(checking.as_numpy(x), dtype=np.int64) for x in (row_index, col_index))
     cells = np.sort(rows * n_cols + cols)
     repeated = cells[1:][cells[1:] == cells[:-1]]
     if len(repeated):
@@ -230,10 +209,7 @@ def check_value(value: Array, losses: dict[str, Array]) -> Array:
     if is_exact(value) or isinstance(value, numbers.Rational) or all_finite(value):
         return value
     for name, loss in losses.items():
-        xp = namespace(loss)
-        bad = first_index(~xp.isfinite(loss))
-        if bad is not None:
-            raise ValueError(f"{name}{list(bad)} = {float(loss[bad])}: every entry must be finite")
+        check_finite(loss, name)
     raise ValueError(f"the loss overflowed to {value} although every entry is finite; use float64 or smaller scores")
 
 
@@ -244,5 +220,5 @@ def counts_of(labels: Array) -> tuple[Array, Array, int]:
 
 
 def positives_of(labels: Array) -> list[tuple[int, int]]:
-    mask = np.asarray(labels.detach().cpu() if is_torch(labels) else labels != 0, dtype=bool)
-    return [(int(i), int(j)) for i, j in np.argwhere(mask)]
+    """The cells of O, row by row."""
+    return [(int(i), int(j)) for i, j in np.argwhere(checking.as_numpy(labels) != 0)]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from course_lib import checking
 from course_lib.maths.arrays import Array, like, namespace, number
 from course_lib.maths.in_batch.checks import check_omega, check_pairs_needed, check_shape, check_sizes
 from course_lib.maths.in_batch.sampling import exact_balance, inclusion_probability, pair_popularity
@@ -74,13 +75,13 @@ class Coefficients:
 def coefficients_from(kind: str, *, a: Any, rho: Any) -> Coefficients:
     """The formulas, as plain arithmetic in a = M / (m n s) and rho = (s - 1) / (M - 1).
 
-    Rationals, floats and sympy symbols all work: the proofs of the lessons put symbols in and proves these very lines.
+    Rationals, floats and sympy symbols all work: the chapters' proofs put symbols in and prove these very lines.
 
     in_batch   (28)  a [ sum l+ + sum sum l- - sum l- ]
     pos_neg    (27)  a [ sum l+ + sum sum l-/pop - sum ((1 - rho)/pop + rho) l- ]
     popularity (26)  in_batch with l- multiplied by 1/rho
     unbiased   (17)  pos_neg with l- multiplied by 1/rho  (unbiased_omega (25): by omega/rho; omega is put in later)
-    masked           a [ sum l+ + 1/rho sum over grid cells outside O of l-/pop ]  (ours, X2)
+    masked           a [ sum l+ + 1/rho sum over grid cells outside O of l-/pop ]  (claim X2)
     """
     if kind in ("in_batch", "popularity"):
         plain = Coefficients(a, a, 0, -a, 0 * a)
@@ -145,17 +146,12 @@ def sogram_coefficients(
 
 def _unit_coefficients(kind: str, batch_size: int, n_positives: int, shape: tuple[int, int]) -> Coefficients:
     """The exact coefficients before omega."""
-    check_kind(kind)
+    checking.choice(kind, "kind", KINDS)
     check_sizes(batch_size, n_positives, least=1)
     m, n = check_shape(shape, n_positives)
     check_pairs_needed(kind, batch_size)
     a = Fraction(int(n_positives), m * n * int(batch_size))
     return coefficients_from(kind, a=a, rho=exact_balance(batch_size, n_positives))
-
-
-def check_kind(kind: str) -> None:
-    if kind not in KINDS:
-        raise ValueError(f"kind={kind!r} is unknown; expected one of {KINDS}")
 
 
 def negative_weights(

@@ -1,4 +1,4 @@
-"""Exact mean and variance of a batch loss over all batches (X1), and the best mix of two unbiased losses (X2)."""
+"""Exact mean and variance of a batch loss over all batches, and the best mix of two unbiased losses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from course_lib.maths.arrays import Array, diagonal, is_exact, is_torch, like, namespace, number, shape_of
+from course_lib.maths.arrays import Array, diagonal, is_exact, is_torch, like, matrix_shape, namespace, number, shape_of
 from course_lib.maths.in_batch.batch import batch_loss
 from course_lib.maths.in_batch.checks import (
     check_labels,
@@ -28,7 +28,7 @@ _ENUMERATION_LIMIT = 1_000_000
 def exact_moments(
     kind: str, *, pos_loss: Any, neg_loss: Any, labels: Any, batch_size: int, omega: Any = None
 ) -> tuple[Array, Array]:
-    """(mean, variance) of `batch_loss(kind)` over all C(M, s) batches, in O(M^2) (ours, X1). Exact for Fractions.
+    """(mean, variance) of `batch_loss(kind)` over all C(M, s) batches, in O(M^2) (claim X1). Exact for Fractions.
 
     A batch loss is T = sum_e A_e + sum_(e != f) B_ef over the pairs e, f of the batch, so it is a sum over unordered
     pairs. Products of two such pairs overlap in 2, 1 or 0 members; the probability that all their members are in the
@@ -80,7 +80,7 @@ def enumerate_batch_losses(
                 row_counts=rows[i],
                 col_counts=cols[j],
                 n_positives=n_positives,
-                shape=shape_of(labels),
+                shape=matrix_shape(labels),
                 omega=omega,
                 labels=labels[i][:, j] if kind == "masked" else None,
             )
@@ -98,7 +98,7 @@ class OptimalMix(NamedTuple):
 
 
 def optimal_mix(*, pos_loss: Any, neg_loss: Any, labels: Any, batch_size: int) -> OptimalMix:
-    """c* = -Cov(masked, Z) / Var Z, where Z = unbiased - masked has mean zero (ours, X2).
+    """c* = -Cov(masked, Z) / Var Z, where Z = unbiased - masked has mean zero (claim X2).
 
     Every masked + c Z is unbiased: c = 0 is the masked loss, c = 1 is (17). Neither is always the quieter one; c* is
     the best of the family at these scores. Where Z vanishes (every pair of O has popularity 1) c* is set to 0.
@@ -119,14 +119,14 @@ def optimal_mix(*, pos_loss: Any, neg_loss: Any, labels: Any, batch_size: int) -
 def _pair_terms(
     kind: str, pos_loss: Any, neg_loss: Any, labels: Any, batch_size: int, omega: Any
 ) -> tuple[Array, Array, int]:
-    """(A (M,), B (M, M) with a zero diagonal, M) of X1 for the positives in row-major order."""
+    """(A (M,), B (M, M) with a zero diagonal, M) of claim X1 for the positives in row-major order."""
     pos_loss, neg_loss = check_matrix_losses(pos_loss, neg_loss)
     if len(pos_loss.shape) != 2:
         raise ValueError(f"pos_loss must have shape (m, n), but has shape {shape_of(pos_loss)}")
     labels = check_labels("labels", labels, shape_of(pos_loss), pos_loss, True)
     rows, cols, n_positives = counts_of(labels)
     coefficients = batch_coefficients(
-        kind, batch_size=batch_size, n_positives=n_positives, shape=shape_of(labels), omega=omega
+        kind, batch_size=batch_size, n_positives=n_positives, shape=matrix_shape(labels), omega=omega
     )
     pairs = positives_of(labels)
     i, j = [pair[0] for pair in pairs], [pair[1] for pair in pairs]

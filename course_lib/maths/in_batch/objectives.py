@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from course_lib.maths.arrays import Array, as_array, namespace, number, shape_of, weighted_grid_sum
+from course_lib.maths.arrays import Array, as_array, matrix_shape, namespace, number, shape_of, weighted_grid_sum
 from course_lib.maths.in_batch.checks import (
     check_labels,
     check_matrix_losses,
@@ -47,7 +47,7 @@ def expected_weights(kind: str, *, labels: Any, batch_size: int, omega: Any = No
     if kind in DIVIDED:
         check_no_empty(rows, cols)
     coefficients = expected_coefficients(
-        kind, batch_size=batch_size, n_positives=n_positives, shape=shape_of(labels), omega=omega
+        kind, batch_size=batch_size, n_positives=n_positives, shape=matrix_shape(labels), omega=omega
     )
     positive = number(coefficients.positive, labels) * labels
     return positive, negative_weights(coefficients, rows, cols, on_diagonal=labels, labels=None)
@@ -88,8 +88,10 @@ def expected_positive_sum(f: Any, labels: Any, *, batch_size: int) -> Array:
 
 
 def expected_pair_sum(f: Any, labels: Any, *, batch_size: int) -> Array:
-    """E[ sum of f over the whole s x s grid ] = p1 sum_O f + p2 ( sum_ij pop_ij f_ij - sum_O f ), with p1 = s/M and
-    p2 = s(s-1)/(M(M-1)). Source: P3, Lemma E.6.  f (..., m, n) -> (...)."""
+    """E[ sum of f over the whole s x s grid ] = p1 sum_O f + p2 ( sum_ij pop_ij f_ij - sum_O f ).
+
+    p1 = s/M and p2 = s(s-1)/(M(M-1)). f (..., m, n) -> (...). Source: P3, Lemma E.6.
+    """
     f = as_array(f, "f")
     labels = check_labels("labels", labels, shape_of(f)[-2:], f, True)
     _, _, n_positives = counts_of(labels)

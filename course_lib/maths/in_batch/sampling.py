@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from course_lib import checking
 from course_lib.maths.arrays import Array, is_torch
 from course_lib.maths.in_batch.checks import check_shape, check_sizes
 
@@ -29,10 +30,8 @@ def batch_size_from_ratio(ratio: float, n_positives: int) -> int:
 
     This is P3's equation (18) read as it must be meant: s = sqrt(ratio) |O|. Printed, its "- 1" slipped under the root.
     """
-    if not 0 < ratio <= 1:
-        raise ValueError(f"ratio={ratio} must lie in (0, 1]: it is |batch|^2 / |O|^2")
-    if n_positives < 2:
-        raise ValueError(f"n_positives={n_positives} must be at least 2")
+    checking.share(ratio, "ratio")
+    checking.whole(n_positives, "n_positives", 2)
     return min(max(round(math.sqrt(ratio) * n_positives), 2), n_positives)
 
 
@@ -65,7 +64,7 @@ def probability_of_no_positive(batch_pairs: int, *, n_positives: int, shape: tup
     """
     m, n = check_shape(shape, n_positives)
     if not 0 <= batch_pairs <= m * n:
-        raise ValueError(f"batch_pairs={batch_pairs} must lie between 0 and m * n = {m * n}")
+        raise checking.refuse(batch_pairs, "batch_pairs", f"0 to the number of cells, {m * n}")
     few, many = sorted((int(batch_pairs), int(n_positives)))  # the formula is symmetric in the two
     return math.exp(log_missed(few, many, m * n))
 
@@ -83,8 +82,9 @@ def encoder_cost(
     shape (m, n): if given, no side encodes more entities than there are. P3's (9) leaves this out, although its own
     batches hold far more pairs than there are entities.
     """
-    if batch_pairs < 0 or cost_left < 0 or cost_right < 0:
-        raise ValueError(f"batch_pairs={batch_pairs}, cost_left={cost_left} and cost_right={cost_right} must be >= 0")
+    for name, value in (("batch_pairs", batch_pairs), ("cost_left", cost_left), ("cost_right", cost_right)):
+        if value < 0:  # a number, or a symbol of a proof
+            raise checking.refuse(value, name, "at least 0")
     side = batch_pairs ** Fraction(1, 2)
     encodings = {
         "naive": (batch_pairs, batch_pairs),
@@ -92,9 +92,7 @@ def encoder_cost(
         "in_batch": (side, side),
         "sogram": (side, 2 * side),
     }
-    if strategy not in encodings:
-        raise ValueError(f"strategy={strategy!r} is unknown; expected one of {tuple(encodings)}")
-    left, right = encodings[strategy]
+    left, right = encodings[checking.choice(strategy, "strategy", encodings)]
     if shape is not None:
         left, right = min(left, shape[0]), min(right, shape[1])
     return left * cost_left + right * cost_right

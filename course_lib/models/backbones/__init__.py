@@ -6,10 +6,12 @@ score, and a BPR loss on triples.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
+from course_lib import checking
 from course_lib.data.interactions import Interactions
 from course_lib.models.backbones.base import Backbone, Recommender, Tables, triple_scores
 from course_lib.models.backbones.dgcf import DGCF
@@ -32,7 +34,7 @@ __all__ = [
     "triple_scores",
 ]
 
-_OF_A_GRAPH = {"LightGCN": LightGCN, "DGCF": DGCF, "NCL": NCL, "LightCCF": LightCCF}
+_OF_A_GRAPH: dict[str, Callable[..., Backbone]] = {"LightGCN": LightGCN, "DGCF": DGCF, "NCL": NCL, "LightCCF": LightCCF}
 
 
 def names() -> tuple[str, ...]:
@@ -41,15 +43,9 @@ def names() -> tuple[str, ...]:
 
 
 def make(name: str, interactions: Interactions, *, d: int = 64, generator: torch.Generator, **options: Any) -> Backbone:
-    """A backbone for the training pairs `interactions`, with new tables from `generator`; options:
-    its own arguments.
-    """
+    """A backbone for the training pairs `interactions`; options: its own arguments. Tables come from `generator`."""
     if not isinstance(interactions, Interactions):
-        raise ValueError(
-            f"interactions is {interactions!r:.60}; expected Interactions, such as datasets.load(...) gives"
-        )
-    if name == "MF":
+        raise checking.refuse(interactions, "interactions", "Interactions, such as datasets.load(...) gives")
+    if checking.choice(name, "name", names()) == "MF":
         return MF(*interactions.shape, d, generator=generator, **options)
-    if name not in _OF_A_GRAPH:
-        raise ValueError(f"name={name!r} is not a backbone; expected one of {names()}")
     return _OF_A_GRAPH[name](interactions, d, generator=generator, **options)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from course_lib import checking
 from course_lib.maths import losses
 
 Tables = tuple[Tensor, Tensor]  # final embeddings (m, d) of the users and (n, d) of the items
 
 
 class Recommender(nn.Module):
-    """What the training loop and the evaluation ask of a model: a loss on triples, and two tables whose inner product
-    ranks.
+    """What the training loop and the evaluation ask: a loss on triples, and two tables whose inner product ranks.
 
     Users are 0..n_users - 1, items 0..n_items - 1. A `Backbone` has trained tables of its own; DDC and the rivals of
     `course_lib.models.debiasing` wrap one.
@@ -30,13 +28,18 @@ class Recommender(nn.Module):
 
     def ranking(self) -> Tables:
         """Two tables whose inner product ranks the items: by default the embeddings."""
-        return self()
+        return self.embeddings()
+
+    def embeddings(self) -> Tables:
+        """`self()`, with its type."""
+        tables: Tables = self()
+        return tables
 
     def loss(self, users: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
         """The scalar loss of a batch of triples, each (B,) of whole numbers: by default BPR's and the penalty."""
-        tables = self()
-        scores = triple_scores(tables, users, positives, negatives)
-        return losses.bpr(*scores) + self.penalty(users, positives, negatives, tables)
+        tables = self.embeddings()
+        ranked: Tensor = losses.bpr(*triple_scores(tables, users, positives, negatives))
+        return ranked + self.penalty(users, positives, negatives, tables)
 
     def penalty(self, users: Tensor, positives: Tensor, negatives: Tensor, tables: Tables) -> Tensor:
         """Everything in the loss but BPR; by default nothing."""
@@ -71,18 +74,12 @@ class Backbone(Recommender):
     ) -> None:
         """Trained tables with independent normal entries of deviation `scale`, drawn from `generator`."""
         super().__init__()
-        for name, value in (("n_users", n_users), ("n_items", n_items), ("d", d)):
-            if int(value) != value or value < 1:
-                raise ValueError(f"{name} is {value!r}; expected a whole number of at least 1")
-        check_not_negative(decay=decay, scale=scale)
-        if not isinstance(generator, torch.Generator):
-            raise ValueError(
-                f"generator must be a torch.Generator such as torch.Generator().manual_seed(0), got {generator!r}"
-            )
-        self.n_users, self.n_items, self.d, self.decay = int(n_users), int(n_items), int(d), float(decay)
+        self.n_users, self.n_items = checking.whole(n_users, "n_users"), checking.whole(n_items, "n_items")
+        self.d, self.decay = checking.whole(d, "d"), checking.real(decay, "decay", least=0)
+        scale, device = checking.real(scale, "scale", least=0), check_generator(generator).device
         self.users, self.items = (
-            nn.Parameter(torch.randn(int(rows), int(d), generator=generator, device=generator.device).mul_(scale))
-            for rows in (n_users, n_items)
+            nn.Parameter(torch.randn(size, self.d, generator=generator, device=device).mul_(scale))
+            for size in (self.n_users, self.n_items)
         )
 
     def forward(self) -> Tables:
@@ -95,8 +92,15 @@ class Backbone(Recommender):
 
     def squared_norms(self, users: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
         """mean over the batch of |e0_u|^2 + |e0_i|^2 + |e0_j|^2, of the trained rows."""
-        found = (rows(self.users, users), rows(self.items, positives), rows(self.items, negatives))
-        return sum(table.square().sum() for table in found) / len(users)
+        of_users, of_positives, of_negatives = (
+            rows(table, ids).square().sum()
+            for table, ids in ((self.users, users), (self.items, positives), (self.items, negatives))
+        )
+        return (of_users + of_positives + of_negatives) / len(users)
+
+    def halves(self, table: Tensor) -> Tables:
+        """A table of all nodes (m + n, d), cut into users and items."""
+        return table[: self.n_users], table[self.n_users :]
 
     def contrast(self, users: Tensor, positives: Tensor, tables: Tables) -> Tensor:
         """The contrastive terms of a batch of positive pairs; none by default."""
@@ -115,22 +119,9 @@ def rows(table: Tensor, ids: Tensor) -> Tensor:
     return nn.functional.embedding(ids, table)
 
 
-def check_not_negative(**values: Any) -> None:
-    """ValueError naming the argument that is not a finite number of at least 0."""
-    for name, value in values.items():
-        if not 0 <= value < float("inf"):
-            raise ValueError(f"{name} is {value!r}; expected a finite number of at least 0")
-
-
-def check_positive(**values: Any) -> None:
-    """ValueError naming the argument that is not a finite number above 0."""
-    for name, value in values.items():
-        if not 0 < value < float("inf"):
-            raise ValueError(f"{name} is {value!r}; expected a finite number above 0")
-
-
-def check_count(least: int = 1, **values: Any) -> None:
-    """ValueError naming the argument that is not a whole number of at least `least`."""
-    for name, value in values.items():
-        if isinstance(value, bool) or int(value) != value or value < least:
-            raise ValueError(f"{name} is {value!r}; expected a whole number of at least {least}")
+def check_generator(generator: torch.Generator) -> torch.Generator:
+    """`generator`, or ValueError where it is none of torch's."""
+    if not isinstance(generator, torch.Generator):
+        expected = "a torch.Generator such as torch.Generator().manual_seed(0)"
+        raise ValueError(f"generator is {generator!r}; expected {expected}")
+    return generator

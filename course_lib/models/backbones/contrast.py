@@ -19,7 +19,7 @@ def log_partition(anchors: Tensor, candidates: Tensor, tau: float) -> Tensor:
         return _block(anchors, candidates, tau)
     parts = (
         checkpoint(_block, part, candidates, tau, use_reentrant=False, preserve_rng_state=False)
-        for part in anchors.split(step)
+        for part in torch.split(anchors, step)
     )
     return torch.cat(list(parts))
 

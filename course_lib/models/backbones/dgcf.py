@@ -6,17 +6,17 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from course_lib import checking
 from course_lib.data.interactions import Interactions
-from course_lib.models.backbones.base import Backbone, Tables, check_count, check_not_negative, rows
+from course_lib.models.backbones.base import Backbone, Tables, rows
 from course_lib.models.backbones.graph import Edges, adjacency
+from course_lib.models.dependence import distance_correlation
 
 SAMPLE = 128  # users, and as many items, whose parts are compared
-TINY = 1e-8  # under square roots that may be zero
 
 
 class DGCF(Backbone):
-    """K = intents parts e_1, ..., e_K of width d / K, and for each edge (h, t) a share of each intent, found by
-    routing.
+    """K = intents parts e_1, ..., e_K of width d / K; routing finds how much of each edge (h, t) belongs to each.
 
     S_k(h, t) starts at 1. One layer repeats `routings` times, with x the part of the previous layer's embedding:
 
@@ -31,8 +31,8 @@ class DGCF(Backbone):
     Choices. (h, t) and (t, h) have affinities of their own, y_k(h) and x_k(t) are normalised to length 1 in the last
     line, and S goes on from layer to layer, all three as in the authors' code; the mean over layers, where the paper
     sums, rescales all scores alike. The correlation is that of up to 128 users and 128 items of the batch, over all
-    pairs of intents as the paper writes it (its code and RecBole take neighbouring intents only and divide by K (K + 1)
-    / 2).
+    pairs of intents as the paper writes it (its code and RecBole take neighbouring intents only, divide by
+    K (K + 1) / 2, and add 1e-8 under every square root, so that their dCor depends on the scale of the embeddings).
     Source: Wang et al., SIGIR 2020 (arXiv 2007.01764), Sections 3.1 to 3.3; code:
     xiangwang1223/disentangled_graph_collaborative_filtering.
     """
@@ -51,25 +51,21 @@ class DGCF(Backbone):
         generator: torch.Generator,
     ) -> None:
         super().__init__(*interactions.shape, d, decay=decay, scale=scale, generator=generator)
-        check_count(intents=intents, routings=routings)
-        check_count(0, layers=layers)
-        check_not_negative(correlation=correlation)
+        self.intents, self.layers = checking.whole(intents, "intents"), checking.whole(layers, "layers", 0)
+        self.routings = checking.whole(routings, "routings")
+        self.correlation = checking.real(correlation, "correlation", least=0)
         if d % intents:
             raise ValueError(f"d is {d} and intents {intents}; expected a width that the intents share evenly")
-        self.intents, self.layers, self.routings, self.correlation = intents, layers, routings, correlation
         self.edges = Edges(adjacency(interactions))
 
     def forward(self) -> Tables:
         """(e_u (m, d), e_i (n, d)): intent k in columns k d / K .. (k + 1) d / K - 1."""
-        return self.routed()[0].split((self.n_users, self.n_items))
+        return self.halves(self.routed()[0])
 
     def routed(self) -> tuple[Tensor, Tensor]:
-        """The embeddings (m + n, d), users first, and the affinities S (intents, edges) that the last averaging
-        used.
-        """
-        x = (
-            torch.cat((self.users, self.items)).unflatten(1, (self.intents, -1)).transpose(0, 1).contiguous()
-        )  # (K, N, d / K)
+        """The embeddings (m + n, d), users first, and the affinities S (K, edges) of the last averaging."""
+        both = torch.cat((self.users, self.items))
+        x = both.reshape(len(both), self.intents, -1).transpose(0, 1).contiguous()  # (K, N, d / K)
         total, used = x, torch.ones(self.intents, len(self.edges), dtype=x.dtype, device=x.device)
         affinity = used
         for layer in range(self.layers):
@@ -94,28 +90,11 @@ class DGCF(Backbone):
             return super().contrast(users, positives, tables)
         found = [rows(table, _sample(ids)) for table, ids in zip(tables, (users, positives), strict=True)]
         parts = torch.cat(found).chunk(self.intents, dim=1)
-        pairs = ((a, b) for a in range(self.intents) for b in range(a))
-        return self.correlation * sum(distance_correlation(parts[a], parts[b]) for a, b in pairs)
-
-
-def distance_correlation(x: Tensor, y: Tensor) -> Tensor:
-    """dCor(X, Y) in [0, 1] of paired samples (N, p) and (N, q): near 0 for many independent ones, 1 where y = a + b x.
-
-    dCov^2(X, Y) = mean over all pairs (a, b) of the sample of A_ab B_ab, with A the distances |x_a - x_b| less their
-    row and column means plus their mean, and B those of Y; dCor = dCov(X, Y) / sqrt(dCov(X, X) dCov(Y, Y)).
-    Source: Szekely, Rizzo and Bakirov, Annals of Statistics 2007 (arXiv 0803.4101).
-    """
-    a, b = _centred_distances(x), _centred_distances(y)
-    covariance, left, right = (
-        ((first * second).mean().clamp(min=0) + TINY).sqrt() for first, second in ((a, b), (a, a), (b, b))
-    )
-    return covariance / (left * right).sqrt()
-
-
-def _centred_distances(x: Tensor) -> Tensor:
-    squares = x.square().sum(dim=1)
-    distances = ((squares[:, None] - 2 * x @ x.T + squares[None, :]).clamp(min=0) + TINY).sqrt()
-    return distances - distances.mean(dim=0) - distances.mean(dim=1, keepdim=True) + distances.mean()
+        total = parts[0].new_zeros(())
+        for a in range(self.intents):
+            for b in range(a):
+                total = total + distance_correlation(parts[a], parts[b])
+        return self.correlation * total
 
 
 def _unit(parts: Tensor) -> Tensor:
@@ -125,5 +104,5 @@ def _unit(parts: Tensor) -> Tensor:
 
 def _sample(ids: Tensor) -> Tensor:
     """At most SAMPLE of the distinct ids of a batch, evenly spread."""
-    distinct = ids.unique()
+    distinct: Tensor = torch.unique(ids)
     return distinct[np.unique(np.linspace(0, len(distinct) - 1, SAMPLE).round().astype(np.int64))]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
@@ -31,12 +33,15 @@ def normalised_adjacency(interactions: Interactions) -> sparse.csr_array:
 
 
 class Graph(nn.Module):
-    """A constant symmetric sparse matrix A (N, N) that multiplies tables: `Graph(matrix)(table)` is A X, differentiable
-    in X.
+    """A constant symmetric sparse matrix A (N, N): `Graph(matrix)(table)` is A X, differentiable in X.
 
     Held as plain float64 buffers (torch can neither copy nor save its CSR tensors), which no state_dict holds: they
     come from the data.
     """
+
+    pointers: Tensor
+    columns: Tensor
+    values: Tensor
 
     def __init__(self, matrix: sparse.csr_array) -> None:
         super().__init__()
@@ -46,22 +51,24 @@ class Graph(nn.Module):
 
     def forward(self, table: Tensor) -> Tensor:
         """A X of (N, d) -> (N, d)."""
-        return _SymmetricProduct.apply(
-            _csr(self.pointers, self.columns, self.values.to(table.dtype), self.nodes), table
-        )
+        matrix = _csr(self.pointers, self.columns, self.values.to(table.dtype), self.nodes)
+        return _symmetric_product(matrix, table)
 
 
 class _SymmetricProduct(torch.autograd.Function):
     """X -> A X for a constant symmetric A: its gradient is A G, so that no transposed copy of A is needed."""
 
     @staticmethod
-    def forward(context, matrix: Tensor, table: Tensor) -> Tensor:
+    def forward(context: Any, matrix: Tensor, table: Tensor) -> Tensor:
         context.matrix = matrix
         return matrix @ table
 
     @staticmethod
-    def backward(context, gradient: Tensor) -> tuple[None, Tensor]:
+    def backward(context: Any, gradient: Tensor) -> tuple[None, Tensor]:
         return None, context.matrix @ gradient.contiguous()
+
+
+_symmetric_product: Callable[[Tensor, Tensor], Tensor] = _SymmetricProduct.apply
 
 
 class Edges(nn.Module):
@@ -73,6 +80,10 @@ class Edges(nn.Module):
 
     both for K parts at once: w and products (K, E), x, a, b and sums (K, N, c).
     """
+
+    pointers: Tensor
+    tails: Tensor
+    reverse: Tensor
 
     def __init__(self, matrix: sparse.csr_array) -> None:
         super().__init__()
@@ -88,19 +99,15 @@ class Edges(nn.Module):
 
     def sums(self, weights: Tensor, table: Tensor) -> Tensor:
         """(K, N, c): for each part and node the weighted sum over its neighbours."""
-        return _Sums.apply(self, weights, table)
+        return _weighted_sums(self, weights, table)
 
     def products(self, left: Tensor, right: Tensor) -> Tensor:
         """(K, E): for each part and edge the inner product of its ends."""
-        return _Products.apply(self, left, right)
+        return _inner_products(self, left, right)
 
     def _sums(self, weights: Tensor, table: Tensor) -> Tensor:
-        return torch.stack(
-            [
-                _csr(self.pointers, self.tails, mine, self.nodes) @ part
-                for mine, part in zip(weights, table, strict=True)
-            ]
-        )
+        matrices = (_csr(self.pointers, self.tails, mine, self.nodes) for mine in weights)
+        return torch.stack([matrix @ part for matrix, part in zip(matrices, table, strict=True)])
 
     def _products(self, left: Tensor, right: Tensor) -> Tensor:
         pattern = _csr(self.pointers, self.tails, left.new_zeros(len(self)), self.nodes)
@@ -112,32 +119,33 @@ class Edges(nn.Module):
 
 class _Sums(torch.autograd.Function):
     @staticmethod
-    def forward(context, edges: Edges, weights: Tensor, table: Tensor) -> Tensor:
+    def forward(context: Any, edges: Edges, weights: Tensor, table: Tensor) -> Tensor:
         context.edges = edges
         context.save_for_backward(weights, table)
         return edges._sums(weights, table)
 
     @staticmethod
-    def backward(context, gradient: Tensor) -> tuple[None, Tensor, Tensor]:
+    def backward(context: Any, gradient: Tensor) -> tuple[None, Tensor, Tensor]:
         edges, (weights, table) = context.edges, context.saved_tensors
-        return (
-            None,
-            edges._products(gradient, table),
-            edges._sums(weights.index_select(1, edges.reverse), gradient.contiguous()),
-        )
+        of_table = edges._sums(weights.index_select(1, edges.reverse), gradient.contiguous())
+        return None, edges._products(gradient, table), of_table
 
 
 class _Products(torch.autograd.Function):
     @staticmethod
-    def forward(context, edges: Edges, left: Tensor, right: Tensor) -> Tensor:
+    def forward(context: Any, edges: Edges, left: Tensor, right: Tensor) -> Tensor:
         context.edges = edges
         context.save_for_backward(left, right)
         return edges._products(left, right)
 
     @staticmethod
-    def backward(context, gradient: Tensor) -> tuple[None, Tensor, Tensor]:
+    def backward(context: Any, gradient: Tensor) -> tuple[None, Tensor, Tensor]:
         edges, (left, right) = context.edges, context.saved_tensors
         return None, edges._sums(gradient, right), edges._sums(gradient.index_select(1, edges.reverse), left)
+
+
+_weighted_sums: Callable[[Edges, Tensor, Tensor], Tensor] = _Sums.apply
+_inner_products: Callable[[Edges, Tensor, Tensor], Tensor] = _Products.apply
 
 
 def _csr(pointers: Tensor, columns: Tensor, values: Tensor, size: int) -> Tensor:

@@ -1,26 +1,28 @@
-"""LightCCF: LightGCN (or MF) with a contrastive term that pulls a user to his items and pushes him from other pairs."""
+"""LightCCF: LightGCN (or MF) with a contrast that pulls users to their items and pushes them from other pairs."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
+from course_lib import checking
 from course_lib.data.interactions import Interactions
-from course_lib.models.backbones.base import Tables, check_not_negative, check_positive, rows
+from course_lib.models.backbones.base import Tables, rows
 from course_lib.models.backbones.contrast import log_partition, unit
 from course_lib.models.backbones.lightgcn import LightGCN
 
 
 class LightCCF(LightGCN):
-    """BPR plus weight * NA, the neighbourhood-aggregation term; layers = 0 makes MF the encoder, as its authors have it
-    on Tmall.
+    """BPR plus weight * NA, the neighbourhood-aggregation term.
 
     With cosines of the final embeddings and the positive pairs (u, i) of a batch B,
 
-        NA = mean over (u, i) in B of  -log [ exp(cos(u, i) / tau) / sum over (u', i') in B of exp((cos(u, i') + cos(u, u')) / tau) ]:
+        NA = mean over (u, i) in B of  -log [ exp(cos(u, i) / tau) / Z(u) ],
+        Z(u) = sum over (u', i') in B of exp((cos(u, i') + cos(u, u')) / tau):
 
     towards one's own items, away from the users and items of the batch's pairs, one's own pair among them. Its gradient
-    on a user adds a weighted mean of his items, like one layer of LightGCN.
+    on a user adds a weighted mean of that user's items, like one layer of LightGCN. layers = 0 makes MF the encoder, as
+    its authors have it on Tmall.
 
     Choices: each other pair enters with the exponential of the SUM of its two cosines, as in the authors' published
     code (two sums of exponentials would fit the words "away from other positive pairs" as well); the 1e-5 that the code
@@ -42,9 +44,7 @@ class LightCCF(LightGCN):
         generator: torch.Generator,
     ) -> None:
         super().__init__(interactions, d, layers=layers, decay=decay, scale=scale, generator=generator)
-        check_positive(tau=tau)
-        check_not_negative(weight=weight)
-        self.tau, self.weight = tau, weight
+        self.tau, self.weight = checking.real(tau, "tau", above=0), checking.real(weight, "weight", least=0)
 
     def contrast(self, users: Tensor, positives: Tensor, tables: Tables) -> Tensor:
         """weight * NA of a batch of positive pairs."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from course_lib import checking
 from course_lib.data.interactions import Interactions
-from course_lib.models.backbones.base import Backbone, Tables, check_count
+from course_lib.models.backbones.base import Backbone, Tables
 from course_lib.models.backbones.graph import Graph, normalised_adjacency
 
 
@@ -30,8 +31,7 @@ class LightGCN(Backbone):
         generator: torch.Generator,
     ) -> None:
         super().__init__(*interactions.shape, d, decay=decay, scale=scale, generator=generator)
-        check_count(0, layers=layers)
-        self.layers = layers
+        self.layers = checking.whole(layers, "layers", 0)
         self.graph = Graph(normalised_adjacency(interactions))
 
     def propagated(self) -> list[Tensor]:
@@ -47,4 +47,4 @@ class LightGCN(Backbone):
 
     def mean_of_layers(self, tables: list[Tensor]) -> Tables:
         """The mean of E^(0), ..., E^(layers), cut into users and items."""
-        return torch.stack(tables[: self.layers + 1]).mean(dim=0).split((self.n_users, self.n_items))
+        return self.halves(torch.stack(tables[: self.layers + 1]).mean(dim=0))

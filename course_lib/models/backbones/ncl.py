@@ -9,8 +9,9 @@ import torch
 from scipy.cluster.vq import kmeans2
 from torch import Tensor
 
+from course_lib import checking
 from course_lib.data.interactions import Interactions
-from course_lib.models.backbones.base import Tables, check_count, check_not_negative, check_positive, rows
+from course_lib.models.backbones.base import Tables, rows
 from course_lib.models.backbones.contrast import log_partition, unit
 from course_lib.models.backbones.lightgcn import LightGCN
 
@@ -23,15 +24,14 @@ class NCL(LightGCN):
     S, the structural neighbours: with z^(k) the embedding after an even number k of steps (a user's comes from
     like-minded users),
 
-        S = mean over the batch of -log [ exp(z_u^(k) z_u^(0) / tau) / sum over ALL users v of exp(z_u^(k) z_v^(0) /
-        tau) ]
+        S = mean over the batch of -log [ exp(z_u^(k) z_u^(0) / tau) / sum over ALL v of exp(z_u^(k) z_v^(0) / tau) ]
             + alpha * the same over the batch's positive items.
 
     P, the semantic neighbours: with c_u the centre of u's cluster among `clusters` of k-means on E^(0), found anew
     before each epoch,
 
-        P = mean over the batch of -log [ exp(z_u^(0) c_u / tau) / sum over all centres c of exp(z_u^(0) c / tau) ] +
-        the same over items.
+        P = mean over the batch of -log [ exp(z_u^(0) c_u / tau) / sum over all centres c of exp(z_u^(0) c / tau) ]
+            + the same over items.
 
     Choices. Means over the batch where the paper and its code sum: their weights 1e-7 (S) and 8e-8 (P) at 4096 pairs
     are 4e-4 and 3e-4 here. P is left out for the first `warm_up` epochs, as in RecBole, and the centres carry no
@@ -60,20 +60,20 @@ class NCL(LightGCN):
     ) -> None:
         """steps: k of z^(k), even. The rest: the class, `LightGCN`."""
         super().__init__(interactions, d, layers=layers, decay=decay, scale=scale, generator=generator)
-        check_not_negative(structure=structure, alpha=alpha, prototypes=prototypes, warm_up=warm_up)
-        check_positive(tau=tau)
-        check_count(clusters=clusters)
+        self.structure, self.alpha, self.prototypes = (
+            checking.real(value, name, least=0)
+            for name, value in (("structure", structure), ("alpha", alpha), ("prototypes", prototypes))
+        )
+        self.tau, self.warm_up = checking.real(tau, "tau", above=0), checking.whole(warm_up, "warm_up", 0)
+        self.steps, self.clusters = checking.whole(steps, "steps"), checking.whole(clusters, "clusters")
         if steps < 2 or steps % 2:
             raise ValueError(f"steps is {steps!r}; expected an even number of at least 2, so that a user meets users")
         if prototypes and clusters > min(interactions.shape):
             raise ValueError(
                 f"clusters is {clusters}; expected at most {min(interactions.shape)}, the number of users or of items"
             )
-        self.steps, self.structure, self.alpha, self.prototypes = steps, structure, alpha, prototypes
-        self.clusters, self.warm_up, self.tau = clusters, warm_up, tau
-        self.centres: tuple[tuple[Tensor, Tensor], ...] | None = (
-            None  # of users and of items: unit centres (k, d), cluster of each row
-        )
+        # of users and of items: unit centres (k, d), cluster of each row
+        self.centres: tuple[tuple[Tensor, Tensor], ...] | None = None
 
     def begin_epoch(self, epoch: int, rng: np.random.Generator) -> None:
         """After the warm-up: new clusters of the trained tables."""
@@ -83,41 +83,40 @@ class NCL(LightGCN):
     def contrast(self, users: Tensor, positives: Tensor, tables: Tables) -> Tensor:
         """structure * S + prototypes * P of a batch of positive pairs."""
         total = super().contrast(users, positives, tables)
-        batch = [ids.unique(return_counts=True) for ids in (users, positives)]
+        batch = [torch.unique(ids, return_counts=True) for ids in (users, positives)]
         starts = [unit(table) for table in (self.users, self.items)]
         if self.structure:
             table = torch.cat((self.users, self.items))
             for _ in range(self.steps):
                 table = self.graph(table)
-            ends = table.split((self.n_users, self.n_items))
+            sides = zip(starts, self.halves(table), batch, strict=True)
             left, right = (
-                self._structure(start, end, *side) for start, end, side in zip(starts, ends, batch, strict=True)
+                self._contrast(unit(rows(end, ids)), rows(start, ids), start, counts)
+                for start, end, (ids, counts) in sides
             )
             total = total + self.structure * (left + self.alpha * right)
         if self.prototypes and self.centres is not None:
-            sides = zip(starts, batch, self.centres, strict=True)
-            left, right = (self._prototype(start, *side, *centres) for start, side, centres in sides)
+            both = zip(starts, batch, self.centres, strict=True)
+            left, right = (
+                self._contrast(rows(start, ids), centres[cluster[ids]], centres, counts)
+                for start, (ids, counts), (centres, cluster) in both
+            )
             total = total + self.prototypes * (left + right)
         return total
 
-    def _structure(self, start: Tensor, end: Tensor, ids: Tensor, counts: Tensor) -> Tensor:
-        """One side of S, of unit start vectors (m, d), end vectors (m, d), the batch's distinct ids and how often each
-        stands in it.
-        """
-        reached = unit(rows(end, ids))
-        own = (reached * rows(start, ids)).sum(dim=1) / self.tau
-        return (counts * (log_partition(reached, start, self.tau) - own)).sum() / counts.sum()
+    def _contrast(self, anchors: Tensor, own: Tensor, candidates: Tensor, counts: Tensor) -> Tensor:
+        """mean of -log [exp(<anchor, own> / tau) / sum over candidates c of exp(<anchor, c> / tau)]; counts weigh it.
 
-    def _prototype(self, start: Tensor, ids: Tensor, counts: Tensor, centres: Tensor, cluster: Tensor) -> Tensor:
-        """One side of P."""
-        mine = rows(start, ids)
-        own = (mine * centres[cluster[ids]]).sum(dim=1) / self.tau
-        return (counts * (log_partition(mine, centres, self.tau) - own)).sum() / counts.sum()
+        anchors, own (B, d) and candidates (N, d) of length 1; counts (B,): how often each stands in the batch.
+        """
+        scores = (anchors * own).sum(dim=1) / self.tau
+        return (counts * (log_partition(anchors, candidates, self.tau) - scores)).sum() / counts.sum()
 
 
 def clustered(table: Tensor, clusters: int, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
-    """(centres (clusters, d) of length 1, the cluster of each row): k-means from random rows;
-    an empty cluster keeps its centre.
+    """(centres (clusters, d) of length 1, the cluster of each row) by k-means from random rows.
+
+    An empty cluster keeps its centre.
     """
     points = table.double().cpu().numpy()
     first = points[rng.choice(len(points), clusters, replace=False)]

@@ -1,19 +1,10 @@
 """Debiasing methods: DDC of P1, and the seven rivals of its Table 3.
 
-Each is a `Recommender` that wraps a backbone or its tables.
+Each is a `Recommender` that wraps a backbone or its tables. The mathematics of DDC is in `course_lib.maths.correction`.
 """
 
 from course_lib.models.debiasing.dccl import DCCL
-from course_lib.models.debiasing.ddc import (
-    DDC,
-    RULES,
-    has_minimiser,
-    preference_directions,
-    solve_user,
-    surrogate_user,
-    user_gradient,
-    user_loss,
-)
+from course_lib.models.debiasing.ddc import DDC
 from course_lib.models.debiasing.dice import DICE
 from course_lib.models.debiasing.ips import IPS
 from course_lib.models.debiasing.macr import MACR
@@ -22,22 +13,4 @@ from course_lib.models.debiasing.pc import PC
 from course_lib.models.debiasing.registry import make, names
 from course_lib.models.debiasing.tpab import TPAB
 
-__all__ = [
-    "DCCL",
-    "DDC",
-    "DICE",
-    "IPS",
-    "MACR",
-    "PAAC",
-    "PC",
-    "RULES",
-    "TPAB",
-    "has_minimiser",
-    "make",
-    "names",
-    "preference_directions",
-    "solve_user",
-    "surrogate_user",
-    "user_gradient",
-    "user_loss",
-]
+__all__ = ["DCCL", "DDC", "DICE", "IPS", "MACR", "PAAC", "PC", "TPAB", "make", "names"]

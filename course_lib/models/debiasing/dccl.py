@@ -1,6 +1,4 @@
-"""DCCL: interest and conformity told apart by two contrasts within the batch, each with its own idea of which pairs
-count.
-"""
+"""DCCL: interest and conformity told apart by two contrasts in the batch, each with its own pairs that count."""
 
 from __future__ import annotations
 
@@ -8,21 +6,24 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from course_lib import checking
 from course_lib.data.interactions import Interactions
-from course_lib.models.backbones.base import Backbone, Tables, check_not_negative, check_positive, rows, triple_scores
-from course_lib.models.debiasing.rival import TwinRival, bpr_losses, sample
+from course_lib.maths import losses
+from course_lib.models.backbones.base import Backbone, Tables, rows, triple_scores
+from course_lib.models.debiasing.rival import TwinRival, sample
 
 
 class DCCL(TwinRival):
-    """Disentangling by contrast. With p_i = pop_i / max pop, cosines cos_int and cos_con of the two embeddings, pairs b
-    of the batch:
+    """Disentangling by contrast.
 
-        interest    mean over b of w_b (-ln [exp(cos_int(u_b, i_b) / tau) / sum over c of exp(cos_int(u_b, i_c) / tau)]),
+    With p_i = pop_i / max pop, cosines cos_int and cos_con of the two embeddings, pairs b of the batch:
+
+        interest    mean over b of w_b (-ln [exp(cos_int(u_b, i_b) / tau) / sum_c exp(cos_int(u_b, i_c) / tau)]),
                     w_b = exp(-min(rate * p_b, 1)): an unpopular choice says much about interest
-        conformity  the same with cos_con, with 1 - w_b, and with c only over pairs whose item is no more popular than i_b: to conform
-                    is to choose what is popular over what is less so
-        loss = BPR of the joined embeddings + weight_interest * interest + weight_conformity * conformity + the
-        backbones' penalties
+        conformity  the same with cos_con, with 1 - w_b, and with c only over pairs whose item is no more popular
+                    than i_b: to conform is to choose what is popular over what is less so
+        loss = BPR of the joined embeddings + weight_interest * interest + weight_conformity * conformity
+               + the backbones' penalties
 
     Served by the joined embeddings: interest plus conformity.
 
@@ -49,16 +50,16 @@ class DCCL(TwinRival):
         generator: torch.Generator,
     ) -> None:
         super().__init__(backbone, interactions, generator=generator)
-        check_not_negative(weight_interest=weight_interest, weight_conformity=weight_conformity, rate=rate)
-        check_positive(tau=tau, limit=limit)
-        self.weight_interest, self.weight_conformity = float(weight_interest), float(weight_conformity)
-        self.rate, self.tau, self.limit = float(rate), float(tau), int(limit)
+        self.weight_interest = checking.real(weight_interest, "weight_interest", least=0)
+        self.weight_conformity = checking.real(weight_conformity, "weight_conformity", least=0)
+        self.rate, self.tau = checking.real(rate, "rate", least=0), checking.real(tau, "tau", above=0)
+        self.limit = checking.whole(limit, "limit")
 
     def loss(self, users: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
         """BPR of the sum of both scores, the two contrasts, and the penalties of backbone and twin."""
-        interest, conformity = self.backbone(), self.conformity()
+        interest, conformity = self.backbone.embeddings(), self.conformity.embeddings()
         halves = (triple_scores(tables, users, positives, negatives) for tables in (interest, conformity))
-        loss = bpr_losses(*(left + right for left, right in zip(*halves, strict=True))).mean()
+        loss: Tensor = losses.bpr(*(left + right for left, right in zip(*halves, strict=True)))
         chosen = sample(torch.arange(len(users), device=users.device), self.limit, self.draws)
         contrasts = self.contrasts(interest, conformity, users[chosen], positives[chosen])
         loss = loss + self.weight_interest * contrasts["interest"] + self.weight_conformity * contrasts["conformity"]

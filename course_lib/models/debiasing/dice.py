@@ -1,6 +1,4 @@
-"""DICE: two embeddings per user and item, one for interest and one for conformity, told apart by how popular the
-negative is.
-"""
+"""DICE: embeddings for interest and for conformity, told apart by how popular the negative is."""
 
 from __future__ import annotations
 
@@ -8,9 +6,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from course_lib import checking
 from course_lib.data.interactions import Interactions
-from course_lib.models.backbones.base import Backbone, Tables, check_not_negative, rows, triple_scores
+from course_lib.maths import losses
+from course_lib.models.backbones.base import Backbone, Tables, rows, triple_scores
 from course_lib.models.debiasing.rival import TwinRival, bpr_losses, pair_keys, pair_positions, sample
+from course_lib.models.dependence import distance_correlation
 
 TRIES = 5  # redraws of a negative that is one of the user's own items
 ROWS = 256  # rows that the distance correlation looks at: its cost grows with their square
@@ -18,15 +19,16 @@ INDEPENDENCE = ("distance correlation", "l1", "l2")
 
 
 class DICE(TwinRival):
-    """Interest and conformity learned from different triples. With s = s_int + s_con, the inner product of the joined
-    embeddings:
+    """Interest and conformity learned from different triples.
 
-    click       -ln sigma(s_ui - s_uj)                              of all triples
-    interest    -ln sigma(s_int_ui - s_int_uj)                      where j is MORE popular than i: chosen against the crowd
-    conformity  -ln sigma(s_con_uj - s_con_ui)                      where j is more popular than i,
-                -ln sigma(s_con_ui - s_con_uj)                      where j is less popular
-    loss = click + weight * (interest + conformity) + apart * (how dependent the two embeddings are) + the backbones'
-    penalties
+    With s = s_int + s_con, the inner product of the joined embeddings:
+
+        click       -ln sigma(s_ui - s_uj)            of all triples
+        interest    -ln sigma(s_int_ui - s_int_uj)    where j is MORE popular than i: chosen against the crowd
+        conformity  -ln sigma(s_con_uj - s_con_ui)    where j is more popular than i,
+                    -ln sigma(s_con_ui - s_con_uj)    where j is less popular
+        loss = click + weight * (interest + conformity) + apart * (how dependent the two embeddings are)
+               + the backbones' penalties
 
     A pair whose item is the more popular one may be explained by popularity, so the interest task leaves it alone. Each
     term is a mean over the batch, triples outside its case counting 0. Served by the joined embeddings: interest plus
@@ -51,6 +53,9 @@ class DICE(TwinRival):
     accuracy, whatever the embeddings: compare resample=False.
     """
 
+    by_popularity: Tensor
+    keys: Tensor
+
     def __init__(
         self,
         backbone: Backbone,
@@ -65,33 +70,28 @@ class DICE(TwinRival):
         generator: torch.Generator,
     ) -> None:
         super().__init__(backbone, interactions, generator=generator)
-        if independence not in INDEPENDENCE:
-            raise ValueError(f"independence is {independence!r}; expected one of {INDEPENDENCE}")
-        check_not_negative(weight=weight, apart=apart, margin=margin or 0.0, decay=decay)
-        self.weight, self.apart, self.decay = float(weight), float(apart), float(decay)
-        self.margin = float(self.popularity.mean()) / 10 if margin is None else float(margin)
-        self.independence, self.resample, self.age = independence, resample, 1.0
+        self.weight, self.apart = checking.real(weight, "weight", least=0), checking.real(apart, "apart", least=0)
+        self.decay, self.resample, self.age = checking.real(decay, "decay", least=0), resample, 1.0
+        usual = float(self.popularity.mean()) / 10
+        self.margin = usual if margin is None else checking.real(margin, "margin", least=0)
+        self.independence = checking.choice(independence, "independence", INDEPENDENCE)
         order = torch.argsort(self.popularity, stable=True)
         self.register_buffer("by_popularity", order, persistent=False)  # (n,) least popular first
         self.register_buffer("keys", pair_keys(interactions), persistent=False)
 
     def begin_epoch(self, epoch: int, rng: np.random.Generator) -> None:
+        """A step from easy triples to hard ones."""
         super().begin_epoch(epoch, rng)
         self.age = self.decay**epoch
 
     def loss(self, users: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
-        """Click + weight * (interest + conformity) + apart * dependence + penalties, on triples with negatives of
-        DICE's law.
-        """
+        """The loss of the class, on triples whose negatives follow DICE's law."""
         if self.resample:
             negatives = self.draw_negatives(users, positives, negatives)
-        interest, conformity = self.backbone(), self.conformity()
+        interest, conformity = self.backbone.embeddings(), self.conformity.embeddings()
         terms = self.terms(interest, conformity, users, positives, negatives)
-        loss = (
-            terms["click"]
-            + self.age * self.weight * (terms["interest"] + terms["conformity"])
-            + self.apart * terms["dependence"]
-        )
+        loss = terms["click"] + self.age * self.weight * (terms["interest"] + terms["conformity"])
+        loss = loss + self.apart * terms["dependence"]
         return loss + self.penalties(users, positives, negatives, interest, conformity)
 
     def terms(
@@ -105,8 +105,9 @@ class DICE(TwinRival):
         above, below = (gap > margin).to(gap.dtype), (gap < -margin).to(gap.dtype)  # of the positive's popularity, (B,)
         pos_scores, neg_scores = of_conformity
         against = above * bpr_losses(neg_scores, pos_scores) + below * bpr_losses(pos_scores, neg_scores)
+        joint = (left + right for left, right in zip(of_interest, of_conformity, strict=True))
         return {
-            "click": bpr_losses(*(left + right for left, right in zip(of_interest, of_conformity, strict=True))).mean(),
+            "click": losses.bpr(*joint),
             "interest": (above * bpr_losses(*of_interest)).mean(),
             "conformity": against.mean(),
             "dependence": self._dependence(0, users, interest, conformity)
@@ -124,12 +125,12 @@ class DICE(TwinRival):
         return -(one - other).abs().mean() if self.independence == "l1" else -(one - other).square().mean()
 
     def draw_negatives(self, users: Tensor, positives: Tensor, fallback: Tensor) -> Tensor:
-        """(B,) negatives outside the users' items: with chance 1/2 uniform over the items more than the margin above
-        the positive's popularity, else uniform over those more than the margin below; from the one side that exists
-        where the other is empty.
+        """(B,) negatives outside the users' items, half of them more popular than the positive, half of them less.
 
-        A draw that is one of the user's own items is repeated TRIES times. Where that does not help, and where both
-        sides are empty, the negative in `fallback` stays.
+        With chance 1/2 uniform over the items more than the margin above the positive's popularity, else uniform over
+        those more than the margin below; from the one side that exists where the other is empty. A draw that is one of
+        the user's own items is repeated TRIES times. Where that does not help, and where both sides are empty, the
+        negative in `fallback` stays.
         """
         popularity, margin = self.popularity[self.by_popularity], self.age * self.margin
         centre = self.popularity[positives]
@@ -150,22 +151,3 @@ class DICE(TwinRival):
             if not bool(open_places.any()):
                 break
         return negatives
-
-
-def distance_correlation(x: Tensor, y: Tensor) -> Tensor:
-    """dCor(x, y) = dCov(x, y) / sqrt(dCov(x, x) dCov(y, y)) of n paired rows (n, d): between 0 and 1, and 1 for y = a
-    x.
-
-    dCov^2(x, y) = mean of A * B, where A and B are the n x n distances within x and within y with row and column means
-    taken out. 0 where one of them is constant. Source: Szekely, Rizzo and Bakirov, Annals of Statistics 2007.
-    """
-    one, other = centred_distances(x), centred_distances(y)
-    product, spread = (one * other).mean(), (one.square().mean() * other.square().mean()).sqrt()
-    small = torch.finfo(x.dtype).tiny
-    return (product.clamp(min=small) / spread.clamp(min=small)).sqrt() if bool(spread > small) else spread.new_zeros(())
-
-
-def centred_distances(x: Tensor) -> Tensor:
-    """(n, n) Euclidean distances of the rows, minus row means, minus column means, plus the mean."""
-    distances = torch.cdist(x, x, compute_mode="donot_use_mm_for_euclid_dist")
-    return distances - distances.mean(dim=0) - distances.mean(dim=1, keepdim=True) + distances.mean()

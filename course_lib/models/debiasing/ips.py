@@ -8,20 +8,20 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from course_lib import checking
 from course_lib.data.interactions import Interactions
-from course_lib.models.backbones.base import Backbone, check_positive, rows, triple_scores
+from course_lib.models.backbones.base import Backbone, rows, triple_scores
 from course_lib.models.debiasing.rival import Rival, as_weights, bpr_losses
 
 
 class IPS(Rival):
-    """Inverse propensity scoring: loss = mean over the batch of w_i * (-ln sigma(s_ui - s_uj)), w_i = 1 / p_i; served
-    like the backbone.
+    """Inverse propensity scoring: loss = mean over the batch of w_i * (-ln sigma(s_ui - s_uj)), w_i = 1 / p_i.
 
-    If a pair that the user would like is observed with probability p_i > 0, independently, then dividing by p_i gives
-    the loss over all pairs he would like, on average over what happens to be observed: E[sum over observed of l_ui /
-    p_i] = sum over liked of l_ui. That needs the true propensities, and a law of the negatives j that does not look at
-    what was observed; negatives "outside the observed pairs" hide liked items among them, and then the weighted loss is
-    biased even with the true p_i.
+    Served like the backbone. If a pair that the user would like is observed with probability p_i > 0, independently,
+    then dividing by p_i gives the loss over all pairs that the user would like, on average over what happens to be
+    observed: E[sum over observed of l_ui / p_i] = sum over liked of l_ui. That needs the true propensities, and a law
+    of the negatives j that does not look at what was observed; negatives "outside the observed pairs" hide liked items
+    among them, and then the weighted loss is biased even with the true p_i.
 
     propensities: p_i in (0, 1] (n,); default the count of item i over the largest count, a guess: counts hold liking as
     well as showing. power: the default's exponent. cap: the largest weight; "median" is that of the items' weights;
@@ -34,6 +34,8 @@ class IPS(Rival):
     (repository tsinghua-fib-lab/DICE, there divided by the largest weight). The estimator is the standard one; the
     papers named here were not at hand.
     """
+
+    weights: Tensor
 
     def __init__(
         self,
@@ -56,20 +58,19 @@ class IPS(Rival):
                 "propensities must lie in (0, 1]: a pair that can never be observed cannot be weighted for"
             )
         weights = 1 / chances
-        if isinstance(cap, str) and cap != "median":
+        if cap == "median":
+            weights = weights.clamp(max=float(weights.quantile(0.5)))
+        elif isinstance(cap, str):
             raise ValueError(f"cap is {cap!r}; expected a number above 0, 'median' or None")
-        if cap is not None and cap != "median":
-            check_positive(cap=cap)
-        if cap is not None:
-            weights = weights.clamp(max=float(weights.quantile(0.5) if cap == "median" else cap))
+        elif cap is not None:
+            weights = weights.clamp(max=checking.real(cap, "cap", above=0))
         if balanced:
             weights = weights * len(interactions) / (weights * torch.as_tensor(counts.copy())).sum()
         self.register_buffer("weights", weights.to(self.popularity.dtype), persistent=False)  # (n,)
 
     def loss(self, users: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
         """The weighted BPR loss of a batch of triples, and the backbone's penalty."""
-        tables = self()
-        weighted = rows(self.weights[:, None], positives)[:, 0] * bpr_losses(
-            *triple_scores(tables, users, positives, negatives)
-        )
+        tables = self.embeddings()
+        weights = rows(self.weights[:, None], positives)[:, 0]
+        weighted = weights * bpr_losses(*triple_scores(tables, users, positives, negatives))
         return weighted.mean() + self.penalty(users, positives, negatives, tables)

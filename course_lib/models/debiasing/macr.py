@@ -1,24 +1,22 @@
-"""MACR: a score of user and item is multiplied by a score of the item alone and one of the user alone;
-serving takes them out again.
-"""
+"""MACR: a pair's score times one of the item alone and one of the user alone; serving takes the two out again."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import softplus
 
+from course_lib import checking
 from course_lib.data.interactions import Interactions
-from course_lib.models.backbones.base import Backbone, Tables, check_not_negative, rows, triple_scores
+from course_lib.maths import losses
+from course_lib.models.backbones.base import Backbone, Tables, rows, triple_scores
 from course_lib.models.debiasing.rival import Rival
 
 
 class MACR(Rival):
-    """Counterfactual scores. With the match y = <e_u, e_i>, the item's own score a_i = <w, e_i> and the user's own a_u
-    = <v, e_u>:
+    """Counterfactual scores, from the match y = <e_u, e_i> and the own scores a_i = <w, e_i> and a_u = <v, e_u>.
 
-    training   y_ui = y sigma(a_i) sigma(a_u), binary cross entropy; + alpha times that of a_i, + beta times that of a_u
-    serving    (y - c) sigma(a_i) sigma(a_u) = y_ui - c sigma(a_i) sigma(a_u)
+        training   y_ui = y sigma(a_i) sigma(a_u), binary cross entropy; + alpha that of a_i, + beta that of a_u
+        serving    (y - c) sigma(a_i) sigma(a_u) = y_ui - c sigma(a_i) sigma(a_u)
 
     a_i learns from labels alone which items are chosen, whoever the user: popularity. Serving subtracts what item and
     user would score if their match were the constant c. For one user, items with match c tie at 0 whatever their
@@ -35,6 +33,9 @@ class MACR(Rival):
     number, so tune it.
     """
 
+    user_own: Tensor
+    item_own: Tensor
+
     def __init__(
         self,
         backbone: Backbone,
@@ -46,18 +47,15 @@ class MACR(Rival):
         generator: torch.Generator,
     ) -> None:
         super().__init__(backbone, interactions, generator=generator)
-        check_not_negative(alpha=alpha, beta=beta, c=c)
-        self.alpha, self.beta, self.c = float(alpha), float(beta), float(c)
+        self.alpha, self.beta = checking.real(alpha, "alpha", least=0), checking.real(beta, "beta", least=0)
+        self.c = checking.real(c, "c", least=0)
         for name in ("user_own", "item_own"):
-            start = (
-                torch.randn(self.d, generator=generator, device=generator.device, dtype=self.popularity.dtype)
-                / self.d**0.5
-            )
-            self.register_parameter(name, nn.Parameter(start))  # (d,)
+            start = torch.randn(self.d, generator=generator, device=generator.device, dtype=self.popularity.dtype)
+            self.register_parameter(name, nn.Parameter(start / self.d**0.5))  # (d,)
 
     def loss(self, users: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
         """L_pair + alpha L_item + beta L_user and the backbone's penalty; each L is a mean over the batch."""
-        tables = self()
+        tables = self.embeddings()
         of_user, of_positive, of_negative = self.own_scores(tables, users, positives, negatives)
         matches = triple_scores(tables, users, positives, negatives)
         pos_scores, neg_scores = (
@@ -81,17 +79,14 @@ class MACR(Rival):
 
     def ranking(self) -> Tables:
         """sigma(a_u) [e_u, -c] (m, d + 1) and sigma(a_i) [e_i, 1] (n, d + 1)."""
-        users, items = self()
-        users = (
-            torch.cat((users, users.new_full((self.n_users, 1), -self.c)), dim=1)
-            * (users @ self.user_own).sigmoid()[:, None]
-        )
-        items = (
-            torch.cat((items, items.new_ones((self.n_items, 1))), dim=1) * (items @ self.item_own).sigmoid()[:, None]
-        )
-        return users, items
+        users, items = self.embeddings()
+        of_users, of_items = ((users @ self.user_own).sigmoid()[:, None], (items @ self.item_own).sigmoid()[:, None])
+        left = torch.cat((users, users.new_full((self.n_users, 1), -self.c)), dim=1)
+        right = torch.cat((items, items.new_ones((self.n_items, 1))), dim=1)
+        return left * of_users, right * of_items
 
 
 def cross_entropy(pos_scores: Tensor, neg_scores: Tensor) -> Tensor:
-    """mean of -ln sigma(pos) - ln(1 - sigma(neg))."""
-    return (softplus(-pos_scores) + softplus(neg_scores)).mean()
+    """mean of -ln sigma(pos) - ln(1 - sigma(neg)): the logistic losses of labels 1 and 0."""
+    values: Tensor = losses.logistic(1, pos_scores) + losses.logistic(0, neg_scores)
+    return values.mean()

@@ -1,6 +1,4 @@
-"""PAAC: unpopular items are pulled towards the popular items of the same user, and contrast within a popularity group
-counts most.
-"""
+"""PAAC: unpopular items pulled towards the same user's popular ones, and contrast within groups of popularity."""
 
 from __future__ import annotations
 
@@ -9,41 +7,43 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from course_lib import checking
 from course_lib.data.interactions import Interactions
+from course_lib.maths import losses
 from course_lib.models.backbones.base import Backbone, Tables, rows, triple_scores
-from course_lib.models.debiasing.rival import Rival, bpr_losses, sample
+from course_lib.models.debiasing.rival import Rival, sample
 
 
 class PAAC(Rival):
-    """Popularity-aware alignment and contrast. loss = BPR + align * L_sa + contrast * (L_item + L_user) / 2 + the
-    backbone's penalty.
+    """Popularity-aware alignment and contrast: BPR + align * L_sa + contrast * (L_item + L_user) / 2 + penalty.
 
-    L_sa    mean over users u of |f(i) - f(i')|^2, i from the popular half and i' from the unpopular half of u's items, f the
-            embedding scaled to length 1
-    L_item  gamma L_pop + (1 - gamma) L_unpop over the items of the batch, cut in halves by popularity, with two noisy views h', h'':
-            L_pop = mean over popular i of -ln [exp(h'_i.h''_i / tau) / (sum over popular j of exp(h'_i.h''_j / tau)
-                                                                         + beta * sum over unpopular j of exp(h'_i.h''_j
-                                                                         / tau))]
-            and L_unpop with the two halves exchanged
-    L_user  the same over the users of the batch, without halves
+        L_sa    mean over users u of |f(i) - f(i')|^2, i from the popular half and i' from the unpopular half of u's
+                items, f the embedding scaled to length 1
+        L_item  gamma L_pop + (1 - gamma) L_unpop over the items of the batch, cut in halves by popularity, with two
+                noisy views h', h'' and E_ij = exp(h'_i.h''_j / tau):
+                L_pop = mean over popular i of -ln [E_ii / (sum over popular j of E_ij + beta sum over others of E_ij)]
+                and L_unpop with the two halves exchanged
+        L_user  the same over the users of the batch, without halves: `losses.infonce`
 
-    beta < 1 pushes items of the other half less far away than those of the own one; beta = 0 not at all. L_sa pulls
-    both ends of a
-    pair: the popular item moves towards the unpopular one as well. Served like the backbone.
+    The penalty is the backbone's. beta < 1 pushes items of the other half less far away than those of the own one;
+    beta = 0 not at all. L_sa pulls both ends of a pair: the popular item moves towards the unpopular one as well.
+    Served like the backbone.
 
     noise: each view adds to an embedding a vector of this length, its signs those of the embedding. limit: at most so
     many users and items of a batch, drawn at random, enter the contrast, whose cost grows with their square.
 
     Source: Cai et al., KDD 2024 (arXiv 2405.20718), equations (4) to (11), and the authors' repository
-    miaomiao-cai2/KDD2024-PAAC.
-    Choices: the paper sums over all pairs (i, i') of a user's items in the batch, without scaling; the repository
-    aligns scaled embeddings once per epoch, one pair per popular item among all of a user's items; here a mean, one
-    random pair per triple of the batch, scaled, among all items of its user. An odd item in the middle is left out.
-    Noise is added to the final embeddings, since MF has no others (there: to every layer). The repository counts the
-    positive twice in the denominator, the paper and this class once. The paper's text says that gamma = 0 stresses
-    popular items, its equation (7), the repository and this class do the opposite; its (8) and (9) lack the minus sign
-    that its Figure 2 has.
+    miaomiao-cai2/KDD2024-PAAC. Choices: the paper sums over all pairs (i, i') of a user's items in the batch, without
+    scaling; the repository aligns scaled embeddings once per epoch, one pair per popular item among all of a user's
+    items; here a mean, one random pair per triple of the batch, scaled, among all items of its user. An odd item in the
+    middle is left out. Noise is added to the final embeddings, since MF has no others (there: to every layer). The
+    repository counts the positive twice in the denominator, the paper and this class once. The paper's text says that
+    gamma = 0 stresses popular items, its equation (7), the repository and this class do the opposite; its (8) and (9)
+    lack the minus sign that its Figure 2 has.
     """
+
+    ranked: Tensor
+    starts: Tensor
 
     def __init__(
         self,
@@ -60,37 +60,29 @@ class PAAC(Rival):
         generator: torch.Generator,
     ) -> None:
         super().__init__(backbone, interactions, generator=generator)
-        for name, value in (("gamma", gamma), ("beta", beta)):
-            if not 0 <= value <= 1:
-                raise ValueError(f"{name} is {value}; expected a number in [0, 1]")
-        self.align, self.contrast_weight, self.gamma, self.beta = (
-            float(align),
-            float(contrast),
-            float(gamma),
-            float(beta),
+        self.gamma, self.beta = (
+            checking.real(value, name, least=0, most=1) for name, value in (("gamma", gamma), ("beta", beta))
         )
-        self.tau, self.noise, self.limit = float(tau), float(noise), int(limit)
+        self.align, self.contrast_weight, self.noise = (
+            checking.real(value, name, least=0)
+            for name, value in (("align", align), ("contrast", contrast), ("noise", noise))
+        )
+        self.tau, self.limit = checking.real(tau, "tau", above=0), checking.whole(limit, "limit")
         order = np.lexsort((interactions.items, -interactions.col_counts[interactions.items], interactions.users))
-        self.register_buffer(
-            "ranked", torch.as_tensor(interactions.items[order]), persistent=False
-        )  # (|O|,) per user, most popular first
+        ranked = torch.as_tensor(interactions.items[order])  # (|O|,) per user, most popular first
+        self.register_buffer("ranked", ranked, persistent=False)
         self.register_buffer("starts", torch.as_tensor(interactions.row_starts.copy()), persistent=False)
 
     def loss(self, users: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
         """The four terms of the class on a batch of triples."""
-        tables = self()
-        loss = bpr_losses(*triple_scores(tables, users, positives, negatives)).mean()
-        loss = (
-            loss
-            + self.align * self.alignment(users, tables)
-            + self.contrast_weight * self.contrasts(users, positives, tables)
-        )
+        tables = self.embeddings()
+        loss: Tensor = losses.bpr(*triple_scores(tables, users, positives, negatives))
+        loss = loss + self.align * self.alignment(users, tables)
+        loss = loss + self.contrast_weight * self.contrasts(users, positives, tables)
         return loss + self.penalty(users, positives, negatives, tables)
 
     def alignment(self, users: Tensor, tables: Tables) -> Tensor:
-        """The mean over the users of the batch of |f(i) - f(i')|^2 of one random pair each;
-        users with one item have no pair.
-        """
+        """The mean over the batch's users of |f(i) - f(i')|^2 of one random pair each; one item alone is no pair."""
         half = (self.starts[users + 1] - self.starts[users]) // 2
         able = half > 0
         if not bool(able.any()):
@@ -107,16 +99,13 @@ class PAAC(Rival):
     def contrasts(self, users: Tensor, positives: Tensor, tables: Tables) -> Tensor:
         """(L_item + L_user) / 2 over the distinct users and items of the batch."""
         users, items = (sample(torch.unique(ids), self.limit, self.draws) for ids in (users, positives))
-        left, right = (
-            tuple(self._view(rows(table, ids)) for _ in range(2))
-            for table, ids in zip(tables, (users, items), strict=True)
-        )
-        return (self.item_contrast(*right, self.popularity[items]) + info_nce(*left, left[1][:0], self.tau, 0.0)) / 2
+        of_users = [self._view(rows(tables[0], users)) for _ in range(2)]
+        of_items = [self._view(rows(tables[1], items)) for _ in range(2)]
+        by_user: Tensor = losses.infonce(of_users[0] @ of_users[1].T, tau=self.tau)
+        return (self.item_contrast(of_items[0], of_items[1], self.popularity[items]) + by_user) / 2
 
     def item_contrast(self, first: Tensor, second: Tensor, popularity: Tensor) -> Tensor:
-        """gamma L_pop + (1 - gamma) L_unpop of two views (n, d) of n items, whose more popular half is the popular
-        group.
-        """
+        """gamma L_pop + (1 - gamma) L_unpop of two views (n, d) of n items, the more popular half against the rest."""
         order = torch.argsort(popularity, descending=True, stable=True)
         popular, unpopular = order[: (len(order) + 1) // 2], order[(len(order) + 1) // 2 :]
         of_popular = info_nce(first[popular], second[popular], second[unpopular], self.tau, self.beta)
@@ -132,6 +121,7 @@ class PAAC(Rival):
 def info_nce(first: Tensor, second: Tensor, others: Tensor, tau: float, weight: float) -> Tensor:
     """mean over rows b of -ln [exp(x_b.y_b / tau) / (sum_j exp(x_b.y_j / tau) + weight * sum_k exp(x_b.z_k / tau))].
 
+    With weight 0 it is `losses.infonce`, which has no place for a second group.
     first x and second y (n, d): the two views of the positives; others z (k, d). 0 for n = 0.
     """
     if not len(first):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from course_lib import checking
 from course_lib.data.interactions import Interactions
-from course_lib.models.backbones.base import Backbone, Tables, check_not_negative
+from course_lib.models.backbones.base import Backbone, Tables
 from course_lib.models.debiasing.rival import Rival
 
 BLOCK = 10_000  # pairs whose embeddings are gathered at a time
@@ -32,6 +33,9 @@ class PC(Rival):
     which cancels in n_u / m_u. The defaults alpha = 1 and beta = 0.4 are a remark in that code.
     """
 
+    rarity: Tensor
+    pairs: Tensor
+
     def __init__(
         self,
         backbone: Backbone,
@@ -42,14 +46,13 @@ class PC(Rival):
         generator: torch.Generator,
     ) -> None:
         super().__init__(backbone, interactions, generator=generator)
-        check_not_negative(alpha=alpha, beta=beta)
-        self.alpha, self.beta = float(alpha), float(beta)
-        self.register_buffer("rarity", 1 / (self.popularity + 1), persistent=False)  # (n,)
+        self.alpha, self.beta = checking.real(alpha, "alpha", least=0), checking.real(beta, "beta", least=0)
+        self.register_buffer("rarity", torch.reciprocal(self.popularity + 1), persistent=False)  # (n,)
         self.register_buffer("pairs", torch.as_tensor(interactions.pairs.T.copy()), persistent=False)  # (2, |O|)
 
     def ranking(self) -> Tables:
         """(m, 2d + 1) and (n, 2d + 1): formula in the class."""
-        users, items = self()
+        users, items = self.embeddings()
         size, spread = (value.to(users.dtype)[:, None] for value in self.sizes(users, items))
         left = (users, self.alpha * self.beta / spread * users, self.alpha * (1 - self.beta) * size / spread)
         right = (items, self.rarity[:, None] * items, self.rarity[:, None])
@@ -71,12 +74,13 @@ class PC(Rival):
         return size, self._unseen_root_mean(every, (self.beta * scores / size[owners] + rest) * rarity[own])
 
     def _pair_scores(self, users: Tensor, items: Tensor) -> Tensor:
-        blocks = zip(self.pairs[0].split(BLOCK), self.pairs[1].split(BLOCK), strict=True)
+        blocks = zip(torch.split(self.pairs[0], BLOCK), torch.split(self.pairs[1], BLOCK), strict=True)
         return torch.cat([(users[u] * items[i]).sum(dim=1) for u, i in blocks])
 
     def _unseen_root_mean(self, every: Tensor, values: Tensor) -> Tensor:
-        """Root mean square over the items that a user does not have:
-        every (m,) sums of squares over all, values (|O|,) of the pairs.
+        """Root mean square over the items that a user does not have.
+
+        every (m,): sums of squares over all items; values (|O|,): those of the training pairs.
         """
         owners = self.pairs[0]
         seen = torch.zeros_like(every).index_add(0, owners, values.square())

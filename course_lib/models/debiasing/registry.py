@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from course_lib import checking
 from course_lib.data.interactions import Interactions
 from course_lib.models.backbones.base import Backbone
 from course_lib.models.debiasing.dccl import DCCL
@@ -29,6 +30,4 @@ def make(
     name: str, backbone: Backbone, interactions: Interactions, *, generator: torch.Generator, **options: Any
 ) -> Rival:
     """The rival of that name around a backbone; options go to its class. Raises ValueError for another name."""
-    if name not in RIVALS:
-        raise ValueError(f"name is {name!r}; expected one of {names()}")
-    return RIVALS[name](backbone, interactions, generator=generator, **options)
+    return RIVALS[checking.choice(name, "name", names())](backbone, interactions, generator=generator, **options)

@@ -1,6 +1,4 @@
-"""What the seven rivals of P1's Table 3 have in common:
-each wraps a backbone, and each ranks by an inner product of two tables.
-"""
+"""What the seven rivals of P1's Table 3 have in common: a backbone inside, and a ranking by an inner product."""
 
 from __future__ import annotations
 
@@ -10,60 +8,53 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn.functional import softplus
 
 from course_lib.data.interactions import Interactions
-from course_lib.models.backbones.base import Backbone, Recommender, Tables
+from course_lib.maths import losses
+from course_lib.models.backbones.base import Backbone, Recommender, Tables, check_generator
 
 
 class Rival(Recommender):
-    """A backbone in the hands of a debiasing method: the backbone gives the embeddings and its own penalty, the method
-    the rest.
+    """A backbone in the hands of a method: it gives the embeddings and its own penalty, the method all the rest.
 
     backbone: any `Backbone`, trained or not. interactions: the training data, which say how popular an item is.
     generator: draws what the method adds to the parameters; what it draws in an epoch comes from the `rng` that
     `begin_epoch` is given.
     """
 
+    popularity: Tensor
+
     def __init__(self, backbone: Backbone, interactions: Interactions, *, generator: torch.Generator) -> None:
         super().__init__()
         if not isinstance(backbone, Backbone):
             raise ValueError(f"backbone is {backbone!r}; expected a Backbone such as backbones.MF(...)")
-        if interactions.shape != (backbone.n_users, backbone.n_items):
-            shape = (backbone.n_users, backbone.n_items)
+        shape = (backbone.n_users, backbone.n_items)
+        if interactions.shape != shape:
             raise ValueError(
                 f"interactions have the shape {interactions.shape}; expected that of the backbone, {shape}"
             )
-        if not isinstance(generator, torch.Generator):
-            raise ValueError(
-                f"generator is {generator!r}; expected a torch.Generator such as torch.Generator().manual_seed(0)"
-            )
-        self.backbone, self.interactions = backbone, interactions
+        self.backbone, self.interactions, self.draws = backbone, interactions, check_generator(generator)
         self.n_users, self.n_items, self.d = backbone.n_users, backbone.n_items, backbone.d
-        self.draws = generator
         popularity = torch.as_tensor(interactions.col_counts.copy(), dtype=next(backbone.parameters()).dtype)
         self.register_buffer("popularity", popularity, persistent=False)  # (n,) pairs of each item
 
     def forward(self) -> Tables:
         """The backbone's embeddings."""
-        return self.backbone()
+        return self.backbone.embeddings()
 
     def penalty(self, users: Tensor, positives: Tensor, negatives: Tensor, tables: Tables) -> Tensor:
         """The backbone's penalty: every rival changes the ranking loss and keeps regulariser and contrastive terms."""
         return self.backbone.penalty(users, positives, negatives, tables)
 
     def begin_epoch(self, epoch: int, rng: np.random.Generator) -> None:
-        """Tells the backbone, and seeds this epoch's draws from a child of `rng`, so that `rng` itself goes on as
-        without a rival.
-        """
+        """Tells the backbone, and seeds this epoch's draws from a child of `rng`: `rng` goes on as without a rival."""
         self.backbone.begin_epoch(epoch, rng)
         seed = int(rng.spawn(1)[0].integers(2**62))
         self.draws = torch.Generator(device=self.popularity.device).manual_seed(seed)
 
 
 class TwinRival(Rival):
-    """A rival with two embeddings per user and item: the backbone's say interest, those of its twin conformity to the
-    crowd.
+    """A rival with two embeddings per user and item: the backbone's say interest, its twin's conformity to the crowd.
 
     The twin is a second copy of the backbone with parameters of its own. Users are served by the sum of both scores,
     which is the inner product of the joined embeddings, 2d numbers per row.
@@ -75,16 +66,17 @@ class TwinRival(Rival):
 
     def forward(self) -> Tables:
         """The joined embeddings [interest, conformity]: (m, 2d) and (n, 2d)."""
-        return joined(self.backbone(), self.conformity())
+        return joined(self.backbone.embeddings(), self.conformity.embeddings())
 
     def penalties(
         self, users: Tensor, positives: Tensor, negatives: Tensor, interest: Tables, conformity: Tables
     ) -> Tensor:
         """The backbone's penalty for both halves."""
-        halves = ((self.backbone, interest), (self.conformity, conformity))
-        return sum(half.penalty(users, positives, negatives, tables) for half, tables in halves)
+        batch = (users, positives, negatives)
+        return self.backbone.penalty(*batch, interest) + self.conformity.penalty(*batch, conformity)
 
     def begin_epoch(self, epoch: int, rng: np.random.Generator) -> None:
+        """Tells the twin as well."""
         super().begin_epoch(epoch, rng)
         self.conformity.begin_epoch(epoch, rng)
 
@@ -94,7 +86,7 @@ def twin(backbone: Backbone, generator: torch.Generator) -> Backbone:
 
     Buffers are shared.
     """
-    shared = {id(buffer): buffer for buffer in backbone.buffers()}
+    shared: dict[int, Any] = {id(buffer): buffer for buffer in backbone.buffers()}
     shared |= {id(value): value for value in vars(backbone).values() if isinstance(value, Interactions)}
     other = copy.deepcopy(backbone, shared)
     with torch.no_grad():
@@ -110,8 +102,9 @@ def joined(left: Tables, right: Tables) -> Tables:
 
 
 def bpr_losses(pos_scores: Tensor, neg_scores: Tensor) -> Tensor:
-    """-ln sigma(pos - neg) of every triple: what `losses.bpr` is the mean of."""
-    return softplus(neg_scores - pos_scores)
+    """-ln sigma(pos - neg) of every triple, the logistic loss of a positive margin: `losses.bpr` is its mean."""
+    values: Tensor = losses.logistic(1, pos_scores - neg_scores)
+    return values
 
 
 def pair_keys(interactions: Interactions) -> Tensor:

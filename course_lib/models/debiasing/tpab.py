@@ -1,24 +1,28 @@
-"""TPAB: a score of its own for popularity at the time of the choice, by coarse groups, so that serving can use
-tomorrow's popularity.
-"""
+"""TPAB: a score of its own for popularity at the time of the choice, so that serving can use tomorrow's popularity."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from course_lib import checking
 from course_lib.data.interactions import Interactions
-from course_lib.models.backbones.base import Backbone, Tables, check_count, check_not_negative, rows, triple_scores
-from course_lib.models.debiasing.rival import Rival, bpr_losses, joined, pair_keys, pair_positions
+from course_lib.maths import losses
+from course_lib.models.backbones.base import Backbone, Tables, rows, triple_scores
+from course_lib.models.debiasing.rival import Rival, joined, pair_keys, pair_positions
 
 
 class TPAB(Rival):
-    """Popularity as a feature that changes with time. s_ui(t) = <e_u, e_i> + <p_u, q_g>, g the group of item i's count
-    in stage t:
+    """Popularity as a feature that changes with time.
 
-        loss = BPR of s in the stage t of the pair's time + bootstrap * BPR of s with the pair's popularity shuffled +
-        penalties
+    With s_ui(t) = <e_u, e_i> + <p_u, q_g>, g the group of item i's count in stage t:
+
+        loss = BPR of s in the stage t of the pair's time + bootstrap * BPR of s with the pair's popularity shuffled
+               + penalties
 
     Stages cut the time of the training data into parts of equal length. Groups ("coarsening") cut the counts 1..top,
     top the largest count of a stage, at powers top^(1/K), top^(2/K), ...; K = groups. Users have p_u (m, d), groups q
@@ -36,6 +40,13 @@ class TPAB(Rival):
     expects a split by time; under P1's random split the test pairs lie in all stages, but it serves the next one.
     """
 
+    stages: Tensor
+    groups: Tensor
+    served: Tensor
+    keys: Tensor
+    user_popularity: Tensor
+    group_popularity: Tensor
+
     def __init__(
         self,
         backbone: Backbone,
@@ -50,9 +61,14 @@ class TPAB(Rival):
         generator: torch.Generator,
     ) -> None:
         super().__init__(backbone, interactions, generator=generator)
-        check_count(1, stages=stages, groups=groups)
-        check_not_negative(bootstrap=bootstrap, slope=slope, decay=decay, scale=scale)
-        self.bootstrap, self.decay = float(bootstrap), float(decay)
+        checking.whole(stages, "stages")
+        checking.whole(groups, "groups")
+        self.bootstrap, self.decay = (
+            checking.real(bootstrap, "bootstrap", least=0),
+            checking.real(decay, "decay", least=0),
+        )
+        checking.real(slope, "slope", least=0)
+        checking.real(scale, "scale", least=0)
         stage = stage_of_pairs(interactions.times, len(interactions), stages)
         counts = stage_counts(interactions.items, stage, self.n_items)  # (n, T)
         top = counts.max()
@@ -65,32 +81,32 @@ class TPAB(Rival):
         for name, values in buffers.items():
             self.register_buffer(name, torch.as_tensor(values), persistent=False)
         for name, size in (("user_popularity", self.n_users), ("group_popularity", groups)):
-            noise = torch.randn(
-                (size, self.d), generator=generator, device=generator.device, dtype=self.popularity.dtype
-            )
+            shape, dtype = (size, self.d), self.popularity.dtype
+            noise = torch.randn(shape, generator=generator, device=generator.device, dtype=dtype)
             self.register_parameter(name, nn.Parameter(scale * noise))
 
     def forward(self) -> Tables:
         """[e_u, p_u] (m, 2d) and [e_i, q_g] (n, 2d), the items in their groups of the coming stage."""
-        return joined(self.backbone(), (self.user_popularity, rows(self.group_popularity, self.served)))
+        return joined(self.backbone.embeddings(), (self.user_popularity, rows(self.group_popularity, self.served)))
 
     def loss(self, users: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
         """BPR at the pair's time, shuffled BPR, penalties."""
-        tables = self.backbone()
+        tables = self.backbone.embeddings()
         taste = triple_scores(tables, users, positives, negatives)
         popular = self.popularity_parts(users, positives, negatives)
-        loss = self.bpr_with(taste, popular).mean()
+        loss = self.bpr_with(taste, popular)
         if self.bootstrap:
             order = torch.randperm(len(users), generator=self.draws, device=self.draws.device).to(users.device)
-            loss = loss + self.bootstrap * self.bpr_with(taste, self.shuffled(popular, order)).mean()
-        shrinkage = sum(part.square().sum() for part in popular) / len(users)
+            loss = loss + self.bootstrap * self.bpr_with(taste, self.shuffled(popular, order))
+        of_users, of_positives, of_negatives = (part.square().sum() for part in popular)
+        shrinkage = (of_users + of_positives + of_negatives) / len(users)
         return loss + self.decay * shrinkage + self.backbone.penalty(users, positives, negatives, tables)
 
     def popularity_parts(self, users: Tensor, positives: Tensor, negatives: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """p_u, q of the positive's group and q of the negative's, at the stage of the pair (u, i): each (B, d)."""
         stage = self.stages[pair_positions(self.keys, users, positives, self.n_items)]
-        of_items = (rows(self.group_popularity, self.groups[items, stage]) for items in (positives, negatives))
-        return rows(self.user_popularity, users), *of_items
+        first, second = (rows(self.group_popularity, self.groups[items, stage]) for items in (positives, negatives))
+        return rows(self.user_popularity, users), first, second
 
     @staticmethod
     def shuffled(popular: tuple[Tensor, Tensor, Tensor], order: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -100,38 +116,37 @@ class TPAB(Rival):
 
     @staticmethod
     def bpr_with(taste: tuple[Tensor, Tensor], popular: tuple[Tensor, Tensor, Tensor]) -> Tensor:
-        """-ln sigma of the difference of both scores' sums: (B,)."""
+        """BPR's loss of the sums of both scores: mean of -ln sigma of their difference."""
         of_users, *of_items = popular
-        pos_scores, neg_scores = (
-            score + (of_users * part).sum(dim=1) for score, part in zip(taste, of_items, strict=True)
-        )
-        return bpr_losses(pos_scores, neg_scores)
+        summed = (score + (of_users * part).sum(dim=1) for score, part in zip(taste, of_items, strict=True))
+        loss: Tensor = losses.bpr(*summed)
+        return loss
 
 
-def stage_of_pairs(times: np.ndarray | None, n_pairs: int, stages: int) -> np.ndarray:
-    """(|O|,) the part of [first time, last time], cut into `stages` of equal length, in which each pair lies;
-    0 without times.
-    """
+def stage_of_pairs(times: NDArray[Any] | None, n_pairs: int, stages: int) -> NDArray[np.int64]:
+    """(|O|,) in which of `stages` equal parts of [first time, last time] each pair lies; 0 without times."""
     if times is None or n_pairs == 0 or times.max() == times.min():
         return np.zeros(n_pairs, dtype=np.int64)
     share = (times - times.min()) / (times.max() - times.min())
-    return np.minimum((share * stages).astype(np.int64), stages - 1)
+    stage: NDArray[np.int64] = np.minimum((share * stages).astype(np.int64), stages - 1)
+    return stage
 
 
-def stage_counts(items: np.ndarray, stage: np.ndarray, n_items: int) -> np.ndarray:
+def stage_counts(items: NDArray[np.int64], stage: NDArray[np.int64], n_items: int) -> NDArray[np.int64]:
     """(n, T) pairs of each item in each stage, T = the last stage + 1."""
     width = int(stage.max(initial=0)) + 1
     return np.bincount(items * width + stage, minlength=n_items * width).reshape(n_items, width)
 
 
-def next_counts(counts: np.ndarray, slope: float) -> np.ndarray:
+def next_counts(counts: NDArray[Any], slope: float) -> NDArray[np.float64]:
     """(n,) n_T + slope (n_T - n_(T-1)): each item's count in the coming stage; the only stage's where there is one."""
-    last = counts[:, -1].astype(np.float64)
+    last: NDArray[np.float64] = counts[:, -1].astype(np.float64)
     return last + slope * (last - counts[:, -2]) if counts.shape[1] > 1 else last
 
 
-def coarse(counts: np.ndarray, top: float, groups: int) -> np.ndarray:
+def coarse(counts: NDArray[Any], top: float, groups: int) -> NDArray[np.int64]:
     """The group 0..K-1 of each count: the smallest k with count <= top^((k + 1) / K), the last one beyond `top`."""
     edges = float(max(top, 1)) ** (np.arange(1, groups + 1) / groups)
     edges[-1] = max(top, 1)
-    return np.minimum(np.searchsorted(edges, counts, side="left"), groups - 1)
+    group: NDArray[np.int64] = np.minimum(np.searchsorted(edges, counts, side="left"), groups - 1)
+    return group

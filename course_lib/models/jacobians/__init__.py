@@ -14,8 +14,8 @@ from course_lib.models.jacobians.criteria import (
     tangent_criterion,
 )
 from course_lib.models.jacobians.kernels import first_order_motion, kernel_blocks, parameter_names, per_example_jacobian
-from course_lib.models.jacobians.optimisers import LazyDecaySGD, RowWiseAdagrad
 from course_lib.models.jacobians.steps import Motion, measure_parameters, measure_step, share_near_tangent
+from course_lib.models.optimisers import LazyDecaySGD, RowWiseAdagrad
 
 __all__ = [
     "LazyDecaySGD",

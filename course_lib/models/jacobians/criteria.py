@@ -58,7 +58,8 @@ class TangentReport:
     @property
     def leak(self) -> Tensor:
         """(B, B): the radial speeds as shares of `scale`; 0 where i is safe from j."""
-        return self.pushes.norm(dim=-1) / self.scale
+        speeds: Tensor = self.pushes.norm(dim=-1)
+        return speeds / self.scale
 
     @property
     def worst(self) -> float:
@@ -86,10 +87,10 @@ def lookup_equivalent(module: nn.Module, inputs: Inputs, tol: float | None = Non
 
 
 def tangent_criterion(module: nn.Module, inputs: Inputs, tol: float | None = None) -> TangentReport:
-    """X7: is K_ji q_i along q_j for all i and j? Equivalent to <q_i, dq_i> = 0 to first order for ALL tangent
-    gradients.
+    """Is K_ji q_i along q_j for all i and j (claim X7)? Then every tangent gradient makes a tangent step.
 
-    Because <q_i, dq_i> = -lr sum_j <K_ji q_i, g_j>, and a vector is orthogonal to all g_j with <q_j, g_j> = 0 exactly
+    It is equivalent to <q_i, dq_i> = 0 to first order for ALL tangent gradients,
+    because <q_i, dq_i> = -lr sum_j <K_ji q_i, g_j>, and a vector is orthogonal to all g_j with <q_j, g_j> = 0 exactly
     when it is a multiple of q_j. A failure means that some gradients of the kind that cosine losses have break
     orthogonality, not that every one of them does.
     tol: largest leak that counts as 0 (default 1e-10 in float64, 1e-4 in float32).

@@ -113,7 +113,8 @@ def _values(module: nn.Module, wanted: Iterable[str] | None) -> Parameters:
 def _jacobian(function: Callable[[Parameters], Tensor], values: Parameters) -> Parameters:
     """Each parameter's (B, d, *shape), all rows at once; one row at a time for modules that torch.func cannot batch."""
     try:
-        return jacrev(function)(values)
+        jacobian: Parameters = jacrev(function)(values)
+        return jacobian
     except RuntimeError:
         return _jacobian_by_rows(function, values)
 

@@ -39,12 +39,13 @@ class Motion:
     @property
     def moved(self) -> Tensor:
         """(B,) booleans."""
-        return (self.step != 0).any(-1)
+        return torch.any(self.step != 0, dim=-1)
 
     @property
     def cosine(self) -> Tensor:
         """cos(q, dq), (B,)."""
-        return self.radial / (self.before.norm(dim=-1) * self.step.norm(dim=-1))
+        cosine: Tensor = self.radial / (self.before.norm(dim=-1) * self.step.norm(dim=-1))
+        return cosine
 
     @property
     def angle(self) -> Tensor:
@@ -91,7 +92,7 @@ def measure_step(
     value = loss(*outputs)
     if value.ndim != 0:
         raise ValueError(f"loss must give one number, got shape {tuple(value.shape)}")
-    value.backward()
+    torch.autograd.backward(value)
     for each in optimisers:
         each.step()
     after = _embeddings(module, inputs if probe is None else probe)
@@ -105,7 +106,7 @@ def measure_parameters(
 ) -> dict[str, Motion]:
     """The same for the parameters: one Motion of shape (1, size) for each trainable parameter, by name.
 
-    For a layer that the loss does not feel being scaled, cos(W, dW) is 0 under SGD (the layer law, X7).
+    For a layer that the loss does not feel being scaled, cos(W, dW) is 0 under SGD (the layer law, claim X7).
     """
     named = {name: parameter for name, parameter in module.named_parameters() if parameter.requires_grad}
     before = {name: parameter.detach().clone() for name, parameter in named.items()}

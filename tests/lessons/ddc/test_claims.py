@@ -17,7 +17,7 @@ import sympy
 import torch
 from scipy import optimize
 
-from course_lib import debiasing, popularity
+from course_lib import correction, debiasing, popularity
 from course_lib.data.interactions import Interactions
 from course_lib.papers import p1, select, table, value
 from tests.bpr_by_hand import DATA, M_, POP, TABLES, Y, bpr_gradient, e_pop, margins, rule, sigmoid, trained, triples
@@ -79,7 +79,7 @@ def traded():
     before = optimize.minimize(bpr, np.zeros(2), args=TRADE, jac=bpr_gradient, tol=1e-13).x
     top = positives[np.argmax(positives @ before)]
     pref, pop = top / np.linalg.norm(top), np.array([1.0, 0.0])
-    scalars = debiasing.solve_user(positives @ before, negatives @ before, positives @ pref, negatives @ pop)
+    scalars = correction.solve_user(positives @ before, negatives @ before, positives @ pref, negatives @ pop)
     return before, before + scalars[0] * pop + scalars[1] * pref, scalars, pref, pop
 
 
@@ -138,7 +138,7 @@ def test_eq10_the_preference_direction_is_the_normed_sum_of_the_best_own_items()
     """
     users, items = TABLES
     for top in (0.3, 0.5, 1.0):
-        found = debiasing.preference_directions(users, items, DATA, top)
+        found = correction.preference_directions(users, items, DATA, top)
         for u in range(M_):
             own = np.flatnonzero(Y[u])
             best = sorted(own, key=lambda i: (-(users[u] @ items[i]), i))[: math.ceil(top * len(own))]
@@ -148,7 +148,7 @@ def test_eq10_the_preference_direction_is_the_normed_sum_of_the_best_own_items()
     opposite = items.copy()
     opposite[1] = -opposite[0]
     with pytest.raises(ValueError, match="sum to zero"):
-        debiasing.preference_directions(users, opposite, DATA, 1.0)
+        correction.preference_directions(users, opposite, DATA, 1.0)
 
 
 def corrected():
@@ -162,7 +162,7 @@ def corrected():
 def test_eq11_eq12_eq13_eq23_the_positive_and_the_negative_item_meet_two_users():
     """(23), which A.3 calls itself "precisely Equation 23", is (13); (21) and (22) are (11) and (12)."""
     model, (users, items) = corrected(), TABLES
-    pop, pref = e_pop(items, POP, 0.2), debiasing.preference_directions(users, items, DATA, 0.5)
+    pop, pref = e_pop(items, POP, 0.2), correction.preference_directions(users, items, DATA, 0.5)
     alpha, beta = model.alpha.detach().numpy(), model.beta.detach().numpy()
     rows = np.array([(u, i, j) for u, i, j, _ in triples()])
     u, i, j = rows.T
@@ -177,7 +177,7 @@ def test_eq11_eq12_eq13_eq23_the_positive_and_the_negative_item_meet_two_users()
 def test_eq14_eq24_the_final_user_carries_both_corrections_in_the_same_dimension():
     model, (users, items) = corrected(), TABLES
     final, same = model()
-    pop, pref = e_pop(items, POP, 0.2), debiasing.preference_directions(users, items, DATA, 0.5)
+    pop, pref = e_pop(items, POP, 0.2), correction.preference_directions(users, items, DATA, 0.5)
     wanted = users + model.alpha.detach().numpy()[:, None] * pop + model.beta.detach().numpy()[:, None] * pref
     assert np.allclose(final.detach().numpy(), wanted) and np.allclose(same.numpy(), items)
     assert final.shape == users.shape and sum(p.numel() for p in model.parameters()) == 2 * M_
@@ -199,14 +199,14 @@ def test_alpha_may_become_positive():
     assert (
         sympy.simplify(sympy.diff(slope, c) + sum(sympy.exp(y) / (1 + sympy.exp(y)) ** 2 for y in (x + c, x - c))) == 0
     )  # falls from 0
-    alpha, beta = debiasing.solve_user(positives @ user, negatives @ user, positives @ pref, negatives @ pop)
+    alpha, beta = correction.solve_user(positives @ user, negatives @ user, positives @ pref, negatives @ pop)
     grid = [
         ddc((alpha + s, beta + t), user, positives, negatives, pref, pop)
         for s in (-0.01, 0, 0.01)
         for t in (-0.01, 0, 0.01)
     ]
     assert alpha > 0.5 and min(grid) == grid[4]
-    mirrored = debiasing.solve_user(positives @ -user, negatives @ -user, positives @ pref, negatives @ pop)
+    mirrored = correction.solve_user(positives @ -user, negatives @ -user, positives @ pref, negatives @ pop)
     assert mirrored[0] < -0.5
 
 
@@ -214,9 +214,9 @@ def test_alpha_may_become_positive():
 def test_the_sign_rule_of_alpha(seed):
     rng = np.random.default_rng(seed)
     s, t, a, b = rng.normal(size=3), rng.normal(size=5) + 1, np.array([1.2, 0.4, -0.3]), rng.normal(size=5) * 2
-    if not debiasing.has_minimiser(a, b):
+    if not correction.has_minimiser(a, b):
         b = b - b.mean()
-    alpha, beta = debiasing.solve_user(s, t, a, b)
+    alpha, beta = correction.solve_user(s, t, a, b)
     slope = (sigmoid(t[None, :] - (s + beta * a)[:, None]) * b).sum()
     assert np.sign(alpha) == -np.sign(slope)
 
@@ -252,9 +252,9 @@ def test_the_surrogate_minimises_the_loss_to_second_order():
         return (math.log(2) - x / 2 + x**2 / 8).mean()
 
     for b_here in (b, b + 0.3):
-        found = debiasing.surrogate_user(s, t, a, b_here)
+        found = correction.surrogate_user(s, t, a, b_here)
         assert np.abs(optimize.approx_fprime(np.array(found), quadratic, 1e-6, b_here)).max() < 1e-5
-    assert debiasing.surrogate_user(s, t, a, b)[0] == pytest.approx(-(t * b).mean() / (b * b).mean(), rel=1e-12)
+    assert correction.surrogate_user(s, t, a, b)[0] == pytest.approx(-(t * b).mean() / (b * b).mean(), rel=1e-12)
 
 
 def test_eq13_has_a_minimiser_only_if_both_projections_change_sign():
@@ -270,19 +270,19 @@ def test_eq13_has_a_minimiser_only_if_both_projections_change_sign():
     for angle in np.linspace(0, 2 * np.pi, 60):
         ray = [loss(r * np.cos(angle), r * np.sin(angle), mixed_a, mixed_b) for r in (0, 50, 100)]
         assert ray[2] > ray[1] > ray[0]
-    assert debiasing.has_minimiser(mixed_a, mixed_b)
+    assert correction.has_minimiser(mixed_a, mixed_b)
     assert loss(0, 800, (1.0, 0.5), mixed_b) < 1e-100 and loss(-800, 0, mixed_a, (1.0, 2.0, 0.5)) < 1e-100
     falling = [loss(0, r, (1.0, 0.0), mixed_b) for r in (0, 5, 10, 15)]  # a_i of 0 and above
     assert falling == sorted(falling, reverse=True) and falling[-1] > 0.1
     for a, b in (((1.0, 0.5), mixed_b), (mixed_a, (1.0, 2.0, 0.5)), ((1.0, 0.0), mixed_b)):
-        assert not debiasing.has_minimiser(a, b) and debiasing.solve_user(s, t, a, b) is None
+        assert not correction.has_minimiser(a, b) and correction.solve_user(s, t, a, b) is None
 
 
 def test_the_gradient_in_beta_depends_on_the_negatives():
     """4.2.grad: the same positives, two sets of negatives."""
     s, a = [0.5, -0.2], [1.0, 0.3]
-    easy = debiasing.user_gradient(s, [-2.0, -1.0], a, [1.0, -1.0], 0.0, 0.0)[1]
-    hard = debiasing.user_gradient(s, [2.0, 1.0], a, [1.0, -1.0], 0.0, 0.0)[1]
+    easy = correction.user_gradient(s, [-2.0, -1.0], a, [1.0, -1.0], 0.0, 0.0)[1]
+    hard = correction.user_gradient(s, [2.0, 1.0], a, [1.0, -1.0], 0.0, 0.0)[1]
     for negatives, found in (([-2.0, -1.0], easy), ([2.0, 1.0], hard)):
         by_hand = -np.mean([sigmoid(y - x) * p for x, p in zip(s, a, strict=True) for y in negatives])
         assert found == pytest.approx(by_hand, rel=1e-12)

@@ -13,7 +13,7 @@ import sympy as sp
 import torch
 from scipy import optimize
 
-from course_lib import datasets
+from course_lib import correction, datasets
 from course_lib.data.interactions import Interactions
 from course_lib.lessons.ddc import broken as broken_ddc
 from course_lib.lessons.ddc import proofs
@@ -52,7 +52,7 @@ def test_the_loss_and_its_slopes_are_those_that_are_proved(seed: int) -> None:
     loss = proofs.loss(proofs.ddc_margin(i, j) for i, j in proofs.PAIRS)
     assert ddc.user_loss(s, t, a, b, *at) == pytest.approx(numbers(loss, user, *at), rel=1e-12)
     slopes = [numbers(loss.diff(scalar), user, *at) for scalar in (proofs.alpha, proofs.beta)]
-    assert ddc.user_gradient(s, t, a, b, *at) == pytest.approx(slopes, rel=1e-10)
+    assert correction.user_gradient(s, t, a, b, *at) == pytest.approx(slopes, rel=1e-10)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -82,11 +82,11 @@ def test_existence_is_decided_as_the_theorem_says() -> None:
         for a, b in itertools.product(
             itertools.combinations_with_replacement(values, p), itertools.combinations_with_replacement(values, q)
         ):
-            assert ddc.has_minimiser(a, b) is (proofs.changes_sign(a) and proofs.changes_sign(b))
+            assert correction.has_minimiser(a, b) is (proofs.changes_sign(a) and proofs.changes_sign(b))
 
 
 def test_the_rules_are_those_of_the_library() -> None:
-    assert set(proofs.RULES) == set(ddc.RULES) and len(proofs.RULES) == 9
+    assert set(proofs.RULES) == set(correction.RULES) and len(proofs.RULES) == 9
 
 
 # ---- what the enumerations and residuals catch

@@ -1,23 +1,25 @@
-"""P1-X2: the axis that the data and the law of triples give before any training, and what chance gives, for every data
-set.
+"""P1-X2: the axis that data and law of triples give before any training, and what chance gives, on every data set.
 
 The pull matrix M (`popularity.pull_matrix`) of a large data set is never written out: it is sparse, scaled rows and
-columns of Y, less a matrix of rank one. `PullOperator` multiplies with it, and ARPACK finds its largest singular
+columns of Y, less a matrix of rank one. `pull_operator` multiplies with it, and ARPACK finds its largest singular
 vectors.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, svds
 
 from course_lib.data.interactions import NEGATIVE_LAWS, Interactions, TripleLaw
-from course_lib.experiments import p1
-from course_lib.experiments.core.registry import Cell, experiment
-from course_lib.experiments.core.results import Row
+from course_lib.experiments.core.registry import experiment
+from course_lib.experiments.core.summary import Row, values_by_name
+from course_lib.experiments.p1.data import describe, load_split
+from course_lib.experiments.p1.measures import RATIO
+from course_lib.experiments.p1.models import WIDTH
 from course_lib.maths import popularity
+from course_lib.maths.arrays import Array
 from course_lib.maths.popularity import LIBRARY_LAWS
 from course_lib.training.bpr import LAWS, bpr_epoch
 
@@ -32,38 +34,42 @@ DATA = {
 }
 
 
-class PullOperator(LinearOperator):
+class AxisCell(TypedDict):
+    """A library's law of triples on the training part of a data set."""
+
+    data: str
+    law: str
+    seed: int
+
+
+def pull_operator(interactions: Interactions, law: TripleLaw) -> LinearOperator:
     """M of `popularity.pull_matrix` as products with vectors: memory of Y, not of m x n.
 
     M = diag(plain) Y + diag(owned) Y diag(q) - pushed q', with the parts of `popularity.pull_parts`.
     """
+    y = interactions.matrix.astype(np.float64)
+    parts = popularity.pull_parts(y, law)
+    owned = y.multiply(parts.owned[:, None]).multiply(parts.chance[None, :])
+    sparse = y.multiply(parts.plain[:, None]).tocsr() + owned.tocsr()
 
-    def __init__(self, interactions: Interactions, law: TripleLaw) -> None:
-        y = interactions.matrix.astype(np.float64)
-        parts = popularity.pull_parts(y, law)
-        owned = y.multiply(parts.owned[:, None]).multiply(parts.chance[None, :])
-        self.sparse = y.multiply(parts.plain[:, None]).tocsr() + owned.tocsr()
-        self.left, self.right = parts.pushed, parts.chance
-        super().__init__(np.float64, interactions.shape)
+    def forward(x: Array) -> Array:
+        return sparse @ np.ravel(x) - parts.pushed * (parts.chance @ np.ravel(x))
 
-    def _matvec(self, x: np.ndarray) -> np.ndarray:
-        x = np.ravel(x)
-        return self.sparse @ x - self.left * (self.right @ x)
+    def backward(x: Array) -> Array:
+        return sparse.T @ np.ravel(x) - parts.chance * (parts.pushed @ np.ravel(x))
 
-    def _rmatvec(self, x: np.ndarray) -> np.ndarray:
-        x = np.ravel(x)
-        return self.sparse.T @ x - self.right * (self.left @ x)
+    return LinearOperator(interactions.shape, matvec=forward, rmatvec=backward, dtype=np.float64)
 
 
-def singular_axes(interactions: Interactions, law: TripleLaw, axes: int = AXES) -> tuple[np.ndarray, np.ndarray]:
+def singular_axes(interactions: Interactions, law: TripleLaw, axes: int = AXES) -> tuple[Array, Array]:
     """(largest singular values (axes,), falling; right singular vectors (axes, n)) of the pull matrix."""
     start = np.random.default_rng(0).normal(size=min(interactions.shape))
-    _, sizes, vectors = svds(PullOperator(interactions, law), k=axes, v0=start)
+    _, sizes, vectors = svds(pull_operator(interactions, law), k=axes, v0=start)
     order = np.argsort(-sizes)
     return sizes[order], vectors[order]
 
 
-def axis_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu") -> list[Cell]:
+def axis_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu") -> list[AxisCell]:
     """Six libraries' laws on every data set; the training part of the split of P1's tables, one seed."""
     return [
         {"data": name, "law": law, "seed": seeds[0]}
@@ -72,19 +78,16 @@ def axis_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, de
     ]
 
 
-def no_scalars(rows: list[Row]) -> dict[str, float]:
-    return {f"{row['data']}-{row['law']}-{row['metric']}": row["value"] for row in rows}
-
-
 @experiment(
     "P1-X2",
-    "the axis before training: first singular vector of the pull matrix against popularity, under six libraries' laws of triples",
+    "the axis before training: first singular vector of the pull matrix against popularity, "
+    "under six libraries' laws of triples",
     paper="P1",
     version=2,
     plan=axis_plan,
     estimate=lambda cell: 1.0,
-    describe=p1.describe,
-    finish=no_scalars,
+    describe=describe,
+    finish=lambda rows: values_by_name(rows, lambda row: f"{row['data']}-{row['law']}-{row['metric']}"),
     layout={
         "rows": ("data", "law"),
         "columns": ("metric",),
@@ -92,15 +95,14 @@ def no_scalars(rows: list[Row]) -> dict[str, float]:
         "metrics": ("first axis", "second axis", "headless", "spread", "chance", "trained r", "widest", "share"),
     },
 )
-def axis_cell(cell: Cell) -> list[Row]:
-    """|Pearson| of the first and second axis with the counts; s_1/s_2; share of items pushed; sd(Pos - Neg)/sd(Pop); r
-    of noise, d = 64.
+def axis_cell(cell: AxisCell) -> list[Row]:
+    """|Pearson| of the first two axes with the counts, s_1/s_2, items pushed, sd(Pos - Neg)/sd(Pop), r of noise.
 
     Under the laws in TRAINED also the first axis without the head (`headless_axis`), and what MF has after EPOCHS
     passes of SGD: the cross-fitted r, |Pearson| of the widest direction of the items with the counts, and the share of
     their variance along e_pop.
     """
-    train = p1.load_split(cell["data"], cell["seed"]).train.compact()
+    train = load_split(cell["data"], cell["seed"]).train.compact()
     law = LIBRARY_LAWS[cell["law"]]
     counts = train.col_counts.astype(float)
     sizes, vectors = singular_axes(train, law)
@@ -111,7 +113,7 @@ def axis_cell(cell: Cell) -> list[Row]:
         "speed": sizes[0] / sizes[1],
         "pushed": float((net < 0).mean()),
         "spread": net.std() / counts.std(),
-        "chance": popularity.double_dipping_law(counts, p1.WIDTH, p1.RATIO).mean,
+        "chance": popularity.double_dipping_law(counts, WIDTH, RATIO).mean,
     }
     if law in TRAINED:
         found |= {"headless": headless_axis(train, law)} | trained_axis(
@@ -127,24 +129,24 @@ def headless_axis(train: Interactions, law: TripleLaw) -> float:
     """|Pearson| of the first axis with the counts after the items of more than HEAD of the users are left out."""
     rest = train.select((train.col_counts <= HEAD * train.n_users)[train.items]).compact()
     _, vectors = singular_axes(rest, law)
-    return abs(popularity.pearson(vectors[0], rest.col_counts.astype(float)))
+    return float(abs(popularity.pearson(vectors[0], rest.col_counts.astype(float))))
 
 
 def trained_axis(train: Interactions, negatives: str, rng: np.random.Generator) -> dict[str, float]:
     """What is left of the first axis when MF has been trained: see `axis_cell`."""
-    users, items = (rng.normal(scale=START, size=(rows, p1.WIDTH)) for rows in train.shape)
+    users, items = (rng.normal(scale=START, size=(rows, WIDTH)) for rows in train.shape)
     for _ in range(EPOCHS):
         bpr_epoch(users, items, train, lr=RATE, rng=rng, negatives=negatives)
     counts, centred = train.col_counts.astype(float), items - items.mean(0)
     left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
-    along = centred @ popularity.popularity_direction(items, counts, p1.RATIO)
+    along = centred @ popularity.popularity_direction(items, counts, RATIO)
     return {
-        "trained r": popularity.cross_fitted_correlation(items, counts, p1.RATIO, rng=rng),
+        "trained r": popularity.cross_fitted_correlation(items, counts, RATIO, rng=rng),
         "widest": abs(popularity.pearson(left[:, 0], counts)),
         "share": float(along @ along / (sizes @ sizes)),
     }
 
 
-def drift(interactions: Interactions, law: TripleLaw) -> np.ndarray:
+def drift(interactions: Interactions, law: TripleLaw) -> Array:
     """(n,) expected positives minus negatives of each item: the column sums of M."""
-    return PullOperator(interactions, law).rmatvec(np.ones(interactions.n_users))
+    return pull_operator(interactions, law).rmatvec(np.ones(interactions.n_users))

@@ -10,19 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from course_lib import papers
-from course_lib.data import datasets
 from course_lib.data.interactions import Interactions
-from course_lib.experiments.core.provenance import describe_data
-from course_lib.experiments.core.registry import Cell, experiment
-from course_lib.experiments.core.results import Row
+from course_lib.experiments.core.data import Recipes, from_files
+from course_lib.experiments.core.registry import experiment
+from course_lib.experiments.core.summary import Row, means
 from course_lib.maths import losses
 from course_lib.models import encoders
 from course_lib.models.jacobians import Motion, measure_step, share_near_tangent
@@ -33,11 +31,21 @@ NEGLIGIBLE = 1e-8  # of ||q||: the direction of a shorter step is decided by rou
 BINS = 27  # of the histogram: an odd number, so that 90 degrees is in the middle of one
 WATCHED = 256  # users and items whose every movement is looked at
 SIDES = ("user", "item")
-RECIPES: dict[str, dict[str, Any]] = {
-    "tastes": {"users": 24, "items": 16, "tastes": 4, "stray": 0.06},
-    "movietweetings-10core": {"name": "movietweetings", "core": 10},
-    "ml-1m": {"name": "ml-1m", "min_rating": 4},
-}
+
+
+class MotionCell(TypedDict):
+    """One training that is watched: towers, loss, data, width, steps."""
+
+    left: str
+    loss: str
+    momentum: float
+    data: str
+    d: int
+    steps: int
+    batch: int
+    lr: float
+    tau: float
+    seed: int
 
 
 @dataclass(frozen=True)
@@ -64,8 +72,7 @@ SETUPS = {
     "P0-E7": Setup(7, "embedding", "(1 - cos)^2"),
 }
 
-# ---------------------------------------------------------------------------------------------------------------- the
-# data
+# -------------------------------------------------------------------------------------------------------- the data
 
 
 def taste_clusters(*, users: int, items: int, tastes: int, stray: float, rng: np.random.Generator) -> Interactions:
@@ -80,20 +87,24 @@ def taste_clusters(*, users: int, items: int, tastes: int, stray: float, rng: np
     return Interactions(rows, columns, n_users=users, n_items=items, name="tastes")
 
 
-@lru_cache(maxsize=2)
-def load_data(name: str) -> Interactions:
-    """One of RECIPES."""
-    if name not in RECIPES:
-        raise ValueError(
-            f"data {name!r} is no recipe of P0's experiments on motion; expected one of {', '.join(RECIPES)}"
-        )
-    if name == "tastes":
-        return taste_clusters(**RECIPES[name], rng=np.random.default_rng(0))
-    return datasets.load(**RECIPES[name]).compact()
+def from_files_or_planted(**recipe: Any) -> Interactions:
+    """A data set, or the toy of P0's shape for a recipe with tastes."""
+    return taste_clusters(**recipe, rng=np.random.default_rng(0)) if "tastes" in recipe else from_files(**recipe)
 
 
-# --------------------------------------------------------------------------------------------------------------- the
-# model
+RECIPES = Recipes(
+    "P0",
+    {
+        "tastes": {"users": 24, "items": 16, "tastes": 4, "stray": 0.06},
+        "movietweetings-10core": {"name": "movietweetings", "core": 10},
+        "ml-1m": {"name": "ml-1m", "min_rating": 4},
+    },
+    from_files_or_planted,
+)
+load_data = RECIPES.load
+
+
+# ------------------------------------------------------------------------------------------------------- the model
 
 
 def left_tower(kind: str, data: Interactions, d: int, generator: torch.Generator) -> nn.Module:
@@ -132,9 +143,7 @@ def make_towers(left: str, data: Interactions, d: int, seed: int) -> encoders.Tw
 
 
 def loss_function(name: str, tau: float) -> Callable[[Tensor, Tensor], Tensor]:
-    """(users (B, d), items (B, d)) -> the loss of a batch of pairs;
-    a pair's negatives are the other items of the batch.
-    """
+    """(users (B, d), items (B, d)) -> the loss of a batch of pairs; a pair's negatives are the batch's other items."""
     functions = {
         "infonce cos": lambda u, v: losses.infonce(losses.cosine_scores(u, v), tau=tau),
         "infonce dot": lambda u, v: losses.infonce(losses.dot_scores(u, v), tau=tau),
@@ -145,15 +154,16 @@ def loss_function(name: str, tau: float) -> Callable[[Tensor, Tensor], Tensor]:
     return functions[name]
 
 
-# -------------------------------------------------------------------------------------------------------------- the
-# motion
+# ------------------------------------------------------------------------------------------------------ the motion
 
 
 @dataclass
 class Trace:
-    """What was seen of each side, "user" and "item": the watched identifiers; the angle of every movement in degrees
-    (one flat tensor), the worst |cos(q, dq)|, the share of movements that made an embedding longer; lengths (steps + 1,
-    watched); and, if asked for, positions (steps + 1, watched, d).
+    """What was seen of each side, "user" and "item".
+
+    The watched identifiers; the angle of every movement in degrees (one flat tensor), the worst |cos(q, dq)|, the share
+    of movements that made an embedding longer; lengths (steps + 1, watched); and, if asked for, positions (steps + 1,
+    watched, d).
     """
 
     watched: dict[str, Tensor]
@@ -228,27 +238,35 @@ class _Collector:
         return found
 
 
-def trace(cell: Cell, data: Interactions, *, positions: bool = False) -> Trace:
+def trace(cell: MotionCell, data: Interactions, *, positions: bool = False) -> Trace:
     """`watch` with everything taken from a cell: SGD, with its momentum."""
     towers = make_towers(cell["left"], data, cell["d"], cell["seed"])
-    options = {key: cell[key] for key in ("steps", "batch", "loss", "tau", "seed")}
 
     def sgd(parameters: list[nn.Parameter]) -> torch.optim.Optimizer:
         return torch.optim.SGD(parameters, lr=cell["lr"], momentum=cell["momentum"])
 
-    return watch(towers, data, optimiser=sgd, positions=positions, **options)
+    return watch(
+        towers,
+        data,
+        optimiser=sgd,
+        steps=cell["steps"],
+        batch=cell["batch"],
+        loss=cell["loss"],
+        tau=cell["tau"],
+        seed=cell["seed"],
+        positions=positions,
+    )
 
 
 def _watched(size: int, rng: np.random.Generator) -> Tensor:
     return torch.as_tensor(np.sort(rng.permutation(size)[:WATCHED]))
 
 
-# -------------------------------------------------------------------------------------------------------------- the
-# results
+# ----------------------------------------------------------------------------------------------------- the results
 
 
 def cell_of(
-    id: str,
+    name: str,
     *,
     data: str = "tastes",
     d: int = 2,
@@ -257,39 +275,56 @@ def cell_of(
     lr: float = 0.5,
     tau: float = 0.2,
     seed: int = 0,
-) -> Cell:
+) -> MotionCell:
     """The cell of an experiment, with everything that its outcome depends on."""
-    setup = SETUPS[id]
-    where = {"left": setup.left, "loss": setup.loss, "momentum": setup.momentum}
-    return {**where, "data": data, "d": d, "steps": steps, "batch": batch, "lr": lr, "tau": tau, "seed": seed}
+    setup = SETUPS[name]
+    return {
+        "left": setup.left,
+        "loss": setup.loss,
+        "momentum": setup.momentum,
+        "data": data,
+        "d": d,
+        "steps": steps,
+        "batch": batch,
+        "lr": lr,
+        "tau": tau,
+        "seed": seed,
+    }
 
 
-def plan_of(id: str) -> Callable[..., list[Cell]]:
-    """Smoke: the toy in the plane. Laptop: the toy in 2, 3 and 16 dimensions, and MovieTweetings. Full:
-    ML-1M besides.
-    """
-    real = {
+def plan_of(name: str) -> Callable[..., list[MotionCell]]:
+    """Smoke: the toy in the plane. Laptop: in 2, 3 and 16 dimensions, and MovieTweetings. Full: ML-1M besides."""
+    real: dict[str, dict[str, Any]] = {
         "movietweetings-10core": {"d": 32, "steps": 200, "batch": 128, "lr": 5.0},
         "ml-1m": {"d": 64, "steps": 1000, "batch": 512, "lr": 5.0},
     }
 
-    def plan(scale: str, seeds: tuple[int, ...], **options: Any) -> list[Cell]:
-        toys = [{"d": d, "steps": 150 if scale == "smoke" else 600} for d in ((2,) if scale == "smoke" else (2, 3, 16))]
-        names = {"smoke": (), "laptop": ("movietweetings-10core",), "full": ("movietweetings-10core", "ml-1m")}[scale]
-        parts = [*toys, *({"data": name, **real[name]} for name in names)]
-        return [cell_of(id, **{**part, **options}, seed=seed) for part in parts for seed in seeds]
+    def plan(scale: str, seeds: tuple[int, ...], **options: Any) -> list[MotionCell]:
+        widths, steps = ((2,), 150) if scale == "smoke" else ((2, 3, 16), 600)
+        sets = {"smoke": [], "laptop": ["movietweetings-10core"], "full": ["movietweetings-10core", "ml-1m"]}[scale]
+        toys: list[dict[str, Any]] = [{"d": d, "steps": steps} for d in widths]
+        parts = [*toys, *({"data": data, **real[data]} for data in sets)]
+        return [cell_of(name, **{**part, **options}, seed=seed) for part in parts for seed in seeds]
 
     return plan
 
 
-def rows_of(id: str, cell: Cell) -> list[Row]:
+def rows_of(name: str, cell: MotionCell) -> list[Row]:
     """The numbers of one cell: for users and for items, with P0's tick or share where it has one."""
     found = trace(cell, load_data(cell["data"]))
-    return [row for side in SIDES for row in _side_rows(SETUPS[id], cell, found, side)]
+    return [row for side in SIDES for row in _side_rows(SETUPS[name], cell, found, side)]
 
 
-def _side_rows(setup: Setup, cell: Cell, found: Trace, side: str) -> Iterator[Row]:
-    where = {key: cell[key] for key in ("left", "loss", "momentum", "data", "d", "seed")} | {"side": side}
+def _side_rows(setup: Setup, cell: MotionCell, found: Trace, side: str) -> Iterator[Row]:
+    where: Row = {
+        "left": cell["left"],
+        "loss": cell["loss"],
+        "momentum": cell["momentum"],
+        "data": cell["data"],
+        "d": cell["d"],
+        "seed": cell["seed"],
+        "side": side,
+    }
     angles, start, end = found.angles[side], found.lengths[side][0], found.lengths[side][-1]
     values = {
         "max |cos|": found.worst[side],
@@ -323,52 +358,43 @@ def paper_numbers(number: int, side: str) -> dict[str, float]:
 
 def scalars_of(rows: list[Row]) -> dict[str, float]:
     """{data-d-side-metric: mean over seeds}, without the histogram."""
-    groups: dict[str, list[float]] = {}
-    for row in rows:
-        if row["metric"] != "angles":
-            name = "-".join((row["data"], str(row["d"]), row["side"], row["metric"].replace("|", "").replace(" ", "-")))
-            groups.setdefault(name, []).append(row["value"])
-    return {name: float(np.mean(values)) for name, values in groups.items()}
+
+    def name(row: Row) -> str:
+        return "-".join((row["data"], str(row["d"]), row["side"], row["metric"].replace("|", "").replace(" ", "-")))
+
+    return means((row for row in rows if row["metric"] != "angles"), name)
 
 
-def describe(cell: Cell) -> dict[str, Any]:
-    return describe_data(cell["data"], RECIPES[cell["data"]], load_data(cell["data"]))
-
-
-def estimate(cell: Cell) -> float:
+def estimate(cell: MotionCell) -> float:
     """Seconds on two cores."""
     one = {"transformer": 12e-3}.get(cell["left"], 2e-3) * (1 if cell["data"] == "tastes" else 8)
     return cell["steps"] * one
 
 
-def _register(id: str) -> None:
-    setup = SETUPS[id]
+def _register(name: str) -> None:
+    setup = SETUPS[name]
     extra = f", momentum {setup.momentum:g}" if setup.momentum else ""
-    experiment(
-        id,
+    shares = ("share within 10", "share by chance", "least angle", "greatest angle", "share outwards")
+
+    @experiment(
+        name,
         f"angles of movement: {setup.left} users, {setup.loss}{extra}",
         paper="P0",
-        plan=plan_of(id),
+        plan=plan_of(name),
         estimate=estimate,
-        describe=describe,
+        describe=RECIPES.describe,
         finish=scalars_of,
         version=2,
         layout={
             "rows": ("data", "d", "side"),
             "columns": ("metric",),
-            "metrics": (
-                "tangent",
-                "share within 10",
-                "share by chance",
-                "least angle",
-                "greatest angle",
-                "share outwards",
-                "norm ratio",
-            ),
+            "metrics": ("tangent", *shares, "norm ratio"),
             "digits": 3,
         },
-    )(lambda cell: rows_of(id, cell))
+    )
+    def cell(cell: MotionCell) -> list[Row]:
+        return rows_of(name, cell)
 
 
-for _id in SETUPS:
-    _register(_id)
+for _name in SETUPS:
+    _register(_name)

@@ -1,5 +1,6 @@
-"""P0's experiments on popularity: 8 and 9 (two lookup towers, high and low learning rate), 10 (a transformer over
-histories), and remedies.
+"""P0's experiments on popularity: 8, 9 and 10, and remedies.
+
+Experiments 8 and 9 train two lookup towers at a high and at a low learning rate, 10 a transformer over histories.
 
 Data. P0 uses ML-32M (`full` scale, downloaded on demand). Smoke runs on the embedded MovieTweetings, laptop runs on
 ML-1M and gowalla; `ml-32m-shape` is a synthetic set of ML-32M's size that checks memory and speed. P0's numbers stand
@@ -17,31 +18,27 @@ from __future__ import annotations
 import math
 import resource
 from collections.abc import Callable, Iterable
-from functools import lru_cache
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 import torch
-from scipy import stats
 from torch import nn
 
 from course_lib.data import datasets, metrics
 from course_lib.data.interactions import Interactions
-from course_lib.experiments.core.provenance import describe_data
-from course_lib.experiments.core.registry import Cell, experiment
-from course_lib.experiments.core.results import Result, Row
-from course_lib.experiments.p3 import drop_untrained, threads_for
+from course_lib.experiments.core.data import Recipes, from_files
+from course_lib.experiments.core.machine import fabric_for, threads_for
+from course_lib.experiments.core.registry import experiment
+from course_lib.experiments.core.results import Layout
+from course_lib.experiments.core.summary import Row, means
 from course_lib.maths import popularity
 from course_lib.models.encoders import HistoryTransformer, Lookup, TwoTower
-from course_lib.models.jacobians import LazyDecaySGD, RowWiseAdagrad
+from course_lib.models.optimisers import LazyDecaySGD, RowWiseAdagrad, SphereSGD, Together
 from course_lib.papers import p0 as paper
-from course_lib.training import Fabric
 from course_lib.training.towers import (
     HEAD,
     SAMPLERS,
     Growth,
-    SphereSGD,
-    Together,
     history_rows,
     item_norms,
     judge,
@@ -49,25 +46,80 @@ from course_lib.training.towers import (
     train_towers,
 )
 
-RECIPES: dict[str, dict[str, Any]] = {
-    "movietweetings-5core": {"name": "movietweetings", "core": 5},
-    "ml-1m": {"name": "ml-1m", "min_rating": 4},
-    "gowalla": {"name": "gowalla"},
-    "ml-32m": {"name": "ml-32m", "min_rating": 4},
-    "ml-32m-shape": {"n_users": 200_948, "n_items": 84_432, "n_pairs": 32_000_000},
-}
+
+class Settings(TypedDict):
+    """What P0 does not say and a setting may change."""
+
+    lr: float
+    norm: float
+    tau: float
+    d: int
+    batch: int
+    logq: bool
+    sampler: str
+    optimiser: str
+    decay: float
+
+
+class PopularityCell(Settings):
+    """One model; `watch`: whether the quartic law is followed; `points`: of the curve."""
+
+    data: str
+    setting: str
+    steps: int
+    seed: int
+    device: str
+    watch: NotRequired[bool]
+    points: NotRequired[int]
+
+
+# the tower over histories has four numbers more; keys with a blank can only be written like this
+HistoryParts = TypedDict(
+    "HistoryParts", {"history": int, "user lr": float, "user decay": float, "cycles": int}, total=True
+)
+
+
+class HistoryCell(PopularityCell, HistoryParts):
+    """One model of experiment 10: a transformer over the user's last `history` items, with a cyclic rate."""
+
+
+class Listed(TypedDict):
+    """The part of a cell that a list without a model needs."""
+
+    data: str
+    seed: int
+
+
+def from_files_or_synthetic(**recipe: Any) -> Interactions:
+    """A data set, or a synthetic one of a given size for a recipe with numbers of pairs."""
+    if "n_pairs" in recipe:
+        return datasets.synthetic_large(**recipe, rng=np.random.default_rng(0), popularity_exponent=1.0).interactions
+    return from_files(**recipe)
+
+
+RECIPES = Recipes(
+    "P0",
+    {
+        "movietweetings-5core": {"name": "movietweetings", "core": 5},
+        "ml-1m": {"name": "ml-1m", "min_rating": 4},
+        "gowalla": {"name": "gowalla"},
+        "ml-32m": {"name": "ml-32m", "min_rating": 4},
+        "ml-32m-shape": {"n_users": 200_948, "n_items": 84_432, "n_pairs": 32_000_000},
+    },
+    from_files_or_synthetic,
+)
+load_split, describe = RECIPES.split, RECIPES.describe
 SETS = {"smoke": ("movietweetings-5core",), "laptop": ("ml-1m", "gowalla"), "full": ("ml-32m", "ml-32m-shape")}
 STEPS = {"movietweetings-5core": 3_000, "ml-1m": 8_000, "gowalla": 4_000, "ml-32m": 60_000, "ml-32m-shape": 200}
-MILLISECONDS = {
+MILLISECONDS = {  # a step, one core
     "movietweetings-5core": 2.6,
     "ml-1m": 2.7,
     "gowalla": 6.5,
     "ml-32m": 40.0,
     "ml-32m-shape": 120.0,
-}  # a step, one core
-TRAIN_SHARE = 0.9
+}
 POINTS = 6  # of a training curve; experiment 10 has more
-BASE: Cell = {
+BASE: Settings = {
     "lr": 10.0,
     "norm": 1.0,
     "tau": 0.1,
@@ -79,36 +131,15 @@ BASE: Cell = {
     "decay": 0.0,
 }
 METRICS = ("Pearson", "slope", "share dot", "share cos", "NDCG dot", "NDCG cos")
-LAYOUT = {"rows": ("data", "setting", "lists"), "columns": ("metric",), "metrics": METRICS, "digits": 3}
+LAYOUT: Layout = {"rows": ("data", "setting", "lists"), "columns": ("metric",), "metrics": METRICS, "digits": 3}
 
-OPTIMISERS: dict[str, Callable[[Iterable[nn.Parameter], Cell], torch.optim.Optimizer]] = {
+OPTIMISERS: dict[str, Callable[[Iterable[nn.Parameter], Settings], torch.optim.Optimizer]] = {
     "SGD": lambda tables, cell: torch.optim.SGD(tables, lr=cell["lr"], weight_decay=cell["decay"]),
     "sphere": lambda tables, cell: SphereSGD(tables, lr=cell["lr"]),
     "lazy decay": lambda tables, cell: LazyDecaySGD(tables, lr=cell["lr"], weight_decay=cell["decay"]),
     "row-wise Adagrad": lambda tables, cell: RowWiseAdagrad(tables, lr=cell["lr"]),
     "Adam": lambda tables, cell: torch.optim.Adam(tables, lr=cell["lr"]),
 }
-
-
-@lru_cache(maxsize=2)
-def load_data(name: str) -> Interactions:
-    """One of RECIPES."""
-    if name not in RECIPES:
-        raise ValueError(f"data {name!r} is no recipe of P0's experiments; expected one of {', '.join(RECIPES)}")
-    recipe = RECIPES[name]
-    if "n_pairs" in recipe:
-        return datasets.synthetic_large(**recipe, rng=np.random.default_rng(0), popularity_exponent=1.0).interactions
-    return datasets.load(**recipe).compact()
-
-
-@lru_cache(maxsize=2)
-def load_split(name: str, seed: int) -> tuple[Interactions, Interactions]:
-    """(train, test): a random 90 % split; users and items without a training pair leave both."""
-    return drop_untrained(*load_data(name).split_random(TRAIN_SHARE, np.random.default_rng(seed)))
-
-
-def describe(cell: Cell) -> dict[str, Any]:
-    return describe_data(cell["data"], RECIPES[cell["data"]], load_data(cell["data"]))
 
 
 def list_length(n_items: int) -> int:
@@ -119,44 +150,34 @@ def list_length(n_items: int) -> int:
 def grid(
     scale: str,
     seeds: tuple[int, ...],
-    settings: dict[str, Cell],
+    settings: dict[str, dict[str, Any]],
     *,
     data: str | None,
     device: str,
     sets: Iterable[str] | None = None,
-) -> list[Cell]:
+) -> list[Any]:
     """A cell for every data set, seed and setting; `long` in a setting multiplies the steps."""
     cells = []
     for name in sets or SETS[scale]:
         for seed in seeds if data in (None, name) else ():
             for setting, changes in settings.items():
-                changes = dict(changes)
-                steps = int(STEPS[name] * changes.pop("long", 1))
-                cells.append(
-                    {
-                        "data": name,
-                        "setting": setting,
-                        **BASE,
-                        "steps": steps,
-                        **changes,
-                        "seed": seed,
-                        "device": device,
-                    }
-                )
+                own = {key: value for key, value in changes.items() if key != "long"}
+                steps = {"steps": int(STEPS[name] * changes.get("long", 1))}
+                where = {"data": name, "setting": setting}
+                cells.append({**where, **BASE, **steps, **own, "seed": seed, "device": device})
     return cells
 
 
-def seconds(cell: Cell) -> float:
-    return (
-        cell["steps"] * MILLISECONDS[cell["data"]] / 1000 * (8.0 if "history" in cell else 1.0) * cell["batch"] / 512
-        + 1.0
-    )
+def seconds(cell: PopularityCell) -> float:
+    """A rough guess, on one core."""
+    one = MILLISECONDS[cell["data"]] / 1000 * (8.0 if "history" in cell else 1.0) * cell["batch"] / 512
+    return cell["steps"] * one + 1.0
 
 
 # ------------------------------------------------------------------------------------------------- one model
 
 
-def run_lookup(cell: Cell, *, curve: bool) -> tuple[dict[str, float], list[dict[str, float]]]:
+def run_lookup(cell: PopularityCell, *, curve: bool) -> tuple[dict[str, float], list[dict[str, float]]]:
     """Two lookup towers as the cell says: (what `judge` finds, and the loss), the curve of shares if asked for."""
     train, test = load_split(cell["data"], cell["seed"])
     towers = lookup_towers(train, d=cell["d"], norm=cell["norm"], seed=cell["seed"])
@@ -170,10 +191,8 @@ def run_lookup(cell: Cell, *, curve: bool) -> tuple[dict[str, float], list[dict[
     return found, history
 
 
-def run_history(cell: Cell) -> tuple[dict[str, float], list[dict[str, float]]]:
-    """A transformer over the user's history (Adam with weight decay) and a lookup of items (SGD), both with a cyclic
-    rate.
-    """
+def run_history(cell: HistoryCell) -> tuple[dict[str, float], list[dict[str, float]]]:
+    """A transformer over histories (Adam with weight decay) and a lookup of items (SGD), both with a cyclic rate."""
     train, test = load_split(cell["data"], cell["seed"])
     histories, examples = history_rows(train, cell["history"])
     serving = np.arange(len(train), len(histories))
@@ -197,7 +216,7 @@ def _train(
     optimiser: torch.optim.Optimizer,
     train: Interactions,
     test: Interactions,
-    cell: Cell,
+    cell: PopularityCell,
     *,
     curve: bool,
     examples: np.ndarray | None = None,
@@ -211,9 +230,8 @@ def _train(
             judge(towers, train, test, lists=lists, quality=False, seed=cell["seed"], examples=serving) if curve else {}
         )
 
-    fabric = Fabric(accelerator="cuda", devices=1) if cell["device"].startswith("cuda") else None
     epoch = max(1, math.ceil(cell["steps"] / cell.get("points", POINTS)))
-    start = [{"step": 0, **evaluate(towers)}] if curve else []
+    start: list[dict[str, float]] = [{"step": 0, **evaluate(towers)}] if curve else []
     with threads_for(train):
         history = train_towers(
             towers,
@@ -228,7 +246,7 @@ def _train(
             examples=examples,
             epoch=epoch,
             evaluate=evaluate,
-            fabric=fabric,
+            fabric=fabric_for(cell["device"]),
         )
     return start + [{"step": min((record["epoch"] + 1) * epoch, cell["steps"]), **record} for record in history.epochs]
 
@@ -237,14 +255,18 @@ def _train(
 
 
 def rows_of(
-    cell: Cell, found: dict[str, float], history: list[dict[str, float]], printed: dict[str, float]
+    cell: PopularityCell, found: dict[str, float], history: list[dict[str, float]], printed: dict[str, float]
 ) -> list[Row]:
-    """One row for each number at the end, with P0's where it prints one, and the curve of shares under metrics `...
-
-    at step`.
-    """
-    lists = list_length(load_split(cell["data"], cell["seed"])[0].n_items)
-    where = {key: cell[key] for key in ("data", "setting", "lr", "norm", "steps", "seed")} | {"lists": lists}
+    """One row for each number at the end, with P0's where it prints one; the curve under metrics "... at step"."""
+    where: Row = {
+        "data": cell["data"],
+        "setting": cell["setting"],
+        "lr": cell["lr"],
+        "norm": cell["norm"],
+        "steps": cell["steps"],
+        "seed": cell["seed"],
+        "lists": list_length(load_split(cell["data"], cell["seed"])[0].n_items),
+    }
     rows = [{**where, "metric": name, "value": value, "paper": printed.get(name)} for name, value in found.items()]
     for record in history:
         rows += [
@@ -268,72 +290,23 @@ def paper_numbers(number: int) -> dict[str, float]:
 
 
 def scalars(rows: list[Row]) -> dict[str, float]:
-    """Mean over seeds, and with three or more the half-width of its 95 % interval:
-    "ml-1m-high-rate-share-dot", "...-pm".
-    """
-    groups: dict[str, list[float]] = {}
-    for row in rows:
-        if not row["metric"].endswith("at step"):
-            groups.setdefault(
-                f"{row['data']}-{row['setting']}-{row['metric']}".lower().replace(" ", "-").replace(",", ""), []
-            ).append(row["value"])
-    found = {}
-    for name, values in groups.items():
-        found[name] = float(np.mean(values))
-        if len(values) >= 3:
-            found[f"{name}-pm"] = half_width(values)
-    return found
+    """Means over seeds, and with three or more their intervals: "ml-1m-high-rate-share-dot", "...-pm"."""
 
+    def name(row: Row) -> str:
+        return f"{row['data']}-{row['setting']}-{row['metric']}".lower().replace(" ", "-").replace(",", "")
 
-def half_width(values: Iterable[float], level: float = 0.95) -> float:
-    """Half the width of Student's confidence interval for the mean of independent runs: t s / sqrt(n), n >= 2."""
-    values = np.asarray(list(values), dtype=np.float64)
-    if values.ndim != 1 or len(values) < 2:
-        raise ValueError(f"values has shape {values.shape}; expected at least two runs")
-    return float(stats.t.ppf((1 + level) / 2, len(values) - 1) * values.std(ddof=1) / len(values) ** 0.5)
-
-
-# ------------------------------------------------------------------------------------------------- reading a result
-
-
-def mean_of(result: Result, metric: str, *, data: str, setting: str) -> float | None:
-    """The mean of a metric over the seeds, or None where it was not run."""
-    values = _values(result, metric, data=data, setting=setting)
-    return float(np.mean(values)) if values else None
-
-
-def with_interval(result: Result, metric: str, *, data: str, setting: str, digits: int = 2) -> str:
-    """The mean with its 95 % interval over seeds, "0.85 ± 0.01"; the number alone from one seed, a dash from none."""
-    values = _values(result, metric, data=data, setting=setting)
-    if not values:
-        return "–"
-    spread = f" ± {half_width(values):.{digits}f}" if len(values) > 1 else ""
-    return f"{np.mean(values):.{digits}f}{spread}"
-
-
-def curve_of(result: Result, metric: str, *, data: str, setting: str) -> tuple[list[int], list[float], list[float]]:
-    """(steps, means over seeds, half-widths of the 95 % intervals:
-    0 from a single seed) of a metric during training.
-    """
-    by_step: dict[int, list[float]] = {}
-    for row in result.select(metric=f"{metric} at step", data=data, setting=setting):
-        by_step.setdefault(row["step"], []).append(row["value"])
-    steps = sorted(by_step)
-    halves = [half_width(by_step[step]) if len(by_step[step]) > 1 else 0.0 for step in steps]
-    return steps, [float(np.mean(by_step[step])) for step in steps], halves
-
-
-def _values(result: Result, metric: str, **where: str) -> list[float]:
-    return [row["value"] for row in result.select(metric=metric, **where)]
+    return means((row for row in rows if not row["metric"].endswith("at step")), name, intervals=True)
 
 
 # ------------------------------------------------------------------------------------------------- Experiment 8
 
 
-HIGH = {"high rate": {"watch": True}, "high rate, logQ": {"logq": True}}
+HIGH: dict[str, dict[str, Any]] = {"high rate": {"watch": True}, "high rate, logQ": {"logq": True}}
 
 
-def e8_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu") -> list[Cell]:
+def e8_plan(
+    scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu"
+) -> list[PopularityCell]:
     """Smoke: P0's setting alone (at most 15 s).
 
     Else also with the logQ correction, whose cosine knows popularity too.
@@ -344,7 +317,8 @@ def e8_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, devi
 
 @experiment(
     "P0-E8",
-    "two lookup towers, InfoNCE on cosines, high learning rate: norm against popularity, share of the top 1 % (paper: ML-32M)",
+    "two lookup towers, InfoNCE on cosines, high learning rate: norm against popularity, share of the top 1 % "
+    "(paper: ML-32M)",
     paper="P0",
     plan=e8_plan,
     estimate=seconds,
@@ -352,7 +326,7 @@ def e8_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, devi
     finish=scalars,
     layout=LAYOUT,
 )
-def e8_cell(cell: Cell) -> list[Row]:
+def e8_cell(cell: PopularityCell) -> list[Row]:
     """One model. `law`: the largest relative error of the quartic law over all items."""
     found, history = run_lookup(cell, curve=True)
     found["peak GB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
@@ -362,14 +336,16 @@ def e8_cell(cell: Cell) -> list[Row]:
 # ------------------------------------------------------------------------------------------------- Experiment 9
 
 
-LOW = {
+LOW: dict[str, dict[str, Any]] = {
     "low rate": {"lr": 0.1},
     "low rate, short start": {"lr": 0.1, "norm": 0.1},
     "slow and long": {"lr": 0.3, "long": 4},
 }
 
 
-def e9_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu") -> list[Cell]:
+def e9_plan(
+    scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu"
+) -> list[PopularityCell]:
     """P0's experiment 9, and two runs that say what it shows: the same rate with a short start, and slow but long.
 
     Smoke: batches of 256 and half the steps.
@@ -390,9 +366,9 @@ def e9_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, devi
     estimate=seconds,
     describe=describe,
     finish=scalars,
-    layout=LAYOUT | {"metrics": ("loss", *METRICS)},
+    layout={**LAYOUT, "metrics": ("loss", *METRICS)},
 )
-def e9_cell(cell: Cell) -> list[Row]:
+def e9_cell(cell: PopularityCell) -> list[Row]:
     """One model; only the setting `low rate` is P0's, so only there its numbers stand beside."""
     found, history = run_lookup(cell, curve=False)
     return rows_of(cell, found, history, paper_numbers(9) if cell["setting"] == "low rate" else {})
@@ -401,7 +377,7 @@ def e9_cell(cell: Cell) -> list[Row]:
 # ------------------------------------------------------------------------------------------------- Experiment 10
 
 
-def e10_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu") -> list[Cell]:
+def e10_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu") -> list[HistoryCell]:
     """Smoke: 600 steps of 256. Laptop: ML-1M, which has an order in time."""
     size = {
         "smoke": {"batch": 256, "long": 1 / 5, "history": 10},
@@ -414,7 +390,8 @@ def e10_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, dev
 
 @experiment(
     "P0-E10",
-    "a transformer over the user's history (Adam with weight decay) and an item table (SGD), cyclic rates (paper: ML-32M, LR 10)",
+    "a transformer over the user's history (Adam with weight decay) and an item table (SGD), cyclic rates "
+    "(paper: ML-32M, LR 10)",
     paper="P0",
     plan=e10_plan,
     estimate=seconds,
@@ -422,7 +399,7 @@ def e10_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, dev
     finish=scalars,
     layout=LAYOUT,
 )
-def e10_cell(cell: Cell) -> list[Row]:
+def e10_cell(cell: HistoryCell) -> list[Row]:
     """One model, with the curve of Figure 4."""
     found, history = run_history(cell)
     return rows_of(cell, found, history, paper_numbers(10))
@@ -431,7 +408,7 @@ def e10_cell(cell: Cell) -> list[Row]:
 # ------------------------------------------------------------------------------------------------- remedies
 
 
-REMEDIES: dict[str, Cell] = {
+REMEDIES: dict[str, dict[str, Any]] = {
     "nothing": {},
     "on the sphere": {"optimiser": "sphere", "lr": 3.0},
     "weight decay": {"decay": 3e-5},
@@ -449,7 +426,9 @@ REMEDIES: dict[str, Cell] = {
 }
 
 
-def remedies_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu") -> list[Cell]:
+def remedies_plan(
+    scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu"
+) -> list[PopularityCell]:
     """Every remedy on the first data set of the scale, batch 256; smoke with a quarter of the steps."""
     size = {"batch": 256, "long": 1 / 4 if scale == "smoke" else 1}
     return grid(
@@ -472,9 +451,10 @@ def remedies_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None
     finish=scalars,
     layout=LAYOUT,
 )
-def remedies_cell(cell: Cell) -> list[Row]:
-    """One model. Ranking by cosine is a remedy of its own: every row holds both. "most popular" is no model:
-    items by count.
+def remedies_cell(cell: PopularityCell) -> list[Row]:
+    """One model. Ranking by cosine is a remedy of its own: every row holds both.
+
+    "most popular" is no model: items by count.
     """
     if cell["optimiser"] == "none":
         return rows_of(cell, most_popular(cell), [], {})
@@ -482,7 +462,7 @@ def remedies_cell(cell: Cell) -> list[Row]:
     return rows_of(cell, found, history, {})
 
 
-def most_popular(cell: Cell) -> dict[str, float]:
+def most_popular(cell: Listed) -> dict[str, float]:
     """The same list for everybody, by count: what a list without any taste reaches."""
     train, test = load_split(cell["data"], cell["seed"])
     ranked = metrics.top_k(

@@ -1,0 +1,149 @@
+"""The cells of P1's experiments: what each holds, how long everyone trains, and the rows that come out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypedDict
+
+from course_lib.experiments.core.summary import Row, means
+from course_lib.experiments.p1.data import SETS
+from course_lib.models import backbones
+
+TUNING_SEED = 0
+
+
+class Budget(TypedDict):
+    """How long everyone trains: triples of a step, rate, epochs, epochs between two evaluations, patience in epochs."""
+
+    batch: int
+    lr: float
+    epochs: int
+    every: int
+    patience: int | None
+
+
+# the seed that chooses among the settings; a key with a blank can only be written like this
+TuningSeed = TypedDict("TuningSeed", {"tuning seed": int})
+
+
+class BaseCell(Budget, TuningSeed):
+    """What all cells share. tries: how many settings of a backbone and of a method are tried."""
+
+    data: str
+    tries: list[int]
+    seed: int
+    device: str
+
+
+class TrainedCell(BaseCell):
+    """A backbone: Figure 1, Tables 2, 4 and 5."""
+
+    backbone: str
+
+
+class MethodCell(TrainedCell):
+    """A method of Table 3 on a backbone, or the backbone alone."""
+
+    method: str | None
+
+
+class TopsCell(TrainedCell):
+    """Figure 3: the k of (10) that are tried."""
+
+    tops: list[float]
+
+
+class StartCell(TrainedCell):
+    """Figure 4: the deviation of DDC's first scalars."""
+
+    start: float
+
+
+class SignCell(TrainedCell):
+    """P1-X1: one model after exactly its epochs, DDC with several k, and with its items moved together."""
+
+    decay: float
+    negatives: str
+    tops: list[float]
+    shifts: list[float | str]
+
+
+# P1, Section 5.1.4; epochs unlimited there
+P1_BUDGET: Budget = {"batch": 8192, "lr": 0.001, "epochs": 1000, "every": 1, "patience": 50}
+BUDGETS: dict[str, Budget] = {  # quicker: larger steps, fewer looks; `every` epochs between two evaluations
+    "movietweetings-10core": {"batch": 4096, "lr": 0.02, "epochs": 32, "every": 4, "patience": 8},
+    "lastfm-10core": {"batch": 4096, "lr": 0.02, "epochs": 80, "every": 4, "patience": 12},
+    "citeulike-10core": {"batch": 8192, "lr": 0.02, "epochs": 80, "every": 4, "patience": 12},
+    "ml-1m-10core": {"batch": 16384, "lr": 0.02, "epochs": 60, "every": 4, "patience": 8},
+    "gowalla-10core": {"batch": 16384, "lr": 0.02, "epochs": 40, "every": 4, "patience": 8},
+    "gowalla-20core": {"batch": 16384, "lr": 0.02, "epochs": 40, "every": 4, "patience": 8},
+}
+TRIES = {"smoke": (1, 1), "laptop": (4, 4), "full": (4, 4)}  # settings of a backbone, of a method
+FEWER_TRIES = {"lastfm-10core": (4, 2), "ml-1m-10core": (2, 1)}  # at laptop scale
+SLOW = ("NCL", "LightCCF")  # at smoke scale with the first seed only
+
+
+def budget(scale: str, data: str) -> Budget:
+    """How long everyone trains on a set at a scale."""
+    return P1_BUDGET if scale == "full" or data not in BUDGETS else BUDGETS[data]
+
+
+def base_cells(scale: str, seeds: tuple[int, ...], *, data: str | None, device: str) -> list[BaseCell]:
+    """A cell for every set of the scale and seed, with its budget, tries and the seed that chooses among them."""
+
+    def tries(name: str) -> list[int]:
+        return list(FEWER_TRIES.get(name, TRIES[scale]) if scale == "laptop" else TRIES[scale])
+
+    return [
+        {
+            "data": name,
+            **budget(scale, name),
+            "tries": tries(name),
+            "tuning seed": TUNING_SEED,
+            "seed": seed,
+            "device": device,
+        }
+        for name in ((data,) if data else SETS[scale])
+        for seed in seeds
+    ]
+
+
+def backbones_for(scale: str, data: str) -> tuple[str, ...]:
+    return ("MF", "LightGCN") if scale == "laptop" and data != "lastfm-10core" else backbones.names()
+
+
+def seconds(cell: TrainedCell) -> float:
+    """A rough guess for one backbone and what follows, on one core: it grows with pairs and epochs."""
+    size = {"movietweetings-10core": 1, "lastfm-10core": 2, "citeulike-10core": 8, "ml-1m-10core": 30}
+    size["gowalla-20core"] = 20
+    slower = 1 if cell["backbone"] == "MF" else 4
+    return 0.04 * size.get(cell["data"], 100) * cell["epochs"] * slower * sum(cell["tries"])
+
+
+def rows_of(cell: TrainedCell, found: Mapping[str, float], **where: Any) -> list[Row]:
+    """One row for each number."""
+    keys = {"data": cell["data"], "backbone": cell["backbone"], **where, "seed": cell["seed"]}
+    return [{**keys, "metric": metric, "value": float(value)} for metric, value in found.items()]
+
+
+def scalars_by(*names: str) -> Callable[[list[Row]], dict[str, float]]:
+    """{"<values of names>-<metric>": mean over seeds, "...-pm": half its 95 % interval, with three seeds or more}."""
+
+    def text(value: Any) -> str:
+        return f"{value:g}" if isinstance(value, float) else str(value or "alone")
+
+    def name(row: Row) -> str:
+        return "-".join([*(text(row.get(column)) for column in names), row["metric"]]).lower().replace(" ", "-")
+
+    def finish(rows: list[Row]) -> dict[str, float]:
+        shown = (row for row in rows if not row["metric"].endswith("at epoch") and "points" not in row)
+        return means(shown, name, intervals=True)
+
+    return finish
+
+
+def gains(plain: Mapping[str, float], changed: Mapping[str, float]) -> dict[str, float]:
+    """{"MRR@10 change %": ...}: relative to the same seed's model without the method, so that its interval is that of
+    pairs.
+    """
+    return {f"{name} change %": 100 * (changed[name] / plain[name] - 1) for name in plain}

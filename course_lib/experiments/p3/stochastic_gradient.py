@@ -1,0 +1,281 @@
+"""P3's Tables 4 and 5 and Figure 4: training on batches with every loss."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import NotRequired, TypedDict
+
+import numpy as np
+import torch
+
+from course_lib.data.interactions import Interactions
+from course_lib.experiments.core.machine import threads_for
+from course_lib.experiments.core.registry import experiment
+from course_lib.experiments.core.summary import Row, means
+from course_lib.experiments.p3.setting import (
+    CUTOFFS,
+    FULL_SETS,
+    METRIC_NAMES,
+    RATIOS,
+    describe,
+    load_split,
+    paper_value,
+    servings,
+)
+from course_lib.maths.in_batch import balance, batch_size_from_ratio
+from course_lib.training import stochastic
+
+
+class BatchCell(TypedDict):
+    """Training at one batch ratio on one split; the last three as in `stochastic.Schedule`."""
+
+    data: str
+    pointwise: str
+    ratio: float
+    k: int
+    seed: int
+    first_lr: float
+    max_epochs: int
+    evaluations_per_epoch: NotRequired[float]
+    device: NotRequired[str]
+
+
+class LossesCell(BatchCell):
+    """The losses that are trained together."""
+
+    losses: Sequence[str]
+
+
+BATCH_LOSSES = ("unbiased", "unbiased_omega", "pos_neg", "in_batch", "popularity")
+OMEGA_RATIO = 1e-1  # unbiased_omega uses rho at this batch ratio, where P3's Pos-Neg is best on ML-1M
+
+
+def table5_plan(
+    scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu", max_epochs: int | None = None
+) -> list[LossesCell]:
+    """One cell per data set, point-wise loss, batch ratio and seed; a cell trains all losses together."""
+    sets = {
+        "smoke": [("movietweetings-10core", "square", 32), ("movietweetings-10core", "logistic", 32)],
+        "laptop": [("ml-1m", "square", 64), ("ml-100k", "logistic", 64), ("amazon-beauty-5core", "square", 64)],
+        "full": [(name, pointwise, 64) for name in FULL_SETS for pointwise in ("square", "logistic")],
+    }[scale]
+    masked = ["masked"] if scale == "smoke" else []  # not P3's (claim X2), and slow where the grid is dense
+    usual = {"smoke": (RATIOS, 10, 1), "laptop": (RATIOS, 60, 1), "full": (RATIOS, 1000, 100)}[scale]
+    # 270 million scores to rank at each checkpoint
+    special = {("laptop", "amazon-beauty-5core"): ((1e-3, 1e-1), 30, 0.5)}
+    cells: list[LossesCell] = []
+    for name, pointwise, k in sets:
+        ratios, epochs, evaluations = special.get((scale, name), usual)
+        cells += [
+            {
+                "data": name,
+                "pointwise": pointwise,
+                "ratio": ratio,
+                "losses": [*BATCH_LOSSES, *masked],
+                "k": k,
+                "seed": seed,
+                "first_lr": 2.0**18,
+                "max_epochs": max_epochs or epochs,
+                "evaluations_per_epoch": evaluations,
+                "device": device,
+            }
+            for seed in seeds
+            for ratio in ratios
+            if data in (None, name)
+        ]
+    return cells
+
+
+def table5_seconds(cell: BatchCell) -> float:
+    """A rough guess, on two cores."""
+    per_epoch = {"movietweetings-10core": 0.2, "ml-100k": 1.0, "ml-1m": 2.0}.get(cell["data"], 5.0)
+    heavy = 10.0 if cell["pointwise"] == "logistic" and cell["data"] in FULL_SETS else 1.0
+    return per_epoch * heavy * min(cell["max_epochs"], 60)
+
+
+def table5_scalars(rows: list[Row]) -> dict[str, float]:
+    """Means over seeds under names such as "ml-1m-square-unbiased-1e-3-p5" (selection as in the paper, raw scores)."""
+
+    def name(row: Row) -> str:
+        ratio = f"{row['ratio']:.0e}".replace("e-0", "e-")
+        return f"{row['data']}-{row['pointwise']}-{row['loss']}-{ratio}-p5".replace("_", "-")
+
+    shown = {"metric": "P@5", "selection": "test", "serving": "raw"}
+    return means((row for row in rows if all(row[key] == value for key, value in shown.items())), name)
+
+
+@experiment(
+    "P3-T5",
+    "stochastic gradient: batch losses against batch ratio, AdaGrad, learning rate found by halving",
+    paper="P3",
+    plan=table5_plan,
+    estimate=table5_seconds,
+    describe=describe,
+    finish=table5_scalars,
+    layout={
+        "rows": ("data", "pointwise", "loss", "ratio", "serving"),
+        "columns": ("selection", "metric"),
+        "metrics": METRIC_NAMES,
+    },
+)
+def table5_cell(cell: LossesCell) -> list[Row]:
+    """All losses at one batch ratio on one split. Rows give three ways to choose the checkpoint.
+
+    selection "test": the best value over checkpoints on the test set itself, as the paper does; "cross-fitted": chosen
+    on half of the users and measured on the other half, both ways; "last": no choice.
+    """
+    train, test = load_split(cell["data"], cell["seed"])
+    return trained_rows(cell, train_cell(cell, train, test))
+
+
+def make_stack(cell: LossesCell, train: Interactions, dtype: torch.dtype) -> stochastic.Stack:
+    """The stack of a cell's losses at their common start."""
+    schedule = stochastic.Schedule(
+        first_lr=cell["first_lr"],
+        max_epochs=cell["max_epochs"],
+        evaluations_per_epoch=cell.get("evaluations_per_epoch", 1),
+    )
+    return stochastic.Stack(
+        tuple(cell["losses"]),
+        cell["pointwise"],
+        train,
+        batch_size_from_ratio(cell["ratio"], len(train)),
+        k=cell["k"],
+        rng=np.random.default_rng([cell["seed"], 2]),
+        schedule=schedule,
+        omega=balance(batch_size_from_ratio(OMEGA_RATIO, len(train)), len(train)),
+        device=cell.get("device", "cpu"),
+        dtype=dtype,
+    )
+
+
+def train_cell(
+    cell: LossesCell, train: Interactions, test: Interactions, dtype: torch.dtype = torch.float32
+) -> list[stochastic.Trained]:
+    """Trains the losses of a cell together and returns them, in its order."""
+    halves = np.random.default_rng([cell["seed"], 3]).random(train.n_users) < 0.5
+    with threads_for(train):
+        return stochastic.train_stack(
+            make_stack(cell, train, dtype), test, cutoffs=CUTOFFS, halves=halves, servings=servings
+        )
+
+
+def place(cell: BatchCell) -> Row:
+    """The columns of a row that say which cell it is of."""
+    return {
+        "data": cell["data"],
+        "pointwise": cell["pointwise"],
+        "ratio": cell["ratio"],
+        "k": cell["k"],
+        "seed": cell["seed"],
+    }
+
+
+def trained_rows(cell: BatchCell, trained: list[stochastic.Trained], table: str = "T5") -> list[Row]:
+    """Tidy rows of trained configurations: metrics under each selection and serving, then how training went."""
+    choices = {"test": stochastic.best_on_test, "cross-fitted": stochastic.cross_fitted, "last": stochastic.last}
+    rows: list[Row] = []
+    for run in trained:
+        where = {**place(cell), "loss": run.loss}
+        printed = {"loss": run.loss, "ratio": cell["ratio"], "pointwise": cell["pointwise"], "dataset": cell["data"]}
+        for selection, choose in choices.items():
+            for serving, metrics in run.history[-1]["metrics"].items():
+                for metric in metrics:
+                    row = {**where, "serving": serving, "selection": selection, "metric": metric}
+                    row["value"] = choose(run, serving, metric)
+                    if selection == "test" and serving == "raw":
+                        row["paper"] = paper_value(table, metric=metric, **printed)
+                    rows.append(row)
+        how = {"learning rate": run.lr, "halvings": run.halvings, "epochs": run.epochs, "steps": run.steps}
+        how["objective"] = run.history[-1]["objective"]
+        rows += [
+            {**where, "serving": "raw", "selection": "last", "metric": name, "value": value, "stopped": run.stopped}
+            for name, value in how.items()
+        ]
+    return rows
+
+
+# ------------------------------------------------------------------------------ Table 4, Figure 4: against Sogram
+
+
+def table4_plan(
+    scale: str, seeds: tuple[int, ...], *, device: str = "cpu", max_epochs: int | None = None
+) -> list[BatchCell]:
+    """One cell per data set, point-wise loss, batch ratio and seed; a cell trains the unbiased loss and Sogram."""
+    sets, ratios, epochs = {
+        "smoke": ([("movietweetings-10core", "square", 32), ("movietweetings-10core", "logistic", 32)], (1e-3,), 15),
+        "laptop": ([("ml-1m", "square", 64), ("ml-100k", "logistic", 64)], (1e-3, 1e-2, 1e-1), 60),
+        "full": ([(name, pointwise, 64) for name in FULL_SETS for pointwise in ("square", "logistic")], RATIOS, 1000),
+    }[scale]
+    return [
+        {
+            "data": name,
+            "pointwise": pointwise,
+            "ratio": ratio,
+            "k": k,
+            "seed": seed,
+            "first_lr": 2.0**18,
+            "max_epochs": max_epochs or epochs,
+            "device": device,
+            "evaluations_per_epoch": 100 if scale == "full" else 2,
+        }
+        for name, pointwise, k in sets
+        for seed in seeds
+        for ratio in ratios
+    ]
+
+
+@experiment(
+    "P3-T4",
+    "the unbiased loss (17) against Sogram (34): quality, objective against step (Figure 4), cost of a step",
+    paper="P3",
+    plan=table4_plan,
+    estimate=lambda cell: 0.6 * table5_seconds(cell),
+    describe=describe,
+    finish=table5_scalars,
+    layout={
+        "rows": ("data", "pointwise", "ratio", "loss"),
+        "columns": ("selection", "metric"),
+        "metrics": (*METRIC_NAMES, "step ms"),
+    },
+    version=2,
+)
+def table4_cell(cell: BatchCell) -> list[Row]:
+    """Both losses from the same start on the same first batches; the curve is the full objective (5)."""
+    train, test = load_split(cell["data"], cell["seed"])
+    rows = []
+    for loss in ("unbiased", "sogram"):
+        trained = train_cell({**cell, "losses": [loss]}, train, test)
+        rows += trained_rows(cell, trained, "T4")
+        where = {**place(cell), "loss": loss, "serving": "raw", "selection": "curve"}
+        rows += [
+            {**where, "metric": "objective at step", "step": entry["step"], "value": entry["objective"]}
+            for entry in trained[0].history
+        ]
+    for loss, seconds in step_seconds(cell, ("unbiased", "sogram"), train).items():
+        cost = {"serving": "raw", "selection": "cost", "metric": "step ms", "value": 1000 * seconds}
+        rows.append({**place(cell), "loss": loss, **cost})
+    return rows
+
+
+def step_seconds(cell: BatchCell, losses: tuple[str, ...], train: Interactions, repeats: int = 15) -> dict[str, float]:
+    """Median seconds of one training step of each loss, taken in turn.
+
+    On a CPU processor time, which other programs disturb less. A step draws its batch, computes the gradient and
+    updates, with towers that are embedding tables: encoding costs nothing, so this is the part of the cost that P3's
+    (10) and (35) leave out.
+    """
+    on_gpu = cell.get("device", "cpu").startswith("cuda")
+    clock = time.perf_counter if on_gpu else time.process_time
+    stacks = {loss: make_stack({**cell, "losses": [loss], "first_lr": 0.01}, train, torch.float32) for loss in losses}
+    batches = {loss: stack.batches() for loss, stack in stacks.items()}
+    times: dict[str, list[float]] = {loss: [] for loss in losses}
+    for _ in range(repeats):
+        for loss, stack in stacks.items():
+            start = clock()
+            stack.step(next(batches[loss]))
+            if on_gpu:
+                torch.cuda.synchronize()
+            times[loss].append(clock() - start)
+    return {loss: float(np.median(seconds)) for loss, seconds in times.items()}

@@ -1,0 +1,139 @@
+"""Optimisers that PyTorch lacks: row by row, on a sphere, and several as one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from course_lib import checking
+
+Closure = Callable[[], float] | None  # for the signature of torch.optim.Optimizer.step; not called here
+
+
+class RowWiseAdagrad(torch.optim.Optimizer):
+    """One accumulator per ROW of a table: S_r += mean_n g_rn^2, then row r -= lr g_r / (sqrt(S_r) + eps).
+
+    A row's step is a multiple of its gradient, so a lookup trained on a cosine loss stays exactly tangent (claim X6).
+    Plain Adagrad divides entry by entry and does not. It is the optimiser of many industrial embedding tables.
+    """
+
+    def __init__(self, params: Iterable[Tensor], lr: float = 1e-2, *, eps: float = 1e-10, initial: float = 0.0) -> None:
+        super().__init__(params, {"lr": checking.real(lr, "lr", least=0), "eps": eps, "initial": initial})
+
+    @torch.no_grad()
+    def step(self, closure: Closure = None) -> Any:
+        """One step on every parameter that has a gradient."""
+        for group, parameter, gradient in _with_gradient(self):
+            state, rows = self.state[parameter], _rows(gradient)
+            if not state:
+                state["sum"] = torch.full_like(_rows(parameter)[:, :1], group["initial"])
+            state["sum"] += rows.square().mean(dim=1, keepdim=True)
+            _rows(parameter).sub_(group["lr"] * rows / (state["sum"].sqrt() + group["eps"]))
+
+
+class LazyDecaySGD(torch.optim.Optimizer):
+    """SGD whose weight decay touches only the rows that this batch touched: row r *= 1 - lr decay if g_r != 0.
+
+    Then row r -= lr g_r. This is what sparse gradients with decay do in practice; the ordinary decay of
+    `torch.optim.SGD` shrinks every row at every step, whether its item was seen or not (claim X6).
+    """
+
+    def __init__(self, params: Iterable[Tensor], lr: float, *, weight_decay: float = 0.0) -> None:
+        decay = checking.real(weight_decay, "weight_decay", least=0)
+        super().__init__(params, {"lr": checking.real(lr, "lr", least=0), "weight_decay": decay})
+
+    @torch.no_grad()
+    def step(self, closure: Closure = None) -> Any:
+        """One step on every parameter that has a gradient."""
+        for group, parameter, gradient in _with_gradient(self):
+            rows, slope = _rows(parameter), _rows(gradient)
+            touched = (slope != 0).any(dim=1, keepdim=True)
+            rows.mul_(1 - group["lr"] * group["weight_decay"] * touched.to(rows.dtype))
+            rows.sub_(group["lr"] * slope)
+
+
+class SphereSGD(torch.optim.SGD):
+    """SGD that puts every row of its tables back on one sphere after each step: all rows have the same length.
+
+    The sphere's radius is the root mean square length of the table's rows when it sees them first. The step is that of
+    plain SGD on the sphere (a tangent step, then back to the sphere: a retraction).
+    """
+
+    def __init__(self, params: Iterable[Tensor], lr: float) -> None:
+        super().__init__(params, lr=lr)
+
+    @torch.no_grad()
+    def step(self, closure: Closure = None) -> Any:
+        """One step of plain SGD, then every row back to the sphere; the first step starts by putting them there."""
+        tables = [table for group in self.param_groups for table in group["params"]]
+        for table in tables:
+            if "radius" not in self.state[table]:
+                self.state[table]["radius"] = table.square().sum(dim=1).mean().sqrt()
+                table.mul_(self.state[table]["radius"] / table.norm(dim=1, keepdim=True))
+        super().step()
+        for table in tables:
+            table.mul_(self.state[table]["radius"] / table.norm(dim=1, keepdim=True))
+
+
+class Together(torch.optim.Optimizer):
+    """Several optimisers as one, each with its own parameters; with `cycle`, all rates follow one triangle.
+
+    cycle: steps of a whole triangle from low * lr up to lr and back (Smith's cyclical rate, the triangular form).
+    """
+
+    def __init__(self, *optimisers: torch.optim.Optimizer, cycle: int | None = None, low: float = 0.1) -> None:
+        self.optimisers = optimisers
+        super().__init__([group for one in optimisers for group in one.param_groups], {})
+        self.param_groups = [group for one in optimisers for group in one.param_groups]  # the very dicts of the parts
+        self.schedules = [] if cycle is None else [_triangle(one, max(1, cycle // 2), low) for one in optimisers]
+
+    @torch.no_grad()
+    def step(self, closure: Closure = None) -> Any:
+        """One step of each part, then the next rate."""
+        for one in self.optimisers:
+            one.step()
+        for schedule in self.schedules:
+            schedule.step()
+
+    def state_dict(self) -> dict[str, Any]:
+        """The states of the parts and of their schedules."""
+        return {
+            "parts": [one.state_dict() for one in self.optimisers],
+            "schedules": [one.state_dict() for one in self.schedules],
+        }
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Puts back what `state_dict` gave."""
+        for one, state in zip(self.optimisers, state_dict["parts"], strict=True):
+            one.load_state_dict(state)
+        for schedule, state in zip(self.schedules, state_dict["schedules"], strict=True):
+            schedule.load_state_dict(state)
+        self.param_groups = [group for one in self.optimisers for group in one.param_groups]
+
+
+def _triangle(optimiser: torch.optim.Optimizer, up: int, low: float) -> torch.optim.lr_scheduler.CyclicLR:
+    """The rates of an optimiser go from low * lr to lr in `up` steps, and back."""
+    highest = [group["lr"] for group in optimiser.param_groups]
+    return torch.optim.lr_scheduler.CyclicLR(
+        optimiser,
+        base_lr=[low * rate for rate in highest],
+        max_lr=highest,
+        step_size_up=up,
+        cycle_momentum=False,
+    )
+
+
+def _with_gradient(optimiser: torch.optim.Optimizer) -> Iterator[tuple[dict[str, Any], Tensor, Tensor]]:
+    """(group, parameter, its gradient) for each parameter that has one."""
+    for group in optimiser.param_groups:
+        for parameter in group["params"]:
+            if parameter.grad is not None:
+                yield group, parameter, parameter.grad
+
+
+def _rows(x: Tensor) -> Tensor:
+    """A view (n, rest): row by row, whatever the number of axes; a vector is one column."""
+    return x.view(len(x), -1) if x.ndim else x.view(1, 1)

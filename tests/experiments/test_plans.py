@@ -1,0 +1,36 @@
+"""The plans of all experiments: each cell is written as JSON, and stored under its hash, as it always was."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from course_lib import experiments
+from course_lib.experiments.core.provenance import digest
+
+PLANS = json.loads(Path(__file__).with_name("plans.json").read_text(encoding="utf-8"))
+
+
+def test_every_experiment_at_every_scale_has_its_plan_written_down() -> None:
+    assert set(PLANS) == {f"{which} {scale}" for which in experiments.names() for scale in experiments.SCALES}
+
+
+@pytest.mark.parametrize("place", PLANS)
+def test_cells_are_written_as_they_were(place: str) -> None:
+    """Number of cells and SHA-256 of their JSON, two seeds; a changed key or value would orphan the stored cells."""
+    cells = experiments.cells_of(*place.split(), seeds=(1, 0))
+    text = json.dumps(cells)
+    assert [len(cells), hashlib.sha256(text.encode()).hexdigest()] == PLANS[place]
+
+
+def test_options_reach_the_cells() -> None:
+    assert {cell["device"] for cell in experiments.cells_of("P3-T5", device="cuda")} == {"cuda"}
+    assert {cell["max_epochs"] for cell in experiments.cells_of("P3-T4", "laptop", max_epochs=3)} == {3}
+    assert {cell["data"] for cell in experiments.cells_of("P1-X1", "laptop", data="ml-1m-10core")} == {"ml-1m-10core"}
+
+
+def test_the_hash_of_a_cell_does_not_know_the_order_of_its_keys() -> None:
+    assert digest({"a": 1, "b": [None, 0.5]}) == digest({"b": [None, 0.5], "a": 1}) != digest({"a": 1, "b": [None, 1]})

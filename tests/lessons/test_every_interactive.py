@@ -1,0 +1,138 @@
+"""Every interactive: its HTML is whole, the page says what Python says, fits, can be read and reached without a mouse.
+
+Shown as it opens, or with the arguments that `SHOWN` of the lesson's own tests names: interactive -> arguments.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+from course_lib.lessons.shared.widgets import bundle
+from course_lib.lessons.shared.widgets.base import CourseWidget
+from tests.lessons.every import LESSONS, modules
+from tests.widget_pages import SUMMARY, Elements, made_in_python, misfits, misprints, open_folds, serious_violations
+
+SHOWN = {
+    name: arguments
+    for tests in modules("test_widget", of="tests.lessons").values()
+    for name, arguments in getattr(tests, "SHOWN", {}).items()
+}
+
+
+def of_lesson(lesson: str) -> dict[str, Callable[[], CourseWidget]]:
+    """Name -> how to make it, of the interactives whose JavaScript lies in a lesson."""
+    found: dict[str, Callable[[], CourseWidget]] = {}
+    for name in bundle.interactives():
+        if (bundle.LESSONS / lesson / f"{name}.js").exists():
+            module = import_module(f"course_lib.lessons.{lesson}.{name}")
+            [kind] = [one for one in vars(module).values() if getattr(one, "module_name", "") == name]
+            found[name] = lambda kind=kind, name=name: kind(**SHOWN.get(name, {}))
+    return found
+
+
+INTERACTIVES = {name: make for lesson in LESSONS for name, make in of_lesson(lesson).items()}
+every = pytest.mark.parametrize("make", [pytest.param(make, id=name) for name, make in INTERACTIVES.items()])
+Make = Callable[[], CourseWidget]
+
+
+def test_every_interactive_lies_in_a_lesson() -> None:
+    assert {*INTERACTIVES, "quiz"} == set(bundle.interactives())
+
+
+@every
+def test_the_html_is_whole_and_always_the_same(make: Make) -> None:
+    shown = make()
+    html = shown.static_html()
+    elements = Elements(html).found
+    tag, attributes = elements[0]
+    assert (tag, attributes["class"], attributes["data-course-widget"]) == ("div", "course-widget", shown.module_name)
+    assert json.loads(attributes["data-state"] or "") == shown.state()
+    assert shown.summary() in [a["aria-label"] for tag, a in elements if tag == "svg" and a.get("role") == "img"]
+    assert [tag for tag, _ in elements].count("tr") == 1 + len(shown.table()[1])
+    assert all("id" not in a for _, a in elements)
+    assert html == make().static_html() and len(html) - len(attributes["data-state"] or "") < 60_000
+    assert not re.search(r"\bnan\b|\binf\b", re.sub(r"<[^>]*>", "", html), re.IGNORECASE)
+
+
+@every
+def test_the_page_says_what_python_says(site_page: Callable[..., Any], make: Make) -> None:
+    shown = make()
+    page = site_page(shown.static_html())
+    assert page.locator(SUMMARY).inner_text() == shown.summary()
+    assert page.locator(".course-widget > figure").count() == 0  # the static picture made room
+    assert made_in_python(page).state() == shown.state()
+
+
+@every
+def test_without_javascript_the_picture_stays(site_page: Callable[..., Any], make: Make) -> None:
+    shown = make()
+    page = site_page(shown.static_html(), java_script_enabled=False, script=False, width=360)
+    assert all(picture.is_visible() for picture in page.locator(".course-widget svg[role=img]").all())
+    assert shown.summary() in page.locator(".course-widget > p").all_inner_texts()
+    page.locator("summary").click()
+    assert page.locator(".cw-static-table tbody tr").count() == len(shown.table()[1])
+    assert page.locator("main").evaluate("main => main.scrollWidth <= 360")
+
+
+@every
+@pytest.mark.parametrize("width", [320, 360, 768, 1280])
+def test_it_fits_the_width(site_page: Callable[..., Any], make: Make, width: int) -> None:
+    assert misfits(site_page(make().static_html(), width=width), width) == []
+
+
+@every
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(site_page: Callable[..., Any], make: Make, scheme: str) -> None:
+    page = open_folds(site_page(make().static_html(), color_scheme=scheme, reduced_motion="reduce"))
+    assert serious_violations(page) == []
+
+
+@every
+def test_keyboard_alone_reaches_every_control(site_page: Callable[..., Any], make: Make) -> None:
+    """One of a group of radio buttons stands for all: the arrow keys reach the others."""
+    page = site_page(make().static_html())
+    wanted = page.evaluate(
+        """[...document.querySelectorAll('.cw :is(button, select, input, summary, [tabindex="0"])')]
+          .filter((e) => e.checkVisibility() && !e.disabled && e.tabIndex >= 0 && !(e.type === "radio" && !e.checked))
+          .map((e, i) => (e.dataset.number = i) + "")"""
+    )
+    page.locator("body").focus()
+    reached = set()
+    for _ in range(len(wanted) + 5):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.dataset?.number ?? ''"))
+    assert set(wanted) <= reached and len(wanted) > 5
+
+
+@every
+def test_on_paper_there_are_the_pictures_and_the_words(site_page: Callable[..., Any], make: Make) -> None:
+    page = site_page(make().static_html())
+    assert misprints(page, 1280) == [] and page.locator(SUMMARY).is_visible()
+
+
+@every
+def test_two_on_one_page_do_not_disturb_each_other(site_page: Callable[..., Any], make: Make) -> None:
+    page = site_page(make().static_html(), make().static_html())
+    words = page.locator(SUMMARY).first.inner_text()
+    page.evaluate(
+        """[...document.querySelectorAll(".cw")].at(-1).querySelectorAll("input[type=range]").forEach((input) => {
+          input.value = input.min; input.dispatchEvent(new Event("input")); input.dispatchEvent(new Event("change")); })"""
+    )
+    page.wait_for_function(
+        f"(words) => [...document.querySelectorAll('{SUMMARY}')].at(-1).textContent !== words", arg=words
+    )
+    assert page.locator(SUMMARY).first.inner_text() == words
+    used = page.evaluate("[...document.querySelectorAll('[id]')].map((element) => element.id)")
+    assert len(used) == len(set(used)) > 0
+
+
+@every
+def test_what_jupyter_gets_is_one_module(make: Make) -> None:
+    esm = str(make()._esm)
+    assert len(re.findall(r"^export default", esm, re.MULTILINE)) == 1 and not re.search(r"^import", esm, re.MULTILINE)
