@@ -283,7 +283,6 @@ def _arrow(ax: Axes, start: Any, end: Any, color: str, *, width: float = 2.0) ->
     )
 
 
-Curve = tuple[Sequence[float], Sequence[float], Sequence[float]]  # x, mean, half-width of an interval (0: none)
 # method -> marker and colour; a marker is enough to tell them apart
 METHODS: dict[str, tuple[str, str]] = {
     "IPS": ("v", "#9c5a86"),
@@ -324,84 +323,6 @@ def accuracy_and_popularity(
     axes[0, 0].set_ylabel(f"change of {accuracy}, %")
     handles = {label: h for ax in axes[0] for h, label in zip(*ax.get_legend_handles_labels(), strict=True)}
     fig.legend(handles.values(), handles.keys(), loc="outside right center")
-    return fig, axes[0]
-
-
-@in_style
-def sensitivity(
-    curves: Mapping[str, Mapping[str, Curve]], levels: Mapping[str, Mapping[str, float]] | None = None
-) -> tuple[Figure, np.ndarray]:
-    """One panel for each metric, its curves over k: metric -> backbone -> (k, mean, half-width); levels:
-    the same without DDC, dotted.
-    """
-    fig, axes = plt.subplots(1, len(curves), figsize=(4.3 * len(curves) + 0.4, 3.7), squeeze=False, dpi=92)
-    for ax, (metric, series) in zip(axes[0], curves.items(), strict=True):
-        for (color, marker, dashes), (name, (tops, means, halves)) in zip(SPARE, series.items(), strict=False):
-            ax.plot(tops, means, marker=marker, ls=dashes, color=color, label=f"{name} with DDC")
-            ax.fill_between(tops, np.subtract(means, halves), np.add(means, halves), color=color, alpha=0.15, lw=0)
-            if levels and name in levels.get(metric, {}):
-                level = levels[metric][name]
-                ax.axhline(level, color=color, lw=1.2, ls=(0, (1, 2)))
-                beside = {"transform": ax.get_yaxis_transform(), "va": "center", "fontsize": 9, "color": color}
-                ax.text(1.01, level, f"{name}\nalone", **beside)
-        if metric.endswith("%"):
-            ax.axhline(0, color=INK, lw=1.2, ls=(0, (1, 2)))
-            ax.text(1.01, 0, "backbone\nalone", transform=ax.get_yaxis_transform(), va="center", fontsize=9)
-        ax.set(title=metric, xlabel="k: share of a user's items behind e_pref")
-        ax.margins(y=0.12)
-    axes[0, 0].legend(fontsize=9)
-    return fig, axes[0]
-
-
-@in_style
-def convergence(runs: Mapping[str, Mapping[str, Any]]) -> tuple[Figure, np.ndarray]:
-    """BPR's loss per triple of what is served (logarithmic) and validation MRR@10 along training and DDC, a column for
-    each run.
-
-    runs: title -> {"training": (epochs, losses, mrrs), "DDC": (epochs, losses, mrrs), "scaled": least loss by one
-    factor on all scores, "objective": DDC's own losses, or absent}.
-    """
-    fig, axes = plt.subplots(2, len(runs), figsize=(4.3 * len(runs) + 0.4, 5.6), sharex="col", squeeze=False, dpi=88)
-    for column, (title, run) in enumerate(runs.items()):
-        top, low = axes[:, column]
-        (epochs, losses, mrrs), (after, then, found) = run["training"], run["DDC"]
-        for ax, first, second in ((top, losses, then), (low, mrrs, found)):
-            ax.plot(epochs, first, "-", marker="o", ms=3, color=INK, label="training")
-            ax.plot(after, second, "-", marker="s", ms=3, color=PUSH, label="DDC, served embedding")
-            ax.axvline(epochs[-1], color=SOFT, lw=1, ls=(0, (2, 2)))
-        if "objective" in run:
-            top.plot(after, run["objective"], ls=(0, (1, 1.5)), color=PUSH, label="DDC, its objective")
-        top.axhline(
-            run["scaled"], color=PULL, lw=1.4, ls=(0, (5, 2)), label="same ranking as before,\nscores times a factor"
-        )
-        low.axhline(max(mrrs), color=INK, lw=1, ls=(0, (1, 2)))
-        top.set(title=title, yscale="log")
-        low.set(xlabel="epoch")
-    axes[0, 0].set_ylabel("BPR loss per triple")
-    axes[1, 0].set_ylabel("validation MRR@10")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    fig.legend(handles, labels, loc="outside upper center", ncols=2)
-    return fig, axes
-
-
-@in_style
-def rule_changes(
-    changes: Mapping[str, Mapping[str, tuple[float, float]]], *, label: str = "change of MRR@10 in %"
-) -> tuple[Figure, np.ndarray]:
-    """The change against the backbone under each update rule, with intervals, a panel for each backbone or metric:
-    title -> rule -> (mean, half).
-    """
-    fig, axes = plt.subplots(
-        1, len(changes), figsize=(4.0 * len(changes) + 1.2, 4.4), sharey=True, squeeze=False, dpi=92
-    )
-    for ax, (title, rules) in zip(axes[0], changes.items(), strict=True):
-        ax.axvline(0, color=SOFT, lw=1, ls=(0, (2, 2)))
-        for at, (rule, (mean, half)) in enumerate(rules.items()):
-            ours = rule == "b_a"
-            ax.errorbar(mean, at, xerr=half or None, color=PUSH if ours else INK, lw=1.4, capsize=3)
-            ax.plot(mean, at, "*" if ours else "o", color=PUSH if ours else INK, ms=13 if ours else 6, mec="white")
-        ax.set(title=title, xlabel=label, yticks=range(len(rules)), yticklabels=list(rules))
-    axes[0, 0].invert_yaxis()
     return fig, axes[0]
 
 

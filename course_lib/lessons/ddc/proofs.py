@@ -16,27 +16,6 @@ from fractions import Fraction
 
 import sympy as sp
 
-__all__ = [
-    "enumerate_ddc_minimiser",
-    "enumerate_preference_sign",
-    "prop_beta_gradient",
-    "prop_centred_surrogate",
-    "prop_free_margin",
-    "prop_level_scores",
-    "prop_loss_counts_mistakes",
-    "prop_loss_scale",
-    "prop_net_popularity",
-    "prop_nine_rules",
-    "prop_preference_sign",
-    "prop_sign_of_alpha",
-    "prop_surrogate",
-    "prop_user_convex",
-    "thm_ddc_convex",
-    "thm_ddc_minimiser",
-    "thm_objective_not_embedding",
-    "thm_origin",
-]
-
 alpha, beta, shift = sp.symbols("alpha beta gamma", real=True)
 P, Q = 2, 2  # positives and negatives of the identities
 s, t, a, b = (sp.symbols(f"{name}1:3", real=True) for name in "stab")

@@ -17,34 +17,6 @@ import sympy as sp
 from course_lib.maths import gramians
 from course_lib.maths.arrays import exact
 
-__all__ = [
-    "enumerate_fold_afterwards",
-    "enumerate_prior_gravity",
-    "enumerate_sagram",
-    "enumerate_sagram_memory",
-    "enumerate_same_batch",
-    "enumerate_sogram_average",
-    "enumerate_unbiased_gravity",
-    "lem_example_gravity",
-    "prop_batch_gramian",
-    "prop_fold_afterwards",
-    "prop_gravity_shrinks",
-    "prop_sagram_memory",
-    "prop_sampling_by_memory",
-    "prop_stop_gradient",
-    "prop_uniform_gravity",
-    "thm_gramian_form",
-    "thm_optimal_alpha",
-    "thm_optimal_beta",
-    "thm_prior_gravity",
-    "thm_sagram_psd",
-    "thm_sagram_unbiased",
-    "thm_same_batch",
-    "thm_sogram_bound",
-    "thm_stationary_points",
-    "thm_unbiased_gravity",
-]
-
 alpha, beta, delta, sigma, theta = sp.symbols("alpha beta delta sigma theta", positive=True)
 N, D = 3, 2  # the tables of the identities: three examples, width two
 

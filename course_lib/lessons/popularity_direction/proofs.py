@@ -23,25 +23,6 @@ from course_lib.maths import popularity
 from course_lib.maths.arrays import exact
 from course_lib.maths.popularity import TripleLaw
 
-__all__ = [
-    "cor_negative_mean",
-    "enumerate_bpr_conservation",
-    "enumerate_direction_error",
-    "enumerate_laws_of_negatives",
-    "enumerate_mean_user",
-    "lem_bpr_gradients",
-    "prop_direction_error",
-    "prop_double_dipping",
-    "prop_item_pull",
-    "prop_laws_of_negatives",
-    "prop_mean_item",
-    "thm_bpr_conservation",
-    "thm_bpr_linearised",
-    "thm_ideal_direction",
-    "thm_mean_user",
-    "thm_misalignment",
-]
-
 M_USERS, N_ITEMS, D = 2, 3, 2  # the tables of the identities
 lr, decay, t = sp.symbols("eta lambda t", positive=True)
 
