@@ -75,7 +75,8 @@ def test_a_slider_of_every_chapter_answers_to_the_arrow_keys_and_the_text_follow
     page.keyboard.press("ArrowRight" if before < float(slider.get_attribute("max")) else "ArrowLeft")
     assert float(slider.input_value()) != before
     page.wait_for_function(
-        "before => document.querySelector('[data-course-widget]:not([data-course-widget=quiz]) .cw-summary').innerText !== before",
+        """before => document.querySelector('[data-course-widget]:not([data-course-widget=quiz]) .cw-summary')
+            .innerText !== before""",
         arg=text,
     )
 
@@ -143,9 +144,11 @@ def test_without_javascript_the_picture_the_text_and_the_numbers_stand_there(bro
 def test_the_filter_of_the_claims_hides_what_does_not_match(page, site: str) -> None:
     page.goto(f"{site}/book/reference/claims.html", wait_until="networkidle")
     form = page.locator("form.claims-filter")
-    shown = lambda: page.eval_on_selector_all(
-        "table.claims tbody tr:has([id^=claim-])", "rows => rows.filter(row => !row.hidden).length"
-    )
+    rows = "table.claims tbody tr:has([id^=claim-])"
+
+    def shown() -> int:
+        return page.eval_on_selector_all(rows, "rows => rows.filter(row => !row.hidden).length")
+
     total = shown()
     assert total > 200 and f"{total} of {total}" in form.locator("output").inner_text()
     form.get_by_label("Words").fill("P2-Prop8 span")
