@@ -9,8 +9,8 @@ row_counts^power and col_counts^power), so that value and gradient cost O(|O| k 
 the logistic loss it is computed in dense blocks of rows.
 
 The objective is `in_batch.expected_objective`, and `in_batch.square_objective` its square form under autograd. The
-gradients here are an optimisation: autograd through `in_batch.square_objective` takes 3 to 4 times as long (21,208 pairs
-of MovieTweetings, k = 32, one thread). `check_gradient` holds them against autograd on a part of the data; P3's
+gradients here are an optimisation: autograd through `in_batch.square_objective` takes 3 to 4 times as long (21,208
+pairs of MovieTweetings, k = 32, one thread). `check_gradient` holds them against autograd on a part of the data; P3's
 experiments call it before every minimisation.
 """
 
@@ -36,6 +36,7 @@ BLOCK_CELLS = 2**20  # entries of one dense block of scores: stays near the proc
 CHECKED_USERS = 32  # whose pairs `check_gradient` looks at
 TOLERANCES = {"square": 1e-10, "logistic": 1e-5}  # of the largest entry; the logistic grid is computed in float32
 Gradient = tuple[float, torch.Tensor, torch.Tensor]
+has_mkl: Callable[[], bool] = torch.backends.mkl.is_available  # which has no types of its own
 with warnings.catch_warnings():  # torch says once per process that its CSR tensors are in beta: say it here, unheard
     warnings.simplefilter("ignore")
     torch.eye(2).to_sparse_csr()
@@ -205,15 +206,16 @@ def pair_scores(users: torch.Tensor, items: torch.Tensor, data: FullData, chunk:
 
     Sampled product where the backend has one, else in chunks.
     """
-    if users.is_cuda or torch.backends.mkl.is_available():
+    if users.is_cuda or has_mkl():
         ones = torch.ones(len(data.cols), dtype=users.dtype, device=users.device)
-        return torch.sparse.sampled_addmm(_csr(data, ones), users, items.T, beta=0.0).values()
+        sampled: torch.Tensor = torch.sparse.sampled_addmm(_csr(data, ones), users, items.T, beta=0.0)
+        return sampled.values()
     return gathered_scores(users, items, data, chunk)
 
 
 def gathered_scores(users: torch.Tensor, items: torch.Tensor, data: FullData, chunk: int = 8192) -> torch.Tensor:
     """The same as `pair_scores` with nothing but gathers: works on every backend, some four times slower."""
-    parts = zip(data.rows.split(chunk), data.cols.split(chunk), strict=True)
+    parts = zip(torch.split(data.rows, chunk), torch.split(data.cols, chunk), strict=True)
     return torch.cat([(users[rows] * items[cols]).sum(1) for rows, cols in parts])
 
 

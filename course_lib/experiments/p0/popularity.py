@@ -212,7 +212,7 @@ def run_history(cell: HistoryCell) -> tuple[dict[str, float], list[dict[str, flo
 
 
 def _train(
-    towers: nn.Module,
+    towers: TwoTower,
     optimiser: torch.optim.Optimizer,
     train: Interactions,
     test: Interactions,
@@ -379,12 +379,12 @@ def e9_cell(cell: PopularityCell) -> list[Row]:
 
 def e10_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu") -> list[HistoryCell]:
     """Smoke: 600 steps of 256. Laptop: ML-1M, which has an order in time."""
-    size: dict[str, Any] = {
+    sizes: dict[str, dict[str, Any]] = {
         "smoke": {"batch": 256, "long": 1 / 5, "history": 10},
         "laptop": {"long": 0.25, "history": 20},
         "full": {"history": 50},
-    }[scale]
-    settings = {"transformer": {"user lr": 3e-3, "user decay": 0.01, "cycles": 2, "points": 10, **size}}
+    }
+    settings = {"transformer": {"user lr": 3e-3, "user decay": 0.01, "cycles": 2, "points": 10, **sizes[scale]}}
     return grid(scale, seeds, settings, data=data, device=device, sets=SETS[scale][:1])
 
 
