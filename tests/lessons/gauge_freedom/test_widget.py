@@ -17,18 +17,14 @@ from tests.widget_pages import (
     SUMMARY,
     Elements,
     differences,
+    misfits,
     mount_in_jupyter,
     replacing,
     settled,
     table_rows,
 )
 
-SHOWN = {
-    "stretched_axes": {
-        "items": {f"a rather long title {k}": (math.cos(5 * k), math.sin(7 * k)) for k in range(12)},
-        "sphere": "items",
-    }
-}
+SHOWN = {"stretched_axes": {"sphere": "items"}}
 
 CASES = 120
 MATH = "stretched_axes_math"
@@ -454,3 +450,9 @@ def test_the_model_is_followed_told_and_left(browser: Any) -> None:
     page.evaluate("close()")
     assert page.evaluate("Object.values(listeners).flat().length") == 0
     page.close()
+
+
+@pytest.mark.parametrize("width", [320, 360, 768, 1280])
+def test_twelve_long_names_fit_the_width(site_page: Callable[..., Any], width: int) -> None:
+    items = {f"a rather long title {k}": (math.cos(5 * k), math.sin(7 * k)) for k in range(12)}
+    assert misfits(site_page(static(items=items, sphere="both"), width=width), width) == []
