@@ -51,8 +51,9 @@ def test_the_sentences_by_hand() -> None:
     """q = (3, 0), k = (0, 2): the gradient of 1 - cos is (0, -1/3), a step with lr 12 is (0, 4), and 3, 4, 5."""
     assert CosineMotion(q=(3, 0), k=(0, 2), lr=12).summary() == (
         "Loss: 1 − cos(q, k), learning rate 12. cos(q, k) = 0, loss 1. The gradient has length 0.33 and is "
-        "perpendicular to q, so the step starts along the circle on which q lies. The next step takes the length of q "
-        "from 3 to 5 (+66.7 %), as Pythagoras says: √(3² + 4²)."
+        "perpendicular to q, so the step starts along the circle on which q lies. The next step takes the length "
+        "of q from 3 to 5 "
+        "(+66.7 %), as Pythagoras says: √(3² + 4²)."
     )
     said = CosineMotion(q=(3, 0), k=(-1, 0), loss="dot", lr=1, steps=1).summary()
     assert (
