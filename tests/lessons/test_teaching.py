@@ -110,7 +110,7 @@ SECTIONS = GUIDE.split("## Chapter by chapter")[-1].split("## What to assign")[0
 
 
 def page_of(section: str) -> str:
-    """The chapter that a section of the guide is about, "geometry/gauge-freedom"."""
+    """The chapter that a section of the guide is about, "sampling/my-topic"."""
     return re.search(r"\.\./((?:geometry|sampling|debiasing)/[a-z-]+)\.ipynb", section)[1]
 
 

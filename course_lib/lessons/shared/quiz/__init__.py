@@ -1,8 +1,8 @@
 """The quizzes of the chapters: questions in data files, a strict reader, and the computations that settle the answers.
 
     from course_lib.lessons.shared import quiz
-    quiz.names()                            # ["cosine-orthogonality", ...]
-    quiz.load("in-batch-bias").questions
+    quiz.names()                            # ["my-topic", ...]
+    quiz.load("my-topic").questions
 
 The page shows them through `widgets.quiz.Quiz`. A test recomputes, for every question that names a function, which
 answers are right (`quiz.recompute`).

@@ -15,7 +15,7 @@ HINTS = {"one": "Choose one answer.", "several": "Choose all answers that are ri
 
 
 class Quiz(CourseWidget):
-    """The quiz of a chapter, by the name of its page, for example "in-batch-bias".
+    """The quiz of a chapter, by the name of its page, for example "my-topic".
 
     chosen      question id -> list of answer ids; what the reader has chosen so far
 
@@ -30,7 +30,7 @@ class Quiz(CourseWidget):
     questions = traitlets.List(traitlets.Dict()).tag(sync=True, state=True)
     chosen = traitlets.Dict().tag(sync=True, state=True)
 
-    def __init__(self, name: str = "in-batch-bias", *, chosen: Mapping[str, Sequence[str]] | None = None) -> None:
+    def __init__(self, name: str, *, chosen: Mapping[str, Sequence[str]] | None = None) -> None:
         self._quiz = quiz.load(name)
         questions = [_as_pieces(question) for question in self._quiz.questions]
         super().__init__(name=name, title=self._quiz.title, questions=questions, chosen=dict(chosen or {}))
