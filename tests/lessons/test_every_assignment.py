@@ -10,6 +10,7 @@ from typing import Any
 
 import nbformat
 import pytest
+from drafts import DRAFTS
 from in_process import ASSIGNMENTS, NEW, functions, marks, marks_of, public_checks
 
 from course_lib.lessons.shared import forms
@@ -101,7 +102,7 @@ def test_points_minutes_and_tasks_agree_wherever_they_stand(name: str) -> None:
         if about["grade"]:
             tasks[current][2] += about["points"]
             assert (tasks[current][3] is not None) == about["solution"]
-    assert list(tasks) == list(range(1, len(tasks) + 1)) and len(tasks) >= 6
+    assert list(tasks) == list(range(1, len(tasks) + 1)) and (len(tasks) >= 6 or name in DRAFTS)
     assert all(stated == of_cells for stated, _, of_cells, _ in tasks.values())
     rows = {int(number): [int(points), int(minutes)] for number, _, points, minutes in ROW.findall(intro)}
     assert rows == {number: task[:2] for number, task in tasks.items()}
