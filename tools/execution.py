@@ -296,7 +296,8 @@ def refresh(
         NotebookFailed: for the first that fails. What ran to its end is kept; what had not begun is left.
     """
     stale = [path for path in paths if everything or cache.data(path) is None]
-    stale.sort(key=cache.seconds, reverse=True)  # the longest first, so that none runs alone at the end
+    # The longest first, so that none runs alone at the end; of those that were never run the labs, which train models.
+    stale.sort(key=lambda path: (cache.seconds(path), path.stem.endswith("-lab")), reverse=True)
     with ThreadPoolExecutor(max_workers=jobs or processors()) as pool:
         running: dict[Future[Execution], Path] = {pool.submit(execute, path): path for path in stale}
         try:

@@ -14,14 +14,16 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
-from lightning_fabric import Fabric
 from tqdm.auto import tqdm
 
 from course_lib import checking
+
+if TYPE_CHECKING:  # importing it takes as long as importing torch, and one process on the CPU needs nothing of it
+    from lightning_fabric import Fabric
 
 State = dict[str, Any]  # of a module: its tensors by name
 Batches = Callable[[int, np.random.Generator], Iterable[Any]]
@@ -66,6 +68,33 @@ class History:
     stopped: str = ""
 
 
+class OneProcess:
+    """What `fit` asks of a `Fabric`, for the one case that needs no Lightning: one process on the CPU."""
+
+    world_size, global_rank, is_global_zero = 1, 0, True
+    device = torch.device("cpu")
+
+    def launch(self) -> None:
+        """There is nobody to start."""
+
+    def setup(
+        self, module: torch.nn.Module, optimizer: torch.optim.Optimizer
+    ) -> tuple[torch.nn.Module, torch.optim.Optimizer]:
+        """Both as they are."""
+        return module, optimizer
+
+    def backward(self, loss: torch.Tensor) -> None:
+        """The gradients of the loss."""
+        torch.autograd.backward(loss)
+
+    def all_reduce(self, value: torch.Tensor, reduce_op: str) -> torch.Tensor:
+        """The sum or mean over one process."""
+        return value
+
+    def barrier(self) -> None:
+        """There is nobody to wait for."""
+
+
 def fit(
     module: torch.nn.Module,
     optimizer: torch.optim.Optimizer,
@@ -84,18 +113,18 @@ def fit(
     batches(epoch, rng): the batches of an epoch; step(module, batch): a scalar loss to go down; evaluate(module):
     metrics, called after each epoch in eval mode without gradients; checkpoint: a file written after each epoch, whole
     or not at all, and read at the start if it is there; fabric: an own one for a GPU, several GPUs or mixed precision
-    (default: one CPU). With several processes each takes every world-size-th batch and gradients are averaged.
-    Raises Diverged; ValueError when the checkpoint is of another run.
+    (default: one process on the CPU, without Lightning). With several processes each takes every world-size-th batch
+    and gradients are averaged. Raises Diverged; ValueError when the checkpoint is of another run.
     """
-    fabric = fabric or Fabric(accelerator="cpu", devices=1)
-    fabric.launch()
-    module, optimizer = fabric.setup(module, optimizer)
+    on = fabric or OneProcess()
+    on.launch()
+    module, optimizer = on.setup(module, optimizer)
     history = History()
     best: State | None = None
     path = Path(checkpoint) if checkpoint is not None else None
     if path is not None and path.is_file():
-        history, best = _resume(fabric, path, module, optimizer, seed)
-    quiet = not progress or not fabric.is_global_zero
+        history, best = _resume(on, path, module, optimizer, seed)
+    quiet = not progress or not on.is_global_zero
     with tqdm(total=plan.max_epochs, initial=len(history.epochs), unit="epoch", disable=quiet) as bar:
         for epoch in range(len(history.epochs), plan.max_epochs):
             if history.stopped:
@@ -103,12 +132,12 @@ def fit(
             with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
                 torch.manual_seed(int(np.random.default_rng([seed, epoch, 1]).integers(2**62)))
                 drawn = batches(epoch, np.random.default_rng([seed, epoch]))
-                loss = _one_epoch(fabric, module, optimizer, drawn, step, epoch)
+                loss = _one_epoch(on, module, optimizer, drawn, step, epoch)
             _check_divergence(loss, epoch, plan, history, optimizer)
             record = {"epoch": epoch, "loss": loss, **(_evaluated(module, evaluate) if evaluate else {})}
             best = _note(history, record, plan, module, best)
             if path is not None:
-                _save(fabric, path, module, optimizer, history, best, seed)
+                _save(on, path, module, optimizer, history, best, seed)
             bar.update()
             bar.set_postfix({key: f"{value:.4g}" for key, value in record.items() if key != "epoch"})
     history.stopped = history.stopped or "max_epochs"
@@ -118,7 +147,7 @@ def fit(
 
 
 def _one_epoch(
-    fabric: Fabric,
+    fabric: Fabric | OneProcess,
     module: torch.nn.Module,
     optimizer: torch.optim.Optimizer,
     batches: Iterable[Any],
@@ -183,7 +212,7 @@ def _note(
 
 
 def _save(
-    fabric: Fabric,
+    fabric: Fabric | OneProcess,
     path: Path,
     module: torch.nn.Module,
     optimizer: torch.optim.Optimizer,
@@ -208,7 +237,7 @@ def _save(
 
 
 def _resume(
-    fabric: Fabric, path: Path, module: torch.nn.Module, optimizer: torch.optim.Optimizer, seed: int
+    fabric: Fabric | OneProcess, path: Path, module: torch.nn.Module, optimizer: torch.optim.Optimizer, seed: int
 ) -> tuple[History, State | None]:
     """Puts module and optimizer where the checkpoint was; the history and the best state so far."""
     state = torch.load(path, map_location=fabric.device, weights_only=True)

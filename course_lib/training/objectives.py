@@ -160,6 +160,21 @@ def logistic_gradient(users: torch.Tensor, items: torch.Tensor, data: FullData) 
     return float(value + scale * grid_value), du + scale * grid_du, dv + scale * grid_dv
 
 
+def logistic_value(users: torch.Tensor, items: torch.Tensor, data: FullData) -> float:
+    """L of `logistic_gradient` alone, in half the time."""
+    scores = pair_scores(users, items, data)
+    softplus = torch.nn.functional.softplus
+    value = (data.positive * softplus(-scores) + data.own * softplus(scores)).sum()
+    u32, v32, col_weight = users.float(), items.float(), data.col_weight.float()
+    row_weight = data.row_weight / data.row_weight.max()
+    block = max(1, BLOCK_CELLS // data.shape[1])
+    grid_value = users.new_zeros(())
+    for start in range(0, data.shape[0], block):
+        part = slice(start, start + block)
+        grid_value += ((softplus(u32[part] @ v32.T) @ col_weight).to(users.dtype) * row_weight[part]).sum()
+    return float(value + data.grid * float(data.row_weight.max()) * grid_value)
+
+
 GRADIENTS: dict[str, Callable[[torch.Tensor, torch.Tensor, FullData], Gradient]] = {
     "square": square_gradient,
     "logistic": logistic_gradient,
@@ -198,7 +213,7 @@ def objective_value(point_loss: str, users: torch.Tensor, items: torch.Tensor, d
         users, items = users.double().contiguous(), items.double().contiguous()
         if point_loss == "square":
             return _square_value(*_square_parts(users, items, data), data)
-        return GRADIENTS[point_loss](users, items, data)[0]
+        return logistic_value(users, items, data)
 
 
 def pair_scores(users: torch.Tensor, items: torch.Tensor, data: FullData, chunk: int = 8192) -> torch.Tensor:

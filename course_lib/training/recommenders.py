@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -25,7 +25,10 @@ from course_lib.data import metrics
 from course_lib.data.interactions import Interactions, epoch_batches, sample_negatives
 from course_lib.maths import popularity
 from course_lib.models.backbones import Recommender
-from course_lib.training import Fabric, History, Plan, fit
+from course_lib.training.loop import History, Plan, fit
+
+if TYPE_CHECKING:
+    from course_lib.training import Fabric
 
 HEAD = 0.01  # "popular" in top_share: this share of the items
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
@@ -108,7 +111,7 @@ def _triples(
 
 
 def _step(module: Any, batch: Triple) -> Tensor:
-    """`module` is the model in Fabric's wrapping."""
+    """`module` is the model, in Fabric's wrapping if there is one."""
     loss: Tensor = module.loss(*batch)
     return loss
 

@@ -12,7 +12,7 @@ with the batch's own items as negatives (P0, Section 4.1), from users to items.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -24,7 +24,10 @@ from course_lib.data import metrics
 from course_lib.data.interactions import Interactions
 from course_lib.maths import losses, norms, popularity
 from course_lib.models.encoders import Lookup, TwoTower, recent_histories
-from course_lib.training import Evaluate, Fabric, History, Plan, fit
+from course_lib.training.loop import Evaluate, History, Plan, fit
+
+if TYPE_CHECKING:
+    from course_lib.training import Fabric
 
 JUDGED_USERS = 5_000  # lists of more users than these are made for a uniform sample of them
 HEAD = 0.01  # "popular": this share of the items

@@ -34,11 +34,15 @@ def rank(users: Any, items: Any, pointers: Any, seen: Any, start: int, stop: int
     cursor = np.empty(USERS, np.int64)
     for first in range(start, stop, USERS):
         size = min(USERS, stop - first)
-        left[:size, :d] = users[first : first + size]
-        left[size:] = 0
-        best[:] = -np.inf
-        out[first : first + size] = -1
-        cursor[:size] = pointers[first : first + size]
+        for u in range(size):  # loops, not slices: those take numba twice as long to compile
+            for f in range(d):
+                left[u, f] = users[first + u, f]
+            for at in range(k):
+                best[u, at], out[first + u, at] = -np.inf, -1
+            cursor[u] = pointers[first + u]
+        for u in range(size, (size + 3) // 4 * 4):
+            for f in range(d):
+                left[u, f] = 0
         for begin in range(0, n, TILE):
             width = min(TILE, n - begin)
             for f in range(d):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import torch
 
 from course_lib.data.interactions import Interactions
-from course_lib.training import Fabric
+
+if TYPE_CHECKING:
+    from course_lib.training import Fabric
 
 SMALL = 100_000  # positives
 
@@ -31,4 +34,8 @@ def threads_for(data: Interactions) -> Iterator[None]:
 
 def fabric_for(device: str) -> Fabric | None:
     """One GPU for "cuda..."; None, which `training.fit` takes for one CPU, for anything else."""
-    return Fabric(accelerator="cuda", devices=1) if device.startswith("cuda") else None
+    if not device.startswith("cuda"):
+        return None
+    from course_lib.training import Fabric
+
+    return Fabric(accelerator="cuda", devices=1)

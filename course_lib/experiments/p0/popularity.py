@@ -348,12 +348,12 @@ def e9_plan(
 ) -> list[PopularityCell]:
     """P0's experiment 9, and two runs that say what it shows: the same rate with a short start, and slow but long.
 
-    Smoke: batches of 256 and half the steps.
+    Smoke: batches of 256 and a quarter of the steps.
     """
     settings = LOW
     if scale == "smoke":
         settings = {
-            name: {**changes, "batch": 256, "long": changes.get("long", 1) / 2} for name, changes in LOW.items()
+            name: {**changes, "batch": 256, "long": changes.get("long", 1) / 4} for name, changes in LOW.items()
         }
     return grid(scale, seeds, settings, data=data, device=device, sets=SETS["full"][:1] if scale == "full" else None)
 

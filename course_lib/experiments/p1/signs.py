@@ -18,7 +18,7 @@ def sign_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, de
     All scales begin with the films; laptop and full add MF with two decays on ml-1m, items moved too.
     """
     laws, cells = ("uniform", "popularity"), list[SignCell]()
-    decays, lengths = ((0.0, 0.03), (12, 40)) if scale == "smoke" else ((0.0, 0.003, 0.03), (12, 40, 120))
+    decays, lengths = ((0.0, 0.03), (40,)) if scale == "smoke" else ((0.0, 0.003, 0.03), (12, 40, 120))
     films = [("MF", decay, law, length) for decay in decays for law in laws for length in lengths]
     films += [("LightGCN", decay, "uniform", 40) for decay in (0.0, 0.001)]
     larger = [("MF", decay, "uniform", 40) for decay in (0.0, 0.01)]

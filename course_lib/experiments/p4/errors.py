@@ -12,7 +12,6 @@ from course_lib.experiments.core.results import Layout
 from course_lib.experiments.core.summary import Row, means
 from course_lib.experiments.p4.data import describe
 from course_lib.experiments.p4.training import (
-    Pair,
     Trainer,
     TrainingCell,
     estimator,
@@ -22,7 +21,6 @@ from course_lib.experiments.p4.training import (
     train,
 )
 from course_lib.maths import gramians
-from course_lib.models.encoders import TwoTower
 
 ALPHAS = (0.001, 0.005, 0.01, 0.1)  # of Table 2
 
@@ -54,11 +52,9 @@ def follow(cell: TrainingCell, watched: Mapping[tuple[str, int], str]) -> list[R
     where: Row = {"data": cell["data"], "seed": cell["seed"], "lr": cell["lr"]}
     model = {**where, "estimator": "Gramian", "batch": 1}
 
-    def before(towers: TwoTower, batch: Pair) -> None:
-        with torch.no_grad():
-            left = trainer.embed(towers, batch[0])[0]
+    def watch(seen: torch.Tensor, left: torch.Tensor) -> None:
         for (_, size), follower in followers.items():
-            follower.update(batch[0][:size], left[:size])
+            follower.update(seen[:size], left[:size])
 
     trues: list[torch.Tensor] = []
 
@@ -73,7 +69,7 @@ def follow(cell: TrainingCell, watched: Mapping[tuple[str, int], str]) -> list[R
             rows.append({**model, "metric": "step / norm", "step": step, "value": moved / norm})
         trues.append(true)
 
-    train(cell, trainer, look, before)
+    train(cell, trainer, look, watch)
     left = trainer.tables()[0][trainer.pairs[0]]
     # E||uu' - G||^2 = E|u|^4 - ||G||^2
     spread = float((left.square().sum(1).square().mean() - trues[-1].square().sum()).sqrt())

@@ -85,7 +85,7 @@ def histogram_rows(trainer: Trainer, rng: np.random.Generator, count: int = 20_0
 
 def method_plan(scale: str, seeds: tuple[int, ...], *, device: str = "cpu") -> list[MethodCell]:
     """Table 2: sampling and SOGram at P4's four rates; a cell each."""
-    every, checks = {"smoke": (100, 4), "laptop": (250, 20), "full": (1000, 40)}[scale]
+    every, checks = {"smoke": (50, 4), "laptop": (250, 20), "full": (1000, 40)}[scale]
     methods = ("sampling", *(f"sogram {alpha}" for alpha in ALPHAS))
     shared = shared_plan(scale, device=device)
     return [
@@ -97,7 +97,7 @@ def method_plan(scale: str, seeds: tuple[int, ...], *, device: str = "cpu") -> l
 
 def lambda_plan(scale: str, seeds: tuple[int, ...], *, device: str = "cpu") -> list[TrainingCell]:
     """Figures 5 and 6: SOGram with alpha = 0.01 at four gravity coefficients."""
-    every, checks = {"smoke": (100, 4), "laptop": (250, 12), "full": (1000, 40)}[scale]
+    every, checks = {"smoke": (50, 4), "laptop": (250, 12), "full": (1000, 40)}[scale]
     shared = shared_plan(scale, device=device)
     return [
         {**shared, "every": every, "checks": checks, "lambda": lam, "seed": seed} for seed in seeds for lam in LAMBDAS

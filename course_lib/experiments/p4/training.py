@@ -20,6 +20,7 @@ from course_lib.training import Plan, fit
 
 FEW_CANDIDATES = 500
 Pair = tuple[torch.Tensor, torch.Tensor]
+Watch = Callable[[torch.Tensor, torch.Tensor], None]
 
 
 # the gravity coefficient: "lambda" is a word of Python, so that this key can only be written like this
@@ -126,11 +127,13 @@ class Trainer:
         """Of the training pairs."""
         return torch.tensor(self.task.targets)
 
-    def step(self, towers: TwoTower, batch: Pair) -> torch.Tensor:
-        """The loss of one step, after the estimators have seen the first batch of the two."""
+    def step(self, towers: TwoTower, batch: Pair, watch: Watch | None = None) -> torch.Tensor:
+        """The loss of one step, after the estimators (and `watch`) have seen the first batch of the two."""
         seen, used = batch
         with torch.no_grad():
             fresh = self.embed(towers, seen)
+        if watch is not None:
+            watch(seen, fresh[0])
         grams = [side.update(seen, rows) for side, rows in zip(self.sides, fresh, strict=True)]
         left, right = self.embed(towers, used)
         targets = self.targets[used.cpu()].to(left)
@@ -154,11 +157,11 @@ def train(
     cell: TrainingCell,
     trainer: Trainer,
     look: Callable[[int, float], None],
-    before: Callable[[TwoTower, Pair], None] | None = None,
+    watch: Watch | None = None,
 ) -> None:
     """`checks` epochs of `every` steps with AdaGrad; look(step, seconds of training so far) after each.
 
-    before(towers, batch): called before every step, on the batch that it will take.
+    watch(rows, left): called before every step, with the first batch that it takes and its left embeddings.
     """
     optimiser = torch.optim.Adagrad(trainer.towers.parameters(), lr=cell["lr"])
     clock = Clock()
@@ -166,9 +169,7 @@ def train(
 
     def timed(towers: Any, batch: Pair) -> torch.Tensor:
         clock.start()
-        if before is not None:
-            before(towers, batch)
-        return trainer.step(towers, batch)
+        return trainer.step(towers, batch, watch)
 
     def checked(_: torch.nn.Module) -> dict[str, float]:
         clock.stop()
