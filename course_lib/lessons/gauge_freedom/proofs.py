@@ -325,11 +325,7 @@ def prop_plane_gauge() -> list[sp.Expr]:
     back = sp.cos(phi) ** 2 / (1 + at * l1) + sp.sin(phi) ** 2 / (1 - at * l2)
     first, second = 1 + at * l1, 1 - at * l2
     return _simplified(
-        [
-            back - 1,
-            first - (l1 + l2) * sp.cos(phi) ** 2 / l2,
-            second - (l1 + l2) * sp.sin(phi) ** 2 / l1,
-        ]
+        [back - 1, first - (l1 + l2) * sp.cos(phi) ** 2 / l2, second - (l1 + l2) * sp.sin(phi) ** 2 / l1]
     )
 
 

@@ -12,17 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from course_lib.lessons.shared.house import (
-    GRID,
-    INK,
-    PULL,
-    PULL_TINT,
-    PUSH,
-    PUSH_FILL,
-    SOFT,
-    in_style,
-    white_sheet,
-)
+from course_lib.lessons.shared.house import GRID, INK, PULL, PULL_TINT, PUSH, PUSH_FILL, SOFT, in_style, white_sheet
 
 PETALS = 27  # of a rose: an odd number, so that 90 degrees is in the middle of one, and 90 +- 10 are three of them
 

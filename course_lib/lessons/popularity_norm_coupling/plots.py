@@ -114,11 +114,7 @@ def growth_law(rates: Sequence[float], *, start_norm: float, h: float, most: flo
 
 @in_style
 def norms_against_counts(
-    counts: Any,
-    lengths: Mapping[str, Any],
-    *,
-    lines: Mapping[str, Any] | None = None,
-    start_norm: float | None = None,
+    counts: Any, lengths: Mapping[str, Any], *, lines: Mapping[str, Any] | None = None, start_norm: float | None = None
 ) -> tuple[Figure, np.ndarray]:
     """Length against popularity, a panel for each model: a dot for an item, a square for the median of a bin of
     popularity.
