@@ -155,8 +155,7 @@ def tower_norms(
 
 @in_style
 def leak_map(leak: Any, names: Sequence[str], *, title: str = "") -> tuple[Figure, Axes]:
-    """The report of `tangent_criterion` as a table: how fast the worst tangent gradient at j (column) drives q_i (row)
-    outwards.
+    """`tangent_criterion` as a table: how fast the worst tangent gradient at j (column) drives q_i (row) outwards.
 
     leak (B, B) in shares of the fastest movement there is; 0 means safe. Every cell has its number.
     """
