@@ -88,9 +88,7 @@ class CosineMotion(CourseWidget):
 
     @property
     def step(self) -> dict[str, Any]:
-        """The next step: loss, gradient, step (2,), norms before and after, the angle in degrees from q (None at
-        rest).
-        """
+        """The next step: loss, gradient, step (2,), norms before and after, angle to q in degrees (None at rest)."""
         here = self.trace[-1]
         loss, gradient, scores = motion.loss_and_gradient(self.loss, here, self.candidates, self.tau)
         step = -self.lr * gradient

@@ -45,8 +45,7 @@ class Combination:
     def dot(self, other: Combination, gram: Callable[[str, str], sp.Expr]) -> sp.Expr:
         """The inner product, by bilinearity, from the inner products `gram(name, name)` of the named vectors."""
         return sum(
-            (x * y * gram(left, right) for left, x in self.parts.items() for right, y in other.parts.items()),
-            sp.S.Zero,
+            (x * y * gram(left, right) for left, x in self.parts.items() for right, y in other.parts.items()), sp.S.Zero
         )
 
 

@@ -1,6 +1,4 @@
-"""Figures of the chapter on directional decomposition and correction. They draw what they are given;
-formulas are in `course_lib.models.debiasing`.
-"""
+"""Figures of the chapter on DDC. They draw what they are given; formulas are in `course_lib.models.debiasing`."""
 
 from __future__ import annotations
 
@@ -17,11 +15,9 @@ from course_lib.lessons.shared.house import GRID, INK, PULL, PULL_TINT, PUSH, SO
 
 @in_style
 def origin_sweep(shifts: Any, panels: Mapping[str, tuple[Any, float, Any]]) -> tuple[Figure, np.ndarray]:
-    """One panel for each number: its values over the shift of all items, and its value for the model without DDC,
-    dashed.
+    """A panel for each number: its values over the shift of all items; dashed, its value without DDC.
 
-    panels: label -> (values at the shifts, value of the model or NaN where it has none, half-widths of the values or
-    None).
+    panels: label -> (values at the shifts, value of the model or NaN where it has none, half-widths or None).
     """
     x = np.asarray(shifts, dtype=float)
     fig, axes = plt.subplots(1, len(panels), figsize=(3.1 * len(panels), 3.3), squeeze=False, dpi=92)
@@ -39,9 +35,7 @@ def origin_sweep(shifts: Any, panels: Mapping[str, tuple[Any, float, Any]]) -> t
 
 @in_style
 def two_users(user: Any, pref: Any, pop: Any, alpha: float, beta: float) -> tuple[Figure, Axes]:
-    """(11), (12) and (14) in the plane: the vector that meets the positives, the one that meets the negatives, and the
-    one that is served.
-    """
+    """(11), (12), (14) in the plane: the vectors that meet positives and negatives, and the one that is served."""
     e, f, p = (np.asarray(vector, dtype=float) for vector in (user, pref, pop))
     fig, ax = plt.subplots(figsize=(6.0, 4.3), dpi=92)
     ax.spines[["left", "bottom"]].set_visible(False)
@@ -82,8 +76,7 @@ def two_users(user: Any, pref: Any, pop: Any, alpha: float, beta: float) -> tupl
 
 @in_style
 def turned_user(vectors: Mapping[str, Any], positives: Any, negatives: Any) -> tuple[Figure, np.ndarray]:
-    """The same items in the plane before two or more users: the user's own as discs, the others as crosses, each with
-    its score.
+    """The same items before two or more users: the user's own as discs, the others as crosses, each with its score.
 
     vectors: title -> (2,). The side of the plane that scores above the best of the others is tinted.
     """
@@ -118,8 +111,7 @@ def turned_user(vectors: Mapping[str, Any], positives: Any, negatives: Any) -> t
 def missing_minimum(
     lengths: Any, shares: Any, paths: Mapping[str, tuple[Any, Any, float | None]]
 ) -> tuple[Figure, np.ndarray]:
-    """Left: share of users without a minimiser by the number of their items. Right: beta of single users along gradient
-    descent.
+    """Left: share of users without a minimiser by number of items. Right: beta of users along gradient descent.
 
     lengths, shares: bars. paths: name -> (steps, beta, the minimiser or None).
     """
@@ -188,9 +180,7 @@ def loss_and_ranking(
 
 @in_style
 def net_push(net: Any, change: Any, alphas: Any) -> tuple[Figure, np.ndarray]:
-    """Change of the popularity of each user's list against alpha (left) and against alpha + beta cos (right):
-    dots and means of ten groups.
-    """
+    """Change of each list's popularity against alpha (left), alpha + beta cos (right): dots, means of ten groups."""
     fig, axes = plt.subplots(1, 2, figsize=(9.0, 3.7), sharey=True, dpi=88)
     both = "$\\alpha_u+\\beta_u\\,\\langle e_{pref},e_{pop}\\rangle$"
     y = np.asarray(change, dtype=float)
@@ -213,9 +203,7 @@ def net_push(net: Any, change: Any, alphas: Any) -> tuple[Figure, np.ndarray]:
 def differences(
     rows: Mapping[str, tuple[float, float, float, float]], *, labels: tuple[str, str]
 ) -> tuple[Figure, np.ndarray]:
-    """Two columns of dots with intervals, one row for each method:
-    name -> (difference, half-width, second difference, half-width).
-    """
+    """A row for each method, two columns of dots: name -> (difference, half-width, the second ones)."""
     fig, axes = plt.subplots(1, 2, figsize=(9.2, 0.36 * len(rows) + 1.1), sharey=True, dpi=92)
     names = list(rows)
     for ax, at, label, color in zip(axes, (0, 2), labels, (PULL, PUSH), strict=True):
@@ -230,9 +218,7 @@ def differences(
 
 @in_style
 def decay_and_sign(names: Sequence[str], rows: Mapping[str, Sequence[float]]) -> tuple[Figure, np.ndarray]:
-    """Small bars side by side: for each model (down) each number of `rows` (across), with its value written at the
-    bar.
-    """
+    """Small bars: for each model (down) each number of `rows` (across), with its value written at the bar."""
     fig, axes = plt.subplots(
         1, len(rows), figsize=(2.5 * len(rows) + 1.0, 0.36 * len(names) + 1.0), sharey=True, dpi=92, squeeze=False
     )
@@ -255,11 +241,9 @@ def decay_and_sign(names: Sequence[str], rows: Mapping[str, Sequence[float]]) ->
 def frontier(
     curves: Mapping[str, tuple[Any, Any, Sequence[str]]], points: Mapping[str, tuple[float, float]]
 ) -> tuple[Figure, Axes]:
-    """Popularity of the lists (across) against accuracy (up): curves of a method with one setting moved, and single
-    points.
+    """Popularity of the lists (across) against accuracy (up): curves of methods with one setting moved, and points.
 
-    curves: name -> (popularity, accuracy, a label for each place or an empty one); points: name -> (popularity,
-    accuracy).
+    curves: name -> (popularity, accuracy, a label or "" for each place); points: name -> (popularity, accuracy).
     """
     fig, ax = plt.subplots(figsize=(7.4, 4.4), dpi=92)
     for (color, marker, dashes), (name, (x, y, labels)) in zip(SPARE[1:], curves.items(), strict=False):
@@ -300,8 +284,7 @@ METHODS: dict[str, tuple[str, str]] = {
 def accuracy_and_popularity(
     panels: Mapping[str, Mapping[str, Sequence[float]]], *, accuracy: str = "MRR@10"
 ) -> tuple[Figure, np.ndarray]:
-    """What every method changes against the backbone alone, in percent: how popular its lists are (across), how
-    accurate (up).
+    """What every method changes against the backbone, in percent: popularity of its lists (across), accuracy (up).
 
     panels: backbone -> method -> (change of popularity, change of accuracy, half-widths of their intervals or 0). The
     backbone is the origin; up and to the left is what debiasing wants, more accurate and less popular, and is tinted.
@@ -330,12 +313,10 @@ def accuracy_and_popularity(
 def sign_of_alpha(
     groups: Mapping[str, Mapping[str, Sequence[float]]], *, moved: Sequence[str] = ()
 ) -> tuple[Figure, np.ndarray]:
-    """Where the mean item lies along e_pop against the share of users with alpha < 0 (left) and the change of AvgPop in
-    % (right).
+    """Where the mean item lies along e_pop against the share with alpha < 0 (left), the change of AvgPop in % (right).
 
     groups: name -> {"centroid", "negative", "change"}, a mark for each model. moved: the groups that are one model
-    whose items were moved together; their marks are joined by a line. Changes beyond 20 % are drawn on a logarithmic
-    scale.
+    whose items were moved together; a line joins their marks. Changes beyond 20 % are drawn on a logarithmic scale.
     """
     fig, axes = plt.subplots(1, 2, figsize=(9.2, 4.2), dpi=92)
     looks = [*SPARE, ("#8a6d00", "P", (0, (1, 1))), ("#56b4e9", "X", (0, (6, 2)))]

@@ -35,8 +35,7 @@ SHORTEST = 1e-6
 
 
 class StretchedAxes(CourseWidget):
-    """Items and users in the plane, and the same model in another gauge: items A R, users B R^-T, scores A B^T
-    unchanged.
+    """Items and users in the plane, and the same model in another gauge: items A R, users B R^-T, scores unchanged.
 
     items, users        {name: (x, y)}, or (n, 2) numbers with item_names, user_names; 2 to 12 items, 1 to 6 users
     stretch             the two factors of D, negative to mirror an axis
@@ -144,9 +143,7 @@ class StretchedAxes(CourseWidget):
         return list(gauge.neighbours(items, len(items) - 1, queries=[self.chosen])[0].tolist())
 
     def freedom(self) -> str:
-        """Which positive stretches keep the rows on the circle:
-        "all", "family" (one parameter), "other" (one more than D = I) or "none".
-        """
+        """Which positive stretches keep the circle: "all", "family" (one parameter), "other" (one more) or "none"."""
         items, users = self.trained
         if self.sphere == "free":
             return "all"

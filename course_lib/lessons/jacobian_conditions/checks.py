@@ -205,9 +205,7 @@ def check_momentum(answer: Answer, cases: list[tuple[list[Any], Any, Any]]) -> N
 
 
 def heavy_ball(turns: list[Any], lr: Any, mu: Any) -> tuple[Fraction, list[Fraction], Fraction]:
-    """(||q_0||^2, [||v_t||^2], ||q_T||^2) of an exact run in the plane:
-    the gradient at q is turns[t] times q, turned by 90 degrees.
-    """
+    """(||q_0||^2, [||v_t||^2], ||q_T||^2), exact, in the plane: gradient t is turns[t] times q turned by 90 degrees."""
     q, v = (Fraction(2), Fraction(1)), (Fraction(0), Fraction(0))
     squares = []
     for turn in turns:

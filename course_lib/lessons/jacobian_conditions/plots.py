@@ -12,17 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from course_lib.lessons.shared.house import (
-    GRID,
-    INK,
-    PULL,
-    PULL_TINT,
-    PUSH,
-    PUSH_FILL,
-    SOFT,
-    in_style,
-    white_sheet,
-)
+from course_lib.lessons.shared.house import GRID, INK, PULL, PULL_TINT, PUSH, PUSH_FILL, SOFT, in_style, white_sheet
 
 PETALS = 27  # of a rose: an odd number, so that 90 degrees is in the middle of one, and 90 +- 10 are three of them
 
@@ -165,8 +155,7 @@ def tower_norms(
 
 @in_style
 def leak_map(leak: Any, names: Sequence[str], *, title: str = "") -> tuple[Figure, Axes]:
-    """The report of `tangent_criterion` as a table: how fast the worst tangent gradient at j (column) drives q_i (row)
-    outwards.
+    """`tangent_criterion` as a table: how fast the worst tangent gradient at j (column) drives q_i (row) outwards.
 
     leak (B, B) in shares of the fastest movement there is; 0 means safe. Every cell has its number.
     """

@@ -1,8 +1,6 @@
-"""What is right in the quiz "jacobian-conditions": each function computes its question's verdicts, {answer id: is it
-right?}.
+"""What is right in the quiz "jacobian-conditions": a function for each question, {answer id: is it right?}.
 
-The numbers of the questions stand here once more, on purpose: the test compares what the file marks with what comes
-out.
+The numbers of the questions stand here once more, on purpose: the test compares them with what the file marks.
 """
 
 from __future__ import annotations

@@ -35,9 +35,7 @@ _NORMALS = 2 * USERS * WIDTH + USERS * HIDDEN + WIDTH * HIDDEN
 
 @dataclass(frozen=True)
 class Draws:
-    """What is drawn once: table (n, 2), items (n, 2), wide (n, 4), mix (2, 4), all standard normal;
-    batches (steps, B).
-    """
+    """Drawn once: table (n, 2), items (n, 2), wide (n, 4), mix (2, 4), standard normal; batches (steps, B)."""
 
     table: np.ndarray
     items: np.ndarray
@@ -202,8 +200,7 @@ OPTIMISERS = {
 
 @dataclass(frozen=True)
 class Run:
-    """path (steps + 1, n, 2): where every user was; losses (steps,); moves (number, 3): step, user, angle of dq to q in
-    degrees.
+    """Every user's path (steps + 1, n, 2), losses (steps,), moves (number, 3): step, user, angle of dq to q in degrees.
 
     Only the users of a batch are measured, each once a step, and only if they moved.
     """

@@ -1,6 +1,4 @@
-"""The interactive of the chapter on Jacobians:
-choose a tower, an optimiser and a loss, and watch how the embeddings move.
-"""
+"""The interactive of the chapter on Jacobians: choose tower, optimiser and loss, and watch the embeddings move."""
 
 from __future__ import annotations
 

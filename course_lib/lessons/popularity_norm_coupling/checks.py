@@ -357,9 +357,7 @@ def check_largest(answer: Answer, counts: list[int], cases: list[tuple[int, int,
 
 
 def _largest(start: float, ratio: float, h_squared: float, least: float, most: float) -> float | None:
-    """The lr at which start + 2 lr^2 h_squared most = ratio (start + 2 lr^2 h_squared least);
-    None where there is none.
-    """
+    """The lr where start + 2 lr^2 h_squared most = ratio (start + 2 lr^2 h_squared least); None where there is none."""
     if most <= ratio * least:
         return None
     return float(np.sqrt(start * (ratio - 1) / (2 * h_squared * (most - ratio * least))))

@@ -1,6 +1,4 @@
-"""The interactive of the chapter on popularity and norms:
-a small training run, and how long its item embeddings get.
-"""
+"""The interactive of the chapter on popularity and norms: a small training, and how long item embeddings get."""
 
 from __future__ import annotations
 
@@ -230,8 +228,7 @@ class NormGrowth(CourseWidget):
         ratio = _small(norms.effective_learning_rate(self.lr, norm=self.start_norm))
         return (
             f"Learning rate {number(self.lr)}, initial norm {number(self.start_norm)} (their ratio lr/norm² is "
-            f"{ratio}), "
-            f"temperature {number(self.tau)}, popularity exponent {number(self.exponent)}."
+            f"{ratio}), temperature {number(self.tau)}, popularity exponent {number(self.exponent)}."
         )
 
     def _about_growth(self) -> str:
@@ -241,11 +238,9 @@ class NormGrowth(CourseWidget):
         most, least = drawn[0], drawn[-1]
         text = (
             f"After {self.step} steps the item drawn most often ({run.counts[most]} times) has norm "
-            f"{number(run.norms[most])}, "
-            f"the one drawn least often ({run.counts[least]}) {number(run.norms[least])}. "
+            f"{number(run.norms[most])}, the one drawn least often ({run.counts[least]}) {number(run.norms[least])}. "
             f"The predicted line bends at n* ({_small(self.crossover)} draws) and leaves out the fourth powers of "
-            "the steps, "
-            f"{whole_percent(self.step_part)} of the growth of norm⁴."
+            f"the steps, {whole_percent(self.step_part)} of the growth of norm⁴."
         )
         if not self._varied():
             return text

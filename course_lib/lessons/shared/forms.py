@@ -42,9 +42,7 @@ def compare(
 def compare_arrays(
     got: Any, right: Any, where: str, misconceptions: Misconceptions, *, tolerance: float = CLOSE
 ) -> np.ndarray:
-    """`compare` for vectors and matrices of floats:
-    largest difference at most tolerance * max(1, largest right entry).
-    """
+    """`compare` for arrays of floats: largest difference at most tolerance * max(1, largest right entry)."""
     right = np.asarray(right, dtype=float)
     value = floats(got, right.shape, where)
     within = tolerance * max(1.0, float(np.abs(right).max(initial=0.0)))

@@ -125,9 +125,7 @@ class Table:
 
 
 def read_scalars(path: str | Path) -> dict[str, float]:
-    """The numbers that a notebook wrote to ``path``;
-    a name that was published with two different values is an error.
-    """
+    """The numbers that a notebook wrote to ``path``; a name published with two different values is an error."""
     scalars: dict[str, float] = {}
     for line in Path(path).read_text(encoding="utf-8").splitlines():
         entry = json.loads(line)

@@ -11,16 +11,4 @@ answers are right (`quiz.recompute`).
 from course_lib.lessons.shared.quiz.markup import html, pieces, plain
 from course_lib.lessons.shared.quiz.reading import Answer, Question, Quiz, QuizError, load, names, read, recompute
 
-__all__ = [
-    "Answer",
-    "Question",
-    "Quiz",
-    "QuizError",
-    "html",
-    "load",
-    "names",
-    "pieces",
-    "plain",
-    "read",
-    "recompute",
-]
+__all__ = ["Answer", "Question", "Quiz", "QuizError", "html", "load", "names", "pieces", "plain", "read", "recompute"]

@@ -89,9 +89,7 @@ def _chapter_of(path: Path) -> str:
 
 
 def read(path: Path | str) -> Quiz:
-    """The quiz in a file. Raises QuizError with file, question and field for anything that the schema does not
-    allow.
-    """
+    """The quiz in a file. Raises QuizError with file, question and field for what the schema does not allow."""
     path = Path(path)
     data = _row(Quiz, schema.load(path, error=QuizError), path.name, name=_chapter_of(path))
     questions = tuple(_question(row, f"{path.name}: question {n}") for n, row in enumerate(data["questions"], 1))

@@ -23,7 +23,5 @@ def uniforms(seed: int, count: int) -> np.ndarray:
 
 
 def bells(chance: np.ndarray) -> np.ndarray:
-    """(count,) numbers that are about standard normal from (12 count,) uniform ones:
-    sums of twelve, less six, as `bell` of random.js.
-    """
+    """(count,) numbers, about normal: sums of twelve of the (12 count,) uniform ones, less six (random.js: `bell`)."""
     return np.cumsum(chance.reshape(-1, BELL), axis=1)[:, -1] - BELL / 2  # added from left to right, as JavaScript adds

@@ -37,8 +37,7 @@ class Plane:
         dashes = f' stroke-dasharray="{dash}"' if dash else ""
         return (
             f'<circle cx="{SIDE // 2}" cy="{SIDE // 2}" r="{length * self.unit:.2f}" fill="none" '
-            f'stroke="{COLOURS[colour]}" '
-            f'stroke-width="{width:g}"{dashes}/>'
+            f'stroke="{COLOURS[colour]}" stroke-width="{width:g}"{dashes}/>'
         )
 
     def dot(self, point: Point, colour: str, radius: float) -> str:
@@ -50,9 +49,7 @@ class Plane:
         return f'<path d="M{places}" fill="none" stroke="{COLOURS[colour]}" stroke-width="{width:g}"/>'
 
     def arrow(self, start: Point, end: Point, colour: str, *, width: float, bar: bool = False) -> str:
-        """A line with a head of fixed size (with `bar`, a bar across its end);
-        a dot where it is too short for a head.
-        """
+        """A line with a head of fixed size, or with `bar` across its end; a dot where it is too short for a head."""
         (x, y), (ex, ey) = self.at(start), self.at(end)
         length = math.hypot(ex - x, ey - y)
         if length < 3:
@@ -83,16 +80,14 @@ class Plane:
         ux, uy = _unit(x - SIDE / 2, y - SIDE / 2)
         return (
             f'<text x="{x + 13 * ux:.2f}" y="{y + 13 * uy + 5:.2f}" font-size="15" font-style="italic" '
-            'text-anchor="middle" '
-            f'fill="currentColor">{text}</text>'
+            f'text-anchor="middle" fill="currentColor">{text}</text>'
         )
 
     def svg(self, name: str, parts: Iterable[str]) -> str:
         """`name` is already escaped."""
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SIDE} {SIDE}" role="img" aria-label="{name}" '
-            f'width="{SIDE}" '
-            f'style="max-width:100%;height:auto;font-family:sans-serif">{"".join(parts)}</svg>'
+            f'width="{SIDE}" style="max-width:100%;height:auto;font-family:sans-serif">{"".join(parts)}</svg>'
         )
 
 

@@ -49,8 +49,7 @@ class Quiz(CourseWidget):
         questions = "\n".join(_static_question(question) for question in self._quiz.questions)
         return (
             f'<p class="cw-summary">A quiz of {len(self._quiz.questions)} questions. Without JavaScript the answers '
-            "are folded "
-            f"below each question.</p>\n<ol>\n{questions}\n</ol>"
+            f"are folded below each question.</p>\n<ol>\n{questions}\n</ol>"
         )
 
     def __repr__(self) -> str:

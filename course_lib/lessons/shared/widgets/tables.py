@@ -15,9 +15,7 @@ MOST = 127
 
 
 def pack(table: np.ndarray) -> dict[str, Any]:
-    """{"unit": u, "width": d, "numbers": text} of a table (n, d) of finite numbers, not all 0:
-    entries are rounded to multiples of u.
-    """
+    """{"unit": u, "width": d, "numbers": text} of a table (n, d), finite and not all 0, in rounded multiples of u."""
     unit = float(f"{np.abs(table).max() / MOST:.6g}") or 1.0
     numbers = np.clip(np.rint(table / unit), -MOST, MOST).astype(np.int8)
     return {"unit": unit, "width": table.shape[1], "numbers": base64.b64encode(numbers.tobytes()).decode()}
