@@ -34,7 +34,7 @@ def main(argv: list[str] | None = None) -> int:
     chosen = build_parser().parse_args(argv)
     module, _ = COMMANDS[chosen.command]
     if module.startswith("tools."):  # the book's own tools: they lie beside course_lib in a checkout, and in no wheel
-        if not (CHECKOUT / "tools").is_dir():
+        if not (CHECKOUT / "tools" / "claims").is_dir():
             print(f"`{chosen.command}` needs a checkout of the course: it reads book/ and tests/", file=sys.stderr)
             return 2
         sys.path.insert(0, str(CHECKOUT))

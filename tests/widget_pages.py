@@ -1,7 +1,6 @@
-"""What the tests of every interactive share: a JavaScript module in an empty page, a page of the site from a file,
-HTML, axe.
+"""What the tests of every interactive share: scripts, pages of the site, HTML, axe.
 
-`library` and `site_page` are fixtures: import them by name into the test file that uses them.
+The fixtures `library` and `site_page` are in lessons/conftest.py.
 """
 
 from __future__ import annotations
@@ -21,13 +20,9 @@ from course_lib.lessons.shared.widgets import bundle
 def script_of(name: str, source: Callable[[str], str] = lambda text: text) -> str:
     """A classic script that hangs the exports of a module (and of what it imports) on `window.lib`."""
     text = source(bundle.module(name))
-    exports = re.findall(r"^export (?:const|function|class) (\w+)", all_sources(), re.MULTILINE)
+    exports = re.findall(r"^export (?:const|function|class) (\w+)", "\n".join(bundle.sources().values()), re.MULTILINE)
     present = [export for export in exports if re.search(rf"^(?:const|function|class) {export}\b", text, re.MULTILINE)]
     return f"window.lib = (() => {{\n{text}\nreturn {{ {', '.join(present)} }};\n}})();"
-
-
-def all_sources() -> str:
-    return "\n".join(bundle.sources().values())
 
 
 def page_html(*bodies: str, folder: str = "", script: bool = True) -> str:
@@ -141,13 +136,12 @@ def table_rows(page: Any) -> list[list[str]]:
     return [row.split("\t") for row in page.locator(".cw-data .cw-table tbody tr").all_inner_texts()]
 
 
-REACHED = "(() => { const e = document.activeElement, d = e.dataset; return d.preset ?? d.action ?? (e.type === 'radio' ? e.value : e.name) ?? e.tagName; })()"
+REACHED = """(() => { const e = document.activeElement, d = e.dataset;
+  return d.preset ?? d.action ?? (e.type === "radio" ? e.value : e.name) ?? e.tagName; })()"""
 
 
 def reached_by_tab(page: Any, times: int) -> set[str]:
-    """What the tab key reaches from the top of the page:
-    presets, actions, values of choices, names of inputs, else tags.
-    """
+    """What the tab key reaches: presets, actions, values of choices, names of inputs, else tags."""
     page.locator("body").focus()
     reached = set()
     for _ in range(times):
@@ -156,30 +150,28 @@ def reached_by_tab(page: Any, times: int) -> set[str]:
     return reached
 
 
-def python_line(page: Any) -> str:
-    """The call that the page offers as the same in Python."""
-    page.locator(".cw-python summary").click()
-    return page.locator(".cw-code").inner_text().removeprefix("from course_lib import widgets\n")
-
-
-def made_in_python(page: Any, **given: Any) -> Any:
-    """What the code makes that the page offers as the same in Python: an import, names to be given, a call."""
-    page.locator(".cw-python summary").click()
-    code = ast.parse(page.locator(".cw-code").inner_text())
-    last = code.body.pop()
+def run(code: str, **given: Any) -> Any:
+    """What lines of Python make: an import, names to be given, a call."""
+    tree = ast.parse(code)
+    last = tree.body.pop()
     assert isinstance(last, ast.Expr)
     names: dict[str, Any] = {}
-    exec(compile(code, "page", "exec"), names)
+    exec(compile(tree, "page", "exec"), names)
     return eval(compile(ast.Expression(last.value), "page", "eval"), {**names, **given})
 
 
+def made_in_python(page: Any, **given: Any) -> Any:
+    """What the code makes that the page offers as the same in Python."""
+    page.locator(".cw-python summary").click()
+    return run(page.locator(".cw-code").inner_text(), **given)
+
+
 def left_by_its_view(page: Any, trait: str, milliseconds: int) -> bool:
-    """Closes, while the film plays, what `mount_in_jupyter` made:
-    whether the film has ended and nobody listens any more.
-    """
+    """Whether the film has ended and nobody listens any more, once what plays it in Jupyter has been closed."""
     page.locator('[data-action="play"]').click()
     page.evaluate("close()")
-    wait = "([name, time]) => new Promise((done) => { const at = model.get(name); setTimeout(() => done(at === model.get(name)), time); })"
+    wait = """([name, time]) => new Promise((done) => {
+      const at = model.get(name); setTimeout(() => done(at === model.get(name)), time); })"""
     return page.evaluate(wait, [trait, milliseconds]) and page.evaluate("Object.values(listeners).flat().length") == 0
 
 
@@ -236,7 +228,7 @@ def misprints(page: Any, width: int) -> list[str]:
     page.emulate_media(media="print")
     shown = [
         one.evaluate("e => e.outerHTML")
-        for one in page.locator(".cw button, .cw input[type=range]").all()
+        for one in page.locator(".cw button:not(.cw-cell), .cw input[type=range]").all()
         if one.is_visible()
     ]
     lost = [one.evaluate("e => e.outerHTML") for one in page.locator(".cw svg[role=img]").all() if not one.is_visible()]
@@ -259,3 +251,32 @@ def none_numbers(page: Any, steps: list[tuple[str, str]]) -> list[str]:
         if re.search(r"NaN|undefined|Infinity|\[object", page.locator(".cw").first.inner_html()):
             found.append(f"{selector} {value}")
     return found
+
+
+CHOOSE = """async () => {
+  const found = [], root = document.querySelector(".cw");
+  const look = async (name) => {
+    await new Promise((done) => setTimeout(done));
+    if (/NaN|undefined|Infinity|\\[object/.test(document.querySelector("main").innerHTML)) found.push(name);
+  };
+  for (const preset of root.querySelectorAll("[data-preset]")) {
+    preset.click();
+    await look(preset.dataset.preset);
+    for (const select of root.querySelectorAll("select")) for (const option of select.options) {
+      select.value = option.value;
+      select.dispatchEvent(new Event("change"));
+      await look(`${preset.dataset.preset} ${option.value}`);
+      root.querySelector('[data-action="steps"]').click();
+      await look(`${preset.dataset.preset} ${option.value} steps`);
+    }
+  }
+  return found;
+}"""
+
+
+def strange_choices(page: Any) -> list[str]:
+    """Takes every preset and every choice of an interactive that makes steps, and names those after which the page
+    shows NaN or the like.
+    """
+    assert page.locator("[data-preset]").count() > 1 and page.locator(".cw select").count() >= 1
+    return page.evaluate(CHOOSE)

@@ -61,9 +61,9 @@ def meaning(source: bytes) -> bytes:
     except SyntaxError:
         return source
     for node in ast.walk(tree):
-        holds = isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-        if holds and ast.get_docstring(node, clean=False) is not None:
-            node.body = node.body[1:]
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            said = ast.get_docstring(node, clean=False)
+            node.body = node.body if said is None else node.body[1:]
     return ast.dump(tree).encode()
 
 

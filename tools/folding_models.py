@@ -21,6 +21,7 @@ import torch
 
 from course_lib.data import metrics
 from course_lib.experiments import p4
+from course_lib.experiments.p4 import training
 from course_lib.lessons.gramian_estimators import folding
 from course_lib.maths import gramians
 
@@ -69,7 +70,7 @@ def looked_at(shown: Tables, seed: int) -> list[dict[str, Any]]:
     """Histograms of inner products and MAP@10 over all films."""
     users, items = (table.double() for table in shown.tables())
     found = metrics.evaluate(users, items, shown.task.train, shown.task.test, 10)["map@10"]
-    trainer = cast(p4.Trainer, shown)  # for its task and its tables, which is all that the histograms ask for
+    trainer = cast(training.Trainer, shown)  # for its task and its tables, which is all that the histograms ask for
     return [*p4.histogram_rows(trainer, np.random.default_rng([seed, 2])), {"metric": "map@10 at step", "value": found}]
 
 

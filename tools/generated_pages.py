@@ -29,9 +29,10 @@ GROUPS = {
     "papers": "What the papers print",
     "experiments": "Experiments",
     "audit": "The audit of your own embeddings",
+    "checking": "Checks of arguments",
     "lessons": "Lessons",
 }
-WHOLE = {"training", "papers", "experiments", "audit"}  # one room each; in the others every module is a room
+WHOLE = {"training", "papers", "experiments"}  # packages that are one room; in the others every module is one
 MARKUP = re.compile(r"([\\*_|`])")
 
 
@@ -52,11 +53,8 @@ def _notation_table(rows: list[dict[str, str]]) -> str:
 def rooms() -> list[str]:
     """What course_lib holds, as "maths.geometry", group after group; a group that nobody named comes last."""
     groups = sorted(_inside("course_lib"), key=lambda name: [*GROUPS, name].index(name))
-    return [
-        room
-        for group in groups
-        for room in ([group] if group in WHOLE else [f"{group}.{name}" for name in _inside(f"course_lib.{group}")])
-    ]
+    inside = {group: [] if group in WHOLE else _inside(f"course_lib.{group}") for group in groups}
+    return [room for group in groups for room in [f"{group}.{name}" for name in inside[group]] or [group]]
 
 
 def _inside(package: str) -> list[str]:

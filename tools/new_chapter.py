@@ -84,11 +84,13 @@ def check(chapter: Chapter, root: Path) -> None:
 def files(chapter: Chapter) -> dict[str, str]:
     """Every file to be written -> its template."""
     lesson, page = f"course_lib/lessons/{chapter.module}", f"book/{chapter.part}/{chapter.name}"
-    names = ("__init__.py", "proofs.py", "broken.py", "plots.py", "checks.py", "play.py", "quiz.py", "quiz.yml")
+    names = ("__init__.py", "proofs.py", "broken.py", "plots.py", "checks.py", "quiz.py", "quiz.yml")
     return {
         **{f"{lesson}/{name}": f"lesson/{name}" for name in names},
+        f"{lesson}/{chapter.module}_play.py": "lesson/play.py",
         f"{lesson}/{chapter.module}_play.js": "lesson/play.js",
         f"tests/lessons/{chapter.module}/test_lesson.py": "tests/test_lesson.py",
+        f"tests/lessons/{chapter.module}/test_plots.py": "tests/test_plots.py",
         f"book/claims/{chapter.name}.yml": "claims.yml",
         f"{page}.ipynb": "book/page.md",
         f"{page}-further.md": "book/further.md",

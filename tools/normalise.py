@@ -61,7 +61,9 @@ def clean(notebook: NotebookNode) -> NotebookNode:
         for output in cell.outputs:
             if output.output_type == "execute_result":
                 output.execution_count = number
-    return NotebookNode(cells=cells, metadata=nbformat.from_dict(NOTEBOOK_METADATA), nbformat=4, nbformat_minor=4)
+    own = {"course": notebook.metadata.course} if "course" in notebook.metadata else {}  # such as {"draft": true}
+    metadata = nbformat.from_dict(own | NOTEBOOK_METADATA)
+    return NotebookNode(cells=cells, metadata=metadata, nbformat=4, nbformat_minor=4)
 
 
 def _clean_cell(cell: NotebookNode) -> NotebookNode:

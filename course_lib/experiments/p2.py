@@ -519,7 +519,7 @@ def minimise_steck(
     first, second = (rng.standard_normal((n, k)) / math.sqrt(n) for _ in range(2))
     start = gauge.apply_gauge(first, second, gauge.random_diagonal_gauge(k, spread=1.0, rng=rng))
     P, B = (torch.tensor(table, requires_grad=True) for table in start)
-    optimiser = torch.optim.LBFGS(
+    optimiser: torch.optim.Optimizer = torch.optim.LBFGS(
         [P, B],
         max_iter=max_steps,
         history_size=20,
@@ -528,11 +528,11 @@ def minimise_steck(
         tolerance_change=1e-14,
     )
 
-    def closure() -> torch.Tensor:
+    def closure() -> float:
         optimiser.zero_grad()
         loss = steck_loss(gram, inverse @ P, B, which, decay)
-        loss.backward()
-        return loss
+        torch.autograd.backward(loss)
+        return float(loss.detach())
 
     optimiser.step(closure)
     return (inverse @ P).detach().numpy(), B.detach().numpy()

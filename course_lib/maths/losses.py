@@ -73,8 +73,13 @@ def bpr(pos_scores: Any, neg_scores: Any) -> Array:
     (B, 1) may meet many negatives (B, K). Source: P1, equation (3), as a mean instead of a sum and without the
     regulariser.
     """
+    return bpr_losses(pos_scores, neg_scores).mean()
+
+
+def bpr_losses(pos_scores: Any, neg_scores: Any) -> Array:
+    """-log sigma(pos_scores - neg_scores) of every triple: `bpr` is their mean, some methods weigh them."""
     pos_scores = _real(pos_scores, "pos_scores")
-    return _softplus(like(neg_scores, pos_scores, "neg_scores") - pos_scores).mean()
+    return _softplus(like(neg_scores, pos_scores, "neg_scores") - pos_scores)
 
 
 def _labels(label: Any, score: Array) -> Array:

@@ -1,7 +1,4 @@
-"""P3's expected objectives on the full data, and their minimisers: L-BFGS (`minimise`) and closed forms.
-
-Not `training.fit`: nothing is sampled, and the gradient of a whole objective is formed at once, fast enough for two
-cores.
+"""P3's expected objectives on the full data, with gradients, fast enough for L-BFGS on two cores.
 
 Every expected objective is one `course_lib.maths.in_batch.Coefficients` object:
 
@@ -9,8 +6,12 @@ Every expected objective is one `course_lib.maths.in_batch.Coefficients` object:
 
 For the square loss the double sum is grid/2 <U^T A U, V^T B V> with two k x k Gramians (A, B the diagonal matrices of
 row_counts^power and col_counts^power), so that value and gradient cost O(|O| k + (m + n) k^2) instead of O(m n k). For
-the logistic loss it is computed in dense blocks of rows. `tests/training/test_objectives.py` compares both with
-`in_batch.expected_objective`.
+the logistic loss it is computed in dense blocks of rows.
+
+The objective is `in_batch.expected_objective`, and `in_batch.square_objective` its square form under autograd. The
+gradients here are an optimisation: autograd through `in_batch.square_objective` takes 3 to 4 times as long (21,208
+pairs of MovieTweetings, k = 32, one thread). `check_gradient` holds them against autograd on a part of the data; P3's
+experiments call it before every minimisation.
 """
 
 from __future__ import annotations
@@ -22,18 +23,20 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.sparse import csr_array, diags_array
 from scipy.sparse.linalg import svds
 
 from course_lib.data.interactions import Interactions
-from course_lib.maths.in_batch import Coefficients, expected_coefficients
+from course_lib.maths.arrays import Array
+from course_lib.maths.in_batch import Coefficients, expected_coefficients, expected_objective
+from course_lib.maths.losses import pair_losses
 
 BLOCK_CELLS = 2**20  # entries of one dense block of scores: stays near the processor's cache
-has_mkl: Callable[[], bool] = torch.backends.mkl.is_available  # which has no types of its own
-Table = NDArray[np.float64]
+CHECKED_USERS = 32  # whose pairs `check_gradient` looks at
+TOLERANCES = {"square": 1e-10, "logistic": 1e-5}  # of the largest entry; the logistic grid is computed in float32
 Gradient = tuple[float, torch.Tensor, torch.Tensor]
+has_mkl: Callable[[], bool] = torch.backends.mkl.is_available  # which has no types of its own
 with warnings.catch_warnings():  # torch says once per process that its CSR tensors are in beta: say it here, unheard
     warnings.simplefilter("ignore")
     torch.eye(2).to_sparse_csr()
@@ -69,7 +72,8 @@ def full_data(
     """The expected objective of batch loss `kind` (of `in_batch.KINDS`) at `batch_size` on these positives.
 
     batch_size sets rho = (s - 1)/(|O| - 1), the omega of P3's (36); the kinds that do not depend on it may leave it
-    out. omega: for "unbiased_omega" only.
+    out.
+    omega: for "unbiased_omega" only.
     """
     if batch_size is None:
         if kind in ("in_batch", "pos_neg"):
@@ -84,40 +88,55 @@ def full_data(
 def weighted_data(coefficients: Coefficients, interactions: Interactions, *, device: str = "cpu") -> FullData:
     """The same for coefficients at hand, in float64."""
     rows, cols = interactions.users, interactions.items
-    row_counts, col_counts = (x.astype(np.float64) for x in (interactions.row_counts, interactions.col_counts))
-    own = float(coefficients.constant) + float(coefficients.inverse) / (row_counts[rows] * col_counts[cols])
-    row_weight, col_weight = (
-        np.ones_like(x) if coefficients.grid_factor(x) is None else coefficients.grid_factor(x)
-        for x in (row_counts, col_counts)
+    row_counts, col_counts = (
+        np.asarray(x, dtype=np.float64) for x in (interactions.row_counts, interactions.col_counts)
     )
+    own = float(coefficients.constant) + float(coefficients.inverse) / (row_counts[rows] * col_counts[cols])
+
+    def tensor(array: Array) -> torch.Tensor:
+        return torch.tensor(array, device=device)
+
+    def factor(counts: Array) -> torch.Tensor:
+        power = coefficients.grid_factor(counts)
+        return tensor(np.ones_like(counts) if power is None else power)
+
     return FullData(
-        rows=torch.tensor(rows, device=device),
-        cols=torch.tensor(cols, device=device),
-        indptr=torch.tensor(interactions.row_starts, device=device),
-        own=torch.tensor(own, device=device),
-        row_weight=torch.tensor(row_weight, device=device),
-        col_weight=torch.tensor(col_weight, device=device),
+        rows=tensor(rows),
+        cols=tensor(cols),
+        indptr=tensor(interactions.row_starts),
+        own=tensor(own),
+        row_weight=factor(row_counts),
+        col_weight=factor(col_counts),
         positive=float(coefficients.positive),
         grid=float(coefficients.grid),
         shape=interactions.shape,
     )
 
 
-def square_objective(users: torch.Tensor, items: torch.Tensor, data: FullData) -> Gradient:
+def square_gradient(users: torch.Tensor, items: torch.Tensor, data: FullData) -> Gradient:
     """(L, dL/dU, dL/dV) for l = (label - score)^2 / 2 through two Gramians; users (m, k), items (n, k)."""
-    scores = pair_scores(users, items, data)  # (|O|,)
-    gram_u = users.T @ (data.row_weight[:, None] * users)  # (k, m) @ (m, k)
-    gram_v = items.T @ (data.col_weight[:, None] * items)
-    value = (data.positive * (1 - scores) ** 2 + data.own * scores**2).sum() / 2 + data.grid * (
-        gram_u * gram_v
-    ).sum() / 2
+    scores, gram_u, gram_v = _square_parts(users, items, data)
     du, dv = _spread(data.positive * (scores - 1) + data.own * scores, users, items, data)
     du += data.grid * data.row_weight[:, None] * (users @ gram_v)
     dv += data.grid * data.col_weight[:, None] * (items @ gram_u)
-    return float(value), du, dv
+    return _square_value(scores, gram_u, gram_v, data), du, dv
 
 
-def logistic_objective(users: torch.Tensor, items: torch.Tensor, data: FullData) -> Gradient:
+def _square_parts(
+    users: torch.Tensor, items: torch.Tensor, data: FullData
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Scores of the pairs (|O|,) and the two weighted Gramians (k, k)."""
+    gram_u = users.T @ (data.row_weight[:, None] * users)  # (k, m) @ (m, k)
+    gram_v = items.T @ (data.col_weight[:, None] * items)
+    return pair_scores(users, items, data), gram_u, gram_v
+
+
+def _square_value(scores: torch.Tensor, gram_u: torch.Tensor, gram_v: torch.Tensor, data: FullData) -> float:
+    own = data.positive * (1 - scores) ** 2 + data.own * scores**2
+    return float(own.sum() / 2 + data.grid * (gram_u * gram_v).sum() / 2)
+
+
+def logistic_gradient(users: torch.Tensor, items: torch.Tensor, data: FullData) -> Gradient:
     """(L, dL/dU, dL/dV) for l = log(1 + exp(-(2 label - 1) score)), dense blocks of rows in float32.
 
     The sums and both gradients are kept in the dtype of `users`; only the m n scores and their sigmoids are float32.
@@ -142,7 +161,7 @@ def logistic_objective(users: torch.Tensor, items: torch.Tensor, data: FullData)
 
 
 def logistic_value(users: torch.Tensor, items: torch.Tensor, data: FullData) -> float:
-    """L of `logistic_objective` alone, in half the time."""
+    """L of `logistic_gradient` alone, in half the time."""
     scores = pair_scores(users, items, data)
     softplus = torch.nn.functional.softplus
     value = (data.positive * softplus(-scores) + data.own * softplus(scores)).sum()
@@ -156,10 +175,36 @@ def logistic_value(users: torch.Tensor, items: torch.Tensor, data: FullData) -> 
     return float(value + data.grid * float(data.row_weight.max()) * grid_value)
 
 
-OBJECTIVES: dict[str, Callable[[torch.Tensor, torch.Tensor, FullData], Gradient]] = {
-    "square": square_objective,
-    "logistic": logistic_objective,
+GRADIENTS: dict[str, Callable[[torch.Tensor, torch.Tensor, FullData], Gradient]] = {
+    "square": square_gradient,
+    "logistic": logistic_gradient,
 }
+
+
+def check_gradient(
+    point_loss: str, kind: str, interactions: Interactions, *, batch_size: int | None = None, k: int = 4
+) -> None:
+    """Holds value and gradient of an objective against autograd through `in_batch.expected_objective`.
+
+    On the pairs of the first CHECKED_USERS users and random tables, in float64. FloatingPointError names the kind whose
+    numbers differ by more than TOLERANCES.
+    """
+    part = interactions.select(interactions.users < CHECKED_USERS).compact()
+    size = len(part) if batch_size is None else min(batch_size, len(part))
+    start = random_start(part.shape, k, np.random.default_rng(0), 0.5)
+    users, items = (torch.tensor(table, requires_grad=True) for table in start)
+    positive, negative = pair_losses(point_loss, users @ items.T)
+    labels = torch.tensor(part.labels())
+    dense = expected_objective(kind, pos_loss=positive, neg_loss=negative, labels=labels, batch_size=size)
+    expected = dense, *torch.autograd.grad(dense, (users, items))
+    found = GRADIENTS[point_loss](users.detach(), items.detach(), full_data(kind, part, batch_size=size))
+    for ours, theirs in zip(found, expected, strict=True):
+        difference, largest = float((ours - theirs).detach().abs().max()), float(theirs.detach().abs().max())
+        if not difference <= TOLERANCES[point_loss] * largest:
+            raise FloatingPointError(
+                f"the {point_loss} objective of {kind} or its gradient differs from autograd through in_batch by "
+                f"{difference:.3g}; expected at most {TOLERANCES[point_loss]:g} of {largest:.3g}"
+            )
 
 
 def objective_value(point_loss: str, users: torch.Tensor, items: torch.Tensor, data: FullData) -> float:
@@ -167,10 +212,7 @@ def objective_value(point_loss: str, users: torch.Tensor, items: torch.Tensor, d
     with torch.no_grad():
         users, items = users.double().contiguous(), items.double().contiguous()
         if point_loss == "square":
-            scores = pair_scores(users, items, data)
-            gram_u, gram_v = users.T @ (data.row_weight[:, None] * users), items.T @ (data.col_weight[:, None] * items)
-            own = data.positive * (1 - scores) ** 2 + data.own * scores**2
-            return float(own.sum() / 2 + data.grid * (gram_u * gram_v).sum() / 2)
+            return _square_value(*_square_parts(users, items, data), data)
         return logistic_value(users, items, data)
 
 
@@ -209,10 +251,10 @@ def _spread(
 
 @dataclass(frozen=True)
 class Fit:
-    """A minimiser found: the embeddings, the value and the gradient's 2-norm there, the work done, why it stopped."""
+    """A minimiser found: embeddings, value, 2-norm of the gradient, iterations, evaluations, why it stopped."""
 
-    users: Table
-    items: Table
+    users: Array
+    items: Array
     value: float
     gradient_norm: float
     iterations: int
@@ -223,7 +265,7 @@ class Fit:
 def minimise(
     point_loss: str,
     data: FullData,
-    start: tuple[Table, Table],
+    start: tuple[Array, Array],
     *,
     gradient_norm: float = 1e-7,
     max_iterations: int = 2_000,
@@ -238,11 +280,11 @@ def minimise(
     it. The stopping rule looks at the gradient in the original coordinates. progress(iteration, value, gradient norm)
     is called each iteration.
     """
-    objective, (m, k) = OBJECTIVES[point_loss], start[0].shape
+    objective, (m, k) = GRADIENTS[point_loss], start[0].shape
     root = torch.cat([data.row_weight, data.col_weight])[:, None].sqrt()  # (m + n, 1)
     last: dict[str, Any] = {}
 
-    def value_and_gradient(theta: Table) -> tuple[float, Table]:
+    def value_and_gradient(theta: Array) -> tuple[float, Array]:
         table = torch.tensor(theta, device=root.device).reshape(-1, k) / root
         value, du, dv = objective(table[:m], table[m:], data)
         gradient = torch.cat([du, dv])
@@ -268,12 +310,12 @@ def minimise(
     return Fit(table[:m], table[m:], last["value"], last["norm"], last.get("iteration", 0), int(result.nfev), stopped)
 
 
-def random_start(shape: tuple[int, int], k: int, rng: np.random.Generator, scale: float) -> tuple[Table, Table]:
+def random_start(shape: tuple[int, int], k: int, rng: np.random.Generator, scale: float) -> tuple[Array, Array]:
     """(users (m, k), items (n, k)) with independent normal entries of standard deviation `scale`."""
     return scale * rng.standard_normal((shape[0], k)), scale * rng.standard_normal((shape[1], k))
 
 
-def closed_form(kind: str, interactions: Interactions, k: int) -> tuple[Table, Table]:
+def closed_form(kind: str, interactions: Interactions, k: int) -> tuple[Array, Array]:
     """The global minimiser of the square loss: (users (m, k), items (n, k)); kinds "unbiased" and "popularity".
 
     unbiased: the truncated SVD of Y. popularity: R^-1/2 SVD_k(R^-1/2 Y C^-1/2) C^-1/2 with R, C the row and column
@@ -293,5 +335,6 @@ def closed_form(kind: str, interactions: Interactions, k: int) -> tuple[Table, T
     return left[:, None] * u * root, right[:, None] * vt.T * root
 
 
-def _inverse_root(counts: NDArray[np.int64]) -> Table:
-    return np.where(counts > 0, np.maximum(counts.astype(np.float64), 1) ** -0.5, 0.0)
+def _inverse_root(counts: Array) -> Array:
+    counts = np.asarray(counts, dtype=np.float64)
+    return np.where(counts > 0, np.maximum(counts, 1) ** -0.5, 0.0)

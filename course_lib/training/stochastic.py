@@ -8,9 +8,13 @@ gather, one matrix product and one update serve all of them. Theory keeps a step
 - The logistic loss is computed on the grid of distinct rows and columns only.
 - The masked loss is the grid sum minus its cells in O, which are found in the CSR rows of the batch.
 
-Not `training.fit`: one step moves C configurations at once, each with its own loss, learning rate and restarts. Weights
-are those of `course_lib.maths.in_batch.batch_coefficients`. The gradients are written by hand (they are three lines
-each) and compared with autograd through `in_batch.batch_loss` in `tests/training/test_stochastic.py`.
+Not `training.fit`: one step moves C configurations at once, each with its own loss, learning rate and restarts.
+
+One loss, two ways to its gradient. The loss is `in_batch.batch_loss` (for Sogram `in_batch.sogram_loss`). A step on the
+CPU takes 2 to 9 times as long by autograd through `in_batch` as by the stacked formulas here (5 losses, square or
+logistic, batches of 67 to 6,707 pairs, the cheapest function of `in_batch` for each). So the formulas stay, as an
+optimisation: their weights are the same `Coefficients`, and before the first step of every run `check_gradients` holds
+them against autograd on pairs of the first batch, in float64. A run whose gradients differ does not start.
 
 Procedure (P3, Appendix D): start at a learning rate that diverges, halve it and restart whenever the training objective
 is NaN or more than 100 times its first value, stop when no test metric has improved for 10 epochs.
@@ -29,12 +33,22 @@ from numpy.typing import NDArray
 
 from course_lib.data.interactions import Interactions, epoch_batches
 from course_lib.data.metrics import metrics_from_ranking, top_k
-from course_lib.maths.in_batch import Coefficients, batch_coefficients, sogram_coefficients
+from course_lib.maths.arrays import Array
+from course_lib.maths.in_batch import (
+    Coefficients,
+    batch_coefficients,
+    batch_loss,
+    sogram_coefficients,
+    sogram_loss,
+)
+from course_lib.maths.losses import pair_losses
 from course_lib.training.objectives import FullData, full_data, objective_value
 
 DIVERGED_AT = 100.0  # times the first value of the objective
-Table = NDArray[np.floating[Any]]
-Servings = Callable[..., dict[str, tuple[Table, Table]]]  # (loss, pointwise, users, items, train) -> what to rank with
+CHECKED_PAIRS = 256  # of a run's first batch: their grid is small, so that the check costs a few hundredths of a second
+TOLERANCE = 1e-9  # of the largest entry: the most that a stacked gradient may differ from autograd's, in float64
+Tables = tuple[Array, Array]
+Servings = Callable[[str, str, Array, Array, Interactions], dict[str, Tables]]
 
 
 @dataclass(frozen=True)
@@ -74,7 +88,8 @@ class Batch:
 class Trained:
     """One configuration after training: its usable learning rate, its checkpoints, and its tables at the last one.
 
-    history: one dict per checkpoint: `step`, `epoch`, `objective`, for each serving {metric: (all, half A, half B)}.
+    history: one dict per checkpoint with `step`, `epoch`, `objective` and, under `metrics`, for each serving
+    {metric: (all, half A, half B)}.
     """
 
     loss: str
@@ -84,8 +99,8 @@ class Trained:
     epochs: float = 0.0
     stopped: str = ""
     history: list[dict[str, Any]] = field(default_factory=list)
-    users: Table | None = None
-    items: Table | None = None
+    users: Array = None
+    items: Array = None
 
 
 class Stack:
@@ -110,16 +125,16 @@ class Stack:
             raise ValueError(f"losses are {losses}: 'sogram' draws two batches a step, so it needs a stack of its own")
         self.pointwise, self.train, self.batch_size, self.schedule = pointwise, train, batch_size, schedule
         self.losses, self.device, self.rng = losses, device, rng
+        self.omega, self.dtype = omega, dtype
         where: dict[str, Any] = {"device": device, "dtype": dtype}
         self.users_of = torch.tensor(train.users, device=device)
         self.items_of = torch.tensor(train.items, device=device)
         self.row_counts = torch.tensor(train.row_counts, **where)
         self.col_counts = torch.tensor(train.col_counts, **where)
-        coefficients = [_coefficients(loss, batch_size, train, omega) for loss in losses]
-        self.weights = _StackedWeights(coefficients, where)
+        self.weights = self._weights(batch_size, dtype)
         self.objectives = [_expected(loss, batch_size, train, omega, device) for loss in losses]
-        start = (schedule.start_scale * rng.standard_normal((rows, 1, k)) for rows in train.shape)
-        self.start = tuple(torch.tensor(table, **where) for table in start)
+        first_u, first_v = (schedule.start_scale * rng.standard_normal((rows, 1, k)) for rows in train.shape)
+        self.start = torch.tensor(first_u, **where), torch.tensor(first_v, **where)
         self.u, self.v = (table.repeat(1, len(losses), 1) for table in self.start)
         self.square_u, self.square_v = torch.zeros_like(self.u), torch.zeros_like(self.v)
         self.lr = torch.full((len(losses), 1), float(schedule.first_lr), **where)
@@ -140,65 +155,107 @@ class Stack:
 
     def batch(self, places: NDArray[np.int64], other: NDArray[np.int64] | None = None) -> Batch:
         """The batch of the pairs at these places; `other`: the pairs whose columns make the grid (Sogram)."""
-        chosen = torch.from_numpy(np.sort(places)).to(self.device)
-        users, items = self.users_of[chosen], self.items_of[chosen]
+        at = torch.from_numpy(np.sort(places)).to(self.device)
+        crossed = None if other is None else self.items_of[torch.from_numpy(other).to(self.device)]
+        return self._batch_of(self.users_of[at], self.items_of[at], crossed)
+
+    def _batch_of(self, users: torch.Tensor, items: torch.Tensor, crossed: torch.Tensor | None) -> Batch:
         rows, row_at, row_copies = _distinct(users, len(self.row_counts))
-        if other is None:
+        if crossed is None:
             cols, col_at, col_copies = _distinct(items, len(self.col_counts))
         else:
-            crossed = self.items_of[torch.from_numpy(other).to(self.device)]
             cols, at, _ = _distinct(torch.cat([items, crossed]), len(self.col_counts))
             col_at = at[: len(items)]
             col_copies = torch.bincount(at[len(items) :], minlength=len(cols))
-        dtype = self.row_counts.dtype
-        inside = self.positives_inside(rows, cols) if self.weights.masked else None
-        return Batch(rows, cols, row_at, col_at, row_copies.to(dtype), col_copies.to(dtype), inside)
+        inside = self.positives_inside(rows, cols) if "masked" in self.losses else None
+        return Batch(rows, cols, row_at, col_at, row_copies.to(self.dtype), col_copies.to(self.dtype), inside)
 
     def positives_inside(self, rows: torch.Tensor, cols: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Where the positives lie in the grid rows x cols: ((c,), (c,)) places among the rows and among the columns."""
         part = self.train.matrix[rows.cpu().numpy()][:, cols.cpu().numpy()].tocoo()
-        at_row, at_col = (torch.tensor(places, dtype=torch.int64, device=self.device) for places in part.coords)
-        return at_row, at_col
+        left, right = (torch.tensor(places, dtype=torch.int64, device=self.device) for places in part.coords)
+        return left, right
 
     def gradients(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
         """Of the batch loss with respect to the distinct rows (p, C, k) and columns (q, C, k)."""
-        u, v = self.u[batch.rows], self.v[batch.cols]
-        row_counts, col_counts = self.row_counts[batch.rows], self.col_counts[batch.cols]
-        row_weight = batch.row_copies[:, None] * self.weights.factor(row_counts)  # (p, C)
-        col_weight = batch.col_copies[:, None] * self.weights.factor(col_counts) * self.weights.grid
-        u_pairs, v_pairs = u[batch.row_at], v[batch.col_at]  # (s, C, k)
-        scores = (u_pairs * v_pairs).sum(-1)  # (s, C)
-        own = self.weights.own(row_counts[batch.row_at] * col_counts[batch.col_at])
-        slope, grid = (_square_slope, _square_grid) if self.pointwise == "square" else (_logistic_slope, _logistic_grid)
-        pull = slope(scores, self.weights.positive, own)[..., None]
-        du, dv = grid(u, v, row_weight, col_weight)
-        du.index_add_(0, batch.row_at, pull * v_pairs)
-        dv.index_add_(0, batch.col_at, pull * u_pairs)
-        for at in self.weights.masked:
-            tables = (u, v, row_weight, col_weight, du, dv)
-            self._unweigh_positives(batch, *(table[:, at] for table in tables))
-        return du, dv
+        counts = self.row_counts[batch.rows], self.col_counts[batch.cols]
+        return stacked_gradients(self.pointwise, self.u[batch.rows], self.v[batch.cols], batch, counts, self.weights)
 
-    def _unweigh_positives(
+    def check_gradients(self, batch: Batch) -> None:
+        """Holds the gradients of every loss against autograd through `in_batch`, in float64.
+
+        The first CHECKED_PAIRS pairs of the batch make the batch that is looked at. FloatingPointError names the loss
+        whose gradient differs by more than TOLERANCE of its largest entry.
+        """
+        some = slice(CHECKED_PAIRS)
+        users, items = batch.rows[batch.row_at][some], batch.cols[batch.col_at][some]
+        crossed = None
+        if self.losses == ("sogram",):
+            crossed = batch.cols.repeat_interleave(batch.col_copies.long())[some]
+        part = self._batch_of(users, items, crossed)
+        u, v = self.u[part.rows].double(), self.v[part.cols].double()
+        counts = self.row_counts[part.rows].double(), self.col_counts[part.cols].double()
+        weights = self._weights(len(users), torch.float64)
+        found = stacked_gradients(self.pointwise, u, v, part, counts, weights)
+        for at, loss in enumerate(self.losses):
+            expected = self._autograd(loss, u[:, at], v[:, at], users, items, crossed, part)
+            for ours, theirs in zip(found, expected, strict=True):
+                difference = float((ours[:, at] - theirs).abs().max())
+                if not difference <= TOLERANCE * float(theirs.abs().max()):
+                    raise FloatingPointError(
+                        f"the stacked gradient of {loss} ({self.pointwise}) differs from autograd through in_batch by "
+                        f"{difference:.3g}; expected at most {TOLERANCE:g} of {float(theirs.abs().max()):.3g}"
+                    )
+
+    def _autograd(
         self,
-        batch: Batch,
+        loss: str,
         u: torch.Tensor,
         v: torch.Tensor,
-        row_weight: torch.Tensor,
-        col_weight: torch.Tensor,
-        du: torch.Tensor,
-        dv: torch.Tensor,
-    ) -> None:
-        """Takes the grid's positives out of the gradients (p, k) and (q, k) of a masked configuration, in place."""
-        if batch.inside is None:
-            raise ValueError("the batch does not say where its positives lie; a masked loss needs it")
-        rows, cols = batch.inside
-        u_pairs, v_pairs = u[rows], v[cols]
-        scores = (u_pairs * v_pairs).sum(-1)
-        slope = scores if self.pointwise == "square" else torch.sigmoid(scores)
-        pull = (-slope * row_weight[rows] * col_weight[cols])[:, None]
-        du.index_add_(0, rows, pull * v_pairs)
-        dv.index_add_(0, cols, pull * u_pairs)
+        users: torch.Tensor,
+        items: torch.Tensor,
+        crossed: torch.Tensor | None,
+        part: Batch,
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """The gradients of one loss on the s x s grid as the paper writes it: (p, k), (q, k)."""
+        u, v = u.clone().requires_grad_(), v.clone().requires_grad_()
+        across = items if crossed is None else crossed
+        left, right = u[part.row_at], v[torch.searchsorted(part.cols, across)]  # distinct ids ascend
+        grid = pair_losses(self.pointwise, left @ right.T)
+        row_counts, col_counts = self.row_counts[users].double(), self.col_counts[across].double()
+        given: dict[str, Any] = {"n_positives": len(self.train), "shape": self.train.shape}
+        if crossed is None:
+            labels = None
+            if loss == "masked":
+                dense = self.train.matrix[users.cpu().numpy()][:, items.cpu().numpy()].toarray()
+                labels = torch.tensor(dense, dtype=torch.float64, device=self.device)
+            value = batch_loss(
+                loss,
+                pos_loss=grid[0].diagonal(),
+                neg_loss=grid[1],
+                row_counts=row_counts,
+                col_counts=col_counts,
+                omega=self.omega if loss == "unbiased_omega" else None,
+                labels=labels,
+                **given,
+            )
+        else:
+            own = pair_losses(self.pointwise, (left * v[part.col_at]).sum(1))
+            value = sogram_loss(
+                pos_loss=own[0],
+                neg_diag=own[1],
+                neg_cross=grid[1],
+                row_counts=row_counts,
+                col_counts=col_counts,
+                **given,
+            )
+        du, dv = torch.autograd.grad(value, (u, v))
+        return du, dv
+
+    def _weights(self, batch_size: int, dtype: torch.dtype) -> _StackedWeights:
+        """Those of all losses for batches of this size."""
+        coefficients = [_coefficients(loss, batch_size, self.train, self.omega) for loss in self.losses]
+        return _StackedWeights(coefficients, {"device": self.device, "dtype": dtype})
 
     def step(self, batch: Batch) -> None:
         """One AdaGrad step of every configuration (sum of squares starts at 0, epsilon 1e-10)."""
@@ -253,6 +310,38 @@ class _StackedWeights:
 
     def keep(self, which: list[int]) -> _StackedWeights:
         return _StackedWeights([self.coefficients[at] for at in which], self.where)
+
+
+def stacked_gradients(
+    pointwise: str,
+    u: torch.Tensor,
+    v: torch.Tensor,
+    batch: Batch,
+    counts: tuple[torch.Tensor, torch.Tensor],
+    weights: _StackedWeights,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Gradients of C batch losses at the distinct rows u (p, C, k) and columns v (q, C, k); counts (p,) and (q,)."""
+    row_counts, col_counts = counts
+    row_weight = batch.row_copies.to(u)[:, None] * weights.factor(row_counts)  # (p, C)
+    col_weight = batch.col_copies.to(u)[:, None] * weights.factor(col_counts) * weights.grid
+    u_pairs, v_pairs = u[batch.row_at], v[batch.col_at]  # (s, C, k)
+    scores = (u_pairs * v_pairs).sum(-1)  # (s, C)
+    own = weights.own(row_counts[batch.row_at] * col_counts[batch.col_at])
+    slope, grid = (_square_slope, _square_grid) if pointwise == "square" else (_logistic_slope, _logistic_grid)
+    pull = slope(scores, weights.positive, own)[..., None]
+    du, dv = grid(u, v, row_weight, col_weight)
+    du.index_add_(0, batch.row_at, pull * v_pairs)
+    dv.index_add_(0, batch.col_at, pull * u_pairs)
+    if batch.inside is not None:  # the positives of the grid are taken out of the masked loss
+        rows, cols = batch.inside
+        for at in weights.masked:
+            u_inside, v_inside = u[rows, at], v[cols, at]
+            scores = (u_inside * v_inside).sum(-1)
+            slopes = scores if pointwise == "square" else torch.sigmoid(scores)
+            less = (-slopes * row_weight[rows, at] * col_weight[cols, at])[:, None]
+            du[:, at].index_add_(0, rows, less * v_inside)
+            dv[:, at].index_add_(0, cols, less * u_inside)
+    return du, dv
 
 
 def _square_slope(scores: torch.Tensor, positive: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
@@ -331,6 +420,8 @@ def train_stack(
     first = [stack.objective(at) for at in active]
     every = max(1, round(stack.steps_per_epoch / stack.schedule.evaluations_per_epoch))
     for step, batch in enumerate(stack.batches(), start=1):
+        if step == 1:
+            stack.check_gradients(batch)
         stack.step(batch)
         finished = []
         for place, at in enumerate(active):
@@ -377,7 +468,6 @@ def _checkpoint(
     halves: NDArray[np.bool_],
     servings: Servings,
 ) -> dict[str, Any]:
-    """An entry of the history."""
     users, items = (table[:, place].cpu().numpy() for table in (stack.u, stack.v))
     metrics = {}
     for name, tables in servings(run.loss, stack.pointwise, users, items, stack.train).items():
@@ -395,7 +485,7 @@ def _checkpoint(
 
 
 def _stop(run: Trained, schedule: Schedule) -> bool:
-    """Whether the last checkpoint ends the run: the raw ranking gained nothing for `patience` epochs, or the cap."""
+    """Whether the last checkpoint ends the run: at the cap, or no raw metric improved for `patience` epochs."""
     if run.epochs >= schedule.max_epochs:
         run.stopped = "epoch cap"
         return True
@@ -412,7 +502,7 @@ def _stop(run: Trained, schedule: Schedule) -> bool:
 
 def best_on_test(run: Trained, serving: str, metric: str) -> float:
     """P3's number: the best value of the metric over all checkpoints, chosen on the test set itself."""
-    return float(max(entry["metrics"][serving][metric][0] for entry in run.history))
+    return max(float(entry["metrics"][serving][metric][0]) for entry in run.history)
 
 
 def cross_fitted(run: Trained, serving: str, metric: str) -> float:

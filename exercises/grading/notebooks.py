@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -91,9 +91,11 @@ def rebuilt(pristine: NotebookNode, submitted: list[tuple[str | None, str, str]]
         if name in known:
             place = name
             if is_answer(known[name]):
-                answers.setdefault(name, source)
+                answers.setdefault(str(name), source)
         else:
-            make = nbformat.v4.new_code_cell if kind == "code" else nbformat.v4.new_markdown_cell
+            make: Callable[..., NotebookNode] = (
+                nbformat.v4.new_code_cell if kind == "code" else nbformat.v4.new_markdown_cell
+            )
             number = sum(map(len, own.values())) + 1
             own.setdefault(place, []).append(make(source, id=f"student-{number}"))
     notebook: NotebookNode = nbformat.from_dict({**pristine, "cells": list(own.get(None, []))})

@@ -112,7 +112,7 @@ def _differentiated(value: Any) -> tuple[Any, np.ndarray, int]:
 
     A, B = public.tower_form(value)
     n = len(A[0])
-    tower = public._two_layers(A, B, np.eye(n).tolist())
+    tower = public._two_layers(A, B, np.eye(n, dtype=int).tolist())
     return tower, jacobians.kernel_blocks(tower, torch.arange(n)).detach().numpy(), n
 
 

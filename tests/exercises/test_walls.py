@@ -76,6 +76,23 @@ def test_a_student_can_do_ordinary_work() -> None:
         assert box.call("f", Fraction(1, 2)) == [Fraction(3, 2), [0, 1], True]
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import course_lib.geometry",
+        "from course_lib import geometry",
+        "from course_lib.maths import geometry",
+        "import course_lib.maths\ncourse_lib.maths.geometry",
+        "import sys\nsys.modules['course_lib.maths.geometry']",
+        "import sys\nsys.modules['course_lib.geometry']",
+    ],
+)
+def test_what_an_open_room_imported_for_itself_stays_closed(code: str) -> None:
+    """The losses stand on the geometry, which no student may ask for, by its short or its true name."""
+    with Sandbox(["from course_lib import losses", code], ["losses"]) as box:
+        assert box.results[0]["error"] is None and box.results[1]["error"], code
+
+
 def test_one_endless_cell_costs_itself_only() -> None:
     with Sandbox(["def f(): return 1", "while True: pass", "def g(): return f() + 1"]) as box:
         assert [bool(result["error"]) for result in box.results] == [False, True, False]

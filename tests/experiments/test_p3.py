@@ -186,9 +186,7 @@ def test_the_bar_of_table_6_is_met_by_the_stored_result() -> None:
     result = experiments.load_result("P3-T6", "laptop")
     for loss, ratio, bar in (("unbiased", None, 0.6), ("pos_neg_omega", 0.1, 0.8)):
         rows = result.select(data="ml-1m", pointwise="square", loss=loss, ratio=ratio, method="L-BFGS", metric="P@5")
-        printed = papers.value(
-            "P3", "T6", loss=loss, ratio=ratio, dataset="ml-1m", pointwise="square", metric="P@5"
-        )
+        printed = papers.value("P3", "T6", loss=loss, ratio=ratio, dataset="ml-1m", pointwise="square", metric="P@5")
         assert {row["seed"] for row in rows} >= {0, 1, 2}
         assert abs(np.mean([row["value"] for row in rows]) - printed) <= bar
 

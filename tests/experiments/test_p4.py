@@ -33,7 +33,7 @@ def test_a_bag_is_the_mean_of_its_features_embeddings() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: encoders.Bags({}, 2), "and a bag"),
+        (lambda: encoders.Bags({}, 2), "at least one bag"),
         (lambda: encoders.Bags({"a": sp.eye(2), "b": sp.eye(3)}, 2), r"\[2, 3\] rows"),
         (lambda: encoders.Perceptron(encoders.Lookup(2, 3), (3,)), "at least the input's width and the output's"),
         (lambda: p4.estimator("magic", 3, 2, 1), "estimator 'magic'"),

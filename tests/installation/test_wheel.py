@@ -67,7 +67,8 @@ def test_the_wheel_holds_nothing_but_the_package_and_its_licences(unpacked: Path
     [
         "from course_lib import datasets; assert len(datasets.load()) > 50_000",
         "import course_lib.lessons.shared.widgets.quiz",
-        "from course_lib.lessons.shared.widgets.quiz import Quiz; assert Quiz('in-batch-bias').score()[1] >= 5",
+        "from course_lib.lessons.shared import quiz; from course_lib.lessons.shared.widgets.quiz import Quiz; "
+        "assert Quiz(quiz.names()[0]).score()[1] >= 5",
         "from course_lib import papers; assert papers.table('P3', 'T3')",
     ],
 )
@@ -77,3 +78,14 @@ def test_it_works_without_the_checkout(unpacked: Path, tmp_path: Path, code: str
     script += f"import course_lib; assert course_lib.__file__.startswith({str(unpacked)!r}), course_lib.__file__"
     result = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
+
+
+def test_claims_ask_for_a_checkout(unpacked: Path, tmp_path: Path) -> None:
+    """The tools of the book are in no wheel: the command says so, in one line."""
+    path = f"[{str(unpacked)!r}, *(p for p in sys.path if p not in ('', {str(ROOT)!r}))]"
+    script = (
+        f"import sys; sys.path[:] = {path}\nfrom course_lib.__main__ import main\nsys.exit(main(['claims', 'list']))"
+    )
+    result = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == "`claims` needs a checkout of the course: it reads book/ and tests/\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -17,6 +18,8 @@ from nbformat import NotebookNode
 
 ROOT = Path(__file__).resolve().parents[2]
 NOT_PASSED_ON = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "COURSE_", "COLAB_", "MAKE", "MFLAGS")
+# The chapter that the badges of README open.
+CHAPTER = re.findall(r"lab/tree/(book/[\w/-]+)\.ipynb", (ROOT / "README.md").read_text(encoding="utf-8"))[0]
 CELL_TIMEOUT = 900  # seconds; an installation with torch takes minutes
 
 

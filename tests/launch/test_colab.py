@@ -13,10 +13,9 @@ import nbformat
 import pytest
 from nbformat import NotebookNode
 
-from tests.launch.environments import Run, clean_variables, make_environment, run_notebook, version
+from tests.launch.environments import CHAPTER, Run, clean_variables, make_environment, run_notebook, version
 
 ROOT = Path(__file__).resolve().parents[2]
-CHAPTER = "book/sampling/in-batch-bias"
 COLAB = {"COLAB_RELEASE_TAG": "release-colab-test"}
 IN_NEW_ENVIRONMENTS = pytest.mark.skipif(
     not os.environ.get("COURSE_LAUNCH"), reason="installs gigabytes into new environments: make test-launch"

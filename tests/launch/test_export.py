@@ -11,12 +11,12 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from tests.launch.environments import CHAPTER
 from tests.site.html_pages import read_page
 from tools import export_notebooks, normalise
 from tools.course_index import Index
 
 ROOT = Path(__file__).resolve().parents[2]
-CHAPTER = "book/sampling/in-batch-bias"
 NOT_PLAIN = {
     "a role": re.compile(r"\{[a-z:]+\}`"),
     "a directive": re.compile(r"^\s*(:{3,}|`{3,}\{)", re.MULTILINE),

@@ -14,9 +14,9 @@ from urllib.request import urlopen
 
 import pytest
 
+from tests.launch.environments import CHAPTER
 from tools.course_index import Index
 
-CHAPTER = "book/sampling/in-batch-bias"
 SECONDS = 120
 pytestmark = pytest.mark.slow
 

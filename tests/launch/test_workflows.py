@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.launch.environments import CHAPTER
+
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / ".github" / "workflows"
 WORKFLOWS = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.yml"))}
@@ -126,11 +128,7 @@ def push(origin: Path, exported: Path, tmp_path: Path, *, run: int) -> list[str]
 def test_the_branch_is_made_kept_and_renewed(origin: Path, exported: Path, tmp_path: Path) -> None:
     assert push(origin, exported, tmp_path, run=1) == ["Copies of the notebooks of 1"]
     files = git("ls-tree", "-r", "--name-only", "notebooks", folder=origin).splitlines()
-    assert (
-        "book/sampling/in-batch-bias.ipynb" in files
-        and ".binder/postBuild" in files
-        and "only-on-main.txt" not in files
-    )
+    assert f"{CHAPTER}.ipynb" in files and ".binder/postBuild" in files and "only-on-main.txt" not in files
     assert git("ls-tree", "notebooks", ".binder/postBuild", folder=origin).startswith("100755")
     assert len(push(origin, exported, tmp_path, run=2)) == 1, "nothing changed: no commit, and Binder keeps its image"
     changed = tmp_path / "changed"

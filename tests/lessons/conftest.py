@@ -1,4 +1,4 @@
-"""Fixtures of the lessons' tests: a page of the site from a file, a JavaScript module in an empty page, closed figures."""
+"""Fixtures of the lessons' tests: pages of the site, JavaScript modules in an empty page, closed figures."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import nbformat
 import pytest
+from drafts import DRAFTS
 from in_process import ASSIGNMENTS, NEW, functions, marks, marks_of, public_checks
 
 from course_lib.lessons.shared import forms
@@ -24,7 +25,7 @@ WRONG = [(name, kind) for name in ASSIGNMENTS for kind in simulate.wrong_answers
 
 
 TASK = re.compile(
-    r"\*(\d+) points · (graded by a person · )?difficulty ★(?:★|☆)(?:★|☆) · importance ★(?:★|☆)(?:★|☆) · (\d+) minutes\*"
+    r"\*(\d+) points · (graded by a person · )?difficulty ★[★☆][★☆] · importance ★[★☆][★☆] · (\d+) minutes\*"
 )
 
 
@@ -77,9 +78,8 @@ def test_those_checks_are_lost_by_another_wrong_answer(name: str, check: str) ->
 @pytest.mark.parametrize("name", NEW)
 def test_the_public_checks_run_without_nbgrader_and_without_the_exercises(name: str) -> None:
     code = ["import sys", "sys.modules['nbgrader'] = sys.modules['exercises'] = None"]
-    for cell in simulate.reference(name)["cells"]:
-        if cell["cell_type"] == "code":
-            code.append("\n".join(line for line in cell["source"].split("\n") if "%pip" not in line))
+    cells = [cell["source"] for cell in simulate.reference(name)["cells"] if cell["cell_type"] == "code"]
+    code += [line for cell in cells for line in cell.split("\n") if "%pip" not in line]
     done = subprocess.run(
         [sys.executable, "-c", "\n".join(code)], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -102,7 +102,7 @@ def test_points_minutes_and_tasks_agree_wherever_they_stand(name: str) -> None:
         if about["grade"]:
             tasks[current][2] += about["points"]
             assert (tasks[current][3] is not None) == about["solution"]
-    assert list(tasks) == list(range(1, len(tasks) + 1)) and len(tasks) >= 6
+    assert list(tasks) == list(range(1, len(tasks) + 1)) and (len(tasks) >= 6 or name in DRAFTS)
     assert all(stated == of_cells for stated, _, of_cells, _ in tasks.values())
     rows = {int(number): [int(points), int(minutes)] for number, _, points, minutes in ROW.findall(intro)}
     assert rows == {number: task[:2] for number, task in tasks.items()}
@@ -223,14 +223,12 @@ STRANGE = [
 @pytest.mark.parametrize("name", NEW)
 def test_no_check_breaks_at_a_strange_answer(name: str) -> None:
     """A check raises NotYet, and nothing else: else an answer would be marked as unreadable."""
+    asked = [key for key, thing in functions(simulate.reference(name)).items() if callable(thing)]
     for cell in simulate.source(name)["cells"]:
         about = cell["metadata"]["nbgrader"]
         if about["grade"] and not about["solution"]:
             code = compile("".join(cell["source"]), about["grade_id"], "exec")
             for value in STRANGE:
-                answer = lambda *a, value=value: value
-                names = dict.fromkeys(
-                    (key for key, x in functions(simulate.reference(name)).items() if callable(x)), answer
-                )
+                names = {key: lambda *_, value=value: value for key in asked}
                 with pytest.raises(forms.NotYet):
                     exec(code, {**names, "checks": public_checks(name)})

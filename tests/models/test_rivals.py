@@ -16,7 +16,7 @@ from course_lib.models.backbones.lightgcn import LightGCN
 from course_lib.models.backbones.mf import MF
 from course_lib.models.debiasing import DCCL, DICE, IPS, MACR, PAAC, PC, TPAB
 from course_lib.models.debiasing.paac import info_nce
-from course_lib.models.debiasing.rival import Rival, bpr_losses, joined, pair_keys, pair_positions, twin
+from course_lib.models.debiasing.rival import Rival, joined, pair_keys, pair_positions, twin
 from course_lib.models.debiasing.tpab import coarse, next_counts, stage_counts, stage_of_pairs
 from course_lib.training.recommenders import train_recommender
 
@@ -627,9 +627,9 @@ def test_the_losses_of_triples_are_softplus_to_the_bit_and_bpr_is_their_mean() -
     pos = torch.linspace(-60, 60, 4001, requires_grad=True)
     neg = torch.tensor(normal(4001), dtype=torch.float32, requires_grad=True)
     stored = torch.nn.functional.softplus(neg - pos)
-    assert torch.equal(bpr_losses(pos, neg), stored)
+    assert torch.equal(losses.bpr_losses(pos, neg), stored)
     wanted = with_gradients(stored.mean(), pos, neg)
-    for mean in (bpr_losses(pos, neg).mean(), losses.bpr(pos, neg)):
+    for mean in (losses.bpr_losses(pos, neg).mean(), losses.bpr(pos, neg)):
         assert all(torch.equal(*pair) for pair in zip(with_gradients(mean, pos, neg), wanted, strict=True))
 
 

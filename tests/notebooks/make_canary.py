@@ -1,17 +1,15 @@
 """Writes canary.ipynb: a notebook with ONE wrong stored number, which the notebook tests must catch.
 
-python tests/notebooks/make_canary.py
+python -m tests.notebooks.make_canary
 """
 
-import sys
 from pathlib import Path
 
 import nbformat
 
-FOLDER = Path(__file__).resolve().parent
-sys.path.insert(0, str(FOLDER.parents[1] / "tools"))
+from tools import normalise
 
-import normalise
+FOLDER = Path(__file__).resolve().parent
 
 INTRODUCTION = "# A canary\n\nOne stored output of this notebook is wrong. A test proves that the test suite sees it."
 CODE = (

@@ -17,7 +17,7 @@ NOTEBOOKS = sorted(path for path in BOOK.rglob("*.ipynb") if ".ipynb_checkpoints
 
 
 def name_of(path: Path) -> str:
-    """What the claims call a notebook: "sampling/in-batch-bias"."""
+    """What the claims call a notebook: "sampling/my-topic"."""
     return path.relative_to(BOOK).with_suffix("").as_posix()
 
 

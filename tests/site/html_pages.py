@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = ("geometry", "sampling", "debiasing")
-CHAPTERS = sorted(  # "book/sampling/in-batch-bias.html": the chapters that exist, without their labs
+CHAPTERS = sorted(  # "book/sampling/my-topic.html": the chapters that exist, without their labs
     path.relative_to(ROOT).with_suffix(".html").as_posix()
     for part in PARTS
     for path in (ROOT / "book" / part).glob("*.ipynb")

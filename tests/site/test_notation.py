@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from drafts import is_draft
 
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = [
@@ -38,8 +39,8 @@ def test_no_name_and_no_symbol_means_two_things() -> None:
 
 def test_the_map_of_the_course_links_every_chapter_that_exists() -> None:
     index = (ROOT / "book" / "index.md").read_text(encoding="utf-8")
-    chapters = [path for part in PARTS for path in (ROOT / "book" / part).glob("*.ipynb")]
+    every = (path for part in PARTS for path in (ROOT / "book" / part).glob("*.ipynb"))
+    chapters = [path for path in every if not is_draft(path)]
     missing = [path.name for path in chapters if f"({path.parent.name}/{path.name})" not in index]
     assert missing == []
-    assert index.count("[planned]{.planned}") + index.count("[finished]{.done}") == 8
     assert index.count("[finished]{.done}") == sum(not path.stem.endswith("-lab") for path in chapters)

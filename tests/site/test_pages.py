@@ -127,8 +127,11 @@ def test_it_does_not_scroll_sideways(opened: Opened) -> None:
         if (!box || box.scrollWidth <= box.clientWidth + 1) return [];
         const right = box.getBoundingClientRect().right + 1;
         const scrolls = (element) => ["auto", "scroll", "hidden"].includes(getComputedStyle(element).overflowX);
-        const inside = (element) => { for (let up = element.parentElement; up !== box; up = up.parentElement) if (scrolls(up)) return true; };
-        return [...box.querySelectorAll("*")].filter((element) => element.getBoundingClientRect().right > right && !inside(element))
+        const inside = (element) => {
+            for (let up = element.parentElement; up !== box; up = up.parentElement) if (scrolls(up)) return true;
+        };
+        return [...box.querySelectorAll("*")]
+            .filter((element) => element.getBoundingClientRect().right > right && !inside(element))
             .map((element) => `${element.tagName}.${element.className}: ${element.textContent.trim().slice(0, 60)}`);
     }""")
     assert wide == [], f"wider than {opened.width} px"
@@ -150,8 +153,9 @@ def test_axe_finds_nothing_serious_on_the_page(opened: Opened) -> None:
 
 def test_the_keyboard_reaches_what_scrolls(opened: Opened) -> None:
     unreachable = opened.page.evaluate("""() => [...document.querySelectorAll("article *")]
-        .filter((element) => ["auto", "scroll"].includes(getComputedStyle(element).overflowX) && element.scrollWidth > element.clientWidth + 1)
-        .filter((element) => element.clientWidth && element.tabIndex < 0 && !element.querySelector("a, button, input, select, [tabindex='0']"))
+        .filter((element) => ["auto", "scroll"].includes(getComputedStyle(element).overflowX))
+        .filter((element) => element.scrollWidth > element.clientWidth + 1 && element.clientWidth)
+        .filter((element) => element.tabIndex < 0 && !element.querySelector("a, button, input, select, [tabindex='0']"))
         .map((element) => `${element.tagName}.${element.className}`)""")
     assert unreachable == []
 

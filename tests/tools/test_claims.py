@@ -260,7 +260,7 @@ def lint(tmp_path, text, markdown="# Page\n", name="x.md"):
 def proved(label="thm-in-batch-expectation"):
     function = label.replace("-", "_")
     return ROW.replace("status: tested", f"status: proved\n  theorem: {label}").replace(
-        "papers.p3:disagreements_with_table_4", f"lessons.in_batch_bias.proofs:{function}"
+        "papers.p3:disagreements_with_table_4", f"lessons.my_topic.proofs:{function}"
     )
 
 

@@ -44,7 +44,7 @@ def test_value_and_gradient_equal_the_dense_expectation_under_autograd(
     )
     dense.backward()
     weights = objectives.full_data(kind, data, batch_size=batch_size, omega=omega)
-    value, du, dv = objectives.OBJECTIVES[pointwise](users.detach(), items.detach(), weights)
+    value, du, dv = objectives.GRADIENTS[pointwise](users.detach(), items.detach(), weights)
     tolerance = 1e-12 if pointwise == "square" else 2e-6  # the logistic grid is computed in float32
     assert value == pytest.approx(float(dense.detach()), rel=tolerance)
     for ours, auto in ((du, users.grad), (dv, items.grad)):
@@ -53,13 +53,31 @@ def test_value_and_gradient_equal_the_dense_expectation_under_autograd(
     assert objectives.objective_value(pointwise, users, items, weights) == pytest.approx(value, rel=1e-13)
 
 
+@pytest.mark.parametrize("pointwise", ["square", "logistic"])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "unbiased_omega"])
+def test_the_check_before_a_run_passes_and_finds_a_wrong_gradient(
+    kind: str, pointwise: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = small(m=40, n=30)
+    objectives.check_gradient(pointwise, kind, data, batch_size=11)
+    right = objectives.GRADIENTS[pointwise]
+
+    def wrong(*arguments):
+        value, du, dv = right(*arguments)
+        return value, du, dv * (1 + 1e-3)
+
+    monkeypatch.setitem(objectives.GRADIENTS, pointwise, wrong)
+    with pytest.raises(FloatingPointError, match=f"the {pointwise} objective of {kind} or its gradient differs"):
+        objectives.check_gradient(pointwise, kind, data, batch_size=11)
+
+
 def test_the_logistic_gradient_does_not_depend_on_the_block(monkeypatch: pytest.MonkeyPatch) -> None:
     data = small(m=50, n=6)
     users, items = (table.detach() for table in tables(data))
     weights = objectives.full_data("popularity", data)
-    whole = objectives.logistic_objective(users, items, weights)
+    whole = objectives.logistic_gradient(users, items, weights)
     monkeypatch.setattr(objectives, "BLOCK_CELLS", 7 * data.n_items)
-    blocks = objectives.logistic_objective(users, items, weights)
+    blocks = objectives.logistic_gradient(users, items, weights)
     assert whole[0] == pytest.approx(blocks[0], rel=1e-6)
     torch.testing.assert_close(whole[1], blocks[1], rtol=1e-5, atol=1e-7)
 
@@ -82,7 +100,7 @@ def test_the_closed_form_is_what_l_bfgs_finds(kind: str) -> None:
     data, k = small(m=14, n=11), 3
     users, items = objectives.closed_form(kind, data, k)
     weights = objectives.full_data(kind, data)
-    closed, du, dv = objectives.square_objective(torch.tensor(users), torch.tensor(items), weights)
+    closed, du, dv = objectives.square_gradient(torch.tensor(users), torch.tensor(items), weights)
     assert float(torch.cat([du, dv]).norm()) < 1e-12  # a stationary point
     fits = [
         objectives.minimise(
@@ -111,7 +129,7 @@ def test_l_bfgs_stops_at_the_norm_of_the_gradient_in_the_original_coordinates() 
     seen: list[tuple[int, float, float]] = []
     start = objectives.random_start(data.shape, 2, np.random.default_rng(0), 0.1)
     fit = objectives.minimise("square", weights, start, gradient_norm=1e-6, progress=lambda *line: seen.append(line))
-    value, du, dv = objectives.square_objective(torch.tensor(fit.users), torch.tensor(fit.items), weights)
+    value, du, dv = objectives.square_gradient(torch.tensor(fit.users), torch.tensor(fit.items), weights)
     assert fit.gradient_norm == pytest.approx(float(torch.cat([du, dv]).norm()), rel=1e-6) and fit.gradient_norm <= 1e-6
     assert fit.value == pytest.approx(value, rel=1e-12) and [line[0] for line in seen] == list(
         range(1, fit.iterations + 1)

@@ -95,6 +95,24 @@ def test_sogram_gradients_equal_autograd(pointwise: str) -> None:
     torch.testing.assert_close(found_v, expected_v, rtol=1e-10, atol=1e-15)
 
 
+@pytest.mark.parametrize("pointwise", ["square", "logistic"])
+@pytest.mark.parametrize("losses", [LOSSES, ("sogram",)])
+def test_a_run_whose_gradients_are_not_autograds_does_not_start(
+    pointwise: str, losses: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, test = synthetic()
+    one = stack(data, pointwise, losses, batch_size=300)  # more pairs than are looked at
+    batch = next(one.batches())
+    before = one.rng.bit_generator.state
+    one.check_gradients(batch)
+    assert one.rng.bit_generator.state == before  # the check draws nothing: the run stays the same
+    right = stochastic._StackedWeights.own
+    monkeypatch.setattr(stochastic._StackedWeights, "own", lambda *given: right(*given) * 1.001)
+    with pytest.raises(FloatingPointError, match=f"{losses[0]} .{pointwise}. differs from autograd through in_batch"):
+        train(one, test)
+    assert torch.equal(one.u, one.start[0].repeat(1, len(losses), 1))  # no step was taken
+
+
 def test_steps_equal_torchs_adagrad() -> None:
     one = stack(synthetic()[0], losses=("in_batch",))
     users, items = (torch.nn.Parameter(table[:, 0].clone()) for table in (one.u, one.v))
@@ -162,7 +180,7 @@ def test_the_unbiased_loss_approaches_the_full_minimum() -> None:
     one = stack(data, losses=("unbiased",), first_lr=0.25, max_epochs=300, patience=300, start_scale=0.1)
     first = one.objective(0)
     weights = objectives.full_data("unbiased", data)
-    lowest = objectives.square_objective(*map(torch.tensor, objectives.closed_form("unbiased", data, 3)), weights)[0]
+    lowest = objectives.square_gradient(*map(torch.tensor, objectives.closed_form("unbiased", data, 3)), weights)[0]
     reached = train(one, test)[0].history[-1]["objective"]
     assert lowest < reached < lowest + 0.1 * (first - lowest)
 

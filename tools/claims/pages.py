@@ -29,10 +29,10 @@ def fill(text: str, claims: list[Claim] | None = None, *, pages: Collection[str]
     """The page with each `<!-- claims: WHAT [OF] -->` replaced; WHAT is counts, statuses, filter, table, errata, graph
     or list.
 
-    OF is a paper ("P0", "X") or a chapter ("geometry/gauge-freedom"); nothing means all claims. A chapter's graph and
+    OF is a paper ("P0", "X") or a chapter ("sampling/my-topic"); nothing means all claims. A chapter's graph and
     list also hold what its claims rest on directly, wherever that belongs.
 
-    `pages` are the pages that the build knows ("book/sampling/in-batch-bias"); only these are linked. None: link none.
+    `pages` are the pages that the build knows ("book/sampling/my-topic"); only these are linked. None: link none.
     Raises ValueError for an unknown WHAT.
     """
     if not _PLACE.search(text):

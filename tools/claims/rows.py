@@ -60,7 +60,7 @@ class Scalar:
 
     @property
     def origin(self) -> str:
-        """Where the number comes from, in words: "notebook sampling/in-batch-bias", or the function."""
+        """Where the number comes from, in words: "notebook sampling/my-topic", or the function."""
         return (
             f"notebook {self.notebook}"
             if self.notebook
@@ -140,7 +140,7 @@ def load(folder: Path | str | None = None) -> list[Claim]:
     folder = Path(folder) if folder is not None else ROOT / "book" / "claims"
     paths = sorted(folder.glob("*.yml"))
     if not paths:
-        raise ClaimError(f"{folder}: no claims file; expected one for each chapter, such as gauge-freedom.yml")
+        raise ClaimError(f"{folder}: no claims file; expected one for each chapter, such as my-topic.yml")
     claims = sorted(
         (claim for path in paths for claim in _read_file(path)),
         key=lambda claim: (PAPERS.index(claim.paper), claim.order),

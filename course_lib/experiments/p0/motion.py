@@ -202,7 +202,7 @@ def watch(
         pairs = rng.integers(len(data), size=batch)  # uniform over interactions, with replacement
         inputs = torch.as_tensor(data.users[pairs]).long(), torch.as_tensor(data.items[pairs]).long()
         moved = measure_step(towers, inputs, loss_function(loss, tau), made, probe=(watched["user"], watched["item"]))
-        for side, motion in zip(SIDES, moved, strict=True):
+        for side, motion in zip(SIDES, (moved,) if isinstance(moved, Motion) else moved, strict=True):
             seen.add(side, motion)
     return seen.finish(watched)
 

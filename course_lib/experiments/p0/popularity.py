@@ -182,7 +182,7 @@ def run_lookup(cell: PopularityCell, *, curve: bool) -> tuple[dict[str, float], 
     train, test = load_split(cell["data"], cell["seed"])
     towers = lookup_towers(train, d=cell["d"], norm=cell["norm"], seed=cell["seed"])
     optimiser = OPTIMISERS[cell["optimiser"]](towers.parameters(), cell)
-    growth = Growth(optimiser, towers.right.weight) if cell.get("watch") else None
+    growth = Growth(optimiser, towers.right.get_parameter("weight")) if cell.get("watch") else None
     history = _train(towers, optimiser, train, test, cell, curve=curve)
     found = judge(towers, train, test, lists=list_length(train.n_items), seed=cell["seed"])
     found |= {"loss": history[-1]["loss"]}
@@ -212,7 +212,7 @@ def run_history(cell: HistoryCell) -> tuple[dict[str, float], list[dict[str, flo
 
 
 def _train(
-    towers: nn.Module,
+    towers: TwoTower,
     optimiser: torch.optim.Optimizer,
     train: Interactions,
     test: Interactions,
@@ -379,12 +379,12 @@ def e9_cell(cell: PopularityCell) -> list[Row]:
 
 def e10_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu") -> list[HistoryCell]:
     """Smoke: 600 steps of 256. Laptop: ML-1M, which has an order in time."""
-    size = {
+    sizes: dict[str, dict[str, Any]] = {
         "smoke": {"batch": 256, "long": 1 / 5, "history": 10},
         "laptop": {"long": 0.25, "history": 20},
         "full": {"history": 50},
-    }[scale]
-    settings = {"transformer": {"user lr": 3e-3, "user decay": 0.01, "cycles": 2, "points": 10, **size}}
+    }
+    settings = {"transformer": {"user lr": 3e-3, "user decay": 0.01, "cycles": 2, "points": 10, **sizes[scale]}}
     return grid(scale, seeds, settings, data=data, device=device, sets=SETS[scale][:1])
 
 

@@ -113,10 +113,12 @@ def table6_plan(
         of_seed_0 = [pair for pair, seed in order if seed == 0]
         if scale == "laptop" and name == "ml-1m":
             smaller += [
-                cell("L-BFGS", *pair, 0, {**cap, **stop, "start": 0.01}) for pair in of_seed_0 if pair in DOUBTFUL
+                cell("L-BFGS", loss, ratio, 0, {**cap, **stop, "start": 0.01})
+                for loss, ratio in of_seed_0
+                if (loss, ratio) in DOUBTFUL
             ]
         if stop:
-            coarser += [cell("L-BFGS", *pair, 0, cap) for pair in of_seed_0 if pair in first]
+            coarser += [cell("L-BFGS", loss, ratio, 0, cap) for loss, ratio in of_seed_0 if (loss, ratio) in first]
     return [*baseline, *closed, *cells, *smaller, *coarser]
 
 
@@ -197,6 +199,7 @@ def minimum(cell: MinimumCell, kind: str, size: int | None, train: Interactions)
         users, items = objectives.closed_form(cell["loss"], train, cell["k"])
         left, right = (torch.tensor(table, device=cell["device"]) for table in (users, items))
         return users, items, {"objective": objectives.objective_value("square", left, right, data)}
+    objectives.check_gradient(cell["pointwise"], kind, train, batch_size=size)
     rng = np.random.default_rng([cell["seed"], 1])
     start = objectives.random_start(train.shape, cell["k"], rng, cell.get("start", 0.1))
     with threads_for(train):

@@ -79,7 +79,7 @@ def share_on_films(answer: Answer) -> None:
     print(PASSED)
 
 
-def films(batch_size: int = 100, rank: int = 8, seed: int = 0) -> tuple[list, list]:
+def films(batch_size: int = 100, rank: int = 8, seed: int = 0) -> tuple[list[Any], list[Any]]:
     """A batch of real pairs: (users, films), both batch_size x rank, from the rank-8 SVD of the films data."""
     users, items, pairs, _ = film_factors(rank)
     drawn = pairs[np.random.default_rng(seed).choice(len(pairs), batch_size, replace=False)]
@@ -116,9 +116,8 @@ def check_gradient(answer: Answer, cases: list[tuple[list[float], list[float]]])
 
 
 def check_norm_after(answer: Answer, cases: list[tuple[Any, Any, Any, Any]]) -> None:
-    for square, cosine, slope, lr in cases:
-        h = Fraction(slope) ** 2 * (1 - Fraction(cosine))
-        square = Fraction(square)
+    for given, cosine, slope, lr in cases:
+        square, h = Fraction(given), Fraction(slope) ** 2 * (1 - Fraction(cosine))
         right = norms.squared_norm_path(square, lr=Fraction(lr), squared_gradients=np.array([h], dtype=object))[-1]
         compare(
             answer(square, Fraction(cosine), Fraction(slope), Fraction(lr)),
@@ -178,7 +177,7 @@ def check_radial(answer: Answer, cases: list[tuple[Fraction, Fraction, Fraction]
         )
 
 
-def check_longer_than_one(answer: Answer, cases: list[tuple[list, list]]) -> None:
+def check_longer_than_one(answer: Answer, cases: list[tuple[list[Any], list[Any]]]) -> None:
     for q, keys in cases:
         gradients = _gradients(q, keys)
         best = float(np.linalg.norm(gradients, axis=1).max())
@@ -186,11 +185,12 @@ def check_longer_than_one(answer: Answer, cases: list[tuple[list, list]]) -> Non
         expect(
             length > best * (1 + 1e-6),
             f"with {len(keys)} keys your loss has a gradient of length {length:.6g}; all the weight on one key reaches "
-            f"{best:.6g}. Forces of several keys can point the same way, or opposite ways: signs of the weights matter.",
+            f"{best:.6g}. Forces of several keys can point the same way, or opposite ways: signs of the weights "
+            "matter.",
         )
 
 
-def check_longest(answer: Answer, cases: list[tuple[list, list]]) -> None:
+def check_longest(answer: Answer, cases: list[tuple[list[Any], list[Any]]]) -> None:
     for q, keys in cases:
         gradients = _gradients(q, keys)
         weights = _weights(answer, q, keys)
@@ -227,7 +227,7 @@ def check_longest(answer: Answer, cases: list[tuple[list, list]]) -> None:
         )
 
 
-def check_share(answer: Answer, users: list, items: list, *, tau: float, tol: float, similarity: str) -> None:
+def check_share(answer: Answer, users: list[Any], items: list[Any], *, tau: float, tol: float, similarity: str) -> None:
     right, slips = _share_and_slips(np.array(users), np.array(items), tau, tol, similarity)
     compare(
         answer(users, items, tau, tol, similarity),
@@ -240,7 +240,7 @@ def check_share(answer: Answer, users: list, items: list, *, tau: float, tol: fl
 
 def _share_and_slips(
     users: np.ndarray, items: np.ndarray, tau: float, tol: float, similarity: str
-) -> tuple[float, list]:
+) -> tuple[float, list[Any]]:
     cosines = geometry.cosine(users[:, None], items[None, :])  # (B, B)
     scores = cosines if similarity == "cos" else users @ items.T
     odds = np.exp((scores - scores.max(1, keepdims=True)) / tau)
@@ -248,7 +248,10 @@ def _share_and_slips(
     each = geometry.cosine_gradient(users[:, None], items[None, :]) if similarity == "cos" else items[None, :]
     gradients = (pull[:, :, None] * each).sum(1)  # (B, d), up to the factor 1 / (tau B) that no share can see
     parts = _relative(gradients, users)
-    share = lambda x: float((x > tol).mean())
+
+    def share(x: np.ndarray) -> float:
+        return float((x > tol).mean())
+
     no_positive = _relative(((pull + np.eye(len(users)))[:, :, None] * each).sum(1), users)
     other_scores = users @ items.T if similarity == "cos" else cosines
     odds = np.exp((other_scores - other_scores.max(1, keepdims=True)) / tau)
@@ -273,14 +276,14 @@ def _relative(gradients: np.ndarray, users: np.ndarray, *, signed: bool = False)
     """<u, g> / (||u|| ||g||) of each row, its absolute value unless signed."""
     radial, _ = geometry.split_radial(gradients, users)
     sizes = np.sign((gradients * users).sum(1)) * geometry.norm(radial) / geometry.norm(gradients)
-    return sizes if signed else np.abs(sizes)
+    return np.asarray(sizes if signed else np.abs(sizes))
 
 
-def _gradients(q: list, keys: list) -> np.ndarray:
-    return geometry.cosine_gradient(np.array(q, dtype=float), np.array(keys, dtype=float))
+def _gradients(q: list[Any], keys: list[Any]) -> np.ndarray:
+    return np.asarray(geometry.cosine_gradient(np.array(q, dtype=float), np.array(keys, dtype=float)))
 
 
-def _weights(answer: Answer, q: list, keys: list) -> np.ndarray:
+def _weights(answer: Answer, q: list[Any], keys: list[Any]) -> np.ndarray:
     weights = floats(answer(q, keys), (len(keys),), "the weights, one a key")
     expect(
         abs(float(weights @ weights) - 1) <= 1e-9,

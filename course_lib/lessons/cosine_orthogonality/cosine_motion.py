@@ -43,9 +43,10 @@ class CosineMotion(CourseWidget):
 
     module_name: ClassVar[str] = "cosine_motion"
     caption: ClassVar[str] = (
-        "Arrows from the centre: q (thick), its positive k, and negatives, which end in a bar. The arrow at the tip of q is "
-        "the next step of gradient descent; a small square marks a right angle. Solid circle: as long as q. Dashed circle: as "
-        "long as q after the step. Dots: where q has been. With JavaScript this picture is interactive."
+        "Arrows from the centre: q (thick), its positive k, and negatives, which end in a bar. The arrow at the tip of"
+        " q is the next step of gradient descent; a small square marks a right angle. Solid circle: as long as q. "
+        "Dashed circle: as long as q after the step. Dots: where q has been. With JavaScript this picture is "
+        "interactive."
     )
 
     q = traitlets.List(traitlets.Float()).tag(sync=True, state=True)
@@ -87,9 +88,7 @@ class CosineMotion(CourseWidget):
 
     @property
     def step(self) -> dict[str, Any]:
-        """The next step: loss, gradient, step (2,), norms before and after, the angle in degrees from q (None at
-        rest).
-        """
+        """The next step: loss, gradient, step (2,), norms before and after, angle to q in degrees (None at rest)."""
         here = self.trace[-1]
         loss, gradient, scores = motion.loss_and_gradient(self.loss, here, self.candidates, self.tau)
         step = -self.lr * gradient
@@ -117,7 +116,10 @@ class CosineMotion(CourseWidget):
             return trouble
         trace = self.trace
         if not trace[-1].any():
-            return f"After {len(trace) - 1} steps q is the zero vector. It has no direction, so its cosine is not defined. Start over."
+            return (
+                f"After {len(trace) - 1} steps q is the zero vector. It has no direction, so its cosine is not "
+                "defined. Start over."
+            )
         return None
 
     def _undefined(self) -> str | None:
@@ -125,7 +127,10 @@ class CosineMotion(CourseWidget):
         names = ["q", "k", *(f"negative {i + 1}" for i in range(len(self.negatives)))]
         for name, point in zip(names, [self.q, self.k, *self.negatives], strict=True):
             if not any(point):
-                return f"{name} is the zero vector. It has no direction, so its cosine with anything is not defined. Move it."
+                return (
+                    f"{name} is the zero vector. It has no direction, so its cosine with anything is not defined. "
+                    "Move it."
+                )
         return None
 
     def summary(self) -> str:
@@ -143,7 +148,10 @@ class CosineMotion(CourseWidget):
         score = f"{'⟨q, k⟩' if plain else 'cos(q, k)'} = {number(step['scores'][0])}"
         count = len(self.candidates) - 1
         negatives = f", {count} negative{'' if count == 1 else 's'}, τ = {number(self.tau)}" if many else ""
-        return f"Loss: {LOSS_NAMES[self.loss]}{negatives}, learning rate {number(self.lr)}. {score}, loss {fine(step['loss'])}."
+        return (
+            f"Loss: {LOSS_NAMES[self.loss]}{negatives}, learning rate {number(self.lr)}. {score}, loss "
+            f"{fine(step['loss'])}."
+        )
 
     def picture(self) -> str:
         return _picture(self)
@@ -184,13 +192,13 @@ class CosineMotion(CourseWidget):
     def _valid_size(self, proposal: dict[str, Any]) -> float:
         if not 0.01 <= proposal["value"] <= 100:
             raise ValueError(f"{proposal['trait'].name} is {proposal['value']}; expected a number from 0.01 to 100")
-        return proposal["value"]
+        return float(proposal["value"])
 
     @traitlets.validate("steps")
     def _valid_steps(self, proposal: dict[str, Any]) -> int:
         if not 0 <= proposal["value"] <= MOST_STEPS:
             raise ValueError(f"steps is {proposal['value']}; expected 0 to {MOST_STEPS}")
-        return proposal["value"]
+        return int(proposal["value"])
 
 
 def _point(point: Any, name: str) -> list[float]:
@@ -236,7 +244,10 @@ def _about_trace(lengths: np.ndarray) -> str:
         return ""
     shrank = int((np.diff(lengths) < -1e-12 * lengths[:-1]).sum())
     never = "It never became shorter" if shrank == 0 else f"It became shorter in {shrank} of them"
-    return f"After {taken} step{'' if taken == 1 else 's'} the length went from {number(lengths[0])} to {number(lengths[-1])}. {never}."
+    return (
+        f"After {taken} step{'' if taken == 1 else 's'} the length went from {number(lengths[0])} to "
+        f"{number(lengths[-1])}. {never}."
+    )
 
 
 def _percent(change: float) -> str:

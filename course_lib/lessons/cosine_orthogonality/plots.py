@@ -1,7 +1,7 @@
 """Figures of the chapter on cosine gradients: circles, tangents, steps, and what happens to lengths.
 
-All geometry comes from `course_lib.maths.geometry`; a figure draws it. Plane figures show d = 2: everything a cosine gradient
-does happens in the plane that q and k span.
+All geometry comes from `course_lib.maths.geometry`; a figure draws it. Plane figures show d = 2: everything a cosine
+gradient does happens in the plane that q and k span.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from course_lib.maths import geometry
 # ---- arrows and circles
 
 
-def _circle(ax: Axes, radius: float, *, color: str = SOFT, line: str = "-", width: float = 1.2) -> None:
+def _circle(ax: Axes, radius: float, *, color: str = SOFT, line: Any = "-", width: float = 1.2) -> None:
     ax.add_patch(Circle((0, 0), radius, fill=False, ec=color, lw=width, ls=line))
 
 
@@ -33,7 +33,8 @@ def _right_angle(ax: Axes, corner: np.ndarray, along: np.ndarray, up: np.ndarray
 
 
 def _label(ax: Axes, where: Any, text: str, *, color: str = INK, **options: Any) -> None:
-    ax.text(*where, text, color=color, bbox=white_sheet(), zorder=5, **{"ha": "center", "va": "center", **options})
+    x, y = where
+    ax.text(x, y, text, color=color, bbox=white_sheet(), zorder=5, **{"ha": "center", "va": "center", **options})
 
 
 def _plane_vector(values: Any, name: str) -> np.ndarray:
@@ -251,17 +252,17 @@ def precision(
     marks: name -> scale, drawn as a vertical line.
     """
     fig, ax = plt.subplots(figsize=(7.2, 4.0))
-    for index, (name, (x, y)) in enumerate(curves.items()):
-        x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    for index, (name, (xs, ys)) in enumerate(curves.items()):
+        x, y = np.asarray(xs, dtype=float), np.asarray(ys, dtype=float)
         color, marker, line = SPARE[index % len(SPARE)]
         keep = np.isfinite(y) & (y > 0)
         ax.plot(x[keep], y[keep], color=color, marker=marker, ls=line, label=name, mfc="none")
     ax.set(xscale="log", yscale="log", xlabel=x_label, ylabel=label)
-    for name, x in (marks or {}).items():
-        ax.axvline(x, color=WRONG, lw=1, ls=(0, (1, 2)))
+    for name, at in (marks or {}).items():
+        ax.axvline(at, color=WRONG, lw=1, ls=(0, (1, 2)))
         ax.annotate(
             name,
-            (x, 1),
+            (at, 1),
             xycoords=("data", "axes fraction"),
             xytext=(3, -4),
             textcoords="offset points",

@@ -45,8 +45,7 @@ class Combination:
     def dot(self, other: Combination, gram: Callable[[str, str], sp.Expr]) -> sp.Expr:
         """The inner product, by bilinearity, from the inner products `gram(name, name)` of the named vectors."""
         return sum(
-            (x * y * gram(left, right) for left, x in self.parts.items() for right, y in other.parts.items()),
-            sp.S.Zero,
+            (x * y * gram(left, right) for left, x in self.parts.items() for right, y in other.parts.items()), sp.S.Zero
         )
 
 
@@ -103,7 +102,8 @@ def lem_cosine_gradient() -> list[sp.Expr]:
 def cosine_gradient_as_printed(key: str) -> Combination:
     """(27): (key - (<q, key>/||q||^2) q) / (||q|| ||key||)."""
     scale = 1 / sp.sqrt(b * gram(key, key))
-    return scale * Combination({key: sp.S.One, "q": -gram("q", key) / b})
+    printed: Combination = scale * Combination({key: sp.S.One, "q": -gram("q", key) / b})
+    return printed
 
 
 def indexed_rules() -> list[sp.Expr]:

@@ -1,14 +1,13 @@
-"""What is right in the quiz "cosine-orthogonality": each function computes its question's verdicts, {answer id: is it
-right?}.
+"""What is right in the quiz "cosine-orthogonality": a function for each question, {answer id: is it right?}.
 
-The numbers of the questions stand here once more, on purpose: the test compares what the file marks with what comes
-out.
+The numbers of the questions stand here once more, on purpose: the test compares them with what the file marks.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
@@ -29,7 +28,10 @@ def gradient_length() -> dict[str, bool]:
 
 def which_losses() -> dict[str, bool]:
     """Whether the gradient is perpendicular to q, for random q and keys."""
-    cosines = lambda q, keys: losses.cosine_scores(q[None], keys)
+
+    def cosines(q: Any, keys: Any) -> Any:
+        return losses.cosine_scores(q[None], keys)
+
     asked: dict[str, Loss] = {
         "square": lambda q, keys: losses.one_minus_cosine_squared(geometry.cosine(q, keys[0])),
         "dot": lambda q, keys: losses.infonce(losses.dot_scores(q[None], keys), tau=0.5, positives=[0]),
@@ -104,7 +106,11 @@ def _worst_radial(loss: Loss) -> float:
     """max |<q, gradient>| over a few random q and keys."""
     rng = np.random.default_rng(1)
     cases = [(torch.tensor(rng.normal(size=4)), torch.tensor(rng.normal(size=(3, 4)))) for _ in range(20)]
-    return max(abs(float(q @ _gradient(lambda x, keys=keys: loss(x, keys), q))) for q, keys in cases)
+
+    def radial(q: torch.Tensor, keys: torch.Tensor) -> float:
+        return abs(float(q @ _gradient(lambda x: loss(x, keys), q)))
+
+    return max(radial(q, keys) for q, keys in cases)
 
 
 def _train(*, scale: float, lr: float, steps: int = 200) -> np.ndarray:
@@ -121,4 +127,4 @@ def _train(*, scale: float, lr: float, steps: int = 200) -> np.ndarray:
 
 def _push_away(q: np.ndarray, negative: np.ndarray) -> np.ndarray:
     """One step that lowers the cosine with a negative."""
-    return q - 0.5 * geometry.cosine_gradient(q, negative)
+    return np.asarray(q - 0.5 * geometry.cosine_gradient(q, negative))

@@ -1,6 +1,4 @@
-"""Figures of the chapter on directional decomposition and correction. They draw what they are given;
-formulas are in `course_lib.models.debiasing`.
-"""
+"""Figures of the chapter on DDC. They draw what they are given; formulas are in `course_lib.models.debiasing`."""
 
 from __future__ import annotations
 
@@ -17,11 +15,9 @@ from course_lib.lessons.shared.house import GRID, INK, PULL, PULL_TINT, PUSH, SO
 
 @in_style
 def origin_sweep(shifts: Any, panels: Mapping[str, tuple[Any, float, Any]]) -> tuple[Figure, np.ndarray]:
-    """One panel for each number: its values over the shift of all items, and its value for the model without DDC,
-    dashed.
+    """A panel for each number: its values over the shift of all items; dashed, its value without DDC.
 
-    panels: label -> (values at the shifts, value of the model or NaN where it has none, half-widths of the values or
-    None).
+    panels: label -> (values at the shifts, value of the model or NaN where it has none, half-widths or None).
     """
     x = np.asarray(shifts, dtype=float)
     fig, axes = plt.subplots(1, len(panels), figsize=(3.1 * len(panels), 3.3), squeeze=False, dpi=92)
@@ -39,9 +35,7 @@ def origin_sweep(shifts: Any, panels: Mapping[str, tuple[Any, float, Any]]) -> t
 
 @in_style
 def two_users(user: Any, pref: Any, pop: Any, alpha: float, beta: float) -> tuple[Figure, Axes]:
-    """(11), (12) and (14) in the plane: the vector that meets the positives, the one that meets the negatives, and the
-    one that is served.
-    """
+    """(11), (12), (14) in the plane: the vectors that meet positives and negatives, and the one that is served."""
     e, f, p = (np.asarray(vector, dtype=float) for vector in (user, pref, pop))
     fig, ax = plt.subplots(figsize=(6.0, 4.3), dpi=92)
     ax.spines[["left", "bottom"]].set_visible(False)
@@ -82,8 +76,7 @@ def two_users(user: Any, pref: Any, pop: Any, alpha: float, beta: float) -> tupl
 
 @in_style
 def turned_user(vectors: Mapping[str, Any], positives: Any, negatives: Any) -> tuple[Figure, np.ndarray]:
-    """The same items in the plane before two or more users: the user's own as discs, the others as crosses, each with
-    its score.
+    """The same items before two or more users: the user's own as discs, the others as crosses, each with its score.
 
     vectors: title -> (2,). The side of the plane that scores above the best of the others is tinted.
     """
@@ -118,8 +111,7 @@ def turned_user(vectors: Mapping[str, Any], positives: Any, negatives: Any) -> t
 def missing_minimum(
     lengths: Any, shares: Any, paths: Mapping[str, tuple[Any, Any, float | None]]
 ) -> tuple[Figure, np.ndarray]:
-    """Left: share of users without a minimiser by the number of their items. Right: beta of single users along gradient
-    descent.
+    """Left: share of users without a minimiser by number of items. Right: beta of users along gradient descent.
 
     lengths, shares: bars. paths: name -> (steps, beta, the minimiser or None).
     """
@@ -188,9 +180,7 @@ def loss_and_ranking(
 
 @in_style
 def net_push(net: Any, change: Any, alphas: Any) -> tuple[Figure, np.ndarray]:
-    """Change of the popularity of each user's list against alpha (left) and against alpha + beta cos (right):
-    dots and means of ten groups.
-    """
+    """Change of each list's popularity against alpha (left), alpha + beta cos (right): dots, means of ten groups."""
     fig, axes = plt.subplots(1, 2, figsize=(9.0, 3.7), sharey=True, dpi=88)
     both = "$\\alpha_u+\\beta_u\\,\\langle e_{pref},e_{pop}\\rangle$"
     y = np.asarray(change, dtype=float)
@@ -213,9 +203,7 @@ def net_push(net: Any, change: Any, alphas: Any) -> tuple[Figure, np.ndarray]:
 def differences(
     rows: Mapping[str, tuple[float, float, float, float]], *, labels: tuple[str, str]
 ) -> tuple[Figure, np.ndarray]:
-    """Two columns of dots with intervals, one row for each method:
-    name -> (difference, half-width, second difference, half-width).
-    """
+    """A row for each method, two columns of dots: name -> (difference, half-width, the second ones)."""
     fig, axes = plt.subplots(1, 2, figsize=(9.2, 0.36 * len(rows) + 1.1), sharey=True, dpi=92)
     names = list(rows)
     for ax, at, label, color in zip(axes, (0, 2), labels, (PULL, PUSH), strict=True):
@@ -230,9 +218,7 @@ def differences(
 
 @in_style
 def decay_and_sign(names: Sequence[str], rows: Mapping[str, Sequence[float]]) -> tuple[Figure, np.ndarray]:
-    """Small bars side by side: for each model (down) each number of `rows` (across), with its value written at the
-    bar.
-    """
+    """Small bars: for each model (down) each number of `rows` (across), with its value written at the bar."""
     fig, axes = plt.subplots(
         1, len(rows), figsize=(2.5 * len(rows) + 1.0, 0.36 * len(names) + 1.0), sharey=True, dpi=92, squeeze=False
     )
@@ -255,11 +241,9 @@ def decay_and_sign(names: Sequence[str], rows: Mapping[str, Sequence[float]]) ->
 def frontier(
     curves: Mapping[str, tuple[Any, Any, Sequence[str]]], points: Mapping[str, tuple[float, float]]
 ) -> tuple[Figure, Axes]:
-    """Popularity of the lists (across) against accuracy (up): curves of a method with one setting moved, and single
-    points.
+    """Popularity of the lists (across) against accuracy (up): curves of methods with one setting moved, and points.
 
-    curves: name -> (popularity, accuracy, a label for each place or an empty one); points: name -> (popularity,
-    accuracy).
+    curves: name -> (popularity, accuracy, a label or "" for each place); points: name -> (popularity, accuracy).
     """
     fig, ax = plt.subplots(figsize=(7.4, 4.4), dpi=92)
     for (color, marker, dashes), (name, (x, y, labels)) in zip(SPARE[1:], curves.items(), strict=False):
@@ -283,7 +267,6 @@ def _arrow(ax: Axes, start: Any, end: Any, color: str, *, width: float = 2.0) ->
     )
 
 
-Curve = tuple[Sequence[float], Sequence[float], Sequence[float]]  # x, mean, half-width of an interval (0: none)
 # method -> marker and colour; a marker is enough to tell them apart
 METHODS: dict[str, tuple[str, str]] = {
     "IPS": ("v", "#9c5a86"),
@@ -301,8 +284,7 @@ METHODS: dict[str, tuple[str, str]] = {
 def accuracy_and_popularity(
     panels: Mapping[str, Mapping[str, Sequence[float]]], *, accuracy: str = "MRR@10"
 ) -> tuple[Figure, np.ndarray]:
-    """What every method changes against the backbone alone, in percent: how popular its lists are (across), how
-    accurate (up).
+    """What every method changes against the backbone, in percent: popularity of its lists (across), accuracy (up).
 
     panels: backbone -> method -> (change of popularity, change of accuracy, half-widths of their intervals or 0). The
     backbone is the origin; up and to the left is what debiasing wants, more accurate and less popular, and is tinted.
@@ -328,93 +310,13 @@ def accuracy_and_popularity(
 
 
 @in_style
-def sensitivity(
-    curves: Mapping[str, Mapping[str, Curve]], levels: Mapping[str, Mapping[str, float]] | None = None
-) -> tuple[Figure, np.ndarray]:
-    """One panel for each metric, its curves over k: metric -> backbone -> (k, mean, half-width); levels:
-    the same without DDC, dotted.
-    """
-    fig, axes = plt.subplots(1, len(curves), figsize=(4.3 * len(curves) + 0.4, 3.7), squeeze=False, dpi=92)
-    for ax, (metric, series) in zip(axes[0], curves.items(), strict=True):
-        for (color, marker, dashes), (name, (tops, means, halves)) in zip(SPARE, series.items(), strict=False):
-            ax.plot(tops, means, marker=marker, ls=dashes, color=color, label=f"{name} with DDC")
-            ax.fill_between(tops, np.subtract(means, halves), np.add(means, halves), color=color, alpha=0.15, lw=0)
-            if levels and name in levels.get(metric, {}):
-                level = levels[metric][name]
-                ax.axhline(level, color=color, lw=1.2, ls=(0, (1, 2)))
-                beside = {"transform": ax.get_yaxis_transform(), "va": "center", "fontsize": 9, "color": color}
-                ax.text(1.01, level, f"{name}\nalone", **beside)
-        if metric.endswith("%"):
-            ax.axhline(0, color=INK, lw=1.2, ls=(0, (1, 2)))
-            ax.text(1.01, 0, "backbone\nalone", transform=ax.get_yaxis_transform(), va="center", fontsize=9)
-        ax.set(title=metric, xlabel="k: share of a user's items behind e_pref")
-        ax.margins(y=0.12)
-    axes[0, 0].legend(fontsize=9)
-    return fig, axes[0]
-
-
-@in_style
-def convergence(runs: Mapping[str, Mapping[str, Any]]) -> tuple[Figure, np.ndarray]:
-    """BPR's loss per triple of what is served (logarithmic) and validation MRR@10 along training and DDC, a column for
-    each run.
-
-    runs: title -> {"training": (epochs, losses, mrrs), "DDC": (epochs, losses, mrrs), "scaled": least loss by one
-    factor on all scores, "objective": DDC's own losses, or absent}.
-    """
-    fig, axes = plt.subplots(2, len(runs), figsize=(4.3 * len(runs) + 0.4, 5.6), sharex="col", squeeze=False, dpi=88)
-    for column, (title, run) in enumerate(runs.items()):
-        top, low = axes[:, column]
-        (epochs, losses, mrrs), (after, then, found) = run["training"], run["DDC"]
-        for ax, first, second in ((top, losses, then), (low, mrrs, found)):
-            ax.plot(epochs, first, "-", marker="o", ms=3, color=INK, label="training")
-            ax.plot(after, second, "-", marker="s", ms=3, color=PUSH, label="DDC, served embedding")
-            ax.axvline(epochs[-1], color=SOFT, lw=1, ls=(0, (2, 2)))
-        if "objective" in run:
-            top.plot(after, run["objective"], ls=(0, (1, 1.5)), color=PUSH, label="DDC, its objective")
-        top.axhline(
-            run["scaled"], color=PULL, lw=1.4, ls=(0, (5, 2)), label="same ranking as before,\nscores times a factor"
-        )
-        low.axhline(max(mrrs), color=INK, lw=1, ls=(0, (1, 2)))
-        top.set(title=title, yscale="log")
-        low.set(xlabel="epoch")
-    axes[0, 0].set_ylabel("BPR loss per triple")
-    axes[1, 0].set_ylabel("validation MRR@10")
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    fig.legend(handles, labels, loc="outside upper center", ncols=2)
-    return fig, axes
-
-
-@in_style
-def rule_changes(
-    changes: Mapping[str, Mapping[str, tuple[float, float]]], *, label: str = "change of MRR@10 in %"
-) -> tuple[Figure, np.ndarray]:
-    """The change against the backbone under each update rule, with intervals, a panel for each backbone or metric:
-    title -> rule -> (mean, half).
-    """
-    fig, axes = plt.subplots(
-        1, len(changes), figsize=(4.0 * len(changes) + 1.2, 4.4), sharey=True, squeeze=False, dpi=92
-    )
-    for ax, (title, rules) in zip(axes[0], changes.items(), strict=True):
-        ax.axvline(0, color=SOFT, lw=1, ls=(0, (2, 2)))
-        for at, (rule, (mean, half)) in enumerate(rules.items()):
-            ours = rule == "b_a"
-            ax.errorbar(mean, at, xerr=half or None, color=PUSH if ours else INK, lw=1.4, capsize=3)
-            ax.plot(mean, at, "*" if ours else "o", color=PUSH if ours else INK, ms=13 if ours else 6, mec="white")
-        ax.set(title=title, xlabel=label, yticks=range(len(rules)), yticklabels=list(rules))
-    axes[0, 0].invert_yaxis()
-    return fig, axes[0]
-
-
-@in_style
 def sign_of_alpha(
     groups: Mapping[str, Mapping[str, Sequence[float]]], *, moved: Sequence[str] = ()
 ) -> tuple[Figure, np.ndarray]:
-    """Where the mean item lies along e_pop against the share of users with alpha < 0 (left) and the change of AvgPop in
-    % (right).
+    """Where the mean item lies along e_pop against the share with alpha < 0 (left), the change of AvgPop in % (right).
 
     groups: name -> {"centroid", "negative", "change"}, a mark for each model. moved: the groups that are one model
-    whose items were moved together; their marks are joined by a line. Changes beyond 20 % are drawn on a logarithmic
-    scale.
+    whose items were moved together; a line joins their marks. Changes beyond 20 % are drawn on a logarithmic scale.
     """
     fig, axes = plt.subplots(1, 2, figsize=(9.2, 4.2), dpi=92)
     looks = [*SPARE, ("#8a6d00", "P", (0, (1, 1))), ("#56b4e9", "X", (0, (6, 2)))]

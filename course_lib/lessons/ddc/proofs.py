@@ -1,5 +1,4 @@
-"""Symbolic proofs for directional decomposition and correction (P1, Sections 3.3 to 5.4; audit X12) and for what goes
-beyond it.
+"""Symbolic proofs for directional decomposition and correction (P1, Sections 3.3 to 5.4; claim X12) and beyond it.
 
 One user: positives with scores s_i and projections a_i = <e_pref, e_i>, negatives with scores t_j and b_j = <e_pop,
 e_j>. The margin of the rule "b_a" is x_ij = s_i + beta a_i - t_j - alpha b_j, the loss the mean of log(1 + exp(-x_ij)).
@@ -15,27 +14,6 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 import sympy as sp
-
-__all__ = [
-    "enumerate_ddc_minimiser",
-    "enumerate_preference_sign",
-    "prop_beta_gradient",
-    "prop_centred_surrogate",
-    "prop_free_margin",
-    "prop_level_scores",
-    "prop_loss_counts_mistakes",
-    "prop_loss_scale",
-    "prop_net_popularity",
-    "prop_nine_rules",
-    "prop_preference_sign",
-    "prop_sign_of_alpha",
-    "prop_surrogate",
-    "prop_user_convex",
-    "thm_ddc_convex",
-    "thm_ddc_minimiser",
-    "thm_objective_not_embedding",
-    "thm_origin",
-]
 
 alpha, beta, shift = sp.symbols("alpha beta gamma", real=True)
 P, Q = 2, 2  # positives and negatives of the identities
@@ -76,8 +54,7 @@ def final_margin(i: int, j: int) -> sp.Expr:
 
 
 def prop_user_convex() -> list[sp.Expr]:
-    """3.3 repaired: with the items frozen the Hessian of BPR's loss in e_u is the mean of w (1 - w) (e_i - e_j)(e_i -
-    e_j)'.
+    """3.3 repaired: with frozen items BPR's Hessian in e_u is the mean of w (1 - w) (e_i - e_j)(e_i - e_j)'.
 
     A sum of squares with weights of at least 0: the loss is convex, and every stationary e_u is a global minimum.
     """
@@ -103,8 +80,7 @@ def thm_ddc_convex() -> list[sp.Expr]:
 
 
 def thm_ddc_minimiser() -> list[sp.Expr]:
-    """X12 (a). Along a direction (v, w) the loss has the slope -E[w_ij (w a_i - v b_j)], and falls for ever if no
-    bracket is negative.
+    """Claim X12 (a). Along (v, w) the slope is -E[w_ij (w a_i - v b_j)]; the loss falls for ever if no bracket is < 0.
 
     Residuals: that slope; the limit 0 of log(1 + exp(-x - r c)) for r to infinity where c > 0; and the two brackets of
     the proof: along (0, 1) it is a_i, along (-1, 0) it is b_j. That no other direction matters is
@@ -124,8 +100,7 @@ def thm_ddc_minimiser() -> list[sp.Expr]:
 
 
 def enumerate_ddc_minimiser(values: Sequence[int] = (-2, -1, 0, 1)) -> Fraction:
-    """How many of all integer a (p of them) and b (q), p and q up to 3, the theorem gets wrong: unique exactly if a and
-    b both change sign.
+    """How many integer a and b (1 to 3 of each) the theorem gets wrong: unique exactly if both change sign.
 
     The argument that knows nothing of signs: a convex loss has one unique minimiser exactly if no direction other than
     0 has all brackets w a_i - v b_j at least 0. In the plane it is enough to try the directions at right angles to some
@@ -146,9 +121,7 @@ def changes_sign(values: Sequence[int]) -> bool:
 
 
 def _unique_minimiser(moves: Sequence[tuple[int, int]]) -> bool:
-    """No direction other than 0 along which no margin falls. Exact:
-    the cone of such directions is spanned by the ones tried.
-    """
+    """No direction but 0 along which no margin falls. Exact: the ones tried span the cone of such directions."""
     tried = [(sign * x, sign * y) for m in moves for x, y in (m, (-m[1], m[0])) for sign in (1, -1)] or [(1, 0)]
     tried = [d for d in tried if d != (0, 0)] or [(1, 0)]
     return not any(all(d[0] * m[0] + d[1] * m[1] >= 0 for m in moves) for d in tried)
@@ -169,9 +142,7 @@ def prop_preference_sign() -> list[sp.Expr]:
 
 
 def enumerate_preference_sign(values: Sequence[int] = (-1, 0, 2)) -> Fraction:
-    """How many sets of one to three integer item vectors have a user without a positive a_i, for any chosen part whose
-    sum is not zero.
-    """
+    """How many sets of 1 to 3 integer items have a user without a positive a_i, for any part with a sum not zero."""
     points = list(itertools.product(values, repeat=2))
     wrong = 0
     for count in (1, 2, 3):
@@ -208,9 +179,7 @@ def prop_sign_of_alpha() -> list[sp.Expr]:
 
 
 def prop_beta_gradient() -> list[sp.Expr]:
-    """4.2 repaired: dL/dbeta = -E[w a_i], and it moves with every negative's score:
-    d/dt_j of it is -(1/pq) sum_i w (1 - w) a_i.
-    """
+    """4.2 repaired: dL/dbeta = -E[w a_i]; every negative's score moves it: d/dt_j is -(1/pq) sum_i w (1 - w) a_i."""
     margins = [ddc_margin(i, j) for i, j in PAIRS]
     slope = -_mean([weight(x) * a[i] for x, (i, _) in zip(margins, PAIRS, strict=True)])
     residuals = [_zero(loss(margins).diff(beta) - slope, margins)]
@@ -221,8 +190,7 @@ def prop_beta_gradient() -> list[sp.Expr]:
 
 
 def prop_surrogate() -> list[sp.Expr]:
-    """X12 (c): around margin 0 the loss is log 2 - x/2 + x^2/8, least squares of 2 on x; its normal equations are two
-    by two.
+    """Claim X12 (c): around 0 the loss is log 2 - x/2 + x^2/8: least squares of 2 on x, two normal equations.
 
     Residuals: the expansion's three coefficients; and the slopes of the mean of (x - 2)^2 / 8 minus the printed system.
     """
@@ -242,9 +210,10 @@ def prop_surrogate() -> list[sp.Expr]:
 
 
 def prop_centred_surrogate() -> list[sp.Expr]:
-    """The surrogate where the b_j have mean 0: alpha = -E[t b]/E[b^2], minus the slope of the scores on b; what it
-    leaves, t_j + alpha b_j, is uncorrelated with b. Second residual: with a mean c as well, alpha = -(E[t b] + (2 - E s
-    + ...) c) / E[b^2], worked out at beta given.
+    """The surrogate where the b_j have mean 0: alpha = -E[t b]/E[b^2], minus the slope of the scores on b.
+
+    What it leaves, t_j + alpha b_j, is uncorrelated with b. Second residual: with a mean c as well, alpha = -(E[t b] +
+    (2 - E s + ...) c) / E[b^2], worked out at beta given.
     """
     mean_zero = {b[1]: -b[0]}
     tb, bb = _mean([x * y for x, y in zip(t, b, strict=True)]), _mean([one**2 for one in b])
@@ -261,11 +230,9 @@ def prop_centred_surrogate() -> list[sp.Expr]:
 
 
 def prop_level_scores() -> list[sp.Expr]:
-    """Two positives with a = (c, -c), two negatives with b = (d, -d): beta* = (s_2 - s_1)/(2c), alpha* = (t_2 -
-    t_1)/(2d).
+    """Positives with a = (c, -c), negatives with b = (d, -d): beta* = (s_2 - s_1)/(2c), alpha* = (t_2 - t_1)/(2d).
 
-    There all four margins are equal, so that both slopes vanish. L_DDC levels: it takes from the positive that stands
-    high.
+    There all four margins are equal, so both slopes vanish. L_DDC levels: it takes from the positive that stands high.
     """
     c, d = sp.symbols("c d", positive=True)
     at = {a[0]: c, a[1]: -c, b[0]: d, b[1]: -d}
@@ -284,8 +251,7 @@ def prop_level_scores() -> list[sp.Expr]:
 
 
 def thm_origin() -> list[sp.Expr]:
-    """Add one vector c to every item. BPR's margins and e_pop stay; the margin of DDC gains -alpha <e_pop, c> + beta
-    <e_pref, c>.
+    """One vector c added to every item: BPR's margins and e_pop stay, DDC's gain -alpha <e_pop, c> + beta <e_pref, c>.
 
     Residuals: the margin of a pair before and after; a head-minus-tail difference before and after; the DDC margin
     after minus before, with e_pref held; and the slope in alpha along a shift gamma of all b, E[w (b + gamma)].
@@ -309,8 +275,7 @@ def thm_origin() -> list[sp.Expr]:
 
 
 def prop_free_margin() -> list[sp.Expr]:
-    """x_ij = (s_i - t_j) + (beta E a - alpha E b) + beta (a_i - E a) - alpha (b_j - E b): the second bracket lifts
-    every pair alike.
+    """x_ij = (s_i - t_j) + (beta E a - alpha E b) + beta (a_i - E a) - alpha (b_j - E b); E's bracket lifts all alike.
 
     Second residual: the margin that is served minus the margin that is learned, alpha b_i - beta a_j with the two roles
     exchanged.
@@ -326,9 +291,7 @@ def prop_free_margin() -> list[sp.Expr]:
 
 
 def prop_net_popularity() -> sp.Expr:
-    """Mean score of the head minus mean score of the tail, after (14) minus before:
-    ||v_diff|| (alpha + beta <e_pref, e_pop>).
-    """
+    """Head mean score minus tail mean score, after (14) minus before: ||v_diff|| (alpha + beta <e_pref, e_pop>)."""
     user, pref = sp.Matrix(sp.symbols("u1:3", real=True)), sp.Matrix(sp.symbols("f1:3", real=True))
     head, tail = ([sp.Matrix(sp.symbols(f"{name}{k}_1:3", real=True)) for k in range(2)] for name in "xy")
     apart = sum(head, sp.zeros(2, 1)) / 2 - sum(tail, sp.zeros(2, 1)) / 2
@@ -365,9 +328,7 @@ def thm_objective_not_embedding() -> list[sp.Expr]:
 
 
 def prop_loss_scale() -> list[sp.Expr]:
-    """Margins times c keep their signs, so every ranking;
-    the loss of one pair of margin x > 0 goes to 0, of x < 0 it grows like c |x|.
-    """
+    """Margins times c keep every ranking; a pair's loss goes to 0 if x > 0, and grows like c |x| if x < 0."""
     c, x = sp.symbols("c x", positive=True)
     f = sp.log(1 + sp.exp(-x))
     return [
@@ -378,8 +339,7 @@ def prop_loss_scale() -> list[sp.Expr]:
 
 
 def prop_loss_counts_mistakes() -> list[sp.Expr]:
-    """A pair that is ranked wrongly costs at least log 2: f falls and f(0) = log 2. So (share of wrong pairs) <= loss /
-    log 2.
+    """A wrongly ranked pair costs at least log 2 (f falls, f(0) = log 2): share of wrong pairs <= loss / log 2.
 
     Residuals: f(0) - log 2 and f' + sigmoid(-x), negative everywhere. What a low loss does say.
     """
@@ -389,12 +349,11 @@ def prop_loss_counts_mistakes() -> list[sp.Expr]:
 
 
 def prop_nine_rules() -> list[sp.Expr]:
-    """Every rule's margin is s_i - t_j + alpha A + beta B with the coefficients that its name says. Residuals, for the
-    nine rules:
+    """Every rule's margin is s_i - t_j + alpha A + beta B with the coefficients that its name says.
 
-    the margin minus that linear form. Then: b_b and a_a know one scalar only (the other derivative is 0); under a_b and
-    a_ab the slope in beta is E[w a_j] over the negatives alone, so that beta* < 0 where their weighted mean similarity
-    to the user's taste is positive.
+    Residuals, for the nine rules: the margin minus that linear form. Then: b_b and a_a know one scalar only (the other
+    derivative is 0); under a_b and a_ab the slope in beta is E[w a_j] over the negatives alone, so that beta* < 0 where
+    their weighted mean similarity to the user's taste is positive.
     """
     residuals = []
     for rule in RULES:
@@ -438,8 +397,7 @@ def _mean(values: Iterable[sp.Expr]) -> sp.Expr:
 
 
 def _zero(expression: sp.Expr, margins: Sequence[sp.Expr]) -> sp.Expr:
-    """The expression as a rational function of y_k = exp(x_k), one symbol for each margin, cancelled: exactly 0 if it
-    vanishes.
+    """The expression as a rational function of y_k = exp(x_k), one per margin, cancelled: exactly 0 if it vanishes.
 
     Terms with the same y are cancelled together first, which is all that most sums over pairs need.
     """

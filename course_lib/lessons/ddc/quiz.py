@@ -1,7 +1,6 @@
-"""What is right in the quiz "ddc": each function computes its question's verdicts, {answer id: is it right?}.
+"""What is right in the quiz "ddc": a function for each question, {answer id: is it right?}.
 
-The numbers of the questions stand here once more, on purpose: the test compares what the file marks with what comes
-out.
+The numbers of the questions stand here once more, on purpose: the test compares them with what the file marks.
 """
 
 from __future__ import annotations
@@ -29,9 +28,7 @@ def minimum() -> dict[str, bool]:
 
 
 def origin() -> dict[str, bool]:
-    """Random tables, all items moved along the axis:
-    rankings, margins and axis of the model, and the sign of alpha for all users.
-    """
+    """Random tables, all items moved along the axis: the model's rankings, margins, axis; each user's sign of alpha."""
     worlds = {t: _world(t) for t in (-1.0, 0.0, 0.4)}
     orders = [np.argsort(-users @ items.T, axis=1) for users, items, _ in worlds.values()]
     same = all((order == orders[0]).all() for order in orders)
@@ -80,9 +77,7 @@ def served() -> dict[str, bool]:
 
 
 def popularity() -> dict[str, bool]:
-    """The mean score of the head minus that of the tail, before and after, for random items and a user with the given
-    cosine.
-    """
+    """Head mean score minus tail mean score, before and after, for random items and a user with the given cosine."""
     rng = np.random.default_rng(2)
     items = rng.normal(size=(40, 6)) + np.outer(np.linspace(2, -2, 40), rng.normal(size=6))
     gap = items[:4].mean(0) - items[-4:].mean(0)

@@ -79,7 +79,7 @@ def neighbours_films(answer: Answer) -> None:
     print(PASSED)
 
 
-def films(spread: float, rank: int = 16, n: int = 250, seed: int = 0) -> tuple[list, list]:
+def films(spread: float, rank: int = 16, n: int = 250, seed: int = 0) -> tuple[list[Any], list[Any]]:
     """(before, after): the n most rated films in the rank-16 SVD of the data, and after a random diagonal gauge."""
     users, items, _, counts = film_factors(rank)
     items = items[np.argsort(-counts, kind="stable")[:n]]
@@ -90,7 +90,7 @@ def films(spread: float, rank: int = 16, n: int = 250, seed: int = 0) -> tuple[l
 # ---- what the checks are made of; the hidden checks call them with other inputs ----
 
 
-def check_diagonal(answer: Answer, tables: list[list]) -> None:
+def check_diagonal(answer: Answer, tables: list[list[Any]]) -> None:
     for table in tables:
         A = _exact(table)
         n, k = A.shape
@@ -116,7 +116,7 @@ def check_diagonal(answer: Answer, tables: list[list]) -> None:
         )
 
 
-def check_linear(answer: Answer, tables: list[list]) -> None:
+def check_linear(answer: Answer, tables: list[list[Any]]) -> None:
     for table in tables:
         A = _exact(table)
         n, k = A.shape
@@ -160,7 +160,7 @@ def feasible_form(value: Any, k: int, n: int) -> tuple[np.ndarray, np.ndarray]:
     return A, d
 
 
-def check_nearest(answer: Answer, cases: list[tuple[list, int, int]]) -> None:
+def check_nearest(answer: Answer, cases: list[tuple[list[Any], int, int]]) -> None:
     for B, i, j in cases:
         rows = np.array(B)
         d = floats(answer(B, i, j), (rows.shape[1],), "d")
@@ -171,7 +171,8 @@ def check_nearest(answer: Answer, cases: list[tuple[list, int, int]]) -> None:
         hint = " Item embeddings are B D^-1: yours fits B D." if inverse == j else ""
         expect(
             got == j,
-            f"{len(rows)} items in {rows.shape[1]} dimensions: after your gauge the nearest to item {i} is {got}, not {j}.{hint}",
+            f"{len(rows)} items in {rows.shape[1]} dimensions: after your gauge the nearest to item {i} is {got}, "
+            f"not {j}.{hint}",
         )
 
 
@@ -214,11 +215,12 @@ def check_pinning(answer: Answer, widths: list[int]) -> None:
         )
         expect(
             len(A) <= needed,
-            f"k = {k}: your {len(A)} rows pin every gauge, but fewer do: how many dimensions have the symmetric matrices?",
+            f"k = {k}: your {len(A)} rows pin every gauge, but fewer do: how many dimensions have the symmetric "
+            "matrices?",
         )
 
 
-def check_decay(answer: Answer, cases: list[tuple[list, list]]) -> None:
+def check_decay(answer: Answer, cases: list[tuple[list[Any], list[Any]]]) -> None:
     for first, second in cases:
         A, B = np.array(first), np.array(second)
         ratio = np.linalg.norm(B, axis=0) / np.linalg.norm(A, axis=0)
@@ -245,21 +247,24 @@ def check_decay(answer: Answer, cases: list[tuple[list, list]]) -> None:
             raise RuntimeError("a gauge nearby has smaller norms: this check is wrong, not the answer")
 
 
-def check_neighbours(answer: Answer, before: list, after: list, sizes: list[int]) -> None:
+def _overlap(first: np.ndarray, second: np.ndarray) -> float:
+    return float(gauge.neighbour_overlap(first, second).mean())
+
+
+def check_neighbours(answer: Answer, before: list[Any], after: list[Any], sizes: list[int]) -> None:
     first, second = np.array(before), np.array(after)
     for k in sizes:
-        overlap = lambda a, b: float(gauge.neighbour_overlap(a, b).mean())
-        right = overlap(gauge.neighbours(first, k), gauge.neighbours(second, k))
+        right = _overlap(gauge.neighbours(first, k), gauge.neighbours(second, k))
         itself = np.arange(len(first))[:, None]
         own = [np.hstack([itself, gauge.neighbours(table, k - 1)]) if k > 1 else itself for table in (first, second)]
         slips = [
-            (overlap(*own), "an item is not its own neighbour"),
+            (_overlap(*own), "an item is not its own neighbour"),
             (
-                overlap(gauge.neighbours(first, k, "dot"), gauge.neighbours(second, k, "dot")),
+                _overlap(gauge.neighbours(first, k, "dot"), gauge.neighbours(second, k, "dot")),
                 "divide by the lengths: cosine, not dot product",
             ),
             (
-                overlap(gauge.neighbours(first, k, "euclidean"), gauge.neighbours(second, k, "euclidean")),
+                _overlap(gauge.neighbours(first, k, "euclidean"), gauge.neighbours(second, k, "euclidean")),
                 "the nearest by cosine are asked for",
             ),
             (right * k, "a share lies between 0 and 1: divide by k"),
@@ -276,5 +281,5 @@ def check_neighbours(answer: Answer, before: list, after: list, sizes: list[int]
         )
 
 
-def _exact(table: list) -> np.ndarray:
+def _exact(table: list[Any]) -> np.ndarray:
     return np.array([[Fraction(entry) for entry in row] for row in table], dtype=object)

@@ -20,9 +20,7 @@ _CHARACTER, _HEIGHT, _MARK, _MARGIN = 8.5, 15, 8, 3
 
 
 def name_places(marks: Sequence[tuple[float, float]], texts: Sequence[str], side: float) -> list[tuple[int, int, str]]:
-    """(dx, dy, anchor) for the name of every mark on a square of the given side:
-    the place that covers least, in turn.
-    """
+    """(dx, dy, anchor) for each mark's name on a square of the given side: the place that covers least, in turn."""
     taken: list[Box] = [(x - _MARK, y - _MARK, x + _MARK, y + _MARK) for x, y in marks]
     chosen = []
     for (x, y), text in zip(marks, texts, strict=True):

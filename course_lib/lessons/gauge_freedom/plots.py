@@ -1,6 +1,4 @@
-"""Figures of the chapter on gauges: scores against cosines, distances on the sphere, stretched planes, free
-dimensions.
-"""
+"""Figures of the chapter on gauges: scores and cosines, distances on the sphere, stretched planes, free dimensions."""
 
 from __future__ import annotations
 
@@ -24,10 +22,10 @@ def scores_and_cosines(
     Returns the figure and its two axes.
     """
     fig, axes = plt.subplots(1, 2, figsize=(8.0, 3.9))
-    for ax, (first, second), what in zip(
+    for ax, pair, what in zip(
         axes, (scores, cosines), ("score of a person and a film", "cosine of two films"), strict=True
     ):
-        first, second = np.asarray(first), np.asarray(second)
+        first, second = map(np.asarray, pair)
         if first.shape != second.shape or first.ndim != 1:
             raise ValueError(
                 f"{what}: got shapes {first.shape} and {second.shape}; expected two vectors of equal length"
@@ -61,11 +59,9 @@ def sphere_distances(points: int = 181) -> tuple[Figure, Axes]:
 def stretched_plane(
     items: Any, users: Any, d: Any, *, item_names: Sequence[str], user_names: Sequence[str]
 ) -> tuple[Figure, np.ndarray]:
-    """Two pictures of one model in the plane: as it is, and after items B D^-1, users A D. The unit circle goes along
-    with the items.
+    """Two pictures of one model in the plane: as it is, and items B D^-1, users A D, with the unit circle.
 
-    items (n, 2), users (m, 2), d (2,). Items are arrows with dots, users hollow squares. Returns the figure and its
-    axes.
+    items (n, 2), users (m, 2), d (2,). Items are arrows with dots, users hollow squares. Returns figure and axes.
     """
     items, users, d = (np.asarray(values, dtype=float) for values in (items, users, d))
     turn = np.linspace(0, 2 * np.pi, 200)
@@ -153,9 +149,7 @@ def neighbour_overlap(
     chance: float | None = None,
     x_label: str = "spread of the gauge (sd of log factors)",
 ) -> tuple[Figure, Axes]:
-    """Share of the top 10 that is left, against the spread of the gauge: {label: (spreads, shares)}; chance:
-    a dotted line.
-    """
+    """Share of the top 10 left against the spread of the gauge: {label: (spreads, shares)}; chance: a dotted line."""
     fig, ax = plt.subplots()
     for at, (label, (spread, share)) in enumerate(curves.items()):
         ax.plot(spread, share, **series_style(label, at))

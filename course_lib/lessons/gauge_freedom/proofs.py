@@ -2,7 +2,8 @@
 
 Tables are matrices of symbols, so an identity of polynomials in their entries holds for all tables of that size at
 once. Where a statement is about every width, the proof is in terms of inner products (coordinate-free), and small
-widths are expanded as well. `enumerate_*` visits families of small rational tables. Counterexamples return a `Counterexample`.
+widths are expanded as well. `enumerate_*` visits families of small rational tables. A function that returns a
+`Counterexample` refutes a reading.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -43,19 +45,22 @@ def thm_cosine_euclid() -> list[sp.Expr]:
 
 
 def cor_neighbours() -> list[sp.Expr]:
-    """P2 Corollary 5: for a query q and two candidates on the sphere, half the difference of the squared chords is the
-    difference of the cosine distances; the angle orders them alike, since d(1 - cos)/d(angle) = sin(angle) > 0."""
+    """P2 Corollary 5: half the difference of two squared chords is the difference of the cosine distances.
+
+    For a query q and two candidates on the sphere; the angle orders them alike: d(1 - cos)/d(angle) = sin(angle) > 0.
+    """
     s, r = sp.symbols("s r", real=True)  # <q, x>, <q, y>
-    chord2 = lambda c: 2 - 2 * c
+
+    def chord2(c: sp.Expr) -> sp.Expr:
+        return 2 - 2 * c
+
     return _simplified(
         [(chord2(s) - chord2(r)) / 2 - ((1 - s) - (1 - r)), sp.diff(1 - sp.cos(theta), theta) - sp.sin(theta)]
     )
 
 
 def enumerate_neighbours() -> Fraction:
-    """Corollary 5 on every query and every pair of 28 rational points of the circle:
-    number of orders that differ, ties included.
-    """
+    """Corollary 5 on every query and pair of 28 rational points of the circle: number of orders that differ or tie."""
     points = rational_circle()
     wrong = 0
     for q, x, y in itertools.product(points, repeat=3):
@@ -66,9 +71,7 @@ def enumerate_neighbours() -> Fraction:
 
 
 def prop_geodesic() -> list[sp.Expr]:
-    """P2 Proposition 9: with angle theta, 1 - cos = chord^2/2, chord = 2 sin(theta/2), and 1 - cos = theta^2/2 -
-    theta^4/24 + O(theta^6).
-    """
+    """P2 Proposition 9: 1 - cos = chord^2/2, chord = 2 sin(theta/2), 1 - cos = theta^2/2 - theta^4/24 + O(theta^6)."""
     chord = sp.sqrt((1 - sp.cos(theta)) ** 2 + sp.sin(theta) ** 2)
     series = sp.series(1 - sp.cos(theta), theta, 0, 6).removeO()
     return _simplified(
@@ -82,9 +85,7 @@ def prop_geodesic() -> list[sp.Expr]:
 
 
 def prop_not_a_metric() -> list[sp.Expr]:
-    """sqrt(1 - cos) = chord / sqrt 2, so it inherits the triangle inequality from the straight line;
-    1 - cos fails it by sqrt 2 - 1.
-    """
+    """sqrt(1 - cos) = chord / sqrt 2 inherits the triangle inequality of the line; 1 - cos fails it by sqrt 2 - 1."""
     root = sp.sqrt(1 - sp.cos(theta)) - sp.sqrt(2) * sp.sqrt((1 - sp.cos(theta)) / 2)
     half = sp.simplify((1 - sp.cos(theta)) / 2 - sp.sin(theta / 2) ** 2)
     return _simplified([root, half, triangle_fails().unexplained])
@@ -95,11 +96,9 @@ def prop_not_a_metric() -> list[sp.Expr]:
 
 
 def prop_gauge_freedom() -> list[sp.Expr]:
-    """P2 Proposition 6 and what it leaves out: (A R)(B R^-T)^T = A B^T for every invertible R; and there is no other
-    freedom.
+    """P2 Proposition 6: (A R)(B R^-T)^T = A B^T for every invertible R; and, left out there, no other freedom exists.
 
-    The second part: if A has independent columns and A Q has the same scores with some B', then R = (A^T A)^-1 A^T (A
-    Q) = Q.
+    The second part: if A has independent columns and A Q has these scores with some B', R = (A^T A)^-1 A^T (A Q) = Q.
     """
     residuals = []
     for k in (2, 3):
@@ -112,8 +111,7 @@ def prop_gauge_freedom() -> list[sp.Expr]:
 
 
 def prop_alignment() -> list[sp.Expr]:
-    """Tables of rank k with equal scores are one orbit: if A' = A R has the scores of (A, B), its partner is B' = B
-    R^-T.
+    """Tables of rank k with equal scores are one orbit: A' = A R with the scores of (A, B) has the partner B' = B R^-T.
 
     So a function of (A, B) is a function of the scores exactly when it is the same in every gauge. The partner is what
     least squares gives, B' = S^T A' (A'^T A')^-1 with S = A B^T; with `prop_gauge_freedom`, R = (A^T A)^-1 A^T A'.
@@ -125,8 +123,7 @@ def prop_alignment() -> list[sp.Expr]:
 
 
 def prop_cosine_gauge() -> list[sp.Expr]:
-    """cos(Mx, My) = cos(x, y) for all x, y iff M is a multiple of an orthogonal matrix (for a diagonal D: iff D = c
-    diag(+-1)).
+    """cos(Mx, My) = cos(x, y) for all x, y iff M is a multiple of an orthogonal matrix (a diagonal D: c diag(+-1)).
 
     With S = M^T M: right angles between axes give S_ij = 0, those between e_i + e_j and e_i - e_j give S_ii = S_jj. So
     keeping right angles alone forces S = c I; and S = c I keeps every cosine.
@@ -209,9 +206,10 @@ def thm_linear_gauge() -> list[sp.Expr]:
 
 
 def enumerate_diagonal_gauge() -> Fraction:
-    """Every 2 x 2 table with entries -1, 0, 1, 2, every 3 x 2 table with entries 0, 1, 2, and every D with d^2 in {1/2,
-    2/3, 1, 4/3, 3/2, 2}: number of cases where "all lengths are kept" and "d∘d - 1 is in the null space that the
-    library finds" disagree.
+    """Number of cases where "all lengths are kept" and "d∘d - 1 is in the null space that the library finds" disagree.
+
+    Cases: every 2 x 2 table with entries -1, 0, 1, 2, every 3 x 2 table with entries 0, 1, 2, and every D with d^2 in
+    {1/2, 2/3, 1, 4/3, 3/2, 2}.
     """
     wrong = 0
     choices = [Fraction(1, 2), Fraction(2, 3), Fraction(1), Fraction(4, 3), Fraction(3, 2), Fraction(2)]
@@ -230,8 +228,7 @@ def enumerate_diagonal_gauge() -> Fraction:
 
 
 def lem_trace() -> list[sp.Expr]:
-    """tr(M (S + S^-1 - 2 I)) = sum_l (v_l^T M v_l) (s_l - 1)^2 / s_l for S = sum_l s_l v_l v_l^T: zero only at S = I if
-    M > 0.
+    """tr(M (S + S^-1 - 2 I)) = sum_l (v_l^T M v_l) (s_l - 1)^2 / s_l, S = sum_l s_l v_l v_l^T; M > 0: 0 only at S = I.
 
     Checked with S diagonal (choose the eigenvectors of S as axes; M is then any symmetric matrix), widths 2, 3 and 4.
     """
@@ -246,8 +243,7 @@ def lem_trace() -> list[sp.Expr]:
 
 
 def thm_certificate() -> list[sp.Expr]:
-    """If M = sum w_i a_i a_i^T = sum v_j b_j b_j^T > 0, a gauge S that keeps both tables' lengths has tr(M(S + S^-1 -
-    2I)) = 0.
+    """M = sum w_i a_i a_i^T = sum v_j b_j b_j^T > 0: a gauge S that keeps all lengths has tr(M(S + S^-1 - 2I)) = 0.
 
     Then `lem_trace` gives S = I. The sum: tr(M S) - tr M = sum_i w_i (a_i^T S a_i - a_i^T a_i), and likewise for S^-1.
     """
@@ -320,11 +316,7 @@ def prop_plane_gauge() -> list[sp.Expr]:
     back = sp.cos(phi) ** 2 / (1 + at * l1) + sp.sin(phi) ** 2 / (1 - at * l2)
     first, second = 1 + at * l1, 1 - at * l2
     return _simplified(
-        [
-            back - 1,
-            first - (l1 + l2) * sp.cos(phi) ** 2 / l2,
-            second - (l1 + l2) * sp.sin(phi) ** 2 / l1,
-        ]
+        [back - 1, first - (l1 + l2) * sp.cos(phi) ** 2 / l2, second - (l1 + l2) * sp.sin(phi) ** 2 / l1]
     )
 
 
@@ -334,7 +326,7 @@ def enumerate_plane_gauge() -> Fraction:
     bisector.
     """
     wrong = 0
-    half = [p for p in rational_circle() if p[1] > 0 or p == (1, 0)]  # one point of each line through 0
+    half = [p for p in rational_circle() if p[1] > 0 or p[0] == 1]  # one point of each line through 0
     for first, second, b in itertools.product(half, repeat=3):
         if first == second:
             continue
@@ -356,11 +348,9 @@ def enumerate_plane_gauge() -> Fraction:
 
 
 def prop_projected_step() -> list[sp.Expr]:
-    """x - eta g = (1 - eta s)(x - eta' P g) with s = <x, g>, P g = g - s x, eta' = eta/(1 - eta s), ||x|| = 1 (P2,
-    Section 4.4).
+    """x - eta g = (1 - eta s)(x - eta' P g): s = <x, g>, P g = g - s x, eta' = eta/(1 - eta s), ||x|| = 1 (P2, 4.4).
 
-    In terms of the coefficients of x and g; so N of both sides agrees where 1 - eta s > 0, and is opposite where it is
-    < 0.
+    In terms of the coefficients of x and g; so N of both sides agrees where 1 - eta s > 0, and is opposite below 0.
     """
     s = sp.Symbol("s", real=True)
     factor = 1 - eta * s
@@ -370,8 +360,7 @@ def prop_projected_step() -> list[sp.Expr]:
 
 
 def prop_decay_gauge() -> list[sp.Expr]:
-    """With A^T A = B^T B = C: ||A R||^2 + ||B R^-T||^2 = tr(C (S + S^-1)), S = R R^T; minus 2 tr C it is `lem_trace`'s
-    sum.
+    """With A^T A = B^T B = C: ||A R||^2 + ||B R^-T||^2 = tr(C (S + S^-1)), S = R R^T; minus 2 tr C it is `lem_trace`.
 
     So weight decay on both tables leaves S = I, that is rotations, if C > 0.
     """
@@ -468,11 +457,9 @@ def two_sided_swap() -> Counterexample:
 
 
 def spanning_rows(k: int = 4) -> Counterexample:
-    """P2 Proposition 8's proof: rows that span R^k. The 2^k rows with entries +-1/sqrt k span it and leave k - 1 free
-    directions.
+    """P2 Proposition 8's proof: rows that span R^k. The 2^k rows +-1/sqrt k span it and leave k - 1 free directions.
 
-    claimed / actual: the diagonal gauge dimension. (The count does not change with the length of the rows, so entries
-    are +-1.)
+    claimed / actual: the diagonal gauge dimension, which does not change with the length of the rows: entries are +-1.
     """
     rows = exact(np.array(list(itertools.product((1, -1), repeat=k))))
     if np.linalg.matrix_rank(rows.astype(float)) < k:
@@ -481,8 +468,7 @@ def spanning_rows(k: int = 4) -> Counterexample:
 
 
 def locally_rigid_not_rigid() -> Counterexample:
-    """Infinitesimal rigidity is not rigidity: in `two_sided_swap` no first-order gauge is left, and a second gauge
-    exists.
+    """Infinitesimal rigidity is not rigidity: `two_sided_swap` has no first-order gauge left, but a second gauge.
 
     claimed / actual: number of positive D that keep both tables on the sphere (one, the identity / two).
     """
@@ -496,8 +482,7 @@ def locally_rigid_not_rigid() -> Counterexample:
 
 
 def free_at_first_order_yet_rigid() -> Counterexample:
-    """The other way round: A = B = {(1, 1)/sqrt 2} leaves one first-order direction, and x + y = 2 = 1/x + 1/y has only
-    x = y = 1.
+    """The other way round: A = B = {(1, 1)/sqrt 2} leaves one direction, x + y = 2 = 1/x + 1/y only x = y = 1.
 
     claimed / actual: number of positive D found beyond the identity (at least one / none).
     """
@@ -515,9 +500,7 @@ def same_matrix_on_both() -> Counterexample:
 
 
 def triangle_fails() -> Counterexample:
-    """1 - cos is no metric: unit vectors at 0, 45 and 90 degrees. claimed: at most d(0,45) + d(45,90) = 2 - sqrt 2;
-    actual: d(0,90) = 1.
-    """
+    """1 - cos is no metric: unit vectors at 0, 45, 90 degrees. claimed: d(0,45) + d(45,90) = 2 - sqrt 2; actual: 1."""
     step = 1 - sp.cos(sp.pi / 4)
     return Counterexample("the triangle inequality", 2 * step, 1 - sp.cos(sp.pi / 2), sp.sqrt(2) - 1)
 
@@ -529,20 +512,16 @@ def opposite_rays() -> Counterexample:
 
 
 def any_radius() -> Counterexample:
-    """P2 Section 6.3: the sphere is unique up to isometry. The sphere of radius 2 has the same symmetries and is not
-    isometric.
+    """P2 Section 6.3: the sphere is unique up to isometry. That of radius 2 is as symmetric and not isometric.
 
-    claimed / actual: the distance of two opposite points, on the unit sphere and on the other. It is unique up to
-    scale.
+    claimed / actual: distance of two opposite points on the unit sphere and on the other. It is unique up to scale.
     """
     x = sp.Matrix([sp.Rational(3, 5), sp.Rational(4, 5)])
     return Counterexample("unique up to isometry", (x - -x).norm(), (2 * x - -2 * x).norm(), sp.Integer(2))
 
 
 def scaling_is_invariance() -> Counterexample:
-    """P2's proof of Theorem 7 calls N equivariant under multiples of the identity. N(2 x) is N(x), not 2 N(x):
-    claimed / actual lengths.
-    """
+    """P2's proof of Theorem 7: N is equivariant under c I. N(2 x) is N(x), not 2 N(x): claimed / actual lengths."""
     x = sp.Matrix([3, 4])
     new = (2 * x) / sp.sqrt((2 * x).dot(2 * x))
     return Counterexample("equivariant under c I", sp.Integer(2), sp.sqrt(new.dot(new)), sp.Integer(-1))
@@ -592,11 +571,11 @@ def rational_circle() -> list[tuple[Fraction, Fraction]]:
     return sorted(points)
 
 
-def _dot(x: Iterable, y: Iterable) -> Fraction:
+def _dot(x: Iterable[Any], y: Iterable[Any]) -> Fraction:
     return sum((a * b for a, b in zip(x, y, strict=True)), Fraction(0))
 
 
-def _squared_distance(x: Iterable, y: Iterable) -> Fraction:
+def _squared_distance(x: Iterable[Any], y: Iterable[Any]) -> Fraction:
     return sum(((a - b) ** 2 for a, b in zip(x, y, strict=True)), Fraction(0))
 
 
@@ -610,7 +589,7 @@ def _in_span(basis: np.ndarray, vector: list[Fraction]) -> bool:
         return vector == [0, 0]
     if basis.shape[1] == 2:
         return True
-    return basis[0, 0] * vector[1] - basis[1, 0] * vector[0] == 0
+    return bool(basis[0, 0] * vector[1] - basis[1, 0] * vector[0] == 0)
 
 
 def _size(M: sp.Matrix) -> sp.Expr:

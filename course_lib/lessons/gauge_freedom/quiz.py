@@ -1,7 +1,6 @@
-"""What is right in the quiz "gauge-freedom": each function computes its question's verdicts, {answer id: is it right?}.
+"""What is right in the quiz "gauge-freedom": a function for each question, {answer id: is it right?}.
 
-The numbers of the questions stand here once more, on purpose: the test compares what the file marks with what comes
-out.
+The numbers of the questions stand here once more, on purpose: the test compares them with what the file marks.
 """
 
 from __future__ import annotations
@@ -82,9 +81,7 @@ def how_many_rows(k: int = 4) -> dict[str, bool]:
 
 
 def decay() -> dict[str, bool]:
-    """The closed forms of the two objectives of Steck, Ekanadham and Kallus on a small random X;
-    the user table is X A.
-    """
+    """Closed forms of the two objectives of Steck, Ekanadham and Kallus on a small random X; the user table is X A."""
     rng = np.random.default_rng(3)
     X, k, strength = rng.normal(size=(9, 6)), 3, 0.4
     A, B = gauge.steck_second(X, k=k, decay=strength)

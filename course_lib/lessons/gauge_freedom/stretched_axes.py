@@ -35,14 +35,13 @@ SHORTEST = 1e-6
 
 
 class StretchedAxes(CourseWidget):
-    """Items and users in the plane, and the same model in another gauge: items A R, users B R^-T, scores A B^T
-    unchanged.
+    """Items and users in the plane, and the same model in another gauge: items A R, users B R^-T, scores unchanged.
 
     items, users        {name: (x, y)}, or (n, 2) numbers with item_names, user_names; 2 to 12 items, 1 to 6 users
     stretch             the two factors of D, negative to mirror an axis
     shear               how much of axis 1 is added to axis 2, after the stretch
     turn                angle of a rotation after both, in degrees
-    sphere              "free"; "items": item rows have length 1; "both": user rows too. Rows are then shown with length 1.
+    sphere              "free"; "items": item rows have length 1; "both": user rows too. They are then shown so.
     selected            the item whose neighbours are listed
 
     All are traits. R = diag(stretch) [[1, shear], [0, 1]] rotation(turn), acting on rows. Raises ValueError for tables
@@ -51,9 +50,9 @@ class StretchedAxes(CourseWidget):
 
     module_name: ClassVar[str] = "stretched_axes"
     caption: ClassVar[str] = (
-        "Left: items (dots) and users (squares) as they were trained. Right: the same model in another gauge. All scores are "
-        "the same, cosines between items are not. Ring: the item that is looked at; dashed circle: length 1. A cross marks a "
-        "row that should have length 1 and has not. With JavaScript this picture is interactive."
+        "Left: items (dots) and users (squares) as they were trained. Right: the same model in another gauge. All "
+        "scores are the same, cosines between items are not. Ring: the item that is looked at; dashed circle: length "
+        "1. A cross marks a row that should have length 1 and has not. With JavaScript this picture is interactive."
     )
 
     items = traitlets.List(traitlets.List(traitlets.Float())).tag(sync=True, state=True)
@@ -107,7 +106,7 @@ class StretchedAxes(CourseWidget):
         """R (2, 2): a row a becomes a R."""
         angle = math.radians(self.turn)
         rotation = np.array([[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]])
-        return np.diag(self.stretch) @ np.array([[1.0, self.shear], [0.0, 1.0]]) @ rotation
+        return np.asarray(np.diag(self.stretch) @ np.array([[1.0, self.shear], [0.0, 1.0]]) @ rotation)
 
     @property
     def trained(self) -> tuple[np.ndarray, np.ndarray]:
@@ -127,7 +126,7 @@ class StretchedAxes(CourseWidget):
     def score_changes(self) -> np.ndarray:
         """(m, n) differences of the scores before and after: rounding, and nothing else."""
         (items, users), (new_items, new_users) = self.trained, self.moved
-        return np.abs(new_users @ new_items.T - users @ items.T)
+        return np.asarray(np.abs(new_users @ new_items.T - users @ items.T))
 
     @property
     def off_sphere(self) -> float:
@@ -141,12 +140,10 @@ class StretchedAxes(CourseWidget):
 
     def neighbours(self, items: np.ndarray) -> list[int]:
         """The other items by falling cosine to the selected one."""
-        return gauge.neighbours(items, len(items) - 1, queries=[self.chosen])[0].tolist()
+        return list(gauge.neighbours(items, len(items) - 1, queries=[self.chosen])[0].tolist())
 
     def freedom(self) -> str:
-        """Which positive stretches keep the rows on the circle:
-        "all", "family" (one parameter), "other" (one more than D = I) or "none".
-        """
+        """Which positive stretches keep the circle: "all", "family" (one parameter), "other" (one more) or "none"."""
         items, users = self.trained
         if self.sphere == "free":
             return "all"
@@ -195,7 +192,10 @@ class StretchedAxes(CourseWidget):
         before, after = (self._ranking(items) for items in (self.trained[0], self.moved[0]))
         changed = sum(self._nearest_changes())
         both = f"as trained and now {after}" if before == after else f"as trained {before}; now {after}"
-        return f"Nearest to {name} by cosine: {both}. Items with another nearest neighbour: {changed} of {len(self.items)}."
+        return (
+            f"Nearest to {name} by cosine: {both}. Items with another nearest neighbour: {changed} of "
+            f"{len(self.items)}."
+        )
 
     def _ranking(self, items: np.ndarray, most: int = 3) -> str:
         order = self.neighbours(items)[:most]
@@ -204,7 +204,7 @@ class StretchedAxes(CourseWidget):
 
     def _nearest_changes(self) -> list[bool]:
         before, after = (gauge.neighbours(items, 1)[:, 0] for items in (self.trained[0], self.moved[0]))
-        return (before != after).tolist()
+        return list((before != after).tolist())
 
     def _about_sphere(self) -> list[str]:
         if self.sphere == "free":
@@ -216,7 +216,10 @@ class StretchedAxes(CourseWidget):
             verdict = f"{rows} must have length 1, and they have: this gauge is feasible."
         else:
             off = list_of([name for name, length in held if abs(length - 1) > FEASIBLE])
-            verdict = f"{rows} must have length 1, but now they have {number(low)} to {number(high)} ({off}): this gauge leaves the circle."
+            verdict = (
+                f"{rows} must have length 1, but now they have {number(low)} to {number(high)} ({off}): "
+                "this gauge leaves the circle."
+            )
         return [verdict, self._about_freedom()]
 
     def _about_freedom(self) -> str:
@@ -227,7 +230,10 @@ class StretchedAxes(CourseWidget):
         }
         if self.freedom() == "other":
             second = gauge.swap_squares(items[0], users[0])
-            return f"Besides the identity one other stretch keeps these rows on the circle: {number(second[0])} and {number(second[1])} (up to mirrors)."
+            return (
+                f"Besides the identity one other stretch keeps these rows on the circle: {number(second[0])} and "
+                f"{number(second[1])} (up to mirrors)."
+            )
         if self.sphere == "both":
             return stretches[self.freedom()]
         dimension = gauge.linear_gauge_dimension(items)
@@ -278,11 +284,11 @@ class StretchedAxes(CourseWidget):
         value = proposal["value"]
         if len(value) != 2 or not all(low <= abs(d) <= high for d in value):
             raise ValueError(f"stretch is {list(value)}; expected two factors of size {low} to {high}")
-        return value
+        return list(value)
 
     @traitlets.validate("shear", "turn")
     def _valid_number(self, proposal: dict[str, Any]) -> float:
-        return within(proposal, LIMITS)
+        return float(within(proposal, LIMITS))
 
     @traitlets.validate("sphere")
     def _valid_sphere(self, proposal: dict[str, Any]) -> str:
@@ -292,7 +298,7 @@ class StretchedAxes(CourseWidget):
     def _valid_selected(self, proposal: dict[str, Any]) -> int:
         if not 0 <= proposal["value"] < MOST_ITEMS:
             raise ValueError(f"selected is {proposal['value']}; expected 0 to {MOST_ITEMS - 1}")
-        return proposal["value"]
+        return int(proposal["value"])
 
 
 def _named_rows(
@@ -320,7 +326,7 @@ def _rows(kind: str, values: Any, sizes: tuple[int, int]) -> list[list[float]]:
         raise ValueError(
             f"{kind} holds {rows.tolist()}; expected finite rows that are not zero: a zero vector has no direction"
         )
-    return rows.tolist()
+    return list(rows.tolist())
 
 
 def _on_axis(row: np.ndarray) -> bool:
@@ -341,14 +347,18 @@ def _two_planes(shown: StretchedAxes) -> str:
     right = _plane(shown, new_items, new_users, off)
     titles = [_title(200, "as trained"), _title(630, "in the other gauge")]
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 830 430" role="img" aria-label="{html.escape(shown.summary())}" '
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 830 430" role="img" '
+        f'aria-label="{html.escape(shown.summary())}" '
         f'width="830" style="max-width:100%;height:auto;font-family:sans-serif">{"".join(titles)}'
         f'<g transform="translate(0 28)">{left}</g><g transform="translate(430 28)">{right}</g></svg>'
     )
 
 
 def _title(x: float, text: str) -> str:
-    return f'<text x="{x:g}" y="18" font-size="16" font-weight="600" text-anchor="middle" fill="currentColor">{text}</text>'
+    return (
+        f'<text x="{x:g}" y="18" font-size="16" font-weight="600" text-anchor="middle" '
+        f'fill="currentColor">{text}</text>'
+    )
 
 
 def _plane(shown: StretchedAxes, items: np.ndarray, users: np.ndarray, off: set[str]) -> str:
@@ -373,4 +383,7 @@ def _square(at: tuple[float, float]) -> str:
 
 def _name(at: tuple[float, float], name: str, place: tuple[int, int, str]) -> str:
     dx, dy, anchor = place
-    return f'<text x="{at[0] + dx:.1f}" y="{at[1] + dy:.1f}" font-size="15" text-anchor="{anchor}" fill="currentColor">{html.escape(name)}</text>'
+    return (
+        f'<text x="{at[0] + dx:.1f}" y="{at[1] + dy:.1f}" font-size="15" text-anchor="{anchor}" '
+        f'fill="currentColor">{html.escape(name)}</text>'
+    )

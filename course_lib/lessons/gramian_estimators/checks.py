@@ -315,7 +315,7 @@ def enumerated(steps: list[np.ndarray], beta: Any, b: int) -> np.ndarray:
         for table, batch in zip(steps[1:], sequence, strict=True):
             estimate = estimator.update(list(batch), table[list(batch)])
         total = total + estimate
-    return total / Fraction(len(sequences))
+    return np.asarray(total / Fraction(len(sequences)))
 
 
 def check_leaving(answer: Answer, cases: list[tuple[int, Fraction]]) -> None:

@@ -1,5 +1,4 @@
-"""Figures of the chapter on Gramian estimators: folding, all pairs against two small matrices, estimators and their
-errors.
+"""Figures of the chapter on Gramian estimators: folding, all pairs against two small matrices, estimators' errors.
 
 Gramians and rates come from `course_lib.maths.gramians`; a figure draws them.
 """
@@ -81,8 +80,7 @@ def double_sum(left: Any, right: Any) -> tuple[Figure, np.ndarray]:
 
 @in_style
 def gravity_flow(embeddings: Any, starts: Any, *, longest: float = 4.0) -> tuple[Figure, np.ndarray]:
-    """What the gravity term alone does to embeddings u while V stands still: paths in the plane, and lengths along two
-    directions.
+    """What gravity alone does to u while V stands still: paths in the plane, and lengths along two directions.
 
     embeddings V (n, 2); starts (s, 2). The exact solution exp(-2 G_v t) u, time in units of n. Left: level lines of <u,
     G_v u>, the v as dots, paths from hollow to full marks. Right: the parts of the first start along both eigenvectors

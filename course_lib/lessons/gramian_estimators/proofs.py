@@ -17,34 +17,6 @@ import sympy as sp
 from course_lib.maths import gramians
 from course_lib.maths.arrays import exact
 
-__all__ = [
-    "enumerate_fold_afterwards",
-    "enumerate_prior_gravity",
-    "enumerate_sagram",
-    "enumerate_sagram_memory",
-    "enumerate_same_batch",
-    "enumerate_sogram_average",
-    "enumerate_unbiased_gravity",
-    "lem_example_gravity",
-    "prop_batch_gramian",
-    "prop_fold_afterwards",
-    "prop_gravity_shrinks",
-    "prop_sagram_memory",
-    "prop_sampling_by_memory",
-    "prop_stop_gradient",
-    "prop_uniform_gravity",
-    "thm_gramian_form",
-    "thm_optimal_alpha",
-    "thm_optimal_beta",
-    "thm_prior_gravity",
-    "thm_sagram_psd",
-    "thm_sagram_unbiased",
-    "thm_same_batch",
-    "thm_sogram_bound",
-    "thm_stationary_points",
-    "thm_unbiased_gravity",
-]
-
 alpha, beta, delta, sigma, theta = sp.symbols("alpha beta delta sigma theta", positive=True)
 N, D = 3, 2  # the tables of the identities: three examples, width two
 
@@ -79,9 +51,7 @@ def lem_example_gravity() -> sp.Expr:
 
 
 def prop_batch_gramian() -> sp.Expr:
-    """(14) - (15): the mean over B x B' of squared inner products is a product of two Gramians, of batches of two
-    sizes.
-    """
+    """(14) - (15): the mean over B x B' of squared inner products is a product of Gramians, of two batch sizes."""
     u, v = _table("u", 2), _table("v", 4)
     pairs = sum((u[x, :] * v[y, :].T)[0] ** 2 for x in range(2) for y in range(4)) / sp.Integer(8)
     return sp.expand(pairs - _dot(_gram(u), _gram(v)))
@@ -120,8 +90,7 @@ def thm_unbiased_gravity() -> sp.Expr:
 
 
 def prop_stop_gradient() -> list[sp.Expr]:
-    """(8) without the stop: when the estimate is (1 - alpha) C + alpha G(theta) and equals G, the slope is (1 + alpha)
-    times too long.
+    """(8) without the stop: where (1 - alpha) C + alpha G(theta) equals G, the slope is (1 + alpha) times too long.
 
     Residuals: the expected slope with the gradient flowing minus (1 + alpha) d/dtheta g; with it stopped, minus
     d/dtheta g; and the value of the loss minus 2 g.
@@ -163,8 +132,7 @@ def thm_prior_gravity() -> list[sp.Expr]:
 
 
 def thm_stationary_points() -> list[sp.Expr]:
-    """Proposition 4. (19) at G' = G(theta), which lies in the cone, says <G_hat - G, G - G_hat> >= 0: minus a squared
-    norm.
+    """Proposition 4. (19) at G' = G(theta), in the cone: <G_hat - G, G - G_hat> >= 0, which is minus a squared norm.
 
     Residuals: that inner product plus ||G_hat - G||^2, so that (19) forces G_hat = G; and the slope of the first player
     at G_hat = G minus that of g, so that (18) is then stationarity of (2).
@@ -197,9 +165,7 @@ def thm_same_batch() -> list[sp.Expr]:
 
 
 def thm_sagram_psd() -> sp.Expr:
-    """Proposition 2, beta = 1/n: z' G_hat z is a sum of squares, (1/n) [sum over j != i of <u^_j, z>^2 + <u_i,
-    z>^2].
-    """
+    """Proposition 2, beta = 1/n: z' G_hat z = (1/n) [sum over j != i of <u^_j, z>^2 + <u_i, z>^2], a sum of squares."""
     cached, now, z = _table("c"), _table("u"), sp.Matrix(sp.symbols("z1:3"))
     estimate = _gram(cached) + (now[0, :].T * now[0, :] - cached[0, :].T * cached[0, :]) / N
     squares = sum((cached[j, :] * z)[0] ** 2 for j in range(1, N)) + (now[0, :] * z)[0] ** 2
@@ -286,19 +252,16 @@ def prop_sampling_by_memory() -> list[sp.Expr]:
 
 
 def prop_fold_afterwards() -> sp.Expr:
-    """The estimate of the steps before lags one step more:
-    the sum of alpha q^k (k + 1), k < t, is (1 - q^t)/alpha - t q^t, so delta/alpha.
-    """
+    """The estimate before lags one step more: the sum of alpha q^k (k + 1), k < t, is (1 - q^t)/alpha - t q^t."""
     t, q = sp.Symbol("t", integer=True, positive=True), sp.Symbol("q", positive=True)
     lag = (1 - q) * ((q - q ** (t + 1)) / (1 - q)).diff(q)  # of the sum of q^(k+1)
     return sp.simplify(lag - ((1 - q**t) / (1 - q) - t * q**t))
 
 
 def prop_sagram_memory() -> list[sp.Expr]:
-    """SAGram's cache is an average with decaying weights: after a batch of b draws its mean Gramian is (1 - p) S + p G,
-    p = 1 - (1 - 1/n)^b.
+    """SAGram's cache averages with decaying weights: its mean Gramian becomes (1 - p) S + p G, p = 1 - (1 - 1/n)^b.
 
-    Over every batch of two out of three examples, with replacement, for tables of any entries.
+    After a batch of b draws; over every batch of two of three examples, with replacement, for tables of any entries.
     """
     cached, now = _table("c"), _table("u")
     p = 1 - (1 - sp.Rational(1, N)) ** 2
@@ -310,8 +273,7 @@ def prop_sagram_memory() -> list[sp.Expr]:
 
 
 def prop_uniform_gravity() -> sp.Expr:
-    """Footnote 4 and X17: with u_x sqrt(n/(m r_x)) and v_y sqrt(n/(m' c_y)) in the gravity term, g - mean over all m m'
-    pairs of <u_x, v_y>^2.
+    """Footnote 4, claim X17: weights sqrt(n/(m r_x)), sqrt(n/(m' c_y)) make g the mean of <u_x, v_y>^2 over all pairs.
 
     Examples: a list of five pairs of two left and three right entities, one pair twice; embeddings of any entries.
     """
@@ -337,9 +299,7 @@ _TABLES = {  # small tables of Fractions, fixed: three examples of width two, at
 
 
 def enumerate_sagram() -> Fraction:
-    """Largest discrepancy of E G_hat - G from (1 - beta)(S - G), over beta and the steps of a trajectory;
-    every sequence of draws.
-    """
+    """Largest discrepancy of E G_hat - G from (1 - beta)(S - G), over beta, steps and every sequence of draws."""
     worst = Fraction(0)
     tables = _TABLES["u"]
     for rate in (Fraction(1, N), Fraction(1, 2), Fraction(1)):
@@ -359,10 +319,9 @@ def enumerate_sagram() -> Fraction:
 
 
 def enumerate_sogram_average() -> Fraction:
-    """Largest discrepancy of E||G_hat - G_bar||^2 from sum of (alpha q^(t-s))^2 sigma_s^2, and of E G_hat from G_bar,
-    over every draw.
+    """Largest discrepancies of E||G_hat - G_bar||^2 from sum of (alpha q^(t-s))^2 sigma_s^2, of E G_hat from G_bar.
 
-    The trajectory depends on the draws (the table of step s is chosen by the draws before it): the differences are
+    Over every draw. The trajectory depends on them (the table of step s is chosen by the draws before it): these are
     martingale differences, not independent. P4's proof has the sum for a fixed trajectory.
     """
     worst = Fraction(0)
@@ -456,9 +415,7 @@ def enumerate_fold_afterwards() -> Fraction:
 
 
 def enumerate_sagram_memory() -> Fraction:
-    """SAGram's cache after three steps of one draw:
-    the mean of its Gramian minus sum of p (1-p)^(3-s) G_s + (1-p)^3 G_0, p = 1/n.
-    """
+    """SAGram's cache after three draws: mean Gramian minus sum of p (1-p)^(3-s) G_s + (1-p)^3 G_0, p = 1/n."""
     tables, total, p = _TABLES["u"], np.zeros((D, D), dtype=object), Fraction(1, N)
     for draws in itertools.product(range(N), repeat=3):
         estimator = gramians.SAGram(N, D, p)

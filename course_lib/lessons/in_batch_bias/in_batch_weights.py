@@ -173,8 +173,7 @@ class InBatchWeights(CourseWidget):
         return (
             f"{len(wrong)} of {self.n_positives} positive pairs {verb} mistaken: "
             f"{list_of([_pair_name(*p) for p in wrong])} {verb} pushed apart harder than pulled together, "
-            f"because the popularity of such a pair is above "
-            f"{number(threshold)}."
+            f"because the popularity of such a pair is above {number(threshold)}."
         )
 
     def _about_negatives(self) -> str:

@@ -1,6 +1,6 @@
 """Public checks of the assignment jacobian-conditions.
 
-The student works with plain numbers. The right answers come from course_lib.models.encoders and course_lib.models.jacobians, which
+The student works with plain numbers. The right answers come from `models.encoders` and `models.jacobians`, which
 differentiate real torch towers; torch is loaded by the first check that has an answer to compare.
 """
 
@@ -85,7 +85,7 @@ def chance(answer: Answer) -> None:
     print(PASSED)
 
 
-def films(d: int, n: int = 200, seed: int = 0) -> tuple[list, list, list]:
+def films(d: int, n: int = 200, seed: int = 0) -> tuple[list[Any], list[Any], list[Any]]:
     """(weights (d, genres), inputs (n, genres), gradients (n, d)) of a linear tower on n films' genres.
 
     Weights are standard normal, a film's input has a 1 for each of its genres, and the loss is -sum_i cos(q_i, k_i)
@@ -144,14 +144,18 @@ TOWERS: dict[str, str] = {
     "lookup": "a lookup moves each embedding along its own gradient",
     "lookup with repeats": "an input that occurs twice adds its own tangent gradients",
     "scaled lookup": "blocks need be no multiples of the identity: what counts is where they send tangent gradients",
-    "exponential lookup": "blocks need be no multiples of the identity: what counts is where they send tangent gradients",
+    "exponential lookup": (
+        "blocks need be no multiples of the identity: what counts is where they send tangent gradients"
+    ),
     "biased lookup": "a shared bias carries the gradient of one to all the others",
     "orthogonal features": "orthogonal inputs share all weights and still do not push each other",
     "correlated features": "K_ij = (x_i . x_j) I passes on a gradient that is tangent at q_j, not at q_i",
     "two layers": "B B^T turns a tangent gradient, and codes that are not orthogonal pass it on",
     "two layers, eigenvectors": "embeddings that are eigenvectors of B B^T, with orthogonal codes, stay tangent",
     "two layers, one code not orthogonal": "look at all pairs, and at both orders of each",
-    "collinear embeddings": "embeddings on one line have the same tangent gradients: blocks between them may be any multiple of I",
+    "collinear embeddings": (
+        "embeddings on one line have the same tangent gradients: blocks between them may be any multiple of I"
+    ),
 }
 
 
@@ -201,9 +205,7 @@ def check_momentum(answer: Answer, cases: list[tuple[list[Any], Any, Any]]) -> N
 
 
 def heavy_ball(turns: list[Any], lr: Any, mu: Any) -> tuple[Fraction, list[Fraction], Fraction]:
-    """(||q_0||^2, [||v_t||^2], ||q_T||^2) of an exact run in the plane:
-    the gradient at q is turns[t] times q, turned by 90 degrees.
-    """
+    """(||q_0||^2, [||v_t||^2], ||q_T||^2), exact, in the plane: gradient t is turns[t] times q turned by 90 degrees."""
     q, v = (Fraction(2), Fraction(1)), (Fraction(0), Fraction(0))
     squares = []
     for turn in turns:
@@ -251,11 +253,12 @@ def check_inputs(answer: Answer, counts: list[int], *, bias: bool) -> None:
             hint = " Your inputs are orthogonal: that is right without a bias, which adds 1 to every product."
         elif not bias and np.abs(away + 1).max() <= 1e-9:
             hint = " Your inputs have products of -1: that is right with a bias."
-        told = f"n = {n}: K_ij is not zero between different inputs; the products x_i . x_j of yours reach {np.abs(away).max():.3g}."
+        most = f"{np.abs(away).max():.3g}"
+        told = f"n = {n}: K_ij is not zero between different inputs; the products x_i . x_j of yours reach {most}."
         expect(False, told + hint)
 
 
-def check_share(answer: Answer, weights: list, inputs: list, gradients: list) -> None:
+def check_share(answer: Answer, weights: list[Any], inputs: list[Any], gradients: list[Any]) -> None:
     got = answer(weights, inputs, gradients)
     right = _share(weights, inputs, gradients)
     w, x, g = (np.array(part) for part in (weights, inputs, gradients))
@@ -283,7 +286,8 @@ def check_chance(answer: Answer, dimensions: list[int]) -> None:
         slips = [
             (
                 1 / 9,
-                "20 of 180 degrees is right in the plane only: in more dimensions most directions are nearly orthogonal",
+                "20 of 180 degrees is right in the plane only: in more dimensions most directions are nearly "
+                "orthogonal",
             ),
             (right / 2, "both sides of 90 degrees count"),
             (1 - p0.chance_of_right_angle(d, within=80), "the cosine of 80 degrees is the sine of 10: |cos| < sin 10"),
@@ -301,13 +305,13 @@ def check_chance(answer: Answer, dimensions: list[int]) -> None:
 # ---- towers ----
 
 
-def _two_layers(A: Matrix, B: Matrix, features: list[list[int]], *, bias: bool = False) -> Any:
+def _two_layers(A: Matrix, B: Matrix, features: Any, *, bias: bool = False) -> Any:
     """encoders.TwoLayers with these weights, in float64; with `bias` a trained one at the end."""
     import torch
 
     from course_lib.models import encoders
 
-    tower = encoders.TwoLayers(features, len(A), len(B)).double()
+    tower: Any = encoders.TwoLayers(features, len(A), len(B)).double()
     if bias:
         tower[2] = torch.nn.Linear(len(A), len(B), bias=True).double()
     with torch.no_grad():
@@ -350,7 +354,7 @@ def _tower(name: str) -> tuple[Any, Any]:
         features = (
             [[1, 1, 0], [1, -1, 0], [0, 0, 2]] if name.startswith("orthogonal") else [[1, 1, 0], [1, 0, 1], [0, 0, 2]]
         )
-        tower = encoders.DenseLinear(features, 2).double()
+        tower: Any = encoders.DenseLinear(features, 2).double()
         with torch.no_grad():
             tower[1].weight.copy_(torch.tensor([[1, 2, -1], [3, -1, 1]]))
         return tower, ids
@@ -362,12 +366,12 @@ def _tower(name: str) -> tuple[Any, Any]:
     return tower, ids
 
 
-def _share(weights: list, inputs: list, gradients: list) -> float:
+def _share(weights: list[Any], inputs: list[Any], gradients: list[Any]) -> float:
     import torch
 
     from course_lib.models import encoders, jacobians
 
-    tower = encoders.DenseLinear(inputs, len(weights)).double()
+    tower: Any = encoders.DenseLinear(inputs, len(weights)).double()
     with torch.no_grad():
         tower[1].weight.copy_(torch.tensor(weights, dtype=torch.float64))
     ids = torch.arange(len(inputs))

@@ -12,17 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from course_lib.lessons.shared.house import (
-    GRID,
-    INK,
-    PULL,
-    PULL_TINT,
-    PUSH,
-    PUSH_FILL,
-    SOFT,
-    in_style,
-    white_sheet,
-)
+from course_lib.lessons.shared.house import GRID, INK, PULL, PULL_TINT, PUSH, PUSH_FILL, SOFT, in_style, white_sheet
 
 PETALS = 27  # of a rose: an odd number, so that 90 degrees is in the middle of one, and 90 +- 10 are three of them
 
@@ -53,7 +43,8 @@ def kernel_blocks(
 def _draw_kernel(ax: Axes, kernel: np.ndarray, names: Sequence[str]) -> None:
     if kernel.ndim != 4 or kernel.shape[0] != kernel.shape[1] != len(names) or kernel.shape[2] != kernel.shape[3]:
         raise ValueError(
-            f"a kernel has shape {kernel.shape}; expected ({len(names)}, {len(names)}, d, d), one block for two of the names"
+            f"a kernel has shape {kernel.shape}; expected ({len(names)}, {len(names)}, d, d), one block for two of "
+            "the names"
         )
     count, d = kernel.shape[0], kernel.shape[2]
     size, largest = count * d, np.abs(kernel).max()
@@ -147,7 +138,8 @@ def tower_norms(
         lengths = np.asarray(values, dtype=float)
         if lengths.ndim != 2 or lengths.shape[0] < 2 or (lengths <= 0).any():
             raise ValueError(
-                f"norms of {title!r} have shape {lengths.shape}; expected positive lengths (steps + 1, n), steps at least 1"
+                f"norms of {title!r} have shape {lengths.shape}; expected positive lengths (steps + 1, n), steps at "
+                "least 1"
             )
         steps = np.arange(0, len(lengths), every)
         chosen = list(thick[title]) if thick and title in thick else []
@@ -163,8 +155,7 @@ def tower_norms(
 
 @in_style
 def leak_map(leak: Any, names: Sequence[str], *, title: str = "") -> tuple[Figure, Axes]:
-    """The report of `tangent_criterion` as a table: how fast the worst tangent gradient at j (column) drives q_i (row)
-    outwards.
+    """`tangent_criterion` as a table: how fast the worst tangent gradient at j (column) drives q_i (row) outwards.
 
     leak (B, B) in shares of the fastest movement there is; 0 means safe. Every cell has its number.
     """

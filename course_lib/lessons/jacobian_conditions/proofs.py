@@ -27,8 +27,7 @@ Vector = Sequence[sp.Expr]
 
 
 def lem_kernel() -> list[sp.Expr]:
-    """(2)-(4), (6): with dtheta = -lr sum_j J_j^T g_j, J_i dtheta + lr sum_j J_i J_j^T g_j; any d, P and a batch of
-    three.
+    """(2)-(4), (6): with dtheta = -lr sum_j J_j^T g_j, J_i dtheta + lr sum_j J_i J_j^T g_j; any d, P; three in a batch.
 
     Then the same for a tower that is not linear, q = (theta_1 theta_2, theta_1^2): what is left over has no term of
     order lr.
@@ -61,8 +60,7 @@ def _first_order_gap() -> list[sp.Expr]:
 
 
 def lem_embedding_kernel() -> list[sp.Expr]:
-    """(8), (19), (20): J_i = e_i^T (x) I_d, so K_ij = (e_i^T e_j) I_d, for any n and d; and by differentiation for n =
-    d = 3.
+    """(8), (19), (20): J_i = e_i^T (x) I_d, so K_ij = (e_i^T e_j) I_d, any n and d; by differentiation for n = d = 3.
 
     (9): with c_i equal inputs, dq_i = -lr c_i times the mean of their gradients.
     """
@@ -117,11 +115,10 @@ def _linear_motion() -> list[sp.Expr]:
 
 
 def lem_two_layer_kernel() -> list[sp.Expr]:
-    """(23), (24): J_i = [I (x) z_i^T | B (x) x_i^T] with z = A x, so K_ij = (z_i . z_j) I + (x_i . x_j) B B^T, for any
-    sizes.
+    """(23), (24): J_i = [I (x) z_i^T | B (x) x_i^T] with z = A x, so K_ij = (z_i . z_j) I + (x_i . x_j) B B^T.
 
-    And what P0 says cannot be had, the exact motion at any lr (second list): dq_i = -lr sum_j K_ij g_j
-    + lr^2 sum_jk g_j <q_j, g_k> (x_k . x_i).
+    And what P0 says cannot be had, the exact motion at any lr (second list):
+    dq_i = -lr sum_j K_ij g_j + lr^2 sum_jk g_j <q_j, g_k> (x_k . x_i).
     """
     x, y = sp.MatrixSymbol("x", h, 1), sp.MatrixSymbol("y", h, 1)
     z, w, B = sp.MatrixSymbol("z", r, 1), sp.MatrixSymbol("w", r, 1), sp.MatrixSymbol("B", d, r)
@@ -180,8 +177,7 @@ def thm_orthogonal_motion() -> list[sp.Expr]:
 
 
 def thm_sharp_criterion() -> list[sp.Expr]:
-    """X7 for one pair (i, j), w = K_ji q_i, P = I - q_j q_j^T / ||q_j||^2, d = 2, 3, 4; pairs are independent of each
-    other.
+    """Claim X7 for a pair (i, j), w = K_ji q_i, P = I - q_j q_j^T / ||q_j||^2, d = 2, 3, 4; pairs are independent.
 
     If w = c q_j, then <w, g> = 0 for every tangent g = P v. If not, the tangent g = P w has <w, g> = ||P w||^2, and
     P w = 0 only for w along q_j: ||q_j||^2 ||P w||^2 is the sum of the squared 2 x 2 minors of (q_j, w).
@@ -203,8 +199,7 @@ def thm_sharp_criterion() -> list[sp.Expr]:
 
 
 def thm_layer_law() -> list[sp.Expr]:
-    """Euler: a loss that does not feel W scaled has <W, grad_W> = 0, and one SGD step adds lr^2 ||grad_W||^2 to
-    ||W||^2.
+    """Euler: a loss that does not feel W scaled has <W, grad_W> = 0; an SGD step adds lr^2 ||grad_W||^2 to ||W||^2.
 
     For q = B M A x, F any function of cosines: M = diag(0 or 1) is a ReLU away from its kinks, and B, A are two layers
     without bias. Then a table that both towers share (the user is the mean of two items), where only the sum over rows
@@ -221,9 +216,7 @@ def thm_layer_law() -> list[sp.Expr]:
 
 
 def shared_row_product() -> sp.Expr:
-    """What the shared table loses: <E_1, grad_{E_1} cos(user, E_3)> for user = (E_1 + E_2) / 2, E_1 = (1, 0), E_2 = E_3
-    = (0, 1).
-    """
+    """What a shared table loses: <E_1, grad_{E_1} cos(user, E_3)> for user (E_1 + E_2)/2, E_1 (1, 0), E_2 = E_3 (0, 1)."""
     row = _vector("E", 2)
     user, item = [(row[0] + 0) / 2, (row[1] + 1) / 2], [sp.S.Zero, sp.S.One]
     product = sum(entry * sp.diff(_cosine(user, item), entry) for entry in row)
@@ -296,10 +289,9 @@ def _quaternion_product() -> list[sp.Expr]:
 
 
 def prop_momentum() -> list[sp.Expr]:
-    """Heavy ball, v_t = mu v_{t-1} + g_t, q_{t+1} = q_t - lr v_t with <q_t, g_t> = 0: <q_t, dq_t> = lr^2 sum_s mu^(t-s)
-    ||v_s||^2.
+    """Heavy ball: <q_t, dq_t> = lr^2 sum_s mu^(t-s) ||v_s||^2, where v_t = mu v_{t-1} + g_t and <q_t, g_t> = 0.
 
-    The sum runs over s = 1, ..., t - 1. By induction, in any dimension: <q_t, v_t> = mu <q_{t-1} - lr v_{t-1},
+    q_{t+1} = q_t - lr v_t; s = 1, ..., t - 1. By induction, in any dimension: <q_t, v_t> = mu <q_{t-1} - lr v_{t-1},
     v_{t-1}>, since a tangent g_t adds nothing, so <q_t, dq_t> = mu (<q_{t-1}, dq_{t-1}> + lr^2 ||v_{t-1}||^2); and the
     sum satisfies the same recursion, from 0 at t = 1 (checked up to t = 8). Then three steps in coordinates.
     """
@@ -317,7 +309,9 @@ def prop_momentum() -> list[sp.Expr]:
 def _momentum_in_coordinates() -> list[sp.Expr]:
     """Three steps in the plane, with tangent gradients t_k (-q_2, q_1) of free lengths."""
     q, v = _vector("q", 2), [sp.S.Zero, sp.S.Zero]
-    lengths, squares, residuals = sp.symbols("t1 t2 t3", real=True), [], []
+    lengths = sp.symbols("t1 t2 t3", real=True)
+    squares: list[sp.Expr] = []
+    residuals: list[sp.Expr] = []
     for at, length in enumerate(lengths):
         v = [mu * v[0] - length * q[1], mu * v[1] + length * q[0]]
         step = [-lr * entry for entry in v]
@@ -329,8 +323,7 @@ def _momentum_in_coordinates() -> list[sp.Expr]:
 
 
 def prop_row_adagrad() -> list[sp.Expr]:
-    """Row-wise Adagrad moves a row by a multiple of its gradient: <q, dq> for a tangent g, and ||q||^2 grows by lr^2
-    ||g||^2 / S.
+    """Row-wise Adagrad moves a row along its gradient: <q, dq> for a tangent g; ||q||^2 grows by lr^2 ||g||^2 / S.
 
     d = 2, 3, 4 with g = P v and S = S_0 + mean g^2, eps left out; entry-wise Adagrad is in `radial_parts`.
     """
@@ -346,8 +339,7 @@ def prop_row_adagrad() -> list[sp.Expr]:
 
 
 def prop_adam() -> list[sp.Expr]:
-    """Adam's first step, bias-corrected, is -lr g / (|g| + eps) entry by entry, hence -lr sign(g) as eps -> 0, for any
-    betas.
+    """Adam's first step, bias-corrected, is -lr g / (|g| + eps) entry by entry: -lr sign(g) as eps -> 0, any betas.
 
     At q = (2, 1), g = (1, -2) that is tangent no more: <q, dq> = -lr, and with -g it is +lr.
     """

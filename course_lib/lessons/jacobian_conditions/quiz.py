@@ -1,14 +1,13 @@
-"""What is right in the quiz "jacobian-conditions": each function computes its question's verdicts, {answer id: is it
-right?}.
+"""What is right in the quiz "jacobian-conditions": a function for each question, {answer id: is it right?}.
 
-The numbers of the questions stand here once more, on purpose: the test compares what the file marks with what comes
-out.
+The numbers of the questions stand here once more, on purpose: the test compares them with what the file marks.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -40,7 +39,7 @@ def linear_kernel() -> dict[str, bool]:
 def which_towers() -> dict[str, bool]:
     """Twenty steps of plain SGD on InfoNCE of cosines: is every step of every item of the batch perpendicular?"""
     half = torch.tensor([[1.0, 1.0], [1.0, -1.0]], dtype=torch.float64) / math.sqrt(2)
-    features = torch.block_diag(half, half, half)  # every input shares its weights with its neighbour
+    features = torch.kron(torch.eye(3), half)  # every input shares its weights with its neighbour
     towers: dict[str, Callable[[], nn.Module]] = {
         "default-linear": lambda: encoders.OneHotLinear(ITEMS, WIDTH, bias=True, generator=_generator()),
         "orthogonal": lambda: encoders.DenseLinear(features, WIDTH, generator=_generator()),
@@ -94,11 +93,11 @@ def deep_tower() -> dict[str, bool]:
 class _Cyclic(torch.optim.SGD):
     """Plain SGD whose rate goes up and down."""
 
-    def step(self, closure=None) -> None:
+    def step(self, closure: Any = None) -> Any:
         self.count = getattr(self, "count", 0) + 1
         for group in self.param_groups:
             group["lr"] = 0.3 * (1 + 0.9 * math.sin(self.count))
-        super().step()
+        return super().step(closure)
 
 
 def _generator() -> torch.Generator:
@@ -106,7 +105,8 @@ def _generator() -> torch.Generator:
 
 
 def _loss(q: Tensor, k: Tensor) -> Tensor:
-    return losses.infonce(losses.cosine_scores(q, k), tau=0.5)
+    loss: Tensor = losses.infonce(losses.cosine_scores(q, k), tau=0.5)
+    return loss
 
 
 def _worst(tower: nn.Module, make: Callable[..., torch.optim.Optimizer], steps: int = 20) -> float:
@@ -119,14 +119,14 @@ def _worst(tower: nn.Module, make: Callable[..., torch.optim.Optimizer], steps: 
     for _ in range(steps):
         # items may stand in the batch twice; candidates do not, so that no row is without a gradient
         batch = torch.randint(ITEMS, (4,), generator=generator), torch.randperm(ITEMS, generator=generator)[:4]
-        motion, _ = jacobians.measure_step(both, batch, _loss, optimisers)
-        worst = max(worst, motion.worst)
+        motions: Any = jacobians.measure_step(both, batch, _loss, optimisers)
+        worst = max(worst, motions[0].worst)
     return worst
 
 
 def _deep_step(*, bias: bool) -> tuple[dict[str, jacobians.Motion], jacobians.Motion]:
     """How the layers moved, by name, and how the outputs did."""
-    moved = []
+    moved: list[Any] = []
     for measure in (jacobians.measure_parameters, jacobians.measure_step):
         torch.manual_seed(0)
         features = torch.randn(ITEMS, 5, generator=_generator())

@@ -1,7 +1,7 @@
 """A training small enough to watch: 24 users in the plane, six towers, six optimisers, three losses.
 
-The same run as in tower_math.js, number by number, and the same as torch's (tests/lessons/test_widgets_motion.py): the towers
-are those of `encoders`, the losses those of `losses`, the optimisers those of torch.optim and `jacobians`. User u likes
+The same run as in tower_math.js, number by number, and the same as torch's (test_small_towers.py). The towers are
+those of `encoders`, the losses those of `losses`, the optimisers those of torch.optim and `jacobians`. User u likes
 the items u, u + 4 and u + 8 (modulo 24); a batch is drawn from these 72 pairs with replacement. The items are a plain
 table, trained with plain SGD, whatever moves the users. Every parameter is kept as a matrix whose rows are the rows
 that a row-wise optimiser sees: a bias of length d is (d, 1).
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -34,9 +35,7 @@ _NORMALS = 2 * USERS * WIDTH + USERS * HIDDEN + WIDTH * HIDDEN
 
 @dataclass(frozen=True)
 class Draws:
-    """What is drawn once: table (n, 2), items (n, 2), wide (n, 4), mix (2, 4), all standard normal;
-    batches (steps, B).
-    """
+    """Drawn once: table (n, 2), items (n, 2), wide (n, 4), mix (2, 4), standard normal; batches (steps, B)."""
 
     table: np.ndarray
     items: np.ndarray
@@ -133,7 +132,7 @@ def _slopes(scores: np.ndarray, tau: float) -> np.ndarray:
     """The derivative of `losses.infonce` in the scores: (softmax - identity) / (tau B)."""
     logits = scores / tau
     probabilities = np.exp(logits - np.logaddexp.reduce(logits, axis=1)[:, None])
-    return (probabilities - np.eye(len(scores))) / (tau * len(scores))
+    return np.asarray((probabilities - np.eye(len(scores))) / (tau * len(scores)))
 
 
 def _infonce(q: np.ndarray, k: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
@@ -158,32 +157,32 @@ LOSSES = {"infonce": _infonce, "cosine_squared": _cosine_squared, "infonce_dot":
 # batch ----------
 
 
-def _sgd(p: np.ndarray, g: np.ndarray, lr: float, state: dict, touched: np.ndarray) -> np.ndarray:
+def _sgd(p: np.ndarray, g: np.ndarray, lr: float, state: dict[str, Any], touched: np.ndarray) -> np.ndarray:
     return p - lr * g
 
 
-def _momentum(p: np.ndarray, g: np.ndarray, lr: float, state: dict, touched: np.ndarray) -> np.ndarray:
+def _momentum(p: np.ndarray, g: np.ndarray, lr: float, state: dict[str, Any], touched: np.ndarray) -> np.ndarray:
     state["v"] = MOMENTUM * state.get("v", 0) + g
-    return p - lr * state["v"]
+    return np.asarray(p - lr * state["v"])
 
 
-def _decay(p: np.ndarray, g: np.ndarray, lr: float, state: dict, touched: np.ndarray) -> np.ndarray:
+def _decay(p: np.ndarray, g: np.ndarray, lr: float, state: dict[str, Any], touched: np.ndarray) -> np.ndarray:
     return p - lr * (g + DECAY * p)
 
 
-def _lazy_decay(p: np.ndarray, g: np.ndarray, lr: float, state: dict, touched: np.ndarray) -> np.ndarray:
+def _lazy_decay(p: np.ndarray, g: np.ndarray, lr: float, state: dict[str, Any], touched: np.ndarray) -> np.ndarray:
     return p * (1 - lr * DECAY * touched) - lr * g
 
 
-def _row_adagrad(p: np.ndarray, g: np.ndarray, lr: float, state: dict, touched: np.ndarray) -> np.ndarray:
+def _row_adagrad(p: np.ndarray, g: np.ndarray, lr: float, state: dict[str, Any], touched: np.ndarray) -> np.ndarray:
     state["sum"] = state.get("sum", 0) + (g**2).mean(1, keepdims=True)
-    return p - lr * g / (np.sqrt(state["sum"]) + ADAGRAD_EPS)
+    return np.asarray(p - lr * g / (np.sqrt(state["sum"]) + ADAGRAD_EPS))
 
 
-def _adam(p: np.ndarray, g: np.ndarray, lr: float, state: dict, touched: np.ndarray) -> np.ndarray:
+def _adam(p: np.ndarray, g: np.ndarray, lr: float, state: dict[str, Any], touched: np.ndarray) -> np.ndarray:
     (b1, b2), t = ADAM_BETAS, state.get("t", 0) + 1
     state.update(t=t, m=b1 * state.get("m", 0) + (1 - b1) * g, v=b2 * state.get("v", 0) + (1 - b2) * g**2)
-    return p - lr * (state["m"] / (1 - b1**t)) / (np.sqrt(state["v"] / (1 - b2**t)) + ADAM_EPS)
+    return np.asarray(p - lr * (state["m"] / (1 - b1**t)) / (np.sqrt(state["v"] / (1 - b2**t)) + ADAM_EPS))
 
 
 OPTIMISERS = {
@@ -201,8 +200,7 @@ OPTIMISERS = {
 
 @dataclass(frozen=True)
 class Run:
-    """path (steps + 1, n, 2): where every user was; losses (steps,); moves (number, 3): step, user, angle of dq to q in
-    degrees.
+    """Every user's path (steps + 1, n, 2), losses (steps,), moves (number, 3): step, user, angle of dq to q in degrees.
 
     Only the users of a batch are measured, each once a step, and only if they moved.
     """
@@ -213,7 +211,7 @@ class Run:
 
     @property
     def norms(self) -> np.ndarray:
-        return geometry.norm(self.path)
+        return np.asarray(geometry.norm(self.path))
 
 
 def train(*, tower: str, optimiser: str, loss: str, batch_size: int, lr: float, steps: int, seed: int) -> Run:
@@ -221,7 +219,7 @@ def train(*, tower: str, optimiser: str, loss: str, batch_size: int, lr: float, 
     draws = draw(seed, steps=steps, batch_size=batch_size)
     chosen, items = TOWERS[tower], draws.items
     parameters = chosen.start(draws)
-    memory: list[dict] = [{} for _ in parameters]
+    memory: list[dict[str, Any]] = [{} for _ in parameters]
     path, values, moves = [chosen.embed(parameters, draws)], [], []
     for t, batch in enumerate(draws.batches):
         users, liked = pair(batch)

@@ -1,6 +1,4 @@
-"""The interactive of the chapter on Jacobians:
-choose a tower, an optimiser and a loss, and watch how the embeddings move.
-"""
+"""The interactive of the chapter on Jacobians: choose tower, optimiser and loss, and watch the embeddings move."""
 
 from __future__ import annotations
 
@@ -72,10 +70,10 @@ class TowerMotion(CourseWidget):
 
     module_name: ClassVar[str] = "tower_motion"
     caption: ClassVar[str] = (
-        "Left: the paths of all users (thin) and of one (thick), with the circle on which it started (dashed) and the one on "
-        "which it is. Right: how often a move made each angle with its embedding, as the area of a petal; straight up is "
-        "perpendicular, to the right is outward. Dotted half circle: directions drawn uniformly. Dashed lines: 90 ± 10 "
-        "degrees. With JavaScript this picture is interactive."
+        "Left: the paths of all users (thin) and of one (thick), with the circle on which it started (dashed) and the "
+        "one on which it is. Right: how often a move made each angle with its embedding, as the area of a petal; "
+        "straight up is perpendicular, to the right is outward. Dotted half circle: directions drawn uniformly. Dashed"
+        " lines: 90 ± 10 degrees. With JavaScript this picture is interactive."
     )
 
     tower = traitlets.Unicode().tag(sync=True, state=True)
@@ -114,8 +112,7 @@ class TowerMotion(CourseWidget):
 
     def run(self) -> small_towers.Run:
         """The whole training: path, norms, losses, and the angle of every move."""
-        state = self.state()
-        state.pop("follow")
+        state: dict[str, Any] = {name: value for name, value in self.state().items() if name != "follow"}
         return small_towers.train(**state)
 
     @property
@@ -176,7 +173,7 @@ class TowerMotion(CourseWidget):
             "follow": (1, small_towers.USERS),
             "seed": (0, 2**32 - 1),
         }
-        return within(proposal, limits)
+        return float(within(proposal, limits))
 
 
 # ---- sentences, the same as in tower_motion_text.js
@@ -192,9 +189,15 @@ def _about_angles(angles: np.ndarray) -> str:
     count = "1 move" if len(angles) == 1 else f"{len(angles)} moves"
     worst = float(np.abs(angles - 90).max())
     if worst < 1e-3:
-        return f"All of {count} stood perpendicular to their embeddings, to a thousandth of a degree (uniform directions within 90 ± {NEAR}°: {_percent(NULL_SHARE)})."
+        return (
+            f"All of {count} stood perpendicular to their embeddings, to a thousandth of a degree (uniform "
+            f"directions within 90 ± {NEAR}°: {_percent(NULL_SHARE)})."
+        )
     share = float((np.abs(angles - 90) <= NEAR).mean())
-    return f"Of {count}, {_percent(share)} stood within 90 ± {NEAR}° to their embeddings (uniform directions: {_percent(NULL_SHARE)}); the farthest stood {fine(worst)}° away from 90°."
+    return (
+        f"Of {count}, {_percent(share)} stood within 90 ± {NEAR}° to their embeddings (uniform directions: "
+        f"{_percent(NULL_SHARE)}); the farthest stood {fine(worst)}° away from 90°."
+    )
 
 
 def _about_norms(norms: np.ndarray) -> str:
@@ -239,7 +242,8 @@ def _picture(shown: TowerMotion) -> str:
     name = html.escape(shown.summary())
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 840 400" role="img" aria-label="{name}" width="840" '
-        f'style="max-width:100%;height:auto;font-family:sans-serif">{left}<g transform="translate(430 80)">{right}</g></svg>'
+        f'style="max-width:100%;height:auto;font-family:sans-serif">{left}<g transform="translate(430 '
+        f'80)">{right}</g></svg>'
     )
 
 
@@ -261,7 +265,8 @@ def _rose(angles: np.ndarray, radius: float = 200.0) -> list[str]:
     null = radius * math.sqrt(1 / PETALS / most)
     line = f'fill="none" stroke="{COLOURS["line"]}"'
     parts.append(
-        f'<path d="M{place(0, null)}A{null:.2f} {null:.2f} 0 0 0 {place(180, null)}" {line} stroke-width="1.6" stroke-dasharray="2 3"/>'
+        f'<path d="M{place(0, null)}A{null:.2f} {null:.2f} 0 0 0 {place(180, null)}" {line} stroke-width="1.6" '
+        'stroke-dasharray="2 3"/>'
     )
     parts.append(f'<path d="M{place(0, radius)}A{radius:g} {radius:g} 0 0 0 {place(180, radius)}Z" {line}/>')
     parts += [
@@ -274,7 +279,8 @@ def _rose(angles: np.ndarray, radius: float = 200.0) -> list[str]:
         (base + 18, -radius, "180°, inward", "start", radius),
     ]
     parts += [
-        f'<text x="{middle + shift:g}" y="{y:g}" font-size="14" text-anchor="{anchor}" fill="currentColor">{text}</text>'
+        f'<text x="{middle + shift:g}" y="{y:g}" font-size="14" text-anchor="{anchor}" '
+        f'fill="currentColor">{text}</text>'
         for y, shift, text, anchor, middle in words
     ]
     return parts

@@ -31,8 +31,7 @@ TWO_TASTES = exact(np.block([[SHELF, 0 * SHELF], [0 * SHELF, SHELF]]))
 
 
 def two_tastes() -> Counterexample:
-    """P1: BPR "inevitably" makes popularity the principal axis. Here the fastest growing axis is the taste, at right
-    angles to popularity.
+    """P1: BPR "inevitably" makes popularity the principal axis. Here the taste grows fastest, at right angles to it.
 
     claimed / actual: squared correlation of the top right singular vector of M with the counts. Swapping the shelves
     turns M into itself, so singular vectors are even or odd; the top one is odd (its largest even rival is smaller:
@@ -47,9 +46,7 @@ def two_tastes() -> Counterexample:
 
 
 def taste_beats_popularity() -> Counterexample:
-    """The same data, how fast the axes grow:
-    claimed the largest singular value of the even (popularity) half, actual that of the odd.
-    """
+    """The same data: claimed the largest singular value of the even (popularity) half, actual that of the odd."""
     odd, even = _halves(popularity.pull_matrix(TWO_TASTES))
     return Counterexample("one taste", _top(even), _top(odd))
 
@@ -77,8 +74,7 @@ def two_clusters() -> Counterexample:
 
 
 def one_percent() -> Counterexample:
-    """ "By the law of large numbers": an item with P of m independent users at the start has cos^2 = P/m, 1/100 for one
-    in a hundred.
+    """ "By the law of large numbers": an item with P of m independent users at the start has cos^2 = P/m, here 1/100.
 
     claimed 1; the sizes are those of ratios of expectations (thm-mean-user), every set of P = 1 of m = 4 users with
     vectors +-1, +-1.
@@ -108,8 +104,7 @@ def negative_role() -> Counterexample:
 
 
 def below_average() -> Counterexample:
-    """(18): every item is drawn along +v. Along the mean user the drift is (Pop_i - Neg_i)/2: an item of one fan moves
-    the other way.
+    """(18): every item is drawn along +v. The drift is (Pop_i - Neg_i)/2: an item of one fan moves the other way.
 
     All users share one embedding v, |v| = 1. claimed: Pop_i/2; actual: the drift of each item; formula: -Neg_i/2.
     """
@@ -121,8 +116,7 @@ def below_average() -> Counterexample:
 
 
 def proportional() -> Counterexample:
-    """Section 3.1: "Pop(i) is proportional to <e_i, e_pop>". With a conserved mean of 0 the projections sum to 0;
-    counts do not.
+    """Section 3.1: "Pop(i) is proportional to <e_i, e_pop>". With a mean of 0 projections sum to 0; counts do not.
 
     Projections of the linear phase, all users alike: e_i = (Pop_i - Neg_i) v/2. claimed: proportional projections with
     the same head-tail gap; actual: these; formula: an intercept.
@@ -139,9 +133,10 @@ def proportional() -> Counterexample:
 
 
 def negatives_are_centred() -> Counterexample:
-    """Section 3.2: E_j[e_j] "strongly aligns with e_pop". After any SGD steps from a start of mean 0 the mean item is
-    0. claimed: the mean embedding of the negatives of an all-item law points along e_pop (1); actual: it is 0, after
-    six steps of exact SGD.
+    """Section 3.2: E_j[e_j] "strongly aligns with e_pop". From a start of mean 0 the mean item stays 0 under SGD.
+
+    claimed: the mean embedding of the negatives of an all-item law points along e_pop (1); actual: it is 0, after six
+    steps of exact SGD.
     """
     users, items = TABLE[:3].copy(), TABLE - TABLE.sum(0) / Fraction(len(TABLE))
     for u, i, j in ((0, 0, 3), (1, 0, 1), (2, 3, 1), (0, 2, 3), (1, 0, 2), (2, 0, 2)):
@@ -156,9 +151,7 @@ def negatives_are_centred() -> Counterexample:
 
 
 def lazy_decay(decay: Fraction = Fraction(1, 100), lr: Fraction = Fraction(1, 2)) -> Counterexample:
-    """Decay of the rows of a triple only: the sum of the items moves by -2 eta lambda (e_i + e_j) in one step. claimed:
-    it stays.
-    """
+    """Decay of a triple's rows only moves the sum by -2 eta lambda (e_i + e_j) in one step. claimed: it stays."""
     items = TABLE - TABLE.sum(0) / Fraction(len(TABLE))
     after, user = items.copy(), exact(np.array([1, 2]))
     after[0], after[3] = (
@@ -210,10 +203,9 @@ def popular_positives_weigh_less() -> Counterexample:
 
 
 def null_of_figure_1(n: int = 20, width: int = 2) -> Counterexample:
-    """Figure 1's correlation for embeddings that know nothing: not 0. Counts 1 .. n, ratio 0.05, exact: formula k E
-    sqrt(B) with Gammas.
+    """Figure 1's correlation for embeddings that know nothing: not 0. formula, exact: k E sqrt(B) with Gammas.
 
-    actual is the library's number, claimed 0.
+    Counts 1 .. n, ratio 0.05; actual is the library's number, claimed 0.
     """
     counts = np.arange(1.0, n + 1)
     k = sp.sqrt(sp.Rational(1, 2 * n)) * (n - 1) / sp.sqrt(sp.Rational(n**2 - 1, 12))

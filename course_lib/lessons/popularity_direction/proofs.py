@@ -23,25 +23,6 @@ from course_lib.maths import popularity
 from course_lib.maths.arrays import exact
 from course_lib.maths.popularity import TripleLaw
 
-__all__ = [
-    "cor_negative_mean",
-    "enumerate_bpr_conservation",
-    "enumerate_direction_error",
-    "enumerate_laws_of_negatives",
-    "enumerate_mean_user",
-    "lem_bpr_gradients",
-    "prop_direction_error",
-    "prop_double_dipping",
-    "prop_item_pull",
-    "prop_laws_of_negatives",
-    "prop_mean_item",
-    "thm_bpr_conservation",
-    "thm_bpr_linearised",
-    "thm_ideal_direction",
-    "thm_mean_user",
-    "thm_misalignment",
-]
-
 M_USERS, N_ITEMS, D = 2, 3, 2  # the tables of the identities
 lr, decay, t = sp.symbols("eta lambda t", positive=True)
 
@@ -59,9 +40,7 @@ ALL_LAWS = tuple(
 
 
 def lem_bpr_gradients() -> list[sp.Expr]:
-    """(6) and Lemma A.2: the slopes of -ln sigma(<e_u, e_i - e_j>) are -w (e_i - e_j), -w e_u and +w e_u, w =
-    sigma(-<e_u, e_i - e_j>).
-    """
+    """(6), Lemma A.2: slopes of -ln sigma(<e_u, e_i - e_j>): -w (e_i - e_j), -w e_u, w e_u, with w = sigma(-margin)."""
     user, positive, negative = (_vector(name, 3) for name in ("u", "i", "j"))
     margin = user.dot(positive - negative)
     loss, w = sp.log(1 + sp.exp(-margin)), 1 / (1 + sp.exp(margin))
@@ -96,8 +75,7 @@ def prop_item_pull() -> list[sp.Expr]:
 
 
 def thm_bpr_conservation() -> list[sp.Expr]:
-    """X10, for every law T and every loss f of the margin: the slopes of the items sum to 0, so SGD leaves sum_i e_i as
-    it is.
+    """Claim X10, any law T, any loss f of the margin: the items' slopes sum to 0, so SGD leaves sum_i e_i as it is.
 
     Also: with heavy ball the velocities sum to 0 if they did before; with decay of all items in every step the sum is
     multiplied by 1 - 2 eta lambda; biases b_i, scores <e_u, e_i> + b_i, are conserved the same way.
@@ -138,9 +116,7 @@ def enumerate_bpr_conservation() -> Fraction:
 
 
 def cor_negative_mean() -> list[sp.Expr]:
-    """X10: g_neg = (N e_bar - n_u g_pos)/(N - n_u), so g_pos - g_neg = N/(N - n_u) (g_pos - e_bar):
-    d* is the way from e_bar to g_pos.
-    """
+    """Claim X10: g_neg = (N e_bar - n_u g_pos)/(N - n_u), so d* = g_pos - g_neg is N/(N - n_u) (g_pos - e_bar)."""
     total, mine, size, n_u = sp.symbols("S P N n_u", positive=True)
     mean, g_pos, g_neg = total / size, mine / n_u, (total - mine) / (size - n_u)
     return [
@@ -221,9 +197,7 @@ def prop_laws_of_negatives() -> list[sp.Expr]:
 
 
 def enumerate_laws_of_negatives() -> Fraction:
-    """`pull_matrix` and `expected_roles` against the samplers spelled out triple by triple, for all twelve laws;
-    in Fractions.
-    """
+    """`pull_matrix` and `expected_roles` against samplers written triple by triple, all twelve laws, in Fractions."""
     worst = Fraction(0)
     for law in ALL_LAWS:
         expected = np.zeros(LABELS.shape, dtype=object) + Fraction(0)
@@ -247,13 +221,11 @@ def enumerate_laws_of_negatives() -> Fraction:
 
 
 def thm_mean_user() -> list[sp.Expr]:
-    """X11, Proposition A.1 repaired: a uniform set of P among m users, with mean f, has E<f, v> = |v|^2 and E|f - v|^2
-    = (m - P)/(P (m - 1)) s^2.
+    """Claim X11: P of m users, mean f, drawn evenly: E<f, v> = |v|^2, E|f - v|^2 = (m - P)/(P (m - 1)) s^2.
 
-    From the inclusion probabilities P/m and P (P - 1)/(m (m - 1)), for all m and P. Then, for independent users of mean
-    0 with |e_u|^2 = q on
-    average: E<f, v>^2/(E|f|^2 E|v|^2) = P/m with the first expectation in place of its square, and |v|^2 over noise is
-    P/(m - P).
+    Proposition A.1 repaired, from the inclusion probabilities P/m and P (P - 1)/(m (m - 1)), for all m and P. Then, for
+    independent users of mean 0 with |e_u|^2 = q on average: E<f, v>^2/(E|f|^2 E|v|^2) = P/m with the first expectation
+    in place of its square, and |v|^2 over noise is P/(m - P).
     """
     m, p, square, mean, q = sp.symbols("m P S v2 q", positive=True)  # S = sum |e_u|^2, v2 = |v|^2
     one, two = p / m, p * (p - 1) / (m * (m - 1))
@@ -295,9 +267,7 @@ def enumerate_mean_user() -> Fraction:
 
 
 def thm_ideal_direction() -> list[sp.Expr]:
-    """(19): the mean margin of a unit vector d is <d, g>, g = g_pos - g_neg, and |g|^2|d|^2 - <d, g>^2 is a sum of
-    squares, 0 at d = g/|g|.
-    """
+    """(19): a unit d has mean margin <d, g>, g = g_pos - g_neg; |g|^2|d|^2 - <d, g>^2 is squares, 0 at d = g/|g|."""
     positives, negatives, d = _table("p", 2), _table("n", 3), _vector("d", D)
     margins = sum(d.dot(positives[i, :] - negatives[j, :]) for i in range(2) for j in range(3)) / sp.Integer(6)
     g = (sp.ones(1, 2) * positives / 2 - sp.ones(1, 3) * negatives / 3).T
@@ -311,8 +281,7 @@ def thm_ideal_direction() -> list[sp.Expr]:
 
 
 def thm_misalignment() -> list[sp.Expr]:
-    """Theorem A.4 repaired: E[w x] = E[w] E[x] + Cov(w, x), so -gradient and d* enclose an angle iff Cov(w, x) is not
-    parallel to E[x].
+    """Theorem A.4 repaired: E[w x] = E[w] E[x] + Cov(w, x): -gradient is off d* iff Cov(w, x) is not parallel to E[x].
 
     Residuals: the identity; the area spanned by E[w x] and E[x] is that by Cov and E[x]; both vanish at e_u = 0, where
     all w are 1/2, and for one pair.

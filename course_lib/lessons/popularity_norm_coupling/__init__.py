@@ -1,0 +1,1 @@
+"""The chapter book/geometry/popularity-norm-coupling: how popular items grow long."""

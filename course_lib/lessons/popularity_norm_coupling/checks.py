@@ -78,7 +78,7 @@ def largest(answer: Answer) -> None:
 
 def film_counts() -> list[int]:
     """The number of ratings of each film of the embedded data set."""
-    return film_factors(8)[3].tolist()
+    return list(film_factors(8)[3].tolist())
 
 
 # ---- what the checks are made of; the hidden checks call them with other inputs ----
@@ -124,8 +124,8 @@ def check_update(answer: Answer, cases: list[tuple[int, int, int, int, int]]) ->
 
 
 def check_growth(answer: Answer, cases: list[tuple[Any, list[Any], Any]]) -> None:
-    for start, squared, lr in cases:
-        start, lr, squared = Fraction(start), Fraction(lr), [Fraction(pull) for pull in squared]
+    for given, pulls, rate in cases:
+        start, lr, squared = Fraction(given), Fraction(rate), [Fraction(pull) for pull in pulls]
         path = norms.squared_norm_path(start, lr=lr, squared_gradients=np.array(squared, dtype=object))
         total = sum(squared)
         compare(
@@ -213,7 +213,7 @@ def rare_form(value: Any) -> tuple[np.ndarray, float, np.ndarray, np.ndarray]:
         len(tables[1]) >= 10 * len(tables[0]),
         f"the popular item needs at least ten times as many updates: {len(tables[1])} against {len(tables[0])}",
     )
-    return start, lr, *tables
+    return start, lr, tables[0], tables[1]
 
 
 def run(start: Any, lr: float, keys: Any) -> tuple[float, float]:
@@ -226,7 +226,7 @@ def run(start: Any, lr: float, keys: Any) -> tuple[float, float]:
     return float(np.linalg.norm(q)), total
 
 
-def check_pulls(answer: Answer, cases: list[tuple[list, float, list]]) -> None:
+def check_pulls(answer: Answer, cases: list[tuple[list[Any], float, list[Any]]]) -> None:
     for start, lr, keys in cases:
         got = answer(start, lr, keys)
         _, right = run(start, lr, keys)
@@ -278,8 +278,13 @@ def check_prediction(answer: Answer, counts: list[int], cases: list[tuple[int, i
     for size, steps, lr, start, h_squared in cases:
         shares, h = table / table.sum(), float(np.sqrt(h_squared))
         updates = norms.expected_updates(shares, batch_size=size, steps=steps)
-        slope_of = lambda lengths: float(popularity.log_log_slope(lengths[table > 0], table[table > 0]))
-        law = lambda n, h=h, lr=lr, start=start: norms.predicted_norm(start, lr=lr, h=h, updates=n)
+
+        def slope_of(lengths: np.ndarray) -> float:
+            return float(popularity.log_log_slope(lengths[table > 0], table[table > 0]))
+
+        def law(n: np.ndarray, h: float = h, lr: float = lr, start: float = start) -> np.ndarray:
+            return np.asarray(norms.predicted_norm(start, lr=lr, h=h, updates=n))
+
         compare(
             answer(counts, size, steps, lr, start, h_squared),
             slope_of(law(updates)),
@@ -352,15 +357,13 @@ def check_largest(answer: Answer, counts: list[int], cases: list[tuple[int, int,
 
 
 def _largest(start: float, ratio: float, h_squared: float, least: float, most: float) -> float | None:
-    """The lr at which start + 2 lr^2 h_squared most = ratio (start + 2 lr^2 h_squared least);
-    None where there is none.
-    """
+    """The lr where start + 2 lr^2 h_squared most = ratio (start + 2 lr^2 h_squared least); None where there is none."""
     if most <= ratio * least:
         return None
     return float(np.sqrt(start * (ratio - 1) / (2 * h_squared * (most - ratio * least))))
 
 
-def _gradients_squared(start: list, lr: float, keys: list) -> float:
+def _gradients_squared(start: list[Any], lr: float, keys: list[Any]) -> float:
     q, total = np.array(start, dtype=float), 0.0
     for key in np.array(keys, dtype=float):
         gradient = geometry.cosine_gradient(q, key)

@@ -1,6 +1,4 @@
-"""The interactive of the chapter on popularity and norms:
-a small training run, and how long its item embeddings get.
-"""
+"""The interactive of the chapter on popularity and norms: a small training, and how long item embeddings get."""
 
 from __future__ import annotations
 
@@ -40,7 +38,7 @@ class Run:
 
     @property
     def norms(self) -> np.ndarray:
-        return geometry.norm(self.items)
+        return np.asarray(geometry.norm(self.items))
 
     @property
     def h(self) -> float:
@@ -141,9 +139,9 @@ class NormGrowth(CourseWidget):
 
     module_name: ClassVar[str] = "norm_growth"
     caption: ClassVar[str] = (
-        "One mark per item: its norm against the number of times it was drawn, both on logarithmic axes. Diamonds: the most "
-        "popular tenth of the items. Line: the quartic law with one mean gradient for all, flat below n* (dashed), slope 1/4 "
-        "above. With JavaScript this picture is interactive."
+        "One mark per item: its norm against the number of times it was drawn, both on logarithmic axes. Diamonds: the"
+        " most popular tenth of the items. Line: the quartic law with one mean gradient for all, flat below n* "
+        "(dashed), slope 1/4 above. With JavaScript this picture is interactive."
     )
 
     lr = traitlets.Float().tag(sync=True, state=True)
@@ -175,13 +173,13 @@ class NormGrowth(CourseWidget):
     def predicted(self) -> np.ndarray:
         """(items,) the norm that the quartic law predicts from the count alone, with the mean ||h||^2 of all draws."""
         run = self.run()
-        return norms.predicted_norm(self.start_norm, lr=self.lr, h=run.h, updates=run.counts)
+        return np.asarray(norms.predicted_norm(self.start_norm, lr=self.lr, h=run.h, updates=run.counts))
 
     @property
     def law(self) -> np.ndarray:
         """(items,) the norm by the exact quartic law, from each item's own start, gradients and steps."""
         run = self.run()
-        return geometry.quartic_norm(run.starts, lr=self.lr, h=run.gradients.T, step=run.steps.T)
+        return np.asarray(geometry.quartic_norm(run.starts, lr=self.lr, h=run.gradients.T, step=run.steps.T))
 
     @property
     def crossover(self) -> float:
@@ -229,8 +227,8 @@ class NormGrowth(CourseWidget):
     def _settings(self) -> str:
         ratio = _small(norms.effective_learning_rate(self.lr, norm=self.start_norm))
         return (
-            f"Learning rate {number(self.lr)}, initial norm {number(self.start_norm)} (their ratio lr/norm² is {ratio}), "
-            f"temperature {number(self.tau)}, popularity exponent {number(self.exponent)}."
+            f"Learning rate {number(self.lr)}, initial norm {number(self.start_norm)} (their ratio lr/norm² is "
+            f"{ratio}), temperature {number(self.tau)}, popularity exponent {number(self.exponent)}."
         )
 
     def _about_growth(self) -> str:
@@ -239,10 +237,10 @@ class NormGrowth(CourseWidget):
         drawn = order[run.counts[order] > 0]
         most, least = drawn[0], drawn[-1]
         text = (
-            f"After {self.step} steps the item drawn most often ({run.counts[most]} times) has norm {number(run.norms[most])}, "
-            f"the one drawn least often ({run.counts[least]}) {number(run.norms[least])}. "
-            f"The predicted line bends at n* ({_small(self.crossover)} draws) and leaves out the fourth powers of the steps, "
-            f"{whole_percent(self.step_part)} of the growth of norm⁴."
+            f"After {self.step} steps the item drawn most often ({run.counts[most]} times) has norm "
+            f"{number(run.norms[most])}, the one drawn least often ({run.counts[least]}) {number(run.norms[least])}. "
+            f"The predicted line bends at n* ({_small(self.crossover)} draws) and leaves out the fourth powers of "
+            f"the steps, {whole_percent(self.step_part)} of the growth of norm⁴."
         )
         if not self._varied():
             return text
@@ -295,20 +293,20 @@ class NormGrowth(CourseWidget):
 
     @traitlets.validate("lr", "start_norm", "tau", "exponent")
     def _valid_number(self, proposal: dict[str, Any]) -> float:
-        return within(proposal, LIMITS)
+        return float(within(proposal, LIMITS))
 
     @traitlets.validate("step")
     def _valid_step(self, proposal: dict[str, Any]) -> int:
         value = proposal["value"]
         if not 0 <= value <= STEPS or value % EVERY:
             raise ValueError(f"step is {value}; expected 0 to {STEPS} in steps of {EVERY}")
-        return value
+        return int(value)
 
     @traitlets.validate("seed")
     def _valid_seed(self, proposal: dict[str, Any]) -> int:
         if not 0 <= proposal["value"] < 2**32:
             raise ValueError(f"seed is {proposal['value']}; expected 0 to 2^32 - 1")
-        return proposal["value"]
+        return int(proposal["value"])
 
 
 def _small(value: float) -> str:
@@ -334,7 +332,8 @@ def _scatter(shown: NormGrowth) -> str:
         for item, (count, norm) in enumerate(zip(run.counts, run.norms, strict=True))
     ]
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {_HIGH}" role="img" aria-label="{html.escape(shown.summary())}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {_HIGH}" role="img" '
+        f'aria-label="{html.escape(shown.summary())}" '
         f'width="{_WIDE}" style="max-width:100%;height:auto;font-family:sans-serif">'
         f"{axes.frame()}{_predicted_line(shown, axes)}{''.join(marks)}</svg>"
     )

@@ -84,8 +84,7 @@ def coupled_runs(
 
 @in_style
 def growth_law(rates: Sequence[float], *, start_norm: float, h: float, most: float = 1e6) -> tuple[Figure, Axes]:
-    """||q|| against the number of updates for several learning rates: flat, then slope 1/4. A mark stands at the
-    crossover.
+    """||q|| against the number of updates for several learning rates: flat, a mark at the crossover, then slope 1/4.
 
     h: root mean square of the scale-free gradient; most: the last number of updates.
     """
@@ -114,14 +113,9 @@ def growth_law(rates: Sequence[float], *, start_norm: float, h: float, most: flo
 
 @in_style
 def norms_against_counts(
-    counts: Any,
-    lengths: Mapping[str, Any],
-    *,
-    lines: Mapping[str, Any] | None = None,
-    start_norm: float | None = None,
+    counts: Any, lengths: Mapping[str, Any], *, lines: Mapping[str, Any] | None = None, start_norm: float | None = None
 ) -> tuple[Figure, np.ndarray]:
-    """Length against popularity, a panel for each model: a dot for an item, a square for the median of a bin of
-    popularity.
+    """Length against popularity, a panel for each model: dots for items, squares for medians of bins of popularity.
 
     counts (n,) positive; lengths: name -> (n,) norms; lines: name of a panel -> (n,) predicted norms, drawn as a line
     over the counts. All panels share their axes, which are logarithmic.
@@ -131,8 +125,8 @@ def norms_against_counts(
         1, len(lengths), figsize=(max(6.4, 4.1 * len(lengths)), 3.9), sharex=True, sharey=True, squeeze=False, dpi=88
     )
     edges = np.unique(np.geomspace(counts.min(), counts.max() * 1.0001, 9))
-    for ax, (name, values) in zip(axes[0], lengths.items(), strict=True):
-        values = np.asarray(values, dtype=float)
+    for ax, (name, given) in zip(axes[0], lengths.items(), strict=True):
+        values = np.asarray(given, dtype=float)
         if values.shape != counts.shape:
             raise ValueError(f"lengths[{name!r}] has shape {values.shape} and counts {counts.shape}; expected the same")
         ax.plot(counts, values, ".", color=SOFT, ms=3, alpha=0.45, rasterized=True)
@@ -154,9 +148,7 @@ def norms_against_counts(
 
 @in_style
 def saturation_slope(batch_size: int, coherences: Sequence[float]) -> tuple[Figure, Axes]:
-    """The slope of log ||q|| in log popularity, far beyond the crossover, against the expected number of copies in a
-    batch.
-    """
+    """Slope of log ||q|| in log popularity, far beyond the crossover, against the expected copies in a batch."""
     fig, ax = plt.subplots()
     copies = np.geomspace(1e-3, 1e3, 200)
     copies = copies[copies <= batch_size]
@@ -173,9 +165,7 @@ def saturation_slope(batch_size: int, coherences: Sequence[float]) -> tuple[Figu
 
 @in_style
 def decay_balance(probability: Any, measured: Mapping[str, Any], predicted: Mapping[str, Any]) -> tuple[Figure, Axes]:
-    """Length under weight decay against the update probability: measured marks, predicted lines;
-    the same names in both.
-    """
+    """Length under weight decay against the update probability: measured marks, predicted lines, by the same names."""
     fig, ax = plt.subplots()
     for (color, marker, dashes), name in zip(SPARE, measured, strict=False):
         ax.plot(probability, measured[name], marker, color=color, label=f"{name}, simulated")
@@ -204,8 +194,8 @@ def two_items(paths: Mapping[str, Any]) -> tuple[Figure, np.ndarray]:
     """
     fig, axes = plt.subplots(1, 2, figsize=(8.2, 3.9), dpi=92)
     plane, lengths = axes
-    for (color, marker, dashes), (name, path) in zip(SPARE[1:], paths.items(), strict=False):
-        path = np.asarray(path, dtype=float)
+    for (color, marker, dashes), (name, given) in zip(SPARE[1:], paths.items(), strict=False):
+        path = np.asarray(given, dtype=float)
         if path.ndim != 2 or path.shape[1] != 2:
             raise ValueError(f"paths[{name!r}] has shape {path.shape}; expected (n + 1, 2)")
         length = np.hypot(*path.T)
@@ -231,15 +221,14 @@ def two_items(paths: Mapping[str, Any]) -> tuple[Figure, np.ndarray]:
 def shares_over_steps(
     curves: Mapping[str, Curve], *, spread: Mapping[str, Sequence[float]] | None = None, chance: float = 0.01
 ) -> tuple[Figure, Axes]:
-    """P0's Figure 4: the share of the most popular items in the lists against the training step, a curve for each
-    ranking.
+    """P0's Figure 4: the most popular items' share of the lists against the training step, a curve for each ranking.
 
     curves: name -> (steps, shares); spread: name -> half-width of the confidence interval at each step; chance: the
     share in random lists, a dotted line.
     """
     fig, ax = plt.subplots()
-    for (color, marker, dashes), (name, (steps, shares)) in zip(SPARE[1:], curves.items(), strict=False):
-        steps, shares = np.asarray(steps, dtype=float), np.asarray(shares, dtype=float)
+    for (color, marker, dashes), (name, given) in zip(SPARE[1:], curves.items(), strict=False):
+        steps, shares = (np.asarray(values, dtype=float) for values in given)
         ax.plot(steps, shares, color=color, marker=marker, ls=dashes, label=name)
         if spread and name in spread:
             half = np.asarray(spread[name], dtype=float)

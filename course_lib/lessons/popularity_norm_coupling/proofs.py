@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import sympy as sp
@@ -80,7 +81,7 @@ def enumerate_monotone_coupling() -> Fraction:
         cells = [(rare, rare / 2), (popular - rare, (rare + popular) / 2), (1 - popular, (popular + 1) / 2)]
         laws = [[Fraction(0)] * (steps + 1) for _ in range(2)]
         for outcome in itertools.product(cells, repeat=steps):
-            chance = math.prod(width for width, _ in outcome)
+            chance = math.prod((width for width, _ in outcome), start=Fraction(1))
             uniforms = np.array([middle for _, middle in outcome], dtype=object)
             moved = norms.coupled_updates(np.array([rare, popular], dtype=object), uniforms)
             few, many = (int(row.sum()) for row in moved)
@@ -135,8 +136,7 @@ def enumerate_popularity_norm() -> Fraction:
 
 
 def thm_quartic_law() -> list[sp.Expr]:
-    """s'^2 - (s^2 + 2 lr^2 h^2 + ||dq||^4) with s' = s + lr^2 h^2 / s: the induction step; then n = 1 ... 4 steps at
-    once.
+    """s'^2 - (s^2 + 2 lr^2 h^2 + ||dq||^4), s' = s + lr^2 h^2 / s: the induction step; then n = 1 ... 4 steps at once.
 
     ||dq||^2 = lr^2 h^2 / s. The induction step holds for all positive s, so it can be repeated any number of times.
     """
@@ -153,8 +153,7 @@ def thm_quartic_law() -> list[sp.Expr]:
 
 
 def enumerate_quartic_law() -> Fraction:
-    """The law along real vectors in rational arithmetic: gradient descent on -cos^2 with three targets in turn, d = 2,
-    3.
+    """The law along real vectors, exact: gradient descent on -cos^2 with three targets in turn, d = 2, 3.
 
     cos^2 has a rational gradient, so nothing is rounded. ||h||^2 = ||q||^2 ||grad||^2. Then the same ||h_k||^2 through
     the library.
@@ -194,9 +193,7 @@ def prop_scale_symmetry() -> list[sp.Expr]:
 
 
 def enumerate_scale_symmetry() -> Fraction:
-    """Six steps on -cos^2 from q_0 with lr, and from c q_0 with c^2 lr:
-    the second path is c times the first, exactly.
-    """
+    """Six steps on -cos^2 from q_0 with lr, from c q_0 with c^2 lr: the second path is c times the first, exactly."""
     worst, targets, rate = Fraction(0), _vectors("1 2 0", "3 -1 1"), Fraction(1, 4)
     for factor in (Fraction(1, 10), Fraction(7, 3)):
         q = [Fraction(1), Fraction(-1), Fraction(2)]
@@ -225,8 +222,7 @@ def prop_slow_learning() -> list[sp.Expr]:
 
 
 def prop_saturation() -> list[sp.Expr]:
-    """E ||sum of the copies' gradients||^2 over all batches - h_0^2 [B p + rho B (B - 1) p^2], B = 1 ... 6; and its
-    slope.
+    """E ||sum of copies' gradients||^2 over all batches - h_0^2 [B p + rho B (B - 1) p^2], B = 1 ... 6; its slope.
 
     k copies have squared length h_0^2 (k + rho k (k - 1)). The slope residual is d log E / d log p - (1 + 2x)/(1 + x),
     x = rho (B - 1) p, and its limits are 1 (x -> 0) and 2 (x -> oo): a quarter of it is the slope of log ||q||.
@@ -245,16 +241,14 @@ def prop_saturation() -> list[sp.Expr]:
 
 
 def enumerate_saturation() -> Fraction:
-    """The library's E||h||^2 and slope against counting all slot patterns, in Fractions, at more points than their
-    degree.
-    """
+    """The library's E||h||^2 and slope against counted slot patterns, exactly, at more points than their degree."""
     worst = Fraction(0)
     for slots in range(1, 5):
         for probability, coherence in itertools.product(
             [Fraction(k, 7) for k in range(7)], (Fraction(0), Fraction(1, 3), Fraction(1))
         ):
             counted = sum(_binomial(slots, k, probability) * (k + coherence * k * (k - 1)) for k in range(slots + 1))
-            arguments = {"batch_size": slots, "coherence": coherence}
+            arguments: dict[str, Any] = {"batch_size": slots, "coherence": coherence}
             worst = max(worst, abs(counted - norms.expected_squared_gradient(probability, **arguments)))
             if probability:
                 derivative = sum(
@@ -270,14 +264,12 @@ def enumerate_saturation() -> Fraction:
 
 
 def thm_decay_equilibrium() -> list[sp.Expr]:
-    """Where growth and decay balance, s -> a s + b lr^2 h^2 / s with a = (1 - lr lambda)^2 and b = 1 in a share pi of
-    the steps.
+    """Where growth and decay balance: s -> a s + b lr^2 h^2 / s, a = (1 - lr lambda)^2, b = 1 in a share pi of steps.
 
     Residuals, with x = sqrt(pi lr^2 h^2 / (1 - a)): (1) x is a fixed point of the mean map; (2) the only positive one:
-    map(s)
-    - s = (1 - a)(x - s)(x + s)/s; (3) the distance to it, map(s) - x = (s - x)(a - pi lr^2 h^2 / (s x)), which gives
-    convergence for pi = 1; (4) ||q||^4 = x^2 is proportional to pi, so ||q|| to pi^(1/4); (5) the exact second moment
-    of one random step, E s'^2 = a^2 s^2 + 2 a pi lr^2 h^2 + pi lr^4 h^4 / s^2.
+    map(s) - s = (1 - a)(x - s)(x + s)/s; (3) the distance to it, map(s) - x = (s - x)(a - pi lr^2 h^2 / (s x)), which
+    gives convergence for pi = 1; (4) ||q||^4 = x^2 is proportional to pi, so ||q|| to pi^(1/4); (5) the exact second
+    moment of one random step, E s'^2 = a^2 s^2 + 2 a pi lr^2 h^2 + pi lr^4 h^4 / s^2.
     """
     a, gain = sp.symbols("a C", positive=True)  # C = lr^2 h^2
     x = sp.sqrt(pi * gain / (1 - a))
@@ -353,8 +345,7 @@ def enumerate_lazy_decay() -> Fraction:
 
 
 def thm_coupling_corrected() -> list[sp.Expr]:
-    """E[s'^2 | s] - s^2 - 2 pi lr^2 E||h||^2 - pi E||dq||^4, with ||h||^2 any two-point random number; then the sum
-    over T steps.
+    """E[s'^2 | s] - s^2 - 2 pi lr^2 E||h||^2 - pi E||dq||^4, ||h||^2 any two-point number; then the sum over T steps.
 
     With E||h||^2 = h^2 at every update this gives E||q_T||^4 = ||q_0||^4 + 2 lr^2 h^2 T pi + E sum ||dq||^4. The last
     residual is the comparison: the lower bound at pi_2 minus the upper bound at pi_1 (fourth moment m of h) is T lr^2
@@ -407,8 +398,7 @@ def enumerate_coupling_corrected() -> Fraction:
 
 
 def prop_growth_without_popularity() -> list[sp.Expr]:
-    """Loss -cos. One target: h = 0 at q = c k, so an item that has arrived never grows. Two orthogonal targets: h_1^2 +
-    h_2^2 = 1.
+    """Loss -cos. One target: h = 0 at q = c k, no more growth. Two orthogonal targets: h_1^2 + h_2^2 = 1.
 
     First the three components of the gradient at q = c k, for symbolic k. Then ||h_1||^2 + ||h_2||^2 - 1 for the
     targets (1, 0) and (0, 1) at any q of the plane, with ||h||^2 = ||q||^2 ||grad cos||^2: no direction is at rest for
@@ -436,11 +426,10 @@ def growth_without_popularity(updates: tuple[int, int] = (6, 3)) -> Counterexamp
 
 
 def conflicting_items(updates: tuple[int, int] = (1000, 100), *, rate: float = 0.5) -> tuple[float, float]:
-    """(||q|| of the consistent item, of the conflicting item) in float64: loss -cos, start (1, 1)/sqrt 2, both of norm
-    1.
+    """(||q|| of the consistent item, of the conflicting one) in float64: loss -cos, start (1, 1)/sqrt 2, norm 1.
 
     The consistent item is asked for (1, 0) in updates[0] updates, the conflicting one for (1, 0) and (0, 1) in turn in
-    updates[1] updates. The audit's numbers for P0-Abs.3.
+    updates[1] updates. The audit's numbers for claim P0-Abs.3.
     """
     from course_lib.maths.geometry import cosine_gradient, norm
 
@@ -457,24 +446,23 @@ def conflicting_items(updates: tuple[int, int] = (1000, 100), *, rate: float = 0
 # Counting
 
 
-def _binomial(n: int, k: int, chance):
+def _binomial(n: int, k: int, chance: Any) -> Any:
     """C(n, k) chance^k (1 - chance)^(n - k), for a Fraction or a symbol."""
     return math.comb(n, k) * chance**k * (1 - chance) ** (n - k)
 
 
 def _binomial_slope(n: int, k: int, chance: Fraction) -> Fraction:
     """d/d chance of `_binomial`, for 0 < chance < 1."""
-    return _binomial(n, k, chance) * (Fraction(k) / chance - Fraction(n - k) / (1 - chance))
+    slope: Fraction = _binomial(n, k, chance) * (Fraction(k) / chance - Fraction(n - k) / (1 - chance))
+    return slope
 
 
 def _patterns(length: int) -> Iterator[tuple[int, ...]]:
     return itertools.product((0, 1), repeat=length)
 
 
-def _count_law(slots: int, batches: int, chance) -> list:
-    """P(N = n), n = 0 ... batches, by visiting every pattern of slots;
-    exact for a Fraction, a polynomial for a symbol.
-    """
+def _count_law(slots: int, batches: int, chance: Any) -> list[Any]:
+    """P(N = n), n = 0 ... batches, over every pattern of slots; exact for a Fraction, a polynomial for a symbol."""
     law = [0] * (batches + 1)
     for held in _patterns(slots * batches):
         updated = sum(any(held[b * slots : (b + 1) * slots]) for b in range(batches))
@@ -482,7 +470,7 @@ def _count_law(slots: int, batches: int, chance) -> list:
     return law
 
 
-def _chance_that(chances: Sequence[Fraction], event) -> Fraction:
+def _chance_that(chances: Sequence[Fraction], event: Callable[..., bool]) -> Fraction:
     """The probability of an event of independent slots with these chances."""
     total = Fraction(0)
     for held in _patterns(len(chances)):
@@ -495,7 +483,7 @@ def _chance_that(chances: Sequence[Fraction], event) -> Fraction:
 # Vectors
 
 
-def _cosine_gradient(q: Sequence, k: Sequence) -> list:
+def _cosine_gradient(q: Sequence[Any], k: Sequence[Any]) -> list[Any]:
     """(k/||k|| - cos q/||q||) / ||q||, in symbols."""
     inner, length, target = (sum(a * b for a, b in zip(v, w, strict=True)) for v, w in ((q, k), (q, q), (k, k)))
     return [(b - inner / length * a) / sp.sqrt(length * target) for a, b in zip(q, k, strict=True)]

@@ -1,8 +1,6 @@
-"""What is right in the quiz "popularity-norm-coupling": each function computes its question's verdicts, {answer id: is
-it right?}.
+"""What is right in the quiz "popularity-norm-coupling": a function for each question, {answer id: is it right?}.
 
-The numbers of the questions stand here once more, on purpose: the test compares what the file marks with what comes
-out.
+The numbers of the questions stand here once more, on purpose: the test compares them with what the file marks.
 """
 
 from __future__ import annotations
@@ -109,9 +107,7 @@ def serving() -> dict[str, bool]:
 
 
 def _trained(*, lr: float, scale: float, steps: int = 30) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Both tables after every step of full-batch SGD on (1 - cos)^2 of six pairs:
-    the start has length about `scale`.
-    """
+    """Both tables after every step of full-batch SGD on (1 - cos)^2 of six pairs; lengths start at about `scale`."""
     rng = np.random.default_rng(3)
     users, items = (scale * geometry.normalise(rng.normal(size=(4, 3))) for _ in range(2))
     left, right = np.array([0, 1, 2, 3, 0, 1]), np.array([0, 1, 2, 3, 2, 3])

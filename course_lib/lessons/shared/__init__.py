@@ -1,0 +1,1 @@
+"""What several lessons need: house style, forms of answers, quizzes, the interactive kit, counterexamples."""

@@ -31,7 +31,10 @@ def compare(
 ) -> None:
     """NotYet unless `got` is `right`; the message names the misconception whose value it is."""
     value = fraction(got, where) if exact and is_number(got) else number(got, where)
-    same = (lambda x: value == x) if exact else (lambda x: abs(value - x) <= tolerance * max(1.0, abs(float(right))))
+
+    def same(x: Any) -> bool:
+        return bool(value == x if exact else abs(value - x) <= tolerance * max(1.0, abs(float(right))))
+
     if not same(right):
         raise NotYet(f"{where}: {short(got)} is not right. {_hint(same, misconceptions)}")
 
@@ -39,13 +42,14 @@ def compare(
 def compare_arrays(
     got: Any, right: Any, where: str, misconceptions: Misconceptions, *, tolerance: float = CLOSE
 ) -> np.ndarray:
-    """`compare` for vectors and matrices of floats:
-    largest difference at most tolerance * max(1, largest right entry).
-    """
+    """`compare` for arrays of floats: largest difference at most tolerance * max(1, largest right entry)."""
     right = np.asarray(right, dtype=float)
     value = floats(got, right.shape, where)
     within = tolerance * max(1.0, float(np.abs(right).max(initial=0.0)))
-    same = lambda x: float(np.abs(value - np.asarray(x, dtype=float)).max(initial=0.0)) <= within
+
+    def same(x: Any) -> bool:
+        return float(np.abs(value - np.asarray(x, dtype=float)).max(initial=0.0)) <= within
+
     if not same(right):
         raise NotYet(f"{where}: {short(shown(value))} is not right. {_hint(same, misconceptions)}")
     return value
@@ -59,7 +63,10 @@ def compare_exact(got: Any, right: Any, where: str, misconceptions: Misconceptio
         f"{where}: a {rows} x {len(right[0])} matrix (a list of lists) is expected",
     )
     value = [[fraction(entry, where) for entry in row] for row in got]
-    same = lambda x: value == [list(row) for row in x]
+
+    def same(x: Any) -> bool:
+        return value == [list(row) for row in x]
+
     if not same(right):
         raise NotYet(
             f"{where}: {short([[str(x) for x in row] for row in value])} is not right. {_hint(same, misconceptions)}"
@@ -106,7 +113,8 @@ def fraction(value: Any, what: str) -> Fraction:
         isinstance(value, Fraction),
         f"{what}: an exact value is asked for, so use whole numbers and Fractions, no floats",
     )
-    return value
+    found: Fraction = value
+    return found
 
 
 def floats(value: Any, shape: tuple[int | None, ...], what: str) -> np.ndarray:
@@ -128,9 +136,9 @@ def _numbers(value: Any, depth: int, what: str, form: str) -> Any:
     return entries
 
 
-def shown(value: np.ndarray) -> list:
+def shown(value: np.ndarray) -> list[Any]:
     """An array as a short list, for a message."""
-    return np.vectorize(lambda x: float(f"{x:.6g}"), otypes=[float])(value).tolist()
+    return list(np.vectorize(lambda x: float(f"{x:.6g}"), otypes=[float])(value).tolist())
 
 
 def short(value: Any) -> str:

@@ -15,7 +15,7 @@ INK, SOFT, GRID = "#1a2230", "#566172", "#d9dee5"
 PULL, PULL_TINT, PUSH, PUSH_FILL, WRONG, WRONG_TINT = "#0a5c9e", "#dcecfa", "#b04a06", "#f0a25f", "#8a1c4f", "#fbe6ef"
 PUSHES = LinearSegmentedColormap.from_list("pushes", ["#fff8f1", "#f6c08f", "#d9772b", "#8c3703"])
 
-STYLE: dict[str, Any] = {
+STYLE: Any = {  # matplotlib names each key in its type
     "figure.figsize": (6.4, 3.8),
     "figure.dpi": 110,
     "figure.facecolor": "white",

@@ -11,13 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Arc
 
-from course_lib.lessons.shared.house import (
-    GRID,
-    INK,
-    SPARE,
-    in_style,
-    series_style,
-)
+from course_lib.lessons.shared.house import GRID, INK, SPARE, in_style, series_style
 from course_lib.maths import geometry
 
 
@@ -48,12 +42,11 @@ def over_steps(
     """
     fig, ax = plt.subplots(figsize=(6.6, 3.9))
     ends = []
-    for index, (name, values) in enumerate(curves.items()):
-        values = np.asarray(values, dtype=float)
+    for index, (name, given) in enumerate(curves.items()):
+        values = np.asarray(given, dtype=float)
         if values.ndim != 1 or len(values) < 2:
             raise ValueError(f"the curve {name!r} has shape {values.shape}; expected at least two numbers")
-        marks = {"markevery": (index % 3, max(1, len(values) // 8))}
-        ax.plot(values, **series_style(name, index), **marks)
+        ax.plot(values, **series_style(name, index), markevery=(index % 3, max(1, len(values) // 8)))
         ends.append((float(values[-1]), name, len(values) - 1))
     if level is not None:
         ax.axhline(level, color=INK, lw=1, ls=(0, (4, 3)))
@@ -101,8 +94,8 @@ def circles(
     fig, grid = plt.subplots(rows, columns, figsize=(size * columns, (size + 0.35) * rows), squeeze=False, dpi=88)
     for ax in grid.flat[len(panels) :]:
         ax.set_visible(False)
-    for ax, (title, path) in zip(grid.flat, panels.items(), strict=False):
-        path = np.asarray(path, dtype=float)
+    for ax, (title, given) in zip(grid.flat, panels.items(), strict=False):
+        path = np.asarray(given, dtype=float)
         if path.ndim != 3 or path.shape[-1] != 2:
             raise ValueError(f"the path {title!r} has shape {path.shape}; expected (T + 1, n, 2), vectors of the plane")
         _draw_paths(ax, path, arc)

@@ -125,9 +125,7 @@ class Table:
 
 
 def read_scalars(path: str | Path) -> dict[str, float]:
-    """The numbers that a notebook wrote to ``path``;
-    a name that was published with two different values is an error.
-    """
+    """The numbers that a notebook wrote to ``path``; a name published with two different values is an error."""
     scalars: dict[str, float] = {}
     for line in Path(path).read_text(encoding="utf-8").splitlines():
         entry = json.loads(line)
@@ -157,15 +155,15 @@ def _as_number(value: Any) -> Real:
 def _record_for_prose(name: str, text: str) -> None:
     """Store the text in the cell's output, where MyST-NB's ``glue`` roles find it; nothing is shown for it."""
     try:
-        from IPython import get_ipython
-        from IPython.display import display
+        from IPython import display, get_ipython
     except ImportError:
         return
     if get_ipython() is None:
         return
+    show: Any = display.display
     # repr keeps the text as written: the glue role evaluates literals, and 0.40 would become 0.4
     metadata = {"scrapbook": {"name": name, "mime_prefix": GLUE_PREFIX}}
-    display({f"{GLUE_PREFIX}text/plain": repr(text)}, raw=True, metadata=metadata)
+    show({f"{GLUE_PREFIX}text/plain": repr(text)}, raw=True, metadata=metadata)
 
 
 def _append_to_file(name: str, value: Any) -> None:

@@ -41,12 +41,7 @@ def load(path: Path, *, error: type[ValueError] = SchemaError) -> Any:
 
 
 def row(
-    kind: type,
-    data: Any,
-    where: str,
-    *,
-    given: Mapping[str, Any] | None = None,
-    error: type[ValueError] = SchemaError,
+    kind: type, data: Any, where: str, *, given: Mapping[str, Any] | None = None, error: type[ValueError] = SchemaError
 ) -> dict[str, Any]:
     """The fields of a mapping, ready for the dataclass `kind`: `kind(**row(kind, data, "quiz.yml: question 3"))`.
 

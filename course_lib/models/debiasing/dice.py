@@ -10,7 +10,7 @@ from course_lib import checking
 from course_lib.data.interactions import Interactions
 from course_lib.maths import losses
 from course_lib.models.backbones.base import Backbone, Tables, rows, triple_scores
-from course_lib.models.debiasing.rival import TwinRival, bpr_losses, pair_keys, pair_positions, sample
+from course_lib.models.debiasing.rival import TwinRival, pair_keys, pair_positions, sample
 from course_lib.models.dependence import distance_correlation
 
 TRIES = 5  # redraws of a negative that is one of the user's own items
@@ -104,11 +104,11 @@ class DICE(TwinRival):
         gap, margin = self.popularity[negatives] - self.popularity[positives], self.age * self.margin
         above, below = (gap > margin).to(gap.dtype), (gap < -margin).to(gap.dtype)  # of the positive's popularity, (B,)
         pos_scores, neg_scores = of_conformity
-        against = above * bpr_losses(neg_scores, pos_scores) + below * bpr_losses(pos_scores, neg_scores)
+        against = above * losses.bpr_losses(neg_scores, pos_scores) + below * losses.bpr_losses(pos_scores, neg_scores)
         joint = (left + right for left, right in zip(of_interest, of_conformity, strict=True))
         return {
             "click": losses.bpr(*joint),
-            "interest": (above * bpr_losses(*of_interest)).mean(),
+            "interest": (above * losses.bpr_losses(*of_interest)).mean(),
             "conformity": against.mean(),
             "dependence": self._dependence(0, users, interest, conformity)
             + self._dependence(1, torch.cat((positives, negatives)), interest, conformity),

@@ -10,8 +10,9 @@ from torch import Tensor
 
 from course_lib import checking
 from course_lib.data.interactions import Interactions
+from course_lib.maths import losses
 from course_lib.models.backbones.base import Backbone, rows, triple_scores
-from course_lib.models.debiasing.rival import Rival, as_weights, bpr_losses
+from course_lib.models.debiasing.rival import Rival, as_weights
 
 
 class IPS(Rival):
@@ -72,5 +73,5 @@ class IPS(Rival):
         """The weighted BPR loss of a batch of triples, and the backbone's penalty."""
         tables = self.embeddings()
         weights = rows(self.weights[:, None], positives)[:, 0]
-        weighted = weights * bpr_losses(*triple_scores(tables, users, positives, negatives))
+        weighted: Tensor = weights * losses.bpr_losses(*triple_scores(tables, users, positives, negatives))
         return weighted.mean() + self.penalty(users, positives, negatives, tables)

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from course_lib.data.interactions import Interactions
-from course_lib.maths import losses
 from course_lib.models.backbones.base import Backbone, Recommender, Tables, check_generator
 
 
@@ -99,12 +98,6 @@ def twin(backbone: Backbone, generator: torch.Generator) -> Backbone:
 def joined(left: Tables, right: Tables) -> Tables:
     """Two pairs of tables side by side; the inner products add up."""
     return torch.cat((left[0], right[0]), dim=1), torch.cat((left[1], right[1]), dim=1)
-
-
-def bpr_losses(pos_scores: Tensor, neg_scores: Tensor) -> Tensor:
-    """-ln sigma(pos - neg) of every triple, the logistic loss of a positive margin: `losses.bpr` is its mean."""
-    values: Tensor = losses.logistic(1, pos_scores - neg_scores)
-    return values
 
 
 def pair_keys(interactions: Interactions) -> Tensor:

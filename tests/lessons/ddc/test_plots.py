@@ -33,20 +33,6 @@ FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
     "accuracy_and_popularity": lambda: plots.accuracy_and_popularity(
         {"MF": {"DDC": (10.0, 5.0, 3.0, 1.0), "IPS": (-20.0, -9.0, 0.0, 0.0), "new": (-3.0, 1.0, 0.0, 0.0)}}
     ),
-    "convergence": lambda: plots.convergence(
-        {
-            "MF": {
-                "training": ([1, 2], [0.6, 0.3], [0.1, 0.12]),
-                "DDC": ([3, 4], [0.2, 0.1], [0.11, 0.13]),
-                "scaled": 0.2,
-                "objective": [0.3, 0.2],
-            }
-        }
-    ),
-    "rule_changes": lambda: plots.rule_changes({"MF": {"b_a": (3.0, 0.5), "a_b": (-20.0, 0.0)}}),
-    "sensitivity": lambda: plots.sensitivity(
-        {"MRR@10": {"MF": ([0.1, 0.5], [0.1, 0.12], [0.01, 0.0])}}, levels={"MRR@10": {"MF": 0.09}}
-    ),
     "sign_of_alpha": lambda: plots.sign_of_alpha(
         {
             "MF": {"centroid": [0.2, -0.4], "negative": [0.9, 0.1], "change": [-10.0, 5.0]},

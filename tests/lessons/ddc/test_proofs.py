@@ -28,12 +28,6 @@ def residuals(name: str) -> list[Any]:
     return found if isinstance(found, list) else [found]
 
 
-@pytest.mark.parametrize("name", proofs.__all__)
-def test_every_residual_is_zero(name: str) -> None:
-    found = residuals(name)
-    assert found and all(residual == 0 for residual in found)
-
-
 # ---- the formulas of the proofs are those of the library
 
 
@@ -126,14 +120,6 @@ def test_a_wrong_margin_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # ---- counterexamples
-
-
-@pytest.mark.parametrize("name", broken_ddc.COUNTEREXAMPLES)
-def test_every_counterexample_refutes_and_is_explained(name: str) -> None:
-    found = broken_ddc.COUNTEREXAMPLES[name]()
-    assert any(entry != 0 for entry in np.ravel(found.gap))
-    if found.formula is not None:
-        assert all(entry == 0 for entry in np.ravel(found.unexplained))
 
 
 def test_every_pair_wrong_through_the_whole_of_ddc() -> None:

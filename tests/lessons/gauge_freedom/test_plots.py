@@ -16,7 +16,7 @@ FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
         {"diagonal": ([0, 1], [1.0, 0.3]), "linear": ([0, 1], [1.0, 0.4])}, chance=0.02
     ),
     "scores_and_cosines": lambda: plots.scores_and_cosines(([0.0, 1.0], [0.0, 1.0]), ([0.2, -0.4], [0.5, 0.9])),
-    "sphere_distances": lambda: plots.sphere_distances(),
+    "sphere_distances": plots.sphere_distances,
     "stretched_plane": lambda: plots.stretched_plane(
         [[1, 0.2]], [[0.3, 1]], [2, 0.5], item_names=["Heat"], user_names=["Ann"]
     ),

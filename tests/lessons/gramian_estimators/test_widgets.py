@@ -331,7 +331,7 @@ def test_no_setting_shows_a_number_that_is_none() -> None:
 @pytest.mark.parametrize("names", [("gramian_tracker", "gramian_tracker_math"), ("folding", "folding_text")])
 def test_the_scripts_are_small(names: tuple[str, ...]) -> None:
     """What each interactive adds to the page, beside the modules that all share."""
-    own = "".join((bundle.FOLDER / f"{name}.js").read_text(encoding="utf-8") for name in names)
+    own = "".join(bundle.sources()[name] for name in names)
     assert len(gzip.compress(own.encode())) < 12_000
 
 

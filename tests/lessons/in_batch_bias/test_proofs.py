@@ -12,61 +12,10 @@ import sympy as sp
 from course_lib import in_batch
 from course_lib.lessons.in_batch_bias import broken, enumeration
 from course_lib.lessons.in_batch_bias import proofs as symbolic
-from course_lib.lessons.in_batch_bias.broken import all_zero
 from course_lib.lessons.in_batch_bias.enumeration import SMALL_LABELS, batches, positives
+from course_lib.lessons.shared.counterexample import all_zero
 
 PARTS = ("batch", "cells", "coefficients", "moments", "objectives", "sampling", "square")
-THEOREMS = [name for name in vars(symbolic) if name.startswith(("cor_", "lem_", "prop_", "thm_"))]
-ENUMERATIONS = [name for name in vars(enumeration) if name.startswith("enumerate_")]
-LABELS_OF_THE_CHAPTER = [
-    "prop-sampling-cost",
-    "lem-change-of-variables",
-    "lem-positive-sum",
-    "lem-pair-sum",
-    "thm-in-batch-expectation",
-    "thm-unbiased-loss",
-    "thm-cost-sensitive-loss",
-    "thm-popularity-loss",
-    "thm-pos-neg-loss",
-    "thm-sogram-loss",
-    "thm-no-softmax",
-    "thm-batch-variance",
-    "thm-unbiased-structure",
-    "thm-masked-loss",
-    "thm-horvitz-thompson",
-    "thm-misclassification",
-    "prop-logq",
-    "prop-gravity-is-popularity",
-    "thm-square-closed-form",
-    "thm-multiply-back",
-]
-
-
-def residuals(value: object) -> list:
-    return list(value) if isinstance(value, list) else [value]
-
-
-def test_every_labelled_statement_has_its_function() -> None:
-    assert sorted(label.replace("-", "_") for label in LABELS_OF_THE_CHAPTER) == sorted(THEOREMS)
-
-
-@pytest.mark.parametrize("name", THEOREMS)
-def test_theorem(name: str) -> None:
-    found = residuals(getattr(symbolic, name)())
-    assert found
-    assert all(r == 0 for r in found)
-
-
-@pytest.mark.parametrize("name", ENUMERATIONS)
-def test_enumeration(name: str) -> None:
-    worst = getattr(enumeration, name)()
-    assert isinstance(worst, Fraction)
-    assert worst == 0
-
-
-@pytest.mark.parametrize("kind", in_batch.KINDS)
-def test_enumeration_of_one_kind(kind: str) -> None:
-    assert enumeration.enumerate_expected_weights(kind) == 0
 
 
 # --------------------------------------------------------------------------------------------------------------------

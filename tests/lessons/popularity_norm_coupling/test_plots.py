@@ -72,7 +72,7 @@ def test_decay_balance_draws_marks_and_lines_apart() -> None:
 
 
 def test_two_items_end_where_they_end() -> None:
-    _, (plane, lengths) = plots.two_items({"a": [[1.0, 0.0], [1.0, 1.0]], "b": [[1.0, 0.0], [3.0, 4.0]]})
+    _, (_, lengths) = plots.two_items({"a": [[1.0, 0.0], [1.0, 1.0]], "b": [[1.0, 0.0], [3.0, 4.0]]})
     assert [text.get_text() for text in lengths.texts] == ["a:\n1.41", "b:\n5.00"]
     with pytest.raises(ValueError, match=r"paths\['a'\] has shape \(3,\)"):
         plots.two_items({"a": [1.0, 2.0, 3.0]})

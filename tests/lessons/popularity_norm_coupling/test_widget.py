@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -15,21 +13,20 @@ import torch
 from course_lib import geometry, losses, norms
 from course_lib.lessons.popularity_norm_coupling import norm_growth
 from course_lib.lessons.popularity_norm_coupling.norm_growth import NormGrowth
-from course_lib.lessons.shared.widgets import bundle, chance, words
+from course_lib.lessons.shared.widgets import chance, words
 from tests.widget_pages import (
     SUMMARY,
     Elements,
     far_apart,
     left_by_its_view,
     mount_in_jupyter,
-    open_folds,
-    python_line,
     reached_by_tab,
     replacing,
-    serious_violations,
     settled,
     table_rows,
 )
+
+SHOWN = {"norm_growth": {"lr": 0.5, "seed": 7, "step": 420}}
 
 SETTINGS = [
     {"lr": 1.0, "start_norm": 1.0, "tau": 0.1, "exponent": 1.0, "step": 800, "seed": 0},
@@ -42,9 +39,11 @@ SETTINGS = [
 ]
 EVALUATE = """(states) => states.map((state) => {
   const found = lib.analyse(state, lib.train(state)[state.step / 20]);
-  return { counts: found.counts, norms: found.norms, law: found.law, predicted: found.predicted, crossover: found.crossover,
+  return { counts: found.counts, norms: found.norms, law: found.law, predicted: found.predicted,
+    crossover: found.crossover,
     correlation: found.correlation, slope: found.slope, share: [found.share.cosine, found.share.dot],
-    taste: [found.taste.cosine, found.taste.dot], stepPart: found.stepPart, words: lib.sentences(state, found).join(" "), groups: lib.groups(found) };
+    taste: [found.taste.cosine, found.taste.dot], stepPart: found.stepPart,
+    words: lib.sentences(state, found).join(" "), groups: lib.groups(found) };
 })"""
 MATH = "norm_growth_math"
 
@@ -224,19 +223,6 @@ def test_bad_arguments_are_named() -> None:
     assert one.tau == 0.1
 
 
-def test_html_contract() -> None:
-    """svg[role=img], text and a table of ten groups around a state; the same bytes each time; no ids, and small."""
-    one = NormGrowth(step=400)
-    elements = Elements(one.static_html()).found
-    tag, attributes = elements[0]
-    assert (tag, attributes["class"], attributes["data-course-widget"]) == ("div", "course-widget", "norm_growth")
-    assert json.loads(attributes["data-state"] or "") == one.state()
-    assert [a["aria-label"] for t, a in elements if t == "svg" and a["role"] == "img"] == [one.summary()]
-    assert sum(t == "tr" for t, _ in elements) == 1 + 10
-    assert all("id" not in a for _, a in elements)
-    assert one.static_html() == NormGrowth(step=400).static_html() and len(one.static_html()) < 20_000
-
-
 def test_before_the_first_step_there_is_nothing_to_say() -> None:
     one = NormGrowth(step=0)
     assert one.summary().endswith("Before the first step: no item has been drawn, and no norm has grown.")
@@ -250,14 +236,6 @@ def test_the_table_speaks_of_all_items() -> None:
     assert len(heads) == 7 and [row[0] for row in rows][:2] == ["1 to 12", "13 to 24"]
     for column in (5, 6):
         assert sum(int(row[column].removesuffix(" %")) for row in rows) == pytest.approx(100, abs=5)
-
-
-def test_the_script_is_small() -> None:
-    """What this interactive adds to the page, beside the modules that all share."""
-    own = "".join(
-        (bundle.FOLDER / f"{name}.js").read_text(encoding="utf-8") for name in ("norm_growth", "norm_growth_math")
-    )
-    assert len(gzip.compress(own.encode())) < 12_000
 
 
 # ---- in the browser
@@ -317,9 +295,7 @@ def test_play_runs_stops_and_ends(site_page: Callable[..., Any]) -> None:
     before = page.locator(SUMMARY).inner_text()
     play.click()
     assert play.inner_text() == "Stop"
-    page.wait_for_function(
-        "document.querySelector('input[name=step]').value >= 100 && document.querySelector('input[name=step]').value < 800"
-    )
+    page.wait_for_function("(({ value }) => value >= 100 && value < 800)(document.querySelector('input[name=step]'))")
     assert page.locator(SUMMARY).inner_text() == before  # no voice is made to follow the film
     play.click()
     assert play.inner_text() == "Play"
@@ -360,7 +336,8 @@ WALK = """async () => {
       seen.push([`${preset} ${step}`, document.querySelector(".cw").innerHTML]);
     }
   }
-  return seen.filter(([, markup]) => /NaN|undefined|Infinity|\\[object/.test(markup)).map(([name]) => name).concat(seen.length);
+  const strange = seen.filter(([, markup]) => /NaN|undefined|Infinity|\\[object/.test(markup));
+  return strange.map(([name]) => name).concat(seen.length);
 }"""
 
 
@@ -368,31 +345,6 @@ def test_no_state_shows_a_number_that_is_none(site_page: Callable[..., Any]) -> 
     page = site_page(shown().static_html())
     page.locator(".cw-data summary").click()
     assert page.evaluate(WALK) == [15]
-
-
-@pytest.mark.parametrize("width", [320, 360, 768, 1280])
-def test_it_fits_the_width(site_page: Callable[..., Any], width: int) -> None:
-    page = open_folds(site_page(shown().static_html(), width=width))
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    sizes = page.evaluate(
-        "[...document.querySelectorAll('.cw button, .cw input')].map((b) => Math.min(b.offsetWidth, b.offsetHeight))"
-    )
-    assert min(sizes) >= 24
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(site_page: Callable[..., Any], scheme: str) -> None:
-    page = open_folds(site_page(shown().static_html(), color_scheme=scheme, reduced_motion="reduce"))
-    assert serious_violations(page) == []
-
-
-def test_without_javascript_the_picture_stays(site_page: Callable[..., Any]) -> None:
-    page = site_page(shown().static_html(), java_script_enabled=False, script=False, width=360)
-    assert page.locator(".course-widget svg[role=img]").is_visible()
-    assert page.locator(".course-widget p").inner_text() == shown().summary()
-    page.locator("summary").click()
-    assert page.locator(".cw-static-table tbody tr").count() == 10
-    assert page.locator("main").evaluate("main => main.scrollWidth <= 360")
 
 
 def test_the_model_is_followed_told_and_left(browser: Any) -> None:
@@ -405,9 +357,3 @@ def test_the_model_is_followed_told_and_left(browser: Any) -> None:
     assert page.evaluate("[model.get('tau'), saved, bubbled]") == [0.15, 1, 0]
     assert left_by_its_view(page, "step", 400)
     page.close()
-
-
-def test_the_python_line_shows_the_same_state(site_page: Callable[..., Any]) -> None:
-    one = shown(lr=0.5, seed=7, step=420)
-    page = site_page(one.static_html())
-    assert eval(python_line(page), {"widgets": widgets}).state() == one.state()

@@ -39,19 +39,19 @@ def test_a_number_is_shown_with_the_digits_asked_for(value, digits, text: str) -
     "value", [True, "1", None, [1.0], 1j, np.nan, np.inf, np.zeros(2), torch.zeros(3), np.bool_(True)]
 )
 def test_what_is_not_one_finite_number_is_refused(value) -> None:
-    with pytest.raises(ValueError, match="^value: got .*expected"):
+    with pytest.raises(ValueError, match=r"^value: got .*expected"):
         publish("name", value)
 
 
 @pytest.mark.parametrize("name", ["", "Ratio", "a b", "1st", "a--b", "-a", "p@5", None])
 def test_a_badly_formed_name_is_refused(name) -> None:
-    with pytest.raises(ValueError, match="^name: got .*expected"):
+    with pytest.raises(ValueError, match=r"^name: got .*expected"):
         publish(name, 1.0)
 
 
 @pytest.mark.parametrize("digits", [-1, 1.5, True])
 def test_digits_must_count_decimals(digits) -> None:
-    with pytest.raises(ValueError, match="^digits: got"):
+    with pytest.raises(ValueError, match=r"^digits: got"):
         format_scalar(1.0, digits=digits)
 
 
@@ -86,7 +86,7 @@ def test_prose_finds_the_text_with_its_zeros(monkeypatch) -> None:
     import IPython.display
 
     shown = []
-    monkeypatch.setattr(IPython, "get_ipython", lambda: object())
+    monkeypatch.setattr(IPython, "get_ipython", object)
     monkeypatch.setattr(IPython.display, "display", lambda data, **options: shown.append((data, options)))
     publish("ratio", 0.4, digits=2)
     [(data, options)] = shown

@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from course_lib.lessons.gramian_estimators.folding import Folding
 from course_lib.lessons.shared.widgets import bundle, words
-from course_lib.lessons.shared.widgets.quiz import Quiz
 
 
 def test_draws_are_uniform_over_subsets(library: Callable[..., Any]) -> None:
@@ -52,7 +50,7 @@ def test_lists_are_written_alike(library: Callable[..., Any]) -> None:
 def test_static_files_are_classic_scripts() -> None:
     sheet, shared, *scripts = bundle.static_files()
     assert (sheet, shared) == ("course-widgets.css", "course-widgets.js")
-    assert scripts == [f"course-widget-{name.replace('_', '-')}.js" for name in bundle.WIDGETS]
+    assert scripts == [f"course-widget-{name.replace('_', '-')}.js" for name in bundle.interactives()]
     for name in (shared, *scripts):
         script = re.sub(r"^\s*//.*$", "", bundle.static_files()[name], flags=re.MULTILINE)
         assert not re.search(
@@ -65,13 +63,10 @@ def test_static_files_are_classic_scripts() -> None:
 
 def test_a_page_loads_the_interactives_that_it_has() -> None:
     """So no page pays for those of the others."""
-    folding, quiz = Folding().static_html(), Quiz("in-batch-bias").static_html()
-    assert bundle.names_for(f"{folding}<p>between</p>{quiz}{quiz}") == [
-        "course-widgets.css",
-        "course-widgets.js",
-        "course-widget-quiz.js",
-        "course-widget-folding.js",
-    ]
+    first, *_, last = bundle.interactives()
+    used = [f'<div class="course-widget" data-course-widget="{name}"></div>' for name in (last, first, last)]
+    scripts = [f"course-widget-{name.replace('_', '-')}.js" for name in (first, last)]
+    assert bundle.names_for("<p>between</p>".join(used)) == ["course-widgets.css", "course-widgets.js", *scripts]
     assert bundle.names_for("<p>a page without</p>") == []
     sizes = {name: len(gzip.compress(text.encode())) for name, text in bundle.static_files().items()}
     assert max(sizes.values()) < 14_000, sizes
@@ -80,3 +75,30 @@ def test_a_page_loads_the_interactives_that_it_has() -> None:
 def test_a_missing_module_is_named() -> None:
     with pytest.raises(ValueError, match="name='nothing': no such module; there are \\['afm_host', "):
         bundle.module("nothing")
+
+
+def test_small_numbers_are_written_alike(library: Callable[..., Any]) -> None:
+    rng = np.random.default_rng(7)
+    values = [
+        0.0,
+        -0.0,
+        0.01,
+        0.00999,
+        0.0001,
+        0.00009,
+        -0.0034,
+        1e-300,
+        0.00995,
+        0.00005,
+        3.0,
+        *(rng.normal(size=200) * 10.0 ** rng.integers(-6, 3, size=200)),
+    ]
+    assert library("kit")("(values) => values.map(lib.fine)", values) == [words.fine(value) for value in values]
+    assert [words.fine(value) for value in (0.0034, -0.0034, 0.00002, 0.0, 0.5, 0.00999)] == [
+        "0.0034",
+        "−0.0034",
+        "less than 0.0001",
+        "0",
+        "0.5",
+        "0.01",
+    ]

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import html as escaping
 import re
+from typing import Any
 
-Piece = str | list  # a text, or [tag, pieces]
+Piece = str | list[Any]  # a text, or [tag, pieces]
 
 _PARTS = re.compile(r"`(?P<code>[^`]+)`|\$(?P<math>[^$]+)\$|\*(?P<em>[^*$`]+)\*")
 _MATH = re.compile(
@@ -29,7 +30,7 @@ def pieces(text: str) -> list[Piece]:
     found, end = [], 0
     for part in _PARTS.finditer(text):
         found += _words(text[end : part.start()], text)
-        kind = part.lastgroup
+        kind = part.lastgroup or ""
         found.append(["span", _maths(part[kind])] if kind == "math" else [kind, [part[kind]]])
         end = part.end()
     return found + _words(text[end:], text)

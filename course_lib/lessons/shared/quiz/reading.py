@@ -5,7 +5,7 @@ questions:
   - id: coefficient                # words joined by -
     kind: one                      # one right answer, or several
     ask: "How large is $r_i$?"     # markup: *emphasis*, `code`, $maths$
-    computed_by: course_lib.lessons.in_batch_bias.quiz:coefficient   # -> {answer id: is it right?}; or else
+    computed_by: course_lib.lessons.my_topic.quiz:coefficient   # -> {answer id: is it right?}; or else
     not_computed: "why no computation can settle it"
     answers:
       - {id: a, right: true, text: "...", why: "..."}
@@ -77,7 +77,7 @@ def names() -> list[str]:
 
 
 def load(name: str) -> Quiz:
-    """The quiz of a chapter, for example "in-batch-bias". Raises QuizError for an unknown name or a faulty file."""
+    """The quiz of a chapter, for example "my-topic". Raises QuizError for an unknown name or a faulty file."""
     if name not in names():
         raise QuizError(f"name is {name!r}; expected one of {', '.join(names())}")
     return read(LESSONS / name.replace("-", "_") / "quiz.yml")
@@ -89,9 +89,7 @@ def _chapter_of(path: Path) -> str:
 
 
 def read(path: Path | str) -> Quiz:
-    """The quiz in a file. Raises QuizError with file, question and field for anything that the schema does not
-    allow.
-    """
+    """The quiz in a file. Raises QuizError with file, question and field for what the schema does not allow."""
     path = Path(path)
     data = _row(Quiz, schema.load(path, error=QuizError), path.name, name=_chapter_of(path))
     questions = tuple(_question(row, f"{path.name}: question {n}") for n, row in enumerate(data["questions"], 1))

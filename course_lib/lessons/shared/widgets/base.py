@@ -23,7 +23,7 @@ class CourseWidget(anywidget.AnyWidget):
     module_name: ClassVar[str] = ""
     caption: ClassVar[str] = ""  # how to read the picture of a page without JavaScript
 
-    def __init_subclass__(cls, **kwargs: object) -> None:
+    def __init_subclass__(cls, **kwargs: Any) -> None:
         # anywidget makes a subclass of the subclass on every instance: only a class that names a module gets its text
         if cls.__dict__.get("module_name"):
             cls._esm = bundle.module(cls.module_name)
@@ -71,7 +71,7 @@ class CourseWidget(anywidget.AnyWidget):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self.state().items())})"
 
-    def _repr_mimebundle_(self, **kwargs: dict) -> tuple[dict, dict] | None:
+    def _repr_mimebundle_(self, **kwargs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]] | None:
         live = super()._repr_mimebundle_(**kwargs)
         if live is None:
             return None
@@ -93,7 +93,7 @@ def one_of(proposal: dict[str, Any], words: Mapping[str, Iterable[str]]) -> str:
     name, value = proposal["trait"].name, proposal["value"]
     if value not in words[name]:
         raise ValueError(f"{name} is {value!r}; expected one of {', '.join(words[name])}")
-    return value
+    return str(value)
 
 
 def _table_html(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -101,8 +101,10 @@ def _table_html(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         return ""
     head = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in heads)
     body = "".join(
-        f'<tr><th scope="row">{html.escape(row[0])}</th>{"".join(f"<td>{html.escape(cell)}</td>" for cell in row[1:])}</tr>\n'
-        for row in rows
+        f'<tr><th scope="row">{html.escape(name)}</th>'
+        + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells)
+        + "</tr>\n"
+        for name, *cells in rows
     )
     return (
         '<details class="cw-data"><summary>The numbers as a table</summary>\n<table class="cw-static-table">'

@@ -56,9 +56,7 @@ def module(name: str) -> str:
 
 
 def static_files() -> dict[str, str]:
-    """File name -> content of what the website serves:
-    classic scripts (load them with `defer`, in this order) and one style sheet.
-    """
+    """File name -> content for the website: classic scripts, to be loaded with `defer` in this order, and styles."""
     needed = {name: _names_in_order(name, set()) for name in interactives()}
     every = [name for names in needed.values() for name in names]
     shared = [name for name in dict.fromkeys(every) if every.count(name) > len(needed) / 2]
@@ -67,9 +65,7 @@ def static_files() -> dict[str, str]:
 
 
 def names_for(page: str) -> list[str]:
-    """Which of the static files the HTML of a page needs, in the order in which it has to load them:
-    none for a page without interactives.
-    """
+    """Which static files the HTML of a page needs, in the order to load them; none without interactives."""
     used = [name for name in interactives() if name in _USED.findall(page)]
     return ["course-widgets.css", "course-widgets.js", *map(_script_name, used)] if _USED.search(page) else []
 

@@ -19,11 +19,9 @@ def uniforms(seed: int, count: int) -> np.ndarray:
     state = (np.uint64(seed) + steps * np.uint64(0x6D2B79F5)) & _MASK
     t = (state ^ (state >> np.uint64(15))) * (state | np.uint64(1)) & _MASK
     t ^= (t + ((t ^ (t >> np.uint64(7))) * (t | np.uint64(61)) & _MASK)) & _MASK
-    return ((t ^ (t >> np.uint64(14))) & _MASK) / 2.0**32
+    return np.asarray(((t ^ (t >> np.uint64(14))) & _MASK) / 2.0**32)
 
 
 def bells(chance: np.ndarray) -> np.ndarray:
-    """(count,) numbers that are about standard normal from (12 count,) uniform ones:
-    sums of twelve, less six, as `bell` of random.js.
-    """
+    """(count,) numbers, about normal: sums of twelve of the (12 count,) uniform ones, less six (random.js: `bell`)."""
     return np.cumsum(chance.reshape(-1, BELL), axis=1)[:, -1] - BELL / 2  # added from left to right, as JavaScript adds

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
+Point = Sequence[float] | np.ndarray
 SIDE = 400
 COLOURS = {"q": "#7c6bd0", "pull": "#3b82c4", "push": "#d9772b", "line": "#8a94a0"}
 
@@ -23,7 +26,7 @@ class Plane:
     def __init__(self, reach: float) -> None:
         self.unit = SIDE / (2 * reach)
 
-    def at(self, point: Sequence[float]) -> tuple[float, float]:
+    def at(self, point: Point) -> tuple[float, float]:
         return SIDE / 2 + point[0] * self.unit, SIDE / 2 - point[1] * self.unit
 
     def axes(self) -> str:
@@ -33,24 +36,20 @@ class Plane:
     def circle(self, length: float, colour: str, *, width: float = 1, dash: str = "") -> str:
         dashes = f' stroke-dasharray="{dash}"' if dash else ""
         return (
-            f'<circle cx="{SIDE // 2}" cy="{SIDE // 2}" r="{length * self.unit:.2f}" fill="none" stroke="{COLOURS[colour]}" '
-            f'stroke-width="{width:g}"{dashes}/>'
+            f'<circle cx="{SIDE // 2}" cy="{SIDE // 2}" r="{length * self.unit:.2f}" fill="none" '
+            f'stroke="{COLOURS[colour]}" stroke-width="{width:g}"{dashes}/>'
         )
 
-    def dot(self, point: Sequence[float], colour: str, radius: float) -> str:
+    def dot(self, point: Point, colour: str, radius: float) -> str:
         x, y = self.at(point)
         return f'<circle cx="{x:.2f}" cy="{y:.2f}" r="{radius:g}" fill="{COLOURS[colour]}"/>'
 
-    def path(self, points: Iterable[Sequence[float]], colour: str, *, width: float) -> str:
+    def path(self, points: Iterable[Point], colour: str, *, width: float) -> str:
         places = "L".join("{:.2f} {:.2f}".format(*self.at(point)) for point in points)
         return f'<path d="M{places}" fill="none" stroke="{COLOURS[colour]}" stroke-width="{width:g}"/>'
 
-    def arrow(
-        self, start: Sequence[float], end: Sequence[float], colour: str, *, width: float, bar: bool = False
-    ) -> str:
-        """A line with a head of fixed size (with `bar`, a bar across its end);
-        a dot where it is too short for a head.
-        """
+    def arrow(self, start: Point, end: Point, colour: str, *, width: float, bar: bool = False) -> str:
+        """A line with a head of fixed size, or with `bar` across its end; a dot where it is too short for a head."""
         (x, y), (ex, ey) = self.at(start), self.at(end)
         length = math.hypot(ex - x, ey - y)
         if length < 3:
@@ -61,9 +60,12 @@ class Plane:
         tip = "" if bar else f"L{ex:.2f} {ey:.2f}"
         mark = f"M{ends[0][0]:.2f} {ends[0][1]:.2f}{tip}L{ends[1][0]:.2f} {ends[1][1]:.2f}"
         line = f"M{x:.2f} {y:.2f}L{ex:.2f} {ey:.2f}{mark}"
-        return f'<path d="{line}" fill="none" stroke="{COLOURS[colour]}" stroke-width="{width:g}" stroke-linejoin="round"/>'
+        return (
+            f'<path d="{line}" fill="none" stroke="{COLOURS[colour]}" stroke-width="{width:g}" '
+            'stroke-linejoin="round"/>'
+        )
 
-    def right_angle(self, corner: Sequence[float], direction: Sequence[float]) -> str:
+    def right_angle(self, corner: Point, direction: Point) -> str:
         """The little square between the direction to the origin and `direction`."""
         x, y = self.at(corner)
         nx, ny = _unit(SIDE / 2 - x, SIDE / 2 - y)
@@ -72,20 +74,20 @@ class Plane:
         places = "L".join(f"{a:.2f} {b:.2f}" for a, b in corners)
         return f'<path d="M{places}" fill="none" stroke="{COLOURS["line"]}" stroke-width="1.5"/>'
 
-    def label(self, point: Sequence[float], text: str) -> str:
+    def label(self, point: Point, text: str) -> str:
         """A letter beyond the tip of the arrow from the origin."""
         x, y = self.at(point)
         ux, uy = _unit(x - SIDE / 2, y - SIDE / 2)
         return (
-            f'<text x="{x + 13 * ux:.2f}" y="{y + 13 * uy + 5:.2f}" font-size="15" font-style="italic" text-anchor="middle" '
-            f'fill="currentColor">{text}</text>'
+            f'<text x="{x + 13 * ux:.2f}" y="{y + 13 * uy + 5:.2f}" font-size="15" font-style="italic" '
+            f'text-anchor="middle" fill="currentColor">{text}</text>'
         )
 
     def svg(self, name: str, parts: Iterable[str]) -> str:
         """`name` is already escaped."""
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SIDE} {SIDE}" role="img" aria-label="{name}" width="{SIDE}" '
-            f'style="max-width:100%;height:auto;font-family:sans-serif">{"".join(parts)}</svg>'
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SIDE} {SIDE}" role="img" aria-label="{name}" '
+            f'width="{SIDE}" style="max-width:100%;height:auto;font-family:sans-serif">{"".join(parts)}</svg>'
         )
 
 

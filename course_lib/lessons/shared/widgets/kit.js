@@ -24,7 +24,7 @@ export function uniqueId(name) {
   return `course-widget-${name}-${globalThis.courseWidgetIds}`;
 }
 
-/** 0.4, 2.25, 13.1, 1280: three figures or so, a real minus sign, no trailing zeros. Same rule as course_lib.widgets.text. */
+/** 0.4, 2.25, 13.1, 1280: three figures or so, a real minus sign, no trailing zeros. Same rule as words.py. */
 export function number(value) {
   if (!Number.isFinite(value)) return value > 0 ? "∞" : value < 0 ? "−∞" : "?";
   const clean = Number(value.toPrecision(12));

@@ -24,7 +24,7 @@ def _cross_entropy(scores: np.ndarray, tau: float) -> float:
 def _cross_entropy_slopes(scores: np.ndarray, tau: float) -> np.ndarray:
     logits = scores / tau
     probabilities = np.exp(logits - np.logaddexp.reduce(logits))
-    return (probabilities - (np.arange(len(scores)) == 0)) / tau
+    return np.asarray((probabilities - (np.arange(len(scores)) == 0)) / tau)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ HINTS = {"one": "Choose one answer.", "several": "Choose all answers that are ri
 
 
 class Quiz(CourseWidget):
-    """The quiz of a chapter, by the name of its file in course_lib/quiz, for example "in-batch-bias".
+    """The quiz of a chapter, by the name of its page, for example "my-topic".
 
     chosen      question id -> list of answer ids; what the reader has chosen so far
 
@@ -30,7 +30,7 @@ class Quiz(CourseWidget):
     questions = traitlets.List(traitlets.Dict()).tag(sync=True, state=True)
     chosen = traitlets.Dict().tag(sync=True, state=True)
 
-    def __init__(self, name: str = "in-batch-bias", *, chosen: Mapping[str, Sequence[str]] | None = None) -> None:
+    def __init__(self, name: str, *, chosen: Mapping[str, Sequence[str]] | None = None) -> None:
         self._quiz = quiz.load(name)
         questions = [_as_pieces(question) for question in self._quiz.questions]
         super().__init__(name=name, title=self._quiz.title, questions=questions, chosen=dict(chosen or {}))
@@ -48,14 +48,14 @@ class Quiz(CourseWidget):
         """Every question with its answers; what is right, and why, is folded."""
         questions = "\n".join(_static_question(question) for question in self._quiz.questions)
         return (
-            f'<p class="cw-summary">A quiz of {len(self._quiz.questions)} questions. Without JavaScript the answers are folded '
-            f"below each question.</p>\n<ol>\n{questions}\n</ol>"
+            f'<p class="cw-summary">A quiz of {len(self._quiz.questions)} questions. Without JavaScript the answers '
+            f"are folded below each question.</p>\n<ol>\n{questions}\n</ol>"
         )
 
     def __repr__(self) -> str:
         return f"Quiz({self.name!r}, chosen={self.chosen!r})"
 
-    def _repr_mimebundle_(self, **kwargs: dict) -> tuple[dict, dict] | None:
+    def _repr_mimebundle_(self, **kwargs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]] | None:
         found = super()._repr_mimebundle_(**kwargs)
         if found is not None:
             found[0]["text/plain"] = _as_text(self._quiz)

@@ -10,11 +10,11 @@ import nbformat
 import pytest
 
 from course_lib.lessons.shared.widgets.quiz import Quiz
-from tests.lessons.shared.test_widgets_live import wait_for
+from tests.lessons.in_batch_bias.conftest import wait_for
 
 SHOW = """
 import json, pathlib
-from course_lib import widgets
+from course_lib.lessons.shared.widgets.quiz import Quiz
 shown = Quiz("in-batch-bias")
 shown.observe(lambda _: pathlib.Path("chosen.json").write_text(json.dumps([shown.chosen, shown.score()])))
 shown

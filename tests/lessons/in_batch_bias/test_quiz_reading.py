@@ -105,17 +105,17 @@ def test_a_faulty_file_is_refused_in_words(tmp_path: Path, change: Callable[[dic
 def test_faults_of_the_yaml_itself_are_named(tmp_path: Path) -> None:
     path = tmp_path / "twice.yml"
     path.write_text("title: a\ntitle: b\nquestions: []\n")
-    with pytest.raises(quiz.QuizError, match="twice.yml: line 1: title given twice"):
+    with pytest.raises(quiz.QuizError, match=r"twice.yml: line 1: title given twice"):
         quiz.read(path)
     path.write_text("title: [")
-    with pytest.raises(quiz.QuizError, match="twice.yml: while parsing"):
+    with pytest.raises(quiz.QuizError, match=r"twice.yml: while parsing"):
         quiz.read(path)
 
 
 def test_unknown_names_are_answered_with_the_known_ones() -> None:
-    with pytest.raises(quiz.QuizError, match="name is 'nothing'; expected one of .*in-batch-bias"):
+    with pytest.raises(quiz.QuizError, match=r"name is 'nothing'; expected one of .*in-batch-bias"):
         quiz.load("nothing")
-    with pytest.raises(quiz.QuizError, match="name is '../quiz/in-batch-bias'"):
+    with pytest.raises(quiz.QuizError, match=r"name is '../quiz/in-batch-bias'"):
         quiz.load("../quiz/in-batch-bias")
 
 

@@ -1,0 +1,275 @@
+"""One step as a reader meets it: words, and pages in a real browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from course_lib import geometry
+from course_lib.lessons.cosine_orthogonality.cosine_motion import CosineMotion
+from course_lib.lessons.shared.widgets import motion, words
+from tests.lessons.cosine_orthogonality.test_motion import random_state
+from tests.widget_pages import (
+    SUMMARY,
+    mount_in_jupyter,
+    open_folds,
+    run,
+    settled,
+    strange_choices,
+)
+
+SHOWN = {"cosine_motion": {"loss": "infonce", "steps": 9}}
+
+
+def test_python_and_the_page_say_the_same_of_a_step(library: Callable[..., Any]) -> None:
+    rng = np.random.default_rng(3)
+    shown = [CosineMotion(**random_state(rng)) for _ in range(100)]
+    shown += [
+        CosineMotion(q=(0, 0)),
+        CosineMotion(negatives=[(1, 0), (0, 0)]),
+        CosineMotion(q=(1, 2), k=(2, 4)),  # parallel: at rest
+        CosineMotion(q=(-1, 0), k=(1, 0), loss="dot", lr=1, steps=3),  # the first step ends at zero
+        CosineMotion(negatives=[], loss="infonce"),
+        CosineMotion(loss="dot", lr=100, steps=500),
+    ]
+    question = '(states) => states.map((state) => lib.sentences(lib.analyse(state)).join(" "))'
+    assert library("cosine_motion_text")(question, [one.state() for one in shown]) == [one.summary() for one in shown]
+    tables = library("cosine_motion_text")(
+        "(states) => states.map((state) => lib.traceTable(lib.analyse(state)).slice(0, 2))",
+        [one.state() for one in shown],
+    )
+    assert tables == [
+        list(one.table()) if not one.problem() else [one.table()[0], rows]
+        for one, (_, rows) in zip(shown, tables, strict=True)
+    ]
+
+
+def test_the_sentences_by_hand() -> None:
+    """q = (3, 0), k = (0, 2): the gradient of 1 - cos is (0, -1/3), a step with lr 12 is (0, 4), and 3, 4, 5."""
+    assert CosineMotion(q=(3, 0), k=(0, 2), lr=12).summary() == (
+        "Loss: 1 − cos(q, k), learning rate 12. cos(q, k) = 0, loss 1. The gradient has length 0.33 and is "
+        "perpendicular to q, so the step starts along the circle on which q lies. The next step takes the length "
+        "of q from 3 to 5 "
+        "(+66.7 %), as Pythagoras says: √(3² + 4²)."
+    )
+    said = CosineMotion(q=(3, 0), k=(-1, 0), loss="dot", lr=1, steps=1).summary()
+    assert (
+        "⟨q, k⟩ = −2, loss 2. The gradient has length 1. "
+        "The step leaves at 180° to q, not at a right angle: it points inward." in said
+    )
+    assert "After 1 step the length went from 3 to 2. It became shorter in 1 of them." in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"q": (1, 2, 3)}, r"q has the point \[1.0, 2.0, 3.0\]; expected two finite numbers"),
+        ({"k": (1, np.nan)}, "k has the point"),
+        ({"negatives": [(1, 2)] * 4}, "negatives has 4 points; expected at most 3"),
+        ({"loss": "hinge"}, "loss is 'hinge'; expected one of cosine, cosine_squared, infonce, dot, infonce_dot"),
+        ({"lr": 0}, "lr is 0.0; expected a number from 0.01 to 100"),
+        ({"tau": np.inf}, "tau is inf; expected"),
+        ({"steps": -1}, "steps is -1; expected 0 to 500"),
+    ],
+)
+def test_bad_arguments_of_a_step_are_named(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        CosineMotion(**arguments)
+
+
+def test_the_picture_marks_a_right_angle_only_where_there_is_one() -> None:
+    square = 'stroke-width="1.5"/>'
+    tangent, slanted = (CosineMotion(loss=loss).picture() for loss in ("cosine", "dot"))
+    assert tangent.count(square) == slanted.count(square) + 1
+
+
+def test_the_line_of_python_makes_the_same_widget(library: Callable[..., Any]) -> None:
+    made = [CosineMotion(**state) for state in map(random_state, [np.random.default_rng(5)] * 20)]
+    lines = library("cosine_motion_text")("(states) => states.map(lib.asPython)", [one.state() for one in made])
+    assert [run(line).state() for line in lines] == [one.state() for one in made]
+
+
+def test_presets_work_and_no_state_shows_a_number_that_is_none(site_page: Callable[..., Any]) -> None:
+    assert strange_choices(open_folds(site_page(CosineMotion().static_html()))) == []
+
+
+def test_in_jupyter_the_model_is_followed_and_left(browser: Any) -> None:
+    page = browser.new_page()
+    mount_in_jupyter(page, CosineMotion()._esm, CosineMotion().state())
+    page.evaluate("model.set('steps', 7)")  # Python says
+    settled(page, CosineMotion(steps=7).summary())
+    page.locator('input[name="lr"]').focus()
+    page.keyboard.press("ArrowLeft")  # the reader says
+    assert page.evaluate("[saved, bubbled]") == [1, 0]  # JupyterLab never sees the key
+    assert page.evaluate("model.get('lr')") < CosineMotion().lr
+    page.evaluate("close()")
+    assert page.evaluate("Object.values(listeners).flat().length") == 0
+    page.close()
+
+
+def place(page: Any, name: str) -> dict[str, float]:
+    return page.locator(f'[data-handle="{name}"] .cw-knob').bounding_box()
+
+
+def drag(page: Any, name: str, dx: float, dy: float) -> None:
+    box = place(page, name)
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + dx / 2, y + dy / 2)
+    page.mouse.move(x + dx, y + dy)
+    page.mouse.up()
+
+
+def coordinates(page: Any, name: str) -> tuple[float, float]:
+    return tuple(float(page.locator(f'input[name="{name}-{axis}"]').input_value()) for axis in "xy")
+
+
+@pytest.mark.parametrize("name", ["q", "k", "n1"])
+def test_a_mouse_drags_the_tips(site_page: Callable[..., Any], name: str) -> None:
+    page = site_page(CosineMotion(loss="infonce").static_html())
+    page.locator(".cw-plane").scroll_into_view_if_needed()
+    before, unit = (
+        coordinates(page, name),
+        page.evaluate("document.querySelector('.cw-plane').getBoundingClientRect().width"),
+    )
+    drag(page, name, 60, -30)
+    after = coordinates(page, name)
+    move = np.subtract(after, before)
+    assert move[0] > 0.2 and move[1] > 0.1 and move[0] == pytest.approx(2 * move[1], rel=0.1) and unit > 200
+    moved = {name: after} if name != "n1" else {"negatives": [after]}
+    settled(page, CosineMotion(loss="infonce", **moved).summary())
+    assert page.evaluate("document.activeElement.dataset.handle") == name
+
+
+def test_a_finger_drags_the_tips_and_scrolls_beside_them(site_page: Callable[..., Any]) -> None:
+    page = site_page(CosineMotion().static_html(), width=360, has_touch=True)
+    page.locator(".cw-plane").scroll_into_view_if_needed()
+    assert page.evaluate(
+        "['.cw-handle', '.cw-plane'].map((one) => getComputedStyle(document.querySelector(one)).touchAction)"
+    ) == ["none", "auto"]
+    box, before = place(page, "q"), coordinates(page, "q")
+    session = page.context.new_cdp_session(page)
+    x, y = box["x"] + box["width"] / 2 + 8, box["y"] + box["height"] / 2 + 6  # a finger beside the knob, on its target
+    for kind, points in [
+        ("touchStart", [(x, y)]),
+        ("touchMove", [(x - 20, y + 10)]),
+        ("touchMove", [(x - 40, y + 20)]),
+        ("touchEnd", []),
+    ]:
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": a, "y": b} for a, b in points]})
+    page.wait_for_function(f"Number(document.querySelector('input[name=\"q-x\"]').value) < {before[0] - 0.1}")
+    assert coordinates(page, "q")[1] < before[1]
+
+
+def test_keys_move_a_focused_tip(site_page: Callable[..., Any]) -> None:
+    page = site_page(CosineMotion().static_html())
+    handle = page.locator('[data-handle="q"]')
+    handle.focus()
+    for key in ("ArrowRight", "ArrowUp", "ArrowUp", "Shift+ArrowLeft", "Shift+ArrowDown"):
+        page.keyboard.press(key)
+    assert coordinates(page, "q") == (1.29, 0.49)
+    assert handle.get_attribute("aria-valuetext") == "x 1.29, y 0.49, length 1.38"
+    assert (handle.get_attribute("role"), handle.get_attribute("aria-label")) == ("slider", "q")
+    assert page.evaluate("document.activeElement.dataset.handle") == "q"
+    settled(page, CosineMotion(q=(1.29, 0.49)).summary())
+
+
+def test_numbers_move_a_tip(site_page: Callable[..., Any]) -> None:
+    page = site_page(CosineMotion().static_html())
+    page.locator('input[name="k-x"]').fill("-2")
+    page.keyboard.press("Tab")
+    settled(page, CosineMotion(k=(-2, 1.6)).summary())
+    page.locator('input[name="k-y"]').fill("99")
+    page.keyboard.press("Tab")
+    assert coordinates(page, "k") == (-2, 5)  # as far as the plane goes
+    page.locator('input[name="k-y"]').fill("")
+    page.keyboard.press("Tab")
+    settled(page, CosineMotion(k=(-2, 5)).summary())
+
+
+def test_steps_go_forth_and_back(site_page: Callable[..., Any]) -> None:
+    page = site_page(CosineMotion(loss="infonce").static_html())
+    page.locator('[data-action="step"]').click()
+    settled(page, CosineMotion(loss="infonce", steps=1).summary())
+    page.locator('[data-action="steps"]').click()
+    settled(page, CosineMotion(loss="infonce", steps=26).summary())
+    assert (
+        page.locator(".cw-chart svg").get_attribute("aria-label")
+        == "Length of q over 26 steps: from 1.24 to "
+        + words.number(float(geometry.norm(CosineMotion(loss="infonce", steps=26).trace[-1])))
+        + "."
+    )
+    page.locator(".cw-data summary").click()
+    page.locator(".cw-table tbody tr").first.wait_for()
+    assert page.locator(".cw-table tbody tr").count() == 27
+    page.locator('[data-action="reset"]').click()
+    settled(page, CosineMotion(loss="infonce").summary())
+    assert page.locator('[data-action="reset"]').is_disabled()
+    for _ in range(20):
+        page.locator('[data-action="steps"]').click()
+    assert page.locator('[data-action="steps"]').is_disabled()
+    settled(page, "After 500 steps")
+
+
+def test_moving_q_after_steps_starts_anew(site_page: Callable[..., Any]) -> None:
+    page = site_page(CosineMotion(steps=5).static_html())
+    now = CosineMotion(steps=5).trace[-1]
+    page.locator('[data-handle="q"]').focus()
+    page.keyboard.press("ArrowLeft")
+    assert coordinates(page, "q") == pytest.approx(np.round(now - [0.1, 0], 2))
+    page.wait_for_function("!document.querySelector('.cw-summary').textContent.includes('After')")
+    assert page.locator(SUMMARY).inner_text() == CosineMotion(q=coordinates(page, "q")).summary()
+
+
+def test_losses_rates_and_negatives(site_page: Callable[..., Any]) -> None:
+    page = site_page(CosineMotion().static_html())
+    assert page.locator('input[name="tau"]').is_hidden() and page.locator('[data-action="add-negative"]').is_hidden()
+    for name in motion.LOSSES:
+        page.locator('select[name="loss"]').select_option(name)
+        settled(page, CosineMotion(loss=name).summary())
+    page.locator('[data-action="add-negative"]').click()
+    page.locator('[data-action="add-negative"]').click()
+    assert page.locator('[data-action="add-negative"]').is_disabled()
+    assert page.locator("[data-handle]").count() == 5
+    page.locator('input[name="lr"]').focus()
+    page.keyboard.press("ArrowLeft")
+    page.locator('input[name="tau"]').focus()
+    page.keyboard.press("ArrowLeft")
+    settled(
+        page,
+        CosineMotion(loss="infonce_dot", negatives=[(1.5, -0.8), (-1.4, 0.7), (-0.6, -1.5)], lr=0.7, tau=0.3).summary(),
+    )
+    for _ in range(3):
+        page.locator('[data-action="drop-negative"]').click()
+    assert page.locator("[data-handle]").count() == 2 and page.locator('[data-action="drop-negative"]').is_disabled()
+    settled(page, CosineMotion(loss="infonce_dot", negatives=[], lr=0.7, tau=0.3).summary())
+
+
+def test_the_zero_vector_is_a_sentence_and_repairs_itself(site_page: Callable[..., Any]) -> None:
+    page = site_page(CosineMotion(q=(0.1, 0)).static_html())
+    page.locator('[data-handle="q"]').focus()
+    page.keyboard.press("ArrowLeft")
+    message = "q is the zero vector. It has no direction, so its cosine with anything is not defined. Move it."
+    assert page.locator(".cw-message").inner_text() == message
+    assert page.locator('[data-action="step"]').is_disabled()
+    settled(page, message)
+    page.keyboard.press("ArrowUp")
+    assert page.locator(".cw-message").is_hidden()
+    settled(page, CosineMotion(q=(0, 0.1)).summary())
+
+
+def test_the_model_gets_what_the_mouse_did(browser: Any) -> None:
+    page = browser.new_page()
+    shown = CosineMotion()
+    mount_in_jupyter(page, shown._esm, shown.state())
+    page.add_style_tag(content=shown._css)
+    drag(page, "k", 40, 20)
+    found = page.evaluate("[model.get('k'), model.get('steps'), saved]")
+    assert found[0] != shown.k and found[1] == 0 and found[2] >= 2
+    shown.k = found[0]  # Python takes it as it comes
+    settled(page, shown.summary())
+    page.close()
