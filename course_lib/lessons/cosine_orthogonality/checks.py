@@ -2,65 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from course_lib.lessons.shared.forms import CLOSE, PASSED, compare, compare_arrays, expect, floats, is_list, number
+from course_lib.lessons.shared.forms import (
+    CLOSE,
+    PASSED,
+    Answer,
+    compare,
+    compare_arrays,
+    expect,
+    floats,
+    is_list,
+    number,
+    public,
+)
 from course_lib.lessons.shared.real import film_factors
 from course_lib.maths import geometry, norms
 
 EPS = 0.01
 KEYS = [[1.0, 0.0, 1.0], [0.0, 2.0, 1.0], [1.0, 1.0, 0.0], [0.0, -1.0, 1.0]]
-Answer = Callable[..., Any]
-
-
-def gradient_at_unit_length(answer: Answer) -> None:
-    """Task 1 for ||q|| = 1: `answer(q, k)`."""
-    check_gradient(answer, [([0.6, 0.8], [1.0, 0.0]), ([0.0, 1.0, 0.0], [3.0, 4.0, 0.0])])
-    print(PASSED)
-
-
-def gradient_at_any_length(answer: Answer) -> None:
-    """Task 1 for other lengths."""
-    check_gradient(answer, [([3.0, 4.0], [0.0, 2.0]), ([0.02, 0.0, 0.0], [1.0, 2.0, 2.0])])
-    print(PASSED)
-
-
-def norm_after(answer: Answer) -> None:
-    """Task 2: `answer(squared_norm, cos_squared, slope, lr)`."""
-    check_norm_after(
-        answer, [(4, Fraction(1, 4), -1, Fraction(1, 2)), (Fraction(1, 9), Fraction(1, 2), 3, Fraction(1, 5))]
-    )
-    print(PASSED)
 
 
 def shrinking(answer: Answer) -> None:
     """Task 3a: only the form of the answer is looked at here."""
     shrinking_form(answer())
     print("the form is right.", PASSED.replace("inputs", "grounds: the step itself is not taken here"))
-
-
-def radial(answer: Answer) -> None:
-    """Task 3b: `answer(norm, cosine, eps)`."""
-    check_radial(
-        answer, [(Fraction(1, 500), Fraction(3, 5), Fraction(1, 100)), (Fraction(2), Fraction(1, 3), Fraction(1, 100))]
-    )
-    print(PASSED)
-
-
-def longer_than_one(answer: Answer) -> None:
-    """Task 4: more than any single key does."""
-    check_longer_than_one(answer, [([1.0, 1.0, 1.0], KEYS)])
-    print(PASSED)
-
-
-def longest(answer: Answer) -> None:
-    """Task 4: more than any other weights do."""
-    check_longest(answer, [([1.0, 0.0, 0.0], [[0.0, 1.0, 0.0], [1.0, 1.0, 0.0], [3.0, 1.0, 1.0]])])
-    print(PASSED)
 
 
 def share_small(answer: Answer) -> None:
@@ -90,6 +59,7 @@ def films(batch_size: int = 100, rank: int = 8, seed: int = 0) -> tuple[list[Any
 
 
 def check_gradient(answer: Answer, cases: list[tuple[list[float], list[float]]]) -> None:
+    """Task 1: `answer(q, k)`."""
     for first, second in cases:
         q, k = np.array(first), np.array(second)
         length, cosine = np.linalg.norm(q), float(geometry.cosine(q, k))
@@ -116,6 +86,7 @@ def check_gradient(answer: Answer, cases: list[tuple[list[float], list[float]]])
 
 
 def check_norm_after(answer: Answer, cases: list[tuple[Any, Any, Any, Any]]) -> None:
+    """Task 2: `answer(squared_norm, cos_squared, slope, lr)`."""
     for given, cosine, slope, lr in cases:
         square, h = Fraction(given), Fraction(slope) ** 2 * (1 - Fraction(cosine))
         right = norms.squared_norm_path(square, lr=Fraction(lr), squared_gradients=np.array([h], dtype=object))[-1]
@@ -159,6 +130,7 @@ def shrinking_form(value: Any) -> tuple[np.ndarray, np.ndarray, float]:
 
 
 def check_radial(answer: Answer, cases: list[tuple[Fraction, Fraction, Fraction]]) -> None:
+    """Task 3b: `answer(norm, cosine, eps)`."""
     for norm, cosine, eps in cases:
         inside = norm * cosine / eps
         compare(
@@ -178,6 +150,7 @@ def check_radial(answer: Answer, cases: list[tuple[Fraction, Fraction, Fraction]
 
 
 def check_longer_than_one(answer: Answer, cases: list[tuple[list[Any], list[Any]]]) -> None:
+    """Task 4: more than any single key does."""
     for q, keys in cases:
         gradients = _gradients(q, keys)
         best = float(np.linalg.norm(gradients, axis=1).max())
@@ -191,6 +164,7 @@ def check_longer_than_one(answer: Answer, cases: list[tuple[list[Any], list[Any]
 
 
 def check_longest(answer: Answer, cases: list[tuple[list[Any], list[Any]]]) -> None:
+    """Task 4: more than any other weights do."""
     for q, keys in cases:
         gradients = _gradients(q, keys)
         weights = _weights(answer, q, keys)
@@ -290,3 +264,24 @@ def _weights(answer: Answer, q: list[Any], keys: list[Any]) -> np.ndarray:
         f"the squares of the weights must sum to 1; yours sum to {weights @ weights:.6g}",
     )
     return weights
+
+
+# ---- the public checks
+
+# Task 1, for ||q|| = 1
+gradient_at_unit_length = public(check_gradient, [([0.6, 0.8], [1.0, 0.0]), ([0.0, 1.0, 0.0], [3.0, 4.0, 0.0])])
+# Task 1, for other lengths
+gradient_at_any_length = public(check_gradient, [([3.0, 4.0], [0.0, 2.0]), ([0.02, 0.0, 0.0], [1.0, 2.0, 2.0])])
+# Task 2
+norm_after = public(
+    check_norm_after, [(4, Fraction(1, 4), -1, Fraction(1, 2)), (Fraction(1, 9), Fraction(1, 2), 3, Fraction(1, 5))]
+)
+# Task 3b
+radial = public(
+    check_radial,
+    [(Fraction(1, 500), Fraction(3, 5), Fraction(1, 100)), (Fraction(2), Fraction(1, 3), Fraction(1, 100))],
+)
+# Task 4, more than any single key does
+longer_than_one = public(check_longer_than_one, [([1.0, 1.0, 1.0], KEYS)])
+# Task 4, more than any other weights do
+longest = public(check_longest, [([1.0, 0.0, 0.0], [[0.0, 1.0, 0.0], [1.0, 1.0, 0.0], [3.0, 1.0, 1.0]])])

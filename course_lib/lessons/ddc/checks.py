@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 from course_lib.data.interactions import Interactions
 from course_lib.lessons.shared.forms import (
     PASSED,
+    Answer,
     NotYet,
     compare,
     compare_arrays,
@@ -21,12 +22,12 @@ from course_lib.lessons.shared.forms import (
     is_list,
     is_whole,
     number,
+    public,
 )
 from course_lib.lessons.shared.real import bpr_films
 from course_lib.maths import correction, popularity
 from course_lib.maths.arrays import exact
 
-Answer = Callable[..., Any]
 Case = tuple[list[Any], list[Any], list[Any], list[Any]]
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
 ITEMS = [[1.0, 0.0], [0.5, 1.0], [-1.0, 2.0], [2.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]
@@ -50,76 +51,10 @@ def preference(answer: Answer) -> None:
     print(PASSED)
 
 
-def loss(answer: Answer) -> None:
-    """Task 1b: `answer(pos_scores, neg_scores, a, b, alpha, beta)`, three positives and four negatives."""
-    check_loss(answer, [(*ONE, 0.0, 0.0), (*ONE, -0.5, 1.25)])
-    print(PASSED)
-
-
-def minimisers(answer: Answer) -> None:
-    """Task 2a: `answer(a, b)`: one of each kind."""
-    check_minimisers(answer, [([1.0, -0.5], [2.0, -1.0]), ([1.0, 0.5], [2.0, -1.0]), ([0.0, 0.0], [2.0, -1.0])])
-    print(PASSED)
-
-
 def without(answer: Answer) -> None:
     """Task 2b: `answer(users, items, histories, pop, share)`, four users of six items."""
     users = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [-1.0, 0.5]]
     check_without(answer, [(users, ITEMS, [[0, 3], [2, 3, 1], [0, 2, 5], [1, 4]], [0.6, 0.8], HALF)])
-    print(PASSED)
-
-
-def surrogate(answer: Answer) -> None:
-    """Task 3a: `answer(pos_scores, neg_scores, a, b)`, exact."""
-    check_surrogate(answer, [SMALL, LOPSIDED])
-    print(PASSED)
-
-
-def solve(answer: Answer) -> None:
-    """Task 3b: `answer(pos_scores, neg_scores, a, b)` for two users, and for one without a minimiser."""
-    check_solve(answer, [ONE, OTHER, ([1.0, 2.0], [0.5, -0.5], [2.0, 1.0], [-2.0, 1.0])])
-    print(PASSED)
-
-
-def solve_hard(answer: Answer) -> None:
-    """Task 3b where a full Newton step from zero goes astray."""
-    check_solve(answer, [hard(seed, 12, 40) for seed in (1, 2)])
-    print(PASSED)
-
-
-def sign(answer: Answer) -> None:
-    """Task 4a: `answer(pos_scores, neg_scores, a, b, beta)` for three users."""
-    check_sign(answer, [(*ONE, 0.5), (*OTHER, 0.5), (*TOP_HEAVY, 1.0)])
-    print(PASSED)
-
-
-def flip(answer: Answer) -> None:
-    """Task 4b: `answer(user, positives, negatives, pop)`, one user."""
-    check_flip(answer, [shifted(0, 6, 20, 3)])
-    print(PASSED)
-
-
-def worse(answer: Answer) -> None:
-    """Task 5a: `answer(drop)` for a small drop."""
-    check_worse(answer, [0.125])
-    print(PASSED)
-
-
-def inflation(answer: Answer) -> None:
-    """Task 5b: `answer(margins, fraction)`: all margins positive, and one that is not."""
-    check_inflation(answer, [([1.0, 2.0, 0.5], 0.05), ([1.0, 2.0, -0.01], 0.7), ([1.0, -2.0], 0.05)])
-    print(PASSED)
-
-
-def average_popularity(answer: Answer) -> None:
-    """Task 6: `answer(users, items, histories, held_out, counts, k)`, the first of its two numbers."""
-    check_measure(answer, [LISTS], place=0)
-    print(PASSED)
-
-
-def reciprocal_rank(answer: Answer) -> None:
-    """Task 6: the second of its two numbers."""
-    check_measure(answer, [LISTS], place=1)
     print(PASSED)
 
 
@@ -223,6 +158,7 @@ def check_preference(answer: Answer, cases: Sequence[tuple[list[Any], list[Any],
 def check_loss(
     answer: Answer, cases: Sequence[tuple[list[Any], list[Any], list[Any], list[Any], float, float]]
 ) -> None:
+    """Task 1b: `answer(pos_scores, neg_scores, a, b, alpha, beta)`."""
     for s, t, a, b, alpha, beta in cases:
         right = correction.user_loss(s, t, a, b, alpha, beta)
         of = partial(correction.user_loss, s, t, a, b)
@@ -255,6 +191,7 @@ def check_loss(
 
 
 def check_minimisers(answer: Answer, cases: Sequence[tuple[list[Any], list[Any]]]) -> None:
+    """Task 2a: `answer(a, b)`."""
     for a, b in cases:
         got, where = answer(a, b), f"a = {_short(a)}, b = {_short(b)}"
         expect(isinstance(got, str) and got in WORDS, f'{where}: one of the words "none", "one" and "many" is expected')
@@ -352,6 +289,7 @@ def projections(
 
 
 def check_surrogate(answer: Answer, cases: Sequence[Case]) -> None:
+    """Task 3a: `answer(pos_scores, neg_scores, a, b)`."""
     for case in cases:
         s, t, a, b = (exact(values) for values in case)
         p, q = Fraction(len(s)), Fraction(len(t))
@@ -402,6 +340,7 @@ def _mean(values: np.ndarray) -> Fraction:
 
 
 def check_solve(answer: Answer, cases: Sequence[Case]) -> None:
+    """Task 3b: `answer(pos_scores, neg_scores, a, b)`."""
     for case in cases:
         s, t, a, b = case
         got, where = answer(*case), f"the best [alpha, beta], {len(s)} positives and {len(t)} negatives"
@@ -437,6 +376,7 @@ def _near(found: tuple[float, float], right: tuple[float, float]) -> bool:
 
 
 def check_sign(answer: Answer, cases: Sequence[tuple[list[Any], list[Any], list[Any], list[Any], float]]) -> None:
+    """Task 4a: `answer(pos_scores, neg_scores, a, b, beta)`."""
     for s, t, a, b, beta in cases:
         got = answer(s, t, a, b, beta)
         where = f"the sign of the best alpha at beta = {beta}, {len(s)} positives and {len(t)} negatives"
@@ -462,6 +402,7 @@ def check_sign(answer: Answer, cases: Sequence[tuple[list[Any], list[Any], list[
 
 
 def check_flip(answer: Answer, cases: Sequence[tuple[list[Any], list[Any], list[Any], list[Any]]]) -> None:
+    """Task 4b: `answer(user, positives, negatives, pop)`."""
     for user, liked, others, pop in cases:
         where = f"{len(liked)} positives, {len(others)} negatives, {len(user)} dimensions"
         before = settle(user, liked, others, pop)
@@ -494,6 +435,7 @@ def settle(user: Any, positives: Any, negatives: Any, pop: Any) -> tuple[float, 
 
 
 def check_worse(answer: Answer, drops: Sequence[float]) -> None:
+    """Task 5a: `answer(drop)`."""
     for drop in drops:
         value, where = answer(drop), f"drop = {drop}"
         expect(is_list(value) and len(value) == 4, "four things are asked for: return user, positives, negatives, pop")
@@ -542,6 +484,7 @@ def ranked_right(user: np.ndarray, positives: np.ndarray, negatives: np.ndarray)
 
 
 def check_inflation(answer: Answer, cases: Sequence[tuple[list[Any], float]]) -> None:
+    """Task 5b: `answer(margins, fraction)`."""
     for margins, fraction in cases:
         got, right = answer(margins, fraction), smallest_scale(margins, fraction)
         given = f"{len(margins)} margins, the smallest of them {min(margins):.4g}"
@@ -603,6 +546,7 @@ def _scaled_loss(margins: np.ndarray, c: float) -> float:
 def check_measure(
     answer: Answer, cases: Sequence[tuple[list[Any], list[Any], list[Any], list[Any], list[Any], int]], *, place: int
 ) -> None:
+    """Task 6: `answer(users, items, histories, held_out, counts, k)`."""
     for users, items, histories, held_out, counts, k in cases:
         got = answer(users, items, histories, held_out, counts, k)
         where = f"{('AvgPop', 'MRR')[place]}@{k} of {len(users)} users and {len(items)} items"
@@ -691,3 +635,31 @@ def unit(vector: np.ndarray) -> np.ndarray:
 def _short(values: Sequence[float]) -> str:
     text = "(" + ", ".join(f"{value:.3g}" for value in values) + ")"
     return text if len(text) < 60 else f"({len(values)} numbers from {min(values):.3g} to {max(values):.3g})"
+
+
+# ---- the public checks
+
+# Task 1b, three positives and four negatives
+loss = public(check_loss, [(*ONE, 0.0, 0.0), (*ONE, -0.5, 1.25)])
+# Task 2a, one of each kind
+minimisers = public(
+    check_minimisers, [([1.0, -0.5], [2.0, -1.0]), ([1.0, 0.5], [2.0, -1.0]), ([0.0, 0.0], [2.0, -1.0])]
+)
+# Task 3a, exact
+surrogate = public(check_surrogate, [SMALL, LOPSIDED])
+# Task 3b, for two users, and for one without a minimiser
+solve = public(check_solve, [ONE, OTHER, ([1.0, 2.0], [0.5, -0.5], [2.0, 1.0], [-2.0, 1.0])])
+# Task 3b, where a full Newton step from zero goes astray
+solve_hard = public(check_solve, [hard(seed, 12, 40) for seed in (1, 2)])
+# Task 4a, for three users
+sign = public(check_sign, [(*ONE, 0.5), (*OTHER, 0.5), (*TOP_HEAVY, 1.0)])
+# Task 4b, one user
+flip = public(check_flip, [shifted(0, 6, 20, 3)])
+# Task 5a, for a small drop
+worse = public(check_worse, [0.125])
+# Task 5b, all margins positive, and one that is not
+inflation = public(check_inflation, [([1.0, 2.0, 0.5], 0.05), ([1.0, 2.0, -0.01], 0.7), ([1.0, -2.0], 0.05)])
+# Task 6, the first of its two numbers
+average_popularity = public(check_measure, [LISTS], place=0)
+# Task 6, the second of its two numbers
+reciprocal_rank = public(check_measure, [LISTS], place=1)

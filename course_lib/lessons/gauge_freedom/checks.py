@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from course_lib.lessons.shared.forms import CLOSE, PASSED, compare, compare_arrays, expect, floats, is_list
+from course_lib.lessons.shared.forms import (
+    CLOSE,
+    PASSED,
+    Answer,
+    compare,
+    compare_arrays,
+    expect,
+    floats,
+    is_list,
+    public,
+)
 from course_lib.lessons.shared.real import film_factors
 from course_lib.maths import gauge, geometry
 
-Answer = Callable[..., Any]
 HALF = Fraction(1, 2)
 CORNERS = [[HALF, HALF, HALF, HALF], [HALF, -HALF, HALF, HALF], [HALF, HALF, -HALF, HALF], [HALF, HALF, HALF, -HALF]]
 RIGHT_TRIANGLE = [[Fraction(3, 5), Fraction(4, 5)], [Fraction(4, 5), Fraction(3, 5)], [1, 0]]
 PLANE = [[2.0, 0.1], [1.0, 1.0], [0.6, 2.0], [0.1, 1.0]]
-
-
-def diagonal_dimension(answer: Answer) -> None:
-    """Task 1a: `answer(A)`, on corners of a cube and on three unit rows in the plane."""
-    check_diagonal(answer, [CORNERS, RIGHT_TRIANGLE])
-    print(PASSED)
-
-
-def linear_dimension(answer: Answer) -> None:
-    """Task 1b: `answer(A)`."""
-    check_linear(answer, [CORNERS, RIGHT_TRIANGLE])
-    print(PASSED)
 
 
 def feasible_square(answer: Answer) -> None:
@@ -41,36 +37,6 @@ def feasible_many(answer: Answer) -> None:
     """Task 2 with more rows; only the form and the lengths before the gauge are looked at here."""
     feasible_form(answer(3, 7), 3, 7)
     print("the form is right.", PASSED.replace("inputs", "grounds: the gauge itself is not applied here"))
-
-
-def nearest(answer: Answer) -> None:
-    """Task 3: `answer(B, i, j)`, on four items in the plane."""
-    check_nearest(answer, [(PLANE, 2, 1), (PLANE, 2, 3)])
-    print(PASSED)
-
-
-def survives(answer: Answer) -> None:
-    """Task 4: `answer(M)`."""
-    check_survives(answer, {"2 I": [[2, 0], [0, 2]], "diag(2, 1)": [[2, 0], [0, 1]], "a rotation": [[0, -1], [1, 0]]})
-    print(PASSED)
-
-
-def pinning(answer: Answer) -> None:
-    """Task 5: `answer(k)` in the plane; the gauges themselves are looked at here."""
-    check_pinning(answer, [2])
-    print(PASSED)
-
-
-def decay(answer: Answer) -> None:
-    """Task 6: `answer(A, B)`."""
-    check_decay(answer, [([[3.0, 0.0], [4.0, 1.0]], [[0.0, 2.0], [5.0, 0.0], [0.0, 2.0]])])
-    print(PASSED)
-
-
-def neighbours_small(answer: Answer) -> None:
-    """Task 7: `answer(before, after, k)` on four items in the plane."""
-    check_neighbours(answer, PLANE, (np.array(PLANE) / [0.05, 1.0]).tolist(), [1, 2])
-    print(PASSED)
 
 
 def neighbours_films(answer: Answer) -> None:
@@ -91,6 +57,7 @@ def films(spread: float, rank: int = 16, n: int = 250, seed: int = 0) -> tuple[l
 
 
 def check_diagonal(answer: Answer, tables: list[list[Any]]) -> None:
+    """Task 1a: `answer(A)`."""
     for table in tables:
         A = _exact(table)
         n, k = A.shape
@@ -117,6 +84,7 @@ def check_diagonal(answer: Answer, tables: list[list[Any]]) -> None:
 
 
 def check_linear(answer: Answer, tables: list[list[Any]]) -> None:
+    """Task 1b: `answer(A)`."""
     for table in tables:
         A = _exact(table)
         n, k = A.shape
@@ -161,6 +129,7 @@ def feasible_form(value: Any, k: int, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def check_nearest(answer: Answer, cases: list[tuple[list[Any], int, int]]) -> None:
+    """Task 3: `answer(B, i, j)`."""
     for B, i, j in cases:
         rows = np.array(B)
         d = floats(answer(B, i, j), (rows.shape[1],), "d")
@@ -177,6 +146,7 @@ def check_nearest(answer: Answer, cases: list[tuple[list[Any], int, int]]) -> No
 
 
 def check_survives(answer: Answer, maps: dict[str, list[list[Any]]]) -> None:
+    """Task 4: `answer(M)`."""
     for name, table in maps.items():
         M = np.array([[float(entry) for entry in row] for row in table])
         x, y = np.random.default_rng(4).normal(size=(2, 40, len(M)))
@@ -201,6 +171,7 @@ def check_survives(answer: Answer, maps: dict[str, list[list[Any]]]) -> None:
 
 
 def check_pinning(answer: Answer, widths: list[int]) -> None:
+    """Task 5: `answer(k)`."""
     for k in widths:
         A = floats(answer(k), (None, k), f"the rows for k = {k}")
         needed = k * (k + 1) // 2
@@ -221,6 +192,7 @@ def check_pinning(answer: Answer, widths: list[int]) -> None:
 
 
 def check_decay(answer: Answer, cases: list[tuple[list[Any], list[Any]]]) -> None:
+    """Task 6: `answer(A, B)`."""
     for first, second in cases:
         A, B = np.array(first), np.array(second)
         ratio = np.linalg.norm(B, axis=0) / np.linalg.norm(A, axis=0)
@@ -252,6 +224,7 @@ def _overlap(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def check_neighbours(answer: Answer, before: list[Any], after: list[Any], sizes: list[int]) -> None:
+    """Task 7: `answer(before, after, k)`."""
     first, second = np.array(before), np.array(after)
     for k in sizes:
         right = _overlap(gauge.neighbours(first, k), gauge.neighbours(second, k))
@@ -283,3 +256,23 @@ def check_neighbours(answer: Answer, before: list[Any], after: list[Any], sizes:
 
 def _exact(table: list[Any]) -> np.ndarray:
     return np.array([[Fraction(entry) for entry in row] for row in table], dtype=object)
+
+
+# ---- the public checks
+
+# Task 1a, on corners of a cube and on three unit rows in the plane
+diagonal_dimension = public(check_diagonal, [CORNERS, RIGHT_TRIANGLE])
+# Task 1b
+linear_dimension = public(check_linear, [CORNERS, RIGHT_TRIANGLE])
+# Task 3, on four items in the plane
+nearest = public(check_nearest, [(PLANE, 2, 1), (PLANE, 2, 3)])
+# Task 4
+survives = public(
+    check_survives, {"2 I": [[2, 0], [0, 2]], "diag(2, 1)": [[2, 0], [0, 1]], "a rotation": [[0, -1], [1, 0]]}
+)
+# Task 5, in the plane; the gauges themselves are looked at here
+pinning = public(check_pinning, [2])
+# Task 6
+decay = public(check_decay, [([[3.0, 0.0], [4.0, 1.0]], [[0.0, 2.0], [5.0, 0.0], [0.0, 2.0]])])
+# Task 7, on four items in the plane
+neighbours_small = public(check_neighbours, PLANE, (np.array(PLANE) / [0.05, 1.0]).tolist(), [1, 2])

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from course_lib.lessons.shared.forms import PASSED, compare, compare_exact, expect, fraction, is_list, is_whole
+from course_lib.lessons.shared.forms import (
+    PASSED,
+    Answer,
+    compare,
+    compare_exact,
+    expect,
+    fraction,
+    is_list,
+    is_whole,
+    public,
+)
 from course_lib.lessons.shared.real import film_factors
 from course_lib.maths import gramians
 from course_lib.maths.arrays import exact
 
-Answer = Callable[..., Any]
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
 U = [[1, 0], [2, 1], [0, -1]]
 V = [[1, 1], [-1, 2]]
@@ -26,70 +34,10 @@ WALK = [[[1.0, 0.0], [0.0, 1.0]], [[1.5, 0.0], [0.0, 1.0]], [[1.5, 0.25], [0.25,
 SEEN = [[[2.0, 0.5], [0.5, 0.0]], [[1.0, -0.5], [-0.5, 2.0]], [[1.5, 1.0], [1.0, 1.0]], [[0.5, 0.5], [0.5, 1.25]]]
 
 
-def pairs(answer: Answer) -> None:
-    """Task 1a: `answer(U, V, w, z, c)`, three rows against two."""
-    check_pairs(answer, [(U, V, [1, 1, 1], [1, 1], 0), (U, V, [1, 2, 5], [HALF, 3], 2)])
-    print(PASSED)
-
-
-def gradient(answer: Answer) -> None:
-    """Task 1b: `answer(U, V, pairs, x)`, four training pairs, one of them twice."""
-    check_gradient(answer, [(U, V, PAIRS, x) for x in (0, 1)])
-    print(PASSED)
-
-
-def sogram_constant(answer: Answer) -> None:
-    """Task 2: `answer(batches, rates)`, one rate."""
-    check_sogram(answer, [(BATCHES, [THIRD] * 3)])
-    print(PASSED)
-
-
-def sogram_rates(answer: Answer) -> None:
-    """Task 2: `answer(batches, rates)`, rates that change."""
-    check_sogram(answer, [(BATCHES, [HALF, THIRD, Fraction(1, 4)])])
-    print(PASSED)
-
-
-def sagram_one(answer: Answer) -> None:
-    """Task 3: `answer(tables, beta, b)`, one step."""
-    check_sagram(answer, [(MOVING[:2], HALF, 1), (MOVING[:2], 1, 2)])
-    print(PASSED)
-
-
-def sagram_steps(answer: Answer) -> None:
-    """Task 3: `answer(tables, beta, b)`, two steps."""
-    check_sagram(answer, [(MOVING, HALF, 1), (MOVING, THIRD, 2)])
-    print(PASSED)
-
-
-def leaving(answer: Answer) -> None:
-    """Task 4a: `answer(n, beta)` for two examples and beta = 1."""
-    check_leaving(answer, [(2, Fraction(1))])
-    print(PASSED)
-
-
 def always(answer: Answer) -> None:
     """Task 4b: `answer(n)` for two examples; only the form and the first draw are looked at here."""
     always_form(answer(2), 2)
     print("the form is right.", PASSED.replace("inputs", "grounds: the estimates themselves are not looked at here"))
-
-
-def batch_with(answer: Answer) -> None:
-    """Task 5: `answer(share, n)`, the first of its two numbers."""
-    check_batch(answer, [(Fraction(2, 5), 10), (Fraction(1, 10), 20)], replace=True)
-    print(PASSED)
-
-
-def batch_without(answer: Answer) -> None:
-    """Task 5: `answer(share, n)`, the second of its two numbers."""
-    check_batch(answer, [(Fraction(2, 5), 10), (Fraction(1, 10), 20)], replace=False)
-    print(PASSED)
-
-
-def rate_small(answer: Answer) -> None:
-    """Task 6: `answer(path, batches)`, three steps of a 2 x 2 Gramian."""
-    check_rate(answer, WALK, SEEN)
-    print(PASSED)
 
 
 def rate_films(answer: Answer) -> None:
@@ -132,6 +80,7 @@ def films(
 
 
 def check_pairs(answer: Answer, cases: list[tuple[list[Any], list[Any], list[Any], list[Any], Any]]) -> None:
+    """Task 1a: `answer(U, V, w, z, c)`."""
     for left, right_rows, w, z, c in cases:
         u, v, weights = exact(left), exact(right_rows), {"left_weights": exact(w), "right_weights": exact(z)}
         right = gramians.all_pairs_square(_beside(u, c), _beside(v, -1), **weights)  # <u, v> - c = <(u, c), (v, -1)>
@@ -172,6 +121,7 @@ def _pair_slips(u: np.ndarray, v: np.ndarray, w: np.ndarray, z: np.ndarray, c: F
 
 
 def check_gradient(answer: Answer, cases: list[tuple[list[Any], list[Any], list[Any], int]]) -> None:
+    """Task 1b: `answer(U, V, pairs, x)`."""
     for left, right_rows, examples, x in cases:
         u, v, n = exact(left), exact(right_rows), len(examples)
         rows, cols = ([pair[side] for pair in examples] for side in (0, 1))
@@ -213,6 +163,7 @@ def check_gradient(answer: Answer, cases: list[tuple[list[Any], list[Any], list[
 
 
 def check_sogram(answer: Answer, cases: list[tuple[list[Any], list[Any]]]) -> None:
+    """Task 2: `answer(batches, rates)`."""
     for batches, rates in cases:
         estimator = gramians.SOGram(len(batches[0][0]), lambda t, rates=rates: rates[t - 1], correct_start=True)
         for batch in batches:
@@ -263,6 +214,7 @@ def check_sogram(answer: Answer, cases: list[tuple[list[Any], list[Any]]]) -> No
 
 
 def check_sagram(answer: Answer, cases: list[tuple[list[Any], Any, int]]) -> None:
+    """Task 3: `answer(tables, beta, b)`."""
     for tables, beta, b in cases:
         steps = [exact(table) for table in tables]
         n = len(tables[0])
@@ -319,6 +271,7 @@ def enumerated(steps: list[np.ndarray], beta: Any, b: int) -> np.ndarray:
 
 
 def check_leaving(answer: Answer, cases: list[tuple[int, Fraction]]) -> None:
+    """Task 4a: `answer(n, beta)`."""
     for n, beta in cases:
         value = answer(n, beta)
         expect(is_list(value) and len(value) == 3, "three things are asked for: return cached, now, i")
@@ -366,6 +319,7 @@ def outside(matrix: np.ndarray) -> bool:
 
 
 def check_batch(answer: Answer, cases: list[tuple[Fraction, int]], *, replace: bool) -> None:
+    """Task 5: `answer(share, n)`."""
     for share, n in cases:
         right = _smallest_batch(share, None if replace else n)
         got = answer(share, n)
@@ -396,6 +350,7 @@ def check_batch(answer: Answer, cases: list[tuple[Fraction, int]], *, replace: b
 
 
 def check_rate(answer: Answer, path: list[Any], batches: list[Any]) -> None:
+    """Task 6: `answer(path, batches)`."""
     grams, seen = np.array(path), np.array(batches)
 
     def lengths(x: np.ndarray) -> np.ndarray:
@@ -488,3 +443,27 @@ def _smallest(matrix: np.ndarray) -> float:
 def _beside(rows: np.ndarray, value: Any) -> np.ndarray:
     """A column of one value beside a table."""
     return np.hstack([rows, exact([[value]] * len(rows))])
+
+
+# ---- the public checks
+
+# Task 1a, three rows against two
+pairs = public(check_pairs, [(U, V, [1, 1, 1], [1, 1], 0), (U, V, [1, 2, 5], [HALF, 3], 2)])
+# Task 1b, four training pairs, one of them twice
+gradient = public(check_gradient, [(U, V, PAIRS, x) for x in (0, 1)])
+# Task 2, one rate
+sogram_constant = public(check_sogram, [(BATCHES, [THIRD] * 3)])
+# Task 2, rates that change
+sogram_rates = public(check_sogram, [(BATCHES, [HALF, THIRD, Fraction(1, 4)])])
+# Task 3, one step
+sagram_one = public(check_sagram, [(MOVING[:2], HALF, 1), (MOVING[:2], 1, 2)])
+# Task 3, two steps
+sagram_steps = public(check_sagram, [(MOVING, HALF, 1), (MOVING, THIRD, 2)])
+# Task 4a, for two examples and beta = 1
+leaving = public(check_leaving, [(2, Fraction(1))])
+# Task 5, the first of its two numbers
+batch_with = public(check_batch, [(Fraction(2, 5), 10), (Fraction(1, 10), 20)], replace=True)
+# Task 5, the second of its two numbers
+batch_without = public(check_batch, [(Fraction(2, 5), 10), (Fraction(1, 10), 20)], replace=False)
+# Task 6, three steps of a 2 x 2 Gramian
+rate_small = public(check_rate, WALK, SEEN)

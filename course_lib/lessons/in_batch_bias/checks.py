@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from course_lib.lessons.shared.forms import PASSED, compare, expect, fraction, is_whole
+from course_lib.lessons.shared.forms import PASSED, Answer, compare, expect, fraction, is_whole, public
 from course_lib.maths import in_batch
 
 FIG2 = [[0, 0, 1, 0], [0, 1, 0, 1], [0, 0, 0, 1], [1, 0, 0, 1]]
@@ -16,38 +15,20 @@ LARGEST_LABELS = 5
 MOST_POSITIVES = 8
 
 
-def weight_of_negatives(answer: Callable[..., Any]) -> None:
-    """Task 1, cells outside O: `answer(labels, i, j, batch_size)` on the label matrix of Figure 2."""
-    check_weights(answer, FIG2, [(0, 0), (2, 0), (1, 0), (3, 1)], [2, 3, 6])
-    print(PASSED)
-
-
-def weight_of_positives(answer: Callable[..., Any]) -> None:
-    """Task 1, cells of O."""
-    check_weights(answer, FIG2, [(0, 2), (1, 3)], [2, 3])
-    print(PASSED)
-
-
-def best_score(answer: Callable[..., Any]) -> None:
-    """Task 2: `answer(pop, omega, batch_size, n_positives)`."""
-    check_best_score(answer, [(1, 1, 2, 6), (4, 1, 3, 6), (4, Fraction(1, 2), 3, 6)])
-    print(PASSED)
-
-
-def counterexample(answer: Callable[..., Any]) -> None:
+def counterexample(answer: Answer) -> None:
     """Task 3: only the form of the answer is looked at here."""
     counterexample_form(answer())
     print("the form is right.", PASSED.replace("inputs", "grounds: the bias itself is not looked at here"))
 
 
-def shard_weights(answer: Callable[..., Any]) -> None:
+def shard_weights(answer: Answer) -> None:
     """Task 4: the form, and the symmetry that every such loss has."""
     weights = shard_matrix(answer, [2, 1], [1, 3], 6, (4, 4))
     expect(len(weights) == 2, "two pairs in the shard make a 2 x 2 grid")
     print("the form is right.", PASSED)
 
 
-def share_pushed_down(answer: Callable[..., Any]) -> None:
+def share_pushed_down(answer: Answer) -> None:
     """Task 5 on the six pairs of Figure 2."""
     users, items = np.nonzero(np.array(FIG2))
     check_share(answer, users.tolist(), items.tolist(), [3, 5])
@@ -57,7 +38,7 @@ def share_pushed_down(answer: Callable[..., Any]) -> None:
 # ---- what the checks are made of; the hidden checks call them with other inputs ----
 
 
-def check_weights(answer: Callable[..., Any], labels: Any, cells: list[tuple[int, int]], sizes: list[int]) -> None:
+def check_weights(answer: Answer, labels: Any, cells: list[tuple[int, int]], sizes: list[int]) -> None:
     """m n times the expected weight of l- under in-batch sampling, at some cells and batch sizes."""
     table = np.array(labels)
     rows, cols, total = table.sum(1), table.sum(0), int(table.sum())
@@ -84,7 +65,7 @@ def check_weights(answer: Callable[..., Any], labels: Any, cells: list[tuple[int
             )
 
 
-def check_best_score(answer: Callable[..., Any], cases: list[tuple[int, Any, int, int]]) -> None:
+def check_best_score(answer: Answer, cases: list[tuple[int, Any, int, int]]) -> None:
     """The score that minimises the expected loss of a positive pair, square loss, every l- of the batch times omega."""
     for pop, omega, size, total in cases:
         shape = (total, total)
@@ -141,9 +122,7 @@ def counterexample_form(value: Any) -> tuple[np.ndarray, int, tuple[int, int], F
     return table, int(size), (int(cell[0]), int(cell[1])), fraction(gap, "gap")
 
 
-def shard_matrix(
-    answer: Callable[..., Any], rows: list[int], cols: list[int], total: int, shape: tuple[int, int]
-) -> list[Any]:
+def shard_matrix(answer: Answer, rows: list[int], cols: list[int], total: int, shape: tuple[int, int]) -> list[Any]:
     """The matrix that a student's `shard_weights` returns, entry by entry a Fraction."""
     value = answer(rows, cols, total, shape, 2)
     expect(
@@ -155,7 +134,7 @@ def shard_matrix(
     return [[fraction(entry, "each weight") for entry in row] for row in value]
 
 
-def check_share(answer: Callable[..., Any], users: list[int], items: list[int], sizes: list[int]) -> None:
+def check_share(answer: Answer, users: list[int], items: list[int], sizes: list[int]) -> None:
     """The share of the pairs whose best logistic score is negative."""
     rows, cols, total = np.bincount(users), np.bincount(items), len(users)
     pop = rows[users] * cols[items]
@@ -183,3 +162,13 @@ def check_share(answer: Callable[..., Any], users: list[int], items: list[int], 
 
 def _exact(table: np.ndarray) -> np.ndarray:
     return np.array([[Fraction(int(entry)) for entry in row] for row in table], dtype=object)
+
+
+# ---- the public checks
+
+# Task 1, cells outside O on the label matrix of Figure 2
+weight_of_negatives = public(check_weights, FIG2, [(0, 0), (2, 0), (1, 0), (3, 1)], [2, 3, 6])
+# Task 1, cells of O
+weight_of_positives = public(check_weights, FIG2, [(0, 2), (1, 3)], [2, 3])
+# Task 2
+best_score = public(check_best_score, [(1, 1, 2, 6), (4, 1, 3, 6), (4, Fraction(1, 2), 3, 6)])

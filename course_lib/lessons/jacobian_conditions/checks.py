@@ -6,45 +6,29 @@ differentiate real torch towers; torch is loaded by the first check that has an 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from course_lib.data import datasets
-from course_lib.lessons.shared.forms import PASSED, compare, compare_exact, expect, floats, is_list, is_whole
+from course_lib.lessons.shared.forms import (
+    PASSED,
+    Answer,
+    compare,
+    compare_exact,
+    expect,
+    floats,
+    is_list,
+    is_whole,
+    public,
+)
 from course_lib.lessons.shared.real import film_factors
 from course_lib.maths import geometry
 from course_lib.papers import p0
 
-Answer = Callable[..., Any]
 Matrix = list[list[int]]
 LARGEST_ENTRY = 9
-
-
-def kernel_plain(answer: Answer) -> None:
-    """Task 1 without a bias: `answer(A, B, x_i, x_j, bias)`."""
-    check_kernel(answer, [([[1, 2], [0, 1]], [[1, 0], [1, 1]], [1, 0], [1, 1])], bias=False)
-    print(PASSED)
-
-
-def kernel_bias(answer: Answer) -> None:
-    """Task 1 with a bias."""
-    check_kernel(answer, [([[1, 2], [0, 1]], [[1, 0], [1, 1]], [1, 0], [1, 1])], bias=True)
-    print(PASSED)
-
-
-def tangent(answer: Answer) -> None:
-    """Task 2 on a lookup, on a lookup with a learned scale, and on a linear tower with correlated inputs."""
-    check_tangent(answer, ["lookup", "scaled lookup", "correlated features"])
-    print(PASSED)
-
-
-def momentum(answer: Answer) -> None:
-    """Task 3: `answer(start, squared_velocities, lr, momentum)`, on runs in the plane."""
-    check_momentum(answer, [([1, 1], Fraction(1, 2), Fraction(1, 2)), ([1, -1, 2], Fraction(1, 3), Fraction(3, 4))])
-    print(PASSED)
 
 
 def tower_i(answer: Answer) -> None:
@@ -59,29 +43,11 @@ def tower_ii(answer: Answer) -> None:
     print("the form is right.", PASSED.replace("inputs", "grounds: the tower itself is not differentiated here"))
 
 
-def inputs_plain(answer: Answer) -> None:
-    """Task 5 without a bias: `answer(n, bias)`."""
-    check_inputs(answer, [2], bias=False)
-    print(PASSED)
-
-
-def inputs_bias(answer: Answer) -> None:
-    """Task 5 with a bias."""
-    check_inputs(answer, [2], bias=True)
-    print(PASSED)
-
-
 def share(answer: Answer) -> None:
     """Task 6a on three examples, and on 50 films."""
     gradients = [[0.0, 1.0], [1.0, 0.0], [0.5, -0.5]]
     check_share(answer, [[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], gradients)
     check_share(answer, *films(4, n=50, seed=3))
-    print(PASSED)
-
-
-def chance(answer: Answer) -> None:
-    """Task 6b: `answer(d)`."""
-    check_chance(answer, [2, 3])
     print(PASSED)
 
 
@@ -106,6 +72,7 @@ def films(d: int, n: int = 200, seed: int = 0) -> tuple[list[Any], list[Any], li
 
 
 def check_kernel(answer: Answer, cases: list[tuple[Matrix, Matrix, list[int], list[int]]], *, bias: bool) -> None:
+    """Task 1: `answer(A, B, x_i, x_j, bias)`."""
     for A, B, first, second in cases:
         got = answer(A, B, first, second, bias)
         right = _whole(_blocks(_two_layers(A, B, [first, second], bias=bias))[0][1])
@@ -160,6 +127,7 @@ TOWERS: dict[str, str] = {
 
 
 def check_tangent(answer: Answer, names: list[str]) -> None:
+    """Task 2."""
     """Whether the student's verdict on each tower is X7's."""
     from course_lib.models import jacobians
 
@@ -174,6 +142,7 @@ def check_tangent(answer: Answer, names: list[str]) -> None:
 
 
 def check_momentum(answer: Answer, cases: list[tuple[list[Any], Any, Any]]) -> None:
+    """Task 3: `answer(start, squared_velocities, lr, momentum)`."""
     for turns, lr, mu in cases:
         start, squares, right = heavy_ball(turns, lr, mu)
         cross = [mu ** (t - s) * squares[s] for t in range(len(squares)) for s in range(t)]
@@ -231,6 +200,7 @@ def tower_form(value: Any) -> tuple[Matrix, Matrix]:
 
 
 def check_inputs(answer: Answer, counts: list[int], *, bias: bool) -> None:
+    """Task 5: `answer(n, bias)`."""
     import torch
 
     from course_lib.models import encoders, jacobians
@@ -281,6 +251,7 @@ def check_share(answer: Answer, weights: list[Any], inputs: list[Any], gradients
 
 
 def check_chance(answer: Answer, dimensions: list[int]) -> None:
+    """Task 6b: `answer(d)`."""
     for d in dimensions:
         right = p0.chance_of_right_angle(d, within=10)
         slips = [
@@ -406,3 +377,23 @@ def _whole_matrix(value: Any, name: str) -> Matrix:
         f"the entries of {name} are whole numbers from -{LARGEST_ENTRY} to {LARGEST_ENTRY}",
     )
     return [[int(entry) for entry in row] for row in value]
+
+
+# ---- the public checks
+
+# Task 1, without a bias
+kernel_plain = public(check_kernel, [([[1, 2], [0, 1]], [[1, 0], [1, 1]], [1, 0], [1, 1])], bias=False)
+# Task 1, with a bias
+kernel_bias = public(check_kernel, [([[1, 2], [0, 1]], [[1, 0], [1, 1]], [1, 0], [1, 1])], bias=True)
+# Task 2, on a lookup, on a lookup with a learned scale, and on a linear tower with correlated inputs
+tangent = public(check_tangent, ["lookup", "scaled lookup", "correlated features"])
+# Task 3, on runs in the plane
+momentum = public(
+    check_momentum, [([1, 1], Fraction(1, 2), Fraction(1, 2)), ([1, -1, 2], Fraction(1, 3), Fraction(3, 4))]
+)
+# Task 5, without a bias
+inputs_plain = public(check_inputs, [2], bias=False)
+# Task 5, with a bias
+inputs_bias = public(check_inputs, [2], bias=True)
+# Task 6b
+chance = public(check_chance, [2, 3])

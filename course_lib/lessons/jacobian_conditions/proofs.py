@@ -216,7 +216,7 @@ def thm_layer_law() -> list[sp.Expr]:
 
 
 def shared_row_product() -> sp.Expr:
-    """What a shared table loses: <E_1, grad_{E_1} cos(user, E_3)> for user (E_1 + E_2)/2, E_1 (1, 0), E_2 = E_3 (0, 1)."""
+    """What sharing loses: <E_1, grad_{E_1} cos(user, E_3)>, user = (E_1 + E_2)/2, E_1 = (1, 0), E_2 = E_3 = (0, 1)."""
     row = _vector("E", 2)
     user, item = [(row[0] + 0) / 2, (row[1] + 1) / 2], [sp.S.Zero, sp.S.One]
     product = sum(entry * sp.diff(_cosine(user, item), entry) for entry in row)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 
 from course_lib.lessons.shared.forms import (
     PASSED,
+    Answer,
     compare,
     compare_arrays,
     compare_exact,
@@ -18,12 +19,12 @@ from course_lib.lessons.shared.forms import (
     fraction,
     is_list,
     is_whole,
+    public,
 )
 from course_lib.lessons.shared.real import bpr_films
 from course_lib.maths import popularity
 from course_lib.maths.arrays import exact
 
-Answer = Callable[..., Any]
 HALF = Fraction(1, 2)
 ITEMS = [[1.0, 0.5], [0.0, 2.0], [-1.0, 1.0], [0.5, -1.0], [2.0, 1.0], [-0.5, 0.0], [1.5, -0.5], [0.0, -1.5]]
 COUNTS = [9, 4, 2, 4, 7, 1, 3, 2]
@@ -34,76 +35,10 @@ TABLES = ([[0.5, -1.0], [1.0, 2.0]], [[1.0, 0.0], [0.0, 1.0], [-0.5, 0.5]])
 TRIPLES = [(0, 0, 1), (1, 1, 2), (0, 0, 2), (0, 2, 1)]
 
 
-def direction(answer: Answer) -> None:
-    """Task 1a: `answer(items, counts, ratio)`, eight items; two counts are equal."""
-    check_direction(answer, [(ITEMS, COUNTS, 0.125), (ITEMS, COUNTS, 0.25), (ITEMS, COUNTS, 0.375)])
-    print(PASSED)
-
-
-def cross_fitted(answer: Answer) -> None:
-    """Task 1b: `answer(items, counts, ratio, fold)`, eight items in two folds."""
-    check_cross_fitted(answer, [(ITEMS, COUNTS, 0.25, [0, 1, 0, 1, 1, 0, 0, 1])])
-    print(PASSED)
-
-
-def pull_even(answer: Answer) -> None:
-    """Task 2: `answer(Y, users)`, three users with two items each."""
-    check_pull(answer, [(EVEN, TASTES)])
-    print(PASSED)
-
-
-def pull_uneven(answer: Answer) -> None:
-    """Task 2: `answer(Y, users)`, users with one, two and three items."""
-    check_pull(answer, [(UNEVEN, TASTES)])
-    print(PASSED)
-
-
-def negatives_uniform(answer: Answer) -> None:
-    """Task 3: `answer(Y, law)` for "all" and "unseen"."""
-    check_negatives(answer, [(UNEVEN, law) for law in ("all", "unseen")])
-    print(PASSED)
-
-
-def negatives_popular(answer: Answer) -> None:
-    """Task 3: `answer(Y, law)` for "popularity"."""
-    check_negatives(answer, [(UNEVEN, "popularity")])
-    print(PASSED)
-
-
-def step(answer: Answer) -> None:
-    """Task 4a: `answer(users, items, triples, lr)`, one triple and four."""
-    check_step(answer, [(*TABLES, TRIPLES[:1], 0.5), (*TABLES, TRIPLES, 0.5)])
-    print(PASSED)
-
-
 def decayed_sum(answer: Answer) -> None:
     """Task 4b: `answer(total, lr, decay, steps)`, one step and three."""
     cases = [([1, -2], HALF, Fraction(1, 10), steps) for steps in (1, 3)]
     check_sum(answer, cases)
-    print(PASSED)
-
-
-def gap(answer: Answer) -> None:
-    """Task 4c: `answer(positives, total, n_items)`: a sum of zero, and another."""
-    check_gap(answer, [([[1, 2], [3, -1]], total, 6) for total in ([0, 0], [5, -3])])
-    print(PASSED)
-
-
-def two_tastes(answer: Answer) -> None:
-    """Task 5a: `answer(m, n)` for eight users and eight items."""
-    check_two_tastes(answer, [(8, 8)])
-    print(PASSED)
-
-
-def against_the_mean(answer: Answer) -> None:
-    """Task 5b: `answer(m, count)`: one liker of three, and two of three."""
-    check_against(answer, [(3, 1), (3, 2)])
-    print(PASSED)
-
-
-def null_small(answer: Answer) -> None:
-    """Task 6: `answer(counts, d, ratio)`, ten items."""
-    check_null(answer, [([30, 20, 9, 9, 5, 3, 2, 1, 1, 1], d, 0.2) for d in (1, 8)])
     print(PASSED)
 
 
@@ -127,6 +62,7 @@ def films(epochs: int, rank: int = 16, *, seed: int = 0) -> tuple[list[Any], lis
 
 
 def check_direction(answer: Answer, cases: Sequence[tuple[list[Any], list[Any], float]]) -> None:
+    """Task 1a: `answer(items, counts, ratio)`."""
     for items, counts, ratio in cases:
         table, counted = np.array(items), np.array(counts)
         right = popularity.popularity_direction(table, counted, ratio)
@@ -176,6 +112,7 @@ def _direction_slips(items: np.ndarray, counts: np.ndarray, ratio: float) -> lis
 
 
 def check_cross_fitted(answer: Answer, cases: Sequence[tuple[list[Any], list[Any], float, list[Any]]]) -> None:
+    """Task 1b: `answer(items, counts, ratio, fold)`."""
     for items, counts, ratio, fold in cases:
         table, counted, part = np.array(items), np.array(counts, dtype=float), np.array(fold)
         names = sorted(set(fold))
@@ -219,6 +156,7 @@ def _along(items: np.ndarray, counts: np.ndarray, ratio: float, at: np.ndarray, 
 
 
 def check_pull(answer: Answer, cases: Sequence[tuple[list[Any], list[Any]]]) -> None:
+    """Task 2: `answer(Y, users)`."""
     for labels, users in cases:
         y, table = exact(labels), exact(users)
         m, n = y.shape
@@ -273,6 +211,7 @@ LAWS = {
 
 
 def check_negatives(answer: Answer, cases: Sequence[tuple[list[Any], str]]) -> None:
+    """Task 3: `answer(Y, law)`."""
     for labels, law in cases:
         y = exact(labels)
         m, n = y.shape
@@ -314,6 +253,7 @@ def _capped(y: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def check_step(answer: Answer, cases: Sequence[tuple[list[Any], list[Any], list[Any], float]]) -> None:
+    """Task 4a: `answer(users, items, triples, lr)`."""
     for users, items, triples, lr in cases:
         where = f"the tables after {len(triples)} triples at lr {lr}"
         value = answer(users, items, triples, lr)
@@ -393,6 +333,7 @@ def check_sum(answer: Answer, cases: Sequence[tuple[list[Any], Any, Any, int]]) 
 
 
 def check_gap(answer: Answer, cases: Sequence[tuple[list[Any], list[Any], int]]) -> None:
+    """Task 4c: `answer(positives, total, n_items)`."""
     for positives, total, n in cases:
         table, whole = exact(positives), exact(total)
         liked = table.sum(axis=0)
@@ -423,6 +364,7 @@ def check_gap(answer: Answer, cases: Sequence[tuple[list[Any], list[Any], int]])
 
 
 def check_two_tastes(answer: Answer, cases: Sequence[tuple[int, int]]) -> None:
+    """Task 5a: `answer(m, n)`."""
     for m, n in cases:
         value, where = answer(m, n), f"{m} users and {n} items"
         expect(
@@ -453,6 +395,7 @@ def check_two_tastes(answer: Answer, cases: Sequence[tuple[int, int]]) -> None:
 
 
 def check_against(answer: Answer, cases: Sequence[tuple[int, int]]) -> None:
+    """Task 5b: `answer(m, count)`."""
     for m, count in cases:
         value, where = answer(m, count), f"{m} users, {count} of them like the item"
         expect(is_list(value) and len(value) == 2, f"{where}: two things are asked for: return users, likers")
@@ -488,6 +431,7 @@ def check_against(answer: Answer, cases: Sequence[tuple[int, int]]) -> None:
 
 
 def check_null(answer: Answer, cases: Sequence[tuple[list[Any], int, float]]) -> None:
+    """Task 6: `answer(counts, d, ratio)`."""
     for counts, d, ratio in cases:
         counted = np.array(counts, dtype=float)
         n, size = len(counts), head_size(len(counts), ratio)
@@ -550,3 +494,29 @@ def short(values: Sequence[Any]) -> str:
 
 def _sigmoid(x: float) -> float:
     return float(np.exp(-np.logaddexp(0.0, -x)))
+
+
+# ---- the public checks
+
+# Task 1a, eight items; two counts are equal
+direction = public(check_direction, [(ITEMS, COUNTS, 0.125), (ITEMS, COUNTS, 0.25), (ITEMS, COUNTS, 0.375)])
+# Task 1b, eight items in two folds
+cross_fitted = public(check_cross_fitted, [(ITEMS, COUNTS, 0.25, [0, 1, 0, 1, 1, 0, 0, 1])])
+# Task 2, three users with two items each
+pull_even = public(check_pull, [(EVEN, TASTES)])
+# Task 2, users with one, two and three items
+pull_uneven = public(check_pull, [(UNEVEN, TASTES)])
+# Task 3, for "all" and "unseen"
+negatives_uniform = public(check_negatives, [(UNEVEN, law) for law in ("all", "unseen")])
+# Task 3, for "popularity"
+negatives_popular = public(check_negatives, [(UNEVEN, "popularity")])
+# Task 4a, one triple and four
+step = public(check_step, [(*TABLES, TRIPLES[:1], 0.5), (*TABLES, TRIPLES, 0.5)])
+# Task 4c, a sum of zero, and another
+gap = public(check_gap, [([[1, 2], [3, -1]], total, 6) for total in ([0, 0], [5, -3])])
+# Task 5a, for eight users and eight items
+two_tastes = public(check_two_tastes, [(8, 8)])
+# Task 5b, one liker of three, and two of three
+against_the_mean = public(check_against, [(3, 1), (3, 2)])
+# Task 6, ten items
+null_small = public(check_null, [([30, 20, 9, 9, 5, 3, 2, 1, 1, 1], d, 0.2) for d in (1, 8)])

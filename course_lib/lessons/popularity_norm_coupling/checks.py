@@ -2,78 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from course_lib.lessons.shared.forms import PASSED, compare, expect, floats, is_list, number
+from course_lib.lessons.shared.forms import PASSED, Answer, compare, expect, floats, is_list, number, public
 from course_lib.lessons.shared.real import film_factors
 from course_lib.maths import geometry, norms, popularity
 
-Answer = Callable[..., Any]
 MOST_KEYS = 1000
-
-
-def update_plain(answer: Answer) -> None:
-    """Task 1 without further negatives: `answer(count, total, batch_size, extra, n_items)`."""
-    check_update(answer, [(1, 4, 2, 0, 3), (3, 4, 2, 0, 3)])
-    print(PASSED)
-
-
-def update_extra(answer: Answer) -> None:
-    """Task 1 with further negatives."""
-    check_update(answer, [(1, 4, 2, 1, 3), (3, 4, 2, 2, 3)])
-    print(PASSED)
-
-
-def growth(answer: Answer) -> None:
-    """Task 2a: `answer(start, squared_pulls, lr)`."""
-    check_growth(answer, [(1, [1], 1), (Fraction(1, 2), [Fraction(1, 4), Fraction(1, 2)], Fraction(1, 2))])
-    print(PASSED)
-
-
-def symmetry(answer: Answer) -> None:
-    """Task 2b: `answer(lr, norm, other_norm)`."""
-    check_symmetry(answer, [(Fraction(1, 2), Fraction(1), Fraction(3))])
-    print(PASSED)
-
-
-def equilibrium(answer: Answer) -> None:
-    """Task 3: `answer(probability, lr, decay, h, lazy)`."""
-    check_equilibrium(answer, [(0.5, 1.0, 0.1, 2.0, False), (0.5, 1.0, 0.1, 2.0, True)])
-    print(PASSED)
 
 
 def rare(answer: Answer) -> None:
     """Task 4a: only the form of the answer is looked at here."""
     rare_form(answer())
     print("the form is right.", PASSED.replace("inputs", "grounds: the two runs are not made here"))
-
-
-def pulls(answer: Answer) -> None:
-    """Task 4b: `answer(start, lr, keys)`."""
-    check_pulls(answer, [([3.0, 4.0], 5.0, [[0.0, 1.0]]), ([1.0, 0.0], 1.0, [[0.0, 2.0], [1.0, 0.0]])])
-    print(PASSED)
-
-
-def slope(answer: Answer) -> None:
-    """Task 5a: `answer(counts, norms)`, one item without interactions."""
-    check_slope(answer, [1, 10, 0, 100], [1.0, 1.5, 1.0, 3.0])
-    print(PASSED)
-
-
-def prediction(answer: Answer) -> None:
-    """Task 5b: `answer(counts, batch_size, steps, lr, start_norm, h_squared)`."""
-    check_prediction(answer, [1, 10, 50, 200], [(8, 100, 1.0, 1.0, 0.5), (64, 100, 0.1, 1.0, 0.5)])
-    print(PASSED)
-
-
-def largest(answer: Answer) -> None:
-    """Task 6: `answer(counts, batch_size, steps, start_norm, h_squared, ratio)`."""
-    check_largest(answer, [1, 10, 50, 200], [(4, 100, 1.0, 0.5, 1.5), (4, 100, 1.0, 0.5, 10.0)])
-    print(PASSED)
 
 
 def film_counts() -> list[int]:
@@ -85,6 +29,7 @@ def film_counts() -> list[int]:
 
 
 def check_update(answer: Answer, cases: list[tuple[int, int, int, int, int]]) -> None:
+    """Task 1: `answer(count, total, batch_size, extra, n_items)`."""
     for count, total, size, extra, n_items in cases:
         p, one = Fraction(count, total), Fraction(1, n_items)
         right = norms.update_probability(p, size, negatives=extra, n_items=n_items)
@@ -124,6 +69,7 @@ def check_update(answer: Answer, cases: list[tuple[int, int, int, int, int]]) ->
 
 
 def check_growth(answer: Answer, cases: list[tuple[Any, list[Any], Any]]) -> None:
+    """Task 2a: `answer(start, squared_pulls, lr)`."""
     for given, pulls, rate in cases:
         start, lr, squared = Fraction(given), Fraction(rate), [Fraction(pull) for pull in pulls]
         path = norms.squared_norm_path(start, lr=lr, squared_gradients=np.array(squared, dtype=object))
@@ -147,6 +93,7 @@ def check_growth(answer: Answer, cases: list[tuple[Any, list[Any], Any]]) -> Non
 
 
 def check_symmetry(answer: Answer, cases: list[tuple[Fraction, Fraction, Fraction]]) -> None:
+    """Task 2b: `answer(lr, norm, other_norm)`."""
     for lr, norm, other in cases:
         got, ratio = answer(lr, norm, other), other / norm
         right = norms.effective_learning_rate(lr, norm=norm) * other**2
@@ -169,6 +116,7 @@ def check_symmetry(answer: Answer, cases: list[tuple[Fraction, Fraction, Fractio
 
 
 def check_equilibrium(answer: Answer, cases: list[tuple[float, float, float, float, bool]]) -> None:
+    """Task 3: `answer(probability, lr, decay, h, lazy)`."""
     for probability, lr, decay, h, lazy in cases:
         lazily = norms.lazy_decay_equilibrium(lr=lr, decay=decay, h=h)
         every = norms.decay_equilibrium(probability, lr=lr, decay=decay, h=h)
@@ -227,6 +175,7 @@ def run(start: Any, lr: float, keys: Any) -> tuple[float, float]:
 
 
 def check_pulls(answer: Answer, cases: list[tuple[list[Any], float, list[Any]]]) -> None:
+    """Task 4b: `answer(start, lr, keys)`."""
     for start, lr, keys in cases:
         got = answer(start, lr, keys)
         _, right = run(start, lr, keys)
@@ -249,6 +198,7 @@ def check_pulls(answer: Answer, cases: list[tuple[list[Any], float, list[Any]]])
 
 
 def check_slope(answer: Answer, counts: list[int], lengths: list[float]) -> None:
+    """Task 5a: `answer(counts, norms)`."""
     seen = np.array(counts) > 0
     x, y = np.array(counts, dtype=float)[seen], np.array(lengths)[seen]
     right = float(popularity.log_log_slope(y, x))
@@ -274,6 +224,7 @@ def check_slope(answer: Answer, counts: list[int], lengths: list[float]) -> None
 
 
 def check_prediction(answer: Answer, counts: list[int], cases: list[tuple[int, int, float, float, float]]) -> None:
+    """Task 5b: `answer(counts, batch_size, steps, lr, start_norm, h_squared)`."""
     table = np.array(counts, dtype=float)
     for size, steps, lr, start, h_squared in cases:
         shares, h = table / table.sum(), float(np.sqrt(h_squared))
@@ -315,6 +266,7 @@ def check_prediction(answer: Answer, counts: list[int], cases: list[tuple[int, i
 
 
 def check_largest(answer: Answer, counts: list[int], cases: list[tuple[int, int, float, float, float]]) -> None:
+    """Task 6: `answer(counts, batch_size, steps, start_norm, h_squared, ratio)`."""
     shares = np.array([min(counts), max(counts)]) / sum(counts)
     for size, steps, start, h_squared, ratio in cases:
         least, most = norms.expected_updates(shares, batch_size=size, steps=steps)
@@ -369,3 +321,25 @@ def _gradients_squared(start: list[Any], lr: float, keys: list[Any]) -> float:
         gradient = geometry.cosine_gradient(q, key)
         total, q = total + float(gradient @ gradient), q + lr * gradient
     return total
+
+
+# ---- the public checks
+
+# Task 1, without further negatives
+update_plain = public(check_update, [(1, 4, 2, 0, 3), (3, 4, 2, 0, 3)])
+# Task 1, with further negatives
+update_extra = public(check_update, [(1, 4, 2, 1, 3), (3, 4, 2, 2, 3)])
+# Task 2a
+growth = public(check_growth, [(1, [1], 1), (Fraction(1, 2), [Fraction(1, 4), Fraction(1, 2)], Fraction(1, 2))])
+# Task 2b
+symmetry = public(check_symmetry, [(Fraction(1, 2), Fraction(1), Fraction(3))])
+# Task 3
+equilibrium = public(check_equilibrium, [(0.5, 1.0, 0.1, 2.0, False), (0.5, 1.0, 0.1, 2.0, True)])
+# Task 4b
+pulls = public(check_pulls, [([3.0, 4.0], 5.0, [[0.0, 1.0]]), ([1.0, 0.0], 1.0, [[0.0, 2.0], [1.0, 0.0]])])
+# Task 5a, one item without interactions
+slope = public(check_slope, [1, 10, 0, 100], [1.0, 1.5, 1.0, 3.0])
+# Task 5b
+prediction = public(check_prediction, [1, 10, 50, 200], [(8, 100, 1.0, 1.0, 0.5), (64, 100, 0.1, 1.0, 0.5)])
+# Task 6
+largest = public(check_largest, [1, 10, 50, 200], [(4, 100, 1.0, 0.5, 1.5), (4, 100, 1.0, 0.5, 10.0)])

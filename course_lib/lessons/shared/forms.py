@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import copy
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from numbers import Number
 from typing import Any
@@ -13,11 +14,23 @@ PASSED = "public checks passed; this is not full marks: your answer is graded on
 CLOSE = 1e-9
 """Floats may differ by this much, relative to the larger of 1 and the right value."""
 
+Answer = Callable[..., Any]
 Misconceptions = Mapping[Any, str] | Iterable[tuple[Any, str]]
 
 
 class NotYet(AssertionError):
     """An answer that is not right yet; the message says what was expected and which misconception fits."""
+
+
+def public(check: Callable[..., None], *cases: Any, **options: Any) -> Callable[[Answer], None]:
+    """The public check of a task: `check` on these cases, and then the line that says what passing means."""
+
+    def passes(answer: Answer) -> None:
+        check(answer, *copy.deepcopy(cases), **options)  # an answer may change what it is given
+        print(PASSED)
+
+    passes.__doc__ = check.__doc__
+    return passes
 
 
 def expect(condition: bool, message: str) -> None:
