@@ -289,9 +289,7 @@ class Interactions:
     def labels(self) -> NDArray[np.float64]:
         """(m, n) label matrix Y of zeros and ones. Only for small sets: more than 50 million cells raise ValueError."""
         if self.n_users * self.n_items > LABELS_LIMIT:
-            raise ValueError(
-                f"labels() would write {self.n_users} x {self.n_items} cells; use .matrix (sparse) instead"
-            )
+            raise ValueError(f"labels() would write {self.n_users} x {self.n_items} cells; use .matrix instead")
         dense = np.zeros(self.shape)
         dense[self.users, self.items] = 1.0
         return dense
@@ -482,9 +480,7 @@ def sample_negatives(interactions: Interactions, users: ArrayLike, rng: Generato
 def _uniform_negatives(interactions: Interactions, users: IntArray, rng: Generator) -> IntArray:
     free = interactions.n_items - interactions.row_counts[users]
     if (free == 0).any():
-        raise ValueError(
-            f"user {users[free == 0][0]} has all {interactions.n_items} items, so they have no negative item"
-        )
+        raise ValueError(f"user {users[free == 0][0]} has all {interactions.n_items} items, so no item is negative")
     rank = rng.integers(0, free)
     before = np.searchsorted(interactions._negatives_before, users * (interactions.n_items + 1) + rank, side="right")
     return rank + before - interactions.row_starts[users]
@@ -495,9 +491,7 @@ def _popular_negatives(interactions: Interactions, users: IntArray, rng: Generat
     free = len(interactions) - (taken[interactions.row_starts[users + 1]] - taken[interactions.row_starts[users]])
     if (free == 0).any():
         who = users[free == 0][0]
-        raise ValueError(
-            f"user {who} has every item that has a pair, so no item outside those has a popularity above 0"
-        )
+        raise ValueError(f"user {who} has every item that has a pair: no other has a popularity above 0")
     rank = rng.integers(0, free)
     passed = np.searchsorted(
         before, users * (len(interactions) + 1) + rank, side="right"

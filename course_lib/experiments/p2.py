@@ -13,18 +13,20 @@ two random lists.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import TypedDict
 
 import numpy as np
 import torch
 
+from course_lib import checking
 from course_lib.data.interactions import Interactions, epoch_batches
 from course_lib.experiments.core.data import Recipes
 from course_lib.experiments.core.machine import threads_for
-from course_lib.experiments.core.registry import experiment
-from course_lib.experiments.core.summary import Row, means
+from course_lib.experiments.core.registry import Seeds, experiment
+from course_lib.experiments.core.results import shown
+from course_lib.experiments.core.summary import Row, means, part, tidy
 from course_lib.maths import gauge
 from course_lib.maths.arrays import Array
 from course_lib.maths.losses import cosine_scores, dot_scores, infonce
@@ -113,15 +115,14 @@ def largest_difference(first: Tables, second: Tables) -> float:
     """max over all m n pairs of |<a, b> - <a', b'>|, block by block."""
     (A, B), (new_A, new_B) = first, second
     size = max(1, 2**22 // len(B))
-    return float(
-        max(np.abs(A[at : at + size] @ B.T - new_A[at : at + size] @ new_B.T).max() for at in range(0, len(A), size))
-    )
+    blocks = [slice(at, at + size) for at in range(0, len(A), size)]
+    return float(max(np.abs(A[rows] @ B.T - new_A[rows] @ new_B.T).max() for rows in blocks))
 
 
 # ----------------------------------------------------------------------------------------------------- X1: gauges
 
 
-def x1_plan(scale: str, seeds: tuple[int, ...]) -> list[GaugeCell]:
+def x1_plan(scale: str, seeds: Seeds) -> list[GaugeCell]:
     """Every kind of gauge at every spread of the scale."""
     ranks = {"smoke": (16,), "laptop": (16, 64), "full": (16, 64, 128)}[scale]
     draws = {"smoke": 3, "laptop": 5, "full": 50}[scale]
@@ -164,17 +165,11 @@ def x1_scalars(rows: list[Row]) -> dict[str, float]:
 @experiment(
     "P2-X1",
     "how far cosine neighbours move while every prediction stays",
-    paper="P2",
     plan=x1_plan,
     estimate=x1_seconds,
     describe=describe,
     finish=x1_scalars,
-    layout={
-        "rows": ("data", "k", "gauge", "spread"),
-        "columns": ("metric",),
-        "digits": 3,
-        "metrics": ("overlap", "genres"),
-    },
+    layout=shown("data", "k", "gauge", "spread", digits=3, metrics=("overlap", "genres")),
 )
 def x1_cell(cell: GaugeCell) -> list[Row]:
     """Overlap of the top 10 with those of the balanced tables, agreement of genres, largest change of any prediction.
@@ -201,9 +196,7 @@ def x1_cell(cell: GaugeCell) -> list[Row]:
         }
         if cell["gauge"] != "score rows":
             values["difference"] = max(largest_difference((A, B), new) for new in tables)
-    where: Row = {"data": cell["data"], "k": cell["k"], "gauge": cell["gauge"], "spread": cell["spread"]}
-    where |= {"seed": cell["seed"], "draws": cell["draws"]}
-    return [{**where, "metric": name, "value": value, "items": len(ids)} for name, value in values.items()]
+    return tidy(part(cell, "data k gauge spread seed draws"), values, items=len(ids))
 
 
 @lru_cache(maxsize=2)
@@ -221,9 +214,8 @@ def _gauged(
     elif cell["gauge"] == "score rows":
         yield A, gauge.score_rows(A, B)
     elif cell["gauge"] == "worst diagonal":
-        yield gauge.apply_gauge(
-            A, B, worst_diagonal_gauge(B[ids], before, spread=spread, starts=cell["draws"], rng=rng)
-        )
+        worst = worst_diagonal_gauge(B[ids], before, spread=spread, starts=cell["draws"], rng=rng)
+        yield gauge.apply_gauge(A, B, worst)
     else:
         for _ in range(cell["draws"]):
             if cell["gauge"] == "diagonal":
@@ -244,9 +236,8 @@ def worst_diagonal_gauge(
     k = B.shape[1]
 
     def overlap(signs: Array) -> float:
-        return float(
-            gauge.neighbour_overlap(before, gauge.neighbours(B * np.exp(-spread * signs), before.shape[1])).mean()
-        )
+        after = gauge.neighbours(B * np.exp(-spread * signs), before.shape[1])
+        return float(gauge.neighbour_overlap(before, after).mean())
 
     tried = [rng.choice([-1.0, 1.0], k) for _ in range(starts)]
     values = [overlap(signs) for signs in tried]
@@ -277,7 +268,7 @@ def _chosen(A: Array, B: Array, ids: Array, cell: GaugeCell, rng: np.random.Gene
 MODELS = ("sphere", "dot", "dot, unbalanced start", "dot and decay")
 
 
-def x2_plan(scale: str, seeds: tuple[int, ...]) -> list[TowersCell]:
+def x2_plan(scale: str, seeds: Seeds) -> list[TowersCell]:
     """Every model on every set; an epoch of ML-1M has 1,100 steps, one of MovieTweetings 86."""
     k = {"smoke": 16, "laptop": 32, "full": 64}[scale]
     epochs = {"laptop": {"movietweetings-5core": 15, "ml-1m-5core": 4}, "full": {"ml-1m-5core": 50}}.get(scale, {})
@@ -297,20 +288,14 @@ def x2_plan(scale: str, seeds: tuple[int, ...]) -> list[TowersCell]:
     ]
 
 
-def x2_scalars(rows: list[Row]) -> dict[str, float]:
-    """Means over seeds: "ml-1m-5core-dot-overlap"."""
-    return means(rows, lambda row: scalar_name(row, "data", "model").replace(",", ""))
-
-
 @experiment(
     "P2-X2",
     "towers trained on the sphere and with dot products: do the neighbours of two starts agree?",
-    paper="P2",
     plan=x2_plan,
     estimate=lambda cell: cell["runs"] * cell["epochs"] * (0.3 if "movietweetings" in cell["data"] else 6.0),
     describe=describe,
-    finish=x2_scalars,
-    layout={"rows": ("data", "model"), "columns": ("metric",), "digits": 3},
+    finish=lambda rows: means(rows, lambda row: scalar_name(row, "data", "model").replace(",", "")),
+    layout=shown("data", "model", digits=3),
 )
 def x2_cell(cell: TowersCell) -> list[Row]:
     """Trains `runs` times from different starts on the same stream of batches; means over all pairs of runs.
@@ -332,27 +317,24 @@ def x2_cell(cell: TowersCell) -> list[Row]:
     def by_score(A: Array, B: Array) -> Array:
         return gauge.neighbours(gauge.score_rows(A, B)[ids], TOP)
 
-    rng = np.random.default_rng(cell["seed"])
-    gauged = [
-        gauge.apply_linear_gauge(*table, gauge.random_linear_gauge(cell["k"], spread=1.0, rng=rng)) for table in tables
-    ]
-    lengths = [
-        np.linalg.norm(new[1], axis=1) / np.linalg.norm(old[1], axis=1) for new, old in zip(gauged, tables, strict=True)
-    ]
+    def overlap(lists: Callable[[Array, Array], Array], pairs: Iterable[tuple[Tables, Tables]]) -> float:
+        return float(np.mean([gauge.neighbour_overlap(lists(*a), lists(*b)).mean() for a, b in pairs]))
+
+    rng, k = np.random.default_rng(cell["seed"]), cell["k"]
+    moved = [gauge.apply_linear_gauge(*table, gauge.random_linear_gauge(k, spread=1.0, rng=rng)) for table in tables]
+    gauged = list(zip(tables, moved, strict=True))
+    lengths = [np.linalg.norm(new[1], axis=1) / np.linalg.norm(old[1], axis=1) for old, new in gauged]
     values = {
-        "overlap": np.mean([gauge.neighbour_overlap(near(*a), near(*b)).mean() for a, b in pairs]),
-        "score rows": np.mean([gauge.neighbour_overlap(by_score(*a), by_score(*b)).mean() for a, b in pairs]),
+        "overlap": overlap(near, pairs),
+        "score rows": overlap(by_score, pairs),
         "scores": np.mean([_score_correlation(a, b) for a, b in pairs]),
-        "gauged": np.mean(
-            [gauge.neighbour_overlap(near(*a), near(*b)).mean() for a, b in zip(tables, gauged, strict=True)]
-        ),
+        "gauged": overlap(near, gauged),
         "row lengths": np.mean([np.abs(ratio / np.median(ratio) - 1).mean() for ratio in lengths]),
         "linear dimension": np.mean([gauge.linear_gauge_dimension(B) for _, B in tables]),
         "genres": np.mean([genre_agreement(data, ids, near(*table)) for table in tables]),
         "chance": TOP / (len(ids) - 1),
     }
-    where = {"data": cell["data"], "model": cell["model"], "k": cell["k"], "seed": cell["seed"]}
-    return [{**where, "metric": name, "value": float(value)} for name, value in values.items()]
+    return tidy(part(cell, "data model k seed"), values)
 
 
 def train_towers(
@@ -365,8 +347,7 @@ def train_towers(
     gauge of spread 2; "dot and decay": plus `decay` times the mean squared length of the batch's rows. The rate falls
     from lr to 0 like a cosine.
     """
-    if cell["model"] not in MODELS:
-        raise ValueError(f"model is {cell['model']!r}; expected one of {MODELS}")
+    checking.choice(cell["model"], "model", MODELS)
     rng, sphere = np.random.default_rng(start), cell["model"] == "sphere"
     A, B = (rng.standard_normal((rows, cell["k"])) / math.sqrt(cell["k"]) for rows in data.shape)
     if cell["model"] == "dot, unbalanced start":
@@ -380,9 +361,8 @@ def train_towers(
         for places in epoch_batches(data, cell["batch"], stream, drop_last=True):
             at = torch.from_numpy(places)
             users, items = tables[0][users_of[at]], tables[1][items_of[at]]
-            loss = (
-                infonce(cosine_scores(users, items), tau=0.3) if sphere else infonce(dot_scores(users, items), tau=1.0)
-            )
+            scores, tau = (cosine_scores(users, items), 0.3) if sphere else (dot_scores(users, items), 1.0)
+            loss = infonce(scores, tau=tau)
             if cell["model"] == "dot and decay":
                 loss = loss + decay * ((users**2).sum() + (items**2).sum()) / len(at)
             optimiser.zero_grad(set_to_none=True)
@@ -409,7 +389,7 @@ def _score_correlation(first: Tables, second: Tables, rows: int = 500) -> float:
 # --------------------------------------------------------------------------------------------- X3: two objectives
 
 
-def x3_plan(scale: str, seeds: tuple[int, ...]) -> list[SteckCell]:
+def x3_plan(scale: str, seeds: Seeds) -> list[SteckCell]:
     """Both objectives at every decay of the scale."""
     decays = {"smoke": (10.0,), "laptop": (3.0, 10.0), "full": (0.1, 1.0, 3.0, 10.0)}[scale]
     k, steps = {"smoke": (8, 400), "laptop": (16, 800), "full": (50, 10000)}[scale]
@@ -422,20 +402,14 @@ def x3_plan(scale: str, seeds: tuple[int, ...]) -> list[SteckCell]:
     ]
 
 
-def x3_scalars(rows: list[Row]) -> dict[str, float]:
-    """Means over seeds: "ml-1m-5core-first-10-overlap"."""
-    return means(rows, lambda row: scalar_name(row, "data", "objective", "decay").replace(".", "_"))
-
-
 @experiment(
     "P2-X3",
     "Steck et al.'s two objectives: closed forms, gauges, and two random starts",
-    paper="P2",
     plan=x3_plan,
     estimate=lambda cell: 4.0 if "movietweetings" in cell["data"] else 120.0,
     describe=describe,
-    finish=x3_scalars,
-    layout={"rows": ("data", "objective", "decay"), "columns": ("metric",), "digits": 3},
+    finish=lambda rows: means(rows, lambda row: scalar_name(row, "data", "objective", "decay").replace(".", "_")),
+    layout=shown("data", "objective", "decay", digits=3),
 )
 def x3_cell(cell: SteckCell) -> list[Row]:
     """One objective at one decay, on the 0/1 matrix X (m, s) of the films with `min_count` positives or more.
@@ -474,8 +448,7 @@ def x3_cell(cell: SteckCell) -> list[Row]:
         "score rows": float(gauge.neighbour_overlap(by_score[0], by_score[1]).mean()),
         "chance": TOP / (len(gram) - 1),
     }
-    where: Row = {"data": cell["data"], "objective": which, "decay": decay, "k": k, "seed": cell["seed"]}
-    return [{**where, "metric": name, "value": number} for name, number in values.items()]
+    return tidy(part(cell, "data objective decay k seed"), values)
 
 
 def steck_from_gram(gram: Array, which: str, *, k: int, decay: float) -> Tables:

@@ -147,9 +147,7 @@ def to_fraction(value: Any, name: str) -> Fraction:
         return Fraction(int(value.numerator), int(value.denominator))
     if isinstance(value, (numbers.Real, np.bool_)) and float(value).is_integer():
         return Fraction(int(float(value)))
-    raise ValueError(
-        f"{name} holds {value!r} ({type(value).__name__}) where exact arithmetic needs an int or a fractions.Fraction"
-    )
+    raise ValueError(f"{name} holds {value!r} ({type(value).__name__}) ; exact arithmetic needs an int or a Fraction")
 
 
 def diagonal(x: Array) -> Array:

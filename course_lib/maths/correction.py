@@ -262,9 +262,7 @@ def pair_products(left: AnyArray, rows: AnyArray, right: AnyArray, columns: AnyA
 def checked_tables(users: Any, items: Any, interactions: Interactions) -> tuple[AnyArray, AnyArray]:
     """Both tables as NumPy arrays of one floating dtype, checked against the interactions and each other."""
     if not isinstance(interactions, Interactions):
-        raise ValueError(
-            f"interactions is {interactions!r:.60}; expected the Interactions that the tables were trained on"
-        )
+        raise ValueError(f"interactions is {interactions!r:.60}; expected the Interactions of the tables")
     tables = []
     for name, table, rows in zip(("users", "items"), (users, items), interactions.shape, strict=True):
         array = checking.table(table, name, rows=rows)
@@ -279,7 +277,5 @@ def _one_user(
     s, t = checking.vector(pos_scores, "pos_scores"), checking.vector(neg_scores, "neg_scores")
     a, b = checking.vector(a, "a"), checking.vector(b, "b")
     if len(a) != len(s) or len(b) != len(t):
-        raise ValueError(
-            f"a has {len(a)} entries for {len(s)} positives and b {len(b)} for {len(t)} negatives; expected as many"
-        )
+        raise ValueError(f"a has {len(a)} entries for {len(s)} positives, b {len(b)} for {len(t)} negatives")
     return s, a, t, b

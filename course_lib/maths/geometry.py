@@ -163,9 +163,7 @@ def quartic_norm(start_norm: Any, *, lr: float, h: Any, step: Any) -> Array:
     """
     h, step = _vectors(h, "h"), _vectors(step, "step")
     if shape_of(h) != shape_of(step):
-        raise ValueError(
-            f"h has shape {shape_of(h)} but step has {shape_of(step)}; expected one number per step in both"
-        )
+        raise ValueError(f"h has shape {shape_of(h)} but step has {shape_of(step)}; expected one number per step")
     start = like(start_norm, h, "start_norm")
     if not bool((start > 0).all()):
         raise ValueError("start_norm must be positive: a zero vector has no direction and no cosine")

@@ -122,9 +122,7 @@ def dot_scores(Q: Any, K: Any) -> Array:
     """<q_i, k_j> for every pair: (..., m, d), (..., n, d) -> (..., m, n)."""
     Q, K = as_array(Q, "Q"), as_array(K, "K")
     if Q.ndim < 2 or K.ndim < 2 or Q.shape[-1] != K.shape[-1]:
-        raise ValueError(
-            f"Q has shape {shape_of(Q)} and K {shape_of(K)}; expected (..., m, d) and (..., n, d) with the same width d"
-        )
+        raise ValueError(f"Q has shape {shape_of(Q)} and K {shape_of(K)}; expected (..., m, d) and (..., n, d)")
     return Q @ K.swapaxes(-1, -2)  # (..., m, d) @ (..., d, n) -> (..., m, n)
 
 
@@ -186,15 +184,11 @@ def _batch(scores: Any, tau: float, positives: Any) -> tuple[Array, Array, Array
     checking.real(tau, "tau", above=0)
     m, n = shape_of(scores)
     if positives is None and m != n:
-        raise ValueError(
-            f"scores has shape ({m}, {n}), which has no diagonal of positives; give positives, one column per row"
-        )
+        raise ValueError(f"scores has shape ({m}, {n}), no diagonal of positives; give positives, a column per row")
     rows = as_index(np.arange(m), scores, "rows")
     columns = rows if positives is None else as_index(positives, scores, "positives")
     if shape_of(columns) != (m,):
-        raise ValueError(
-            f"positives has shape {shape_of(columns)}; expected one column for each of the {m} rows of scores"
-        )
+        raise ValueError(f"positives has shape {shape_of(columns)}; expected ({m},), a column for each row of scores")
     if bool(((columns < 0) | (columns >= n)).any()):
         reach = f"{int(columns.min())} to {int(columns.max())}"
         raise ValueError(f"positives must be columns 0 to {n - 1} of scores, but they reach from {reach}")

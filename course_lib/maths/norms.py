@@ -40,9 +40,7 @@ def update_probability(p: Any, batch_size: int, *, negatives: int = 0, n_items: 
     p = _inside(p, "p", 0, 1)
     batch_size, negatives = checking.whole(batch_size, "batch_size", 1), checking.whole(negatives, "negatives", 0)
     if negatives and n_items is None:
-        raise ValueError(
-            f"n_items is needed for {negatives} uniform negatives: the number of items they are drawn from"
-        )
+        raise ValueError(f"n_items is needed for {negatives} uniform negatives, which are drawn from that many")
     n_items = 1 if n_items is None else checking.whole(n_items, "n_items", 1)
     if is_exact(p):
         missed = (1 - p) ** batch_size * (1 - Fraction(1, n_items)) ** negatives
@@ -104,9 +102,7 @@ def decayed_path(start: Any, *, lr: Any, squared_gradients: Any, decay: Any, laz
     start = _at_least(start, "start", above=0)
     lr, decay = _at_least(lr, "lr"), _at_least(decay, "decay")
     if not 0 <= lr * decay < 1:
-        raise ValueError(
-            f"lr * decay is {lr * decay}; expected a value in [0, 1), so that a step shrinks and does not flip"
-        )
+        raise ValueError(f"lr * decay is {lr * decay}; expected [0, 1), so that a step shrinks and does not flip")
     s = as_array(start, "start")
     s = like(s, squares, "start") if not is_exact(squares) else s
     s = s + 0 * squares[..., 0] if shape_of(squares)[-1] else s

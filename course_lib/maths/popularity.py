@@ -92,9 +92,7 @@ def log_log_slope(norms: Any, counts: Any) -> Any:
     for name, values in (("norms", norms), ("counts", counts)):
         where = first_index(values <= 0)
         if where is not None:
-            raise ValueError(
-                f"{name}{list(where)} is {float(values[where])}; a logarithm needs positive values: select them first"
-            )
+            raise ValueError(f"{name}{list(where)} is {float(values[where])}; a logarithm needs positive values")
     xp = namespace(norms)
     x, y = xp.log(counts), xp.log(norms)
     x = x - xp.mean(x)
@@ -195,9 +193,7 @@ def correlation_across_parts(items: Any, counts: Any, part: Any, ratio: float = 
     items, counts = _table(items, counts)
     part = np.asarray(checking.as_numpy(part))
     if part.shape != counts.shape or part.dtype.kind not in "iu":
-        raise ValueError(
-            f"part has shape {part.shape} and dtype {part.dtype}; expected whole numbers of shape {counts.shape}"
-        )
+        raise ValueError(f"part has shape {part.shape} and dtype {part.dtype}; expected integers {counts.shape}")
     names = np.unique(part)
     if len(names) < 2:
         raise ValueError(f"part holds one part only, {names[0]}; expected at least two")
@@ -293,9 +289,7 @@ def direction_error(items: Any, counts: Any, ratio: float = 0.05) -> DirectionEr
     items, counts = _table(items, counts)
     size = _half_size(counts, ratio)
     if size < 2:
-        raise ValueError(
-            f"ratio is {ratio}: head and tail of one item each have no spread; choose at least {2 / len(counts):.3g}"
-        )
+        raise ValueError(f"ratio is {ratio}: one item has no spread; choose at least {2 / len(counts):.3g}")
     order, table = _ranking(counts), np.asarray(checking.as_numpy(items), dtype=np.float64)
     groups = table[order[:size]], table[order[-size:]]
     gap = groups[0].mean(0) - groups[1].mean(0)
@@ -401,27 +395,21 @@ def _pair(x: Any, y: Any, x_name: str, y_name: str) -> tuple[Array, Array]:
             raise ValueError(f"{name} has shape {shape_of(values)}; expected (n,)")
         check_finite(values, name)
     if shape_of(x) != shape_of(y) or shape_of(x)[0] < 2:
-        raise ValueError(
-            f"{x_name} has shape {shape_of(x)} and {y_name} {shape_of(y)}; expected the same (n,), n at least 2"
-        )
+        raise ValueError(f"{x_name} has shape {shape_of(x)} and {y_name} {shape_of(y)}; expected both (n,), n >= 2")
     return x, y
 
 
 def _table(items: Any, counts: Any) -> tuple[Array, np.ndarray]:
     items, counts = as_array(items, "items"), checking.counts(counts)
     if len(shape_of(items)) != 2 or shape_of(items)[0] != len(counts):
-        raise ValueError(
-            f"items has shape {shape_of(items)}; expected ({len(counts)}, d), a row for each of the counts"
-        )
+        raise ValueError(f"items has shape {shape_of(items)}; expected ({len(counts)}, d), a row for each count")
     return check_finite(items, "items"), counts
 
 
 def _ranked(ranked_items: Any, counts: Any) -> tuple[np.ndarray, np.ndarray]:
     ranked, counts = checking.as_numpy(ranked_items), checking.counts(counts)
     if ranked.ndim != 2 or ranked.dtype.kind not in "iu":
-        raise ValueError(
-            f"ranked_items has shape {ranked.shape} and dtype {ranked.dtype}; expected whole numbers of shape (m, K)"
-        )
+        raise ValueError(f"ranked_items has shape {ranked.shape} and dtype {ranked.dtype}; expected integers (m, K)")
     if ranked.size and (ranked.min() < -1 or ranked.max() >= len(counts)):
         raise ValueError(f"ranked_items holds ids {ranked.min()} to {ranked.max()}; expected -1 to {len(counts) - 1}")
     if not (ranked >= 0).any():
@@ -443,9 +431,7 @@ def _half_size(counts: Any, ratio: float) -> int:
     """The number of items in the head, and in the tail: together at most all."""
     size = _group_size(counts, ratio, "ratio")
     if 2 * size > len(checking.counts(counts)):
-        raise ValueError(
-            f"ratio is {ratio}: head and tail of {size} items each overlap among {len(checking.counts(counts))}"
-        )
+        raise ValueError(f"ratio is {ratio}: head and tail of {size} items overlap in {len(checking.counts(counts))}")
     return size
 
 

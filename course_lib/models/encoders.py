@@ -47,9 +47,7 @@ class Features(nn.Module):
         super().__init__()
         matrix = torch.as_tensor(matrix)
         if matrix.ndim != 2:
-            raise ValueError(
-                f"features must be a matrix (n, h), one row per identifier, but their shape is {tuple(matrix.shape)}"
-            )
+            raise ValueError(f"features has shape {tuple(matrix.shape)}; expected (n, h), a row per identifier")
         self.register_buffer("matrix", matrix if matrix.is_floating_point() else matrix.to(torch.get_default_dtype()))
 
     def forward(self, x: Tensor) -> Tensor:

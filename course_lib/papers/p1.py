@@ -78,9 +78,7 @@ def worse_than_backbone(method: str, *, metric: str = "MRR@10") -> list[tuple[st
     plain = {(cell["backbone"], cell["dataset"]): cell["value"] for cell in select(cells, method=None)}
     rivals = select(cells, method=method)
     if not rivals:
-        raise ValueError(
-            f"worse_than_backbone: {method!r} is no method of Table 3; expected one of {', '.join(methods())}"
-        )
+        raise ValueError(f"{method!r} is no method of Table 3; expected one of {', '.join(methods())}")
     return [(c["backbone"], c["dataset"]) for c in rivals if c["value"] < plain[c["backbone"], c["dataset"]]]
 
 

@@ -41,7 +41,6 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> list[dict]:
     made = Experiment(
         id="TOY",
         title="a toy",
-        paper="none",
         plan=lambda scale, seeds, power=1: [
             {"x": x**power, "seed": seed, "scale": scale} for seed in seeds for x in (1, 2, 3)
         ],
@@ -190,7 +189,6 @@ def test_errors_name_what_is_wrong(toy, arguments, words: str) -> None:
         experiments.experiment(
             "TOY",
             "again",
-            paper="none",
             plan=lambda scale, seeds: [],
             estimate=lambda cell: 0.0,
             describe=lambda cell: {},

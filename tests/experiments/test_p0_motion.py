@@ -141,8 +141,8 @@ def test_mean_histories_hold_items_of_their_users() -> None:
     ("call", "word"),
     [
         (lambda: p0.load_data("netflix"), "'netflix' is no recipe"),
-        (lambda: p0.left_tower("cnn", p0.load_data("tastes"), 2, torch.Generator()), "left tower 'cnn'"),
-        (lambda: p0.loss_function("bpr", 0.1), "loss 'bpr'"),
+        (lambda: p0.left_tower("cnn", p0.load_data("tastes"), 2, torch.Generator()), "left tower is 'cnn'"),
+        (lambda: p0.loss_function("bpr", 0.1), "loss is 'bpr'"),
     ],
 )
 def test_refusals(call, word: str) -> None:

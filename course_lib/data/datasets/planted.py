@@ -93,9 +93,7 @@ class PlantedTaste:
     def _all_cells(self, caller: str) -> tuple[Ids, Ids]:
         m, n = self.interactions.shape
         if m * n > LABELS_LIMIT:
-            raise ValueError(
-                f"{caller} would write {m} x {n} cells; ask is_positive(users, items) for the pairs you need"
-            )
+            raise ValueError(f"{caller} would write {m} x {n} cells; ask is_positive(users, items) for some pairs")
         return np.arange(m)[:, None], np.arange(n)[None, :]
 
 
@@ -134,9 +132,7 @@ def synthetic(
     is solved for it. Exponents of 0 make exposure uniform; 1 is Zipf's law. Some users and items may stay empty.
     """
     if n_users * n_items > LABELS_LIMIT:
-        raise ValueError(
-            f"synthetic writes out n_users x n_items cells, got {n_users} x {n_items}; use synthetic_large"
-        )
+        raise ValueError(f"synthetic writes n_users x n_items cells, got {n_users} x {n_items}; use synthetic_large")
     checking.real(observed_share, "observed_share", above=0, below=1)
     planted = _plant(n_users, n_items, rng, rank, mean_taste, popularity_exponent, activity_exponent)
     liked_users, liked_items = np.nonzero(planted.truth)

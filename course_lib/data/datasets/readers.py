@@ -117,9 +117,7 @@ def read_ml_1m(container: Container, form: tuple[str, ...]) -> Log:
                 types = {"user": None, "item": None, "rating": np.float32, "timestamp": np.int64}
                 columns = {key: np.asarray(arrays[key], dtype) for key, dtype in types.items()}
         except (KeyError, ValueError) as error:
-            raise BadRow(
-                f"{label}: expected arrays user, item, rating, timestamp of one length, got {error}"
-            ) from error
+            raise BadRow(f"{label}: expected user, item, rating, timestamp of one length, got {error}") from error
     log = _with_films(columns, container, "movies.dat", _films_dat("latin-1"))
     return replace(log, ratings_known_above=3)
 
@@ -241,9 +239,7 @@ def to_interactions(log: Log, *, name: str, min_rating: float | None, merge: boo
     kept = np.ones(len(log.users), dtype=bool)
     if min_rating is not None:
         if log.ratings is None:
-            raise ValueError(
-                f"min_rating must be left out for {name}, which has no ratings (implicit), got {min_rating!r}"
-            )
+            raise ValueError(f"min_rating must be left out for {name}, which has no ratings, got {min_rating!r}")
         if log.ratings_known_above is not None and min_rating <= log.ratings_known_above:
             raise ValueError(
                 f"min_rating must be above {log.ratings_known_above:g} or None (all pairs) for this copy of {name}, "

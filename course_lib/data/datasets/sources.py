@@ -102,9 +102,7 @@ def _archive_members(path: Path) -> Iterator[tuple[str, str]]:
     for name, is_folder, is_special in listed:
         if is_special or _points_outside(name):
             kind = "is a link or a device" if is_special else "points outside the archive"
-            raise UnsafeArchive(
-                f"{path} was refused: its member {name!r} {kind}. The published file has no such member"
-            )
+            raise UnsafeArchive(f"{path} was refused: its member {name!r} {kind}. The published file has none")
         if not is_folder:
             yield PurePosixPath(name).name, name
 
@@ -163,9 +161,7 @@ def locate(entry: Entry, *, roots: list[Path], cache: Path) -> tuple[Folder | Ar
                 _warn_of_incomplete(root / entry.name, entry)
         if attempt == "search":
             _download(entry, cache)
-    raise DataMissing(
-        f"the download of {entry.name} came through, but its files are not in it. {by_hand(entry, cache)}"
-    )
+    raise DataMissing(f"the download of {entry.name} came, but its files are not in it. {by_hand(entry, cache)}")
 
 
 def _warn_of_incomplete(folder: Path, entry: Entry) -> None:
@@ -228,9 +224,7 @@ def _download(entry: Entry, cache: Path) -> None:
     try:
         import pooch
     except ImportError:
-        raise DataMissing(
-            f"{entry.name} would be downloaded by pooch, which is missing: pip install pooch tqdm"
-        ) from None
+        raise DataMissing(f"{entry.name} would be downloaded by pooch: pip install pooch tqdm") from None
     _print_licence_note(entry)
     for remote in entry.remotes:
         target = cache / remote.file

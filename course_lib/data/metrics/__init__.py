@@ -202,9 +202,7 @@ def _embeddings(users: Any, items: Any, train: Interactions) -> tuple[torch.Tens
     users, items = (_tensor(table).detach() for table in (users, items))
     for name, table, rows in (("users", users, train.matrix.shape[0]), ("items", items, train.matrix.shape[1])):
         if table.ndim != 2 or table.shape[0] != rows:
-            raise ValueError(
-                f"{name} has shape {tuple(table.shape)}; expected ({rows}, d), one row for each of train's"
-            )
+            raise ValueError(f"{name} has shape {tuple(table.shape)}; expected ({rows}, d), a row for each of train's")
         if not torch.isfinite(table).all():
             raise ValueError(f"{name} holds NaN or infinite entries: training diverged? (lower the learning rate)")
     checking.same_width(users, items, "users", "items")

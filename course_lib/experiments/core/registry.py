@@ -29,6 +29,7 @@ from course_lib.experiments.core.summary import Row
 SCALES = ("smoke", "laptop", "full")
 PACKAGE = __name__.removesuffix(".core.registry")
 Cell = Mapping[str, Any]  # any experiment's cell; each experiment has a TypedDict of its own
+Seeds = tuple[int, ...]
 C = TypeVar("C", bound=Cell)
 Plan = Callable[..., list[C]]
 
@@ -39,7 +40,6 @@ class Experiment(Generic[C]):
 
     id: str
     title: str
-    paper: str
     plan: Plan[C]
     run_cell: Callable[[C], list[Row]]
     estimate: Callable[[C], float]
@@ -56,7 +56,6 @@ def experiment(
     name: str,
     title: str,
     *,
-    paper: str,
     plan: Plan[C],
     estimate: Callable[[C], float],
     describe: Callable[[C], dict[str, Any]],
@@ -69,9 +68,7 @@ def experiment(
     def register(run_cell: Callable[[C], list[Row]]) -> Callable[[C], list[Row]]:
         if name in REGISTRY:
             raise ValueError(f"experiment {name!r} is registered twice")
-        REGISTRY[name] = Experiment(
-            name, title, paper, plan, run_cell, estimate, describe, finish, version, layout or Layout()
-        )
+        REGISTRY[name] = Experiment(name, title, plan, run_cell, estimate, describe, finish, version, layout or {})
         return run_cell
 
     return register

@@ -25,6 +25,12 @@ class Layout(TypedDict, total=False):
     digits: int
 
 
+def shown(*rows: str, columns: Sequence[str] = ("metric",), metrics: Sequence[str] = (), digits: int = 2) -> Layout:
+    """The layout with these columns as names of the rows; without `metrics` all are shown."""
+    layout: Layout = {"rows": rows, "columns": columns, "digits": digits}
+    return {**layout, "metrics": metrics} if metrics else layout
+
+
 @dataclass(frozen=True)
 class Result:
     """The outcome of one experiment at one scale.

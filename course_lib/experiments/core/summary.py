@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from scipy import stats
 
 Row = dict[str, Any]
+
+
+def part(cell: Mapping[str, Any], keys: str) -> Row:
+    """The named coordinates of a cell, in this order: part(cell, "data loss seed")."""
+    return {key: cell[key] for key in keys.split()}
+
+
+def tidy(where: Mapping[str, Any], values: Mapping[str, Any], **more: Any) -> list[Row]:
+    """One row for each number: where it belongs, its metric, its value, and what else is to be said."""
+    return [{**where, "metric": metric, "value": float(value), **more} for metric, value in values.items()]
 
 
 def half_width(values: Iterable[float], level: float = 0.95) -> float:

@@ -16,11 +16,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from course_lib import papers
+from course_lib import checking, papers
 from course_lib.data.interactions import Interactions
 from course_lib.experiments.core.data import Recipes, from_files
-from course_lib.experiments.core.registry import experiment
-from course_lib.experiments.core.summary import Row, means
+from course_lib.experiments.core.registry import Seeds, experiment
+from course_lib.experiments.core.results import shown
+from course_lib.experiments.core.summary import Row, means, part, tidy
 from course_lib.maths import losses
 from course_lib.models import encoders
 from course_lib.models.jacobians import Motion, measure_step, share_near_tangent
@@ -72,6 +73,8 @@ SETUPS = {
     "P0-E7": Setup(7, "embedding", "(1 - cos)^2"),
 }
 
+USUAL = {"data": "tastes", "d": 2, "steps": 150, "batch": 16, "lr": 0.5, "tau": 0.2, "seed": 0}
+
 # -------------------------------------------------------------------------------------------------------- the data
 
 
@@ -109,21 +112,18 @@ load_data = RECIPES.load
 
 def left_tower(kind: str, data: Interactions, d: int, generator: torch.Generator) -> nn.Module:
     """The user tower of a row of Table 1."""
-    hidden = max(8, d)
+    users, hidden = data.n_users, max(8, d)
+    drawn: dict[str, Any] = {"generator": generator}
     makers: dict[str, Callable[[], nn.Module]] = {
-        "embedding": lambda: encoders.Lookup(data.n_users, d, generator=generator),
-        "embedding > linear": lambda: encoders.EmbeddingThenLinear(data.n_users, hidden, d, generator=generator),
-        "frozen embedding > linear": lambda: encoders.EmbeddingThenLinear(
-            data.n_users, hidden, d, frozen=True, generator=generator
-        ),
-        "one-hot > linear": lambda: encoders.OneHotLinear(data.n_users, d, generator=generator),
+        "embedding": lambda: encoders.Lookup(users, d, **drawn),
+        "embedding > linear": lambda: encoders.EmbeddingThenLinear(users, hidden, d, **drawn),
+        "frozen embedding > linear": lambda: encoders.EmbeddingThenLinear(users, hidden, d, frozen=True, **drawn),
+        "one-hot > linear": lambda: encoders.OneHotLinear(users, d, **drawn),
         "transformer": lambda: encoders.HistoryTransformer(
             data.n_items, d, width=2 * hidden, histories=histories(data), generator=generator
         ),
     }
-    if kind not in makers:
-        raise ValueError(f"left tower {kind!r} is unknown; expected one of {', '.join(makers)}")
-    return makers[kind]()
+    return makers[checking.choice(kind, "left tower", makers)]()
 
 
 def histories(data: Interactions, length: int = 20) -> np.ndarray:
@@ -149,9 +149,7 @@ def loss_function(name: str, tau: float) -> Callable[[Tensor, Tensor], Tensor]:
         "infonce dot": lambda u, v: losses.infonce(losses.dot_scores(u, v), tau=tau),
         "(1 - cos)^2": lambda u, v: losses.one_minus_cosine_squared(losses.cosine_scores(u, v).diagonal()).mean(),
     }
-    if name not in functions:
-        raise ValueError(f"loss {name!r} is unknown; expected one of {', '.join(functions)}")
-    return functions[name]
+    return functions[checking.choice(name, "loss", functions)]
 
 
 # ------------------------------------------------------------------------------------------------------ the motion
@@ -245,17 +243,7 @@ def trace(cell: MotionCell, data: Interactions, *, positions: bool = False) -> T
     def sgd(parameters: list[nn.Parameter]) -> torch.optim.Optimizer:
         return torch.optim.SGD(parameters, lr=cell["lr"], momentum=cell["momentum"])
 
-    return watch(
-        towers,
-        data,
-        optimiser=sgd,
-        steps=cell["steps"],
-        batch=cell["batch"],
-        loss=cell["loss"],
-        tau=cell["tau"],
-        seed=cell["seed"],
-        positions=positions,
-    )
+    return watch(towers, data, optimiser=sgd, positions=positions, **part(cell, "steps batch loss tau seed"))
 
 
 def _watched(size: int, rng: np.random.Generator) -> Tensor:
@@ -265,31 +253,14 @@ def _watched(size: int, rng: np.random.Generator) -> Tensor:
 # ----------------------------------------------------------------------------------------------------- the results
 
 
-def cell_of(
-    name: str,
-    *,
-    data: str = "tastes",
-    d: int = 2,
-    steps: int = 150,
-    batch: int = 16,
-    lr: float = 0.5,
-    tau: float = 0.2,
-    seed: int = 0,
-) -> MotionCell:
-    """The cell of an experiment, with everything that its outcome depends on."""
+def cell_of(name: str, **options: Any) -> MotionCell:
+    """The cell of an experiment, with everything that its outcome depends on; options: what is not as in USUAL."""
+    for option in options:
+        checking.choice(option, "option", USUAL)
     setup = SETUPS[name]
-    return {
-        "left": setup.left,
-        "loss": setup.loss,
-        "momentum": setup.momentum,
-        "data": data,
-        "d": d,
-        "steps": steps,
-        "batch": batch,
-        "lr": lr,
-        "tau": tau,
-        "seed": seed,
-    }
+    cell: Any = {"left": setup.left, "loss": setup.loss, "momentum": setup.momentum, **USUAL, **options}
+    chosen: MotionCell = cell
+    return chosen
 
 
 def plan_of(name: str) -> Callable[..., list[MotionCell]]:
@@ -299,7 +270,7 @@ def plan_of(name: str) -> Callable[..., list[MotionCell]]:
         "ml-1m": {"d": 64, "steps": 1000, "batch": 512, "lr": 5.0},
     }
 
-    def plan(scale: str, seeds: tuple[int, ...], **options: Any) -> list[MotionCell]:
+    def plan(scale: str, seeds: Seeds, **options: Any) -> list[MotionCell]:
         widths, steps = ((2,), 150) if scale == "smoke" else ((2, 3, 16), 600)
         sets = {"smoke": [], "laptop": ["movietweetings-10core"], "full": ["movietweetings-10core", "ml-1m"]}[scale]
         toys: list[dict[str, Any]] = [{"d": d, "steps": steps} for d in widths]
@@ -316,15 +287,7 @@ def rows_of(name: str, cell: MotionCell) -> list[Row]:
 
 
 def _side_rows(setup: Setup, cell: MotionCell, found: Trace, side: str) -> Iterator[Row]:
-    where: Row = {
-        "left": cell["left"],
-        "loss": cell["loss"],
-        "momentum": cell["momentum"],
-        "data": cell["data"],
-        "d": cell["d"],
-        "seed": cell["seed"],
-        "side": side,
-    }
+    where = {**part(cell, "left loss momentum data d seed"), "side": side}
     angles, start, end = found.angles[side], found.lengths[side][0], found.lengths[side][-1]
     values = {
         "max |cos|": found.worst[side],
@@ -338,9 +301,7 @@ def _side_rows(setup: Setup, cell: MotionCell, found: Trace, side: str) -> Itera
         "movements": float(len(angles)),
     }
     paper = paper_numbers(setup.number, side) if cell["data"] == "tastes" else {}  # P0 used a toy of its own
-    yield from (
-        {**where, "metric": metric, "value": value, "paper": paper.get(metric)} for metric, value in values.items()
-    )
+    yield from ({**row, "paper": paper.get(row["metric"])} for row in tidy(where, values))
     counts = torch.histc(angles, bins=BINS, min=0, max=180) / len(angles)
     for at, share in enumerate(counts.tolist()):
         yield {**where, "metric": "angles", "degrees": (at + 0.5) * 180 / BINS, "value": share}
@@ -379,18 +340,12 @@ def _register(name: str) -> None:
     @experiment(
         name,
         f"angles of movement: {setup.left} users, {setup.loss}{extra}",
-        paper="P0",
         plan=plan_of(name),
         estimate=estimate,
         describe=RECIPES.describe,
         finish=scalars_of,
         version=2,
-        layout={
-            "rows": ("data", "d", "side"),
-            "columns": ("metric",),
-            "metrics": ("tangent", *shares, "norm ratio"),
-            "digits": 3,
-        },
+        layout=shown("data", "d", "side", metrics=("tangent", *shares, "norm ratio"), digits=3),
     )
     def cell(cell: MotionCell) -> list[Row]:
         return rows_of(name, cell)

@@ -28,23 +28,14 @@ from course_lib.data import datasets, metrics
 from course_lib.data.interactions import Interactions
 from course_lib.experiments.core.data import Recipes, from_files
 from course_lib.experiments.core.machine import fabric_for, threads_for
-from course_lib.experiments.core.registry import experiment
-from course_lib.experiments.core.results import Layout
-from course_lib.experiments.core.summary import Row, means
+from course_lib.experiments.core.registry import Seeds, experiment
+from course_lib.experiments.core.results import shown
+from course_lib.experiments.core.summary import Row, means, part, tidy
 from course_lib.maths import popularity
 from course_lib.models.encoders import HistoryTransformer, Lookup, TwoTower
 from course_lib.models.optimisers import LazyDecaySGD, RowWiseAdagrad, SphereSGD, Together
 from course_lib.papers import p0 as paper
-from course_lib.training.towers import (
-    HEAD,
-    SAMPLERS,
-    Growth,
-    history_rows,
-    item_norms,
-    judge,
-    lookup_towers,
-    train_towers,
-)
+from course_lib.training import towers as training
 
 
 class Settings(TypedDict):
@@ -111,13 +102,8 @@ RECIPES = Recipes(
 load_split, describe = RECIPES.split, RECIPES.describe
 SETS = {"smoke": ("movietweetings-5core",), "laptop": ("ml-1m", "gowalla"), "full": ("ml-32m", "ml-32m-shape")}
 STEPS = {"movietweetings-5core": 3_000, "ml-1m": 8_000, "gowalla": 4_000, "ml-32m": 60_000, "ml-32m-shape": 200}
-MILLISECONDS = {  # a step, one core
-    "movietweetings-5core": 2.6,
-    "ml-1m": 2.7,
-    "gowalla": 6.5,
-    "ml-32m": 40.0,
-    "ml-32m-shape": 120.0,
-}
+# of a step, on one core
+MILLISECONDS = {"movietweetings-5core": 2.6, "ml-1m": 2.7, "gowalla": 6.5, "ml-32m": 40.0, "ml-32m-shape": 120.0}
 POINTS = 6  # of a training curve; experiment 10 has more
 BASE: Settings = {
     "lr": 10.0,
@@ -131,7 +117,7 @@ BASE: Settings = {
     "decay": 0.0,
 }
 METRICS = ("Pearson", "slope", "share dot", "share cos", "NDCG dot", "NDCG cos")
-LAYOUT: Layout = {"rows": ("data", "setting", "lists"), "columns": ("metric",), "metrics": METRICS, "digits": 3}
+LAYOUT = shown("data", "setting", "lists", metrics=METRICS, digits=3)
 
 OPTIMISERS: dict[str, Callable[[Iterable[nn.Parameter], Settings], torch.optim.Optimizer]] = {
     "SGD": lambda tables, cell: torch.optim.SGD(tables, lr=cell["lr"], weight_decay=cell["decay"]),
@@ -148,24 +134,27 @@ def list_length(n_items: int) -> int:
 
 
 def grid(
-    scale: str,
-    seeds: tuple[int, ...],
-    settings: dict[str, dict[str, Any]],
-    *,
-    data: str | None,
-    device: str,
-    sets: Iterable[str] | None = None,
-) -> list[Any]:
-    """A cell for every data set, seed and setting; `long` in a setting multiplies the steps."""
-    cells = []
-    for name in sets or SETS[scale]:
-        for seed in seeds if data in (None, name) else ():
-            for setting, changes in settings.items():
-                own = {key: value for key, value in changes.items() if key != "long"}
-                steps = {"steps": int(STEPS[name] * changes.get("long", 1))}
-                where = {"data": name, "setting": setting}
-                cells.append({**where, **BASE, **steps, **own, "seed": seed, "device": device})
-    return cells
+    settings: Callable[[str], dict[str, dict[str, Any]]], sets: Callable[[str], Iterable[str]] = SETS.__getitem__
+) -> Callable[..., list[Any]]:
+    """The plan: a cell for every data set, seed and setting of a scale; `long` in a setting multiplies the steps."""
+
+    def plan(scale: str, seeds: Seeds, *, data: str | None = None, device: str = "cpu") -> list[Any]:
+        cells = []
+        for name in sets(scale):
+            for seed in seeds if data in (None, name) else ():
+                for setting, changes in settings(scale).items():
+                    own = {key: value for key, value in changes.items() if key != "long"}
+                    steps = {"steps": int(STEPS[name] * changes.get("long", 1))}
+                    where = {"data": name, "setting": setting}
+                    cells.append({**where, **BASE, **steps, **own, "seed": seed, "device": device})
+        return cells
+
+    return plan
+
+
+def first_set(scale: str) -> Iterable[str]:
+    """The first data set of a scale."""
+    return SETS[scale][:1]
 
 
 def seconds(cell: PopularityCell) -> float:
@@ -180,34 +169,34 @@ def seconds(cell: PopularityCell) -> float:
 def run_lookup(cell: PopularityCell, *, curve: bool) -> tuple[dict[str, float], list[dict[str, float]]]:
     """Two lookup towers as the cell says: (what `judge` finds, and the loss), the curve of shares if asked for."""
     train, test = load_split(cell["data"], cell["seed"])
-    towers = lookup_towers(train, d=cell["d"], norm=cell["norm"], seed=cell["seed"])
+    towers = training.lookup_towers(train, d=cell["d"], norm=cell["norm"], seed=cell["seed"])
     optimiser = OPTIMISERS[cell["optimiser"]](towers.parameters(), cell)
-    growth = Growth(optimiser, towers.right.get_parameter("weight")) if cell.get("watch") else None
+    growth = training.Growth(optimiser, towers.right.get_parameter("weight")) if cell.get("watch") else None
     history = _train(towers, optimiser, train, test, cell, curve=curve)
-    found = judge(towers, train, test, lists=list_length(train.n_items), seed=cell["seed"])
+    found = training.judge(towers, train, test, lists=list_length(train.n_items), seed=cell["seed"])
     found |= {"loss": history[-1]["loss"]}
     if growth is not None:
-        found["law"] = float(np.abs(growth.predicted() / item_norms(towers, train.n_items) - 1).max())
+        found["law"] = float(np.abs(growth.predicted() / training.item_norms(towers, train.n_items) - 1).max())
     return found, history
 
 
 def run_history(cell: HistoryCell) -> tuple[dict[str, float], list[dict[str, float]]]:
     """A transformer over histories (Adam with weight decay) and a lookup of items (SGD), both with a cyclic rate."""
     train, test = load_split(cell["data"], cell["seed"])
-    histories, examples = history_rows(train, cell["history"])
+    histories, examples = training.history_rows(train, cell["history"])
     serving = np.arange(len(train), len(histories))
     generator = torch.Generator().manual_seed(cell["seed"])
     user = HistoryTransformer(train.n_items, cell["d"], histories=histories, generator=generator)
-    towers = TwoTower(
-        user, Lookup(train.n_items, cell["d"], generator=generator, scale=cell["norm"] * cell["d"] ** -0.5)
-    )
+    start = cell["norm"] * cell["d"] ** -0.5
+    towers = TwoTower(user, Lookup(train.n_items, cell["d"], generator=generator, scale=start))
     optimiser = Together(
         torch.optim.AdamW(user.parameters(), lr=cell["user lr"], weight_decay=cell["user decay"]),
         torch.optim.SGD(towers.right.parameters(), lr=cell["lr"]),
         cycle=max(2, cell["steps"] // cell["cycles"]),
     )
     history = _train(towers, optimiser, train, test, cell, curve=True, examples=examples, serving=serving)
-    found = judge(towers, train, test, lists=list_length(train.n_items), seed=cell["seed"], examples=serving)
+    lists = list_length(train.n_items)
+    found = training.judge(towers, train, test, lists=lists, seed=cell["seed"], examples=serving)
     return found | {"loss": history[-1]["loss"]}, history
 
 
@@ -223,26 +212,21 @@ def _train(
     serving: np.ndarray | None = None,
 ) -> list[dict[str, float]]:
     """Trains; one record an epoch, with the step and, where a curve is asked for, with what `judge` finds then."""
-    lists = list_length(train.n_items)
+    asked: dict[str, Any] = {"lists": list_length(train.n_items), "seed": cell["seed"], "examples": serving}
 
     def evaluate(_: nn.Module) -> dict[str, float]:
-        return (
-            judge(towers, train, test, lists=lists, quality=False, seed=cell["seed"], examples=serving) if curve else {}
-        )
+        return training.judge(towers, train, test, quality=False, **asked) if curve else {}
 
     epoch = max(1, math.ceil(cell["steps"] / cell.get("points", POINTS)))
     start: list[dict[str, float]] = [{"step": 0, **evaluate(towers)}] if curve else []
     with threads_for(train):
-        history = train_towers(
+        history = training.train_towers(
             towers,
             optimiser,
             train,
-            steps=cell["steps"],
-            seed=cell["seed"],
+            **part(cell, "steps seed tau logq"),
             batch_size=cell["batch"],
-            tau=cell["tau"],
-            logq=cell["logq"],
-            sampler=SAMPLERS[cell["sampler"]](train),
+            sampler=training.SAMPLERS[cell["sampler"]](train),
             examples=examples,
             epoch=epoch,
             evaluate=evaluate,
@@ -258,16 +242,9 @@ def rows_of(
     cell: PopularityCell, found: dict[str, float], history: list[dict[str, float]], printed: dict[str, float]
 ) -> list[Row]:
     """One row for each number at the end, with P0's where it prints one; the curve under metrics "... at step"."""
-    where: Row = {
-        "data": cell["data"],
-        "setting": cell["setting"],
-        "lr": cell["lr"],
-        "norm": cell["norm"],
-        "steps": cell["steps"],
-        "seed": cell["seed"],
-        "lists": list_length(load_split(cell["data"], cell["seed"])[0].n_items),
-    }
-    rows = [{**where, "metric": name, "value": value, "paper": printed.get(name)} for name, value in found.items()]
+    where = part(cell, "data setting lr norm steps seed")
+    where["lists"] = list_length(load_split(cell["data"], cell["seed"])[0].n_items)
+    rows = [{**row, "paper": printed.get(row["metric"])} for row in tidy(where, found)]
     for record in history:
         rows += [
             {**where, "metric": f"{name} at step", "step": record["step"], "value": record[name]}
@@ -298,33 +275,25 @@ def scalars(rows: list[Row]) -> dict[str, float]:
     return means((row for row in rows if not row["metric"].endswith("at step")), name, intervals=True)
 
 
+ALIKE: dict[str, Any] = {"estimate": seconds, "describe": describe, "finish": scalars, "layout": LAYOUT}
+
 # ------------------------------------------------------------------------------------------------- Experiment 8
 
 
 HIGH: dict[str, dict[str, Any]] = {"high rate": {"watch": True}, "high rate, logQ": {"logq": True}}
 
 
-def e8_plan(
-    scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu"
-) -> list[PopularityCell]:
-    """Smoke: P0's setting alone (at most 15 s).
-
-    Else also with the logQ correction, whose cosine knows popularity too.
-    """
-    settings = HIGH if scale != "smoke" else {"high rate": HIGH["high rate"]}
-    return grid(scale, seeds, settings, data=data, device=device)
+def high_settings(scale: str) -> dict[str, dict[str, Any]]:
+    """Smoke: P0's alone (at most 15 s). Else also with the logQ correction, whose cosine knows popularity too."""
+    return HIGH if scale != "smoke" else {"high rate": HIGH["high rate"]}
 
 
 @experiment(
     "P0-E8",
     "two lookup towers, InfoNCE on cosines, high learning rate: norm against popularity, share of the top 1 % "
     "(paper: ML-32M)",
-    paper="P0",
-    plan=e8_plan,
-    estimate=seconds,
-    describe=describe,
-    finish=scalars,
-    layout=LAYOUT,
+    plan=grid(high_settings),
+    **ALIKE,
 )
 def e8_cell(cell: PopularityCell) -> list[Row]:
     """One model. `law`: the largest relative error of the quartic law over all items."""
@@ -343,30 +312,21 @@ LOW: dict[str, dict[str, Any]] = {
 }
 
 
-def e9_plan(
-    scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu"
-) -> list[PopularityCell]:
+def low_settings(scale: str) -> dict[str, dict[str, Any]]:
     """P0's experiment 9, and two runs that say what it shows: the same rate with a short start, and slow but long.
 
     Smoke: batches of 256 and a quarter of the steps.
     """
-    settings = LOW
-    if scale == "smoke":
-        settings = {
-            name: {**changes, "batch": 256, "long": changes.get("long", 1) / 4} for name, changes in LOW.items()
-        }
-    return grid(scale, seeds, settings, data=data, device=device, sets=SETS["full"][:1] if scale == "full" else None)
+    if scale != "smoke":
+        return LOW
+    return {name: {**changes, "batch": 256, "long": changes.get("long", 1) / 4} for name, changes in LOW.items()}
 
 
 @experiment(
     "P0-E9",
     "low learning rate: no bias, or no learning? (paper: ML-32M, LR 0.1)",
-    paper="P0",
-    plan=e9_plan,
-    estimate=seconds,
-    describe=describe,
-    finish=scalars,
-    layout={**LAYOUT, "metrics": ("loss", *METRICS)},
+    plan=grid(low_settings, lambda scale: first_set(scale) if scale == "full" else SETS[scale]),
+    **ALIKE | {"layout": {**LAYOUT, "metrics": ("loss", *METRICS)}},
 )
 def e9_cell(cell: PopularityCell) -> list[Row]:
     """One model; only the setting `low rate` is P0's, so only there its numbers stand beside."""
@@ -377,27 +337,22 @@ def e9_cell(cell: PopularityCell) -> list[Row]:
 # ------------------------------------------------------------------------------------------------- Experiment 10
 
 
-def e10_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu") -> list[HistoryCell]:
+def history_settings(scale: str) -> dict[str, dict[str, Any]]:
     """Smoke: 600 steps of 256. Laptop: ML-1M, which has an order in time."""
     sizes: dict[str, dict[str, Any]] = {
         "smoke": {"batch": 256, "long": 1 / 5, "history": 10},
         "laptop": {"long": 0.25, "history": 20},
         "full": {"history": 50},
     }
-    settings = {"transformer": {"user lr": 3e-3, "user decay": 0.01, "cycles": 2, "points": 10, **sizes[scale]}}
-    return grid(scale, seeds, settings, data=data, device=device, sets=SETS[scale][:1])
+    return {"transformer": {"user lr": 3e-3, "user decay": 0.01, "cycles": 2, "points": 10, **sizes[scale]}}
 
 
 @experiment(
     "P0-E10",
     "a transformer over the user's history (Adam with weight decay) and an item table (SGD), cyclic rates "
     "(paper: ML-32M, LR 10)",
-    paper="P0",
-    plan=e10_plan,
-    estimate=seconds,
-    describe=describe,
-    finish=scalars,
-    layout=LAYOUT,
+    plan=grid(history_settings, first_set),
+    **ALIKE,
 )
 def e10_cell(cell: HistoryCell) -> list[Row]:
     """One model, with the curve of Figure 4."""
@@ -426,30 +381,17 @@ REMEDIES: dict[str, dict[str, Any]] = {
 }
 
 
-def remedies_plan(
-    scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu"
-) -> list[PopularityCell]:
-    """Every remedy on the first data set of the scale, batch 256; smoke with a sixth of the steps."""
+def remedies_settings(scale: str) -> dict[str, dict[str, Any]]:
+    """Every remedy, batch 256; smoke with a sixth of the steps."""
     size = {"batch": 256, "long": 1 / 6 if scale == "smoke" else 1}
-    return grid(
-        scale,
-        seeds,
-        {name: size | changes for name, changes in REMEDIES.items()},
-        data=data,
-        device=device,
-        sets=SETS[scale][:1],
-    )
+    return {name: size | changes for name, changes in REMEDIES.items()}
 
 
 @experiment(
     "P0-R",
     "remedies against long popular items, with what they cost (ours)",
-    paper="P0",
-    plan=remedies_plan,
-    estimate=seconds,
-    describe=describe,
-    finish=scalars,
-    layout=LAYOUT,
+    plan=grid(remedies_settings, first_set),
+    **ALIKE,
 )
 def remedies_cell(cell: PopularityCell) -> list[Row]:
     """One model. Ranking by cosine is a remedy of its own: every row holds both.
@@ -470,10 +412,8 @@ def most_popular(cell: Listed) -> dict[str, float]:
     )
     quality = metrics.metrics_from_ranking(ranked, test, (ranked.shape[1],))
     return {
-        "share dot": popularity.top_share(ranked, train.col_counts, HEAD),
+        "share dot": popularity.top_share(ranked, train.col_counts, training.HEAD),
         "AvgPop dot": popularity.average_popularity(ranked, train.col_counts),
-        **{
-            f"{label} dot": quality[f"{name}@{ranked.shape[1]}"]
-            for label, name in (("NDCG", "ndcg"), ("recall", "recall"))
-        },
+        "NDCG dot": quality[f"ndcg@{ranked.shape[1]}"],
+        "recall dot": quality[f"recall@{ranked.shape[1]}"],
     }

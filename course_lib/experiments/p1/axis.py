@@ -13,8 +13,9 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, svds
 
 from course_lib.data.interactions import NEGATIVE_LAWS, Interactions, TripleLaw
-from course_lib.experiments.core.registry import experiment
-from course_lib.experiments.core.summary import Row, values_by_name
+from course_lib.experiments.core.registry import Seeds, experiment
+from course_lib.experiments.core.results import shown
+from course_lib.experiments.core.summary import Row, part, tidy, values_by_name
 from course_lib.experiments.p1.data import describe, load_split
 from course_lib.experiments.p1.measures import RATIO
 from course_lib.experiments.p1.models import WIDTH
@@ -32,6 +33,7 @@ DATA = {
     "laptop": ("lastfm-10core", "ml-1m-10core", "citeulike-10core", "gowalla-10core"),
     "full": ("lastfm-10core", "ml-1m-10core", "citeulike-10core", "gowalla-10core", "ml-20m-10core"),
 }
+SHOWN = ("first axis", "second axis", "headless", "spread", "chance", "trained r", "widest", "share")
 
 
 class AxisCell(TypedDict):
@@ -69,31 +71,22 @@ def singular_axes(interactions: Interactions, law: TripleLaw, axes: int = AXES) 
     return sizes[order], vectors[order]
 
 
-def axis_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu") -> list[AxisCell]:
+def axis_plan(scale: str, seeds: Seeds, *, data: str | None = None, device: str = "cpu") -> list[AxisCell]:
     """Six libraries' laws on every data set; the training part of the split of P1's tables, one seed."""
-    return [
-        {"data": name, "law": law, "seed": seeds[0]}
-        for name in ((data,) if data else DATA[scale])
-        for law in LIBRARY_LAWS
-    ]
+    sets = (data,) if data else DATA[scale]
+    return [{"data": name, "law": law, "seed": seeds[0]} for name in sets for law in LIBRARY_LAWS]
 
 
 @experiment(
     "P1-X2",
     "the axis before training: first singular vector of the pull matrix against popularity, "
     "under six libraries' laws of triples",
-    paper="P1",
     version=2,
     plan=axis_plan,
     estimate=lambda cell: 1.0,
     describe=describe,
     finish=lambda rows: values_by_name(rows, lambda row: f"{row['data']}-{row['law']}-{row['metric']}"),
-    layout={
-        "rows": ("data", "law"),
-        "columns": ("metric",),
-        "digits": 2,
-        "metrics": ("first axis", "second axis", "headless", "spread", "chance", "trained r", "widest", "share"),
-    },
+    layout=shown("data", "law", metrics=SHOWN),
 )
 def axis_cell(cell: AxisCell) -> list[Row]:
     """|Pearson| of the first two axes with the counts, s_1/s_2, items pushed, sd(Pos - Neg)/sd(Pop), r of noise.
@@ -116,13 +109,9 @@ def axis_cell(cell: AxisCell) -> list[Row]:
         "chance": popularity.double_dipping_law(counts, WIDTH, RATIO).mean,
     }
     if law in TRAINED:
-        found |= {"headless": headless_axis(train, law)} | trained_axis(
-            train, TRAINED[law], np.random.default_rng(cell["seed"])
-        )
-    return [
-        {"data": cell["data"], "law": cell["law"], "metric": name, "value": float(value)}
-        for name, value in found.items()
-    ]
+        rng = np.random.default_rng(cell["seed"])
+        found |= {"headless": headless_axis(train, law)} | trained_axis(train, TRAINED[law], rng)
+    return tidy(part(cell, "data law"), found)
 
 
 def headless_axis(train: Interactions, law: TripleLaw) -> float:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypedDict
 
-from course_lib.experiments.core.summary import Row, means
-from course_lib.experiments.p1.data import SETS
-from course_lib.models import backbones
+from course_lib.experiments.core.registry import Seeds
+from course_lib.experiments.core.results import shown
+from course_lib.experiments.core.summary import Row, means, part, tidy
+from course_lib.experiments.p1.data import SETS, describe
 
 TUNING_SEED = 0
 
@@ -80,7 +81,6 @@ BUDGETS: dict[str, Budget] = {  # quicker: larger steps, fewer looks; `every` ep
 }
 TRIES = {"smoke": (1, 1), "laptop": (4, 4), "full": (4, 4)}  # settings of a backbone, of a method
 FEWER_TRIES = {"lastfm-10core": (4, 2), "ml-1m-10core": (2, 1)}  # at laptop scale
-SLOW = ("NCL", "LightCCF")  # at smoke scale with the first seed only
 
 
 def budget(scale: str, data: str) -> Budget:
@@ -88,28 +88,15 @@ def budget(scale: str, data: str) -> Budget:
     return P1_BUDGET if scale == "full" or data not in BUDGETS else BUDGETS[data]
 
 
-def base_cells(scale: str, seeds: tuple[int, ...], *, data: str | None, device: str) -> list[BaseCell]:
+def base_cells(scale: str, seeds: Seeds, *, data: str | None = None, device: str = "cpu") -> list[BaseCell]:
     """A cell for every set of the scale and seed, with its budget, tries and the seed that chooses among them."""
-
-    def tries(name: str) -> list[int]:
-        return list(FEWER_TRIES.get(name, TRIES[scale]) if scale == "laptop" else TRIES[scale])
-
-    return [
-        {
-            "data": name,
-            **budget(scale, name),
-            "tries": tries(name),
-            "tuning seed": TUNING_SEED,
-            "seed": seed,
-            "device": device,
-        }
-        for name in ((data,) if data else SETS[scale])
-        for seed in seeds
-    ]
-
-
-def backbones_for(scale: str, data: str) -> tuple[str, ...]:
-    return ("MF", "LightGCN") if scale == "laptop" and data != "lastfm-10core" else backbones.names()
+    cells: list[BaseCell] = []
+    for name in (data,) if data else SETS[scale]:
+        tries = list(FEWER_TRIES.get(name, TRIES[scale]) if scale == "laptop" else TRIES[scale])
+        tuning: TuningSeed = {"tuning seed": TUNING_SEED}
+        own = budget(scale, name)
+        cells += [{"data": name, **own, "tries": tries, **tuning, "seed": seed, "device": device} for seed in seeds]
+    return cells
 
 
 def seconds(cell: TrainedCell) -> float:
@@ -122,8 +109,7 @@ def seconds(cell: TrainedCell) -> float:
 
 def rows_of(cell: TrainedCell, found: Mapping[str, float], **where: Any) -> list[Row]:
     """One row for each number."""
-    keys = {"data": cell["data"], "backbone": cell["backbone"], **where, "seed": cell["seed"]}
-    return [{**keys, "metric": metric, "value": float(value)} for metric, value in found.items()]
+    return tidy({**part(cell, "data backbone"), **where, "seed": cell["seed"]}, found)
 
 
 def scalars_by(*names: str) -> Callable[[list[Row]], dict[str, float]]:
@@ -142,8 +128,17 @@ def scalars_by(*names: str) -> Callable[[list[Row]], dict[str, float]]:
     return finish
 
 
-def gains(plain: Mapping[str, float], changed: Mapping[str, float]) -> dict[str, float]:
-    """{"MRR@10 change %": ...}: relative to the same seed's model without the method, so that its interval is that of
-    pairs.
-    """
-    return {f"{name} change %": 100 * (changed[name] / plain[name] - 1) for name in plain}
+def by(*names: str, digits: int, metrics: tuple[str, ...]) -> dict[str, Any]:
+    """What most experiments declare alike: scalars by these columns, and a table with a row for each of them."""
+    layout = shown(*names, digits=digits, metrics=metrics)
+    return {"estimate": seconds, "describe": describe, "finish": scalars_by(*names), "layout": layout}
+
+
+def on_backbones(names: Iterable[str] = ("MF", "LightGCN"), **own: Any) -> Callable[..., list[Any]]:
+    """The plan: a cell on each of these backbones for every set and seed; `own`: what the cells hold besides."""
+
+    def plan(scale: str, seeds: Seeds, *, data: str | None = None, device: str = "cpu") -> list[Any]:
+        cells = base_cells(scale, seeds, data=data, device=device)
+        return [{**cell, "backbone": name, **own} for cell in cells for name in names]
+
+    return plan

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,11 @@ def numbers(tables: Any, split: Split) -> dict[str, float]:
     """
     found = measure(tables, split.train, split.test, K, seen=split.valid)
     return {name: found[key] for name, key in ACCURACY.items()}
+
+
+def gains(plain: Mapping[str, float], changed: Mapping[str, float]) -> dict[str, float]:
+    """{"MRR@10 change %": ...}, relative to the same seed's model without the method: the interval is that of pairs."""
+    return {f"{name} change %": 100 * (changed[name] / plain[name] - 1) for name in plain}
 
 
 def anatomy(model: DDC, split: Split) -> dict[str, float]:

@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,6 +20,7 @@ import torch
 from course_lib.data.interactions import Interactions, sample_negatives
 from course_lib.experiments.core.machine import fabric_for
 from course_lib.experiments.core.provenance import cells_folder, digest
+from course_lib.experiments.core.summary import part
 from course_lib.experiments.p1.cells import Budget, TrainedCell
 from course_lib.experiments.p1.data import Split, describe, load_split
 from course_lib.maths import losses
@@ -32,14 +33,8 @@ VERSION = 1  # of the stored models: it grows when training changes
 WIDTH = 64  # d: P1, Section 5.1
 
 
-class Own(TypedDict):
-    """What a backbone has in place of the common budget."""
-
-    batch: int
-    lr: float
-
-
-OWN_BUDGETS: dict[str, Own] = {"LightCCF": {"batch": 512, "lr": 0.005}}  # its contrast costs the square of the batch
+# what a backbone has in place of the common budget: LightCCF's contrast costs the square of the batch
+OWN_BUDGETS: dict[str, dict[str, Any]] = {"LightCCF": {"batch": 512, "lr": 0.005}}
 OWN_OPTIONS: dict[str, dict[str, Any]] = {"LightCCF": {"weight": 0.1}}
 
 
@@ -65,6 +60,11 @@ class Fitted:
     seconds: float
 
     @property
+    def tables(self) -> tuple[Array, Array]:
+        """(users, items)."""
+        return self.users, self.items
+
+    @property
     def valid(self) -> float:
         """The best validation MRR@10."""
         return max(entry["mrr"] for entry in self.history)
@@ -78,25 +78,12 @@ class Fitted:
 def model_cell(
     cell: TrainedCell, backbone: str, seed: int, *, method: str | None = None, stop: bool = True, **options: Any
 ) -> ModelCell:
-    """Data, seed, budget, backbone with its decay, and the method with its options.
-
-    stop: end in the state of the best validation MRR@10, else after the last epoch.
-    """
-    own = OWN_BUDGETS.get(backbone, Own(batch=cell["batch"], lr=cell["lr"]))
-    return {
-        "data": cell["data"],
-        "batch": own["batch"],
-        "lr": own["lr"],
-        "epochs": cell["epochs"],
-        "every": cell["every"],
-        "patience": cell["patience"],
-        "device": cell["device"],
-        "backbone": backbone,
-        "seed": seed,
-        "method": method,
-        "stop": stop,
-        "options": OWN_OPTIONS.get(backbone, {}) | options if method is None else options,
-    }
+    """Data, seed, budget, backbone with its decay, and the method with its options; `stop` as in `ModelCell`."""
+    found: Any = part(cell, "data batch lr epochs every patience device") | OWN_BUDGETS.get(backbone, {})
+    found |= {"backbone": backbone, "seed": seed, "method": method, "stop": stop}
+    found["options"] = OWN_OPTIONS.get(backbone, {}) | options if method is None else options
+    cell_of_model: ModelCell = found
+    return cell_of_model
 
 
 def fitted(cell: ModelCell) -> Fitted:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from course_lib.experiments.core.registry import experiment
-from course_lib.experiments.core.summary import Row
-from course_lib.experiments.p1.cells import BUDGETS, SignCell, base_cells, gains, rows_of, scalars_by, seconds
-from course_lib.experiments.p1.data import describe, load_split
-from course_lib.experiments.p1.measures import anatomy, numbers, shifted
+from typing import Any
+
+from course_lib.experiments.core.registry import Seeds, experiment
+from course_lib.experiments.core.summary import Row, part
+from course_lib.experiments.p1.cells import BUDGETS, SignCell, base_cells, by, rows_of, scalars_by
+from course_lib.experiments.p1.data import load_split
+from course_lib.experiments.p1.measures import anatomy, gains, numbers, shifted
 from course_lib.experiments.p1.models import fitted, model_cell
 from course_lib.experiments.p1.tuning import TOP, finetuned
 
 
-def sign_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu") -> list[SignCell]:
+def sign_plan(scale: str, seeds: Seeds, *, data: str | None = None, device: str = "cpu") -> list[SignCell]:
     """Models that differ in decay, law of negatives, epochs and backbone, each with two k; and one model whose items
     are moved together.
 
     All scales begin with the films; laptop and full add MF with two decays on ml-1m, items moved too.
     """
-    laws, cells = ("uniform", "popularity"), list[SignCell]()
+    laws, cells = ("uniform", "popularity"), list[Any]()
     decays, lengths = ((0.0, 0.03), (40,)) if scale == "smoke" else ((0.0, 0.003, 0.03), (12, 40, 120))
     films = [("MF", decay, law, length) for decay in decays for law in laws for length in lengths]
     films += [("LightGCN", decay, "uniform", 40) for decay in (0.0, 0.001)]
@@ -27,56 +29,37 @@ def sign_plan(scale: str, seeds: tuple[int, ...], *, data: str | None = None, de
         for cell in base_cells("laptop" if name in BUDGETS else scale, seeds, data=name, device=device):
             for backbone, decay, law, length in plans.get(name, larger):
                 moved = (backbone, law, length) == ("MF", "uniform", 40)
-                cells.append(
-                    {
-                        **cell,
-                        "patience": None,
-                        "epochs": length,
-                        "tries": [1, 1],
-                        "backbone": backbone,
-                        "decay": decay,
-                        "negatives": law,
-                        "tops": [0.3, 1.0],
-                        "shifts": [-2.0, -1.0, 1.0, 2.0, "centred"] if moved else [],
-                    }
-                )
+                shifts = [-2.0, -1.0, 1.0, 2.0, "centred"] if moved else []
+                own = {"patience": None, "epochs": length, "tries": [1, 1], "backbone": backbone, "decay": decay}
+                cells.append({**cell, **own, "negatives": law, "tops": [0.3, 1.0], "shifts": shifts})
     return cells
 
 
 @experiment(
     "P1-X1",
     "what decides the sign of alpha and whether AvgPop falls: decay, negatives, epochs, k, and the items' centroid",
-    paper="P1",
     plan=sign_plan,
-    estimate=seconds,
-    describe=describe,
-    finish=scalars_by("data", "backbone", "decay", "negatives", "epochs", "top", "shift"),
-    layout={
-        "rows": ("backbone", "decay", "negatives", "epochs", "top", "shift"),
-        "columns": ("metric",),
-        "digits": 2,
-        "metrics": ("centroid", "alpha < 0", "AvgPop@10 before", "AvgPop@10", "MRR@10 before", "MRR@10"),
-    },
+    **by(
+        *("backbone", "decay", "negatives", "epochs", "top", "shift"),
+        digits=2,
+        metrics=("centroid", "alpha < 0", "AvgPop@10 before", "AvgPop@10", "MRR@10 before", "MRR@10"),
+    )
+    | {"finish": scalars_by("data", "backbone", "decay", "negatives", "epochs", "top", "shift")},
 )
 def sign_cell(cell: SignCell) -> list[Row]:
     """One model after exactly its epochs; DDC for 40 epochs, none of them chosen by validation, so that only the model
     differs.
     """
     split = load_split(cell["data"], cell["seed"])
-    base = fitted(
-        model_cell(cell, cell["backbone"], cell["seed"], stop=False, decay=cell["decay"], negatives=cell["negatives"])
-    )
+    own = part(cell, "decay negatives")
+    base = fitted(model_cell(cell, cell["backbone"], cell["seed"], stop=False, **own))
     rows: list[Row] = []
     for top, shift in [*((top, 0.0) for top in cell["tops"]), *((TOP, shift) for shift in cell["shifts"])]:
         plain = numbers((base.users, shifted(base.items, split.counts, shift)), split)
         model, after = finetuned(cell, base, top=top, shift=shift, stop=False, epochs=40)
-        found = numbers((after.users, after.items), split)
+        found = numbers(after.tables, split)
         before = {f"{name} before": value for name, value in plain.items()}
-        where = {key: cell[key] for key in ("decay", "negatives", "epochs")} | {"top": top, "shift": shift}
         done = {**found, **before, **gains(plain, found), **anatomy(model, split)}
-        rows += rows_of(
-            cell,
-            {name: value for name, value in done.items() if name.split("@")[0] not in ("NDCG", "MAP", "Recall")},
-            **where,
-        )
+        shown = {name: value for name, value in done.items() if name.split("@")[0] not in ("NDCG", "MAP", "Recall")}
+        rows += rows_of(cell, shown, **own, epochs=cell["epochs"], top=top, shift=shift)
     return rows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -12,13 +13,7 @@ from course_lib.experiments.core.provenance import describe_data, provenance
 from course_lib.experiments.core.registry import get
 from course_lib.experiments.core.results import Result
 from course_lib.experiments.core.summary import Row
-from course_lib.experiments.p3.stochastic_gradient import (
-    BATCH_LOSSES,
-    LossesCell,
-    table5_scalars,
-    train_cell,
-    trained_rows,
-)
+from course_lib.experiments.p3.stochastic_gradient import BATCH_LOSSES, table5_scalars, train_cell, trained_rows
 from course_lib.maths.arrays import Array
 
 
@@ -53,30 +48,15 @@ def batch_ratio_sweep(
     rows: list[Row] = []
     models: dict[tuple[str, str, float], tuple[Array, Array]] = {}
     start = time.perf_counter()
+    alike: Any = {"losses": losses, "k": k, "seed": seed, "max_epochs": max_epochs, "first_lr": first_lr}
     for loss_name in pointwise:
         for ratio in ratios:
-            cell: LossesCell = {
-                "data": train.name,
-                "pointwise": loss_name,
-                "ratio": ratio,
-                "losses": losses,
-                "k": k,
-                "seed": seed,
-                "max_epochs": max_epochs,
-                "first_lr": first_lr,
-            }
+            cell: Any = {"data": train.name, "pointwise": loss_name, "ratio": ratio, **alike}
             trained = train_cell(cell, train, test, torch.float64)
             rows += trained_rows(cell, trained)
             models |= {(loss_name, run.loss, ratio): (run.users, run.items) for run in trained}
     data = [describe_data(train.name, {"train": len(train), "test": len(test)}, train)]
     origin = {"data": data, "seconds": round(time.perf_counter() - start, 2), **provenance()}
-    result = Result(
-        "P3-chapter",
-        "smoke",
-        "batch losses against batch ratio",
-        rows,
-        table5_scalars(rows),
-        origin,
-        get("P3-T5").layout,
-    )
+    title, layout = "batch losses against batch ratio", get("P3-T5").layout
+    result = Result("P3-chapter", "smoke", title, rows, table5_scalars(rows), origin, layout)
     return Sweep(result, models, train, test)

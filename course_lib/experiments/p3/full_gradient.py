@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, TypedDict
 
 import numpy as np
@@ -9,18 +10,11 @@ import torch
 
 from course_lib.data.interactions import Interactions
 from course_lib.experiments.core.machine import threads_for
-from course_lib.experiments.core.registry import experiment
-from course_lib.experiments.core.summary import Row, means
-from course_lib.experiments.p3.setting import (
-    FULL_SETS,
-    METRIC_NAMES,
-    RATIOS,
-    describe,
-    load_split,
-    paper_value,
-    quality,
-    servings,
-)
+from course_lib.experiments.core.registry import Seeds, experiment
+from course_lib.experiments.core.results import shown
+from course_lib.experiments.core.summary import Row, means, part, tidy
+from course_lib.experiments.p3 import setting
+from course_lib.experiments.p3.setting import FULL_SETS, RATIOS
 from course_lib.maths.arrays import Array
 from course_lib.maths.in_batch import balance, batch_size_from_ratio
 from course_lib.training import objectives
@@ -53,9 +47,7 @@ class MinimumCell(Limits):
 DOUBTFUL = (("unbiased", None), ("pos_neg_omega", 1e-1), ("pos_neg_omega", 1e-4), ("pos_neg_omega", 1e-5))
 
 
-def table6_plan(
-    scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu"
-) -> list[MinimumCell]:
+def table6_plan(scale: str, seeds: Seeds, *, data: str | None = None, device: str = "cpu") -> list[MinimumCell]:
     """Unbiased and Pos-Neg at 0.1 of every seed first, then the rest; square before logistic.
 
     Smoke stops at 150 iterations, with the logistic loss, whose iterations cost more, at 60. P3 stops at a gradient
@@ -63,63 +55,39 @@ def table6_plan(
     times larger, sparser table of amazon-beauty-5core it already holds after a few iterations, near the saddle at
     zero. There the cells stop at 1e-9 (`stop_at`), and two cells keep P3's rule to show the difference.
     """
-    sets = {
-        "smoke": [("movietweetings-10core", "square", 32), ("movietweetings-10core", "logistic", 32)],
-        "laptop": [("ml-1m", "square", 64), ("amazon-beauty-5core", "square", 64), ("ml-100k", "logistic", 64)],
-        "full": [(name, pointwise, 64) for name in FULL_SETS for pointwise in ("square", "logistic")],
-    }[scale]
+    laptop = (("ml-1m", "square", 64), ("amazon-beauty-5core", "square", 64), ("ml-100k", "logistic", 64))
+    sets = setting.sets(scale, laptop)
     ratios = (1e-1, 1e-3) if scale == "smoke" else RATIOS[::-1]
     first: list[tuple[str, float | None]] = [("unbiased", None), ("pos_neg_omega", 1e-1)]
     later: list[tuple[str, float | None]] = [("popularity", None)]
     later += [(loss, ratio) for loss in ("pos_neg_omega", "in_batch_omega") for ratio in ratios]
     later = [pair for pair in later if pair not in first]
-    baseline: list[MinimumCell] = []
-    closed: list[MinimumCell] = []
-    cells: list[MinimumCell] = []
-    smaller: list[MinimumCell] = []
-    coarser: list[MinimumCell] = []
+    baseline, closed, cells, smaller, coarser = (list[MinimumCell]() for _ in range(5))
+    order = [(pair, seed) for pairs in (first, later) for seed in seeds for pair in pairs]
+    of_seed_0 = [pair for pair, seed in order if seed == 0]
     for name, pointwise, k in sets:
         if data not in (None, name):
             continue
+        where = {"data": name, "pointwise": pointwise}, {"k": k}, {"device": device}
         cap: Limits = {"max_iterations": 150 if pointwise == "square" else 60} if scale == "smoke" else {}
         stop: Limits = {"stop_at": 1e-9} if name == "amazon-beauty-5core" else {}
-
-        def cell(
-            method: str,
-            loss: str,
-            ratio: float | None,
-            seed: int,
-            own: Limits,
-            where: tuple[str, str, int] = (name, pointwise, k),
-        ) -> MinimumCell:
-            return {
-                "data": where[0],
-                "pointwise": where[1],
-                "method": method,
-                "loss": loss,
-                "ratio": ratio,
-                "k": where[2],
-                "seed": seed,
-                **own,
-                "device": device,
-            }
-
-        baseline += [cell("baseline", "most popular", None, seed, {}) for seed in seeds]
-        order = [(pair, seed) for part in (first, later) for seed in seeds for pair in part]
-        cells += [cell("L-BFGS", loss, ratio, seed, {**cap, **stop}) for (loss, ratio), seed in order]
+        baseline += [_cell(where, "baseline", "most popular", None, seed, {}) for seed in seeds]
+        cells += [_cell(where, "L-BFGS", loss, ratio, seed, {**cap, **stop}) for (loss, ratio), seed in order]
         if pointwise == "square":
             exact = [(loss, seed) for (loss, _), seed in order if loss in ("unbiased", "popularity")]
-            closed += [cell("closed form", loss, None, seed, cap) for loss, seed in exact]
-        of_seed_0 = [pair for pair, seed in order if seed == 0]
+            closed += [_cell(where, "closed form", loss, None, seed, cap) for loss, seed in exact]
         if scale == "laptop" and name == "ml-1m":
-            smaller += [
-                cell("L-BFGS", loss, ratio, 0, {**cap, **stop, "start": 0.01})
-                for loss, ratio in of_seed_0
-                if (loss, ratio) in DOUBTFUL
-            ]
+            doubtful, short = [pair for pair in of_seed_0 if pair in DOUBTFUL], {**cap, **stop, "start": 0.01}
+            smaller += [_cell(where, "L-BFGS", loss, ratio, 0, short) for loss, ratio in doubtful]
         if stop:
-            coarser += [cell("L-BFGS", loss, ratio, 0, cap) for loss, ratio in of_seed_0 if (loss, ratio) in first]
+            coarser += [_cell(where, "L-BFGS", *pair, 0, cap) for pair in of_seed_0 if pair in first]
     return [*baseline, *closed, *cells, *smaller, *coarser]
+
+
+def _cell(where: Any, method: str, loss: str, ratio: float | None, seed: int, own: Mapping[str, Any]) -> Any:
+    """A `MinimumCell`. where: its data and point-wise loss, its width, its device."""
+    place, width, machine = where
+    return {**place, "method": method, "loss": loss, "ratio": ratio, **width, "seed": seed, **own, **machine}
 
 
 def table6_seconds(cell: MinimumCell) -> float:
@@ -148,44 +116,32 @@ def table6_scalars(rows: list[Row]) -> dict[str, float]:
 @experiment(
     "P3-T6",
     "full gradient: L-BFGS to a gradient norm of 1e-7, omega in place of the batch ratio",
-    paper="P3",
     plan=table6_plan,
     estimate=table6_seconds,
-    describe=describe,
+    describe=setting.describe,
     finish=table6_scalars,
-    layout={
-        "rows": ("data", "pointwise", "loss", "ratio", "method", "start", "stop_at", "serving"),
-        "columns": ("metric",),
-        "metrics": METRIC_NAMES,
-    },
+    layout=shown(
+        *("data", "pointwise", "loss", "ratio", "method", "start", "stop_at", "serving"), metrics=setting.METRIC_NAMES
+    ),
     version=2,
 )
 def table6_cell(cell: MinimumCell) -> list[Row]:
     """One objective on one split, minimised from one random start of normal entries."""
-    train, test = load_split(cell["data"], cell["seed"])
+    train, test = setting.load_split(cell["data"], cell["seed"])
     kind = cell["loss"].removesuffix("_omega")
     size = batch_size_from_ratio(cell["ratio"], len(train)) if cell["ratio"] else None
-    where: Row = {
-        "data": cell["data"],
-        "pointwise": cell["pointwise"],
-        "loss": cell["loss"],
-        "ratio": cell["ratio"],
-        "method": cell["method"],
-        "k": cell["k"],
-        "seed": cell["seed"],
-        "omega": balance(size, len(train)) if size else None,
-    }
+    where = part(cell, "data pointwise loss ratio method k seed")
+    where["omega"] = balance(size, len(train)) if size else None
     where |= {key: value for key, value in cell.items() if key in ("start", "stop_at")}
     users, items, extra = minimum(cell, kind, size, train)
     if "stopped" in extra:
         where["stopped"] = extra.pop("stopped")
     printed = {"loss": cell["loss"], "ratio": cell["ratio"], "pointwise": cell["pointwise"], "dataset": cell["data"]}
     rows: list[Row] = []
-    for serving, tables in servings(kind, cell["pointwise"], users, items, train).items():
-        for metric, value in quality(*tables, train, test).items():
-            row = {**where, "serving": serving, "metric": metric, "value": value}
+    for serving, tables in setting.servings(kind, cell["pointwise"], users, items, train).items():
+        for row in tidy({**where, "serving": serving}, setting.quality(*tables, train, test)):
             if serving == "raw":  # as the paper ranks
-                row["paper"] = paper_value("T6", metric=metric, **printed)
+                row["paper"] = setting.paper_value("T6", metric=row["metric"], **printed)
             rows.append(row)
     return rows + [{**where, "serving": "raw", "metric": name, "value": value} for name, value in extra.items()]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -30,14 +31,17 @@ load_data, load_split, describe = RECIPES.load, RECIPES.split, RECIPES.describe
 FULL_SETS = ("ml-1m", "amazon-beauty-5core")
 
 
+def sets(scale: str, laptop: Iterable[tuple[str, str, int]]) -> Iterable[tuple[str, str, int]]:
+    """(data, point-wise loss, width) of a scale; a table says itself what a laptop can do."""
+    small = [("movietweetings-10core", pointwise, 32) for pointwise in ("square", "logistic")]
+    full = [(name, pointwise, 64) for name in FULL_SETS for pointwise in ("square", "logistic")]
+    return {"smoke": small, "laptop": laptop, "full": full}[scale]
+
+
 def quality(users: Array, items: Array, train: Interactions, test: Interactions) -> dict[str, float]:
     """P3's six numbers in percent: {"P@1": ..., "R@25": ...}."""
-    found = evaluate(users, items, train, test, CUTOFFS)
-    return {
-        f"{letter}@{k}": 100 * found[f"{name}@{k}"]
-        for letter, name in (("P", "precision"), ("R", "recall"))
-        for k in CUTOFFS
-    }
+    found, names = evaluate(users, items, train, test, CUTOFFS), {"P": "precision", "R": "recall"}
+    return {f"{letter}@{k}": 100 * found[f"{names[letter]}@{k}"] for letter in "PR" for k in CUTOFFS}
 
 
 def paper_value(table: str, **where: Any) -> float | None:
@@ -61,6 +65,5 @@ def servings(
     counts = np.asarray(train.col_counts, dtype=items.dtype)[:, None]
     if pointwise == "square":
         return raw | {"times popularity": (users, items * counts)}
-    return raw | {
-        "plus log popularity": (np.hstack([users, np.ones_like(users[:, :1])]), np.hstack([items, np.log(counts)]))
-    }
+    added = np.hstack([users, np.ones_like(users[:, :1])]), np.hstack([items, np.log(counts)])
+    return raw | {"plus log popularity": added}

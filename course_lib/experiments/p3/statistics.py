@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TypedDict
 
 import numpy as np
 
 from course_lib import papers
 from course_lib.experiments.core.data import TRAIN_SHARE
-from course_lib.experiments.core.registry import experiment
+from course_lib.experiments.core.registry import Seeds, experiment
+from course_lib.experiments.core.results import shown
 from course_lib.experiments.core.summary import Row, values_by_name
 from course_lib.experiments.p3.setting import describe, load_data
 
@@ -22,19 +24,12 @@ class SplitsCell(TypedDict):
     seed: int
 
 
-def table3_plan(scale: str, seeds: tuple[int, ...], *, splits: int = 20) -> list[SplitsCell]:
+def table3_plan(scale: str, seeds: Seeds, *, splits: int = 20) -> list[SplitsCell]:
     """One cell per data set and law of the split; `splits` random splits each, numbered from the seed."""
-    sets = {
-        "smoke": ["movietweetings-10core"],
-        "laptop": ["ml-1m", "ml-100k", "amazon-beauty"],
-        "full": ["ml-1m", "eurlex"],
-    }[scale]
-    return [
-        {"data": name, "law": law, "splits": splits, "seed": seed}
-        for name in sets
-        for law in ("exact", "bernoulli")
-        for seed in seeds
-    ]
+    laptop = ["ml-1m", "ml-100k", "amazon-beauty"]
+    sets = {"smoke": ["movietweetings-10core"], "laptop": laptop, "full": ["ml-1m", "eurlex"]}[scale]
+    places = itertools.product(sets, ("exact", "bernoulli"), seeds)
+    return [{"data": name, "law": law, "splits": splits, "seed": seed} for name, law, seed in places]
 
 
 def scalar_name(row: Row) -> str:
@@ -46,12 +41,11 @@ def scalar_name(row: Row) -> str:
 @experiment(
     "P3-T3",
     "data statistics of the training part over random 90 % splits",
-    paper="P3",
     plan=table3_plan,
     estimate=lambda cell: 1.0 * cell["splits"] / 4,
     describe=describe,
     finish=lambda rows: values_by_name(rows, scalar_name),
-    layout={"rows": ("data", "law", "metric"), "columns": ("summary",), "digits": 1},
+    layout=shown("data", "law", "metric", columns=("summary",), digits=1),
 )
 def table3_cell(cell: SplitsCell) -> list[Row]:
     """m, n, |O| and |O|^2/(m n) of the compacted training part: mean, sd, least and greatest over splits.

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Sequence
-from typing import NotRequired, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 import torch
 
 from course_lib.data.interactions import Interactions
 from course_lib.experiments.core.machine import threads_for
-from course_lib.experiments.core.registry import experiment
-from course_lib.experiments.core.summary import Row, means
-from course_lib.experiments.p3.setting import (
-    CUTOFFS,
-    FULL_SETS,
-    METRIC_NAMES,
-    RATIOS,
-    describe,
-    load_split,
-    paper_value,
-    servings,
-)
+from course_lib.experiments.core.registry import Seeds, experiment
+from course_lib.experiments.core.results import shown
+from course_lib.experiments.core.summary import Row, means, part
+from course_lib.experiments.p3 import setting
+from course_lib.experiments.p3.setting import METRIC_NAMES, RATIOS
 from course_lib.maths.in_batch import balance, batch_size_from_ratio
 from course_lib.training import stochastic
 
@@ -49,48 +43,32 @@ class LossesCell(BatchCell):
 
 BATCH_LOSSES = ("unbiased", "unbiased_omega", "pos_neg", "in_batch", "popularity")
 OMEGA_RATIO = 1e-1  # unbiased_omega uses rho at this batch ratio, where P3's Pos-Neg is best on ML-1M
+LAPTOP = (("ml-1m", "square", 64), ("ml-100k", "logistic", 64))
+COLUMNS = ("selection", "metric")
 
 
 def table5_plan(
-    scale: str, seeds: tuple[int, ...], *, data: str | None = None, device: str = "cpu", max_epochs: int | None = None
+    scale: str, seeds: Seeds, *, data: str | None = None, device: str = "cpu", max_epochs: int | None = None
 ) -> list[LossesCell]:
     """One cell per data set, point-wise loss, batch ratio and seed; a cell trains all losses together."""
-    sets = {
-        "smoke": [("movietweetings-10core", "square", 32), ("movietweetings-10core", "logistic", 32)],
-        "laptop": [("ml-1m", "square", 64), ("ml-100k", "logistic", 64), ("amazon-beauty-5core", "square", 64)],
-        "full": [(name, pointwise, 64) for name in FULL_SETS for pointwise in ("square", "logistic")],
-    }[scale]
     masked = ["masked"] if scale == "smoke" else []  # not P3's (claim X2), and slow where the grid is dense
     usual = {"smoke": (RATIOS, 10, 1), "laptop": (RATIOS, 60, 1), "full": (RATIOS, 1000, 100)}[scale]
     # 270 million scores to rank at each checkpoint
     special = {("laptop", "amazon-beauty-5core"): ((1e-3, 1e-1), 30, 0.5)}
-    cells: list[LossesCell] = []
-    for name, pointwise, k in sets:
+    cells: list[Any] = []
+    for name, pointwise, k in setting.sets(scale, (*LAPTOP, ("amazon-beauty-5core", "square", 64))):
         ratios, epochs, evaluations = special.get((scale, name), usual)
-        cells += [
-            {
-                "data": name,
-                "pointwise": pointwise,
-                "ratio": ratio,
-                "losses": [*BATCH_LOSSES, *masked],
-                "k": k,
-                "seed": seed,
-                "first_lr": 2.0**18,
-                "max_epochs": max_epochs or epochs,
-                "evaluations_per_epoch": evaluations,
-                "device": device,
-            }
-            for seed in seeds
-            for ratio in ratios
-            if data in (None, name)
-        ]
+        how = {"first_lr": 2.0**18, "max_epochs": max_epochs or epochs, "evaluations_per_epoch": evaluations}
+        for seed, ratio in itertools.product(seeds if data in (None, name) else (), ratios):
+            where = {"data": name, "pointwise": pointwise, "ratio": ratio, "losses": [*BATCH_LOSSES, *masked]}
+            cells.append({**where, "k": k, "seed": seed, **how, "device": device})
     return cells
 
 
 def table5_seconds(cell: BatchCell) -> float:
     """A rough guess, on two cores."""
     per_epoch = {"movietweetings-10core": 0.2, "ml-100k": 1.0, "ml-1m": 2.0}.get(cell["data"], 5.0)
-    heavy = 10.0 if cell["pointwise"] == "logistic" and cell["data"] in FULL_SETS else 1.0
+    heavy = 10.0 if cell["pointwise"] == "logistic" and cell["data"] in setting.FULL_SETS else 1.0
     return per_epoch * heavy * min(cell["max_epochs"], 60)
 
 
@@ -108,16 +86,11 @@ def table5_scalars(rows: list[Row]) -> dict[str, float]:
 @experiment(
     "P3-T5",
     "stochastic gradient: batch losses against batch ratio, AdaGrad, learning rate found by halving",
-    paper="P3",
     plan=table5_plan,
     estimate=table5_seconds,
-    describe=describe,
+    describe=setting.describe,
     finish=table5_scalars,
-    layout={
-        "rows": ("data", "pointwise", "loss", "ratio", "serving"),
-        "columns": ("selection", "metric"),
-        "metrics": METRIC_NAMES,
-    },
+    layout=shown(*("data", "pointwise", "loss", "ratio", "serving"), columns=COLUMNS, metrics=METRIC_NAMES),
 )
 def table5_cell(cell: LossesCell) -> list[Row]:
     """All losses at one batch ratio on one split. Rows give three ways to choose the checkpoint.
@@ -125,17 +98,14 @@ def table5_cell(cell: LossesCell) -> list[Row]:
     selection "test": the best value over checkpoints on the test set itself, as the paper does; "cross-fitted": chosen
     on half of the users and measured on the other half, both ways; "last": no choice.
     """
-    train, test = load_split(cell["data"], cell["seed"])
+    train, test = setting.load_split(cell["data"], cell["seed"])
     return trained_rows(cell, train_cell(cell, train, test))
 
 
 def make_stack(cell: LossesCell, train: Interactions, dtype: torch.dtype) -> stochastic.Stack:
     """The stack of a cell's losses at their common start."""
-    schedule = stochastic.Schedule(
-        first_lr=cell["first_lr"],
-        max_epochs=cell["max_epochs"],
-        evaluations_per_epoch=cell.get("evaluations_per_epoch", 1),
-    )
+    looks = cell.get("evaluations_per_epoch", 1)
+    schedule = stochastic.Schedule(**part(cell, "first_lr max_epochs"), evaluations_per_epoch=looks)
     return stochastic.Stack(
         tuple(cell["losses"]),
         cell["pointwise"],
@@ -155,21 +125,14 @@ def train_cell(
 ) -> list[stochastic.Trained]:
     """Trains the losses of a cell together and returns them, in its order."""
     halves = np.random.default_rng([cell["seed"], 3]).random(train.n_users) < 0.5
+    asked: dict[str, Any] = {"cutoffs": setting.CUTOFFS, "halves": halves, "servings": setting.servings}
     with threads_for(train):
-        return stochastic.train_stack(
-            make_stack(cell, train, dtype), test, cutoffs=CUTOFFS, halves=halves, servings=servings
-        )
+        return stochastic.train_stack(make_stack(cell, train, dtype), test, **asked)
 
 
 def place(cell: BatchCell) -> Row:
     """The columns of a row that say which cell it is of."""
-    return {
-        "data": cell["data"],
-        "pointwise": cell["pointwise"],
-        "ratio": cell["ratio"],
-        "k": cell["k"],
-        "seed": cell["seed"],
-    }
+    return part(cell, "data pointwise ratio k seed")
 
 
 def trained_rows(cell: BatchCell, trained: list[stochastic.Trained], table: str = "T5") -> list[Row]:
@@ -185,7 +148,7 @@ def trained_rows(cell: BatchCell, trained: list[stochastic.Trained], table: str 
                     row = {**where, "serving": serving, "selection": selection, "metric": metric}
                     row["value"] = choose(run, serving, metric)
                     if selection == "test" and serving == "raw":
-                        row["paper"] = paper_value(table, metric=metric, **printed)
+                        row["paper"] = setting.paper_value(table, metric=metric, **printed)
                     rows.append(row)
         how = {"learning rate": run.lr, "halvings": run.halvings, "epochs": run.epochs, "steps": run.steps}
         how["objective"] = run.history[-1]["objective"]
@@ -199,51 +162,33 @@ def trained_rows(cell: BatchCell, trained: list[stochastic.Trained], table: str 
 # ------------------------------------------------------------------------------ Table 4, Figure 4: against Sogram
 
 
-def table4_plan(
-    scale: str, seeds: tuple[int, ...], *, device: str = "cpu", max_epochs: int | None = None
-) -> list[BatchCell]:
+def table4_plan(scale: str, seeds: Seeds, *, device: str = "cpu", max_epochs: int | None = None) -> list[BatchCell]:
     """One cell per data set, point-wise loss, batch ratio and seed; a cell trains the unbiased loss and Sogram."""
-    sets, ratios, epochs = {
-        "smoke": ([("movietweetings-10core", "square", 32), ("movietweetings-10core", "logistic", 32)], (1e-3,), 15),
-        "laptop": ([("ml-1m", "square", 64), ("ml-100k", "logistic", 64)], (1e-3, 1e-2, 1e-1), 60),
-        "full": ([(name, pointwise, 64) for name in FULL_SETS for pointwise in ("square", "logistic")], RATIOS, 1000),
-    }[scale]
-    return [
-        {
-            "data": name,
-            "pointwise": pointwise,
-            "ratio": ratio,
-            "k": k,
-            "seed": seed,
-            "first_lr": 2.0**18,
-            "max_epochs": max_epochs or epochs,
-            "device": device,
-            "evaluations_per_epoch": 100 if scale == "full" else 2,
-        }
-        for name, pointwise, k in sets
+    ratios, epochs = {"smoke": ((1e-3,), 15), "laptop": (RATIOS[2:], 60), "full": (RATIOS, 1000)}[scale]
+    how: dict[str, Any] = {"first_lr": 2.0**18, "max_epochs": max_epochs or epochs, "device": device}
+    how["evaluations_per_epoch"] = 100 if scale == "full" else 2
+    cells: list[Any] = [
+        {"data": name, "pointwise": pointwise, "ratio": ratio, "k": k, "seed": seed, **how}
+        for name, pointwise, k in setting.sets(scale, LAPTOP)
         for seed in seeds
         for ratio in ratios
     ]
+    return cells
 
 
 @experiment(
     "P3-T4",
     "the unbiased loss (17) against Sogram (34): quality, objective against step (Figure 4), cost of a step",
-    paper="P3",
     plan=table4_plan,
     estimate=lambda cell: 0.6 * table5_seconds(cell),
-    describe=describe,
+    describe=setting.describe,
     finish=table5_scalars,
-    layout={
-        "rows": ("data", "pointwise", "ratio", "loss"),
-        "columns": ("selection", "metric"),
-        "metrics": (*METRIC_NAMES, "step ms"),
-    },
+    layout=shown("data", "pointwise", "ratio", "loss", columns=COLUMNS, metrics=(*METRIC_NAMES, "step ms")),
     version=2,
 )
 def table4_cell(cell: BatchCell) -> list[Row]:
     """Both losses from the same start on the same first batches; the curve is the full objective (5)."""
-    train, test = load_split(cell["data"], cell["seed"])
+    train, test = setting.load_split(cell["data"], cell["seed"])
     rows = []
     for loss in ("unbiased", "sogram"):
         trained = train_cell({**cell, "losses": [loss]}, train, test)

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
 
-from course_lib.experiments.core.registry import experiment
-from course_lib.experiments.core.results import Layout
-from course_lib.experiments.core.summary import Row, means
+from course_lib.experiments.core.registry import Seeds, experiment
+from course_lib.experiments.core.results import shown
+from course_lib.experiments.core.summary import Row, means, part
+from course_lib.experiments.p4 import training
 from course_lib.experiments.p4.data import describe
-from course_lib.experiments.p4.training import (
-    Trainer,
-    TrainingCell,
-    estimator,
-    make_trainer,
-    shared_plan,
-    step_seconds,
-    train,
-)
+from course_lib.experiments.p4.training import Trainer, TrainingCell
 from course_lib.maths import gramians
 
 ALPHAS = (0.001, 0.005, 0.01, 0.1)  # of Table 2
@@ -27,12 +21,9 @@ ALPHAS = (0.001, 0.005, 0.01, 0.1)  # of Table 2
 
 def exact_gramians(trainer: Trainer) -> list[torch.Tensor]:
     """G_u and G_v over all training pairs: each entity as often as it has pairs."""
-    train, tables = trainer.task.train, trainer.tables()
-    counts = (train.row_counts, train.col_counts)
-    return [
-        gramians.gramian(table, weights=count * len(count) / len(train))
-        for table, count in zip(tables, counts, strict=True)
-    ]
+    train = trainer.task.train
+    sides = zip(trainer.tables(), (train.row_counts, train.col_counts), strict=True)
+    return [gramians.gramian(table, weights=count * len(count) / len(train)) for table, count in sides]
 
 
 def follow(cell: TrainingCell, watched: Mapping[tuple[str, int], str]) -> list[Row]:
@@ -41,15 +32,15 @@ def follow(cell: TrainingCell, watched: Mapping[tuple[str, int], str]) -> list[R
     watched: (name, batch size) -> estimator. All see the same draws, the small batches their first rows. Rows with the
     error at each check, and the spread sigma of one draw and the length delta of a step of the Gramian at the end.
     """
-    trainer = make_trainer(cell, "sampling")
+    trainer = training.make_trainer(cell, "sampling")
     n, k = len(trainer.task.train), cell["k"]
-    followers = {(key, size): estimator(name, n, k, size) for (key, size), name in watched.items()}
+    followers = {(key, size): training.estimator(name, n, k, size) for (key, size), name in watched.items()}
     start = trainer.tables()[0][trainer.pairs[0]]  # (n, k): every training pair's left embedding
     for follower in followers.values():
         if isinstance(follower, gramians.SAGram):
             follower.start(start)
     rows: list[Row] = []
-    where: Row = {"data": cell["data"], "seed": cell["seed"], "lr": cell["lr"]}
+    where = part(cell, "data seed lr")
     model = {**where, "estimator": "Gramian", "batch": 1}
 
     def watch(seen: torch.Tensor, left: torch.Tensor) -> None:
@@ -69,7 +60,7 @@ def follow(cell: TrainingCell, watched: Mapping[tuple[str, int], str]) -> list[R
             rows.append({**model, "metric": "step / norm", "step": step, "value": moved / norm})
         trues.append(true)
 
-    train(cell, trainer, look, watch)
+    training.train(cell, trainer, look, watch)
     left = trainer.tables()[0][trainer.pairs[0]]
     # E||uu' - G||^2 = E|u|^4 - ||G||^2
     spread = float((left.square().sum(1).square().mean() - trues[-1].square().sum()).sqrt())
@@ -92,26 +83,17 @@ def late_means(rows: list[Row]) -> list[Row]:
     return found
 
 
-def curve_plan(scale: str, seeds: tuple[int, ...], *, device: str = "cpu") -> list[TrainingCell]:
+def curve_plan(scale: str, seeds: Seeds, *, device: str = "cpu") -> list[TrainingCell]:
     """Figures 2 and 3: one training a seed."""
     length = {"smoke": (20, 30), "laptop": (20, 100), "full": (100, 100)}[scale]
-    shared = shared_plan(scale, device=device)
+    shared = training.shared_plan(scale, device=device)
     return [{**shared, "every": length[0], "checks": length[1], "seed": seed} for seed in seeds]
 
 
-def rate_plan(scale: str, seeds: tuple[int, ...], *, device: str = "cpu") -> list[TrainingCell]:
+def rate_plan(scale: str, seeds: Seeds, *, device: str = "cpu") -> list[TrainingCell]:
     """Figure 7: two learning rates, five to one."""
-    return [
-        {**cell, "lr": lr} for cell in curve_plan(scale, seeds, device=device) for lr in (cell["lr"], cell["lr"] / 5)
-    ]
-
-
-_ERRORS: Layout = {
-    "rows": ("data", "lr", "estimator", "batch"),
-    "columns": ("metric",),
-    "metrics": ("error early", "error late"),
-    "digits": 3,
-}
+    cells = curve_plan(scale, seeds, device=device)
+    return [{**cell, "lr": lr} for cell in cells for lr in (cell["lr"], cell["lr"] / 5)]
 
 
 def error_scalars(rows: list[Row]) -> dict[str, float]:
@@ -122,15 +104,19 @@ def error_scalars(rows: list[Row]) -> dict[str, float]:
     return means(shown, lambda row: f"{row['metric'].removeprefix('error ')} {row['estimator']} {row['batch']}")
 
 
+_ALIKE: dict[str, Any] = {
+    "estimate": training.step_seconds,
+    "describe": describe,
+    "finish": error_scalars,
+    "layout": shown("data", "lr", "estimator", "batch", metrics=("error early", "error late"), digits=3),
+}
+
+
 @experiment(
     "P4-F2",
     "estimation error on one trajectory: SAGram, SOGram and sampling, batches of 128 and 1024",
-    paper="P4",
     plan=curve_plan,
-    estimate=step_seconds,
-    describe=describe,
-    finish=error_scalars,
-    layout=_ERRORS,
+    **_ALIKE,
 )
 def figure2_cell(cell: TrainingCell) -> list[Row]:
     names = ("sagram 1/n", "sagram 1", "sogram 0.01", "sampling")
@@ -140,27 +126,14 @@ def figure2_cell(cell: TrainingCell) -> list[Row]:
 @experiment(
     "P4-F3",
     "estimation error of SOGram for several rates alpha, with and without the zero start corrected",
-    paper="P4",
     plan=curve_plan,
-    estimate=step_seconds,
-    describe=describe,
-    finish=error_scalars,
-    layout=_ERRORS,
+    **_ALIKE,
 )
 def figure3_cell(cell: TrainingCell) -> list[Row]:
     names = [f"sogram {alpha}" for alpha in (1.0, *reversed(ALPHAS))]
     return follow(cell, {(name, 128): name for name in [*names, "sogram 0.01 corrected", "sogram 0.001 corrected"]})
 
 
-@experiment(
-    "P4-F7",
-    "estimation error of SOGram at two learning rates of the model",
-    paper="P4",
-    plan=rate_plan,
-    estimate=step_seconds,
-    describe=describe,
-    finish=error_scalars,
-    layout=_ERRORS,
-)
+@experiment("P4-F7", "estimation error of SOGram at two learning rates of the model", plan=rate_plan, **_ALIKE)
 def figure7_cell(cell: TrainingCell) -> list[Row]:
     return follow(cell, {(f"sogram {alpha}", cell["batch"]): f"sogram {alpha}" for alpha in (0.1, 0.01, 0.001)})

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from course_lib.experiments.core.data import DataCell
-from course_lib.experiments.core.registry import experiment
-from course_lib.experiments.core.results import Layout
-from course_lib.experiments.core.summary import Row, means
+from course_lib.experiments.core.registry import Seeds, experiment
+from course_lib.experiments.core.results import shown
+from course_lib.experiments.core.summary import Row, means, part, tidy
+from course_lib.experiments.p4 import training
 from course_lib.experiments.p4.data import FILMS, SMALL, describe, films, load_data, pages
 from course_lib.experiments.p4.errors import ALPHAS
-from course_lib.experiments.p4.training import (
-    FEW_CANDIDATES,
-    MethodCell,
-    SharedCell,
-    Trainer,
-    TrainingCell,
-    make_trainer,
-    quality,
-    shared_plan,
-    step_seconds,
-    train,
-)
+from course_lib.experiments.p4.training import FEW_CANDIDATES, MethodCell, Trainer, TrainingCell
 
 LAMBDAS = (1e-2, 1.0, 10.0, 1e3)  # of Figure 6
 BINS = np.linspace(-1.0, 2.0, 61)
@@ -29,31 +21,22 @@ BINS = np.linspace(-1.0, 2.0, 61)
 
 def trained_rows(cell: TrainingCell, method: str, *, histograms: bool = False) -> list[Row]:
     """Trains one method and gives MAP@10 at every check, the best and the last; `histograms`: also Figure 5's."""
-    trainer = make_trainer(cell, method)
-    where: Row = {"data": cell["data"], "seed": cell["seed"], "lambda": cell["lambda"], "method": method}
+    trainer = training.make_trainer(cell, method)
+    where = {**part(cell, "data seed lambda"), "method": method}
     rows: list[Row] = []
 
     def look(step: int, seconds: float) -> None:
-        found = quality(trainer, cell["seed"])
-        rows.extend(
-            {**where, "metric": f"{name} at step", "step": step, "seconds": seconds, "value": value}
-            for name, value in found.items()
-        )
+        for name, value in training.quality(trainer, cell["seed"]).items():
+            rows.append({**where, "metric": f"{name} at step", "step": step, "seconds": seconds, "value": value})
         if histograms:
-            rows.extend(
-                {**where, **row, "step": step}
-                for row in histogram_rows(trainer, np.random.default_rng([cell["seed"], 2]))
-            )
+            drawn = histogram_rows(trainer, np.random.default_rng([cell["seed"], 2]))
+            rows.extend({**where, **row, "step": step} for row in drawn)
 
-    train(cell, trainer, look)
+    training.train(cell, trainer, look)
     for name in ("map@10", f"map@10 of {FEW_CANDIDATES}", "train map@10"):
         curve = [row["value"] for row in rows if row["metric"] == f"{name} at step"]
-        rows += [
-            {**where, "metric": name, "value": curve[-1]},
-            {**where, "metric": f"best {name}", "value": max(curve)},
-        ]
-    rows.append({**where, "metric": "seconds", "value": max(row.get("seconds", 0.0) for row in rows)})
-    return rows
+        rows += tidy(where, {name: curve[-1], f"best {name}": max(curve)})
+    return rows + tidy(where, {"seconds": max(row.get("seconds", 0.0) for row in rows)})
 
 
 def histogram_rows(trainer: Trainer, rng: np.random.Generator, count: int = 20_000) -> list[Row]:
@@ -69,60 +52,41 @@ def histogram_rows(trainer: Trainer, rng: np.random.Generator, count: int = 20_0
     for pairs, at in (("observed", some), ("random", other)):
         products = np.einsum("ek,ek->e", users[train.users[some]], items[train.items[at]])
         shares = np.histogram(np.clip(products, BINS[0], BINS[-1]), BINS)[0] / count
-        rows.append(
-            {"pairs": pairs, "metric": "histogram", "value": float(products.mean()), "shares": shares.round(5).tolist()}
-        )
-        rows += [
-            {"pairs": pairs, "metric": name, "value": float(value)}
-            for name, value in (
-                ("mean", products.mean()),
-                ("spread", products.std()),
-                ("share above 1/2", (products > 0.5).mean()),
-            )
-        ]
+        where, mean = {"pairs": pairs}, products.mean()
+        rows += tidy(where, {"histogram": mean}, shares=shares.round(5).tolist())
+        rows += tidy(where, {"mean": mean, "spread": products.std(), "share above 1/2": (products > 0.5).mean()})
     return rows
 
 
-def method_plan(scale: str, seeds: tuple[int, ...], *, device: str = "cpu") -> list[MethodCell]:
+def _cells(
+    scale: str, seeds: Seeds, device: str, looks: tuple[int, int], several: list[dict[str, Any]], **own: Any
+) -> list[Any]:
+    """The cells of a plan, seed by seed. looks: steps between two checks, checks; several: what they differ in."""
+    shared = {**training.shared_plan(scale, device=device), **own, "every": looks[0], "checks": looks[1]}
+    return [{**shared, **one, "seed": seed} for seed in seeds for one in several]
+
+
+def method_plan(scale: str, seeds: Seeds, *, device: str = "cpu") -> list[MethodCell]:
     """Table 2: sampling and SOGram at P4's four rates; a cell each."""
-    every, checks = {"smoke": (50, 4), "laptop": (250, 20), "full": (1000, 40)}[scale]
+    looks = {"smoke": (50, 4), "laptop": (250, 20), "full": (1000, 40)}[scale]
     methods = ("sampling", *(f"sogram {alpha}" for alpha in ALPHAS))
-    shared = shared_plan(scale, device=device)
-    return [
-        {**shared, "every": every, "checks": checks, "method": method, "seed": seed}
-        for seed in seeds
-        for method in methods
-    ]
+    return _cells(scale, seeds, device, looks, [{"method": method} for method in methods])
 
 
-def lambda_plan(scale: str, seeds: tuple[int, ...], *, device: str = "cpu") -> list[TrainingCell]:
+def lambda_plan(scale: str, seeds: Seeds, *, device: str = "cpu") -> list[TrainingCell]:
     """Figures 5 and 6: SOGram with alpha = 0.01 at four gravity coefficients."""
-    every, checks = {"smoke": (50, 4), "laptop": (250, 12), "full": (1000, 40)}[scale]
-    shared = shared_plan(scale, device=device)
-    return [
-        {**shared, "every": every, "checks": checks, "lambda": lam, "seed": seed} for seed in seeds for lam in LAMBDAS
-    ]
+    looks = {"smoke": (50, 4), "laptop": (250, 12), "full": (1000, 40)}[scale]
+    return _cells(scale, seeds, device, looks, [{"lambda": lam} for lam in LAMBDAS])
 
 
-def rating_plan(scale: str, seeds: tuple[int, ...], *, device: str = "cpu") -> list[MethodCell]:
+def rating_plan(scale: str, seeds: Seeds, *, device: str = "cpu") -> list[MethodCell]:
     """Figure 8: ratings as targets, k = 35, lambda = 1; sampling and SOGram."""
-    every, checks = {"smoke": (60, 3), "laptop": (500, 12), "full": (5000, 40)}[scale]
+    looks = {"smoke": (60, 3), "laptop": (500, 12), "full": (5000, 40)}[scale]
     sizes = SMALL if scale == "smoke" else FILMS
     data = {"smoke": "movietweetings-ratings", "laptop": "ml-100k-ratings", "full": "ml-10m-ratings"}[scale]
-    shared: SharedCell = {
-        **shared_plan(scale, device=device),
-        "lambda": 1.0,
-        "lr": 0.05,
-        "data": data,
-        "inputs": sizes.inputs,
-        "hidden": list(sizes.hidden),
-        "k": sizes.output,
-    }
-    return [
-        {**shared, "every": every, "checks": checks, "method": method, "seed": seed}
-        for seed in seeds
-        for method in ("sampling", "sogram 0.001", "sogram 0.01", "sogram 0.1")
-    ]
+    own = {"lambda": 1.0, "inputs": sizes.inputs, "hidden": list(sizes.hidden), "k": sizes.output}
+    methods = ("sampling", "sogram 0.001", "sogram 0.01", "sogram 0.1")
+    return _cells(scale, seeds, device, looks, [{"method": method} for method in methods], lr=0.05, data=data, **own)
 
 
 def quality_scalars(rows: list[Row]) -> dict[str, float]:
@@ -136,24 +100,12 @@ def quality_scalars(rows: list[Row]) -> dict[str, float]:
     return dict(sorted(means(chosen, name).items()))
 
 
-_QUALITY: Layout = {
-    "rows": ("data", "method"),
-    "columns": ("metric",),
-    "digits": 4,
-    "metrics": ("map@10", "best map@10", f"map@10 of {FEW_CANDIDATES}", "train map@10", "seconds"),
-}
+_METRICS = ("map@10", "best map@10", f"map@10 of {FEW_CANDIDATES}", "train map@10", "seconds")
+_ALIKE: dict[str, Any] = {"estimate": training.step_seconds, "describe": describe, "finish": quality_scalars}
+_BY_METHOD: dict[str, Any] = {**_ALIKE, "layout": shown("data", "method", digits=4, metrics=_METRICS)}
 
 
-@experiment(
-    "P4-T2",
-    "MAP@10 of sampling and SOGram (Table 2, Figure 4)",
-    paper="P4",
-    plan=method_plan,
-    estimate=step_seconds,
-    describe=describe,
-    finish=quality_scalars,
-    layout=_QUALITY,
-)
+@experiment("P4-T2", "MAP@10 of sampling and SOGram (Table 2, Figure 4)", plan=method_plan, **_BY_METHOD)
 def table2_cell(cell: MethodCell) -> list[Row]:
     return trained_rows(cell, cell["method"])
 
@@ -161,27 +113,15 @@ def table2_cell(cell: MethodCell) -> list[Row]:
 @experiment(
     "P4-F6",
     "folding: inner products and MAP@10 for several gravity coefficients (Figures 5 and 6)",
-    paper="P4",
     plan=lambda_plan,
-    estimate=step_seconds,
-    describe=describe,
-    finish=quality_scalars,
-    layout={**_QUALITY, "rows": ("data", "lambda")},
+    layout=shown("data", "lambda", digits=4, metrics=_METRICS),
+    **_ALIKE,
 )
 def figure6_cell(cell: TrainingCell) -> list[Row]:
     return trained_rows(cell, "sogram 0.01", histograms=True)
 
 
-@experiment(
-    "P4-F8",
-    "MAP@10 on ratings: sampling and SOGram (Figure 8)",
-    paper="P4",
-    plan=rating_plan,
-    estimate=step_seconds,
-    describe=describe,
-    finish=quality_scalars,
-    layout=_QUALITY,
-)
+@experiment("P4-F8", "MAP@10 on ratings: sampling and SOGram (Figure 8)", plan=rating_plan, **_BY_METHOD)
 def figure8_cell(cell: MethodCell) -> list[Row]:
     return trained_rows(cell, cell["method"])
 
@@ -189,36 +129,24 @@ def figure8_cell(cell: MethodCell) -> list[Row]:
 # ------------------------------------------------------------------------------------------------------- Table 1
 
 
-def statistics_plan(scale: str, seeds: tuple[int, ...], *, device: str = "cpu") -> list[DataCell]:
+def statistics_plan(scale: str, seeds: Seeds, *, device: str = "cpu") -> list[DataCell]:
     """One cell for each corpus of the scale."""
-    names = {
-        "smoke": ["movietweetings-10core"],
-        "laptop": ["wikispeedia", "ml-100k-ratings"],
-        "full": ["wikispeedia", "ml-10m-ratings"],
-    }[scale]
-    return [{"data": name} for name in names]
+    large = {"laptop": ["wikispeedia", "ml-100k-ratings"], "full": ["wikispeedia", "ml-10m-ratings"]}
+    return [{"data": name} for name in large.get(scale, ["movietweetings-10core"])]
 
 
 @experiment(
     "P4-T1",
     "sizes of the corpora (Tables 1 and 3)",
-    paper="P4",
     plan=statistics_plan,
     estimate=lambda cell: 1.0,
     describe=describe,
     finish=lambda rows: {},
-    layout={"rows": ("data",), "columns": ("metric",), "digits": 0},
+    layout=shown("data", digits=0),
 )
 def table1_cell(cell: DataCell) -> list[Row]:
     data = load_data(cell["data"])
     bags = pages(data)[0] if cell["data"] == "wikispeedia" else films(data)
-    sizes = {
-        "left": data.n_users,
-        "right": data.n_items,
-        "pairs": len(data),
-        **{f"{name}s": bags[name].shape[1] for name in bags if name != "id"},
-    }
-    return [
-        {"data": cell["data"], "metric": name.replace("ss", "s"), "value": float(value)}
-        for name, value in sizes.items()
-    ]
+    sizes = {"left": data.n_users, "right": data.n_items, "pairs": len(data)}
+    sizes |= {f"{name}s".replace("ss", "s"): bags[name].shape[1] for name in bags if name != "id"}
+    return tidy({"data": cell["data"]}, sizes)

@@ -21,9 +21,7 @@ def apply_gauge(A: Any, B: Any, d: Any) -> tuple[Array, Array]:
     A, B = checked_pair(A, B)
     d = like(d, A, "d")
     if not d.shape or shape_of(d)[-1] != shape_of(A)[-1]:
-        raise ValueError(
-            f"d has shape {shape_of(d)}, but the tables have width {shape_of(A)[-1]}: give one factor per axis"
-        )
+        raise ValueError(f"d has shape {shape_of(d)}; expected ({shape_of(A)[-1]},): one factor per axis")
     if not all_finite(d) or first_index(d == 0) is not None:
         raise ValueError(f"d must hold finite numbers other than 0, so that D is invertible; got {_plain(d)}")
     return A * d[..., None, :], B / d[..., None, :]

@@ -191,9 +191,7 @@ def linear_stretch_along(E: Any, t: Any) -> Array:
     values, vectors = xp.linalg.eigh(E)
     x = 1 + t * values
     if first_index(x <= 0) is not None:
-        raise ValueError(
-            f"I + t E is not positive definite: t = {float(t):.4g} is outside {_range_of(-values, values)}"
-        )
+        raise ValueError(f"I + t E is not positive: t = {float(t):.4g} is outside {_range_of(-values, values)}")
     return (vectors * xp.sqrt(x)) @ xp.matrix_transpose(vectors)
 
 

@@ -154,7 +154,5 @@ def second_plane_gauge(a1: Any, a2: Any, b: Any) -> Array:
     determinant = E[0, 0] * E[1, 1] - E[0, 1] * E[1, 0]  # negative: E vanishes on two lines
     S = like(np.array([[1, 0], [0, 1]]), A, "S") + E * ((b @ E @ b) / (b @ b) / abs(determinant))
     if not S[0, 0] * S[1, 1] - S[0, 1] * S[1, 0] > (0 if is_exact(A) else 1e-12):
-        raise ValueError(
-            "b is a bisector of the lines of a1 and a2: the second solution is singular, so there is no second gauge"
-        )
+        raise ValueError("b is a bisector of the lines of a1 and a2, so there is no second gauge")
     return S

@@ -84,9 +84,7 @@ def alpha_like_batch(batch_size: Any, large_batch: Any) -> Any:
     alpha/(2 - alpha) = b/B, so alpha = 2b/(B + b).
     """
     if not 0 < batch_size <= large_batch:
-        raise ValueError(
-            f"batch_size is {batch_size} and large_batch {large_batch}; expected 0 < batch_size <= large_batch"
-        )
+        raise ValueError(f"batch_size is {batch_size} and large_batch {large_batch}, but 0 < batch_size <= large_batch")
     return 2 * batch_size / (large_batch + batch_size)
 
 
@@ -105,9 +103,7 @@ def optimal_beta(*, mean_square: Any, variance: Any) -> Any:
     Source: claim X15.
     """
     if np.any(mean_square < 0) or np.any(variance < 0) or np.any(mean_square + variance == 0):
-        raise ValueError(
-            f"mean_square is {mean_square} and variance {variance}; expected non-negative numbers, not both zero"
-        )
+        raise ValueError(f"mean_square is {mean_square} and variance {variance}; expected at least 0, not both 0")
     return mean_square / (mean_square + variance)
 
 

@@ -146,9 +146,7 @@ def check_grid_labels(labels: Any, neg_loss: Array, validate: bool) -> Array:
     if validate:
         bad = first_index(diagonal(labels) != 1)
         if bad is not None:
-            raise ValueError(
-                f"labels[{bad[0]}, {bad[0]}] = 0, but the diagonal of the grid holds the sampled pairs, all positive"
-            )
+            raise ValueError(f"labels[{bad[0]}, {bad[0]}] = 0, but the diagonal holds the sampled pairs, all positive")
     return labels
 
 

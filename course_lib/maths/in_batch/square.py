@@ -33,9 +33,7 @@ def square_batch_loss(
         raise ValueError(f"users has {s} rows and items has {shape_of(items)[-2]}; both hold one row per sampled pair")
     coefficients = batch_coefficients(kind, batch_size=s, n_positives=n_positives, shape=shape, omega=omega)
     if coefficients.masked:
-        raise ValueError(
-            "kind='masked' has no Gramian form: the cells it leaves out do not form a low-rank pattern; use batch_loss"
-        )
+        raise ValueError("kind='masked' has no Gramian form: what it leaves out is not of low rank; use batch_loss")
     rows = check_counts("row_counts", row_counts, s, users, shape[1], validate)
     cols = check_counts("col_counts", col_counts, s, users, shape[0], validate)
     scores = namespace(users).sum(users * items, axis=-1)  # (..., s, k) -> (..., s)

@@ -69,9 +69,7 @@ class NCL(LightGCN):
         if steps < 2 or steps % 2:
             raise ValueError(f"steps is {steps!r}; expected an even number of at least 2, so that a user meets users")
         if prototypes and clusters > min(interactions.shape):
-            raise ValueError(
-                f"clusters is {clusters}; expected at most {min(interactions.shape)}, the number of users or of items"
-            )
+            raise ValueError(f"clusters is {clusters}; expected at most {min(interactions.shape)}, the users or items")
         # of users and of items: unit centres (k, d), cluster of each row
         self.centres: tuple[tuple[Tensor, Tensor], ...] | None = None
 

@@ -55,9 +55,7 @@ class IPS(Rival):
             propensities = (np.maximum(counts, 1) / max(counts.max(), 1)) ** power
         chances = as_weights(propensities, self.n_items, "propensities")
         if not bool(((chances > 0) & (chances <= 1)).all()):
-            raise ValueError(
-                "propensities must lie in (0, 1]: a pair that can never be observed cannot be weighted for"
-            )
+            raise ValueError("propensities must lie in (0, 1]: a pair that is never observed cannot be weighted for")
         weights = 1 / chances
         if cap == "median":
             weights = weights.clamp(max=float(weights.quantile(0.5)))

@@ -29,9 +29,7 @@ class Rival(Recommender):
             raise ValueError(f"backbone is {backbone!r}; expected a Backbone such as backbones.MF(...)")
         shape = (backbone.n_users, backbone.n_items)
         if interactions.shape != shape:
-            raise ValueError(
-                f"interactions have the shape {interactions.shape}; expected that of the backbone, {shape}"
-            )
+            raise ValueError(f"interactions has shape {interactions.shape}; expected that of the backbone, {shape}")
         self.backbone, self.interactions, self.draws = backbone, interactions, check_generator(generator)
         self.n_users, self.n_items, self.d = backbone.n_users, backbone.n_items, backbone.d
         popularity = torch.as_tensor(interactions.col_counts.copy(), dtype=next(backbone.parameters()).dtype)

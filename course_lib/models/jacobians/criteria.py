@@ -101,9 +101,7 @@ def tangent_criterion(module: nn.Module, inputs: Inputs, tol: float | None = Non
         q = stacked_outputs(module, inputs)
     norms = q.norm(dim=-1, keepdim=True)
     if bool((norms == 0).any()):
-        raise ValueError(
-            f"the embedding of example {int((norms[:, 0] == 0).nonzero()[0])} is zero: it has no tangent directions"
-        )
+        raise ValueError(f"the embedding of example {int((norms[:, 0] == 0).nonzero()[0])} is zero: it has no tangent")
     unit = q / norms
     pushed = torch.einsum("jiab,ib->ija", kernel, unit)  # K_ji q_i / ||q_i||
     pushed = pushed - (pushed * unit).sum(-1, keepdim=True) * unit  # unit[j] broadcasts over i
