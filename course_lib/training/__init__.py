@@ -12,8 +12,20 @@ What is no module, and has a loop of its own:
     stochastic    `train_stack`: many runs on the same batches side by side, each with its own learning rate
 """
 
-from lightning_fabric import Fabric
+from typing import TYPE_CHECKING, Any
 
 from course_lib.training.loop import Diverged, Evaluate, FabricProcesses, History, Plan, fit
 
 __all__ = ["Diverged", "Evaluate", "Fabric", "FabricProcesses", "History", "Plan", "fit"]
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
+
+
+def __getattr__(name: str) -> Any:
+    """Fabric when it is first asked for: it brings torch's compiler, a second and more."""
+    if name == "Fabric":
+        from lightning_fabric import Fabric
+
+        return Fabric
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -14,14 +14,16 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
-from lightning_fabric import Fabric
 from tqdm.auto import tqdm
 
 from course_lib import checking
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 State = dict[str, Any]  # of a module: its tensors by name
 Batches = Callable[[int, np.random.Generator], Iterable[Any]]
@@ -87,7 +89,10 @@ def fit(
     (default: one CPU). With several processes each takes every world-size-th batch and gradients are averaged.
     Raises Diverged; ValueError when the checkpoint is of another run.
     """
-    fabric = fabric or Fabric(accelerator="cpu", devices=1)
+    if fabric is None:
+        from lightning_fabric import Fabric  # here, for it brings torch's compiler: a second and more
+
+        fabric = Fabric(accelerator="cpu", devices=1)
     fabric.launch()
     module, optimizer = fabric.setup(module, optimizer)
     history = History()

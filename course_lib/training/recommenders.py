@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -25,7 +25,10 @@ from course_lib.data import metrics
 from course_lib.data.interactions import Interactions, epoch_batches, sample_negatives
 from course_lib.maths import popularity
 from course_lib.models.backbones import Recommender
-from course_lib.training import Fabric, History, Plan, fit
+from course_lib.training import History, Plan, fit
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 HEAD = 0.01  # "popular" in top_share: this share of the items
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
