@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -14,6 +15,12 @@ import pytest
 from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
+# pytest keeps the tests that it has compiled, whatever PYTHONDONTWRITEBYTECODE says: to compile all takes longer than many
+# a run. And jsonschema, under nbformat, does without a grammar of web addresses that takes seconds to build: no schema
+# of notebooks uses it.
+sys.dont_write_bytecode = False
+sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
+
 IN_CI = os.environ.get("CI", "").lower() in {"1", "true", "yes"}
 
 # No deadline: a busy computer is no fault of the code. In CI the same examples each time: a red run can be repeated.

@@ -19,7 +19,6 @@ import nbformat
 import yaml
 from docutils.nodes import make_id
 from markdown_it.token import Token
-from myst_nb.core.variables import format_plain_text
 from nbformat import NotebookNode
 from pybtex.database import Entry, Person, parse_file
 from pybtex.richtext import Text
@@ -134,6 +133,8 @@ class Index:
         page = self.pages[self.page_of(place, here)[0] if place else here]
         if name not in page.glue:
             raise Unknown(f"glue: {name!r} is published by no cell of {page.name}.ipynb")
+        from myst_nb.core.variables import format_plain_text  # brings the whole of IPython
+
         return str(format_plain_text(page.glue[name], form))
 
     def cited(self, key: str, *, textual: bool) -> str:

@@ -68,33 +68,6 @@ class History:
     stopped: str = ""
 
 
-class OneProcess:
-    """What `fit` asks of a `Fabric`, for the one case that needs no Lightning: one process on the CPU."""
-
-    world_size, global_rank, is_global_zero = 1, 0, True
-    device = torch.device("cpu")
-
-    def launch(self) -> None:
-        """There is nobody to start."""
-
-    def setup(
-        self, module: torch.nn.Module, optimizer: torch.optim.Optimizer
-    ) -> tuple[torch.nn.Module, torch.optim.Optimizer]:
-        """Both as they are."""
-        return module, optimizer
-
-    def backward(self, loss: torch.Tensor) -> None:
-        """The gradients of the loss."""
-        torch.autograd.backward(loss)
-
-    def all_reduce(self, value: torch.Tensor, reduce_op: str) -> torch.Tensor:
-        """The sum or mean over one process."""
-        return value
-
-    def barrier(self) -> None:
-        """There is nobody to wait for."""
-
-
 def fit(
     module: torch.nn.Module,
     optimizer: torch.optim.Optimizer,
@@ -113,12 +86,15 @@ def fit(
     batches(epoch, rng): the batches of an epoch; step(module, batch): a scalar loss to go down; evaluate(module):
     metrics, called after each epoch in eval mode without gradients; checkpoint: a file written after each epoch, whole
     or not at all, and read at the start if it is there; fabric: an own one for a GPU, several GPUs or mixed precision
-    (default: one process on the CPU, without Lightning). With several processes each takes every world-size-th batch
+    (default: one process on the CPU). With several processes each takes every world-size-th batch
     and gradients are averaged. Raises Diverged; ValueError when the checkpoint is of another run.
     """
-    on = fabric or OneProcess()
-    on.launch()
-    module, optimizer = on.setup(module, optimizer)
+    if fabric is None:
+        from lightning_fabric import Fabric  # here, for it brings torch's compiler: a second and more
+
+        fabric = Fabric(accelerator="cpu", devices=1)
+    fabric.launch()
+    module, optimizer = fabric.setup(module, optimizer)
     history = History()
     best: State | None = None
     path = Path(checkpoint) if checkpoint is not None else None
@@ -147,7 +123,7 @@ def fit(
 
 
 def _one_epoch(
-    fabric: Fabric | OneProcess,
+    fabric: Fabric,
     module: torch.nn.Module,
     optimizer: torch.optim.Optimizer,
     batches: Iterable[Any],
@@ -212,7 +188,7 @@ def _note(
 
 
 def _save(
-    fabric: Fabric | OneProcess,
+    fabric: Fabric,
     path: Path,
     module: torch.nn.Module,
     optimizer: torch.optim.Optimizer,
@@ -237,7 +213,7 @@ def _save(
 
 
 def _resume(
-    fabric: Fabric | OneProcess, path: Path, module: torch.nn.Module, optimizer: torch.optim.Optimizer, seed: int
+    fabric: Fabric, path: Path, module: torch.nn.Module, optimizer: torch.optim.Optimizer, seed: int
 ) -> tuple[History, State | None]:
     """Puts module and optimizer where the checkpoint was; the history and the best state so far."""
     state = torch.load(path, map_location=fabric.device, weights_only=True)

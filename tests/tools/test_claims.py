@@ -16,6 +16,7 @@ from tools import claims
 from tools.claims import checks, command, graph, pages, rows
 from tools.claims.rows import ClaimError, load
 
+COURSE = load()  # the course's own rows
 ROW = """
 - id: P3-Eq12
   paper: P3
@@ -655,7 +656,7 @@ def test_the_graph_is_accessible(tmp_path):
 
 
 def test_lines_that_cross_a_column_keep_clear_of_its_boxes():
-    mine = load()
+    mine = COURSE
     columns = graph._columns(mine)
     height = 1000.0
     for x, column in enumerate(columns):
@@ -666,7 +667,7 @@ def test_lines_that_cross_a_column_keep_clear_of_its_boxes():
 
 
 def test_boxes_of_the_graph_do_not_overlap():
-    mine = load()
+    mine = COURSE
     boxes = [a for tag, a in Elements(graph.graph_svg(mine)).found if tag == "rect"]
     corners = [(float(box["x"]), float(box["y"])) for box in boxes]
     assert len(set(corners)) == len(corners)
@@ -682,12 +683,12 @@ def test_every_status_has_a_letter_of_its_own():
 
 
 def test_anchors_are_unique():
-    anchors = [claim.anchor for claim in load()]
+    anchors = [claim.anchor for claim in COURSE]
     assert len(set(anchors)) == len(anchors)
 
 
 def test_the_pages_of_the_book_hold_every_paper_and_every_chapter():
-    mine = load()
+    mine = COURSE
     papers, chapters = (
         {claim.paper for claim in mine},
         {claim.chapter.removesuffix("-lab") for claim in mine if claim.chapter},
@@ -712,11 +713,11 @@ def test_the_pages_of_the_book_hold_every_paper_and_every_chapter():
 
 
 def test_every_rule_holds_for_the_course():
-    assert claims.lint(load()) == []
+    assert claims.lint(COURSE) == []
 
 
-FUNCTIONS = sorted({name for claim in load() for name in claim.functions})
-SCALARS = [(claim.id, scalar) for claim in load() for scalar in claim.scalars if not scalar.notebook]
+FUNCTIONS = sorted({name for claim in COURSE for name in claim.functions})
+SCALARS = [(claim.id, scalar) for claim in COURSE for scalar in claim.scalars if not scalar.notebook]
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -757,13 +758,13 @@ ADDED = {  # rows of a paper beyond its audit: the same claim on other data, or 
 
 @pytest.mark.parametrize("paper", AUDITED)
 def test_all_claims_of_the_audit_are_there(paper):
-    ids = {claim.id for claim in load() if claim.paper == paper}
+    ids = {claim.id for claim in COURSE if claim.paper == paper}
     assert ADDED[paper] <= ids
     assert len(ids - ADDED[paper]) == AUDITED[paper]
 
 
 def test_what_the_course_adds_is_there():
-    ids = {claim.id for claim in load()}
+    ids = {claim.id for claim in COURSE}
     assert {
         "X1",
         "X2",
@@ -788,6 +789,6 @@ def test_what_the_course_adds_is_there():
 
 def test_every_named_test_is_run_by_the_suite():
     """Checks that are tests run with the whole suite; here only that no row names one that cannot be collected."""
-    nodes = {node for claim in load() for node in claim.nodes}
+    nodes = {node for claim in COURSE for node in claim.nodes}
     assert nodes and all(checks._node_exists(node, rows.ROOT) for node in nodes)
     assert command.run([], fast=True) == []

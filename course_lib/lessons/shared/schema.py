@@ -9,6 +9,7 @@ from __future__ import annotations
 import types
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
+from functools import cache
 from pathlib import Path
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -40,6 +41,11 @@ def load(path: Path, *, error: type[ValueError] = SchemaError) -> Any:
         raise error(f"{path.name}: {problem}") from None
 
 
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
 def row(
     kind: type, data: Any, where: str, *, given: Mapping[str, Any] | None = None, error: type[ValueError] = SchemaError
 ) -> dict[str, Any]:
@@ -53,7 +59,7 @@ def row(
     another type, and a text without words.
     """
     given = given or {}
-    hints = get_type_hints(kind)
+    hints = _hints(kind)
     known = {one.name: one for one in fields(kind) if one.name not in given}
     if not isinstance(data, dict):
         raise error(f"{where} is a {type(data).__name__}; expected fields {', '.join(known)}")
