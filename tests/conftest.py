@@ -15,8 +15,8 @@ import pytest
 from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
-# pytest keeps the tests that it has compiled, whatever PYTHONDONTWRITEBYTECODE says: to compile all takes longer than many
-# a run. And jsonschema, under nbformat, does without a grammar of web addresses that takes seconds to build: no schema
+# pytest keeps the tests that it has compiled, whatever PYTHONDONTWRITEBYTECODE says: to compile all takes longer than
+# many a run. And jsonschema, under nbformat, does without a grammar of web addresses that takes seconds to build: no schema
 # of notebooks uses it.
 sys.dont_write_bytecode = False
 sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]

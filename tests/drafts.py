@@ -1,4 +1,4 @@
-"""The chapters that `make chapter` wrote and nobody has finished: the tests ask less of them, and count them nowhere."""
+"""The chapters that `make chapter` wrote and nobody has finished: tests ask less of them, and count them nowhere."""
 
 from __future__ import annotations
 

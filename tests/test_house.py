@@ -41,7 +41,7 @@ BESIDE = {"lessons", "experiments"}  # neither uses the other
 
 PACKAGES = {
     "checking": {"numpy"},
-    "data": {"certifi", "numba", "numpy", "pooch", "requests", "scipy", "torch", "tqdm"},
+    "data": {"certifi", "numba", "numpy", "pooch", "requests", "scipy", "torch", "tqdm", "yaml"},
     "maths": {"array_api_compat", "numba", "numpy", "scipy", "torch"},
     "papers": {"numpy", "scipy"},
     "models": {"numba", "numpy", "scipy", "torch"},

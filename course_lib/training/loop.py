@@ -99,8 +99,8 @@ def fit(
     best: State | None = None
     path = Path(checkpoint) if checkpoint is not None else None
     if path is not None and path.is_file():
-        history, best = _resume(on, path, module, optimizer, seed)
-    quiet = not progress or not on.is_global_zero
+        history, best = _resume(fabric, path, module, optimizer, seed)
+    quiet = not progress or not fabric.is_global_zero
     with tqdm(total=plan.max_epochs, initial=len(history.epochs), unit="epoch", disable=quiet) as bar:
         for epoch in range(len(history.epochs), plan.max_epochs):
             if history.stopped:
@@ -108,12 +108,12 @@ def fit(
             with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
                 torch.manual_seed(int(np.random.default_rng([seed, epoch, 1]).integers(2**62)))
                 drawn = batches(epoch, np.random.default_rng([seed, epoch]))
-                loss = _one_epoch(on, module, optimizer, drawn, step, epoch)
+                loss = _one_epoch(fabric, module, optimizer, drawn, step, epoch)
             _check_divergence(loss, epoch, plan, history, optimizer)
             record = {"epoch": epoch, "loss": loss, **(_evaluated(module, evaluate) if evaluate else {})}
             best = _note(history, record, plan, module, best)
             if path is not None:
-                _save(on, path, module, optimizer, history, best, seed)
+                _save(fabric, path, module, optimizer, history, best, seed)
             bar.update()
             bar.set_postfix({key: f"{value:.4g}" for key, value in record.items() if key != "epoch"})
     history.stopped = history.stopped or "max_epochs"
