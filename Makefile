@@ -6,7 +6,7 @@ PORT ?= 8000
 #   make book TORCH_INDEX=https://download.pytorch.org/whl/cpu     (saves several gigabytes)
 TORCH_INDEX ?=
 PYTEST_ARGS ?=
-# How many processes run the tests side by side, a file at a time.
+# How many processes run the tests side by side, a file at a time, the longest first (tests/conftest.py).
 PROCESSES ?= 2
 SUBMISSIONS ?=
 # Which kinds of kernel, and what under them: tools/processors.py --help.
@@ -21,10 +21,10 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book serve lab test test-fast test-launch chapter lint claims notebooks normalise bench classroom linkcheck lock address clean test-processors
+.PHONY: help setup book serve lab test test-fast test-pipelines test-thorough test-launch chapter lint claims notebooks normalise bench classroom linkcheck lock address clean test-processors
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 setup: $(STAMP) ## install everything into .venv (the other commands do it by themselves, once)
 
@@ -44,11 +44,21 @@ lab: $(STAMP) ## open the chapters in JupyterLab
 
 # One thread: the tests' products are small, and a second thread costs more than it brings on a busy machine.
 test: export OMP_NUM_THREADS := 1
-test: book ## build the website and run every test (PYTEST_ARGS=... adds arguments)
-	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile $(PYTEST_ARGS)
+test: book ## build the website and run the tests, the pipelines excepted (PYTEST_ARGS=... adds arguments)
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "not pipeline" $(PYTEST_ARGS)
 
-test-fast: $(STAMP) ## run the tests that need neither the website nor a browser nor more than seconds
-	$(BIN)/python -m pytest -m "not slow and not browser and not laptop" --ignore=tests/site --ignore=tests/notebooks $(PYTEST_ARGS)
+test-fast: export OMP_NUM_THREADS := 1
+test-fast: $(STAMP) ## run the tests that take less than a second and need neither website nor browser
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "not slow and not seconds and not browser and not laptop" --ignore=tests/site --ignore=tests/notebooks $(PYTEST_ARGS)
+
+test-pipelines: export OMP_NUM_THREADS := 1
+test-pipelines: book ## run what `make test` leaves out: whole classrooms, installations, exports in JupyterLab
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m pipeline tests/exercises tests/installation tests/launch $(PYTEST_ARGS)
+
+test-thorough: export COURSE_EXAMPLES := thorough
+test-thorough: export OMP_NUM_THREADS := 1
+test-thorough: $(STAMP) ## run the property tests with ten times as many examples
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "not browser and not laptop" tests/maths tests/models tests/data tests/training $(PYTEST_ARGS)
 
 test-launch: $(STAMP) ## run the notebooks in new environments like Binder's and Colab's (2 GB each, ten minutes)
 	COURSE_LAUNCH=1 $(if $(TORCH_INDEX),PIP_EXTRA_INDEX_URL="$(TORCH_INDEX)") $(BIN)/python -m pytest tests/launch $(PYTEST_ARGS)

@@ -16,16 +16,18 @@ from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
 # pytest keeps the tests that it has compiled, whatever PYTHONDONTWRITEBYTECODE says: to compile all takes longer than
-# many a run. And jsonschema, under nbformat, does without a grammar of web addresses that takes seconds to build: no schema
-# of notebooks uses it.
+# many a run. And jsonschema, under nbformat, does without a grammar of web addresses that takes seconds to build: no
+# schema of notebooks uses it.
 sys.dont_write_bytecode = False
-sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
+sys.modules["rfc3987_syntax"] = None
 
 IN_CI = os.environ.get("CI", "").lower() in {"1", "true", "yes"}
 
 # No deadline: a busy computer is no fault of the code. In CI the same examples each time: a red run can be repeated.
-settings.register_profile("course", deadline=None, derandomize=IN_CI)
-settings.load_profile("course")
+# `thorough` (COURSE_EXAMPLES=thorough, every week in CI) tries many more, and other ones each time.
+settings.register_profile("course", deadline=None, derandomize=IN_CI, max_examples=30)
+settings.register_profile("thorough", deadline=None, max_examples=300)
+settings.load_profile(os.environ.get("COURSE_EXAMPLES", "course"))
 
 BROWSER_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 BROWSER_PLACES = (
@@ -47,14 +49,50 @@ BROWSER_ARGUMENTS = [
 ]
 
 
+FIRST = ("notebooks", "exercises", "experiments", "launch", "installation", "tools")  # folders of the longest files
+PIPELINES = {f"tests/{folder}" for folder in ("exercises", "installation", "launch")}
+SECONDS = frozenset(Path(__file__).with_name("seconds.txt").read_text(encoding="utf-8").split())
+SECONDS_ALLOWED = 2.0  # a test that takes longer belongs into seconds.txt
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks every test that uses the browser, and runs those last: Playwright keeps an event loop for itself,
-    inside which no test could start another one.
+    """Marks what the browser, more than a second, or a whole pipeline is needed for; sorts for two processes.
+
+    The longest files come first, that none is left over at the end, and the browser's tests last: Playwright keeps an
+    event loop for itself, inside which no test could start another one.
     """
     for item in items:
+        file, _, name = item.nodeid.partition("::")
         if "browser_path" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
-    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+        if {file, f"{file}::{name.split('[')[0]}"} & SECONDS:
+            item.add_marker("seconds")
+        if file.rpartition("/")[0] in PIPELINES and item.get_closest_marker("slow"):
+            item.add_marker("pipeline")
+    items.sort(key=_position)
+
+
+def _position(item: pytest.Item) -> tuple[bool, int]:
+    folder = item.path.parent.name
+    return item.get_closest_marker("browser") is not None, FIRST.index(folder) if folder in FIRST else len(FIRST)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Work in pieces of one file, as its fixtures ask for, in the order of the collection; a page of the site is one.
+
+    Only for `--dist loadfile`.
+    """
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class Pieces(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = super()._split_scope(nodeid)
+            return file + nodeid.partition("[")[2] if file.endswith("site/test_pages.py") else file
+
+    config.option.loadscopereorder = False
+    return Pieces(config, log)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -64,6 +102,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(
             f"NOT TESTED: {skipped} tests of pages and interactives need a browser and were skipped. To add them: "
             "apt install chromium, then run the same command again.",
+            yellow=True,
+        )
+    reports = [report for report in terminalreporter.getreports("passed") if report.when == "call"]
+    marks = {"slow", "seconds", "laptop", "browser"}
+    long = {r.nodeid for r in reports if r.duration > SECONDS_ALLOWED and marks.isdisjoint(r.keywords)}
+    if long:
+        terminalreporter.write_line(
+            f"LONG: {len(long)} tests took more than {SECONDS_ALLOWED:g} s; if they do so on an idle machine too, "
+            f"their names belong into tests/seconds.txt: {', '.join(sorted(long)[:10])}",
             yellow=True,
         )
 

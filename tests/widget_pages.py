@@ -41,7 +41,7 @@ def serious_violations(page: Any) -> list[tuple[str, str]]:
     """What axe calls serious or critical: the rule and the first element that breaks it."""
     from axe_playwright_python.sync_playwright import Axe
 
-    found = Axe().run(page, options={"preload": False}).response["violations"]
+    found = Axe().run(page, options={"preload": False, "resultTypes": ["violations"]}).response["violations"]
     return [(rule["id"], rule["nodes"][0]["html"]) for rule in found if rule["impact"] in {"serious", "critical"}]
 
 

@@ -62,7 +62,7 @@ def problems(draw):
     )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100)
 @given(problems())
 def test_everything_equals_the_reference(problem) -> None:
     users, items, train, test, k, block = problem
@@ -185,7 +185,6 @@ def test_read_only_tables_are_taken_without_a_warning(recwarn):
 # ranx
 
 
-@settings(max_examples=100, deadline=None)
 @given(problems())
 def test_the_compiled_loop_and_torch_rank_alike(problem) -> None:
     """Whole numbers as embeddings: every score is exact, so the lists must be equal, ties and all."""

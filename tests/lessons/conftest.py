@@ -24,17 +24,24 @@ def closed_figures() -> Iterator[None]:
         sys.modules["matplotlib.pyplot"].close("all")
 
 
-@pytest.fixture
-def site_page(tmp_path: Path, browser: Any) -> Iterator[Callable[..., Any]]:
-    """Opens widgets on a page two folders below the script, from file://; fails on any console error or request."""
+@pytest.fixture(scope="session")
+def page_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder two below that of the script and the style sheet."""
+    top = tmp_path_factory.mktemp("site")
     for name, content in bundle.static_files().items():
-        (tmp_path / name).write_text(content, encoding="utf-8")
-    nested = tmp_path / "book" / "sampling"
-    nested.mkdir(parents=True)
+        (top / name).write_text(content, encoding="utf-8")
+    folder = top / "book" / "sampling"
+    folder.mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture
+def site_page(page_folder: Path, browser: Any) -> Iterator[Callable[..., Any]]:
+    """Opens widgets on a page two folders below the script, from file://; fails on any console error or request."""
     contexts, problems = [], []
 
     def show(*bodies: str, width: int = 1280, errors: bool = False, script: bool = True, **options: Any) -> Any:
-        path = nested / "page.html"
+        path = page_folder / "page.html"
         path.write_text(page_html(*bodies, folder="../../", script=script), encoding="utf-8")
         context = browser.new_context(viewport={"width": width, "height": 900}, **options)
         contexts.append(context)

@@ -42,6 +42,12 @@ def is_counterexample(name: str, function: Callable[..., Any]) -> bool:
     return inspect.signature(function).return_annotation == Counterexample.__name__ and needs_nothing(function)
 
 
+STATEMENTS = chosen(lambda name, _: name.startswith(STATEMENT))
+ENUMERATIONS = chosen(lambda name, _: name.startswith("enumerate_"))
+COUNTEREXAMPLES = chosen(is_counterexample)
+RUN = frozenset(one.values[0] for one in [*STATEMENTS, *ENUMERATIONS, *COUNTEREXAMPLES])  # what the tests below call
+
+
 @pytest.mark.parametrize("lesson", LESSONS)
 def test_every_labelled_statement_has_its_function(lesson: str) -> None:
     pages = BOOK.glob(f"*/{lesson.replace('_', '-')}*.ipynb")
@@ -50,20 +56,20 @@ def test_every_labelled_statement_has_its_function(lesson: str) -> None:
     assert found and found == {label.replace("-", "_") for label in labels}
 
 
-@pytest.mark.parametrize("statement", chosen(lambda name, _: name.startswith(STATEMENT)))
+@pytest.mark.parametrize("statement", STATEMENTS)
 def test_every_residual_is_zero(statement: Callable[[], Any]) -> None:
     found = statement()
     residuals = found if isinstance(found, list) else [found]
     assert residuals and all(sp.sympify(residual) == 0 for residual in residuals)
 
 
-@pytest.mark.parametrize("enumeration", chosen(lambda name, _: name.startswith("enumerate_")))
+@pytest.mark.parametrize("enumeration", ENUMERATIONS)
 def test_every_enumeration_finds_nothing(enumeration: Callable[[], Any]) -> None:
     found = enumeration()
     assert isinstance(found, Fraction | int) and found == 0
 
 
-@pytest.mark.parametrize("example", chosen(is_counterexample))
+@pytest.mark.parametrize("example", COUNTEREXAMPLES)
 def test_every_counterexample_refutes(example: Callable[[], Counterexample]) -> None:
     found = example()
     if found.dropped.startswith("nothing"):  # the repaired statement beside the refuted one

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional
 
@@ -139,7 +139,6 @@ def test_one_minus_cosine_is_no_metric() -> None:
 
 
 @pytest.mark.parametrize("function", BINARY, ids=lambda f: f.__name__)
-@settings(max_examples=30)
 @given(pair=pairs())
 def test_numpy_and_torch_agree(function, pair) -> None:
     q, k = pair
@@ -168,7 +167,6 @@ def test_integers_become_float64() -> None:
 # ---- gradients
 
 
-@settings(max_examples=50)
 @given(pair=pairs())
 def test_the_gradient_is_that_of_autograd(pair) -> None:
     q, k = tensors(*pair)
@@ -183,7 +181,6 @@ def test_the_gradient_is_that_of_autograd(pair) -> None:
     np.testing.assert_allclose(slope * size, mine * size, atol=4 * tolerance(pair[0], 32), rtol=0)
 
 
-@settings(max_examples=50)
 @given(pair=pairs(max_width=6))
 def test_the_gradient_is_that_of_finite_differences(pair) -> None:
     """Central differences of the value, a computation that knows nothing of derivatives."""
@@ -216,7 +213,6 @@ def test_a_jacobian_of_torch_func() -> None:
 # ---- the clamp
 
 
-@settings(max_examples=60)
 @given(pair=pairs(), exponent=st.floats(-14, 1), dtype=st.sampled_from([np.float32, np.float64]))
 def test_clamped_functions_have_torchs_values(pair, exponent, dtype) -> None:
     q = (geometry.normalise(pair[0].astype(np.float64)) * 10**exponent).astype(dtype)
@@ -290,7 +286,6 @@ def test_the_zero_vector() -> None:
 # ---- growth
 
 
-@settings(max_examples=40)
 @given(seed=st.integers(0, 2**32 - 1), exponent=st.floats(-3, 3), d=st.integers(2, 20), scale=st.floats(-2, 2))
 def test_the_quartic_law(seed: int, exponent: float, d: int, scale: float) -> None:
     """The norm after 20 steps of InfoNCE on free vectors, from the start and the lengths alone."""

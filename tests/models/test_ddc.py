@@ -48,7 +48,6 @@ def one_user(seed: int, p: int = 4, q: int = 6) -> tuple[np.ndarray, np.ndarray,
 
 # ------------------------------------------------------------------------------------------------------- the directions
 @given(seeds, st.sampled_from([0.1, 0.3, 0.5, 1.0]))
-@settings(max_examples=40, deadline=None)
 def test_preference_directions_agree_with_a_loop_over_users(seed: int, top: float) -> None:
     users, items, data = world(seed)
     found = preference_directions(users, items, data, top)
@@ -92,7 +91,6 @@ def test_bad_arguments_are_named(change: dict, words: str) -> None:
 
 # ------------------------------------------------------------------------------------------------------------- one user
 @given(seeds)
-@settings(max_examples=30, deadline=None)
 def test_the_minimiser_is_the_one_that_scipy_finds(seed: int) -> None:
     s, t, a, b = one_user(seed)
     alpha, beta = solve_user(s, t, a, b)
@@ -108,7 +106,6 @@ def test_the_minimiser_is_the_one_that_scipy_finds(seed: int) -> None:
 
 
 @given(seeds)
-@settings(max_examples=30, deadline=None)
 def test_the_gradient_is_that_of_the_loss(seed: int) -> None:
     s, t, a, b = one_user(seed)
     at, h = np.random.default_rng(seed).normal(size=2), 1e-5

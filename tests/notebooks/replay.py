@@ -6,6 +6,7 @@ not the one that was executed is refused.
 
 from __future__ import annotations
 
+import json
 import os
 from collections import deque
 from pathlib import Path
@@ -19,10 +20,12 @@ Message = dict[str, Any]
 
 
 class ReplayedKernel:
-    """Stands where nbval starts a kernel; the executed notebook is the file that ``COURSE_EXECUTED`` names."""
+    """Stands where nbval starts a kernel for `notebook`; ``COURSE_EXECUTED`` names its executed copy."""
+
+    notebook = ""
 
     def __init__(self, *_: object, **__: object) -> None:
-        executed = nbformat.read(Path(os.environ["COURSE_EXECUTED"]), as_version=4)
+        executed = nbformat.read(Path(json.loads(os.environ["COURSE_EXECUTED"])[self.notebook]), as_version=4)
         self.cells = deque(cell for cell in executed.cells if cell.cell_type == "code")
         self.messages: deque[Message] = deque()
         self.language = "python"
@@ -67,3 +70,10 @@ class ReplayedKernel:
 def pytest_configure() -> None:
     """Put it in the place of nbval's kernel."""
     plugin.RunningKernel = ReplayedKernel
+    started = plugin.IPyNbFile.setup
+
+    def setup(file: plugin.IPyNbFile) -> None:
+        ReplayedKernel.notebook = str(file.path.resolve())
+        started(file)
+
+    plugin.IPyNbFile.setup = setup

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.notebooks.validation import ROOT, code_cells, validate
+from tests.notebooks.validation import ROOT, code_cells, replayed, validate
 from tools.claims import load
 from tools.execution import Cache
 
@@ -46,11 +46,21 @@ def test_no_cell_is_exempt_from_running(path: Path) -> None:
         )
 
 
+@pytest.fixture(scope="module")
+def build() -> tuple[Cache, frozenset[Path]]:
+    """The build's executions, and the notebooks that pass with theirs."""
+    cache = Cache()
+    return cache, replayed(NOTEBOOKS, cache)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=name_of)
-def test_every_notebook_gives_the_numbers_it_stores(path: Path, capsys) -> None:
+def test_every_notebook_gives_the_numbers_it_stores(
+    path: Path, build: tuple[Cache, frozenset[Path]], capsys: pytest.CaptureFixture[str]
+) -> None:
     """How long it may take is measured by benchmarks/notebooks.py: seconds are no property of a notebook alone."""
-    result = validate(path, name=name_of(path), cache=Cache())  # the build's execution, where it holds
+    cache, passed = build
+    result = validate(path, name=name_of(path), cache=cache, passed=passed)
     with capsys.disabled():
         print(f"\n{name_of(path)}: {result.seconds:.1f} s, {len(result.scalars)} scalars")
     assert result.problems == [], "\n".join(result.problems)

@@ -7,12 +7,14 @@ outputs of the build as if a kernel had just sent them.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import resource
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SANITIZE = Path(__file__).with_name("sanitize.cfg")
 CELL_TIMEOUT = 300  # seconds: a cell that takes longer hangs
 REPLAY = ("-p", "tests.notebooks.replay")
-EXECUTED_VARIABLE = "COURSE_EXECUTED"  # the executed notebook whose outputs tests.notebooks.replay hands to nbval
+EXECUTED_VARIABLE = "COURSE_EXECUTED"  # {notebook: its executed copy} as JSON, for tests.notebooks.replay
 
 
 @dataclass(frozen=True)
@@ -56,14 +58,20 @@ def unrun_cells(path: Path) -> list[str]:
 
 
 def validate(
-    path: Path, *, name: str | None = None, claims: list[Claim] | None = None, cache: Cache | None = None
+    path: Path,
+    *,
+    name: str | None = None,
+    claims: list[Claim] | None = None,
+    cache: Cache | None = None,
+    passed: frozenset[Path] = frozenset(),
 ) -> Validation:
     """Validate a notebook; ``name`` is what the claims call it (its path under book/ without suffix).
 
     Every code cell must be stored as run, must run again without an exception, must give the stored text outputs
     (cells tagged ``nbval-ignore-output`` excepted), and every scalar that a claim expects must be published within
     its tolerance. ``claims`` stands in for the rows of book/claims in tests of this function. ``cache``: where an
-    execution may be taken from; without one, or where it has none that holds, the notebook runs.
+    execution may be taken from; without one, or where it has none that holds, the notebook runs. ``passed``: notebooks
+    whose execution nbval has compared already (`replayed`).
     """
     problems = unrun_cells(path)
     environment = _environment()
@@ -74,7 +82,8 @@ def validate(
         start = processor_seconds()
         if known and cache:
             published.write_text(known["scalars"], encoding="utf-8")
-            problems += _run_nbval(path, {**environment, EXECUTED_VARIABLE: str(cache.outputs_at(path))}, REPLAY)
+            if path not in passed:
+                problems += _run_nbval(path, {**environment, **_executed([path], cache)}, REPLAY)
         else:
             problems += _run_nbval(path, {**environment, SCALARS_VARIABLE: str(published)})
         seconds = known["processor_seconds"] if known else processor_seconds() - start
@@ -82,6 +91,25 @@ def validate(
     if name is not None:
         problems += check_scalars(name, scalars, claims)
     return Validation(problems, seconds, scalars, replayed=known is not None)
+
+
+def replayed(paths: list[Path], cache: Cache) -> frozenset[Path]:
+    """Those of the notebooks whose executions in the cache hold, and which pass in every cell: all in one process.
+
+    The others are for `validate`, one by one, which says what is wrong with them.
+    """
+    environment = _environment()
+    known = [path for path in paths if cache.data(path, environment)]
+    if not known:
+        return frozenset()
+    done = _nbval(known, {**environment, **_executed(known, cache)}, (*REPLAY, "-rA"))
+    passed = re.findall(r"^PASSED (.+?\.ipynb)::", done.stdout, re.MULTILINE)
+    counts = Counter((ROOT / name).resolve() for name in passed)
+    return frozenset(path for path in known if counts[path.resolve()] == len(code_cells(path)))
+
+
+def _executed(paths: list[Path], cache: Cache) -> dict[str, str]:
+    return {EXECUTED_VARIABLE: json.dumps({str(path.resolve()): str(cache.outputs_at(path)) for path in paths})}
 
 
 def _environment() -> dict[str, str]:
@@ -99,21 +127,19 @@ def processor_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
+def _nbval(
+    paths: list[Path], environment: dict[str, str], options: tuple[str, ...]
+) -> subprocess.CompletedProcess[str]:
+    """nbval in strict mode."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "nbval", "--color=no", "--nbval"]
+    command += ["--nbval-current-env", "--nbval-sanitize-with", str(SANITIZE)]
+    command += ["--nbval-cell-timeout", str(CELL_TIMEOUT), *options, *map(str, paths)]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+
+
 def _run_nbval(path: Path, environment: dict[str, str], options: tuple[str, ...] = ()) -> list[str]:
-    """nbval's problems in strict mode; a cell that was skipped is one too."""
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "--color=no",
-        "--nbval",
-        "--nbval-current-env",
-    ]
-    command += ["--nbval-sanitize-with", str(SANITIZE), "--nbval-cell-timeout", str(CELL_TIMEOUT), *options, str(path)]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    """nbval's problems with one notebook; a cell that was skipped is one too."""
+    done = _nbval([path], environment, options)
     expected = len(code_cells(path))
     found = re.search(r"^(\d+) passed(?:, \d+ warnings?)? in", done.stdout, re.MULTILINE)
     if done.returncode == 0 and found and int(found[1]) == expected:

@@ -39,14 +39,6 @@ def test_every_chapter_has_an_interactive_and_a_quiz(site_folder: Path, name: st
     assert "quiz" in modules and set(modules) - {"quiz"}
 
 
-@pytest.mark.parametrize("name", WITH_WIDGETS)
-def test_every_interactive_mounts(page, site: str, name: str) -> None:
-    page.goto(f"{site}/{name}", wait_until="networkidle")
-    widgets = page.locator("[data-course-widget]")
-    states = [widgets.nth(i).get_attribute("data-course-widget-ready") for i in range(widgets.count())]
-    assert states and set(states) == {"true"}
-
-
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_it_also_mounts_from_a_file(page, site_folder: Path, name: str) -> None:
     page.goto((site_folder / name).as_uri(), wait_until="networkidle")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.site.html_pages import CHAPTERS, find_pages
+from tests.site.html_pages import CHAPTERS, find_pages, read_page
 
 SITE = Path(__file__).resolve().parents[2] / "_build" / "html"
 PAGES = [path.relative_to(SITE).as_posix() for path in find_pages(SITE) if path.relative_to(SITE) != Path("index.html")]
@@ -22,6 +22,7 @@ AT_REST = """async () => {
   await document.fonts.ready;
   await new Promise((seen) => requestAnimationFrame(() => requestAnimationFrame(seen)));
 }"""
+AXE = {"preload": False, "resultTypes": ["violations"]}  # the rest would be gathered only to be dropped
 WEIGHT_GOAL = 300_000  # bytes, gzipped, beyond the theme and MathJax
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -119,6 +120,12 @@ def test_mathematics_is_typeset(opened: Opened) -> None:
     assert raw == []
 
 
+def test_every_interactive_mounts(opened: Opened) -> None:
+    widgets = opened.page.locator("[data-course-widget]")
+    states = [widgets.nth(i).get_attribute("data-course-widget-ready") for i in range(widgets.count())]
+    assert states == ["true"] * len(read_page(SITE / opened.name).widgets)
+
+
 def test_it_does_not_scroll_sideways(opened: Opened) -> None:
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= opened.width
     # the theme lets the article scroll in a box of its own, which would hide the same fault from the line above
@@ -141,7 +148,7 @@ def test_axe_finds_nothing_serious_on_the_page(opened: Opened) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
     only_in_the_book(opened)
-    violations = Axe().run(opened.page).response["violations"]
+    violations = Axe().run(opened.page, options=AXE).response["violations"]
     serious = [
         f"{found['impact']}: {found['id']}: {node['html'][:200]}"
         for found in violations

@@ -12,6 +12,8 @@ import pytest
 import sympy
 
 from course_lib.lessons.gauge_freedom import proofs
+from tests.lessons import test_every_proof
+from tests.lessons.every import modules
 from tools import claims
 from tools.claims import checks, command, graph, pages, rows
 from tools.claims.rows import ClaimError, load
@@ -30,6 +32,9 @@ SCALAR = """
   scalars:
     - {name: p5, notebook: sampling/x, expected: 17.07, tolerance: 0.6, source: Table 6}
 """
+
+# the lesson whose theorem stands for any other
+OWNER = next(name for name, proofs in modules("proofs").items() if hasattr(proofs, "thm_in_batch_expectation"))
 
 
 def write(folder, text, name="x.yml"):
@@ -261,7 +266,7 @@ def lint(tmp_path, text, markdown="# Page\n", name="x.md"):
 def proved(label="thm-in-batch-expectation"):
     function = label.replace("-", "_")
     return ROW.replace("status: tested", f"status: proved\n  theorem: {label}").replace(
-        "papers.p3:disagreements_with_table_4", f"lessons.my_topic.proofs:{function}"
+        "papers.p3:disagreements_with_table_4", f"lessons.{OWNER}.proofs:{function}"
     )
 
 
@@ -717,10 +722,11 @@ def test_every_rule_holds_for_the_course():
 
 
 FUNCTIONS = sorted({name for claim in COURSE for name in claim.functions})
+ELSEWHERE = test_every_proof.RUN  # called there, and their residuals compared with zero
 SCALARS = [(claim.id, scalar) for claim in COURSE for scalar in claim.scalars if not scalar.notebook]
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if checks.resolve(name) not in ELSEWHERE])
 def test_every_check_of_the_course_passes(name):
     assert checks.run_function(name) == ""
 

@@ -22,20 +22,17 @@ from tests.widget_pages import (
     SUMMARY,
     Elements,
     far_apart,
-    left_without_javascript,
     made_in_python,
-    misfits,
-    misprints,
     mount_in_jupyter,
     none_numbers,
     reached_by_tab,
     replacing,
-    serious_violations,
     settled,
     table_rows,
 )
 
 SCALARS = {"person": 0, "alpha": 0.0, "beta": 0.0, "shift": 0.0, "view": "ddc"}
+SHOWN = {"two_scalars": SCALARS}
 POINTS = [
     SCALARS,
     {**SCALARS, "person": 1, "alpha": 0.6, "beta": -0.35, "shift": 1.0},
@@ -360,22 +357,3 @@ def test_the_model_is_followed_told_and_left(browser: Any) -> None:
     page.evaluate("close()")
     assert page.evaluate("Object.values(listeners).flat().length") == 0
     page.close()
-
-
-@pytest.mark.parametrize("width", [320, 360, 1280])
-def test_it_fits_the_width(site_page: Callable[..., Any], width: int) -> None:
-    assert misfits(site_page(scalars().static_html(), width=width), width) == []
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(site_page: Callable[..., Any], scheme: str) -> None:
-    page = site_page(scalars().static_html(), color_scheme=scheme, reduced_motion="reduce")
-    misfits(page, 1280)  # opens the folds
-    assert serious_violations(page) == []
-
-
-def test_without_javascript_and_on_paper(site_page: Callable[..., Any]) -> None:
-    one = scalars()
-    page = site_page(one.static_html(), java_script_enabled=False, script=False, width=360)
-    assert left_without_javascript(page) == ([True], [one.summary()], len(one.table()[1]))
-    assert misprints(site_page(one.static_html(), width=720), 720) == []
