@@ -1,9 +1,9 @@
 // The interactive "a step along the circle": drag q and k, look at the gradient of a loss, take steps, watch the length.
 // Runs in Jupyter (anywidget) and on a static page (afm_host.js) alike.
 import { fine, h, number, svg } from "../shared/widgets/kit.js";
-import { Interactive, button, framed, ladder, presets, showing, table } from "../shared/widgets/controls.js";
+import { button, framed, ladder, presets, showing, table } from "../shared/widgets/controls.js";
 import { LOSSES, norm, radialPart } from "../shared/widgets/motion_math.js";
-import { Plane, niceReach } from "../shared/widgets/motion_plane.js";
+import { Movable, Plane, niceReach } from "../shared/widgets/motion_plane.js";
 import { selection, stepChart } from "../shared/widgets/motion_view.js";
 import { LOSS_NAMES, LOSS_NOTES, analyse, asPython, percent, sentences, traceTable } from "./cosine_motion_text.js";
 
@@ -28,15 +28,7 @@ const capital = (text) => text[0].toUpperCase() + text.slice(1);
 const rounded = (point) => point.map((value) => Math.round(value * 100) / 100);
 const clamped = (point) => rounded(point.map((value) => Math.min(Math.max(value, -FARTHEST_HANDLE), FARTHEST_HANDLE)));
 
-class View extends Interactive {
-  state() {
-    return this.follower.state();
-  }
-
-  set(changes) {
-    this.follower.set(changes);
-  }
-
+class View extends Movable {
   get story() {
     return sentences(this.result).join(" ");
   }
@@ -129,29 +121,12 @@ class View extends Interactive {
     else this.set({ negatives: this.state().negatives.map((known, i) => (name === `n${i + 1}` ? place : known)) });
   }
 
-  onKey(event, name) {
-    const by = event.shiftKey ? 0.01 : 0.1;
-    const change = { ArrowLeft: [-by, 0], ArrowRight: [by, 0], ArrowUp: [0, by], ArrowDown: [0, -by] }[event.key];
-    if (!change) return;
-    event.preventDefault();
-    const [, , place] = this.handles().find(([known]) => known === name);
-    this.move(name, [place[0] + change[0], place[1] + change[1]]);
+  placeOf(name) {
+    return this.handles().find(([known]) => known === name)[2];
   }
 
-  onDrag(event, name) {
-    const { plane } = this.parts;
-    const handle = event.currentTarget;
-    if (event.type === "pointerdown" && event.button === 0) {
-      handle.setPointerCapture(event.pointerId);
-      handle.focus();
-      this.dragged = name;
-      event.preventDefault();
-    } else if (event.type === "pointermove" && this.dragged === name) {
-      this.move(name, this.frame.under(event, plane));
-    } else if (event.type !== "pointermove" && this.dragged === name) {
-      this.dragged = null;
-      this.refresh(); // the frame may fit again
-    }
+  canvas() {
+    return this.parts.plane;
   }
 
   // ---- showing -------------------------------------------------------------------------------------------------------------

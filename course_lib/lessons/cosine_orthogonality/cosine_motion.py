@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import html
 import math
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 import traitlets
 
 from course_lib.lessons.shared.widgets import motion
-from course_lib.lessons.shared.widgets.base import CourseWidget, one_of
+from course_lib.lessons.shared.widgets.base import Count, CourseWidget, Number, Word
 from course_lib.lessons.shared.widgets.drawing import Plane, nice_reach
 from course_lib.lessons.shared.widgets.words import fine, number
 from course_lib.maths import geometry
@@ -49,27 +47,13 @@ class CosineMotion(CourseWidget):
         "interactive."
     )
 
-    q = traitlets.List(traitlets.Float()).tag(sync=True, state=True)
-    k = traitlets.List(traitlets.Float()).tag(sync=True, state=True)
-    negatives = traitlets.List(traitlets.List(traitlets.Float())).tag(sync=True, state=True)
-    loss = traitlets.Unicode().tag(sync=True, state=True)
-    lr = traitlets.Float().tag(sync=True, state=True)
-    tau = traitlets.Float().tag(sync=True, state=True)
-    steps = traitlets.Int().tag(sync=True, state=True)
-
-    def __init__(
-        self,
-        q: Sequence[float] = (1.2, 0.3),
-        k: Sequence[float] = (0.5, 1.6),
-        *,
-        negatives: Sequence[Sequence[float]] = ((1.5, -0.8),),
-        loss: str = "cosine",
-        lr: float = 1.0,
-        tau: float = 0.5,
-        steps: int = 0,
-    ) -> None:
-        points = [_point(point, "negatives") for point in negatives]
-        super().__init__(q=_point(q, "q"), k=_point(k, "k"), negatives=points, loss=loss, lr=lr, tau=tau, steps=steps)
+    q = traitlets.List(traitlets.Float(), [1.2, 0.3]).tag(sync=True, state=True)
+    k = traitlets.List(traitlets.Float(), [0.5, 1.6]).tag(sync=True, state=True)
+    negatives = traitlets.List(traitlets.List(traitlets.Float()), [[1.5, -0.8]]).tag(sync=True, state=True)
+    loss = Word("cosine", motion.LOSSES)
+    lr = Number(1.0, 0.01, 100)
+    tau = Number(0.5, 0.01, 100)
+    steps = Count(0, 0, MOST_STEPS)
 
     # ---- what Python can ask
 
@@ -184,22 +168,6 @@ class CosineMotion(CourseWidget):
             raise ValueError(f"negatives has {len(proposal['value'])} points; expected at most {MOST_NEGATIVES}")
         return [_point(point, "negatives") for point in proposal["value"]]
 
-    @traitlets.validate("loss")
-    def _valid_loss(self, proposal: dict[str, Any]) -> str:
-        return one_of(proposal, {"loss": motion.LOSSES})
-
-    @traitlets.validate("lr", "tau")
-    def _valid_size(self, proposal: dict[str, Any]) -> float:
-        if not 0.01 <= proposal["value"] <= 100:
-            raise ValueError(f"{proposal['trait'].name} is {proposal['value']}; expected a number from 0.01 to 100")
-        return float(proposal["value"])
-
-    @traitlets.validate("steps")
-    def _valid_steps(self, proposal: dict[str, Any]) -> int:
-        if not 0 <= proposal["value"] <= MOST_STEPS:
-            raise ValueError(f"steps is {proposal['value']}; expected 0 to {MOST_STEPS}")
-        return int(proposal["value"])
-
 
 def _point(point: Any, name: str) -> list[float]:
     """Two finite numbers as plain floats."""
@@ -283,4 +251,4 @@ def _picture(shown: CosineMotion) -> str:
         parts.append(plane.arrow(here, after, "push", width=2.5))
         if _is_perpendicular(shown.step):
             parts.append(plane.right_angle(here, shown.step["step"]))
-    return plane.svg(html.escape(shown.summary()), parts)
+    return plane.svg(shown.summary(), parts)

@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, Polygon
 
-from course_lib.lessons.shared.house import INK, PULL, PULL_TINT, PUSH, SOFT, SPARE, WRONG, in_style, white_sheet
+from course_lib.lessons.shared.house import INK, PULL, PULL_TINT, PUSH, SOFT, SPARE, WRONG, in_style, note, white_sheet
 from course_lib.lessons.shared.plots import arrow, plane
 from course_lib.maths import geometry
 
@@ -260,15 +260,6 @@ def precision(
     ax.set(xscale="log", yscale="log", xlabel=x_label, ylabel=label)
     for name, at in (marks or {}).items():
         ax.axvline(at, color=WRONG, lw=1, ls=(0, (1, 2)))
-        ax.annotate(
-            name,
-            (at, 1),
-            xycoords=("data", "axes fraction"),
-            xytext=(3, -4),
-            textcoords="offset points",
-            va="top",
-            color=WRONG,
-            fontsize=9,
-        )
+        note(ax, name, (at, 1), (3, -4), xycoords=("data", "axes fraction"), va="top", color=WRONG, fontsize=9)
     ax.legend(fontsize=9)
     return fig, ax

@@ -23,8 +23,7 @@ lr, eps, tau, t = sp.symbols("eta epsilon tau t", positive=True)
 DIMENSIONS = (2, 3, 4)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Vectors without coordinates
+# ---- vectors without coordinates
 
 
 @dataclass(frozen=True)
@@ -83,8 +82,7 @@ def radial(f: sp.Expr, names: list[str]) -> sp.Expr:
     return Q.dot(gradient(f, names), gram)
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# The lemma
+# ---- the lemma
 
 
 def lem_cosine_gradient() -> list[sp.Expr]:
@@ -145,8 +143,7 @@ def cor_gradient_length() -> list[sp.Expr]:
     ]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Any function of cosines; degree zero; Pythagoras
+# ---- any function of cosines; degree zero; Pythagoras
 
 
 def thm_tangent_gradient() -> list[sp.Expr]:
@@ -254,8 +251,7 @@ def prop_effective_rate() -> list[sp.Expr]:
     ]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# What breaks it
+# ---- what breaks it
 
 
 def prop_dot_radial() -> list[sp.Expr]:
@@ -358,8 +354,7 @@ def prop_shared_vector() -> list[sp.Expr]:
     return [sp.simplify(of_x + of_y), sp.simplify(of_x - claimed)]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Coordinates
+# ---- coordinates
 
 
 def _coordinates(name: str, d: int) -> list[sp.Symbol]:

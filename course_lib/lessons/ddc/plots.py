@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from course_lib.lessons.shared.house import GRID, INK, PULL, PULL_TINT, PUSH, SOFT, SPARE, WRONG, in_style
+from course_lib.lessons.shared.house import GRID, INK, PULL, PULL_TINT, PUSH, SOFT, SPARE, WRONG, in_style, note
 
 
 @in_style
@@ -49,24 +49,15 @@ def two_users(user: Any, pref: Any, pop: Any, alpha: float, beta: float) -> tupl
         for end in (e, final):
             ax.plot(*zip(point, end, strict=True), color=SOFT, lw=1, ls=(0, (2, 2)))
         behind = {"fc": ax.get_facecolor(), "ec": "none", "pad": 1}  # covers the dashes
-        ax.annotate(
-            name,
-            (point[0], point[1]),
-            place,
-            textcoords="offset points",
-            color=color,
-            fontsize=9.5,
-            va="center",
-            bbox=behind,
-        )
+        note(ax, name, (point[0], point[1]), place, color=color, fontsize=9.5, va="center", bbox=behind)
     _arrow(ax, np.zeros(2), e, INK)
     _arrow(ax, np.zeros(2), final, WRONG)
-    ax.annotate("$e_u$", (e[0], e[1]), (6, 4), textcoords="offset points", color=INK)
+    note(ax, "$e_u$", (e[0], e[1]), (6, 4), color=INK)
     served: dict[str, Any] = {"color": WRONG, "va": "center", "fontsize": 9.5}
-    ax.annotate("is served: both", (final[0], final[1]), (8, 0), textcoords="offset points", **served)
+    note(ax, "is served: both", (final[0], final[1]), (8, 0), **served)
     for vector, name, place in ((f, "$e_{pref}$", (-2, -13)), (p, "$e_{pop}$", (-4, 6))):
         _arrow(ax, np.zeros(2), vector, SOFT, width=1.2)
-        ax.annotate(name, (vector[0], vector[1]), place, textcoords="offset points", color=SOFT, ha="right")
+        note(ax, name, (vector[0], vector[1]), place, color=SOFT, ha="right")
     points = np.stack([np.zeros(2), e, f, p, final, *(point for point, _ in corners.values())])
     low, high = points.min(0), points.max(0)
     ax.set(xlim=(low[0] - 0.5, high[0] + 1.5), ylim=(low[1] - 0.4, high[1] + 0.4), aspect="equal", xticks=[], yticks=[])
@@ -94,7 +85,7 @@ def turned_user(vectors: Mapping[str, Any], positives: Any, negatives: Any) -> t
         for points, marker, color in ((own, "o", PULL), (others, "X", PUSH)):
             ax.scatter(*points.T, marker=marker, s=90, color=color, zorder=3, ec="white")
             for point in points:
-                ax.annotate(f"{point @ u:+.3g}", point, (9, 6), textcoords="offset points", color=color, weight="bold")
+                note(ax, f"{point @ u:+.3g}", point, (9, 6), color=color, weight="bold")
         wrong = int(((own @ u)[:, None] <= others @ u).sum())
         ax.set(
             title=title,
@@ -148,9 +139,7 @@ def loss_and_ranking(
     losses = list(scaled.values())
     ax.plot(losses, [level] * len(losses), "|-", color=SOFT, ms=9, lw=1.2, zorder=1)
     for factor, loss in scaled.items():
-        ax.annotate(
-            f"× {factor:g}", (loss, level), (0, 7), textcoords="offset points", ha="center", fontsize=8.5, color=SOFT
-        )
+        note(ax, f"× {factor:g}", (loss, level), (0, 7), ha="center", fontsize=8.5, color=SOFT)
     for name, (loss, mrr) in points.items():
         bold = name in marked
         ax.scatter(
@@ -162,15 +151,7 @@ def loss_and_ranking(
             zorder=3,
             ec="white",
         )
-        ax.annotate(
-            name,
-            (loss, mrr),
-            (7, -3),
-            textcoords="offset points",
-            fontsize=9.5,
-            weight="bold" if bold else "normal",
-            color=INK,
-        )
+        note(ax, name, (loss, mrr), (7, -3), fontsize=9.5, weight="bold" if bold else "normal", color=INK)
     ax.set(
         xscale="log", xlabel="BPR loss per training triple of the embedding that is served", ylabel="MRR@10, held out"
     )
@@ -226,9 +207,7 @@ def decay_and_sign(names: Sequence[str], rows: Mapping[str, Sequence[float]]) ->
     for ax, (label, values), (color, _, _) in zip(axes[0], rows.items(), SPARE, strict=False):
         ax.barh(y, values, color=color, height=0.62, alpha=0.85)
         for at, value in zip(y, values, strict=True):
-            ax.annotate(
-                f"{value:.2g}", (max(value, 0), at), (3, 0), textcoords="offset points", va="center", fontsize=9
-            )
+            note(ax, f"{value:.2g}", (max(value, 0), at), (3, 0), va="center", fontsize=9)
         ax.axvline(0, color=INK, lw=1)
         ax.set(title=label, yticks=y)
         ax.set_yticks(y, names)
@@ -249,10 +228,10 @@ def frontier(
     for (color, marker, dashes), (name, (x, y, labels)) in zip(SPARE[1:], curves.items(), strict=False):
         ax.plot(x, y, color=color, marker=marker, ls=dashes, ms=5, label=name)
         for at, text in enumerate(labels):
-            ax.annotate(text, (x[at], y[at]), (5, -11), textcoords="offset points", fontsize=8.5, color=color)
+            note(ax, text, (x[at], y[at]), (5, -11), fontsize=8.5, color=color)
     for name, (x, y) in points.items():
         ax.scatter(x, y, s=70, marker="D", color=INK, zorder=4, ec="white")
-        ax.annotate(name, (x, y), (7, 6), textcoords="offset points", fontsize=9.5, weight="bold")
+        note(ax, name, (x, y), (7, 6), fontsize=9.5, weight="bold")
     ax.set(xlabel="mean popularity of the ten films shown", ylabel="MRR@10, held out")
     ax.legend(loc="lower right")
     return fig, ax

@@ -49,8 +49,7 @@ def final_margin(i: int, j: int) -> sp.Expr:
     return s[i] + alpha * b_pos[i] + beta * a[i] - t[j] - alpha * b[j] - beta * a_neg[j]
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# Convexity and existence
+# ---- convexity and existence
 
 
 def prop_user_convex() -> list[sp.Expr]:
@@ -154,8 +153,7 @@ def enumerate_preference_sign(values: Sequence[int] = (-1, 0, 2)) -> Fraction:
     return Fraction(wrong)
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# The two scalars
+# ---- the two scalars
 
 
 def prop_sign_of_alpha() -> list[sp.Expr]:
@@ -246,8 +244,7 @@ def prop_level_scores() -> list[sp.Expr]:
     ]
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# The origin
+# ---- the origin
 
 
 def thm_origin() -> list[sp.Expr]:
@@ -304,8 +301,7 @@ def prop_net_popularity() -> sp.Expr:
     return sp.simplify(gap(final) - gap(user) - apart.norm() * (alpha + beta * (pref.T * pop)[0]))
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# What a loss says
+# ---- what a loss says
 
 
 def thm_objective_not_embedding() -> list[sp.Expr]:
@@ -387,8 +383,7 @@ def _rule_margin(rule: str, i: int, j: int) -> sp.Expr:
     return like - other
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# Tools
+# ---- tools
 
 
 def _mean(values: Iterable[sp.Expr]) -> sp.Expr:

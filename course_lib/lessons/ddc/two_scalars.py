@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import html
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +14,8 @@ import traitlets
 
 from course_lib.data.interactions import Interactions
 from course_lib.lessons.shared.widgets import tables
-from course_lib.lessons.shared.widgets.base import CourseWidget, one_of, within
+from course_lib.lessons.shared.widgets.base import Count, CourseWidget, Number, Word
+from course_lib.lessons.shared.widgets.drawing import sheet, text_at
 from course_lib.lessons.shared.widgets.words import number
 from course_lib.maths import correction, popularity
 
@@ -23,7 +23,6 @@ STORED = Path(__file__).with_name("two_scalars.json")  # made by make_two_scalar
 VIEWS = ("ddc", "served")
 WINDOW = {"alpha": (-3.0, 3.0), "beta": (-1.0, 5.0)}  # of the picture
 POINTS = 25  # of the grid, in each direction
-LIMITS = {"alpha": (-50, 50), "beta": (-50, 50), "shift": (-5, 5)}
 RATIO, TOP, LIST = 0.05, 0.3, 10
 PEOPLE = ("Ann", "Ben", "Cleo", "Dan", "Eve", "Finn", "Gwen", "Hugo")
 FEWEST, MOST_ITEMS, MOST_WIDTH = 20, 1000, 64
@@ -118,11 +117,11 @@ class TwoScalars(CourseWidget):
     people = traitlets.List(traitlets.Dict()).tag(sync=True, state=True)
     names = traitlets.Dict().tag(sync=True, state=True)
     stored = traitlets.Bool().tag(sync=True, state=True)
-    person = traitlets.Int().tag(sync=True, state=True)
-    alpha = traitlets.Float().tag(sync=True, state=True)
-    beta = traitlets.Float().tag(sync=True, state=True)
-    shift = traitlets.Float().tag(sync=True, state=True)
-    view = traitlets.Unicode().tag(sync=True, state=True)
+    person = Count(0, 0, lambda shown: len(shown.people) - 1)
+    alpha = Number(0.0, -50, 50)
+    beta = Number(0.0, -50, 50)
+    shift = Number(0.0, -5, 5)
+    view = Word("ddc", VIEWS)
 
     def __init__(
         self,
@@ -134,11 +133,7 @@ class TwoScalars(CourseWidget):
         chosen: Sequence[int] = (0,),
         names: Mapping[int, str] | None = None,
         seen: Interactions | None = None,
-        person: int = 0,
-        alpha: float = 0.0,
-        beta: float = 0.0,
-        shift: float = 0.0,
-        view: str = "ddc",
+        **state: Any,
     ) -> None:
         stored = users is None
         data = (
@@ -146,7 +141,7 @@ class TwoScalars(CourseWidget):
             if stored
             else packed_data(users, items, train, test, chosen=chosen, names=names, seen=seen)
         )
-        super().__init__(**data, stored=stored, person=person, alpha=alpha, beta=beta, shift=shift, view=view)
+        super().__init__(**data, stored=stored, **state)
 
     # ---- what Python can ask
 
@@ -242,20 +237,6 @@ class TwoScalars(CourseWidget):
     def __repr__(self) -> str:
         state = ", ".join(f"{name}={getattr(self, name)!r}" for name in ("person", "alpha", "beta", "shift", "view"))
         return f"TwoScalars({state}; {len(self.people)} people, {len(self.counts)} items)"
-
-    # ---- values that make sense
-
-    @traitlets.validate("alpha", "beta", "shift")
-    def _valid_number(self, proposal: dict[str, Any]) -> float:
-        return float(within(proposal, LIMITS))
-
-    @traitlets.validate("person")
-    def _valid_person(self, proposal: dict[str, Any]) -> int:
-        return int(within(proposal, {"person": (0, len(self.people) - 1)}))
-
-    @traitlets.validate("view")
-    def _valid_view(self, proposal: dict[str, Any]) -> str:
-        return one_of(proposal, {"view": VIEWS})
 
 
 def packed_data(
@@ -406,17 +387,14 @@ def _picture(shown: TwoScalars) -> str:
         marks += f'<path d="M{ox:.0f} {oy - 8:.0f}l8 8-8 8-8-8z" fill="{_DDC}"/>'
     if inside((shown.alpha, shown.beta)):
         marks += f'<path d="M{nx - 6:.0f} {ny - 6:.0f}l12 12m0-12l-12 12" stroke="currentColor" stroke-width="2.4"/>'
-    ticks = "".join(_text(at(value, 0)[0], _TOP + _SIDE + 16, number(value)) for value in (-3, -2, -1, 0, 1, 2, 3))
-    ticks += "".join(_text(_LEFT - 14, at(0, value)[1] + 4, number(value)) for value in (-1, 0, 1, 2, 3, 4, 5))
+    ticks = "".join(text_at(at(value, 0)[0], _TOP + _SIDE + 16, number(value)) for value in (-3, -2, -1, 0, 1, 2, 3))
+    ticks += "".join(text_at(_LEFT - 14, at(0, value)[1] + 4, number(value)) for value in (-1, 0, 1, 2, 3, 4, 5))
     wide, high = _LEFT + _SIDE + 10, _TOP + _SIDE + _BOTTOM
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" role="img" '
-        f'aria-label="{html.escape(shown.summary())}" width="{wide}" '
-        'style="max-width:100%;height:auto;font-family:sans-serif">'
-        f'<path d="M{_LEFT} {_TOP}h{_SIDE}v{_SIDE}h-{_SIDE}z" fill="none" stroke="{_AXIS}"/>{curves}{marks}{ticks}'
-        f"{_text(_LEFT + _SIDE / 2, high - 8, 'α, along e_pop')}{_text(_LEFT - 30, _TOP + _SIDE / 2 + 16, 'β')}</svg>"
+    return sheet(
+        shown.summary(),
+        wide,
+        high,
+        f'<path d="M{_LEFT} {_TOP}h{_SIDE}v{_SIDE}h-{_SIDE}z" fill="none" stroke="{_AXIS}"/>{curves}{marks}{ticks}',
+        text_at(_LEFT + _SIDE / 2, high - 8, "α, along e_pop"),
+        text_at(_LEFT - 30, _TOP + _SIDE / 2 + 16, "β"),
     )
-
-
-def _text(x: float, y: float, text: str) -> str:
-    return f'<text x="{x:.0f}" y="{y:.0f}" font-size="12" text-anchor="middle" fill="currentColor">{text}</text>'

@@ -39,12 +39,6 @@ def feasible_many(answer: Answer) -> None:
     print("the form is right.", PASSED.replace("inputs", "grounds: the gauge itself is not applied here"))
 
 
-def neighbours_films(answer: Answer) -> None:
-    """Task 7 on the films that were rated most."""
-    check_neighbours(answer, *films(1.0), [10])
-    print(PASSED)
-
-
 def films(spread: float, rank: int = 16, n: int = 250, seed: int = 0) -> tuple[list[Any], list[Any]]:
     """(before, after): the n most rated films in the rank-16 SVD of the data, and after a random diagonal gauge."""
     users, items, _, counts = film_factors(rank)
@@ -276,3 +270,5 @@ pinning = public(check_pinning, [2])
 decay = public(check_decay, [([[3.0, 0.0], [4.0, 1.0]], [[0.0, 2.0], [5.0, 0.0], [0.0, 2.0]])])
 # Task 7, on four items in the plane
 neighbours_small = public(check_neighbours, PLANE, (np.array(PLANE) / [0.05, 1.0]).tolist(), [1, 2])
+# Task 7, on the films that were rated most
+neighbours_films = public(lambda answer: check_neighbours(answer, *films(1.0), [10]))

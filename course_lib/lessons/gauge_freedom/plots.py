@@ -10,7 +10,18 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from course_lib.lessons.shared.house import INK, PULL, PUSH, SOFT, SPARE, WRONG, in_style, series_style, white_sheet
+from course_lib.lessons.shared.house import (
+    INK,
+    PULL,
+    PUSH,
+    SOFT,
+    SPARE,
+    WRONG,
+    in_style,
+    note,
+    series_style,
+    white_sheet,
+)
 
 
 @in_style
@@ -202,4 +213,4 @@ def _name(ax: Axes, point: Any, name: str, color: str) -> None:
     """The name of a point, outside of it."""
     length = float(np.hypot(*point)) or 1.0
     offset = (14 * point[0] / length, 13 * point[1] / length + 2)
-    ax.annotate(name, point, offset, textcoords="offset points", color=color, ha="center", va="center", fontsize=9.5)
+    note(ax, name, point, offset, color=color, ha="center", va="center", fontsize=9.5)

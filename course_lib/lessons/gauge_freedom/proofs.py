@@ -25,8 +25,7 @@ theta = sp.symbols("theta", positive=True)
 eta, t = sp.symbols("eta t", real=True)
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# The sphere: cosine, chord, angle
+# ---- the sphere: cosine, chord, angle
 
 
 def thm_cosine_euclid() -> list[sp.Expr]:
@@ -91,8 +90,7 @@ def prop_not_a_metric() -> list[sp.Expr]:
     return _simplified([root, half, triangle_fails().unexplained])
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# The freedom
+# ---- the freedom
 
 
 def prop_gauge_freedom() -> list[sp.Expr]:
@@ -168,8 +166,7 @@ def prop_score_rows() -> list[sp.Expr]:
     return _simplified([*(inner - (A * B.T).T * (A * B.T)), *(new_B * (new_A.T * new_A) * new_B.T - inner)])
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# One table on the sphere
+# ---- one table on the sphere
 
 
 def thm_diagonal_gauge() -> list[sp.Expr]:
@@ -223,8 +220,7 @@ def enumerate_diagonal_gauge() -> Fraction:
     return Fraction(wrong)
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# Both tables on the sphere
+# ---- both tables on the sphere
 
 
 def lem_trace() -> list[sp.Expr]:
@@ -343,8 +339,7 @@ def enumerate_plane_gauge() -> Fraction:
     return Fraction(wrong)
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# Training: steps, decay, and the two objectives
+# ---- training: steps, decay, and the two objectives
 
 
 def prop_projected_step() -> list[sp.Expr]:
@@ -406,8 +401,7 @@ def thm_steck() -> list[sp.Expr]:
     return _simplified([first, *gradient, *balanced])
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# Counterexamples
+# ---- counterexamples
 
 
 def signs_are_gauges() -> Counterexample:
@@ -554,7 +548,7 @@ def item_products_move() -> Counterexample:
     )
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# ---- what they are made of
 
 
 def rational_circle() -> list[tuple[Fraction, Fraction]]:

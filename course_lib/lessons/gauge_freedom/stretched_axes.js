@@ -1,9 +1,9 @@
 // The interactive "stretch the axes": the same scores in another gauge, and what becomes of the cosines. Runs in Jupyter
 // (anywidget) and on a static page (afm_host.js) alike.
 import { h, number, svg } from "../shared/widgets/kit.js";
-import { Interactive, choice, framed, key, ladder, presets, showing, slider, table } from "../shared/widgets/controls.js";
+import { choice, framed, key, ladder, presets, showing, slider, table } from "../shared/widgets/controls.js";
 import { namePlaces } from "./labels.js";
-import { Plane, niceReach } from "../shared/widgets/motion_plane.js";
+import { Movable, Plane, niceReach } from "../shared/widgets/motion_plane.js";
 import { analyse, asPython, cosine, feasibleStretch, length, point, sentences, tableOf } from "./stretched_axes_math.js";
 
 const NAMES = ["items", "users", "item_names", "user_names", "stretch", "shear", "turn", "sphere", "selected"];
@@ -27,12 +27,12 @@ const pair = (c) => ({ items: [[root(c), root(1 - c)], [root(c), -root(1 - c)]],
 
 export default showing((model) => new View(model, NAMES));
 
-class View extends Interactive {
+class View extends Movable {
   // ---- building, once -------------------------------------------------------------------------------------------
 
   build() {
     const { parts } = this;
-    this.given = this.follower.state();
+    this.given = this.state();
     const head = {
       look: "cw-flow",
       title: "Stretch the axes",
@@ -50,14 +50,14 @@ class View extends Interactive {
   buildControls() {
     const { parts } = this;
     parts.axes = [0, 1].map((axis) => ladder({ name: `stretch_${axis + 1}`, text: `Stretch axis ${axis + 1}`, values: STRETCHES, onset: (size) => this.setStretch(axis, size) }));
-    parts.shear = slider({ name: "shear", text: "Shear", min: -2, max: 2, step: 0.1, onset: (shear) => this.follower.set({ shear }) });
-    parts.turn = slider({ name: "turn", text: "Turn", min: -180, max: 180, step: 5, onset: (turn) => this.follower.set({ turn }) });
+    parts.shear = slider({ name: "shear", text: "Shear", min: -2, max: 2, step: 0.1, onset: (shear) => this.set({ shear }) });
+    parts.turn = slider({ name: "turn", text: "Turn", min: -180, max: 180, step: 5, onset: (turn) => this.set({ turn }) });
     parts.sphere = choice({
       name: "sphere", label: "Length 1:", options: [["free", "no row"], ["items", "items"], ["both", "items and users"]],
-      onset: (sphere) => { this.follower.set({ sphere }); if (this.stays()) this.setStretch(0, this.sizes()[0]); },
+      onset: (sphere) => { this.set({ sphere }); if (this.stays()) this.setStretch(0, this.sizes()[0]); },
     });
     parts.stay = h("input", { type: "checkbox", name: "stay", onchange: () => this.setStretch(0, this.sizes()[0]) });
-    parts.mirror = h("input", { type: "checkbox", name: "mirror", onchange: () => this.follower.set({ stretch: this.signed(this.sizes()) }) });
+    parts.mirror = h("input", { type: "checkbox", name: "mirror", onchange: () => this.set({ stretch: this.signed(this.sizes()) }) });
     return h("div", { class: "cw-controls" },
       presets(PRESETS, (name) => this.usePreset(name)),
       h("div", {}, parts.axes.map(({ box }) => box)),
@@ -98,11 +98,11 @@ class View extends Interactive {
   usePreset(name) {
     const { set, given } = PRESETS[name];
     this.parts.stay.checked = false;
-    this.follower.set({ ...(given || !set ? this.given : {}), ...(set ? set() : {}) });
+    this.set({ ...(given || !set ? this.given : {}), ...(set ? set() : {}) });
   }
 
   sizes() {
-    return this.follower.state().stretch.map(Math.abs);
+    return this.state().stretch.map(Math.abs);
   }
 
   signed([first, second]) {
@@ -110,63 +110,47 @@ class View extends Interactive {
   }
 
   stays() {
-    return this.parts.stay.checked && this.follower.state().sphere !== "free";
+    return this.parts.stay.checked && this.state().sphere !== "free";
   }
 
   setStretch(axis, size) {
     const sizes = this.sizes();
     sizes[axis] = size;
     const wanted = this.signed(sizes);
-    if (!this.stays()) return this.follower.set({ stretch: wanted });
-    const state = this.follower.state();
+    if (!this.stays()) return this.set({ stretch: wanted });
+    const state = this.state();
     const { items, users } = analyse(state);
     const stretch = feasibleStretch(wanted, { sphere: state.sphere, items, users, held: axis }).map((d) => Math.sign(d) * Math.min(Math.max(Math.abs(d), SHORTEST), LONGEST));
-    return this.follower.set({ stretch, shear: 0 });
+    return this.set({ stretch, shear: 0 });
   }
 
   /** Moves an item; on the circle it slides along it. */
   move(k, place) {
-    const state = this.follower.state();
+    const state = this.state();
     const size = length(place);
     if (size < SHORTEST) return;
     const fit = state.sphere !== "free" ? 1 / size : Math.min(1, FARTHEST / size);
     const tidy = place.map((value) => Number((value * fit).toFixed(state.sphere !== "free" ? 6 : 3)));
-    this.follower.set({ items: state.items.map((row, i) => (i === k ? tidy : row)), selected: k });
+    this.set({ items: state.items.map((row, i) => (i === k ? tidy : row)), selected: k });
     if (this.stays()) this.setStretch(0, this.sizes()[0]);
   }
 
-  onKey(event, k) {
-    const by = event.shiftKey ? 0.01 : 0.1;
-    const change = { ArrowLeft: [-by, 0], ArrowRight: [by, 0], ArrowUp: [0, by], ArrowDown: [0, -by] }[event.key];
-    if (!change) return;
-    event.preventDefault();
-    const row = analyse(this.follower.state()).items[k];
-    this.move(k, [row[0] + change[0], row[1] + change[1]]);
+  placeOf(k) {
+    return analyse(this.state()).items[k];
   }
 
-  onDrag(event, k) {
-    const handle = event.currentTarget;
-    if (event.type === "pointerdown" && event.button === 0) {
-      handle.setPointerCapture(event.pointerId);
-      handle.focus();
-      this.dragged = k;
-      event.preventDefault();
-    } else if (event.type === "pointermove" && this.dragged === k) {
-      this.move(k, this.frame.under(event, this.parts.trained.plane));
-    } else if (event.type !== "pointermove" && this.dragged === k) {
-      this.dragged = undefined;
-      this.refresh(); // the frame may fit again
-    }
+  canvas() {
+    return this.parts.trained.plane;
   }
 
   select(k) {
-    if (this.follower.state().selected !== k) this.follower.set({ selected: k });
+    if (this.state().selected !== k) this.set({ selected: k });
   }
 
   // ---- showing -----------------------------------------------------------------------------------------------------
 
   refresh() {
-    const state = this.follower.state();
+    const state = this.state();
     this.found = analyse(state);
     this.story = sentences(state, this.found).join(" ");
     this.showControls(state);
@@ -277,7 +261,7 @@ class View extends Interactive {
   showTable() {
     const { data, table: holder } = this.parts.folds;
     if (!data.open) return;
-    const { heads, rows } = tableOf(this.follower.state(), this.found);
+    const { heads, rows } = tableOf(this.state(), this.found);
     holder.replaceChildren(table(heads, rows, "Every row before and after."));
   }
 }

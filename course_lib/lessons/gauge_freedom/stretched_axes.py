@@ -11,8 +11,8 @@ import numpy as np
 import traitlets
 
 from course_lib.lessons.gauge_freedom.labels import name_places
-from course_lib.lessons.shared.widgets.base import CourseWidget, one_of, within
-from course_lib.lessons.shared.widgets.drawing import COLOURS, SIDE, Plane, nice_reach
+from course_lib.lessons.shared.widgets.base import Count, CourseWidget, Number, Word
+from course_lib.lessons.shared.widgets.drawing import COLOURS, SIDE, Plane, nice_reach, sheet
 from course_lib.lessons.shared.widgets.words import list_of, number
 from course_lib.maths import gauge, geometry
 
@@ -28,7 +28,7 @@ FILMS = {
 PEOPLE = {"Ann": (1.0, -0.15), "Ben": (0.25, 1.15), "Cleo": (-0.5, 0.55)}
 SPHERES = ("free", "items", "both")
 MOST_ITEMS, MOST_USERS = 12, 6
-LIMITS = {"stretch": (0.05, 20), "shear": (-5, 5), "turn": (-180, 180)}
+LEAST_STRETCH, MOST_STRETCH = 0.05, 20
 FEASIBLE = 1e-9  # how far from 1 a length may be
 SAME = 1e-9  # how much a score may differ by rounding
 SHORTEST = 1e-6
@@ -60,10 +60,10 @@ class StretchedAxes(CourseWidget):
     item_names = traitlets.List(traitlets.Unicode()).tag(sync=True, state=True)
     user_names = traitlets.List(traitlets.Unicode()).tag(sync=True, state=True)
     stretch = traitlets.List(traitlets.Float()).tag(sync=True, state=True)
-    shear = traitlets.Float().tag(sync=True, state=True)
-    turn = traitlets.Float().tag(sync=True, state=True)
-    sphere = traitlets.Unicode().tag(sync=True, state=True)
-    selected = traitlets.Int().tag(sync=True, state=True)
+    shear = Number(0.0, -5, 5)
+    turn = Number(0.0, -180, 180)
+    sphere = Word("free", SPHERES)
+    selected = Count(1, 0, MOST_ITEMS - 1)
 
     def __init__(
         self,
@@ -73,10 +73,8 @@ class StretchedAxes(CourseWidget):
         item_names: Sequence[str] | None = None,
         user_names: Sequence[str] | None = None,
         stretch: Sequence[float] = (1.6, 0.6),
-        shear: float = 0.0,
-        turn: float = 0.0,
-        sphere: str = "free",
         selected: int = 1,
+        **state: Any,
     ) -> None:
         items, item_names = _named_rows("items", items, item_names, (2, MOST_ITEMS), "item")
         users, user_names = _named_rows("users", users, user_names, (1, MOST_USERS), "user")
@@ -88,10 +86,8 @@ class StretchedAxes(CourseWidget):
             item_names=item_names,
             user_names=user_names,
             stretch=[float(d) for d in stretch],
-            shear=shear,
-            turn=turn,
-            sphere=sphere,
             selected=selected,
+            **state,
         )
 
     # ---- what Python can ask
@@ -99,7 +95,7 @@ class StretchedAxes(CourseWidget):
     @property
     def chosen(self) -> int:
         """The item whose neighbours are listed: `selected`, or the last one where the table has become shorter."""
-        return min(self.selected, len(self.items) - 1)
+        return int(min(self.selected, len(self.items) - 1))
 
     @property
     def gauge_matrix(self) -> np.ndarray:
@@ -280,25 +276,11 @@ class StretchedAxes(CourseWidget):
 
     @traitlets.validate("stretch")
     def _valid_stretch(self, proposal: dict[str, Any]) -> list[float]:
-        low, high = LIMITS["stretch"]
+        low, high = LEAST_STRETCH, MOST_STRETCH
         value = proposal["value"]
         if len(value) != 2 or not all(low <= abs(d) <= high for d in value):
             raise ValueError(f"stretch is {list(value)}; expected two factors of size {low} to {high}")
         return list(value)
-
-    @traitlets.validate("shear", "turn")
-    def _valid_number(self, proposal: dict[str, Any]) -> float:
-        return float(within(proposal, LIMITS))
-
-    @traitlets.validate("sphere")
-    def _valid_sphere(self, proposal: dict[str, Any]) -> str:
-        return one_of(proposal, {"sphere": SPHERES})
-
-    @traitlets.validate("selected")
-    def _valid_selected(self, proposal: dict[str, Any]) -> int:
-        if not 0 <= proposal["value"] < MOST_ITEMS:
-            raise ValueError(f"selected is {proposal['value']}; expected 0 to {MOST_ITEMS - 1}")
-        return int(proposal["value"])
 
 
 def _named_rows(
@@ -346,11 +328,12 @@ def _two_planes(shown: StretchedAxes) -> str:
     left = _plane(shown, items, users, set())
     right = _plane(shown, new_items, new_users, off)
     titles = [_title(200, "as trained"), _title(630, "in the other gauge")]
-    return (
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 830 430" role="img" '
-        f'aria-label="{html.escape(shown.summary())}" '
-        f'width="830" style="max-width:100%;height:auto;font-family:sans-serif">{"".join(titles)}'
-        f'<g transform="translate(0 28)">{left}</g><g transform="translate(430 28)">{right}</g></svg>'
+    return sheet(
+        shown.summary(),
+        830,
+        430,
+        *titles,
+        f'<g transform="translate(0 28)">{left}</g><g transform="translate(430 28)">{right}</g>',
     )
 
 

@@ -40,12 +40,6 @@ def always(answer: Answer) -> None:
     print("the form is right.", PASSED.replace("inputs", "grounds: the estimates themselves are not looked at here"))
 
 
-def rate_films(answer: Answer) -> None:
-    """Task 6 on the Gramian of films while they are trained."""
-    check_rate(answer, *films(64, 20.0, steps=20))
-    print(PASSED)
-
-
 def films(
     batch_size: int, learning_rate: float, *, steps: int = 60, rank: int = 4, seed: int = 0
 ) -> tuple[list[Any], list[Any]]:
@@ -467,3 +461,5 @@ batch_with = public(check_batch, [(Fraction(2, 5), 10), (Fraction(1, 10), 20)], 
 batch_without = public(check_batch, [(Fraction(2, 5), 10), (Fraction(1, 10), 20)], replace=False)
 # Task 6, three steps of a 2 x 2 Gramian
 rate_small = public(check_rate, WALK, SEEN)
+# Task 6, on the Gramian of films while they are trained
+rate_films = public(lambda answer: check_rate(answer, *films(64, 20.0, steps=20)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import html
+import functools
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 import traitlets
 
-from course_lib.lessons.shared.widgets.base import CourseWidget, within
+from course_lib.lessons.shared.widgets.base import Count, CourseWidget
+from course_lib.lessons.shared.widgets.drawing import sheet, text_at
 from course_lib.lessons.shared.widgets.words import number, whole_percent
 
 LOW, HIGH, BINS = -1.0, 2.0, 60  # of the histograms of course_lib.experiments.p4.histogram_rows; the test compares
@@ -124,7 +125,7 @@ class Folding(CourseWidget):
     models = traitlets.List(traitlets.Dict()).tag(sync=True, state=True)
     stored = traitlets.Bool().tag(sync=True, state=True)
     lam = traitlets.Float().tag(sync=True, state=True)
-    check = traitlets.Int().tag(sync=True, state=True)
+    check = Count(0, 0, lambda shown: len(shown.models[0]["steps"]) - 1)
 
     def __init__(self, result: Any = None, *, lam: float | None = None, check: int | None = None) -> None:
         stored = result is None
@@ -222,10 +223,6 @@ class Folding(CourseWidget):
             raise ValueError(f"lam is {lam}; expected one of {', '.join(map(lambda_text, known))}")
         return lam
 
-    @traitlets.validate("check")
-    def _valid_check(self, proposal: dict[str, Any]) -> int:
-        return int(within(proposal, {"check": (0, len(self.models[0]["steps"]) - 1)}))
-
 
 def lambda_text(lam: float) -> str:
     """0, 0.01, 1, 1000: the coefficient as people write it."""
@@ -234,6 +231,7 @@ def lambda_text(lam: float) -> str:
 
 # ---- the picture for a page without JavaScript: middle tones, legible on light and on dark
 
+_text = functools.partial(text_at, size=11, places=".1f")
 _WIDE, _HIGH, _LEFT, _RIGHT, _TOP, _BOTTOM = 480, 280, 14, 14, 18, 42
 _FILL, _EDGE, _LINE = "#d9772b", "#3b82c4", "#8a94a0"
 
@@ -258,16 +256,12 @@ def _picture(shown: Folding) -> str:
         f'<path d="M{x(wish):.1f} {_TOP}V{y(0):.1f}" stroke="currentColor" stroke-dasharray="2 3"/>' for wish in (0, 1)
     )
     ticks = "".join(_text(x(value), _HIGH - _BOTTOM + 16, number(value)) for value in (-1, -0.5, 0, 0.5, 1, 1.5, 2))
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {_HIGH}" role="img" '
-        f'aria-label="{html.escape(shown.summary())}" '
-        f'width="{_WIDE}" style="max-width:100%;height:auto;font-family:sans-serif">'
-        f'<path d="M{_LEFT} {y(0):.1f}H{_WIDE - _RIGHT}" stroke="{_LINE}"/>{ticks}'
-        f"{_text(_WIDE / 2, _HIGH - 8, 'inner product of a pair')}"
-        f'<path d="{stairs(now["random"])}" fill="{_FILL}" fill-opacity="0.6" stroke="{_FILL}"/>'
-        f'<path d="{stairs(now["observed"])}" fill="none" stroke="{_EDGE}" stroke-width="2.4"/>{wishes}</svg>'
+    return sheet(
+        shown.summary(),
+        _WIDE,
+        _HIGH,
+        f'<path d="M{_LEFT} {y(0):.1f}H{_WIDE - _RIGHT}" stroke="{_LINE}"/>{ticks}',
+        _text(_WIDE / 2, _HIGH - 8, "inner product of a pair"),
+        f'<path d="{stairs(now["random"])}" fill="{_FILL}" fill-opacity="0.6" stroke="{_FILL}"/>',
+        f'<path d="{stairs(now["observed"])}" fill="none" stroke="{_EDGE}" stroke-width="2.4"/>{wishes}',
     )
-
-
-def _text(x: float, y: float, text: str) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="11" text-anchor="middle" fill="currentColor">{text}</text>'

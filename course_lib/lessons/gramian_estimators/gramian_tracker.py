@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import html
 import math
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
@@ -12,8 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 import traitlets
 
-from course_lib.lessons.shared.widgets.base import CourseWidget, one_of, within
+from course_lib.lessons.shared.widgets.base import MOST_SEED, Count, CourseWidget, Number, Word
 from course_lib.lessons.shared.widgets.chance import uniforms
+from course_lib.lessons.shared.widgets.drawing import sheet, text_at
 from course_lib.lessons.shared.widgets.words import number
 from course_lib.maths import gramians
 
@@ -159,37 +159,14 @@ class GramianTracker(CourseWidget):
         "chosen one. With JavaScript this picture is interactive."
     )
 
-    alpha = traitlets.Float().tag(sync=True, state=True)
-    batch_size = traitlets.Int().tag(sync=True, state=True)
-    drift = traitlets.Unicode().tag(sync=True, state=True)
-    size = traitlets.Float().tag(sync=True, state=True)
+    alpha = Number(0.05, LOWEST_RATE, 1)
+    batch_size = Count(16, 1, LARGEST_BATCH)
+    drift = Word("straight", DRIFTS)
+    size = Number(0.005, 0, 1)
     correct_start = traitlets.Bool().tag(sync=True, state=True)
-    beta = traitlets.Unicode().tag(sync=True, state=True)
-    step = traitlets.Int().tag(sync=True, state=True)
-    seed = traitlets.Int().tag(sync=True, state=True)
-
-    def __init__(
-        self,
-        *,
-        alpha: float = 0.05,
-        batch_size: int = 16,
-        drift: str = "straight",
-        size: float = 0.005,
-        correct_start: bool = False,
-        beta: str = "1",
-        step: int = STEPS,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(
-            alpha=alpha,
-            batch_size=batch_size,
-            drift=drift,
-            size=size,
-            correct_start=correct_start,
-            beta=beta,
-            step=step,
-            seed=seed,
-        )
+    beta = Word("1", BETAS)
+    step = Count(STEPS, EVERY, STEPS, unit=EVERY)
+    seed = Count(0, 0, MOST_SEED)
 
     # ---- what Python can ask
 
@@ -302,28 +279,6 @@ class GramianTracker(CourseWidget):
             rows.append([str(step), *values, figures(math.sqrt(now.square)), figures(math.sqrt(now.variance))])
         return heads, rows
 
-    # ---- values that make sense
-
-    @traitlets.validate("alpha", "size")
-    def _valid_number(self, proposal: dict[str, Any]) -> float:
-        return float(within(proposal, {"alpha": (LOWEST_RATE, 1), "size": (0, 1)}))
-
-    @traitlets.validate("batch_size", "step", "seed")
-    def _valid_count(self, proposal: dict[str, Any]) -> int:
-        name, value = proposal["trait"].name, proposal["value"]
-        low, high, unit = {
-            "batch_size": (1, LARGEST_BATCH, 1),
-            "step": (EVERY, STEPS, EVERY),
-            "seed": (0, 2**32 - 1, 1),
-        }[name]
-        if not low <= value <= high or value % unit:
-            raise ValueError(f"{name} is {value}; expected {low} to {high}{f' in steps of {unit}' if unit > 1 else ''}")
-        return int(value)
-
-    @traitlets.validate("drift", "beta")
-    def _valid_word(self, proposal: dict[str, Any]) -> str:
-        return one_of(proposal, {"drift": tuple(DRIFTS), "beta": BETAS})
-
 
 def figures(value: float) -> str:
     """Three significant figures, no exponent: 0.0312, 1.5, 249. Same rule as `figures` of gramian_tracker_math.js."""
@@ -343,16 +298,19 @@ def table_steps(last: int) -> list[int]:
 
 # ---- the picture for a page without JavaScript: middle tones, legible on light and on dark
 
+_text = functools.partial(text_at, size=11, places=".1f")
 _INK, _SOGRAM, _SAGRAM, _LINE = "currentColor", "#3b82c4", "#d9772b", "#8a94a0"
 _WIDE, _HIGH, _LEFT, _RIGHT, _TOP, _BOTTOM = 400, 305, 44, 12, 24, 42
 
 
 def _picture(shown: GramianTracker) -> str:
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {2 * _HIGH}" role="img" '
-        f'aria-label="{html.escape(shown.summary())}" '
-        f'width="{1.15 * _WIDE:.0f}" style="max-width:100%;height:auto;font-family:sans-serif">{_paths_svg(shown)}'
-        f'<g transform="translate(0 {_HIGH})">{_errors_svg(shown)}</g></svg>'
+    return sheet(
+        shown.summary(),
+        _WIDE,
+        2 * _HIGH,
+        _paths_svg(shown),
+        f'<g transform="translate(0 {_HIGH})">{_errors_svg(shown)}</g>',
+        width=f"{1.15 * _WIDE:.0f}",
     )
 
 
@@ -373,13 +331,13 @@ def _paths_svg(shown: GramianTracker) -> str:
 
     dots = "".join(f"M{x(k + 1):.1f} {y(paths.sampling[k]):.1f}h0" for k in range(EVERY - 1, shown.step, EVERY))
     ticks = [_text(x(step), _HIGH - _BOTTOM + 15, str(step)) for step in range(0, STEPS + 1, 100)]
-    ticks += [_text(_LEFT - 6, y(value) + 4, number(value), "end") for value in even_numbers(low, high)]
+    ticks += [_text(_LEFT - 6, y(value) + 4, number(value), anchor="end") for value in even_numbers(low, high)]
     return "".join(
         (
             _frame(),
             *ticks,
             _text((_LEFT + _WIDE) / 2, _HIGH - 8, "step"),
-            _text(_LEFT - 6, _TOP - 12, "entry of the Gramian", "start"),
+            _text(_LEFT - 6, _TOP - 12, "entry of the Gramian", anchor="start"),
             f'<path d="{dots}" stroke="{_LINE}" stroke-width="3.4" stroke-linecap="round"/>',
             line(paths.entry, _INK, 'stroke-width="5" stroke-opacity="0.4"'),
             line(paths.sogram, _SOGRAM, 'stroke-width="2"'),
@@ -405,14 +363,14 @@ def _errors_svg(shown: GramianTracker) -> str:
 
     best, now = shown.best_alpha, shown.expected()
     ticks = [_text(x(value), _HIGH - _BOTTOM + 15, figures(value)) for value in (0.001, 0.01, 0.1, 1)]
-    ticks += [_text(_LEFT - 6, y(value) + 4, figures(value), "end") for value in powers(low, high)]
+    ticks += [_text(_LEFT - 6, y(value) + 4, figures(value), anchor="end") for value in powers(low, high)]
     bx, by = x(best), y(float(shown.expected(best).total))
     return "".join(
         (
             _frame(),
             *ticks,
             _text((_LEFT + _WIDE) / 2, _HIGH - 8, "rate α"),
-            _text(_LEFT - 6, _TOP - 12, "mean square error", "start"),
+            _text(_LEFT - 6, _TOP - 12, "mean square error", anchor="start"),
             line(shown.long_run_error(alphas), _LINE, 'stroke-width="1.2" stroke-dasharray="2 3"'),
             line(found.square, _SAGRAM, 'stroke-width="1.8" stroke-dasharray="6 4"'),
             line(found.variance, _SOGRAM, 'stroke-width="1.8" stroke-dasharray="1.5 3"'),
@@ -450,7 +408,3 @@ def powers(low: float, high: float) -> list[float]:
 
 def _frame() -> str:
     return f'<path d="M{_LEFT} {_TOP}V{_HIGH - _BOTTOM}H{_WIDE - _RIGHT}" fill="none" stroke="{_LINE}"/>'
-
-
-def _text(x: float, y: float, text: str, anchor: str = "middle") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="11" text-anchor="{anchor}" fill="currentColor">{text}</text>'

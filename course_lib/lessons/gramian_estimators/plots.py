@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from course_lib.lessons.shared.house import INK, PULL, PUSH, PUSH_FILL, PUSHES, SOFT, SPARE, in_style, white_sheet
+from course_lib.lessons.shared.house import INK, PULL, PUSH, PUSH_FILL, PUSHES, SOFT, SPARE, in_style, note, white_sheet
 from course_lib.maths import gramians
 
 COLOURS = tuple(color for color, _, _ in SPARE)
@@ -167,12 +167,12 @@ def rate_tradeoff(*, delta: float, sigma: float, drift: str = "coherent") -> tup
     ax.plot(rates, (total - noise) / sigma**2, color=PULL, ls=(0, (1, 1.3)), label="squared lag")
     ax.plot(rates, total / sigma**2, color=INK, lw=2.4, label="their sum")
     ax.axvline(best, color=SOFT, lw=1)
-    ax.annotate(
+    note(
+        ax,
         f"best α = {best:.3g}",
         (best, 1.0),
+        (4, -12),
         xycoords=("data", "axes fraction"),
-        xytext=(4, -12),
-        textcoords="offset points",
         color=INK,
         bbox=white_sheet(),
     )
@@ -206,12 +206,12 @@ def cost_of_forms(sizes: Sequence[int], seconds: Mapping[str, Sequence[float]], 
         color, marker, line = SPARE[index % len(SPARE)]
         ax.plot(sizes, 1000 * np.asarray(values), color=color, marker=marker, ls=line, label=name)
     ax.axvline(width, color=SOFT, lw=1)
-    ax.annotate(
+    note(
+        ax,
         f"B = k = {width}",
         (width, 0.97),
+        (4, -8),
         xycoords=("data", "axes fraction"),
-        xytext=(4, -8),
-        textcoords="offset points",
         color=INK,
         bbox=white_sheet(),
     )

@@ -21,8 +21,7 @@ alpha, beta, delta, sigma, theta = sp.symbols("alpha beta delta sigma theta", po
 N, D = 3, 2  # the tables of the identities: three examples, width two
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# The Gramian form
+# ---- the Gramian form
 
 
 def thm_gramian_form() -> list[sp.Expr]:
@@ -71,8 +70,7 @@ def prop_gravity_shrinks() -> list[sp.Expr]:
     return [*(slope - sp.Rational(2, N) * u * _gram(v)).expand(), sp.simplify(path.diff(t) + 2 * level / n * path)]
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# The estimated gradient
+# ---- the estimated gradient
 
 
 def thm_unbiased_gravity() -> sp.Expr:
@@ -160,8 +158,7 @@ def thm_same_batch() -> list[sp.Expr]:
     return [sp.simplify(residual) for residual in residuals]
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# SAGram and SOGram
+# ---- SAGram and SOGram
 
 
 def thm_sagram_psd() -> sp.Expr:
@@ -289,8 +286,7 @@ def prop_uniform_gravity() -> sp.Expr:
     return sp.expand(_dot(left, right) - mean)
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# The estimators themselves, over every draw, in rational arithmetic
+# ---- the estimators themselves, over every draw, in rational arithmetic
 
 _TABLES = {  # small tables of Fractions, fixed: three examples of width two, at four moments of a trajectory
     name: [exact([[(7 * t + 3 * i + 5 * a + shift) % 9 - 4 for a in range(D)] for i in range(N)]) for t in range(4)]
@@ -449,8 +445,7 @@ def _slopes(u: np.ndarray, v: np.ndarray, batch: Sequence[int], gram_u: np.ndarr
     return found
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# Tables of symbols
+# ---- tables of symbols
 
 
 def _table(name: str, rows: int = N, width: int = D) -> sp.Matrix:

@@ -1,9 +1,11 @@
 // The interactive "what the batch really weighs": an editable label matrix and the weight that one expected batch puts on
 // every pair. Runs in Jupyter (anywidget) and on a static page (afm_host.js) alike.
-import { debounce, h, hatch, number, svg, uniqueId } from "../shared/widgets/kit.js";
+import { Interactive, button, choice, framed, key, presets, showing, slider, table } from "../shared/widgets/controls.js";
+import { h, hatch, number, svg, uniqueId } from "../shared/widgets/kit.js";
 import {
   KINDS, batchLoss, batchWeights, batchWeightsOnCells, bestScore, countLabels, mapCells, pairPopularity, positivePairs,
 } from "./in_batch_math.js";
+import { selection } from "../shared/widgets/motion_view.js";
 import { randomGenerator, sampleWithoutReplacement } from "../shared/widgets/random.js";
 import { KIND_NAMES, KIND_NOTES, analyse, asPython, pairName, sentences } from "./in_batch_text.js";
 
@@ -26,107 +28,47 @@ function randomLabels(random) {
   return side.map((i) => side.map((j) => Number(cover[i] === j || random() < 0.22)));
 }
 
-export default {
-  render({ model, el }) {
-    const view = new View(model);
-    el.append(view.root);
-    return () => view.close();
-  },
-};
+export default showing((model) => new View(model, NAMES));
 
-class View {
-  constructor(model) {
-    this.model = model;
-    this.active = mostPopularPositive(model.get("labels"));
-    this.shown = "expected";
-    this.presetRandom = randomGenerator(model.get("seed") + 1);
-    this.parts = {};
-    this.root = this.build();
-    this.onChange = () => this.schedule();
-    for (const name of NAMES) model.on(`change:${name}`, this.onChange);
-    this.announce = debounce((text) => (this.parts.summary.textContent = text), 250);
-    this.forgetDraws();
-    this.refresh();
-    this.parts.summary.textContent = this.story();
-  }
-
-  close() {
-    for (const name of NAMES) this.model.off(`change:${name}`, this.onChange);
-  }
-
-  state() {
-    return Object.fromEntries(NAMES.map((name) => [name, this.model.get(name)]));
-  }
-
-  set(changes) {
-    for (const [name, value] of Object.entries(changes)) this.model.set(name, value);
-    this.model.save_changes();
-    this.schedule();
-  }
-
-  schedule() {
-    if (this.waiting) return;
-    this.waiting = true;
-    queueMicrotask(() => this.settle());
-  }
-
-  /** Shows what was set since the last time; also called by whatever needs numbers at once. */
-  settle() {
-    if (!this.waiting) return;
-    this.waiting = false;
-    this.forgetDraws();
-    this.refresh();
-  }
-
-  story() {
+class View extends Interactive {
+  get story() {
     return sentences(this.state().labels, this.result).join(" ");
   }
 
   // ---- building, once -------------------------------------------------------------------------------------------
 
   build() {
-    const title = uniqueId("title");
-    const parts = this.parts;
+    const { parts } = this;
+    const { labels, seed } = this.state();
+    this.active = mostPopularPositive(labels);
+    this.presetRandom = randomGenerator(seed + 1);
     parts.message = h("p", { class: "cw-message", role: "status" });
     parts.inspector = h("p", { class: "cw-inspector" });
-    parts.summary = h("p", { class: "cw-summary", "aria-live": "polite" });
-    const root = h("div", { class: "cw cw-in-batch", role: "group", "aria-labelledby": title },
-      h("div", { class: "cw-head" },
-        h("p", { class: "cw-title", id: title }, "What the batch really weighs"),
-        h("p", { class: "cw-lead" }, "Switch labels on and off. The squares show how hard an expected batch pushes each pair apart; dashed frames show what the full objective asks for.")),
+    const head = {
+      look: "cw-in-batch",
+      title: "What the batch really weighs",
+      lead: "Switch labels on and off. The squares show how hard an expected batch pushes each pair apart; dashed frames show what the full objective asks for.",
+    };
+    return framed(head,
       this.buildControls(),
       parts.message,
       h("div", { class: "cw-stage" }, this.buildLabels(), this.buildWeights()),
       parts.summary,
       this.buildObjective(),
       this.buildSimulation(),
-      this.buildDetails());
-    root.addEventListener("keydown", (event) => event.stopPropagation()); // JupyterLab would take the arrow keys
-    return root;
+      parts.folds.box);
   }
 
   buildControls() {
-    const parts = this.parts;
-    const presets = Object.entries(PRESETS).map(([name, { text }]) =>
-      h("button", { type: "button", class: "cw-chip", "data-preset": name, onclick: () => this.usePreset(name) }, text));
-    const kind = uniqueId("kind");
-    parts.kind = h("select", { id: kind, name: "kind", onchange: (event) => this.set({ kind: event.target.value }) },
-      KINDS.map((name) => h("option", { value: name }, KIND_NAMES[name])));
-    parts.kindNote = h("p", { class: "cw-note" });
-    parts.batchSize = this.slider({ name: "batch_size", text: "Batch size |Ô|", min: 2, max: 2, step: 1, convert: Number });
-    parts.omega = this.slider({ name: "omega", text: "Balance ω", min: 0.01, max: 1, step: 0.01, convert: Number });
+    const { parts } = this;
+    const options = KINDS.map((name) => [name, KIND_NAMES[name]]);
+    parts.kind = selection({ name: "kind", text: "Batch loss", options, notes: KIND_NOTES, onset: (kind) => this.set({ kind }) });
+    parts.batchSize = slider({ name: "batch_size", text: "Batch size |Ô|", min: 2, max: 2, step: 1, onset: (size) => this.set({ batch_size: size }) });
+    parts.omega = slider({ name: "omega", text: "Balance ω", min: 0.01, max: 1, step: 0.01, onset: (omega) => this.set({ omega }) });
     return h("div", { class: "cw-controls" },
-      h("div", { class: "cw-presets", role: "group", "aria-label": "Start from" }, h("span", { class: "cw-label", "aria-hidden": "true" }, "Start from"), presets),
-      h("div", { class: "cw-control" }, h("label", { class: "cw-label", for: kind }, "Batch loss"), parts.kind, parts.kindNote),
+      presets(PRESETS, (name) => this.usePreset(name)),
+      parts.kind.box,
       h("div", { class: "cw-control" }, parts.batchSize.box, parts.omega.box));
-  }
-
-  slider({ name, text, min, max, step, convert }) {
-    const id = uniqueId(name);
-    const value = h("span", { class: "cw-value" });
-    const input = h("input", { type: "range", id, name, min, max, step, oninput: (event) => this.set({ [name]: convert(event.target.value) }) });
-    const box = h("div", { class: "cw-slider" }, h("label", { class: "cw-label", for: id }, text, " ", value), input);
-    return { box, input, value };
   }
 
   buildLabels() {
@@ -151,7 +93,7 @@ class View {
     const parts = this.parts;
     const name = uniqueId("shown");
     const choice = (value, text) => {
-      const input = h("input", { type: "radio", name, value, onchange: () => { this.shown = value; this.refresh(); } });
+      const input = h("input", { type: "radio", name, value, onchange: () => { this.shown = value; this.show(); } });
       return { input, box: h("label", { class: "cw-option" }, input, text) };
     };
     parts.shownExpected = choice("expected", "expected");
@@ -167,29 +109,22 @@ class View {
 
   buildObjective() {
     const parts = this.parts;
-    const name = uniqueId("pointwise");
-    const choice = (value) => {
-      const input = h("input", { type: "radio", name: `pointwise-${name}`, value, onchange: () => this.set({ pointwise: value }) });
-      return { input, box: h("label", { class: "cw-option" }, input, value) };
-    };
-    parts.logistic = choice("logistic");
-    parts.square = choice("square");
-    parts.fit = this.slider({ name: "fit", text: "Scores:", min: 0, max: 1, step: 0.05, convert: Number });
+    parts.pointwise = choice({
+      name: "pointwise", label: "Loss", options: [["logistic", "logistic"], ["square", "square"]], onset: (pointwise) => this.set({ pointwise }),
+    });
+    parts.fit = slider({ name: "fit", text: "Scores:", min: 0, max: 1, step: 0.05, onset: (fit) => this.set({ fit }) });
     parts.bars = h("div", { class: "cw-bars" });
     return h("div", { class: "cw-card" },
       h("p", { class: "cw-card-title" }, "The objective that is minimised"),
-      h("div", { class: "cw-row" },
-        h("div", { class: "cw-options", role: "radiogroup", "aria-label": "Point-wise loss" }, h("span", { class: "cw-label", "aria-hidden": "true" }, "Loss"), parts.logistic.box, parts.square.box),
-        parts.fit.box),
+      h("div", { class: "cw-row" }, parts.pointwise.box, parts.fit.box),
       parts.bars);
   }
 
   buildSimulation() {
     const parts = this.parts;
-    const button = (action, text, onclick) => h("button", { type: "button", class: "cw-button", "data-action": action, onclick }, text);
     parts.draw = button("draw", "Draw a batch", () => this.draw(1));
     parts.drawMany = button("draw-many", "Draw 500", () => this.draw(500));
-    parts.forget = button("forget", "Start over", () => { this.forgetDraws(); this.refresh(); });
+    parts.forget = button("forget", "Start over", () => { this.forgetDraws(); this.show(); });
     parts.batch = h("div", { class: "cw-batch" });
     parts.chart = h("div", { class: "cw-chart" });
     parts.drawn = h("p", { class: "cw-drawn", "aria-live": "polite" });
@@ -198,15 +133,6 @@ class View {
       h("div", { class: "cw-row cw-buttons" }, parts.draw, parts.drawMany, parts.forget),
       h("div", { class: "cw-stage" }, parts.batch, parts.chart),
       parts.drawn);
-  }
-
-  buildDetails() {
-    const parts = this.parts;
-    parts.table = h("div", { class: "cw-table", tabindex: "0", role: "region", "aria-label": "Table of all weights" });
-    parts.code = h("pre", { class: "cw-code", tabindex: "0", "aria-label": "The same in Python" });
-    parts.data = h("details", { class: "cw-data" }, h("summary", {}, "All numbers as a table"), parts.table);
-    parts.data.addEventListener("toggle", () => this.showTable());
-    return [parts.data, h("details", { class: "cw-python" }, h("summary", {}, "The same in Python"), parts.code)];
   }
 
   // ---- what the reader does ----------------------------------------------------------------------------------------
@@ -220,37 +146,37 @@ class View {
 
   changeLabels(labels) {
     const { total } = countLabels(labels);
-    const batch_size = Math.max(2, Math.min(this.model.get("batch_size"), total));
+    const batch_size = Math.max(2, Math.min(this.state().batch_size, total));
     this.set({ labels, batch_size });
   }
 
   toggle(i, j) {
     this.active = [i, j];
-    this.changeLabels(mapCells(this.model.get("labels"), (label, row, column) => (row === i && column === j ? 1 - label : label)));
+    this.changeLabels(mapCells(this.state().labels, (label, row, column) => (row === i && column === j ? 1 - label : label)));
   }
 
   addRow() {
-    const labels = this.model.get("labels");
+    const labels = this.state().labels;
     if (labels.length < LARGEST) this.changeLabels([...labels, labels[0].map((_, j) => Number(j === labels.length % labels[0].length))]);
   }
 
   addColumn() {
-    const labels = this.model.get("labels");
+    const labels = this.state().labels;
     if (labels[0].length < LARGEST) this.changeLabels(labels.map((row, i) => [...row, Number(i === row.length % labels.length)]));
   }
 
   dropRow() {
-    const labels = this.model.get("labels");
+    const labels = this.state().labels;
     if (labels.length > SMALLEST) this.changeLabels(labels.slice(0, -1));
   }
 
   dropColumn() {
-    const labels = this.model.get("labels");
+    const labels = this.state().labels;
     if (labels[0].length > SMALLEST) this.changeLabels(labels.map((row) => row.slice(0, -1)));
   }
 
   onGridKey(event) {
-    const labels = this.model.get("labels");
+    const labels = this.state().labels;
     const last = [labels.length - 1, labels[0].length - 1];
     const [i, j] = this.active;
     const target = {
@@ -268,7 +194,7 @@ class View {
   }
 
   activate(i, j) {
-    this.settle();
+    this.follower.settle();
     this.cell(...this.active)?.setAttribute("tabindex", "-1");
     this.active = [i, j];
     this.cell(i, j).setAttribute("tabindex", "0");
@@ -285,14 +211,14 @@ class View {
   // ---- drawing batches ---------------------------------------------------------------------------------------------
 
   forgetDraws() {
-    const labels = this.model.get("labels");
-    this.random = randomGenerator(this.model.get("seed"));
+    const labels = this.state().labels;
+    this.random = randomGenerator(this.state().seed);
     this.draws = { count: 0, loss: 0, path: [], last: null, positive: mapCells(labels, () => 0), negative: mapCells(labels, () => 0) };
     this.shown = "expected";
   }
 
   draw(times) {
-    this.settle();
+    this.follower.settle();
     const { result, draws } = this;
     if (result.problem) return;
     const { labels, kind, omega } = this.state();
@@ -308,7 +234,7 @@ class View {
       draws.path.push([draws.count, mapCells(draws.negative, (w) => w / draws.count)]);
       if (draws.path.length > 800) draws.path = draws.path.filter((_, index) => index % 2 === 1);
     }
-    this.refresh();
+    this.show();
   }
 
   average() {
@@ -322,7 +248,13 @@ class View {
 
   // ---- showing -----------------------------------------------------------------------------------------------------
 
+  /** What was drawn is of the labels as they were: a change starts over. */
   refresh() {
+    this.forgetDraws();
+    this.show();
+  }
+
+  show() {
     const state = this.state();
     this.result = analyse(state);
     this.active = [Math.min(this.active[0], state.labels.length - 1), Math.min(this.active[1], state.labels[0].length - 1)];
@@ -332,29 +264,22 @@ class View {
     this.showObjective();
     this.showBatch(state);
     this.showTable();
-    this.parts.code.textContent = asPython(state);
+    this.parts.folds.code.textContent = asPython(state);
     this.inspect(...this.active);
-    this.announce(this.story());
+    this.announce();
   }
 
   showControls({ kind, omega, pointwise, fit, labels }) {
     const { parts, result } = this;
     const total = Math.max(result.total, 2);
-    parts.kind.value = kind;
-    parts.kindNote.textContent = KIND_NOTES[kind];
+    parts.kind.show(kind);
     parts.batchSize.input.max = total;
     parts.batchSize.input.disabled = result.total < 3;
-    parts.batchSize.input.value = result.problem ? 2 : result.batchSize;
-    parts.batchSize.value.textContent = result.problem ? "" : `${result.batchSize} of ${result.total} positives, ρ = ${number(result.rho)}`;
+    parts.batchSize.show(result.problem ? 2 : result.batchSize, result.problem ? "" : `${result.batchSize} of ${result.total} positives, ρ = ${number(result.rho)}`);
     parts.omega.box.hidden = kind !== "unbiased_omega";
-    parts.omega.input.value = omega;
-    parts.omega.value.textContent = number(omega);
-    parts.logistic.input.checked = pointwise === "logistic";
-    parts.square.input.checked = pointwise === "square";
-    parts.fit.input.value = fit;
-    parts.fit.value.textContent = fit === 0 ? "all 0, the model knows nothing" : fit === 1 ? "the labels are fitted" : `${Math.round(100 * fit)} % of the way to the labels`;
-    parts.fit.input.setAttribute("aria-valuetext", parts.fit.value.textContent);
-    parts.batchSize.input.setAttribute("aria-valuetext", parts.batchSize.value.textContent);
+    parts.omega.show(omega, number(omega));
+    parts.pointwise.show(pointwise);
+    parts.fit.show(fit, fit === 0 ? "all 0, the model knows nothing" : fit === 1 ? "the labels are fitted" : `${Math.round(100 * fit)} % of the way to the labels`);
     parts.message.textContent = [result.problem, ...result.warnings].filter(Boolean).join(" ");
     parts.message.hidden = !parts.message.textContent;
     for (const [step, count, word] of [[parts.rows, labels.length, "rows"], [parts.columns, labels[0].length, "columns"]]) {
@@ -425,7 +350,7 @@ class View {
     const name = average ? `Average weights of ${draws.count} simulated batches.` : "Expected weights.";
     this.heatMapFor(labels).update({
       labels, weights: average ? this.average() : result.weights, full: result.full, mistaken: (i, j) => this.isMistaken(i, j),
-      selected: this.active, name: `${name} ${this.story()}`,
+      selected: this.active, name: `${name} ${this.story}`,
     });
   }
 
@@ -496,24 +421,21 @@ class View {
   }
 
   showTable() {
-    const { parts, result } = this;
-    if (!parts.data.open) return;
+    const { result, parts: { folds: { data, table: holder } } } = this;
+    if (!data.open) return;
     const { labels, pointwise } = this.state();
     if (result.problem) {
-      parts.table.replaceChildren(h("p", {}, result.problem));
+      holder.replaceChildren(h("p", {}, result.problem));
       return;
     }
     const heads = ["Pair", "Label", "Popularity", "Pull, weight of ℓ⁺", "Push, weight of ℓ⁻", "Asked push", "Best score", "Mistaken"];
     const rows = mapCells(labels, (label, i, j) => {
       const [pull, push] = [result.weights.positive[i][j], result.weights.negative[i][j]];
       const best = pull + push > 0 ? number(bestScore(pointwise, pull, push)) : "none";
-      const values = [label, result.popularity[i][j], number(pull), number(push), number(result.full.negative[i][j]), best, this.isMistaken(i, j) ? "yes" : "no"];
-      return h("tr", {}, h("th", { scope: "row" }, pairName([i, j])), values.map((value) => h("td", {}, String(value))));
+      const values = [label, result.popularity[i][j], number(pull), number(push), number(result.full.negative[i][j]), best];
+      return [pairName([i, j]), ...values, this.isMistaken(i, j) ? "yes" : "no"];
     });
-    parts.table.replaceChildren(h("table", {},
-      h("caption", {}, "Expected weights, multiplied by mn, so that the full objective gives every pair 1."),
-      h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col" }, head)))),
-      h("tbody", {}, rows)));
+    holder.replaceChildren(table(heads, rows.flat(), "Expected weights, multiplied by mn, so that the full objective gives every pair 1."));
   }
 }
 
@@ -612,7 +534,6 @@ function place(mark, x, y, size) {
 }
 
 function legend() {
-  const key = (text, ...picture) => h("li", {}, svg("svg", { viewBox: "0 0 20 20", "aria-hidden": "true" }, picture), text);
   const still = (mark, size) => { place(mark, 10, 10, size); return mark; };
   const unitFrame = { x: -0.5, y: -0.5, width: 1, height: 1 };
   return h("ul", { class: "cw-legend" },

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import html
 import math
 from typing import Any, ClassVar
 
 import numpy as np
 import traitlets
 
-from course_lib.lessons.shared.widgets.base import CourseWidget, one_of, within
+from course_lib.lessons.shared.widgets.base import CourseWidget, Number, Word
+from course_lib.lessons.shared.widgets.drawing import sheet
 from course_lib.lessons.shared.widgets.words import list_of, number
 from course_lib.maths import in_batch, losses
 
@@ -56,10 +56,10 @@ class InBatchWeights(CourseWidget):
 
     labels = traitlets.List(traitlets.List(traitlets.Int())).tag(sync=True, state=True)
     batch_size = traitlets.Int().tag(sync=True, state=True)
-    kind = traitlets.Unicode().tag(sync=True, state=True)
+    kind = Word("in_batch", in_batch.KINDS)
     omega = traitlets.Float().tag(sync=True, state=True)
-    pointwise = traitlets.Unicode().tag(sync=True, state=True)
-    fit = traitlets.Float().tag(sync=True, state=True)
+    pointwise = Word("logistic", POINTWISE)
+    fit = Number(0.0, 0, 1)
     seed = traitlets.Int().tag(sync=True, state=True)
 
     def __init__(
@@ -241,20 +241,12 @@ class InBatchWeights(CourseWidget):
             raise ValueError(f"batch_size is {size}; expected 2 or more: one pair makes no negatives")
         return size
 
-    @traitlets.validate("kind", "pointwise")
-    def _valid_word(self, proposal: dict[str, Any]) -> str:
-        return one_of(proposal, {"kind": in_batch.KINDS, "pointwise": POINTWISE})
-
     @traitlets.validate("omega")
     def _valid_omega(self, proposal: dict[str, Any]) -> float:
         omega = float(proposal["value"])
         if not (math.isfinite(omega) and omega > 0):
             raise ValueError(f"omega is {omega}; expected a number above 0")
         return omega
-
-    @traitlets.validate("fit")
-    def _valid_fit(self, proposal: dict[str, Any]) -> float:
-        return float(within(proposal, {"fit": (0, 1)}))
 
 
 def _label_rows(labels: Any) -> list[list[int]]:
@@ -294,11 +286,7 @@ def _heat_map(
         for i in range(m)
         for j in range(n)
     ]
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" role="img" '
-        f'aria-label="{html.escape(name)}" width="{wide}" '
-        f'style="max-width:100%;height:auto;font-family:sans-serif">{"".join(heads + cells)}</svg>'
-    )
+    return sheet(name, wide, high, *heads, *cells)
 
 
 def _text(x: float, y: float, text: str, size: int = 11) -> str:

@@ -20,8 +20,7 @@ RHO = (s - 1) / (M - 1)
 A = M / (m * n * s)  # the scale of every loss: (M / s) / (m n)
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# Inclusion probabilities and Lemmas E.4-E.6
+# ---- inclusion probabilities and Lemmas E.4-E.6
 
 
 def inclusion(order: int) -> sp.Expr:
@@ -57,8 +56,7 @@ def lem_pair_sum() -> list[sp.Expr]:
     return _simplified([p2 - s * (s - 1) / (M * (M - 1)), p1 + (P - 1) * p2 - stated_on, P * p2 - stated_off])
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# The expected objectives
+# ---- the expected objectives
 
 
 def expected_cell(kind: str) -> dict[str, sp.Expr]:
@@ -162,8 +160,7 @@ def thm_masked_loss() -> list[sp.Expr]:
     return _expectation_residuals("masked", on=sp.Integer(0), off=sp.Integer(1)) + _simplified(difference)
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# Cost, softmax
+# ---- cost, softmax
 
 
 def prop_sampling_cost() -> list[sp.Expr]:
@@ -213,8 +210,7 @@ def softmax_mixed_derivative(size: int) -> sp.Expr:
     return sp.diff(sp.log(sum(sp.exp(x) for x in scores)), *scores).subs(dict.fromkeys(scores, 0))
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# X1: variance
+# ---- X1: variance
 
 
 def thm_batch_variance() -> list[sp.Expr]:
@@ -259,8 +255,7 @@ def _variance_residual(size: int, batch_size: int) -> sp.Expr:
     return sp.expand(enumerated - sp.expand(formula))
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# X2, X3, X4
+# ---- X2, X3, X4
 
 
 def thm_unbiased_structure() -> list[sp.Expr]:
@@ -363,8 +358,7 @@ def prop_logq() -> list[sp.Expr]:
     )
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# X17, X18, X19
+# ---- X17, X18, X19
 
 
 def prop_gravity_is_popularity() -> sp.Expr:
@@ -456,7 +450,7 @@ def _square_cases() -> Iterable[_SquareCase]:
         )
 
 
-# --------------------------------------------------------------------------------------------------------------------
+# ---- what they are made of
 
 
 def _matrix(name: str, rows: int, cols: int) -> sp.Matrix:

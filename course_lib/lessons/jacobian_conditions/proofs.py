@@ -22,8 +22,7 @@ lr, mu, decay, eps = sp.symbols("eta mu lambda epsilon", positive=True)
 d, h, r, n, p = sp.symbols("d h r n p", integer=True, positive=True)  # sizes
 Vector = Sequence[sp.Expr]
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Equations (1)-(6): the kernel
+# ---- equations (1)-(6): the kernel
 
 
 def lem_kernel() -> list[sp.Expr]:
@@ -55,8 +54,7 @@ def _first_order_gap() -> list[sp.Expr]:
     return [sp.expand(entry).coeff(lr, 1) for entry in gap] + [sp.expand(entry).coeff(lr, 0) for entry in gap]
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Appendix A: the Jacobians of the towers
+# ---- appendix A: the Jacobians of the towers
 
 
 def lem_embedding_kernel() -> list[sp.Expr]:
@@ -159,8 +157,7 @@ def two_layer_step() -> list[sp.Expr]:
     return residuals
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Theorem 2.1 and the sharp criterion
+# ---- Theorem 2.1 and the sharp criterion
 
 
 def thm_orthogonal_motion() -> list[sp.Expr]:
@@ -284,8 +281,7 @@ def _quaternion_product() -> list[sp.Expr]:
     return list(sp.expand(jacobian * jacobian.T - (_dot(a, a) + _dot(b, b)) * sp.eye(4)))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
-# Optimisers (X6)
+# ---- optimisers (X6)
 
 
 def prop_momentum() -> list[sp.Expr]:
@@ -376,7 +372,7 @@ def radial_parts(optimiser: str, q: Sequence[int], g: Sequence[int]) -> sp.Expr:
     return sp.simplify(_dot(q, steps[optimiser]()))
 
 
-# ----------------------------------------------------------------------------------------------------------------------
+# ---- what they are made of
 
 
 def _kernel(a: sp.MatrixExpr, b: sp.MatrixExpr, c: sp.MatrixExpr, e: sp.MatrixExpr) -> sp.MatrixExpr:

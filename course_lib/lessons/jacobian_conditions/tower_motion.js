@@ -31,10 +31,6 @@ export default showing((model) => new View(model, NAMES));
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 class View extends Interactive {
-  set(changes) {
-    this.follower.set(changes);
-  }
-
   get story() {
     return sentences(this.result).join(" ");
   }

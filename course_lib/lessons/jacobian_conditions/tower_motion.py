@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import html
 import math
 from typing import Any, ClassVar
 
 import numpy as np
-import traitlets
 
 from course_lib.lessons.jacobian_conditions import small_towers
-from course_lib.lessons.shared.widgets.base import CourseWidget, one_of, within
-from course_lib.lessons.shared.widgets.drawing import COLOURS, Plane, nice_reach
+from course_lib.lessons.shared.widgets.base import MOST_SEED, Count, CourseWidget, Number, Word
+from course_lib.lessons.shared.widgets.drawing import COLOURS, Plane, nice_reach, sheet
 from course_lib.lessons.shared.widgets.words import fine, list_of, number
 from course_lib.maths import geometry
 
@@ -76,37 +74,14 @@ class TowerMotion(CourseWidget):
         " lines: 90 ± 10 degrees. With JavaScript this picture is interactive."
     )
 
-    tower = traitlets.Unicode().tag(sync=True, state=True)
-    optimiser = traitlets.Unicode().tag(sync=True, state=True)
-    loss = traitlets.Unicode().tag(sync=True, state=True)
-    batch_size = traitlets.Int().tag(sync=True, state=True)
-    lr = traitlets.Float().tag(sync=True, state=True)
-    steps = traitlets.Int().tag(sync=True, state=True)
-    follow = traitlets.Int().tag(sync=True, state=True)
-    seed = traitlets.Int().tag(sync=True, state=True)
-
-    def __init__(
-        self,
-        tower: str = "lookup",
-        *,
-        optimiser: str = "sgd",
-        loss: str = "infonce",
-        batch_size: int = 8,
-        lr: float = 0.5,
-        steps: int = 60,
-        follow: int = 1,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(
-            tower=tower,
-            optimiser=optimiser,
-            loss=loss,
-            batch_size=batch_size,
-            lr=lr,
-            steps=steps,
-            follow=follow,
-            seed=seed,
-        )
+    tower = Word("lookup", small_towers.TOWERS)
+    optimiser = Word("sgd", small_towers.OPTIMISERS)
+    loss = Word("infonce", small_towers.LOSSES)
+    batch_size = Count(8, SMALLEST_BATCH, small_towers.USERS)
+    lr = Number(0.5, 0.01, 10)
+    steps = Count(60, 0, MOST_STEPS)
+    follow = Count(1, 1, small_towers.USERS)
+    seed = Count(0, 0, MOST_SEED)
 
     # ---- what Python can ask
 
@@ -155,25 +130,6 @@ class TowerMotion(CourseWidget):
         shares = _shares(angles, 9)
         rows = [[f"{20 * i}° to {20 * i + 20}°", _percent(share), _percent(1 / 9)] for i, share in enumerate(shares)]
         return ["Angle of the move to q", "Share of the moves", "Uniform directions"], rows if len(angles) else []
-
-    # ---- values that make sense
-
-    @traitlets.validate("tower", "optimiser", "loss")
-    def _valid_choice(self, proposal: dict[str, Any]) -> str:
-        return one_of(
-            proposal, {"tower": small_towers.TOWERS, "optimiser": small_towers.OPTIMISERS, "loss": small_towers.LOSSES}
-        )
-
-    @traitlets.validate("batch_size", "lr", "steps", "follow", "seed")
-    def _valid_number(self, proposal: dict[str, Any]) -> float:
-        limits = {
-            "batch_size": (SMALLEST_BATCH, small_towers.USERS),
-            "lr": (0.01, 10),
-            "steps": (0, MOST_STEPS),
-            "follow": (1, small_towers.USERS),
-            "seed": (0, 2**32 - 1),
-        }
-        return float(within(proposal, limits))
 
 
 # ---- sentences, the same as in tower_motion_text.js
@@ -239,12 +195,7 @@ def _picture(shown: TowerMotion) -> str:
     thick = [plane.path(followed, "q", width=2.6), plane.dot(followed[-1], "q", 5)]
     left = "".join([plane.axes(), *paths, *circles, *thick])
     right = "".join(_rose(run.moves[:, 2]))
-    name = html.escape(shown.summary())
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 840 400" role="img" aria-label="{name}" width="840" '
-        f'style="max-width:100%;height:auto;font-family:sans-serif">{left}<g transform="translate(430 '
-        f'80)">{right}</g></svg>'
-    )
+    return sheet(shown.summary(), 840, 400, left, f'<g transform="translate(430 80)">{right}</g>')
 
 
 def _rose(angles: np.ndarray, radius: float = 200.0) -> list[str]:

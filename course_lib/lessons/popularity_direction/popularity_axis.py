@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import html
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -15,15 +14,15 @@ import numpy as np
 import traitlets
 
 from course_lib.lessons.shared.widgets import tables
-from course_lib.lessons.shared.widgets.base import CourseWidget, one_of, within
+from course_lib.lessons.shared.widgets.base import MOST_SEED, Count, CourseWidget, Number, Word
 from course_lib.lessons.shared.widgets.chance import BELL, bells, uniforms
+from course_lib.lessons.shared.widgets.drawing import sheet, text_at
 from course_lib.lessons.shared.widgets.words import number
 from course_lib.maths import popularity
 
 STORED = Path(__file__).with_name("popularity_axis.json")  # made by make_popularity_axis.py
 SHOWS = ("embeddings", "shuffled", "random")
 FEWEST, MOST_ITEMS, MOST_WIDTH = 20, 400, 64
-LIMITS = {"ratio": (0.01, 0.4)}
 SPLITS, SHUFFLES = 3, 99  # of the cross-fitted correlation, and of the counts
 SPLIT_SEED, SHUFFLE_SEED = 1, 2
 
@@ -75,40 +74,20 @@ class PopularityAxis(CourseWidget):
     counts = traitlets.List(traitlets.Int()).tag(sync=True, state=True)
     names = traitlets.List(traitlets.Unicode()).tag(sync=True, state=True)
     stored = traitlets.Bool().tag(sync=True, state=True)
-    model = traitlets.Unicode().tag(sync=True, state=True)
-    show = traitlets.Unicode().tag(sync=True, state=True)
-    ratio = traitlets.Float().tag(sync=True, state=True)
-    shown = traitlets.Int().tag(sync=True, state=True)
-    seed = traitlets.Int().tag(sync=True, state=True)
-    film = traitlets.Int().tag(sync=True, state=True)
+    model = Word("", lambda shown: shown.items)
+    show = Word("embeddings", SHOWS)
+    ratio = Number(0.05, 0.01, 0.4)
+    shown = Count(FEWEST, FEWEST, lambda shown: len(shown.counts))
+    seed = Count(0, 0, MOST_SEED)
+    film = Count(1, 1, lambda shown: len(shown.counts))
 
     def __init__(
-        self,
-        items: Any = None,
-        counts: Any = None,
-        *,
-        names: Sequence[str] | None = None,
-        model: str | None = None,
-        show: str = "embeddings",
-        ratio: float = 0.05,
-        shown: int | None = None,
-        seed: int = 0,
-        film: int = 1,
+        self, items: Any = None, counts: Any = None, *, names: Sequence[str] | None = None, **state: Any
     ) -> None:
         stored = items is None
         data = json.loads(STORED.read_text(encoding="utf-8")) if stored else packed_data(items, counts, names)
-        super().__init__(
-            items=data["items"],
-            counts=data["counts"],
-            names=data["names"],
-            stored=stored,
-            model=next(iter(data["items"])) if model is None else model,
-            show=show,
-            ratio=ratio,
-            shown=len(data["counts"]) if shown is None else shown,
-            seed=seed,
-            film=film,
-        )
+        first = {"model": next(iter(data["items"])), "shown": len(data["counts"])}
+        super().__init__(**data, stored=stored, **first | state)
 
     # ---- what Python can ask
 
@@ -193,25 +172,6 @@ class PopularityAxis(CourseWidget):
             f"{name}={getattr(self, name)!r}" for name in ("model", "show", "ratio", "shown", "seed", "film")
         )
         return f"PopularityAxis({state}; {', '.join(self.items)}: {len(self.counts)} items)"
-
-    # ---- values that make sense
-
-    @traitlets.validate("model")
-    def _valid_model(self, proposal: dict[str, Any]) -> str:
-        return one_of(proposal, {"model": self.items})
-
-    @traitlets.validate("show")
-    def _valid_show(self, proposal: dict[str, Any]) -> str:
-        return one_of(proposal, {"show": SHOWS})
-
-    @traitlets.validate("ratio")
-    def _valid_ratio(self, proposal: dict[str, Any]) -> float:
-        return float(within(proposal, LIMITS))
-
-    @traitlets.validate("shown", "film", "seed")
-    def _valid_whole(self, proposal: dict[str, Any]) -> int:
-        limits = {"shown": (FEWEST, len(self.counts)), "film": (1, len(self.counts)), "seed": (0, 2**32 - 1)}
-        return int(within(proposal, limits))
 
 
 def packed_data(items: Any, counts: Any, names: Sequence[str] | None = None) -> dict[str, Any]:
@@ -338,7 +298,7 @@ def _picture(shown: PopularityAxis) -> str:
     barbs = [f"{ex - 9 * ux + k * uy:.1f} {ey - 9 * uy - k * ux:.1f}" for k in (4, -4)]
     tip = f"M{barbs[0]}L{ex:.1f} {ey:.1f}L{barbs[1]}"
     base = _TOP + _SIDE
-    words = (
+    texts = (
         (_SIDE / 2, base + 18, "the two main axes of the cloud"),
         (_LEFT + _SIDE / 2, base + 34, "projection on the popularity axis"),
         (_LEFT, base + 16, number(low)),
@@ -347,15 +307,11 @@ def _picture(shown: PopularityAxis) -> str:
         (_LEFT - 18, base, "0"),
         (_LEFT - 18, _TOP + _SIDE / 2, "count"),
     )
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {_HIGH}" role="img" '
-        f'aria-label="{html.escape(shown.summary())}" '
-        f'width="{_WIDE}" style="max-width:100%;height:auto;font-family:sans-serif">'
-        f'<path d="M0 {_TOP}h{_SIDE}v{_SIDE}H0zM{_LEFT} {_TOP}v{_SIDE}h{_SIDE}" fill="none" stroke="{_LINE}"/>{marks}'
-        f'<path d="M{x:.1f} {y:.1f}L{ex:.1f} {ey:.1f}{tip}" fill="none" stroke="currentColor" stroke-width="2.5"/>'
-        f"{''.join(_text(*word) for word in words)}</svg>"
+    return sheet(
+        shown.summary(),
+        _WIDE,
+        _HIGH,
+        f'<path d="M0 {_TOP}h{_SIDE}v{_SIDE}H0zM{_LEFT} {_TOP}v{_SIDE}h{_SIDE}" fill="none" stroke="{_LINE}"/>{marks}',
+        f'<path d="M{x:.1f} {y:.1f}L{ex:.1f} {ey:.1f}{tip}" fill="none" stroke="currentColor" stroke-width="2.5"/>',
+        *(text_at(*text) for text in texts),
     )
-
-
-def _text(x: float, y: float, text: str) -> str:
-    return f'<text x="{x:.0f}" y="{y:.0f}" font-size="12" text-anchor="middle" fill="currentColor">{text}</text>'

@@ -35,8 +35,7 @@ ALL_LAWS = tuple(
 )
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# Gradients
+# ---- gradients
 
 
 def lem_bpr_gradients() -> list[sp.Expr]:
@@ -70,8 +69,7 @@ def prop_item_pull() -> list[sp.Expr]:
     return [*residuals, sp.expand(sum(positives) - sum(negatives))]
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# The conservation law
+# ---- the conservation law
 
 
 def thm_bpr_conservation() -> list[sp.Expr]:
@@ -144,8 +142,7 @@ def prop_mean_item() -> list[sp.Expr]:
     ]
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# What grows: the singular vectors of the pull matrix
+# ---- what grows: the singular vectors of the pull matrix
 
 
 def thm_bpr_linearised() -> list[sp.Expr]:
@@ -216,8 +213,7 @@ def enumerate_laws_of_negatives() -> Fraction:
     return worst
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# The mean user
+# ---- the mean user
 
 
 def thm_mean_user() -> list[sp.Expr]:
@@ -262,8 +258,7 @@ def enumerate_mean_user() -> Fraction:
     return worst
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# The direction of a user's gradient
+# ---- the direction of a user's gradient
 
 
 def thm_ideal_direction() -> list[sp.Expr]:
@@ -300,8 +295,7 @@ def thm_misalignment() -> list[sp.Expr]:
     ]
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# Statistics of e_pop
+# ---- statistics of e_pop
 
 
 def prop_direction_error() -> list[sp.Expr]:
@@ -397,8 +391,7 @@ def prop_double_dipping() -> list[sp.Expr]:
     return residuals
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# Tools
+# ---- tools
 
 Key = tuple[int, int, int]
 

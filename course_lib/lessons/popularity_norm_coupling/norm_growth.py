@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import functools
-import html
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-import traitlets
 
-from course_lib.lessons.shared.widgets.base import CourseWidget, within
+from course_lib.lessons.shared.widgets.base import MOST_SEED, Count, CourseWidget, Number
 from course_lib.lessons.shared.widgets.chance import BELL, bells, uniforms
+from course_lib.lessons.shared.widgets.drawing import sheet, text_at
 from course_lib.lessons.shared.widgets.words import number, whole_percent
 from course_lib.maths import geometry, losses, norms, popularity
 
 # The world of the interactive, the same as WORLD in norm_growth_math.js.
 ITEMS, USERS, TASTES, WIDTH, BATCH, STEPS, EVERY, LOYAL, LIST, TOP = 120, 300, 6, 8, 32, 800, 20, 0.8, 10, 0.1
-LIMITS = {"lr": (0.001, 1000), "start_norm": (0.05, 50), "tau": (0.02, 5), "exponent": (0, 3)}
 
 
 @dataclass(frozen=True)
@@ -144,24 +142,12 @@ class NormGrowth(CourseWidget):
         "(dashed), slope 1/4 above. With JavaScript this picture is interactive."
     )
 
-    lr = traitlets.Float().tag(sync=True, state=True)
-    start_norm = traitlets.Float().tag(sync=True, state=True)
-    tau = traitlets.Float().tag(sync=True, state=True)
-    exponent = traitlets.Float().tag(sync=True, state=True)
-    step = traitlets.Int().tag(sync=True, state=True)
-    seed = traitlets.Int().tag(sync=True, state=True)
-
-    def __init__(
-        self,
-        *,
-        lr: float = 1.0,
-        start_norm: float = 1.0,
-        tau: float = 0.1,
-        exponent: float = 1.0,
-        step: int = STEPS,
-        seed: int = 0,
-    ) -> None:
-        super().__init__(lr=lr, start_norm=start_norm, tau=tau, exponent=exponent, step=step, seed=seed)
+    lr = Number(1.0, 0.001, 1000)
+    start_norm = Number(1.0, 0.05, 50)
+    tau = Number(0.1, 0.02, 5)
+    exponent = Number(1.0, 0, 3)
+    step = Count(STEPS, 0, STEPS, unit=EVERY)
+    seed = Count(0, 0, MOST_SEED)
 
     # ---- what Python can ask
 
@@ -289,25 +275,6 @@ class NormGrowth(CourseWidget):
             rows.append([f"{low + 1} to {low + len(group)}", _range(drawn.min(), drawn.max()), *means, *shares])
         return heads, rows
 
-    # ---- values that make sense
-
-    @traitlets.validate("lr", "start_norm", "tau", "exponent")
-    def _valid_number(self, proposal: dict[str, Any]) -> float:
-        return float(within(proposal, LIMITS))
-
-    @traitlets.validate("step")
-    def _valid_step(self, proposal: dict[str, Any]) -> int:
-        value = proposal["value"]
-        if not 0 <= value <= STEPS or value % EVERY:
-            raise ValueError(f"step is {value}; expected 0 to {STEPS} in steps of {EVERY}")
-        return int(value)
-
-    @traitlets.validate("seed")
-    def _valid_seed(self, proposal: dict[str, Any]) -> int:
-        if not 0 <= proposal["value"] < 2**32:
-            raise ValueError(f"seed is {proposal['value']}; expected 0 to 2^32 - 1")
-        return int(proposal["value"])
-
 
 def _small(value: float) -> str:
     return "below 0.01" if value < 0.01 else number(value)
@@ -319,6 +286,7 @@ def _range(low: int, high: int) -> str:
 
 # ---- the picture for a page without JavaScript: middle tones, legible on light and on dark
 
+_text = functools.partial(text_at, size=11, places=".1f")
 _WIDE, _HIGH, _LEFT, _RIGHT, _TOP, _BOTTOM = 430, 320, 40, 14, 14, 44
 _MARK, _HEAD, _LINE = "#3b82c4", "#d9772b", "#8a94a0"
 
@@ -331,12 +299,7 @@ def _scatter(shown: NormGrowth) -> str:
         (_diamond if item in head else _dot)(axes.x(count), axes.y(norm))
         for item, (count, norm) in enumerate(zip(run.counts, run.norms, strict=True))
     ]
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {_HIGH}" role="img" '
-        f'aria-label="{html.escape(shown.summary())}" '
-        f'width="{_WIDE}" style="max-width:100%;height:auto;font-family:sans-serif">'
-        f"{axes.frame()}{_predicted_line(shown, axes)}{''.join(marks)}</svg>"
-    )
+    return sheet(shown.summary(), _WIDE, _HIGH, axes.frame(), _predicted_line(shown, axes), *marks)
 
 
 def _predicted_line(shown: NormGrowth, axes: Axes) -> str:
@@ -378,11 +341,12 @@ class Axes:
     def frame(self) -> str:
         bottom = _HIGH - _BOTTOM
         lines = f'<path d="M{_LEFT} {_TOP}V{bottom}H{_WIDE - _RIGHT}" fill="none" stroke="{_LINE}"/>'
-        across = [_label(self.x(0), bottom + 15, "0")] + [
-            _label(self.x(n), bottom + 15, str(n)) for n in nice_numbers(1, self.most) if n in (1, 10, 100, 1000, 10000)
+        across = [_text(self.x(0), bottom + 15, "0")] + [
+            _text(self.x(n), bottom + 15, str(n)) for n in nice_numbers(1, self.most) if n in (1, 10, 100, 1000, 10000)
         ]
-        up = [_label(_LEFT - 6, self.y(n) + 4, number(n), "end") for n in nice_numbers(self.low, self.high)]
-        names = _label((_LEFT + _WIDE) / 2, _HIGH - 8, "times drawn") + _label(_LEFT + 6, _TOP + 8, "norm", "start")
+        up = [_text(_LEFT - 6, self.y(n) + 4, number(n), anchor="end") for n in nice_numbers(self.low, self.high)]
+        name = _text(_LEFT + 6, _TOP + 8, "norm", anchor="start")
+        names = _text((_LEFT + _WIDE) / 2, _HIGH - 8, "times drawn") + name
         return lines + "".join(across + up) + names
 
 
@@ -391,10 +355,6 @@ def nice_numbers(low: float, high: float) -> list[float]:
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     values = [digit * 10**decade if decade >= 0 else digit / 10**-decade for decade in decades for digit in (1, 2, 5)]
     return [value for value in values if low <= value <= high]
-
-
-def _label(x: float, y: float, text: str, anchor: str = "middle") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" font-size="11" text-anchor="{anchor}" fill="currentColor">{text}</text>'
 
 
 def _dot(x: float, y: float) -> str:

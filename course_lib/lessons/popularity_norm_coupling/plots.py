@@ -21,6 +21,7 @@ from course_lib.lessons.shared.house import (
     SPARE,
     WRONG,
     in_style,
+    note,
     plain_numbers,
     white_sheet,
 )
@@ -96,11 +97,11 @@ def growth_law(rates: Sequence[float], *, start_norm: float, h: float, most: flo
         ax.plot(updates, lengths, color=color, ls=dashes, label=f"learning rate {rate:g}")
         if 1 <= turn <= most:
             ax.plot(turn, laws.predicted_norm(start_norm, lr=rate, h=h, updates=turn), marker, color=color)
-            ax.annotate(
+            note(
+                ax,
                 f"n* = {turn:,.0f}",
                 (turn, laws.predicted_norm(start_norm, lr=rate, h=h, updates=turn)),
-                xytext=(-6, 8),
-                textcoords="offset points",
+                (-6, 8),
                 ha="right",
                 fontsize=9,
                 color=color,

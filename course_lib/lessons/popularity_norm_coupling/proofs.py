@@ -28,8 +28,7 @@ rho = sp.symbols("rho", nonnegative=True)
 decay = sp.symbols("lambda", positive=True)
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# How often: update counts (Lemma of P0, Step 2)
+# ---- how often: update counts (Lemma of P0, Step 2)
 
 
 def lem_update_count() -> list[sp.Expr]:
@@ -93,8 +92,7 @@ def enumerate_monotone_coupling() -> Fraction:
     return worst
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# Theorem C.2, in its model
+# ---- Theorem C.2, in its model
 
 
 def thm_popularity_norm() -> list[sp.Expr]:
@@ -131,8 +129,7 @@ def enumerate_popularity_norm() -> Fraction:
     return worst
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# The true dynamics: the quartic law, the scale symmetry, slow learning (X5)
+# ---- the true dynamics: the quartic law, the scale symmetry, slow learning (X5)
 
 
 def thm_quartic_law() -> list[sp.Expr]:
@@ -217,8 +214,7 @@ def prop_slow_learning() -> list[sp.Expr]:
     return [sp.simplify(worst_step - bound.subs(T, 1)), sp.limit(bound.subs(T, time / lr), lr, 0, "+")]
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# Copies in a batch: saturation (X5)
+# ---- copies in a batch: saturation (X5)
 
 
 def prop_saturation() -> list[sp.Expr]:
@@ -259,8 +255,7 @@ def enumerate_saturation() -> Fraction:
     return worst
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# Weight decay (X6)
+# ---- weight decay (X6)
 
 
 def thm_decay_equilibrium() -> list[sp.Expr]:
@@ -340,8 +335,7 @@ def enumerate_lazy_decay() -> Fraction:
     return (max(ends[True]) - min(ends[True])) + (1 if len(ends[False]) == 1 else 0)
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# The corrected theorem (X8)
+# ---- the corrected theorem (X8)
 
 
 def thm_coupling_corrected() -> list[sp.Expr]:
@@ -393,8 +387,7 @@ def enumerate_coupling_corrected() -> Fraction:
     return worst
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# What is not true: long without being popular
+# ---- what is not true: long without being popular
 
 
 def prop_growth_without_popularity() -> list[sp.Expr]:
@@ -442,8 +435,7 @@ def conflicting_items(updates: tuple[int, int] = (1000, 100), *, rate: float = 0
     return found[0], found[1]
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# Counting
+# ---- counting
 
 
 def _binomial(n: int, k: int, chance: Any) -> Any:
@@ -479,8 +471,7 @@ def _chance_that(chances: Sequence[Fraction], event: Callable[..., bool]) -> Fra
     return total
 
 
-# --------------------------------------------------------------------------------------------------------------------
-# Vectors
+# ---- vectors
 
 
 def _cosine_gradient(q: Sequence[Any], k: Sequence[Any]) -> list[Any]:

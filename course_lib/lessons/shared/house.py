@@ -89,6 +89,11 @@ def series_style(name: str, index: int = 0) -> dict[str, Any]:
     return {"label": label, "color": color, "marker": marker, "linestyle": line}
 
 
+def note(ax: Axes, text: str, at: Any, by: tuple[float, float], **look: Any) -> None:
+    """A text beside the point `at` of the data, moved by (points to the right, points up)."""
+    ax.annotate(text, at, by, textcoords="offset points", **look)
+
+
 def white_sheet() -> dict[str, Any]:
     """A white sheet under a text, so that no line runs through it."""
     return {"fc": "white", "ec": "none", "pad": 1.5, "alpha": 0.85}

@@ -70,7 +70,7 @@ def test_the_sentences_by_hand() -> None:
         ({"k": (1, np.nan)}, "k has the point"),
         ({"negatives": [(1, 2)] * 4}, "negatives has 4 points; expected at most 3"),
         ({"loss": "hinge"}, "loss is 'hinge'; expected one of cosine, cosine_squared, infonce, dot, infonce_dot"),
-        ({"lr": 0}, "lr is 0.0; expected a number from 0.01 to 100"),
+        ({"lr": 0}, "lr is 0.0; expected 0.01 to 100"),
         ({"tau": np.inf}, "tau is inf; expected"),
         ({"steps": -1}, "steps is -1; expected 0 to 500"),
     ],

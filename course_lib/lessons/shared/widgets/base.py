@@ -4,20 +4,70 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, ClassVar
 
 import anywidget
+import numpy as np
+import traitlets
 
 from course_lib.lessons.shared.widgets import bundle
+
+MOST_SEED = 2**32 - 1  # of random.js
+
+
+class _Between(traitlets.TraitType[Any, Any]):
+    """A number of a widget's state, `low` to `high`, a multiple of `unit`; a limit may be a function of the widget."""
+
+    def __init__(self, default: Any, low: Any, high: Any, unit: int = 1) -> None:
+        super().__init__(default)
+        self.low, self.high, self.unit = low, high, unit
+        self.tag(sync=True, state=True)
+
+    def inside(self, obj: Any, value: Any) -> Any:
+        low, high = (limit(obj) if callable(limit) else limit for limit in (self.low, self.high))
+        if not low <= value <= high or (self.unit > 1 and value % self.unit):
+            steps = f" in steps of {self.unit}" if self.unit > 1 else ""
+            raise ValueError(f"{self.name} is {value}; expected {low} to {high}{steps}")
+        return value
+
+
+class Number(_Between, traitlets.Float[Any, Any]):
+    """A number of a widget's state."""
+
+    def validate(self, obj: Any, value: Any) -> float:
+        return float(self.inside(obj, super().validate(obj, value)))
+
+
+class Count(_Between, traitlets.Int[Any, Any]):
+    """A whole number of a widget's state."""
+
+    def validate(self, obj: Any, value: Any) -> int:
+        return int(self.inside(obj, super().validate(obj, value)))
+
+
+class Word(traitlets.Unicode[Any, Any]):
+    """A word of a widget's state, one of `words`, which may be a function of the widget."""
+
+    def __init__(self, default: str, words: Collection[str] | Callable[[Any], Collection[str]]) -> None:
+        super().__init__(default)
+        self.words = words
+        self.tag(sync=True, state=True)
+
+    def validate(self, obj: Any, value: Any) -> str:
+        word = str(super().validate(obj, value))
+        words = self.words(obj) if callable(self.words) else self.words
+        if word not in words:
+            raise ValueError(f"{self.name} is {word!r}; expected one of {', '.join(words)}")
+        return word
 
 
 class CourseWidget(anywidget.AnyWidget):
     """A widget that lives in Jupyter and on a static page, and that says in words what it shows.
 
-    A subclass sets `module_name` (its JavaScript module), tags the traits that make up its state with
-    `.tag(sync=True, state=True)`, and writes `summary`, `picture` and `table` (or its own `static_body`). Its HTML is
-    the same, byte for byte, for the same state: notebooks are compared by their outputs.
+    A subclass sets `module_name` (its JavaScript module), makes up its state of `Number`, `Count`, `Word` and of other
+    traits with `.tag(sync=True, state=True)`, and writes `summary`, `picture` and `table` (or its own `static_body`).
+    Its HTML is the same, byte for byte, for the same state: notebooks are compared by their outputs.
     """
 
     module_name: ClassVar[str] = ""
@@ -29,6 +79,14 @@ class CourseWidget(anywidget.AnyWidget):
             cls._esm = bundle.module(cls.module_name)
             cls._css = bundle.stylesheet()
         super().__init_subclass__(**kwargs)
+
+    def __init__(self, *values: Any, **state: Any) -> None:
+        """The state by name; `values` belong to the first traits of the class, in the order in which it has them."""
+        names = [name for name, trait in vars(type(self)).items() if name in self.trait_names(state=True)]
+        state = dict(zip(names, values, strict=False)) | state
+        if len(values) > len(names) or not set(state) <= set(self.trait_names(state=True)):
+            raise TypeError(f"{type(self).__name__} got {list(state)}; expected some of {', '.join(names)}")
+        super().__init__(**{k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in state.items()})
 
     def summary(self) -> str:
         """The text equivalent: what the picture shows, in sentences."""
@@ -77,23 +135,6 @@ class CourseWidget(anywidget.AnyWidget):
             return None
         data, metadata = live
         return {**data, "text/plain": self.summary(), "text/html": self.static_html()}, metadata
-
-
-def within(proposal: dict[str, Any], limits: Mapping[str, tuple[float, float]]) -> Any:
-    """What a trait is to become; ValueError where that is outside the limits of the trait, {name: (least, most)}."""
-    name, value = proposal["trait"].name, proposal["value"]
-    low, high = limits[name]
-    if not low <= value <= high:
-        raise ValueError(f"{name} is {value}; expected {low} to {high}")
-    return value
-
-
-def one_of(proposal: dict[str, Any], words: Mapping[str, Iterable[str]]) -> str:
-    """What a trait is to become; ValueError where that is none of the words of the trait, {name: words}."""
-    name, value = proposal["trait"].name, proposal["value"]
-    if value not in words[name]:
-        raise ValueError(f"{name} is {value!r}; expected one of {', '.join(words[name])}")
-    return str(value)
 
 
 def _table_html(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -88,10 +88,14 @@ export class Follower {
   schedule() {
     if (this.waiting) return;
     this.waiting = true;
-    queueMicrotask(() => {
-      this.waiting = false;
-      if (!this.closed) this.refresh();
-    });
+    queueMicrotask(() => this.settle());
+  }
+
+  /** Refreshes at once where a refresh is due, for whatever needs numbers now. */
+  settle() {
+    if (!this.waiting || this.closed) return;
+    this.waiting = false;
+    this.refresh();
   }
 
   close() {
@@ -159,6 +163,14 @@ export class Interactive {
     this.announce = debounce(() => this.film?.playing || this.tell(), 250);
     this.refresh();
     this.tell();
+  }
+
+  state() {
+    return this.follower.state();
+  }
+
+  set(changes) {
+    this.follower.set(changes);
   }
 
   tell() {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Iterable, Sequence
 
@@ -18,6 +19,21 @@ def nice_reach(reach: float) -> float:
     return next(
         step * power for step in (1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if step * power >= reach * (1 - 1e-9)
     )
+
+
+def sheet(name: str, wide: int, high: int, *parts: str, width: str = "") -> str:
+    """The one <svg> of a picture: `name` is its text equivalent, `width` how wide it stands in the page."""
+    box = f'xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" role="img"'
+    return (
+        f'<svg {box} aria-label="{html.escape(name)}" width="{width or wide}" '
+        f'style="max-width:100%;height:auto;font-family:sans-serif">{"".join(parts)}</svg>'
+    )
+
+
+def text_at(x: float, y: float, text: str, *, anchor: str = "middle", size: int = 12, places: str = ".0f") -> str:
+    """A text at a place, whose numbers are written with the format `places`."""
+    at = f'x="{x:{places}}" y="{y:{places}}" font-size="{size}" text-anchor="{anchor}"'
+    return f'<text {at} fill="currentColor">{text}</text>'
 
 
 class Plane:
@@ -84,11 +100,7 @@ class Plane:
         )
 
     def svg(self, name: str, parts: Iterable[str]) -> str:
-        """`name` is already escaped."""
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {SIDE} {SIDE}" role="img" aria-label="{name}" '
-            f'width="{SIDE}" style="max-width:100%;height:auto;font-family:sans-serif">{"".join(parts)}</svg>'
-        )
+        return sheet(name, SIDE, SIDE, *parts)
 
 
 def _unit(x: float, y: float) -> tuple[float, float]:

@@ -1,4 +1,5 @@
 // The plane of the interactives on motion: from coordinates to places in an SVG, circles, arrows, right angles, traces.
+import { Interactive } from "./controls.js";
 import { svg } from "./kit.js";
 
 const SIDE = 400;
@@ -64,3 +65,33 @@ export class Plane {
 const unit = ([x, y]) => [x / (Math.hypot(x, y) || 1), y / (Math.hypot(x, y) || 1)];
 
 const places = ([x, y]) => `${x.toFixed(2)} ${y.toFixed(2)}`;
+
+/**
+ * A view whose points can be moved with the pointer and the arrow keys. A subclass has `frame` (a Plane), `canvas()` (its
+ * <svg>), `placeOf(name)` and `move(name, place)`; `dragged` is the name of the point that is being dragged.
+ */
+export class Movable extends Interactive {
+  onKey(event, name) {
+    const by = event.shiftKey ? 0.01 : 0.1;
+    const change = { ArrowLeft: [-by, 0], ArrowRight: [by, 0], ArrowUp: [0, by], ArrowDown: [0, -by] }[event.key];
+    if (!change) return;
+    event.preventDefault();
+    const place = this.placeOf(name);
+    this.move(name, [place[0] + change[0], place[1] + change[1]]);
+  }
+
+  onDrag(event, name) {
+    const handle = event.currentTarget;
+    if (event.type === "pointerdown" && event.button === 0) {
+      handle.setPointerCapture(event.pointerId);
+      handle.focus();
+      this.dragged = name;
+      event.preventDefault();
+    } else if (event.type === "pointermove" && this.dragged === name) {
+      this.move(name, this.frame.under(event, this.canvas()));
+    } else if (event.type !== "pointermove" && this.dragged === name) {
+      this.dragged = undefined;
+      this.refresh(); // the frame may fit again
+    }
+  }
+}
