@@ -391,9 +391,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--counts", type=Path, metavar="COUNTS.npy", help="how often each item was seen in training")
     parser.add_argument("-k", type=int, default=10, help="neighbours to look at (10)")
     parser.add_argument("--seed", type=int, default=0, help="of the random gauges (0)")
-    parser.add_argument(
-        "--wide", action="store_true", help=f"count linear gauges also above width {LINEAR_WIDTH} (slow)"
-    )
+    parser.add_argument("--wide", action="store_true", help=f"count linear gauges above width {LINEAR_WIDTH} (slow)")
     parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
     return parser
 

@@ -21,14 +21,7 @@ from scipy import sparse
 
 from course_lib import checking
 
-__all__ = [
-    "NEGATIVE_LAWS",
-    "Interactions",
-    "TripleLaw",
-    "epoch_batches",
-    "sample_in_batch",
-    "sample_negatives",
-]
+__all__ = ["NEGATIVE_LAWS", "Interactions", "TripleLaw", "epoch_batches", "sample_in_batch", "sample_negatives"]
 
 IntArray = NDArray[np.int64]
 AnyArray = NDArray[Any]
@@ -215,10 +208,8 @@ class Interactions:
     def __repr__(self) -> str:
         extras = [word for word, column in (("times", self.times), ("ratings", self.ratings)) if column is not None]
         label = f"{self.name}: " if self.name else ""
-        with_extras = f", with {' and '.join(extras)}" if extras else ""
-        return (
-            f"Interactions({label}{len(self):,} pairs of {self.n_users:,} users x {self.n_items:,} items{with_extras})"
-        )
+        extra = f", with {' and '.join(extras)}" if extras else ""
+        return f"Interactions({label}{len(self):,} pairs of {self.n_users:,} users x {self.n_items:,} items{extra})"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Interactions):
@@ -493,8 +484,6 @@ def _popular_negatives(interactions: Interactions, users: IntArray, rng: Generat
         who = users[free == 0][0]
         raise ValueError(f"user {who} has every item that has a pair: no other has a popularity above 0")
     rank = rng.integers(0, free)
-    passed = np.searchsorted(
-        before, users * (len(interactions) + 1) + rank, side="right"
-    )  # positives that stand before it
+    passed = np.searchsorted(before, users * (len(interactions) + 1) + rank, side="right")  # positives before it
     place = rank + taken[passed] - taken[interactions.row_starts[users]]
     return np.searchsorted(starts, place, side="right") - 1

@@ -19,6 +19,7 @@ from typing import TypedDict
 
 import numpy as np
 import torch
+from numpy.random import Generator
 
 from course_lib import checking
 from course_lib.data.interactions import Interactions, epoch_batches
@@ -204,9 +205,7 @@ def _optimum(name: str, k: int) -> Tables:
     return closed_form("unbiased", load_data(name), k)
 
 
-def _gauged(
-    A: Array, B: Array, ids: Array, before: Array, cell: GaugeCell, rng: np.random.Generator
-) -> Iterator[Tables]:
+def _gauged(A: Array, B: Array, ids: Array, before: Array, cell: GaugeCell, rng: Generator) -> Iterator[Tables]:
     """The pairs of tables of one cell of X1."""
     k, spread = cell["k"], cell["spread"]
     if cell["gauge"] == "none":
@@ -226,7 +225,7 @@ def _gauged(
 
 
 def worst_diagonal_gauge(
-    B: Array, before: Array, *, spread: float, starts: int, rng: np.random.Generator, passes: int = 1
+    B: Array, before: Array, *, spread: float, starts: int, rng: Generator, passes: int = 1
 ) -> Array:
     """d (k,) with |log d_l| = spread for all l that makes B D^-1 share few neighbours with `before`.
 
@@ -250,7 +249,7 @@ def worst_diagonal_gauge(
     return np.exp(spread * best)
 
 
-def _chosen(A: Array, B: Array, ids: Array, cell: GaugeCell, rng: np.random.Generator) -> dict[str, float]:
+def _chosen(A: Array, B: Array, ids: Array, cell: GaugeCell, rng: Generator) -> dict[str, float]:
     """Ten random films made the nearest of a random film, `draws` times."""
     hits, differences = [], []
     for _ in range(cell["draws"]):
@@ -480,7 +479,7 @@ def steck_loss(gram: torch.Tensor, A: torch.Tensor, B: torch.Tensor, which: str,
 
 
 def minimise_steck(
-    gram: torch.Tensor | Array, which: str, *, k: int, decay: float, max_steps: int, rng: np.random.Generator
+    gram: torch.Tensor | Array, which: str, *, k: int, decay: float, max_steps: int, rng: Generator
 ) -> Tables:
     """(A, B), float64, after at most `max_steps` L-BFGS steps from a random start.
 

@@ -15,17 +15,8 @@ import numpy as np
 
 from course_lib import checking
 from course_lib.data.interactions import TripleLaw
-from course_lib.maths.arrays import (
-    Array,
-    as_array,
-    as_index,
-    check_finite,
-    first_index,
-    is_torch,
-    like,
-    namespace,
-    shape_of,
-)
+from course_lib.maths import arrays
+from course_lib.maths.arrays import Array, as_array, as_index, first_index, namespace, shape_of
 
 __all__ = [
     "LIBRARY_LAWS",
@@ -295,9 +286,8 @@ def direction_error(items: Any, counts: Any, ratio: float = 0.05) -> DirectionEr
     gap = groups[0].mean(0) - groups[1].mean(0)
     error = sum(float(group.var(0, ddof=1).sum()) / size for group in groups)
     square = float(gap @ gap)
-    return DirectionError(
-        math.sqrt(square), math.sqrt(error), math.sqrt(max(0.0, 1 - error / square)) if square else 0.0
-    )
+    cosine = math.sqrt(max(0.0, 1 - error / square)) if square else 0.0
+    return DirectionError(math.sqrt(square), math.sqrt(error), cosine)
 
 
 # ------------------------------------------------------------------------------------------- which triples BPR sees
@@ -376,7 +366,7 @@ def pull_parts(labels: Any, law: TripleLaw) -> PullParts:
 
 
 def _scalar(value: Any) -> Any:
-    return value if is_torch(value) else float(value)
+    return value if arrays.is_torch(value) else float(value)
 
 
 def _checked_norms(norms: Any) -> Array:
@@ -389,11 +379,11 @@ def _checked_norms(norms: Any) -> Array:
 
 def _pair(x: Any, y: Any, x_name: str, y_name: str) -> tuple[Array, Array]:
     x = as_array(x, x_name)
-    y = like(as_array(y, y_name), x, y_name)
+    y = arrays.like(as_array(y, y_name), x, y_name)
     for name, values in ((x_name, x), (y_name, y)):
         if len(shape_of(values)) != 1:
             raise ValueError(f"{name} has shape {shape_of(values)}; expected (n,)")
-        check_finite(values, name)
+        arrays.check_finite(values, name)
     if shape_of(x) != shape_of(y) or shape_of(x)[0] < 2:
         raise ValueError(f"{x_name} has shape {shape_of(x)} and {y_name} {shape_of(y)}; expected both (n,), n >= 2")
     return x, y
@@ -403,7 +393,7 @@ def _table(items: Any, counts: Any) -> tuple[Array, np.ndarray]:
     items, counts = as_array(items, "items"), checking.counts(counts)
     if len(shape_of(items)) != 2 or shape_of(items)[0] != len(counts):
         raise ValueError(f"items has shape {shape_of(items)}; expected ({len(counts)}, d), a row for each count")
-    return check_finite(items, "items"), counts
+    return arrays.check_finite(items, "items"), counts
 
 
 def _ranked(ranked_items: Any, counts: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -118,11 +118,7 @@ def _triangle(optimiser: torch.optim.Optimizer, up: int, low: float) -> torch.op
     """The rates of an optimiser go from low * lr to lr in `up` steps, and back."""
     highest = [group["lr"] for group in optimiser.param_groups]
     return torch.optim.lr_scheduler.CyclicLR(
-        optimiser,
-        base_lr=[low * rate for rate in highest],
-        max_lr=highest,
-        step_size_up=up,
-        cycle_momentum=False,
+        optimiser, base_lr=[low * rate for rate in highest], max_lr=highest, step_size_up=up, cycle_momentum=False
     )
 
 

@@ -31,9 +31,7 @@ def improvement_interval(dataset: str, alpha: float) -> tuple[float, float]:
 
 def improvements_off_by_a_rounding() -> list[tuple[str, float]]:
     """Cells of Table 2 whose printed percentage is not that of the printed MAPs, rounded."""
-    return [
-        (cell["dataset"], cell["alpha"]) for cell in _sogram() if abs(_recomputed(cell) - cell["percent"]) > ROUNDING
-    ]
+    return [(row["dataset"], row["alpha"]) for row in _sogram() if abs(_recomputed(row) - row["percent"]) > ROUNDING]
 
 
 def impossible_improvements() -> int:

@@ -26,6 +26,7 @@ import torch
 from scipy.optimize import minimize
 from scipy.sparse import csr_array, diags_array
 from scipy.sparse.linalg import svds
+from torch import Tensor
 
 from course_lib.data.interactions import Interactions
 from course_lib.maths.arrays import Array
@@ -35,7 +36,7 @@ from course_lib.maths.losses import pair_losses
 BLOCK_CELLS = 2**20  # entries of one dense block of scores: stays near the processor's cache
 CHECKED_USERS = 32  # whose pairs `check_gradient` looks at
 TOLERANCES = {"square": 1e-10, "logistic": 1e-5}  # of the largest entry; the logistic grid is computed in float32
-Gradient = tuple[float, torch.Tensor, torch.Tensor]
+Gradient = tuple[float, Tensor, Tensor]
 has_mkl: Callable[[], bool] = torch.backends.mkl.is_available  # which has no types of its own
 with warnings.catch_warnings():  # torch says once per process that its CSR tensors are in beta: say it here, unheard
     warnings.simplefilter("ignore")
@@ -50,12 +51,12 @@ class FullData:
     row_weight (m,), col_weight (n,) the two factors of the grid's weights; positive, grid: the two scalars.
     """
 
-    rows: torch.Tensor
-    cols: torch.Tensor
-    indptr: torch.Tensor
-    own: torch.Tensor
-    row_weight: torch.Tensor
-    col_weight: torch.Tensor
+    rows: Tensor
+    cols: Tensor
+    indptr: Tensor
+    own: Tensor
+    row_weight: Tensor
+    col_weight: Tensor
     positive: float
     grid: float
     shape: tuple[int, int]
@@ -88,15 +89,13 @@ def full_data(
 def weighted_data(coefficients: Coefficients, interactions: Interactions, *, device: str = "cpu") -> FullData:
     """The same for coefficients at hand, in float64."""
     rows, cols = interactions.users, interactions.items
-    row_counts, col_counts = (
-        np.asarray(x, dtype=np.float64) for x in (interactions.row_counts, interactions.col_counts)
-    )
+    row_counts, col_counts = (np.asarray(x, np.float64) for x in (interactions.row_counts, interactions.col_counts))
     own = float(coefficients.constant) + float(coefficients.inverse) / (row_counts[rows] * col_counts[cols])
 
-    def tensor(array: Array) -> torch.Tensor:
+    def tensor(array: Array) -> Tensor:
         return torch.tensor(array, device=device)
 
-    def factor(counts: Array) -> torch.Tensor:
+    def factor(counts: Array) -> Tensor:
         power = coefficients.grid_factor(counts)
         return tensor(np.ones_like(counts) if power is None else power)
 
@@ -113,7 +112,7 @@ def weighted_data(coefficients: Coefficients, interactions: Interactions, *, dev
     )
 
 
-def square_gradient(users: torch.Tensor, items: torch.Tensor, data: FullData) -> Gradient:
+def square_gradient(users: Tensor, items: Tensor, data: FullData) -> Gradient:
     """(L, dL/dU, dL/dV) for l = (label - score)^2 / 2 through two Gramians; users (m, k), items (n, k)."""
     scores, gram_u, gram_v = _square_parts(users, items, data)
     du, dv = _spread(data.positive * (scores - 1) + data.own * scores, users, items, data)
@@ -122,21 +121,19 @@ def square_gradient(users: torch.Tensor, items: torch.Tensor, data: FullData) ->
     return _square_value(scores, gram_u, gram_v, data), du, dv
 
 
-def _square_parts(
-    users: torch.Tensor, items: torch.Tensor, data: FullData
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def _square_parts(users: Tensor, items: Tensor, data: FullData) -> tuple[Tensor, Tensor, Tensor]:
     """Scores of the pairs (|O|,) and the two weighted Gramians (k, k)."""
     gram_u = users.T @ (data.row_weight[:, None] * users)  # (k, m) @ (m, k)
     gram_v = items.T @ (data.col_weight[:, None] * items)
     return pair_scores(users, items, data), gram_u, gram_v
 
 
-def _square_value(scores: torch.Tensor, gram_u: torch.Tensor, gram_v: torch.Tensor, data: FullData) -> float:
+def _square_value(scores: Tensor, gram_u: Tensor, gram_v: Tensor, data: FullData) -> float:
     own = data.positive * (1 - scores) ** 2 + data.own * scores**2
     return float(own.sum() / 2 + data.grid * (gram_u * gram_v).sum() / 2)
 
 
-def logistic_gradient(users: torch.Tensor, items: torch.Tensor, data: FullData) -> Gradient:
+def logistic_gradient(users: Tensor, items: Tensor, data: FullData) -> Gradient:
     """(L, dL/dU, dL/dV) for l = log(1 + exp(-(2 label - 1) score)), dense blocks of rows in float32.
 
     The sums and both gradients are kept in the dtype of `users`; only the m n scores and their sigmoids are float32.
@@ -160,7 +157,7 @@ def logistic_gradient(users: torch.Tensor, items: torch.Tensor, data: FullData) 
     return float(value + scale * grid_value), du + scale * grid_du, dv + scale * grid_dv
 
 
-def logistic_value(users: torch.Tensor, items: torch.Tensor, data: FullData) -> float:
+def logistic_value(users: Tensor, items: Tensor, data: FullData) -> float:
     """L of `logistic_gradient` alone, in half the time."""
     scores = pair_scores(users, items, data)
     softplus = torch.nn.functional.softplus
@@ -175,7 +172,7 @@ def logistic_value(users: torch.Tensor, items: torch.Tensor, data: FullData) -> 
     return float(value + data.grid * float(data.row_weight.max()) * grid_value)
 
 
-GRADIENTS: dict[str, Callable[[torch.Tensor, torch.Tensor, FullData], Gradient]] = {
+GRADIENTS: dict[str, Callable[[Tensor, Tensor, FullData], Gradient]] = {
     "square": square_gradient,
     "logistic": logistic_gradient,
 }
@@ -207,7 +204,7 @@ def check_gradient(
             )
 
 
-def objective_value(point_loss: str, users: torch.Tensor, items: torch.Tensor, data: FullData) -> float:
+def objective_value(point_loss: str, users: Tensor, items: Tensor, data: FullData) -> float:
     """The value alone, computed in float64 whatever the dtype of the tables."""
     with torch.no_grad():
         users, items = users.double().contiguous(), items.double().contiguous()
@@ -216,31 +213,29 @@ def objective_value(point_loss: str, users: torch.Tensor, items: torch.Tensor, d
         return logistic_value(users, items, data)
 
 
-def pair_scores(users: torch.Tensor, items: torch.Tensor, data: FullData, chunk: int = 8192) -> torch.Tensor:
+def pair_scores(users: Tensor, items: Tensor, data: FullData, chunk: int = 8192) -> Tensor:
     """<u_i, v_j> of every positive pair in CSR order: (|O|,).
 
     Sampled product where the backend has one, else in chunks.
     """
     if users.is_cuda or has_mkl():
         ones = torch.ones(len(data.cols), dtype=users.dtype, device=users.device)
-        sampled: torch.Tensor = torch.sparse.sampled_addmm(_csr(data, ones), users, items.T, beta=0.0)
+        sampled: Tensor = torch.sparse.sampled_addmm(_csr(data, ones), users, items.T, beta=0.0)
         return sampled.values()
     return gathered_scores(users, items, data, chunk)
 
 
-def gathered_scores(users: torch.Tensor, items: torch.Tensor, data: FullData, chunk: int = 8192) -> torch.Tensor:
+def gathered_scores(users: Tensor, items: Tensor, data: FullData, chunk: int = 8192) -> Tensor:
     """The same as `pair_scores` with nothing but gathers: works on every backend, some four times slower."""
     parts = zip(torch.split(data.rows, chunk), torch.split(data.cols, chunk), strict=True)
     return torch.cat([(users[rows] * items[cols]).sum(1) for rows, cols in parts])
 
 
-def _csr(data: FullData, values: torch.Tensor) -> torch.Tensor:
+def _csr(data: FullData, values: Tensor) -> Tensor:
     return torch.sparse_csr_tensor(data.indptr, data.cols, values, size=data.shape, check_invariants=False)
 
 
-def _spread(
-    slope: torch.Tensor, users: torch.Tensor, items: torch.Tensor, data: FullData
-) -> tuple[torch.Tensor, torch.Tensor]:
+def _spread(slope: Tensor, users: Tensor, items: Tensor, data: FullData) -> tuple[Tensor, Tensor]:
     """(S V, S^T U) for the sparse matrix S of slopes on the positives."""
     if users.is_cuda:
         matrix = _csr(data, slope)

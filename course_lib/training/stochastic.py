@@ -33,14 +33,8 @@ from numpy.typing import NDArray
 
 from course_lib.data.interactions import Interactions, epoch_batches
 from course_lib.data.metrics import metrics_from_ranking, top_k
+from course_lib.maths import in_batch
 from course_lib.maths.arrays import Array
-from course_lib.maths.in_batch import (
-    Coefficients,
-    batch_coefficients,
-    batch_loss,
-    sogram_coefficients,
-    sogram_loss,
-)
 from course_lib.maths.losses import pair_losses
 from course_lib.training.objectives import FullData, full_data, objective_value
 
@@ -229,7 +223,7 @@ class Stack:
             if loss == "masked":
                 dense = self.train.matrix[users.cpu().numpy()][:, items.cpu().numpy()].toarray()
                 labels = torch.tensor(dense, dtype=torch.float64, device=self.device)
-            value = batch_loss(
+            value = in_batch.batch_loss(
                 loss,
                 pos_loss=grid[0].diagonal(),
                 neg_loss=grid[1],
@@ -241,7 +235,7 @@ class Stack:
             )
         else:
             own = pair_losses(self.pointwise, (left * v[part.col_at]).sum(1))
-            value = sogram_loss(
+            value = in_batch.sogram_loss(
                 pos_loss=own[0],
                 neg_diag=own[1],
                 neg_cross=grid[1],
@@ -292,7 +286,7 @@ class Stack:
 class _StackedWeights:
     """The coefficients of C losses as tensors: positive, grid, constant, inverse (C,), power of the counts (C,)."""
 
-    def __init__(self, coefficients: list[Coefficients], where: dict[str, Any]) -> None:
+    def __init__(self, coefficients: list[in_batch.Coefficients], where: dict[str, Any]) -> None:
         self.where, self.coefficients = where, coefficients
         self.masked = [at for at, part in enumerate(coefficients) if part.masked]
         columns = ("positive", "grid", "constant", "inverse", "power")
@@ -385,11 +379,13 @@ def _distinct(ids: torch.Tensor, size: int) -> tuple[torch.Tensor, torch.Tensor,
     return found, place[ids], copies[found]
 
 
-def _coefficients(loss: str, batch_size: int, train: Interactions, omega: float | None) -> Coefficients:
+def _coefficients(loss: str, batch_size: int, train: Interactions, omega: float | None) -> in_batch.Coefficients:
     given: dict[str, Any] = {"n_positives": len(train), "shape": train.shape}
     if loss == "sogram":
-        return sogram_coefficients(batch_size=batch_size, other_batch_size=batch_size, **given)
-    return batch_coefficients(loss, batch_size=batch_size, omega=omega if loss == "unbiased_omega" else None, **given)
+        return in_batch.sogram_coefficients(batch_size=batch_size, other_batch_size=batch_size, **given)
+    return in_batch.batch_coefficients(
+        loss, batch_size=batch_size, omega=omega if loss == "unbiased_omega" else None, **given
+    )
 
 
 def _expected(loss: str, batch_size: int, train: Interactions, omega: float | None, device: str) -> FullData:

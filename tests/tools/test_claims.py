@@ -83,7 +83,7 @@ def test_a_row_is_read_with_its_defaults(tmp_path):
         (("paper: P3", "paper: P3\n  chapter: sampling/xy"), r"chapter is 'sampling/xy', expected a page of 'x'"),
         (("id: P3-Eq12", "id: Eq12"), r"x\.yml: Eq12: id 'Eq12' is not of the form"),
         (("id: P3-Eq12", "id: P0-Eq12"), r"id 'P0-Eq12' does not belong to paper 'P3'"),
-        (("checks: [course", "checks: [curse"), r"is neither course_lib\.module:function nor tests/"),
+        (("checks: [course", "checks: [curse"), r"is no course_lib\.module:function and no tests/"),
         (
             ("checks: [course_lib.papers.p3:disagreements_with_table_4]", "checks: []"),
             "status 'tested' needs a check",

@@ -17,17 +17,6 @@ from typing import Any
 from tools.claims.rows import _PROOF, ROOT, Claim, Scalar
 
 PROVED_KINDS = ("theorem", "lemma", "proposition", "corollary", "conjecture")
-OTHER_KINDS = (
-    "definition",
-    "assumption",
-    "property",
-    "observation",
-    "axiom",
-    "criterion",
-    "example",
-    "remark",
-    "algorithm",
-)
 _DIRECTIVE = re.compile(r"^(?P<fence>`{3,}|:{3,})\s*\{prf:(?P<kind>[a-z]+)\}(?P<title>.*)$")
 
 
@@ -135,8 +124,7 @@ def _lint_claim(claim: Claim, labels: set[str | None], book: Path, root: Path) -
         yield f"theorem {claim.theorem!r} stands on no page of the book"
     if claim.chapter and not any((book / (claim.chapter + suffix)).exists() for suffix in (".ipynb", ".md")):
         yield f"chapter {claim.chapter!r} does not exist under {book.name}/"
-    functions = [*claim.functions, *(scalar.function for scalar in claim.scalars if scalar.function)]
-    for name in functions:
+    for name in [*claim.functions, *(scalar.function for scalar in claim.scalars if scalar.function)]:
         try:
             resolve(name)
         except (ImportError, AttributeError) as error:

@@ -10,27 +10,15 @@ from html import escape
 
 from tools.claims.rows import STATUSES, Claim, anchor
 
-LETTERS = {
-    "proved": "P",
-    "enumerated": "E",
-    "tested": "T",
-    "reproduced": "R",
-    "not reproduced": "N",
-    "disputed": "D",
-    "needs assumption": "A",
-    "not run": "–",
-}
+LETTERS = dict(zip(STATUSES, "PETRNDA–", strict=True))
 BOX_WIDTH, BOX_HEIGHT, GAP_X, GAP_Y, MARGIN = 176, 24, 54, 8, 8
-Waypoint = tuple[
-    str, str, int
-]  # where a line from a claim to what it rests on crosses a column: (claim, other, column)
+# where a line from a claim to what it rests on crosses a column: (claim, other, column)
+Waypoint = tuple[str, str, int]
 Place = str | Waypoint
 
 
 def direct_foundations(mine: list[Claim], claims: list[Claim]) -> list[Claim]:
-    """The claims, among all, that one of `mine` rests on directly and that are not of them;
-    their own ground is left out.
-    """
+    """The claims outside `mine` that one of `mine` rests on directly; their own ground is left out."""
     known = {claim.id for claim in mine}
     wanted = {other for claim in mine for other in claim.depends_on} - known
     return [replace(claim, depends_on=()) for claim in claims if claim.id in wanted]
@@ -72,9 +60,7 @@ def _columns(claims: list[Claim]) -> list[list[Place]]:
 
 
 def _column_of(needs: dict[str, list[str]], users: dict[str, list[str]]) -> dict[str, int]:
-    """The column of each claim: one right of the last that it rests on, then moved right up to the first that uses
-    it.
-    """
+    """The column of each claim: right of the last that it rests on, then moved right up to the first that uses it."""
     column: dict[str, int] = {}
 
     def depth(name: str) -> int:
@@ -127,20 +113,12 @@ def graph_svg(claims: list[Claim], *, foreign: Collection[str] = ()) -> str:
     column_of = {place: x for x, column in enumerate(columns) for place in column if isinstance(place, str)}
     lines = [_line([centre[place] for place in _route(*pair, column_of)]) for pair in edges(claims)]
     boxes = [_box(name, status[name], *centre[name], italic=name in foreign) for name in column_of]
-    label = (
-        f"{len(boxes)} claims, {len(lines)} arrows. Each line leads from a claim, on the right, to what it rests on."
-    )
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height:g}" '
-            f'width="{width}" height="{height:g}" '
-            f'role="img" aria-label="Dependency graph of the claims: {escape(label)} The list below says the same." '
-            'fill="none" stroke="currentColor" font-family="sans-serif" font-size="12">',
-            *lines,
-            *boxes,
-            "</svg>",
-        ]
-    )
+    size = f'viewBox="0 0 {width} {height:g}" width="{width}" height="{height:g}"'
+    reading = "Each line leads from a claim, on the right, to what it rests on. The list below says the same."
+    label = f"Dependency graph of the claims: {len(boxes)} claims, {len(lines)} arrows. {reading}"
+    style = 'fill="none" stroke="currentColor" font-family="sans-serif" font-size="12"'
+    opening = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{escape(label)}" {style}>'
+    return "\n".join([opening, *lines, *boxes, "</svg>"])
 
 
 def _size(place: Place) -> float:

@@ -17,20 +17,14 @@ Labels = dict[str | None, str]  # label of a statement -> the page where it stan
 _PLACE = re.compile(r"^<!-- claims: (?P<what>\w+)(?: (?P<of>P[0-4]|X|[a-z]+/[a-z-]+))? -->$", re.MULTILINE)
 _NOT_PROSE = re.compile(r"(\$[^$]*\$|`[^`]*`)")  # mathematics and code
 _ID = re.compile(r"\b(?:P[0-4]-[A-Za-z0-9*]+(?:[.-][A-Za-z0-9*]+)*|X\d+[a-z]?)(?![\w*])")
-_KINDS = {
-    "misprint": "Misprint",
-    "counterexample": "Counterexample",
-    "imprecise": "Imprecise",
-    "protocol": "Protocol",
-}
 
 
 def fill(text: str, claims: list[Claim] | None = None, *, pages: Collection[str] | None = None) -> str:
-    """The page with each `<!-- claims: WHAT [OF] -->` replaced; WHAT is counts, statuses, filter, table, errata, graph
-    or list.
+    """The page with each `<!-- claims: WHAT [OF] -->` replaced.
 
-    OF is a paper ("P0", "X") or a chapter ("sampling/my-topic"); nothing means all claims. A chapter's graph and
-    list also hold what its claims rest on directly, wherever that belongs.
+    WHAT is counts, statuses, filter, table, errata, graph or list. OF is a paper ("P0", "X") or a chapter
+    ("sampling/my-topic"); nothing means all claims. A chapter's graph and list also hold what its claims rest on
+    directly, wherever that belongs.
 
     `pages` are the pages that the build knows ("book/sampling/my-topic"); only these are linked. None: link none.
     Raises ValueError for an unknown WHAT.
@@ -85,7 +79,7 @@ def render_filter(claims: list[Claim]) -> str:
         f'<label>Status <select name="status"><option value="">any</option>{options}</select></label>'
         '<output aria-live="polite"></output></form>'
     )
-    return f"```{{raw}} html\n{form}\n<script>\n{script}</script>\n```"
+    return _raw(f"{form}\n<script>\n{script}</script>")
 
 
 def render_table(claims: list[Claim], *, pages: Collection[str] = (), everything: list[Claim] | None = None) -> str:
@@ -109,10 +103,8 @@ def render_errata(claims: list[Claim], *, pages: Collection[str] = (), everythin
 
 def _name(claim: Claim, labels: Labels, pages: Collection[str]) -> str:
     parts = [f"({claim.anchor})=\n**{claim.id}**", _line(claim.place), f"*{claim.status}*"]
-    links = _links(claim, labels, pages)
-    parts += [links] if links else []
-    parts += [f"[Erratum](#{_erratum_anchor(claim)})"] if claim.erratum else []
-    return "\n\n".join(parts)
+    parts += [_links(claim, labels, pages), f"[Erratum](#{_erratum_anchor(claim)})" if claim.erratum else ""]
+    return "\n\n".join(filter(None, parts))
 
 
 def _text(claim: Claim, known: Collection[str]) -> str:
@@ -132,17 +124,15 @@ def _evidence(claim: Claim) -> str:
     """The checks and the numbers of a claim as lists, folded under a line that counts them; no script is needed."""
     checks = [f"- `{_short(check)}`" for check in claim.checks]
     numbers = [f"- {_scalar(scalar)}" for scalar in claim.scalars]
-    counts = [_count(len(checks), "check"), _count(len(numbers), "number")]
-    if not (checks or numbers):
+    counts = ", ".join(filter(None, [_count(len(checks), "check"), _count(len(numbers), "number")]))
+    if not counts:
         return ""
-    opening = f"<details><summary>{', '.join(filter(None, counts))}</summary>"
-    parts = [
-        f"```{{raw}} html\n{opening}\n```",
-        "\n".join(checks),
-        "\n".join(numbers),
-        "```{raw} html\n</details>\n```",
-    ]
-    return "\n\n".join(part for part in parts if part)
+    opening, end = (_raw(html) for html in (f"<details><summary>{counts}</summary>", "</details>"))
+    return "\n\n".join(filter(None, [opening, "\n".join(checks), "\n".join(numbers), end]))
+
+
+def _raw(html: str) -> str:
+    return f"```{{raw}} html\n{html}\n```"
 
 
 def _count(number: int, word: str) -> str:
@@ -179,26 +169,19 @@ def _erratum_anchor(claim: Claim) -> str:
 
 def _erratum(claim: Claim, erratum: Erratum, labels: Labels, pages: Collection[str], known: Collection[str]) -> str:
     links = _links(claim, labels, pages)
-    where = [
-        f"*{_KINDS[erratum.kind]}*",
-        _line(claim.place),
-        f"claim [{claim.id}](#{claim.anchor})",
-        *([links] if links else []),
-    ]
+    where = [f"*{erratum.kind.capitalize()}*", _line(claim.place), f"claim [{claim.id}](#{claim.anchor})", links]
     fields = {
         "The paper": erratum.claim,
         "What we computed": erratum.counterexample,
         "Repaired": erratum.repair,
         "What remains right": erratum.credit,
     }
-    lines = [f"({_erratum_anchor(claim)})=", f"### {_line(erratum.title)}", "", " · ".join(where)]
+    lines = [f"({_erratum_anchor(claim)})=", f"### {_line(erratum.title)}", "", " · ".join(filter(None, where))]
     for name, text in fields.items():
         lines += ["", f"**{name}.** {_prose(text, known)}"]
     if erratum.extraction:
-        lines += [
-            "",
-            "We read the paper as extracted text. This may be an artefact of the extraction rather than of the paper.",
-        ]
+        caution = "This may be an artefact of the extraction rather than of the paper."
+        lines += ["", f"We read the paper as extracted text. {caution}"]
     return "\n".join(lines)
 
 

@@ -11,13 +11,8 @@ from course_lib.lessons.shared import schema
 
 PAPERS = ("P0", "P1", "P2", "P3", "P4", "X")
 STATUSES = {
-    "proved": (
-        "the book proves it in words, and a symbolic or exact check passes (of some statements on small sizes only)"
-    ),
-    "enumerated": (
-        "exact enumeration over every subset of small label matrices passes; for other sizes we rely on the proof in "
-        "words"
-    ),
+    "proved": "the book proves it in words, and a symbolic or exact check passes (at times on small sizes only)",
+    "enumerated": "exact enumeration over all subsets of small matrices passes; other sizes rest on the proof in words",
     "tested": "an automatic test passes; a test can refute, it does not prove",
     "reproduced": "our own run agrees with the printed number within the stated tolerance",
     "not reproduced": "our own run disagrees with the printed number",
@@ -61,13 +56,9 @@ class Scalar:
     @property
     def origin(self) -> str:
         """Where the number comes from, in words: "notebook sampling/my-topic", or the function."""
-        return (
-            f"notebook {self.notebook}"
-            if self.notebook
-            else f"result {self.result}"
-            if self.result
-            else f"{self.function}"
-        )
+        if self.notebook:
+            return f"notebook {self.notebook}"
+        return f"result {self.result}" if self.result else f"{self.function}"
 
 
 @dataclass(frozen=True)
@@ -141,10 +132,8 @@ def load(folder: Path | str | None = None) -> list[Claim]:
     paths = sorted(folder.glob("*.yml"))
     if not paths:
         raise ClaimError(f"{folder}: no claims file; expected one for each chapter, such as my-topic.yml")
-    claims = sorted(
-        (claim for path in paths for claim in _read_file(path)),
-        key=lambda claim: (PAPERS.index(claim.paper), claim.order),
-    )
+    found = (claim for path in paths for claim in _read_file(path))
+    claims = sorted(found, key=lambda claim: (PAPERS.index(claim.paper), claim.order))
     _refuse_duplicates(claims)
     _refuse_bad_dependencies(claims)
     return claims
@@ -233,7 +222,7 @@ def _check_values(claim: Claim, where: str) -> None:
     for check in claim.checks:
         if not (_FUNCTION.fullmatch(check) or _NODE.fullmatch(check)):
             raise ClaimError(
-                f"{where}: check {check!r} is neither course_lib.module:function nor tests/test_x.py::test_y"
+                f"{where}: check {check!r} is no course_lib.module:function and no tests/test_x.py::test_y"
             )
 
 
@@ -258,9 +247,7 @@ def _check_evidence(claim: Claim, where: str) -> None:
         names = [scalar.name for scalar, _ in printed]
         raise ClaimError(f"{where}: status 'reproduced' must expect the printed numbers; {names}")
     if claim.status == "not reproduced" and not differing:
-        raise ClaimError(
-            f"{where}: status 'not reproduced', but every expected number is within tolerance of the printed one"
-        )
+        raise ClaimError(f"{where}: status 'not reproduced', but every number is within tolerance of the printed one")
     if claim.status in ("tested", "disputed", "needs assumption") and not (claim.checks or measured or functions):
         raise ClaimError(f"{where}: status {claim.status!r} needs a check or a scalar")
     if claim.status == "needs assumption" and not claim.assumption:

@@ -19,10 +19,8 @@ def _entry(name: str, row: dict[str, Any]) -> Entry:
     row["read"] = getattr(readers, row["read"]) if "read" in row else None
     row["forms"] = tuple(map(tuple, row.get("forms", ())))
     row["archives"] = tuple(row.get("archives", ()))
-    row["remotes"] = tuple(
-        Remote(f"{base}/{file}", f"{name}/{file}", *value.split(":")) for file, value in hashes.items()
-    )
-    return Entry(name=name, **row)
+    remotes = [Remote(f"{base}/{file}", f"{name}/{file}", *value.split(":")) for file, value in hashes.items()]
+    return Entry(name=name, remotes=tuple(remotes), **row)
 
 
 _FILE = yaml.safe_load((files(__package__) / "catalogue.yml").read_text(encoding="utf-8"))

@@ -10,17 +10,10 @@ from urllib.parse import unquote
 
 import numpy as np
 
+from course_lib.data.datasets import formats
 from course_lib.data.datasets.entries import AnyArray, Log, Table
 from course_lib.data.datasets.errors import BadRow
-from course_lib.data.datasets.formats import (
-    MAX_ID,
-    Column,
-    read_adjacency,
-    read_csv_text,
-    read_libsvm,
-    read_separated_text,
-    read_table,
-)
+from course_lib.data.datasets.formats import MAX_ID, Column
 from course_lib.data.datasets.sources import Archive, Folder
 from course_lib.data.interactions import Interactions
 
@@ -37,11 +30,9 @@ SPLIT_PARTS = ("train", "valid", "test")
 
 
 # ----------------------------------------------------------------------------------------------------------- MovieLens
-def _rating_columns(
-    user: str, item: str, rating_dtype: str, lowest: float, time: str = "timestamp"
-) -> tuple[Column, ...]:
+def _rating_columns(user: str, item: str, dtype: str, lowest: float, time: str = "timestamp") -> tuple[Column, ...]:
     ids = Column(user, "i8", 1, MAX_ID), Column(item, "i8", 1, MAX_ID)
-    return *ids, Column("rating", rating_dtype, lowest, 5), Column(time, "i8", 0, 2**33)
+    return *ids, Column("rating", dtype, lowest, 5), Column(time, "i8", 0, 2**33)
 
 
 def _film_table(ids: list[int], titles: list[str], genres: list[str], n_items: int) -> dict[str, AnyArray]:
@@ -74,23 +65,23 @@ def _with_films(columns: Table, container: Container, name: str, read_films: Fil
 
 def _films_dat(encoding: str) -> FilmReader:
     fields = ("MovieID", "Title", "Genres")
-    return lambda stream, label: read_separated_text(stream, label, separator="::", fields=fields, encoding=encoding)
+    return lambda stream, label: formats.read_separated_text(
+        stream, label, separator="::", fields=fields, encoding=encoding
+    )
 
 
 def _films_csv(stream: IO[bytes], label: str) -> Rows:
-    return read_csv_text(stream, label, ("movieId", "title", "genres"))
+    return formats.read_csv_text(stream, label, ("movieId", "title", "genres"))
 
 
 def _films_item(stream: IO[bytes], label: str) -> Rows:
-    rows = read_separated_text(stream, label, separator="|", fields=ML_100K_ITEM_FIELDS, encoding="latin-1")
-    return [
-        (r[0], r[1], "|".join(g for g, flag in zip(ML_100K_GENRES, r[5:], strict=True) if flag == "1")) for r in rows
-    ]
+    rows = formats.read_separated_text(stream, label, separator="|", fields=ML_100K_ITEM_FIELDS, encoding="latin-1")
+    return [(r[0], r[1], "|".join(g for g, on in zip(ML_100K_GENRES, r[5:], strict=True) if on == "1")) for r in rows]
 
 
 def _films_recbole(stream: IO[bytes], label: str) -> Rows:
     fields = ("item_id:token", "movie_title:token_seq", "release_year:token", "class:token_seq")
-    rows = read_separated_text(stream, label, separator="\t", fields=fields)[1:]
+    rows = formats.read_separated_text(stream, label, separator="\t", fields=fields)[1:]
     return [
         (film, f"{title} ({year})" if year else title, genres.replace(" ", "|")) for film, title, year, genres in rows
     ]
@@ -99,7 +90,7 @@ def _films_recbole(stream: IO[bytes], label: str) -> Rows:
 def read_ml_100k(container: Container, form: tuple[str, ...]) -> Log:
     """u.data: user, item, rating, timestamp with tabs; films from u.item, or from ml-100k.item in RecBole's form."""
     with container.open("u.data") as (stream, label):
-        columns = read_table(stream, label, separator=b"\t", columns=_rating_columns("user", "item", "f4", 1))
+        columns = formats.read_table(stream, label, separator=b"\t", columns=_rating_columns("user", "item", "f4", 1))
     if container.has("u.item"):
         return _with_films(columns, container, "u.item", _films_item)
     return _with_films(columns, container, "ml-100k.item", _films_recbole)
@@ -109,7 +100,9 @@ def read_ml_1m(container: Container, form: tuple[str, ...]) -> Log:
     """ratings.dat of the original, or the pairs with known stars from 4 up that the course's own data folder has."""
     if form == ("ratings.dat",):
         with container.open("ratings.dat") as (stream, label):
-            columns = read_table(stream, label, separator=b"::", columns=_rating_columns("UserID", "MovieID", "f4", 1))
+            columns = formats.read_table(
+                stream, label, separator=b"::", columns=_rating_columns("UserID", "MovieID", "f4", 1)
+            )
         return _with_films(columns, container, "movies.dat", _films_dat("latin-1"))
     with container.open("ml1m_pairs_order.npz") as (stream, label):
         try:
@@ -125,7 +118,9 @@ def read_ml_1m(container: Container, form: tuple[str, ...]) -> Log:
 def read_ml_10m(container: Container, form: tuple[str, ...]) -> Log:
     """ratings.dat with half stars, movies.dat in UTF-8."""
     with container.open("ratings.dat") as (stream, label):
-        columns = read_table(stream, label, separator=b"::", columns=_rating_columns("UserID", "MovieID", "f4", 0.5))
+        columns = formats.read_table(
+            stream, label, separator=b"::", columns=_rating_columns("UserID", "MovieID", "f4", 0.5)
+        )
     return _with_films(columns, container, "movies.dat", _films_dat("utf-8"))
 
 
@@ -134,7 +129,7 @@ def read_ml_csv(container: Container, form: tuple[str, ...]) -> Log:
     with container.open("ratings.csv") as (stream, label):
         columns = _rating_columns("userId", "movieId", "f4", 0.5)
         header = b"userId,movieId,rating,timestamp"
-        numbers = read_table(stream, label, separator=b",", columns=columns, header=header)
+        numbers = formats.read_table(stream, label, separator=b",", columns=columns, header=header)
     return _with_films(numbers, container, "movies.csv", _films_csv)
 
 
@@ -161,7 +156,7 @@ def read_lightgcn(container: Container, form: tuple[str, ...]) -> Log:
     parts = []
     for name in form:
         with container.open(name) as (stream, label):
-            parts.append(read_adjacency(stream, label))
+            parts.append(formats.read_adjacency(stream, label))
     return _joined(parts, _part_names(form))
 
 
@@ -171,7 +166,7 @@ def read_triples(container: Container, form: tuple[str, ...]) -> Log:
     parts = []
     for name in form:
         with container.open(name) as (stream, label):
-            users, items, _ = read_table(stream, label, separator=b" ", columns=columns).values()
+            users, items, _ = formats.read_table(stream, label, separator=b" ", columns=columns).values()
         parts.append((users, items))
     return _joined(parts, _part_names(form))
 
@@ -183,7 +178,7 @@ def read_lastfm(container: Container, form: tuple[str, ...]) -> Log:
     parts, weights = [], []
     for name in form:
         with container.open(name) as (stream, label):
-            users, items, weight = read_table(stream, label, separator=b"\t", columns=columns).values()
+            users, items, weight = formats.read_table(stream, label, separator=b"\t", columns=columns).values()
         parts.append((users, items))
         weights.append(weight)
     return _joined(parts, ("train", "test"), weights)
@@ -196,7 +191,7 @@ def read_wikispeedia(container: Container, form: tuple[str, ...]) -> Log:
     none.
     """
     with container.open("links.tsv") as (stream, label):
-        rows = read_separated_text(stream, label, separator="\t", fields=("source", "target"), comment="#")
+        rows = formats.read_separated_text(stream, label, separator="\t", fields=("source", "target"), comment="#")
     if not rows:
         raise BadRow(f"{label}: expected rows source<TAB>target, got none")
     articles = sorted({article for row in rows for article in row})
@@ -212,7 +207,7 @@ def read_wikispeedia(container: Container, form: tuple[str, ...]) -> Log:
 def _categories(container: Container, number: dict[str, int]) -> AnyArray:
     """The categories of each numbered article, sorted and joined by "|"; articles without a link are left out."""
     with container.open("categories.tsv") as (stream, label):
-        rows = read_separated_text(stream, label, separator="\t", fields=("article", "category"), comment="#")
+        rows = formats.read_separated_text(stream, label, separator="\t", fields=("article", "category"), comment="#")
     found: dict[int, set[str]] = {}
     for article, category in rows:
         if article in number:
@@ -226,7 +221,7 @@ def read_eurlex(container: Container, form: tuple[str, ...]) -> Log:
     names = [form[0], *(name for name in (form[0].replace("train", "test"),) if container.has(name))]
     for name in names:
         with container.open(name) as (stream, label):
-            documents, labels, features = read_libsvm(stream, label)
+            documents, labels, features = formats.read_libsvm(stream, label)
         parts.append((documents + start, labels))
         start += features.shape[0]
     log = _joined(parts, SPLIT_PARTS[::2][: len(names)])

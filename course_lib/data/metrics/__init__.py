@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 import torch
+from torch import Tensor
 
 from course_lib import checking
 from course_lib.data.interactions import Interactions
@@ -33,12 +34,7 @@ LONGEST_COMPILED = 128  # lists; longer ones are sorted, not searched for
 
 
 def top_k(
-    users: np.ndarray | torch.Tensor,
-    items: np.ndarray | torch.Tensor,
-    train: Interactions,
-    k: int,
-    *,
-    block: int | None = None,
+    users: np.ndarray | Tensor, items: np.ndarray | Tensor, train: Interactions, k: int, *, block: int | None = None
 ) -> np.ndarray:
     """Ids of the K items with the highest <user, item> that the user has not in `train`: (m, K) int64.
 
@@ -65,8 +61,8 @@ def top_k(
 
 
 def evaluate(
-    users: np.ndarray | torch.Tensor,
-    items: np.ndarray | torch.Tensor,
+    users: np.ndarray | Tensor,
+    items: np.ndarray | Tensor,
     train: Interactions,
     test: Interactions,
     k: int | tuple[int, ...],
@@ -132,16 +128,14 @@ def _keys(matrix: sp.csr_matrix) -> np.ndarray:
     return keys if matrix.has_sorted_indices else np.sort(keys)
 
 
-def _compiles(users: torch.Tensor, items: torch.Tensor, k: int) -> bool:
+def _compiles(users: Tensor, items: Tensor, k: int) -> bool:
     """Whether numba's loop may rank: short lists on a CPU, and no score can overflow, since |<u, v>| <= |u| |v|."""
     if users.device.type != "cpu" or users.dtype not in (torch.float32, torch.float64) or k > LONGEST_COMPILED:
         return False
     return bool(torch.isfinite(users.norm(dim=1).max() * items.norm(dim=1).max()))
 
 
-def _ranked_compiled(
-    users: torch.Tensor, items: torch.Tensor, seen: sp.csr_matrix, block: int, out: np.ndarray
-) -> None:
+def _ranked_compiled(users: Tensor, items: Tensor, seen: sp.csr_matrix, block: int, out: np.ndarray) -> None:
     """Fills out (m, k) with each user's best items; torch's number of threads share the users, `block` at a time."""
     from course_lib.data.metrics.ranking import rank
 
@@ -159,13 +153,13 @@ def _ranked_compiled(
         list(pool.map(work, starts))
 
 
-def _ranked(users: torch.Tensor, items: torch.Tensor, seen: sp.csr_matrix, block: int, out: np.ndarray) -> None:
+def _ranked(users: Tensor, items: Tensor, seen: sp.csr_matrix, block: int, out: np.ndarray) -> None:
     """The same through a matrix product and torch's own selection: on a GPU, and for long lists."""
     for start, scores in _masked_scores(users, items, seen, block):
         out[start : start + len(scores)] = _best(scores, out.shape[1]).cpu().numpy()
 
 
-def _best(scores: torch.Tensor, k: int) -> torch.Tensor:
+def _best(scores: Tensor, k: int) -> Tensor:
     """Ids (b, k) of the k highest finite scores of each row, ties by the lower id, -1 for a masked place."""
     values, ids = torch.topk(scores, min(k + 1, scores.shape[1]), dim=1)
     if torch.isnan(values).any() or torch.isposinf(values).any():
@@ -181,9 +175,7 @@ def _best(scores: torch.Tensor, k: int) -> torch.Tensor:
     return torch.where(torch.isneginf(values), -1, ids.gather(1, order))
 
 
-def _masked_scores(
-    users: torch.Tensor, items: torch.Tensor, seen: sp.csr_matrix, block: int
-) -> Iterator[tuple[int, torch.Tensor]]:
+def _masked_scores(users: Tensor, items: Tensor, seen: sp.csr_matrix, block: int) -> Iterator[tuple[int, Tensor]]:
     """(first user, scores (b, n) with -inf at the seen pairs) block by block."""
     m, n = seen.shape
     for start in range(0, m, block):
@@ -197,7 +189,7 @@ def _masked_scores(
         yield start, scores
 
 
-def _embeddings(users: Any, items: Any, train: Interactions) -> tuple[torch.Tensor, torch.Tensor]:
+def _embeddings(users: Any, items: Any, train: Interactions) -> tuple[Tensor, Tensor]:
     """Both tables as detached tensors of one dtype and device, checked against the shape of the interactions."""
     users, items = (_tensor(table).detach() for table in (users, items))
     for name, table, rows in (("users", users, train.matrix.shape[0]), ("items", items, train.matrix.shape[1])):
@@ -209,7 +201,7 @@ def _embeddings(users: Any, items: Any, train: Interactions) -> tuple[torch.Tens
     return users, items.to(users)
 
 
-def _tensor(table: Any) -> torch.Tensor:
+def _tensor(table: Any) -> Tensor:
     """The table as a tensor; a read-only array is copied, since torch would warn."""
     read_only = isinstance(table, np.ndarray) and not table.flags.writeable
     return torch.tensor(table) if read_only else torch.as_tensor(table)

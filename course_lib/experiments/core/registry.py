@@ -169,10 +169,8 @@ def _announce(
     for name, why in unavailable.items():
         tqdm.write(f"{chosen.id}: the cells on {name} are left out: {why}")
     if missing:
-        time_needed = duration(sum(chosen.estimate(cell) for cell in missing))
-        tqdm.write(
-            f"{chosen.id} at {scale} scale: {len(missing)} of {planned} cells to run, about {time_needed} on 2 cores"
-        )
+        needed = duration(sum(chosen.estimate(cell) for cell in missing))
+        tqdm.write(f"{chosen.id} at {scale} scale: {len(missing)} of {planned} cells to run, about {needed} on 2 cores")
 
 
 def run_and_store(chosen: Experiment[Any], cell: Cell, path: Path) -> None:

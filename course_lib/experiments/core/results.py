@@ -114,9 +114,7 @@ class Result:
             where["metric"] = tuple(self.layout["metrics"])
         chosen = self.select(**where)
         if not chosen:
-            raise ValueError(
-                f"no row of {self.id} at {self.scale} scale agrees with {where}; it has {self._values(where)}"
-            )
+            raise ValueError(f"no row of {self.id} at {self.scale} scale fits {where}; it has {self._values(where)}")
         left = tuple(rows or self.layout.get("rows", ()))
         top = tuple(columns or self.layout.get("columns", ("metric",)))
         digits = self.layout.get("digits", 2) if digits is None else digits

@@ -65,9 +65,7 @@ class PopularityCell(Settings):
 
 
 # the tower over histories has four numbers more; keys with a blank can only be written like this
-HistoryParts = TypedDict(
-    "HistoryParts", {"history": int, "user lr": float, "user decay": float, "cycles": int}, total=True
-)
+HistoryParts = TypedDict("HistoryParts", {"history": int, "user lr": float, "user decay": float, "cycles": int})
 
 
 class HistoryCell(PopularityCell, HistoryParts):

@@ -88,9 +88,8 @@ def one_hot(n: int) -> sp.csr_array:
 def bag(lists: Sequence[Sequence[str]]) -> sp.csr_array:
     """(n, vocabulary) 0/1: which words each list has, words in order of the alphabet."""
     vocabulary = {word: at for at, word in enumerate(sorted({word for words in lists for word in words}))}
-    rows, cols = np.array(
-        [(row, vocabulary[word]) for row, words in enumerate(lists) for word in set(words)] or [(0, 0)]
-    ).T
+    pairs = [(row, vocabulary[word]) for row, words in enumerate(lists) for word in set(words)]
+    rows, cols = np.array(pairs or [(0, 0)]).T
     return sp.csr_array((np.ones(len(rows)), (rows, cols)), shape=(len(lists), max(len(vocabulary), 1)))
 
 

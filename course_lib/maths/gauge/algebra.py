@@ -13,17 +13,8 @@ from typing import Any
 import numpy as np
 
 from course_lib import checking
-from course_lib.maths.arrays import (
-    Array,
-    as_array,
-    as_table,
-    check_finite,
-    is_exact,
-    is_torch,
-    like,
-    namespace,
-    shape_of,
-)
+from course_lib.maths import arrays
+from course_lib.maths.arrays import Array, is_exact, is_torch, like, namespace, shape_of
 
 EPS64 = float(np.finfo(np.float64).eps)
 BLOCK_NUMBERS = 2**21  # numbers held at once where a table is worked through in blocks
@@ -97,12 +88,12 @@ def exact_null_space(rows: np.ndarray) -> np.ndarray:
 
 
 def checked_table(A: Any, name: str) -> Array:
-    return check_finite(as_table(A, name), name)
+    return arrays.check_finite(arrays.as_table(A, name), name)
 
 
 def checked_pair(A: Any, B: Any, names: tuple[str, str] = ("A", "B")) -> tuple[Array, Array]:
     A = checked_table(A, names[0])
-    B = checked_table(like(as_array(B, names[1]), A, names[1]), names[1])
+    B = checked_table(like(arrays.as_array(B, names[1]), A, names[1]), names[1])
     checking.same_width(A, B, *names)
     return A, B
 

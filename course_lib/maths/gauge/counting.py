@@ -14,18 +14,7 @@ import numpy as np
 from course_lib import checking
 from course_lib.maths import geometry
 from course_lib.maths.arrays import Array, as_array, first_index, is_exact, like, namespace, shape_of
-from course_lib.maths.gauge.algebra import (
-    BLOCK_NUMBERS,
-    EPS64,
-    checked_table,
-    doubled,
-    exact_null_space,
-    index_for,
-    machine_epsilon,
-    null_space,
-    rank,
-    row_space,
-)
+from course_lib.maths.gauge import algebra
 
 
 def is_on_sphere(A: Any, *, radius: float = 1.0, tol: float | None = None) -> bool:
@@ -33,9 +22,9 @@ def is_on_sphere(A: Any, *, radius: float = 1.0, tol: float | None = None) -> bo
 
     A (..., n, k). The radius is free: a sphere of any size has the same symmetries and the same cosines.
     """
-    A = checked_table(A, "A")
+    A = algebra.checked_table(A, "A")
     checking.real(radius, "radius", above=0)
-    tol = 8 * math.sqrt(shape_of(A)[-1]) * machine_epsilon(A) if tol is None else tol
+    tol = 8 * math.sqrt(shape_of(A)[-1]) * algebra.machine_epsilon(A) if tol is None else tol
     return bool((abs(geometry.norm(A) / radius - 1) <= tol).all())
 
 
@@ -44,7 +33,7 @@ def keeps_norms(A: Any, S: Any, *, tol: float = 1e-9) -> bool:
 
     A (n, k); S = R R^T (k, k) for the gauge A -> A R. For the other table B -> B R^-T give the inverse of S.
     """
-    A = checked_table(A, "A")
+    A = algebra.checked_table(A, "A")
     S = like(S, A, "S")
     new, old = ((A @ S) * A).sum(-1), (A * A).sum(-1)
     return bool((abs(new - old) <= tol * old).all())
@@ -55,7 +44,7 @@ def squares(A: Any) -> Array:
 
     Its null space holds the diagonal gauges that keep lengths.
     """
-    A = checked_table(A, "A")
+    A = algebra.checked_table(A, "A")
     return A * A
 
 
@@ -65,10 +54,10 @@ def outer_rows(A: Any) -> Array:
     Entries (p, q) with p <= q in row order; those off the diagonal count twice, so that row . coordinates(E) = a^T E a
     for a symmetric E given by its upper triangle. No square roots: Fractions stay exact.
     """
-    A = checked_table(A, "A")
+    A = algebra.checked_table(A, "A")
     rows, cols = np.triu_indices(shape_of(A)[-1])
     twice = like(np.where(rows == cols, 1, 2), A, "twice")
-    return A[..., index_for(rows, A)] * A[..., index_for(cols, A)] * twice
+    return A[..., algebra.index_for(rows, A)] * A[..., algebra.index_for(cols, A)] * twice
 
 
 def diagonal_gauge_dimension(A: Any) -> int:
@@ -78,8 +67,8 @@ def diagonal_gauge_dimension(A: Any) -> int:
     changes diag(+-1), which change no cosine). A (n, k), NumPy, torch or exact. Source: claim X9, the repair
     of P2's Proposition 8.
     """
-    A = checked_table(A, "A")
-    return shape_of(A)[-1] - rank(squares(A))
+    A = algebra.checked_table(A, "A")
+    return shape_of(A)[-1] - algebra.rank(squares(A))
 
 
 def linear_gauge_dimension(A: Any) -> int:
@@ -89,7 +78,7 @@ def linear_gauge_dimension(A: Any) -> int:
     exact. If A has rank r < k, the count includes S that act outside the span of A: see `visible_linear_dimension`.
     Source: claim X9.
     """
-    A = checked_table(A, "A")
+    A = algebra.checked_table(A, "A")
     k = shape_of(A)[-1]
     return k * (k + 1) // 2 - outer_rank(A)
 
@@ -99,16 +88,16 @@ def visible_diagonal_dimension(A: Any) -> int:
 
     That is, less the directions that change no inner product of two rows.
     """
-    A = checked_table(A, "A")
+    A = algebra.checked_table(A, "A")
     directions = gauge_directions(A)  # (k, g)
     if not shape_of(directions)[1]:
         return 0
     if is_exact(A):
-        return rank(np.stack([(A * delta @ A.T).reshape(-1) for delta in directions.T]))
-    basis = row_space(A)  # (k, r): the inner products of A's rows see Q^T diag(delta) Q
+        return algebra.rank(np.stack([(A * delta @ A.T).reshape(-1) for delta in directions.T]))
+    basis = algebra.row_space(A)  # (k, r): the inner products of A's rows see Q^T diag(delta) Q
     xp = namespace(A)
     seen = [xp.reshape((basis * directions[:, g, None]).T @ basis, (-1,)) for g in range(shape_of(directions)[1])]
-    return rank(xp.stack(seen), relative_to=1.0)
+    return algebra.rank(xp.stack(seen), relative_to=1.0)
 
 
 def visible_linear_dimension(A: Any) -> int:
@@ -116,8 +105,8 @@ def visible_linear_dimension(A: Any) -> int:
 
     With r = rank A it is r(r+1)/2 - rank of the rows a a^T.
     """
-    A = checked_table(A, "A")
-    r = rank(A)
+    A = algebra.checked_table(A, "A")
+    r = algebra.rank(A)
     return r * (r + 1) // 2 - outer_rank(A)
 
 
@@ -127,10 +116,10 @@ def gauge_directions(A: Any) -> Array:
     Orthonormal for floats; rational (not orthonormal) for Fractions. d = sqrt(1 + delta) keeps all lengths for any
     combination delta of the columns with entries above -1: see `stretch_along`.
     """
-    A = checked_table(A, "A")
+    A = algebra.checked_table(A, "A")
     if is_exact(A):
-        return exact_null_space(squares(A))
-    return null_space(squares(A))
+        return algebra.exact_null_space(squares(A))
+    return algebra.null_space(squares(A))
 
 
 def linear_gauge_directions(A: Any) -> Array:
@@ -139,9 +128,9 @@ def linear_gauge_directions(A: Any) -> Array:
     Each of Frobenius norm 1 for floats (not orthogonal to each other). S = I + t E keeps all lengths:
     `linear_stretch_along`.
     """
-    A = checked_table(A, "A")
+    A = algebra.checked_table(A, "A")
     k = shape_of(A)[-1]
-    null = exact_null_space(outer_rows(A)) if is_exact(A) else null_space(reduced_outer(A))  # (p, g)
+    null = algebra.exact_null_space(outer_rows(A)) if is_exact(A) else algebra.null_space(reduced_outer(A))  # (p, g)
     E = unpack(null.T, k)
     return E if is_exact(A) else E / geometry.norm(namespace(A).reshape(E, (-1, k * k)))[:, None, None]
 
@@ -196,7 +185,7 @@ def linear_stretch_along(E: Any, t: Any) -> Array:
 
 
 def outer_rank(A: Array) -> int:
-    return rank(outer_rows(A) if is_exact(A) else reduced_outer(A))
+    return algebra.rank(outer_rows(A) if is_exact(A) else reduced_outer(A))
 
 
 def reduced_outer(A: Array) -> Array:
@@ -206,11 +195,11 @@ def reduced_outer(A: Array) -> Array:
     if shape_of(A)[0] <= 2 * p:
         return outer_rows(A)
     xp = namespace(A)
-    kept, block = None, max(p, BLOCK_NUMBERS // p)
+    kept, block = None, max(p, algebra.BLOCK_NUMBERS // p)
     for start in range(0, shape_of(A)[0], block):
-        rows = doubled(outer_rows(A[start : start + block]))
+        rows = algebra.doubled(outer_rows(A[start : start + block]))
         kept = xp.linalg.qr(rows if kept is None else xp.concat([kept, rows]))[1]
-    return kept if machine_epsilon(A) == EPS64 else like(kept, A, "rows")
+    return kept if algebra.machine_epsilon(A) == algebra.EPS64 else like(kept, A, "rows")
 
 
 def weighted_outer(A: Array) -> Array:
@@ -224,7 +213,7 @@ def unpack(vectors: Array, k: int) -> Array:
     rows, cols = np.triu_indices(k)
     place = np.zeros((k, k), dtype=np.int64)
     place[rows, cols] = place[cols, rows] = np.arange(len(rows))
-    return vectors[..., index_for(place, vectors)]
+    return vectors[..., algebra.index_for(place, vectors)]
 
 
 def _range_of(low: Array, high: Array) -> str:

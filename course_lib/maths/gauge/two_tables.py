@@ -12,17 +12,8 @@ from typing import Any
 import numpy as np
 
 from course_lib.maths.arrays import Array, as_array, first_index, is_exact, like, namespace, shape_of
+from course_lib.maths.gauge import counting
 from course_lib.maths.gauge.algebra import checked_pair, doubled, rank, row_space
-from course_lib.maths.gauge.counting import (
-    gauge_directions,
-    linear_gauge_directions,
-    linear_stretch_along,
-    outer_rank,
-    squares,
-    stretch_along,
-    unpack,
-    weighted_outer,
-)
 
 
 def two_sided_diagonal_dimension(A: Any, B: Any) -> int:
@@ -33,7 +24,7 @@ def two_sided_diagonal_dimension(A: Any, B: Any) -> int:
     family may fail to exist (`rigidity_certificate`). A (m, k), B (n, k). Source: claim X9.
     """
     A, B = checked_pair(A, B)
-    return shape_of(A)[-1] - rank(namespace(A).concat([squares(A), squares(B)]))
+    return shape_of(A)[-1] - rank(namespace(A).concat([counting.squares(A), counting.squares(B)]))
 
 
 def two_sided_linear_dimension(A: Any, B: Any) -> int:
@@ -44,7 +35,7 @@ def two_sided_linear_dimension(A: Any, B: Any) -> int:
     """
     A, B = checked_pair(A, B)
     k = shape_of(A)[-1]
-    return k * (k + 1) // 2 - outer_rank(namespace(A).concat([A, B]))
+    return k * (k + 1) // 2 - counting.outer_rank(namespace(A).concat([A, B]))
 
 
 def rigidity_certificate(A: Any, B: Any) -> Array | None:
@@ -56,14 +47,16 @@ def rigidity_certificate(A: Any, B: Any) -> Array | None:
     """
     A, B = checked_pair(A, B)
     xp, k = namespace(A), shape_of(A)[-1]
-    left, right = (row_space(weighted_outer(doubled(table))) for table in (A, B))  # orthonormal columns (k(k+1)/2, .)
+    left, right = (
+        row_space(counting.weighted_outer(doubled(table))) for table in (A, B)
+    )  # orthonormal columns (k(k+1)/2, .)
     if not shape_of(left)[1] or not shape_of(right)[1]:
         return None
     u, cosines, _ = xp.linalg.svd(left.T @ right, full_matrices=False)
     shared = left @ u[:, : int((cosines > 1 - 1e-10).sum())]  # principal angles 0: the intersection
     rows, cols = np.triu_indices(k)
     identity = like(np.where(rows == cols, 1.0, 0.0), shared, "identity")
-    M = unpack(shared @ (shared.T @ identity), k) * like(
+    M = counting.unpack(shared @ (shared.T @ identity), k) * like(
         np.where(np.eye(k) == 1, 1.0, math.sqrt(0.5)), shared, "weight"
     )
     return like(M, A, "M") if float(xp.linalg.eigvalsh(M)[0]) > 1e-9 else None
@@ -91,11 +84,11 @@ def second_diagonal_gauge(A: Any, b: Any) -> Array:
     least or greatest, so there is one root; it is t = 0 iff sum_l b_l^2 delta_l = 0. A (n, k) with
     diagonal_gauge_dimension 1, b (k,). Source: claim X9.
     """
-    delta = gauge_directions(A)
+    delta = counting.gauge_directions(A)
     if shape_of(delta)[1] != 1:
         raise ValueError(f"A leaves {shape_of(delta)[1]} diagonal directions; expected exactly one")
     b = like(b, delta, "b")
-    return stretch_along(delta[:, 0], _second_root(b * b, delta[:, 0]))
+    return counting.stretch_along(delta[:, 0], _second_root(b * b, delta[:, 0]))
 
 
 def second_linear_gauge(A: Any, b: Any) -> Array:
@@ -104,12 +97,12 @@ def second_linear_gauge(A: Any, b: Any) -> Array:
     A leaves one direction E. As `second_diagonal_gauge`, in the eigenvectors of E. A (n, k) with linear_gauge_dimension
     1, b (k,). Source: claim X9.
     """
-    directions = linear_gauge_directions(A)
+    directions = counting.linear_gauge_directions(A)
     if shape_of(directions)[0] != 1:
         raise ValueError(f"A leaves {shape_of(directions)[0]} linear directions; expected exactly one")
     E, b = directions[0], like(b, directions, "b")
     values, vectors = namespace(E).linalg.eigh(E)
-    return linear_stretch_along(E, _second_root((b @ vectors) ** 2, values))
+    return counting.linear_stretch_along(E, _second_root((b @ vectors) ** 2, values))
 
 
 def _second_root(weights: Array, rates: Array) -> float:
@@ -147,7 +140,7 @@ def second_plane_gauge(a1: Any, a2: Any, b: Any) -> Array:
     """
     a1 = as_array(a1, "a1")
     A = namespace(a1).stack([a1, like(a2, a1, "a2")])
-    directions = linear_gauge_directions(A)
+    directions = counting.linear_gauge_directions(A)
     if shape_of(A) != (2, 2) or shape_of(directions)[0] != 1:
         raise ValueError("a1 and a2 must be two vectors of the plane that are not parallel")
     E, b = directions[0], like(b, a1, "b")

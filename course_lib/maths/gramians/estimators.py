@@ -22,19 +22,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from course_lib import checking
-from course_lib.maths.arrays import (
-    Array,
-    as_array,
-    as_index,
-    as_table,
-    detached,
-    is_exact,
-    is_torch,
-    like,
-    namespace,
-    number,
-    shape_of,
-)
+from course_lib.maths import arrays
+from course_lib.maths.arrays import Array, as_array, as_index, is_exact, is_torch, shape_of
 
 GIGABYTE = 2**30
 
@@ -112,7 +101,7 @@ class SOGram(BatchGramian):
         batch = _mean_outer(rows, others, self.processes)
         self.steps += 1
         alpha = _share(self.alpha(self.steps), "alpha(t)") if callable(self.alpha) else self.alpha
-        alpha = number(alpha, batch, "alpha")
+        alpha = arrays.number(alpha, batch, "alpha")
         self.weight = (1 - alpha) * self.weight + alpha
         self._average = alpha * batch if self._average is None else (1 - alpha) * self._average + alpha * batch
         self._estimate = self._average / self.weight if self.correct_start else self._average
@@ -165,9 +154,9 @@ class SAGram(BatchGramian):
         indices, rows, others = self._gathered(indices, embeddings, partners)
         before = self._cache[indices]
         changed = _outer(rows, others) - _outer(before, before if partners is None else others)
-        beta = number(self.beta, changed, "beta")
+        beta = arrays.number(self.beta, changed, "beta")
         estimate = self._sum / self.n + _accurate(changed) * beta / shape_of(rows)[0]
-        self._estimate = like(
+        self._estimate = arrays.like(
             nearest_psd(estimate) if self.project and partners is None else estimate, rows, "estimate"
         )
         return self._estimate
@@ -226,17 +215,21 @@ def nearest_psd(matrix: Any) -> Array:
     Its negative eigenvalues become 0.
     """
     matrix = as_array(matrix, "matrix")
-    linalg = namespace(matrix).linalg
+    linalg = arrays.namespace(matrix).linalg
     values, vectors = linalg.eigh((matrix + matrix.swapaxes(-1, -2)) / 2)
     return (vectors * values.clip(0)[..., None, :]) @ vectors.swapaxes(-1, -2)
 
 
 def _rows(indices: Any, embeddings: Any, partners: Any, width: int | None = None) -> tuple[Array, Array]:
     """(b, d) and (b, k), as constants."""
-    rows = detached(as_table(embeddings, "embeddings"))
+    rows = arrays.detached(arrays.as_table(embeddings, "embeddings"))
     if len(rows.shape) != 2 or (width is not None and shape_of(rows)[1] != width):
         raise ValueError(f"embeddings has shape {shape_of(rows)}; expected (b, {'d' if width is None else width})")
-    others = rows if partners is None else detached(as_table(like(partners, rows, "partners"), "partners"))
+    others = (
+        rows
+        if partners is None
+        else arrays.detached(arrays.as_table(arrays.like(partners, rows, "partners"), "partners"))
+    )
     lengths = {"indices": len(indices), "embeddings": shape_of(rows)[0], "partners": shape_of(others)[0]}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"the batch has {lengths}; expected one row for each index")
@@ -261,7 +254,7 @@ def _outer(left: Array, right: Array) -> Array:
 def _mean_outer(rows: Array, others: Array, processes: Processes) -> Array:
     if processes is ALONE:
         return _outer(rows, others) / shape_of(rows)[0]
-    count = like(np.array([shape_of(rows)[0]]), rows, "count")
+    count = arrays.like(np.array([shape_of(rows)[0]]), rows, "count")
     return processes.total(_outer(rows, others)) / processes.total(count)
 
 
@@ -273,7 +266,7 @@ def _accurate(array: Array) -> Array:
 
 
 def _norm(matrix: Array) -> Any:
-    return namespace(matrix).linalg.norm(matrix)
+    return arrays.namespace(matrix).linalg.norm(matrix)
 
 
 def _share(value: Any, name: str) -> Any:

@@ -57,9 +57,7 @@ def gravity_with_prior(left: Any, right: Any, left_prior: Any, right_prior: Any)
     """
     left, right = as_table(left, "left"), as_table(right, "right")
     q, r = like(left_prior, left, "left_prior"), like(right_prior, right, "right_prior")
-    rows = {
-        name: shape_of(x)[-2] for name, x in (("left", left), ("right", right), ("left_prior", q), ("right_prior", r))
-    }
+    rows = {k: shape_of(x)[-2] for k, x in (("left", left), ("right", right), ("left_prior", q), ("right_prior", r))}
     if len(set(rows.values())) > 1 or shape_of(q)[-1] != shape_of(r)[-1]:
         raise ValueError(
             f"the rows are {rows} and the priors have widths {shape_of(q)[-1]} and {shape_of(r)[-1]}; "

@@ -8,15 +8,7 @@ import numpy as np
 
 from course_lib import checking
 from course_lib.maths.arrays import Array, as_array, like, number, shape_of, weighted_grid_sum
-from course_lib.maths.in_batch.checks import (
-    check_batch_losses,
-    check_counts,
-    check_distinct_pairs,
-    check_grid_labels,
-    check_index,
-    check_labels,
-    check_value,
-)
+from course_lib.maths.in_batch import checks
 from course_lib.maths.in_batch.coefficients import batch_coefficients, negative_weights, sogram_coefficients
 from course_lib.maths.in_batch.sampling import pair_popularity
 
@@ -51,18 +43,18 @@ def batch_loss(
     below 1 (Assumption E.1), s > M, a missing or negative omega, labels other than 0/1, and NaN or infinite losses.
     The pairs must be distinct (Assumption E.2); `collapsed_batch_loss`, which sees the pairs, checks that.
     """
-    pos_loss, neg_loss = check_batch_losses(pos_loss, neg_loss)
+    pos_loss, neg_loss = checks.check_batch_losses(pos_loss, neg_loss)
     s = shape_of(pos_loss)[-1]
     coefficients = batch_coefficients(kind, batch_size=s, n_positives=n_positives, shape=shape, omega=omega)
-    rows = check_counts("row_counts", row_counts, s, pos_loss, shape[1], validate)
-    cols = check_counts("col_counts", col_counts, s, pos_loss, shape[0], validate)
+    rows = checks.check_counts("row_counts", row_counts, s, pos_loss, shape[1], validate)
+    cols = checks.check_counts("col_counts", col_counts, s, pos_loss, shape[0], validate)
     grid = neg_loss
     if coefficients.masked:
-        grid = neg_loss * (1 - check_grid_labels(labels, neg_loss, validate))
+        grid = neg_loss * (1 - checks.check_grid_labels(labels, neg_loss, validate))
     left, right = coefficients.grid_weights(rows, cols)
     negative = weighted_grid_sum(grid, left, right, coefficients.own_weights(rows * cols))
     value = coefficients.positive_sum(pos_loss) + negative
-    return check_value(value, {"pos_loss": pos_loss, "neg_loss": neg_loss}) if validate else value
+    return checks.check_value(value, {"pos_loss": pos_loss, "neg_loss": neg_loss}) if validate else value
 
 
 def collapsed_batch_loss(
@@ -99,15 +91,15 @@ def collapsed_batch_loss(
         )
     s, (p, q) = shape_of(pos_loss)[-1], shape_of(neg_loss)[-2:]
     coefficients = batch_coefficients(kind, batch_size=s, n_positives=n_positives, shape=shape, omega=omega)
-    row_index = check_index("row_index", row_index, s, p, neg_loss, validate)
-    col_index = check_index("col_index", col_index, s, q, neg_loss, validate)
+    row_index = checks.check_index("row_index", row_index, s, p, neg_loss, validate)
+    col_index = checks.check_index("col_index", col_index, s, q, neg_loss, validate)
     if validate:
-        check_distinct_pairs(row_index, col_index, q)
-    rows = check_counts("row_counts", row_counts, p, neg_loss, shape[1], validate)
-    cols = check_counts("col_counts", col_counts, q, neg_loss, shape[0], validate)
+        checks.check_distinct_pairs(row_index, col_index, q)
+    rows = checks.check_counts("row_counts", row_counts, p, neg_loss, shape[1], validate)
+    cols = checks.check_counts("col_counts", col_counts, q, neg_loss, shape[0], validate)
     grid = neg_loss
     if coefficients.masked:
-        labels = check_labels("labels", labels, (p, q), neg_loss, validate)
+        labels = checks.check_labels("labels", labels, (p, q), neg_loss, validate)
         if validate and bool((labels[row_index, col_index] != 1).any()):
             raise ValueError("labels must be 1 at the sampled pairs: a batch is drawn from the positives")
         grid = neg_loss * (1 - labels)
@@ -117,7 +109,7 @@ def collapsed_batch_loss(
     own = neg_loss[..., row_index, col_index]
     own_negative = coefficients.own_sum(own, rows[row_index] * cols[col_index])
     value = coefficients.positive_sum(pos_loss) + negative + own_negative
-    return check_value(value, {"pos_loss": pos_loss, "neg_loss": neg_loss}) if validate else value
+    return checks.check_value(value, {"pos_loss": pos_loss, "neg_loss": neg_loss}) if validate else value
 
 
 def sogram_loss(
@@ -152,12 +144,12 @@ def sogram_loss(
         raise ValueError(f"neg_cross must have shape (..., {s1}, s2), but has {shape_of(neg_cross)}")
     s2 = shape_of(neg_cross)[-1]
     coefficients = sogram_coefficients(batch_size=s1, other_batch_size=s2, n_positives=n_positives, shape=shape)
-    rows = check_counts("row_counts", row_counts, s1, neg_cross, shape[1], validate)
-    cols = check_counts("col_counts", col_counts, s2, neg_cross, shape[0], validate)
+    rows = checks.check_counts("row_counts", row_counts, s1, neg_cross, shape[1], validate)
+    cols = checks.check_counts("col_counts", col_counts, s2, neg_cross, shape[0], validate)
     negative = weighted_grid_sum(neg_cross, *coefficients.grid_weights(rows, cols))
     value = coefficients.positive_sum(pos_loss) + negative + coefficients.own_sum(neg_diag, rows)
     losses = {"pos_loss": pos_loss, "neg_diag": neg_diag, "neg_cross": neg_cross}
-    return check_value(value, losses) if validate else value
+    return checks.check_value(value, losses) if validate else value
 
 
 def batch_weights(
@@ -180,12 +172,12 @@ def batch_weights(
     if len(rows.shape) != 1:
         raise ValueError(f"row_counts must have shape (s,), but has shape {shape_of(rows)}")
     s = shape_of(rows)[0]
-    rows = check_counts("row_counts", rows, s, rows, shape[1], True)
-    cols = check_counts("col_counts", col_counts, s, rows, shape[0], True)
+    rows = checks.check_counts("row_counts", rows, s, rows, shape[1], True)
+    cols = checks.check_counts("col_counts", col_counts, s, rows, shape[0], True)
     coefficients = batch_coefficients(kind, batch_size=s, n_positives=n_positives, shape=shape, omega=omega)
     grid_labels = None
     if coefficients.masked:
-        grid_labels = check_grid_labels(labels, pair_popularity(rows, cols), True)
+        grid_labels = checks.check_grid_labels(labels, pair_popularity(rows, cols), True)
     positive = number(coefficients.positive, rows) * (rows * 0 + 1)
     eye = like(np.eye(s), rows, "eye")
     return positive, negative_weights(coefficients, rows, cols, on_diagonal=eye, labels=grid_labels)

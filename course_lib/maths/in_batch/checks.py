@@ -8,21 +8,8 @@ from typing import Any
 import numpy as np
 
 from course_lib import checking
-from course_lib.maths.arrays import (
-    Array,
-    all_finite,
-    as_array,
-    as_index,
-    check_finite,
-    diagonal,
-    first_index,
-    is_exact,
-    like,
-    namespace,
-    same_kind,
-    shape_of,
-    to_fraction,
-)
+from course_lib.maths import arrays
+from course_lib.maths.arrays import Array, first_index, is_exact, like, namespace, same_kind, shape_of
 
 
 def check_omega(kind: str, omega: Any) -> Any:
@@ -35,7 +22,7 @@ def check_omega(kind: str, omega: Any) -> Any:
         raise ValueError("kind='unbiased_omega' needs omega >= 0, the weight of the negative pairs in equation (19)")
     if isinstance(omega, numbers.Real):
         checking.real(omega, "omega", least=0)
-    return to_fraction(omega, "omega") if isinstance(omega, numbers.Rational) else omega
+    return arrays.to_fraction(omega, "omega") if isinstance(omega, numbers.Rational) else omega
 
 
 def check_sizes(batch_size: Any, n_positives: Any, *, least: int) -> None:
@@ -144,7 +131,7 @@ def check_grid_labels(labels: Any, neg_loss: Array, validate: bool) -> Array:
     side = shape_of(neg_loss)[-1]
     labels = check_labels("labels", labels, (side, side), neg_loss, validate)
     if validate:
-        bad = first_index(diagonal(labels) != 1)
+        bad = first_index(arrays.diagonal(labels) != 1)
         if bad is not None:
             raise ValueError(f"labels[{bad[0]}, {bad[0]}] = 0, but the diagonal holds the sampled pairs, all positive")
     return labels
@@ -152,7 +139,7 @@ def check_grid_labels(labels: Any, neg_loss: Array, validate: bool) -> Array:
 
 def whole_labels(labels: Any) -> Array:
     """A label matrix (m, n) on its own, all 0 or 1."""
-    array = as_array(labels, "labels")
+    array = arrays.as_array(labels, "labels")
     if len(array.shape) != 2:
         raise ValueError(f"labels must have shape (m, n), but has shape {shape_of(array)}")
     return check_labels("labels", array, shape_of(array), array, True)
@@ -171,7 +158,7 @@ def check_no_empty(rows: Array, cols: Array) -> None:
 
 def check_index(name: str, index: Any, length: int, size: int, reference: Array, validate: bool) -> Array:
     """Integers between 0 and size - 1, as an index for arrays like `reference`."""
-    index = as_index(index, reference, name)
+    index = arrays.as_index(index, reference, name)
     if shape_of(index) != (length,):
         raise ValueError(f"{name} must have shape ({length},), but has shape {shape_of(index)}")
     bad = first_index((index < 0) | (index >= size)) if validate else None
@@ -204,10 +191,10 @@ def check_cell_counts(a: Any, b: Any, n_positives: int) -> None:
 
 def check_value(value: Array, losses: dict[str, Array]) -> Array:
     """The value, if it is finite; else say which loss is not. Only the value is read, so the check costs nothing."""
-    if is_exact(value) or isinstance(value, numbers.Rational) or all_finite(value):
+    if is_exact(value) or isinstance(value, numbers.Rational) or arrays.all_finite(value):
         return value
     for name, loss in losses.items():
-        check_finite(loss, name)
+        arrays.check_finite(loss, name)
     raise ValueError(f"the loss overflowed to {value} although every entry is finite; use float64 or smaller scores")
 
 

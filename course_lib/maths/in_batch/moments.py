@@ -10,15 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from course_lib.maths.arrays import Array, diagonal, is_exact, is_torch, like, matrix_shape, namespace, number, shape_of
+from course_lib.maths.in_batch import checks
 from course_lib.maths.in_batch.batch import batch_loss
-from course_lib.maths.in_batch.checks import (
-    check_labels,
-    check_matrix_losses,
-    check_sizes,
-    check_value,
-    counts_of,
-    positives_of,
-)
 from course_lib.maths.in_batch.coefficients import batch_coefficients, negative_weights
 from course_lib.maths.in_batch.sampling import inclusion_probability
 
@@ -60,17 +53,17 @@ def enumerate_batch_losses(
     kind: str, *, pos_loss: Any, neg_loss: Any, labels: Any, batch_size: int, omega: Any = None
 ) -> list[Array]:
     """`batch_loss(kind)` of every batch, in the order of `itertools.combinations` over the positives, row by row."""
-    pos_loss, neg_loss = check_matrix_losses(pos_loss, neg_loss)
-    labels = check_labels("labels", labels, shape_of(pos_loss)[-2:], pos_loss, True)
-    rows, cols, n_positives = counts_of(labels)
-    check_sizes(batch_size, n_positives, least=1)
+    pos_loss, neg_loss = checks.check_matrix_losses(pos_loss, neg_loss)
+    labels = checks.check_labels("labels", labels, shape_of(pos_loss)[-2:], pos_loss, True)
+    rows, cols, n_positives = checks.counts_of(labels)
+    checks.check_sizes(batch_size, n_positives, least=1)
     if math.comb(n_positives, batch_size) > _ENUMERATION_LIMIT:
         raise ValueError(
             f"{math.comb(n_positives, batch_size)} batches of {batch_size} out of {n_positives} positives are more "
             f"than {_ENUMERATION_LIMIT}; use exact_moments, which needs no enumeration"
         )
     values = []
-    for batch in itertools.combinations(positives_of(labels), batch_size):
+    for batch in itertools.combinations(checks.positives_of(labels), batch_size):
         i, j = [pair[0] for pair in batch], [pair[1] for pair in batch]
         values.append(
             batch_loss(
@@ -120,15 +113,15 @@ def _pair_terms(
     kind: str, pos_loss: Any, neg_loss: Any, labels: Any, batch_size: int, omega: Any
 ) -> tuple[Array, Array, int]:
     """(A (M,), B (M, M) with a zero diagonal, M) of claim X1 for the positives in row-major order."""
-    pos_loss, neg_loss = check_matrix_losses(pos_loss, neg_loss)
+    pos_loss, neg_loss = checks.check_matrix_losses(pos_loss, neg_loss)
     if len(pos_loss.shape) != 2:
         raise ValueError(f"pos_loss must have shape (m, n), but has shape {shape_of(pos_loss)}")
-    labels = check_labels("labels", labels, shape_of(pos_loss), pos_loss, True)
-    rows, cols, n_positives = counts_of(labels)
+    labels = checks.check_labels("labels", labels, shape_of(pos_loss), pos_loss, True)
+    rows, cols, n_positives = checks.counts_of(labels)
     coefficients = batch_coefficients(
         kind, batch_size=batch_size, n_positives=n_positives, shape=matrix_shape(labels), omega=omega
     )
-    pairs = positives_of(labels)
+    pairs = checks.positives_of(labels)
     i, j = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
     negative = neg_loss[i][:, j]  # (M, M): row of pair e against column of pair f
     weights = negative_weights(
@@ -142,7 +135,7 @@ def _pair_terms(
     own = diagonal(terms)
     a = number(coefficients.positive, pos_loss) * pos_loss[i, j] + own
     b = terms * (1 - like(np.eye(n_positives), pos_loss, "eye"))
-    check_value(namespace(a).sum(a) + namespace(b).sum(b), {"pos_loss": pos_loss, "neg_loss": neg_loss})
+    checks.check_value(namespace(a).sum(a) + namespace(b).sum(b), {"pos_loss": pos_loss, "neg_loss": neg_loss})
     return a, b, n_positives
 
 

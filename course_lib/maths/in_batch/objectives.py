@@ -5,15 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from course_lib.maths.arrays import Array, as_array, matrix_shape, namespace, number, shape_of, weighted_grid_sum
-from course_lib.maths.in_batch.checks import (
-    check_labels,
-    check_matrix_losses,
-    check_no_empty,
-    check_omega,
-    check_value,
-    counts_of,
-    whole_labels,
-)
+from course_lib.maths.in_batch import checks
 from course_lib.maths.in_batch.coefficients import DIVIDED, expected_coefficients, negative_weights
 from course_lib.maths.in_batch.sampling import inclusion_probability
 
@@ -23,15 +15,15 @@ def full_objective(*, pos_loss: Any, neg_loss: Any, labels: Any, omega: Any = 1)
 
     pos_loss, neg_loss (..., m, n), labels (m, n). Returns (...). omega = 1 is P3's (5) = (4); else it is (19).
     """
-    pos_loss, neg_loss = check_matrix_losses(pos_loss, neg_loss)
-    omega = check_omega("unbiased_omega", omega)
-    labels = check_labels("labels", labels, shape_of(pos_loss)[-2:], pos_loss, True)
+    pos_loss, neg_loss = checks.check_matrix_losses(pos_loss, neg_loss)
+    omega = checks.check_omega("unbiased_omega", omega)
+    labels = checks.check_labels("labels", labels, shape_of(pos_loss)[-2:], pos_loss, True)
     m, n = shape_of(labels)
     xp = namespace(pos_loss)
     positives = xp.sum(labels * pos_loss, axis=(-2, -1))
     negatives = xp.sum((1 - labels) * neg_loss, axis=(-2, -1))
     value = (positives + number(omega, pos_loss, "omega") * negatives) / (m * n)
-    return check_value(value, {"pos_loss": pos_loss, "neg_loss": neg_loss})
+    return checks.check_value(value, {"pos_loss": pos_loss, "neg_loss": neg_loss})
 
 
 def expected_weights(kind: str, *, labels: Any, batch_size: int, omega: Any = None) -> tuple[Array, Array]:
@@ -42,10 +34,10 @@ def expected_weights(kind: str, *, labels: Any, batch_size: int, omega: Any = No
     Raises ValueError when a row or column has no positive (Assumption E.1) and the kind divides by the popularity:
     no batch can contain such a cell, so the promised expectation is false for it.
     """
-    labels = whole_labels(labels)
-    rows, cols, n_positives = counts_of(labels)
+    labels = checks.whole_labels(labels)
+    rows, cols, n_positives = checks.counts_of(labels)
     if kind in DIVIDED:
-        check_no_empty(rows, cols)
+        checks.check_no_empty(rows, cols)
     coefficients = expected_coefficients(
         kind, batch_size=batch_size, n_positives=n_positives, shape=matrix_shape(labels), omega=omega
     )
@@ -61,11 +53,11 @@ def expected_objective(
     pos_loss, neg_loss (..., m, n), labels (m, n). Returns (...). in_batch gives P3's (13), popularity (15), pos_neg
     (16), unbiased and masked (5), unbiased_omega (19). Errors as in `expected_weights`.
     """
-    pos_loss, neg_loss = check_matrix_losses(pos_loss, neg_loss)
-    labels = check_labels("labels", labels, shape_of(pos_loss)[-2:], pos_loss, True)
+    pos_loss, neg_loss = checks.check_matrix_losses(pos_loss, neg_loss)
+    labels = checks.check_labels("labels", labels, shape_of(pos_loss)[-2:], pos_loss, True)
     positive, negative = expected_weights(kind, labels=labels, batch_size=batch_size, omega=omega)
     value = namespace(pos_loss).sum(positive * pos_loss + negative * neg_loss, axis=(-2, -1))
-    return check_value(value, {"pos_loss": pos_loss, "neg_loss": neg_loss})
+    return checks.check_value(value, {"pos_loss": pos_loss, "neg_loss": neg_loss})
 
 
 def change_of_variables(f: Any, labels: Any) -> Array:
@@ -74,15 +66,15 @@ def change_of_variables(f: Any, labels: Any) -> Array:
     f (..., m, n), labels (m, n) -> (...).
     """
     f = as_array(f, "f")
-    rows, cols, _ = counts_of(check_labels("labels", labels, shape_of(f)[-2:], f, True))
+    rows, cols, _ = checks.counts_of(checks.check_labels("labels", labels, shape_of(f)[-2:], f, True))
     return weighted_grid_sum(f, rows, cols)
 
 
 def expected_positive_sum(f: Any, labels: Any, *, batch_size: int) -> Array:
     """E[ sum of f over the batch ] = (s/M) sum over O of f. Source: P3, Lemma E.5.  f (..., m, n) -> (...)."""
     f = as_array(f, "f")
-    labels = check_labels("labels", labels, shape_of(f)[-2:], f, True)
-    _, _, n_positives = counts_of(labels)
+    labels = checks.check_labels("labels", labels, shape_of(f)[-2:], f, True)
+    _, _, n_positives = checks.counts_of(labels)
     p1 = inclusion_probability(1, batch_size=batch_size, n_positives=n_positives)
     return number(p1, f) * namespace(f).sum(labels * f, axis=(-2, -1))
 
@@ -93,8 +85,8 @@ def expected_pair_sum(f: Any, labels: Any, *, batch_size: int) -> Array:
     p1 = s/M and p2 = s(s-1)/(M(M-1)). f (..., m, n) -> (...). Source: P3, Lemma E.6.
     """
     f = as_array(f, "f")
-    labels = check_labels("labels", labels, shape_of(f)[-2:], f, True)
-    _, _, n_positives = counts_of(labels)
+    labels = checks.check_labels("labels", labels, shape_of(f)[-2:], f, True)
+    _, _, n_positives = checks.counts_of(labels)
     p2 = number(inclusion_probability(2, batch_size=batch_size, n_positives=n_positives), f)
     on_positives = namespace(f).sum(labels * f, axis=(-2, -1))
     once = expected_positive_sum(f, labels, batch_size=batch_size)

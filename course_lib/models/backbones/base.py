@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Required, TypedDict
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -47,6 +49,14 @@ class Recommender(nn.Module):
 
     def begin_epoch(self, epoch: int, rng: np.random.Generator) -> None:
         """Called before each pass over the data."""
+
+
+class Common(TypedDict, total=False):
+    """What every backbone takes besides its own arguments; explained at `Backbone`."""
+
+    decay: float
+    scale: float
+    generator: Required[torch.Generator]
 
 
 class Backbone(Recommender):

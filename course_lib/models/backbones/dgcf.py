@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from course_lib import checking
 from course_lib.data.interactions import Interactions
-from course_lib.models.backbones.base import Backbone, Tables, rows
+from course_lib.models.backbones.base import Backbone, Common, Tables, rows
 from course_lib.models.backbones.graph import Edges, adjacency
 from course_lib.models.dependence import distance_correlation
 
@@ -46,11 +48,9 @@ class DGCF(Backbone):
         layers: int = 1,
         routings: int = 2,
         correlation: float = 0.0,
-        decay: float = 0.0,
-        scale: float = 0.1,
-        generator: torch.Generator,
+        **common: Unpack[Common],
     ) -> None:
-        super().__init__(*interactions.shape, d, decay=decay, scale=scale, generator=generator)
+        super().__init__(*interactions.shape, d, **common)
         self.intents, self.layers = checking.whole(intents, "intents"), checking.whole(layers, "layers", 0)
         self.routings = checking.whole(routings, "routings")
         self.correlation = checking.real(correlation, "correlation", least=0)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import torch
+from typing import Unpack
+
 from torch import Tensor
 
 from course_lib import checking
 from course_lib.data.interactions import Interactions
-from course_lib.models.backbones.base import Tables, rows
+from course_lib.models.backbones.base import Common, Tables, rows
 from course_lib.models.backbones.contrast import log_partition, unit
 from course_lib.models.backbones.lightgcn import LightGCN
 
@@ -39,11 +40,9 @@ class LightCCF(LightGCN):
         layers: int = 3,
         tau: float = 0.24,
         weight: float = 0.1,
-        decay: float = 0.0,
-        scale: float = 0.1,
-        generator: torch.Generator,
+        **common: Unpack[Common],
     ) -> None:
-        super().__init__(interactions, d, layers=layers, decay=decay, scale=scale, generator=generator)
+        super().__init__(interactions, d, layers=layers, **common)
         self.tau, self.weight = checking.real(tau, "tau", above=0), checking.real(weight, "weight", least=0)
 
     def contrast(self, users: Tensor, positives: Tensor, tables: Tables) -> Tensor:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 import torch
 from torch import Tensor
 
 from course_lib import checking
 from course_lib.data.interactions import Interactions
-from course_lib.models.backbones.base import Backbone, Tables
+from course_lib.models.backbones.base import Backbone, Common, Tables
 from course_lib.models.backbones.graph import Graph, normalised_adjacency
 
 
@@ -20,17 +22,8 @@ class LightGCN(Backbone):
     Source: P1, equation (2); He et al., SIGIR 2020 (arXiv 2002.02126), equations (3), (4) and (8).
     """
 
-    def __init__(
-        self,
-        interactions: Interactions,
-        d: int = 64,
-        *,
-        layers: int = 3,
-        decay: float = 0.0,
-        scale: float = 0.1,
-        generator: torch.Generator,
-    ) -> None:
-        super().__init__(*interactions.shape, d, decay=decay, scale=scale, generator=generator)
+    def __init__(self, interactions: Interactions, d: int = 64, *, layers: int = 3, **common: Unpack[Common]) -> None:
+        super().__init__(*interactions.shape, d, **common)
         self.layers = checking.whole(layers, "layers", 0)
         self.graph = Graph(normalised_adjacency(interactions))
 

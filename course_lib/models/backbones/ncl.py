@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Unpack
 
 import numpy as np
 import torch
@@ -11,7 +12,7 @@ from torch import Tensor
 
 from course_lib import checking
 from course_lib.data.interactions import Interactions
-from course_lib.models.backbones.base import Tables, rows
+from course_lib.models.backbones.base import Common, Tables, rows
 from course_lib.models.backbones.contrast import log_partition, unit
 from course_lib.models.backbones.lightgcn import LightGCN
 
@@ -54,16 +55,15 @@ class NCL(LightGCN):
         clusters: int = 100,
         warm_up: int = 20,
         tau: float = 0.1,
-        decay: float = 0.0,
-        scale: float = 0.1,
-        generator: torch.Generator,
+        **common: Unpack[Common],
     ) -> None:
         """steps: k of z^(k), even. The rest: the class, `LightGCN`."""
-        super().__init__(interactions, d, layers=layers, decay=decay, scale=scale, generator=generator)
-        self.structure, self.alpha, self.prototypes = (
-            checking.real(value, name, least=0)
-            for name, value in (("structure", structure), ("alpha", alpha), ("prototypes", prototypes))
+        super().__init__(interactions, d, layers=layers, **common)
+        self.structure, self.alpha = (
+            checking.real(structure, "structure", least=0),
+            checking.real(alpha, "alpha", least=0),
         )
+        self.prototypes = checking.real(prototypes, "prototypes", least=0)
         self.tau, self.warm_up = checking.real(tau, "tau", above=0), checking.whole(warm_up, "warm_up", 0)
         self.steps, self.clusters = checking.whole(steps, "steps"), checking.whole(clusters, "clusters")
         if steps < 2 or steps % 2:

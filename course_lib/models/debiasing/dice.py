@@ -98,9 +98,8 @@ class DICE(TwinRival):
         self, interest: Tables, conformity: Tables, users: Tensor, positives: Tensor, negatives: Tensor
     ) -> dict[str, Tensor]:
         """The four tasks of a batch of triples, by name: "click", "interest", "conformity", "dependence"."""
-        of_interest, of_conformity = (
-            triple_scores(tables, users, positives, negatives) for tables in (interest, conformity)
-        )
+        batch = (users, positives, negatives)
+        of_interest, of_conformity = (triple_scores(tables, *batch) for tables in (interest, conformity))
         gap, margin = self.popularity[negatives] - self.popularity[positives], self.age * self.margin
         above, below = (gap > margin).to(gap.dtype), (gap < -margin).to(gap.dtype)  # of the positive's popularity, (B,)
         pos_scores, neg_scores = of_conformity

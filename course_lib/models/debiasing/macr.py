@@ -57,12 +57,9 @@ class MACR(Rival):
         """L_pair + alpha L_item + beta L_user and the backbone's penalty; each L is a mean over the batch."""
         tables = self.embeddings()
         of_user, of_positive, of_negative = self.own_scores(tables, users, positives, negatives)
-        matches = triple_scores(tables, users, positives, negatives)
-        pos_scores, neg_scores = (
-            match * of_user.sigmoid() * own.sigmoid()
-            for match, own in zip(matches, (of_positive, of_negative), strict=True)
-        )
-        loss = cross_entropy(pos_scores, neg_scores)
+        match, other = triple_scores(tables, users, positives, negatives)
+        weight = of_user.sigmoid()
+        loss = cross_entropy(match * weight * of_positive.sigmoid(), other * weight * of_negative.sigmoid())
         loss = loss + self.alpha * cross_entropy(of_positive, of_negative) + self.beta * cross_entropy(of_user, of_user)
         return loss + self.penalty(users, positives, negatives, tables)
 
@@ -70,12 +67,8 @@ class MACR(Rival):
         self, tables: Tables, users: Tensor, positives: Tensor, negatives: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
         """a_u, a_i and a_j of a batch of triples, each (B,)."""
-        left, right = tables
-        return (
-            rows(left, users) @ self.user_own,
-            rows(right, positives) @ self.item_own,
-            rows(right, negatives) @ self.item_own,
-        )
+        of_positive, of_negative = (rows(tables[1], items) @ self.item_own for items in (positives, negatives))
+        return rows(tables[0], users) @ self.user_own, of_positive, of_negative
 
     def ranking(self) -> Tables:
         """sigma(a_u) [e_u, -c] (m, d + 1) and sigma(a_i) [e_i, 1] (n, d + 1)."""

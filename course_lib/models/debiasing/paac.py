@@ -61,12 +61,10 @@ class PAAC(Rival):
     ) -> None:
         super().__init__(backbone, interactions, generator=generator)
         self.gamma, self.beta = (
-            checking.real(value, name, least=0, most=1) for name, value in (("gamma", gamma), ("beta", beta))
+            checking.real(x, name, least=0, most=1) for x, name in ((gamma, "gamma"), (beta, "beta"))
         )
-        self.align, self.contrast_weight, self.noise = (
-            checking.real(value, name, least=0)
-            for name, value in (("align", align), ("contrast", contrast), ("noise", noise))
-        )
+        self.align, self.noise = checking.real(align, "align", least=0), checking.real(noise, "noise", least=0)
+        self.contrast_weight = checking.real(contrast, "contrast", least=0)
         self.tau, self.limit = checking.real(tau, "tau", above=0), checking.whole(limit, "limit")
         order = np.lexsort((interactions.items, -interactions.col_counts[interactions.items], interactions.users))
         ranked = torch.as_tensor(interactions.items[order])  # (|O|,) per user, most popular first

@@ -12,15 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from course_lib.models.jacobians.kernels import (
-    Inputs,
-    as_tuple,
-    kernel_blocks,
-    outputs_of,
-    parameter_names,
-    per_example_jacobian,
-    stacked_outputs,
-)
+from course_lib.models.jacobians import kernels
 
 TOLERANCES = {torch.float64: 1e-10, torch.float32: 1e-4}
 
@@ -69,14 +61,14 @@ class TangentReport:
         return self.worst <= self.tol
 
 
-def lookup_equivalent(module: nn.Module, inputs: Inputs, tol: float | None = None) -> LookupReport:
+def lookup_equivalent(module: nn.Module, inputs: kernels.Inputs, tol: float | None = None) -> LookupReport:
     """Do these inputs meet P0's conditions (i) K_ij = 0 for x_i != x_j and (ii) K_ij = alpha_i I for x_i = x_j?
 
     Then a step of SGD moves q_i along minus its own gradient, to first order. P0 calls two architectures
     lookup-equivalent; this asks for what they are needed for. Two inputs are the same when all their entries are.
     tol: largest share that counts as 0 (default 1e-10 in float64, 1e-4 in float32).
     """
-    kernel = kernel_blocks(module, inputs)
+    kernel = kernels.kernel_blocks(module, inputs)
     same = _same_inputs(module, inputs, len(kernel))[..., None, None]
     diagonal = torch.arange(len(kernel))
     alpha = kernel[diagonal, diagonal].diagonal(dim1=-2, dim2=-1).mean(-1)
@@ -86,7 +78,7 @@ def lookup_equivalent(module: nn.Module, inputs: Inputs, tol: float | None = Non
     return LookupReport(alpha, float(leak), float(anisotropy), _tolerance(kernel, tol))
 
 
-def tangent_criterion(module: nn.Module, inputs: Inputs, tol: float | None = None) -> TangentReport:
+def tangent_criterion(module: nn.Module, inputs: kernels.Inputs, tol: float | None = None) -> TangentReport:
     """Is K_ji q_i along q_j for all i and j (claim X7)? Then every tangent gradient makes a tangent step.
 
     It is equivalent to <q_i, dq_i> = 0 to first order for ALL tangent gradients,
@@ -96,9 +88,9 @@ def tangent_criterion(module: nn.Module, inputs: Inputs, tol: float | None = Non
     tol: largest leak that counts as 0 (default 1e-10 in float64, 1e-4 in float32).
     Raises ValueError for an embedding of length 0, which has no tangent.
     """
-    kernel = kernel_blocks(module, inputs)
+    kernel = kernels.kernel_blocks(module, inputs)
     with torch.no_grad():
-        q = stacked_outputs(module, inputs)
+        q = kernels.stacked_outputs(module, inputs)
     norms = q.norm(dim=-1, keepdim=True)
     if bool((norms == 0).any()):
         raise ValueError(f"the embedding of example {int((norms[:, 0] == 0).nonzero()[0])} is zero: it has no tangent")
@@ -110,27 +102,29 @@ def tangent_criterion(module: nn.Module, inputs: Inputs, tol: float | None = Non
 
 
 def parameter_linear(
-    module: nn.Module, inputs: Inputs, *, generator: torch.Generator | None = None, tol: float | None = None
+    module: nn.Module, inputs: kernels.Inputs, *, generator: torch.Generator | None = None, tol: float | None = None
 ) -> bool:
     """Is q = J theta with a J that does not depend on theta (P0, eq. 5)? Compared at theta and at a random theta.
 
     A tower with a fixed offset (q = J theta + c) is not parameter-linear in this sense, though (4) is exact for it.
     """
-    jacobian, degree = per_example_jacobian(module, inputs), euler_degree(module, inputs, tol=tol)
+    jacobian, degree = kernels.per_example_jacobian(module, inputs), euler_degree(module, inputs, tol=tol)
     moved = _with_random_parameters(module, generator)
-    difference = (per_example_jacobian(moved, inputs) - jacobian).abs().max() / jacobian.abs().max()
+    difference = (kernels.per_example_jacobian(moved, inputs) - jacobian).abs().max() / jacobian.abs().max()
     return degree == 1 and float(difference) <= _tolerance(jacobian, tol)
 
 
-def euler_degree(module: nn.Module, inputs: Inputs, *, tol: float | None = None) -> int | None:
+def euler_degree(module: nn.Module, inputs: kernels.Inputs, *, tol: float | None = None) -> int | None:
     """The m with J theta = m q: the degree of which the tower is homogeneous in its parameters, None if there is none.
 
     Lookup and linear layers have 1, two bias-free layers 2, and layers with biases beside them none.
     """
-    jacobian = per_example_jacobian(module, inputs)
+    jacobian = kernels.per_example_jacobian(module, inputs)
     with torch.no_grad():
-        q = stacked_outputs(module, inputs)
-    flat = torch.cat([dict(module.named_parameters())[name].detach().flatten() for name in parameter_names(module)])
+        q = kernels.stacked_outputs(module, inputs)
+    flat = torch.cat(
+        [dict(module.named_parameters())[name].detach().flatten() for name in kernels.parameter_names(module)]
+    )
     product = jacobian @ flat
     degree = round(float((product * q).sum() / (q * q).sum()))
     gap = (product - degree * q).abs().max() / product.abs().max().clamp(min=torch.finfo(q.dtype).tiny)
@@ -147,11 +141,11 @@ def _with_random_parameters(module: nn.Module, generator: torch.Generator | None
     return moved
 
 
-def _same_inputs(module: nn.Module, inputs: Inputs, examples: int) -> Tensor:
+def _same_inputs(module: nn.Module, inputs: kernels.Inputs, examples: int) -> Tensor:
     """(examples, examples): True where two examples have the same input; outputs of two towers never do."""
-    inputs = as_tuple(inputs)
+    inputs = kernels.as_tuple(inputs)
     with torch.no_grad():
-        outputs = outputs_of(module, inputs)
+        outputs = kernels.outputs_of(module, inputs)
     if len(outputs) == 1:
         return torch.stack([_equal_rows(x) for x in inputs]).all(0)
     if len(outputs) != len(inputs):
