@@ -52,8 +52,8 @@ def lem_bpr_gradients() -> list[sp.Expr]:
 def prop_item_pull() -> list[sp.Expr]:
     """(5), (16), (17) exactly, for every law T and loss f: the slope of the expected loss is -M(w)' U on the items.
 
-    M at all w = 1/2 is half of T's pull matrix, rows of M(w = 1) sum to 0, and expected positives and negatives have one
-    sum.
+    M at all w = 1/2 is half of T's pull matrix, rows of M(w = 1) sum to 0, and expected positives and negatives have
+    one sum.
     """
     users, items, law = _table("u", M_USERS), _table("e", N_ITEMS), _law()
     slope = [[sp.diff(_expected_loss(users, items, law), items[i, a]) for a in range(D)] for i in range(N_ITEMS)]
@@ -174,8 +174,8 @@ def thm_bpr_linearised() -> list[sp.Expr]:
 def prop_laws_of_negatives() -> list[sp.Expr]:
     """Column sums of M under laws that keep collisions; labels are symbols, so for every data set of this size.
 
-    Pop_i - |O|/N for uniform negatives, and 0 for every item for negatives by popularity, where M = Y - n_u Pop_i/|O| is
-    the modularity matrix; for popularity with skips (1/|O|) sum over fans u of sum over k in I_u of (Pop_i - Pop_k).
+    Pop_i - |O|/N for uniform negatives, and 0 for every item for negatives by popularity, where M = Y - n_u Pop_i/|O|
+    is the modularity matrix; for popularity with skips (1/|O|) sum over fans u of sum over k in I_u of (Pop_i - Pop_k).
     """
     y = sp.Matrix(M_USERS, N_ITEMS, sp.symbols(f"y1:{M_USERS * N_ITEMS + 1}"))
     n_u, pop = y * sp.ones(N_ITEMS, 1), (sp.ones(1, M_USERS) * y).T
