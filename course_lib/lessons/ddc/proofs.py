@@ -157,7 +157,7 @@ def enumerate_preference_sign(values: Sequence[int] = (-1, 0, 2)) -> Fraction:
 
 
 def prop_sign_of_alpha() -> list[sp.Expr]:
-    """X12 (b): dL/dalpha = E[w b_j] = E[w] E[b] + Cov(w, b).
+    """Claim X12 (b): dL/dalpha = E[w b_j] = E[w] E[b] + Cov(w, b).
 
     Convex in alpha, so alpha* < 0 exactly if this is positive at (0, beta*).
     """

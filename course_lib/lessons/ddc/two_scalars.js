@@ -1,4 +1,4 @@
-// The interactive "two scalars": one user, his alpha and beta, the loss that learns them, and the ranks of his test items.
+// The interactive "two scalars": one user, their alpha and beta, the loss that learns them, and the ranks of their test items.
 // Runs in Jupyter (anywidget) and on a static page (afm_host.js) alike.
 import { h, number, svg } from "../shared/widgets/kit.js";
 import { Interactive, button, choice, diamond, framed, key, showing, slider, table } from "../shared/widgets/controls.js";

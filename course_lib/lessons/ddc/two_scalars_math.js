@@ -162,13 +162,13 @@ export function isoline(grid, level) {
   return pieces;
 }
 
-/** What belongs to a user, whatever his scalars are. */
+/** What belongs to a user, whatever their scalars are. */
 export function study(state) {
   const user = userOf(state);
   return { user, minimum: optimum(user), best: bestOf(user), ranksOfModel: ranks(user, 0, 0), lossOfModel: loss(user, 0, 0, "ddc") };
 }
 
-/** What his scalars make of him. */
+/** What the scalars of a user make of them. */
 export function analyse({ alpha, beta }, studied) {
   const { user } = studied;
   return {

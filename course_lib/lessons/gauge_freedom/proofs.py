@@ -1,4 +1,4 @@
-"""Symbolic proofs for gauges (P2 and our extension X9), and exact counterexamples where a statement is too strong.
+"""Symbolic proofs for gauges (P2 and claim X9), and exact counterexamples where a statement is too strong.
 
 Tables are matrices of symbols, so an identity of polynomials in their entries holds for all tables of that size at
 once. Where a statement is about every width, the proof is in terms of inner products (coordinate-free), and small
@@ -282,12 +282,10 @@ def prop_swapped_squares() -> list[sp.Expr]:
 
 
 def thm_one_row_short() -> list[sp.Expr]:
-    """One row short of the count there is exactly one second gauge: f(t) = sum_l w_l/(1 + t l_l) - sum_l w_l is t g(t)
-    with g(t) = -sum_l w_l l_l/(1 + t l_l), and g' = sum_l w_l l_l^2/(1 + t l_l)^2 > 0: g rises from -infinity to
-    +infinity once.
+    """One row short of the count there is one second gauge: f(t) = sum_l w_l/(1 + t l_l) - sum_l w_l is t g(t).
 
-    w_l: squared coordinates of b in the eigenvectors of E, l_l the eigenvalues (for diagonal gauges: b_l^2 and
-    delta_l).
+    g(t) = -sum_l w_l l_l/(1 + t l_l), and g' = sum_l w_l l_l^2/(1 + t l_l)^2 > 0: g rises from -infinity to +infinity
+    once. w_l: squared coordinates of b in the eigenvectors of E, l_l the eigenvalues (diagonal gauges: b_l^2, delta_l).
     """
     residuals = []
     for k in (2, 3, 4):
@@ -300,13 +298,12 @@ def thm_one_row_short() -> list[sp.Expr]:
 
 
 def prop_plane_gauge() -> list[sp.Expr]:
-    """In the plane S = I + tE with t = e/|det E|, e = b^T E b, ||b|| = 1 keeps ||b|| under S^-1, and det S = (1 + t
-    l_1)(1 + t l_2) with 1 + t l_1 = 1 + e/|l_2| and 1 + t l_2 = 1 - e/l_1 for the eigenvalues l_1 > 0 > l_2: positive
-    unless e is one of them.
+    """In the plane S = I + tE with t = e/|det E|, e = b^T E b, ||b|| = 1 keeps ||b|| under S^-1.
+
+    det S = (1 + t l_1)(1 + t l_2) with 1 + t l_1 = 1 + e/|l_2| and 1 + t l_2 = 1 - e/l_1 for the eigenvalues l_1 > 0 >
+    l_2: positive unless e is one of them. Here they are l1 and -l2, and b is at the angle phi to the first eigenvector.
     """
-    l1, l2, phi = sp.symbols(
-        "l1 l2 phi", positive=True
-    )  # eigenvalues l1 and -l2; b at the angle phi to the first eigenvector
+    l1, l2, phi = sp.symbols("l1 l2 phi", positive=True)
     e = l1 * sp.cos(phi) ** 2 - l2 * sp.sin(phi) ** 2
     at = e / (l1 * l2)
     back = sp.cos(phi) ** 2 / (1 + at * l1) + sp.sin(phi) ** 2 / (1 - at * l2)
@@ -317,8 +314,9 @@ def prop_plane_gauge() -> list[sp.Expr]:
 
 
 def enumerate_plane_gauge() -> Fraction:
-    """`prop_plane_gauge` on all triples of 28 rational points of the circle: number of triples where the library's S
-    fails to keep a length exactly, is the identity although b is parallel to neither a, or is refused although b is no
+    """`prop_plane_gauge` on all triples of 28 rational points of the circle: where the library's S is wrong.
+
+    It fails to keep a length, is the identity although b is parallel to neither a, or is refused although b is no
     bisector.
     """
     wrong = 0

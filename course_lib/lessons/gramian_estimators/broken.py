@@ -30,7 +30,7 @@ def one_batch_for_both(batch_size: int = 2, *, replace: bool = True) -> Countere
     """P4 (14) with one batch on both sides: the expected gradient in every entry of U and V, (2, n, d).
 
     claimed: the gradient of g. formula: share times (gradient of h - gradient of g), h the mean of the squared inner
-    products of the observed pairs, share 1/b or (n - b)/(b (n - 1)) (X16).
+    products of the observed pairs, share 1/b or (n - b)/(b (n - 1)) (claim X16).
     """
     draws = itertools.product(range(N), repeat=batch_size) if replace else itertools.permutations(range(N), batch_size)
     actual = _mean(_gradient(list(b), gramians.gramian(U[list(b)]), gramians.gramian(V[list(b)])) for b in draws)

@@ -146,8 +146,10 @@ def thm_stationary_points() -> list[sp.Expr]:
 
 
 def thm_same_batch() -> list[sp.Expr]:
-    """X16: one batch of b for the Gramian and the gradient. Expected weight of the pair (i, j) in the gradient, minus
-    (1 - share)/n^2 + [i = j] share/n, for draws with and without replacement, i = j and i != j."""
+    """Claim X16: the expected weight of the pair (i, j) where one batch of b gives the Gramian and the gradient.
+
+    It is (1 - share)/n^2 + [i = j] share/n, for draws with and without replacement, i = j and i != j.
+    """
     n, b = sp.symbols("n b", positive=True)
     both = b * (b - 1)  # ordered pairs of different draws
     with_replacement = (both / n**2 / b**2, (both / n**2 + b / n) / b**2)
@@ -201,8 +203,11 @@ def thm_sogram_bound() -> list[sp.Expr]:
 
 
 def thm_optimal_alpha() -> list[sp.Expr]:
-    """X14. Coherent drift: the slope of the mean square error vanishes where delta^2 (1-a)(2-a)^2 = sigma^2 a^3. Random
-    walk: at a = (sqrt(r^2+4r) - r)/2, r = (delta/sigma)^2, where the error is sigma^2 a."""
+    """Claim X14: where the mean square error is least.
+
+    Coherent drift: delta^2 (1-a)(2-a)^2 = sigma^2 a^3. Random walk: a = (sqrt(r^2+4r) - r)/2, r = (delta/sigma)^2;
+    there the error is sigma^2 a.
+    """
     a = alpha
     coherent = gramians.coherent_error(a, delta=delta, sigma=sigma)
     walk = gramians.random_walk_error(a, delta=delta, sigma=sigma)
@@ -217,7 +222,7 @@ def thm_optimal_alpha() -> list[sp.Expr]:
 
 
 def thm_optimal_beta() -> list[sp.Expr]:
-    """X15: the error (1-b)^2 ||m||^2 + b^2 V of SAGram, from its definition, and the b where its slope vanishes.
+    """Claim X15: the error (1-b)^2 ||m||^2 + b^2 V of SAGram, from its definition, and the b where its slope vanishes.
 
     First residual: E||G_hat - G||^2 over i, from the estimates themselves, on tables of three rows of width one.
     """
@@ -236,8 +241,10 @@ def thm_optimal_beta() -> list[sp.Expr]:
 
 
 def prop_sampling_by_memory() -> list[sp.Expr]:
-    """Section 3.3 made exact: SOGram on batches of b varies as sampling on batches of B when alpha = 2b/(B+b); the zero
-    start changes the variance by 1 - q^(2t), and correcting it by (1 + q^t)/(1 - q^t) instead."""
+    """Section 3.3 made exact: SOGram on batches of b varies as sampling on batches of B when alpha = 2b/(B+b).
+
+    The zero start changes the variance by 1 - q^(2t), and correcting it by (1 + q^t)/(1 - q^t) instead.
+    """
     b, large, t = sp.symbols("b B t", positive=True)
     rate = 2 * b / (large + b)
     q = 1 - alpha
@@ -365,7 +372,7 @@ def enumerate_unbiased_gravity() -> Fraction:
 
 
 def enumerate_same_batch() -> Fraction:
-    """X16 over every batch of two out of three, with and without replacement: the mean slope minus its formula."""
+    """Claim X16 over every batch of two out of three, with and without replacement: mean slope minus formula."""
     u, v = _TABLES["u"][1], _TABLES["v"][1]
     true = _slopes(u, v, range(N), gramians.gramian(u), gramians.gramian(v))
     own = 2 * (u * v).sum(axis=1)[:, None] / Fraction(N)

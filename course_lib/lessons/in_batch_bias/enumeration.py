@@ -213,7 +213,7 @@ def enumerate_naive_and_cross() -> Fraction:
 
 
 def enumerate_batch_variance() -> Fraction:
-    """X1: `exact_moments` against `enumerate_moments`, every kind, every small label matrix, every batch size."""
+    """Claim X1: `exact_moments` against `enumerate_moments`, every kind, every small label matrix, every batch size."""
     worst = Fraction(0)
     for labels, batch_size in labelled_cases():
         pos_loss, neg_loss = _generic(labels.shape), _generic(labels.shape, shift=5)
@@ -231,7 +231,7 @@ def enumerate_batch_variance() -> Fraction:
 
 
 def enumerate_optimal_mix() -> Fraction:
-    """X2: the variance of masked + c* (unbiased - masked) over all batches, against `optimal_mix`, and its optimality.
+    """Claim X2: the variance of masked + c* (unbiased - masked) over all batches, against `optimal_mix`; c* is best.
 
     The third residual is the slope of the enumerated variance in c at c*, by a symmetric difference (exact, since the
     variance is a parabola in c).
@@ -266,7 +266,7 @@ def cell_counts(labels: np.ndarray, cell: Pair, batch_size: int) -> list[int]:
 
 
 def enumerate_horvitz_thompson() -> Fraction:
-    """X3 on every negative cell: p, E w = 1 and E w^2 = 1/p for w = 1/p on seen cells, against enumeration.
+    """Claim X3 on every negative cell: p, E w = 1 and E w^2 = 1/p for w = 1/p on seen cells, against enumeration.
 
     Also the weight that (17) uses, a constant times the number of occurrences: E w = 1, E w^2 against
     `in_batch.count_weight_second_moment`, and how far it falls below 1/p, which must be nothing.
@@ -298,10 +298,10 @@ def enumerate_horvitz_thompson() -> Fraction:
 
 
 def enumerate_square_closed_form() -> Fraction:
-    """X18 and X19 through the library, in rationals: (5) and (15) for the square loss as weighted distances.
+    """Claims X18 and X19 through the library, in rationals: (5) and (15) for the square loss as weighted distances.
 
     For rational scores S on every small label matrix, mn (5) - 1/2 sum (S - Y)^2, and mn (15) minus each of
-    1/2 sum pop (S - Y/pop)^2 + constant (X18) and 1/2 sum (pop S - Y)^2 / pop + constant (X19).
+    1/2 sum pop (S - Y/pop)^2 + constant (claim X18) and 1/2 sum (pop S - Y)^2 / pop + constant (claim X19).
     """
     worst = Fraction(0)
     for labels in SMALL_LABELS:
@@ -322,7 +322,7 @@ def enumerate_square_closed_form() -> Fraction:
 
 
 def enumerate_fit_gradient() -> Fraction:
-    """At a perfect square-loss fit (scores = labels) every batch of the masked loss has gradient zero (X2).
+    """At a perfect square-loss fit (scores = labels) every batch of the masked loss has gradient zero (claim X2).
 
     dl+/dscore = score - 1 vanishes on O and dl-/dscore = score vanishes outside O, so the gradient of a batch is its
     weights of l- on O; the residual is the largest of these. (17) has weights (1/pop - 1) M/(mns) there: it keeps its

@@ -210,7 +210,7 @@ def softmax_mixed_derivative(size: int) -> sp.Expr:
     return sp.diff(sp.log(sum(sp.exp(x) for x in scores)), *scores).subs(dict.fromkeys(scores, 0))
 
 
-# ---- X1: variance
+# ---- claim X1: variance
 
 
 def thm_batch_variance() -> list[sp.Expr]:
@@ -255,7 +255,7 @@ def _variance_residual(size: int, batch_size: int) -> sp.Expr:
     return sp.expand(enumerated - sp.expand(formula))
 
 
-# ---- X2, X3, X4
+# ---- claims X2, X3, X4
 
 
 def thm_unbiased_structure() -> list[sp.Expr]:
@@ -358,7 +358,7 @@ def prop_logq() -> list[sp.Expr]:
     )
 
 
-# ---- X17, X18, X19
+# ---- claims X17, X18, X19
 
 
 def prop_gravity_is_popularity() -> sp.Expr:

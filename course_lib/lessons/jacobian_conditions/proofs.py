@@ -1,4 +1,4 @@
-"""Symbolic proofs about Jacobians and motion (P0, Sections 2.1-2.6 and Appendix A; our X6 and X7).
+"""Symbolic proofs about Jacobians and motion (P0, Sections 2.1-2.6 and Appendix A; claims X6 and X7).
 
 Where a statement is linear algebra it is proved for matrices of symbolic size: J_i of a linear layer is the Kronecker
 product I (x) x_i^T, and the rules of that product do the rest. Where it is calculus, q(theta) is differentiated in
@@ -281,7 +281,7 @@ def _quaternion_product() -> list[sp.Expr]:
     return list(sp.expand(jacobian * jacobian.T - (_dot(a, a) + _dot(b, b)) * sp.eye(4)))
 
 
-# ---- optimisers (X6)
+# ---- optimisers (claim X6)
 
 
 def prop_momentum() -> list[sp.Expr]:

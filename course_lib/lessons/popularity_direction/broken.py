@@ -52,8 +52,10 @@ def taste_beats_popularity() -> Counterexample:
 
 
 def negatives_by_popularity() -> Counterexample:
-    """Negatives drawn by popularity, collisions kept: what the mean user does to an item, Pop_i - Neg_i. claimed: Pop_i
-    - |O|/N, as with uniform negatives; actual: 0 for every item; formula: |O|/N - Pop_i."""
+    """Negatives drawn by popularity, collisions kept: what the mean user does to an item, Pop_i - Neg_i.
+
+    claimed: Pop_i - |O|/N, as with uniform negatives; actual: 0 for every item; formula: |O|/N - Pop_i.
+    """
     counts = LABELS.sum(0)
     positives, negatives = popularity.expected_roles(LABELS, TripleLaw("pairs", "popularity", "keep"))
     mean = counts.sum() / Fraction(len(counts))
@@ -162,8 +164,10 @@ def lazy_decay(decay: Fraction = Fraction(1, 100), lr: Fraction = Fraction(1, 2)
 
 
 def sign_steps(lr: Fraction = Fraction(1, 10)) -> Counterexample:
-    """Adam's first step moves every coordinate by the sign of its slope. One head item, three tail items, one mean
-    user: the sum moves against the user. claimed: it stays; formula: lr (pulled - pushed)."""
+    """Adam's first step moves every coordinate by the sign of its slope: the sum moves against the user.
+
+    One head item, three tail items, one mean user. claimed: it stays; formula: lr (pulled - pushed).
+    """
     counts = exact(np.array([9, 1, 1, 1]))
     drift = counts - counts.sum() / Fraction(4)  # along the mean user, laws that keep collisions
     signs = np.array([Fraction(1 if x > 0 else -1) for x in drift])
@@ -176,8 +180,10 @@ def sign_steps(lr: Fraction = Fraction(1, 10)) -> Counterexample:
 
 
 def aligned_at_zero() -> Counterexample:
-    """Theorem A.4: the gradient is "not aligned" with d*. At e_u = 0 all weights are 1/2: squared cosine 1. claimed:
-    less than 1 (here what the theorem's picture would give with weights 1 for the first pair only)."""
+    """Theorem A.4: the gradient is "not aligned" with d*. At e_u = 0 all weights are 1/2: squared cosine 1.
+
+    claimed: less than 1 (here what the theorem's picture would give with weights 1 for the first pair only).
+    """
     positives, negatives = TABLE[[0, 1]], TABLE[[2, 3]]
     pairs = np.array([p - q for p in positives for q in negatives])
     mean = pairs.sum(0) / Fraction(4)
@@ -191,8 +197,9 @@ def aligned_at_zero() -> Counterexample:
 
 
 def popular_positives_weigh_less() -> Counterexample:
-    """Section 3.2: popular positives "disproportionately influence" the gradient. The weight sigma(-margin) falls as
-    the margin grows: a popular item at <e_u, e_i> = ln 9 above the negative weighs 1/10, a niche one at 0 weighs 1/2.
+    """Section 3.2: popular positives "disproportionately influence" the gradient; but the weight falls as margins grow.
+
+    sigma(-margin): a popular item at <e_u, e_i> = ln 9 above the negative weighs 1/10, a niche one at 0 weighs 1/2.
     claimed: at least equal weights.
     """
     popular, niche = (1 / (1 + sp.exp(margin)) for margin in (sp.log(9), sp.Integer(0)))

@@ -50,9 +50,10 @@ def lem_bpr_gradients() -> list[sp.Expr]:
 
 
 def prop_item_pull() -> list[sp.Expr]:
-    """(5), (16), (17) exactly, for every law T and loss f: the slope of the expected loss is -M(w)' U on the items, M
-    at all w = 1/2 is half of T's pull matrix, rows of M(w = 1) sum to 0, and expected positives and negatives have one
-    sum.
+    """(5), (16), (17) exactly, for every law T and loss f: the slope of the expected loss is -M(w)' U on the items.
+
+    M at all w = 1/2 is half of T's pull matrix, rows of M(w = 1) sum to 0, and expected positives and negatives have
+    one sum.
     """
     users, items, law = _table("u", M_USERS), _table("e", N_ITEMS), _law()
     slope = [[sp.diff(_expected_loss(users, items, law), items[i, a]) for a in range(D)] for i in range(N_ITEMS)]
@@ -124,9 +125,10 @@ def cor_negative_mean() -> list[sp.Expr]:
 
 
 def prop_mean_item() -> list[sp.Expr]:
-    """What moves the mean item. Decay of touched rows: -2 eta lambda sum_i k_i e_i with k_i touches. Along e_pop, where
-    <e_i, e_pop> = a (Pop_i - mean Pop) and k_i = Pop_i + c, that is -2 eta lambda a N Var(Pop). Adam's first step, d =
-    1: eta (pulled - pushed).
+    """What moves the mean item: decay of touched rows, by -2 eta lambda sum_i k_i e_i with k_i touches.
+
+    Along e_pop, where <e_i, e_pop> = a (Pop_i - mean Pop) and k_i = Pop_i + c, that is -2 eta lambda a N Var(Pop).
+    Adam's first step, d = 1: eta (pulled - pushed).
     """
     size = 4
     counts, (a, c) = sp.symbols(f"p1:{size + 1}"), sp.symbols("a c")
@@ -146,8 +148,11 @@ def prop_mean_item() -> list[sp.Expr]:
 
 
 def thm_bpr_linearised() -> list[sp.Expr]:
-    """X10: the expected loss is |T| ln 2 - <U, M E>/2 up to fourth order; under that quadratic, singular pairs grow
-    like cosh and sinh of s t/2; and a right singular vector with s > 0 is orthogonal to 1, because M 1 = 0."""
+    """Claim X10: the expected loss is |T| ln 2 - <U, M E>/2 up to fourth order.
+
+    Under that quadratic, singular pairs grow like cosh and sinh of s t/2; and a right singular vector with s > 0 is
+    orthogonal to 1, because M 1 = 0.
+    """
     users, items, law = _table("u", M_USERS), _table("e", N_ITEMS), _law()
     scale = sp.Symbol("epsilon")
     loss = sum(
@@ -167,10 +172,10 @@ def thm_bpr_linearised() -> list[sp.Expr]:
 
 
 def prop_laws_of_negatives() -> list[sp.Expr]:
-    """Column sums of M under laws that keep collisions: Pop_i - |O|/N for uniform negatives, and 0 for every item for
-    negatives by popularity, where M = Y - n_u Pop_i/|O| is the modularity matrix; for popularity with skips (1/|O|) sum
-    over fans u of sum over k in I_u of (Pop_i - Pop_k). Labels are symbols, so this holds for every data set of this
-    size.
+    """Column sums of M under laws that keep collisions; labels are symbols, so for every data set of this size.
+
+    Pop_i - |O|/N for uniform negatives, and 0 for every item for negatives by popularity, where M = Y - n_u Pop_i/|O|
+    is the modularity matrix; for popularity with skips (1/|O|) sum over fans u of sum over k in I_u of (Pop_i - Pop_k).
     """
     y = sp.Matrix(M_USERS, N_ITEMS, sp.symbols(f"y1:{M_USERS * N_ITEMS + 1}"))
     n_u, pop = y * sp.ones(N_ITEMS, 1), (sp.ones(1, M_USERS) * y).T
@@ -239,8 +244,10 @@ def thm_mean_user() -> list[sp.Expr]:
 
 
 def enumerate_mean_user() -> Fraction:
-    """The same over every set of P among four users; and the pull on an item over every way to deal the rows of M to
-    the users: its mean is (expected positives - negatives) times the mean user, under all twelve laws."""
+    """`thm_mean_user` over every set of P among four users; and the pull on an item, over every deal of M's rows.
+
+    The mean of that pull is (expected positives - negatives) times the mean user, under all twelve laws.
+    """
     worst, n = Fraction(0), len(TABLE)
     mean = TABLE.sum(0) / Fraction(n)
     spread = ((TABLE - mean) ** 2).sum() / Fraction(n)
@@ -299,9 +306,10 @@ def thm_misalignment() -> list[sp.Expr]:
 
 
 def prop_direction_error() -> list[sp.Expr]:
-    """X13: E|v_hat - v|^2 = tr S_head/H + tr S_tail/T for independent items: the square is expanded, products of two
-    items' noises have mean 0, squares s_h and s_t; for H, T up to 3. (Per coordinate; coordinates add.) The gap
-    |v_hat|^2 exceeds |v|^2 by as much on average.
+    """Claim X13: E|v_hat - v|^2 = tr S_head/H + tr S_tail/T for independent items; H, T up to 3.
+
+    The square is expanded, products of two items' noises have mean 0, squares s_h and s_t. (Per coordinate; coordinates
+    add.) The gap |v_hat|^2 exceeds |v|^2 by as much on average.
     """
     s_h, s_t, v = sp.symbols("S_h S_t v", positive=True)
     residuals = []
@@ -317,8 +325,7 @@ def prop_direction_error() -> list[sp.Expr]:
 
 
 def enumerate_direction_error() -> Fraction:
-    """X13 over every outcome of two head and two tail items, each one of two vectors with its own chances; and the
-    library's estimate of it, without bias."""
+    """Claim X13 over every outcome of two head and two tail items, and the library's estimate, without bias."""
     counts = np.array([9, 8, 2, 1])
     choices = {
         True: [(Fraction(1, 3), (3, 0)), (Fraction(2, 3), (0, 3))],
@@ -345,7 +352,7 @@ def enumerate_direction_error() -> Fraction:
 
 
 def prop_double_dipping() -> list[sp.Expr]:
-    """X13: the parts of the exact law of r for items from N(0, s^2 I), counts any.
+    """Claim X13: the parts of the exact law of r for items from N(0, s^2 I), counts any.
 
     With c the contrast, v_hat = E'c and R = E - c v_hat'/|c|^2: c'R = 0; a Gaussian R and v_hat are uncorrelated, so
     independent; the projection E v_hat/|v_hat| is c |v_hat|/|c|^2 + R v_hat/|v_hat|; a sum of squares splits. Then E

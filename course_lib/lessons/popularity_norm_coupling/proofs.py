@@ -129,7 +129,7 @@ def enumerate_popularity_norm() -> Fraction:
     return worst
 
 
-# ---- the true dynamics: the quartic law, the scale symmetry, slow learning (X5)
+# ---- the true dynamics: the quartic law, the scale symmetry, slow learning (claim X5)
 
 
 def thm_quartic_law() -> list[sp.Expr]:
@@ -214,7 +214,7 @@ def prop_slow_learning() -> list[sp.Expr]:
     return [sp.simplify(worst_step - bound.subs(T, 1)), sp.limit(bound.subs(T, time / lr), lr, 0, "+")]
 
 
-# ---- copies in a batch: saturation (X5)
+# ---- copies in a batch: saturation (claim X5)
 
 
 def prop_saturation() -> list[sp.Expr]:
@@ -255,7 +255,7 @@ def enumerate_saturation() -> Fraction:
     return worst
 
 
-# ---- weight decay (X6)
+# ---- weight decay (claim X6)
 
 
 def thm_decay_equilibrium() -> list[sp.Expr]:
@@ -335,7 +335,7 @@ def enumerate_lazy_decay() -> Fraction:
     return (max(ends[True]) - min(ends[True])) + (1 if len(ends[False]) == 1 else 0)
 
 
-# ---- the corrected theorem (X8)
+# ---- the corrected theorem (claim X8)
 
 
 def thm_coupling_corrected() -> list[sp.Expr]:

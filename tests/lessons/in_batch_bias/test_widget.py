@@ -417,7 +417,8 @@ def test_keyboard_alone_reaches_every_control(site_page: Callable[..., Any]) -> 
     for _ in range(40):
         page.keyboard.press("Tab")
         name = page.evaluate("""(() => { const e = document.activeElement, d = e.dataset;
-          return d.preset ?? d.action ?? (d.cell ? "cell" : e.name?.replace(/-.*/, "") || e.tagName.toLowerCase());
+          const name = e.type === "radio" ? e.value : e.name || e.tagName.toLowerCase();
+          return d.preset ?? d.action ?? (d.cell ? "cell" : name);
           })()""")
         reached.add(name)
     assert {
@@ -429,7 +430,7 @@ def test_keyboard_alone_reaches_every_control(site_page: Callable[..., Any]) -> 
         "cell",
         "add-row",
         "drop-column",
-        "pointwise",
+        "logistic",
         "fit",
         "draw",
         "draw-many",
