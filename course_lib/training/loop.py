@@ -19,13 +19,14 @@ from typing import Any, cast
 import numpy as np
 import torch
 from lightning_fabric import Fabric
+from torch import Tensor
 from tqdm.auto import tqdm
 
 from course_lib import checking
 
 State = dict[str, Any]  # of a module: its tensors by name
 Batches = Callable[[int, np.random.Generator], Iterable[Any]]
-Step = Callable[[torch.nn.Module, Any], torch.Tensor]
+Step = Callable[[torch.nn.Module, Any], Tensor]
 Evaluate = Callable[[torch.nn.Module], dict[str, float]]
 
 
@@ -145,7 +146,7 @@ def _one_epoch(
     if steps == 0:
         raise ValueError(f"batches gave nothing in epoch {epoch}; expected at least one batch for each process")
     mean = torch.tensor(total / steps, dtype=torch.float64)
-    return float(cast(torch.Tensor, fabric.all_reduce(mean, reduce_op="mean")))
+    return float(cast(Tensor, fabric.all_reduce(mean, reduce_op="mean")))
 
 
 def _check_divergence(loss: float, epoch: int, plan: Plan, history: History, optimizer: torch.optim.Optimizer) -> None:
@@ -237,10 +238,10 @@ class FabricProcesses:
     def __init__(self, fabric: Fabric) -> None:
         self.fabric = fabric
 
-    def total(self, array: torch.Tensor) -> torch.Tensor:
+    def total(self, array: Tensor) -> Tensor:
         """The sum over the processes."""
-        return cast(torch.Tensor, self.fabric.all_reduce(array, reduce_op="sum"))
+        return cast(Tensor, self.fabric.all_reduce(array, reduce_op="sum"))
 
-    def concatenated(self, array: torch.Tensor) -> torch.Tensor:
+    def concatenated(self, array: Tensor) -> Tensor:
         """The rows of all processes, by rank; as many from each."""
-        return cast(torch.Tensor, self.fabric.all_gather(array)).reshape(-1, *array.shape[1:])
+        return cast(Tensor, self.fabric.all_gather(array)).reshape(-1, *array.shape[1:])

@@ -10,6 +10,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from course_lib.data import metrics
 from course_lib.experiments.core.machine import fabric_for
@@ -19,7 +20,7 @@ from course_lib.models.encoders import TwoTower
 from course_lib.training import Plan, fit
 
 FEW_CANDIDATES = 500
-Pair = tuple[torch.Tensor, torch.Tensor]
+Pair = tuple[Tensor, Tensor]
 
 
 # the gravity coefficient: "lambda" is a word of Python, so that this key can only be written like this
@@ -111,7 +112,7 @@ class Trainer:
 
         return drawn
 
-    def embed(self, towers: TwoTower, rows: torch.Tensor) -> Pair:
+    def embed(self, towers: TwoTower, rows: Tensor) -> Pair:
         """The left and the right embeddings of these training pairs."""
         left, right = towers(*(ids[rows.cpu()].to(rows.device) for ids in self.pairs))
         return left, right
@@ -122,11 +123,11 @@ class Trainer:
         return torch.tensor(self.task.train.users), torch.tensor(self.task.train.items)
 
     @cached_property
-    def targets(self) -> torch.Tensor:
+    def targets(self) -> Tensor:
         """Of the training pairs."""
         return torch.tensor(self.task.targets)
 
-    def step(self, towers: TwoTower, batch: Pair) -> torch.Tensor:
+    def step(self, towers: TwoTower, batch: Pair) -> Tensor:
         """The loss of one step, after the estimators have seen the first batch of the two."""
         seen, used = batch
         with torch.no_grad():
@@ -135,7 +136,7 @@ class Trainer:
         left, right = self.embed(towers, used)
         targets = self.targets[used.cpu()].to(left)
         observed = ((left * right).sum(1) - targets).square().mean()
-        loss: torch.Tensor = observed + self.lam * gramians.gravity_loss(left, right, *grams)
+        loss: Tensor = observed + self.lam * gramians.gravity_loss(left, right, *grams)
         return loss
 
     def tables(self) -> Pair:
@@ -164,7 +165,7 @@ def train(
     clock = Clock()
     batches = trainer.batches(cell["every"])
 
-    def timed(towers: Any, batch: Pair) -> torch.Tensor:
+    def timed(towers: Any, batch: Pair) -> Tensor:
         clock.start()
         if before is not None:
             before(towers, batch)
@@ -219,7 +220,7 @@ def quality(trainer: Trainer, seed: int) -> dict[str, float]:
 
 
 def map_of_few(
-    users: torch.Tensor, items: torch.Tensor, task: Task, rng: np.random.Generator, count: int = FEW_CANDIDATES
+    users: Tensor, items: Tensor, task: Task, rng: np.random.Generator, count: int = FEW_CANDIDATES
 ) -> float:
     """MAP@10 when a left entity's held-out partners compete with `count` random candidates only, as P4 measures it.
 
