@@ -121,9 +121,8 @@ def _cells_of_p1(record: dict[str, str], name: str) -> list[Cell]:
         return [{"dataset": record["dataset"], **sizes, "sparsity_percent": float(record["sparsity_percent"])}]
     row = {"backbone": record["backbone"], "method": record["method"] or None}
     headings = [(key, *key.split(" ")) for key in record if " " in key]
-    return [
-        {**row, "dataset": dataset, "metric": metric, **_with_percent(record[key])} for key, metric, dataset in headings
-    ]
+    places = [(key, {"dataset": dataset, "metric": metric}) for key, metric, dataset in headings]
+    return [{**row, **place, **_with_percent(record[key])} for key, place in places]
 
 
 def _cells_of_p4(record: dict[str, str], name: str) -> list[Cell]:

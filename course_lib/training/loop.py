@@ -19,15 +19,15 @@ from typing import Any, cast
 import numpy as np
 import torch
 from lightning_fabric import Fabric
-from torch import Tensor
+from torch import Tensor, nn
 from tqdm.auto import tqdm
 
 from course_lib import checking
 
 State = dict[str, Any]  # of a module: its tensors by name
 Batches = Callable[[int, np.random.Generator], Iterable[Any]]
-Step = Callable[[torch.nn.Module, Any], Tensor]
-Evaluate = Callable[[torch.nn.Module], dict[str, float]]
+Step = Callable[[nn.Module, Any], Tensor]
+Evaluate = Callable[[nn.Module], dict[str, float]]
 
 
 class Diverged(FloatingPointError):
@@ -68,7 +68,7 @@ class History:
 
 
 def fit(
-    module: torch.nn.Module,
+    module: nn.Module,
     optimizer: torch.optim.Optimizer,
     *,
     batches: Batches,
@@ -119,12 +119,7 @@ def fit(
 
 
 def _one_epoch(
-    fabric: Fabric,
-    module: torch.nn.Module,
-    optimizer: torch.optim.Optimizer,
-    batches: Iterable[Any],
-    step: Step,
-    epoch: int,
+    fabric: Fabric, module: nn.Module, optimizer: torch.optim.Optimizer, batches: Iterable[Any], step: Step, epoch: int
 ) -> float:
     """One pass over the batches; the mean loss over the steps of all processes."""
     module.train()
@@ -160,14 +155,14 @@ def _check_divergence(loss: float, epoch: int, plan: Plan, history: History, opt
         )
 
 
-def _evaluated(module: torch.nn.Module, evaluate: Evaluate) -> dict[str, float]:
+def _evaluated(module: nn.Module, evaluate: Evaluate) -> dict[str, float]:
     module.eval()
     with torch.no_grad():
         return {key: float(value) for key, value in evaluate(module).items()}
 
 
 def _note(
-    history: History, record: dict[str, float], plan: Plan, module: torch.nn.Module, best: State | None
+    history: History, record: dict[str, float], plan: Plan, module: nn.Module, best: State | None
 ) -> State | None:
     """Appends the epoch, decides whether it is the best and whether to stop; returns the best state so far."""
     history.epochs.append(record)
@@ -186,20 +181,15 @@ def _note(
 def _save(
     fabric: Fabric,
     path: Path,
-    module: torch.nn.Module,
+    module: nn.Module,
     optimizer: torch.optim.Optimizer,
     history: History,
     best: State | None,
     seed: int,
 ) -> None:
     """Writes beside the file and renames: a kill leaves the old checkpoint or the new one, never half of one."""
-    state = {
-        "module": module.state_dict(),
-        "optimizer": optimizer.state_dict(),
-        "best": best,
-        "seed": seed,
-        "history": history.__dict__,
-    }
+    state: State = {"module": module.state_dict(), "optimizer": optimizer.state_dict()}
+    state |= {"best": best, "seed": seed, "history": history.__dict__}
     if fabric.is_global_zero:
         path.parent.mkdir(parents=True, exist_ok=True)
         beside = path.with_name(f".{path.name}.{os.getpid()}")
@@ -209,15 +199,14 @@ def _save(
 
 
 def _resume(
-    fabric: Fabric, path: Path, module: torch.nn.Module, optimizer: torch.optim.Optimizer, seed: int
+    fabric: Fabric, path: Path, module: nn.Module, optimizer: torch.optim.Optimizer, seed: int
 ) -> tuple[History, State | None]:
     """Puts module and optimizer where the checkpoint was; the history and the best state so far."""
     state = torch.load(path, map_location=fabric.device, weights_only=True)
     if state["seed"] != seed:
         raise ValueError(f"checkpoint {path} is of seed {state['seed']}, not {seed}: give another file, or delete it")
-    theirs, ours = (
-        {key: tuple(value.shape) for key, value in table.items()} for table in (state["module"], module.state_dict())
-    )
+    tables = (state["module"], module.state_dict())
+    theirs, ours = ({key: tuple(value.shape) for key, value in table.items()} for table in tables)
     if theirs != ours:
         raise ValueError(f"checkpoint {path} is of another model: it has {theirs}, the module has {ours}")
     module.load_state_dict(state["module"])

@@ -10,6 +10,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 import torch
+from numpy.random import Generator
 from torch import Tensor
 
 from course_lib.data import metrics
@@ -101,11 +102,11 @@ class Trainer:
     lam: float
     batch_size: int
 
-    def batches(self, steps: int) -> Callable[[int, np.random.Generator], Iterator[Pair]]:
+    def batches(self, steps: int) -> Callable[[int, Generator], Iterator[Pair]]:
         """`steps` pairs of batches of row numbers of the training pairs, drawn with replacement."""
         n = len(self.task.train)
 
-        def drawn(epoch: int, rng: np.random.Generator) -> Iterator[Pair]:
+        def drawn(epoch: int, rng: Generator) -> Iterator[Pair]:
             for _ in range(steps):
                 seen, used = torch.from_numpy(rng.integers(n, size=(2, self.batch_size)))
                 yield seen, used
@@ -219,9 +220,7 @@ def quality(trainer: Trainer, seed: int) -> dict[str, float]:
     }
 
 
-def map_of_few(
-    users: Tensor, items: Tensor, task: Task, rng: np.random.Generator, count: int = FEW_CANDIDATES
-) -> float:
+def map_of_few(users: Tensor, items: Tensor, task: Task, rng: Generator, count: int = FEW_CANDIDATES) -> float:
     """MAP@10 when a left entity's held-out partners compete with `count` random candidates only, as P4 measures it.
 
     One draw of candidates for all; those that are training partners are left out.
