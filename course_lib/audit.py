@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 
 from course_lib import checking
 from course_lib.maths import gauge, geometry
@@ -102,14 +103,8 @@ class Report:
 
     def sentences(self) -> list[str]:
         """The report in plain language, one finding a sentence group."""
-        return [
-            *_on_lengths(self),
-            *_on_freedom(self),
-            *_on_neighbours(self),
-            *_on_users(self),
-            *_on_counts(self),
-            *self.notes,
-        ]
+        parts = (_on_lengths, _on_freedom, _on_neighbours, _on_users, _on_counts)
+        return [sentence for part in parts for sentence in part(self)] + [*self.notes]
 
     def text(self, width: int = 76) -> str:
         """The sentences, wrapped, with the verdict on top."""
@@ -130,7 +125,7 @@ def audit(
     *,
     k: int = 10,
     draws: int = 3,
-    rng: np.random.Generator,
+    rng: Generator,
     wide: bool = False,
 ) -> Report:
     """The report on an item table (n, d), optionally with the user table (m, d) and the items' counts (n,).
@@ -161,9 +156,8 @@ def audit(
         extra["imbalance"] = _imbalance(users, items)
         rows = gauge.score_rows(users, part)
         if (geometry.norm(rows) > 0).all():
-            extra["score_overlap"] = float(
-                gauge.neighbour_overlap(before, gauge.neighbours(rows, k, queries=queries)).mean()
-            )
+            by_score = gauge.neighbours(rows, k, queries=queries)
+            extra["score_overlap"] = float(gauge.neighbour_overlap(before, by_score).mean())
         else:
             notes.append("Some items have the score 0 with every user, so cosines of scores were not computed.")
         if facts.on_sphere and other is not None and other.on_sphere and (wide or items.shape[1] <= LINEAR_WIDTH):
@@ -176,7 +170,7 @@ def audit(
 # ---- measurements
 
 
-def _facts(table: np.ndarray, wide: bool, rng: np.random.Generator) -> TableFacts:
+def _facts(table: np.ndarray, wide: bool, rng: Generator) -> TableFacts:
     n, width = table.shape
     norms = geometry.norm(table)
     length = float(np.median(norms))
@@ -187,28 +181,18 @@ def _facts(table: np.ndarray, wide: bool, rng: np.random.Generator) -> TableFact
     linear = gauge.visible_linear_dimension(_enough_rows(table, rng)) if wide or width <= LINEAR_WIDTH else None
     unevenness = float(np.abs(norms / length - 1).max())
     rank = int(np.linalg.matrix_rank(table))
-    lengths = float(norms.min()), length, float(norms.max())
-    return TableFacts(
-        n,
-        width,
-        rank,
-        *lengths,
-        unevenness,
-        unevenness <= SPHERE_TOLERANCE,
-        diagonal,
-        linear,
-        0.0 if diagonal else stiffness,
-    )
+    lengths = float(norms.min()), length, float(norms.max()), unevenness, unevenness <= SPHERE_TOLERANCE
+    return TableFacts(n, width, rank, *lengths, diagonal, linear, 0.0 if diagonal else stiffness)
 
 
-def _enough_rows(table: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _enough_rows(table: np.ndarray, rng: Generator) -> np.ndarray:
     """A sample of rows that alone leaves no linear freedom (more rows cannot add any), else the whole table."""
     sample = _sample(table, rng)
     small = len(sample) < len(table)
     return sample if small and gauge.visible_linear_dimension(sample) == 0 and _spans(sample, table) else table
 
 
-def _sample(table: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _sample(table: np.ndarray, rng: Generator) -> np.ndarray:
     size = 2 * table.shape[1] * (table.shape[1] + 1)
     return table if len(table) <= size else table[rng.choice(len(table), size, replace=False)]
 
@@ -218,7 +202,7 @@ def _spans(sample: np.ndarray, table: np.ndarray) -> bool:
 
 
 def _survivors(
-    part: np.ndarray, before: np.ndarray, queries: np.ndarray, spread: float, draws: int, rng: np.random.Generator
+    part: np.ndarray, before: np.ndarray, queries: np.ndarray, spread: float, draws: int, rng: Generator
 ) -> float:
     """Mean overlap of the neighbours before and after random linear gauges of this spread."""
     k, shares = before.shape[1], []
@@ -230,7 +214,7 @@ def _survivors(
 
 
 def _survivors_on_the_sphere(
-    items: np.ndarray, part: np.ndarray, before: np.ndarray, queries: np.ndarray, draws: int, rng: np.random.Generator
+    items: np.ndarray, part: np.ndarray, before: np.ndarray, queries: np.ndarray, draws: int, rng: Generator
 ) -> float:
     """Mean overlap under gauges I + t E that keep all lengths, E a random direction.
 
@@ -240,9 +224,8 @@ def _survivors_on_the_sphere(
     for E in gauge.random_linear_directions(items.astype(np.float64), draws, rng=rng):
         values = np.linalg.eigvalsh(E)
         R = gauge.linear_stretch_along(E, 0.5 / max(-values[0], values[-1]))
-        shares.append(
-            gauge.neighbour_overlap(before, gauge.neighbours(part @ R, before.shape[1], queries=queries)).mean()
-        )
+        after = gauge.neighbours(part @ R, before.shape[1], queries=queries)
+        shares.append(gauge.neighbour_overlap(before, after).mean())
     return float(np.mean(shares))
 
 

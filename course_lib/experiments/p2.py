@@ -20,6 +20,7 @@ from typing import TypedDict
 import numpy as np
 import torch
 from numpy.random import Generator
+from torch import Tensor
 
 from course_lib import checking
 from course_lib.data.interactions import Interactions, epoch_batches
@@ -466,7 +467,7 @@ def _root(gram: Array, power: float = 0.5) -> Array:
     return (vectors * np.maximum(values, 1e-12 * values[-1]) ** power) @ vectors.T
 
 
-def steck_loss(gram: torch.Tensor, A: torch.Tensor, B: torch.Tensor, which: str, decay: float) -> torch.Tensor:
+def steck_loss(gram: Tensor, A: Tensor, B: Tensor, which: str, decay: float) -> Tensor:
     """`gauge.steck_objectives` from G = X^T X alone.
 
     For W = A B^T, ||X - X W||^2 = tr G - 2 <G, W> + <W, G W>; ||X A||^2 = <A, G A>.
@@ -478,9 +479,7 @@ def steck_loss(gram: torch.Tensor, A: torch.Tensor, B: torch.Tensor, which: str,
     return fit + decay * ((A * towers).sum() + (B**2).sum())
 
 
-def minimise_steck(
-    gram: torch.Tensor | Array, which: str, *, k: int, decay: float, max_steps: int, rng: Generator
-) -> Tables:
+def minimise_steck(gram: Tensor | Array, which: str, *, k: int, decay: float, max_steps: int, rng: Generator) -> Tables:
     """(A, B), float64, after at most `max_steps` L-BFGS steps from a random start.
 
     The start lies in a random diagonal gauge of spread 1. The search is for P = G^(1/2) A in place of A, in which the

@@ -75,20 +75,10 @@ def cosine_gradient(q: Any, k: Any) -> Array:
     return (target - _dot(unit, target)[..., None] * unit) / length
 
 
-def clamped_cosine(q: Any, k: Any, eps: float = TORCH_COSINE_EPS) -> Array:
-    """<q, k> / (max(||q||, eps) max(||k||, eps)): what `torch.nn.functional.cosine_similarity` computes. (...).
-
-    Equal to `cosine` where both norms are at least eps. A zero vector has the value 0 with everything. Under autograd
-    this function has its true gradient, `clamped_cosine_gradient`; torch's own function hides its clamp from autograd,
-    and returns `torch_cosine_gradient`.
-    """
-    q, k = _pair(q, k)
-    return _dot(clamped_normalise(q, eps), clamped_normalise(k, eps))
-
-
 def clamped_cosine_gradient(q: Any, k: Any, eps: float = TORCH_COSINE_EPS) -> Array:
-    """The gradient of `clamped_cosine(q, k, eps)` with respect to q, (..., d).
+    """The gradient, with respect to q, of <q, k> / (max(||q||, eps) max(||k||, eps)): (..., d).
 
+    That is what `torch.nn.functional.cosine_similarity` computes, which hides its clamp from autograd.
     Where ||q|| > eps it is (k' - <u, k'> u) / ||q|| with u = q/||q||, k' = clamped_normalise(k): orthogonal to q.
     Where ||q|| < eps it is k' / eps: its part along q is <u, k'> / eps, zero only if q and k are orthogonal. (On the
     seam ||q|| = eps the function has a kink; the value returned there is the outer one.)

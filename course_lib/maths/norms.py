@@ -139,12 +139,6 @@ def crossover_count(start_norm: Any, *, lr: Any, h: Any) -> Any:
     return start_norm**4 / (2 * lr * lr * h * h)
 
 
-def growth_slope(updates: Any, *, crossover: Any) -> Any:
-    """d log||q|| / d log n = (1/4) n / (n + n*): 0 long before the crossover count n*, 1/4 long after it."""
-    updates, crossover = _at_least(updates, "updates"), _at_least(crossover, "crossover", above=0)
-    return updates / (4 * (updates + crossover))
-
-
 def effective_learning_rate(lr: Any, *, norm: Any) -> Any:
     """lr / ||q||^2: the only combination of the two that the directions ever see.
 

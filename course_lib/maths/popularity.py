@@ -12,6 +12,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from course_lib import checking
 from course_lib.data.interactions import TripleLaw
@@ -161,9 +162,7 @@ def projection_correlation(items: Any, counts: Any, ratio: float = 0.05) -> Any:
     return pearson(items @ popularity_direction(items, counts, ratio), counts)
 
 
-def cross_fitted_correlation(
-    items: Any, counts: Any, ratio: float = 0.05, *, rng: np.random.Generator, folds: int = 2
-) -> float:
+def cross_fitted_correlation(items: Any, counts: Any, ratio: float = 0.05, *, rng: Generator, folds: int = 2) -> float:
     """`projection_correlation` of items along a direction that was found without them, averaged over the folds.
 
     The items are split at random into `folds` parts; each part is projected on the direction of the others. Random
@@ -244,9 +243,7 @@ def double_dipping_law(counts: Any, width: int, ratio: float = 0.05) -> ChanceLa
     return ChanceLaw(mean, math.sqrt(max(0.0, square - mean**2)))
 
 
-def double_dipping_draws(
-    counts: Any, width: int, ratio: float = 0.05, *, size: int, rng: np.random.Generator
-) -> np.ndarray:
+def double_dipping_draws(counts: Any, width: int, ratio: float = 0.05, *, size: int, rng: Generator) -> np.ndarray:
     """`size` correlations from the exact law of `double_dipping_law`, without drawing a single embedding: (size,)."""
     k, n, width = _chance_arguments(counts, width, ratio)
     checking.generator(rng)
@@ -257,7 +254,7 @@ def double_dipping_draws(
 
 
 def shuffled_correlations(
-    items: Any, counts: Any, ratio: float = 0.05, *, repeats: int = 200, rng: np.random.Generator
+    items: Any, counts: Any, ratio: float = 0.05, *, repeats: int = 200, rng: Generator
 ) -> np.ndarray:
     """`projection_correlation` after the counts were dealt out anew at random, `repeats` times: (repeats,).
 

@@ -12,51 +12,13 @@ from collections.abc import Callable
 from importlib.resources import files
 from typing import Any
 
+import yaml
+
 Cell = dict[str, Any]  # the fields of one printed number: see `table`
 
-CITATIONS = {
-    "P0": (
-        "Anonymous: Theoretical Grounds for Popularity Bias in Low-Rank Two-Tower Models Trained with Cosine-Based Loss"
-    ),
-    "P1": (
-        "L. Liu, Y. Song, D. Shen, B. Yin, H. Li, Y. Zhang, C. Wang: Rethinking Popularity Bias in Collaborative "
-        "Filtering via Analytical Vector Decomposition"
-    ),
-    "P3": (
-        "Y. Liu, L.-C. Lin, C.-J. Lin: Examining the Bias of In-Batch Sampling in Similarity Learning with Two-Tower "
-        "Models"
-    ),
-    "P4": (
-        "W. Krichene, N. Mayoraz, S. Rendle, L. Zhang, X. Yi, L. Hong, E. Chi, J. Anderson: Efficient Training on Very "
-        "Large Corpora via Gramian Estimation"
-    ),
-}
-CAPTIONS = {
-    ("P0", "T1"): "Which towers and losses move their embeddings orthogonally (toy data)",
-    ("P0", "T2"): "Share of the top 1 % items in the top 100, ranked by dot product and by cosine (MovieLens 32M)",
-    ("P0", "numbers"): "Numbers printed in the text of Sections 4.1 to 4.3 and in the caption of Table 2",
-    ("P1", "T1"): "Data statistics",
-    ("P1", "T2"): "Five backbones without and with DDC; relative improvement over the backbone",
-    ("P1", "T3"): (
-        "Seven debiasing methods and DDC on MF and LightGCN; relative improvement of DDC over the best of the others"
-    ),
-    ("P1", "T4"): "Accuracy and average popularity of the recommended items on Tmall, without and with DDC",
-    ("P1", "T5"): (
-        "Nine update rules and two ablations of the final embedding, MF on Tmall; the full final embedding is the rule "
-        "b_a"
-    ),
-    ("P1", "numbers"): (
-        "Numbers printed in the abstract, in Figure 1 and in Sections 3.1 to 5.4.2, and in the released code and logs"
-    ),
-    ("P3", "T3"): "Data statistics",
-    ("P3", "T4"): "Test P@5 in percent of the unbiased loss (17) and of Sogram (34), stochastic gradient",
-    ("P3", "T5"): "Test P@K and R@K in percent, stochastic gradient (AdaGrad)",
-    ("P3", "T6"): "Test P@K and R@K in percent, full gradient (L-BFGS); omega stands for the batch ratio",
-    ("P4", "T1"): "Corpus sizes of the three Wikipedia graphs, rounded as printed",
-    ("P4", "T2"): "Final validation MAP and relative improvement over batch sampling",
-    ("P4", "T3"): "Corpus size of MovieLens, rounded as printed",
-    ("P4", "numbers"): "Numbers printed in the text of Sections 4.1 to 4.3 and of Appendices B, D and E",
-}
+_TEXTS = yaml.safe_load(files(__package__).joinpath("captions.yml").read_text(encoding="utf-8"))
+CITATIONS: dict[str, str] = _TEXTS["citations"]
+CAPTIONS = {(paper, name): text for paper, texts in _TEXTS["captions"].items() for name, text in texts.items()}
 _IMPROVED = re.compile(r"(?P<value>\d+\.\d+)(?: \((?P<percent>[+-]\d+\.\d+)%\))?")
 _NUMBER = re.compile(r"(?P<value>\d+(?:\.\d+)?)(?P<starred>\*?)(?P<best>_?)")
 
@@ -159,9 +121,8 @@ def _cells_of_p1(record: dict[str, str], name: str) -> list[Cell]:
         return [{"dataset": record["dataset"], **sizes, "sparsity_percent": float(record["sparsity_percent"])}]
     row = {"backbone": record["backbone"], "method": record["method"] or None}
     headings = [(key, *key.split(" ")) for key in record if " " in key]
-    return [
-        {**row, "dataset": dataset, "metric": metric, **_with_percent(record[key])} for key, metric, dataset in headings
-    ]
+    places = [(key, {"dataset": dataset, "metric": metric}) for key, metric, dataset in headings]
+    return [{**row, **place, **_with_percent(record[key])} for key, place in places]
 
 
 def _cells_of_p4(record: dict[str, str], name: str) -> list[Cell]:

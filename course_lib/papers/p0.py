@@ -5,6 +5,7 @@ Experiments are numbered as in the paper. Shares are shares, not percent.
 
 from math import radians, sin, sqrt
 
+from course_lib import checking
 from course_lib.papers import value
 
 
@@ -36,10 +37,8 @@ def chance_of_right_angle(d: int, *, within: float = 10.0) -> float:
     """
     from scipy.special import betainc
 
-    if d < 2:
-        raise ValueError(f"d: got {d}; expected at least 2, where a direction has something to turn in")
-    if not 0 < within <= 90:
-        raise ValueError(f"within: got {within}; expected degrees above 0 and at most 90")
+    checking.whole(d, "d", 2, why="where a direction has something to turn in")
+    checking.real(within, "within", above=0, most=90)
     return float(betainc(0.5, (d - 1) / 2, sin(radians(within)) ** 2))
 
 
@@ -51,9 +50,7 @@ def smallest_significant_correlation(n: int, *, level: float = 0.05) -> float:
     """
     from scipy.stats import t as student
 
-    if n < 3:
-        raise ValueError(f"n: got {n}; expected at least 3 pairs")
-    if not 0 < level < 1:
-        raise ValueError(f"level: got {level}; expected a probability between 0 and 1")
+    checking.whole(n, "n", 3)
+    checking.real(level, "level", above=0, below=1)
     quantile = float(student.ppf(1 - level / 2, n - 2))
     return quantile / sqrt(n - 2 + quantile**2)

@@ -187,16 +187,9 @@ def suspicious_cells() -> list[str]:
     return found
 
 
-_NAMES = {
-    "unbiased": "Unbiased",
-    "in_batch": "In-Batch",
-    "popularity": "Popularity",
-    "pos_neg": "Pos-Neg",
-    "in_batch_omega": "In-Batch-omega",
-    "pos_neg_omega": "Pos-Neg-omega",
-    "eurlex": "EUR-Lex",
-    "ml-1m": "ML-1M",
-}
+_NAMES = {"unbiased": "Unbiased", "in_batch": "In-Batch", "popularity": "Popularity", "pos_neg": "Pos-Neg"}
+_NAMES |= {"in_batch_omega": "In-Batch-omega", "pos_neg_omega": "Pos-Neg-omega"}
+_NAMES |= {"eurlex": "EUR-Lex", "ml-1m": "ML-1M"}
 
 
 def _describe(model: Sequence[Any]) -> str:

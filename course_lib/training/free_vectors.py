@@ -134,9 +134,8 @@ def train_tables(
         if shared_bias:
             bias = bias - lr * of_items.sum(dim=0)
         record.append(_moves_of(step + 1, touched, before, move, items[touched] + bias, shared_bias))
-    return TableRun(
-        users, items, Moves(*map(np.concatenate, zip(*record, strict=True))), values, bias if shared_bias else None
-    )
+    moves = Moves(*map(np.concatenate, zip(*record, strict=True)))
+    return TableRun(users, items, moves, values, bias if shared_bias else None)
 
 
 def descend(

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
+from torch import Tensor, nn
 from tqdm.auto import tqdm
 
 from course_lib import checking
@@ -27,8 +28,8 @@ if TYPE_CHECKING:  # importing it takes as long as importing torch, and one proc
 
 State = dict[str, Any]  # of a module: its tensors by name
 Batches = Callable[[int, np.random.Generator], Iterable[Any]]
-Step = Callable[[torch.nn.Module, Any], torch.Tensor]
-Evaluate = Callable[[torch.nn.Module], dict[str, float]]
+Step = Callable[[nn.Module, Any], Tensor]
+Evaluate = Callable[[nn.Module], dict[str, float]]
 
 
 class Diverged(FloatingPointError):
@@ -69,7 +70,7 @@ class History:
 
 
 def fit(
-    module: torch.nn.Module,
+    module: nn.Module,
     optimizer: torch.optim.Optimizer,
     *,
     batches: Batches,
@@ -123,12 +124,7 @@ def fit(
 
 
 def _one_epoch(
-    fabric: Fabric,
-    module: torch.nn.Module,
-    optimizer: torch.optim.Optimizer,
-    batches: Iterable[Any],
-    step: Step,
-    epoch: int,
+    fabric: Fabric, module: nn.Module, optimizer: torch.optim.Optimizer, batches: Iterable[Any], step: Step, epoch: int
 ) -> float:
     """One pass over the batches; the mean loss over the steps of all processes."""
     module.train()
@@ -150,7 +146,7 @@ def _one_epoch(
     if steps == 0:
         raise ValueError(f"batches gave nothing in epoch {epoch}; expected at least one batch for each process")
     mean = torch.tensor(total / steps, dtype=torch.float64)
-    return float(cast(torch.Tensor, fabric.all_reduce(mean, reduce_op="mean")))
+    return float(cast(Tensor, fabric.all_reduce(mean, reduce_op="mean")))
 
 
 def _check_divergence(loss: float, epoch: int, plan: Plan, history: History, optimizer: torch.optim.Optimizer) -> None:
@@ -164,14 +160,14 @@ def _check_divergence(loss: float, epoch: int, plan: Plan, history: History, opt
         )
 
 
-def _evaluated(module: torch.nn.Module, evaluate: Evaluate) -> dict[str, float]:
+def _evaluated(module: nn.Module, evaluate: Evaluate) -> dict[str, float]:
     module.eval()
     with torch.no_grad():
         return {key: float(value) for key, value in evaluate(module).items()}
 
 
 def _note(
-    history: History, record: dict[str, float], plan: Plan, module: torch.nn.Module, best: State | None
+    history: History, record: dict[str, float], plan: Plan, module: nn.Module, best: State | None
 ) -> State | None:
     """Appends the epoch, decides whether it is the best and whether to stop; returns the best state so far."""
     history.epochs.append(record)
@@ -190,20 +186,15 @@ def _note(
 def _save(
     fabric: Fabric,
     path: Path,
-    module: torch.nn.Module,
+    module: nn.Module,
     optimizer: torch.optim.Optimizer,
     history: History,
     best: State | None,
     seed: int,
 ) -> None:
     """Writes beside the file and renames: a kill leaves the old checkpoint or the new one, never half of one."""
-    state = {
-        "module": module.state_dict(),
-        "optimizer": optimizer.state_dict(),
-        "best": best,
-        "seed": seed,
-        "history": history.__dict__,
-    }
+    state: State = {"module": module.state_dict(), "optimizer": optimizer.state_dict()}
+    state |= {"best": best, "seed": seed, "history": history.__dict__}
     if fabric.is_global_zero:
         path.parent.mkdir(parents=True, exist_ok=True)
         beside = path.with_name(f".{path.name}.{os.getpid()}")
@@ -213,15 +204,14 @@ def _save(
 
 
 def _resume(
-    fabric: Fabric, path: Path, module: torch.nn.Module, optimizer: torch.optim.Optimizer, seed: int
+    fabric: Fabric, path: Path, module: nn.Module, optimizer: torch.optim.Optimizer, seed: int
 ) -> tuple[History, State | None]:
     """Puts module and optimizer where the checkpoint was; the history and the best state so far."""
     state = torch.load(path, map_location=fabric.device, weights_only=True)
     if state["seed"] != seed:
         raise ValueError(f"checkpoint {path} is of seed {state['seed']}, not {seed}: give another file, or delete it")
-    theirs, ours = (
-        {key: tuple(value.shape) for key, value in table.items()} for table in (state["module"], module.state_dict())
-    )
+    tables = (state["module"], module.state_dict())
+    theirs, ours = ({key: tuple(value.shape) for key, value in table.items()} for table in tables)
     if theirs != ours:
         raise ValueError(f"checkpoint {path} is of another model: it has {theirs}, the module has {ours}")
     module.load_state_dict(state["module"])
@@ -242,10 +232,10 @@ class FabricProcesses:
     def __init__(self, fabric: Fabric) -> None:
         self.fabric = fabric
 
-    def total(self, array: torch.Tensor) -> torch.Tensor:
+    def total(self, array: Tensor) -> Tensor:
         """The sum over the processes."""
-        return cast(torch.Tensor, self.fabric.all_reduce(array, reduce_op="sum"))
+        return cast(Tensor, self.fabric.all_reduce(array, reduce_op="sum"))
 
-    def concatenated(self, array: torch.Tensor) -> torch.Tensor:
+    def concatenated(self, array: Tensor) -> Tensor:
         """The rows of all processes, by rank; as many from each."""
-        return cast(torch.Tensor, self.fabric.all_gather(array)).reshape(-1, *array.shape[1:])
+        return cast(Tensor, self.fabric.all_gather(array)).reshape(-1, *array.shape[1:])

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from numpy.random import Generator
 from torch import Tensor, nn
 
 from course_lib import checking
@@ -37,7 +38,7 @@ Watch = Callable[[Any, Any], dict[str, float]]  # the tables (m, d) and (n, d) -
 Triple = tuple[Tensor, Tensor, Tensor]  # users, positives, negatives, (B,) each
 
 
-def split_811(data: Interactions, rng: np.random.Generator) -> tuple[Interactions, Interactions, Interactions]:
+def split_811(data: Interactions, rng: Generator) -> tuple[Interactions, Interactions, Interactions]:
     """(train, valid, test): a random 8:1:1 split of the pairs, all of the shape of `data` (P1, Section 5.1)."""
     train, rest = data.split_random(0.8, rng)
     return train, *rest.split_random(0.5, rng)
@@ -76,7 +77,7 @@ def train_recommender(
     checking.whole(evaluate_every, "evaluate_every")
     device = fabric.device if fabric else torch.device("cpu")
 
-    def batches(block: int, rng: np.random.Generator) -> Iterator[Triple]:
+    def batches(block: int, rng: Generator) -> Iterator[Triple]:
         for epoch in range(block * evaluate_every, min((block + 1) * evaluate_every, epochs)):
             model.begin_epoch(epoch, np.random.default_rng([seed, epoch, 2]))
             yield from _triples(train, min(batch_size, len(train)), negatives, rng, device)
@@ -99,9 +100,7 @@ def train_recommender(
     )
 
 
-def _triples(
-    train: Interactions, batch_size: int, law: str, rng: np.random.Generator, device: torch.device
-) -> Iterator[Triple]:
+def _triples(train: Interactions, batch_size: int, law: str, rng: Generator, device: torch.device) -> Iterator[Triple]:
     """One pass over the pairs in random order, each with a negative."""
     for where in epoch_batches(train, batch_size, rng):
         users, positives = train.users[where], train.items[where]

@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from course_lib.data.interactions import Interactions, epoch_batches
 from course_lib.data.metrics import metrics_from_ranking, top_k
@@ -69,13 +70,13 @@ class Batch:
     inside: for the masked loss, where the positives of the training part lie in the grid: ((c,) rows, (c,) cols) of it.
     """
 
-    rows: torch.Tensor
-    cols: torch.Tensor
-    row_at: torch.Tensor
-    col_at: torch.Tensor
-    row_copies: torch.Tensor
-    col_copies: torch.Tensor
-    inside: tuple[torch.Tensor, torch.Tensor] | None = None
+    rows: Tensor
+    cols: Tensor
+    row_at: Tensor
+    col_at: Tensor
+    row_copies: Tensor
+    col_copies: Tensor
+    inside: tuple[Tensor, Tensor] | None = None
 
 
 @dataclass
@@ -153,7 +154,7 @@ class Stack:
         crossed = None if other is None else self.items_of[torch.from_numpy(other).to(self.device)]
         return self._batch_of(self.users_of[at], self.items_of[at], crossed)
 
-    def _batch_of(self, users: torch.Tensor, items: torch.Tensor, crossed: torch.Tensor | None) -> Batch:
+    def _batch_of(self, users: Tensor, items: Tensor, crossed: Tensor | None) -> Batch:
         rows, row_at, row_copies = _distinct(users, len(self.row_counts))
         if crossed is None:
             cols, col_at, col_copies = _distinct(items, len(self.col_counts))
@@ -164,13 +165,13 @@ class Stack:
         inside = self.positives_inside(rows, cols) if "masked" in self.losses else None
         return Batch(rows, cols, row_at, col_at, row_copies.to(self.dtype), col_copies.to(self.dtype), inside)
 
-    def positives_inside(self, rows: torch.Tensor, cols: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def positives_inside(self, rows: Tensor, cols: Tensor) -> tuple[Tensor, Tensor]:
         """Where the positives lie in the grid rows x cols: ((c,), (c,)) places among the rows and among the columns."""
         part = self.train.matrix[rows.cpu().numpy()][:, cols.cpu().numpy()].tocoo()
         left, right = (torch.tensor(places, dtype=torch.int64, device=self.device) for places in part.coords)
         return left, right
 
-    def gradients(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+    def gradients(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Of the batch loss with respect to the distinct rows (p, C, k) and columns (q, C, k)."""
         counts = self.row_counts[batch.rows], self.col_counts[batch.cols]
         return stacked_gradients(self.pointwise, self.u[batch.rows], self.v[batch.cols], batch, counts, self.weights)
@@ -202,15 +203,8 @@ class Stack:
                     )
 
     def _autograd(
-        self,
-        loss: str,
-        u: torch.Tensor,
-        v: torch.Tensor,
-        users: torch.Tensor,
-        items: torch.Tensor,
-        crossed: torch.Tensor | None,
-        part: Batch,
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+        self, loss: str, u: Tensor, v: Tensor, users: Tensor, items: Tensor, crossed: Tensor | None, part: Batch
+    ) -> tuple[Tensor, Tensor]:
         """The gradients of one loss on the s x s grid as the paper writes it: (p, k), (q, k)."""
         u, v = u.clone().requires_grad_(), v.clone().requires_grad_()
         across = items if crossed is None else crossed
@@ -294,11 +288,11 @@ class _StackedWeights:
             torch.tensor([float(getattr(part, name)) for part in coefficients], **where) for name in columns
         )
 
-    def factor(self, counts: torch.Tensor) -> torch.Tensor:
+    def factor(self, counts: Tensor) -> Tensor:
         """counts^power of each loss: (rows, C)."""
         return counts[:, None] ** self.power
 
-    def own(self, popularity: torch.Tensor) -> torch.Tensor:
+    def own(self, popularity: Tensor) -> Tensor:
         """The weight of each sampled pair's own l-: (s, C)."""
         return self.constant + self.inverse / popularity[:, None]
 
@@ -307,13 +301,8 @@ class _StackedWeights:
 
 
 def stacked_gradients(
-    pointwise: str,
-    u: torch.Tensor,
-    v: torch.Tensor,
-    batch: Batch,
-    counts: tuple[torch.Tensor, torch.Tensor],
-    weights: _StackedWeights,
-) -> tuple[torch.Tensor, torch.Tensor]:
+    pointwise: str, u: Tensor, v: Tensor, batch: Batch, counts: tuple[Tensor, Tensor], weights: _StackedWeights
+) -> tuple[Tensor, Tensor]:
     """Gradients of C batch losses at the distinct rows u (p, C, k) and columns v (q, C, k); counts (p,) and (q,)."""
     row_counts, col_counts = counts
     row_weight = batch.row_copies.to(u)[:, None] * weights.factor(row_counts)  # (p, C)
@@ -338,17 +327,15 @@ def stacked_gradients(
     return du, dv
 
 
-def _square_slope(scores: torch.Tensor, positive: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
+def _square_slope(scores: Tensor, positive: Tensor, own: Tensor) -> Tensor:
     return positive * (scores - 1) + own * scores
 
 
-def _logistic_slope(scores: torch.Tensor, positive: torch.Tensor, own: torch.Tensor) -> torch.Tensor:
+def _logistic_slope(scores: Tensor, positive: Tensor, own: Tensor) -> Tensor:
     return own * torch.sigmoid(scores) - positive * torch.sigmoid(-scores)
 
 
-def _square_grid(
-    u: torch.Tensor, v: torch.Tensor, row_weight: torch.Tensor, col_weight: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
+def _square_grid(u: Tensor, v: Tensor, row_weight: Tensor, col_weight: Tensor) -> tuple[Tensor, Tensor]:
     """Gradient of sum_ab r_a c_b <u_a, v_b>^2 / 2 through two Gramians (C, k, k)."""
     left, right = u.permute(1, 0, 2), v.permute(1, 0, 2)  # (C, p, k), (C, q, k)
     scaled_left, scaled_right = left * row_weight.T[..., None], right * col_weight.T[..., None]
@@ -357,9 +344,7 @@ def _square_grid(
     return du.permute(1, 0, 2).contiguous(), dv.permute(1, 0, 2).contiguous()
 
 
-def _logistic_grid(
-    u: torch.Tensor, v: torch.Tensor, row_weight: torch.Tensor, col_weight: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
+def _logistic_grid(u: Tensor, v: Tensor, row_weight: Tensor, col_weight: Tensor) -> tuple[Tensor, Tensor]:
     """Gradient of sum_ab r_a c_b log(1 + exp(<u_a, v_b>)) on the distinct grid, one configuration after the other."""
     du, dv = torch.empty_like(u), torch.empty_like(v)
     for at in range(u.shape[1]):
@@ -370,7 +355,7 @@ def _logistic_grid(
     return du, dv
 
 
-def _distinct(ids: torch.Tensor, size: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def _distinct(ids: Tensor, size: int) -> tuple[Tensor, Tensor, Tensor]:
     """(distinct ids ascending, where each id lies among them, copies of each), by counting."""
     copies = torch.bincount(ids, minlength=size)
     found = torch.nonzero(copies).flatten()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import stats
 from torch import Tensor, nn
@@ -34,7 +35,7 @@ HEAD = 0.01  # "popular": this share of the items
 
 Ids = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Sampler = Callable[[np.random.Generator, int], Ids]  # (rng, batch size) -> positions of training pairs (B,)
+Sampler = Callable[[Generator, int], Ids]  # (rng, batch size) -> positions of training pairs (B,)
 
 
 # ------------------------------------------------------------------------------------------------------------- towers
@@ -70,7 +71,7 @@ def uniform_items(train: Interactions) -> Sampler:
         raise ValueError(f"{int((counts == 0).sum())} items have no training pair; drop them first")
     starts = np.cumsum(counts) - counts
 
-    def sample(rng: np.random.Generator, size: int) -> Ids:
+    def sample(rng: Generator, size: int) -> Ids:
         items = rng.integers(0, train.n_items, size)
         drawn: Ids = by_item[starts[items] + rng.integers(0, counts[items])]
         return drawn
@@ -118,7 +119,7 @@ def train_towers(
     right = torch.from_numpy(np.array(train.items)).to(device)
     sample, shift = sampler or uniform_pairs(train), log_probability(train).to(device) if logq else None
 
-    def batches(at: int, rng: np.random.Generator) -> Iterator[tuple[Tensor, Tensor]]:
+    def batches(at: int, rng: Generator) -> Iterator[tuple[Tensor, Tensor]]:
         for _ in range(min(epoch, steps - at * epoch)):
             chosen = torch.from_numpy(sample(rng, batch_size)).to(device)
             yield left[chosen], right[chosen]

@@ -289,5 +289,5 @@ def test_a_download_without_the_needed_files_says_so(server, cache: Path, tmp_pa
     with zipfile.ZipFile(path, "w") as file:
         file.writestr("ml-1m/README", "nothing else")
     server.files["/ml-1m.zip"] = path.read_bytes()
-    with pytest.raises(datasets.DataMissing, match="came through, but its files are not in it"):
+    with pytest.raises(datasets.DataMissing, match="came, but its files are not in it"):
         datasets.load_entry(entry_for(server.url, path.read_bytes()))

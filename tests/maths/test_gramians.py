@@ -273,7 +273,7 @@ def test_partners_make_cross_gramians() -> None:
         (lambda: gramians.optimal_alpha(1, 0), ValueError, "sigma is 0"),
         (lambda: gramians.optimal_alpha(-1, 1), ValueError, "delta is -1"),
         (lambda: gramians.optimal_alpha(1, 1, "brownian"), ValueError, "drift is 'brownian'"),
-        (lambda: gramians.optimal_beta(mean_square=0, variance=0), ValueError, "not both zero"),
+        (lambda: gramians.optimal_beta(mean_square=0, variance=0), ValueError, "not both 0"),
         (lambda: gramians.same_batch_share(5, 4), ValueError, "batch_size is 5 and n 4"),
     ],
 )

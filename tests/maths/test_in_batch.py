@@ -668,7 +668,7 @@ BAD_BATCHES = [
     ("unbiased_omega", {"omega": 0.1, "pos_loss": exact([1, 1]), "neg_loss": exact(np.ones((2, 2), int))}, "Fraction"),
     ("masked", {}, "labels is missing"),
     ("masked", {"labels": [[1, 2], [0, 1]]}, r"labels\[0, 1\] = 2.* must be 0 or 1"),
-    ("masked", {"labels": [[1, 0], [0, 0]]}, "diagonal of the grid"),
+    ("masked", {"labels": [[1, 0], [0, 0]]}, "but the diagonal holds"),
     ("masked", {"labels": [[1, 0]]}, r"labels must have shape \(2, 2\)"),
 ]
 

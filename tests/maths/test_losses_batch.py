@@ -156,7 +156,7 @@ def test_leading_axes_of_scores() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: losses.infonce(np.ones((2, 3)), tau=1.0), r"shape \(2, 3\), which has no diagonal"),
+        (lambda: losses.infonce(np.ones((2, 3)), tau=1.0), r"shape \(2, 3\), no diagonal"),
         (lambda: losses.infonce(np.ones(3), tau=1.0), r"scores has shape \(3,\)"),
         (lambda: losses.infonce(np.ones((0, 0)), tau=1.0), r"scores has shape \(0, 0\)"),
         (lambda: losses.infonce(np.eye(2), tau=0.0), "tau is .*; expected a finite number above 0"),

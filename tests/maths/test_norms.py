@@ -177,12 +177,11 @@ def test_gradients_flow_through_the_path() -> None:
 @given(positive, st.floats(0.01, 10), st.floats(0.01, 2), st.floats(1e-3, 1e9))
 def test_slope_is_the_derivative_and_the_crossover_its_middle(start: float, lr: float, h: float, n: float) -> None:
     turn = norms.crossover_count(start, lr=lr, h=h)
-    assert norms.growth_slope(turn, crossover=turn) == pytest.approx(1 / 8)
     assert norms.predicted_norm(start, lr=lr, h=h, updates=turn) == pytest.approx(2**0.25 * start, rel=1e-9)
     small = 1e-4
     low, high = (norms.predicted_norm(start, lr=lr, h=h, updates=n * (1 + e)) for e in (-small, small))
     slope = (math.log(high) - math.log(low)) / (math.log1p(small) - math.log1p(-small))
-    assert norms.growth_slope(n, crossover=turn) == pytest.approx(slope, abs=2e-6)
+    assert slope == pytest.approx(n / (4 * (n + turn)), abs=2e-6)  # 1/8 at the crossover, 1/4 long after it
 
 
 def test_far_beyond_the_crossover_sixteen_times_the_updates_is_twice_the_length() -> None:

@@ -236,10 +236,10 @@ def test_roles_of_every_library_balance() -> None:
         (lambda: popularity.top_share([[0, 9]], [1, 2]), "ranked_items holds ids 0 to 9; expected -1 to 1"),
         (lambda: popularity.top_share([[-1]], [1, 2]), "nothing was recommended"),
         (lambda: popularity.top_share([0, 1], [1, 2]), r"ranked_items has shape \(2,\)"),
-        (lambda: popularity.average_popularity([[0.5]], [1, 2]), "dtype float64; expected whole numbers"),
+        (lambda: popularity.average_popularity([[0.5]], [1, 2]), "dtype float64; expected integers"),
         (lambda: popularity.popularity_direction(np.ones((3, 2)), [1, 2]), r"expected \(2, d\)"),
         (lambda: popularity.popularity_direction(np.ones((4, 2)), [1, 2, 3, 4]), "same mean embedding"),
-        (lambda: popularity.popularity_direction(np.eye(4), [1, 2, 3, 4], 0.9), "overlap among 4"),
+        (lambda: popularity.popularity_direction(np.eye(4), [1, 2, 3, 4], 0.9), "overlap in 4"),
         (lambda: popularity.popularity_direction([[np.inf], [0.0]], [1, 2]), "items holds NaN or infinity"),
         (
             lambda: popularity.cross_fitted_correlation(np.eye(4), [1, 2, 3, 4], rng=0),
@@ -256,7 +256,7 @@ def test_roles_of_every_library_balance() -> None:
             lambda: popularity.double_dipping_draws([1, 2, 3, 4], 2, size=3, rng=None),
             "expected a numpy.random.Generator",
         ),
-        (lambda: popularity.direction_error(np.eye(4), [1, 2, 3, 4]), "one item each have no spread"),
+        (lambda: popularity.direction_error(np.eye(4), [1, 2, 3, 4]), "one item has no spread"),
         (
             lambda: popularity.correlation_across_parts(np.eye(4), [1, 2, 3, 4], [0, 0, 0, 0]),
             "part holds one part only, 0",

@@ -198,10 +198,10 @@ def test_the_smallest_significant_correlation_has_the_p_value_of_its_level(n):
 
 def test_errors_of_p0_name_what_was_given():
     for call, message in (
-        (lambda: p0.chance_of_right_angle(1), "d: got 1"),
-        (lambda: p0.chance_of_right_angle(2, within=0), "within: got 0"),
-        (lambda: p0.smallest_significant_correlation(2), "n: got 2"),
-        (lambda: p0.smallest_significant_correlation(9, level=1), "level: got 1"),
+        (lambda: p0.chance_of_right_angle(1), "d is 1; expected"),
+        (lambda: p0.chance_of_right_angle(2, within=0), "within is 0; expected"),
+        (lambda: p0.smallest_significant_correlation(2), "n is 2; expected"),
+        (lambda: p0.smallest_significant_correlation(9, level=1), "level is 1; expected"),
     ):
         with pytest.raises(ValueError, match=message):
             call()

@@ -226,7 +226,7 @@ def test_bad_scalars_are_refused(tmp_path, change, message):
         (
             "not reproduced",
             "printed: 17.07, expected: 17.2",
-            "every expected number is within tolerance of the printed one",
+            "every number is within tolerance of the printed one",
         ),
         ("not reproduced", "expected: 3.1", "needs a scalar with 'printed'"),
     ],

@@ -64,21 +64,11 @@ class PlantedTaste:
         chance: Float = np.einsum("...t,...t->...", tastes, np.take(self.item_appeal, right, axis=0))
         return chance
 
-    def exposure_probability(self, users: ArrayLike, items: ArrayLike) -> Float:
-        """retention (1 - exp(-lambda a_i b_j)), the chance that a liked pair is observed; users and items broadcast."""
-        rate = self.exposures * self.activity[np.asarray(users)] * self.popularity[np.asarray(items)]
-        chance: Float = -self.retention * np.expm1(-rate)
-        return chance
-
     def is_positive(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.bool_]:
         """The true label of each pair, observed or not; users and items broadcast."""
         left, right = np.asarray(users, dtype=np.int64), np.asarray(items, dtype=np.int64)
         chance = uniform_of_cell(left * self.interactions.n_items + right, self.key)
         return chance < self.taste_probability(left, right)
-
-    def is_false_negative(self, users: ArrayLike, items: ArrayLike) -> NDArray[np.bool_]:
-        """Whether each pair is positive in truth and yet not observed; users and items broadcast."""
-        return self.is_positive(users, items) & ~self.interactions.contains(users, items)
 
     @cached_property
     def truth(self) -> NDArray[np.bool_]:

@@ -28,6 +28,7 @@ RECIPES = Recipes(
     },
 )
 load_data, load_split, describe = RECIPES.load, RECIPES.split, RECIPES.describe
+Tables = tuple[Array, Array]
 FULL_SETS = ("ml-1m", "amazon-beauty-5core")
 
 
@@ -50,9 +51,7 @@ def paper_value(table: str, **where: Any) -> float | None:
     return float(found[0]["value"]) if len(found) == 1 else None
 
 
-def servings(
-    kind: str, pointwise: str, users: Array, items: Array, train: Interactions
-) -> dict[str, tuple[Array, Array]]:
+def servings(kind: str, pointwise: str, users: Array, items: Array, train: Interactions) -> dict[str, Tables]:
     """How scores are ranked: {name: (users, items)}: raw, and for the losses with the popularity weight also corrected.
 
     Square loss: "times popularity", the score times the item's count c_j (claim X19). Logistic loss: "plus log

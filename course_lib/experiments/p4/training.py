@@ -10,6 +10,8 @@ from typing import Any, TypedDict
 
 import numpy as np
 import torch
+from numpy.random import Generator
+from torch import Tensor
 
 from course_lib.data import metrics
 from course_lib.experiments.core.machine import fabric_for
@@ -19,8 +21,8 @@ from course_lib.models.encoders import TwoTower
 from course_lib.training import Plan, fit
 
 FEW_CANDIDATES = 500
-Pair = tuple[torch.Tensor, torch.Tensor]
-Watch = Callable[[torch.Tensor, torch.Tensor], None]
+Pair = tuple[Tensor, Tensor]
+Watch = Callable[[Tensor, Tensor], None]
 
 
 # the gravity coefficient: "lambda" is a word of Python, so that this key can only be written like this
@@ -101,18 +103,18 @@ class Trainer:
     lam: float
     batch_size: int
 
-    def batches(self, steps: int) -> Callable[[int, np.random.Generator], Iterator[Pair]]:
+    def batches(self, steps: int) -> Callable[[int, Generator], Iterator[Pair]]:
         """`steps` pairs of batches of row numbers of the training pairs, drawn with replacement."""
         n = len(self.task.train)
 
-        def drawn(epoch: int, rng: np.random.Generator) -> Iterator[Pair]:
+        def drawn(epoch: int, rng: Generator) -> Iterator[Pair]:
             for _ in range(steps):
                 seen, used = torch.from_numpy(rng.integers(n, size=(2, self.batch_size)))
                 yield seen, used
 
         return drawn
 
-    def embed(self, towers: TwoTower, rows: torch.Tensor) -> Pair:
+    def embed(self, towers: TwoTower, rows: Tensor) -> Pair:
         """The left and the right embeddings of these training pairs."""
         left, right = towers(*(ids[rows.cpu()].to(rows.device) for ids in self.pairs))
         return left, right
@@ -123,11 +125,11 @@ class Trainer:
         return torch.tensor(self.task.train.users), torch.tensor(self.task.train.items)
 
     @cached_property
-    def targets(self) -> torch.Tensor:
+    def targets(self) -> Tensor:
         """Of the training pairs."""
         return torch.tensor(self.task.targets)
 
-    def step(self, towers: TwoTower, batch: Pair, watch: Watch | None = None) -> torch.Tensor:
+    def step(self, towers: TwoTower, batch: Pair, watch: Watch | None = None) -> Tensor:
         """The loss of one step, after the estimators (and `watch`) have seen the first batch of the two."""
         seen, used = batch
         with torch.no_grad():
@@ -138,7 +140,7 @@ class Trainer:
         left, right = self.embed(towers, used)
         targets = self.targets[used.cpu()].to(left)
         observed = ((left * right).sum(1) - targets).square().mean()
-        loss: torch.Tensor = observed + self.lam * gramians.gravity_loss(left, right, *grams)
+        loss: Tensor = observed + self.lam * gramians.gravity_loss(left, right, *grams)
         return loss
 
     def tables(self) -> Pair:
@@ -167,7 +169,7 @@ def train(
     clock = Clock()
     batches = trainer.batches(cell["every"])
 
-    def timed(towers: Any, batch: Pair) -> torch.Tensor:
+    def timed(towers: Any, batch: Pair) -> Tensor:
         clock.start()
         return trainer.step(towers, batch, watch)
 
@@ -219,9 +221,7 @@ def quality(trainer: Trainer, seed: int) -> dict[str, float]:
     }
 
 
-def map_of_few(
-    users: torch.Tensor, items: torch.Tensor, task: Task, rng: np.random.Generator, count: int = FEW_CANDIDATES
-) -> float:
+def map_of_few(users: Tensor, items: Tensor, task: Task, rng: Generator, count: int = FEW_CANDIDATES) -> float:
     """MAP@10 when a left entity's held-out partners compete with `count` random candidates only, as P4 measures it.
 
     One draw of candidates for all; those that are training partners are left out.

@@ -44,7 +44,6 @@ from course_lib.maths.gauge.steck import steck_first as steck_first
 from course_lib.maths.gauge.steck import steck_objectives as steck_objectives
 from course_lib.maths.gauge.steck import steck_second as steck_second
 from course_lib.maths.gauge.two_tables import rigidity_certificate as rigidity_certificate
-from course_lib.maths.gauge.two_tables import second_diagonal_gauge as second_diagonal_gauge
 from course_lib.maths.gauge.two_tables import second_linear_gauge as second_linear_gauge
 from course_lib.maths.gauge.two_tables import second_plane_gauge as second_plane_gauge
 from course_lib.maths.gauge.two_tables import swap_squares as swap_squares

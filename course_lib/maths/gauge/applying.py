@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 
 from course_lib import checking
 from course_lib.maths import geometry
@@ -60,14 +61,14 @@ def find_gauge(A: Any, other: Any) -> tuple[Array, float]:
     return R, float(geometry.norm(xp.reshape(A @ R - other, (-1,))) / geometry.norm(xp.reshape(other, (-1,))))
 
 
-def random_diagonal_gauge(k: int, *, spread: float, rng: np.random.Generator) -> np.ndarray:
+def random_diagonal_gauge(k: int, *, spread: float, rng: Generator) -> np.ndarray:
     """d (k,) with log d normal, mean 0, standard deviation `spread` (>= 0): 0 is the identity, 1 is a factor of e."""
     checking.real(spread, "spread", least=0)
     factors: np.ndarray = np.exp(spread * rng.standard_normal(k))
     return factors
 
 
-def random_linear_gauge(k: int, *, spread: float, rng: np.random.Generator, rows: Any = None) -> np.ndarray:
+def random_linear_gauge(k: int, *, spread: float, rng: Generator, rows: Any = None) -> np.ndarray:
     """R = Q diag(d) (k, k): d as in `random_diagonal_gauge`, Q a uniform rotation or reflection.
 
     rows: a table (n, k) whose neighbours the gauge will move. Without it Q is drawn in the axes in which the table is
@@ -81,14 +82,14 @@ def random_linear_gauge(k: int, *, spread: float, rng: np.random.Generator, rows
     return gauge
 
 
-def _uniform_rotation(k: int, rng: np.random.Generator) -> np.ndarray:
+def _uniform_rotation(k: int, rng: Generator) -> np.ndarray:
     """(k, k), uniform among rotations and reflections, by QR with a positive diagonal."""
     q, r = np.linalg.qr(rng.standard_normal((k, k)))
     turned: np.ndarray = q * np.sign(np.diag(r))
     return turned
 
 
-def _rotation_in_frame(rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _rotation_in_frame(rows: np.ndarray, rng: Generator) -> np.ndarray:
     """Q (k, k) uniform, with rows Q the same for every rotation of rows (n, k): the polar factor of rows^T G."""
     u, _, vt = np.linalg.svd(rows.T @ rng.standard_normal(rows.shape))
     turned: np.ndarray = u @ vt

@@ -76,26 +76,13 @@ def swap_squares(a: Any, b: Any) -> Array:
     return abs(b) / abs(a)
 
 
-def second_diagonal_gauge(A: Any, b: Any) -> Array:
-    """d (k,): the second diagonal gauge that keeps the rows of A under D and the row b under D^-1.
-
-    A leaves one direction, and d = sqrt(1 + t delta) with delta = gauge_directions(A) and t the root of sum_l b_l^2
-    delta_l / (1 + t delta_l) = 0. That sum falls strictly from +infinity to -infinity if b has no zero where delta is
-    least or greatest, so there is one root; it is t = 0 iff sum_l b_l^2 delta_l = 0. A (n, k) with
-    diagonal_gauge_dimension 1, b (k,). Source: claim X9.
-    """
-    delta = counting.gauge_directions(A)
-    if shape_of(delta)[1] != 1:
-        raise ValueError(f"A leaves {shape_of(delta)[1]} diagonal directions; expected exactly one")
-    b = like(b, delta, "b")
-    return counting.stretch_along(delta[:, 0], _second_root(b * b, delta[:, 0]))
-
-
 def second_linear_gauge(A: Any, b: Any) -> Array:
     """R (k, k) symmetric: the second gauge that keeps the rows of A under R and b under R^-T.
 
-    A leaves one direction E. As `second_diagonal_gauge`, in the eigenvectors of E. A (n, k) with linear_gauge_dimension
-    1, b (k,). Source: claim X9.
+    A leaves one direction E, with eigenvalues r, and R = (I + t E)^(1/2), where t is the root of
+    sum_l w_l r_l / (1 + t r_l) = 0, w the squares of b in E's eigenvectors. That sum falls strictly from +infinity to
+    -infinity if b has a part where r is least and where it is greatest, so there is one root; it is t = 0 iff
+    b^T E b = 0. A (n, k) with linear_gauge_dimension 1, b (k,). Source: claim X9.
     """
     directions = counting.linear_gauge_directions(A)
     if shape_of(directions)[0] != 1:

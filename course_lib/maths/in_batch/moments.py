@@ -40,11 +40,8 @@ def enumerate_moments(
 
     pos_loss, neg_loss (m, n), labels (m, n). Raises ValueError beyond a million batches.
     """
-    values = list(
-        enumerate_batch_losses(
-            kind, pos_loss=pos_loss, neg_loss=neg_loss, labels=labels, batch_size=batch_size, omega=omega
-        )
-    )
+    given: dict[str, Any] = {"pos_loss": pos_loss, "neg_loss": neg_loss, "labels": labels}
+    values = enumerate_batch_losses(kind, batch_size=batch_size, omega=omega, **given)
     mean = sum(values) / len(values)
     return mean, sum((value - mean) ** 2 for value in values) / len(values)
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from numpy.random import Generator
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -143,7 +144,7 @@ class DDC(Recommender):
 
     @torch.no_grad()
     def solve(
-        self, negatives: int | None = None, *, ridge: float = 0.0, rng: np.random.Generator | None = None
+        self, negatives: int | None = None, *, ridge: float = 0.0, rng: Generator | None = None
     ) -> NDArray[np.int64]:
         """Sets every user's scalars to the minimiser of the mean loss over the user's triples; returns who has none.
 
@@ -170,7 +171,7 @@ class DDC(Recommender):
         self.beta.copy_(torch.from_numpy(beta))
         return np.flatnonzero(~solved)
 
-    def _problems(self, negatives: int | None, ridge: float, rng: np.random.Generator | None) -> Iterator[Problem]:
+    def _problems(self, negatives: int | None, ridge: float, rng: Generator | None) -> Iterator[Problem]:
         """The users' problems in blocks that never part a user."""
         data = self.interactions
         tables = (self.users, self.items, self.pref, self.pop)
@@ -179,7 +180,7 @@ class DDC(Recommender):
         if negatives is None:
             found = (self._all_pairs(int(user), ridge, frozen) for user in np.flatnonzero(able))
             yield from _in_blocks(problem for problem in found if problem is not None)
-        elif isinstance(negatives, int) and negatives >= 1 and isinstance(rng, np.random.Generator):
+        elif isinstance(negatives, int) and negatives >= 1 and isinstance(rng, Generator):
             block = np.cumsum(data.row_counts * negatives) // BLOCK
             for number in np.unique(block[able]):
                 mine = (able & (block == number))[data.users]
