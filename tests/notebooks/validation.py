@@ -134,7 +134,7 @@ def _nbval(
 ) -> subprocess.CompletedProcess[str]:
     """nbval in strict mode."""
     command = [sys.executable, "-c", PYTEST, "-q", "-p", "no:cacheprovider", "-p", "nbval", "--color=no", "--nbval"]
-    command += ["--nbval-current-env", "--nbval-sanitize-with", str(SANITIZE)]
+    command += ["--rootdir", str(ROOT), "--nbval-current-env", "--nbval-sanitize-with", str(SANITIZE)]
     command += ["--nbval-cell-timeout", str(CELL_TIMEOUT), *options, *map(str, paths)]
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
