@@ -104,9 +104,8 @@ def replayed(paths: list[Path], cache: Cache) -> frozenset[Path]:
     known = [path for path in paths if cache.data(path, environment)]
     if not known:
         return frozenset()
-    done = _nbval(known, {**environment, **_executed(known, cache)}, (*REPLAY, "-rA"))
-    passed = re.findall(r"^PASSED (.+?\.ipynb)::", done.stdout, re.MULTILINE)
-    counts = Counter((ROOT / name).resolve() for name in passed)
+    done = _nbval(known, {**environment, **_executed(known, cache)}, REPLAY)
+    counts = Counter(Path(name) for name in re.findall(r"^REPLAYED (.+)$", done.stdout, re.MULTILINE))
     return frozenset(path for path in known if counts[path.resolve()] == len(code_cells(path)))
 
 
@@ -134,7 +133,7 @@ def _nbval(
 ) -> subprocess.CompletedProcess[str]:
     """nbval in strict mode."""
     command = [sys.executable, "-c", PYTEST, "-q", "-p", "no:cacheprovider", "-p", "nbval", "--color=no", "--nbval"]
-    command += ["--rootdir", str(ROOT), "--nbval-current-env", "--nbval-sanitize-with", str(SANITIZE)]
+    command += ["--nbval-current-env", "--nbval-sanitize-with", str(SANITIZE)]
     command += ["--nbval-cell-timeout", str(CELL_TIMEOUT), *options, *map(str, paths)]
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
