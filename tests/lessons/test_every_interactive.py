@@ -118,8 +118,8 @@ def test_keyboard_alone_reaches_every_control(site_page: Callable[..., Any], mak
 
 @every
 def test_on_paper_there_are_the_pictures_and_the_words(site_page: Callable[..., Any], make: Make) -> None:
-    page = site_page(make().static_html(), width=720)
-    assert misprints(page, 720) == [] and page.locator(SUMMARY).is_visible()
+    page = site_page(make().static_html())
+    assert misprints(page, 1280) == [] and page.locator(SUMMARY).is_visible()
 
 
 @every

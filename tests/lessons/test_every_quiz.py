@@ -85,30 +85,33 @@ def test_no_mark_of_mathjax_reaches_the_page(name: str) -> None:
     assert not re.search(r"\$|\\[(\[]", shown)
 
 
-@pytest.mark.parametrize("name", quiz.names())
-def test_every_wrong_answer_is_explained_and_the_right_ones_win(site_page: Callable[..., Any], name: str) -> None:
+@pytest.mark.parametrize(("name", "one"), QUESTIONS, ids=ids(QUESTIONS))
+def test_every_wrong_answer_is_explained_and_the_right_ones_win(
+    site_page: Callable[..., Any],
+    name: str,
+    one: quiz.Question,
+) -> None:
     page = site_page(Quiz(name).static_html())
-    questions = quiz.load(name).questions
-    for number, one in enumerate(questions, 1):
-        box = question(page, one.id)
-        for wrong in (a for a in one.answers if not a.right):
-            for input_ in box.locator("input[type=checkbox]:checked").all():
-                input_.uncheck()
-            answer(page, one.id, wrong.id)
-            assert box.get_attribute("data-result") == "wrong", one.id
-            text = box.locator(".cw-feedback").inner_text()
-            letter = "ABCDEFGH"[one.answers.index(wrong)]
-            assert f"{letter} is wrong. The misconception: " in text and " is right." not in text
-            assert box.locator(".cw-answer[data-verdict=right]").count() == 0, "the right one is not given away"
+    box = question(page, one.id)
+    for wrong in (a for a in one.answers if not a.right):
         for input_ in box.locator("input[type=checkbox]:checked").all():
             input_.uncheck()
-        answer(page, one.id, *one.right)
-        assert box.get_attribute("data-result") == "right", one.id
-        assert box.locator(".cw-verdict").inner_text() == "✓ Right."
-        assert box.locator(".cw-feedback > ul > li").count() == len(one.right)
-        box.locator(".cw-feedback summary").click()
-        assert box.locator(".cw-feedback li").count() == len(one.answers)
-        assert page.locator(".cw-summary").inner_text() == f"{number} of {len(questions)} answered right."
+        answer(page, one.id, wrong.id)
+        assert box.get_attribute("data-result") == "wrong"
+        text = box.locator(".cw-feedback").inner_text()
+        letter = "ABCDEFGH"[one.answers.index(wrong)]
+        assert f"{letter} is wrong. The misconception: " in text and " is right." not in text
+        assert box.locator(".cw-answer[data-verdict=right]").count() == 0  # the right one is not given away
+    for input_ in box.locator("input[type=checkbox]:checked").all():
+        input_.uncheck()
+    answer(page, one.id, *one.right)
+    assert box.get_attribute("data-result") == "right"
+    assert box.locator(".cw-verdict").inner_text() == "✓ Right."
+    assert box.locator(".cw-feedback > ul > li").count() == len(one.right)
+    box.locator(".cw-feedback summary").click()
+    assert box.locator(".cw-feedback li").count() == len(one.answers)
+    total = len(quiz.load(name).questions)
+    assert page.locator(".cw-summary").inner_text() == f"1 of {total} answered right."
 
 
 @pytest.mark.parametrize("name", quiz.names())

@@ -14,6 +14,7 @@ from queue import Empty
 from typing import Any
 
 import nbformat
+import pytest
 from nbval import plugin
 
 Message = dict[str, Any]
@@ -77,3 +78,18 @@ def pytest_configure() -> None:
         started(file)
 
     plugin.IPyNbFile.setup = setup
+
+
+PASSED: list[Path] = []  # the notebook of each cell that passed
+
+
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    """Note a cell that passed."""
+    if call.when == "call" and call.excinfo is None:
+        PASSED.append(item.path.resolve())
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """A line for each cell that passed: nbval's own names leave out the notebook."""
+    for path in PASSED:
+        terminalreporter.write_line(f"REPLAYED {path}")

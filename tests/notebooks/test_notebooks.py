@@ -13,6 +13,7 @@ from tools.claims import load
 from tools.execution import Cache
 
 BOOK = ROOT / "book"
+CLAIMS = load()
 NOTEBOOKS = sorted(path for path in BOOK.rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts)
 
 
@@ -60,12 +61,12 @@ def test_every_notebook_gives_the_numbers_it_stores(
 ) -> None:
     """How long it may take is measured by benchmarks/notebooks.py: seconds are no property of a notebook alone."""
     cache, passed = build
-    result = validate(path, name=name_of(path), cache=cache, passed=passed)
+    result = validate(path, name=name_of(path), claims=CLAIMS, cache=cache, passed=passed)
     with capsys.disabled():
         print(f"\n{name_of(path)}: {result.seconds:.1f} s, {len(result.scalars)} scalars")
     assert result.problems == [], "\n".join(result.problems)
 
 
-@pytest.mark.parametrize("notebook", sorted({s.notebook for claim in load() for s in claim.scalars if s.notebook}))
+@pytest.mark.parametrize("notebook", sorted({s.notebook for claim in CLAIMS for s in claim.scalars if s.notebook}))
 def test_every_notebook_that_a_claim_names_exists(notebook: str) -> None:
     assert (BOOK / f"{notebook}.ipynb").is_file()
