@@ -143,7 +143,7 @@ def test_l_bfgs_stops_at_the_norm_of_the_gradient_in_the_original_coordinates() 
     ("call", "words"),
     [
         (lambda data: objectives.full_data("in_batch", data), "needs batch_size"),
-        (lambda data: objectives.full_data("strange", data), "kind='strange'"),
+        (lambda data: objectives.full_data("strange", data), "kind is 'strange'"),
         (lambda data: objectives.closed_form("pos_neg", data, 2), "closed form is known"),
         (lambda data: objectives.closed_form("unbiased", data, 7), "k is 7"),
     ],
