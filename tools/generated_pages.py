@@ -77,9 +77,19 @@ def api_sections() -> str:
             modules = [f"course_lib.{room}"]
             if group in ("training", "lessons"):  # their modules are asked for one by one, not through the package
                 modules += [f"course_lib.{room}.{name}" for name in _inside(f"course_lib.{room}")]
-            shown = "\n".join(f".. automodule:: {module}\n   :members:\n" for module in modules)
+            shown = "\n".join(f".. automodule:: {module}\n   :members: {_face(module)}\n" for module in modules)
             lines.append(f"({anchor_of(room)})=\n### `course_lib.{room}`\n\n```{{eval-rst}}\n{shown}```")
     return "\n\n".join(lines)
+
+
+def _face(module: str) -> str:
+    """The names that a package without `__all__` takes from its own modules; nothing where autodoc finds them."""
+    found = importlib.import_module(module)
+    if hasattr(found, "__all__"):
+        return ""
+    within = f"{module}."
+    taken = {name for name, thing in vars(found).items() if str(getattr(thing, "__module__", "")).startswith(within)}
+    return ", ".join(sorted(name for name in taken if not name.startswith("_")))
 
 
 def api_list() -> str:

@@ -277,5 +277,7 @@ def _one_user(
     s, t = checking.vector(pos_scores, "pos_scores"), checking.vector(neg_scores, "neg_scores")
     a, b = checking.vector(a, "a"), checking.vector(b, "b")
     if len(a) != len(s) or len(b) != len(t):
-        raise ValueError(f"a has {len(a)} entries for {len(s)} positives, b {len(b)} for {len(t)} negatives")
+        raise ValueError(
+            f"a has {len(a)} entries for {len(s)} positives, b {len(b)} for {len(t)} negatives; expected as many"
+        )
     return s, a, t, b

@@ -62,7 +62,7 @@ def measure(users, items, histories, held_out, counts, k):
 """,
         },
         lost=("test_preference", "test_loss", "test_without", "test_avgpop", "test_mrr"),
-        message="only the best of the items that he has",
+        message="only the best of the items that the user has",
     ),
     "wrong-first-order": Wrong(  # expands to the wrong order, steps without halving, and takes one sign for the other
         answers={

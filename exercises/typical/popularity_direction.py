@@ -103,6 +103,6 @@ def first_pull(Y, users):
 """,
         },
         lost=("test_step", "test_sum", "test_gap", "test_pull_uneven"),
-        message="the item steps use the user as he was before the step",
+        message="the item steps use the user's embedding from before the step",
     ),
 }

@@ -162,7 +162,7 @@ def test_tables_show_spread_and_the_papers_number(toy, tmp_path: Path) -> None:
     )
     with pytest.raises(ValueError, match="'y' is no column"):
         result.select(y=1)
-    with pytest.raises(ValueError, match=r"agrees with \{'x': 7\}; it has x: 1, 2, 3"):
+    with pytest.raises(ValueError, match=r"fits \{'x': 7\}; it has x: 1, 2, 3"):
         result.table(x=7)
 
 

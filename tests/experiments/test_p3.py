@@ -151,7 +151,6 @@ def test_batch_sizes_of_ml_1m() -> None:
 @pytest.mark.data
 def test_ml_1m_has_the_papers_statistics_within_the_spread_of_splits(course_data: Path, monkeypatch) -> None:
     monkeypatch.setenv("COURSE_DATA", str(course_data))
-    setting.load_data.cache_clear()
     printed = next(row for row in papers.table("P3", "T3") if row["dataset"] == "ml-1m")
     cells = experiments.cells_of("P3-T3", "laptop", splits=6, only={"data": "ml-1m"})
     rows = [row for cell in cells for row in statistics.table3_cell(cell)]

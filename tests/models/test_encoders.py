@@ -166,7 +166,7 @@ def test_recent_histories_against_a_loop(seed: int) -> None:
         (lambda: encoders.TwoLayers(features(), 7.5, D), "d is 7.5|hidden is 7.5"),
         (lambda: HistoryTransformer(N + 0.5, D, histories=HISTORIES), "n_items is 6.5"),
         (lambda: encoders.Bags({}, 2.5), "width is 2.5"),
-        (lambda: encoders.Features(torch.ones(3)), r"shape is \(3,\)"),
+        (lambda: encoders.Features(torch.ones(3)), r"features has shape \(3,\)"),
         (lambda: HistoryTransformer(N, 3, histories=HISTORIES), "width must be a multiple of heads"),
         (lambda: HistoryTransformer(5, D, histories=HISTORIES), "expected items below 5"),
         (lambda: MeanHistory(Lookup(N, D), HISTORIES[0]), "users, length"),

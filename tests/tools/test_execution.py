@@ -78,7 +78,8 @@ def test_what_a_kernel_reads_is_noted_and_a_change_in_it_runs_the_notebook_again
     cache = Cache(tmp_path / "cache")
     reading = "(Path(library.__file__).parents[1] / 'book' / 'notation.yml').read_text()"
     sources = (
-        "import importlib\nname = 'scal' + 'ars'\nlibrary = importlib.import_module('course_lib.' + name)",
+        "import importlib\nname = 'scal' + 'ars'\n"
+        "library = importlib.import_module('course_lib.lessons.shared.' + name)",
         f"from pathlib import Path\nlibrary.publish('n', len({reading}))",
     )
     path = stored(tmp_path / "a.ipynb", *sources)
@@ -105,7 +106,7 @@ def test_a_failure_names_notebook_and_cell_and_keeps_what_ran(tmp_path: Path) ->
 def test_reads_are_noted_as_sources_inside_the_checkout() -> None:
     root = watch_reads.ROOT
     assert (
-        watch_reads.shown(str(root / "course_lib" / "__pycache__" / "scalars.cpython-311.pyc"))
+        watch_reads.shown(str(root / "course_lib" / "lessons" / "shared" / "__pycache__" / "scalars.cpython-311.pyc"))
         == "course_lib/lessons/shared/scalars.py"
     )
     assert watch_reads.shown(str(root / "book" / "results" / "P2-X1-laptop.json")) == "book/results/P2-X1-laptop.json"

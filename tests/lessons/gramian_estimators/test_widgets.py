@@ -531,7 +531,7 @@ def test_the_bins_are_those_of_the_experiment(library: Callable[..., Any]) -> No
 
 def test_the_experiment_can_be_shown() -> None:
     """Real rows, of two trainings of a few steps on the embedded films."""
-    (cell, *_) = p4.lambda_plan("smoke", (0,))
+    (cell, *_) = p4.quality.lambda_plan("smoke", (0,))
     rows = [
         row
         for lam in (0.01, 10.0)

@@ -20,6 +20,7 @@ import pytest
 from course_lib import in_batch, losses, papers
 from course_lib.lessons.in_batch_bias import broken
 from course_lib.lessons.in_batch_bias.enumeration import SMALL_LABELS, batches, labelled_cases, positives
+from course_lib.lessons.shared.counterexample import all_zero
 from course_lib.maths.arrays import exact
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -97,7 +98,7 @@ def test_every_chapter_has_exercises() -> None:
 
 
 def test_a_solution_in_words_alone_has_a_test_that_names_its_exercise() -> None:
-    tests = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").glob("test_*.py"))
+    tests = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
     words_alone = [box.argument for box in BOXES if box.kind == "solution" and not CODE.search(box.body)]
     assert [label for label in words_alone if f"{label}:" not in tests] == []
 
@@ -157,8 +158,8 @@ def test_a_coin_for_every_pair(labels: np.ndarray) -> None:
 @pytest.mark.parametrize("labels", SMALL_LABELS[2:5])
 def test_a_batch_with_replacement_is_repaired(labels: np.ndarray) -> None:
     """ex-replacement: the repaired loss is unbiased, and the plain one is not."""
-    assert broken.all_zero(broken.repaired_with_replacement(labels, 2).gap)
-    assert not broken.all_zero(broken.sampling_with_replacement(labels, 2).gap)
+    assert all_zero(broken.repaired_with_replacement(labels, 2).gap)
+    assert not all_zero(broken.sampling_with_replacement(labels, 2).gap)
 
 
 @pytest.mark.parametrize("old", [1, 2, 3, 4])

@@ -46,7 +46,7 @@ def test_keys_reach_python_and_python_reaches_the_page(lab: str, tmp_path: Path,
     question = page.locator('.cw-question[data-question="coefficient"]')
     assert question.get_attribute("data-result") == "right"
     kept = tmp_path / "chosen.json"
-    wanted = json.dumps([{"coefficient": ["without-own"]}, [1, len(Quiz().questions)]])
+    wanted = json.dumps([{"coefficient": ["without-own"]}, [1, len(Quiz("in-batch-bias").questions)]])
     wait_for(lambda: kept.read_text() == wanted, tmp_path / "lab.log", 10)
 
     shown.nth(1).locator(".cm-content").click()
