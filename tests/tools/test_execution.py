@@ -76,7 +76,7 @@ def test_only_what_changed_runs_again(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_what_a_kernel_reads_is_noted_and_a_change_in_it_runs_the_notebook_again(tmp_path: Path, monkeypatch) -> None:
     cache = Cache(tmp_path / "cache")
-    reading = "(Path(library.__file__).parents[1] / 'book' / 'notation.yml').read_text()"
+    reading = "(Path(library.__file__).parents[3] / 'book' / 'notation.yml').read_text()"
     sources = (
         "import importlib\nname = 'scal' + 'ars'\n"
         "library = importlib.import_module('course_lib.lessons.shared.' + name)",

@@ -535,7 +535,7 @@ def test_the_experiment_can_be_shown() -> None:
     rows = [
         row
         for lam in (0.01, 10.0)
-        for row in p4.trained_rows({**cell, "lambda": lam, "every": 5, "checks": 2}, "sogram 0.01", histograms=True)
+        for row in p4.quality.trained_rows({**cell, "lambda": lam, "every": 5, "checks": 2}, "sogram 0.01", histograms=True)
     ]
     one = Folding(rows, check=0)
     assert [model["lam"] for model in one.models] == [0.01, 10.0]
