@@ -532,11 +532,8 @@ def test_the_bins_are_those_of_the_experiment(library: Callable[..., Any]) -> No
 def test_the_experiment_can_be_shown() -> None:
     """Real rows, of two trainings of a few steps on the embedded films."""
     (cell, *_) = p4.quality.lambda_plan("smoke", (0,))
-    rows = [
-        row
-        for lam in (0.01, 10.0)
-        for row in p4.quality.trained_rows({**cell, "lambda": lam, "every": 5, "checks": 2}, "sogram 0.01", histograms=True)
-    ]
+    cells = [{**cell, "lambda": lam, "every": 5, "checks": 2} for lam in (0.01, 10.0)]
+    rows = [row for one in cells for row in p4.quality.trained_rows(one, "sogram 0.01", histograms=True)]
     one = Folding(rows, check=0)
     assert [model["lam"] for model in one.models] == [0.01, 10.0]
     assert [moment["step"] for moment in one.models[0]["steps"]] == [5, 10]
