@@ -42,7 +42,12 @@ PROOF_KINDS = (
     "observation",
     "property",
 )
-MADE_LABELS = {"claim-": "book/reference/claims", "erratum-": "book/reference/errata", "api-": "book/reference/api"}
+MADE_LABELS = {
+    "claim-": "book/reference/claims",
+    "erratum-": "book/reference/errata",
+    "finding-": "book/reference/findings",
+    "api-": "book/reference/api",
+}
 GLUE = "application/papermill.record/text/plain"
 
 
@@ -136,6 +141,16 @@ class Index:
         from myst_nb.core.variables import format_plain_text  # brings the whole of IPython
 
         return str(format_plain_text(page.glue[name], form))
+
+    def support(self, name: str, here: str) -> str:
+        """The text for ``{finding}`name` ``: in how many cases a sentence holds."""
+        from tools import stored_findings  # brings the experiments
+
+        try:
+            found = stored_findings.support(name, here)
+            return found or self.published(stored_findings.cell_of(name, here, self.pages), here)
+        except KeyError as error:
+            raise Unknown(error.args[0]) from None
 
     def cited(self, key: str, *, textual: bool) -> str:
         """``Liu *et al.*, 2026``, or in a sentence ``Liu *et al.* [2026]``."""

@@ -250,6 +250,8 @@ class PlainMarkdown:
         """What a role shows."""
         if name == "glue:text":
             return self.index.published(content, self.page)
+        if name == "finding":
+            return f"({self.index.support(content, self.page)})"
         if name in ("cite", "cite:p", "cite:ps", "cite:t", "cite:ts"):
             return self._citation(content, textual=name.startswith("cite:t"))
         maker = ROLES.get(name)

@@ -14,7 +14,9 @@ from numbers import Real
 from pathlib import Path
 from typing import Any
 
+from course_lib.lessons.shared import findings
 from tools.claims.rows import _PROOF, ROOT, Claim, Scalar
+from tools.stored_findings import from_results
 
 PROVED_KINDS = ("theorem", "lemma", "proposition", "corollary", "conjecture")
 _DIRECTIVE = re.compile(r"^(?P<fence>`{3,}|:{3,})\s*\{prf:(?P<kind>[a-z]+)\}(?P<title>.*)$")
@@ -132,6 +134,11 @@ def _lint_claim(claim: Claim, labels: set[str | None], book: Path, root: Path) -
     for node in claim.nodes:
         if not _node_exists(node, root):
             yield f"check {node!r} does not exist"
+    for name in claim.findings:
+        try:
+            findings.find(name, "")
+        except KeyError as error:
+            yield error.args[0]
     for scalar in claim.scalars:
         if scalar.notebook and not (book / f"{scalar.notebook}.ipynb").exists():
             yield f"scalar {scalar.name}: notebook {scalar.notebook!r} does not exist"
@@ -294,6 +301,18 @@ def run_scalar(scalar: Scalar, root: Path | str | None = None) -> str:
     except Exception as error:
         return f"{type(error).__name__}: {error}".splitlines()[0]
     return compare(scalar, value)
+
+
+def run_finding(name: str) -> str | None:
+    """Compute a finding on stored results: "" when it holds where claimed; None where a page's own cell shows it."""
+    found = findings.find(name, "")
+    if not found.rests_on:
+        return None
+    try:
+        from_results(found)
+    except findings.FindingError as error:
+        return str(error)
+    return ""
 
 
 def result_scalar(scalar: Scalar, root: Path | str | None = None) -> object:

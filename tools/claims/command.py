@@ -6,7 +6,7 @@ import sys
 from collections import Counter
 from dataclasses import asdict
 
-from tools.claims.checks import Outcome, lint, run_function, run_nodes, run_scalar
+from tools.claims.checks import Outcome, lint, run_finding, run_function, run_nodes, run_scalar
 from tools.claims.rows import Claim, ClaimError, load
 
 
@@ -77,7 +77,7 @@ def _choose(claims: list[Claim], ids: list[str] | None) -> list[Claim]:
 
 
 def run(claims: list[Claim], *, fast: bool = False) -> list[Outcome]:
-    """Run every function, stored scalar and (unless `fast`) test that the claims name; each function and test once."""
+    """Run what the claims name, functions and tests once each: findings, stored scalars, tests unless `fast`."""
     nodes = [] if fast else sorted({node for claim in claims for node in claim.nodes})
     functions = sorted({name for claim in claims for name in claim.functions})
     done: dict[str, str] = {}
@@ -89,6 +89,13 @@ def run(claims: list[Claim], *, fast: bool = False) -> list[Outcome]:
         done |= run_nodes(nodes)
     _progress(0, 0, "")
     outcomes = [Outcome(claim.id, check, done[check]) for claim in claims for check in claim.checks if check in done]
+    stored = {name: run_finding(name) for claim in claims for name in claim.findings}
+    outcomes += [
+        Outcome(claim.id, f"finding {name}", problem)
+        for claim in claims
+        for name in claim.findings
+        if (problem := stored[name]) is not None
+    ]
     return outcomes + [
         Outcome(claim.id, f"{scalar.origin} {scalar.name}", run_scalar(scalar))
         for claim in claims

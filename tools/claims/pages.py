@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Collection
 from importlib.resources import files
 
+from course_lib.lessons.shared import findings
 from tools.claims.checks import statements
 from tools.claims.graph import direct_foundations, graph_html, graph_list
 from tools.claims.rows import STATUSES, Claim, Erratum, Scalar, anchor, load
@@ -124,11 +125,13 @@ def _evidence(claim: Claim) -> str:
     """The checks and the numbers of a claim as lists, folded under a line that counts them; no script is needed."""
     checks = [f"- `{_short(check)}`" for check in claim.checks]
     numbers = [f"- {_scalar(scalar)}" for scalar in claim.scalars]
-    counts = ", ".join(filter(None, [_count(len(checks), "check"), _count(len(numbers), "number")]))
+    found = [f"- {findings.find(name, '').sentence}: {{finding}}`{name}`" for name in claim.findings]
+    parts = {"check": checks, "number": numbers, "finding": found}
+    counts = ", ".join(filter(None, (_count(len(lines), word) for word, lines in parts.items())))
     if not counts:
         return ""
     opening, end = (_raw(html) for html in (f"<details><summary>{counts}</summary>", "</details>"))
-    return "\n\n".join(filter(None, [opening, "\n".join(checks), "\n".join(numbers), end]))
+    return "\n\n".join(filter(None, [opening, *("\n".join(lines) for lines in parts.values()), end]))
 
 
 def _raw(html: str) -> str:

@@ -79,7 +79,8 @@ class Claim:
     """One row. `file` is the name of the YAML file that holds it: that of its chapter.
 
     `order` says where a row stands among those of its paper, which lie in the files of several chapters; without it a
-    row follows the one before it in its file, and a file without any comes last.
+    row follows the one before it in its file, and a file without any comes last. `findings` are sentences about data,
+    "ddc.alpha-raises-popularity", that the claim rests on (`course_lib.lessons.shared.findings`).
     """
 
     id: str
@@ -98,6 +99,7 @@ class Claim:
     assumption: str = ""
     reason: str = ""
     scalars: tuple[Scalar, ...] = ()
+    findings: tuple[str, ...] = ()
     erratum: Erratum | None = None
 
     @property
@@ -160,7 +162,7 @@ def _read_row(row: Any, file: str, number: int) -> Claim:
     found = schema.row(Claim, row, where, given={"file": file}, error=ClaimError)
     found["scalars"] = tuple(_read_scalar(scalar, where) for scalar in found.get("scalars", []))
     found["erratum"] = _read_erratum(found["erratum"], where) if found.get("erratum") else None
-    for name in ("checks", "depends_on"):
+    for name in ("checks", "depends_on", "findings"):
         found[name] = tuple(found.get(name, []))
     claim = Claim(**found)
     _check_values(claim, where)
@@ -248,8 +250,9 @@ def _check_evidence(claim: Claim, where: str) -> None:
         raise ClaimError(f"{where}: status 'reproduced' must expect the printed numbers; {names}")
     if claim.status == "not reproduced" and not differing:
         raise ClaimError(f"{where}: status 'not reproduced', but every number is within tolerance of the printed one")
-    if claim.status in ("tested", "disputed", "needs assumption") and not (claim.checks or measured or functions):
-        raise ClaimError(f"{where}: status {claim.status!r} needs a check or a scalar")
+    evidence = claim.checks or measured or functions or claim.findings
+    if claim.status in ("tested", "disputed", "needs assumption") and not evidence:
+        raise ClaimError(f"{where}: status {claim.status!r} needs a check, a scalar or a finding")
     if claim.status == "needs assumption" and not claim.assumption:
         raise ClaimError(f"{where}: status 'needs assumption' needs the field 'assumption'")
     if claim.status == "disputed" and claim.erratum is None:

@@ -59,7 +59,7 @@ def publish(name: str, value: Any, *, digits: int | None = None) -> None:
         )
     text = format_scalar(value, digits=digits)
     print(f"{name} = {text}")
-    _record_for_prose(name, text)
+    record_for_prose(name, text)
     _append_to_file(name, value)
 
 
@@ -152,7 +152,7 @@ def _as_number(value: Any) -> Real:
     return value
 
 
-def _record_for_prose(name: str, text: str) -> None:
+def record_for_prose(name: str, text: str) -> None:
     """Store the text in the cell's output, where MyST-NB's ``glue`` roles find it; nothing is shown for it."""
     try:
         from IPython import display, get_ipython

@@ -1,0 +1,163 @@
+"""Findings: a sentence about data that fails where it is claimed stops the build; its support says where it holds."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from course_lib.experiments.core.results import Result
+from course_lib.lessons.shared import findings
+from course_lib.lessons.shared.findings import Difference, FindingError, finding
+from tools import conclusions, stored_findings
+from tools.claims import checks, rows
+
+ALL = [found for some in stored_findings.by_lesson().values() for found in some]
+STORED = [found for found in ALL if found.rests_on]
+
+
+def made(cases: dict[str, Difference], **options: Any) -> findings.Finding:
+    @finding("Cats are longer than dogs", case="city", **options)
+    def cats_are_longer() -> dict[str, Difference]:
+        return cases
+
+    return cats_are_longer
+
+
+@pytest.mark.parametrize("found", STORED, ids=lambda found: f"{found.lesson}.{found.name}")
+def test_every_finding_on_stored_results_holds_where_it_is_claimed(found: findings.Finding) -> None:
+    stored_findings.from_results(found)
+
+
+@pytest.mark.parametrize("found", STORED, ids=lambda found: f"{found.lesson}.{found.name}")
+def test_canary_a_finding_with_the_opposite_sign_fails(found: findings.Finding) -> None:
+    """Whatever the stored numbers are, the sentence and its opposite cannot both be found in the claimed cases."""
+
+    def opposite(*given: Any) -> dict[str, Difference]:
+        return {
+            name: Difference(-case.value, case.half, case.n, case.over) for name, case in found.function(*given).items()
+        }
+
+    opposite.__name__ = found.function.__name__
+    turned = findings.Finding(opposite, found.sentence, found.case, found.claimed, found.rests_on)
+    with pytest.raises(FindingError, match="fails in"):
+        stored_findings.from_results(turned)
+
+
+def test_an_interval_that_reaches_zero_supports_nothing() -> None:
+    assert Difference(1.0, 0.9).holds
+    assert not Difference(1.0, 1.0).holds
+    assert not Difference(-1.0, 0.1).holds
+
+
+def test_the_interval_of_a_paired_difference_is_that_of_the_t_test() -> None:
+    rng = np.random.default_rng(0)
+    after, before = rng.normal(1, 1, 9), rng.normal(size=9)
+    ours, theirs = Difference.paired(after, before), stats.ttest_rel(after, before).confidence_interval()
+    assert ours.value - ours.half == pytest.approx(theirs.low)
+    assert ours.value + ours.half == pytest.approx(theirs.high)
+
+
+def test_lists_of_different_lengths_are_no_pairs() -> None:
+    with pytest.raises(ValueError, match="same length"):
+        Difference.paired([1, 2], [1])
+
+
+def test_support_says_in_how_many_cases_and_how_many_seeds() -> None:
+    three, one = Difference(1, 0.1, 3), Difference(1)
+    assert made({"Rome": three, "Oslo": three}).evidence().support == "all 2 cities, 3 seeds each"
+    some = made({"Rome": three, "Oslo": Difference(-1, 0.1, 3)}, claimed={"Rome"})
+    assert some.evidence().support == "1 of 2 cities, 3 seeds each"
+    assert made({"Rome": one}).evidence().support == "one city, one seed"
+    assert made({"Rome": three, "Oslo": one}).evidence().support == "all 2 cities, 1 to 3 seeds each"
+    users = Difference(1, 0.1, 900, "users")
+    assert made({"Rome": users}).evidence().support == "one city, one seed, interval over users"
+
+
+def test_a_claimed_case_that_fails_is_named_with_its_difference() -> None:
+    with pytest.raises(FindingError, match=r"cats-are-longer: “Cats are longer than dogs” fails in Oslo \(-2\)"):
+        made({"Rome": Difference(1), "Oslo": Difference(-2)}).evidence()
+
+
+def test_a_finding_that_rests_on_nothing_is_an_error() -> None:
+    with pytest.raises(FindingError, match="rests on no case"):
+        made({}).evidence()
+    with pytest.raises(FindingError, match="claimed of \\['Bern'\\]"):
+        made({"Rome": Difference(1)}, claimed={"Bern"}).evidence()
+    with pytest.raises(ValueError, match="claimed"):
+        made({"Rome": Difference(1)}, claimed=())
+
+
+def test_a_finding_reads_the_stored_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stored result that says otherwise stops the build: here the losses before and after change places."""
+    found = findings.find("served-loss-rises", "book/debiasing/ddc")
+    stored = stored_findings.result(*found.rests_on)
+    swap = {"loss before": "loss after", "loss after": "loss before"}
+    turned = [{**row, "metric": swap.get(row["metric"], row["metric"])} for row in stored.rows]
+    monkeypatch.setattr(stored_findings, "result", lambda name: Result(stored.id, stored.scale, stored.title, turned))
+    with pytest.raises(FindingError, match="served-loss-rises"):
+        stored_findings.support("served-loss-rises", "book/debiasing/ddc")
+
+
+def test_pages_find_their_lesson() -> None:
+    for page in ("book/debiasing/ddc", "book/debiasing/ddc-lab", "book/debiasing/ddc-further"):
+        assert findings.lesson_of(page) == "ddc"
+    assert findings.find("ddc.served-loss-rises", "book/reference/errata").lesson == "ddc"
+    with pytest.raises(KeyError, match="served-loss-rises"):
+        findings.find("no-such", "book/debiasing/ddc")
+
+
+def test_claims_name_findings_that_exist() -> None:
+    for claim in rows.load():
+        for name in claim.findings:
+            assert checks.run_finding(name) in ("", None), claim.id
+
+
+# ------------------------------------------------------------------------------------------------ conclusions
+
+BOX = ":::{admonition} What to remember\n:class: remember\n\n- Cats sleep. Dogs bark {finding}`dogs`.\n:::\n"
+
+
+def test_a_sentence_of_the_box_without_support_is_found() -> None:
+    assert conclusions.unsupported(BOX) == ["Cats sleep."]
+
+
+@pytest.mark.parametrize(
+    "support", ["{finding}`x`", "{prf:ref}`thm-x`", "({eq}`eq-x`)", "by {glue:text}`x` %", "[X1](#claim-x1)"]
+)
+def test_each_kind_of_support_counts(support: str) -> None:
+    assert conclusions.unsupported(BOX.replace("Cats sleep.", f"Cats sleep {support}.")) == []
+
+
+def test_the_mark_counts_for_its_sentence_or_its_paragraph() -> None:
+    marked = BOX.replace("Cats sleep.", "Cats sleep. <!-- not data -->")
+    assert conclusions.unsupported(marked) == []
+    assert conclusions.unsupported(BOX.replace("- Cats sleep.", "- <!-- not data --> Cats sleep. Or not.")) == []
+    assert conclusions.unsupported(marked.replace("Dogs bark {finding}`dogs`.", "Dogs bark.")) == ["Dogs bark."]
+
+
+def test_the_last_paragraph_of_a_section_concludes_and_the_others_do_not() -> None:
+    page = "## One\n\nA first sentence.\n\nThe end of it. And more.\n\n$$\nx\n$$\n\n## Exercises\n\nNothing here.\n"
+    assert conclusions.unsupported(page) == ["The end of it.", "And more."]
+
+
+def test_every_page_that_is_not_checked_exists_and_fails() -> None:
+    """A page that could be checked is no longer named among those that are not."""
+    from tools import myst
+
+    for page in myst.settings()["sphinx"]["config"]["conclusions_unchecked"]:
+        path = stored_findings.ROOT / f"{page}.ipynb"
+        assert path.is_file(), page
+        assert conclusions.unsupported(conclusions.text_of(path)), f"{page}: take it off conclusions_unchecked"
+
+
+def test_a_page_in_json_is_read_as_its_text() -> None:
+    path = stored_findings.ROOT / "book" / "debiasing" / "ddc.ipynb"
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    assert (
+        len(conclusions.text_of(path))
+        == sum(len("".join(cell["source"])) + 2 for cell in cells if cell["cell_type"] == "markdown") - 2
+    )

@@ -1,0 +1,108 @@
+"""What the conclusions of a page rest on: every sentence has a finding, a theorem, a number from code, or a mark.
+
+A conclusion is a sentence of a box "What to remember", or of the last paragraph of a section before the exercises. It
+needs one of
+
+    {finding}`name`                     a finding (tools/findings.py)
+    {prf:ref}`label`, {eq}`label`       a statement or an equation of the book
+    {glue:text}`name`                   a number that code published
+    [P1-3.3](#claim-p1-3-3)             a row of the claims
+    <!-- not data -->                   the mark of a sentence that is about no data (a definition, advice, a question);
+                                        at the head of a paragraph it stands for all of it
+
+The build warns of each sentence of a lesson's page that has none; pages that are not carried through yet stand in
+`conclusions_unchecked` of _config.yml.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.util import logging
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # where this file is an extension of Sphinx
+
+from course_lib.lessons.shared import findings, quiz
+
+MARK = "<!-- not data -->"
+EVIDENCE = re.compile(r"\{(finding|prf:ref|eq|glue:text)\}`|\(\S*#claim-[\w-]+\)|<!-- not data -->")
+BOX = re.compile(
+    r"^(?P<fence>:{3,}|`{3,})\{admonition\}[^\n]*\n:class:[^\n]*\bremember\b[^\n]*\n(?P<body>.*?)\n(?P=fence)",
+    re.S | re.M,
+)
+OTHER_BOX = re.compile(r"^(?P<fence>:{3,}|`{3,})\{.*?^(?P=fence)\s*$", re.S | re.M)
+DISPLAY = re.compile(r"^\$\$.*?\$\$[^\n]*$", re.S | re.M)
+HEADING = re.compile(r"^#{2,3} (?P<title>.*)$", re.M)
+LIST_ITEM = re.compile(r"^\s*(?:[-*]|\d+\.)\s+", re.M)
+# a sentence ends at . ? or !, with what closes it and its mark, before a space and a capital or an opening sign
+END = re.compile(r"(?<!\b[A-Z])(?<!e\.g)(?<!i\.e)[.?!][\"”’)*_]*(?:\s*<!-- not data -->)?(?=\s+[A-Z\[({$*_“\"]|\s*$)")
+WITHOUT_CONCLUSIONS = ("Exercises", "Test yourself", "Further reading", "What to remember")
+logger = logging.getLogger(__name__)
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of prose, without paragraphs that open with the mark; each item of a list is a paragraph."""
+    found = []
+    for block in re.split(r"\n\s*\n", LIST_ITEM.sub("\n\n", text)):
+        line, start = " ".join(block.split()), 0
+        if line.startswith(MARK):
+            continue
+        for match in END.finditer(line):
+            found.append(line[start : match.end()].strip())
+            start = match.end()
+        found.append(line[start:].strip())
+    return [sentence for sentence in found if re.search(r"\w", re.sub(r"<!--.*?-->", "", sentence))]
+
+
+def conclusions(text: str) -> Iterator[str]:
+    """The sentences of a page that conclude something: its boxes "What to remember", and the ends of its sections."""
+    for box in BOX.finditer(text):
+        yield from sentences(box["body"])
+    plain = DISPLAY.sub("", OTHER_BOX.sub("", text))
+    parts = HEADING.split(plain)
+    for title, body in zip(parts[1::2], parts[2::2], strict=True):
+        if title.strip() == "Exercises":
+            return
+        if title.strip() not in WITHOUT_CONCLUSIONS:
+            yield from sentences(_last_paragraph(body))
+
+
+def _last_paragraph(body: str) -> str:
+    """The last paragraph of prose: no table, no heading, no picture."""
+    blocks = [block.strip() for block in re.split(r"\n\s*\n", body)]
+    prose = [block for block in blocks if block and not block.startswith(("|", "#", "!", "<!--", "```", ":::"))]
+    return prose[-1] if prose else ""
+
+
+def unsupported(text: str) -> list[str]:
+    """The conclusions of a page that name nothing that they rest on."""
+    return [sentence for sentence in conclusions(text) if not EVIDENCE.search(sentence)]
+
+
+def text_of(path: Path) -> str:
+    """The Markdown of a page, the cells of a notebook one after the other."""
+    source = path.read_text(encoding="utf-8")
+    if path.suffix != ".ipynb":
+        return source
+    cells = json.loads(source)["cells"]
+    return "\n\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+
+
+def check_page(app: Sphinx, docname: str, _source: list[str]) -> None:
+    """Warns of every conclusion without support, on the pages that are checked."""
+    if docname in app.config.conclusions_unchecked or findings.lesson_of(docname) not in quiz.names():
+        return
+    for sentence in unsupported(text_of(Path(app.env.doc2path(docname)))):
+        message = "conclusion without a finding, a theorem, a number or the mark <!-- not data -->: %s"
+        logger.warning(message, sentence, location=docname, type="conclusion")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register with Sphinx."""
+    app.add_config_value("conclusions_unchecked", [], "env", list)
+    app.connect("source-read", check_page)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

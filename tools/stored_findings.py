@@ -1,0 +1,54 @@
+"""Findings outside the pages: computed from stored results, or found in the cell of a page that shows them."""
+
+import re
+from collections.abc import Collection
+from functools import cache
+from pathlib import Path
+
+from course_lib.experiments.core.results import Result, load_result
+from course_lib.lessons.shared import findings, quiz
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@cache
+def result(name: str) -> Result:
+    """The stored result "P1-T5-laptop"."""
+    experiment, _, scale = name.rpartition("-")
+    return load_result(experiment, scale)
+
+
+def from_results(found: findings.Finding) -> findings.Evidence:
+    """The evidence of a finding that rests on stored results; FindingError where it fails."""
+    return found.evidence(*(result(name) for name in found.rests_on))
+
+
+def by_lesson() -> dict[str, list[findings.Finding]]:
+    """Lesson -> its findings, for the lessons that have some."""
+    found = {lesson: list(findings.of_lesson(lesson).values()) for lesson in quiz.names()}
+    return {lesson: some for lesson, some in found.items() if some}
+
+
+def support(name: str, page: str) -> str | None:
+    """The support of a finding on stored results; None where a cell of the page has it.
+
+    Raises KeyError for an unknown name, FindingError for a finding that fails.
+    """
+    found = findings.find(name, page)
+    return from_results(found).support if found.rests_on else None
+
+
+def cell_of(name: str, page: str, pages: Collection[str]) -> str:
+    """What MyST-NB's role is asked for the support that a cell showed: "finding-x", or "/book/ddc.ipynb::finding-x".
+
+    Raises KeyError where no notebook of the lesson shows the finding.
+    """
+    found = findings.find(name, page)
+    call = re.compile(rf"findings\.show\(\s*(\w+\.)*{found.function.__name__}\b")
+    mine = sorted(other for other in pages if findings.lesson_of(other) == found.lesson)
+    for other in sorted(mine, key=lambda other: other != page):  # this page first
+        source = ROOT / f"{other}.ipynb"
+        if source.is_file() and call.search(source.read_text(encoding="utf-8").replace("\\n", "\n")):
+            key = f"{findings.PREFIX}{found.name}"
+            return key if other == page else f"/{other}.ipynb::{key}"
+    raise KeyError(f"finding: {name!r} on {page} is shown by no cell of {', '.join(mine) or 'a page'}")
