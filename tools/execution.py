@@ -43,6 +43,7 @@ EXPERIMENT = re.compile(r"P\d+-[A-Z]+\d*")
 # What may change the digits that a notebook prints, besides files: the scale, and which kernels multiply matrices.
 TELLING = re.compile(r"COURSE_|OMP_|OPENBLAS_|MKL_|NPY_|ATEN_|ONEDNN_|DNNL_|NUMBA_|PYTHONHASHSEED")
 SILENT = {
+    "COURSE_CACHE",
     "COURSE_CHROMIUM",
     "COURSE_LAUNCH",
     "COURSE_EXECUTED",

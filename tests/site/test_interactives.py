@@ -116,7 +116,7 @@ def test_the_filter_of_the_claims_hides_what_does_not_match(page, site: str) -> 
 
 def test_the_search_finds_pages_without_a_server_behind_it(page, site: str) -> None:
     page.goto(f"{site}/search.html?q=popularity", wait_until="networkidle")
-    page.wait_for_selector("#search-results li a")
+    page.get_by_text("Search finished").wait_for()
     addresses = page.eval_on_selector_all(
         "#search-results li a", "links => links.map(link => link.getAttribute('href'))"
     )
