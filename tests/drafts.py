@@ -1,4 +1,4 @@
-"""The chapters that `make chapter` wrote and nobody has finished: tests ask less of them, and count them nowhere."""
+"""The chapters of the book, and those that `make chapter` wrote and nobody has finished: tests ask less of them."""
 
 from __future__ import annotations
 
@@ -15,3 +15,11 @@ def is_draft(notebook: Path) -> bool:
 
 
 DRAFTS = {path.stem for path in (ROOT / "book").glob("*/*.ipynb") if is_draft(path)}
+PARTS = ("geometry", "sampling", "debiasing")
+BESIDE = ("-lab", "-further")  # how the pages beside a chapter's main page end
+
+
+def main_pages() -> list[Path]:
+    """The notebooks that are main pages of chapters, without labs and further pages; drafts among them."""
+    found = (path for part in PARTS for path in (ROOT / "book" / part).glob("*.ipynb"))
+    return sorted(path for path in found if not path.stem.endswith(BESIDE))

@@ -7,14 +7,10 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from drafts import main_pages
+
 ROOT = Path(__file__).resolve().parents[2]
-PARTS = ("geometry", "sampling", "debiasing")
-CHAPTERS = sorted(  # "book/sampling/my-topic.html": the chapters that exist, without their labs
-    path.relative_to(ROOT).with_suffix(".html").as_posix()
-    for part in PARTS
-    for path in (ROOT / "book" / part).glob("*.ipynb")
-    if not path.stem.endswith("-lab")
-)
+CHAPTERS = [path.relative_to(ROOT).with_suffix(".html").as_posix() for path in main_pages()]
 
 
 @dataclass

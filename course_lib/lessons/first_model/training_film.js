@@ -1,0 +1,120 @@
+// The interactive "watch a two-tower model learn": stored moments of two trainings, the map of the films and one person's ten.
+import { h, list, number, svg, wholePercent } from "../shared/widgets/kit.js";
+import { Film, Interactive, choice, diamond, framed, key, showing, table } from "../shared/widgets/controls.js";
+
+const NAMES = ["film", "model", "moment", "person"];
+const MODELS = [["plain", "the first loss"], ["corrected", "corrected for popularity"]];
+const SHAPES = { animated: "cw-piece-pull", "before 2000": "cw-piece-push", other: "cw-piece-other" };
+const LABELLED = 2; // films of each kind that are named on the map
+const MAP = { width: 420, height: 340, margin: 14 };
+
+export default showing((model) => new View(model, NAMES));
+
+class View extends Interactive {
+  build() {
+    const { parts } = this;
+    const { film } = this.follower.state();
+    parts.model = choice({ name: "model", label: "Loss", options: MODELS, onset: (model) => this.follower.set({ model }) });
+    parts.person = choice({ name: "person", label: "Ten films for", options: film.people.map((_, k) => [String(k + 1), `person ${k + 1}`]), onset: (k) => this.follower.set({ person: Number(k) }) });
+    this.film = new Film(this.follower, { name: "moment", text: "Passes over the data", first: 0, last: film.passes.length - 1, every: 1, milliseconds: 700, onstop: () => this.announce() });
+    parts.map = h("div", {});
+    parts.ten = h("ol", { class: "cw-ten", "data-paper": true });
+    parts.liked = h("p", { class: "cw-note" });
+    parts.found = h("div", { class: "cw-bars" });
+    return framed(
+      { look: "cw-flow cw-film", title: "Watch a two-tower model learn", lead: ["Press Play. Every film and every person starts with a random vector."] },
+      h("div", { class: "cw-controls" }, h("div", { class: "cw-row" }, this.film.box, this.film.button), parts.model.box),
+      h("div", { class: "cw-stage cw-stage-chart" },
+        h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "48 of the films"), parts.map,
+          h("ul", { class: "cw-legend" }, Object.keys(SHAPES).map((kind) => key(kind === "other" ? "other films" : kind, mark(kind, 10, 10))))),
+        h("div", { class: "cw-card" }, parts.person.box, parts.liked, parts.ten, parts.found)),
+      parts.summary, parts.folds.box);
+  }
+
+  refresh() {
+    const state = this.follower.state();
+    const { parts } = this;
+    const now = shown(state);
+    this.story = story(state);
+    parts.model.show(state.model);
+    parts.person.show(String(state.person));
+    this.film.show(state.moment, now.passes);
+    parts.map.replaceChildren(map(state, now));
+    parts.liked.textContent = `Liked, among others: ${list(now.person.liked.map((k) => state.film.titles[k]))}.`;
+    parts.ten.replaceChildren(...now.ten.map((k) => line(state.film, now.person, k)));
+    parts.found.replaceChildren(
+      bar("of the hidden films are in the ten, all people", now.recall, 0.4, wholePercent(now.recall), "cw-piece-pull"),
+      bar("by the most popular films", state.film.popular.recall, 0.4, wholePercent(state.film.popular.recall), "cw-piece-other"));
+    this.showTable();
+    parts.folds.code.textContent = asPython(state);
+    if (!this.film.playing) this.announce?.();
+  }
+
+  showTable() {
+    const { data, table: holder } = this.parts.folds;
+    if (data.open) holder.replaceChildren(table(HEADS, rows(this.follower.state()), "Both models while they learn."));
+  }
+}
+
+// ---- words ---------------------------------------------------------------------------------------------------------------
+
+function shown({ film, model, moment, person }) {
+  const { map: places, lists, recall, count } = film.models[model];
+  const passes = film.passes[moment] === 1 ? "1 pass" : `${film.passes[moment]} passes`;
+  return { passes, places: places[moment], ten: lists[moment][person - 1], recall: recall[moment], count: count[moment], person: film.people[person - 1] };
+}
+
+function story(state) {
+  const { film, model, person } = state;
+  const now = shown(state);
+  const hits = now.ten.filter((k) => now.person.hidden.includes(k));
+  const which = model === "plain" ? "with the first loss" : "corrected for popularity";
+  return `After ${now.passes}, ${which}, the ten films of each list hold ${wholePercent(now.recall)} of the films that were hidden from the model. ` +
+    `A list of the most popular films holds ${wholePercent(film.popular.recall)}. ` +
+    `A film in a list of the model has ${number(now.count)} ratings on average, a film among the most popular ${number(film.popular.count)}. ` +
+    `Of the ${now.person.hidden.length} hidden films of person ${person}, ${hits.length ? `${hits.length} ${hits.length === 1 ? "is" : "are"}` : "none is"} in the list` +
+    `${hits.length ? `: ${list(hits.map((k) => film.titles[k]))}` : ""}.`;
+}
+
+const HEADS = ["Passes", ...["first loss", "corrected"].flatMap((name) => [`Hidden films found, ${name}`, `Mean ratings of a film, ${name}`])];
+
+const rows = ({ film }) => film.passes.map((passes, at) => [String(passes),
+  ...["plain", "corrected"].flatMap((name) => [film.models[name].recall[at].toFixed(3), number(film.models[name].count[at])])]);
+
+const asPython = ({ film, model, moment, person }) => [
+  "from course_lib.lessons.first_model import towers", "from course_lib.lessons.first_model.training_film import TrainingFilm", "", "train, test = towers.split()",
+  `[(people, films)] = towers.trained(train, corrected=${model === "plain" ? "False" : "True"}, passes=${film.passes[moment]})`,
+  `print(towers.recall(towers.best(people, films, train), test), "of the hidden films")`,
+  `TrainingFilm(model="${model}", moment=${moment}, person=${person})`].join("\n");
+
+// ---- pictures ------------------------------------------------------------------------------------------------------------
+
+function mark(kind, x, y) {
+  if (kind === "animated") return svg("circle", { class: "cw-map-animated", cx: x, cy: y, r: 5 });
+  if (kind === "before 2000") return svg("path", { class: "cw-map-old", d: diamond(x, y, 6) });
+  return svg("circle", { class: "cw-map-other", cx: x, cy: y, r: 3.5 });
+}
+
+function map({ film }, { places, passes }) {
+  const { width, height, margin } = MAP;
+  const x = (value) => (margin + ((value + 100) / 200) * (width - 2 * margin)).toFixed(1);
+  const y = (value) => (height - margin - ((value + 100) / 200) * (height - 2 * margin)).toFixed(1);
+  let at = 0;
+  const kinds = Object.entries(film.kinds).map(([kind, films]) => films.map((id, k) => ({ kind, id, named: k < LABELLED, place: places[at++] })));
+  const dots = kinds.flat().sort((a, b) => a.named - b.named);
+  return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `A map of 48 films after ${passes}`, style: `--cw-wide:${width}` },
+    svg("rect", { class: "cw-frame", x: 1, y: 1, width: width - 2, height: height - 2, rx: 10 }),
+    dots.map(({ kind, place }) => mark(kind, Number(x(place[0])), Number(y(place[1])))),
+    dots.filter(({ named }) => named).map(({ id, place }) => svg("text", { class: `cw-map-name ${place[0] > 20 ? "cw-end" : "cw-start"}`,
+      x: Number(x(place[0])) + (place[0] > 20 ? -8 : 8), y: Number(y(place[1])) + 4 }, film.titles[id])));
+}
+
+function line(film, person, k) {
+  const hit = person.hidden.includes(k);
+  return h("li", { class: hit ? "cw-hit" : "" }, h("span", {}, film.titles[k]), hit ? h("strong", {}, " ✓ hidden film") : null,
+    h("span", { class: "cw-soft" }, ` ${film.counts[k]} ${film.counts[k] === 1 ? "rating" : "ratings"}`));
+}
+
+const bar = (name, part, most, text, kind) => h("div", { class: "cw-bar" },
+  h("p", { class: "cw-bar-name" }, h("strong", {}, text), " ", name),
+  h("div", { class: "cw-track", "aria-hidden": "true" }, h("span", { class: `cw-piece ${kind}`, style: `width:${Math.min(100, (100 * part) / most)}%` })));

@@ -1,0 +1,39 @@
+"""The interactive of the chapter: two models learn, and the map of films and somebody's ten films move with them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, ClassVar
+
+import traitlets
+
+from course_lib.lessons.shared.widgets.base import Count, Word
+from course_lib.lessons.shared.widgets.paper import WrittenOnce
+
+STORED = Path(__file__).with_name("training_film.json")  # made by make_training_film.py
+
+
+class TrainingFilm(WrittenOnce):
+    """Twenty passes over the data, stored: `TrainingFilm(model="corrected", moment=8, person=1)`.
+
+    model   "plain": in-batch softmax as it stands; "corrected": with the log of each film's share subtracted
+    moment  which of the stored moments is shown, counted from 0; the last is the end of the training
+    person  whose list is shown, counted from 1
+    """
+
+    module_name: ClassVar[str] = "training_film"
+    caption: ClassVar[str] = (
+        "Left: 48 films, each as the direction of its vector, on the two axes on which they differ most when the "
+        "training is over. Right: the ten films that the model recommends to one person. With JavaScript this picture "
+        "is interactive."
+    )
+
+    film = traitlets.Dict().tag(sync=True, state=True)
+    model = Word("plain", ("plain", "corrected"))
+    moment = Count(0, 0, lambda shown: len(shown.film["passes"]) - 1)
+    person = Count(1, 1, lambda shown: len(shown.film["people"]))
+
+    def __init__(self, **state: Any) -> None:
+        film = json.loads(STORED.read_text(encoding="utf-8"))
+        super().__init__(film=film, **{"moment": len(film["passes"]) - 1} | state)

@@ -1,0 +1,64 @@
+// A page without a browser: just enough of the DOM to draw an interactive once, for paper and for pages without scripts.
+// `drawOnce(widget, state)` renders it and returns its story, its pictures and its table (course_lib/lessons/shared/widgets/paper.py).
+
+const VOID = new Set(["input", "br", "img", "hr"]);
+const escaped = (text) => String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/"/g, "&quot;");
+
+class PaperElement {
+  constructor(tag) {
+    Object.assign(this, { tag, attributes: {}, children: [], style: {}, dataset: {}, listeners: {}, classList: { add() {}, remove() {}, toggle() {} } });
+  }
+
+  setAttribute(name, value) { this.attributes[name] = String(value); }
+
+  getAttribute(name) { return this.attributes[name] ?? null; }
+
+  removeAttribute(name) { delete this.attributes[name]; }
+
+  addEventListener(name, listener) { this.listeners[name] = listener; }
+
+  append(...children) { this.children.push(...children); }
+
+  replaceChildren(...children) { this.children = children; }
+
+  get textContent() { return this.children.map((child) => child.textContent ?? String(child)).join(""); }
+
+  set textContent(text) { this.children = [text]; }
+
+  get outerHTML() {
+    const attributes = Object.entries(this.attributes).map(([name, value]) => ` ${name}="${escaped(value)}"`).join("");
+    if (VOID.has(this.tag)) return `<${this.tag}${attributes}>`;
+    return `<${this.tag}${attributes}>${this.children.map((child) => child.outerHTML ?? escaped(child)).join("")}</${this.tag}>`;
+  }
+
+  /** Every element inside, itself first, for which `wanted` holds; not those inside one that was taken. */
+  all(wanted) {
+    if (wanted(this)) return [this];
+    return this.children.flatMap((child) => (child instanceof PaperElement ? child.all(wanted) : []));
+  }
+}
+
+globalThis.document = { createElement: (tag) => new PaperElement(tag), createElementNS: (_, tag) => new PaperElement(tag) };
+globalThis.queueMicrotask ??= (f) => f();
+globalThis.setTimeout ??= () => 0;
+globalThis.clearTimeout ??= () => {};
+
+const model = (state) => ({ get: (name) => state[name], set() {}, on() {}, off() {}, save_changes() {} });
+const has = (name) => (element) => (element.attributes.class ?? "").split(" ").includes(name);
+const cells = (row) => row.children.map((cell) => cell.textContent);
+
+/** What a widget shows in a state, as JSON: {story, pictures: [html], heads: [text], rows: [[text]], python}. */
+globalThis.drawOnce = (widget, state) => {
+  const page = new PaperElement("div");
+  widget.render({ model: model(JSON.parse(state)), el: page });
+  const [story] = page.all(has("cw-summary")).map((element) => element.textContent);
+  const pictures = page.all((element) => element.attributes["data-paper"] !== undefined || (element.tag === "svg" && element.attributes.role === "img"));
+  const first = pictures.find((element) => element.tag === "svg");
+  if (first) first.setAttribute("aria-label", story);
+  const [fold] = page.all(has("cw-data"));
+  fold.open = true;
+  fold.listeners.toggle();
+  const lines = fold.all((element) => element.tag === "tr");
+  const [code] = page.all(has("cw-code")).map((element) => element.textContent);
+  return JSON.stringify({ story, pictures: pictures.map((element) => element.outerHTML), heads: cells(lines[0]), rows: lines.slice(1).map(cells), python: code });
+};

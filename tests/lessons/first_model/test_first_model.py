@@ -1,0 +1,78 @@
+"""The first chapter: its interactive shows the model of the page, and the correction does what the text says."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from course_lib.data.interactions import Interactions
+from course_lib.lessons.first_model import findings, make_training_film, towers, training_film
+from course_lib.lessons.shared.findings import FindingError
+from course_lib.maths import losses
+
+
+@pytest.fixture(scope="module")
+def one_pass() -> dict[bool, tuple[torch.Tensor, torch.Tensor]]:
+    train, _ = towers.split()
+    return {corrected: towers.trained(train, corrected=corrected, passes=1)[0] for corrected in (False, True)}
+
+
+def test_kept_moments_are_those_of_a_shorter_training(one_pass: dict[bool, tuple[torch.Tensor, torch.Tensor]]) -> None:
+    train, _ = towers.split()
+    _, first, _ = towers.trained(train, corrected=True, passes=2, keep=(0, 1))
+    assert all(torch.equal(*pair) for pair in zip(first, one_pass[True], strict=True))
+
+
+def test_the_loss_of_the_training_is_the_librarys() -> None:
+    people, films = torch.randn(2, 7, 4, generator=torch.Generator().manual_seed(0)).double()
+    logits = towers.cosines(people, films) / towers.TEMPERATURE
+    ours = torch.nn.functional.cross_entropy(logits, torch.arange(7))
+    assert torch.isclose(ours, losses.infonce(towers.cosines(people, films), tau=towers.TEMPERATURE))
+
+
+@pytest.mark.parametrize("corrected", [False, True])
+def test_the_minimum_is_the_choice_over_the_share_or_with_the_correction_the_choice(corrected: bool) -> None:
+    """Two people, three films, wrong answers drawn by share: the loss is convex, so a zero gradient is its minimum."""
+    choice = torch.tensor([[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]], dtype=torch.float64)  # of a person, over films
+    share = choice.mean(0)  # how often a film is somebody's choice, and so a wrong answer
+
+    def slope(scores: torch.Tensor) -> float:
+        scores = scores.clone().requires_grad_()
+        logits = scores - share.log() if corrected else scores
+        wrong = (logits.exp() * share).sum(1).log()
+        (wrong - (choice * logits).sum(1)).sum().backward()
+        return float(scores.grad.abs().max())
+
+    said = choice.log() if corrected else (choice / share).log()
+    other = (choice / share).log() if corrected else choice.log()
+    assert slope(said) < 1e-14 < 0.01 < slope(other)
+
+
+def test_recall_counts_the_hidden_films_of_a_person() -> None:
+    test = Interactions([0, 0, 1], [1, 2, 0], n_users=3, n_items=4)
+    lists = np.array([[1, 3], [2, 3], [0, 1]])
+    assert towers.recall(lists, test) == (0.5 + 0.0) / 2  # the third person hid nothing
+
+
+def test_the_most_popular_films_leave_out_what_a_person_has_rated() -> None:
+    train = Interactions([0, 1, 2, 2], [0, 0, 0, 1], n_users=3, n_items=3)
+    assert towers.most_popular(train, 1).ravel().tolist() == [1, 1, 2]
+
+
+def test_the_stored_film_holds_what_the_model_gives(one_pass: dict[bool, tuple[torch.Tensor, torch.Tensor]]) -> None:
+    """After one pass; later moments are compared by the page's own run, whose recall is published."""
+    stored = json.loads(training_film.STORED.read_text(encoding="utf-8"))
+    train, test = towers.split()
+    at = stored["passes"].index(1)
+    for name, corrected in make_training_film.MODELS.items():
+        lists = towers.best(*one_pass[corrected], train)
+        assert stored["models"][name]["recall"][at] == pytest.approx(towers.recall(lists, test), abs=0.002)
+    assert stored["popular"]["recall"] == pytest.approx(towers.recall(towers.most_popular(train), test), abs=5e-5)
+
+
+def test_a_sentence_that_is_false_stops_the_page() -> None:
+    with pytest.raises(FindingError, match="seed 1"):
+        findings.the_correction_wins.evidence([0.25, 0.18], 0.19)

@@ -1,0 +1,60 @@
+"""The interactive of the first chapter: one script draws it on the page and on paper."""
+
+from __future__ import annotations
+
+import pytest
+
+from course_lib.lessons.first_model.training_film import TrainingFilm
+from course_lib.lessons.shared.widgets import paper
+
+LAST = 8  # the stored moment at which the training is over
+
+
+def test_its_words_are_those_of_its_state() -> None:
+    film = TrainingFilm(person=2)
+    assert film.moment == LAST and film.summary().startswith("After 20 passes, with the first loss,")
+    film.model, film.moment = "corrected", 1
+    assert film.summary().startswith("After 1 pass, corrected for popularity,")
+
+
+def test_the_summary_gives_the_stored_numbers() -> None:
+    film = TrainingFilm(model="corrected")
+    stored = film.film["models"]["corrected"]
+    share, ratings = 100 * stored["recall"][-1], stored["count"][-1]
+    assert f"hold {share:.0f} %" in film.summary() and f"has {ratings:.0f} ratings" in film.summary()
+
+
+def test_paper_holds_the_map_and_the_ten_films() -> None:
+    film = TrainingFilm()
+    picture = film.picture()
+    titles = [film.film["titles"][k] for k in film.film["models"]["plain"]["lists"][-1][0]]
+    assert picture.count("<svg") == 1 and picture.count("<li") == 10
+    assert all(title.replace("'", "'") in picture.replace("&#39;", "'") for title in titles)
+
+
+def test_wrong_states_are_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="model"):
+        TrainingFilm(model="best")
+    with pytest.raises(Exception, match="moment"):
+        TrainingFilm(moment=LAST + 1)
+
+
+def test_a_script_that_stops_says_which_and_why() -> None:
+    with pytest.raises(RuntimeError, match="training_film stops: "):
+        paper.drawn("training_film", "{}")
+
+
+def test_the_same_in_python_is_python_that_runs() -> None:
+    compile(TrainingFilm(model="corrected", moment=3).python(), "shown", "exec")
+
+
+def test_playing_moves_the_map_and_the_list(site_page) -> None:
+    page = site_page(TrainingFilm(moment=0).static_html())
+    before = page.locator(".cw-ten").inner_text()
+    page.locator('[data-action="play"]').click()
+    page.wait_for_function("before => document.querySelector('.cw-ten').innerText !== before", arg=before)
+    page.locator('[data-action="play"]').click()
+    page.get_by_label("corrected for popularity").check()
+    page.wait_for_function(
+        "() => document.querySelector('.cw-summary').textContent.includes('corrected for popularity')"
+    )
