@@ -74,7 +74,8 @@ def conclusions(text: str) -> Iterator[str]:
 def _last_paragraph(body: str) -> str:
     """The last paragraph of prose: no table, no heading, no picture."""
     blocks = [block.strip() for block in re.split(r"\n\s*\n", body)]
-    prose = [block for block in blocks if block and not block.startswith(("|", "#", "!", "<!--", "```", ":::"))]
+    skipped = re.compile(r"[|#!]|```|:::|<!--[^>]*-->$|$")
+    prose = [block for block in blocks if not skipped.match(block)]
     return prose[-1] if prose else ""
 
 

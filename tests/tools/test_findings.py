@@ -144,6 +144,11 @@ def test_the_last_paragraph_of_a_section_concludes_and_the_others_do_not() -> No
     assert conclusions.unsupported(page) == ["The end of it.", "And more."]
 
 
+def test_a_marked_last_paragraph_is_the_last_paragraph() -> None:
+    page = "## One\n\nA first sentence.\n\n<!-- not data --> The end of it.\n\n<!-- a comment -->\n\n## Two\n\nMore.\n"
+    assert conclusions.unsupported(page) == ["More."]
+
+
 def test_every_page_that_is_not_checked_exists_and_fails() -> None:
     """A page that could be checked is no longer named among those that are not."""
     from tools import myst
