@@ -44,7 +44,8 @@ def model(
     moments = towers.trained(train, corrected=corrected, keep=PASSES[:-1])
     unit = F.normalize(moments[-1][1][shown], dim=1)
     axes = torch.linalg.svd(unit - unit.mean(0), full_matrices=False)[2][:2].T
-    axes = axes * torch.sign(axes.sum(0))
+    old, animated = (unit[k * EACH : (k + 1) * EACH].mean(0) @ axes for k in (1, 0))
+    axes = axes * torch.stack([-old[0].sign(), animated[1].sign()])  # old films to the left, animated ones up
     lists = [towers.best(*tables, train) for tables in moments]
     return {
         "map": [_places(tables[1][shown], axes) for tables in moments],

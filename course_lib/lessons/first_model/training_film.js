@@ -5,8 +5,8 @@ import { Film, Interactive, choice, diamond, framed, key, showing, table } from 
 const NAMES = ["film", "model", "moment", "person"];
 const MODELS = [["plain", "the first loss"], ["corrected", "corrected for popularity"]];
 const SHAPES = { animated: "cw-piece-pull", "before 2000": "cw-piece-push", other: "cw-piece-other" };
-const LABELLED = 2; // films of each kind that are named on the map
-const MAP = { width: 420, height: 340, margin: 14 };
+const LABELLED = 4; // films of each kind that are named on the map
+const MAP = { width: 420, height: 380, reach: 88 }; // reach: hundredths from the centre to the edge
 
 export default showing((model) => new View(model, NAMES));
 
@@ -15,7 +15,7 @@ class View extends Interactive {
     const { parts } = this;
     const { film } = this.follower.state();
     parts.model = choice({ name: "model", label: "Loss", options: MODELS, onset: (model) => this.follower.set({ model }) });
-    parts.person = choice({ name: "person", label: "Ten films for", options: film.people.map((_, k) => [String(k + 1), `person ${k + 1}`]), onset: (k) => this.follower.set({ person: Number(k) }) });
+    parts.person = choice({ name: "person", label: "Ten films for person", options: film.people.map((_, k) => [String(k + 1), String(k + 1)]), onset: (k) => this.follower.set({ person: Number(k) }) });
     this.film = new Film(this.follower, { name: "moment", text: "Passes over the data", first: 0, last: film.passes.length - 1, every: 1, milliseconds: 700, onstop: () => this.announce() });
     parts.map = h("div", {});
     parts.ten = h("ol", { class: "cw-ten", "data-paper": true });
@@ -26,8 +26,8 @@ class View extends Interactive {
       h("div", { class: "cw-controls" }, h("div", { class: "cw-row" }, this.film.box, this.film.button), parts.model.box),
       h("div", { class: "cw-stage cw-stage-chart" },
         h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "48 of the films"), parts.map,
-          h("ul", { class: "cw-legend" }, Object.keys(SHAPES).map((kind) => key(kind === "other" ? "other films" : kind, mark(kind, 10, 10))))),
-        h("div", { class: "cw-card" }, parts.person.box, parts.liked, parts.ten, parts.found)),
+          h("ul", { class: "cw-legend" }, Object.keys(SHAPES).map((kind) => key(kind === "other" ? "other films" : kind, mark(kind, 10, 10)))), parts.found),
+        h("div", { class: "cw-card" }, parts.person.box, parts.liked, parts.ten)),
       parts.summary, parts.folds.box);
   }
 
@@ -43,8 +43,8 @@ class View extends Interactive {
     parts.liked.textContent = `Liked, among others: ${list(now.person.liked.map((k) => state.film.titles[k]))}.`;
     parts.ten.replaceChildren(...now.ten.map((k) => line(state.film, now.person, k)));
     parts.found.replaceChildren(
-      bar("of the hidden films are in the ten, all people", now.recall, 0.4, wholePercent(now.recall), "cw-piece-pull"),
-      bar("by the most popular films", state.film.popular.recall, 0.4, wholePercent(state.film.popular.recall), "cw-piece-other"));
+      bar("of everybody’s hidden films are in their lists", now.recall, 0.4, wholePercent(now.recall), "cw-piece-pull"),
+      bar("would be, were the lists the most popular films", state.film.popular.recall, 0.4, wholePercent(state.film.popular.recall), "cw-piece-other"));
     this.showTable();
     parts.folds.code.textContent = asPython(state);
     if (!this.film.playing) this.announce?.();
@@ -91,22 +91,34 @@ const asPython = ({ film, model, moment, person }) => [
 
 function mark(kind, x, y) {
   if (kind === "animated") return svg("circle", { class: "cw-map-animated", cx: x, cy: y, r: 5 });
-  if (kind === "before 2000") return svg("path", { class: "cw-map-old", d: diamond(x, y, 6) });
+  if (kind === "before 2000") return svg("path", { class: "cw-map-old", d: diamond(Number(x), Number(y), 6) });
   return svg("circle", { class: "cw-map-other", cx: x, cy: y, r: 3.5 });
 }
 
 function map({ film }, { places, passes }) {
-  const { width, height, margin } = MAP;
-  const x = (value) => (margin + ((value + 100) / 200) * (width - 2 * margin)).toFixed(1);
-  const y = (value) => (height - margin - ((value + 100) / 200) * (height - 2 * margin)).toFixed(1);
+  const { width, height, reach } = MAP;
+  const x = (value) => (width / 2) * (1 + value / reach);
+  const y = (value) => (height / 2) * (1 - value / reach);
   let at = 0;
   const kinds = Object.entries(film.kinds).map(([kind, films]) => films.map((id, k) => ({ kind, id, named: k < LABELLED, place: places[at++] })));
   const dots = kinds.flat().sort((a, b) => a.named - b.named);
   return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `A map of 48 films after ${passes}`, style: `--cw-wide:${width}` },
     svg("rect", { class: "cw-frame", x: 1, y: 1, width: width - 2, height: height - 2, rx: 10 }),
-    dots.map(({ kind, place }) => mark(kind, Number(x(place[0])), Number(y(place[1])))),
-    dots.filter(({ named }) => named).map(({ id, place }) => svg("text", { class: `cw-map-name ${place[0] > 20 ? "cw-end" : "cw-start"}`,
-      x: Number(x(place[0])) + (place[0] > 20 ? -8 : 8), y: Number(y(place[1])) + 4 }, film.titles[id])));
+    dots.map(({ kind, place }) => mark(kind, x(place[0]).toFixed(1), y(place[1]).toFixed(1))),
+    names(dots.filter(({ named }) => named).map(({ id, place }) => ({ text: film.titles[id], left: x(place[0]), top: y(place[1]) }))));
+}
+
+/** Names beside their dots, on the side where there is room; a name that would cover another is left out. */
+function names(wanted) {
+  const taken = [];
+  return wanted.map(({ text, left, top }) => {
+    const wide = 6.4 * text.length + 6; // about, at 11.5 px
+    const start = left + 8 + wide < MAP.width ? left + 8 : left - 8 - wide;
+    if (taken.some((other) => Math.abs(other.top - top) < 14 && start < other.end && other.start < start + wide)) return null;
+    taken.push({ top, start, end: start + wide });
+    const before = start < left;
+    return svg("text", { class: `cw-map-name ${before ? "cw-end" : "cw-start"}`, x: (before ? left - 8 : left + 8).toFixed(1), y: (top + 4).toFixed(1) }, text);
+  });
 }
 
 function line(film, person, k) {

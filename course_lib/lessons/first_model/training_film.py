@@ -24,9 +24,9 @@ class TrainingFilm(WrittenOnce):
 
     module_name: ClassVar[str] = "training_film"
     caption: ClassVar[str] = (
-        "Left: 48 films, each as the direction of its vector, on the two axes on which they differ most when the "
-        "training is over. Right: the ten films that the model recommends to one person. With JavaScript this picture "
-        "is interactive."
+        "The map: 48 films, each as the direction of its vector, on the two axes on which they differ most when the "
+        "training is over. The list: the ten films that the model recommends to one person. With JavaScript this "
+        "picture is interactive."
     )
 
     film = traitlets.Dict().tag(sync=True, state=True)
