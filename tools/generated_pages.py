@@ -109,6 +109,13 @@ def misconceptions() -> str:
     return "\n\n".join(_beliefs_of(quiz.load(name)) for name in quiz.names())
 
 
+def hero() -> str:
+    """The interactive of the landing page: a model that learns."""
+    from course_lib.lessons.first_model.training_film import TrainingFilm
+
+    return f"```{{raw}} html\n{TrainingFilm(person=2).static_html()}\n```"
+
+
 def _beliefs_of(quiz_of_chapter: Any) -> str:
     """A dropdown with one row for each wrong answer of a quiz."""
     from course_lib.lessons.shared import quiz
@@ -137,6 +144,7 @@ def fill_page(app: Sphinx, _docname: str, source: list[str]) -> None:
         "rooms": api_list,
         "api": api_sections,
         "misconceptions": misconceptions,
+        "hero": hero,
     }
     for name in COMMENT.findall(source[0]):
         if name not in makers:

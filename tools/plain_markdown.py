@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from docutils.nodes import make_id
 from markdown_it.token import Token
 
-from tools import myst
+from tools import myst, study_time
 from tools.course_index import PROOF_KINDS, Index, Unknown
 
 ADMONITIONS = ("attention", "caution", "danger", "error", "hint", "important", "note", "seealso", "tip", "warning")
@@ -250,6 +250,8 @@ class PlainMarkdown:
         """What a role shows."""
         if name == "glue:text":
             return self.index.published(content, self.page)
+        if name in ("minutes", "hours"):
+            return study_time.said(name, content, self.page)
         if name == "finding":
             return f"({self.index.support(content, self.page)})"
         if name in ("cite", "cite:p", "cite:ps", "cite:t", "cite:ts"):

@@ -86,7 +86,6 @@ def test_the_tasks_and_minutes_are_those_of_the_assignments() -> None:
 
 FIRST = ROOT / "book" / "start" / "first-model.ipynb"  # the way in, with no lab and no assignment
 CHAPTERS = [path for path in (FIRST, *main_pages()) if not is_draft(path)]
-FINISHED = [name for name in quiz.names() if name not in DRAFTS]
 
 
 def text_of(path: Path) -> str:
@@ -130,38 +129,10 @@ def test_every_finished_chapter_has_a_section() -> None:
     assert set(found) == pages - {"sampling/in-batch-bias"} and len(found) == len(set(found))
 
 
-def test_the_minutes_agree_with_what_the_chapters_say() -> None:
-    """The low end is the reading time of the chapter's own header;
-    the high end has room for all exercises and the quiz.
-    """
-    titles = {text_of(path).split("\n")[0].removeprefix("# "): path for path in CHAPTERS}
+def test_the_guide_gives_the_hours_of_every_chapter_by_the_rule() -> None:
     minutes = GUIDE.split("## Minutes")[1].split("## Plans")[0]
-    rows = re.findall(r"^\| ([^|]+?) \| \[finished\]\{\.done\} \| (\d+) to (\d+) \|", minutes, re.MULTILINE)
-    chapters_of_table = [(name, int(low), int(high)) for name, low, high in rows if name != "its lab"]
-    assert len(chapters_of_table) == len(FINISHED)
-    for name, low, high in chapters_of_table:
-        [path] = [path for title, path in titles.items() if title.startswith(name)]
-        assert low == int(re.search(r"about (\d+) minutes to study", text_of(path))[1]), name
-        assert high >= low + 15 + sum(exercises_of(path).values()), name
-
-
-def chapters(text: str) -> dict[str, str]:
-    """What the map on the first page of the course says of a chapter, in lower case -> its state."""
-    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(text.split()))  # links: their words
-    entries = re.findall(r"- ([^\[\]]+)\[(planned|finished)\]", text)
-    return {name.lower(): state for name, state in entries}
-
-
-def test_the_guide_and_the_map_agree_on_what_is_finished() -> None:
-    known = chapters((ROOT / "book" / "index.md").read_text(encoding="utf-8"))
-    assert "finished" in known.values()
-    minutes = GUIDE.split("## Minutes")[1].split("## Plans")[0]
-    rows = re.findall(r"^\| ([^|]+?) \| \[(planned|finished)\]", minutes, re.MULTILINE)
-    stated = {name.lower(): state for name, state in rows if name != "its lab"}
-    assert len(stated) == len(known) >= len(FINISHED)
-    assert {name: [known[one] for one in known if name in one] for name in stated} == {
-        name: [state] for name, state in stated.items()
-    }
+    pages = {f"book/{path.parent.name}/{path.stem}" for path in CHAPTERS}
+    assert set(re.findall(r"^\| \[[^\]]+\]\(\S+\) \| \{hours\}`([^`]+)` \|", minutes, re.MULTILINE)) == pages
 
 
 def test_the_table_of_misconceptions_comes_from_the_quizzes() -> None:

@@ -1,0 +1,86 @@
+"""Stored results beside the numbers that the papers print: each cell judged by the one rule of `papers.agreement`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from course_lib.experiments.core.results import Result
+from course_lib.experiments.core.summary import Row
+from course_lib.papers.agreement import Judged, Spread, judge, pooled
+
+# Where our data are the paper's. Everywhere else a printed number is compared with ours on other data.
+SAME_DATA = {
+    "P1-F1": {"ml-1m-10core"},
+    "P3-T3": {"ml-1m"},
+    "P3-T4": {"ml-1m"},
+    "P3-T5": {"ml-1m"},
+    "P3-T6": {"ml-1m"},
+}
+NOT_OF_THE_CELL = {"value", "paper", "seed", "metric", "stopped", "seconds", "epochs", "steps", "summary", "splits"}
+OF_A_RUN = ("data", "pointwise", "loss", "ratio", "seed")  # what names a run of a result that says how each one stopped
+CONVERGED = {None, "gradient norm reached"}  # what `stopped` says of a run that did, or that has nothing to converge
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One printed number beside ours: where it belongs, whether the data are the same, and the verdict."""
+
+    experiment: str
+    data: str
+    metric: str
+    cell: tuple[tuple[str, Any], ...]  # the other coordinates, sorted by name
+    same_data: bool
+    judged: Judged
+
+
+def compare(result: Result) -> list[Compared]:
+    """Every cell of a result whose rows carry the paper's number, in order of appearance.
+
+    From three runs on a cell has its own spread; that of two is pooled over the cells with its metric and data set.
+    """
+    cells: dict[tuple[str, str, tuple[tuple[str, Any], ...]], list[Row]] = {}
+    for row in result.rows:
+        if row.get("paper") is not None:
+            rest = tuple(
+                sorted((k, v) for k, v in row.items() if k not in NOT_OF_THE_CELL | {"data"} and v is not None)
+            )
+            cells.setdefault((str(row.get("data")), row["metric"], rest), []).append(row)
+    spreads = {
+        (data, metric): _spread([rows for (d, m, _), rows in cells.items() if (d, m) == (data, metric)])
+        for data, metric, _ in cells
+    }
+    return [
+        Compared(
+            result.id,
+            data,
+            metric,
+            rest,
+            data in SAME_DATA.get(result.id, set()),
+            _judged(rows, spreads[data, metric], cut=any(_was_cut_off(result, row) for row in rows)),
+        )
+        for (data, metric, rest), rows in cells.items()
+    ]
+
+
+def _was_cut_off(result: Result, row: Row) -> bool:
+    """Whether the run of a row went on to its last epoch without meeting its stopping rule."""
+    ends = (other for other in result.rows if other.get("stopped") == "epoch cap")
+    return any(all(end.get(key) == row.get(key) for key in OF_A_RUN) for end in ends)
+
+
+def _judged(rows: list[Row], spread: Spread | None, *, cut: bool) -> Judged:
+    """The verdict on the rows of one cell: one row for each run."""
+    converged = not cut and all(row.get("stopped") in CONVERGED for row in rows)
+    values = [row["value"] for row in rows]
+    return judge(values, rows[0]["paper"], converged=converged, spread=spread if len(values) == 2 else None)
+
+
+def _spread(cells: list[list[Row]]) -> Spread | None:
+    """Pooled over the cells that have several runs, all of them converged; None where there is none."""
+    groups = [
+        [row["value"] for row in rows]
+        for rows in cells
+        if len(rows) > 1 and all(row.get("stopped") in CONVERGED for row in rows)
+    ]
+    return pooled(groups) if groups else None
