@@ -3,7 +3,7 @@
     reading = words / 45 + formulas in the text / 6 + displayed formulas + visible lines of code / 10    (minutes)
     exercises = the minutes that the exercises name
 
-Words are counted up to the exercises. The weights were chosen once, so that the sum agrees within a quarter with what two
+Words are counted up to the exercises. The weights were chosen once, so that the sum is within a quarter of what two
 readers with linear algebra and Python took for eight chapters (4 to 6 hours each). Minutes are rounded to 5, hours to
 halves.
 

@@ -1,0 +1,154 @@
+"""A Sphinx extension for the stored results of the experiments: the page "What reproduced", and all numbers as CSV.
+
+results/P3-T5-laptop.csv has one line for each number: the coordinates of its cell, metric, seed, value, and the paper's
+number where it prints one. On a page
+
+    <!-- results: picture -->    becomes every printed number against ours
+    <!-- results: verdicts -->   a table: for each experiment how many of them agree, by the rule of papers.agreement
+    <!-- results: list -->       a table of the files
+"""
+
+import csv
+import io
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any, get_args
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+from sphinx.application import Sphinx
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # where this file is an extension of Sphinx
+
+from course_lib.experiments.core.printed import Compared, compare
+from course_lib.experiments.core.results import Result, load_result
+from course_lib.lessons.shared.plots import paper_against_ours
+from course_lib.papers.agreement import Verdict
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = "results"
+LAST = ("metric", "seed", "value", "paper")
+COMMENT = re.compile(r"<!-- results: (picture|verdicts|list) -->")
+ON_OTHER_DATA = {"share dot", "share cos", "share within 10", "Pearson"}  # numbers from 0 to 1, in one panel
+
+
+def stored() -> list[Result]:
+    """Every stored result, by name."""
+    names = (path.stem.rpartition("-") for path in sorted((ROOT / "book" / "results").glob("*.json")))
+    return [load_result(name, scale) for name, _, scale in names]
+
+
+def columns(result: Result) -> list[str]:
+    """The columns of a file: the coordinates of a cell, then metric, seed, value and the paper's number."""
+    found = result.columns()
+    return [name for name in found if name not in LAST] + [name for name in LAST if name in found]
+
+
+def write(result: Result, folder: Path) -> Path:
+    """Writes the rows of one result."""
+    path = folder / f"{result.id}-{result.scale}.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, columns(result), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(result.rows)
+    return path
+
+
+def write_all(app: Sphinx, failed: Exception | None) -> None:
+    """All results, when the pages are written."""
+    if failed or app.builder.format != "html":
+        return
+    folder = Path(app.outdir) / FOLDER
+    folder.mkdir(exist_ok=True)
+    for result in stored():
+        write(result, folder)
+
+
+def spoken(experiment: str) -> str:
+    """ "P3, Table 6" for P3-T6, "P0, experiment 8" for P0-E8."""
+    paper, name = experiment.split("-")
+    kinds = {"T": "Table", "F": "Figure", "E": "experiment", "X": "ours, no."}
+    return f"{paper}, {kinds[name[0]]} {name[1:]}" if name[0] in kinds and name[1:] else experiment
+
+
+def listed() -> str:
+    """HTML: a table of the files, each with what it holds."""
+    rows = "".join(
+        f'<tr><th scope="row"><a href="../../{FOLDER}/{r.id}-{r.scale}.csv" download>{r.id}, {r.scale}</a></th>'
+        f"<td>{r.title}</td><td>{len(r.rows):,}</td></tr>"
+        for r in stored()
+    )
+    head = '<tr><th scope="col">file</th><th scope="col">what</th><th scope="col">numbers</th></tr>'
+    return f'<table class="course-table"><thead>{head}</thead><tbody>{rows}</tbody></table>'
+
+
+def compared() -> list[Compared]:
+    """Every printed number beside ours."""
+    return [cell for result in stored() if result.scale == "laptop" for cell in compare(result)]
+
+
+def picture() -> str:
+    """HTML: the printed numbers against ours, as one drawing."""
+    groups: dict[str, list[tuple[float, float, str]]] = {
+        "the paper's data: P3 on ML-1M, %": [],
+        "other data: P0 and P1": [],
+    }
+    same, other = groups
+    for cell in compared():
+        verdict = cell.judged.verdict if cell.judged.verdict in ("agrees", "differs") else "not judged"
+        point = cell.judged.printed, cell.judged.mean, verdict
+        if cell.same_data and cell.metric[:2] in ("P@", "R@"):
+            groups[same].append(point)
+        elif cell.metric in ON_OTHER_DATA:
+            groups[other].append(point)
+    with mpl.rc_context({"svg.hashsalt": "course", "svg.fonttype": "none"}):
+        fig, _ = paper_against_ours(groups, logarithmic=[same])
+        drawn = io.StringIO()
+        fig.savefig(drawn, format="svg", metadata={"Date": None})
+        plt.close(fig)
+    svg = drawn.getvalue()[drawn.getvalue().index("<svg") :]
+    said = (
+        "Each printed number against ours. Left, precisions and recalls of P3 on its own data lie near the line from 1 "
+    )
+    said += "to 40 percent; right, correlations and shares of P0 and P1 on other data lie far from it."
+    named = svg.replace("<svg", f'<svg role="img" aria-label="{said}"', 1)
+    return f'<div class="results-picture">{named}</div>'
+
+
+def verdicts() -> str:
+    """HTML: for each experiment with printed numbers how many agree, differ, or cannot be judged and why."""
+    by_experiment: dict[tuple[str, str, bool], Counter[str]] = {}
+    for cell in compared():
+        key = (cell.experiment, cell.data, cell.same_data)
+        by_experiment.setdefault(key, Counter())[cell.judged.verdict] += 1
+    names = get_args(Verdict)[:4]
+    head = "".join(
+        f'<th scope="col">{name}</th>' for name in ("table or figure", "our data", "the paper's data?", *names)
+    )
+    rows = "".join(
+        f'<tr><th scope="row">{spoken(experiment)}</th><td>{data}</td><td>{"yes" if same else "no"}</td>'
+        + "".join(f'<td class="number">{counts[name] or "–"}</td>' for name in names)
+        + "</tr>"
+        for (experiment, data, same), counts in by_experiment.items()
+    )
+    caption = "Printed numbers, by verdict."
+    table = f"<caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody>"
+    return f'<table class="course-table">{table}</table>'
+
+
+def fill_page(app: Sphinx, _docname: str, source: list[str]) -> None:
+    """Replaces the comments of a page."""
+    if COMMENT.search(source[0]):
+        makers = {"picture": picture, "verdicts": verdicts, "list": listed}
+        source[0] = COMMENT.sub(lambda match: f"```{{raw}} html\n{makers[match[1]]()}\n```", source[0])
+        for path in (ROOT / "book" / "results").glob("*.json"):
+            app.env.note_dependency(str(path))
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register with Sphinx."""
+    app.connect("source-read", fill_page)
+    app.connect("build-finished", write_all)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
