@@ -1,0 +1,58 @@
+"""The page "What reproduced" and the CSV files: they hold what the stored results hold, judged by the one rule."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+import pytest
+
+from course_lib.experiments.core.printed import compare
+from course_lib.experiments.core.results import Result
+from tools import results_pages
+
+CELL = {"data": "ml-1m", "loss": "unbiased", "ratio": 0.1, "metric": "P@5"}
+
+
+def result(*rows: dict) -> Result:
+    return Result("P3-T5", "laptop", "a table", list(rows))
+
+
+def test_a_cell_with_several_seeds_is_judged_once() -> None:
+    rows = [{**CELL, "seed": seed, "value": 17 + seed / 10, "paper": 17.1} for seed in range(3)]
+    [found] = compare(result(*rows))
+    assert (found.same_data, found.judged.n, found.judged.verdict) == (True, 3, "agrees")
+    assert dict(found.cell) == {"loss": "unbiased", "ratio": 0.1}
+
+
+def test_a_run_that_ended_at_the_cap_is_not_judged() -> None:
+    rows = [{**CELL, "seed": seed, "value": 17.0 + seed, "paper": 17.1} for seed in range(3)]
+    end = {key: value for key, value in rows[1].items() if key not in ("metric", "value", "paper")}
+    capped = result(*rows, {**end, "metric": "epochs", "value": 60, "stopped": "epoch cap"})
+    assert [cell.judged.verdict for cell in compare(capped)] == ["not converged"]
+
+
+def test_rows_without_a_printed_number_are_left_out() -> None:
+    assert compare(result({**CELL, "seed": 0, "value": 1.0})) == []
+
+
+@pytest.mark.parametrize("stored", results_pages.stored(), ids=lambda stored: f"{stored.id}-{stored.scale}")
+def test_a_file_has_a_line_for_each_number(stored: Result, tmp_path: Path) -> None:
+    with results_pages.write(stored, tmp_path).open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert len(lines) == len(stored.rows)
+    assert [float(line["value"]) for line in lines[:50]] == [row["value"] for row in stored.rows[:50]]
+
+
+def test_the_verdicts_count_every_printed_number() -> None:
+    cells = results_pages.compared()
+    table = results_pages.verdicts()
+    counted = [int(text) for text in re.findall(r'class="number">(\d+)<', table)]
+    assert sum(counted) == len(cells) > 200
+
+
+def test_experiments_are_named_as_a_reader_would() -> None:
+    assert results_pages.spoken("P3-T6") == "P3, Table 6"
+    assert results_pages.spoken("P0-E10") == "P0, experiment 10"
+    assert results_pages.spoken("P0-R") == "P0-R"
