@@ -226,3 +226,20 @@ def small_omega_helps_on_ml100k(t5: Any) -> dict[str, Difference]:
         )
         for ratio in sorted(t5.distinct("ratio", **where))
     }
+
+
+# ---- the lab's own runs of an in-batch softmax: P@5 of each seed
+
+
+@finding("An in-batch softmax finds more with the logQ correction than without", case="data set")
+def logq_finds_more(corrected: Sequence[float], plain: Sequence[float]) -> dict[str, Difference]:
+    """P@5 with the correction minus that without, over seeds."""
+    return {"MovieTweetings": Difference.paired(corrected, plain)}
+
+
+@finding(
+    "An in-batch softmax without logQ finds more when the log of the popularity is added at serving", case="data set"
+)
+def log_popularity_at_serving_helps(served: Sequence[float], plain: Sequence[float]) -> dict[str, Difference]:
+    """P@5 of the scores plus log popularity minus that of the scores as they are, over seeds."""
+    return {"MovieTweetings": Difference.paired(served, plain)}
