@@ -5,9 +5,10 @@ standard deviation s. The number agrees when it lies where one more run of ours 
 
     |printed - m| <= sqrt((t s)^2 (1 + 1/n) + h^2),
 
-with t the 97.5 % point of Student's distribution, and h half of the paper's own 95 % interval where it prints one. For
-two runs s is pooled over the cells of the table, because two numbers hardly have a spread. A single run has no s, so it
-cannot be judged, and a run that had not converged, by the test that its experiment states, counts for nothing.
+with t the 97.5 % point of Student's distribution, and h half of the paper's own 95 % interval where it prints one. s is
+pooled over the cells of the table that have a mean of about the same size, because two or three numbers hardly have a
+spread of their own. A single run has no s, so it cannot be judged, and a run that had not converged, by the test that
+its experiment states, counts for nothing.
 """
 
 from __future__ import annotations

@@ -68,11 +68,11 @@ def test_lists_of_different_lengths_are_no_pairs() -> None:
 
 def test_support_says_in_how_many_cases_and_how_many_seeds() -> None:
     three, one = Difference(1, 0.1, 3), Difference(1)
-    assert made({"Rome": three, "Oslo": three}).evidence().support == "all 2 cities, 3 seeds each"
+    assert made({"Rome": three, "Oslo": three}).evidence().support == "both cities, 3 seeds each"
     some = made({"Rome": three, "Oslo": Difference(-1, 0.1, 3)}, claimed={"Rome"})
     assert some.evidence().support == "1 of 2 cities, 3 seeds each"
     assert made({"Rome": one}).evidence().support == "one city, one seed"
-    assert made({"Rome": three, "Oslo": one}).evidence().support == "all 2 cities, 1 to 3 seeds each"
+    assert made({"Rome": three, "Oslo": one}).evidence().support == "both cities, 1 to 3 seeds each"
     users = Difference(1, 0.1, 900, "users")
     assert made({"Rome": users}).evidence().support == "one city, one seed, interval over users"
 

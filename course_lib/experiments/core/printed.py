@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from course_lib.experiments.core.results import Result
 from course_lib.experiments.core.summary import Row
 from course_lib.papers.agreement import Judged, Spread, judge, pooled
@@ -18,6 +20,7 @@ SAME_DATA = {
     "P3-T6": {"ml-1m"},
 }
 NOT_OF_THE_CELL = {"value", "paper", "seed", "metric", "stopped", "seconds", "epochs", "steps", "summary", "splits"}
+Cells = dict[tuple[str, str, tuple[tuple[str, Any], ...]], list[Row]]
 OF_A_RUN = ("data", "pointwise", "loss", "ratio", "seed")  # what names a run of a result that says how each one stopped
 CONVERGED = {None, "gradient norm reached"}  # what `stopped` says of a run that did, or that has nothing to converge
 
@@ -37,19 +40,15 @@ class Compared:
 def compare(result: Result) -> list[Compared]:
     """Every cell of a result whose rows carry the paper's number, in order of appearance.
 
-    From three runs on a cell has its own spread; that of two is pooled over the cells with its metric and data set.
+    The spread of a run is pooled over the cells with the same metric and data set whose mean is within a factor of two.
     """
-    cells: dict[tuple[str, str, tuple[tuple[str, Any], ...]], list[Row]] = {}
+    cells: Cells = {}
     for row in result.rows:
         if row.get("paper") is not None:
             rest = tuple(
                 sorted((k, v) for k, v in row.items() if k not in NOT_OF_THE_CELL | {"data"} and v is not None)
             )
             cells.setdefault((str(row.get("data")), row["metric"], rest), []).append(row)
-    spreads = {
-        (data, metric): _spread([rows for (d, m, _), rows in cells.items() if (d, m) == (data, metric)])
-        for data, metric, _ in cells
-    }
     return [
         Compared(
             result.id,
@@ -57,7 +56,9 @@ def compare(result: Result) -> list[Compared]:
             metric,
             rest,
             data in SAME_DATA.get(result.id, set()),
-            _judged(rows, spreads[data, metric], cut=any(_was_cut_off(result, row) for row in rows)),
+            _judged(
+                rows, _spread(rows, _beside(cells, data, metric)), cut=any(_was_cut_off(result, row) for row in rows)
+            ),
         )
         for (data, metric, rest), rows in cells.items()
     ]
@@ -73,14 +74,18 @@ def _judged(rows: list[Row], spread: Spread | None, *, cut: bool) -> Judged:
     """The verdict on the rows of one cell: one row for each run."""
     converged = not cut and all(row.get("stopped") in CONVERGED for row in rows)
     values = [row["value"] for row in rows]
-    return judge(values, rows[0]["paper"], converged=converged, spread=spread if len(values) == 2 else None)
+    return judge(values, rows[0]["paper"], converged=converged, spread=spread if len(values) > 1 else None)
 
 
-def _spread(cells: list[list[Row]]) -> Spread | None:
-    """Pooled over the cells that have several runs, all of them converged; None where there is none."""
-    groups = [
-        [row["value"] for row in rows]
-        for rows in cells
-        if len(rows) > 1 and all(row.get("stopped") in CONVERGED for row in rows)
-    ]
-    return pooled(groups) if groups else None
+def _beside(cells: Cells, data: str, metric: str) -> list[list[Row]]:
+    """The rows of every cell with this data set and metric that has several runs, all of them converged."""
+    found = [rows for (d, m, _), rows in cells.items() if (d, m) == (data, metric) and len(rows) > 1]
+    return [rows for rows in found if all(row.get("stopped") in CONVERGED for row in rows)]
+
+
+def _spread(rows: list[Row], others: list[list[Row]]) -> Spread | None:
+    """Pooled over the cells whose mean is within a factor of two of this one's; None where there is none."""
+    mean = abs(np.mean([row["value"] for row in rows]))
+    groups = [[row["value"] for row in other] for other in others]
+    near = [values for values in groups if mean / 2 <= abs(np.mean(values)) <= 2 * mean]
+    return pooled(near) if near else None

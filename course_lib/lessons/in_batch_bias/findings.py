@@ -7,10 +7,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from course_lib import papers
 from course_lib.lessons.shared.findings import Difference, finding
+from course_lib.papers import agreement
 
 RATIOS = (1e-5, 1e-3, 1e-1)  # the batch ratios of the page's own runs
 
@@ -141,8 +141,7 @@ def _best_printed(metric: str) -> float:
 
 def _of_one_more(values: np.ndarray) -> float:
     """Half of Student's 95 % interval for the difference of one more value from the mean of these n."""
-    n = len(values)
-    return float(stats.t.ppf(0.975, n - 1) * values.std(ddof=1) * np.sqrt(1 + 1 / n))
+    return agreement.pooled([values]).of_one_more(len(values))
 
 
 @finding(
@@ -179,10 +178,7 @@ def _table_6_cells(t6: Any) -> dict[str, tuple[np.ndarray, float]]:
 
 def one_more_split(t6: Any, n: int) -> float:
     """Half width t s √(1 + 1/n), in points of P@5, of a 95 % interval for one more split around a mean of n."""
-    centred = [ours - ours.mean() for ours, _ in _table_6_cells(t6).values()]
-    freedom = sum(len(values) - 1 for values in centred)
-    spread = np.sqrt(sum((values**2).sum() for values in centred) / freedom)
-    return float(stats.t.ppf(0.975, freedom) * spread * np.sqrt(1 + 1 / n))
+    return agreement.pooled([ours for ours, _ in _table_6_cells(t6).values()]).of_one_more(n)
 
 
 @finding("Pos-Neg finds more with every larger batch ratio", case="step", rests_on=["P3-T5-laptop"])

@@ -130,7 +130,7 @@ class Evidence:
         if total == 1:
             text = f"one {word}"
         elif holding == total:
-            text = f"all {total} {many}"
+            text = f"both {many}" if total == 2 else f"all {total} {many}"
         else:
             text = f"{holding} of {total} {many}"
         return ", ".join(filter(None, [text, self._repetitions()]))
