@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[1]
 HIDDEN = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
 DISPLAYED = re.compile(r"^\$\$.*?\$\$", re.M | re.S)
 INLINE = re.compile(r"\$[^$\n]+\$")
-MARKUP = re.compile(r"\{[\w:-]+\}`[^`]*`|^:::.*$|^:\w.*$|<!--.*?-->|\]\([^)]*\)", re.M | re.S)
+MARKUP = re.compile(r"\{[\w:-]+\}`[^`]*`|^:::[^\n]*$|^:\w[^\n]*$|<!--.*?-->|\]\([^)]*\)", re.M | re.S)
 WORD = re.compile(r"[A-Za-z][\w'’-]*")
 EXERCISE = re.compile(r"importance \d, (\d+) minutes\.\*")
 

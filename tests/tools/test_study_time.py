@@ -60,8 +60,8 @@ def test_the_rule_agrees_within_a_quarter_with_what_readers_took(tmp_path: Path,
 
 def test_markup_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "page.md"
-    path.write_text("Two words {finding}`x-y-z` [here](../a/b.ipynb)<!-- a comment -->.\n:::{note}\n:class: c\n:::\n")
-    assert study_time.of_page(path).reading == pytest.approx(3 / 45)
+    path.write_text("Two words {finding}`x-y-z` [here](../a/b.ipynb)<!-- a comment -->.\n:::{note}\n:class: c\nIn it.\n:::\n\nAfter it.\n")
+    assert study_time.of_page(path).reading == pytest.approx(7 / 45)
 
 
 def test_times_are_said_in_fives_and_halves() -> None:
