@@ -100,7 +100,12 @@ def shown_items(data: Interactions, min_count: int) -> Array:
 
 
 def genre_agreement(data: Interactions, ids: Array, found: Array) -> float:
-    """Mean over items and neighbours of |genres in common| / |genres of either|: a rough outside view of similarity.
+    """The mean over items of `genre_agreements`."""
+    return float(genre_agreements(data, ids, found).mean())
+
+
+def genre_agreements(data: Interactions, ids: Array, found: Array) -> Array:
+    """(s,) mean over an item's neighbours of |genres in common| / |genres of either|: an outside view of similarity.
 
     ids (s,) items; found (s, k) positions in `ids` of the neighbours of each. Genres stand in
     data.item_table["genres"].
@@ -110,7 +115,8 @@ def genre_agreement(data: Interactions, ids: Array, found: Array) -> float:
     has = np.array([[name in own for name in names] for own in words], dtype=float)  # (s, genres)
     common = has @ has.T
     either = has.sum(1)[:, None] + has.sum(1)[None, :] - common
-    return float((common / either)[np.arange(len(ids))[:, None], found].mean())
+    shares: Array = (common / either)[np.arange(len(ids))[:, None], found].mean(axis=1)
+    return shares
 
 
 def largest_difference(first: Tables, second: Tables) -> float:

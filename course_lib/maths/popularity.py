@@ -15,7 +15,7 @@ import numpy as np
 from numpy.random import Generator
 
 from course_lib import checking
-from course_lib.data.interactions import TripleLaw
+from course_lib.data.interactions import Interactions, TripleLaw
 from course_lib.maths import arrays
 from course_lib.maths.arrays import Array, as_array, as_index, first_index, namespace, shape_of
 
@@ -27,6 +27,7 @@ __all__ = [
     "TripleLaw",
     "average_popularity",
     "chance_cosine",
+    "chance_share",
     "correlation_across_parts",
     "cross_fitted_correlation",
     "direction_error",
@@ -109,14 +110,31 @@ def tail_items(counts: Any, share: float = 0.01) -> np.ndarray:
 def top_share(ranked_items: Any, counts: Any, share: float = 0.01) -> float:
     """The part of all recommended items that belongs to the `share` most popular ones: a number in [0, 1].
 
-    ranked_items (m, K) ids, -1 for an empty place (it does not count); counts (n,). Lists drawn at random give about
-    `share`. A user with most of the head already is shown little of it, so the greatest possible value is below 1
-    when the ranking leaves out known items. Source: P0, Table 2 (top-1 % in the top 100).
+    ranked_items (m, K) ids, -1 for an empty place (it does not count); counts (n,). Lists drawn at random from all
+    items give about `share`, lists without known items less (`chance_share`). A user with most of the head already is
+    shown little of it, so the greatest possible value is below 1 when the ranking leaves out known items. Source: P0,
+    Table 2 (top-1 % in the top 100).
     """
     ranked, counts = _ranked(ranked_items, counts)
     is_head = np.zeros(len(counts), dtype=bool)
     is_head[head_items(counts, share)] = True
     return float(is_head[ranked[ranked >= 0]].mean())
+
+
+def chance_share(known: Interactions, share: float = 0.01) -> float:
+    """What `top_share` is on average for lists drawn at random from the items that a user does not know.
+
+    mean over users i of (H - h_i) / (n - k_i): H items are in the head by their count in `known`, of which user i knows
+    h_i, and k_i of all n. Exact for lists of any one length that every user's unknown items can fill; users who know
+    all items are left out. Users know popular items more often than others, so it is below `share`.
+    """
+    in_head = np.zeros(known.n_items, dtype=bool)
+    in_head[head_items(known.col_counts, share)] = True
+    known_head = np.bincount(known.users, weights=in_head[known.items], minlength=known.n_users)
+    free = known.n_items - known.row_counts
+    if not free.any():
+        raise ValueError("known holds every pair of a user and an item; expected a user with an item left to list")
+    return float(((in_head.sum() - known_head)[free > 0] / free[free > 0]).mean())
 
 
 def average_popularity(ranked_items: Any, counts: Any) -> float:

@@ -25,7 +25,10 @@ def ratio_of_shares(experiment: int) -> float:
 
 
 def share_against_chance(experiment: int, quantity: str = "share_dot") -> float:
-    """A printed share divided by the share of the top 1 % items in a list drawn at random, which is 0.01."""
+    """A printed share divided by that of the top 1 % items in a list drawn at random from all items, which is 0.01.
+
+    Lists without known items hold less by chance (`popularity.chance_share`); P0 does not say whether its lists do.
+    """
     return printed(experiment, quantity) / (printed(8, "top_items_percent") / 100)
 
 

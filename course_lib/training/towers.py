@@ -249,12 +249,13 @@ def judge(
 
     Pearson (norm against count) and its two-sided p value, the log-log slope, mean norm; then for ranking by dot
     product and by cosine, at `lists` items a list: share of the top 1 % items, AvgPop, and (quality) NDCG and recall
-    against `test`. Known items are left out of the lists. Lists are made for at most JUDGED_USERS users, drawn with
+    against `test`. Known items are left out of the lists; "share chance" is what lists drawn at random from the others
+    would show (`popularity.chance_share`, over all users). Lists are made for at most JUDGED_USERS users, drawn with
     `seed`. The length of a user's embedding changes no ranking, so users are normalised in both. examples: what the
     left tower gets for each user.
     """
     counts, lengths = train.col_counts, item_norms(towers, train.n_items)
-    found = {"norm": float(lengths.mean())}
+    found = {"norm": float(lengths.mean()), "share chance": popularity.chance_share(train, HEAD)}
     if counts.min() > 0:
         found["slope"] = popularity.log_log_slope(lengths, counts)
     if np.ptp(lengths) > 1e-6 * lengths.mean():  # norms that are equal up to rounding have no correlation

@@ -199,6 +199,33 @@ def test_the_three_counterexamples_to_proposition_8():
     )
 
 
+@given(tables(max_width=4))
+@settings(deadline=None)
+def test_no_direction_is_weaker_than_the_weakest(given_tables) -> None:
+    A, _, rng = given_tables
+    k = A.shape[1]
+    margin, E = gauge.weakest_direction(A)
+    unit = geometry.normalise(A)
+
+    def growth(E: np.ndarray) -> float:
+        return float(np.sqrt((((unit @ E) * unit).sum(1) ** 2).mean()))
+
+    assert np.linalg.norm(E) == pytest.approx(1) and np.allclose(E, E.T)
+    assert growth(E) == pytest.approx(margin, abs=1e-7)
+    assert abs(np.linalg.eigvalsh(E)).max() == pytest.approx(np.linalg.eigvalsh(E).max())
+    for random in rng.standard_normal((20, k, k)):
+        other = (random + random.T) / np.linalg.norm(random + random.T)
+        assert growth(other) >= margin - 1e-9
+
+
+def test_a_table_of_full_rank_may_be_nearly_free() -> None:
+    """Rows a hair off the sign codes: rank says that no gauge is left, the margin that one nearly is."""
+    codes = signs(3).astype(float) + 1e-4 * np.random.default_rng(0).standard_normal((8, 3))
+    assert gauge.linear_gauge_dimension(codes) == 0
+    assert 0 < gauge.weakest_direction(codes)[0] < 1e-3
+    assert gauge.weakest_direction(signs(3))[0] < 1e-12
+
+
 @given(st.integers(2, 4), st.integers(1, 6), st.integers(0, 2**32 - 1), kinds)
 def test_every_direction_keeps_the_lengths_and_moves_cosines(k, n, seed, kind):
     rng = np.random.default_rng(seed)
@@ -256,6 +283,22 @@ def test_two_sided_dimensions_of_generic_tables(k, m, n, seed):
     A, B = unit(rng, m, k), unit(rng, n, k)
     assert gauge.two_sided_diagonal_dimension(A, B) == max(k - m - n, 0)
     assert gauge.two_sided_linear_dimension(A, B) == max(k * (k + 1) // 2 - m - n, 0)
+
+
+def test_a_search_finds_the_second_gauge_that_the_theorem_names() -> None:
+    rng = np.random.default_rng(0)
+    A, B = (geometry.normalise(rng.standard_normal((rows, 3))) for rows in (5, 1))
+    known = gauge.second_linear_gauge(A, B[0])
+    found = gauge.search_second_gauge(A, B, starts=20, rng=rng)
+    assert found is not None
+    np.testing.assert_allclose(found, known @ known.T, atol=1e-6)
+
+
+def test_a_search_finds_no_gauge_where_a_certificate_excludes_it() -> None:
+    rng = np.random.default_rng(0)
+    A, B = (geometry.normalise(rng.standard_normal((6, 3))) for _ in "AB")
+    assert gauge.rigidity_certificate(A, B) is not None
+    assert gauge.search_second_gauge(A, B, starts=3, rng=rng) is None
 
 
 @given(st.integers(2, 6), st.integers(0, 2**32 - 1))

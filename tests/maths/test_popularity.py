@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
@@ -77,6 +79,23 @@ def test_random_lists_hold_the_head_as_often_as_its_share() -> None:
     counts = rng.integers(0, 100, 1000)
     ranked = np.array([rng.permutation(1000)[:100] for _ in range(300)])
     assert popularity.top_share(ranked, counts) == pytest.approx(0.01, abs=0.001)
+
+
+def test_lists_without_known_items_hold_less_of_the_head_by_chance() -> None:
+    """All lists of two that each user can be given, against the formula: 3 users, 5 items, the head is item 0."""
+    known = Interactions(np.array([0, 1, 1, 2, 2, 2]), np.array([0, 0, 1, 1, 2, 3]), n_users=3, n_items=5)
+    assert popularity.head_items(known.col_counts, 0.2).tolist() == [0]
+    shares = []
+    for user in range(3):
+        free = [item for item in range(5) if item not in known.items[known.users == user]]
+        shares.append(np.mean([0 in pair for pair in itertools.combinations(free, 2)]) / 2)
+    assert shares == [0, 0, 0.5]
+    assert popularity.chance_share(known, 0.2) == pytest.approx(np.mean(shares))
+
+
+def test_nobody_with_an_item_left_has_no_chance() -> None:
+    with pytest.raises(ValueError, match="an item left to list"):
+        popularity.chance_share(Interactions(np.array([0]), np.array([0]), n_users=1, n_items=1))
 
 
 # -------------------------------------------------------------------------------------------------------------

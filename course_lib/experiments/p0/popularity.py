@@ -114,7 +114,7 @@ BASE: Settings = {
     "optimiser": "SGD",
     "decay": 0.0,
 }
-METRICS = ("Pearson", "slope", "share dot", "share cos", "NDCG dot", "NDCG cos")
+METRICS = ("Pearson", "slope", "share dot", "share cos", "share chance", "NDCG dot", "NDCG cos")
 LAYOUT = shown("data", "setting", "lists", metrics=METRICS, digits=3)
 
 OPTIMISERS: dict[str, Callable[[Iterable[nn.Parameter], Settings], torch.optim.Optimizer]] = {
@@ -273,7 +273,7 @@ def scalars(rows: list[Row]) -> dict[str, float]:
     return means((row for row in rows if not row["metric"].endswith("at step")), name, intervals=True)
 
 
-ALIKE: dict[str, Any] = {"estimate": seconds, "describe": describe, "finish": scalars, "layout": LAYOUT}
+ALIKE: dict[str, Any] = {"estimate": seconds, "describe": describe, "finish": scalars, "layout": LAYOUT, "version": 2}
 
 # ------------------------------------------------------------------------------------------------- Experiment 8
 
@@ -307,11 +307,14 @@ LOW: dict[str, dict[str, Any]] = {
     "low rate": {"lr": 0.1},
     "low rate, short start": {"lr": 0.1, "norm": 0.1},
     "slow and long": {"lr": 0.3, "long": 4},
+    "same way, rate 1": {"lr": 1.0, "long": 1.2},  # rate times steps as in "slow and long"
+    "same way, rate 10": {"lr": 10.0, "long": 0.12},
 }
 
 
 def low_settings(scale: str) -> dict[str, dict[str, Any]]:
-    """P0's experiment 9, and two runs that say what it shows: the same rate with a short start, and slow but long.
+    """P0's experiment 9, and runs that say what it shows: the same rate with a short start, and three rates at equal
+    rate times steps, as `prop-slow-learning` asks: "slow and long" and the two of the "same way".
 
     Smoke: batches of 256 and a quarter of the steps.
     """

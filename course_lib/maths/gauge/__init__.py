@@ -34,6 +34,7 @@ from course_lib.maths.gauge.counting import squares as squares
 from course_lib.maths.gauge.counting import stretch_along as stretch_along
 from course_lib.maths.gauge.counting import visible_diagonal_dimension as visible_diagonal_dimension
 from course_lib.maths.gauge.counting import visible_linear_dimension as visible_linear_dimension
+from course_lib.maths.gauge.counting import weakest_direction as weakest_direction
 from course_lib.maths.gauge.nearest import METRICS as METRICS
 from course_lib.maths.gauge.nearest import neighbour_overlap as neighbour_overlap
 from course_lib.maths.gauge.nearest import neighbours as neighbours
@@ -44,6 +45,7 @@ from course_lib.maths.gauge.steck import steck_first as steck_first
 from course_lib.maths.gauge.steck import steck_objectives as steck_objectives
 from course_lib.maths.gauge.steck import steck_second as steck_second
 from course_lib.maths.gauge.two_tables import rigidity_certificate as rigidity_certificate
+from course_lib.maths.gauge.two_tables import search_second_gauge as search_second_gauge
 from course_lib.maths.gauge.two_tables import second_linear_gauge as second_linear_gauge
 from course_lib.maths.gauge.two_tables import second_plane_gauge as second_plane_gauge
 from course_lib.maths.gauge.two_tables import swap_squares as swap_squares

@@ -170,6 +170,28 @@ def stretch_along(delta: Any, t: Any) -> Array:
     return namespace(x).sqrt(x)
 
 
+def weakest_direction(A: Any) -> tuple[float, Array]:
+    """How far the lengths of A are from leaving a gauge free: (margin, E), floats.
+
+    Among symmetric E (k, k) of Frobenius norm 1 the margin is the least sqrt(mean over rows of (u^T E u)^2), where u is
+    the row divided by its length: the least singular value of the table of the u u^T, over sqrt(n). S = I + t E changes
+    squared lengths by t times the margin, relatively and in root mean square. 0: a gauge is free
+    (`linear_gauge_dimension`); small: one is nearly free, and lengths that are kept only roughly do not forbid it. The
+    sign of E makes the eigenvalue of largest size positive. A (n, k), rows not 0.
+    """
+    A = algebra.checked_table(A, "A")
+    table = np.asarray(checking.as_numpy(A), dtype=np.float64)
+    k = table.shape[1]
+    rows, cols = np.triu_indices(k)
+    weight = np.where(rows == cols, 1.0, math.sqrt(0.5))  # coordinates in which the dot product is tr(M N)
+    triangle = np.linalg.qr(reduced_outer(geometry.normalise(table)) * weight, mode="r")
+    sigma, across = np.linalg.svd(triangle)[1:]  # all k(k+1)/2 right vectors, also where there are fewer rows
+    E = unpack(across[-1] * weight, k)
+    values = np.linalg.eigvalsh(E)
+    margin = sigma[-1] / math.sqrt(len(table)) if len(sigma) == len(rows) else 0.0
+    return float(margin), E if values[-1] >= -values[0] else -E
+
+
 def linear_stretch_along(E: Any, t: Any) -> Array:
     """R = (I + t E)^(1/2), symmetric and positive definite (k, k), for a symmetric E (k, k): R R^T = I + t E.
 

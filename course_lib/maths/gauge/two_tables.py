@@ -10,7 +10,10 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
+from scipy.optimize import least_squares
 
+from course_lib import checking
 from course_lib.maths.arrays import Array, as_array, first_index, is_exact, like, namespace, shape_of
 from course_lib.maths.gauge import counting
 from course_lib.maths.gauge.algebra import checked_pair, doubled, rank, row_space
@@ -116,6 +119,34 @@ def _second_root(weights: Array, rates: Array) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if slope(middle) > 0 else (low, middle)
     return (low + high) / 2
+
+
+def search_second_gauge(A: Any, B: Any, *, starts: int, rng: Generator) -> np.ndarray | None:
+    """S (k, k) != I, positive definite, with a^T S a = ||a||^2 and b^T S^-1 b = ||b||^2 for all rows; None: not found.
+
+    Least squares in X = log S (symmetric, so that S = e^X is positive definite) from `starts` random X with normal
+    entries; found is what meets all conditions to 1e-9 and is no rotation. None is no proof that there is none. A
+    (n, k), B (m, k) floats.
+    """
+    A, B = (np.asarray(checking.as_numpy(table), dtype=np.float64) for table in checked_pair(A, B))
+    k = A.shape[1]
+
+    def stretch(x: np.ndarray, sign: int) -> np.ndarray:
+        values, vectors = np.linalg.eigh(counting.unpack(x, k))
+        found: np.ndarray = (vectors * np.exp(sign * np.clip(values, -30, 30))) @ vectors.T
+        return found
+
+    def misfit(x: np.ndarray) -> np.ndarray:
+        grown = [((table @ stretch(x, sign)) * table).sum(1) for table, sign in ((A, 1), (B, -1))]
+        lost: np.ndarray = np.concatenate(grown) - lengths
+        return lost
+
+    lengths = np.concatenate([(table**2).sum(1) for table in (A, B)])
+    for _ in range(starts):
+        found = least_squares(misfit, rng.standard_normal(k * (k + 1) // 2), max_nfev=400)
+        if abs(found.fun).max() < 1e-9 * lengths.max() and abs(found.x).max() > 1e-3:
+            return stretch(found.x, 1)
+    return None
 
 
 def second_plane_gauge(a1: Any, a2: Any, b: Any) -> Array:
