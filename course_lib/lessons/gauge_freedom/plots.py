@@ -173,6 +173,21 @@ def neighbour_overlap(
 
 
 @in_style
+def hundred_gauges(shares: Sequence[float], *, picked: float, chance: float) -> tuple[Figure, Axes]:
+    """How many of some random gauges keep which share of the neighbours.
+
+    picked: the share that model 2 keeps, a solid line; chance: that of two random lists, a dotted one.
+    """
+    fig, ax = plt.subplots(figsize=(6.4, 2.6))
+    ax.hist(shares, bins=list(np.arange(0, 1.01, 0.05)), color=PULL, alpha=0.6, ec="white")
+    for share, name, dashes in ((picked, "model 2", "-"), (chance, "two random lists", ":")):
+        ax.axvline(share, color=PUSH if dashes == "-" else SOFT, lw=1.6, ls=dashes, label=name)
+    ax.set(xlabel="share of the ten neighbours that is left", ylabel="gauges", xlim=(0, 1))
+    ax.legend(loc="upper right")
+    return fig, ax
+
+
+@in_style
 def two_starts(
     values: Mapping[str, Mapping[str, float]], *, chance: float | None = None, x_label: str
 ) -> tuple[Figure, Axes]:

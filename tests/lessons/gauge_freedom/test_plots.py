@@ -12,6 +12,7 @@ from course_lib.lessons.gauge_freedom import plots
 FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
     "circle_and_ellipse": lambda: plots.circle_and_ellipse([[1.0, 0.0], [0.5**0.5, 0.5**0.5]], [1.5**0.5, 0.5**0.5]),
     "free_dimensions": lambda: plots.free_dimensions({"any": ([0, 1, 2], [2, 1, 0])}, needed={"k": 2}),
+    "hundred_gauges": lambda: plots.hundred_gauges([0.2, 0.4, 0.41], picked=0.2, chance=0.07),
     "neighbour_overlap": lambda: plots.neighbour_overlap(
         {"diagonal": ([0, 1], [1.0, 0.3]), "linear": ([0, 1], [1.0, 0.4])}, chance=0.02
     ),
