@@ -339,32 +339,36 @@ def enumerate_lazy_decay() -> Fraction:
 
 
 def thm_coupling_corrected() -> list[sp.Expr]:
-    """E[s'^2 | s] - s^2 - 2 pi lr^2 E||h||^2 - pi E||dq||^4, ||h||^2 any two-point number; then the sum over T steps.
+    """E[s'^2 | s] - s^2 - 2 pi lr^2 E||h||^2 - pi E||dq||^4, ||h||^2 any two-point number; then the comparison.
 
-    With E||h||^2 = h^2 at every update this gives E||q_T||^4 = ||q_0||^4 + 2 lr^2 h^2 T pi + E sum ||dq||^4. The last
-    residual is the comparison: the lower bound at pi_2 minus the upper bound at pi_1 (fourth moment m of h) is T lr^2
-    times 2 h^2 (pi_2 - pi_1) - pi_1 lr^2 m / s^2.
+    With l <= E||h||^2 <= u at every update the sum over T steps lies between 2 lr^2 l T pi and 2 lr^2 u T pi. The
+    second residual: the lower bound of the item with l and pi_2 minus the upper bound of the one with u, fourth moment
+    m and pi_1 is 2 T lr^2 pi_1 l times (pi_2 / pi_1 - (u / l) (1 + lr^2 m / (2 u s^2))).
     """
     low, high, chance, m = sp.symbols("A1 A2 w m", positive=True)
     mean = chance * low + (1 - chance) * high
     moved = [lr**2 * x / s for x in (low, high)]
     after = pi * (chance * (s + moved[0]) ** 2 + (1 - chance) * (s + moved[1]) ** 2) + (1 - pi) * s**2
     fourth = pi * (chance * moved[0] ** 2 + (1 - chance) * moved[1] ** 2)
-    pi1, pi2 = sp.symbols("pi1 pi2", positive=True)
-    lower = s**2 + 2 * lr**2 * h**2 * T * pi2
-    upper = s**2 + 2 * lr**2 * h**2 * T * pi1 + T * pi1 * lr**4 * m / s**2
-    compared = T * lr**2 * (2 * h**2 * (pi2 - pi1) - pi1 * lr**2 * m / s**2)
+    pi1, pi2, least, most = sp.symbols("pi1 pi2 l u", positive=True)
+    lower = s**2 + 2 * lr**2 * least * T * pi2
+    upper = s**2 + 2 * lr**2 * most * T * pi1 + T * pi1 * lr**4 * m / s**2
+    compared = 2 * T * lr**2 * pi1 * least * (pi2 / pi1 - most / least * (1 + lr**2 * m / (2 * most * s**2)))
     return [sp.expand(after - s**2 - 2 * pi * lr**2 * mean - fourth), sp.expand(lower - upper - compared)]
 
 
 def enumerate_coupling_corrected() -> Fraction:
     """E||q_T||^4 over all 3^T courses (no update, a small h, a large h) against the theorem; in Fractions, T = 1 ... 5.
 
-    The law of h may depend on the past as long as its mean square does not: here the spread grows with the number of
-    updates so far. An expectation below the bound adds what is missing.
+    The law of h depends on the past: its mean square falls from u to l with the number of updates, and its spread
+    grows. First with l < u, then with l = u, where both bounds are one. What an expectation misses a bound by is added.
     """
+    return max(_outside_the_bounds(Fraction(1), Fraction(3, 2)), _outside_the_bounds(Fraction(3, 2), Fraction(3, 2)))
+
+
+def _outside_the_bounds(least: Fraction, most: Fraction) -> Fraction:
     worst = Fraction(0)
-    start, rate, mean = Fraction(2), Fraction(1, 2), Fraction(3, 2)
+    start, rate = Fraction(2), Fraction(1, 2)
     for probability, slots in ((Fraction(1, 6), 1), (Fraction(1, 3), 2)):
         update = norms.update_probability(probability, slots)
         for steps in range(1, 6):
@@ -376,14 +380,16 @@ def enumerate_coupling_corrected() -> Fraction:
                         chance *= 1 - update
                         continue
                     updates += 1
+                    mean = least + (most - least) / updates
                     h2 = mean + sign * mean * Fraction(updates, updates + 1)
                     chance *= update / 2
                     step2 = rate**2 * h2 / length
                     length, fourth = length + step2, fourth + step2**2
                 fourth_norm += chance * length**2
                 excess += chance * fourth
-            bound = start**2 + 2 * rate**2 * mean * steps * update
-            worst = max(worst, abs(fourth_norm - bound - excess), bound - fourth_norm)
+            grown = fourth_norm - start**2 - excess
+            once = 2 * rate**2 * steps * update
+            worst = max(worst, once * least - grown, grown - once * most)
     return worst
 
 

@@ -1,0 +1,208 @@
+"""What the chapter on norms and popularity says of data, and in which cases it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from course_lib.lessons.shared.findings import Difference, finding
+
+ML_1M = "ml-1m"
+HEAD = 300  # training pairs: films with as many or more are the head of the embedded data
+SAME_WAY = {"10": "same way, rate 10", "1": "same way, rate 1", "0.3": "slow and long"}  # at equal rate times steps
+
+
+def _of(stored: Any, metric: str, setting: str, data: str = ML_1M) -> list[float]:
+    """A metric of a stored result, by seed."""
+    values: list[float] = stored.values(metric, data=data, setting=setting)
+    return values
+
+
+# ----------------------------------------------------------------------------------------- experiments 8 to 10 of P0
+
+
+@finding(
+    "Lists ranked by dot product hold more of the most popular 1 % than lists ranked by cosine",
+    case="pair of data set and loss",
+    rests_on=["P0-E8-laptop"],
+)
+def dot_lists_hold_more_of_the_head(e8: Any) -> dict[str, Difference]:
+    """Share of the lists, over seeds."""
+    return {
+        f"{data}, {name}": Difference.paired(_of(e8, "share dot", setting, data), _of(e8, "share cos", setting, data))
+        for data in (ML_1M, "gowalla")
+        for name, setting in (("plain", "high rate"), ("logQ", "high rate, logQ"))
+    }
+
+
+@finding(
+    "With the plain loss lists ranked by cosine hold more of the most popular 1 % than chance",
+    case="data set",
+    rests_on=["P0-E8-laptop", "P0-E9-laptop"],
+)
+def cosine_lists_are_above_chance(e8: Any, e9: Any) -> dict[str, Difference]:
+    """Share of the lists, over seeds; chance leaves known items out, on the same splits."""
+    return {"ML-1M": Difference.paired(_of(e8, "share cos", "high rate"), _of(e9, "share chance", "low rate"))}
+
+
+@finding(
+    "With the logQ correction lists ranked by cosine hold more of the most popular 1 % than without",
+    case="data set",
+    rests_on=["P0-E8-laptop"],
+)
+def logq_puts_popularity_into_the_cosine(e8: Any) -> dict[str, Difference]:
+    """Share of the lists, over seeds."""
+    return {
+        data: Difference.paired(_of(e8, "share cos", "high rate, logQ", data), _of(e8, "share cos", "high rate", data))
+        for data in (ML_1M, "gowalla")
+    }
+
+
+@finding(
+    "At the high rate the correlation of length and popularity is stronger than at the low one",
+    case="data set",
+    rests_on=["P0-E8-laptop", "P0-E9-laptop"],
+)
+def high_rate_correlates(e8: Any, e9: Any) -> dict[str, Difference]:
+    """Pearson's correlation, over seeds."""
+    return {"ML-1M": Difference.paired(_of(e8, "Pearson", "high rate"), _of(e9, "Pearson", "low rate"))}
+
+
+@finding("At rate 0.1 the loss stays above that of guessing", case="data set", rests_on=["P0-E9-laptop"])
+def low_rate_learns_nothing(e9: Any) -> dict[str, Difference]:
+    """Loss less log 512, over seeds."""
+    losses = _of(e9, "loss", "low rate")
+    return {"ML-1M": Difference.paired(losses, np.full(len(losses), np.log(512)))}
+
+
+@finding("At rate 0.1 lists hold less of the most popular 1 % than chance", case="ranking", rests_on=["P0-E9-laptop"])
+def low_rate_is_below_chance(e9: Any) -> dict[str, Difference]:
+    """Share of the lists, over seeds."""
+    chance = _of(e9, "share chance", "low rate")
+    return {name: Difference.paired(chance, _of(e9, f"share {name}", "low rate")) for name in ("dot", "cos")}
+
+
+@finding(
+    "At equal rate times steps a lower rate leaves a smaller slope of length in popularity",
+    case="pair of rates",
+    rests_on=["P0-E9-laptop"],
+)
+def slow_steps_leave_lengths_alone(e9: Any) -> dict[str, Difference]:
+    """Log-log slope, over seeds."""
+    return {
+        f"{slow} against {fast}": Difference.paired(_of(e9, "slope", SAME_WAY[fast]), _of(e9, "slope", SAME_WAY[slow]))
+        for fast, slow in pairwise(SAME_WAY)
+    }
+
+
+@finding(
+    "At equal rate times steps a lower rate reaches no higher loss", case="pair of rates", rests_on=["P0-E9-laptop"]
+)
+def slow_steps_learn_no_less(e9: Any) -> dict[str, Difference]:
+    """Loss at the higher rate less that at the lower one, over seeds."""
+    return {
+        f"{slow} against {fast}": Difference.paired(_of(e9, "loss", SAME_WAY[fast]), _of(e9, "loss", SAME_WAY[slow]))
+        for fast, slow in pairwise(SAME_WAY)
+    }
+
+
+@finding(
+    "With a transformer as the other tower, too, dot products show more of the most popular 1 % than cosines",
+    case="data set",
+    rests_on=["P0-E10-laptop"],
+)
+def transformer_lists_hold_more_of_the_head(e10: Any) -> dict[str, Difference]:
+    """Share of the lists, over seeds."""
+    return {"ML-1M": Difference.paired(*(_of(e10, f"share {name}", "transformer") for name in ("dot", "cos")))}
+
+
+# ----------------------------------------------------------------------------------------------------------- remedies
+
+
+@finding(
+    "Decay at updates only, row-wise Adagrad, Adam and even sampling make the slope smaller",
+    case="remedy",
+    rests_on=["P0-R-laptop"],
+)
+def remedies_flatten(cures: Any) -> dict[str, Difference]:
+    """Log-log slope of the plain model less that with the remedy, over seeds."""
+    plain = _of(cures, "slope", "nothing")
+    return {
+        name: Difference.paired(plain, _of(cures, "slope", name))
+        for name in ("lazy decay", "row-wise Adagrad", "Adam", "uniform items")
+    }
+
+
+@finding("A little weight decay does not make the slope smaller", case="data set", rests_on=["P0-R-laptop"])
+def little_decay_keeps_the_slope(cures: Any) -> dict[str, Difference]:
+    """Log-log slope with a decay of 3e-5 less that of the plain model, over seeds."""
+    return {"ML-1M": Difference.paired(_of(cures, "slope", "weight decay"), _of(cures, "slope", "nothing"))}
+
+
+@finding(
+    "Even where films are updated equally often the correlation of length and popularity is positive",
+    case="data set",
+    rests_on=["P0-R-laptop"],
+)
+def even_sampling_keeps_a_correlation(cures: Any) -> dict[str, Difference]:
+    """Pearson's correlation, over seeds."""
+    correlations = _of(cures, "Pearson", "uniform items")
+    return {"ML-1M": Difference.paired(correlations, np.zeros(len(correlations)))}
+
+
+@finding(
+    "With the plain loss lists by dot product are better than lists by cosine",
+    case="data set",
+    rests_on=["P0-R-laptop"],
+)
+def lengths_repair_the_plain_model(cures: Any) -> dict[str, Difference]:
+    """NDCG@10, over seeds."""
+    return {"ML-1M": Difference.paired(_of(cures, "NDCG dot", "nothing"), _of(cures, "NDCG cos", "nothing"))}
+
+
+@finding(
+    "With the logQ correction lists by cosine are better than without it, and than the most popular films",
+    case="comparison",
+    rests_on=["P0-R-laptop"],
+)
+def logq_mends_the_cosine(cures: Any) -> dict[str, Difference]:
+    """NDCG@10, over seeds."""
+    corrected = _of(cures, "NDCG cos", "logQ")
+    return {
+        "no correction": Difference.paired(corrected, _of(cures, "NDCG cos", "nothing")),
+        "most popular": Difference.paired(corrected, _of(cures, "NDCG dot", "most popular")),
+        "on the sphere": Difference.paired(corrected, _of(cures, "NDCG cos", "logQ, on the sphere")),
+    }
+
+
+@finding("Strong weight decay makes the lists by dot product worse", case="data set", rests_on=["P0-R-laptop"])
+def strong_decay_spoils_the_ranking(cures: Any) -> dict[str, Difference]:
+    """NDCG@10, over seeds."""
+    return {
+        "ML-1M": Difference.paired(_of(cures, "NDCG dot", "nothing"), _of(cures, "NDCG dot", "strong weight decay"))
+    }
+
+
+# ------------------------------------------------------------------------------------------------- the page's own runs
+
+
+@finding("One mean gradient for all films predicts too small a slope", case="data set")
+def one_number_is_too_flat(measured: Sequence[float], predicted: Sequence[float]) -> dict[str, Difference]:
+    """Log-log slope of length in popularity, over seeds."""
+    return {"MovieTweetings": Difference.paired(measured, predicted)}
+
+
+@finding("Among the most popular films the fitted law with copies has too large a slope", case="data set")
+def copies_are_too_steep_in_the_head(fitted: Sequence[float], measured: Sequence[float]) -> dict[str, Difference]:
+    """Log-log slope among films with `HEAD` training pairs or more, over seeds."""
+    return {"MovieTweetings": Difference.paired(fitted, measured)}
+
+
+@finding("The mean squared gradient of a film rises with its popularity", case="sampling")
+def popular_films_are_hit_harder(pairs: Sequence[float], films: Sequence[float]) -> dict[str, Difference]:
+    """Log-log slope of the mean ||h||^2 in popularity, over seeds; slots uniform over pairs, and over films."""
+    found = {"uniform over pairs": pairs, "uniform over films": films}
+    return {name: Difference.paired(slopes, np.zeros(len(slopes))) for name, slopes in found.items()}
