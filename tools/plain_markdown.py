@@ -253,7 +253,7 @@ class PlainMarkdown:
         if name in ("minutes", "hours"):
             return study_time.said(name, content, self.page)
         if name == "finding":
-            return f"({self.index.support(content, self.page)})"
+            return self.index.support(content, self.page)
         if name in ("cite", "cite:p", "cite:ps", "cite:t", "cite:ts"):
             return self._citation(content, textual=name.startswith("cite:t"))
         maker = ROLES.get(name)

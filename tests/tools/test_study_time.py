@@ -60,7 +60,8 @@ def test_the_rule_agrees_within_a_quarter_with_what_readers_took(tmp_path: Path,
 
 def test_markup_is_not_read(tmp_path: Path) -> None:
     path = tmp_path / "page.md"
-    path.write_text("Two words {finding}`x-y-z` [here](../a/b.ipynb)<!-- a comment -->.\n:::{note}\n:class: c\nIn it.\n:::\n\nAfter it.\n")
+    box = ":::{note}\n:class: c\nIn it.\n:::\n\nAfter it.\n"
+    path.write_text(f"Two words {{finding}}`x-y-z` [here](../a/b.ipynb)<!-- a comment -->.\n{box}")
     assert study_time.of_page(path).reading == pytest.approx(7 / 45)
 
 
