@@ -25,7 +25,6 @@ from course_lib.maths.arrays import (
     check_finite,
     check_value,
     detached,
-    diagonal,
     is_exact,
     is_torch,
     like,
@@ -183,11 +182,10 @@ def in_batch_softmax(scores: Any, *, tau: Any, log_q: Any = None, item_ids: Any 
         if readable(shift):
             check_finite(shift, "log_q")
         logits = logits - shift
-    total = logits
     if item_ids is not None:
         ids = _of_candidates(as_index(item_ids, scores, "item_ids"), n, "item_ids")
-        total = namespace(logits).where(_accidental(ids, m), -math.inf, logits)
-    return check_value((_log_sum_exp(total) - diagonal(logits)).mean(), {"scores": scores})
+        logits = namespace(logits).where(_accidental(ids, m), -math.inf, logits)
+    return check_value(_cross_entropy(logits, _numbers(m, scores)), {"scores": scores})
 
 
 def infonce(scores: Any, *, tau: Any, positives: Any = None) -> Array:
@@ -201,9 +199,8 @@ def infonce(scores: Any, *, tau: Any, positives: Any = None) -> Array:
     """
     if positives is None:
         return in_batch_softmax(_square(scores), tau=tau)
-    scores, rows, columns = _batch(scores, positives)
-    logits = _divided(scores, tau)
-    return check_value((_log_sum_exp(logits) - logits[rows, columns]).mean(), {"scores": scores})
+    scores, _, columns = _batch(scores, positives)
+    return check_value(_cross_entropy(_divided(scores, tau), columns), {"scores": scores})
 
 
 def one_minus_cosine_squared(cos: Any) -> Array:
@@ -217,7 +214,7 @@ def cosine_margin(scores: Any, *, tau: Any, margin: float, positives: Any = None
     scores (m, n) of cosines; margin >= 0, in units of cosine; the rest as in `infonce`, which is the case margin = 0.
     """
     scores, rows, columns = _batch(scores, positives)
-    return _with_positives(scores, rows, columns, scores[rows, columns] - checking.real(margin, "margin", least=0), tau)
+    return _with_positives(scores, columns, scores[rows, columns] - checking.real(margin, "margin", least=0), tau)
 
 
 def angular_margin(scores: Any, *, tau: Any, margin: float, positives: Any = None) -> Array:
@@ -230,7 +227,7 @@ def angular_margin(scores: Any, *, tau: Any, margin: float, positives: Any = Non
     scores, rows, columns = _batch(scores, positives)
     cos, margin = scores[rows, columns], checking.real(margin, "margin", least=0)
     sin = namespace(cos).clip(1 - cos * cos, 1e-30, None) ** 0.5
-    return _with_positives(scores, rows, columns, cos * math.cos(margin) - sin * math.sin(margin), tau)
+    return _with_positives(scores, columns, cos * math.cos(margin) - sin * math.sin(margin), tau)
 
 
 def triplet_margin(pos_cos: Any, neg_cos: Any, *, margin: float) -> Array:
@@ -303,16 +300,19 @@ def _numbers(count: int, reference: Array) -> Array:
     return np.arange(count)
 
 
-def _with_positives(scores: Array, rows: Array, columns: Array, changed: Array, tau: Any) -> Array:
-    """`infonce` after the entries at (rows, columns) became `changed` (m,)."""
+def _with_positives(scores: Array, columns: Array, changed: Array, tau: Any) -> Array:
+    """`infonce` after the entry of each row at its column became `changed` (m,)."""
     here = _numbers(shape_of(scores)[1], scores)[None, :] == columns[:, None]  # (m, n)
     logits = _divided(namespace(scores).where(here, changed[:, None], scores), tau)
-    return check_value((_log_sum_exp(logits) - logits[rows, columns]).mean(), {"scores": scores})
+    return check_value(_cross_entropy(logits, columns), {"scores": scores})
 
 
-def _log_sum_exp(x: Array) -> Array:
-    """log sum_j exp(x_ij): (m, n) -> (m,), without overflow."""
-    if is_torch(x):
-        return namespace(x).logsumexp(x, -1)
+def _cross_entropy(logits: Array, columns: Array) -> Array:
+    """The mean over rows i of log sum_j exp(x_ij) - x_ic, c = columns_i: (m, n), (m,) -> (), without overflow."""
+    if is_torch(logits):
+        from torch.nn.functional import cross_entropy
+
+        return cross_entropy(logits, columns)
     with np.errstate(invalid="ignore"):  # NaN is found out in the value of the loss
-        return np.logaddexp.reduce(x, axis=-1)
+        total = np.logaddexp.reduce(logits, axis=-1)
+        return (total - logits[_numbers(len(logits), logits), columns]).mean()

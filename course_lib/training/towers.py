@@ -128,7 +128,7 @@ def train_towers(
 
     def step(module: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
         scores = losses.cosine_scores(*module(*batch))  # (B, B)
-        loss: Tensor = losses.infonce(scores if shift is None else scores - tau * shift[batch[1]], tau=tau)
+        loss: Tensor = losses.in_batch_softmax(scores, tau=tau, log_q=None if shift is None else shift[batch[1]])
         return loss
 
     plan = Plan(max_epochs=-(-steps // epoch), diverged_at=None)
