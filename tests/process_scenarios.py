@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from course_lib import gramians, losses
 from course_lib.data.interactions import Interactions
+from course_lib.models import debiasing
 from course_lib.models.backbones import make
 from course_lib.training import FabricProcesses, Plan, fit, processes
 from course_lib.training.recommenders import train_recommender
@@ -34,6 +36,7 @@ from course_lib.training.towers import lookup_towers, train_towers
 
 HERE = Path(__file__).resolve()
 COUNTS = (1, 2, 3, 7)
+GENERATOR = partial(torch.Generator().manual_seed, 0)
 Batch = tuple[Tensor, Tensor]
 
 
@@ -178,6 +181,9 @@ def runs(fabric: Fabric) -> dict[str, Any]:
             model, train, check, epochs=3, lr=0.05, seed=1, batch_size=16, fabric=fabric, optimizer="sgd"
         )
         found[name] = {"state": model.state_dict(), "epochs": history.epochs}
+    rival = debiasing.make("PAAC", make("MF", train, d=4, generator=GENERATOR()), train, generator=GENERATOR())
+    train_recommender(rival, train, None, epochs=1, lr=0.05, seed=1, batch_size=16, fabric=fabric)
+    found["rival"] = {"state": rival.state_dict(), "seed": rival.draws.initial_seed()}
     towers = lookup_towers(train, d=4)
     optimiser = torch.optim.SGD(towers.parameters(), lr=0.1)
     counted: list[int] = []

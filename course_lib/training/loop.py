@@ -417,7 +417,7 @@ def _drawn(batches: Batches | DataLoader[Any], epoch: int, rng: np.random.Genera
 
 
 def _dealt(batches: Iterator[Any], team: Team, seed: int) -> Iterator[Any]:
-    """This process's share of batches that all processes draw alike: every size-th.
+    """This process's share of batches that all processes draw alike: one of each group of `size`, a group a step.
 
     They are drawn with torch's generator at the same place in all processes, beside the one that the module draws from.
     """
@@ -425,14 +425,13 @@ def _dealt(batches: Iterator[Any], team: Team, seed: int) -> Iterator[Any]:
     for at in itertools.count():
         with torch.random.fork_rng(devices=[]):
             torch.set_rng_state(state)
-            batch = next(batches, END)
+            group = list(itertools.islice(batches, team.size))
             state = torch.get_rng_state()
         if at == 0:
-            team.same({"the first of all batches": "none" if batch is END else alike.batch_words(batch)})
-        if batch is END:
+            team.same({"the first of all batches": alike.batch_words(group[0]) if group else "none"})
+        if team.rank >= len(group):
             return
-        if at % team.size == team.rank:
-            yield batch
+        yield group[team.rank]
 
 
 def _loss_and_weight(found: Any) -> tuple[Tensor, float]:

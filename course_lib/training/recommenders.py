@@ -82,6 +82,7 @@ def train_recommender(
     def batches(block: int, rng: Generator) -> Iterator[Triple]:
         for epoch in range(block * evaluate_every, min((block + 1) * evaluate_every, epochs)):
             model.begin_epoch(epoch, np.random.default_rng([seed, epoch, 2]))
+            _draw_apart(model, fabric.global_rank)
             yield from _triples(train, min(batch_size, len(train)), negatives, rng, device)
 
     return fit(
@@ -100,6 +101,14 @@ def train_recommender(
         fabric=fabric,
         progress=progress,
     )
+
+
+def _draw_apart(model: nn.Module, rank: int) -> None:
+    """Lets a rival's own draws in this process differ from those in the others, as dropout does."""
+    for part in model.modules():
+        draws = getattr(part, "draws", None)
+        if rank and isinstance(draws, torch.Generator):
+            draws.manual_seed(draws.initial_seed() + rank)
 
 
 def _triples(train: Interactions, batch_size: int, law: str, rng: Generator, device: torch.device) -> Iterator[Triple]:

@@ -186,6 +186,13 @@ def test_each_process_draws_its_own_dropout(works: list[dict[str, Any]]) -> None
     assert first.shape == second.shape == (2, 3) and not torch.equal(first, second)
 
 
+def test_each_process_draws_its_own_noise_for_a_rival(works: list[dict[str, Any]]) -> None:
+    """And both end with the same parameters all the same."""
+    first, second = (found["rival"] for found in works)
+    assert second["seed"] == first["seed"] + 1
+    same_state(first["state"], second["state"], atol=0)
+
+
 def test_all_stop_when_process_0_says_so(works: list[dict[str, Any]]) -> None:
     """It alone evaluates; the best state is in all."""
     assert [found["asked"] for found in works] == [[0, 0, 0], []]
