@@ -87,13 +87,13 @@ def as_numpy(values: Any) -> NDArray[Any]:
 
 
 def table(values: Any, name: str, *, rows: int | None = None, width: int | None = None) -> NDArray[Any]:
-    """`values` (an array or tensor) as a finite NumPy matrix of floats (rows, width); integers become float64."""
+    """`values` (an array or tensor) as a finite NumPy matrix (rows, width); integers become float64, 16 bits 32."""
     array = as_numpy(values)
     fits = array.ndim == 2 and rows in (None, array.shape[0]) and width in (None, array.shape[1])
     if not fits or array.dtype.kind not in "fiu":
         expected = f"numbers of shape ({'n' if rows is None else rows}, {'d' if width is None else width})"
         raise ValueError(f"{name} has shape {array.shape} and dtype {array.dtype}; expected {expected}")
-    array = array if array.dtype.kind == "f" else array.astype(np.float64)
+    array = array.astype(np.float64 if array.dtype.kind != "f" else max(array.dtype, np.dtype(np.float32)), copy=False)
     bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
     if len(bad):
         raise ValueError(

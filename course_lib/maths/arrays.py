@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import functools
 import numbers
+import sys
+from contextlib import AbstractContextManager, nullcontext
 from fractions import Fraction
 from typing import Any
 
-import array_api_compat
 import numpy as np
 
 from course_lib import checking
@@ -27,7 +28,8 @@ Array = Any  # a NumPy array, a torch tensor, or an object array of Fractions
 
 def is_torch(x: Any) -> bool:
     """True when x is a torch tensor. Does not import torch."""
-    return bool(array_api_compat.is_torch_array(x))
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(x, torch.Tensor)
 
 
 def is_exact(x: Any) -> bool:
@@ -44,7 +46,9 @@ def namespace(*arrays: Any) -> Any:
     """
     for x in arrays:
         if is_torch(x):
-            return array_api_compat.array_namespace(x)
+            import array_api_compat.torch
+
+            return array_api_compat.torch
     return np
 
 
@@ -165,16 +169,17 @@ def weighted_grid_sum(grid: Array, left: Array, right: Array | None, own: Array 
     pass back: weighted grids cost what plain sums cost.
     """
     weights: tuple[Any, ...] = (left, right, own)
-    if is_torch(grid) and not any(is_torch(x) and x.requires_grad for x in weights):
+    if is_torch(grid) and not (compiling() or any(is_torch(x) and x.requires_grad for x in weights)):
         return _torch_grid_sum()(grid, left, right, own)
     return _grid_sum(grid, left, right, own)
 
 
 def _grid_sum(grid: Array, left: Array, right: Array | None, own: Array | None) -> Array:
     xp = namespace(grid)
-    rows = xp.sum(grid, axis=-1) if right is None else (grid @ right[..., None])[..., 0]  # (..., p, q) -> (..., p)
-    total = xp.sum(left * rows, axis=-1)  # (..., p) -> (...)
-    return total if own is None else total + xp.sum(own * diagonal(grid), axis=-1)
+    with full_precision(grid):
+        rows = xp.sum(grid, axis=-1) if right is None else (grid @ right[..., None])[..., 0]  # (..., p, q) -> (..., p)
+        total = xp.sum(left * rows, axis=-1)  # (..., p) -> (...)
+        return total if own is None else total + xp.sum(own * diagonal(grid), axis=-1)
 
 
 @functools.cache
@@ -222,20 +227,91 @@ def detached(x: Array) -> Array:
     return x.detach() if is_torch(x) else x
 
 
+def copied(x: Any) -> Any:
+    """The same numbers in an array of its own; anything that is no array as it is."""
+    if is_torch(x):
+        return x.detach().clone()
+    return x.copy() if isinstance(x, np.ndarray) else x
+
+
+def at_least_single(x: Array) -> Array:
+    """float16 and bfloat16 as float32, anything else as it is: sums and counts do not fit into 16 bits."""
+    if is_torch(x):
+        return x.float() if x.dtype.itemsize < 4 else x
+    return x.astype(np.float32) if x.dtype == np.float16 else x
+
+
+def same_precision(*values: Array) -> list[Array]:
+    """Arrays of one kind in their widest dtype, float32 at least; exact ones as they are."""
+    if any(map(is_exact, values)):
+        return list(values)
+    if is_torch(values[0]):
+        import torch
+
+        dtype = functools.reduce(torch.promote_types, (x.dtype for x in values), torch.float32)
+        return [x.to(dtype) for x in values]
+    return [x.astype(np.result_type(np.float32, *values), copy=False) for x in values]
+
+
+def full_precision(x: Array) -> AbstractContextManager[None]:
+    """Inside, products keep the precision of their factors although autocast is on."""
+    if not is_torch(x):
+        return nullcontext()
+    import torch
+
+    known = torch.amp.is_autocast_available(x.device.type)
+    return torch.autocast(x.device.type, enabled=False) if known else nullcontext()
+
+
+def readable(x: Any) -> bool:
+    """False for a tensor without values to ask for: in `torch.compile`, in `torch.func.vmap`, on the meta device."""
+    if not is_torch(x):
+        return True
+    import torch
+
+    return not (compiling() or x.is_meta or torch._C._functorch.is_batchedtensor(x))
+
+
+def compiling() -> bool:
+    """True where `torch.compile` is reading this code. Only for tensors: it imports torch."""
+    import torch
+
+    return bool(torch.compiler.is_compiling())
+
+
 def all_finite(x: Array) -> bool:
-    """True when no entry is NaN or infinite. Exact arrays are finite by construction."""
+    """True when no entry is NaN or infinite. Exact arrays are finite by construction.
+
+    A sum is finite only if its terms are: it is looked at first, as it is faster and needs no memory.
+    """
     if is_exact(x):
         return True
-    return bool(namespace(x).isfinite(x).all())
+    xp, x = namespace(x), detached(x)
+    return bool(xp.isfinite(xp.sum(x))) or bool(xp.isfinite(x).all())
 
 
 def check_finite(x: Array, name: str) -> Array:
     """x, or a ValueError that names its first entry that is NaN or infinite."""
     if all_finite(x):
         return x
+    x = detached(x)
     bad = first_index(~namespace(x).isfinite(x)) or ()
     place = f"{name}[{', '.join(map(str, bad))}]" if bad else name
     raise ValueError(f"{place} = {float(x[bad])}: {name} holds NaN or infinity; every entry must be finite")
+
+
+def check_value(value: Array, terms: dict[str, Array]) -> Array:
+    """The value of a loss, if it is finite; else say which of its terms is not.
+
+    Only the value is read, so the check costs nothing; where it cannot be read, there is none.
+    """
+    if not readable(value) or all_finite(value):
+        return value
+    for name, term in terms.items():
+        check_finite(term, name)
+    raise ValueError(
+        f"the loss overflowed to {detached(value)} although every entry is finite; use float64 or smaller scores"
+    )
 
 
 def first_index(condition: Array) -> tuple[int, ...] | None:

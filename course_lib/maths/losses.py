@@ -17,7 +17,21 @@ from typing import Any
 import numpy as np
 
 from course_lib import checking
-from course_lib.maths.arrays import Array, as_array, as_index, is_exact, is_torch, like, namespace, shape_of
+from course_lib.maths.arrays import (
+    Array,
+    as_array,
+    as_index,
+    at_least_single,
+    check_finite,
+    check_value,
+    detached,
+    is_exact,
+    is_torch,
+    like,
+    namespace,
+    readable,
+    shape_of,
+)
 from course_lib.maths.geometry import normalise
 
 
@@ -60,26 +74,42 @@ LOSSES: dict[str, Callable[[Any, Any], Array]] = {"square": square, "logistic": 
 def pair_losses(kind: str, scores: Any) -> tuple[Array, Array]:
     """(l(1, scores), l(0, scores)) elementwise: the two losses of every pair.
 
-    kind: "square" or "logistic"; scores: any shape, returned shapes are the same.
+    kind: "square" or "logistic"; scores: any shape, returned shapes are the same. NaN and infinity are refused.
+    A batch loss needs l(1, .) on the diagonal of its scores alone: there `logistic(1, scores.diagonal())` and
+    `logistic(0, scores)` cost little more than half.
     """
     loss = LOSSES[checking.choice(kind, "kind", LOSSES)]
+    scores = as_array(scores, "scores")
+    if readable(scores):
+        check_finite(scores, "scores")
     return loss(1, scores), loss(0, scores)
 
 
 def bpr(pos_scores: Any, neg_scores: Any) -> Array:
     """mean of -log sigma(pos_scores - neg_scores) = log(1 + exp(neg_scores - pos_scores)): the loss of BPR, in nats.
 
-    pos_scores, neg_scores: <e_u, e_i> and <e_u, e_j> of triples (u, i, j); any shapes that broadcast, so one positive
-    (B, 1) may meet many negatives (B, K). Source: P1, equation (3), as a mean instead of a sum and without the
-    regulariser.
+    pos_scores, neg_scores: <e_u, e_i> and <e_u, e_j> of triples (u, i, j), (B,) both; or one positive (B, 1) meets many
+    negatives (B, K). ValueError for other shapes, for none at all, and for NaN and infinity. Source: P1, equation (3),
+    as a mean instead of a sum and without the regulariser.
     """
-    return bpr_losses(pos_scores, neg_scores).mean()
+    value = bpr_losses(pos_scores, neg_scores).mean()
+    return check_value(value, {"pos_scores": as_array(pos_scores, "pos"), "neg_scores": as_array(neg_scores, "neg")})
 
 
 def bpr_losses(pos_scores: Any, neg_scores: Any) -> Array:
     """-log sigma(pos_scores - neg_scores) of every triple: `bpr` is their mean, some methods weigh them."""
     pos_scores = _real(pos_scores, "pos_scores")
-    return _softplus(like(neg_scores, pos_scores, "neg_scores") - pos_scores)
+    neg_scores = like(neg_scores, pos_scores, "neg_scores")
+    shapes = shape_of(pos_scores), shape_of(neg_scores)
+    sides = zip(*shapes, strict=False)
+    if (
+        len(shapes[0]) != len(shapes[1])
+        or any(p != n and 1 not in (p, n) for p, n in sides)
+        or 0 in shapes[0] + shapes[1]
+    ):
+        found = f"pos_scores has shape {shapes[0]} and neg_scores {shapes[1]}"
+        raise ValueError(f"{found}; expected as many of both, (B,), or (B, 1) and (B, K), and at least one triple")
+    return _softplus(neg_scores - pos_scores)
 
 
 def _labels(label: Any, score: Array) -> Array:
@@ -129,17 +159,48 @@ def dot_scores(Q: Any, K: Any) -> Array:
 # ---- losses of a batch
 
 
-def infonce(scores: Any, *, tau: float, positives: Any = None) -> Array:
+def in_batch_softmax(scores: Any, *, tau: Any, log_q: Any = None, item_ids: Any = None) -> Array:
+    """mean_i of -log [ exp(z_ii) / sum_j exp(z_ij) ] with z_ij = scores_ij / tau - log_q_j: in-batch softmax, in nats.
+
+    scores (m, n), m <= n: row i holds the scores of query i with the n candidates of the batch; its positive stands in
+    column i, and columns beyond m hold negatives for all. tau > 0: the temperature, a number, or a parameter, which
+    gets its gradient. log_q (n,): log of the probability with which each candidate came into a slot of the batch, up to
+    one constant (the logQ correction): the negatives' sum of exp(z_ij) is then, in expectation over the draw,
+    proportional to the sum of exp(scores_ij / tau) over the whole catalogue. The positive is in the sum too, however it
+    came there, so the loss is not unbiased for the full softmax. item_ids (n,): which item each candidate is; a copy of
+    a row's positive in another column is then no negative of that row (an accidental hit) and is left out.
+    Scores of 16 bits are taken as float32. ValueError for shapes and values that do not fit, NaN and infinity.
+    Source: Yi et al., RecSys 2019, Section 3 (logQ); Bengio and Senecal 2008 (sampled softmax).
+    """
+    scores = _scores(scores)
+    m, n = shape_of(scores)
+    if m > n:
+        raise ValueError(f"scores has shape ({m}, {n}), no diagonal of positives; expected (m, n) with m <= n")
+    logits = _divided(scores, tau)
+    if log_q is not None:
+        shift = _of_candidates(log_q, n, "log_q", scores)
+        if readable(shift):
+            check_finite(shift, "log_q")
+        logits = logits - shift
+    if item_ids is not None:
+        ids = _of_candidates(as_index(item_ids, scores, "item_ids"), n, "item_ids")
+        logits = namespace(logits).where(_accidental(ids, m), -math.inf, logits)
+    return check_value(_cross_entropy(logits, _numbers(m, scores)), {"scores": scores})
+
+
+def infonce(scores: Any, *, tau: Any, positives: Any = None) -> Array:
     """-(1/m) sum_i log softmax_j(scores_ij / tau) at j = positives_i: in-batch softmax cross entropy, in nats.
 
-    scores (m, n): row i holds the scores of query i with the n candidates of the batch; tau > 0 the temperature;
-    positives (m,): the column of each row's positive, by default its own number (the diagonal). A candidate that stands
-    in the batch twice is counted twice, also where it is a row's positive: the copy then serves as a negative.
+    scores (m, n): row i holds the scores of query i with the n candidates of the batch; tau > 0 the temperature, a
+    number, or a parameter, which gets its gradient; positives (m,): the column of each row's positive, by default its
+    own number (the diagonal): `in_batch_softmax`. A candidate that stands in the batch twice is counted twice, also
+    where it is a row's positive: the copy then serves as a negative.
     Source: P0, Section 4.1 (InfoNCE with in-batch negatives). Raises ValueError for shapes and values that do not fit.
     """
-    scores, rows, columns = _batch(scores, tau, positives)
-    logits = scores / float(tau)
-    return (_log_sum_exp(logits) - logits[rows, columns]).mean()
+    if positives is None:
+        return in_batch_softmax(_square(scores), tau=tau)
+    scores, _, columns = _batch(scores, positives)
+    return check_value(_cross_entropy(_divided(scores, tau), columns), {"scores": scores})
 
 
 def one_minus_cosine_squared(cos: Any) -> Array:
@@ -147,26 +208,26 @@ def one_minus_cosine_squared(cos: Any) -> Array:
     return (1 - _real(cos, "cos")) ** 2
 
 
-def cosine_margin(scores: Any, *, tau: float, margin: float, positives: Any = None) -> Array:
+def cosine_margin(scores: Any, *, tau: Any, margin: float, positives: Any = None) -> Array:
     """`infonce` with cos - margin in place of each positive's cosine (additive cosine margin: CosFace, AM-Softmax).
 
     scores (m, n) of cosines; margin >= 0, in units of cosine; the rest as in `infonce`, which is the case margin = 0.
     """
-    scores, rows, columns = _batch(scores, tau, positives)
-    return _with_positives(scores, rows, columns, scores[rows, columns] - checking.real(margin, "margin", least=0), tau)
+    scores, rows, columns = _batch(scores, positives)
+    return _with_positives(scores, columns, scores[rows, columns] - checking.real(margin, "margin", least=0), tau)
 
 
-def angular_margin(scores: Any, *, tau: float, margin: float, positives: Any = None) -> Array:
+def angular_margin(scores: Any, *, tau: Any, margin: float, positives: Any = None) -> Array:
     """`infonce` with cos(theta + margin) in place of each positive's cosine cos(theta) (additive angle: ArcFace).
 
     cos(theta + margin) = cos(theta) cos(margin) - sin(theta) sin(margin), with sin(theta) = sqrt(1 - cos^2) >= 0.
     margin >= 0 in radians. Not differentiable where a positive pair is parallel (cos = 1 or -1); the square root is
     taken of max(1 - cos^2, 1e-30) there. The rest as in `infonce`.
     """
-    scores, rows, columns = _batch(scores, tau, positives)
+    scores, rows, columns = _batch(scores, positives)
     cos, margin = scores[rows, columns], checking.real(margin, "margin", least=0)
     sin = namespace(cos).clip(1 - cos * cos, 1e-30, None) ** 0.5
-    return _with_positives(scores, rows, columns, cos * math.cos(margin) - sin * math.sin(margin), tau)
+    return _with_positives(scores, columns, cos * math.cos(margin) - sin * math.sin(margin), tau)
 
 
 def triplet_margin(pos_cos: Any, neg_cos: Any, *, margin: float) -> Array:
@@ -176,33 +237,82 @@ def triplet_margin(pos_cos: Any, neg_cos: Any, *, margin: float) -> Array:
     return namespace(short).clip(short, 0.0, None)
 
 
-def _batch(scores: Any, tau: float, positives: Any) -> tuple[Array, Array, Array]:
-    """Checked scores (m, n) and the row and column numbers of the positives, both (m,)."""
-    scores = _real(scores, "scores")
+def _scores(scores: Any) -> Array:
+    scores = at_least_single(_real(scores, "scores"))
     if scores.ndim != 2 or 0 in shape_of(scores):
         raise ValueError(f"scores has shape {shape_of(scores)}; expected a matrix (m, n), one row per query")
-    checking.real(tau, "tau", above=0)
+    return scores
+
+
+def _square(scores: Any) -> Array:
+    scores = _scores(scores)
     m, n = shape_of(scores)
-    if positives is None and m != n:
+    if m != n:
         raise ValueError(f"scores has shape ({m}, {n}), no diagonal of positives; give positives, a column per row")
-    rows = as_index(np.arange(m), scores, "rows")
+    return scores
+
+
+def _batch(scores: Any, positives: Any) -> tuple[Array, Array, Array]:
+    """Checked scores (m, n) and the row and column numbers of the positives, both (m,)."""
+    scores = _scores(scores) if positives is not None else _square(scores)
+    m, n = shape_of(scores)
+    rows = _numbers(m, scores)
     columns = rows if positives is None else as_index(positives, scores, "positives")
     if shape_of(columns) != (m,):
         raise ValueError(f"positives has shape {shape_of(columns)}; expected ({m},), a column for each row of scores")
-    if bool(((columns < 0) | (columns >= n)).any()):
+    if positives is not None and readable(columns) and bool(((columns < 0) | (columns >= n)).any()):
         reach = f"{int(columns.min())} to {int(columns.max())}"
         raise ValueError(f"positives must be columns 0 to {n - 1} of scores, but they reach from {reach}")
     return scores, rows, columns
 
 
-def _with_positives(scores: Array, rows: Array, columns: Array, changed: Array, tau: float) -> Array:
-    """`infonce` after the entries at (rows, columns) became `changed` (m,)."""
-    xp = namespace(scores)
-    here = as_index(np.arange(shape_of(scores)[1]), scores, "columns")[None, :] == columns[:, None]  # (m, n)
-    logits = xp.where(here, changed[:, None], scores) / float(tau)
-    return (_log_sum_exp(logits) - logits[rows, columns]).mean()
+def _divided(scores: Array, tau: Any) -> Array:
+    """scores / tau, with a gradient for a temperature that is a tensor."""
+    if not is_torch(tau):
+        return scores / checking.real(tau, "tau", above=0)
+    if not is_torch(scores) or math.prod(shape_of(tau)) != 1:
+        found = f"tau is a tensor of shape {shape_of(tau)}"
+        raise ValueError(f"{found}; expected a number, or one number as a tensor beside scores that are a tensor")
+    if readable(tau):
+        checking.real(detached(tau), "tau", above=0)
+    return scores / tau.reshape(()).to(scores)
 
 
-def _log_sum_exp(x: Array) -> Array:
-    """log sum_j exp(x_ij): (m, n) -> (m,), without overflow."""
-    return namespace(x).logsumexp(x, -1) if is_torch(x) else np.logaddexp.reduce(x, axis=-1)
+def _of_candidates(values: Any, n: int, name: str, reference: Array | None = None) -> Array:
+    values = values if reference is None else like(values, reference, name)
+    if shape_of(values) != (n,):
+        raise ValueError(f"{name} has shape {shape_of(values)}; expected ({n},), one for each column of scores")
+    return values
+
+
+def _accidental(ids: Array, m: int) -> Array:
+    """(m, n) where a column holds the item of a row's positive and is not that positive."""
+    rows, columns = _numbers(m, ids), _numbers(shape_of(ids)[0], ids)
+    return (ids[:m, None] == ids[None, :]) & (rows[:, None] != columns[None, :])
+
+
+def _numbers(count: int, reference: Array) -> Array:
+    """0, 1, ..., count - 1 as an index for arrays like `reference`."""
+    if is_torch(reference):
+        import torch
+
+        return torch.arange(count, device=reference.device)
+    return np.arange(count)
+
+
+def _with_positives(scores: Array, columns: Array, changed: Array, tau: Any) -> Array:
+    """`infonce` after the entry of each row at its column became `changed` (m,)."""
+    here = _numbers(shape_of(scores)[1], scores)[None, :] == columns[:, None]  # (m, n)
+    logits = _divided(namespace(scores).where(here, changed[:, None], scores), tau)
+    return check_value(_cross_entropy(logits, columns), {"scores": scores})
+
+
+def _cross_entropy(logits: Array, columns: Array) -> Array:
+    """The mean over rows i of log sum_j exp(x_ij) - x_ic, c = columns_i: (m, n), (m,) -> (), without overflow."""
+    if is_torch(logits):
+        from torch.nn.functional import cross_entropy
+
+        return cross_entropy(logits, columns)
+    with np.errstate(invalid="ignore"):  # NaN is found out in the value of the loss
+        total = np.logaddexp.reduce(logits, axis=-1)
+        return (total - logits[_numbers(len(logits), logits), columns]).mean()

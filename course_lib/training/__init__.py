@@ -1,7 +1,9 @@
 """What trains the models of `course_lib.models`.
 
 Modules, by autograd, one after the other, through one loop:
-    loop          `fit`: any module, with checkpoints, early stopping, seeds (Lightning Fabric)
+    loop          `fit`: any module, any number of processes, with checkpoints, early stopping, seeds (Lightning Fabric)
+    processes     what the processes of a run share: `FabricProcesses`, and how one that fails ends the others
+    alike         what each process was given, in words that can be compared
     recommenders  `train_recommender`: backbones and debiasing methods on triples
     towers        `train_towers`: two towers with an in-batch loss
 
@@ -14,12 +16,23 @@ What is no module, and has a loop of its own:
 
 from typing import TYPE_CHECKING, Any
 
-from course_lib.training.loop import Diverged, Evaluate, FabricProcesses, History, Plan, fit
+from course_lib.training.loop import Diverged, Evaluate, History, Plan, fit
+from course_lib.training.processes import Disagreement, FabricProcesses, ProcessLost
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
-__all__ = ["Diverged", "Evaluate", "Fabric", "FabricProcesses", "History", "Plan", "fit"]
+__all__ = [
+    "Disagreement",
+    "Diverged",
+    "Evaluate",
+    "Fabric",
+    "FabricProcesses",
+    "History",
+    "Plan",
+    "ProcessLost",
+    "fit",
+]
 
 
 def __getattr__(name: str) -> Any:

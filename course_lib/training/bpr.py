@@ -308,7 +308,11 @@ def _runner(workers: int) -> Iterator[Runner]:
 
 def _tables(users: Any, items: Any, interactions: Interactions) -> tuple[Table, Table]:
     """Both tables as arrays that share the caller's memory."""
-    tables = [table.detach().numpy() if isinstance(table, torch.Tensor) else table for table in (users, items)]
+    precise = (torch.float32, torch.float64)
+    tables = [
+        table.detach().numpy() if isinstance(table, torch.Tensor) and table.dtype in precise else table
+        for table in (users, items)
+    ]
     for name, table, rows in zip(("users", "items"), tables, interactions.shape, strict=True):
         if not isinstance(table, np.ndarray) or table.dtype not in (np.float32, np.float64):
             expected = "an array or tensor of float32 or float64, which is changed in place"

@@ -4,32 +4,65 @@ A run is decided by its seed: epoch e draws its batches from `numpy.random.defau
 module draws itself (dropout) from torch's generator seeded for that epoch. So a checkpoint at the end of an epoch holds
 the whole state, and a run that was killed and resumed ends with the same parameters, bit for bit on the same machine
 and threads, as one that was not.
+
+With several processes (`fabric=Fabric(devices=..., strategy="ddp")`) each holds the whole module. One step takes one
+batch from each process and descends on the mean of their losses, so P processes with batches of B stand for one process
+that averages the losses of P such batches before each step:
+
+* the batches of an epoch are dealt out in turn, or, `sharded`, each process brings its own, of any number;
+* a process that has no batch left waits: then the mean is over those that have one. Plan(remainder="drop") leaves
+  such steps out instead;
+* a step that returns (loss, weight) makes it a weighted mean: with the number of examples as weight, and losses that
+  are means over examples, a short batch counts for as many examples as it has;
+* parameters start as process 0 has them. Each process draws its own dropout. Process 0 evaluates and writes the
+  checkpoint, from which any number of processes may go on;
+* where processes were given different things, all refuse by name. Where one fails or dies, all end, within a minute,
+  with a message that names it.
 """
 
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 import os
-from collections.abc import Callable, Iterable
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 import numpy as np
 import torch
+import torch.distributed as dist
 from torch import Tensor, nn
+from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
+from torch.utils.data import DataLoader, DistributedSampler
 from tqdm.auto import tqdm
 
 from course_lib import checking
+from course_lib.training import alike
+from course_lib.training.processes import Team, gradient_kinds
 
 if TYPE_CHECKING:  # importing it takes as long as importing torch, and one process on the CPU needs nothing of it
     from lightning_fabric import Fabric
 
 State = dict[str, Any]  # of a module: its tensors by name
 Batches = Callable[[int, np.random.Generator], Iterable[Any]]
-Step = Callable[[nn.Module, Any], Tensor]
+Step = Callable[[nn.Module, Any], Tensor | tuple[Tensor, float]]
 Evaluate = Callable[[nn.Module], dict[str, float]]
+BeforeStep = Callable[[nn.Module, torch.optim.Optimizer], object]
+END = object()  # what `next` gives of batches that are used up
+
+
+class Stateful(Protocol):
+    """What a checkpoint can keep: an estimator, a sampler, a counter."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Numbers, words and tensors."""
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> Any:
+        """Goes on from there."""
 
 
 class Diverged(FloatingPointError):
@@ -38,30 +71,40 @@ class Diverged(FloatingPointError):
 
 @dataclass(frozen=True)
 class Plan:
-    """How long to train.
+    """How long to train, and how.
 
     max_epochs; monitor: the metric of `evaluate` that decides (higher is better); patience: stop after this many epochs
     without a gain in it (None: never); diverged_at: stop with an error when an epoch's mean loss exceeds this many
-    times that of the first (None: only for NaN and infinity).
+    times that of the first (None: only for NaN and infinity). clip_norm: the most that the norm of all gradients
+    together may be in a step; longer ones are scaled down. schedule: whether the scheduler goes on after each "step" or
+    each "epoch". remainder: what several processes do when some have no batch left: "keep" steps with the others,
+    "drop" ends the epoch.
     """
 
     max_epochs: int
     monitor: str | None = None
     patience: int | None = None
     diverged_at: float | None = 100.0
+    clip_norm: float | None = None
+    schedule: Literal["step", "epoch"] = "step"
+    remainder: Literal["keep", "drop"] = "keep"
 
     def __post_init__(self) -> None:
         checking.whole(self.max_epochs, "max_epochs")
         if self.patience is not None and (self.patience < 1 or self.monitor is None):
             found = f"patience is {self.patience} and monitor {self.monitor!r}"
             raise ValueError(f"{found}; patience needs a monitor and at least 1 epoch")
+        if self.clip_norm is not None:
+            checking.real(self.clip_norm, "clip_norm", above=0)
+        checking.choice(self.schedule, "schedule", ("step", "epoch"))
+        checking.choice(self.remainder, "remainder", ("keep", "drop"))
 
 
 @dataclass
 class History:
     """What happened in each epoch, which was the best, why it stopped.
 
-    epochs: one dict per epoch with `epoch`, `loss` (the mean over its steps) and the metrics.
+    epochs: one dict per epoch with `epoch`, `loss` (the mean over its batches) and the metrics.
     """
 
     epochs: list[dict[str, float]] = field(default_factory=list)
@@ -73,7 +116,7 @@ def fit(
     module: nn.Module,
     optimizer: torch.optim.Optimizer,
     *,
-    batches: Batches,
+    batches: Batches | DataLoader[Any],
     step: Step,
     plan: Plan,
     seed: int,
@@ -81,161 +124,339 @@ def fit(
     checkpoint: Path | str | None = None,
     fabric: Fabric | None = None,
     progress: bool = True,
+    sharded: bool = False,
+    scheduler: LRScheduler | None = None,
+    before_step: BeforeStep | None = None,
+    stateful: Mapping[str, Stateful] | None = None,
 ) -> History:
     """Trains `module` in place and returns its history; with a monitor the module ends in its best state.
 
-    batches(epoch, rng): the batches of an epoch; step(module, batch): a scalar loss to go down; evaluate(module):
-    metrics, called after each epoch in eval mode without gradients; checkpoint: a file written after each epoch, whole
-    or not at all, and read at the start if it is there; fabric: an own one for a GPU, several GPUs or mixed precision
-    (default: one process on the CPU). With several processes each takes every world-size-th batch
-    and gradients are averaged. Raises Diverged; ValueError when the checkpoint is of another run.
+    batches(epoch, rng): the batches of an epoch; or a DataLoader, whose order then follows from seed and epoch.
+    step(module, batch): a scalar loss to go down, or (loss, weight). evaluate(module): metrics, called after each epoch
+    in eval mode without gradients, in process 0. checkpoint: a file written after each epoch, whole or not at all, and
+    read at the start if it is there. fabric: an own one for a GPU, several processes or mixed precision (default: one
+    process on the CPU). sharded: with several processes each brings its own batches, as a DataLoader with a
+    DistributedSampler does, and they are not dealt out. scheduler: of torch; ReduceLROnPlateau goes by the monitor.
+    before_step(module, optimizer): called when the gradients are there, averaged over the processes. stateful: by name,
+    what else the checkpoint keeps, such as the estimators that `step` uses.
+    Raises Diverged; ValueError when the checkpoint is of another run, or processes were given different things (in all
+    of them); ProcessLost when another process failed or died.
     """
+    checking.whole(seed, "seed", 0)
+    if not callable(batches) and not isinstance(batches, DataLoader):
+        raise checking.refuse(batches, "batches", "a function (epoch, rng) -> batches, or a DataLoader")
+    fabric = launched(fabric)
+    with Team(fabric) as team:
+        own = sharded or isinstance(getattr(batches, "sampler", None), DistributedSampler)
+        team.same(
+            {"seed": repr(seed), "plan": repr(plan), "checkpoint": str(checkpoint), "sharded": repr(own)}
+            | {"step": alike.function_words(step), "batches": "its own" if own else alike.function_words(batches)}
+            | {"scheduler": type(scheduler).__qualname__, "stateful": repr(sorted(stateful or {}))}
+            | {"a function evaluate": repr(evaluate is not None)}
+            | alike.module_words(module)
+            | alike.optimizer_words(optimizer)
+        )
+        module, optimizer = _set_up(fabric, module, optimizer)
+        held = (*_tensors(module.state_dict()).values(), *_trained(optimizer))
+        team.copy_first({tensor.data_ptr(): tensor for tensor in held}.values())
+        path = Path(checkpoint) if checkpoint is not None else None
+        run = _Run(
+            fabric, team, module, optimizer, step, plan, seed, scheduler, before_step, dict(stateful or {}), path
+        )
+        return run.train(batches, own, evaluate, progress and team.rank == 0)
+
+
+@dataclass
+class _Run:
+    """One call of `fit`, between the checks of its arguments and its history."""
+
+    fabric: Fabric
+    team: Team
+    module: nn.Module  # in Fabric's wrapping
+    optimizer: torch.optim.Optimizer
+    step: Step
+    plan: Plan
+    seed: int
+    scheduler: LRScheduler | None
+    before_step: BeforeStep | None
+    stateful: dict[str, Stateful]
+    path: Path | None
+    history: History = field(default_factory=History)
+    best: State | None = None
+
+    def train(self, batches: Batches | DataLoader[Any], sharded: bool, evaluate: Evaluate | None, bar: bool) -> History:
+        """All epochs that are left."""
+        self._resume()
+        epochs = range(len(self.history.epochs), self.plan.max_epochs)
+        with tqdm(total=self.plan.max_epochs, initial=epochs.start, unit="epoch", disable=not bar) as shown:
+            for epoch in epochs:
+                if self.history.stopped:
+                    break
+                record = {"epoch": epoch, "loss": self._one_epoch(batches, sharded, epoch)}
+                self._check_divergence(record["loss"], epoch)
+                record |= self._evaluated(evaluate)
+                self._note(record)
+                self._schedule("epoch", record)
+                self._save()
+                shown.update()
+                shown.set_postfix({key: f"{value:.4g}" for key, value in record.items() if key != "epoch"})
+        self.history.stopped = self.history.stopped or "max_epochs"
+        if self.best is not None:
+            self.module.load_state_dict(self.best)
+        return self.history
+
+    def _one_epoch(self, batches: Batches | DataLoader[Any], sharded: bool, epoch: int) -> float:
+        """One pass over the batches; the mean loss over those of all processes."""
+        team, words = self.team, [self.seed, epoch, 1]
+        with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
+            torch.manual_seed(_torch_seed(words if team.size == 1 else [*words, 1 + team.rank]))
+            rng = np.random.default_rng([self.seed, epoch, 3, team.rank] if sharded else [self.seed, epoch])
+            drawn = _drawn(batches, epoch, rng, self.fabric)
+            own = drawn if sharded or team.size == 1 else _dealt(drawn, team, _torch_seed(words))
+            loss = self._pass(own, epoch)
+        state, trained = self.module.state_dict(), {name for name, _ in self.module.named_parameters()}
+        team.copy_first(value for name, value in _tensors(state).items() if name not in trained)
+        return loss
+
+    def _pass(self, batches: Iterator[Any], epoch: int) -> float:
+        self.module.train()
+        total, count, team = 0.0, 0, self.team
+        for at in itertools.count():
+            batch = next(batches, END)
+            team.present = int(team.sum([float(batch is not END)])[0])
+            if team.present == 0 or (team.present < team.size and self.plan.remainder == "drop"):
+                break
+            total += self._one_step(batch, f"step {at} of epoch {epoch}")
+            count += team.present
+        team.present = team.size
+        if count == 0:
+            expected = "at least one batch" + (" for each process" if self.plan.remainder == "drop" else "")
+            raise ValueError(f"batches gave nothing in epoch {epoch}; expected {expected}")
+        return total / count
+
+    def _one_step(self, batch: Any, where: str) -> float:
+        """One step of the optimiser; the sum of the losses of all processes."""
+        self.optimizer.zero_grad(set_to_none=True)
+        value, weight = 0.0, 0.0
+        if batch is not END:
+            loss, weight = _loss_and_weight(self.step(self.module, batch))
+            value = float(loss.detach())
+            if not math.isfinite(value):
+                found = f"the loss is {value} at {where} (learning rate {_rate(self.optimizer)})"
+                raise Diverged(f"{found}: lower the learning rate")
+            self.fabric.backward(loss)
+        value = self._averaged(value, weight)
+        if self.plan.clip_norm is not None:
+            norm = self.plan.clip_norm
+            self.fabric.clip_gradients(self.module, self.optimizer, max_norm=norm, error_if_nonfinite=False)
+        if self.before_step is not None:
+            self.before_step(self.module, self.optimizer)
+        self.optimizer.step()
+        self._schedule("step", {})
+        return value
+
+    def _averaged(self, value: float, weight: float) -> float:
+        """Makes each gradient the weighted mean over the processes; returns the sum of `value`."""
+        if self.team.size == 1:
+            return value
+        parameters = _trained(self.optimizer)
+        total, weights, *kinds = self.team.sum([value, weight, *gradient_kinds(parameters)])
+        for parameter in parameters:
+            if parameter.grad is not None:
+                parameter.grad.mul_(weight / weights)
+        self.team.add_gradients(parameters, kinds)
+        return total
+
+    def _schedule(self, now: str, record: Mapping[str, float]) -> None:
+        if isinstance(self.scheduler, ReduceLROnPlateau):
+            if now == "epoch":
+                self.scheduler.step(record[self.plan.monitor or "loss"])
+        elif self.scheduler is not None and self.plan.schedule == now:
+            self.scheduler.step()
+
+    def _check_divergence(self, loss: float, epoch: int) -> None:
+        if self.plan.diverged_at is None or not self.history.epochs:
+            return
+        first, limit = self.history.epochs[0]["loss"], self.plan.diverged_at
+        if loss > limit * abs(first) > 0:
+            raise Diverged(
+                f"the loss of epoch {epoch} is {loss:.4g}, more than {limit:g} times the {first:.4g} of epoch 0 "
+                f"(learning rate {_rate(self.optimizer)}): lower the learning rate"
+            )
+
+    def _evaluated(self, evaluate: Evaluate | None) -> dict[str, float]:
+        """The metrics that process 0 finds, in all."""
+        if evaluate is None:
+            return {}
+        self.module.eval()
+        metrics: dict[str, float] = {}
+        if self.team.rank == 0:
+            with torch.no_grad():
+                found = evaluate(self.module)
+            if not isinstance(found, Mapping):
+                raise checking.refuse(found, "what evaluate returned", "a dict of numbers by name")
+            metrics = {key: float(value) for key, value in found.items()}
+        return cast(dict[str, float], self.team.of_first(metrics))
+
+    def _note(self, record: dict[str, float]) -> None:
+        """Appends the epoch, decides whether it is the best and whether to stop."""
+        plan, history = self.plan, self.history
+        history.epochs.append(record)
+        if plan.monitor is None:
+            return
+        if plan.monitor not in record:
+            raise ValueError(f"monitor is {plan.monitor!r}, but evaluate gave {sorted(record)}")
+        epoch = len(history.epochs) - 1
+        if history.best_epoch is None or record[plan.monitor] > history.epochs[history.best_epoch][plan.monitor]:
+            history.best_epoch, self.best = epoch, copy.deepcopy(self.module.state_dict())
+        elif plan.patience is not None and epoch - history.best_epoch >= plan.patience:
+            history.stopped = f"no gain in {plan.monitor} for {plan.patience} epochs"
+
+    def _save(self) -> None:
+        """Writes beside the file and renames: a kill leaves the old checkpoint or the new one, never half of one."""
+        if self.path is None:
+            return
+        if self.team.rank == 0:
+            state: State = {"module": self.module.state_dict(), "optimizer": self.optimizer.state_dict()}
+            state |= {"best": self.best, "seed": self.seed, "history": self.history.__dict__}
+            state |= {"processes": self.team.size, "stateful": {k: v.state_dict() for k, v in self.stateful.items()}}
+            state["scheduler"] = None if self.scheduler is None else self.scheduler.state_dict()
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            beside = self.path.with_name(f".{self.path.name}.{os.getpid()}")
+            torch.save(state, beside)
+            os.replace(beside, self.path)
+        self.team.sum([0.0])  # nobody goes on before it is written
+
+    def _resume(self) -> None:
+        """Puts everything where the checkpoint was, if there is one."""
+        path = self.path
+        if path is None:
+            return
+        self.team.same({f"the presence of checkpoint {path}": repr(path.is_file())})
+        if not path.is_file():
+            return
+        state = torch.load(path, map_location=self.fabric.device, weights_only=True)
+        _check_checkpoint(path, state, self)
+        self.module.load_state_dict(state["module"])
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.history, self.best = History(**state["history"]), state["best"]
+        if self.scheduler is not None:
+            self.scheduler.load_state_dict(state["scheduler"])
+        for name, held in self.stateful.items():
+            held.load_state_dict(state["stateful"][name])
+
+
+def _check_checkpoint(path: Path, state: State, run: _Run) -> None:
+    """ValueError for a checkpoint of another run; a warning for one of another number of processes."""
+    if state["seed"] != run.seed:
+        raise ValueError(
+            f"checkpoint {path} is of seed {state['seed']}, not {run.seed}: give another file, or delete it"
+        )
+    tables = (_tensors(state["module"]), _tensors(run.module.state_dict()))
+    theirs, ours = ({key: tuple(value.shape) for key, value in table.items()} for table in tables)
+    if theirs != ours:
+        raise ValueError(f"checkpoint {path} is of another model: it has {theirs}, the module has {ours}")
+    kept, asked = sorted(state.get("stateful", {})), sorted(run.stateful)
+    if kept != asked or (state.get("scheduler") is None) != (run.scheduler is None):
+        with_scheduler = "no scheduler" if state.get("scheduler") is None else "a scheduler"
+        raise ValueError(f"checkpoint {path} holds {with_scheduler} and stateful={kept}; this run has stateful={asked}")
+    before, now = state.get("processes", 1), run.team.size
+    if before != now and run.team.rank == 0:
+        warnings.warn(
+            f"checkpoint {path} was written by {before} processes and goes on in {now}: "
+            f"a step now averages {now} batches, and dropout is drawn anew",
+            stacklevel=4,
+        )
+
+
+def launched(fabric: Fabric | None) -> Fabric:
+    """The Fabric of this run, with its processes under way."""
     if fabric is None:
         from lightning_fabric import Fabric  # here, for it brings torch's compiler: a second and more
 
         fabric = Fabric(accelerator="cpu", devices=1)
-    fabric.launch()
-    module, optimizer = fabric.setup(module, optimizer)
-    history = History()
-    best: State | None = None
-    path = Path(checkpoint) if checkpoint is not None else None
-    if path is not None and path.is_file():
-        history, best = _resume(fabric, path, module, optimizer, seed)
-    quiet = not progress or not fabric.is_global_zero
-    with tqdm(total=plan.max_epochs, initial=len(history.epochs), unit="epoch", disable=quiet) as bar:
-        for epoch in range(len(history.epochs), plan.max_epochs):
-            if history.stopped:
-                break
-            with torch.random.fork_rng(devices=range(torch.cuda.device_count())):
-                torch.manual_seed(int(np.random.default_rng([seed, epoch, 1]).integers(2**62)))
-                drawn = batches(epoch, np.random.default_rng([seed, epoch]))
-                loss = _one_epoch(fabric, module, optimizer, drawn, step, epoch)
-            _check_divergence(loss, epoch, plan, history, optimizer)
-            record = {"epoch": epoch, "loss": loss, **(_evaluated(module, evaluate) if evaluate else {})}
-            best = _note(history, record, plan, module, best)
-            if path is not None:
-                _save(fabric, path, module, optimizer, history, best, seed)
-            bar.update()
-            bar.set_postfix({key: f"{value:.4g}" for key, value in record.items() if key != "epoch"})
-    history.stopped = history.stopped or "max_epochs"
-    if best is not None:
-        module.load_state_dict(best)
-    return history
+    under_way = dist.is_available() and dist.is_initialized()
+    if not under_way and os.environ.get("LT_CLI_USED") != "1":  # `fabric run` has launched already
+        fabric.launch()
+    return fabric
 
 
-def _one_epoch(
-    fabric: Fabric, module: nn.Module, optimizer: torch.optim.Optimizer, batches: Iterable[Any], step: Step, epoch: int
-) -> float:
-    """One pass over the batches; the mean loss over the steps of all processes."""
-    module.train()
-    total, steps = 0.0, 0
-    for at, batch in enumerate(batches):
-        if at % fabric.world_size != fabric.global_rank:
-            continue
-        optimizer.zero_grad(set_to_none=True)
-        loss = step(module, batch)
-        if loss.ndim != 0:
-            raise ValueError(f"step returned a loss of shape {tuple(loss.shape)}; expected a scalar")
-        value = float(loss.detach())
-        if not math.isfinite(value):
-            found = f"the loss is {value} at step {at} of epoch {epoch} (learning rate {_rate(optimizer)})"
-            raise Diverged(f"{found}: lower the learning rate")
-        fabric.backward(loss)
-        optimizer.step()
-        total, steps = total + value, steps + 1
-    if steps == 0:
-        raise ValueError(f"batches gave nothing in epoch {epoch}; expected at least one batch for each process")
-    mean = torch.tensor(total / steps, dtype=torch.float64)
-    return float(cast(Tensor, fabric.all_reduce(mean, reduce_op="mean")))
+def _set_up(
+    fabric: Fabric, module: nn.Module, optimizer: torch.optim.Optimizer
+) -> tuple[nn.Module, torch.optim.Optimizer]:
+    """Module and optimiser in Fabric's wrapping, on its device, in its precision.
+
+    With several processes torch's DistributedDataParallel stays out of it: it averages gradients while they are
+    computed, which hangs where a process has no batch, or fails. `_Run._averaged` does so afterwards.
+    """
+    from lightning_fabric.strategies.ddp import DDPStrategy
+    from lightning_fabric.wrappers import _FabricModule
+
+    if isinstance(fabric.strategy, DDPStrategy):
+        module = fabric.strategy.precision.convert_module(fabric.to_device(module))
+        return _FabricModule(module, fabric.strategy), cast(torch.optim.Optimizer, fabric.setup_optimizers(optimizer))
+    if fabric.world_size > 1:
+        found = f"fabric has the strategy {type(fabric.strategy).__name__}"
+        raise ValueError(f'{found}; expected strategy="ddp": each process holds the whole module')
+    return cast(tuple[nn.Module, torch.optim.Optimizer], fabric.setup(module, optimizer))
 
 
-def _check_divergence(loss: float, epoch: int, plan: Plan, history: History, optimizer: torch.optim.Optimizer) -> None:
-    if plan.diverged_at is None or not history.epochs:
+def _drawn(batches: Batches | DataLoader[Any], epoch: int, rng: np.random.Generator, fabric: Fabric) -> Iterator[Any]:
+    """The batches of an epoch, decided by epoch, rng and torch's generator."""
+    if not isinstance(batches, DataLoader):
+        yield from batches(epoch, rng)
         return
-    first = history.epochs[0]["loss"]
-    if loss > plan.diverged_at * abs(first) > 0:
-        raise Diverged(
-            f"the loss of epoch {epoch} is {loss:.4g}, more than {plan.diverged_at:g} times the {first:.4g} of epoch 0 "
-            f"(learning rate {_rate(optimizer)}): lower the learning rate"
-        )
+    samplers: tuple[Any, ...] = (batches.sampler, batches.batch_sampler)
+    for sampler in samplers:
+        if hasattr(sampler, "set_epoch"):
+            sampler.set_epoch(epoch)
+    for generator in (batches.generator, getattr(batches.sampler, "generator", None)):
+        if generator is not None:
+            generator.manual_seed(int(rng.integers(2**62)))
+    yield from map(fabric.to_device, batches)
 
 
-def _evaluated(module: nn.Module, evaluate: Evaluate) -> dict[str, float]:
-    module.eval()
-    with torch.no_grad():
-        return {key: float(value) for key, value in evaluate(module).items()}
+def _dealt(batches: Iterator[Any], team: Team, seed: int) -> Iterator[Any]:
+    """This process's share of batches that all processes draw alike: one of each group of `size`, a group a step.
+
+    They are drawn with torch's generator at the same place in all processes, beside the one that the module draws from.
+    """
+    state = torch.Generator().manual_seed(seed).get_state()
+    for at in itertools.count():
+        with torch.random.fork_rng(devices=[]):
+            torch.set_rng_state(state)
+            group = list(itertools.islice(batches, team.size))
+            state = torch.get_rng_state()
+        if at == 0:
+            team.same({"the first of all batches": alike.batch_words(group[0]) if group else "none"})
+        if team.rank >= len(group):
+            return
+        yield group[team.rank]
 
 
-def _note(
-    history: History, record: dict[str, float], plan: Plan, module: nn.Module, best: State | None
-) -> State | None:
-    """Appends the epoch, decides whether it is the best and whether to stop; returns the best state so far."""
-    history.epochs.append(record)
-    if plan.monitor is None:
-        return None
-    if plan.monitor not in record:
-        raise ValueError(f"monitor is {plan.monitor!r}, but evaluate gave {sorted(record)}")
-    epoch = len(history.epochs) - 1
-    if history.best_epoch is None or record[plan.monitor] > history.epochs[history.best_epoch][plan.monitor]:
-        history.best_epoch, best = epoch, copy.deepcopy(module.state_dict())
-    elif plan.patience is not None and epoch - history.best_epoch >= plan.patience:
-        history.stopped = f"no gain in {plan.monitor} for {plan.patience} epochs"
-    return best
+def _loss_and_weight(found: Any) -> tuple[Tensor, float]:
+    """What `step` returned, checked."""
+    loss, weight = found if isinstance(found, tuple) and len(found) == 2 else (found, 1.0)
+    if not isinstance(loss, Tensor):
+        raise checking.refuse(loss, "the loss that step returned", "a scalar tensor, or (scalar tensor, weight)")
+    if loss.ndim != 0:
+        raise ValueError(f"step returned a loss of shape {tuple(loss.shape)}; expected a scalar")
+    if not loss.requires_grad:
+        raise ValueError("step returned a loss without a gradient; expected one that depends on the parameters")
+    return loss, checking.real(weight, "the weight that step returned", above=0)
 
 
-def _save(
-    fabric: Fabric,
-    path: Path,
-    module: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    history: History,
-    best: State | None,
-    seed: int,
-) -> None:
-    """Writes beside the file and renames: a kill leaves the old checkpoint or the new one, never half of one."""
-    state: State = {"module": module.state_dict(), "optimizer": optimizer.state_dict()}
-    state |= {"best": best, "seed": seed, "history": history.__dict__}
-    if fabric.is_global_zero:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_name(f".{path.name}.{os.getpid()}")
-        torch.save(state, beside)
-        os.replace(beside, path)
-    fabric.barrier()
+def _tensors(state: Mapping[str, Any]) -> dict[str, Tensor]:
+    return {name: value for name, value in state.items() if isinstance(value, Tensor)}
 
 
-def _resume(
-    fabric: Fabric, path: Path, module: nn.Module, optimizer: torch.optim.Optimizer, seed: int
-) -> tuple[History, State | None]:
-    """Puts module and optimizer where the checkpoint was; the history and the best state so far."""
-    state = torch.load(path, map_location=fabric.device, weights_only=True)
-    if state["seed"] != seed:
-        raise ValueError(f"checkpoint {path} is of seed {state['seed']}, not {seed}: give another file, or delete it")
-    tables = (state["module"], module.state_dict())
-    theirs, ours = ({key: tuple(value.shape) for key, value in table.items()} for table in tables)
-    if theirs != ours:
-        raise ValueError(f"checkpoint {path} is of another model: it has {theirs}, the module has {ours}")
-    module.load_state_dict(state["module"])
-    optimizer.load_state_dict(state["optimizer"])
-    return History(**state["history"]), state["best"]
+def _trained(optimizer: torch.optim.Optimizer) -> list[nn.Parameter]:
+    return [parameter for group in optimizer.param_groups for parameter in group["params"]]
+
+
+def _torch_seed(words: list[int]) -> int:
+    return int(np.random.default_rng(words).integers(2**62))
 
 
 def _rate(optimizer: torch.optim.Optimizer) -> str:
     return ", ".join(f"{group['lr']:g}" for group in optimizer.param_groups)
-
-
-class FabricProcesses:
-    """The processes of a Fabric run, for `gramians.SOGram(d, alpha, processes=FabricProcesses(fabric))` and the like.
-
-    Every process calls `update` with its own part of the batch, and all hold the same estimate afterwards.
-    """
-
-    def __init__(self, fabric: Fabric) -> None:
-        self.fabric = fabric
-
-    def total(self, array: Tensor) -> Tensor:
-        """The sum over the processes."""
-        return cast(Tensor, self.fabric.all_reduce(array, reduce_op="sum"))
-
-    def concatenated(self, array: Tensor) -> Tensor:
-        """The rows of all processes, by rank; as many from each."""
-        return cast(Tensor, self.fabric.all_gather(array)).reshape(-1, *array.shape[1:])

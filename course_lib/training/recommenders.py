@@ -26,7 +26,7 @@ from course_lib.data import metrics
 from course_lib.data.interactions import Interactions, epoch_batches, sample_negatives
 from course_lib.maths import popularity
 from course_lib.models.backbones import Recommender
-from course_lib.training.loop import History, Plan, fit
+from course_lib.training.loop import History, Plan, fit, launched
 
 if TYPE_CHECKING:
     from course_lib.training import Fabric
@@ -69,17 +69,20 @@ def train_recommender(
     (`interactions.sample_negatives`). evaluate_every: epochs between two evaluations; the history has one entry for
     each evaluation ("loss" the mean over its epochs, "mrr"). patience: stop after this many epochs without a gain in
     MRR@10, rounded up to evaluations. watch: called at each evaluation with the two tables that the model ranks with;
-    the numbers that it returns join the entry. batch_size: triples per step, at most |O|. optimizer: "adam" or "sgd",
-    with torch's defaults. checkpoint, fabric, progress: `fit`.
+    the numbers that it returns join the entry. batch_size: triples per step and process, at most |O|. optimizer: "adam"
+    or "sgd", with torch's defaults. checkpoint, fabric, progress: `fit`. With P processes a step descends on the mean
+    over the triples of P batches; `begin_epoch`, with the same `rng`, is called in each of them, `watch` in the first.
     """
     checking.choice(optimizer, "optimizer", OPTIMIZERS)
     checking.whole(epochs, "epochs")
     checking.whole(evaluate_every, "evaluate_every")
-    device = fabric.device if fabric else torch.device("cpu")
+    fabric = launched(fabric)
+    device = fabric.device
 
     def batches(block: int, rng: Generator) -> Iterator[Triple]:
         for epoch in range(block * evaluate_every, min((block + 1) * evaluate_every, epochs)):
             model.begin_epoch(epoch, np.random.default_rng([seed, epoch, 2]))
+            _draw_apart(model, fabric.global_rank)
             yield from _triples(train, min(batch_size, len(train)), negatives, rng, device)
 
     return fit(
@@ -100,6 +103,14 @@ def train_recommender(
     )
 
 
+def _draw_apart(model: nn.Module, rank: int) -> None:
+    """Lets a rival's own draws in this process differ from those in the others, as dropout does."""
+    for part in model.modules():
+        draws = getattr(part, "draws", None)
+        if rank and isinstance(draws, torch.Generator):
+            draws.manual_seed(draws.initial_seed() + rank)
+
+
 def _triples(train: Interactions, batch_size: int, law: str, rng: Generator, device: torch.device) -> Iterator[Triple]:
     """One pass over the pairs in random order, each with a negative."""
     for where in epoch_batches(train, batch_size, rng):
@@ -109,10 +120,9 @@ def _triples(train: Interactions, batch_size: int, law: str, rng: Generator, dev
         yield first, second, third
 
 
-def _step(module: Any, batch: Triple) -> Tensor:
-    """`module` is the model, in Fabric's wrapping if there is one."""
-    loss: Tensor = module.loss(*batch)
-    return loss
+def _step(module: Any, batch: Triple) -> tuple[Tensor, float]:
+    """(loss, triples); `module` is the model, in Fabric's wrapping if there is one."""
+    return module.loss(*batch), len(batch[0])
 
 
 def _evaluated(

@@ -25,7 +25,7 @@ from course_lib.data import metrics
 from course_lib.data.interactions import Interactions
 from course_lib.maths import losses, norms, popularity
 from course_lib.models.encoders import Lookup, TwoTower, recent_histories
-from course_lib.training.loop import Evaluate, History, Plan, fit
+from course_lib.training.loop import Evaluate, History, Plan, fit, launched
 
 if TYPE_CHECKING:
     from course_lib.training import Fabric
@@ -112,21 +112,23 @@ def train_towers(
     towers(users, items) gives two (B, d). An epoch is `epoch` steps (fewer at the end), after which `evaluate` is
     called. logq: subtract log(probability of the item in one slot) from the scores over tau (the logQ correction).
     sampler: positions of training pairs, by default `uniform_pairs`; examples (|O|,): what the left tower gets for each
-    training pair, by default its user.
+    training pair, by default its user. With P processes a step averages the losses of P batches of batch_size, each
+    with its own negatives.
     """
-    device = fabric.device if fabric else torch.device("cpu")
+    fabric = launched(fabric)
+    device, processes = fabric.device, fabric.world_size
     left = torch.from_numpy(np.array(train.users if examples is None else examples)).to(device)
     right = torch.from_numpy(np.array(train.items)).to(device)
     sample, shift = sampler or uniform_pairs(train), log_probability(train).to(device) if logq else None
 
     def batches(at: int, rng: Generator) -> Iterator[tuple[Tensor, Tensor]]:
-        for _ in range(min(epoch, steps - at * epoch)):
+        for _ in range(processes * min(epoch, steps - at * epoch)):
             chosen = torch.from_numpy(sample(rng, batch_size)).to(device)
             yield left[chosen], right[chosen]
 
     def step(module: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
         scores = losses.cosine_scores(*module(*batch))  # (B, B)
-        loss: Tensor = losses.infonce(scores if shift is None else scores - tau * shift[batch[1]], tau=tau)
+        loss: Tensor = losses.in_batch_softmax(scores, tau=tau, log_q=None if shift is None else shift[batch[1]])
         return loss
 
     plan = Plan(max_epochs=-(-steps // epoch), diverged_at=None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from scipy.signal import lfilter
 from strategies import exact_arrays, label_matrices
 
 from course_lib import gramians, in_batch
+from course_lib.training import Plan, fit
 
 
 @given(data=st.data(), n=st.integers(1, 4), d=st.integers(1, 3))
@@ -338,3 +340,133 @@ def test_one_batch_for_both_adds_the_observed_pairs(replacement: bool) -> None:
     share = gramians.same_batch_share(b, None if replacement else n)
     for found, a, c in zip(mean, g, h, strict=True):
         assert torch.allclose(found, a + share * (c - a), atol=1e-12)
+
+
+# ---------------------------------------------------------------------------------------------------------
+# precision, restarts, bad batches
+
+
+ESTIMATORS = (
+    gramians.BatchGramian,
+    lambda: gramians.SOGram(4, 0.3, correct_start=True),
+    lambda: gramians.SAGram(64, 4, 0.5),
+)
+
+
+def followed(dtype: torch.dtype, alpha: float = 0.001, steps: int = 1500, cast: bool = False) -> float:
+    """How far SOGram is, in the end, from the Gramian of a table that stands still; its start is corrected."""
+    table = torch.randn(200, 8, generator=torch.Generator().manual_seed(0)).to(dtype)
+    true = table.double().T @ table.double() / len(table)
+    online, rng = gramians.SOGram(8, alpha, correct_start=True), np.random.default_rng(0)
+    with torch.autocast("cpu", torch.bfloat16, enabled=cast):
+        for _ in range(steps):
+            rows = torch.from_numpy(rng.integers(200, size=64))
+            estimate = online.update(rows, table[rows])
+    return float((estimate.double() - true).norm() / true.norm())
+
+
+def test_sogram_of_16_bits_is_as_near_as_that_of_32() -> None:
+    """alpha = 0.001: an average kept in bfloat16 cannot take up a thousandth of a batch, and is off by half."""
+    single = followed(torch.float32)
+    assert single < 0.02
+    for dtype in (torch.bfloat16, torch.float16):
+        assert followed(dtype) < 1.1 * single
+    assert followed(torch.float32, cast=True) == single
+
+
+def test_long_rows_of_float16_do_not_overflow() -> None:
+    rows = torch.full((64, 4), 100.0, dtype=torch.float16)
+    for estimator in ESTIMATORS:
+        estimate = estimator().update(np.arange(64), rows)
+        share = 0.5 if isinstance(estimator(), gramians.SAGram) else 1  # beta, of a cache that starts at zero
+        torch.testing.assert_close(estimate, torch.full((4, 4), share * 1e4))
+
+
+def batches(count: int, seed: int, kind: Callable = torch.from_numpy) -> list[tuple[np.ndarray, torch.Tensor]]:
+    rng = np.random.default_rng(seed)
+    return [(rng.integers(64, size=5), kind(rng.normal(size=(5, 4)).astype(np.float32))) for _ in range(count)]
+
+
+@pytest.mark.parametrize("make", ESTIMATORS)
+@pytest.mark.parametrize("kind", [torch.from_numpy, np.asarray])
+def test_a_restart_changes_no_bit(make: Callable[[], gramians.BatchGramian], kind: Callable) -> None:
+    whole, first, second = make(), make(), make()
+    for batch in batches(6, 0, kind):
+        whole.update(*batch)
+    for batch in batches(6, 0, kind)[:3]:
+        first.update(*batch)
+    state = first.state_dict()
+    second.load_state_dict(state)
+    assert (np.asarray(second.estimate) == np.asarray(first.estimate)).all()
+    for batch in batches(6, 0, kind)[3:]:
+        second.update(*batch)
+    assert (np.asarray(second.estimate) == np.asarray(whole.estimate)).all()
+    assert (np.asarray(first.estimate) == np.asarray(state["estimate"])).all()  # what was loaded is a copy
+
+
+def test_states_travel_through_files_and_are_checked(tmp_path: Path) -> None:
+    for make in ESTIMATORS:
+        estimator = make()
+        estimator.update(*batches(1, 0)[0])
+        torch.save(estimator.state_dict(), tmp_path / "state.pt")
+        make().load_state_dict(torch.load(tmp_path / "state.pt", weights_only=True))
+        make().load_state_dict(make().state_dict())  # before the first batch
+    with pytest.raises(ValueError, match="expected those of SOGram"):
+        gramians.SOGram(4, 0.3).load_state_dict(estimator.state_dict())
+    with pytest.raises(ValueError, match=r"state_dict\['cache'\] has shape \(64, 4\); expected \(65, 4\)"):
+        gramians.SAGram(65, 4, 0.5).load_state_dict(estimator.state_dict())
+
+
+@pytest.mark.parametrize("make", ESTIMATORS)
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_a_batch_that_is_not_finite_is_refused_and_leaves_no_trace(make: Callable, bad: float) -> None:
+    estimator, untouched = make(), make()
+    for one in (estimator, untouched):
+        one.update(*batches(1, 0)[0])
+    ids, rows = batches(1, 1)[0]
+    spoilt = rows.clone()
+    spoilt[2, 1] = bad
+    with pytest.raises(ValueError, match=r"embeddings\[2, 1\] = (nan|inf)"):
+        estimator.update(ids, spoilt)
+    for one in (estimator, untouched):
+        one.update(ids, rows)
+    assert torch.equal(estimator.estimate, untouched.estimate)
+
+
+@pytest.mark.parametrize("make", ESTIMATORS[1:])
+def test_one_estimator_sees_one_kind_of_array(make: Callable) -> None:
+    estimator = make()
+    ids, rows = batches(1, 0)[0]
+    estimator.update(ids, rows.numpy())
+    with pytest.raises(ValueError, match="embeddings are torch tensors, but the batches before were NumPy arrays"):
+        estimator.update(ids, rows)
+
+
+def test_fit_carries_estimators_over_a_restart(tmp_path: Path) -> None:
+    """Two towers with SOGram and SAGram in the step, three epochs at once or in two runs: the same bits."""
+
+    def run(epochs: int, checkpoint: Path | None = None) -> torch.Tensor:
+        table = torch.nn.Embedding.from_pretrained(batches(1, 3)[0][1].repeat(12, 1), freeze=False)
+        sides = {"users": gramians.SOGram(4, 0.1), "items": gramians.SAGram(60, 4, 0.5)}
+
+        def step(module: torch.nn.Module, ids: torch.Tensor) -> torch.Tensor:
+            rows = module(ids)
+            grams = [side.update(ids, rows) for side in sides.values()]
+            return gramians.gravity_loss(rows, rows, *grams)
+
+        fit(
+            table,
+            torch.optim.SGD(table.parameters(), lr=0.1),
+            batches=lambda epoch, rng: (torch.from_numpy(rng.integers(60, size=8)) for _ in range(4)),
+            step=step,
+            plan=Plan(epochs),
+            seed=0,
+            checkpoint=checkpoint,
+            stateful=sides,
+            progress=False,
+        )
+        return table.weight.detach()
+
+    whole = run(3)
+    run(2, tmp_path / "c.pt")
+    assert torch.equal(run(3, tmp_path / "c.pt"), whole)

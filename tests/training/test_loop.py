@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from torch.utils.data import DataLoader
 
 from course_lib.training import Diverged, Plan, fit
 
@@ -149,6 +150,94 @@ def test_errors_name_what_is_wrong(tmp_path: Path) -> None:
             batches=lambda e, r: [torch.ones(3, 2)],
             **{**given, "step": lambda module, x: module(x)[:, 0]},
         )
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"step": lambda module, x: 0.5}, "the loss that step returned is 0.5; expected a scalar tensor"),
+        ({"step": lambda module, x: x.mean()}, "a loss without a gradient"),
+        ({"step": lambda module, x: (module(x).mean(), 0)}, "the weight that step returned is 0; expected a finite"),
+        ({"evaluate": lambda module: None}, "what evaluate returned is None; expected a dict of numbers"),
+        ({"seed": None}, "seed is None; expected a whole number of at least 0"),
+        ({"batches": [torch.ones(1, 2)]}, "expected a function .* or a DataLoader"),
+        ({"plan": lambda: Plan(1, clip_norm=0)}, "clip_norm is 0; expected a finite number above 0"),
+        ({"plan": lambda: Plan(1, remainder="pad")}, "remainder is 'pad'; expected one of keep, drop"),
+    ],
+)
+def test_what_is_no_loss_no_metric_and_no_batch_is_refused(change: dict, words: str) -> None:
+    module = torch.nn.Linear(2, 1)
+    given = {"batches": lambda e, r: [torch.ones(1, 2)], "step": lambda module, x: module(x).mean(), "seed": 0}
+    with pytest.raises(ValueError, match=words):
+        plan = change.get("plan", lambda: Plan(1))()
+        fit(module, torch.optim.SGD(module.parameters(), lr=0.1), progress=False, **{**given, **change, "plan": plan})
+
+
+def loader(generator: torch.Generator | None = None) -> DataLoader:
+    return DataLoader(torch.arange(20.0)[:, None] / 20, batch_size=4, shuffle=True, generator=generator)
+
+
+def scheduled(epochs: int, checkpoint: Path | None = None, **change: object) -> tuple[torch.nn.Module, list[float]]:
+    """A line fitted to a shuffled DataLoader, with momentum, clipping, a falling rate: (module, rates of the steps)."""
+    module, rates = torch.nn.Linear(1, 1), []
+    for parameter in module.parameters():
+        torch.nn.init.zeros_(parameter)
+    optimizer = torch.optim.SGD(module.parameters(), lr=1.0, momentum=0.5)
+    fit(
+        module,
+        optimizer,
+        **{
+            "batches": loader(torch.Generator()),
+            "step": lambda module, x: ((module(x) - 2 * x) ** 2).mean(),
+            "plan": Plan(epochs, clip_norm=0.1),
+            "scheduler": torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9),
+            "before_step": lambda module, optimizer: rates.append(optimizer.param_groups[0]["lr"]),
+        }
+        | change,
+        seed=4,
+        checkpoint=checkpoint,
+        progress=False,
+    )
+    return module, rates
+
+
+def test_a_loader_and_a_scheduler_resume_to_the_same_bits(tmp_path: Path) -> None:
+    whole, rates = scheduled(3)
+    assert rates == pytest.approx([0.9**at for at in range(15)])
+    scheduled(2, tmp_path / "c.pt")
+    resumed, late = scheduled(3, tmp_path / "c.pt")
+    assert torch.equal(whole.weight, resumed.weight) and late == rates[10:]
+    with pytest.raises(ValueError, match="holds a scheduler"):
+        scheduled(3, tmp_path / "c.pt", scheduler=None)
+
+
+def test_a_scheduler_may_go_by_epochs_or_by_the_monitor() -> None:
+    assert scheduled(3, plan=Plan(3, schedule="epoch"))[1][::5] == pytest.approx([1, 0.9, 0.81])
+    module = torch.nn.Linear(1, 1)
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
+    worse = iter([0.3, 0.2, 0.1, 0.0])
+    fit(
+        module,
+        optimizer,
+        batches=loader(),
+        step=lambda module, x: module(x).square().mean(),
+        plan=Plan(4, monitor="quality"),
+        seed=0,
+        evaluate=lambda module: {"quality": next(worse)},
+        scheduler=torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, "max", patience=0),
+        progress=False,
+    )
+    assert optimizer.param_groups[0]["lr"] == pytest.approx(1e-4)
+
+
+def test_gradients_are_clipped_before_the_step() -> None:
+    norms = []
+
+    def note(module: torch.nn.Module, optimizer: torch.optim.Optimizer) -> None:
+        norms.append(float(torch.linalg.vector_norm(torch.cat([p.grad.flatten() for p in module.parameters()]))))
+
+    scheduled(1, before_step=note)
+    assert norms[0] == pytest.approx(0.1, rel=1e-4) and max(norms) < 0.1001
 
 
 def test_progress_is_shown(capsys: pytest.CaptureFixture) -> None:

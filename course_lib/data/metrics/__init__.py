@@ -191,7 +191,7 @@ def _masked_scores(users: Tensor, items: Tensor, seen: sp.csr_matrix, block: int
 
 def _embeddings(users: Any, items: Any, train: Interactions) -> tuple[Tensor, Tensor]:
     """Both tables as detached tensors of one dtype and device, checked against the shape of the interactions."""
-    users, items = (_tensor(table).detach() for table in (users, items))
+    users, items = _tensor(users, "users"), _tensor(items, "items")
     for name, table, rows in (("users", users, train.matrix.shape[0]), ("items", items, train.matrix.shape[1])):
         if table.ndim != 2 or table.shape[0] != rows:
             raise ValueError(f"{name} has shape {tuple(table.shape)}; expected ({rows}, d), a row for each of train's")
@@ -201,10 +201,15 @@ def _embeddings(users: Any, items: Any, train: Interactions) -> tuple[Tensor, Te
     return users, items.to(users)
 
 
-def _tensor(table: Any) -> Tensor:
-    """The table as a tensor; a read-only array is copied, since torch would warn."""
+def _tensor(table: Any, name: str) -> Tensor:
+    """The table as a constant tensor of floats; a read-only array is copied, since torch would warn."""
+    table = np.asarray(table) if isinstance(table, (list, tuple)) else table
+    if not isinstance(table, (np.ndarray, Tensor)):
+        found = f"{name} is a {type(table).__name__}"
+        raise ValueError(f"{found}; expected a NumPy array or a tensor (n, d), such as matrix.toarray()")
     read_only = isinstance(table, np.ndarray) and not table.flags.writeable
-    return torch.tensor(table) if read_only else torch.as_tensor(table)
+    tensor = torch.tensor(table) if read_only else torch.as_tensor(table)
+    return (tensor if tensor.is_floating_point() else tensor.double()).detach()
 
 
 def check_split(train: Interactions, test: Interactions) -> None:

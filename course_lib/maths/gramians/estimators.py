@@ -10,14 +10,19 @@ C).
 | `SAGram` | of a cache of all examples, corrected by the batch | O(n d) | none for beta = 1 |
 | `SOGram` | a running average, old batches decay | O(d^2) | lags behind a moving G |
 
-What they keep is a constant for autograd. A batch stands for a draw of examples, each with the same probability; it is
-averaged, not summed (P4's Section 4.1 says "a sum": with it SOGram would converge to b G; it fits SAGram with beta =
-1/n, which is b/n here). Batches that are spread over processes need `processes`.
+What they keep is a constant for autograd, in float64 whatever the embeddings are: alpha times a batch is lost beside an
+average of 8 bits. Estimates come in the embeddings' dtype, and in float32 for float16 and bfloat16. A batch that holds
+NaN or infinity, here or in another process, is refused, and everything stays as it was. `state_dict` and
+`load_state_dict` carry an estimator over a restart, bit for bit.
+
+A batch stands for a draw of examples, each with the same probability; it is averaged, not summed (P4's Section 4.1 says
+"a sum": with it SOGram would converge to b G; it fits SAGram with beta = 1/n, which is b/n here). Batches that are
+spread over processes need `processes`.
 """
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -57,6 +62,8 @@ ALONE = _Alone()
 class BatchGramian:
     """The Gramian of the latest batch: unbiased, variance sigma^2 / b. Source: P4, (15)."""
 
+    _KEPT: ClassVar[tuple[str, ...]] = ("estimate",)  # attributes, without their underscore, that make up a state
+
     def __init__(self, *, processes: Processes = ALONE) -> None:
         self.processes = processes
         self._estimate: Array | None = None
@@ -74,8 +81,28 @@ class BatchGramian:
         Returns the new estimate.
         """
         rows, others = _rows(indices, embeddings, partners)
-        self._estimate = _mean_outer(rows, others, self.processes)
+        self._estimate = _shown(_mean_outer(rows, others, self.processes), rows)
         return self._estimate
+
+    def state_dict(self) -> dict[str, Any]:
+        """What the next estimate depends on, by name: numbers, and arrays of the kind of the embeddings."""
+        return {"estimator": type(self).__name__, **{name: getattr(self, f"_{name}") for name in self._KEPT}}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Goes on where `state_dict` was called. ValueError for the state of another kind or size of estimator."""
+        ours, theirs = self._sizes(), {name: state_dict.get(name) for name in ("estimator", *self._KEPT)}
+        if theirs.pop("estimator") != type(self).__name__ or set(state_dict) != {"estimator", *self._KEPT}:
+            raise ValueError(f"state_dict holds {sorted(state_dict)}; expected those of {type(self).__name__}")
+        for name, shape in ours.items():
+            found = None if theirs[name] is None else shape_of(theirs[name])
+            if found is not None and found[: len(shape)] != shape:
+                raise ValueError(f"state_dict[{name!r}] has shape {found}; expected {shape}")
+        for name, value in theirs.items():
+            setattr(self, f"_{name}", arrays.copied(value))
+
+    def _sizes(self) -> dict[str, tuple[int, ...]]:
+        """The first axes of the arrays that a state holds, where they are known."""
+        return {}
 
 
 class SOGram(BatchGramian):
@@ -87,25 +114,41 @@ class SOGram(BatchGramian):
     The estimate is positive semidefinite, as a sum of positive multiples of u u'. Source: P4, (11), Algorithm 2.
     """
 
+    _KEPT = ("estimate", "steps", "weight", "average")
+
     def __init__(self, d: int, alpha: Any, *, correct_start: bool = False, processes: Processes = ALONE) -> None:
         super().__init__(processes=processes)
         self.d = checking.whole(d, "d")
         self.alpha = alpha if callable(alpha) else _share(alpha, "alpha")
         self.correct_start = correct_start
-        self.steps = 0
-        self.weight: Any = 0  # of all batches so far, together
+        self._steps = 0
+        self._weight: Any = 0
         self._average: Array | None = None
+
+    @property
+    def steps(self) -> int:
+        """How many batches there were."""
+        return self._steps
+
+    @property
+    def weight(self) -> Any:
+        """That of all batches so far, together."""
+        return self._weight
 
     def update(self, indices: Any, embeddings: Any, partners: Any = None) -> Array:
         rows, others = _rows(indices, embeddings, partners, self.d)
+        check_kind(rows, self._average)
         batch = _mean_outer(rows, others, self.processes)
-        self.steps += 1
-        alpha = _share(self.alpha(self.steps), "alpha(t)") if callable(self.alpha) else self.alpha
+        alpha = _share(self.alpha(self._steps + 1), "alpha(t)") if callable(self.alpha) else self.alpha
         alpha = arrays.number(alpha, batch, "alpha")
-        self.weight = (1 - alpha) * self.weight + alpha
+        self._steps += 1
+        self._weight = (1 - alpha) * self._weight + alpha
         self._average = alpha * batch if self._average is None else (1 - alpha) * self._average + alpha * batch
-        self._estimate = self._average / self.weight if self.correct_start else self._average
+        self._estimate = _shown(self._average / self._weight if self.correct_start else self._average, rows)
         return self._estimate
+
+    def _sizes(self) -> dict[str, tuple[int, ...]]:
+        return {"estimate": (self.d,), "average": (self.d,)}
 
 
 class SAGram(BatchGramian):
@@ -118,6 +161,8 @@ class SAGram(BatchGramian):
     else MemoryError, before anything is allocated. The cache starts with `start(embeddings)`, or at zero. The sum S_hat
     is kept in float64, whatever the embeddings are. Source: P4, (9), Algorithm 1.
     """
+
+    _KEPT = ("estimate", "cache", "sum")
 
     def __init__(
         self,
@@ -139,6 +184,7 @@ class SAGram(BatchGramian):
     def start(self, embeddings: Any, partners: Any = None) -> None:
         """Fills the cache: embeddings (n, d) of all examples, partners (n, k). Source: Algorithm 1, lines 4-5."""
         rows, others = _rows(np.arange(self.n), embeddings, partners, self.d)
+        _check_finite(_outer(_accurate(rows), _accurate(others)), rows, others)
         self._allocate(rows)
         self._cache[...] = rows
         self._sum = _outer(_accurate(rows), _accurate(others))
@@ -152,13 +198,12 @@ class SAGram(BatchGramian):
     def look(self, indices: Any, embeddings: Any, partners: Any = None) -> Array:
         """The estimate from this batch; the cache stays. Source: Algorithm 1, line 8."""
         indices, rows, others = self._gathered(indices, embeddings, partners)
-        before = self._cache[indices]
-        changed = _outer(rows, others) - _outer(before, before if partners is None else others)
+        before, precise = _accurate(self._cache[indices]), _accurate(others)
+        changed = _outer(_accurate(rows), precise) - _outer(before, before if partners is None else precise)
+        _check_finite(changed, rows, others)
         beta = arrays.number(self.beta, changed, "beta")
-        estimate = self._sum / self.n + _accurate(changed) * beta / shape_of(rows)[0]
-        self._estimate = arrays.like(
-            nearest_psd(estimate) if self.project and partners is None else estimate, rows, "estimate"
-        )
+        estimate = self._sum / self.n + changed * beta / shape_of(rows)[0]
+        self._estimate = _shown(nearest_psd(estimate) if self.project and partners is None else estimate, rows)
         return self._estimate
 
     def renew(self, indices: Any, embeddings: Any, partners: Any = None) -> None:
@@ -170,9 +215,9 @@ class SAGram(BatchGramian):
         _, first = np.unique(indices, return_index=True)
         indices, rows, others = indices[first], rows[first], others[first]
         before, precise = _accurate(self._cache[indices]), _accurate(others)
-        self._sum = (
-            self._sum + _outer(_accurate(rows), precise) - _outer(before, before if partners is None else precise)
-        )
+        changed = _outer(_accurate(rows), precise) - _outer(before, before if partners is None else precise)
+        _check_finite(changed, rows, others)
+        self._sum = self._sum + changed
         self._cache[indices] = rows
 
     def drift(self) -> float:
@@ -182,6 +227,7 @@ class SAGram(BatchGramian):
 
     def _gathered(self, indices: Any, embeddings: Any, partners: Any) -> tuple[np.ndarray, Array, Array]:
         rows, others = _rows(indices, embeddings, partners, self.d)
+        check_kind(rows, self._cache)
         if self._cache is None:
             self._allocate(rows)
             self._sum = _accurate(_outer(rows[:1] * 0, others[:1] * 0))
@@ -197,6 +243,9 @@ class SAGram(BatchGramian):
             self._cache = rows.new_zeros((self.n, self.d))
         else:
             self._cache = np.zeros((self.n, self.d), dtype=rows.dtype)
+
+    def _sizes(self) -> dict[str, tuple[int, ...]]:
+        return {"estimate": (self.d,), "cache": (self.n, self.d), "sum": (self.d,)}
 
 
 def check_budget(n: int, d: int, *, itemsize: int, budget: int) -> None:
@@ -252,14 +301,40 @@ def _outer(left: Array, right: Array) -> Array:
 
 
 def _mean_outer(rows: Array, others: Array, processes: Processes) -> Array:
+    """The mean of row_i other_i' over the batch of all processes, in float64; ValueError where it is not finite."""
+    total = _outer(_accurate(rows), _accurate(others))
     if processes is ALONE:
-        return _outer(rows, others) / shape_of(rows)[0]
-    count = arrays.like(np.array([shape_of(rows)[0]]), rows, "count")
-    return processes.total(_outer(rows, others)) / processes.total(count)
+        mean = total / shape_of(rows)[0]
+    else:
+        count = arrays.like(np.array([shape_of(rows)[0]]), total, "count")
+        mean = processes.total(total) / processes.total(count)
+    _check_finite(mean, rows, others)
+    return mean
+
+
+def _check_finite(product: Array, rows: Array, others: Array) -> None:
+    """ValueError where the rows are not finite, which only their product is searched for: d k numbers, not b d."""
+    if arrays.all_finite(product):
+        return
+    arrays.check_finite(rows, "embeddings")
+    arrays.check_finite(others, "partners")
+    raise ValueError("another process has NaN or infinity in its embeddings; every entry must be finite")
+
+
+def check_kind(rows: Array, kept: Array | None) -> None:
+    """ValueError when an estimator that began with arrays of one library is given those of another."""
+    if kept is not None and is_torch(rows) != is_torch(kept):
+        was, now = ("torch tensors" if is_torch(array) else "NumPy arrays" for array in (kept, rows))
+        raise ValueError(f"embeddings are {now}, but the batches before were {was}; expected one kind")
+
+
+def _shown(estimate: Array, rows: Array) -> Array:
+    """The estimate in the embeddings' dtype; float32 for those of 16 bits, whose rounding would be its error."""
+    return arrays.like(estimate, arrays.at_least_single(rows[:1]), "estimate")
 
 
 def _accurate(array: Array) -> Array:
-    """float64 (exact arrays stay): a sum of many small changes would drift in float32."""
+    """float64 (exact arrays stay). No autocast touches it, and a sum of many small changes does not drift."""
     if is_exact(array):
         return array
     return array.double() if is_torch(array) else array.astype(np.float64)

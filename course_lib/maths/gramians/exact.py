@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from course_lib import checking
-from course_lib.maths.arrays import Array, as_table, detached, like, namespace, shape_of
+from course_lib.maths.arrays import Array, as_table, detached, full_precision, like, namespace, shape_of
 
 
 def gramian(embeddings: Any, *, weights: Any = None) -> Array:
@@ -106,22 +106,24 @@ def gravity_loss(
     prior = (left_prior, right_prior, cross_left, cross_right)
     if any(x is None for x in prior) and any(x is not None for x in prior):
         raise ValueError("a prior needs left_prior, right_prior, cross_left and cross_right together")
-    gram_left, gram_right = _constant(gram_left, left, "gram_left"), _constant(gram_right, right, "gram_right")
+    d = shape_of(left)[-1]
+    gram_left, gram_right = (
+        _constant(gram, left, name, d) for gram, name in ((gram_left, "gram_left"), (gram_right, "gram_right"))
+    )
     each = _forms(left, gram_right, left) + _forms(right, gram_left, right)  # (..., b)
     if left_prior is not None:
         q, r = like(left_prior, left, "left_prior"), like(right_prior, right, "right_prior")
-        h_u, h_v = _constant(cross_left, left, "cross_left"), _constant(cross_right, right, "cross_right")
+        h_u = _constant(cross_left, left, "cross_left", shape_of(q)[-1])
+        h_v = _constant(cross_right, right, "cross_right", shape_of(r)[-1])
         each = each - 2 * _forms(left, h_v, q) - 2 * _forms(right, h_u, r)
     return namespace(each).sum(each, axis=-1) / shape_of(each)[-1]
 
 
-def _constant(estimate: Any, embeddings: Array, name: str) -> Array:
+def _constant(estimate: Any, embeddings: Array, name: str, width: int) -> Array:
     estimate = detached(like(estimate, embeddings, name))
-    if shape_of(estimate)[-2] != shape_of(embeddings)[-1]:
-        raise ValueError(
-            f"{name} has shape {shape_of(estimate)}; "
-            f"expected ({shape_of(embeddings)[-1]}, ...), the embeddings' width first"
-        )
+    expected = (shape_of(embeddings)[-1], width)
+    if shape_of(estimate)[-2:] != expected:
+        raise ValueError(f"{name} has shape {shape_of(estimate)}; expected (..., {expected[0]}, {expected[1]})")
     return estimate
 
 
@@ -140,8 +142,9 @@ def _weights(weights: Any, embeddings: Array, name: str) -> Array | None:
 
 
 def _outer_sum(embeddings: Array, weights: Array | None) -> Array:
-    weighted = embeddings if weights is None else embeddings * weights[..., None]
-    return embeddings.swapaxes(-1, -2) @ weighted  # (..., d, n) @ (..., n, d) -> (..., d, d)
+    with full_precision(embeddings):
+        weighted = embeddings if weights is None else embeddings * weights[..., None]
+        return embeddings.swapaxes(-1, -2) @ weighted  # (..., d, n) @ (..., n, d) -> (..., d, d)
 
 
 def _frobenius(a: Array, b: Array) -> Array:

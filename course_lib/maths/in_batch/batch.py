@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from course_lib import checking
-from course_lib.maths.arrays import Array, as_array, like, number, shape_of, weighted_grid_sum
+from course_lib.maths.arrays import Array, as_array, check_value, like, number, readable, shape_of, weighted_grid_sum
 from course_lib.maths.in_batch import checks
 from course_lib.maths.in_batch.coefficients import batch_coefficients, negative_weights, sogram_coefficients
 from course_lib.maths.in_batch.sampling import pair_popularity
@@ -35,7 +35,10 @@ def batch_loss(
     n_positives  M = |O|;  shape (m, n) of the whole label matrix
     omega        "unbiased_omega" only: weight of the negatives, >= 0; a number or an array that broadcasts with (...)
     labels       "masked" only: (s, s) true labels of the grid, ones on the diagonal
-    validate     False skips the checks that read values (needed inside torch.func.vmap; no GPU synchronisation)
+    validate     False skips the checks that read values, for which a GPU must be waited; so do `torch.compile` and
+                 torch.func.vmap, where values cannot be read
+
+    Losses of 16 bits are summed in float32, under autocast too; the result is float32 then.
 
     Returns (...): one loss per leading index, differentiable, exact for Fractions. The weights of the grid have rank
     one, so "unbiased" costs what "in_batch" costs: one pass over the grid.
@@ -54,7 +57,7 @@ def batch_loss(
     left, right = coefficients.grid_weights(rows, cols)
     negative = weighted_grid_sum(grid, left, right, coefficients.own_weights(rows * cols))
     value = coefficients.positive_sum(pos_loss) + negative
-    return checks.check_value(value, {"pos_loss": pos_loss, "neg_loss": neg_loss}) if validate else value
+    return check_value(value, {"pos_loss": pos_loss, "neg_loss": neg_loss}) if validate else value
 
 
 def collapsed_batch_loss(
@@ -83,7 +86,7 @@ def collapsed_batch_loss(
     The rest is as in `batch_loss`. Raises ValueError also when two sampled pairs are the same (Assumption E.2: a batch
     is drawn without replacement) or an index points outside the grid.
     """
-    pos_loss, neg_loss = as_array(pos_loss, "pos_loss"), as_array(neg_loss, "neg_loss")
+    pos_loss, neg_loss = checks.one_kind(pos_loss=pos_loss, neg_loss=neg_loss)
     if len(neg_loss.shape) < 2 or len(pos_loss.shape) < 1:
         raise ValueError(
             f"pos_loss must have shape (..., s) and neg_loss (..., p, q), "
@@ -93,14 +96,14 @@ def collapsed_batch_loss(
     coefficients = batch_coefficients(kind, batch_size=s, n_positives=n_positives, shape=shape, omega=omega)
     row_index = checks.check_index("row_index", row_index, s, p, neg_loss, validate)
     col_index = checks.check_index("col_index", col_index, s, q, neg_loss, validate)
-    if validate:
+    if validate and readable(row_index):
         checks.check_distinct_pairs(row_index, col_index, q)
     rows = checks.check_counts("row_counts", row_counts, p, neg_loss, shape[1], validate)
     cols = checks.check_counts("col_counts", col_counts, q, neg_loss, shape[0], validate)
     grid = neg_loss
     if coefficients.masked:
         labels = checks.check_labels("labels", labels, (p, q), neg_loss, validate)
-        if validate and bool((labels[row_index, col_index] != 1).any()):
+        if validate and readable(labels) and bool((labels[row_index, col_index] != 1).any()):
             raise ValueError("labels must be 1 at the sampled pairs: a batch is drawn from the positives")
         grid = neg_loss * (1 - labels)
     left, right = coefficients.grid_weights(rows, cols)
@@ -109,7 +112,7 @@ def collapsed_batch_loss(
     own = neg_loss[..., row_index, col_index]
     own_negative = coefficients.own_sum(own, rows[row_index] * cols[col_index])
     value = coefficients.positive_sum(pos_loss) + negative + own_negative
-    return checks.check_value(value, {"pos_loss": pos_loss, "neg_loss": neg_loss}) if validate else value
+    return check_value(value, {"pos_loss": pos_loss, "neg_loss": neg_loss}) if validate else value
 
 
 def sogram_loss(
@@ -132,8 +135,7 @@ def sogram_loss(
     row_counts (s1,) of batch 1's rows; col_counts (s2,) of batch 2's columns
     It is unbiased when the two batches are independent; with one batch used twice it is not. s1 = 1 is allowed.
     """
-    pos_loss, neg_diag = as_array(pos_loss, "pos_loss"), as_array(neg_diag, "neg_diag")
-    neg_cross = as_array(neg_cross, "neg_cross")
+    pos_loss, neg_diag, neg_cross = checks.one_kind(pos_loss=pos_loss, neg_diag=neg_diag, neg_cross=neg_cross)
     if len(pos_loss.shape) < 1 or shape_of(neg_diag) != shape_of(pos_loss):
         raise ValueError(
             f"pos_loss and neg_diag must both have shape (..., s1), "
@@ -149,7 +151,7 @@ def sogram_loss(
     negative = weighted_grid_sum(neg_cross, *coefficients.grid_weights(rows, cols))
     value = coefficients.positive_sum(pos_loss) + negative + coefficients.own_sum(neg_diag, rows)
     losses = {"pos_loss": pos_loss, "neg_diag": neg_diag, "neg_cross": neg_cross}
-    return checks.check_value(value, losses) if validate else value
+    return check_value(value, losses) if validate else value
 
 
 def batch_weights(

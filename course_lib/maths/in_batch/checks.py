@@ -9,7 +9,7 @@ import numpy as np
 
 from course_lib import checking
 from course_lib.maths import arrays
-from course_lib.maths.arrays import Array, first_index, is_exact, like, namespace, same_kind, shape_of
+from course_lib.maths.arrays import Array, first_index, like, namespace, same_kind, shape_of
 
 
 def check_omega(kind: str, omega: Any) -> Any:
@@ -22,6 +22,11 @@ def check_omega(kind: str, omega: Any) -> Any:
         raise ValueError("kind='unbiased_omega' needs omega >= 0, the weight of the negative pairs in equation (19)")
     if isinstance(omega, numbers.Real):
         checking.real(omega, "omega", least=0)
+    elif hasattr(omega, "shape") and arrays.readable(omega):
+        bad = first_index(~(omega >= 0))
+        if bad is not None:
+            place = f"omega{list(bad)}" if bad else "omega"
+            raise ValueError(f"{place} is {float(omega[bad])}; expected a weight of at least 0")
     return arrays.to_fraction(omega, "omega") if isinstance(omega, numbers.Rational) else omega
 
 
@@ -64,7 +69,7 @@ def check_shape(shape: Any, n_positives: Any) -> tuple[int, int]:
 
 def check_batch_losses(pos_loss: Any, neg_loss: Any) -> tuple[Array, Array]:
     """Both losses as arrays of one kind, (..., s) and (..., s, s)."""
-    pos_loss, neg_loss = same_kind(pos_loss=pos_loss, neg_loss=neg_loss)
+    pos_loss, neg_loss = one_kind(pos_loss=pos_loss, neg_loss=neg_loss)
     s = shape_of(pos_loss)[-1] if pos_loss.shape else 0
     if s == 0 or shape_of(neg_loss)[-2:] != (s, s):
         raise ValueError(
@@ -72,6 +77,11 @@ def check_batch_losses(pos_loss: Any, neg_loss: Any) -> tuple[Array, Array]:
             f"but they have {shape_of(pos_loss)} and {shape_of(neg_loss)}"
         )
     return pos_loss, neg_loss
+
+
+def one_kind(**losses: Any) -> list[Array]:
+    """Named losses or tables as arrays of one kind and dtype: float32 at least, for counts do not fit into 16 bits."""
+    return arrays.same_precision(*same_kind(**losses))
 
 
 def check_matrix_losses(pos_loss: Any, neg_loss: Any) -> tuple[Array, Array]:
@@ -90,7 +100,7 @@ def check_counts(name: str, counts: Any, length: int, reference: Array, largest:
     counts = like(counts, reference, name)
     if not counts.shape or shape_of(counts)[-1] != length:
         raise ValueError(f"{name} must have shape ({length},), but has shape {shape_of(counts)}")
-    if validate:
+    if validate and arrays.readable(counts):
         bad = first_index((counts < 1) | (counts > largest) | (counts != counts))
         if bad is not None:
             index = bad[0] if len(bad) == 1 else bad
@@ -103,7 +113,7 @@ def check_counts(name: str, counts: Any, length: int, reference: Array, largest:
 
 def check_tables(users: Any, items: Any) -> tuple[Array, Array]:
     """Two embedding tables of one kind and one width."""
-    users, items = same_kind(users=users, items=items)
+    users, items = one_kind(users=users, items=items)
     if min(len(users.shape), len(items.shape)) < 2 or shape_of(users)[-1] != shape_of(items)[-1]:
         raise ValueError(
             f"users and items must have shapes (..., m, k) and (..., n, k) with one width k, "
@@ -119,7 +129,7 @@ def check_labels(name: str, labels: Any, shape: tuple[int, ...], reference: Arra
     labels = like(labels, reference, name)
     if shape_of(labels) != tuple(shape):
         raise ValueError(f"{name} must have shape {tuple(shape)}, but has shape {shape_of(labels)}")
-    if validate:
+    if validate and arrays.readable(labels):
         bad = first_index((labels != 0) & (labels != 1))
         if bad is not None:
             raise ValueError(f"{name}{list(bad)} = {labels[bad]} must be 0 or 1 (1 = positive pair)")
@@ -130,7 +140,7 @@ def check_grid_labels(labels: Any, neg_loss: Array, validate: bool) -> Array:
     """The labels of an s x s grid, with ones on the diagonal."""
     side = shape_of(neg_loss)[-1]
     labels = check_labels("labels", labels, (side, side), neg_loss, validate)
-    if validate:
+    if validate and arrays.readable(labels):
         bad = first_index(arrays.diagonal(labels) != 1)
         if bad is not None:
             raise ValueError(f"labels[{bad[0]}, {bad[0]}] = 0, but the diagonal holds the sampled pairs, all positive")
@@ -161,7 +171,7 @@ def check_index(name: str, index: Any, length: int, size: int, reference: Array,
     index = arrays.as_index(index, reference, name)
     if shape_of(index) != (length,):
         raise ValueError(f"{name} must have shape ({length},), but has shape {shape_of(index)}")
-    bad = first_index((index < 0) | (index >= size)) if validate else None
+    bad = first_index((index < 0) | (index >= size)) if validate and arrays.readable(index) else None
     if bad is not None:
         raise ValueError(f"{name}[{bad[0]}] = {int(index[bad])} lies outside 0..{size - 1}")
     return index
@@ -187,15 +197,6 @@ def check_cell_counts(a: Any, b: Any, n_positives: int) -> None:
             f"a={a}, b={b} must be >= 0 with a + b <= n_positives={n_positives}: for a cell outside O the positives "
             f"of its row and of its column are different pairs"
         )
-
-
-def check_value(value: Array, losses: dict[str, Array]) -> Array:
-    """The value, if it is finite; else say which loss is not. Only the value is read, so the check costs nothing."""
-    if is_exact(value) or isinstance(value, numbers.Rational) or arrays.all_finite(value):
-        return value
-    for name, loss in losses.items():
-        arrays.check_finite(loss, name)
-    raise ValueError(f"the loss overflowed to {value} although every entry is finite; use float64 or smaller scores")
 
 
 def counts_of(labels: Array) -> tuple[Array, Array, int]:

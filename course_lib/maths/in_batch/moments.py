@@ -9,7 +9,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from course_lib.maths.arrays import Array, diagonal, is_exact, is_torch, like, matrix_shape, namespace, number, shape_of
+from course_lib.maths.arrays import (
+    Array,
+    check_value,
+    diagonal,
+    is_exact,
+    is_torch,
+    like,
+    matrix_shape,
+    namespace,
+    number,
+    shape_of,
+)
 from course_lib.maths.in_batch import checks
 from course_lib.maths.in_batch.batch import batch_loss
 from course_lib.maths.in_batch.coefficients import batch_coefficients, negative_weights
@@ -132,7 +143,7 @@ def _pair_terms(
     own = diagonal(terms)
     a = number(coefficients.positive, pos_loss) * pos_loss[i, j] + own
     b = terms * (1 - like(np.eye(n_positives), pos_loss, "eye"))
-    checks.check_value(namespace(a).sum(a) + namespace(b).sum(b), {"pos_loss": pos_loss, "neg_loss": neg_loss})
+    check_value(namespace(a).sum(a) + namespace(b).sum(b), {"pos_loss": pos_loss, "neg_loss": neg_loss})
     return a, b, n_positives
 
 

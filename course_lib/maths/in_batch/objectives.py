@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from course_lib.maths.arrays import Array, as_array, matrix_shape, namespace, number, shape_of, weighted_grid_sum
+from course_lib.maths.arrays import (
+    Array,
+    as_array,
+    check_value,
+    matrix_shape,
+    namespace,
+    number,
+    shape_of,
+    weighted_grid_sum,
+)
 from course_lib.maths.in_batch import checks
 from course_lib.maths.in_batch.coefficients import DIVIDED, expected_coefficients, negative_weights
 from course_lib.maths.in_batch.sampling import inclusion_probability
@@ -23,7 +32,7 @@ def full_objective(*, pos_loss: Any, neg_loss: Any, labels: Any, omega: Any = 1)
     positives = xp.sum(labels * pos_loss, axis=(-2, -1))
     negatives = xp.sum((1 - labels) * neg_loss, axis=(-2, -1))
     value = (positives + number(omega, pos_loss, "omega") * negatives) / (m * n)
-    return checks.check_value(value, {"pos_loss": pos_loss, "neg_loss": neg_loss})
+    return check_value(value, {"pos_loss": pos_loss, "neg_loss": neg_loss})
 
 
 def expected_weights(kind: str, *, labels: Any, batch_size: int, omega: Any = None) -> tuple[Array, Array]:
@@ -57,7 +66,7 @@ def expected_objective(
     labels = checks.check_labels("labels", labels, shape_of(pos_loss)[-2:], pos_loss, True)
     positive, negative = expected_weights(kind, labels=labels, batch_size=batch_size, omega=omega)
     value = namespace(pos_loss).sum(positive * pos_loss + negative * neg_loss, axis=(-2, -1))
-    return checks.check_value(value, {"pos_loss": pos_loss, "neg_loss": neg_loss})
+    return check_value(value, {"pos_loss": pos_loss, "neg_loss": neg_loss})
 
 
 def change_of_variables(f: Any, labels: Any) -> Array:

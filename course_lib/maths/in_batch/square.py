@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from course_lib.maths import gramians
-from course_lib.maths.arrays import Array, namespace, shape_of
-from course_lib.maths.in_batch.checks import check_counts, check_tables, check_value
+from course_lib.maths.arrays import Array, check_value, namespace, shape_of
+from course_lib.maths.in_batch.checks import check_counts, check_tables
 from course_lib.maths.in_batch.coefficients import batch_coefficients
 
 

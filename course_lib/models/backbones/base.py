@@ -118,8 +118,12 @@ class Backbone(Recommender):
 
 
 def triple_scores(tables: Tables, users: Tensor, positives: Tensor, negatives: Tensor) -> tuple[Tensor, Tensor]:
-    """(<e_u, e_i>, <e_u, e_j>), each (B,), of a batch of triples."""
+    """(<e_u, e_i>, <e_u, e_j>), each (B,), of a batch of triples. ValueError for none, and for unequal numbers."""
     left, right = tables
+    shapes = [tuple(ids.shape) for ids in (users, positives, negatives)]
+    if len({*shapes}) > 1 or len(shapes[0]) != 1 or shapes[0] == (0,):
+        found = "users, positives and negatives have shapes {}, {} and {}".format(*shapes)
+        raise ValueError(f"{found}; expected (B,) of each, with at least one triple")
     chosen = rows(left, users)  # (B, d)
     return (chosen * rows(right, positives)).sum(dim=1), (chosen * rows(right, negatives)).sum(dim=1)
 

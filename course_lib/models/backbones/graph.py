@@ -12,6 +12,7 @@ from scipy import sparse
 from torch import Tensor, nn
 
 from course_lib.data.interactions import Interactions
+from course_lib.maths.arrays import full_precision
 
 
 def adjacency(interactions: Interactions) -> sparse.csr_array:
@@ -61,11 +62,13 @@ class _SymmetricProduct(torch.autograd.Function):
     @staticmethod
     def forward(context: Any, matrix: Tensor, table: Tensor) -> Tensor:
         context.matrix = matrix
-        return matrix @ table
+        with full_precision(table):  # torch has no sparse products of 16 bits
+            return matrix @ table
 
     @staticmethod
     def backward(context: Any, gradient: Tensor) -> tuple[None, Tensor]:
-        return None, context.matrix @ gradient.contiguous()
+        with full_precision(gradient):
+            return None, context.matrix @ gradient.contiguous()
 
 
 _symmetric_product: Callable[[Tensor, Tensor], Tensor] = _SymmetricProduct.apply

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -119,13 +121,13 @@ class PAAC(Rival):
 def info_nce(first: Tensor, second: Tensor, others: Tensor, tau: float, weight: float) -> Tensor:
     """mean over rows b of -ln [exp(x_b.y_b / tau) / (sum_j exp(x_b.y_j / tau) + weight * sum_k exp(x_b.z_k / tau))].
 
-    With weight 0 it is `losses.infonce`, which has no place for a second group.
+    A candidate of weight w is one with -ln w as its log_q in `losses.in_batch_softmax`. With weight 0 it is `infonce`.
     first x and second y (n, d): the two views of the positives; others z (k, d). 0 for n = 0.
     """
     if not len(first):
         return first.new_zeros(())
-    scores = first @ second.T / tau  # (n, d) @ (d, n) -> (n, n)
-    total = scores.logsumexp(dim=1)
-    if weight and len(others):
-        total = torch.logaddexp(total, (first @ others.T / tau).logsumexp(dim=1) + float(np.log(weight)))
-    return (total - scores.diagonal()).mean()
+    candidates = torch.cat((second, others)) if weight else second
+    log_q = first.new_zeros(len(candidates))
+    log_q[len(second) :] = -math.log(weight or 1)
+    loss: Tensor = losses.in_batch_softmax(first @ candidates.T, tau=tau, log_q=log_q)
+    return loss

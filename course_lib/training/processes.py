@@ -1,0 +1,350 @@
+"""The processes of one run of `fit`: what they agree on, how they add up, and how one that ends, ends the others.
+
+Every process runs the same lines and meets the others at the same places. Two things go wrong in practice: one process
+comes to fewer meetings than the others, or to none any more. So `fit` asks at each step who has a batch, and waits with
+its eyes open: each process gives a sign of life every BEAT seconds, and whoever waits looks at those of the others. A
+process that fails says so before it leaves; one that is killed is given up after SILENCE seconds.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pickle
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import timedelta
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+import torch
+import torch.distributed
+from torch import Tensor, nn
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
+
+dist: Any = torch.distributed  # whose types do not know all that it exports
+
+BEAT = 0.5  # seconds between two signs of life
+SILENCE = 30.0  # seconds without one after which a process is lost
+CLOSED = 5.0  # the same when a connection has been closed already
+GRACE = 10.0  # seconds for this process to leave after another was lost; then it is ended, wherever it waits
+FOREVER = timedelta(days=7)  # how long a living process takes for its step is its own affair
+
+
+class ProcessLost(RuntimeError):
+    """Another process of the run failed or died; the message names it."""
+
+
+class Disagreement(ValueError):
+    """The processes of a run were given different things; raised in all of them."""
+
+
+class Team:
+    """The processes of one call of `fit`. `with Team(fabric) as team`: what ends one of them inside ends all, by name.
+
+    rank, size: which process this is, of how many. present: how many of them have a batch in this step.
+    """
+
+    current: ClassVar[Team | None] = None  # that of the call of `fit` in which this process is
+
+    def __init__(self, fabric: Fabric) -> None:
+        self.rank, self.size = fabric.global_rank, fabric.world_size
+        self.present = self.size
+        self._pending: Any = None  # what this process waited for when another was lost
+        if self.size > 1:
+            self._watch = _Watch(_store(fabric), self.rank, self.size)
+            self._group = dist.new_group(backend="gloo", timeout=FOREVER)
+
+    def __enter__(self) -> Team:
+        Team.current = self
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        try:
+            if error is None:
+                self.sum([0.0])  # nobody leaves before all have come
+            elif self.size > 1 and not isinstance(error, (ProcessLost, Disagreement)):
+                self._watch.report(f"{type(error).__name__}: {error}")
+        finally:
+            Team.current = None
+            if self.size > 1:
+                self._watch.stop()
+                self._take_down()
+
+    def wait(self, work: Any) -> None:
+        """Until `work` (of torch.distributed, begun with async_op=True) is done; ProcessLost when another is lost."""
+        pause = 2e-5
+        try:
+            while not work.is_completed():
+                if self._watch.lost:
+                    self._pending = work
+                    raise ProcessLost(self._watch.words())
+                time.sleep(pause)
+                pause = min(2 * pause, 2e-3)
+            work.wait()
+        except ProcessLost:
+            raise
+        except RuntimeError as error:  # gloo's "connection closed by peer", which does not say by whom
+            self._watch.hurry()
+            raise ProcessLost(self._watch.words() or f"a connection to another process failed: {error}") from error
+
+    def _take_down(self) -> None:
+        """Ends the connections of the meetings. A call that still waits for a silent process cannot be taken back.
+
+        Then this process may live on, but torch would wait for that call when the interpreter ends: it ends without.
+        """
+        end = time.monotonic() + GRACE / 5
+        while self._pending is not None and not self._pending.is_completed() and time.monotonic() < end:
+            time.sleep(BEAT / 10)
+        if self._pending is None or self._pending.is_completed():
+            with suppress(RuntimeError, ValueError):  # after a failure there may be nothing left to take down
+                dist.destroy_process_group(self._group)
+        else:
+            atexit.register(_end_at_once)
+
+    def sum(self, numbers: Sequence[float]) -> list[float]:
+        """The sums over the processes of these numbers."""
+        if self.size == 1:
+            return list(numbers)
+        vector = torch.tensor(numbers, dtype=torch.float64)
+        self.wait(dist.all_reduce(vector, group=self._group, async_op=True))
+        return cast(list[float], vector.tolist())
+
+    def gather(self, value: Any) -> list[Any]:
+        """What each process gave, by rank: anything that can be pickled."""
+        if self.size == 1:
+            return [value]
+        data = torch.frombuffer(bytearray(pickle.dumps(value)), dtype=torch.uint8)
+        return [pickle.loads(part.numpy().tobytes()) for part in _rows(data, self._group)]
+
+    def of_first(self, value: Any) -> Any:
+        """Process 0's value, in all."""
+        return self.gather(value if self.rank == 0 else None)[0]
+
+    def same(self, given: Mapping[str, str]) -> None:
+        """Disagreement, in every process, where one was given something else than process 0."""
+        everyone = self.gather(dict(given))
+        for rank, theirs in enumerate(everyone):
+            for name in everyone[0] | theirs:
+                first, other = (found.get(name, "missing") for found in (everyone[0], theirs))
+                if first != other:
+                    raise Disagreement(
+                        f"{name} is {first} in process 0 and {other} in process {rank}; "
+                        f"expected the same in all {self.size} processes"
+                    )
+
+    def copy_first(self, tensors: Iterable[Tensor]) -> None:
+        """Writes process 0's numbers into the tensors of all."""
+        if self.size > 1:
+            for tensor in tensors:
+                whole = tensor.detach().contiguous()
+                self.wait(dist.broadcast(whole, src=0, async_op=True))
+                tensor.detach().copy_(whole)
+
+    def add_gradients(self, parameters: Sequence[nn.Parameter], kinds: Sequence[float]) -> None:
+        """The sum over the processes becomes the gradient of each parameter; without one anywhere, it keeps none.
+
+        kinds: the sum over the processes of `gradient_kinds(parameters)`.
+        """
+        if self.size == 1:
+            return
+        works = []
+        for parameter, dense, sparse in zip(parameters, kinds[::2], kinds[1::2], strict=True):
+            if sparse and dense:
+                shape = tuple(parameter.shape)
+                raise ValueError(f"a parameter of shape {shape} has sparse and dense gradients; expected one kind")
+            if sparse:
+                parameter.grad = _sum_of_sparse(parameter)
+            elif dense:
+                parameter.grad = (
+                    torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+                ).contiguous()
+                works.append(dist.all_reduce(parameter.grad, async_op=True))
+        for work in works:
+            self.wait(work)
+
+
+class FabricProcesses:
+    """The processes of a Fabric run, for `gramians.SOGram(d, alpha, processes=FabricProcesses(fabric))` and the like.
+
+    Every process calls `update` with its own part of the batch, and all hold the same estimate afterwards. A loss that
+    needs the rows of the whole batch takes them from `gathered`. Inside `fit` every process must have a batch in every
+    step, so Plan(remainder="drop").
+    """
+
+    def __init__(self, fabric: Fabric) -> None:
+        self.fabric = fabric
+
+    def total(self, array: Tensor) -> Tensor:
+        """The sum over the processes, a constant for autograd."""
+        if self.fabric.world_size == 1:
+            return array
+        _check_all_present()
+        array = array.detach().clone(memory_format=torch.contiguous_format)
+        _wait(dist.all_reduce(array, async_op=True))
+        return array
+
+    def concatenated(self, array: Tensor) -> Tensor:
+        """The rows of all processes, by rank, as many from each as it has; a constant for autograd."""
+        if self.fabric.world_size == 1:
+            return array
+        _check_all_present()
+        return torch.cat(_rows(array.detach()))
+
+    def gathered(self, array: Tensor) -> Tensor:
+        """`concatenated` with gradients: a row's gradient is the sum over the losses of all processes.
+
+        `fit` averages the processes' gradients, so it descends on the mean of their losses.
+        """
+        if self.fabric.world_size == 1:
+            return array
+        _check_all_present()
+        apply: Any = _Gathered.apply
+        return cast(Tensor, apply(array, self.fabric.global_rank))
+
+
+class _Gathered(torch.autograd.Function):
+    """(b, ...) of each process -> (sum of b, ...) in all."""
+
+    @staticmethod
+    def forward(context: Any, array: Tensor, rank: int) -> Tensor:
+        parts = _rows(array)
+        before = sum(len(part) for part in parts[:rank])
+        context.own = slice(before, before + len(array))
+        return torch.cat(parts)
+
+    @staticmethod
+    def backward(context: Any, *slopes: Tensor) -> tuple[Tensor, None]:
+        total = slopes[0].clone(memory_format=torch.contiguous_format)
+        _wait(dist.all_reduce(total, async_op=True))
+        return total[context.own], None
+
+
+class _Watch:
+    """A thread that says "alive" to the other processes and notes in `lost` which of them failed or fell silent."""
+
+    def __init__(self, store: Any, rank: int, size: int) -> None:
+        self.lost: dict[int, str] = {}
+        self._store, self._rank, self._size = store, rank, size
+        self._silence, self._stop = SILENCE, threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True, name="course_lib-watch")
+        self._thread.start()
+
+    def words(self) -> str:
+        """Who was lost, and why."""
+        return "; ".join(f"process {rank} of {self._size} {why}" for rank, why in sorted(self.lost.items()))
+
+    def hurry(self) -> None:
+        """Waits until it is known which process closed a connection, SILENCE seconds at most."""
+        self._silence, end = CLOSED, time.monotonic() + SILENCE
+        while not self.lost and time.monotonic() < end:
+            time.sleep(BEAT / 10)
+
+    def report(self, what: str) -> None:
+        """Tells the others why this process leaves, and waits a few seconds until they have read it."""
+        with suppress(RuntimeError):
+            self._store.set(f"failed/{self._rank}", what)
+            end = time.monotonic() + CLOSED
+            while self._store.add(f"read/{self._rank}", 0) < self._size - 1 and time.monotonic() < end:
+                time.sleep(BEAT / 10)
+
+    def stop(self) -> None:
+        """Ends the thread."""
+        self._stop.set()
+        self._thread.join(timeout=CLOSED)
+
+    def _run(self) -> None:
+        others = [rank for rank in range(self._size) if rank != self._rank]
+        heard = {rank: (-1, time.monotonic()) for rank in others}  # the last count, and when it came
+        since: float | None = None
+        while not self._stop.wait(BEAT):
+            now = time.monotonic()
+            try:
+                self._store.add(f"alive/{self._rank}", 1)
+                for rank in others:
+                    self._look_at(rank, heard, now)
+            except RuntimeError:  # the store lives in process 0
+                if not self._stop.is_set():
+                    self.lost.setdefault(0, "died: it does not answer any more")
+            since = since or (now if self.lost else None)
+            if since is not None and now - since > GRACE and not self._stop.is_set():
+                print(f"process {self._rank} of {self._size} ends: {self.words()}", file=sys.stderr, flush=True)
+                os._exit(1)  # it waits in a call that no exception can reach
+
+    def _look_at(self, rank: int, heard: dict[int, tuple[int, float]], now: float) -> None:
+        if rank in self.lost:
+            return
+        count = self._store.add(f"alive/{rank}", 0)
+        if count != heard[rank][0]:
+            heard[rank] = count, now
+        if self._store.check([f"failed/{rank}"]):
+            self.lost[rank] = f"failed: {self._store.get(f'failed/{rank}').decode()}"
+            self._store.add(f"read/{rank}", 1)
+        elif now - heard[rank][1] > self._silence:
+            self.lost[rank] = f"died: no sign of life for {now - heard[rank][1]:.0f} seconds"
+
+
+def _store(fabric: Fabric) -> Any:
+    """A small table that all processes read and write; process 0 keeps it."""
+    if fabric.global_rank == 0:
+        store = dist.TCPStore(os.environ["MASTER_ADDR"], 0, is_master=True, wait_for_workers=False)
+        fabric.broadcast((store.host, store.port))
+        return store
+    host, port = fabric.broadcast(("", 0))
+    return dist.TCPStore(host, port, is_master=False)
+
+
+def _end_at_once() -> None:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(1)
+
+
+def _wait(work: Any) -> None:
+    wait: Callable[[Any], None] = Team.current.wait if Team.current else lambda work: work.wait()
+    wait(work)
+
+
+def _check_all_present() -> None:
+    team = Team.current
+    if team is not None and team.present < team.size:
+        raise ValueError(
+            f"{team.present} of {team.size} processes have a batch in this step, and its loss asks all of them for "
+            'rows or sums; expected Plan(remainder="drop"), which leaves such steps out'
+        )
+
+
+def _rows(array: Tensor, group: Any = None) -> list[Tensor]:
+    """The processes' arrays by rank; they may differ in the length of the first axis."""
+    size = dist.get_world_size()
+    lengths = [array.new_zeros(1, dtype=torch.int64) for _ in range(size)]
+    own = torch.tensor([len(array)], dtype=torch.int64, device=array.device)
+    _wait(dist.all_gather(lengths, own, group=group, async_op=True))
+    padded = array.new_zeros((int(max(map(int, lengths))), *array.shape[1:]))
+    padded[: len(array)] = array
+    parts = [torch.empty_like(padded) for _ in range(size)]
+    _wait(dist.all_gather(parts, padded, group=group, async_op=True))
+    return [part[: int(length)] for part, length in zip(parts, lengths, strict=True)]
+
+
+def gradient_kinds(parameters: Iterable[nn.Parameter]) -> list[float]:
+    """Two numbers for each parameter: 1 where its gradient is dense, 1 where it is sparse, else 0."""
+    grads = [parameter.grad for parameter in parameters]
+    return [float(grad is not None and grad.is_sparse == sparse) for grad in grads for sparse in (False, True)]
+
+
+def _sum_of_sparse(parameter: nn.Parameter) -> Tensor:
+    """The sum of the processes' sparse gradients: their rows one after another, those of one place added up."""
+    if parameter.grad is None:
+        places = torch.zeros((0, 1), dtype=torch.int64, device=parameter.device)
+        values = parameter.detach().new_zeros((0, *parameter.shape[1:]))
+    else:
+        grad = parameter.grad.coalesce()
+        places, values = grad.indices().T.contiguous(), grad.values()
+    where, what = torch.cat(_rows(places)), torch.cat(_rows(values))
+    return torch.sparse_coo_tensor(where.T, what, parameter.shape, check_invariants=False).coalesce()

@@ -1,0 +1,278 @@
+"""`fit` in several processes: the same result as by hand in one, no process waits for ever, and errors name who."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterable
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import process_scenarios as scenarios
+import pytest
+import torch
+from process_scenarios import COUNTS, Batch, finish, line, numbers, start, stop
+from torch import Tensor, nn
+
+from course_lib import gramians, losses
+from course_lib.models.backbones import make
+from course_lib.training.recommenders import _triples
+
+WORLD, SEED = 2, 3
+Steps = Iterable[list[tuple[Batch, float]]]  # for each step the batches of the processes that have one, with weights
+
+
+def outcome(scenario: str, folder: Path, world: int = WORLD) -> list[Any]:
+    """What the processes of a run returned, by rank."""
+    out = folder / "out"
+    done = finish(start(scenario, out, world))
+    assert [status for status, _ in done] == [0] * world, "\n".join(text[-2000:] for _, text in done)
+    return [torch.load(out.with_suffix(f".{rank}"), weights_only=False) for rank in range(world)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("processes")
+
+
+@pytest.fixture(scope="module")
+def works(folder: Path) -> list[dict[str, Any]]:
+    """All that ends well, in one run of two processes, whose start takes longer than all they do."""
+    return outcome("works", folder)
+
+
+def by_hand(
+    steps_of: Callable[[int], Steps], *, clip: float | None = None
+) -> tuple[dict[str, Tensor], list[float], nn.Module, torch.optim.Optimizer]:
+    """Two epochs of Adam in plain torch: (state, mean loss of each epoch, module, optimiser)."""
+    module, means = line(), []
+    optimizer = torch.optim.Adam(module.parameters(), lr=0.05)
+    for epoch in range(2):
+        found = []
+        for group in steps_of(epoch):
+            values = [scenarios.square(module, batch) for batch, _ in group]
+            weights = torch.tensor([weight for _, weight in group], dtype=torch.float64)
+            optimizer.zero_grad()
+            (torch.stack(values) @ (weights / weights.sum())).backward()
+            if clip is not None:
+                nn.utils.clip_grad_norm_(module.parameters(), clip)
+            optimizer.step()
+            found += [value.item() for value in values]
+        means.append(float(np.mean(found)))
+    return module.state_dict(), means, module, optimizer
+
+
+def dealt(count: int, *, examples: bool = False, drop: bool = False, world: int = WORLD) -> Callable[[int], Steps]:
+    """The steps of `count` batches that are dealt out to `world` processes."""
+
+    def of_epoch(epoch: int) -> Steps:
+        batches = list(numbers(count, np.random.default_rng([SEED, epoch])))
+        for at in range(0, count, world):
+            group = batches[at : at + world]
+            if len(group) == world or not drop:
+                yield [(batch, len(batch[0]) if examples else 1.0) for batch in group]
+
+    return of_epoch
+
+
+def own(counts: tuple[int, int]) -> Callable[[int], Steps]:
+    """The steps of processes that bring their own batches."""
+
+    def of_epoch(epoch: int) -> Steps:
+        sides = [numbers(count, np.random.default_rng([epoch, rank])) for rank, count in enumerate(counts)]
+        for group in zip_longest(*sides):
+            yield [(batch, 1.0) for batch in group if batch is not None]
+
+    return of_epoch
+
+
+EXPECTED = {
+    **{f"dealt {count}": (dealt(count), None) for count in COUNTS},
+    **{f"weighted {count}": (dealt(count, examples=True), None) for count in COUNTS},
+    "dropped 7": (dealt(7, drop=True), None),
+    **{f"own {counts}": (own(counts), None) for counts in ((3, 0), (0, 3), (7, 2))},
+    "clipped": (dealt(3), 0.5),
+}
+
+
+def same_state(found: dict[str, Tensor], expected: dict[str, Tensor], atol: float = 1e-12) -> None:
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        torch.testing.assert_close(found[name], value, rtol=0, atol=atol)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_step_descends_on_the_mean_over_the_processes(works: list[dict[str, Any]], name: str) -> None:
+    """1, 2, 3, 7 batches, none in one process, fewer in one than in the other: as by hand, in both."""
+    make_steps, clip = EXPECTED[name]
+    state, means, *_ = by_hand(make_steps, clip=clip)
+    for found in works:
+        same_state(found[name]["state"], state)
+        assert [record["loss"] for record in found[name]["epochs"]] == pytest.approx(means, abs=1e-12)
+
+
+def test_four_processes(tmp_path: Path) -> None:
+    """1, 2, 3 and 7 batches, weighted and not, and with the last step left out."""
+    found = outcome("steps", tmp_path, world=4)
+    for count in COUNTS:
+        for name, examples in (("dealt", False), ("weighted", True)):
+            state = by_hand(dealt(count, examples=examples, world=4))[0]
+            for one in found:
+                same_state(one[f"{name} {count}"]["state"], state)
+    same_state(found[3]["dropped 7"]["state"], by_hand(dealt(7, drop=True, world=4))[0])
+
+
+def test_a_weight_matters() -> None:
+    """The comparison can fail: 3 and 4 examples, weighted or not."""
+    plain, weighted = by_hand(dealt(2))[0], by_hand(dealt(2, examples=True))[0]
+    assert (plain["weight"] - weighted["weight"]).abs().max() > 1e-6
+
+
+def test_sparse_gradients_stay_sparse_and_add_up(works: list[dict[str, Any]]) -> None:
+    table = nn.Embedding(9, 2, sparse=True, dtype=torch.float64)
+    with torch.no_grad():
+        table.weight.copy_(torch.arange(18.0).reshape(9, 2))
+    optimizer = torch.optim.SparseAdam(table.parameters(), lr=0.1)
+    for group in 2 * [([0, 1], [1, 5]), ([7],)]:
+        optimizer.zero_grad()
+        torch.stack([table(torch.tensor(rows)).square().mean() for rows in group]).mean().backward()
+        optimizer.step()
+    for found in works:
+        same_state(found["sparse"]["state"], table.state_dict())
+
+
+def test_a_loader_is_dealt_out_too(works: list[dict[str, Any]]) -> None:
+    """A shuffled DataLoader: both processes take the same five batches in turn, so three steps an epoch, as alone."""
+    first, second = (found["loader"] for found in works)
+    same_state(first["state"], second["state"], atol=0)
+    assert first["epochs"] == second["epochs"]
+    start = line().state_dict()["weight"]
+    assert (first["state"]["weight"] - start).abs().max() == pytest.approx(6 * 0.05, rel=0.2)  # six steps of Adam
+
+
+@pytest.mark.parametrize("name", ["MF", "LightGCN"])
+def test_two_processes_train_a_recommender_as_one_with_batches_twice_as_large(
+    works: list[dict[str, Any]], name: str
+) -> None:
+    """The triples of a batch are weighed, so 2 x 16 are 32, in the short last step too. Both start as process 0."""
+    data, _ = scenarios.pairs().split_random(0.8, np.random.default_rng(0))
+    model = make(name, data, d=4, generator=torch.Generator().manual_seed(0)).double()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    for epoch in range(3):
+        triples = list(_triples(data, 16, "uniform", np.random.default_rng([1, epoch]), torch.device("cpu")))
+        for at in range(0, len(triples), WORLD):
+            together = [torch.cat(ids) for ids in zip(*triples[at : at + WORLD], strict=True)]
+            optimizer.zero_grad()
+            model.loss(*together).backward()
+            optimizer.step()
+    for found in works:
+        same_state(found[name]["state"], model.state_dict())
+
+
+def test_a_recommender_is_evaluated_once_for_all(works: list[dict[str, Any]]) -> None:
+    first, second = (found["LightCCF"] for found in works)
+    assert first["epochs"] == second["epochs"] and all(0 < record["mrr"] < 1 for record in first["epochs"])
+    same_state(first["state"], second["state"], atol=0)
+
+
+def test_the_towers_take_all_their_steps(works: list[dict[str, Any]]) -> None:
+    assert [found["towers"]["steps"] for found in works] == [21, 21]
+    same_state(works[0]["towers"]["state"], works[1]["towers"]["state"], atol=0)
+
+
+def test_each_process_draws_its_own_dropout(works: list[dict[str, Any]]) -> None:
+    first, second = (found["noise"] for found in works)
+    assert first.shape == second.shape == (2, 3) and not torch.equal(first, second)
+
+
+def test_each_process_draws_its_own_noise_for_a_rival(works: list[dict[str, Any]]) -> None:
+    """And both end with the same parameters all the same."""
+    first, second = (found["rival"] for found in works)
+    assert second["seed"] == first["seed"] + 1
+    same_state(first["state"], second["state"], atol=0)
+
+
+def test_all_stop_when_process_0_says_so(works: list[dict[str, Any]]) -> None:
+    """It alone evaluates; the best state is in all."""
+    assert [found["asked"] for found in works] == [[0, 0, 0], []]
+    for found in works:
+        assert found["early"]["stopped"] == "no gain in quality for 2 epochs" and len(found["early"]["epochs"]) == 3
+    same_state(works[0]["early"]["state"], works[1]["early"]["state"], atol=0)
+
+
+def test_estimators_take_parts_of_any_length(works: list[dict[str, Any]]) -> None:
+    parts = [np.random.default_rng(rank).normal(size=(n, 3)) for rank, n in enumerate((10, 7))]
+    whole = torch.from_numpy(np.concatenate(parts))
+    ids = torch.cat((torch.arange(10), torch.arange(7) + 20))
+    for found in works:
+        for name, alone in (("BatchGramian", gramians.BatchGramian()), ("SAGram", gramians.SAGram(100, 3, 1))):
+            torch.testing.assert_close(found["estimator"][name], alone.update(ids, whole), rtol=0, atol=1e-12)
+
+
+def test_gathered_rows_carry_their_gradients(works: list[dict[str, Any]]) -> None:
+    """The loss of the whole batch, computed in both processes and averaged, has the gradient of one process."""
+    parts = [torch.from_numpy(np.random.default_rng(rank).normal(size=(n, 4))) for rank, n in enumerate((3, 2))]
+    whole = torch.cat(parts).requires_grad_()
+    losses.infonce(whole @ whole.flip(1).T, tau=0.5).backward()
+    torch.testing.assert_close(torch.cat([found["gathered"] for found in works]), whole.grad, rtol=0, atol=1e-12)
+
+
+def test_other_numbers_of_processes_go_on_from_a_checkpoint(works: list[dict[str, Any]], folder: Path) -> None:
+    """Two epochs in two processes, the third in one: three steps of a batch each instead of two of two and one."""
+    same_state(works[0]["resume"]["state"], works[1]["resume"]["state"], atol=0)
+    given: dict[str, Any] = {"batches": lambda e, rng: numbers(3, rng), "checkpoint": folder / "shared.pt"}
+    with pytest.warns(UserWarning, match="written by 2 processes and goes on in 1"):
+        alone = scenarios.trained(None, epochs=3, **given)
+    assert alone["epochs"][:2] == works[0]["resume"]["epochs"] and len(alone["epochs"]) == 3
+    module, optimizer = by_hand(dealt(3))[2:]
+    for batch in numbers(3, np.random.default_rng([SEED, 2])):
+        optimizer.zero_grad()
+        scenarios.square(module, batch).backward()
+        optimizer.step()
+    same_state(alone["state"], module.state_dict())
+
+
+def test_what_differs_between_processes_is_refused_by_name_in_all(works: list[dict[str, Any]]) -> None:
+    said = [found["refusals"] for found in works]
+    words = {
+        "seed": "seed is 0 in process 0 and 1 in process 1; expected the same in all 2 processes",
+        "loss": "step is square with code",
+        "setting": "(tau=1.0) with code",
+        "tables": "module.weight is a table (1, 4) of torch.float64 in process 0 and a table (1, 5)",
+        "rate": "optimizer.param_groups[0]['lr'] is 0.05 in process 0 and 0.1 in process 1",
+        "plan": "plan is Plan(max_epochs=2",
+        "data": "the first of all batches is a batch with fingerprint",
+        "nothing": "batches gave nothing in epoch 0; expected at least one batch",
+        "partial": "1 of 2 processes have a batch in this step, and its loss asks all of them",
+    }
+    for name, expected in words.items():
+        assert all(expected in found[name] for found in said), (name, [found[name] for found in said])
+    for name, who, expected in (
+        ("failure", 1, "LookupError: item 77 is not in the table"),
+        ("nan", 1, "Diverged: the loss is nan at step 0 of epoch 0"),
+        ("evaluate", 0, "ValueError: what evaluate returned is None; expected a dict of numbers by name"),
+    ):
+        own, other = said[who][name], said[1 - who][name]
+        assert own.startswith(expected) and f"ProcessLost: process {who} of 2 failed: {expected}" in other
+    assert [found["afterwards"] for found in said] == ["max_epochs"] * 2
+
+
+@pytest.mark.parametrize(
+    ("scenario", "who", "words"),
+    [
+        ("dies 0", 0, "process 0 of 2 died"),
+        ("dies 1", 1, "process 1 of 2 died"),
+        ("stuck", 1, "process 1 of 2 failed: LookupError: item 77"),
+        ("frozen", 1, "process 1 of 2 died: no sign of life"),
+    ],
+)
+def test_a_process_that_ends_ends_the_others_by_name(tmp_path: Path, scenario: str, who: int, words: str) -> None:
+    """A minute and less after the death, starts apart; the limit here is for a machine with much else to do."""
+    started = start(scenario, tmp_path / "out")
+    other = started[1 - who]
+    try:
+        assert other.wait(timeout=300) not in (0, -signal.SIGKILL)
+        assert words in other.stderr.read()
+    finally:
+        stop(started)
