@@ -55,11 +55,14 @@ def drawing(picture: Picture, salt: str) -> str:
 
 
 def _line(axes: Any, picture: Picture) -> None:
+    from matplotlib.ticker import NullFormatter
+
     (_, x), *series = picture.columns.items()
     for (name, values), (colour, marker, line) in zip(series, SERIES, strict=False):
         axes.plot(x, values, line, color=colour, marker=marker, markersize=3.5, linewidth=1.4, label=name)
     if picture.log_x and min(x) > 0:
         axes.set_xscale("log")
+        axes.xaxis.set_minor_formatter(NullFormatter())
     if len(series) > 1:
         axes.legend()
 

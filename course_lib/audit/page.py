@@ -33,7 +33,7 @@ class Contents:
 
 def page(shown: Contents) -> str:
     """The whole page."""
-    title = f"Audit of {shown.source}"
+    title = f"Two-tower audit: {shown.source}"
     body = "\n".join(
         [
             f"<header><h1>{_text(title)}</h1>{_summary(shown.verdicts)}</header>",

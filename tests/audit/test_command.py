@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import numpy as np
-import planted_models
 import pytest
+from audit import planted
 from course_lib.geometry import normalise
 
 from course_lib.__main__ import main
@@ -19,7 +19,7 @@ from course_lib.audit.verdicts import CATALOGUE
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The files of a clean model, and of one that leaks."""
     where = tmp_path_factory.mktemp("model")
-    for name, model in (("clean", planted_models.clean(1)), ("leak", planted_models.PLANTS["leaked-test-pairs"](1, 2))):
+    for name, model in (("clean", planted.clean(1)), ("leak", planted.PLANTS["leaked-test-pairs"](1, 2))):
         np.savez(where / f"{name}.npz", items=model.items, users=model.users)
         for part in ("pairs", "held_out"):
             np.save(where / f"{name}-{part}.npy", getattr(model, part).pairs)
@@ -66,7 +66,7 @@ def test_a_pipeline_can_fail_on_a_fault(folder, capsys):
 
 
 def test_zero_rows_are_dropped_when_asked_and_counted(tmp_path, capsys):
-    model = planted_models.PLANTS["dead-rows"](0, 2)
+    model = planted.PLANTS["dead-rows"](0, 2)
     np.save(tmp_path / "items.npy", model.items)
     np.save(tmp_path / "counts.npy", model.pairs.col_counts)
     where = [f"{tmp_path}/items.npy", "--counts", f"{tmp_path}/counts.npy"]

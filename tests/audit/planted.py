@@ -1,7 +1,8 @@
 """Models whose faults are known: clean ones, and one plant for each verdict of the audit, at three strengths.
 
 A clean model has item rows of length 1 without a pattern, pairs drawn from its own scores, and items of different
-popularity that its vectors know nothing of. Some faults bring others with them: `IMPLIED`, written down before the plants were.
+popularity that its vectors know nothing of. Some faults bring others with them: `IMPLIED`, settled, like the
+thresholds of the audit, on seeds from 1000 on.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ STRENGTHS = (0, 1, 2)
 IMPLIED: dict[str, set[str]] = {
     "popularity-lengths": {"ddc-gain"},  # long items fill lists that a shift along popularity may mend
     "popularity-direction": {"ddc-gain"},
-    "shifted-centre": set(),  # the null of the hubs has the same centre
+    "shifted-centre": {"ddc-gain"},  # to normalise after the shift squeezes the scores; the hubs' null has the centre
     "free-gauge": set(),  # every score, and every list by dot product, is as it was
     "in-batch-bias": set(),  # a matter of the declared training alone
     "collapsed-rank": {"ddc-gain", "hubs", "free-gauge"},  # few directions: lists are poor, neighbours crowd
