@@ -40,7 +40,8 @@ def located(text: str, name: str, expected: str) -> tuple[Path, str]:
 
     A file whose own name holds a # is found first.
     """
-    path, _, chosen = (text, "", "") if Path(text).exists() else text.rpartition("#") if "#" in text else (text, "", "")
+    whole = "#" not in text or Path(text).exists()
+    path, _, chosen = (text, "", "") if whole else text.rpartition("#")
     where = Path(path)
     if where.is_dir():
         raise refuse_file(name, where, "this is a folder", expected)

@@ -2,7 +2,8 @@
 
     .npz             arrays `users` and `items`, or one (N, 2)
     .npy             (N, 2)
-    .csv .tsv .txt   a pair a line, read in chunks; with a header where one of its fields begins with user or item
+    .csv .tsv .txt   a pair a line, read in chunks; with a header where one of its fields begins with user or item (and
+                     has no digit)
     .parquet         columns that begin with user and item, or the first two; needs pyarrow
 
 `FILE#USERS,ITEMS` names the two columns. Where a table has ids (`course_lib.audit.files`), the pairs are mapped by
@@ -205,7 +206,7 @@ def _places(fields: list[str], wanted: tuple[str, ...], name: str, path: Path) -
             if column not in fields:
                 raise refuse_file(name, path, f"it has no column {column}", f"one of {', '.join(fields)}")
         return fields.index(wanted[0]), fields.index(wanted[1])
-    lower = [field.lower() for field in fields]
+    lower = ["" if any(map(str.isdigit, field)) else field.lower() for field in fields]  # "user_17" is an id
     user = next((place for place, field in enumerate(lower) if field.startswith("user")), None)
     item = next((place for place, field in enumerate(lower) if field.startswith("item")), None)
     if (user is None and item is None) or len(fields) < 2:

@@ -21,7 +21,8 @@ from course_lib.data import metrics
 from course_lib.data.interactions import Interactions
 from course_lib.maths import geometry, popularity
 
-JUDGED_USERS = 2_000  # lists are made for as many users with a held-out pair, drawn at random
+JUDGED_USERS, FEWEST_USERS = 2_000, 400  # lists are made for so many users with a held-out pair, drawn at random
+SCORES = 4e8  # for as few as FEWEST_USERS where the lists of more would take more scores than these
 SHIFTS = (-1.0, -0.5, -0.2, 0.2, 0.5, 1.0)  # of one global shift, in units of the users' median length
 NEGATIVES, RIDGE = 8, 0.01  # of DDC: random negatives for each positive, and its ridge
 SIDES = 1.96  # standard errors on each side of a 95 % interval
@@ -64,7 +65,8 @@ class Bench:
         able = np.flatnonzero((evidence.held_out.row_counts > 0) & (evidence.pairs.row_counts > 0))
         if not len(able):
             raise ValueError("held_out has no pair of a user with a training pair; expected one")
-        drawn = evidence.rng("judged users").choice(len(able), min(JUDGED_USERS, len(able)), replace=False)
+        size = int(min(len(able), JUDGED_USERS, max(FEWEST_USERS, SCORES / len(evidence.items))))
+        drawn = evidence.rng("judged users").choice(len(able), size, replace=False)
         self.chosen: Ids = np.sort(able[drawn])
         self.evidence = evidence
         self.pairs, self.held_out = (_of_users(data, self.chosen) for data in (evidence.pairs, evidence.held_out))

@@ -49,7 +49,7 @@ SCHEMA_VERSION = "1"
 STEPS = 5  # of the progress bar
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report:
     """The answers: verdicts, one for each entry of the catalogue; remedies; what cosines mean (`cosines.Cosines`)."""
 
@@ -59,6 +59,10 @@ class Report:
     inputs: dict[str, Any]
     options: dict[str, Any]
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        counted = ", ".join(f"{len(self.ids(answer))} {answer}" for answer in ANSWERS)
+        return f"Report({self.inputs['items']['source']}: {counted})"
 
     def __getitem__(self, name: str) -> Verdict:
         """The verdict with this id."""
@@ -139,7 +143,8 @@ def audit(
         raise ValueError(f"items has {len(item_table.rows)} rows; {k} neighbours need at least {k + 2}")
     if user_table is not None:
         checking.same_width(user_table.rows, item_table.rows, "users", "items")
-    found = {name: _found(values, name, user_table, item_table) for name, values in _named(pairs, held_out)}
+    given = {"pairs": pairs, "held_out": held_out}
+    found = {name: _found(values, name, user_table, item_table) for name, values in given.items()}
     evidence = _evidence(item_table, user_table, counts, found, training or Training(), k, rng)
     inputs = _inputs(item_table, user_table, counts, found, evidence)
     with _bar(progress) as step:
@@ -171,10 +176,6 @@ def _report(
 
 
 # ---- arguments
-
-
-def _named(pairs: Any, held_out: Any) -> list[tuple[str, Any]]:
-    return [("pairs", pairs), ("held_out", held_out)]
 
 
 def _found(values: Any, name: str, users: Table | None, items: Table) -> Found | None:

@@ -153,6 +153,12 @@ def test_pairs_from_every_format(tmp_path):
         assert [tuple(pair) for pair in found.pairs.tolist()] == wanted, name
 
 
+def test_ids_that_begin_like_a_header_are_ids(tmp_path):
+    (tmp_path / "a.csv").write_text("user_1,item_2\nuser_0,item_0\n")
+    tables = (people([f"{side}_{row}" for row in range(4)]) for side in ("user", "item"))
+    assert pairs.read_pairs(f"{tmp_path}/a.csv", "pairs", *tables).pairs.pairs.tolist() == [[0, 0], [1, 2]]
+
+
 def test_pairs_from_parquet(tmp_path):
     arrow = pytest.importorskip("pyarrow")
     write_arrow(arrow.table({"user": list("abcd"), "item": RIGHT}), tmp_path / "a.parquet")

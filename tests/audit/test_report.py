@@ -46,6 +46,13 @@ def test_the_json_has_its_schema_and_no_nan(report: Report) -> None:
     }
 
 
+def test_the_report_counts_its_answers(report: Report) -> None:
+    assert (
+        repr(report)
+        == f"Report(memory: {len(report.ids('fault'))} fault, {len(report.ids('fine'))} fine, 0 cannot tell)"
+    )
+
+
 def test_every_fault_says_what_to_do(report: Report) -> None:
     for name in CATALOGUE:
         verdict = planted.PLANTS[name](0, 2).audited(0)[name]
