@@ -56,11 +56,11 @@ def page(shown: Contents) -> str:
 
 
 def framed(shown: Contents) -> str:
-    """The page inside a frame, for notebooks."""
-    inside = html.escape(page(shown), quote=True)
-    return (
-        f'<iframe title="Audit" sandbox="" style="width:100%;height:40em;border:1px solid" srcdoc="{inside}"></iframe>'
-    )
+    """The page inside a frame that may run no script, for notebooks; the book opens beside it."""
+    inside = page(shown).replace('<a href="https://', '<a target="_blank" rel="noopener" href="https://')
+    style = "width:100%;height:40em;border:1px solid"
+    source = html.escape(inside, quote=True)
+    return f'<iframe title="Audit" sandbox="allow-same-origin allow-popups" style="{style}" srcdoc="{source}"></iframe>'
 
 
 def _summary(verdicts: Sequence[Verdict]) -> str:
