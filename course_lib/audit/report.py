@@ -47,6 +47,7 @@ from course_lib.audit.verdicts import ANSWERS, CATALOGUE, Verdict
 
 SCHEMA_VERSION = "1"
 STEPS = 5  # of the progress bar
+FEWEST_LISTS = 20  # users with held-out pairs, without whom nothing is measured on them
 
 
 @dataclass(frozen=True, repr=False)
@@ -257,11 +258,11 @@ def _notes(evidence: Evidence, found: dict[str, Found | None]) -> Iterator[str]:
 
 
 def _bench(evidence: Evidence) -> Bench | None:
-    """None without held-out pairs of users with a training pair, and with items of one count alone."""
+    """None for fewer than FEWEST_LISTS users with a training and a held-out pair, and with items of one count alone."""
     if evidence.users is None or evidence.pairs is None or evidence.held_out is None or not evidence.counts_vary:
         return None
     able = (evidence.held_out.row_counts > 0) & (evidence.pairs.row_counts > 0)
-    return Bench(evidence) if able.any() else None
+    return Bench(evidence) if able.sum() >= FEWEST_LISTS else None
 
 
 def _correction(bench: Bench | None) -> tuple[Correction | None, list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -180,6 +181,14 @@ def test_remedies_are_the_formulas_that_they_name(bench: Bench) -> None:
     for name, matrix in wanted.items():
         users, items = remedied(name, bench)
         np.testing.assert_allclose(users @ items.T, matrix, err_msg=name)
+
+
+def test_a_handful_of_users_settles_nothing() -> None:
+    model = planted.clean(5)
+    few = model.held_out.select(model.held_out.users < 3)
+    found = replace(model, held_out=few).audited(5)
+    assert found["ddc-gain"].verdict == "cannot tell" and found.remedies == ()
+    json.dumps(found.to_dict(), allow_nan=False)
 
 
 def test_an_interval_holds_the_mean_and_shrinks_with_the_users(bench: Bench) -> None:

@@ -19,7 +19,7 @@ def ddc_gain(evidence: Evidence, found: Correction | None, controls: Sequence[Ef
     """
     name = "ddc-gain"
     if found is None:
-        why = "Users, training pairs and held-out pairs were not all given, or no correction exists."
+        why = "Users, training and held-out pairs were not all given, or few users have both, or no correction exists."
         return cannot_tell(name, why, "Give --users, --pairs and --held-out.")
     effect = found.effect
     best = max(controls, key=lambda control: control.difference)
