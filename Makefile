@@ -57,8 +57,8 @@ test-pipelines: book ## run what `make test` leaves out: whole classrooms, insta
 
 test-thorough: export COURSE_EXAMPLES := thorough
 test-thorough: export OMP_NUM_THREADS := 1
-test-thorough: $(STAMP) ## run the property tests with ten times as many examples
-	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "not browser and not laptop" tests/maths tests/models tests/data tests/training $(PYTEST_ARGS)
+test-thorough: $(STAMP) ## run the property tests with ten times as many examples, the audit's with twenty times as many models
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "not browser and not laptop" tests/maths tests/models tests/data tests/training tests/audit $(PYTEST_ARGS)
 
 test-launch: $(STAMP) ## run the notebooks in new environments like Binder's and Colab's (2 GB each, ten minutes)
 	COURSE_LAUNCH=1 $(if $(TORCH_INDEX),PIP_EXTRA_INDEX_URL="$(TORCH_INDEX)") $(BIN)/python -m pytest tests/launch $(PYTEST_ARGS)

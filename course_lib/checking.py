@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Choice = TypeVar("Choice")
+WIDENED = ("torch.bfloat16", "torch.float8_e4m3fn", "torch.float8_e5m2")  # float32 holds all their values
 
 
 def refuse(value: Any, name: str, expected: str) -> ValueError:
@@ -82,8 +83,11 @@ def generator(rng: Any, name: str = "rng") -> np.random.Generator:
 
 
 def as_numpy(values: Any) -> NDArray[Any]:
-    """`values` as a NumPy array: a tensor is detached and copied from its device."""
-    return np.asarray(values.detach().cpu() if hasattr(values, "detach") else values)
+    """`values` as a NumPy array: a tensor is detached, copied from its device, and widened if bfloat16."""
+    if not hasattr(values, "detach"):
+        return np.asarray(values)
+    tensor = values.detach().cpu()
+    return np.asarray(tensor.float() if str(tensor.dtype) in WIDENED else tensor)
 
 
 def table(values: Any, name: str, *, rows: int | None = None, width: int | None = None) -> NDArray[Any]:

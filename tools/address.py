@@ -27,6 +27,7 @@ PLACES: dict[str, list[tuple[str, str, str]]] = {
         (r"https://colab\.research\.google\.com/github/", SLUG, r"/blob/"),
         (r"\[site\]\(", SITE, r"/\)"),
     ],
+    "course_lib/audit/page.py": [(r"SITE = \"", SITE, r"/book\"")],
     "CITATION.cff": [(r"^repository-code: ", ADDRESS, r"$")],
     **{  # every assignment says how to install the course on Colab
         path.relative_to(ROOT).as_posix(): [(r"git\+", ADDRESS, r"\\")]

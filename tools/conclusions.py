@@ -7,8 +7,9 @@ needs one of
     {prf:ref}`label`, {eq}`label`       a statement or an equation of the book
     {glue:text}`name`                   a number that code published
     [P1-3.3](#claim-p1-3-3)             a row of the claims
-    <!-- not data -->                   the mark of a sentence that is about no data (a definition, advice, a question);
-                                        at the head of a paragraph it stands for all of it
+    <!-- not data -->                   the mark of a sentence that is about no data: a definition, advice, a question
+    <!-- paragraph: not data -->        the same for all of its paragraph; never at the head of a line, where Markdown
+                                        would take the whole paragraph for HTML
 
 The build warns of each sentence of a lesson's page that has none; pages that are not carried through yet stand in
 `conclusions_unchecked` of _config.yml.
@@ -28,7 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # where this file 
 
 from course_lib.lessons.shared import findings, quiz
 
-MARK = "<!-- not data -->"
+MARK = "<!-- paragraph: not data -->"
 EVIDENCE = re.compile(r"\{(finding|prf:ref|eq|glue:text)\}`|\(\S*#claim-[\w-]+\)|<!-- not data -->")
 BOX = re.compile(
     r"^(?P<fence>:{3,}|`{3,})\{admonition\}[^\n]*\n:class:[^\n]*\bremember\b[^\n]*\n(?P<body>.*?)\n(?P=fence)",
@@ -45,11 +46,11 @@ logger = logging.getLogger(__name__)
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of prose, without paragraphs that open with the mark; each item of a list is a paragraph."""
+    """The sentences of prose, without marked paragraphs; each item of a list is a paragraph of its own."""
     found = []
     for block in re.split(r"\n\s*\n", LIST_ITEM.sub("\n\n", text)):
         line, start = " ".join(block.split()), 0
-        if line.startswith(MARK):
+        if MARK in line:
             continue
         for match in END.finditer(line):
             found.append(line[start : match.end()].strip())

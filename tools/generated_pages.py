@@ -32,7 +32,7 @@ GROUPS = {
     "checking": "Checks of arguments",
     "lessons": "Lessons",
 }
-WHOLE = {"training", "papers", "experiments"}  # packages that are one room; in the others every module is one
+WHOLE = {"training", "papers", "experiments", "audit"}  # packages that are one room; in the others every module is one
 MARKUP = re.compile(r"([\\*_|`])")
 
 
@@ -75,7 +75,11 @@ def api_sections() -> str:
         lines.append(f"## {GROUPS.get(group, group)}")
         for room in members:
             modules = [f"course_lib.{room}"]
-            if group in ("training", "lessons"):  # their modules are asked for one by one, not through the package
+            if group in (
+                "training",
+                "lessons",
+                "audit",
+            ):  # their modules are asked for one by one, not through the package
                 modules += [f"course_lib.{room}.{name}" for name in _inside(f"course_lib.{room}")]
             shown = "\n".join(f".. automodule:: {module}\n   :members: {_face(module)}\n" for module in modules)
             lines.append(f"({anchor_of(room)})=\n### `course_lib.{room}`\n\n```{{eval-rst}}\n{shown}```")

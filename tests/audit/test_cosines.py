@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import itertools
-import json
 
 import numpy as np
 import pytest
 
-from course_lib import audit as room
 from course_lib import gauge, geometry
-from course_lib.__main__ import main
-from course_lib.audit import audit
+from course_lib.audit import audit, cosines, evidence
+from course_lib.audit.tables import table_of
 
 
 def rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def words(report: room.Report) -> str:
+def words(report: cosines.Cosines) -> str:
     """The report on one line, as wrapping may fall anywhere."""
     return " ".join(report.text().split()).replace("- ", "")
+
+
+def look(items, users=None, counts=None, *, rng: np.random.Generator, wide: bool = False) -> cosines.Cosines:
+    """What `audit(...).cosines` holds, without the other questions."""
+    tables = [None if table is None else table_of(table, "table").rows for table in (items, users)]
+    counts = None if counts is None else np.asarray(counts, dtype=float)
+    seen = evidence.Evidence(*tables, counts, seed=int(rng.integers(2**32)))
+    return cosines.look(seen, wide=wide)
 
 
 def unit(n: int, k: int, seed: int = 0) -> np.ndarray:
@@ -28,7 +34,7 @@ def unit(n: int, k: int, seed: int = 0) -> np.ndarray:
 
 
 def test_a_long_table_on_the_sphere_is_fixed():
-    report = audit(unit(200, 8), unit(100, 8, 1), rng=rng())
+    report = look(unit(200, 8), unit(100, 8, 1), rng=rng())
     assert report.verdict == "fixed"
     assert (report.items.diagonal, report.items.linear, report.two_sided) == (0, 0, 0)
     assert report.items.stiffness > 0.01
@@ -36,7 +42,7 @@ def test_a_long_table_on_the_sphere_is_fixed():
 
 
 def test_free_lengths_leave_the_gauge_free():
-    report = audit(rng().standard_normal((200, 8)), rng=rng())
+    report = look(rng().standard_normal((200, 8)), rng=rng())
     assert report.verdict == "free" and not report.items.on_sphere
     assert "35 free parameters" in words(report)  # 8 * 9 / 2 - 1
     assert "No user table" in words(report)
@@ -44,7 +50,7 @@ def test_free_lengths_leave_the_gauge_free():
 
 def test_sign_codes_on_the_sphere_are_partly_free():
     signs = np.array(list(itertools.product((1.0, -1.0), repeat=4))) / 2
-    report = audit(signs, rng=rng())
+    report = look(signs, rng=rng())
     assert report.verdict == "partly free"
     assert (report.items.diagonal, report.items.linear, report.items.stiffness) == (3, 3, 0.0)
     assert "3 free dimensions" in words(report)
@@ -53,7 +59,7 @@ def test_sign_codes_on_the_sphere_are_partly_free():
 
 def test_users_on_the_sphere_can_close_what_items_leave():
     items, users = unit(12, 5), unit(12, 5, 1)  # 15 unknowns; 12 rows alone leave 3
-    alone, both = audit(items, rng=rng()), audit(items, users, rng=rng())
+    alone, both = look(items, rng=rng()), look(items, users, rng=rng())
     assert alone.items.linear == 3 and alone.verdict == "partly free"
     assert both.two_sided == 0 and both.verdict == "fixed"
     assert "no gauge is left near" in words(both)
@@ -61,12 +67,12 @@ def test_users_on_the_sphere_can_close_what_items_leave():
 
 def test_a_table_of_low_rank_is_judged_by_what_its_cosines_feel():
     flat = unit(100, 3) @ np.linalg.qr(rng(1).standard_normal((6, 6)))[0][:3]
-    report = audit(flat, rng=rng())
+    report = look(flat, rng=rng())
     assert report.items.rank == 3 and report.items.linear == 0 and report.verdict == "fixed"
 
 
 def test_neighbours_move_more_under_wider_gauges_and_never_below_zero():
-    report = audit(rng().standard_normal((400, 8)), rng=rng())
+    report = look(rng().standard_normal((400, 8)), rng=rng())
     shares = list(report.overlap.values())
     assert 1 > shares[0] > shares[1] > shares[2] > report.chance
     assert report.chance == pytest.approx(10 / 399)
@@ -81,63 +87,97 @@ def test_overlap_is_that_of_a_gauge_that_keeps_scores():
     queries = np.arange(60)
     before = gauge.neighbours(B, 10)
     expected = gauge.neighbour_overlap(before, gauge.neighbours(new_B, 10)).mean()
-    assert room._survivors(B, before, queries, 0.5, 1, rng(5)) == pytest.approx(expected)
+    assert cosines._survivors(B, before, queries, 0.5, 1, rng(5)) == pytest.approx(expected)
 
 
 def test_overlaps_do_not_depend_on_the_axes_in_which_a_table_is_given():
     """Signs of singular vectors, their order, any rotation: a processor may choose, the report may not show it."""
     A, B = rng().standard_normal((60, 6)), rng(1).standard_normal((90, 6)) * [3, 2, 1, 1, 0.5, 0.2]
     Q = np.linalg.qr(rng(2).standard_normal((6, 6)))[0]
-    expected = audit(B, A, rng=rng())
+    expected = look(B, A, rng=rng())
     for turn in (np.diag([1.0, -1, 1, -1, -1, 1]), np.eye(6)[[2, 0, 1, 5, 4, 3]], Q):
-        found = audit(B @ turn, A @ turn, rng=rng())
+        found = look(B @ turn, A @ turn, rng=rng())
         assert found.overlap == expected.overlap and found.score_overlap == expected.score_overlap
 
 
 def test_balance_and_gauge_free_neighbours():
     A, B = gauge.balance_tables(rng().standard_normal((80, 6)), rng(1).standard_normal((90, 6)))
-    level = audit(B, A, rng=rng())
-    assert level.imbalance < 1e-12 and "balanced, as weight decay" in words(level)
+    level = look(B, A, rng=rng())
+    assert level.imbalance < 1e-12 and "balanced, as equal weight decay" in words(level)
     A, B = gauge.apply_gauge(A, B, gauge.random_diagonal_gauge(6, spread=1, rng=rng()))
-    tilted = audit(B, A, rng=rng())
+    tilted = look(B, A, rng=rng())
     assert tilted.imbalance > 0.3 and "not balanced" in words(tilted)
     assert tilted.score_overlap < level.score_overlap
 
 
 def test_counts_that_follow_lengths_are_reported():
     table = unit(100, 5) * np.linspace(1, 3, 100)[:, None]
-    assert audit(table, counts=np.linspace(1, 3, 100), rng=rng()).norm_count_correlation == pytest.approx(1)
-    assert audit(table, counts=np.linspace(3, 1, 100), rng=rng()).norm_count_correlation == pytest.approx(-1)
-    level = audit(unit(100, 5), counts=np.arange(100), rng=rng())
-    assert level.norm_count_correlation is None and "no correlation" in words(level)
+    assert look(table, counts=np.linspace(1, 3, 100), rng=rng()).norm_count_correlation == pytest.approx(1)
+    assert look(table, counts=np.linspace(3, 1, 100), rng=rng()).norm_count_correlation == pytest.approx(-1)
+    level = look(unit(100, 5), counts=np.arange(100), rng=rng())
+    assert level.norm_count_correlation is None and "lengths know nothing of popularity" in words(level)
+
+
+def test_popularity_in_the_directions_of_a_sphere_is_reported():
+    """A cosine sees a direction as well as a dot product does: equal lengths hide no popularity."""
+    counts = np.arange(1, 401)
+    toward = np.zeros((400, 8))
+    toward[:, 0] = counts / 400
+    popular = look(geometry.normalise(unit(400, 8) + toward), counts=counts, rng=rng())
+    assert popular.axis.correlation > 0.5 > 5 * popular.axis.chance
+    assert "Dot products and cosines see directions alike" in words(popular)
+    assert abs(look(unit(400, 8), counts=counts, rng=rng()).axis.correlation) < 0.2
+
+
+@pytest.mark.parametrize("scale", [1e-3, 63.0])
+def test_a_common_scale_is_no_imbalance(scale):
+    """A c and B / c have the scores and the cosines of A and B: whatever judges the training may not see c."""
+    A, B = gauge.balance_tables(rng().standard_normal((80, 6)), rng(1).standard_normal((90, 6)))
+    assert look(B / scale, A * scale, rng=rng()).imbalance < 1e-12
+    tilted = rng(2).standard_normal((90, 6)) * [4, 2, 1, 1, 1, 0.5]
+    plain, scaled = (look(tilted / c, A * c, rng=rng()).imbalance for c in (1.0, scale))
+    assert plain > 0.2 and scaled == pytest.approx(plain)
+
+
+def test_what_is_not_printed_is_not_counted(monkeypatch):
+    """Off the sphere every gauge is free: the slow counts of free dimensions would change no sentence."""
+    for name in ("visible_diagonal_dimension", "visible_linear_dimension"):
+        monkeypatch.setattr(gauge, name, lambda *_: pytest.fail("counted"))
+    assert look(rng().standard_normal((200, 8)), rng=rng()).items.linear is None
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.int8])
 def test_stored_precision_does_not_change_the_verdict(dtype):
     table = unit(100, 4)
     table = np.round(table * 100) if dtype == np.int8 else table
-    report = audit(table.astype(dtype), rng=rng())
+    report = look(table.astype(dtype), rng=rng())
     assert report.verdict == ("free" if dtype == np.int8 else "fixed")
 
 
 def test_large_tables_are_sampled_and_say_so(monkeypatch):
-    monkeypatch.setattr(room, "CANDIDATES", 50)
-    report = audit(unit(120, 3), rng=rng())
+    monkeypatch.setattr(evidence, "CANDIDATES", 50)
+    report = look(unit(120, 3), rng=rng())
     assert report.candidates == 50 and "drawn at random out of 120" in words(report)
 
 
 def test_wide_tables_are_counted_only_when_asked(monkeypatch):
-    monkeypatch.setattr(room, "LINEAR_WIDTH", 3)
-    quick, full = audit(unit(60, 4), rng=rng()), audit(unit(60, 4), rng=rng(), wide=True)
+    monkeypatch.setattr(cosines, "LINEAR_WIDTH", 3)
+    quick, full = look(unit(60, 4), rng=rng()), look(unit(60, 4), rng=rng(), wide=True)
     assert quick.items.linear is None and "--wide" in words(quick) and quick.verdict == "diagonally fixed"
     assert full.items.linear == 0
 
 
 def test_the_sample_shortcut_agrees_with_the_whole_table():
-    table = unit(5000, 4)
-    assert len(room._enough_rows(table, rng())) < 5000
+    sizes = []
+
+    def dimension(rows):
+        sizes.append(len(rows))
+        return gauge.visible_linear_dimension(rows)
+
+    assert cosines._left(dimension, unit(5000, 4), 4, rng()) == 0 and sizes == [40]
     signs = np.tile(np.array(list(itertools.product((1.0, -1.0), repeat=4))) / 2, (50, 1))
-    assert len(room._enough_rows(signs, rng())) == len(signs)  # a sample that leaves freedom proves nothing
+    assert cosines._left(dimension, signs, 4, rng()) == 3  # a sample that leaves freedom proves nothing
+    assert sizes == [40, 40, len(signs)]
 
 
 @pytest.mark.parametrize(
@@ -148,39 +188,10 @@ def test_the_sample_shortcut_agrees_with_the_whole_table():
         ({"items": np.ones((5, 2))}, "5 rows; 10 neighbours need at least 12"),
         ({"items": np.eye(12, 3)}, "9 zero rows, the first is row 3"),
         ({"items": unit(20, 3), "users": unit(5, 4)}, "users has width 4"),
-        ({"items": unit(20, 3), "counts": np.ones(3)}, "each of the 20 items"),
+        ({"items": unit(20, 3), "counts": np.ones(3)}, r"counts has shape \(3,\); expected \(20,\)"),
         ({"items": np.full((20, 3), np.nan)}, "NaN or infinity in 20 rows, the first is row 0"),
     ],
 )
 def test_bad_tables_are_refused(arguments, reason):
     with pytest.raises(ValueError, match=reason):
         audit(**arguments, rng=rng())
-
-
-def test_the_command_prints_a_report(tmp_path, capsys):
-    for name, table in (("items", 3 * unit(60, 4)), ("users", unit(30, 4, 1)), ("counts", np.arange(60))):
-        np.save(tmp_path / f"{name}.npy", table)
-    where = [
-        str(tmp_path / "items.npy"),
-        "--users",
-        str(tmp_path / "users.npy"),
-        "--counts",
-        str(tmp_path / "counts.npy"),
-    ]
-    assert main(["audit", *where]) == 0
-    assert capsys.readouterr().out.startswith("Verdict: the lengths of the rows leave the gauge FIXED.")
-    assert main(["audit", *where, "--json", "-k", "5"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["verdict"] == "fixed" and found["k"] == 5 and set(found["overlap"]) == {"0.25", "0.5", "1"}
-
-
-def test_the_command_refuses_with_a_reason(tmp_path, capsys):
-    np.savez(tmp_path / "several.npz", a=np.ones(3))
-    (tmp_path / "text.npy").write_text("not an array")
-    for path, reason in (
-        ("missing.npy", "there is no file"),
-        ("several.npz", "archive"),
-        ("text.npy", "no array that numpy.save wrote"),
-    ):
-        assert main(["audit", str(tmp_path / path)]) == 2
-        assert reason in capsys.readouterr().err

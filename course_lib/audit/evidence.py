@@ -1,0 +1,142 @@
+"""What the questions look at: the tables, the counts, the pairs, and what several of them need."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from course_lib.audit.training import Training
+from course_lib.data.interactions import Interactions
+from course_lib.maths import gauge, geometry, popularity
+
+AnyArray = NDArray[Any]
+Ids = NDArray[np.int64]
+Float = NDArray[np.float64]
+
+SPHERE_TOLERANCE = 1e-3  # relative: half-precision tables have rows within 0.1 % of their sphere
+CANDIDATES, QUERIES = 20_000, 500  # items among which neighbours are looked for, and those whose neighbours are
+SPLITS, SHUFFLES, AXIS_ITEMS = 4, 20, 100_000  # of the cross-fitted correlation, of its chance, and the items it takes
+FEWEST_ITEMS = 100  # below them a correlation or a share says little
+
+
+@dataclass(frozen=True)
+class Axis:
+    """How well the popularity direction, found on other items, predicts the count.
+
+    correlation: mean of the cross-fitted Pearson correlations of random splits; chance: the root mean square of the
+    same where the counts are dealt out anew; items: how many there were.
+    """
+
+    correlation: float
+    chance: float
+    items: int
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """items (n, d), users (m, d) or None, counts (n,) or None, pairs and held_out of shape (m, n) or None.
+
+    k: neighbours, and length of the lists; seed: every question draws from a generator of its own (`rng`), so that an
+    answer does not depend on which others were asked. zero_items, zero_users: rows that were left out; shared: held-out
+    pairs that are training pairs too, of the `offered` ones (held_out is without them).
+    """
+
+    items: AnyArray
+    users: AnyArray | None = None
+    counts: Float | None = None
+    pairs: Interactions | None = None
+    held_out: Interactions | None = None
+    training: Training = field(default_factory=Training)
+    k: int = 10
+    seed: int = 0
+    zero_items: int = 0
+    zero_users: int = 0
+    shared: int = 0
+    offered: int = 0
+
+    def rng(self, purpose: str) -> Generator:
+        """The generator of one purpose."""
+        return np.random.default_rng([self.seed, zlib.crc32(purpose.encode())])
+
+    @cached_property
+    def norms(self) -> Float:
+        """(n,) lengths of the items."""
+        return np.asarray(geometry.norm(self.items), dtype=np.float64)
+
+    @cached_property
+    def unevenness(self) -> float:
+        """The largest relative distance of an item's length from the median."""
+        return float(np.abs(self.norms / np.median(self.norms) - 1).max())
+
+    @cached_property
+    def on_sphere(self) -> bool:
+        """Whether all items have one length, up to half precision."""
+        return self.unevenness <= SPHERE_TOLERANCE
+
+    @cached_property
+    def unit(self) -> AnyArray:
+        """(n, d) the items, each divided by its length."""
+        rows: AnyArray = self.items / self.norms[:, None].astype(self.items.dtype)
+        return rows
+
+    @cached_property
+    def chosen(self) -> Ids:
+        """Ids of the items among which neighbours are looked for: all, or CANDIDATES drawn at random."""
+        n = len(self.items)
+        return np.arange(n) if n <= CANDIDATES else np.sort(self.rng("candidates").choice(n, CANDIDATES, replace=False))
+
+    @cached_property
+    def part(self) -> AnyArray:
+        """(c, d) the rows of the chosen items."""
+        rows: AnyArray = self.items if len(self.chosen) == len(self.items) else self.items[self.chosen]
+        return rows
+
+    @cached_property
+    def queries(self) -> Ids:
+        """Places in `part` of the items whose neighbours are looked for."""
+        size = len(self.part)
+        return self.rng("queries").choice(size, min(QUERIES, size), replace=False)
+
+    @cached_property
+    def neighbours(self) -> Ids:
+        """(q, k) places in `part` of the nearest others by cosine, for each query."""
+        found: Ids = gauge.neighbours(self.part, self.k, queries=self.queries)
+        return found
+
+    @cached_property
+    def counts_vary(self) -> bool:
+        """Whether there are counts, and not all equal."""
+        return self.counts is not None and bool(np.ptp(self.counts) > 0)
+
+    @cached_property
+    def row_axis(self) -> Axis | None:
+        """The popularity direction of the items as they are: what a dot product sees."""
+        return self._axis(self.items)
+
+    @cached_property
+    def unit_axis(self) -> Axis | None:
+        """The popularity direction of the items' directions: what a cosine sees."""
+        return self.row_axis if self.on_sphere else self._axis(self.unit)
+
+    def _axis(self, items: AnyArray) -> Axis | None:
+        """None without counts that vary, for few items, and where head and tail have one mean."""
+        if self.counts is None or not self.counts_vary or len(items) < FEWEST_ITEMS:
+            return None
+        rng, counts = self.rng("axis"), self.counts
+        if len(items) > AXIS_ITEMS:
+            some = rng.choice(len(items), AXIS_ITEMS, replace=False)
+            items, counts = items[some], counts[some]
+        try:
+            found = [popularity.cross_fitted_correlation(items, counts, rng=rng) for _ in range(SPLITS)]
+            chance = [
+                popularity.cross_fitted_correlation(items, rng.permutation(counts), rng=rng) for _ in range(SHUFFLES)
+            ]
+        except ValueError:  # a head and a tail that agree, or projections without a spread: there is no direction
+            return None
+        return Axis(float(np.mean(found)), float(np.sqrt(np.mean(np.square(chance)))), len(items))

@@ -1,0 +1,286 @@
+"""Tables, counts and ids from files. Nothing in a file is ever executed: no pickle is loaded, only numbers.
+
+`FILE#NAME` picks one array, tensor or column of a file that holds several. Formats, by the file's ending:
+
+    .npy .npz                 numpy.save, numpy.savez: an (n, d) array; in .npz an array `ids` names its rows
+    .pt .pth .bin .ckpt       torch.save of tensors or a state_dict, read with weights_only=True
+    .safetensors              needs the package safetensors
+    .parquet .arrow .feather  a column of lists, or d columns of floats; a column of ids names the rows; needs pyarrow
+
+`pip install two-tower-course[tables]` brings both packages.
+"""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from course_lib.audit.tables import AnyArray, Table, table_of
+
+PICKLES = (".pkl", ".pickle", ".p", ".joblib", ".dill", ".model")
+TABLES = "a table in .npy, .npz, .pt, .pth, .bin, .ckpt, .safetensors, .parquet, .arrow or .feather"
+ID_NAMES = ("ids", "id", "names", "name", "item_ids", "item_id", "user_ids", "user_id")
+EXTRA = "pip install 'two-tower-course[tables]'"
+BROKEN = (ValueError, EOFError, OSError, KeyError, zipfile.BadZipFile, zlib.error, NotImplementedError)
+
+
+def refuse_file(name: str, path: Path, what: str, expected: str) -> ValueError:
+    """The error that names the argument, the file, what is wrong with it and what was expected."""
+    return ValueError(f"{name}: {path}: {what}; expected {expected}")
+
+
+def located(text: str, name: str, expected: str) -> tuple[Path, str]:
+    """(file, what is chosen in it) of FILE or FILE#NAME. Raises ValueError where there is no such file, or it is empty.
+
+    A file whose own name holds a # is found first.
+    """
+    whole = "#" not in text or Path(text).exists()
+    path, _, chosen = (text, "", "") if whole else text.rpartition("#")
+    where = Path(path)
+    if where.is_dir():
+        raise refuse_file(name, where, "this is a folder", expected)
+    if not where.is_file():
+        raise refuse_file(name, where, "there is no file of this name", expected)
+    if where.suffix.lower() in PICKLES:
+        raise refuse_file(
+            name,
+            where,
+            "a pickle can run any code when it is loaded, so it was not opened",
+            f"{expected}: where you trust the file, load it yourself and store its numbers with numpy.save",
+        )
+    if not where.stat().st_size:
+        raise refuse_file(name, where, "the file is empty", expected)
+    return where, chosen
+
+
+def read_table(text: str, name: str, *, ids: str | None = None, drop_zero_rows: bool = False) -> Table:
+    """The table of FILE or FILE#NAME, with its ids where the file has them, or from the file `ids` (`read_ids`)."""
+    path, chosen = located(text, name, TABLES)
+    reader = READERS.get(path.suffix.lower())
+    if reader is None:
+        advice = " (a .csv holds pairs or counts)" if path.suffix.lower() in (".csv", ".tsv", ".txt") else ""
+        raise refuse_file(name, path, f"the ending {path.suffix or 'of this name'!r} is no table's{advice}", TABLES)
+    rows, names = reader(path, chosen, name)
+    if ids is not None:
+        names = read_ids(ids, f"{name} ids")
+    if names is not None:
+        names = _checked_ids(names, len(rows), name, path)
+    table = table_of(rows, f"{name} ({path})", drop_zero_rows=drop_zero_rows)
+    return Table(table.rows, str(path), table.size, table.zero_rows, names)
+
+
+def read_counts(text: str, name: str = "counts") -> AnyArray:
+    """The numbers (n,) of FILE.npy, FILE.npz#NAME, or of a text file with one number a line."""
+    expected = "one number for each item, in .npy, or in .txt or .csv, one a line"
+    path, chosen = located(text, name, expected)
+    found = _vector(path, chosen, name, expected)
+    if found.dtype.kind not in "fiu":
+        try:
+            found = found.astype(np.float64)
+        except ValueError as problem:
+            raise refuse_file(name, path, f"it holds no numbers ({problem})", expected) from None
+    return found
+
+
+def read_ids(text: str, name: str) -> AnyArray:
+    """The ids (n,), one for each row of a table: integers or strings, from .npy, .npz#NAME, or a text file by lines."""
+    expected = "one id for each row, in .npy, or in .txt or .csv, one a line"
+    path, chosen = located(text, name, expected)
+    return _vector(path, chosen, name, expected)
+
+
+# ------------------------------------------------------------------------------------------------------------- formats
+
+
+def _read_npy(path: Path, chosen: str, name: str) -> tuple[AnyArray, AnyArray | None]:
+    arrays = _arrays(path, name)
+    if list(arrays) == [""]:
+        return arrays[""], None
+    ids = next((arrays[key] for key in ID_NAMES if key in arrays), None)
+    tables = {key: array for key, array in arrays.items() if np.ndim(array) == 2}
+    return _one_of(tables, chosen, name, path), ids
+
+
+def _read_torch(path: Path, chosen: str, name: str) -> tuple[AnyArray, AnyArray | None]:
+    import torch
+
+    try:
+        found = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as problem:  # a broken file may make the restricted reader stumble in any way
+        raise refuse_file(
+            name,
+            path,
+            f"torch cannot read it as weights alone, so nothing was loaded ({_first_line(problem)})",
+            "what torch.save(model.state_dict(), FILE) wrote: a checkpoint that holds other objects can run code when "
+            "it is loaded; where you trust it, load it yourself and store its state_dict",
+        ) from None
+    return _one_of({key: value for key, value in _tensors(found) if value.ndim == 2}, chosen, name, path), None
+
+
+def _read_safetensors(path: Path, chosen: str, name: str) -> tuple[AnyArray, AnyArray | None]:
+    package = _package("safetensors", name, path)
+    try:
+        with package.safe_open(str(path), framework="pt") as file:
+            keys = list(file.keys())
+            shapes = {key: tuple(file.get_slice(key).get_shape()) for key in keys}
+            shapes = {key: shape for key, shape in shapes.items() if len(shape) == 2}
+            key = _name_of(shapes, chosen, name, path)
+            return file.get_tensor(key), None
+    except package.SafetensorError as problem:
+        raise refuse_file(name, path, f"it is no safetensors file ({_first_line(problem)})", TABLES) from None
+
+
+def _read_arrow(path: Path, chosen: str, name: str) -> tuple[AnyArray, AnyArray | None]:
+    found = arrow_table(path, name)
+    types = import_module("pyarrow.types")
+    lists = [field.name for field in found.schema if _is_list(types, field.type)]
+    plain = [field.name for field in found.schema if types.is_floating(field.type)]
+    ids = next((key for key in ID_NAMES if key in found.column_names and key not in (*lists, *plain)), None)
+    names = None if ids is None else np.asarray(found.column(ids).to_pylist())
+    if not lists and not chosen and plain:
+        return np.column_stack([_column(found, key, name, path) for key in plain]), names
+    key = _name_of(dict.fromkeys(lists, (found.num_rows, "lists")), chosen, name, path)
+    return _list_column(found, key, name, path), names
+
+
+READERS: dict[str, Callable[[Path, str, str], tuple[Any, AnyArray | None]]] = {
+    ".npy": _read_npy,
+    ".npz": _read_npy,
+    **dict.fromkeys((".pt", ".pth", ".bin", ".ckpt"), _read_torch),
+    ".safetensors": _read_safetensors,
+    **dict.fromkeys((".parquet", ".arrow", ".feather"), _read_arrow),
+}
+
+
+# --------------------------------------------------------------------------------------------------------------- parts
+
+
+def numpy_arrays(path: Path, name: str) -> dict[str, AnyArray]:
+    """{name: array} of .npz, {"": array} of .npy. Arrays of Python objects are never loaded."""
+    return _arrays(path, name)
+
+
+def arrow_table(path: Path, name: str) -> Any:
+    """The pyarrow Table of a Parquet or Arrow file."""
+    arrow = _package("pyarrow", name, path)
+    try:
+        if path.suffix.lower() == ".parquet":
+            return import_module("pyarrow.parquet").read_table(path)
+        return import_module("pyarrow.feather").read_table(path)
+    except (arrow.ArrowException, OSError) as problem:
+        raise refuse_file(name, path, f"pyarrow cannot read it ({_first_line(problem)})", "Parquet or Arrow") from None
+
+
+def _arrays(path: Path, name: str) -> dict[str, AnyArray]:
+    expected = "numbers that numpy.save or numpy.savez wrote"
+    try:
+        loaded = np.load(path, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            return {"": loaded}
+        with loaded:
+            return {key: loaded[key] for key in loaded.files}
+    except BROKEN as problem:
+        if "pickle" in str(problem).lower():
+            expected += "; Python objects are never loaded: convert the array with numpy.stack or .astype(float) first"
+        raise refuse_file(name, path, f"it cannot be read ({_first_line(problem)})", expected) from None
+
+
+def _vector(path: Path, chosen: str, name: str, expected: str) -> AnyArray:
+    if path.suffix.lower() in (".npy", ".npz"):
+        arrays = {key: array for key, array in _arrays(path, name).items() if array.ndim == 1}
+        return _one_of(arrays, chosen, name, path) if arrays else _no_vector(name, path, expected)
+    if path.suffix.lower() not in (".txt", ".csv", ".tsv"):
+        return _no_vector(name, path, expected)
+    try:
+        lines = path.read_text(encoding="utf-8").rstrip().splitlines()
+        return np.array([line.strip() for line in lines])
+    except UnicodeDecodeError as problem:
+        raise refuse_file(name, path, f"it is no UTF-8 text ({problem})", expected) from None
+
+
+def _no_vector(name: str, path: Path, expected: str) -> AnyArray:
+    raise refuse_file(name, path, "it holds no array with one axis", expected)
+
+
+def _one_of(found: dict[str, Any], chosen: str, name: str, path: Path) -> Any:
+    return found[_name_of({key: tuple(np.shape(value)) for key, value in found.items()}, chosen, name, path)]
+
+
+def _name_of(shapes: dict[str, tuple[Any, ...]], chosen: str, name: str, path: Path) -> str:
+    """The chosen key, or the only one."""
+    listed = ", ".join(f"{key} {shape}" for key, shape in shapes.items()) or "none"
+    if chosen and chosen not in shapes:
+        raise refuse_file(name, path, f"it holds no table named {chosen!r}", f"one of its tables: {listed}")
+    if not chosen and len(shapes) != 1:
+        what = "it holds no table" if not shapes else f"it holds {len(shapes)} tables: {listed}"
+        raise refuse_file(
+            name, path, what, f"one, or its name after a #, such as {path.name}#{next(iter(shapes), 'NAME')}"
+        )
+    return chosen or next(iter(shapes))
+
+
+def _tensors(found: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """(name, tensor) of everything in nested dictionaries."""
+    if hasattr(found, "detach"):
+        yield prefix, found
+    elif isinstance(found, dict):
+        for key, value in found.items():
+            yield from _tensors(value, f"{prefix}.{key}" if prefix else str(key))
+
+
+def _package(package: str, name: str, path: Path) -> Any:
+    try:
+        return import_module(package)
+    except ImportError:
+        raise refuse_file(name, path, f"the package {package}, which reads it, is not installed", EXTRA) from None
+
+
+def _is_list(types: Any, kind: Any) -> bool:
+    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+
+
+def _column(found: Any, key: str, name: str, path: Path) -> AnyArray:
+    column = found.column(key)
+    if column.null_count:
+        raise refuse_file(name, path, f"column {key} holds {column.null_count} nulls", "a number in every row")
+    return np.asarray(column.to_numpy())
+
+
+def _list_column(found: Any, key: str, name: str, path: Path) -> AnyArray:
+    column = found.column(key).combine_chunks()
+    lengths = np.asarray(import_module("pyarrow.compute").list_value_length(column).fill_null(0))
+    odd = np.flatnonzero(lengths != lengths[0]) if len(lengths) else np.zeros(0, np.int64)
+    if not len(lengths) or not lengths[0] or len(odd):
+        where = (
+            f"row {odd[0]} of column {key} holds {lengths[odd[0]]} numbers, row 0 {lengths[0]}" if len(odd) else "empty"
+        )
+        raise refuse_file(name, path, where, "as many numbers in every row")
+    flat = column.flatten()
+    if flat.null_count:
+        raise refuse_file(name, path, f"column {key} holds {flat.null_count} nulls", "numbers alone")
+    return np.asarray(flat).reshape(len(lengths), -1)
+
+
+def _checked_ids(ids: AnyArray, rows: int, name: str, path: Path) -> AnyArray:
+    if ids.shape != (rows,):
+        raise refuse_file(name, path, f"there are {len(ids)} ids for {rows} rows", "an id for each row")
+    unique, first, counts = np.unique(ids, return_index=True, return_counts=True)
+    if len(unique) < rows:
+        twice = unique[counts > 1][0]
+        raise refuse_file(
+            name,
+            path,
+            f"the id {twice!s} names {counts.max()} rows, the first is row {first[unique == twice][0]}",
+            "a different id for each row",
+        )
+    return ids
+
+
+def _first_line(problem: BaseException) -> str:
+    return (str(problem).strip().splitlines() or [type(problem).__name__])[0][:200]

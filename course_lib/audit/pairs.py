@@ -1,0 +1,232 @@
+"""Pairs (user, item) from files and arrays, as the rows of the two tables that their ids name.
+
+    .npz             arrays `users` and `items`, or one (N, 2)
+    .npy             (N, 2)
+    .csv .tsv .txt   a pair a line, read in chunks; with a header where one of its fields begins with user or item (and
+                     has no digit)
+    .parquet         columns that begin with user and item, or the first two; needs pyarrow
+
+`FILE#USERS,ITEMS` names the two columns. Where a table has ids (`course_lib.audit.files`), the pairs are mapped by
+them; else they are row numbers, from 0.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from course_lib import checking
+from course_lib.audit.files import arrow_table, located, numpy_arrays, refuse_file
+from course_lib.audit.tables import AnyArray, Ids, Table
+from course_lib.data.interactions import Interactions
+
+CHUNK = 500_000  # lines held as text at once
+PAIRS = "pairs in .npz (users, items), .npy (N, 2), .csv, .tsv, .txt, .parquet, .arrow or .feather"
+Columns = tuple[AnyArray, AnyArray]
+
+
+class Naming:
+    """From the ids of a table to its rows; -1 for the rows that were left out."""
+
+    def __init__(self, table: Table, side: str) -> None:
+        self.side, self.rows = side, len(table.rows)
+        self.place = np.full(table.size, -1, dtype=np.int64)
+        self.place[table.kept] = np.arange(self.rows)
+        self.known: AnyArray | None = None
+        self.order: Ids = np.zeros(0, dtype=np.int64)
+        if table.ids is not None:
+            self.known, self.order = _sorted(table.ids)
+
+    def rows_of(self, ids: AnyArray, name: str, start: int = 0) -> Ids:
+        """The row of each id. Raises ValueError for an id that the table lacks, with its place after `start` others."""
+        found = self._numbered(ids) if self.known is None else self._named(ids)
+        bad = np.flatnonzero(found == -2)
+        if len(bad):
+            size = len(self.place)
+            known = f"a row number from 0 to {size - 1}" if self.known is None else f"one of the {size} ids, such as "
+            known += "" if self.known is None else str(self.known[0])
+            raise ValueError(
+                f"{name}: pair {start + bad[0]} has the {self.side} {ids[bad[0]]!s}, which is none of the table's "
+                f"({len(bad)} such pairs here); expected {known}"
+            )
+        return found
+
+    def _numbered(self, ids: AnyArray) -> Ids:
+        try:
+            numbers = ids.astype(np.int64) if ids.dtype.kind in "iu" else ids.astype(str).astype(np.int64)
+        except ValueError:
+            numbers = np.array([int(each) if str(each).isdecimal() else -1 for each in ids], dtype=np.int64)
+        inside = (numbers >= 0) & (numbers < len(self.place))
+        found: Ids = np.where(inside, self.place[np.where(inside, numbers, 0)], -2)
+        return found
+
+    def _named(self, ids: AnyArray) -> Ids:
+        assert self.known is not None
+        ids = ids.astype(str) if self.known.dtype.kind == "U" else _integers(ids)
+        at = np.minimum(np.searchsorted(self.known, ids), len(self.known) - 1)
+        found: Ids = np.where(self.known[at] == ids, self.place[self.order[at]], -2)
+        return found
+
+
+@dataclass(frozen=True)
+class Found:
+    """pairs: the distinct ones that name two rows; repeated: how often a pair came again; lost: pairs of zero rows."""
+
+    pairs: Interactions
+    repeated: int
+    lost: int
+
+
+def read_pairs(text: str, name: str, users: Table, items: Table) -> Found:
+    """The pairs of FILE or FILE#USERS,ITEMS."""
+    path, chosen = located(text, name, PAIRS)
+    wanted = tuple(part.strip() for part in chosen.split(",")) if chosen else ()
+    if chosen and len(wanted) != 2:
+        raise refuse_file(name, path, f"#{chosen} names {len(wanted)} columns", "two: FILE#USERS,ITEMS")
+    return _joined(_chunks(path, wanted, name), f"{name} ({path})", users, items)
+
+
+def pairs_of(values: Any, name: str, users: Table, items: Table) -> Found:
+    """The same of `Interactions`, of two arrays (N,), or of one (N, 2)."""
+    if isinstance(values, Interactions):
+        return _joined([(values.users, values.items)], name, users, items)
+    if isinstance(values, tuple) and len(values) == 2:
+        left, right = (checking.as_numpy(side) for side in values)
+    else:
+        both = checking.as_numpy(values)
+        if both.ndim != 2 or both.shape[1] != 2:
+            raise ValueError(f"{name} has shape {both.shape}; expected Interactions, two arrays (N,), or one (N, 2)")
+        left, right = both.T
+    return _joined([(left, right)], name, users, items)
+
+
+def _joined(chunks: Iterable[Columns], name: str, users: Table, items: Table) -> Found:
+    left_names, right_names = Naming(users, "user"), Naming(items, "item")
+    parts, at = [], 0
+    for left, right in chunks:
+        if left.ndim != 1 or left.shape != right.shape:
+            raise ValueError(f"{name} has users of shape {left.shape} and items {right.shape}; expected both (N,)")
+        parts.append((left_names.rows_of(left, name, at), right_names.rows_of(right, name, at)))
+        at += len(left)
+    if not at:
+        raise ValueError(f"{name} holds no pair; expected at least one")
+    rows, columns = (np.concatenate(side) for side in zip(*parts, strict=True))
+    kept = (rows >= 0) & (columns >= 0)
+    pairs = Interactions.merged(
+        rows[kept], columns[kept], n_users=len(users.rows), n_items=len(items.rows), keep="first"
+    )
+    return Found(pairs, int(kept.sum()) - len(pairs), int((~kept).sum()))
+
+
+# ------------------------------------------------------------------------------------------------------------- formats
+
+
+def _chunks(path: Path, wanted: tuple[str, ...], name: str) -> Iterator[Columns]:
+    ending = path.suffix.lower()
+    if ending in (".npy", ".npz"):
+        yield _from_numpy(path, wanted, name)
+    elif ending in (".parquet", ".arrow", ".feather"):
+        yield _from_arrow(path, wanted, name)
+    elif ending in (".csv", ".tsv", ".txt"):
+        yield from _from_text(path, wanted, name)
+    else:
+        raise refuse_file(name, path, f"the ending {ending!r} is none of pairs", PAIRS)
+
+
+def _from_numpy(path: Path, wanted: tuple[str, ...], name: str) -> Columns:
+    arrays = numpy_arrays(path, name)
+    for array in arrays.values():
+        if array.dtype.kind not in "iuUS":
+            raise refuse_file(name, path, f"it holds {array.dtype} numbers", "ids: whole numbers or strings")
+    keys = wanted or ("users", "items")
+    if all(key in arrays for key in keys):
+        return arrays[keys[0]], arrays[keys[1]]
+    two = [array for array in arrays.values() if array.ndim == 2 and array.shape[1] == 2]
+    if wanted or len(two) != 1:
+        listed = ", ".join(f"{key} {array.shape}" for key, array in arrays.items())
+        raise refuse_file(
+            name, path, f"it holds {listed}", f"arrays named {keys[0]} and {keys[1]}, or one of shape (N, 2)"
+        )
+    return two[0][:, 0], two[0][:, 1]
+
+
+def _from_arrow(path: Path, wanted: tuple[str, ...], name: str) -> Columns:
+    found = arrow_table(path, name)
+    places = _places(list(found.column_names), wanted, name, path) or (0, 1)
+    if found.num_columns < 2:
+        raise refuse_file(name, path, f"it has {found.num_columns} columns", "one of users and one of items")
+    left, right = (found.column(place) for place in places)
+    for column, place in ((left, places[0]), (right, places[1])):
+        if column.null_count:
+            raise refuse_file(name, path, f"column {found.column_names[place]} holds {column.null_count} nulls", "ids")
+    return _ids(left), _ids(right)
+
+
+def _ids(column: Any) -> AnyArray:
+    """A column of strings or of integers."""
+    return np.asarray(column.to_pylist() if "string" in str(column.type) else column.to_numpy())
+
+
+def _from_text(path: Path, wanted: tuple[str, ...], name: str) -> Iterator[Columns]:
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            first = file.readline()
+            split = "\t" if "\t" in first else "," if "," in first else " "
+            fields = [field.strip().strip('"') for field in first.rstrip("\r\n").split(split)]
+            places = _places(fields, wanted, name, path)
+            if places is None:
+                file.seek(0)
+            lines, at = csv.reader(file, delimiter=split), 0 if places is None else 1
+            while block := list(islice(lines, CHUNK)):
+                yield _columns(block, places or (0, 1), name, path, at)
+                at += len(block)
+    except (UnicodeDecodeError, csv.Error) as problem:
+        raise refuse_file(name, path, f"it is no text of lines ({problem})", PAIRS) from None
+
+
+def _columns(block: list[list[str]], places: tuple[int, int], name: str, path: Path, at: int) -> Columns:
+    need = max(places) + 1
+    short = next((number for number, line in enumerate(block) if 0 < len(line) < need), None)
+    if short is not None:
+        raise refuse_file(name, path, f"line {at + short + 1} has {len(block[short])} columns", f"at least {need}")
+    left, right = (np.array([line[place].strip() for line in block if line]) for place in places)
+    return left, right
+
+
+def _places(fields: list[str], wanted: tuple[str, ...], name: str, path: Path) -> tuple[int, int] | None:
+    """Which columns hold the users and the items; None where the first line is no header."""
+    if wanted:
+        for column in wanted:
+            if column not in fields:
+                raise refuse_file(name, path, f"it has no column {column}", f"one of {', '.join(fields)}")
+        return fields.index(wanted[0]), fields.index(wanted[1])
+    lower = ["" if any(map(str.isdigit, field)) else field.lower() for field in fields]  # "user_17" is an id
+    user = next((place for place, field in enumerate(lower) if field.startswith("user")), None)
+    item = next((place for place, field in enumerate(lower) if field.startswith("item")), None)
+    if (user is None and item is None) or len(fields) < 2:
+        return None
+    user = next(place for place in range(2) if place != item) if user is None else user
+    return user, next(place for place in range(2) if place != user) if item is None else item
+
+
+def _sorted(ids: AnyArray) -> tuple[AnyArray, Ids]:
+    names = ids if ids.dtype.kind in "iu" else ids.astype(str)
+    order = np.argsort(names, kind="stable")
+    return names[order], order
+
+
+def _integers(ids: AnyArray) -> AnyArray:
+    """Text as integers; what is none becomes a number that no table has."""
+    if ids.dtype.kind in "iu":
+        return ids
+    lowest = np.iinfo(np.int64).min
+    try:
+        return ids.astype(str).astype(np.int64)
+    except ValueError:
+        return np.array([int(each) if str(each).lstrip("-").isdecimal() else lowest for each in ids], dtype=np.int64)

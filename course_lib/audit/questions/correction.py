@@ -1,0 +1,60 @@
+"""ddc-gain: would a correction of each user along the popularity direction help?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from course_lib.audit.evidence import Evidence
+from course_lib.audit.remedies import Correction, Effect
+from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell, judged
+
+GAIN = 0.05  # of DDC in NDCG on held-out pairs, with an interval off 0: from here on a fault
+
+
+def ddc_gain(evidence: Evidence, found: Correction | None, controls: Sequence[Effect]) -> Verdict:
+    """A fault where DDC, two numbers for each user, lifts NDCG on held-out pairs by GAIN. controls: the other remedies.
+
+    found: None where it could not be measured.
+    """
+    name = "ddc-gain"
+    if found is None:
+        why = "Users, training and held-out pairs were not all given, or few users have both, or no correction exists."
+        return cannot_tell(name, why, "Give --users, --pairs and --held-out.")
+    effect = found.effect
+    best = max(controls, key=lambda control: control.difference)
+    fault = effect.low > 0 and effect.gain >= GAIN
+    figures: dict[str, Number] = {
+        "before": effect.before,
+        "after": effect.after,
+        "low": effect.low,
+        "high": effect.high,
+        "users": effect.users,
+        "with_minimiser": found.with_minimiser,
+        "pushed_up": found.pushed_up,
+        "alpha": found.alpha,
+        "beta": found.beta,
+        "best_control": best.difference,
+    }
+    support = (
+        f"DDC moves NDCG@{evidence.k} on held-out pairs from {effect.before:.4f} to {effect.after:.4f} (difference "
+        f"{effect.difference:+.4f}, 95 % interval {effect.low:+.4f} to {effect.high:+.4f}, {effect.users:,} users). "
+        f"Its loss has a minimiser for {100 * found.with_minimiser:.0f} % of them; it pushes popular items up for "
+        f"{100 * found.pushed_up:.0f} %. The best simple control ({best.remedy}): {best.difference:+.4f}."
+    )
+    advice = (
+        "The tables rank worse than two numbers for each user would make them: compare with the simple controls before "
+        "you choose DDC, and look for the reason in the training."
+        if fault
+        else ""
+    )
+    shown = [effect, *controls]
+    columns: dict[str, list[Any]] = {
+        "remedy": [each.remedy for each in shown],
+        "difference": [each.difference for each in shown],
+        "low": [each.low for each in shown],
+        "high": [each.high for each in shown],
+    }
+    title = "What each remedy changes on held-out pairs, with 95 % intervals"
+    picture = Picture(title, "points", "remedy", f"NDCG@{evidence.k}, difference", columns)
+    return Verdict(name, judged(fault), support, figures, advice, (picture,))

@@ -1,0 +1,26 @@
+"""How often the audit finds a planted fault, and how often it finds one where there is none: measured, and stored.
+
+`tests/audit/make_rates.py` plants and measures; `tests/audit/planted.py` says what is planted.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+FILE = Path(__file__).with_name("rates.json")
+
+
+def rates() -> dict[str, Any]:
+    """What was measured.
+
+    seeds        [first, last], none of which settled a threshold, a strength or an implication
+    models       how many models of each kind
+    clean_with_a_fault  clean models with any fault in their report
+    plants       {id: {found: [weak, middle, strong], others: reports with a fault that the plant does not imply, of all
+                 three strengths}}
+    implied      {id: the ids that a fault may bring with it}
+    """
+    found: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
+    return found

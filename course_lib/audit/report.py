@@ -1,0 +1,289 @@
+"""`audit`: every question asked of one model, and the `Report` that holds the answers.
+
+The JSON (`Report.to_dict`), schema_version "1":
+
+    schema_version  "1"; it changes when a key changes its meaning or goes, not when one is added
+    tool            {name, version}
+    inputs          {items: {rows, width, dtype, source, zero_rows}, users: the same or null, pairs, held_out: {pairs,
+                    repeated, of_zero_rows, shared} or null, counts: "given", "of the pairs" or null, training: {...}}
+    options         {k, seed}
+    verdicts        [{id, title, chapter, verdict: "fault" | "fine" | "cannot tell", support, figures: {name: number or
+                    null}, advice, theorem}], in the order of `verdicts.CATALOGUE`; chapter is a page of the book,
+                    theorem a label on it
+    remedies        [{remedy, before, after, difference, low, high, popularity_before, popularity_after, users}]
+    cosines         what `cosines.Cosines` holds
+    notes           [sentences]
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from tqdm import tqdm
+
+from course_lib import __version__, checking
+from course_lib.audit import remedies
+from course_lib.audit.cosines import Cosines, look
+from course_lib.audit.evidence import Evidence
+from course_lib.audit.page import Contents, framed, page
+from course_lib.audit.pairs import Found, pairs_of
+from course_lib.audit.questions.batch import in_batch_bias
+from course_lib.audit.questions.correction import ddc_gain
+from course_lib.audit.questions.direction import popularity_direction, shifted_centre
+from course_lib.audit.questions.gauges import free_gauge
+from course_lib.audit.questions.lengths import popularity_lengths
+from course_lib.audit.questions.rows import collapsed_rank, dead_rows, duplicated_rows, hubs
+from course_lib.audit.questions.split import leaked_test_pairs
+from course_lib.audit.remedies import Bench, Correction, Effect
+from course_lib.audit.tables import Table, table_of
+from course_lib.audit.training import Training
+from course_lib.audit.verdicts import ANSWERS, CATALOGUE, Verdict
+
+SCHEMA_VERSION = "1"
+STEPS = 5  # of the progress bar
+FEWEST_LISTS = 20  # users with held-out pairs, without whom nothing is measured on them
+
+
+@dataclass(frozen=True, repr=False)
+class Report:
+    """The answers: verdicts, one for each entry of the catalogue; remedies; what cosines mean (`cosines.Cosines`)."""
+
+    verdicts: tuple[Verdict, ...]
+    remedies: tuple[Effect, ...]
+    cosines: Cosines
+    inputs: dict[str, Any]
+    options: dict[str, Any]
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        counted = ", ".join(f"{len(self.ids(answer))} {answer}" for answer in ANSWERS)
+        return f"Report({self.inputs['items']['source']}: {counted})"
+
+    def __getitem__(self, name: str) -> Verdict:
+        """The verdict with this id."""
+        checking.choice(name, "id", CATALOGUE)
+        return next(verdict for verdict in self.verdicts if verdict.id == name)
+
+    def ids(self, answer: str) -> list[str]:
+        """The ids of the questions with this answer: "fault", "fine" or "cannot tell"."""
+        checking.choice(answer, "answer", ANSWERS)
+        return [verdict.id for verdict in self.verdicts if verdict.verdict == answer]
+
+    def text(self, width: int = 76) -> str:
+        """Verdicts with their support, and what cosines mean, in plain text."""
+        blocks = []
+        for verdict in self.verdicts:
+            said = f"{verdict.id}: {verdict.verdict.upper()}. {verdict.support} {verdict.advice}".strip()
+            blocks.append(textwrap.fill(said, width, subsequent_indent="  ", break_on_hyphens=False))
+        notes = [textwrap.fill(f"Note: {note}", width, subsequent_indent="  ") for note in self.notes]
+        return "\n".join([*blocks, *notes, "", self.cosines.text(width)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON: the module's docstring says which."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "tool": {"name": "two-tower-audit", "version": __version__},
+            "inputs": self.inputs,
+            "options": self.options,
+            "verdicts": [verdict.to_dict() for verdict in self.verdicts],
+            "remedies": [effect.to_dict() for effect in self.remedies],
+            "cosines": self.cosines.to_dict(),
+            "notes": list(self.notes),
+        }
+
+    def html(self) -> str:
+        """One page of HTML that needs nothing else."""
+        return page(self._contents())
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the page, in a frame of its own, so that neither style reaches the other."""
+        return framed(self._contents())
+
+    def _contents(self) -> Contents:
+        facts = {**self.inputs, **self.options}
+        source = str(self.inputs["items"]["source"])
+        return Contents(self.verdicts, self.remedies, self.cosines, facts, self.notes, source, __version__)
+
+
+def audit(
+    items: Any,
+    users: Any = None,
+    counts: Any = None,
+    *,
+    pairs: Any = None,
+    held_out: Any = None,
+    training: Training | None = None,
+    k: int = 10,
+    draws: int = 3,
+    rng: Generator,
+    wide: bool = False,
+    drop_zero_rows: bool = False,
+    progress: bool = False,
+) -> Report:
+    """The report on an item table (n, d), with whatever else is known of the model.
+
+    items, users: arrays, tensors on any device, `nn.Embedding`, or `tables.Table`; counts (n,): how often each item was
+    seen in training, by default those of the pairs; pairs, held_out: `Interactions`, two arrays (N,), or one (N, 2), of
+    row numbers (or of the tables' ids); training: what is known of it. They need users.
+    k: neighbours looked at, and length of the lists; draws, wide: `cosines.look`; drop_zero_rows: leave out rows that
+    are zero, with their counts and pairs; progress: show a bar.
+    Raises ValueError for what does not fit, is not finite, or has fewer than k + 2 items.
+    """
+    checking.generator(rng)
+    k = checking.whole(k, "k")
+    checking.whole(draws, "draws")
+    item_table = table_of(items, "items", drop_zero_rows=drop_zero_rows)
+    user_table = None if users is None else table_of(users, "users", drop_zero_rows=drop_zero_rows)
+    if len(item_table.rows) < k + 2:
+        raise ValueError(f"items has {len(item_table.rows)} rows; {k} neighbours need at least {k + 2}")
+    if user_table is not None:
+        checking.same_width(user_table.rows, item_table.rows, "users", "items")
+    given = {"pairs": pairs, "held_out": held_out}
+    found = {name: _found(values, name, user_table, item_table) for name, values in given.items()}
+    evidence = _evidence(item_table, user_table, counts, found, training or Training(), k, rng)
+    inputs = _inputs(item_table, user_table, counts, found, evidence)
+    with _bar(progress) as step:
+        return _report(evidence, inputs, found, draws, wide, step)
+
+
+def _report(
+    evidence: Evidence, inputs: dict[str, Any], found: dict[str, Found | None], draws: int, wide: bool, step: Step
+) -> Report:
+    step("cosines")
+    cosines = look(evidence, draws=draws, wide=wide)
+    step("rows")
+    rows = [question(evidence) for question in (collapsed_rank, duplicated_rows, dead_rows, hubs)]
+    step("popularity")
+    popular = [question(evidence) for question in (popularity_lengths, popularity_direction, shifted_centre)]
+    step("remedies")
+    bench = _bench(evidence)
+    shown = [] if bench is None else remedies.effects(bench)
+    step("corrections")
+    correction, notes = _correction(bench)
+    back = next((effect for effect in shown if effect.remedy == "multiply back"), None)
+    last = [in_batch_bias(evidence, back), leaked_test_pairs(evidence), ddc_gain(evidence, correction, shown)]
+    by_id = {verdict.id: verdict for verdict in (*rows, *popular, free_gauge(cosines), *last)}
+    verdicts = tuple(by_id[name] for name in CATALOGUE)
+    if correction is not None:
+        shown = [*shown, correction.effect]
+    options = {"k": evidence.k, "seed": evidence.seed}
+    return Report(verdicts, tuple(shown), cosines, inputs, options, (*_notes(evidence, found), *notes))
+
+
+# ---- arguments
+
+
+def _found(values: Any, name: str, users: Table | None, items: Table) -> Found | None:
+    if values is None or isinstance(values, Found):
+        return values
+    if users is None:
+        raise ValueError(f"{name} was given without users; expected the user table, whose rows the pairs name")
+    return pairs_of(values, name, users, items)
+
+
+def _evidence(
+    items: Table,
+    users: Table | None,
+    counts: Any,
+    found: dict[str, Found | None],
+    training: Training,
+    k: int,
+    rng: Generator,
+) -> Evidence:
+    pairs, held_out = (None if each is None else each.pairs for each in found.values())
+    if counts is not None:
+        counts = items.aligned(checking.counts(counts, "counts", items.size))
+    elif pairs is not None:
+        counts = pairs.col_counts.astype(np.float64)
+    shared = offered = 0
+    if pairs is not None and held_out is not None:
+        offered = len(held_out)
+        known = pairs.contains(held_out.users, held_out.items)
+        shared, held_out = int(known.sum()), held_out.select(~known)
+    return Evidence(
+        items.rows,
+        None if users is None else users.rows,
+        counts,
+        pairs,
+        held_out,
+        training,
+        k,
+        int(rng.integers(2**32)),
+        len(items.zero_rows),
+        0 if users is None else len(users.zero_rows),
+        shared,
+        offered,
+    )
+
+
+def _inputs(
+    items: Table, users: Table | None, counts: Any, found: dict[str, Found | None], evidence: Evidence
+) -> dict[str, Any]:
+    def of_table(table: Table | None) -> dict[str, Any] | None:
+        if table is None:
+            return None
+        rows, width = table.rows.shape
+        facts = {"rows": rows, "width": width, "dtype": str(table.rows.dtype), "source": table.source}
+        return facts | {"zero_rows": len(table.zero_rows)}
+
+    def of_pairs(each: Found | None) -> dict[str, Any] | None:
+        return (
+            None if each is None else {"pairs": len(each.pairs), "repeated": each.repeated, "of_zero_rows": each.lost}
+        )
+
+    given = "given" if counts is not None else None if evidence.counts is None else "of the pairs"
+    tables = {"items": of_table(items), "users": of_table(users), "counts": given}
+    training = asdict(evidence.training)
+    return tables | {name: of_pairs(each) for name, each in found.items()} | {"training": training}
+
+
+def _notes(evidence: Evidence, found: dict[str, Found | None]) -> Iterator[str]:
+    for rows, what in ((evidence.zero_items, "item"), (evidence.zero_users, "user")):
+        if rows:
+            yield f"{rows:,} zero {what} rows were left out, with their counts and their pairs."
+    for name, each in found.items():
+        if each is not None and each.repeated:
+            yield f"{name}: {each.repeated:,} pairs came again; each counts once."
+        if each is not None and each.lost:
+            yield f"{name}: {each.lost:,} pairs of zero rows were left out."
+
+
+# ---- measurements that several questions need
+
+
+def _bench(evidence: Evidence) -> Bench | None:
+    """None for fewer than FEWEST_LISTS users with a training and a held-out pair, and with items of one count alone."""
+    if evidence.users is None or evidence.pairs is None or evidence.held_out is None or not evidence.counts_vary:
+        return None
+    able = (evidence.held_out.row_counts > 0) & (evidence.pairs.row_counts > 0)
+    return Bench(evidence) if able.sum() >= FEWEST_LISTS else None
+
+
+def _correction(bench: Bench | None) -> tuple[Correction | None, list[str]]:
+    if bench is None:
+        return None, []
+    try:
+        return remedies.ddc(bench), []
+    except ValueError as problem:  # head and tail with one mean, items of a user that sum to zero
+        return None, [f"DDC could not be set up: {problem}."]
+
+
+Step = Callable[[str], None]
+
+
+@contextmanager
+def _bar(progress: bool) -> Iterator[Step]:
+    """A bar on stderr that names the present step, or nothing."""
+    with tqdm(total=STEPS, disable=not progress, leave=False) as bar:
+
+        def step(name: str) -> None:
+            bar.set_description(name)
+            bar.update()
+
+        yield step

@@ -1,0 +1,79 @@
+"""Embedding tables as the audit takes them: arrays, tensors on any device, `torch.nn.Embedding`, and their ids."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from course_lib import checking
+
+AnyArray = NDArray[Any]
+Ids = NDArray[np.int64]
+TINY = 1e-12  # a row whose entries are all this small, against the table's median row, counts as zero
+SAFE = 1e-6, 1e15  # largest entries of a float32 table whose squares stay numbers; others become float64
+SAFE64 = 1e-130, 1e150
+
+
+@dataclass(frozen=True)
+class Table:
+    """rows (n, d), float32 or float64, none of them zero.
+
+    source: where the table comes from; size: rows in the source; zero_rows: places in it of the rows that were left
+    out; ids (size,) the names of the source's rows in the pairs, or None for 0 ... size - 1.
+    """
+
+    rows: AnyArray
+    source: str
+    size: int
+    zero_rows: Ids
+    ids: AnyArray | None = None
+
+    @property
+    def kept(self) -> Ids:
+        """(n,) the place of each row in the source."""
+        return np.setdiff1d(np.arange(self.size), self.zero_rows, assume_unique=True)
+
+    def aligned(self, values: AnyArray) -> AnyArray:
+        """`values` (size,), one for each row of the source, without those of the rows that were left out."""
+        return values[self.kept] if len(self.zero_rows) else values
+
+
+def table_of(values: Any, name: str, *, drop_zero_rows: bool = False) -> Table:
+    """The table in `values`: a `Table`, an array, a tensor, or what has a `weight` or a `to_numpy` (n, d).
+
+    Tensors may require gradients, lie on any device and have any floating dtype. Raises ValueError for what is no
+    numeric matrix, for NaN, for entries whose squares overflow, and for zero rows, unless they may be dropped.
+    """
+    if isinstance(values, Table):
+        return values
+    array = checking.table(checking.as_numpy(_matrix_of(values)), name)
+    if not array.size:
+        raise ValueError(f"{name} has shape {array.shape}; expected at least one row and one column")
+    top = float(np.abs(array).max())
+    if top and not SAFE64[0] < top < SAFE64[1]:
+        raise ValueError(
+            f"{name} has entries up to {top:.3g}, whose squares are no numbers; expected less: divide the table by its "
+            "largest entry, which changes no cosine"
+        )
+    small = array.dtype.itemsize <= 4 and SAFE[0] < top < SAFE[1]
+    rows = array.astype(np.float32 if small else np.float64, copy=False)
+    largest = np.maximum(rows.max(axis=1), -rows.min(axis=1))
+    if not top:
+        raise ValueError(f"{name} holds zeros alone; expected a trained table")
+    zero = np.flatnonzero(largest <= TINY * np.median(largest[largest > 0]))
+    if len(zero) and not drop_zero_rows:
+        raise ValueError(
+            f"{name} has {len(zero)} zero rows, the first is row {zero[0]}; a zero row has no cosine. Expected none, "
+            "or drop_zero_rows=True (--drop-zero-rows), which leaves them out with their counts and their pairs"
+        )
+    kept = np.delete(rows, zero, axis=0) if len(zero) else rows
+    return Table(kept, "memory", len(rows), zero)
+
+
+def _matrix_of(values: Any) -> Any:
+    """The matrix in an `nn.Embedding` (its weight) or in implicit's table on a GPU (to_numpy)."""
+    values = getattr(values, "weight", values)
+    return values.to_numpy() if hasattr(values, "to_numpy") and not hasattr(values, "detach") else values

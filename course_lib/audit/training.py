@@ -1,0 +1,60 @@
+"""What the reader says about the training: a table cannot show it."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from course_lib import checking
+from course_lib.data.interactions import NEGATIVE_LAWS
+from course_lib.maths.in_batch import KINDS
+
+SOFTMAX = "in-batch-softmax"
+LOSSES = (SOFTMAX, *KINDS, "bpr", "als", "other")
+
+
+@dataclass(frozen=True)
+class Training:
+    """How the tables were trained, as far as it is known.
+
+    loss: "in-batch-softmax", a kind of `course_lib.maths.in_batch.KINDS` (a loss of single pairs, such as the
+    logistic one, over the grid of a batch), "bpr", "als" or "other"; batch_size: pairs in a batch; temperature: what
+    the scores are divided by in the softmax; logq: whether log(probability of the item in a slot) was subtracted from
+    them; negatives: the law of sampled negatives (`course_lib.data.interactions.NEGATIVE_LAWS`).
+    """
+
+    loss: str | None = None
+    batch_size: int | None = None
+    temperature: float | None = None
+    logq: bool = False
+    negatives: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.loss is not None:
+            checking.choice(self.loss, "loss", LOSSES)
+        if self.batch_size is not None:
+            checking.whole(self.batch_size, "batch_size", 2)
+        if self.temperature is not None:
+            checking.real(self.temperature, "temperature", above=0)
+        checking.choice(self.logq, "logq", (True, False))
+        if self.negatives is not None:
+            checking.choice(self.negatives, "negatives", NEGATIVE_LAWS)
+
+
+def read_training(path: Path) -> dict[str, Any]:
+    """The values of a TOML file whose keys are the fields of `Training`, such as `batch_size = 4096`.
+
+    Raises ValueError for a file that is missing or no TOML, and for a key that is no field.
+    """
+    known = [field.name for field in fields(Training)]
+    if not path.is_file():
+        raise ValueError(f"training: there is no file {path}; expected a TOML file with {', '.join(known)}")
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        raise ValueError(f"training: {path} is no TOML ({problem}); expected lines such as batch_size = 4096") from None
+    for key in found:
+        checking.choice(key, f"training: a key of {path}", known)
+    return found

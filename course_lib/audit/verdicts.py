@@ -1,0 +1,108 @@
+"""A verdict, its picture, and the catalogue of the questions: id, chapter, and the theorem behind each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from course_lib import checking
+
+Answer = Literal["fault", "fine", "cannot tell"]
+ANSWERS: tuple[Answer, ...] = ("fault", "fine", "cannot tell")
+Number = float | int | None
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question of the audit: its title, the page of the book on it, and the label of the theorem behind it."""
+
+    title: str
+    chapter: str
+    theorem: str
+
+
+CATALOGUE: dict[str, Question] = {
+    "popularity-lengths": Question(
+        "Do lengths follow popularity?", "geometry/popularity-norm-coupling", "thm-coupling-corrected"
+    ),
+    "popularity-direction": Question(
+        "Is there a direction of popularity?", "debiasing/popularity-direction", "prop-double-dipping"
+    ),
+    "shifted-centre": Question(
+        "Where is the centre of the items?", "debiasing/popularity-direction", "thm-bpr-conservation"
+    ),
+    "free-gauge": Question("Does cosine mean anything?", "geometry/gauge-freedom", "prop-cosine-gauge"),
+    "in-batch-bias": Question("What did the batches optimise?", "sampling/in-batch-bias", "thm-in-batch-expectation"),
+    "collapsed-rank": Question("Are all dimensions used?", "sampling/gramian-estimators", "thm-gramian-form"),
+    "duplicated-rows": Question("Are there equal rows?", "geometry/gauge-freedom", "thm-linear-gauge"),
+    "dead-rows": Question("Are there rows without a direction?", "geometry/cosine-orthogonality", "prop-clamp"),
+    "hubs": Question("Are some items everybody's neighbour?", "geometry/gauge-freedom", "cor-neighbours"),
+    "leaked-test-pairs": Question("Are held-out pairs held out?", "sampling/in-batch-bias", "def-pair-popularity"),
+    "ddc-gain": Question("Would a correction of each user help?", "debiasing/ddc", "thm-ddc-minimiser"),
+}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One drawing and its numbers. kind: "line", "points" or "bars".
+
+    x, y: what stands on the axes, with units; columns: {name: values}, the first is on the x axis, every other is a
+    series; log_x: a logarithmic x axis.
+    """
+
+    title: str
+    kind: Literal["line", "points", "bars"]
+    x: str
+    y: str
+    columns: Mapping[str, Sequence[Any]]
+    log_x: bool = False
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The answer to one question: "fault", "fine" or "cannot tell", never without its support.
+
+    support: what was measured, in a sentence; figures: the numbers; advice: what to do about it; pictures: drawings.
+    """
+
+    id: str
+    verdict: Answer
+    support: str
+    figures: dict[str, Number] = field(default_factory=dict)
+    advice: str = ""
+    pictures: tuple[Picture, ...] = ()
+
+    def __post_init__(self) -> None:
+        checking.choice(self.id, "id", CATALOGUE)
+        checking.choice(self.verdict, "verdict", ANSWERS)
+        if not self.support:
+            raise ValueError(f"the verdict on {self.id} has no support; expected a sentence")
+
+    @property
+    def question(self) -> Question:
+        """Its entry of the catalogue."""
+        return CATALOGUE[self.id]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "id": self.id,
+            "title": self.question.title,
+            "chapter": self.question.chapter,
+            "verdict": self.verdict,
+            "support": self.support,
+            "figures": self.figures,
+            "advice": self.advice,
+            "theorem": self.question.theorem,
+        }
+
+
+def cannot_tell(name: str, why: str, needed: str, figures: dict[str, Number] | None = None) -> Verdict:
+    """The verdict where something is missing. needed: what would settle it."""
+    return Verdict(name, "cannot tell", why, figures or {}, needed)
+
+
+def judged(fault: bool) -> Answer:
+    """ "fault" or "fine"."""
+    return "fault" if fault else "fine"

@@ -1,0 +1,104 @@
+"""The command line: what it prints, what it writes, its exit status, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from audit import planted
+from course_lib.geometry import normalise
+
+from course_lib.__main__ import main
+from course_lib.audit.command import cli
+from course_lib.audit.verdicts import CATALOGUE
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of a clean model, and of one that leaks."""
+    where = tmp_path_factory.mktemp("model")
+    for name, model in (("clean", planted.clean(1)), ("leak", planted.PLANTS["leaked-test-pairs"](1, 2))):
+        np.savez(where / f"{name}.npz", items=model.items, users=model.users)
+        for part in ("pairs", "held_out"):
+            np.save(where / f"{name}-{part}.npy", getattr(model, part).pairs)
+    (where / "training.toml").write_text('loss = "unbiased"\nbatch_size = 64\n')
+    return where
+
+
+def arguments(folder: Path, name: str) -> list[str]:
+    """Everything that is known of a model."""
+    table = f"{folder}/{name}.npz"
+    pairs = ["--pairs", f"{folder}/{name}-pairs.npy", "--held-out", f"{folder}/{name}-held_out.npy"]
+    return ["--items", f"{table}#items", "--users", f"{table}#users", *pairs, "--training", f"{folder}/training.toml"]
+
+
+def test_a_table_alone_gets_a_report(tmp_path, capsys):
+    """`python -m course_lib audit items.npy` as the chapter shows it."""
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "items.npy", 3 * normalise(rng.standard_normal((60, 4))))
+    np.save(tmp_path / "counts.npy", np.arange(60))
+    where = [str(tmp_path / "items.npy"), "--counts", str(tmp_path / "counts.npy")]
+    assert main(["audit", *where]) == 0
+    said = capsys.readouterr().out
+    assert "popularity-lengths: FINE" in said and "Verdict: the lengths of the rows leave the gauge FIXED." in said
+    assert main(["audit", *where, "--json", "-k", "5"]) == 0
+    found = json.loads(capsys.readouterr().out)["cosines"]
+    assert found["verdict"] == "fixed" and found["k"] == 5 and set(found["overlap"]) == {"0.25", "0.5", "1"}
+
+
+def test_the_report_and_the_numbers_are_written(folder, tmp_path, capsys):
+    page, numbers = tmp_path / "report.html", tmp_path / "report.json"
+    assert cli([*arguments(folder, "clean"), "--out", str(page), "--json", str(numbers)]) == 0
+    found = json.loads(numbers.read_text())
+    assert found["schema_version"] == "1"
+    assert [verdict["id"] for verdict in found["verdicts"]] == list(CATALOGUE)
+    assert found["inputs"]["training"]["batch_size"] == 64 and found["inputs"]["pairs"]["pairs"] == 6000
+    assert page.read_text().startswith("<!DOCTYPE html>") and "popularity-lengths" in capsys.readouterr().out
+
+
+def test_a_pipeline_can_fail_on_a_fault(folder, capsys):
+    assert cli([*arguments(folder, "leak"), "--fail-on", "fault"]) == 1
+    assert cli(arguments(folder, "leak")) == 0
+    assert cli([*arguments(folder, "clean"), "--fail-on", "fault"]) == 0
+    assert "leaked-test-pairs: FAULT" in capsys.readouterr().out
+
+
+def test_zero_rows_are_dropped_when_asked_and_counted(tmp_path, capsys):
+    model = planted.PLANTS["dead-rows"](0, 2)
+    np.save(tmp_path / "items.npy", model.items)
+    np.save(tmp_path / "counts.npy", model.pairs.col_counts)
+    where = [f"{tmp_path}/items.npy", "--counts", f"{tmp_path}/counts.npy"]
+    assert cli(where) == 2 and "--drop-zero-rows" in capsys.readouterr().err
+    assert cli([*where, "--drop-zero-rows"]) == 0
+    assert "60 zero item rows were left out" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ([], "items: the item table was given twice or not at all"),
+        (["{}/clean.npz#items", "--pairs", "{}/clean-pairs.npy"], "pairs were given without a user table"),
+        (["{}/clean.npz#nothing"], "it holds no table named 'nothing'; expected one of its tables: items (600, 32)"),
+        (["{}/clean.npz#items", "--training", "{}/none.toml"], "there is no file"),
+        (["{}/clean.npz#items", "--batch-size", "1"], "batch_size is 1; expected a whole number of at least 2"),
+        (["{}/clean.npz#items", "-k", "0"], "k is 0"),
+    ],
+)
+def test_a_wrong_call_is_refused(given, reason, folder, capsys):
+    assert cli([part.format(folder) for part in given]) == 2
+    assert reason in capsys.readouterr().err
+
+
+def test_an_unknown_key_of_the_training_is_refused(folder, tmp_path, capsys):
+    for text, reason in (("bach_size = 4", "bach_size"), ("loss = ", "is no TOML")):
+        (tmp_path / "training.toml").write_text(text)
+        assert cli([f"{folder}/clean.npz#items", "--training", f"{tmp_path}/training.toml"]) == 2
+        assert reason in capsys.readouterr().err
+
+
+def test_the_version(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        cli(["--version"])
+    assert stopped.value.code == 0 and capsys.readouterr().out.startswith("two-tower-audit ")

@@ -1,0 +1,324 @@
+"""Files of every format give the numbers that were written; bad ones give a message that helps, and run nothing."""
+
+from __future__ import annotations
+
+import csv
+import json
+import pickle
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from course_lib.audit import files, pairs
+from course_lib.audit.command import cli
+from course_lib.audit.tables import Table, table_of
+
+ROWS = np.random.default_rng(0).standard_normal((40, 3)).astype(np.float32)
+
+
+class Trap:
+    """Unpickled, it would leave a file behind."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self.path,)
+
+
+# ---- tables
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32, torch.float64])
+def test_tensors_of_every_kind_are_tables(dtype):
+    tensor = torch.tensor(ROWS, dtype=dtype, requires_grad=True)
+    expected = tensor.detach().double().numpy()
+    for values in (tensor, torch.nn.Parameter(tensor.detach()), torch.nn.Embedding.from_pretrained(tensor.detach())):
+        np.testing.assert_array_equal(table_of(values, "items").rows, expected)
+
+
+def test_what_has_to_numpy_is_a_table():
+    class OnAGpu:
+        """As implicit's tables on a GPU."""
+
+        def to_numpy(self):
+            return ROWS
+
+    np.testing.assert_array_equal(table_of(OnAGpu(), "items").rows, ROWS)
+
+
+def test_a_tiny_row_counts_as_zero_and_tiny_tables_do_not():
+    rows = ROWS.astype(np.float64)
+    rows[7] = 1e-200
+    with pytest.raises(ValueError, match="1 zero rows, the first is row 7"):
+        table_of(rows, "items")
+    table = table_of(rows, "items", drop_zero_rows=True)
+    assert table.zero_rows.tolist() == [7] and len(table.rows) == 39
+    assert table.aligned(np.arange(40)).tolist() == [*range(7), *range(8, 40)]
+    small = table_of(ROWS * np.float32(1e-20), "items").rows  # squares would vanish in float32
+    np.testing.assert_allclose(small, ROWS * 1e-20, rtol=1e-6)
+
+
+def test_numpy_files(tmp_path):
+    np.save(tmp_path / "a.npy", ROWS)
+    np.savez(tmp_path / "b.npz", table=ROWS, ids=np.arange(40) + 100)
+    np.savez(tmp_path / "c.npz", first=ROWS, second=-ROWS)
+    np.testing.assert_array_equal(files.read_table(str(tmp_path / "a.npy"), "items").rows, ROWS)
+    named = files.read_table(str(tmp_path / "b.npz"), "items")
+    assert named.ids is not None and named.ids[3] == 103
+    np.testing.assert_array_equal(files.read_table(f"{tmp_path}/c.npz#second", "items").rows, -ROWS)
+
+
+def test_checkpoints_of_torch(tmp_path):
+    model = torch.nn.ModuleDict({"films": torch.nn.Embedding(40, 3), "people": torch.nn.Embedding(9, 3)})
+    torch.save({"state_dict": model.state_dict(), "epoch": 3}, tmp_path / "model.pt")
+    torch.save(model["films"].weight.bfloat16(), tmp_path / "alone.pt")
+    table = files.read_table(f"{tmp_path}/model.pt#state_dict.films.weight", "items")
+    np.testing.assert_array_equal(table.rows, model["films"].weight.detach().numpy())
+    assert files.read_table(f"{tmp_path}/alone.pt", "items").rows.shape == (40, 3)
+
+
+def test_safetensors(tmp_path):
+    torch_files = pytest.importorskip("safetensors.torch")
+    torch_files.save_file({"items": torch.tensor(ROWS).bfloat16(), "b": torch.ones(3)}, tmp_path / "a.safetensors")
+    table = files.read_table(str(tmp_path / "a.safetensors"), "items")
+    np.testing.assert_array_equal(table.rows, torch.tensor(ROWS).bfloat16().float().numpy())
+
+
+@pytest.mark.parametrize("ending", ["parquet", "feather"])
+def test_arrow_tables(tmp_path, ending):
+    arrow = pytest.importorskip("pyarrow")
+    names = [f"film {row}" for row in range(40)]
+    lists = arrow.array(list(ROWS), type=arrow.list_(arrow.float32()))
+    fixed = arrow.FixedSizeListArray.from_arrays(arrow.array(ROWS.ravel()), 3)
+    wide = {f"x{axis}": ROWS[:, axis] for axis in range(3)}
+    for columns in (
+        {"item_id": names, "vector": lists},
+        {"item_id": names, "vector": fixed},
+        {"item_id": names, **wide},
+    ):
+        path = tmp_path / f"a.{ending}"
+        write_arrow(arrow.table(columns), path)
+        table = files.read_table(str(path), "items")
+        np.testing.assert_array_equal(table.rows, ROWS)
+        assert table.ids is not None and table.ids[5] == "film 5"
+
+
+def write_arrow(table: Any, path: Path) -> None:
+    if path.suffix == ".parquet":
+        pytest.importorskip("pyarrow.parquet").write_table(table, path)
+    else:
+        pytest.importorskip("pyarrow.feather").write_feather(table, path)
+
+
+def test_ids_and_counts_from_text(tmp_path):
+    np.save(tmp_path / "a.npy", ROWS)
+    (tmp_path / "ids.txt").write_text("".join(f"film {row}\n" for row in range(40)))
+    (tmp_path / "counts.csv").write_text("".join(f"{row}\n" for row in range(40)))
+    table = files.read_table(str(tmp_path / "a.npy"), "items", ids=str(tmp_path / "ids.txt"))
+    assert table.ids is not None and table.ids[39] == "film 39"
+    assert files.read_counts(str(tmp_path / "counts.csv")).tolist() == [*range(40)]
+
+
+# ---- pairs
+
+LEFT, RIGHT = np.array([0, 2, 1, 2]), np.array([3, 1, 0, 3])
+
+
+def people(ids: Any = None, zero: tuple[int, ...] = ()) -> Table:
+    """A table of four rows."""
+    rows = ROWS[:4].copy()
+    rows[list(zero)] = 0
+    table = table_of(rows, "table", drop_zero_rows=True)
+    return table if ids is None else Table(table.rows, "here", 4, table.zero_rows, np.asarray(ids))
+
+
+def test_pairs_from_every_format(tmp_path):
+    np.savez(tmp_path / "a.npz", users=LEFT, items=RIGHT)
+    np.save(tmp_path / "a.npy", np.stack([LEFT, RIGHT], axis=1))
+    lines = [f"{left},{right}" for left, right in zip(LEFT, RIGHT, strict=True)]
+    (tmp_path / "plain.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "named.csv").write_text(
+        "itemId,userId\n" + "\n".join(",".join(line.split(",")[::-1]) for line in lines)
+    )
+    (tmp_path / "tabs.tsv").write_text("\n".join(line.replace(",", "\t") + "\t5" for line in lines))
+    (tmp_path / "odd.csv").write_text("when,who,what\n" + "\n".join(f"9,{line}" for line in lines))
+    wanted = [(0, 3), (1, 0), (2, 1), (2, 3)]
+    for name in ("a.npz", "a.npy", "plain.csv", "named.csv", "tabs.tsv", "odd.csv#who,what"):
+        found = pairs.read_pairs(f"{tmp_path}/{name}", "pairs", people(), people()).pairs
+        assert [tuple(pair) for pair in found.pairs.tolist()] == wanted, name
+
+
+def test_ids_that_begin_like_a_header_are_ids(tmp_path):
+    (tmp_path / "a.csv").write_text("user_1,item_2\nuser_0,item_0\n")
+    tables = (people([f"{side}_{row}" for row in range(4)]) for side in ("user", "item"))
+    assert pairs.read_pairs(f"{tmp_path}/a.csv", "pairs", *tables).pairs.pairs.tolist() == [[0, 0], [1, 2]]
+
+
+def test_pairs_from_parquet(tmp_path):
+    arrow = pytest.importorskip("pyarrow")
+    write_arrow(arrow.table({"user": list("abcd"), "item": RIGHT}), tmp_path / "a.parquet")
+    found = pairs.read_pairs(f"{tmp_path}/a.parquet", "pairs", people(list("dcba")), people()).pairs
+    assert [tuple(pair) for pair in found.pairs.tolist()] == [(0, 3), (1, 0), (2, 1), (3, 3)]
+
+
+def test_pairs_are_read_in_chunks(tmp_path, monkeypatch):
+    monkeypatch.setattr(pairs, "CHUNK", 3)
+    with (tmp_path / "a.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["user", "item"], *[[str(at % 4), str(at // 4)] for at in range(16)], ["0", "0"]])
+    found = pairs.read_pairs(f"{tmp_path}/a.csv", "pairs", people(), people())
+    assert len(found.pairs) == 16 and found.repeated == 1 and found.lost == 0
+
+
+def test_names_lead_to_rows_and_zero_rows_take_their_pairs_along():
+    users, items = people(["u", "v", "w", "x"]), people([10, 30, 20, 40], zero=(1,))
+    found = pairs.pairs_of((np.array(["w", "u", "u"]), np.array([20, 30, 40])), "pairs", users, items)
+    assert found.pairs.pairs.tolist() == [[0, 2], [2, 1]] and found.lost == 1  # rows 2 and 3 are now 1 and 2
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "message"),
+    [
+        (
+            ["u", "q"],
+            [10, 20],
+            "pair 1 has the user q, which is none of the table's .* expected one of the 4 ids, such as",
+        ),
+        (["u", "v"], [10, 11], "pair 1 has the item 11"),
+        (["u", "v"], ["10", "eleven"], "pair 1 has the item eleven"),
+    ],
+)
+def test_unknown_names_are_refused(left, right, message):
+    tables = people(["u", "v", "w", "x"]), people([10, 30, 20, 40])
+    with pytest.raises(ValueError, match=message):
+        pairs.pairs_of((np.array(left), np.array(right)), "pairs", *tables)
+
+
+# ---- bad files: each maker writes one, and says what the message must hold
+
+
+def _npy(values: Any, **options: Any) -> Any:
+    return lambda path: np.save(path, values, **options)
+
+
+def _text(content: str) -> Any:
+    return lambda path: path.write_text(content)
+
+
+def _checkpoint_with_a_trap(path: Path) -> None:
+    torch.save({"items": torch.tensor(ROWS), "extra": Trap(path.with_name("sprung"))}, path)
+
+
+def _pickle(path: Path) -> None:
+    path.write_bytes(pickle.dumps(Trap(path.with_name("sprung")), protocol=2))
+
+
+def _cut(maker: Any, keep: float = 0.5) -> Any:
+    def write(path: Path) -> None:
+        maker(path)
+        path.write_bytes(path.read_bytes()[: int(keep * path.stat().st_size)])
+
+    return write
+
+
+def _objects(path: Path) -> None:
+    np.save(path, np.array([Trap(path.with_name("sprung")), None], dtype=object), allow_pickle=True)
+
+
+def _nan(path: Path) -> None:
+    rows = ROWS.copy()
+    rows[5, 1] = np.nan
+    np.save(path, rows)
+
+
+def _zero(path: Path) -> None:
+    rows = ROWS.copy()
+    rows[[2, 9]] = 0
+    np.save(path, rows)
+
+
+BAD_TABLES: dict[str, tuple[str, Any, str]] = {
+    "missing": ("a.npy", lambda path: None, "there is no file of this name"),
+    "folder": ("a.npy", Path.mkdir, "this is a folder"),
+    "empty": ("a.npy", lambda path: path.touch(), "the file is empty"),
+    "text in .npy": ("a.npy", _text("not an array"), "cannot be read"),
+    "pickle": ("a.pkl", _pickle, "a pickle can run any code"),
+    "pickle in .npy": ("a.npy", _pickle, "Python objects are never loaded"),
+    "pickle in .pt": ("a.pt", _pickle, "nothing was loaded"),
+    "objects": ("a.npy", _objects, "Python objects are never loaded"),
+    "checkpoint with objects": ("a.pt", _checkpoint_with_a_trap, "nothing was loaded"),
+    "truncated .npy": ("a.npy", _cut(_npy(ROWS)), "cannot be read"),
+    "truncated .npz": ("a.npz", _cut(lambda path: np.savez(path, a=ROWS)), "cannot be read"),
+    "truncated .pt": ("a.pt", _cut(lambda path: torch.save(torch.tensor(ROWS), path)), "nothing was loaded"),
+    "1-D": ("a.npy", _npy(ROWS[:, 0]), r"shape (40,)"),
+    "3-D": ("a.npy", _npy(ROWS[None]), r"shape (1, 40, 3)"),
+    "no rows": ("a.npy", _npy(ROWS[:0]), "shape (0, 3)"),
+    "no columns": ("a.npy", _npy(ROWS[:, :0]), "shape (40, 0)"),
+    "complex": ("a.npy", _npy(ROWS + 1j), "dtype complex"),
+    "strings": ("a.npy", _npy(ROWS.astype(str)), "dtype <U"),
+    "booleans": ("a.npy", _npy(ROWS > 0), "dtype bool"),
+    "dates": ("a.npy", _npy(ROWS.astype(np.int64).astype("datetime64[s]")), "dtype datetime64"),
+    "NaN": ("a.npy", _nan, "NaN or infinity in 1 rows, the first is row 5"),
+    "zero rows": ("a.npy", _zero, "2 zero rows, the first is row 2"),
+    "zeros": ("a.npy", _npy(0 * ROWS), "zeros alone"),
+    "huge": ("a.npy", _npy(ROWS.astype(np.float64) * 1e200), "squares"),
+    "too few": ("a.npy", _npy(ROWS[:5]), "5 rows; 10 neighbours need at least 12"),
+    "several": ("a.npz", lambda path: np.savez(path, a=ROWS, b=ROWS), "it holds 2 tables: a (40, 3), b (40, 3)"),
+    "none": ("a.npz", lambda path: np.savez(path, a=ROWS[0]), "it holds no table"),
+    "ids that repeat": ("a.npz", lambda path: np.savez(path, a=ROWS, ids=np.arange(40) // 2), "names 2 rows"),
+    "too few ids": ("a.npz", lambda path: np.savez(path, a=ROWS, ids=np.arange(9)), "there are 9 ids for 40 rows"),
+    "csv": ("a.csv", _text("1,2\n3,4\n"), "a .csv holds pairs or counts"),
+    "unknown ending": ("a.h5", _text("x"), "'.h5' is no table's"),
+    "no tensors": ("a.pt", lambda path: torch.save({"epoch": 3}, path), "it holds no table"),
+    "text in .parquet": ("a.parquet", _text("x"), "pyarrow"),
+    "text in .safetensors": ("a.safetensors", _text("x"), "safetensors"),
+    "long header in .safetensors": (
+        "a.safetensors",
+        lambda path: path.write_bytes(struct.pack("<Q", 2**60) + json.dumps({}).encode()),
+        "safetensors",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_TABLES)
+def test_a_bad_table_is_refused_with_its_file_and_the_reason(kind, tmp_path, capsys):
+    name, maker, reason = BAD_TABLES[kind]
+    maker(tmp_path / name)
+    assert cli(["--items", str(tmp_path / name)]) == 2
+    said = capsys.readouterr().err
+    assert reason in said and said.startswith("error: items")
+    assert kind == "too few" or (name in said and "expected" in said.lower())
+    assert not (tmp_path / "sprung").exists()
+
+
+def _csv_with(line: str) -> Any:
+    return _text("user,item\n0,1\n" + line + "\n")
+
+
+BAD_PAIRS: dict[str, tuple[str, Any, str]] = {
+    "missing": ("p.csv", lambda path: None, "there is no file of this name"),
+    "a row that is not there": ("p.csv", _csv_with("0,40"), "pair 1 has the item 40"),
+    "a negative row": ("p.csv", _csv_with("-1,3"), "pair 1 has the user -1"),
+    "words": ("p.csv", _csv_with("anna,3"), "pair 1 has the user anna"),
+    "one column": ("p.csv", _csv_with("7"), "line 3 has 1 columns"),
+    "no pair": ("p.csv", _text("user,item\n"), "holds no pair"),
+    "no text": ("p.csv", lambda path: path.write_bytes(b"\xff\xfe\x00\x81"), "it is no text"),
+    "floats": ("p.npy", _npy(ROWS[:, :2]), "float32 numbers"),
+    "three columns": ("p.npy", _npy(np.ones((5, 3), int)), "one of shape (N, 2)"),
+    "unequal": ("p.npz", lambda path: np.savez(path, users=[0, 1], items=[0]), "users of shape (2,) and items (1,)"),
+    "other ending": ("p.json", _text("[]"), "'.json' is none of pairs"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_PAIRS)
+def test_bad_pairs_are_refused_with_their_file_and_the_reason(kind, tmp_path, capsys):
+    name, maker, reason = BAD_PAIRS[kind]
+    maker(tmp_path / name)
+    np.save(tmp_path / "t.npy", ROWS)
+    assert cli([f"{tmp_path}/t.npy", "--users", f"{tmp_path}/t.npy", "--pairs", f"{tmp_path}/{name}"]) == 2
+    said = capsys.readouterr().err
+    assert reason in said and name in said and "expected" in said and said.startswith("error: pairs")

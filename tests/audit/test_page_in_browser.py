@@ -1,0 +1,58 @@
+"""The report's page in a browser: axe, no request, no sideways scrolling on a phone, dark, light and print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import widget_pages
+from audit import planted
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path: Path = tmp_path_factory.mktemp("page") / "report.html"
+    path.write_text(planted.PLANTS["popularity-direction"](0, 2).audited(0).html(), encoding="utf-8")
+    return path.as_uri()
+
+
+@pytest.fixture(params=["light", "dark"])
+def opened(request: pytest.FixtureRequest, browser: Any, address: str) -> Iterator[tuple[Any, list[str]]]:
+    """The page, 360 px wide, and every address that it asked for."""
+    page = browser.new_page(viewport={"width": 360, "height": 740}, color_scheme=request.param)
+    asked: list[str] = []
+    page.on("request", lambda call: asked.append(call.url))
+    page.goto(address)
+    yield page, asked
+    page.close()
+
+
+def test_the_page_stands_alone_and_fits_a_phone(opened: tuple[Any, list[str]], address: str) -> None:
+    page, asked = opened
+    page.evaluate("document.querySelectorAll('details').forEach((each) => (each.open = true))")
+    assert asked == [address]
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert widget_pages.serious_violations(page) == []
+
+
+def test_drawings_have_the_colours_of_the_page(opened: tuple[Any, list[str]]) -> None:
+    page, _ = opened
+    ink, paper = page.evaluate(
+        "[getComputedStyle(document.querySelector('figure svg text')).fill,"
+        " getComputedStyle(document.body).backgroundColor]"
+    )
+    assert ink != paper and {ink, paper} <= {
+        "rgb(26, 34, 48)",
+        "rgb(255, 255, 255)",
+        "rgb(230, 234, 240)",
+        "rgb(20, 24, 31)",
+    }
+
+
+def test_print_shows_every_number(opened: tuple[Any, list[str]]) -> None:
+    page, _ = opened
+    page.emulate_media(media="print")
+    shown = page.evaluate("[...document.querySelectorAll('details table')].every((each) => each.checkVisibility())")
+    assert shown and page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"

@@ -1,0 +1,253 @@
+"""Each verdict's figures against an independent computation, and what it says where something is missing."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from audit import planted
+from course_lib.interactions import Interactions
+
+from course_lib import in_batch, metrics
+from course_lib.audit import Report, Training, audit
+from course_lib.audit.evidence import Evidence
+from course_lib.audit.remedies import REMEDIES, Bench, remedied
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+@pytest.fixture(scope="module")
+def clean() -> Report:
+    return planted.clean(0).audited(0)
+
+
+def test_a_table_alone_is_told_what_is_missing() -> None:
+    found = audit(rng().standard_normal((200, 8)), rng=rng())
+    assert found.ids("fault") == [] and found.ids("fine") == [
+        *("shifted-centre", "collapsed-rank", "duplicated-rows", "dead-rows", "hubs")
+    ]
+    for name in found.ids("cannot tell"):
+        assert found[name].support and found[name].advice
+
+
+def test_few_items_settle_nothing() -> None:
+    table = rng().standard_normal((30, 4)) + 5
+    found = audit(table, counts=np.arange(1, 31), rng=rng())
+    for name in ("popularity-lengths", "popularity-direction", "shifted-centre", "hubs"):
+        assert found[name].verdict == "cannot tell", name
+
+
+def test_slope_and_correlation_are_those_of_numpy() -> None:
+    model = planted.PLANTS["popularity-lengths"](3, 1)
+    figures = model.audited(3)["popularity-lengths"].figures
+    counts = model.pairs.col_counts
+    seen = counts > 0
+    x, y = np.log(counts[seen]), np.log(np.sqrt((model.items[seen] ** 2).sum(axis=1)))
+    assert figures["slope"] == pytest.approx(np.polyfit(x, y, 1)[0])
+    assert figures["correlation"] == pytest.approx(np.corrcoef(x, y)[0, 1])
+    assert figures["slope_low"] < figures["slope"] < figures["slope_high"]
+
+
+def test_the_direction_predicts_items_that_it_was_not_made_of() -> None:
+    """By hand: head mean less tail mean on one half, correlation on the other."""
+    model = planted.PLANTS["popularity-direction"](3, 2)
+    figures = model.audited(3)["popularity-direction"].figures
+    counts, found = model.pairs.col_counts, []
+    for seed in range(20):
+        half = rng(seed).permutation(len(counts)) % 2 == 0
+        for mine, others in ((half, ~half), (~half, half)):
+            order = np.argsort(-counts[others], kind="stable")
+            size = round(0.05 * len(order))
+            direction = model.items[others][order[:size]].mean(0) - model.items[others][order[-size:]].mean(0)
+            found.append(np.corrcoef(model.items[mine] @ direction, counts[mine])[0, 1])
+    assert figures["correlation"] == pytest.approx(np.mean(found), abs=0.03)
+
+
+def test_the_centre_gives_the_mean_cosine_of_two_items() -> None:
+    model = planted.PLANTS["shifted-centre"](3, 1)
+    figures = model.audited(3)["shifted-centre"].figures
+    cosines = model.items @ model.items.T
+    off = ~np.eye(len(cosines), dtype=bool)
+    assert figures["mean_cosine"] == pytest.approx(cosines[off].mean())
+
+
+def test_a_shift_of_all_items_changes_no_list(clean: Report) -> None:
+    """What the advice on a shifted centre says, on the lists themselves."""
+    model = planted.clean(0)
+    before = metrics.top_k(model.users, model.items, model.pairs, 10)
+    after = metrics.top_k(model.users, model.items - 3.0, model.pairs, 10)
+    np.testing.assert_array_equal(before, after)
+
+
+def test_the_effective_rank_is_that_of_the_singular_values() -> None:
+    model = planted.PLANTS["collapsed-rank"](3, 0)
+    figures = model.audited(3)["collapsed-rank"].figures
+    sigma = np.linalg.svd(model.items - model.items.mean(axis=0), compute_uv=False)
+    shares = sigma**2 / (sigma**2).sum()
+    assert figures["effective_rank"] == pytest.approx(np.exp(-(shares * np.log(shares)).sum()))
+    assert audit(np.ones((50, 3)), rng=rng())["collapsed-rank"].figures["effective_rank"] == 0
+
+
+def test_equal_rows_are_counted_by_groups() -> None:
+    table = rng().standard_normal((300, 6))
+    table[[7, 9, 250]] = table[3]
+    table[100] = table[200]
+    figures = audit(table, rng=rng())["duplicated-rows"].figures
+    assert (figures["rows"], figures["largest_group"]) == (6, 4)
+    table[100] *= 1 + 1e-4
+    assert audit(table, rng=rng())["duplicated-rows"].figures["rows"] == 4
+
+
+def test_the_most_listed_item_is_the_hub() -> None:
+    model = planted.PLANTS["hubs"](3, 2)
+    figures = model.audited(3)["hubs"].figures
+    cosines = model.items @ model.items.T
+    np.fill_diagonal(cosines, -np.inf)
+    times = np.bincount(np.argsort(-cosines, axis=1)[:, :10].ravel(), minlength=len(cosines))
+    assert set(np.argsort(-times)[:6]) == set(range(6)) and figures["most_listed_item"] in range(6)
+    assert figures["share"] == pytest.approx(times[:6].sum() / times.sum(), abs=0.03)
+
+
+@pytest.mark.parametrize("kind", in_batch.KINDS[:1] + in_batch.KINDS[3:5])
+def test_weights_of_the_batch_are_those_of_the_whole_matrix(kind: str) -> None:
+    """Against `expected_weights`, cell by cell: the share of positives that weigh more as negatives."""
+    model = replace(planted.clean(3), training=Training(loss=kind, batch_size=40))
+    labels = model.pairs.labels()
+    kept = labels[:, labels.any(axis=0)]  # the other kinds divide by the counts
+    positive, negative = in_batch.expected_weights(kind, labels=kept, batch_size=40)
+    wanted = (negative > positive)[kept == 1].mean()
+    assert model.audited(3)["in-batch-bias"].figures["misled"] == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("loss", ["unbiased", "masked", "bpr", "als"])
+def test_losses_without_the_bias_are_fine(loss: str) -> None:
+    model = replace(planted.clean(3), training=Training(loss=loss, batch_size=512))
+    assert model.audited(3)["in-batch-bias"].verdict == "fine"
+
+
+def softmax(*, temperature: float | None = 1.0, logq: bool = False) -> Report:
+    """Users and items that score log(chance of the pair / popularity of the item), as in-batch softmax leaves them."""
+    model = planted.clean(4)
+    training = Training(loss="in-batch-softmax", batch_size=64, temperature=temperature, logq=logq)
+    return replace(model, training=training).audited(4)
+
+
+def test_softmax_without_logq_is_judged_by_held_out_pairs() -> None:
+    verdict = softmax()["in-batch-bias"]
+    assert verdict.verdict == "fault" and verdict.figures["low"] > 0
+    assert softmax(logq=True)["in-batch-bias"].verdict == "fine"
+    assert softmax(temperature=None)["in-batch-bias"].verdict == "cannot tell"
+
+
+def test_leaks_are_counted_exactly_and_left_out(clean: Report) -> None:
+    model = planted.PLANTS["leaked-test-pairs"](3, 2)
+    train, test = ({tuple(pair) for pair in data.pairs.tolist()} for data in (model.pairs, model.held_out))
+    found = model.audited(3)
+    assert found["leaked-test-pairs"].figures["shared"] == len(train & test) == 150
+    assert found["ddc-gain"].verdict != "cannot tell"
+    assert clean["leaked-test-pairs"].figures["shared"] == 0
+
+
+# ---- remedies
+
+
+@pytest.fixture(scope="module")
+def bench() -> Bench:
+    model = planted.clean(5)
+    counts = model.pairs.col_counts.astype(float)
+    return Bench(Evidence(model.items, model.users, counts, model.pairs, model.held_out, Training(temperature=0.5)))
+
+
+def test_before_is_the_ndcg_of_the_library(bench: Bench) -> None:
+    model = planted.clean(5)
+    wanted = metrics.evaluate(model.users, model.items, model.pairs, model.held_out, 10)["ndcg@10"]
+    assert bench.effect("nothing", (bench.users, bench.items)).before == pytest.approx(wanted)
+
+
+def test_remedies_are_the_formulas_that_they_name(bench: Bench) -> None:
+    counts = np.maximum(bench.counts, 1)
+    scores = bench.users @ bench.items.T
+    wanted = {
+        "multiply back": scores + 0.5 * np.log(counts / bench.counts.sum()),
+        "normalise the items": scores / np.linalg.norm(bench.items, axis=1),
+        "divide by the fourth root of popularity": scores / counts**0.25,
+    }
+    assert set(wanted) < set(REMEDIES)
+    for name, matrix in wanted.items():
+        users, items = remedied(name, bench)
+        np.testing.assert_allclose(users @ items.T, matrix, err_msg=name)
+
+
+def test_a_handful_of_users_settles_nothing() -> None:
+    model = planted.clean(5)
+    few = model.held_out.select(model.held_out.users < 3)
+    found = replace(model, held_out=few).audited(5)
+    assert found["ddc-gain"].verdict == "cannot tell" and found.remedies == ()
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_an_interval_holds_the_mean_and_shrinks_with_the_users(bench: Bench) -> None:
+    worse = bench.users + rng().standard_normal(bench.users.shape) * 5
+    all_of_them, some = (bench.effect("noise", (worse, bench.items), part) for part in (None, np.arange(50)))
+    assert all_of_them.low < all_of_them.difference < all_of_them.high < 0
+    assert some.high - some.low > 1.5 * (all_of_them.high - all_of_them.low)
+
+
+# ---- what an answer may depend on
+
+
+def test_an_answer_does_not_depend_on_what_else_was_given() -> None:
+    model = planted.clean(6)
+    counts = model.pairs.col_counts
+    alone = audit(model.items, counts=counts, rng=rng(1))
+    for name in ("popularity-direction", "shifted-centre", "collapsed-rank", "duplicated-rows", "hubs"):
+        assert alone[name] == audit(model.items, model.users, pairs=model.pairs, rng=rng(1))[name], name
+
+
+def test_tensors_arrays_and_pairs_of_every_kind_agree() -> None:
+    model = planted.clean(6)
+    plain = audit(model.items, model.users, pairs=model.pairs, rng=rng())
+    tensors = (torch.tensor(table, requires_grad=True) for table in (model.items, model.users))
+    assert audit(*tensors, pairs=model.pairs.pairs, rng=rng()).verdicts == plain.verdicts
+
+
+def test_zero_rows_take_their_counts_and_pairs_along() -> None:
+    """The same as without these items from the start."""
+    model = planted.PLANTS["dead-rows"](6, 2)
+    kept = np.flatnonzero(model.items.any(axis=1))
+    place = np.full(len(model.items), -1)
+    place[kept] = np.arange(len(kept))
+
+    def less(data: Interactions) -> Interactions:
+        items = place[data.items]
+        return Interactions(data.users[items >= 0], items[items >= 0], n_users=data.n_users, n_items=len(kept))
+
+    smaller = replace(model, items=model.items[kept], pairs=less(model.pairs), held_out=less(model.held_out))
+    found, wanted = model.audited(0), smaller.audited(0)
+    assert [verdict for verdict in found.verdicts if verdict.id != "dead-rows"] == [
+        verdict for verdict in wanted.verdicts if verdict.id != "dead-rows"
+    ]
+    assert found["dead-rows"].figures["zero_items"] == 60 and found.inputs["pairs"]["of_zero_rows"] > 0
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"pairs": np.zeros((4, 2), int)}, "pairs was given without users"),
+        ({"users": np.ones((5, 4)), "pairs": np.zeros((4, 3), int)}, "pairs has shape"),
+        ({"users": np.ones((5, 4)), "pairs": np.full((4, 2), 9)}, "pairs: pair 0 has the user 9"),
+        ({"users": np.ones((5, 4)), "held_out": (np.array([0]), np.array([99]))}, "held_out: pair 0 has the item 99"),
+        ({"k": 2.5}, "k is 2.5"),
+        ({"draws": 0}, "draws is 0"),
+        ({"rng": None}, "rng is None"),
+        ({"counts": ["many"] * 40}, "could not convert|counts"),
+    ],
+)
+def test_bad_arguments_are_refused(given: dict, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        audit(**({"items": rng().standard_normal((40, 4)), "rng": rng()} | given))

@@ -1,0 +1,148 @@
+"""The report: as text, as JSON with its schema, and as one page of HTML that needs nothing else."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from audit import planted
+
+from course_lib.audit import CATALOGUE, Report, Verdict, audit
+from course_lib.audit.verdicts import ANSWERS
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    return planted.PLANTS["popularity-direction"](0, 2).audited(0)
+
+
+@pytest.fixture(scope="module")
+def page(report: Report) -> str:
+    return report.html()
+
+
+def test_the_json_has_its_schema_and_no_nan(report: Report) -> None:
+    found = json.loads(json.dumps(report.to_dict(), allow_nan=False))
+    assert set(found) == {
+        *("schema_version", "tool", "inputs", "options", "verdicts", "remedies", "cosines", "notes"),
+    }
+    assert [verdict["id"] for verdict in found["verdicts"]] == list(CATALOGUE)
+    for verdict in found["verdicts"]:
+        keys = {"id", "title", "chapter", "verdict", "support", "figures", "advice", "theorem"}
+        assert set(verdict) == keys and verdict["verdict"] in ANSWERS and verdict["support"]
+    assert found["inputs"]["items"] == {
+        "rows": 600,
+        "width": 32,
+        "dtype": "float64",
+        "source": "memory",
+        "zero_rows": 0,
+    }
+
+
+def test_the_report_counts_its_answers(report: Report) -> None:
+    assert (
+        repr(report)
+        == f"Report(memory: {len(report.ids('fault'))} fault, {len(report.ids('fine'))} fine, 0 cannot tell)"
+    )
+
+
+def test_every_fault_says_what_to_do(report: Report) -> None:
+    for name in CATALOGUE:
+        verdict = planted.PLANTS[name](0, 2).audited(0)[name]
+        assert verdict.verdict == "fault" and verdict.advice, name
+
+
+def test_a_verdict_needs_support() -> None:
+    with pytest.raises(ValueError, match="no support"):
+        Verdict("hubs", "fine", "")
+    with pytest.raises(ValueError, match="id is 'nothing'"):
+        Verdict("nothing", "fine", "a sentence")
+
+
+def test_every_question_leads_to_a_theorem_of_the_book() -> None:
+    for question in CATALOGUE.values():
+        source = (ROOT / "book" / f"{question.chapter}.ipynb").read_text(encoding="utf-8")
+        assert f":label: {question.theorem}\\n" in source, question
+
+
+def test_the_text_holds_every_verdict_and_the_cosines(report: Report) -> None:
+    said = report.text()
+    assert all(f"{verdict.id}: {verdict.verdict.upper()}" in said for verdict in report.verdicts)
+    assert report.cosines.text() in said and max(map(len, said.splitlines())) <= 76
+
+
+class Outline(HTMLParser):
+    """Ids, addresses that a browser would fetch, headings, and tags that were opened and closed."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.fetched: list[str] = []
+        self.links: list[str] = []
+        self.headings: list[str] = []
+        self.tags: list[str] = []
+        self.named_drawings = 0
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attributes}
+        self.tags.append(tag)
+        self.ids += [given["id"]] if "id" in given else []
+        self.fetched += [given[name] for name in ("src", "srcset", "data", "poster") if name in given]
+        self.links += [given["href"]] if tag == "a" and "href" in given else []
+        self.fetched += [given["href"]] if tag == "link" else []
+        self.headings += [tag] if re.fullmatch(r"h\d", tag) else []
+        self.named_drawings += tag == "svg" and given.get("role") == "img" and bool(given.get("aria-label"))
+
+
+def test_the_page_asks_nobody_for_anything(page: str) -> None:
+    outline = Outline(page)
+    assert outline.fetched == [] and not {"script", "link", "iframe", "img"} & set(outline.tags)
+    assert "@import" not in page and "url(http" not in page and "<?xml" not in page and "<!DOCTYPE svg" not in page
+    assert page.count("prefers-color-scheme: dark") == 1 and "@media print" in page
+
+
+def test_the_page_has_a_name_for_everything(page: str, report: Report) -> None:
+    outline = Outline(page)
+    assert len(set(outline.ids)) == len(outline.ids)
+    assert set(CATALOGUE) < set(outline.ids)
+    assert outline.headings[0] == "h1" and outline.headings.count("h1") == 1
+    drawn = sum(len(verdict.pictures) for verdict in report.verdicts)
+    assert outline.named_drawings == outline.tags.count("svg") == drawn >= 7
+    inside = [link for link in outline.links if link.startswith("#")]
+    assert {link[1:] for link in inside} <= set(outline.ids)
+    within = set(re.findall(r"url\(#([^)]+)\)", page))  # clip paths of the drawings
+    assert within and within <= set(outline.ids)
+
+
+def test_every_figure_has_its_numbers_as_a_table(page: str, report: Report) -> None:
+    for verdict in report.verdicts:
+        for picture in verdict.pictures:
+            table = page.partition(f"<caption>{html.escape(picture.title)}</caption>")[2].partition("</table>")[0]
+            assert table.count("<tr>") == 1 + len(next(iter(picture.columns.values()))), picture.title
+
+
+def test_names_from_files_cannot_become_markup(tmp_path: Path) -> None:
+    from course_lib.audit import read_table
+
+    np.save(tmp_path / "<b>&'\".npy", np.random.default_rng(0).standard_normal((40, 3)))
+    shown = audit(read_table(f"{tmp_path}/<b>&'\".npy", "items"), rng=np.random.default_rng(0)).html()
+    assert "<b>" not in shown and "&lt;b&gt;&amp;" in shown
+
+
+def test_a_notebook_shows_the_page_in_a_frame(report: Report, page: str) -> None:
+    shown = report._repr_html_()
+    assert shown.startswith("<iframe") and "allow-scripts" not in shown
+    inside = html.unescape(shown.partition('srcdoc="')[2].removesuffix('"></iframe>'))
+    assert inside.replace(' target="_blank" rel="noopener"', "") == page
+
+
+def test_the_same_model_gives_the_same_page(report: Report, page: str) -> None:
+    assert planted.PLANTS["popularity-direction"](0, 2).audited(0).html() == page
