@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from course_lib import checking
@@ -48,9 +49,10 @@ class Judged:
     verdict: Verdict
 
 
-def pooled(groups: Iterable[Sequence[float]]) -> Spread:
+def pooled(groups: Iterable[ArrayLike]) -> Spread:
     """The spread of a run, pooled over groups of runs with means of their own; ValueError where no group has two."""
-    centred = [np.asarray(group, dtype=float) - np.mean(group) for group in groups if len(group) > 1]
+    runs = (np.asarray(group, dtype=float) for group in groups)
+    centred = [values - values.mean() for values in runs if len(values) > 1]
     freedom = sum(len(values) - 1 for values in centred)
     if not freedom:
         raise ValueError("groups: no group has two runs; expected one with at least two")

@@ -81,7 +81,9 @@ def test_the_hours_of_every_chapter_stand_on_the_map() -> None:
         assert f"{{hours}}`{name}`" in text
         assert study_time.of_name(name).reading > 20
         said = path.read_text(encoding="utf-8")
-        assert "{minutes}`reading`" in said and "{minutes}`exercises`" in said, f"{name}: the head says the time by the rule"
+        assert "{minutes}`reading`" in said and "{minutes}`exercises`" in said, (
+            f"{name}: the head says the time by the rule"
+        )
     with pytest.raises(KeyError, match="no page"):
         study_time.of_name("book/none")
     with pytest.raises(KeyError, match="expected one of reading"):

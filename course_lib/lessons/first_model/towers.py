@@ -51,12 +51,14 @@ def trained(
             kept.append((people.detach().clone(), films.detach().clone()))
         if done == passes:
             break
-        for batch in torch.randperm(len(users), generator=generator).split(BATCH):
+        order = torch.randperm(len(users), generator=generator)
+        for start in range(0, len(users), BATCH):
+            batch = order[start : start + BATCH]
             u, i = users[batch], items[batch]
             logits = cosines(people[u], films[i]) / TEMPERATURE - correction[i]
             loss = F.cross_entropy(logits, torch.arange(len(batch)))
             optimiser.zero_grad()
-            loss.backward()
+            torch.autograd.backward(loss)
             optimiser.step()
     return kept
 
