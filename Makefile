@@ -53,7 +53,7 @@ test-fast: $(STAMP) ## run the tests that take less than a second and need neith
 
 test-pipelines: export OMP_NUM_THREADS := 1
 test-pipelines: book ## run what `make test` leaves out: whole classrooms, installations, exports in JupyterLab
-	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m pipeline tests/exercises tests/installation tests/launch $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m pipeline tests/exercises tests/installation tests/launch tests/training $(PYTEST_ARGS)
 
 test-thorough: export COURSE_EXAMPLES := thorough
 test-thorough: export OMP_NUM_THREADS := 1

@@ -146,7 +146,8 @@ def test_the_last_paragraph_of_a_section_concludes_and_the_others_do_not() -> No
 
 
 def test_a_marked_last_paragraph_is_the_last_paragraph() -> None:
-    page = "## One\n\nA first sentence.\n\nThe end of it. <!-- paragraph: not data -->\n\n<!-- a comment -->\n\n## Two\n\nMore.\n"
+    end = "The end of it. <!-- paragraph: not data -->\n\n<!-- a comment -->"
+    page = f"## One\n\nA first sentence.\n\n{end}\n\n## Two\n\nMore.\n"
     assert conclusions.unsupported(page) == ["More."]
 
 

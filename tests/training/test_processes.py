@@ -112,6 +112,8 @@ def test_a_step_descends_on_the_mean_over_the_processes(works: list[dict[str, An
         assert [record["loss"] for record in found[name]["epochs"]] == pytest.approx(means, abs=1e-12)
 
 
+@pytest.mark.slow
+@pytest.mark.pipeline
 def test_four_processes(tmp_path: Path) -> None:
     """1, 2, 3 and 7 batches, weighted and not, and with the last step left out."""
     found = outcome("steps", tmp_path, world=4)
