@@ -6,6 +6,7 @@
     checking.generator(rng)                                a numpy.random.Generator
     table = checking.table(items, "items", rows=n)         a finite NumPy matrix; vector and counts likewise
     checking.same_width(users, items, "users", "items")    arrays or tensors whose last axes agree
+    for case in checking.some(cases, "cases"):             at least one, as a tuple: a check of nothing checks nothing
 
 This is the lowest room of the library: it imports NumPy alone, and takes tensors without importing torch.
 """
@@ -13,7 +14,7 @@ This is the lowest room of the library: it imports NumPy alone, and takes tensor
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 
 Choice = TypeVar("Choice")
 WIDENED = ("torch.bfloat16", "torch.float8_e4m3fn", "torch.float8_e5m2")  # float32 holds all their values
+Member = TypeVar("Member")
 
 
 def refuse(value: Any, name: str, expected: str) -> ValueError:
@@ -73,6 +75,17 @@ def choice(value: Choice, name: str, choices: Collection[Choice]) -> Choice:
     if value not in choices:
         raise refuse(value, name, f"one of {', '.join(map(str, choices))}")
     return value
+
+
+def some(values: Iterable[Member], name: str = "values") -> tuple[Member, ...]:
+    """`values` as a tuple of at least one.
+
+    For what a check goes through: `all(...)` over nothing is true, and a loop over nothing asserts nothing.
+    """
+    found = tuple(values)
+    if not found:
+        raise ValueError(f"{name} is empty; expected at least one: a check that goes through nothing cannot fail")
+    return found
 
 
 def generator(rng: Any, name: str = "rng") -> np.random.Generator:

@@ -62,6 +62,8 @@ def test_good_arguments_become_plain_values() -> None:
         (lambda: checking.vector([1.0, 2.0], "a", 3), r"a has shape \(2,\); expected \(3,\)"),
         (lambda: checking.vector([1.0, np.nan], "a"), r"a\[1\] is nan; expected finite"),
         (lambda: checking.counts([1, -2]), r"counts\[1\] is -2.0; expected a finite count"),
+        (lambda: checking.some([], "rows"), "rows is empty; expected at least one"),
+        (lambda: checking.some(x for x in (1, 2) if x > 3), "values is empty"),
         (lambda: checking.same_width(TABLE, np.ones(3), "A", "B"), r"A has width 2 but B has width 3.*\(3, 2\)"),
     ],
 )

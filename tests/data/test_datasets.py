@@ -19,6 +19,8 @@ import numpy as np
 import pytest
 
 from course_lib import datasets
+from course_lib.checking import some
+from course_lib.data.datasets import formats
 from course_lib.data.datasets.catalogue import ENTRIES
 from course_lib.data.datasets.embedded import EMBEDDED_FILE
 
@@ -97,7 +99,7 @@ def test_the_embedded_file_is_small_plain_and_has_its_checksum_and_licence() -> 
     assert "Permission is hereby granted, free of charge" in (folder / "LICENSE").read_text()
     assert ENTRIES["movietweetings"].citation.rstrip(".") in " ".join((folder / "CITATION").read_text().split())
     with np.load(io.BytesIO(content), allow_pickle=False) as columns:
-        assert all(columns[key].dtype.kind in "ui" for key in columns.files)
+        assert all(columns[key].dtype.kind in "ui" for key in some(columns.files))
 
 
 # ----------------------------------------------------------------------------------------------------------- catalogue
@@ -108,7 +110,7 @@ def test_the_catalogue_is_complete_and_drives_the_loaders() -> None:
     )
     assert set(wanted.split()) <= {row["name"] for row in rows}
     assert (*(row["name"] for row in rows), "synthetic") == datasets.names()
-    for row in rows:
+    for row in some(rows):
         assert row["pairs"] > row["users"] > 0
         assert all(row[key] for key in ("title", "licence", "licence_note", "citation", "homepage", "rating_scale"))
         assert row["obtained"] in ("comes with the course", "checked download", "place by hand")
@@ -118,12 +120,12 @@ def test_the_catalogue_is_complete_and_drives_the_loaders() -> None:
 
 def test_every_download_is_checked_and_encrypted() -> None:
     lengths = {"md5": 32, "sha256": 64}
-    for entry in ENTRIES.values():
+    for entry in some(ENTRIES.values()):
         assert (entry.read is None) == (entry.name == "movietweetings")
-        for remote in entry.remotes:
-            assert remote.url.startswith("https://")
-            assert len(remote.expected) == lengths[remote.algorithm]
-            assert int(remote.expected, 16)
+    for remote in some(remote for entry in ENTRIES.values() for remote in entry.remotes):
+        assert remote.url.startswith("https://")
+        assert len(remote.expected) == lengths[remote.algorithm]
+        assert int(remote.expected, 16)
         if entry.remotes and not entry.archives:
             assert {Path(remote.file).name for remote in entry.remotes} == set(entry.forms[0])
 
@@ -158,6 +160,13 @@ EXPECTED = {
     "eurlex": [(0, 3), (0, 7), (1, 7), (3, 0), (3, 3), (3, 9)],
 }
 ALL_PAIRS = {"ml-100k": 4, "ml-1m": 5, "ml-10m": 4, "ml-32m": 5}
+
+
+def test_features_of_libsvm_are_counted_from_zero() -> None:
+    """The file counts them from 1: "1:0.5" is the first column."""
+    rows, labels, features = formats.read_libsvm(io.BytesIO(b"3,7 1:0.5 3:2\n 2:1\n7 3:4\n"), "x.svm")
+    assert rows.tolist() == [0, 0, 2] and labels.tolist() == [3, 7, 7]
+    assert features.toarray().tolist() == [[0.5, 0, 2], [0, 1, 0], [0, 0, 4]]
 
 
 @pytest.mark.parametrize("name", EXPECTED)

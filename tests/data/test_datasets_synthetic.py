@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from course_lib.checking import some
 from course_lib.data.datasets import PlantedTaste, synthetic, synthetic_large
 from course_lib.data.datasets.planted import _sampler, power_law, uniform_of_cell
 
@@ -57,7 +58,7 @@ def test_pairs_are_observed_with_the_stated_probability() -> None:
     probability = exposure(data, *liked)
     seen = data.interactions.contains(*liked)
     assert probability.mean() == pytest.approx(0.4, abs=1e-6)
-    for group in np.array_split(np.argsort(probability), 10):
+    for group in some(np.array_split(np.argsort(probability), 10)):
         spread = np.sqrt((probability * (1 - probability))[group].sum())
         assert abs(seen[group].sum() - probability[group].sum()) < 4 * spread
 
@@ -100,7 +101,7 @@ def test_the_large_form_keeps_the_same_law() -> None:
     liked = np.nonzero(data.truth)
     probability, seen = exposure(data, *liked), data.interactions.contains(*liked)
     assert probability.sum() == pytest.approx(8_000, rel=0.05)
-    for group in np.array_split(np.argsort(probability), 8):
+    for group in some(np.array_split(np.argsort(probability), 8)):
         spread = np.sqrt((probability * (1 - probability))[group].sum())
         assert abs(seen[group].sum() - probability[group].sum()) < 4 * spread + 0.05 * seen[group].sum()
 

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from course_lib.checking import some
 from course_lib.data.interactions import (
     NEGATIVE_LAWS,
     Interactions,
@@ -71,7 +72,7 @@ def test_counts_and_matrix_agree_with_the_dense_labels(labels: np.ndarray, rando
     assert np.array_equal(data.row_counts, labels.sum(1))
     assert np.array_equal(data.col_counts, labels.sum(0))
     assert data.mean_pair_popularity == pytest.approx(np.outer(labels.sum(1), labels.sum(0)).mean())
-    assert all(np.array_equal(data.items_of(user), np.flatnonzero(labels[user])) for user in range(len(labels)))
+    assert all(np.array_equal(data.items_of(user), np.flatnonzero(labels[user])) for user in some(range(len(labels))))
     users, items = np.indices(labels.shape)
     assert np.array_equal(data.contains(users, items), labels)
     assert data == from_labels(labels)
@@ -271,6 +272,14 @@ def test_in_batch_sampling_is_uniform_over_the_subsets() -> None:
     assert stats.chisquare(counts).pvalue > 1e-3
 
 
+def test_the_order_inside_a_batch_is_random_too() -> None:
+    """All 5 x 4 ordered draws of two pairs are as likely: who takes the first half of a batch takes a random half."""
+    data, rng = from_labels(np.ones((1, 5), dtype=bool)), np.random.default_rng(0)
+    orders, counts = np.unique([sample_in_batch(data, 2, rng) for _ in range(4000)], axis=0, return_counts=True)
+    assert len(orders) == 20
+    assert stats.chisquare(counts).pvalue > 1e-3
+
+
 @given(label_matrices(min_pairs=1), st.data())
 def test_batches_of_an_epoch_visit_every_pair_once(labels: np.ndarray, data_: st.DataObject) -> None:
     if not labels.any():
@@ -282,7 +291,7 @@ def test_batches_of_an_epoch_visit_every_pair_once(labels: np.ndarray, data_: st
     assert {len(batch) for batch in batches[:-1]} <= {size}
     whole = list(epoch_batches(data, size, np.random.default_rng(0), drop_last=True))
     assert len(whole) == len(data) // size
-    assert all(len(batch) == size for batch in whole)
+    assert all(len(batch) == size for batch in some(whole))
 
 
 @given(label_matrices(min_pairs=1), st.integers(0, 2**32))

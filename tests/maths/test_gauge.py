@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 from course_lib import gauge, geometry
+from course_lib.checking import some
 from course_lib.maths.arrays import exact, is_torch
 from course_lib.maths.gauge import counting, nearest
 
@@ -69,7 +70,7 @@ def test_a_gauge_keeps_every_score(case, kind):
 def test_a_diagonal_gauge_is_the_linear_gauge_of_its_diagonal_matrix():
     rng = np.random.default_rng(0)
     A, B, d = rng.standard_normal((4, 3)), rng.standard_normal((5, 3)), np.array([2.0, -0.5, 3.0])
-    for one, other in zip(gauge.apply_gauge(A, B, d), gauge.apply_linear_gauge(A, B, np.diag(d)), strict=True):
+    for one, other in some(zip(gauge.apply_gauge(A, B, d), gauge.apply_linear_gauge(A, B, np.diag(d)), strict=True)):
         np.testing.assert_allclose(one, other)
 
 
@@ -77,7 +78,7 @@ def test_exact_gauges_keep_scores_exactly():
     A, B = exact(np.array([[1, 2], [3, -1], [0, 5]])), exact(np.array([[2, 7], [1, 1]]))
     d, R = exact(np.array([Fraction(3, 2), -7])), exact(np.array([[1, 2], [3, 4]]))
     for a, b in (gauge.apply_gauge(A, B, d), gauge.apply_linear_gauge(A, B, R)):
-        assert (a @ b.T == A @ B.T).all() and all(isinstance(v, Fraction) for v in b.flat)
+        assert (a @ b.T == A @ B.T).all() and all(isinstance(v, Fraction) for v in some(b.flat))
 
 
 def test_batches_of_tables_are_broadcast():
@@ -226,18 +227,19 @@ def test_a_table_of_full_rank_may_be_nearly_free() -> None:
     assert gauge.weakest_direction(signs(3))[0] < 1e-12
 
 
-@given(st.integers(2, 4), st.integers(1, 6), st.integers(0, 2**32 - 1), kinds)
-def test_every_direction_keeps_the_lengths_and_moves_cosines(k, n, seed, kind):
+@given(st.integers(2, 4), st.integers(1, 3), st.integers(0, 2**32 - 1), kinds)
+def test_every_direction_keeps_the_lengths_and_moves_cosines(k, fewer, seed, kind):
+    """Of tables with fewer rows than columns, which leave some."""
     rng = np.random.default_rng(seed)
-    A = KINDS[kind](unit(rng, n, k))
+    A = KINDS[kind](unit(rng, max(k - fewer, 1), k))
     delta = gauge.gauge_directions(A)
     assert array(delta).shape == (k, gauge.diagonal_gauge_dimension(A))
-    for g in range(array(delta).shape[1]):
+    for g in some(range(array(delta).shape[1])):
         d = gauge.stretch_along(delta[:, g], 0.5)
         assert gauge.is_on_sphere(A * d, tol=ROUNDING[kind])
     E = gauge.linear_gauge_directions(A)
     assert array(E).shape == (gauge.linear_gauge_dimension(A), k, k)
-    for direction in E:
+    for direction in some(E):
         R = gauge.linear_stretch_along(direction, 0.5)
         new = A @ R
         assert gauge.is_on_sphere(new, tol=ROUNDING[kind])
@@ -249,7 +251,7 @@ def test_exact_directions_span_the_null_space():
     assert delta.shape == (4, 3) and (gauge.squares(signs(4)) @ delta == 0).all()
     E = gauge.linear_gauge_directions(signs(3))
     A = signs(3)
-    assert E.shape == (2, 3, 3) and all(((A @ e) * A).sum(-1).any() == 0 for e in E)
+    assert E.shape == (2, 3, 3) and all(((A @ e) * A).sum(-1).any() == 0 for e in some(E))
 
 
 def test_one_more_row_closes_the_last_freedom():
@@ -369,15 +371,29 @@ def test_the_second_plane_gauge_is_exact_and_has_two_exceptions():
         gauge.second_plane_gauge(a1, a2, exact(np.array([2, 1])))
 
 
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_a_certificate_lies_in_both_spans_and_rules_out_the_others(k):
+    """Tables that leave each one direction: both spans are smaller than the space, and a wrong M falls out of them."""
+    rows = k * (k + 1) // 2 - 1
+    drawn = [unit(np.random.default_rng(seed), 2 * rows, k) for seed in range(40)]
+    pairs = [(table[:rows], table[rows:]) for table in drawn]
+    found = [(A, B, gauge.rigidity_certificate(A, B)) for A, B in pairs]
+    for A, B, M in some((A, B, M) for A, B, M in found if M is not None):
+        assert np.linalg.eigvalsh(M)[0] > 0
+        for table in (A, B):  # M is orthogonal to every E with a^T E a = 0
+            assert all(abs((M * E).sum()) < 1e-8 for E in some(gauge.linear_gauge_directions(table)))
+        for E in some(gauge.linear_gauge_directions(A)):  # S keeps A, so tr(M S) = tr M < tr(M S^-1), and B must move
+            S = np.eye(k) + 0.5 * E
+            assert gauge.keeps_norms(A, S) and not gauge.keeps_norms(B, np.linalg.inv(S), tol=1e-6)
+            assert np.trace(M @ S) == pytest.approx(np.trace(M)) and np.trace(M @ np.linalg.inv(S)) > np.trace(M) + 1e-6
+
+
 @given(st.integers(2, 4), st.integers(0, 2**32 - 1))
-def test_a_certificate_lies_in_both_spans_and_rules_out_the_others(k, seed):
+def test_full_spans_always_give_a_certificate(k, seed):
     rng = np.random.default_rng(seed)
-    p = k * (k + 1) // 2
-    A, B = unit(rng, p + 1, k), unit(rng, p + 1, k)
-    M = gauge.rigidity_certificate(A, B)
+    rows = k * (k + 1) // 2 + 1
+    M = gauge.rigidity_certificate(unit(rng, rows, k), unit(rng, rows, k))
     assert M is not None and np.linalg.eigvalsh(M)[0] > 0
-    for table in (A, B):  # M is orthogonal to every E with a^T E a = 0
-        assert all(abs((M * E).sum()) < 1e-8 for E in gauge.linear_gauge_directions(table))
 
 
 def test_a_certificate_can_exist_where_first_order_freedom_is_left():

@@ -256,6 +256,14 @@ def test_the_clamped_gradient(ratio: float, dtype: type) -> None:
     assert (value[1] - value[0]) / (2 * h) * eps == pytest.approx(radial, abs=1e-5)
 
 
+def test_on_the_seam_of_the_clamp_the_gradient_is_the_outer_one() -> None:
+    """||q|| = eps exactly: tangent to q, as just outside, and not k/eps, as just inside."""
+    q, k = np.array([3.0, 4.0]), np.array([5.0, 0.0])
+    slope = geometry.clamped_cosine_gradient(q, k, eps=5.0)
+    np.testing.assert_allclose(slope, [0.64 / 5, -0.48 / 5], atol=1e-15)
+    assert slope @ q == pytest.approx(0, abs=1e-15)
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("ratio", [1e-3, 0.1, 0.5, 0.99])
 def test_torchs_cosine_similarity_hides_its_clamp_from_autograd(ratio: float, dtype: torch.dtype) -> None:

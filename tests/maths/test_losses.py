@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from strategies import exact_arrays
 
 from course_lib import losses
+from course_lib.checking import some
 from course_lib.maths.arrays import exact
 
 finite = st.floats(-700, 700)
@@ -41,7 +42,7 @@ def test_the_two_losses_of_a_pair_differ_by_a_line(score: float) -> None:
 @given(scores=exact_arrays((2, 3)))
 def test_square_is_exact(scores: np.ndarray) -> None:
     plus, minus = losses.pair_losses("square", scores)
-    for index, x in np.ndenumerate(scores):
+    for index, x in some(np.ndenumerate(scores)):
         assert plus[index] == (1 - x) ** 2 / 2
         assert minus[index] == x**2 / 2
         assert isinstance(plus[index], Fraction)
@@ -57,9 +58,9 @@ def test_extreme_scores() -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_type_of_the_scores_is_kept(dtype: type) -> None:
     scores = np.array([-2, 0.5], dtype=dtype)
-    for kind in losses.LOSSES:
-        for mine, tensor in zip(
-            losses.pair_losses(kind, scores), losses.pair_losses(kind, torch.tensor(scores)), strict=True
+    for kind in some(losses.LOSSES):
+        for mine, tensor in some(
+            zip(losses.pair_losses(kind, scores), losses.pair_losses(kind, torch.tensor(scores)), strict=True)
         ):
             assert mine.dtype == dtype
             assert str(tensor.dtype) == f"torch.{np.dtype(dtype).name}"
@@ -68,7 +69,7 @@ def test_the_type_of_the_scores_is_kept(dtype: type) -> None:
 
 def test_labels_broadcast() -> None:
     scores, labels = np.arange(6.0).reshape(2, 3), np.array([[1, 0, 1], [0, 0, 1]])
-    for kind, loss in losses.LOSSES.items():
+    for kind, loss in some(losses.LOSSES.items()):
         plus, minus = losses.pair_losses(kind, scores)
         assert (loss(labels, scores) == np.where(labels == 1, plus, minus)).all()
 

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_lib import geometry, norms
+from course_lib.checking import some
 
 probabilities = st.floats(0, 1)
 positive = st.floats(1e-3, 1e3)
@@ -135,8 +136,8 @@ def test_the_path_obeys_the_quartic_law(start: float, lr: float, h2: list[float]
 )
 def test_paths_of_fractions_stay_fractions(h2: list[Fraction], start: Fraction) -> None:
     path = norms.squared_norm_path(start, lr=Fraction(1, 2), squared_gradients=np.array(h2, dtype=object))
-    assert path[0] == start and all(isinstance(s, Fraction) for s in path)
-    for before, after, square in zip(path[:-1], path[1:], h2, strict=True):
+    assert path[0] == start and all(isinstance(s, Fraction) for s in some(path))
+    for before, after, square in some(zip(path[:-1], path[1:], h2, strict=True)):
         assert after == before + square / 4 / before
 
 

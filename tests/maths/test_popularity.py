@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from course_lib import popularity
+from course_lib.checking import some
 from course_lib.data.interactions import Interactions, sample_negatives
 
 seeds = st.integers(0, 2**32 - 1)
@@ -230,7 +231,7 @@ def test_the_pull_matrix_by_simulation() -> None:
 def test_roles_of_every_library_balance() -> None:
     labels = (np.random.default_rng(3).random((30, 12)) < np.linspace(0.7, 0.1, 12)).astype(float)
     labels[np.arange(30), np.arange(30) % 12] = 1
-    for name, law in popularity.LIBRARY_LAWS.items():
+    for name, law in some(popularity.LIBRARY_LAWS.items()):
         positives, negatives = popularity.expected_roles(labels, law)
         pull = popularity.pull_matrix(labels, law)
         np.testing.assert_allclose(pull.sum(0), positives - negatives, atol=1e-9, err_msg=name)

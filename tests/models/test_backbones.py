@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_lib import backbones
+from course_lib.checking import some
 from course_lib.data.interactions import Interactions
 from course_lib.models.backbones import DGCF, MF, NCL, LightGCN, contrast, graph, ncl
 from course_lib.models.dependence import distance_correlation
@@ -88,7 +89,7 @@ def test_every_backbone_keeps_the_contract(name: str) -> None:
     loss.backward()
     assert loss.ndim == 0 and torch.isfinite(loss)
     assert all(torch.isfinite(table.grad).all() and table.grad.abs().sum() > 0 for table in (model.users, model.items))
-    for mine, other in zip(model.ranking(), copy.deepcopy(model).ranking(), strict=True):
+    for mine, other in some(zip(model.ranking(), copy.deepcopy(model).ranking(), strict=True)):
         assert torch.equal(mine, other)
     again, other = made(name), backbones.make(name, EXAMPLE, d=8, generator=seeded(1), **OPTIONS.get(name, {}))
     assert torch.equal(again.users, model.users) and not torch.equal(other.users, model.users)
@@ -116,7 +117,7 @@ def test_new_names_for_users_and_items_change_nothing_else(name: str) -> None:
     first, second = with_tables(made(name)), made(name, renamed).double()
     with torch.no_grad():
         second.users[left], second.items[right] = first.users.clone(), first.items.clone()
-    for mine, theirs, order in zip(first(), second(), (left, right), strict=True):
+    for mine, theirs, order in some(zip(first(), second(), (left, right), strict=True)):
         torch.testing.assert_close(theirs[order], mine)
 
 
@@ -371,7 +372,7 @@ def test_blocks_of_anchors_give_the_same_value_and_gradient(monkeypatch: pytest.
         anchors, candidates = (torch.tensor(table, requires_grad=True) for table in make_recbole.tables())
         value = contrast.log_partition(anchors, candidates, 0.5)
         found.append([value, *torch.autograd.grad(value.square().sum(), (anchors, candidates))])
-    for whole, parts in zip(*found, strict=True):
+    for whole, parts in some(zip(*found, strict=True)):
         torch.testing.assert_close(whole, parts, rtol=1e-12, atol=1e-12)
 
 
@@ -431,7 +432,7 @@ def test_the_stored_numbers_are_recbole_s() -> None:
     pytest.importorskip("recbole")
     fresh = make_recbole.numbers()
     assert set(fresh) == set(STORED)
-    for name, value in STORED.items():
+    for name, value in some(STORED.items()):
         are_tables = isinstance(value, list) and name != "NCL"
         theirs, kept = (np.concatenate(values) if are_tables else values for values in (fresh[name], value))
         np.testing.assert_allclose(theirs, kept, atol=1e-6)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from course_lib import encoders, jacobians, losses
+from course_lib.checking import some
 from course_lib.models.jacobians import (
     LazyDecaySGD,
     Motion,
@@ -159,7 +160,7 @@ def test_a_reader_module_with_buffers_is_left_as_it_was() -> None:
     assert per_example_jacobian(module, x).abs().max() > 0
     jacobians.lookup_equivalent(module, x)
     assert module.training == training and all(
-        torch.equal(value, state[key]) for key, value in module.state_dict().items()
+        torch.equal(value, state[key]) for key, value in some(module.state_dict().items())
     )
     torch.testing.assert_close(per_example_jacobian(module.eval(), x), jacobian_by_autograd(module, x))
 
@@ -276,6 +277,26 @@ def test_which_towers_are_lookups_tangent_and_linear(name: str, dtype: torch.dty
         assert tangent.worst > 0.02  # a leak that one can see, not a tolerance that was missed
 
 
+class Offset(nn.Module):
+    """q = J theta + c: a tower that is linear but for a fixed c."""
+
+    def __init__(self, offset: float) -> None:
+        super().__init__()
+        self.linear, self.offset = encoders.OneHotLinear(N, D, generator=generator()).double(), offset
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.linear(x) + self.offset
+
+
+def test_a_fixed_offset_is_not_parameter_linear_though_its_jacobian_is_constant() -> None:
+    """Equation (5) asks for q = J theta itself; the motion (4) is exact with the offset as without."""
+    assert jacobians.parameter_linear(Offset(0.0), X, generator=generator(3))
+    assert not jacobians.parameter_linear(Offset(2.0), X, generator=generator(3))
+    assert jacobians.euler_degree(Offset(2.0), X) is None
+    with_offset, without = (jacobians.per_example_jacobian(Offset(offset), X) for offset in (2.0, 0.0))
+    assert torch.equal(with_offset, without)
+
+
 def test_the_report_of_a_lookup_gives_alpha_and_the_two_failures() -> None:
     report = jacobians.lookup_equivalent(tower("dense, orthogonal"), X)
     torch.testing.assert_close(report.alpha, torch.full((4,), 4.0, dtype=torch.float64))
@@ -333,7 +354,7 @@ def test_one_sgd_step_is_tangent_at_any_rate(name: str, seed: int, lr: float) ->
     motions = measure_step(
         towers, (X, torch.tensor([2, 2, 0, 5])), infonce, torch.optim.SGD(towers.parameters(), lr=lr)
     )
-    for motion in motions:
+    for motion in some(motions):
         before, after = motion.norms
         steps = motion.step.norm(dim=1)
         # the step is a difference of stored numbers, each with an error of eps times its size; a shared s carries it on
@@ -442,7 +463,7 @@ def test_every_bias_free_layer_grows_as_the_layer_law_says(lr: float) -> None:
     keys = torch.randn(len(X), D, generator=g, dtype=torch.float64)
     moved = measure_parameters(module, X, lambda q: infonce(q, keys), torch.optim.SGD(module.parameters(), lr=lr))
     assert len(moved) == 3
-    for motion in moved.values():
+    for motion in some(moved.values()):
         assert motion.worst < 1e-11
         torch.testing.assert_close(motion.growth, lr**2 * motion.gradient.square().sum(1), rtol=1e-8, atol=0)
     biased = nn.Sequential(encoders.Features(features()), nn.Linear(H, 8), nn.ReLU(), nn.Linear(8, D)).double()
@@ -504,9 +525,8 @@ def test_a_measured_step_is_the_same_step() -> None:
         else:
             module(x).square().sum().backward()
             optimiser.step()
-    assert all(
-        torch.equal(a, b) for a, b in zip(plain.state_dict().values(), measured.state_dict().values(), strict=True)
-    )
+    states = (module.state_dict().values() for module in (plain, measured))
+    assert all(torch.equal(a, b) for a, b in some(zip(*states, strict=True)))
     assert measured.training and not measured.norm.training
 
 

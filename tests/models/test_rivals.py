@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from course_lib import backbones, debiasing, losses
+from course_lib.checking import some
 from course_lib.data.interactions import Interactions, sample_negatives
 from course_lib.models.backbones.base import Recommender
 from course_lib.models.backbones.lightgcn import LightGCN
@@ -133,7 +134,7 @@ def test_a_run_is_decided_by_its_seed(name: str) -> None:
         return rival.state_dict()
 
     first, second = trained(), trained()
-    assert all(torch.equal(first[key], second[key]) for key in first)
+    assert all(torch.equal(first[key], second[key]) for key in some(first))
 
 
 def test_a_killed_run_goes_on_as_if_it_had_not_been(tmp_path) -> None:
@@ -147,7 +148,7 @@ def test_a_killed_run_goes_on_as_if_it_had_not_been(tmp_path) -> None:
         return rival.state_dict()
 
     whole, resumed = trained([4]), trained([2, 4], tmp_path / "run.pt")
-    assert all(torch.equal(whole[key], resumed[key]) for key in whole)
+    assert all(torch.equal(whole[key], resumed[key]) for key in some(whole))
 
 
 def test_a_rival_leaves_the_stream_of_batches_alone() -> None:
@@ -380,6 +381,20 @@ def test_dice_draws_negatives_by_popularity_with_a_margin() -> None:
     )  # the draws of item 7 are repeated
     assert share[[4, 6, 7]].sum() == 0 and share[5] < 1e-3
     assert np.abs(share - law).max() < 4 * np.sqrt(law.max() / len(drawn))
+
+
+@pytest.mark.parametrize("margin", [1.0, 2.0])
+def test_dice_draws_nothing_that_lies_exactly_on_the_margin(margin: float) -> None:
+    """As in `terms`, where such an item is on neither side. The positive has 5; 6 is 1 away, and 3 and 7 are 2 away."""
+    rows = [(u, i) for i in range(10) for u in range(10, 10 + i)]
+    rival = DICE(
+        MF(20, 10, 2, generator=seeded()), pairs(*rows, (0, 4), shape=(20, 10)), margin=margin, generator=seeded(1)
+    )
+    popularity = np.array([0, 1, 2, 3, 5, 5, 6, 7, 8, 9])
+    assert rival.popularity.tolist() == list(popularity)
+    users = torch.zeros(4000, dtype=torch.long)
+    drawn = rival.draw_negatives(users, users + 4, users + 4)
+    assert set(drawn.tolist()) == set(np.flatnonzero(abs(popularity - 5) > margin))
 
 
 def test_dice_keeps_the_batch_negative_where_its_law_has_none() -> None:
@@ -619,7 +634,7 @@ def test_paac_of_one_group_is_infonce_to_the_bit() -> None:
     x, y = (torch.tensor(normal(9, 4, seed=seed), dtype=torch.float32, requires_grad=True) for seed in (0, 1))
     mine = with_gradients(info_nce(x, y, y[:0], 0.2, 0.0), x, y)
     shared = with_gradients(losses.infonce(x @ y.T, tau=0.2), x, y)
-    assert all(torch.equal(*pair) for pair in zip(mine, shared, strict=True))
+    assert all(torch.equal(*pair) for pair in some(zip(mine, shared, strict=True)))
 
 
 def test_the_losses_of_triples_are_softplus_to_the_bit_and_bpr_is_their_mean() -> None:
@@ -630,7 +645,7 @@ def test_the_losses_of_triples_are_softplus_to_the_bit_and_bpr_is_their_mean() -
     assert torch.equal(losses.bpr_losses(pos, neg), stored)
     wanted = with_gradients(stored.mean(), pos, neg)
     for mean in (losses.bpr_losses(pos, neg).mean(), losses.bpr(pos, neg)):
-        assert all(torch.equal(*pair) for pair in zip(with_gradients(mean, pos, neg), wanted, strict=True))
+        assert all(torch.equal(*pair) for pair in some(zip(with_gradients(mean, pos, neg), wanted, strict=True)))
 
 
 def test_paac_two_views_are_near_and_of_length_one() -> None:

@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch import nn
 
+from course_lib.checking import some
 from course_lib.lessons.popularity_norm_coupling.proofs import conflicting_items
 from course_lib.papers import p0, table
 from tests import errata_numbers
@@ -99,7 +100,7 @@ def test_each_layer_of_a_homogeneous_tower_grows_by_the_square_of_its_step():
     for _ in range(5):
         before = [p.detach().clone() for p in made.parameters()]
         step(made, inputs, loss, lr=0.5)
-        for old, p in zip(before, made.parameters(), strict=True):
+        for old, p in some(zip(before, made.parameters(), strict=True)):
             change = p.detach() - old
             assert abs((old * change).sum()) < 1e-12 * (1 + old.norm() * change.norm())
             assert p.detach().square().sum() == pytest.approx(
@@ -138,7 +139,7 @@ def errata_numbers_of_p0():
 
 def test_every_decimal_in_the_errata_comes_from_a_table_or_a_computation():
     known = errata_numbers_of_p0()
-    for text, number in known.items():
+    for text, number in some(known.items()):
         assert float(text) == pytest.approx(number, abs=0.5 * 10.0 ** -len(text.split(".")[1])), text
     assert errata_numbers.unknown("P0", set(known)) == []
     assert len(errata_numbers.decimals("P0")) > 8

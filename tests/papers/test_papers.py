@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from course_lib import papers
+from course_lib.checking import some
 from course_lib.papers import citation, p0, p1, p3, p4, select, table, value
 
 METRICS = ("P@1", "P@5", "P@25", "R@1", "R@5", "R@25")
@@ -47,18 +48,18 @@ def test_table_4_has_every_cell_once_and_agrees_with_table_5():
 
 
 def test_table_3_is_consistent_with_itself():
-    for row in table("P3", "T3"):
+    for row in some(table("P3", "T3")):
         assert row["positives"] ** 2 / (row["m"] * row["n"]) == pytest.approx(row["mean_pair_popularity"], abs=0.05)
 
 
 @pytest.mark.parametrize("name", ["T4", "T5", "T6"])
 def test_values_are_percentages(name):
-    assert all(0 < cell["value"] < 100 for cell in table("P3", name))
+    assert all(0 < cell["value"] < 100 for cell in some(table("P3", name)))
 
 
 @pytest.mark.parametrize("name", ["T5", "T6"])
 def test_recall_grows_with_k(name):
-    for model in set(keys(table("P3", name), *SAME_MODEL)):
+    for model in some(set(keys(table("P3", name), *SAME_MODEL))):
         cells = {
             c["metric"]: c["value"] for c in select(table("P3", name), **dict(zip(SAME_MODEL, model, strict=True)))
         }
@@ -125,7 +126,7 @@ def test_suspicious_cells_are_named():
 
 
 def test_every_table_has_a_citation():
-    for paper, name in papers.CAPTIONS:
+    for paper, name in some(papers.CAPTIONS):
         assert name == "numbers" or f"Table {name[1:]}" in citation(paper, name)
         assert citation(paper, name).startswith(papers.CITATIONS[paper])
 
@@ -148,7 +149,7 @@ def test_table_1_of_p0_follows_from_its_two_conditions():
     """An arrow of the table is a tick exactly where the conditions of that tower and the loss hold."""
     rows = table("P0", "T1")
     assert [row["experiment"] for row in rows] == list(range(1, 8))
-    for row in rows:
+    for row in some(rows):
         assert row["left_orthogonal"] == (row["condition_1"] and row["condition_2"]), row
         assert row["item_orthogonal"] == row["condition_2"], row  # the item tower is an embedding in every experiment
         assert row["condition_2"] == ("dot" not in row["loss"])
@@ -157,14 +158,14 @@ def test_table_1_of_p0_follows_from_its_two_conditions():
 def test_table_2_of_p0_holds_two_shares_for_each_of_three_experiments():
     cells = table("P0", "T2")
     assert keys(cells, "experiment", "quantity") == [(e, q) for e in (8, 9, 10) for q in ("share_dot", "share_cos")]
-    assert all(0 < cell["value"] < 1 for cell in cells)
-    assert all(cell["correlated"] == cell["high_lr"] == (cell["experiment"] != 9) for cell in cells)
+    assert all(0 < cell["value"] < 1 for cell in some(cells))
+    assert all(cell["correlated"] == cell["high_lr"] == (cell["experiment"] != 9) for cell in some(cells))
     assert p0.ratio_of_shares(9) == 1 and all(p0.ratio_of_shares(e) > 1.9 for e in (8, 10))
 
 
 def test_numbers_of_the_text_of_p0():
     assert (p0.printed(8, "pearson"), p0.printed(10, "pearson"), p0.printed(4, "share_near_90")) == (0.66, 0.56, 0.2)
-    assert all(cell["place"].startswith(("Section 4", "Table 2")) for cell in table("P0", "numbers"))
+    assert all(cell["place"].startswith(("Section 4", "Table 2")) for cell in some(table("P0", "numbers")))
     with pytest.raises(ValueError, match="selects 0 cells"):
         p0.printed(9, "pearson")  # the paper prints none: "no significant correlation"
 
@@ -219,7 +220,7 @@ def test_table_2_of_p4_has_every_cell_once_and_a_percentage_for_each_of_sogram()
     ]
     assert keys(cells, "dataset", "method", "alpha") == wanted
     assert all(
-        (cell["percent"] is None) == (cell["method"] == "sampling") and 0 < cell["value"] < 0.2 for cell in cells
+        (cell["percent"] is None) == (cell["method"] == "sampling") and 0 < cell["value"] < 0.2 for cell in some(cells)
     )
     assert (
         value("P4", "T2", dataset="en", alpha=0.001) == 0.1801
@@ -233,7 +234,7 @@ def test_the_percentages_of_table_2_of_p4_follow_from_its_maps_up_to_rounding():
     assert p4.improvement("simple", 0.001) == pytest.approx(-4.08, abs=0.005)
     least, greatest = p4.improvement_interval("simple", 0.001)
     assert least < -4.3 and -3.8 < greatest < -3.7
-    for cell in table("P4", "T2"):
+    for cell in some(table("P4", "T2")):
         assert cell["percent"] is None or np.sign(cell["percent"]) == np.sign(
             p4.improvement(cell["dataset"], cell["alpha"])
         )
@@ -258,7 +259,7 @@ def test_what_follows_from_the_sizes_of_p4():
     )
     assert p4.share_of_candidates("simple") == pytest.approx(50 / 85) and p4.share_of_candidates("en") < 0.01
     assert table("P4", "T3") == [{"dataset": "movielens", "users": 72_000, "movies": 10_000, "ratings": 10_000_000}]
-    assert all(cell["place"].startswith(("Section 4", "Appendix")) for cell in table("P4", "numbers"))
+    assert all(cell["place"].startswith(("Section 4", "Appendix")) for cell in some(table("P4", "numbers")))
     with pytest.raises(ValueError, match="selects 0 cells"):
         p4.printed("simple", "sampling_hours")
     with pytest.raises(ValueError, match=r"'0.03 %'"):
@@ -296,7 +297,7 @@ def test_numbers_that_p1_prints_in_two_tables_agree():
             method = "DDC" if cell["method"] == "b_a" else cell["method"]
             seen.setdefault((cell["backbone"], method, cell["dataset"], cell["metric"]), set()).add(cell["value"])
     twice = [key for key in seen if key[1] in (None, "DDC")]
-    assert len(twice) == 5 * 2 * 10 and all(len(values) == 1 for values in seen.values())
+    assert len(twice) == 5 * 2 * 10 and all(len(values) == 1 for values in some(seen.values()))
     assert value("P1", "T2", backbone="MF", method="DDC", dataset="yelp", metric="MRR@10") == 0.0760
 
 
@@ -307,7 +308,7 @@ def test_every_percentage_of_p1_is_that_of_its_printed_numbers():
     [tie] = [c for c in p1.percentages("T3") if abs(abs(p1.change("T3", c) - c["percent"]) - 0.05) < 1e-9]
     assert (tie["backbone"], tie["dataset"], tie["metric"]) == ("LightGCN", "yelp", "NDCG@10")  # 6.25 printed as 6.3
     assert p1.reference("T3", tie)["method"] == "TPAB"
-    for row in table("P1", "T1"):
+    for row in some(table("P1", "T1")):
         assert p1.sparsity(row["dataset"]) == pytest.approx(row["sparsity_percent"], abs=0.0005 + 1e-9)
 
 

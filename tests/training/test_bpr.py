@@ -9,6 +9,7 @@ import pytest
 import torch
 from scipy import stats
 
+from course_lib.checking import some
 from course_lib.data.interactions import Interactions, sample_negatives
 from course_lib.models.backbones import MF
 from course_lib.training import bpr as epoch
@@ -35,24 +36,28 @@ def in_turn(function, numbers) -> list:
 @pytest.mark.parametrize("players", [2, 4, 8, 10])
 def test_in_a_tournament_everybody_meets_everybody_once(players: int) -> None:
     rounds = epoch.tournament(players)
-    assert all(sorted(itertools.chain(*pairs)) == list(range(players)) for pairs in rounds)
+    assert all(sorted(itertools.chain(*pairs)) == list(range(players)) for pairs in some(rounds))
     met = sorted(tuple(sorted(pair)) for pairs in rounds for pair in pairs)
     assert met == list(itertools.combinations(range(players), 2))
 
 
 @pytest.mark.parametrize("groups", [1, 2, 4])
-def test_buckets_of_a_round_share_no_row(groups: int) -> None:
-    """All groups of u, i and j have a bucket, and two buckets of a round never the same users or items."""
+def test_all_groups_have_a_bucket(groups: int) -> None:
     numbers = epoch.bucket_numbers(groups)
+    assert len(numbers) == groups and (numbers == numbers.transpose(0, 2, 1)).all()
+    assert sorted(set(numbers.flat)) == list(range(numbers.max() + 1))
+
+
+@pytest.mark.parametrize("groups", [2, 4])
+def test_buckets_of_a_round_share_no_row(groups: int) -> None:
+    """Two buckets of a round never have the same users or items."""
     used: dict[int, tuple[set[int], set[int]]] = {}
-    for (u, i, j), number in np.ndenumerate(numbers):
-        assert number >= 0 and number == numbers[u, j, i]
+    for (u, i, j), number in np.ndenumerate(epoch.bucket_numbers(groups)):
         users, items = used.setdefault(int(number), (set(), set()))
         users.add(u)
         items.update((i, j))
-    assert sorted(used) == list(range(len(used)))
-    for start in range(0, len(used), groups):
-        for first, second in itertools.combinations(range(start, start + groups), 2):
+    for start in some(range(0, len(used), groups)):
+        for first, second in some(itertools.combinations(range(start, start + groups), 2)):
             assert not used[first][0] & used[second][0] and not used[first][1] & used[second][1]
 
 
@@ -118,7 +123,7 @@ def test_a_pass_is_sgd_written_out(law: str, decay: float) -> None:
         epoch._shuffle(triples[start:stop], seed + np.uint64(bucket))
     expected = sgd_written_out(*plain, triples, 0.1, decay)
     found = bpr_epoch(*mine, data, lr=0.1, decay=decay, rng=np.random.default_rng(3), negatives=law)
-    for table, other in zip(mine, plain, strict=True):
+    for table, other in some(zip(mine, plain, strict=True)):
         np.testing.assert_allclose(table, other, rtol=1e-11, atol=1e-12)
     assert found == expected
 
@@ -144,9 +149,9 @@ def test_threads_change_not_a_bit(monkeypatch: pytest.MonkeyPatch, dtype: type) 
         rng = np.random.default_rng(4)
         shares = [bpr_epoch(*both, data, lr=0.05, rng=rng, threads=threads) for _ in range(3)]
         found.append((shares, *both))
-    for other in found[1:]:
+    for other in some(found[1:]):
         assert other[0] == found[0][0] and all(
-            np.array_equal(a, b) for a, b in zip(other[1:], found[0][1:], strict=True)
+            np.array_equal(a, b) for a, b in some(zip(other[1:], found[0][1:], strict=True))
         )
     both = tables(data, 16, dtype)
     bpr_epoch(*both, data, lr=0.05, rng=np.random.default_rng(5))

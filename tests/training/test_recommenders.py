@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,10 @@ import torch
 from torch import nn
 
 from course_lib import backbones, popularity
+from course_lib.checking import some
 from course_lib.data.interactions import Interactions
 from course_lib.data.metrics import evaluate
+from course_lib.training import recommenders
 from course_lib.training.recommenders import measure, split_811, tables_of, train_recommender, union
 
 
@@ -128,13 +131,37 @@ def test_an_epoch_visits_every_pair_once_with_new_negatives(law: str) -> None:
     listener = Listener()
     train_recommender(listener, TRAIN, None, epochs=4, lr=0.1, batch_size=700, seed=3, evaluate_every=2, negatives=law)
     triples = np.concatenate(listener.batches).reshape(4, len(TRAIN), 3)
-    for epoch in triples:
+    for epoch in some(triples):
         assert np.array_equal(epoch[np.lexsort((epoch[:, 1], epoch[:, 0])), :2], TRAIN.pairs)
     assert TRAIN.contains(triples[..., 0], triples[..., 2]).any() == (law == "everything")
     assert not np.array_equal(triples[0], triples[1])
     mean = TRAIN.col_counts[triples[..., 2]].mean()
     assert mean > 1.1 * TRAIN.col_counts.mean() if law == "popularity" else mean < 1.05 * TRAIN.col_counts.mean()
     assert [epoch for epoch, _ in listener.epochs] == [0, 1, 2, 3] and len({draw for _, draw in listener.epochs}) == 4
+
+
+@pytest.mark.parametrize("law", ["uniform", "popularity", "everything"])
+def test_the_negatives_of_two_batches_are_independent_draws(law: str) -> None:
+    """Place by place, two batches of one epoch or of two agree as often as chance: one stream for all would show.
+
+    Each of 2000 users has one of 100 items, each item 20 users, so that equal draws give (nearly) equal negatives.
+    """
+    m, n, size = 2000, 100, 500
+    data, listener = Interactions(np.arange(m), np.arange(m) % n, n_users=m, n_items=n), Listener()
+    train_recommender(listener, data, None, epochs=2, lr=0.1, batch_size=size, seed=0, negatives=law)
+    negatives = [batch[:, 2] for batch in listener.batches]
+    assert len(negatives) == 8
+    for one, other in some(itertools.combinations(negatives, 2)):
+        assert (one == other).mean() < 5 / n  # 1/n by chance, with a standard deviation of 0.45/n
+        assert abs(np.corrcoef(one, other)[0, 1]) < 5 / size**0.5
+
+
+def test_patience_is_rounded_up_to_evaluations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Patience 4, an evaluation every 3 epochs: after the best one, two evaluations without a gain are waited for."""
+    scripted = iter([0.1, 0.3, 0.2, 0.2, 0.2, 0.2])
+    monkeypatch.setattr(recommenders, "measure", lambda *_: {"mrr": next(scripted)})
+    history = train_recommender(model(), TRAIN, VALID, epochs=18, lr=0.01, seed=0, patience=4, evaluate_every=3)
+    assert [entry["mrr"] for entry in history.epochs] == [0.1, 0.3, 0.2, 0.2]
 
 
 def test_the_last_evaluation_may_come_after_fewer_epochs() -> None:
@@ -169,6 +196,16 @@ def test_measure_is_the_metrics_and_the_popularity_of_what_test_users_see() -> N
     assert found["mrr"] == 0.5 and found["recall"] == 1 and found["precision"] == 0.5
     assert found["avgpop"] == 1.0 and found["top_share"] == 0.25
     assert found["ndcg"] == pytest.approx(1 / np.log2(3)) and found["map"] == 0.5
+
+
+def test_popularity_is_counted_in_train_alone() -> None:
+    """`seen` keeps its pairs out of the lists; it adds nothing to the counts of AvgPop and of the popular items."""
+    train = Interactions([0, 1, 2, 2], [0, 0, 1, 2], n_users=4, n_items=4)  # counts 2, 1, 1, 0
+    valid = Interactions([0, 1, 2, 3], [1, 3, 3, 3], n_users=4, n_items=4)  # with these item 3 would be the first
+    test = Interactions([0], [3], n_users=4, n_items=4)
+    found = measure((np.ones((4, 1)), np.ones((4, 1))), train, test, k=2, seen=valid)
+    assert found["recall"] == 1  # user 0 is shown items 2 and 3
+    assert found["avgpop"] == 0.5 and found["top_share"] == 0
 
 
 def test_measure_agrees_with_evaluate_and_leaves_out_what_was_seen() -> None:

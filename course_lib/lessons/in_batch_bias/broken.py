@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 import sympy as sp
 
+from course_lib.checking import some
 from course_lib.lessons.in_batch_bias.enumeration import (
     SMALL_LABELS,
     Pair,
@@ -138,9 +139,9 @@ def repaired_with_replacement(labels: np.ndarray, batch_size: int) -> Counterexa
     a = Fraction(n_positives, labels.size * batch_size)
     inverse_pop = 1 / _popularity(labels)
     total, count = exact(np.zeros(labels.shape, dtype=int)), 0
-    for sequence in itertools.product(positives(labels), repeat=batch_size):
+    for sequence in some(itertools.product(positives(labels), repeat=batch_size)):
         count += 1
-        for (x, (i, own)), (y, (_, j)) in itertools.product(enumerate(sequence), repeat=2):
+        for (x, (i, own)), (y, (_, j)) in some(itertools.product(enumerate(sequence), repeat=2)):
             total[i, j] += -a if x == y else a * Fraction(n_positives, batch_size - 1) * inverse_pop[i, j]
             assert x != y or own == j
     claimed = stated_weights("unbiased", labels, batch_size)[1]

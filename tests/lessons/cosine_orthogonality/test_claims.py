@@ -11,6 +11,7 @@ import sympy
 import torch
 from torch import nn
 
+from course_lib.checking import some
 from tests.torch_steps import COSINE_LOSSES, EXACT, against, cosines, infonce, normal, radial_share
 
 # ---- Section 2.5: tangent gradients
@@ -64,7 +65,7 @@ def test_eq14_eq15_eq16_by_symbols(d):
     function = sympy.Function("F")(c0, c1)
     loss = function.subs({c0: cos[0], c1: cos[1]})
     weights = [function.diff(c).subs({c0: cos[0], c1: cos[1]}) for c in (c0, c1)]
-    for a in q:
+    for a in some(q):
         printed = sum(weight * one.diff(a) for weight, one in zip(weights, cos, strict=True))  # (14)
         assert sympy.simplify(loss.diff(a).doit() - printed.doit()) == 0
     for one in cos:
@@ -93,7 +94,7 @@ def test_eq25_to_eq28_by_symbols(d):
     u, v = dot, size_q * size_k
     f = u / v  # (25)
     square_q = sum(a * a for a in q)
-    for a, b in zip(q, k, strict=True):
+    for a, b in some(zip(q, k, strict=True)):
         quotient = (v * u.diff(a) - u * v.diff(a)) / v**2
         assert sympy.simplify(f.diff(a) - quotient) == 0  # (26)
         assert sympy.simplify(v.diff(a) - size_k / size_q * a) == 0

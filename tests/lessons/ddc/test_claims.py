@@ -18,6 +18,7 @@ import torch
 from scipy import optimize
 
 from course_lib import correction, debiasing, popularity
+from course_lib.checking import some
 from course_lib.data.interactions import Interactions
 from course_lib.papers import p1, select, table, value
 from tests.bpr_by_hand import DATA, M_, POP, TABLES, Y, bpr_gradient, e_pop, margins, rule, sigmoid, trained, triples
@@ -267,7 +268,7 @@ def test_eq13_has_a_minimiser_only_if_both_projections_change_sign():
         return softplus((t + alpha * np.array(b))[None, :] - (s + beta * np.array(a))[:, None]).mean()
 
     mixed_a, mixed_b = (1.0, -0.5), (1.0, -1.0, 0.2)
-    for angle in np.linspace(0, 2 * np.pi, 60):
+    for angle in some(np.linspace(0, 2 * np.pi, 60)):
         ray = [loss(r * np.cos(angle), r * np.sin(angle), mixed_a, mixed_b) for r in (0, 50, 100)]
         assert ray[2] > ray[1] > ray[0]
     assert correction.has_minimiser(mixed_a, mixed_b)
@@ -293,7 +294,7 @@ def test_the_gradient_in_beta_depends_on_the_negatives():
 
 
 def test_table1_the_sparsity_follows_from_the_sizes():
-    for row in table("P1", "T1"):
+    for row in some(table("P1", "T1")):
         exact_share = 100 - F(100 * row["interactions"], row["users"] * row["items"])
         assert float(exact_share) == pytest.approx(row["sparsity_percent"], abs=5e-4)
         assert row["interactions"] >= 10 * max(row["users"], row["items"])  # a 10-core has at least 10 of each
@@ -319,11 +320,11 @@ def recomputed(name):
 def test_the_percentages_follow_from_the_printed_numbers(name, count):
     pairs = list(recomputed(name))
     assert len(pairs) == count and all(
-        abs(exact_percent - F(str(percent))) <= F(5, 100) for percent, exact_percent in pairs
+        abs(exact_percent - F(str(percent))) <= F(5, 100) for percent, exact_percent in some(pairs)
     )
     ties = [pair for pair in pairs if abs(pair[1] - F(str(pair[0]))) == F(5, 100)]
     assert len(ties) == (1 if name == "T3" else 0)  # 6.25 -> 6.3
-    assert all((percent > 0) == (name != "T4") for percent, _ in pairs)
+    assert all((percent > 0) == (name != "T4") for percent, _ in some(pairs))
 
 
 def test_the_lead_over_the_strongest_rival_is_below_three_percent_on_amazon_book():
@@ -412,7 +413,7 @@ def test_the_released_logs_add_the_losses_of_the_batches():
 
     The number that the text prints is a line of the first.
     """
-    for row in table("P1", "T1"):
+    for row in some(table("P1", "T1")):
         batches = math.ceil(0.8 * row["interactions"] / p1.printed("batch_size"))
         assert 0.9 < p1.printed("log_first_loss_mf", row["dataset"]) / (batches * math.log(2)) < 1
     assert p1.printed("log_loss_mf", "amazon-book") == p1.printed("mf_loss", "amazon-book")

@@ -14,6 +14,7 @@ import torch
 from scipy import optimize
 
 from course_lib import correction, datasets
+from course_lib.checking import some
 from course_lib.data.interactions import Interactions
 from course_lib.lessons.ddc import broken as broken_ddc
 from course_lib.lessons.ddc import proofs
@@ -79,8 +80,10 @@ def test_levelling_is_the_optimum_of_the_library(seed: int) -> None:
 def test_existence_is_decided_as_the_theorem_says() -> None:
     values = (-2, -1, 0, 1)
     for p, q in itertools.product((1, 2, 3), repeat=2):
-        for a, b in itertools.product(
-            itertools.combinations_with_replacement(values, p), itertools.combinations_with_replacement(values, q)
+        for a, b in some(
+            itertools.product(
+                itertools.combinations_with_replacement(values, p), itertools.combinations_with_replacement(values, q)
+            )
         ):
             assert correction.has_minimiser(a, b) is (proofs.changes_sign(a) and proofs.changes_sign(b))
 

@@ -13,6 +13,7 @@ import pytest
 import sympy
 import torch
 
+from course_lib.checking import some
 from course_lib.maths.arrays import exact
 from tests import errata_numbers
 
@@ -91,7 +92,7 @@ def test_one_minus_cosine_is_not_a_metric_and_its_root_is():
     half = 1 - sympy.cos(sympy.pi / 4)
     assert 1 - sympy.cos(sympy.pi / 2) == 1 and sympy.simplify(2 * half - (2 - sympy.sqrt(2))) == 0
     assert float(2 * half) == pytest.approx(0.5858, abs=1e-4)
-    for x, y, z in unit(drawn(2000, 3, 4)):
+    for x, y, z in some(unit(drawn(2000, 3, 4))):
         roots_of = [math.sqrt(max(0.0, 1 - cos(a, b))) for a, b in ((x, z), (x, y), (y, z))]
         assert roots_of[0] <= roots_of[1] + roots_of[2] + 1e-12  # the chord over sqrt 2
 
@@ -178,7 +179,7 @@ def test_weight_decay_leaves_rotations_only():
     def decay(R):
         return float((np.square(A @ R)).sum() + np.square(B @ np.linalg.inv(R).T).sum())
 
-    for log_d in drawn(200, 3, seed=3):
+    for log_d in some(drawn(200, 3, seed=3)):
         assert decay(np.diag(np.exp(log_d))) > decay(np.eye(3))
     rotation = np.linalg.qr(drawn(3, 3, seed=4))[0]
     assert decay(rotation) == pytest.approx(decay(np.eye(3)))
@@ -225,18 +226,18 @@ def N(x):
 
 def test_thm_7_normalisation_and_gauge_differ_except_on_eigenvectors():
     D = np.diag([2.0, 1.0, 0.5])
-    for x in unit(drawn(200, 3, seed=6)):
+    for x in some(unit(drawn(200, 3, seed=6))):
         assert np.abs(N(D @ x) - N(x)).max() > 1e-6
     for x, equal in (([1, 0, 0], True), ([0, 0, -1], True), ([1, 1, 0], False)):
         assert np.allclose(N(D @ np.array(x, float)), N(np.array(x, float))) == equal
-    for x in unit(drawn(20, 3, seed=7)):
+    for x in some(unit(drawn(20, 3, seed=7))):
         assert np.allclose(N(3 * np.eye(3) @ x), N(x))
         assert np.allclose(N(-3 * np.eye(3) @ x), -N(x))  # -3 I is a gauge of Definition 3, and N changes sign
 
 
 def test_normalisation_is_invariant_under_scales_and_equivariant_under_rotations():
     Q = np.linalg.qr(drawn(3, 3, seed=8))[0]
-    for x in drawn(20, 3, seed=9):
+    for x in some(drawn(20, 3, seed=9)):
         assert np.allclose(N(2 * x), N(x)) and not np.allclose(N(2 * x), 2 * N(x))  # invariant, not equivariant
         assert np.allclose(N(Q @ x), Q @ N(x))  # equivariant under a matrix that is no multiple of I
     # N(Mx) = M N(x) for all x says |Mx| = |x|: exactly the orthogonal matrices
@@ -252,7 +253,7 @@ def gauge_dimension(A):
 
 def test_the_feasible_set_without_a_constraint_holds_the_whole_orbit():
     A, B = drawn(5, 3, seed=12), drawn(4, 3, seed=13)
-    for d in np.exp(drawn(50, 3, seed=14)):
+    for d in some(np.exp(drawn(50, 3, seed=14))):
         assert np.allclose((A * d) @ (B / d).T, A @ B.T)
     for power in (1, 3, 6):  # and it is not bounded
         assert np.abs(A * 10.0**power).max() > 10.0 ** (power - 1)
@@ -313,11 +314,12 @@ def test_rows_that_span_the_space_and_leave_three_free_gauges():
 @pytest.mark.parametrize("k", [2, 3, 4])
 def test_generic_rows_leave_signs_only_once_there_are_as_many_as_columns(k):
     """The repair: d^2 in 1 + ker(A o A), so the positive gauge is trivial exactly when A o A has full column rank."""
-    for n in range(1, k + 3):
-        rows = unit(drawn(n, k, seed=20 + n))
-        assert gauge_dimension(rows) == max(0, k - n)
+    tables = {n: unit(drawn(n, k, seed=20 + n)) for n in range(1, k + 3)}
+    assert {n: gauge_dimension(rows) for n, rows in tables.items()} == {n: max(0, k - n) for n in tables}
+    for n in range(1, k):
+        rows = tables[n]
         null = np.linalg.svd(rows**2)[2][np.linalg.matrix_rank(rows**2) :]
-        for direction in null:
+        for direction in some(null):
             d = np.sqrt(1 + 0.5 * direction / np.abs(direction).max())
             assert np.allclose(np.linalg.norm(rows * d, axis=1), 1)
 
@@ -353,7 +355,7 @@ def test_sign_codes_are_a_large_corpus_that_is_not_pinned():
 
 def test_projecting_after_a_step_is_a_riemannian_step_of_another_length():
     """N(x - lr g) = N(x - lr' P_x g), lr' = lr/(1 - lr <x, g>), as long as 1 - lr <x, g> > 0."""
-    for x, g in zip(unit(drawn(50, 4, seed=40)), drawn(50, 4, seed=41), strict=True):
+    for x, g in some(zip(unit(drawn(50, 4, seed=40)), drawn(50, 4, seed=41), strict=True)):
         tangent = g - (x @ g) * x
         for lr in (0.01, 0.3, 3.0):
             factor = 1 - lr * (x @ g)
@@ -427,7 +429,7 @@ def test_a_sphere_of_any_radius_has_the_same_two_properties():
 
 
 def test_a_reflection_takes_any_point_of_the_sphere_to_any_other():
-    for x, y in zip(unit(drawn(50, 4, seed=47)), unit(drawn(50, 4, seed=48)), strict=True):
+    for x, y in some(zip(unit(drawn(50, 4, seed=47)), unit(drawn(50, 4, seed=48)), strict=True)):
         v = N(x - y)
         H = np.eye(4) - 2 * np.outer(v, v)
         assert np.allclose(H @ x, y) and np.allclose(H @ H.T, np.eye(4))
@@ -448,7 +450,7 @@ def test_prop_9_the_geodesic_and_its_series():
     cosine_distance = 1 - sympy.cos(t)
     assert sympy.series(cosine_distance, t, 0, 6).removeO() == t**2 / 2 - t**4 / 24
     assert sympy.solveset(cosine_distance.diff(t), t, sympy.Interval.open(0, sympy.pi)) == sympy.EmptySet
-    for x, y in zip(unit(drawn(50, 3, seed=50)), unit(drawn(50, 3, seed=51)), strict=True):
+    for x, y in some(zip(unit(drawn(50, 3, seed=50)), unit(drawn(50, 3, seed=51)), strict=True)):
         angle = math.acos(np.clip(x @ y, -1, 1))
         tangent = N(y - (x @ y) * x)
         path = np.array([math.cos(s) * x + math.sin(s) * tangent for s in np.linspace(0, angle, 2001)])

@@ -14,6 +14,7 @@ import sympy
 import torch
 
 from course_lib import gramians
+from course_lib.checking import some
 from course_lib.maths.arrays import exact
 from course_lib.papers import p4, table
 from tests import errata_numbers
@@ -183,7 +184,9 @@ def test_eq8_has_twice_the_value_and_without_the_stop_1_plus_alpha_times_the_gra
     for estimates, factor in ((hats, 1 + alpha), ([G.detach() for G in hats], 1)):
         value = ((tables[0] @ estimates[1]) * tables[0] + (tables[1] @ estimates[0]) * tables[1]).sum(1).mean()
         assert value.item() == pytest.approx(2 * float(gravity(U, V)))
-        for found, true in zip(torch.autograd.grad(value, tables, retain_graph=True), exact_gradient, strict=True):
+        for found, true in some(
+            zip(torch.autograd.grad(value, tables, retain_graph=True), exact_gradient, strict=True)
+        ):
             assert torch.allclose(found, factor * true, atol=1e-12)
 
 
@@ -205,14 +208,14 @@ def test_enumerate_prop1_with_shared_parameters_and_estimates_that_take_two_valu
     error = sympy.Matrix([[1, -2], [-2, 5]])
     at = dict(zip(theta, (sympy.Rational(2, 3), -2), strict=True))
     GU_now, GV_now = (symbolic_gram(rows).subs(at) for rows in (u, v))
-    for p in theta:
+    for p in some(theta):
         total = 0
         for i, sign in itertools.product(range(N), (1, -1)):
             shown = (u[i].T * (GV_now + sign * error) * u[i])[0] + (v[i].T * (GU_now - 2 * sign * error) * v[i])[0]
             total += shown.diff(p).subs(at)
         assert sympy.simplify(total / (2 * N) - g.diff(p).subs(at)) == 0
     # dependence on i: the same two values, + for one i, - for another, 0 for the last; unbiased, but not independent
-    for p in theta[:1]:
+    for p in some(theta[:1]):
         total = 0
         for i, sign in zip(range(N), (1, -1, 0), strict=True):
             total += ((u[i].T * (GV_now + sign * error) * u[i])[0] + (v[i].T * GU_now * v[i])[0]).diff(p).subs(at)
@@ -226,7 +229,7 @@ def test_eq16_eq17_jacobians_of_gramians_have_k_by_k_entries_for_each_parameter(
         return [matrix.diff(p) for p in theta]
 
     GU_, GV_ = symbolic_gram(u), symbolic_gram(v)
-    for place, p in enumerate(theta):
+    for place, p in some(enumerate(theta)):
         contracted = sum(x * y for x, y in zip(J(GU_)[place], GV_, strict=True)) + sum(
             x * y for x, y in zip(J(GV_)[place], GU_, strict=True)
         )
@@ -246,7 +249,7 @@ def test_eq16_eq17_jacobians_of_gramians_have_k_by_k_entries_for_each_parameter(
 def test_two_slips_in_the_proof_of_prop1():
     """Expression (7) is g_i, not g; and the printed form of g_hat_i averages to |G_u|^2 + |G_v|^2."""
     shares = [(U[i] @ GV @ U[i] + V[i] @ GU @ V[i]) / F(2) for i in range(N)]
-    assert all(share != gravity(U, V) for share in shares)
+    assert all(share != gravity(U, V) for share in some(shares))
     printed = mean(dot(GU, outer(u)) + dot(GV, outer(v)) for u, v in zip(U, V, strict=True))
     right = mean(dot(GV, outer(u)) + dot(GU, outer(v)) for u, v in zip(U, V, strict=True))
     assert printed == dot(GU, GU) + dot(GV, GV) and right == 2 * gravity(U, V)
@@ -290,7 +293,7 @@ def test_prop2_beta_one_over_n_stays_in_the_cone_for_distinct_examples():
     trajectory = [whole(3, 2, seed) for seed in range(20, 24)]
     for draws in itertools.product(range(N), repeat=3):
         cached = trajectory[0].copy()
-        for t, i in enumerate(draws, 1):
+        for t, i in some(enumerate(draws, 1)):
             estimate = sagram(trajectory[t], cached, i, F(1, N))
             assert is_psd(estimate)
             cached[i] = trajectory[t][i]
@@ -361,7 +364,7 @@ def test_eq10_the_second_player_descends_to_the_gramian_and_the_first_sees_two_l
     assert all(sympy.simplify(gradient[a, b].subs(at) - (hat - GU)[a, b]) == 0 for a in range(2) for b in range(2))
     # a step of SGD with rate alpha along hat - u u' is (11)
     alpha = F(1, 4)
-    for u in U:
+    for u in some(U):
         assert equal(hat - alpha * (hat - outer(u)), (1 - alpha) * hat + alpha * outer(u))
     at_the_gramians = mean(u @ GV @ u + v @ GU @ v for u, v in zip(U, V, strict=True))
     assert at_the_gramians == 2 * gravity(U, V)
@@ -610,7 +613,7 @@ def test_a_sum_over_the_batch_misses_the_gramian_by_the_batch_size():
     batches = list(itertools.product(range(N), repeat=b))
     summed = mean(S + sum(outer(U[i]) - outer(OLD_U[i]) for i in batch) for batch in batches)
     assert equal(summed - GU, (b - 1) * (GU - S)) and not equal(GU, S)
-    for batch in itertools.combinations(range(N), 2):
+    for batch in some(itertools.combinations(range(N), 2)):
         renewed = OLD_U.copy()
         renewed[list(batch)] = U[list(batch)]
         assert equal(gram(renewed), S + sum(outer(U[i]) - outer(OLD_U[i]) for i in batch) / F(N))
@@ -654,7 +657,7 @@ def test_eq25_and_the_gradient_of_one_embedding():
     g = sum((u.T * sympy.Matrix(v))[0] ** 2 for u in moved for v in V) / sympy.Integer(N**2)
     now = dict(zip(entries, U[0], strict=True))
     assert [F(int(x.p), int(x.q)) for x in (g.diff(e).subs(now) for e in entries)] == list(F(2, N) * GV @ U[0])
-    for u, v in itertools.product(U, V):
+    for u, v in some(itertools.product(U, V)):
         assert equal(outer(v) @ u, v * (v @ u))  # |v|^2 times the projection of u on v
 
 
@@ -815,7 +818,7 @@ def test_enumerate_the_gramian_of_the_others_is_independent_of_the_example():
 
     def slope(batch):
         parts = []
-        for at, i in enumerate(batch):
+        for at, i in some(enumerate(batch)):
             rest = batch[:at] + batch[at + 1 :]
             assert equal(gram(V[rest]), (b * gram(V[batch]) - outer(V[i])) / F(b - 1))
             parts.append(slopes([i], gram(U[rest]), gram(V[rest])))
@@ -839,7 +842,7 @@ def errata_numbers_of_p4():
 
 def test_every_decimal_in_the_errata_comes_from_a_table_or_a_computation():
     known = errata_numbers_of_p4()
-    for text, number in known.items():
+    for text, number in some(known.items()):
         assert float(text) == pytest.approx(number, abs=0.5 * 10.0 ** -len(text.split(".")[1])), text
     assert errata_numbers.unknown("P4", set(known)) == []
     assert math.isclose(gramians.sogram_variance(0.1), 1 / 19)

