@@ -119,23 +119,23 @@ def test_no_check_goes_through_what_may_be_empty(path: Path) -> None:
 
 def test_every_test_checks_something() -> None:
     """Itself, or by calling a function of the test folders that does."""
-    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "tests").rglob("*.py"))}
-    functions = [
-        (path, one) for path, tree in trees.items() for one in ast.walk(tree) if isinstance(one, ast.FunctionDef)
-    ]
-    checking = {one.name for _, one in functions if checks_in(one)}
-    while more := {one.name for _, one in functions if one.name not in checking and _calls(one) & checking}:
+    checking: set[str] = set()
+    others: dict[str, set[str]] = {}  # function -> the names that it calls, and the fixtures that it asks for
+    tests = []
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        for one in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(one, ast.FunctionDef):
+                tests += [(path, one.name)] if one.name.startswith("test_") else []
+                if checks_in(one):
+                    checking.add(one.name)
+                else:
+                    others[one.name] = others.get(one.name, set()) | _called(one)
+    while more := {name for name, called in others.items() if name not in checking and called & checking}:
         checking |= more
-    idle = [
-        f"{path.name}::{one.name}"
-        for path, one in functions
-        if one.name.startswith("test_") and one.name not in checking
-    ]
-    assert idle == []
+    assert [f"{path.name}::{name}" for path, name in some(tests) if name not in checking] == []
 
 
-def _calls(function: ast.FunctionDef) -> set[str]:
-    """The names that a function calls, and the fixtures that it asks for."""
+def _called(function: ast.FunctionDef) -> set[str]:
     calls = (one.func for one in ast.walk(function) if isinstance(one, ast.Call))
     names = {func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "") for func in calls}
     return names | {one.arg for one in function.args.args}

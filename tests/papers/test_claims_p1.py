@@ -11,9 +11,11 @@ import math
 import numpy as np
 import pytest
 import sympy
+import torch
 
-from course_lib import losses
+from course_lib import backbones, losses
 from course_lib.checking import some
+from course_lib.data.interactions import Interactions
 from course_lib.papers import p1, table
 from tests import errata_numbers
 from tests.bpr_by_hand import cosine, e_pop, rule, sigmoid, trained
@@ -28,6 +30,29 @@ def test_eq3_eq8_the_loss_is_the_softplus_of_minus_the_margin():
     )
     x = sympy.symbols("x", real=True)
     assert sympy.simplify(-sympy.log(1 / (1 + sympy.exp(-x))) - sympy.log(1 + sympy.exp(-x))) == 0
+
+
+def test_eq3_the_sum_over_triples_with_its_regulariser_is_the_loss_of_mf_times_the_triples():
+    """Sum of -ln sigma(e_u.e_i - e_u.e_j) + lam |rows of the triple|^2, written out; the library has its mean."""
+    lam, triples = 0.3, [(0, 1, 2), (0, 1, 0), (2, 3, 1)]
+    model = backbones.make(
+        "MF",
+        Interactions([0, 2], [1, 3], n_users=3, n_items=4),
+        d=2,
+        decay=lam,
+        generator=torch.Generator().manual_seed(0),
+    )
+    users, items = (table.detach().double().numpy() * 10 for table in model())
+    with torch.no_grad():
+        for table in (model.users, model.items):
+            table.mul_(10)
+    total = 0.0
+    for u, i, j in triples:
+        margin = sum(users[u][c] * (items[i][c] - items[j][c]) for c in range(2))
+        lengths = sum(x * x for row in (users[u], items[i], items[j]) for x in row)
+        total += -math.log(sigmoid(margin)) + lam * lengths
+    batch = (torch.tensor(ids) for ids in zip(*triples, strict=True))
+    assert model.loss(*batch).item() * len(triples) == pytest.approx(total, rel=1e-5)
 
 
 # ---- 3.2, 3.3: what a user feels

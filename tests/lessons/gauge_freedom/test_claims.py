@@ -377,6 +377,18 @@ def test_a_loss_of_the_normalised_vector_has_tangent_gradients_and_iterates_that
     assert loss[0] == pytest.approx(loss[1], rel=1e-12)
 
 
+def test_the_gradient_that_a_projection_follows_need_not_be_tangent():
+    """Approach (i), loss -<x, t>: the gradient -t has a part along x. Approach (ii), loss -cos(x, t): it has none."""
+    x, t = sympy.Matrix([1, 0]), sympy.Matrix([1, 1])
+    a, b = sympy.symbols("a b", real=True)
+    dot, cosine = a * t[0] + b * t[1], (a * t[0] + b * t[1]) / sympy.sqrt(a**2 + b**2)
+    along = [
+        sympy.simplify(-sum(sympy.diff(loss, v) * w for v, w in ((a, a), (b, b))).subs({a: x[0], b: x[1]}))
+        for loss in (dot, cosine)
+    ]
+    assert along == [-1, 0]
+
+
 def test_normalising_afterwards_keeps_the_trace_of_d():
     B = drawn(6, 3, seed=44)
     D = np.diag([4.0, 1.0, 0.25])
@@ -404,10 +416,21 @@ def test_mahalanobis_needs_a_positive_definite_matrix():
 
 
 def test_the_objective_keeps_the_scores_and_not_the_similarities():
-    """A B^T is the same for every D; cosines and dot products of two items are not."""
-    A, B = drawn(6, 3, seed=45), drawn(5, 3, seed=46)
-    d = np.array([3.0, 1.0, 0.2])
-    assert np.allclose((A * d) @ (B / d).T, A @ B.T)
+    """|X - X A B^T|^2 + lam |A B^T|^2 is the same for every D; cosines and dot products of two items are not.
+
+    Nor is the second objective, which weighs the two tables: |X - X A B^T|^2 + lam (|X A|^2 + |B|^2).
+    """
+    X, A, B = drawn(8, 5, seed=47), drawn(5, 3, seed=45), drawn(5, 3, seed=46)
+    d, lam = np.array([3.0, 1.0, 0.2]), 0.7
+
+    def first(left, right):
+        return np.square(X - X @ left @ right.T).sum() + lam * np.square(left @ right.T).sum()
+
+    def second(left, right):
+        return np.square(X - X @ left @ right.T).sum() + lam * (np.square(X @ left).sum() + np.square(right).sum())
+
+    assert first(A * d, B / d) == pytest.approx(first(A, B), rel=1e-12) and first(A, 2 * B) > 1.1 * first(A, B)
+    assert abs(second(A * d, B / d) / second(A, B) - 1) > 0.1
     for similarity in (cosine_matrix, lambda X: X @ X.T):
         assert np.abs(similarity(B / d) - similarity(B)).max() > 0.1
 

@@ -479,9 +479,15 @@ def test_eq24_the_sum_of_lags_and_its_bound():
 
 def test_alpha_one_is_a_single_draw_without_lag():
     assert sogram_error(F(1), 3) == 1 and weighted_past([F(1), F(9), F(4)], F(1)) == 4
-    rates = [F(1, 100), F(1, 10), F(1, 2), F(1)]
-    variances, lags = [a / (2 - a) for a in rates], [1 / a - 1 for a in rates]
-    assert variances == sorted(variances) and lags == sorted(lags, reverse=True) and lags[-1] == 0
+
+
+def test_the_factor_of_the_variance_rises_with_alpha_and_that_of_the_bias_falls():
+    """a/(2 - a) of (12) and 1/a - 1 of (13), at every rate 0 < a < 1 at once: a = 1/(1 + x) with x > 0."""
+    x = sympy.Symbol("x", positive=True)
+    a = sympy.Symbol("a")
+    slopes = [sympy.factor(sympy.diff(f, a).subs(a, 1 / (1 + x))) for f in (a / (2 - a), 1 / a - 1)]
+    assert slopes[0].is_positive and slopes[1].is_negative
+    assert [f.subs(a, 1) for f in (a / (2 - a), 1 / a - 1)] == [1, 0]
 
 
 def test_error_curves_of_two_rates_cross():

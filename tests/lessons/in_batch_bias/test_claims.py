@@ -247,9 +247,10 @@ def test_enumerate_eq11_eq22_eq23_eq24_are_one_loss(name):
     for batch in some(itertools.combinations(ones, min(3, len(ones)))):
         s = len(batch)
         phi, psi = [i for i, _ in batch], [j for _, j in batch]
-        grid_sum = sum(minus[phi[a], psi[b]] for a in range(s) for b in range(s))
+        in_rows, in_cols = np.bincount(phi, minlength=m), np.bincount(psi, minlength=n)
         double_sum = sum(minus[i, j] for i, _ in batch for _, j in batch)
-        assert grid_sum == double_sum  # (22)
+        # (22): each side of the grid gives every row and every column as often as the batch has it
+        assert minus[np.ix_(phi, psi)].sum() == double_sum == in_rows @ minus @ in_cols
         eq23 = sum(plus[phi[a], psi[b]] if a == b else minus[phi[a], psi[b]] for a in range(s) for b in range(s)) / F(
             s * s
         )

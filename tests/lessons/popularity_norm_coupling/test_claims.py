@@ -54,6 +54,19 @@ def test_an_item_updated_ten_times_as_often_can_stay_shorter():
     assert all(a < b for a, b in some(itertools.pairwise(sizes)))
 
 
+def test_two_targets_in_turn_grow_as_the_identity_says_and_one_target_stops():
+    """|h_1|^2 + |h_2|^2 = 1: the fourth power of the length grows by lr^2 a step, whatever came before.
+
+    By (18) |q|^4 gains 2 lr^2 |h|^2 a step; over a pair of steps at a length at which q hardly turns that is 2 lr^2.
+    """
+    lr, turns = 0.5, [np.array([1.0, 0.0]), np.array([0.0, 1.0])]
+    lengths = {n: simulate_cosine_steps(turns * (n // 2), lr=lr, start=(3.0, 1.0)) for n in (2000, 4000, 8000)}
+    for n in (2000, 4000):
+        assert (lengths[2 * n] ** 4 - lengths[n] ** 4) / n == pytest.approx(lr**2, rel=0.02)
+    once, twice = (simulate_cosine_steps(turns[:1] * n, lr=lr, start=(3.0, 1.0)) for n in (4000, 8000))
+    assert once == pytest.approx(twice, rel=1e-12) and once < 1.02 * 10**0.5
+
+
 def test_enumerate_a_slot_draws_an_item_in_proportion_to_its_count():
     counts = {"a": 3, "b": 1, "c": 2}
     interactions = [item for item, count in counts.items() for _ in range(count)]
