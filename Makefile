@@ -13,6 +13,8 @@ SUBMISSIONS ?=
 PROCESSORS ?=
 WORKERS ?= 2
 ASSIGNMENT ?=
+# Which stored results, and how: python -m course_lib experiments verify --help.
+RESULTS ?=
 
 PYTHON_FOLDERS := course_lib tools exercises tests benchmarks
 
@@ -21,7 +23,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book serve lab test test-fast test-pipelines test-thorough test-launch chapter lint claims notebooks normalise bench classroom linkcheck lock address clean test-processors
+.PHONY: help setup book serve lab test test-fast test-pipelines test-thorough test-launch chapter lint claims results verify-results notebooks normalise bench classroom linkcheck lock address clean test-processors
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -76,6 +78,14 @@ test-processors: $(STAMP) ## run notebooks and numeric tests under other process
 
 claims: $(STAMP) ## check every claim of the course
 	$(BIN)/python -m course_lib claims check
+
+results: export OMP_NUM_THREADS := 1
+results: $(STAMP) ## make the stored results of experiments anew whose code has changed (hours; goes on after a stop)
+	$(BIN)/python -m course_lib experiments again $(RESULTS)
+
+verify-results: export OMP_NUM_THREADS := 1
+verify-results: $(STAMP) ## run some cells of each stored result again and compare the digits (RESULTS="P0-E1 --cells 2")
+	$(BIN)/python -m course_lib experiments verify $(RESULTS)
 
 notebooks: $(STAMP) ## write the copies of the notebooks that Binder and Colab open into _build/notebooks
 	$(BIN)/python tools/export_notebooks.py _build/notebooks

@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # long as no two of them need each other.
 FLOORS = (
     r"checking",
+    r"dependencies",
     r"data",
     r"maths",
     r"papers",
@@ -41,6 +42,7 @@ BESIDE = {"lessons", "experiments"}  # neither uses the other
 
 PACKAGES = {
     "checking": {"numpy"},
+    "dependencies": set(),
     "data": {"certifi", "numba", "numpy", "pooch", "requests", "scipy", "torch", "tqdm", "yaml"},
     "maths": {"array_api_compat", "numba", "numpy", "scipy", "torch"},
     "papers": {"numpy", "scipy", "yaml"},

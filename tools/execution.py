@@ -2,7 +2,7 @@
 
 The cache is jupyter-cache's, in ``_build/.jupyter_cache``: the book, ``tools/normalise.py`` and the notebook tests
 share it. jupyter-cache knows a notebook by its code cells. With each execution stand here also: the files that the
-notebook's imports reach (``tools/dependencies.py``), the files of the checkout that its kernel really read
+notebook's imports reach (``course_lib/dependencies.py``), the files of the checkout that its kernel really read
 (``tools/watch_reads.py``), the stored results that it names, and the fingerprint of all of them.
 """
 
@@ -32,7 +32,8 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellControlSignal, DeadKernelError
 from nbformat import NotebookNode
 
-from tools import dependencies, watch_reads
+from course_lib import dependencies
+from tools import watch_reads
 
 ROOT = Path(__file__).resolve().parents[1]
 CACHE = ROOT / "_build" / ".jupyter_cache"

@@ -93,7 +93,7 @@ def set_notebook_cache(app: Sphinx, config: Config) -> None:
 
 def read_again_with_new_tools(_app: Sphinx, config: Config) -> None:
     """Make Sphinx read every page again when the code that makes pages has changed: a setting that it compares."""
-    from tools.dependencies import code_hash
+    from course_lib.dependencies import code_hash
 
     config.course_tools = code_hash([*(ROOT / "tools").glob("*.py"), *(ROOT / "tools" / "claims").glob("*.py")])
 

@@ -5,6 +5,8 @@ results     `Result`: tidy rows, read as values, means, intervals, curves and ta
 summary     means over seeds with their intervals
 data        data sets by recipe, and splits into pairs to train and to test on
 machine     threads and devices
+code        which code made a result, and whether it is still the same
+verify      some cells run again and compared with what is stored, and what has changed made again
 provenance  where a number comes from, and where files lie
 command     the command line
 """

@@ -1,6 +1,8 @@
 """The command line of the experiments.
 
-`python -m course_lib experiments list` shows them; `... experiments run P3-T6 --scale laptop --seeds 0 1 2` runs one.
+`python -m course_lib experiments list` shows them and which stored results are stale; `... experiments run P3-T6
+--scale laptop --seeds 0 1 2` runs one, or goes on with it; `... experiments again` makes those anew whose code has
+changed; `... experiments verify` runs some cells again and vouches for what agrees.
 """
 
 from __future__ import annotations
@@ -10,8 +12,9 @@ import json
 import os
 from typing import Any
 
-from course_lib.experiments.core import registry
-from course_lib.experiments.core.provenance import results_folder
+import numpy as np
+
+from course_lib.experiments.core import code, registry, verify
 
 
 def cli(argv: list[str]) -> int:
@@ -31,9 +34,38 @@ def _list(arguments: argparse.Namespace) -> int:
         for scale in registry.SCALES:
             cells = registry.cells_of(name, scale)
             needed = registry.duration(sum(chosen.estimate(cell) for cell in cells))
-            stored = "stored" if (results_folder() / f"{name}-{scale}.json").is_file() else "not run"
+            made = registry.stored_provenance(name, scale)
+            stored = "not run" if made is None else _standing(made)
             sets = ", ".join(sorted({str(cell.get("data", "–")) for cell in cells}))
             print(f"    {scale:<7} {len(cells):>4} cells a seed, about {needed:<8} {stored:<8} {sets}")
+    return 0
+
+
+def _standing(provenance: dict[str, Any]) -> str:
+    """ "stored", and what is known of the code that made it."""
+    found = code.state(provenance)
+    return f"stored ({found.words})" if found.holds else f"STALE ({found.words})"
+
+
+def _verify(arguments: argparse.Namespace) -> int:
+    failed = False
+    for result in verify.stored(arguments.ids, arguments.scale):
+        rng = np.random.default_rng(arguments.seed)
+        verdict = verify.verify(result, cells=arguments.cells, seconds=arguments.seconds, rng=rng)
+        print(f"{result.id} {result.scale}: {'agrees' if verdict else 'NOT VOUCHED FOR'}: {verdict}", flush=True)
+        if verdict and not arguments.no_write:
+            verify.vouch(result, verdict).save()
+        failed = failed or (bool(verdict.numbers) and not verdict)
+    return int(failed)
+
+
+def _again(arguments: argparse.Namespace) -> int:
+    stale = [one for one in verify.stored(arguments.ids, arguments.scale) if not code.state(one.provenance).holds]
+    for result in sorted(stale, key=lambda one: one.provenance.get("seconds", 0)):
+        needed = registry.duration(result.provenance.get("seconds", 0))
+        print(f"{result.id} {result.scale}: {code.state(result.provenance).words}; about {needed}", flush=True)
+        if not arguments.list:
+            print(f"written: {verify.make_again(result).save()}", flush=True)
     return 0
 
 
@@ -62,7 +94,7 @@ def _pair(text: str) -> tuple[str, object]:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m course_lib experiments", description=__doc__)
-    actions = parser.add_subparsers(required=True, metavar="list | run")
+    actions = parser.add_subparsers(required=True, metavar="list | run | again | verify")
     listing = actions.add_parser("list", help="every experiment, with its scales, cells and estimated time")
     listing.set_defaults(action=_list)
     running = actions.add_parser("run", help="run one experiment, or go on with it, and store its result")
@@ -76,4 +108,18 @@ def _parser() -> argparse.ArgumentParser:
     )
     running.add_argument("--collect", action="store_true", help="run nothing: gather the cells that are stored")
     running.add_argument("--no-write", action="store_true", help="print the result and store no file in book/results")
+    again = actions.add_parser("again", help="make the stored results anew whose code has changed, the shortest first")
+    again.set_defaults(action=_again)
+    again.add_argument("--list", action="store_true", help="only list them")
+    verifying = actions.add_parser("verify", help="run some cells of stored results again, and vouch for what agrees")
+    verifying.set_defaults(action=_verify)
+    verifying.add_argument("--cells", type=int, default=1, help="cells for each data set of a result (default 1)")
+    verifying.add_argument("--seconds", type=float, default=60, help="only cells estimated at most so long (60)")
+    verifying.add_argument("--seed", type=int, default=0, help="of the draw of cells")
+    verifying.add_argument("--no-write", action="store_true", help="compare, and record nothing")
+    for parser_of_stored in (again, verifying):
+        parser_of_stored.add_argument(
+            "ids", nargs="*", metavar="ID", help="such as P3-T6; default: all that are stored"
+        )
+        parser_of_stored.add_argument("--scale", choices=registry.SCALES)
     return parser

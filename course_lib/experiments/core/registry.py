@@ -2,8 +2,9 @@
 
 An experiment has a plan and a cell function. `plan(scale, seeds, **options)` lists the cells, each a dict of plain
 values (a TypedDict of the experiment) that says everything its outcome depends on; `run_cell(cell)` returns the rows of
-one cell. A finished cell is stored under the SHA-256 of (experiment, its version, the cell, the data it uses), so that
-a killed run goes on where it stopped and two scales share the cells that they have in common.
+one cell. A finished cell is stored under the SHA-256 of (experiment, the cell, the data it uses) with the hash of the
+code that made it, so that a killed run goes on where it stopped, two scales share the cells that they have in common,
+and a cell is run again when its code has changed (`core.code`).
 
 An experiment of paper P3 is registered when `course_lib.experiments.p3` is imported, which is when it is asked for.
 """
@@ -14,7 +15,7 @@ import json
 import pkgutil
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -22,7 +23,8 @@ from typing import Any, Generic, TypeVar
 
 from tqdm.auto import tqdm
 
-from course_lib.experiments.core.provenance import cells_folder, digest, provenance, write_json
+from course_lib.experiments.core import code
+from course_lib.experiments.core.provenance import cells_folder, digest, provenance, results_folder, write_json
 from course_lib.experiments.core.results import Layout, Result
 from course_lib.experiments.core.summary import Row
 
@@ -36,7 +38,7 @@ Plan = Callable[..., list[C]]
 
 @dataclass(frozen=True)
 class Experiment(Generic[C]):
-    """One registered experiment; `version` grows when its code changes what a cell's outcome is."""
+    """One registered experiment; `module` is where its code is, the root of what its outcome depends on."""
 
     id: str
     title: str
@@ -45,8 +47,8 @@ class Experiment(Generic[C]):
     estimate: Callable[[C], float]
     describe: Callable[[C], dict[str, Any]]
     finish: Callable[[list[Row]], dict[str, float]]
-    version: int = 1
     layout: Layout = field(default_factory=Layout)
+    module: str = ""
 
 
 REGISTRY: dict[str, Experiment[Any]] = {}
@@ -60,7 +62,6 @@ def experiment(
     estimate: Callable[[C], float],
     describe: Callable[[C], dict[str, Any]],
     finish: Callable[[list[Row]], dict[str, float]],
-    version: int = 1,
     layout: Layout | None = None,
 ) -> Callable[[Callable[[C], list[Row]]], Callable[[C], list[Row]]]:
     """Registers the decorated cell function under the id `name`; the rest are the fields of `Experiment`."""
@@ -68,7 +69,8 @@ def experiment(
     def register(run_cell: Callable[[C], list[Row]]) -> Callable[[C], list[Row]]:
         if name in REGISTRY:
             raise ValueError(f"experiment {name!r} is registered twice")
-        REGISTRY[name] = Experiment(name, title, plan, run_cell, estimate, describe, finish, version, layout or {})
+        here = run_cell.__module__
+        REGISTRY[name] = Experiment(name, title, plan, run_cell, estimate, describe, finish, layout or {}, here)
         return run_cell
 
     return register
@@ -117,6 +119,7 @@ def run(
     *,
     seeds: Iterable[int] | None = None,
     only: Cell | None = None,
+    among: Collection[Cell] | None = None,
     collect: bool = False,
     store: Path | None = None,
     progress: bool = True,
@@ -124,21 +127,43 @@ def run(
 ) -> Result:
     """Runs an experiment, or goes on with it, and returns its result (which `Result.save` writes).
 
-    seeds: several instead of `seed`; only: run only the cells that agree with these values; collect: run nothing,
-    gather what is stored; store: folder of finished cells (default ~/.cache/two-tower-course/cells); options: the
-    experiment's own.
+    seeds: several instead of `seed`; only: run only the cells that agree with these values; among: only these cells;
+    collect: run nothing, gather what is stored; store: folder of finished cells (default
+    ~/.cache/two-tower-course/cells); options: the experiment's own. A stored cell counts while its code is unchanged,
+    or the stored result of this experiment is vouched for.
     """
     chosen, seeds = get(name), tuple(seeds) if seeds is not None else (seed,)
     planned, folder = cells_of(name, scale, seeds, None, **options), store or cells_folder()
     wanted = planned if only is None else cells_of(name, scale, seeds, only, **options)
+    wanted = wanted if among is None else [cell for cell in wanted if cell in among]
     plan, unavailable = _with_data(chosen, planned, folder)
-    missing = [(cell, path) for cell, path in plan if not collect and cell in wanted and not path.is_file()]
+    before = stored_provenance(name, scale)
+    codes = code.accepted(code.code_of(chosen.module), before)
+    missing = [(cell, path) for cell, path in plan if not collect and cell in wanted and not _finished(path, codes)]
     if progress:
         _announce(chosen, scale, len(planned), [cell for cell, _ in missing], unavailable)
     for cell, path in tqdm(missing, desc=name, unit="cell", disable=not progress or not missing):
         run_and_store(chosen, cell, path)
-    finished = [json.loads(path.read_text(encoding="utf-8")) for _, path in plan if path.is_file()]
-    return assemble(chosen, scale, len(planned), finished, unavailable)
+    finished = [record for _, path in plan if (record := _finished(path, codes))]
+    result = assemble(chosen, scale, len(planned), finished, unavailable)
+    if any(record.get("code") != codes[0] for record in finished):
+        result.provenance["vouched"] = (before or {})["vouched"]
+    return result
+
+
+def stored_provenance(name: str, scale: str) -> dict[str, Any] | None:
+    """The provenance of the stored result of an experiment, None where there is none."""
+    path = results_folder() / f"{name}-{scale}.json"
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["provenance"] if path.is_file() else {}
+    return found or None
+
+
+def _finished(path: Path, codes: Collection[code.Code | None]) -> dict[str, Any] | None:
+    """The record of a finished cell, None where there is none that one of these codes made."""
+    if not path.is_file():
+        return None
+    record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return record if record.get("code") in codes else None
 
 
 def _with_data(
@@ -178,12 +203,13 @@ def run_and_store(chosen: Experiment[Any], cell: Cell, path: Path) -> None:
     start = time.perf_counter()
     rows = chosen.run_cell(cell)
     record = {"cell": cell, "rows": rows, "data": chosen.describe(cell), "seconds": time.perf_counter() - start}
-    write_json(path, record | provenance(cell.get("device", "cpu")))
+    made_by = {"code": code.code_of(chosen.module)}
+    write_json(path, record | made_by | provenance(cell.get("device", "cpu")))
 
 
 def cell_path(chosen: Experiment[Any], cell: Cell, folder: Path) -> Path:
-    """Where a finished cell is stored: its name is the hash of all that its outcome depends on."""
-    key = {"id": chosen.id, "version": chosen.version, "cell": cell, "data": chosen.describe(cell)["sha256"]}
+    """Where a finished cell is stored: its name is the hash of all that its outcome depends on but the code."""
+    key = {"id": chosen.id, "cell": cell, "data": chosen.describe(cell)["sha256"]}
     return folder / chosen.id / f"{digest(key)}.json"
 
 
@@ -202,7 +228,8 @@ def assemble(
         "seeds": sorted({record["cell"]["seed"] for record in finished if "seed" in record["cell"]}),
         "data": list(data.values()),
         "seconds": round(sum(record["seconds"] for record in finished), 2),
-        "cells": {"planned": planned, "finished": len(finished), "version": chosen.version},
+        "cells": {"planned": planned, "finished": len(finished)},
+        "code": _distinct(record["code"] for record in finished if record.get("code")),
         **{key: _distinct(record[key] for record in finished) for key in ("versions", "hardware", "git")},
         "unavailable": sorted(unavailable or {}),
         "finished": max((record["finished"] for record in finished), default=None),

@@ -12,6 +12,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 
+from course_lib.experiments.core.code import state
 from course_lib.experiments.core.provenance import ROOT, results_folder, write_json
 from course_lib.experiments.core.summary import Row, half_width, spread
 
@@ -170,6 +171,8 @@ class Result:
             parts.append(f"{seconds:.0f} s of computing")
         if cells and cells["finished"] < cells["planned"]:
             parts.append(f"{cells['planned'] - cells['finished']} of {cells['planned']} cells were not run")
+        if self.provenance.get("code") and not (found := state(self.provenance)).holds:
+            parts.append(f"stale: {found.words} since it was made")
         if any(row.get("paper") is not None for row in self.rows):
             parts.append("in brackets the paper's number")
         return "; ".join(part for part in parts if part) + "."

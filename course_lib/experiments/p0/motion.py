@@ -344,7 +344,6 @@ def _register(name: str) -> None:
         estimate=estimate,
         describe=RECIPES.describe,
         finish=scalars_of,
-        version=2,
         layout=shown("data", "d", "side", metrics=("tangent", *shares, "norm ratio"), digits=3),
     )
     def cell(cell: MotionCell) -> list[Row]:

@@ -81,7 +81,6 @@ def axis_plan(scale: str, seeds: Seeds, *, data: str | None = None, device: str 
     "P1-X2",
     "the axis before training: first singular vector of the pull matrix against popularity, "
     "under six libraries' laws of triples",
-    version=2,
     plan=axis_plan,
     estimate=lambda cell: 1.0,
     describe=describe,

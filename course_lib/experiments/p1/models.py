@@ -1,7 +1,7 @@
 """The trained models of P1's experiments: their cells, their store, their training.
 
-A trained model is kept in the folder `models` beside the finished cells, under a hash of all that it depends on: Tables
-2 to 5 and Figures 1, 3 and 4 train the same backbone once.
+A trained model is kept in the folder `models` beside the finished cells, under a hash of all that it depends on, its
+code (`core.code`) among it: Tables 2 to 5 and Figures 1, 3 and 4 train the same backbone once.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 import torch
 
 from course_lib.data.interactions import Interactions, sample_negatives
+from course_lib.experiments.core.code import code_of
 from course_lib.experiments.core.machine import fabric_for
 from course_lib.experiments.core.provenance import cells_folder, digest
 from course_lib.experiments.core.summary import part
@@ -29,7 +30,6 @@ from course_lib.models import backbones, debiasing
 from course_lib.training.loop import History
 from course_lib.training.recommenders import tables_of, train_recommender
 
-VERSION = 1  # of the stored models: it grows when training changes
 WIDTH = 64  # d: P1, Section 5.1
 
 
@@ -99,7 +99,8 @@ def models_folder() -> Path:
 @lru_cache(maxsize=16)
 def _fitted(text: str, folder: str) -> Fitted:
     cell: ModelCell = json.loads(text)
-    path = Path(folder) / f"{digest({'version': VERSION, 'cell': cell, 'data': describe(cell)['sha256']})}.npz"
+    key = {"code": code_of(__name__), "cell": cell, "data": describe(cell)["sha256"]}
+    path = Path(folder) / f"{digest(key)}.npz"
     if path.is_file():
         with np.load(path) as stored:
             about = json.loads(str(stored["about"]))

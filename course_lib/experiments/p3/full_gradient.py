@@ -123,7 +123,6 @@ def table6_scalars(rows: list[Row]) -> dict[str, float]:
     layout=shown(
         *("data", "pointwise", "loss", "ratio", "method", "start", "stop_at", "serving"), metrics=setting.METRIC_NAMES
     ),
-    version=2,
 )
 def table6_cell(cell: MinimumCell) -> list[Row]:
     """One objective on one split, minimised from one random start of normal entries."""

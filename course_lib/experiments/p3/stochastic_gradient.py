@@ -184,7 +184,6 @@ def table4_plan(scale: str, seeds: Seeds, *, device: str = "cpu", max_epochs: in
     describe=setting.describe,
     finish=table5_scalars,
     layout=shown("data", "pointwise", "ratio", "loss", columns=COLUMNS, metrics=(*METRIC_NAMES, "step ms")),
-    version=2,
 )
 def table4_cell(cell: BatchCell) -> list[Row]:
     """Both losses from the same start on the same first batches; the curve is the full objective (5)."""

@@ -1,7 +1,8 @@
 """What a piece of code depends on: the files of a package that it imports, near and far, and the data beside them.
 
 Nothing is imported here: the files are read. A comment or a docstring is no part of what code does, and so no part of
-its hash. The cache of executed notebooks stands on this, and whatever else must know whether code has changed.
+its hash. The cache of executed notebooks stands on this, and the stored results of experiments, which must know whether
+the code that made them has changed.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import ast
 import hashlib
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -84,14 +85,14 @@ class Imports:
         self._found: dict[str, Path | None] = {}
         self._direct: dict[str, frozenset[str]] = {}
 
-    def closure(self, module_or_source: str) -> frozenset[Path]:
-        """See `dependencies`."""
+    def closure(self, module_or_source: str, *, without: Collection[str] = ()) -> frozenset[Path]:
+        """See `dependencies`. without: modules that do not count, nor what only they import."""
         start = {module_or_source} if self.file_of(module_or_source) else self.imported_by(module_or_source)
         modules: set[str] = set()
         queue = deque(name for one in start for name in self.with_parents(one))
         while queue:
             name = queue.popleft()
-            if name in modules:
+            if name in modules or name in without:
                 continue
             modules.add(name)
             queue.extend(parent for one in self.direct(name) for parent in self.with_parents(one))

@@ -1,4 +1,4 @@
-"""tools/dependencies.py: the files behind a piece of code, and a hash that comments do not change."""
+"""course_lib/dependencies.py: the files behind a piece of code, and a hash that comments do not change."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.dependencies import Imports, code_hash, dependencies
+from course_lib.dependencies import Imports, code_hash, dependencies
 
 FILES = {
     "lib/__init__.py": '_HOMES: dict[str, str] = {"shapes": "lib.maths.shapes", "losses": "lib.models.losses"}\n'

@@ -1,0 +1,140 @@
+"""Runs some cells of a stored result again, compares every number, and vouches for the result where they agree.
+
+A change of code that should change no number (a new name, a new message) makes every result stale all the same. To
+make all of them again takes hours; a few cells of each, drawn at random, take minutes. What agrees to DIGITS digits in
+all of them is vouched for: the result keeps the hash of today's code, and how many of its cells were run again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from course_lib import checking
+from course_lib.experiments.core import code, registry
+from course_lib.experiments.core.provenance import git_state, results_folder
+from course_lib.experiments.core.results import Result, load_result
+from course_lib.experiments.core.summary import Row
+
+DIGITS = 6
+CLOCKED = re.compile(r"(^|\s)(seconds|ms)$")  # metrics that a clock gives: another one every time
+
+
+@dataclass
+class Verdict:
+    """What running cells again gave: how many of how many, the largest relative difference, and what disagrees."""
+
+    cells: int
+    of: int
+    numbers: int = 0
+    worst: float = 0.0
+    problems: list[str] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.numbers) and not self.problems
+
+    def __str__(self) -> str:
+        said = f"{self.cells} of {self.of} cells run again, {self.numbers} numbers, worst difference {self.worst:.1g}"
+        return "; ".join([said, *self.problems[:3]])
+
+
+def stored(names: Iterable[str] = (), scale: str | None = None) -> Iterator[Result]:
+    """The stored results, in the order of the registry: those of `names` (default all) at one scale (default any)."""
+    wanted = list(names) or registry.names()
+    for name in wanted:
+        registry.get(name)
+        for one in registry.SCALES if scale is None else (scale,):
+            if (results_folder() / f"{name}-{one}.json").is_file():
+                yield load_result(name, one)
+
+
+def stored_cells(result: Result) -> list[registry.Cell]:
+    """The cells of an experiment's plan of which a stored result has rows: those that agree in all that both say."""
+    cells = registry.cells_of(result.id, result.scale, result.provenance.get("seeds") or (0,))
+    return [cell for cell in cells if any(_belongs(row, cell) for row in result.rows)]
+
+
+def _belongs(row: Row, cell: registry.Cell) -> bool:
+    shared = row.keys() & cell.keys()
+    return bool(shared) and all(row[key] == json.loads(json.dumps(cell[key])) for key in shared)
+
+
+def verify(result: Result, *, cells: int = 1, seconds: float = 60, rng: np.random.Generator) -> Verdict:
+    """Runs `cells` cells for each data set of a stored result, drawn among those estimated at most `seconds` long.
+
+    Returns a verdict that is true when there was a cell to run and every number agrees.
+    """
+    checking.whole(cells, "cells")
+    checking.generator(rng)
+    experiment, all_cells = registry.get(result.id), stored_cells(result)
+    short = [cell for cell in all_cells if experiment.estimate(cell) <= seconds]
+    groups: dict[Any, list[registry.Cell]] = {}
+    for cell in short:
+        groups.setdefault(cell.get("data"), []).append(cell)
+    drawn = [group[at] for group in groups.values() for at in rng.permutation(len(group))[:cells]]
+    verdict = Verdict(len(drawn), len(all_cells))
+    if not drawn:
+        verdict.problems.append(f"no cell of at most {seconds:g} s")
+    for cell in drawn:
+        compare(result.rows, json.loads(json.dumps(experiment.run_cell(cell))), verdict)
+    return verdict
+
+
+def compare(before: Iterable[Row], now: Iterable[Row], verdict: Verdict) -> None:
+    """Notes in the verdict how rows that were made again differ from stored ones with the same names."""
+    known: dict[str, list[float]] = {}
+    for row in before:
+        known.setdefault(_name(row), []).append(row["value"])
+    for row in now:
+        if CLOCKED.search(row["metric"]):
+            continue
+        values = known.get(_name(row))
+        if values is None:
+            verdict.problems.append(f"no stored number for {_name(row)}")
+            continue
+        difference = min(_difference(row["value"], value) for value in values)
+        verdict.numbers += 1
+        verdict.worst = max(verdict.worst, difference)
+        if difference > 10.0**-DIGITS:
+            verdict.problems.append(f"{row['value']} now, {values} stored, for {_name(row)}")
+
+
+def _name(row: Row) -> str:
+    """All that a row says but its number and the paper's."""
+    return json.dumps({key: value for key, value in row.items() if key not in {"value", "paper"}}, sort_keys=True)
+
+
+def _difference(one: float | None, other: float | None) -> float:
+    """|a - b| / max(|a|, |b|); 0 for two zeros and for two that are missing."""
+    if one is None or other is None:
+        return 0.0 if one is other else float("inf")
+    size = max(abs(one), abs(other))
+    return abs(one - other) / size if size > 1e-12 else 0.0
+
+
+def vouch(result: Result, verdict: Verdict) -> Result:
+    """The result, saying that it is vouched for; ValueError where the verdict does not."""
+    if not verdict:
+        raise ValueError(f"{result.id} is not vouched for: {verdict}")
+    result.provenance["vouched"] = {
+        "code": code.code_of(registry.get(result.id).module),
+        "cells": verdict.cells,
+        "of": verdict.of,
+        "numbers": verdict.numbers,
+        "worst": verdict.worst,
+        "git": git_state(),
+        "on": datetime.now(UTC).date().isoformat(),
+    }
+    return result
+
+
+def make_again(result: Result, *, progress: bool = True) -> Result:
+    """Runs the stored cells of a result whose code has changed, and goes on where a run before was stopped."""
+    seeds = result.provenance.get("seeds") or (0,)
+    return registry.run(result.id, result.scale, seeds=seeds, among=stored_cells(result), progress=progress)
