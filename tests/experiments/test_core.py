@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from course_lib import experiments
-from course_lib.experiments.core import registry, results
+from course_lib.experiments.core import code, registry, results
 from course_lib.experiments.core.provenance import git_state, write_json
 from course_lib.experiments.core.registry import Experiment
 
@@ -59,9 +59,7 @@ def test_a_run_gives_rows_scalars_and_provenance(toy, tmp_path: Path) -> None:
     assert [row["value"] for row in result.rows] == [1, 4, 9, 11, 14, 19] and result.scalars == {"total": 58.0}
     origin = result.provenance
     assert (
-        origin["scale"] == "smoke"
-        and origin["seeds"] == [0, 10]
-        and origin["cells"] == {"planned": 6, "finished": 6, "version": 1}
+        origin["scale"] == "smoke" and origin["seeds"] == [0, 10] and origin["cells"] == {"planned": 6, "finished": 6}
     )
     assert origin["data"] == [{"name": "numbers", "recipe": {}, "sha256": "of smoke", "positives": 3}]
     assert origin["seconds"] >= 0 and origin["finished"].endswith("+00:00")
@@ -78,14 +76,12 @@ def test_finished_cells_are_not_run_again(toy, tmp_path: Path) -> None:
     assert len(again.rows) == 6
 
 
-@pytest.mark.parametrize("change", ["seed", "data", "option", "version"])
+@pytest.mark.parametrize("change", ["seed", "data", "option", "code"])
 def test_whatever_the_outcome_depends_on_makes_another_cell(toy, tmp_path: Path, monkeypatch, change: str) -> None:
     experiments.run("TOY", store=tmp_path, progress=False)
-    if change == "version":
-        from dataclasses import replace
-
-        monkeypatch.setitem(registry.REGISTRY, "TOY", replace(registry.get("TOY"), version=2))
-    arguments = {"seed": {"seed": 5}, "data": {"scale": "laptop"}, "option": {"power": 2}, "version": {}}[change]
+    if change == "code":
+        monkeypatch.setattr(code, "_hash", lambda module: "another")
+    arguments = {"seed": {"seed": 5}, "data": {"scale": "laptop"}, "option": {"power": 2}, "code": {}}[change]
     experiments.run("TOY", store=tmp_path, progress=False, **arguments)
     assert len(toy) == (5 if change == "option" else 6)  # 1 ** 2 == 1 ** 1 is the one cell that stays
 
@@ -95,7 +91,6 @@ def test_only_runs_a_part_and_collect_runs_nothing(toy, tmp_path: Path) -> None:
     assert [row["x"] for row in part.rows] == [1, 3] and part.provenance["cells"] == {
         "planned": 3,
         "finished": 2,
-        "version": 1,
     }
     assert "1 of 3 cells were not run" in part.caption()
     gathered = experiments.run("TOY", store=tmp_path, progress=False, collect=True)

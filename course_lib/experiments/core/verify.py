@@ -55,14 +55,25 @@ def stored(names: Iterable[str] = (), scale: str | None = None) -> Iterator[Resu
 
 
 def stored_cells(result: Result) -> list[registry.Cell]:
-    """The cells of an experiment's plan of which a stored result has rows: those that agree in all that both say."""
+    """The cells of an experiment's plan of which a stored result has rows.
+
+    A row belongs to a cell when they agree in all that both say and in which the cells of the plan differ; where
+    several do, to those that say least beyond the row.
+    """
     cells = registry.cells_of(result.id, result.scale, result.provenance.get("seeds") or (0,))
-    return [cell for cell in cells if any(_belongs(row, cell) for row in result.rows)]
-
-
-def _belongs(row: Row, cell: registry.Cell) -> bool:
-    shared = row.keys() & cell.keys()
-    return bool(shared) and all(row[key] == json.loads(json.dumps(cell[key])) for key in shared)
+    written = [{key: json.dumps(value, sort_keys=True) for key, value in cell.items()} for cell in cells]
+    telling = {key for one in written for key in one if any(other.get(key) != one[key] for other in written)}
+    said = {json.dumps({key: row[key] for key in sorted(telling & row.keys())}) for row in result.rows}
+    found: set[int] = set()
+    for text in said:
+        row = {key: json.dumps(value, sort_keys=True) for key, value in json.loads(text).items()}
+        beyond = {
+            at: len(telling & one.keys() - row.keys())
+            for at, one in enumerate(written)
+            if all(one.get(key, "null") == row[key] for key in row)
+        }
+        found |= {at for at, more in beyond.items() if more == min(beyond.values())}
+    return [cell for at, cell in enumerate(cells) if at in found]
 
 
 def verify(result: Result, *, cells: int = 1, seconds: float = 60, rng: np.random.Generator) -> Verdict:

@@ -1,0 +1,168 @@
+"""A stored result knows the code that made it: it goes stale, is made again, or is vouched for by cells run again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from course_lib import experiments
+from course_lib.checking import some
+from course_lib.experiments.core import code, registry, verify
+from course_lib.experiments.core.registry import Experiment
+
+RESULTS = Path(__file__).resolve().parents[2] / "book" / "results"
+
+
+@pytest.fixture
+def toy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[dict]:
+    """An experiment of four cells with its own folders; the list notes the cells that were run."""
+    ran: list[dict] = []
+
+    def run_cell(cell: dict) -> list[dict]:
+        ran.append(cell)
+        where = {"data": cell["data"], "x": cell["x"], "seed": cell["seed"]}
+        return [where | {"metric": "third", "value": cell["x"] / 3}, where | {"metric": "seconds", "value": len(ran)}]
+
+    monkeypatch.setenv("COURSE_RESULTS", str(tmp_path / "results"))
+    monkeypatch.setenv("COURSE_CACHE", str(tmp_path / "cache"))
+    made = Experiment(
+        id="TOY",
+        title="a toy",
+        plan=lambda scale, seeds: [
+            {"data": data, "x": x, "seed": s} for s in seeds for data in ("a", "b") for x in (1, 2)
+        ],
+        run_cell=run_cell,
+        estimate=lambda cell: 10.0 * cell["x"],
+        describe=lambda cell: {"name": cell["data"], "sha256": cell["data"]},
+        finish=lambda rows: {},
+        layout={"rows": ("x",)},
+        module="toy",
+    )
+    monkeypatch.setitem(registry.REGISTRY, "TOY", made)
+    change_code(monkeypatch, "first")
+    return ran
+
+
+def change_code(monkeypatch: pytest.MonkeyPatch, now: str) -> None:
+    monkeypatch.setattr(code, "_hash", lambda module: now)
+
+
+def run_toy() -> experiments.Result:
+    result = experiments.run("TOY", progress=False)
+    result.save()
+    return result
+
+
+def checked(result: experiments.Result, **options: object) -> verify.Verdict:
+    return verify.verify(result, rng=np.random.default_rng(0), **options)
+
+
+def test_a_result_goes_stale_with_its_code_and_says_so(toy, monkeypatch, capsys) -> None:
+    result = run_toy()
+    assert result.provenance["code"] == [{"module": "toy", "hash": "first"}]
+    assert code.state(result.provenance).holds and "stale" not in result.caption()
+    change_code(monkeypatch, "second")
+    assert not code.state(result.provenance).holds and "stale: code has changed since it was made" in result.caption()
+    experiments.cli(["list"])
+    assert "STALE (code has changed)" in capsys.readouterr().out
+
+
+def test_cells_are_run_again_when_their_code_has_changed(toy, monkeypatch) -> None:
+    run_toy()
+    run_toy()
+    assert len(toy) == 4  # stored
+    change_code(monkeypatch, "second")
+    assert run_toy().provenance["code"] == [{"module": "toy", "hash": "second"}] and len(toy) == 8
+
+
+def test_again_makes_the_stored_cells_of_stale_results_and_no_other(toy, monkeypatch, capsys) -> None:
+    experiments.run("TOY", progress=False, only={"data": "a"}).save()
+    assert experiments.cli(["again", "TOY"]) == 0 and len(toy) == 2
+    change_code(monkeypatch, "second")
+    assert experiments.cli(["again", "TOY", "--list"]) == 0 and len(toy) == 2
+    assert "TOY smoke: code has changed; about" in capsys.readouterr().out
+    assert experiments.cli(["again", "TOY"]) == 0
+    assert toy[2:] == toy[:2] and len(experiments.load_result("TOY", "smoke").rows) == 4
+    assert code.state(experiments.load_result("TOY", "smoke").provenance).holds
+
+
+def test_cells_that_agree_vouch_for_a_result_until_the_next_change(toy, monkeypatch, capsys) -> None:
+    run_toy()
+    change_code(monkeypatch, "second")
+    assert experiments.cli(["verify", "TOY"]) == 0
+    assert "TOY smoke: agrees: 2 of 4 cells run again, 2 numbers, worst difference 0" in capsys.readouterr().out
+    vouched = experiments.load_result("TOY", "smoke")
+    assert code.state(vouched.provenance) == code.State(True, "vouched for by 2 of 4 cells")
+    assert "stale" not in vouched.caption()
+    ran = len(toy)
+    again = experiments.run("TOY", seeds=(0, 1), progress=False)  # what is vouched for counts as finished
+    assert len(toy) == ran + 4 and again.provenance["vouched"] == vouched.provenance["vouched"]
+    change_code(monkeypatch, "third")
+    assert not code.state(vouched.provenance).holds
+
+
+def test_a_number_that_moves_is_named_and_nothing_is_recorded(toy, monkeypatch, capsys) -> None:
+    run_toy()
+
+    def other(cell: dict) -> list[dict]:
+        return [{"data": cell["data"], "x": cell["x"], "seed": 0, "metric": "third", "value": cell["x"] / 3 * 1.00001}]
+
+    monkeypatch.setitem(registry.REGISTRY, "TOY", replace(registry.get("TOY"), run_cell=other))
+    assert experiments.cli(["verify", "TOY"]) == 1
+    shown = capsys.readouterr().out
+    assert "NOT VOUCHED FOR: 2 of 4 cells" in shown and "[0.3333333333333333] stored, for" in shown
+    result = experiments.load_result("TOY", "smoke")
+    assert "vouched" not in result.provenance
+    with pytest.raises(ValueError, match="TOY is not vouched for"):
+        verify.vouch(result, checked(result))
+
+
+def test_only_short_cells_are_drawn_some_of_each_data_set(toy) -> None:
+    result = run_toy()
+    del toy[:]
+    assert checked(result, seconds=15) and [(cell["data"], cell["x"]) for cell in toy] == [("a", 1), ("b", 1)]
+    assert checked(result, cells=2).cells == 4
+    nothing = checked(result, seconds=5)
+    assert not nothing and nothing.problems == ["no cell of at most 5 s"]
+
+
+def test_a_row_that_was_not_stored_is_a_problem() -> None:
+    verdict = verify.Verdict(1, 1)
+    verify.compare([{"metric": "a", "value": 1.0}], [{"metric": "b", "value": 1.0}], verdict)
+    verify.compare([{"metric": "a", "value": None}], [{"metric": "a", "value": 1.0}], verdict)
+    verify.compare([{"metric": "a", "value": 0.0}], [{"metric": "a", "value": -0.0}], verdict)
+    assert len(verdict.problems) == 2 and "no stored number for" in verdict.problems[0] and not verdict
+
+
+def test_a_result_without_a_hash_is_not_known_to_hold() -> None:
+    assert not code.state({}).holds and "before results kept" in code.state({}).words
+
+
+def test_the_hash_of_an_experiment_follows_its_imports_and_no_other_papers(tmp_path: Path) -> None:
+    motion, other = (code.code_of(f"course_lib.experiments.{name}") for name in ("p0.motion", "p0.popularity"))
+    assert motion["hash"] != other["hash"] and len(motion["hash"]) == 16
+    files = code._imports().closure("course_lib.experiments.p0.motion", without=code.MACHINERY)
+    behind = {path.relative_to(RESULTS.parents[1]).as_posix() for path in files}
+    assert {"course_lib/maths/geometry.py", "course_lib/experiments/core/summary.py"} <= behind
+    assert not behind & {"course_lib/experiments/core/registry.py", "course_lib/audit.py"}
+
+
+def test_every_stored_row_belongs_to_a_cell_of_the_plan() -> None:
+    """So that `again` makes all of a result, and `verify` draws from all of it."""
+    for path in some(sorted(RESULTS.glob("*.json"))):
+        name, _, scale = path.stem.rpartition("-")
+        result = experiments.load_result(name, scale, RESULTS)
+        assert len(verify.stored_cells(result)) == result.provenance["cells"]["finished"], path.name
+
+
+def test_a_stored_cell_is_what_todays_code_gives(tmp_path: Path, monkeypatch) -> None:
+    """The shortest check of the stored results: the toy in the plane of P0's second experiment, to six digits."""
+    stored = experiments.load_result("P0-E1", "laptop", RESULTS)
+    cell = next(cell for cell in verify.stored_cells(stored) if cell["data"] == "tastes")
+    verdict = verify.Verdict(1, 1)
+    verify.compare(stored.rows, json.loads(json.dumps(registry.get("P0-E1").run_cell(cell))), verdict)
+    assert verdict, str(verdict)
