@@ -13,6 +13,8 @@ SUBMISSIONS ?=
 PROCESSORS ?=
 WORKERS ?= 2
 ASSIGNMENT ?=
+# How many mutants, and how long: python tools/mutants.py --help.
+MUTANTS ?=
 # Which stored results, and how: python -m course_lib experiments verify --help.
 RESULTS ?=
 
@@ -23,7 +25,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book serve lab test test-fast test-pipelines test-thorough test-launch chapter lint claims results verify-results notebooks normalise bench classroom linkcheck lock address clean test-processors
+.PHONY: help setup book serve lab test test-fast test-pipelines test-thorough test-launch mutants chapter lint claims results verify-results notebooks normalise bench classroom linkcheck lock address clean test-processors
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -64,6 +66,10 @@ test-thorough: $(STAMP) ## run the property tests with ten times as many example
 
 test-launch: $(STAMP) ## run the notebooks in new environments like Binder's and Colab's (2 GB each, ten minutes)
 	COURSE_LAUNCH=1 $(if $(TORCH_INDEX),PIP_EXTRA_INDEX_URL="$(TORCH_INDEX)") $(BIN)/python -m pytest tests/launch $(PYTEST_ARGS)
+
+mutants: $(STAMP) ## change the library in 1,500 small ways and count those that no test notices (hours; MUTANTS="--minutes 20")
+	@$(BIN)/python -c "import importlib.metadata as m; m.version('mutmut')" 2> /dev/null || $(BIN)/python -m pip install --quiet "mutmut>=3.8"
+	$(BIN)/python tools/mutants.py $(MUTANTS)
 
 chapter: $(STAMP) ## write a new chapter that works at once: NAME=my-topic PART=sampling TITLE="My topic"
 	@$(BIN)/python tools/new_chapter.py "$(NAME)" $(if $(PART),--part "$(PART)") $(if $(TITLE),--title "$(TITLE)")

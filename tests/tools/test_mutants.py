@@ -1,0 +1,97 @@
+"""tools/mutants.py: which changes count, how they are drawn, and what the report says of them."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tools import mutants
+from tools.mutants import Mutant
+
+SOURCE = """
+def x_half__mutmut_orig(n):
+    checking.whole(n, "n", 0)
+    if n % 2:
+        raise ValueError(f"n is {n}; expected an even number")
+    return n / 2
+
+def x_half__mutmut_1(n):
+    checking.whole(n, None, 0)
+    if n % 2:
+        raise ValueError(f"n is {n}; expected an even number")
+    return n / 2
+
+def x_half__mutmut_2(n):
+    checking.whole(n, "n", 0)
+    if n % 2:
+        raise ValueError(None)
+    return n / 2
+
+def x_half__mutmut_3(n):
+    checking.whole(n, "n", 1)
+    if n % 2:
+        raise ValueError(f"n is {n}; expected an even number")
+    return n / 2
+
+def x_half__mutmut_4(n):
+    checking.whole(n, "n", 0)
+    if n % 2:
+        raise ValueError(f"n is {n}; expected an even number")
+    return n * 2
+"""
+NAMES = [f"course_lib.maths.sums.x_half__mutmut_{number}" for number in (1, 2, 3, 4)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """What mutmut leaves behind: a mutated file, and beside it what became of its mutants."""
+    place = tmp_path / "mutants" / "course_lib" / "maths"
+    place.mkdir(parents=True)
+    (place / "sums.py").write_text(SOURCE, encoding="utf-8")
+    codes = dict(zip(NAMES, (1, None, 0, 1), strict=True))
+    (place / "sums.py.meta").write_text(json.dumps({"exit_code_by_key": codes}), encoding="utf-8")
+    return tmp_path
+
+
+def test_a_change_of_a_message_is_left_out(folder: Path) -> None:
+    kept = mutants.that_count(mutants.mutants(folder), folder)
+    assert [one.name for one in kept] == NAMES[2:]
+
+
+def test_a_difference_shows_the_changed_lines(folder: Path) -> None:
+    last = mutants.mutants(folder)[-1]
+    assert mutants.difference(last, folder) == "-    return n / 2\n+    return n * 2"
+
+
+def test_the_report_has_the_score_and_every_survivor(folder: Path) -> None:
+    found = mutants.mutants(folder)
+    assert [one.status for one in found] == ["killed", None, "survived", "killed"]
+    text = mutants.report(found, folder)
+    assert "2 of 3 killed: 66.7 %; 1 not run yet." in text and "| course_lib/maths/sums.py | 2 | 3 |" in text
+    assert text.count("```diff") == 1 and "+    checking.whole(n, 'n', 1)" in text
+
+
+def test_a_sample_is_decided_by_its_seed_and_takes_from_each_module_in_proportion() -> None:
+    sizes = {"a.py": 900, "b.py": 90, "c.py": 2}
+    found = [Mutant(f"{module}.{number}", module, None) for module, size in sizes.items() for number in range(size)]
+    sample = mutants.drawn(found, 100, seed=0)
+    assert Counter(one.module for one in sample) == {"a.py": 91, "b.py": 9, "c.py": 1}
+    assert sample == mutants.drawn(found[::-1], 100, seed=0) != mutants.drawn(found, 100, seed=1)
+    assert len(mutants.drawn(found, 5000, seed=0)) == len(found)
+
+
+def test_a_stopped_run_goes_on_with_what_has_no_status(folder: Path) -> None:
+    assert list(mutants._batches(NAMES, folder)) == [[NAMES[1]]]
+
+
+def test_the_mutated_folders_and_their_tests_exist() -> None:
+    assert all((mutants.ROOT / name).is_dir() for name in (*mutants.MUTATED, *mutants.TESTS))
+
+
+def test_a_function_is_compared_without_its_name() -> None:
+    one, other = (ast.parse(f"def {name}(x):\n    return x").body[0] for name in ("f__mutmut_orig", "f__mutmut_1"))
+    assert isinstance(one, ast.FunctionDef) and isinstance(other, ast.FunctionDef) and mutants.only_text(one, other)

@@ -1,0 +1,249 @@
+"""Mutation testing: changes the library in small ways, one at a time, and counts the changes that no test notices.
+
+`make mutants` draws SAMPLE mutants of maths, data, models/debiasing and training, by a seed, from each module in
+proportion to its mutants, and runs on each the tests that reach the changed function. mutmut makes and runs them, in a
+copy of the repository in `_build/mutation`; a run that was stopped goes on where it was. Mutants that change nothing
+but a text or the message of an error are left out. What is found stands in `_build/mutation/report.md`: the score, that
+of each module, and every survivor with what was changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import difflib
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "_build" / "mutation"
+COPIED = ("course_lib", "tests", "pyproject.toml")
+MUTATED = ("course_lib/maths", "course_lib/data", "course_lib/models/debiasing", "course_lib/training")
+TESTS = ("tests/maths", "tests/data", "tests/models", "tests/training")
+SAMPLE = 1500
+BATCH = 100  # mutants of one call of mutmut, which first runs their tests once unchanged
+KILLED = {"killed", "timeout", "segfault"}  # a program that hangs or crashes is noticed too
+STATUS = {0: "survived", 5: "no tests", 33: "no tests", 36: "timeout", -24: "timeout", 24: "timeout", 152: "timeout"}
+STATUS |= {255: "timeout", 1: "killed", 3: "killed", -11: "segfault", -9: "segfault"}
+SETTINGS = f"""
+[tool.mutmut]
+source_paths = ["course_lib"]
+only_mutate = {json.dumps([f"{folder}/*" for folder in MUTATED])}
+pytest_add_cli_args = ["-p", "no:cacheprovider", "-m", "not slow and not browser and not laptop and not seconds"]
+pytest_add_cli_args_test_selection = {json.dumps(TESTS)}
+use_git_change_detection = false
+track_dependencies = false
+"""
+ENVIRONMENT = {"OMP_NUM_THREADS": "1", "CI": "true"}  # CI: the same examples of the property tests each time
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change: mutmut's name for it, the module that it is in, and its status (None: not run yet)."""
+
+    name: str
+    module: str
+    status: str | None
+
+
+def prepare(folder: Path = FOLDER) -> None:
+    """Copy what mutmut needs; files keep their times, so that only changed ones are mutated again."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in COPIED:
+        source, target = ROOT / name, folder / name
+        if source.is_dir():
+            shutil.rmtree(target, ignore_errors=True)
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    (folder / "pyproject.toml").write_text(text + SETTINGS, encoding="utf-8")
+
+
+def mutmut(folder: Path, names: Sequence[str], limit: float | None = None) -> int:
+    """Call `mutmut run` for these mutants in one process; returns its exit status, 124 where the limit came first.
+
+    A name that no mutant has makes mutmut write all mutants, learn which test reaches which function, and stop.
+    """
+    command = [str(Path(sys.executable).with_name("mutmut")), "run", "--max-children", "1", *names]
+    environment = {**os.environ, **ENVIRONMENT, "PYTHONPATH": str(folder / "mutants")}
+    with (folder / "mutmut.log").open("a", encoding="utf-8") as log:
+        try:
+            done = subprocess.run(
+                command, cwd=folder, env=environment, stdout=log, stderr=log, timeout=limit, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return 124
+    return done.returncode
+
+
+def mutants(folder: Path = FOLDER) -> list[Mutant]:
+    """All mutants that mutmut has written."""
+    found = []
+    for path in sorted((folder / "mutants").rglob("*.meta")):
+        module = path.relative_to(folder / "mutants").as_posix().removesuffix(".meta")
+        codes = json.loads(path.read_text(encoding="utf-8"))["exit_code_by_key"]
+        for name, code in codes.items():
+            status = None if code is None or code == 2 else STATUS.get(code, f"exit status {code}")
+            found.append(Mutant(name, module, status))
+    return found
+
+
+# ------------------------------------------------------------------------------------------------ texts are left out
+
+
+def functions_of(source: str) -> dict[str, ast.FunctionDef]:
+    """The functions of a mutated file by name; mutmut writes f as x_f__mutmut_orig, x_f__mutmut_1, ..."""
+    return {node.name: node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)}
+
+
+def only_text(original: ast.FunctionDef, changed: ast.FunctionDef) -> bool:
+    """Whether two versions of a function differ in texts alone, or in what an error is told."""
+    return _meaning(original) == _meaning(changed)
+
+
+class _WithoutTexts(ast.NodeTransformer):
+    def visit_Constant(self, node: ast.Constant) -> ast.Constant:
+        return ast.Constant("") if isinstance(node.value, str) else node
+
+    def visit_JoinedStr(self, _node: ast.JoinedStr) -> ast.Constant:
+        return ast.Constant("")
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """What `checking` calls an argument is a text too, also where it is None."""
+        checks = isinstance(node.func, ast.Attribute) and getattr(node.func.value, "id", "") == "checking"
+        if checks and len(node.args) > 1 and isinstance(node.args[1], ast.Constant):
+            node.args[1] = ast.Constant("")
+        return self.generic_visit(node)
+
+    def visit_Raise(self, node: ast.Raise) -> ast.Raise:
+        """A refusal is a refusal, whatever it says."""
+        return ast.Raise(exc=ast.Constant(""), cause=None) if node.exc is not None else node
+
+
+def _meaning(function: ast.FunctionDef) -> str:
+    unnamed = re.sub(rf"\bdef {re.escape(function.name)}\b", "def f", ast.unparse(function), count=1)
+    return ast.dump(_WithoutTexts().visit(ast.parse(unnamed)))
+
+
+def that_count(found: Sequence[Mutant], folder: Path = FOLDER) -> list[Mutant]:
+    """The mutants that change more than texts."""
+    kept = []
+    by_module: dict[str, list[Mutant]] = defaultdict(list)
+    for one in found:
+        by_module[one.module].append(one)
+    for module, some in by_module.items():
+        functions = functions_of((folder / "mutants" / module).read_text(encoding="utf-8"))
+        for one in some:
+            original, changed = versions(one.name, functions)
+            if not only_text(original, changed):
+                kept.append(one)
+    return kept
+
+
+def versions(name: str, functions: dict[str, ast.FunctionDef]) -> tuple[ast.FunctionDef, ast.FunctionDef]:
+    """A mutant's function as it was and as it is."""
+    local = name.rpartition(".")[2]
+    return functions[re.sub(r"__mutmut_\d+$", "__mutmut_orig", local)], functions[local]
+
+
+def difference(one: Mutant, folder: Path = FOLDER) -> str:
+    """What a mutant changes, the lines with their signs."""
+    functions = functions_of((folder / "mutants" / one.module).read_text(encoding="utf-8"))
+    before, after = (ast.unparse(version).splitlines()[1:] for version in versions(one.name, functions))
+    lines = list(difflib.unified_diff(before, after, n=0, lineterm=""))[2:]
+    return "\n".join(line for line in lines if not line.startswith("@@"))
+
+
+# ------------------------------------------------------------------------------------------------ the sample
+
+
+def drawn(found: Sequence[Mutant], size: int, seed: int) -> list[Mutant]:
+    """`size` mutants in random order, from each module in proportion to its mutants (at least one)."""
+    rng = random.Random(seed)
+    by_module: dict[str, list[Mutant]] = defaultdict(list)
+    for one in sorted(found, key=lambda one: one.name):
+        by_module[one.module].append(one)
+    share = min(1.0, size / max(len(found), 1))
+    chosen = []
+    for module in sorted(by_module):
+        here = by_module[module]
+        chosen += rng.sample(here, min(len(here), max(1, round(share * len(here)))))
+    rng.shuffle(chosen)
+    return chosen
+
+
+def run(size: int, seed: int, minutes: float | None, folder: Path = FOLDER) -> list[Mutant]:
+    """Run what of the sample was not run yet, at most so many minutes; returns the sample with its statuses."""
+    end = time.monotonic() + 60 * minutes if minutes else None
+    prepare(folder)
+    print("making the mutants, and running all tests once to see what each reaches (some minutes)", flush=True)
+    mutmut(folder, ["no.such.mutant"])
+    sample = [one.name for one in drawn(that_count(mutants(folder), folder), size, seed)]
+    for batch in _batches(sample, folder):
+        left = None if end is None else end - time.monotonic()
+        if left is not None and left <= 0:
+            break
+        mutmut(folder, batch, left)
+        print(report(_of(sample, folder), folder).splitlines()[2], flush=True)
+    return _of(sample, folder)
+
+
+def _batches(sample: Sequence[str], folder: Path) -> Iterator[list[str]]:
+    """The mutants of a sample that have no status yet, BATCH at a time; one that gets none is not tried twice."""
+    statuses = {one.name: one.status for one in mutants(folder)}
+    todo = [name for name in sample if statuses[name] is None]
+    for start in range(0, len(todo), BATCH):
+        yield todo[start : start + BATCH]
+
+
+def _of(names: Sequence[str], folder: Path) -> list[Mutant]:
+    by_name = {one.name: one for one in mutants(folder)}
+    return [by_name[name] for name in names]
+
+
+# ------------------------------------------------------------------------------------------------ the report
+
+
+def report(sample: Sequence[Mutant], folder: Path = FOLDER) -> str:
+    """Score, score of each module, and the survivors."""
+    done = [one for one in sample if one.status is not None]
+    killed = [one for one in done if one.status in KILLED]
+    share = f"{100 * len(killed) / len(done):.1f} %" if done else "–"
+    lines = ["# Mutants", "", f"{len(killed)} of {len(done)} killed: {share}; {len(sample) - len(done)} not run yet."]
+    lines += ["", "| module | killed | of |", "|---|---|---|"]
+    counts, kills = (Counter(one.module for one in group) for group in (done, killed))
+    lines += [f"| {module} | {kills[module]} | {counts[module]} |" for module in sorted(counts)]
+    lines += ["", "## Survivors", ""]
+    for one in sorted(done, key=lambda one: one.name):
+        if one.status not in KILLED:
+            lines += [f"`{one.name}` ({one.status})", "", "```diff", difference(one, folder), "```", ""]
+    return "\n".join(lines) + "\n"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the sample, or goes on with it, and writes the report."""
+    parser = argparse.ArgumentParser(prog="python tools/mutants.py", description=__doc__)
+    parser.add_argument("--sample", type=int, default=SAMPLE, help=f"how many mutants (default {SAMPLE})")
+    parser.add_argument("--seed", type=int, default=0, help="of the sample")
+    parser.add_argument("--minutes", type=float, help="stop after this time; the next call goes on")
+    parser.add_argument("--fresh", action="store_true", help="forget what was found before")
+    arguments = parser.parse_args(argv)
+    if arguments.fresh:
+        shutil.rmtree(FOLDER, ignore_errors=True)
+    text = report(run(arguments.sample, arguments.seed, arguments.minutes))
+    (FOLDER / "report.md").write_text(text, encoding="utf-8")
+    print(text.splitlines()[2], "\nwritten:", FOLDER / "report.md")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
