@@ -104,6 +104,14 @@ def test_a_row_is_read_with_its_defaults(tmp_path):
             ("status: tested", "status: tested\n  theorem: thm-x"),
             "theorem 'thm-x' needs the check course_lib.lessons.<chapter>.proofs:thm_x",
         ),
+        (
+            ("status: tested", "status: tested\n  machine: {scope: every size, what: all n.}"),
+            "'machine' says what a proof or an enumeration checked, and there is none",
+        ),
+        (
+            ("status: tested", "status: tested\n  machine: {scope: everything, what: all n.}"),
+            "machine: scope 'everything'; expected one of every size, some sizes, one direction, pieces",
+        ),
         (("status: tested", "status: tested\n  place: again"), "place given twice"),
         (
             ("status: tested", "status: tested\n  depends_on: [P3-Eq99]"),
@@ -601,6 +609,14 @@ def test_the_evidence_of_a_row_is_folded_and_counted(tmp_path):
     assert "- `papers.p3:disagreements_with_table_4`" in text and "- p5: 17.07 ± 0.6" in text
     bare = replace(claim, checks=(), scalars=(), status="not run", reason="no data")
     assert "<details>" not in pages.render_table([bare])
+
+
+def test_a_row_says_what_of_its_proof_the_machine_checked(tmp_path):
+    [claim] = load(write(tmp_path / "claims", ROW))
+    assert "Checked by machine" not in pages.render_table([claim])
+    with_scope = replace(claim, machine=rows.Machine("some sizes", "n = 2 and 3."))
+    assert "*Checked by machine, some sizes:* n = 2 and 3." in pages.render_table([with_scope])
+    assert sum(bool(claim.machine) for claim in COURSE) >= 26
 
 
 def test_a_mention_of_another_claim_becomes_a_link(tmp_path):

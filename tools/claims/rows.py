@@ -20,6 +20,12 @@ STATUSES = {
     "needs assumption": "holds under an assumption that the statement does not name",
     "not run": "not checked here; the row says why",
 }
+SCOPES = {
+    "every size": "an identity in symbols, for every size that the statement names",
+    "some sizes": "the sizes named; others rest on the proof in words",
+    "one direction": "one direction; the other rests on the proof in words",
+    "pieces": "the computations of the proof; what joins them rests on words",
+}
 ERRATUM_KINDS = ("misprint", "counterexample", "imprecise", "protocol")
 ROOT = Path(__file__).parents[2]
 _ID = re.compile(r"(P[0-4]-[A-Za-z0-9.*]+(-[A-Za-z0-9.*]+)*|X\d+[a-z]?)")
@@ -75,6 +81,14 @@ class Erratum:
 
 
 @dataclass(frozen=True)
+class Machine:
+    """What of a proof the machine checked: a scope of SCOPES, and in words what exactly."""
+
+    scope: str
+    what: str
+
+
+@dataclass(frozen=True)
 class Claim:
     """One row. `file` is the name of the YAML file that holds it: that of its chapter.
 
@@ -101,6 +115,7 @@ class Claim:
     scalars: tuple[Scalar, ...] = ()
     findings: tuple[str, ...] = ()
     erratum: Erratum | None = None
+    machine: Machine | None = None
 
     @property
     def anchor(self) -> str:
@@ -162,6 +177,7 @@ def _read_row(row: Any, file: str, number: int) -> Claim:
     found = schema.row(Claim, row, where, given={"file": file}, error=ClaimError)
     found["scalars"] = tuple(_read_scalar(scalar, where) for scalar in found.get("scalars", []))
     found["erratum"] = _read_erratum(found["erratum"], where) if found.get("erratum") else None
+    found["machine"] = _read_machine(found["machine"], where) if found.get("machine") else None
     for name in ("checks", "depends_on", "findings"):
         found[name] = tuple(found.get(name, []))
     claim = Claim(**found)
@@ -209,6 +225,14 @@ def _read_erratum(row: Any, where: str) -> Erratum:
     return erratum
 
 
+def _read_machine(row: Any, where: str) -> Machine:
+    where = f"{where}: machine"
+    machine = Machine(**schema.row(Machine, row, where, error=ClaimError))
+    if machine.scope not in SCOPES:
+        raise ClaimError(f"{where}: scope {machine.scope!r}; expected one of {', '.join(SCOPES)}")
+    return machine
+
+
 def _check_values(claim: Claim, where: str) -> None:
     if not _ID.fullmatch(claim.id):
         raise ClaimError(f"{where}: id {claim.id!r} is not of the form P3-Eq12 or X4")
@@ -239,6 +263,8 @@ def _check_evidence(claim: Claim, where: str) -> None:
             f"{where}: status {claim.status!r} needs a check in a lesson's proofs or a test named after its "
             f"enumeration; got {list(claim.checks)}"
         )
+    if claim.machine and not (proofs or enumerations):
+        raise ClaimError(f"{where}: the field 'machine' says what a proof or an enumeration checked, and there is none")
     if claim.status in ("reproduced", "not reproduced") and not measured:
         raise ClaimError(f"{where}: status {claim.status!r} needs a scalar from a result file or a notebook")
     printed = [(scalar, scalar.printed) for scalar in measured if scalar.printed is not None]
