@@ -11,8 +11,8 @@ from course_lib.lessons.shared import schema
 
 PAPERS = ("P0", "P1", "P2", "P3", "P4", "X")
 STATUSES = {
-    "proved": "a symbolic or exact check passes, at times on small sizes only; the proof in words is that of the theorem "
-    "that the row names, or where it names none stands in the docstring of the check",
+    "proved": "a symbolic or exact check passes, at times on small sizes only; the proof in words is that of the "
+    "theorem that the row names, or where it names none stands in the docstring of the check",
     "enumerated": "exact enumeration over all subsets of small matrices passes; other sizes rest on the proof in words",
     "tested": "an automatic test passes; a test can refute, it does not prove",
     "reproduced": "our own run agrees with the printed number within the stated tolerance",
