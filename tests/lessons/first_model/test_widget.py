@@ -45,7 +45,7 @@ def test_a_script_that_stops_says_which_and_why() -> None:
 
 
 def test_the_same_in_python_is_python_that_runs() -> None:
-    compile(TrainingFilm(model="corrected", moment=3).python(), "shown", "exec")
+    assert compile(TrainingFilm(model="corrected", moment=3).python(), "shown", "exec").co_names
 
 
 def test_playing_moves_the_map_and_the_list(site_page) -> None:
