@@ -23,6 +23,7 @@ from course_lib.experiments.core.results import Result, load_result
 from course_lib.experiments.core.summary import Row
 
 DIGITS = 6
+FLOOR = 1e-4  # what is smaller is compared as if it were this large: rounding alone makes a zero
 CLOCKED = re.compile(r"(^|\s)(seconds|ms)$")  # metrics that a clock gives: another one every time
 
 
@@ -122,11 +123,10 @@ def _name(row: Row) -> str:
 
 
 def _difference(one: float | None, other: float | None) -> float:
-    """|a - b| / max(|a|, |b|); 0 for two zeros and for two that are missing."""
+    """|a - b| / max(|a|, |b|, FLOOR); 0 for two that are missing."""
     if one is None or other is None:
         return 0.0 if one is other else float("inf")
-    size = max(abs(one), abs(other))
-    return abs(one - other) / size if size > 1e-12 else 0.0
+    return abs(one - other) / max(abs(one), abs(other), FLOOR)
 
 
 def vouch(result: Result, verdict: Verdict) -> Result:

@@ -273,7 +273,7 @@ def scalars(rows: list[Row]) -> dict[str, float]:
     return means((row for row in rows if not row["metric"].endswith("at step")), name, intervals=True)
 
 
-ALIKE: dict[str, Any] = {"estimate": seconds, "describe": describe, "finish": scalars, "layout": LAYOUT, "version": 2}
+ALIKE: dict[str, Any] = {"estimate": seconds, "describe": describe, "finish": scalars, "layout": LAYOUT}
 
 # ------------------------------------------------------------------------------------------------- Experiment 8
 
