@@ -97,7 +97,8 @@ class Change(NamedTuple):
 
     @property
     def text(self) -> str:
-        return f"{self.percent:+.1f} ± {self.half:.1f}"
+        """ "+4.2 ± 4.3", in one line of a table."""
+        return f"{self.percent:+.1f}\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}{self.half:.1f}"
 
 
 def change(after: ArrayLike, before: ArrayLike) -> Change:
