@@ -287,7 +287,7 @@ def frontier(
             note(ax, text, (x[at], y[at]), (5, -11), fontsize=8.5, color=color)
     for name, (x, y) in points.items():
         ax.scatter(x, y, s=70, marker="D", color=INK, zorder=4, ec="white")
-        note(ax, name, (x, y), (7, 6), fontsize=9.5, weight="bold")
+        note(ax, name, (x, y), (8, -14), fontsize=9.5, weight="bold")
     ax.set(xlabel="mean popularity of the ten films shown", ylabel="MRR@10, held out")
     ax.legend(loc="lower right")
     return fig, ax
