@@ -49,7 +49,8 @@ class FindingRole(SphinxRole):
             messages: list[nodes.system_message] = []
         else:
             paste = PasteTextRole()
-            shown, messages = paste("glue:text", self.rawtext, cell, self.lineno, self.inliner)
+            # the role parts its text at the last ":", so a format is named: else "path::key" would lose its key
+            shown, messages = paste("glue:text", self.rawtext, f"{cell}:s", self.lineno, self.inliner)
         self.env.note_dependency(str(sys.modules[found.function.__module__].__file__))
         return [nodes.inline("", "", *shown, classes=["support"])], messages
 

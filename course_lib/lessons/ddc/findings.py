@@ -1,12 +1,23 @@
-"""What the chapter on DDC says of data, and in which cases it holds."""
+"""Findings of the chapter on DDC: what its pages say about data, and where it holds.
+
+Stored results: P1-F4 (losses), P1-T2 (five backbones; what each scalar does alone), P1-T5 (nine rules) and P1-X1
+(models whose items are moved together). The page's own run: what a list's popularity follows, and when MF gains.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
 
 from course_lib.lessons.shared.findings import Difference, finding
+
+PAIR = "pair of backbone and data set"
+MOVED = {"negatives": "uniform", "epochs": 40, "top": 0.3}  # the cells of P1-X1 whose items were moved
+EDGE = 2.0  # how far, in standard deviations of the projections on e_pop
 
 
 def _pairs(stored: Any) -> list[tuple[str, str]]:
@@ -18,9 +29,17 @@ def _named(data: str, backbone: str) -> str:
     return f"{backbone}, {data}"
 
 
+def _above_zero(values: ArrayLike) -> Difference:
+    """The mean over seeds of numbers that are positive where the sentence holds."""
+    return Difference.paired(values, np.zeros_like(np.asarray(values, dtype=float)))
+
+
+# ---- losses
+
+
 @finding(
     "After DDC the loss of the vectors that are served is higher than before",
-    case="pair of backbone and data set",
+    case=PAIR,
     claimed={"LightGCN, lastfm-10core", "LightGCN, ml-1m-10core", "MF, ml-1m-10core"},
     rests_on=["P1-F4-laptop"],
 )
@@ -37,7 +56,7 @@ def served_loss_rises(f4: Any) -> dict[str, Difference]:
 
 @finding(
     "DDC's own loss falls to a thirtieth of what it was, or less",
-    case="pair of backbone and data set",
+    case=PAIR,
     claimed={"LightGCN, lastfm-10core", "LightGCN, ml-1m-10core"},
     rests_on=["P1-F4-laptop"],
 )
@@ -48,3 +67,244 @@ def objective_falls(f4: Any) -> dict[str, Difference]:
         for data, backbone in _pairs(f4)
         if (ratios := f4.values("objective ratio", data=data, backbone=backbone))
     }
+
+
+@finding(
+    "One factor on all scores, which changes no list, leaves a lower loss than DDC does",
+    case=PAIR,
+    rests_on=["P1-F4-laptop"],
+)
+def one_factor_beats_ddc(f4: Any) -> dict[str, Difference]:
+    """log(served loss after DDC / loss after the best factor), over seeds."""
+    return {
+        _named(data, backbone): Difference.paired(
+            np.log(f4.values("loss after", data=data, backbone=backbone)),
+            np.log(f4.values("loss by scaling", data=data, backbone=backbone)),
+        )
+        for data, backbone in _pairs(f4)
+    }
+
+
+# ---- what one scalar does alone, what both do
+
+
+def _change(t2: Any, metric: str) -> dict[str, Difference]:
+    """Change of a metric of P1-T2 in percent of the same seed's backbone, over seeds."""
+    return {
+        _named(data, backbone): _above_zero(t2.values(f"{metric} change %", data=data, backbone=backbone, method="DDC"))
+        for data, backbone in _pairs(t2)
+    }
+
+
+def _alone(t2: Any, scalar: str) -> dict[str, Difference]:
+    """log(popularity of the lists with one scalar in what is served / without), over seeds."""
+    return {
+        _named(data, backbone): Difference.paired(
+            np.log(t2.values(f"AvgPop@10 {scalar} alone", data=data, backbone=backbone, method="DDC")),
+            np.log(t2.values("AvgPop@10", data=data, backbone=backbone, method=None)),
+        )
+        for data, backbone in _pairs(t2)
+    }
+
+
+def _opposite(cases: Mapping[str, Difference]) -> dict[str, Difference]:
+    return {name: Difference(-one.value, one.half, one.n, one.over) for name, one in cases.items()}
+
+
+LASTFM = ("LightGCN", "DGCF", "NCL", "LightCCF")  # the four backbones whose centre lies on the popular side
+
+
+@finding(
+    "Served alone, α makes the lists less popular",
+    case=PAIR,
+    claimed={*(f"{name}, lastfm-10core" for name in LASTFM), "MF, ml-1m-10core", "LightGCN, ml-1m-10core"},
+    rests_on=["P1-T2-laptop"],
+)
+def alpha_alone_lowers_popularity(t2: Any) -> dict[str, Difference]:
+    return _opposite(_alone(t2, "alpha"))
+
+
+@finding("Served alone, β makes the lists more popular", case=PAIR, rests_on=["P1-T2-laptop"])
+def beta_alone_raises_popularity(t2: Any) -> dict[str, Difference]:
+    return _alone(t2, "beta")
+
+
+@finding(
+    "DDC makes the lists more popular",
+    case=PAIR,
+    claimed={"MF, lastfm-10core", "LightCCF, lastfm-10core", "MF, ml-1m-10core"},
+    rests_on=["P1-T2-laptop"],
+)
+def ddc_raises_popularity(t2: Any) -> dict[str, Difference]:
+    return _change(t2, "AvgPop@10")
+
+
+@finding(
+    "DDC makes the lists less popular",
+    case=PAIR,
+    claimed={"LightGCN, lastfm-10core", "NCL, lastfm-10core", "LightGCN, ml-1m-10core"},
+    rests_on=["P1-T2-laptop"],
+)
+def ddc_lowers_popularity(t2: Any) -> dict[str, Difference]:
+    return _opposite(_change(t2, "AvgPop@10"))
+
+
+@finding("DDC raises the MRR@10", case=PAIR, claimed={"MF, ml-1m-10core"}, rests_on=["P1-T2-laptop"])
+def ddc_raises_accuracy(t2: Any) -> dict[str, Difference]:
+    return _change(t2, "MRR@10")
+
+
+@finding(
+    "The further on the popular side the centre of the items lies, the less popular DDC makes the lists",
+    case="data set",
+    rests_on=["P1-T2-laptop"],
+)
+def popularity_falls_with_the_centre(t2: Any) -> dict[str, Difference]:
+    """Minus Spearman's correlation over the backbones of a seed, three or more, over seeds."""
+    found = {}
+    for data in t2.distinct("data"):
+        of_seeds = []
+        for seed in t2.distinct("seed", data=data):
+            rows = [
+                [
+                    t2.values(metric, data=data, backbone=backbone, method="DDC", seed=seed)
+                    for backbone in _backbones(t2)
+                ]
+                for metric in ("centroid", "AvgPop@10 change %")
+            ]
+            centres, changes = ([value for values in row for value in values] for row in rows)
+            if len(centres) > 2:
+                of_seeds.append(-float(stats.spearmanr(centres, changes).statistic))
+        if of_seeds:
+            found[data] = _above_zero(of_seeds)
+    return found
+
+
+def _backbones(stored: Any) -> list[str]:
+    found: list[str] = stored.distinct("backbone")
+    return found
+
+
+# ---- items moved together, which changes no list of the model
+
+
+class _Moved:
+    """One model of P1-X1 with its items at several places: metrics over its seeds."""
+
+    def __init__(self, x1: Any, data: str, decay: float) -> None:
+        self.x1, self.where = x1, {"data": data, "backbone": "MF", "decay": decay, **MOVED}
+
+    def values(self, metric: str, shift: float) -> np.ndarray:
+        return np.array(self.x1.values(metric, shift=shift, **self.where))
+
+    def effect(self, scalar: str, shift: float) -> np.ndarray:
+        """log(popularity of the lists with one scalar in what is served / without)."""
+        alone = self.values(f"AvgPop@10 {scalar} alone", shift)
+        return np.asarray(np.log(alone / self.values("AvgPop@10 before", shift)))
+
+
+def _moved(x1: Any) -> dict[str, _Moved]:
+    models = dict.fromkeys((row["data"], row["decay"]) for row in x1.rows if row.get("shift") == EDGE)
+    return {f"MF, {data}, decay {decay:g}": _Moved(x1, data, decay) for data, decay in models}
+
+
+@finding(
+    "Moving all items from one side to the other takes the share of users with a negative α from below 5 to above 95 %",
+    case="model",
+    rests_on=["P1-X1-laptop"],
+)
+def the_origin_turns_alpha(x1: Any) -> dict[str, Difference]:
+    """The smaller of share(+2) - 0.95 and 0.05 - share(-2), over seeds."""
+    return {
+        name: _above_zero(
+            np.minimum(model.values("alpha < 0", EDGE) - 0.95, 0.05 - model.values("alpha < 0", -EDGE)),
+        )
+        for name, model in _moved(x1).items()
+    }
+
+
+@finding(
+    "DDC's lists are more popular where the items were moved to the unpopular side than where to the popular one",
+    case="model",
+    rests_on=["P1-X1-laptop"],
+)
+def popularity_follows_the_origin(x1: Any) -> dict[str, Difference]:
+    """Change of AvgPop@10 in percent, at -2 minus at +2, over seeds."""
+    return {
+        name: Difference.paired(*(model.values("AvgPop@10 change %", shift) for shift in (-EDGE, EDGE)))
+        for name, model in _moved(x1).items()
+    }
+
+
+@finding(
+    "On the unpopular side α alone raises popularity and β alone lowers it; on the popular side they exchange roles",
+    case="model",
+    rests_on=["P1-X1-laptop"],
+)
+def the_scalars_exchange_roles(x1: Any) -> dict[str, Difference]:
+    """The smallest of the four effects, each with the sign that the sentence gives it, over seeds."""
+    return {
+        name: _above_zero(
+            np.min(
+                [
+                    model.effect("alpha", -EDGE),
+                    -model.effect("beta", -EDGE),
+                    -model.effect("alpha", EDGE),
+                    model.effect("beta", EDGE),
+                ],
+                axis=0,
+            )
+        )
+        for name, model in _moved(x1).items()
+    }
+
+
+# ---- the nine rules
+
+
+@finding(
+    "A preference correction of the negatives alone (a_b, a_ab) costs accuracy", case=PAIR, rests_on=["P1-T5-laptop"]
+)
+def preference_on_the_negatives_costs(t5: Any) -> dict[str, Difference]:
+    """MRR@10 of the backbone minus that of the better of the two rules, over seeds."""
+    found = {}
+    for data, backbone in _pairs(t5):
+        where = {"data": data, "backbone": backbone}
+        plain, *rules = (np.array(t5.values("MRR@10", rule=rule, **where)) for rule in ("backbone", "a_b", "a_ab"))
+        found[_named(data, backbone)] = Difference.paired(plain, np.maximum(*rules))
+    return found
+
+
+# ---- the page's own run
+
+
+def correlation(x: ArrayLike, y: ArrayLike) -> np.ndarray:
+    """(n,) one number for each user, whose mean is Pearson's r and whose spread is that of r (delta method).
+
+    r + z_x z_y - r (z_x^2 + z_y^2) / 2, with z the standardised values.
+    """
+    left, right = (np.asarray(values, dtype=float) for values in (x, y))
+    left, right = ((values - values.mean()) / values.std() for values in (left, right))
+    r = float((left * right).mean())
+    return np.asarray(r + left * right - r * (left**2 + right**2) / 2)
+
+
+@finding(
+    "The change of a list's popularity follows the net push more closely than it follows α",
+    case="shift",
+    claimed={"0", "+1", "+2", "+3"},
+)
+def lists_follow_the_push(shifts: Mapping[str, tuple[ArrayLike, ArrayLike, ArrayLike]]) -> dict[str, Difference]:
+    """Correlation with the push minus correlation with α; shift -> (α, push, change), each (users,)."""
+    return {
+        shift: Difference.paired(correlation(push, change), correlation(alpha, change), over="users")
+        for shift, (alpha, push, change) in shifts.items()
+    }
+
+
+@finding(
+    "Without decay, DDC's gain is larger after sixty passes than where validation stops the training", case="model"
+)
+def training_on_makes_the_gain(late: Sequence[float], stopped: Sequence[float]) -> dict[str, Difference]:
+    """Gain in MRR@10 in percent, of the same seeds."""
+    return {"MF without decay": Difference.paired(late, stopped)}

@@ -14,23 +14,79 @@ from course_lib.lessons.shared.house import GRID, INK, PULL, PULL_TINT, PUSH, SO
 
 
 @in_style
-def origin_sweep(shifts: Any, panels: Mapping[str, tuple[Any, float, Any]]) -> tuple[Figure, np.ndarray]:
-    """A panel for each number: its values over the shift of all items; dashed, its value without DDC.
+def moved_items(
+    shifts: Any, losses: Mapping[str, Any], share: Any, changes: Mapping[str, Any]
+) -> tuple[Figure, np.ndarray]:
+    """One model whose items are moved together: losses in percent, share with alpha < 0, changes of popularity in %.
 
-    panels: label -> (values at the shifts, value of the model or NaN where it has none, half-widths or None).
+    losses, changes: name -> value at each shift; share: value at each shift. The model's own lists are the same
+    everywhere, so that its own curves would be level: 100 %, none and 0 %.
     """
-    x = np.asarray(shifts, dtype=float)
-    fig, axes = plt.subplots(1, len(panels), figsize=(3.1 * len(panels), 3.3), squeeze=False, dpi=92)
-    for ax, (label, (values, plain, halves)), color in zip(axes[0], panels.items(), (WRONG, PUSH, PULL), strict=False):
-        if len(values) != len(x):
-            raise ValueError(f"{label}: {len(values)} values for {len(x)} shifts; expected as many")
-        ax.errorbar(x, values, yerr=halves, fmt="o-", color=color, ms=5, elinewidth=1.2, capsize=2.5)
-        if np.isfinite(plain):
-            ax.axhline(plain, color=INK, ls=(0, (4, 2)), lw=1.3, label="the model itself")
-            ax.legend(loc="lower left", fontsize=9)
-        ax.set(title=label, xlabel="shift of all items along $e_{pop}$")
-        ax.margins(y=0.22)
-    return fig, axes[0]
+    fig, axes = plt.subplots(1, 3, figsize=(9.6, 3.7), dpi=92)
+    for ax, curves in zip(axes, (losses, {"": share}, changes), strict=True):
+        for (color, marker, dashes), (name, values) in zip(SPARE, curves.items(), strict=False):
+            ax.plot(shifts, values, color=color, marker=marker, ls=dashes, ms=5, label=name)
+        ax.set_xlabel("shift of all items along $e_{pop}$")
+        ax.axvline(0, color=SOFT, lw=1, ls=(0, (2, 2)))
+        if "" not in curves:
+            ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=len(curves), fontsize=9, handlelength=2.6)
+    axes[0].set(title="loss, % of the model's", ylim=(0, 105))
+    axes[1].set(title="share of people with α < 0", ylim=(-0.05, 1.05))
+    axes[2].set_title("change of popularity, %")
+    axes[2].axhline(0, color=INK, lw=1)
+    return fig, axes
+
+
+@in_style
+def losses_after(rows: Mapping[str, Mapping[str, Sequence[float]]]) -> tuple[Figure, Axes]:
+    """A row for each model, a mark for each loss in percent of the model's own (logarithmic), one mark for each seed.
+
+    rows: model -> {what the loss is of: percents of the seeds}. The line stands at 100 %: the model itself.
+    """
+    fig, ax = plt.subplots(figsize=(8.2, 0.5 * len(rows) + 1.5), dpi=92)
+    y = np.arange(len(rows))[::-1]
+    for (color, marker, _), kind in zip(SPARE, next(iter(rows.values())), strict=False):
+        found = [(x, at) for at, of_model in zip(y, rows.values(), strict=True) for x in of_model[kind]]
+        ax.plot(*zip(*found, strict=True), ls="", marker=marker, color=color, ms=8, mec="white", label=kind)
+    ax.axvline(100, color=INK, lw=1.3)
+    ax.set(xscale="log", xlabel="loss after, % of the model's (logarithmic)", ylim=(-0.6, len(rows) - 0.4))
+    ax.set_yticks(y, list(rows))
+    ticks = [tick for tick in (0.5, 1, 2, 5, 10, 20, 50, 100, 200) if ax.get_xlim()[0] <= tick <= ax.get_xlim()[1]]
+    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    ax.minorticks_off()
+    ax.grid(visible=False, axis="y")
+    fig.legend(loc="outside upper center", ncols=3)
+    return fig, ax
+
+
+@in_style
+def alone_and_together(points: Mapping[str, tuple[float, Mapping[str, float]]]) -> tuple[Figure, Axes]:
+    """Change of popularity in percent against the centre of the items: one mark for each scalar alone, one for both.
+
+    points: model -> (centre in standard deviations, {what is served: percent}). A thin line joins the marks of a model.
+    """
+    fig, ax = plt.subplots(figsize=(8.2, 4.3), dpi=92)
+    last = -np.inf  # a name goes under its marks where the one to its left is too near
+    for name, (centre, changes) in sorted(points.items(), key=lambda point: point[1][0]):
+        ax.plot([centre] * len(changes), list(changes.values()), color=GRID, lw=1.4, zorder=1)
+        above = centre - last > 0.15
+        end, place = (max(changes.values()), 9) if above else (min(changes.values()), -27)
+        note(ax, name, (centre, end), (0, place), ha="center", fontsize=8.5, color=INK)
+        last = centre if above else last
+    for (color, marker, _), kind in zip(SPARE, next(iter(points.values()))[1], strict=False):
+        x, y = zip(*((centre, changes[kind]) for centre, changes in points.values()), strict=True)
+        ax.plot(x, y, ls="", marker=marker, color=color, ms=8, mec="white", label=kind, zorder=3)
+    ax.axhline(0, color=INK, lw=1)
+    ax.axvline(0, color=SOFT, lw=1, ls=(0, (2, 2)))
+    ax.set_yscale("symlog", linthresh=20, linscale=1.5)
+    low, high = ax.get_ylim()
+    ticks = [tick for tick in (-100, -50, -20, -10, 0, 10, 20, 50, 100) if low <= tick <= high]
+    ax.set_yticks(ticks, [f"{tick:+d}" if tick else "0" for tick in ticks])
+    ax.minorticks_off()
+    ax.margins(x=0.12, y=0.16)
+    ax.set(xlabel="centre of the items along e_pop, in standard deviations", ylabel="change of popularity, %")
+    fig.legend(loc="outside upper center", ncols=3)
+    return fig, ax
 
 
 @in_style
@@ -231,7 +287,7 @@ def frontier(
             note(ax, text, (x[at], y[at]), (5, -11), fontsize=8.5, color=color)
     for name, (x, y) in points.items():
         ax.scatter(x, y, s=70, marker="D", color=INK, zorder=4, ec="white")
-        note(ax, name, (x, y), (7, 6), fontsize=9.5, weight="bold")
+        note(ax, name, (x, y), (8, -14), fontsize=9.5, weight="bold")
     ax.set(xlabel="mean popularity of the ten films shown", ylabel="MRR@10, held out")
     ax.legend(loc="lower right")
     return fig, ax

@@ -107,7 +107,7 @@ class TwoScalars(CourseWidget):
 
     module_name: ClassVar[str] = "two_scalars"
     caption: ClassVar[str] = (
-        "The loss of one user as a function of his two scalars: lines of equal loss, thicker where it is lower. "
+        "The loss of one user as a function of their two scalars: lines of equal loss, thicker where it is lower. "
         "Circle: the model. Diamond: the minimum of the DDC loss. Square: the best rank. Cross: the scalars that are "
         "shown. With JavaScript this picture is interactive."
     )

@@ -23,8 +23,12 @@ FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
         [1, 2], [1.0, 0.5], {"one": ([1, 10], [0.0, 1.0], 1.0), "other": ([1, 10], [0.0, 2.0], None)}
     ),
     "net_push": lambda: plots.net_push(np.linspace(-1, 1, 40), np.linspace(-5, 9, 40), np.linspace(-2, 1, 40)),
-    "origin_sweep": lambda: plots.origin_sweep(
-        [-1, 0, 1], {"share": ([0, 0.5, 1], np.nan, None), "popularity": ([3, 2, 1], 2.0, [1, 1, 1])}
+    "moved_items": lambda: plots.moved_items(
+        [-1, 0, 1], {"own": [50, 20, 2], "served": [80, 80, 90]}, [0, 0.5, 1], {"both": [1.0, 0.0, -9.0]}
+    ),
+    "losses_after": lambda: plots.losses_after({"MF": {"own": [9.0, 10], "served": [90.0, 95]}}),
+    "alone_and_together": lambda: plots.alone_and_together(
+        {"MF": (-0.3, {"α": 5.0, "both": 6.0}), "LightGCN": (0.9, {"α": -60.0, "both": -9.0})}
     ),
     "turned_user": lambda: plots.turned_user(
         {"before": [3, 1], "after": [-0.5, 0]}, [[1, 0], [-1, -1]], [[-2, 1], [-2, -1]]
