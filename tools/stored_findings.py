@@ -1,5 +1,6 @@
 """Findings outside the pages: computed from stored results, or found in the cell of a page that shows them."""
 
+import json
 import re
 from collections.abc import Collection
 from functools import cache
@@ -38,17 +39,23 @@ def support(name: str, page: str) -> str | None:
     return from_results(found).support if found.rests_on else None
 
 
+def _code(notebook: Path) -> str:
+    """The code of a notebook's cells, one after the other."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    return "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+
+
 def cell_of(name: str, page: str, pages: Collection[str]) -> str:
     """What MyST-NB's role is asked for the support that a cell showed: "finding-x", or "/book/ddc.ipynb::finding-x".
 
     Raises KeyError where no notebook of the lesson shows the finding.
     """
     found = findings.find(name, page)
-    call = re.compile(rf"findings\.show\(\s*(\w+\.)*{found.function.__name__}\b")
+    call = re.compile(rf"\bshow\(\s*(\w+\.)*{found.function.__name__}\b")
     mine = sorted(other for other in pages if findings.lesson_of(other) == found.lesson)
     for other in sorted(mine, key=lambda other: other != page):  # this page first
         source = ROOT / f"{other}.ipynb"
-        if source.is_file() and call.search(source.read_text(encoding="utf-8").replace("\\n", "\n")):
+        if source.is_file() and call.search(_code(source)):
             key = f"{findings.PREFIX}{found.name}"
             return key if other == page else f"/{other}.ipynb::{key}"
     raise KeyError(f"finding: {name!r} on {page} is shown by no cell of {', '.join(mine) or 'a page'}")

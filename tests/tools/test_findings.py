@@ -180,3 +180,26 @@ def test_a_page_in_json_is_read_as_its_text() -> None:
         len(conclusions.text_of(path))
         == sum(len("".join(cell["source"])) + 2 for cell in cells if cell["cell_type"] == "markdown") - 2
     )
+
+
+def roles() -> list[tuple[str, str]]:
+    """(page, name) of every {finding} role in the book, and of the claims, which stand on the page of claims."""
+    pages = [path for path in (stored_findings.ROOT / "book").rglob("*") if path.suffix in (".md", ".ipynb")]
+    found = [
+        (path.relative_to(stored_findings.ROOT).with_suffix("").as_posix(), name)
+        for path in pages
+        if ".ipynb_checkpoints" not in path.parts
+        for name in re.findall(r"\{finding\}`([\w.-]+)`", conclusions.text_of(path))
+    ]
+    return found + [("book/reference/claims", name) for claim in rows.load() for name in claim.findings]
+
+
+def test_every_finding_that_a_page_names_is_computed_somewhere() -> None:
+    known = {
+        path.relative_to(stored_findings.ROOT).with_suffix("").as_posix()
+        for path in (stored_findings.ROOT / "book").rglob("*.ipynb")
+    }
+    named = roles()
+    assert len(named) > 50
+    for page, name in named:
+        assert stored_findings.support(name, page) or stored_findings.cell_of(name, page, known)
