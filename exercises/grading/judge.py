@@ -56,17 +56,19 @@ class Names(dict[str, Any]):
 def judge(source: Path, submitted: Path) -> dict[str, Any]:
     """The verdict on one notebook."""
     pristine = notebooks.read_source(source)
-    notebook = notebooks.rebuilt(pristine, notebooks.handed_in(submitted.read_bytes()))
-    cells = notebooks.student_cells(notebook)
+    cells = notebooks.student_cells(notebooks.rebuilt(pristine, notebooks.working_copy(submitted.read_bytes())))
+    pieces = [(cell, piece) for cell in cells for piece in notebooks.parts(cell.source)]
     began = time.monotonic()
     public = import_module(checks_name(source))
-    with Sandbox([cell.source for cell in cells], notebooks.open_rooms(pristine)) as sandbox:
+    with Sandbox([piece for _, piece in pieces], notebooks.open_rooms(pristine)) as sandbox:
         checks = {
             notebooks.grading(cell)["grade_id"]: run_check(cell.source, sandbox, public)
             for cell in pristine.cells
             if notebooks.is_test(cell)
         }
-        outputs = {cell.id: result for cell, result in zip(cells, sandbox.results, strict=True)}
+        outputs: dict[str, dict[str, Any]] = {}
+        for (cell, _), result in zip(pieces, sandbox.results, strict=True):
+            outputs[cell.id] = _joined(outputs.get(cell.id), result)
         return {
             "checks": checks,
             "outputs": outputs,
@@ -74,6 +76,15 @@ def judge(source: Path, submitted: Path) -> dict[str, Any]:
             "student_seconds": round(sandbox.seconds, 2),
             "seconds": round(time.monotonic() - began, 2),
         }
+
+
+def _joined(first: dict[str, Any] | None, second: dict[str, Any]) -> dict[str, Any]:
+    """What two pieces of one cell printed, and their errors."""
+    if first is None:
+        return second
+    errors = [text for text in (first.get("error"), second.get("error")) if text]
+    output = (first.get("output") or "") + (second.get("output") or "")
+    return {"error": "\n".join(errors) or None, "output": output}
 
 
 def checks_name(source: Path) -> str:
