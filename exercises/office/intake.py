@@ -67,9 +67,10 @@ def _files(folder: Path) -> Iterator[Arrival]:
 
 
 def _is_nobodys(path: Path, above: Path | None = None) -> bool:
-    """Hidden files, checkpoints of Jupyter, time stamps, what systems leave behind."""
+    """Hidden files that are no notebooks, checkpoints of Jupyter, time stamps, what systems leave behind."""
     parts = path.relative_to(above).parts if above else (path.name,)
-    return any(part.startswith(".") or part in _NOT_WORK for part in parts)
+    hidden = any(part.startswith("._") or (part.startswith(".") and not part.endswith(".ipynb")) for part in parts)
+    return hidden or not _NOT_WORK.isdisjoint(parts)
 
 
 def _arrival(path: Path, folder: Path) -> Arrival:

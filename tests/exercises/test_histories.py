@@ -1,8 +1,8 @@
 """Nothing is lost: random terms of a class, with a judge that is planted, and `kill -9` at random places.
 
 A history hands in, renames, breaks and removes files, collects, grades, marks by hand and takes back, in random order.
-A model in plain Python says what must count; every byte and every mark that was ever there must still be there, and what
-is done twice changes nothing. `make test-histories` runs 500 of them, the number that the course is held to.
+A model in plain Python says what must count; every byte and every mark that was ever there must still be there, and
+what is done twice changes nothing. `make test-histories` runs 500 of them, the number that the course is held to.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import csv
 import hashlib
 import os
 import random
-import re
 import shutil
 import signal
 import sqlite3
@@ -23,14 +22,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 
-import nbformat
 import pytest
 
 pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[classroom]'")
 
+from planted_class import ASSIGNMENTS, automatic, booked, judged, untouched, work
+
 from exercises import classroom
-from exercises.grading import notebooks
-from exercises.grading.judge import grading_code
 from exercises.office import stages
 from exercises.office.book import Book
 from exercises.office.ledger import Ledger
@@ -38,89 +36,8 @@ from exercises.office.room import Room
 
 HISTORIES = int(os.environ.get("COURSE_HISTORIES", "6"))
 STEPS = 30
-ASSIGNMENTS = ("ddc", "gauge-freedom")  # names of true assignments: the fingerprint of a grading asks for their checks
 PEOPLE = {"ada": "ada", "Müller Jörg": "muller-jorg", "smith, anna": "smith-anna"}
 Key = tuple[str, str]
-
-
-def cell(kind: str, name: str, source: str, **about: object) -> nbformat.NotebookNode:
-    made = nbformat.v4.new_code_cell(source) if kind == "code" else nbformat.v4.new_markdown_cell(source)
-    flags = {"grade": False, "solution": False, "locked": False, "task": False, "schema_version": 3, **about}
-    made.metadata["nbgrader"] = {"grade_id": name, **flags}
-    made.id = name
-    return made
-
-
-def source(assignment: str) -> nbformat.NotebookNode:
-    """A short assignment: a function, its check for 4 points, and a text for 6."""
-    name = f"answer_{assignment.replace('-', '_')}"
-    return nbformat.v4.new_notebook(
-        cells=[
-            cell("markdown", f"intro_{name}", f"# {assignment}", locked=True),
-            cell(
-                "code",
-                name,
-                f"def {name}():\n    ### BEGIN SOLUTION\n    return 1\n    ### END SOLUTION",
-                solution=True,
-            ),
-            cell("code", f"test_{name}", f"assert {name}() == 1", grade=True, points=4, locked=True),
-            cell(
-                "markdown",
-                f"essay_{name}",
-                "### BEGIN SOLUTION\nText.\n### END SOLUTION",
-                grade=True,
-                solution=True,
-                points=6,
-            ),
-        ]
-    )
-
-
-def work(assignment: str, number: int) -> bytes:
-    """A submission; its number decides its points, and every second one has the text of the one before."""
-    notebook = source(assignment)
-    notebook.cells[1].source = f"def {notebook.cells[1].id}():\n    return {number}"
-    notebook.cells[3].source = f"Essay {number // 2}"
-    return nbformat.writes(notebook).encode()
-
-
-def automatic(number: int) -> float:
-    return float(number % 5)
-
-
-def untouched(assignment: str, number: int) -> bytes:
-    notebook = source(assignment)
-    notebook.cells[1].source = f"def {notebook.cells[1].id}():\n    {notebooks.CODE_STUB}"
-    notebook.cells[3].source = notebooks.TEXT_STUB
-    notebook.metadata["number"] = number
-    return nbformat.writes(notebook).encode()
-
-
-# ---- the planted judge ----
-
-
-def judged(room: Room, student: str) -> None:
-    """No judge: `booked` reads the points off the answer."""
-
-
-def booked(room: Room, student: str) -> None:
-    """What nbgrader's SaveAutoGrades does, with points that stand in the answer."""
-    notebook = notebooks.read_source(room.notebook("submitted", student))
-    texts = {one.metadata["nbgrader"]["grade_id"]: one.source for one in notebook.cells if "nbgrader" in one.metadata}
-    number = re.search(r"return (\d+)", texts[f"answer_{room.assignment.replace('-', '_')}"])
-    with room.gradebook() as book:
-        book.update_or_create_student(student)
-        book.update_or_create_submission(room.assignment, student)
-        for grade in book.find_submission_notebook(room.assignment, room.assignment, student).grades:
-            if grade.name.startswith("test_"):
-                grade.auto_score = automatic(int(number[1])) if number else 0.0
-            else:
-                grade.auto_score = 0.0 if notebooks.is_stub(texts[grade.name]) else None
-            grade.needs_manual_grade = grade.manual_score is not None or grade.auto_score is None
-        book.db.commit()
-    target = room.notebook("autograded", student)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy(room.notebook("submitted", student), target)
 
 
 # ---- commands, and their sudden end ----
@@ -436,24 +353,10 @@ class History:
         self._check_table()
 
 
-@pytest.fixture(scope="module")
-def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A classroom with two released assignments, and warm caches in this process, which its children inherit."""
-    course = tmp_path_factory.mktemp("released")
-    for assignment in ASSIGNMENTS:
-        path = Room(course, assignment).notebook("source")
-        path.parent.mkdir(parents=True)
-        nbformat.write(source(assignment), path)
-    classroom.main(["release", "--course", str(course)])
-    for assignment in ASSIGNMENTS:
-        grading_code(Room(course, assignment).notebook("source"))
-    return course
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize("seed", range(HISTORIES))
-def test_no_history_loses_a_byte_or_a_mark(released: Path, tmp_path: Path, seed: int) -> None:
-    shutil.copytree(released, tmp_path / "class")
+def test_no_history_loses_a_byte_or_a_mark(planted: Path, tmp_path: Path, seed: int) -> None:
+    shutil.copytree(planted, tmp_path / "class")
     history = History(seed, tmp_path / "class")
     try:
         history.live()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from fractions import Fraction
@@ -105,6 +106,50 @@ def test_the_time_of_a_submission_is_the_most_it_costs() -> None:
             box.call("f")
         begun = [result for result in box.results if "took longer" in (result.get("error") or "")]
         assert 1 <= len(begun) <= 4  # a cell that was begun took its whole second, and four were there to take
+
+
+@pytest.mark.parametrize("slow", ["import time\ntime.sleep(1.5)", "while True: pass"])
+def test_cells_of_the_students_own_cost_no_answer(slow: str) -> None:
+    """However many there are, and however long they take, what the checks ask for is there."""
+    with Sandbox(["def helper(): return 1", *[slow] * 12, "def f(): return helper()"], own=range(13)) as box:
+        assert box.call("f") == 1
+        assert box.spent["own"] <= 2 * sandbox.SUBMISSION_SECONDS
+        assert "No points depend on this cell" in box.results[12]["error"]
+
+
+def test_own_cells_that_end_the_process_again_and_again_cost_no_answer() -> None:
+    with Sandbox([*["import os; os._exit(0)"] * 12, "def f(): return 1"], own=range(12)) as box:
+        assert box.call("f") == 1
+
+
+def test_calls_have_a_time_of_their_own() -> None:
+    """The answers' cells took nearly all of theirs, and a call hangs; the next call is answered all the same."""
+    burn = "import time\nuntil = time.process_time() + 0.8\nwhile time.process_time() < until: pass"
+    with Sandbox([f"{burn}\ndef f():\n    while True: pass", "def g(): return 1"]) as box:
+        with pytest.raises(StudentError, match="took longer"):
+            box.call("f")
+        assert box.call("g") == 1
+
+
+def test_time_is_the_processors_and_not_the_clocks() -> None:
+    """Others work at the same time; a cell of half a second is no slower for it than it is alone."""
+    burn = "import time\nuntil = time.process_time() + 0.5\nwhile time.process_time() < until: pass"
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4 * (os.cpu_count() or 1))]
+    try:
+        with Sandbox([burn, "def f(): return 1"]) as box:
+            assert box.results[0]["error"] is None
+            assert box.call("f") == 1
+            assert box.seconds == pytest.approx(0.5, abs=0.4)
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+
+
+def test_who_sleeps_is_not_waited_for() -> None:
+    with Sandbox(["import time\ntime.sleep(100)", "def f(): return 1"]) as box:
+        assert "took longer" in box.results[0]["error"]
+        assert box.call("f") == 1
 
 
 def test_nothing_is_left_behind() -> None:
