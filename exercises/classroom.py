@@ -4,6 +4,7 @@
     python exercises/classroom.py all --submissions FOLDER --workers 2
     python exercises/classroom.py grade --assignment gauge-freedom
     python exercises/classroom.py undo [--student NAME --assignment NAME]
+    python exercises/classroom.py export --to canvas
 
 FOLDER holds STUDENT/ASSIGNMENT.ipynb or STUDENT.ipynb for every student, or what Moodle, Canvas or Blackboard download.
 Without --assignment, `release` makes every assignment and the other steps do every assignment that was handed in. Every
@@ -29,8 +30,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 try:
     from sqlalchemy.exc import SAWarning
 
-    from exercises.office import stages, tables
+    from exercises.office import exports, stages, tables
     from exercises.office.desk import Desk
+    from exercises.office.late import BadDeadlines
     from exercises.office.people import BadRoster
     from exercises.office.room import HERE, Failed, Room, rooms
 except ImportError as error:
@@ -41,7 +43,7 @@ except ImportError as error:
 from exercises.grading.sandbox import NoWalls
 
 warnings.filterwarnings("ignore", category=SAWarning)  # nbgrader builds rows before it adds them
-STEPS = ("release", "collect", "grade", "feedback", "all", "undo", "table")
+STEPS = ("release", "collect", "grade", "feedback", "all", "undo", "table", "export")
 
 
 @contextmanager
@@ -75,11 +77,14 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--assignment", help="one assignment (without it: every one that was handed in)")
     parser.add_argument("--submissions", type=Path, help="the folder to collect from")
     parser.add_argument("--student", help="whose newest file `undo` takes back (without it: the last collection)")
+    parser.add_argument("--to", choices=sorted(exports.SYSTEMS), help="the learning platform that `export` writes for")
     parser.add_argument("--workers", type=int, default=2, help="how many submissions are judged at a time (2)")
     parser.add_argument("--course", type=Path, default=HERE, help="the classroom's folder (this one)")
     given = parser.parse_args(arguments)
     if given.step in ("collect", "all") and given.submissions is None:
         parser.error(f"{given.step} needs --submissions FOLDER")
+    if given.step == "export" and given.to is None:
+        parser.error(f"export needs --to {' or '.join(sorted(exports.SYSTEMS))}")
     if given.workers < 1:
         parser.error("--workers must be at least 1")
     return given
@@ -92,7 +97,7 @@ def main(arguments: list[str] | None = None) -> None:
         with only_one(course):
             prepare(course)
             run(given, course)
-    except (Failed, NoWalls, BadRoster) as error:
+    except (Failed, NoWalls, BadRoster, BadDeadlines) as error:
         sys.exit(f"{given.step}: {error}")
     print(f"{given.step}: {time.monotonic() - began:.0f} s")
 
@@ -110,19 +115,24 @@ def run(given: argparse.Namespace, course: Path) -> None:
         stages.undo(desk, given.student, given.assignment)
     here = [room for room in asked if desk.is_in_use(room)]
     if not here:
+        print(f"files: {tables.files(desk, every)}")
         raise Failed("nothing was handed in: no notebook of any assignment was found")
     steps: dict[str, Callable[[Room], None]] = {
         "collect": lambda room: stages.sort_out(desk, room),
         "grade": lambda room: stages.grade(desk, room, given.workers),
         "feedback": lambda room: stages.feedback(desk, room),
     }
-    if given.step in ("undo", "table"):
+    if given.step in ("undo", "table", "export"):
         steps = {given.step: steps["collect"]}
     try:
         _each(here, {name: step for name, step in steps.items() if given.step in (name, "all")})
     finally:
         _each(here, {"table": lambda room: print(f"grades: {tables.table(desk, room)}")})
         print(f"files: {tables.files(desk, every)}")
+    if given.step == "export":
+        print(f"export: {exports.export(desk, here, given.to)}")
+    in_use = [room for room in every if desk.is_in_use(room)]
+    print(f"gradebook: {exports.gradebook(desk, in_use)}")
 
 
 def _each(asked: list[Room], steps: dict[str, Callable[[Room], None]]) -> None:
@@ -134,7 +144,7 @@ def _each(asked: list[Room], steps: dict[str, Callable[[Room], None]]) -> None:
         for name, step in steps.items():
             try:
                 step(room)
-            except (NoWalls, BadRoster):
+            except (NoWalls, BadRoster, BadDeadlines):
                 raise
             except Exception as error:
                 failures.append(f"{room.assignment}, {name}: {stages.reason(error)}")

@@ -13,7 +13,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Any
 
-from . import plain
+from course_lib.lessons.shared import plain
+
 from .notebooks import OPEN_ROOMS
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -18,6 +18,7 @@ from exercises.grading import notebooks
 from exercises.grading.judge import write_whole
 
 from .intake import TIMESTAMP, Assignment, arrivals, stamp_of
+from .late import Deadlines, Lateness, read_deadlines
 from .ledger import Arrival, Ledger, Receipt
 from .people import IDENTIFIER, Roster, read_roster
 from .room import Failed, Room, rooms
@@ -36,6 +37,11 @@ class Desk:
     def roster(self) -> Roster:
         """The class's roster, read once."""
         return read_roster(self.course)
+
+    @cached_property
+    def deadlines(self) -> Deadlines:
+        """What is due when, read once."""
+        return read_deadlines(self.course)
 
     # ---- taking in ----
 
@@ -74,6 +80,17 @@ class Desk:
     def standings(self, room: Room) -> dict[str, Standing]:
         """Every student who handed anything in for an assignment."""
         return standings(self.ledger.receipts(), room.assignment, lambda sha: self.look(room, sha))
+
+    def lateness(self, room: Room) -> dict[str, Lateness]:
+        """How late each student is with an assignment; free days go to what was due first, whatever it is."""
+        others = [one for one in rooms(self.course) if one.assignment in self.deadlines.due and one != room]
+        files: dict[str, dict[str, Receipt]] = {}
+        for one in [room, *others]:
+            for student, standing in self.standings(one).items():
+                if standing.counts:
+                    files.setdefault(student, {})[one.assignment] = standing.counts
+        every = {student: self.deadlines.lateness(student, own) for student, own in files.items()}
+        return {student: own[room.assignment] for student, own in every.items() if room.assignment in own}
 
     def nobodys(self, assignment: str | None) -> list[Receipt]:
         """Files of an assignment that nobody could be given."""

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +141,7 @@ def graded(room: Room, students: Iterable[str]) -> set[str]:
 
 def feedback(desk: Desk, room: Room) -> None:
     """Writes feedback/STUDENT/ASSIGNMENT/*.html for every student whose marks or comments changed."""
+    settle(desk, room)
     everybody = sorted(desk.standings(room))
     ready = graded(room, everybody)
     if waiting := len(everybody) - len(ready):
@@ -157,6 +159,33 @@ def feedback(desk: Desk, room: Room) -> None:
         except Exception as error:
             failures[student] = reason(error)
     _report("feedback", "written", failures)
+
+
+def settle(desk: Desk, room: Room) -> None:
+    """Brings due date, times and penalties into nbgrader's gradebook, so that all its exports and pages agree.
+
+    Without deadlines.toml, penalties are left as nbgrader has them.
+    """
+    late, due, found = desk.lateness(room), desk.deadlines.due.get(room.assignment), desk.standings(room)
+    with room.gradebook() as gradebook:
+        if due is not None:
+            gradebook.find_assignment(room.assignment).duedate = _naive(due)
+        for student in graded(room, found):
+            notebook = gradebook.find_submission_notebook(room.assignment, room.assignment, student)
+            counts = found[student].counts
+            if counts is not None:
+                notebook.assignment.timestamp = _naive(datetime.fromisoformat(counts.handed_in))
+            if due is not None and student in late:
+                days = desk.deadlines.extensions.get(student, {}).get(room.assignment)
+                notebook.assignment.extension = timedelta(days=days) if days else None
+                cost = round(notebook.score * late[student].percent / 100, 2)
+                notebook.late_submission_penalty = cost or None
+        gradebook.db.commit()
+
+
+def _naive(when: datetime) -> datetime:
+    """nbgrader's times are UTC, and do not say so."""
+    return when.astimezone(UTC).replace(tzinfo=None)
 
 
 def marks(room: Room, student: str) -> list[Any]:

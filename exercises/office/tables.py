@@ -12,12 +12,13 @@ from typing import Any
 from exercises.grading import notebooks
 
 from .desk import Desk
+from .late import Lateness
 from .ledger import Receipt
 from .room import Room, text_of
-from .stages import graded
+from .stages import graded, settle
 from .standing import Standing
 
-FRAME = ("student", "name"), ("total", "out_of", "to_grade_by_hand", "seconds", "handed_in", "look_at")
+FRAME = ("student", "name"), ("penalty", "total", "out_of", "to_grade_by_hand", "seconds", "handed_in", "look_at")
 NOT_GRADED = "not graded yet: run grade"
 
 
@@ -26,7 +27,8 @@ def table(desk: Desk, room: Room) -> Path:
 
     Columns: the graded cells, the total, what a person must still grade, and what to look at, with what to do.
     """
-    found = desk.standings(room)
+    settle(desk, room)
+    found, late = desk.standings(room), desk.lateness(room)
     present = graded(room, found)
     everybody = sorted({*found, *desk.roster.people})
     columns, lines = _columns(room), []
@@ -39,7 +41,7 @@ def table(desk: Desk, room: Room) -> Path:
                 line["look_at"] = "nothing handed in"
             elif student in present:
                 line |= _marks(gradebook.find_submission_notebook(room.assignment, room.assignment, student))
-                line |= _about(room, standing)
+                line |= _about(room, standing, late.get(student, Lateness()))
             else:
                 line |= {"look_at": "; ".join([NOT_GRADED, *standing.notes])}
             lines.append(line)
@@ -48,6 +50,16 @@ def table(desk: Desk, room: Room) -> Path:
     path = room.course / "grades" / f"{room.assignment}.csv"
     write_table(path, [*FRAME[0], *columns, *FRAME[1]], lines)
     return path
+
+
+def totals(desk: Desk, room: Room) -> dict[str, tuple[float, float, bool]]:
+    """student -> (total after penalties, out of how many, whether a person must still look), of those graded."""
+    with room.gradebook() as gradebook:
+        found = {}
+        for student in graded(room, desk.standings(room)):
+            line = _marks(gradebook.find_submission_notebook(room.assignment, room.assignment, student))
+            found[student] = line["total"], line["out_of"], bool(line["to_grade_by_hand"])
+        return found
 
 
 def _columns(room: Room) -> list[str]:
@@ -60,16 +72,17 @@ def _marks(notebook: Any) -> dict[str, Any]:
     """What nbgrader's gradebook says of a submission."""
     return {
         **{grade.name: grade.score for grade in notebook.grades},
-        "total": notebook.score,
+        "penalty": notebook.late_submission_penalty or 0.0,
+        "total": max(0.0, notebook.score - (notebook.late_submission_penalty or 0.0)),
         "out_of": notebook.max_score,
         "to_grade_by_hand": sum(grade.needs_manual_grade for grade in notebook.grades),
     }
 
 
-def _about(room: Room, standing: Standing) -> dict[str, Any]:
+def _about(room: Room, standing: Standing, late: Lateness) -> dict[str, Any]:
     """When it came, what it cost, and what a person should look at."""
     verdict = json.loads(text_of(room.verdict(standing.student)) or "{}")
-    looks = [*standing.notes, verdict.get("look"), *_looks(verdict)]
+    looks = [*standing.notes, late.note(), verdict.get("look"), *_looks(verdict)]
     return {
         "seconds": verdict.get("student_seconds", ""),
         "handed_in": standing.counts.handed_in if standing.counts else "",

@@ -17,7 +17,7 @@ import planted_class
 from planted_class import automatic, untouched, work
 
 from exercises import classroom
-from exercises.office import people, stages
+from exercises.office import late, people, stages
 from exercises.office.ledger import Ledger
 from exercises.office.room import Room
 
@@ -365,6 +365,133 @@ def test_no_cell_of_a_table_is_a_formula(term: Class) -> None:
     term.all(term.files({"anna/ddc.ipynb": work(WEEK_1, 3), "=HYPERLINK(1)/ddc.pdf": b"%PDF"}))
     text = (term.course / "grades" / "files.csv").read_text(encoding="utf-8")
     assert ",'=HYPERLINK(1)/ddc.pdf," in text
+
+
+# ---- late work, and the tables of other systems ----
+
+DEADLINES = """
+[late]
+free_days = 2
+percent_per_day = 10
+at_most_percent = 50
+
+[assignments.ddc]
+due = 2026-11-20T12:00:00+00:00
+
+[assignments.gauge-freedom]
+due = 2026-11-10T12:00:00+00:00
+weight = 3
+
+[extensions.cleo]
+ddc = 1
+"""
+
+
+def stamped(term: Class, *files: tuple[str, str, int, str]) -> Path:
+    """(student, assignment, number, day and hour of November) -> a folder as nbgrader's exchange leaves it."""
+    found: dict[str, bytes] = {}
+    for student, assignment, number, when in files:
+        found[f"{student}/{assignment}/{assignment}.ipynb"] = work(assignment, number)
+        found[f"{student}/{assignment}/timestamp.txt"] = f"2026-11-{when}:00:00 UTC".encode()
+    return term.files(found)
+
+
+def exported_by_nbgrader(term: Class) -> dict[tuple[str, str], float]:
+    """What `nbgrader export` says."""
+    from nbgrader.plugins.export import CsvExportPlugin
+
+    plugin = CsvExportPlugin()
+    plugin.to = str(term.course / "nbgrader.csv")
+    with Room(term.course, WEEK_1).gradebook() as book:
+        plugin.export(book)
+    with (term.course / "nbgrader.csv").open() as file:
+        return {(row["student_id"], row["assignment"]): float(row["score"]) for row in csv.DictReader(file)}
+
+
+def test_late_days_penalties_and_extensions_are_the_same_in_every_table(term: Class) -> None:
+    (term.course / "deadlines.toml").write_text(DEADLINES, encoding="utf-8")
+    term.all(
+        stamped(
+            term,
+            ("anna", WEEK_2, 4, "11 10"),  # a day late, free
+            ("anna", WEEK_1, 4, "23 10"),  # three days late, one of them free: 20 %
+            ("ben", WEEK_1, 4, "20 11"),  # in time
+            ("cleo", WEEK_1, 4, "21 11"),  # in time, by an extension
+            ("dora", WEEK_1, 4, "30 11"),  # ten days late, two of them free: 50 %, the most
+        )
+    )
+    expected = {"anna": 3.2, "ben": 4, "cleo": 4, "dora": 2}
+    assert term.totals() == expected and term.totals(WEEK_2) == {"anna": 4}
+    assert term.rows(WEEK_1)["anna"]["penalty"] == "0.8"
+    assert "3 days late, 1 of them free: 20 % off" in term.rows(WEEK_1)["anna"]["look_at"]
+    assert {who: exported_by_nbgrader(term)[who, WEEK_1] for who in expected} == expected
+    (term.course / "deadlines.toml").write_text(DEADLINES.replace("free_days = 2", "free_days = 9"), encoding="utf-8")
+    term.run("table")
+    assert term.totals() == {**expected, "anna": 4, "dora": 3.6}, "no submission is graded again for it"
+    assert exported_by_nbgrader(term)["dora", WEEK_1] == 3.6
+
+
+def test_a_penalty_follows_the_marks_by_hand(term: Class) -> None:
+    (term.course / "deadlines.toml").write_text(DEADLINES, encoding="utf-8")
+    term.all(stamped(term, ("anna", WEEK_1, 4, "30 11")))
+    term.mark("anna", 6)
+    term.run("table")
+    assert term.totals() == {"anna": 5}
+
+
+def test_a_penalty_by_the_files_own_date_is_a_doubt(term: Class) -> None:
+    (term.course / "deadlines.toml").write_text(DEADLINES.replace("2026-11-20", "2001-01-01"), encoding="utf-8")
+    folder = term.folder(anna__ddc=work(WEEK_1, 4))
+    rows = term.all(folder)
+    assert "by the file's own date" in rows["anna"]["look_at"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[late", "deadlines.toml"),
+        ("[penalty]\nper_day = 1", "penalty is unknown"),
+        ("[assignments.ddc]\ndue = 2026-11-20", "expected a date with a time"),
+        ("[late]\nfree_days = -1", "not negative"),
+    ],
+)
+def test_bad_deadlines_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "deadlines.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(late.BadDeadlines, match=message):
+        late.read_deadlines(tmp_path)
+
+
+def test_all_assignments_stand_in_one_table_with_their_weights(term: Class) -> None:
+    (term.course / "roster.csv").write_text(ROSTER, encoding="utf-8")
+    (term.course / "deadlines.toml").write_text("[assignments.gauge-freedom]\nweight = 3\n", encoding="utf-8")
+    term.all(term.files({"asmith/ddc.ipynb": work(WEEK_1, 4), "asmith/gauge-freedom.ipynb": work(WEEK_2, 2)}))
+    with (term.course / "grades" / "gradebook.csv").open(encoding="utf-8") as file:
+        rows = {row["student"]: row for row in csv.DictReader(file)}
+    assert (rows["asmith"][WEEK_1], rows["asmith"][WEEK_2]) == ("4.0", "2.0")
+    assert float(rows["asmith"]["percent"]) == 25  # (1 x 4/10 + 3 x 2/10) / 4
+    assert rows["asmith"]["open"] == "ddc; gauge-freedom"
+    assert float(rows["amiller"]["percent"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("system", "expected"),
+    [
+        ("canvas", {"Student": "Anna Smith", "ID": "4711", "SIS Login ID": "asmith"}),
+        ("moodle", {"Username": "asmith", "Email address": "anna.smith@example.org"}),
+        ("blackboard", {"Username": "asmith"}),
+    ],
+)
+def test_exports_have_the_columns_that_a_platform_asks_for(term: Class, system: str, expected: dict[str, str]) -> None:
+    (term.course / "roster.csv").write_text(ROSTER, encoding="utf-8")
+    term.all(term.files({"asmith/ddc.ipynb": work(WEEK_1, 4)}))
+    term.run("export", "--to", system)
+    with (term.course / "grades" / f"{system}.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    (row,) = (row for row in rows if expected.items() <= row.items())
+    assert float(row[WEEK_1]) == 4
+    assert sum(one[WEEK_1] == "" for one in rows) == 2, "who handed nothing in gets no mark, not 0"
+    if system == "canvas":
+        assert rows[0]["Student"].strip() == "Points Possible" and float(rows[0][WEEK_1]) == 10
 
 
 def test_points_of_the_planted_judge() -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from exercises.grading import notebooks, plain, sandbox
+from course_lib.lessons.shared import plain
+from exercises.grading import notebooks, sandbox
 from exercises.grading.sandbox import ALL_WALLS, Sandbox, StudentError
 
 ROOT = Path(__file__).resolve().parents[2]
