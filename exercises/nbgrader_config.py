@@ -25,6 +25,7 @@ from nbgrader.preprocessors import (
 from exercises.grading.harmless import markdown2html
 from exercises.grading.notebooks import CODE_STUB, TEXT_STUB
 from exercises.grading.preprocessors import Judge, Rebuild
+from exercises.grading.rubric import ShowRubric
 
 HERE = Path(__file__).resolve().parent
 COURSE = Path(os.environ.get("COURSE_CLASSROOM") or HERE)
@@ -53,6 +54,7 @@ c.Autograde.autograde_preprocessors = [
     AssignLatePenalties,
     CheckCellMetadata,
 ]
-c.Rebuild.course = c.Judge.course = str(COURSE)
+c.Rebuild.course = c.Judge.course = c.ShowRubric.course = str(COURSE)
 c.OverwriteCells.add_missing_cells = True
+c.HTMLExporter.preprocessors = [ShowRubric]  # beside a text, for who grades it by hand
 c.HTMLExporter.filters = {"markdown2html": markdown2html}  # a student's Markdown may hold scripts

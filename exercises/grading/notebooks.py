@@ -344,13 +344,13 @@ def is_worked_on(notebook: NotebookNode, pristine: NotebookNode) -> bool:
 
 def text_to_place(notebook: NotebookNode) -> list[str]:
     """Names of written answers left empty where the student wrote text elsewhere: a person should look."""
-    if not any(is_own(cell) and _holds_text(cell) for cell in notebook.cells):
+    if not any(is_own(cell) and holds_text(cell) for cell in notebook.cells):
         return []
     answers = [cell for cell in notebook.cells if is_answer(cell) and cell.cell_type == "markdown"]
     return [grading(cell)["grade_id"] for cell in answers if is_stub(cell.source)]
 
 
-def _holds_text(cell: NotebookNode) -> bool:
+def holds_text(cell: NotebookNode) -> bool:
     """A sentence or a picture, also where it was typed into a code cell, as a comment or as it is."""
     text = cell.source
     if cell.cell_type == "code":

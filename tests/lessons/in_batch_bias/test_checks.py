@@ -105,7 +105,7 @@ def test_the_hidden_checks_use_other_inputs_than_the_public_ones() -> None:
 def test_any_true_counterexample_counts() -> None:
     """Not only the reference: a 3 x 3 identity with one more positive, found by listing."""
     labels = [[1, 1, 0], [0, 1, 0], [0, 0, 1]]
-    gaps = hidden.local_count_gap(np.array(labels), 2)
+    gaps = checks.local_count_gap(np.array(labels), 2)
     biased = [(i, j) for i in range(3) for j in range(3) if gaps[i, j] != 0]
     assert biased
     for cell in biased:
