@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import shutil
@@ -28,6 +29,8 @@ SLOW_SECONDS = 1.0
 """When the time of a student's own cells is used up, those that took longer are left out; the others run on."""
 START_SECONDS = 60.0  # the process's own imports, by the clock; no student code runs yet
 OUTSIDE_SECONDS = 30 * STEP_SECONDS  # by the clock, whatever the processor did: the machine is stuck
+MOST_FOLDER_BYTES = 50_000_000
+MOST_FILES = 1_000
 MOST_RESTARTS = 8  # because of the assignment's cells and of calls; and as many because of a student's own
 ALL_WALLS = ("limits", "landlock", "seccomp")
 WITHOUT_WALLS = "COURSE_GRADE_WITHOUT_WALLS"
@@ -100,6 +103,19 @@ def _used(process: int | None) -> tuple[float, float] | None:
     return ran / 1e9, waited / 1e9
 
 
+def _is_full(folder: str) -> bool:
+    """Whether a folder holds more than it may; looks at no more files than that takes."""
+    files = size = 0
+    for place, folders, names in os.walk(folder):
+        files += len(folders) + len(names)
+        for name in names:
+            with contextlib.suppress(OSError):
+                size += os.lstat(os.path.join(place, name)).st_size
+        if files > MOST_FILES or size > MOST_FOLDER_BYTES:
+            return True
+    return False
+
+
 class Sandbox:
     """A student's notebook, cell after cell, in a process of its own; use it in a `with` block.
 
@@ -137,10 +153,7 @@ class Sandbox:
 
     def __exit__(self, *_: object) -> None:
         self._kill()
-        try:
-            shutil.rmtree(self._folder, ignore_errors=True)
-        except RecursionError:  # folders in folders in folders
-            subprocess.run(["rm", "-rf", "--", self._folder], check=False)
+        self._remove_folder()
 
     @property
     def seconds(self) -> float:
@@ -212,6 +225,7 @@ class Sandbox:
     def _start(self) -> None:
         self._kill()
         self._starts += 1
+        self._empty_folder()
         environment = {
             "PATH": os.defpath,
             "HOME": self._folder,
@@ -248,6 +262,17 @@ class Sandbox:
                 "Grade on Linux 6.2 or newer (x86-64 or ARM64), or, if you trust every submission, set "
                 f"{WITHOUT_WALLS}=1."
             )
+
+    def _empty_folder(self) -> None:
+        """What the cells wrote before is gone: they run anew."""
+        self._remove_folder()
+        os.makedirs(self._folder, 0o700, exist_ok=True)
+
+    def _remove_folder(self) -> None:
+        try:
+            shutil.rmtree(self._folder, ignore_errors=True)
+        except RecursionError:  # folders in folders in folders
+            subprocess.run(["rm", "-rf", "--", self._folder], check=False)
 
     def _ask(self, request: dict[str, Any], budget: str) -> dict[str, Any]:
         """Sends one request; StudentError when the process ends, hangs or talks nonsense, and then it is gone."""
@@ -300,6 +325,8 @@ class Sandbox:
     def _check(self, watch: Stopwatch, limit: float) -> None:
         if watch.is_over(limit):
             raise StudentError(f"took longer than {STEP_SECONDS:.0f} seconds")
+        if _is_full(self._folder):
+            raise StudentError(f"wrote more than {MOST_FOLDER_BYTES // 10**6} MB, or {MOST_FILES} files")
 
     @property
     def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:

@@ -31,6 +31,11 @@ def tried(code: str) -> str | None:
         return box.results[0]["error"]
 
 
+def denied(call: str) -> str:
+    """Code that raises where the kernel says that a system call is not permitted (numbers of x86-64)."""
+    return f"assert c.syscall({call}) == 0 or ctypes.get_errno() != 1, 'not permitted'"
+
+
 def attempts() -> Iterator[tuple[str, str]]:
     secret = ROOT / "exercises" / "hidden" / "in_batch_bias.py"
     yield "read a hidden check", f"open({str(secret)!r}).read()"
@@ -56,6 +61,19 @@ def attempts() -> Iterator[tuple[str, str]]:
     yield "open a socket", "import socket; socket.socket()"
     yield "raise a limit", "import resource; resource.setrlimit(resource.RLIMIT_CPU, (10**6, 10**6))"
     yield "use 4 GB", "x = bytearray(4 * 2**30)"
+    yield "fill the disk with files", "for n in range(2000): open(str(n), 'wb').write(b'x' * 10**6)"
+    yield "make files without end", "n = 0\nwhile True:\n    open(str(n), 'w').close()\n    n += 1"
+    judge = "import ctypes, fcntl, os; c = ctypes.CDLL(None, use_errno=True); judge = os.getppid()"
+    yield "have a signal sent to the judge", f"{judge}\nfcntl.fcntl(open('x', 'w'), 8, judge)"
+    yield "choose the signal", f"{judge}\nfcntl.fcntl(open('x', 'w'), 10, 9)"
+    yield "have it sent by another name", f"{judge}\nimport struct; fcntl.fcntl(0, 15, struct.pack('ii', 1, judge))"
+    yield "have it sent by ioctl", f"{judge}\nimport struct; fcntl.ioctl(0, 0x8901, struct.pack('i', judge))"
+    yield "slow the judge down", f"{judge}\n{denied('142, judge, ctypes.byref(ctypes.c_int(0))')}"
+    yield "give the judge another class", f"{judge}\n{denied('314, judge, ctypes.create_string_buffer(48), 0')}"
+    yield "take the judge's disk", f"{judge}\n{denied('251, 1, judge, 3 << 13')}"
+    yield "watch all files", f"{judge}\n{denied('300, 4, 0')}"
+    held = "import struct; held = ctypes.create_string_buffer(24); c.capget(struct.pack('Ii', 0x20080522, 0), held)"
+    yield "be root", f"{judge}\n{held}\nassert any(held.raw), 'no capability'"
     yield "write a large file", "open('large', 'wb').write(b'x' * 10**8)"
 
 
