@@ -67,6 +67,8 @@ def grade(desk: Desk, room: Room, workers: int) -> None:
     students = sorted(desk.lay_out(room))
     waiting = sorted(set(students) - graded(room, students))
     failures: dict[str, str] = {}
+    for student in waiting[:1]:
+        room.fingerprint(student)  # reads the grading's code once, and here: Python 3.11 parses in one thread only
     with (
         ThreadPoolExecutor(max_workers=workers) as pool,
         tqdm(total=len(students), initial=len(students) - len(waiting), desc="grade", unit="student") as bar,
