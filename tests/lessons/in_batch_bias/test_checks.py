@@ -150,3 +150,10 @@ SPOILT = {
     "test_counterexample": "def counterexample():\n    return [[1, 0], [0, 1]], 2, (0, 0), 0",
     "test_shard_negatives": "def shard_weights(r, c, m, shape, d):\n    return [[Fraction(1)] * len(c)] * len(r)",
 }
+
+
+def test_the_public_checks_of_tasks_3_and_4_look_at_more_than_form() -> None:
+    with pytest.raises(forms.NotYet, match="is not 1/\\(mn\\)"):
+        checks.shard_weights(lambda rows, cols, *_: [[7] * len(cols) for _ in rows])
+    with pytest.raises(forms.NotYet, match="nothing is disproved"):
+        checks.counterexample(lambda: ([[1, 0], [0, 1]], 2, (0, 0), 1))
