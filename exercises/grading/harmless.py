@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any
 
-import bleach
+from bleach.html5lib_shim import Filter
+from bleach.sanitizer import Cleaner
 from jinja2 import pass_context
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
@@ -18,6 +19,17 @@ tbody td tfoot th thead tr ul
 TAGS = frozenset(_TAGS.split())
 _PICTURE = re.compile(r"data:image/(png|jpeg|gif);base64,[A-Za-z0-9+/=]+")
 _MISSING = "missing-attachment:"
+
+
+class NoForeignPictures(Filter):
+    """In place of a picture whose source was not allowed stands its description."""
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for token in super().__iter__():
+            if token.get("name") != "img" or (None, "src") in token["data"]:
+                yield token
+            elif described := token["data"].get((None, "alt")):
+                yield {"type": "Characters", "data": f"[picture: {described}]"}
 
 
 def harmless_html(source: str, attachments: Mapping[str, Mapping[str, str]] | None = None) -> str:
@@ -32,7 +44,7 @@ def harmless_html(source: str, attachments: Mapping[str, Mapping[str, str]] | No
             html = _rendered(source.replace("attachment:", _MISSING), {})
         except Exception:
             html = f"<pre>{escape(source)}</pre>"
-    return str(bleach.clean(html, tags=TAGS, attributes=_allowed, protocols={"http", "https", "mailto", "data"}))
+    return str(_CLEANER.clean(html))
 
 
 @pass_context
@@ -54,3 +66,8 @@ def _allowed(tag: str, name: str, value: str) -> bool:
     if tag == "img":
         return name == "alt" or (name == "src" and _PICTURE.fullmatch(value) is not None)
     return (tag, name) in {("th", "align"), ("td", "align"), ("ol", "start")}
+
+
+_CLEANER = Cleaner(
+    tags=TAGS, attributes=_allowed, protocols={"http", "https", "mailto", "data"}, filters=[NoForeignPictures]
+)

@@ -227,7 +227,7 @@ def test_a_missing_or_strange_picture_leaves_its_description(attachments: object
     (cell,) = notebooks.handed_in(content)
     assert cell.attachments == {}
     html = harmless_html(cell.source, cell.attachments)
-    assert 'alt="plot.png"' in html and "src=" not in html
+    assert "[picture: plot.png]" in html and "<img" not in html
 
 
 @pytest.mark.parametrize(
@@ -242,4 +242,10 @@ def test_a_missing_or_strange_picture_leaves_its_description(attachments: object
 )
 def test_no_picture_and_no_link_leads_to_harm(text: str) -> None:
     html = harmless_html(text)
-    assert not any(harm in html for harm in ("src=", "onerror", "href=", "stolen"))
+    assert not any(harm in html for harm in ("<img", "src=", "onerror", "href=", "stolen"))
+
+
+def test_a_description_is_no_way_in() -> None:
+    assert "<script" not in harmless_html(
+        '![a"><script>stolen()</script>](attachment:x) <img alt="><script>x</script>">'
+    )
