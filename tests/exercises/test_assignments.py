@@ -139,7 +139,7 @@ def test_only_what_was_handed_in_is_graded_and_one_assignment_can_be_asked_for(t
     assert len(before) == len(NEW) + 2
     done = classroom("grade", "--assignment", NEW[1], "--course", term)
     assert done.stdout.count("grades: ") == 1 and f"{NEW[1]}.csv" in done.stdout
-    assert sorted(path.stem for path in term.glob("grades/*.csv")) == sorted([*NEW, "files"])
+    assert sorted(path.stem for path in term.glob("grades/*.csv")) == sorted([*NEW, "files", "gradebook"])
     assert all(path.stat().st_mtime_ns == when for path, when in before.items())
 
 
