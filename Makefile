@@ -17,6 +17,7 @@ ASSIGNMENT ?=
 MUTANTS ?=
 # Which stored results, and how: python -m course_lib experiments verify --help.
 RESULTS ?=
+COURSE ?=
 
 PYTHON_FOLDERS := course_lib tools exercises tests benchmarks
 
@@ -25,7 +26,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book serve lab test test-fast test-pipelines test-thorough test-launch mutants chapter lint claims results verify-results notebooks normalise bench classroom linkcheck lock address clean test-processors
+.PHONY: help setup book serve lab test test-fast test-pipelines test-thorough test-launch mutants chapter lint claims results verify-results notebooks normalise bench classroom grade-by-hand test-histories linkcheck lock address clean test-processors
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -63,6 +64,10 @@ test-thorough: export COURSE_EXAMPLES := thorough
 test-thorough: export OMP_NUM_THREADS := 1
 test-thorough: $(STAMP) ## run the property tests with ten times as many examples, the audit's with twenty times as many models
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "not browser and not laptop" tests/maths tests/models tests/data tests/training tests/audit $(PYTEST_ARGS)
+
+test-histories: export OMP_NUM_THREADS := 1
+test-histories: $(STAMP) ## run 500 random terms of a class, killed at random places (COURSE_HISTORIES=500)
+	COURSE_HISTORIES=$(or $(COURSE_HISTORIES),500) $(BIN)/python -m pytest -n $(PROCESSES) --dist load tests/exercises/test_histories.py $(PYTEST_ARGS)
 
 test-launch: $(STAMP) ## run the notebooks in new environments like Binder's and Colab's (2 GB each, ten minutes)
 	COURSE_LAUNCH=1 $(if $(TORCH_INDEX),PIP_EXTRA_INDEX_URL="$(TORCH_INDEX)") $(BIN)/python -m pytest tests/launch $(PYTEST_ARGS)
@@ -105,8 +110,11 @@ bench: $(STAMP) ## measure the speeds that the course promises (benchmarks/READM
 linkcheck: $(STAMP) ## visit every outside link of the book (needs the network)
 	$(BIN)/jupyter-book build . --builder linkcheck
 
-classroom: $(STAMP) ## release, collect, grade and give feedback (SUBMISSIONS=folder WORKERS=2 ASSIGNMENT=name; exercises/README.md)
-	$(BIN)/python exercises/classroom.py $(if $(SUBMISSIONS),all --submissions "$(SUBMISSIONS)" --workers $(WORKERS),release) $(if $(ASSIGNMENT),--assignment "$(ASSIGNMENT)")
+classroom: $(STAMP) ## release, collect, grade and give feedback (SUBMISSIONS=folder WORKERS=2 ASSIGNMENT=name COURSE=folder; exercises/README.md)
+	$(BIN)/python exercises/classroom.py $(if $(SUBMISSIONS),all --submissions "$(SUBMISSIONS)" --workers $(WORKERS),release) $(if $(ASSIGNMENT),--assignment "$(ASSIGNMENT)") $(if $(COURSE),--course "$(COURSE)")
+
+grade-by-hand: $(STAMP) ## open the pages on which a person gives marks (COURSE=folder ASSIGNMENT=name)
+	$(BIN)/python exercises/by_hand.py $(if $(COURSE),--course "$(COURSE)") $(if $(ASSIGNMENT),--assignment "$(ASSIGNMENT)")
 
 lock: ## resolve the dependencies afresh and rewrite requirements.txt
 	$(PYTHON) tools/setup_lock.py --torch-index "$(TORCH_INDEX)"

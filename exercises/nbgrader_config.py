@@ -22,8 +22,10 @@ from nbgrader.preprocessors import (
     SaveAutoGrades,
 )
 
-from exercises.grading.harmless import harmless_html
+from exercises.grading.harmless import markdown2html
+from exercises.grading.notebooks import CODE_STUB, TEXT_STUB
 from exercises.grading.preprocessors import Judge, Rebuild
+from exercises.grading.rubric import ShowRubric
 
 HERE = Path(__file__).resolve().parent
 COURSE = Path(os.environ.get("COURSE_CLASSROOM") or HERE)
@@ -31,8 +33,8 @@ COURSE = Path(os.environ.get("COURSE_CLASSROOM") or HERE)
 c = globals()["get_config"]()  # traitlets puts it among the names of this file
 c.CourseDirectory.course_id = "two-tower-course"
 c.CourseDirectory.root = str(COURSE)
-c.ClearSolutions.code_stub = {"python": "raise NotImplementedError('Write your answer here.')"}
-c.ClearSolutions.text_stub = "*Write your answer here.*"
+c.ClearSolutions.code_stub = {"python": CODE_STUB}
+c.ClearSolutions.text_stub = TEXT_STUB
 
 # A student's code never runs in nbgrader's process or in a kernel: README.md, "How hostile submissions are held off".
 c.Autograde.sanitize_preprocessors = [
@@ -52,6 +54,7 @@ c.Autograde.autograde_preprocessors = [
     AssignLatePenalties,
     CheckCellMetadata,
 ]
-c.Rebuild.course = c.Judge.course = str(COURSE)
+c.Rebuild.course = c.Judge.course = c.ShowRubric.course = str(COURSE)
 c.OverwriteCells.add_missing_cells = True
-c.HTMLExporter.filters = {"markdown2html": harmless_html}  # a student's Markdown may hold scripts
+c.HTMLExporter.preprocessors = [ShowRubric]  # beside a text, for who grades it by hand
+c.HTMLExporter.filters = {"markdown2html": markdown2html}  # a student's Markdown may hold scripts

@@ -11,8 +11,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from course_lib.lessons.shared import plain
 from exercises import simulate
-from exercises.grading import judge, plain, sandbox
+from exercises.grading import judge, sandbox
 
 ASSIGNMENTS = simulate.assignments()
 NEW = [name for name in ASSIGNMENTS if name != simulate.FIRST]

@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import time
+from collections.abc import Iterable
 from contextlib import redirect_stdout
 from functools import cache
 from importlib import import_module
@@ -26,8 +27,8 @@ from course_lib.dependencies import dependencies
 from . import notebooks
 from .sandbox import ROOT, SUBMISSION_SECONDS, NoWalls, Sandbox, StudentError
 
-JUDGE_SECONDS = SUBMISSION_SECONDS + 60
-"""After this long a judge is ended from outside; its sandbox stops far earlier."""
+JUDGE_SECONDS = 30 * SUBMISSION_SECONDS
+"""After this long by the clock a judge is ended from outside; its sandbox stops far earlier, even on a busy machine."""
 
 
 class Answer:
@@ -56,17 +57,20 @@ class Names(dict[str, Any]):
 def judge(source: Path, submitted: Path) -> dict[str, Any]:
     """The verdict on one notebook."""
     pristine = notebooks.read_source(source)
-    notebook = notebooks.rebuilt(pristine, notebooks.handed_in(submitted.read_bytes()))
-    cells = notebooks.student_cells(notebook)
+    cells = notebooks.student_cells(notebooks.rebuilt(pristine, notebooks.working_copy(submitted.read_bytes())))
+    pieces = [(cell, piece) for cell in cells for piece in notebooks.parts(cell.source)]
+    own = [place for place, (cell, _) in enumerate(pieces) if notebooks.is_own(cell)]
     began = time.monotonic()
-    public = import_module(checks_name(source))
-    with Sandbox([cell.source for cell in cells], notebooks.open_rooms(pristine)) as sandbox:
+    public = import_module(checks_name(source.stem))
+    with Sandbox([piece for _, piece in pieces], notebooks.open_rooms(pristine), own=own) as sandbox:
         checks = {
             notebooks.grading(cell)["grade_id"]: run_check(cell.source, sandbox, public)
             for cell in pristine.cells
             if notebooks.is_test(cell)
         }
-        outputs = {cell.id: result for cell, result in zip(cells, sandbox.results, strict=True)}
+        outputs: dict[str, dict[str, Any]] = {}
+        for (cell, _), result in zip(pieces, sandbox.results, strict=True):
+            outputs[cell.id] = _joined(outputs.get(cell.id), result)
         return {
             "checks": checks,
             "outputs": outputs,
@@ -76,9 +80,18 @@ def judge(source: Path, submitted: Path) -> dict[str, Any]:
         }
 
 
-def checks_name(source: Path) -> str:
-    """The module of an assignment's public checks: in-batch-bias.ipynb -> course_lib.lessons.in_batch_bias.checks."""
-    return f"course_lib.lessons.{source.stem.replace('-', '_')}.checks"
+def _joined(first: dict[str, Any] | None, second: dict[str, Any]) -> dict[str, Any]:
+    """What two pieces of one cell printed, and their errors."""
+    if first is None:
+        return second
+    errors = [text for text in (first.get("error"), second.get("error")) if text]
+    output = (first.get("output") or "") + (second.get("output") or "")
+    return {"error": "\n".join(errors) or None, "output": output}
+
+
+def checks_name(assignment: str) -> str:
+    """The module of an assignment's public checks: in-batch-bias -> course_lib.lessons.in_batch_bias.checks."""
+    return f"course_lib.lessons.{assignment.replace('-', '_')}.checks"
 
 
 def run_check(source: str, sandbox: Sandbox, checks: ModuleType) -> dict[str, Any]:
@@ -109,18 +122,27 @@ def nothing_handed_in(source: Path, why: str) -> dict[str, Any]:
 
 def fingerprint(source: Path, submitted: Path) -> str:
     """Changes with the submission, with the assignment and with whatever grades it."""
-    digest = hashlib.sha256()
-    for path in [source, submitted, *grading_code(source)]:
+    return _digest([source, submitted], _digest_of_code(source.stem))
+
+
+def _digest(paths: Iterable[Path], before: str = "") -> str:
+    digest = hashlib.sha256(before.encode())
+    for path in paths:
         content = path.read_bytes()
         digest.update(f"{len(content)} ".encode() + content)
     return digest.hexdigest()
 
 
 @cache
-def grading_code(source: Path) -> list[Path]:
+def _digest_of_code(assignment: str) -> str:
+    """Read once in a process: a command grades by the code that it began with."""
+    return _digest(grading_code(assignment))
+
+
+def grading_code(assignment: str) -> list[Path]:
     """The files that decide an assignment's marks: the judge and its walls, the checks, and all that these import."""
-    hidden = ROOT / "exercises" / "hidden" / f"{source.stem.replace('-', '_')}.py"
-    checks = dependencies(checks_name(source))
+    hidden = ROOT / "exercises" / "hidden" / f"{assignment.replace('-', '_')}.py"
+    checks = dependencies(checks_name(assignment))
     if hidden.is_file():
         checks |= {hidden} | dependencies(hidden.read_text(encoding="utf-8"))
     return sorted(checks.union((ROOT / "exercises" / "grading").glob("*.py")))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import base64
+import binascii
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +19,30 @@ OPEN_ROOMS = ("arrays", "interactions", "datasets")  # rooms that give no answer
 MOST_BYTES = 20_000_000
 MOST_CELLS = 300
 LONGEST_SOURCE = 100_000
+MOST_OF_IMAGES = 8_000_000  # characters of all attachments of a notebook together
+IMAGES = ("image/png", "image/jpeg", "image/gif")
+CODE_STUB = "raise NotImplementedError('Write your answer here.')"
+TEXT_STUB = "*Write your answer here.*"
+FEWEST_WORDS = 5  # a text of the student's own that is shorter is a heading or a remark
+NEXT_PART = "\n\n# ---- the next part of this answer, from a cell of its own ----\n\n"
+EDITED = "*The student wrote this into a text of the assignment:*\n\n"
+_HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n.*?### END HIDDEN TESTS\n?", re.DOTALL)
+Attachments = dict[str, dict[str, str]]
 
 
 class Unreadable(ValueError):
     """What was handed in is no notebook, or too large to be one."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a file that was handed in; `name` is nbgrader's grade_id, `id` the notebook format's own."""
+
+    name: str | None
+    kind: str
+    source: str
+    attachments: Attachments = field(default_factory=dict)
+    id: str | None = None
 
 
 def read_source(path: Path) -> NotebookNode:
@@ -49,8 +73,21 @@ def is_answer(cell: NotebookNode) -> bool:
     return bool(grading(cell).get("solution"))
 
 
-def handed_in(content: bytes) -> list[tuple[str | None, str, str]]:
-    """(grade_id or None, cell type, source) of every cell of a submitted file; Unreadable for anything else."""
+def is_own(cell: NotebookNode) -> bool:
+    """Neither the assignment's nor an answer: a cell that the student added."""
+    return "grade_id" not in grading(cell)
+
+
+def answer_names(notebook: NotebookNode) -> frozenset[str]:
+    """The grade_ids of the cells that students write."""
+    return frozenset(grading(cell)["grade_id"] for cell in notebook.cells if is_answer(cell))
+
+
+# ---- reading what was handed in ----
+
+
+def handed_in(content: bytes, most_cells: int = MOST_CELLS) -> list[Cell]:
+    """Every cell of a submitted file; Unreadable for anything else."""
     if len(content) > MOST_BYTES:
         raise Unreadable(f"the file has {len(content):,} bytes; at most {MOST_BYTES:,} are read. Clear the outputs")
     try:
@@ -58,58 +95,291 @@ def handed_in(content: bytes) -> list[tuple[str | None, str, str]]:
         found = list(_cells(cells))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise Unreadable("the file is no notebook in format 4") from error
-    if len(found) > MOST_CELLS:
-        raise Unreadable(f"the notebook has {len(found):,} cells; at most {MOST_CELLS} are read")
+    if len(found) > most_cells:
+        raise Unreadable(f"the notebook has {len(found):,} cells; at most {most_cells} are read")
     return found
 
 
-def _cells(cells: Any) -> Iterator[tuple[str | None, str, str]]:
+def working_copy(content: bytes) -> list[Cell]:
+    """The cells of a notebook that `rebuilt` wrote: it may have more than a file that is handed in."""
+    return handed_in(content, 4 * MOST_CELLS)
+
+
+def _cells(cells: Any) -> Iterator[Cell]:
+    room = MOST_OF_IMAGES
     for cell in cells:
-        source = cell["source"]
-        text = source if isinstance(source, str) else "".join(source)
-        text = text.encode("utf-8", "replace").decode()[:LONGEST_SOURCE]  # half of a surrogate pair cannot be stored
-        text = re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f]", "?", text)
         metadata = cell.get("metadata")
         about = metadata.get("nbgrader") if isinstance(metadata, dict) else None
         name = about.get("grade_id") if isinstance(about, dict) else None
         kind = cell.get("cell_type")
-        yield (name if isinstance(name, str) else None), (kind if kind in ("code", "markdown") else "markdown"), text
+        images = _images(cell.get("attachments"), room)
+        room -= sum(len(data) for image in images.values() for data in image.values())
+        yield Cell(
+            name if isinstance(name, str) else None,
+            kind if kind in ("code", "markdown") else "markdown",
+            _text(cell["source"]),
+            images,
+            cell["id"] if isinstance(cell.get("id"), str) else None,
+        )
 
 
-def rebuilt(pristine: NotebookNode, submitted: list[tuple[str | None, str, str]]) -> NotebookNode:
+def _text(source: Any) -> str:
+    text = source if isinstance(source, str) else "".join(source)
+    text = text.encode("utf-8", "replace").decode()[:LONGEST_SOURCE]  # half of a surrogate pair cannot be stored
+    return re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f]", "?", text)
+
+
+def _images(attachments: Any, room: int) -> Attachments:
+    """The pictures pasted into a cell, as far as there is room; nothing that is not base64 of a plain picture."""
+    found: Attachments = {}
+    for name, versions in attachments.items() if isinstance(attachments, dict) else ():
+        for kind in IMAGES:
+            data = versions.get(kind) if isinstance(versions, dict) else None
+            data = "".join(data) if isinstance(data, list) and all(isinstance(x, str) for x in data) else data
+            if isinstance(data, str) and len(data) <= room and _is_base64(data):
+                found[str(name)] = {kind: data.replace("\n", "")}
+                room -= len(data)
+                break
+    return found
+
+
+def _is_base64(data: str) -> bool:
+    try:
+        base64.b64decode(data.replace("\n", ""), validate=True)
+    except (ValueError, binascii.Error):
+        return False
+    return True
+
+
+# ---- bringing it into the assignment's form ----
+
+
+def rebuilt(pristine: NotebookNode, submitted: Iterable[Cell]) -> NotebookNode:
     """The released notebook with the student's answers in it, and the student's own cells where they stood.
 
-    Only the *sources* of answer cells are taken over, by their grade_id (the first of several with the same). Locked
-    cells, points, ids and the order of the tasks are those of the released notebook, so that a deleted, doubled, moved
-    or edited check changes nothing. A student's own cells follow the cell of the assignment that they followed.
+    Only *sources* of answers and their pictures are taken over. Locked cells, points, ids and the order of the tasks
+    are those of the released notebook, so that a deleted, doubled, moved or edited check changes nothing. An answer is
+    what stands under its name, the parts of a split or copied cell joined in order; where nothing does, own code that
+    defines the name, or own text that stands where the text belongs. All else follows the cell that it followed.
     """
-    known = {grading(cell)["grade_id"]: cell for cell in pristine.cells if "grade_id" in grading(cell)}
-    answers: dict[str, str] = {}
-    own: dict[str | None, list[NotebookNode]] = {}
-    place: str | None = None
-    for name, kind, source in submitted:
-        if name in known:
-            place = name
-            if is_answer(known[name]):
-                answers.setdefault(str(name), source)
-        else:
-            make: Callable[..., NotebookNode] = (
-                nbformat.v4.new_code_cell if kind == "code" else nbformat.v4.new_markdown_cell
-            )
-            number = sum(map(len, own.values())) + 1
-            own.setdefault(place, []).append(make(source, id=f"student-{number}"))
-    notebook: NotebookNode = nbformat.from_dict({**pristine, "cells": list(own.get(None, []))})
-    for cell in pristine.cells:
-        copy = nbformat.from_dict(json.loads(json.dumps(cell)))
-        name = grading(copy).get("grade_id")
-        if name in answers:
-            copy.source = answers[name]
-        elif is_answer(copy) and copy.cell_type == "code":
+    placing = _Placing(pristine)
+    for cell in submitted:
+        placing.take(cell)
+    placing.fill()
+    return placing.notebook()
+
+
+class _Placing:
+    """The student's cells on their way into the assignment's form."""
+
+    def __init__(self, pristine: NotebookNode) -> None:
+        self.pristine = pristine
+        self.known = {grading(cell)["grade_id"]: cell for cell in pristine.cells if "grade_id" in grading(cell)}
+        self.names: dict[str, str] = {name: name for name in self.known} | {
+            cell.id: name for name, cell in self.known.items() if cell.get("id")
+        }
+        self.texts: dict[str, str] = {
+            _squeezed(cell.source): name for name, cell in self.known.items() if not is_answer(cell) and cell.source
+        }
+        self.parts: dict[str, list[Cell]] = {name: [] for name, cell in self.known.items() if is_answer(cell)}
+        self.seen: set[str] = set()
+        self.own: dict[str | None, list[Cell]] = {}
+        self.place: str | None = None
+
+    def take(self, cell: Cell) -> None:
+        """An answer's part, a mark of where we are, or a cell of the student's own."""
+        name = self._name_of(cell)
+        if name is None:
+            self.own.setdefault(self.place, []).append(cell)
+            return
+        self.place = name
+        self.seen.add(name)
+        if name in self.parts:
+            self.parts[name].append(cell)
+        elif _squeezed(cell.source) not in ("", _released(self.known[name].source)):
+            text = cell.source if cell.kind == "code" else EDITED + cell.source
+            self.own.setdefault(name, []).append(replace(cell, name=None, source=text))
+
+    def _name_of(self, cell: Cell) -> str | None:
+        """By its grade_id; where that was lost, by the cell's id or by the text of a locked cell."""
+        if cell.name in self.known:
+            return str(cell.name)
+        if cell.name is None and cell.id in self.names and cell.id not in self.seen:
+            return str(self.names[cell.id])
+        return self.texts.get(_squeezed(cell.source))
+
+    def fill(self) -> None:
+        """Answers that are missing or untouched are looked for among the student's own cells."""
+        for name in self.parts:
+            self.parts[name] = _worked_on(self.parts[name])
+            if all(is_stub(part.source) for part in self.parts[name]):
+                moved = self._defining(name) if self.known[name].cell_type == "code" else self._standing_at(name)
+                if moved:
+                    self.parts[name] = moved
+                    self.own = {
+                        place: [cell for cell in cells if not any(cell is one for one in moved)]
+                        for place, cells in self.own.items()
+                    }
+
+    def _defining(self, name: str) -> list[Cell]:
+        cells = [cell for cells in self.own.values() for cell in cells if cell.kind == "code"]
+        return [cell for cell in cells if name in defined(cell.source)]
+
+    def _standing_at(self, name: str) -> list[Cell]:
+        """Text between the cell before the answer and the next cell of the assignment."""
+        order = [grading(cell).get("grade_id") for cell in self.pristine.cells]
+        before = order[order.index(name) - 1] if order.index(name) else None
+        cells = [*self.own.get(before, []), *self.own.get(name, [])]
+        return [cell for cell in cells if cell.kind == "markdown" and cell.source.strip()]
+
+    def notebook(self) -> NotebookNode:
+        """All put together."""
+        numbers = iter(range(1, 1 + sum(map(len, self.own.values()))))
+        own = {place: [_own_cell(cell, next(numbers)) for cell in cells] for place, cells in self.own.items()}
+        notebook: NotebookNode = nbformat.from_dict({**self.pristine, "cells": list(own.get(None, []))})
+        for cell in self.pristine.cells:
+            copy = nbformat.from_dict(json.loads(json.dumps(cell)))
+            name = grading(copy).get("grade_id")
+            if name in self.parts:
+                self._fill_in(copy, self.parts[name])
+            notebook.cells += [copy, *own.get(name, [])]
+        return notebook
+
+    def _fill_in(self, copy: NotebookNode, parts: list[Cell]) -> None:
+        if parts:
+            copy.source = (NEXT_PART if copy.cell_type == "code" else "\n\n").join(part.source for part in parts)
+            images: Attachments = {}
+            for part in parts:
+                images.update(part.attachments)
+            if images and copy.cell_type == "markdown":
+                copy.attachments = images
+        elif copy.cell_type == "code":
             copy.source = ""  # deleted by the student; `pristine` may be the source, which holds the solution
-        notebook.cells += [copy, *own.get(name, [])]
-    return notebook
+        else:
+            copy.source = TEXT_STUB
+
+
+def _worked_on(parts: list[Cell]) -> list[Cell]:
+    """Without exact doubles, and without parts left as they were where another part holds work."""
+    different = [part for place, part in enumerate(parts) if part.source not in [p.source for p in parts[:place]]]
+    worked = [part for part in different if part.source.strip() and not is_stub(part.source)]
+    return worked or different[:1]
+
+
+def is_stub(source: str) -> bool:
+    """Whether an answer was left as it was handed out: it raises, or says, that an answer belongs here."""
+    text = source.strip()
+    return not text or text == TEXT_STUB or (CODE_STUB in text and not _has_other_code(text))
+
+
+def _has_other_code(source: str) -> bool:
+    """Whether some code does anything but import, explain, and define functions that raise."""
+    try:
+        tree = ast.parse(without_magics(source))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return True
+    return not all(_is_idle(node) for node in tree.body)
+
+
+def _is_idle(node: ast.stmt) -> bool:
+    if isinstance(node, ast.FunctionDef):
+        *before, last = node.body
+        return isinstance(last, ast.Raise) and all(_is_idle(one) for one in before)
+    return isinstance(node, (ast.Import, ast.ImportFrom)) or (
+        isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    )
+
+
+def defined(source: str) -> set[str]:
+    """The names that some code defines at its top; none where it is no Python."""
+    try:
+        tree = ast.parse(without_magics(source))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
+    found: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            found.add(node.name)
+        elif isinstance(node, ast.Assign):
+            found |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            found.add(node.target.id)
+    return found
+
+
+def without_magics(source: str) -> str:
+    """Notebook lines that are no Python (%magic, !shell) become comments."""
+    return "\n".join("# " + line if line.lstrip().startswith(("%", "!")) else line for line in source.split("\n"))
+
+
+def _own_cell(cell: Cell, number: int) -> NotebookNode:
+    make: Callable[..., NotebookNode] = (
+        nbformat.v4.new_code_cell if cell.kind == "code" else nbformat.v4.new_markdown_cell
+    )
+    made = make(cell.source, id=f"student-{number}")
+    if cell.attachments and cell.kind == "markdown":
+        made.attachments = cell.attachments
+    return made
+
+
+def _released(source: str) -> str:
+    """A locked cell as students have it: the source without its hidden checks, white space squeezed."""
+    return _squeezed(_HIDDEN.sub("", source + "\n"))
+
+
+def _squeezed(text: str) -> str:
+    return " ".join(text.split())
+
+
+# ---- what a person should see, and what runs ----
+
+
+def is_worked_on(notebook: NotebookNode, pristine: NotebookNode) -> bool:
+    """Whether a rebuilt notebook holds any work: an answer that is not as it was handed out, or text to be placed."""
+    out = {grading(cell)["grade_id"]: cell.source for cell in pristine.cells if is_answer(cell)}
+    answers = [cell for cell in notebook.cells if is_answer(cell)]
+    worked = any(not is_stub(cell.source) and cell.source != out[grading(cell)["grade_id"]] for cell in answers)
+    return worked or bool(text_to_place(notebook))
+
+
+def text_to_place(notebook: NotebookNode) -> list[str]:
+    """Names of written answers left empty where the student wrote text elsewhere: a person should look."""
+    if not any(is_own(cell) and holds_text(cell) for cell in notebook.cells):
+        return []
+    answers = [cell for cell in notebook.cells if is_answer(cell) and cell.cell_type == "markdown"]
+    return [grading(cell)["grade_id"] for cell in answers if is_stub(cell.source)]
+
+
+def holds_text(cell: NotebookNode) -> bool:
+    """A sentence or a picture, also where it was typed into a code cell, as a comment or as it is."""
+    text = cell.source
+    if cell.cell_type == "code":
+        try:
+            text = "" if ast.parse(without_magics(text)).body else text
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            text = "" if CODE_STUB in text else text
+    return len(text.split()) >= FEWEST_WORDS or "attachment:" in text
 
 
 def student_cells(notebook: NotebookNode) -> list[NotebookNode]:
     """The code cells that run in the student's process: everything but the graded checks."""
     return [cell for cell in notebook.cells if cell.cell_type == "code" and not is_test(cell)]
+
+
+def parts(source: str) -> list[str]:
+    """The pieces of an answer that ran as cells of their own: an error in one does not stop the next.
+
+    A function that was split in its middle is whole only when it is put together again.
+    """
+    pieces = source.split(NEXT_PART)
+    if all(map(_is_python, pieces)) or not _is_python(source):
+        return pieces
+    return [source]
+
+
+def _is_python(source: str) -> bool:
+    try:
+        ast.parse(without_magics(source))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True

@@ -39,7 +39,7 @@ class Rebuild(_Course):
         about = resources["nbgrader"]
         released = Path(self.course) / "release" / about["assignment"] / f"{about['notebook']}.ipynb"
         content = json.dumps(nb).encode()
-        return notebooks.rebuilt(notebooks.read_source(released), notebooks.handed_in(content)), resources
+        return notebooks.rebuilt(notebooks.read_source(released), notebooks.working_copy(content)), resources
 
 
 class Judge(_Course):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import shutil
@@ -13,16 +14,24 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Any
 
-from . import plain
+from course_lib.lessons.shared import plain
+
 from .notebooks import OPEN_ROOMS
 
 ROOT = Path(__file__).resolve().parents[2]
-STEP_SECONDS = float(os.environ.get("COURSE_GRADE_STEP_SECONDS", "10"))  # one cell, or one call
-START_SECONDS = 30.0  # the process's own imports; no student code runs yet
-SUBMISSION_SECONDS = float(
-    os.environ.get("COURSE_GRADE_SUBMISSION_SECONDS", "40")
-)  # all cells and all calls of one submission together
-MOST_RESTARTS = 8
+STEP_SECONDS = float(os.environ.get("COURSE_GRADE_STEP_SECONDS", "10"))
+"""What one cell, or one call, may take of the processor; and as much again without it: asleep, or at a disk."""
+SUBMISSION_SECONDS = float(os.environ.get("COURSE_GRADE_SUBMISSION_SECONDS", "40"))
+"""What each BUDGET of one submission may take."""
+BUDGETS = ("own", "answers", "calls")
+"""The cells that a student added; those of the assignment; the calls that the checks make. None eats another's time."""
+SLOW_SECONDS = 1.0
+"""When the time of a student's own cells is used up, those that took longer are left out; the others run on."""
+START_SECONDS = 60.0  # the process's own imports, by the clock; no student code runs yet
+OUTSIDE_SECONDS = 30 * STEP_SECONDS  # by the clock, whatever the processor did: the machine is stuck
+MOST_FOLDER_BYTES = 50_000_000
+MOST_FILES = 1_000
+MOST_RESTARTS = 8  # because of the assignment's cells and of calls; and as many because of a student's own
 ALL_WALLS = ("limits", "landlock", "seccomp")
 WITHOUT_WALLS = "COURSE_GRADE_WITHOUT_WALLS"
 
@@ -31,23 +40,102 @@ class StudentError(Exception):
     """The student's code raised, stopped, took too long or answered with something that is no plain value."""
 
 
+class NotStarted(RuntimeError):
+    """The machine could not run a student's code at all: no fault of the code."""
+
+
 class NoWalls(RuntimeError):
     """This system cannot keep a student's code away from the rest of the machine."""
+
+
+_TICK = 0.05  # seconds between two looks at what a process has used
+
+
+class Stopwatch:
+    """What a process takes from now on: seconds of the processor, and seconds in which it asked for none.
+
+    Seconds in which it waited for its turn on a busy machine are neither. `None` watches the clock alone.
+    """
+
+    def __init__(self, process: int | None) -> None:
+        self._process = process
+        self._began = time.monotonic()
+        self._first = self._last = _used(process)
+        self._stopped = False
+
+    def _now(self) -> tuple[float, float, float]:
+        """(processor, idle, clock) since the beginning."""
+        clock = time.monotonic() - self._began
+        if not self._stopped:
+            self._last = _used(self._process) or self._last
+        if self._first is None or self._last is None:
+            return clock, 0.0, clock
+        ran, waited = (late - early for late, early in zip(self._last, self._first, strict=True))
+        return ran, max(0.0, clock - ran - waited), clock
+
+    def is_over(self, limit: float) -> bool:
+        """Whether the process ran, or idled, for longer than `limit` seconds."""
+        ran, idle, clock = self._now()
+        return ran > limit or idle > limit or clock > OUTSIDE_SECONDS
+
+    def charged(self, limit: float) -> float:
+        """What the step costs; idle time costs too, so that sleep does not hold up a class."""
+        if self._stopped:
+            return 0.0
+        ran, idle, _ = self._now()
+        return min(max(ran, idle if idle > SLOW_SECONDS else ran), limit)
+
+    def stop(self) -> None:
+        """What comes now is not counted."""
+        self._stopped = True
+
+
+def _used(process: int | None) -> tuple[float, float] | None:
+    """Seconds that a process ran, and that it waited for a processor; None where the system does not say.
+
+    /proc/PID/schedstat counts both in nanoseconds, of the process's one thread: the walls allow no other.
+    """
+    try:
+        text = Path(f"/proc/{process}/schedstat").read_text(encoding="ascii")
+    except OSError:
+        return None
+    ran, waited = map(int, text.split()[:2])
+    return ran / 1e9, waited / 1e9
+
+
+def _is_full(folder: str) -> bool:
+    """Whether a folder holds more than it may; looks at no more files than that takes."""
+    files = size = 0
+    for place, folders, names in os.walk(folder):
+        files += len(folders) + len(names)
+        for name in names:
+            with contextlib.suppress(OSError):
+                size += os.lstat(os.path.join(place, name)).st_size
+        if files > MOST_FILES or size > MOST_FOLDER_BYTES:
+            return True
+    return False
 
 
 class Sandbox:
     """A student's notebook, cell after cell, in a process of its own; use it in a `with` block.
 
     A cell that ends or hangs the process costs itself only: the process starts again without that cell, as long as the
-    time of the submission lasts. `open_rooms` are the rooms of course_lib that the student's code may use.
+    time of the submission lasts. `open_rooms` are the rooms of course_lib that the student's code may use; `own` the
+    places of the cells that the student added, whose time is their own.
+
+    Time is the processor's, not the clock's: on a machine under load the same notebook gets the same marks.
     """
 
-    def __init__(self, cells: list[str], open_rooms: Iterable[str] = OPEN_ROOMS) -> None:
+    def __init__(
+        self, cells: list[str], open_rooms: Iterable[str] = OPEN_ROOMS, *, own: Iterable[int] = frozenset()
+    ) -> None:
         self.cells = cells
         self.open_rooms = tuple(open_rooms)
+        self.own = frozenset(own)
         self.results: list[dict[str, Any]] = [{} for _ in cells]
         self.walls: list[str] = []
-        self.seconds = 0.0
+        self.spent = dict.fromkeys(BUDGETS, 0.0)
+        self._took: dict[int, float] = {}
         self._fatal: set[int] = set()
         self._dead_calls: dict[str, str] = {}
         self._process: subprocess.Popen[bytes] | None = None
@@ -65,10 +153,12 @@ class Sandbox:
 
     def __exit__(self, *_: object) -> None:
         self._kill()
-        try:
-            shutil.rmtree(self._folder, ignore_errors=True)
-        except RecursionError:  # folders in folders in folders
-            subprocess.run(["rm", "-rf", "--", self._folder], check=False)
+        self._remove_folder()
+
+    @property
+    def seconds(self) -> float:
+        """What the student's code took so far, all together."""
+        return sum(self.spent.values())
 
     def call(self, name: str, *args: Any) -> Any:
         """What the student's function `name` returns for `args`, as a plain value; StudentError where it fails."""
@@ -79,7 +169,7 @@ class Sandbox:
         if self._process is None:
             raise StudentError(f"{name} was not reached: the notebook's time is used up")
         try:
-            reply = self._ask({"call": name, "args": plain.to_plain(list(args))})
+            reply = self._ask({"call": name, "args": plain.to_plain(list(args))}, "calls")
         except StudentError as error:
             self._dead_calls[name] = f"{name} {error}"
             raise StudentError(self._dead_calls[name]) from None
@@ -92,25 +182,50 @@ class Sandbox:
 
     def _run_cells(self) -> None:
         """Starts the process and runs every cell that has not ended or hung it before."""
-        while self._starts < MOST_RESTARTS and self.seconds < SUBMISSION_SECONDS:
+        while self._starts < MOST_RESTARTS + self._own_ends() and self.spent["answers"] < SUBMISSION_SECONDS:
             self._start()
-            for place, source in enumerate(self.cells):
-                if place in self._fatal:
-                    continue
-                try:
-                    reply = self._ask({"cell": source})
-                except StudentError as error:
-                    self._fatal.add(place)
-                    self.results[place] = {"error": f"This cell {error}", "output": ""}
-                    break
-                error_text = None if reply.get("ok") is True else _text(reply.get("error"))
-                self.results[place] = {"error": error_text, "output": _text(reply.get("output"))}
-            else:
+            if all(self._run_cell(place) for place in range(len(self.cells)) if place not in self._fatal):
                 return
+
+    def _run_cell(self, place: int) -> bool:
+        """Runs a cell; false where that was the end of the process."""
+        budget = "own" if place in self.own else "answers"
+        if budget == "own" and self._is_left_out(place):
+            left_out = "not run: the time for cells of your own was used up. No points depend on this cell"
+            self.results[place] = {"error": left_out, "output": ""}
+            return True
+        before = self.spent[budget]
+        try:
+            reply = self._ask({"cell": self.cells[place]}, budget)
+        except StudentError as error:
+            self._fatal.add(place)
+            self.results[place] = {"error": f"This cell {error}", "output": ""}
+            return False
+        self._took[place] = self.spent[budget] - before
+        error_text = None if reply.get("ok") is True else _text(reply.get("error"))
+        self.results[place] = {"error": error_text, "output": _text(reply.get("output"))}
+        return True
+
+    def _is_left_out(self, place: int) -> bool:
+        """Whether one of the student's own cells does not run: the time or the restarts for these are used up."""
+        slow = self._took.get(place, SLOW_SECONDS) >= SLOW_SECONDS
+        return (
+            (self._left("own") <= 0 and slow)
+            or self._left("own") <= -SUBMISSION_SECONDS
+            or self._own_ends() >= MOST_RESTARTS
+        )
+
+    def _own_ends(self) -> int:
+        """How many of the student's own cells ended the process."""
+        return len(self._fatal & self.own)
+
+    def _left(self, budget: str) -> float:
+        return SUBMISSION_SECONDS - self.spent[budget]
 
     def _start(self) -> None:
         self._kill()
         self._starts += 1
+        self._empty_folder()
         environment = {
             "PATH": os.defpath,
             "HOME": self._folder,
@@ -124,7 +239,7 @@ class Sandbox:
             "NUMBA_DISABLE_JIT": "1",  # what numba compiles it wants to store; small inputs need no compiler
         }
         script = Path(__file__).with_name("student_process.py")
-        budget = str(int(START_SECONDS + SUBMISSION_SECONDS))
+        budget = str(int(START_SECONDS + len(BUDGETS) * SUBMISSION_SECONDS))
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-B", str(script), str(ROOT), self._folder, budget, *self.open_rooms],
             stdin=subprocess.PIPE,
@@ -135,7 +250,10 @@ class Sandbox:
             start_new_session=True,
         )
         self._buffer = b""
-        self.walls = self._receive(time.monotonic() + START_SECONDS).get("walls", [])
+        try:
+            self.walls = self._receive(Stopwatch(None), START_SECONDS).get("walls", [])
+        except StudentError as error:
+            raise NotStarted(f"the process for the student's code did not start: it {error}") from None
         if list(self.walls) != list(ALL_WALLS) and os.environ.get(WITHOUT_WALLS) != "1":
             missing = ", ".join(wall for wall in ALL_WALLS if wall not in self.walls)
             self._kill()
@@ -145,47 +263,70 @@ class Sandbox:
                 f"{WITHOUT_WALLS}=1."
             )
 
-    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _empty_folder(self) -> None:
+        """What the cells wrote before is gone: they run anew."""
+        self._remove_folder()
+        os.makedirs(self._folder, 0o700, exist_ok=True)
+
+    def _remove_folder(self) -> None:
+        try:
+            shutil.rmtree(self._folder, ignore_errors=True)
+        except RecursionError:  # folders in folders in folders
+            subprocess.run(["rm", "-rf", "--", self._folder], check=False)
+
+    def _ask(self, request: dict[str, Any], budget: str) -> dict[str, Any]:
         """Sends one request; StudentError when the process ends, hangs or talks nonsense, and then it is gone."""
-        left = SUBMISSION_SECONDS - self.seconds
-        if left <= 0:
+        if self._process is None:
+            raise StudentError("ended the process")
+        limit = min(STEP_SECONDS, max(self._left(budget), SLOW_SECONDS if budget == "own" else 0.0))
+        if limit <= 0:
             self._kill()
             raise StudentError("was not reached: the notebook's time is used up")
-        began = time.monotonic()
+        watch = Stopwatch(self._process.pid)
         try:
-            self._send(plain.dumps(request), began + min(STEP_SECONDS, left))
-            return self._receive(began + min(STEP_SECONDS, left))
+            self._send(plain.dumps(request), watch, limit)
+            return self._receive(watch, limit)
         except (StudentError, plain.NotPlain) as error:
+            self.spent[budget] += watch.charged(limit)
+            watch.stop()
             self._kill()
             raise StudentError(str(error)) from None
         finally:
-            self.seconds += time.monotonic() - began
+            self.spent[budget] += watch.charged(limit)
 
-    def _send(self, line: bytes, deadline: float) -> None:
+    def _send(self, line: bytes, watch: Stopwatch, limit: float) -> None:
         """Writes without ever waiting for a process that does not read."""
         pipe = self._pipes[0].fileno()
         os.set_blocking(pipe, False)
         while line:
-            if not select.select([], [pipe], [], max(0.0, deadline - time.monotonic()))[1]:
-                raise StudentError(f"took longer than {STEP_SECONDS:.0f} seconds")
+            while not select.select([], [pipe], [], _TICK)[1]:
+                self._check(watch, limit)
             try:
                 line = line[os.write(pipe, line[:65536]) :]
             except OSError:
                 raise StudentError("ended the process") from None
 
-    def _receive(self, deadline: float) -> dict[str, Any]:
+    def _receive(self, watch: Stopwatch, limit: float) -> dict[str, Any]:
         pipe = self._pipes[1].fileno()
         while b"\n" not in self._buffer:
-            if not select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))[0]:
-                raise StudentError(f"took longer than {STEP_SECONDS:.0f} seconds")
+            if not select.select([pipe], [], [], _TICK)[0]:
+                self._check(watch, limit)
+                continue
             piece = os.read(pipe, 1 << 16)
             if not piece:
                 raise StudentError("ended the process")
             self._buffer += piece
             if len(self._buffer) > plain.MOST_BYTES:
                 raise StudentError("answered with far too much data")
+            self._check(watch, limit)
         line, self._buffer = self._buffer.split(b"\n", 1)
         return plain.loads(line)
+
+    def _check(self, watch: Stopwatch, limit: float) -> None:
+        if watch.is_over(limit):
+            raise StudentError(f"took longer than {STEP_SECONDS:.0f} seconds")
+        if _is_full(self._folder):
+            raise StudentError(f"wrote more than {MOST_FOLDER_BYTES // 10**6} MB, or {MOST_FILES} files")
 
     @property
     def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:

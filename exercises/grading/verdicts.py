@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from .judge import JUDGE_SECONDS, fingerprint, nothing_handed_in, write_whole
+from .judge import JUDGE_SECONDS, fingerprint
 from .sandbox import ROOT, NoWalls
 
 
@@ -27,11 +27,30 @@ def stored(path: Path, source: Path, submitted: Path) -> dict[str, Any] | None:
     return verdict if verdict.get("fingerprint") == fingerprint(source, submitted) else None
 
 
+ATTEMPTS = 2
+
+
+class NotJudged(RuntimeError):
+    """A judge came to no verdict, twice: the machine's fault, or that of an attack. No marks follow from it."""
+
+
 def verdict_on(path: Path, source: Path, submitted: Path) -> dict[str, Any]:
     """The stored verdict, or a new one from a judge in a process of its own, which is then stored."""
-    found = stored(path, source, submitted)
+    last, found = "", stored(path, source, submitted)
+    for _ in range(ATTEMPTS):
+        if found is not None:
+            return found
+        last = _judged(path, source, submitted)
+        if last.startswith("Not graded: "):
+            raise NoWalls(last.removeprefix("Not graded: "))
+        found = stored(path, source, submitted)
     if found is not None:
         return found
+    raise NotJudged(f"could not be judged: {last[:300] or 'the judge ended without a word'}; run grade again")
+
+
+def _judged(path: Path, source: Path, submitted: Path) -> str:
+    """Lets a judge write its verdict to `path`; returns the last line of what it complained about."""
     command = [sys.executable, "-m", "exercises.grading.judge", str(source), str(submitted), str(path)]
     environment = {
         **os.environ,
@@ -48,17 +67,8 @@ def verdict_on(path: Path, source: Path, submitted: Path) -> dict[str, Any]:
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
-        errors = f"the judge took longer than {JUDGE_SECONDS:.0f} seconds".encode()
+        return f"the judge took longer than {JUDGE_SECONDS:.0f} seconds"
     except BaseException:
         os.killpg(process.pid, signal.SIGKILL)
         raise
-    found = stored(path, source, submitted)
-    if found is not None:
-        return found
-    last = errors.decode("utf-8", "replace").strip().rsplit("\n", 1)[-1]
-    if last.startswith("Not graded: "):
-        raise NoWalls(last.removeprefix("Not graded: "))
-    verdict = nothing_handed_in(source, f"could not be judged: {last[:300]}")
-    verdict["fingerprint"] = fingerprint(source, submitted)
-    write_whole(path, json.dumps(verdict, indent=1))
-    return verdict
+    return errors.decode("utf-8", "replace").strip().rsplit("\n", 1)[-1]

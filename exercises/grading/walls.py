@@ -10,7 +10,7 @@ import ctypes
 import os
 import platform
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 MEMORY = 3 * 1024**3  # bytes of address space
 FILE_SIZE = 1_000_000  # bytes of any one file
@@ -127,6 +127,11 @@ _FORBIDDEN = {
             "setpriority": 141,
             "sched_setaffinity": 203,
             "sched_setscheduler": 144,
+            "sched_setparam": 142,
+            "sched_setattr": 314,
+            "ioprio_set": 251,
+            "fanotify_init": 300,
+            "fanotify_mark": 301,
             "sethostname": 170,
             "settimeofday": 164,
             "clock_settime": 227,
@@ -218,6 +223,11 @@ _FORBIDDEN = {
             "setpriority": 140,
             "sched_setaffinity": 122,
             "sched_setscheduler": 119,
+            "sched_setparam": 118,
+            "sched_setattr": 274,
+            "ioprio_set": 30,
+            "fanotify_init": 262,
+            "fanotify_mark": 263,
             "sethostname": 161,
             "settimeofday": 170,
             "clock_settime": 112,
@@ -233,6 +243,11 @@ _FORBIDDEN = {
     ),
 }
 _EPERM, _ENOSYS = 1, 38
+# Calls that are needed, but not with these second arguments: they have the kernel send a signal to any process.
+_FORBIDDEN_COMMANDS = {
+    "fcntl": ({"x86_64": 72, "aarch64": 25}, (8, 10, 15)),  # F_SETOWN, F_SETSIG, F_SETOWN_EX
+    "ioctl": ({"x86_64": 16, "aarch64": 29}, (0x8901, 0x8902, 0x5452)),  # FIOSETOWN, SIOCSPGRP, FIOASYNC
+}
 
 
 def raise_walls(*, readable: Iterable[str], writable: str, cpu_seconds: int) -> list[str]:
@@ -249,9 +264,18 @@ def raise_walls(*, readable: Iterable[str], writable: str, cpu_seconds: int) -> 
         library.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS: both of the following need it
         if _fence_files(library, readable, writable):
             raised.append("landlock")
-        if _forbid_calls(library):
+        if _give_up_privileges(library) and _forbid_calls(library):
             raised.append("seccomp")
     return raised
+
+
+def _give_up_privileges(library: ctypes.CDLL) -> bool:
+    """Root without a capability is an ordinary user who owns root's files, which Landlock fences.
+
+    What is given up can never be had again: PR_SET_NO_NEW_PRIVS is set, and no program can be started.
+    """
+    header = struct.pack("Ii", 0x20080522, 0)  # _LINUX_CAPABILITY_VERSION_3, this process
+    return bool(library.capset(header, struct.pack("IIIIII", 0, 0, 0, 0, 0, 0)) == 0)
 
 
 def _limit_resources(cpu_seconds: int) -> bool:
@@ -307,18 +331,26 @@ def _forbid_calls(library: ctypes.CDLL) -> bool:
     if platform.machine() not in _FORBIDDEN:
         return False
     architecture, calls = _FORBIDDEN[platform.machine()]
-    program = _filter(architecture, calls)
+    commands = {numbers[platform.machine()]: forbidden for numbers, forbidden in _FORBIDDEN_COMMANDS.values()}
+    program = _filter(architecture, calls, commands)
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in program))
     described = struct.pack("HxxxxxxP", len(program), ctypes.addressof(code))
     return bool(library.prctl(22, 2, described, 0, 0) == 0)  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER
 
 
-def _filter(architecture: int, calls: dict[str, int]) -> Sequence[tuple[int, int, int, int]]:
-    """A classic BPF program over (call number at 0, architecture at 4)."""
+def _filter(
+    architecture: int, calls: Mapping[str, int], commands: Mapping[int, Sequence[int]]
+) -> Sequence[tuple[int, int, int, int]]:
+    """A classic BPF program over (call number at 0, architecture at 4, second argument at 24)."""
     load, equal, at_least, answer = 0x20, 0x15, 0x35, 0x06
     kill, allow, fail = 0x80000000, 0x7FFF0000, 0x00050000
     program = [(load, 0, 0, 4), (equal, 1, 0, architecture), (answer, 0, 0, kill), (load, 0, 0, 0)]
     program += [(at_least, 0, 1, 0x40000000), (answer, 0, 0, kill)]  # the x32 way of calling
     for name, number in calls.items():
         program += [(equal, 0, 1, number), (answer, 0, 0, fail | (_ENOSYS if name == "clone3" else _EPERM))]
+    for number, forbidden in commands.items():
+        program += [(equal, 0, 2 * len(forbidden) + 2, number), (load, 0, 0, 24)]
+        for command in forbidden:
+            program += [(equal, 0, 1, command), (answer, 0, 0, fail | _EPERM)]
+        program += [(answer, 0, 0, allow)]
     return [*program, (answer, 0, 0, allow)]

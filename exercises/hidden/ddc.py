@@ -156,7 +156,9 @@ def _lists() -> list[Any]:
     rng = np.random.default_rng(208)
     cases = []
     for m, n, k in ((20, 15, 3), (9, 30, 10)):
-        users, items = (rng.integers(-2, 3, size=(rows, 2)).tolist() for rows in (m, n))  # many equal scores
+        users, items = (
+            rng.integers(-2, 3, size=(rows, 2)).astype(float).tolist() for rows in (m, n)
+        )  # many equal scores
         orders = [rng.permutation(n).tolist() for _ in range(m)]
         histories, held_out = [order[:4] for order in orders], [order[4 : 4 + u % 3] for u, order in enumerate(orders)]
         cases.append((users, items, histories, held_out, rng.integers(1, 99, size=n).tolist(), k))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from classroom_helpers import Graded, classroom, grade_table
 
@@ -24,3 +26,25 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Graded:
     simulate.write_class(folder / "handed-in", list(simulate.expected()))
     classroom("all", "--submissions", folder / "handed-in", "--course", folder, "--workers", 2)
     return Graded(folder, grade_table(folder))
+
+
+@pytest.fixture(scope="session")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A classroom with the two released assignments of `planted_class`, to be copied; caches are warm afterwards."""
+    pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[classroom]'")
+    import nbformat
+    import planted_class
+
+    from exercises import classroom as command
+    from exercises.grading.judge import fingerprint
+    from exercises.office.room import Room
+
+    course = tmp_path_factory.mktemp("planted")
+    for assignment in planted_class.ASSIGNMENTS:
+        path = Room(course, assignment).notebook("source")
+        path.parent.mkdir(parents=True)
+        nbformat.write(planted_class.source(assignment), path)
+    command.main(["release", "--course", str(course)])
+    for assignment in planted_class.ASSIGNMENTS:
+        fingerprint(*[Room(course, assignment).notebook("source")] * 2)
+    return course

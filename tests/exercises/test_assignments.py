@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from html import unescape
@@ -134,11 +135,11 @@ def test_the_release_holds_no_solution_and_no_hidden_check(term: Path, name: str
 @pytest.mark.slow
 def test_only_what_was_handed_in_is_graded_and_one_assignment_can_be_asked_for(term: Path) -> None:
     assert not (term / "grades" / "in-batch-bias.csv").exists()
-    before = {path: path.stat().st_mtime_ns for path in term.glob("verdicts/*/*.graded")}
+    before = {path: path.stat().st_mtime_ns for path in term.glob("autograded/*/*/*.ipynb")}
     assert len(before) == len(NEW) + 2
     done = classroom("grade", "--assignment", NEW[1], "--course", term)
     assert done.stdout.count("grades: ") == 1 and f"{NEW[1]}.csv" in done.stdout
-    assert sorted(path.stem for path in term.glob("grades/*.csv")) == NEW
+    assert sorted(path.stem for path in term.glob("grades/*.csv")) == sorted([*NEW, "files", "gradebook"])
     assert all(path.stat().st_mtime_ns == when for path, when in before.items())
 
 
@@ -149,36 +150,39 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     yield tmp_path
 
 
-def _found(folder: Path, name: str | None = None) -> dict[str, list[str]]:
+def _found(folder: Path, name: str | None = None) -> dict[str | None, list[str | None]]:
     """assignment -> students, as `collect` sorts the files out."""
-    from exercises import classroom as command
+    from exercises.office import intake
+    from exercises.office.desk import Desk
+    from exercises.office.people import Roster
 
-    found = command.handed_in(folder / "in", command.chosen(ROOT / "exercises", name))
-    return {assignment: [student for student, _ in files] for assignment, files in found.items()}
+    desk, found = Desk(ROOT / "exercises"), defaultdict(list)
+    for arrival in intake.arrivals(folder / "in", desk.assignments(), Roster(everybody=True), name):
+        found[None if arrival.problem else arrival.assignment].append(arrival.student)
+    return dict(found)
 
 
-def test_a_loose_notebook_is_recognised_by_its_answers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_loose_notebook_is_recognised_by_its_answers(folder: Path) -> None:
     for name in simulate.assignments():
         (folder / "in" / f"student-of-{name}.ipynb").write_bytes(simulate.content("empty", name))
     (folder / "in" / "stranger.ipynb").write_bytes(b'{"cells": []}')
-    assert _found(folder) == {name: [f"student-of-{name}"] for name in simulate.assignments()}
-    assert "stranger.ipynb is none of the assignments" in capsys.readouterr().out
+    expected = {name: ["student-of"] for name in simulate.assignments()}
+    assert _found(folder) == {**expected, None: ["stranger"]}
 
 
-def test_a_student_without_a_notebook_is_collected_where_others_handed_in(folder: Path) -> None:
-    """Both forms of a folder; whoever is missing will be graded as empty, with a note."""
+def test_a_folder_says_which_assignment_its_files_are(folder: Path) -> None:
+    """Both forms of a folder; a file that is missing is no file."""
     for path in ("ada/gauge-freedom.ipynb", "bob/jacobian-conditions/jacobian-conditions.ipynb"):
         (folder / "in" / path).parent.mkdir(parents=True)
         (folder / "in" / path).write_bytes(b"{}")
-    both = ["ada", "bob"]
-    assert _found(folder) == {"gauge-freedom": both, "jacobian-conditions": both}
+    assert _found(folder) == {"gauge-freedom": ["ada"], "jacobian-conditions": ["bob"]}
 
 
 def test_a_broken_notebook_belongs_to_the_only_assignment_there_is(folder: Path) -> None:
     (folder / "in" / "ada.ipynb").write_bytes(simulate.content("empty", "gauge-freedom"))
     (folder / "in" / "bob.ipynb").write_bytes(b"\x00")
     assert _found(folder) == {"gauge-freedom": ["ada", "bob"]}
-    assert _found(folder, "jacobian-conditions") == {"jacobian-conditions": ["ada", "bob"]}
+    assert _found(folder, "jacobian-conditions") == {"jacobian-conditions": ["bob"]}
 
 
 def test_a_folder_without_any_assignment_is_refused(folder: Path) -> None:

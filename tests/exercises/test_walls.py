@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from fractions import Fraction
@@ -10,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from exercises.grading import notebooks, plain, sandbox
+from course_lib.lessons.shared import plain
+from exercises.grading import notebooks, sandbox
 from exercises.grading.sandbox import ALL_WALLS, Sandbox, StudentError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,6 +29,11 @@ def tried(code: str) -> str | None:
     """The error of a cell, or None where nothing stopped it."""
     with Sandbox([code]) as box:
         return box.results[0]["error"]
+
+
+def denied(call: str) -> str:
+    """Code that raises where the kernel says that a system call is not permitted (numbers of x86-64)."""
+    return f"assert c.syscall({call}) == 0 or ctypes.get_errno() != 1, 'not permitted'"
 
 
 def attempts() -> Iterator[tuple[str, str]]:
@@ -54,6 +61,19 @@ def attempts() -> Iterator[tuple[str, str]]:
     yield "open a socket", "import socket; socket.socket()"
     yield "raise a limit", "import resource; resource.setrlimit(resource.RLIMIT_CPU, (10**6, 10**6))"
     yield "use 4 GB", "x = bytearray(4 * 2**30)"
+    yield "fill the disk with files", "for n in range(2000): open(str(n), 'wb').write(b'x' * 10**6)"
+    yield "make files without end", "n = 0\nwhile True:\n    open(str(n), 'w').close()\n    n += 1"
+    judge = "import ctypes, fcntl, os; c = ctypes.CDLL(None, use_errno=True); judge = os.getppid()"
+    yield "have a signal sent to the judge", f"{judge}\nfcntl.fcntl(open('x', 'w'), 8, judge)"
+    yield "choose the signal", f"{judge}\nfcntl.fcntl(open('x', 'w'), 10, 9)"
+    yield "have it sent by another name", f"{judge}\nimport struct; fcntl.fcntl(0, 15, struct.pack('ii', 1, judge))"
+    yield "have it sent by ioctl", f"{judge}\nimport struct; fcntl.ioctl(0, 0x8901, struct.pack('i', judge))"
+    yield "slow the judge down", f"{judge}\n{denied('142, judge, ctypes.byref(ctypes.c_int(0))')}"
+    yield "give the judge another class", f"{judge}\n{denied('314, judge, ctypes.create_string_buffer(48), 0')}"
+    yield "take the judge's disk", f"{judge}\n{denied('251, 1, judge, 3 << 13')}"
+    yield "watch all files", f"{judge}\n{denied('300, 4, 0')}"
+    held = "import struct; held = ctypes.create_string_buffer(24); c.capget(struct.pack('Ii', 0x20080522, 0), held)"
+    yield "be root", f"{judge}\n{held}\nassert any(held.raw), 'no capability'"
     yield "write a large file", "open('large', 'wb').write(b'x' * 10**8)"
 
 
@@ -105,6 +125,50 @@ def test_the_time_of_a_submission_is_the_most_it_costs() -> None:
             box.call("f")
         begun = [result for result in box.results if "took longer" in (result.get("error") or "")]
         assert 1 <= len(begun) <= 4  # a cell that was begun took its whole second, and four were there to take
+
+
+@pytest.mark.parametrize("slow", ["import time\ntime.sleep(1.5)", "while True: pass"])
+def test_cells_of_the_students_own_cost_no_answer(slow: str) -> None:
+    """However many there are, and however long they take, what the checks ask for is there."""
+    with Sandbox(["def helper(): return 1", *[slow] * 12, "def f(): return helper()"], own=range(13)) as box:
+        assert box.call("f") == 1
+        assert box.spent["own"] <= 2 * sandbox.SUBMISSION_SECONDS
+        assert "No points depend on this cell" in box.results[12]["error"]
+
+
+def test_own_cells_that_end_the_process_again_and_again_cost_no_answer() -> None:
+    with Sandbox([*["import os; os._exit(0)"] * 12, "def f(): return 1"], own=range(12)) as box:
+        assert box.call("f") == 1
+
+
+def test_calls_have_a_time_of_their_own() -> None:
+    """The answers' cells took nearly all of theirs, and a call hangs; the next call is answered all the same."""
+    burn = "import time\nuntil = time.process_time() + 0.8\nwhile time.process_time() < until: pass"
+    with Sandbox([f"{burn}\ndef f():\n    while True: pass", "def g(): return 1"]) as box:
+        with pytest.raises(StudentError, match="took longer"):
+            box.call("f")
+        assert box.call("g") == 1
+
+
+def test_time_is_the_processors_and_not_the_clocks() -> None:
+    """Others work at the same time; a cell of half a second is no slower for it than it is alone."""
+    burn = "import time\nuntil = time.process_time() + 0.5\nwhile time.process_time() < until: pass"
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(4 * (os.cpu_count() or 1))]
+    try:
+        with Sandbox([burn, "def f(): return 1"]) as box:
+            assert box.results[0]["error"] is None
+            assert box.call("f") == 1
+            assert box.seconds == pytest.approx(0.5, abs=0.4)
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+
+
+def test_who_sleeps_is_not_waited_for() -> None:
+    with Sandbox(["import time\ntime.sleep(100)", "def f(): return 1"]) as box:
+        assert "took longer" in box.results[0]["error"]
+        assert box.call("f") == 1
 
 
 def test_nothing_is_left_behind() -> None:

@@ -17,6 +17,7 @@ from course_lib.lessons.shared.forms import (
     floats,
     is_list,
     number,
+    plain_check,
     public,
 )
 from course_lib.lessons.shared.real import film_factors
@@ -26,12 +27,14 @@ EPS = 0.01
 KEYS = [[1.0, 0.0, 1.0], [0.0, 2.0, 1.0], [1.0, 1.0, 0.0], [0.0, -1.0, 1.0]]
 
 
+@plain_check
 def shrinking(answer: Answer) -> None:
     """Task 3a: only the form of the answer is looked at here."""
     shrinking_form(answer())
     print("the form is right.", PASSED.replace("inputs", "grounds: the step itself is not taken here"))
 
 
+@plain_check
 def share_small(answer: Answer) -> None:
     """Task 5 on three pairs: `answer(users, items, tau, tol, similarity)`."""
     users, items = [[1.0, 0.0], [0.5, 2.0], [-1.0, 1.0]], [[0.5, 1.0], [1.0, 1.0], [-2.0, 0.5]]
@@ -40,6 +43,7 @@ def share_small(answer: Answer) -> None:
     print(PASSED)
 
 
+@plain_check
 def share_on_films(answer: Answer) -> None:
     """Task 5 on 100 pairs of users and films."""
     users, items = films()

@@ -22,6 +22,7 @@ from course_lib.lessons.shared.forms import (
     is_list,
     is_whole,
     number,
+    plain_check,
     public,
 )
 from course_lib.lessons.shared.real import bpr_films
@@ -40,6 +41,7 @@ WORDS = ("none", "one", "many")
 SETTLED, MOST_ROWS, MOST_WIDTH = 1e-6, 60, 6
 
 
+@plain_check
 def preference(answer: Answer) -> None:
     """Task 1a: `answer(user, items, history, share)`, six items; a tie, and a sum of zero."""
     cases = [
@@ -51,6 +53,7 @@ def preference(answer: Answer) -> None:
     print(PASSED)
 
 
+@plain_check
 def without(answer: Answer) -> None:
     """Task 2b: `answer(users, items, histories, pop, share)`, four users of six items."""
     users = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [-1.0, 0.5]]

@@ -322,7 +322,7 @@ def check_batch(answer: Answer, cases: list[tuple[Fraction, int]], *, replace: b
         expect(is_whole(value), "the size of a batch is a whole number")
         way = "with" if replace else "without"
         compare(
-            value,
+            int(value),
             right,
             f"the smallest batch drawn {way} replacement, share {share}, n = {n}",
             [

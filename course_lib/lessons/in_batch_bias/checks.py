@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from course_lib.lessons.shared.forms import PASSED, Answer, compare, expect, fraction, is_whole, public
+from course_lib.lessons.shared.forms import PASSED, Answer, compare, expect, fraction, is_whole, plain_check, public
 from course_lib.maths import in_batch
 
 FIG2 = [[0, 0, 1, 0], [0, 1, 0, 1], [0, 0, 0, 1], [1, 0, 0, 1]]
@@ -15,19 +16,21 @@ LARGEST_LABELS = 5
 MOST_POSITIVES = 8
 
 
+@plain_check
 def counterexample(answer: Answer) -> None:
-    """Task 3: only the form of the answer is looked at here."""
-    counterexample_form(answer())
-    print("the form is right.", PASSED.replace("inputs", "grounds: the bias itself is not looked at here"))
+    """Task 3: the form, and that there is a bias at all; how large it is, is not looked at here."""
+    check_bias(answer)
+    print(PASSED.replace("inputs", "grounds: the gap itself is not looked at here"))
 
 
+@plain_check
 def shard_weights(answer: Answer) -> None:
-    """Task 4: the form, and the symmetry that every such loss has."""
-    weights = shard_matrix(answer, [2, 1], [1, 3], 6, (4, 4))
-    expect(len(weights) == 2, "two pairs in the shard make a 2 x 2 grid")
-    print("the form is right.", PASSED)
+    """Task 4 on shards of two of three positives: the negatives only."""
+    check_shard_negatives(answer, np.array([[1, 0], [1, 1]]), 2)
+    print(PASSED.replace("inputs", "inputs, and on the positives"))
 
 
+@plain_check
 def share_pushed_down(answer: Answer) -> None:
     """Task 5 on the six pairs of Figure 2."""
     users, items = np.nonzero(np.array(FIG2))
@@ -120,6 +123,60 @@ def counterexample_form(value: Any) -> tuple[np.ndarray, int, tuple[int, int], F
     )
     expect(0 <= cell[0] < table.shape[0] and 0 <= cell[1] < table.shape[1], "the cell lies outside the matrix")
     return table, int(size), (int(cell[0]), int(cell[1])), fraction(gap, "gap")
+
+
+def check_bias(answer: Answer) -> None:
+    """Task 3: at the cell named, the expectation over all batches differs from the claim."""
+    labels, size, cell, _ = counterexample_form(answer())
+    expect(
+        local_count_gap(labels, size)[cell] != 0,
+        f"listing all batches of {size}: at cell {cell} the expected weight of l- is right, so nothing is disproved "
+        "there. When do the counts inside a batch agree with the true ones?",
+    )
+
+
+def local_count_gap(labels: np.ndarray, size: int) -> np.ndarray:
+    """m n times (expected weight of l- under (17) with counts taken inside the batch, minus the claimed 1 - Y)."""
+    pairs = list(zip(*np.nonzero(labels), strict=True))
+    total = np.array([[Fraction(0)] * labels.shape[1] for _ in labels], dtype=object)
+    batches = list(itertools.combinations(pairs, size))
+    for batch in batches:
+        rows, cols = (np.array(side) for side in zip(*batch, strict=True))
+        own_rows, own_cols = ([Fraction(int((side == x).sum())) for x in side] for side in (rows, cols))
+        _, weights = in_batch.batch_weights(
+            "unbiased",
+            row_counts=np.array(own_rows, dtype=object),
+            col_counts=np.array(own_cols, dtype=object),
+            n_positives=len(pairs),
+            shape=labels.shape,
+        )
+        np.add.at(total, (rows[:, None], cols[None, :]), weights)
+    mean: np.ndarray = total * labels.size / len(batches) - (1 - labels)
+    return mean
+
+
+def check_shard_negatives(answer: Answer, labels: np.ndarray, size: int) -> None:
+    """Task 4: outside O every expected weight of l- is 1/(mn)."""
+    wrong = (expected_shard(answer, labels, size) * labels.size != 1) & (labels == 0)
+    expect(
+        not wrong.any(),
+        f"shards of {size}: the expected weight of l- on a negative pair is not 1/(mn). A shard is a uniform "
+        "draw of h positives, whatever the other devices hold: which batch size belongs into rho?",
+    )
+
+
+def expected_shard(answer: Answer, labels: np.ndarray, size: int) -> np.ndarray:
+    """The expected weight of l- of every cell over all shards of `size` pairs."""
+    pairs = list(zip(*np.nonzero(labels), strict=True))
+    row_counts, col_counts = labels.sum(1).tolist(), labels.sum(0).tolist()
+    total = np.array([[Fraction(0)] * labels.shape[1] for _ in labels], dtype=object)
+    shards = list(itertools.combinations(pairs, size))
+    for shard in shards:
+        rows, cols = ([int(place) for place in side] for side in zip(*shard, strict=True))
+        counts = [row_counts[i] for i in rows], [col_counts[j] for j in cols]
+        weights = shard_matrix(answer, *counts, len(pairs), labels.shape)
+        np.add.at(total, (np.array(rows)[:, None], np.array(cols)[None, :]), np.array(weights, dtype=object))
+    return total / len(shards)
 
 
 def shard_matrix(answer: Answer, rows: list[int], cols: list[int], total: int, shape: tuple[int, int]) -> list[Any]:

@@ -21,6 +21,7 @@ from course_lib.lessons.shared.forms import (
     floats,
     is_list,
     is_whole,
+    plain_check,
     public,
 )
 from course_lib.lessons.shared.real import film_factors
@@ -31,18 +32,21 @@ Matrix = list[list[int]]
 LARGEST_ENTRY = 9
 
 
+@plain_check
 def tower_i(answer: Answer) -> None:
     """Task 4, condition (i): only the form is looked at here."""
     tower_form(answer("i"))
     print("the form is right.", PASSED.replace("inputs", "grounds: the tower itself is not differentiated here"))
 
 
+@plain_check
 def tower_ii(answer: Answer) -> None:
     """Task 4, condition (ii): only the form is looked at here."""
     tower_form(answer("ii"))
     print("the form is right.", PASSED.replace("inputs", "grounds: the tower itself is not differentiated here"))
 
 
+@plain_check
 def share(answer: Answer) -> None:
     """Task 6a on three examples, and on 50 films."""
     gradients = [[0.0, 1.0], [1.0, 0.0], [0.5, -0.5]]

@@ -19,6 +19,7 @@ from course_lib.lessons.shared.forms import (
     fraction,
     is_list,
     is_whole,
+    plain_check,
     public,
 )
 from course_lib.lessons.shared.real import bpr_films
@@ -35,6 +36,7 @@ TABLES = ([[0.5, -1.0], [1.0, 2.0]], [[1.0, 0.0], [0.0, 1.0], [-0.5, 0.5]])
 TRIPLES = [(0, 0, 1), (1, 1, 2), (0, 0, 2), (0, 2, 1)]
 
 
+@plain_check
 def decayed_sum(answer: Answer) -> None:
     """Task 4b: `answer(total, lr, decay, steps)`, one step and three."""
     cases = [([1, -2], HALF, Fraction(1, 10), steps) for steps in (1, 3)]

@@ -5,10 +5,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from functools import wraps
 from numbers import Number
 from typing import Any
 
 import numpy as np
+
+from . import plain
 
 PASSED = "public checks passed; this is not full marks: your answer is graded on other inputs"
 CLOSE = 1e-9
@@ -26,10 +29,33 @@ def public(check: Callable[..., None], *cases: Any, **options: Any) -> Callable[
     """The public check of a task: `check` on these cases, and then the line that says what passing means."""
 
     def passes(answer: Answer) -> None:
-        check(answer, *copy.deepcopy(cases), **options)  # an answer may change what it is given
+        check(plainly(answer), *copy.deepcopy(cases), **options)  # an answer may change what it is given
         print(PASSED)
 
     passes.__doc__ = check.__doc__
+    return passes
+
+
+def plainly(answer: Answer) -> Answer:
+    """The answer as the grader sees it: what it is given, and what it returns, are plain values (`plain`)."""
+
+    def call(*arguments: Any) -> Any:
+        given = plain.from_plain(plain.to_plain(list(arguments)))
+        try:
+            return plain.from_plain(plain.to_plain(answer(*given)))
+        except plain.NotPlain as error:
+            raise NotYet(f"{error}") from None
+
+    return call
+
+
+def plain_check(check: Callable[[Answer], None]) -> Callable[[Answer], None]:
+    """A public check that meets plain values only, as the hidden checks do."""
+
+    @wraps(check)
+    def passes(answer: Answer) -> None:
+        check(plainly(answer))
+
     return passes
 
 
@@ -104,6 +130,11 @@ def is_number(value: Any) -> bool:
 
 
 def is_whole(value: Any) -> bool:
+    """2 and 2.0 are whole numbers, True is none."""
+    return _is_int(value) or (isinstance(value, (float, np.floating)) and float(value).is_integer())
+
+
+def _is_int(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
@@ -120,7 +151,7 @@ def number(value: Any, what: str) -> Any:
 
 def fraction(value: Any, what: str) -> Fraction:
     """An exact number."""
-    if is_whole(value):
+    if _is_int(value):
         return Fraction(int(value))
     expect(
         isinstance(value, Fraction),

@@ -105,7 +105,7 @@ def test_the_hidden_checks_use_other_inputs_than_the_public_ones() -> None:
 def test_any_true_counterexample_counts() -> None:
     """Not only the reference: a 3 x 3 identity with one more positive, found by listing."""
     labels = [[1, 1, 0], [0, 1, 0], [0, 0, 1]]
-    gaps = hidden.local_count_gap(np.array(labels), 2)
+    gaps = checks.local_count_gap(np.array(labels), 2)
     biased = [(i, j) for i in range(3) for j in range(3) if gaps[i, j] != 0]
     assert biased
     for cell in biased:
@@ -150,3 +150,10 @@ SPOILT = {
     "test_counterexample": "def counterexample():\n    return [[1, 0], [0, 1]], 2, (0, 0), 0",
     "test_shard_negatives": "def shard_weights(r, c, m, shape, d):\n    return [[Fraction(1)] * len(c)] * len(r)",
 }
+
+
+def test_the_public_checks_of_tasks_3_and_4_look_at_more_than_form() -> None:
+    with pytest.raises(forms.NotYet, match="is not 1/\\(mn\\)"):
+        checks.shard_weights(lambda rows, cols, *_: [[7] * len(cols) for _ in rows])
+    with pytest.raises(forms.NotYet, match="nothing is disproved"):
+        checks.counterexample(lambda: ([[1, 0], [0, 1]], 2, (0, 0), 1))

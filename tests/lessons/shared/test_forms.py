@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
+import torch
 
 from course_lib.lessons.shared import forms
 
@@ -14,3 +17,38 @@ def test_forms_say_what_they_expect() -> None:
     with pytest.raises(forms.NotYet, match="all rows of the same length"):
         forms.floats([[1.0], [1.0, 2.0]], (2, None), "rows")
     assert forms.floats([[1, 2]], (1, 2), "rows").dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("value", "plain"),
+    [
+        (np.float32(0.1), float(np.float32(0.1))),
+        (np.float64(0.1), 0.1),
+        (np.int64(3), 3),
+        (np.array([[1.0, 2.0]], dtype=np.float32), [[1.0, 2.0]]),
+        (torch.tensor([1.5, 2.5], requires_grad=True), [1.5, 2.5]),
+        ((1, [Fraction(1, 2)]), [1, [Fraction(1, 2)]]),
+    ],
+)
+def test_a_public_check_meets_the_values_that_the_grader_meets(value: object, plain: object) -> None:
+    found = forms.plainly(lambda: value)()
+    assert found == plain and type(found) is type(plain)
+
+
+def test_a_value_that_is_not_plain_is_told_so() -> None:
+    with pytest.raises(forms.NotYet, match="not set"):
+        forms.plainly(lambda: {1, 2})()
+
+
+def test_a_float32_answer_is_compared_as_the_grader_compares_it() -> None:
+    """NumPy compares float32 with a float in float32: 0.1 passed in public, and failed when graded."""
+    check = forms.public(lambda answer: forms.compare(answer(), 0.1, "x", {}, exact=False))
+    with pytest.raises(forms.NotYet):
+        check(lambda: np.float32(0.1))
+    check(lambda: np.float64(0.1))
+
+
+@pytest.mark.parametrize(("value", "whole"), [(2, True), (-1.0, True), (np.float32(3), True), (0.5, False)])
+def test_a_whole_number_may_be_a_float(value: object, whole: bool) -> None:
+    assert forms.is_whole(value) is whole
+    assert not forms.is_whole(True) and not forms.is_whole(float("inf"))

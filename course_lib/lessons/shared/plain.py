@@ -1,7 +1,8 @@
-"""Plain values: the only thing that passes between a student's process and the judge.
+"""Plain values: what an answer may be made of, and all that passes between a student's process and the judge.
 
 A value is None, a bool, an int, a finite or infinite float, a short string, a Fraction, or a list of values. Tuples and
-arrays travel as lists. Nothing else can be sent, so no object with an `__eq__` of its own ever meets a check.
+arrays travel as lists. Nothing else can be sent, so no object with an `__eq__` of its own ever meets a check. The
+public checks send questions and answers through the same conversion: a float32 or a tensor passes both or neither.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ def to_plain(value: Any, depth: int = 0) -> Any:
     """What json can write: Fractions become {"fraction": [numerator, denominator]}, tuples and arrays lists."""
     if depth > DEEPEST:
         raise NotPlain(f"an answer may be nested {DEEPEST} lists deep, not deeper")
-    if hasattr(value, "tolist"):  # NumPy arrays and scalars
+    if hasattr(value, "tolist"):  # arrays and scalars of NumPy, tensors of torch
         value = value.tolist()
     if value is None or type(value) in (bool, int, float, str):
         return value

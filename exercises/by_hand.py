@@ -1,0 +1,69 @@
+"""Opens the pages on which a person gives marks: `python exercises/by_hand.py` (`make grade-by-hand`).
+
+It starts a Jupyter server on this machine whose root is the classroom's folder, which formgrader asks for, and prints
+what waits. Marks go into nbgrader's gradebook as they are typed; `classroom.py feedback` then renews pages and tables.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from urllib.parse import quote
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+try:
+    from exercises.office.room import HERE, Room, rooms
+except ImportError as error:
+    sys.exit(f"{error.name} is missing. `make grade-by-hand` installs it, or: pip install '.[classroom]'")
+
+
+def queue(course: Path) -> dict[str, int]:
+    """assignment -> how many submissions a person must still look at."""
+    found = {}
+    if not (course / "gradebook.db").exists():
+        return {}
+    for room in rooms(course):
+        with room.gradebook() as book:
+            known = {one.name for one in book.assignments}
+            if room.assignment in known:
+                submissions = book.notebook_submissions(room.assignment, room.assignment)
+                found[room.assignment] = sum(bool(one.needs_manual_grade) for one in submissions)
+    return found
+
+
+def page(room: Room | None) -> str:
+    """The address, on the server, of an assignment's list of submissions; of all assignments without one."""
+    name = quote(room.assignment) if room else ""
+    return f"/formgrader/gradebook/{name}/{name}" if room else "/formgrader/gradebook"
+
+
+def command(course: Path, start: str, extra: list[str]) -> list[str]:
+    """The server: at the classroom's folder, with nbgrader's pages, and without Jupyter's own ones in the way."""
+    server = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={course}", f"--LabApp.default_url={start}"]
+    return [*server, "--ServerApp.jpserver_extensions={'nbgrader.server_extensions.formgrader': True}", *extra]
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--course", type=Path, default=HERE, help="the classroom's folder (this one)")
+    parser.add_argument("--assignment", help="open the list of this assignment's submissions")
+    given, extra = parser.parse_known_args(arguments)
+    course = given.course.resolve()
+    waiting = queue(course)
+    if not waiting:
+        sys.exit(f"by_hand: nothing was graded in {course} yet: run classroom.py all --submissions FOLDER first")
+    print("To grade by hand:")
+    for name, count in waiting.items():
+        print(f"  {name}: {count} submissions wait")
+    first = given.assignment or next((name for name, count in waiting.items() if count), None)
+    os.environ["COURSE_CLASSROOM"] = str(course)
+    os.chdir(HERE)  # where nbgrader_config.py lies
+    started = command(course, page(Room(course, first) if first else None), extra)
+    os.execv(started[0], started)
+
+
+if __name__ == "__main__":
+    main()

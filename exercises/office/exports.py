@@ -1,0 +1,110 @@
+"""The marks of all assignments in one table, and in the forms that Canvas, Moodle and Blackboard import."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .desk import Desk
+from .people import Person
+from .room import Room
+from .tables import totals, write_table
+
+SYSTEMS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    # column that the system asks for -> columns of roster.csv to take it from, the first that is filled
+    "canvas": {
+        "Student": ("name", "student"),
+        "ID": ("ID", "canvas_id"),
+        "SIS User ID": ("SIS User ID", "sis_user_id"),
+        "SIS Login ID": ("SIS Login ID", "sis_login_id", "student"),
+        "Section": ("Section", "section"),
+    },
+    "moodle": {
+        "Username": ("Username", "moodle_username", "student"),
+        "ID number": ("ID number", "moodle_id"),
+        "Email address": ("Email address", "email"),
+    },
+    "blackboard": {
+        "Username": ("Username", "blackboard_username", "student"),
+        "Student ID": ("Student ID", "student_id"),
+    },
+}
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A total, out of how many points, and whether a person must still grade some of it."""
+
+    total: float
+    out_of: float
+    open: bool
+
+
+def marks(desk: Desk, rooms: list[Room]) -> dict[str, dict[str, Mark]]:
+    """student -> assignment -> mark, for everybody in the roster and everybody who handed anything in."""
+    found: dict[str, dict[str, Mark]] = {student: {} for student in desk.roster.people}
+    for room in rooms:
+        for student, (total, out_of, waiting) in totals(desk, room).items():
+            found.setdefault(student, {})[room.assignment] = Mark(total, out_of, waiting)
+    return dict(sorted(found.items()))
+
+
+def gradebook(desk: Desk, rooms: list[Room]) -> Path:
+    """Writes grades/gradebook.csv: a line a student, the total of every assignment, and the weighted percentage.
+
+    An assignment that was not handed in counts 0; `open` names those that a person must still grade.
+    """
+    names = [room.assignment for room in rooms]
+    most = {room.assignment: _most(room) for room in rooms}
+    weights = {name: desk.deadlines.weight(name) for name in names}
+    whole = sum(weights.values())
+    lines = []
+    for student, own in marks(desk, rooms).items():
+        share = sum(weights[name] * mark.total / most[name] for name, mark in own.items() if most[name])
+        lines.append(
+            {
+                **_about(desk, student),
+                **{name: mark.total for name, mark in own.items()},
+                "percent": round(100 * share / whole, 2) if whole else "",
+                "open": "; ".join(name for name, mark in own.items() if mark.open),
+            }
+        )
+    path = desk.course / "grades" / "gradebook.csv"
+    write_table(path, ["student", "name", "email", *names, "percent", "open"], lines)
+    return path
+
+
+def export(desk: Desk, rooms: list[Room], system: str) -> Path:
+    """Writes grades/SYSTEM.csv, to be imported there: its own columns from the roster, then a column an assignment.
+
+    A student who handed nothing in gets an empty cell, which the systems leave as it is.
+    """
+    columns = SYSTEMS[system]
+    names = [room.assignment for room in rooms]
+    lines: list[dict[str, Any]] = []
+    for student, own in marks(desk, rooms).items():
+        known = {**_about(desk, student), **_person(desk, student).numbers}
+        line = {column: next((known[key] for key in keys if known.get(key)), "") for column, keys in columns.items()}
+        lines.append({**line, **{name: mark.total for name, mark in own.items()}})
+    if system == "canvas":
+        lines.insert(0, {"Student": "    Points Possible", **{room.assignment: _most(room) for room in rooms}})
+    path = desk.course / "grades" / f"{system}.csv"
+    write_table(path, [*columns, *names], lines)
+    return path
+
+
+def _person(desk: Desk, student: str) -> Person:
+    return desk.roster.people.get(student) or Person(student)
+
+
+def _about(desk: Desk, student: str) -> dict[str, str]:
+    person = _person(desk, student)
+    return {"student": student, "name": person.name, "email": person.email}
+
+
+def _most(room: Room) -> float:
+    """The points of an assignment."""
+    with room.gradebook() as book:
+        return float(book.find_assignment(room.assignment).max_score)

@@ -1,0 +1,169 @@
+"""Everything that was ever handed in, in one SQLite file that only grows: submissions.db.
+
+A collection writes its receipts in one transaction: it is there whole or not at all, also after `kill -9`. A receipt
+says when a file came, from where, whose and of which assignment it is, and its SHA-256; the bytes lie beside it.
+Nothing is ever changed or deleted, which triggers of the database enforce; what is taken back is marked as withdrawn.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+
+_TABLES = {
+    "file": "sha256 TEXT PRIMARY KEY, content BLOB NOT NULL",
+    "collection": "id INTEGER PRIMARY KEY, at TEXT NOT NULL, folder TEXT NOT NULL",
+    "receipt": """id INTEGER PRIMARY KEY, collection INTEGER NOT NULL REFERENCES collection, path TEXT NOT NULL,
+        name TEXT NOT NULL, student TEXT, assignment TEXT, handed_in TEXT NOT NULL, stamped INTEGER NOT NULL,
+        sha256 TEXT REFERENCES file, problem TEXT, advice TEXT""",
+    "withdrawal": "receipt INTEGER PRIMARY KEY REFERENCES receipt, at TEXT NOT NULL",
+    "working_copy": "sha256 TEXT PRIMARY KEY",
+}
+_SCHEMA = "\n".join(
+    f"CREATE TABLE IF NOT EXISTS {table} ({columns});"
+    + "".join(
+        f"CREATE TRIGGER IF NOT EXISTS no_{verb.lower()}_of_{table} BEFORE {verb} ON {table} "
+        f"BEGIN SELECT RAISE(ABORT, 'what was handed in is never changed or deleted'); END;"
+        for verb in ("UPDATE", "DELETE")
+    )
+    for table, columns in _TABLES.items()
+)
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A file as it came: where it lay, whose and of which assignment it is, and what is wrong with it."""
+
+    path: str
+    name: str
+    """The person's name as the file or its folder gives it."""
+    handed_in: datetime
+    content: bytes | None = None
+    """None where there is nothing to keep: a link, an empty folder, a file too large to be kept."""
+    student: str | None = None
+    assignment: str | None = None
+    stamped: bool = False
+    """Whether `handed_in` comes from a platform's time stamp and not from the file's date."""
+    problem: str | None = None
+    """Why the file cannot count; None for a file that may."""
+    advice: str | None = None
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """One file that arrived, as the ledger keeps it; times are UTC, in ISO format."""
+
+    id: int
+    collection: int
+    collected: str
+    path: str
+    name: str
+    student: str | None
+    assignment: str | None
+    handed_in: str
+    stamped: bool
+    sha256: str | None
+    problem: str | None
+    advice: str | None
+    withdrawn: bool
+
+
+_RECEIPTS = """SELECT receipt.id, collection, collection.at, path, name, student, assignment, handed_in, stamped,
+    sha256, problem, advice, withdrawal.at IS NOT NULL FROM receipt
+    JOIN collection ON collection.id = collection LEFT JOIN withdrawal ON withdrawal.receipt = receipt.id"""
+
+
+class Ledger:
+    """The ledger of one classroom."""
+
+    def __init__(self, course: Path) -> None:
+        self._path = course / "submissions.db"
+
+    def collect(self, arrivals: Iterable[Arrival], folder: str) -> list[Receipt]:
+        """Keeps what is new, in one transaction; what was received before, and not withdrawn, is not received again."""
+        with self._open() as database:
+            known = {_key(receipt) for receipt in _read(database) if not receipt.withdrawn}
+            collection: int | None = None
+            for arrival in arrivals:
+                sha = hashlib.sha256(arrival.content).hexdigest() if arrival.content is not None else None
+                stamp = arrival.handed_in.astimezone(UTC).isoformat(timespec="seconds")
+                key = _key_of(arrival, sha, stamp)
+                if key in known:
+                    continue
+                known.add(key)
+                if collection is None:
+                    now = datetime.now(UTC).isoformat(timespec="seconds")
+                    collection = database.execute(
+                        "INSERT INTO collection (at, folder) VALUES (?, ?)", (now, folder)
+                    ).lastrowid
+                if sha is not None:
+                    database.execute("INSERT OR IGNORE INTO file VALUES (?, ?)", (sha, arrival.content))
+                row = (collection, arrival.path, arrival.name, arrival.student, arrival.assignment, stamp)
+                database.execute(
+                    "INSERT INTO receipt (collection, path, name, student, assignment, handed_in, stamped, sha256, "
+                    "problem, advice) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    (*row, arrival.stamped, sha, arrival.problem, arrival.advice),
+                )
+            return [receipt for receipt in _read(database) if receipt.collection == collection]
+
+    def receipts(self) -> list[Receipt]:
+        """All of them, withdrawn ones too, in the order in which they came."""
+        with self._open() as database:
+            return _read(database)
+
+    def content(self, sha256: str) -> bytes:
+        """The bytes of a file, as they were handed in."""
+        with self._open() as database:
+            row = database.execute("SELECT content FROM file WHERE sha256 = ?", (sha256,)).fetchone()
+        content: bytes = row[0]
+        return content
+
+    def withdraw(self, receipts: Iterable[Receipt]) -> None:
+        """From now on these do not count. They stay in the ledger, and collected again they come in anew."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        with self._open() as database:
+            rows = [(receipt.id, now) for receipt in receipts]
+            database.executemany("INSERT OR IGNORE INTO withdrawal VALUES (?, ?)", rows)
+
+    def announce(self, sha256: str) -> None:
+        """Notes that a working copy with this checksum is about to be written, so that nobody takes it for new work."""
+        with self._open() as database:
+            database.execute("INSERT OR IGNORE INTO working_copy VALUES (?)", (sha256,))
+
+    def working_copies(self) -> set[str]:
+        """The checksums of all working copies that were ever announced."""
+        with self._open() as database:
+            return {sha for (sha,) in database.execute("SELECT sha256 FROM working_copy")}
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        """A transaction: all that is done inside is there afterwards, or nothing."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with closing(sqlite3.connect(self._path, timeout=30)) as database, database:
+            if not database.execute("SELECT 1 FROM sqlite_master WHERE name = 'working_copy'").fetchone():
+                database.executescript(f"BEGIN;{_SCHEMA}COMMIT;")
+            yield database
+
+
+def _read(database: sqlite3.Connection) -> list[Receipt]:
+    rows = database.execute(f"{_RECEIPTS} ORDER BY receipt.id")
+    names = [field.name for field in fields(Receipt)]
+    found = [dict(zip(names, row, strict=True)) for row in rows]
+    return [Receipt(**{**one, "stamped": bool(one["stamped"]), "withdrawn": bool(one["withdrawn"])}) for one in found]
+
+
+def _key(receipt: Receipt) -> tuple[object, ...]:
+    """What makes two arrivals the same: person, assignment and bytes; the stamp; the place of what cannot count."""
+    place = receipt.path if receipt.problem else None
+    stamp = receipt.handed_in if receipt.stamped else None
+    return receipt.student, receipt.assignment, receipt.sha256, stamp, place, receipt.problem
+
+
+def _key_of(arrival: Arrival, sha: str | None, stamp: str) -> tuple[object, ...]:
+    place = arrival.path if arrival.problem else None
+    return arrival.student, arrival.assignment, sha, stamp if arrival.stamped else None, place, arrival.problem

@@ -1,0 +1,243 @@
+"""The stages of a class: release, collect, grade, feedback. One student's failure never stops another's."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from exercises.grading import notebooks
+from exercises.grading.sandbox import NoWalls
+from exercises.grading.verdicts import verdict_on
+
+from .book import Book
+from .desk import Desk
+from .ledger import Receipt
+from .room import Failed, Room, checked
+from .standing import in_order
+
+RELEASED = "-"
+"""In place of a student, where a step is the whole assignment's."""
+
+
+def release(room: Room) -> None:
+    """Makes release/ from source/, without solutions and hidden tests; nothing when the source has not changed."""
+    source, released, book = room.notebook("source"), room.notebook("release"), Book(room)
+    now = hashlib.sha256(source.read_bytes()).hexdigest()
+    if released.exists() and book.state("release").get(RELEASED) == now:
+        print(f"release: {released.parent} is up to date")
+        return
+    checked(room.api().generate_assignment(room.assignment, force=True, create=True))
+    book.note(RELEASED, "release", now)
+    print(f"release: {released.parent} is what students get")
+
+
+def collect(desk: Desk, folder: Path, only: str | None) -> list[str]:
+    """Takes in what is new in a folder; says what cannot count. Returns the assignments of what lies there."""
+    new = desk.collect(folder, only)
+    refused = [receipt for receipt in new if receipt.problem]
+    print(f"collect: {len(new) - len(refused)} new files" + (f", {len(refused)} that cannot count" if refused else ""))
+    for receipt in refused:
+        print(f"  {receipt.path}: {receipt.problem}; {receipt.advice}")
+    return sorted({receipt.assignment for receipt in desk.ledger.receipts() if receipt.assignment})
+
+
+def sort_out(desk: Desk, room: Room) -> None:
+    """Brings submitted/ to what counts, and says which files do not."""
+    if not room.notebook("release").exists():
+        release(room)
+    for student, standing in desk.lay_out(room).items():
+        for note in standing.notes:
+            print(f"  {student}: {note}")
+
+
+def grade(desk: Desk, room: Room, workers: int) -> None:
+    """Judges in parallel, each submission in processes of its own; nbgrader then books one after the other.
+
+    Failed, at the end, where a submission could not be graded. NoWalls where none can be.
+    """
+    if not room.notebook("release").exists():
+        release(room)
+    students = sorted(desk.lay_out(room))
+    waiting = sorted(set(students) - graded(room, students))
+    failures: dict[str, str] = {}
+    for student in waiting[:1]:
+        room.fingerprint(student)  # reads the grading's code once, and here: Python 3.11 parses in one thread only
+    with (
+        ThreadPoolExecutor(max_workers=workers) as pool,
+        tqdm(total=len(students), initial=len(students) - len(waiting), desc="grade", unit="student") as bar,
+    ):
+        futures = {pool.submit(judge, room, student): student for student in waiting}
+        try:
+            for future in as_completed(futures):
+                student = futures[future]
+                wrong = _graded(room, student, future)
+                failures |= {student: wrong} if wrong else {}
+                bar.update()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    _report("grade", "graded", failures)
+
+
+def _graded(room: Room, student: str, future: Future[Any]) -> str | None:
+    """Books one judged submission; what went wrong, if anything did."""
+    try:
+        future.result()
+        book(room, student)
+    except NoWalls:
+        raise
+    except Exception as error:
+        return reason(error)
+    return None
+
+
+def judge(room: Room, student: str) -> dict[str, Any]:
+    """The verdict on a student's working copy: the stored one, or a new one."""
+    return verdict_on(room.verdict(student), room.notebook("source"), room.notebook("submitted", student))
+
+
+def book(room: Room, student: str) -> None:
+    """Has nbgrader book a judged submission, and gives back the marks that a person gave for the same answers."""
+    state, own = room.fingerprint(student), Book(room)
+    own.forget(student)
+    autograde(room, student)
+    notebook = notebooks.read_source(room.notebook("submitted", student))
+    own.booked(student, state, answers(notebook), frozenset(notebooks.text_to_place(notebook)))
+
+
+def autograde(room: Room, student: str) -> None:
+    """nbgrader's part of it: the points of the verdict go into its gradebook."""
+    checked(room.api().autograde(room.assignment, student, force=True, create=True))
+
+
+def answers(notebook: Any) -> dict[str, str]:
+    """graded cell -> checksum of what the student wrote for it: of a text, itself; of a check, all code.
+
+    Text of the student's own counts too where a text was left empty: a person's mark was given for it.
+    """
+    code = [cell.source for cell in notebooks.student_cells(notebook)]
+    found = {}
+    for cell in notebook.cells:
+        about = notebooks.grading(cell)
+        if about.get("grade"):
+            own = [one.source for one in notebook.cells if notebooks.is_own(one)]
+            text = [cell.source, cell.get("attachments", {})] if notebooks.is_answer(cell) else code
+            written = [text, own if notebooks.is_stub(cell.source) else []]
+            found[about["grade_id"]] = hashlib.sha256(json.dumps(written, sort_keys=True).encode()).hexdigest()
+    return found
+
+
+def graded(room: Room, students: Iterable[str]) -> set[str]:
+    """Those whose present submission is booked under the present grading."""
+    booked = Book(room).state("graded")
+    there = [s for s in students if room.notebook("submitted", s).exists() and room.notebook("autograded", s).exists()]
+    return {student for student in there if booked.get(student) == room.fingerprint(student)}
+
+
+def feedback(desk: Desk, room: Room) -> None:
+    """Writes feedback/STUDENT/ASSIGNMENT/*.html for every student whose marks or comments changed."""
+    settle(desk, room)
+    everybody = sorted(desk.standings(room))
+    ready = graded(room, everybody)
+    if waiting := len(everybody) - len(ready):
+        print(f"feedback: {waiting} submissions are not graded yet, or not by the present checks: run grade first")
+    own, api, failures = Book(room), None, {}
+    done = own.state("feedback")
+    for student in tqdm(sorted(ready), desc="feedback", unit="student"):
+        now = hashlib.sha256(json.dumps([room.fingerprint(student), marks(room, student)]).encode()).hexdigest()
+        if room.notebook("feedback", student).with_suffix(".html").exists() and done.get(student) == now:
+            continue
+        try:
+            api = api or room.api()
+            checked(api.generate_feedback(room.assignment, student, force=True))
+            own.note(student, "feedback", now)
+        except Exception as error:
+            failures[student] = reason(error)
+    _report("feedback", "written", failures)
+
+
+def settle(desk: Desk, room: Room) -> None:
+    """Brings due date, times and penalties into nbgrader's gradebook, so that all its exports and pages agree.
+
+    Without deadlines.toml, penalties are left as nbgrader has them.
+    """
+    late, due, found = desk.lateness(room), desk.deadlines.due.get(room.assignment), desk.standings(room)
+    with room.gradebook() as gradebook:
+        if due is not None:
+            gradebook.find_assignment(room.assignment).duedate = _naive(due)
+        for student in graded(room, found):
+            notebook = gradebook.find_submission_notebook(room.assignment, room.assignment, student)
+            counts = found[student].counts
+            if counts is not None:
+                notebook.assignment.timestamp = _naive(datetime.fromisoformat(counts.handed_in))
+            if due is not None and student in late:
+                days = desk.deadlines.extensions.get(student, {}).get(room.assignment)
+                notebook.assignment.extension = timedelta(days=days) if days else None
+                cost = round(notebook.score * late[student].percent / 100, 2)
+                notebook.late_submission_penalty = cost or None
+        gradebook.db.commit()
+
+
+def _naive(when: datetime) -> datetime:
+    """nbgrader's times are UTC, and do not say so."""
+    return when.astimezone(UTC).replace(tzinfo=None)
+
+
+def marks(room: Room, student: str) -> list[Any]:
+    """What the gradebook holds on a submission: scores, who must look, comments."""
+    with room.gradebook() as gradebook:
+        notebook = gradebook.find_submission_notebook(room.assignment, room.assignment, student)
+        scores = [[g.name, g.auto_score, g.manual_score, g.extra_credit, g.needs_manual_grade] for g in notebook.grades]
+        comments = [[c.name, c.auto_comment, c.manual_comment] for c in notebook.comments]
+        return [sorted(scores), sorted(comments), notebook.late_submission_penalty]
+
+
+def undo(desk: Desk, student: str | None, assignment: str | None) -> list[Receipt]:
+    """Takes back the last collection, or the newest file of one student; returns what no longer counts.
+
+    Nothing is deleted: collecting the same folder again brings it back.
+    """
+    receipts = [receipt for receipt in desk.ledger.receipts() if not receipt.withdrawn]
+    if student is not None:
+        handed = {one.assignment for one in receipts if one.student == student and one.assignment}
+        if assignment is None and len(handed) > 1:
+            raise Failed(f"{student} handed in {', '.join(sorted(handed))}: give --assignment NAME too")
+        taken = _newest(desk, student, assignment or next(iter(handed), ""))
+    else:
+        asked = [receipt for receipt in receipts if assignment in (None, receipt.assignment)]
+        last = max((receipt.collection for receipt in asked), default=None)
+        taken = [receipt for receipt in asked if receipt.collection == last]
+    if not taken:
+        raise Failed("there is nothing to take back")
+    desk.ledger.withdraw(taken)
+    for receipt in taken:
+        print(f"undo: {receipt.path} of {receipt.collected[:16]} counts no longer")
+    return taken
+
+
+def _newest(desk: Desk, student: str, assignment: str) -> list[Receipt]:
+    """The file of a student that counts; where none does, the last one that came."""
+    standing = desk.standings(Room(desk.course, assignment)).get(student)
+    if standing is None or standing.counts:
+        return [standing.counts] if standing and standing.counts else []
+    own = [one for one in desk.ledger.receipts() if (one.student, one.assignment) == (student, assignment)]
+    return in_order([one for one in own if not one.withdrawn])[-1:]
+
+
+def reason(error: Exception) -> str:
+    """An error as a line of a report."""
+    return str(error) if isinstance(error, Failed) else f"{type(error).__name__}: {error}"
+
+
+def _report(stage: str, done: str, failures: dict[str, str]) -> None:
+    for student, reason in failures.items():
+        print(f"{stage}: {student} was not {done}: {reason}")
+    if failures:
+        raise Failed(f"{len(failures)} of the submissions were not {done}: {', '.join(sorted(failures))}")

@@ -1,0 +1,102 @@
+"""Which of a student's files counts: the newest one with work in it. Missing, broken or untouched ones replace none."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from .ledger import Receipt
+
+ASK = "ask the student for the right file, and collect again"
+
+
+@dataclass(frozen=True)
+class Content:
+    """What is in a file, seen as one assignment: whether there is work in it, or why it cannot be read."""
+
+    worked_on: bool
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where a student stands with an assignment."""
+
+    student: str
+    counts: Receipt | None
+    """The file that is graded; None where no file can be."""
+    notes: tuple[str, ...] = ()
+    """What a person should look at, each with what to do."""
+
+
+Look = Callable[[str], Content]
+"""A file's checksum -> what is in it."""
+
+
+def standings(receipts: Iterable[Receipt], assignment: str, look: Look) -> dict[str, Standing]:
+    """Every student who handed anything in for an assignment, sorted by name."""
+    files: dict[str, list[Receipt]] = defaultdict(list)
+    for receipt in receipts:
+        if receipt.student and receipt.assignment == assignment and not receipt.withdrawn:
+            files[receipt.student].append(receipt)
+    return {student: _standing(student, files[student], look) for student in sorted(files)}
+
+
+def in_order(receipts: list[Receipt]) -> list[Receipt]:
+    """From the oldest to the newest: by the platform's stamps where all have one, else as they were collected.
+
+    Files that came together are in the order of their dates.
+    """
+    if all(receipt.stamped or receipt.problem for receipt in receipts):
+        return sorted(receipts, key=lambda receipt: (receipt.handed_in, receipt.id))
+    return sorted(receipts, key=lambda receipt: (receipt.collection, receipt.handed_in, receipt.id))
+
+
+def _standing(student: str, receipts: list[Receipt], look: Look) -> Standing:
+    later: list[str] = []
+    untouched: Receipt | None = None
+    newest_first = in_order(receipts)[::-1]
+    for place, receipt in enumerate(newest_first):
+        content = _content(receipt, look)
+        if content.worked_on:
+            return Standing(student, receipt, (*later, *_together(receipt, newest_first[place + 1 :], look)))
+        if content.problem:
+            later.append(f"{_shown(receipt)} does not count: {content.problem}; {receipt.advice or ASK}")
+        elif untouched is None:
+            untouched = receipt
+            later.append(f"{_shown(receipt)}: nothing is answered in it; {ASK}")
+    return Standing(student, untouched, tuple(later))
+
+
+def _content(receipt: Receipt, look: Look) -> Content:
+    if receipt.problem or receipt.sha256 is None:
+        return Content(False, receipt.problem or "it was not kept")
+    return look(receipt.sha256)
+
+
+def _together(counting: Receipt, older: list[Receipt], look: Look) -> list[str]:
+    """A word where two files with work came in one collection: the date decided, and the date may be wrong."""
+    beside = [one for one in older if one.collection == counting.collection and _content(one, look).worked_on]
+    if not beside:
+        return []
+    others = ", ".join(_shown(one) for one in beside)
+    undo = f"undo --student {counting.student} --assignment {counting.assignment}"
+    return [f"{_shown(counting)} counts, as it is newer than {others}; if the other is meant: {undo}"]
+
+
+def _shown(receipt: Receipt) -> str:
+    return f"{receipt.path} ({receipt.handed_in[:16].replace('T', ' ')})"
+
+
+def nobodys(receipts: Iterable[Receipt], assignment: str | None) -> list[Receipt]:
+    """Files of an assignment (or of none) that nobody could be given, and that did not come in properly since."""
+    every = [receipt for receipt in receipts if not receipt.withdrawn]
+    settled = {receipt.sha256 for receipt in every if receipt.student and receipt.assignment and not receipt.problem}
+    return [
+        receipt
+        for receipt in every
+        if receipt.assignment == assignment
+        and receipt.sha256 not in settled
+        and (receipt.student is None or (receipt.assignment is None and receipt.problem))
+    ]

@@ -1,0 +1,498 @@
+"""The classroom's office: what counts, what is kept, whose a file is, what the tables say; with a planted judge."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[classroom]'")
+
+import planted_class
+from planted_class import automatic, untouched, work
+
+from exercises import classroom
+from exercises.office import late, people, stages
+from exercises.office.ledger import Ledger
+from exercises.office.room import Room
+
+WEEK_1, WEEK_2 = planted_class.ASSIGNMENTS
+Rows = dict[str, dict[str, str]]
+
+
+class Class:
+    """A classroom whose commands run in this process."""
+
+    def __init__(self, course: Path) -> None:
+        self.course = course
+        self.folders = 0
+
+    def folder(self, **files: bytes) -> Path:
+        """A new folder of submissions; in the names of files `__` is `/` and `_0` a space."""
+        return self.files({name.replace("__", "/") + ".ipynb": content for name, content in files.items()})
+
+    def files(self, files: dict[str, bytes]) -> Path:
+        self.folders += 1
+        folder = self.course / f"in-{self.folders}"
+        for number, (name, content) in enumerate(files.items()):
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+            os.utime(path, (10**9 + number, 10**9 + number))
+        return folder
+
+    def run(self, *arguments: object) -> None:
+        classroom.main([*map(str, arguments), "--course", str(self.course), "--workers", "1"])
+
+    def all(self, folder: Path, *arguments: str) -> Rows:
+        self.run("collect", "--submissions", folder, *arguments)
+        self.run("grade", *arguments)
+        return self.rows(WEEK_1)
+
+    def rows(self, assignment: str) -> Rows:
+        with (self.course / "grades" / f"{assignment}.csv").open(encoding="utf-8") as file:
+            return {row["student"]: row for row in csv.DictReader(file)}
+
+    def looks(self, assignment: str = WEEK_1) -> str:
+        with (self.course / "grades" / f"{assignment}.csv").open(encoding="utf-8") as file:
+            return "\n".join(row["look_at"] for row in csv.DictReader(file))
+
+    def totals(self, assignment: str = WEEK_1) -> dict[str, float]:
+        return {student: float(row["total"]) for student, row in self.rows(assignment).items() if row["total"]}
+
+    def mark(self, student: str, score: float, assignment: str = WEEK_1) -> None:
+        """As formgrader does it."""
+        cell = f"essay_answer_{assignment.replace('-', '_')}"
+        with Room(self.course, assignment).gradebook() as book:
+            grade = book.find_grade(cell, assignment, assignment, student)
+            grade.manual_score, grade.needs_manual_grade = score, False
+            book.db.commit()
+
+
+@pytest.fixture
+def term(planted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Class:
+    shutil.copytree(planted, tmp_path / "class")
+    monkeypatch.setattr(stages, "judge", planted_class.judged)
+    monkeypatch.setattr(stages, "autograde", planted_class.booked)
+    return Class(tmp_path / "class")
+
+
+# ---- what counts ----
+
+
+def test_a_later_folder_erases_no_marks(term: Class) -> None:
+    """The review's first case: week 2 brings other assignments, and a late one of week 1."""
+    term.all(term.folder(anna__ddc=work(WEEK_1, 3), ben__ddc=work(WEEK_1, 4)))
+    term.mark("anna", 5)
+    week_2 = {
+        "anna__gauge-freedom": work(WEEK_2, 1),
+        "ben__gauge-freedom": work(WEEK_2, 2),
+        "cleo__ddc": work(WEEK_1, 1),
+    }
+    term.all(term.folder(**week_2))
+    assert term.totals() == {"anna": 8, "ben": 4, "cleo": 1}
+    assert term.totals(WEEK_2) == {"anna": 1, "ben": 2}
+
+
+@pytest.mark.parametrize("bad", [b"\x00 broken", untouched(WEEK_1, 1), b'{"cells": []}', work(WEEK_2, 1)[:200]])
+def test_what_is_no_work_replaces_none(term: Class, bad: bytes) -> None:
+    term.all(term.folder(anna__ddc=work(WEEK_1, 3)))
+    rows = term.all(term.folder(anna__ddc=bad))
+    assert float(rows["anna"]["total"]) == 3
+    assert "ask the student" in rows["anna"]["look_at"]
+
+
+def test_a_broken_file_alone_stands_in_the_table_with_a_reason(term: Class) -> None:
+    rows = term.all(term.folder(anna__ddc=work(WEEK_1, 3), ben__ddc=b"\x00"))
+    assert float(rows["ben"]["total"]) == 0
+    assert "no notebook in format 4" in rows["ben"]["look_at"] and "ask the student" in rows["ben"]["look_at"]
+
+
+def test_the_newest_counts_whatever_order_the_folders_have_when_the_platform_stamped_them(term: Class) -> None:
+    for name, number, when in (("new", 4, "2026-11-20 10:00:00 UTC"), ("old", 3, "2026-11-19 10:00:00 UTC")):
+        folder = term.files({"anna/ddc/ddc.ipynb": work(WEEK_1, number), "anna/ddc/timestamp.txt": when.encode()})
+        rows = term.all(folder)
+        assert float(rows["anna"]["total"]) == 4, name
+    assert rows["anna"]["handed_in"].startswith("2026-11-20T10:00")
+
+
+def test_undo_takes_the_last_collection_back_and_collecting_again_brings_it_in(term: Class) -> None:
+    term.all(term.folder(anna__ddc=work(WEEK_1, 2)))
+    term.mark("anna", 6)
+    newer = term.folder(anna__ddc=work(WEEK_1, 4), ben__ddc=work(WEEK_1, 1))
+    term.all(newer)
+    term.mark("anna", 1)
+    assert term.totals()["ben"] == 1
+    term.run("undo")
+    assert set(term.rows(WEEK_1)) == {"anna"}
+    term.run("grade")
+    assert term.totals() == {"anna": 8}, "the mark of the first text is there again"
+    term.all(newer)
+    assert term.totals() == {"anna": 5, "ben": 1}, "and that of the second"
+
+
+def test_undo_of_one_student_leaves_the_others(term: Class) -> None:
+    folder = term.files(
+        {"anna.ipynb": work(WEEK_1, 2), "anna/ddc.ipynb": work(WEEK_1, 3), "ben.ipynb": work(WEEK_1, 4)}
+    )
+    rows = term.all(folder)
+    assert float(rows["anna"]["total"]) == 3
+    assert "anna.ipynb" in rows["anna"]["look_at"] and "undo --student anna" in rows["anna"]["look_at"]
+    term.run("undo", "--student", "anna", "--assignment", WEEK_1)
+    term.run("grade")
+    assert term.totals() == {"anna": 2, "ben": 4}
+
+
+def test_a_mark_belongs_to_its_text(term: Class) -> None:
+    """The same text with other code keeps its mark; another text asks for a person again."""
+    term.all(term.folder(anna__ddc=work(WEEK_1, 2)))
+    term.mark("anna", 4)
+    row = term.all(term.folder(anna__ddc=work(WEEK_1, 3)))["anna"]
+    assert (float(row["total"]), row["to_grade_by_hand"]) == (7, "0")
+    row = term.all(term.folder(anna__ddc=work(WEEK_1, 4)))["anna"]
+    assert row["to_grade_by_hand"] == "1"
+
+
+def test_a_booking_that_was_cut_short_does_not_pass_for_a_whole_one(
+    term: Class, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """nbgrader ends in the middle of the second file's booking; then that file is taken back."""
+    term.all(term.folder(anna__ddc=work(WEEK_1, 2)))
+    second = term.folder(anna__ddc=work(WEEK_1, 4))
+
+    def cut_short(room: Room, student: str) -> None:
+        planted_class.booked(room, student)
+        raise RuntimeError("the power failed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(stages, "autograde", cut_short)
+        with pytest.raises(SystemExit, match="anna"):
+            term.all(second)
+    assert "not graded yet" in term.looks()
+    term.run("undo")
+    term.run("grade")
+    assert term.totals() == {"anna": 2}
+
+
+def test_one_students_failure_stops_no_other(term: Class, monkeypatch: pytest.MonkeyPatch) -> None:
+    def moody(room: Room, student: str) -> None:
+        if student == "ben":
+            raise OSError("the disk has a hole")
+        planted_class.booked(room, student)
+
+    monkeypatch.setattr(stages, "autograde", moody)
+    folder = term.folder(anna__ddc=work(WEEK_1, 3), ben__ddc=work(WEEK_1, 4), cleo__ddc=work(WEEK_1, 1))
+    with pytest.raises(SystemExit, match="ben"):
+        term.all(folder)
+    assert term.totals() == {"anna": 3, "cleo": 1}
+    assert "not graded yet" in term.rows(WEEK_1)["ben"]["look_at"]
+
+
+def test_a_failing_assignment_stops_no_other(term: Class, monkeypatch: pytest.MonkeyPatch) -> None:
+    def moody(room: Room, student: str) -> None:
+        if room.assignment == WEEK_1:
+            raise OSError("the disk has a hole")
+        planted_class.booked(room, student)
+
+    monkeypatch.setattr(stages, "autograde", moody)
+    with pytest.raises(SystemExit):
+        term.all(term.folder(anna__ddc=work(WEEK_1, 3), anna__gauge=work(WEEK_2, 4)))
+    assert term.totals(WEEK_2) == {"anna": 4}
+
+
+# ---- what is kept ----
+
+
+def test_the_ledger_refuses_to_forget(term: Class) -> None:
+    term.all(term.folder(anna__ddc=work(WEEK_1, 3)))
+    term.mark("anna", 5)
+    for name, statement in (
+        ("submissions.db", "DELETE FROM file"),
+        ("submissions.db", "UPDATE receipt SET student = 'ben'"),
+        ("submissions.db", "DELETE FROM receipt"),
+        ("gradebook.db", "DELETE FROM course_hand_mark"),
+        ("gradebook.db", "UPDATE course_hand_mark SET score = 0"),
+    ):
+        with sqlite3.connect(term.course / name) as database, pytest.raises(sqlite3.IntegrityError, match="never"):
+            database.execute(statement)
+
+
+def test_marks_come_back_after_the_student_was_removed_from_the_gradebook(term: Class) -> None:
+    term.all(term.folder(anna__ddc=work(WEEK_1, 3)))
+    term.mark("anna", 5)
+    with Room(term.course, WEEK_1).gradebook() as book:
+        book.remove_student("anna")
+    (term.course / "autograded/anna/ddc/ddc.ipynb").unlink()
+    term.run("grade")
+    assert term.totals() == {"anna": 8}
+
+
+def test_every_version_can_be_had_again(term: Class) -> None:
+    versions = [work(WEEK_1, number) for number in range(5)] + [b"\x00 broken"]
+    for content in versions:
+        term.all(term.folder(anna__ddc=content))
+    ledger = Ledger(term.course)
+    assert [ledger.content(receipt.sha256 or "") for receipt in ledger.receipts()] == versions
+    with (term.course / "grades" / "files.csv").open(encoding="utf-8") as file:
+        states = [row["state"] for row in csv.DictReader(file)]
+    assert states == ["kept"] * 4 + ["counts", "cannot count"]
+
+
+def test_what_nbgraders_exchange_collected_is_taken_in(term: Class) -> None:
+    room = Room(term.course, WEEK_1)
+    path = room.notebook("submitted", "anna")
+    path.parent.mkdir(parents=True)
+    path.write_bytes(work(WEEK_1, 3))
+    (path.parent / "timestamp.txt").write_text("2026-11-20 10:00:00.5 UTC")
+    term.run("grade")
+    assert term.totals() == {"anna": 3}
+    (receipt,) = Ledger(term.course).receipts()
+    assert (receipt.stamped, receipt.handed_in) == (True, "2026-11-20T10:00:00+00:00")
+    term.run("grade")
+    assert len(Ledger(term.course).receipts()) == 1, "our own working copy is no news"
+
+
+def test_links_and_huge_files_are_taken_down_and_not_read(term: Class, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("exercises.office.intake.KEPT_BYTES", 5000)
+    folder = term.folder(anna__ddc=work(WEEK_1, 3))
+    (folder / "ben").mkdir()
+    (folder / "ben" / "ddc.ipynb").symlink_to("/etc/passwd")
+    (folder / "cleo.ipynb").write_bytes(b"x" * 6000)
+    term.all(folder, "--assignment", WEEK_1)
+    assert "no ordinary file" in term.looks() and "none were kept" in term.looks()
+    with sqlite3.connect(term.course / "submissions.db") as database:
+        assert not [1 for (content,) in database.execute("SELECT content FROM file") if b"root:" in content]
+
+
+# ---- whose file is it ----
+
+LOOSE = {
+    "Müller Jörg/ddc.ipynb": "muller-jorg",
+    "Anna Smith/ddc/ddc.ipynb": "anna-smith",
+    "Anna Smith.ipynb": "anna-smith",
+    "smith, anna - ddc.ipynb": "smith-anna",
+    "alice/ddc (1).ipynb": "alice",
+    "alice/homework final.ipynb": "alice",
+    "alice/ddc.ipynb.json": "alice",
+    "alice/notebooks/week 1/ddc.ipynb": "alice",
+    "ddc - alice (2).ipynb": "alice",
+    "Anna Smith_12345_assignsubmission_file_/ddc.ipynb": "anna-smith",
+    "Anna Smith_12345_assignsubmission_file_ddc.ipynb": "anna-smith",
+    "smithanna_4711_815_ddc.ipynb": "smithanna",
+    "smithanna_LATE_4711_815_ddc-1.ipynb": "smithanna",
+    "Week 1_asmith_attempt_2026-11-20-10-11-12_ddc.ipynb": "asmith",
+}
+
+
+@pytest.mark.parametrize(("path", "student"), LOOSE.items())
+def test_names_as_people_and_platforms_write_them(term: Class, path: str, student: str) -> None:
+    rows = term.all(term.files({path: work(WEEK_1, 3)}))
+    assert {name: float(row["total"]) for name, row in rows.items()} == {student: 3}
+
+
+ROSTER = """student,name,email,canvas_id
+asmith,Anna Smith,anna.smith@example.org,4711
+jmueller,Jörg Müller,jm@example.org,4712
+amiller,Anna Miller,am@example.org,4713
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "student"),
+    [
+        ("Smith, Anna", "asmith"),
+        ("anna smith", "asmith"),
+        ("smithanna", "asmith"),
+        ("anna.smith@example.org", "asmith"),
+        ("Müller Jörg", "jmueller"),
+        ("Mueller, Joerg", "jmueller"),
+        ("muller jorg", "jmueller"),
+        ("Mu\u0308ller Jo\u0308rg", "jmueller"),
+        ("jm", "jmueller"),
+        ("Anna", None),
+        ("Bob", None),
+    ],
+)
+def test_a_roster_knows_its_people_by_any_spelling(tmp_path: Path, name: str, student: str | None) -> None:
+    (tmp_path / "roster.csv").write_text(ROSTER, encoding="utf-8")
+    match = people.read_roster(tmp_path).match(name)
+    assert match.student == student
+    assert (match.problem is None) == (student is not None)
+
+
+def test_a_roster_goes_by_canvass_number_and_lists_who_is_missing_and_who_is_strange(term: Class) -> None:
+    (term.course / "roster.csv").write_text(ROSTER, encoding="utf-8")
+    folder = term.files({"somebody_4711_1_ddc.ipynb": work(WEEK_1, 3), "Bob/ddc.ipynb": work(WEEK_1, 4)})
+    rows = term.all(folder)
+    assert float(rows["asmith"]["total"]) == 3 and rows["asmith"]["name"] == "Anna Smith"
+    assert rows["jmueller"]["look_at"] == "nothing handed in" and not rows["jmueller"]["total"]
+    assert "Bob/ddc.ipynb: nobody in roster.csv is called 'Bob'" in term.looks()
+    (term.course / "roster.csv").write_text(ROSTER + "bob,Bob Stone,,\n", encoding="utf-8")
+    (folder / "Bob").rename(folder / "Bob Stone")
+    rows = term.all(folder)
+    assert float(rows["bob"]["total"]) == 4 and "nobody" not in term.looks()
+
+
+def test_two_spellings_of_one_identifier_are_a_doubt(term: Class) -> None:
+    term.all(
+        term.files({"Zoë Bär.ipynb": work(WEEK_1, 3), "zoe bar.ipynb": work(WEEK_1, 4), "a.ipynb": work(WEEK_1, 1)})
+    )
+    assert "are both 'zoe-bar' in plain letters" in term.looks()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("name\nAnna\n", "expected one called 'student'"), ("student\na b\n", "line 2"), ("student\na\na\n", "twice")],
+)
+def test_a_bad_roster_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "roster.csv").write_text(text, encoding="utf-8")
+    with pytest.raises(people.BadRoster, match=message):
+        people.read_roster(tmp_path)
+
+
+def test_a_file_that_is_no_assignments_stands_in_the_tables(term: Class) -> None:
+    strange = json.dumps({"cells": []}).encode()
+    term.all(term.files({"anna/ddc.ipynb": work(WEEK_1, 3), "b/gauge.ipynb": work(WEEK_2, 3), "cleo/x.ipynb": strange}))
+    assert "cleo/x.ipynb: it is none of the assignments" in term.looks()
+
+
+def test_no_cell_of_a_table_is_a_formula(term: Class) -> None:
+    term.all(term.files({"anna/ddc.ipynb": work(WEEK_1, 3), "=HYPERLINK(1)/ddc.pdf": b"%PDF"}))
+    text = (term.course / "grades" / "files.csv").read_text(encoding="utf-8")
+    assert ",'=HYPERLINK(1)/ddc.pdf," in text
+
+
+# ---- late work, and the tables of other systems ----
+
+DEADLINES = """
+[late]
+free_days = 2
+percent_per_day = 10
+at_most_percent = 50
+
+[assignments.ddc]
+due = 2026-11-20T12:00:00+00:00
+
+[assignments.gauge-freedom]
+due = 2026-11-10T12:00:00+00:00
+weight = 3
+
+[extensions.cleo]
+ddc = 1
+"""
+
+
+def stamped(term: Class, *files: tuple[str, str, int, str]) -> Path:
+    """(student, assignment, number, day and hour of November) -> a folder as nbgrader's exchange leaves it."""
+    found: dict[str, bytes] = {}
+    for student, assignment, number, when in files:
+        found[f"{student}/{assignment}/{assignment}.ipynb"] = work(assignment, number)
+        found[f"{student}/{assignment}/timestamp.txt"] = f"2026-11-{when}:00:00 UTC".encode()
+    return term.files(found)
+
+
+def exported_by_nbgrader(term: Class) -> dict[tuple[str, str], float]:
+    """What `nbgrader export` says."""
+    from nbgrader.plugins.export import CsvExportPlugin
+
+    plugin = CsvExportPlugin()
+    plugin.to = str(term.course / "nbgrader.csv")
+    with Room(term.course, WEEK_1).gradebook() as book:
+        plugin.export(book)
+    with (term.course / "nbgrader.csv").open() as file:
+        return {(row["student_id"], row["assignment"]): float(row["score"]) for row in csv.DictReader(file)}
+
+
+def test_late_days_penalties_and_extensions_are_the_same_in_every_table(term: Class) -> None:
+    (term.course / "deadlines.toml").write_text(DEADLINES, encoding="utf-8")
+    term.all(
+        stamped(
+            term,
+            ("anna", WEEK_2, 4, "11 10"),  # a day late, free
+            ("anna", WEEK_1, 4, "23 10"),  # three days late, one of them free: 20 %
+            ("ben", WEEK_1, 4, "20 11"),  # in time
+            ("cleo", WEEK_1, 4, "21 11"),  # in time, by an extension
+            ("dora", WEEK_1, 4, "30 11"),  # ten days late, two of them free: 50 %, the most
+        )
+    )
+    expected = {"anna": 3.2, "ben": 4, "cleo": 4, "dora": 2}
+    assert term.totals() == expected and term.totals(WEEK_2) == {"anna": 4}
+    assert term.rows(WEEK_1)["anna"]["penalty"] == "0.8"
+    assert "3 days late, 1 of them free: 20 % off" in term.rows(WEEK_1)["anna"]["look_at"]
+    assert {who: exported_by_nbgrader(term)[who, WEEK_1] for who in expected} == expected
+    (term.course / "deadlines.toml").write_text(DEADLINES.replace("free_days = 2", "free_days = 9"), encoding="utf-8")
+    term.run("table")
+    assert term.totals() == {**expected, "anna": 4, "dora": 3.6}, "no submission is graded again for it"
+    assert exported_by_nbgrader(term)["dora", WEEK_1] == 3.6
+
+
+def test_a_penalty_follows_the_marks_by_hand(term: Class) -> None:
+    (term.course / "deadlines.toml").write_text(DEADLINES, encoding="utf-8")
+    term.all(stamped(term, ("anna", WEEK_1, 4, "30 11")))
+    term.mark("anna", 6)
+    term.run("table")
+    assert term.totals() == {"anna": 5}
+
+
+def test_a_penalty_by_the_files_own_date_is_a_doubt(term: Class) -> None:
+    (term.course / "deadlines.toml").write_text(DEADLINES.replace("2026-11-20", "2001-01-01"), encoding="utf-8")
+    folder = term.folder(anna__ddc=work(WEEK_1, 4))
+    rows = term.all(folder)
+    assert "by the file's own date" in rows["anna"]["look_at"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[late", "deadlines.toml"),
+        ("[penalty]\nper_day = 1", "penalty is unknown"),
+        ("[assignments.ddc]\ndue = 2026-11-20", "expected a date with a time"),
+        ("[late]\nfree_days = -1", "not negative"),
+    ],
+)
+def test_bad_deadlines_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "deadlines.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(late.BadDeadlines, match=message):
+        late.read_deadlines(tmp_path)
+
+
+def test_all_assignments_stand_in_one_table_with_their_weights(term: Class) -> None:
+    (term.course / "roster.csv").write_text(ROSTER, encoding="utf-8")
+    (term.course / "deadlines.toml").write_text("[assignments.gauge-freedom]\nweight = 3\n", encoding="utf-8")
+    term.all(term.files({"asmith/ddc.ipynb": work(WEEK_1, 4), "asmith/gauge-freedom.ipynb": work(WEEK_2, 2)}))
+    with (term.course / "grades" / "gradebook.csv").open(encoding="utf-8") as file:
+        rows = {row["student"]: row for row in csv.DictReader(file)}
+    assert (rows["asmith"][WEEK_1], rows["asmith"][WEEK_2]) == ("4.0", "2.0")
+    assert float(rows["asmith"]["percent"]) == 25  # (1 x 4/10 + 3 x 2/10) / 4
+    assert rows["asmith"]["open"] == "ddc; gauge-freedom"
+    assert float(rows["amiller"]["percent"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("system", "expected"),
+    [
+        ("canvas", {"Student": "Anna Smith", "ID": "4711", "SIS Login ID": "asmith"}),
+        ("moodle", {"Username": "asmith", "Email address": "anna.smith@example.org"}),
+        ("blackboard", {"Username": "asmith"}),
+    ],
+)
+def test_exports_have_the_columns_that_a_platform_asks_for(term: Class, system: str, expected: dict[str, str]) -> None:
+    (term.course / "roster.csv").write_text(ROSTER, encoding="utf-8")
+    term.all(term.files({"asmith/ddc.ipynb": work(WEEK_1, 4)}))
+    term.run("export", "--to", system)
+    with (term.course / "grades" / f"{system}.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    (row,) = (row for row in rows if expected.items() <= row.items())
+    assert float(row[WEEK_1]) == 4
+    assert sum(one[WEEK_1] == "" for one in rows) == 2, "who handed nothing in gets no mark, not 0"
+    if system == "canvas":
+        assert rows[0]["Student"].strip() == "Points Possible" and float(rows[0][WEEK_1]) == 10
+
+
+def test_points_of_the_planted_judge() -> None:
+    assert [automatic(number) for number in (3, 7)] == [3, 2]
