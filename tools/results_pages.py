@@ -81,7 +81,7 @@ def listed() -> str:
         for r in stored()
     )
     head = '<tr><th scope="col">file</th><th scope="col">what</th><th scope="col">numbers</th></tr>'
-    return f'<table class="course-table"><thead>{head}</thead><tbody>{rows}</tbody></table>'
+    return in_a_box(f'<table class="course-table"><thead>{head}</thead><tbody>{rows}</tbody></table>')
 
 
 def compared() -> list[Compared]:
@@ -135,7 +135,12 @@ def verdicts() -> str:
     )
     caption = "Printed numbers, by verdict."
     table = f"<caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody>"
-    return f'<table class="course-table">{table}</table>'
+    return in_a_box(f'<table class="course-table">{table}</table>')
+
+
+def in_a_box(table: str) -> str:
+    """A table that scrolls inside its own box on a narrow screen."""
+    return f'<div class="pst-scrollable-table-container" tabindex="0">{table}</div>'
 
 
 def fill_page(app: Sphinx, _docname: str, source: list[str]) -> None:

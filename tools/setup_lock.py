@@ -30,13 +30,14 @@ CHOSEN = {
 }
 # Not 3.11 and whatever comes: Debian 12 has 3.11.2, and some packages ask for 3.11.5.
 OLDEST_PYTHON = "3.11.0"
+APART = {"mutation"}
 ONLY_WITH_CUDA = re.compile(r"(nvidia|cuda|triton)\b")
 
 
 def wanted() -> list[str]:
-    """Everything that pyproject.toml asks for: the core, every extra, and what builds the package."""
+    """What pyproject.toml asks for: the core, what builds it, and every extra but the one that `make mutants` installs."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    extras = project["project"]["optional-dependencies"].values()
+    extras = (packages for name, packages in project["project"]["optional-dependencies"].items() if name not in APART)
     return sorted(
         {*project["project"]["dependencies"], *project["build-system"]["requires"], *itertools.chain(*extras)}
     )

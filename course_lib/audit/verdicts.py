@@ -39,7 +39,7 @@ CATALOGUE: dict[str, Question] = {
     "dead-rows": Question("Are there rows without a direction?", "geometry/cosine-orthogonality", "prop-clamp"),
     "hubs": Question("Are some items everybody's neighbour?", "geometry/gauge-freedom", "cor-neighbours"),
     "leaked-test-pairs": Question("Are held-out pairs held out?", "sampling/in-batch-bias", "def-pair-popularity"),
-    "ddc-gain": Question("Would a correction of each user help?", "debiasing/ddc", "thm-ddc-minimiser"),
+    "ddc-gain": Question("Would a correction of each user help?", "debiasing/ddc-further", "thm-ddc-minimiser"),
 }
 
 

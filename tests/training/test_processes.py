@@ -23,6 +23,8 @@ from course_lib.training.recommenders import _triples
 WORLD, SEED = 2, 3
 Steps = Iterable[list[tuple[Batch, float]]]  # for each step the batches of the processes that have one, with weights
 
+LONG = [pytest.mark.slow, pytest.mark.pipeline]  # ten seconds each: `make test-pipelines`
+
 
 def outcome(scenario: str, folder: Path, world: int = WORLD) -> list[Any]:
     """What the processes of a run returned, by rank."""
@@ -264,10 +266,10 @@ def test_what_differs_between_processes_is_refused_by_name_in_all(works: list[di
 @pytest.mark.parametrize(
     ("scenario", "who", "words"),
     [
-        ("dies 0", 0, "process 0 of 2 died"),
         ("dies 1", 1, "process 1 of 2 died"),
-        ("stuck", 1, "process 1 of 2 failed: LookupError: item 77"),
-        ("frozen", 1, "process 1 of 2 died: no sign of life"),
+        pytest.param("dies 0", 0, "process 0 of 2 died", marks=LONG),
+        pytest.param("stuck", 1, "process 1 of 2 failed: LookupError: item 77", marks=LONG),
+        pytest.param("frozen", 1, "process 1 of 2 died: no sign of life", marks=LONG),
     ],
 )
 def test_a_process_that_ends_ends_the_others_by_name(tmp_path: Path, scenario: str, who: int, words: str) -> None:

@@ -57,7 +57,7 @@ MESSAGES = [
     ("leaving", lambda n, beta: ([[1.0, 0], [1, 0]], [[1, 0], [1, 0]], 0), "no floats"),
     ("leaving", lambda n, beta: ([[1, 0]], [[1, 0], [1, 0]], 0), "cached has 2 rows of two"),
     ("always", lambda n: ([[1, 0], [0, 1]], [[1, 0], [0, 1]]), "no negative eigenvalue"),
-    ("batch_with", lambda share, n: [2.0, 2], "whole number"),
+    ("batch_with", lambda share, n: [2.5, 2], "whole number"),
     ("batch_with", lambda share, n: [4, 3] if n == 10 else [11, 7], "one fewer is enough"),
     ("batch_without", lambda share, n: [3, 3] if n == 10 else [10, 10], "this is the batch for draws with replacement"),
     ("rate_small", lambda path, batches: 2.0, "No usual slip"),
