@@ -35,7 +35,7 @@ ONLY_WITH_CUDA = re.compile(r"(nvidia|cuda|triton)\b")
 
 
 def wanted() -> list[str]:
-    """What pyproject.toml asks for: the core, what builds it, and every extra but the one that `make mutants` installs."""
+    """What pyproject.toml asks for: the core, what builds it, every extra but that of `make mutants`."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     extras = (packages for name, packages in project["project"]["optional-dependencies"].items() if name not in APART)
     return sorted(
