@@ -577,8 +577,10 @@ def two_chapters(tmp_path):
     return [replace(claim, chapter=next(chapters)) for claim in three(tmp_path)]
 
 
-def test_a_chapter_selects_its_claims_and_those_of_its_lab(tmp_path):
+@pytest.mark.parametrize("beside", ["lab", "further"])
+def test_a_chapter_selects_its_claims_and_those_of_the_pages_beside_it(tmp_path, beside):
     mine = two_chapters(tmp_path)
+    mine[2] = replace(mine[2], chapter=f"geometry/y-{beside}")
     assert pages.fill("<!-- claims: counts geometry/y -->", mine).startswith("2 claims")
     assert pages.fill("<!-- claims: counts sampling/x -->", mine).startswith("1 claims")
 
@@ -712,7 +714,7 @@ def test_the_pages_of_the_book_hold_every_paper_and_every_chapter():
     mine = COURSE
     papers, chapters = (
         {claim.paper for claim in mine},
-        {claim.chapter.removesuffix("-lab") for claim in mine if claim.chapter},
+        {claim.chapter.removesuffix("-lab").removesuffix("-further") for claim in mine if claim.chapter},
     )
     wanted = {
         "claims": [

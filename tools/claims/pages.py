@@ -37,7 +37,7 @@ def fill(text: str, claims: list[Claim] | None = None, *, pages: Collection[str]
 
 
 def _part(what: str, of: str | None, claims: list[Claim], pages: Collection[str]) -> str:
-    mine = [claim for claim in claims if of in (None, claim.paper, (claim.chapter or "").removesuffix("-lab"))]
+    mine = [claim for claim in claims if of in (None, claim.paper, _chapter(claim))]
     if not mine:
         raise ValueError(f"claims comment: no claim belongs to {of!r}; expected a paper or a chapter of book/claims")
     parts = {
@@ -52,6 +52,11 @@ def _part(what: str, of: str | None, claims: list[Claim], pages: Collection[str]
     if what not in parts:
         raise ValueError(f"claims comment: got {what!r}; expected one of {', '.join(parts)}")
     return parts[what]()
+
+
+def _chapter(claim: Claim) -> str:
+    """The main page of a row's chapter: "geometry/x" for the rows of its further page and its lab as well."""
+    return (claim.chapter or "").removesuffix("-lab").removesuffix("-further")
 
 
 def render_counts(claims: list[Claim]) -> str:

@@ -1,0 +1,60 @@
+"""What the chapter on cosine gradients says of data: over three seeds, on one data set (MovieTweetings).
+
+Each finding is given one `training.free_vectors.TableRun` for each seed, and what it needs to know of the films.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from course_lib.lessons.shared.findings import Difference, finding
+from course_lib.maths import geometry
+from course_lib.training.free_vectors import TableRun
+
+ROUNDING = 1e-12  # more than float64 loses in one step or in a sum of a hundred, far less than a step moves
+
+
+def _by_seed(differences: Sequence[float]) -> dict[str, Difference]:
+    """One case for each seed, without an interval."""
+    return {f"seed {seed}": Difference(float(value)) for seed, value in enumerate(differences)}
+
+
+def length_ratio(run: TableRun, counts: NDArray[np.int64]) -> float:
+    """Mean length of the vectors of the most popular tenth of the films over that of the others.
+
+    counts (n,): ratings of each film; of films with the same count the one with the smaller id counts as more popular.
+    """
+    order, tenth = np.argsort(-counts, kind="stable"), len(counts) // 10
+    lengths = np.asarray(geometry.norm(run.items))
+    return float(lengths[order[:tenth]].mean() / lengths[order[tenth:]].mean())
+
+
+@finding("Under the cosine no move makes a film's vector shorter, beyond rounding", case="seed")
+def no_move_shortens(cosine_runs: Sequence[TableRun]) -> dict[str, Difference]:
+    """1e-12 minus the largest share of its length that a vector loses in a move."""
+    return _by_seed([ROUNDING - (1 - run.moves.after / run.moves.before).max() for run in cosine_runs])
+
+
+@finding("Under the dot product more than a third of the moves make their vector shorter", case="seed")
+def dot_moves_shorten(dot_runs: Sequence[TableRun]) -> dict[str, Difference]:
+    """The share of such moves, minus a third."""
+    return _by_seed([run.moves.shorter / len(run.moves) - 1 / 3 for run in dot_runs])
+
+
+@finding("The most popular tenth of the films ends at least a quarter longer than the rest", case="seed")
+def popular_films_end_longer(cosine_runs: Sequence[TableRun], counts: NDArray[np.int64]) -> dict[str, Difference]:
+    """Mean length of that tenth over that of the rest, minus 1.25."""
+    return _by_seed([length_ratio(run, counts) - 1.25 for run in cosine_runs])
+
+
+@finding("Pythagoras gives the last length of every film from its first length and its steps", case="seed")
+def pythagoras_adds_up(cosine_runs: Sequence[TableRun]) -> dict[str, Difference]:
+    """1e-12 minus the largest relative error of sqrt(||q_0||^2 + sum ||dq||^2)."""
+    errors = []
+    for run in cosine_runs:
+        last, predicted = run.moves.pythagoras()
+        errors.append(float(np.abs(last / predicted - 1).max()))
+    return _by_seed([ROUNDING - error for error in errors])
