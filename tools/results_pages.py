@@ -114,7 +114,7 @@ def picture() -> str:
     )
     said += "to 40 percent; right, correlations and shares of P0 and P1 on other data lie far from it."
     named = svg.replace("<svg", f'<svg role="img" aria-label="{said}"', 1)
-    return f'<div class="results-picture">{named}</div>'
+    return f'<div class="results-picture" tabindex="0">{named}</div>'
 
 
 def verdicts() -> str:
