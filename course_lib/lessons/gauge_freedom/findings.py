@@ -29,6 +29,11 @@ def _gap(x2: Any, model: str, data: str) -> np.ndarray:
 # ------------------------------------------------------------------------------------------------ two starts (P2-X2)
 
 
+def _agree_more(x2: Any, more: tuple[str, str], less: tuple[str, str]) -> dict[str, Difference]:
+    """For each data set: the agreement under one (similarity, start) minus that under another, over seeds."""
+    return {name: Difference.paired(_agreed(x2, *more, data), _agreed(x2, *less, data)) for data, name in SETS.items()}
+
+
 @finding(
     "From unbalanced starts two runs agree on fewer neighbours by cosine than from plain starts",
     case="data set",
@@ -36,10 +41,7 @@ def _gap(x2: Any, model: str, data: str) -> np.ndarray:
 )
 def unbalanced_start_spoils_cosines(x2: Any) -> dict[str, Difference]:
     """Percent of the neighbours, over seeds."""
-    return {
-        name: Difference.paired(_agreed(x2, "overlap", PLAIN, data), _agreed(x2, "overlap", UNBALANCED, data))
-        for data, name in SETS.items()
-    }
+    return _agree_more(x2, ("overlap", PLAIN), ("overlap", UNBALANCED))
 
 
 @finding(
@@ -59,10 +61,7 @@ def unbalanced_start_is_seen_by_cosines_only(x2: Any) -> dict[str, Difference]:
 )
 def sphere_agrees_more_by_cosine(x2: Any) -> dict[str, Difference]:
     """Percent of the neighbours, over seeds."""
-    return {
-        name: Difference.paired(_agreed(x2, "overlap", SPHERE, data), _agreed(x2, "overlap", PLAIN, data))
-        for data, name in SETS.items()
-    }
+    return _agree_more(x2, ("overlap", SPHERE), ("overlap", PLAIN))
 
 
 @finding(
@@ -72,10 +71,7 @@ def sphere_agrees_more_by_cosine(x2: Any) -> dict[str, Difference]:
 )
 def sphere_agrees_more_in_predictions(x2: Any) -> dict[str, Difference]:
     """Percent of the neighbours, over seeds."""
-    return {
-        name: Difference.paired(_agreed(x2, "score rows", SPHERE, data), _agreed(x2, "score rows", PLAIN, data))
-        for data, name in SETS.items()
-    }
+    return _agree_more(x2, ("score rows", SPHERE), ("score rows", PLAIN))
 
 
 @finding(
@@ -85,10 +81,7 @@ def sphere_agrees_more_in_predictions(x2: Any) -> dict[str, Difference]:
 )
 def sphere_has_a_gap(x2: Any) -> dict[str, Difference]:
     """Percent of the neighbours, over seeds."""
-    return {
-        name: Difference.paired(_agreed(x2, "score rows", SPHERE, data), _agreed(x2, "overlap", SPHERE, data))
-        for data, name in SETS.items()
-    }
+    return _agree_more(x2, ("score rows", SPHERE), ("overlap", SPHERE))
 
 
 @finding(
@@ -109,10 +102,7 @@ def sphere_has_the_narrower_gap(x2: Any) -> dict[str, Difference]:
 )
 def decay_agrees_most(x2: Any) -> dict[str, Difference]:
     """Percent of the neighbours, over seeds."""
-    return {
-        name: Difference.paired(_agreed(x2, "overlap", DECAY, data), _agreed(x2, "overlap", SPHERE, data))
-        for data, name in SETS.items()
-    }
+    return _agree_more(x2, ("overlap", DECAY), ("overlap", SPHERE))
 
 
 @finding(
