@@ -109,10 +109,8 @@ def picture() -> str:
         fig.savefig(drawn, format="svg", metadata={"Date": None})
         plt.close(fig)
     svg = drawn.getvalue()[drawn.getvalue().index("<svg") :]
-    said = (
-        "Each printed number against ours. Left, precisions and recalls of P3 on its own data lie near the line from 1 "
-    )
-    said += "to 40 percent; right, correlations and shares of P0 and P1 on other data lie far from it."
+    said = "Each printed number against ours, equal on the dashed line. Left, precisions and recalls of P3; "
+    said += "right, correlations and shares of P0 and P1 on other data. The table below counts the verdicts."
     named = svg.replace("<svg", f'<svg role="img" aria-label="{said}"', 1)
     return f'<div class="results-picture" tabindex="0">{named}</div>'
 

@@ -33,6 +33,10 @@ class Spread:
     deviation: float
     freedom: int
 
+    def __post_init__(self) -> None:
+        checking.real(self.deviation, "deviation", least=0)
+        checking.whole(self.freedom, "freedom")
+
     def of_one_more(self, n: int) -> float:
         """Half the width of a 95 % interval for one more run around the mean of n: t s sqrt(1 + 1/n)."""
         return float(stats.t.ppf(0.975, self.freedom) * self.deviation * np.sqrt(1 + 1 / checking.whole(n, "n")))
@@ -74,6 +78,8 @@ def judge(
     (None: of these values alone).
     """
     half = checking.real(printed_half, "printed_half", least=0)
+    printed = checking.real(printed, "printed")
+    values = [checking.real(value, f"values[{at}]") for at, value in enumerate(values)]
     n = len(values)
     mean = float(np.mean(values)) if n else float("nan")
     if n and converged and (n > 1 or spread is not None):

@@ -49,3 +49,13 @@ def test_what_cannot_be_judged_says_why() -> None:
     assert judge([1.0], 1.0).verdict == "one run"
     assert judge([1.0, 1.1, 0.9], 1.0, converged=False).verdict == "not converged"
     assert set(agreement.Verdict.__args__) == {"agrees", "differs", "one run", "not converged", "not run"}
+
+
+def test_what_is_no_number_is_refused_by_name() -> None:
+    """NaN would count as a number that differs."""
+    with pytest.raises(ValueError, match="printed is nan"):
+        judge([1.0, 2.0], float("nan"))
+    with pytest.raises(ValueError, match=r"values\[1\] is nan"):
+        judge([1.0, float("nan")], 1.0)
+    with pytest.raises(ValueError, match="freedom is 0"):
+        Spread(1.0, 0)

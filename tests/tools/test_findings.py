@@ -203,3 +203,12 @@ def test_every_finding_that_a_page_names_is_computed_somewhere() -> None:
     assert len(named) > 50
     for page, name in named:
         assert stored_findings.support(name, page) or stored_findings.cell_of(name, page, known)
+
+
+def test_what_is_no_finding_is_refused_with_what_was_expected() -> None:
+    with pytest.raises(ValueError, match="claimed: got 'Rome', expected several names"):
+        made({"Rome": Difference(1)}, claimed="Rome")
+    with pytest.raises(TypeError, match=r"\['Rome'\] are no Difference"):
+        made({"Rome": 1.0}).evidence()
+    with pytest.raises(ValueError, match="n is 0"):
+        Difference(1.0, n=0)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
+from course_lib import checking
 from course_lib.data import datasets, metrics
 from course_lib.data.interactions import Interactions
 
@@ -37,6 +38,7 @@ def trained(
 
     corrected: subtract `log_shares` from the scores of the batch, as logQ does (Bengio and Senécal 2008).
     """
+    passes = checking.whole(passes, "passes", 0)
     generator = torch.Generator().manual_seed(seed)
     people, films = (
         (0.1 * torch.randn(rows, WIDTH, generator=generator)).requires_grad_()

@@ -56,6 +56,7 @@ class Difference:
     def __post_init__(self) -> None:
         checking.real(self.value, "value")
         checking.real(self.half, "half", least=0)
+        checking.whole(self.n, "n")
 
     @property
     def holds(self) -> bool:
@@ -105,11 +106,15 @@ class Finding:
     @property
     def lesson(self) -> str:
         """The lesson in whose folder the finding stands, "ddc"."""
-        return str(self.function.__module__).split(".")[-2].replace("_", "-")
+        return ("." + str(self.function.__module__)).split(".")[-2].replace("_", "-")
 
     def evidence(self, *given: Any) -> Evidence:
         """The cases, from what the function is given; FindingError where a claimed one fails, or none is there."""
-        found = Evidence(self, dict(self.function(*given)))
+        cases = dict(self.function(*given))
+        strange = sorted(name for name, case in cases.items() if not isinstance(case, Difference))
+        if strange:
+            raise TypeError(f"finding {self.name}: the cases {strange} are no Difference; expected one for each case")
+        found = Evidence(self, cases)
         found.insist()
         return found
 
@@ -192,6 +197,8 @@ def finding(
     sentence: str, *, case: str, claimed: Collection[str] | None = None, rests_on: Iterable[str] = ()
 ) -> Callable[[Callable[..., Mapping[str, Difference]]], Finding]:
     """Makes a finding of a function that returns {name of the case: Difference}; see `Finding` for the arguments."""
+    if isinstance(claimed, str):
+        raise ValueError(f"claimed: got {claimed!r}, expected several names, such as {{{claimed!r}}}")
     if claimed is not None and not claimed:
         raise ValueError(
             "claimed: got no case, expected None for all, or the names of those in which the sentence holds"
