@@ -79,10 +79,11 @@ mutants: $(STAMP) ## change the library in 1,500 small ways and count those that
 chapter: $(STAMP) ## write a new chapter that works at once: NAME=my-topic PART=sampling TITLE="My topic"
 	@$(BIN)/python tools/new_chapter.py "$(NAME)" $(if $(PART),--part "$(PART)") $(if $(TITLE),--title "$(TITLE)")
 
-lint: $(STAMP) ## format, lint and type-check what is not formatted, clean and typed (FIX=1 mends what can be mended)
+lint: $(STAMP) ## format, lint and type-check the code, and read the prose (FIX=1 mends what can be mended)
 	$(BIN)/ruff format $(if $(FIX),,--check) $(PYTHON_FOLDERS)
 	$(BIN)/ruff check $(if $(FIX),--fix) $(PYTHON_FOLDERS)
 	$(BIN)/mypy
+	$(BIN)/python tools/prose.py
 
 test-processors: $(STAMP) ## run notebooks and numeric tests under other processors' kernels (PROCESSORS="--kinds sse nudged")
 	$(BIN)/python tools/processors.py -n $(PROCESSES) $(PROCESSORS)

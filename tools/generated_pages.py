@@ -42,11 +42,16 @@ def notation_tables(groups: list[dict[str, Any]]) -> str:
 
 
 def _notation_table(rows: list[dict[str, str]]) -> str:
-    lines = ["| symbol | in code | shape | meaning |", "|---|---|---|---|"]
+    in_code = any(row["code"] for row in rows)
+    lines = [
+        f"| symbol |{' in code |' if in_code else ''} shape | meaning |",
+        f"|---|{'---|' if in_code else ''}---|---|",
+    ]
     for row in rows:
         symbol = row["symbol"].replace("|", "\\|")
-        names = ", ".join(f"`{name.strip()}`" for name in row["code"].split(","))
-        lines.append(f"| {f'${symbol}$' if symbol else ''} | {names} | {row['shape']} | {row['meaning']} |")
+        names = ", ".join(f"`{name.strip()}`" for name in row["code"].split(",") if name)
+        code = f" {names} |" if in_code else ""
+        lines.append(f"| {f'${symbol}$' if symbol else ''} |{code} {row['shape']} | {row['meaning']} |")
     return "\n".join(lines)
 
 

@@ -10,12 +10,21 @@ import pytest
 import yaml
 from drafts import is_draft, main_pages
 
+from tools import symbols
+
 ROOT = Path(__file__).resolve().parents[2]
-ROWS = [
-    row
-    for group in yaml.safe_load((ROOT / "book" / "notation.yml").read_text(encoding="utf-8"))
-    for row in group["rows"]
+GROUPS = yaml.safe_load((ROOT / "book" / "notation.yml").read_text(encoding="utf-8"))
+ROWS = [row for group in GROUPS for row in group["rows"]]
+# chapters that are being rewritten
+NOT_YET = [
+    "gauge-freedom",
+    "gramian-estimators",
+    "in-batch-bias",
+    "jacobian-conditions",
+    "popularity-direction",
+    "popularity-norm-coupling",
 ]
+PAGES = sorted(path for path in (ROOT / "book").rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts)
 USES = [(row["code"], use) for row in ROWS for use in row.get("used_in", [])]
 
 
@@ -31,9 +40,43 @@ def test_the_notation_is_held_to_the_code_in_many_places() -> None:
 
 
 def test_no_name_and_no_symbol_means_two_things() -> None:
-    names = [name.strip() for row in ROWS for name in row["code"].split(",")]
-    symbols = [row["symbol"] for row in ROWS if row["symbol"]]
-    assert len(names) == len(set(names)) and len(symbols) == len(set(symbols))
+    names = [name.strip() for row in ROWS for name in row["code"].split(",") if name]
+    assert len(names) == len(set(names))
+    for chapter in {group.get("only") for group in GROUPS}:
+        rows = [row for group in GROUPS if group.get("only") in (None, chapter) for row in group["rows"]]
+        written = [row["symbol"] for row in rows if row["symbol"]]
+        assert len(written) == len(set(written)), chapter
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if not page.stem.startswith(tuple(NOT_YET))], ids=lambda page: page.stem
+)
+def test_the_notation_has_every_symbol_of_a_page(page: Path) -> None:
+    assert symbols.unknown(page) == {}
+
+
+@pytest.mark.parametrize(
+    ("formula", "found"),
+    [
+        (r"\hat q = q/\lVert q\rVert", {"hat q", "q"}),
+        (r"L_{DDC}(\alpha_u) + e_u^{final}", {"L", "alpha", "u", "e"}),
+        (r"\mathbb{E}[w\,\hat{\mathbb{O}}] \text{ over the triples}", {"mathbb E", "w", "hat O"}),
+        (r"\begin{aligned} x_{ij} &= \ln(1+s) \end{aligned}", {"x", "i", "j", "s"}),
+    ],
+)
+def test_the_symbols_of_a_formula(formula: str, found: set[str]) -> None:
+    assert symbols.symbols(formula) == found
+
+
+def test_a_symbol_that_nobody_explained_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "ddc-further.md"
+    page.write_text("Here $\\gamma$ and $e_{pop}$ are known, and $\\Xi_{uij}$ is not.", encoding="utf-8")
+    assert symbols.unknown(page) == {"Xi": "\\Xi_{uij}"}
+
+
+def test_what_one_chapter_introduces_belongs_to_a_chapter() -> None:
+    only = [group["only"] for group in GROUPS if "only" in group]
+    assert only and set(only) <= {path.stem for path in PAGES} and len(only) == len(set(only))
 
 
 def test_the_map_of_the_course_links_every_chapter_that_exists() -> None:
