@@ -99,6 +99,19 @@ def test_it_shows_the_theme_that_the_reader_chose(opened: Opened) -> None:
     assert (red + green + blue > 3 * 128) == (opened.theme == "light")
 
 
+def test_a_table_of_results_is_whole_on_a_desk_and_begins_with_a_number_on_a_phone(opened: Opened) -> None:
+    only_in_the_book(opened)
+    cut = opened.page.evaluate("""() => [...document.querySelectorAll(".text_html > table")]
+      .filter((table) => table.offsetParent)
+      .map((table) => [table.caption?.innerText, table.parentElement, table.querySelector("tbody td")])
+      .map(([name, box, first]) => [name, box.scrollWidth - box.clientWidth,
+        first ? first.getBoundingClientRect().right - box.getBoundingClientRect().right : 0])""")
+    if opened.width >= 1280:
+        assert [name for name, hidden, _ in cut if hidden > 1] == []
+    else:
+        assert [name for name, _, beyond in cut if beyond > 1] == []
+
+
 def test_mathematics_is_typeset(opened: Opened) -> None:
     only_in_the_book(opened)
     page = opened.page

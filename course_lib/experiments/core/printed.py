@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from course_lib.experiments.core.results import Result
 from course_lib.experiments.core.summary import Row
 from course_lib.papers.agreement import Judged, Spread, judge, pooled
+
+if TYPE_CHECKING:  # a result shows itself with these verdicts
+    from course_lib.experiments.core.results import Result
 
 # Where our data are the paper's. Everywhere else a printed number is compared with ours on other data.
 SAME_DATA = {
@@ -20,7 +22,8 @@ SAME_DATA = {
     "P3-T6": {"ml-1m"},
 }
 NOT_OF_THE_CELL = {"value", "paper", "seed", "metric", "stopped", "seconds", "epochs", "steps", "summary", "splits"}
-Cells = dict[tuple[str, str, tuple[tuple[str, Any], ...]], list[Row]]
+Key = tuple[str, str, tuple[tuple[str, Any], ...]]  # data, metric, and the other coordinates, sorted by name
+Cells = dict[Key, list[Row]]
 OF_A_RUN = ("data", "pointwise", "loss", "ratio", "seed")  # what names a run of a result that says how each one stopped
 CONVERGED = {None, "gradient norm reached"}  # what `stopped` says of a run that did, or that has nothing to converge
 
@@ -36,6 +39,17 @@ class Compared:
     same_data: bool
     judged: Judged
 
+    @property
+    def key(self) -> Key:
+        """The cell, as `key_of` names it."""
+        return self.data, self.metric, self.cell
+
+
+def key_of(row: Row) -> Key:
+    """The cell of a table that a row belongs to, whatever its seed."""
+    rest = tuple(sorted((k, v) for k, v in row.items() if k not in NOT_OF_THE_CELL | {"data"} and v is not None))
+    return str(row.get("data")), row["metric"], rest
+
 
 def compare(result: Result) -> list[Compared]:
     """Every cell of a result whose rows carry the paper's number, in order of appearance.
@@ -45,10 +59,7 @@ def compare(result: Result) -> list[Compared]:
     cells: Cells = {}
     for row in result.rows:
         if row.get("paper") is not None:
-            rest = tuple(
-                sorted((k, v) for k, v in row.items() if k not in NOT_OF_THE_CELL | {"data"} and v is not None)
-            )
-            cells.setdefault((str(row.get("data")), row["metric"], rest), []).append(row)
+            cells.setdefault(key_of(row), []).append(row)
     return [
         Compared(
             result.id,

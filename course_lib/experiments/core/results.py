@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 
+from course_lib.experiments.core import display, printed
 from course_lib.experiments.core.code import state
 from course_lib.experiments.core.provenance import ROOT, results_folder, write_json
 from course_lib.experiments.core.summary import Row, half_width, spread
@@ -97,6 +97,19 @@ class Result:
         """The keys of the rows, in order of appearance."""
         return list(dict.fromkeys(key for row in self.rows for key in row))
 
+    def _arranged(
+        self, rows: tuple[str, ...] | None, columns: tuple[str, ...] | None, digits: int | None, where: dict[str, Any]
+    ) -> tuple[list[Row], tuple[str, ...], tuple[str, ...], int]:
+        """The rows that fit, the columns that name them, those that stand across, and the digits."""
+        if "metric" not in where and self.layout.get("metrics"):
+            where["metric"] = tuple(self.layout["metrics"])
+        chosen = self.select(**where)
+        if not chosen:
+            raise ValueError(f"no row of {self.id} at {self.scale} scale fits {where}; it has {self._values(where)}")
+        left = tuple(rows or self.layout.get("rows", ()))
+        top = tuple(columns or self.layout.get("columns", ("metric",)))
+        return chosen, left, top, self.layout.get("digits", 2) if digits is None else digits
+
     def table(
         self,
         rows: tuple[str, ...] | None = None,
@@ -111,14 +124,7 @@ class Result:
 
         ValueError when the filters leave no row.
         """
-        if "metric" not in where and self.layout.get("metrics"):
-            where["metric"] = tuple(self.layout["metrics"])
-        chosen = self.select(**where)
-        if not chosen:
-            raise ValueError(f"no row of {self.id} at {self.scale} scale fits {where}; it has {self._values(where)}")
-        left = tuple(rows or self.layout.get("rows", ()))
-        top = tuple(columns or self.layout.get("columns", ("metric",)))
-        digits = self.layout.get("digits", 2) if digits is None else digits
+        chosen, left, top, digits = self._arranged(rows, columns, digits, where)
         heads = list(dict.fromkeys(_key(row, top) for row in chosen))
         groups: dict[tuple[Any, ...], dict[tuple[Any, ...], list[Row]]] = {}
         for row in chosen:
@@ -134,24 +140,28 @@ class Result:
         """`table` as a Markdown table, with a line that says where it comes from."""
         header, *body = self.table(**arguments)
         lines = [header, ["---"] * len(header), *body]
-        return "\n".join("| " + " | ".join(line) + " |" for line in lines) + f"\n\n{self.caption()}\n"
-
-    def to_html(self, **arguments: Any) -> str:
-        """`table` as an HTML table with row and column headers and a caption."""
-        header, *body = self.table(**arguments)
-        n_left = len(arguments.get("rows") or self.layout.get("rows", ()))
-        head = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in header)
-        lines = "".join(
-            "<tr>"
-            + "".join(
-                f'<th scope="row">{html.escape(text)}</th>' if at < n_left else f"<td>{html.escape(text)}</td>"
-                for at, text in enumerate(line)
-            )
-            + "</tr>"
-            for line in body
+        said = self.caption() + (
+            " In brackets: the paper." if any("(" in cell for line in body for cell in line) else ""
         )
-        caption = html.escape(self.caption())
-        return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>"
+        return "\n".join("| " + " | ".join(line) + " |" for line in lines) + f"\n\n{said}\n"
+
+    def to_html(
+        self,
+        rows: tuple[str, ...] | None = None,
+        columns: tuple[str, ...] | None = None,
+        *,
+        digits: int | None = None,
+        **where: Any,
+    ) -> str:
+        """The paper against ours as a chart, where it prints these numbers, and the table; see `core.display`.
+
+        Columns that are the same in all rows stand in the caption. ValueError when the filters leave no row.
+        """
+        chosen, left, top, digits = self._arranged(rows, columns, digits, where)
+        pivot = display.Pivot.of(chosen, left, top)
+        caption = " ".join(part for part in (self.caption(), pivot.caption()) if part)
+        judged = {cell.key: cell for cell in printed.compare(self)}
+        return display.chart(pivot, judged) + display.table(pivot, digits, caption)
 
     def _repr_html_(self) -> str:
         return self.to_html()
@@ -173,8 +183,6 @@ class Result:
             parts.append(f"{cells['planned'] - cells['finished']} of {cells['planned']} cells were not run")
         if self.provenance.get("code") and not (found := state(self.provenance)).holds:
             parts.append(f"stale: {found.words} since it was made")
-        if any(row.get("paper") is not None for row in self.rows):
-            parts.append("in brackets the paper's number")
         return "; ".join(part for part in parts if part) + "."
 
     def save(self, folder: Path | None = None) -> Path:

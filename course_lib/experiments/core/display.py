@@ -1,0 +1,253 @@
+"""A result as a reader sees it: the paper against ours as one chart, and under it the table, numbers first.
+
+Everything is HTML and SVG that needs no style sheet, so that a notebook, the website and a printed page show the same.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import mean, stdev
+from typing import Any
+
+import numpy as np
+from matplotlib.ticker import LogLocator, MaxNLocator
+
+from course_lib.experiments.core import printed
+from course_lib.experiments.core.summary import Row, spread
+from course_lib.papers.agreement import Verdict
+
+# What the columns of results are called where people read them; other columns keep their names.
+NAMES = {
+    "decay": "weight decay",
+    "k": "width",
+    "d": "width",
+    "lists": "length of list",
+    "lr": "learning rate",
+    "pointwise": "loss of a pair",
+    "ratio": "batch ratio",
+    "selection": "chosen by",
+    "stop_at": "stopped at gradient",
+    "top": "share of items used",
+    "words": "words in titles",
+    "map@10": "MAP@10",
+    "best map@10": "best MAP@10",
+    "map@10 of 500": "MAP@10 of 500",
+    "train map@10": "MAP@10 in training",
+}
+DATA = {
+    "amazon-beauty": "Amazon Beauty",
+    "citeulike": "CiteULike",
+    "gowalla": "Gowalla",
+    "lastfm": "Last.fm",
+    "ml-100k": "ML-100K",
+    "ml-10m": "ML-10M",
+    "ml-1m": "ML-1M",
+    "ml-20m": "ML-20M",
+    "movietweetings": "MovieTweetings",
+    "wikispeedia": "Wikispeedia",
+    "tastes": "invented tastes",
+}
+VALUES = {
+    "pos_neg": "Pos-Neg",
+    "in_batch": "In-Batch",
+    "unbiased_omega": "Unbiased-ω",
+    "pos_neg_omega": "Pos-Neg-ω",
+    "in_batch_omega": "In-Batch-ω",
+}
+OURS, PRINTED = "#1f6fb5", "#c2571a"  # read on white and on black
+WIDTH, LINE, TOP = 330, 34, 18  # of a panel of the chart, in px
+Group = dict[tuple[Any, ...], dict[tuple[Any, ...], list[Row]]]  # rows of the result by row and column of the table
+
+
+def number(values: Sequence[float], digits: int) -> str:
+    """The mean with the standard deviation over the runs, to two digits of the deviation; one run to four digits.
+
+    digits: how many decimal places there are at most.
+    """
+    centre = mean(values)
+    deviation = stdev(values) if len(values) > 1 else 0.0
+    size, wanted = (deviation, 2) if deviation else (abs(centre), 4)
+    places = min(digits, max(0, wanted - 1 - int(np.floor(np.log10(size))))) if size else digits
+    return f"{centre:.{places}f}" + (f" ± {deviation:.{places}f}" if len(values) > 1 else "")
+
+
+def name_of(column: str) -> str:
+    """What a column is called on a page."""
+    return NAMES.get(column, column.replace("_", " "))
+
+
+def text_of(value: Any) -> str:
+    """A coordinate as text: data sets by their names, numbers short."""
+    if value is None:
+        return "–"
+    if not isinstance(value, str):
+        return f"{value:g}" if isinstance(value, float) else str(value)
+    stem, _, core = value.partition("-5core" if "-5core" in value else "-10core")
+    if stem in DATA:
+        return DATA[stem] + (f", {core}" if core.strip("-") else "")
+    return VALUES.get(value, value.replace("_", " "))
+
+
+@dataclass(frozen=True)
+class Pivot:
+    """Rows of a result, arranged: which columns name the rows, which are the same everywhere, what stands across."""
+
+    left: tuple[str, ...]
+    same: dict[str, Any]  # columns with one value in all rows: they go into the caption
+    heads: list[tuple[Any, ...]]
+    groups: Group
+
+    @classmethod
+    def of(cls, rows: Sequence[Row], left: Sequence[str], top: Sequence[str]) -> Pivot:
+        """The arrangement of some rows; of the columns at the left at least one stays."""
+        found = {name: list(dict.fromkeys(row.get(name) for row in rows)) for name in left}
+        several = tuple(name for name in left if len(found[name]) > 1) or tuple(left[:1])
+        same = {name: values[0] for name, values in found.items() if name not in several and values[0] is not None}
+        groups: Group = {}
+        for row in rows:
+            key = tuple(row.get(name) for name in several)
+            head = tuple(row.get(name) for name in top)
+            groups.setdefault(key, {}).setdefault(head, []).append(row)
+        heads = dict.fromkeys(tuple(row.get(name) for name in top) for row in rows if row.get("value") is not None)
+        return cls(several, same, list(heads), groups)
+
+    def head(self, head: tuple[Any, ...]) -> str:
+        """The title of a column."""
+        return " ".join(name_of(text_of(part)) for part in head if part is not None)
+
+    def row(self, key: tuple[Any, ...]) -> str:
+        """The name of a row in the chart."""
+        return " · ".join(text_of(part) for part in key if part is not None)
+
+    def caption(self) -> str:
+        """What is the same in all rows."""
+        return "; ".join(f"{name_of(name)} {text_of(value)}" for name, value in self.same.items())
+
+
+def table(pivot: Pivot, digits: int, caption: str) -> str:
+    """The table: our mean and standard deviation, and below it the number that the paper prints."""
+    heads = [name_of(name) for name in pivot.left] + [pivot.head(head) for head in pivot.heads]
+    head = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in heads)
+    lines = []
+    for key, cells in pivot.groups.items():
+        names = "".join(f'<th scope="row">{html.escape(text_of(part))}</th>' for part in key)
+        numbers = "".join(f"<td>{_cell(cells.get(head, []), digits)}</td>" for head in pivot.heads)
+        lines.append(f"<tr>{names}{numbers}</tr>")
+    return (
+        f'<table class="{"wide" if len(heads) > 8 else "result"}">'
+        f"<caption><span>{html.escape(caption)}</span></caption>"
+        f"<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+    )
+
+
+def _cell(rows: Sequence[Row], digits: int) -> str:
+    values = [row["value"] for row in rows if row.get("value") is not None]
+    if not values:
+        return ""
+    paper = {row["paper"] for row in rows if row.get("paper") is not None}
+    said = f"<br><small>paper {number([paper.pop()], digits)}</small>" if len(paper) == 1 else ""
+    ours, _, deviation = number(values, digits).partition(" ± ")
+    return ours + (f" <small>±&nbsp;{deviation}</small>" if deviation else "") + said
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A row of a panel: our mean with its 95 % interval over the runs, the paper's number, and the verdict."""
+
+    name: str
+    ours: float
+    half: float
+    paper: float
+    verdict: Verdict | None  # None where our data are not the paper's
+
+
+def chart(pivot: Pivot, judged: dict[printed.Key, printed.Compared]) -> str:
+    """A panel for each column with numbers of the paper: one line a row, ours as a dot, the paper's as a bar.
+
+    Empty where the paper prints nothing of these rows.
+    """
+    unit = ", ours divided by the paper's" if "metric" in pivot.left else ""
+    panels = [
+        _panel(pivot.head(head) + unit, dots) for head in pivot.heads if (dots := list(_dots(pivot, head, judged)))
+    ]
+    if not panels:
+        return ""
+    grid = "display:flex;flex-wrap:wrap;gap:.5rem 1.5rem"
+    legend = (
+        f'<span style="color:{OURS}">●</span> ours, with its 95 % interval over the runs · '
+        f'<span style="color:{PRINTED}">▮</span> the paper'
+    )
+    return (
+        f'<figure class="paper-against-ours" style="margin:1rem 0"><div style="{grid}">{"".join(panels)}</div>'
+        f"<figcaption>{legend}</figcaption></figure>"
+    )
+
+
+def _dots(pivot: Pivot, head: tuple[Any, ...], judged: dict[printed.Key, printed.Compared]) -> Iterable[Dot]:
+    """The rows of a panel."""
+    for key, cells in pivot.groups.items():
+        rows = [row for row in cells.get(head, []) if row.get("value") is not None]
+        paper = {row["paper"] for row in rows if row.get("paper") is not None}
+        if len(paper) == 1:
+            said = paper.pop()
+            unit = said if "metric" in pivot.left and said else 1.0  # rows in different units: ours over the paper's
+            values = [row["value"] / unit for row in rows]
+            cell = judged.get(printed.key_of(rows[0]))
+            verdict = cell.judged.verdict if cell is not None and cell.same_data else None
+            yield Dot(pivot.row(key), mean(values), spread(values), said / unit, verdict)
+
+
+def _panel(title: str, dots: Sequence[Dot]) -> str:
+    """One panel as SVG; its description says all numbers."""
+    lows = [min(dot.ours - dot.half, dot.paper) for dot in dots]
+    highs = [max(dot.ours + dot.half, dot.paper) for dot in dots]
+    low, high = min(lows), max(highs)
+    logarithmic = low > 0 and high / low > 50
+    at = _scale(low, high, logarithmic)
+    height = TOP + LINE * len(dots) + 20
+    ticks = LogLocator(numticks=4).tick_values(low, high) if logarithmic else MaxNLocator(4).tick_values(low, high)
+    marks = [
+        f'<path d="M{at(x):.1f} {TOP + 4}V{height - 18}" stroke="currentColor" opacity=".18"/>'
+        f'<text x="{at(x):.1f}" y="{height - 5}" text-anchor="middle" font-size="11" opacity=".75">{x:g}</text>'
+        for x in (float(f"{tick:.6g}") for tick in ticks)
+        if 0 <= at(x) <= WIDTH
+    ]
+    lines = [_line(dot, TOP + LINE * place, at) for place, dot in enumerate(dots)]
+    said = "; ".join(f"{dot.name}: ours {dot.ours:.4g} ± {dot.half:.2g}, paper {dot.paper:.4g}" for dot in dots)
+    return (
+        f'<svg role="img" aria-label="{html.escape(title)}. {html.escape(said)}." viewBox="0 0 {WIDTH} {height}" '
+        f'width="{WIDTH}" height="{height}" style="max-width:100%;height:auto" fill="currentColor" font-size="12">'
+        f'<text x="0" y="12" font-weight="600">{html.escape(title)}</text>{"".join(marks)}{"".join(lines)}</svg>'
+    )
+
+
+def _scale(low: float, high: float, logarithmic: bool) -> Any:
+    """From a value to px, with a margin at both ends."""
+    a, b = (np.log10(low), np.log10(high)) if logarithmic else (low, high)
+    span = (b - a) or abs(a) or 1.0
+
+    def at(x: float) -> float:
+        return float(12 + (WIDTH - 24) * ((np.log10(x) if logarithmic else x) - a) / span) if b > a else WIDTH / 2
+
+    return at
+
+
+def _line(dot: Dot, top: float, at: Any) -> str:
+    """The name of a row, and under it our dot with its interval and the paper's bar."""
+    y = top + 26
+    word = f" — {dot.verdict}" if dot.verdict else ""
+    interval = (
+        f'<path d="M{at(dot.ours - dot.half):.1f} {y}H{at(dot.ours + dot.half):.1f}" stroke="{OURS}" stroke-width="3" '
+        'opacity=".55"/>'
+        if dot.half
+        else ""
+    )
+    return (
+        f'<text x="0" y="{top + 14}">{html.escape(dot.name)}'
+        f'<tspan opacity=".75" font-style="italic">{word}</tspan></text>'
+        f'<path d="M{at(dot.ours):.1f} {y}H{at(dot.paper):.1f}" stroke="currentColor" opacity=".35"/>{interval}'
+        f'<circle cx="{at(dot.ours):.1f}" cy="{y}" r="4.5" fill="{OURS}"/>'
+        f'<rect x="{at(dot.paper) - 2:.1f}" y="{y - 7}" width="4" height="14" fill="{PRINTED}"/>'
+    )

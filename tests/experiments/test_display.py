@@ -1,0 +1,136 @@
+"""What a reader sees of a result: the chart of paper against ours, and a table whose columns all say something."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from course_lib.experiments.core import display
+from course_lib.experiments.core.results import Result, load_result
+
+
+def rows(**paper: float) -> list[dict[str, object]]:
+    return [
+        {"data": "ml-1m", "loss": loss, "ratio": None, "metric": "P@5", "seed": seed, "value": value + seed}
+        | ({"paper": paper[loss]} if loss in paper else {})
+        for loss, value in (("unbiased", 17.0), ("in_batch", 0.5))
+        for seed in (0, 1)
+    ]
+
+
+def result(**paper: float) -> Result:
+    layout = {"rows": ("data", "loss", "ratio"), "columns": ("metric",), "digits": 2}
+    return Result("P3-T6", "laptop", "a table", rows(**paper), layout=layout)
+
+
+class Cells(HTMLParser):
+    """The words of heads, captions and cells, in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: dict[str, list[str]] = {"th": [], "td": [], "caption": [], "svg": []}
+        self.inside: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        if tag in self.found:
+            self.inside.append(tag)
+            self.found[tag].append("")
+        if tag == "svg":
+            self.found["svg"][-1] = dict(attributes)["aria-label"] or ""
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in self.found:
+            self.inside.pop()
+
+    def handle_data(self, data: str) -> None:
+        if self.inside and self.inside[-1] != "svg":
+            self.found[self.inside[-1]][-1] += data
+
+
+def test_columns_that_say_nothing_go_and_what_is_the_same_stands_in_the_caption() -> None:
+    found = Cells(result().to_html()).found
+    assert found["th"] == ["loss", "P@5", "unbiased", "In-Batch"]
+    assert "data ML-1M" in found["caption"][0] and "ratio" not in found["caption"][0]
+
+
+def test_a_table_of_one_row_keeps_a_name() -> None:
+    found = Cells(result().to_html(loss="unbiased")).found
+    assert found["th"] == ["data", "P@5", "ML-1M"] and "loss unbiased" in found["caption"][0]
+
+
+def test_the_papers_number_stands_under_ours() -> None:
+    cells = Cells(result(unbiased=17.07).to_html()).found["td"]
+    assert cells == ["17.50 ±\xa00.71paper 17.07", "1.00 ±\xa00.71"]
+
+
+@pytest.mark.parametrize(
+    ("values", "digits", "text"),
+    [
+        ([42.7808, 43.6], 4, "43.19 ± 0.58"),
+        ([1311.0], 3, "1311"),
+        ([197.5114], 3, "197.5"),
+        ([0.1771, 0.1795], 4, "0.1783 ± 0.0017"),
+        ([0.0, 0.0], 2, "0.00 ± 0.00"),
+        ([0.0], 1, "0.0"),
+        ([-0.05], 2, "-0.05"),
+        ([12345.0, 12355.0], 1, "12350.0 ± 7.1"),
+    ],
+)
+def test_digits_go_as_far_as_the_deviation_says(values: list[float], digits: int, text: str) -> None:
+    assert display.number(values, digits) == text
+
+
+def test_the_chart_shows_what_the_paper_prints_and_says_it_to_a_screen_reader() -> None:
+    (said,) = Cells(result(unbiased=17.07).to_html()).found["svg"]
+    assert said.startswith("P@5. unbiased: ours 17.5 ±") and said.endswith("paper 17.07.") and "In-Batch" not in said
+
+
+def test_without_a_printed_number_there_is_no_chart() -> None:
+    assert "<svg" not in result().to_html()
+
+
+def test_the_chart_carries_the_verdict_of_the_one_rule() -> None:
+    assert "— agrees" in result(unbiased=17.07).to_html() and "— differs" in result(unbiased=90.0).to_html()
+
+
+def test_on_other_data_than_the_papers_there_is_no_verdict() -> None:
+    found = result(unbiased=17.07)
+    elsewhere = [row | {"data": "ml-100k"} for row in found.rows]
+    assert "—" not in Result(found.id, found.scale, found.title, elsewhere, layout=found.layout).to_html()
+
+
+def positions(text: str) -> list[tuple[float, float]]:
+    """(ours, paper) in px of each line of the first panel."""
+    panel = text[text.index("<svg") : text.index("</svg>")]
+    ours = [float(x) for x in re.findall(r'<circle cx="([\d.]+)"', panel)]
+    paper = [float(x) + 2 for x in re.findall(r'<rect x="([-\d.]+)"', panel)]
+    return list(zip(ours, paper, strict=True))
+
+
+def test_dots_stand_where_the_numbers_are() -> None:
+    (first, second) = positions(result(unbiased=17.5, in_batch=5.0).to_html())
+    assert first[0] == pytest.approx(first[1], abs=0.11)  # 17.5 both
+    share = (second[1] - second[0]) / (first[0] - second[0])  # 5 lies between 1 and 17.5
+    assert share == pytest.approx((5.0 - 1.0) / (17.5 - 1.0), abs=0.01)
+
+
+def test_numbers_far_apart_stand_on_a_logarithmic_axis() -> None:
+    lone = [row | {"value": 0.01 if row["loss"] == "in_batch" else 10.0} for row in rows(unbiased=10.0, in_batch=0.1)]
+    found = Result("P3-T6", "laptop", "a table", lone, layout=result().layout)
+    (first, second) = positions(found.to_html())
+    assert (second[1] - second[0]) / (first[0] - second[0]) == pytest.approx(1 / 3, abs=0.01)
+
+
+def test_rows_in_different_units_are_compared_as_ratios() -> None:
+    found = load_result("P3-T3", "laptop")
+    text = found.to_html(data="ml-1m")
+    assert "ours divided by the paper" in text and all(abs(paper - ours) < 330 for ours, paper in positions(text))
+    assert {round(paper) for _, paper in positions(text)} == {round(positions(text)[0][1])}  # all of them are 1
+
+
+def test_names_for_people() -> None:
+    text = load_result("P1-T2", "laptop").to_html()
+    assert "Last.fm" in text and "lastfm-10core</th>" not in text
