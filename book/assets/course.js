@@ -2,10 +2,17 @@
 "use strict";
 
 // A region that scrolls sideways (a wide table, formula or code block on a narrow screen) must be reachable by keyboard.
-const SCROLLING = "article pre, article mjx-container, article div, article figure, article table, article section";
+const SCROLLING =
+  "article pre, article mjx-container, article span.math, article div, article figure, article table, article section";
 
 function scrollsSideways(element) {
-  return element.scrollWidth > element.clientWidth + 1 && ["auto", "scroll"].includes(getComputedStyle(element).overflowX);
+  const slack = element.matches("span.math") ? 8 : 1; // italic letters reach over the edge of their box
+  return element.scrollWidth > element.clientWidth + slack && ["auto", "scroll"].includes(getComputedStyle(element).overflowX);
+}
+
+// A shade at the right edge says that there is more, until the reader has come to the end.
+function markWhatIsHidden(region) {
+  region.dataset.more = region.scrollLeft + region.clientWidth < region.scrollWidth - 2;
 }
 
 function markScrollingRegions() {
@@ -13,9 +20,11 @@ function markScrollingRegions() {
     if (scrollsSideways(region)) {
       region.tabIndex = 0;
       region.dataset.scrolls = "sideways";
+      markWhatIsHidden(region);
     } else if (region.dataset.scrolls) {
       region.removeAttribute("tabindex");
       delete region.dataset.scrolls;
+      delete region.dataset.more;
     }
   }
 }
@@ -37,5 +46,6 @@ window.addEventListener("load", () => {
 });
 document.fonts?.addEventListener("loadingdone", markScrollingRegions); // formulas grow whenever a font arrives
 window.addEventListener("resize", markScrollingRegions);
+document.addEventListener("scroll", ({ target }) => target.dataset?.scrolls && markWhatIsHidden(target), true);
 document.addEventListener("toggle", markScrollingRegions, true); // a folded part was opened
 document.addEventListener("click", () => requestAnimationFrame(markScrollingRegions));

@@ -1,0 +1,76 @@
+"""First paint and weight of built pages on a slow 4G line (1.6 Mb/s, 150 ms), as GitHub Pages would send them: gzipped.
+
+python benchmarks/first_paint.py [book/debiasing/ddc.html ...]    after `make book`; needs Chromium
+"""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import http.server
+import shutil
+import sys
+import threading
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+SITE = Path(__file__).resolve().parents[1] / "_build" / "html"
+PAGES = ["book/index.html", "book/start/first-model.html", "book/debiasing/ddc.html", "book/reference/claims.html"]
+SLOW_4G = {"offline": False, "latency": 150, "downloadThroughput": 1.6e6 / 8, "uploadThroughput": 750e3 / 8}
+PACKED = (".woff", ".woff2", ".png")
+SEEN = """() => {
+  const files = performance.getEntriesByType("resource");
+  const [page] = performance.getEntriesByType("navigation");
+  const before = files.filter((file) => file.renderBlockingStatus === "blocking");
+  const kB = (some) => some.reduce((sum, file) => sum + file.encodedBodySize, 0) / 1000;
+  const paint = performance.getEntriesByName("first-contentful-paint")[0].startTime;
+  return [paint, kB([page, ...before]), kB([page, ...files])];
+}"""
+
+
+class Zipped(http.server.SimpleHTTPRequestHandler):
+    """Sends what can be packed gzipped."""
+
+    def do_GET(self) -> None:
+        path = Path(self.translate_path(self.path))
+        if not path.is_file():
+            self.send_error(404)
+            return
+        body = path.read_bytes()
+        self.send_response(200)
+        self.send_header("Content-Type", self.guess_type(str(path)))
+        if path.suffix not in PACKED:
+            body = gzip.compress(body, 6)
+            self.send_header("Content-Encoding", "gzip")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+def main(pages: list[str]) -> None:
+    """Print one line for each page."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Zipped, directory=str(SITE)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    print("page                                first paint, s   kB before it   kB of the first view")
+    with sync_playwright() as tool:
+        chromium = shutil.which("chromium") or shutil.which("google-chrome")
+        browser = tool.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        for name in pages:
+            page = browser.new_page(viewport={"width": 1280, "height": 900})
+            session = page.context.new_cdp_session(page)
+            session.send("Network.enable")
+            session.send("Network.emulateNetworkConditions", SLOW_4G)
+            page.goto(f"http://127.0.0.1:{server.server_port}/{name}", wait_until="networkidle")
+            paint, before, whole = page.evaluate(SEEN)
+            print(f"{name:35} {paint / 1000:14.2f} {before:14.0f} {whole:22.0f}")
+            page.close()
+        browser.close()
+    server.shutdown()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:] or PAGES)
