@@ -1,0 +1,68 @@
+"""Bookkeeping stays in the notebooks: pages show what is for readers."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from pathlib import Path
+
+import pytest
+from docutils import nodes, utils
+
+from tools import bookkeeping
+
+SITE = Path(__file__).resolve().parents[2] / "_build" / "html"
+LONG = "total = 0\nfor i in range(3):\n    total += i\n    total *= 2\nmean = total / 3"
+
+
+def cell(code: str, *printed: str, tags: tuple[str, ...] = ()) -> nodes.document:
+    """A page with one cell, as MyST-NB makes it."""
+    page = utils.new_document("page")
+    made = nodes.container(
+        classes=["cell"], nb_element="cell_code", cell_metadata={"tags": list(tags)}, hide_mode="input"
+    )
+    made += nodes.container("", nodes.literal_block(code, code), classes=["cell_input"])
+    if printed:
+        blocks = [nodes.literal_block(text, text, classes=["output", "stream"]) for text in printed]
+        made += nodes.container("", *blocks, classes=["cell_output"])
+    page += made
+    return page
+
+
+def left(page: nodes.document) -> list[str]:
+    bookkeeping.tidy(None, page)
+    return [block.astext() for block in page.findall(nodes.literal_block)]
+
+
+def test_published_numbers_leave_the_page_and_other_words_stay() -> None:
+    assert left(cell("publish('slope', s)", "slope = 0.25\np9-share = 1 / 3")) == ["publish('slope', s)"]
+    assert left(cell("print(s)", "The slope is 0.25.", "slope = 1"))[1:] == ["The slope is 0.25."]
+
+
+def test_folded_code_that_only_imports_publishes_or_draws_leaves_no_bar() -> None:
+    imports = "import numpy as np\n" * 6
+    assert left(cell(imports, tags=("hide-input",))) == []
+    assert left(cell(imports + LONG, tags=("hide-input",))) == []  # sets the page up, and shows nothing
+    drawn = cell("plots.spread(\n    a,\n    b,\n    c,\n    d,\n)", "text", tags=("hide-input",))
+    assert left(drawn) == ["text"]
+    (container,) = [node for node in drawn.findall(nodes.container) if "cell" in node["classes"]]
+    assert "hide_mode" not in container
+
+
+def test_folded_code_that_computes_keeps_its_bar_and_open_code_stays() -> None:
+    assert left(cell(LONG, "text", tags=("hide-input",))) == [LONG, "text"]
+    assert left(cell("import torch")) == ["import torch"]
+    assert left(cell("%matplotlib inline", "x", tags=("hide-input",))) == ["%matplotlib inline", "x"]
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(not SITE.is_dir(), reason="needs the built site: run `make book`")
+def test_no_page_of_the_site_shows_a_published_number_as_a_line() -> None:
+    blocks = re.compile(r'<div class="output stream[^"]*">.*?<pre>(.*?)</pre>', re.S)
+    found = {
+        page.name: text
+        for page in (SITE / "book").rglob("*.html")
+        for text in blocks.findall(page.read_text(encoding="utf-8"))
+        if bookkeeping.is_bookkeeping(unescape(re.sub(r"<[^>]*>", "", text)))
+    }
+    assert found == {}

@@ -1,0 +1,85 @@
+"""A Sphinx extension that leaves on a page what is for readers.
+
+A notebook stores more than that: the numbers that its text quotes ("slope = 0.25"), for the test that they have not
+moved, and folded cells that import, publish, or draw. The page shows neither those lines nor an empty bar "Show the
+code"; the notebook, which every page's buttons open, has them all.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+PUBLISHED = re.compile(r"[a-z0-9][\w.-]* = \S.*")
+SHORT = 4  # lines: a bar "Show the code" is longer than folded code of this length
+SHOWING = {"plots", "shared_plots", "plt", "stored", "HTML", "Table", "display"}  # calls that draw or print
+PUBLISHING = {"publish", "scalars.publish", "findings.show"}
+FOLDED = {"hide-input", "hide-cell"}
+
+
+def is_bookkeeping(lines: str) -> bool:
+    """Whether printed lines are only numbers that a notebook publishes."""
+    written = lines.strip().splitlines()
+    return bool(written) and all(PUBLISHED.fullmatch(line.strip()) for line in written)
+
+
+def is_worth_showing(code: str) -> bool:
+    """Whether folded code computes something: more than imports, published numbers, and calls that draw."""
+    try:
+        statements = ast.parse(code).body
+    except SyntaxError:  # a magic of IPython
+        return True
+    return sum((one.end_lineno or one.lineno) - one.lineno + 1 for one in statements if not _only_tells(one)) > SHORT
+
+
+def is_set_up(code: str) -> bool:
+    """Whether a cell imports what the page needs."""
+    try:
+        return any(isinstance(one, ast.Import | ast.ImportFrom) for one in ast.parse(code).body)
+    except SyntaxError:
+        return False
+
+
+def _only_tells(statement: ast.stmt) -> bool:
+    """Whether a statement imports, draws, or hands numbers to the text."""
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return True
+    if isinstance(statement, ast.For):
+        return all(_only_tells(one) for one in statement.body)
+    if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
+        return False
+    called = ast.unparse(statement.value.func)
+    return called in PUBLISHING or called.split(".")[0] in SHOWING
+
+
+def tidy(_app: Sphinx, doctree: nodes.document) -> None:
+    """Take the bookkeeping off a page."""
+    for cell in [node for node in doctree.findall(nodes.container) if node.get("nb_element") == "cell_code"]:
+        for printed in [node for node in cell.findall(nodes.literal_block) if "stream" in node["classes"]]:
+            if is_bookkeeping(printed.astext()):
+                printed.parent.remove(printed)
+        parts = {name: part for part in cell.children for name in part.get("classes", [])}
+        shown = parts.get("cell_output")
+        if shown is not None and not shown.children:
+            cell.remove(shown)
+        code = parts.get("cell_input")
+        tags = set(cell["cell_metadata"].get("tags", []))
+        if (
+            code is not None
+            and tags & FOLDED
+            and not (is_worth_showing(code.astext()) and ("cell_output" in parts or not is_set_up(code.astext())))
+        ):
+            cell.remove(code)
+            cell.attributes.pop("hide_mode", None)
+        if not cell.children:
+            cell.parent.remove(cell)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register with Sphinx."""
+    app.connect("doctree-read", tidy)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
