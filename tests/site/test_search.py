@@ -1,0 +1,56 @@
+"""The search leads to the page that is about what a reader asks for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+import yaml
+
+from tools import search
+
+HERE = Path(__file__).parent
+BOOK = HERE.parents[1] / "book"
+QUERIES: dict[str, str] = yaml.safe_load((HERE / "search_queries.yml").read_text(encoding="utf-8"))
+FOUND = """() => [...document.querySelectorAll("#search-results li > a")]
+  .map((link) => link.getAttribute("href").replace(/\\.html.*/, ""))"""
+
+
+def test_every_page_of_the_list_exists() -> None:
+    pages = {path.relative_to(BOOK.parent).with_suffix("").as_posix() for path in BOOK.rglob("*.*")}
+    assert set(search.ideas()) | set(QUERIES.values()) <= pages
+
+
+def test_every_main_page_has_ideas() -> None:
+    chapters = {f"book/{path.parent.name}/{path.stem}" for path in (BOOK / "claims").glob("*.yml")}
+    assert {name.rsplit("/", 1)[1] for name in chapters} <= {name.rsplit("/", 1)[1] for name in search.ideas()}
+
+
+def test_the_script_carries_the_list() -> None:
+    assert search.EMPTY not in search.scorer() and '"ddc"' in search.scorer()
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_forty_queries_find_their_page_first(page, site: str) -> None:
+    wrong = {}
+    for query, wanted in QUERIES.items():
+        page.goto(f"{site}/search.html?q={quote(query)}")
+        page.locator("#search-results li > a").first.wait_for()
+        first = page.evaluate(FOUND)[:3]
+        if first[0] != wanted:
+            wrong[query] = first
+    assert len(QUERIES) == 40 and len(wrong) <= 2, wrong
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_entries_of_the_library_stand_below_pages(page, site: str) -> None:
+    page.goto(f"{site}/search.html?q=popularity")
+    page.locator("#search-results li > a").first.wait_for()
+    page.wait_for_function("() => !document.querySelector('#search-progress')?.innerText.match(/Searching|Preparing/)")
+    found = page.evaluate(FOUND)
+    entries = [place for place, name in enumerate(found) if name.endswith("reference/api")]
+    chapters = [place for place, name in enumerate(found) if "/reference/" not in name]
+    assert chapters and (not entries or chapters[0] < entries[0])
