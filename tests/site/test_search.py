@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 import yaml
 
-from tools import search
+from tools import site_search
 
 HERE = Path(__file__).parent
 BOOK = HERE.parents[1] / "book"
@@ -19,16 +19,16 @@ FOUND = """() => [...document.querySelectorAll("#search-results li > a")]
 
 def test_every_page_of_the_list_exists() -> None:
     pages = {path.relative_to(BOOK.parent).with_suffix("").as_posix() for path in BOOK.rglob("*.*")}
-    assert set(search.ideas()) | set(QUERIES.values()) <= pages
+    assert set(site_search.ideas()) | set(QUERIES.values()) <= pages
 
 
 def test_every_main_page_has_ideas() -> None:
     chapters = {f"book/{path.parent.name}/{path.stem}" for path in (BOOK / "claims").glob("*.yml")}
-    assert {name.rsplit("/", 1)[1] for name in chapters} <= {name.rsplit("/", 1)[1] for name in search.ideas()}
+    assert {name.rsplit("/", 1)[1] for name in chapters} <= {name.rsplit("/", 1)[1] for name in site_search.ideas()}
 
 
 def test_the_script_carries_the_list() -> None:
-    assert search.EMPTY not in search.scorer() and '"ddc"' in search.scorer()
+    assert site_search.EMPTY not in site_search.scorer() and '"ddc"' in search.scorer()
 
 
 @pytest.mark.browser
