@@ -28,7 +28,7 @@ def test_every_main_page_has_ideas() -> None:
 
 
 def test_the_script_carries_the_list() -> None:
-    assert site_search.EMPTY not in site_search.scorer() and '"ddc"' in search.scorer()
+    assert site_search.EMPTY not in site_search.scorer() and '"ddc"' in site_search.scorer()
 
 
 @pytest.mark.browser
