@@ -26,7 +26,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book serve lab test test-fast test-pipelines test-thorough test-launch mutants chapter lint claims results verify-results notebooks normalise bench classroom grade-by-hand test-histories linkcheck lock address clean test-processors
+.PHONY: help setup book pdf serve lab test test-fast test-pipelines test-thorough test-launch mutants chapter lint claims results verify-results notebooks normalise bench classroom grade-by-hand test-histories linkcheck lock address clean test-processors
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -40,6 +40,9 @@ $(STAMP): requirements.txt pyproject.toml
 book: $(STAMP) ## build the website into _build/html, warnings as errors
 	$(BIN)/jupyter-book build . -W --keep-going
 	@echo "Open _build/html/index.html, or run: make serve"
+
+pdf: book ## print the whole book into _build/html/two-tower-models.pdf (minutes; needs Chromium)
+	$(BIN)/python tools/pdf.py
 
 serve: book ## build the website and serve it at http://127.0.0.1:8000 (PORT=...)
 	$(BIN)/python -m http.server $(PORT) --bind 127.0.0.1 --directory _build/html
