@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.optimize import nnls
 
 from course_lib.data.interactions import Interactions
 from course_lib.maths import norms, popularity
@@ -54,11 +55,11 @@ class FilmRun:
     def by_copies(self) -> tuple[float, Floats]:
         """(coherence, lengths (n,)): the law of `prop-saturation`, its two numbers fitted to `squared`.
 
-        Least squares of the relative error of ||h||^2 for each batch, h_0^2 [B p + rho_c B (B - 1) p^2].
+        Non-negative least squares of the relative error of ||h||^2 for each batch, h_0^2 [B p + rho_c B (B - 1) p^2].
         """
         p = self.counts / self.counts.sum()
         terms = np.stack([BATCH * p, BATCH * (BATCH - 1) * p**2], axis=1)
-        (single, double), *_ = np.linalg.lstsq(terms / (self.squared / STEPS)[:, None], np.ones(len(p)), rcond=None)
+        (single, double), _ = nnls(terms / (self.squared / STEPS)[:, None], np.ones(len(p)))
         coherence = float(double / single)
         squared = STEPS * norms.expected_squared_gradient(p, batch_size=BATCH, coherence=coherence, single=single)
         return coherence, np.asarray(norms.predicted_norm(START, lr=RATE, h=1.0, updates=squared))

@@ -19,7 +19,6 @@ from course_lib.lessons.shared.house import (
     PUSH,
     SOFT,
     SPARE,
-    WRONG,
     in_style,
     note,
     plain_numbers,
@@ -279,5 +278,5 @@ def remedy_rows(
     axes[0].xaxis.set_major_formatter(PercentFormatter(1.0))
     axes[0].xaxis.set_minor_formatter("")
     axes[1].set(xlabel="NDCG@10", xlim=(0, None))
-    axes[1].legend(loc="lower right", fontsize=9)
+    axes[1].legend(loc="upper left", bbox_to_anchor=(1.01, 1), fontsize=9)
     return fig, axes
