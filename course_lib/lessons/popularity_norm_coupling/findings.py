@@ -151,7 +151,8 @@ def transformer_lists_hold_more_of_the_head(e10: Any) -> dict[str, Difference]:
 
 
 @finding(
-    "A longer start, decay at updates only, row-wise Adagrad, Adam and even sampling make the slope smaller",
+    "A longer start, decay at updates only, row-wise Adagrad, Adam, even sampling and rows of one length make the "
+    "slope smaller",
     case="remedy",
     rests_on=["P0-R-laptop"],
 )
@@ -160,7 +161,7 @@ def remedies_flatten(cures: Any) -> dict[str, Difference]:
     plain = _of(cures, "slope", "nothing")
     return {
         name: Difference.paired(plain, _of(cures, "slope", name))
-        for name in ("long start", "lazy decay", "row-wise Adagrad", "Adam", "uniform items")
+        for name in ("long start", "lazy decay", "row-wise Adagrad", "Adam", "uniform items", "on the sphere")
     }
 
 
