@@ -22,7 +22,7 @@ class FilmRun:
     """One training, seen after its last step; arrays (n,) have one entry for each film.
 
     counts: training pairs; before, after: lengths; updates: batches that moved the film; squared: the sum of ||h||^2
-    over them; law: the lengths that the quartic law gives, with every term of it.
+    over them; law: the lengths that the quartic law gives, with every term of it; steps: how many there were.
     """
 
     counts: NDArray[np.int64]
@@ -31,6 +31,7 @@ class FilmRun:
     updates: Floats
     squared: Floats
     law: Floats
+    steps: int = STEPS
 
     @property
     def mean_squared(self) -> Floats:
@@ -49,7 +50,7 @@ class FilmRun:
 
     def by_one_number(self) -> Floats:
         """(n,) the quartic law with one mean ||h||^2 for all films, and T pi(p) updates of each."""
-        expected = norms.expected_updates(self.counts / self.counts.sum(), batch_size=BATCH, steps=STEPS)
+        expected = norms.expected_updates(self.counts / self.counts.sum(), batch_size=BATCH, steps=self.steps)
         return np.asarray(norms.predicted_norm(START, lr=RATE, h=self.h, updates=expected))
 
     def by_copies(self) -> tuple[float, Floats]:
@@ -59,13 +60,13 @@ class FilmRun:
         """
         p = self.counts / self.counts.sum()
         terms = np.stack([BATCH * p, BATCH * (BATCH - 1) * p**2], axis=1)
-        (single, double), _ = nnls(terms / (self.squared / STEPS)[:, None], np.ones(len(p)))
+        (single, double), _ = nnls(terms / (self.squared / self.steps)[:, None], np.ones(len(p)))
         coherence = float(double / single)
-        squared = STEPS * norms.expected_squared_gradient(p, batch_size=BATCH, coherence=coherence, single=single)
+        squared = self.steps * norms.expected_squared_gradient(p, batch_size=BATCH, coherence=coherence, single=single)
         return coherence, np.asarray(norms.predicted_norm(START, lr=RATE, h=1.0, updates=squared))
 
 
-def train(pairs: Interactions, *, seed: int, evenly: bool = False) -> FilmRun:
+def train(pairs: Interactions, *, seed: int, steps: int = STEPS, evenly: bool = False) -> FilmRun:
     """InfoNCE on cosines (temperature 0.1) by plain SGD; two lookup tables.
 
     seed: of the tables and of the batches. evenly: each slot of a batch holds a uniform film and one of its pairs,
@@ -76,7 +77,7 @@ def train(pairs: Interactions, *, seed: int, evenly: bool = False) -> FilmRun:
     optimiser = torch.optim.SGD(tables.parameters(), lr=RATE)
     growth = towers.Growth(optimiser, tables.right.get_parameter("weight"))
     sampler = (towers.uniform_items if evenly else towers.uniform_pairs)(pairs)
-    towers.train_towers(tables, optimiser, pairs, steps=STEPS, seed=seed, batch_size=BATCH, sampler=sampler)
+    towers.train_towers(tables, optimiser, pairs, steps=steps, seed=seed, batch_size=BATCH, sampler=sampler)
     return FilmRun(
         counts=pairs.col_counts,
         before=before,
@@ -84,4 +85,5 @@ def train(pairs: Interactions, *, seed: int, evenly: bool = False) -> FilmRun:
         updates=growth.updates,
         squared=growth.driven / RATE**2,
         law=growth.predicted(),
+        steps=steps,
     )

@@ -23,9 +23,8 @@ def pairs() -> Interactions:
 @pytest.fixture(scope="module")
 def run(pairs: Interactions) -> films.FilmRun:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(films, "STEPS", 40)
         patch.setattr(films, "BATCH", 8)
-        return films.train(pairs, seed=0)
+        return films.train(pairs, seed=0, steps=40)
 
 
 def test_the_law_gives_every_length_and_no_vector_shrinks(run: films.FilmRun) -> None:
@@ -45,9 +44,8 @@ def test_the_law_follows_from_the_recorded_pulls(run: films.FilmRun) -> None:
 def test_updates_are_batches_and_even_sampling_forgets_the_counts(pairs: Interactions, run: films.FilmRun) -> None:
     assert run.updates.max() <= 40 and run.updates[-1] > run.updates[0]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(films, "STEPS", 40)
         patch.setattr(films, "BATCH", 8)
-        even = films.train(pairs, seed=0, evenly=True)
+        even = films.train(pairs, seed=0, steps=40, evenly=True)
     expected = 40 * norms.update_probability(1 / len(COUNTS), 8)
     assert abs(even.updates - expected).max() < 12 < expected - run.updates[0]
 

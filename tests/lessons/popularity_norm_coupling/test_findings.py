@@ -41,15 +41,20 @@ def test_a_run_that_does_not_obey_is_found_out(found: Finding, wrong: dict[str, 
         found.evidence([good, replace(good, **wrong)])
 
 
-def test_pulls_and_lengths_are_compared_over_seeds() -> None:
+@pytest.mark.parametrize(
+    ("found", "slope", "wrong"),
+    [
+        (about.popular_films_are_hit_harder, 0.5, {"squared": COUNTS**0.5}),
+        (about.evenly_updated_films_are_hit_harder, 0.5, {"squared": COUNTS**0.5}),
+        (about.evenly_updated_films_differ, 0.25, {"after": np.ones(40)}),
+    ],
+)
+def test_slopes_are_compared_with_none(found: Finding, slope: float, wrong: dict[str, np.ndarray]) -> None:
+    """Pulls that grow like the root of the count; then pulls, or lengths, that are all equal."""
     good = fourth_root()
-    assert about.popular_films_are_hit_harder.evidence([good], [good]).cases["uniform over films"].value == (
-        pytest.approx(0.5)
-    )
-    assert about.evenly_updated_films_differ.evidence([good]).cases["MovieTweetings"].value == pytest.approx(0.25)
-    equal = replace(good, squared=good.updates)
-    with pytest.raises(FindingError, match="uniform over films"):
-        about.popular_films_are_hit_harder.evidence([good], [equal])
+    assert found.evidence([good, good]).cases["MovieTweetings"].value == pytest.approx(slope)
+    with pytest.raises(FindingError, match=found.name):
+        found.evidence([replace(good, **wrong)])
 
 
 def test_one_number_is_flatter_than_lengths_that_follow_updates_and_pulls() -> None:
