@@ -229,12 +229,6 @@ def longest_and_most_popular(run: FilmRun, few: int = 10) -> int:
     return len(set(longest) & set(popular))
 
 
-def times_as_long(run: FilmRun) -> float:
-    """Mean length of the most popular tenth of the films over that of the others."""
-    order, tenth = np.argsort(-run.counts, kind="stable"), len(run.counts) // 10
-    return float(run.after[order[:tenth]].mean() / run.after[order[tenth:]].mean())
-
-
 @finding("At least eight of the ten longest films are among the ten most popular ones", case="seed")
 def the_longest_are_the_most_popular(runs: Sequence[FilmRun]) -> dict[str, Difference]:
     """How many of the ten are, minus seven."""

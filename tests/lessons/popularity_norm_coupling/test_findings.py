@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,7 +35,7 @@ def fourth_root() -> FilmRun:
         (about.the_law_gives_every_length, {"law": COUNTS**0.25 * 1.001}),
     ],
 )
-def test_a_run_that_does_not_obey_is_found_out(found: Finding, wrong: dict[str, np.ndarray]) -> None:
+def test_a_run_that_does_not_obey_is_found_out(found: Finding, wrong: dict[str, Any]) -> None:
     good = fourth_root()
     assert found.evidence([good, good]).support == "both seeds"
     with pytest.raises(FindingError, match=found.name):
@@ -49,7 +50,7 @@ def test_a_run_that_does_not_obey_is_found_out(found: Finding, wrong: dict[str, 
         (about.evenly_updated_films_differ, 0.25, {"after": np.ones(40)}),
     ],
 )
-def test_slopes_are_compared_with_none(found: Finding, slope: float, wrong: dict[str, np.ndarray]) -> None:
+def test_slopes_are_compared_with_none(found: Finding, slope: float, wrong: dict[str, Any]) -> None:
     """Pulls that grow like the root of the count; then pulls, or lengths, that are all equal."""
     good = fourth_root()
     assert found.evidence([good, good]).cases["MovieTweetings"].value == pytest.approx(slope)
@@ -73,8 +74,7 @@ def test_the_law_with_copies_is_compared_in_the_head_alone() -> None:
     assert head.any() and case.value == pytest.approx(fitted - 0.25) and case.value > 0
 
 
-def test_ratio_and_overlap_count_the_most_popular() -> None:
+def test_the_overlap_counts_the_longest_among_the_most_popular() -> None:
     run = replace(fourth_root(), after=np.where(np.arange(40) >= 36, 3.0, 1.0))  # the most popular tenth
-    assert about.times_as_long(run) == pytest.approx(3)
     assert about.longest_and_most_popular(run, few=4) == 4
     assert about.longest_and_most_popular(replace(run, after=run.after[::-1]), few=4) == 0
