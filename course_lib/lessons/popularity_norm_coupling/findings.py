@@ -87,6 +87,12 @@ def stored_slopes_are_near_a_quarter(e8: Any) -> dict[str, Difference]:
     }
 
 
+@finding("At the high rate the slope is smaller on Gowalla than on ML-1M", case="loss", rests_on=["P0-E8-laptop"])
+def the_slope_is_smaller_on_gowalla(e8: Any) -> dict[str, Difference]:
+    """Log-log slope on ML-1M less that on Gowalla, over seeds; with the plain loss alone."""
+    return {"plain": Difference.paired(*(_of(e8, "slope", "high rate", data) for data in (ML_1M, "gowalla")))}
+
+
 @finding(
     "The quartic law gives the last length of every item, but for rounding", case="data set", rests_on=["P0-E8-laptop"]
 )
