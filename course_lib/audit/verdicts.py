@@ -24,7 +24,7 @@ class Question:
 
 CATALOGUE: dict[str, Question] = {
     "popularity-lengths": Question(
-        "Do lengths follow popularity?", "geometry/popularity-norm-coupling", "thm-coupling-corrected"
+        "Do lengths follow popularity?", "geometry/popularity-norm-coupling-further", "thm-coupling-corrected"
     ),
     "popularity-direction": Question(
         "Is there a direction of popularity?", "debiasing/popularity-direction", "prop-double-dipping"

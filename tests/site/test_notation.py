@@ -22,7 +22,6 @@ NOT_YET = [
     "in-batch-bias",
     "jacobian-conditions",
     "popularity-direction",
-    "popularity-norm-coupling",
 ]
 PAGES = sorted(path for path in (ROOT / "book").rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts)
 USES = [(row["code"], use) for row in ROWS for use in row.get("used_in", [])]

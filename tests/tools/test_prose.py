@@ -14,7 +14,6 @@ NOT_YET = [
     "gauge-freedom",
     "gauge-freedom-lab",
     "jacobian-conditions",
-    "popularity-norm-coupling",
     "gramian-estimators",
     "gramian-estimators-lab",
     "in-batch-bias",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from course_lib.lessons.popularity_norm_coupling.films import FilmRun
 from course_lib.lessons.shared.findings import Difference, finding
+from course_lib.maths import popularity
 
 ML_1M = "ml-1m"
 HEAD = 300  # training pairs: films with as many or more are the head of the embedded data
@@ -71,6 +73,38 @@ def high_rate_correlates(e8: Any, e9: Any) -> dict[str, Difference]:
     return {"ML-1M": Difference.paired(_of(e8, "Pearson", "high rate"), _of(e9, "Pearson", "low rate"))}
 
 
+@finding(
+    "At the high rate the slope of length in count is nearer to a quarter than to zero or a half",
+    case="data set",
+    rests_on=["P0-E8-laptop"],
+)
+def stored_slopes_are_near_a_quarter(e8: Any) -> dict[str, Difference]:
+    """1/8 minus the distance of the log-log slope from 1/4, over seeds."""
+    return {
+        name: Difference.paired(np.full(len(slopes), 1 / 8), np.abs(np.asarray(slopes) - 1 / 4))
+        for name, data in (("ML-1M", ML_1M), ("Gowalla", "gowalla"))
+        for slopes in [_of(e8, "slope", "high rate", data)]
+    }
+
+
+@finding("At the high rate the slope is smaller on Gowalla than on ML-1M", case="loss", rests_on=["P0-E8-laptop"])
+def the_slope_is_smaller_on_gowalla(e8: Any) -> dict[str, Difference]:
+    """Log-log slope on ML-1M less that on Gowalla, over seeds; with the plain loss alone."""
+    return {"plain": Difference.paired(*(_of(e8, "slope", "high rate", data) for data in (ML_1M, "gowalla")))}
+
+
+@finding(
+    "The quartic law gives the last length of every item, but for rounding", case="data set", rests_on=["P0-E8-laptop"]
+)
+def stored_lengths_obey_the_law(e8: Any) -> dict[str, Difference]:
+    """1e-4 minus the largest relative error over all items, over seeds."""
+    return {
+        name: Difference.paired(np.full(len(errors), 1e-4), errors)
+        for name, data in (("ML-1M", ML_1M), ("Gowalla", "gowalla"))
+        for errors in [_of(e8, "law", "high rate", data)]
+    }
+
+
 @finding("At rate 0.1 the loss stays above that of guessing", case="data set", rests_on=["P0-E9-laptop"])
 def low_rate_learns_nothing(e9: Any) -> dict[str, Difference]:
     """Loss less log 512, over seeds."""
@@ -123,7 +157,8 @@ def transformer_lists_hold_more_of_the_head(e10: Any) -> dict[str, Difference]:
 
 
 @finding(
-    "Decay at updates only, row-wise Adagrad, Adam and even sampling make the slope smaller",
+    "A longer start, decay at updates only, row-wise Adagrad, Adam, even sampling and rows of one length make the "
+    "slope smaller",
     case="remedy",
     rests_on=["P0-R-laptop"],
 )
@@ -132,7 +167,7 @@ def remedies_flatten(cures: Any) -> dict[str, Difference]:
     plain = _of(cures, "slope", "nothing")
     return {
         name: Difference.paired(plain, _of(cures, "slope", name))
-        for name in ("lazy decay", "row-wise Adagrad", "Adam", "uniform items")
+        for name in ("long start", "lazy decay", "row-wise Adagrad", "Adam", "uniform items", "on the sphere")
     }
 
 
@@ -186,23 +221,85 @@ def strong_decay_spoils_the_ranking(cures: Any) -> dict[str, Difference]:
     }
 
 
-# ------------------------------------------------------------------------------------------------- the page's own runs
+# ----------------------------------------------------------------------------------------------- the pages' own runs
+
+
+def _by_seed(values: Iterable[float]) -> dict[str, Difference]:
+    """One case for each seed, without an interval."""
+    return {f"seed {seed}": Difference(float(value)) for seed, value in enumerate(values)}
+
+
+def longest_and_most_popular(run: FilmRun, few: int = 10) -> int:
+    """How many of the `few` longest films are among the `few` most popular; ties go to the smaller id."""
+    longest, popular = (np.argsort(-values, kind="stable")[:few] for values in (run.after, run.counts))
+    return len(set(longest) & set(popular))
+
+
+@finding("At least eight of the ten longest films are among the ten most popular ones", case="seed")
+def the_longest_are_the_most_popular(runs: Sequence[FilmRun]) -> dict[str, Difference]:
+    """How many of the ten are, minus seven."""
+    return _by_seed(longest_and_most_popular(run) - 7 for run in runs)
+
+
+@finding("The length correlates with the count after training, and not before", case="seed")
+def training_makes_the_correlation(runs: Sequence[FilmRun]) -> dict[str, Difference]:
+    """0.6 below Pearson's correlation after training; what it was before must be less than 0.1 from 0."""
+    return _by_seed(
+        min(
+            popularity.norm_correlation(run.after, run.counts) - 0.6,
+            0.1 - abs(popularity.norm_correlation(run.before, run.counts)),
+        )
+        for run in runs
+    )
+
+
+@finding("The slope of length in count is nearer to a quarter than to zero or a half", case="seed")
+def the_slope_is_near_a_quarter(runs: Sequence[FilmRun]) -> dict[str, Difference]:
+    """1/8 minus the distance of the log-log slope from 1/4."""
+    return _by_seed(1 / 8 - abs(run.slope(run.after) - 1 / 4) for run in runs)
+
+
+@finding("The quartic law gives the last length of every film, but for rounding", case="seed")
+def the_law_gives_every_length(runs: Sequence[FilmRun]) -> dict[str, Difference]:
+    """1e-4 minus the largest relative error; the tables are in single precision."""
+    return _by_seed(1e-4 - np.abs(run.law / run.after - 1).max() for run in runs)
+
+
+@finding("The mean squared gradient of a film rises with its popularity", case="data set")
+def popular_films_are_hit_harder(runs: Sequence[FilmRun]) -> dict[str, Difference]:
+    """Log-log slope of the mean ||h||^2 in popularity, over seeds."""
+    return {"MovieTweetings": Difference.paired([run.slope(run.mean_squared) for run in runs], np.zeros(len(runs)))}
+
+
+@finding(
+    "Among films that are updated equally often, too, the mean squared gradient rises with popularity", case="data set"
+)
+def evenly_updated_films_are_hit_harder(films: Sequence[FilmRun]) -> dict[str, Difference]:
+    """Log-log slope of the mean ||h||^2 in popularity, over seeds."""
+    return dict(popular_films_are_hit_harder.function(films))
+
+
+@finding("Among films that are updated equally often, the popular ones still end longer", case="data set")
+def evenly_updated_films_differ(films: Sequence[FilmRun]) -> dict[str, Difference]:
+    """Log-log slope of length in popularity, over seeds."""
+    return {"MovieTweetings": Difference.paired([run.slope(run.after) for run in films], np.zeros(len(films)))}
 
 
 @finding("One mean gradient for all films predicts too small a slope", case="data set")
-def one_number_is_too_flat(measured: Sequence[float], predicted: Sequence[float]) -> dict[str, Difference]:
-    """Log-log slope of length in popularity, over seeds."""
-    return {"MovieTweetings": Difference.paired(measured, predicted)}
+def one_number_is_too_flat(runs: Sequence[FilmRun]) -> dict[str, Difference]:
+    """Log-log slope of length in popularity, measured less predicted, over seeds."""
+    slopes = [(run.slope(run.after), run.slope(run.by_one_number())) for run in runs]
+    return {"MovieTweetings": Difference.paired(*zip(*slopes, strict=True))}
 
 
 @finding("Among the most popular films the fitted law with copies has too large a slope", case="data set")
-def copies_are_too_steep_in_the_head(fitted: Sequence[float], measured: Sequence[float]) -> dict[str, Difference]:
-    """Log-log slope among films with `HEAD` training pairs or more, over seeds."""
-    return {"MovieTweetings": Difference.paired(fitted, measured)}
+def copies_are_too_steep_in_the_head(runs: Sequence[FilmRun]) -> dict[str, Difference]:
+    """Log-log slope among films with `HEAD` training pairs or more, fitted less measured, over seeds."""
+    slopes = [(run.slope(run.by_copies()[1], least=HEAD), run.slope(run.after, least=HEAD)) for run in runs]
+    return {"MovieTweetings": Difference.paired(*zip(*slopes, strict=True))}
 
 
-@finding("The mean squared gradient of a film rises with its popularity", case="sampling")
-def popular_films_are_hit_harder(pairs: Sequence[float], films: Sequence[float]) -> dict[str, Difference]:
-    """Log-log slope of the mean ||h||^2 in popularity, over seeds; slots uniform over pairs, and over films."""
-    found = {"uniform over pairs": pairs, "uniform over films": films}
-    return {name: Difference.paired(slopes, np.zeros(len(slopes))) for name, slopes in found.items()}
+@finding("Where films share a row with their decade, the popular ones still end longer", case="data set")
+def films_that_share_a_row_grow_too(slopes: Sequence[float]) -> dict[str, Difference]:
+    """Log-log slope of length in popularity, over seeds."""
+    return {"MovieTweetings": Difference.paired(slopes, np.zeros(len(slopes)))}

@@ -19,7 +19,6 @@ from course_lib.lessons.shared.house import (
     PUSH,
     SOFT,
     SPARE,
-    WRONG,
     in_style,
     note,
     plain_numbers,
@@ -114,12 +113,18 @@ def growth_law(rates: Sequence[float], *, start_norm: float, h: float, most: flo
 
 @in_style
 def norms_against_counts(
-    counts: Any, lengths: Mapping[str, Any], *, lines: Mapping[str, Any] | None = None, start_norm: float | None = None
+    counts: Any,
+    lengths: Mapping[str, Any],
+    *,
+    lines: Mapping[str, Any] | None = None,
+    start_norm: float | None = None,
+    named: Mapping[str, int] | None = None,
 ) -> tuple[Figure, np.ndarray]:
     """Length against popularity, a panel for each model: dots for items, squares for medians of bins of popularity.
 
     counts (n,) positive; lengths: name -> (n,) norms; lines: name of a panel -> (n,) predicted norms, drawn as a line
-    over the counts. All panels share their axes, which are logarithmic.
+    over the counts; named: names written beside these items, in the last panel. All panels share their axes, which are
+    logarithmic.
     """
     counts = np.asarray(counts, dtype=float)
     fig, axes = plt.subplots(
@@ -141,6 +146,11 @@ def norms_against_counts(
             ax.axhline(start_norm, color=INK, lw=1, ls=(0, (2, 2)))
             ax.text(counts.max(), start_norm, "start", ha="right", va="bottom", fontsize=9, bbox=white_sheet())
         ax.set(title=name, xscale="log", yscale="log", xlabel="popularity (training pairs)")
+    last = np.asarray(list(lengths.values())[-1], dtype=float)
+    for name, item in (named or {}).items():
+        where = counts[item], last[item]
+        axes[0, -1].plot(*where, "o", color=INK, ms=5)
+        note(axes[0, -1], name, where, (-9, 7), ha="right", fontsize=9)
     axes[0, 0].set_ylabel("length of the item's embedding")
     axes[0, 0].legend(loc="upper left", fontsize=9)
     plain_numbers(axes[0, 0])
@@ -243,29 +253,30 @@ def shares_over_steps(
 
 
 @in_style
-def remedy_map(
-    points: Mapping[str, tuple[float, float]],
-    *,
-    baseline: tuple[float, float] | None = None,
-    share_label: str = "share of the top 1 % items in the lists",
-    quality_label: str = "NDCG",
-) -> tuple[Figure, Axes]:
-    """Quality against the share of popular items, one numbered mark for each remedy; the key stands beside the axes.
+def remedy_rows(
+    models: Mapping[str, Mapping[str, tuple[float, float]]], *, chance: float, most_popular: float
+) -> tuple[Figure, np.ndarray]:
+    """A row for each model: the share of popular items and the quality of its lists, by cosine and by dot product.
 
-    points: name -> (share, quality), shares above 0, for their axis is logarithmic; baseline: the same for a list of
-    the most popular items.
+    models: name -> {"cosine": (share, NDCG), "dot product": (share, NDCG)}, shares above 0, for their axis is
+    logarithmic; a hollow mark is the first, a full one the second. chance: share of lists drawn at random;
+    most_popular: NDCG of the most popular items for everybody. Both are dotted lines.
     """
-    fig, ax = plt.subplots(figsize=(8.2, 4.4), dpi=92)
-    for number, (name, (share, quality)) in enumerate(points.items(), start=1):
-        ax.plot(share, quality, "o", ms=15, color=PULL_TINT, mec=PULL)
-        ax.text(share, quality, str(number), ha="center", va="center", fontsize=8.5, weight="bold")
-        ax.plot([], [], " ", label=f"{number}  {name}")
-    if baseline is not None:
-        ax.plot(*baseline, "D", color=WRONG, ms=9, label="most popular items")
-    ax.set(xscale="log", xlabel=share_label, ylabel=quality_label, ylim=(0, None))
-    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    ax.xaxis.set_major_formatter(PercentFormatter(1.0))
-    ax.xaxis.set_minor_formatter("")
-    ax.margins(x=0.08)
-    ax.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=9, handlelength=1.2)
-    return fig, ax
+    rows = np.arange(len(models))[::-1]
+    fig, axes = plt.subplots(1, 2, figsize=(8.4, 0.8 + 0.42 * len(models)), sharey=True, dpi=92)
+    for which, ax in enumerate(axes):
+        both = np.array([[model[name][which] for name in ("cosine", "dot product")] for model in models.values()])
+        ax.hlines(rows, *both.T, color=SOFT, lw=1.6)
+        for column, name, face in ((0, "by cosine", "white"), (1, "by dot product", PULL)):
+            ax.plot(both[:, column], rows, "o", color=PULL, mfc=face, ms=8, label=name)
+        ax.axvline((chance, most_popular)[which], color=SOFT, lw=1, ls=(0, (1, 2)))
+        label = ("chance", "most popular items")[which]
+        ax.text((chance, most_popular)[which], len(models) - 0.4, label, ha="center", fontsize=9, color=SOFT)
+    axes[0].set(xscale="log", xlabel="share of the top 1 % items in the lists", yticks=rows, yticklabels=list(models))
+    axes[0].set(ylim=(-0.6, len(models) - 0.1))
+    axes[0].xaxis.set_major_locator(LogLocator(subs=(1.0,)))
+    axes[0].xaxis.set_major_formatter(PercentFormatter(1.0))
+    axes[0].xaxis.set_minor_formatter("")
+    axes[1].set(xlabel="NDCG@10", xlim=(0, None))
+    axes[1].legend(loc="upper left", bbox_to_anchor=(1.01, 1), fontsize=9)
+    return fig, axes

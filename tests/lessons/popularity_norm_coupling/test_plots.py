@@ -19,7 +19,9 @@ FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
     "norms_against_counts": lambda: plots.norms_against_counts(
         [1, 3, 9, 80], {"after": [1.0, 1.2, 1.5, 3.0]}, lines={"after": [1.1, 1.2, 1.6, 2.9]}, start_norm=1.0
     ),
-    "remedy_map": lambda: plots.remedy_map({"nothing": (0.3, 0.1), "cosine": (0.01, 0.02)}, baseline=(0.99, 0.12)),
+    "remedy_rows": lambda: plots.remedy_rows(
+        {"nothing": {"cosine": (0.01, 0.04), "dot product": (0.3, 0.1)}}, chance=0.007, most_popular=0.1
+    ),
     "saturation_slope": lambda: plots.saturation_slope(512, [0.0, 0.1, 1.0]),
     "shares_over_steps": lambda: plots.shares_over_steps({"dot": ([0, 10], [0.01, 0.3])}, spread={"dot": [0.0, 0.05]}),
     "two_items": lambda: plots.two_items({"a": [[1.0, 1.0], [1.2, 0.9]], "b": [[1.0, 1.0], [0.8, 1.4], [1.4, 1.5]]}),
@@ -84,8 +86,27 @@ def test_shares_over_steps_has_a_band_and_the_chance_line() -> None:
     assert ax.lines[-1].get_ydata()[0] == 0.02 and ax.texts[0].get_text() == "chance"
 
 
-def test_remedy_map_numbers_its_points_in_order() -> None:
-    _, ax = plots.remedy_map({"x": (0.1, 0.2), "y": (0.3, 0.1)}, baseline=(0.99, 0.15))
-    assert [text.get_text() for text in ax.texts] == ["1", "2"]
-    keys = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert keys == ["1  x", "2  y", "most popular items"] and ax.get_xscale() == "log"
+def test_remedy_rows_join_the_two_rankings_of_a_model() -> None:
+    models = {
+        "x": {"cosine": (0.01, 0.04), "dot product": (0.3, 0.2)},
+        "y": {"cosine": (0.02, 0.08), "dot product": (0.03, 0.05)},
+    }
+    _, (shares, quality) = plots.remedy_rows(models, chance=0.007, most_popular=0.1)
+    assert [label.get_text() for label in shares.get_yticklabels()] == ["x", "y"]
+    for ax, column in ((shares, 0), (quality, 1)):
+        hollow, full = (line for line in ax.lines if line.get_marker() == "o")
+        for line, ranking in ((hollow, "cosine"), (full, "dot product")):
+            assert dict(zip(line.get_ydata(), line.get_xdata(), strict=True)) == {
+                height: models[name][ranking][column] for name, height in (("x", 1), ("y", 0))
+            }
+        assert hollow.get_markerfacecolor() != full.get_markerfacecolor()  # told apart without colour
+    assert shares.get_xscale() == "log"
+
+
+def test_named_films_stand_in_the_last_panel() -> None:
+    lengths = np.array([1.0, 3.0])
+    _, (first, last) = plots.norms_against_counts(
+        [1, 80], {"before": lengths, "after": 2 * lengths}, named={"Iron Man 3": 1}
+    )
+    assert not first.texts and [text.get_text() for text in last.texts] == ["Iron Man 3"]
+    assert last.texts[0].xy == (80, 6)

@@ -1,0 +1,89 @@
+"""The trainings of the chapter's pages: two tables of free vectors on cosines, and how long the films' vectors get."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+
+from course_lib.data.interactions import Interactions
+from course_lib.maths import norms, popularity
+from course_lib.training import towers
+
+WIDTH, BATCH, STEPS, RATE, START = 32, 256, 1500, 10.0, 1.0  # START: root mean square length before the first step
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class FilmRun:
+    """One training, seen after its last step; arrays (n,) have one entry for each film.
+
+    counts: training pairs; before, after: lengths; updates: batches that moved the film; squared: the sum of ||h||^2
+    over them; law: the lengths that the quartic law gives, with every term of it; steps: how many there were.
+    """
+
+    counts: NDArray[np.int64]
+    before: Floats
+    after: Floats
+    updates: Floats
+    squared: Floats
+    law: Floats
+    steps: int = STEPS
+
+    @property
+    def mean_squared(self) -> Floats:
+        """(n,) the mean ||h||^2 of an update of each film; a film without an update has 0."""
+        return np.asarray(self.squared / np.maximum(self.updates, 1))
+
+    @property
+    def h(self) -> float:
+        """Root mean square of ||h|| over all updates of all films."""
+        return float(np.sqrt(self.squared.sum() / self.updates.sum()))
+
+    def slope(self, values: Floats, *, least: float = 0, below: float = np.inf) -> float:
+        """Slope of log values (n,) in log counts, among films with least <= count < below."""
+        chosen = (self.counts >= least) & (self.counts < below)
+        return float(popularity.log_log_slope(values[chosen], self.counts[chosen]))
+
+    def by_one_number(self) -> Floats:
+        """(n,) the quartic law with one mean ||h||^2 for all films, and T pi(p) updates of each."""
+        expected = norms.expected_updates(self.counts / self.counts.sum(), batch_size=BATCH, steps=self.steps)
+        return np.asarray(norms.predicted_norm(START, lr=RATE, h=self.h, updates=expected))
+
+    def by_copies(self) -> tuple[float, Floats]:
+        """(coherence, lengths (n,)): the law of `prop-saturation`, its two numbers fitted to `squared`.
+
+        Non-negative least squares of the relative error of ||h||^2 for each batch, h_0^2 [B p + rho_c B (B - 1) p^2].
+        """
+        p = self.counts / self.counts.sum()
+        terms = np.stack([BATCH * p, BATCH * (BATCH - 1) * p**2], axis=1)
+        (single, double), _ = nnls(terms / (self.squared / self.steps)[:, None], np.ones(len(p)))
+        coherence = float(double / single)
+        squared = self.steps * norms.expected_squared_gradient(p, batch_size=BATCH, coherence=coherence, single=single)
+        return coherence, np.asarray(norms.predicted_norm(START, lr=RATE, h=1.0, updates=squared))
+
+
+def train(pairs: Interactions, *, seed: int, steps: int = STEPS, evenly: bool = False) -> FilmRun:
+    """InfoNCE on cosines (temperature 0.1) by plain SGD; two lookup tables.
+
+    seed: of the tables and of the batches. evenly: each slot of a batch holds a uniform film and one of its pairs,
+    where otherwise it holds a uniform pair. Every film needs a pair; ValueError else.
+    """
+    tables = towers.lookup_towers(pairs, d=WIDTH, norm=START, seed=seed)
+    before = towers.item_norms(tables, pairs.n_items)
+    optimiser = torch.optim.SGD(tables.parameters(), lr=RATE)
+    growth = towers.Growth(optimiser, tables.right.get_parameter("weight"))
+    sampler = (towers.uniform_items if evenly else towers.uniform_pairs)(pairs)
+    towers.train_towers(tables, optimiser, pairs, steps=steps, seed=seed, batch_size=BATCH, sampler=sampler)
+    return FilmRun(
+        counts=pairs.col_counts,
+        before=before,
+        after=towers.item_norms(tables, pairs.n_items),
+        updates=growth.updates,
+        squared=growth.driven / RATE**2,
+        law=growth.predicted(),
+        steps=steps,
+    )
