@@ -17,8 +17,8 @@ EMPTY = "const IDEAS = {};"
 
 def ideas() -> dict[str, list[str]]:
     """Page -> what readers call its ideas."""
-    read: dict[str, list[str]] = yaml.safe_load((ROOT / "book" / "search.yml").read_text(encoding="utf-8"))
-    return read
+    read: dict[str, dict[str, list[str]]] = yaml.safe_load((ROOT / "book" / "search.yml").read_text(encoding="utf-8"))
+    return read["ideas"]
 
 
 def scorer() -> str:

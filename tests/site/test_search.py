@@ -10,9 +10,8 @@ import yaml
 
 from tools import site_search
 
-HERE = Path(__file__).parent
-BOOK = HERE.parents[1] / "book"
-QUERIES: dict[str, str] = yaml.safe_load((HERE / "search_queries.yml").read_text(encoding="utf-8"))
+BOOK = Path(__file__).resolve().parents[2] / "book"
+QUERIES: dict[str, str] = yaml.safe_load((BOOK / "search.yml").read_text(encoding="utf-8"))["queries"]
 FOUND = """() => [...document.querySelectorAll("#search-results li > a")]
   .map((link) => link.getAttribute("href").replace(/\\.html.*/, ""))"""
 

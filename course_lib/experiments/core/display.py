@@ -12,7 +12,6 @@ from statistics import mean, stdev
 from typing import Any
 
 import numpy as np
-from matplotlib.ticker import LogLocator, MaxNLocator
 
 from course_lib.experiments.core import printed
 from course_lib.experiments.core.summary import Row, spread
@@ -207,11 +206,10 @@ def _panel(title: str, dots: Sequence[Dot]) -> str:
     logarithmic = low > 0 and high / low > 50
     at = _scale(low, high, logarithmic)
     height = TOP + LINE * len(dots) + 20
-    ticks = LogLocator(numticks=4).tick_values(low, high) if logarithmic else MaxNLocator(4).tick_values(low, high)
     marks = [
         f'<path d="M{at(x):.1f} {TOP + 4}V{height - 18}" stroke="currentColor" opacity=".18"/>'
         f'<text x="{at(x):.1f}" y="{height - 5}" text-anchor="middle" font-size="11" opacity=".75">{x:g}</text>'
-        for x in (float(f"{tick:.6g}") for tick in ticks)
+        for x in ticks(low, high, logarithmic)
         if 0 <= at(x) <= WIDTH
     ]
     lines = [_line(dot, TOP + LINE * place, at) for place, dot in enumerate(dots)]
@@ -221,6 +219,17 @@ def _panel(title: str, dots: Sequence[Dot]) -> str:
         f'width="{WIDTH}" height="{height}" style="max-width:100%;height:auto" fill="currentColor" font-size="12">'
         f'<text x="0" y="12" font-weight="600">{html.escape(title)}</text>{"".join(marks)}{"".join(lines)}</svg>'
     )
+
+
+def ticks(low: float, high: float, logarithmic: bool) -> list[float]:
+    """Round numbers from low to high: powers of ten, or three to six multiples of 1, 2 or 5 times one."""
+    if logarithmic:
+        return [float(10.0**power) for power in range(int(np.ceil(np.log10(low))), int(np.floor(np.log10(high))) + 1)]
+    if high <= low:
+        return [low]
+    tenth = 10 ** np.floor(np.log10((high - low) / 3))
+    step = max(factor for factor in (1, 2, 5, 10) if factor * tenth <= (high - low) / 2) * tenth
+    return [float(f"{at * step:.6g}") for at in range(int(np.ceil(low / step)), int(np.floor(high / step)) + 1)]
 
 
 def _scale(low: float, high: float, logarithmic: bool) -> Any:
