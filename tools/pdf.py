@@ -41,7 +41,7 @@ READY = """async () => {
 
 
 def order(toc: Any) -> Iterator[str]:
-    """The pages of _toc.yml, first to last, as "book/geometry/gauge-freedom"."""
+    """The pages of _toc.yml, first to last, as "book/start/data"."""
     if isinstance(toc, dict):
         yield from (str(toc[key]) for key in ("root", "file") if key in toc)
         for key in ("parts", "chapters", "sections"):
