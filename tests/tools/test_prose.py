@@ -17,8 +17,6 @@ NOT_YET = [
     "popularity-norm-coupling",
     "gramian-estimators",
     "gramian-estimators-lab",
-    "in-batch-bias",
-    "in-batch-bias-lab",
 ]
 
 PAGES = [page for page in prose.pages() if page.stem not in NOT_YET]
