@@ -16,8 +16,6 @@ NOT_YET = [
     "jacobian-conditions",
     "gramian-estimators",
     "gramian-estimators-lab",
-    "in-batch-bias",
-    "in-batch-bias-lab",
 ]
 
 PAGES = [page for page in prose.pages() if page.stem not in NOT_YET]

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from course_lib import papers
+from course_lib.lessons.in_batch_bias.films import Lists
 from course_lib.lessons.shared.findings import Difference, finding
 from course_lib.papers import agreement
 
 RATIOS = (1e-5, 1e-3, 1e-1)  # the batch ratios of the page's own runs
+# the exact optima of the square loss in P3-T6
+STORED = {"ml-1m": "ML-1M", "amazon-beauty-5core": "Amazon Beauty"}
+FROM_T6 = {
+    "all pairs": {"loss": "unbiased", "serving": "raw"},
+    "in-batch": {"loss": "popularity", "serving": "raw"},
+    "in-batch × popularity": {"loss": "popularity", "serving": "times popularity"},
+}
 
 
 # ---- the page's own runs: one result for each seed
@@ -90,6 +98,54 @@ def serving_times_popularity_helps(runs: Sequence[Any]) -> dict[str, Difference]
             _p5(runs, pointwise="square", loss="in_batch", ratio=ratio),
         )
         for ratio in RATIOS
+    }
+
+
+@finding("At the smallest batch ratio In-Batch finds more than Pos-Neg, square loss", case="data set")
+def in_batch_above_pos_neg(runs: Sequence[Any]) -> dict[str, Difference]:
+    """P@5 of In-Batch minus that of Pos-Neg at ratio 1e-5, over seeds."""
+    where = {"pointwise": "square", "ratio": RATIOS[0]}
+    return {
+        "MovieTweetings": Difference.paired(_p5(runs, loss="in_batch", **where), _p5(runs, loss="pos_neg", **where))
+    }
+
+
+@finding("Under the logistic loss ω = 1 finds more than the smaller ω at the middle batch ratio", case="data set")
+def omega_costs(runs: Sequence[Any]) -> dict[str, Difference]:
+    """P@5 of Unbiased minus that of Unbiased-ω at ratio 1e-3, over seeds."""
+    where = {"pointwise": "logistic", "ratio": RATIOS[1]}
+    return {
+        "MovieTweetings": Difference.paired(
+            _p5(runs, loss="unbiased", **where), _p5(runs, loss="unbiased_omega", **where)
+        )
+    }
+
+
+@finding(
+    "The more popular a liked pair is, the lower is its score",
+    case="objective",
+    claimed={"in_batch", "popularity"},
+)
+def popular_pairs_score_lower(ranks: Sequence[Mapping[str, float]]) -> dict[str, Difference]:
+    """Minus Spearman's correlation of score and popularity over liked pairs, of each seed; square loss, ratio 1e-3."""
+    return {
+        objective: Difference.paired([-run[objective] for run in ranks], np.zeros(len(ranks))) for objective in ranks[0]
+    }
+
+
+@finding(
+    "Multiplied by popularity, the exact optimum of In-Batch finds more than that of all pairs",
+    case="rank",
+    claimed={"8", "16", "32", "64"},
+)
+def multiplied_finds_more_from_rank_8(splits: Sequence[Mapping[int, Sequence[float]]]) -> dict[str, Difference]:
+    """P@5 of In-Batch times popularity minus P@5 of all pairs, over splits.
+
+    splits: of each, rank -> P@5 of all pairs, of In-Batch, and of In-Batch times popularity.
+    """
+    return {
+        str(rank): Difference.paired([split[rank][2] for split in splits], [split[rank][0] for split in splits])
+        for rank in splits[0]
     }
 
 
@@ -224,18 +280,232 @@ def small_omega_helps_on_ml100k(t5: Any) -> dict[str, Difference]:
     }
 
 
-# ---- the lab's own runs of an in-batch softmax: P@5 of each seed
-
-
-@finding("An in-batch softmax finds more with the logQ correction than without", case="data set")
-def logq_finds_more(corrected: Sequence[float], plain: Sequence[float]) -> dict[str, Difference]:
-    """P@5 with the correction minus that without, over seeds."""
-    return {"MovieTweetings": Difference.paired(corrected, plain)}
+@finding(
+    "In-Batch and Popularity find less than a tenth of a percent of their five",
+    case="run",
+    rests_on=["P3-T6-laptop"],
+)
+def both_collapse_at_the_optimum(t6: Any) -> dict[str, Difference]:
+    """0.1 minus P@5 of the L-BFGS runs as they are; square loss, ML-1M."""
+    return {name: Difference(0.1 - raw) for name, raw, _ in _lbfgs_runs(t6)}
 
 
 @finding(
-    "An in-batch softmax without logQ finds more when the log of the popularity is added at serving", case="data set"
+    "Multiplied by popularity, models that L-BFGS left find more than before and less than the exact optimum",
+    case="run",
+    rests_on=["P3-T6-laptop"],
 )
-def log_popularity_at_serving_helps(served: Sequence[float], plain: Sequence[float]) -> dict[str, Difference]:
-    """P@5 of the scores plus log popularity minus that of the scores as they are, over seeds."""
-    return {"MovieTweetings": Difference.paired(served, plain)}
+def multiplying_repairs_in_part_after_lbfgs(t6: Any) -> dict[str, Difference]:
+    """The smaller of P@5 times popularity minus as it is, and of the exact optimum minus that; square loss, ML-1M."""
+    exact = float(_closed_form(t6, "popularity", "times popularity", "P@5").mean())
+    return {name: Difference(min(times - raw, exact - times)) for name, raw, times in _lbfgs_runs(t6)}
+
+
+def _lbfgs_runs(t6: Any) -> list[tuple[str, float, float]]:
+    """(name, P@5 as it is, P@5 times popularity) of the runs of the two collapsing objectives; square loss, ML-1M."""
+    found = []
+    for loss, name in (("popularity", "Popularity"), ("in_batch_omega", "In-Batch-ω")):
+        where = {"data": "ml-1m", "method": "L-BFGS", "loss": loss, "metric": "P@5"}
+        for ratio in dict.fromkeys(row["ratio"] for row in t6.select(serving="raw", **where)):
+            values = [
+                t6.select(ratio=ratio, serving=serving, **where)[0]["value"] for serving in ("raw", "times popularity")
+            ]
+            found.append((name if ratio is None else f"{name}, {ratio:g}", *values))
+    return found
+
+
+@finding(
+    "On Amazon Beauty the most popular items find less than each of the three exact models",
+    case="model",
+    rests_on=["P3-T6-laptop"],
+)
+def popularity_is_weak_on_amazon(t6: Any) -> dict[str, Difference]:
+    """P@5 of an exact optimum minus that of the most popular items, the same split."""
+    where = {"data": "amazon-beauty-5core"}
+    popular = t6.values("P@5", method="baseline", **where)[0]
+    return {
+        name: Difference(t6.values("P@5", method="closed form", **model, **where)[0] - popular)
+        for name, model in FROM_T6.items()
+    }
+
+
+SELECTED = {"selection": "test", "serving": "raw"}
+ON_ML1M = {"data": "ml-1m", "pointwise": "square", "selection": "test"}
+
+
+@finding(
+    "In-Batch and Popularity find less than a tenth of a percent of their five",
+    case="pair of objective and batch ratio",
+    rests_on=["P3-T5-laptop"],
+)
+def both_collapse_on_ml1m(t5: Any) -> dict[str, Difference]:
+    """0.1 minus P@5; square loss, one seed."""
+    return {
+        f"{loss}, {ratio:g}": Difference(0.1 - t5.mean("P@5", loss=loss, ratio=ratio, serving="raw", **ON_ML1M))
+        for loss in ("in_batch", "popularity")
+        for ratio in sorted(t5.distinct("ratio", loss=loss, **ON_ML1M))
+    }
+
+
+@finding(
+    "Multiplied by popularity, In-Batch finds more than before and less than Unbiased",
+    case="batch ratio",
+    rests_on=["P3-T5-laptop"],
+)
+def multiplying_repairs_in_part(t5: Any) -> dict[str, Difference]:
+    """The smaller of P@5 times popularity minus as it is, and of Unbiased minus that; square loss, ML-1M, one seed."""
+    found = {}
+    for ratio in sorted(t5.distinct("ratio", loss="in_batch", **ON_ML1M)):
+        where = {"ratio": ratio, **ON_ML1M}
+        raw, times = (t5.mean("P@5", loss="in_batch", serving=name, **where) for name in ("raw", "times popularity"))
+        unbiased = t5.mean("P@5", loss="unbiased", serving="raw", **where)
+        found[f"{ratio:g}"] = Difference(min(times - raw, unbiased - times))
+    return found
+
+
+@finding(
+    "In-Batch finds less than a third at the largest batch ratio of what it finds at the smallest",
+    case="data set",
+    rests_on=["P3-T5-laptop"],
+)
+def in_batch_falls_on_ml100k(t5: Any) -> dict[str, Difference]:
+    """A third of P@5 at the smallest ratio minus P@5 at the largest; logistic loss, one seed."""
+    where = {"data": "ml-100k", "pointwise": "logistic", "loss": "in_batch", **SELECTED}
+    ratios = sorted(t5.distinct("ratio", **where))
+    small, large = (t5.mean("P@5", ratio=ratio, **where) for ratio in (ratios[0], ratios[-1]))
+    return {"ML-100K": Difference(small / 3 - large)}
+
+
+@finding(
+    "The best checkpoint on the test set has a higher P@5 than one that other users choose",
+    case="data set",
+    rests_on=["P3-T5-laptop"],
+)
+def choosing_on_the_test_set_flatters(t5: Any) -> dict[str, Difference]:
+    """P@5 of the one minus that of the other, mean over losses and batch ratios, one seed."""
+    return {
+        data: Difference(
+            t5.mean("P@5", data=data, serving="raw", selection="test")
+            - t5.mean("P@5", data=data, serving="raw", selection="cross-fitted")
+        )
+        for data in t5.distinct("data")
+    }
+
+
+@finding(
+    "Unbiased and Sogram end within one point of P@5",
+    case="pair of data set and batch ratio",
+    rests_on=["P3-T4-laptop"],
+)
+def the_unbiased_losses_end_alike(t4: Any) -> dict[str, Difference]:
+    """One point minus the distance of the two, one seed."""
+    found = {}
+    for data in t4.distinct("data"):
+        for ratio in sorted(t4.distinct("ratio", data=data)):
+            where = {"data": data, "ratio": ratio, "selection": "test"}
+            one, two = (t4.mean("P@5", loss=loss, **where) for loss in ("unbiased", "sogram"))
+            found[f"{data}, {ratio:g}"] = Difference(1 - abs(one - two))
+    return found
+
+
+# ---- the main page: two exact optima of one model; P@5 in percent
+
+Runs = Sequence[Mapping[str, Lists]]  # for each seed: name of the model -> what its lists look like
+
+
+def of_runs(runs: Runs, model: str, what: str) -> np.ndarray:
+    """One field of `Lists` of one model, over seeds."""
+    return np.array([getattr(run[model], what) for run in runs], dtype=float)
+
+
+def _exact(larger: str, smaller: str, splits: Runs, t6: Any, *, share: float = 1) -> dict[str, Difference]:
+    """A share of one model's P@5 minus that of another, on three data sets: the page's own splits, and P3-T6."""
+    values = {"MovieTweetings": [of_runs(splits, model, "precision") for model in (larger, smaller)]}
+    for data, name in STORED.items():
+        where = {"data": data, "method": "closed form"}
+        values[name] = [np.array(t6.values("P@5", **FROM_T6[model], **where)) for model in (larger, smaller)]
+    return {name: Difference.paired(share * first, second) for name, (first, second) in values.items()}
+
+
+@finding("The exact optimum of In-Batch finds less than a third of what that of all pairs finds", case="data set")
+def exact_in_batch_finds_less(splits: Runs, t6: Any) -> dict[str, Difference]:
+    """A third of the P@5 of all pairs minus the P@5 of In-Batch, over splits."""
+    return _exact("all pairs", "in-batch", splits, t6, share=1 / 3)
+
+
+@finding("The exact optimum of In-Batch recommends films with fewer fans than that of all pairs does", case="data set")
+def exact_in_batch_shows_rarer_films(splits: Runs) -> dict[str, Difference]:
+    """Median count of the films shown, all pairs minus In-Batch, over splits."""
+    return {
+        "MovieTweetings": Difference.paired(*(of_runs(splits, model, "fans") for model in ("all pairs", "in-batch")))
+    }
+
+
+@finding("Multiplied by popularity, the exact optimum of In-Batch finds more than before", case="data set")
+def multiplying_finds_more(splits: Runs, t6: Any) -> dict[str, Difference]:
+    """P@5 with the scores times popularity minus P@5 with the scores as they are, over splits."""
+    return _exact("in-batch × popularity", "in-batch", splits, t6)
+
+
+@finding("Multiplied by popularity, the exact optimum of In-Batch finds more than that of all pairs", case="data set")
+def multiplied_finds_more_than_all_pairs(splits: Runs, t6: Any) -> dict[str, Difference]:
+    """P@5 of In-Batch with the scores times popularity minus P@5 of all pairs, over splits."""
+    return _exact("in-batch × popularity", "all pairs", splits, t6)
+
+
+# ---- the main page: four objectives trained on the same batches
+
+MENDED = {"logistic": ("unbiased", "in_batch"), "softmax": ("logq", "softmax")}
+SERVED = {"logistic": "in_batch", "softmax": "softmax"}
+
+
+@finding("An objective finds more with its correction than without", case="kind of loss")
+def correction_finds_more(runs: Runs) -> dict[str, Difference]:
+    """P@5 with the correction minus P@5 without, over seeds."""
+    return {
+        kind: Difference.paired(of_runs(runs, mended, "precision"), of_runs(runs, plain, "precision"))
+        for kind, (mended, plain) in MENDED.items()
+    }
+
+
+@finding("With its correction an objective recommends more popular films than without", case="kind of loss")
+def correction_raises_popularity(runs: Runs) -> dict[str, Difference]:
+    """Median count of the films shown, with the correction minus without, over seeds."""
+    return {
+        kind: Difference.paired(of_runs(runs, mended, "fans"), of_runs(runs, plain, "fans"))
+        for kind, (mended, plain) in MENDED.items()
+    }
+
+
+@finding("A biased model finds more when the log of the popularity is added to its scores", case="kind of loss")
+def log_popularity_at_serving_helps(runs: Runs) -> dict[str, Difference]:
+    """P@5 with the scores plus log popularity minus P@5 with the scores as they are, over seeds."""
+    return {
+        kind: Difference.paired(
+            of_runs(runs, f"{plain}, plus log popularity", "precision"), of_runs(runs, plain, "precision")
+        )
+        for kind, plain in SERVED.items()
+    }
+
+
+@finding(
+    "With its popularity given back a biased objective finds more than the most popular films do",
+    case="model",
+    claimed={"logq", "in_batch, plus log popularity"},
+)
+def some_beat_popularity(runs: Runs) -> dict[str, Difference]:
+    """P@5 of the model minus P@5 of the most popular films, over seeds."""
+    return {
+        model: Difference.paired(of_runs(runs, model, "precision"), of_runs(runs, "most popular", "precision"))
+        for model in runs[0]
+        if model != "most popular"
+    }
+
+
+# ---- the lab: rates tried on a validation part
+
+
+@finding("No rate replaces a correction: with it the best rate finds more", case="kind of loss")
+def no_rate_replaces_a_correction(found: Mapping[str, Sequence[float]]) -> dict[str, Difference]:
+    """P@5 at the best rate with the correction minus that without; objective -> P@5 at each rate, one seed."""
+    return {kind: Difference(max(found[mended]) - max(found[plain])) for kind, (mended, plain) in MENDED.items()}

@@ -1,0 +1,110 @@
+"""The films that the chapter trains on: four objectives on the same batches, and what the lists of each look like."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from course_lib import checking
+from course_lib.data import metrics
+from course_lib.data.interactions import Interactions, epoch_batches
+from course_lib.maths import in_batch, losses
+
+WIDTH, START, BATCH, PASSES, K = 16, 0.1, 256, 20, 5
+RATES: Mapping[str, float] = {"unbiased": 0.03, "in_batch": 0.3, "softmax": 0.03, "logq": 0.03}
+# of AdaGrad: for each objective the best of 0.01, 0.03, 0.1, 0.3 and 1 on a validation part (the lab shows the table)
+Tables = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+class Lists(NamedTuple):
+    """Of the five films that a model recommends to each person.
+
+    precision: the share that is hidden, in percent; fans: the median of their counts in the training part; films: how
+    many different films anybody is shown.
+    """
+
+    precision: float
+    fans: float
+    films: int
+
+
+def trained(
+    train: Interactions, objective: str, *, seed: int, rate: float | None = None, passes: int = PASSES
+) -> Tables:
+    """(users (m, 16), items (n, 16)) after the last pass: AdaGrad on batches of 256 pairs; no checkpoint is chosen.
+
+    objective: "unbiased" or "in_batch" (P3's (17) and (28), logistic loss), "softmax" (over the batch, dot products) or
+    "logq" (the same with log(c_j / M) subtracted from the scores of film j). rate: by default that of `RATES`.
+    """
+    objective = checking.choice(objective, "objective", RATES)
+    rate = RATES[objective] if rate is None else checking.real(rate, "rate", above=0)
+    rng, generator = np.random.default_rng(seed), torch.Generator().manual_seed(seed)
+    users, items = ((START * torch.randn(rows, WIDTH, generator=generator)).requires_grad_() for rows in train.shape)
+    of_pairs = torch.from_numpy(np.stack([train.users, train.items])).long()
+    optimiser = torch.optim.Adagrad([users, items], lr=rate)
+    for _ in range(passes):
+        for places in epoch_batches(train, BATCH, rng, drop_last=True):
+            i, j = of_pairs[:, torch.from_numpy(places)]
+            loss = batch_loss(objective, users[i] @ items[j].T, train, i, j)
+            optimiser.zero_grad()
+            torch.autograd.backward(loss)
+            optimiser.step()
+    return users.detach().double().numpy(), items.detach().double().numpy()
+
+
+def batch_loss(objective: str, scores: Tensor, train: Interactions, i: Tensor, j: Tensor) -> Tensor:
+    """The loss of one batch: scores (s, s) of the people i and the films j of s pairs."""
+    fans = torch.from_numpy(train.col_counts[j.numpy()]).to(scores.dtype)
+    if objective in ("softmax", "logq"):
+        log_q = torch.log(fans / len(train)) if objective == "logq" else None
+        found: Tensor = losses.in_batch_softmax(scores, tau=1.0, log_q=log_q)
+        return found
+    value: Tensor = in_batch.batch_loss(
+        objective,
+        pos_loss=losses.logistic(1, scores.diagonal()),
+        neg_loss=losses.logistic(0, scores),
+        row_counts=torch.from_numpy(train.row_counts[i.numpy()]).to(scores.dtype),
+        col_counts=fans,
+        n_positives=len(train),
+        shape=train.shape,
+    )
+    return value
+
+
+def plus_log_popularity(users: NDArray[np.float64], items: NDArray[np.float64], train: Interactions) -> Tables:
+    """The same scores plus log c_j, as a model of one dimension more: multiplying back where scores are logarithms."""
+    log_counts = np.log(np.maximum(train.col_counts, 1))
+    return np.column_stack([users, np.ones(len(users))]), np.column_stack([items, log_counts])
+
+
+def most_popular(train: Interactions) -> Tables:
+    """Everybody's score of a film is its count."""
+    return np.ones((train.n_users, 1)), train.col_counts[:, None].astype(float)
+
+
+def best(model: Tables, train: Interactions) -> NDArray[np.int64]:
+    """(m, 5) the unseen films with the highest scores for each person, -1 where fewer are left."""
+    return metrics.top_k(*model, train, K)
+
+
+def lists(model: Tables, train: Interactions, test: Interactions) -> Lists:
+    """What the five best unseen films of each person look like."""
+    shown = best(model, train)
+    found = metrics.metrics_from_ranking(shown, test, (K,))
+    places = shown[shown >= 0]  # -1: the person has seen all but a few films
+    precision, fans = 100 * float(found[f"precision@{K}"]), float(np.median(train.col_counts[places]))
+    return Lists(precision, fans, len(np.unique(places)))
+
+
+def objectives(train: Interactions, test: Interactions, *, seed: int) -> dict[str, Lists]:
+    """The lists of the four objectives, of the two biased ones with popularity given back, and of the most popular."""
+    models = {name: trained(train, name, seed=seed) for name in RATES}
+    biased = ("in_batch", "softmax")
+    models |= {f"{name}, plus log popularity": plus_log_popularity(*models[name], train) for name in biased}
+    models["most popular"] = most_popular(train)
+    return {name: lists(model, train, test) for name, model in models.items()}
