@@ -35,9 +35,9 @@ CATALOGUE: dict[str, Question] = {
     "free-gauge": Question("Does cosine mean anything?", "geometry/gauge-freedom", "prop-cosine-gauge"),
     "in-batch-bias": Question("What did the batches optimise?", "sampling/in-batch-bias", "thm-in-batch-expectation"),
     "collapsed-rank": Question("Are all dimensions used?", "sampling/gramian-estimators", "thm-gramian-form"),
-    "duplicated-rows": Question("Are there equal rows?", "geometry/gauge-freedom", "thm-linear-gauge"),
+    "duplicated-rows": Question("Are there equal rows?", "geometry/gauge-freedom-further", "thm-linear-gauge"),
     "dead-rows": Question("Are there rows without a direction?", "geometry/cosine-orthogonality-further", "prop-clamp"),
-    "hubs": Question("Are some items everybody's neighbour?", "geometry/gauge-freedom", "cor-neighbours"),
+    "hubs": Question("Are some items everybody's neighbour?", "geometry/gauge-freedom-further", "cor-neighbours"),
     "leaked-test-pairs": Question("Are held-out pairs held out?", "sampling/in-batch-bias", "def-pair-popularity"),
     "ddc-gain": Question("Would a correction of each user help?", "debiasing/ddc-further", "thm-ddc-minimiser"),
 }

@@ -67,46 +67,23 @@ def sphere_distances(points: int = 181) -> tuple[Figure, Axes]:
 
 
 @in_style
-def stretched_plane(
-    items: Any, users: Any, d: Any, *, item_names: Sequence[str], user_names: Sequence[str]
-) -> tuple[Figure, np.ndarray]:
-    """Two pictures of one model in the plane: as it is, and items B D^-1, users A D, with the unit circle.
+def on_the_circle(A: Any, B: Any, d: Any) -> tuple[Figure, np.ndarray]:
+    """Two tables of unit rows before and after the diagonal gauge d: A D and B D^-1, with the unit circle.
 
-    items (n, 2), users (m, 2), d (2,). Items are arrows with dots, users hollow squares. Returns figure and axes.
+    A (n, 2), B (m, 2), d (2,). Rows of A are arrows, those of B hollow squares. Returns the figure and its two axes.
     """
-    items, users, d = (np.asarray(values, dtype=float) for values in (items, users, d))
+    A, B, d = (np.asarray(values, dtype=float) for values in (A, B, d))
     turn = np.linspace(0, 2 * np.pi, 200)
-    circle = np.stack([np.cos(turn), np.sin(turn)], axis=1)
-    fig, axes = plt.subplots(1, 2, figsize=(8.2, 4.3))
-    for ax, title, films, people, ring in zip(
-        axes,
-        ("One gauge", "Another gauge, same scores"),
-        (items, items / d),
-        (users, users * d),
-        (circle, circle / d),
-        strict=True,
-    ):
-        ax.plot(*ring.T, color=SOFT, lw=1, ls=(0, (4, 3)))
-        for point, name in zip(films, item_names, strict=True):
-            ax.annotate(
-                "",
-                point,
-                (0, 0),
-                arrowprops={"arrowstyle": "-|>", "color": PULL, "lw": 1.6, "shrinkA": 0, "shrinkB": 0},
-            )
-            _name(ax, point, name, PULL)
-        for point, name in zip(people, user_names, strict=True):
-            ax.plot(*point, marker="s", ms=7, mfc="white", mec=PUSH, mew=1.6)
-            _name(ax, point, name, PUSH)
-        everything = np.concatenate([films, people, ring, [[0, 0]]])
-        middle, reach = (everything.max(0) + everything.min(0)) / 2, 0.62 * np.ptp(everything, axis=0).max()
-        ax.set(
-            title=title,
-            xlim=(middle[0] - reach, middle[0] + reach),
-            ylim=(middle[1] - reach, middle[1] + reach),
-            aspect="equal",
-        )
-        ax.set(xlabel="axis 1", ylabel="axis 2")
+    fig, axes = plt.subplots(1, 2, figsize=(8.0, 4.2))
+    for ax, title, rows, others in zip(axes, ("before", "after"), (A, A * d), (B, B / d), strict=True):
+        ax.plot(np.cos(turn), np.sin(turn), color=INK, lw=1.2)
+        for at, point in enumerate(rows, 1):
+            ax.annotate("", point, (0, 0), arrowprops={"arrowstyle": "-|>", "color": PULL, "lw": 1.6, "shrinkB": 0})
+            _name(ax, point, f"$a_{at}$", PULL)
+        for at, point in enumerate(others, 1):
+            ax.plot(*point, marker="s", ms=8, mfc="white", mec=PUSH, mew=1.6)
+            _name(ax, point, f"$b_{at}$", PUSH)
+        ax.set(title=title, xlim=(-1.4, 1.4), ylim=(-1.4, 1.4), aspect="equal", xlabel="axis 1", ylabel="axis 2")
     return fig, axes
 
 

@@ -16,10 +16,8 @@ FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
     "neighbour_overlap": lambda: plots.neighbour_overlap(
         {"diagonal": ([0, 1], [1.0, 0.3]), "linear": ([0, 1], [1.0, 0.4])}, chance=0.02
     ),
+    "on_the_circle": lambda: plots.on_the_circle([[0.6, 0.8]], [[0.8, 0.6]], [4 / 3, 3 / 4]),
     "scores_and_cosines": lambda: plots.scores_and_cosines(([0.0, 1.0], [0.0, 1.0]), ([0.2, -0.4], [0.5, 0.9])),
     "sphere_distances": plots.sphere_distances,
-    "stretched_plane": lambda: plots.stretched_plane(
-        [[1, 0.2]], [[0.3, 1]], [2, 0.5], item_names=["Heat"], user_names=["Ann"]
-    ),
     "two_starts": lambda: plots.two_starts({"sphere": {"cosine": 0.3, "scores": 0.4}}, chance=0.02, x_label="share"),
 }
