@@ -12,7 +12,6 @@ cosines are those of whatever gauge the training ended in. The sentences say so 
 
 from __future__ import annotations
 
-import math
 import textwrap
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
@@ -24,10 +23,13 @@ from numpy.random import Generator
 from course_lib.audit.evidence import SPHERE_TOLERANCE, AnyArray, Axis, Evidence, Ids
 from course_lib.maths import gauge, geometry
 from course_lib.maths.gauge.algebra import rank
+from course_lib.maths.gauge.firmness import stretch_within
 from course_lib.maths.popularity import norm_correlation
 
 BALANCE_TOLERANCE = 0.05
 LINEAR_WIDTH = 64  # wider tables have more than 2,080 unknowns: counted only when asked for
+MARGIN_WORK = 4 * 10**9  # about a second
+LENGTHS_VARY = 0.01  # relative: how exactly lengths are held, where it is asked what that leaves of the neighbours
 SPREADS = (0.25, 0.5, 1.0)
 BLOCK = 2**21  # numbers held at once where a long table is worked through
 
@@ -39,8 +41,8 @@ class TableFacts:
     shortest, length, longest: least, median and greatest norm; unevenness: largest relative distance of a norm from the
     median; on_sphere: unevenness is below SPHERE_TOLERANCE. Off the sphere every gauge is free, and the rest is None:
     diagonal, linear: visible dimension of the gauges that keep all lengths (linear is None too where it was not
-    counted); stiffness: least growth of the squared lengths (root mean square, relative) per unit of a diagonal gauge
-    direction, 0 where one is free.
+    counted); margin: of `gauge.weakest_direction`, by a sample of a long table; how far the lengths are from leaving a
+    gauge (None unless no linear one is left and the rank is full).
     """
 
     rows: int
@@ -53,7 +55,7 @@ class TableFacts:
     on_sphere: bool
     diagonal: int | None = None
     linear: int | None = None
-    stiffness: float | None = None
+    margin: float | None = None
 
 
 @dataclass(frozen=True)
@@ -61,12 +63,14 @@ class Cosines:
     """What `look` found.
 
     overlap: {spread: share of the top-k neighbours that survive a random linear gauge of that spread}; chance: the
-    share that two random lists have in common; allowed_overlap: what survives random gauges that keep all lengths, half
-    way to the end of their range (None unless the rows are on a sphere and leave some freedom); imbalance: `imbalance`
-    of the two tables; balanced_overlap: share of the top-k that survives the gauge that balances them (None where they
-    are on a sphere or have not full rank); score_overlap: share of the top-k by cosine that are also nearest by the
-    columns of scores; two_sided: infinitesimal linear gauges that keep both tables' lengths; norm_count_correlation:
-    Pearson's; axis: how well a popularity direction that was found on other items predicts the count.
+    share that two random lists have in common; firm_overlap: what survives the gauge that lengths notice least, if they
+    may vary by 1 % (None unless there is a margin); allowed_overlap: what survives random gauges that keep all lengths,
+    half way to the end of their range (None unless the rows are on a sphere and leave some freedom); imbalance:
+    `imbalance` of the two tables; balanced_overlap: share of the top-k that survives the gauge that balances them (None
+    where they are on a sphere or have not full rank); score_overlap: share of the top-k by cosine that are also nearest
+    by the columns of scores; two_sided: infinitesimal linear gauges that keep both tables' lengths;
+    norm_count_correlation: Pearson's; axis: how well a popularity direction that was found on other items predicts the
+    count.
     """
 
     items: TableFacts
@@ -76,6 +80,7 @@ class Cosines:
     overlap: dict[float, float]
     chance: float
     allowed_overlap: float | None = None
+    firm_overlap: float | None = None
     imbalance: float | None = None
     balanced_overlap: float | None = None
     score_overlap: float | None = None
@@ -130,6 +135,11 @@ def look(evidence: Evidence, *, draws: int = 3, wide: bool = False) -> Cosines:
     extra: dict[str, Any] = {}
     if facts.on_sphere and facts.linear:
         extra["allowed_overlap"] = _survivors_on_the_sphere(items, part, before, queries, draws, rng)
+    elif facts.linear == 0 and facts.rank == facts.width:
+        weakest = gauge.weakest_direction(_sample(items, evidence.rng("margin"), work=MARGIN_WORK))
+        facts = replace(facts, margin=weakest[0])
+        after = gauge.neighbours(part @ stretch_within(weakest, LENGTHS_VARY), evidence.k, queries=queries)
+        extra["firm_overlap"] = float(gauge.neighbour_overlap(before, after).mean())
     if users is not None:
         extra |= _with_users(evidence, facts, notes)
         if facts.linear is not None and other is not None and other.on_sphere:
@@ -188,14 +198,11 @@ def _freedom(table: AnyArray, facts: TableFacts, wide: bool, rng: Generator) -> 
     """The facts with the gauges that the lengths leave: on a sphere only, as off it all are free."""
     if not facts.on_sphere:
         return facts
-    n, width = table.shape
     linear = None
-    if wide or width <= LINEAR_WIDTH:
+    if wide or table.shape[1] <= LINEAR_WIDTH:
         linear = _left(gauge.visible_linear_dimension, table, facts.rank, rng)
     diagonal = 0 if linear == 0 else _left(gauge.visible_diagonal_dimension, table, facts.rank, rng)
-    sigma = np.linalg.svd(reduced(gauge.squares(table / facts.length)), compute_uv=False)
-    stiffness = float(sigma[width - 1] / math.sqrt(n)) if n >= width and not diagonal else 0.0
-    return replace(facts, diagonal=diagonal, linear=linear, stiffness=stiffness)
+    return replace(facts, diagonal=diagonal, linear=linear)
 
 
 def _left(dimension: Callable[[AnyArray], int], table: AnyArray, whole_rank: int, rng: Generator) -> int:
@@ -206,8 +213,10 @@ def _left(dimension: Callable[[AnyArray], int], table: AnyArray, whole_rank: int
     return int(dimension(table))
 
 
-def _sample(table: AnyArray, rng: Generator) -> AnyArray:
-    size = 2 * table.shape[1] * (table.shape[1] + 1)
+def _sample(table: AnyArray, rng: Generator, *, work: int = 0) -> AnyArray:
+    """Rows at random, four times as many as gauges have dimensions p, or so many that rows times p^2 is `work`."""
+    p = table.shape[1] * (table.shape[1] + 1) // 2
+    size = max(4 * p, work // p**2)
     return table if len(table) <= size else table[rng.choice(len(table), size, replace=False)]
 
 
@@ -299,6 +308,12 @@ def _on_freedom(found: Cosines) -> list[str]:
             "Held on this sphere, the item rows leave no linear gauge except rotations and reflections, which change "
             "no cosine."
         )
+        if facts.margin is not None and found.firm_overlap is not None:
+            words.append(
+                f"How firmly: if lengths may vary by {100 * LENGTHS_VARY:g} %, there is a gauge that leaves "
+                f"{100 * found.firm_overlap:.0f} % of the top {found.k} by cosine (margin {facts.margin:.2g}; 0 would "
+                "be free)."
+            )
     elif facts.linear is None:
         words.append(
             f"Diagonal gauges that keep the lengths: {facts.diagonal} dimensions. Linear ones were not counted at "

@@ -16,6 +16,7 @@ from course_lib import gauge, geometry
 from course_lib.checking import some
 from course_lib.maths.arrays import exact, is_torch
 from course_lib.maths.gauge import counting, nearest
+from course_lib.maths.gauge.firmness import stretch_within
 
 KINDS = {
     "numpy64": lambda x: np.asarray(x, dtype=np.float64),
@@ -225,6 +226,23 @@ def test_a_table_of_full_rank_may_be_nearly_free() -> None:
     assert gauge.linear_gauge_dimension(codes) == 0
     assert 0 < gauge.weakest_direction(codes)[0] < 1e-3
     assert gauge.weakest_direction(signs(3))[0] < 1e-12
+
+
+@pytest.mark.parametrize("change", [1e-6, 1e-3])
+def test_a_stretch_within_a_change_uses_it_up(change: float) -> None:
+    rows = geometry.normalise(np.random.default_rng(0).standard_normal((60, 4)))
+    R = stretch_within(gauge.weakest_direction(rows), change)
+    assert np.sqrt(((geometry.norm(rows @ R) - 1) ** 2).mean()) == pytest.approx(change, rel=0.05)
+
+
+def test_a_stretch_within_any_change_stays_a_gauge() -> None:
+    """A free direction costs no length at all; the stretch then stops where S would no longer be positive."""
+    codes = geometry.normalise(signs(3).astype(float))
+    for change in (1e-9, 1e9):
+        R = stretch_within(gauge.weakest_direction(codes), change)
+        assert np.linalg.cond(R) > 2 and np.allclose(geometry.norm(codes @ R), 1)
+    with pytest.raises(ValueError, match="change"):
+        stretch_within(gauge.weakest_direction(codes), 0.0)
 
 
 @given(st.integers(2, 4), st.integers(1, 3), st.integers(0, 2**32 - 1), kinds)

@@ -12,15 +12,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from course_lib import checking
 from course_lib.data import datasets
 from course_lib.data.interactions import Interactions
 from course_lib.maths import gauge, geometry
+from course_lib.maths.gauge.firmness import stretch_within
 from course_lib.training.objectives import closed_form
 
 WIDTH, FANS, TOP = 16, 50, 10
 SPREAD, GAUGES, PICKED = 1.5, 100, 55  # the random gauges of the chapter, and the one that moves the neighbours most
-EDGE = 0.9  # how much of the range of t in which I + t E is positive a gauge may use
 
 
 @lru_cache(maxsize=1)
@@ -89,23 +88,19 @@ class Nearly(NamedTuple):
 
 
 def nearly_kept(rows: np.ndarray, changes: Sequence[float]) -> list[Nearly]:
-    """For each change the gauge S = I + t E along the weakest direction E of unit rows (n, k).
+    """For each change the gauge of `stretch_within` on unit rows (n, k).
 
-    t is such that lengths change by `change` in root mean square, to first order, but at most 0.9 of what keeps S
-    positive. Raises ValueError for rows that are not of length 1 and for changes that are not positive.
+    Raises ValueError for rows that are not of length 1 and for changes that are not positive.
     """
     if not gauge.is_on_sphere(rows):
         raise ValueError("rows: expected rows of length 1; divide them by their lengths first")
-    margin, E = gauge.weakest_direction(rows)
-    edge = -EDGE / np.linalg.eigvalsh(E)[0]
+    weakest = gauge.weakest_direction(rows)
     before, found = gauge.neighbours(rows, TOP), []
     for change in changes:
-        checking.real(change, "changes", above=0)
-        t = min(2 * change / margin, edge) if margin > 0 else edge
-        moved = rows @ gauge.linear_stretch_along(E, t)
+        moved = rows @ stretch_within(weakest, change)
         unit = np.asarray(geometry.normalise(moved))
         stay = gauge.neighbour_overlap(before, gauge.neighbours(unit, TOP)).mean()
-        found.append(Nearly(margin, float(geometry.norm(moved).std()), unit, float(stay)))
+        found.append(Nearly(weakest[0], float(geometry.norm(moved).std()), unit, float(stay)))
     return found
 
 
