@@ -2,10 +2,10 @@
 
     python benchmarks/interactives.py [NAME ...]     for example: norm_growth two_scalars
 
-The bar is 16 ms in the median and 50 ms at worst. Chromium counts the processor time of its main thread: script, style,
-layout and paint until the frame is drawn. An input is one place of a slider, one option of a list, one press of a button
-or one arrow key at a point; the time of a frame without an input is taken away. Every control is used up to 12 times, in
-an order drawn with a seed. Presses of Play count as they start the film; its frames are the moves of its slider.
+The bar is 16 ms in the median and 50 ms at worst. Chromium counts the processor time of its main thread: script,
+style, layout and paint until the frame is drawn. An input is one place of a slider, one option of a list, one press of
+a button or one arrow key at a point; the time of a frame without an input is taken away. Every control is used up to 12
+times, in an order drawn with a seed. A press of Play starts the film; its frames are the moves of its slider.
 """
 
 import random
@@ -34,7 +34,8 @@ CONTROLS = """(most) => {
   const steps = (input) => { const [low, high, step] = ["min", "max", "step"].map((name) => Number(input[name]));
     return Array.from({ length: Math.round((high - low) / step) + 1 }, (_, k) => String(low + k * step)); };
   const values = (e) => e.matches("select") ? [...e.options].map((o) => o.value)
-    : e.type === "range" ? thinned(steps(e)) : e.matches("[role=slider]") ? ["ArrowLeft", "ArrowUp", "ArrowRight", "ArrowDown"] : [""];
+    : e.type === "range" ? thinned(steps(e))
+    : e.matches("[role=slider]") ? ["ArrowLeft", "ArrowUp", "ArrowRight", "ArrowDown"] : [""];
   const group = (e) => e.name?.replace(/^course-widget-(.+)-[0-9]+$/, "$1");
   const nameOf = (e) => e.dataset.preset ?? e.dataset.action ?? (group(e) || e.getAttribute("aria-label"));
   window.controls = () => [...document.querySelectorAll(

@@ -51,7 +51,7 @@ def test_the_html_is_whole_and_always_the_same(make: Make) -> None:
     html = shown.static_html()
     elements = Elements(html).found
     tag, attributes = elements[0]
-    assert (tag, attributes["class"], attributes["data-course-widget"]) == ("div", "course-widget", shown.module_name)
+    assert (tag, attributes["class"], attributes["data-course-widget"]) == ("div", shown.frame, shown.module_name)
     assert json.loads(attributes["data-state"] or "") == shown.state()
     assert shown.summary() in [a["aria-label"] for tag, a in elements if tag == "svg" and a.get("role") == "img"]
     assert [tag for tag, _ in elements].count("tr") == 1 + len(shown.table()[1])

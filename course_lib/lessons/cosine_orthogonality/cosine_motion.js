@@ -62,7 +62,7 @@ class View extends Movable {
     parts.count = h("span", { class: "cw-count" });
     parts.steppers = h("div", { class: "cw-steps cw-negatives" }, parts.fewer, parts.count, parts.more);
     return h("div", { class: "cw-controls" },
-      presets(PRESETS, (name) => this.set(PRESETS[name].set)),
+      (parts.presets = presets(PRESETS, (name) => this.set(PRESETS[name].set))).box,
       parts.loss.box,
       h("div", { class: "cw-control" }, parts.lr.box, parts.tau.box, parts.steppers));
   }

@@ -59,7 +59,7 @@ class View extends Movable {
     parts.stay = h("input", { type: "checkbox", name: "stay", onchange: () => this.setStretch(0, this.sizes()[0]) });
     parts.mirror = h("input", { type: "checkbox", name: "mirror", onchange: () => this.set({ stretch: this.signed(this.sizes()) }) });
     return h("div", { class: "cw-controls" },
-      presets(PRESETS, (name) => this.usePreset(name)),
+      (parts.presets = presets(PRESETS, (name) => this.usePreset(name))).box,
       h("div", {}, parts.axes.map(({ box }) => box)),
       h("div", {}, parts.shear.box, parts.turn.box),
       h("div", { class: "cw-presets" }, parts.sphere.box,

@@ -46,7 +46,7 @@ class View extends Interactive {
     parts.start = choice({ name: "correct_start", label: "Start at zero", options: [["no", "left as it is"], ["yes", "corrected"]], onset: (value) => this.follower.set({ correct_start: value === "yes" }) });
     parts.beta = choice({ name: "beta", label: "SAGram’s β", options: [["1", "1"], ["b/n", "b/n"]], onset: onset("beta") });
     return h("div", { class: "cw-controls" },
-      presets(PRESETS, (name) => { this.film.stop(); this.follower.set(PRESETS[name].set); }),
+      (parts.presets = presets(PRESETS, (name) => { this.film.stop(); this.follower.set(PRESETS[name].set); })).box,
       h("div", {}, parts.alpha.box, parts.batch.box),
       h("div", {}, parts.drift.box, parts.size.box),
       parts.start.box, parts.beta.box);

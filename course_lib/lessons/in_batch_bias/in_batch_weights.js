@@ -66,7 +66,7 @@ class View extends Interactive {
     parts.batchSize = slider({ name: "batch_size", text: "Batch size |Ô|", min: 2, max: 2, step: 1, onset: (size) => this.set({ batch_size: size }) });
     parts.omega = slider({ name: "omega", text: "Balance ω", min: 0.01, max: 1, step: 0.01, onset: (omega) => this.set({ omega }) });
     return h("div", { class: "cw-controls" },
-      presets(PRESETS, (name) => this.usePreset(name)),
+      (parts.presets = presets(PRESETS, (name) => this.usePreset(name))).box,
       parts.kind.box,
       h("div", { class: "cw-control" }, parts.batchSize.box, parts.omega.box));
   }

@@ -62,7 +62,7 @@ class View extends Interactive {
     parts.lr = ladder({ name: "lr", text: "Learning rate", values: RATES, onset: (lr) => this.set({ lr }) });
     parts.steps = slide("steps", "Steps of training", 0, MOST_STEPS, 1);
     return h("div", { class: "cw-controls" },
-      presets(PRESETS, (name) => this.set(PRESETS[name].set)),
+      (parts.presets = presets(PRESETS, (name) => this.set(PRESETS[name].set))).box,
       parts.tower.box, parts.optimiser.box, parts.loss.box,
       h("div", { class: "cw-control" }, parts.lr.box, parts.batch.box, parts.steps.box));
   }

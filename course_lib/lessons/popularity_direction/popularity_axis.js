@@ -39,7 +39,7 @@ class View extends Interactive {
     };
     return framed(head,
       h("div", { class: "cw-controls" },
-        presets(this.choices, (name) => this.follower.set(this.choices[name].set)),
+        (parts.presets = presets(this.choices, (name) => this.follower.set(this.choices[name].set))).box,
         h("div", {}, models.length > 1 ? parts.model.box : null, parts.show.box, h("div", { class: "cw-row cw-below" }, parts.again)),
         h("div", {}, parts.ratio.box, sizes.length > 1 ? parts.shown.box : null)),
       h("div", { class: "cw-stage cw-halves" }, this.buildCloud(), this.buildPlot()),

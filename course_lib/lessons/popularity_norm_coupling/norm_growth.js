@@ -45,7 +45,7 @@ class View extends Interactive {
     parts.tau = ladder({ name: "tau", text: "Temperature τ", values: TEMPERATURES, onset: onset("tau") });
     parts.exponent = slider({ name: "exponent", text: "Popularity exponent", min: 0, max: 1.5, step: 0.1, onset: onset("exponent") });
     return h("div", { class: "cw-controls" },
-      presets(PRESETS, (name) => { this.film.stop(); this.follower.set(PRESETS[name].set); }),
+      (parts.presets = presets(PRESETS, (name) => { this.film.stop(); this.follower.set(PRESETS[name].set); })).box,
       h("div", {}, parts.lr.box, parts.startNorm.box),
       h("div", {}, parts.tau.box, parts.exponent.box));
   }

@@ -307,7 +307,7 @@ def test_html_contract() -> None:
     one = shown(step=200)
     elements = Elements(one.static_html()).found
     tag, attributes = elements[0]
-    assert (tag, attributes["class"], attributes["data-course-widget"]) == ("div", "course-widget", "gramian_tracker")
+    assert (tag, attributes["class"], attributes["data-course-widget"]) == ("div", shown.frame, "gramian_tracker")
     assert json.loads(attributes["data-state"] or "") == one.state()
     assert [a["aria-label"] for t, a in elements if t == "svg" and a["role"] == "img"] == [one.summary()]
     assert sum(t == "tr" for t, _ in elements) == 1 + 10

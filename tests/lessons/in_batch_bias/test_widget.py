@@ -311,7 +311,7 @@ def test_html_contract() -> None:
     shown = InBatchWeights()
     elements = Elements(shown.static_html()).found
     tag, attributes = elements[0]
-    assert (tag, attributes["class"], attributes["data-course-widget"]) == ("div", "course-widget", "in_batch_weights")
+    assert (tag, attributes["class"], attributes["data-course-widget"]) == ("div", shown.frame, "in_batch_weights")
     assert json.loads(attributes["data-state"] or "") == shown.state()
     assert [a["aria-label"] for t, a in elements if t == "svg" and a["role"] == "img"] == [shown.summary()]
     assert sum(t == "tr" for t, _ in elements) == 1 + 16

@@ -71,6 +71,7 @@ class CourseWidget(anywidget.AnyWidget):
     """
 
     module_name: ClassVar[str] = ""
+    frame: ClassVar[str] = "course-widget full-width"  # the theme's full-width reaches into the margin on the right
     caption: ClassVar[str] = ""  # how to read the picture of a page without JavaScript
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -107,14 +108,14 @@ class CourseWidget(anywidget.AnyWidget):
     def static_html(self) -> str:
         """What a page shows without a kernel, and what the script of `static_files()` mounts.
 
-        One <div class="course-widget" data-course-widget=MODULE data-state=JSON> around `static_body`: picture,
-        caption, text and table.
+        One <div class=FRAME data-course-widget=MODULE data-state=JSON> around `static_body`: picture, caption, text
+        and table.
         When the script has mounted the widget in their place, the div has data-course-widget-ready="true"; "failed"
         means that they stayed and that the console says why.
         """
         state = html.escape(json.dumps(self.state(), separators=(",", ":"), sort_keys=True))
         return (
-            f'<div class="course-widget" data-course-widget="{self.module_name}" data-state="{state}">\n'
+            f'<div class="{self.frame}" data-course-widget="{self.module_name}" data-state="{state}">\n'
             f"{self.static_body()}\n</div>"
         )
 

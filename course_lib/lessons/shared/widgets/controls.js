@@ -22,11 +22,14 @@ export function ladder({ values, onset, ...options }) {
   return { ...made, show: (value, words) => made.show(nearest(value), words) };
 }
 
-/** A row of buttons that set everything at once: choices = {name: {text, ...}}. */
+/** A row of buttons that set everything at once: choices = {name: {text, set, ...}}; `show(state)` presses those whose `set` a state has. */
 export function presets(choices, onchoose) {
-  return h("div", { class: "cw-presets", role: "group", "aria-label": "Start from" },
-    h("span", { class: "cw-label", "aria-hidden": "true" }, "Start from"),
-    Object.entries(choices).map(([name, { text }]) => h("button", { type: "button", class: "cw-chip", "data-preset": name, onclick: () => onchoose(name) }, text)));
+  const chips = Object.entries(choices).map(([name, { text }]) => h("button", { type: "button", class: "cw-chip", "data-preset": name, "aria-pressed": "false", onclick: () => onchoose(name) }, text));
+  const has = (state, set) => Object.entries(set).every(([name, value]) => JSON.stringify(state[name]) === JSON.stringify(value));
+  return {
+    box: h("div", { class: "cw-presets", role: "group", "aria-label": "Start from" }, h("span", { class: "cw-label", "aria-hidden": "true" }, "Start from"), chips),
+    show: (state) => Object.values(choices).forEach(({ set }, k) => chips[k].setAttribute("aria-pressed", typeof set === "object" && has(state, set))),
+  };
 }
 
 /** Radio buttons in a row: options = [[value, text], ...]; `show(value)` marks one. */
@@ -157,11 +160,11 @@ export const showing = (make) => ({
  */
 export class Interactive {
   constructor(model, names) {
-    this.follower = new Follower(model, names, () => this.refresh());
+    this.follower = new Follower(model, names, () => this.showAll());
     this.parts = { summary: h("p", { class: "cw-summary", "aria-live": "polite" }), folds: folds(() => this.showTable()) };
     this.root = this.build();
     this.announce = debounce(() => this.film?.playing || this.tell(), 250);
-    this.refresh();
+    this.showAll();
     this.tell();
   }
 
@@ -171,6 +174,12 @@ export class Interactive {
 
   set(changes) {
     this.follower.set(changes);
+  }
+
+  /** Shows the state; `parts.presets`, where there are some, tell which of them it is. */
+  showAll() {
+    this.parts.presets?.show(this.state());
+    this.refresh();
   }
 
   tell() {
@@ -192,3 +201,10 @@ export function framed({ look, title, lead }, ...inside) {
   root.addEventListener("keydown", (event) => event.stopPropagation()); // JupyterLab would take the arrow keys
   return root;
 }
+
+/**
+ * Controls and words beside the picture from 780 px of room on; below that one under the other, picture and words together:
+ * main = the controls that everybody uses, view = the picture, words = the summary, more = the other controls.
+ */
+export const beside = ({ main, view, words, more = [] }) => h("div", { class: "cw-beside" },
+  h("div", { class: "cw-main" }, main), h("div", { class: "cw-view" }, view), h("div", { class: "cw-words" }, words), h("div", { class: "cw-more" }, more));

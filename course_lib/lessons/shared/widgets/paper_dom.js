@@ -26,9 +26,15 @@ class PaperElement {
   set textContent(text) { this.children = [text]; }
 
   get outerHTML() {
-    const attributes = Object.entries(this.attributes).map(([name, value]) => ` ${name}="${escaped(value)}"`).join("");
+    const style = [this.attributes.style, ...Object.entries(this.style).map((pair) => pair.join(":"))].filter(Boolean).join(";");
+    const attributes = Object.entries({ ...this.attributes, ...(style && { style }) }).map(([name, value]) => ` ${name}="${escaped(value)}"`).join("");
     if (VOID.has(this.tag)) return `<${this.tag}${attributes}>`;
     return `<${this.tag}${attributes}>${this.children.map((child) => child.outerHTML ?? escaped(child)).join("")}</${this.tag}>`;
+  }
+
+  /** Itself and every element inside. */
+  every() {
+    return [this, ...this.children.flatMap((child) => (child instanceof PaperElement ? child.every() : []))];
   }
 
   /** Every element inside, itself first, for which `wanted` holds; not those inside one that was taken. */
@@ -45,6 +51,16 @@ globalThis.clearTimeout ??= () => {};
 
 const model = (state) => ({ get: (name) => state[name], set() {}, on() {}, off() {}, save_changes() {} });
 const has = (name) => (element) => (element.attributes.class ?? "").split(" ").includes(name);
+const LIVE = /^(tabindex|role|data-paper|aria-(?!hidden).*)$/;
+
+/** Makes a picture one for paper: its handles are none, and an <svg> whose points could be moved is an image like the others. */
+function still(picture) {
+  if (picture.tag !== "svg") return;
+  const name = picture.attributes["aria-label"] ?? "";
+  for (const element of picture.every()) for (const word of Object.keys(element.attributes)) if (LIVE.test(word)) delete element.attributes[word];
+  Object.assign(picture.attributes, { role: "img", "aria-label": name });
+}
+
 const cells = (row) => row.children.map((cell) => cell.textContent);
 
 /** What a widget shows in a state, as JSON: {story, pictures: [html], heads: [text], rows: [[text]], python}. */
@@ -53,6 +69,7 @@ globalThis.drawOnce = (widget, state) => {
   widget.render({ model: model(JSON.parse(state)), el: page });
   const [story] = page.all(has("cw-summary")).map((element) => element.textContent);
   const pictures = page.all((element) => element.attributes["data-paper"] !== undefined || (element.tag === "svg" && element.attributes.role === "img"));
+  pictures.forEach(still);
   const first = pictures.find((element) => element.tag === "svg");
   if (first) first.setAttribute("aria-label", story);
   const [fold] = page.all(has("cw-data"));

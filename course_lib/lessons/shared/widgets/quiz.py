@@ -24,6 +24,7 @@ class Quiz(CourseWidget):
     """
 
     module_name: ClassVar[str] = "quiz"
+    frame: ClassVar[str] = "course-widget"
 
     name = traitlets.Unicode().tag(sync=True, state=True)
     title = traitlets.Unicode().tag(sync=True, state=True)
