@@ -64,7 +64,7 @@ export function folds(onopen) {
   const code = h("pre", { class: "cw-code", tabindex: "0", "aria-label": "The same in Python" });
   const data = h("details", { class: "cw-data" }, h("summary", {}, "All numbers as a table"), holder);
   data.addEventListener("toggle", onopen);
-  return { box: [data, h("details", { class: "cw-python" }, h("summary", {}, "The same in Python"), code)], data, table: holder, code };
+  return { box: h("div", { class: "cw-folds" }, data, h("details", { class: "cw-python" }, h("summary", {}, "The same in Python"), code)), data, table: holder, code };
 }
 
 /** What every view does with its model: reads the named traits, sets them, follows them, lets go of them. */

@@ -49,6 +49,17 @@ globalThis.queueMicrotask ??= (f) => f();
 globalThis.setTimeout ??= () => 0;
 globalThis.clearTimeout ??= () => {};
 
+const SIXES = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"; // the letters of base64, six bits each
+
+/** What base64 stands for: a character for each byte. */
+globalThis.atob ??= (text) => {
+  const bits = [...text.replace(/=+$/, "")].map((letter) => SIXES.indexOf(letter));
+  return Array.from({ length: Math.floor((bits.length * 6) / 8) }, (_, k) => {
+    const [first, offset] = [Math.floor((k * 8) / 6), (k * 8) % 6];
+    return String.fromCharCode((((bits[first] << 6) | (bits[first + 1] ?? 0)) >> (4 - offset)) & 255);
+  }).join("");
+};
+
 const model = (state) => ({ get: (name) => state[name], set() {}, on() {}, off() {}, save_changes() {} });
 const has = (name) => (element) => (element.attributes.class ?? "").split(" ").includes(name);
 const LIVE = /^(tabindex|role|data-paper|aria-(?!hidden).*)$/;
