@@ -203,8 +203,9 @@ export function framed({ look, title, lead }, ...inside) {
 }
 
 /**
- * Controls and words beside the picture from 780 px of room on; below that one under the other, picture and words together:
- * main = the controls that everybody uses, view = the picture, words = the summary, more = the other controls.
+ * Controls and words beside the picture from 780 px of room on; below that one under the other, picture and words together.
+ * start = the presets, main = the controls that everybody uses, view = the picture and what belongs to it, words = the summary,
+ * more = the other controls.
  */
-export const beside = ({ main, view, words, more = [] }) => h("div", { class: "cw-beside" },
-  h("div", { class: "cw-main" }, main), h("div", { class: "cw-view" }, view), h("div", { class: "cw-words" }, words), h("div", { class: "cw-more" }, more));
+export const beside = (areas) => h("div", { class: "cw-beside" },
+  ["start", "main", "view", "words", "more"].filter((area) => areas[area]).map((area) => h("div", { class: `cw-${area}-area` }, areas[area])));
