@@ -1,8 +1,8 @@
 // The interactive "why popular items grow long": a small training run, the norms of its items against their counts, and
-// what the length does to the lists. Runs in Jupyter (anywidget) and on a static page (afm_host.js) alike.
+// what the length does to the lists. Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper alike.
 import { h, number, wholePercent, svg } from "../shared/widgets/kit.js";
-import { Film, Interactive, button, diamond, framed, key, ladder, presets, showing, slider, table } from "../shared/widgets/controls.js";
-import { TABLE_HEADS, WORLD, analyse, asPython, groups, predictedNorm, sentences, train } from "./norm_growth_math.js";
+import { Film, Interactive, beside, button, diamond, framed, key, ladder, presets, showing, slider, table } from "../shared/widgets/controls.js";
+import { WORLD, analyse, lengthsOf, mean, predictedNorm, train } from "./norm_growth_math.js";
 
 const NAMES = ["lr", "start_norm", "tau", "exponent", "step", "seed"];
 const RATES = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];
@@ -11,10 +11,10 @@ const TEMPERATURES = [0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1];
 
 const usual = { start_norm: 1, tau: 0.1, exponent: 1, step: WORLD.steps };
 const PRESETS = {
-  high: { text: "High learning rate", set: { ...usual, lr: 1 } },
+  high: { text: "High learning rate", set: { ...usual, lr: 0.5 } },
   low: { text: "Low learning rate", set: { ...usual, lr: 0.01 } },
-  longer: { text: "Norm × 2, rate × 4", set: { ...usual, lr: 4, start_norm: 2 } },
-  equal: { text: "All items alike", set: { ...usual, lr: 1, exponent: 0 } },
+  longer: { text: "Norm × 2, rate × 4", set: { ...usual, lr: 2, start_norm: 2 } },
+  equal: { text: "All items alike", set: { ...usual, lr: 0.5, exponent: 0 } },
   wild: { text: "Far too high", set: { ...usual, lr: 100 } },
 };
 
@@ -29,62 +29,51 @@ class View extends Interactive {
     const head = {
       look: "cw-flow",
       title: "Why popular items grow long",
-      lead: "A small two-tower model learns from cosines, by plain SGD, while you watch. Cosines cannot see a norm, and still the norms come to know how popular an item is.",
+      lead: "A small two-tower model learns from cosines. A cosine ignores length, yet the popular items end up long. Press Play.",
     };
-    return framed(head,
-      this.buildControls(), this.buildTime(),
-      h("div", { class: "cw-stage cw-stage-chart" }, this.buildChart(), this.buildLists()),
-      parts.folds.box);
-  }
-
-  buildControls() {
-    const { parts } = this;
-    const onset = (name) => (value) => this.follower.set({ [name]: value });
+    const onset = (name) => (value) => this.set({ [name]: value });
+    parts.presets = presets(PRESETS, (name) => { this.film.stop(); this.set(PRESETS[name].set); });
+    this.film = new Film(this.follower, { name: "step", text: "Training step", first: 0, last: WORLD.steps, every: WORLD.every, milliseconds: 120, onstop: () => this.announce() });
     parts.lr = ladder({ name: "lr", text: "Learning rate", values: RATES, onset: onset("lr") });
     parts.startNorm = ladder({ name: "start_norm", text: "Initial norm", values: NORMS, onset: onset("start_norm") });
     parts.tau = ladder({ name: "tau", text: "Temperature τ", values: TEMPERATURES, onset: onset("tau") });
     parts.exponent = slider({ name: "exponent", text: "Popularity exponent", min: 0, max: 1.5, step: 0.1, onset: onset("exponent") });
-    return h("div", { class: "cw-controls" },
-      (parts.presets = presets(PRESETS, (name) => { this.film.stop(); this.follower.set(PRESETS[name].set); })).box,
-      h("div", {}, parts.lr.box, parts.startNorm.box),
-      h("div", {}, parts.tau.box, parts.exponent.box));
-  }
-
-  buildTime() {
-    const { every, steps } = WORLD;
-    this.film = new Film(this.follower, { name: "step", text: "Training step", first: 0, last: steps, every, milliseconds: 120, onstop: () => this.announce() });
-    const again = button("again", "Other random numbers", () => this.follower.set({ seed: (this.follower.state().seed + 1) % 1000 }));
-    return h("div", { class: "cw-row" }, this.film.box, h("div", { class: "cw-row cw-buttons" }, this.film.button, again));
+    const again = button("again", "Other random numbers", () => this.set({ seed: (this.state().seed + 1) % 1000 }));
+    return framed(head,
+      beside({
+        start: parts.presets.box,
+        main: [h("div", { class: "cw-row" }, this.film.box, this.film.button), parts.lr.box],
+        view: [this.buildChart(), this.buildLists(), this.buildInspector()],
+        words: parts.summary,
+        more: [parts.startNorm.box, parts.tau.box, parts.exponent.box, again],
+      }),
+      parts.folds.box);
   }
 
   buildChart() {
-    const { parts } = this;
-    parts.chart = h("div", {});
-    parts.inspector = h("p", { class: "cw-inspector" });
-    parts.item = slider({ name: "item", text: "Look at an item:", min: 1, max: WORLD.items, step: 1, onset: (rank) => { this.rank = rank - 1; this.inspect(); } });
+    this.chart = new Chart((item) => this.lookAt(item));
     return h("div", { class: "cw-card" },
-      h("p", { class: "cw-card-title" }, "Norm against count ", h("span", { class: "cw-soft" }, "one mark per item")),
-      parts.chart,
+      this.chart.root,
       h("ul", { class: "cw-legend" },
         key("item", svg("circle", { class: "cw-item", cx: 10, cy: 10, r: 4 })),
         key("most popular tenth", svg("path", { class: "cw-item-head", d: diamond(10, 10, 6.5) })),
         key("predicted: quartic law", svg("path", { class: "cw-law", d: "M1 10H19" })),
-        key("n*", svg("path", { class: "cw-bend", d: "M10 1V19" }))),
-      parts.item.box, parts.inspector);
+        key("n*, where it bends", svg("path", { class: "cw-bend", d: "M10 1V19" }))));
+  }
+
+  buildInspector() {
+    const { parts } = this;
+    parts.inspector = h("p", { class: "cw-inspector" });
+    parts.item = slider({ name: "item", text: "Look at an item:", min: 1, max: WORLD.items, step: 1, onset: (rank) => { this.rank = rank - 1; this.inspect(); } });
+    return h("div", { class: "cw-card cw-look-at" }, parts.item.box, parts.inspector);
   }
 
   buildLists() {
-    const { parts } = this;
-    parts.bars = h("div", { class: "cw-bars" });
-    parts.taste = h("div", { class: "cw-bars" });
-    return h("div", { class: "cw-card" },
-      h("p", { class: "cw-card-title" }, "The most popular tenth of the items"),
-      parts.bars,
-      h("p", { class: "cw-note" }, `Every one of the ${WORLD.users} users gets a list of ${WORLD.list} items. Lists drawn blindly would hold ${wholePercent(WORLD.top)} of them (thin mark).`),
-      h("p", { class: "cw-card-title" }, "Items of the user's own taste"),
-      parts.taste,
-      h("p", { class: "cw-note" }, `There are ${WORLD.tastes} tastes; blind lists would hold ${wholePercent(1 / WORLD.tastes)} (thin mark).`),
-      parts.summary);
+    this.bars = { head: [new Bar("draws", "cw-piece-wrong", WORLD.top), new Bar("cosine", "cw-piece-pull", WORLD.top), new Bar("dot", "cw-piece-push", WORLD.top)],
+      taste: [new Bar("cosine", "cw-piece-pull", 1 / WORLD.tastes), new Bar("dot", "cw-piece-push", 1 / WORLD.tastes)] };
+    const bars = (title, some) => h("div", {}, h("p", { class: "cw-small-title" }, title), h("div", { class: "cw-bars cw-tight" }, some.map(({ box }) => box)));
+    return h("div", { class: "cw-card cw-stage cw-halves" },
+      bars("The most popular tenth’s share", this.bars.head), bars("Lists: the user’s own taste", this.bars.taste));
   }
 
   // ---- showing -----------------------------------------------------------------------------------------------------
@@ -95,23 +84,22 @@ class View extends Interactive {
     if (this.trained !== name) {
       this.run = train(settings);
       this.trained = name;
-      this.chart = null;
+      this.chart.fit(settings, lengthsOf(settings, this.run[this.run.length - 1]));
     }
     return this.run;
   }
 
   refresh() {
-    const state = this.follower.state();
-    const frames = this.frames(state);
-    this.found = analyse(state, frames[Math.round(state.step / WORLD.every)]);
+    const state = this.state();
+    this.found = analyse(state, this.frames(state)[Math.round(state.step / WORLD.every)]);
     this.story = sentences(state, this.found).join(" ");
     this.showControls(state);
-    this.showChart(state, frames);
+    this.chart.update(state, this.found, this.story);
     this.showLists();
     this.showTable();
     this.parts.folds.code.textContent = asPython(state);
     this.inspect();
-    if (!this.film.playing) this.announce(); // a voice could not follow the film
+    if (!this.film.playing) this.announce?.(); // a voice could not follow the film
   }
 
   showControls({ lr, start_norm: startNorm, tau, exponent, step }) {
@@ -123,14 +111,6 @@ class View extends Interactive {
     this.film.show(step, `${step} of ${WORLD.steps}`);
   }
 
-  showChart(state, frames) {
-    if (!this.chart) {
-      this.chart = new Chart(state, analyse(state, frames[frames.length - 1]), (item) => this.lookAt(item));
-      this.parts.chart.replaceChildren(this.chart.root);
-    }
-    this.chart.update(state, this.found, this.story);
-  }
-
   lookAt(item) {
     this.rank = this.found.order.indexOf(item);
     this.inspect();
@@ -139,22 +119,16 @@ class View extends Interactive {
   inspect() {
     const { parts, found } = this;
     const item = found.order[this.rank];
-    const times = (lists) => lists.filter((list) => list.includes(item)).length;
     parts.item.show(this.rank + 1, `number ${this.rank + 1} by popularity`);
     parts.inspector.textContent = `Drawn ${found.counts[item]} times. Norm ${number(found.norms[item])}; predicted from its count ${number(found.predicted[item])}; ` +
-      `by the exact law ${number(found.law[item])}. In ${times(found.lists.cosine)} of ${WORLD.users} lists by cosine and in ${times(found.lists.dot)} by dot product.`;
+      `by the exact law ${number(found.law[item])}. In ${found.cosine.times[item]} of ${WORLD.users} lists by cosine, in ${found.dot.times[item]} by dot product.`;
     this.chart.mark(item);
   }
 
   showLists() {
-    const { parts, found } = this;
-    parts.bars.replaceChildren(
-      bar("of what was drawn", found.headOfDraws, "cw-piece-wrong", WORLD.top),
-      bar("of the lists by cosine", found.share.cosine, "cw-piece-pull", WORLD.top),
-      bar("of the lists by dot product", found.share.dot, "cw-piece-push", WORLD.top));
-    parts.taste.replaceChildren(
-      bar("of the lists by cosine", found.taste.cosine, "cw-piece-pull", 1 / WORLD.tastes),
-      bar("of the lists by dot product", found.taste.dot, "cw-piece-push", 1 / WORLD.tastes));
+    const { bars, found: { headOfDraws, cosine, dot } } = this;
+    [headOfDraws, cosine.head, dot.head].forEach((part, k) => bars.head[k].show(part));
+    [cosine.taste, dot.taste].forEach((part, k) => bars.taste[k].show(part));
   }
 
   showTable() {
@@ -163,9 +137,64 @@ class View extends Interactive {
   }
 }
 
+// ---- words -------------------------------------------------------------------------------------------------------------
+
+const small = (value) => (value < 0.01 ? "below 0.01" : number(value));
+
+function sentences(state, found) {
+  const { step, norms: lengths, drawn, counts } = found;
+  if (!found.draws) return [`All items start with a norm near ${number(state.start_norm)}.`, "Before the first step no item has been drawn, and no norm has grown. Press Play to see which items become long."];
+  const [most, least] = [drawn[0], drawn[drawn.length - 1]];
+  const growth = `After ${step} steps the item drawn most often (${counts[most]} times) has norm ${number(lengths[most])}, ` +
+    `the one drawn least often (${counts[least]}) ${number(lengths[least])}.`;
+  return [growth, `All started near ${number(state.start_norm)}.`, aboutLaw(found), aboutLists(found)];
+}
+
+function aboutLaw({ slope, crossover, stepPart }) {
+  const bend = `The predicted line bends at n* (${small(crossover)} draws)`;
+  const fit = Number.isNaN(slope) ? "" : `Norms grow like counts to the power ${number(slope)}; the law’s limit is 0.25. `;
+  return `${fit}${bend}${stepPart >= 0.05 ? ` and leaves out the length of single steps, ${wholePercent(stepPart)} of the growth here` : ""}.`;
+}
+
+const aboutLists = ({ headOfDraws, cosine, dot }) => `The most popular tenth gets ${wholePercent(headOfDraws)} of the draws, ${wholePercent(cosine.head)} of the lists by cosine ` +
+  `and ${wholePercent(dot.head)} of the lists by dot product.`;
+
+const TABLE_HEADS = ["Items, by popularity", "Drawn", "Mean norm", "Predicted", "Exact law", "Share of lists, cosine", "Share of lists, dot"];
+
+/** The items in ten groups of falling popularity, as cells of a table. */
+function groups({ order, counts, norms: lengths, predicted, law, cosine, dot }) {
+  const size = order.length / 10;
+  return Array.from({ length: 10 }, (_, k) => {
+    const members = order.slice(k * size, (k + 1) * size);
+    const of = (values) => members.map((item) => values[item]);
+    const [low, high] = [Math.min(...of(counts)), Math.max(...of(counts))];
+    const share = ({ times }) => wholePercent(of(times).reduce((a, b) => a + b, 0) / (WORLD.users * WORLD.list));
+    return [`${k * size + 1} to ${(k + 1) * size}`, low === high ? String(low) : `${low} to ${high}`,
+      ...[lengths, predicted, law].map((values) => number(mean(of(values)))), share(cosine), share(dot)];
+  });
+}
+
+/** Python that trains the same run and computes the first row of the table. */
+const asPython = ({ lr, start_norm: startNorm, tau, exponent, seed, step }) => `import numpy as np
+
+from course_lib import geometry, norms, popularity
+from course_lib.lessons.popularity_norm_coupling import norm_growth
+
+settings = dict(lr=${lr}, start_norm=${startNorm}, tau=${tau}, exponent=${exponent}, seed=${seed})
+run = norm_growth.train(**settings, steps=${step})
+top = popularity.head_items(run.counts, norm_growth.TOP)
+predicted = norms.predicted_norm(${startNorm}, lr=${lr}, h=run.h, updates=run.counts)
+exact = geometry.quartic_norm(run.starts, lr=${lr}, h=run.gradients.T, step=run.steps.T)
+print(geometry.norm(run.items)[top].mean(), "the mean norm of the most popular tenth")
+print(predicted[top].mean(), "predicted;", exact[top].mean(), "by the exact law")
+for by_cosine in (True, False):
+    lists = norm_growth.recommend(run, by_cosine=by_cosine)
+    print(np.isin(lists, top).mean(), "of the lists by", "cosine" if by_cosine else "dot product")
+norm_growth.NormGrowth(**settings, step=${step})`;
+
 // ---- pictures ----------------------------------------------------------------------------------------------------------
 
-const FRAME = { width: 370, height: 310, left: 34, right: 12, top: 14, bottom: 42 };
+const FRAME = { width: 420, height: 256, left: 36, right: 12, top: 12, bottom: 40 };
 
 /** 1, 2, 5 times a power of ten between two positive numbers. */
 function niceNumbers(low, high) {
@@ -176,27 +205,35 @@ function niceNumbers(low, high) {
   return found.filter((value) => value >= low && value <= high);
 }
 
+const tick = (kind, x, y, words) => svg("text", { class: `cw-axis-text cw-large ${kind}`, x: x.toFixed(1), y: y.toFixed(1) }, words);
+
 /** Norm against count, both logarithmic; the axes fit the end of the run, so that a run can be played. */
 class Chart {
-  constructor({ start_norm: startNorm }, end, onenter) {
+  constructor(onenter) {
+    this.law = svg("path", { class: "cw-law" });
+    this.bend = svg("path", { class: "cw-bend" });
+    this.bendText = svg("text", { class: "cw-axis-text cw-large cw-start", y: FRAME.height - FRAME.bottom - 8 }, "n*");
+    this.ring = svg("circle", { class: "cw-ring", r: 9 });
+    this.marks = Array.from({ length: WORLD.items }, (_, item) => svg("path", { onpointerenter: () => onenter(item), onclick: () => onenter(item) }));
+    this.kinds = [];
+    this.axes = svg("g");
+    const { width, height, left, right, top, bottom } = FRAME;
+    this.root = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", style: `--cw-wide:${width}` },
+      svg("path", { class: "cw-frame", d: `M${left} ${top}V${height - bottom}H${width - right}` }), this.axes,
+      tick("", (left + width) / 2, height - 5, "times drawn"), tick("cw-start", left + 6, top + 10, "norm"),
+      this.bend, this.bendText, this.marks, this.law, this.ring);
+  }
+
+  /** Chooses the axes for a run. */
+  fit({ start_norm: startNorm }, end) {
     const sizes = [startNorm, ...end.norms, ...end.predicted];
     const [low, high] = [Math.min(...sizes) / 1.15, Math.max(...sizes) * 1.15];
     const widen = Math.max(1, Math.sqrt(4 / (high / low))); // at least a factor of 4, so that flat looks flat
     Object.assign(this, { low: low / widen, high: high * widen, most: Math.max(10, Math.max(...end.counts) * 1.2) });
-    this.law = svg("path", { class: "cw-law" });
-    this.bend = svg("path", { class: "cw-bend" });
-    this.bendText = svg("text", { class: "cw-axis-text cw-start" }, "n*");
-    this.ring = svg("circle", { class: "cw-ring", r: 9 });
-    this.marks = end.counts.map((_, item) => svg("path", { onpointerenter: () => onenter(item), onclick: () => onenter(item) }));
-    const { width, height, left, right, top, bottom } = FRAME;
-    this.root = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", style: `--cw-wide:${width}` },
-      svg("path", { class: "cw-frame", d: `M${left} ${top}V${height - bottom}H${width - right}` }),
-      svg("text", { class: "cw-axis-text", x: this.x(0), y: height - bottom + 16 }, "0"),
-      niceNumbers(1, this.most).filter((count) => /^10*$/.test(count)).map((count) => svg("text", { class: "cw-axis-text", x: this.x(count), y: height - bottom + 16 }, String(count))),
-      niceNumbers(this.low, this.high).map((norm) => svg("text", { class: "cw-axis-text cw-end", x: left - 6, y: this.y(norm) + 4 }, number(norm))),
-      svg("text", { class: "cw-axis-text", x: (left + width) / 2, y: height - 6 }, "times drawn"),
-      svg("text", { class: "cw-axis-text cw-start", x: left + 6, y: top + 8 }, "norm"),
-      this.bend, this.bendText, this.marks, this.law, this.ring);
+    const below = FRAME.height - FRAME.bottom + 17;
+    this.axes.replaceChildren(tick("", this.x(0), below, "0"),
+      ...niceNumbers(1, this.most).filter((count) => /^10*$/.test(count)).map((count) => tick("", this.x(count), below, String(count))),
+      ...niceNumbers(this.low, this.high).map((norm) => tick("cw-end", FRAME.left - 6, this.y(norm) + 4, number(norm))));
   }
 
   x(count) {
@@ -212,7 +249,8 @@ class Chart {
     this.places = counts.map((count, item) => [this.x(count), this.y(norms[item])]);
     this.marks.forEach((mark, item) => {
       const [x, y] = this.places[item];
-      mark.setAttribute("class", head.has(item) ? "cw-item-head" : "cw-item");
+      const kind = head.has(item) ? "cw-item-head" : "cw-item";
+      if (this.kinds[item] !== kind) mark.setAttribute("class", this.kinds[item] = kind);
       mark.setAttribute("d", head.has(item) ? diamond(x, y, 6) : `M${(x - 3.2).toFixed(1)} ${y.toFixed(1)}a3.2 3.2 0 1 0 6.4 0a3.2 3.2 0 1 0 -6.4 0z`);
     });
     const line = Array.from({ length: 41 }, (_, k) => this.most ** (k / 40));
@@ -221,7 +259,6 @@ class Chart {
     const x = inside ? this.x(crossover).toFixed(1) : 0;
     this.bend.setAttribute("d", inside ? `M${x} ${FRAME.top}V${FRAME.height - FRAME.bottom}` : "");
     this.bendText.setAttribute("x", Number(x) + 5);
-    this.bendText.setAttribute("y", FRAME.height - FRAME.bottom - 8);
     this.bendText.setAttribute("visibility", inside ? "visible" : "hidden");
   }
 
@@ -233,11 +270,16 @@ class Chart {
 }
 
 /** One bar of a share, with a thin mark where blind chance would end. */
-function bar(name, part, kind, blind) {
-  const known = !Number.isNaN(part);
-  return h("div", { class: "cw-bar" },
-    h("p", { class: "cw-bar-name" }, h("strong", {}, known ? wholePercent(part) : "nothing yet"), " ", name),
-    h("div", { class: "cw-track cw-track-marked", "aria-hidden": "true" },
-      known && part > 0 ? h("span", { class: `cw-piece ${kind}`, style: `width:${100 * part}%` }) : null,
-      h("span", { class: "cw-blind", style: `left:${100 * blind}%` })));
+class Bar {
+  constructor(name, kind, blind) {
+    this.piece = h("span", { class: `cw-piece ${kind}` });
+    this.value = h("strong", { class: "cw-bar-end" });
+    this.box = h("div", { class: "cw-bar-line" }, h("span", {}, name),
+      h("div", { class: "cw-track cw-track-marked", "aria-hidden": "true" }, this.piece, h("span", { class: "cw-blind", style: `left:${100 * blind}%` })), this.value);
+  }
+
+  show(part) {
+    this.piece.style.width = `${100 * (part || 0)}%`;
+    this.value.textContent = Number.isNaN(part) ? "none yet" : wholePercent(part);
+  }
 }
