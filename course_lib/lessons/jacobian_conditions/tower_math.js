@@ -1,5 +1,5 @@
 // A training small enough to watch: 24 users in the plane, six towers, six optimisers, three losses. The same run as
-// course_lib.lessons.jacobian_conditions.small_towers, number by number (tests/test_widgets_motion.py). A parameter is a matrix (a list of
+// course_lib.lessons.jacobian_conditions.small_towers, number by number (tests/lessons/jacobian_conditions/test_small_towers.py). A parameter is a matrix (a list of
 // rows); its rows are what a row-wise optimiser sees, so that a bias of length d is d rows of one number.
 import { angleDegrees, add, dot, norm, scale, softmax } from "../shared/widgets/motion_math.js";
 import { randomGenerator } from "../shared/widgets/random.js";
@@ -18,8 +18,8 @@ const matrix = (rows, columns, value) => range(rows).map((i) => range(columns).m
 const transposed = (a) => a[0].map((_, j) => a.map((row) => row[j]));
 /** a b^T: (m, d), (n, d) -> (m, n). */
 const products = (a, b) => a.map((row) => b.map((other) => dot(row, other)));
-/** Element by element, for matrices of one shape. */
-const mapped = (f, a, ...others) => a.map((row, i) => row.map((value, j) => f(value, ...others.map((other) => other[i][j]))));
+/** Element by element, for up to three matrices of one shape. */
+const mapped = (f, a, b, c) => a.map((row, i) => row.map((value, j) => f(value, b?.[i][j], c?.[i][j])));
 
 // ---- chance -----------------------------------------------------------------------------------------------------------------
 
@@ -87,7 +87,7 @@ function softmaxLoss(scores, tau) {
   const size = scores.length;
   const probabilities = scores.map((row) => softmax(row.map((score) => score / tau)));
   const value = probabilities.reduce((sum, row, i) => sum - Math.log(row[i]), 0) / size;
-  return { value, slopes: mapped((p, one) => (p - one) / (tau * size), probabilities, matrix(size, size, (i, j) => Number(i === j))) };
+  return { value, slopes: probabilities.map((row, i) => row.map((p, j) => (p - Number(i === j)) / (tau * size))) };
 }
 
 export const BATCH_LOSSES = {
@@ -147,30 +147,47 @@ export const OPTIMISERS = {
 
 // ---- the run --------------------------------------------------------------------------------------------------------------------------
 
-/** path[t][user] = q, losses[t], moves = [step, user, angle of dq to q in degrees] of the users of each batch that moved. */
-export function train({ tower, optimiser, loss, batch_size: batchSize, lr, steps, seed }) {
-  const draws = draw(seed, batchSize);
-  const { start, embed, pullBack, shared } = TOWERS[tower];
-  let [items, parameters] = [draws.items, start(draws)];
-  const memory = parameters.map(() => ({}));
-  const run = { path: [embed(parameters, draws)], losses: [], moves: [] };
-  for (let t = 0; t < steps; t += 1) {
-    const pairs = draws.batch().map(pair);
-    const before = run.path[t];
-    const found = BATCH_LOSSES[loss](pairs.map(([user]) => before[user]), pairs.map(([, item]) => items[item]));
-    const gradients = pullBack(parameters, summed(pairs.map(([user]) => user), found.q), draws);
-    const users = [...new Set(pairs.map(([user]) => user))].sort((a, b) => a - b);
-    const touched = (i) => (row) => shared || i > 0 || users.includes(row);
-    parameters = parameters.map((p, i) => OPTIMISERS[optimiser](p, gradients[i], lr, memory[i], touched(i)));
-    items = sgd(items, summed(pairs.map(([, item]) => item), found.k), lr);
-    const after = embed(parameters, draws);
-    run.path.push(after);
-    run.losses.push(found.value);
-    run.moves.push(...users.map((user) => [t, user, angleOfMove(before[user], after[user])]).filter(([, , angle]) => angle !== null));
-    if (!after.every((q) => norm(q) <= 1e6)) break;
+/** A training that goes on where it stopped, for whoever asks for more steps. */
+export class Training {
+  constructor({ tower, optimiser, loss, batch_size: batchSize, lr, seed }) {
+    const draws = draw(seed, batchSize);
+    const parameters = TOWERS[tower].start(draws);
+    Object.assign(this, { tower: TOWERS[tower], optimise: OPTIMISERS[optimiser], loss: BATCH_LOSSES[loss], lr, draws, parameters, items: draws.items });
+    this.memory = parameters.map(() => ({}));
+    this.path = [this.tower.embed(parameters, draws)];
+    this.norms = [this.path[0].map(norm)];
+    Object.assign(this, { losses: [], moves: [], ended: false });
   }
-  return { ...run, norms: run.path.map((all) => all.map(norm)) };
+
+  /** path[t][user] = q, norms[t][user], losses[t], moves = [step, user, angle of dq to q in degrees] of the users of each batch that moved. */
+  to(steps) {
+    while (this.losses.length < steps && !this.ended) this.step();
+    const [path, norms] = [this.path.slice(0, steps + 1), this.norms.slice(0, steps + 1)];
+    return { path, norms, losses: this.losses.slice(0, steps), moves: this.moves.filter(([t]) => t < steps) };
+  }
+
+  step() {
+    const { draws, lr, tower } = this;
+    const t = this.losses.length;
+    const pairs = draws.batch().map(pair);
+    const before = this.path[t];
+    const found = this.loss(pairs.map(([user]) => before[user]), pairs.map(([, item]) => this.items[item]));
+    const gradients = tower.pullBack(this.parameters, summed(pairs.map(([user]) => user), found.q), draws);
+    const users = [...new Set(pairs.map(([user]) => user))].sort((a, b) => a - b);
+    const touched = (i) => (row) => tower.shared || i > 0 || users.includes(row);
+    this.parameters = this.parameters.map((p, i) => this.optimise(p, gradients[i], lr, this.memory[i], touched(i)));
+    this.items = sgd(this.items, summed(pairs.map(([, item]) => item), found.k), lr);
+    const after = tower.embed(this.parameters, draws);
+    this.path.push(after);
+    this.norms.push(after.map(norm));
+    this.losses.push(found.value);
+    this.moves.push(...users.map((user) => [t, user, angleOfMove(before[user], after[user])]).filter(([, , angle]) => angle !== null));
+    this.ended = !after.every((q) => norm(q) <= 1e6);
+  }
 }
+
+/** The whole of a training. */
+export const train = (state) => new Training(state).to(state.steps);
 
 /** Rows of a batch added up by identifier: (B, d) -> (n, d). */
 function summed(identifiers, rows) {

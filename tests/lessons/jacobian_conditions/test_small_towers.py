@@ -168,7 +168,7 @@ def test_the_page_trains_as_python_does(library: Callable[..., Any]) -> None:
             "products(transposed(g), transposed(e))]",
             "products(transposed(g), transposed(e)).map((row) => scale(row, 2))]",
         ),
-        ("(p - one) / (tau * size)", "(p - one) / size"),
+        ("(p - Number(i === j)) / (tau * size)", "(p - Number(i === j)) / size"),
         ("v / second", "v"),
         ("scale(add(gradient, u, -dot(gradient, u)), 1 / length)", "scale(gradient, 1 / length)"),
     ],

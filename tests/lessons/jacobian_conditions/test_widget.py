@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from course_lib.lessons.jacobian_conditions import small_towers, tower_motion
+from course_lib.lessons.jacobian_conditions import small_towers
 from course_lib.lessons.jacobian_conditions.tower_motion import TowerMotion
 from course_lib.lessons.shared.widgets import words
 from course_lib.papers import p0
-from tests.lessons.jacobian_conditions.test_small_towers import CHOICES, is_exact
 from tests.widget_pages import (
     mount_in_jupyter,
     open_folds,
@@ -25,54 +24,51 @@ from tests.widget_pages import (
 SHOWN = {"tower_motion": {"loss": "infonce", "steps": 9}}
 
 
-def tower_states(count: int) -> list[dict[str, Any]]:
-    """Arguments of TowerMotion: calm runs, whose last digits do not grow."""
-    rng = np.random.default_rng(6)
-    calm = [choice for choice in CHOICES if is_exact(*choice[:2])]
-    chosen = [calm[int(i)] for i in rng.permutation(len(calm))[:count]]
-    return [
-        {
-            "tower": t,
-            "optimiser": o,
-            "loss": s,
-            "batch_size": int(rng.integers(4, 25)),
-            "lr": 0.05,
-            "steps": int(rng.integers(0, 13)),
-            "follow": int(rng.integers(1, 25)),
-            "seed": int(rng.integers(50)),
-        }
-        for t, o, s in chosen
-    ]
+def shares(angles: np.ndarray, count: int) -> np.ndarray:
+    """The share of the angles in each of `count` equal parts of 0 to 180 degrees."""
+    return np.histogram(angles, bins=np.linspace(0, 180, count + 1))[0] / len(angles)
 
 
-def test_python_and_the_page_say_the_same_of_a_training(library: Callable[..., Any]) -> None:
-    shown = [TowerMotion(**state) for state in tower_states(60)]
-    question = """(states) => states.map(lib.analyse).map((found) => [
-      lib.sentences(found).join(" "), lib.angleTable(found.angles).slice(0, 2)])"""
-    found = library("tower_motion_text")(question, [one.state() for one in shown])
-    assert [said for said, _ in found] == [one.summary() for one in shown]
-    assert [table for _, table in found] == [list(one.table()) for one in shown]
+def near_tangent(shown: TowerMotion) -> float:
+    """The share of all moves within 90 +- 10 degrees."""
+    return float((np.abs(shown.run().moves[:, 2] - 90) <= 10).mean())
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {},
+        {"tower": "two_layers", "lr": 0.1, "steps": 30},
+        {"tower": "dense", "loss": "cosine_squared", "batch_size": 24, "lr": 0.05, "steps": 12, "seed": 3},
+        {"optimiser": "momentum", "loss": "infonce_dot", "lr": 0.05, "steps": 20},
+    ],
+)
+def test_words_and_table_hold_what_course_lib_computes(state: dict[str, Any]) -> None:
+    shown = TowerMotion(**state)
+    run = shown.run()
+    assert f"from {words.number(run.norms[0].mean())} to {words.number(run.norms[-1].mean())}." in shown.summary()
+    said = [row[1] for row in shown.table()[1]]
+    assert said == [f"{words.number(100 * share)} %" for share in shares(run.moves[:, 2], 9)]
 
 
 def test_what_a_training_says() -> None:
     calm = TowerMotion(steps=40).summary()
-    assert "stood perpendicular to their embeddings" in calm and "Theorem 2.1 covers this choice." in calm
+    assert "each stood perpendicular to its embedding" in calm and "Theorem 2.1 covers this choice." in calm
     assert "No embedding ever became shorter." in calm
     scaled = TowerMotion("scale", steps=40)
-    assert scaled.share_near_tangent == 1 and scaled.reasons == ["the tower is not linear in its parameters"]
+    assert near_tangent(scaled) == 1 and "not linear in its parameters" in scaled.summary()
     both = TowerMotion("bias", optimiser="momentum", loss="infonce_dot", steps=5)
     assert (
         "does not cover this choice: all users share the bias, the optimiser has momentum and "
         "the loss sees more than cosines." in both.summary()
     )
     still = TowerMotion(steps=0)
-    assert (
-        "Nothing has moved yet." in still.summary() and math.isnan(still.share_near_tangent) and still.table()[1] == []
-    )
+    assert "Nothing has moved yet." in still.summary() and still.table()[1] == []
 
 
 def test_the_null_is_the_share_of_uniform_directions() -> None:
-    assert pytest.approx(p0.chance_of_right_angle(2)) == tower_motion.NULL_SHARE
+    chance = words.number(100 * p0.chance_of_right_angle(2))
+    assert f"(uniform directions: {chance} %)" in TowerMotion("bias", lr=0.1).summary()
 
 
 @pytest.mark.parametrize(
@@ -80,7 +76,7 @@ def test_the_null_is_the_share_of_uniform_directions() -> None:
     [("sgd", 1), ("row_adagrad", 1), ("momentum", 0.9), ("decay", 0.9), ("lazy_decay", 0.9), ("adam", 0.5)],
 )
 def test_optimisers_that_keep_a_lookup_on_the_circle(optimiser: str, expected: float) -> None:
-    share = TowerMotion(optimiser=optimiser, lr=0.3, steps=100).share_near_tangent
+    share = near_tangent(TowerMotion(optimiser=optimiser, lr=0.3, steps=100))
     assert share == 1 if expected == 1 else share < expected
 
 
@@ -110,10 +106,24 @@ def test_bad_arguments_of_a_training_are_named(arguments: dict[str, Any], messag
         TowerMotion(**arguments)
 
 
-def test_the_line_of_python_makes_the_same_widget(library: Callable[..., Any]) -> None:
-    made = [TowerMotion(**state) for state in tower_states(10)]
-    lines = library("tower_motion_text")("(states) => states.map(lib.asPython)", [one.state() for one in made])
-    assert [run(line).state() for line in lines] == [one.state() for one in made]
+def test_the_same_in_python_counts_the_table(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = TowerMotion("two_layers", lr=0.1, steps=30, follow=5)
+    assert run(shown.python()).state() == shown.state()
+    [numbers] = re.findall(r"\[(.*?)\]", capsys.readouterr().out, re.DOTALL)
+    assert [f"{words.number(float(share))} %" for share in numbers.split()] == [row[1] for row in shown.table()[1]]
+
+
+def test_a_training_goes_on_where_it_stopped(library: Callable[..., Any]) -> None:
+    """Back and forth on the slider of the steps: the same as trained at once."""
+    found = library("tower_math")(
+        """(state) => { const one = new lib.Training(state);
+          return [one.to(9), one.to(30), one.to(9)].map((run) => [run.path.at(-1), run.moves.length]); }""",
+        TowerMotion("dense", optimiser="adam").state(),
+    )
+    assert found[0] == found[2]
+    whole = TowerMotion("dense", optimiser="adam", steps=30).run()
+    np.testing.assert_allclose(found[1][0], whole.path[-1], rtol=1e-9)
+    assert found[1][1] == len(whole.moves)
 
 
 def test_presets_work_and_no_state_shows_a_number_that_is_none(site_page: Callable[..., Any]) -> None:
@@ -169,7 +179,7 @@ def test_sliders_and_buttons_of_a_training(site_page: Callable[..., Any]) -> Non
     settled(page, TowerMotion(batch_size=9, lr=0.7, steps=82, seed=1).summary())
     page.locator('[data-action="reset"]').click()
     settled(page, "Nothing has moved yet.")
-    assert page.locator(".cw-petal").count() == 1  # the legend's
+    assert page.locator(".cw-petal").count() == 0
 
 
 def test_the_petals_are_the_shares(site_page: Callable[..., Any]) -> None:
@@ -183,9 +193,9 @@ def test_the_petals_are_the_shares(site_page: Callable[..., Any]) -> None:
               .map((petal) => petal.getAttribute('d').match(/A([0-9.]+)/)[1])"""
         )
     ]
-    shares = tower_motion._shares(shown.run().moves[:, 2], tower_motion.PETALS)
-    np.testing.assert_allclose(np.array(lengths) ** 2 / 150**2, shares[shares > 0] / shares.max(), atol=2e-4)
+    expected = shares(shown.run().moves[:, 2], 27)
+    np.testing.assert_allclose(np.array(lengths) ** 2 / 150**2, expected[expected > 0] / expected.max(), atol=2e-4)
     text = page.locator(".cw-share").inner_text()
-    assert text.startswith(words.number(100 * shown.share_near_tangent) + " % of ") and text.endswith(
+    assert text.startswith(words.number(100 * near_tangent(shown)) + " % of ") and text.endswith(
         "uniform directions: 11.1 %"
     )

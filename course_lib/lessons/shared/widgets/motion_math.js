@@ -1,8 +1,13 @@
 // Directions, lengths and losses of the interactives on motion; the same formulas as course_lib.maths.geometry and
-// course_lib.maths.losses, compared with them in tests/test_widgets_motion.py. A vector is an array of numbers of any length.
+// course_lib.maths.losses, compared with them in tests/lessons/cosine_orthogonality/test_motion.py. A vector is an array of numbers of any length.
 
-export const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
-export const norm = (a) => Math.hypot(...a);
+export function dot(a, b) {
+  let sum = 0;
+  for (let i = 0; i < a.length; i += 1) sum += a[i] * b[i];
+  return sum;
+}
+
+export const norm = (a) => Math.sqrt(dot(a, a));
 export const add = (a, b, factor = 1) => a.map((value, i) => value + factor * b[i]);
 export const scale = (a, factor) => a.map((value) => value * factor);
 

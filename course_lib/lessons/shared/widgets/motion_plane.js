@@ -38,7 +38,7 @@ export class Plane {
   }
 
   trace(points, kind) {
-    return svg("path", { class: kind, d: points.map((point, t) => `${t ? "L" : "M"}${places(this.at(point))}`).join("") });
+    return svg("path", { class: kind, d: points.map((point, t) => `${t ? "L" : "M"}${places(this.at(point), 1)}`).join("") });
   }
 
   /** An arrow with a head of fixed size; too short for a head it is a dot. */
@@ -64,7 +64,7 @@ export class Plane {
 
 const unit = ([x, y]) => [x / (Math.hypot(x, y) || 1), y / (Math.hypot(x, y) || 1)];
 
-const places = ([x, y]) => `${x.toFixed(2)} ${y.toFixed(2)}`;
+const places = ([x, y], digits = 2) => `${x.toFixed(digits)} ${y.toFixed(digits)}`;
 
 /**
  * A view whose points can be moved with the pointer and the arrow keys. A subclass has `frame` (a Plane), `canvas()` (its

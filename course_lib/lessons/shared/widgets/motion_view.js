@@ -1,26 +1,26 @@
 // What the two interactives on motion share: a choice with a note below it, and lines over the steps of a training.
 import { h, number, svg, uniqueId } from "./kit.js";
 
-/** A drop-down list: options = [[value, text], ...]; `show(value)` chooses one and writes its note below. */
+/** A drop-down list: options = [[value, text], ...]; `show(value)` chooses one and writes its note, if there are `notes`, below. */
 export function selection({ name, text, options, notes, onset }) {
   const id = uniqueId(name);
   const select = h("select", { id, name, onchange: (event) => onset(event.target.value) },
     options.map(([value, words]) => h("option", { value }, words)));
-  const note = h("p", { class: "cw-note" });
-  const show = (value) => { select.value = value; note.textContent = notes[value]; };
+  const note = notes ? h("p", { class: "cw-note" }) : null;
+  const show = (value) => { select.value = value; if (note) note.textContent = notes[value]; };
   return { box: h("div", { class: "cw-control" }, h("label", { class: "cw-label", for: id }, text), select, note), select, show };
 }
 
-/** Lines over steps 0, 1, 2, ...: lines = [{values, kind}, ...], drawn in that order; `name` says in words what is seen. */
-export function stepChart({ lines, name, title }) {
-  const [width, height, left, right, top, bottom] = [340, 170, 44, 10, 10, 28];
+/** Lines over the steps 0 to `steps`: lines = [{values, kind}, ...], their values evenly spread; `name` says in words what is seen. */
+export function stepChart({ lines, name, title, steps = lines[0].values.length - 1 }) {
+  const [width, height, left, right, top, bottom] = [340, 140, 44, 10, 8, 26];
   const all = lines.flatMap(({ values }) => values);
   const [low, high] = [Math.min(...all), Math.max(...all)];
   const room = Math.max((high - low) * 0.08, high * 0.01, 1e-9);
-  const last = Math.max(...lines.map(({ values }) => values.length - 1), 1);
-  const x = (t) => left + (t / last) * (width - left - right);
+  const last = Math.max(steps, 1);
   const y = (value) => top + ((high + room - value) / (high - low + 2 * room)) * (height - top - bottom);
-  const path = (values) => values.map((value, t) => `${t ? "L" : "M"}${x(t).toFixed(1)} ${y(value).toFixed(1)}`).join("");
+  const x = (t, count) => left + (t / Math.max(count - 1, 1)) * (width - left - right);
+  const path = (values) => values.map((value, t) => `${t ? "L" : "M"}${x(t, values.length).toFixed(1)} ${y(value).toFixed(1)}`).join("");
   const ticks = number(low) === number(high) ? [high] : [low, high];
   return h("div", {}, h("p", { class: "cw-small-title" }, title),
     svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": name, style: `--cw-wide:${width}` },
