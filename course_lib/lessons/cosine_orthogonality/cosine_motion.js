@@ -1,11 +1,10 @@
 // The interactive "a step along the circle": drag q and k, look at the gradient of a loss, take steps, watch the length.
-// Runs in Jupyter (anywidget) and on a static page (afm_host.js) alike.
+// Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper alike.
 import { fine, h, number, svg } from "../shared/widgets/kit.js";
-import { button, framed, ladder, presets, showing, table } from "../shared/widgets/controls.js";
-import { LOSSES, norm, radialPart } from "../shared/widgets/motion_math.js";
+import { beside, button, framed, ladder, presets, showing, table } from "../shared/widgets/controls.js";
+import { LOSSES, add, angleDegrees, cosine, descend, dot, lossAndGradient, norm, scale } from "../shared/widgets/motion_math.js";
 import { Movable, Plane, niceReach } from "../shared/widgets/motion_plane.js";
 import { selection, stepChart } from "../shared/widgets/motion_view.js";
-import { LOSS_NAMES, LOSS_NOTES, analyse, asPython, percent, sentences, traceTable } from "./cosine_motion_text.js";
 
 const NAMES = ["q", "k", "negatives", "loss", "lr", "tau", "steps"];
 const RATES = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10];
@@ -16,10 +15,27 @@ const FARTHEST_HANDLE = 5;
 const NEW_NEGATIVES = [[1.5, -0.8], [-1.4, 0.7], [-0.6, -1.5]];
 
 const PRESETS = {
+  guess: { text: "Length 3, step 4", set: { q: [3, 0], k: [0, 2], loss: "cosine", lr: 12, steps: 0 } },
   turn: { text: "A large step", set: { q: [1.2, 0.3], k: [-0.6, 1.6], loss: "cosine", lr: 2, steps: 0 } },
   short: { text: "A short vector", set: { q: [0.25, 0.05], k: [0.5, 1.6], loss: "cosine", lr: 0.3, steps: 0 } },
   crowd: { text: "Among negatives", set: { q: [-0.9, 0.6], k: [0.8, 1.4], negatives: NEW_NEGATIVES, loss: "infonce", lr: 1.5, steps: 0 } },
   dot: { text: "Dot product", set: { q: [1.2, 0.3], k: [-0.6, 1.2], loss: "dot", lr: 0.2, steps: 0 } },
+};
+
+const LOSS_NAMES = {
+  cosine: "1 − cos(q, k)",
+  cosine_squared: "(1 − cos(q, k))²",
+  infonce: "InfoNCE on cosines",
+  dot: "minus the dot product",
+  infonce_dot: "InfoNCE on dot products",
+};
+
+const LOSS_NOTES = {
+  cosine: "Depends on the direction of q alone. Its gradient has length |sin| / ‖q‖: long vectors turn slowly.",
+  cosine_squared: "Any function of cosines will do: the gradient is only stretched. P0, Table 1, row 7.",
+  infonce: "Softmax over cosines divided by τ: the positive pulls, the negatives push. Equations (13) to (16).",
+  dot: "The counterexample. Its gradient is −k wherever q is, so the step is k, and q grows without end.",
+  infonce_dot: "The counterexample that is in use. The gradient has a part along q. P0, Table 1, row 2.",
 };
 
 export default showing((model) => new View(model, NAMES));
@@ -29,25 +45,30 @@ const rounded = (point) => point.map((value) => Math.round(value * 100) / 100);
 const clamped = (point) => rounded(point.map((value) => Math.min(Math.max(value, -FARTHEST_HANDLE), FARTHEST_HANDLE)));
 
 class View extends Movable {
-  get story() {
-    return sentences(this.result).join(" ");
-  }
-
   // ---- building, once -------------------------------------------------------------------------------------------------
 
   build() {
     const { parts } = this;
-    parts.message = h("p", { class: "cw-message", role: "status" });
     const head = {
       look: "cw-motion",
       title: "A step along the circle",
       lead: "Drag the tips of q and k. The arrow at the tip of q is its next step of gradient descent; k stays where it is.",
     };
+    parts.presets = presets(PRESETS, (name) => this.set(PRESETS[name].set));
+    parts.one = button("step", "One step", () => this.walk(1));
+    parts.many = button("steps", "25 steps", () => this.walk(25));
+    parts.reset = button("reset", "Reset", () => this.set({ steps: 0 }));
+    parts.chart = h("div", { class: "cw-chart" });
+    parts.points = h("div", { class: "cw-points", role: "group", "aria-label": "Coordinates" });
+    this.buildControls();
     return framed(head,
-      this.buildControls(),
-      parts.message,
-      h("div", { class: "cw-stage cw-stage-plane" }, this.buildPlane(), this.buildNumbers()),
-      parts.summary,
+      beside({
+        start: parts.presets.box,
+        main: [h("div", { class: "cw-row cw-buttons" }, parts.one, parts.many, parts.reset), parts.lr.box],
+        view: [h("div", { class: "cw-pair cw-wide-left" }, this.buildPlane(), this.buildFacts()), h("div", { class: "cw-pair" }, parts.points, parts.chart)],
+        words: parts.summary,
+        more: [parts.loss.box, parts.tau.box, parts.steppers],
+      }),
       parts.folds.box);
   }
 
@@ -60,11 +81,7 @@ class View extends Movable {
     parts.fewer = step("drop-negative", "Remove the last negative", "−", () => this.set({ negatives: this.state().negatives.slice(0, -1) }));
     parts.more = step("add-negative", "Add a negative", "+", () => this.addNegative());
     parts.count = h("span", { class: "cw-count" });
-    parts.steppers = h("div", { class: "cw-steps cw-negatives" }, parts.fewer, parts.count, parts.more);
-    return h("div", { class: "cw-controls" },
-      (parts.presets = presets(PRESETS, (name) => this.set(PRESETS[name].set))).box,
-      parts.loss.box,
-      h("div", { class: "cw-control" }, parts.lr.box, parts.tau.box, parts.steppers));
+    parts.steppers = h("div", { class: "cw-steps" }, parts.fewer, parts.count, parts.more);
   }
 
   addNegative() {
@@ -75,29 +92,18 @@ class View extends Movable {
 
   buildPlane() {
     const { parts } = this;
+    parts.message = h("p", { class: "cw-message", role: "status" });
     parts.picture = svg("g", { "aria-hidden": "true" });
     parts.handles = svg("g");
     parts.front = svg("g", { "aria-hidden": "true", class: "cw-front" });
-    parts.plane = svg("svg", { class: "cw-plane", viewBox: "0 0 400 400", role: "group", style: "--cw-wide:400" }, parts.picture, parts.handles, parts.front);
-    parts.points = h("div", { class: "cw-points", role: "group", "aria-label": "Coordinates" });
-    return h("div", { class: "cw-card" },
-      h("p", { class: "cw-card-title" }, "The plane ", h("span", { class: "cw-soft" }, "drag, or focus a tip and use the arrow keys")),
-      parts.plane, legend(),
-      h("p", { class: "cw-small-title cw-below" }, "Coordinates"), parts.points);
+    parts.plane = svg("svg", { class: "cw-plane", viewBox: "0 0 400 400", role: "group", "data-paper": true, style: "--cw-wide:400" }, parts.picture, parts.handles, parts.front);
+    return h("div", { class: "cw-card" }, parts.message, parts.plane, legend());
   }
 
-  buildNumbers() {
+  buildFacts() {
     const { parts } = this;
-    parts.one = button("step", "One step", () => this.walk(1));
-    parts.many = button("steps", "25 steps", () => this.walk(25));
-    parts.reset = button("reset", "Back to the start", () => this.set({ steps: 0 }));
     parts.facts = h("dl", { class: "cw-facts" });
-    parts.chart = h("div", { class: "cw-chart" });
-    return h("div", { class: "cw-card" },
-      h("p", { class: "cw-card-title" }, "The next step"),
-      parts.facts,
-      h("div", { class: "cw-row cw-buttons" }, parts.one, parts.many, parts.reset),
-      parts.chart);
+    return h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "The next step"), parts.facts);
   }
 
   // ---- what the reader does ----------------------------------------------------------------------------------------------
@@ -134,12 +140,13 @@ class View extends Movable {
   refresh() {
     const state = this.state();
     this.result = analyse(state);
+    this.story = sentences(this.result).join(" ");
     this.showControls(state);
     this.showPlane();
     this.showNumbers();
     this.showTable();
-    this.parts.folds.code.textContent = asPython(state);
-    this.announce();
+    this.parts.folds.code.textContent = asPython(this.result);
+    this.announce?.();
   }
 
   showControls({ loss, lr, tau, negatives, steps }) {
@@ -184,45 +191,45 @@ class View extends Movable {
 
   /** Handles stay the same elements while they are dragged. */
   showHandles(points) {
-    const { parts } = this;
     const names = points.map(([name]) => name).join();
-    if (parts.handles.dataset.names !== names) {
-      parts.handles.replaceChildren(...points.map(([name, words]) => this.handle(name, words)));
-      parts.handles.dataset.names = names;
+    if (names !== this.handled) {
+      this.tips = points.map(([name, words]) => this.handle(name, words));
+      this.parts.handles.replaceChildren(...this.tips.map(({ root }) => root));
+      this.handled = names;
     }
     points.forEach(([name, , place], i) => {
-      const handle = parts.handles.children[i];
-      const [x, y] = this.frame.at(place);
-      handle.style.transform = `translate(${x.toFixed(2)}px, ${y.toFixed(2)}px)`;
+      const { root, label } = this.tips[i];
+      root.setAttribute("transform", `translate(${this.frame.at(place).map((value) => value.toFixed(2)).join(" ")})`);
       const [dx, dy] = labelShift(place);
-      handle.querySelector("text").setAttribute("x", dx);
-      handle.querySelector("text").setAttribute("y", dy + 5);
-      handle.setAttribute("aria-valuenow", place[0].toFixed(2));
-      handle.setAttribute("aria-valuetext", `x ${number(place[0])}, y ${number(place[1])}, length ${number(norm(place))}`);
-      handle.classList.toggle("cw-dragged", this.dragged === name);
+      label.setAttribute("x", dx.toFixed(1));
+      label.setAttribute("y", (dy + 5).toFixed(1));
+      root.setAttribute("aria-valuenow", place[0].toFixed(2));
+      root.setAttribute("aria-valuetext", `x ${number(place[0])}, y ${number(place[1])}, length ${number(norm(place))}`);
+      root.classList.toggle("cw-dragged", this.dragged === name);
     });
   }
 
   handle(name, words) {
     const drag = (event) => this.onDrag(event, name);
-    return svg("g", {
+    const label = svg("text", { class: "cw-handle-text" }, name);
+    return { label, root: svg("g", {
       class: `cw-handle cw-handle-${name[0]}`, "data-handle": name, tabindex: "0", role: "slider", "aria-label": words,
       "aria-roledescription": "point in the plane", "aria-valuemin": -FARTHEST_HANDLE, "aria-valuemax": FARTHEST_HANDLE,
       onkeydown: (event) => this.onKey(event, name), onpointerdown: drag, onpointermove: drag, onpointerup: drag, onpointercancel: drag,
-    }, svg("circle", { class: "cw-touch", r: 22 }), knob(name), svg("text", { class: "cw-handle-text" }, name));
+    }, svg("circle", { class: "cw-touch", r: 22 }), knob(name), label) };
   }
 
+  /** The fields stay the same elements while numbers are typed. */
   showPoints() {
-    const { parts } = this;
     const { q, k, negatives, loss, steps } = this.state();
     const points = [["q", steps ? "q, start" : "q", q], ["k", "k", k], ...(LOSSES[loss].many ? negatives : []).map((point, i) => [`n${i + 1}`, `n${i + 1}`, point])];
     const names = points.map(([, words]) => words).join();
-    if (parts.points.dataset.names !== names) {
-      parts.points.replaceChildren(...points.map(([name, words]) => h("div", { class: "cw-point" }, h("var", {}, words), ["x", "y"].map((axis, i) => this.coordinate(name, words, axis, i)))));
-      parts.points.dataset.names = names;
+    if (names !== this.fielded) {
+      this.fields = points.map(([name, words]) => ["x", "y"].map((axis, i) => this.coordinate(name, words, axis, i)));
+      this.parts.points.replaceChildren(...points.map(([, words], k) => h("div", { class: "cw-point" }, h("var", {}, words), this.fields[k].map((input, i) => h("label", {}, "xy"[i], " ", input)))));
+      this.fielded = names;
     }
-    points.forEach(([name, , point]) => ["x", "y"].forEach((axis, i) => {
-      const input = parts.points.querySelector(`[name="${name}-${axis}"]`);
+    points.forEach(([, , point], k) => this.fields[k].forEach((input, i) => {
       if (Number(input.value) !== point[i] || input.value === "") input.value = point[i];
     }));
   }
@@ -234,7 +241,7 @@ class View extends Movable {
       place[i] = Number(event.target.value);
       this.move(name, place);
     };
-    return h("label", {}, axis, " ", h("input", { type: "number", name: `${name}-${axis}`, min: -FARTHEST_HANDLE, max: FARTHEST_HANDLE, step: 0.1, "aria-label": `${words}, ${axis}`, onchange: change }));
+    return h("input", { type: "number", name: `${name}-${axis}`, min: -FARTHEST_HANDLE, max: FARTHEST_HANDLE, step: 0.1, "aria-label": `${words}, ${axis}`, onchange: change });
   }
 
   pointNamed(name) {
@@ -248,7 +255,7 @@ class View extends Movable {
     const facts = step ? [
       ["cos(q, k)", number(step.cosine)],
       ["gradient, length", fine(step.size)],
-      ["its part along q", number(Math.abs(step.radial) < 1e-9 * step.size ? 0 : radialPart(step.gradient, step.here))],
+      ["its part along q", number(step.perpendicular ? 0 : step.radial)],
       ["angle to q", step.angle === null ? "at rest" : `${number(step.angle)}°`],
       ["length of q, now", number(step.before)],
       ["after the step", `${number(step.after)} (${percent(step.after / step.before - 1)})`],
@@ -258,14 +265,122 @@ class View extends Movable {
     parts.chart.replaceChildren(taken ? stepChart({
       lines: [{ values: lengths, kind: "cw-line-norm" }], title: "Length of q, step by step",
       name: `Length of q over ${taken} steps: from ${number(lengths[0])} to ${number(lengths[taken])}.`,
-    }) : h("p", { class: "cw-empty" }, "No step taken yet."));
+    }) : "");
   }
 
   showTable() {
-    const { parts: { folds: { data, table: holder } }, result } = this;
-    if (!data.open) return;
-    holder.replaceChildren(result.problem ? h("p", {}, result.problem) : table(...traceTable(result)));
+    const { data, table: holder } = this.parts.folds;
+    if (data.open) holder.replaceChildren(table(...traceTable(this.result)));
   }
+}
+
+// ---- numbers and words ------------------------------------------------------------------------------------------------
+
+const AT_REST = 1e-9;
+const PERPENDICULAR = 1e-9;
+const stepsIn = (trace) => (trace.length === 2 ? "1 step" : `${trace.length - 1} steps`);
+const isZero = (point) => point.every((value) => value === 0);
+
+/** Which of the vectors has no direction, or null. */
+function undefinedVector({ q, k, negatives }) {
+  const points = [["q", q], ["k", k], ...negatives.map((point, i) => [`negative ${i + 1}`, point])];
+  const found = points.find(([, point]) => isZero(point));
+  return found ? `${found[0]} is the zero vector. It has no direction, so its cosine with anything is not defined. Move it.` : null;
+}
+
+/** The step that gradient descent takes from `here`, in numbers. */
+function stepFrom(here, keys, { loss: name, tau, lr }) {
+  const { loss, gradient, scores } = lossAndGradient(name, here, keys, tau);
+  const step = scale(gradient, -lr);
+  const [before, size] = [norm(here), norm(gradient)];
+  const radial = dot(gradient, here) / before;
+  const angle = before * size < AT_REST ? null : angleDegrees(here, step);
+  return {
+    here, loss, gradient, scores, step, before, size, radial, angle,
+    after: norm(add(here, step)), cosine: cosine(here, keys[0]), perpendicular: angle !== null && Math.abs(radial) < PERPENDICULAR * size,
+  };
+}
+
+/** Everything that the picture shows. */
+function analyse(state) {
+  const keys = [state.k, ...(LOSSES[state.loss].many ? state.negatives : [])];
+  const trouble = undefinedVector(state);
+  const trace = trouble ? [state.q] : descend({ ...state, keys });
+  const here = trace[trace.length - 1];
+  const ended = trouble || !isZero(here) ? trouble : `After ${stepsIn(trace)} q is the zero vector. It has no direction, so its cosine is not defined. Start over.`;
+  return { problem: ended, state, keys, trace, here, lengths: trace.map(norm), step: ended ? null : stepFrom(here, keys, state) };
+}
+
+/** The sentences, in order. */
+function sentences(result) {
+  if (result.problem) return [result.problem];
+  return [aboutGradient(result.step), aboutStep(result.step), aboutTrace(result.lengths), setting(result)].filter(Boolean);
+}
+
+function setting({ state, keys, step }) {
+  const { many, dot: plain } = LOSSES[state.loss];
+  const count = keys.length - 1;
+  const negatives = many ? ` with ${count} negative${count === 1 ? "" : "s"} and τ = ${number(state.tau)}` : "";
+  return `The loss is ${LOSS_NAMES[state.loss]}${negatives}, now ${fine(step.loss)}; ${plain ? "⟨q, k⟩" : "cos(q, k)"} is ${number(step.scores[0])}, the learning rate ${number(state.lr)}.`;
+}
+
+function aboutGradient({ angle, radial, perpendicular }) {
+  if (angle === null) return "The gradient is zero: q rests.";
+  if (perpendicular) return "The next step is perpendicular to q: it starts along the circle on which q lies.";
+  return `The next step leaves at ${number(angle)}° to q, not at a right angle: it points ${radial < 0 ? "outward" : "inward"}.`;
+}
+
+function aboutStep({ angle, before, after, step, perpendicular }) {
+  if (angle === null) return "";
+  const move = norm(step);
+  const change = `It takes the length of q from ${number(before)} to ${number(after)} (${percent(after / before - 1)})`;
+  if (perpendicular) return `${change}, as Pythagoras says: √(${number(before)}² + ${fine(move)}²).`;
+  return `${change}; a perpendicular step of the same length would give ${number(Math.hypot(before, move))}.`;
+}
+
+function aboutTrace(lengths) {
+  const taken = lengths.length - 1;
+  if (!taken) return "";
+  const shrank = lengths.slice(1).filter((length, t) => length - lengths[t] < -1e-12 * lengths[t]).length;
+  const never = shrank === 0 ? "It never became shorter" : `It became shorter in ${shrank} of them`;
+  return `After ${stepsIn(lengths)} the length went from ${number(lengths[0])} to ${number(lengths[taken])}. ${never}.`;
+}
+
+function percent(change) {
+  if (Math.abs(change) < 5e-5) return "less than 0.01 %";
+  return `${change > 0 ? "+" : ""}${number(100 * change)} %`;
+}
+
+/** Heads, rows and caption of the table of the trace. */
+function traceTable({ trace, keys, state, problem }) {
+  const heads = ["Step", "q", "Length of q", "cos(q, k)", "Loss", "Length of the gradient", "Angle of the step to q"];
+  if (problem) return [heads, [], problem];
+  const rows = trace.map((point, t) => {
+    const step = stepFrom(point, keys, state);
+    const angle = step.angle === null ? "at rest" : `${number(step.angle)}°`;
+    return [String(t), `(${point.map(number).join(", ")})`, number(step.before), number(step.cosine), fine(step.loss), fine(step.size), angle];
+  });
+  return [heads, rows, "Every step of gradient descent on q; the keys stay where they are."];
+}
+
+/** Python that descends the same way and computes the last row of the table. */
+function asPython({ state, keys, problem }) {
+  const { q, k, negatives, loss, lr, tau, steps } = state;
+  const point = (p) => `(${p.join(", ")})`;
+  const widget = `CosineMotion(\n    q=${point(q)}, k=${point(k)}, negatives=[${negatives.map(point).join(", ")}],\n    loss="${loss}", lr=${lr}, tau=${tau}, steps=${steps},\n)`;
+  if (problem) return `from course_lib.lessons.cosine_orthogonality.cosine_motion import CosineMotion\n\n${widget}`;
+  return `import numpy as np
+
+from course_lib import geometry
+from course_lib.lessons.cosine_orthogonality.cosine_motion import CosineMotion
+from course_lib.lessons.shared.widgets import motion
+
+keys = np.array([${keys.map(point).join(", ")}])  # the positive first
+trace = motion.descend("${loss}", np.array(${point(q)}), keys, lr=${lr}, tau=${tau}, steps=${steps})
+loss, gradient, _ = motion.loss_and_gradient("${loss}", trace[-1], keys, ${tau})
+print(geometry.norm(trace[-1]), "long; loss", loss, "and a gradient of length", geometry.norm(gradient))
+print(geometry.norm(trace[-1] - ${lr} * gradient), "long after the next step")
+${widget}`;
 }
 
 // ---- pictures ----------------------------------------------------------------------------------------------------------

@@ -97,7 +97,7 @@ EVALUATE = """(cases) => cases.map(({ q, keys, loss, lr, tau, steps }) => {
   return {
     loss: found.loss, gradient: found.gradient, scores: found.scores,
     cosine: lib.cosine(q, keys[0]), cosineGradient: lib.cosineGradient(q, keys[0]), angle: lib.angleDegrees(q, keys[0]),
-    radial: lib.radialPart(keys[0], q), trace: lib.descend({ q, keys, loss, lr, tau, steps }),
+    trace: lib.descend({ q, keys, loss, lr, tau, steps }),
   };
 })"""
 
@@ -105,7 +105,6 @@ EVALUATE = """(cases) => cases.map(({ q, keys, loss, lr, tau, steps }) => {
 def python_answer(case: dict[str, Any]) -> dict[str, Any]:
     q, keys = np.array(case["q"]), np.array(case["keys"])
     loss, gradient, scores = motion.loss_and_gradient(case["loss"], q, keys, case["tau"])
-    radial, _ = geometry.split_radial(keys[0], q)
     return {
         "loss": loss,
         "gradient": gradient,
@@ -113,7 +112,6 @@ def python_answer(case: dict[str, Any]) -> dict[str, Any]:
         "cosine": geometry.cosine(q, keys[0]),
         "cosineGradient": geometry.cosine_gradient(q, keys[0]),
         "angle": geometry.angle_degrees(q, keys[0]),
-        "radial": radial @ q / geometry.norm(q),
         "trace": motion.descend(case["loss"], q, keys, lr=case["lr"], tau=case["tau"], steps=case["steps"]),
     }
 

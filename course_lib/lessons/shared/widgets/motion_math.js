@@ -26,9 +26,6 @@ export function angleDegrees(a, b) {
   return (2 * Math.atan2(norm(add(u, w, -1)), norm(add(u, w))) * 180) / Math.PI;
 }
 
-/** <q, v> / |q|: how far v points outward (below zero: inward). */
-export const radialPart = (v, q) => dot(v, q) / norm(q);
-
 /** Probabilities in proportion to exp(logit), without overflow. */
 export function softmax(logits) {
   const most = Math.max(...logits);
