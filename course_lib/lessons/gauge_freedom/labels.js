@@ -1,7 +1,7 @@
-// Where names go beside their marks, so that they cover neither marks nor each other. labels.py does the same in Python.
+// Where names go beside their marks, so that they cover neither marks nor each other.
 
 const PLACES = [[12, -6, "start"], [-12, -6, "end"], [12, 16, "start"], [-12, 16, "end"], [0, -13, "middle"], [0, 24, "middle"]];
-const [CHARACTER, HEIGHT, MARK, MARGIN] = [8.5, 15, 8, 3];
+const [CHARACTER, HEIGHT, MARK, MARGIN] = [10, 18, 8, 3];
 
 /** The box of a text of a given width whose anchor stands at (x, y). */
 const boxOf = (x, y, anchor, width) => {

@@ -1,10 +1,10 @@
 // The interactive "stretch the axes": the same scores in another gauge, and what becomes of the cosines. Runs in Jupyter
-// (anywidget) and on a static page (afm_host.js) alike.
-import { h, number, svg } from "../shared/widgets/kit.js";
-import { choice, framed, key, ladder, presets, showing, slider, table } from "../shared/widgets/controls.js";
+// (anywidget), on a static page (afm_host.js) and on paper alike.
+import { h, list, number, svg } from "../shared/widgets/kit.js";
+import { beside, choice, framed, key, ladder, presets, showing, slider, table } from "../shared/widgets/controls.js";
 import { namePlaces } from "./labels.js";
 import { Movable, Plane, niceReach } from "../shared/widgets/motion_plane.js";
-import { analyse, asPython, cosine, feasibleStretch, length, point, sentences, tableOf } from "./stretched_axes_math.js";
+import { analyse, cosine, feasibleStretch, length, linearDimension, swapSquares } from "./stretched_axes_math.js";
 
 const NAMES = ["items", "users", "item_names", "user_names", "stretch", "shear", "turn", "sphere", "selected"];
 const STRETCHES = [0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.4, 1.6, 2, 2.5, 3, 4];
@@ -14,7 +14,7 @@ const FARTHEST = 3;
 const root = Math.sqrt;
 const still = { shear: 0, turn: 0, selected: 0 };
 const PRESETS = {
-  given: { text: "As given" },
+  given: { text: "As given", set: () => ({}), given: true },
   turn: { text: "Only a turn", set: () => ({ stretch: [1, 1], shear: 0, turn: 40 }) },
   generic: { text: "On the circle", set: () => ({ stretch: [1.25, 0.8], shear: 0, turn: 0, sphere: "items" }), given: true },
   mirror: { text: "A mirror", set: () => ({ stretch: [1, -1], shear: 0, turn: 0, sphere: "items" }), given: true },
@@ -38,13 +38,22 @@ class View extends Movable {
       title: "Stretch the axes",
       lead: "Items are multiplied by R, users by the inverse of its transpose. No prediction notices. The cosines between items do.",
     };
+    const choices = Object.fromEntries(Object.entries(PRESETS).map(([name, { text }]) => [name, { text, set: this.presetState(name) }]));
+    parts.presets = presets(choices, (name) => this.usePreset(name));
+    this.buildControls();
+    const checks = [[parts.stay, "stay on the circle"], [parts.mirror, "mirror axis 2"]];
     return framed(head,
-      this.buildControls(),
-      h("div", { class: "cw-stage cw-halves" },
-        this.buildPlane("trained", "As trained", "drag, or use the arrow keys"),
-        this.buildPlane("moved", "In the other gauge", "the same model")),
-      h("div", { class: "cw-stage cw-halves" }, this.buildNeighbours(), this.buildScores()),
-      parts.summary, parts.folds.box);
+      beside({
+        start: parts.presets.box,
+        main: parts.axes.map(({ box }) => box),
+        view: [
+          h("div", { class: "cw-pair" }, this.buildPlane("trained", "As trained", "drag an item"), this.buildPlane("moved", "In the other gauge", "")),
+          h("div", { class: "cw-pair cw-wide-right" }, this.buildNeighbours(), this.buildScores())],
+        words: parts.summary,
+        more: [parts.sphere.box, h("div", { class: "cw-options" }, checks.map(([input, text]) => h("label", { class: "cw-option" }, input, text))),
+          h("div", { class: "cw-pair cw-stays" }, parts.shear.box, parts.turn.box)],
+      }),
+      parts.folds.box);
   }
 
   buildControls() {
@@ -58,22 +67,15 @@ class View extends Movable {
     });
     parts.stay = h("input", { type: "checkbox", name: "stay", onchange: () => this.setStretch(0, this.sizes()[0]) });
     parts.mirror = h("input", { type: "checkbox", name: "mirror", onchange: () => this.set({ stretch: this.signed(this.sizes()) }) });
-    return h("div", { class: "cw-controls" },
-      (parts.presets = presets(PRESETS, (name) => this.usePreset(name))).box,
-      h("div", {}, parts.axes.map(({ box }) => box)),
-      h("div", {}, parts.shear.box, parts.turn.box),
-      h("div", { class: "cw-presets" }, parts.sphere.box,
-        h("label", { class: "cw-option" }, parts.stay, "stay on the circle"),
-        h("label", { class: "cw-option" }, parts.mirror, "mirror axis 2")));
   }
 
   buildPlane(name, title, hint) {
-    const plane = svg("svg", { class: "cw-plane", viewBox: "0 0 400 400", role: name === "trained" ? "group" : "img", style: "--cw-wide:400" });
+    const plane = svg("svg", { class: "cw-plane", viewBox: "0 0 400 400", role: name === "trained" ? "group" : "img", "data-paper": true, style: "--cw-wide:400" });
     const back = svg("g", { "aria-hidden": "true" });
     const handles = svg("g");
     plane.append(back, handles);
     this.parts[name] = { plane, back, handles };
-    return h("div", { class: "cw-card" },
+    return h("div", { class: `cw-card ${name === "moved" ? "cw-up" : ""}` },
       h("p", { class: "cw-card-title" }, title, " ", h("span", { class: "cw-soft" }, hint)),
       plane,
       name === "trained" ? legend() : (this.parts.meter = h("div", { class: "cw-meter" })));
@@ -83,22 +85,27 @@ class View extends Movable {
     const { parts } = this;
     parts.neighbours = h("div", { class: "cw-lists" });
     parts.nearestTo = h("span", {});
-    return h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "Neighbours of ", parts.nearestTo, " by cosine"), parts.neighbours);
+    return h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "Nearest to ", parts.nearestTo), parts.neighbours);
   }
 
   buildScores() {
     const { parts } = this;
     parts.scores = h("div", { class: "cw-table", tabindex: "0", role: "region", "aria-label": "Scores of the users for the items" });
     parts.difference = h("p", { class: "cw-note" });
-    return h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "Scores ", h("span", { class: "cw-soft" }, "user · item, in both gauges")), parts.scores, parts.difference);
+    return h("div", { class: "cw-card cw-compact" }, h("p", { class: "cw-card-title" }, "Scores ", h("span", { class: "cw-soft" }, "user · item, in both gauges")), parts.scores, parts.difference);
   }
 
   // ---- what the reader does ----------------------------------------------------------------------------------------
 
   usePreset(name) {
-    const { set, given } = PRESETS[name];
     this.parts.stay.checked = false;
-    this.set({ ...(given || !set ? this.given : {}), ...(set ? set() : {}) });
+    this.set(this.presetState(name));
+  }
+
+  /** What a preset sets: some start from the tables that were given. */
+  presetState(name) {
+    const { set, given } = PRESETS[name];
+    return { ...(given ? this.given : {}), ...set() };
   }
 
   sizes() {
@@ -160,8 +167,8 @@ class View extends Movable {
     this.showNeighbours(state);
     this.showScores(state);
     this.showTable();
-    this.parts.folds.code.textContent = asPython(state);
-    this.announce();
+    this.parts.folds.code.textContent = asPython(state, this.found);
+    this.announce?.();
   }
 
   showControls({ stretch, shear, turn, sphere }) {
@@ -177,7 +184,7 @@ class View extends Movable {
 
   /** How far a plane must reach to show all rows. */
   reach(state, rows) {
-    return niceReach(1.35 * Math.max(...rows.map(length), state.sphere === "free" ? 0.1 : 1));
+    return niceReach(1.2 * Math.max(...rows.map(length), state.sphere === "free" ? 0.1 : 1));
   }
 
   showTrained(state) {
@@ -187,13 +194,13 @@ class View extends Movable {
     const named = this.nameMarks(this.frame, [...items, ...users], [...state.item_names, ...state.user_names]);
     back.replaceChildren(...scenery(this.frame, { items, selected, nearest: before[0] }), ...this.userMarks(named.slice(items.length)));
     const names = JSON.stringify(state.item_names);
-    if (handles.dataset.names !== names) {
-      handles.replaceChildren(...state.item_names.map((name, k) => this.handle(name, k)));
-      handles.dataset.names = names;
+    if (names !== this.handled) {
+      this.tips = state.item_names.map((name, k) => this.handle(name, k));
+      handles.replaceChildren(...this.tips.map(({ root }) => root));
+      this.handled = names;
     }
     items.forEach((row, k) => {
-      const handle = handles.children[k];
-      placeMark(handle, named[k]);
+      const { root: handle } = placed(this.tips[k], named[k]);
       handle.setAttribute("aria-valuenow", row[0].toFixed(2));
       handle.setAttribute("aria-valuetext", `${point(row)}${k === selected ? ", selected" : `, cosine to ${state.item_names[selected]} ${number(cosine(row, items[selected]))}`}`);
       handle.classList.toggle("cw-dragged", this.dragged === k);
@@ -203,11 +210,11 @@ class View extends Movable {
 
   handle(name, k) {
     const drag = (event) => this.onDrag(event, k);
-    return svg("g", {
+    return mark({
       class: "cw-handle", "data-handle": k, tabindex: "0", role: "slider", "aria-label": name, "aria-roledescription": "point in the plane",
       "aria-valuemin": -FARTHEST, "aria-valuemax": FARTHEST, onfocus: () => this.select(k),
       onkeydown: (event) => this.onKey(event, k), onpointerdown: drag, onpointermove: drag, onpointerup: drag, onpointercancel: drag,
-    }, svg("circle", { class: "cw-touch", r: 18 }), svg("circle", { class: "cw-knob-item", r: 6.5 }), svg("text", { class: "cw-row-name" }));
+    }, svg("circle", { class: "cw-touch", r: 18 }), svg("circle", { class: "cw-knob-item", r: 6.5 }));
   }
 
   showMoved(state) {
@@ -216,10 +223,7 @@ class View extends Movable {
     const frame = new Plane(this.reach(state, [...newItems, ...newUsers]));
     const named = this.nameMarks(frame, [...newItems, ...newUsers], lengths.map(({ name, off }) => (off ? `${name} ✕` : name)));
     back.replaceChildren(...scenery(frame, { items: newItems, selected, nearest: after[0], image: this.found.matrix }), ...this.userMarks(named.slice(newItems.length)));
-    handles.replaceChildren(...newItems.map((_, k) => {
-      const mark = svg("g", { class: "cw-still", onclick: () => this.select(k) }, svg("circle", { class: "cw-touch", r: 18 }), svg("circle", { class: "cw-knob-item", r: 6.5 }), svg("text", { class: "cw-row-name" }));
-      return placeMark(mark, named[k]);
-    }));
+    handles.replaceChildren(...newItems.map((_, k) => placed(mark({ class: "cw-still", onclick: () => this.select(k) }, svg("circle", { class: "cw-touch", r: 18 }), svg("circle", { class: "cw-knob-item", r: 6.5 })), named[k]).root));
     plane.setAttribute("aria-label", `The same model in another gauge. ${this.story}`);
   }
 
@@ -230,7 +234,7 @@ class View extends Movable {
   }
 
   userMarks(named) {
-    return named.map((one) => placeMark(svg("g", {}, svg("rect", { class: "cw-user", x: -5, y: -5, width: 10, height: 10 }), svg("text", { class: "cw-row-name cw-soft-name" })), one));
+    return named.map((one) => placed(mark({}, svg("rect", { class: "cw-user", x: -5, y: -5, width: 10, height: 10 })), one, "cw-soft-name").root);
   }
 
   showMeter({ sphere }) {
@@ -247,13 +251,13 @@ class View extends Movable {
         return h("li", {}, h("span", {}, names[k]), h("span", { class: "cw-value" }, number(cosine(rows[k], rows[selected]))),
           h("span", { class: "cw-rise" }, rise > 0 ? `▲${rise}` : rise < 0 ? `▼${-rise}` : ""));
       })));
-    this.parts.neighbours.replaceChildren(column("as trained", items, before, before), column("in the other gauge", newItems, after, before));
+    this.parts.neighbours.replaceChildren(column("as trained", items, before, before), column("now", newItems, after, before));
   }
 
   showScores({ item_names: itemNames, user_names: userNames }) {
     const { newScores, scores, scoreChanges } = this.found;
     const cell = (i, j) => (number(scores[i][j]) === number(newScores[i][j]) ? number(scores[i][j]) : `${number(scores[i][j])} → ${number(newScores[i][j])}`);
-    this.parts.scores.replaceChildren(table(["User", ...itemNames], userNames.map((name, i) => [name, ...itemNames.map((_, j) => cell(i, j))]), "One number where the two gauges agree."));
+    this.parts.scores.replaceChildren(table(["User", ...itemNames], userNames.map((name, i) => [name, ...itemNames.map((_, j) => cell(i, j))]), "One number where both gauges agree."));
     const most = Math.max(...scoreChanges);
     this.parts.difference.textContent = `${most ? `Largest difference between the two products: ${power(most)}. That is rounding.` : "The two products are equal to the last bit."}`;
   }
@@ -264,6 +268,91 @@ class View extends Movable {
     const { heads, rows } = tableOf(this.state(), this.found);
     holder.replaceChildren(table(heads, rows, "Every row before and after."));
   }
+}
+
+// ---- words -------------------------------------------------------------------------------------------------------------
+
+const SAME = 1e-9; // how much a score may differ by rounding
+
+/** The sentences, in order. */
+function sentences(state, found) {
+  return [aboutGauge(state, found), aboutNeighbours(state, found), ...aboutSphere(state, found)];
+}
+
+function aboutGauge({ stretch, shear, turn }, { scoreChanges }) {
+  const moves = [`Axis 1 is stretched by ${number(stretch[0])}, axis 2 by ${number(stretch[1])}.`];
+  if (shear) moves.push(`Shear ${number(shear)}.`);
+  if (turn) moves.push(`Turned by ${number(turn)}°.`);
+  return `${moves.join(" ")} Scores that changed: ${scoreChanges.filter((change) => change > SAME).length} of ${scoreChanges.length}.`;
+}
+
+function aboutNeighbours({ item_names: names }, { selected, items, newItems, before, after, changed }) {
+  const ranking = (rows, order) => list(order.slice(0, 3).map((k) => `${names[k]} (${number(cosine(rows[k], rows[selected]))})`));
+  const [first, second] = [ranking(items, before), ranking(newItems, after)];
+  const both = first === second ? `as trained and now ${second}` : `as trained ${first}; now ${second}`;
+  return `Nearest to ${names[selected]} by cosine: ${both}. Items with another nearest neighbour: ${changed.filter(Boolean).length} of ${items.length}.`;
+}
+
+function aboutSphere({ sphere }, found) {
+  if (sphere === "free") return [];
+  const held = found.lengths.filter((row) => row.held);
+  const sizes = held.map((row) => row.length);
+  const rows = sphere === "items" ? "Item rows" : "Item and user rows";
+  const verdict = found.feasible
+    ? `${rows} must have length 1, and they have: this gauge is feasible.`
+    : `${rows} must have length 1, but now they have ${number(Math.min(...sizes))} to ${number(Math.max(...sizes))} ` +
+      `(${list(held.filter(({ off }) => off).map(({ name }) => name))}): this gauge leaves the circle.`;
+  return [verdict, aboutFreedom(sphere, found)];
+}
+
+function aboutFreedom(sphere, { freedom: kind, items, users }) {
+  if (kind === "other") {
+    const second = swapSquares(items[0], users[0]);
+    return `Besides the identity one other stretch keeps these rows on the circle: ${number(second[0])} and ${number(second[1])} (up to mirrors).`;
+  }
+  const stretches = {
+    family: "A family of stretches with one parameter keeps these rows on the circle.",
+    none: "Of all stretches only the identity keeps these rows on the circle (up to mirrors).",
+  }[kind];
+  if (sphere === "both") return stretches;
+  const linear = [
+    "Of all linear gauges only turns and mirrors do.",
+    "Besides turns and mirrors, linear gauges with one parameter do.",
+    "Besides turns and mirrors, linear gauges with two parameters do.",
+  ][linearDimension(items)];
+  return `${stretches} ${linear}`;
+}
+
+const point = (row) => `${number(row[0])}, ${number(row[1])}`;
+
+/** Cells of the table: every row of both tables. */
+function tableOf({ item_names: itemNames, user_names: userNames }, { selected, items, users, newItems, newUsers }) {
+  const chosen = itemNames[selected];
+  const heads = ["Row", "Trained", "Now", "Length now", `Cosine to ${chosen}, trained`, `Cosine to ${chosen}, now`];
+  const itemRow = (name, k) => [name, point(items[k]), point(newItems[k]), number(length(newItems[k])), number(cosine(items[selected], items[k])), number(cosine(newItems[selected], newItems[k]))];
+  const userRow = (name, k) => [name, point(users[k]), point(newUsers[k]), number(length(newUsers[k])), "user", "user"];
+  return { heads, rows: [...itemNames.map(itemRow), ...userNames.map(userRow)] };
+}
+
+/** Python that computes the cosines of the table. */
+function asPython({ items, users, item_names: itemNames, user_names: userNames, stretch, shear, turn, sphere, selected }, found) {
+  const rowsOf = (names, rows) => `{${names.map((name, k) => `${JSON.stringify(name)}: (${rows[k].join(", ")})`).join(", ")}}`;
+  return `import numpy as np
+
+from course_lib import gauge, geometry
+from course_lib.lessons.gauge_freedom.stretched_axes import StretchedAxes
+
+shown = StretchedAxes(
+    ${rowsOf(itemNames, items)},
+    ${rowsOf(userNames, users)},
+    stretch=(${stretch.join(", ")}), shear=${shear}, turn=${turn}, sphere="${sphere}", selected=${selected},
+)
+items, users = shown.trained
+new_items, new_users = gauge.apply_linear_gauge(items, users, shown.gauge_matrix)
+print(np.abs(new_users @ new_items.T - users @ items.T).max(), "the largest change of a score")
+print(geometry.cosine(items[${found.selected}], items).tolist(), "cosines as trained")
+print(geometry.cosine(new_items[${found.selected}], new_items).tolist(), "and in the other gauge")
+shown`;
 }
 
 // ---- pictures ----------------------------------------------------------------------------------------------------------
@@ -291,15 +380,18 @@ function scenery(plane, { items, selected, nearest, image }) {
   ].filter(Boolean);
 }
 
+/** A mark with a name. */
+function mark(attributes, ...shapes) {
+  const words = svg("text", { class: "cw-row-name" });
+  return { words, root: svg("g", attributes, shapes, words) };
+}
+
 /** Moves a mark and its name to their places. */
-function placeMark(mark, { at: [x, y], name: [dx, dy, anchor], text }) {
-  mark.style.transform = `translate(${x.toFixed(2)}px, ${y.toFixed(2)}px)`;
-  const words = mark.querySelector("text");
-  words.textContent = text;
-  words.setAttribute("x", dx);
-  words.setAttribute("y", dy);
-  words.setAttribute("text-anchor", anchor);
-  return mark;
+function placed(one, { at: [x, y], name: [dx, dy, anchor], text }, kind = "") {
+  one.root.setAttribute("transform", `translate(${x.toFixed(2)} ${y.toFixed(2)})`);
+  one.words.textContent = text;
+  for (const [name, value] of Object.entries({ class: `cw-row-name ${kind}`, x: dx, y: dy, "text-anchor": anchor })) one.words.setAttribute(name, value);
+  return one;
 }
 
 /** Lengths of the rows that must have length 1, on a line from 0 to the longest: a dot on 1, or a cross off it. */

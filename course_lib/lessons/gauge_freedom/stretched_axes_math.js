@@ -1,11 +1,9 @@
 // Gauges in the plane: items A R, users B R^-T, the same scores A B^T, other cosines. Rows are vectors, R acts from the right.
 //
-// Same formulas as course_lib.maths.gauge and course_lib.maths.geometry (tests/test_widgets_gauge.py compares them). Nothing here touches
+// Same formulas as course_lib.maths.gauge and course_lib.maths.geometry (tests/lessons/gauge_freedom/test_widget.py compares them). Nothing here touches
 // a page.
-import { list, number } from "../shared/widgets/kit.js";
 
 export const FEASIBLE = 1e-9; // how far from 1 a length may be
-const SAME = 1e-9; // how much a score may differ by rounding
 
 export const dot = (a, b) => a[0] * b[0] + a[1] * b[1];
 export const length = (a) => Math.hypot(a[0], a[1]);
@@ -115,73 +113,4 @@ export function analyse(state) {
     feasible: !lengths.some(({ off }) => off),
     freedom: freedom(sphere, items, users),
   };
-}
-
-// ---- words: course_lib.lessons.gauge_freedom.stretched_axes writes the same ones ------------------------------------------------------
-
-/** The sentences, in order. */
-export function sentences(state, found) {
-  return [aboutGauge(state, found), aboutNeighbours(state, found), ...aboutSphere(state, found)];
-}
-
-function aboutGauge({ stretch, shear, turn }, { scoreChanges }) {
-  const moves = [`Axis 1 is stretched by ${number(stretch[0])}, axis 2 by ${number(stretch[1])}.`];
-  if (shear) moves.push(`Shear ${number(shear)}.`);
-  if (turn) moves.push(`Turned by ${number(turn)}°.`);
-  return `${moves.join(" ")} Scores that changed: ${scoreChanges.filter((change) => change > SAME).length} of ${scoreChanges.length}.`;
-}
-
-function aboutNeighbours({ item_names: names }, { selected, items, newItems, before, after, changed }) {
-  const ranking = (rows, order) => list(order.slice(0, 3).map((k) => `${names[k]} (${number(cosine(rows[k], rows[selected]))})`));
-  const [first, second] = [ranking(items, before), ranking(newItems, after)];
-  const both = first === second ? `as trained and now ${second}` : `as trained ${first}; now ${second}`;
-  return `Nearest to ${names[selected]} by cosine: ${both}. Items with another nearest neighbour: ${changed.filter(Boolean).length} of ${items.length}.`;
-}
-
-function aboutSphere({ sphere }, found) {
-  if (sphere === "free") return [];
-  const held = found.lengths.filter((row) => row.held);
-  const sizes = held.map((row) => row.length);
-  const rows = sphere === "items" ? "Item rows" : "Item and user rows";
-  const verdict = found.feasible
-    ? `${rows} must have length 1, and they have: this gauge is feasible.`
-    : `${rows} must have length 1, but now they have ${number(Math.min(...sizes))} to ${number(Math.max(...sizes))} ` +
-      `(${list(held.filter(({ off }) => off).map(({ name }) => name))}): this gauge leaves the circle.`;
-  return [verdict, aboutFreedom(sphere, found)];
-}
-
-export function aboutFreedom(sphere, { freedom: kind, items, users }) {
-  if (kind === "other") {
-    const second = swapSquares(items[0], users[0]);
-    return `Besides the identity one other stretch keeps these rows on the circle: ${number(second[0])} and ${number(second[1])} (up to mirrors).`;
-  }
-  const stretches = {
-    family: "A family of stretches with one parameter keeps these rows on the circle.",
-    none: "Of all stretches only the identity keeps these rows on the circle (up to mirrors).",
-  }[kind];
-  if (sphere === "both") return stretches;
-  const linear = [
-    "Of all linear gauges only turns and mirrors do.",
-    "Besides turns and mirrors, linear gauges with one parameter do.",
-    "Besides turns and mirrors, linear gauges with two parameters do.",
-  ][linearDimension(items)];
-  return `${stretches} ${linear}`;
-}
-
-export const point = (row) => `${number(row[0])}, ${number(row[1])}`;
-
-/** Cells of the table: every row of both tables. */
-export function tableOf({ item_names: itemNames, user_names: userNames }, { selected, items, users, newItems, newUsers }) {
-  const chosen = itemNames[selected];
-  const heads = ["Row", "Trained", "Now", "Length now", `Cosine to ${chosen}, trained`, `Cosine to ${chosen}, now`];
-  const itemRow = (name, k) => [name, point(items[k]), point(newItems[k]), number(length(newItems[k])), number(cosine(items[selected], items[k])), number(cosine(newItems[selected], newItems[k]))];
-  const userRow = (name, k) => [name, point(users[k]), point(newUsers[k]), number(length(newUsers[k])), "user", "user"];
-  return { heads, rows: [...itemNames.map(itemRow), ...userNames.map(userRow)] };
-}
-
-/** Lines of Python that show the same state in a notebook. */
-export function asPython({ items, users, item_names: itemNames, user_names: userNames, stretch, shear, turn, sphere, selected }) {
-  const table = (names, rows) => `{${names.map((name, k) => `${JSON.stringify(name)}: (${rows[k].join(", ")})`).join(", ")}}`;
-  return `from course_lib.lessons.gauge_freedom.stretched_axes import StretchedAxes\nStretchedAxes(\n    ${table(itemNames, items)},\n    ${table(userNames, users)},\n` +
-    `    stretch=(${stretch.join(", ")}), shear=${shear}, turn=${turn}, sphere="${sphere}", selected=${selected},\n)`;
 }

@@ -60,7 +60,8 @@ def test_the_numbers_in_the_explanations() -> None:
     assert gauge.linear_gauge_dimension(np.random.default_rng(1).normal(size=(10, 4))) == 0
     assert f"{2 - math.sqrt(2):.2f}" in explanation(NAME, "distances", "metric")
     films = stretched_axes.StretchedAxes()  # "with six items in the plane the nearest neighbour already changes"
-    assert len(films.items) == 6 and any(films._nearest_changes())
+    before, after = (gauge.neighbours(rows, 1) for rows in (films.trained[0], films.moved[0]))
+    assert len(films.items) == 6 and (before != after).any()
 
 
 def test_the_family_of_stretches_changes_cosines() -> None:
