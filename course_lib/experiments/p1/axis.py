@@ -15,7 +15,7 @@ from scipy.sparse.linalg import LinearOperator, svds
 from course_lib.data.interactions import NEGATIVE_LAWS, Interactions, TripleLaw
 from course_lib.experiments.core.registry import Seeds, experiment
 from course_lib.experiments.core.results import shown
-from course_lib.experiments.core.summary import Row, part, tidy, values_by_name
+from course_lib.experiments.core.summary import Row, means, part, tidy
 from course_lib.experiments.p1.data import describe, load_split
 from course_lib.experiments.p1.measures import RATIO
 from course_lib.experiments.p1.models import WIDTH
@@ -33,7 +33,7 @@ DATA = {
     "laptop": ("lastfm-10core", "ml-1m-10core", "citeulike-10core", "gowalla-10core"),
     "full": ("lastfm-10core", "ml-1m-10core", "citeulike-10core", "gowalla-10core", "ml-20m-10core"),
 }
-SHOWN = ("first axis", "second axis", "headless", "spread", "chance", "trained r", "widest", "share")
+SHOWN = ("first axis", "one side", "headless", "spread", "chance", "trained r", "widest", "share")
 
 
 class AxisCell(TypedDict):
@@ -72,9 +72,9 @@ def singular_axes(interactions: Interactions, law: TripleLaw, axes: int = AXES) 
 
 
 def axis_plan(scale: str, seeds: Seeds, *, data: str | None = None, device: str = "cpu") -> list[AxisCell]:
-    """Six libraries' laws on every data set; the training part of the split of P1's tables, one seed."""
+    """Six libraries' laws on every data set; the training part of the split of P1's tables."""
     sets = (data,) if data else DATA[scale]
-    return [{"data": name, "law": law, "seed": seeds[0]} for name in sets for law in LIBRARY_LAWS]
+    return [{"data": name, "law": law, "seed": seed} for name in sets for law in LIBRARY_LAWS for seed in seeds]
 
 
 @experiment(
@@ -84,13 +84,13 @@ def axis_plan(scale: str, seeds: Seeds, *, data: str | None = None, device: str 
     plan=axis_plan,
     estimate=lambda cell: 1.0,
     describe=describe,
-    finish=lambda rows: values_by_name(rows, lambda row: f"{row['data']}-{row['law']}-{row['metric']}"),
+    finish=lambda rows: means(rows, lambda row: f"{row['data']}-{row['law']}-{row['metric']}"),
     layout=shown("data", "law", metrics=SHOWN),
 )
 def axis_cell(cell: AxisCell) -> list[Row]:
     """|Pearson| of the first two axes with the counts, s_1/s_2, items pushed, sd(Pos - Neg)/sd(Pop), r of noise.
 
-    Under the laws in TRAINED also the first axis without the head (`headless_axis`), and what MF has after EPOCHS
+    "one side" is the share of the users on the larger side of the first axis: along it they all rank items alike. Under the laws in TRAINED also the first axis without the head (`headless_axis`), and what MF has after EPOCHS
     passes of SGD: the cross-fitted r, |Pearson| of the widest direction of the items with the counts, and the share of
     their variance along e_pop.
     """
@@ -98,10 +98,11 @@ def axis_cell(cell: AxisCell) -> list[Row]:
     law = LIBRARY_LAWS[cell["law"]]
     counts = train.col_counts.astype(float)
     sizes, vectors = singular_axes(train, law)
-    net = drift(train, law)
+    net, sides = drift(train, law), pull_operator(train, law) @ vectors[0]
     found: dict[str, Any] = {
         "first axis": abs(popularity.pearson(vectors[0], counts)),
         "second axis": abs(popularity.pearson(vectors[1], counts)),
+        "one side": max((sides > 0).mean(), (sides < 0).mean()),
         "speed": sizes[0] / sizes[1],
         "pushed": float((net < 0).mean()),
         "spread": net.std() / counts.std(),
@@ -110,7 +111,7 @@ def axis_cell(cell: AxisCell) -> list[Row]:
     if law in TRAINED:
         rng = np.random.default_rng(cell["seed"])
         found |= {"headless": headless_axis(train, law)} | trained_axis(train, TRAINED[law], rng)
-    return tidy(part(cell, "data law"), found)
+    return tidy(part(cell, "data law seed"), found)
 
 
 def headless_axis(train: Interactions, law: TripleLaw) -> float:

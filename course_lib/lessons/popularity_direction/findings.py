@@ -1,23 +1,70 @@
-"""What the chapter on the popularity direction says of data, and in which cases it holds."""
+"""What the chapter on the popularity direction says of data, and in which cases it holds.
+
+Stored results: P1-F1 (projections before and after training) and P1-X2 (the axis before training). The pages' own runs:
+MF and LightGCN on the embedded films, over seeds.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from course_lib.lessons.popularity_direction.films import Angles
 from course_lib.lessons.shared.findings import Difference, finding
 
 SETS = {"ml-1m-10core": "MovieLens-1M", "lastfm-10core": "LastFM"}  # those of the experiment P1-F1
+AXES = {
+    "ml-1m-10core": "MovieLens-1M",
+    "gowalla-10core": "Gowalla",
+    "citeulike-10core": "CiteULike",
+    "lastfm-10core": "LastFM",
+}  # those of the experiment P1-X2
 BACKBONES = ("MF", "LightGCN")
+UNIFORM, POPULAR = "RecBole", "LightFM"  # the two laws of P1-X2 under which MF is trained
+Runs = Mapping[str, Sequence[float]]  # a model -> one number for each seed
 
 
-# ---- the page's own runs: a correlation of each seed
+def above(values: Sequence[float], bound: float) -> Difference:
+    """The values of some seeds minus a bound."""
+    return Difference.paired(values, [bound] * len(values))
 
 
-@finding("Training raises the correlation of projection and popularity", case="data set")
-def training_raises_r_of_films(trained: Sequence[float], untrained: Sequence[float]) -> dict[str, Difference]:
-    """r of LightGCN trained minus r of the same start before its first step, both cross-fitted."""
-    return {"films": Difference.paired(trained, untrained)}
+def below(values: Sequence[float], bound: float) -> Difference:
+    """A bound minus the values of some seeds."""
+    return Difference.paired([bound] * len(values), values)
+
+
+# ---- the pages' own runs: a number for each seed
+
+
+@finding("Training raises the correlation of projection and popularity", case="model")
+def training_raises_r_of_films(trained: Runs, untrained: Runs) -> dict[str, Difference]:
+    """r of a trained model minus r of the same start before its first step, both cross-fitted."""
+    return {model: Difference.paired(trained[model], untrained[model]) for model in trained}
+
+
+@finding("The formula, which nobody trained, follows popularity more closely than trained MF", case="data set")
+def formula_beats_mf(formula: float, trained: Sequence[float]) -> dict[str, Difference]:
+    """r of the pull matrix's first axis minus r of MF's projections as in P1's Figure 1."""
+    return {"films": below(trained, formula)}
+
+
+@finding("Early in training more than nine people in ten have the same film at the top", case="data set")
+def one_list_for_most(shares: Sequence[float]) -> dict[str, Difference]:
+    """The largest share of people with one film at the top, minus 0.9."""
+    return {"films": above(shares, 0.9)}
+
+
+@finding("Later in training fewer people share their first film", case="data set")
+def lists_part(early: Sequence[float], late: Sequence[float]) -> dict[str, Difference]:
+    """The largest share of people with one film at the top: early minus late."""
+    return {"films": Difference.paired(early, late)}
+
+
+@finding("The first singular vector grows to its predicted length within a tenth", case="data set")
+def growth_is_predicted(ratios: Sequence[float]) -> dict[str, Difference]:
+    """1/10 minus how far measured over predicted length is from 1, after ten passes."""
+    return {"films": below([abs(ratio - 1) for ratio in ratios], 0.1)}
 
 
 @finding(
@@ -29,21 +76,83 @@ def shifted_start_beats_training(shifted: Sequence[float], trained: Sequence[flo
     return {"films": Difference.paired(shifted, trained)}
 
 
+@finding("Trained on, the mean film lies on the unpopular side", case="kind of training")
+def mean_film_is_unpopular(cosines: Runs) -> dict[str, Difference]:
+    """Minus the cosine of the mean film with e_pop."""
+    return {name: below(values, 0) for name, values in cosines.items()}
+
+
+@finding("In LightGCN the mean film lies on the popular side", case="kind of training")
+def mean_film_is_popular(cosines: Runs) -> dict[str, Difference]:
+    """The cosine of the mean film with e_pop."""
+    return {name: above(values, 0) for name, values in cosines.items()}
+
+
+@finding("With negatives by popularity, popularity can be read off the films less well", case="kind of training")
+def popular_negatives_lower_r(uniform: Runs, popular: Runs) -> dict[str, Difference]:
+    """r under uniform negatives minus r under negatives by popularity, both cross-fitted."""
+    return {name: Difference.paired(uniform[name], popular[name]) for name in popular}
+
+
+@finding("With uniform negatives the widest direction of the films is close to e_pop", case="kind of training")
+def widest_is_popularity(cosines: Runs) -> dict[str, Difference]:
+    """|cosine| of the widest direction with e_pop, minus 0.8."""
+    return {name: above(values, 0.8) for name, values in cosines.items()}
+
+
+@finding("With negatives by popularity the widest direction is less close to e_pop", case="kind of training")
+def popular_negatives_turn_the_widest(uniform: Runs, popular: Runs) -> dict[str, Difference]:
+    """|cosine| of the widest direction with e_pop, under uniform negatives minus under negatives by popularity."""
+    return {name: Difference.paired(uniform[name], popular[name]) for name in popular}
+
+
+@finding("With uniform negatives the mean user points along e_pop", case="kind of training")
+def mean_user_follows(cosines: Runs) -> dict[str, Difference]:
+    """Cosine of the mean user with e_pop, minus 0.9."""
+    return {name: above(values, 0.9) for name, values in cosines.items()}
+
+
 @finding("A trained user's gradient has less than a tenth of the length of the ideal step", case="model")
-def gradient_has_vanished(lengths: Mapping[str, float]) -> dict[str, Difference]:
+def gradient_has_vanished(trained: Mapping[str, Sequence[Angles]]) -> dict[str, Difference]:
     """1/10 minus the median of |gradient| over |mean positive minus mean negative|."""
-    return {model: Difference(0.1 - length) for model, length in lengths.items()}
+    return {model: below([one.length for one in found], 0.1) for model, found in trained.items()}
+
+
+@finding("At the end of training BPR's step is less popular than the ideal direction", case="model")
+def last_step_is_less_popular(trained: Mapping[str, Sequence[Angles]]) -> dict[str, Difference]:
+    """Median cosine of d* and e_pop minus that of minus the gradient and e_pop."""
+    return {
+        model: Difference.paired([one.ideal_popular for one in found], [one.popular for one in found])
+        for model, found in trained.items()
+    }
 
 
 @finding(
     "With half of the user's vector, the gradient points along the ideal direction, at a cosine above 0.9", case="model"
 )
-def half_way_it_is_aligned(cosines: Mapping[str, float]) -> dict[str, Difference]:
+def half_way_it_is_aligned(halves: Mapping[str, Sequence[Angles]]) -> dict[str, Difference]:
     """Median cosine of minus the gradient at e_u/2 and d*, minus 0.9."""
-    return {model: Difference(cosine - 0.9) for model, cosine in cosines.items()}
+    return {model: above([one.ideal for one in found], 0.9) for model, found in halves.items()}
 
 
-# ---- stored: Figure 1, and the axis before training
+@finding("After training the fans of a film are near the mean user, more than at the start", case="data set")
+def fans_meet_the_mean_user(trained: Sequence[float], start: Sequence[float]) -> dict[str, Difference]:
+    """Median over the films of the cosine of mean fan and mean user: after training minus at the start."""
+    return {"films": Difference.paired(trained, start)}
+
+
+@finding("On two shelves the widest direction is the shelf, and popularity cannot be read off", case="data set")
+def the_shelf_is_widest(taste: Sequence[float], crossed: Sequence[float]) -> dict[str, Difference]:
+    """|correlation| of the widest direction with the shelf, minus |r| cross-fitted, minus 0.7."""
+    return {"two shelves": above([a - abs(b) for a, b in zip(taste, crossed, strict=True)], 0.7)}
+
+
+# ---- stored: Figure 1
+
+
+def _f1(f1: Any, metric: str, data: str, backbone: str, state: str = "trained") -> list[float]:
+    found: list[float] = f1.values(metric, data=data, backbone=backbone, state=state)
+    return found
 
 
 @finding(
@@ -55,8 +164,24 @@ def training_raises_r(f1: Any) -> dict[str, Difference]:
     """r trained minus r before the first step, both cross-fitted, over seeds."""
     return {
         f"{backbone}, {name}": Difference.paired(
-            f1.values("cross-fitted", data=data, backbone=backbone, state="trained"),
-            f1.values("cross-fitted", data=data, backbone=backbone, state="untrained"),
+            _f1(f1, "cross-fitted", data, backbone), _f1(f1, "cross-fitted", data, backbone, "untrained")
+        )
+        for data, name in SETS.items()
+        for backbone in BACKBONES
+    }
+
+
+@finding(
+    "A trained model's projections follow the root of popularity more closely than popularity",
+    case="pair of backbone and data set",
+    claimed={"MF, MovieLens-1M", "LightGCN, MovieLens-1M"},
+    rests_on=["P1-F1-laptop"],
+)
+def roots_fit_better(f1: Any) -> dict[str, Difference]:
+    """Pearson's r with the root of popularity minus that with popularity, over seeds."""
+    return {
+        f"{backbone}, {name}": Difference.paired(
+            _f1(f1, "Pearson of roots", data, backbone), _f1(f1, "Pearson", data, backbone)
         )
         for data, name in SETS.items()
         for backbone in BACKBONES
@@ -72,11 +197,10 @@ def training_raises_r(f1: Any) -> dict[str, Difference]:
 def formula_beats_training(f1: Any, x2: Any) -> dict[str, Difference]:
     """r of the first axis under uniform negatives minus r of the trained model as in P1's Figure 1, over seeds."""
     return {
-        f"{backbone}, {name}": Difference.paired([axis] * len(trained), trained)
+        f"{backbone}, {name}": Difference.paired(_x2(x2, "first axis", data)[: len(trained)], trained)
         for data, name in SETS.items()
-        for axis in x2.values("first axis", data=data, law="RecBole")
         for backbone in BACKBONES
-        if (trained := f1.values("Pearson", data=data, backbone=backbone, state="trained"))
+        if (trained := _f1(f1, "Pearson", data, backbone))
     }
 
 
@@ -88,7 +212,160 @@ def formula_beats_training(f1: Any, x2: Any) -> dict[str, Difference]:
 def few_are_negative_in_lightgcn(f1: Any) -> dict[str, Difference]:
     """Share of MF's items with a negative projection minus that of LightGCN's, over seeds."""
     return {
-        name: Difference.paired(f1.values("negative", data=data, backbone="MF", state="trained")[: len(found)], found)
+        name: Difference.paired(_f1(f1, "negative", data, "MF")[: len(found)], found)
         for data, name in SETS.items()
-        if (found := f1.values("negative", data=data, backbone="LightGCN", state="trained"))
+        if (found := _f1(f1, "negative", data, "LightGCN"))
+    }
+
+
+@finding(
+    "LightGCN's centroid lies on the popular side, and MF's on the other", case="data set", rests_on=["P1-F1-laptop"]
+)
+def centroids_part(f1: Any) -> dict[str, Difference]:
+    """The smaller of LightGCN's centroid and minus MF's, over the seeds that both have."""
+    return {
+        name: above([min(a, -b) for a, b in zip(graph, _f1(f1, "centroid", data, "MF"), strict=False)], 0)
+        for data, name in SETS.items()
+        if (graph := _f1(f1, "centroid", data, "LightGCN"))
+    }
+
+
+# ---- stored: the axis before training
+
+
+def _x2(x2: Any, metric: str, data: str, law: str = UNIFORM) -> list[float]:
+    found: list[float] = x2.values(metric, data=data, law=law)
+    return found
+
+
+@finding(
+    "Popularity is the first axis before training: their correlation is above 0.9",
+    case="data set",
+    claimed={"MovieLens-1M"},
+    rests_on=["P1-X2-laptop"],
+)
+def first_axis_is_popularity(x2: Any) -> dict[str, Difference]:
+    """|r| of the first axis with the counts under uniform negatives, minus 0.9, over splits."""
+    return {name: above(_x2(x2, "first axis", data), 0.9) for data, name in AXES.items()}
+
+
+@finding(
+    "The first axis before training is hardly popularity: their correlation is below 0.3",
+    case="data set",
+    claimed={"CiteULike", "LastFM"},
+    rests_on=["P1-X2-laptop"],
+)
+def first_axis_is_not_popularity(x2: Any) -> dict[str, Difference]:
+    """0.3 minus |r| of the first axis with the counts under uniform negatives, over splits."""
+    return {name: below(_x2(x2, "first axis", data), 0.3) for data, name in AXES.items()}
+
+
+@finding(
+    "With negatives by popularity the first axis follows popularity less than with uniform ones",
+    case="data set",
+    rests_on=["P1-X2-laptop"],
+)
+def uniform_negatives_ask_for_popularity(x2: Any) -> dict[str, Difference]:
+    """|r| of the first axis with the counts, uniform minus by popularity, over splits."""
+    return {
+        name: Difference.paired(_x2(x2, "first axis", data), _x2(x2, "first axis", data, POPULAR))
+        for data, name in AXES.items()
+    }
+
+
+@finding(
+    "With negatives by popularity the first axis is not popularity: their correlation is below 0.3",
+    case="data set",
+    rests_on=["P1-X2-laptop"],
+)
+def popular_negatives_hide_the_axis(x2: Any) -> dict[str, Difference]:
+    """0.3 minus |r| of the first axis with the counts under negatives by popularity, over splits."""
+    return {name: below(_x2(x2, "first axis", data, POPULAR), 0.3) for data, name in AXES.items()}
+
+
+@finding(
+    "After twenty passes the widest direction of the items follows popularity: their correlation is above 0.7",
+    case="data set",
+    claimed={"MovieLens-1M"},
+    rests_on=["P1-X2-laptop"],
+)
+def widest_stays_popularity(x2: Any) -> dict[str, Difference]:
+    """|r| of the widest direction of trained items with the counts, minus 0.7, over seeds."""
+    return {name: above(_x2(x2, "widest", data), 0.7) for data, name in AXES.items()}
+
+
+@finding(
+    "After twenty passes the widest direction of the items is not popularity: their correlation is below 0.3",
+    case="data set",
+    claimed={"Gowalla", "CiteULike", "LastFM"},
+    rests_on=["P1-X2-laptop"],
+)
+def widest_is_a_taste(x2: Any) -> dict[str, Difference]:
+    """0.3 minus |r| of the widest direction of trained items with the counts, over seeds."""
+    return {name: below(_x2(x2, "widest", data), 0.3) for data, name in AXES.items()}
+
+
+@finding(
+    "Without the items of more than one user in twenty the first axis stays popularity: above 0.9",
+    case="data set",
+    claimed={"MovieLens-1M"},
+    rests_on=["P1-X2-laptop"],
+)
+def axis_outlives_its_head(x2: Any) -> dict[str, Difference]:
+    """|r| of the first axis with the counts, head left out, minus 0.9, over splits."""
+    return {name: above(_x2(x2, "headless", data), 0.9) for data, name in AXES.items()}
+
+
+@finding(
+    "With negatives by popularity, popularity can be read off the items and holds less than a tenth of their variance",
+    case="data set",
+    claimed={"MovieLens-1M"},
+    rests_on=["P1-X2-laptop"],
+)
+def readable_is_not_dominant(x2: Any) -> dict[str, Difference]:
+    """The smaller of r - 0.7 (cross-fitted) and 0.1 - the share of variance along e_pop, over seeds."""
+    return {
+        name: above(
+            [
+                min(r - 0.7, 0.1 - share)
+                for r, share in zip(_x2(x2, "trained r", data, POPULAR), _x2(x2, "share", data, POPULAR), strict=True)
+            ],
+            0,
+        )
+        for data, name in AXES.items()
+    }
+
+
+@finding(
+    "Where every user counts alike, the first axis follows popularity more closely",
+    case="data set",
+    claimed={"CiteULike", "LastFM"},
+    rests_on=["P1-X2-laptop"],
+)
+def users_first_bring_popularity(x2: Any) -> dict[str, Difference]:
+    """|r| of the first axis under LightGCN's law minus that under RecBole's, over splits."""
+    return {
+        name: Difference.paired(_x2(x2, "first axis", data, "LightGCN"), _x2(x2, "first axis", data))
+        for data, name in AXES.items()
+    }
+
+
+@finding(
+    "Keeping or skipping a triple whose negative is the user's own item gives the same first axis",
+    case="data set",
+    rests_on=["P1-X2-laptop"],
+)
+def collisions_cancel(x2: Any) -> dict[str, Difference]:
+    """1e-6 minus the distance between the two correlations, over splits."""
+    return {
+        name: below(
+            [
+                abs(a - b)
+                for a, b in zip(
+                    _x2(x2, "first axis", data, "cornac"), _x2(x2, "first axis", data, "Spotlight"), strict=True
+                )
+            ],
+            1e-6,
+        )
+        for data, name in AXES.items()
     }
