@@ -27,10 +27,10 @@ CATALOGUE: dict[str, Question] = {
         "Do lengths follow popularity?", "geometry/popularity-norm-coupling-further", "thm-coupling-corrected"
     ),
     "popularity-direction": Question(
-        "Is there a direction of popularity?", "debiasing/popularity-direction", "prop-double-dipping"
+        "Is there a direction of popularity?", "debiasing/popularity-direction-further", "prop-double-dipping"
     ),
     "shifted-centre": Question(
-        "Where is the centre of the items?", "debiasing/popularity-direction", "thm-bpr-conservation"
+        "Where is the centre of the items?", "debiasing/popularity-direction-further", "thm-bpr-conservation"
     ),
     "free-gauge": Question("Does cosine mean anything?", "geometry/gauge-freedom", "prop-cosine-gauge"),
     "in-batch-bias": Question("What did the batches optimise?", "sampling/in-batch-bias", "thm-in-batch-expectation"),

@@ -90,9 +90,10 @@ def axis_plan(scale: str, seeds: Seeds, *, data: str | None = None, device: str 
 def axis_cell(cell: AxisCell) -> list[Row]:
     """|Pearson| of the first two axes with the counts, s_1/s_2, items pushed, sd(Pos - Neg)/sd(Pop), r of noise.
 
-    "one side" is the share of the users on the larger side of the first axis: along it they all rank items alike. Under the laws in TRAINED also the first axis without the head (`headless_axis`), and what MF has after EPOCHS
-    passes of SGD: the cross-fitted r, |Pearson| of the widest direction of the items with the counts, and the share of
-    their variance along e_pop.
+    "one side" is the share of the users on the larger side of the first axis: along it they all rank items alike. Under
+    the laws in TRAINED also the first axis without the head (`headless_axis`), and what MF has after EPOCHS passes of
+    SGD: the cross-fitted r, |Pearson| of the widest direction of the items with the counts, and the share of their
+    variance along e_pop.
     """
     train = load_split(cell["data"], cell["seed"]).train.compact()
     law = LIBRARY_LAWS[cell["law"]]

@@ -112,7 +112,8 @@ def descend(
             users, positives = data.users[where], data.items[where]
             others = sample_negatives(data, users, rng, law=negatives)
             made.zero_grad()
-            model.loss(*(torch.from_numpy(ids) for ids in (users, positives, others))).backward()
+            loss = model.loss(*(torch.from_numpy(ids) for ids in (users, positives, others)))
+            torch.autograd.backward(loss)
             made.step()
         items = tables(model)[1]
         moves.append(float(np.linalg.norm(items.mean(0) - first) / np.sqrt((items**2).sum(1).mean())))
@@ -178,13 +179,17 @@ class Angles(NamedTuple):
 def angles(users: np.ndarray, items: np.ndarray) -> Angles:
     """What BPR asks of each user with the items held still, over all pairs; d* before it is cut to length one."""
     data = train()
-    axis, found = popularity.popularity_direction(items, data.col_counts), []
+    axis = popularity.popularity_direction(items, data.col_counts)
     own = np.asarray(data.labels(), dtype=bool)
-    for mine, vector in zip(own, users, strict=True):
-        scores = items @ vector
-        w = 1 / (1 + np.exp(scores[mine][:, None] - scores[~mine]))
-        down = (w.sum(1) @ items[mine] - w.sum(0) @ items[~mine]) / w.size
-        ideal = items[mine].mean(0) - items[~mine].mean(0)
-        long, full = np.linalg.norm(down), np.linalg.norm(ideal)
-        found.append([down @ ideal / (long * full), down @ axis / long, ideal @ axis / full, long / full])
+    found = [_angles_of(mine, vector, items, axis) for mine, vector in zip(own, users, strict=True)]
     return Angles(*(float(value) for value in np.median(found, axis=0)))
+
+
+def _angles_of(mine: np.ndarray, vector: np.ndarray, items: np.ndarray, axis: np.ndarray) -> Angles:
+    """The four numbers of one user, whose items are `mine` (n,)."""
+    scores = items @ vector
+    w = 1 / (1 + np.exp(scores[mine][:, None] - scores[~mine]))
+    down = (w.sum(1) @ items[mine] - w.sum(0) @ items[~mine]) / w.size
+    ideal = items[mine].mean(0) - items[~mine].mean(0)
+    long, full = float(np.linalg.norm(down)), float(np.linalg.norm(ideal))
+    return Angles(down @ ideal / (long * full), down @ axis / long, ideal @ axis / full, long / full)

@@ -29,38 +29,40 @@ def some_items(counts: Any, shown: int = DOTS) -> np.ndarray:
 
 @in_style
 def projections(
-    panels: Mapping[str, Sequence[float]],
-    counts: Any,
-    *,
-    label: str = "projection",
-    notes: Mapping[str, str] | None = None,
+    panels: Mapping[str, Sequence[float]], counts: Any, *, named: Mapping[str, int] | None = None
 ) -> tuple[Figure, np.ndarray]:
     """One number per item against its count, with Pearson's r over all items: a panel for each name -> (n,) numbers.
 
-    notes: name -> a second line under r. Numbers are shown as multiples of their standard deviation.
+    named: name -> id of an item that is marked and named in every panel. Numbers are shown as multiples of their
+    standard deviation.
     """
     counts = np.asarray(counts, dtype=float)
-    fig, axes = plt.subplots(1, len(panels), figsize=(3.0 * len(panels), 3.1), sharex=True, squeeze=False, dpi=92)
+    fig, axes = plt.subplots(1, len(panels), figsize=(3.3 * len(panels), 3.4), sharex=True, squeeze=False, dpi=92)
     shown = some_items(counts)
     for ax, (name, given) in zip(axes[0], panels.items(), strict=True):
         values = np.asarray(given, dtype=float)
         if values.shape != counts.shape:
             raise ValueError(f"{name} has shape {values.shape}; expected one number for each of {len(counts)} counts")
-        ax.plot(counts[shown], values[shown] / values.std(), "o", color=PULL, mec="white", mew=0.3, ms=4.2, alpha=0.8)
+        values = values / values.std()
+        ax.plot(counts[shown], values[shown], "o", color=PULL, mec="white", mew=0.3, ms=4.2, alpha=0.8)
         ax.axhline(0, color=SOFT, lw=0.8)
-        note = f"\n{notes[name]}" if notes and name in notes else ""
-        ax.text(
-            0.04,
-            0.96,
-            f"r = {popularity.pearson(values, counts):.2f}{note}",
-            transform=ax.transAxes,
-            va="top",
-            color=INK,
-            bbox=white_sheet(),
-        )
+        _name_items(ax, counts, values, named or {})
+        r = f"r = {popularity.pearson(values, counts):.2f}"
+        ax.text(0.04, 0.96, r, transform=ax.transAxes, va="top", color=INK, bbox=white_sheet())
         ax.set(title=name, xlabel="popularity", yticks=[])
-    axes[0, 0].set_ylabel(label)
+        ax.margins(y=0.14)
+    axes[0, 0].set_ylabel("place of the film")
     return fig, axes[0]
+
+
+def _name_items(ax: Axes, counts: np.ndarray, values: np.ndarray, named: Mapping[str, int]) -> None:
+    """Marks items and writes their names, towards the middle of the panel."""
+    for name, item in named.items():
+        x, y = counts[item], values[item]
+        right = x > counts.max() / 2
+        ax.plot(x, y, "D", color=PUSH, mec="white", mew=0.6, ms=6.5)
+        options: dict[str, Any] = {"ha": "right" if right else "left", "color": PUSH, "fontsize": 8.5}
+        ax.annotate(name, (x, y), (-6 if right else 6, -3), textcoords="offset points", va="top", **options)
 
 
 @in_style
@@ -161,6 +163,25 @@ def axis_growth(
         if name in predicted:
             ax.plot(epochs, predicted[name], color=color, ls=line, lw=1.6)
     ax.set(yscale="log", xlabel="epoch", ylabel="length of the items along the axis")
+    ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return fig, ax
+
+
+@in_style
+def one_list(
+    passes: Sequence[int], r: Sequence[float], shares: Sequence[float], *, formula: float
+) -> tuple[Figure, Axes]:
+    """Against the passes: r of projection and popularity, and the share of people with one film at the top.
+
+    formula: r of the pull matrix's first axis, a level line. All of the same length.
+    """
+    fig, ax = plt.subplots(figsize=(6.4, 3.7), dpi=92)
+    labels = ("r of projection\nand popularity", "people with the\nsame film at the top")
+    for values, label, (color, marker, line) in zip((r, shares), labels, SPARE, strict=False):
+        every = max(1, len(passes) // 12)
+        ax.plot(passes, values, color=color, marker=marker, ls=line, markevery=every, label=label)
+    ax.axhline(formula, color=PULL, lw=1, ls=(0, (1, 1.3)), label="r of the formula")
+    ax.set(xlabel="passes over the data", ylim=(0, 1.04), ylabel="r, or share of the people")
     ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     return fig, ax
 

@@ -21,11 +21,12 @@ FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
     "mean_item": lambda: plots.mean_item(
         {"SGD": [0.0, 1e-16], "Adam": [0.1, 0.2]}, {"SGD": [0.0, 0.0], "Adam": [-0.2, -0.4]}
     ),
+    "one_list": lambda: plots.one_list([1, 2, 3], [0.1, 0.9, 0.8], [0.0, 0.9, 0.5], formula=0.98),
     "popularity_cloud": lambda: plots.popularity_cloud(
         np.arange(60.0).reshape(20, 3) % 7, np.arange(20), 0.1, groups=np.arange(20) % 2
     ),
     "projections": lambda: plots.projections(
-        {"A": [0.1, 0.3, 0.2], "B": [1.0, 0.0, -1.0]}, [1, 5, 9], notes={"A": "a note"}
+        {"A": [0.1, 0.3, 0.2], "B": [1.0, 0.0, -1.0]}, [1, 5, 9], named={"Jaws": 0, "Alien": 2}
     ),
     "roles": lambda: plots.roles([1, 5, 9], {"uniform": [5, 5, 5], "popular": [1, 5, 8]}),
     "projection_panels": lambda: plots.projection_panels(
