@@ -20,7 +20,6 @@ NOT_YET = [
     "gauge-freedom",
     "gramian-estimators",
     "jacobian-conditions",
-    "popularity-direction",
 ]
 PAGES = sorted(path for path in (ROOT / "book").rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts)
 USES = [(row["code"], use) for row in ROWS for use in row.get("used_in", [])]

@@ -10,7 +10,6 @@ from tools import conclusions, prose
 
 # pages that are being rewritten
 NOT_YET = [
-    "popularity-direction",
     "gauge-freedom",
     "gauge-freedom-lab",
     "jacobian-conditions",
