@@ -153,16 +153,16 @@ def mean_item(moves: Mapping[str, Sequence[float]], sides: Mapping[str, Sequence
 
 @in_style
 def axis_growth(
-    epochs: Sequence[float], measured: Mapping[str, Sequence[float]], predicted: Mapping[str, Sequence[float]]
+    passes: Sequence[float], measured: Mapping[str, Sequence[float]], predicted: Mapping[str, Sequence[float]]
 ) -> tuple[Figure, Axes]:
-    """Length of the items along singular vectors of M against the epoch: marks are measured, lines predicted."""
+    """Length of the items along singular vectors of M against the pass: marks are measured, lines predicted."""
     fig, ax = plt.subplots(figsize=(6.4, 3.7), dpi=92)
     for index, (name, values) in enumerate(measured.items()):
         color, marker, line = SPARE[index % len(SPARE)]
-        ax.plot(epochs, values, marker, color=color, ms=6, mfc="white", label=name)
+        ax.plot(passes, values, marker, color=color, ms=6, mfc="white", label=name)
         if name in predicted:
-            ax.plot(epochs, predicted[name], color=color, ls=line, lw=1.6)
-    ax.set(yscale="log", xlabel="epoch", ylabel="length of the items along the axis")
+            ax.plot(passes, predicted[name], color=color, ls=line, lw=1.6)
+    ax.set(yscale="log", xlabel="passes over the data", ylabel="length of the items along the axis")
     ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     return fig, ax
 
