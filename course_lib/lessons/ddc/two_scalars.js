@@ -31,12 +31,11 @@ class View extends Interactive {
     const head = {
       look: "cw-flow cw-film cw-words-under",
       title: "Two scalars for one user",
-      lead: "DDC learns two numbers for each user from one loss, and serves an embedding that has another. Press “Minimum of the DDC loss” and compare.",
+      lead: "DDC learns two numbers for each user from one loss, and serves an embedding that has another.",
     };
     return framed(head, beside({
-      main: [parts.person.box,
-        h("div", { class: "cw-presets", role: "group", "aria-label": "Go to" }, Object.values(parts.places)),
-        parts.alpha.box, parts.beta.box],
+      start: h("div", { class: "cw-presets", role: "group", "aria-label": "Go to" }, Object.values(parts.places)),
+      main: [parts.person.box, parts.alpha.box, parts.beta.box],
       view: this.buildSurface(),
       words: parts.summary,
       more: [parts.shift.box, this.buildRanks()],

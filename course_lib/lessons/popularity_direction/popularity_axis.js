@@ -35,11 +35,12 @@ class View extends Interactive {
     const head = {
       look: "cw-flow cw-film cw-words-across",
       title: "The axis of popularity",
-      lead: "The most and the least popular items choose an axis, and all items are measured along it. Press “Nothing to find”: how much would chance show?",
+      lead: "The head and the tail choose an axis, and all items are measured along it. How much would “Nothing to find” show?",
     };
     return framed(head, beside({
-      main: [parts.presets.box, parts.show.box, parts.again, parts.ratio.box, sizes.length > 1 ? parts.shown.box : []],
-      view: [this.buildClouds(), this.buildChance()],
+      start: parts.presets.box,
+      main: [parts.show.box, parts.again, parts.ratio.box, sizes.length > 1 ? parts.shown.box : []],
+      view: [this.buildChance(), this.buildClouds()],
       words: parts.summary,
       more: [parts.film.box, parts.inspector],
     }), parts.folds.box);
