@@ -72,7 +72,7 @@ class View extends Interactive {
   buildRanks() {
     const { parts } = this;
     const losses = ["DDC loss", "Loss of the served"].map((text, k) => h("div", {}, h("dt", {}, text), (parts[`loss${k}`] = h("dd", {}))));
-    parts.tests = h("ul", { class: "cw-ranking cw-moves" });
+    parts.tests = h("ul", { class: "cw-ranking" });
     parts.list = h("ol", { class: "cw-ranking" });
     return h("div", { class: "cw-card" },
       h("dl", { class: "cw-facts" }, losses),

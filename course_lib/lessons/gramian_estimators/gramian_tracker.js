@@ -37,14 +37,14 @@ class View extends Interactive {
     parts.start = choice({ name: "correct_start", label: "Start at zero", options: [["no", "left as it is"], ["yes", "corrected"]], onset: (value) => this.set({ correct_start: value === "yes" }) });
     parts.beta = choice({ name: "beta", label: "SAGram’s β", options: [["1", "1"], ["b/n", "b/n"]], onset: onset("beta") });
     const head = {
-      look: "cw-flow cw-film cw-words-under cw-view-halves",
+      look: "cw-flow cw-film cw-words-under",
       title: "Following a Gramian that moves",
       lead: "An entry of a Gramian moves, and each step sees one batch. SOGram forgets at the rate α: too fast, or too slowly?",
     };
     return framed(head, beside({
       start: parts.presets.box,
       main: [parts.alpha.box, parts.batch.box, parts.size.box, parts.drift.box],
-      view: [this.buildPaths(), this.buildErrors()],
+      view: h("div", { class: "cw-pair" }, this.buildPaths(), this.buildErrors()),
       words: parts.summary,
       more: [this.film.box, h("div", { class: "cw-row cw-buttons" }, this.film.button, parts.again), parts.start.box, parts.beta.box,
         h("p", { class: "cw-note" }, `The entry is a mean over ${WORLD.examples} examples with standard deviation 1. SAGram remembers all of them, SOGram one number. All move alike here, the best case for SAGram.`)],

@@ -477,7 +477,7 @@ class HeatMap {
       push: text("cw-number", CELL.width / 2, CELL.height - 7),
     };
     const { box, square, ring, asked, cross, pull, push } = cell;
-    return { ...cell, group: svg("g", { class: "cw-pair", onpointerenter: () => onEnter(i, j) }, box, square.root, ring, asked, cross, pull, push) };
+    return { ...cell, group: svg("g", { class: "cw-weight", onpointerenter: () => onEnter(i, j) }, box, square.root, ring, asked, cross, pull, push) };
   }
 
   update({ labels, weights, full, mistaken, selected, name }) {
@@ -489,7 +489,7 @@ class HeatMap {
       const wrong = mistaken(i, j);
       const [pull, push] = [weights.positive[i][j], weights.negative[i][j]];
       cell.box.setAttribute("class", `cw-box${label ? " cw-box-positive" : ""}${wrong ? " cw-box-wrong" : ""}`);
-      cell.group.setAttribute("class", `cw-pair${selected[0] === i && selected[1] === j ? " cw-selected" : ""}`);
+      cell.group.setAttribute("class", `cw-weight${selected[0] === i && selected[1] === j ? " cw-selected" : ""}`);
       cell.square.place(cell.x, cell.y, push, unit, label === 1);
       place(cell.ring, cell.x, cell.y, unit * Math.sqrt(Math.max(pull, 0)));
       place(cell.asked, cell.x, cell.y, unit * Math.sqrt(full.negative[i][j]));
