@@ -155,9 +155,8 @@ def run(code: str, **given: Any) -> Any:
     tree = ast.parse(code)
     last = tree.body.pop()
     assert isinstance(last, ast.Expr)
-    names: dict[str, Any] = {}
-    exec(compile(tree, "page", "exec"), names)
-    return eval(compile(ast.Expression(last.value), "page", "eval"), {**names, **given})
+    exec(compile(tree, "page", "exec"), given)
+    return eval(compile(ast.Expression(last.value), "page", "eval"), given)
 
 
 def made_in_python(page: Any, **given: Any) -> Any:

@@ -1,10 +1,12 @@
 // The interactive "two scalars": one user, their alpha and beta, the loss that learns them, and the ranks of their test items.
-// Runs in Jupyter (anywidget) and on a static page (afm_host.js) alike.
-import { h, number, svg } from "../shared/widgets/kit.js";
-import { Interactive, button, choice, diamond, framed, key, showing, slider, table } from "../shared/widgets/controls.js";
-import { HEADS, PEOPLE, WORLD, analyse, asPython, deviations, final, gridAxis, isoline, levels, lossText, nameOf, partsOf, pointText, rowsOf, study, summary, surface } from "./two_scalars_math.js";
+// Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper (paper_dom.js) alike.
+import { h, number, svg, wholePercent } from "../shared/widgets/kit.js";
+import { Interactive, beside, choice, diamond, framed, key, showing, slider, table } from "../shared/widgets/controls.js";
+import { WORLD, analyse, bestRank, final, gridAxis, isoline, levels, ofNegatives, ofPositives, partsOf, ranks, study, surface } from "./two_scalars_math.js";
 
 const NAMES = ["items", "counts", "people", "names", "stored", "person", "alpha", "beta", "shift", "view"];
+const PEOPLE = ["Ann", "Ben", "Cleo", "Dan", "Eve", "Finn", "Gwen", "Hugo"];
+const VIEWS = [["ddc", "DDC’s, which is learned"], ["served", "of the embedding that is served"]];
 const FARTHEST = 50; // how large a scalar may be
 const SHOWN = 5; // of the list
 
@@ -17,50 +19,46 @@ class View extends Interactive {
 
   build() {
     const { parts } = this;
-    const { people, stored } = this.follower.state();
-    const set = (name) => (value) => this.follower.set({ [name]: value });
+    const { people } = this.state();
+    const set = (name) => (value) => this.set({ [name]: value });
     const scalar = (name, text) => slider({ name, text, min: WORLD.window[name][0], max: WORLD.window[name][1], step: 0.05, onset: set(name) });
-    parts.person = choice({ name: "person", label: "User", options: people.map((_, k) => [String(k), PEOPLE[k]]), onset: (k) => this.follower.set({ person: Number(k), alpha: 0, beta: 0 }) });
+    parts.person = choice({ name: "person", label: "User", options: people.map((_, k) => [String(k), PEOPLE[k]]), onset: (k) => this.choose(Number(k)) });
     parts.alpha = scalar("alpha", "α, along the popularity axis");
     parts.beta = scalar("beta", "β, along the preference axis");
-    parts.shift = slider({ name: "shift", text: "Move all items along the popularity axis by", min: -2, max: 2, step: 0.25, onset: set("shift") });
-    parts.minimum = button("minimum", "Minimum of the DDC loss", () => this.go(this.studied.minimum));
-    parts.best = button("best", "Best rank", () => this.go(this.studied.best));
-    parts.model = button("model", "The model: 0 and 0", () => this.go([0, 0]));
+    parts.shift = slider({ name: "shift", text: "Move all items, popularity axis", min: -2, max: 2, step: 0.25, onset: set("shift") });
+    const chip = (name, text) => h("button", { type: "button", class: "cw-chip", "data-action": name, onclick: () => this.put(this.places[name]) }, text);
+    parts.places = { minimum: chip("minimum", "Minimum of the DDC loss"), best: chip("best", "Best rank"), model: chip("model", "The model: 0 and 0") };
     const head = {
-      look: "cw-flow cw-film",
+      look: "cw-flow cw-film cw-words-under",
       title: "Two scalars for one user",
-      lead: ["DDC leaves the trained model as it is and learns two numbers for each user. It learns them from one loss and serves another embedding.",
-        stored ? " MF on the embedded films, five people, trained beforehand." : ""],
+      lead: "DDC learns two numbers for each user from one loss, and serves an embedding that has another.",
     };
-    return framed(head,
-      h("div", { class: "cw-controls" },
-        h("div", { class: "cw-presets" }, parts.person.box),
-        h("div", {}, parts.alpha.box, parts.beta.box),
-        h("div", {}, parts.shift.box, h("div", { class: "cw-row cw-buttons cw-below" }, parts.minimum, parts.best, parts.model))),
-      h("div", { class: "cw-stage cw-halves" }, this.buildSurface(), this.buildRanks()),
-      parts.folds.box);
+    return framed(head, beside({
+      start: h("div", { class: "cw-presets", role: "group", "aria-label": "Go to" }, Object.values(parts.places)),
+      main: [parts.person.box, parts.alpha.box, parts.beta.box],
+      view: this.buildSurface(),
+      words: parts.summary,
+      more: [parts.shift.box, this.buildRanks()],
+    }), h("div", { class: "cw-folds" }, parts.folds.box, this.buildParts()));
   }
 
   buildSurface() {
     const { parts } = this;
-    parts.view = choice({ name: "view", label: "Loss", options: [["ddc", "DDC, what is learned"], ["served", "of the embedding that is served"]], onset: (view) => this.follower.set({ view }) });
+    parts.view = choice({ name: "view", label: "Loss", options: VIEWS, onset: (view) => this.set({ view }) });
     parts.lines = svg("g", { "aria-hidden": "true" });
     parts.marks = svg("g", { "aria-hidden": "true" });
     parts.handle = this.buildHandle();
-    parts.surface = svg("svg", { class: "cw-look", viewBox: `0 0 ${FRAME.width} ${FRAME.height}`, role: "group", style: `--cw-wide:${FRAME.width}`, onclick: (event) => this.go(this.under(event)) },
+    parts.surface = svg("svg", { class: "cw-look", viewBox: `0 0 ${FRAME.width} ${FRAME.height}`, role: "group", "data-paper": true, style: "--cw-wide:300", onclick: (event) => this.put(this.under(event)) },
       axes(), parts.lines, parts.marks, parts.handle);
-    parts.losses = h("p", { class: "cw-note" });
     return h("div", { class: "cw-card" },
-      h("p", { class: "cw-card-title" }, "The loss ", h("span", { class: "cw-soft" }, "click, drag the cross, or use the arrow keys")), parts.view.box, parts.surface,
+      parts.view.box, parts.surface,
       h("ul", { class: "cw-legend" },
-        key("equal loss, thicker where lower", svg("path", { class: "cw-level", "stroke-width": 2, d: "M1 15Q10 0 19 12" })),
-        key("now", svg("path", { class: "cw-now", d: "M4 4L16 16M16 4L4 16" })),
+        key("you: click, drag, arrow keys", svg("path", { class: "cw-now", d: "M4 4L16 16M16 4L4 16" })),
         key("the model", svg("circle", { class: "cw-chosen", cx: 10, cy: 10, r: 6 })),
-        key("minimum of the DDC loss", svg("path", { class: "cw-item-head", d: diamond(10, 10, 7) })),
+        key("DDC’s minimum", svg("path", { class: "cw-item-head", d: diamond(10, 10, 7) })),
         key("best rank", svg("rect", { class: "cw-knob-item", x: 4, y: 4, width: 12, height: 12 })),
-        key("right of it the head gains on the tail", svg("path", { class: "cw-bend", d: "M10 1V19" }))),
-      parts.losses);
+        key("equal loss, thicker where lower", svg("path", { class: "cw-level", "stroke-width": 2, d: "M1 15Q10 0 19 12" })),
+        key("right of it popular items gain", svg("path", { class: "cw-bend", d: "M10 1V19" }))));
   }
 
   buildHandle() {
@@ -73,22 +71,47 @@ class View extends Interactive {
 
   buildRanks() {
     const { parts } = this;
-    parts.bars = h("div", { class: "cw-bars" });
+    const losses = ["DDC loss", "Loss of the served"].map((text, k) => h("div", {}, h("dt", {}, text), (parts[`loss${k}`] = h("dd", {}))));
+    parts.tests = h("ul", { class: "cw-ranking" });
     parts.list = h("ol", { class: "cw-ranking" });
     return h("div", { class: "cw-card" },
-      h("p", { class: "cw-card-title" }, "Test items ", h("span", { class: "cw-soft" }, "rank, and what the score is made of")), parts.bars,
+      h("dl", { class: "cw-facts" }, losses),
+      h("p", { class: "cw-card-title" }, "Test items ", h("span", { class: "cw-soft" }, "rank, model → now")), parts.tests,
+      h("p", { class: "cw-card-title cw-below" }, "Top of the list ", h("span", { class: "cw-soft" }, "with counts")), parts.list);
+  }
+
+  buildParts() {
+    const { parts } = this;
+    parts.bars = h("div", { class: "cw-bars" });
+    parts.made = h("details", { class: "cw-made" }, h("summary", {}, "What the scores of the test items are made of"), parts.bars,
       h("ul", { class: "cw-legend" },
         key("base score", svg("path", { class: "cw-part cw-part-base", d: "M1 10H19" })),
         key("β a, preference", svg("path", { class: "cw-part cw-part-pref", d: "M1 10H19" })),
         key("α b, popularity", svg("path", { class: "cw-part cw-part-pop", d: "M1 10H19" })),
-        key("score of place 10", svg("path", { class: "cw-bend", d: "M10 1V19" }))),
-      h("p", { class: "cw-card-title cw-below" }, "Top of the list ", h("span", { class: "cw-soft" }, "with counts")), parts.list, (parts.popular = h("p", { class: "cw-note" })), parts.summary);
+        key("score of place 10", svg("path", { class: "cw-bend", d: "M10 1V19" }))));
+    parts.made.addEventListener("toggle", () => this.showBars());
+    return parts.made;
   }
 
   // ---- what the reader does ----------------------------------------------------------------------------------------
 
-  go([alpha, beta]) {
-    this.follower.set({ alpha: tidy(alpha), beta: tidy(beta) });
+  put([alpha, beta]) {
+    this.set({ alpha: tidy(alpha), beta: tidy(beta) });
+  }
+
+  /** Another user, at the same marked place as the one before, so that users can be compared. */
+  choose(person) {
+    const name = Object.keys(this.places).find((one) => this.stands(one)) ?? "model";
+    this.prepare({ ...this.state(), person });
+    const [alpha, beta] = (this.places[name] ?? [0, 0]).map(tidy);
+    this.set({ person, alpha, beta });
+  }
+
+  /** Whether the scalars are those of a marked place. */
+  stands(name) {
+    const { alpha, beta } = this.state();
+    const place = this.places[name]?.map(tidy);
+    return Boolean(place) && place[0] === alpha && place[1] === beta;
   }
 
   under(event) {
@@ -102,8 +125,8 @@ class View extends Interactive {
     const change = { ArrowLeft: [-by, 0], ArrowRight: [by, 0], ArrowUp: [0, by], ArrowDown: [0, -by] }[event.key];
     if (!change) return;
     event.preventDefault();
-    const { alpha, beta } = this.follower.state();
-    this.go([alpha + change[0], beta + change[1]]);
+    const { alpha, beta } = this.state();
+    this.put([alpha + change[0], beta + change[1]]);
   }
 
   onDrag(event) {
@@ -113,7 +136,7 @@ class View extends Interactive {
       this.dragged = true;
       event.preventDefault();
     } else if (event.type === "pointermove" && this.dragged) {
-      this.go(this.under(event));
+      this.put(this.under(event));
     } else if (event.type !== "pointermove") {
       this.dragged = false;
     }
@@ -122,29 +145,28 @@ class View extends Interactive {
   // ---- showing -----------------------------------------------------------------------------------------------------
 
   /** What belongs to the user and the place of the items: anew only if one of them changes. */
-  prepare(state) {
-    const name = JSON.stringify([state.people[state.person], state.shift, state.items, state.counts]);
-    if (this.prepared !== name) {
-      this.studied = study(state);
-      this.surfaces = {};
-    }
-    this.surfaces[state.view] ??= surface(this.studied.user, state.view);
-    if (this.prepared !== name || this.drawn !== state.view) this.drawSurface(state.view);
-    [this.prepared, this.drawn] = [name, state.view];
+  prepare({ items, counts, people, person, shift }) {
+    const given = [items, counts, people, person, shift];
+    if (this.given?.every((one, k) => one === given[k])) return;
+    this.studied = study({ items, counts, people, person, shift });
+    this.places = { model: [0, 0], minimum: this.studied.minimum, best: this.studied.best };
+    this.given = given;
+    this.drawn = null;
   }
 
   refresh() {
-    const state = this.follower.state();
+    const state = this.state();
     this.prepare(state);
+    if (this.drawn !== state.view) this.drawSurface(state.view);
     this.found = analyse(state, this.studied);
     this.story = summary(state, this.found);
     this.showControls(state);
-    this.showSurface(state);
-    this.showBars(state);
-    this.showList(state);
+    this.showHandle(state);
+    this.showRanks(state);
+    this.showBars();
     this.showTable();
     this.parts.folds.code.textContent = asPython(state);
-    this.announce();
+    this.announce?.();
   }
 
   showControls({ person, alpha, beta, shift, view }) {
@@ -152,14 +174,15 @@ class View extends Interactive {
     parts.person.show(String(person));
     parts.alpha.show(alpha, number(alpha));
     parts.beta.show(beta, number(beta));
-    parts.shift.show(shift, deviations(shift));
+    parts.shift.show(shift, `${number(shift)} sd`);
     parts.view.show(view);
-    parts.minimum.disabled = !this.studied.minimum;
+    parts.places.minimum.disabled = !this.studied.minimum;
+    for (const [name, one] of Object.entries(parts.places)) one.setAttribute("aria-pressed", String(this.stands(name)));
   }
 
   drawSurface(view) {
     const { parts, studied } = this;
-    const grid = this.surfaces[view];
+    const grid = surface(studied.user, view);
     const place = ([column, row]) => at([gridAxis("alpha")[0] + column * STEP.alpha, gridAxis("beta")[0] + row * STEP.beta]).map((value) => value.toFixed(1)).join(" ");
     parts.lines.replaceChildren(...levels(grid).map((level, k) => svg("path", { class: "cw-level", "stroke-width": (2.8 - 0.25 * k).toFixed(2), d: isoline(grid, level).map(([from, to]) => `M${place(from)}L${place(to)}`).join("") })));
     const mark = (point, draw) => (point && inside(point) ? draw(...at(point)) : null);
@@ -169,53 +192,127 @@ class View extends Interactive {
       mark(studied.best, (x, y) => svg("rect", { class: "cw-knob-item", x: x - 6, y: y - 6, width: 12, height: 12 })),
       mark(studied.minimum, (x, y) => svg("path", { class: "cw-item-head cw-plain", d: diamond(x, y, 9) })),
     ].filter(Boolean));
+    this.drawn = view;
   }
 
-  showSurface({ alpha, beta, view }) {
-    const { parts, found } = this;
-    const { minimum } = this.studied;
+  showHandle({ alpha, beta, view }) {
+    const { parts } = this;
     const [x, y] = at([Math.max(ALPHA[0], Math.min(ALPHA[1], alpha)), Math.max(BETA[0], Math.min(BETA[1], beta))]);
     parts.handle.setAttribute("transform", `translate(${x.toFixed(1)} ${y.toFixed(1)})`);
     parts.handle.setAttribute("aria-valuenow", alpha.toFixed(2));
     parts.handle.setAttribute("aria-valuetext", pointText([alpha, beta]));
     parts.surface.setAttribute("aria-label", `${view === "ddc" ? "The DDC loss" : "The loss of the embedding that is served"} over α and β. ${this.story}`);
-    const where = !minimum ? "The DDC loss has no minimum: it falls for ever." : inside(minimum) ? "" : `The minimum lies outside the picture, at ${pointText(minimum)}.`;
-    parts.losses.textContent = `DDC loss ${lossText(found.losses[0])}, of the embedding that is served ${lossText(found.losses[1])} (the model: ${lossText(found.lossOfModel)}). ${where}`;
   }
 
-  showBars(state) {
+  showRanks(state) {
     const { found, parts } = this;
     const { user } = found;
-    const needed = final(user, state.alpha, state.beta, found.list.slice(-1))[0];
-    const steps = user.test.map((item) => running(partsOf(user, state, item)));
-    const all = [needed, ...steps.flat()];
-    const scaleOf = { low: Math.min(0, ...all), high: Math.max(0, ...all) };
-    parts.bars.replaceChildren(...user.test.map((item, k) => {
+    found.losses.forEach((loss, k) => (parts[`loss${k}`].textContent = `${lossText(loss)} (${wholePercent(loss / found.lossOfModel)})`));
+    parts.tests.replaceChildren(...user.test.map((item, k) => {
       const gain = found.ranksOfModel[k] - found.ranks[k];
-      return h("div", { class: "cw-bar" },
-        h("p", { class: "cw-bar-name" }, h("strong", {}, nameOf(state, item)), ` (count ${user.counts[item]}): rank ${found.ranksOfModel[k]} → ${found.ranks[k]} `,
-          h("span", { class: "cw-rise" }, gain > 0 ? `▲${gain}` : gain < 0 ? `▼${-gain}` : "")),
-        waterfall(steps[k], needed, scaleOf, nameOf(state, item)));
+      return h("li", {}, h("span", {}, nameOf(state, item)), h("span", { class: "cw-value" }, `${found.ranksOfModel[k]} → ${found.ranks[k]}`),
+        h("span", { class: "cw-rise" }, gain > 0 ? `▲${gain}` : gain < 0 ? `▼${-gain}` : ""));
     }));
-  }
-
-  showList(state) {
-    const { found, parts } = this;
-    const { user } = found;
     parts.list.replaceChildren(...found.list.slice(0, SHOWN).map((item) => h("li", {}, h("span", {}, nameOf(state, item)), h("span", { class: "cw-value" }, String(user.counts[item])),
       user.test.includes(item) ? h("span", { class: "cw-rise" }, "✓ test item") : null)));
-    parts.popular.textContent = `Mean count of the ten items shown: ${number(found.popular[0])} with the model, ${number(found.popular[1])} now.`;
+  }
+
+  showBars() {
+    const { found, parts } = this;
+    if (!parts.made.open) return;
+    const state = this.state();
+    const needed = final(found.user, state.alpha, state.beta, found.list.slice(-1))[0];
+    const steps = found.user.test.map((item) => running(partsOf(found.user, state, item)));
+    const all = [needed, ...steps.flat()];
+    const scaleOf = { low: Math.min(0, ...all), high: Math.max(0, ...all) };
+    parts.bars.replaceChildren(...found.user.test.map((item, k) => h("div", { class: "cw-bar" },
+      h("p", { class: "cw-bar-name" }, h("strong", {}, nameOf(state, item)), ` (count ${found.user.counts[item]})`), waterfall(steps[k], needed, scaleOf, nameOf(state, item)))));
   }
 
   showTable() {
     const { data, table: holder } = this.parts.folds;
-    if (data.open) holder.replaceChildren(table(HEADS, rowsOf(this.follower.state(), this.found), "The test items, and the ten items shown."));
+    if (data.open) holder.replaceChildren(table(HEADS, rowsOf(this.state(), this.found), "The test items, and the ten items shown."));
   }
+}
+
+// ---- words ---------------------------------------------------------------------------------------------------------------
+
+const lossText = (value) => value.toFixed(3);
+/** 1 standard deviation, −2 standard deviations. */
+const deviations = (shift) => `${number(shift)} standard deviation${Math.abs(shift) === 1 ? "" : "s"}`;
+const pointText = ([alpha, beta]) => `α = ${number(alpha)}, β = ${number(beta)}`;
+const nameOf = ({ names }, item) => names[item] ?? `item ${item}`;
+
+const summary = (state, found) => [aboutLosses(state, found), aboutRanks(state, found), aboutOptimum(state, found), aboutShift(state)].filter(Boolean).join(" ");
+
+function aboutLosses({ person, alpha, beta }, { user, losses, lossOfModel }) {
+  const history = `${PEOPLE[person]} has ${user.history.length} ${user.history.length === 1 ? "item" : "items"}.`;
+  if (!alpha && !beta) return `${history} Both scalars are 0: the embedding that is served is the model’s, and both losses are ${lossText(lossOfModel)}.`;
+  const [learned, served] = losses.map((loss) => wholePercent(loss / lossOfModel));
+  return `${history} At ${pointText([alpha, beta])} the DDC loss is ${learned} of the model’s, and the loss of the embedding that is served is ${served} of it.`;
+}
+
+function aboutRanks({ alpha, beta }, { ranksOfModel, ranks: now, popularOfModel, popular }) {
+  if (!alpha && !beta) return "";
+  const [up, down] = [1, -1].map((side) => now.filter((rank, k) => side * (ranksOfModel[k] - rank) > 0).length);
+  const moved = (many) => `${many || "none"} ${many === 1 || !many ? "stands" : "stand"}`;
+  const mean = popularOfModel === popular ? `stays ${number(popular)}` : `goes from ${number(popularOfModel)} to ${number(popular)}`;
+  return `Of the ${now.length} test items ${moved(up)} higher and ${moved(down)} lower than with the model. The mean count of the ten items shown ${mean}.`;
+}
+
+function aboutOptimum({ alpha, beta }, { user, minimum, best }) {
+  const reach = `The best rank on the grid is ${bestRank(user, ...best)}, at ${pointText(best)}.`;
+  if (!minimum) return `The DDC loss has no minimum: ${missing(user).join(" and ")}. ${reach}`;
+  const here = tidy(minimum[0]) === alpha && tidy(minimum[1]) === beta;
+  const where = here ? "here" : `at ${pointText(minimum)}`;
+  return `The DDC loss is least ${where}${inside(minimum) ? "" : ", outside the picture"}; the best test item has rank ${bestRank(user, ...minimum)} there. ${reach}`;
+}
+
+/** Why there is no minimum. */
+function missing(user) {
+  const reasons = [
+    [ofPositives(user), "no item of this user has a negative projection on e_pref, so a larger β only gains", "all items of this user have a negative projection on e_pref"],
+    [ofNegatives(user), "no negative has a negative projection on e_pop, so a smaller α only gains", "no negative has a positive projection on e_pop, so a larger α only gains"],
+  ];
+  return reasons.flatMap(([[least, most], positive, negative]) => (least >= 0 ? [positive] : most <= 0 ? [negative] : []));
+}
+
+function aboutShift({ shift }) {
+  return shift ? `All items are moved by ${deviations(shift)} along e_pop: no margin and no ranking of the model has changed.` : "";
+}
+
+const HEADS = ["Item", "Count", "Rank, model", "Rank now", "Base score", "β a", "α b", "Score"];
+
+/** The test items and the list. */
+function rowsOf(state, { user, list: shown }) {
+  const items = [...new Set([...user.test, ...shown])];
+  const [before, now] = [ranks(user, 0, 0, items), ranks(user, state.alpha, state.beta, items)];
+  const scores = final(user, state.alpha, state.beta, items);
+  return items.map((item, k) => {
+    const name = user.test.includes(item) ? `${nameOf(state, item)} (test)` : nameOf(state, item);
+    return [name, ...[user.counts[item], before[k], now[k]].map(String), ...[...partsOf(user, state, item), scores[k]].map(number)];
+  });
+}
+
+/** Lines of Python that compute the two losses and the ranks, and show the same state. */
+function asPython({ stored, person, alpha, beta, shift, view }) {
+  const given = stored ? [] : ["users, items, train, test = trained_model  # yours; chosen and names as you had them"];
+  return [
+    "from course_lib.debiasing import ddc", "from course_lib.lessons.ddc.two_scalars import TwoScalars", "", ...given,
+    `shown = TwoScalars(${stored ? "" : "users, items, train, test, "}person=${person}, alpha=${alpha}, beta=${beta}, shift=${shift}, view="${view}")`,
+    "user = shown.user  # scores of all items, a = <e_pref, e_i>, b = <e_pop, e_i>",
+    "own, others = user.history, user.others",
+    "learned = ddc.user_loss(user.scores[own], user.scores[others], user.a[own], user.b[others], shown.alpha, shown.beta)",
+    "final = user.scores + shown.beta * user.a + shown.alpha * user.b  # of the embedding that is served",
+    "served = ddc.user_loss(final[own], final[others], user.a[own], user.b[others], 0, 0)",
+    "ranks = [1 + int((final[user.candidates] > final[item]).sum()) for item in user.test]",
+    "print(learned, served, ranks)", "shown",
+  ].join("\n");
 }
 
 // ---- pictures ----------------------------------------------------------------------------------------------------------
 
-const FRAME = { width: 400, height: 400, left: 38, right: 10, top: 10, bottom: 40 };
+const FRAME = { width: 340, height: 340, left: 34, right: 6, top: 6, bottom: 38 };
 const { alpha: ALPHA, beta: BETA } = WORLD.window;
 const STEP = { alpha: (ALPHA[1] - ALPHA[0]) / (WORLD.points - 1), beta: (BETA[1] - BETA[0]) / (WORLD.points - 1) };
 const [WIDE, HIGH] = [FRAME.width - FRAME.left - FRAME.right, FRAME.height - FRAME.top - FRAME.bottom];

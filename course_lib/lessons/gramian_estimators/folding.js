@@ -1,10 +1,10 @@
 // The interactive "how an embedding space folds": inner products of observed and of random pairs for several gravity
-// coefficients, made by Python before (course_lib.lessons.gramian_estimators.folding). Runs in Jupyter and on a static page alike.
+// coefficients, made by Python before (course_lib.lessons.gramian_estimators.folding). Runs in Jupyter, on a static page and on paper alike.
 import { h, number, wholePercent, svg } from "../shared/widgets/kit.js";
-import { Film, Interactive, framed, key, showing, slider, table } from "../shared/widgets/controls.js";
-import { HEADS, HISTOGRAM, asPython, lambdaText, rows, shown, summary } from "./folding_text.js";
+import { Film, Interactive, beside, framed, key, showing, slider, table } from "../shared/widgets/controls.js";
 
 const NAMES = ["models", "stored", "lam", "check"];
+const HISTOGRAM = { low: -1, high: 2, bins: 60, scale: 1000 }; // the bins, and the unit of their shares
 
 export default showing((model) => new View(model, NAMES));
 
@@ -13,7 +13,7 @@ class View extends Interactive {
 
   build() {
     const { parts } = this;
-    const { models, stored } = this.follower.state();
+    const { models } = this.state();
     const last = models[0].steps.length - 1;
     parts.lam = slider({ name: "lam", text: "Gravity coefficient λ", min: 0, max: models.length - 1, step: 1, onset: (place) => this.follower.set({ lam: models[place].lam }) });
     this.film = new Film(this.follower, { name: "check", text: "Training step", first: 0, last, every: 1, milliseconds: 600, onstop: () => this.announce() });
@@ -22,31 +22,30 @@ class View extends Interactive {
     parts.quality = h("div", {});
     this.graded = models.every(({ steps }) => steps.every(({ map }) => map !== undefined)) && models.length > 1;
     const head = {
-      look: "cw-flow cw-film",
+      look: "cw-flow cw-film cw-words-under",
       title: "How an embedding space folds",
-      lead: ["Pairs that were observed should have an inner product near 1, random pairs one near 0. Only the gravity term asks for the second.",
-        stored ? " These models were trained beforehand, on people and films of the embedded data set." : ""],
+      lead: "Observed pairs should have an inner product near 1, random pairs near 0. Only the gravity term asks for the second.",
     };
     return framed(head,
-      h("div", { class: "cw-controls" }, parts.lam.box, last ? h("div", { class: "cw-row" }, this.film.box, this.film.button) : null),
-      h("div", { class: "cw-stage cw-stage-chart" },
-        h("div", { class: "cw-card" },
+      beside({
+        main: [parts.lam.box, ...(last ? [this.film.box, h("div", { class: "cw-row cw-buttons" }, this.film.button)] : [])],
+        view: h("div", { class: "cw-card" },
           h("p", { class: "cw-card-title" }, "Inner products"), parts.histogram,
           h("ul", { class: "cw-legend" },
             key("observed pairs", svg("path", { class: "cw-stairs", d: "M2 18V6H18V18" })),
             key("random pairs", svg("path", { class: "cw-heap", d: "M2 18V6H18V18" })),
             key("where each should be", svg("path", { class: "cw-wish", d: "M10 1V19" }))),
           h("p", { class: "cw-note" }, "The outermost bins also hold what lies beyond.")),
-        h("div", { class: "cw-card" },
-          h("p", { class: "cw-card-title" }, "Pairs above one half ", h("span", { class: "cw-soft" }, "“these belong together”")), parts.bars,
-          this.graded ? [h("p", { class: "cw-card-title" }, "MAP@10 of the models"), parts.quality] : null)),
-      parts.summary, parts.folds.box);
+        words: parts.summary,
+        more: [h("p", { class: "cw-card-title" }, "Pairs above one half ", h("span", { class: "cw-soft" }, "“these belong together”")), parts.bars,
+          ...(this.graded ? [h("p", { class: "cw-card-title" }, "MAP@10 of the models"), parts.quality] : [])],
+      }), parts.folds.box);
   }
 
   // ---- showing -----------------------------------------------------------------------------------------------------
 
   refresh() {
-    const state = this.follower.state();
+    const state = this.state();
     const { place, moments, now } = shown(state);
     const { parts } = this;
     this.story = summary(state);
@@ -57,7 +56,7 @@ class View extends Interactive {
     if (this.graded) parts.quality.replaceChildren(qualities(state, moments, place));
     this.showTable();
     parts.folds.code.textContent = asPython(state);
-    if (!this.film.playing) this.announce(); // a voice could not follow the film
+    if (!this.film.playing) this.announce?.(); // a voice could not follow the film
   }
 
   /** The height of the axis: of this model over all checks, so that its training can be played. */
@@ -67,13 +66,64 @@ class View extends Interactive {
 
   showTable() {
     const { data, table: holder } = this.parts.folds;
-    if (data.open) holder.replaceChildren(table(HEADS, rows(this.follower.state()), "The models at the training step shown."));
+    if (data.open) holder.replaceChildren(table(HEADS, rows(this.state()), "The models at the training step shown."));
   }
+}
+
+// ---- words ---------------------------------------------------------------------------------------------------------------
+
+/** 0, 0.01, 1, 1000: the coefficient as people write it. */
+const lambdaText = (lam) => lam.toFixed(12).replace(/\.?0+$/, "");
+
+/** The part of the two histograms that they share. */
+const overlap = ({ observed, random }) => observed.reduce((total, share, k) => total + Math.min(share, random[k]), 0) / HISTOGRAM.scale;
+
+/** The model that is shown, and every model, at the check that is shown. */
+function shown({ models, lam, check }) {
+  const moments = models.map(({ steps }) => steps[check]);
+  const place = models.findIndex((model) => model.lam === lam);
+  return { place, moments, now: moments[place] };
+}
+
+function summary(state) {
+  const { now } = shown(state);
+  const steps = now.step ? ` after ${now.step} steps` : "";
+  return `λ = ${lambdaText(state.lam)}${steps}. Observed pairs have a mean inner product of ${number(now.mean[0])}, and ${wholePercent(now.above[0])} of them lie above one half. ` +
+    `Random pairs have a mean of ${number(now.mean[1])}, and ${wholePercent(now.above[1])} lie above one half. The two histograms have ${wholePercent(overlap(now))} in common.${aboutMap(state)}`;
+}
+
+function aboutMap(state) {
+  const { moments, now } = shown(state);
+  if (now.map === undefined) return "";
+  const known = moments.map((moment, k) => ({ value: moment.map, lam: state.models[k].lam })).filter(({ value }) => value !== undefined);
+  const best = known.reduce((a, b) => (b.value > a.value ? b : a));
+  const text = ` MAP@10 is ${now.map.toFixed(4)}`;
+  if (known.length === 1) return `${text}.`;
+  if (best.value === now.map) return `${text}, the best of these ${known.length} models.`;
+  return `${text}; the best of these ${known.length} models, λ = ${lambdaText(best.lam)}, has ${best.value.toFixed(4)}.`;
+}
+
+const HEADS = ["λ", "Mean, observed", "Mean, random", "Above 1/2, observed", "Above 1/2, random", "In common", "MAP@10"];
+
+function rows(state) {
+  return shown(state).moments.map((moment, k) => [lambdaText(state.models[k].lam), ...moment.mean.map(number), ...moment.above.map(wholePercent), wholePercent(overlap(moment)),
+    moment.map === undefined ? "–" : moment.map.toFixed(4)]);
+}
+
+/** Lines of Python that compute the part that the two histograms share, and show the same state. */
+function asPython({ stored, lam, check }) {
+  return [
+    "from course_lib.lessons.gramian_estimators.folding import Folding", "",
+    ...(stored ? [] : ['# result: your rows, or experiments.run("P4-F6", scale="smoke")']),
+    `shown = Folding(${stored ? "" : "result, "}lam=${lambdaText(lam)}, check=${check})`,
+    "now = shown.moment  # two histograms in thousandths; means, and shares above one half, of observed and of random pairs",
+    'common = sum(map(min, now["observed"], now["random"])) / 1000', 'print(now["mean"], now["above"], common, now.get("map"))', "shown",
+  ].join("\n");
 }
 
 // ---- pictures ----------------------------------------------------------------------------------------------------------
 
-const FRAME = { width: 400, height: 270, left: 12, right: 12, top: 20, bottom: 40 };
+const FRAME = { width: 330, height: 235, left: 12, right: 12, top: 20, bottom: 40 };
 
 function histogram({ observed, random }, highest) {
   const { low, high, bins } = HISTOGRAM;
@@ -81,7 +131,7 @@ function histogram({ observed, random }, highest) {
   const x = (value) => left + ((value - low) / (high - low)) * (width - left - right);
   const y = (share) => top + (1 - share / highest) * (height - top - bottom);
   const stairs = (shares) => `M${x(low)} ${y(0)}${shares.map((share, k) => `V${y(share).toFixed(1)}H${x(low + ((k + 1) * (high - low)) / bins).toFixed(1)}`).join("")}V${y(0)}`;
-  return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Histograms of the inner products of observed and of random pairs; the text gives their means", style: `--cw-wide:${width}` },
+  return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Histograms of the inner products of observed and of random pairs; the text gives their means", style: "--cw-wide:400" },
     svg("path", { class: "cw-frame", d: `M${left} ${y(0)}H${width - right}` }),
     [-1, -0.5, 0, 0.5, 1, 1.5, 2].map((value) => svg("text", { class: "cw-axis-text", x: x(value), y: height - bottom + 16 }, number(value))),
     svg("text", { class: "cw-axis-text", x: width / 2, y: height - 5 }, "inner product of a pair"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,9 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 import traitlets
 
-from course_lib.lessons.shared.widgets.base import Count, CourseWidget
-from course_lib.lessons.shared.widgets.drawing import sheet, text_at
-from course_lib.lessons.shared.widgets.words import number, whole_percent
+from course_lib.lessons.shared.widgets.base import Count
+from course_lib.lessons.shared.widgets.paper import WrittenOnce
 
 LOW, HIGH, BINS = -1.0, 2.0, 60  # of the histograms of course_lib.experiments.p4.histogram_rows; the test compares
 PAIRS = ("observed", "random")
@@ -103,7 +101,7 @@ def _shares(row: Mapping[str, Any]) -> Sequence[float]:
     return shares
 
 
-class Folding(CourseWidget):
+class Folding(WrittenOnce):
     """What the gravity coefficient lambda does: inner products of observed and random pairs, model by model.
 
     result      a result of P4-F6, or rows of it, each with "lambda" and "step" (see `models_of`); by default stored
@@ -148,67 +146,8 @@ class Folding(CourseWidget):
     @property
     def moment(self) -> dict[str, Any]:
         """What is shown of the model with `lam` at `check`."""
-        return self._moments()[[model["lam"] for model in self.models].index(self.lam)]
-
-    def overlap(self, moment: Mapping[str, Any] | None = None) -> float:
-        """The part that the two histograms share: the sum of the smaller share over all bins, 1 for the same ones."""
-        moment = self.moment if moment is None else moment
-        return float(sum(map(min, moment["observed"], moment["random"])) / SCALE)
-
-    def _moments(self) -> list[dict[str, Any]]:
-        """Of every model, at `check`."""
-        return [model["steps"][self.check] for model in self.models]
-
-    # ---- words, picture, table
-
-    def summary(self) -> str:
-        """The text equivalent, word for word what the page says."""
-        now = self.moment
-        steps = f" after {now['step']} steps" if now["step"] else ""
-        return (
-            f"λ = {lambda_text(self.lam)}{steps}. "
-            f"Observed pairs have a mean inner product of {number(now['mean'][0])}, and "
-            f"{whole_percent(now['above'][0])} of them lie above one half. "
-            f"Random pairs have a mean of {number(now['mean'][1])}, and "
-            f"{whole_percent(now['above'][1])} lie above one half. "
-            f"The two histograms have {whole_percent(self.overlap())} in common.{self._about_map()}"
-        )
-
-    def _about_map(self) -> str:
-        known = [
-            (moment["map"], model["lam"])
-            for moment, model in zip(self._moments(), self.models, strict=True)
-            if "map" in moment
-        ]
-        if "map" not in self.moment:
-            return ""
-        best, lam = max(known, key=lambda pair: pair[0])  # the first of equals
-        text = f" MAP@10 is {self.moment['map']:.4f}"
-        if len(known) == 1:
-            return f"{text}."
-        if best == self.moment["map"]:
-            return f"{text}, the best of these {len(known)} models."
-        return f"{text}; the best of these {len(known)} models, λ = {lambda_text(lam)}, has {best:.4f}."
-
-    def picture(self) -> str:
-        return _picture(self)
-
-    def table(self) -> tuple[list[str], list[list[str]]]:
-        """One row for each lambda, at `check`."""
-        heads = ["λ", *(f"{what}, {pairs}" for what in ("Mean", "Above 1/2") for pairs in PAIRS), "In common", "MAP@10"]
-        rows = []
-        for moment, model in zip(self._moments(), self.models, strict=True):
-            quality = f"{moment['map']:.4f}" if "map" in moment else "–"
-            rows.append(
-                [
-                    lambda_text(model["lam"]),
-                    *map(number, moment["mean"]),
-                    *map(whole_percent, moment["above"]),
-                    whole_percent(self.overlap(moment)),
-                    quality,
-                ]
-            )
-        return heads, rows
+        moment: dict[str, Any] = next(model["steps"][self.check] for model in self.models if model["lam"] == self.lam)
+        return moment
 
     def __repr__(self) -> str:
         lambdas = ", ".join(lambda_text(model["lam"]) for model in self.models)
@@ -227,41 +166,3 @@ class Folding(CourseWidget):
 def lambda_text(lam: float) -> str:
     """0, 0.01, 1, 1000: the coefficient as people write it."""
     return f"{lam:.12f}".rstrip("0").rstrip(".")
-
-
-# ---- the picture for a page without JavaScript: middle tones, legible on light and on dark
-
-_text = functools.partial(text_at, size=11, places=".1f")
-_WIDE, _HIGH, _LEFT, _RIGHT, _TOP, _BOTTOM = 480, 280, 14, 14, 18, 42
-_FILL, _EDGE, _LINE = "#d9772b", "#3b82c4", "#8a94a0"
-
-
-def _picture(shown: Folding) -> str:
-    now = shown.moment
-    highest: float = max(1.0, *now["observed"], *now["random"])
-
-    def x(value: float) -> float:
-        return _LEFT + (value - LOW) / (HIGH - LOW) * (_WIDE - _LEFT - _RIGHT)
-
-    def y(share: float) -> float:
-        return _TOP + (1 - share / highest) * (_HIGH - _TOP - _BOTTOM)
-
-    def stairs(shares: Sequence[int]) -> str:
-        corners = "".join(
-            f"V{y(share):.1f}H{x(LOW + (k + 1) * (HIGH - LOW) / BINS):.1f}" for k, share in enumerate(shares)
-        )
-        return f"M{x(LOW):.1f} {y(0):.1f}{corners}V{y(0):.1f}"
-
-    wishes = "".join(
-        f'<path d="M{x(wish):.1f} {_TOP}V{y(0):.1f}" stroke="currentColor" stroke-dasharray="2 3"/>' for wish in (0, 1)
-    )
-    ticks = "".join(_text(x(value), _HIGH - _BOTTOM + 16, number(value)) for value in (-1, -0.5, 0, 0.5, 1, 1.5, 2))
-    return sheet(
-        shown.summary(),
-        _WIDE,
-        _HIGH,
-        f'<path d="M{_LEFT} {y(0):.1f}H{_WIDE - _RIGHT}" stroke="{_LINE}"/>{ticks}',
-        _text(_WIDE / 2, _HIGH - 8, "inner product of a pair"),
-        f'<path d="{stairs(now["random"])}" fill="{_FILL}" fill-opacity="0.6" stroke="{_FILL}"/>',
-        f'<path d="{stairs(now["observed"])}" fill="none" stroke="{_EDGE}" stroke-width="2.4"/>{wishes}',
-    )

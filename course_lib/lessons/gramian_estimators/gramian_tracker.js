@@ -1,8 +1,8 @@
 // The interactive "following a Gramian that moves": three estimators on one path, and the error of SOGram against its rate.
-// Runs in Jupyter (anywidget) and on a static page (afm_host.js) alike.
+// Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper (paper_dom.js) alike.
 import { h, number, svg } from "../shared/widgets/kit.js";
-import { Film, Interactive, button, choice, diamond, framed, key, ladder, presets, showing, slider, table } from "../shared/widgets/controls.js";
-import { RATES, TABLE_HEADS, WORLD, analyse, asPython, figures, follow, rows, sentences } from "./gramian_tracker_math.js";
+import { Film, Interactive, beside, button, choice, diamond, framed, key, ladder, presets, showing, slider, table } from "../shared/widgets/controls.js";
+import { RATES, WORLD, analyse, follow } from "./gramian_tracker_math.js";
 
 const NAMES = ["alpha", "batch_size", "drift", "size", "correct_start", "beta", "step", "seed"];
 const ALPHAS = [0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.2, 0.3, 0.5, 1];
@@ -25,38 +25,30 @@ class View extends Interactive {
 
   build() {
     const { parts } = this;
-    const head = {
-      look: "cw-flow cw-film",
-      title: "Following a Gramian that moves",
-      lead: `One entry of a Gramian: the mean over ${WORLD.examples} examples, whose standard deviation is 1. Training moves it, and every step sees one batch. Forget too fast, and the batch speaks; too slowly, and the past does.`,
-    };
-    return framed(head,
-      this.buildControls(), this.buildTime(),
-      h("div", { class: "cw-stage cw-halves" }, this.buildPaths(), this.buildErrors()),
-      parts.summary, parts.folds.box);
-  }
-
-  buildControls() {
-    const { parts } = this;
-    const onset = (name) => (value) => this.follower.set({ [name]: value });
+    const { every, steps } = WORLD;
+    const onset = (name) => (value) => this.set({ [name]: value });
+    parts.presets = presets(PRESETS, (name) => { this.film.stop(); this.set(PRESETS[name].set); });
+    this.film = new Film(this.follower, { name: "step", text: "Step", first: every, last: steps, every, milliseconds: 80, onstop: () => this.announce() });
+    parts.again = button("again", "Other batches", () => this.set({ seed: (this.state().seed + 1) % 1000 }));
     parts.alpha = ladder({ name: "alpha", text: "Rate α of SOGram", values: ALPHAS, onset: onset("alpha") });
     parts.batch = ladder({ name: "batch_size", text: "Batch size", values: BATCHES, onset: onset("batch_size") });
-    parts.size = slider({ name: "size", text: "Drift in a step", min: 0, max: SIZES.length - 1, step: 1, onset: (place) => this.follower.set({ size: SIZES[place] }) });
+    parts.size = slider({ name: "size", text: "Drift in a step", min: 0, max: SIZES.length - 1, step: 1, onset: (place) => this.set({ size: SIZES[place] }) });
     parts.drift = choice({ name: "drift", label: "Drift", options: [["straight", "straight"], ["random walk", "random walk"], ["settling", "settling"]], onset: onset("drift") });
-    parts.start = choice({ name: "correct_start", label: "Start at zero", options: [["no", "left as it is"], ["yes", "corrected"]], onset: (value) => this.follower.set({ correct_start: value === "yes" }) });
+    parts.start = choice({ name: "correct_start", label: "Start at zero", options: [["no", "left as it is"], ["yes", "corrected"]], onset: (value) => this.set({ correct_start: value === "yes" }) });
     parts.beta = choice({ name: "beta", label: "SAGram’s β", options: [["1", "1"], ["b/n", "b/n"]], onset: onset("beta") });
-    return h("div", { class: "cw-controls" },
-      (parts.presets = presets(PRESETS, (name) => { this.film.stop(); this.follower.set(PRESETS[name].set); })).box,
-      h("div", {}, parts.alpha.box, parts.batch.box),
-      h("div", {}, parts.drift.box, parts.size.box),
-      parts.start.box, parts.beta.box);
-  }
-
-  buildTime() {
-    const { every, steps } = WORLD;
-    this.film = new Film(this.follower, { name: "step", text: "Step", first: every, last: steps, every, milliseconds: 80, onstop: () => this.announce() });
-    const again = button("again", "Other batches", () => this.follower.set({ seed: (this.follower.state().seed + 1) % 1000 }));
-    return h("div", { class: "cw-row" }, this.film.box, h("div", { class: "cw-row cw-buttons" }, this.film.button, again));
+    const head = {
+      look: "cw-flow cw-film cw-words-under",
+      title: "Following a Gramian that moves",
+      lead: "An entry of a Gramian moves, and each step sees one batch. SOGram forgets at the rate α: too fast, or too slowly?",
+    };
+    return framed(head, beside({
+      start: parts.presets.box,
+      main: [parts.alpha.box, parts.batch.box, parts.size.box, parts.drift.box],
+      view: h("div", { class: "cw-pair" }, this.buildPaths(), this.buildErrors()),
+      words: parts.summary,
+      more: [this.film.box, h("div", { class: "cw-row cw-buttons" }, this.film.button, parts.again), parts.start.box, parts.beta.box,
+        h("p", { class: "cw-note" }, `The entry is a mean over ${WORLD.examples} examples with standard deviation 1. SAGram remembers all of them, SOGram one number. All move alike here, the best case for SAGram.`)],
+    }), parts.folds.box);
   }
 
   buildPaths() {
@@ -67,20 +59,18 @@ class View extends Interactive {
       parts.paths,
       h("ul", { class: "cw-legend" },
         pathKey("the Gramian", "M1 10H19", "cw-truth"), pathKey("SOGram", "M1 10H19", "cw-sogram"),
-        pathKey("SAGram", "M1 10H19", "cw-sagram"), pathKey("batch sampling", "M4 12h0M10 6h0M16 13h0", "cw-sampled")),
-      h("p", { class: "cw-note" }, `SAGram remembers all ${WORLD.examples} examples, SOGram one number. All examples move alike here, the best case for SAGram.`));
+        pathKey("SAGram", "M1 10H19", "cw-sagram"), pathKey("batch sampling", "M4 12h0M10 6h0M16 13h0", "cw-sampled")));
   }
 
   buildErrors() {
     const { parts } = this;
     parts.errors = h("div", {});
     return h("div", { class: "cw-card" },
-      h("p", { class: "cw-card-title" }, "SOGram’s mean square error ", h("span", { class: "cw-soft" }, "expected at this step, for every rate")),
+      h("p", { class: "cw-card-title" }, "SOGram’s error ", h("span", { class: "cw-soft" }, "for each rate")),
       parts.errors,
       h("ul", { class: "cw-legend" },
-        pathKey("error = bias² + variance", "M1 10H19", "cw-law"), pathKey("bias²", "M1 10H19", "cw-sagram"), pathKey("variance", "M1 10H19", "cw-variance"),
-        pathKey("in the long run", "M1 10H19", "cw-bend"), pathKey("best rate", diamond(10, 10, 6.5), "cw-item-head"), pathKey("yours", "M4 10a6 6 0 1 0 12 0a6 6 0 1 0 -12 0z", "cw-ring")),
-      parts.verdict = h("p", { class: "cw-note" }));
+        pathKey("bias² + variance", "M1 10H19", "cw-law"), pathKey("bias²", "M1 10H19", "cw-sagram"), pathKey("variance", "M1 10H19", "cw-variance"),
+        pathKey("in the long run", "M1 10H19", "cw-bend"), pathKey("best rate", diamond(10, 10, 6.5), "cw-item-head"), pathKey("yours", "M4 10a6 6 0 1 0 12 0a6 6 0 1 0 -12 0z", "cw-ring")));
   }
 
   // ---- showing -----------------------------------------------------------------------------------------------------
@@ -93,16 +83,15 @@ class View extends Interactive {
   }
 
   refresh() {
-    const state = this.follower.state();
+    const state = this.state();
     this.found = analyse(state, this.run(state));
     this.story = sentences(state, this.found).join(" ");
     this.showControls(state);
     this.parts.paths.replaceChildren(pathsPicture(state, this.found));
     this.parts.errors.replaceChildren(errorsPicture(state, this.found));
-    this.showVerdict(state);
     this.showTable();
     this.parts.folds.code.textContent = asPython(state);
-    if (!this.film.playing) this.announce(); // a voice could not follow the film
+    if (!this.film.playing) this.announce?.(); // a voice could not follow the film
   }
 
   showControls({ alpha, batch_size: batch, drift, size, correct_start: correctStart, beta, step }) {
@@ -116,21 +105,88 @@ class View extends Interactive {
     this.film.show(step, `${step} of ${WORLD.steps}`);
   }
 
-  showVerdict({ alpha, batch_size: batch, size }) {
-    const { now, best } = this.found;
-    const side = now.square > now.variance ? `Mostly bias: ${size ? "it lags behind" : "the zero of the start is still in it"}.` : "Mostly variance: it trembles with the batches.";
-    this.parts.verdict.textContent = `${side} In the long run SOGram varies like sampling with batches of ${figures((batch * (2 - alpha)) / alpha)}; best at this step: α = ${figures(best)}.`;
-  }
-
   showTable() {
     const { data, table: holder } = this.parts.folds;
-    if (data.open) holder.replaceChildren(table(TABLE_HEADS, rows(this.follower.state(), this.found), "Ten steps, up to the one shown. Bias and standard deviation are those to be expected."));
+    if (data.open) holder.replaceChildren(table(HEADS, rows(this.state(), this.found), "Ten steps, up to the one shown. Bias and standard deviation are those to be expected."));
   }
+}
+
+// ---- words ---------------------------------------------------------------------------------------------------------------
+
+/** Three significant figures, no exponent: 0.0312, 1.5, 249. */
+export function figures(value) {
+  const clean = Number(value.toPrecision(12));
+  if (Math.abs(clean) < 1e-7) return Math.abs(clean) < 1e-12 ? "0" : "less than 0.0000001";
+  return Number(clean.toPrecision(3)).toFixed(9).replace(/\.?0+$/, "").replace("-", "−");
+}
+
+/** The sentences, in order. */
+const sentences = (state, found) => [settings(state), verdict(state, found), aboutPaths(state, found), details(state, found)];
+
+function settings({ alpha, batch_size: batch, drift, size, correct_start: correctStart }) {
+  const kinds = {
+    straight: `a straight drift of ${figures(size)} a step`,
+    "random walk": `a random walk with steps of ±${figures(size)}`,
+    settling: `a drift of ${figures(size)} in the first step that settles`,
+  };
+  return `SOGram with rate α = ${figures(alpha)}, ${correctStart ? "corrected for the start at zero" : "started at zero"}; ` +
+    `batches of ${batch} of ${WORLD.examples} examples; ${size ? kinds[drift] : "no drift"}.`;
+}
+
+/** What its error is made of, and which rate would do better. */
+function verdict({ size }, { now, best, least }) {
+  const made = now.square <= now.variance ? "variance: it trembles with the batches" : `bias: ${size ? "it lags behind" : "the zero of the start is still in it"}`;
+  const compared = now.total <= 1.1 * least.total ? "No rate has much less" : `With α = ${figures(best)} it would be least, ${figures(least.total)}`;
+  return `Its expected square error is now ${figures(now.total)}, mostly ${made}. ${compared}.`;
+}
+
+function aboutPaths({ step, beta }, { paths, off }) {
+  const last = (name) => number(paths[name][step - 1]);
+  return `After ${step} steps the entry of the Gramian is ${last("entry")}; batch sampling says ${last("sampling")}, SOGram ${last("sogram")}, ` +
+    `SAGram (β = ${beta}) ${last("sagram")}. Over the second half of these steps they were off by ${figures(off.sampling)}, ` +
+    `${figures(off.sogram)} and ${figures(off.sagram)} (root mean square).`;
+}
+
+function details({ alpha, batch_size: batch, drift, size }, { now, bound, longRun, longRunAlpha }) {
+  const walks = drift === "random walk" ? " on average over walks" : "";
+  return `SOGram’s bias is ${figures(Math.sqrt(now.square))}${walks} (Proposition 5 allows ${figures(bound)}), its standard deviation ${figures(Math.sqrt(now.variance))}. ` +
+    `In the long run it varies like sampling with batches of ${figures((batch * (2 - alpha)) / alpha)}, ${aboutTheLongRun(size, longRunAlpha, longRun)}`;
+}
+
+function aboutTheLongRun(size, best, error) {
+  if (!size) return "and no rate is best: nothing moves, and the smaller α, the better.";
+  if (Number.isNaN(best)) return "and no rate is best: the drift dies out, and α had better fall with it.";
+  return `and the best rate is ${figures(best)}, with error ${figures(error(best))}.`;
+}
+
+const HEADS = ["Step", "Gramian", "Sampling", "SOGram", "SAGram", "Expected bias of SOGram", "Its standard deviation"];
+
+/** Ten steps, the last of them the one that is shown. */
+function rows(state, { paths, at }) {
+  const steps = new Set(Array.from({ length: 10 }, (_, k) => Math.floor((state.step * (k + 1)) / 10 + 0.5)));
+  steps.delete(0);
+  return [...steps].map((step) => {
+    const now = at(step);
+    return [String(step), ...["entry", "sampling", "sogram", "sagram"].map((name) => number(paths[name][step - 1])), figures(Math.sqrt(now.square)), figures(Math.sqrt(now.variance))];
+  });
+}
+
+/** Lines of Python that compute the last row of the table but its bias, and show the same state. */
+function asPython({ alpha, batch_size: batch, drift, size, correct_start: correctStart, beta, step, seed }) {
+  const corrected = correctStart ? "True" : "False";
+  return [
+    "from course_lib import gramians", "from course_lib.lessons.gramian_estimators.gramian_tracker import GramianTracker", "",
+    "shown = GramianTracker(", `    alpha=${alpha}, batch_size=${batch}, drift="${drift}", size=${size}, correct_start=${corrected}, beta="${beta}", step=${step}, seed=${seed}`, ")",
+    "paths = shown.paths()  # gramians.BatchGramian, SOGram and SAGram, fed with the same batches",
+    "last = [float(path[shown.step - 1]) for path in (paths.entry, paths.sampling, paths.sogram, paths.sagram)]",
+    `variance = gramians.sogram_variance(${alpha}, sigma=${batch} ** -0.5, steps=${step}, corrected=${corrected})`,
+    "print(last, variance ** 0.5)", "shown",
+  ].join("\n");
 }
 
 // ---- pictures ----------------------------------------------------------------------------------------------------------
 
-const FRAME = { width: 370, height: 298, left: 44, right: 12, top: 24, bottom: 40 };
+const FRAME = { width: 290, height: 250, left: 40, right: 14, top: 22, bottom: 36 };
 const [WIDE, HIGH] = [FRAME.width - FRAME.left - FRAME.right, FRAME.height - FRAME.top - FRAME.bottom];
 
 const pathKey = (text, d, kind) => key(text, svg("path", { class: kind, d }));

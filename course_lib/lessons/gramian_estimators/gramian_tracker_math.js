@@ -1,11 +1,10 @@
 // One entry of a Gramian that moves, three estimates that follow it, and what to expect of SOGram.
 //
-// Same computation as course_lib.lessons.gramian_estimators.gramian_tracker, whose estimators and rates are those of course_lib.maths.gramians
-// (tests/lessons/gramian_estimators/test_widgets.py compares the two on random settings). Nothing here touches a page.
+// Estimators and rates are those of course_lib.maths.gramians (tests/lessons/gramian_estimators/test_widgets.py compares them on random settings).
+// Nothing here touches a page.
 //
 // The world: each of 256 examples has one entry of its outer product u u', x_i(t) = G(t) + e_i, and G is their mean.
 import { randomGenerator } from "../shared/widgets/random.js";
-import { number } from "../shared/widgets/kit.js";
 
 export const WORLD = { examples: 256, steps: 400, every: 5, start: 3, slower: 1 / 80, rates: 97, lowest: 0.001 };
 
@@ -148,66 +147,4 @@ export function analyse(state, paths) {
     longRun, longRunAlpha: optimalAlpha(size, sigma, drift),
     bound: biasBound(alpha, { delta: size, norm: Math.abs(paths.entry[step - 1]), steps: correctStart ? Infinity : step }),
   };
-}
-
-// ---- words: course_lib.lessons.gramian_estimators.gramian_tracker writes the same ones ----------------------------------------------------------
-
-/** Three significant figures, no exponent: 0.0312, 1.5, 249. */
-export function figures(value) {
-  const clean = Number(value.toPrecision(12));
-  if (Math.abs(clean) < 1e-7) return Math.abs(clean) < 1e-12 ? "0" : "less than 0.0000001";
-  return Number(clean.toPrecision(3)).toFixed(9).replace(/\.?0+$/, "").replace("-", "−");
-}
-
-/** The sentences, in order. */
-export function sentences(state, found) {
-  return [settings(state), aboutPaths(state, found), aboutErrors(state, found)];
-}
-
-function settings({ alpha, batch_size: batch, drift, size, correct_start: correctStart }) {
-  const kinds = {
-    straight: `a straight drift of ${figures(size)} a step`,
-    "random walk": `a random walk with steps of ±${figures(size)}`,
-    settling: `a drift of ${figures(size)} in the first step that settles`,
-  };
-  return `SOGram with rate α = ${figures(alpha)}, ${correctStart ? "corrected for the start at zero" : "started at zero"}; ` +
-    `batches of ${batch} of ${WORLD.examples} examples; ${size ? kinds[drift] : "no drift"}.`;
-}
-
-function aboutPaths({ step, beta }, { paths, off }) {
-  const last = (name) => number(paths[name][step - 1]);
-  return `After ${step} steps the entry of the Gramian is ${last("entry")}; batch sampling says ${last("sampling")}, SOGram ${last("sogram")}, ` +
-    `SAGram (β = ${beta}) ${last("sagram")}. Over the second half of these steps they were off by ${figures(off.sampling)}, ` +
-    `${figures(off.sogram)} and ${figures(off.sagram)} (root mean square).`;
-}
-
-function aboutErrors({ drift, size }, { now, bound, best, least, longRun, longRunAlpha }) {
-  const walks = drift === "random walk" ? " on average over walks" : "";
-  return `What to expect of SOGram at this step: bias ${figures(Math.sqrt(now.square))}${walks} (Proposition 5 allows ${figures(bound)}), ` +
-    `standard deviation ${figures(Math.sqrt(now.variance))}, mean square error ${figures(now.total)}. ` +
-    `The least error, ${figures(least.total)}, is at α = ${figures(best)}. ${aboutTheLongRun(size, longRunAlpha, longRun)}`;
-}
-
-function aboutTheLongRun(size, best, error) {
-  if (!size) return "In the long run there is no best rate: nothing moves, and the smaller α, the better.";
-  if (Number.isNaN(best)) return "In the long run there is no best rate: the drift dies out, and α had better fall with it.";
-  return `In the long run the best rate is ${figures(best)}, with error ${figures(error(best))}.`;
-}
-
-export const TABLE_HEADS = ["Step", "Gramian", "Sampling", "SOGram", "SAGram", "Expected bias of SOGram", "Its standard deviation"];
-
-/** Ten steps, the last of them the one that is shown. */
-export function rows(state, { paths, at }) {
-  const steps = new Set(Array.from({ length: 10 }, (_, k) => Math.floor((state.step * (k + 1)) / 10 + 0.5)));
-  steps.delete(0);
-  return [...steps].map((step) => {
-    const now = at(step);
-    return [String(step), ...["entry", "sampling", "sogram", "sagram"].map((name) => number(paths[name][step - 1])), figures(Math.sqrt(now.square)), figures(Math.sqrt(now.variance))];
-  });
-}
-
-/** A line of Python that shows the same state in a notebook. */
-export function asPython({ alpha, batch_size: batch, drift, size, correct_start: correctStart, beta, step, seed }) {
-  return `from course_lib.lessons.gramian_estimators.gramian_tracker import GramianTracker\nGramianTracker(alpha=${alpha}, batch_size=${batch}, drift="${drift}", size=${size}, ` +
-    `correct_start=${correctStart ? "True" : "False"}, beta="${beta}", step=${step}, seed=${seed})`;
 }

@@ -1,8 +1,8 @@
 // What the interactive "what the batch really weighs" says: from a state to numbers, and from numbers to sentences.
-// The sentences are the text equivalent of the picture; course_lib.lessons.in_batch_bias.in_batch_weights writes the same ones in Python.
+// The sentences are the text equivalent of the picture.
 import { number, list } from "../shared/widgets/kit.js";
 import {
-  countLabels, expectedWeights, fullWeights, mapCells, mistakenPairs, objectiveParts, pairLosses, pairPopularity, balance,
+  bestScore, countLabels, expectedWeights, fullWeights, mapCells, mistakenPairs, objectiveParts, pairLosses, pairPopularity, balance,
   popularityThreshold,
 } from "./in_batch_math.js";
 
@@ -118,10 +118,29 @@ function aboutObjective({ expected, wanted }) {
   return `At these scores the expected objective is ${number(expected.total)} and the full objective ${number(wanted.total)}.`;
 }
 
-/** A line of Python that shows the same state in a notebook. */
-export function asPython({ labels, kind, batch_size, omega, pointwise, fit }) {
-  const rows = labels.map((row) => `[${row.join(", ")}]`).join(", ");
-  return `from course_lib.lessons.in_batch_bias.in_batch_weights import InBatchWeights\nInBatchWeights(\n    [${rows}],\n    batch_size=${batch_size}, kind="${kind}", ` +
-    `omega=${omega}, pointwise="${pointwise}", fit=${fit},\n)`;
+export const HEADS = ["Pair", "Label", "Popularity", "Pull, weight of ℓ⁺", "Push, weight of ℓ⁻", "Asked push", "Best score", "Mistaken"];
+
+/** A row for each pair; none where nothing can be computed. */
+export function rowsOf({ labels, pointwise }, { problem: trouble, weights, popularity, full, mistaken }) {
+  if (trouble) return [];
+  const wrong = new Set(mistaken.map(pairName));
+  return mapCells(labels, (label, i, j) => {
+    const [name, pull, push] = [pairName([i, j]), weights.positive[i][j], weights.negative[i][j]];
+    const best = pull + push > 0 ? number(bestScore(pointwise, pull, push)) : "none";
+    return [name, String(label), String(popularity[i][j]), number(pull), number(push), number(full.negative[i][j]), best, wrong.has(name) ? "yes" : "no"];
+  }).flat();
 }
 
+/** Lines of Python that compute the weights, and show the same state. */
+export function asPython({ labels, kind, batch_size, omega, pointwise, fit }) {
+  const { total } = countLabels(labels);
+  const weights = [
+    "labels = np.array(shown.labels)", "met = np.ix_(labels.any(axis=1), labels.any(axis=0))  # the rows and columns that batches meet",
+    `weights = in_batch.expected_weights("${kind}", labels=labels[met], batch_size=${Math.min(Math.max(batch_size, 2), total)}${kind === "unbiased_omega" ? `, omega=${omega}` : ""})`,
+    "pull, push = (labels[met].size * weight for weight in weights)  # the full objective has 1", "print(pull.round(2), push.round(2), sep=\"\\n\")"];
+  return [
+    "import numpy as np", "", "from course_lib import in_batch", "from course_lib.lessons.in_batch_bias.in_batch_weights import InBatchWeights", "",
+    "shown = InBatchWeights(", `    [${labels.map((row) => `[${row.join(", ")}]`).join(", ")}],`,
+    `    batch_size=${batch_size}, kind="${kind}", omega=${omega}, pointwise="${pointwise}", fit=${fit},`, ")", ...(total < 2 ? [] : weights), "shown",
+  ].join("\n");
+}

@@ -1,24 +1,26 @@
 // The interactive "what the batch really weighs": an editable label matrix and the weight that one expected batch puts on
-// every pair. Runs in Jupyter (anywidget) and on a static page (afm_host.js) alike.
-import { Interactive, button, choice, framed, key, presets, showing, slider, table } from "../shared/widgets/controls.js";
+// every pair. Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper (paper_dom.js) alike.
+import { Interactive, beside, button, choice, framed, key, presets, showing, slider, table } from "../shared/widgets/controls.js";
 import { h, hatch, number, svg, uniqueId } from "../shared/widgets/kit.js";
 import {
   KINDS, batchLoss, batchWeights, batchWeightsOnCells, bestScore, countLabels, mapCells, pairPopularity, positivePairs,
 } from "./in_batch_math.js";
 import { selection } from "../shared/widgets/motion_view.js";
 import { randomGenerator, sampleWithoutReplacement } from "../shared/widgets/random.js";
-import { KIND_NAMES, KIND_NOTES, analyse, asPython, pairName, sentences } from "./in_batch_text.js";
+import { HEADS, KIND_NAMES, KIND_NOTES, analyse, asPython, pairName, rowsOf, sentences } from "./in_batch_text.js";
 
 const NAMES = ["labels", "batch_size", "kind", "omega", "pointwise", "fit", "seed"];
 const SMALLEST = 2;
 const LARGEST = 8;
 const MOST_DRAWS = 100000;
 
+const square = (side, label) => Array.from({ length: side }, (_, i) => Array.from({ length: side }, (__, j) => Number(label(i, j))));
+
 const PRESETS = {
-  fig2: { text: "Like Fig. 2", batch_size: 3, labels: () => [[0, 0, 1, 0], [0, 1, 0, 1], [0, 0, 0, 1], [1, 0, 0, 1]] },
-  permutation: { text: "One positive each", batch_size: 3, labels: () => [2, 0, 4, 1, 3].map((one) => [0, 1, 2, 3, 4].map((j) => Number(j === one))) },
-  hub: { text: "A hit and a fan", batch_size: 4, labels: () => [0, 1, 2, 3, 4, 5].map((i) => [0, 1, 2, 3, 4, 5].map((j) => Number(i === 0 || j === 0 || i === j))) },
-  random: { text: "Random", batch_size: 4, labels: (random) => randomLabels(random) },
+  fig2: { text: "Like Fig. 2", set: { batch_size: 3, labels: [[0, 0, 1, 0], [0, 1, 0, 1], [0, 0, 0, 1], [1, 0, 0, 1]] } },
+  permutation: { text: "One positive each", set: { batch_size: 3, labels: square(5, (i, j) => [2, 0, 4, 1, 3][i] === j) } },
+  hub: { text: "A hit and a fan", set: { batch_size: 4, labels: square(6, (i, j) => i === 0 || j === 0 || i === j) } },
+  random: { text: "Random", make: (random) => ({ batch_size: 4, labels: randomLabels(random) }) },
 };
 
 /** Six by six, about a third ones, no empty row or column. */
@@ -45,30 +47,21 @@ class View extends Interactive {
     parts.message = h("p", { class: "cw-message", role: "status" });
     parts.inspector = h("p", { class: "cw-inspector" });
     const head = {
-      look: "cw-in-batch",
+      look: "cw-in-batch cw-words-under cw-main-long",
       title: "What the batch really weighs",
-      lead: "Switch labels on and off. The squares show how hard an expected batch pushes each pair apart; dashed frames show what the full objective asks for.",
+      lead: "Switch labels on and off. Squares: how hard a batch pushes each pair apart. Dashed: what the full objective asks.",
     };
-    return framed(head,
-      this.buildControls(),
-      parts.message,
-      h("div", { class: "cw-stage" }, this.buildLabels(), this.buildWeights()),
-      parts.summary,
-      this.buildObjective(),
-      this.buildSimulation(),
-      parts.folds.box);
-  }
-
-  buildControls() {
-    const { parts } = this;
     const options = KINDS.map((name) => [name, KIND_NAMES[name]]);
+    parts.presets = presets(PRESETS, (name) => this.usePreset(name));
     parts.kind = selection({ name: "kind", text: "Batch loss", options, notes: KIND_NOTES, onset: (kind) => this.set({ kind }) });
     parts.batchSize = slider({ name: "batch_size", text: "Batch size |Ô|", min: 2, max: 2, step: 1, onset: (size) => this.set({ batch_size: size }) });
     parts.omega = slider({ name: "omega", text: "Balance ω", min: 0.01, max: 1, step: 0.01, onset: (omega) => this.set({ omega }) });
-    return h("div", { class: "cw-controls" },
-      (parts.presets = presets(PRESETS, (name) => this.usePreset(name))).box,
-      parts.kind.box,
-      h("div", { class: "cw-control" }, parts.batchSize.box, parts.omega.box));
+    return framed(head, beside({
+      start: parts.presets.box,
+      main: [parts.kind.box, parts.batchSize.box, parts.omega.box, this.buildLabels(), parts.inspector],
+      view: this.buildWeights(),
+      words: [parts.message, parts.summary],
+    }), h("div", { class: "cw-folds" }, this.buildObjective(), this.buildSimulation(), parts.folds.box));
   }
 
   buildLabels() {
@@ -85,8 +78,7 @@ class View extends Interactive {
     return h("div", { class: "cw-card" },
       h("p", { class: "cw-card-title" }, "Labels Y ", h("span", { class: "cw-soft" }, "tap to edit")),
       parts.grid,
-      h("div", { class: "cw-shape" }, parts.rows.box, parts.columns.box),
-      parts.inspector);
+      h("div", { class: "cw-shape" }, parts.rows.box, parts.columns.box));
   }
 
   buildWeights() {
@@ -114,10 +106,8 @@ class View extends Interactive {
     });
     parts.fit = slider({ name: "fit", text: "Scores:", min: 0, max: 1, step: 0.05, onset: (fit) => this.set({ fit }) });
     parts.bars = h("div", { class: "cw-bars" });
-    return h("div", { class: "cw-card" },
-      h("p", { class: "cw-card-title" }, "The objective that is minimised"),
-      h("div", { class: "cw-row" }, parts.pointwise.box, parts.fit.box),
-      parts.bars);
+    return h("details", { class: "cw-objective" }, h("summary", {}, "The objective"),
+      h("div", { class: "cw-card" }, h("div", { class: "cw-row" }, parts.pointwise.box, parts.fit.box), parts.bars));
   }
 
   buildSimulation() {
@@ -128,20 +118,20 @@ class View extends Interactive {
     parts.batch = h("div", { class: "cw-batch" });
     parts.chart = h("div", { class: "cw-chart" });
     parts.drawn = h("p", { class: "cw-drawn", "aria-live": "polite" });
-    return h("div", { class: "cw-card cw-simulation" },
-      h("p", { class: "cw-card-title" }, "Draw batches ", h("span", { class: "cw-soft" }, "simulation, not proof")),
-      h("div", { class: "cw-row cw-buttons" }, parts.draw, parts.drawMany, parts.forget),
-      h("div", { class: "cw-stage" }, parts.batch, parts.chart),
-      parts.drawn);
+    return h("details", { class: "cw-simulation" }, h("summary", {}, "Draw batches ", h("span", { class: "cw-soft" }, "a simulation")),
+      h("div", { class: "cw-card" },
+        h("div", { class: "cw-row cw-buttons" }, parts.draw, parts.drawMany, parts.forget),
+        h("div", { class: "cw-stage" }, parts.batch, parts.chart),
+        parts.drawn));
   }
 
   // ---- what the reader does ----------------------------------------------------------------------------------------
 
   usePreset(name) {
-    const { labels, batch_size } = PRESETS[name];
-    const chosen = labels(this.presetRandom);
-    this.active = mostPopularPositive(chosen);
-    this.set({ labels: chosen, batch_size });
+    const { set, make } = PRESETS[name];
+    const chosen = set ?? make(this.presetRandom);
+    this.active = mostPopularPositive(chosen.labels);
+    this.set(chosen);
   }
 
   changeLabels(labels) {
@@ -205,7 +195,7 @@ class View extends Interactive {
   }
 
   cell(i, j) {
-    return this.parts.grid.querySelector(`button[data-cell="${i},${j}"]`);
+    return this.cells[i]?.[j];
   }
 
   // ---- drawing batches ---------------------------------------------------------------------------------------------
@@ -266,7 +256,7 @@ class View extends Interactive {
     this.showTable();
     this.parts.folds.code.textContent = asPython(state);
     this.inspect(...this.active);
-    this.announce();
+    this.announce?.();
   }
 
   showControls({ kind, omega, pointwise, fit, labels }) {
@@ -297,7 +287,7 @@ class View extends Interactive {
     if (grid.dataset.shape !== shape) {
       grid.replaceChildren(...this.gridRows(labels));
       grid.dataset.shape = shape;
-      grid.style.setProperty("--cw-columns", labels[0].length);
+      grid.setAttribute("style", `--cw-columns:${labels[0].length}`);
     }
     const { rows, columns } = countLabels(labels);
     const drawn = new Set((this.draws.last ?? []).map(String));
@@ -308,27 +298,24 @@ class View extends Interactive {
       button.setAttribute("aria-label", `row ${i + 1}, column ${j + 1}${mistaken ? ", mistaken positive" : ""}`);
       button.setAttribute("tabindex", i === this.active[0] && j === this.active[1] ? "0" : "-1");
       button.textContent = String(label);
-      button.classList.toggle("cw-mistaken", mistaken);
-      button.classList.toggle("cw-in-last-batch", drawn.has(String([i, j])));
+      button.setAttribute("class", `cw-cell${mistaken ? " cw-mistaken" : ""}${drawn.has(String([i, j])) ? " cw-in-last-batch" : ""}`);
     });
-    grid.querySelectorAll("[data-row-total]").forEach((cell, i) => (cell.textContent = rows[i]));
-    grid.querySelectorAll("[data-column-total]").forEach((cell, j) => (cell.textContent = columns[j]));
+    this.rowTotals.forEach((cell, i) => (cell.textContent = rows[i]));
+    this.columnTotals.forEach((cell, j) => (cell.textContent = columns[j]));
   }
 
   gridRows(labels) {
     const heads = labels[0].map((_, j) => h("div", { role: "columnheader", class: "cw-axis" }, `C${j + 1}`));
     const head = h("div", { role: "row" }, h("div", { role: "columnheader", class: "cw-axis", "aria-label": "row" }), heads, h("div", { role: "columnheader", class: "cw-axis cw-total", "aria-label": "positives in the row" }, "Σ"));
-    const body = labels.map((row, i) => h("div", { role: "row" },
-      h("div", { role: "rowheader", class: "cw-axis" }, `R${i + 1}`),
-      row.map((_, j) => h("div", { role: "gridcell" }, h("button", {
-        type: "button", class: "cw-cell", "data-cell": `${i},${j}`,
-        onclick: () => this.toggle(i, j), onfocus: () => this.activate(i, j), onpointerenter: () => this.inspect(i, j),
-      }))),
-      h("div", { role: "gridcell", class: "cw-axis cw-total", "data-row-total": true })));
+    this.cells = mapCells(labels, (_, i, j) => h("button", {
+      type: "button", "data-cell": `${i},${j}`, onclick: () => this.toggle(i, j), onfocus: () => this.activate(i, j), onpointerenter: () => this.inspect(i, j),
+    }));
+    this.rowTotals = labels.map(() => h("div", { role: "gridcell", class: "cw-axis cw-total" }));
+    this.columnTotals = labels[0].map(() => h("div", { role: "gridcell", class: "cw-axis cw-total" }));
+    const body = this.cells.map((row, i) => h("div", { role: "row" },
+      h("div", { role: "rowheader", class: "cw-axis" }, `R${i + 1}`), row.map((cell) => h("div", { role: "gridcell" }, cell)), this.rowTotals[i]));
     const foot = h("div", { role: "row" },
-      h("div", { role: "rowheader", class: "cw-axis", "aria-label": "positives in the column" }, "Σ"),
-      labels[0].map(() => h("div", { role: "gridcell", class: "cw-axis cw-total", "data-column-total": true })),
-      h("div", { role: "gridcell", class: "cw-axis" }));
+      h("div", { role: "rowheader", class: "cw-axis", "aria-label": "positives in the column" }, "Σ"), this.columnTotals, h("div", { role: "gridcell", class: "cw-axis" }));
     return [head, ...body, foot];
   }
 
@@ -422,20 +409,7 @@ class View extends Interactive {
 
   showTable() {
     const { result, parts: { folds: { data, table: holder } } } = this;
-    if (!data.open) return;
-    const { labels, pointwise } = this.state();
-    if (result.problem) {
-      holder.replaceChildren(h("p", {}, result.problem));
-      return;
-    }
-    const heads = ["Pair", "Label", "Popularity", "Pull, weight of ℓ⁺", "Push, weight of ℓ⁻", "Asked push", "Best score", "Mistaken"];
-    const rows = mapCells(labels, (label, i, j) => {
-      const [pull, push] = [result.weights.positive[i][j], result.weights.negative[i][j]];
-      const best = pull + push > 0 ? number(bestScore(pointwise, pull, push)) : "none";
-      const values = [label, result.popularity[i][j], number(pull), number(push), number(result.full.negative[i][j]), best];
-      return [pairName([i, j]), ...values, this.isMistaken(i, j) ? "yes" : "no"];
-    });
-    holder.replaceChildren(table(heads, rows.flat(), "Expected weights, multiplied by mn, so that the full objective gives every pair 1."));
+    if (data.open) holder.replaceChildren(table(HEADS, rowsOf(this.state(), result), result.problem ?? "Expected weights, multiplied by mn, so that the full objective gives every pair 1."));
   }
 }
 
@@ -470,8 +444,7 @@ class Square {
   place(x, y, weight, unit, onPositive) {
     const side = unit * Math.sqrt(Math.abs(weight));
     this.lines.setAttribute("d", hatch(-0.5, -0.5, 1, Math.min(0.5, 4.5 / Math.max(side, 1e-9))));
-    this.root.classList.toggle("cw-hatched", onPositive && weight > 0);
-    this.root.classList.toggle("cw-below-zero", weight < 0);
+    this.root.setAttribute("class", `cw-square${onPositive && weight > 0 ? " cw-hatched" : ""}${weight < 0 ? " cw-below-zero" : ""}`);
     place(this.root, x, y, side);
     return this.root;
   }
@@ -483,7 +456,7 @@ class HeatMap {
     const { width, height, left, top } = CELL;
     this.cells = Array.from({ length: m }, (_, i) => Array.from({ length: n }, (__, j) => this.cell(i, j, onEnter)));
     const wide = left + n * width + 2;
-    this.root = svg("svg", { viewBox: `0 0 ${wide} ${top + m * height + 2}`, role: "img", style: `--cw-wide:${wide}` },
+    this.root = svg("svg", { viewBox: `0 0 ${wide} ${top + m * height + 2}`, role: "img", style: `--cw-wide:${Math.min(wide, 290)}` },
       Array.from({ length: n }, (_, j) => svg("text", { class: "cw-axis-text", x: left + (j + 0.5) * width, y: 13 }, `C${j + 1}`)),
       Array.from({ length: m }, (_, i) => svg("text", { class: "cw-axis-text", x: 11, y: top + (i + 0.5) * height + 4 }, `R${i + 1}`)),
       this.cells.flat().map(({ group }) => group));
@@ -504,7 +477,7 @@ class HeatMap {
       push: text("cw-number", CELL.width / 2, CELL.height - 7),
     };
     const { box, square, ring, asked, cross, pull, push } = cell;
-    return { ...cell, group: svg("g", { class: "cw-pair", onpointerenter: () => onEnter(i, j) }, box, square.root, ring, asked, cross, pull, push) };
+    return { ...cell, group: svg("g", { class: "cw-weight", onpointerenter: () => onEnter(i, j) }, box, square.root, ring, asked, cross, pull, push) };
   }
 
   update({ labels, weights, full, mistaken, selected, name }) {
@@ -516,7 +489,7 @@ class HeatMap {
       const wrong = mistaken(i, j);
       const [pull, push] = [weights.positive[i][j], weights.negative[i][j]];
       cell.box.setAttribute("class", `cw-box${label ? " cw-box-positive" : ""}${wrong ? " cw-box-wrong" : ""}`);
-      cell.group.classList.toggle("cw-selected", selected[0] === i && selected[1] === j);
+      cell.group.setAttribute("class", `cw-weight${selected[0] === i && selected[1] === j ? " cw-selected" : ""}`);
       cell.square.place(cell.x, cell.y, push, unit, label === 1);
       place(cell.ring, cell.x, cell.y, unit * Math.sqrt(Math.max(pull, 0)));
       place(cell.asked, cell.x, cell.y, unit * Math.sqrt(full.negative[i][j]));

@@ -1,9 +1,9 @@
 // The interactive "the axis of popularity": a cloud of item embeddings, the axis that head and tail choose, projection against
-// count, and what chance gives. Runs in Jupyter (anywidget) and on a static page (afm_host.js) alike.
+// count, and what chance gives. Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper (paper_dom.js) alike.
 import { h, number, svg } from "../shared/widgets/kit.js";
-import { Interactive, button, choice, diamond, framed, key, ladder, presets, showing, slider, table } from "../shared/widgets/controls.js";
+import { Interactive, beside, button, choice, diamond, framed, key, ladder, presets, showing, slider, table } from "../shared/widgets/controls.js";
 import { average } from "../shared/widgets/tables.js";
-import { HEADS, aboutFilm, analyse, asPython, rowsOf, summary } from "./popularity_axis_math.js";
+import { CHANCE, analyse, dealt } from "./popularity_axis_math.js";
 
 const NAMES = ["items", "counts", "names", "stored", "model", "show", "ratio", "shown", "seed", "film"];
 const RATIOS = [0.02, 0.05, 0.1, 0.2, 0.3, 0.4];
@@ -16,88 +16,82 @@ class View extends Interactive {
 
   build() {
     const { parts } = this;
-    const { items, counts, stored } = this.follower.state();
-    const models = Object.keys(items);
+    const { items, counts } = this.state();
     const sizes = [1, 2, 4, 8].map((part) => Math.floor(counts.length / part)).filter((size) => size >= FEWEST).reverse();
-    const all = counts.length;
+    const [usual, all] = [{ ratio: 0.05 }, { shown: counts.length }];
     this.choices = {
-      ...Object.fromEntries(models.map((model) => [model, { text: model, set: { model, show: "embeddings", ratio: 0.05, shown: all } }])),
-      nothing: { text: "Nothing to find", set: { show: "random", ratio: 0.05, shown: all } },
-      few: { text: "Nothing, in few items", set: { show: "random", ratio: 0.05, shown: sizes[0] } },
+      ...Object.fromEntries(Object.keys(items).map((model) => [model, { text: model, set: { model, show: "embeddings", ...usual, ...all } }])),
+      nothing: { text: "Nothing to find", set: { show: "random", ...usual, ...all } },
+      few: { text: "Nothing, in few items", set: { show: "random", ...usual, shown: sizes[0] } },
     };
-    const set = (name) => (value) => this.follower.set({ [name]: value });
-    parts.model = choice({ name: "model", label: "Embeddings of", options: models.map((model) => [model, model]), onset: set("model") });
+    const set = (name) => (value) => this.set({ [name]: value });
+    parts.presets = presets(this.choices, (name) => this.set(this.choices[name].set));
     parts.show = choice({ name: "show", label: "Show", options: [["embeddings", "the embeddings"], ["shuffled", "counts shuffled"], ["random", "random numbers"]], onset: set("show") });
-    parts.again = button("again", "Draw again", () => this.follower.set({ seed: (this.follower.state().seed + 1) % 1000 }));
+    parts.again = button("again", "Draw again", () => this.set({ seed: (this.state().seed + 1) % 1000 }));
     parts.ratio = ladder({ name: "ratio", text: "Head and tail, each", values: RATIOS, onset: set("ratio") });
     parts.shown = ladder({ name: "shown", text: "Items", values: sizes, onset: set("shown") });
+    parts.film = slider({ name: "film", text: "Item", min: 1, max: counts.length, step: 1, onset: set("film") });
+    parts.inspector = h("p", { class: "cw-inspector" });
     const head = {
-      look: "cw-flow cw-film",
+      look: "cw-flow cw-film cw-words-across",
       title: "The axis of popularity",
-      lead: ["The most and the least popular items choose an axis, and all items are measured along it. How much of what you see would chance show as well?",
-        stored ? " The embeddings come from models of the embedded films, trained with BPR." : ""],
+      lead: "The head and the tail choose an axis, and all items are measured along it. How much would “Nothing to find” show?",
     };
-    return framed(head,
-      h("div", { class: "cw-controls" },
-        (parts.presets = presets(this.choices, (name) => this.follower.set(this.choices[name].set))).box,
-        h("div", {}, models.length > 1 ? parts.model.box : null, parts.show.box, h("div", { class: "cw-row cw-below" }, parts.again)),
-        h("div", {}, parts.ratio.box, sizes.length > 1 ? parts.shown.box : null)),
-      h("div", { class: "cw-stage cw-halves" }, this.buildCloud(), this.buildPlot()),
-      this.buildChance(), parts.summary, parts.folds.box);
+    return framed(head, beside({
+      start: parts.presets.box,
+      main: [parts.show.box, parts.again, parts.ratio.box, sizes.length > 1 ? parts.shown.box : []],
+      view: [this.buildChance(), this.buildClouds()],
+      words: parts.summary,
+      more: [parts.film.box, parts.inspector],
+    }), parts.folds.box);
   }
 
-  buildCloud() {
+  buildClouds() {
     const { parts } = this;
     parts.cloud = h("div", {});
+    parts.plot = h("div", {});
+    const title = (text, soft) => h("p", { class: "cw-card-title" }, text, " ", h("span", { class: "cw-soft" }, soft));
     return h("div", { class: "cw-card" },
-      h("p", { class: "cw-card-title" }, "The cloud ", h("span", { class: "cw-soft" }, "its two main axes")), parts.cloud,
+      h("div", { class: "cw-stage cw-halves" }, h("div", {}, title("The cloud", "its two main axes"), parts.cloud), h("div", {}, title("Count", "against projection"), parts.plot)),
       h("ul", { class: "cw-legend" },
         key("item", svg("circle", { class: "cw-item", cx: 10, cy: 10, r: 4 })),
         key("head", svg("path", { class: "cw-item-head", d: diamond(10, 10, 6.5) })),
         key("tail", svg("circle", { class: "cw-tail", cx: 10, cy: 10, r: 5.5 })),
-        key("from the tail's mean to the head's", svg("path", { class: "cw-law", d: "M1 10H18M12 5L18 10L12 15" }))));
-  }
-
-  buildPlot() {
-    const { parts } = this;
-    parts.plot = h("div", {});
-    parts.film = slider({ name: "film", text: "Look at an item:", min: 1, max: this.follower.state().counts.length, step: 1, onset: (film) => this.follower.set({ film }) });
-    parts.inspector = h("p", { class: "cw-inspector" });
-    return h("div", { class: "cw-card" },
-      h("p", { class: "cw-card-title" }, "Count against projection ", h("span", { class: "cw-soft" }, "on that axis")), parts.plot, parts.film.box, parts.inspector);
+        key("tail’s mean to head’s", svg("path", { class: "cw-law", d: "M1 10H18M12 5L18 10L12 15" }))));
   }
 
   buildChance() {
     const { parts } = this;
     parts.chance = h("div", {});
     return h("div", { class: "cw-card" },
-      h("p", { class: "cw-card-title" }, "What chance would show ", h("span", { class: "cw-soft" }, "r of projection and count, in 99 shuffles of the counts")), parts.chance,
+      h("p", { class: "cw-card-title" }, "What chance would show ", h("span", { class: "cw-soft" }, `r in ${CHANCE.shuffles} shuffles of the counts`)), parts.chance,
       h("ul", { class: "cw-legend" },
-        key("shuffled, axis of the same items", svg("path", { class: "cw-heap", d: "M2 18V8H18V18" })),
-        key("shuffled, axis of other items", svg("path", { class: "cw-stairs", d: "M2 18V8H18V18" })),
-        key("r here, axis of the same items", svg("path", { class: "cw-item-head", d: diamond(10, 10, 6.5) })),
-        key("r here, axis of other items", svg("circle", { class: "cw-item", cx: 10, cy: 10, r: 5.5 })),
-        key("law for random vectors", svg("path", { class: "cw-wish", d: "M10 1V19" }))));
+        key("chance, axis of the same items", svg("path", { class: "cw-heap", d: "M2 18V8H18V18" })),
+        key("chance, axis of other items", svg("path", { class: "cw-stairs", d: "M2 18V8H18V18" })),
+        key("here, of the same", svg("path", { class: "cw-item-head", d: diamond(10, 10, 6.5) })),
+        key("here, of others", svg("circle", { class: "cw-item", cx: 10, cy: 10, r: 5.5 })),
+        key("law of chance", svg("path", { class: "cw-wish", d: "M10 1V19" }))));
   }
 
   // ---- showing -----------------------------------------------------------------------------------------------------
 
-  /** What is measured: anew only if something else than the chosen item has changed. */
-  measure({ film, ...settings }) {
-    const name = JSON.stringify(settings);
-    if (this.measured !== name) {
-      this.found = analyse(settings);
-      this.measured = name;
-      this.draw(settings);
-    }
+  /** What is measured: anew only if something else than the chosen item has changed; the shuffles only with the counts. */
+  measure(state) {
+    const { counts, shown } = state;
+    if (this.counts !== counts || this.size !== shown) this.deals = dealt(counts.slice(0, shown));
+    [this.counts, this.size] = [counts, shown];
+    const given = ["items", "counts", "model", "show", "ratio", "shown", "seed"].map((name) => state[name]);
+    if (this.given?.every((one, k) => one === given[k])) return;
+    this.found = analyse(state, this.deals);
+    this.given = given;
+    this.redraw(state);
   }
 
   refresh() {
-    const state = this.follower.state();
+    const state = this.state();
     const { parts } = this;
     this.measure(state);
     this.story = summary(state, this.found);
-    parts.model.show(state.model);
     parts.show.show(state.show);
     parts.again.disabled = state.show === "embeddings";
     parts.ratio.show(state.ratio, `${number(100 * state.ratio)} % (${this.found.head.length})`);
@@ -109,12 +103,12 @@ class View extends Interactive {
     for (const picture of [this.cloud, this.plot]) picture.mark(this.found.order[place - 1]);
     this.showTable();
     parts.folds.code.textContent = asPython(state);
-    this.announce();
+    this.announce?.();
   }
 
-  draw(state) {
+  redraw(state) {
     const { found, parts } = this;
-    const look = (id) => this.follower.set({ film: found.order.indexOf(id) + 1 });
+    const look = (id) => this.set({ film: found.order.indexOf(id) + 1 });
     this.cloud = cloudOf(found, look);
     this.plot = plotOf(found, look);
     parts.cloud.replaceChildren(this.cloud.root);
@@ -125,8 +119,54 @@ class View extends Interactive {
 
   showTable() {
     const { data, table: holder } = this.parts.folds;
-    if (data.open) holder.replaceChildren(table(HEADS, rowsOf(this.follower.state(), this.found), "The items in ten groups of falling popularity."));
+    if (data.open) holder.replaceChildren(table(HEADS, rowsOf(this.state(), this.found), "The items in ten groups of falling popularity."));
   }
+}
+
+// ---- words ---------------------------------------------------------------------------------------------------------------
+
+function summary({ model, show, shown }, { head, naive, crossed, agreement, shuffledNaive, shuffledCrossed, chance }) {
+  const what = { embeddings: model, shuffled: `${model}, with counts dealt out anew`, random: `Random numbers in place of ${model}` }[show];
+  const asHigh = (many) => `${many || "none"} ${many > 1 ? "are" : "is"} as high as`;
+  const [first, second] = [[shuffledNaive, naive], [shuffledCrossed, crossed]].map(([by, r]) => asHigh(by.filter((other) => other >= r).length));
+  return `${what}: ${shown} items, head and tail of ${head.length} each. Projection against count: r = ${number(naive)} along the axis that these items have chosen, ` +
+    `r = ${number(crossed)} along axes that other items have chosen. Of ${CHANCE.shuffles} shuffles of the counts, ${first} the first (${number(average(shuffledNaive))} on average; ` +
+    `the law for random vectors says ${number(chance)}), ${second} the second (${number(average(shuffledCrossed))} on average). ` +
+    `Two halves of the items find axes with a cosine of ${number(agreement)}.`;
+}
+
+const HEADS = ["Items, by popularity", "Count", "Mean projection", "Least", "Most"];
+
+/** The items in ten groups of falling popularity. */
+function rowsOf({ shown }, { order, counts, projections }) {
+  return Array.from({ length: 10 }, (_, k) => {
+    const [low, high] = [Math.floor((k * shown) / 10), Math.floor(((k + 1) * shown) / 10)];
+    const group = order.slice(low, high);
+    const [mine, along] = [group.map((id) => counts[id]), group.map((id) => projections[id])];
+    const [least, greatest] = [Math.min(...mine), Math.max(...mine)];
+    return [`${low + 1} to ${high}`, least === greatest ? String(least) : `${least} to ${greatest}`, ...[average(along), Math.min(...along), Math.max(...along)].map(number)];
+  });
+}
+
+/** How a film is introduced: its name, its count, where it lies. */
+function aboutFilm({ film, names }, { order, counts, projections, head, tail }) {
+  const id = order[Math.min(film, order.length) - 1];
+  const place = head.includes(id) ? "In the head. " : tail.includes(id) ? "In the tail. " : "";
+  return `${names[id]}: ${place}Count ${counts[id]}, projection ${number(projections[id])}.`;
+}
+
+/** Lines of Python that compute the two correlations and the law of chance, and show the same state. */
+function asPython({ stored, model, show, ratio, shown, seed, film }) {
+  return [
+    "import numpy as np", "", "from course_lib import popularity", "from course_lib.lessons.popularity_direction.popularity_axis import PopularityAxis", "",
+    ...(stored ? [] : ["items, counts = your_model  # embeddings (n, d), and how often each item occurs"]),
+    `shown = PopularityAxis(${stored ? "" : "items, counts, "}model=${JSON.stringify(model)}, show="${show}", ratio=${ratio}, shown=${shown}, seed=${seed}, film=${film})`,
+    "items, counts, ratio = shown.embeddings, shown.popularity, shown.ratio",
+    "projections = items @ popularity.popularity_direction(items, counts, ratio)",
+    "r = popularity.pearson(projections, counts)  # along the axis that these items have chosen",
+    "crossed = np.mean([popularity.correlation_across_parts(items, counts, half, ratio) for half in shown.halves])",
+    "chance = popularity.double_dipping_law(counts, items.shape[1], ratio).mean", "print(r, crossed, chance)", "shown",
+  ].join("\n");
 }
 
 // ---- pictures ----------------------------------------------------------------------------------------------------------
@@ -157,15 +197,16 @@ function withMarks(root, places, { head, tail }, look) {
   };
 }
 
-const SIDE = 360;
+const CLOUD = { width: 300, height: 250 };
 
 /** The first two of the principal axes; the arrow from the tail's mean to the head's. */
 function cloudOf(found, look) {
   const points = found.rows.map((row) => [row[0], row[1]]);
   const ranges = [0, 1].map((axis) => [Math.min(...points.map((point) => point[axis])), Math.max(...points.map((point) => point[axis]))]);
-  const half = (Math.max(...ranges.map(([low, high]) => high - low)) / 2) * 1.08 || 1;
-  const place = (point) => [0, 1].map((axis) => (SIDE / 2) * (1 + ((axis ? -1 : 1) * (point[axis] - average(ranges[axis]))) / half));
-  const root = svg("svg", { class: "cw-look", viewBox: `0 0 ${SIDE} ${SIDE}`, role: "img", style: `--cw-wide:${SIDE}` });
+  const sides = [CLOUD.width, CLOUD.height];
+  const unit = Math.min(...ranges.map(([low, high], axis) => (sides[axis] - 24) / (high - low || 1)));
+  const place = (point) => [0, 1].map((axis) => sides[axis] / 2 + (axis ? -1 : 1) * (point[axis] - average(ranges[axis])) * unit);
+  const root = svg("svg", { class: "cw-look", viewBox: `0 0 ${CLOUD.width} ${CLOUD.height}`, role: "img", style: `--cw-wide:${CLOUD.width}` });
   const marked = withMarks(root, points.map(place), found, look);
   root.append(svg("path", { class: "cw-axis-arrow-halo", d: arrow(place(found.bottom), place(found.top)) }), svg("path", { class: "cw-axis-arrow", d: arrow(place(found.bottom), place(found.top)) }));
   return marked;
@@ -179,7 +220,7 @@ function arrow([x, y], [ex, ey]) {
   return `M${x.toFixed(1)} ${y.toFixed(1)}L${ex.toFixed(1)} ${ey.toFixed(1)}M${wing(1)}L${ex.toFixed(1)} ${ey.toFixed(1)}L${wing(-1)}`;
 }
 
-const FRAME = { width: 360, height: 300, left: 40, right: 12, top: 14, bottom: 42 };
+const FRAME = { width: 300, height: 250, left: 36, right: 13, top: 13, bottom: 38 };
 
 function plotOf(found, look) {
   const { width, height, left, right, top, bottom } = FRAME;
@@ -198,7 +239,7 @@ function plotOf(found, look) {
   return withMarks(root, found.projections.map((along, id) => [x(along), y(found.counts[id])]), found, look);
 }
 
-const LINE = { width: 480, height: 138, side: 16, base: 92, tall: 76, bins: 60 };
+const LINE = { width: 360, height: 104, side: 16, base: 62, tall: 54, bins: 60 };
 
 /** A line from -1 to 1: what shuffled counts give, heaped up, and what is found. */
 function chanceOf(found) {
@@ -217,10 +258,10 @@ function chanceOf(found) {
     return `M${at(first)} ${base}${heights.slice(first, last + 1).map((count, k) => `V${(base - (count / highest) * tall).toFixed(1)}H${at(first + k + 1)}`).join("")}V${base}`;
   };
   const name = `Line from −1 to 1: shuffled counts give ${number(average(found.shuffledNaive))} and ${number(average(found.shuffledCrossed))} on average; found are ${number(found.naive)} and ${number(found.crossed)}`;
-  return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": name, style: `--cw-wide:${width}` },
+  return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": name, style: "--cw-wide:336" },
     svg("path", { class: "cw-heap", d: stairs(first) }), svg("path", { class: "cw-stairs", d: stairs(second) }),
     svg("path", { class: "cw-frame", d: `M${side} ${base}H${width - side}` }),
     svg("path", { class: "cw-wish", d: `M${x(found.chance).toFixed(1)} 8V${base}` }),
-    [-1, -0.5, 0, 0.5, 1].map((r) => svg("text", { class: "cw-axis-text cw-large", x: x(r), y: base + 40 }, number(r))),
+    [-1, -0.5, 0, 0.5, 1].map((r) => svg("text", { class: "cw-axis-text cw-large", x: x(r), y: base + 38 }, number(r))),
     svg("path", { class: "cw-item-head cw-plain", d: diamond(x(found.naive), base + 12, 8) }), svg("circle", { class: "cw-item cw-plain", cx: x(found.crossed).toFixed(1), cy: base + 12, r: 6 }));
 }

@@ -16,18 +16,15 @@ from course_lib import popularity
 from course_lib.lessons.popularity_direction import make_popularity_axis, popularity_axis
 from course_lib.lessons.popularity_direction.popularity_axis import PopularityAxis
 from course_lib.lessons.shared import film_models
-from course_lib.lessons.shared.widgets import tables
+from course_lib.lessons.shared.widgets import tables, words
+from course_lib.lessons.shared.widgets.chance import uniforms
 from tests.widget_pages import (
-    SUMMARY,
-    Elements,
     far_apart,
-    made_in_python,
     mount_in_jupyter,
     none_numbers,
     reached_by_tab,
     replacing,
     settled,
-    table_rows,
 )
 
 AXIS = {"model": "MF", "show": "embeddings", "ratio": 0.05, "shown": 240, "seed": 0, "film": 1}
@@ -52,13 +49,49 @@ LOOK_AT_AXES = """(states) => states.map((state) => {
   return { items: found.rows.map((row) => [...row]), counts: found.counts, head: found.head, tail: found.tail,
     direction: [...found.direction], projections: found.projections, naive: found.naive, crossed: found.crossed,
     agreement: found.agreement, shuffled_naive: found.shuffledNaive, shuffled_crossed: found.shuffledCrossed,
-    chance: found.chance, words: lib.summary(state, found), rows: lib.rowsOf(state, found) };
+    chance: found.chance };
 })"""
 
 
+def crossed(items: np.ndarray, counts: np.ndarray, ratio: float, halves: np.ndarray) -> float:
+    """Correlation across the halves of each split, on average; a half whose counts are all alike counts as 0."""
+    if all(len(np.unique(counts[half == side])) > 1 for half in halves for side in (0, 1)):
+        return float(np.mean([popularity.correlation_across_parts(items, counts, half, ratio) for half in halves]))
+    found = []
+    for half in halves:
+        parts = [np.flatnonzero(half == side) for side in (0, 1)]
+        axes = [popularity.popularity_direction(items[ids], counts[ids], ratio) for ids in parts]
+        for ids, axis in zip(parts, axes[::-1], strict=True):
+            alike = len(np.unique(counts[ids])) == 1
+            found.append(0.0 if alike else popularity.pearson(items[ids] @ axis, counts[ids]))
+    return float(np.mean(found))
+
+
 def measured(one: PopularityAxis) -> dict[str, Any]:
-    found = {**vars(one.found), "chance": one.chance}
-    return {**found, "tail": found["tail"][::-1]}  # the page keeps the tail in the order of the ranking
+    """What the page measures, by course_lib."""
+    items, counts, ratio, halves = one.embeddings, one.popularity, one.ratio, one.halves
+    direction = popularity.popularity_direction(items, counts, ratio)
+    given = np.array(one.counts[: one.shown])
+    chance = uniforms(2, 99 * one.shown).reshape(99, one.shown)
+    dealt = [given[order] for order in np.argsort(chance, axis=1, kind="stable")]
+    axes = [
+        [popularity.popularity_direction(items[half == side], counts[half == side], ratio) for side in (0, 1)]
+        for half in halves
+    ]
+    return {
+        "items": items,
+        "counts": counts,
+        "head": popularity.head_items(counts, ratio),
+        "tail": popularity.tail_items(counts, ratio)[::-1],  # the page keeps the tail in the order of the ranking
+        "direction": direction,
+        "projections": items @ direction,
+        "naive": popularity.projection_correlation(items, counts, ratio),
+        "crossed": crossed(items, counts, ratio, halves),
+        "agreement": np.mean([one @ other for one, other in axes]),
+        "shuffled_naive": [popularity.projection_correlation(items, counts, ratio) for counts in dealt],
+        "shuffled_crossed": [crossed(items, counts, ratio, halves) for counts in dealt],
+        "chance": popularity.double_dipping_law(counts, items.shape[1], ratio).mean,
+    }
 
 
 def off(one: PopularityAxis, answer: dict[str, Any]) -> list[str]:
@@ -67,25 +100,24 @@ def off(one: PopularityAxis, answer: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("state", AXES, ids=lambda state: f"{state['show']}-{state['shown']}")
-def test_the_page_measures_what_python_measures(library: Callable[..., Any], state: dict[str, Any]) -> None:
+def test_the_page_measures_what_course_lib_measures(library: Callable[..., Any], state: dict[str, Any]) -> None:
     one = PopularityAxis(**state)
     (answer,) = library("popularity_axis_math")(LOOK_AT_AXES, [one.state()])
     assert off(one, answer) == []
-    assert answer["words"] == one.summary() and answer["rows"] == one.table()[1]
 
 
 @pytest.mark.parametrize(
     ("right", "wrong"),
     [
-        ("both / Math.sqrt(xx * cc)", "both / xx"),
-        ("x[k] - middle", "x[k]"),
+        ("Math.sqrt((xx - (x * x) / n) * spread)", "(xx - (x * x) / n)"),
+        ("xc - (x * c) / n", "xc"),
         ("drawn[a] - drawn[b]", "drawn[b] - drawn[a]"),
-        ("axes[1 - side]", "axes[side]"),
-        ("half.flatMap((member, id) => (member === side", "half.flatMap((member, id) => (id % 2 === side"),
+        ("axes[k][1 - side]", "axes[k][side]"),
+        ("half[id] === side", "id % 2 === side"),
         ("value *= (at + 0.5) / at", "value *= at / (at + 0.5)"),
         ("(width + counts.length - 2) / 2", "(width + counts.length) / 2"),
         ("values[b] - values[a] || a - b", "values[b] - values[a] || b - a"),
-        ("roundHalfEven(ratio * counts.length)", "Math.ceil(ratio * counts.length)"),
+        ("roundHalfEven(ratio * order.length)", "Math.ceil(ratio * order.length)"),
         ("gap.map((value) => value / length)", "gap"),
         ("unit * bytes[row * width + k]", "bytes[row * width + k]"),
         ("return total - 6", "return total"),
@@ -105,23 +137,24 @@ def test_halves_go_to_the_even_number(library: Callable[..., Any]) -> None:
     assert library("tables")("(values) => values.map(lib.roundHalfEven)", values) == [round(value) for value in values]
 
 
-def test_what_is_measured_is_the_library_s() -> None:
-    """`naive` is projection_correlation; `crossed` is correlation_across_parts of these halves;
-    `chance` the law, and what random numbers give.
-    """
-    one = axis()
-    items, counts = one.found.items, one.found.counts
-    assert one.naive == pytest.approx(popularity.projection_correlation(items, counts, 0.05))
-
-    halves = popularity_axis._shuffles(popularity_axis.SPLITS, len(items), popularity_axis.SPLIT_SEED) % 2
-    assert one.crossed == pytest.approx(
-        np.mean([popularity.correlation_across_parts(items, counts, half, 0.05) for half in halves])
-    )
+def test_the_law_of_chance_is_what_random_numbers_give() -> None:
     drawn = [axis(show="random", seed=seed, shown=60) for seed in range(16)]
-    law = popularity.double_dipping_law(drawn[0].found.counts, 16, 0.05)
-    assert drawn[0].chance == law.mean
-    assert abs(np.mean([one.naive for one in drawn]) - law.mean) < 4 * law.sd / np.sqrt(16)
-    assert abs(np.mean([one.crossed for one in drawn])) < 0.1
+    law = popularity.double_dipping_law(drawn[0].popularity, 16, 0.05)
+    naive = [popularity.projection_correlation(one.embeddings, one.popularity, 0.05) for one in drawn]
+    assert abs(np.mean(naive) - law.mean) < 4 * law.sd / np.sqrt(16)
+    assert abs(np.mean([crossed(one.embeddings, one.popularity, 0.05, one.halves) for one in drawn])) < 0.1
+
+
+def test_the_same_in_python_computes_the_numbers_of_sentences_and_table() -> None:
+    for one in (axis(ratio=0.1), axis(show="shuffled", seed=3), axis(show="random", shown=60)):
+        names: dict[str, Any] = {}
+        exec(one.python(), names)
+        assert names["shown"].state() == one.state()
+        assert f"r = {words.number(names['r'])} along the axis that these items" in one.summary()
+        assert f"r = {words.number(names['crossed'])} along axes that other items" in one.summary()
+        assert f"random vectors says {words.number(names['chance'])})" in one.summary()
+        first = np.argsort(-names["counts"], kind="stable")[: one.shown // 10]
+        assert one.table()[1][0][2] == words.number(names["projections"][first].mean())
 
 
 def test_turning_and_rounding_change_next_to_nothing() -> None:
@@ -129,16 +162,17 @@ def test_turning_and_rounding_change_next_to_nothing() -> None:
     items = rng.normal(size=(80, 7)) * np.linspace(3, 0.3, 7) + 1
     counts = np.round(np.exp(items[:, 0]) * 5 + 1)
     one = PopularityAxis(items, counts)
-    assert one.naive == pytest.approx(popularity.projection_correlation(items, counts), abs=0.01)
-    spread = one.found.items.std(0)
-    assert (np.diff(spread) < 0).all()  # principal axes, the longest first
-    np.testing.assert_allclose(one.found.items @ one.found.items.T, items @ items.T, atol=1.0)
+    shown = one.embeddings
+    assert popularity.projection_correlation(shown, counts) == pytest.approx(
+        popularity.projection_correlation(items, counts), abs=0.01
+    )
+    assert (np.diff(shown.std(0)) < 0).all()  # principal axes, the longest first
+    np.testing.assert_allclose(shown @ shown.T, items @ items.T, atol=1.0)
 
 
 def test_the_worlds_are_the_same(library: Callable[..., Any]) -> None:
     chance = library("popularity_axis_math")("() => lib.CHANCE")
-    ours = ("SPLITS", "SHUFFLES", "SPLIT_SEED", "SHUFFLE_SEED")
-    assert list(chance.values()) == [getattr(popularity_axis, name) for name in ours]
+    assert (chance["splits"], chance["splitSeed"]) == (popularity_axis.SPLITS, popularity_axis.SPLIT_SEED)
 
 
 # ---- PopularityAxis: the Python object
@@ -149,14 +183,15 @@ def test_the_stored_films_show_what_the_chapter_says() -> None:
     within what chance gives, and 0 if cross-fitted.
     """
     for model in ("MF", "LightGCN"):
-        found = axis(model=model).found
-        assert found.naive > 0.7 and found.crossed > 0.7 and found.agreement > 0.9
-        assert found.naive > 2 * found.shuffled_naive.max() and found.shuffled_naive.mean() > 0.08
-        assert abs(found.shuffled_crossed.mean()) < 0.03
-    untrained = axis(model="LightGCN, untrained").found
-    assert untrained.shuffled_naive.mean() < untrained.naive < 0.5  # propagation alone knows something of the counts
-    few = axis(show="random", shown=30).found
-    assert few.shuffled_naive.mean() > 0.3 and abs(few.shuffled_crossed.mean()) < 0.15
+        found = measured(axis(model=model))
+        assert found["naive"] > 0.7 and found["crossed"] > 0.7 and found["agreement"] > 0.9
+        assert found["naive"] > 2 * max(found["shuffled_naive"]) and np.mean(found["shuffled_naive"]) > 0.08
+        assert abs(np.mean(found["shuffled_crossed"])) < 0.03
+        assert "none is as high as the first" in axis(model=model).summary()
+    untrained = measured(axis(model="LightGCN, untrained"))
+    assert np.mean(untrained["shuffled_naive"]) < untrained["naive"] < 0.5  # propagation alone knows of the counts
+    few = measured(axis(show="random", shown=30))
+    assert np.mean(few["shuffled_naive"]) > 0.3 and abs(np.mean(few["shuffled_crossed"])) < 0.15
 
 
 def test_bad_arguments_of_the_axis_are_named() -> None:
@@ -225,18 +260,6 @@ def test_the_models_can_be_trained_again() -> None:
 # ---- in the browser
 
 
-def test_the_page_says_what_python_says(site_page: Callable[..., Any]) -> None:
-    one, again = axis(ratio=0.1), axis(ratio=0.1)
-    elements = Elements(one.static_html()).found
-    assert json.loads(elements[0][1]["data-state"] or "") == one.state() and all("id" not in a for _, a in elements)
-    assert [a["aria-label"] for t, a in elements if t == "svg" and a["role"] == "img"] == [one.summary()]
-    assert one.static_html() == again.static_html() and len(one.static_html()) < 36_000
-    page = site_page(one.static_html())
-    assert page.locator(SUMMARY).inner_text() == one.summary()
-    assert table_rows(page) == one.table()[1]
-    assert made_in_python(page).state() == one.state()
-
-
 def test_the_axis_by_keyboard_and_by_click(site_page: Callable[..., Any]) -> None:
     page = site_page(axis().static_html())
     assert {"MF", "nothing", "few", "embeddings", "ratio", "shown", "film"} <= reached_by_tab(page, 12)
@@ -250,22 +273,23 @@ def test_the_axis_by_keyboard_and_by_click(site_page: Callable[..., Any]) -> Non
     settled(page, axis(ratio=0.1, show="shuffled", seed=1).summary())
     page.locator('[data-preset="few"]').click()
     settled(page, axis(show="random", shown=30, seed=1).summary())
+    assert page.locator('[data-preset][aria-pressed="true"]').all_inner_texts() == ["Nothing, in few items"]
     page.locator('[data-preset="LightGCN"]').click()
     settled(page, axis(model="LightGCN", seed=1).summary())
     page.locator('input[name="film"]').focus()
     page.keyboard.press("ArrowRight")
     shown = axis(model="LightGCN", film=2)
-    order = np.argsort(-shown.found.counts, kind="stable")
+    order = np.argsort(-shown.popularity, kind="stable")
     assert shown.names[order[1]] in page.locator(".cw-inspector").inner_text()
     plot = page.locator(".cw-look").nth(1)
     box = plot.bounding_box()
     plot.click(
-        position={"x": box["width"] * (360 - 12) / 360, "y": box["height"] * 14 / 300}
+        position={"x": box["width"] * (300 - 13) / 300, "y": box["height"] * 13 / 250}
     )  # the most popular film, far along the axis
     assert (
         page.locator(".cw-inspector")
         .inner_text()
-        .startswith(f"{shown.names[order[0]]}: In the head. Count {shown.found.counts.max():.0f}")
+        .startswith(f"{shown.names[order[0]]}: In the head. Count {shown.popularity.max()}")
     )
 
 

@@ -24,14 +24,25 @@ export function roundHalfEven(value) {
   return rest > 0.5 || (rest === 0.5 && below % 2) ? below + 1 : below;
 }
 
-/** The unit vector from the mean row of the least popular to that of the most popular: (4) of P1, head and tail of `ratio` each. */
-export function popularityDirection(rows, counts, ratio) {
-  const order = byFalling(counts);
-  const size = Math.max(1, roundHalfEven(ratio * counts.length));
-  const mean = (ids) => rows[0].map((_, k) => average(ids.map((id) => rows[id][k])));
-  const [head, tail] = [order.slice(0, size), order.slice(-size)];
-  const [top, bottom] = [mean(head), mean(tail)];
+/** The least and the most popular of ids in falling order, `ratio` of them at each end. */
+export function endsOf(order, ratio) {
+  const size = Math.max(1, roundHalfEven(ratio * order.length));
+  return { head: order.slice(0, size), tail: order.slice(-size) };
+}
+
+function meanRow(rows, ids) {
+  const mean = new Float64Array(rows[0].length);
+  for (const id of ids) for (let k = 0; k < mean.length; k += 1) mean[k] += rows[id][k] / ids.length;
+  return mean;
+}
+
+/** The unit vector from the mean row of the tail to that of the head. */
+export function between(rows, { head, tail }) {
+  const [top, bottom] = [meanRow(rows, head), meanRow(rows, tail)];
   const gap = top.map((value, k) => value - bottom[k]);
   const length = Math.sqrt(inner(gap, gap));
-  return { head, tail, top, bottom, direction: gap.map((value) => value / length), length };
+  return { head, tail, top, bottom, direction: gap.map((value) => value / length) };
 }
+
+/** (4) of P1: the unit vector from the mean row of the least popular to that of the most popular, head and tail of `ratio` each. */
+export const popularityDirection = (rows, counts, ratio) => between(rows, endsOf(byFalling(counts), ratio));
