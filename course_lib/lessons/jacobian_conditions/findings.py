@@ -163,7 +163,7 @@ def transformer_falls_below_chance(e3: Any) -> dict[str, Difference]:
     "Under dot products the median vector ends shorter than it began",
     case=SETTING,
     claimed={
-        *(f"E2: {_named(data, d, 'users')}" for data, d in (("", 3), ("", 16), (FILMS, 32))),
+        *(f"E2: {_named(data, d, 'users')}" for data, d in (("", 2), ("", 3), ("", 16), (FILMS, 32))),
         *(f"E2: {_named(data, d, 'items')}" for data, d in (("", 3), ("", 16), (FILMS, 32))),
     },
     rests_on=("P0-E2-laptop",),
@@ -213,7 +213,7 @@ def one_hot_layers_grow_more(e6: Any, e1: Any) -> dict[str, Difference]:
 
 
 def shorter(lengths: Tensor) -> Tensor:
-    """(steps, watched) booleans: whether a step made a vector shorter, beyond rounding; lengths (steps + 1, watched)."""
+    """(steps, watched) booleans: which steps made a vector shorter, beyond rounding; lengths (steps + 1, watched)."""
     return lengths[1:] < lengths[:-1] * (1 - ROUNDING)
 
 
@@ -305,3 +305,39 @@ def people_move_each_other(ratios: Sequence[float]) -> dict[str, Difference]:
 @finding("Training spreads the people out: the mean cosine between two of them falls", case="seed")
 def people_spread_out(before: Sequence[float], after: Sequence[float]) -> dict[str, Difference]:
     return _by_seed(a - b for a, b in zip(before, after, strict=True))
+
+
+# ---- the lab's own runs
+
+
+@finding("The transformer moves all users of the toy together", case="seed")
+def transformer_moves_together(lengths: Sequence[float]) -> dict[str, Difference]:
+    """Length of the mean of the users' unit movements, averaged over the steps, minus 0.9."""
+    return _by_seed(length - 0.9 for length in lengths)
+
+
+@finding("A larger learning rate, a larger batch and more steps each raise the share", case="dial")
+def each_dial_raises_the_share(ends: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> dict[str, Difference]:
+    """dial -> (shares at its low end, at its high end) for each seed: high minus low, over seeds."""
+    return {dial: Difference.paired(high, low) for dial, (low, high) in ends.items()}
+
+
+@finding("A tower other than the table lets a cosine gradient push an embedding outwards", case="tower")
+def other_towers_can_be_pushed(fastest: Mapping[str, Sequence[float]]) -> dict[str, Difference]:
+    """The fastest push for each start, minus a twentieth."""
+    return {tower: _above(pushes, 0.05) for tower, pushes in fastest.items()}
+
+
+@finding("A film in a table of its own never becomes shorter, whatever the people's tower is", case="tower")
+def own_film_tables_only_lengthen(films: Mapping[str, Sequence[Tensor]]) -> dict[str, Difference]:
+    """1e-12 minus the largest share of its length that a film loses in a step, of the worst seed."""
+    return {
+        tower: Difference(ROUNDING - max(float((1 - run[1:] / run[:-1]).max()) for run in runs), n=len(runs))
+        for tower, runs in films.items()
+    }
+
+
+@finding("Where both towers share a table, more than a third of the films' movements shorten", case="seed")
+def shared_tables_shorten_films(outward: Sequence[float]) -> dict[str, Difference]:
+    """The share of the movements that do not lengthen, minus a third."""
+    return _by_seed(2 / 3 - share for share in outward)
