@@ -328,6 +328,12 @@ def other_towers_can_be_pushed(fastest: Mapping[str, Sequence[float]]) -> dict[s
     return {tower: _above(pushes, 0.05) for tower, pushes in fastest.items()}
 
 
+@finding("In the network the worst gradient of another person pushes more than half as hard as one's own", case="seed")
+def others_push_as_well(ratios: Sequence[float]) -> dict[str, Difference]:
+    """Mean entry of the leak beside the diagonal over that on it, minus a half."""
+    return _by_seed(ratio - 0.5 for ratio in ratios)
+
+
 @finding("A film in a table of its own never becomes shorter, whatever the people's tower is", case="tower")
 def own_film_tables_only_lengthen(films: Mapping[str, Sequence[Tensor]]) -> dict[str, Difference]:
     """1e-12 minus the largest share of its length that a film loses in a step, of the worst seed."""

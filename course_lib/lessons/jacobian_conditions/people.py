@@ -14,7 +14,8 @@ HIDDEN, WIDTH = 64, 32
 def features(films: Interactions) -> torch.Tensor:
     """(m, n): the films that each person has seen, as a row of length 1."""
     seen = torch.as_tensor(films.matrix.toarray(), dtype=torch.get_default_dtype())
-    return seen / seen.norm(dim=1, keepdim=True)
+    unit: torch.Tensor = seen / seen.norm(dim=1, keepdim=True)
+    return unit
 
 
 def network(films: Interactions, *, seed: int, bias: bool = True) -> nn.Sequential:
