@@ -145,13 +145,22 @@ def tower_norms(
         ax.plot(relative, color=SOFT, lw=0.6, alpha=0.4)
         for column, name in (named or {}).get(title, {}).items():
             ax.plot(relative[:, column], color=PUSH, lw=1.7)
-            at = (last, relative[-1, column])
-            ax.annotate(name, at, (-2, 5), textcoords="offset points", ha="right", fontsize=10, bbox=white_sheet())
+            _name_the_end(ax, name, last, relative[-1, column])
         ax.axhline(1, color=INK, lw=1, ls=(0, (4, 3)))
         ax.set_xlabel("step")
         ax.set_title(title)
     axes[0, 0].set_ylabel("length, start = 1")
     return fig, axes[0]
+
+
+def _name_the_end(ax: Axes, name: str, x: float, y: float) -> None:
+    """A name above the end of a rising curve; for a falling one in the free corner above, with a line to the end."""
+    style: dict[str, Any] = {"ha": "right", "fontsize": 10, "bbox": white_sheet()}
+    if y >= 1:
+        ax.annotate(name, (x, y), (-2, 5), textcoords="offset points", **style)
+    else:
+        line = {"arrowstyle": "-", "color": INK, "lw": 0.8}
+        ax.annotate(name, (x, y), (0.98, 0.87), textcoords="axes fraction", arrowprops=line, **style)
 
 
 @in_style
