@@ -13,7 +13,6 @@ NOT_YET = [
     "popularity-direction",
     "gauge-freedom",
     "gauge-freedom-lab",
-    "jacobian-conditions",
     "gramian-estimators",
     "gramian-estimators-lab",
 ]

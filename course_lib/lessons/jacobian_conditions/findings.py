@@ -324,7 +324,7 @@ def each_dial_raises_the_share(ends: Mapping[str, tuple[Sequence[float], Sequenc
 
 @finding("A tower other than the table lets a cosine gradient push an embedding outwards", case="tower")
 def other_towers_can_be_pushed(fastest: Mapping[str, Sequence[float]]) -> dict[str, Difference]:
-    """The fastest push for each start, minus a twentieth."""
+    """The largest radial speed for each start, minus a twentieth."""
     return {tower: _above(pushes, 0.05) for tower, pushes in fastest.items()}
 
 
