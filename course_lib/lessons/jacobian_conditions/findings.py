@@ -72,7 +72,7 @@ def tables_stay_tangent(*results: Any) -> dict[str, Difference]:
 
 @finding("There, at least 999 of 1,000 movements make their vector longer", case=SETTING, rests_on=TABLES)
 def tables_only_lengthen(*results: Any) -> dict[str, Difference]:
-    """0.001 minus the share of moves that do not lengthen, of the worst seed: rounding decides over the shortest."""
+    """0.001 minus the share of moves that do not lengthen, of the worst seed."""
     return {
         name: Difference(0.001 - (1 - min(result.values("share outwards", **where))), n=3)
         for name, result, where in _by_setting(results, "share outwards", sides=("user", "item"))
