@@ -19,7 +19,6 @@ ROWS = [row for group in GROUPS for row in group["rows"]]
 NOT_YET = [
     "gauge-freedom",
     "gramian-estimators",
-    "jacobian-conditions",
 ]
 PAGES = sorted(path for path in (ROOT / "book").rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts)
 USES = [(row["code"], use) for row in ROWS for use in row.get("used_in", [])]

@@ -12,7 +12,6 @@ from tools import conclusions, prose
 NOT_YET = [
     "gauge-freedom",
     "gauge-freedom-lab",
-    "jacobian-conditions",
     "gramian-estimators",
     "gramian-estimators-lab",
 ]

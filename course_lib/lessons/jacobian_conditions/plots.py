@@ -127,11 +127,11 @@ def _draw_rose(ax: Axes, degrees: np.ndarray, title: str, chance: float | None, 
 
 @in_style
 def tower_norms(
-    norms: Mapping[str, Any], *, every: int = 1, thick: Mapping[str, Sequence[int]] | None = None
+    norms: Mapping[str, Any], *, named: Mapping[str, Mapping[int, str]] | None = None
 ) -> tuple[Figure, np.ndarray]:
     """Lengths of many embeddings over the steps of training, each as a multiple of its start, one panel per tower.
 
-    norms: title -> (steps + 1, n), each panel with its own range; thick: title -> columns to draw thick.
+    norms: title -> (steps + 1, n), each panel with its own range; named: title -> {column drawn thick: its name}.
     """
     fig, axes = plt.subplots(1, len(norms), figsize=(4.1 * len(norms), 3.5), squeeze=False)
     for ax, (title, values) in zip(axes[0], norms.items(), strict=True):
@@ -141,16 +141,26 @@ def tower_norms(
                 f"norms of {title!r} have shape {lengths.shape}; expected positive lengths (steps + 1, n), steps at "
                 "least 1"
             )
-        steps = np.arange(0, len(lengths), every)
-        chosen = list(thick[title]) if thick and title in thick else []
-        ax.plot(steps, (lengths / lengths[0])[::every], color=SOFT, lw=0.6, alpha=0.4)
-        for column in chosen:
-            ax.plot(steps, (lengths[:, column] / lengths[0, column])[::every], color=PUSH, lw=1.7)
+        relative, last = lengths / lengths[0], len(lengths) - 1
+        ax.plot(relative, color=SOFT, lw=0.6, alpha=0.4)
+        for column, name in (named or {}).get(title, {}).items():
+            ax.plot(relative[:, column], color=PUSH, lw=1.7)
+            _name_the_end(ax, name, last, relative[-1, column])
         ax.axhline(1, color=INK, lw=1, ls=(0, (4, 3)))
-        ax.set_xlabel("step of training")
+        ax.set_xlabel("step")
         ax.set_title(title)
     axes[0, 0].set_ylabel("length, start = 1")
     return fig, axes[0]
+
+
+def _name_the_end(ax: Axes, name: str, x: float, y: float) -> None:
+    """A name above the end of a rising curve; for a falling one in the free corner above, with a line to the end."""
+    style: dict[str, Any] = {"ha": "right", "fontsize": 10, "bbox": white_sheet()}
+    if y >= 1:
+        ax.annotate(name, (x, y), (-2, 5), textcoords="offset points", **style)
+    else:
+        line = {"arrowstyle": "-", "color": INK, "lw": 0.8}
+        ax.annotate(name, (x, y), (0.98, 0.87), textcoords="axes fraction", arrowprops=line, **style)
 
 
 @in_style

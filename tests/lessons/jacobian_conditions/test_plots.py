@@ -16,5 +16,5 @@ FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
         {"lookup": np.eye(4).reshape(2, 2, 2, 2).transpose(0, 2, 1, 3) - 0.1}, ["a", "b"]
     ),
     "leak_map": lambda: plots.leak_map([[0.0, 0.3], [0.2, 1.0]], ["a", "b"]),
-    "tower_norms": lambda: plots.tower_norms({"users": [[1.0, 2.0], [3.0, 1.0]]}, thick={"users": [0]}),
+    "tower_norms": lambda: plots.tower_norms({"users": [[1.0, 2.0], [3.0, 1.0]]}, named={"users": {0: "a user"}}),
 }

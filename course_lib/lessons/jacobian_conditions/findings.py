@@ -1,0 +1,349 @@
+"""What the chapter on Jacobians says of data, and where it holds.
+
+Stored results: P0-E0 to P0-E7, each on our toy in 2, 3 and 16 dimensions and on MovieTweetings, three seeds each. The
+pages' own runs: lengths (steps + 1, watched) of people or films, one tensor for each seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from course_lib.lessons.shared.findings import Difference, finding
+
+ROUNDING = 1e-12  # more than float64 loses in one step, far less than a step moves
+TANGENT = 1e-6  # |cos(q, dq)| below this counts as a right angle
+SETTING, RUN = "setting", "run"
+TABLES = ("P0-E1-laptop", "P0-E6-laptop", "P0-E7-laptop")
+NETWORKS = ("P0-E3-laptop", "P0-E4-laptop", "P0-E5-laptop")
+FILMS = "movietweetings-10core"
+
+
+def _named(data: str, width: int, *more: str) -> str:
+    """ "toy, d = 2, users", "MovieTweetings"."""
+    return ", ".join(["MovieTweetings" if data == FILMS else f"toy, d = {width}", *more])
+
+
+def _settings(result: Any) -> list[tuple[str, int]]:
+    """(data set, width) of a stored result, in the order of its cells."""
+    return list(dict.fromkeys((row["data"], row["d"]) for row in result.rows))
+
+
+def _by_setting(
+    results: Iterable[Any], metric: str, *, sides: Sequence[str] = ("user",)
+) -> Iterator[tuple[str, Any, dict[str, Any]]]:
+    """(name of the case, result, where to look) for each data set, width and side that a metric was stored for."""
+    for result in results:
+        for data, width in _settings(result):
+            for side in sides:
+                where = {"data": data, "d": width, "side": side}
+                if result.values(metric, **where):
+                    yield f"{result.id[3:]}: {_named(data, width, f'{side}s')}", result, where
+
+
+def _above(values: ArrayLike, bound: float) -> Difference:
+    """values - bound, over seeds."""
+    found = np.asarray(values, dtype=float)
+    return Difference.paired(found, np.full_like(found, bound))
+
+
+def _below(values: ArrayLike, bound: float) -> Difference:
+    """bound - values, over seeds."""
+    return _above(-np.asarray(values, dtype=float), -bound)
+
+
+# ---- stored: which towers keep the right angle
+
+
+@finding(
+    "A table or a one-hot layer under cosines moves at right angles, users and items", case=SETTING, rests_on=TABLES
+)
+def tables_stay_tangent(*results: Any) -> dict[str, Difference]:
+    """1e-6 minus the largest |cos(q, dq)|, of the worst seed."""
+    return {
+        name: Difference(TANGENT - max(result.values("max |cos|", **where)), n=3)
+        for name, result, where in _by_setting(results, "max |cos|", sides=("user", "item"))
+    }
+
+
+@finding("There, at least 999 of 1,000 movements make their vector longer", case=SETTING, rests_on=TABLES)
+def tables_only_lengthen(*results: Any) -> dict[str, Difference]:
+    """0.001 minus the share of moves that do not lengthen, of the worst seed."""
+    return {
+        name: Difference(0.001 - (1 - min(result.values("share outwards", **where))), n=3)
+        for name, result, where in _by_setting(results, "share outwards", sides=("user", "item"))
+    }
+
+
+@finding("Items in a table move at right angles whatever the users' tower is", case=SETTING, rests_on=NETWORKS)
+def item_tables_stay_tangent(*results: Any) -> dict[str, Difference]:
+    """1e-6 minus the largest |cos(q, dq)| of an item, of the worst seed."""
+    return {
+        name: Difference(TANGENT - max(result.values("max |cos|", **where)), n=3)
+        for name, result, where in _by_setting(results, "max |cos|", sides=("item",))
+    }
+
+
+@finding(
+    "Some users of a network or a linear layer on codes move more than 11 degrees off the right angle",
+    case=SETTING,
+    rests_on=NETWORKS,
+)
+def network_users_leave_it(*results: Any) -> dict[str, Difference]:
+    """The largest |cos(q, dq)| of a user, minus 0.2, over seeds; 0.2 is the sine of 11.5 degrees."""
+    return {
+        name: _above(result.values("max |cos|", **where), 0.2)
+        for name, result, where in _by_setting(results, "max |cos|")
+    }
+
+
+@finding(
+    "More than a third of the movements of such users make their vector shorter",
+    case=SETTING,
+    claimed={
+        *(
+            f"{e}: {_named(data, d, 'users')}"
+            for e in ("E4", "E5")
+            for data, d in (("", 2), ("", 3), ("", 16), (FILMS, 32))
+        ),
+        *(f"E3: {_named(data, d, 'users')}" for data, d in (("", 3), ("", 16), (FILMS, 32))),
+    },
+    rests_on=NETWORKS,
+)
+def network_users_often_shorten(*results: Any) -> dict[str, Difference]:
+    """The share of movements that do not lengthen, minus a third, over seeds."""
+    return {
+        name: _below(result.values("share outwards", **where), 2 / 3)
+        for name, result, where in _by_setting(results, "share outwards")
+    }
+
+
+# ---- stored: shares near the right angle, against chance
+
+
+def _against_chance(results: Iterable[Any]) -> dict[str, Difference]:
+    """Share of angles within 90 ± 10 degrees minus that of uniform directions, over seeds."""
+    return {
+        name: Difference.paired(result.values("share within 10", **where), result.values("share by chance", **where))
+        for name, result, where in _by_setting(results, "share within 10")
+    }
+
+
+@finding(
+    "Linear layers on codes stay nearer to the right angle than uniform directions do",
+    case=SETTING,
+    claimed={
+        *(f"E4: {_named(data, d, 'users')}" for data, d in (("", 3), ("", 16), (FILMS, 32))),
+        *(f"E5: {_named(data, d, 'users')}" for data, d in (("", 3), ("", 16), (FILMS, 32))),
+    },
+    rests_on=("P0-E4-laptop", "P0-E5-laptop"),
+)
+def linear_layers_beat_chance(*results: Any) -> dict[str, Difference]:
+    return _against_chance(results)
+
+
+@finding(
+    "The transformer's users are near the right angle less often than uniform directions are",
+    case=SETTING,
+    claimed={f"E3: {_named(data, d, 'users')}" for data, d in (("", 2), ("", 16), (FILMS, 32))},
+    rests_on=("P0-E3-laptop",),
+)
+def transformer_falls_below_chance(e3: Any) -> dict[str, Difference]:
+    return {name: Difference(-one.value, one.half, one.n) for name, one in _against_chance([e3]).items()}
+
+
+# ---- stored: lengths
+
+
+@finding(
+    "Under dot products the median vector ends shorter than it began",
+    case=SETTING,
+    claimed={
+        *(f"E2: {_named(data, d, 'users')}" for data, d in (("", 2), ("", 3), ("", 16), (FILMS, 32))),
+        *(f"E2: {_named(data, d, 'items')}" for data, d in (("", 3), ("", 16), (FILMS, 32))),
+    },
+    rests_on=("P0-E2-laptop",),
+)
+def dot_products_shrink(e2: Any) -> dict[str, Difference]:
+    """-log(length at the end / at the start), users and items, over seeds."""
+    return {
+        name: _below(np.log(e2.values("norm ratio", **where)), 0)
+        for name, _, where in _by_setting([e2], "norm ratio", sides=("user", "item"))
+    }
+
+
+@finding("Under momentum no movement makes its vector shorter", case=SETTING, rests_on=("P0-E0-laptop",))
+def momentum_never_shortens(e0: Any) -> dict[str, Difference]:
+    """1e-12 minus the share of moves that do not lengthen, of the worst seed."""
+    return {
+        name: Difference(ROUNDING - (1 - min(e0.values("share outwards", **where))), n=3)
+        for name, _, where in _by_setting([e0], "share outwards", sides=("user", "item"))
+    }
+
+
+def _longer_than_plain_table(one: Any, plain: Any, sides: Sequence[str]) -> dict[str, Difference]:
+    """log of (length at the end / at the start), minus the same for experiment 1, over seeds."""
+    return {
+        name: Difference.paired(np.log(one.values("norm ratio", **where)), np.log(plain.values("norm ratio", **where)))
+        for name, _, where in _by_setting([one], "norm ratio", sides=sides)
+    }
+
+
+@finding(
+    "Momentum makes the vectors longer than plain SGD does", case=SETTING, rests_on=("P0-E0-laptop", "P0-E1-laptop")
+)
+def momentum_lengthens_more(e0: Any, e1: Any) -> dict[str, Difference]:
+    return _longer_than_plain_table(e0, e1, ("user", "item"))
+
+
+@finding(
+    "Users of a one-hot layer grow by a larger factor than users of a table",
+    case=SETTING,
+    rests_on=("P0-E6-laptop", "P0-E1-laptop"),
+)
+def one_hot_layers_grow_more(e6: Any, e1: Any) -> dict[str, Difference]:
+    return _longer_than_plain_table(e6, e1, ("user",))
+
+
+# ---- the pages' own runs: films in a table beside people from a network
+
+
+def shorter(lengths: Tensor) -> Tensor:
+    """(steps, watched) booleans: which steps made a vector shorter, beyond rounding; lengths (steps + 1, watched)."""
+    return lengths[1:] < lengths[:-1] * (1 - ROUNDING)
+
+
+def _by_seed(differences: Iterable[float]) -> dict[str, Difference]:
+    return {f"seed {seed}": Difference(float(value)) for seed, value in enumerate(differences)}
+
+
+@finding("No movement makes a film's vector shorter, beyond rounding", case="seed")
+def no_film_shortens(films: Sequence[Tensor]) -> dict[str, Difference]:
+    """1e-12 minus the largest share of its length that a film loses in a step."""
+    return _by_seed(ROUNDING - float((1 - run[1:] / run[:-1]).max()) for run in films)
+
+
+@finding("Every watched person's vector is shorter after the 200 steps than before", case="seed")
+def every_person_ends_shorter(people: Sequence[Tensor]) -> dict[str, Difference]:
+    """The smallest share of its length that a person loses."""
+    return _by_seed(float((1 - run[-1] / run[0]).min()) for run in people)
+
+
+@finding("More than half of the people's movements make their vector shorter", case="seed")
+def most_moves_shorten_people(people: Sequence[Tensor]) -> dict[str, Difference]:
+    """The share of such movements, minus a half."""
+    return _by_seed(float(shorter(run).double().mean()) - 0.5 for run in people)
+
+
+@finding("The first step makes the median person's vector more than ten times as long", case="seed")
+def the_first_step_jumps(people: Sequence[Tensor]) -> dict[str, Difference]:
+    """The median factor of the first step, minus 10."""
+    return _by_seed(float((run[1] / run[0]).median()) - 10 for run in people)
+
+
+# ---- the main page's own runs: one change at a time, on the toy
+
+
+def _by_run(runs: Mapping[str, Sequence[float]]) -> dict[str, Difference]:
+    """One case for each change and seed."""
+    return {
+        f"{change}, seed {seed}": Difference(value) for change, some in runs.items() for seed, value in enumerate(some)
+    }
+
+
+@finding("None of the movements under these changes makes its vector shorter", case=RUN)
+def these_changes_never_shorten(lengths: Mapping[str, Sequence[Tensor]]) -> dict[str, Difference]:
+    """1e-12 minus the largest share of its length that a vector loses in a step; change -> lengths for each seed."""
+    return _by_run(
+        {change: [ROUNDING - float((1 - run[1:] / run[:-1]).max()) for run in some] for change, some in lengths.items()}
+    )
+
+
+@finding("More than a tenth of the movements under these changes make their vector shorter", case=RUN)
+def these_changes_shorten(shares: Mapping[str, Sequence[float]]) -> dict[str, Difference]:
+    """Share of the movements that shorten, minus 0.1; change -> shares for each seed."""
+    return _by_run({change: [share - 0.1 for share in some] for change, some in shares.items()})
+
+
+@finding("Each movement of an inverted table makes its vector shorter", case="seed")
+def inversion_always_shortens(shares: Sequence[float]) -> dict[str, Difference]:
+    """1e-12 minus the share of the movements that do not shorten."""
+    return _by_seed(ROUNDING - (1 - share) for share in shares)
+
+
+# ---- the further page's own runs
+
+
+@finding("The median output rises and falls again while no layer ever becomes shorter", case="seed")
+def outputs_fall_while_layers_grow(runs: Sequence[tuple[ArrayLike, Sequence[ArrayLike]]]) -> dict[str, Difference]:
+    """Each run: (outputs (steps + 1,), layers). The fall from its peak as a share of it; -1 if a layer shrinks."""
+    found = []
+    for outputs, layers in runs:
+        path = np.asarray(outputs, dtype=float)
+        grow = all((np.diff(np.asarray(layer, dtype=float)) > 0).all() for layer in layers)
+        rises = path.max() > 2 * path[0]
+        found.append(1 - path[-1] / path.max() if grow and rises else -1.0)
+    return _by_seed(found)
+
+
+@finding("Linear layers on the toy stay nearer to the right angle than uniform directions do", case=RUN)
+def toy_shares_beat_chance(shares: Mapping[str, Sequence[float]], chance: float) -> dict[str, Difference]:
+    """Share of angles within 90 ± 10 degrees minus chance; name of the setting -> shares for each seed."""
+    return _by_run({name: [share - chance for share in some] for name, some in shares.items()})
+
+
+@finding("Between two people the kernel is more than half as strong as within one", case="seed")
+def people_move_each_other(ratios: Sequence[float]) -> dict[str, Difference]:
+    """Mean norm of the blocks off the diagonal over that on it, minus a half."""
+    return _by_seed(ratio - 0.5 for ratio in ratios)
+
+
+@finding("Training spreads the people out: the mean cosine between two of them falls", case="seed")
+def people_spread_out(before: Sequence[float], after: Sequence[float]) -> dict[str, Difference]:
+    return _by_seed(a - b for a, b in zip(before, after, strict=True))
+
+
+# ---- the lab's own runs
+
+
+@finding("The transformer moves all users of the toy together", case="seed")
+def transformer_moves_together(lengths: Sequence[float]) -> dict[str, Difference]:
+    """Length of the mean of the users' unit movements, averaged over the steps, minus 0.9."""
+    return _by_seed(length - 0.9 for length in lengths)
+
+
+@finding("A larger learning rate, a larger batch and more steps each raise the share", case="dial")
+def each_dial_raises_the_share(ends: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> dict[str, Difference]:
+    """dial -> (shares at its low end, at its high end) for each seed: high minus low, over seeds."""
+    return {dial: Difference.paired(high, low) for dial, (low, high) in ends.items()}
+
+
+@finding("A tower other than the table lets a cosine gradient push an embedding outwards", case="tower")
+def other_towers_can_be_pushed(fastest: Mapping[str, Sequence[float]]) -> dict[str, Difference]:
+    """The largest radial speed for each start, minus a twentieth."""
+    return {tower: _above(pushes, 0.05) for tower, pushes in fastest.items()}
+
+
+@finding("In the network the worst gradient of another person pushes more than half as hard as one's own", case="seed")
+def others_push_as_well(ratios: Sequence[float]) -> dict[str, Difference]:
+    """Mean entry of the leak beside the diagonal over that on it, minus a half."""
+    return _by_seed(ratio - 0.5 for ratio in ratios)
+
+
+@finding("A film in a table of its own never becomes shorter, whatever the people's tower is", case="tower")
+def own_film_tables_only_lengthen(films: Mapping[str, Sequence[Tensor]]) -> dict[str, Difference]:
+    """1e-12 minus the largest share of its length that a film loses in a step, of the worst seed."""
+    return {
+        tower: Difference(ROUNDING - max(float((1 - run[1:] / run[:-1]).max()) for run in runs), n=len(runs))
+        for tower, runs in films.items()
+    }
+
+
+@finding("Where both towers share a table, more than a third of the films' movements shorten", case="seed")
+def shared_tables_shorten_films(outward: Sequence[float]) -> dict[str, Difference]:
+    """The share of the movements that do not lengthen, minus a third."""
+    return _by_seed(2 / 3 - share for share in outward)
