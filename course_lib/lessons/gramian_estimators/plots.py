@@ -47,6 +47,33 @@ def folding(panels: Mapping[str, Mapping[str, Any]], bins: Any) -> tuple[Figure,
 
 
 @in_style
+def one_person(
+    liked: Sequence[str], others: Sequence[str], scores: Mapping[str, tuple[Sequence[float], Sequence[float]]]
+) -> tuple[Figure, Axes]:
+    """One person's scores: a row for each film, those that they liked above, a mark for each model.
+
+    scores: model -> (scores of the liked films, scores of the others). The label of an observed pair, 1, is dotted.
+    """
+    names = [*liked, *others]
+    places = [*range(len(liked)), *(len(liked) + 0.8 + at for at in range(len(others)))]
+    fig, ax = plt.subplots(figsize=(7.6, 0.27 * len(names) + 1.2), dpi=92)
+    for index, (model, parts) in enumerate(scores.items()):
+        values = [*parts[0], *parts[1]]
+        if len(values) != len(names):
+            raise ValueError(f"{model} has {len(values)} scores; expected one for each of {len(names)} films")
+        color, marker, _ = SPARE[index % len(SPARE)]
+        ax.plot(values, places, marker, color=color, mfc="white" if index % 2 else color, ms=7, mew=1.6, label=model)
+    ax.axvline(1, color=SOFT, ls=(0, (1, 2)), lw=1.2)
+    ax.axhline(len(liked) - 0.1, color=SOFT, lw=1)
+    ax.set(yticks=places, yticklabels=names, xlabel="score")
+    ax.invert_yaxis()
+    ax.legend(loc="lower left", fontsize=9.5)
+    for text, at in (("liked", 0.0), ("not rated", places[len(liked)])):
+        ax.text(1.02, at, text, transform=ax.get_yaxis_transform(), va="center", color=INK, fontsize=9.5)
+    return fig, ax
+
+
+@in_style
 def double_sum(left: Any, right: Any) -> tuple[Figure, np.ndarray]:
     """All n^2 squared inner products on one side of the sign, two k x k Gramians on the other. left, right (n, k)."""
     left, right = np.asarray(left, dtype=float), np.asarray(right, dtype=float)
