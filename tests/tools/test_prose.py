@@ -14,8 +14,6 @@ NOT_YET = [
     "gauge-freedom",
     "gauge-freedom-lab",
     "jacobian-conditions",
-    "gramian-estimators",
-    "gramian-estimators-lab",
 ]
 
 PAGES = [page for page in prose.pages() if page.stem not in NOT_YET]
