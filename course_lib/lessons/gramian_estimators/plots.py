@@ -13,7 +13,19 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from course_lib.lessons.shared.house import INK, PULL, PUSH, PUSH_FILL, PUSHES, SOFT, SPARE, in_style, note, white_sheet
+from course_lib.lessons.shared.house import (
+    INK,
+    PULL,
+    PUSH,
+    PUSH_FILL,
+    PUSHES,
+    SOFT,
+    SPARE,
+    in_style,
+    note,
+    plain_numbers,
+    white_sheet,
+)
 from course_lib.maths import gramians
 
 COLOURS = tuple(color for color, _, _ in SPARE)
@@ -67,8 +79,8 @@ def one_person(
     ax.axhline(len(liked) - 0.1, color=SOFT, lw=1)
     ax.set(yticks=places, yticklabels=names, xlabel="score")
     ax.invert_yaxis()
-    ax.legend(loc="lower left", fontsize=9.5)
-    for text, at in (("liked", 0.0), ("not rated", places[len(liked)])):
+    fig.legend(loc="outside upper center", ncols=len(scores), fontsize=9.5)
+    for text, at in (("liked", 0.0), ("others", places[len(liked)])):
         ax.text(1.02, at, text, transform=ax.get_yaxis_transform(), va="center", color=INK, fontsize=9.5)
     return fig, ax
 
@@ -172,6 +184,8 @@ def estimation_errors(
             label=name,
         )
     ax.set(xlabel="training step", ylabel=label, yscale="log")
+    ax.set_xlim(left=0)
+    plain_numbers(ax)
     ax.legend(fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return fig, ax
 
@@ -227,16 +241,16 @@ def memories(ages: int, weights: Mapping[str, Any]) -> tuple[Figure, Axes]:
 
 @in_style
 def cost_of_forms(sizes: Sequence[int], seconds: Mapping[str, Sequence[float]], *, width: int) -> tuple[Figure, Axes]:
-    """Seconds of one gradient of the gravity term against the batch size, both logarithmic; `width` k is marked."""
+    """Seconds of one gradient of the gravity term against the batch size, both logarithmic; 2d, twice the width, is marked."""
     fig, ax = plt.subplots()
     for index, (name, values) in enumerate(seconds.items()):
         color, marker, line = SPARE[index % len(SPARE)]
         ax.plot(sizes, 1000 * np.asarray(values), color=color, marker=marker, ls=line, label=name)
-    ax.axvline(width, color=SOFT, lw=1)
+    ax.axvline(2 * width, color=SOFT, lw=1)
     note(
         ax,
-        f"B = k = {width}",
-        (width, 0.97),
+        f"B = 2d = {2 * width}",
+        (2 * width, 0.97),
         (4, -8),
         xycoords=("data", "axes fraction"),
         color=INK,
