@@ -241,7 +241,7 @@ def memories(ages: int, weights: Mapping[str, Any]) -> tuple[Figure, Axes]:
 
 @in_style
 def cost_of_forms(sizes: Sequence[int], seconds: Mapping[str, Sequence[float]], *, width: int) -> tuple[Figure, Axes]:
-    """Seconds of one gradient of the gravity term against the batch size, both logarithmic; twice the width is marked."""
+    """Seconds of one gradient of the gravity term against the batch size, both logarithmic, with a mark at 2 width."""
     fig, ax = plt.subplots()
     for index, (name, values) in enumerate(seconds.items()):
         color, marker, line = SPARE[index % len(SPARE)]
