@@ -134,12 +134,13 @@ def race(
     spreads = []
 
     def look(step: int, u: Tensor, _: Tensor, seen: Tensor) -> None:
-        rows = u[people]
+        fresh = u[people[seen]]
         for (_name, size), follower in followers.items():
             if step == 0 and isinstance(follower, gramians.SAGram):
-                follower.start(rows)
-            follower.update(seen[:size], rows[seen[:size]])
+                follower.start(u[people])
+            follower.update(seen[:size], fresh[:size])
         if (step + 1) % every == 0:
+            rows = u[people]
             true = gramians.gramian(rows)
             for key, follower in followers.items():
                 errors[key].append(float((follower.estimate - true).norm() / true.norm()))
