@@ -12,8 +12,6 @@ from tools import conclusions, prose
 NOT_YET = [
     "gauge-freedom",
     "gauge-freedom-lab",
-    "gramian-estimators",
-    "gramian-estimators-lab",
 ]
 
 PAGES = [page for page in prose.pages() if page.stem not in NOT_YET]

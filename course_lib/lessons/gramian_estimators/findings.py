@@ -1,12 +1,125 @@
-"""What the chapter on Gramian estimators says of data, and in which cases it holds."""
+"""What the chapter on Gramian estimators says of data, and in which cases it holds.
+
+Stored results: P4-F2, P4-F3, P4-F7 and P4-T2 (Wikispeedia, one run each) and P4-F8 (ratings of ML-100K, one run). The
+pages' own runs: free tables on the films, three seeds.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from course_lib.lessons.gramian_estimators.free_tables import Race
 from course_lib.lessons.shared.findings import Difference, finding
 
 BATCHES = (128, 1024)
+
+
+def _by_seed(differences: Sequence[float]) -> dict[str, Difference]:
+    """One case for each seed, without an interval."""
+    return {f"seed {seed}": Difference(float(value)) for seed, value in enumerate(differences)}
+
+
+# ---- free tables on the films: what the penalty does
+
+
+@finding("Without the penalty at least four fifths of random pairs score above one half", case="seed")
+def folded_says_yes(shares: Sequence[float]) -> dict[str, Difference]:
+    """The share of random pairs above 1/2, minus 0.8; lambda = 0."""
+    return _by_seed([share - 0.8 for share in shares])
+
+
+@finding("With λ = 1 MAP@10 is at least five times that without the penalty", case="seed")
+def penalty_finds_more(without: Sequence[float], with_it: Sequence[float]) -> dict[str, Difference]:
+    """MAP@10 with lambda = 1 minus five times that with lambda = 0."""
+    return _by_seed([new - 5 * old for old, new in zip(without, with_it, strict=True)])
+
+
+@finding("With the penalty over examples a model finds less than half of what a list by popularity finds", case="seed")
+def popularity_wins(models: Sequence[float], popular: float) -> dict[str, Difference]:
+    """Half of the MAP@10 of the list by popularity minus that of the better model, lambda = 1 or 10."""
+    return _by_seed([popular / 2 - value for value in models])
+
+
+@finding("With the penalty over all pairs evenly the model finds more than a list by popularity", case="seed")
+def even_gravity_wins(models: Sequence[float], popular: float) -> dict[str, Difference]:
+    """MAP@10 of the model with weights minus that of the list by popularity; lambda = 10."""
+    return _by_seed([value - popular for value in models])
+
+
+@finding("Scores times popularity find more than a list by popularity", case="seed")
+def times_popularity_wins(models: Sequence[float], popular: float) -> dict[str, Difference]:
+    """MAP@10 of the scores times the films' counts minus that of the list by popularity; lambda = 10."""
+    return _by_seed([value - popular for value in models])
+
+
+# ---- free tables on the films: estimators that watch one training
+
+
+@finding("On the films SOGram with batches of 128 is closer to the Gramian than sampling with 1024", case="seed")
+def sogram_beats_larger_batches(races: Sequence[Race]) -> dict[str, Difference]:
+    """Late error of sampling with 1024 minus that of SOGram (alpha = 0.1) with 128."""
+    return _by_seed([race.late("sampling", 1024) - race.late("sogram 0.1", 128) for race in races])
+
+
+@finding("On the films, with batches of 128, SAGram with β = 1 errs more than twice as much as SOGram", case="seed")
+def beta_one_errs_with_small_batches(races: Sequence[Race]) -> dict[str, Difference]:
+    """Late error of SAGram with beta = 1 minus twice that of SOGram (alpha = 0.1), batches of 128."""
+    return _by_seed([race.late("sagram 1", 128) - 2 * race.late("sogram 0.1", 128) for race in races])
+
+
+@finding("On the films, with batches of 1024, SAGram with β = 1 and SOGram err alike, within an eighth", case="seed")
+def beta_one_is_level_with_large_batches(races: Sequence[Race]) -> dict[str, Difference]:
+    """1/8 minus the relative difference of the late errors, alpha = 0.1, batches of 1024."""
+    return _by_seed([1 / 8 - abs(race.late("sagram 1", 1024) / race.late("sogram 0.1", 1024) - 1) for race in races])
+
+
+@finding(
+    "On the films SAGram with β = b/n starts with a larger error than sampling and ends with a smaller", case="seed"
+)
+def cache_starts_badly(races: Sequence[Race]) -> dict[str, Difference]:
+    """The smaller of two differences of errors, batches of 128: at the first look, and (turned) at the last one."""
+    gaps = [race.errors["sagram 1/n", 128] - race.errors["sampling", 128] for race in races]
+    return _by_seed([min(gap[0], -gap[-1]) for gap in gaps])
+
+
+@finding("On the films the corrected start at least halves SOGram's error at the first look", case="seed")
+def corrected_start_helps(races: Sequence[Race]) -> dict[str, Difference]:
+    """Half of the error of SOGram (alpha = 0.01) after 20 steps minus that of SOGram with the start corrected."""
+    return _by_seed(
+        [race.errors["sogram 0.01", 128][0] / 2 - race.errors["sogram 0.01 corrected", 128][0] for race in races]
+    )
+
+
+@finding("At the rate 0.01 a random walk predicts the late error better than a straight line", case="seed")
+def walk_predicts_better(straight: Sequence[float], walk: Sequence[float], measured: Sequence[float]) -> Any:
+    """How far the straight line's prediction is off minus how far the walk's is."""
+    return _by_seed(
+        [abs(line - true) - abs(other - true) for line, other, true in zip(straight, walk, measured, strict=True)]
+    )
+
+
+# ---- free tables on the films: better Gramian, better model?
+
+
+@finding("On the films the draw of the examples makes at least twenty times as much noise as the Gramian", case="seed")
+def examples_make_the_noise(ratios: Sequence[float]) -> dict[str, Difference]:
+    """Mean square of one noise over that of the other, minus 20; the gradient of the people's side, batch 1024."""
+    return _by_seed([ratio - 20 for ratio in ratios])
+
+
+@finding(
+    "On the films SOGram with the rate 0.01 ends at a larger objective than sampling, by a tenth or more", case="seed"
+)
+def slow_sogram_minimises_less(slow: Sequence[float], sampling: Sequence[float]) -> dict[str, Difference]:
+    """The objective of SOGram minus 1.1 times that of sampling, batches of 1024, 500 steps."""
+    return _by_seed([high - 1.1 * low for high, low in zip(slow, sampling, strict=True)])
+
+
+@finding("SOGram with one batch, folded in afterwards, minimises as well as sampling with two, within 1 %", case="seed")
+def one_batch_is_enough(one: Sequence[float], sampling: Sequence[float]) -> dict[str, Difference]:
+    """1.01 times the objective of sampling minus that of SOGram (alpha = 0.1) with one batch of 1024."""
+    return _by_seed([1.01 * two - single for single, two in zip(one, sampling, strict=True)])
 
 
 # ---- Figure 2 on Wikispeedia: the error over the second half of one run
@@ -47,6 +160,68 @@ def beta_one_is_closest(f2: Any) -> dict[str, Difference]:
     }
 
 
+# ---- Figures 3 and 7 on Wikispeedia: SOGram at several rates, one run each
+
+
+def _error(stored: Any, when: str, rate: str, **where: Any) -> float:
+    return float(stored.mean(f"error {when}", estimator=f"sogram {rate}", **where))
+
+
+@finding(
+    "Of two rates of SOGram the higher one is closer early and the lower one late",
+    case="pair of rates",
+    claimed={"1 and 0.01", "0.1 and 0.01"},
+    rests_on=["P4-F3-laptop"],
+)
+def rates_cross(f3: Any) -> dict[str, Difference]:
+    """The smaller of two differences of errors: early, lower minus higher rate; late, higher minus lower."""
+    found = {}
+    for high, low in (("1.0", "0.01"), ("0.1", "0.01"), ("0.1", "0.001"), ("0.01", "0.001")):
+        early = _error(f3, "early", low) - _error(f3, "early", high)
+        late = _error(f3, "late", high) - _error(f3, "late", low)
+        found[f"{float(high):g} and {low}"] = Difference(min(early, late))
+    return found
+
+
+@finding("Correcting the start of SOGram at least halves its early error", case="rate", rests_on=["P4-F3-laptop"])
+def corrected_start_halves(f3: Any) -> dict[str, Difference]:
+    """Half of the early error minus that with the start corrected; Wikispeedia, batches of 128."""
+    return {
+        rate: Difference(_error(f3, "early", rate) / 2 - _error(f3, "early", f"{rate} corrected"))
+        for rate in ("0.01", "0.001")
+    }
+
+
+@finding(
+    "With a learning rate five times lower SOGram's late error is larger",
+    case="rate",
+    claimed={"0.1", "0.01"},
+    rests_on=["P4-F7-laptop"],
+)
+def slower_training_errs_more(f7: Any) -> dict[str, Difference]:
+    """Late error at the lower learning rate minus that at the higher one; Wikispeedia, batches of 1024."""
+    fast, slow = sorted(f7.distinct("lr"), reverse=True)
+    return {
+        rate: Difference(_error(f7, "late", rate, lr=slow) - _error(f7, "late", rate, lr=fast))
+        for rate in ("0.1", "0.01", "0.001")
+    }
+
+
+@finding(
+    "With a learning rate five times lower the Gramian moves by more of its norm in a step",
+    case="data set",
+    rests_on=["P4-F7-laptop"],
+)
+def slower_training_moves_more(f7: Any) -> dict[str, Difference]:
+    """Mean step over norm in the second half of the run, at the lower learning rate minus at the higher one."""
+    fast, slow = sorted(f7.distinct("lr"), reverse=True)
+    late = {}
+    for rate in (fast, slow):
+        moves = f7.values("step / norm", lr=rate)
+        late[rate] = sum(moves[len(moves) // 2 :]) / (len(moves) - len(moves) // 2)
+    return {"Wikispeedia": Difference(late[slow] - late[fast])}
+
+
 # ---- Table 2 on Wikispeedia and Figure 8 on ratings: MAP@10 at the end of one run
 
 
@@ -77,4 +252,20 @@ def fast_sogram_ends_ahead(table_2: Any, figure_8: Any) -> dict[str, Difference]
     return {
         data: Difference(stored.mean("map@10", method="sogram 0.1") / stored.mean("map@10", method="sampling") - 1.1)
         for data, stored in (("Wikispeedia", table_2), ("ML-100K, ratings", figure_8))
+    }
+
+
+@finding(
+    "Against 500 random candidates MAP@10 is more than twice what it is against all",
+    case="pair of data set and method",
+    rests_on=["P4-T2-laptop", "P4-F8-laptop"],
+)
+def few_candidates_flatter(table_2: Any, figure_8: Any) -> dict[str, Difference]:
+    """MAP@10 against 500 candidates minus twice MAP@10 against all."""
+    return {
+        f"{data}, {method}": Difference(
+            stored.mean("map@10 of 500", method=method) - 2 * stored.mean("map@10", method=method)
+        )
+        for data, stored in (("Wikispeedia", table_2), ("ML-100K", figure_8))
+        for method in stored.distinct("method")
     }

@@ -13,7 +13,19 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from course_lib.lessons.shared.house import INK, PULL, PUSH, PUSH_FILL, PUSHES, SOFT, SPARE, in_style, note, white_sheet
+from course_lib.lessons.shared.house import (
+    INK,
+    PULL,
+    PUSH,
+    PUSH_FILL,
+    PUSHES,
+    SOFT,
+    SPARE,
+    in_style,
+    note,
+    plain_numbers,
+    white_sheet,
+)
 from course_lib.maths import gramians
 
 COLOURS = tuple(color for color, _, _ in SPARE)
@@ -44,6 +56,33 @@ def folding(panels: Mapping[str, Mapping[str, Any]], bins: Any) -> tuple[Figure,
     handles, labels = axes[0, 0].get_legend_handles_labels()
     fig.legend(handles, labels, loc="outside upper center", ncols=2)
     return fig, axes[0]
+
+
+@in_style
+def one_person(
+    liked: Sequence[str], others: Sequence[str], scores: Mapping[str, tuple[Sequence[float], Sequence[float]]]
+) -> tuple[Figure, Axes]:
+    """One person's scores: a row for each film, those that they liked above, a mark for each model.
+
+    scores: model -> (scores of the liked films, scores of the others). The label of an observed pair, 1, is dotted.
+    """
+    names = [*liked, *others]
+    places = [*range(len(liked)), *(len(liked) + 0.8 + at for at in range(len(others)))]
+    fig, ax = plt.subplots(figsize=(7.6, 0.27 * len(names) + 1.2), dpi=92)
+    for index, (model, parts) in enumerate(scores.items()):
+        values = [*parts[0], *parts[1]]
+        if len(values) != len(names):
+            raise ValueError(f"{model} has {len(values)} scores; expected one for each of {len(names)} films")
+        color, marker, _ = SPARE[index % len(SPARE)]
+        ax.plot(values, places, marker, color=color, mfc="white" if index % 2 else color, ms=7, mew=1.6, label=model)
+    ax.axvline(1, color=SOFT, ls=(0, (1, 2)), lw=1.2)
+    ax.axhline(len(liked) - 0.1, color=SOFT, lw=1)
+    ax.set(yticks=places, yticklabels=names, xlabel="score")
+    ax.invert_yaxis()
+    fig.legend(loc="outside upper center", ncols=len(scores), fontsize=9.5)
+    for text, at in (("liked", 0.0), ("others", places[len(liked)])):
+        ax.text(1.02, at, text, transform=ax.get_yaxis_transform(), va="center", color=INK, fontsize=9.5)
+    return fig, ax
 
 
 @in_style
@@ -145,6 +184,8 @@ def estimation_errors(
             label=name,
         )
     ax.set(xlabel="training step", ylabel=label, yscale="log")
+    ax.set_xlim(left=0)
+    plain_numbers(ax)
     ax.legend(fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return fig, ax
 
@@ -200,16 +241,16 @@ def memories(ages: int, weights: Mapping[str, Any]) -> tuple[Figure, Axes]:
 
 @in_style
 def cost_of_forms(sizes: Sequence[int], seconds: Mapping[str, Sequence[float]], *, width: int) -> tuple[Figure, Axes]:
-    """Seconds of one gradient of the gravity term against the batch size, both logarithmic; `width` k is marked."""
+    """Seconds of one gradient of the gravity term against the batch size, both logarithmic, with a mark at 2 width."""
     fig, ax = plt.subplots()
     for index, (name, values) in enumerate(seconds.items()):
         color, marker, line = SPARE[index % len(SPARE)]
         ax.plot(sizes, 1000 * np.asarray(values), color=color, marker=marker, ls=line, label=name)
-    ax.axvline(width, color=SOFT, lw=1)
+    ax.axvline(2 * width, color=SOFT, lw=1)
     note(
         ax,
-        f"B = k = {width}",
-        (width, 0.97),
+        f"B = 2d = {2 * width}",
+        (2 * width, 0.97),
         (4, -8),
         xycoords=("data", "axes fraction"),
         color=INK,

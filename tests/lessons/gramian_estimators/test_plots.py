@@ -21,5 +21,6 @@ FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
     "folding": lambda: plots.folding({"none": {"observed": [0.1, 0.9], "random": [0.5, 0.5]}}, [-1, 0, 2]),
     "gravity_flow": lambda: plots.gravity_flow([[2.0, 0.1], [-1.5, 0.4], [0.3, 0.6]], [[1.0, 1.0], [-1.0, 0.5]]),
     "memories": lambda: plots.memories(5, {"batch": [1, 0, 0, 0, 0], "SOGram": [0.5, 0.25, 0.125, 0.06, 0.03]}),
+    "one_person": lambda: plots.one_person(["Up"], ["Heat", "Big"], {"λ = 0": ([1.0], [0.9, 1.1])}),
     "rate_tradeoff": lambda: plots.rate_tradeoff(delta=0.01, sigma=1.0, drift="random_walk"),
 }
