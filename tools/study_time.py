@@ -8,7 +8,7 @@ readers with linear algebra and Python took for eight chapters (4 to 6 hours eac
 halves.
 
     {minutes}`reading`, {minutes}`exercises`      of the page that holds the role: "65 minutes"
-    {hours}`book/geometry/gauge-freedom`          both together, of any page: "5 hours"
+    {hours}`book/debiasing/ddc`                    both together, of any page: "5 hours"
 """
 
 import json
@@ -77,7 +77,7 @@ def _contents(path: Path) -> tuple[str, int]:
 
 
 def of_name(page: str) -> StudyTime:
-    """The study time of "book/geometry/gauge-freedom"; KeyError where there is no such page."""
+    """The study time of "book/debiasing/ddc"; KeyError where there is no such page."""
     for suffix in (".ipynb", ".md"):
         path = ROOT / f"{page}{suffix}"
         if path.is_file():

@@ -8,13 +8,7 @@ import pytest
 
 from tools import conclusions, prose
 
-# pages that are being rewritten
-NOT_YET = [
-    "gauge-freedom",
-    "gauge-freedom-lab",
-]
-
-PAGES = [page for page in prose.pages() if page.stem not in NOT_YET]
+PAGES = prose.pages()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

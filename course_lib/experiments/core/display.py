@@ -49,6 +49,7 @@ DATA = {
     "tastes": "invented tastes",
 }
 VALUES = {
+    "score rows": "predictions",
     "pos_neg": "Pos-Neg",
     "in_batch": "In-Batch",
     "unbiased_omega": "Unbiased-ω",
