@@ -19,7 +19,12 @@ from fontTools.ttLib import TTFont
 from sphinx.application import Sphinx
 
 SHEET = "course-icons.css"
-FONTS = {"Free": ("fa-solid-900", 900), "Brands": ("fa-brands-400", 400)}  # family: file, weight
+# family: file, weight; the theme still calls one icon by the family's name of version 5
+FONTS = {
+    "6 Free": ("fa-solid-900", 900),
+    "5 Free": ("fa-solid-900", 900),
+    "6 Brands": ("fa-brands-400", 400),
+}
 SCRIPT = re.compile(r'\s*<script src="[^"]*/fontawesome/[^"]*"></script>')
 PRELOAD = re.compile(r'\s*<link rel="preload"[^>]*/fontawesome/[^>]*>')
 LINK = re.compile(r'<link href="(?P<static>[^"]*_static/)vendor/fontawesome/[^"]*\.css[^"]*" rel="stylesheet" />')
@@ -67,7 +72,7 @@ def face(family: str, weight: int, font: bytes) -> str:
     """The rule that carries a font within the style sheet."""
     data = base64.b64encode(font).decode()
     return (
-        f'@font-face{{font-family:"Font Awesome 6 {family}";font-weight:{weight};font-style:normal;font-display:block;'
+        f'@font-face{{font-family:"Font Awesome {family}";font-weight:{weight};font-style:normal;font-display:block;'
         f'src:url("data:font/woff;base64,{data}") format("woff")}}'
     )
 

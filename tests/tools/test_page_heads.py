@@ -49,5 +49,15 @@ def test_the_small_fonts_hold_every_icon_of_the_site() -> None:
     sheet = (SITE / "_static" / page_heads.SHEET).read_text(encoding="utf-8")
     fonts = [TTFont(io.BytesIO(base64.b64decode(data))) for data in re.findall(r"base64,([^\")]+)", sheet)]
     held = {point for font in fonts for point in font.getBestCmap()}
-    assert len(fonts) == 2 and page_heads.glyphs_of(re.sub(r"url\([^)]*\)", "", sheet)) <= held
+    assert len(fonts) == len(page_heads.FONTS) and page_heads.glyphs_of(re.sub(r"url\([^)]*\)", "", sheet)) <= held
     assert not any("fontawesome" in page.read_text(encoding="utf-8") for page in SITE.rglob("*.html"))
+
+
+@pytest.mark.skipif(not (SITE / "_static" / page_heads.SHEET).is_file(), reason="needs the built site: run `make book`")
+def test_every_family_that_the_theme_names_is_there() -> None:
+    styles = "".join(path.read_text(encoding="utf-8") for path in (SITE / "_static" / "styles").glob("*.css"))
+    named = {
+        match.replace("\\", "")
+        for match in re.findall(r"font-family:(Font Awesome\\? ?\\? \d (?:Free|Brands))", styles)
+    }
+    assert named and named <= {f"Font Awesome {family}" for family in page_heads.FONTS}
