@@ -6,8 +6,9 @@ const SCROLLING =
   "article pre, article mjx-container, article span.math, article div, article figure, article table, article section";
 
 function scrollsSideways(element) {
-  const slack = element.matches("span.math") ? 8 : 1; // italic letters reach over the edge of their box
-  return element.scrollWidth > element.clientWidth + slack && ["auto", "scroll"].includes(getComputedStyle(element).overflowX);
+  // what MathJax keeps for screen readers lies beside the formula, and reaches further than what is seen
+  const seen = element.matches("span.math") ? element.querySelector("mjx-math")?.getBoundingClientRect().width ?? 0 : element.scrollWidth;
+  return seen > element.clientWidth + 2 && ["auto", "scroll"].includes(getComputedStyle(element).overflowX);
 }
 
 // A shade at the right edge says that there is more, until the reader has come to the end.

@@ -136,7 +136,7 @@ def table(pivot: Pivot, digits: int, caption: str) -> str:
         numbers = "".join(f"<td>{_cell(cells.get(head, []), digits)}</td>" for head in pivot.heads)
         lines.append(f"<tr>{names}{numbers}</tr>")
     return (
-        f'<table class="{"wide" if len(heads) > 8 else "result"}">'
+        f'<table class="{"wide widest" if len(heads) > 9 else "wide" if len(heads) > 6 else "result"}">'
         f"<caption><span>{html.escape(caption)}</span></caption>"
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
     )
