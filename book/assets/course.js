@@ -5,10 +5,10 @@
 const SCROLLING =
   "article pre, article mjx-container, article span.math, article div, article figure, article table, article section";
 
+// What MathJax keeps for screen readers lies beside an inline formula, and reaches further than what is seen.
 function scrollsSideways(element) {
-  // what MathJax keeps for screen readers lies beside the formula, and reaches further than what is seen
-  const seen = element.matches("span.math") ? element.querySelector("mjx-math")?.getBoundingClientRect().width ?? 0 : element.scrollWidth;
-  return seen > element.clientWidth + 2 && ["auto", "scroll"].includes(getComputedStyle(element).overflowX);
+  if (element.matches("span.math")) return (element.querySelector("mjx-math")?.getBoundingClientRect().width ?? 0) > element.clientWidth + 2;
+  return element.scrollWidth > element.clientWidth + 1 && ["auto", "scroll"].includes(getComputedStyle(element).overflowX);
 }
 
 // A shade at the right edge says that there is more, until the reader has come to the end.

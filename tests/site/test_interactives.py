@@ -21,17 +21,6 @@ FOLDED = [
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
-@pytest.fixture
-def page(browser, site: str):
-    """An empty page of a wide light window; errors of its scripts fail the test that uses it."""
-    context, errors = browser.new_context(viewport={"width": 1280, "height": 900}), []
-    page = context.new_page()
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    yield page
-    context.close()
-    assert errors == []
-
-
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_every_chapter_has_an_interactive_and_a_quiz(site_folder: Path, name: str) -> None:
     assert name in WITH_WIDGETS
