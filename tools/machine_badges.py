@@ -7,6 +7,7 @@ line; a statement without such a row gets nothing.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Collection, Sequence
 from functools import lru_cache
@@ -50,7 +51,7 @@ def badge(claims: Sequence[rows.Claim], *, linked: bool = True) -> list[nodes.No
 
 def _line(machine: rows.Machine, claims: list[rows.Claim], *, named: bool, linked: bool) -> nodes.paragraph:
     """One paragraph: the scope where the badge has several, what was checked, and the rows that say so."""
-    text = f"{SUMMARIES[machine.scope]}: {machine.what}" if named else machine.what
+    text = f"{SUMMARIES[machine.scope]}: {machine.what}" if named else _capital(machine.what)
     line = nodes.paragraph("", "", *_inline(text))
     line += nodes.Text(" (")
     for number, claim in enumerate(claims):
@@ -58,6 +59,11 @@ def _line(machine: rows.Machine, claims: list[rows.Claim], *, named: bool, linke
         line += _link(claim) if linked else nodes.Text(claim.id)
     line += nodes.Text(")")
     return line
+
+
+def _capital(text: str) -> str:
+    """A sentence with a capital: "all sizes" -> "All sizes"; a symbol, as in "k = 2", stays."""
+    return re.sub(r"\A[a-z](?=[a-z])", lambda match: match[0].upper(), text)
 
 
 def _inline(text: str) -> list[nodes.Node]:

@@ -52,7 +52,8 @@ def test_a_statement_whose_rows_say_nothing_of_a_machine_has_no_badge() -> None:
 
 def test_it_is_folded_and_says_for_which_sizes() -> None:
     text = html(machine_badges.badge([row("X1", SOME)]))
-    assert text.startswith('<details class="machine-badge"><summary>Checked by machine: for some sizes</summary>widths')
+    assert text.startswith('<details class="machine-badge"><summary>Checked by machine: for some sizes</summary>Widths')
+    assert "</summary>k = 2." in html(machine_badges.badge([row("X1", rows.Machine("some sizes", "k = 2."))]))
     assert text.count("<details") == text.count("</details>") == 1
 
 
