@@ -200,8 +200,12 @@ def _prose(text: str, known: Collection[str]) -> str:
     def link(match: re.Match[str]) -> str:
         return f"[{match[0]}](#{anchor(match[0])})" if match[0] in known else match[0]
 
-    parts = _NOT_PROSE.split(_line(text))
-    return "".join(part if number % 2 else _ID.sub(link, part) for number, part in enumerate(parts))
+    return "".join(part if marked else _ID.sub(link, part) for part, marked in pieces_of(text))
+
+
+def pieces_of(text: str) -> list[tuple[str, bool]]:
+    """A paragraph in pieces, with whether each is marked up: "so $n=2$" -> ("so ", False), ("$n=2$", True), ..."""
+    return [(part, bool(number % 2)) for number, part in enumerate(_NOT_PROSE.split(_line(text)))]
 
 
 def _line(text: str) -> str:

@@ -1,0 +1,124 @@
+"""A Sphinx extension that says under each statement of a lesson what of it a machine checked.
+
+A row of `book/claims/*.yml` that names the statement and has the field `machine` gives a folded line, "Checked by
+machine: for some sizes". Unfolded it says what exactly, and leads to the row. Several rows that say the same share a
+line; a statement without such a row gets nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Collection, Sequence
+from functools import lru_cache
+from html import escape
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx_proof.nodes import NODE_TYPES
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # where this file is an extension of Sphinx
+
+from tools.claims import rows
+from tools.claims.pages import pieces_of
+
+SUMMARIES = {
+    "every size": "for every size",
+    "some sizes": "for some sizes",
+    "one direction": "in one direction",
+    "pieces": "the computations of the proof",
+}
+CLAIMS = rows.ROOT / "book" / "claims"
+CLAIMS_PAGE = "book/reference/claims"
+
+
+def badge(claims: Sequence[rows.Claim], *, linked: bool = True) -> list[nodes.Node]:
+    """The folded line for the rows of one statement; nothing where none has `machine`. `linked`: the rows are links."""
+    checked = [(claim.machine, claim) for claim in claims if claim.machine]
+    if not checked:
+        return []
+    checked.sort(key=lambda pair: (list(SUMMARIES).index(pair[0].scope), pair[0].what))
+    same = [(machine, [claim for _, claim in some]) for machine, some in groupby(checked, key=lambda pair: pair[0])]
+    scopes = list(dict.fromkeys(SUMMARIES[machine.scope] for machine, _ in same))
+    opening = f'<details class="machine-badge"><summary>Checked by machine: {escape("; ".join(scopes))}</summary>'
+    lines = [_line(machine, some, named=len(scopes) > 1, linked=linked) for machine, some in same]
+    return [_raw(opening), *lines, _raw("</details>")]
+
+
+def _line(machine: rows.Machine, claims: list[rows.Claim], *, named: bool, linked: bool) -> nodes.paragraph:
+    """One paragraph: the scope where the badge has several, what was checked, and the rows that say so."""
+    text = f"{SUMMARIES[machine.scope]}: {machine.what}" if named else _capital(machine.what)
+    line = nodes.paragraph("", "", *_inline(text))
+    line += nodes.Text(" (")
+    for number, claim in enumerate(claims):
+        line += nodes.Text(", " if number else "")
+        line += _link(claim) if linked else nodes.Text(claim.id)
+    line += nodes.Text(")")
+    return line
+
+
+def _capital(text: str) -> str:
+    """A sentence with a capital: "all sizes" -> "All sizes"; a symbol, as in "k = 2", stays."""
+    return re.sub(r"\A[a-z](?=[a-z])", lambda match: match[0].upper(), text)
+
+
+def _inline(text: str) -> list[nodes.Node]:
+    """The nodes of a sentence with formulas in dollars and code in backticks."""
+    kinds = {"$": nodes.math, "`": nodes.literal}
+    return [kinds[part[0]]("", part[1:-1]) if marked else nodes.Text(part) for part, marked in pieces_of(text) if part]
+
+
+def _link(claim: rows.Claim) -> nodes.Node:
+    """A link to the row on the page of claims, which Sphinx resolves when it has read that page."""
+    words = nodes.inline("", claim.id)
+    return addnodes.pending_xref(
+        "", words, refdomain="std", reftype="ref", reftarget=claim.anchor, refexplicit=True, refwarn=True
+    )
+
+
+def _raw(html: str) -> nodes.raw:
+    return nodes.raw("", html, format="html")
+
+
+def add_badges(doctree: nodes.document, claims: Sequence[rows.Claim], *, linked: bool = True) -> set[str]:
+    """Put a badge under each statement of a page that has one; the names of the claims files that were used."""
+    used: set[str] = set()
+    for statement in [node for kind in set(NODE_TYPES.values()) for node in doctree.findall(kind) if node.get("label")]:
+        mine = [claim for claim in claims if claim.theorem == statement["label"]]
+        made = badge(mine, linked=linked)
+        place = statement.parent.index(statement) + 1
+        statement.parent.insert(place, made)
+        used |= {claim.file for claim in mine}
+    return used
+
+
+def add_to_page(app: Sphinx, doctree: nodes.document) -> None:
+    """Give a page that was read its badges; it is read again when the file of their rows changes."""
+    if not any(doctree.findall(lambda node: isinstance(node, tuple(NODE_TYPES.values())))):
+        return
+    for file in add_badges(doctree, _claims(_state()), linked=_is_built(app.env.found_docs)):
+        app.env.note_dependency(str(CLAIMS / file))
+
+
+def _is_built(pages: Collection[str]) -> bool:
+    return CLAIMS_PAGE in pages
+
+
+def _state() -> tuple[int, ...]:
+    """Changes when a claims file does."""
+    return tuple(path.stat().st_mtime_ns for path in sorted(CLAIMS.glob("*.yml")))
+
+
+@lru_cache(maxsize=1)
+def _claims(_changed: tuple[int, ...]) -> list[rows.Claim]:
+    return rows.load(CLAIMS)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register with Sphinx."""
+    app.connect("doctree-read", add_to_page)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
