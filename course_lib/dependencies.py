@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "course_lib"
 HOMES = "_HOMES"  # a package's table of names that it serves from elsewhere: {"geometry": "course_lib.maths.geometry"}
-LEFT_OUT = {"__pycache__", ".ipynb_checkpoints"}
+LEFT_OUT = {"__pycache__", ".ipynb_checkpoints", "py.typed"}
 
 
 def dependencies(module_or_source: str, root: Path = ROOT, package: str = PACKAGE) -> frozenset[Path]:

@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from docutils.nodes import make_id
 from markdown_it.token import Token
 
 from tools import myst, study_time
@@ -49,6 +48,11 @@ PLAIN_TOKENS = {
     "thead",
     "tr",
 }
+
+
+def anchor_of(term: str) -> str:
+    """What Sphinx calls a term of the glossary in addresses: letters keep their case, everything else is a hyphen."""
+    return re.sub(r"[^a-zA-Z0-9._]+", "-", term).strip("-._")
 
 
 @dataclass(frozen=True, order=True)
@@ -290,7 +294,7 @@ class PlainMarkdown:
     def _term(self, text: str, term: str) -> str:
         if term not in self.index.terms:
             raise Unknown(f"term: {term!r} is not in the glossary")
-        return f"[{text or term}]({self.index.url('book/reference/glossary', f'term-{make_id(term)}')})"
+        return f"[{text or term}]({self.index.url('book/reference/glossary', f'term-{anchor_of(term)}')})"
 
     def _library(self, text: str, name: str) -> str:
         full = name.removeprefix("~").removeprefix("!")

@@ -155,7 +155,7 @@ def test_the_numbers_are_those_of_the_site(site_folder: Path, index: Index) -> N
         assert titles_on_the_site(site_folder, page) == [
             name for name in index.pages[page].numbered if re.search(r"\d", name)
         ], page
-    assert len(index.pages[CHAPTER].numbered) > 20
+    assert len(index.pages[CHAPTER].numbered) > 10
 
 
 @pytest.mark.slow
@@ -186,7 +186,9 @@ def test_every_link_to_the_site_leads_somewhere(site_folder: Path, exported: Pat
 @pytest.mark.slow
 def test_citations_read_as_on_the_site(site_folder: Path, index: Index) -> None:
     text = unescape(re.sub(r"<[^>]*>", "", (site_folder / f"{CHAPTER}.html").read_text(encoding="utf-8")))
-    for key in ("p3", "p4", "eckart1936", "yi2019"):
+    source = (normalise.ROOT / f"{CHAPTER}.ipynb").read_text(encoding="utf-8")
+    for key in re.findall(r"\{cite:t\}`(\w+)`", source):
         assert index.cited(key, textual=True).replace("*", "") in text
-    for key in ("khrylchenko2025", "horvitz1952"):
+    for key in re.findall(r"\{cite\}`(\w+)`", source):
         assert f"[{index.cited(key, textual=False)}]".replace("*", "") in text
+    assert {"{cite:t}`", "{cite}`"} <= set(re.findall(r"\{cite(?::t)?\}`", source))
