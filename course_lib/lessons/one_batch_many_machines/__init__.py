@@ -1,0 +1,1 @@
+"""What the page book/sampling/one-batch-many-machines.ipynb alone needs."""
