@@ -1,26 +1,62 @@
-"""Figures of the chapter."""
+"""Figures of the chapter: what the trainings recommend, and which part of a gradient stays at home."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
-from course_lib.lessons.shared.house import INK, PULL, PUSH, in_style
+from course_lib.lessons.shared.house import INK, PULL, PUSH, PUSH_FILL, SOFT, in_style
+
+MARKERS = ("o", "s", "^", "D")
 
 
 @in_style
-def sum_of_squares(numbers: Sequence[float]) -> tuple[Figure, Axes]:
-    """The sum of squared distances to t, over t, with its least value at the mean. FILL IN: the chapter's figures."""
-    values = np.asarray(numbers, dtype=float)
-    t = np.linspace(values.min() - 1, values.max() + 1, 200)
-    fig, ax = plt.subplots()
-    ax.plot(t, ((values[:, None] - t) ** 2).sum(axis=0), color=PULL)
-    ax.plot(values, np.zeros_like(values), "|", color=INK, markersize=14)
-    ax.axvline(values.mean(), color=PUSH, linestyle="--")
-    ax.set_xlabel("t")
-    ax.set_ylabel("sum of squared distances")
+def found_and_shown(seeds: Mapping[str, Sequence[Any]]) -> tuple[Figure, np.ndarray]:
+    """Recall at ten beside the fans of the median recommended film; a mark for each seed, a bar for their mean.
+
+    seeds: setting -> outcomes (`machines.Outcome`), by seed. Returns the figure and its axes (2,).
+    """
+    fig, axes = plt.subplots(1, 2, figsize=(7.6, 0.45 * len(seeds) + 1.2), sharey=True, dpi=92)
+    names = list(seeds)
+    panels = (
+        ("R@10 in %", lambda one: 100 * one.recall),
+        ("fans of the median recommended film", lambda one: one.fans),
+    )
+    for ax, (label, number) in zip(axes, panels, strict=True):
+        for at, name in enumerate(names):
+            values = [number(one) for one in seeds[name]]
+            ax.barh(at, np.mean(values), height=0.6, color=PUSH_FILL, ec=PUSH)
+            for seed, value in enumerate(values):
+                ax.plot(value, at, MARKERS[seed % len(MARKERS)], color=INK, ms=4.5, mfc="none")
+        ax.set(xlabel=label, xlim=(0, None))
+        ax.set_yticks(range(len(names)), names)
+    axes[0].invert_yaxis()
+    return fig, axes
+
+
+@in_style
+def who_pushes_whom(processes: int, batch_size: int) -> tuple[Figure, Axes]:
+    """The grid of all rows and columns: pulls on the diagonal, near pushes in the machines' blocks, far pushes outside."""
+    size = processes * batch_size
+    fig, ax = plt.subplots(figsize=(3.6, 3.6), dpi=92)
+    for a in range(size):
+        for c in range(size):
+            near = a // batch_size == c // batch_size
+            colour = PULL if a == c else PUSH_FILL if near else "none"
+            ax.add_patch(Rectangle((c, a), 1, 1, fc=colour, ec=SOFT, lw=0.6, hatch=None if near else "////"))
+    for machine in range(processes):
+        at = machine * batch_size
+        ax.add_patch(Rectangle((at, at), batch_size, batch_size, fill=False, ec=INK, lw=2.0))
+    middle = batch_size * (np.arange(processes) + 0.5)
+    words = [f"machine {machine + 1}" for machine in range(processes)]
+    ax.set_xticks(middle, words)
+    ax.set_yticks(middle, words, rotation=90, va="center")
+    ax.set(xlim=(0, size), ylim=(size, 0), xlabel="films", ylabel="rows", aspect="equal")
+    ax.tick_params(length=0)
     return fig, ax
