@@ -8,6 +8,7 @@ to OUT by rank. The models are small and of float64, so that a sum in another or
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import socket
@@ -22,6 +23,7 @@ from typing import Any
 import numpy as np
 import torch
 import torch.distributed as dist
+import torch.distributed.nn
 from lightning_fabric import Fabric
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
@@ -213,6 +215,7 @@ def runs(fabric: Fabric) -> dict[str, Any]:
     found["asked"] = asked
     found["estimator"] = uneven_estimates(fabric)
     found["gathered"] = gathered(fabric)
+    found["shared rows"] = shared_rows(fabric)
     return found
 
 
@@ -234,6 +237,51 @@ def gathered(fabric: Fabric) -> Tensor:
     loss = losses.infonce(everyone @ everyone.flip(1).T, tau=0.5) / fabric.world_size
     loss.backward()
     return rows.grad
+
+
+class TwoTowers(nn.Module):
+    """Two linear towers and a temperature that is a parameter, for a batch of inputs that every process makes alike."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        table = torch.from_numpy(np.random.default_rng(5).normal(size=(2, 3, 2)))
+        self.left, self.right = (nn.Parameter(one.clone()) for one in table)
+        self.tau = nn.Parameter(torch.tensor(0.7, dtype=torch.float64))
+
+    @staticmethod
+    def inputs(world: int) -> Tensor:
+        """(2, 3 world, 3): three pairs for each process."""
+        return torch.from_numpy(np.random.default_rng(6).normal(size=(2, 3 * world, 3)))
+
+    def forward(self, inputs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return inputs[0] @ self.left, inputs[1] @ self.right, self.tau
+
+
+def shared_rows(fabric: Fabric) -> dict[tuple[str, str], list[Tensor]]:
+    """The gradients that DistributedDataParallel leaves: own rows or all, gathered with gradients or without."""
+    rank, world, found = fabric.global_rank, fabric.world_size, {}
+    own = slice(3 * rank, 3 * rank + 3)
+
+    def constant(rows: Tensor) -> Tensor:
+        parts = [torch.empty_like(rows) for _ in range(world)]
+        dist.all_gather(parts, rows.detach().contiguous())
+        return torch.cat([rows if at == rank else part for at, part in enumerate(parts)])
+
+    def flowing(rows: Tensor) -> Tensor:
+        return torch.cat(torch.distributed.nn.functional.all_gather(rows))
+
+    for rows, (name, gather) in itertools.product(("own", "all"), (("constant", constant), ("gradients", flowing))):
+        towers = TwoTowers()
+        averaging = nn.parallel.DistributedDataParallel(towers)  # averages as long as somebody holds it
+        queries, items, tau = averaging(towers.inputs(world)[:, own])
+        positives = torch.arange(3 * world)
+        if rows == "own":
+            loss = losses.infonce(queries @ gather(items).T, tau=tau, positives=positives[own])
+        else:
+            loss = losses.infonce(gather(queries) @ gather(items).T, tau=tau)
+        loss.backward()
+        found[rows, name] = [parameter.grad for parameter in towers.parameters()]
+    return found
 
 
 def resume(fabric: Fabric, folder: Path) -> dict[str, Any]:

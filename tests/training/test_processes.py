@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from course_lib import gramians, losses
 from course_lib.checking import some
+from course_lib.maths import processes as sharing
 from course_lib.models.backbones import make
 from course_lib.training.recommenders import _triples
 
@@ -221,6 +222,31 @@ def test_gathered_rows_carry_their_gradients(works: list[dict[str, Any]]) -> Non
     whole = torch.cat(parts).requires_grad_()
     losses.infonce(whole @ whole.flip(1).T, tau=0.5).backward()
     torch.testing.assert_close(torch.cat([found["gathered"] for found in works]), whole.grad, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("gather", sharing.GATHERS)
+@pytest.mark.parametrize("rows", sharing.ROWS)
+def test_torchs_gather_and_average_have_the_factors_of_the_theorem(
+    works: list[dict[str, Any]], rows: str, gather: str
+) -> None:
+    """Linear towers under DistributedDataParallel, a temperature that is learned: `gradient_factors`, to 1e-12."""
+    factors = sharing.gradient_factors(processes=WORLD, rows=rows, gather=gather)
+    towers = scenarios.TwoTowers()
+    left, right = towers.inputs(WORLD)
+    queries, items, tau = (x.detach() for x in towers(torch.stack((left, right))))
+    probability = (queries @ items.T / tau).softmax(1)
+    far = torch.block_diag(*[torch.ones(3, 3, dtype=torch.float64)] * WORLD) == 0
+    slope = probability - torch.eye(len(left), dtype=torch.float64)
+    part = torch.where(far, float(factors.far), float(factors.near)).fill_diagonal_(float(factors.pull))
+    scale = 1 / (len(left) * tau)
+    expected = [
+        float(factors.query) * scale * left.T @ slope @ items,
+        scale * right.T @ (part * slope).T @ queries,
+        -float(factors.direct) * scale * (slope * (queries @ items.T)).sum() / tau,
+    ]
+    for found in some(works):
+        for value, right_value in zip(found["shared rows"][rows, gather], expected, strict=True):
+            torch.testing.assert_close(value, right_value, rtol=1e-12, atol=1e-12)
 
 
 def test_other_numbers_of_processes_go_on_from_a_checkpoint(works: list[dict[str, Any]], folder: Path) -> None:

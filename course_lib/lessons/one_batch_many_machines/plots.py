@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,24 +10,25 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from course_lib.lessons.one_batch_many_machines.machines import Outcome
 from course_lib.lessons.shared.house import INK, PULL, PUSH, PUSH_FILL, SOFT, in_style
 
 MARKERS = ("o", "s", "^", "D")
 
 
 @in_style
-def found_and_shown(seeds: Mapping[str, Sequence[Any]]) -> tuple[Figure, np.ndarray]:
+def found_and_shown(seeds: Mapping[str, Sequence[Outcome]]) -> tuple[Figure, np.ndarray]:
     """Recall at ten beside the fans of the median recommended film; a mark for each seed, a bar for their mean.
 
-    seeds: setting -> outcomes (`machines.Outcome`), by seed. Returns the figure and its axes (2,).
+    seeds: setting -> outcomes, by seed. Returns the figure and its axes (2,).
     """
     fig, axes = plt.subplots(1, 2, figsize=(7.6, 0.45 * len(seeds) + 1.2), sharey=True, dpi=92)
     names = list(seeds)
-    panels = (
-        ("R@10 in %", lambda one: 100 * one.recall),
-        ("fans of the median recommended film", lambda one: one.fans),
-    )
-    for ax, (label, number) in zip(axes, panels, strict=True):
+    panels: dict[str, Callable[[Outcome], float]] = {
+        "R@10 in %": lambda one: 100 * one.recall,
+        "fans of the median recommended film": lambda one: one.fans,
+    }
+    for ax, (label, number) in zip(axes, panels.items(), strict=True):
         for at, name in enumerate(names):
             values = [number(one) for one in seeds[name]]
             ax.barh(at, np.mean(values), height=0.6, color=PUSH_FILL, ec=PUSH)
@@ -42,7 +42,7 @@ def found_and_shown(seeds: Mapping[str, Sequence[Any]]) -> tuple[Figure, np.ndar
 
 @in_style
 def who_pushes_whom(processes: int, batch_size: int) -> tuple[Figure, Axes]:
-    """The grid of all rows and columns: pulls on the diagonal, near pushes in the machines' blocks, far pushes outside."""
+    """The grid of rows and columns: pulls on the diagonal, near pushes in the machines' blocks, far pushes outside."""
     size = processes * batch_size
     fig, ax = plt.subplots(figsize=(3.6, 3.6), dpi=92)
     for a in range(size):
