@@ -58,7 +58,7 @@ class OneBatchManyMachines(WrittenOnce):
     @property
     def whole(self) -> bool:
         """Whether every process computes all P B rows."""
-        return self.rows == "all" and self.gather != "none"
+        return bool(self.rows == "all" and self.gather != "none")
 
     def factors(self) -> dict[str, Fraction | None]:
         """Each part of the averaged gradient, times that of one process; None: it is the gradient of another loss."""

@@ -26,7 +26,9 @@ Library = Callable[..., Any]
 def every_recipe() -> list[dict[str, Any]]:
     """All recipes for P = 1, 2, 4 and 8, at sizes drawn at random."""
     rng = np.random.default_rng(0)
-    kinds = itertools.product((1, 2, 4, 8), ("none", "constant", "gradients"), ("own", "all"), ("mean", "sum"), (False, True))
+    kinds = itertools.product(
+        (1, 2, 4, 8), ("none", "constant", "gradients"), ("own", "all"), ("mean", "sum"), (False, True)
+    )
     names = ("processes", "gather", "rows", "reduction", "times_world")
     return [
         {
