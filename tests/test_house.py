@@ -29,7 +29,7 @@ FLOORS = (
     r"lessons\.shared",
     r"lessons\.(?!shared)\w+",
     r"experiments\.core",
-    r"experiments\.p\d(_\w+)?",
+    r"experiments\.(p\d(_\w+)?|scale)",
 )
 LIBRARY = {"data", "maths", "models", "training", "audit"}
 FACES = {

@@ -40,7 +40,7 @@ CACHE = ROOT / "_build" / ".jupyter_cache"
 CELL_TIMEOUT = 600  # seconds
 
 SCALARS_VARIABLE = "COURSE_SCALARS"  # as in course_lib.lessons.shared.scalars
-EXPERIMENT = re.compile(r"P\d+-[A-Z]+\d*")
+EXPERIMENT = re.compile(r"(?:P\d+|SCALE)-[A-Z]+\d*")
 # What may change the digits that a notebook prints, besides files: the scale, and which kernels multiply matrices.
 TELLING = re.compile(r"COURSE_|OMP_|OPENBLAS_|MKL_|NPY_|ATEN_|ONEDNN_|DNNL_|NUMBA_|PYTHONHASHSEED")
 SILENT = {

@@ -72,6 +72,7 @@ def _again(arguments: argparse.Namespace) -> int:
 def _run(arguments: argparse.Namespace) -> int:
     only = dict(_pair(text) for text in arguments.only)
     options: dict[str, Any] = dict(_pair(text) for text in arguments.option)
+    options |= {"devices": arguments.devices} if arguments.devices else {}
     result = registry.run(
         arguments.id, arguments.scale, seeds=arguments.seeds, only=only or None, collect=arguments.collect, **options
     )
@@ -105,6 +106,9 @@ def _parser() -> argparse.ArgumentParser:
     running.add_argument("--only", nargs="+", default=[], metavar="KEY=VALUE", help="only the cells with these values")
     running.add_argument(
         "--option", nargs="+", default=[], metavar="KEY=VALUE", help="options of the experiment, such as device=cuda"
+    )
+    running.add_argument(
+        "--devices", type=int, help="of an experiment that starts processes, such as SCALE-X1: how many of them"
     )
     running.add_argument("--collect", action="store_true", help="run nothing: gather the cells that are stored")
     running.add_argument("--no-write", action="store_true", help="print the result and store no file in book/results")

@@ -1,0 +1,11 @@
+"""Our experiments on one batch that lies on many processes. No paper prints them.
+
+gradients  SCALE-X1: the averaged gradient of real processes against that of one process, recipe by recipe
+shards     SCALE-X2: negatives from a shard of the batch only: what they do to a model and its lists (simulated)
+traffic    SCALE-X3: bytes that the sockets of real processes sent, and milliseconds of a step
+team       starts the processes, and is what they run
+"""
+
+from course_lib.experiments.scale import gradients, shards, traffic
+
+__all__ = ["gradients", "shards", "traffic"]
