@@ -2,30 +2,366 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from course_lib.lessons.shared.forms import PASSED, compare
+import numpy as np
 
-Answer = Callable[..., Any]
+from course_lib.lessons.shared.forms import (
+    Answer,
+    compare,
+    compare_arrays,
+    compare_exact,
+    expect,
+    is_list,
+    is_whole,
+    public,
+)
+from course_lib.maths import processes
+from course_lib.maths.arrays import exact
+
+HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
+Q = [[1.0, 0.0], [0.5, -1.0], [2.0, 1.0], [-1.0, 0.5]]
+K = [[0.5, 1.0], [1.0, 0.0], [0.0, -1.0], [1.5, 0.5]]
+PARTS = [  # what two processes with two pairs each found: gradients to their queries, and to all items
+    ([[1, 2], [0, 4]], [[2, 0], [-2, 2], [4, 4], [0, -6]]),
+    ([[-2, 0], [6, 2]], [[0, 2], [2, 2], [1, -1], [-3, 5]]),
+]
+LABELS = [[1, 1, 0], [0, 1, 1]]
+GRAMS = [[[4, 1], [1, 2]], [[2, -1], [-1, 6]]]
 
 
-def nearest(answer: Answer) -> None:
-    """Task 1: `answer(numbers)`."""
-    check_nearest(answer, [[1, 2, 6], [0, 0, 0, 2]])
-    print(PASSED)
+# ---- what the checks are made of; the hidden checks call them with other inputs ----
 
 
-# ---- what the checks are made of; the hidden checks call them with other inputs
+def check_queries(answer: Answer, cases: list[tuple[list[Any], list[Any], int, int, float]]) -> None:
+    """Task 1a: the first of the two that `answer(Q, K, rank, size, tau)` returns."""
+    for q, k, rank, size, tau in cases:
+        right, _ = _own_gradient(q, k, rank, size, tau)
+        local, _ = _own_gradient(q, k, rank, size, tau, local=True)
+        rows = len(right)
+        compare_arrays(
+            _two(answer(q, k, rank, size, tau))[0],
+            right,
+            f"the gradient to the queries of process {rank} of {size}, tau = {tau:g}",
+            [
+                (right * rows, "the loss is the mean over the process's own rows, not their sum"),
+                (right / size, "the mean is over the process's own rows, not over all rows: DDP divides by P later"),
+                (right * tau, "the scores are divided by tau, and so is their gradient"),
+                (local, "each row meets the items of all processes"),
+                (-right, "the sign: the positive is pulled, so its share minus 1 stands before it"),
+                (right + np.array(k)[_rows(q, rank, size)] / (rows * tau), "the pull of the positive is missing"),
+            ],
+        )
 
 
-def check_nearest(answer: Answer, cases: list[list[int]]) -> None:
-    """The mean of each case, a Fraction; the messages know the usual slips."""
-    for numbers in cases:
-        right = Fraction(sum(numbers), len(numbers))
-        slips = [
-            (sorted(numbers)[len(numbers) // 2], "the median has the least sum of distances that are not squared"),
-            (Fraction(min(numbers) + max(numbers), 2), "not only the least and the greatest number count"),
-        ]
-        compare(answer(numbers), right, f"nearest({numbers})", slips, exact=True)
+def check_items(answer: Answer, cases: list[tuple[list[Any], list[Any], int, int, float]]) -> None:
+    """Task 1b: the second of the two that `answer(Q, K, rank, size, tau)` returns."""
+    for q, k, rank, size, tau in cases:
+        _, right = _own_gradient(q, k, rank, size, tau)
+        own = _rows(q, rank, size)
+        kept = np.zeros_like(right)
+        kept[own] = right[own]
+        unpulled = right.copy()
+        unpulled[own] += np.array(q)[own] / (len(own) * tau)
+        _, everyone = _own_gradient(q, k, 0, 1, tau)
+        compare_arrays(
+            _two(answer(q, k, rank, size, tau))[1],
+            right,
+            f"the gradient to all items from process {rank} of {size}, tau = {tau:g}",
+            [
+                (right * len(own), "the loss is the mean over the process's own rows, not their sum"),
+                (right / size, "the mean is over the process's own rows, not over all rows: DDP divides by P later"),
+                (right * tau, "the scores are divided by tau, and so is their gradient"),
+                (kept, "the items of the other processes are pushed, too: this is what a gather of constants leaves"),
+                (unpulled, "the pull on the own positives is missing"),
+                (everyone, "these are the rows of all processes: this process computes its own rows only"),
+                (everyone * size, "these are the rows of all processes: this process computes its own rows only"),
+            ],
+        )
+
+
+def _rows(q: list[Any], rank: int, size: int) -> np.ndarray:
+    return np.arange(len(q)).reshape(size, -1)[rank]
+
+
+def _own_gradient(
+    q: list[Any], k: list[Any], rank: int, size: int, tau: float, *, local: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """The gradient of the mean over the own rows of -log softmax, to the own queries and to all items."""
+    queries, items, own = np.array(q, dtype=float), np.array(k, dtype=float), _rows(q, rank, size)
+    logits = queries[own] @ items.T / tau  # (B, P B)
+    if local:
+        logits[:, np.setdiff1d(np.arange(len(k)), own)] = -np.inf
+    shares = np.exp(logits - logits.max(axis=1, keepdims=True))
+    shares /= shares.sum(axis=1, keepdims=True)
+    shares[np.arange(len(own)), own] -= 1
+    shares /= len(own) * tau
+    return shares @ items, shares.T @ queries[own]
+
+
+def _two(value: Any) -> Any:
+    expect(is_list(value) and len(value) == 2, "two things are asked for: to the own queries, and to all items")
+    return value
+
+
+Recipe = tuple[int, str, str, str, bool]
+
+
+def check_factors(answer: Answer, cases: list[Recipe]) -> None:
+    """Task 2: `answer(processes, rows, gather, reduction, times_world)`."""
+    for size, rows, gather, reduction, times in cases:
+        one = processes.gradient_factors(processes=size, rows=rows, gather=gather, reduction=reduction)
+        scale = size if times else 1
+        right = _listed(one.times(scale))
+        got = answer(size, rows, gather, reduction, times)
+        where = f"P = {size}, {rows} rows, gather {gather}, {reduction}{', times P' if times else ''}"
+        expect(is_list(got) and len(got) == 5, f"{where}: five numbers are expected: query, pull, near, far, direct")
+        carried = processes.gradient_factors(processes=size, rows=rows, gather="gradients", reduction=reduction)
+        mean = processes.gradient_factors(processes=size, rows=rows, gather=gather, reduction="mean")
+        unaveraged = [factor * size for factor in right]
+        compare_exact(
+            [got],
+            [right],
+            where,
+            [
+                ([_listed(one)], "the loss of each process is multiplied by P, and so are all its gradients"),
+                (
+                    [_listed(carried.times(scale))],
+                    "constants send no gradient back: which rows does an item's owner see?",
+                ),
+                (
+                    [[*right[:3], Fraction(0), right[4]]] if gather == "constant" else None,
+                    "with all rows, the owner of an item sees the rows of the others as well",
+                ),
+                (
+                    [_listed(mean.times(scale))],
+                    "DDP takes the mean of the processes: a sum over own rows is then 1/P of it",
+                ),
+                ([unaveraged], "DDP divides the sum of the gradients by P"),
+                (
+                    [[*right[:4], right[0]]],
+                    "every process has the whole gradient to the temperature, and the mean of equals is one of them",
+                ),
+                ([[factor / size for factor in right]], "this has been divided by P once too often"),
+            ],
+        )
+
+
+def _listed(factors: processes.GradientFactors) -> list[Fraction]:
+    return [factors.query, factors.pull, factors.near, factors.far, factors.direct]
+
+
+Part = tuple[list[Any], list[Any]]
+
+
+def check_assemble(answer: Answer, cases: list[list[Part]]) -> None:
+    """Task 3a: `answer(parts)`."""
+    for parts in cases:
+        size = len(parts)
+        queries, items = np.concatenate([exact(q) for q, _ in parts]), sum(exact(k) for _, k in parts)
+        right = np.concatenate([queries, items]) * Fraction(1, size)
+        kept = np.concatenate([queries, _kept(parts)]) * Fraction(1, size)
+        compare_exact(
+            _stacked(answer(parts)),
+            right.tolist(),
+            f"the gradient of one process, from {size} processes (queries, then items)",
+            [
+                ((right * size).tolist(), "each loss is a mean over B rows, and the whole batch has P B"),
+                (
+                    np.concatenate([queries, items * Fraction(1, size)]).tolist(),
+                    "the queries' gradients are of the mean over B rows, too: divide them by P",
+                ),
+                (
+                    np.concatenate([queries * Fraction(1, size), items]).tolist(),
+                    "the items' gradients are added up and divided by P",
+                ),
+                (kept.tolist(), "every process pushes the items of the others: add up all of their gradients"),
+            ],
+        )
+
+
+def check_constants(answer: Answer, cases: list[list[Part]]) -> None:
+    """Task 3b: `answer(parts)`."""
+    for parts in cases:
+        size = len(parts)
+        queries, items = np.concatenate([exact(q) for q, _ in parts]), sum(exact(k) for _, k in parts)
+        right = np.concatenate([queries, _kept(parts)]) * Fraction(1, size)
+        compare_exact(
+            _stacked(answer(parts)),
+            right.tolist(),
+            f"what is left with constants, from {size} processes (queries, then items)",
+            [
+                ((right * size).tolist(), "DDP takes the mean over the processes"),
+                (
+                    (np.concatenate([queries, items]) * Fraction(1, size)).tolist(),
+                    "this is the gather with gradients: here nobody sends a gradient to the owner of an item",
+                ),
+                (
+                    np.concatenate([queries * Fraction(1, size), _kept(parts)]).tolist(),
+                    "DDP takes the mean over the processes, of the items' gradients as well",
+                ),
+                (
+                    (np.concatenate([queries, items - _kept(parts)]) * Fraction(1, size)).tolist(),
+                    "the own block of items stays, and the others are lost",
+                ),
+            ],
+        )
+
+
+def _kept(parts: list[Part]) -> np.ndarray:
+    """(P B, d) of each process's items what its own rows do to them."""
+    blocks = [np.array_split(exact(items), len(parts))[rank] for rank, (_, items) in enumerate(parts)]
+    return np.concatenate(blocks)
+
+
+def _stacked(value: Any) -> list[Any]:
+    expect(is_list(value) and len(value) == 2, "two tables are asked for: of all queries, and of all items")
+    expect(all(map(is_list, value)), "two tables are asked for, each a list of rows")
+    return [*value[0], *value[1]]
+
+
+Sampling = tuple[list[Any], int, int]
+
+
+def check_weights(answer: Answer, cases: list[Sampling], *, gathered: bool) -> None:
+    """Task 4: `answer(labels, processes, batch)`: the weights with local negatives, and with gathered ones."""
+    for labels, size, batch in cases:
+        table = exact(labels)
+        popularity = table.sum(1)[:, None] * table.sum(0)[None, :]
+        total = int(table.sum())
+        met = processes.meetings("together", processes=size, batch_size=batch, n_positives=total)
+        local, whole = popularity - table, met.near + met.far
+        count, other = (whole, met.near) if gathered else (met.near, whole)
+        right = local * count
+        replaced = Fraction(size * batch, total) ** 2 if gathered else Fraction(size * batch**2, total**2)
+        value = answer(labels, size, batch)
+        expect(is_list(value) and len(value) == 2, "two tables are asked for: with local negatives, and with gathered")
+        compare_exact(
+            value[int(gathered)],
+            right.tolist(),
+            f"the weights with {'gathered' if gathered else 'local'} negatives, P = {size}, B = {batch}, M = {total}",
+            [
+                (
+                    (popularity * count).tolist(),
+                    "a positive is no negative of itself: r_i c_j counts it once too often",
+                ),
+                ((local * other).tolist(), "local and gathered have changed places"),
+                ((right / size).tolist(), "there are P processes, and each has a grid of its own"),
+                ((right / 2).tolist(), "a pair of positives meets in two cells: row of one, column of the other"),
+                ((local * replaced).tolist(), "the batch is drawn without replacement: B (B - 1) out of M (M - 1)"),
+                (((1 - table) * right).tolist(), "a positive cell can be met by two other positives as well"),
+                ((right / (size * batch)).tolist(), "the weights are counts of cells in a step, not means over rows"),
+            ],
+        )
+
+
+def check_gramians(answer: Answer, cases: list[tuple[list[Any], list[int]]]) -> None:
+    """Task 5: `answer(grams, sizes)`."""
+    for grams, sizes in cases:
+        tables, total = [exact(gram) for gram in grams], sum(sizes)
+        right = sum(table * size for table, size in zip(tables, sizes, strict=True)) * Fraction(1, total)
+        plain = sum(tables)
+        compare_exact(
+            answer(grams, sizes),
+            right.tolist(),
+            f"the Gramian of a batch on {len(sizes)} processes with {sizes} rows",
+            [
+                ((plain * Fraction(1, len(sizes))).tolist(), "a process with more rows counts for more"),
+                (plain.tolist(), "a Gramian is a mean over rows, not a sum of means"),
+                ((right * total).tolist(), "this is the sum of the outer products: divide by the number of rows"),
+                ((plain * Fraction(1, total)).tolist(), "each Gramian is a mean: times its rows it is a sum again"),
+                (
+                    (plain * Fraction(1, sum(size > 0 for size in sizes))).tolist(),
+                    "a process with more rows counts for more",
+                ),
+            ],
+        )
+
+
+def check_bytes(answer: Answer, cases: list[tuple[int, int, int, str, str]]) -> None:
+    """Task 6a: `answer(processes, batch, d, rows, gather)`."""
+    for size, batch, d, rows, gather in cases:
+        right = processes.gathered_bytes(processes=size, batch_size=batch, width=d, rows=rows, gather=gather)
+        got = answer(size, batch, d, rows, gather)
+        expect(is_whole(got), "a number of bytes is a whole number")
+        compare(
+            int(got),
+            right,
+            f"bytes of a step: P = {size}, B = {batch}, d = {d}, {rows} rows, gather {gather}",
+            [
+                (right // 4, "a number of 32 bits has four bytes"),
+                (right * size // (size - 1), "a process need not send its block around the whole ring: P - 1 times"),
+                (right * size, "what one process sends, not all of them"),
+                (right // 2 if gather == "gradients" else None, "the gradients have the same way to go back"),
+                (right // 2 if rows == "all" else None, "all rows need the queries as well"),
+                (right // 4 if (rows, gather) == ("all", "gradients") else None, "two tables, forth and back"),
+                (right * 2 if gather == "constant" else None, "constants have no gradients that go back"),
+                (right * 2 if rows == "own" else None, "own rows need the items of the others, and no queries"),
+                (right // (size - 1), "a block is passed on P - 1 times"),
+            ],
+            exact=True,
+        )
+
+
+def check_crossing(answer: Answer, cases: list[tuple[int, int, str, str]]) -> None:
+    """Task 6b: `answer(processes, d, rows, gather)`."""
+    for size, d, rows, gather in cases:
+        one = processes.gathered_bytes(processes=size, batch_size=1, width=d, rows=rows, gather=gather)
+        both = processes.gramian_bytes(processes=size, width=d)
+        right = int(both / one) + 1
+        got = answer(size, d, rows, gather)
+        expect(is_whole(got), "the size of a batch is a whole number")
+        compare(
+            int(got),
+            right,
+            f"the smallest B for which Gramians are cheaper: P = {size}, d = {d}, {rows} rows, gather {gather}",
+            [
+                (right - 1, "there the gather is cheaper still, or as cheap: B is the next whole number"),
+                (right + 1, "one pair fewer is enough"),
+                (right * size, "B is the batch of one process, not of all"),
+                (int(both / one / 2) + 1, "there are two Gramians"),
+                (int(both / one / 2) + 1, "a sum around a ring goes round twice"),
+                (
+                    int(both * size / one) + 1,
+                    "a ring sends d^2 numbers in P parts: 2 (P - 1)/P of them for each Gramian",
+                ),
+                (d, "this does not depend on P, and it should"),
+            ],
+            exact=True,
+        )
+
+
+# ---- the public checks
+
+# Task 1a: two processes with two pairs each
+queries = public(check_queries, [(Q, K, 0, 2, 1.0), (Q, K, 1, 2, 0.5)])
+# Task 1b: the same
+items = public(check_items, [(Q, K, 0, 2, 1.0), (Q, K, 1, 2, 0.5)])
+# Task 2: own rows on two processes
+factors_own = public(
+    check_factors,
+    [
+        (2, "own", "gradients", "mean", False),
+        (2, "own", "constant", "mean", False),
+        (2, "own", "gradients", "sum", True),
+    ],
+)
+# Task 2: all rows on two processes
+factors_all = public(check_factors, [(2, "all", "gradients", "mean", False), (2, "all", "constant", "mean", False)])
+# Task 3a: two processes with two pairs each
+assemble = public(check_assemble, [PARTS])
+# Task 3b: the same
+constants = public(check_constants, [PARTS])
+# Task 4: two users, three items
+weights_local = public(check_weights, [(LABELS, 2, 2), (LABELS, 1, 3)], gathered=False)
+# Task 4: the same with gathered negatives
+weights_gathered = public(check_weights, [(LABELS, 2, 2), (LABELS, 1, 3)], gathered=True)
+# Task 5: processes with as many rows
+gramians_equal = public(check_gramians, [(GRAMS, [3, 3]), (GRAMS[:1], [5])])
+# Task 5: one with twice as many
+gramians_uneven = public(check_gramians, [(GRAMS, [2, 4])])
+# Task 6a: four processes
+step_bytes = public(check_bytes, [(4, 100, 32, "own", "constant"), (4, 100, 32, "own", "gradients")])
+# Task 6b: four processes
+crossing = public(check_crossing, [(4, 64, "own", "constant"), (4, 64, "own", "gradients")])
