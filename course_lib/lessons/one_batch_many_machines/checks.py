@@ -247,7 +247,10 @@ def check_weights(answer: Answer, cases: list[Sampling], *, gathered: bool) -> N
                     "a positive is no negative of itself: r_i c_j counts it once too often",
                 ),
                 ((local * other).tolist(), "local and gathered have changed places"),
-                ((right / size).tolist(), "there are P processes, and each has a grid of its own"),
+                (
+                    None if gathered else (right / size).tolist(),
+                    "there are P processes, and each has a grid of its own",
+                ),
                 ((right / 2).tolist(), "a pair of positives meets in two cells: row of one, column of the other"),
                 ((local * replaced).tolist(), "the batch is drawn without replacement: B (B - 1) out of M (M - 1)"),
                 (((1 - table) * right).tolist(), "a positive cell can be met by two other positives as well"),

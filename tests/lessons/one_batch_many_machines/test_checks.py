@@ -46,7 +46,7 @@ MESSAGES = [
     ("factors_all", lambda *recipe: [x * 2 for x in factors(*recipe)], "divides the sum"),
     ("assemble", lambda parts: [[[1]], 2], "each a list of rows"),
     ("assemble", lambda parts: [checks.PARTS[0][0] + checks.PARTS[1][0], [[2, 2], [0, 4], [5, 3], [-3, -1]]], "P B"),
-    ("constants", lambda parts: functions(simulate.reference("one-batch-many-machines"))["assemble"](parts), "nobody"),
+    ("constants", functions(simulate.reference("one-batch-many-machines"))["assemble"], "nobody"),
     ("weights_local", lambda labels, p, b: [1], "two tables"),
     ("weights_local", lambda labels, p, b: weights(labels, p, b)[::-1], "changed places"),
     ("weights_gathered", lambda labels, p, b: [0, [[x / 2 for x in row] for row in weights(labels, p, b)[1]]], "cells"),
