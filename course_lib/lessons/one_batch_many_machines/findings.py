@@ -6,6 +6,7 @@ Each function is given the outcomes by seed: of one machine, and of eight that g
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from course_lib.lessons.one_batch_many_machines.machines import Outcome
 from course_lib.lessons.shared.findings import Difference, finding
@@ -54,3 +55,101 @@ def lost_pushes_turn_the_films(one: Outcomes, constant: Outcomes) -> dict[str, D
 def local_negatives_find_as_much(one: Outcomes, local: Outcomes) -> dict[str, Difference]:
     """1/4 minus the relative difference of R@10, without logQ."""
     return _by_seed([0.25 - abs(new.recall / old.recall - 1) for old, new in zip(one, local, strict=True)])
+
+
+# ---- the lab: rows of SCALE-X1, SCALE-X2 and SCALE-X3
+
+
+@finding("The averaged gradients of real processes are the predicted ones, to ten digits", case="number of processes")
+def gradients_as_predicted(gradients: Any) -> dict[str, Difference]:
+    """1e-10 minus the largest relative distance, over all losses, recipes and seeds; SCALE-X1."""
+    return _within(1e-10, gradients.select(metric="off prediction"))
+
+
+@finding("Where the theorem says equal, the averaged gradient is that of one process", case="number of processes")
+def right_recipes_are_exact(gradients: Any) -> dict[str, Difference]:
+    """1e-10 minus the largest relative distance, over the losses, with gradients and the right factor; SCALE-X1."""
+    means = {"gather": "gradients", "reduction": "mean", "times_world": False}
+    sums = {"gather": "gradients", "rows": "own", "reduction": "sum", "times_world": True}
+    off = {"metric": ("towers off", "temperature off")}
+    return _within(1e-10, gradients.select(**off, **means) + gradients.select(**off, **sums))
+
+
+@finding("A Gramian that is added up over the processes is that of the whole batch", case="number of processes")
+def summed_gramians_are_exact(gradients: Any) -> dict[str, Difference]:
+    """1e-10 minus the largest relative distance of SOGram's estimate after three steps; SCALE-X1."""
+    return _within(1e-10, gradients.select(gather="d x d sums"))
+
+
+def _within(bar: float, rows: Sequence[dict[str, Any]]) -> dict[str, Difference]:
+    """The bar minus the largest value, for each number of processes."""
+    worst: dict[str, float] = {}
+    for row in rows:
+        name = f"{row['processes']} processes"
+        worst[name] = max(worst.get(name, 0.0), row["value"])
+    return {name: Difference(bar - value) for name, value in worst.items()}
+
+
+@finding("The sockets send what the formula says, and less than 2 kB more a step", case="recipe and size")
+def sockets_send_the_formula(traffic: Any) -> dict[str, Difference]:
+    """2,000 minus the bytes beyond the formula, or those that are missing; SCALE-X3."""
+    found = {}
+    for counted in traffic.select(metric="bytes"):
+        words = {key: counted[key] for key in ("processes", "batch", "width", "gather", "rows")}
+        [expected] = {row["value"] for row in traffic.select(metric="formula bytes", **words)}
+        beyond = counted["value"] - expected
+        found[", ".join(map(str, words.values()))] = Difference(2000 - beyond if beyond >= 0 else beyond)
+    return found
+
+
+@finding(
+    "With 512 pairs in a process, adding up two Gramians takes less time than any gather of softmax",
+    case="number of processes and width",
+    rests_on=["SCALE-X3-laptop"],
+)
+def gramians_are_quicker(traffic: Any) -> dict[str, Difference]:
+    """Milliseconds of a step of the quickest gather minus those with the two sums; SCALE-X3, 512 pairs."""
+    found = {}
+    for processes in traffic.distinct("processes"):
+        for width in traffic.distinct("width", batch=512):
+            where = {"metric": "step ms", "processes": processes, "batch": 512, "width": width}
+            gathers = [row["value"] for row in traffic.select(gather=("constant", "gradients"), **where)]
+            [sums] = [row["value"] for row in traffic.select(gather="d x d sums", **where)]
+            found[f"{processes}, d = {width}"] = Difference(min(gathers) - sums)
+    return found
+
+
+@finding(
+    "Eight shards of a batch find at least nine tenths of what the whole batch finds",
+    case="data set and objective",
+    rests_on=["SCALE-X2-laptop"],
+)
+def shards_find_nearly_as_much(shards: Any) -> dict[str, Difference]:
+    """Recall@10 of eight shards minus 0.9 times that of one, by seed; SCALE-X2."""
+    return {
+        f"{data}, {objective}": Difference.paired(
+            _recalls(shards, data, objective, 8), [0.9 * value for value in _recalls(shards, data, objective, 1)]
+        )
+        for data in shards.distinct("data")
+        for objective in shards.distinct("objective")
+    }
+
+
+@finding(
+    "Eight shards with logQ find at least twice as much as the whole batch without it",
+    case="data set",
+    rests_on=["SCALE-X2-laptop"],
+)
+def logq_outweighs_the_shards(shards: Any) -> dict[str, Difference]:
+    """Recall@10 of eight shards with logQ minus twice that of one shard without, by seed; SCALE-X2."""
+    return {
+        data: Difference.paired(
+            _recalls(shards, data, "softmax, logQ", 8), [2 * value for value in _recalls(shards, data, "softmax", 1)]
+        )
+        for data in shards.distinct("data")
+    }
+
+
+def _recalls(shards: Any, data: str, objective: str, count: int) -> list[float]:
+    rows = shards.select(metric="recall@10", data=data, objective=objective, shards=count)
+    return [row["value"] for row in sorted(rows, key=lambda row: int(row["seed"]))]

@@ -1,0 +1,68 @@
+"""The lab's findings: each holds on numbers that say so, and stops the page on the opposite."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from course_lib.experiments.core.results import Result
+from course_lib.experiments.core.summary import Row, tidy
+from course_lib.lessons.one_batch_many_machines import findings as about
+from course_lib.lessons.shared.findings import Finding, FindingError
+
+
+def result(*rows: list[Row]) -> Result:
+    return Result("SCALE-X0", "smoke", "made up", [row for some in rows for row in some])
+
+
+def gradients(*, right: float = 1e-16, prediction: float = 1e-16, gramians: float = 1e-16) -> Result:
+    """Two processes: a right recipe, a wrong one that is off by a half, and SOGram."""
+    where = {"processes": 2, "loss": "softmax", "rows": "own", "reduction": "mean", "times_world": False}
+    good = tidy(
+        {**where, "gather": "gradients"},
+        {"towers off": right, "temperature off": 1e-16, "off prediction": prediction},
+    )
+    bad = tidy({**where, "gather": "constant"}, {"towers off": 0.5, "temperature off": 0.5, "off prediction": 1e-16})
+    return result(good, bad, tidy({**where, "gather": "d x d sums"}, {"towers off": gramians}))
+
+
+def traffic(*, counted: float = 1100.0, sums: float = 1.0) -> Result:
+    where = {"processes": 2, "batch": 512, "width": 64, "rows": "own"}
+    gather = {"bytes": counted, "formula bytes": 1000.0, "step ms": 5.0}
+    return result(
+        tidy({**where, "gather": "constant"}, gather),
+        tidy({**where, "gather": "d x d sums"}, {"bytes": 600.0, "formula bytes": 500.0, "step ms": sums}),
+    )
+
+
+def shards(*, plain: float = 0.05, logq: float = 0.15) -> Result:
+    """Recall with eight shards; with one it is 0.05 without logQ and 0.15 with it."""
+    table = {("softmax", 1): 0.05, ("softmax", 8): plain, ("softmax, logQ", 1): 0.15, ("softmax, logQ", 8): logq}
+    rows = [
+        tidy(
+            {"data": "films", "objective": objective, "shards": count, "seed": seed}, {"recall@10": value + seed / 1e4}
+        )
+        for (objective, count), value in table.items()
+        for seed in range(3)
+    ]
+    return result(*rows)
+
+
+CASES: list[tuple[Finding, Any, Any]] = [
+    (about.gradients_as_predicted, gradients(), gradients(prediction=1e-8)),
+    (about.right_recipes_are_exact, gradients(), gradients(right=1e-8)),
+    (about.summed_gramians_are_exact, gradients(), gradients(gramians=1e-8)),
+    (about.sockets_send_the_formula, traffic(), traffic(counted=3001.0)),
+    (about.sockets_send_the_formula, traffic(), traffic(counted=999.0)),
+    (about.gramians_are_quicker, traffic(), traffic(sums=5.1)),
+    (about.shards_find_nearly_as_much, shards(), shards(plain=0.044)),
+    (about.logq_outweighs_the_shards, shards(), shards(logq=0.099)),
+]
+
+
+@pytest.mark.parametrize(("finding", "holding", "failing"), CASES)
+def test_a_finding_holds_and_can_fail(finding: Finding, holding: Any, failing: Any) -> None:
+    assert all(case.holds for case in finding.evidence(holding).cases.values())
+    with pytest.raises(FindingError):
+        finding.evidence(failing)
