@@ -245,7 +245,7 @@ def test_torchs_gather_and_average_have_the_factors_of_the_theorem(
         -float(factors.direct) * scale * (slope * (queries @ items.T)).sum() / tau,
     ]
     for found in some(works):
-        for value, right_value in zip(found["shared rows"][rows, gather], expected, strict=True):
+        for value, right_value in some(zip(found["shared rows"][rows, gather], expected, strict=True)):
             torch.testing.assert_close(value, right_value, rtol=1e-12, atol=1e-12)
 
 

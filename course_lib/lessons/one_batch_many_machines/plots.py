@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -10,8 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from course_lib.lessons.one_batch_many_machines.machines import Outcome
 from course_lib.lessons.shared.house import INK, PULL, PUSH, PUSH_FILL, SOFT, in_style
+
+if TYPE_CHECKING:  # it trains, with torch
+    from course_lib.lessons.one_batch_many_machines.machines import Outcome
 
 MARKERS = ("o", "s", "^", "D")
 
