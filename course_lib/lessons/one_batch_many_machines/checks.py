@@ -82,7 +82,7 @@ def check_items(answer: Answer, cases: list[tuple[list[Any], list[Any], int, int
 
 
 def _rows(q: list[Any], rank: int, size: int) -> np.ndarray:
-    return np.arange(len(q)).reshape(size, -1)[rank]
+    return np.asarray(np.arange(len(q)).reshape(size, -1)[rank])
 
 
 def _own_gradient(
@@ -262,9 +262,9 @@ def check_weights(answer: Answer, cases: list[Sampling], *, gathered: bool) -> N
 def check_gramians(answer: Answer, cases: list[tuple[list[Any], list[int]]]) -> None:
     """Task 5: `answer(grams, sizes)`."""
     for grams, sizes in cases:
-        tables, total = [exact(gram) for gram in grams], sum(sizes)
-        right = sum(table * size for table, size in zip(tables, sizes, strict=True)) * Fraction(1, total)
-        plain = sum(tables)
+        tables, total = np.array([exact(gram) for gram in grams]), sum(sizes)
+        right = (tables * exact(sizes)[:, None, None]).sum(axis=0) * Fraction(1, total)
+        plain = tables.sum(axis=0)
         compare_exact(
             answer(grams, sizes),
             right.tolist(),

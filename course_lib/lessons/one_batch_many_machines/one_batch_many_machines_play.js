@@ -62,7 +62,7 @@ class View extends Interactive {
     return h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "All scores ", parts.square), parts.matrix,
       h("ul", { class: "cw-legend" },
         key("positive", svg("path", { class: "cw-item cw-plain", d: "M3 3H17V17H3z" })), key("item gets a gradient", svg("path", { class: "cw-petal", d: "M3 3H17V17H3z" })),
-        key("item is a constant", ...constant(3, 3, 14, 14)), key("in no loss", svg("path", { class: "cw-half", d: "M3 3H17V17H3z" }))));
+        key("item is a constant", svg("path", { class: "cw-half", d: "M3 3H17V17H3z" }), hatching(hatch(3, 3, 14, 7))), key("in no loss", svg("path", { class: "cw-half", d: "M3 3H17V17H3z" }))));
   }
 
   buildFactors() {
@@ -191,10 +191,8 @@ function asPython({ processes, batch, gather, rows: which, reduction, times_worl
 const SIDE = 250;
 const EDGE = 20; // for the names of the processes
 
-/** A block whose items are constants: hatched. */
-function constant(x, y, side, step) {
-  return [svg("rect", { class: "cw-half", x, y, width: side, height: side }), svg("path", { class: "cw-wish", d: hatch(x, y, side, step ?? 5), "stroke-dasharray": "none", style: "stroke-dasharray:none;stroke-width:1" })];
-}
+/** The mark of items that are constants. */
+const hatching = (d) => svg("path", { class: "cw-wish", d, style: "stroke-dasharray:none;stroke-width:1" });
 
 /** Squares along the side of a block: one for each pair, or eight where there are many. */
 const squaresIn = (batch) => (batch > 16 ? 8 : batch);
@@ -205,18 +203,21 @@ function matrixPicture({ processes, batch, gather }, { whole }) {
   const cell = block / inside;
   const at = (k) => EDGE + k * block;
   const each = Array.from({ length: processes }, (_, k) => k);
-  const blocks = each.flatMap((p) => each.map((other) => {
+  const blocks = { full: "", hatched: "" }; // paths: a gradient flows to the item, or it is a constant
+  for (const p of each) for (const other of each) {
     const [x, y] = [at(other), at(p)];
-    if (p === other || gather === "gradients" || whole) return svg("rect", { class: "cw-petal", x, y, width: block, height: block });
-    return gather === "none" ? svg("rect", { class: "cw-half", x, y, width: block, height: block }) : constant(x, y, block, Math.max(5, block / 8));
-  }));
+    const place = `M${x} ${y}h${block}v${block}h${-block}z`;
+    if (p === other || gather === "gradients" || whole) blocks.full += place;
+    else if (gather === "constant") blocks.hatched += hatch(x, y, block, Math.max(5, block / 8));
+  }
   const positives = Array.from({ length: processes * inside }, (_, k) => `M${(EDGE + k * cell).toFixed(2)} ${(EDGE + k * cell).toFixed(2)}h${cell.toFixed(2)}v${cell.toFixed(2)}h${(-cell).toFixed(2)}z`).join("");
   const lines = Array.from({ length: processes * inside - 1 }, (_, k) => (EDGE + (k + 1) * cell).toFixed(2)).map((place) => `M${place} ${EDGE}V${EDGE + SIDE}M${EDGE} ${place}H${EDGE + SIDE}`).join("");
   const borders = each.slice(1).map((k) => `M${at(k)} ${EDGE}V${EDGE + SIDE}M${EDGE} ${at(k)}H${EDGE + SIDE}`).join("");
   const total = EDGE + SIDE + 2;
   const words = `The ${processes * batch} by ${processes * batch} scores in ${processes} by ${processes} blocks`;
   return svg("svg", { viewBox: `0 0 ${total} ${total}`, role: "img", "aria-label": words, style: `--cw-wide:${total}` },
-    blocks, svg("path", { class: "cw-item cw-plain", d: positives, style: `stroke:var(--cw-bg);stroke-width:${Math.min(1.4, cell / 6).toFixed(2)}` }),
+    svg("rect", { class: "cw-half", x: EDGE, y: EDGE, width: SIDE, height: SIDE }), svg("path", { class: "cw-petal", d: blocks.full }), hatching(blocks.hatched),
+    svg("path", { class: "cw-item cw-plain", d: positives, style: `stroke:var(--cw-bg);stroke-width:${Math.min(1.4, cell / 6).toFixed(2)}` }),
     cell >= 5 ? svg("path", { class: "cw-frame", d: lines }) : null,
     svg("path", { class: "cw-law", d: borders + `M${EDGE} ${EDGE}h${SIDE}v${SIDE}h${-SIDE}z` }),
     each.map((k) => [svg("text", { class: "cw-axis-text", x: at(k) + block / 2, y: 13 }, String(k + 1)), svg("text", { class: "cw-axis-text", x: 9, y: at(k) + block / 2 + 4 }, String(k + 1))]));
