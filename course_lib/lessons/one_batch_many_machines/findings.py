@@ -1,6 +1,7 @@
 """What the chapter says of trainings on films, and in which cases it holds: the page's own runs, three seeds.
 
-Each function is given the outcomes by seed: of one machine, and of eight that gather constants or nothing.
+Each function is given the outcomes by seed: of one machine, and of eight that gather constants or nothing. Those of the
+lab, at the end, are given results of SCALE-X1 (real processes), SCALE-X2 (simulated shards) and SCALE-X3 (traffic).
 """
 
 from __future__ import annotations
@@ -90,21 +91,25 @@ def _within(bar: float, rows: Sequence[dict[str, Any]]) -> dict[str, Difference]
     return {name: Difference(bar - value) for name, value in worst.items()}
 
 
-@finding("The sockets send what the formula says, and less than 2 kB more a step", case="recipe and size")
+@finding(
+    "The sockets send what the formula says, and less than 1 kB more in a step for each process", case="setting"
+)
 def sockets_send_the_formula(traffic: Any) -> dict[str, Difference]:
-    """2,000 minus the bytes beyond the formula, or those that are missing; SCALE-X3."""
+    """1,000 P minus the bytes beyond the formula, or those that are missing; SCALE-X3."""
     found = {}
     for counted in traffic.select(metric="bytes"):
         words = {key: counted[key] for key in ("processes", "batch", "width", "gather", "rows")}
         [expected] = {row["value"] for row in traffic.select(metric="formula bytes", **words)}
         beyond = counted["value"] - expected
-        found[", ".join(map(str, words.values()))] = Difference(2000 - beyond if beyond >= 0 else beyond)
+        found[", ".join(map(str, words.values()))] = Difference(
+            1000 * counted["processes"] - beyond if beyond >= 0 else beyond
+        )
     return found
 
 
 @finding(
     "With 512 pairs in a process, adding up two Gramians takes less time than any gather of softmax",
-    case="number of processes and width",
+    case="setting",
     rests_on=["SCALE-X3-laptop"],
 )
 def gramians_are_quicker(traffic: Any) -> dict[str, Difference]:
@@ -120,15 +125,32 @@ def gramians_are_quicker(traffic: Any) -> dict[str, Difference]:
 
 
 @finding(
-    "Eight shards of a batch find at least nine tenths of what the whole batch finds",
-    case="data set and objective",
+    "Eight shards of a batch find at least four fifths of what the whole batch finds",
+    case="setting",
     rests_on=["SCALE-X2-laptop"],
 )
 def shards_find_nearly_as_much(shards: Any) -> dict[str, Difference]:
-    """Recall@10 of eight shards minus 0.9 times that of one, by seed; SCALE-X2."""
+    """Recall@10 of eight shards minus 0.8 times that of one, by seed; SCALE-X2."""
     return {
         f"{data}, {objective}": Difference.paired(
-            _recalls(shards, data, objective, 8), [0.9 * value for value in _recalls(shards, data, objective, 1)]
+            _recalls(shards, data, objective, 8), [0.8 * value for value in _recalls(shards, data, objective, 1)]
+        )
+        for data in shards.distinct("data")
+        for objective in shards.distinct("objective")
+    }
+
+
+@finding(
+    "On ML-1M with logQ eight shards find less than the whole batch",
+    case="setting",
+    claimed={"ml-1m-5core, softmax, logQ"},
+    rests_on=["SCALE-X2-laptop"],
+)
+def shards_cost_some_recall(shards: Any) -> dict[str, Difference]:
+    """Recall@10 of one shard minus that of eight, by seed; SCALE-X2."""
+    return {
+        f"{data}, {objective}": Difference.paired(
+            _recalls(shards, data, objective, 1), _recalls(shards, data, objective, 8)
         )
         for data in shards.distinct("data")
         for objective in shards.distinct("objective")

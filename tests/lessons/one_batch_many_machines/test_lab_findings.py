@@ -36,13 +36,11 @@ def traffic(*, counted: float = 1100.0, sums: float = 1.0) -> Result:
     )
 
 
-def shards(*, plain: float = 0.05, logq: float = 0.15) -> Result:
+def shards(*, data: str = "films", plain: float = 0.05, logq: float = 0.15) -> Result:
     """Recall with eight shards; with one it is 0.05 without logQ and 0.15 with it."""
     table = {("softmax", 1): 0.05, ("softmax", 8): plain, ("softmax, logQ", 1): 0.15, ("softmax, logQ", 8): logq}
     rows = [
-        tidy(
-            {"data": "films", "objective": objective, "shards": count, "seed": seed}, {"recall@10": value + seed / 1e4}
-        )
+        tidy({"data": data, "objective": objective, "shards": count, "seed": seed}, {"recall@10": value + seed / 1e4})
         for (objective, count), value in table.items()
         for seed in range(3)
     ]
@@ -56,13 +54,15 @@ CASES: list[tuple[Finding, Any, Any]] = [
     (about.sockets_send_the_formula, traffic(), traffic(counted=3001.0)),
     (about.sockets_send_the_formula, traffic(), traffic(counted=999.0)),
     (about.gramians_are_quicker, traffic(), traffic(sums=5.1)),
-    (about.shards_find_nearly_as_much, shards(), shards(plain=0.044)),
+    (about.shards_find_nearly_as_much, shards(), shards(plain=0.039)),
+    (about.shards_cost_some_recall, shards(data="ml-1m-5core", logq=0.14), shards(data="ml-1m-5core")),
     (about.logq_outweighs_the_shards, shards(), shards(logq=0.099)),
 ]
 
 
 @pytest.mark.parametrize(("finding", "holding", "failing"), CASES)
 def test_a_finding_holds_and_can_fail(finding: Finding, holding: Any, failing: Any) -> None:
-    assert all(case.holds for case in finding.evidence(holding).cases.values())
+    cases = finding.evidence(holding).cases
+    assert all(cases[name].holds for name in finding.claimed or cases)
     with pytest.raises(FindingError):
         finding.evidence(failing)
