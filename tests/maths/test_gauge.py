@@ -245,6 +245,14 @@ def test_a_stretch_within_any_change_stays_a_gauge() -> None:
         stretch_within(gauge.weakest_direction(codes), 0.0)
 
 
+@pytest.mark.parametrize(
+    "E", [np.ones((2, 3)), np.ones(3), np.array([[0.0, 1.0], [0.0, 0.0]]), np.full((2, 2), np.nan)]
+)
+def test_what_is_no_direction_of_a_gauge_is_refused(E: np.ndarray) -> None:
+    with pytest.raises(ValueError, match=r"^E "):
+        stretch_within((0.5, E), 0.1)
+
+
 @given(st.integers(2, 4), st.integers(1, 3), st.integers(0, 2**32 - 1), kinds)
 def test_every_direction_keeps_the_lengths_and_moves_cosines(k, fewer, seed, kind):
     """Of tables with fewer rows than columns, which leave some."""
