@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import words
 
 from course_lib.lessons.jacobian_conditions import small_towers
 from course_lib.lessons.jacobian_conditions.tower_motion import TowerMotion
-from course_lib.lessons.shared.widgets import words
 from course_lib.papers import p0
 from tests.widget_pages import (
     mount_in_jupyter,
