@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -191,3 +192,14 @@ def course_data() -> Path:
             f"no original data sets at {folder}: set COURSE_DATA to the folder that holds them (see the README)"
         )
     return folder
+
+
+@pytest.fixture
+def page(browser: Any, site: str) -> Iterator[Any]:
+    """An empty page of a wide light window beside the built site; errors of its scripts fail the test that uses it."""
+    context, errors = browser.new_context(viewport={"width": 1280, "height": 900}), []
+    page = context.new_page()
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    yield page
+    context.close()
+    assert errors == []

@@ -129,7 +129,9 @@ def write(chapter: Chapter, root: Path = ROOT) -> list[Path]:
 def notebook(text: str, *, graded: bool) -> str:
     """The JSON of a notebook written as MyST Markdown."""
     found = jupytext.reads(text, fmt="md:myst")
-    found.metadata = DRAFT | ({"course": {"draft": True, "open_rooms": ["datasets"]}} if graded else {})
+    found.metadata = DRAFT | (
+        {"course": {"draft": True, "open_rooms": ["arrays", "interactions", "datasets"]}} if graded else {}
+    )
     for cell in found.cells:
         if graded:
             cell["id"] = cell.metadata.pop("id")

@@ -163,8 +163,10 @@ def main(names: list[str]) -> None:
     """Print the book, or the named pages."""
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
     chosen = names or [name for name in order(toc) if (SITE / f"{name}.html").is_file()]
-    if not chosen:
-        sys.exit(f"no page of the book lies in {SITE}: run `make book` first")
+    missing = [name for name in chosen if not (SITE / f"{name}.html").is_file()]
+    if missing or not chosen:
+        what = ", ".join(missing) or "no page of the book"
+        sys.exit(f"{what}: not in {SITE}; expected names such as book/start/data, after `make book`")
     print_to(SITE / NAME, chosen)
     offer(SITE / "book" / "index.html")
     print(f"wrote {SITE / NAME}, {(SITE / NAME).stat().st_size / 1e6:.1f} MB")

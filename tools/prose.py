@@ -130,7 +130,10 @@ def pages() -> list[Path]:
 def main(names: list[str]) -> int:
     """Print the finds of some pages, or of all; the number of them, at most 1, is the exit status."""
     count = 0
-    for path in [Path(name).resolve() for name in names] or pages():
+    chosen = [Path(name).resolve() for name in names] or pages()
+    for path in (path for path in chosen if not path.is_file()):
+        sys.exit(f"{path}: no such file; expected pages of the book, or none for all of them")
+    for path in chosen:
         for find in finds(conclusions.text_of(path)):
             count += 1
             print(f"{path.relative_to(myst.ROOT)}: {find.check}: {find.message}\n    {find.sentence}")

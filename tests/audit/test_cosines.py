@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +22,14 @@ def words(report: cosines.Cosines) -> str:
     return " ".join(report.text().split()).replace("- ", "")
 
 
-def look(items, users=None, counts=None, *, rng: np.random.Generator, wide: bool = False) -> cosines.Cosines:
+def look(
+    items: np.ndarray,
+    users: np.ndarray | None = None,
+    counts: np.ndarray | None = None,
+    *,
+    rng: np.random.Generator,
+    wide: bool = False,
+) -> cosines.Cosines:
     """What `audit(...).cosines` holds, without the other questions."""
     tables = [None if table is None else table_of(table, "table").rows for table in (items, users)]
     counts = None if counts is None else np.asarray(counts, dtype=float)
@@ -33,7 +41,7 @@ def unit(n: int, k: int, seed: int = 0) -> np.ndarray:
     return geometry.normalise(rng(seed).standard_normal((n, k)))
 
 
-def test_a_long_table_on_the_sphere_is_fixed():
+def test_a_long_table_on_the_sphere_is_fixed() -> None:
     report = look(unit(200, 8), unit(100, 8, 1), rng=rng())
     assert report.verdict == "fixed"
     assert (report.items.diagonal, report.items.linear, report.two_sided) == (0, 0, 0)
@@ -42,14 +50,14 @@ def test_a_long_table_on_the_sphere_is_fixed():
     assert "no linear gauge except rotations" in words(report) and "check the training code" in words(report)
 
 
-def test_free_lengths_leave_the_gauge_free():
+def test_free_lengths_leave_the_gauge_free() -> None:
     report = look(rng().standard_normal((200, 8)), rng=rng())
     assert report.verdict == "free" and not report.items.on_sphere
     assert "35 free parameters" in words(report)  # 8 * 9 / 2 - 1
     assert "No user table" in words(report)
 
 
-def test_sign_codes_on_the_sphere_are_partly_free():
+def test_sign_codes_on_the_sphere_are_partly_free() -> None:
     signs = np.array(list(itertools.product((1.0, -1.0), repeat=4))) / 2
     report = look(signs, rng=rng())
     assert report.verdict == "partly free"
@@ -58,7 +66,7 @@ def test_sign_codes_on_the_sphere_are_partly_free():
     assert report.allowed_overlap < 0.95 and "Random gauges that keep all lengths and all scores" in words(report)
 
 
-def test_users_on_the_sphere_can_close_what_items_leave():
+def test_users_on_the_sphere_can_close_what_items_leave() -> None:
     items, users = unit(12, 5), unit(12, 5, 1)  # 15 unknowns; 12 rows alone leave 3
     alone, both = look(items, rng=rng()), look(items, users, rng=rng())
     assert alone.items.linear == 3 and alone.verdict == "partly free"
@@ -66,20 +74,20 @@ def test_users_on_the_sphere_can_close_what_items_leave():
     assert "no gauge is left near" in words(both)
 
 
-def test_a_table_of_low_rank_is_judged_by_what_its_cosines_feel():
+def test_a_table_of_low_rank_is_judged_by_what_its_cosines_feel() -> None:
     flat = unit(100, 3) @ np.linalg.qr(rng(1).standard_normal((6, 6)))[0][:3]
     report = look(flat, rng=rng())
     assert report.items.rank == 3 and report.items.linear == 0 and report.verdict == "fixed"
 
 
-def test_neighbours_move_more_under_wider_gauges_and_never_below_zero():
+def test_neighbours_move_more_under_wider_gauges_and_never_below_zero() -> None:
     report = look(rng().standard_normal((400, 8)), rng=rng())
     shares = list(report.overlap.values())
     assert 1 > shares[0] > shares[1] > shares[2] > report.chance
     assert report.chance == pytest.approx(10 / 399)
 
 
-def test_overlap_is_that_of_a_gauge_that_keeps_scores():
+def test_overlap_is_that_of_a_gauge_that_keeps_scores() -> None:
     """The same gauge applied by the room `gauge`: identical neighbours, identical scores."""
     A, B = rng().standard_normal((30, 6)), rng(1).standard_normal((60, 6))
     R = gauge.random_linear_gauge(6, spread=0.5, rng=rng(5), rows=B)
@@ -91,7 +99,7 @@ def test_overlap_is_that_of_a_gauge_that_keeps_scores():
     assert cosines._survivors(B, before, queries, 0.5, 1, rng(5)) == pytest.approx(expected)
 
 
-def test_overlaps_do_not_depend_on_the_axes_in_which_a_table_is_given():
+def test_overlaps_do_not_depend_on_the_axes_in_which_a_table_is_given() -> None:
     """Signs of singular vectors, their order, any rotation: a processor may choose, the report may not show it."""
     A, B = rng().standard_normal((60, 6)), rng(1).standard_normal((90, 6)) * [3, 2, 1, 1, 0.5, 0.2]
     Q = np.linalg.qr(rng(2).standard_normal((6, 6)))[0]
@@ -101,7 +109,7 @@ def test_overlaps_do_not_depend_on_the_axes_in_which_a_table_is_given():
         assert found.overlap == expected.overlap and found.score_overlap == expected.score_overlap
 
 
-def test_balance_and_gauge_free_neighbours():
+def test_balance_and_gauge_free_neighbours() -> None:
     A, B = gauge.balance_tables(rng().standard_normal((80, 6)), rng(1).standard_normal((90, 6)))
     level = look(B, A, rng=rng())
     assert level.imbalance < 1e-12 and "balanced, as equal weight decay" in words(level)
@@ -111,7 +119,7 @@ def test_balance_and_gauge_free_neighbours():
     assert tilted.score_overlap < level.score_overlap
 
 
-def test_counts_that_follow_lengths_are_reported():
+def test_counts_that_follow_lengths_are_reported() -> None:
     table = unit(100, 5) * np.linspace(1, 3, 100)[:, None]
     assert look(table, counts=np.linspace(1, 3, 100), rng=rng()).norm_count_correlation == pytest.approx(1)
     assert look(table, counts=np.linspace(3, 1, 100), rng=rng()).norm_count_correlation == pytest.approx(-1)
@@ -119,7 +127,7 @@ def test_counts_that_follow_lengths_are_reported():
     assert level.norm_count_correlation is None and "lengths know nothing of popularity" in words(level)
 
 
-def test_popularity_in_the_directions_of_a_sphere_is_reported():
+def test_popularity_in_the_directions_of_a_sphere_is_reported() -> None:
     """A cosine sees a direction as well as a dot product does: equal lengths hide no popularity."""
     counts = np.arange(1, 401)
     toward = np.zeros((400, 8))
@@ -131,7 +139,7 @@ def test_popularity_in_the_directions_of_a_sphere_is_reported():
 
 
 @pytest.mark.parametrize("scale", [1e-3, 63.0])
-def test_a_common_scale_is_no_imbalance(scale):
+def test_a_common_scale_is_no_imbalance(scale: float) -> None:
     """A c and B / c have the scores and the cosines of A and B: whatever judges the training may not see c."""
     A, B = gauge.balance_tables(rng().standard_normal((80, 6)), rng(1).standard_normal((90, 6)))
     assert look(B / scale, A * scale, rng=rng()).imbalance < 1e-12
@@ -140,7 +148,7 @@ def test_a_common_scale_is_no_imbalance(scale):
     assert plain > 0.2 and scaled == pytest.approx(plain)
 
 
-def test_what_is_not_printed_is_not_counted(monkeypatch):
+def test_what_is_not_printed_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Off the sphere every gauge is free: the slow counts of free dimensions would change no sentence."""
     for name in ("visible_diagonal_dimension", "visible_linear_dimension"):
         monkeypatch.setattr(gauge, name, lambda *_: pytest.fail("counted"))
@@ -148,30 +156,30 @@ def test_what_is_not_printed_is_not_counted(monkeypatch):
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.int8])
-def test_stored_precision_does_not_change_the_verdict(dtype):
+def test_stored_precision_does_not_change_the_verdict(dtype: type[np.generic]) -> None:
     table = unit(100, 4)
     table = np.round(table * 100) if dtype == np.int8 else table
     report = look(table.astype(dtype), rng=rng())
     assert report.verdict == ("free" if dtype == np.int8 else "fixed")
 
 
-def test_large_tables_are_sampled_and_say_so(monkeypatch):
+def test_large_tables_are_sampled_and_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(evidence, "CANDIDATES", 50)
     report = look(unit(120, 3), rng=rng())
     assert report.candidates == 50 and "drawn at random out of 120" in words(report)
 
 
-def test_wide_tables_are_counted_only_when_asked(monkeypatch):
+def test_wide_tables_are_counted_only_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cosines, "LINEAR_WIDTH", 3)
     quick, full = look(unit(60, 4), rng=rng()), look(unit(60, 4), rng=rng(), wide=True)
     assert quick.items.linear is None and "--wide" in words(quick) and quick.verdict == "diagonally fixed"
     assert full.items.linear == 0
 
 
-def test_the_sample_shortcut_agrees_with_the_whole_table():
+def test_the_sample_shortcut_agrees_with_the_whole_table() -> None:
     sizes = []
 
-    def dimension(rows):
+    def dimension(rows: np.ndarray) -> int:
         sizes.append(len(rows))
         return gauge.visible_linear_dimension(rows)
 
@@ -193,6 +201,6 @@ def test_the_sample_shortcut_agrees_with_the_whole_table():
         ({"items": np.full((20, 3), np.nan)}, "NaN or infinity in 20 rows, the first is row 0"),
     ],
 )
-def test_bad_tables_are_refused(arguments, reason):
+def test_bad_tables_are_refused(arguments: dict[str, Any], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         audit(**arguments, rng=rng())

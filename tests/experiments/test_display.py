@@ -83,6 +83,12 @@ def test_digits_go_as_far_as_the_deviation_says(values: list[float], digits: int
     assert display.number(values, digits) == text
 
 
+def test_a_run_that_diverged_is_said_and_draws_no_dot() -> None:
+    assert display.number([float("nan"), 1.0], 3) == "not finite" == display.number([float("inf")], 3)
+    diverged = [line | {"value": float("nan")} for line in rows(unbiased=17.07)]
+    assert display.chart(display.Pivot.of(diverged, ["loss"], ["metric"]), {}) == ""
+
+
 def test_the_chart_shows_what_the_paper_prints_and_says_it_to_a_screen_reader() -> None:
     (said,) = Cells(result(unbiased=17.07).to_html()).found["svg"]
     assert said.startswith("P@5. unbiased: ours 17.5 ±") and said.endswith("paper 17.07.") and "In-Batch" not in said

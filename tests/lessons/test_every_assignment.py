@@ -106,6 +106,8 @@ def test_points_minutes_and_tasks_agree_wherever_they_stand(name: str) -> None:
     assert all(stated == of_cells for stated, _, of_cells, _ in tasks.values())
     rows = {int(number): [int(points), int(minutes)] for number, _, points, minutes in ROW.findall(intro)}
     assert rows == {number: task[:2] for number, task in tasks.items()}
+    if name in DRAFTS:  # what `make chapter` writes says "about half an hour"
+        return
     total, machine = sum(task[0] for task in tasks.values()), sum(simulate.points(name).values())
     person = sum(simulate.points(name, by_hand=True).values())
     assert f"{WORDS[len(tasks)].capitalize()} tasks, {total} points" in intro
@@ -117,7 +119,7 @@ def test_points_minutes_and_tasks_agree_wherever_they_stand(name: str) -> None:
 
 def test_the_readme_lists_every_assignment() -> None:
     rows = {}
-    for name in ASSIGNMENTS:
+    for name in (name for name in ASSIGNMENTS if name not in DRAFTS):
         texts = ["".join(cell["source"]) for cell in simulate.source(name)["cells"]]
         found = [match for text in texts if (match := TASK.search(text))]
         machine, person = (sum(simulate.points(name, by_hand=hand).values()) for hand in (False, True))

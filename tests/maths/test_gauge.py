@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from course_lib.maths.arrays import exact, is_torch
 from course_lib.maths.gauge import counting, nearest
 from course_lib.maths.gauge.firmness import stretch_within
 
+Case = tuple[np.ndarray, np.ndarray, np.random.Generator]
 KINDS = {
     "numpy64": lambda x: np.asarray(x, dtype=np.float64),
     "numpy32": lambda x: np.asarray(x, dtype=np.float32),
@@ -28,12 +31,12 @@ ROUNDING = {"numpy64": 1e-10, "numpy32": 2e-3, "torch64": 1e-10, "torch32": 2e-3
 kinds = st.sampled_from(sorted(KINDS))
 
 
-def array(x) -> np.ndarray:
+def array(x: Any) -> np.ndarray:
     return x.numpy() if is_torch(x) else np.asarray(x)
 
 
 @st.composite
-def tables(draw, max_width: int = 6) -> tuple[np.ndarray, np.ndarray, np.random.Generator]:
+def tables(draw: st.DrawFn, max_width: int = 6) -> Case:
     """Two tables of one width 2 ... max_width, of any length and scale, and a generator."""
     k, m, n = draw(st.integers(2, max_width)), draw(st.integers(1, 12)), draw(st.integers(1, 12))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
@@ -56,7 +59,7 @@ def signs(k: int) -> np.ndarray:
 
 
 @given(tables(), kinds)
-def test_a_gauge_keeps_every_score(case, kind):
+def test_a_gauge_keeps_every_score(case: Case, kind: str) -> None:
     A, B, rng = case
     d = gauge.random_diagonal_gauge(A.shape[1], spread=0.7, rng=rng) * rng.choice([-1, 1], A.shape[1])
     R = gauge.random_linear_gauge(A.shape[1], spread=0.5, rng=rng)
@@ -68,21 +71,21 @@ def test_a_gauge_keeps_every_score(case, kind):
         assert np.abs(array(new_a @ new_b.T) - scores).max() <= ROUNDING[kind] * size
 
 
-def test_a_diagonal_gauge_is_the_linear_gauge_of_its_diagonal_matrix():
+def test_a_diagonal_gauge_is_the_linear_gauge_of_its_diagonal_matrix() -> None:
     rng = np.random.default_rng(0)
     A, B, d = rng.standard_normal((4, 3)), rng.standard_normal((5, 3)), np.array([2.0, -0.5, 3.0])
     for one, other in some(zip(gauge.apply_gauge(A, B, d), gauge.apply_linear_gauge(A, B, np.diag(d)), strict=True)):
         np.testing.assert_allclose(one, other)
 
 
-def test_exact_gauges_keep_scores_exactly():
+def test_exact_gauges_keep_scores_exactly() -> None:
     A, B = exact(np.array([[1, 2], [3, -1], [0, 5]])), exact(np.array([[2, 7], [1, 1]]))
     d, R = exact(np.array([Fraction(3, 2), -7])), exact(np.array([[1, 2], [3, 4]]))
     for a, b in (gauge.apply_gauge(A, B, d), gauge.apply_linear_gauge(A, B, R)):
         assert (a @ b.T == A @ B.T).all() and all(isinstance(v, Fraction) for v in some(b.flat))
 
 
-def test_batches_of_tables_are_broadcast():
+def test_batches_of_tables_are_broadcast() -> None:
     rng = np.random.default_rng(0)
     A, B, d = rng.standard_normal((2, 4, 3)), rng.standard_normal((2, 5, 3)), rng.uniform(1, 2, (2, 3))
     a, b = gauge.apply_gauge(A, B, d)
@@ -90,7 +93,7 @@ def test_batches_of_tables_are_broadcast():
 
 
 @given(tables(max_width=4))
-def test_find_gauge_recovers_the_gauge(case):
+def test_find_gauge_recovers_the_gauge(case: Case) -> None:
     _, _, rng = case
     A = rng.standard_normal((9, 4))
     R = gauge.random_linear_gauge(4, spread=0.5, rng=rng)
@@ -101,7 +104,7 @@ def test_find_gauge_recovers_the_gauge(case):
     assert misfit > 1e-3  # an unrelated table is no gauge of A
 
 
-def test_gradients_flow_through_a_gauge():
+def test_gradients_flow_through_a_gauge() -> None:
     A, B = torch.randn(3, 2, dtype=torch.float64), torch.randn(4, 2, dtype=torch.float64)
     d = torch.tensor([2.0, 0.5], dtype=torch.float64, requires_grad=True)
     a, b = gauge.apply_gauge(A, B, d)
@@ -110,7 +113,7 @@ def test_gradients_flow_through_a_gauge():
 
 
 @pytest.mark.parametrize("given", ["numpy64", "torch32"])
-def test_a_gauge_in_a_tables_frame_follows_the_table(given):
+def test_a_gauge_in_a_tables_frame_follows_the_table(given: str) -> None:
     """A turned table gets the turned gauge: table R^-T is the same, sign by sign; without `rows` it is not."""
     rng = np.random.default_rng(3)
     B = rng.standard_normal((40, 5)) * [5, 3, 1, 1, 0.1]
@@ -124,7 +127,7 @@ def test_a_gauge_in_a_tables_frame_follows_the_table(given):
         assert np.abs(plain - turn.T @ plain).max() > 0.1
 
 
-def test_a_gauge_in_a_tables_frame_is_uniform_whatever_the_table():
+def test_a_gauge_in_a_tables_frame_is_uniform_whatever_the_table() -> None:
     """Entries of a uniform rotation have mean 0, mean square 1/k, mean fourth power 3/(k(k+2)); 5 standard errors."""
     rng, k, draws = np.random.default_rng(0), 3, 4000
     B = rng.standard_normal((20, k)) * [10, 1, 0.1]
@@ -136,7 +139,7 @@ def test_a_gauge_in_a_tables_frame_is_uniform_whatever_the_table():
     assert 0.45 < (np.linalg.det(Q) > 0).mean() < 0.55
 
 
-def test_a_table_of_low_rank_still_has_one_frame():
+def test_a_table_of_low_rank_still_has_one_frame() -> None:
     """Outside the span of the rows the rotation is arbitrary, and moves none of them."""
     flat = np.random.default_rng(0).standard_normal((30, 2)) @ np.random.default_rng(1).standard_normal((2, 5))
     turn = np.linalg.qr(np.random.default_rng(2).standard_normal((5, 5)))[0]
@@ -147,7 +150,7 @@ def test_a_table_of_low_rank_still_has_one_frame():
     np.testing.assert_allclose(moved[1], moved[0], atol=1e-9)
 
 
-def test_random_directions_keep_lengths_and_need_no_basis(monkeypatch):
+def test_random_directions_keep_lengths_and_need_no_basis(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every direction keeps all lengths, and another basis of the same span gives the same directions."""
     A = unit(np.random.default_rng(0), 7, 4)  # 10 unknowns: 3 directions
     expected = gauge.random_linear_directions(A, 5, rng=np.random.default_rng(1))
@@ -167,14 +170,14 @@ def test_random_directions_keep_lengths_and_need_no_basis(monkeypatch):
 
 
 @given(st.integers(2, 5), st.integers(1, 20), st.integers(0, 2**32 - 1), kinds)
-def test_generic_tables_have_the_generic_dimensions(k, n, seed, kind):
+def test_generic_tables_have_the_generic_dimensions(k: int, n: int, seed: int, kind: str) -> None:
     A = KINDS[kind](unit(np.random.default_rng(seed), n, k))
     assert gauge.diagonal_gauge_dimension(A) == max(k - n, 0)
     assert gauge.linear_gauge_dimension(A) == max(k * (k + 1) // 2 - n, 0)
 
 
 @given(st.integers(2, 5), st.integers(1, 12), st.integers(0, 2**32 - 1))
-def test_dimensions_do_not_depend_on_scale_signs_rotation_or_order(k, n, seed):
+def test_dimensions_do_not_depend_on_scale_signs_rotation_or_order(k: int, n: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     A = unit(rng, n, k)
     changed = (A * rng.choice([-1, 1], (n, 1)) * rng.uniform(0.5, 2, (n, 1)))[rng.permutation(n)]
@@ -183,7 +186,7 @@ def test_dimensions_do_not_depend_on_scale_signs_rotation_or_order(k, n, seed):
     assert gauge.linear_gauge_dimension(changed @ q) == gauge.linear_gauge_dimension(A)
 
 
-def test_the_three_counterexamples_to_proposition_8():
+def test_the_three_counterexamples_to_proposition_8() -> None:
     # rows (1, 1) and (1, -1): scaled by sqrt 2, which no count notices
     A = exact(np.array([[1, 1], [1, -1]]))
     assert gauge.diagonal_gauge_dimension(A) == 1
@@ -203,7 +206,7 @@ def test_the_three_counterexamples_to_proposition_8():
 
 @given(tables(max_width=4))
 @settings(deadline=None)
-def test_no_direction_is_weaker_than_the_weakest(given_tables) -> None:
+def test_no_direction_is_weaker_than_the_weakest(given_tables: Case) -> None:
     A, _, rng = given_tables
     k = A.shape[1]
     margin, E = gauge.weakest_direction(A)
@@ -245,8 +248,16 @@ def test_a_stretch_within_any_change_stays_a_gauge() -> None:
         stretch_within(gauge.weakest_direction(codes), 0.0)
 
 
+@pytest.mark.parametrize(
+    "E", [np.ones((2, 3)), np.ones(3), np.array([[0.0, 1.0], [0.0, 0.0]]), np.full((2, 2), np.nan)]
+)
+def test_what_is_no_direction_of_a_gauge_is_refused(E: np.ndarray) -> None:
+    with pytest.raises(ValueError, match=r"^E "):
+        stretch_within((0.5, E), 0.1)
+
+
 @given(st.integers(2, 4), st.integers(1, 3), st.integers(0, 2**32 - 1), kinds)
-def test_every_direction_keeps_the_lengths_and_moves_cosines(k, fewer, seed, kind):
+def test_every_direction_keeps_the_lengths_and_moves_cosines(k: int, fewer: int, seed: int, kind: str) -> None:
     """Of tables with fewer rows than columns, which leave some."""
     rng = np.random.default_rng(seed)
     A = KINDS[kind](unit(rng, max(k - fewer, 1), k))
@@ -264,7 +275,7 @@ def test_every_direction_keeps_the_lengths_and_moves_cosines(k, fewer, seed, kin
         np.testing.assert_allclose(array(R @ R.T), np.eye(k) + 0.5 * array(direction), atol=ROUNDING[kind])
 
 
-def test_exact_directions_span_the_null_space():
+def test_exact_directions_span_the_null_space() -> None:
     delta = gauge.gauge_directions(signs(4))
     assert delta.shape == (4, 3) and (gauge.squares(signs(4)) @ delta == 0).all()
     E = gauge.linear_gauge_directions(signs(3))
@@ -272,14 +283,14 @@ def test_exact_directions_span_the_null_space():
     assert E.shape == (2, 3, 3) and all(((A @ e) * A).sum(-1).any() == 0 for e in some(E))
 
 
-def test_one_more_row_closes_the_last_freedom():
+def test_one_more_row_closes_the_last_freedom() -> None:
     rng = np.random.default_rng(0)
     rows = unit(rng, 10, 4)
     assert [gauge.linear_gauge_dimension(rows[:n]) for n in (8, 9, 10)] == [2, 1, 0]
     assert [gauge.diagonal_gauge_dimension(rows[:n]) for n in (2, 3, 4)] == [2, 1, 0]
 
 
-def test_long_tables_are_reduced_without_changing_the_rank():
+def test_long_tables_are_reduced_without_changing_the_rank() -> None:
     rng = np.random.default_rng(0)
     long = np.concatenate([signs(4).astype(float)] * 400)
     assert gauge.linear_gauge_dimension(long) == 3
@@ -287,7 +298,7 @@ def test_long_tables_are_reduced_without_changing_the_rank():
     assert gauge.linear_gauge_dimension(torch.tensor(long, dtype=torch.float32)) == 3
 
 
-def test_a_flat_table_has_freedom_that_its_cosines_cannot_feel():
+def test_a_flat_table_has_freedom_that_its_cosines_cannot_feel() -> None:
     rng = np.random.default_rng(0)
     flat = unit(rng, 30, 3) @ np.linalg.qr(rng.standard_normal((5, 5)))[0][:3]  # rank 3 in R^5
     assert gauge.linear_gauge_dimension(flat) == 15 - 6 and gauge.visible_linear_dimension(flat) == 0
@@ -298,7 +309,7 @@ def test_a_flat_table_has_freedom_that_its_cosines_cannot_feel():
 
 
 @given(st.integers(2, 4), st.integers(1, 8), st.integers(1, 8), st.integers(0, 2**32 - 1))
-def test_two_sided_dimensions_of_generic_tables(k, m, n, seed):
+def test_two_sided_dimensions_of_generic_tables(k: int, m: int, n: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     A, B = unit(rng, m, k), unit(rng, n, k)
     assert gauge.two_sided_diagonal_dimension(A, B) == max(k - m - n, 0)
@@ -322,7 +333,7 @@ def test_a_search_finds_no_gauge_where_a_certificate_excludes_it() -> None:
 
 
 @given(st.integers(2, 6), st.integers(0, 2**32 - 1))
-def test_swapped_squares_are_a_second_gauge_of_any_width(k, seed):
+def test_swapped_squares_are_a_second_gauge_of_any_width(k: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     a, b = unit(rng, 2, k)
     A, B = a * rng.choice([-1, 1], (7, k)), b * rng.choice([-1, 1], (5, k))
@@ -331,7 +342,7 @@ def test_swapped_squares_are_a_second_gauge_of_any_width(k, seed):
 
 
 @given(st.integers(0, 2**32 - 1))
-def test_the_plane_has_a_second_gauge_for_two_rows_and_one(seed):
+def test_the_plane_has_a_second_gauge_for_two_rows_and_one(seed: int) -> None:
     a1, a2, b = unit(np.random.default_rng(seed), 3, 2)
     S = gauge.second_plane_gauge(a1, a2, b)
     A, B = np.stack([a1, a2]), b[None]
@@ -339,7 +350,7 @@ def test_the_plane_has_a_second_gauge_for_two_rows_and_one(seed):
     assert np.abs(S - np.eye(2)).max() > 1e-9
 
 
-def second_diagonal_gauge(A, b):
+def second_diagonal_gauge(A: np.ndarray, b: np.ndarray) -> np.ndarray:
     """d = sqrt(1 + t delta): A leaves one direction, and t is the root of sum_l b_l^2 delta_l / (1 + t delta_l)."""
     delta = gauge.gauge_directions(A)[:, 0]
     ends = [-(1 - 1e-9) / edge for edge in (delta.max(), delta.min())]
@@ -349,7 +360,7 @@ def second_diagonal_gauge(A, b):
 
 
 @given(st.integers(2, 5), st.integers(0, 2**32 - 1))
-def test_one_row_short_of_the_count_there_is_a_second_gauge_of_every_width(k, seed):
+def test_one_row_short_of_the_count_there_is_a_second_gauge_of_every_width(k: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     A, b = unit(rng, k - 1, k), unit(rng, 1, k)
     try:
@@ -370,7 +381,7 @@ def test_one_row_short_of_the_count_there_is_a_second_gauge_of_every_width(k, se
     assert gauge.two_sided_linear_dimension(A, b) == 0 and np.abs(R @ R.T - np.eye(k)).max() > 1e-9
 
 
-def test_second_gauges_agree_with_the_two_closed_forms():
+def test_second_gauges_agree_with_the_two_closed_forms() -> None:
     a1, a2, b = unit(np.random.default_rng(3), 3, 2)
     R = gauge.second_linear_gauge(np.stack([a1, a2]), b)
     np.testing.assert_allclose(R @ R.T, gauge.second_plane_gauge(a1, a2, b), atol=1e-9)
@@ -378,7 +389,7 @@ def test_second_gauges_agree_with_the_two_closed_forms():
     np.testing.assert_allclose(second_diagonal_gauge(a[None], b), gauge.swap_squares(a, b), atol=1e-9)
 
 
-def test_the_second_plane_gauge_is_exact_and_has_two_exceptions():
+def test_the_second_plane_gauge_is_exact_and_has_two_exceptions() -> None:
     a1, a2, b = (exact(np.array(v)) for v in ([1, 0], [3, 4], [5, 12]))
     S = gauge.second_plane_gauge(a1, a2, b)
     inverse = np.array([[S[1, 1], -S[0, 1]], [-S[1, 0], S[0, 0]]]) / (S[0, 0] * S[1, 1] - S[0, 1] ** 2)
@@ -390,7 +401,7 @@ def test_the_second_plane_gauge_is_exact_and_has_two_exceptions():
 
 
 @pytest.mark.parametrize("k", [2, 3, 4])
-def test_a_certificate_lies_in_both_spans_and_rules_out_the_others(k):
+def test_a_certificate_lies_in_both_spans_and_rules_out_the_others(k: int) -> None:
     """Tables that leave each one direction: both spans are smaller than the space, and a wrong M falls out of them."""
     rows = k * (k + 1) // 2 - 1
     drawn = [unit(np.random.default_rng(seed), 2 * rows, k) for seed in range(40)]
@@ -407,21 +418,21 @@ def test_a_certificate_lies_in_both_spans_and_rules_out_the_others(k):
 
 
 @given(st.integers(2, 4), st.integers(0, 2**32 - 1))
-def test_full_spans_always_give_a_certificate(k, seed):
+def test_full_spans_always_give_a_certificate(k: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     rows = k * (k + 1) // 2 + 1
     M = gauge.rigidity_certificate(unit(rng, rows, k), unit(rng, rows, k))
     assert M is not None and np.linalg.eigvalsh(M)[0] > 0
 
 
-def test_a_certificate_can_exist_where_first_order_freedom_is_left():
+def test_a_certificate_can_exist_where_first_order_freedom_is_left() -> None:
     """A = B = an orthonormal basis: E with a zero diagonal is free at first order, yet tr S = tr S^-1 = k, so S = I."""
     basis = np.eye(3)
     assert gauge.two_sided_linear_dimension(basis, basis) == 3
     np.testing.assert_allclose(gauge.rigidity_certificate(basis, basis), np.eye(3), atol=1e-12)
 
 
-def test_no_certificate_where_a_second_gauge_exists():
+def test_no_certificate_where_a_second_gauge_exists() -> None:
     a, b = np.sqrt([1 / 3, 2 / 3]), np.sqrt([2 / 3, 1 / 3])
     A, B = a * np.array([[1, 1], [-1, 1]]), b * np.array([[1, 1], [1, -1]])
     assert gauge.rigidity_certificate(A, B) is None
@@ -434,7 +445,7 @@ def test_no_certificate_where_a_second_gauge_exists():
 
 
 @pytest.mark.parametrize("kind", ["numpy64", "torch64"])
-def test_any_independent_rows_can_be_made_the_nearest(kind):
+def test_any_independent_rows_can_be_made_the_nearest(kind: str) -> None:
     rng = np.random.default_rng(0)
     A, B = rng.standard_normal((40, 16)), rng.standard_normal((300, 16))
     chosen = rng.choice(np.arange(1, 300), 10, replace=False)
@@ -445,7 +456,7 @@ def test_any_independent_rows_can_be_made_the_nearest(kind):
 
 
 @given(tables(), st.floats(0, 2))
-def test_score_rows_are_the_same_in_every_gauge(case, spread):
+def test_score_rows_are_the_same_in_every_gauge(case: Case, spread: float) -> None:
     A, B, rng = case
     k = A.shape[1]
     rows = gauge.score_rows(A, B)
@@ -457,7 +468,7 @@ def test_score_rows_are_the_same_in_every_gauge(case, spread):
 
 
 @given(st.integers(2, 5), st.integers(0, 2**32 - 1))
-def test_balanced_tables_have_the_least_size_of_all_gauges(k, seed):
+def test_balanced_tables_have_the_least_size_of_all_gauges(k: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     A, B = gauge.balance_tables(rng.standard_normal((12, k)), rng.standard_normal((9, k)))
     np.testing.assert_allclose(A.T @ A, B.T @ B, atol=1e-9)
@@ -473,7 +484,7 @@ def test_balanced_tables_have_the_least_size_of_all_gauges(k, seed):
 
 @settings(max_examples=20)
 @given(st.integers(1, 3), st.floats(0.1, 3), st.integers(0, 2**32 - 1))
-def test_the_closed_forms_cannot_be_improved(k, decay, seed):
+def test_the_closed_forms_cannot_be_improved(k: int, decay: float, seed: int) -> None:
     """L-BFGS from the closed form, and from a random start, finds nothing lower."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((8, 5))
@@ -484,7 +495,7 @@ def test_the_closed_forms_cannot_be_improved(k, decay, seed):
             a, b = (torch.tensor(table.copy(), requires_grad=True) for table in start)
             optimiser = torch.optim.LBFGS([a, b], max_iter=200, line_search_fn="strong_wolfe")
 
-            def closure(a=a, b=b, at=at, optimiser=optimiser):
+            def closure(a: Any = a, b: Any = b, at: int = at, optimiser: Any = optimiser) -> Any:
                 optimiser.zero_grad()
                 loss = gauge.steck_objectives(torch.tensor(X), a, b, decay=decay)[at]
                 loss.backward()
@@ -494,7 +505,7 @@ def test_the_closed_forms_cannot_be_improved(k, decay, seed):
             assert float(closure().detach()) >= best - 1e-8 * (1 + best)
 
 
-def test_the_first_objective_has_every_gauge_and_the_second_only_rotations():
+def test_the_first_objective_has_every_gauge_and_the_second_only_rotations() -> None:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((30, 8))
     R, q = gauge.random_linear_gauge(3, spread=0.5, rng=rng), np.linalg.qr(rng.standard_normal((3, 3)))[0]
@@ -513,7 +524,7 @@ def test_the_first_objective_has_every_gauge_and_the_second_only_rotations():
 
 
 @given(st.integers(3, 12), st.integers(2, 5), st.integers(0, 2**32 - 1), kinds)
-def test_neighbours_by_brute_force(n, d, seed, kind):
+def test_neighbours_by_brute_force(n: int, d: int, seed: int, kind: str) -> None:
     X = np.random.default_rng(seed).standard_normal((n, d))
     for metric, distance in (
         ("cosine", geometry.cosine_distance),
@@ -526,7 +537,7 @@ def test_neighbours_by_brute_force(n, d, seed, kind):
             np.testing.assert_allclose(far[found[i]], np.sort(far)[:2], atol=ROUNDING[kind])
 
 
-def test_three_metrics_agree_off_the_sphere_and_euclid_joins_them_on_it():
+def test_three_metrics_agree_off_the_sphere_and_euclid_joins_them_on_it() -> None:
     X = np.random.default_rng(0).standard_normal((60, 6)) * np.random.default_rng(1).lognormal(0, 1, (60, 1))
     cosine = gauge.neighbours(X, 10)
     assert all((gauge.neighbours(X, 10, metric) == cosine).all() for metric in ("chord", "geodesic"))
@@ -534,17 +545,17 @@ def test_three_metrics_agree_off_the_sphere_and_euclid_joins_them_on_it():
     assert (gauge.neighbours(geometry.normalise(X), 10, "euclidean") == cosine).all()
 
 
-def test_ties_go_to_the_lower_id_and_queries_choose_rows():
+def test_ties_go_to_the_lower_id_and_queries_choose_rows() -> None:
     X = np.array([[1.0, 0], [0, 1], [2, 0], [3, 0], [1, 1]])
     assert gauge.neighbours(X, 2).tolist()[0] == [2, 3]
     assert gauge.neighbours(X, 2, queries=[3]).tolist() == [[0, 2]]
 
 
-def test_overlap_counts_common_ids():
+def test_overlap_counts_common_ids() -> None:
     assert gauge.neighbour_overlap([[1, 2, 3]], [[3, 1, 9]]).tolist() == [pytest.approx(2 / 3)]
 
 
-def test_blocks_do_not_change_neighbours(monkeypatch):
+def test_blocks_do_not_change_neighbours(monkeypatch: pytest.MonkeyPatch) -> None:
     X = np.random.default_rng(0).standard_normal((50, 3))
     whole = gauge.neighbours(X, 4, "geodesic")
     monkeypatch.setattr(nearest, "BLOCK_NUMBERS", 400)
@@ -592,11 +603,11 @@ TABLE = np.arange(6.0).reshape(3, 2) + 1
         (lambda: gauge.is_on_sphere(TABLE, radius=0), "radius"),
     ],
 )
-def test_bad_input_is_refused_with_a_reason(call, words):
+def test_bad_input_is_refused_with_a_reason(call: Callable[[], Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         call()
 
 
-def test_any_radius_is_a_sphere():
+def test_any_radius_is_a_sphere() -> None:
     X = unit(np.random.default_rng(0), 5, 3)
     assert gauge.is_on_sphere(X) and not gauge.is_on_sphere(2 * X) and gauge.is_on_sphere(2 * X, radius=2)

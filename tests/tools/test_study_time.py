@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from drafts import main_pages
+from drafts import is_draft, main_pages
 
 from tools import study_time
 from tools.course_index import Index
@@ -76,7 +76,7 @@ def test_times_are_said_in_fives_and_halves() -> None:
 def test_the_hours_of_every_chapter_stand_on_the_map() -> None:
     index = Index()
     text = (index.root / "book" / "index.md").read_text(encoding="utf-8")
-    for path in main_pages():
+    for path in (path for path in main_pages() if not is_draft(path)):
         name = path.relative_to(index.root).with_suffix("").as_posix()
         assert f"{{hours}}`{name}`" in text
         assert study_time.of_name(name).reading > 20

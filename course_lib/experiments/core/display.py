@@ -64,8 +64,10 @@ Group = dict[tuple[Any, ...], dict[tuple[Any, ...], list[Row]]]  # rows of the r
 def number(values: Sequence[float], digits: int) -> str:
     """The mean with the standard deviation over the runs, to two digits of the deviation; one run to four digits.
 
-    digits: how many decimal places there are at most.
+    digits: how many decimal places there are at most. Where a run diverged (NaN, infinity), the words "not finite".
     """
+    if not np.isfinite(values).all():
+        return "not finite"
     centre = mean(values)
     deviation = stdev(values) if len(values) > 1 else 0.0
     size, wanted = (deviation, 2) if deviation else (abs(centre), 4)
@@ -188,9 +190,9 @@ def chart(pivot: Pivot, judged: dict[printed.Key, printed.Compared]) -> str:
 def _dots(pivot: Pivot, head: tuple[Any, ...], judged: dict[printed.Key, printed.Compared]) -> Iterable[Dot]:
     """The rows of a panel."""
     for key, cells in pivot.groups.items():
-        rows = [row for row in cells.get(head, []) if row.get("value") is not None]
+        rows = [row for row in cells.get(head, []) if row.get("value") is not None and np.isfinite(row["value"])]
         paper = {row["paper"] for row in rows if row.get("paper") is not None}
-        if len(paper) == 1:
+        if rows and len(paper) == 1:
             said = paper.pop()
             unit = said if "metric" in pivot.left and said else 1.0  # rows in different units: ours over the paper's
             values = [row["value"] / unit for row in rows]

@@ -31,7 +31,7 @@ class View extends Interactive {
     const head = {
       look: "cw-flow cw-film cw-words-under",
       title: "Two scalars for one user",
-      lead: "DDC learns two numbers for each user from one loss, and serves an embedding that has another.",
+      lead: "DDC learns two numbers for each user from one loss, and serves an embedding that has another loss.",
     };
     return framed(head, beside({
       start: h("div", { class: "cw-presets", role: "group", "aria-label": "Go to" }, Object.values(parts.places)),

@@ -44,7 +44,7 @@ class View extends Interactive {
     parts.ten.replaceChildren(...now.ten.map((k) => line(state.film, now.person, k)));
     parts.found.replaceChildren(
       bar("of everybody’s hidden films are in their lists", now.recall, 0.4, wholePercent(now.recall), "cw-piece-pull"),
-      bar("would be, were the lists the most popular films", state.film.popular.recall, 0.4, wholePercent(state.film.popular.recall), "cw-piece-other"));
+      bar("would be, if each list were the most popular films", state.film.popular.recall, 0.4, wholePercent(state.film.popular.recall), "cw-piece-other"));
     this.showTable();
     parts.folds.code.textContent = asPython(state);
     if (!this.film.playing) this.announce?.();

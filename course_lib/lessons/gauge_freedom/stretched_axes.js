@@ -36,7 +36,7 @@ class View extends Movable {
     const head = {
       look: "cw-flow",
       title: "Stretch the axes",
-      lead: "Items are multiplied by R, users by the inverse of its transpose. No prediction notices. The cosines between items do.",
+      lead: "Items are multiplied by R, users by the inverse of its transpose. No prediction changes. The cosines between items do.",
     };
     const choices = Object.fromEntries(Object.entries(PRESETS).map(([name, { text }]) => [name, { text, set: this.presetState(name) }]));
     parts.presets = presets(choices, (name) => this.usePreset(name));

@@ -16,12 +16,12 @@ export const KIND_NAMES = {
 };
 
 export const KIND_NOTES = {
-  in_batch: "What most code does: every other pair of the batch counts as a negative. Equation (28).",
-  unbiased: "Each pair divided by its popularity, the balance restored: the expectation is the full objective. Equation (17).",
-  unbiased_omega: "The unbiased loss with its negatives multiplied by ω, a balance that you choose. Equation (25).",
-  popularity: "Only the balance is repaired; popular pairs still weigh too much. Equation (26).",
-  pos_neg: "Only popularity is repaired; the balance still follows the batch size. Equation (27).",
-  masked: "Unbiased as well, by leaving known positives out of the negatives. Ours, from the structure of (17).",
+  in_batch: "Every other pair of the batch counts as a negative. P3, equation (28).",
+  unbiased: "Each pair divided by its popularity, the balance restored: the expectation is the full objective. P3, equation (17).",
+  unbiased_omega: "The unbiased loss with its negatives multiplied by ω, a balance that you choose. P3, equation (25).",
+  popularity: "Only the balance is repaired; popular pairs still weigh too much. P3, equation (26).",
+  pos_neg: "Only popularity is repaired; the balance still follows the batch size. P3, equation (27).",
+  masked: "Unbiased as well, by leaving known positives out of the negatives. Ours, from the structure of P3’s (17).",
 };
 
 export const pairName = ([i, j]) => `R${i + 1}–C${j + 1}`;

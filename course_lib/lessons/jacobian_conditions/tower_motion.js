@@ -229,7 +229,7 @@ function aboutAngles(angles) {
 
 function aboutTheorem(state) {
   const reasons = chosen(state).map(({ open }) => open).filter(Boolean);
-  return reasons.length ? `Theorem 2.1 does not cover this choice: ${list(reasons)}.` : "Theorem 2.1 covers this choice.";
+  return reasons.length ? `P0’s Theorem 2.1 does not cover this choice: ${list(reasons)}.` : "P0’s Theorem 2.1 covers this choice.";
 }
 
 function aboutNorms(norms) {

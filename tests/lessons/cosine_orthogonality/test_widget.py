@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import words
 
 from course_lib import geometry
 from course_lib.lessons.cosine_orthogonality.cosine_motion import CosineMotion
-from course_lib.lessons.shared.widgets import motion, words
+from course_lib.lessons.shared.widgets import motion
 from tests.lessons.cosine_orthogonality.test_motion import random_state
 from tests.widget_pages import (
     SUMMARY,

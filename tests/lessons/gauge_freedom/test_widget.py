@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import words
 
 from course_lib import gauge, geometry
 from course_lib.lessons.gauge_freedom import stretched_axes
 from course_lib.lessons.gauge_freedom.stretched_axes import StretchedAxes
-from course_lib.lessons.shared.widgets import words
 from tests.widget_pages import (
     SUMMARY,
     Elements,

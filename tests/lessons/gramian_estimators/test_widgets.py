@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import words
 
 from course_lib import gramians
 from course_lib.experiments import p4
 from course_lib.lessons.gramian_estimators import folding, gramian_tracker
 from course_lib.lessons.gramian_estimators.folding import Folding
 from course_lib.lessons.gramian_estimators.gramian_tracker import GramianTracker
-from course_lib.lessons.shared.widgets import bundle, words
+from course_lib.lessons.shared.widgets import bundle
 from tests.widget_pages import (
     SUMMARY,
     Elements,

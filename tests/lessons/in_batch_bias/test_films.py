@@ -11,7 +11,7 @@ from course_lib.data.interactions import Interactions
 from course_lib.lessons.in_batch_bias import films
 from course_lib.lessons.in_batch_bias import findings as about
 from course_lib.lessons.in_batch_bias.films import Lists
-from course_lib.lessons.shared.findings import FindingError
+from course_lib.lessons.shared.findings import Finding, FindingError
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +118,7 @@ CORRECTED = runs(**{"in_batch": -3, "softmax": -3, "logq": 1, "in_batch, plus lo
     ],
     ids=lambda found: found.name,
 )
-def test_the_findings_of_the_table_hold_for_runs_like_ours_and_fail_where_all_are_alike(found) -> None:
+def test_the_findings_of_the_table_hold_for_runs_like_ours_and_fail_where_all_are_alike(found: Finding) -> None:
     assert found.evidence(CORRECTED)
     with pytest.raises(FindingError, match=found.name):
         found.evidence(runs())

@@ -10,17 +10,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 @pytest.fixture
-def page(browser, site: str):
-    """An empty page of a wide light window; errors of its scripts fail the test that uses it."""
-    context, errors = browser.new_context(viewport={"width": 1280, "height": 900}), []
-    page = context.new_page()
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    yield page
-    context.close()
-    assert errors == []
-
-
-@pytest.fixture
 def widget(page, site: str):
     """The first interactive of the chapter, mounted."""
     page.goto(f"{site}/{CHAPTER}", wait_until="networkidle")

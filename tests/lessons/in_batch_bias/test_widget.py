@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import words
 
 from course_lib import in_batch, losses
 from course_lib.lessons.in_batch_bias.enumeration import averaged_weights
 from course_lib.lessons.in_batch_bias.in_batch_weights import FIG2_LABELS, InBatchWeights
-from course_lib.lessons.shared.widgets import words
 from tests.widget_pages import (
     SUMMARY,
     Elements,

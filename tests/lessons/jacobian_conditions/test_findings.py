@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 
@@ -22,27 +24,29 @@ def test_a_step_that_keeps_the_length_does_not_shorten() -> None:
 @pytest.mark.parametrize(
     ("found", "holds", "fails"),
     [
-        (about.no_film_shortens, [GROWING], [FALLING]),
-        (about.every_person_ends_shorter, [FALLING], [GROWING]),
-        (about.most_moves_shorten_people, [FALLING], [GROWING]),
-        (about.the_first_step_jumps, [GROWING * torch.tensor([[1.0], [20.0], [1.0]])], [GROWING]),
-        (about.these_changes_never_shorten, {"plain": [GROWING]}, {"plain": [GROWING], "decay": [FALLING]}),
-        (about.these_changes_shorten, {"decay": [0.2]}, {"decay": [0.2], "plain": [0.0]}),
-        (about.inversion_always_shortens, [1.0], [0.999]),
-        (about.own_film_tables_only_lengthen, {"table": [GROWING]}, {"table": [GROWING, FALLING]}),
-        (about.shared_tables_shorten_films, [0.5], [0.9]),
-        (about.people_move_each_other, [0.7], [0.2]),
-        (about.others_push_as_well, [0.9], [0.3]),
-        (about.transformer_moves_together, [0.99], [0.5]),
-        (about.other_towers_can_be_pushed, {"linear": [0.3, 0.32]}, {"table": [0.0, 0.0]}),
-        (about.each_dial_raises_the_share, {"lr": ([0.1, 0.12], [0.3, 0.32])}, {"lr": ([0.3, 0.3], [0.1, 0.2])}),
+        (about.no_film_shortens, ([GROWING],), ([FALLING],)),
+        (about.every_person_ends_shorter, ([FALLING],), ([GROWING],)),
+        (about.most_moves_shorten_people, ([FALLING],), ([GROWING],)),
+        (about.the_first_step_jumps, ([GROWING * torch.tensor([[1.0], [20.0], [20.0]])],), ([GROWING],)),
+        (about.these_changes_never_shorten, ({"plain": [GROWING]},), ({"plain": [GROWING], "decay": [FALLING]},)),
+        (about.these_changes_shorten, ({"decay": [0.2]}, [0.0]), ({"decay": [0.2], "scale": [0.0]}, [0.0])),
+        (about.inversion_always_shortens, ([1.0],), ([0.999],)),
+        (about.own_film_tables_only_lengthen, ({"table": [GROWING]},), ({"table": [GROWING, FALLING]},)),
+        (about.shared_tables_shorten_films, ([0.5], [1.0]), ([1.0], [1.0])),
+        (about.people_move_each_other, ([0.7],), ([0.0],)),
+        (about.others_push_as_well, ([0.9],), ([0.0],)),
+        (about.transformer_moves_together, ([0.99], 24), ([0.2], 24)),
+        (about.other_towers_can_be_pushed, ({"linear": [0.3, 0.32]}, [0.0, 0.0]), ({"scale": [0.0, 0.0]}, [0.0, 0.0])),
+        (about.each_dial_raises_the_share, ({"lr": ([0.1, 0.12], [0.3, 0.32])},), ({"lr": ([0.3, 0.3], [0.1, 0.2])},)),
     ],
     ids=lambda value: value.name if isinstance(value, Finding) else "",
 )
-def test_a_finding_tells_the_case_it_describes_from_its_opposite(found: Finding, holds: object, fails: object) -> None:
-    assert found.evidence(holds)
+def test_a_finding_tells_the_case_it_describes_from_its_opposite(
+    found: Finding, holds: tuple[Any, ...], fails: tuple[Any, ...]
+) -> None:
+    assert found.evidence(*holds)
     with pytest.raises(FindingError, match=found.name):
-        found.evidence(fails)
+        found.evidence(*fails)
 
 
 def test_outputs_that_fall_because_a_layer_shrinks_support_nothing() -> None:

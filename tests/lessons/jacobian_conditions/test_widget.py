@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import words
 
 from course_lib.lessons.jacobian_conditions import small_towers
 from course_lib.lessons.jacobian_conditions.tower_motion import TowerMotion
-from course_lib.lessons.shared.widgets import words
 from course_lib.papers import p0
 from tests.widget_pages import (
     mount_in_jupyter,
@@ -53,7 +53,7 @@ def test_words_and_table_hold_what_course_lib_computes(state: dict[str, Any]) ->
 
 def test_what_a_training_says() -> None:
     calm = TowerMotion(steps=40).summary()
-    assert "each stood perpendicular to its embedding" in calm and "Theorem 2.1 covers this choice." in calm
+    assert "each stood perpendicular to its embedding" in calm and "P0’s Theorem 2.1 covers this choice." in calm
     assert "No embedding ever became shorter." in calm
     scaled = TowerMotion("scale", steps=40)
     assert near_tangent(scaled) == 1 and "not linear in its parameters" in scaled.summary()

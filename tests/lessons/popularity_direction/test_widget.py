@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import words
 from playwright.sync_api import Error as PageError
 
 from course_lib import popularity
 from course_lib.lessons.popularity_direction import make_popularity_axis, popularity_axis
 from course_lib.lessons.popularity_direction.popularity_axis import PopularityAxis
 from course_lib.lessons.shared import film_models
-from course_lib.lessons.shared.widgets import tables, words
+from course_lib.lessons.shared.widgets import tables
 from course_lib.lessons.shared.widgets.chance import uniforms
 from tests.widget_pages import (
     far_apart,

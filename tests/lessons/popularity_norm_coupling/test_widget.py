@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import words
 
 from course_lib import geometry, losses, norms, popularity
 from course_lib.lessons.popularity_norm_coupling import norm_growth
 from course_lib.lessons.popularity_norm_coupling.norm_growth import NormGrowth, Run
-from course_lib.lessons.shared.widgets import chance, words
+from course_lib.lessons.shared.widgets import chance
 from tests.widget_pages import (
     SUMMARY,
     Elements,

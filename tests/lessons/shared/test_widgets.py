@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import words
 
-from course_lib.lessons.shared.widgets import bundle, words
+from course_lib.lessons.shared.widgets import bundle
 
 
 def test_draws_are_uniform_over_subsets(library: Callable[..., Any]) -> None:

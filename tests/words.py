@@ -1,4 +1,4 @@
-"""Numbers and lists in words, by the same rules as kit.js, so that Python and the page say the same."""
+"""Numbers and lists in words, by the same rules as kit.js: what a page says is compared with what Python says."""
 
 from __future__ import annotations
 

@@ -1,0 +1,87 @@
+"""Every main page: the code that it shows is short, from scratch and compared with the library, and no plumbing."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from drafts import is_draft, main_pages
+
+PAGES = [path for path in main_pages() if not is_draft(path)]
+FOLDED = {"hide-cell", "hide-input", "remove-input", "remove-cell"}
+NOT_SHOWN = {"hide-cell", "hide-output", "remove-output", "remove-cell"}
+BUILD = re.compile(r"^## Build it\b", re.M)
+PLUMBING = re.compile(r"\bpublish\(|\bresiduals?\b|\[0(?:\.0)?(?:, 0(?:\.0)?)+\]")  # the last is a list of zeros
+
+Cell = dict[str, Any]
+
+
+def cells_of(page: Path) -> list[Cell]:
+    cells: list[Cell] = json.loads(page.read_text(encoding="utf-8"))["cells"]
+    return cells
+
+
+def tags(cell: Cell) -> set[str]:
+    return set(cell["metadata"].get("tags", []))
+
+
+def source(cell: Cell) -> str:
+    return "".join(cell["source"])
+
+
+def shown_code(cells: list[Cell]) -> list[str]:
+    """The source of each code cell that a reader sees without unfolding anything."""
+    return [source(cell) for cell in cells if cell["cell_type"] == "code" and not FOLDED & tags(cell)]
+
+
+def build_cells(cells: list[Cell]) -> list[Cell]:
+    """The cells of the sections called "Build it", up to the next heading of that rank."""
+    found, inside = [], False
+    for cell in cells:
+        if cell["cell_type"] == "markdown" and (headings := re.findall(r"^## .*$", source(cell), re.M)):
+            inside = bool(BUILD.match(headings[-1]))
+        elif inside:
+            found.append(cell)
+    return found
+
+
+def lines_from_scratch(code: str) -> int:
+    """Lines with code or a comment that are no part of an assertion."""
+    asserted = {
+        line
+        for node in ast.walk(ast.parse(code))
+        if isinstance(node, ast.Assert)
+        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
+    }
+    return sum(bool(line.strip()) and at not in asserted for at, line in enumerate(code.splitlines(), start=1))
+
+
+def outputs(cell: Cell) -> str:
+    """The text of what a cell prints or returns."""
+    texts = [output.get("text", output.get("data", {}).get("text/plain", "")) for output in cell.get("outputs", [])]
+    return "\n".join("".join(text) for text in texts)
+
+
+def test_a_line_of_an_assertion_is_no_line_from_scratch() -> None:
+    assert lines_from_scratch("a = 1\n\n# why\nassert close(\n    a, 1\n)\nb = 2") == 3
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_thing_is_built_in_10_to_25_lines_and_compared_with_the_library(page: Path) -> None:
+    shown = shown_code(build_cells(cells_of(page)))
+    assert 10 <= sum(map(lines_from_scratch, shown)) <= 25
+    assert any(isinstance(node, ast.Assert) for code in shown for node in ast.walk(ast.parse(code)))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_main_page_shows_no_plumbing(page: Path) -> None:
+    cells = cells_of(page)
+    text = "\n".join(source(cell) for cell in cells if cell["cell_type"] == "markdown")
+    prose = text.split("\n## Exercises")[0]
+    printed = [outputs(cell) for cell in cells if cell["cell_type"] == "code" and not NOT_SHOWN & tags(cell)]
+    assert prose and [shown for shown in (prose, *shown_code(cells), *printed) if PLUMBING.search(shown)] == []
+    assert PLUMBING.search("publish('a', 1)") and PLUMBING.search("[0, 0, 0]")

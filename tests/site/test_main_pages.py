@@ -1,0 +1,53 @@
+"""A main page is short, as built: words up to the exercises, with captions, badges and folded text, and statements."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from bs4 import BeautifulSoup, Tag
+from drafts import is_draft, main_pages
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [path.relative_to(ROOT).with_suffix(".html") for path in main_pages() if not is_draft(path)]
+NOT_WORDS = "pre, script, style, .course-widget, .headerlink, .math, table, .on-paper"
+MOST_WORDS, MOST_STATEMENTS = 2500, 8
+
+
+def before_exercises(html: str) -> Tag:
+    """The article of a page without its exercises and what follows them."""
+    article = BeautifulSoup(html, "html.parser").select_one("article.bd-article")
+    assert article is not None, "the page has no article"
+    exercises = article.find(id="exercises")
+    assert isinstance(exercises, Tag), "the page has no section of exercises"
+    for late in [exercises, *exercises.find_all_next()]:
+        late.extract()
+    return article
+
+
+def count_words(article: Tag) -> int:
+    """Words that are read: no code, no formulas, no tables, no interactives."""
+    for left_out in article.select(NOT_WORDS):
+        left_out.decompose()
+    return len(article.get_text(" ").split())
+
+
+def count_statements(article: Tag) -> int:
+    """Theorems, propositions, definitions and the like, which share one counter."""
+    return len(article.select(".proof"))
+
+
+def test_what_counts_as_a_word() -> None:
+    page = """<article class="bd-article"><section><h2>Two words</h2><p>One <span class="math">x</span></p>
+        <div class="proof theorem"><p>is true</p></div><pre>code here</pre><table><td>cell</td></table>
+        <section id="exercises"><p>late</p></section><section><p>later</p></section></section></article>"""
+    assert count_statements(before_exercises(page)) == 1 and count_words(before_exercises(page)) == 5
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_main_page_has_at_most_2500_words_and_8_statements_before_its_exercises(
+    page: Path, site_folder: Path
+) -> None:
+    article = before_exercises((site_folder / page).read_text(encoding="utf-8"))
+    assert 1 <= count_statements(article) <= MOST_STATEMENTS
+    assert count_words(article) <= MOST_WORDS
