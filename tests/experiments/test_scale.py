@@ -135,7 +135,10 @@ def test_a_run_of_few_steps_has_three_numbers() -> None:
     assert tuple(found) == shards.METRICS and 0 <= found["recall@10"] <= 1 and found["AvgPop@10"] > 0
 
 
-def test_devices_choose_the_number_of_processes(capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
+def test_devices_choose_the_number_of_processes(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    monkeypatch.setenv("COURSE_CACHE", str(tmp_path))
     asked: list[Any] = []
     monkeypatch.setattr(team, "start", lambda *given: asked.append(given) or [])
     monkeypatch.setattr(

@@ -91,9 +91,7 @@ def _within(bar: float, rows: Sequence[dict[str, Any]]) -> dict[str, Difference]
     return {name: Difference(bar - value) for name, value in worst.items()}
 
 
-@finding(
-    "The sockets send what the formula says, and less than 1 kB more in a step for each process", case="setting"
-)
+@finding("The sockets send what the formula says, and less than 1 kB more in a step for each process", case="setting")
 def sockets_send_the_formula(traffic: Any) -> dict[str, Difference]:
     """1,000 P minus the bytes beyond the formula, or those that are missing; SCALE-X3."""
     found = {}
