@@ -199,9 +199,9 @@ class FabricProcesses:
     def gathered(self, array: Tensor) -> Tensor:
         """`concatenated` with gradients: a row's gradient is the sum over the losses of all processes.
 
-        `fit` averages the processes' gradients, so it descends on the mean of their losses: no factor, whether a process
-        computes its own rows or all (`course_lib.maths.processes`). Processes of unequal numbers of rows put their
-        weights into the loss; weights that a step returns would weigh a far row as those of the vector's own process.
+        `fit` averages the processes' gradients, so it descends on the mean of their losses: no factor, whether a
+        process computes its own rows or all (`course_lib.maths.processes`). Processes of unequal numbers of rows put
+        their weights into the loss; weights that a step returns would weigh a far row as its vector's own process.
         """
         if self.fabric.world_size == 1:
             return array

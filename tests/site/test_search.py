@@ -40,7 +40,7 @@ def test_forty_queries_find_their_page_first(page, site: str) -> None:
         first = page.evaluate(FOUND)[:3]
         if first[0] != wanted:
             wrong[query] = first
-    assert len(QUERIES) == 40 and len(wrong) <= 2, wrong
+    assert len(QUERIES) >= 40 and len(wrong) <= 2, wrong
 
 
 @pytest.mark.browser
