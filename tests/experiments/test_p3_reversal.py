@@ -11,7 +11,7 @@ import torch
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from course_lib import experiments
+from course_lib import datasets, experiments
 from course_lib.data.interactions import Interactions
 from course_lib.experiments.p3 import reversal
 from course_lib.maths.in_batch import expected_objective
@@ -19,8 +19,8 @@ from course_lib.maths.losses import pair_losses
 from course_lib.training import objectives
 
 LINKS = Interactions(
-    [0, 0, 1, 2, 3],
-    [1, 2, 0, 0, 1],
+    np.array([0, 0, 1, 2, 3]),
+    np.array([1, 2, 0, 0, 1]),
     n_users=4,
     n_items=3,
     user_table={
@@ -39,7 +39,7 @@ LINKS = Interactions(
 
 @pytest.fixture
 def four_articles(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(reversal.datasets, "load", lambda name: LINKS)
+    monkeypatch.setattr(datasets, "load", lambda name: LINKS)
     reversal.articles.cache_clear()
     yield
     reversal.articles.cache_clear()

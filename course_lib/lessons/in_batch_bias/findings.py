@@ -487,22 +487,18 @@ def ahead_longer_among_five(x1: Any) -> dict[str, Difference]:
 
 
 @finding(
-    "A model as wide as the number of groups has no such gap: the lead of In-Batch is smaller than in a narrow one",
+    "With more dimensions than groups In-Batch leads by less than one point",
     case="batch ratio",
     rests_on=["P3-X1-laptop"],
 )
 def width_closes_the_gap(x1: Any) -> dict[str, Difference]:
-    """The lead of In-Batch in P@1 at width 8 minus that at width 48; made data, a row carries all that fits."""
-
-    def lead(width: int, ratio: float) -> np.ndarray:
-        ahead, behind = (
-            x1.values("P@1", data="made-5", k=width, loss=loss, ratio=at)
-            for loss, at in (("in_batch", ratio), ("unbiased", None))
-        )
-        difference: np.ndarray = np.array(ahead) - np.array(behind)
-        return difference
-
-    return {f"{ratio:g}": Difference.paired(lead(8, ratio), lead(48, ratio)) for ratio in X1_RATIOS}
+    """One point minus the lead of In-Batch in P@1 at width 48; made data, a row carries all that fits, over seeds."""
+    where = {"data": "made-5", "k": 48}
+    unbiased = np.array(x1.values("P@1", loss="unbiased", **where))
+    return {
+        f"{ratio:g}": Difference.paired(unbiased + 1, x1.values("P@1", loss="in_batch", ratio=ratio, **where))
+        for ratio in X1_RATIOS
+    }
 
 
 @finding(

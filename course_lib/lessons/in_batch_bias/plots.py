@@ -404,8 +404,8 @@ def lead_against(
 ) -> tuple[Figure, Axes]:
     """Lead of one loss against a property of the data, one point for each data set, with 95 % intervals over seeds.
 
-    kept, lead: name -> one number for each seed; joined: names of a family, drawn as circles with a line in this order;
-    the others are squares. Each point has its name beside it.
+    kept, lead: name -> one number for each seed; joined: names of a family, drawn as circles with a line in this order
+    and their names below; the others are squares with their names beside them.
     """
     if list(kept) != list(lead):
         raise ValueError(f"kept names {list(kept)} but lead names {list(lead)}; expected the same sets in one order")
@@ -427,8 +427,9 @@ def lead_against(
             color=PUSH if made else PULL,
             marker="o" if made else "s",
         )
-        left = x > 80
-        note(ax, name, (x, y), (-7 if left else 7, 5), ha="right" if left else "left", fontsize=8.5, bbox=white_sheet())
+        by, side = ((0, -16), "center") if made else ((-7, 5), "right") if x > 75 else ((7, 6), "left")
+        sheet = {} if made else {"bbox": white_sheet(), "zorder": 1.5}
+        note(ax, name, (x, y), by, ha=side, fontsize=7.5 if made else 8.5, **sheet)
     ax.set(xlabel=xlabel, ylabel=ylabel, xlim=(-4, 104))
     return fig, ax
 
