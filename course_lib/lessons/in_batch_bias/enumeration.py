@@ -331,7 +331,7 @@ GROUPS = (
 
 
 def enumerate_shared_groups() -> Fraction:
-    """Claim X20 through the library, in rationals, for the groups of GROUPS and one dimension less than groups.
+    """Claim X18c through the library, in rationals, for the groups of GROUPS and one dimension less than groups.
 
     With one vector for the rows of a group and scores s_gj, and z_gj = sqrt(M_g c_j) s_gj:
       mn (5)  = 1/2 sum_g N_g sum_j (s_gj - c_j/N_g)^2 + constant

@@ -427,7 +427,7 @@ def lead_against(
             color=PUSH if made else PULL,
             marker="o" if made else "s",
         )
-        by, side = ((0, -16), "center") if made else ((-7, 5), "right") if x > 75 else ((7, 6), "left")
+        by, side = ((0, -16), "center") if made else ((-7, 5), "right") if x > 75 else ((7, 10), "left")
         sheet = {} if made else {"bbox": white_sheet(), "zorder": 1.5}
         note(ax, name, (x, y), by, ha=side, fontsize=7.5 if made else 8.5, **sheet)
     ax.set(xlabel=xlabel, ylabel=ylabel, xlim=(-4, 104))
