@@ -8,12 +8,21 @@ parts (Assumption E.1).
 
 setting        data, batch ratios, the numbers that are shown;  statistics: Table 3
 full_gradient  Table 6;  stochastic_gradient: Tables 4 and 5, Figure 4;  chapter: a small Table 5
+reversal       X1: data on which the in-batch loss finds more than the unbiased one
 """
 
 from course_lib.experiments.core.data import drop_untrained
-from course_lib.experiments.p3 import full_gradient, statistics
+from course_lib.experiments.p3 import full_gradient, reversal, statistics
 from course_lib.experiments.p3.chapter import batch_ratio_sweep
 from course_lib.experiments.p3.setting import load_split
 from course_lib.experiments.p3.stochastic_gradient import BATCH_LOSSES
 
-__all__ = ["BATCH_LOSSES", "batch_ratio_sweep", "drop_untrained", "full_gradient", "load_split", "statistics"]
+__all__ = [
+    "BATCH_LOSSES",
+    "batch_ratio_sweep",
+    "drop_untrained",
+    "full_gradient",
+    "load_split",
+    "reversal",
+    "statistics",
+]

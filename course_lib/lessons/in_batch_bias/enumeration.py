@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from course_lib.lessons.in_batch_bias.groups import Groups, own_score
 from course_lib.maths import in_batch, losses
 from course_lib.maths.arrays import exact
 
@@ -319,6 +320,71 @@ def enumerate_square_closed_form() -> Fraction:
             abs(popularity - ((pop * scores - y) ** 2 / pop).sum() / 2 - constant),
         )
     return worst
+
+
+GROUPS = (
+    Groups((4, 3, 2), ((4, 4), (3, 3), (2, 2))),
+    Groups((8, 8, 4), ((6, 2), (5, 3), (3, 1, 1))),
+    Groups((5, 4, 4, 3), ((5, 2), (4, 3), (4,), (3, 1, 1))),
+)
+"""Labels carried by every row of their group, by a part of its rows, and one group more than that."""
+
+
+def enumerate_shared_groups() -> Fraction:
+    """Claim X18c through the library, in rationals, for the groups of GROUPS and one dimension less than groups.
+
+    With one vector for the rows of a group and scores s_gj, and z_gj = sqrt(M_g c_j) s_gj:
+      mn (5)  = 1/2 sum_g N_g sum_j (s_gj - c_j/N_g)^2 + constant
+      mn (13) = 1/2 (rho ||z||^2 - 2 sum_O s + (1 - rho) sum_O s^2 + M)
+    for generic scores; and (13) takes the least value that the theorem allows, (M - d M / (rho M + (1 - rho) d)) / 2,
+    at s_gh = tau P_gh / sqrt(M_g M_h) with the projection P = 1 - v v^T, v_g^2 = 1 - d M_g / M.
+    """
+    return _worst(difference for groups in GROUPS for difference in [*_square_forms(groups), *_least_values(groups)])
+
+
+def _square_forms(groups: Groups) -> Iterator[Fraction]:
+    """mn (5) and mn (13) minus their forms in the docstring above, at generic scores."""
+    y, inside = exact(groups.labels()), _inside(groups)
+    of_row, sizes, held, counts = _spread(groups)
+    scores, total = _generic((len(groups.rows), y.shape[1]), shift=-6)[of_row] / 3, int(y.sum())
+    pos_loss, neg_loss = losses.pair_losses("square", scores)
+    arguments = {"pos_loss": pos_loss, "neg_loss": neg_loss, "labels": y}
+    share = inside * counts / sizes[:, None]
+    full = in_batch.expected_objective("unbiased", batch_size=2, **arguments) * y.size
+    yield full - (((scores - share) ** 2).sum() + y.sum() - (share * share).sum()) / 2
+    for batch_size in (2, total // 2, total - 1):
+        rho = Fraction(batch_size - 1, total - 1)
+        norm = ((held / sizes)[:, None] * counts * scores**2).sum()
+        form = (rho * norm - 2 * (y * scores).sum() + (1 - rho) * (y * scores**2).sum() + total) / 2
+        yield in_batch.expected_objective("in_batch", batch_size=batch_size, **arguments) * y.size - form
+
+
+def _least_values(groups: Groups) -> Iterator[Fraction]:
+    """mn (13) at the scores of the theorem, minus the least value. Of scores off the groups only the square counts."""
+    y, inside = exact(groups.labels()), _inside(groups)
+    width, total, held = len(groups.rows) - 1, int(y.sum()), _spread(groups)[2]
+    label_held = exact(np.repeat(groups.positives, [len(counts) for counts in groups.counts]))
+    for batch_size in (2, total // 2, total - 1):
+        score = own_score(groups, width, Fraction(batch_size - 1, total - 1))
+        part = np.array(Fraction(width, total), dtype=object)
+        off = (1 / held - part)[:, None] * (1 / label_held - part)  # P_gh^2 / (M_g M_h)
+        square = inside * score**2 + (1 - inside) * (score * total / width) ** 2 * off
+        best = {"pos_loss": y * (1 - score) ** 2 / 2, "neg_loss": square / 2, "labels": y}
+        reached = in_batch.expected_objective("in_batch", batch_size=batch_size, **best) * y.size
+        yield reached - (total - total * score) / 2
+
+
+def _inside(groups: Groups) -> np.ndarray:
+    """1 where a row and a label are of the same group: (rows, n), exact."""
+    of_label = np.repeat(np.arange(len(groups.rows)), [len(counts) for counts in groups.counts])
+    return exact((_spread(groups)[0][:, None] == of_label).astype(int))
+
+
+def _spread(groups: Groups) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Of each row its group, the rows and the positives of that group; of each label its count c_j."""
+    of_row = np.repeat(np.arange(len(groups.rows)), groups.rows)
+    counts = exact(np.concatenate([np.array(own) for own in groups.counts]))
+    return of_row, exact(np.array(groups.rows))[of_row], exact(np.array(groups.positives))[of_row], counts
 
 
 def enumerate_fit_gradient() -> Fraction:

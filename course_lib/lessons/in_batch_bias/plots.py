@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from course_lib.lessons.shared.findings import Difference
 from course_lib.lessons.shared.house import (
     INK,
     PULL,
@@ -21,6 +22,7 @@ from course_lib.lessons.shared.house import (
     WRONG,
     WRONG_TINT,
     in_style,
+    note,
     plain_numbers,
     series_style,
     white_sheet,
@@ -394,3 +396,44 @@ def quality_and_popularity(
     for ax in (left, right):
         ax.grid(visible=False, axis="y")
     return fig, np.array([left, right])
+
+
+@in_style
+def lead_against(
+    kept: Mapping[str, Any], lead: Mapping[str, Any], *, joined: Sequence[str] = (), xlabel: str, ylabel: str
+) -> tuple[Figure, Axes]:
+    """Lead of one loss against a property of the data, one point for each data set, with 95 % intervals over seeds.
+
+    kept, lead: name -> one number for each seed; joined: names of a family, drawn as circles with a line in this order
+    and their names below; the others are squares with their names beside them.
+    """
+    if list(kept) != list(lead):
+        raise ValueError(f"kept names {list(kept)} but lead names {list(lead)}; expected the same sets in one order")
+    fig, ax = plt.subplots(figsize=(6.8, 4.2))
+    ax.axhline(0, color=SOFT, lw=1.2)
+    ax.plot(
+        [np.mean(kept[name]) for name in joined], [np.mean(lead[name]) for name in joined], color=SOFT, lw=1, ls=":"
+    )
+    for name, values in lead.items():
+        made = name in joined
+        (x, across), (y, up) = ((mean.value, mean.half) for mean in map(_mean, (kept[name], values)))
+        ax.errorbar(
+            x,
+            y,
+            xerr=across,
+            yerr=up,
+            capsize=3,
+            elinewidth=1,
+            color=PUSH if made else PULL,
+            marker="o" if made else "s",
+        )
+        by, side = ((0, -16), "center") if made else ((-7, 5), "right") if x > 75 else ((7, 10), "left")
+        sheet = {} if made else {"bbox": white_sheet(), "zorder": 1.5}
+        note(ax, name, (x, y), by, ha=side, fontsize=7.5 if made else 8.5, **sheet)
+    ax.set(xlabel=xlabel, ylabel=ylabel, xlim=(-4, 104))
+    return fig, ax
+
+
+def _mean(values: Any) -> Difference:
+    """The mean over seeds with its interval."""
+    return Difference.paired(values, np.zeros(len(values)))

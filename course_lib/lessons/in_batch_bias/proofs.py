@@ -418,6 +418,31 @@ def thm_multiply_back() -> list[sp.Expr]:
     return residuals
 
 
+def thm_shared_groups() -> list[sp.Expr]:
+    """The in-batch loss of rows that share a vector (ours, X18c): the pieces of the proof.
+
+    A label that two of three rows carry, r_1, r_2, r_3 positives each, M_g = r_1 + r_2 + r_3, all with the score x:
+      its part of mn (13) = 1/2 (rho M_g c x^2 - 2 c x + (1 - rho) c x^2 + c),  c = 2, from the weights counted above.
+    Then the least value of rho S^2/d - 2 S + (1 - rho) S^2/M lies at S = d M/(rho M + (1 - rho) d) and is -S, and with
+    P_gg = d M_g/M the own score (S/d) P_gg/M_g is d/(rho M + (1 - rho) d).
+    """
+    x, S, d, held, *counts = sp.symbols("x S d M_g r_1 r_2 r_3", positive=True)
+    weights, c = expected_cell("in_batch"), 2
+    pull = c * weights["positive"] * (1 - x) ** 2 / 2
+    push = sum(weights[part].subs(P, r * c) for part, r in zip(("on", "on", "off"), counts, strict=True)) * x**2 / 2
+    stated = (RHO * sum(counts) * c * x**2 - 2 * c * x + (1 - RHO) * c * x**2 + c) / (2 * m * n)
+    value, best = RHO * S**2 / d - 2 * S + (1 - RHO) * S**2 / M, d * M / (RHO * M + (1 - RHO) * d)
+    own = best / d * (d * held / M) / held
+    return _simplified(
+        [
+            pull + push - stated,
+            sp.diff(value, S).subs(S, best),
+            value.subs(S, best) + best,
+            own - d / (RHO * M + (1 - RHO) * d),
+        ]
+    )
+
+
 @dataclass(frozen=True)
 class _SquareCase:
     """mn (5) and mn (15) for the square loss on one label matrix, as polynomials in the scores S."""

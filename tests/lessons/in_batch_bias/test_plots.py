@@ -40,6 +40,13 @@ FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
     "quality_and_popularity": lambda: plots.quality_and_popularity(
         {"naive": 1.5, "in-batch": 0.4}, {"naive": np.arange(1, 102), "in-batch": [[1, 2], [3, 4]]}
     ),
+    "lead_against": lambda: plots.lead_against(
+        {"made": [100, 100], "films": [20, 22]},
+        {"made": [60, 62], "films": [-5, -7]},
+        joined=["made"],
+        xlabel="kept",
+        ylabel="lead",
+    ),
 }
 
 
@@ -124,3 +131,14 @@ def test_popularity_profile_averages_within_bins() -> None:
         plots.popularity_profile([1, 2, 3], {"a": [1, 2]}, label="score")
     with pytest.raises(ValueError, match="values above 0"):
         plots.popularity_profile([0, 2], {"a": [1, 2]}, label="score")
+
+
+def test_a_lead_is_drawn_with_its_interval_and_its_name() -> None:
+    _, ax = FIGURES["lead_against"]()
+    made, films = ax.containers
+    for point, at in ((made, (100, 61)), (films, (21, -6))):
+        np.testing.assert_allclose(np.array(point.lines[0].get_data(), dtype=float).ravel(), at)
+    low, high = films.lines[2][1].get_segments()[0][:, 1]
+    assert high - low == pytest.approx(2 * 12.706, rel=1e-3) and texts(ax) == ["made", "films"]  # t of two seeds
+    with pytest.raises(ValueError, match="expected the same sets in one order"):
+        plots.lead_against({"a": [1]}, {"b": [1]}, xlabel="", ylabel="")
