@@ -153,6 +153,14 @@ def transformer_lists_hold_more_of_the_head(e10: Any) -> dict[str, Difference]:
     return {"ML-1M": Difference.paired(*(_of(e10, f"share {name}", "transformer") for name in ("dot", "cos")))}
 
 
+@finding("With a transformer as the other tower the items grow longer", case="data set", rests_on=["P0-E10-laptop"])
+def transformer_items_grow(e10: Any) -> dict[str, Difference]:
+    """Mean length of the items after the last step less that before the first, over seeds."""
+    where = {"data": ML_1M, "setting": "transformer"}
+    first, last = (pick(e10.distinct("step", metric="norm at step", **where)) for pick in (min, max))
+    return {"ML-1M": Difference.paired(*(e10.values("norm at step", step=step, **where) for step in (last, first)))}
+
+
 # ----------------------------------------------------------------------------------------------------------- remedies
 
 
