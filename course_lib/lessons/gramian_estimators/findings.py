@@ -15,6 +15,7 @@ from course_lib.lessons.gramian_estimators.free_tables import Race
 from course_lib.lessons.shared.findings import Difference, finding
 
 BATCHES = (128, 1024)
+FIGURE_8_GAIN = 0.029  # of SOGram with the rate 0.1 over sampling: P4, Appendix E
 Row = dict[str, Any]
 
 
@@ -128,10 +129,10 @@ def one_batch_is_enough(one: Sequence[float], sampling: Sequence[float]) -> dict
 # ---- Figure 2 on Wikispeedia: the error over the second half of a run
 
 
-def _paired(stored: Any, metric: str, larger: Row, smaller: Row, times: float = 1) -> Difference:
-    """A metric of some cells minus `times` that of others, seed by seed."""
-    first, second = (np.array(stored.values(metric, **where)) for where in (larger, smaller))
-    return Difference.paired(first, times * second)
+def _paired(stored: Any, metric: str, larger: Row, smaller: Row) -> Difference:
+    """A metric of some cells minus that of others, over the seeds that both have."""
+    seeds = tuple(set(stored.distinct("seed", **larger)) & set(stored.distinct("seed", **smaller)))
+    return Difference.paired(*(stored.values(metric, seed=seeds, **where) for where in (larger, smaller)))
 
 
 def _watched(estimator: str, batch: int) -> Row:
@@ -264,17 +265,17 @@ def slow_sogram_ends_below(table_2: Any, figure_8: Any) -> dict[str, Difference]
 
 
 @finding(
-    "SOGram with the rate 0.1 ends ahead of sampling by more than a tenth",
-    case="data set",
-    claimed={"ML-100K, ratings"},
-    rests_on=["P4-T2-laptop", "P4-F8-laptop"],
+    "Two seeds of one method differ by more than the 2.9 % that P4's Figure 8 gives SOGram over sampling",
+    case="method",
+    rests_on=["P4-F8-laptop"],
 )
-def fast_sogram_ends_ahead(table_2: Any, figure_8: Any) -> dict[str, Difference]:
-    """MAP@10 of SOGram minus 1.1 times that of sampling, over seeds."""
-    return {
-        data: _paired(stored, "map@10", _method(0.1), SAMPLING, times=1.1)
-        for data, stored in (("Wikispeedia", table_2), ("ML-100K, ratings", figure_8))
-    }
+def seeds_differ_by_more_than_the_gain(figure_8: Any) -> dict[str, Difference]:
+    """(Largest - smallest MAP@10) / mean over seeds, minus 0.029; the ratings of ML-100K."""
+    found = {}
+    for name, where in (("sampling", SAMPLING), ("SOGram, 0.1", _method(0.1))):
+        values = figure_8.values("map@10", **where)
+        found[name] = Difference(float(np.ptp(values) / np.mean(values)) - FIGURE_8_GAIN, n=len(values))
+    return found
 
 
 @finding(
