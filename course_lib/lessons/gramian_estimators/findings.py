@@ -322,3 +322,9 @@ def gravity_lifts_the_map(f6: Any) -> dict[str, Difference]:
     """MAP@10 with lambda = 10 minus fifty times that with 0.01, over seeds; Wikispeedia."""
     low, high = (_by_gravity(f6, "map@10", lam) for lam in (LOW, HIGH))
     return {"Wikispeedia": Difference.paired(high, 50 * low)}
+
+
+@finding("MAP@10 with λ = 1000 is lower than with λ = 10", case="data set", rests_on=["P4-F6-laptop"])
+def too_much_gravity_finds_less(f6: Any) -> dict[str, Difference]:
+    """MAP@10 with lambda = 10 minus that with 1000, over seeds; Wikispeedia."""
+    return {"Wikispeedia": Difference.paired(_by_gravity(f6, "map@10", HIGH), _by_gravity(f6, "map@10", 1000.0))}
