@@ -14,6 +14,7 @@ from course_lib.data.interactions import Interactions
 from course_lib.experiments.core.results import Result
 from course_lib.experiments.core.summary import half_width
 from course_lib.experiments.p0 import popularity as p0_popularity
+from course_lib.experiments.p0 import tuned as p0_tuned
 from course_lib.models import optimisers
 from course_lib.models.encoders import HistoryTransformer, Lookup, TwoTower
 from course_lib.training import towers as two_towers
@@ -388,3 +389,26 @@ def test_summaries_over_seeds() -> None:
 def test_most_popular_is_the_list_by_count() -> None:
     found = p0_popularity.most_popular({"data": "movietweetings-5core", "seed": 0})
     assert found["share dot"] > 0.95 and 0.05 < found["NDCG dot"] < 0.2
+
+
+def test_the_tuned_cosine_is_chosen_without_the_test_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The best of the grid on pairs of the training part; it is trained anew on all of that part."""
+    cell = experiments.cells_of("P0-C", "smoke")[0] | {"taus": [0.3, 1.0], "rates": [10.0, 100.0]}
+    train, test = p0_popularity.load_split(cell["data"], cell["seed"])
+    calls = []
+
+    def judged(cell, rest, held, tau, rate):
+        calls.append((len(rest), held is test, tau, rate))
+        return {"NDCG cos": tau * rate if held is not test else 0.5}
+
+    monkeypatch.setattr(p0_tuned, "judged", judged)
+    rows = p0_tuned.tuned_cell(cell)
+    assert [call[2:] for call in calls] == [(0.3, 10.0), (0.3, 100.0), (1.0, 10.0), (1.0, 100.0), (1.0, 100.0)]
+    assert [on_test for _, on_test, *_ in calls] == [False] * 4 + [True]
+    assert all(size < len(train) for size, *_ in calls[:4]) and calls[4][0] == len(train)
+    found = {row["metric"]: row["value"] for row in rows if "lr" not in row}
+    assert found == {"NDCG cos": 0.5, "tau": 1.0, "rate": 100.0, "settings tried": 4.0}
+    assert sorted(row["value"] for row in rows if "lr" in row) == [3.0, 10.0, 30.0, 100.0]
+    assert set(p0_tuned.scalars([row | {"seed": 0} for row in rows])) == {
+        f"movietweetings-5core-tuned-{name}" for name in ("ndcg-cos", "tau", "rate", "settings-tried")
+    }

@@ -229,27 +229,34 @@ def two_items(paths: Mapping[str, Any]) -> tuple[Figure, np.ndarray]:
 
 
 @in_style
-def shares_over_steps(
-    curves: Mapping[str, Curve], *, spread: Mapping[str, Sequence[float]] | None = None, chance: float = 0.01
-) -> tuple[Figure, Axes]:
-    """P0's Figure 4: the most popular items' share of the lists against the training step, a curve for each ranking.
+def lengths_and_shares(
+    lengths: Curve,
+    shares: Mapping[str, Curve],
+    *,
+    bands: Mapping[str, Sequence[float]] | None = None,
+    chance: float = 0.01,
+) -> tuple[Figure, np.ndarray]:
+    """P0's Figure 4: the mean length of the items (left) and what their lists hold (right), against the training step.
 
-    curves: name -> (steps, shares); spread: name -> half-width of the confidence interval at each step; chance: the
-    share in random lists, a dotted line.
+    lengths: (steps, mean lengths). shares: name of a ranking -> (steps, shares of the most popular items). bands:
+    "length" or the name of a ranking -> half-width of the confidence interval at each step. chance: the share in lists
+    drawn at random, a dotted line.
     """
-    fig, ax = plt.subplots()
-    for (color, marker, dashes), (name, given) in zip(SPARE[1:], curves.items(), strict=False):
-        steps, shares = (np.asarray(values, dtype=float) for values in given)
-        ax.plot(steps, shares, color=color, marker=marker, ls=dashes, label=name)
-        if spread and name in spread:
-            half = np.asarray(spread[name], dtype=float)
-            ax.fill_between(steps, np.maximum(shares - half, 0), shares + half, color=color, alpha=0.15, lw=0)
-    ax.axhline(chance, color=SOFT, lw=1, ls=(0, (1, 2)))
-    ax.annotate("chance", (1.01, chance), xycoords=("axes fraction", "data"), va="center", fontsize=9, color=SOFT)
-    ax.set(xlabel="training step", ylabel="share of the top 1 % items", ylim=(0, None))
-    ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-    ax.legend(loc="upper left")
-    return fig, ax
+    fig, axes = plt.subplots(1, 2, figsize=(8.4, 3.6), dpi=92)
+    curves = {"length": (axes[0], lengths), **{name: (axes[1], curve) for name, curve in shares.items()}}
+    for (color, marker, dashes), (name, (ax, given)) in zip(SPARE, curves.items(), strict=False):
+        steps, means = (np.asarray(values, dtype=float) for values in given)
+        ax.plot(steps, means, color=color, marker=marker, ls=dashes, label=name)
+        if bands and name in bands:
+            half = np.asarray(bands[name], dtype=float)
+            ax.fill_between(steps, np.maximum(means - half, 0), means + half, color=color, alpha=0.15, lw=0)
+    axes[0].set(xlabel="training step", ylabel="mean length of the items", ylim=(0, None))
+    axes[1].axhline(chance, color=SOFT, lw=1, ls=(0, (1, 2)))
+    axes[1].annotate("chance", (1.01, chance), xycoords=("axes fraction", "data"), va="center", fontsize=9, color=SOFT)
+    axes[1].set(xlabel="training step", ylabel="share of the top 1 % items", ylim=(0, None))
+    axes[1].yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    axes[1].legend(loc="upper left")
+    return fig, axes
 
 
 @in_style

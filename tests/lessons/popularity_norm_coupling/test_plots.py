@@ -19,11 +19,11 @@ FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
     "norms_against_counts": lambda: plots.norms_against_counts(
         [1, 3, 9, 80], {"after": [1.0, 1.2, 1.5, 3.0]}, lines={"after": [1.1, 1.2, 1.6, 2.9]}, start_norm=1.0
     ),
+    "lengths_and_shares": lambda: plots.lengths_and_shares(([0, 10], [1.0, 1.3]), {"dot": ([0, 10], [0.01, 0.3])}),
     "remedy_rows": lambda: plots.remedy_rows(
         {"nothing": {"cosine": (0.01, 0.04), "dot product": (0.3, 0.1)}}, chance=0.007, most_popular=0.1
     ),
     "saturation_slope": lambda: plots.saturation_slope(512, [0.0, 0.1, 1.0]),
-    "shares_over_steps": lambda: plots.shares_over_steps({"dot": ([0, 10], [0.01, 0.3])}, spread={"dot": [0.0, 0.05]}),
     "two_items": lambda: plots.two_items({"a": [[1.0, 1.0], [1.2, 0.9]], "b": [[1.0, 1.0], [0.8, 1.4], [1.4, 1.5]]}),
 }
 
@@ -80,10 +80,14 @@ def test_two_items_end_where_they_end() -> None:
         plots.two_items({"a": [1.0, 2.0, 3.0]})
 
 
-def test_shares_over_steps_has_a_band_and_the_chance_line() -> None:
-    _, ax = plots.shares_over_steps({"dot": ([0, 5], [0.01, 0.4])}, spread={"dot": [0.0, 0.1]}, chance=0.02)
-    assert len(ax.collections) == 1 and ax.get_ylim()[0] == 0
-    assert ax.lines[-1].get_ydata()[0] == 0.02 and ax.texts[0].get_text() == "chance"
+def test_lengths_and_shares_stand_in_two_panels_with_bands_and_the_chance_line() -> None:
+    bands = {"length": [0.0, 0.1], "dot": [0.0, 0.05]}
+    shares = {"dot": ([0, 5], [0.01, 0.4]), "cosine": ([0, 5], [0.01, 0.02])}
+    _, (left, right) = plots.lengths_and_shares(([0, 5], [1.0, 1.5]), shares, bands=bands, chance=0.02)
+    assert list(left.lines[0].get_ydata()) == [1.0, 1.5] and len(left.collections) == 1
+    assert [list(line.get_ydata()) for line in right.lines[:2]] == [[0.01, 0.4], [0.01, 0.02]]
+    assert len(right.collections) == 1 and left.get_ylim()[0] == right.get_ylim()[0] == 0
+    assert right.lines[-1].get_ydata()[0] == 0.02 and right.texts[0].get_text() == "chance"
 
 
 def test_remedy_rows_join_the_two_rankings_of_a_model() -> None:
