@@ -4,6 +4,9 @@ every link leads somewhere, every picture speaks, nothing comes from outside.
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import pkgutil
 import re
 from collections import Counter
 from functools import cache
@@ -13,10 +16,11 @@ import pytest
 import yaml
 
 from tests.site.html_pages import CHAPTERS, ROOT, Page, find_pages, is_outside, read_page, target_of
+from tools import generated_pages, pdf
 
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
 ENTRIES = [chapter for part in TOC["parts"] for chapter in part["chapters"]]
-EXPECTED = [TOC["root"], *(page["file"] for entry in ENTRIES for page in (entry, *entry.get("sections", ())))]
+EXPECTED = list(pdf.order(TOC))
 
 pytestmark = pytest.mark.usefixtures("site_folder")
 
@@ -138,7 +142,43 @@ def test_every_interactive_says_what_it_shows_without_javascript(site_folder: Pa
         "maths.norms.predicted_norm",
         "maths.popularity.top_share",
         "maths.gauge.diagonal_gauge_dimension",
+        "training.recommenders.train_recommender",
+        "training.towers.train_towers",
+        "training.towers.log_probability",
+        "training.towers.judge",
+        "papers.agreement.judge",
+        "audit.report.audit",
     ],
 )
-def test_the_library_page_holds_what_chapters_import(site_folder: Path, name: str) -> None:
-    assert f"course_lib.{name}" in ids_of(site_folder / "book" / "reference" / "api.html")
+def test_the_library_holds_what_chapters_import(site_folder: Path, name: str) -> None:
+    """On the page of its room; and the index has a line for it, which leads an old address there."""
+    full = f"course_lib.{name}"
+    assert full in ids_of(site_folder / f"{generated_pages.api_page_of(full)}.html")
+    assert full in ids_of(site_folder / f"{generated_pages.API}.html")
+
+
+def test_everything_public_of_the_library_has_an_entry(site_folder: Path) -> None:
+    """Functions and classes of the modules that a user imports; experiments and lessons are the course's own."""
+    modules = [f"course_lib.{group}" for group in ("data", "maths", "models", "training", "papers", "checking")]
+    missing = []
+    for module in [one for name in modules for one in _modules(name)]:
+        for name, thing in vars(importlib.import_module(module)).items():
+            own = getattr(thing, "__module__", "") == module and (inspect.isfunction(thing) or inspect.isclass(thing))
+            full = f"{module}.{name}"
+            if own and not name.startswith("_") and not _is_listed(full, site_folder):
+                missing.append(full)
+    assert missing == []
+
+
+def _modules(name: str) -> list[str]:
+    """A module and, of a package, the public ones inside it."""
+    path = getattr(importlib.import_module(name), "__path__", [])
+    inside = [info.name for info in pkgutil.iter_modules(path, f"{name}.") if info.name.rpartition(".")[2][0] != "_"]
+    return [name, *(one for child in inside for one in _modules(child))]
+
+
+def _is_listed(full: str, site_folder: Path) -> bool:
+    """Whether a name has an entry: where it is defined, or in the package that hands it on."""
+    ids = ids_of(site_folder / f"{generated_pages.api_page_of(full)}.html")
+    place, _, name = full.rpartition(".")
+    return full in ids or f"{place.rpartition('.')[0]}.{name}" in ids
