@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
@@ -115,12 +116,15 @@ def api_pages() -> list[str]:
     return list(dict.fromkeys(api_page(room).removeprefix(f"{API}/") for room in rooms()))
 
 
+def modules_of(room: str) -> list[str]:
+    """The modules that the section of a room shows: itself and, where they are asked for one by one, those inside."""
+    inside = _inside(f"course_lib.{room}") if room.partition(".")[0] in OPEN else []
+    return [f"course_lib.{room}", *(f"course_lib.{room}.{name}" for name in inside)]
+
+
 def _section(room: str) -> str:
     """The section of one room."""
-    modules = [f"course_lib.{room}"]
-    if room.partition(".")[0] in OPEN:
-        modules += [f"course_lib.{room}.{name}" for name in _inside(f"course_lib.{room}")]
-    shown = "\n".join(f".. automodule:: {module}\n   :members: {_face(module)}\n" for module in modules)
+    shown = "\n".join(f".. automodule:: {module}\n   :members: {_face(module)}\n" for module in modules_of(room))
     return f"({anchor_of(room)})=\n## `course_lib.{room}`\n\n```{{eval-rst}}\n{shown}```"
 
 
@@ -161,8 +165,9 @@ def names_html(found: Iterable[tuple[str, str, str]]) -> str:
         if module in modules
     ]
     labels = "".join(
-        f'<p id="{anchor_of(room)}" hidden><a href="{_from_index(api_page(room))}#{anchor_of(room)}">{room}</a></p>'
+        f'<p id="{label}" hidden><a href="{_from_index(api_page(room))}#{label}">{room}</a></p>'
         for room in rooms()
+        for label in [nodes.make_id(anchor_of(room))]
     )
     form = filters.form("names", rows=".every-name li", groups=".every-name section")
     inside = "".join([form, *groups, labels, filters.forwarding()])

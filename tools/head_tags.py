@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
+import unicodedata
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -31,15 +32,28 @@ def description(doctree: nodes.document) -> str:
     """The first sentences of a page that have no formula: one, or as many as make some 60 characters."""
     said = ""
     for paragraph in doctree.findall(nodes.paragraph):
-        if isinstance(paragraph.parent, nodes.entry) or any(paragraph.findall(nodes.math)):
+        if isinstance(paragraph.parent, nodes.entry):
             continue
-        for sentence in SENTENCE.split(" ".join(paragraph.astext().split())):
+        for sentence in filter(None, SENTENCE.split(_words(paragraph))):
             if said and len(f"{said} {sentence}") > LONGEST:
                 return said
             said = f"{said} {sentence}".strip()
             if len(said) >= SHORTEST:
                 return _cut(said)
     return _cut(said)
+
+
+def _words(paragraph: nodes.paragraph) -> str:
+    """The words of a paragraph, a single symbol such as α among them; nothing where it has a longer formula."""
+    copy = paragraph.deepcopy()
+    for formula in list(copy.findall(nodes.math)):
+        name = formula.astext().strip()
+        try:
+            letter = name if len(name) == 1 else unicodedata.lookup(f"GREEK SMALL LETTER {name[1:].upper()}")
+        except KeyError:
+            return ""
+        formula.replace_self(nodes.Text(letter))
+    return " ".join(copy.astext().split())
 
 
 def _cut(text: str) -> str:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import pkgutil
 import re
 from collections import Counter
 from functools import cache
@@ -158,27 +157,24 @@ def test_the_library_holds_what_chapters_import(site_folder: Path, name: str) ->
 
 
 def test_everything_public_of_the_library_has_an_entry(site_folder: Path) -> None:
-    """Functions and classes of the modules that a user imports; experiments and lessons are the course's own."""
-    modules = [f"course_lib.{group}" for group in ("data", "maths", "models", "training", "papers", "checking")]
+    """What a module defines, or a package hands on, under the names that one imports; lessons are not for that."""
     missing = []
-    for module in [one for name in modules for one in _modules(name)]:
-        for name, thing in vars(importlib.import_module(module)).items():
-            own = getattr(thing, "__module__", "") == module and (inspect.isfunction(thing) or inspect.isclass(thing))
-            full = f"{module}.{name}"
-            if own and not name.startswith("_") and not _is_listed(full, site_folder):
-                missing.append(full)
+    for room in (name for name in generated_pages.rooms() if not name.startswith("lessons.")):
+        ids = ids_of(site_folder / f"{generated_pages.api_page(room)}.html")
+        for module in generated_pages.modules_of(room):
+            missing += [name for name in _public(module) if name not in ids]
     assert missing == []
 
 
-def _modules(name: str) -> list[str]:
-    """A module and, of a package, the public ones inside it."""
-    path = getattr(importlib.import_module(name), "__path__", [])
-    inside = [info.name for info in pkgutil.iter_modules(path, f"{name}.") if info.name.rpartition(".")[2][0] != "_"]
-    return [name, *(one for child in inside for one in _modules(child))]
-
-
-def _is_listed(full: str, site_folder: Path) -> bool:
-    """Whether a name has an entry: where it is defined, or in the package that hands it on."""
-    ids = ids_of(site_folder / f"{generated_pages.api_page_of(full)}.html")
-    place, _, name = full.rpartition(".")
-    return full in ids or f"{place.rpartition('.')[0]}.{name}" in ids
+def _public(module: str) -> list[str]:
+    """The public functions and classes of a module that have a docstring, with the module's name."""
+    found = importlib.import_module(module)
+    names = getattr(found, "__all__", [name for name in vars(found) if not name.startswith("_")])
+    things = {name: getattr(found, name) for name in names}
+    return [
+        f"{module}.{name}"
+        for name, thing in things.items()
+        if (inspect.isfunction(thing) or inspect.isclass(thing))
+        and thing.__module__.startswith(module)
+        and thing.__doc__
+    ]

@@ -34,7 +34,7 @@ def test_a_page_of_claims_is_filtered_and_a_link_to_a_hidden_row_shows_it(page, 
     page.goto(f"{site}/{CLAIMS}/gauge-freedom.html")
     rows = "table.claims tbody tr:has([id^=claim-])"
     total = shown(page, rows)
-    page.get_by_label("Words").fill("no such words")
+    page.get_by_label("Words").fill("xyzzy")
     assert shown(page, rows) == 0 and total > 40
     page.evaluate("location.hash = '#claim-p2-prop8-nondeg'")
     page.wait_for_function("() => document.querySelector('form.course-filter').elements.words.value === ''")
@@ -53,7 +53,7 @@ def test_a_page_of_the_library_is_filtered(page, site: str) -> None:
     ("old", "new"),
     [
         (f"{CLAIMS}.html#claim-p3-eq12", f"{CLAIMS}/in-batch-bias.html#claim-p3-eq12"),
-        (f"{API}.html#api-geometry", f"{API}/maths.html#api-geometry"),
+        (f"{API}.html#api-in-batch", f"{API}/maths.html#api-in-batch"),
         (f"{API}.html#course_lib.maths.losses.infonce", f"{API}/maths.html#course_lib.maths.losses.infonce"),
         (
             f"{API}.html#course_lib.data.interactions.Interactions.popularity",  # a method: with its class

@@ -30,9 +30,11 @@ def page(*paragraphs: str) -> nodes.document:
 def test_a_description_is_the_first_sentences_without_formulas() -> None:
     first = "You will learn why popular films end up with longer vectors than other films."
     assert head_tags.description(page(f"{first} And more.")) == first
-    assert head_tags.description(page("With $x$ in it.", "Short.", "Then a longer one follows here, and another.")) == (
-        "Short. Then a longer one follows here, and another."
-    )
+    assert head_tags.description(
+        page(r"With $x^2$ in it, it is left out.", "Short.", "Then a longer one follows here, and another.")
+    ) == ("Short. Then a longer one follows here, and another.")
+    symbol = page(r"What decides the sign of $\alpha$ and the length of $q$, in words that are long enough.")
+    assert head_tags.description(symbol).startswith("What decides the sign of α and the length of q, in")
     assert head_tags.description(page()) == ""
 
 
@@ -123,3 +125,26 @@ def test_only_a_site_with_an_address_names_one() -> None:
     site = editions.site_address()
     assert ('rel="canonical"' in text) == bool(site) == (SITE / "sitemap.xml").is_file()
     assert (SITE / "robots.txt").is_file() == bool(site)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("site", ["", HERE])
+def test_a_built_page_has_it_in_its_head(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, site: str) -> None:
+    from sphinx.application import Sphinx
+
+    monkeypatch.setattr(editions, "site_address", lambda: site)
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / "index.rst").write_text(
+        "Title\n=====\n\nA first sentence that is long enough to be all of it.\n"
+    )
+    (tmp_path / "conf.py").write_text(
+        "extensions = ['tools.head_tags', 'tools.not_found']\nhtml_theme = 'sphinx_book_theme'\nroot_doc = 'book/index'\n"
+    )
+    out = tmp_path / "out"
+    Sphinx(str(tmp_path), str(tmp_path), str(out), str(tmp_path / "trees"), "html", status=None, warning=None).build()
+    head = (out / "book" / "index.html").read_text(encoding="utf-8").split("</head>")[0]
+    assert tag(head, "description") == "A first sentence that is long enough to be all of it."
+    assert (f'<link rel="canonical" href="{HERE}/book/index.html" />' in head) == bool(site)
+    assert (out / "sitemap.xml").is_file() == (out / "robots.txt").is_file() == bool(site)
+    assert (out / head_tags.CARDS / "index.png").is_file() and (out / "404.html").is_file()
+    assert '<a href="book/index.html">Title</a>' in (out / "index.html").read_text(encoding="utf-8")
