@@ -152,30 +152,40 @@ def api_list() -> str:
 
 
 def names_html(found: Iterable[tuple[str, str, str]]) -> str:
-    """HTML: a filter, and every function and class under its module, as links. `found`: name, page, kind.
+    """HTML: a filter, and every function and class under its module, as links; of lessons the modules alone.
 
-    A name has the id that it had when the library was one page, so that an old address leads on from here.
+    found: name, page, kind. A name, or the module that it lies in, has the id that it had when the library was one
+    page, so that an old address leads on from here.
     """
-    listed = sorted((name.rpartition(".")[0], name, page) for name, page, kind in found if kind in LISTED)
-    modules = {name: page for name, page, kind in found if kind == "module"}
+    known = list(found)
+    modules = {name: page for name, page, kind in known if kind == "module"}
+    members: dict[str, list[str]] = {name: [] for name in sorted(modules)}
+    for name, page, kind in sorted(known):
+        module = name.rpartition(".")[0]
+        if kind in LISTED and module in members and not module.startswith("course_lib.lessons."):
+            members[module].append(_name_html(name, page))
     groups = [
         f'<section class="names" id="{escape(module)}"><h3><a href="{_from_index(modules[module])}#module-{module}">'
-        f"{escape(module)}</a></h3><ul>{''.join(map(_name_html, members))}</ul></section>"
-        for module, members in itertools.groupby(listed, key=lambda entry: entry[0])
-        if module in modules
+        f"{escape(module)}</a></h3>{_list_html(names)}</section>"
+        for module, names in members.items()
     ]
     labels = "".join(
         f'<p id="{label}" hidden><a href="{_from_index(api_page(room))}#{label}">{room}</a></p>'
         for room in rooms()
         for label in [nodes.make_id(anchor_of(room))]
     )
-    form = filters.form("names", rows=".every-name li", groups=".every-name section")
+    form = filters.form(
+        "names", rows=".every-name li, .every-name section:not(:has(li))", groups=".every-name section:has(li)"
+    )
     inside = "".join([form, *groups, labels, filters.forwarding()])
     return NAMES.replace("><", f" data-forwards>{inside}<")
 
 
-def _name_html(entry: tuple[str, str, str]) -> str:
-    _, name, page = entry
+def _list_html(names: list[str]) -> str:
+    return f"<ul>{''.join(names)}</ul>" if names else ""
+
+
+def _name_html(name: str, page: str) -> str:
     link = f'<a href="{_from_index(page)}#{name}"><code>{escape(name.rpartition(".")[2])}</code></a>'
     return f'<li id="{name}">{link}</li>'
 

@@ -198,6 +198,7 @@ REPAIRS = {
     ' id="proof-content"': "",  # every proof and on every theorem of the page
     ' id="exercise-content"': "",  # sphinx-exercise: the same
     ' id="solution-content"': "",
+    '<th scope="col"></th>': "<td></td>",  # the corner of a table is the head of nothing
 }
 
 

@@ -138,7 +138,9 @@ def test_a_built_page_has_it_in_its_head(tmp_path: Path, monkeypatch: pytest.Mon
         "Title\n=====\n\nA first sentence that is long enough to be all of it.\n"
     )
     (tmp_path / "conf.py").write_text(
-        "extensions = ['tools.head_tags', 'tools.not_found']\nhtml_theme = 'sphinx_book_theme'\nroot_doc = 'book/index'\n"
+        "extensions = ['tools.head_tags', 'tools.not_found']\n"
+        "html_theme = 'sphinx_book_theme'\n"
+        "root_doc = 'book/index'\n"
     )
     out = tmp_path / "out"
     Sphinx(str(tmp_path), str(tmp_path), str(out), str(tmp_path / "trees"), "html", status=None, warning=None).build()
