@@ -84,16 +84,11 @@ def card_of(page: str) -> str:
     return "-".join(page.removeprefix("book/").split("/")[:2])
 
 
-def plain(title: str) -> str:
-    """A title without markup, as Sphinx gives it: HTML."""
-    return re.sub(r"<[^>]+>", "", title).replace("&amp;", "&").replace("&lt;", "<").replace("&gt;", ">")
-
-
 def add_tags(app: Sphinx, page: str, _template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
-    """Write the tags into the head of a page of the book, and note its title for the picture."""
+    """Write the tags into the head of a page of the book."""
     if doctree is None or not page.startswith("book/"):
         return
-    made = tags(page, plain(str(context["title"])), description(doctree), editions.site_address())
+    made = tags(page, app.env.titles[page].astext(), description(doctree), editions.site_address())
     context["metatags"] = context.get("metatags", "") + made
 
 

@@ -20,7 +20,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # where this file 
 
 from course_lib import __version__
 from tools import address, editions
-from tools.head_tags import plain
 
 CHANGES = "book/reference/changelog"
 
@@ -86,7 +85,7 @@ def add_foot(app: Sphinx, page: str, _template: str, context: dict[str, Any], do
     days = editions.last_changes()
     day = days.get(f"{page}.ipynb", days.get(f"{page}.md", ""))
     course, author = app.config.html_title or app.config.project, app.config.author
-    title, changes = plain(str(context["title"])), CHANGES in app.env.found_docs
+    title, changes = app.env.titles[page].astext(), CHANGES in app.env.found_docs
     context["body"] += foot(page, title, course=course, author=author, day=day, changes=changes)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from docutils import nodes
 from pybtex.database import parse_string
 
 from course_lib import __version__
@@ -56,6 +58,14 @@ def test_the_chapters_are_counted_as_the_site_counts_them() -> None:
     places = editions.places()
     assert places[PAGE].chapter == 8 and places["book/geometry/cosine-orthogonality-lab"].chapter == 1
     assert places[editions.FIRST].is_read and not places["book/index"].is_read
+
+
+def test_the_title_of_a_chapter_comes_without_its_number() -> None:
+    env = SimpleNamespace(titles={PAGE: nodes.title("", "Directional decomposition")}, found_docs={PAGE})
+    app = SimpleNamespace(env=env, config=SimpleNamespace(html_title="Two-tower models", author="The contributors"))
+    context = {"title": '<span class="section-number">8. </span>Directional decomposition', "body": "<p>Text</p>"}
+    page_foot.add_foot(app, PAGE, "", context, doctree=True)
+    assert "title = {{Directional decomposition}}" in context["body"] and context["body"].startswith("<p>Text</p>")
 
 
 @pytest.fixture

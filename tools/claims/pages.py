@@ -10,7 +10,7 @@ from collections.abc import Collection
 from html import escape
 
 from course_lib.lessons.shared import findings, quiz
-from tools import filters
+from tools import editions, filters
 from tools.claims.checks import statements
 from tools.claims.graph import direct_foundations, graph_html, graph_list
 from tools.claims.rows import STATUSES, Claim, Erratum, Scalar, anchor, load
@@ -92,7 +92,9 @@ def render_index(claims: list[Claim], *, pages: Collection[str] = ()) -> str:
     by_file: dict[str, list[Claim]] = {}
     for claim in claims:
         by_file.setdefault(_stem(claim), []).append(claim)
-    bodies = "\n".join(_index_of(stem, some, pages) for stem, some in by_file.items())
+    book = list(editions.places())
+    by_place = sorted(by_file, key=lambda stem: book.index(page) if (page := f"{CLAIMS}/{stem}") in book else len(book))
+    bodies = "\n".join(_index_of(stem, by_file[stem], pages) for stem in by_place)
     table = f'<table class="claims-index" data-forwards>\n<thead><tr>{head}</tr></thead>\n{bodies}\n</table>'
     form = render_filter(claims, rows="table.claims-index tr[id]", groups="table.claims-index tbody")
     return "\n\n".join([form, _raw(table), _raw(filters.forwarding())])
