@@ -11,7 +11,6 @@ from tools import address
 from tools.course_index import toc
 
 ROOT = Path(__file__).resolve().parents[1]
-FIRST = "book/start/first-model"  # read as a chapter, outside the numbered parts
 
 
 @dataclass(frozen=True)
@@ -24,8 +23,8 @@ class Place:
 
 @cache
 def places(root: Path = ROOT) -> dict[str, Place]:
-    """Page -> its place, for every page of _toc.yml."""
-    return {page: Place(sum(number), bool(number) or page == FIRST) for page, number in toc(root)}
+    """Page -> its place, for every page of _toc.yml; the page after the first is read as a chapter without a number."""
+    return {page: Place(sum(number), bool(number) or at == 1) for at, (page, number) in enumerate(toc(root))}
 
 
 @cache

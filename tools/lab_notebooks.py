@@ -45,7 +45,7 @@ def _hash(text: str) -> str:
 
 
 def plain_copies() -> dict[str, str]:
-    """Path below the folder, such as "sampling/in-batch-bias.ipynb" -> text of the copy."""
+    """Path below the folder, such as "sampling/my-topic.ipynb" -> text of the copy."""
     index = Index()
     pages = {page: export_notebooks.export(index, page) for page in index.notebooks()}
     return {f"{page.removeprefix('book/')}.ipynb": normalise.write_text(copy) for page, copy in pages.items()}

@@ -22,7 +22,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tools import address, export_notebooks
 
 ROOT = Path(__file__).resolve().parents[1]
-EXAMPLE = "book/sampling/in-batch-bias.ipynb"
 
 
 class PinError(ValueError):
@@ -66,13 +65,13 @@ def git(
     return done.stdout.strip()
 
 
-def links(branch: str, repository: str) -> dict[str, str]:
+def links(branch: str, repository: str, page: str) -> dict[str, str]:
     """What opens one notebook of the branch on Binder, on Colab, and on a JupyterHub with nbgitpuller."""
     slug, name = "/".join(repository.split("/")[-2:]), repository.rpartition("/")[2]
-    place = quote(f"lab/tree/{name}/{EXAMPLE}", safe="")
+    place = quote(f"lab/tree/{name}/{page}.ipynb", safe="")
     return {
-        "Binder": f"https://mybinder.org/v2/gh/{slug}/{branch}?urlpath=lab/tree/{EXAMPLE}",
-        "Colab": f"https://colab.research.google.com/github/{slug}/blob/{branch}/{EXAMPLE}",
+        "Binder": f"https://mybinder.org/v2/gh/{slug}/{branch}?urlpath=lab/tree/{page}.ipynb",
+        "Colab": f"https://colab.research.google.com/github/{slug}/blob/{branch}/{page}.ipynb",
         "JupyterHub": f"https://YOUR-HUB/hub/user-redirect/git-pull?repo={quote(repository, safe='')}"
         f"&branch={branch}&urlpath={place}",
     }
@@ -87,13 +86,13 @@ def main(argv: list[str] | None = None) -> int:
         branch = branch_of(term)
         with tempfile.TemporaryDirectory() as place:
             folder = Path(place) / "copies"
-            export_notebooks.write(folder, branch=branch)
+            page = export_notebooks.write(folder, branch=branch)[0]
             commit(folder, branch, f"Copies of the notebooks for {term}")
     except PinError as error:
         print(f"make pin: {error}", file=sys.stderr)
         return 2
     print(f"The branch {branch} is made. To publish it: git push origin {branch}\nIts notebooks, one for example:")
-    print(*(f"  {where}: {link}" for where, link in links(branch, address.repository()).items()), sep="\n")
+    print(*(f"  {where}: {link}" for where, link in links(branch, address.repository(), page).items()), sep="\n")
     return 0
 
 

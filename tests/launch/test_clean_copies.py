@@ -81,7 +81,7 @@ def test_a_pinned_branch_holds_the_folder_and_does_not_move(tmp_path: Path) -> N
 
 
 def test_the_links_name_the_branch() -> None:
-    found = pin.links("notebooks-autumn-2026", "https://github.com/somebody/course")
+    found = pin.links("notebooks-autumn-2026", "https://github.com/somebody/course", "book/a/b")
     assert set(found) == {"Binder", "Colab", "JupyterHub"}
     assert all("notebooks-autumn-2026" in link and "somebody" in link for link in found.values())
     assert "urlpath=lab%2Ftree%2Fcourse%2Fbook" in found["JupyterHub"]

@@ -147,7 +147,7 @@ def test_theorems_and_lemmas_share_a_counter(book: Path) -> None:
             f"[A place]({SITE}/book/third.html#here) and [later]({SITE}/book/third.html#here)",
         ),
         ("[a {eq}`eq-one`](second.ipynb)", f"[a (1.1)]({SITE}/book/second.html)"),
-        ("[row](#claim-p3-eq12)", f"[row]({SITE}/book/reference/claims/in-batch-bias.html#claim-p3-eq12)"),
+        ("[row](#claim-p1-eq9)", f"[row]({SITE}/book/reference/claims/ddc.html#claim-p1-eq9)"),
         ("[up](#second-heading)", f"[up]({SITE}/book/first.html#second-heading)"),
         (
             "[out](https://example.org/a_b) <https://example.org>",

@@ -202,7 +202,7 @@ def test_every_module_of_the_library_is_on_its_page(generated: ModuleType) -> No
     [
         ("course_lib.maths.in_batch.batch_loss", "maths"),
         ("course_lib.training.towers.judge", "training"),
-        ("course_lib.lessons.gauge_freedom.proofs", "lessons/gauge-freedom"),
+        ("course_lib.lessons.shared.scalars.publish", "lessons/shared"),
         ("course_lib.checking", "ground"),
     ],
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-CHAPTER, OTHER, MAP = "book/debiasing/ddc", "book/geometry/gauge-freedom", "book/index"
+CHAPTER, OTHER, MAP = "book/debiasing/ddc", "book/debiasing/ddc-lab", "book/index"
 
 
 def test_a_mark_stays_and_can_be_taken_back_by_keyboard(page, site: str) -> None:

@@ -31,12 +31,12 @@ def test_the_index_of_claims_is_filtered_by_words_and_status(page, site: str, si
 
 
 def test_a_page_of_claims_is_filtered_and_a_link_to_a_hidden_row_shows_it(page, site: str) -> None:
-    page.goto(f"{site}/{CLAIMS}/gauge-freedom.html")
+    page.goto(f"{site}/{CLAIMS}/ddc.html")
     rows = "table.claims tbody tr:has([id^=claim-])"
     total = shown(page, rows)
     page.get_by_label("Words").fill("xyzzy")
     assert shown(page, rows) == 0 and total > 40
-    page.evaluate("location.hash = '#claim-p2-prop8-nondeg'")
+    page.evaluate("location.hash = '#claim-p1-eq9'")
     page.wait_for_function("() => document.querySelector('form.course-filter').elements.words.value === ''")
     assert shown(page, rows) == total
 
@@ -52,7 +52,7 @@ def test_a_page_of_the_library_is_filtered(page, site: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        (f"{CLAIMS}.html#claim-p3-eq12", f"{CLAIMS}/in-batch-bias.html#claim-p3-eq12"),
+        (f"{CLAIMS}.html#claim-p1-eq9", f"{CLAIMS}/ddc.html#claim-p1-eq9"),
         (f"{API}.html#api-in-batch", f"{API}/maths.html#api-in-batch"),
         (f"{API}.html#course_lib.maths.losses.infonce", f"{API}/maths.html#course_lib.maths.losses.infonce"),
         (

@@ -48,7 +48,7 @@ def test_forty_queries_find_their_page_first(page, site: str) -> None:
 @pytest.mark.parametrize(
     ("query", "wanted"),
     [
-        ("P3-Eq12", "book/reference/claims/in-batch-bias"),
+        ("P1-Eq9", "book/reference/claims/ddc"),
         ("train_recommender", "book/reference/api/training"),
         ("batch_loss", "book/reference/api/maths"),
     ],

@@ -57,7 +57,7 @@ def test_only_what_is_read_has_a_mark_and_a_citation() -> None:
 def test_the_chapters_are_counted_as_the_site_counts_them() -> None:
     places = editions.places()
     assert places[PAGE].chapter == 8 and places["book/geometry/cosine-orthogonality-lab"].chapter == 1
-    assert places[editions.FIRST].is_read and not places["book/index"].is_read
+    assert list(places.values())[1].is_read and not places["book/index"].is_read
 
 
 def test_the_title_of_a_chapter_comes_without_its_number() -> None:
