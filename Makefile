@@ -18,6 +18,8 @@ MUTANTS ?=
 # Which stored results, and how: python -m course_lib experiments verify --help.
 RESULTS ?=
 COURSE ?=
+# What `make pin` calls the term: a part of the name of its branch.
+TERM_NAME ?=
 
 PYTHON_FOLDERS := course_lib tools exercises tests benchmarks
 
@@ -26,7 +28,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book pdf serve lab test test-fast test-pipelines test-thorough test-launch mutants chapter lint claims results verify-results notebooks normalise bench classroom grade-by-hand test-histories linkcheck lock address clean test-processors
+.PHONY: help setup book pdf site-zip serve lab test test-fast test-pipelines test-thorough test-launch mutants chapter lint claims results verify-results notebooks pin normalise bench classroom grade-by-hand test-histories linkcheck lock address clean test-processors
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -44,11 +46,15 @@ book: $(STAMP) ## build the website into _build/html, warnings as errors
 pdf: book ## print the whole book into _build/html/two-tower-models.pdf (minutes; needs Chromium)
 	$(BIN)/python tools/pdf.py
 
+site-zip: book ## pack the whole website into one file, _build/html/two-tower-models-site.zip (after make pdf: with the PDF)
+	$(BIN)/python tools/site_zip.py
+
 serve: book ## build the website and serve it at http://127.0.0.1:8000 (PORT=...)
 	$(BIN)/python -m http.server $(PORT) --bind 127.0.0.1 --directory _build/html
 
-lab: $(STAMP) ## open the chapters in JupyterLab
-	$(BIN)/jupyter lab
+lab: $(STAMP) ## open the chapters in JupyterLab: plain copies in notebooks/, where what you change stays
+	@$(BIN)/python tools/lab_notebooks.py notebooks
+	$(BIN)/jupyter lab --notebook-dir notebooks
 
 # One thread: the tests' products are small, and a second thread costs more than it brings on a busy machine.
 test: export OMP_NUM_THREADS := 1
@@ -104,6 +110,9 @@ verify-results: $(STAMP) ## run some cells of each stored result again and compa
 
 notebooks: $(STAMP) ## write the copies of the notebooks that Binder and Colab open into _build/notebooks
 	$(BIN)/python tools/export_notebooks.py _build/notebooks
+
+pin: $(STAMP) ## make a branch with the notebooks as they are today, for a class: TERM_NAME=autumn-2026
+	@$(BIN)/python tools/pin.py "$(TERM_NAME)"
 
 normalise: $(STAMP) ## run the notebooks that changed and store them normalised (text outputs only)
 	$(BIN)/python tools/normalise.py

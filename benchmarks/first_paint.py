@@ -18,7 +18,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 SITE = Path(__file__).resolve().parents[1] / "_build" / "html"
-PAGES = ["book/index.html", "book/start/data.html", "book/reference/claims.html"]
+PAGES = ["book/index.html", "book/start/data.html", "book/reference/claims.html", "book/reference/api.html"]
 SLOW_4G = {"offline": False, "latency": 150, "downloadThroughput": 1.6e6 / 8, "uploadThroughput": 750e3 / 8}
 BARS = (2.5, 300, 1000)
 PACKED = (".woff", ".woff2", ".png")

@@ -42,12 +42,7 @@ PROOF_KINDS = (
     "observation",
     "property",
 )
-MADE_LABELS = {
-    "claim-": "book/reference/claims",
-    "erratum-": "book/reference/errata",
-    "finding-": "book/reference/findings",
-    "api-": "book/reference/api",
-}
+MADE_LABELS = {"erratum-": "book/reference/errata", "finding-": "book/reference/findings"}
 GLUE = "application/papermill.record/text/plain"
 
 
@@ -109,10 +104,21 @@ class Index:
         """Where a label leads."""
         if label in self.labels:
             return self.labels[label]
-        for start, page in MADE_LABELS.items():  # tools/claims_pages.py and tools/generated_pages.py set these
+        for start, page in MADE_LABELS.items():  # tools/claims_pages.py and tools/findings.py set these
             if label.startswith(start):
                 return Mark(page, label, label)
+        if label in self._reference:
+            return Mark(self._reference[label], label, label)
         raise Unknown(f"label: {label!r} is set nowhere in the book")
+
+    @cached_property
+    def _reference(self) -> dict[str, str]:
+        """Label -> page of each claim and of each room of the library."""
+        from tools import generated_pages  # both bring the whole library
+        from tools.claims import pages, rows
+
+        rooms = {generated_pages.anchor_of(room): generated_pages.api_page(room) for room in generated_pages.rooms()}
+        return rooms | {claim.anchor: pages.claims_page(claim) for claim in rows.load()}
 
     def page_of(self, place: str, here: str) -> tuple[str, str]:
         """(page, anchor) of a relative link such as ``../start/data.ipynb#x`` on the page ``here``."""

@@ -80,8 +80,8 @@ Binder and Colab open them from here. This branch is written by `tools/export_no
 """
 
 
-def top_cells(index: Index, page: str) -> list[NotebookNode]:
-    """The two cells that a copy starts with: where it comes from, and the installation on Colab."""
+def top_cells(index: Index, page: str, branch: str = BRANCH) -> list[NotebookNode]:
+    """The two cells that a copy starts with: where it comes from, and the installation on Colab, from its branch."""
     title, book = index.pages[page].title, index.pages["book/index"].title
     home = f"[{title}]({index.url(page)})"
     text = (
@@ -91,17 +91,17 @@ def top_cells(index: Index, page: str) -> list[NotebookNode]:
     install = (
         INSTALL.replace("ADDRESS", index.repository)
         .replace("NAME", index.repository.rpartition("/")[2])
-        .replace("BRANCH", BRANCH)
+        .replace("BRANCH", branch)
     )
     folded = {"cellView": "form", "jupyter": {"source_hidden": True}}  # Colab's word for it, and JupyterLab's
     return [new_markdown_cell(text), new_code_cell(install.rstrip("\n"), metadata=folded)]
 
 
-def export(index: Index, page: str) -> NotebookNode:
-    """The plain copy of one notebook."""
+def export(index: Index, page: str, branch: str = BRANCH) -> NotebookNode:
+    """The plain copy of one notebook, for a branch that Colab installs the course from."""
     source = index.source(page)
     writer = PlainMarkdown(index, page)
-    cells = top_cells(index, page)
+    cells = top_cells(index, page, branch)
     for number, cell in enumerate(normalise.read(source).cells):
         try:
             cells += _plain_cells(cell, writer)
@@ -155,10 +155,10 @@ def empty(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
 
 
-def write(out: Path, root: Path = ROOT) -> list[str]:
+def write(out: Path, root: Path = ROOT, branch: str = BRANCH) -> list[str]:
     """Write the whole branch into a folder; returns the pages."""
     index = Index(root)
-    copies = {page: normalise.write_text(export(index, page)) for page in index.notebooks()}
+    copies = {page: normalise.write_text(export(index, page, branch)) for page in index.notebooks()}
     empty(out)
     for page, text in copies.items():
         target = out / f"{page}.ipynb"

@@ -1,7 +1,7 @@
 """A Sphinx extension that fills pages from their one source: notation, API reference, misconceptions.
 
-A page holds a comment of the form ``<!-- fill: notation -->`` or ``<!-- fill: api -->``; the text that stands for it is
-made from ``book/notation.yml``, from the docstrings of ``course_lib`` and from the quizzes.
+A page holds a comment of the form ``<!-- fill: notation -->`` or ``<!-- fill: api maths -->``; the text that stands
+for it is made from ``book/notation.yml``, from the docstrings of ``course_lib`` and from the quizzes.
 """
 
 import importlib
@@ -9,18 +9,25 @@ import itertools
 import pkgutil
 import re
 import sys
+from collections.abc import Callable, Iterable
+from html import escape
 from pathlib import Path
 from typing import Any
 
 import yaml
+from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # where this file is an extension of Sphinx
+
+from tools import filters
 
 ROOT = Path(__file__).resolve().parents[1]
-if str(ROOT) not in sys.path:
-    sys.path.insert(0, str(ROOT))
-
 NOTATION = ROOT / "book" / "notation.yml"
-COMMENT = re.compile(r"^<!-- fill: (\w+) -->$", re.MULTILINE)
+COMMENT = re.compile(r"^<!-- fill: (?P<what>\w+)(?: (?P<of>[\w/-]+))? -->$", re.MULTILINE)
+API = "book/reference/api"  # the index of the library; below it one page for each group, and for each lesson
+NAMES = '<div class="every-name"></div>'  # where the index lists every name, once Sphinx has read them all
 GROUPS = {
     "data": "Interactions, data sets and metrics",
     "maths": "Mathematics",
@@ -30,9 +37,12 @@ GROUPS = {
     "experiments": "Experiments",
     "audit": "The audit of your own embeddings",
     "checking": "Checks of arguments",
+    "dependencies": "What code depends on",
     "lessons": "Lessons",
 }
 WHOLE = {"training", "papers", "experiments", "audit"}  # packages that are one room; in the others every module is one
+OPEN = {"training", "lessons", "audit", "papers"}  # their modules are asked for one by one, not through the package
+LISTED = {"function", "class", "exception", "data"}  # methods stand on the page of their class
 MARKUP = re.compile(r"([\\*_|`])")
 
 
@@ -69,26 +79,53 @@ def _inside(package: str) -> list[str]:
 
 
 def anchor_of(room: str) -> str:
-    """The label of a room on the page of the library: "maths.geometry" has api-geometry."""
+    """The label of a room on its page of the library: "maths.geometry" has api-geometry."""
     return f"api-{room.rpartition('.')[2]}"
 
 
-def api_sections() -> str:
-    """Markdown: for each group a heading, and in it one section for each room, with everything public in it."""
-    lines: list[str] = []
-    for group, members in itertools.groupby(rooms(), key=lambda room: room.partition(".")[0]):
-        lines.append(f"## {GROUPS.get(group, group)}")
-        for room in members:
-            modules = [f"course_lib.{room}"]
-            if group in (
-                "training",
-                "lessons",
-                "audit",
-            ):  # their modules are asked for one by one, not through the package
-                modules += [f"course_lib.{room}.{name}" for name in _inside(f"course_lib.{room}")]
-            shown = "\n".join(f".. automodule:: {module}\n   :members: {_face(module)}\n" for module in modules)
-            lines.append(f"({anchor_of(room)})=\n### `course_lib.{room}`\n\n```{{eval-rst}}\n{shown}```")
-    return "\n\n".join(lines)
+def api_page(room: str) -> str:
+    """The page of a room: that of its group, and for each lesson one of its own; single modules share one."""
+    group, _, name = room.partition(".")
+    if group == "lessons":
+        return f"{API}/lessons/{name.replace('_', '-')}"
+    return f"{API}/{group}" if group in WHOLE or name else f"{API}/ground"
+
+
+def api_page_of(name: str) -> str:
+    """The page of a name of the library: "course_lib.maths.losses.logistic" is on that of the mathematics.
+
+    Raises KeyError for a name that lies in no room.
+    """
+    for room in rooms():
+        if f"{name}.".startswith(f"course_lib.{room}."):
+            return api_page(room)
+    raise KeyError(f"name: {name!r} lies in no room of course_lib")
+
+
+def api_sections(page: str) -> str:
+    """Markdown: a filter, and one section for each room of a page ("maths", "lessons/ddc"), with all that is public."""
+    mine = [room for room in rooms() if api_page(room) == f"{API}/{page}"]
+    if not mine:
+        raise ValueError(f"fill: got api {page!r}, expected one of {', '.join(api_pages())}")
+    form = filters.form("entries", rows="article section > dl.py", groups="article section section")
+    return "\n\n".join([f"```{{raw}} html\n{form}\n```", *map(_section, mine)])
+
+
+def api_pages() -> list[str]:
+    """The pages of the library, without their common beginning: "data", "maths", ..."""
+    return list(dict.fromkeys(api_page(room).removeprefix(f"{API}/") for room in rooms()))
+
+
+def modules_of(room: str) -> list[str]:
+    """The modules that the section of a room shows: itself and, where they are asked for one by one, those inside."""
+    inside = _inside(f"course_lib.{room}") if room.partition(".")[0] in OPEN else []
+    return [f"course_lib.{room}", *(f"course_lib.{room}.{name}" for name in inside)]
+
+
+def _section(room: str) -> str:
+    """The section of one room."""
+    shown = "\n".join(f".. automodule:: {module}\n   :members: {_face(module)}\n" for module in modules_of(room))
+    return f"({anchor_of(room)})=\n## `course_lib.{room}`\n\n```{{eval-rst}}\n{shown}```"
 
 
 def _face(module: str) -> str:
@@ -102,13 +139,76 @@ def _face(module: str) -> str:
 
 
 def api_list() -> str:
-    """Markdown: a table of the rooms, with the first line of each docstring."""
-    lines = ["| room | holds |", "|---|---|"]
-    for room in rooms():
-        said = (importlib.import_module(f"course_lib.{room}").__doc__ or "").strip().split("\n\n")[0]
-        summary = " ".join(said.split()).replace("|", "\\|") or ", ".join(_inside(f"course_lib.{room}"))
-        lines.append(f"| [`{room}`](#{anchor_of(room)}) | {summary} |")
-    return "\n".join(lines)
+    """Markdown: for each group a table of its rooms, with the first line of their docstrings; a place for all names."""
+    tables = []
+    for group, members in itertools.groupby(rooms(), key=lambda room: room.partition(".")[0]):
+        lines = [f"## {GROUPS.get(group, group)}", "", "| room | holds |", "|---|---|"]
+        for room in members:
+            said = (importlib.import_module(f"course_lib.{room}").__doc__ or "").strip().split("\n\n")[0]
+            summary = " ".join(said.split()).replace("|", "\\|") or ", ".join(_inside(f"course_lib.{room}"))
+            lines.append(f"| [`{room}`](#{anchor_of(room)}) | {summary} |")
+        tables.append("\n".join(lines))
+    return "\n\n".join([*tables, f"## Every name\n\n```{{raw}} html\n{NAMES}\n```"])
+
+
+def names_html(found: Iterable[tuple[str, str, str]]) -> str:
+    """HTML: a filter, and every function and class under its module, as links; of lessons the modules alone.
+
+    found: name, page, kind. A name, or the module that it lies in, has the id that it had when the library was one
+    page, so that an old address leads on from here.
+    """
+    known = list(found)
+    modules = {name: page for name, page, kind in known if kind == "module"}
+    members: dict[str, list[str]] = {name: [] for name in sorted(modules)}
+    for name, page, kind in sorted(known):
+        module = name.rpartition(".")[0]
+        if kind in LISTED and module in members and not module.startswith("course_lib.lessons."):
+            members[module].append(_name_html(name, page))
+    groups = [
+        f'<section class="names" id="{escape(module)}"><h3><a href="{_from_index(modules[module])}#module-{module}">'
+        f"{escape(module)}</a></h3>{_list_html(names)}</section>"
+        for module, names in members.items()
+    ]
+    labels = "".join(
+        f'<p id="{label}" hidden><a href="{_from_index(api_page(room))}#{label}">{room}</a></p>'
+        for room in rooms()
+        for label in [nodes.make_id(anchor_of(room))]
+    )
+    form = filters.form(
+        "names", rows=".every-name li, .every-name section:not(:has(li))", groups=".every-name section:has(li)"
+    )
+    inside = "".join([form, *groups, labels, filters.forwarding()])
+    return NAMES.replace("><", f" data-forwards>{inside}<")
+
+
+def _list_html(names: list[str]) -> str:
+    return f"<ul>{''.join(names)}</ul>" if names else ""
+
+
+def _name_html(name: str, page: str) -> str:
+    link = f'<a href="{_from_index(page)}#{name}"><code>{escape(name.rpartition(".")[2])}</code></a>'
+    return f'<li id="{name}">{link}</li>'
+
+
+def _from_index(page: str) -> str:
+    """The address of a page of the library, from the index."""
+    return f"{page.removeprefix(API.rpartition('/')[0] + '/')}.html"
+
+
+def list_names(app: Sphinx, page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
+    """Put the list of all names into the index."""
+    if page == API and NAMES in context.get("body", ""):
+        known = app.env.get_domain("py").get_objects()
+        listed = names_html([(name, docname, kind) for name, _, kind, docname, _, _ in known])
+        context["body"] = context["body"].replace(NAMES, listed)
+
+
+def read_index_again(
+    _app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], removed: set[str]
+) -> list[str]:
+    """Make the index anew with the pages that it lists."""
+    below = any(page.startswith(f"{API}/") for page in added | changed | removed)
+    return [API] if below and API in env.found_docs else []
 
 
 def misconceptions() -> str:
@@ -148,19 +248,19 @@ def sources_of(name: str) -> list[Path]:
 
 def fill_page(app: Sphinx, _docname: str, source: list[str]) -> None:
     """Replace the comments of a page when Sphinx has read it."""
-    makers = {
+    makers: dict[str, Callable[..., str]] = {
         "notation": lambda: notation_tables(yaml.safe_load(NOTATION.read_text(encoding="utf-8"))),
         "rooms": api_list,
         "api": api_sections,
         "misconceptions": misconceptions,
         "hero": hero,
     }
-    for name in COMMENT.findall(source[0]):
+    for name, _ in COMMENT.findall(source[0]):
         if name not in makers:
             raise ValueError(f"fill: got {name!r}, expected one of {', '.join(makers)}")
         for path in sources_of(name):
             app.env.note_dependency(str(path))
-    source[0] = COMMENT.sub(lambda match: makers[match[1]](), source[0])
+    source[0] = COMMENT.sub(lambda match: makers[match["what"]](*filter(None, [match["of"]])), source[0])
 
 
 def keep_docstrings_as_written(
@@ -204,5 +304,7 @@ def _prose(rows: list[str]) -> str:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register with Sphinx."""
     app.connect("source-read", fill_page)
+    app.connect("env-get-outdated", read_index_again)
+    app.connect("html-page-context", list_names)
     app.connect("autodoc-process-docstring", keep_docstrings_as_written)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -24,7 +24,7 @@ from sphinx_proof.nodes import NODE_TYPES
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # where this file is an extension of Sphinx
 
 from tools.claims import rows
-from tools.claims.pages import pieces_of
+from tools.claims.pages import claims_page, pieces_of
 
 SUMMARIES = {
     "every size": "for every size",
@@ -33,11 +33,13 @@ SUMMARIES = {
     "pieces": "the computations of the proof",
 }
 CLAIMS = rows.ROOT / "book" / "claims"
-CLAIMS_PAGE = "book/reference/claims"
 
 
-def badge(claims: Sequence[rows.Claim], *, linked: bool = True) -> list[nodes.Node]:
-    """The folded line for the rows of one statement; nothing where none has `machine`. `linked`: the rows are links."""
+def badge(claims: Sequence[rows.Claim], *, pages: Collection[str] = ()) -> list[nodes.Node]:
+    """The folded line for the rows of one statement; nothing where none has `machine`.
+
+    `pages` are the pages that the build knows: a row is a link where its page is among them.
+    """
     checked = [(claim.machine, claim) for claim in claims if claim.machine]
     if not checked:
         return []
@@ -45,18 +47,18 @@ def badge(claims: Sequence[rows.Claim], *, linked: bool = True) -> list[nodes.No
     same = [(machine, [claim for _, claim in some]) for machine, some in groupby(checked, key=lambda pair: pair[0])]
     scopes = list(dict.fromkeys(SUMMARIES[machine.scope] for machine, _ in same))
     opening = f'<details class="machine-badge"><summary>Checked by machine: {escape("; ".join(scopes))}</summary>'
-    lines = [_line(machine, some, named=len(scopes) > 1, linked=linked) for machine, some in same]
+    lines = [_line(machine, some, named=len(scopes) > 1, pages=pages) for machine, some in same]
     return [_raw(opening), *lines, _raw("</details>")]
 
 
-def _line(machine: rows.Machine, claims: list[rows.Claim], *, named: bool, linked: bool) -> nodes.paragraph:
+def _line(machine: rows.Machine, claims: list[rows.Claim], *, named: bool, pages: Collection[str]) -> nodes.paragraph:
     """One paragraph: the scope where the badge has several, what was checked, and the rows that say so."""
     text = f"{SUMMARIES[machine.scope]}: {machine.what}" if named else _capital(machine.what)
     line = nodes.paragraph("", "", *_inline(text))
     line += nodes.Text(" (")
     for number, claim in enumerate(claims):
         line += nodes.Text(", " if number else "")
-        line += _link(claim) if linked else nodes.Text(claim.id)
+        line += _link(claim) if claims_page(claim) in pages else nodes.Text(claim.id)
     line += nodes.Text(")")
     return line
 
@@ -73,7 +75,7 @@ def _inline(text: str) -> list[nodes.Node]:
 
 
 def _link(claim: rows.Claim) -> nodes.Node:
-    """A link to the row on the page of claims, which Sphinx resolves when it has read that page."""
+    """A link to the row on its page of claims, which Sphinx resolves when it has read that page."""
     words = nodes.inline("", claim.id)
     return addnodes.pending_xref(
         "", words, refdomain="std", reftype="ref", reftarget=claim.anchor, refexplicit=True, refwarn=True
@@ -84,12 +86,12 @@ def _raw(html: str) -> nodes.raw:
     return nodes.raw("", html, format="html")
 
 
-def add_badges(doctree: nodes.document, claims: Sequence[rows.Claim], *, linked: bool = True) -> set[str]:
+def add_badges(doctree: nodes.document, claims: Sequence[rows.Claim], *, pages: Collection[str] = ()) -> set[str]:
     """Put a badge under each statement of a page that has one; the names of the claims files that were used."""
     used: set[str] = set()
     for statement in [node for kind in set(NODE_TYPES.values()) for node in doctree.findall(kind) if node.get("label")]:
         mine = [claim for claim in claims if claim.theorem == statement["label"]]
-        made = badge(mine, linked=linked)
+        made = badge(mine, pages=pages)
         place = statement.parent.index(statement) + 1
         statement.parent.insert(place, made)
         used |= {claim.file for claim in mine}
@@ -100,12 +102,8 @@ def add_to_page(app: Sphinx, doctree: nodes.document) -> None:
     """Give a page that was read its badges; it is read again when the file of their rows changes."""
     if not any(doctree.findall(lambda node: isinstance(node, tuple(NODE_TYPES.values())))):
         return
-    for file in add_badges(doctree, _claims(_state()), linked=_is_built(app.env.found_docs)):
+    for file in add_badges(doctree, _claims(_state()), pages=app.env.found_docs):
         app.env.note_dependency(str(CLAIMS / file))
-
-
-def _is_built(pages: Collection[str]) -> bool:
-    return CLAIMS_PAGE in pages
 
 
 def _state() -> tuple[int, ...]:

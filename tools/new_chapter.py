@@ -95,6 +95,8 @@ def files(chapter: Chapter) -> dict[str, str]:
         f"{page}.ipynb": "book/page.md",
         f"{page}-further.md": "book/further.md",
         f"{page}-lab.ipynb": "book/lab.md",
+        f"book/reference/claims/{chapter.name}.md": "book/claims.md",
+        f"book/reference/api/lessons/{chapter.name}.md": "book/api.md",
         f"exercises/source/{chapter.name}/{chapter.name}.ipynb": "exercises/assignment.md",
         f"exercises/hidden/{chapter.module}.py": "exercises/hidden.py",
         f"exercises/typical/{chapter.module}.py": "exercises/typical.py",
@@ -142,7 +144,7 @@ def notebook(text: str, *, graded: bool) -> str:
 
 
 def add_to_contents(chapter: Chapter, root: Path) -> None:
-    """Adds the page, its further page and its lab at the end of the part; _toc.yml stays as it is otherwise."""
+    """Adds the chapter's pages at the end of the part and of two references; _toc.yml stays as it is otherwise."""
     path = root / "_toc.yml"
     lines = path.read_text(encoding="utf-8").splitlines()
     start = next(at for at, line in enumerate(lines) if line.strip() == f"- caption: {parts(root)[chapter.part]}")
@@ -154,7 +156,13 @@ def add_to_contents(chapter: Chapter, root: Path) -> None:
         f"          - file: {page}-further",
         f"          - file: {page}-lab",
     ]
-    path.write_text("\n".join([*lines[:end], *added, *lines[end:]]) + "\n", encoding="utf-8")
+    lines[end:end] = added
+    for reference in ("claims", "api/lessons"):  # behind the last page of each that is there
+        entries = [at for at, line in enumerate(lines) if f"- file: book/reference/{reference}/" in line]
+        indent = lines[entries[-1]].partition("-")[0]
+        entry = [f"{indent}- file: book/reference/{reference}/{chapter.name}", f"{indent}  title: {chapter.title}"]
+        lines[entries[-1] + 2 : entries[-1] + 2] = entry
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def main(argv: list[str] | None = None) -> int:

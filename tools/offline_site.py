@@ -25,6 +25,7 @@ from sphinx.util import logging
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # this checkout, for interactives and the API page
 
 from course_lib.lessons.shared.widgets import bundle
+from tools import address as address_tool
 
 if TYPE_CHECKING:
     from tools.execution import Cache
@@ -61,7 +62,7 @@ def set_repository(_app: Sphinx, config: Config) -> None:
         repository_branch=SOURCE_BRANCH,
         path_to_docs="",
         use_repository_button=True,
-        use_issues_button=True,
+        use_issues_button=address_tool.is_set(address),
         use_edit_page_button=True,
         launch_buttons=LAUNCH,
     )
@@ -197,6 +198,7 @@ REPAIRS = {
     ' id="proof-content"': "",  # every proof and on every theorem of the page
     ' id="exercise-content"': "",  # sphinx-exercise: the same
     ' id="solution-content"': "",
+    '<th scope="col"></th>': "<td></td>",  # the corner of a table is the head of nothing
 }
 
 

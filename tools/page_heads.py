@@ -29,6 +29,8 @@ SCRIPT = re.compile(r'\s*<script src="[^"]*/fontawesome/[^"]*"></script>')
 PRELOAD = re.compile(r'\s*<link rel="preload"[^>]*/fontawesome/[^>]*>')
 LINK = re.compile(r'<link href="(?P<static>[^"]*_static/)vendor/fontawesome/[^"]*\.css[^"]*" rel="stylesheet" />')
 MODE = 'dataset.mode = localStorage.getItem("mode") || ""'  # of which the theme's own script then complains
+SIDEBAR = '<div class="bd-sidebar-primary'
+LANDMARK = '<div role="complementary" aria-label="Course" class="bd-sidebar-primary'  # what it holds is in no other one
 CLASS = re.compile(r"\bfa-[a-z0-9-]+")
 GLYPH = re.compile(r"\\(f[0-9a-f]{3})\b|([\uf000-\uf8ff])")
 FACE = re.compile(r"@font-face\{[^}]*\}")
@@ -98,7 +100,11 @@ def lighten(app: Sphinx, failure: Exception | None) -> None:
 
 
 def light_head(page: str) -> str:
-    """A page that loads the small style sheet, no script and no font of Font Awesome, and starts in a mode."""
+    """A page that loads the small style sheet, no script and no font of Font Awesome, and starts in a mode.
+
+    Its sidebar is a region that screen readers can go to.
+    """
+    page = page.replace(SIDEBAR, LANDMARK)
     page = PRELOAD.sub("", SCRIPT.sub("", page)).replace(MODE, MODE[:-1] + 'auto"')
     return LINK.sub(lambda match: f'<link href="{match["static"]}{SHEET}" rel="stylesheet" />', page)
 

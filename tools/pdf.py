@@ -23,9 +23,9 @@ from tqdm import tqdm
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "_build" / "html"
 NAME = "two-tower-models.pdf"
-PLACE = '<span class="whole-book"></span>'
+PLACE = re.compile(r'(<span class="whole-book">(?:(?!</span>).)*)</span>', re.DOTALL)
 REFERRING = ("for", "aria-labelledby", "aria-describedby", "aria-controls", "clip-path", "mask", "fill", "marker-end")
-NOT_ON_PAPER = "script, .headerlink, .toc-backref, iframe, nav.prev-next-area, .on-paper"
+NOT_ON_PAPER = "script, .headerlink, .toc-backref, iframe, nav.prev-next-area, .on-paper, .page-foot, .course-filter"
 FOOT = '<div style="width:100%;font:8px sans-serif;text-align:center;color:#555"><span class="pageNumber"></span></div>'
 PAPER = """
 @media print {
@@ -152,11 +152,12 @@ def print_to(path: Path, names: list[str], site: Path = SITE) -> None:
         source.unlink()
 
 
-def offer(page: Path) -> None:
-    """Put the link to the PDF where the first page has a place for it."""
+def offer(page: Path, name: str = NAME, words: str = "The whole book as one PDF") -> None:
+    """Put the link to a file where the first page of the site has a place for what holds the whole book, once."""
     text = page.read_text(encoding="utf-8")
-    link = f'<a href="../{NAME}">The whole book as one PDF</a>.'
-    page.write_text(text.replace(PLACE, PLACE.replace("><", f">{link}<")), encoding="utf-8")
+    link = f'<a href="../{name}">{words}</a>.'
+    if link not in text:
+        page.write_text(PLACE.sub(lambda place: f"{place[1]} {link}</span>", text), encoding="utf-8")
 
 
 def main(names: list[str]) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from markdown_it.token import Token
 
-from tools import myst, study_time
+from tools import generated_pages, myst, study_time
 from tools.course_index import PROOF_KINDS, Index, Unknown
 
 ADMONITIONS = ("attention", "caution", "danger", "error", "hint", "important", "note", "seealso", "tip", "warning")
@@ -299,7 +299,7 @@ class PlainMarkdown:
     def _library(self, text: str, name: str) -> str:
         full = name.removeprefix("~").removeprefix("!")
         shown = text or (full.rpartition(".")[2] if name.startswith("~") else full)
-        return f"[`{shown}`]({self.index.url('book/reference/api', full)})"
+        return f"[`{shown}`]({self.index.url(generated_pages.api_page_of(full), full)})"
 
 
 ROLES: dict[str, Callable[[PlainMarkdown, str, str], str]] = {

@@ -26,7 +26,7 @@ function boost(page, query) {
 }
 
 function kind(page) {
-  if (page === "book/reference/api") return -40;
+  if (page.startsWith("book/reference/api")) return -40;
   if (page.startsWith("book/reference/")) return -20;
   return /-(lab|further)$/.test(page) ? -10 : 0;
 }
@@ -45,6 +45,8 @@ var Scorer = {
 
 // A page whose idea is asked for is found also where it lacks a word of the query.
 function findByIdeas() {
+  // a browser hands no page to a page that was opened from a folder: a result then stands without its first lines
+  if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
   const perform = Search._performSearch;
   Search._performSearch = (query, ...rest) => {
     Scorer.query = query;

@@ -134,7 +134,7 @@ def test_theorems_and_lemmas_share_a_counter(book: Path) -> None:
         ("{doc}`second`, {doc}`more <second>`", f"[Second]({SITE}/book/second.html), [more]({SITE}/book/second.html)"),
         (
             "{py:func}`course_lib.maths.in_batch.batch_loss`",
-            f"[`course_lib.maths.in_batch.batch_loss`]({SITE}/book/reference/api.html#course_lib.maths.in_batch.batch_loss)",
+            f"[`course_lib.maths.in_batch.batch_loss`]({SITE}/book/reference/api/maths.html#course_lib.maths.in_batch.batch_loss)",
         ),
         ("{glue:text}`ratio` of {glue:text}`pairs:,.0f`", "0.25 of 39,632"),
         ("{glue:text}`first.ipynb::ratio:.1f`", "0.2"),
@@ -147,7 +147,7 @@ def test_theorems_and_lemmas_share_a_counter(book: Path) -> None:
             f"[A place]({SITE}/book/third.html#here) and [later]({SITE}/book/third.html#here)",
         ),
         ("[a {eq}`eq-one`](second.ipynb)", f"[a (1.1)]({SITE}/book/second.html)"),
-        ("[row](#claim-p3-eq12)", f"[row]({SITE}/book/reference/claims.html#claim-p3-eq12)"),
+        ("[row](#claim-p1-eq9)", f"[row]({SITE}/book/reference/claims/ddc.html#claim-p1-eq9)"),
         ("[up](#second-heading)", f"[up]({SITE}/book/first.html#second-heading)"),
         (
             "[out](https://example.org/a_b) <https://example.org>",

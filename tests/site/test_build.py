@@ -173,8 +173,8 @@ def test_an_unknown_marker_is_an_error(generated: ModuleType) -> None:
 
 
 def test_every_module_of_the_library_is_on_its_page(generated: ModuleType) -> None:
-    """Each room under its group and its label; each lesson with all its modules."""
-    rooms, text = generated.rooms(), generated.api_sections()
+    """Each room under its label on one page; each lesson with all its modules; each page in the book."""
+    rooms, texts = generated.rooms(), {page: generated.api_sections(page) for page in generated.api_pages()}
 
     def inside(folder: Path) -> set[str]:
         return {path.stem for path in folder.glob("[!_]*") if path.suffix == ".py" or (path / "__init__.py").is_file()}
@@ -183,12 +183,43 @@ def test_every_module_of_the_library_is_on_its_page(generated: ModuleType) -> No
     assert {room.partition(".")[0] for room in rooms} == inside(library)
     for group in ("data", "maths", "models", "lessons"):
         assert {room for room in rooms if room.startswith(group)} == {f"{group}.{x}" for x in inside(library / group)}
-    lessons = [path for path in (ROOT / "course_lib/lessons").glob("*/*.py") if path.stem != "__init__"]
-    assert all(f".. automodule:: course_lib.lessons.{path.parent.name}.{path.stem}\n" in text for path in lessons)
+    for path in (ROOT / "course_lib/lessons").glob("*/[!_]*.py"):
+        name = path.parent.name
+        shown = texts[f"lessons/{name.replace('_', '-')}"]
+        assert f".. automodule:: course_lib.lessons.{name}.{path.stem}\n" in shown
+    whole = "".join(texts.values())
     labels = [generated.anchor_of(room) for room in rooms]
-    assert len(set(labels)) == len(labels) and all(text.count(f"({label})=\n### ") == 1 for label in labels)
+    assert len(set(labels)) == len(labels) and all(whole.count(f"({label})=\n## ") == 1 for label in labels)
     assert {"api-geometry", "api-interactions", "api-in_batch", "api-datasets"} <= set(labels)
     assert all(f"](#{label}) |" in generated.api_list() for label in labels)
+    for page in texts:
+        text = (ROOT / f"{generated.API}/{page}.md").read_text(encoding="utf-8")
+        assert f"<!-- fill: api {page} -->" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "page"),
+    [
+        ("course_lib.maths.in_batch.batch_loss", "maths"),
+        ("course_lib.training.towers.judge", "training"),
+        ("course_lib.lessons.shared.scalars.publish", "lessons/shared"),
+        ("course_lib.checking", "ground"),
+    ],
+)
+def test_a_name_of_the_library_has_one_page(generated: ModuleType, name: str, page: str) -> None:
+    assert generated.api_page_of(name) == f"{generated.API}/{page}"
+    with pytest.raises(KeyError, match=r"'course_lib\.cooking' lies in no room"):
+        generated.api_page_of("course_lib.cooking")
+    with pytest.raises(ValueError, match="got api 'cooking', expected one of data, maths"):
+        generated.api_sections("cooking")
+
+
+def test_the_index_of_names_leads_to_functions_and_classes(generated: ModuleType) -> None:
+    page = f"{generated.API}/maths"
+    found = [("course_lib.maths.norms", page, "module"), ("course_lib.maths.norms.predicted_norm", page, "function")]
+    html = generated.names_html([*found, ("course_lib.maths.norms.Norm.length", page, "method")])
+    assert '<li id="course_lib.maths.norms.predicted_norm"><a href="api/maths.html#course_lib.' in html
+    assert "Norm.length" not in html and 'id="api-geometry"' in html and "data-forwards" in html
 
 
 def test_the_configuration_asks_for_strictness_and_no_third_party() -> None:

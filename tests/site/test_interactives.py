@@ -83,26 +83,6 @@ def test_without_javascript_the_picture_the_text_and_the_numbers_stand_there(bro
     context.close()
 
 
-def test_the_filter_of_the_claims_hides_what_does_not_match(page, site: str) -> None:
-    page.goto(f"{site}/book/reference/claims.html", wait_until="networkidle")
-    form = page.locator("form.claims-filter")
-    rows = "table.claims tbody tr:has([id^=claim-])"
-
-    def shown() -> int:
-        return page.eval_on_selector_all(rows, "rows => rows.filter(row => !row.hidden).length")
-
-    total = shown()
-    assert total > 200 and f"{total} of {total}" in form.locator("output").inner_text()
-    form.get_by_label("Words").fill("P2-Prop8 span")
-    form.get_by_label("Words").press("Tab")
-    assert 1 <= shown() < 10 and page.locator("#claim-p2-prop8-nondeg").is_visible()
-    assert not page.locator("#claim-p0-thm2-1").is_visible()
-    form.get_by_label("Words").fill("")
-    form.get_by_label("Status").select_option("not run")
-    assert 1 <= shown() < total / 4
-    assert f"{shown()} of {total} claims shown" == form.locator("output").inner_text()
-
-
 def test_the_search_finds_pages_without_a_server_behind_it(page, site: str) -> None:
     page.goto(f"{site}/search.html?q=popularity", wait_until="networkidle")
     page.get_by_text("Search finished").wait_for()

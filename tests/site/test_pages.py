@@ -180,18 +180,14 @@ def test_it_does_not_scroll_sideways(opened: Opened) -> None:
     assert wide == [], f"wider than {opened.width} px"
 
 
-def test_axe_finds_nothing_serious_on_the_page(opened: Opened) -> None:
+def test_axe_finds_nothing_on_the_page(opened: Opened) -> None:
+    """Neither a fault nor what is only not best practice."""
     from axe_playwright_python.sync_playwright import Axe
 
     only_in_the_book(opened)
     violations = Axe().run(opened.page, options=AXE).response["violations"]
-    serious = [
-        f"{found['impact']}: {found['id']}: {node['html'][:200]}"
-        for found in violations
-        for node in found["nodes"]
-        if found["impact"] in ("serious", "critical")
-    ]
-    assert serious == []
+    found = [f"{rule['impact']}: {rule['id']}: {node['html'][:200]}" for rule in violations for node in rule["nodes"]]
+    assert found == []
 
 
 def test_the_keyboard_reaches_what_scrolls(opened: Opened) -> None:

@@ -45,11 +45,40 @@ def test_forty_queries_find_their_page_first(page, site: str) -> None:
 
 @pytest.mark.browser
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        ("P1-Eq9", "book/reference/claims/ddc"),
+        ("train_recommender", "book/reference/api/training"),
+        ("batch_loss", "book/reference/api/maths"),
+    ],
+)
+def test_what_stands_on_a_page_of_the_references_is_found_there(page, site: str, query: str, wanted: str) -> None:
+    page.goto(f"{site}/search.html?q={quote(query)}")
+    page.get_by_text("Search finished").wait_for()
+    assert wanted in page.evaluate(FOUND)
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_from_a_folder_the_search_finds_the_same_and_the_console_is_clean(browser, site_folder: Path) -> None:
+    page, errors = browser.new_page(), []
+    page.on("console", lambda message: errors.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(f"{(site_folder / 'search.html').as_uri()}?q=popularity%20bias")
+    page.get_by_text("Search finished").wait_for()
+    found = page.evaluate(FOUND)
+    page.close()
+    assert found[0] == "book/debiasing/ddc" and errors == []
+
+
+@pytest.mark.browser
+@pytest.mark.slow
 def test_entries_of_the_library_stand_below_pages(page, site: str) -> None:
     page.goto(f"{site}/search.html?q=popularity")
     page.locator("#search-results li > a").first.wait_for()
     page.wait_for_function("() => !document.querySelector('#search-progress')?.innerText.match(/Searching|Preparing/)")
     found = page.evaluate(FOUND)
-    entries = [place for place, name in enumerate(found) if name.endswith("reference/api")]
+    entries = [place for place, name in enumerate(found) if "/reference/api" in name]
     chapters = [place for place, name in enumerate(found) if "/reference/" not in name]
     assert chapters and (not entries or chapters[0] < entries[0])

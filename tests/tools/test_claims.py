@@ -642,7 +642,15 @@ def test_the_filter_offers_the_statuses_in_use_and_waits_for_its_script(tmp_path
     elements = Elements(html).found
     assert (
         "form",
-        {"class": "claims-filter", "role": "search", "aria-label": "Filter the claims", "hidden": None},
+        {
+            "class": "course-filter",
+            "role": "search",
+            "aria-label": "Filter the claims",
+            "data-what": "claims",
+            "data-rows": "table.claims tbody tr:has([id^=claim-])",
+            "data-groups": "",
+            "hidden": None,
+        },
     ) in elements
     assert [tag for tag, _ in elements].count("option") == 2 and "<option>tested</option>" in html
     assert [tag for tag, _ in elements].count("label") == 2  # one for each control
@@ -711,26 +719,31 @@ def test_anchors_are_unique():
     assert len(set(anchors)) == len(anchors)
 
 
-def test_the_pages_of_the_book_hold_every_paper_and_every_chapter():
-    mine = COURSE
-    papers, chapters = (
-        {claim.paper for claim in mine},
-        {claim.chapter.removesuffix("-lab").removesuffix("-further") for claim in mine if claim.chapter},
-    )
-    wanted = {
-        "claims": [
-            "counts",
-            "statuses",
-            "filter",
-            *(f"table {paper}" for paper in papers),
-            *(f"{part} {chapter}" for chapter in chapters for part in ("graph", "list")),
-        ],
-        "errata": [f"errata {paper}" for paper in {claim.paper for claim in mine if claim.erratum}],
-    }
+def test_every_file_of_rows_has_a_page_and_the_index_and_the_errata_hold_all():
+    reference = rows.ROOT / "book" / "reference"
+    wanted = {"claims": ["counts", "statuses", "index"]}
+    wanted["errata"] = [f"errata {paper}" for paper in sorted({claim.paper for claim in COURSE if claim.erratum})]
+    for file in sorted({claim.file for claim in COURSE}):
+        stem = file.removesuffix(".yml")
+        [chapter] = {pages._chapter(claim) for claim in COURSE if claim.file == file and claim.chapter}
+        parts = [f"{part} {stem}" for part in ("counts", "filter", "table")]
+        wanted[f"claims/{stem}"] = [*parts, f"graph {chapter}", f"list {chapter}"]
+    assert {f"claims/{path.stem}" for path in (reference / "claims").glob("*.md")} == set(wanted) - {"claims", "errata"}
     for page, parts in wanted.items():
-        text = (rows.ROOT / "book" / "reference" / f"{page}.md").read_text(encoding="utf-8")
+        text = (reference / f"{page}.md").read_text(encoding="utf-8")
         assert [part for part in parts if f"<!-- claims: {part} -->" not in text] == []
-        assert "<!-- claims:" not in pages.fill(text, mine)
+        assert "<!-- claims:" not in pages.fill(text, COURSE)
+
+
+def test_the_index_has_one_line_for_each_claim_that_leads_to_its_row():
+    html = pages.fill("<!-- claims: index -->", COURSE, pages={"book/reference/claims/ddc"})
+    elements = Elements(html).found
+    lines = {attributes["id"] for tag, attributes in elements if tag == "tr" and "id" in attributes}
+    links = {attributes["href"] for tag, attributes in elements if tag == "a"}
+    assert lines == {claim.anchor for claim in COURSE}
+    assert {f"claims/{claim.file.removesuffix('.yml')}.html#{claim.anchor}" for claim in COURSE} <= links
+    assert {link for link in links if "#" not in link} == {"claims/ddc.html"}  # no page, no link to it
+    assert all("data-forwards" in attributes for tag, attributes in elements if tag == "table")
 
 
 # --------------------------------------------------------------------------------------------- the course's own claims

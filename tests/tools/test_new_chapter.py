@@ -57,6 +57,11 @@ def test_the_contents_name_the_page_its_further_page_and_its_lab(house: Path) ->
     [part] = [part for part in toc["parts"] if part["caption"] == "Sampling"]
     page = "book/sampling/my-topic"
     assert part["chapters"][-1] == {"file": page, "sections": [{"file": f"{page}-further"}, {"file": f"{page}-lab"}]}
+    [part] = [part for part in toc["parts"] if part["caption"] == "Reference"]
+    below = {entry["file"].rpartition("/")[2]: entry.get("sections", []) for entry in part["chapters"]}
+    assert below["claims"][-1] == {"file": "book/reference/claims/my-topic", "title": "My topic"}
+    [lessons] = [entry for entry in below["api"] if entry["file"].endswith("/lessons")]
+    assert {"file": "book/reference/api/lessons/my-topic", "title": "My topic"} in lessons["sections"]
 
 
 @pytest.mark.parametrize(

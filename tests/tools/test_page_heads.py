@@ -36,11 +36,12 @@ def test_a_page_loads_one_small_sheet_and_starts_in_a_mode() -> None:
         '<link href="../_static/vendor/fontawesome/6/css/all.min.css?digest=d" rel="stylesheet" />\n'
         '<link rel="preload" as="font" href="../_static/vendor/fontawesome/6/webfonts/a.woff2" />\n'
         '<script src="../_static/vendor/fontawesome/6/js/all.min.js?digest=d"></script>\n<script src="own.js"></script>'
+        '<div class="bd-sidebar-primary bd-sidebar">'
     )
     light = page_heads.light_head(page)
     assert light == page_heads.light_head(light)  # a second build changes nothing
     assert re.findall(r'(?:src|href)="([^"]*)"', light) == ["../_static/course-icons.css", "own.js"]
-    assert '|| "auto"' in light
+    assert '|| "auto"' in light and '<div role="complementary" aria-label="Course" class="bd-sidebar-primary' in light
 
 
 @pytest.mark.browser

@@ -61,11 +61,12 @@ def test_a_page_without_an_article_is_named(site: Path) -> None:
 
 def test_the_first_page_offers_it_once(tmp_path: Path) -> None:
     page = tmp_path / "index.html"
-    page.write_text(f"<p>{pdf.PLACE}</p>")
+    page.write_text('<p><span class="whole-book"></span></p>')
     pdf.offer(page)
     pdf.offer(page)
-    assert page.read_text().count(f'href="../{pdf.NAME}"') == 1
-    assert pdf.PLACE in (pdf.ROOT / "book" / "index.md").read_text(encoding="utf-8")
+    pdf.offer(page, "site.zip", "The site")
+    assert page.read_text().count(f'href="../{pdf.NAME}"') == page.read_text().count('href="../site.zip"') == 1
+    assert len(pdf.PLACE.findall((pdf.ROOT / "book" / "index.md").read_text(encoding="utf-8"))) == 1
 
 
 @pytest.mark.browser

@@ -7,15 +7,17 @@ A page holds comments such as `<!-- claims: table P3 -->`; `fill` replaces each 
 import re
 from collections import Counter
 from collections.abc import Collection
-from importlib.resources import files
+from html import escape
 
-from course_lib.lessons.shared import findings
+from course_lib.lessons.shared import findings, quiz
+from tools import editions, filters
 from tools.claims.checks import statements
 from tools.claims.graph import direct_foundations, graph_html, graph_list
 from tools.claims.rows import STATUSES, Claim, Erratum, Scalar, anchor, load
 
+CLAIMS = "book/reference/claims"  # the index of all claims; below it one page for each file of rows
 Labels = dict[str | None, str]  # label of a statement -> the page where it stands
-_PLACE = re.compile(r"^<!-- claims: (?P<what>\w+)(?: (?P<of>P[0-4]|X|[a-z]+/[a-z-]+))? -->$", re.MULTILINE)
+_PLACE = re.compile(r"^<!-- claims: (?P<what>\w+)(?: (?P<of>P[0-4]|X|(?:[a-z]+/)?[a-z][a-z-]*))? -->$", re.MULTILINE)
 _NOT_PROSE = re.compile(r"(\$[^$]*\$|`[^`]*`)")  # mathematics and code
 _ID = re.compile(r"\b(?:P[0-4]-[A-Za-z0-9*]+(?:[.-][A-Za-z0-9*]+)*|X\d+[a-z]?)(?![\w*])")
 
@@ -23,9 +25,9 @@ _ID = re.compile(r"\b(?:P[0-4]-[A-Za-z0-9*]+(?:[.-][A-Za-z0-9*]+)*|X\d+[a-z]?)(?
 def fill(text: str, claims: list[Claim] | None = None, *, pages: Collection[str] | None = None) -> str:
     """The page with each `<!-- claims: WHAT [OF] -->` replaced.
 
-    WHAT is counts, statuses, filter, table, errata, graph or list. OF is a paper ("P0", "X") or a chapter
-    ("sampling/my-topic"); nothing means all claims. A chapter's graph and list also hold what its claims rest on
-    directly, wherever that belongs.
+    WHAT is counts, statuses, index, filter, table, errata, graph or list. OF is a paper ("P0", "X"), a chapter
+    ("sampling/my-topic") or a file of rows ("my-topic"); nothing means all claims. A chapter's graph and list also hold
+    what its claims rest on directly, wherever that belongs.
 
     `pages` are the pages that the build knows ("book/sampling/my-topic"); only these are linked. None: link none.
     Raises ValueError for an unknown WHAT.
@@ -37,13 +39,14 @@ def fill(text: str, claims: list[Claim] | None = None, *, pages: Collection[str]
 
 
 def _part(what: str, of: str | None, claims: list[Claim], pages: Collection[str]) -> str:
-    mine = [claim for claim in claims if of in (None, claim.paper, _chapter(claim))]
+    mine = [claim for claim in claims if of in (None, claim.paper, _chapter(claim), _stem(claim))]
     if not mine:
         raise ValueError(f"claims comment: no claim belongs to {of!r}; expected a paper or a chapter of book/claims")
     parts = {
         "counts": lambda: render_counts(mine),
         "statuses": lambda: render_statuses(mine),
-        "filter": lambda: render_filter(mine),
+        "index": lambda: render_index(mine, pages=pages),
+        "filter": lambda: render_filter(mine, rows="table.claims tbody tr:has([id^=claim-])"),
         "table": lambda: render_table(mine, pages=pages, everything=claims),
         "errata": lambda: render_errata(mine, pages=pages, everything=claims),
         "graph": lambda: graph_html(mine, rests_on=direct_foundations(mine, claims), title=of or "all claims"),
@@ -74,24 +77,59 @@ def render_statuses(claims: list[Claim]) -> str:
     return _list_table(["Status", "What it means", "Claims"], rows, widths=(20, 65, 15))
 
 
-def render_filter(claims: list[Claim]) -> str:
-    """A field and a menu that hide the rows of the tables that do not match; it appears only where scripts run."""
+def render_filter(claims: list[Claim], *, rows: str, groups: str = "") -> str:
+    """A field and a menu that hide the rows (a selector of CSS) that do not match; see `tools.filters.form`."""
     used = {claim.status for claim in claims}
-    options = "".join(f"<option>{status}</option>" for status in STATUSES if status in used)
-    script = files(__package__).joinpath("filter.js").read_text(encoding="utf-8")
-    form = (
-        '<form class="claims-filter" role="search" aria-label="Filter the claims" hidden>'
-        '<label>Words <input type="search" name="words" autocomplete="off"></label>'
-        f'<label>Status <select name="status"><option value="">any</option>{options}</select></label>'
-        '<output aria-live="polite"></output></form>'
-    )
-    return _raw(f"{form}\n<script>\n{script}</script>")
+    return _raw(filters.form("claims", rows=rows, groups=groups, choices=[name for name in STATUSES if name in used]))
+
+
+def render_index(claims: list[Claim], *, pages: Collection[str] = ()) -> str:
+    """A filter and one short line for each claim: where its row stands, its status, its place in the paper.
+
+    A line has the id that its row had when all rows stood on one page: an old address leads on from here.
+    """
+    head = "".join(f'<th scope="col">{name}</th>' for name in ("Claim", "Status", "Place"))
+    by_file: dict[str, list[Claim]] = {}
+    for claim in claims:
+        by_file.setdefault(_stem(claim), []).append(claim)
+    book = list(editions.places())
+    by_place = sorted(by_file, key=lambda stem: book.index(page) if (page := f"{CLAIMS}/{stem}") in book else len(book))
+    bodies = "\n".join(_index_of(stem, by_file[stem], pages) for stem in by_place)
+    table = f'<table class="claims-index" data-forwards>\n<thead><tr>{head}</tr></thead>\n{bodies}\n</table>'
+    form = render_filter(claims, rows="table.claims-index tr[id]", groups="table.claims-index tbody")
+    return "\n\n".join([form, _raw(table), _raw(filters.forwarding())])
+
+
+def _index_of(stem: str, claims: list[Claim], pages: Collection[str]) -> str:
+    """The lines of one chapter, under its title."""
+    page = claims_page(claims[0])
+    address = f"{page.rpartition('/')[2]}.html"
+    title = escape(quiz.load(stem).title)
+    shown = f'<a href="claims/{address}">{title}</a>' if page in pages else title
+    head = f'<tr><th scope="rowgroup" colspan="3">{shown}: {render_counts(claims)}</th></tr>'
+    lines = [
+        f'<tr id="{claim.anchor}" data-words="{escape(_line(claim.statement))}">'
+        f'<th scope="row"><a href="claims/{address}#{claim.anchor}">{claim.id}</a></th>'
+        f"<td><em>{claim.status}</em></td><td>{escape(_line(claim.place))}</td></tr>"
+        for claim in claims
+    ]
+    return "\n".join(["<tbody>", head, *lines, "</tbody>"])
+
+
+def claims_page(claim: Claim) -> str:
+    """The page that holds the row of a claim: that of its file."""
+    return f"{CLAIMS}/{_stem(claim)}"
+
+
+def _stem(claim: Claim) -> str:
+    """The file of a row without its ending, "ddc": also the name of the main page of its chapter."""
+    return claim.file.removesuffix(".yml")
 
 
 def render_table(claims: list[Claim], *, pages: Collection[str] = (), everything: list[Claim] | None = None) -> str:
     """All claims as a table: id, place, status and links on the left; statement, limits and evidence on the right.
 
-    `everything` are the claims that the page of claims holds (default: these); a mention of one becomes a link.
+    `everything` are the claims that the book has (default: these); a mention of one becomes a link.
     """
     labels = {statement.label: statement.page for statement in statements()}
     known = {claim.id for claim in (claims if everything is None else everything)}

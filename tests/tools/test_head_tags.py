@@ -1,0 +1,152 @@
+"""What search engines and cards of links get to know of a page, with an address and without one."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from docutils import nodes, utils
+
+from tools import address, card_pictures, editions, head_tags
+
+SITE = Path(__file__).resolve().parents[2] / "_build" / "html"
+HERE = "https://somebody.github.io/course"
+built = pytest.mark.skipif(not (SITE / "404.html").is_file(), reason="needs the built site: run `make book`")
+
+
+def page(*paragraphs: str) -> nodes.document:
+    made = utils.new_document("page")
+    for text in paragraphs:
+        line = nodes.paragraph()
+        for number, part in enumerate(text.split("$")):
+            line += nodes.math("", part) if number % 2 else nodes.Text(part)
+        made += line
+    return made
+
+
+def test_a_description_is_the_first_sentences_without_formulas() -> None:
+    first = "You will learn why popular films end up with longer vectors than other films."
+    assert head_tags.description(page(f"{first} And more.")) == first
+    assert head_tags.description(
+        page(r"With $x^2$ in it, it is left out.", "Short.", "Then a longer one follows here, and another.")
+    ) == ("Short. Then a longer one follows here, and another.")
+    symbol = page(r"What decides the sign of $\alpha$ and the length of $q$, in words that are long enough.")
+    assert head_tags.description(symbol).startswith("What decides the sign of α and the length of q, in")
+    assert head_tags.description(page()) == ""
+
+
+def test_a_long_sentence_is_cut_between_words() -> None:
+    said = head_tags.description(page("word " * 100))
+    assert len(said) <= head_tags.LONGEST and said.endswith("word …")
+
+
+def tag(text: str, name: str) -> str:
+    [found] = re.findall(rf'<meta (?:name|property)="{name}" content="([^"]*)" />', text) or [""]
+    return found
+
+
+def test_the_tags_name_the_address_once_there_is_one() -> None:
+    given = ("book/debiasing/ddc", 'A "title"', "What it says.")
+    with_address, without = head_tags.tags(*given, HERE), head_tags.tags(*given, "")
+    assert tag(with_address, "og:url") == f"{HERE}/book/debiasing/ddc.html" and tag(without, "og:url") == ""
+    assert tag(with_address, "og:image") == f"{HERE}/_static/cards/debiasing-ddc.png"
+    assert tag(without, "og:image") == "../../_static/cards/debiasing-ddc.png"
+    assert tag(without, "og:title") == "A &quot;title&quot;" and tag(without, "description") == "What it says."
+
+
+def test_the_address_that_the_course_comes_with_counts_as_none() -> None:
+    assert not address.is_set(f"https://github.com/{address.PLACEHOLDER_OWNER}/course")
+    assert address.is_set("https://github.com/somebody/course")
+
+
+def test_the_address_reaches_sphinx_and_the_site(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Config:
+        html_baseurl = ""
+
+    for given, wanted in (("", ""), (HERE, f"{HERE}/")):
+        monkeypatch.setattr(editions, "site_address", lambda given=given: given)
+        config = Config()
+        head_tags.set_address(None, config)
+        assert config.html_baseurl == wanted
+
+
+def test_the_map_for_search_engines_has_every_page_with_its_day() -> None:
+    text = head_tags.sitemap(["book/a", "book/b"], HERE, {"book/a.ipynb": "2026-11-22"})
+    space = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
+    urls = ElementTree.fromstring(text.encode()).findall(f"{space}url")
+    assert [url.findtext(f"{space}loc") for url in urls] == [f"{HERE}/book/a.html", f"{HERE}/book/b.html"]
+    assert [url.findtext(f"{space}lastmod") for url in urls] == ["2026-11-22", None]
+    assert f"Sitemap: {HERE}/sitemap.xml" in head_tags.robots(HERE)
+
+
+def test_the_page_at_the_root_leads_on_and_says_what_it_is() -> None:
+    text = head_tags.start_page("Two & more", "What it says.", HERE)
+    assert '<a href="book/index.html">Two &amp; more</a>' in text and f'"{HERE}/book/index.html"' in text
+    assert "canonical" not in head_tags.start_page("Two & more", "What it says.", "")
+
+
+@pytest.mark.parametrize("title", ["DDC", "Directional decomposition and correction", "A title of many words " * 6])
+def test_a_card_has_the_size_that_is_asked_for_and_its_title_stays_left_of_the_towers(title: str) -> None:
+    card = np.asarray(card_pictures.picture(title, "Course").convert("RGB"), dtype=int)
+    assert card.shape == (630, 1200, 3)
+    letters = (card[:, 40:] < 60).all(axis=2)
+    assert letters[:490].any() and not letters[:490, 830:].any()
+
+
+def test_the_same_titles_give_the_same_bytes_and_old_cards_go(tmp_path: Path) -> None:
+    (tmp_path / "gone.png").write_bytes(b"")
+    card_pictures.write_all(tmp_path, {"a": "Title"}, "Course")
+    once = (tmp_path / "a.png").read_bytes()
+    card_pictures.write_all(tmp_path, {"a": "Title"}, "Course")
+    assert (tmp_path / "a.png").read_bytes() == once and len(once) < 20_000
+    assert [path.name for path in tmp_path.iterdir()] == ["a.png"]
+
+
+@built
+def test_every_page_of_the_book_has_a_description_and_a_picture_that_is_there() -> None:
+    pages = sorted((SITE / "book").rglob("*.html"))
+    said = {}
+    for path in pages:
+        head = path.read_text(encoding="utf-8").split("</head>")[0]
+        said[path] = tag(head, "description")
+        assert 20 <= len(said[path]) <= head_tags.LONGEST + 30, (path, said[path])
+        picture = tag(head, "og:image")
+        assert (path.parent / picture).resolve().is_file() or picture.startswith("https://")
+        assert tag(head, "og:title")
+    assert sum(path.stat().st_size for path in (SITE / head_tags.CARDS).glob("*.png")) < 800_000
+
+
+@built
+def test_only_a_site_with_an_address_names_one() -> None:
+    text = (SITE / "book" / "debiasing" / "ddc.html").read_text(encoding="utf-8")
+    site = editions.site_address()
+    assert ('rel="canonical"' in text) == bool(site) == (SITE / "sitemap.xml").is_file()
+    assert (SITE / "robots.txt").is_file() == bool(site)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("site", ["", HERE])
+def test_a_built_page_has_it_in_its_head(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, site: str) -> None:
+    from sphinx.application import Sphinx
+
+    monkeypatch.setattr(editions, "site_address", lambda: site)
+    (tmp_path / "book").mkdir()
+    (tmp_path / "book" / "index.rst").write_text(
+        "Title\n=====\n\nA first sentence that is long enough to be all of it.\n"
+    )
+    (tmp_path / "conf.py").write_text(
+        "extensions = ['tools.head_tags', 'tools.not_found']\n"
+        "html_theme = 'sphinx_book_theme'\n"
+        "root_doc = 'book/index'\n"
+    )
+    out = tmp_path / "out"
+    Sphinx(str(tmp_path), str(tmp_path), str(out), str(tmp_path / "trees"), "html", status=None, warning=None).build()
+    head = (out / "book" / "index.html").read_text(encoding="utf-8").split("</head>")[0]
+    assert tag(head, "description") == "A first sentence that is long enough to be all of it."
+    assert (f'<link rel="canonical" href="{HERE}/book/index.html" />' in head) == bool(site)
+    assert (out / "sitemap.xml").is_file() == (out / "robots.txt").is_file() == bool(site)
+    assert (out / head_tags.CARDS / "index.png").is_file() and (out / "404.html").is_file()
+    assert '<a href="book/index.html">Title</a>' in (out / "index.html").read_text(encoding="utf-8")

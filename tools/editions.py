@@ -1,0 +1,61 @@
+"""What the site says of itself: pages and their chapters, version, day of the last change, address where one is set."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from tools import address
+from tools.course_index import toc
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a page stands: the number of its chapter, 0 for none; whether it is read from first to last."""
+
+    chapter: int
+    is_read: bool
+
+
+@cache
+def places(root: Path = ROOT) -> dict[str, Place]:
+    """Page -> its place, for every page of _toc.yml; the page after the first is read as a chapter without a number."""
+    return {page: Place(sum(number), bool(number) or at == 1) for at, (page, number) in enumerate(toc(root))}
+
+
+@cache
+def site_address(root: Path = ROOT) -> str:
+    """The public address of the site without a slash at its end; "" as long as nobody has set one."""
+    repository = address.repository(root)
+    return address.site(repository) if address.is_set(repository) else ""
+
+
+@cache
+def last_changes(root: Path = ROOT) -> dict[str, str]:
+    """File, from the root of the repository -> the day of its last commit, "2026-11-22".
+
+    Empty outside a repository, and in a clone without history, where every file would seem as old as the clone.
+    """
+    if _git("rev-parse", "--is-shallow-repository", root=root).strip() != "false":
+        return {}
+    days: dict[str, str] = {}
+    day = ""
+    for line in _git("log", "--format=%x00%cs", "--name-only", "--", "book", root=root).splitlines():
+        if line.startswith("\0"):
+            day = line[1:]
+        elif line:
+            days.setdefault(line, day)  # the newest commit comes first
+    return days
+
+
+def _git(*arguments: str, root: Path) -> str:
+    """What git says; nothing where it cannot answer."""
+    command = ["git", "-c", "core.quotePath=false", *arguments]
+    try:
+        return subprocess.run(command, cwd=root, capture_output=True, text=True, check=False).stdout
+    except FileNotFoundError:
+        return ""
