@@ -13,6 +13,7 @@ or ``python -m course_lib audit ITEMS.npy ...``. Formats: `course_lib.audit.file
 """
 
 from course_lib.audit.command import cli as cli
+from course_lib.audit.command import report_of as report_of
 from course_lib.audit.cosines import Cosines as Cosines
 from course_lib.audit.cosines import TableFacts as TableFacts
 from course_lib.audit.files import read_table as read_table

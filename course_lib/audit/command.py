@@ -50,6 +50,18 @@ def cli(argv: list[str] | None = None) -> int:
     return FAULT if given.fail_on == "fault" and report.ids("fault") else 0
 
 
+def report_of(arguments: list[str]) -> Report | Comparison:
+    """What the command says to these arguments, as an object: for notebooks. ValueError where it refuses the input.
+
+    ["my-model"] is a folder, ["old", "new"] are two snapshots, ["--items", "films.pt"] is as in a shell.
+    """
+    try:
+        given = _parser().parse_args(arguments)
+    except SystemExit:
+        raise ValueError(f"arguments are {arguments}; expected those of two-tower-audit --help") from None
+    return _answered(given)
+
+
 def _answered(given: argparse.Namespace) -> Report | Comparison:
     if given.new is None and given.again is None:
         return _audited(given)
