@@ -48,7 +48,7 @@ PACKAGES = {
     "papers": {"numpy", "scipy", "yaml"},
     "models": {"numba", "numpy", "scipy", "torch"},
     "training": {"lightning", "lightning_fabric", "numba", "numpy", "scipy", "torch", "tqdm"},
-    "audit": {"matplotlib", "numpy", "pyarrow", "safetensors", "torch", "tqdm"},
+    "audit": {"matplotlib", "numpy", "pyarrow", "safetensors", "scipy", "torch", "tqdm"},
     "lessons": {
         *(
             "IPython",

@@ -55,7 +55,7 @@ if "COLAB_RELEASE_TAG" in os.environ and importlib.util.find_spec("course_lib") 
     held = folder / "held.txt"  # what is here, at its version
     held.write_text(here)
     done = subprocess.run(
-        [*pip, "install", "--constraint", held, folder],
+        [*pip, "install", "--constraint", held, f"{folder}[lessons]"],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )
     if done.returncode:

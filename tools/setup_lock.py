@@ -38,9 +38,8 @@ def wanted() -> list[str]:
     """What pyproject.toml asks for: the core, what builds it, every extra but that of `make mutants`."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     extras = (packages for name, packages in project["project"]["optional-dependencies"].items() if name not in APART)
-    return sorted(
-        {*project["project"]["dependencies"], *project["build-system"]["requires"], *itertools.chain(*extras)}
-    )
+    found = {*project["project"]["dependencies"], *project["build-system"]["requires"], *itertools.chain(*extras)}
+    return sorted(each for each in found if not each.startswith(f"{project['project']['name']}["))  # extras name extras
 
 
 def resolve(folder: Path, torch_index: str) -> dict[str, str]:

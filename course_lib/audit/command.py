@@ -1,4 +1,4 @@
-"""`two-tower-audit`, and `python -m course_lib audit`: from the files of a model to a report.
+"""`two-tower-audit`, and `python -m course_lib audit`: from the files of a model, or of two snapshots, to a report.
 
 Exit status: 0 whatever is found, 1 with `--fail-on fault` where there is a fault, 2 where the input was refused.
 """
@@ -17,12 +17,16 @@ import numpy as np
 from course_lib import __version__
 from course_lib.audit.cosines import LINEAR_WIDTH
 from course_lib.audit.files import read_counts, read_table
-from course_lib.audit.pairs import read_pairs
+from course_lib.audit.pairs import Found, read_pairs
 from course_lib.audit.report import Report, audit
+from course_lib.audit.snapshots import Comparison, compare
+from course_lib.audit.snapshots.rows import STEMS, files_in, read_snapshot
+from course_lib.audit.tables import Table
 from course_lib.audit.training import LOSSES, Training, read_training
 from course_lib.data.interactions import NEGATIVE_LAWS
 
 FAULT, REFUSED = 1, 2
+SNAPSHOT = "OLD/ and NEW/ (files items, users, pairs, held_out, counts, item_ids, user_ids)"
 TRAINING = tuple(field.name for field in fields(Training))
 
 
@@ -35,7 +39,7 @@ def cli(argv: list[str] | None = None) -> int:
     """0 when a report was made, 1 where `--fail-on fault` found one, 2 when the input was refused."""
     given = _parser().parse_args(argv)
     try:
-        report = _audited(given)
+        report = _answered(given)
         for path, text in ((given.out, report.html), (given.json, lambda: _json(report))):
             if path is not None and path != "-":
                 Path(path).write_text(text(), encoding="utf-8")
@@ -46,29 +50,68 @@ def cli(argv: list[str] | None = None) -> int:
     return FAULT if given.fail_on == "fault" and report.ids("fault") else 0
 
 
+def report_of(arguments: list[str]) -> Report | Comparison:
+    """What the command says to these arguments, as an object: for notebooks. ValueError where it refuses the input.
+
+    ["my-model"] is a folder, ["old", "new"] are two snapshots, ["--items", "films.pt"] is as in a shell.
+    """
+    try:
+        given = _parser().parse_args(arguments)
+    except SystemExit:
+        raise ValueError(f"arguments are {arguments}; expected those of two-tower-audit --help") from None
+    return _answered(given)
+
+
+def _answered(given: argparse.Namespace) -> Report | Comparison:
+    if given.new is None and given.again is None:
+        return _audited(given)
+    if given.table is None or given.new is None:
+        raise ValueError("old and new: one snapshot was given; expected two, OLD and NEW, before --again OTHER_SEED")
+    for name in ("items", "users", "item_ids", "user_ids"):
+        if getattr(given, name) is not None:
+            option = f"--{name.replace('_', '-')}"
+            raise ValueError(f"{option} was given with two snapshots; expected the tables in the folders {SNAPSHOT}")
+    return _compared(given)
+
+
+def _compared(given: argparse.Namespace) -> Comparison:
+    where = {"old": given.table, "new": given.new} | ({"again": given.again} if given.again else {})
+    read = {name: read_snapshot(each, name, drop_zero_rows=given.drop_zero_rows) for name, each in where.items()}
+    _take_from_folder(given, given.new, "new", ("pairs", "held_out", "counts"))
+    new = read["new"]
+    pairs, held_out = _pairs(given, new.users, new.items)
+    return compare(
+        read["old"],
+        new,
+        None if given.counts is None else read_counts(given.counts),
+        again=read.get("again"),
+        pairs=pairs,
+        held_out=held_out,
+        training=_training(given),
+        k=given.k,
+        rng=np.random.default_rng(given.seed),
+    )
+
+
 def _audited(given: argparse.Namespace) -> Report:
+    if given.table is not None and given.items is None and Path(given.table).is_dir():
+        folder, given.table = given.table, None
+        _take_from_folder(given, folder, "items", STEMS)
     where = given.items or given.table
     if where is None or (given.items and given.table):
         raise ValueError("items: the item table was given twice or not at all; expected --items ITEMS, once")
-    training = read_training(given.training) if given.training else {}
-    training |= {name: value for name in TRAINING if (value := getattr(given, name)) is not None}
     items = read_table(where, "items", ids=given.item_ids, drop_zero_rows=given.drop_zero_rows)
-    users = pairs = held_out = None
+    users = None
     if given.users is not None:
         users = read_table(given.users, "users", ids=given.user_ids, drop_zero_rows=given.drop_zero_rows)
-    if (given.pairs or given.held_out) and users is None:
-        raise ValueError("users: pairs were given without a user table; expected --users USERS, whose rows they name")
-    if given.pairs and users is not None:
-        pairs = read_pairs(given.pairs, "pairs", users, items)
-    if given.held_out and users is not None:
-        held_out = read_pairs(given.held_out, "held_out", users, items)
+    pairs, held_out = _pairs(given, users, items)
     return audit(
         items,
         users,
         None if given.counts is None else read_counts(given.counts),
         pairs=pairs,
         held_out=held_out,
-        training=Training(**training),
+        training=_training(given),
         k=given.k,
         rng=np.random.default_rng(given.seed),
         wide=given.wide,
@@ -77,7 +120,30 @@ def _audited(given: argparse.Namespace) -> Report:
     )
 
 
-def _json(report: Report) -> str:
+def _take_from_folder(given: argparse.Namespace, folder: str, name: str, stems: tuple[str, ...]) -> None:
+    """Sets the options that were not given to the files of the folder, where there are such."""
+    if Path(folder).is_dir():
+        for stem, path in files_in(Path(folder), name).items():
+            if stem in stems and getattr(given, stem) is None:
+                setattr(given, stem, path)
+
+
+def _pairs(given: argparse.Namespace, users: Table | None, items: Table) -> tuple[Found | None, Found | None]:
+    if (given.pairs or given.held_out) and users is None:
+        raise ValueError("users: pairs were given without a user table; expected --users USERS, whose rows they name")
+    found = [
+        read_pairs(where, name, users, items) if where and users is not None else None
+        for name, where in (("pairs", given.pairs), ("held_out", given.held_out))
+    ]
+    return found[0], found[1]
+
+
+def _training(given: argparse.Namespace) -> Training:
+    known = read_training(given.training) if given.training else {}
+    return Training(**known | {name: value for name in TRAINING if (value := getattr(given, name)) is not None})
+
+
+def _json(report: Report | Comparison) -> str:
     return json.dumps(report.to_dict(), indent=1, allow_nan=False)
 
 
@@ -86,10 +152,18 @@ def _parser() -> argparse.ArgumentParser:
         prog="two-tower-audit",
         description="What the course's theorems say about a trained two-tower model.",
         epilog="Tables: .npy, .npz, .pt, .safetensors, .parquet; pairs: .npz, .npy, .csv, .parquet. FILE#NAME picks "
-        "one of several arrays. No pickle is ever loaded. Exit status: 0; 1 with --fail-on fault; 2 for bad input.",
+        "one of several arrays. In a folder lie files named items, users, pairs, held_out, counts, item_ids, user_ids, "
+        "those that there are. No pickle is ever loaded. Exit status: 0; 1 with --fail-on fault; 2 for bad input.",
     )
     add: Any = parser.add_argument
-    add("table", nargs="?", metavar="ITEMS", help="the item table, one row an item; the same as --items")
+    add(
+        "table",
+        nargs="?",
+        metavar="ITEMS",
+        help="the item table, one row an item, or a folder with the files of a model",
+    )
+    add("new", nargs="?", metavar="NEW", help="a newer snapshot: says what changed from the first to this one")
+    add("--again", metavar="OTHER_SEED", help="the old model trained again with another seed: what chance changes")
     add("--items", metavar="ITEMS", help="the item table")
     add("--users", metavar="USERS", help="the user table of the same width")
     add("--counts", metavar="COUNTS", help="how often each item was seen in training (default: as in --pairs)")

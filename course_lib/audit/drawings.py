@@ -68,10 +68,25 @@ def _line(axes: Any, picture: Picture) -> None:
 
 
 def _bars(axes: Any, picture: Picture) -> None:
-    (_, x), (_, heights) = picture.columns.items()
+    (_, x), *series = picture.columns.items()
     words = isinstance(x[0], str)
-    width = 0.6 if words else 0.85 * (x[1] - x[0])
-    axes.bar(x, heights, width=width, color=FIRST)
+    width = (0.6 if words else 0.85 * (x[1] - x[0])) / len(series)
+    for at, ((name, heights), (colour, *_)) in enumerate(zip(series, SERIES, strict=False)):
+        places = [(place if words else value) + at * width for place, value in enumerate(x)]
+        axes.bar(
+            places,
+            heights,
+            width=width,
+            color=colour,
+            label=name,
+            hatch="//" if at else None,
+            edgecolor=INK,
+            linewidth=0,
+        )
+    if words:
+        axes.set_xticks([place + (len(series) - 1) * width / 2 for place in range(len(x))], x)
+    if len(series) > 1:
+        axes.legend()
 
 
 def _points(axes: Any, picture: Picture) -> None:

@@ -140,3 +140,11 @@ class Evidence:
         except ValueError:  # a head and a tail that agree, or projections without a spread: there is no direction
             return None
         return Axis(float(np.mean(found)), float(np.sqrt(np.mean(np.square(chance)))), len(items))
+
+
+def of_users(data: Interactions, users: Ids) -> Interactions:
+    """The pairs of these users alone, relabelled 0, 1, ... in their order."""
+    place = np.full(data.n_users, -1, dtype=np.int64)
+    place[users] = np.arange(len(users))
+    rows = place[data.users]
+    return Interactions(rows[rows >= 0], data.items[rows >= 0], n_users=len(users), n_items=data.n_items)

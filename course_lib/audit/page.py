@@ -20,11 +20,14 @@ SIGNS = {"fault": "✗", "fine": "✓", "cannot tell": "?"}
 
 @dataclass(frozen=True)
 class Contents:
-    """What the page shows; facts: {what was looked at: value}, in nested dictionaries; version: of the audit."""
+    """What the page shows; facts: {what was looked at: value}, in nested dictionaries; version: of the audit.
+
+    cosines: None where there are two snapshots.
+    """
 
     verdicts: Sequence[Verdict]
     remedies: Sequence[Effect]
-    cosines: Cosines
+    cosines: Cosines | None
     facts: Mapping[str, Any]
     notes: Sequence[str]
     source: str
@@ -106,7 +109,9 @@ def _remedies(found: Sequence[Effect]) -> str:
     return f'<section id="remedies"><h2>What to try next</h2><p>{note}</p>{_table(columns, "Remedies")}</section>'
 
 
-def _cosines(cosines: Cosines) -> str:
+def _cosines(cosines: Cosines | None) -> str:
+    if cosines is None:
+        return ""
     said = "".join(f"<li>{_text(sentence)}</li>" for sentence in cosines.sentences())
     return f'<section id="cosines"><h2>What the cosines mean</h2><ul>{said}</ul></section>'
 

@@ -1,6 +1,6 @@
 """How often the audit finds a planted fault, and how often it finds one where there is none: measured, and stored.
 
-`tests/audit/make_rates.py` plants and measures; `tests/audit/planted.py` says what is planted.
+`tests/audit/make_rates.py` plants and measures; `tests/audit/planted.py` and `planted_changes.py` say what is planted.
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+from course_lib import checking
+
 FILE = Path(__file__).with_name("rates.json")
 
 
-def rates() -> dict[str, Any]:
-    """What was measured.
+def rates(what: str = "models") -> dict[str, Any]:
+    """What was measured of "models", or of "changes" between two snapshots.
 
     seeds        [first, last], none of which settled a threshold, a strength or an implication
     models       how many models of each kind
@@ -22,5 +24,6 @@ def rates() -> dict[str, Any]:
                  three strengths}}
     implied      {id: the ids that a fault may bring with it}
     """
-    found: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
+    stored = json.loads(FILE.read_text(encoding="utf-8"))
+    found: dict[str, Any] = stored[checking.choice(what, "what", tuple(stored))]
     return found

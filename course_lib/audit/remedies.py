@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from course_lib import checking
-from course_lib.audit.evidence import AnyArray, Evidence, Float, Ids
+from course_lib.audit.evidence import AnyArray, Evidence, Float, Ids, of_users
 from course_lib.data import metrics
-from course_lib.data.interactions import Interactions
 from course_lib.maths import geometry, popularity
 
 JUDGED_USERS, FEWEST_USERS = 2_000, 400  # lists are made for so many users with a held-out pair, drawn at random
@@ -69,7 +68,7 @@ class Bench:
         drawn = evidence.rng("judged users").choice(len(able), size, replace=False)
         self.chosen: Ids = np.sort(able[drawn])
         self.evidence = evidence
-        self.pairs, self.held_out = (_of_users(data, self.chosen) for data in (evidence.pairs, evidence.held_out))
+        self.pairs, self.held_out = (of_users(data, self.chosen) for data in (evidence.pairs, evidence.held_out))
         self.counts = evidence.pairs.col_counts
         self.users, self.items = evidence.users[self.chosen], evidence.items.astype(evidence.users.dtype)
 
@@ -199,11 +198,3 @@ def ddc(bench: Bench) -> Correction:
     effect = bench.effect("DDC", tables)
     shares = 1 - len(without) / len(alpha), float((push > 0).mean())
     return Correction(effect, *shares, float(np.median(alpha)), float(np.median(beta)))
-
-
-def _of_users(data: Interactions, users: Ids) -> Interactions:
-    """The pairs of these users alone, relabelled 0, 1, ... in their order."""
-    place = np.full(data.n_users, -1, dtype=np.int64)
-    place[users] = np.arange(len(users))
-    rows = place[data.users]
-    return Interactions(rows[rows >= 0], data.items[rows >= 0], n_users=len(users), n_items=data.n_items)

@@ -77,10 +77,7 @@ class Report:
 
     def text(self, width: int = 76) -> str:
         """Verdicts with their support, and what cosines mean, in plain text."""
-        blocks = []
-        for verdict in self.verdicts:
-            said = f"{verdict.id}: {verdict.verdict.upper()}. {verdict.support} {verdict.advice}".strip()
-            blocks.append(textwrap.fill(said, width, subsequent_indent="  ", break_on_hyphens=False))
+        blocks = [verdict.text(width) for verdict in self.verdicts]
         notes = [textwrap.fill(f"Note: {note}", width, subsequent_indent="  ") for note in self.notes]
         return "\n".join([*blocks, *notes, "", self.cosines.text(width)])
 
@@ -145,7 +142,7 @@ def audit(
     if user_table is not None:
         checking.same_width(user_table.rows, item_table.rows, "users", "items")
     given = {"pairs": pairs, "held_out": held_out}
-    found = {name: _found(values, name, user_table, item_table) for name, values in given.items()}
+    found = {name: found_in(values, name, user_table, item_table) for name, values in given.items()}
     evidence = _evidence(item_table, user_table, counts, found, training or Training(), k, rng)
     inputs = _inputs(item_table, user_table, counts, found, evidence)
     with _bar(progress) as step:
@@ -162,7 +159,7 @@ def _report(
     step("popularity")
     popular = [question(evidence) for question in (popularity_lengths, popularity_direction, shifted_centre)]
     step("remedies")
-    bench = _bench(evidence)
+    bench = bench_of(evidence)
     shown = [] if bench is None else remedies.effects(bench)
     step("corrections")
     correction, notes = _correction(bench)
@@ -179,7 +176,8 @@ def _report(
 # ---- arguments
 
 
-def _found(values: Any, name: str, users: Table | None, items: Table) -> Found | None:
+def found_in(values: Any, name: str, users: Table | None, items: Table) -> Found | None:
+    """The pairs over the rows of two tables; None where there are none. Raises ValueError without users."""
     if values is None or isinstance(values, Found):
         return values
     if users is None:
@@ -257,7 +255,7 @@ def _notes(evidence: Evidence, found: dict[str, Found | None]) -> Iterator[str]:
 # ---- measurements that several questions need
 
 
-def _bench(evidence: Evidence) -> Bench | None:
+def bench_of(evidence: Evidence) -> Bench | None:
     """None for fewer than FEWEST_LISTS users with a training and a held-out pair, and with items of one count alone."""
     if evidence.users is None or evidence.pairs is None or evidence.held_out is None or not evidence.counts_vary:
         return None

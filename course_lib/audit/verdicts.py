@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -43,6 +44,21 @@ CATALOGUE: dict[str, Question] = {
 }
 
 
+CHANGES: dict[str, Question] = {  # of two snapshots
+    "neighbours-changed": Question(
+        "Are items still near the same items?", "geometry/gauge-freedom-further", "cor-neighbours"
+    ),
+    "lists-changed": Question("Do users still get the same items?", "geometry/gauge-freedom", "prop-gauge-freedom"),
+    "lengths-drifted": Question(
+        "Did the lengths drift?", "geometry/popularity-norm-coupling-further", "thm-coupling-corrected"
+    ),
+    "centre-moved": Question("Did the centre move?", "debiasing/popularity-direction-further", "thm-bpr-conservation"),
+    "quality-dropped": Question("Are held-out pairs ranked as well?", "geometry/gauge-freedom", "prop-gauge-freedom"),
+    "new-faults": Question("Does the audit find new faults?", "geometry/gauge-freedom", "prop-cosine-gauge"),
+}
+QUESTIONS = CATALOGUE | CHANGES
+
+
 @dataclass(frozen=True)
 class Picture:
     """One drawing and its numbers. kind: "line", "points" or "bars".
@@ -74,15 +90,20 @@ class Verdict:
     pictures: tuple[Picture, ...] = ()
 
     def __post_init__(self) -> None:
-        checking.choice(self.id, "id", CATALOGUE)
+        checking.choice(self.id, "id", QUESTIONS)
         checking.choice(self.verdict, "verdict", ANSWERS)
         if not self.support:
             raise ValueError(f"the verdict on {self.id} has no support; expected a sentence")
 
     @property
     def question(self) -> Question:
-        """Its entry of the catalogue."""
-        return CATALOGUE[self.id]
+        """Its entry of QUESTIONS."""
+        return QUESTIONS[self.id]
+
+    def text(self, width: int = 76) -> str:
+        """Id, answer, support and advice, wrapped."""
+        said = f"{self.id}: {self.verdict.upper()}. {self.support} {self.advice}".strip()
+        return textwrap.fill(said, width, subsequent_indent="  ", break_on_hyphens=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

@@ -8,13 +8,15 @@ from typing import Any
 
 import pytest
 import widget_pages
-from audit import planted
+from audit import planted, planted_changes
 
 
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> str:
+@pytest.fixture(scope="module", params=["one model", "two snapshots"])
+def address(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> str:
     path: Path = tmp_path_factory.mktemp("page") / "report.html"
-    path.write_text(planted.PLANTS["popularity-direction"](0, 2).audited(0).html(), encoding="utf-8")
+    one = request.param == "one model"
+    model: Any = planted.PLANTS["popularity-direction"](0, 2) if one else planted_changes.PLANTS["centre-moved"](0, 2)
+    path.write_text(model.audited(0).html(), encoding="utf-8")
     return path.as_uri()
 
 

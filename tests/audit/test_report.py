@@ -13,7 +13,7 @@ import pytest
 from audit import planted
 
 from course_lib.audit import CATALOGUE, Report, Verdict, audit
-from course_lib.audit.verdicts import ANSWERS
+from course_lib.audit.verdicts import ANSWERS, QUESTIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -67,7 +67,7 @@ def test_a_verdict_needs_support() -> None:
 
 
 def test_every_question_leads_to_a_theorem_of_the_book() -> None:
-    for question in CATALOGUE.values():
+    for question in QUESTIONS.values():
         source = (ROOT / "book" / f"{question.chapter}.ipynb").read_text(encoding="utf-8")
         assert f":label: {question.theorem}\\n" in source, question
 

@@ -32,7 +32,7 @@ def popularity_lengths(evidence: Evidence) -> Verdict:
     some = trained if len(trained) <= CANDIDATES else rng.choice(trained, CANDIDATES, replace=False)
     norms, counts = evidence.norms[some], evidence.counts[some]
     slope = float(popularity.log_log_slope(norms, counts))
-    low, high = _interval(norms, counts, rng)
+    low, high = slope_interval(norms, counts, rng)
     correlation = float(popularity.pearson(np.log(norms), np.log(counts)))
     fault = abs(correlation) >= CORRELATION and abs(slope) >= SLOPE and not low <= 0 <= high
     figures = {"slope": slope, "slope_low": low, "slope_high": high, "correlation": correlation, "items": len(some)}
@@ -50,7 +50,8 @@ def popularity_lengths(evidence: Evidence) -> Verdict:
     return Verdict(name, judged(fault), support, figures, advice, (_picture(norms, counts),))
 
 
-def _interval(norms: Float, counts: Float, rng: np.random.Generator) -> tuple[float, float]:
+def slope_interval(norms: Float, counts: Float, rng: np.random.Generator) -> tuple[float, float]:
+    """The 95 % interval of `popularity.log_log_slope`, by the bootstrap over items."""
     slopes = []
     for _ in range(RESAMPLES):
         drawn = rng.integers(0, len(norms), len(norms))

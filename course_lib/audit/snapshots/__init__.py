@@ -1,0 +1,171 @@
+"""Two snapshots of a model: what changed up to a rotation, and whether the new one is worse.
+
+    found = compare(old, new, again=other_seed, pairs=train, held_out=test, rng=numpy.random.default_rng(0))
+    found.ids("fault")               # ["neighbours-changed", ...]
+
+Command line: ``two-tower-audit OLD/ NEW/ [--again OTHER_SEED/] [--out changes.html] [--fail-on fault]``; a folder holds
+items.npy (or another format) and, where there are any, users, pairs, held_out, item_ids, user_ids.
+
+The JSON (`Comparison.to_dict`), schema_version "1":
+
+    schema_version  "1"; it changes when a key changes its meaning or goes, not when one is added
+    tool, options   as in a report (`course_lib.audit.report`)
+    kind            "comparison"
+    rows            {items: {old, new, again, shared}, users: the same or null}; again only where it was given
+    faults          {old, new, again: ids of `verdicts.CATALOGUE`}
+    verdicts        as in a report, with the ids of `verdicts.CHANGES`
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from course_lib import __version__, checking
+from course_lib.audit.evidence import Evidence
+from course_lib.audit.page import Contents, framed, page
+from course_lib.audit.report import audit, bench_of, found_in
+from course_lib.audit.snapshots import questions
+from course_lib.audit.snapshots.change import change
+from course_lib.audit.snapshots.rows import Snapshot as Snapshot
+from course_lib.audit.snapshots.rows import files_in as files_in
+from course_lib.audit.snapshots.rows import match, snapshot_of
+from course_lib.audit.snapshots.rows import read_snapshot as read_snapshot
+from course_lib.audit.training import Training
+from course_lib.audit.verdicts import ANSWERS, CHANGES, Verdict
+
+SCHEMA_VERSION = "1"
+HELD_OUT = "leaked-test-pairs"  # a fault of the split, which both snapshots share
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """The answers, one for each of `verdicts.CHANGES`; rows: what was compared; faults: {snapshot: ids}."""
+
+    verdicts: tuple[Verdict, ...]
+    rows: dict[str, Any]
+    faults: dict[str, list[str]]
+    options: dict[str, Any]
+    source: str = "two snapshots"
+
+    def __repr__(self) -> str:
+        counted = ", ".join(f"{len(self.ids(answer))} {answer}" for answer in ANSWERS)
+        return f"Comparison({self.source}: {counted})"
+
+    def __getitem__(self, name: str) -> Verdict:
+        """The verdict with this id."""
+        checking.choice(name, "id", CHANGES)
+        return next(verdict for verdict in self.verdicts if verdict.id == name)
+
+    def ids(self, answer: str) -> list[str]:
+        """The ids of the questions with this answer: "fault", "fine" or "cannot tell"."""
+        checking.choice(answer, "answer", ANSWERS)
+        return [verdict.id for verdict in self.verdicts if verdict.verdict == answer]
+
+    def text(self, width: int = 76) -> str:
+        """Verdicts with their support, in plain text."""
+        return "\n".join(verdict.text(width) for verdict in self.verdicts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON: the module's docstring says which."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "tool": {"name": "two-tower-audit", "version": __version__},
+            "kind": "comparison",
+            "rows": self.rows,
+            "options": self.options,
+            "faults": self.faults,
+            "verdicts": [verdict.to_dict() for verdict in self.verdicts],
+        }
+
+    def html(self) -> str:
+        """One page of HTML that needs nothing else."""
+        return page(self._contents())
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the page, in a frame of its own."""
+        return framed(self._contents())
+
+    def _contents(self) -> Contents:
+        named = {f"faults of the {name} model": ", ".join(ids) or "none" for name, ids in self.faults.items()}
+        return Contents(self.verdicts, (), None, {**self.rows, **self.options, **named}, (), self.source, __version__)
+
+
+def compare(
+    old: Any,
+    new: Any,
+    counts: Any = None,
+    *,
+    again: Any = None,
+    pairs: Any = None,
+    held_out: Any = None,
+    training: Training | None = None,
+    k: int = 10,
+    rng: Generator,
+    drop_zero_rows: bool = False,
+) -> Comparison:
+    """What changed from `old` to `new`: each a `Snapshot`, an item table, or (items, users), as `audit` takes tables.
+
+    again: a second training of the old model, on the same data with another seed: the null of what chance moves.
+    counts, pairs, held_out: over the rows of `new`, as `audit` takes them; counts default to those of the pairs. Rows
+    are matched by ids where the tables have them (`Table.ids`), else by number; the models are audited on the rows that
+    all share. Raises ValueError for what `audit` refuses, for widths that differ, for other numbers of rows without
+    ids, for ids in some tables alone, and where fewer than k + 2 items are shared.
+    """
+    given = {"old": old, "new": new} | ({} if again is None else {"again": again})
+    snapshots = {name: snapshot_of(each, name, drop_zero_rows=drop_zero_rows) for name, each in given.items()}
+    checking.whole(k, "k")
+    seed = int(checking.generator(rng).integers(2**32))
+    mine = snapshots["new"]
+    if (pairs is not None or held_out is not None) and any(each.users is None for each in snapshots.values()):
+        raise ValueError(
+            "pairs were given, but not every snapshot has users; expected users, whose rows the pairs name"
+        )
+    found = {
+        name: found_in(each, name, mine.users, mine.items) for name, each in (("pairs", pairs), ("held_out", held_out))
+    }
+    if counts is not None:
+        counts = mine.items.aligned(checking.counts(counts, "counts", mine.items.size))
+    elif found["pairs"] is not None:
+        counts = found["pairs"].pairs.col_counts
+    matched = match(snapshots, counts=counts, k=k, seed=seed, **found)
+    evidence = matched.evidence
+    faults = {name: _faults(each, training or Training(), k, seed) for name, each in evidence.items()}
+    rows = {"items": matched.items, "users": matched.users}
+    source = " to ".join(snapshots[name].items.source for name in ("old", "new"))
+    return Comparison(_verdicts(evidence, faults, k), rows, faults, {"k": k, "seed": seed}, source)
+
+
+def _verdicts(evidence: dict[str, Evidence], faults: dict[str, list[str]], k: int) -> tuple[Verdict, ...]:
+    old, new = evidence["old"], evidence["new"]
+    moved, chance = change(old, new), change(old, evidence["again"]) if "again" in evidence else None
+    benches = [bench for each in evidence.values() if (bench := bench_of(each)) is not None]
+    verdicts = (
+        questions.neighbours_changed(moved, chance, k),
+        questions.lists_changed(moved, chance, k),
+        questions.lengths_drifted(moved, chance, old, new),
+        questions.centre_moved(moved, chance),
+        questions.quality_dropped(benches, k),
+        questions.new_faults(faults["old"], faults["new"], faults.get("again")),
+    )
+    by_id = {verdict.id: verdict for verdict in verdicts}
+    return tuple(by_id[name] for name in CHANGES)
+
+
+def _faults(evidence: Evidence, training: Training, k: int, seed: int) -> list[str]:
+    """The faults of one model, on the shared rows; the split's are no change of the model."""
+    report = audit(
+        evidence.items,
+        evidence.users,
+        evidence.counts,
+        pairs=evidence.pairs,
+        held_out=evidence.held_out,
+        training=training,
+        k=k,
+        draws=1,
+        rng=np.random.default_rng(seed),
+    )
+    return [name for name in report.ids("fault") if name != HELD_OUT]

@@ -1,0 +1,138 @@
+"""What lies between two snapshots of the same rows, up to a rotation, as two trainings of one model differ by one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import orthogonal_procrustes
+
+from course_lib.audit.cosines import reduced
+from course_lib.audit.evidence import CANDIDATES, AnyArray, Evidence, Float, Ids, of_users
+from course_lib.audit.questions.lengths import slope_interval
+from course_lib.data import metrics
+from course_lib.data.interactions import Interactions
+from course_lib.maths import gauge, popularity
+
+LISTED_USERS = 500  # users whose lists are compared, drawn at random
+BANDS, EDGES = ("tail", "middle", "head"), (0.5, 0.9)  # of the items, by count: shares at which the next band begins
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """scale: median ratio of new to old length; spread: standard deviation of its log; slope (low, high): of its log
+    against the log count, with a 95 % interval, or None without counts.
+    """
+
+    scale: float
+    spread: float
+    slope: tuple[float, float, float] | None
+
+
+@dataclass(frozen=True)
+class Change:
+    """neighbours (q,): share of each query's cosine neighbours that are kept; band (q,): its place in BANDS, or None.
+
+    lists (u,): the same for users' lists by dot product; crossed (u,): of the old users with the new items, against the
+    old lists; rotated (u,): after the rotation that fits best. residual: what the best rotation and scale leave of the
+    new rows, ||c A Q - B|| / ||B||; linear: what the best matrix leaves; centre: distance of the mean directions, old
+    rotated by the best rotation of the directions; centres: their two lengths.
+    """
+
+    neighbours: Float
+    band: Ids | None
+    lists: Float | None
+    crossed: Float | None
+    rotated: Float | None
+    residual: float
+    linear: float
+    lengths: Lengths
+    centre: float
+    centres: tuple[float, float]
+
+
+def change(old: Evidence, new: Evidence) -> Change:
+    """The two have the same rows, in the same order, and the same seed, so that they draw the same queries."""
+    Q, scale = rotation(old.items, new.items)
+    unit_Q, _ = rotation(old.unit, new.unit)
+    means = [each.unit.mean(axis=0, dtype=np.float64) for each in (old, new)]
+    lists: dict[str, Float | None] = {"lists": None, "crossed": None, "rotated": None}
+    if old.users is not None and new.users is not None:
+        lists = _lists(old, new, Q)
+    return Change(
+        neighbours=gauge.neighbour_overlap(old.neighbours, new.neighbours),
+        band=None if not new.counts_vary else bands(new)[new.chosen[new.queries]],
+        residual=_left(scale * (old.items @ Q.astype(old.items.dtype)) - new.items, new.items),
+        linear=_linear(old.items, new.items),
+        lengths=_lengths(old, new),
+        centre=float(np.linalg.norm(means[0] @ unit_Q - means[1])),
+        centres=(float(np.linalg.norm(means[0])), float(np.linalg.norm(means[1]))),
+        **lists,
+    )
+
+
+def rotation(old: AnyArray, new: AnyArray) -> tuple[Float, float]:
+    """(Q, c) with the least ||c old Q - new||, Q orthogonal (orthogonal Procrustes).
+
+    Source: P. Schönemann, A generalized solution of the orthogonal Procrustes problem, Psychometrika 31 (1966).
+    """
+    # the rows enter by old^T new (k, k) alone, so a million of them are no more work for the decomposition
+    Q, total = orthogonal_procrustes(np.eye(old.shape[1]), (old.T @ new).astype(np.float64))
+    return Q, float(total / (old.astype(np.float64) ** 2).sum())
+
+
+def bands(evidence: Evidence) -> Ids:
+    """(n,) the place of each item in BANDS, by the rank of its count; equal counts in the order of the rows."""
+    assert evidence.counts is not None
+    places = np.empty(len(evidence.counts))
+    places[np.argsort(evidence.counts, kind="stable")] = (np.arange(len(places)) + 0.5) / len(places)
+    found: Ids = np.searchsorted(EDGES, places, side="right")
+    return found
+
+
+def _left(difference: AnyArray, whole: AnyArray) -> float:
+    return float(np.linalg.norm(difference) / np.linalg.norm(whole))
+
+
+def _linear(old: AnyArray, new: AnyArray) -> float:
+    """||old R - new|| / ||new|| for the best matrix R, by the triangle of [old, new] (QR in blocks)."""
+    width = old.shape[1]
+    triangle = reduced(np.concatenate([old, new], axis=1))
+    return _left(triangle[width:, width:], triangle[:, width:])
+
+
+def _lengths(old: Evidence, new: Evidence) -> Lengths:
+    ratio = new.norms / old.norms
+    scale = float(np.median(ratio))
+    slope = None
+    trained = np.flatnonzero(new.counts > 0) if new.counts is not None else np.zeros(0, np.int64)
+    if len(trained) > 1 and new.counts is not None and np.ptp(new.counts[trained]):
+        rng = new.rng("drift of lengths")
+        some = trained if len(trained) <= CANDIDATES else rng.choice(trained, CANDIDATES, replace=False)
+        interval = slope_interval(ratio[some], new.counts[some], rng)
+        slope = float(popularity.log_log_slope(ratio[some], new.counts[some])), *interval
+    return Lengths(scale, float(np.log(ratio).std()), slope)
+
+
+def _lists(old: Evidence, new: Evidence, Q: Float) -> dict[str, Float | None]:
+    """Of a sample of users, known pairs left out."""
+    assert old.users is not None and new.users is not None
+    size = min(LISTED_USERS, len(new.users))
+    chosen = np.sort(new.rng("listed users").choice(len(new.users), size, replace=False))
+    known = _known(new, chosen)
+    left, right = (each.astype(np.float64, copy=False) for each in (old.users[chosen], new.users[chosen]))
+    before = metrics.top_k(left, old.items.astype(np.float64), known, new.k)
+    found = {"lists": right, "crossed": left, "rotated": left @ Q}
+    items = new.items.astype(np.float64)
+    return {
+        name: gauge.neighbour_overlap(before, metrics.top_k(users, items, known, new.k))
+        for name, users in found.items()
+    }
+
+
+def _known(evidence: Evidence, chosen: Ids) -> Interactions:
+    """The training pairs of the chosen users, none where there are no pairs."""
+    n = len(evidence.items)
+    if evidence.pairs is None:
+        return Interactions(np.zeros(0, np.int64), np.zeros(0, np.int64), n_users=len(chosen), n_items=n)
+    return of_users(evidence.pairs, chosen)

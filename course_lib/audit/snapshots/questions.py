@@ -1,0 +1,247 @@
+"""The verdicts on two snapshots. The null is training again: the same data, another seed.
+
+Thresholds were settled on six kinds of model on MovieTweetings (cosine softmax, with and without logQ, longer, BPR,
+ALS, tables that were not normalised; two pairs of seeds each): two seeds of one model kept 28 to 42 % of the neighbours
+and 20 to 50 % of the lists, moved the centre by at most .02, the lengths by a slope of at most .006 and a spread of at
+most .09, and NDCG by up to 17 % (its standard deviation over seeds is 3 to 10 % of it).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from course_lib.audit.evidence import Evidence, Float
+from course_lib.audit.remedies import SIDES, Bench
+from course_lib.audit.snapshots.change import BANDS, Change
+from course_lib.audit.verdicts import Answer, Number, Picture, Verdict, cannot_tell, judged
+
+LOST, KEPT = 0.10, 0.80  # shares without a second training: below LOST no two seeds of ours were, above KEPT none
+AGAIN = 0.85  # of what a second training keeps: significantly less is a fault
+FEWEST_LISTS = 20  # lists of a band, below which nothing is said about it
+SLOPE, SPREAD, CENTRE = 0.05, 0.30, 0.10  # of log ratio on log count; of log ratio; distance of the mean directions
+NOISE = 2.0  # times what a second training moves, where that is more
+DROP, UNSURE = 0.20, 0.10  # of NDCG on held-out pairs, with an interval off 0: a fault; too near to seeds to tell
+NEEDED = (
+    "Give a second training of the old model, on the same data with another seed (--again): it says what chance moves."
+)
+
+
+def neighbours_changed(change: Change, again: Change | None, k: int) -> Verdict:
+    """By `_kept` over all items and over each band of popularity."""
+    name = "neighbours-changed"
+    groups = {"all": np.arange(len(change.neighbours))}
+    if change.band is not None:
+        groups |= {band: np.flatnonzero(change.band == at) for at, band in enumerate(BANDS)}
+        groups = {band: ids for band, ids in groups.items() if len(ids) >= FEWEST_LISTS or band == "all"}
+    answers = {band: _kept(change.neighbours[ids], _part(again, ids)) for band, ids in groups.items()}
+    shares = {band: float(change.neighbours[ids].mean()) for band, ids in groups.items()}
+    figures: dict[str, Number] = {f"kept_{band}": share for band, share in shares.items()}
+    if again is not None:
+        figures |= {f"kept_again_{band}": float(again.neighbours[ids].mean()) for band, ids in groups.items()}
+    figures |= {
+        "moved_by_rotation": change.residual,
+        "moved_by_matrix": change.linear,
+        "queries": len(change.neighbours),
+    }
+    support = (
+        f"Of the {k} nearest items by cosine the new model keeps {100 * shares['all']:.0f} %"
+        + "".join(f", {100 * share:.0f} % for the {band}" for band, share in shares.items() if band != "all")
+        + ("" if again is None else f"; a second training of the old one keeps {100 * again.neighbours.mean():.0f} %")
+        + f". The best rotation and scale leave {100 * change.residual:.0f} % of the new table's length, "
+        f"the best matrix {100 * change.linear:.0f} %."
+    )
+    return _verdict(
+        name, list(answers.values()), support, figures, _lost_neighbours(change), _bars(shares, again, groups, k)
+    )
+
+
+def lists_changed(change: Change, again: Change | None, k: int) -> Verdict:
+    """By `_kept` over users; how much the old users' lists change when the new items are served to them."""
+    name = "lists-changed"
+    if change.lists is None or change.crossed is None or change.rotated is None:
+        return cannot_tell(name, "The user tables were not both given.", "Give users in both snapshots.")
+    figures: dict[str, Number] = {
+        "kept": float(change.lists.mean()),
+        "old_users_with_new_items": float(change.crossed.mean()),
+        "after_rotating": float(change.rotated.mean()),
+        "users": len(change.lists),
+    }
+    kept_again = None if again is None else again.lists
+    if kept_again is not None:
+        figures["kept_again"] = float(kept_again.mean())
+    support = (
+        f"Of the top {k} by dot product, {len(change.lists):,} users keep {100 * change.lists.mean():.0f} %"
+        + ("" if kept_again is None else f" (a second training of the old model: {100 * kept_again.mean():.0f} %)")
+        + f". Old users with the new items keep {100 * change.crossed.mean():.0f} %, and "
+        f"{100 * change.rotated.mean():.0f} % after the rotation that fits the items best: do not mix the towers of "
+        "two snapshots in serving."
+    )
+    advice = "Compare the two lists of some users by eye, and the held-out pairs, before the new model is served."
+    return _verdict(name, [_kept(change.lists, kept_again)], support, figures, advice)
+
+
+def lengths_drifted(change: Change, again: Change | None, old: Evidence, new: Evidence) -> Verdict:
+    """A fault where the log ratio of new to old lengths has a spread of SPREAD, or goes with log count by SLOPE, or one
+    table alone is on a sphere. More than NOISE times a second training, where that is more.
+    """
+    name = "lengths-drifted"
+    lengths = change.lengths
+    figures: dict[str, Number] = {"scale": lengths.scale, "spread": lengths.spread}
+    slope, low, high = lengths.slope or (0.0, 0.0, 0.0)
+    if lengths.slope is not None:
+        figures |= {"slope": slope, "slope_low": low, "slope_high": high}
+    noise_spread, noise_slope = 0.0, 0.0
+    if again is not None:
+        noise_spread, noise_slope = again.lengths.spread, abs((again.lengths.slope or (0.0,))[0])
+        figures |= {"spread_again": noise_spread, "slope_again": noise_slope}
+    steeper = abs(slope) >= max(SLOPE, NOISE * noise_slope) and not low <= 0 <= high
+    fault = old.on_sphere != new.on_sphere or steeper or lengths.spread >= max(SPREAD, NOISE * noise_spread)
+    support = f"The ratio of new to old length has the median {lengths.scale:.3g}"
+    support += f" and a spread of {100 * lengths.spread:.1f} %"
+    if lengths.slope is not None:
+        support += f"; it goes with the count by a slope of {slope:+.3f} (95 % interval {low:+.3f} to {high:+.3f})"
+    if old.on_sphere != new.on_sphere:
+        support += f". The old table is {'on' if old.on_sphere else 'off'} the sphere, the new one is not so"
+    advice = (
+        "Dot products now weigh items differently: look at the schedule, the decay and the normalising of the training."
+    )
+    return Verdict(name, judged(fault), f"{support}.", figures, advice if fault else "")
+
+
+def centre_moved(change: Change, again: Change | None) -> Verdict:
+    """A fault where the mean direction, rotated, moved by CENTRE, and by more than NOISE times a second training."""
+    name = "centre-moved"
+    noise = 0.0 if again is None else again.centre
+    fault = change.centre >= max(CENTRE, NOISE * noise)
+    figures: dict[str, Number] = {"moved": change.centre, "old": change.centres[0], "new": change.centres[1]}
+    figures |= {} if again is None else {"moved_again": noise}
+    support = (
+        f"The mean of the items' directions had the length {change.centres[0]:.2f} and has "
+        f"{change.centres[1]:.2f}; after the best rotation it moved by {change.centre:.3f}"
+        + (f" (a second training: {noise:.3f})." if again is not None else ".")
+    )
+    advice = (
+        "All cosines share a part that they did not share before. Lists by dot product do not see it; thresholds "
+        "on cosines and approximate indices do: compare the start, the decay and the centring of the two trainings."
+    )
+    return Verdict(name, judged(fault), support, figures, advice if fault else "")
+
+
+def quality_dropped(benches: Sequence[Bench], k: int) -> Verdict:
+    """A fault where NDCG on held-out pairs fell by DROP, user by user, with an interval below 0; UNSURE: "cannot tell".
+
+    Where there is a second training, against the mean of both, and by NOISE times what it moves NDCG. benches: old, new
+    and, where there is one, again; empty where it could not be measured.
+    """
+    name = "quality-dropped"
+    if not benches:
+        return cannot_tell(
+            name,
+            "Users, training and held-out pairs were not all given, or few users have both.",
+            "Put pairs and held_out into the new folder, or give --pairs and --held-out.",
+        )
+    before, after, *others = (bench.start[0] for bench in benches)
+    noise = abs(float((others[0] - before).mean())) if others else 0.0
+    before = np.mean([before, *others], axis=0)
+    difference, low, high = _interval(after - before)
+    start = float(before.mean())
+    fell = -difference if high < 0 else 0.0
+    figures: dict[str, Number] = {
+        "before": start,
+        "after": float(after.mean()),
+        "difference": difference,
+    }
+    figures |= {"low": low, "high": high, "users": len(before)} | ({"moved_again": noise} if others else {})
+    support = (
+        f"NDCG@{k} on held-out pairs: {start:.4f} before, {after.mean():.4f} after (difference "
+        f"{difference:+.4f}, 95 % interval {low:+.4f} to {high:+.4f}, {len(before):,} users)."
+        + (f" Before: the mean of the two old trainings, which differ by {noise:.4f}." if others else "")
+    )
+    if fell and fell >= max(DROP * start, NOISE * noise):
+        advice = (
+            "Do not serve the new model before you know why: the reports on the two models are where to look first."
+        )
+        return Verdict(name, "fault", support, figures, advice)
+    if fell and fell >= UNSURE * start:
+        needed = "Seeds alone can do as much: train both models again with further seeds before you blame the change."
+        return cannot_tell(name, support, needed, figures)
+    return Verdict(name, "fine", support, figures)
+
+
+def new_faults(old: Sequence[str], new: Sequence[str], again: Sequence[str] | None) -> Verdict:
+    """A fault where the new report names one that neither the old report nor that of the second training names."""
+    name = "new-faults"
+    known = {*old, *(again or ())}
+    added, gone = ([each for each in mine if each not in theirs] for mine, theirs in ((new, known), (old, {*new})))
+    figures: dict[str, Number] = {
+        "old_faults": len(old),
+        "new_faults": len(new),
+        "added": len(added),
+        "gone": len(gone),
+    }
+    support = f"The audit finds {len(old)} faults in the old model and {len(new)} in the new one"
+    support += f"; new: {', '.join(added)}" if added else "; none that no old training has"
+    support += f"; gone: {', '.join(gone)}." if gone else "."
+    advice = "The report on the new model says for each of them what was measured and what to do."
+    return Verdict(name, judged(bool(added)), support, figures, advice if added else "")
+
+
+# ---- parts
+
+
+def _kept(shares: Float, again: Float | None) -> Answer:
+    """Against a second training: a fault where the 95 % interval of share - AGAIN times its share lies below 0.
+
+    Without one: a fault below LOST, fine from KEPT on, "cannot tell" between: two seeds of one model lie there.
+    """
+    if again is not None:
+        return judged(_interval(shares - AGAIN * again)[2] < 0)
+    share = float(shares.mean())
+    return "fault" if share < LOST else "fine" if share >= KEPT else "cannot tell"
+
+
+def _interval(values: Float) -> tuple[float, float, float]:
+    """Mean, and its 95 % interval."""
+    mean = float(values.mean())
+    error = SIDES * float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else math.inf
+    return mean, mean - error, mean + error
+
+
+def _verdict(
+    name: str,
+    answers: list[Answer],
+    support: str,
+    figures: dict[str, Number],
+    advice: str,
+    pictures: tuple[Picture, ...] = (),
+) -> Verdict:
+    """A fault where one answer is; "cannot tell" where the first, which is over everything, is."""
+    verdict: Answer = "fault" if "fault" in answers else answers[0]
+    said = {"fault": advice, "fine": "", "cannot tell": NEEDED}[verdict]
+    return Verdict(name, verdict, support, figures, said, pictures)
+
+
+def _part(again: Change | None, ids: Any) -> Float | None:
+    return None if again is None else again.neighbours[ids]
+
+
+def _lost_neighbours(change: Change) -> str:
+    if change.lists is not None and change.lists.mean() > 2 * change.neighbours.mean():
+        return (
+            "Lists changed far less than neighbours did: the gauge moved, not the model. Compare items by scores "
+            "(gauge.score_rows), or train on the sphere."
+        )
+    return "Look for items whose ids moved (a new order of rows, another vocabulary), and at the band that lost most."
+
+
+def _bars(shares: dict[str, float], again: Change | None, groups: dict[str, Any], k: int) -> tuple[Picture, ...]:
+    columns: dict[str, list[Any]] = {"items": list(shares), "new model": list(shares.values())}
+    if again is not None:
+        columns["second training"] = [float(again.neighbours[ids].mean()) for ids in groups.values()]
+    return (
+        Picture(f"Share of the {k} nearest items that is kept", "bars", "items, by popularity", "share kept", columns),
+    )

@@ -1,0 +1,332 @@
+"""Trained models: each verdict of the audit against a computation of its own, in plain NumPy and SciPy.
+
+MovieTweetings as it comes with the course; ML-1M where COURSE_SCALE=laptop and the data set is there. implicit's models
+where implicit is installed (it is in no extra of the course).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from course_lib.debiasing.ddc import preference_directions
+from course_lib.interactions import Interactions
+from scipy.optimize import minimize
+
+from course_lib import backbones, datasets
+from course_lib.audit import CATALOGUE, Report, Training, audit
+from course_lib.audit.cosines import BALANCE_TOLERANCE
+from course_lib.audit.evidence import SPHERE_TOLERANCE
+from course_lib.audit.questions import batch, correction, direction, gauges, lengths, rows
+from course_lib.audit.remedies import JUDGED_USERS, NEGATIVES, RIDGE
+from course_lib.training.bpr import bpr_epoch
+from course_lib.training.recommenders import tables_of, train_recommender
+from course_lib.training.towers import lookup_towers, train_towers
+
+Tables = tuple[np.ndarray, np.ndarray]  # items, users
+WIDTH, K, TAU, BATCH = 32, 10, 0.2, 512
+LARGE = os.environ.get("COURSE_SCALE", "smoke") != "smoke"
+
+# ---- models
+
+
+def by_bpr(train: Interactions) -> Tables:
+    rng = np.random.default_rng(0)
+    users, items = (rng.normal(0, 0.1, (rows, WIDTH)) for rows in train.shape)
+    for _ in range(20):
+        bpr_epoch(users, items, train, lr=0.05, decay=0.01, rng=rng, threads=1)
+    return items, users
+
+
+def by_softmax(train: Interactions, *, logq: bool) -> Tables:
+    towers = lookup_towers(train, d=WIDTH, norm=1.0, seed=0)
+    optimiser = torch.optim.Adam(towers.parameters(), lr=0.02)
+    train_towers(towers, optimiser, train, steps=250, seed=0, batch_size=BATCH, tau=TAU, logq=logq)
+    users, items = (torch.nn.functional.normalize(table.detach(), dim=1).numpy() for table in towers.parameters())
+    return items, users
+
+
+def by_lightgcn(train: Interactions) -> Tables:
+    model = backbones.LightGCN(train, WIDTH, layers=2, generator=torch.Generator().manual_seed(0))
+    train_recommender(model, train, None, epochs=10, lr=0.01, seed=0, batch_size=2048)
+    users, items = tables_of(model)
+    return items.numpy(), users.numpy()
+
+
+def by_implicit(train: Interactions, name: str) -> Tables:
+    models = pytest.importorskip(f"implicit.{'als' if name == 'als' else 'bpr'}")
+    options = {"factors": WIDTH, "iterations": 15 if name == "als" else 60, "random_state": 0, "num_threads": 1}
+    kind = models.AlternatingLeastSquares if name == "als" else models.BayesianPersonalizedRanking
+    model = kind(**options, regularization=0.05 if name == "als" else 0.01)
+    model.fit(train.matrix.astype(np.float32), show_progress=False)
+    return model.item_factors, model.user_factors
+
+
+SOFTMAX = {"loss": "in-batch-softmax", "batch_size": BATCH, "temperature": TAU}
+MODELS: dict[str, tuple[Callable[[Interactions], Tables], Training]] = {
+    "bpr": (by_bpr, Training(loss="bpr")),
+    "softmax": (lambda train: by_softmax(train, logq=False), Training(**SOFTMAX)),
+    "softmax-logq": (lambda train: by_softmax(train, logq=True), Training(**SOFTMAX, logq=True)),
+    "lightgcn": (by_lightgcn, Training(loss="bpr")),
+    "implicit-bpr": (lambda train: by_implicit(train, "bpr"), Training(loss="bpr")),
+    "implicit-als": (lambda train: by_implicit(train, "als"), Training(loss="als")),
+}
+
+
+# ---- the same answers, by other means
+
+
+@dataclass(frozen=True)
+class Model:
+    """Float64 tables without zero rows, and their pairs."""
+
+    items: np.ndarray
+    users: np.ndarray
+    train: Interactions
+    test: Interactions
+    training: Training
+
+    @cached_property
+    def norms(self) -> np.ndarray:
+        return np.sqrt((self.items**2).sum(axis=1))
+
+    @cached_property
+    def unit(self) -> np.ndarray:
+        return self.items / self.norms[:, None]
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        return np.bincount(self.train.items, minlength=len(self.items)).astype(float)
+
+    @cached_property
+    def sphere(self) -> bool:
+        return bool(np.abs(self.norms / np.median(self.norms) - 1).max() <= SPHERE_TOLERANCE)
+
+    @cached_property
+    def wanted(self) -> dict[int, set[int]]:
+        """{user: held-out items that were not trained on}, of users with a training pair."""
+        known = set(zip(self.train.users.tolist(), self.train.items.tolist(), strict=True))
+        trained, found = set(self.train.users.tolist()), {}
+        for user, item in zip(self.test.users.tolist(), self.test.items.tolist(), strict=True):
+            if user in trained and (user, item) not in known:
+                found.setdefault(user, set()).add(item)
+        return found
+
+    def ndcg(self, users: np.ndarray, items: np.ndarray, shift: np.ndarray | float = 0.0) -> np.ndarray:
+        """(u,) NDCG at K of the users in `wanted`, with `shift` added to the score of each item."""
+        seen = self.train.labels().astype(bool)
+        discounts, found = 1 / np.log2(np.arange(K) + 2), []
+        for user, wanted in self.wanted.items():
+            scores = np.where(seen[user], -np.inf, items @ users[user] + shift)
+            hits = [item in wanted for item in np.argsort(-scores, kind="stable")[:K]]
+            found.append(discounts[hits].sum() / discounts[: len(wanted)].sum())
+        return np.array(found)
+
+
+def nearest(unit: np.ndarray) -> np.ndarray:
+    cosines = unit @ unit.T
+    np.fill_diagonal(cosines, -np.inf)
+    return np.argsort(-cosines, axis=1, kind="stable")[:, :K]
+
+
+def follows_lengths(model: Model) -> tuple[bool, dict[str, float]]:
+    if model.sphere:
+        return False, {}
+    seen = model.counts > 0
+    x, y = np.log(model.counts[seen]), np.log(model.norms[seen])
+    slope, start = np.polyfit(x, y, 1)
+    left = x - x.mean()
+    error = np.sqrt((left**2 * (y - start - slope * x) ** 2).sum()) / (left**2).sum()  # White's, not the bootstrap
+    correlation = np.corrcoef(x, y)[0, 1]
+    sure = abs(slope) > 1.96 * error and abs(slope) >= lengths.SLOPE
+    return abs(correlation) >= lengths.CORRELATION and sure, {"slope": slope, "correlation": correlation}
+
+
+def has_direction(model: Model) -> tuple[bool, dict[str, float]]:
+    def crossed(table: np.ndarray, counts: np.ndarray, seed: int) -> float:
+        half = np.random.default_rng(seed).permutation(len(counts)) % 2 == 0
+        found = []
+        for mine, others in ((half, ~half), (~half, half)):
+            order = np.argsort(-counts[others], kind="stable")
+            size = max(1, round(0.05 * len(order)))
+            way = table[others][order[:size]].mean(0) - table[others][order[-size:]].mean(0)
+            found.append(np.corrcoef(table[mine] @ way, counts[mine])[0, 1])
+        return float(np.mean(found))
+
+    found, faults = {}, []
+    for name, table in (("correlation", model.items), ("correlation_of_directions", model.unit)):
+        real = np.mean([crossed(table, model.counts, seed) for seed in range(10)])
+        dealt = [crossed(table, np.random.default_rng(seed).permutation(model.counts), seed) for seed in range(20)]
+        found[name] = real
+        faults.append(real >= direction.CORRELATION and real >= direction.CHANCES * np.sqrt(np.mean(np.square(dealt))))
+    return any(faults), found
+
+
+def is_shifted(model: Model) -> tuple[bool, dict[str, float]]:
+    cosines = model.unit @ model.unit.T
+    mean = (cosines.sum() - len(cosines)) / (len(cosines) * (len(cosines) - 1))
+    length = np.sqrt(cosines.mean())
+    return length >= direction.CENTRE, {"mean_cosine": mean, "length_of_mean_direction": length}
+
+
+def is_free(model: Model) -> tuple[bool, dict[str, float]]:
+    if model.sphere:  # every quadratic form on the rows is fixed where their products span all of them
+        columns = np.stack([model.items[:, a] * model.items[:, b] for a in range(WIDTH) for b in range(a + 1)], axis=1)
+        left = columns.shape[1] - np.linalg.matrix_rank(columns)
+        return left > 0, {"free_dimensions": left}
+    grams = [table.T @ table / np.linalg.norm(table.T @ table) for table in (model.users, model.items)]
+    imbalance = np.linalg.norm(grams[0] - grams[1]) / 2
+    if imbalance <= BALANCE_TOLERANCE:
+        return False, {"imbalance": imbalance}
+    rows = np.linalg.svd(model.users @ model.items.T, full_matrices=False)  # balanced: the roots of the singular values
+    balanced = rows[2][:WIDTH].T * np.sqrt(rows[1][:WIDTH])
+    before, after = nearest(model.unit), nearest(balanced / np.linalg.norm(balanced, axis=1, keepdims=True))
+    kept = np.mean([len({*a} & {*b}) / K for a, b in zip(before.tolist(), after.tolist(), strict=True)])
+    return kept < gauges.KEPT, {"imbalance": imbalance, "balanced_overlap": kept}
+
+
+def is_misled(model: Model) -> tuple[bool, dict[str, float]]:
+    if model.training.loss != "in-batch-softmax" or model.training.logq:
+        return False, {}
+    before = model.ndcg(model.users, model.items)
+    shift = TAU * np.log(np.maximum(model.counts, 1) / model.counts.sum())
+    after = model.ndcg(model.users, model.items, shift)
+    change = after - before
+    low = change.mean() - 1.96 * change.std(ddof=1) / np.sqrt(len(change))
+    figures = {"before": before.mean(), "after": after.mean(), "low": low}
+    return low > 0 and change.mean() >= batch.GAIN * before.mean(), figures
+
+
+def is_collapsed(model: Model) -> tuple[bool, dict[str, float]]:
+    sigma = np.linalg.svd(model.unit - model.unit.mean(axis=0), compute_uv=False)
+    shares = sigma**2 / (sigma**2).sum()
+    effective = np.exp(-(shares * np.log(shares)).sum())
+    return effective < rows.RANK * min(WIDTH, len(model.items) - 1), {"effective_rank": effective}
+
+
+def has_copies(model: Model) -> tuple[bool, dict[str, float]]:
+    squares = model.norms**2
+    far = squares[:, None] + squares - 2 * model.items @ model.items.T
+    np.fill_diagonal(far, np.inf)
+    share = (far.min(axis=1) <= (1e-5 * model.norms) ** 2).mean()  # what rounding leaves of squares
+    return share >= rows.COPIES, {"share": share}
+
+
+def has_dead(model: Model) -> tuple[bool, dict[str, float]]:
+    share = (model.norms < rows.SHORT * np.median(model.norms)).mean()
+    return share >= rows.DEAD, {"short_items": share * len(model.items)}
+
+
+def has_hubs(model: Model) -> tuple[bool, dict[str, float]]:
+    def top(lists: np.ndarray) -> float:
+        times = np.sort(np.bincount(lists.ravel(), minlength=len(model.items)))[::-1]
+        return float(times[: max(1, round(rows.HEAD * len(times)))].sum() / times.sum())
+
+    clouds = [
+        np.random.default_rng(seed).multivariate_normal(
+            model.unit.mean(0), np.cov(model.unit.T, bias=True), len(model.unit)
+        )
+        for seed in range(3)
+    ]
+    null = np.mean([top(nearest(cloud / np.linalg.norm(cloud, axis=1, keepdims=True))) for cloud in clouds])
+    share = top(nearest(model.unit))
+    return share >= rows.TIMES * null and share >= null + rows.BEYOND, {"share": share, "null_share": float(null)}
+
+
+def leaks(model: Model) -> tuple[bool, dict[str, float]]:
+    train, test = ({tuple(pair) for pair in data.pairs.tolist()} for data in (model.train, model.test))
+    return bool(train & test), {"shared": len(train & test)}
+
+
+def would_gain(model: Model) -> tuple[bool, dict[str, float]]:
+    """DDC user by user, by BFGS, with negatives of its own."""
+    rng, users = np.random.default_rng(0), model.users.copy()
+    # the audit's directions are those of the users whom it judges: all of them here
+    judged = sorted(model.wanted)
+    mine = model.train.select(np.isin(model.train.users, judged))
+    counts = np.bincount(mine.items, minlength=len(model.items))
+    order, size = np.argsort(-counts, kind="stable"), round(0.05 * len(counts))
+    pop = model.items[order[:size]].mean(0) - model.items[order[-size:]].mean(0)
+    pop /= np.linalg.norm(pop)
+    pref = preference_directions(model.users, model.items, model.train)
+    for user in judged:
+        own = model.train.items[model.train.users == user]
+        others = np.setdiff1d(np.arange(len(model.items)), own)
+        drawn = rng.choice(others, (len(own), NEGATIVES))
+        scores = model.items @ model.users[user]
+        margin = (scores[own][:, None] - scores[drawn]).ravel()
+        by_beta = np.repeat(model.items[own] @ pref[user], NEGATIVES)
+        by_alpha = -(model.items[drawn] @ pop).ravel()
+
+        def loss(ab: np.ndarray, margin: Any = margin, a: Any = by_alpha, b: Any = by_beta) -> tuple[float, np.ndarray]:
+            x = margin + ab[0] * a + ab[1] * b
+            pull = -1 / (1 + np.exp(np.clip(x, -500, 500)))
+            gradient = np.array([(pull * a).mean(), (pull * b).mean()]) + RIDGE * ab
+            return float(np.logaddexp(0, -x).mean() + RIDGE / 2 * (ab**2).sum()), gradient
+
+        alpha, beta = minimize(loss, np.zeros(2), jac=True, method="BFGS").x
+        users[user] += alpha * pop + beta * pref[user]
+    before, after = model.ndcg(model.users, model.items), model.ndcg(users, model.items)
+    change = after - before
+    low = change.mean() - 1.96 * change.std(ddof=1) / np.sqrt(len(change))
+    return low > 0 and change.mean() >= correction.GAIN * before.mean(), {
+        "before": before.mean(),
+        "after": after.mean(),
+    }
+
+
+REFERENCES: dict[str, Callable[[Model], tuple[bool, dict[str, float]]]] = {
+    "popularity-lengths": follows_lengths,
+    "popularity-direction": has_direction,
+    "shifted-centre": is_shifted,
+    "free-gauge": is_free,
+    "in-batch-bias": is_misled,
+    "collapsed-rank": is_collapsed,
+    "duplicated-rows": has_copies,
+    "dead-rows": has_dead,
+    "hubs": has_hubs,
+    "leaked-test-pairs": leaks,
+    "ddc-gain": would_gain,
+}
+# What the audit draws and the reference does not, or draws anew: queries, splits, a null, DDC's negatives.
+DRAWN = {"popularity-direction": 0.05, "hubs": 0.05, "ddc-gain": 0.01, "free-gauge": 0.03}
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param((data, name), marks=[pytest.mark.laptop, pytest.mark.data] if data == "ml-1m" else [])
+        for data in ("movietweetings", "ml-1m")
+        for name in MODELS
+    ],
+    ids="-".join,
+)
+def audited(request: pytest.FixtureRequest) -> tuple[Model, Report]:
+    data, name = request.param
+    if data == "ml-1m" and not LARGE:
+        pytest.skip("a run at laptop scale: COURSE_SCALE=laptop")
+    train, test = datasets.load(data, min_rating=7 if data == "movietweetings" else 4, core=10).split_random(
+        0.9, np.random.default_rng(0)
+    )
+    make, training = MODELS[name]
+    items, users = (np.asarray(table, dtype=np.float64) for table in make(train))
+    report = audit(items, users, pairs=train, held_out=test, training=training, rng=np.random.default_rng(0))
+    return Model(items, users, train, test, training), report
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_the_verdict_is_that_of_the_reference(audited: tuple[Model, Report], name: str) -> None:
+    model, report = audited
+    fault, figures = REFERENCES[name](model)
+    verdict = report[name]
+    for figure, value in figures.items():
+        sampled = name in DRAWN or (name == "in-batch-bias" and len(model.wanted) > JUDGED_USERS)
+        tolerance = {"abs": DRAWN.get(name, 0.01)} if sampled else {"rel": 1e-5, "abs": 1e-5}
+        assert verdict.figures[figure] == pytest.approx(float(value), **tolerance), figure
+    assert verdict.verdict == ("fault" if fault else "fine"), (verdict.figures, figures)
