@@ -25,7 +25,9 @@ SITE = ROOT / "_build" / "html"
 NAME = "two-tower-models.pdf"
 PLACE = '<span class="whole-book"></span>'
 REFERRING = ("for", "aria-labelledby", "aria-describedby", "aria-controls", "clip-path", "mask", "fill", "marker-end")
-NOT_ON_PAPER = "script, .headerlink, .toc-backref, iframe, nav.prev-next-area, .on-paper"
+NOT_ON_PAPER = (
+    "script, .headerlink, .toc-backref, iframe, nav.prev-next-area, .on-paper, .drawn-for-dark, picture > source"
+)
 FOOT = '<div style="width:100%;font:8px sans-serif;text-align:center;color:#555"><span class="pageNumber"></span></div>'
 PAPER = """
 @media print {
@@ -94,6 +96,7 @@ def _moved(article: Tag, name: str, places: dict[str, str]) -> Tag:
     for gone in article.select(NOT_ON_PAPER):
         gone.decompose()
     for node in article.find_all(True):
+        node.attrs.pop("loading", None)
         if node.get("id"):
             node["id"] = f"{here}-{node['id']}"
         for key in REFERRING:
