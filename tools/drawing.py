@@ -12,6 +12,7 @@ import re
 import textwrap
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from IPython.core import pylabtools
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ FORMULA = re.compile(r"\$[^$]*\$")
 PATH = re.compile(r'(?<= d=")[^"]*(?=")')
 DASHES_IN_COMMENT = ("--", "- -")
 
-as_it_was = pylabtools.print_figure
+as_it_was: Any = pylabtools.print_figure
 
 
 def print_figure(fig: Figure, fmt: str = "png", *arguments: Any, **options: Any) -> Any:
@@ -38,16 +39,23 @@ def print_figure(fig: Figure, fmt: str = "png", *arguments: Any, **options: Any)
 
 def both(fig: Figure) -> str:
     """The drawing for a desk, which carries the drawing for a phone."""
-    for axes in fig.axes:
-        for points in axes.collections:
-            corners = sum(len(path.vertices) for path in points.get_paths())
-            points.set_rasterized(len(points.get_offsets()) > CROWD or corners > 10 * CROWD)
-        for line in axes.lines:
-            line.set_rasterized(len(line.get_xdata()) > CROWD and line.get_marker() not in ("None", "", " ", None))
+    _store_crowds_as_pictures(fig)
     wide = svg(fig)
     for_a_phone(fig)
     narrow = svg(fig)
     return wide.replace("</svg>", f"{BEGIN}{narrow.replace(*DASHES_IN_COMMENT)}{END}</svg>")
+
+
+def _store_crowds_as_pictures(fig: Figure) -> None:
+    """Let what has very many points be a picture inside the drawing, which would weigh as much as the whole page."""
+    for axes in fig.axes:
+        for marks in axes.collections:
+            corners = sum(np.asarray(path.vertices).shape[0] for path in marks.get_paths())
+            marks.set_rasterized(np.asarray(marks.get_offsets()).shape[0] > CROWD or corners > 10 * CROWD)
+        lengths = [len(np.asarray(line.get_xdata())) for line in axes.lines]
+        for line, length in zip(axes.lines, lengths, strict=True):
+            marked = length > CROWD and line.get_marker() not in ("None", "", " ", None)
+            line.set_rasterized(marked or sum(lengths) > 10 * CROWD)
 
 
 def svg(fig: Figure) -> str:
@@ -57,7 +65,12 @@ def svg(fig: Figure) -> str:
     target = io.BytesIO()
     with mpl.rc_context({"svg.hashsalt": "course"}):
         fig.savefig(
-            target, format="svg", bbox_inches="tight", transparent=True, dpi=180, metadata={"Date": None, "Creator": None}
+            target,
+            format="svg",
+            bbox_inches="tight",
+            transparent=True,
+            dpi=144,
+            metadata={"Date": None, "Creator": None},
         )
     text = target.getvalue().decode()
     text = text[text.index("<svg") :]
@@ -78,18 +91,28 @@ def for_a_phone(fig: Figure) -> None:
             _place(fig, panels, rows, columns)
     fig.set_size_inches(min(width, PHONE), height)
     for legend in [*fig.legends, *filter(None, (axes.get_legend() for axes in fig.axes))]:
-        _fold(legend)
+        _fold(fig, legend)
     for axes in fig.axes:
         for side in ("left", "center", "right"):
             axes.set_title(broken(axes.get_title(loc=side)), loc=side)
         axes.set_xlabel(broken(axes.get_xlabel()))
 
 
-def _fold(legend: Any) -> None:
-    """Give a legend no more columns than a phone has room for. (Matplotlib lays it out once, in a private method.)"""
+def _fold(fig: Figure, legend: Any) -> None:
+    """Give a legend no more columns than a phone has room for; one that stood to the right goes below.
+
+    (Matplotlib lays a legend out once: to do it again, it has only private methods.)
+    """
     names = [text.get_text() for text in legend.get_texts()]
     columns = max(1, LINE // (max(map(_length, names), default=0) + 6))
-    if columns < legend._ncols:
+    axes = legend.axes
+    if getattr(legend, "_outside_loc", None) == "right" or (
+        axes and legend.get_bbox_to_anchor().x0 >= axes.bbox.x1 - 3
+    ):
+        title = legend.get_title().get_text() or None
+        legend.remove()
+        fig.legend(legend.legend_handles, names, loc="outside lower center", ncols=columns, title=title, fontsize=9.5)
+    elif columns < legend._ncols:
         legend.set_ncols(columns)
         legend._init_legend_box(legend.legend_handles, names)
         legend._set_loc(legend._loc)

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import base64
 import importlib.util
-import re
 import shutil
 import sys
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +35,11 @@ ASSETS = ROOT / "book" / "assets"
 
 CACHE = ".jupyter_cache"
 
-FONTS = "course-fonts.css"
+# The first paint waits for the first sheet; what is bold or italic in the text comes after it.
+FONTS = {
+    "course-fonts.css": ("source-serif-4 400 normal", "source-sans-3 400 normal", "source-sans-3 600 normal"),
+    "course-fonts-more.css": ("source-serif-4 400 italic", "source-serif-4 600 normal"),
+}
 LATIN = (
     "U+0000-00FF,U+0131,U+0152-0153,U+02BB-02BC,U+02C6,U+02DA,U+02DC,U+2000-206F,U+20AC,U+2122,U+2191,U+2193,U+2212,"
     "U+2215"
@@ -158,15 +162,16 @@ def copy_assets(app: Sphinx, failure: Exception | None) -> None:
     _copy(ASSETS, static)
     for name, text in bundle.static_files().items():
         (static / name).write_text(text, encoding="utf-8")
-    (static / FONTS).write_text(fonts(), encoding="utf-8")
+    for name, faces in FONTS.items():
+        (static / name).write_text(fonts(faces), encoding="utf-8")
 
 
-def fonts(folder: Path = ASSETS / "fonts") -> str:
-    """The rules of the fonts, each within its rule: a browser refuses the fonts of a page opened from a folder."""
+def fonts(faces: Iterable[str], folder: Path = ASSETS / "fonts") -> str:
+    """The rules of some fonts, each within its rule: a browser refuses the fonts of a page opened from a folder."""
     rules = []
-    for path in sorted(folder.glob("*.woff2")):  # source-serif-4-latin-400-italic
-        family, weight, slant = re.split(r"-latin-|-(?=normal$|italic$)", path.stem)
-        data = base64.b64encode(path.read_bytes()).decode()
+    for name in faces:  # source-serif-4 400 italic
+        family, weight, slant = name.split()
+        data = base64.b64encode((folder / f"{family}-latin-{weight}-{slant}.woff2").read_bytes()).decode()
         rules.append(
             f'@font-face{{font-family:"{family.replace("-", " ").title()}";font-weight:{weight};font-style:{slant};'
             f'unicode-range:{LATIN};src:url("data:font/woff2;base64,{data}") format("woff2")}}'
@@ -228,7 +233,9 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", launch_the_copies, priority=900)  # after the theme has made the buttons
     app.connect("build-finished", copy_assets)
     app.connect("build-finished", forget_after_warnings)
-    app.add_css_file(FONTS, priority=890)
+    first, later = FONTS
+    app.add_css_file(first, priority=890)
+    app.add_css_file(later, priority=895, media="print", onload="this.media='all'")
     app.add_css_file("course.css", priority=900)
     app.add_js_file("course.js", loading_method="defer")
     return {"parallel_read_safe": True, "parallel_write_safe": True}
