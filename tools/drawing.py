@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-PHONE = 4.3  # inches: in a column of 328 px, letters of 10.5 points are then 11 px high
+PHONE = 4.2  # inches: in a column of 328 px, letters of 10.5 points are then 11 px high
 SMALL_PANEL = 2.9  # inches; narrower panels stand in twos on a phone
 CROWD = 400  # more points than this are stored as a picture inside the drawing
-LINE = 46  # letters in a title on a phone
+LINE, LEGEND = 36, 46  # letters in a line of a title, and in a row of a legend, on a phone
 BEGIN, END = "<!-- for a phone:", ":for a phone -->"
 LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
 FORMULA = re.compile(r"\$[^$]*\$")
@@ -104,7 +104,7 @@ def _fold(fig: Figure, legend: Any) -> None:
     (Matplotlib lays a legend out once: to do it again, it has only private methods.)
     """
     names = [text.get_text() for text in legend.get_texts()]
-    columns = max(1, LINE // (max(map(_length, names), default=0) + 6))
+    columns = max(1, LEGEND // (max(map(_length, names), default=0) + 6))
     axes = legend.axes
     if getattr(legend, "_outside_loc", None) == "right" or (
         axes and legend.get_bbox_to_anchor().x0 >= axes.bbox.x1 - 3
