@@ -137,7 +137,8 @@ def test_a_line_holds_65_to_78_letters(page: str, width: int, browser, site: str
     letters = tab.evaluate("""() => [...document.querySelectorAll("article section > p")]
       .filter((p) => !p.querySelector(".math, mjx-container, code") && p.textContent.length > 250)
       .map((p) => {
-        return p.textContent.length / (p.getBoundingClientRect().height / parseFloat(getComputedStyle(p).lineHeight));
+        const lines = p.getBoundingClientRect().height / parseFloat(getComputedStyle(p).lineHeight);
+        return p.textContent.length / (lines - 0.5); // the last line is half full, on average
       })""")
     serif = tab.evaluate(
         "[...document.fonts].some((font) => font.family.includes('Serif') && font.status === 'loaded')"
