@@ -37,6 +37,7 @@ from tools import watch_reads
 
 ROOT = Path(__file__).resolve().parents[1]
 CACHE = ROOT / "_build" / ".jupyter_cache"
+DRAWING = ROOT / "tools" / "drawing.py"  # how the kernel draws each figure
 CELL_TIMEOUT = 600  # seconds
 
 SCALARS_VARIABLE = "COURSE_SCALARS"  # as in course_lib.lessons.shared.scalars
@@ -135,7 +136,7 @@ def fingerprint(
     graph: dependencies.Imports | None = None,
 ) -> str:
     """A hash over all that a notebook's outputs depend on, besides its own cells; ``reads``: what it read last time."""
-    paths = files_behind(notebook, graph) | {ROOT / name for name in reads}
+    paths = files_behind(notebook, graph) | {ROOT / name for name in reads} | {DRAWING}
     told = json.dumps(settings(environment), sort_keys=True)
     return hashlib.sha256(f"{dependencies.code_hash(paths)}{told}".encode()).hexdigest()[:16]
 
@@ -168,7 +169,11 @@ def _run_cells(path: Path, notebook: NotebookNode, variables: Mapping[str, str])
         timeout=CELL_TIMEOUT,
         kernel_name="python3",
         resources={"metadata": {"path": str(path.parent)}},
-        extra_arguments=["--IPKernelApp.exec_lines=__import__('tools.watch_reads')", "--IPKernelApp.log_level=ERROR"],
+        extra_arguments=[
+            "--IPKernelApp.exec_lines=__import__('tools.watch_reads'); __import__('tools.drawing')",
+            "--InlineBackend.figure_formats=svg",
+            "--IPKernelApp.log_level=ERROR",
+        ],
         record_timing=False,  # which would change the cells' metadata, and with them jupyter-cache's key
     )
     try:

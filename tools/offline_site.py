@@ -1,21 +1,22 @@
 """A Sphinx extension that makes the built book self-contained: no page asks a third party for anything.
 
-It copies the parts of MathJax that a page may request, the course's style sheet and the interactives' JavaScript into
-the site; removes the inline script of sphinx-thebe; sets the repository's address from ``pyproject.toml``; makes the
-figures a third of their size; and executes, side by side, the notebooks whose outputs no longer hold before a page is
+It copies the parts of MathJax that a page may request, the course's style sheet and fonts and the interactives'
+JavaScript into the site; removes the inline script of sphinx-thebe; sets the repository's address from
+``pyproject.toml``; and executes, side by side, the notebooks whose outputs no longer hold before a page is
 read, so that no stale output is ever shown.
 """
 
 from __future__ import annotations
 
+import base64
 import importlib.util
 import shutil
 import sys
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PIL import Image
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.environment import BuildEnvironment
@@ -34,6 +35,16 @@ ROOT = Path(__file__).resolve().parents[1]
 ASSETS = ROOT / "book" / "assets"
 
 CACHE = ".jupyter_cache"
+
+# The first paint waits for the first sheet; what is bold or italic in the text comes after it.
+FONTS = {
+    "course-fonts.css": ("source-serif-4 400 normal", "source-sans-3 400 normal", "source-sans-3 600 normal"),
+    "course-fonts-more.css": ("source-serif-4 400 italic", "source-serif-4 600 normal"),
+}
+LATIN = (
+    "U+0000-00FF,U+0131,U+0152-0153,U+02BB-02BC,U+02C6,U+02DA,U+02DC,U+2000-206F,U+20AC,U+2122,U+2191,U+2193,U+2212,"
+    "U+2215"
+)  # the letters that the files of ../book/assets/fonts hold
 
 SOURCE_BRANCH, LAUNCH_BRANCH = "main", "notebooks"
 # Shown on pages that are notebooks. They are links: nothing is asked of these hosts before a reader clicks.
@@ -152,6 +163,21 @@ def copy_assets(app: Sphinx, failure: Exception | None) -> None:
     _copy(ASSETS, static)
     for name, text in bundle.static_files().items():
         (static / name).write_text(text, encoding="utf-8")
+    for name, faces in FONTS.items():
+        (static / name).write_text(fonts(faces), encoding="utf-8")
+
+
+def fonts(faces: Iterable[str], folder: Path = ASSETS / "fonts") -> str:
+    """The rules of some fonts, each within its rule: a browser refuses the fonts of a page opened from a folder."""
+    rules = []
+    for name in faces:  # source-serif-4 400 italic
+        family, weight, slant = name.split()
+        data = base64.b64encode((folder / f"{family}-latin-{weight}-{slant}.woff2").read_bytes()).decode()
+        rules.append(
+            f'@font-face{{font-family:"{family.replace("-", " ").title()}";font-weight:{weight};font-style:{slant};'
+            f'unicode-range:{LATIN};src:url("data:font/woff2;base64,{data}") format("woff2")}}'
+        )
+    return "\n".join(rules)
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -161,28 +187,6 @@ def _copy(source: Path, target: Path) -> None:
         shutil.copytree(source, target, dirs_exist_ok=True)
     else:
         shutil.copyfile(source, target)
-
-
-def shrink_figures(app: Sphinx, failure: Exception | None) -> None:
-    """Store each figure with a palette of 256 colours, which a drawn figure hardly exceeds: a third of the bytes."""
-    if failure is not None or app.builder.format != "html":
-        return
-    for path in (Path(app.outdir) / "_images").glob("*.png"):
-        shrink_png(path)
-
-
-def shrink_png(path: Path) -> None:
-    """Rewrite one opaque PNG with a palette, if that makes it smaller."""
-    with Image.open(path) as image:
-        if image.mode == "P" or (image.mode == "RGBA" and image.getchannel("A").getextrema() != (255, 255)):
-            return  # done before, or see-through
-        small = image.convert("RGB").quantize(256, Image.Quantize.MEDIANCUT, kmeans=1, dither=Image.Dither.NONE)
-    target = path.with_suffix(".small")
-    small.save(target, "PNG", optimize=True)
-    if target.stat().st_size < path.stat().st_size:
-        target.replace(path)
-    else:
-        target.unlink()
 
 
 def add_widgets(app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: Any) -> None:
@@ -230,8 +234,10 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("html-page-context", repair_html)
     app.connect("html-page-context", launch_the_copies, priority=900)  # after the theme has made the buttons
     app.connect("build-finished", copy_assets)
-    app.connect("build-finished", shrink_figures)
     app.connect("build-finished", forget_after_warnings)
+    first, later = FONTS
+    app.add_css_file(first, priority=890)
+    app.add_css_file(later, priority=895, media="print", onload="this.media='all'")
     app.add_css_file("course.css", priority=900)
     app.add_js_file("course.js", loading_method="defer")
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -25,7 +25,10 @@ SITE = ROOT / "_build" / "html"
 NAME = "two-tower-models.pdf"
 PLACE = re.compile(r'(<span class="whole-book">(?:(?!</span>).)*)</span>', re.DOTALL)
 REFERRING = ("for", "aria-labelledby", "aria-describedby", "aria-controls", "clip-path", "mask", "fill", "marker-end")
-NOT_ON_PAPER = "script, .headerlink, .toc-backref, iframe, nav.prev-next-area, .on-paper, .page-foot, .course-filter"
+NOT_ON_PAPER = (
+    "script, .headerlink, .toc-backref, iframe, nav.prev-next-area, .on-paper, .page-foot, .course-filter, "
+    ".drawn-for-dark, picture > source"
+)
 FOOT = '<div style="width:100%;font:8px sans-serif;text-align:center;color:#555"><span class="pageNumber"></span></div>'
 PAPER = """
 @media print {
@@ -94,6 +97,7 @@ def _moved(article: Tag, name: str, places: dict[str, str]) -> Tag:
     for gone in article.select(NOT_ON_PAPER):
         gone.decompose()
     for node in article.find_all(True):
+        node.attrs.pop("loading", None)
         if node.get("id"):
             node["id"] = f"{here}-{node['id']}"
         for key in REFERRING:

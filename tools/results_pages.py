@@ -26,6 +26,7 @@ from course_lib.experiments.core.printed import Compared, compare
 from course_lib.experiments.core.results import Result, load_result
 from course_lib.lessons.shared.plots import paper_against_ours
 from course_lib.papers.agreement import Verdict
+from tools.figures import HEX, dark_color
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = "results"
@@ -106,13 +107,14 @@ def picture() -> str:
     with mpl.rc_context({"svg.hashsalt": "course", "svg.fonttype": "none"}):
         fig, _ = paper_against_ours(groups, logarithmic=[same])
         drawn = io.StringIO()
-        fig.savefig(drawn, format="svg", metadata={"Date": None})
+        fig.savefig(drawn, format="svg", transparent=True, metadata={"Date": None})
         plt.close(fig)
     svg = drawn.getvalue()[drawn.getvalue().index("<svg") :]
     said = "Each printed number against ours, equal on the dashed line. Left, precisions and recalls of P3; "
     said += "right, correlations and shares of P0 and P1 on other data. The table below counts the verdicts."
     named = svg.replace("<svg", f'<svg role="img" aria-label="{said}"', 1)
-    return f'<div class="results-picture" tabindex="0">{named}</div>'
+    both = HEX.sub(lambda color: f"light-dark({color[0]}, {dark_color(color[0])})", named)  # as the page's scheme is
+    return f'<div class="results-picture" tabindex="0">{both}</div>'
 
 
 def verdicts() -> str:

@@ -38,7 +38,22 @@ function nameSidebarSwitches() {
   }
 }
 
+// The list of contents makes room for a table that reaches into its margin, as the theme lets it do for figures.
+function makeRoomForWideTables() {
+  const contents = document.querySelector(".bd-sidebar-secondary"), seen = new Set();
+  if (!contents || !window.IntersectionObserver) return;
+  const watch = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      const reaches = target.getBoundingClientRect().right > document.querySelector("article").getBoundingClientRect().right;
+      if (isIntersecting && reaches) seen.add(target); else seen.delete(target);
+    }
+    contents.classList.toggle("covered", seen.size > 0);
+  });
+  document.querySelectorAll(".bd-article .text_html:has(> table thead th:nth-child(6))").forEach((table) => watch.observe(table));
+}
+
 document.addEventListener("DOMContentLoaded", nameSidebarSwitches);
+document.addEventListener("DOMContentLoaded", makeRoomForWideTables);
 window.addEventListener("load", () => {
   markScrollingRegions();
   window.MathJax?.startup?.promise?.then(markScrollingRegions);

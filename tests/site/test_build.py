@@ -86,37 +86,6 @@ def test_only_the_parts_of_mathjax_that_a_page_may_request_are_copied(offline: M
     assert (tmp_path / "_static" / "course-widgets.js").is_file() and (tmp_path / "_static" / "course.css").is_file()
 
 
-def test_a_figure_becomes_smaller_and_looks_the_same(offline: ModuleType, tmp_path: Path) -> None:
-    import matplotlib.pyplot as plt
-    import numpy as np
-    from PIL import Image
-
-    fig, ax = plt.subplots()
-    for shift in range(8):
-        ax.plot(np.linspace(0, 1, 50), np.sin(np.linspace(0, 9, 50) + shift))
-    path = tmp_path / "figure.png"
-    fig.savefig(path)
-    plt.close(fig)
-    before, size = np.asarray(Image.open(path).convert("RGB"), dtype=float), path.stat().st_size
-    offline.shrink_png(path)
-    after = np.asarray(Image.open(path).convert("RGB"), dtype=float)
-    assert path.stat().st_size < 0.6 * size
-    assert np.abs(after - before).mean() < 0.3 and np.abs(after - before).max() < 64  # of 255
-    bytes_once = path.read_bytes()
-    offline.shrink_png(path)
-    assert path.read_bytes() == bytes_once
-
-
-def test_a_see_through_picture_is_left_alone(offline: ModuleType, tmp_path: Path) -> None:
-    from PIL import Image
-
-    path = tmp_path / "logo.png"
-    Image.new("RGBA", (64, 64), (255, 0, 0, 100)).save(path)
-    before = path.read_bytes()
-    offline.shrink_png(path)
-    assert path.read_bytes() == before
-
-
 def test_nothing_is_copied_after_a_failure(offline: ModuleType, tmp_path: Path) -> None:
     app = SimpleNamespace(builder=SimpleNamespace(format="html"), outdir=str(tmp_path))
     offline.copy_assets(app, RuntimeError("the build failed"))

@@ -1,0 +1,185 @@
+"""The look of the site: two accents for everything, type that was chosen, figures in the reader's colours and width."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from course_lib.lessons.shared import house
+from tests.site.html_pages import CHAPTERS
+from tools import figures
+from tools.offline_site import ASSETS, FONTS, fonts
+
+PAGES = ["book/index.html", *sorted(CHAPTERS)]
+WITH_FIGURES = PAGES[1::2]  # of the chapters every second, for the sake of time
+SHEET = (ASSETS / "course.css").read_text(encoding="utf-8")
+ACCENTS = ("pull", "push", "wrong", "ink", "soft")
+# How a person without the receptor for green sees linear light: Machado, Oliveira & Fernandes (2009), severity 1.
+WITHOUT_GREEN = np.array(
+    [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
+)
+READ = """(image) => [image.currentSrc.split("/").pop(), image.getBoundingClientRect().width, image.naturalWidth,
+  image.closest("figure, .cell_output").scrollWidth - image.closest("figure, .cell_output").clientWidth]"""
+SHOWN = "article img[src*='_images/']"
+
+
+def scheme(theme: str) -> dict[str, str]:
+    """The course's colours in the style sheet of the site, for one theme."""
+    start = "html {" if theme == "light" else 'html[data-theme="dark"] {'
+    block = SHEET[SHEET.index(f"\n{start}") :].split("}")[0]
+    return dict(re.findall(r"--course-([a-z-]+): (#[0-9a-f]{6});", block))
+
+
+def linear(color: str) -> np.ndarray:
+    parts = figures.rgb(color)
+    return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+
+
+def contrast(one: str, other: str) -> float:
+    """Contrast as WCAG 2 defines it."""
+    dark, light = sorted(float(linear(color) @ [0.2126, 0.7152, 0.0722]) for color in (one, other))
+    return (light + 0.05) / (dark + 0.05)
+
+
+@pytest.mark.parametrize("name", ACCENTS)
+def test_page_interactives_and_figures_have_one_palette(name: str) -> None:
+    light, dark = scheme("light"), scheme("dark")
+    assert figures.pairs()[light[name]] == dark[name]
+    assert light[name] == getattr(house, name.upper())
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", ACCENTS)
+def test_words_in_an_accent_can_be_read(name: str, theme: str) -> None:
+    page = "#ffffff" if theme == "light" else figures.pairs()["#ffffff"]
+    colors = scheme(theme)
+    assert min(contrast(colors[name], page), contrast(colors[name], colors["card"])) >= 4.5
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_accents_differ_for_a_person_who_is_blind_to_green(theme: str) -> None:
+    seen = [np.clip(WITHOUT_GREEN @ linear(scheme(theme)[name]), 0, 1) for name in ("pull", "push")]
+    one, other = (np.cbrt(light @ figures.TO_CONES.T) @ figures.TO_LAB.T for light in seen)
+    assert np.linalg.norm(one - other) > 0.15  # 0.02 is about the least that can be seen
+
+
+def test_the_logo_has_the_two_accents() -> None:
+    for name, theme in (("logo", "light"), ("logo-dark", "dark")):
+        drawn = (ASSETS / f"{name}.svg").read_text(encoding="utf-8")
+        assert {scheme(theme)["pull"], scheme(theme)["push"], scheme(theme)["ink"]} <= set(figures.HEX.findall(drawn))
+
+
+def test_every_font_stands_in_one_of_the_two_sheets() -> None:
+    rules = "".join(map(fonts, FONTS.values()))
+    found = re.findall(r'font-family:"([^"]*)";font-weight:(\d+);font-style:(\w+)', rules)
+    assert len(set(found)) == len(list((ASSETS / "fonts").glob("*.woff2"))) == 5
+    assert {family for family, _, _ in found} == {"Source Sans 3", "Source Serif 4"}
+
+
+def opened(browser, site: str, page: str, width: int, theme: str, **options):
+    """A page in a window of a width and in a theme."""
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme, **options)
+    tab = context.new_page()
+    tab.goto(f"{site}/{page}", wait_until="load")
+    tab.evaluate("() => document.fonts.ready.then(() => true)")
+    return tab
+
+
+def pictures(tab) -> list:
+    """The figures of a page that are displayed, loaded."""
+    seen = [one for one in tab.query_selector_all(SHOWN) if one.is_visible()]
+    for one in seen:
+        one.scroll_into_view_if_needed()
+        one.evaluate("(image) => image.decode()")
+    return seen
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+@pytest.mark.parametrize("page", WITH_FIGURES)
+def test_no_figure_is_a_white_card_on_a_dark_page(page: str, browser, site: str) -> None:
+    tab = opened(browser, site, page, 1280, "dark")
+    around = tuple(map(int, re.findall(r"\d+", tab.evaluate("getComputedStyle(document.body).backgroundColor"))[:3]))
+    images = pictures(tab)
+    for one in images:
+        seen = Image.open(io.BytesIO(one.screenshot())).convert("RGB")
+        width, height = seen.size
+        corners = [seen.getpixel((x, y)) for x in (1, width - 2) for y in (1, height - 2)]
+        assert sum(np.abs(np.subtract(corner, around)).max() <= 3 for corner in corners) >= 3, one.get_attribute("src")
+        assert np.mean(np.asarray(seen).mean(axis=2) > 200) < 0.25
+    tab.context.close()
+    assert images
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+@pytest.mark.parametrize("page", WITH_FIGURES)
+def test_a_phone_shows_whole_figures_whose_words_can_be_read(page: str, browser, site: str) -> None:
+    tab = opened(browser, site, page, 360, "light")
+    for name, wide, natural, hidden in [one.evaluate(READ) for one in pictures(tab)]:
+        assert name.endswith("-phone.svg")
+        assert hidden <= 1, f"{name} is cut"
+        assert 14 * wide / natural >= 10, f"{name}: letters of 10.5 points are too small"  # 14 px at their own size
+    tab.context.close()
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+@pytest.mark.parametrize("page", WITH_FIGURES)
+@pytest.mark.parametrize("width", [1280, 1920])
+def test_a_line_holds_65_to_78_letters(page: str, width: int, browser, site: str) -> None:
+    tab = opened(browser, site, page, width, "light")
+    letters = tab.evaluate("""() => [...document.querySelectorAll("article section > p")]
+      .filter((p) => !p.querySelector(".math, mjx-container, code") && p.textContent.length > 250)
+      .map((p) => {
+        const lines = p.getBoundingClientRect().height / parseFloat(getComputedStyle(p).lineHeight);
+        return p.textContent.length / (lines - 0.5); // the last line is half full, on average
+      })""")
+    serif = tab.evaluate(
+        "[...document.fonts].some((font) => font.family.includes('Serif') && font.status === 'loaded')"
+    )
+    tab.context.close()
+    assert serif
+    assert len(letters) < 3 or 62 <= np.median(letters) <= 78  # some pages have formulas in nearly every paragraph
+
+
+BARS = """() => [...document.querySelectorAll(".cw :is(.cw-piece, .cw-blind), .cw svg :is(rect, circle)")]
+  .filter((one) => one.getBoundingClientRect().width > 3 && one.getBoundingClientRect().height > 3)
+  .map((one) => [one, getComputedStyle(one)])
+  .filter(([one, look]) => {
+    const canvas = getComputedStyle(document.body).backgroundColor;
+    const inks = one.ownerSVGElement ? [look.fill, look.stroke] : [look.backgroundColor, look.borderTopColor];
+    const drawn = one.ownerSVGElement ? true : look.backgroundImage === "none";
+    return drawn && inks.every((ink) => ink === canvas) && look.opacity !== "0";
+  }).map(([one]) => one.outerHTML.slice(0, 120))"""
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_bars_can_be_seen_in_forced_colours(page: str, theme: str, browser, site: str) -> None:
+    tab = opened(browser, site, page, 1280, theme, forced_colors="active")
+    for one in tab.query_selector_all("[data-course-widget]"):
+        one.scroll_into_view_if_needed()
+    tab.wait_for_timeout(200)
+    unseen = tab.evaluate(BARS)
+    tab.context.close()
+    assert unseen == []
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_the_face_is_there_without_a_server(browser, site_folder: Path) -> None:
+    tab = browser.new_context().new_page()
+    tab.goto((site_folder / PAGES[1]).as_uri(), wait_until="load")
+    tab.evaluate("() => document.fonts.ready.then(() => true)")
+    loaded = tab.evaluate("[...document.fonts].filter((font) => font.status === 'loaded').map((font) => font.family)")
+    assert {name.strip('"') for name in loaded} >= {"Source Serif 4", "Source Sans 3"}
+    assert all(one.evaluate("(image) => image.naturalWidth") > 0 for one in pictures(tab))
+    tab.context.close()
