@@ -310,10 +310,6 @@ def refusals(fabric: Fabric) -> dict[str, str]:
         FabricProcesses(fabric).total(batch[0].sum())
         return square(module, batch)
 
-    def gathering(module: nn.Module, batch: Batch) -> tuple[Tensor, float]:
-        FabricProcesses(fabric).gathered(batch[0])
-        return square_of_examples(module, batch)
-
     cases: dict[str, dict[str, Any]] = {
         "seed": three | {"seed": 0 if first else 1},
         "loss": three | {"step": square if first else sum_of_squares},
@@ -327,7 +323,6 @@ def refusals(fabric: Fabric) -> dict[str, str]:
         "evaluate": three | {"evaluate": lambda module: None},
         "nothing": {"batches": lambda e, rng: []},
         "partial": three | {"step": summed},
-        "weights": {"batches": lambda e, rng: numbers(4, rng), "step": gathering, "plan": Plan(1, remainder="drop")},
     }
     for name, given in cases.items():
         try:

@@ -237,7 +237,6 @@ class _Run:
     def _one_step(self, batch: Any, where: str) -> float:
         """One step of the optimiser; the sum of the losses of all processes."""
         self.optimizer.zero_grad(set_to_none=True)
-        self.team.gathered = False
         value, weight = 0.0, 0.0
         if batch is not END:
             loss, weight = _loss_and_weight(self.step(self.module, batch))
@@ -257,19 +256,11 @@ class _Run:
         return value
 
     def _averaged(self, value: float, weight: float) -> float:
-        """Makes each gradient the weighted mean over the processes; returns the sum of `value`.
-
-        Gradients of gathered rows are summed over the processes already, so no weight can follow: it must be one.
-        """
+        """Makes each gradient the weighted mean over the processes; returns the sum of `value`."""
         if self.team.size == 1:
             return value
         parameters = _trained(self.optimizer)
-        total, weights, squares, *kinds = self.team.sum([value, weight, weight**2, *gradient_kinds(parameters)])
-        if self.team.gathered and self.team.size * squares > weights**2 * (1 + 1e-9):  # equal only for equal weights
-            raise ValueError(
-                f"step returned the weight {weight:g} here and another in another process, and its loss gathered rows; "
-                "expected equal weights: put them into the loss"
-            )
+        total, weights, *kinds = self.team.sum([value, weight, *gradient_kinds(parameters)])
         for parameter in parameters:
             if parameter.grad is not None:
                 parameter.grad.mul_(weight / weights)

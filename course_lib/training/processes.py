@@ -47,8 +47,7 @@ class Disagreement(ValueError):
 class Team:
     """The processes of one call of `fit`. `with Team(fabric) as team`: what ends one of them inside ends all, by name.
 
-    rank, size: which process this is, of how many. present: how many of them have a batch in this step. gathered:
-    whether the loss of this step has taken rows of other processes, with gradients.
+    rank, size: which process this is, of how many. present: how many of them have a batch in this step.
     """
 
     current: ClassVar[Team | None] = None  # that of the call of `fit` in which this process is
@@ -56,7 +55,6 @@ class Team:
     def __init__(self, fabric: Fabric) -> None:
         self.rank, self.size = fabric.global_rank, fabric.world_size
         self.present = self.size
-        self.gathered = False
         self._pending: Any = None  # what this process waited for when another was lost
         if self.size > 1:
             self._watch = _Watch(_store(fabric), self.rank, self.size)
@@ -203,14 +201,11 @@ class FabricProcesses:
 
         `fit` averages the processes' gradients, so it descends on the mean of their losses: no factor, whether a
         process computes its own rows or all (`course_lib.maths.processes`). Processes of unequal numbers of rows put
-        their weights into the loss; `fit` refuses unequal weights that a step returns beside it, for they would weigh a
-        far row's gradient by the process that owns the vector.
+        their weights into the loss; weights that a step returns would weigh a far row as its vector's own process.
         """
         if self.fabric.world_size == 1:
             return array
         _check_all_present()
-        if Team.current is not None:
-            Team.current.gathered = True
         apply: Any = _Gathered.apply
         return cast(Tensor, apply(array, self.fabric.global_rank))
 
