@@ -24,7 +24,7 @@ from course_lib.experiments.core.summary import Row
 
 DIGITS = 6
 FLOOR = 1e-4  # what is smaller is compared as if it were this large: rounding alone makes a zero
-CLOCKED = re.compile(r"(^|\s)(seconds|ms)$")  # metrics that a clock gives: another one every time
+MEASURED = re.compile(r"(^|\s)(seconds|ms|GB)$")  # metrics that a machine measures: another one every time
 
 
 @dataclass
@@ -104,7 +104,7 @@ def compare(before: Iterable[Row], now: Iterable[Row], verdict: Verdict) -> None
     for row in before:
         known.setdefault(_name(row), []).append(row["value"])
     for row in now:
-        if CLOCKED.search(row["metric"]):
+        if MEASURED.search(row["metric"]):
             continue
         values = known.get(_name(row))
         if values is None:
