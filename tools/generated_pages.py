@@ -129,19 +129,18 @@ def _section(room: str) -> str:
 
 
 def _face(module: str) -> str:
-    """The names that a package without `__all__` takes from its own modules; nothing where autodoc finds them.
+    """The names of a package without `__all__`: its own and those that it takes from its modules.
 
-    Where the packages inside are asked for one by one, their names stand with them alone.
+    Nothing where it takes none: autodoc finds what a module defines.
     """
     found = importlib.import_module(module)
     if hasattr(found, "__all__"):
         return ""
     within = f"{module}."
-    taken = {name for name, thing in vars(found).items() if str(getattr(thing, "__module__", "")).startswith(within)}
-    if module.removeprefix("course_lib.") in OPEN:
-        packages = tuple(f"{within}{name}." for name in _inside(module))
-        taken = {name for name in taken if not str(getattr(vars(found)[name], "__module__", "")).startswith(packages)}
-    return ", ".join(sorted(name for name in taken if not name.startswith("_")))
+    homes = {name: str(getattr(thing, "__module__", "")) for name, thing in vars(found).items() if name[0] != "_"}
+    if not any(home.startswith(within) for home in homes.values()):
+        return ""
+    return ", ".join(sorted(name for name, home in homes.items() if f"{home}.".startswith(within)))
 
 
 def api_list() -> str:

@@ -21,8 +21,8 @@ from course_lib.audit.pairs import read_pairs as read_pairs
 from course_lib.audit.report import Report as Report
 from course_lib.audit.report import audit as audit
 from course_lib.audit.snapshots import Comparison as Comparison
-from course_lib.audit.snapshots import Snapshot as Snapshot
 from course_lib.audit.snapshots import compare as compare
+from course_lib.audit.snapshots.rows import Snapshot as Snapshot
 from course_lib.audit.tables import Table as Table
 from course_lib.audit.training import Training as Training
 from course_lib.audit.verdicts import CATALOGUE as CATALOGUE

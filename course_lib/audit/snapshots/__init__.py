@@ -30,7 +30,6 @@ from course_lib.audit.page import Contents, framed, page
 from course_lib.audit.report import audit, bench_of, found_in
 from course_lib.audit.snapshots import questions
 from course_lib.audit.snapshots.change import change
-from course_lib.audit.snapshots.rows import Snapshot as Snapshot
 from course_lib.audit.snapshots.rows import files_in as files_in
 from course_lib.audit.snapshots.rows import match, snapshot_of
 from course_lib.audit.snapshots.rows import read_snapshot as read_snapshot

@@ -306,7 +306,7 @@ class View extends Interactive {
 
   gridRows(labels) {
     const heads = labels[0].map((_, j) => h("div", { role: "columnheader", class: "cw-axis" }, `C${j + 1}`));
-    const head = h("div", { role: "row" }, h("div", { role: "columnheader", class: "cw-axis", "aria-label": "row" }), heads, h("div", { role: "columnheader", class: "cw-axis cw-total", "aria-label": "positives in the row" }, "Σ"));
+    const head = h("div", { role: "row" }, h("div", { role: "gridcell", class: "cw-axis" }), heads, h("div", { role: "columnheader", class: "cw-axis cw-total", "aria-label": "positives in the row" }, "Σ"));
     this.cells = mapCells(labels, (_, i, j) => h("button", {
       type: "button", "data-cell": `${i},${j}`, onclick: () => this.toggle(i, j), onfocus: () => this.activate(i, j), onpointerenter: () => this.inspect(i, j),
     }));
