@@ -58,6 +58,8 @@ class Naming:
         return found
 
     def _numbered(self, ids: AnyArray) -> Ids:
+        if ids.dtype.kind == "f":  # as pandas reads a column of numbers with a gap
+            ids = np.where(ids == np.floor(ids), ids, -1).clip(-1, len(self.place)).astype(np.int64)
         try:
             numbers = ids.astype(np.int64) if ids.dtype.kind in "iu" else ids.astype(str).astype(np.int64)
         except ValueError:

@@ -141,6 +141,8 @@ def audit(
         raise ValueError(f"items has {len(item_table.rows)} rows; {k} neighbours need at least {k + 2}")
     if user_table is not None:
         checking.same_width(user_table.rows, item_table.rows, "users", "items")
+    if not isinstance(training, Training | None):
+        raise checking.refuse(training, "training", "an audit.Training, such as Training(loss='bpr')")
     given = {"pairs": pairs, "held_out": held_out}
     found = {name: found_in(values, name, user_table, item_table) for name, values in given.items()}
     evidence = _evidence(item_table, user_table, counts, found, training or Training(), k, rng)

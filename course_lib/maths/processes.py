@@ -70,11 +70,10 @@ def gradient_factors(*, processes: int, rows: str, gather: str, reduction: str =
     loss, but for own rows that are summed, where it is 1/P of it. Without gradients a process keeps what its losses do
     to its own vectors: nothing from far rows (own rows), or all of it, of which the average leaves 1/P (all rows).
     """
-    checking.whole(processes, "processes")
+    one, share = Fraction(1), Fraction(1, checking.whole(processes, "processes"))
     checking.choice(rows, "rows", ROWS)
     checking.choice(gather, "gather", GATHERS)
     checking.choice(reduction, "reduction", REDUCTIONS)
-    one, share = Fraction(1), Fraction(1, processes)
     if rows == "own":
         far = one if gather == "gradients" or processes == 1 else Fraction(0)
         mean = GradientFactors(one, one, one, far, one)
@@ -85,10 +84,10 @@ def gradient_factors(*, processes: int, rows: str, gather: str, reduction: str =
 
 def mean_push(factors: GradientFactors, *, processes: int, batch_size: int) -> Fraction:
     """The factor of the pushes on an item, on average over who lies where: B - 1 of P B - 1 other rows are near."""
-    others = checking.whole(processes, "processes") * checking.whole(batch_size, "batch_size") - 1
+    near = checking.whole(batch_size, "batch_size") - 1
+    others = checking.whole(processes, "processes") * (near + 1) - 1
     if others == 0:
         raise checking.refuse(batch_size, "batch_size", "at least 2 pairs in all, or nothing is pushed")
-    near = batch_size - 1
     return (near * factors.near + (others - near) * factors.far) / others
 
 
@@ -98,9 +97,9 @@ def negatives_ratio(*, processes: int, batch_size: int) -> Fraction:
     Multiply every l- of an in-batch loss with local negatives by it, and its expectation is that of one batch of P B
     pairs (rho of P3, equation (12), at the two batch sizes). Raises ValueError for batch_size < 2: no negatives at all.
     """
-    checking.whole(processes, "processes")
-    checking.whole(batch_size, "batch_size", 2, why="for a batch of one pair has no negatives")
-    return Fraction(processes * batch_size - 1, batch_size - 1)
+    p = checking.whole(processes, "processes")
+    b = checking.whole(batch_size, "batch_size", 2, why="for a batch of one pair has no negatives")
+    return Fraction(p * b - 1, b - 1)
 
 
 class Meetings(NamedTuple):
@@ -132,7 +131,7 @@ def meetings(
     do not fit, or same_shard is missing or idle.
     """
     p, b, m = _sizes(draw, processes, batch_size, n_positives)
-    if (draw == "shards") != (same_shard is not None):
+    if same_shard not in ((True, False) if draw == "shards" else (None,)):
         raise checking.refuse(same_shard, "same_shard", "True or False with draw='shards', and None otherwise")
     once, none, two = Fraction(p * b, m), Fraction(0), m * (m - 1)
     if draw == "together":
@@ -152,11 +151,11 @@ def gathered_bytes(*, processes: int, batch_size: int, width: int, rows: str, ga
     A gather sends P - 1 blocks of B rows of d numbers; with gradients as many come back. "own" rows need the items,
     "all" rows need the queries too. The gradients of the model's parameters are not counted: every way sends them.
     """
-    for name, value in (("processes", processes), ("batch_size", batch_size), ("width", width), ("itemsize", itemsize)):
-        checking.whole(value, name)
+    others = checking.whole(processes, "processes") - 1
+    row = checking.whole(width, "width") * checking.whole(itemsize, "itemsize")
     tables = {"own": 1, "all": 2}[checking.choice(rows, "rows", ROWS)]
     ways = {"constant": 1, "gradients": 2}[checking.choice(gather, "gather", GATHERS)]
-    return tables * ways * (processes - 1) * batch_size * width * itemsize
+    return tables * ways * others * checking.whole(batch_size, "batch_size") * row
 
 
 def gramian_bytes(*, processes: int, width: int, itemsize: int = 4) -> Fraction:
@@ -164,9 +163,8 @@ def gramian_bytes(*, processes: int, width: int, itemsize: int = 4) -> Fraction:
 
     A sum in a ring sends each number twice but for the share that stays at home. The batch size is not in it.
     """
-    for name, value in (("processes", processes), ("width", width), ("itemsize", itemsize)):
-        checking.whole(value, name)
-    return Fraction(4 * (processes - 1) * width**2 * itemsize, processes)
+    p = checking.whole(processes, "processes")
+    return Fraction(4 * (p - 1) * checking.whole(width, "width") ** 2 * checking.whole(itemsize, "itemsize"), p)
 
 
 def _sizes(draw: str, processes: int, batch_size: int, n_positives: int) -> tuple[int, int, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import pickle
 import struct
 from pathlib import Path
@@ -178,6 +179,14 @@ def test_names_lead_to_rows_and_zero_rows_take_their_pairs_along():
     users, items = people(["u", "v", "w", "x"]), people([10, 30, 20, 40], zero=(1,))
     found = pairs.pairs_of((np.array(["w", "u", "u"]), np.array([20, 30, 40])), "pairs", users, items)
     assert found.pairs.pairs.tolist() == [[0, 2], [2, 1]] and found.lost == 1  # rows 2 and 3 are now 1 and 2
+
+
+def test_numbers_with_a_point_are_rows_where_they_are_whole():
+    both = np.array([[0.0, 3.0], [2.0, 1.0]])
+    assert pairs.pairs_of(both, "pairs", people(), people()).pairs.pairs.tolist() == [[0, 3], [2, 1]]
+    for wrong in (0.5, -1.0, 4.0, math.nan, math.inf):
+        with pytest.raises(ValueError, match=f"pair 1 has the item {wrong}, .* expected a row number from 0 to 3"):
+            pairs.pairs_of(np.array([[0, 1], [2, wrong]]), "pairs", people(), people())
 
 
 @pytest.mark.parametrize(

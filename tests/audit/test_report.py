@@ -146,3 +146,9 @@ def test_a_notebook_shows_the_page_in_a_frame(report: Report, page: str) -> None
 
 def test_the_same_model_gives_the_same_page(report: Report, page: str) -> None:
     assert planted.PLANTS["popularity-direction"](0, 2).audited(0).html() == page
+
+
+def test_a_training_of_another_kind_is_refused_by_name() -> None:
+    table = np.random.default_rng(0).standard_normal((20, 4))
+    with pytest.raises(ValueError, match=r"training is 'softmax'; expected an audit\.Training"):
+        audit(table, training="softmax", rng=np.random.default_rng(0))
