@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 import torch
 import torch.distributed as dist
-import torch.distributed.nn
 from lightning_fabric import Fabric
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
@@ -177,11 +176,11 @@ def runs(fabric: Fabric) -> dict[str, Any]:
     """The two training functions, dropout, early stopping, one evaluation, and estimators."""
     rank, found = fabric.global_rank, {}
     train, valid = pairs().split_random(0.8, np.random.default_rng(0))
-    for name, check in (("MF", None), ("LightGCN", None), ("LightCCF", valid)):
-        model = make(name, train, d=4, generator=torch.Generator().manual_seed(rank)).double()  # rank 0's start counts
-        history = train_recommender(
-            model, train, check, epochs=3, lr=0.05, seed=1, batch_size=16, fabric=fabric, optimizer="sgd"
-        )
+    for name, check in (("MF", None), ("MF sparse", None), ("LightGCN", None), ("LightCCF", valid)):
+        generator = torch.Generator().manual_seed(rank)  # rank 0's start counts
+        model = make(name.split()[0], train, d=4, generator=generator).double()
+        options = {"optimizer": "sgd", "sparse": name == "MF sparse", "batch_size": 16, "fabric": fabric}
+        history = train_recommender(model, train, check, epochs=3, lr=0.05, seed=1, **options)
         found[name] = {"state": model.state_dict(), "epochs": history.epochs}
     rival = debiasing.make("PAAC", make("MF", train, d=4, generator=GENERATOR()), train, generator=GENERATOR())
     train_recommender(rival, train, None, epochs=1, lr=0.05, seed=1, batch_size=16, fabric=fabric)
@@ -216,6 +215,7 @@ def runs(fabric: Fabric) -> dict[str, Any]:
     found["estimator"] = uneven_estimates(fabric)
     found["gathered"] = gathered(fabric)
     found["shared rows"] = shared_rows(fabric)
+    found["weighted rows"] = weighted_rows(fabric)
     return found
 
 
@@ -267,10 +267,8 @@ def shared_rows(fabric: Fabric) -> dict[tuple[str, str], list[Tensor]]:
         dist.all_gather(parts, rows.detach().contiguous())
         return torch.cat([rows if at == rank else part for at, part in enumerate(parts)])
 
-    def flowing(rows: Tensor) -> Tensor:
-        return torch.cat(torch.distributed.nn.functional.all_gather(rows))
-
-    for rows, (name, gather) in itertools.product(("own", "all"), (("constant", constant), ("gradients", flowing))):
+    ways = (("constant", constant), ("gradients", FabricProcesses(fabric).gathered))
+    for rows, (name, gather) in itertools.product(("own", "all"), ways):
         towers = TwoTowers()
         averaging = nn.parallel.DistributedDataParallel(towers)  # averages as long as somebody holds it
         queries, items, tau = averaging(towers.inputs(world)[:, own])
@@ -282,6 +280,16 @@ def shared_rows(fabric: Fabric) -> dict[tuple[str, str], list[Tensor]]:
         loss.backward()
         found[rows, name] = [parameter.grad for parameter in towers.parameters()]
     return found
+
+
+def weighted_rows(fabric: Fabric) -> dict[str, Any]:
+    """Means over own rows, 3 and 4, then 5 and 6, whose number is the weight; the columns are gathered."""
+
+    def step(module: nn.Module, batch: Batch) -> tuple[Tensor, float]:
+        z = module(batch[0])
+        return (z @ FabricProcesses(fabric).gathered(z).T).logsumexp(1).mean(), len(z)
+
+    return trained(fabric, batches=lambda e, rng: numbers(4, rng), step=step, plan=Plan(2, remainder="drop"))
 
 
 def resume(fabric: Fabric, folder: Path) -> dict[str, Any]:

@@ -237,15 +237,14 @@ class _Run:
     def _one_step(self, batch: Any, where: str) -> float:
         """One step of the optimiser; the sum of the losses of all processes."""
         self.optimizer.zero_grad(set_to_none=True)
-        value, weight = 0.0, 0.0
+        loss, weight, value = None, 0.0, 0.0
         if batch is not END:
             loss, weight = _loss_and_weight(self.step(self.module, batch))
             value = float(loss.detach())
             if not math.isfinite(value):
                 found = f"the loss is {value} at {where} (learning rate {_rate(self.optimizer)})"
                 raise Diverged(f"{found}: lower the learning rate")
-            self.fabric.backward(loss)
-        value = self._averaged(value, weight)
+        value = self._backward(loss, weight, value)
         if self.plan.clip_norm is not None:
             norm = self.plan.clip_norm
             self.fabric.clip_gradients(self.module, self.optimizer, max_norm=norm, error_if_nonfinite=False)
@@ -255,17 +254,20 @@ class _Run:
         self._schedule("step", {})
         return value
 
-    def _averaged(self, value: float, weight: float) -> float:
-        """Makes each gradient the weighted mean over the processes; returns the sum of `value`."""
-        if self.team.size == 1:
-            return value
-        parameters = _trained(self.optimizer)
-        total, weights, *kinds = self.team.sum([value, weight, *gradient_kinds(parameters)])
-        for parameter in parameters:
-            if parameter.grad is not None:
-                parameter.grad.mul_(weight / weights)
-        self.team.add_gradients(parameters, kinds)
-        return total
+    def _backward(self, loss: Tensor | None, weight: float, value: float) -> float:
+        """Makes each gradient that of the weighted mean over the processes; returns the sum of `value`.
+
+        Each loss gets its weight before its gradient is sent to rows of other processes (`FabricProcesses.gathered`).
+        """
+        if self.team.size > 1:
+            value, weights = self.team.sum([value, weight])
+            loss = None if loss is None else loss * (weight / weights)
+        if loss is not None:
+            self.fabric.backward(loss)
+        if self.team.size > 1:
+            parameters = _trained(self.optimizer)
+            self.team.add_gradients(parameters, self.team.sum(gradient_kinds(parameters)))
+        return value
 
     def _schedule(self, now: str, record: Mapping[str, float]) -> None:
         if isinstance(self.scheduler, ReduceLROnPlateau):

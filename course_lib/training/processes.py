@@ -199,32 +199,33 @@ class FabricProcesses:
     def gathered(self, array: Tensor) -> Tensor:
         """`concatenated` with gradients: a row's gradient is the sum over the losses of all processes.
 
-        `fit` averages the processes' gradients, so it descends on the mean of their losses: no factor, whether a
-        process computes its own rows or all (`course_lib.maths.processes`). Processes of unequal numbers of rows put
-        their weights into the loss; weights that a step returns would weigh a far row as its vector's own process.
+        `fit` descends on the mean of the processes' losses, weighed as their steps say: no factor, whether a process
+        computes its own rows or all (`course_lib.maths.processes`). Where a process takes the mean of its own rows,
+        their number is the weight that makes it the mean of all rows.
         """
         if self.fabric.world_size == 1:
             return array
         _check_all_present()
         apply: Any = _Gathered.apply
-        return cast(Tensor, apply(array, self.fabric.global_rank))
+        return cast(Tensor, apply(array))
 
 
 class _Gathered(torch.autograd.Function):
-    """(b, ...) of each process -> (sum of b, ...) in all."""
+    """(b, ...) of each process -> (sum of b, ...) in all; back goes to each process what concerns its rows."""
 
     @staticmethod
-    def forward(context: Any, array: Tensor, rank: int) -> Tensor:
+    def forward(context: Any, array: Tensor) -> Tensor:
         parts = _rows(array)
-        before = sum(len(part) for part in parts[:rank])
-        context.own = slice(before, before + len(array))
+        context.lengths, context.own = [len(part) for part in parts], array.shape
         return torch.cat(parts)
 
     @staticmethod
-    def backward(context: Any, *slopes: Tensor) -> tuple[Tensor, None]:
-        total = slopes[0].clone(memory_format=torch.contiguous_format)
-        _wait(dist.all_reduce(total, async_op=True))
-        return total[context.own], None
+    def backward(context: Any, *slopes: Tensor) -> Tensor:
+        lengths, (b, *rest) = context.lengths, context.own
+        parts = slopes[0].new_empty((len(lengths) * b, *rest))
+        sent = slopes[0].contiguous()
+        _wait(dist.all_to_all_single(parts, sent, [b] * len(lengths), lengths, async_op=True))
+        return parts.view(len(lengths), b, *rest).sum(0)
 
 
 class _Watch:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import signal
 from collections.abc import Callable, Iterable
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +85,7 @@ def own(counts: tuple[int, int]) -> Callable[[int], Steps]:
 
     def of_epoch(epoch: int) -> Steps:
         sides = [numbers(count, np.random.default_rng([epoch, rank])) for rank, count in enumerate(counts)]
-        for group in zip_longest(*sides):
+        for group in itertools.zip_longest(*sides):
             yield [(batch, 1.0) for batch in group if batch is not None]
 
     return of_epoch
@@ -157,13 +157,13 @@ def test_a_loader_is_dealt_out_too(works: list[dict[str, Any]]) -> None:
     assert (first["state"]["weight"] - start).abs().max() == pytest.approx(6 * 0.05, rel=0.2)  # six steps of Adam
 
 
-@pytest.mark.parametrize("name", ["MF", "LightGCN"])
+@pytest.mark.parametrize("name", ["MF", "MF sparse", "LightGCN"])
 def test_two_processes_train_a_recommender_as_one_with_batches_twice_as_large(
     works: list[dict[str, Any]], name: str
 ) -> None:
     """The triples of a batch are weighed, so 2 x 16 are 32, in the short last step too. Both start as process 0."""
     data, _ = scenarios.pairs().split_random(0.8, np.random.default_rng(0))
-    model = make(name, data, d=4, generator=torch.Generator().manual_seed(0)).double()
+    model = make(name.split()[0], data, d=4, generator=torch.Generator().manual_seed(0)).double()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
     for epoch in range(3):
         triples = list(_triples(data, 16, "uniform", np.random.default_rng([1, epoch]), torch.device("cpu")))
@@ -224,9 +224,29 @@ def test_gathered_rows_carry_their_gradients(works: list[dict[str, Any]]) -> Non
     torch.testing.assert_close(torch.cat([found["gathered"] for found in works]), whole.grad, rtol=0, atol=1e-12)
 
 
+def test_weights_hold_for_gathered_rows_too(works: list[dict[str, Any]]) -> None:
+    """Weighed by their numbers, means over the rows of two processes are one mean over all rows; unweighed, not."""
+
+    def state(examples: bool) -> dict[str, Tensor]:
+        module = line()
+        optimizer = torch.optim.Adam(module.parameters(), lr=0.05)
+        for group in itertools.chain.from_iterable(map(dealt(4, examples=examples), range(2))):
+            z = [module(x) for (x, _), _ in group]
+            means = torch.stack([(own @ torch.cat(z).T).logsumexp(1).mean() for own in z])
+            weights = torch.tensor([weight for _, weight in group], dtype=torch.float64)
+            optimizer.zero_grad()
+            (means @ (weights / weights.sum())).backward()
+            optimizer.step()
+        return module.state_dict()
+
+    for found in some(works):
+        same_state(found["weighted rows"]["state"], state(True))
+    assert (state(True)["weight"] - state(False)["weight"]).abs().max() > 1e-6
+
+
 @pytest.mark.parametrize("gather", sharing.GATHERS)
 @pytest.mark.parametrize("rows", sharing.ROWS)
-def test_torchs_gather_and_average_have_the_factors_of_the_theorem(
+def test_gathering_and_averaging_have_the_factors_of_the_theorem(
     works: list[dict[str, Any]], rows: str, gather: str
 ) -> None:
     """Linear towers under DistributedDataParallel, a temperature that is learned: `gradient_factors`, to 1e-12."""
