@@ -6,7 +6,7 @@ its step with the average of the gradients of all processes, as DistributedDataP
 
 rows     "own": a process computes the rows of its own pairs;  "all": every process computes all P B rows
 gather   "constant": what comes from other processes is a number for autograd;  "gradients": its gradient is sent back
-         and added up, as torch.distributed.nn.functional.all_gather and `training.FabricProcesses.gathered` do
+         and added up, as `training.FabricProcesses.gathered` does
 
 Results are exact (`fractions.Fraction`). Source: the chapter "One batch on many machines" of this course.
 """

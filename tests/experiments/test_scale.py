@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 import time
@@ -151,8 +152,11 @@ def test_devices_choose_the_number_of_processes(
 
 def test_torchrun_runs_the_same_lines(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """One process with the environment that torchrun gives it: with one, every recipe is right."""
-    out, port = tmp_path / "rows.json", str(team._free_port())
-    for name, value in {"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}.items():
+    out, ones = tmp_path / "rows.json", ("WORLD_SIZE", "LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE")
+    given = {"TORCHELASTIC_RUN_ID": "none", "RANK": "0", "LOCAL_RANK": "0", "MASTER_ADDR": "127.0.0.1"}
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        given["MASTER_PORT"] = str(free.getsockname()[1])
+    for name, value in (given | dict.fromkeys(ones, "1")).items():
         monkeypatch.setenv(name, value)
     threads = torch.get_num_threads()
     assert team.main(["gradients", "--out", str(out)]) == 0

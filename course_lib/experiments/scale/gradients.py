@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 import torch
 from torch import Tensor
@@ -27,6 +27,10 @@ from course_lib.experiments.core.summary import Row, tidy
 from course_lib.experiments.scale import team
 from course_lib.maths import losses, processes
 from course_lib.maths.gramians import SOGram
+from course_lib.training.processes import FabricProcesses
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 BATCH, WIDTH, FEATURES, TAU = 8, 6, 10, 0.5
 Parameters = tuple[Tensor, Tensor, Tensor]  # queries' and items' towers (FEATURES, WIDTH), log temperature
@@ -159,20 +163,19 @@ def predicted(loss: str, recipe: Recipe, size: int, data: Data, parameters: Para
 # ---- in each process
 
 
-def of_this_process(loss: str, recipe: Recipe, data: Data, parameters: Parameters) -> Tensor:
+def of_this_process(fabric: Fabric, loss: str, recipe: Recipe, data: Data, parameters: Parameters) -> Tensor:
     """The loss of one of the processes, on what it has and what it gathers."""
     left, right, log_tau = parameters
-    rank, size = team.dist.get_rank(), team.dist.get_world_size()
-    own = torch.arange(len(data.x)).chunk(size)[rank]
+    own = torch.arange(len(data.x)).chunk(fabric.world_size)[fabric.global_rank]
     q, k = data.x[own] @ left, data.y[own] @ right
     if recipe.gather == "local":
         return one_process(loss, recipe.reduction, Data(*(table[own] for table in data)), parameters)
-    items = team.gathered(k, recipe.gather)
-    queries, positives = (
-        (q, own) if recipe.rows == "own" else (team.gathered(q, recipe.gather), torch.arange(len(items)))
-    )
+    items = team.gathered(fabric, k, recipe.gather)
+    queries, positives = q, own
+    if recipe.rows == "all":
+        queries, positives = team.gathered(fabric, q, recipe.gather), torch.arange(len(items))
     value = reduced(LOSSES[loss](scored(loss, queries, items, log_tau, data.log_q), positives), recipe.reduction)
-    return value * size if recipe.times_world else value
+    return value * fabric.world_size if recipe.times_world else value
 
 
 def distance(found: list[Tensor], right: list[Tensor]) -> float:
@@ -180,14 +183,14 @@ def distance(found: list[Tensor], right: list[Tensor]) -> float:
     return max(float((a - b).norm() / b.norm()) for a, b in zip(found, right, strict=True))
 
 
-def in_each_process(seed: int) -> list[Row]:
+def in_each_process(fabric: Fabric, seed: int) -> list[Row]:
     """The rows of all losses and recipes; every process makes them, from the same averages."""
-    size = team.dist.get_world_size()
+    size = fabric.world_size
     data, parameters = made(seed, size * BATCH)
     rows: list[Row] = []
     for loss, recipe in checking.some(list(itertools.product(LOSSES, RECIPES))):
-        value = of_this_process(loss, recipe, data, parameters)
-        found = team.average([grad.contiguous() for grad in torch.autograd.grad(value, parameters)])
+        value = of_this_process(fabric, loss, recipe, data, parameters)
+        found = team.average(fabric, list(torch.autograd.grad(value, parameters)))
         one = list(torch.autograd.grad(one_process(loss, recipe.reduction, data, parameters), parameters))
         off = {
             "towers off": distance(found[:2], one[:2]),
@@ -196,28 +199,16 @@ def in_each_process(seed: int) -> list[Row]:
             "queries": float((found[0] * one[0]).sum() / (one[0] * one[0]).sum()),
         }
         rows += tidy({"processes": size, "loss": loss, **recipe._asdict()}, off)
-    return [*rows, *_gramians(seed, size)]
+    return [*rows, *_gramians(fabric, seed)]
 
 
-class _Sums:
-    """Sums over the processes, for an estimator."""
-
-    def total(self, array: Tensor) -> Tensor:
-        array = array.detach().clone()
-        team.dist.all_reduce(array)
-        return array
-
-    def concatenated(self, array: Tensor) -> Tensor:
-        return team.gathered(array, "constant").detach()
-
-
-def _gramians(seed: int, size: int) -> list[Row]:
+def _gramians(fabric: Fabric, seed: int) -> list[Row]:
     """SOGram of P processes, which sends d^2 numbers, against one that gets all rows: after three steps."""
-    rank = team.dist.get_rank()
+    size = fabric.world_size
     data, _ = made(seed, 3 * size * BATCH)
-    spread, alone = SOGram(FEATURES, 0.3, processes=_Sums()), SOGram(FEATURES, 0.3)
+    spread, alone = SOGram(FEATURES, 0.3, processes=FabricProcesses(fabric)), SOGram(FEATURES, 0.3)
     for rows in data.y.chunk(3):
-        mine = rows.chunk(size)[rank]
+        mine = rows.chunk(size)[fabric.global_rank]
         found, right = spread.update(range(len(mine)), mine), alone.update(range(len(rows)), rows)
     where = {"processes": size, "loss": "SOGram", "gather": "d x d sums", "rows": "own", "reduction": "mean"}
     return tidy({**where, "times_world": False}, {"towers off": distance([found], [right])})

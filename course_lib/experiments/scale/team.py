@@ -17,32 +17,35 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 import torch
 import torch.distributed
-import torch.distributed.nn.functional as carried
 from torch import Tensor
 
 from course_lib import checking
 from course_lib.experiments.core.summary import Row
+from course_lib.training.processes import FabricProcesses
 
-dist: Any = torch.distributed  # whose types do not know all that it exports
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 LIMIT = 120  # seconds for a run of processes, their start included
 TASKS = ("gradients", "traffic")
+TORCHRUN = ("LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE")  # where it says how many processes a machine has, and machines
 
 
 def start(task: str, processes: int, seed: int, *, seconds: float = LIMIT) -> list[Row]:
     """The rows that process 0 of `processes` local ones makes; RuntimeError with what they said where one fails.
 
-    All are ended after `seconds`, or when one of them fails.
+    Fabric forks them, where that is possible, as torch takes seconds to load. All are ended after `seconds`, or when
+    one of them fails.
     """
     checking.choice(task, "task", TASKS)
     checking.whole(processes, "processes", 2)
@@ -72,41 +75,15 @@ def start(task: str, processes: int, seed: int, *, seconds: float = LIMIT) -> li
         return cast(list[Row], json.loads(out.read_text(encoding="utf-8")))
 
 
-def _fork(count: int, task: str, seed: int, out: Path) -> int:
-    """Runs `count` processes on this machine, forked where that is possible, as torch takes seconds to load; 1 where
-    one of them fails, and then the others are ended.
-    """
-    kinds = multiprocessing.get_all_start_methods()
-    context: Any = multiprocessing.get_context("fork" if "fork" in kinds else "spawn")
-    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(_free_port()), "WORLD_SIZE": str(count)}
-    children = [context.Process(target=_one, args=(rank, task, seed, out), daemon=True) for rank in range(count)]
-    for child in children:
-        child.start()
-    while any(child.exitcode is None for child in children) and all(child.exitcode in (None, 0) for child in children):
-        time.sleep(0.02)
-    for child in children:
-        if child.exitcode is None:
-            child.terminate()
-    return int(any(child.exitcode for child in children))
-
-
-def _one(rank: int, task: str, seed: int, out: Path | None) -> None:
-    """One process: joins the others as the environment says, runs the task, and process 0 hands over its rows."""
-    os.environ["RANK"] = str(rank)
+def _each(fabric: Fabric, *, task: str, seed: int, out: Path | None) -> None:
+    """One process: runs the task with the others, and process 0 hands over its rows."""
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", timeout=timedelta(seconds=LIMIT))
-    rows = import_module(f"course_lib.experiments.scale.{task}").in_each_process(seed)
-    if rank == 0:
+    rows = import_module(f"course_lib.experiments.scale.{task}").in_each_process(fabric, seed)
+    if fabric.is_global_zero:
         text = json.dumps(rows, indent=1)
         print(text) if out is None else out.write_text(text, encoding="utf-8")
-    dist.barrier()
-    dist.destroy_process_group()
-
-
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
+    fabric.barrier()
+    torch.distributed.destroy_process_group()
 
 
 def _root() -> str:
@@ -116,25 +93,22 @@ def _root() -> str:
 # ---- in each process
 
 
-def gathered(rows: Tensor, gather: str) -> Tensor:
-    """The rows of all processes, (B, d) -> (P B, d). "gradients": torch's gather, which sends gradients back and adds
-    them up. "constant": numbers, with this process's own rows put back in.
+def gathered(fabric: Fabric, rows: Tensor, gather: str) -> Tensor:
+    """The rows of all processes, (B, d) -> (P B, d). "gradients": with those of all processes, added up. "constant":
+    numbers, with this process's own rows put back in.
     """
+    everyone = FabricProcesses(fabric)
     if gather == "gradients":
-        everyone: Any = carried.all_gather
-        return torch.cat(list(everyone(rows)))
-    parts = [torch.empty_like(rows) for _ in range(dist.get_world_size())]
-    dist.all_gather(parts, rows.detach().contiguous())
-    parts[dist.get_rank()] = rows
+        return everyone.gathered(rows)
+    parts = list(everyone.concatenated(rows).chunk(fabric.world_size))
+    parts[fabric.global_rank] = rows
     return torch.cat(parts)
 
 
-def average(tensors: list[Tensor]) -> list[Tensor]:
+def average(fabric: Fabric, tensors: list[Tensor]) -> list[Tensor]:
     """The mean over the processes of each tensor, as DistributedDataParallel makes of gradients."""
-    for tensor in tensors:
-        dist.all_reduce(tensor)
-        tensor.div_(dist.get_world_size())
-    return tensors
+    everyone = FabricProcesses(fabric)
+    return [everyone.total(tensor) / fabric.world_size for tensor in tensors]
 
 
 def sent() -> int | None:
@@ -169,9 +143,16 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--out", type=Path)
     parser.add_argument("--processes", type=int)
     given = parser.parse_args(arguments)
-    if given.processes:
-        return _fork(given.processes, given.task, given.seed, given.out)
-    _one(int(os.environ["RANK"]), given.task, given.seed, given.out)
+    from lightning_fabric import Fabric  # as slow to import as torch, and a reader of results needs none of it
+    from lightning_fabric.strategies.ddp import DDPStrategy
+
+    method: Literal["fork", "spawn", "popen"] = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
+    count, nodes = given.processes, 1
+    if not count:
+        count, nodes, method = *(int(os.environ[name]) for name in TORCHRUN), "popen"
+    strategy = DDPStrategy(timeout=timedelta(seconds=LIMIT), start_method=method)
+    fabric = Fabric(accelerator="cpu", devices=count, num_nodes=nodes, strategy=strategy)
+    fabric.launch(partial(_each, task=given.task, seed=given.seed, out=given.out))
     return 0
 
 

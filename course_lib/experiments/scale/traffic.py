@@ -12,7 +12,7 @@ import statistics
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import torch
 from torch import Tensor
@@ -24,6 +24,9 @@ from course_lib.experiments.core.results import shown
 from course_lib.experiments.core.summary import Row, tidy, values_by_name
 from course_lib.experiments.scale import team
 from course_lib.maths import gramians, losses, processes
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 SIZES = ((128, 64), (512, 64), (512, 128))  # (B, d)
 RECIPES = (("local", "own"), *itertools.product(processes.GATHERS, processes.ROWS), ("d x d sums", "own"))
@@ -46,23 +49,23 @@ def formula(gather: str, rows: str, *, size: int, batch: int, width: int) -> flo
     return float(processes.gathered_bytes(processes=size, batch_size=batch, width=width, rows=rows, gather=gather))
 
 
-def step(gather: str, rows: str, q: Tensor, k: Tensor) -> None:
+def step(fabric: Fabric, gather: str, rows: str, q: Tensor, k: Tensor) -> None:
     """One step of this process: the loss and its gradients to q and k (B, d)."""
-    torch.autograd.grad(_loss(gather, rows, q, k), (q, k))
+    torch.autograd.grad(_loss(fabric, gather, rows, q, k), (q, k))
 
 
-def _loss(gather: str, rows: str, q: Tensor, k: Tensor) -> Tensor:
+def _loss(fabric: Fabric, gather: str, rows: str, q: Tensor, k: Tensor) -> Tensor:
     if gather == "d x d sums":
         both = torch.stack([gramians.gramian(table.detach()) for table in (q, k)])
-        left, right = team.average([both])[0]
+        left, right = team.average(fabric, [both])[0]
         value: Tensor = gramians.gravity_loss(q, k, left, right)
         return value
     if gather == "local":
         return softmax(q, k, 0)
-    items = team.gathered(k, gather)
+    items = team.gathered(fabric, k, gather)
     if rows == "all":
-        return softmax(team.gathered(q, gather), items, 0)
-    return softmax(q, items, team.dist.get_rank() * len(q))
+        return softmax(team.gathered(fabric, q, gather), items, 0)
+    return softmax(q, items, fabric.global_rank * len(q))
 
 
 def softmax(q: Tensor, k: Tensor, first: int) -> Tensor:
@@ -71,37 +74,37 @@ def softmax(q: Tensor, k: Tensor, first: int) -> Tensor:
     return value
 
 
-def measured(do: Callable[[], None]) -> dict[str, float]:
+def measured(fabric: Fabric, do: Callable[[], None]) -> dict[str, float]:
     """The median of a few steps in milliseconds, and the bytes of one, where the system counts them."""
     for _ in range(WARM):
         do()
-    before, times = _quiet(), []
+    before, times = _quiet(fabric), []
     for _ in range(STEPS):
         start = time.perf_counter()
         do()
         times.append(1e3 * (time.perf_counter() - start))
-    after = _quiet()
+    after = _quiet(fabric)
     found = {"step ms": statistics.median(times)}
     return found if before is None or after is None else {**found, "bytes": (after - before) / STEPS}
 
 
-def _quiet() -> int | None:
+def _quiet(fabric: Fabric) -> int | None:
     """What has been sent when all have come here and their last bytes have been acknowledged."""
-    team.dist.barrier()
+    fabric.barrier()
     time.sleep(0.02)
     return team.sent()
 
 
-def in_each_process(seed: int) -> list[Row]:
+def in_each_process(fabric: Fabric, seed: int) -> list[Row]:
     """Rows of all sizes and recipes, as this process counts them."""
-    size, found = team.dist.get_world_size(), list[Row]()
+    size, found = fabric.world_size, list[Row]()
     for batch, width in checking.some(SIZES):
-        generator = torch.Generator().manual_seed(seed + team.dist.get_rank())
+        generator = torch.Generator().manual_seed(seed + fabric.global_rank)
         q, k = (torch.randn(batch, width, generator=generator).requires_grad_() for _ in range(2))
         where = {"processes": size, "batch": batch, "width": width}
         for gather, rows in RECIPES:
             expected = formula(gather, rows, size=size, batch=batch, width=width)
-            numbers = measured(partial(step, gather, rows, q, k))
+            numbers = measured(fabric, partial(step, fabric, gather, rows, q, k))
             found += tidy({**where, "gather": gather, "rows": rows}, {**numbers, "formula bytes": expected})
     return found
 
