@@ -25,14 +25,17 @@ from course_lib import checking
 from course_lib.data import metrics
 from course_lib.data.interactions import Interactions, epoch_batches, sample_negatives
 from course_lib.maths import popularity
-from course_lib.models.backbones import Recommender
+from course_lib.models.backbones import MF, Recommender
 from course_lib.training.loop import History, Plan, fit, launched
 
 if TYPE_CHECKING:
     from course_lib.training import Fabric
 
 HEAD = 0.01  # "popular" in top_share: this share of the items
-OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
+OPTIMIZERS: dict[bool, dict[str, Callable[..., torch.optim.Optimizer]]] = {  # for dense and for sparse gradients
+    False: {"adam": torch.optim.Adam, "sgd": torch.optim.SGD, "adagrad": torch.optim.Adagrad},
+    True: {"sgd": torch.optim.SGD, "adagrad": torch.optim.Adagrad, "lazy_adam": torch.optim.SparseAdam},
+}
 
 Watch = Callable[[Any, Any], dict[str, float]]  # the tables (m, d) and (n, d) -> more numbers about them
 Triple = tuple[Tensor, Tensor, Tensor]  # users, positives, negatives, (B,) each
@@ -54,6 +57,7 @@ def train_recommender(
     seed: int,
     batch_size: int = 8192,
     optimizer: str = "adam",
+    sparse: bool = False,
     patience: int | None = None,
     evaluate_every: int = 1,
     negatives: str = "uniform",
@@ -69,11 +73,18 @@ def train_recommender(
     (`interactions.sample_negatives`). evaluate_every: epochs between two evaluations; the history has one entry for
     each evaluation ("loss" the mean over its epochs, "mrr"). patience: stop after this many epochs without a gain in
     MRR@10, rounded up to evaluations. watch: called at each evaluation with the two tables that the model ranks with;
-    the numbers that it returns join the entry. batch_size: triples per step and process, at most |O|. optimizer: "adam"
-    or "sgd", with torch's defaults. checkpoint, fabric, progress: `fit`. With P processes a step descends on the mean
-    over the triples of P batches; `begin_epoch`, with the same `rng`, is called in each of them, `watch` in the first.
+    the numbers that it returns join the entry. batch_size: triples per step and process, at most |O|. optimizer:
+    "adam", "sgd" or "adagrad", with torch's defaults. sparse: only for MF; gradients hold the rows of the batch alone,
+    so that a step takes as long for any number of users and items. With "sgd" and "adagrad" the run is the same. "adam"
+    moves every row in every step; sparse gradients have "lazy_adam" (torch.optim.SparseAdam) instead, which leaves the
+    rows that a step does not meet, and their averages, as they are: another optimiser. checkpoint, fabric, progress:
+    `fit`. With P processes a step descends on the mean over the triples of P batches; `begin_epoch`, with the same
+    `rng`, is called in each of them, `watch` in the first.
     """
-    checking.choice(optimizer, "optimizer", OPTIMIZERS)
+    checking.choice(optimizer, "optimizer" + " with sparse=True" * sparse, OPTIMIZERS[sparse])
+    if sparse and not isinstance(model, MF):
+        expected = "an MF with sparse=True: the others' embeddings depend on all rows of the trained tables"
+        raise checking.refuse(type(model).__name__, "model", expected)
     checking.whole(epochs, "epochs")
     checking.whole(evaluate_every, "evaluate_every")
     fabric = launched(fabric)
@@ -85,22 +96,26 @@ def train_recommender(
             _draw_apart(model, fabric.global_rank)
             yield from _triples(train, min(batch_size, len(train)), negatives, rng, device)
 
-    return fit(
-        model,
-        OPTIMIZERS[optimizer](model.parameters(), lr=lr),
-        batches=batches,
-        step=_step,
-        plan=Plan(
-            max_epochs=-(-epochs // evaluate_every),
-            monitor=None if valid is None else "mrr",
-            patience=None if patience is None else -(-patience // evaluate_every),
-        ),
-        seed=seed,
-        evaluate=None if valid is None else partial(_evaluated, model, train, valid, watch),
-        checkpoint=checkpoint,
-        fabric=fabric,
-        progress=progress,
-    )
+    model.sparse = sparse
+    try:
+        return fit(
+            model,
+            OPTIMIZERS[sparse][optimizer](model.parameters(), lr=lr),
+            batches=batches,
+            step=_step,
+            plan=Plan(
+                max_epochs=-(-epochs // evaluate_every),
+                monitor=None if valid is None else "mrr",
+                patience=None if patience is None else -(-patience // evaluate_every),
+            ),
+            seed=seed,
+            evaluate=None if valid is None else partial(_evaluated, model, train, valid, watch),
+            checkpoint=checkpoint,
+            fabric=fabric,
+            progress=progress,
+        )
+    finally:
+        model.sparse = False
 
 
 def _draw_apart(model: nn.Module, rank: int) -> None:

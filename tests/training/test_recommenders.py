@@ -111,6 +111,37 @@ def test_plain_sgd_on_mf_keeps_the_sum_of_the_items() -> None:
     assert (trained.items.detach() - before).abs().max() > 0.1
 
 
+@pytest.mark.parametrize(("optimizer", "lr"), [("sgd", 50.0), ("adagrad", 0.1)])
+def test_sparse_gradients_give_the_same_run(optimizer: str, lr: float) -> None:
+    """With a penalty, several batches and users that a batch meets often: to 1e-12."""
+    dense, sparse = model(decay=0.01).double(), model(decay=0.01).double()
+    kinds: list[bool] = []
+    sparse.items.register_post_accumulate_grad_hook(lambda table: kinds.append(table.grad.is_sparse))
+    for trained in (dense, sparse):
+        options = {"epochs": 2, "lr": lr, "seed": 0, "batch_size": 1000, "optimizer": optimizer}
+        train_recommender(trained, TRAIN, None, sparse=trained is sparse, **options)
+    assert all(some(kinds)) and not sparse.sparse
+    assert (dense.items - model().items).abs().max() > 0.1
+    for name, table in some(dense.named_parameters()):
+        torch.testing.assert_close(sparse.get_parameter(name), table, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("optimizer", "moves"), [("lazy_adam", 1), ("adam", 1.67)])
+def test_lazy_adam_lets_rows_rest_that_a_step_does_not_meet(optimizer: str, moves: float) -> None:
+    """Two steps, one user each: either user moves once, by lr. Adam moves the first again, by what it remembers."""
+    data, lr = Interactions([0, 1], [0, 1], n_users=2, n_items=3), 0.01
+    trained = backbones.make("MF", data, d=2, generator=torch.Generator().manual_seed(0)).double()
+    before = trained.users.detach().clone()
+    options = {"optimizer": optimizer, "sparse": optimizer == "lazy_adam", "batch_size": 1, "epochs": 1, "seed": 0}
+    train_recommender(trained, data, None, lr=lr, **options)
+    assert (trained.users.detach() - before).abs().max() == pytest.approx(moves * lr, rel=0.01)
+
+
+def test_sparse_gradients_are_for_mf_alone() -> None:
+    with pytest.raises(ValueError, match="model is 'LightGCN'; expected an MF with sparse=True"):
+        train_recommender(model("LightGCN"), TRAIN, None, epochs=1, lr=0.1, seed=0, optimizer="sgd", sparse=True)
+
+
 class Listener(nn.Module):
     """Notes what the loop hands over."""
 
@@ -176,6 +207,8 @@ def test_the_last_evaluation_may_come_after_fewer_epochs() -> None:
         ({"optimizer": "lbfgs"}, "optimizer is 'lbfgs'; expected one of adam, sgd"),
         ({"epochs": 0}, "epochs is 0"),
         ({"evaluate_every": 0}, "evaluate_every is 0"),
+        ({"sparse": True}, "optimizer with sparse=True is 'adam'; expected one of sgd, adagrad, lazy_adam"),
+        ({"optimizer": "lazy_adam"}, "optimizer is 'lazy_adam'; expected one of adam, sgd, adagrad"),
     ],
 )
 def test_bad_arguments_are_named(change: dict, words: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Required, TypedDict
 
 import numpy as np
@@ -23,6 +24,7 @@ class Recommender(nn.Module):
 
     n_users: int
     n_items: int
+    sparse = False  # whether the gradients of trained tables hold a batch's rows alone; `train_recommender` sets it
 
     def forward(self) -> Tables:
         """The embeddings e_u (m, d) and e_i (n, d), differentiable."""
@@ -40,7 +42,7 @@ class Recommender(nn.Module):
     def loss(self, users: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
         """The scalar loss of a batch of triples, each (B,) of whole numbers: by default BPR's and the penalty."""
         tables = self.embeddings()
-        ranked: Tensor = losses.bpr(*triple_scores(tables, users, positives, negatives))
+        ranked: Tensor = losses.bpr(*triple_scores(tables, users, positives, negatives, sparse=self.sparse))
         return ranked + self.penalty(users, positives, negatives, tables)
 
     def penalty(self, users: Tensor, positives: Tensor, negatives: Tensor, tables: Tables) -> Tensor:
@@ -103,7 +105,7 @@ class Backbone(Recommender):
     def squared_norms(self, users: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
         """mean over the batch of |e0_u|^2 + |e0_i|^2 + |e0_j|^2, of the trained rows."""
         of_users, of_positives, of_negatives = (
-            rows(table, ids).square().sum()
+            rows(table, ids, sparse=self.sparse).square().sum()
             for table, ids in ((self.users, users), (self.items, positives), (self.items, negatives))
         )
         return (of_users + of_positives + of_negatives) / len(users)
@@ -117,20 +119,25 @@ class Backbone(Recommender):
         return torch.zeros((), dtype=tables[0].dtype, device=tables[0].device)
 
 
-def triple_scores(tables: Tables, users: Tensor, positives: Tensor, negatives: Tensor) -> tuple[Tensor, Tensor]:
+def triple_scores(
+    tables: Tables, users: Tensor, positives: Tensor, negatives: Tensor, *, sparse: bool = False
+) -> tuple[Tensor, Tensor]:
     """(<e_u, e_i>, <e_u, e_j>), each (B,), of a batch of triples. ValueError for none, and for unequal numbers."""
-    left, right = tables
     shapes = [tuple(ids.shape) for ids in (users, positives, negatives)]
     if len({*shapes}) > 1 or len(shapes[0]) != 1 or shapes[0] == (0,):
         found = "users, positives and negatives have shapes {}, {} and {}".format(*shapes)
         raise ValueError(f"{found}; expected (B,) of each, with at least one triple")
-    chosen = rows(left, users)  # (B, d)
-    return (chosen * rows(right, positives)).sum(dim=1), (chosen * rows(right, negatives)).sum(dim=1)
+    left, right = (partial(rows, table, sparse=sparse) for table in tables)
+    chosen = left(users)  # (B, d)
+    return (chosen * right(positives)).sum(dim=1), (chosen * right(negatives)).sum(dim=1)
 
 
-def rows(table: Tensor, ids: Tensor) -> Tensor:
-    """table[ids]: (n, d), (B,) -> (B, d). Unlike indexing, its gradient is the same for any number of threads."""
-    return nn.functional.embedding(ids, table)
+def rows(table: Tensor, ids: Tensor, *, sparse: bool = False) -> Tensor:
+    """table[ids]: (n, d), (B,) -> (B, d). Unlike indexing, its gradient is the same for any number of threads.
+
+    sparse: the gradient is a sparse tensor of these rows; only for a table that is trained itself.
+    """
+    return nn.functional.embedding(ids, table, sparse=sparse)
 
 
 def check_generator(generator: torch.Generator) -> torch.Generator:
