@@ -47,16 +47,19 @@ def implicit_epoch() -> Callable[[], float]:
 
 
 def implicit_top() -> Callable[[], float]:
-    """`recommend` for all users: exact top 20, items of the user left out. The lists are written beside the data."""
+    """`recommend` for all users, or those "chosen": exact top 20, items of the user left out. The lists are written
+    beside the data.
+    """
     from implicit.cpu.bpr import BayesianPersonalizedRanking
 
     matrix, stored = pairs(), np.load(DATA)
     model = BayesianPersonalizedRanking(factors=WIDTH, num_threads=THREADS)
     model.user_factors, model.item_factors = stored["left"], stored["right"]
-    everybody = np.arange(matrix.shape[0])
+    chosen = stored["chosen"] if "chosen" in stored else np.arange(matrix.shape[0])
+    known = matrix[chosen]
 
     def rank() -> np.ndarray:
-        return model.recommend(everybody, matrix, N=20, filter_already_liked_items=True)[0]
+        return model.recommend(chosen, known, N=20, filter_already_liked_items=True)[0]
 
     np.save(Path(DATA).with_name("lists.npy"), rank())
     return lambda: float(rank().sum())

@@ -29,10 +29,11 @@ LABELS_LIMIT = 50_000_000  # cells that `Interactions.labels` is willing to writ
 
 
 # ----------------------------------------------------------------------------------------------------------- validation
-def _check_ids(values: ArrayLike, size: int, name: str, size_name: str) -> IntArray:
+def check_ids(values: ArrayLike, size: int, name: str, size_name: str) -> IntArray:
+    """A copy of ids in 0..size-1; ValueError names what `values` and `size` are, and the first id that is none."""
     ids = np.asarray(values)
     if ids.ndim != 1:
-        raise ValueError(f"{name} must have one axis, one id per pair, got shape {ids.shape}")
+        raise ValueError(f"{name} must have one axis of ids, got shape {ids.shape}")
     if ids.size and not np.issubdtype(ids.dtype, np.integer):
         raise ValueError(f"{name} must hold integers, got dtype {ids.dtype}")
     ids = ids.astype(np.int64)  # always a copy: the caller's array stays as it is
@@ -127,8 +128,8 @@ class Interactions:
 
     def __post_init__(self) -> None:
         n_users, n_items = checking.whole(self.n_users, "n_users"), checking.whole(self.n_items, "n_items")
-        users = _check_ids(self.users, n_users, "users", "n_users")
-        items = _check_ids(self.items, n_items, "items", "n_items")
+        users = check_ids(self.users, n_users, "users", "n_users")
+        items = check_ids(self.items, n_items, "items", "n_items")
         if users.shape != items.shape:
             raise ValueError(f"users and items must have one entry per pair each, got {len(users)} and {len(items)}")
         times = _check_column(self.times, len(users), "times")
@@ -178,16 +179,18 @@ class Interactions:
         checking.choice(keep, "keep", ("first", "last", "highest"))
         if keep == "highest" and ratings is None:
             raise ValueError("keep='highest' compares ratings, so ratings must be given, got None")
-        left = _check_ids(users, checking.whole(n_users, "n_users"), "users", "n_users")
-        right = _check_ids(items, checking.whole(n_items, "n_items"), "items", "n_items")
+        left = check_ids(users, checking.whole(n_users, "n_users"), "users", "n_users")
+        right = check_ids(items, checking.whole(n_items, "n_items"), "items", "n_items")
         if left.shape != right.shape:
             raise ValueError(f"users and items must have one entry per pair each, got {len(left)} and {len(right)}")
         when, rated = _check_column(times, len(left), "times"), _check_column(ratings, len(left), "ratings")
-        position = np.arange(len(left))
-        preference = -np.asarray(rated, np.float64) if keep == "highest" else position * (1 if keep == "first" else -1)
         keys = left * int(n_items) + right
-        order = np.lexsort((position, preference, keys))
-        kept = order[np.diff(keys[order], prepend=-1) > 0]
+        if keep == "highest":
+            order = np.lexsort((-np.asarray(rated, np.float64), keys))
+        else:
+            order = np.argsort(keys, kind="stable")
+        other = np.diff(keys[order]) > 0  # does the next row hold another pair?
+        kept = order[np.append(other, True) if keep == "last" else np.append(True, other)] if len(order) else order
         return cls(
             left[kept],
             right[kept],
@@ -295,8 +298,8 @@ class Interactions:
         """Whether each pair (users[b], items[b]) is in O. users and items broadcast against each other."""
         left, right = np.broadcast_arrays(np.asarray(users), np.asarray(items))
         shape = left.shape
-        left = _check_ids(left.ravel(), self.n_users, "users", "n_users")
-        right = _check_ids(right.ravel(), self.n_items, "items", "n_items")
+        left = check_ids(left.ravel(), self.n_users, "users", "n_users")
+        right = check_ids(right.ravel(), self.n_items, "items", "n_items")
         wanted = left * self.n_items + right
         if not len(self):
             return np.zeros(shape, dtype=bool)
@@ -460,7 +463,7 @@ def sample_negatives(interactions: Interactions, users: ArrayLike, rng: Generato
     binary search. "popularity" does the same with pairs in place of items: r is uniform over the pairs of the items
     outside O_i,:.
     """
-    users = _check_ids(users, interactions.n_users, "users", "n_users")
+    users = check_ids(users, interactions.n_users, "users", "n_users")
     checking.generator(rng)
     drawn = NEGATIVE_LAWS[checking.choice(law, "law", NEGATIVE_LAWS)]
     if drawn.collision == "keep":

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse, special
+from scipy import special
 
 from course_lib import checking
 from course_lib.data.interactions import Interactions
@@ -50,12 +50,9 @@ def preference_directions(users: Any, items: Any, interactions: Interactions, to
     checking.share(top, "top")
     counts = interactions.row_counts
     scores = pair_products(users, interactions.users, items, interactions.items)
-    chosen = np.lexsort((interactions.items, -scores, interactions.users))  # by user, best first, ties: the lower id
-    place = np.arange(len(interactions)) - np.repeat(interactions.row_starts[:-1], counts)
-    kept = chosen[place < np.repeat(np.ceil(np.round(top * counts, 9)), counts)]
-    owners, members = interactions.users[kept], interactions.items[kept]
-    picks = sparse.csr_array((np.ones(len(kept), users.dtype), (owners, members)), shape=interactions.shape)
-    sums = picks @ items
+    wanted = np.ceil(np.round(top * counts, 9)).astype(np.int64)
+    sums = np.zeros((interactions.n_users, items.shape[1]), items.dtype)
+    _sum_best(scores, interactions.row_starts, interactions.items, wanted, items, sums)
     lengths = np.linalg.norm(sums, axis=1)
     lost = np.flatnonzero((lengths == 0) & (counts > 0))
     if len(lost):
@@ -63,8 +60,27 @@ def preference_directions(users: Any, items: Any, interactions: Interactions, to
             f"the chosen items of user {lost[0]} sum to zero, so there is no preference direction: "
             "change top, or train longer"
         )
-    directions: AnyArray = sums / np.where(lengths > 0, lengths, 1)[:, None]
-    return directions
+    sums /= np.where(lengths > 0, lengths, 1)[:, None]
+    return sums
+
+
+@njit(nogil=True, cache=True)
+def _sum_best(scores: Any, row_starts: Any, members: Any, wanted: Any, items: Any, sums: Any) -> None:
+    """sums[u] += the items of the wanted[u] best pairs of user u in the order of their ids; ties: the lower id."""
+    for u in range(len(wanted)):
+        own = scores[row_starts[u] : row_starts[u + 1]]
+        if wanted[u] == 0:
+            continue
+        worst = np.partition(own, len(own) - wanted[u])[len(own) - wanted[u]]
+        ties = wanted[u]
+        for k in range(len(own)):
+            ties -= own[k] > worst
+        for k in range(len(own)):
+            if own[k] > worst or (own[k] == worst and ties > 0):
+                ties -= own[k] == worst
+                j = members[row_starts[u] + k]
+                for f in range(items.shape[1]):
+                    sums[u, f] += items[j, f]
 
 
 # ------------------------------------------------------------------------------------------------ all pairs of a user

@@ -24,7 +24,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from numba import njit
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from course_lib import checking
@@ -32,6 +34,8 @@ from course_lib.data.interactions import NEGATIVE_LAWS, Interactions
 
 GROUPS = 4  # of users; as many buckets run side by side
 SHARES = 4  # parts in which the triples are drawn and dealt
+AHEAD, LINE = 6, 64  # triples whose rows are asked for before their turn; bytes of a line of the cache
+SCAN = 128  # sorted numbers that are counted through; among more of them a binary search goes first
 SMALL = 100_000  # pairs below which one thread is as fast as several
 LAWS = tuple(name for name, law in NEGATIVE_LAWS.items() if law.collision == "redraw")
 # What lets a sum use the processor's vectors; NaN and infinity keep their meaning.
@@ -198,14 +202,18 @@ def _draw_uniform(
     for p in range(start, stop):
         u = users[p]
         r = _below(seed, p, free[u])
-        first, low, high = row_starts[u], row_starts[u], row_starts[u + 1]
-        while low < high:
+        row = items[row_starts[u] : row_starts[u + 1]]
+        low, high = 0, len(row)
+        while high - low > SCAN:
             middle = (low + high) >> 1
-            if items[middle] - (middle - first) <= r:
+            if row[middle] - middle <= r:
                 low = middle + 1
             else:
                 high = middle
-        out[p] = r + low - first
+        rest, found = row[low:high], r + low
+        for k in range(len(rest)):
+            found += rest[k] - k <= r + low
+        out[p] = found
 
 
 @njit(nogil=True, cache=True)
@@ -226,14 +234,18 @@ def _draw_popular(
         u = users[p]
         r = _below(seed, p, free[u])
         wanted = u * (len(users) + 1) + r
-        first, low, high = row_starts[u], row_starts[u], row_starts[u + 1]
-        while low < high:
+        row = before[row_starts[u] : row_starts[u + 1]]
+        low, high = 0, len(row)
+        while high - low > SCAN:
             middle = (low + high) >> 1
-            if before[middle] <= wanted:
+            if row[middle] <= wanted:
                 low = middle + 1
             else:
                 high = middle
-        out[p] = sorted_items[r + taken[low] - taken[first]]
+        rest, found = row[low:high], row_starts[u] + low
+        for k in range(len(rest)):
+            found += rest[k] <= wanted
+        out[p] = sorted_items[r + taken[found] - taken[row_starts[u]]]
 
 
 @njit(nogil=True, cache=True)
@@ -274,11 +286,40 @@ def _shuffle(triples: Table, seed: np.uint64) -> None:
             triples[last, column], triples[other, column] = triples[other, column], triples[last, column]
 
 
+def _prefetch(typing: Any, address: Any) -> Any:
+    """Asks the processor to bring the bytes at an address into its cache, and does not wait for them."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        one = ir.IntType(32)
+        pointer = builder.inttoptr(arguments[0], ir.IntType(8).as_pointer())
+        kind = ir.FunctionType(ir.VoidType(), [pointer.type, one, one, one])
+        function = builder.module.declare_intrinsic("llvm.prefetch", [pointer.type], kind)
+        builder.call(function, [pointer, one(1), one(3), one(1)])  # to write, into the nearest cache, data
+        return context.get_dummy_value()
+
+    return types.void(types.uintp), code
+
+
+_fetch_line: Any = intrinsic(_prefetch)
+
+
+@njit(nogil=True, cache=True)
+def _fetch(table: Table, row: int) -> None:
+    """Asks for a row of a table."""
+    start = table.ctypes.data + row * table.strides[0]
+    for line in range(0, table.strides[0], LINE):
+        _fetch_line(np.uintp(start + line))
+
+
 @njit(nogil=True, cache=True, fastmath=SUMS_IN_ANY_ORDER, error_model="numpy")
 def _descend(users: Table, items: Table, triples: Table, rate: Any, shrink: Any, one: Any) -> int:
     """The steps of `bpr_epoch`, triple after triple; how many stood in the right order. one: 1 in the tables' type."""
     in_order = 0
     for t in range(len(triples)):
+        soon = min(t + AHEAD, len(triples) - 1)
+        _fetch(users, triples[soon, 0])
+        _fetch(items, triples[soon, 1])
+        _fetch(items, triples[soon, 2])
         u, i, j = users[triples[t, 0]], items[triples[t, 1]], items[triples[t, 2]]
         margin = one - one
         for f in range(len(u)):

@@ -129,7 +129,7 @@ def test_it_cannot_be_changed() -> None:
         ({"items": [-1, 0]}, r"items must lie in 0\.\.1 \(n_items=2\), got -1 at position 0"),
         ({"users": [0.0, 1.0]}, "users must hold integers, got dtype float64"),
         ({"users": [True, False]}, "users must hold integers, got dtype bool"),
-        ({"users": [[0, 1]]}, r"users must have one axis, one id per pair, got shape \(1, 2\)"),
+        ({"users": [[0, 1]]}, r"users must have one axis of ids, got shape \(1, 2\)"),
         ({"users": [0]}, "users and items must have one entry per pair each, got 1 and 2"),
         ({"n_users": 0}, "n_users is 0; expected a whole number of at least 1"),
         ({"n_items": 2.0}, "n_items is 2.0; expected a whole number of at least 1"),

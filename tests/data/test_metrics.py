@@ -200,10 +200,10 @@ def test_the_compiled_loop_and_torch_rank_alike(problem) -> None:
 
 
 @pytest.mark.parametrize(
-    ("m", "n", "d", "k"), [(3, 511, 7, 5), (5, 512, 8, 128), (257, 1025, 3, 20), (1, 3000, 1, 129), (2, 200, 4, 200)]
+    ("m", "n", "d", "k"), [(3, 511, 7, 5), (5, 512, 8, 128), (1025, 1025, 3, 20), (1, 3000, 1, 129), (2, 200, 4, 200)]
 )
 def test_sizes_around_the_edges_of_tiles_and_blocks(m: int, n: int, d: int, k: int) -> None:
-    """Tiles hold 512 items, blocks 256 users, groups 4 users and 4 coordinates; lists of up to 128 are compiled."""
+    """Tiles hold 512 items, blocks 1024 users, groups 4 users and 4 coordinates; lists of up to 128 are compiled."""
     rng = np.random.default_rng(m + n)
     users, items, seen = (
         rng.integers(-9, 10, (m, d)) * 1.0,
@@ -215,6 +215,21 @@ def test_sizes_around_the_edges_of_tiles_and_blocks(m: int, n: int, d: int, k: i
     expected = np.where(np.isneginf(np.take_along_axis(scores, order, axis=1)), -1, order)
     assert np.array_equal(top_k(users, items, interactions(seen), k), expected)
     assert np.array_equal(top_k(users.astype("f4"), items.astype("f4"), interactions(seen), k), expected)
+
+
+@pytest.mark.parametrize("k", [5, 150])  # compiled, and through torch
+def test_chosen_users_get_the_lists_that_they_have_among_all(k: int) -> None:
+    rng = np.random.default_rng(4)
+    users, items = rng.integers(-9, 10, (40, 3)) * 1.0, rng.integers(-9, 10, (200, 3)) * 1.0
+    train = interactions(rng.random((40, 200)) < 0.3)
+    everybody, chosen = top_k(users, items, train, k), [39, 0, 7, 0]
+    assert np.array_equal(top_k(users, items, train, k, user_ids=chosen), everybody[chosen])
+    assert np.array_equal(top_k(torch.tensor(users), items, train, k, user_ids=np.array(chosen)), everybody[chosen])
+    assert top_k(users, items, train, k, user_ids=[]).shape == (0, k)
+    with pytest.raises(ValueError, match=r"user_ids must lie in 0\.\.39 \(n_users=40\), got 40 at position 1"):
+        top_k(users, items, train, k, user_ids=[3, 40])
+    with pytest.raises(ValueError, match="user_ids must hold integers, got dtype bool"):
+        top_k(users, items, train, k, user_ids=np.ones(40, dtype=bool))
 
 
 def test_threads_change_nothing() -> None:

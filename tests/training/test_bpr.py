@@ -62,8 +62,9 @@ def test_buckets_of_a_round_share_no_row(groups: int) -> None:
 
 
 @pytest.mark.parametrize("law", epoch.LAWS)
-def test_every_pair_is_dealt_once_with_a_negative_of_its_user(law: str) -> None:
-    data = random_pairs(30, 40, 0.5)
+@pytest.mark.parametrize(("m", "n", "share"), [(30, 40, 0.5), (7, 900, 0.7)])  # rows shorter and longer than SCAN
+def test_every_pair_is_dealt_once_with_a_negative_of_its_user(law: str, m: int, n: int, share: float) -> None:
+    data = random_pairs(m, n, share)
     triples, starts, _ = epoch._dealt_triples(data, law, np.random.default_rng(1), in_turn)
     assert starts[0] == 0 and starts[-1] == len(data)
     order = np.lexsort((triples[:, 1], triples[:, 0]))

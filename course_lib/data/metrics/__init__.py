@@ -22,10 +22,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from course_lib import checking
-from course_lib.data.interactions import Interactions
+from course_lib.data.interactions import Interactions, check_ids
 
 METRICS = ("precision", "recall", "ndcg", "mrr", "map")
 BLOCK_BYTES = 8 * 2**20  # one block of scores; small enough to stay in the processor's cache
@@ -34,29 +35,34 @@ LONGEST_COMPILED = 128  # lists; longer ones are sorted, not searched for
 
 
 def top_k(
-    users: np.ndarray | Tensor, items: np.ndarray | Tensor, train: Interactions, k: int, *, block: int | None = None
+    users: np.ndarray | Tensor,
+    items: np.ndarray | Tensor,
+    train: Interactions,
+    k: int,
+    *,
+    user_ids: ArrayLike | None = None,
+    block: int | None = None,
 ) -> np.ndarray:
     """Ids of the K items with the highest <user, item> that the user has not in `train`: (m, K) int64.
 
-    users (m, d), items (n, d): arrays or tensors on any device; train: Interactions of shape (m, n); block: users that
-    are ranked together (the result does not depend on it). Best first; ties by the lower item id; -1 where a user has
-    fewer than K items left. Memory: a block of scores, 8 MiB at most, and the result. On a CPU a compiled loop ranks
-    lists of up to 128 items (`course_lib.data.metrics.ranking`).
-    Raises ValueError for shapes that do not fit, k < 1, and for embeddings or scores that are not finite.
+    users (m, d), items (n, d): arrays or tensors on any device; train: Interactions of shape (m, n); user_ids (u,):
+    only the lists of these users, in this order, (u, K); block: users that are ranked together (the result does not
+    depend on it). Best first; ties by the lower item id; -1 where a user has fewer than K items left. Memory: a block
+    of scores, 8 MiB at most, and the result. On a CPU a compiled loop ranks lists of up to 128 items
+    (`course_lib.data.metrics.ranking`).
+    Raises ValueError for shapes that do not fit, k < 1, ids that are no users, and for embeddings or scores that are
+    not finite.
     """
     users, items = _embeddings(users, items, train)
-    k, n = checking.whole(k, "k"), train.n_items
-    result = np.full((train.n_users, k), -1, dtype=np.int64)
+    k, n, seen = checking.whole(k, "k"), train.n_items, train.matrix
+    if user_ids is not None:
+        chosen = check_ids(user_ids, train.n_users, "user_ids", "n_users")
+        users, seen = users[torch.from_numpy(chosen).to(users.device)], seen[chosen]
+    result = np.full((len(users), k), -1, dtype=np.int64)
     if _compiles(users, items, k):
-        _ranked_compiled(users, items, train.matrix, block or USERS, result)
+        _ranked_compiled(users, items, seen, block or USERS, result)
     else:
-        _ranked(
-            users,
-            items,
-            train.matrix,
-            block or max(1, BLOCK_BYTES // (n * users.element_size())),
-            result[:, : min(k, n)],
-        )
+        _ranked(users, items, seen, block or max(1, BLOCK_BYTES // (n * users.element_size())), result[:, : min(k, n)])
     return result
 
 
@@ -80,16 +86,20 @@ def evaluate(
     if not cutoffs:
         raise ValueError("k is empty: give one cut-off, such as 5, or several, such as (1, 5, 25)")
     check_split(train, test)
-    ranked = top_k(users, items, train, cutoffs[-1], block=block)
-    return metrics_from_ranking(ranked, test, cutoffs)
+    counted = np.flatnonzero(test.row_counts)
+    return _means(top_k(users, items, train, cutoffs[-1], user_ids=counted, block=block), counted, test, cutoffs)
 
 
 def metrics_from_ranking(ranked: np.ndarray, test: Interactions, cutoffs: tuple[int, ...]) -> dict[str, Any]:
     """The metrics of `evaluate` for a given ranking (m, K) of item ids, -1 for "none"; needs max(cutoffs) <= K."""
-    counts = np.diff(test.matrix.indptr)
-    counted = np.flatnonzero(counts)
-    hits = _hits(ranked[counted], counted, test.matrix)
-    per_user = {f"{name}@{k}": values for k in cutoffs for name, values in _at(hits[:, :k], counts[counted], k).items()}
+    counted = np.flatnonzero(test.row_counts)
+    return _means(ranked[counted], counted, test, cutoffs)
+
+
+def _means(ranked: np.ndarray, counted: np.ndarray, test: Interactions, cutoffs: tuple[int, ...]) -> dict[str, Any]:
+    """Means over the users `counted`, those with a test item, whose lists are the rows of `ranked`."""
+    hits, counts = _hits(ranked, counted, test.matrix), test.row_counts[counted]
+    per_user = {f"{name}@{k}": values for k in cutoffs for name, values in _at(hits[:, :k], counts, k).items()}
     means = {name: float(values.mean()) for name, values in per_user.items()}
     return {**means, "users": counted, "per_user": per_user}
 
@@ -130,7 +140,12 @@ def _keys(matrix: sp.csr_matrix) -> np.ndarray:
 
 def _compiles(users: Tensor, items: Tensor, k: int) -> bool:
     """Whether numba's loop may rank: short lists on a CPU, and no score can overflow, since |<u, v>| <= |u| |v|."""
-    if users.device.type != "cpu" or users.dtype not in (torch.float32, torch.float64) or k > LONGEST_COMPILED:
+    if (
+        not len(users)
+        or users.device.type != "cpu"
+        or users.dtype not in (torch.float32, torch.float64)
+        or k > LONGEST_COMPILED
+    ):
         return False
     return bool(torch.isfinite(users.norm(dim=1).max() * items.norm(dim=1).max()))
 

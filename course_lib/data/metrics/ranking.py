@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-USERS = 256  # ranked together, so that a tile of items is prepared once for all of them
+USERS = 1024  # ranked together, so that a tile of items is prepared once for all of them
 TILE = 512  # items
 CHUNK = 32  # scores that are compared with the worst of the best at once
 FUSED = {"contract"}  # a * b + c in one instruction
@@ -85,11 +85,12 @@ def _keep_best(scores: Any, width: int, begin: int, best: Any, ids: Any) -> None
     last = len(best) - 1
     for low in range(0, width, CHUNK):
         high = min(low + CHUNK, width)
-        worst, better = best[last], 0
-        for t in range(low, high):
-            better += scores[t] > worst
-        if better == 0:
-            continue
+        if high - low == CHUNK:  # a length that is known lets the compiler use the widest vectors
+            worst, better = best[last], np.int32(0)
+            for t in range(CHUNK):
+                better += np.int32(scores[low + t] > worst)
+            if better == 0:
+                continue
         for t in range(low, high):
             score = scores[t]
             if score > best[last]:
