@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
 LIMIT = 120  # seconds for a run of processes, their start included
-TASKS = ("gradients", "traffic")
+TASKS = ("calibration", "gradients", "traffic")
 TORCHRUN = ("LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE")  # where it says how many processes a machine has, and machines
 
 
