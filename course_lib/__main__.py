@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -38,7 +39,11 @@ def main(argv: list[str] | None = None) -> int:
             print(f"`{chosen.command}` needs a checkout of the course: it reads book/ and tests/", file=sys.stderr)
             return 2
         sys.path.insert(0, str(CHECKOUT))
-    return int(import_module(module).cli(chosen.arguments) or 0)
+    try:
+        return int(import_module(module).cli(chosen.arguments) or 0)
+    except BrokenPipeError:  # `... list | head`: who reads has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python says it once more at its end
+        return 0
 
 
 if __name__ == "__main__":

@@ -110,8 +110,21 @@ def test_processes_that_take_too_long_are_ended(tmp_path: Any, monkeypatch: pyte
     assert [child for child in left if child.status() != psutil.STATUS_ZOMBIE] == []
 
 
+def test_processes_end_when_their_caller_is_killed() -> None:
+    script = "from course_lib.experiments.scale import team; team.start('gradients', 2, 0)"
+    caller = psutil.Popen([sys.executable, "-c", script])
+    while not (started := caller.children(recursive=True)):
+        assert caller.poll() is None
+        time.sleep(0.05)
+    caller.kill()
+    caller.wait()
+    gone, left = psutil.wait_procs(started, timeout=60)
+    assert gone and not left
+
+
 @pytest.mark.parametrize(
-    ("arguments", "words"), [(("nothing", 2, 0), "task is 'nothing'"), (("traffic", 1, 0), "is 1")]
+    ("arguments", "words"),
+    [(("nothing", 2, 0), "task is 'nothing'"), (("traffic", 1, 0), "is 1"), (("traffic", 99, 0), "from 2 to 32")],
 )
 def test_nonsense_is_refused(arguments: Any, words: str) -> None:
     with pytest.raises(ValueError, match=words):
@@ -148,6 +161,9 @@ def test_devices_choose_the_number_of_processes(
     assert cli(["run", "SCALE-X1", "--devices", "3", "--no-write", "--seeds", "77"]) == 2
     assert asked == [("gradients", 3, 77)] and "end" in capsys.readouterr().out
     assert [cell["processes"] for cell in cells_of("SCALE-X3", devices=5)] == [5]
+    monkeypatch.undo()
+    assert cli(["run", "SCALE-X1", "--devices", "0", "--no-write", "--seeds", "77"]) == 2
+    assert "processes is 0" in capsys.readouterr().out
 
 
 def test_torchrun_runs_the_same_lines(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -128,6 +128,21 @@ def test_a_wrong_command_is_refused(arguments: list[str]) -> None:
     assert "usage: python -m course_lib" in result.stderr
 
 
+def test_who_reads_the_first_lines_alone_sees_no_traceback() -> None:
+    """`python -m course_lib experiments list | head -1`, with a reader that is gone before the first word."""
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w") as unread:
+        result = subprocess.run(
+            [sys.executable, "-m", "course_lib", "experiments", "list"],
+            cwd=ROOT,
+            stdout=unread,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert (result.returncode, result.stderr) == (0, b"")
+
+
 def test_an_environment_that_was_cut_short_is_made_again(tmp_path: Path) -> None:
     assert not setup_venv.has_pip(tmp_path / "bin" / "python")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path)], check=True)

@@ -72,7 +72,7 @@ def _again(arguments: argparse.Namespace) -> int:
 def _run(arguments: argparse.Namespace) -> int:
     only = dict(_pair(text) for text in arguments.only)
     options: dict[str, Any] = dict(_pair(text) for text in arguments.option)
-    options |= {"devices": arguments.devices} if arguments.devices else {}
+    options |= {"devices": arguments.devices} if arguments.devices is not None else {}
     result = registry.run(
         arguments.id, arguments.scale, seeds=arguments.seeds, only=only or None, collect=arguments.collect, **options
     )

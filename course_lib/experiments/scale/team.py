@@ -17,6 +17,8 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import timedelta
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
 LIMIT = 120  # seconds for a run of processes, their start included
+MOST = 32  # processes: each takes some 200 MB
 TASKS = ("calibration", "gradients", "traffic")
 TORCHRUN = ("LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE")  # where it says how many processes a machine has, and machines
 
@@ -44,11 +47,11 @@ TORCHRUN = ("LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE")  # where it says how many pr
 def start(task: str, processes: int, seed: int, *, seconds: float = LIMIT) -> list[Row]:
     """The rows that process 0 of `processes` local ones makes; RuntimeError with what they said where one fails.
 
-    Fabric forks them, where that is possible, as torch takes seconds to load. All are ended after `seconds`, or when
-    one of them fails.
+    Fabric forks them, where that is possible, as torch takes seconds to load. All are ended after `seconds`, when one
+    of them fails, or when the caller is killed.
     """
     checking.choice(task, "task", TASKS)
-    checking.whole(processes, "processes", 2)
+    checking.whole(processes, "processes", 2, MOST, why="all of them on this machine")
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "rows.json"
         command = [sys.executable, "-m", __name__, task, "--seed", str(seed), "--out", str(out)]
@@ -84,6 +87,13 @@ def _each(fabric: Fabric, *, task: str, seed: int, out: Path | None) -> None:
         print(text) if out is None else out.write_text(text, encoding="utf-8")
     fabric.barrier()
     torch.distributed.destroy_process_group()
+
+
+def _end_with(caller: int) -> None:
+    """Ends this process and those that it started when `caller`, which started it, is gone."""
+    while os.getppid() == caller:
+        time.sleep(1)
+    os.killpg(0, signal.SIGKILL)
 
 
 def _root() -> str:
@@ -148,7 +158,9 @@ def main(arguments: list[str]) -> int:
 
     method: Literal["fork", "spawn", "popen"] = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
     count, nodes = given.processes, 1
-    if not count:
+    if count:
+        threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    else:
         count, nodes, method = *(int(os.environ[name]) for name in TORCHRUN), "popen"
     strategy = DDPStrategy(timeout=timedelta(seconds=LIMIT), start_method=method)
     fabric = Fabric(accelerator="cpu", devices=count, num_nodes=nodes, strategy=strategy)

@@ -114,7 +114,7 @@ def in_each_process(fabric: Fabric, seed: int) -> list[Row]:
 
 def plan(scale: str, seeds: Seeds, *, devices: int | None = None) -> list[TrafficCell]:
     """Two processes, and four beyond smoke scale; or `devices`."""
-    counts = (devices,) if devices else {"smoke": (2,), "laptop": (2, 4), "full": (2, 4, 8)}[scale]
+    counts = (devices,) if devices is not None else {"smoke": (2,), "laptop": (2, 4), "full": (2, 4, 8)}[scale]
     return [{"processes": count, "seed": seed} for count in counts for seed in seeds]
 
 
