@@ -7,13 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.lessons.shared.forms import PASSED, Answer, compare, expect, floats, is_list, number, public
+from course_lib.lessons.shared.forms import (
+    PASSED,
+    Answer,
+    compare,
+    expect,
+    floats,
+    is_list,
+    number,
+    plain_check,
+    public,
+)
 from course_lib.lessons.shared.real import film_factors
 from course_lib.maths import geometry, norms, popularity
 
 MOST_KEYS = 1000
 
 
+@plain_check
 def rare(answer: Answer) -> None:
     """Task 4a: only the form of the answer is looked at here."""
     rare_form(answer())
