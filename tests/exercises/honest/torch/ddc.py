@@ -28,15 +28,16 @@ def solve_user(pos_scores, neg_scores, a, b):
         return None
     s, t, a, b = (torch.tensor(x, dtype=torch.float64) for x in (pos_scores, neg_scores, a, b))
 
-    def loss(at):
-        return softplus((t + at[0] * b)[None, :] - (s + at[1] * a)[:, None]).mean()
+    def margins(at):
+        return (s + at[1] * a)[:, None] - (t + at[0] * b)[None, :]
 
     at = torch.zeros(2, dtype=s.dtype)
-    for _ in range(80):
-        slope = torch.autograd.functional.jacobian(loss, at)
-        step = -torch.linalg.solve(torch.autograd.functional.hessian(loss, at), slope)
-        length = 1.0
-        while loss(at + length * step) > loss(at) and length > 1e-6:
+    for _ in range(40):
+        w = torch.sigmoid(-margins(at))
+        v, slope = w * (1 - w), torch.stack([(w @ b).sum(), -(a @ w).sum()])
+        bend = torch.stack([(v @ b**2).sum(), -(a @ v @ b), -(a @ v @ b), (a**2 @ v).sum()]).reshape(2, 2)
+        step, length, here = -torch.linalg.solve(bend, slope), 1.0, softplus(-margins(at)).sum()
+        while softplus(-margins(at + length * step)).sum() > here and length > 1e-6:
             length /= 2
         at = at + length * step
     return at
@@ -60,3 +61,14 @@ def measure(users, items, histories, held_out, counts, k):
             hits = torch.isin(row, torch.tensor(wanted)).nonzero()
             ranks.append(1 / (1 + hits[0, 0]) if len(hits) else torch.tensor(0.0))
     return torch.stack([torch.tensor(counts)[top].double().mean(), torch.stack(ranks).double().mean()])
+
+
+def without_minimiser(users, items, histories, pop, share):
+    table, missing = torch.tensor(items, dtype=torch.float64), 0
+    popularity = table @ torch.tensor(pop, dtype=torch.float64)
+    for user, history in zip(users, histories):
+        a = table[history] @ preference_direction(user, items, history, share)
+        others = torch.ones(len(items), dtype=torch.bool)
+        others[history] = False
+        missing += minimisers(a.tolist(), popularity[others].tolist()) != "one"
+    return missing
