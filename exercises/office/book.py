@@ -99,7 +99,7 @@ class Book:
     def booked(self, student: str, state: str, answers: Mapping[str, str], look: frozenset[str]) -> None:
         """After nbgrader has booked a submission: its marks by hand come back, and the step is noted as done.
 
-        Marks and comments that were given for another answer, which nbgrader would carry over, are kept but do not count.
+        Marks and comments for another answer, which nbgrader would carry over, are kept but do not count.
         `answers` holds the checksum of each graded cell's answer; `look` names cells that a person must look at,
         although nbgrader would give no points for them.
         """

@@ -251,6 +251,26 @@ def checks_of(name: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", ASSIGNMENTS)
+@pytest.mark.parametrize("handed_out", [True, False])
+def test_the_first_cell_installs_the_wheel_that_was_handed_out(
+    name: str, handed_out: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the course: the wheel beside the notebook, of the grader's version; else what is published."""
+    monkeypatch.chdir(tmp_path)
+    if handed_out:
+        (tmp_path / "two_tower_course-0.1.0-py3-none-any.whl").touch()
+    monkeypatch.setitem(sys.modules, f"course_lib.lessons.{simulate.module_of(name)}", None)
+    (cell,) = (cell for cell in simulate.source(name)["cells"] if cell["metadata"]["nbgrader"]["grade_id"] == "setup")
+    asked: list[str] = []
+    names: dict[str, Any] = {"pip": lambda text: asked.append(text.format(**names))}
+    code = re.sub("%pip (.*)", lambda line: f"pip({line[1]!r})", "".join(cell["source"]))
+    with pytest.raises(ModuleNotFoundError):
+        exec(code, names)
+    meant = "two_tower_course-0.1.0-py3-none-any.whl" if handed_out else names["published"]
+    assert asked == [f'install --quiet "{meant}"'] and names["published"].startswith("two-tower-course @ git+https://")
+
+
+@pytest.mark.parametrize("name", ASSIGNMENTS)
 def test_half_of_each_tasks_points_have_a_public_check_of_substance(name: str) -> None:
     """Of substance: it refuses some wrong answer of the right form that the grader refuses."""
     found = [public_marks(name, kind) for kind in simulate.wrong_answers(name)]
