@@ -75,8 +75,8 @@ test-thorough: $(STAMP) ## run the property tests with ten times as many example
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "not browser and not laptop" tests/maths tests/models tests/data tests/training tests/audit $(PYTEST_ARGS)
 
 test-histories: export OMP_NUM_THREADS := 1
-test-histories: $(STAMP) ## run 500 random terms of a class, killed at random places (COURSE_HISTORIES=500)
-	COURSE_HISTORIES=$(or $(COURSE_HISTORIES),500) $(BIN)/python -m pytest -n $(PROCESSES) --dist load tests/exercises/test_histories.py $(PYTEST_ARGS)
+test-histories: $(STAMP) ## run 500 random terms of a class, killed at random places, and 10 with the real judge (an hour)
+	COURSE_HISTORIES=$(or $(COURSE_HISTORIES),500) COURSE_REAL_HISTORIES=$(or $(COURSE_REAL_HISTORIES),10) $(BIN)/python -m pytest -n $(PROCESSES) --dist load tests/exercises/test_histories.py $(PYTEST_ARGS)
 
 test-launch: $(STAMP) ## run the notebooks in new environments like Binder's and Colab's (2 GB each, ten minutes)
 	COURSE_LAUNCH=1 $(if $(TORCH_INDEX),PIP_EXTRA_INDEX_URL="$(TORCH_INDEX)") $(BIN)/python -m pytest tests/launch $(PYTEST_ARGS)

@@ -24,7 +24,7 @@ from nbgrader.preprocessors import (
 
 from exercises.grading.harmless import markdown2html
 from exercises.grading.notebooks import CODE_STUB, TEXT_STUB
-from exercises.grading.preprocessors import Judge, Rebuild
+from exercises.grading.preprocessors import GetGradesAndWaiting, Judge, Rebuild
 from exercises.grading.rubric import ShowRubric
 
 HERE = Path(__file__).resolve().parent
@@ -56,5 +56,9 @@ c.Autograde.autograde_preprocessors = [
 ]
 c.Rebuild.course = c.Judge.course = c.ShowRubric.course = str(COURSE)
 c.OverwriteCells.add_missing_cells = True
+c.GenerateFeedback.preprocessors = [GetGradesAndWaiting]
+c.HTMLExporter.extra_template_basedirs = [
+    str(HERE / "grading" / "pages")
+]  # the page of feedback; formgrader has its own
 c.HTMLExporter.preprocessors = [ShowRubric]  # beside a text, for who grades it by hand
 c.HTMLExporter.filters = {"markdown2html": markdown2html}  # a student's Markdown may hold scripts

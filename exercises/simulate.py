@@ -27,6 +27,10 @@ FIRST = "in-batch-bias"
 SOLUTION = re.compile(r"^ *### BEGIN SOLUTION\n(.*?)^ *### END SOLUTION\n?", re.DOTALL | re.MULTILINE)
 HIDDEN = re.compile(r"### BEGIN HIDDEN TESTS\n.*?### END HIDDEN TESTS\n?", re.DOTALL)
 SCRIPT = "<script>stolen()</script> <img src=x onerror=stolen()> [here](javascript:stolen()) $a<b$\n\n<iframe src=x>"
+PICTURE = "![no such picture](attachment:missing.png) ![](attachment:../../../etc/passwd)"
+FORMULA = (
+    r"$\def\a{\a\a}\a$ $\text{<script>stolen()</script>}$ $\href{javascript:stolen()}{x}$ " + "$" + "{" * 1500 + "$"
+)
 STUB = "    raise NotImplementedError('Write your answer here.')\n"
 
 # Each of these stands in every answer cell of an otherwise untouched notebook, together with the stubs.
@@ -170,7 +174,57 @@ for _ in range(100):
 os.kill(os.getppid(), 9)
 """,
     "network": "import urllib.request\nurllib.request.urlopen('http://127.0.0.1:9', timeout=5)",
-    "disk": "n = 0\nwhile True:\n    open(f'{n}', 'wb').write(b'x' * 10**6)\n    n += 1\n    if n == 200: break",
+    "disk": "n = 0\nwhile True:\n    open(f'{n}', 'wb').write(b'x' * 10**6)\n    n += 1\n    if n == 1500: break",
+    "inodes": "import os\nn = 0\nwhile True:\n    os.mkdir(f'{n}')\n    n += 1",
+    "kernel-signals": """
+import fcntl, os, struct
+judge = os.getppid()
+for handle in (0, 1, 2, open("x", "w")):
+    for step in (
+        lambda: fcntl.fcntl(handle, 10, 9),
+        lambda: fcntl.fcntl(handle, 8, judge),
+        lambda: fcntl.fcntl(handle, 15, struct.pack("ii", 1, judge)),
+        lambda: fcntl.ioctl(handle, 0x8901, struct.pack("i", judge)),
+        lambda: fcntl.fcntl(handle, 4, 0o20000),
+        lambda: fcntl.ioctl(handle, 0x5452, struct.pack("i", 1)),
+    ):
+        try:
+            step()
+        except OSError:
+            pass
+""",
+    "priorities": """
+import ctypes, os
+call, judge = ctypes.CDLL(None).syscall, os.getppid()
+zero, least = ctypes.byref(ctypes.c_int(0)), ctypes.create_string_buffer(b"\\x30" + bytes(3) + b"\\x05", 48)
+for number, arguments in (
+    (141, (0, judge, 19)), (142, (judge, zero)), (144, (judge, 5, zero)), (203, (judge, 1, b"\\x01")),
+    (251, (1, judge, 3 << 13)), (314, (judge, least, 0)), (302, (judge, 7, bytes(16), None)), (62, (judge, 9)),
+):
+    call(number, *arguments)
+""",
+    "watched-files": """
+import ctypes, os
+call = ctypes.CDLL(None).syscall
+for flags in (0, 4, 8):
+    watch = call(300, flags, 0)
+    call(301, watch, 0x11, ctypes.c_ulonglong(0x10000 | 0x20000), -100, b"/")
+""",
+    "root": """
+import ctypes, os
+call = ctypes.CDLL(None).syscall
+for step in (
+    lambda: os.setuid(0), lambda: os.setresgid(0, 0, 0), lambda: os.setgroups([0]), lambda: os.chroot("."),
+    lambda: os.mknod("device", 0o60666, 0x801), lambda: open("/proc/sys/kernel/hostname", "w").write("spoilt"),
+    lambda: open("/dev/mem", "rb"), lambda: open("/etc/shadow"), lambda: open("/proc/1/environ"),
+    lambda: os.link("/etc/shadow", "x"), lambda: call(165, b"/", b".", None, 4096, None), lambda: call(272, 0x10000000),
+    lambda: call(304, -100, bytes(128), 0), lambda: os.sethostname("spoilt"), lambda: print("as", os.getuid()),
+):
+    try:
+        step()
+    except Exception:
+        pass
+""",
     "recursion": "def {name}(*arguments):\n    return {name}(*arguments)",
     "surrogates": "def {name}(*arguments):\n    return chr(0xD800)\nprint(chr(0xD800))\nraise ValueError(chr(0xD800))",
     "signals": """
@@ -188,6 +242,9 @@ FILES: dict[str, Callable[[Notebook], bytes]] = {
     "file-deep-json": lambda notebook: b'{"cells":' + b"[" * 200_000,
     "file-huge": lambda notebook: json.dumps(notebook).encode() + b" " * 21_000_000,
     "file-deleted-cells": lambda notebook: json.dumps({**notebook, "cells": []}).encode(),
+    "file-missing-picture": lambda notebook: json.dumps(_with_cell(notebook, "markdown", PICTURE)).encode(),
+    "file-endless-own-cell": lambda notebook: json.dumps(_with_cell(notebook, "code", "while True: pass")).encode(),
+    "file-formula": lambda notebook: json.dumps(_with_cell(notebook, "markdown", FORMULA)).encode(),
     "file-forged-checks": lambda notebook: json.dumps(_forged(notebook)).encode(),
 }
 
@@ -273,6 +330,12 @@ def hostile(code: str, assignment: str = FIRST) -> Notebook:
         elif about["solution"]:
             cell["source"] = SCRIPT
     return notebook
+
+
+def _with_cell(notebook: Notebook, kind: str, source: str) -> Notebook:
+    """A notebook with a cell of the student's own in it."""
+    cell = {"cell_type": kind, "metadata": {}, "source": source}
+    return {**notebook, "cells": [*notebook["cells"][:2], cell, *notebook["cells"][2:]]}
 
 
 def _forged(notebook: Notebook) -> Notebook:

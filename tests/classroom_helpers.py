@@ -15,11 +15,15 @@ ROOT = Path(__file__).resolve().parents[1]
 SHORT = {"COURSE_GRADE_STEP_SECONDS": "2", "COURSE_GRADE_SUBMISSION_SECONDS": "5"}  # the tests' own limits
 
 
-def classroom(*arguments: object, check: bool = True, **environment: str) -> subprocess.CompletedProcess[str]:
+def classroom(*arguments: object, check: bool = True, **environment: object) -> subprocess.CompletedProcess[str]:
     """Runs exercises/classroom.py as an instructor would."""
     command = [sys.executable, str(ROOT / "exercises" / "classroom.py"), *map(str, arguments)]
     done = subprocess.run(
-        command, capture_output=True, text=True, env={**os.environ, **SHORT, **environment}, check=False
+        command,
+        capture_output=True,
+        text=True,
+        env={**os.environ, **SHORT, **{name: str(value) for name, value in environment.items()}},
+        check=False,
     )
     assert not check or done.returncode == 0, done.stdout + done.stderr
     return done

@@ -15,6 +15,8 @@ from exercises.office.room import Room
 
 ASSIGNMENTS = ("ddc", "gauge-freedom")  # names of true assignments: the fingerprint of a grading asks for their checks
 
+POINTS = (1, 2, 3, 4)  # a number's points are its remainder after division by 5
+
 
 def cell(kind: str, name: str, source: str, **about: object) -> nbformat.NotebookNode:
     made = nbformat.v4.new_code_cell(source) if kind == "code" else nbformat.v4.new_markdown_cell(source)
@@ -25,7 +27,7 @@ def cell(kind: str, name: str, source: str, **about: object) -> nbformat.Noteboo
 
 
 def source(assignment: str) -> nbformat.NotebookNode:
-    """A short assignment: a function, its check for 4 points, and a text for 6."""
+    """A short assignment: a function, four checks of a point each, and a text for 6."""
     name = f"answer_{assignment.replace('-', '_')}"
     return nbformat.v4.new_notebook(
         cells=[
@@ -36,7 +38,10 @@ def source(assignment: str) -> nbformat.NotebookNode:
                 f"def {name}():\n    ### BEGIN SOLUTION\n    return 1\n    ### END SOLUTION",
                 solution=True,
             ),
-            cell("code", f"test_{name}", f"assert {name}() == 1", grade=True, points=4, locked=True),
+            *(
+                cell("code", f"test_{name}_{k}", f"assert {name}() % 5 >= {k}", grade=True, points=1, locked=True)
+                for k in POINTS
+            ),
             cell(
                 "markdown",
                 f"essay_{name}",
@@ -53,7 +58,7 @@ def work(assignment: str, number: int) -> bytes:
     """A submission; its number decides its points, and every second one has the text of the one before."""
     notebook = source(assignment)
     notebook.cells[1].source = f"def {notebook.cells[1].id}():\n    return {number}"
-    notebook.cells[3].source = f"Essay {number // 2}"
+    notebook.cells[-1].source = f"Essay {number // 2}"
     return nbformat.writes(notebook).encode()
 
 
@@ -64,7 +69,7 @@ def automatic(number: int) -> float:
 def untouched(assignment: str, number: int) -> bytes:
     notebook = source(assignment)
     notebook.cells[1].source = f"def {notebook.cells[1].id}():\n    {notebooks.CODE_STUB}"
-    notebook.cells[3].source = notebooks.TEXT_STUB
+    notebook.cells[-1].source = notebooks.TEXT_STUB
     notebook.metadata["number"] = number
     return nbformat.writes(notebook).encode()
 
@@ -83,7 +88,7 @@ def booked(room: Room, student: str) -> None:
         book.update_or_create_submission(room.assignment, student)
         for grade in book.find_submission_notebook(room.assignment, room.assignment, student).grades:
             if grade.name.startswith("test_"):
-                grade.auto_score = automatic(int(number[1])) if number else 0.0
+                grade.auto_score = float(bool(number) and automatic(int(number[1])) >= int(grade.name[-1]))
             else:
                 grade.auto_score = 0.0 if notebooks.is_stub(texts[grade.name]) else None
             grade.needs_manual_grade = grade.manual_score is not None or grade.auto_score is None

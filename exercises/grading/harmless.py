@@ -1,11 +1,19 @@
-"""Markdown of students as HTML that people may open: no scripts, no handlers, no foreign pictures or frames."""
+"""Markdown of students as HTML that people may open: no scripts, no handlers, no foreign pictures or frames.
+
+Formulas become MathML, which browsers show by themselves, without a network. Where latex2mathml is missing, or does not
+know a formula, the formula stands there as it was typed.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from html import escape
+import secrets
+from collections.abc import Callable, Iterator, Mapping
+from html import escape, unescape
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
+from xml.etree.ElementTree import Element, tostring
 
 from bleach.html5lib_shim import Filter
 from bleach.sanitizer import Cleaner
@@ -19,6 +27,12 @@ tbody td tfoot th thead tr ul
 TAGS = frozenset(_TAGS.split())
 _PICTURE = re.compile(r"data:image/(png|jpeg|gif);base64,[A-Za-z0-9+/=]+")
 _MISSING = "missing-attachment:"
+LONGEST_FORMULA = 2_000
+_MACRO = re.compile(r"\\(def|let|edef|gdef|(re)?newcommand|providecommand|DeclareMathOperator|(re)?newenvironment)\b")
+_OF_MATHML = """
+accent columnalign display displaystyle fence form linethickness mathvariant maxsize minsize movablelimits scriptlevel
+stretchy width xmlns
+"""
 
 
 class NoForeignPictures(Filter):
@@ -37,14 +51,15 @@ def harmless_html(source: str, attachments: Mapping[str, Mapping[str, str]] | No
 
     Pictures are those pasted into the cell (`attachments`); one that is not there leaves its description.
     """
+    formulas = Formulas()
     try:
-        html = _rendered(source, attachments or {})
+        html = _rendered(source, attachments or {}, formulas)
     except Exception:  # a picture that is named and not there, or Markdown that the converter does not survive
         try:
-            html = _rendered(source.replace("attachment:", _MISSING), {})
+            html = _rendered(source.replace("attachment:", _MISSING), {}, formulas)
         except Exception:
             html = f"<pre>{escape(source)}</pre>"
-    return str(_CLEANER.clean(html))
+    return formulas.put_back(str(_CLEANER.clean(html)))
 
 
 @pass_context
@@ -54,8 +69,60 @@ def markdown2html(context: Mapping[str, Any], source: str) -> str:
     return harmless_html(source, cell.get("attachments"))
 
 
-def _rendered(source: str, attachments: Mapping[str, Mapping[str, str]]) -> str:
-    renderer = IPythonRenderer(escape=False, attachments={name: dict(kinds) for name, kinds in attachments.items()})
+class Formulas:
+    """Takes the formulas out of a text while it is cleaned: in their places stand words that nobody can guess."""
+
+    def __init__(self) -> None:
+        self._word = secrets.token_hex(16)
+        self._found: list[str] = []
+
+    def take(self, tex: str, display: str) -> str:
+        """What stands for a formula until `put_back`."""
+        self._found.append(mathml(tex, display) or f"<code>{escape(tex)}</code>")
+        return f"{self._word}n{len(self._found) - 1}n"
+
+    def put_back(self, html: str) -> str:
+        """The text with its formulas."""
+        return re.sub(rf"{self._word}n(\d+)n", lambda match: self._found[int(match[1])], html)
+
+
+class _Renderer(IPythonRenderer):
+    def __init__(self, formulas: Formulas, attachments: dict[str, dict[str, str]]) -> None:
+        super().__init__(escape=False, exclude_anchor_links=True, attachments=attachments)
+        self._formulas = formulas
+
+    def inline_math(self, body: str) -> str:
+        return self._formulas.take(body, "inline")
+
+    def block_math(self, body: str) -> str:
+        return self._formulas.take(body, "block")
+
+    def latex_environment(self, name: str, body: str) -> str:
+        return self._formulas.take(f"\\begin{{{name}}}{body}\\end{{{name}}}", "block")
+
+
+def mathml(tex: str, display: str) -> str | None:
+    """A formula ("inline" or "block") as MathML; None for one that has macros of its own, is too long or unreadable."""
+    if _CONVERTER is None or len(tex) > LONGEST_FORMULA or _MACRO.search(tex):
+        return None
+    try:
+        math: Element = _CONVERTER(display=display).convert_to_element(tex)
+    except Exception:  # it has a class of errors for each kind of mistake
+        return None
+    for part in math.iter():
+        part.text = unescape(part.text) if part.text else part.text
+        for name in set(part.attrib).difference(_OF_MATHML.split()):  # \href{javascript:...} is one of them
+            del part.attrib[name]
+    return tostring(math, encoding="unicode")
+
+
+_CONVERTER: Callable[..., Any] | None = (
+    import_module("latex2mathml.converter").Converter if find_spec("latex2mathml") else None
+)
+
+
+def _rendered(source: str, attachments: Mapping[str, Mapping[str, str]], formulas: Formulas) -> str:
+    renderer = _Renderer(formulas, {name: dict(kinds) for name, kinds in attachments.items()})
     return str(MarkdownWithMath(renderer=renderer).render(source))
 
 

@@ -1,4 +1,4 @@
-"""The two steps of `nbgrader autograde` that this course replaces (nbgrader_config.py puts them in)."""
+"""The steps of nbgrader that this course replaces (nbgrader_config.py puts them in)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
-from nbgrader.preprocessors import NbGraderPreprocessor
+from nbgrader.preprocessors import GetGrades, NbGraderPreprocessor
 from traitlets import Unicode
 
 from . import notebooks
@@ -60,6 +60,16 @@ class Judge(_Course):
                     _of_check(verdict["checks"][name]) if notebooks.is_test(cell) else _of_cell(verdict, cell)
                 )
         return nb, resources
+
+
+class GetGradesAndWaiting(GetGrades):
+    """For the page of feedback: the scores, and which of them a person has still to give."""
+
+    def _get_score(self, cell: NotebookNode, resources: Resources) -> None:
+        super()._get_score(cell, resources)
+        where = self.notebook_id, self.assignment_id, self.student_id
+        grade = self.gradebook.find_grade(cell.metadata["nbgrader"]["grade_id"], *where)
+        cell.metadata.nbgrader["waiting"] = bool(grade.needs_manual_grade)
 
 
 def _of_check(check: dict[str, Any]) -> list[NotebookNode]:

@@ -32,7 +32,7 @@ OUTSIDE_SECONDS = 30 * STEP_SECONDS  # by the clock, whatever the processor did:
 MOST_FOLDER_BYTES = 50_000_000
 MOST_FILES = 1_000
 MOST_RESTARTS = 8  # because of the assignment's cells and of calls; and as many because of a student's own
-ALL_WALLS = ("limits", "landlock", "seccomp")
+ALL_WALLS = ("limits", "user", "landlock", "seccomp")
 WITHOUT_WALLS = "COURSE_GRADE_WITHOUT_WALLS"
 
 
@@ -258,9 +258,9 @@ class Sandbox:
             missing = ", ".join(wall for wall in ALL_WALLS if wall not in self.walls)
             self._kill()
             raise NoWalls(
-                f"this system does not offer {missing}, so a submission could read your files and the hidden checks. "
-                "Grade on Linux 6.2 or newer (x86-64 or ARM64), or, if you trust every submission, set "
-                f"{WITHOUT_WALLS}=1."
+                f"this system does not offer {missing}, so a submission could read your files and the hidden checks, "
+                f"or harm other processes. {_way_out(missing)}, or, if you trust every submission, "
+                f"set {WITHOUT_WALLS}=1."
             )
 
     def _empty_folder(self) -> None:
@@ -350,6 +350,12 @@ class Sandbox:
             except OSError:
                 continue
         self._process = None
+
+
+def _way_out(missing: str) -> str:
+    if "user" in missing:
+        return "Root may not become another user here: grade as an ordinary user (sudo -u NAME make classroom ...)"
+    return "Grade on Linux 6.2 or newer (x86-64 or ARM64), or in the container of exercises/Dockerfile on such a Linux"
 
 
 def _text(value: Any) -> str:

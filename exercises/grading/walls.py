@@ -1,7 +1,8 @@
-"""What the Linux kernel can forbid a process that runs a student's code: Landlock, seccomp and resource limits.
+"""What the Linux kernel can forbid a process that runs a student's code: root's rights, files, calls, resources.
 
 `raise_walls` is called by the student's process itself, after its imports and before the first line of the student.
-What is forbidden once can never be allowed again, whatever the process does. No package and no privilege is needed.
+What is forbidden once can never be allowed again, whatever the process does. No package and no privilege is needed;
+a process that root started becomes a user whom nobody else is.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import ctypes
 import os
 import platform
 import struct
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 
 MEMORY = 3 * 1024**3  # bytes of address space
@@ -39,6 +41,8 @@ _BIT = {right: 1 << place for place, right in enumerate(_RIGHTS)}
 _KNOWN = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}  # how many of them each version of Landlock knows
 _READING = _BIT["execute"] | _BIT["read"] | _BIT["list"]
 _FOR_FILES = _BIT["execute"] | _BIT["write"] | _BIT["read"] | _BIT["truncate"] | _BIT["ioctl"]
+FIRST_USER, USERS = 61_184, 4_096  # numbers that no account has: systemd takes its passing users from there too
+READS_ALL = 1 << 2  # the capability to read what the owner alone may: CAP_DAC_READ_SEARCH
 LEAST_LANDLOCK = 3  # the first version that forbids truncating files
 
 # What a student's cell has no business to call: other processes, the network, other owners and modes, the kernel.
@@ -251,7 +255,7 @@ _FORBIDDEN_COMMANDS = {
 
 
 def raise_walls(*, readable: Iterable[str], writable: str, cpu_seconds: int) -> list[str]:
-    """Raises every wall that this system offers and names them; all three are "limits", "landlock", "seccomp".
+    """Raises every wall that this system offers and names them; all are "limits", "user", "landlock", "seccomp".
 
     readable: files and folders that may be read, and nothing else may. writable: the one folder that may be written.
     """
@@ -260,22 +264,42 @@ def raise_walls(*, readable: Iterable[str], writable: str, cpu_seconds: int) -> 
         raised.append("limits")
     if platform.system() == "Linux":
         library = ctypes.CDLL(None, use_errno=True)
-        library.prctl(1, 9, 0, 0, 0)  # PR_SET_PDEATHSIG: when the judge is killed, this process is too
+        if _become_nobody(library, [*readable], writable):
+            raised.append("user")
+        library.prctl(1, 9, 0, 0, 0)  # PR_SET_PDEATHSIG, lost with the user: when the judge is killed, this is too
         library.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS: both of the following need it
         if _fence_files(library, readable, writable):
             raised.append("landlock")
-        if _give_up_privileges(library) and _forbid_calls(library):
+        if _forbid_calls(library):
             raised.append("seccomp")
     return raised
 
 
-def _give_up_privileges(library: ctypes.CDLL) -> bool:
-    """Root without a capability is an ordinary user who owns root's files, which Landlock fences.
+def user_of(process: int) -> int:
+    """The number of the user that a process of root's becomes: another one for each of some thousand processes."""
+    return FIRST_USER + process % USERS
 
-    What is given up can never be had again: PR_SET_NO_NEW_PRIVS is set, and no program can be started.
+
+def _become_nobody(library: ctypes.CDLL, readable: list[str], writable: str) -> bool:
+    """A process of root's becomes a user who owns one folder; no process keeps a capability that it could misuse.
+
+    Where only root may enter the folders of Python (/root/...), one stays: to read, which Landlock fences.
     """
+    user, root = user_of(os.getpid()), os.geteuid() == 0
+    needed = [path for path in readable if os.path.exists(path)]
+    needed += [file for module in list(sys.modules.values()) if (file := getattr(module, "__file__", None))]
+    library.prctl(8, 1, 0, 0, 0)  # PR_SET_KEEPCAPS: so that one can be kept below
+    try:
+        if root:
+            os.chown(writable, user, user)
+            os.setgroups([])
+            os.setresgid(user, user, user)
+            os.setresuid(user, user, user)
+    except OSError:  # root of a container that lacks the right to change its user
+        return False
+    kept = 0 if not root or all(os.access(path, os.R_OK) for path in needed) else READS_ALL
     header = struct.pack("Ii", 0x20080522, 0)  # _LINUX_CAPABILITY_VERSION_3, this process
-    return bool(library.capset(header, struct.pack("IIIIII", 0, 0, 0, 0, 0, 0)) == 0)
+    return bool(library.capset(header, struct.pack("IIIIII", kept, kept, 0, 0, 0, 0)) == 0)
 
 
 def _limit_resources(cpu_seconds: int) -> bool:

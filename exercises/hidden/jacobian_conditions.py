@@ -51,7 +51,7 @@ def tower_i(answer: Answer) -> None:
         bool(away),
         "your tower meets condition (i): every K_ij between different users is zero. Which codes make it non-zero?",
     )
-    _expect_tangent(tower, n)
+    public.expect_tangent(tower, n)
 
 
 def tower_ii(answer: Answer) -> None:
@@ -63,7 +63,7 @@ def tower_ii(answer: Answer) -> None:
         bool(broken),
         "your tower meets condition (ii): every K_ii is a multiple of the identity. What must B B^T not be?",
     )
-    _expect_tangent(tower, n)
+    public.expect_tangent(tower, n)
 
 
 def inputs_plain(answer: Answer) -> None:
@@ -114,18 +114,3 @@ def _differentiated(value: Any) -> tuple[Any, np.ndarray, int]:
     n = len(A[0])
     tower = public._two_layers(A, B, np.eye(n, dtype=int).tolist())
     return tower, jacobians.kernel_blocks(tower, torch.arange(n)).detach().numpy(), n
-
-
-def _expect_tangent(tower: Any, n: int) -> None:
-    import torch
-
-    from course_lib import jacobians
-
-    report = jacobians.tangent_criterion(tower, torch.arange(n))
-    leaks = report.leak.detach().numpy()
-    i, j = np.unravel_index(int(leaks.argmax()), leaks.shape)
-    expect(
-        bool(report),
-        f"it does violate the condition, but it is not tangent: some gradient at user {j} pushes user {i} in or out. "
-        f"K_{j}{i} q_{i} must be along q_{j}.",
-    )

@@ -62,6 +62,7 @@ _ROW = """(SELECT {table}.id FROM {table} JOIN base_cell ON base_cell.id = {tabl
     WHERE assignment.name = ? AND submitted_assignment.student_id = ? AND base_cell.name = ?)"""
 _SET_SCORE = f"""UPDATE grade SET manual_score = ?, extra_credit = ?, needs_manual_grade = 0
     WHERE id = {_ROW.format(table="grade")}"""
+_CLEAR_SCORE = f"UPDATE grade SET manual_score = NULL, extra_credit = NULL WHERE id = {_ROW.format(table='grade')}"
 _SET_COMMENT = f"UPDATE comment SET manual_comment = ? WHERE id = {_ROW.format(table='comment')}"
 _LOOK = f"""UPDATE grade SET needs_manual_grade = 1
     WHERE manual_score IS NULL AND id = {_ROW.format(table="grade")}"""
@@ -98,6 +99,7 @@ class Book:
     def booked(self, student: str, state: str, answers: Mapping[str, str], look: frozenset[str]) -> None:
         """After nbgrader has booked a submission: its marks by hand come back, and the step is noted as done.
 
+        Marks and comments for another answer, which nbgrader would carry over, are kept but do not count.
         `answers` holds the checksum of each graded cell's answer; `look` names cells that a person must look at,
         although nbgrader would give no points for them.
         """
@@ -110,8 +112,10 @@ class Book:
                 score = database.execute(_LAST, (*who, cell, sha, "score")).fetchone()
                 if score and score[:2] != (None, None):
                     database.execute(_SET_SCORE, (*score[:2], *who, cell))
-                if comment := database.execute(_LAST, (*who, cell, sha, "comment")).fetchone():
-                    database.execute(_SET_COMMENT, (comment[2], *who, cell))
+                else:
+                    database.execute(_CLEAR_SCORE, (*who, cell))
+                comment = database.execute(_LAST, (*who, cell, sha, "comment")).fetchone()
+                database.execute(_SET_COMMENT, (comment[2] if comment else None, *who, cell))
             _note(database, *who, "graded", state)
 
     def hand_marks(self) -> list[tuple[object, ...]]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 from classroom_helpers import Graded, classroom, grade_table
+
+from exercises import simulate
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -20,12 +23,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def graded(tmp_path_factory: pytest.TempPathFactory) -> Graded:
     """Every kind of submission once, graded by one command."""
     pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[classroom]'")
-    from exercises import simulate
-
     folder = tmp_path_factory.mktemp("classroom")
     simulate.write_class(folder / "handed-in", list(simulate.expected()))
-    classroom("all", "--submissions", folder / "handed-in", "--course", folder, "--workers", 2)
+    (folder / "tmp").mkdir()
+    before = spoilable()
+    classroom("all", "--submissions", folder / "handed-in", "--course", folder, "--workers", 2, TMPDIR=folder / "tmp")
+    assert spoilable() == before, "a submission changed what is not its own"
     return Graded(folder, grade_table(folder))
+
+
+def spoilable() -> dict[str, object]:
+    """What a submission has no business to change: the course's files, this process's priority, the machine's name."""
+    folders = (simulate.HERE, simulate.HERE.parent / "course_lib")
+    files = {str(path): path.read_bytes() for folder in folders for path in folder.rglob("*.py")}
+    files |= {str(path): path.read_bytes() for path in simulate.HERE.rglob("*.ipynb")}
+    scheduled = os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0), os.sched_getaffinity(0)
+    return {**files, "scheduled": scheduled, "name": os.uname().nodename, "temporary": Path("/tmp").stat().st_mode}
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,8 @@
 
 A history hands in, renames, breaks and removes files, collects, grades, marks by hand and takes back, in random order.
 A model in plain Python says what must count; every byte and every mark that was ever there must still be there, and
-what is done twice changes nothing. `make test-histories` runs 500 of them, the number that the course is held to.
+what is done twice changes nothing. `make test-histories` runs 500 of them, the number that the course is held to, and
+10 in which the real judge and the real nbgrader grade and write feedback.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import csv
 import gc
 import hashlib
+import math
 import os
 import random
 import shutil
@@ -20,6 +22,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import closing, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 
@@ -27,7 +30,7 @@ import pytest
 
 pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[classroom]'")
 
-from planted_class import ASSIGNMENTS, automatic, booked, judged, untouched, work
+from planted_class import ASSIGNMENTS, POINTS, automatic, booked, judged, untouched, work
 
 from exercises import classroom
 from exercises.office import stages
@@ -36,7 +39,9 @@ from exercises.office.ledger import Ledger
 from exercises.office.room import Room
 
 HISTORIES = int(os.environ.get("COURSE_HISTORIES", "6"))
+REAL_HISTORIES = int(os.environ.get("COURSE_REAL_HISTORIES", "1"))
 STEPS = 30
+DAY, PERCENT, MOST = 86_400, 10, 50
 PEOPLE = {"ada": "ada", "Müller Jörg": "muller-jorg", "smith, anna": "smith-anna"}
 Key = tuple[str, str]
 
@@ -44,7 +49,7 @@ Key = tuple[str, str]
 # ---- commands, and their sudden end ----
 
 
-def command(course: Path, *arguments: str, kill_at: int | None = None) -> int | None:
+def command(course: Path, *arguments: str, kill_at: int | None = None, real: bool = False) -> int | None:
     """A classroom command in a process of its own. With `kill_at`, kill -9 strikes at that call of a function.
 
     Returns how many calls the command took when it came to its end before that, and None when it was killed.
@@ -52,7 +57,8 @@ def command(course: Path, *arguments: str, kill_at: int | None = None) -> int | 
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
-        stages.judge, stages.autograde = judged, booked
+        if not real:
+            stages.judge, stages.autograde = judged, booked
         calls = 0
 
         def count(frame: FrameType, event: str, argument: object) -> None:
@@ -111,6 +117,7 @@ class History:
 
     seed: int
     course: Path
+    real: bool = False
     dice: random.Random = field(init=False)
     calls: dict[str, int] = field(default_factory=lambda: defaultdict(lambda: 30_000))
     lying: dict[str, tuple[Key, int, bool, str]] = field(default_factory=dict)  # path -> what lies in the folder
@@ -128,6 +135,12 @@ class History:
         self.folder.mkdir()
         self.people = self.dice.sample(list(PEOPLE), self.dice.randint(1, 3))  # few of them meet more often
         self.assignments = self.dice.sample(ASSIGNMENTS, self.dice.randint(1, 2))
+        self.due = self.clock + self.dice.choice([2, 10**6]) * DAY
+        lines = [
+            f"[assignments.{name}]\ndue = {datetime.fromtimestamp(self.due, UTC).isoformat()}" for name in ASSIGNMENTS
+        ]
+        lines.append(f"[late]\npercent_per_day = {PERCENT}\nat_most_percent = {MOST}\n")
+        (self.course / "deadlines.toml").write_text("\n".join(lines), encoding="utf-8")
 
     # -- what students do
 
@@ -162,7 +175,7 @@ class History:
         path = self.dice.choice([*forms, f"{person} - {assignment}.ipynb"])
         again = self.dice.random() < 0.2 and self.number > 2 and worked_on
         number = self.dice.randint(1, self.number) if again else self.number + 1
-        self.number, self.clock = max(self.number, number), self.clock + 60
+        self.number, self.clock = max(self.number, number), self.clock + self.dice.choice([60, DAY // 2])
         content = make(assignment, number)
         file = self.folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -179,6 +192,9 @@ class History:
     def grade(self) -> None:
         if self._run("grade"):
             self._check_table()
+
+    def feedback(self) -> None:
+        self._run("feedback")
 
     def undo(self) -> None:
         standing = [one for one in self.came if not one.withdrawn]
@@ -232,7 +248,7 @@ class History:
     def _run(self, *arguments: str, then: Callable[[], None] | None = None, once: bool = False) -> bool:
         """Runs a command, killed at a random place every third time and then, mostly, started again."""
         kill_at = self.dice.randint(1, self.calls[arguments[0]]) if self.dice.random() < 0.35 else None
-        calls = command(self.course, *arguments, kill_at=kill_at)
+        calls = command(self.course, *arguments, kill_at=kill_at, real=self.real)
         self.log.append(f"{' '.join(arguments)}{f' killed at {kill_at}' if calls is None else ''}")
         if kill_at is not None and calls:
             self.calls[arguments[0]] = calls
@@ -242,12 +258,12 @@ class History:
                 then()
             return False
         if calls is None:
-            command(self.course, *arguments)
+            command(self.course, *arguments, real=self.real)
         if then:
             then()
         if not once and self.dice.random() < 0.3:
             before = self.snapshot()
-            command(self.course, *arguments)
+            command(self.course, *arguments, real=self.real)
             assert self.snapshot() == before, f"{arguments}: once more, and something changed"
         return True
 
@@ -263,7 +279,8 @@ class History:
     def _collected(self) -> None:
         known = {(one.key, one.sha) for one in self.came if not one.withdrawn}
         new = []
-        for path, (key, number, worked_on, sha) in self.lying.items():
+        in_order = sorted(self.lying.items(), key=lambda pair: Path(pair[0]).parts)
+        for path, (key, number, worked_on, sha) in in_order:
             self.bytes_.add(sha)
             if (key, sha) not in known:
                 when = int((self.folder / path).stat().st_mtime)
@@ -320,12 +337,12 @@ class History:
             name = f"answer_{assignment.replace('-', '_')}"
             for student, one in counting.items():
                 row, mark = rows[student], self.marks.get((student, assignment, one.number // 2))
-                assert float(row[f"test_{name}"]) == automatic(one.number), (student, one)
-                if mark is None:
-                    assert row["to_grade_by_hand"] == "1", (student, one)
-                else:
-                    assert float(row[f"essay_{name}"]) == mark and row["to_grade_by_hand"] == "0", (student, one, mark)
-                    assert float(row["total"]) == automatic(one.number) + mark
+                assert sum(float(row[f"test_{name}_{k}"]) for k in POINTS) == automatic(one.number), (student, one)
+                assert row["to_grade_by_hand"] == ("1" if mark is None else "0"), (student, one, mark)
+                assert mark is None or float(row[f"essay_{name}"]) == mark, (student, one, mark)
+                earned, days = automatic(one.number) + (mark or 0.0), max(0, math.ceil((one.when - self.due) / DAY))
+                kept = 1 - min(MOST, PERCENT * days) / 100
+                assert float(row["total"]) == pytest.approx(earned * kept, abs=0.006), (student, one, mark, days)
         files = (self.course / "grades" / "files.csv").read_text(encoding="utf-8") if self.came else ""
         assert all(one.sha in files for one in self.came)
 
@@ -345,13 +362,14 @@ class History:
         """Up to STEPS steps, then a last collection and grading, without a kill."""
         often = [self.hand_in, self.collect, self.grade, self.mark_by_hand, self.week, self.week, self.undo_one]
         seldom = [self.hand_in_untouched, self.hand_in_broken, self.rename, self.new_week, self.undo, self.undo_one]
+        seldom += [self.feedback] if self.real else []
         for _ in range(self.dice.randint(4, STEPS)):
             step = self.dice.choice([*often, *often, *seldom])
             if len(self.log) > STEPS:
                 break
             self.log.append(step.__name__)
             step()
-        command(self.course, "grade")
+        command(self.course, "grade", real=self.real)
         self.check_nothing_is_lost()
         self._check_table()
 
@@ -359,9 +377,21 @@ class History:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize("seed", range(HISTORIES))
 def test_no_history_loses_a_byte_or_a_mark(planted: Path, tmp_path: Path, seed: int) -> None:
+    live(planted, tmp_path, seed, real=False)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("seed", range(REAL_HISTORIES))
+def test_no_history_with_the_real_judge_loses_a_byte_or_a_mark(planted: Path, tmp_path: Path, seed: int) -> None:
+    live(planted, tmp_path, seed, real=True)
+
+
+def live(planted: Path, tmp_path: Path, seed: int, *, real: bool) -> None:
+    """One history in a classroom of its own."""
     shutil.copytree(planted, tmp_path / "class")
     gc.freeze()  # a child that collects what it inherited copies it
-    history = History(seed, tmp_path / "class")
+    history = History(seed, tmp_path / "class", real)
     try:
         history.live()
     except AssertionError:

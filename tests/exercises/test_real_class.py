@@ -12,7 +12,9 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 from classroom_helpers import classroom, grade_table
@@ -162,6 +164,75 @@ def test_a_mark_entered_there_reaches_table_and_feedback(course: Path, server: s
     row = grade_table(course)["dora"]
     assert (row["total"], row["to_grade_by_hand"]) == ("33.0", "0")
     assert "33.0 / 34.0" in page(course, "dora").replace("\n", " ")
+
+
+def feedback(course: Path, student: str) -> str:
+    return (course / f"feedback/{student}/in-batch-bias/in-batch-bias.html").as_uri()
+
+
+def test_a_person_grades_in_the_browser_and_the_student_reads_it_there(course: Path, server: str, browser: Any) -> None:
+    """From the queue of `make grade-by-hand` to the page of feedback, with the mouse and the keyboard."""
+    page = browser.new_page()
+    page.goto(f"{server}/formgrader/gradebook/in-batch-bias/in-batch-bias")
+    page.locator(f'a[href*="{submission(course, "anna")}"]').first.click()
+    page.get_by_text("For graders only").wait_for()
+    assert ESSAY in page.content() and "Rubric." in page.content()
+    with page.expect_response(lambda reply: "/api/grade/" in reply.url and reply.request.method == "PUT"):
+        page.locator("input.score#criticise").fill("4")
+        page.keyboard.press("Tab")
+    with page.expect_response(lambda reply: "/api/comment/" in reply.url and reply.request.method == "PUT"):
+        page.locator("textarea#criticise-comment").fill("The second experiment cannot fail.")
+        page.keyboard.press("Tab")
+    page.close()
+    classroom("feedback", "--course", course)
+    page = browser.new_page()
+    page.goto(feedback(course, "anna"))
+    assert "32.0 / 34.0" in page.locator("#top").inner_text()
+    assert "4.0 of 6.0" in page.locator("section#criticise").inner_text()
+    assert "The second experiment cannot fail." in page.locator("section#criticise").inner_text()
+    page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 1280])
+def test_feedback_is_read_on_a_phone_in_the_dark_and_without_a_network(
+    course: Path, browser: Any, scheme: str, width: int
+) -> None:
+    page, asked = browser.new_page(color_scheme=scheme, viewport={"width": width, "height": 800}), []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(feedback(course, "ben"))
+    assert asked == [feedback(course, "ben")], "one file, and nothing from elsewhere"
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    wide = "[...document.querySelectorAll('main *')].filter(e => e.scrollWidth > e.clientWidth + 1 && e.clientWidth)"
+    hidden = f"{wide}.filter(e => getComputedStyle(e).overflowX === 'hidden').map(e => e.outerHTML.slice(0, 80))"
+    assert page.evaluate(hidden) == [], "what is wider than the page scrolls in its own box, and is not cut off"
+    light = "s => { const c = getComputedStyle(document.body)[s].match(/[0-9]+/g); return +c[0] + +c[1] + +c[2]; }"
+    difference = page.evaluate(light, "color") - page.evaluate(light, "backgroundColor")
+    assert difference > 500 if scheme == "dark" else difference < -500
+    assert "not graded yet" in page.locator("#top").inner_text()
+    assert "not graded yet" in page.locator("section#criticise header").inner_text()
+    assert "not graded yet" not in page.locator("section#test_gap header").inner_text()
+    page.close()
+
+
+@pytest.mark.skipif(find_spec("latex2mathml") is None, reason="needs latex2mathml: pip install '.[classroom]'")
+def test_the_formulas_of_feedback_need_no_script(course: Path, browser: Any) -> None:
+    page = browser.new_page(java_script_enabled=False)
+    page.goto(feedback(course, "ben"))
+    assert page.locator("math").count() > 30 and page.locator("math mfrac").first.bounding_box()["height"] > 10
+    assert "\\frac" not in page.locator("main").inner_text()
+    page.close()
+
+
+def test_make_runs_the_command_for_grading_by_hand() -> None:
+    done = subprocess.run(
+        ["make", "--dry-run", "grade-by-hand", "COURSE=/srv/class", "ASSIGNMENT=ddc"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert 'exercises/by_hand.py --course "/srv/class" --assignment "ddc"' in done.stdout
 
 
 def test_without_a_class_it_says_what_to_do_first(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ import pytest
 from course_lib.lessons.shared import plain
 from exercises.grading import notebooks, sandbox
 from exercises.grading.sandbox import ALL_WALLS, Sandbox, StudentError
+from exercises.grading.walls import FIRST_USER, READS_ALL, USERS
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the walls are Linux's")
@@ -72,8 +74,11 @@ def attempts() -> Iterator[tuple[str, str]]:
     yield "give the judge another class", f"{judge}\n{denied('314, judge, ctypes.create_string_buffer(48), 0')}"
     yield "take the judge's disk", f"{judge}\n{denied('251, 1, judge, 3 << 13')}"
     yield "watch all files", f"{judge}\n{denied('300, 4, 0')}"
+    yield "be root", "import os; assert 0 in (*os.getresuid(), *os.getresgid(), *os.getgroups()), 'nobody'"
+    yield "become root again", "import os; os.setresuid(0, 0, 0)"
     held = "import struct; held = ctypes.create_string_buffer(24); c.capget(struct.pack('Ii', 0x20080522, 0), held)"
-    yield "be root", f"{judge}\n{held}\nassert any(held.raw), 'no capability'"
+    beyond = f"set(struct.unpack('IIIIII', held.raw)) - {{0, {READS_ALL}}}"
+    yield "do what root may", f"{judge}\n{held}\nassert {beyond}, 'no capability but to read'"
     yield "write a large file", "open('large', 'wb').write(b'x' * 10**8)"
 
 
@@ -178,8 +183,30 @@ def test_nothing_is_left_behind() -> None:
     assert not os.path.exists(f"/proc/{process}")
 
 
+AS_ROOT = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root changes its user")
+WHO = "import os\ndef f(): return [*os.getresuid(), *os.getresgid(), *os.getgroups()]"
+
+
+@AS_ROOT
+def test_what_root_grades_runs_as_a_user_whom_nobody_else_is() -> None:
+    """Two submissions that are judged side by side are two users: neither may touch the other."""
+    with Sandbox([WHO]) as one, Sandbox([WHO]) as other:
+        users = [set(box.call("f")) for box in (one, other)]
+    assert [len(user) for user in users] == [1, 1] and users[0] != users[1]
+    assert all(FIRST_USER <= number < FIRST_USER + USERS for user in users for number in user)
+
+
+@AS_ROOT
+@pytest.mark.skipif(shutil.which("setpriv") is None, reason="needs setpriv of util-linux")
+def test_root_that_may_not_change_its_user_is_told_the_way_out() -> None:
+    code = "from exercises.grading.sandbox import Sandbox\nwith Sandbox(['x = 1']): pass"
+    weak = ["setpriv", "--inh-caps=-setuid", "--bounding-set=-setuid", sys.executable, "-c", code]
+    done = subprocess.run(weak, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode != 0 and "does not offer user" in done.stderr and "sudo -u NAME" in done.stderr
+
+
 def test_without_walls_nothing_is_graded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sandbox, "ALL_WALLS", ("limits", "landlock", "seccomp", "moat"))
+    monkeypatch.setattr(sandbox, "ALL_WALLS", (*ALL_WALLS, "moat"))
     with pytest.raises(sandbox.NoWalls, match="does not offer moat"), Sandbox(["x = 1"]):
         pass
     monkeypatch.setenv(sandbox.WITHOUT_WALLS, "1")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections import defaultdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -67,12 +69,17 @@ def test_every_check_of_an_assignment_is_lost_by_some_wrong_answer(name: str) ->
 
 @pytest.mark.parametrize(("name", "check"), [(name, check) for name, spoilt in SPOILT.items() for check in spoilt])
 def test_those_checks_are_lost_by_another_wrong_answer(name: str, check: str) -> None:
+    assert marks(spoilt(name, check), name)[check]
+
+
+def spoilt(name: str, check: str) -> dict:
+    """The reference with one wrong cell."""
     code = SPOILT[name][check]
     notebook, function = simulate.reference(name), re.match(r"def (\w+)", code)[1]
     for cell in notebook["cells"]:
         if cell["metadata"]["nbgrader"]["grade_id"] == function:
             cell["source"] = code
-    assert marks(notebook, name)[check]
+    return notebook
 
 
 @pytest.mark.parametrize("name", NEW)
@@ -223,14 +230,70 @@ STRANGE = [
 
 
 @pytest.mark.parametrize("name", NEW)
-def test_no_check_breaks_at_a_strange_answer(name: str) -> None:
-    """A check raises NotYet, and nothing else: else an answer would be marked as unreadable."""
+def test_no_check_breaks_at_a_strange_answer_and_the_public_one_refuses_it(name: str) -> None:
+    """A check raises NotYet, and nothing else: else an answer would be marked as unreadable.
+
+    The public part alone does so too: a wrong form that it lets pass would lose points that the student thinks safe.
+    """
     asked = [key for key, thing in functions(simulate.reference(name)).items() if callable(thing)]
-    for cell in simulate.source(name)["cells"]:
-        about = cell["metadata"]["nbgrader"]
-        if about["grade"] and not about["solution"]:
-            code = compile("".join(cell["source"]), about["grade_id"], "exec")
+    for check, source in checks_of(name).items():
+        for code in (source, simulate.HIDDEN.sub("", source + "\n")):
             for value in STRANGE:
                 names = {key: lambda *_, value=value: value for key in asked}
                 with pytest.raises(forms.NotYet):
-                    exec(code, {**names, "checks": public_checks(name)})
+                    exec(compile(code, check, "exec"), {**names, "checks": public_checks(name)})
+
+
+def checks_of(name: str) -> dict[str, str]:
+    """grade_id -> the code of each check graded by machine."""
+    cells = [(cell["metadata"]["nbgrader"], "".join(cell["source"])) for cell in simulate.source(name)["cells"]]
+    return {about["grade_id"]: source for about, source in cells if about["grade"] and not about["solution"]}
+
+
+@pytest.mark.parametrize("name", ASSIGNMENTS)
+@pytest.mark.parametrize("handed_out", [True, False])
+def test_the_first_cell_installs_the_wheel_that_was_handed_out(
+    name: str, handed_out: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the course: the wheel beside the notebook, of the grader's version; else what is published."""
+    monkeypatch.chdir(tmp_path)
+    if handed_out:
+        (tmp_path / "two_tower_course-0.1.0-py3-none-any.whl").touch()
+    monkeypatch.setitem(sys.modules, f"course_lib.lessons.{simulate.module_of(name)}", None)
+    (cell,) = (cell for cell in simulate.source(name)["cells"] if cell["metadata"]["nbgrader"]["grade_id"] == "setup")
+    asked: list[str] = []
+    names: dict[str, Any] = {"pip": lambda text: asked.append(text.format(**names))}
+    code = re.sub("%pip (.*)", lambda line: f"pip({line[1]!r})", "".join(cell["source"]))
+    with pytest.raises(ModuleNotFoundError):
+        exec(code, names)
+    meant = "two_tower_course-0.1.0-py3-none-any.whl" if handed_out else names["published"]
+    assert asked == [f'install --quiet "{meant}"'] and names["published"].startswith("two-tower-course @ git+https://")
+
+
+@pytest.mark.parametrize("name", ASSIGNMENTS)
+def test_half_of_each_tasks_points_have_a_public_check_of_substance(name: str) -> None:
+    """Of substance: it refuses some wrong answer of the right form that the grader refuses."""
+    found = [public_marks(name, kind) for kind in simulate.wrong_answers(name)]
+    found += [{check: marks(spoilt(name, check), name, public_only=True)[check]} for check in SPOILT.get(name, {})]
+    refused = {check for messages in found for check, message in messages.items() if message}
+    points, task, tasks = simulate.points(name), "", defaultdict(dict)
+    for cell in simulate.source(name)["cells"]:
+        task = re.match(r"(## Task \d+)?", "".join(cell["source"]))[0] or task
+        check = cell["metadata"]["nbgrader"]["grade_id"]
+        if check in points:
+            tasks[task][check] = points[check] if check in refused else 0
+    short = {task: own for task, own in tasks.items() if 2 * sum(own.values()) < sum(points[check] for check in own)}
+    assert short == {}
+
+
+@pytest.mark.parametrize("name", ASSIGNMENTS)
+def test_the_public_check_lets_everything_pass_that_earns_its_points(name: str) -> None:
+    for kind in simulate.wrong_answers(name):
+        found = {check for check, message in public_marks(name, kind).items() if message}
+        assert found <= set(simulate.wrong_answers(name)[kind].lost)
+
+
+@cache
+def public_marks(name: str, kind: str) -> dict[str, str]:
+    """The marks of a wrong submission by the public checks alone."""
+    return marks(simulate.wrong(kind, name), name, public_only=True)

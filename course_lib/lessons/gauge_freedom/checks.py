@@ -9,7 +9,6 @@ import numpy as np
 
 from course_lib.lessons.shared.forms import (
     CLOSE,
-    PASSED,
     Answer,
     compare,
     compare_arrays,
@@ -24,19 +23,8 @@ from course_lib.maths import gauge, geometry
 HALF = Fraction(1, 2)
 CORNERS = [[HALF, HALF, HALF, HALF], [HALF, -HALF, HALF, HALF], [HALF, HALF, -HALF, HALF], [HALF, HALF, HALF, -HALF]]
 RIGHT_TRIANGLE = [[Fraction(3, 5), Fraction(4, 5)], [Fraction(4, 5), Fraction(3, 5)], [1, 0]]
+UNIT = 1e-6  # by how much a length of 1 may be off
 PLANE = [[2.0, 0.1], [1.0, 1.0], [0.6, 2.0], [0.1, 1.0]]
-
-
-def feasible_square(answer: Answer) -> None:
-    """Task 2: `answer(k, n)`; only the form and the lengths before the gauge are looked at here."""
-    feasible_form(answer(2, 2), 2, 2)
-    print("the form is right.", PASSED.replace("inputs", "grounds: the gauge itself is not applied here"))
-
-
-def feasible_many(answer: Answer) -> None:
-    """Task 2 with more rows; only the form and the lengths before the gauge are looked at here."""
-    feasible_form(answer(3, 7), 3, 7)
-    print("the form is right.", PASSED.replace("inputs", "grounds: the gauge itself is not applied here"))
 
 
 def films(spread: float, rank: int = 16, n: int = 250, seed: int = 0) -> tuple[list[Any], list[Any]]:
@@ -104,22 +92,34 @@ def check_linear(answer: Answer, tables: list[list[Any]]) -> None:
 
 
 def feasible_form(value: Any, k: int, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """(A, d), checked for form; that A D has unit rows is left to the hidden checks."""
+    """(A, d), checked for form; that A D has unit rows is left to `check_feasible`."""
     expect(is_list(value) and len(value) == 2, "two things are asked for: return A, d")
     A, d = floats(value[0], (n, k), "A"), floats(value[1], (k,), "d")
     lengths = np.linalg.norm(A, axis=1)
     expect(
-        bool((np.abs(lengths - 1) <= CLOSE).all()),
+        bool((np.abs(lengths - 1) <= UNIT).all()),
         f"every row of A has length 1; yours are from {lengths.min():.6g} to {lengths.max():.6g}",
     )
     least = float(np.linalg.svd(A, compute_uv=False)[-1])
-    expect(least >= 0.01, f"the rows must span all {k} dimensions: the smallest singular value is {least:.3g}")
+    expect(least >= 0.1, f"the rows must span all {k} dimensions: the smallest singular value is {least:.3g}")
     if n > 1:
         closest = float((np.abs(A @ A.T) - 2 * np.eye(n)).max())
         expect(closest <= 0.999, "two rows are equal or opposite: that is one row, counted twice")
     expect(bool((d > 0).all()), "all entries of d are positive: signs change no cosine, and are no counterexample")
     expect(bool((np.abs(d - 1) >= 0.1).any()), "d is the identity, or nearly: some entry must differ from 1 by 0.1")
     return A, d
+
+
+def check_feasible(answer: Answer, shapes: list[tuple[int, int]]) -> None:
+    """Task 2: `answer(k, n)`; its gauge is applied."""
+    for k, n in shapes:
+        A, d = feasible_form(answer(k, n), k, n)
+        lengths = np.linalg.norm(gauge.apply_gauge(A, A, d)[0], axis=1)
+        expect(
+            bool((np.abs(lengths - 1) <= UNIT).all()),
+            f"{n} rows in {k} dimensions: your gauge takes rows off the sphere, to lengths from {lengths.min():.6g} to "
+            f"{lengths.max():.6g}. What one axis gains another must lose, in every row alike.",
+        )
 
 
 def check_nearest(answer: Answer, cases: list[tuple[list[Any], int, int]]) -> None:
@@ -171,7 +171,7 @@ def check_pinning(answer: Answer, widths: list[int]) -> None:
         needed = k * (k + 1) // 2
         expect(len(A) <= 100, "far too many rows")
         lengths = np.linalg.norm(A, axis=1)
-        expect(bool((np.abs(lengths - 1) <= CLOSE).all()), "every row has length 1")
+        expect(bool((np.abs(lengths - 1) <= UNIT).all()), "every row has length 1")
         left = gauge.linear_gauge_dimension(A)
         expect(
             left == 0,
@@ -258,6 +258,10 @@ def _exact(table: list[Any]) -> np.ndarray:
 diagonal_dimension = public(check_diagonal, [CORNERS, RIGHT_TRIANGLE])
 # Task 1b
 linear_dimension = public(check_linear, [CORNERS, RIGHT_TRIANGLE])
+# Task 2, with as many rows as columns
+feasible_square = public(check_feasible, [(2, 2)])
+# Task 2, with more rows
+feasible_many = public(check_feasible, [(3, 7)])
 # Task 3, on four items in the plane
 nearest = public(check_nearest, [(PLANE, 2, 1), (PLANE, 2, 3)])
 # Task 4

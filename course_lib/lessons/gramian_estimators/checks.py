@@ -18,6 +18,7 @@ from course_lib.lessons.shared.forms import (
     fraction,
     is_list,
     is_whole,
+    plain_check,
     public,
 )
 from course_lib.lessons.shared.real import film_factors
@@ -34,6 +35,7 @@ WALK = [[[1.0, 0.0], [0.0, 1.0]], [[1.5, 0.0], [0.0, 1.0]], [[1.5, 0.25], [0.25,
 SEEN = [[[2.0, 0.5], [0.5, 0.0]], [[1.0, -0.5], [-0.5, 2.0]], [[1.5, 1.0], [1.0, 1.0]], [[0.5, 0.5], [0.5, 1.25]]]
 
 
+@plain_check
 def always(answer: Answer) -> None:
     """Task 4b: `answer(n)` for two examples; only the form and the first draw are looked at here."""
     always_form(answer(2), 2)

@@ -12,6 +12,7 @@ from course_lib.lessons.shared.forms import PASSED, Answer, compare, expect, fra
 from course_lib.maths import in_batch
 
 FIG2 = [[0, 0, 1, 0], [0, 1, 0, 1], [0, 0, 0, 1], [1, 0, 0, 1]]
+SEVEN = [[0, 1, 0, 1], [0, 1, 1, 1], [1, 1, 0, 0]]
 LARGEST_LABELS = 5
 MOST_POSITIVES = 8
 
@@ -32,9 +33,10 @@ def shard_weights(answer: Answer) -> None:
 
 @plain_check
 def share_pushed_down(answer: Answer) -> None:
-    """Task 5 on the six pairs of Figure 2."""
-    users, items = np.nonzero(np.array(FIG2))
-    check_share(answer, users.tolist(), items.tolist(), [3, 5])
+    """Task 5 on the six pairs of Figure 2, and on seven pairs where s/M in place of rho gives another share."""
+    for labels, sizes in ((FIG2, [3, 5]), (SEVEN, [2])):
+        users, items = np.nonzero(np.array(labels))
+        check_share(answer, users.tolist(), items.tolist(), sizes)
     print(PASSED)
 
 

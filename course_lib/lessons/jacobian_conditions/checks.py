@@ -30,13 +30,15 @@ from course_lib.papers import p0
 
 Matrix = list[list[int]]
 LARGEST_ENTRY = 9
+PRODUCTS = 1e-6  # by how much a product of two inputs may be off
 
 
 @plain_check
 def tower_i(answer: Answer) -> None:
-    """Task 4, condition (i): only the form is looked at here."""
-    tower_form(answer("i"))
-    print("the form is right.", PASSED.replace("inputs", "grounds: the tower itself is not differentiated here"))
+    """Task 4, condition (i): that everything stays tangent; not that the condition is violated."""
+    A, B = tower_form(answer("i"))
+    expect_tangent(_two_layers(A, B, np.eye(len(A[0])).tolist()), len(A[0]))
+    print(PASSED.replace("inputs", "grounds, too: whether (i) is violated is not looked at here"))
 
 
 @plain_check
@@ -203,6 +205,22 @@ def tower_form(value: Any) -> tuple[Matrix, Matrix]:
     return A, B
 
 
+def expect_tangent(tower: Any, n: int) -> None:
+    """No tangent gradient at one of n users pushes another, or the same, in or out."""
+    import torch
+
+    from course_lib.models import jacobians
+
+    report = jacobians.tangent_criterion(tower, torch.arange(n))
+    leaks = report.leak.detach().numpy()
+    i, j = np.unravel_index(int(leaks.argmax()), leaks.shape)
+    expect(
+        bool(report),
+        f"the tower is not tangent: some gradient at user {j} pushes user {i} in or out. "
+        f"K_{j}{i} q_{i} must be along q_{j}.",
+    )
+
+
 def check_inputs(answer: Answer, counts: list[int], *, bias: bool) -> None:
     """Task 5: `answer(n, bias)`."""
     import torch
@@ -214,18 +232,18 @@ def check_inputs(answer: Answer, counts: list[int], *, bias: bool) -> None:
         expect(inputs.shape[1] <= 16, "at most 16 features")
         expect(float(np.abs(inputs).max()) <= 1e3, "no entry larger than a thousand")
         expect(
-            bool(((np.abs(inputs) > 1e-3).sum(1) >= 2).all()),
-            "each input needs at least two entries that are not zero (above 0.001)",
+            bool(((np.abs(inputs) > 0.01).sum(1) >= 2).all()),
+            "each input needs at least two entries that are not zero (above 0.01)",
         )
         tower = encoders.DenseLinear(inputs, 3, bias, generator=torch.Generator().manual_seed(1)).double()
-        if jacobians.lookup_equivalent(tower, torch.arange(n), tol=1e-9):
+        if jacobians.lookup_equivalent(tower, torch.arange(n), tol=PRODUCTS):
             continue
         products = inputs @ inputs.T
         away = products[~np.eye(n, dtype=bool)]
         hint = ""
-        if bias and np.abs(away).max() <= 1e-9:
+        if bias and np.abs(away).max() <= PRODUCTS:
             hint = " Your inputs are orthogonal: that is right without a bias, which adds 1 to every product."
-        elif not bias and np.abs(away + 1).max() <= 1e-9:
+        elif not bias and np.abs(away + 1).max() <= PRODUCTS:
             hint = " Your inputs have products of -1: that is right with a bias."
         most = f"{np.abs(away).max():.3g}"
         told = f"n = {n}: K_ij is not zero between different inputs; the products x_i . x_j of yours reach {most}."

@@ -14,8 +14,10 @@ import numpy as np
 from . import plain
 
 PASSED = "public checks passed; this is not full marks: your answer is graded on other inputs"
-CLOSE = 1e-9
-"""Floats may differ by this much, relative to the larger of 1 and the right value."""
+CLOSE = 1e-5
+"""Floats may differ by this much, relative to the right value: single precision, as torch has it, is enough."""
+SMALL = 0.01
+"""Right values nearer to zero than this are compared as if they were this large."""
 
 Answer = Callable[..., Any]
 Misconceptions = Mapping[Any, str] | Iterable[tuple[Any, str]]
@@ -66,25 +68,33 @@ def expect(condition: bool, message: str) -> None:
 
 
 def compare(
-    got: Any, right: Any, where: str, misconceptions: Misconceptions, *, exact: bool, tolerance: float = CLOSE
+    got: Any, right: Any, where: str, misconceptions: Misconceptions, *, exact: bool, tolerance: float | None = None
 ) -> None:
-    """NotYet unless `got` is `right`; the message names the misconception whose value it is."""
+    """NotYet unless `got` is `right`; the message names the misconception whose value it is.
+
+    Floats may be off by `_within(right)`, or by `tolerance` relative to the larger of 1 and the right value.
+    """
     value = fraction(got, where) if exact and is_number(got) else number(got, where)
+    size = abs(float(right))
+    within = _within(size) if tolerance is None else tolerance * max(1.0, size)
 
     def same(x: Any) -> bool:
-        return bool(value == x if exact else abs(value - x) <= tolerance * max(1.0, abs(float(right))))
+        return bool(value == x if exact else abs(value - x) <= within)
 
     if not same(right):
         raise NotYet(f"{where}: {short(got)} is not right. {_hint(same, misconceptions)}")
 
 
-def compare_arrays(
-    got: Any, right: Any, where: str, misconceptions: Misconceptions, *, tolerance: float = CLOSE
-) -> np.ndarray:
-    """`compare` for arrays of floats: largest difference at most tolerance * max(1, largest right entry)."""
+def _within(size: float) -> float:
+    """By how much a float may be off whose right value, or the largest entry of it, has this size."""
+    return CLOSE * max(SMALL, size)
+
+
+def compare_arrays(got: Any, right: Any, where: str, misconceptions: Misconceptions) -> np.ndarray:
+    """`compare` for arrays of floats: no entry may be off by more than the largest right one may be."""
     right = np.asarray(right, dtype=float)
     value = floats(got, right.shape, where)
-    within = tolerance * max(1.0, float(np.abs(right).max(initial=0.0)))
+    within = _within(float(np.abs(right).max(initial=0.0)))
 
     def same(x: Any) -> bool:
         return float(np.abs(value - np.asarray(x, dtype=float)).max(initial=0.0)) <= within

@@ -1,0 +1,94 @@
+"""The steps of exercises/Dockerfile, run in a Debian chroot, and a class graded there. The container itself is untried.
+
+Needs root, debootstrap and a quarter of an hour: only with COURSE_LAUNCH=1 (`make test-launch`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from classroom_helpers import grade_table
+
+from exercises import simulate
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCKERFILE = ROOT / "exercises" / "Dockerfile"
+LENT = ("/opt", "/etc/ssl", "/etc/pip.conf", "/etc/resolv.conf")  # how packages are had on this machine
+PASSED_ON = re.compile(r"PIP_|SSL_|UV_|[A-Z_]*PROXY|[a-z_]*proxy|CURL_CA|REQUESTS_CA")
+
+
+def steps() -> list[tuple[str, str]]:
+    """(instruction, rest of the line) of the recipe."""
+    lines = [line for line in DOCKERFILE.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+    return [(word, rest) for word, _, rest in (line.partition(" ") for line in lines)]
+
+
+def test_the_recipe_has_only_steps_that_a_chroot_can_take_too() -> None:
+    words = [word for word, _ in steps()]
+    assert words[0] == "FROM" and words[-1] == "ENTRYPOINT" and words.index("USER") < words.index("ENTRYPOINT")
+    assert set(words) == {"FROM", "RUN", "USER", "WORKDIR", "COPY", "ARG", "ENTRYPOINT"}
+    assert json.loads(steps()[-1][1])[-1] == "exercises/classroom.py"
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A new Debian, with this machine's kernel file systems and its ways to packages."""
+    if os.environ.get("COURSE_LAUNCH") != "1" or os.geteuid() != 0 or shutil.which("debootstrap") is None:
+        pytest.skip("needs COURSE_LAUNCH=1, root and debootstrap")
+    root = tmp_path_factory.mktemp("debian")
+    release = re.match(r"debian:(\w+)", dict(steps())["FROM"])[1]
+    subprocess.run(["debootstrap", "--variant=minbase", release, str(root)], check=True, stdout=subprocess.DEVNULL)
+    lent = [place for place in ("/proc", "/dev", *LENT) if os.path.exists(place)]
+    try:
+        for place in lent:
+            inside = root / place.lstrip("/")
+            inside.mkdir(parents=True, exist_ok=True) if os.path.isdir(place) else inside.touch()
+            subprocess.run(["mount", "--rbind", place, str(inside)], check=True)
+        yield root
+    finally:
+        for place in reversed(lent):
+            subprocess.run(["umount", "--recursive", "--lazy", str(root / place.lstrip("/"))], check=False)
+
+
+def run(root: Path, command: str, *, user: str = "root", folder: str = "/") -> None:
+    """A command inside, as the recipe's user, in its folder."""
+    passed = [f"{name}={value}" for name, value in os.environ.items() if PASSED_ON.match(name)]
+    passed += [f"TORCH_INDEX={os.environ.get('TORCH_INDEX', '')}"]  # the recipe's argument
+    home = [f"HOME=/{'root' if user == 'root' else f'home/{user}'}", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"]
+    inside = ["chroot", f"--userspec={user}", str(root), "env", "-i", *home, *passed]
+    done = subprocess.run(
+        [*inside, "sh", "-c", f"cd {folder} && {command}"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+
+
+@pytest.mark.slow
+def test_a_class_is_graded_in_what_the_recipe_builds(machine: Path) -> None:
+    user, folder = "root", "/"
+    for word, rest in steps():
+        if word == "RUN":
+            run(machine, rest, user=user, folder=folder)
+        elif word == "USER":
+            user = rest
+        elif word == "WORKDIR":
+            folder = rest
+        elif word == "COPY":
+            files = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
+            for name in filter(None, files.decode().split("\0")):
+                target = machine / folder.lstrip("/") / name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(ROOT / name, target)
+            run(machine, f"chown -R {user} {folder}")
+    simulate.write_class(machine / "class" / "in", ["reference", "wrong-diagonal", "hostile-files", "hostile-root"])
+    run(machine, f"chown -R {user} /class")
+    command = " ".join(json.loads(steps()[-1][1]))
+    run(machine, f"{command} all --submissions /class/in --course /class", user=user, folder=folder)
+    totals = {name.rsplit("-", 1)[0]: float(row["total"]) for name, row in grade_table(machine / "class").items()}
+    assert totals == {"reference": 28, "wrong-diagonal": 19, "hostile-files": 0, "hostile-root": 0}
