@@ -386,12 +386,14 @@ def write_class(folder: Path, kinds: list[str], assignment: str = FIRST) -> None
 
 
 def kinds_of_a_class(students: int, assignment: str = FIRST) -> list[str]:
-    """Every kind at least once where there is room, and the rest ordinary students."""
-    kinds = list(expected(assignment))
+    """Two ordinary students and a hostile one in turn, the hostile ones of all kinds in turn."""
+    hostile = [kind for kind in expected(assignment) if kind.startswith("hostile-")]
     ordinary = ["reference", *wrong_answers(assignment), "reference", "empty"]
-    while len(kinds) < students:
-        kinds.append(ordinary[len(kinds) % len(ordinary)])
-    return kinds[: max(students, 1)]
+    kinds = []
+    for place in range(max(students, 1)):
+        group, among = divmod(place, 3)
+        kinds.append(hostile[group % len(hostile)] if among == 2 else ordinary[(2 * group + among) % len(ordinary)])
+    return kinds
 
 
 def main() -> None:

@@ -74,16 +74,26 @@ class Formulas:
 
     def __init__(self) -> None:
         self._word = secrets.token_hex(16)
-        self._found: list[str] = []
+        self._found: list[tuple[str, str]] = []
 
     def take(self, tex: str, display: str) -> str:
         """What stands for a formula until `put_back`."""
-        self._found.append(mathml(tex, display) or f"<code>{escape(tex)}</code>")
+        self._found.append((tex, display))
         return f"{self._word}n{len(self._found) - 1}n"
 
     def put_back(self, html: str) -> str:
-        """The text with its formulas."""
-        return re.sub(rf"{self._word}n(\d+)n", lambda match: self._found[int(match[1])], html)
+        """The text with its formulas; inside a tag, as in a picture's description, they are plain text."""
+        place = rf"{self._word}n(\d+)n"
+
+        def typed(match: re.Match[str]) -> str:
+            return escape(self._found[int(match[1])][0])
+
+        def shown(match: re.Match[str]) -> str:
+            if match[1] is None:
+                return re.sub(place, typed, match[0])
+            return mathml(*self._found[int(match[1])]) or f"<code>{typed(match)}</code>"
+
+        return re.sub(rf"""<(?:[^<>"']|"[^"]*"|'[^']*')*>|{place}""", shown, html)
 
 
 class _Renderer(IPythonRenderer):

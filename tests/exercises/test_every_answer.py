@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -243,6 +245,39 @@ def test_a_missing_or_strange_picture_leaves_its_description(attachments: object
 def test_no_picture_and_no_link_leads_to_harm(text: str) -> None:
     html = harmless_html(text)
     assert not any(harm in html for harm in ("<img", "src=", "onerror", "href=", "stolen"))
+
+
+@pytest.mark.skipif(find_spec("latex2mathml") is None, reason="needs latex2mathml: pip install '.[classroom]'")
+def test_a_formula_is_shown_without_a_script() -> None:
+    html = harmless_html(r"The share $\frac{1}{n}<x$ and $$\sum_i r_i$$")
+    assert "<mfrac>" in html and 'display="block"' in html and "<mo>&lt;</mo>" in html and "$" not in html
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        r"\text{<script>stolen()</script>}",
+        r"\href{javascript:stolen()}{x}",
+        r'\style{background:url(//else.where)}{x}\text{" onerror=stolen() x="}',
+        r"\newcommand{\a}{\a\a}\a",
+        "{" * 1900 + "}" * 1900,
+        r"\frac",
+        "x" * 50_000,
+    ],
+)
+def test_no_formula_leads_to_harm(formula: str) -> None:
+    """Also where it stands in a picture's description; one that is none stands there as it was typed."""
+    for text in (
+        f"${formula}$",
+        f"$${formula}$$",
+        f"![${formula}$](data:image/png;base64,{PICTURE})",
+        f"## ${formula}$",
+    ):
+        html = harmless_html(text)
+        tags = re.findall(r"""<(?:[^<>"']|"[^"]*"|'[^']*')*>""", html)
+        outside = [re.sub(r'"[^"]*"', "", tag) for tag in tags]
+        assert not any(harm in tag for tag in outside for harm in ("script", "onerror", "href", "style", "stolen"))
+        assert not any("javascript:" in tag or "else.where" in tag for tag in tags if not tag.startswith("<img"))
 
 
 def test_a_description_is_no_way_in() -> None:
