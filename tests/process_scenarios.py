@@ -50,6 +50,7 @@ def start(scenario: str, out: Path, world: int = 2, script: Path = HERE) -> list
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     shared = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(world), "NODE_RANK": "0"}
+    shared |= {"LOCAL_WORLD_SIZE": str(world)}
     shared |= {"PYTHONPATH": str(HERE.parents[1]), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, str(script), scenario, str(out)]
     return [

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from course_lib import losses
 from course_lib.models.optimisers import RowWiseAdagrad
-from course_lib.training import FabricProcesses, Plan, fit
+from course_lib.training import Plan, fit
 from course_lib.training.sharded import ShardedTables, start_rows
 
 SIZES, D, B, STEPS, SEED = {"users": 13, "items": 8}, 4, 12, 5, 3

@@ -83,7 +83,7 @@ class ShardedTables:
     def shard(self, name: str) -> tuple[int, Tensor]:
         """(the first row's number, the rows (about n / P, d) of this process): a view, to be read or written."""
         [own] = self._engine.state_dict()[
-            f"embeddings.{checking.choice(name, 'name', self.sizes)}.weight"
+            f"embeddings.table {checking.choice(name, 'name', self.sizes)}.weight"
         ].local_shards()
         return own.metadata.shard_offsets[0], own.tensor.detach()
 
@@ -129,7 +129,10 @@ def _blocks(name: str, first: int, last: int, d: int, seed: int) -> Iterator[Ten
 
 
 def _engine(sizes: Mapping[str, int], d: int, optimizer: str, lr: float, device: torch.device) -> Any:
-    """TorchRec's collection of tables with row-wise shards, and its optimiser fused into the backward pass."""
+    """TorchRec's collection of tables with row-wise shards, and its optimiser fused into the backward pass.
+
+    A table called "items" would hide a method of torch's ModuleDict, so TorchRec is told "table items".
+    """
     try:
         import torchrec
         from torchrec.distributed.shard import shard
@@ -138,10 +141,10 @@ def _engine(sizes: Mapping[str, int], d: int, optimizer: str, lr: float, device:
     except ModuleNotFoundError as missing:
         found = f"{missing.name} is not installed"
         raise ModuleNotFoundError(f"{found}: sharded tables need the environment of `make test-scale`") from missing
-    from torch.distributed.optim import _apply_optimizer_in_backward
+    from torch.distributed.optim.apply_optimizer_in_backward import _apply_optimizer_in_backward
 
     configs = [
-        torchrec.EmbeddingConfig(name=name, num_embeddings=count, embedding_dim=d, feature_names=[name])
+        torchrec.EmbeddingConfig(name=f"table {name}", num_embeddings=count, embedding_dim=d, feature_names=[name])
         for name, count in sizes.items()
     ]
     tables = torchrec.EmbeddingCollection(tables=configs, device=torch.device("meta"))
