@@ -11,8 +11,9 @@
     fit(module, optimizer, step=step, sharded=True, plan=Plan(3, remainder="drop"), fabric=fabric, ...)
 
 `module` is what each process holds whole (a temperature, say), and what `fit` trains, checks and saves. The rows are
-no part of it: the backward pass changes them where they lie, by a fused optimiser, with the mean over the processes of
-the gradients, as `fit` does with the rest. A checkpoint of `fit` does not hold them: save `shard` of each process.
+no part of it: the backward pass changes them where they lie, by a fused optimiser, with the sum of the gradients of
+all processes. `fit` has weighed each loss before, so this is its weighted mean; in a loop of your own divide the loss
+by the number of processes. A checkpoint of `fit` does not hold the rows: save `shard` of each process.
 
 Needs the extra [scale], which has an environment of its own: `make test-scale` sets it up.
 """
@@ -135,6 +136,7 @@ def _engine(sizes: Mapping[str, int], d: int, optimizer: str, lr: float, device:
     """
     try:
         import torchrec
+        from torchrec.distributed.comm_ops import set_gradient_division
         from torchrec.distributed.shard import shard
         from torchrec.distributed.sharding_plan import row_wise
         from torchrec.optim import RowWiseAdagrad
@@ -150,4 +152,5 @@ def _engine(sizes: Mapping[str, int], d: int, optimizer: str, lr: float, device:
     tables = torchrec.EmbeddingCollection(tables=configs, device=torch.device("meta"))
     kinds = {"sgd": torch.optim.SGD, "row-wise adagrad": RowWiseAdagrad}
     _apply_optimizer_in_backward(kinds[optimizer], tables.parameters(), {"lr": lr})
+    set_gradient_division(False)  # TorchRec would divide sums of gradients by P, in all tables of this process
     return shard(tables, row_wise(), device=device)

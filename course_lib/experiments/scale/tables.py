@@ -29,21 +29,18 @@ from course_lib.experiments.core.results import shown
 from course_lib.experiments.core.summary import Row, part, tidy
 from course_lib.experiments.scale import two_towers
 from course_lib.experiments.scale.shards import RECIPES
-from course_lib.experiments.scale.two_towers import WAYS, MemoryCell, TableCell
+from course_lib.experiments.scale.two_towers import LIMIT, WAYS, MemoryCell, TableCell
 
 LOSS_BAR, METRIC_BAR, MEMORY_BAR = 1e-6, 1e-4, 0.064  # the last in GB
-LIMIT = 1800  # seconds for a run of processes
 
 
-def start(cell: TableCell | MemoryCell, way: str, *, seconds: float = LIMIT) -> dict[str, float]:
-    """What process 0 of a run found. RuntimeError with what they said where one fails, or after `seconds`."""
-    size = 1 if way == "one process" else cell["processes"]
+def start(cell: TableCell | MemoryCell, *ways: str, seconds: float = LIMIT) -> dict[str, dict[str, float]]:
+    """Way -> what process 0 found, all in one run. RuntimeError where a process fails, or after `seconds`."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "found.json"
-        command = [python(), "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(size)]
         shared = {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
         started = subprocess.Popen(
-            [*command, "-m", two_towers.__name__, json.dumps(cell), way, str(out)],
+            [python(), "-m", two_towers.__name__, json.dumps(cell), str(out), *ways],
             env=os.environ | shared,
             stderr=subprocess.PIPE,
             text=True,
@@ -52,14 +49,14 @@ def start(cell: TableCell | MemoryCell, way: str, *, seconds: float = LIMIT) -> 
         try:
             said = started.communicate(timeout=seconds)[1]
         except subprocess.TimeoutExpired:
-            raise RuntimeError(f"{way}: {size} processes were not done in {seconds:g} s and have been ended") from None
+            raise RuntimeError(f"{ways}: the processes were not done in {seconds:g} s and have been ended") from None
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(started.pid, signal.SIGKILL)
             started.wait()
         if started.returncode:
-            raise RuntimeError(f"{way}: a process of {size} failed: {said[-2000:]}")
-        return cast(dict[str, float], json.loads(out.read_text(encoding="utf-8")))
+            raise RuntimeError(f"{ways}: a process failed: {said[-2000:]}")
+        return cast(dict[str, dict[str, float]], json.loads(out.read_text(encoding="utf-8")))
 
 
 def python() -> str:
@@ -114,9 +111,14 @@ def describe(cell: Any) -> dict[str, Any]:
     return RECIPES.describe(cell) if "data" in cell else {"name": "random tables", "sha256": digest(cell)}
 
 
-def ways_of(cell: Any) -> tuple[str, ...]:
-    """The course's row-wise AdaGrad takes dense gradients only."""
-    return tuple(way for way in WAYS if cell.get("optimizer", "sgd") == "sgd" or not way.endswith("sparse"))
+def runs_of(cell: Any) -> list[tuple[str, ...]]:
+    """The ways to hold the tables, those together that run one after the other in the same processes.
+
+    A peak of memory needs processes of its own. The course's row-wise AdaGrad takes dense gradients only.
+    """
+    if "rows" in cell:
+        return [(way,) for way in WAYS[1:]]
+    return [WAYS[:1], tuple(way for way in WAYS[1:] if cell["optimizer"] == "sgd" or not way.endswith("sparse"))]
 
 
 @experiment(
@@ -129,6 +131,7 @@ def ways_of(cell: Any) -> tuple[str, ...]:
     layout=shown("loss", "optimizer", "way", digits=4),
 )
 def table_cell(cell: Any) -> list[Row]:
-    """Every way to hold the tables, in processes of its own."""
+    """Every way to hold the tables."""
     where = part(cell, "rows processes seed" if "rows" in cell else "data loss optimizer processes seed")
-    return [row for way in ways_of(cell) for row in tidy({**where, "way": way}, start(cell, way))]
+    found = {way: numbers for ways in runs_of(cell) for way, numbers in start(cell, *ways).items()}
+    return [row for way, numbers in found.items() for row in tidy({**where, "way": way}, numbers)]

@@ -1,6 +1,6 @@
 """What each process of SCALE-X4 runs: two towers with their tables whole or in shards, trained or measured.
 
-    python -m course_lib.experiments.scale.two_towers CELL WAY OUT      one process of a run that torchrun started
+    python -m course_lib.experiments.scale.two_towers CELL OUT WAY ...      starts the processes, on this machine
 
 `tables` has the experiment. The towers are two tables of identifiers and a temperature.
 """
@@ -11,8 +11,11 @@ import argparse
 import json
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from datetime import timedelta
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, cast
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
     from course_lib.training.sharded import ShardedTables
 
 WAYS = ("one process", "replicated", "replicated, sparse", "sharded")
-GB = 1e9  # bytes
+GB, LIMIT = 1e9, 1800  # bytes; seconds for a run of processes
 ALPHA, GRAVITY, LISTS = 0.05, 1.0, 10  # of SOGram; weight of its gravity term; length of the lists
 Batch = tuple[Tensor, Tensor]  # row numbers of users and items
 Loss = Callable[[Tensor, Tensor, Tensor, Batch], Tensor]  # (q, k, tau, batch) -> ()
@@ -203,9 +206,9 @@ def trained(cell: TableCell, way: str, fabric: Fabric) -> dict[str, float]:
         q, k = module(*batch)
         return loss(q, k, module.log_tau.exp(), batch)
 
-    before = _sent()
+    before = _sent(fabric)
     means = fitted(towers, optimizer, batches, step, cell["epochs"], fabric)
-    sent = (_sent() - before) / cell["epochs"] / GB
+    sent = (_sent(fabric) - before) / cell["epochs"] / GB
     q, k = (towers.held[0].whole(name) for name in ("users", "items"))
     if cell["loss"].startswith("softmax"):
         q, k = (nn.functional.normalize(table, dim=1) for table in (q, k))
@@ -248,35 +251,40 @@ def _memory(name: str) -> int:
     return next(1024 * int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))
 
 
-def _sent() -> int:
+def _sent(fabric: Fabric) -> int:
     """What has been sent when all have come here and their last bytes have been acknowledged."""
-    if team.dist.is_initialized():
-        team.dist.barrier()
-        time.sleep(0.05)
+    fabric.barrier()
+    time.sleep(0.05)
     return team.sent() or 0
 
 
 def main(arguments: list[str]) -> int:
-    """One process of a run; process 0 writes its numbers."""
+    """All processes of a run; process 0 writes its numbers."""
+    from lightning_fabric.strategies.ddp import DDPStrategy
+
     from course_lib.training import Fabric
-    from course_lib.training.loop import launched
 
     parser = argparse.ArgumentParser(prog="python -m course_lib.experiments.scale.two_towers", description=main.__doc__)
     parser.add_argument("cell", type=json.loads)
-    parser.add_argument("way", choices=WAYS)
     parser.add_argument("out", type=Path)
+    parser.add_argument("ways", choices=WAYS, nargs="+")
     given = parser.parse_args(arguments)
-    torch.set_num_threads(1)
-    size = int(os.environ["WORLD_SIZE"])
-    fabric = launched(Fabric(accelerator="cpu", devices=size, strategy="ddp" if size > 1 else "auto"))
-    measure: Any = grown if "rows" in given.cell else trained
-    found = measure(given.cell, given.way, fabric)
-    if fabric.is_global_zero:
-        given.out.write_text(json.dumps(found), encoding="utf-8")
+    threading.Thread(target=team._end_with, args=(os.getppid(),), daemon=True).start()
+    several = DDPStrategy(timeout=timedelta(seconds=LIMIT), start_method="fork")
+    size = 1 if given.ways == ["one process"] else given.cell["processes"]
+    fabric = Fabric(accelerator="cpu", devices=size, strategy=several if size > 1 else "auto")
+    fabric.launch(partial(_each, cell=given.cell, ways=given.ways, out=given.out))
     return 0
 
 
-if __name__ == "__main__":
-    from torch.distributed.elastic.multiprocessing.errors import record
+def _each(fabric: Fabric, *, cell: Any, ways: list[str], out: Path) -> None:
+    torch.set_num_threads(1)
+    measure: Any = grown if "rows" in cell else trained
+    found = {way: measure(cell, way, fabric) for way in ways}
+    if fabric.is_global_zero:
+        out.write_text(json.dumps(found), encoding="utf-8")
+    fabric.barrier()
 
-    sys.exit(record(main)(sys.argv[1:]))  # torchrun says what was raised
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
