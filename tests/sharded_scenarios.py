@@ -31,11 +31,11 @@ RATES = {"sgd": 1.0, "row-wise adagrad": 0.1}
 Given = dict[str, Any]
 
 
-def batches(epoch: int, _: Any, rank: int = 0, world: int = 1) -> list[list[Tensor]]:
-    """The pairs of each step, those of one of the processes; items stand in a batch several times."""
+def batches(epoch: int, _: Any, own: slice = slice(None)) -> list[list[Tensor]]:
+    """The pairs of each step, or a process's own ones; items stand in a batch several times."""
     rng = np.random.default_rng([SEED, epoch])
     drawn = [[torch.from_numpy(rng.integers(0, n, B)) for n in SIZES.values()] for _ in range(STEPS)]
-    return [[ids.chunk(world)[rank] for ids in batch] for batch in drawn]
+    return [[ids[own] for ids in batch] for batch in drawn]
 
 
 def softmax(q: Tensor, k: Tensor, tau: Tensor, first: int) -> Tensor:
@@ -71,21 +71,22 @@ def alone(optimizer: str) -> Given:
     return {"losses": means, "log_tau": module.log_tau.item()} | {k: v.detach() for k, v in tables.items()}
 
 
-def trained(fabric: Fabric, optimizer: str = "sgd", step: Callable[..., Tensor] | None = None, **given: Any) -> Given:
+def trained(fabric: Fabric, optimizer: str = "sgd", step: Callable[..., Any] | None = None, **given: Any) -> Given:
     """The same in the processes of a run. given: what one of them was told instead."""
     sizes, seed = given.get("sizes", SIZES), given.get("seed", SEED)
     rate = given.get("lr", RATES[optimizer])
     tables = ShardedTables(sizes, D, fabric=fabric, optimizer=optimizer, lr=rate, seed=given.get("start", SEED))
-    module, rank, world = Temperature(), fabric.global_rank, fabric.world_size
+    module, cut = Temperature(), given.get("cut", B // 2)
+    own = slice(cut, B) if fabric.global_rank else slice(cut)
 
-    def own_rows(module: nn.Module, batch: list[Tensor]) -> Tensor:
+    def own_rows(module: nn.Module, batch: list[Tensor]) -> tuple[Tensor, float]:
         q, k = tables.rows(users=batch[0], items=batch[1])
-        return softmax(q, tables.processes.gathered(k), module.log_tau, rank * len(q))
+        return softmax(q, tables.processes.gathered(k), module.log_tau, own.start or 0), len(q)
 
     history = fit(
         module,
         torch.optim.SGD(module.parameters(), lr=0.1),
-        batches=given.get("batches") or partial(batches, rank=rank, world=world),
+        batches=given.get("batches") or partial(batches, own=own),
         step=own_rows if step is None else partial(step, tables, own_rows),
         plan=Plan(2, remainder="drop"),
         seed=seed,
@@ -103,8 +104,8 @@ def refusals(fabric: Fabric) -> dict[str, str]:
     rank, found = fabric.global_rank, {}
     first = rank == 0
 
-    def other(tables: ShardedTables, own_rows: Callable[..., Tensor], module: nn.Module, batch: Any) -> Tensor:
-        return 2 * own_rows(module, batch)
+    def other(tables: ShardedTables, own_rows: Callable[..., Any], module: nn.Module, batch: Any) -> Tensor:
+        return own_rows(module, batch)[0]
 
     def asking(tables: ShardedTables, own_rows: Any, module: nn.Module, batch: Any, ids: Any) -> Tensor:
         return sum(rows.sum() for rows in tables.rows(**(ids if rank == 1 else dict(zip(SIZES, batch, strict=True)))))
@@ -135,17 +136,17 @@ def refusals(fabric: Fabric) -> dict[str, str]:
 
 
 def works(fabric: Fabric) -> Given:
-    """Both optimisers, all refusals, and a training after them."""
+    """Both optimisers, all refusals, a training after them, and one of 8 and 4 pairs instead of 6 and 6."""
     found: Given = {name: trained(fabric, name) for name in RATES}
     found["refusals"] = refusals(fabric)
-    return found | {"afterwards": trained(fabric)}
+    return found | {"afterwards": trained(fabric), "uneven": trained(fabric, cut=8)}
 
 
 def dies(fabric: Fabric, who: int, when: str, how: int = signal.SIGKILL) -> Given:
     """A process is killed in its third step, before it asks for rows or when it has them."""
     asked: list[int] = []
 
-    def step(tables: ShardedTables, own_rows: Callable[..., Tensor], module: nn.Module, batch: Any) -> Tensor:
+    def step(tables: ShardedTables, own_rows: Callable[..., Any], module: nn.Module, batch: Any) -> Tensor:
         asked.append(1)
         if len(asked) == 3 and fabric.global_rank == who and when == "before":
             os.kill(os.getpid(), how)
