@@ -26,9 +26,12 @@ PYTHON_FOLDERS := course_lib tools exercises tests benchmarks
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+SCALE_STAMP := .venv-scale/.installed
+# Where the environment of `make test-scale` takes its torch from, besides the usual index: the build for the CPU.
+SCALE_INDEX ?= $(or $(TORCH_INDEX),https://download.pytorch.org/whl/cpu)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book pdf site-zip serve lab test test-fast test-pipelines test-thorough test-launch mutants chapter lint claims results verify-results notebooks pin normalise bench classroom grade-by-hand test-histories linkcheck lock address clean test-processors
+.PHONY: help setup book pdf site-zip serve lab test test-fast test-pipelines test-thorough test-launch test-scale mutants chapter lint claims results verify-results notebooks pin normalise bench classroom grade-by-hand test-histories linkcheck lock address clean test-processors
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -80,6 +83,14 @@ test-histories: $(STAMP) ## run 500 random terms of a class, killed at random pl
 
 test-launch: $(STAMP) ## run the notebooks in new environments like Binder's and Colab's (2 GB each, ten minutes)
 	COURSE_LAUNCH=1 $(if $(TORCH_INDEX),PIP_EXTRA_INDEX_URL="$(TORCH_INDEX)") $(BIN)/python -m pytest tests/launch $(PYTEST_ARGS)
+
+$(SCALE_STAMP): requirements-scale.txt pyproject.toml
+	@$(PYTHON) tools/setup_venv.py .venv-scale --lock requirements-scale.txt --torch-index "$(SCALE_INDEX)"
+	@touch $@
+
+test-scale: export OMP_NUM_THREADS := 1
+test-scale: $(SCALE_STAMP) ## run the tests of sharded tables, in an environment with TorchRec (.venv-scale, 1.6 GB; Linux)
+	.venv-scale/bin/python -m pytest -m scale tests/training tests/experiments $(PYTEST_ARGS)
 
 mutants: $(STAMP) ## change the library in 1,500 small ways and count those that no test notices (hours; MUTANTS="--minutes 20")
 	@$(BIN)/python -c "import importlib.metadata as m; m.version('mutmut')" 2> /dev/null || $(BIN)/python -m pip install --quiet "mutmut>=3.8"
@@ -135,5 +146,5 @@ lock: ## resolve the dependencies afresh and rewrite requirements.txt
 address: ## carry the repository's address from pyproject.toml to every file that repeats it
 	$(PYTHON) tools/address.py
 
-clean: ## remove the built website and its caches (.venv stays)
+clean: ## remove the built website and its caches (.venv and .venv-scale stay)
 	rm -rf _build build *.egg-info .pytest_cache .hypothesis

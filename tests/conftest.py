@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("browser")
         if {file, f"{file}::{name.split('[')[0]}"} & SECONDS:
             item.add_marker("seconds")
+        if item.get_closest_marker("scale") and find_spec("torchrec") is None:
+            item.add_marker(
+                pytest.mark.skip(reason="needs TorchRec, which has an environment of its own: make test-scale")
+            )
         if file.rpartition("/")[0] in PIPELINES and item.get_closest_marker("slow"):
             item.add_marker("pipeline")
     items.sort(key=_position)

@@ -15,7 +15,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -44,14 +44,15 @@ Batch = tuple[Tensor, Tensor]
 # ---- the processes of a run
 
 
-def start(scenario: str, out: Path, world: int = 2) -> list[subprocess.Popen[str]]:
+def start(scenario: str, out: Path, world: int = 2, script: Path = HERE) -> list[subprocess.Popen[str]]:
     """The processes of a run, by rank; each writes OUT.rank."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     shared = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": str(world), "NODE_RANK": "0"}
+    shared |= {"LOCAL_WORLD_SIZE": str(world)}
     shared |= {"PYTHONPATH": str(HERE.parents[1]), "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, str(HERE), scenario, str(out)]
+    command = [sys.executable, str(script), scenario, str(out)]
     return [
         subprocess.Popen(
             command, env=os.environ | shared | {"LOCAL_RANK": str(rank)}, stderr=subprocess.PIPE, text=True
@@ -390,11 +391,11 @@ SCENARIOS: dict[str, Callable[[Fabric, Path], Any]] = {
 }
 
 
-def main(scenario: str, out: Path) -> None:
+def main(scenario: str, out: Path, scenarios: Mapping[str, Callable[[Fabric, Path], Any]] = SCENARIOS) -> None:
     torch.set_num_threads(1)
     fabric = Fabric(accelerator="cpu", devices=int(os.environ["WORLD_SIZE"]), strategy="ddp")
     fabric.launch()
-    torch.save(SCENARIOS[scenario](fabric, out), out.with_suffix(f".{fabric.global_rank}"))
+    torch.save(scenarios[scenario](fabric, out), out.with_suffix(f".{fabric.global_rank}"))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 ROOT = Path(__file__).resolve().parents[1]
+LOCK = ROOT / "requirements.txt"
 OLDEST = (3, 11)  # Python
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 # Sections of pip's settings, the weakest first; ":env:" are the variables PIP_INDEX_URL and so on.
@@ -106,7 +107,12 @@ def find_uv(python: Path) -> str | None:
     return shutil.which("uv", path=str(python.parent)) if done.returncode == 0 else None
 
 
-def install_with_uv(python: Path, torch_index: str) -> bool:
+def from_lock(lock: Path) -> list[str]:
+    """What pip and uv are asked for. A lock other than the usual one is complete, and no package may add to it."""
+    return ["-r", str(lock), *([] if lock.resolve() == LOCK else ["--no-deps"])]
+
+
+def install_with_uv(python: Path, lock: Path, torch_index: str) -> bool:
     """Install the lock and the course with uv; False where there is no uv or it fails."""
     uv = find_uv(python)
     if uv is None:
@@ -118,41 +124,42 @@ def install_with_uv(python: Path, torch_index: str) -> bool:
     return all(
         subprocess.run([*command, *what], env=environment, check=False).returncode == 0
         for what in (
-            ["-r", str(ROOT / "requirements.txt")],
+            from_lock(lock),
             ["--no-deps", "--no-build-isolation", "--editable", str(ROOT)],
         )
     )
 
 
-def install_with_pip(python: Path, torch_index: str) -> None:
+def install_with_pip(python: Path, lock: Path, torch_index: str) -> None:
     """Install the lock and then the course itself, editable, with the environment's pip."""
     pip = [str(python), "-m", "pip", "install", "--disable-pip-version-check"]
     pip += [] if sys.stdout.isatty() else ["--quiet"]
     extra = ["--extra-index-url", torch_index] if torch_index else []
-    subprocess.run([*pip, "-r", str(ROOT / "requirements.txt"), *extra], check=True)
+    subprocess.run([*pip, *from_lock(lock), *extra], check=True)
     subprocess.run([*pip, "--no-deps", "--no-build-isolation", "--editable", str(ROOT)], check=True)
 
 
-def install(venv: Path, torch_index: str) -> None:
+def install(venv: Path, lock: Path, torch_index: str) -> None:
     """Create the environment where it is missing, and install into it."""
     python = venv / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
     if not has_pip(python):
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(venv)], check=True)
-    if not install_with_uv(python, torch_index):
+    if not install_with_uv(python, lock, torch_index):
         print("uv cannot be had, or failed: pip installs the same, in some minutes.", flush=True)
-        install_with_pip(python, torch_index)
+        install_with_pip(python, lock, torch_index)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("venv", type=Path)
+    parser.add_argument("--lock", type=Path, default=LOCK, help="the packages and their versions")
     parser.add_argument("--torch-index", default="", help="a further package index, where torch is looked for")
     arguments = parser.parse_args()
     check_python()
     warn_of_size(arguments.torch_index)
     print(f"Installing the course into {arguments.venv} (once) ...", flush=True)
     try:
-        install(arguments.venv, arguments.torch_index)
+        install(arguments.venv, arguments.lock, arguments.torch_index)
     except subprocess.CalledProcessError as error:
         sys.exit(
             f"The set-up stopped: `{' '.join(error.cmd[:6])} ...` failed. "

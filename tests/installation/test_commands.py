@@ -199,8 +199,8 @@ def test_without_uv_pip_installs_and_says_so(monkeypatch: pytest.MonkeyPatch, ca
     called: list[Path] = []
     monkeypatch.setattr(setup_venv, "has_pip", lambda python: True)
     monkeypatch.setattr(setup_venv, "find_uv", lambda python: None)
-    monkeypatch.setattr(setup_venv, "install_with_pip", lambda python, torch_index: called.append(python))
-    setup_venv.install(tmp_path, "")
+    monkeypatch.setattr(setup_venv, "install_with_pip", lambda python, lock, torch_index: called.append(python))
+    setup_venv.install(tmp_path, setup_venv.LOCK, "")
     assert called == [tmp_path / "bin" / "python"]
     assert capsys.readouterr().out == "uv cannot be had, or failed: pip installs the same, in some minutes.\n"
 

@@ -1,7 +1,8 @@
 """What the chapter says of trainings on films, and in which cases it holds: the page's own runs, three seeds.
 
 Each function is given the outcomes by seed: of one machine, and of eight that gather constants or nothing. Those of the
-lab, at the end, are given results of SCALE-X1 (real processes), SCALE-X2 (simulated shards) and SCALE-X3 (traffic).
+lab, at the end, are given results of SCALE-X1 (real processes), SCALE-X2 (simulated shards), SCALE-X3 (traffic) and
+SCALE-X4 (tables in shards).
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def local_negatives_find_as_much(one: Outcomes, local: Outcomes) -> dict[str, Di
     return _by_seed([0.25 - abs(new.recall / old.recall - 1) for old, new in zip(one, local, strict=True)])
 
 
-# ---- the lab: rows of SCALE-X1, SCALE-X2 and SCALE-X3
+# ---- the lab: rows of SCALE-X1 to SCALE-X4
 
 
 @finding("The averaged gradients of real processes are the predicted ones, to ten digits", case="number of processes")
@@ -173,3 +174,67 @@ def logq_outweighs_the_shards(shards: Any) -> dict[str, Difference]:
 def _recalls(shards: Any, data: str, objective: str, count: int) -> list[float]:
     rows = shards.select(metric="recall@10", data=data, objective=objective, shards=count)
     return [row["value"] for row in sorted(rows, key=lambda row: int(row["seed"]))]
+
+
+@finding(
+    "With SGD, tables in shards have the loss of one process after the first epoch, to a millionth",
+    case="loss",
+    rests_on=["SCALE-X4-laptop"],
+)
+def shards_of_tables_train_alike(tables: Any) -> dict[str, Difference]:
+    """1e-6 minus the relative difference of the mean loss of the first epoch; SCALE-X4."""
+    where = {"metric": "loss, epoch 1", "optimizer": "sgd"}
+    return {
+        loss: Difference(1e-6 - abs(sharded / one - 1))
+        for loss, one, sharded in _against_one(tables, ("loss",), **where)
+    }
+
+
+@finding(
+    "After three epochs, tables in shards have the recall and the NDCG of one process, to four decimals",
+    case="training and metric",
+    rests_on=["SCALE-X4-laptop"],
+)
+def shards_of_tables_rank_alike(tables: Any) -> dict[str, Difference]:
+    """1e-4 minus the difference of recall@10 and of NDCG@10 after the last epoch; SCALE-X4."""
+    names = ("loss", "optimizer", "metric")
+    found = _against_one(tables, names, metric=("recall@10", "ndcg@10"))
+    return {name: Difference(1e-4 - abs(sharded - one)) for name, one, sharded in found}
+
+
+@finding(
+    "A process with shards grows by half of the tables and at most 64 MB",
+    case="size",
+    rests_on=["SCALE-X4-laptop"],
+)
+def shards_of_tables_halve_the_memory(tables: Any) -> dict[str, Difference]:
+    """64 MB minus how far the growth lies from half of the tables; SCALE-X4."""
+    found = {}
+    for rows in tables.distinct("rows"):
+        grown, whole = (tables.mean(name, rows=rows, way="sharded") for name in ("grown GB", "tables GB"))
+        found[f"{rows} rows"] = Difference(0.064 - abs(grown - whole / 2))
+    return found
+
+
+@finding(
+    "A process with shards sends less than one that adds up the gradients of whole tables",
+    case="training",
+    rests_on=["SCALE-X4-laptop"],
+)
+def shards_of_tables_send_less(tables: Any) -> dict[str, Difference]:
+    """GB that a process sends in an epoch, with dense gradients of whole tables minus with shards; SCALE-X4."""
+    found = _pairs(tables, ("loss", "optimizer"), ("replicated", "sharded"), metric="sent GB")
+    return {name: Difference(whole - sharded) for name, whole, sharded in found}
+
+
+def _against_one(tables: Any, names: Sequence[str], **where: Any) -> list[tuple[str, float, float]]:
+    return _pairs(tables, names, ("one process", "sharded"), **where)
+
+
+def _pairs(tables: Any, names: Sequence[str], ways: tuple[str, str], **where: Any) -> list[tuple[str, float, float]]:
+    """For each training its name, and the numbers of two ways to hold the tables."""
+    first, second = (tables.select(way=way, **where) for way in ways)
+    return [
+        (", ".join(str(one[name]) for name in names), one["value"], other["value"])
+        for one, other in zip(first, second, strict=True)
+    ]

@@ -47,6 +47,17 @@ def shards(*, data: str = "films", plain: float = 0.05, logq: float = 0.15) -> R
     return result(*rows)
 
 
+def tables(*, loss: float = 0.5, ndcg: float = 0.06, grown: float = 0.13, sent: float = 0.003) -> Result:
+    """A training in three ways, and a size of tables; the numbers are those with shards."""
+    where, of_one = {"loss": "softmax", "optimizer": "sgd"}, {"loss, epoch 1": 0.5, "recall@10": 0.1, "ndcg@10": 0.06}
+    return result(
+        tidy({**where, "way": "one process"}, {**of_one, "sent GB": 0}),
+        tidy({**where, "way": "replicated"}, {**of_one, "sent GB": 0.006}),
+        tidy({**where, "way": "sharded"}, {**of_one, "loss, epoch 1": loss, "ndcg@10": ndcg, "sent GB": sent}),
+        tidy({"rows": 1000, "way": "sharded"}, {"tables GB": 0.2, "grown GB": grown}),
+    )
+
+
 CASES: list[tuple[Finding, Any, Any]] = [
     (about.gradients_as_predicted, gradients(), gradients(prediction=1e-8)),
     (about.right_recipes_are_exact, gradients(), gradients(right=1e-8)),
@@ -57,6 +68,10 @@ CASES: list[tuple[Finding, Any, Any]] = [
     (about.shards_find_nearly_as_much, shards(), shards(plain=0.039)),
     (about.shards_cost_some_recall, shards(data="ml-1m-5core", logq=0.14), shards(data="ml-1m-5core")),
     (about.logq_outweighs_the_shards, shards(), shards(logq=0.099)),
+    (about.shards_of_tables_train_alike, tables(), tables(loss=0.500001)),
+    (about.shards_of_tables_rank_alike, tables(), tables(ndcg=0.0602)),
+    (about.shards_of_tables_halve_the_memory, tables(), tables(grown=0.2)),
+    (about.shards_of_tables_send_less, tables(), tables(sent=0.007)),
 ]
 
 

@@ -1,0 +1,156 @@
+"""Tables that no process holds whole: each has a shard of the rows, and TorchRec carries rows and gradients.
+
+    fabric = launched(Fabric(accelerator="cpu", devices=2, strategy="ddp"))
+    tables = ShardedTables({"users": m, "items": n}, d, fabric=fabric, optimizer="sgd", lr=1.0, seed=0)
+
+    def step(module, batch):
+        q, k = tables.rows(users=batch[0], items=batch[1])  # (B, d) each, from the processes that have them
+        everyone = tables.processes.gathered(k)  # (P B, d)
+        ...
+
+    fit(module, optimizer, step=step, sharded=True, plan=Plan(3, remainder="drop"), fabric=fabric, ...)
+
+`module` is what each process holds whole (a temperature, say), and what `fit` trains, checks and saves. The rows are
+no part of it: the backward pass changes them where they lie, by a fused optimiser, with the sum of the gradients of
+all processes. `fit` has weighed each loss before, so this is its weighted mean; in a loop of your own divide the loss
+by the number of processes. A checkpoint of `fit` does not hold the rows: save `shard` of each process.
+
+Needs the extra [scale], which has an environment of its own: `make test-scale` sets it up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from course_lib import checking
+from course_lib.training.processes import FabricProcesses, Team
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
+
+OPTIMIZERS = ("sgd", "row-wise adagrad")
+BLOCK = 8192  # rows that are drawn together
+
+
+class ShardedTables:
+    """Tables (n, d) of float32 by name, each in shards of ceil(n / P) rows; all tables have one width.
+
+    rows: name -> n. optimizer: "sgd", row -= lr g, or "row-wise adagrad", as `models.optimisers.RowWiseAdagrad`.
+    seed: of the start, `start_rows`. Every process makes its tables with the same words; where they differ, all raise
+    Disagreement. ValueError for a fabric whose processes have not been launched, or are not those of strategy="ddp".
+    """
+
+    def __init__(
+        self, rows: Mapping[str, int], d: int, *, fabric: Fabric, optimizer: str, lr: float, seed: int
+    ) -> None:
+        for name, count in checking.some(rows.items(), "rows"):
+            checking.whole(count, f"rows[{name!r}]")
+        checking.whole(d, "d")
+        checking.choice(optimizer, "optimizer", OPTIMIZERS)
+        checking.real(lr, "lr", least=0)
+        if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
+            raise checking.refuse(fabric, "fabric", 'one of strategy="ddp" that has been launched')
+        self.sizes, self.d, self.processes = dict(sorted(rows.items())), d, FabricProcesses(fabric)
+        with Team(fabric) as team:
+            team.same(
+                {f"table {name}": f"({count}, {d})" for name, count in rows.items()}
+                | {"optimizer": optimizer, "lr": repr(lr), "seed": repr(seed)}
+            )
+            self._engine = _engine(self.sizes, d, optimizer, lr, fabric.device)
+        for name in self.sizes:
+            first, shard = self.shard(name)
+            for at in range(0, len(shard), BLOCK):
+                part = shard[at : at + BLOCK]
+                part.copy_(start_rows(name, first + at, first + at + len(part), d=d, seed=seed))
+
+    def rows(self, **ids: Tensor) -> list[Tensor]:
+        """The rows (B, d) of each table, ids (B,) int64 by its name; the tables may differ in B.
+
+        All processes ask at the same time. What is wrong in one of them raises ValueError, by name, in all.
+        """
+        from torchrec import KeyedJaggedTensor
+
+        self._refuse_together(self._wrong(ids))
+        lengths = torch.tensor([len(ids[name]) for name in self.sizes], device=next(iter(ids.values())).device)
+        asked = KeyedJaggedTensor(list(self.sizes), torch.cat([ids[name] for name in self.sizes]), lengths=lengths)
+        found = self._engine(asked).wait()
+        return [found[name].values() for name in ids]
+
+    def shard(self, name: str) -> tuple[int, Tensor]:
+        """(the first row's number, the rows (about n / P, d) of this process): a view, to be read or written."""
+        [own] = self._engine.state_dict()[
+            f"embeddings.table {checking.choice(name, 'name', self.sizes)}.weight"
+        ].local_shards()
+        return own.metadata.shard_offsets[0], own.tensor.detach()
+
+    def whole(self, name: str) -> Tensor:
+        """The whole table (n, d), in all processes: for tables that fit into one."""
+        return self.processes.concatenated(self.shard(name)[1])
+
+    def _wrong(self, ids: Mapping[str, Tensor]) -> str:
+        """What is wrong with the ids of this process, in words."""
+        if set(ids) != set(self.sizes):
+            return f"ids are of the tables {sorted(ids)}; expected {sorted(self.sizes)}"
+        for name, chosen in ids.items():
+            if chosen.dtype != torch.int64 or chosen.ndim != 1:
+                return f"{name} has shape {tuple(chosen.shape)} and dtype {chosen.dtype}; expected (B,) of torch.int64"
+            outside = chosen[(chosen < 0) | (chosen >= self.sizes[name])]
+            if len(outside):
+                return f"{name} holds {int(outside[0])}; expected row numbers from 0 to {self.sizes[name] - 1}"
+        return ""
+
+    def _refuse_together(self, words: str) -> None:
+        """ValueError in all processes where one of them has something to say; costs one number where none has."""
+        flag = torch.tensor([float(bool(words))], device=self.processes.fabric.device)
+        if self.processes.total(flag):
+            own = f"process {self.processes.fabric.global_rank}: {words}; " if words else ""
+            said = self.processes.concatenated(torch.tensor(list(own.encode()), dtype=torch.uint8, device=flag.device))
+            raise ValueError(bytes(said.tolist()).decode().removesuffix("; "))
+
+
+def start_rows(name: str, first: int, last: int, *, d: int, seed: int) -> Tensor:
+    """Rows `first` to `last` - 1 of the table's start (last - first, d): normal, of deviation 1 / sqrt(d).
+
+    Drawn by blocks, each from a generator of its own: a row is the same for any shards, and no process draws them all.
+    """
+    return torch.cat(list(_blocks(name, first, last, d, seed)) or [torch.empty(0, d)])
+
+
+def _blocks(name: str, first: int, last: int, d: int, seed: int) -> Iterator[Tensor]:
+    for block in range(first // BLOCK, -(-last // BLOCK)):
+        words = [seed, block, *name.encode()]
+        generator = torch.Generator().manual_seed(int(np.random.default_rng(words).integers(2**62)))
+        here = slice(max(first - block * BLOCK, 0), last - block * BLOCK)
+        yield torch.randn(BLOCK, d, generator=generator)[here] * d**-0.5
+
+
+def _engine(sizes: Mapping[str, int], d: int, optimizer: str, lr: float, device: torch.device) -> Any:
+    """TorchRec's collection of tables with row-wise shards, and its optimiser fused into the backward pass.
+
+    A table called "items" would hide a method of torch's ModuleDict, so TorchRec is told "table items".
+    """
+    try:
+        import torchrec
+        from torchrec.distributed.comm_ops import set_gradient_division
+        from torchrec.distributed.shard import shard
+        from torchrec.distributed.sharding_plan import row_wise
+        from torchrec.optim import RowWiseAdagrad
+    except ModuleNotFoundError as missing:
+        found = f"{missing.name} is not installed"
+        raise ModuleNotFoundError(f"{found}: sharded tables need the environment of `make test-scale`") from missing
+    from torch.distributed.optim.apply_optimizer_in_backward import _apply_optimizer_in_backward
+
+    configs = [
+        torchrec.EmbeddingConfig(name=f"table {name}", num_embeddings=count, embedding_dim=d, feature_names=[name])
+        for name, count in sizes.items()
+    ]
+    tables = torchrec.EmbeddingCollection(tables=configs, device=torch.device("meta"))
+    kinds = {"sgd": torch.optim.SGD, "row-wise adagrad": RowWiseAdagrad}
+    _apply_optimizer_in_backward(kinds[optimizer], tables.parameters(), {"lr": lr})
+    set_gradient_division(False)  # TorchRec would divide sums of gradients by P, in all tables of this process
+    return shard(tables, row_wise(), device=device)

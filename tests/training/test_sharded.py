@@ -1,0 +1,126 @@
+"""Tables in shards of rows, on two processes: what one process computes, and refusals by name. `make test-scale`."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from process_scenarios import finish, start, stop
+
+from course_lib.checking import some
+from course_lib.training.sharded import BLOCK, ShardedTables, start_rows
+
+SCRIPT = Path(__file__).parents[1] / "sharded_scenarios.py"
+
+
+@pytest.fixture(scope="module")
+def works(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """All that ends well, by rank, in one run of two processes."""
+    out = tmp_path_factory.mktemp("sharded") / "out"
+    done = finish(start("works", out, script=SCRIPT))
+    assert [status for status, _ in done] == [0, 0], "\n".join(text[-2000:] for _, text in done)
+    return [torch.load(out.with_suffix(f".{rank}"), weights_only=False) for rank in range(2)]
+
+
+@pytest.mark.scale
+@pytest.mark.parametrize("optimizer", ["sgd", "row-wise adagrad"])
+def test_shards_train_as_whole_tables_in_one_process(works: list[dict[str, Any]], optimizer: str) -> None:
+    """Losses, temperature and every row, after ten steps in which items repeat. SGD again after the refusals, and with
+    8 and 4 pairs in the processes, whose losses are means over their own and weighed by their number.
+    """
+    import sharded_scenarios as scenarios
+
+    expected = scenarios.alone(optimizer)
+    moved = expected["items"] - start_rows("items", 0, 8, d=scenarios.D, seed=scenarios.SEED)
+    assert moved.abs().min() > 1e-3  # it can fail
+    for case in (optimizer, *(["afterwards", "uneven"] if optimizer == "sgd" else [])):
+        for rank in range(2):
+            same_as_alone(works[rank][case], expected, losses=case != "uneven")
+
+
+def same_as_alone(one: dict[str, Any], expected: dict[str, Any], *, losses: bool) -> None:
+    """losses: those that are reported too, which are the plain mean over the processes."""
+    if losses:
+        assert one["losses"] == pytest.approx(expected["losses"], rel=1e-6)
+    assert one["log_tau"] == pytest.approx(expected["log_tau"], rel=1e-5)
+    for name in ("users", "items"):
+        torch.testing.assert_close(one[name], expected[name], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.scale
+def test_each_process_holds_its_rows_alone(works: list[dict[str, Any]]) -> None:
+    """13 rows are 7 and 6, 8 rows are 4 and 4; put together they are the tables."""
+    for name, counts in (("users", [7, 6]), ("items", [4, 4])):
+        shards = [one["sgd"][f"shard of {name}"] for one in works]
+        assert [first for first, _ in shards] == [0, counts[0]] and [len(rows) for _, rows in shards] == counts
+        torch.testing.assert_close(torch.cat([rows for _, rows in shards]), works[0]["sgd"][name], rtol=0, atol=0)
+
+
+@pytest.mark.scale
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        ("shapes", "Disagreement: table items is (8, 4) in process 0 and (9, 4) in process 1; expected the same"),
+        ("tables", "Disagreement: table items is (8, 4) in process 0 and missing in process 1"),
+        ("start", "Disagreement: seed is 3 in process 0 and 4 in process 1"),
+        ("rate", "Disagreement: lr is 1.0 in process 0 and 0.5 in process 1"),
+        ("optimizer", "Disagreement: optimizer is sgd in process 0 and row-wise adagrad in process 1"),
+        ("seed", "Disagreement: seed is 0 in process 0 and 1 in process 1"),
+        ("loss", "Disagreement: step is "),
+        ("outside", "ValueError: process 1: items holds 8; expected row numbers from 0 to 7"),
+        ("negative", "ValueError: process 1: users holds -1; expected row numbers from 0 to 12"),
+        ("kind", "ValueError: process 1: users has shape (1,) and dtype torch.float32; expected (B,) of torch.int64"),
+        ("names", "ValueError: process 1: ids are of the tables ['films', 'items', 'users']"),
+        ("no batch", "ValueError: batches gave nothing in epoch 0; expected at least one batch for each process"),
+    ],
+)
+def test_what_differs_or_is_wrong_in_one_process_is_refused_by_name_in_both(
+    works: list[dict[str, Any]], case: str, words: str
+) -> None:
+    for found in some(works):
+        assert found["refusals"][case].startswith(words)
+
+
+@pytest.mark.scale
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("who", [0, 1])
+def test_a_process_that_dies_ends_the_other(tmp_path: Path, who: int, when: str) -> None:
+    """Killed before it asks for rows, or when the other waits for their gradients."""
+    started = start(f"dies {who} {when}", tmp_path / "out", script=SCRIPT)
+    other = started[1 - who]
+    try:
+        assert other.wait(timeout=300) not in (0, -signal.SIGKILL)
+        assert f"process {who} of 2 died" in other.stderr.read()
+    finally:
+        stop(started)
+
+
+def test_a_row_starts_the_same_in_any_shard() -> None:
+    whole = start_rows("users", 0, 2 * BLOCK + 5, d=3, seed=1)
+    parts = [
+        start_rows("users", first, last, d=3, seed=1)
+        for first, last in ((0, 7), (7, BLOCK + 1), (BLOCK + 1, len(whole)))
+    ]
+    torch.testing.assert_close(torch.cat(parts), whole, rtol=0, atol=0)
+    assert whole.std() == pytest.approx(3**-0.5, rel=0.02) and len(whole.unique(dim=0)) == len(whole)
+    assert not torch.equal(start_rows("items", 0, 7, d=3, seed=1), whole[:7])
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"rows": {}}, "rows is empty"),
+        ({"rows": {"users": 0}}, r"rows\['users'\] is 0"),
+        ({"d": 0}, "d is 0"),
+        ({"optimizer": "adam"}, "optimizer is 'adam'; expected one of sgd, row-wise adagrad"),
+        ({"lr": -1.0}, "lr is -1.0"),
+        ({}, 'expected one of strategy="ddp" that has been launched'),
+    ],
+)
+def test_nonsense_is_refused(given: dict[str, Any], words: str) -> None:
+    right: dict[str, Any] = {"rows": {"users": 3}, "d": 2, "fabric": None, "optimizer": "sgd", "lr": 1.0, "seed": 0}
+    with pytest.raises(ValueError, match=words):
+        ShardedTables(**right | given)
