@@ -85,7 +85,10 @@ def faces() -> dict[str, Any]:
 
 
 def svg(fig: Figure) -> str:
-    """A figure as SVG in the page's faces, see-through where it is blank, the same at every run; coordinates to a hundredth of a point."""
+    """A figure as SVG in the page's faces, see-through where it is blank, the same at every run.
+
+    Coordinates have a hundredth of a point.
+    """
     import matplotlib as mpl
     from matplotlib.text import Text
 

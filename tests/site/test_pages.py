@@ -1,6 +1,7 @@
 """The built pages in a real browser that can reach no other host: they open, they are typeset, they can be read.
 
-Every page is opened twice, wide and light, narrow and dark, and each test looks at both; axe at the colours of all four.
+Every page is opened twice, wide and light, narrow and dark, and each test looks at both. Axe looks at the colours of
+the other theme too.
 """
 
 from __future__ import annotations
