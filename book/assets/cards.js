@@ -110,5 +110,5 @@
     }
   });
   document.addEventListener("keydown", ({ key }) => key === "Escape" && hide());
-  window.addEventListener("scroll", ({ target }) => target !== card && hide(), { passive: true, capture: true });
+  window.addEventListener("scroll", ({ target }) => target !== card && !card.hidden && hide(), { passive: true, capture: true });
 })();

@@ -11,7 +11,10 @@ from tools.offline_site import repository_address
 A4 = {"width": 673, "height": 972}  # px inside margins of 16 mm
 CUT = """() => {
   const edge = document.querySelector("article").getBoundingClientRect().right + 2;
-  const right = (one) => one.getBoundingClientRect().left + Math.max(one.getBoundingClientRect().width, one.scrollWidth);
+  const right = (one) => {
+    const { left, width } = one.getBoundingClientRect();
+    return left + Math.max(width, one.scrollWidth);
+  };
   return [...document.querySelectorAll("article :is(pre, table, img, svg, figcaption, mjx-math, p > code)")]
     .filter((one) => one.checkVisibility() && right(one) > edge)
     .map((one) => `${one.tagName}.${one.className}: ${one.textContent.trim().slice(0, 80)}`);
