@@ -10,6 +10,8 @@ from __future__ import annotations
 import io
 import re
 import textwrap
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +30,20 @@ LONG_NUMBER = re.compile(r"-?\d+\.\d{3,}")
 FORMULA = re.compile(r"\$[^$]*\$")
 PATH = re.compile(r'(?<= d=")[^"]*(?=")')
 DASHES_IN_COMMENT = ("--", "- -")
+# Words in the page's sans (Source Sans 3, cut down and renamed as its licence asks: ../book/assets/fonts/OFL.txt), and
+# letters of formulas in a serif, as on the page.
+FONTS = Path(__file__).with_name("fonts")
+FACES = {
+    "font.sans-serif": ["Course Sans"],
+    "mathtext.fontset": "custom",
+    "mathtext.rm": "Course Sans",
+    "mathtext.sf": "Course Sans",
+    "mathtext.it": "STIXGeneral:italic",
+    "mathtext.cal": "STIXGeneral:italic",
+    "mathtext.bf": "STIXGeneral:bold",
+    "mathtext.bfit": "STIXGeneral:italic:bold",
+    "mathtext.fallback": "stix",
+}
 
 as_it_was: Any = pylabtools.print_figure
 
@@ -58,12 +74,30 @@ def _store_crowds_as_pictures(fig: Figure) -> None:
             line.set_rasterized(marked or sum(lengths) > 10 * CROWD)
 
 
-def svg(fig: Figure) -> str:
-    """A figure as SVG, see-through where it is blank, the same at every run; coordinates to a hundredth of a point."""
-    import matplotlib as mpl
+@cache
+def faces() -> dict[str, Any]:
+    """Matplotlib's settings for the page's faces, which it knows from now on."""
+    from matplotlib.font_manager import fontManager
 
+    for path in sorted(FONTS.glob("*.ttf")):
+        fontManager.addfont(path)
+    return FACES
+
+
+def svg(fig: Figure) -> str:
+    """A figure as SVG in the page's faces, see-through where it is blank, the same at every run.
+
+    Coordinates have a hundredth of a point.
+    """
+    import matplotlib as mpl
+    from matplotlib.text import Text
+
+    for text in fig.findobj(Text):
+        if text.get_fontfamily() == ["sans-serif"]:
+            text.set_fontfamily(["Course Sans", "DejaVu Sans"])  # which has what is missing, ✕ for example
+            text.set_math_fontfamily("custom")
     target = io.BytesIO()
-    with mpl.rc_context({"svg.hashsalt": "course"}):
+    with mpl.rc_context({"svg.hashsalt": "course", **faces()}):
         fig.savefig(
             target,
             format="svg",

@@ -240,4 +240,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_css_file(later, priority=895, media="print", onload="this.media='all'")
     app.add_css_file("course.css", priority=900)
     app.add_js_file("course.js", loading_method="defer")
+    app.add_js_file("cards.js", loading_method="defer")
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,24 +1,30 @@
-"""One PDF of the whole book: the built pages one after the other, printed by Chromium, with outline and page numbers.
+"""One PDF of the whole book: a title page, the contents, the built pages one after the other, printed by Chromium.
 
     python tools/pdf.py [page ...]    after `make book`: writes _build/html/two-tower-models.pdf
 
 The first page of the site then offers it. Links from page to page, to theorems and to equations lead inside the PDF.
-Interactives stand as the picture of the state that their page shows.
+Interactives stand as the picture of the state that their page shows. The book is printed twice: the contents need the
+numbers of the pages, and only a printed book has them.
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
-import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from html import escape
 from pathlib import Path
 from typing import Any
 
 import yaml
 from bs4 import BeautifulSoup, Tag
 from tqdm import tqdm
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from course_lib import __version__
+from tools import address, editions, page_foot, screenshots
 
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "_build" / "html"
@@ -29,34 +35,83 @@ NOT_ON_PAPER = (
     "script, .headerlink, .toc-backref, iframe, nav.prev-next-area, .on-paper, .page-foot, .course-filter, "
     ".drawn-for-dark, picture > source"
 )
-FOOT = '<div style="width:100%;font:8px sans-serif;text-align:center;color:#555"><span class="pageNumber"></span></div>'
-PAPER = """
-@media print {
-  #jb-print-docs-body { display: none !important; }
-  .bd-article section > h1 { display: block !important; break-before: page; }
-}
-"""
+PAPER = Path(__file__).with_name("pdf.css")
+HEAD = '@page %s { @top-left { content: "%s"; font: 9pt "Source Sans 3", sans-serif; } } #%s { page: %s; }'
+# As Chromium writes a PDF: its pages in their order, and where the places lie that links lead to.
+PRINTED_PAGE = re.compile(rb"(\d+) 0 obj\s*<</Type /Page\s")
+PRINTED_PLACE = re.compile(rb"/(p\d+) \[(\d+) 0 R /XYZ")
 READY = """async () => {
   await (window.MathJax?.startup?.promise ?? null);
   await document.fonts.ready;
-  document.querySelectorAll("details:not(.hide)").forEach((one) => { one.open = true; });
+  document.querySelectorAll("details:not(.hide, .course-widget *)").forEach((one) => { one.open = true; });
 }"""
 
 
-def order(toc: Any) -> Iterator[str]:
-    """The pages of _toc.yml, first to last, as "book/start/data"."""
-    if isinstance(toc, dict):
-        yield from (str(toc[key]) for key in ("root", "file") if key in toc)
-        for key in ("parts", "chapters", "sections"):
-            yield from order(toc.get(key, []))
-    else:
-        for entry in toc:
-            yield from order(entry)
+def parts(toc: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
+    """Every page of _toc.yml below its first: (the part's name, the page, how deep it stands in the part, from 0)."""
+
+    def below(entries: list[Any], depth: int) -> Iterator[tuple[str, int]]:
+        for entry in entries:
+            yield entry["file"], depth
+            yield from below(entry.get("sections", []), depth + 1)
+
+    for part in toc.get("parts", []):
+        yield from ((str(part.get("caption", "")), page, depth) for page, depth in below(part["chapters"], 0))
 
 
-def merged(names: list[str], site: Path = SITE) -> str:
-    """One HTML page with the articles of several: what they refer to in each other, they refer to inside it."""
+def title_page(course: str, author: str) -> str:
+    """The first page: course, authors, version, day, address."""
+    day = max(editions.last_changes().values(), default="")
+    stand = f"Version {__version__}" + (f", {page_foot.in_words(day)}" if day else "")
+    lines = [author, stand, editions.site_address() or address.repository()]
+    said = "".join(f"<p{' class=by' if line is author else ''}>{escape(line)}</p>" for line in lines)
+    logo = (ROOT / "book/assets/logo.svg").read_text(encoding="utf-8")
+    return f'<section class="front title-page">{logo}<h1>{escape(course)}</h1>{said}</section>'
+
+
+def contents(toc: Mapping[str, Any], titles: Mapping[str, str], numbers: Mapping[str, int]) -> str:
+    """The contents of the pages in `titles`: part, chapter, title, and page where `numbers` knows it."""
+    places = {name: f"p{number}" for number, name in enumerate(titles)}
+    lines, last = [], ""
+    for part, page, depth in parts(toc):
+        if page not in titles:
+            continue
+        if part != last:
+            lines.append(f'<p class="part">{escape(part)}</p>')
+            last = part
+        number, title = _numbered(titles[page])
+        lines.append(
+            f'<a{" class=below" if depth else ""} href="#{places[page]}"><span class="number">{number}</span>'
+            f'<span>{escape(title)}</span><span class="dots"></span><span>{numbers.get(places[page], "000")}</span></a>'
+        )
+    return f'<nav class="front whole-contents"><h2>Contents</h2>{"".join(lines)}</nav>'
+
+
+def _numbered(title: str) -> tuple[str, str]:
+    """A title as the site writes it, "5. The bias", as ("5", "The bias"); ("", title) where it has no number."""
+    found = re.fullmatch(r"(\d+)\. (.*)", title)
+    return (found[1], found[2]) if found else ("", title)
+
+
+def running_heads(titles: Mapping[str, str]) -> str:
+    """Style sheet: over each page of the book the title of what it belongs to."""
+    heads = []
+    for number, title in enumerate(titles.values()):
+        said = "  ".join(filter(None, _numbered(title))).replace("\\", "\\\\").replace('"', '\\"')
+        heads.append(HEAD % (f"p{number}", said, f"p{number}", f"p{number}"))
+    return "\n".join(heads)
+
+
+def page_numbers(printed: bytes) -> dict[str, int]:
+    """Page of the book (its name in the whole, "p3") -> number of the page of paper on which it begins."""
+    pages = {found[1]: at for at, found in enumerate(PRINTED_PAGE.finditer(printed), start=1)}
+    return {found[1].decode(): pages[found[2]] for found in PRINTED_PLACE.finditer(printed)}
+
+
+def merged(names: list[str], site: Path = SITE, numbers: Mapping[str, int] | None = None) -> str:
+    """One HTML page: title page, contents, the articles of several pages, whose links to each other lead inside it."""
     places = {name: f"p{number}" for number, name in enumerate(names)}
+    titles: dict[str, str] = {}
     frame = BeautifulSoup((site / f"{names[0]}.html").read_text(encoding="utf-8"), "html.parser")
     articles = []
     scripts: dict[str, Tag] = {}
@@ -70,15 +125,24 @@ def merged(names: list[str], site: Path = SITE) -> str:
                 sheet[key] = _from(str(sheet[key]), name, names[0])
             scripts.setdefault(posixpath.basename(str(sheet.get("src") or sheet.get("href"))), sheet)
         articles.append(_moved(article, name, places))
+        heading = article.find("h1")
+        titles[name] = heading.get_text().strip() if heading else name
     for sheet in frame.select('script[src*="course-widget"], link[href*="course-widget"]'):
         sheet.decompose()
     assert frame.head is not None and frame.body is not None
     for sheet in scripts.values():
         frame.head.append(sheet)
-    frame.head.append(BeautifulSoup(f"<style>{PAPER}</style>", "html.parser"))
+    frame.head.append(
+        BeautifulSoup(f"<style>{PAPER.read_text(encoding='utf-8')}{running_heads(titles)}</style>", "html.parser")
+    )
     place = frame.select_one("article.bd-article")
     assert place is not None
     place.clear()
+    config, toc = (yaml.safe_load((ROOT / name).read_text(encoding="utf-8")) for name in ("_config.yml", "_toc.yml"))
+    front = title_page(config["title"], config["author"]) + contents(toc, titles, numbers or {})
+    place.append(BeautifulSoup(front, "html.parser"))
+    if frame.title is not None:
+        frame.title.string = config["title"]
     for article in articles:
         place.append(article)
     return str(frame)
@@ -94,6 +158,7 @@ def _moved(article: Tag, name: str, places: dict[str, str]) -> Tag:
     """An article, as a section of the whole: its names and links are those of the whole."""
     here = places[name]
     first = next(iter(places))
+    site = editions.site_address()
     for gone in article.select(NOT_ON_PAPER):
         gone.decompose()
     for node in article.find_all(True):
@@ -103,57 +168,52 @@ def _moved(article: Tag, name: str, places: dict[str, str]) -> Tag:
         for key in REFERRING:
             if node.get(key):
                 node[key] = re.sub(r"(url\(#|(?<![\w#-])(?=[\w-]+$))", rf"\g<1>{here}-", str(node[key]))
-        for key in ("href", "src"):
-            if node.get(key):
-                node[key] = _link(str(node[key]), name, first, places)
+        if node.get("src"):
+            node["src"] = _from(str(node["src"]), name, first)
+        if node.get("href") and (link := _link(str(node["href"]), name, places, site)):
+            node["href"] = link
+        else:
+            node.attrs.pop("href", None)
     article.name = "section"
     article["id"] = here
     return article
 
 
-def _link(link: str, name: str, first: str, places: dict[str, str]) -> str:
-    """Where a link leads in the whole."""
+def _link(link: str, name: str, places: Mapping[str, str], site: str) -> str:
+    """Where a link leads in the whole: a place in it, or an address; nowhere ("") while the site has none."""
     if link.startswith("#"):
         return f"#{places[name]}-{link[1:]}" if len(link) > 1 else f"#{places[name]}"
     if re.match(r"[a-z]+:", link):
         return link
     path, _, part = link.partition("#")
     target = posixpath.normpath(posixpath.join(posixpath.dirname(name), path))
-    if target.removesuffix(".html") in places and target.endswith(".html"):
-        place = places[target.removesuffix(".html")]
-        return f"#{place}-{part}" if part else f"#{place}"
-    return _from(link, name, first)
+    page = target.removesuffix(".html")
+    if page in places and page != target:
+        return f"#{places[page]}-{part}" if part else f"#{places[page]}"
+    return f"{site}/{target}{'#' if part else ''}{part}" if site else ""
 
 
 def print_to(path: Path, names: list[str], site: Path = SITE) -> None:
     """Print some pages of the site into one PDF."""
-    from playwright.sync_api import PdfMargins, sync_playwright
+    from playwright.sync_api import sync_playwright
 
     source = site / posixpath.dirname(names[0]) / "_whole-book.html"
-    source.write_text(merged(names, site), encoding="utf-8")
     try:
         with sync_playwright() as tool:
-            chromium = shutil.which("chromium") or shutil.which("google-chrome")
-            browser = tool.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-            page = browser.new_page(color_scheme="light")
-            page.set_default_timeout(600_000)
-            page.goto(source.as_uri(), wait_until="load")
-            page.evaluate(READY)
-            margin: PdfMargins = {"top": "16mm", "bottom": "18mm", "left": "16mm", "right": "16mm"}
-            page.pdf(
-                path=path,
-                format="A4",
-                margin=margin,
-                print_background=True,
-                outline=True,
-                tagged=True,
-                display_header_footer=True,
-                header_template="<span></span>",
-                footer_template=FOOT,
-            )
+            browser = tool.chromium.launch(executable_path=screenshots.browser_path(), args=["--no-sandbox"])
+            numbers: dict[str, int] = {}
+            for _ in ("to count the pages", "with their numbers"):
+                source.write_text(merged(names, site, numbers), encoding="utf-8")
+                page = browser.new_page(color_scheme="light")
+                page.set_default_timeout(600_000)
+                page.goto(source.as_uri(), wait_until="load")
+                page.evaluate(READY)
+                page.pdf(path=path, prefer_css_page_size=True, print_background=True, outline=True, tagged=True)
+                page.close()
+                numbers = page_numbers(path.read_bytes())
             browser.close()
     finally:
-        source.unlink()
+        source.unlink(missing_ok=True)
 
 
 def offer(page: Path, name: str = NAME, words: str = "The whole book as one PDF") -> None:
@@ -167,7 +227,7 @@ def offer(page: Path, name: str = NAME, words: str = "The whole book as one PDF"
 def main(names: list[str]) -> None:
     """Print the book, or the named pages."""
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    chosen = names or [name for name in order(toc) if (SITE / f"{name}.html").is_file()]
+    chosen = names or [name for _, name, _ in parts(toc) if (SITE / f"{name}.html").is_file()]
     missing = [name for name in chosen if not (SITE / f"{name}.html").is_file()]
     if missing or not chosen:
         what = ", ".join(missing) or "no page of the book"

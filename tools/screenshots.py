@@ -53,7 +53,7 @@ def browser_path() -> str:
 
 
 def photograph_for_readme(site: Path) -> Path:
-    """One picture of the finished chapter's interactive, as the README shows it."""
+    """One picture of the head of a chapter with its interactive, as the README shows it."""
     from PIL import Image
     from playwright.sync_api import sync_playwright
 
@@ -61,12 +61,9 @@ def photograph_for_readme(site: Path) -> Path:
     README_PICTURE.parent.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=browser_path(), args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1280, "height": 860}, color_scheme="light")
+        page = browser.new_page(viewport={"width": 1280, "height": 1040}, color_scheme="light")
         page.goto(f"http://127.0.0.1:{server.server_address[1]}/{README_PAGE}", wait_until="networkidle")
-        page.evaluate(
-            "document.querySelector('[data-course-widget]').scrollIntoView({block: 'start', behavior: 'instant'})"
-        )
-        page.evaluate("window.scrollBy({top: -60, behavior: 'instant'})")
+        page.evaluate("document.querySelector('.bd-sidebar-primary').scrollTo({top: 0, behavior: 'instant'})")
         page.wait_for_timeout(500)
         page.screenshot(path=README_PICTURE)
         browser.close()

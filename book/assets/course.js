@@ -52,6 +52,19 @@ function makeRoomForWideTables() {
   document.querySelectorAll(".bd-article .text_html:has(> table thead th:nth-child(6))").forEach((table) => watch.observe(table));
 }
 
+// Paper is white, whatever the reader's screen is; it shows figures that were never scrolled to, and formulas whole.
+const PAPER = 37; // the width of a column of paper, in its own letters
+function prepareForPaper() {
+  const page = document.documentElement, chosen = page.dataset.theme;
+  page.dataset.theme = "light";
+  window.addEventListener("afterprint", () => { page.dataset.theme = chosen; }, { once: true });
+  for (const image of document.querySelectorAll('img[loading="lazy"]')) image.loading = "eager";
+  for (const formula of document.querySelectorAll("article mjx-container")) {
+    const wide = (formula.querySelector("mjx-math")?.getBoundingClientRect().width ?? 0) / parseFloat(getComputedStyle(formula).fontSize);
+    if (wide > PAPER) formula.style.setProperty("--on-paper", PAPER / wide);
+  }
+}
+
 document.addEventListener("DOMContentLoaded", nameSidebarSwitches);
 document.addEventListener("DOMContentLoaded", makeRoomForWideTables);
 window.addEventListener("load", () => {
@@ -61,6 +74,7 @@ window.addEventListener("load", () => {
   if (article && window.ResizeObserver) new ResizeObserver(markScrollingRegions).observe(article);
 });
 document.fonts?.addEventListener("loadingdone", markScrollingRegions); // formulas grow whenever a font arrives
+window.addEventListener("beforeprint", prepareForPaper);
 window.addEventListener("resize", markScrollingRegions);
 document.addEventListener("scroll", ({ target }) => target.dataset?.scrolls && markWhatIsHidden(target), true);
 document.addEventListener("toggle", markScrollingRegions, true); // a folded part was opened

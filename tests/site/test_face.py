@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -81,13 +82,26 @@ def test_every_font_stands_in_one_of_the_two_sheets() -> None:
     assert {family for family, _, _ in found} == {"Source Sans 3", "Source Serif 4"}
 
 
-def opened(browser, site: str, page: str, width: int, theme: str, **options):
-    """A page in a window of a width and in a theme."""
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme, **options)
-    tab = context.new_page()
-    tab.goto(f"{site}/{page}", wait_until="load")
-    tab.evaluate("() => document.fonts.ready.then(() => true)")
-    return tab
+def of(pages: list[str]) -> Callable[[Callable], Callable]:
+    """A test that looks at pages in the browser, one after the other."""
+    return lambda test: pytest.mark.slow(pytest.mark.parametrize("page", pages)(test))
+
+
+@pytest.fixture
+def opened(browser, site: str) -> Iterator[Callable]:
+    """Opens a page in a window of a width and in a theme, and closes it after the test."""
+    contexts = []
+
+    def open_page(page: str, width: int, theme: str, **options):
+        contexts.append(browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme, **options))
+        tab = contexts[-1].new_page()
+        tab.goto(f"{site}/{page}", wait_until="load")
+        tab.evaluate("() => document.fonts.ready.then(() => true)")
+        return tab
+
+    yield open_page
+    for context in contexts:
+        context.close()
 
 
 def pictures(tab) -> list:
@@ -99,11 +113,9 @@ def pictures(tab) -> list:
     return seen
 
 
-@pytest.mark.browser
-@pytest.mark.slow
-@pytest.mark.parametrize("page", WITH_FIGURES)
-def test_no_figure_is_a_white_card_on_a_dark_page(page: str, browser, site: str) -> None:
-    tab = opened(browser, site, page, 1280, "dark")
+@of(WITH_FIGURES)
+def test_no_figure_is_a_white_card_on_a_dark_page(page: str, opened) -> None:
+    tab = opened(page, 1280, "dark")
     around = tuple(map(int, re.findall(r"\d+", tab.evaluate("getComputedStyle(document.body).backgroundColor"))[:3]))
     images = pictures(tab)
     for one in images:
@@ -112,28 +124,22 @@ def test_no_figure_is_a_white_card_on_a_dark_page(page: str, browser, site: str)
         corners = [seen.getpixel((x, y)) for x in (1, width - 2) for y in (1, height - 2)]
         assert sum(np.abs(np.subtract(corner, around)).max() <= 3 for corner in corners) >= 3, one.get_attribute("src")
         assert np.mean(np.asarray(seen).mean(axis=2) > 200) < 0.25
-    tab.context.close()
     assert images
 
 
-@pytest.mark.browser
-@pytest.mark.slow
-@pytest.mark.parametrize("page", WITH_FIGURES)
-def test_a_phone_shows_whole_figures_whose_words_can_be_read(page: str, browser, site: str) -> None:
-    tab = opened(browser, site, page, 360, "light")
+@of(WITH_FIGURES)
+def test_a_phone_shows_whole_figures_whose_words_can_be_read(page: str, opened) -> None:
+    tab = opened(page, 360, "light")
     for name, wide, natural, hidden in [one.evaluate(READ) for one in pictures(tab)]:
         assert name.endswith("-phone.svg")
         assert hidden <= 1, f"{name} is cut"
         assert 14 * wide / natural >= 10, f"{name}: letters of 10.5 points are too small"  # 14 px at their own size
-    tab.context.close()
 
 
-@pytest.mark.browser
-@pytest.mark.slow
-@pytest.mark.parametrize("page", WITH_FIGURES)
+@of(WITH_FIGURES)
 @pytest.mark.parametrize("width", [1280, 1920])
-def test_a_line_holds_65_to_78_letters(page: str, width: int, browser, site: str) -> None:
-    tab = opened(browser, site, page, width, "light")
+def test_a_line_holds_65_to_78_letters(page: str, width: int, opened) -> None:
+    tab = opened(page, width, "light")
     letters = tab.evaluate("""() => [...document.querySelectorAll("article section > p")]
       .filter((p) => !p.querySelector(".math, mjx-container, code") && p.textContent.length > 250)
       .map((p) => {
@@ -143,7 +149,6 @@ def test_a_line_holds_65_to_78_letters(page: str, width: int, browser, site: str
     serif = tab.evaluate(
         "[...document.fonts].some((font) => font.family.includes('Serif') && font.status === 'loaded')"
     )
-    tab.context.close()
     assert serif
     assert len(letters) < 3 or 62 <= np.median(letters) <= 78  # some pages have formulas in nearly every paragraph
 
@@ -159,21 +164,17 @@ BARS = """() => [...document.querySelectorAll(".cw :is(.cw-piece, .cw-blind), .c
   }).map(([one]) => one.outerHTML.slice(0, 120))"""
 
 
-@pytest.mark.browser
-@pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES)
+@of(PAGES)
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_bars_can_be_seen_in_forced_colours(page: str, theme: str, browser, site: str) -> None:
-    tab = opened(browser, site, page, 1280, theme, forced_colors="active")
+def test_bars_can_be_seen_in_forced_colours(page: str, theme: str, opened) -> None:
+    tab = opened(page, 1280, theme, forced_colors="active")
     for one in tab.query_selector_all("[data-course-widget]"):
         one.scroll_into_view_if_needed()
     tab.wait_for_timeout(200)
     unseen = tab.evaluate(BARS)
-    tab.context.close()
     assert unseen == []
 
 
-@pytest.mark.browser
 @pytest.mark.slow
 def test_the_face_is_there_without_a_server(browser, site_folder: Path) -> None:
     tab = browser.new_context().new_page()

@@ -10,6 +10,7 @@ import pytest
 import yaml
 from bs4 import BeautifulSoup
 
+from course_lib import __version__
 from tools import pdf
 
 TOC = """
@@ -38,7 +39,43 @@ def site(tmp_path: Path) -> Path:
 
 
 def test_pages_come_in_the_order_of_the_contents() -> None:
-    assert list(pdf.order(yaml.safe_load(TOC))) == ["book/index", "book/a", "book/a-lab", "book/part/b"]
+    found = [("Start", "book/a", 0), ("Start", "book/a-lab", 1), ("", "book/part/b", 0)]
+    assert list(pdf.parts(yaml.safe_load(TOC))) == found
+
+
+def test_the_contents_name_part_chapter_title_and_page() -> None:
+    titles = {"book/a": "1. A <b>", "book/part/b": "B"}
+    html = BeautifulSoup(pdf.contents(yaml.safe_load(TOC), titles, {"p0": 3, "p1": 17}), "html.parser")
+    lines = [[one.get_text() for one in line.find_all("span") if one.get_text()] for line in html.select("a")]
+    assert lines == [["1", "A <b>", "3"], ["B", "17"]]
+    assert [line["href"] for line in html.select("a")] == ["#p0", "#p1"] and html.select_one(
+        ".part"
+    ).get_text() == "Start"
+
+
+def test_the_title_page_says_what_it_is() -> None:
+    said = pdf.title_page("The course", "Its authors")
+    assert "The course" in said and "Its authors" in said and f"Version {__version__}" in said and "https://" in said
+
+
+def test_a_running_head_holds_any_title() -> None:
+    css = pdf.running_heads({"book/a": '7. "Quoted" \\ path'})
+    assert 'content: "7  \\"Quoted\\" \\\\ path"' in css and "#p0 { page: p0; }" in css
+
+
+def test_the_numbers_of_pages_are_read_from_the_pdf() -> None:
+    printed = (
+        b"5 0 obj\n<</Type /Page\n>>\n2 0 obj\n<</Type /Pages\n>>\n9 0 obj\n<</Type /Page\n>>\n"
+        b"<</p0 [5 0 R /XYZ 0 842.88 0]\n/p1 [9 0 R /XYZ 3 4 0]\n/p1-ex [5 0 R /XYZ 0 0 0]>>"
+    )
+    assert pdf.page_numbers(printed) == {"p0": 1, "p1": 2}
+
+
+def test_a_link_that_leads_out_of_the_book_leads_to_the_site_or_nowhere() -> None:
+    places = {"book/a": "p0", "book/part/b": "p1"}
+    assert pdf._link("../a.html#x", "book/part/b", places, "") == "#p0-x"
+    assert pdf._link("../results/r.csv", "book/a", places, "https://x.org") == "https://x.org/results/r.csv"
+    assert pdf._link("../results/r.csv", "book/a", places, "") == ""
 
 
 def test_links_between_pages_lead_inside(site: Path) -> None:
@@ -76,5 +113,7 @@ def test_two_pages_become_one_pdf(site: Path, tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as own_thread:  # other tests of this process keep a browser open in theirs
         own_thread.submit(pdf.print_to, tmp_path / "two.pdf", ["book/a", "book/part/b"], site).result()
     made = (tmp_path / "two.pdf").read_bytes()
-    assert made.startswith(b"%PDF") and made.count(b"/Type /Page\n") == 2 and b"/Outlines" in made
+    assert made.startswith(b"%PDF") and made.count(b"/Type /Page\n") == 4  # a title page and the contents before them
+    assert pdf.page_numbers(made)["p0"] == 3
+    assert b"/Outlines" in made
     assert not (site / "book" / "_whole-book.html").exists()

@@ -42,7 +42,8 @@ class QuizView {
         h("p", { class: "cw-title", id: title }, `Quiz: ${this.model.get("title")}`),
         h("p", { class: "cw-lead" }, `${plural(total, "question", "questions")}. A wrong answer is explained, and you may try again. Nothing is stored or sent.`)),
       this.questions.map((question) => question.root),
-      h("div", { class: "cw-row cw-quiz-end" }, this.progress, again));
+      h("div", { class: "cw-row cw-quiz-end" }, this.progress, again),
+      h("div", { class: "cw-on-paper" }, h("p", { class: "cw-card-title" }, "Answers"), this.questions.map((question) => question.key())));
     root.addEventListener("keydown", (event) => event.stopPropagation()); // JupyterLab would take the arrow keys
     this.tell();
     return root;
@@ -100,6 +101,11 @@ class QuestionView {
         h("button", { type: "submit", class: "cw-button", "data-action": "check", "aria-label": `Check question ${this.place + 1}` }, "Check"),
         h("button", { type: "button", class: "cw-button cw-quiet", "data-action": "show", "aria-label": `Show the answer to question ${this.place + 1}`, onclick: () => this.showAnswer() }, "Show the answer")),
       this.feedback);
+  }
+
+  /** What paper shows at the end of the quiz. */
+  key() {
+    return h("div", {}, h("p", { class: "cw-small-title" }, `Question ${this.place + 1}`), this.reasons(this.answers));
   }
 
   chosen() {
