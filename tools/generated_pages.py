@@ -48,10 +48,15 @@ MARKUP = re.compile(r"([\\*_|`])")
 
 def notation_tables(groups: list[dict[str, Any]]) -> str:
     """Markdown: one table for each group of the notation."""
-    return "\n\n".join(f"## {group['group']}\n\n{_notation_table(group['rows'])}" for group in groups)
+    return "\n\n".join(f"## {group['group']}\n\n{_notation_table(**group)}" for group in groups)
 
 
-def _notation_table(rows: list[dict[str, str]]) -> str:
+def _notation_table(rows: list[dict[str, Any]], several: list[dict[str, str]] | None = None, **_more: Any) -> str:
+    """The rows of a group; of the last group, the letters with several meanings and why."""
+    if several:
+        return "\n".join(
+            ["| symbol | why |", "|---|---|", *(f"| ${row['symbol']}$ | {row['why']} |" for row in several)]
+        )
     in_code = any(row["code"] for row in rows)
     lines = [
         f"| symbol |{' in code |' if in_code else ''} shape | meaning |",
@@ -61,7 +66,8 @@ def _notation_table(rows: list[dict[str, str]]) -> str:
         symbol = row["symbol"].replace("|", "\\|")
         names = ", ".join(f"`{name.strip()}`" for name in row["code"].split(",") if name)
         code = f" {names} |" if in_code else ""
-        lines.append(f"| {f'${symbol}$' if symbol else ''} |{code} {row['shape']} | {row['meaning']} |")
+        meaning = f"{row['meaning']} (in one place)" if row.get("local") else row["meaning"]
+        lines.append(f"| {f'${symbol}$' if symbol else ''} |{code} {row['shape']} | {meaning} |")
     return "\n".join(lines)
 
 

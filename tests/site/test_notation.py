@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 GROUPS = yaml.safe_load((ROOT / "book" / "notation.yml").read_text(encoding="utf-8"))
 ROWS = [row for group in GROUPS for row in group["rows"]]
 PAGES = sorted(path for path in (ROOT / "book").rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts)
+CHAPTERS = sorted({path.stem for path in main_pages()})
 USES = [(row["code"], use) for row in ROWS for use in row.get("used_in", [])]
 
 
@@ -30,13 +31,30 @@ def test_the_notation_is_held_to_the_code_in_many_places() -> None:
     assert len(USES) >= 15
 
 
-def test_no_name_and_no_symbol_means_two_things() -> None:
+def test_no_name_means_two_things_and_in_a_chapter_no_symbol_does() -> None:
     names = [name.strip() for row in ROWS for name in row["code"].split(",") if name]
     assert len(names) == len(set(names))
-    for chapter in {group.get("only") for group in GROUPS}:
-        rows = [row for group in GROUPS if group.get("only") in (None, chapter) for row in group["rows"]]
-        written = [row["symbol"] for row in rows if row["symbol"]]
+    for chapter in CHAPTERS:
+        rows = [row for row in symbols.rows(chapter) if not row.get("local")]
+        written = [head.strip() for row in rows for head in row["symbol"].split("=")[0].split(",") if head]
         assert len(written) == len(set(written)), chapter
+
+
+def test_a_letter_with_several_meanings_in_the_book_says_why() -> None:
+    listed = [row for group in GROUPS for row in group.get("several", [])]
+    letters = [symbol for row in listed for name in row["symbol"].split(",") for symbol in symbols.symbols(name)]
+    assert sorted(letters) == list(symbols.meanings())
+    assert all(len(row["why"]) > 20 for row in listed)
+
+
+def test_every_row_says_in_which_chapters_it_holds_and_these_use_it() -> None:
+    pages = {chapter: [page for page in PAGES if symbols.chapter_of(page) == chapter] for chapter in CHAPTERS}
+    used = {chapter: set().union(*map(symbols.used, found)) for chapter, found in pages.items()}
+    for group in GROUPS:
+        for row in group["rows"]:
+            assert not row["symbol"] or "in" in row or "only" in group or "everywhere" in group, row["symbol"]
+            for chapter in row.get("in", [group["only"]] if "only" in group else []):
+                assert symbols.symbols(row["symbol"].split("=")[0]) & used[chapter], (row["symbol"], chapter)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
@@ -61,6 +79,12 @@ def test_a_symbol_that_nobody_explained_is_found(tmp_path: Path) -> None:
     page = tmp_path / "ddc-further.md"
     page.write_text("Here $\\gamma$ and $e_{pop}$ are known, and $\\Xi_{uij}$ is not.", encoding="utf-8")
     assert symbols.unknown(page) == {"Xi": "\\Xi_{uij}"}
+
+
+def test_a_letter_of_another_chapter_must_be_declared_anew(tmp_path: Path) -> None:
+    page = tmp_path / "cosine-orthogonality-further.md"
+    page.write_text("The share $\\beta$ of the past, and the angle $\\varphi$.", encoding="utf-8")
+    assert symbols.unknown(page) == {"beta": "\\beta"}
 
 
 def test_what_one_chapter_introduces_belongs_to_a_chapter() -> None:

@@ -70,11 +70,11 @@ def _where_it_comes_from(ax: Axes, u: np.ndarray, w: np.ndarray) -> None:
     _label(ax, 1.13 * u, r"$\hat q$", weight="bold")
     _label(ax, 1.13 * w, r"$\hat k$", color=PULL)
     outwards = geometry.normalise(w - foot)
-    _label(ax, 0.5 * foot - 0.12 * outwards, r"$\cos\theta$", color=SOFT)
-    _label(ax, 0.5 * (foot + w) + 0.16 * u, r"$\sin\theta$", color=PUSH)
+    _label(ax, 0.5 * foot - 0.12 * outwards, r"$\cos\varphi$", color=SOFT)
+    _label(ax, 0.5 * (foot + w) + 0.16 * u, r"$\sin\varphi$", color=PUSH)
     plane(ax, 1.3)
     ax.set(xlim=(-0.75, 1.25), ylim=(-0.45, 1.25))
-    ax.set_title(r"$\hat k-\cos\theta\;\hat q$ is orthogonal to $q$")
+    ax.set_title(r"$\hat k-\cos\varphi\;\hat q$ is orthogonal to $q$")
 
 
 def _what_it_does(ax: Axes, q: np.ndarray, k: np.ndarray, step: np.ndarray) -> None:
