@@ -286,6 +286,9 @@ radial = public(
     [(Fraction(1, 500), Fraction(3, 5), Fraction(1, 100)), (Fraction(2), Fraction(1, 3), Fraction(1, 100))],
 )
 # Task 4, more than any single key does
-longer_than_one = public(check_longer_than_one, [([1.0, 1.0, 1.0], KEYS)])
+longer_than_one = public(check_longer_than_one, [([1.0, 1.0, 1.0], KEYS), ([1.0, 0.0, 2.0], KEYS[:3])])
 # Task 4, more than any other weights do
-longest = public(check_longest, [([1.0, 0.0, 0.0], [[0.0, 1.0, 0.0], [1.0, 1.0, 0.0], [3.0, 1.0, 1.0]])])
+longest = public(
+    check_longest,
+    [([1.0, 0.0, 0.0], [[0.0, 1.0, 0.0], [1.0, 1.0, 0.0], [3.0, 1.0, 1.0]]), ([0.0, 1.0, 0.0], KEYS)],
+)

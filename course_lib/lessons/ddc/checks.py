@@ -57,7 +57,8 @@ def preference(answer: Answer) -> None:
 def without(answer: Answer) -> None:
     """Task 2b: `answer(users, items, histories, pop, share)`, four users of six items."""
     users = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [-1.0, 0.5]]
-    check_without(answer, [(users, ITEMS, [[0, 3], [2, 3, 1], [0, 2, 5], [1, 4]], [0.6, 0.8], HALF)])
+    histories = [[0, 3], [2, 3, 1], [0, 2, 5], [1, 4]]
+    check_without(answer, [(users, ITEMS, histories, pop, HALF) for pop in ([0.6, 0.8], [0.0, 1.0])])
     print(PASSED)
 
 
@@ -656,13 +657,13 @@ solve = public(check_solve, [ONE, OTHER, ([1.0, 2.0], [0.5, -0.5], [2.0, 1.0], [
 solve_hard = public(check_solve, [hard(seed, 12, 40) for seed in (1, 2)])
 # Task 4a, for three users
 sign = public(check_sign, [(*ONE, 0.5), (*OTHER, 0.5), (*TOP_HEAVY, 1.0)])
-# Task 4b, one user
-flip = public(check_flip, [shifted(0, 6, 20, 3)])
+# Task 4b, two users
+flip = public(check_flip, [shifted(0, 6, 20, 3), shifted(3, 6, 20, 4)])
 # Task 5a, for a small drop
 worse = public(check_worse, [0.125])
 # Task 5b, all margins positive, and one that is not
 inflation = public(check_inflation, [([1.0, 2.0, 0.5], 0.05), ([1.0, 2.0, -0.01], 0.7), ([1.0, -2.0], 0.05)])
 # Task 6, the first of its two numbers
-average_popularity = public(check_measure, [LISTS], place=0)
+average_popularity = public(check_measure, [LISTS, (*LISTS[:-1], 1)], place=0)
 # Task 6, the second of its two numbers
-reciprocal_rank = public(check_measure, [LISTS], place=1)
+reciprocal_rank = public(check_measure, [LISTS, (*LISTS[:-1], 1)], place=1)

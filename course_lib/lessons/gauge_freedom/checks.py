@@ -269,10 +269,16 @@ survives = public(
     check_survives, {"2 I": [[2, 0], [0, 2]], "diag(2, 1)": [[2, 0], [0, 1]], "a rotation": [[0, -1], [1, 0]]}
 )
 # Task 5, in the plane; the gauges themselves are looked at here
-pinning = public(check_pinning, [2])
+pinning = public(check_pinning, [2, 3])
 # Task 6
-decay = public(check_decay, [([[3.0, 0.0], [4.0, 1.0]], [[0.0, 2.0], [5.0, 0.0], [0.0, 2.0]])])
+decay = public(
+    check_decay,
+    [
+        ([[3.0, 0.0], [4.0, 1.0]], [[0.0, 2.0], [5.0, 0.0], [0.0, 2.0]]),
+        ([[1.0, 0.0], [0.0, 2.0]], [[3.0, 0.0], [0.0, 1.0]]),
+    ],
+)
 # Task 7, on four items in the plane
 neighbours_small = public(check_neighbours, PLANE, (np.array(PLANE) / [0.05, 1.0]).tolist(), [1, 2])
 # Task 7, on the films that were rated most
-neighbours_films = public(lambda answer: check_neighbours(answer, *films(1.0), [10]))
+neighbours_films = public(lambda answer: check_neighbours(answer, *films(1.0), [10, 5]))

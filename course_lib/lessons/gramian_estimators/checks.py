@@ -448,15 +448,15 @@ pairs = public(check_pairs, [(U, V, [1, 1, 1], [1, 1], 0), (U, V, [1, 2, 5], [HA
 # Task 1b, four training pairs, one of them twice
 gradient = public(check_gradient, [(U, V, PAIRS, x) for x in (0, 1)])
 # Task 2, one rate
-sogram_constant = public(check_sogram, [(BATCHES, [THIRD] * 3)])
+sogram_constant = public(check_sogram, [(BATCHES, [THIRD] * 3), (BATCHES[:2], [HALF] * 2)])
 # Task 2, rates that change
-sogram_rates = public(check_sogram, [(BATCHES, [HALF, THIRD, Fraction(1, 4)])])
+sogram_rates = public(check_sogram, [(BATCHES, [HALF, THIRD, Fraction(1, 4)]), (BATCHES[:2], [HALF, Fraction(1, 4)])])
 # Task 3, one step
 sagram_one = public(check_sagram, [(MOVING[:2], HALF, 1), (MOVING[:2], 1, 2)])
 # Task 3, two steps
 sagram_steps = public(check_sagram, [(MOVING, HALF, 1), (MOVING, THIRD, 2)])
-# Task 4a, for two examples and beta = 1
-leaving = public(check_leaving, [(2, Fraction(1))])
+# Task 4a, for two and three examples and beta = 1
+leaving = public(check_leaving, [(2, Fraction(1)), (3, Fraction(1))])
 # Task 5, the first of its two numbers
 batch_with = public(check_batch, [(Fraction(2, 5), 10), (Fraction(1, 10), 20)], replace=True)
 # Task 5, the second of its two numbers

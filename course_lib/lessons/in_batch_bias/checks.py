@@ -26,8 +26,9 @@ def counterexample(answer: Answer) -> None:
 
 @plain_check
 def shard_weights(answer: Answer) -> None:
-    """Task 4 on shards of two of three positives: the negatives only."""
+    """Task 4 on shards of two of three and of four positives: the negatives only."""
     check_shard_negatives(answer, np.array([[1, 0], [1, 1]]), 2)
+    check_shard_negatives(answer, np.array([[1, 0, 1], [1, 1, 0]]), 2)
     print(PASSED.replace("inputs", "inputs, and on the positives"))
 
 

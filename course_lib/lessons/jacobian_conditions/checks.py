@@ -403,10 +403,12 @@ def _whole_matrix(value: Any, name: str) -> Matrix:
 
 # ---- the public checks
 
+KERNELS = [([[1, 2], [0, 1]], [[1, 0], [1, 1]], [1, 0], [1, 1]), ([[1, 2], [0, 1]], [[1, 0], [1, 1]], [2, 1], [1, 0])]
+
 # Task 1, without a bias
-kernel_plain = public(check_kernel, [([[1, 2], [0, 1]], [[1, 0], [1, 1]], [1, 0], [1, 1])], bias=False)
+kernel_plain = public(check_kernel, KERNELS, bias=False)
 # Task 1, with a bias
-kernel_bias = public(check_kernel, [([[1, 2], [0, 1]], [[1, 0], [1, 1]], [1, 0], [1, 1])], bias=True)
+kernel_bias = public(check_kernel, KERNELS, bias=True)
 # Task 2, on a lookup, on a lookup with a learned scale, and on a linear tower with correlated inputs
 tangent = public(check_tangent, ["lookup", "scaled lookup", "correlated features"])
 # Task 3, on runs in the plane
@@ -414,8 +416,8 @@ momentum = public(
     check_momentum, [([1, 1], Fraction(1, 2), Fraction(1, 2)), ([1, -1, 2], Fraction(1, 3), Fraction(3, 4))]
 )
 # Task 5, without a bias
-inputs_plain = public(check_inputs, [2], bias=False)
+inputs_plain = public(check_inputs, [2, 3], bias=False)
 # Task 5, with a bias
-inputs_bias = public(check_inputs, [2], bias=True)
+inputs_bias = public(check_inputs, [2, 3], bias=True)
 # Task 6b
 chance = public(check_chance, [2, 3])

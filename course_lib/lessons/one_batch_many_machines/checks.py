@@ -353,9 +353,9 @@ factors_own = public(
 # Task 2: all rows on two processes
 factors_all = public(check_factors, [(2, "all", "gradients", "mean", False), (2, "all", "constant", "mean", False)])
 # Task 3a: two processes with two pairs each
-assemble = public(check_assemble, [PARTS])
+assemble = public(check_assemble, [PARTS, PARTS[::-1]])
 # Task 3b: the same
-constants = public(check_constants, [PARTS])
+constants = public(check_constants, [PARTS, PARTS[::-1]])
 # Task 4: two users, three items
 weights_local = public(check_weights, [(LABELS, 2, 2), (LABELS, 1, 3)], gathered=False)
 # Task 4: the same with gathered negatives
@@ -363,7 +363,7 @@ weights_gathered = public(check_weights, [(LABELS, 2, 2), (LABELS, 1, 3)], gathe
 # Task 5: processes with as many rows
 gramians_equal = public(check_gramians, [(GRAMS, [3, 3]), (GRAMS[:1], [5])])
 # Task 5: one with twice as many
-gramians_uneven = public(check_gramians, [(GRAMS, [2, 4])])
+gramians_uneven = public(check_gramians, [(GRAMS, [2, 4]), (GRAMS, [3, 1])])
 # Task 6a: four processes
 step_bytes = public(check_bytes, [(4, 100, 32, "own", "constant"), (4, 100, 32, "own", "gradients")])
 # Task 6b: four processes

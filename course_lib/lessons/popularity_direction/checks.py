@@ -500,22 +500,24 @@ def _sigmoid(x: float) -> float:
 
 # Task 1a, eight items; two counts are equal
 direction = public(check_direction, [(ITEMS, COUNTS, 0.125), (ITEMS, COUNTS, 0.25), (ITEMS, COUNTS, 0.375)])
-# Task 1b, eight items in two folds
-cross_fitted = public(check_cross_fitted, [(ITEMS, COUNTS, 0.25, [0, 1, 0, 1, 1, 0, 0, 1])])
+# Task 1b, eight items in two folds, twice
+cross_fitted = public(
+    check_cross_fitted, [(ITEMS, COUNTS, 0.25, fold) for fold in ([0, 1, 0, 1, 1, 0, 0, 1], [0, 1, 1, 0, 0, 1, 0, 1])]
+)
 # Task 2, three users with two items each
-pull_even = public(check_pull, [(EVEN, TASTES)])
+pull_even = public(check_pull, [(EVEN, TASTES), (EVEN, TASTES[::-1])])
 # Task 2, users with one, two and three items
-pull_uneven = public(check_pull, [(UNEVEN, TASTES)])
+pull_uneven = public(check_pull, [(UNEVEN, TASTES), (UNEVEN, TASTES[::-1])])
 # Task 3, for "all" and "unseen"
 negatives_uniform = public(check_negatives, [(UNEVEN, law) for law in ("all", "unseen")])
 # Task 3, for "popularity"
-negatives_popular = public(check_negatives, [(UNEVEN, "popularity")])
+negatives_popular = public(check_negatives, [(UNEVEN, "popularity"), (EVEN, "popularity")])
 # Task 4a, one triple and four
 step = public(check_step, [(*TABLES, TRIPLES[:1], 0.5), (*TABLES, TRIPLES, 0.5)])
 # Task 4c, a sum of zero, and another
 gap = public(check_gap, [([[1, 2], [3, -1]], total, 6) for total in ([0, 0], [5, -3])])
-# Task 5a, for eight users and eight items
-two_tastes = public(check_two_tastes, [(8, 8)])
+# Task 5a, for eight users and eight items, and for more items
+two_tastes = public(check_two_tastes, [(8, 8), (8, 12)])
 # Task 5b, one liker of three, and two of three
 against_the_mean = public(check_against, [(3, 1), (3, 2)])
 # Task 6, ten items

@@ -344,7 +344,9 @@ update_extra = public(check_update, [(1, 4, 2, 1, 3), (3, 4, 2, 2, 3)])
 # Task 2a
 growth = public(check_growth, [(1, [1], 1), (Fraction(1, 2), [Fraction(1, 4), Fraction(1, 2)], Fraction(1, 2))])
 # Task 2b
-symmetry = public(check_symmetry, [(Fraction(1, 2), Fraction(1), Fraction(3))])
+symmetry = public(
+    check_symmetry, [(Fraction(1, 2), Fraction(1), Fraction(3)), (Fraction(1, 3), Fraction(2), Fraction(1, 2))]
+)
 # Task 3
 equilibrium = public(check_equilibrium, [(0.5, 1.0, 0.1, 2.0, False), (0.5, 1.0, 0.1, 2.0, True)])
 # Task 4b
