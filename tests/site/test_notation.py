@@ -15,7 +15,8 @@ from tools import symbols
 ROOT = Path(__file__).resolve().parents[2]
 GROUPS = yaml.safe_load((ROOT / "book" / "notation.yml").read_text(encoding="utf-8"))
 ROWS = [row for group in GROUPS for row in group["rows"]]
-PAGES = sorted(path for path in (ROOT / "book").rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts)
+NOTEBOOKS = (path for path in (ROOT / "book").rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts)
+PAGES = sorted(path for path in NOTEBOOKS if not is_draft(path))
 CHAPTERS = sorted({path.stem for path in main_pages()})
 USES = [(row["code"], use) for row in ROWS for use in row.get("used_in", [])]
 
