@@ -102,6 +102,19 @@ def test_the_lock_holds_everything_that_the_project_asks_for() -> None:
     assert [str(need) for need in asked if any(bound.operator != ">=" for bound in need.specifier)] == []
 
 
+def test_the_lock_of_test_scale_is_exact_and_agrees_with_the_lock() -> None:
+    """TorchRec's pair, and nothing for CUDA; what both locks name has one version."""
+    locked, scale = (
+        dict(line.split("==") for line in (ROOT / name).read_text(encoding="utf-8").splitlines() if line[0] != "#")
+        for name in ("requirements.txt", "requirements-scale.txt")
+    )
+    assert scale["torchrec"] == scale["fbgemm_gpu-cpu"] and not {"fbgemm-gpu", "triton"} & set(scale)
+    both = locked.keys() & scale.keys()
+    assert len(both) > 30 and {name: locked[name] for name in both} == {name: scale[name] for name in both}
+    assert setup_venv.from_lock(ROOT / "requirements-scale.txt")[-1] == "--no-deps"  # it is complete
+    assert "--no-deps" not in setup_venv.from_lock(ROOT / "requirements.txt")
+
+
 def run_course_lib(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "course_lib", *arguments], cwd=ROOT, capture_output=True, text=True, check=False

@@ -85,8 +85,7 @@ def test_what_differs_or_is_wrong_in_one_process_is_refused_by_name_in_both(
 
 
 @pytest.mark.scale
-@pytest.mark.parametrize("when", ["before", "after"])
-@pytest.mark.parametrize("who", [0, 1])
+@pytest.mark.parametrize(("who", "when"), [(1, "before"), (0, "after")])
 def test_a_process_that_dies_ends_the_other(tmp_path: Path, who: int, when: str) -> None:
     """Killed before it asks for rows, or when the other waits for their gradients."""
     started = start(f"dies {who} {when}", tmp_path / "out", script=SCRIPT)
