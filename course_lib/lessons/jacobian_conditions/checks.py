@@ -35,10 +35,12 @@ PRODUCTS = 1e-6  # by how much a product of two inputs may be off
 
 @plain_check
 def tower_i(answer: Answer) -> None:
-    """Task 4, condition (i): that everything stays tangent; not that the condition is violated."""
+    """Task 4, condition (i): that it is violated, and that everything stays tangent."""
     A, B = tower_form(answer("i"))
+    codes = np.array(A).T @ np.array(A)  # K_ij is a_i . a_j times the identity, for i != j
+    expect(bool(codes[~np.eye(len(codes), dtype=bool)].any()), "your tower meets condition (i): no two codes overlap")
     expect_tangent(_two_layers(A, B, np.eye(len(A[0])).tolist()), len(A[0]))
-    print(PASSED.replace("inputs", "grounds, too: whether (i) is violated is not looked at here"))
+    print(PASSED.replace("inputs", "grounds, too"))
 
 
 @plain_check

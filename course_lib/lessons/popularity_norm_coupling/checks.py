@@ -317,7 +317,7 @@ def check_largest(answer: Answer, counts: list[int], cases: list[tuple[int, int,
             (right**2 if right is not None else None, "this is the square of the learning rate"),
         ]
         found = [(value, hint) for value, hint in slips if value is not None]
-        compare(got, right, where, found, exact=False, tolerance=1e-4)  # single precision loses a digit in 1 - (1 - p)^B
+        compare(got, right, where, found, exact=False, tolerance=1e-4)  # 1 - (1 - p)^B costs single precision a digit
 
 
 def _largest(start: float, ratio: float, h_squared: float, least: float, most: float) -> float | None:
