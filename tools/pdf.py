@@ -46,6 +46,10 @@ READY = """async () => {
   document.querySelectorAll("details:not(.hide, .course-widget *)").forEach((one) => { one.open = true; });
 }"""
 
+WRITE_NUMBERS = """(numbers) => {
+  for (const one of document.querySelectorAll("[data-number]")) one.textContent = numbers[one.dataset.number] ?? "";
+}"""
+
 
 def parts(toc: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
     """Every page of _toc.yml below its first: (the part's name, the page, how deep it stands in the part, from 0)."""
@@ -69,8 +73,8 @@ def title_page(course: str, author: str) -> str:
     return f'<section class="front title-page">{logo}<h1>{escape(course)}</h1>{said}</section>'
 
 
-def contents(toc: Mapping[str, Any], titles: Mapping[str, str], numbers: Mapping[str, int]) -> str:
-    """The contents of the pages in `titles`: part, chapter, title, and page where `numbers` knows it."""
+def contents(toc: Mapping[str, Any], titles: Mapping[str, str]) -> str:
+    """The contents of the pages in `titles`: part, chapter, title, and a place for the number of the page."""
     places = {name: f"p{number}" for number, name in enumerate(titles)}
     lines, last = [], ""
     for part, page, depth in parts(toc):
@@ -82,7 +86,7 @@ def contents(toc: Mapping[str, Any], titles: Mapping[str, str], numbers: Mapping
         number, title = _numbered(titles[page])
         lines.append(
             f'<a{" class=below" if depth else ""} href="#{places[page]}"><span class="number">{number}</span>'
-            f'<span>{escape(title)}</span><span class="dots"></span><span>{numbers.get(places[page], "000")}</span></a>'
+            f'<span>{escape(title)}</span><span class="dots"></span><span data-number="{places[page]}">000</span></a>'
         )
     return f'<nav class="front whole-contents"><h2>Contents</h2>{"".join(lines)}</nav>'
 
@@ -108,7 +112,7 @@ def page_numbers(printed: bytes) -> dict[str, int]:
     return {found[1].decode(): pages[found[2]] for found in PRINTED_PLACE.finditer(printed)}
 
 
-def merged(names: list[str], site: Path = SITE, numbers: Mapping[str, int] | None = None) -> str:
+def merged(names: list[str], site: Path = SITE) -> str:
     """One HTML page: title page, contents, the articles of several pages, whose links to each other lead inside it."""
     places = {name: f"p{number}" for number, name in enumerate(names)}
     titles: dict[str, str] = {}
@@ -139,7 +143,7 @@ def merged(names: list[str], site: Path = SITE, numbers: Mapping[str, int] | Non
     assert place is not None
     place.clear()
     config, toc = (yaml.safe_load((ROOT / name).read_text(encoding="utf-8")) for name in ("_config.yml", "_toc.yml"))
-    front = title_page(config["title"], config["author"]) + contents(toc, titles, numbers or {})
+    front = title_page(config["title"], config["author"]) + contents(toc, titles)
     place.append(BeautifulSoup(front, "html.parser"))
     if frame.title is not None:
         frame.title.string = config["title"]
@@ -198,19 +202,17 @@ def print_to(path: Path, names: list[str], site: Path = SITE) -> None:
     from playwright.sync_api import sync_playwright
 
     source = site / posixpath.dirname(names[0]) / "_whole-book.html"
+    source.write_text(merged(names, site), encoding="utf-8")
     try:
         with sync_playwright() as tool:
             browser = tool.chromium.launch(executable_path=screenshots.browser_path(), args=["--no-sandbox"])
-            numbers: dict[str, int] = {}
-            for _ in ("to count the pages", "with their numbers"):
-                source.write_text(merged(names, site, numbers), encoding="utf-8")
-                page = browser.new_page(color_scheme="light")
-                page.set_default_timeout(600_000)
-                page.goto(source.as_uri(), wait_until="load")
-                page.evaluate(READY)
-                page.pdf(path=path, prefer_css_page_size=True, print_background=True, outline=True, tagged=True)
-                page.close()
-                numbers = page_numbers(path.read_bytes())
+            page = browser.new_page(color_scheme="light")
+            page.set_default_timeout(1_800_000)
+            page.goto(source.as_uri(), wait_until="load")
+            page.evaluate(READY)
+            for last in (False, True):
+                page.pdf(path=path, prefer_css_page_size=True, print_background=True, outline=last, tagged=last)
+                page.evaluate(WRITE_NUMBERS, page_numbers(path.read_bytes()))
             browser.close()
     finally:
         source.unlink(missing_ok=True)
