@@ -47,7 +47,7 @@ PACKAGES = {
     "maths": {"array_api_compat", "numba", "numpy", "scipy", "torch"},
     "papers": {"numpy", "scipy", "yaml"},
     "models": {"numba", "numpy", "scipy", "torch"},
-    "training": {"lightning", "lightning_fabric", "numba", "numpy", "scipy", "torch", "torchrec", "tqdm"},
+    "training": {"lightning", "lightning_fabric", "llvmlite", "numba", "numpy", "scipy", "torch", "torchrec", "tqdm"},
     "audit": {"matplotlib", "numpy", "pyarrow", "safetensors", "scipy", "torch", "tqdm"},
     "lessons": {
         *(

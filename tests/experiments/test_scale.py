@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import socket
 import subprocess
@@ -17,7 +18,8 @@ from course_lib import losses
 from course_lib.checking import some
 from course_lib.experiments.core.command import cli
 from course_lib.experiments.core.registry import cells_of
-from course_lib.experiments.scale import gradients, shards, team, traffic
+from course_lib.experiments.core.summary import tidy
+from course_lib.experiments.scale import calibration, gradients, shards, team, traffic
 from course_lib.maths import processes
 
 
@@ -179,3 +181,18 @@ def test_torchrun_runs_the_same_lines(tmp_path: Any, monkeypatch: pytest.MonkeyP
     torch.set_num_threads(threads)
     rows = json.loads(out.read_text(encoding="utf-8"))
     assert max(row["value"] for row in some([row for row in rows if row["metric"].endswith(" off")])) < 1e-10
+
+
+def test_the_predictions_of_steps_that_follow_the_model_are_their_milliseconds() -> None:
+    """Rows made by four prices: the fit to two processes finds them, and four processes on two cores take twice."""
+    prices, rows = [2e-3, 5e-9, 1e-11, 2e-9], []
+    for size, batches in calibration.BATCHES.items():
+        for batch, width, (gather, taken) in itertools.product(batches, calibration.WIDTHS, calibration.RECIPES):
+            where = {"processes": size, "batch": batch, "width": width, "gather": gather, "rows": taken, "seed": 0}
+            work = 1e3 * float(calibration.amounts(where) @ prices)
+            rows += tidy(where, {"work ms": work, "step ms": work * size / 2})
+    known, model = calibration.scalars(rows), calibration.predicted(rows)
+    assert known["softmax-ns"] == pytest.approx(5) and known["byte-ns"] == pytest.approx(2)
+    steps = [row["value"] for row in rows if row["metric"] == "step ms"]
+    assert [row["value"] for row in model] == pytest.approx(steps)
+    assert {row["metric"] for row in model} == {"predicted ms"}

@@ -1,8 +1,8 @@
 """What the chapter says of trainings on films, and in which cases it holds: the page's own runs, three seeds.
 
 Each function is given the outcomes by seed: of one machine, and of eight that gather constants or nothing. Those of the
-lab, at the end, are given results of SCALE-X1 (real processes), SCALE-X2 (simulated shards), SCALE-X3 (traffic) and
-SCALE-X4 (tables in shards).
+lab, at the end, are given results of SCALE-X1 (real processes), SCALE-X2 (simulated shards), SCALE-X3 (traffic),
+SCALE-X4 (tables in shards) and SCALE-X5 (costs).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def local_negatives_find_as_much(one: Outcomes, local: Outcomes) -> dict[str, Di
     return _by_seed([0.25 - abs(new.recall / old.recall - 1) for old, new in zip(one, local, strict=True)])
 
 
-# ---- the lab: rows of SCALE-X1 to SCALE-X4
+# ---- the lab: rows of SCALE-X1 to SCALE-X5
 
 
 @finding("The averaged gradients of real processes are the predicted ones, to ten digits", case="number of processes")
@@ -120,6 +120,21 @@ def gramians_are_quicker(traffic: Any) -> dict[str, Difference]:
             gathers = [row["value"] for row in traffic.select(gather=("constant", "gradients"), **where)]
             [sums] = [row["value"] for row in traffic.select(gather="d x d sums", **where)]
             found[f"{processes}, d = {width}"] = Difference(min(gathers) - sums)
+    return found
+
+
+@finding(
+    "The prices of steps with two processes predict those with four within a quarter",
+    case="setting",
+    rests_on=["SCALE-X5-laptop"],
+)
+def two_processes_predict_four(cost: Any) -> dict[str, Difference]:
+    """1/4 minus the relative error of the predicted milliseconds, four processes; SCALE-X5."""
+    found = {}
+    for step in cost.select(metric="step ms", processes=4):
+        words = {key: step[key] for key in ("batch", "width", "gather", "rows", "seed")}
+        [model] = cost.values("predicted ms", processes=4, **words)
+        found[", ".join(map(str, words.values()))] = Difference(0.25 - abs(model / step["value"] - 1))
     return found
 
 

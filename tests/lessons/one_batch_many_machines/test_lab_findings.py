@@ -58,6 +58,11 @@ def tables(*, loss: float = 0.5, ndcg: float = 0.06, grown: float = 0.13, sent: 
     )
 
 
+def costs(*, predicted: float = 5.9) -> Result:
+    where = {"processes": 4, "batch": 256, "width": 64, "gather": "constant", "rows": "own", "seed": 0}
+    return result(tidy(where, {"step ms": 5.0, "predicted ms": predicted}))
+
+
 CASES: list[tuple[Finding, Any, Any]] = [
     (about.gradients_as_predicted, gradients(), gradients(prediction=1e-8)),
     (about.right_recipes_are_exact, gradients(), gradients(right=1e-8)),
@@ -65,6 +70,8 @@ CASES: list[tuple[Finding, Any, Any]] = [
     (about.sockets_send_the_formula, traffic(), traffic(counted=3001.0)),
     (about.sockets_send_the_formula, traffic(), traffic(counted=999.0)),
     (about.gramians_are_quicker, traffic(), traffic(sums=5.1)),
+    (about.two_processes_predict_four, costs(), costs(predicted=6.3)),
+    (about.two_processes_predict_four, costs(predicted=3.8), costs(predicted=3.7)),
     (about.shards_find_nearly_as_much, shards(), shards(plain=0.039)),
     (about.shards_cost_some_recall, shards(data="ml-1m-5core", logq=0.14), shards(data="ml-1m-5core")),
     (about.logq_outweighs_the_shards, shards(), shards(logq=0.099)),

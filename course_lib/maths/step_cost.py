@@ -1,0 +1,66 @@
+r"""A model of what a step on P processes of one machine costs: amounts of work, times four prices.
+
+    seconds = max(1, P / cores) (start + scores (softmax + 6 d operation) + bytes byte)
+
+A process computes `scores` (rows times columns) at 6 d operations each, 2 d for <q, k> and twice as many for its
+gradients, and takes a softmax of them. `bytes` are those of the rows that it gathers, P B d numbers a table, and of the
+gradients that come back for them: the cores copy them all, and P - 1 of P parts come from other processes. Where P
+processes share fewer cores, they take turns. Nobody waits for a network in this model.
+
+Source: the chapter "One batch on many machines" of this course.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import nnls
+
+from course_lib import checking
+from course_lib.maths.processes import ROWS
+
+PRICES = ("start", "softmax", "operation", "byte")  # seconds of one of each
+WAYS = {"local": 0, "constant": 1, "gradients": 2}  # of a gathered table: none, there, there and back
+
+Float = NDArray[np.float64]
+
+
+def amounts(gather: str, rows: str, *, processes: int, batch_size: int, width: int) -> Float:
+    """(4,) what one process has in a step of each of the `PRICES`: 1, scores, operations, bytes of 32-bit numbers.
+
+    gather: one of `WAYS`. rows: "own" or "all", as in `course_lib.maths.processes`; "local" has its own.
+    """
+    checking.choice(gather, "gather", WAYS)
+    checking.choice(rows, "rows", ROWS[: 1 if gather == "local" else 2])
+    for name, value in (("processes", processes), ("batch_size", batch_size), ("width", width)):
+        checking.whole(value, name)
+    columns = batch_size * (1 if gather == "local" else processes)
+    scores = columns * (columns if rows == "all" else batch_size)
+    tables = WAYS[gather] * (1 + (rows == "all"))
+    return np.array([1, scores, 6 * width * scores, 4 * tables * processes * batch_size * width], np.float64)
+
+
+def seconds(prices: ArrayLike, what: ArrayLike, *, processes: int, cores: int) -> Float:
+    """(...,) seconds of a step with the amounts `what` (..., 4) at these prices (4,)."""
+    turns = max(1.0, checking.whole(processes, "processes") / checking.whole(cores, "cores"))
+    found: Float = turns * (np.asarray(what, np.float64) @ checking.vector(prices, "prices", len(PRICES)))
+    return found
+
+
+def fitted_prices(what: Sequence[ArrayLike], measured: ArrayLike) -> Float:
+    """(4,) the prices, none negative, that minimise the sum over the steps of (amounts @ prices / measured - 1)^2.
+
+    what (n, 4): amounts of n kinds of steps; measured (n,): their seconds, times min(1, cores / P) where processes took
+    turns. Raises ValueError for fewer than four steps, and for seconds that are not above 0.
+    """
+    table, took = np.asarray(what, np.float64), checking.vector(measured, "measured", len(what))
+    if table.shape != (len(took), len(PRICES)) or len(took) < len(PRICES):
+        raise ValueError(f"what has shape {table.shape}; expected (n, {len(PRICES)}) with n of at least {len(PRICES)}")
+    if (took <= 0).any():
+        raise checking.refuse(took.min(), "measured", "seconds above 0")
+    relative = table / took[:, None]
+    sizes = np.maximum(relative.max(axis=0), np.finfo(float).tiny)  # operations are counted by billions, starts are not
+    prices: Float = nnls(relative / sizes, np.ones(len(took)))[0] / sizes
+    return prices
