@@ -171,3 +171,13 @@ def test_a_stored_cell_is_what_todays_code_gives(tmp_path: Path, monkeypatch) ->
 @pytest.mark.parametrize("metric", ["seconds", "ms", "cell ms", "peak GB"])
 def test_what_a_machine_measures_is_not_compared(metric: str) -> None:
     assert verify.MEASURED.search(metric) and not verify.MEASURED.search(f"{metric} of 10")
+
+
+def test_a_row_that_says_when_is_known_by_the_rest() -> None:
+    """A curve over seconds: the seconds differ in every run, its numbers do not."""
+    verdict = verify.Verdict(1, 1)
+    for value in (2.0, 3.0):
+        verify.compare(
+            [{"metric": "a", "seconds": 1.5, "value": 2.0}], [{"metric": "a", "seconds": 1.7, "value": value}], verdict
+        )
+    assert verdict.numbers == 2 and len(verdict.problems) == 1

@@ -24,7 +24,7 @@ from course_lib.experiments.core.summary import Row
 
 DIGITS = 6
 FLOOR = 1e-4  # what is smaller is compared as if it were this large: rounding alone makes a zero
-MEASURED = re.compile(r"(^|\s)(seconds|ms|GB)$")  # metrics that a machine measures: another one every time
+MEASURED = re.compile(r"(^|\s)(seconds|ms|GB)$")  # what a machine measures: another number every time
 
 
 @dataclass
@@ -118,8 +118,9 @@ def compare(before: Iterable[Row], now: Iterable[Row], verdict: Verdict) -> None
 
 
 def _name(row: Row) -> str:
-    """All that a row says but its number and the paper's."""
-    return json.dumps({key: value for key, value in row.items() if key not in {"value", "paper"}}, sort_keys=True)
+    """All that a row says but its number, the paper's, and what a machine measured."""
+    said = {key: value for key, value in row.items() if key not in {"value", "paper"} and not MEASURED.search(key)}
+    return json.dumps(said, sort_keys=True)
 
 
 def _difference(one: float | None, other: float | None) -> float:
