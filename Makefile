@@ -18,6 +18,8 @@ MUTANTS ?=
 # Which stored results, and how: python -m course_lib experiments verify --help.
 RESULTS ?=
 COURSE ?=
+# The words that a course's own assignments are drawn from; students must not be able to guess them.
+SEED ?=
 # What `make pin` calls the term: a part of the name of its branch.
 TERM_NAME ?=
 
@@ -31,7 +33,7 @@ SCALE_STAMP := .venv-scale/.installed
 SCALE_INDEX ?= $(or $(TORCH_INDEX),https://download.pytorch.org/whl/cpu)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book pdf site-zip serve lab test test-fast test-pipelines test-thorough test-launch test-scale mutants chapter lint claims results verify-results notebooks pin normalise bench classroom grade-by-hand test-histories linkcheck lock address clean test-processors
+.PHONY: help setup book pdf site-zip serve lab test test-fast test-pipelines test-thorough test-launch test-scale mutants chapter lint claims results verify-results notebooks pin normalise bench classroom grade-by-hand variant similarity test-histories linkcheck lock address clean test-processors
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -139,6 +141,12 @@ classroom: $(STAMP) ## release, collect, grade and give feedback (SUBMISSIONS=fo
 
 grade-by-hand: $(STAMP) ## open the pages on which a person gives marks (COURSE=folder ASSIGNMENT=name)
 	$(BIN)/python exercises/by_hand.py $(if $(COURSE),--course "$(COURSE)") $(if $(ASSIGNMENT),--assignment "$(ASSIGNMENT)")
+
+variant: $(STAMP) ## write assignments with numbers and questions of your own (SEED=words-nobody-guesses COURSE=folder ASSIGNMENT=name)
+	$(BIN)/python exercises/variant.py --seed "$(SEED)" $(if $(COURSE),--course "$(COURSE)") $(if $(ASSIGNMENT),--assignment "$(ASSIGNMENT)")
+
+similarity: $(STAMP) ## compare the code of a class with each other and with the solutions (COURSE=folder ASSIGNMENT=name)
+	$(BIN)/python exercises/similarity.py $(if $(COURSE),--course "$(COURSE)") $(if $(ASSIGNMENT),--assignment "$(ASSIGNMENT)")
 
 lock: ## resolve the dependencies afresh and rewrite requirements.txt
 	$(PYTHON) tools/setup_lock.py --torch-index "$(TORCH_INDEX)"

@@ -8,6 +8,7 @@ checks.
 from __future__ import annotations
 
 import argparse
+import copy
 import importlib
 import json
 import re
@@ -294,7 +295,12 @@ def expected(assignment: str = FIRST) -> dict[str, float]:
 
 def reference(assignment: str = FIRST) -> Notebook:
     """The source with its solutions, and without its hidden tests."""
-    notebook = source(assignment)
+    return solved(source(assignment))
+
+
+def solved(notebook: Notebook) -> Notebook:
+    """A copy of a source notebook with its solutions, and without its hidden tests."""
+    notebook = copy.deepcopy(notebook)
     for cell in notebook["cells"]:
         cell["source"] = HIDDEN.sub("", SOLUTION.sub(r"\1", "".join(cell["source"]) + "\n")).rstrip("\n")
     return notebook

@@ -10,15 +10,15 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from course_lib.lessons.one_batch_many_machines import checks as public
+
+from . import generator
 
 Answer = Callable[..., Any]
 
 
 def _tables(seed: int, pairs: int, width: int) -> tuple[list[Any], list[Any]]:
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     return rng.normal(size=(pairs, width)).tolist(), rng.normal(size=(pairs, width)).tolist()
 
 
@@ -29,14 +29,14 @@ def _gradient_cases() -> list[Any]:
     return [*cases, ([[300 * x for x in row] for row in q], k, 1, 2, 0.5)]
 
 
-def queries(answer: Answer) -> None:
+def queries(answer: Answer, **numbers: Any) -> None:
     """Task 1a."""
-    public.check_queries(answer, _gradient_cases())
+    public.check_queries(answer, _gradient_cases(), **numbers)
 
 
-def items(answer: Answer) -> None:
+def items(answer: Answer, **numbers: Any) -> None:
     """Task 1b."""
-    public.check_items(answer, _gradient_cases())
+    public.check_items(answer, _gradient_cases(), **numbers)
 
 
 def _recipes(rows: str) -> list[Any]:
@@ -44,18 +44,18 @@ def _recipes(rows: str) -> list[Any]:
     return list(words)
 
 
-def factors_own(answer: Answer) -> None:
+def factors_own(answer: Answer, **numbers: Any) -> None:
     """Task 2: every recipe with own rows, on one, three and eight processes."""
-    public.check_factors(answer, _recipes("own"))
+    public.check_factors(answer, _recipes("own"), **numbers)
 
 
-def factors_all(answer: Answer) -> None:
+def factors_all(answer: Answer, **numbers: Any) -> None:
     """Task 2: every recipe with all rows."""
-    public.check_factors(answer, _recipes("all"))
+    public.check_factors(answer, _recipes("all"), **numbers)
 
 
 def _parts(seed: int, size: int, batch: int, width: int) -> list[Any]:
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
 
     def table(rows: int) -> list[Any]:
         return [[Fraction(int(x), 6) for x in row] for row in rng.integers(-9, 10, size=(rows, width))]
@@ -81,18 +81,18 @@ SAMPLINGS = [
 ]
 
 
-def weights_local(answer: Answer) -> None:
+def weights_local(answer: Answer, **numbers: Any) -> None:
     """Task 4: batches that take all positives or some, of one pair and of more."""
-    public.check_weights(answer, SAMPLINGS, gathered=False)
+    public.check_weights(answer, SAMPLINGS, gathered=False, **numbers)
 
 
-def weights_gathered(answer: Answer) -> None:
+def weights_gathered(answer: Answer, **numbers: Any) -> None:
     """Task 4: the same."""
-    public.check_weights(answer, SAMPLINGS, gathered=True)
+    public.check_weights(answer, SAMPLINGS, gathered=True, **numbers)
 
 
 def _gramians(seed: int, size: int, width: int) -> list[Any]:
-    rng = np.random.default_rng(seed)
+    rng = generator(seed)
     tables = [rng.integers(-3, 4, size=(4, width)) for _ in range(size)]
     return [[[Fraction(int(x), 4) for x in row] for row in table.T @ table] for table in tables]
 
@@ -102,19 +102,19 @@ def gramians_equal(answer: Answer) -> None:
     public.check_gramians(answer, [(_gramians(71, 3, 2), [7, 7, 7]), (_gramians(72, 5, 3), [1] * 5)])
 
 
-def gramians_uneven(answer: Answer) -> None:
+def gramians_uneven(answer: Answer, **numbers: Any) -> None:
     """Task 5: other numbers of rows, none among them."""
     empty = [[[0, 0], [0, 0]], *_gramians(74, 2, 2)]
     public.check_gramians(answer, [(_gramians(73, 3, 2), [1, 2, 9]), (empty, [0, 3, 5])])
 
 
-def step_bytes(answer: Answer) -> None:
+def step_bytes(answer: Answer, **numbers: Any) -> None:
     """Task 6a: all recipes, on two processes and on many."""
     words = itertools.product((2, 7, 64), (3, 1024), (8, 130), ("own", "all"), ("constant", "gradients"))
-    public.check_bytes(answer, list(words))
+    public.check_bytes(answer, list(words), **numbers)
 
 
-def crossing(answer: Answer) -> None:
+def crossing(answer: Answer, **numbers: Any) -> None:
     """Task 6b: all recipes, where the two are as dear at some batch, and where they are not."""
     words = itertools.product((2, 3, 8, 100), (64, 100, 7), ("own", "all"), ("constant", "gradients"))
-    public.check_crossing(answer, list(words))
+    public.check_crossing(answer, list(words), **numbers)

@@ -16,28 +16,30 @@ from course_lib import norms
 from course_lib.lessons.popularity_norm_coupling import checks as public
 from course_lib.lessons.shared.forms import expect
 
+from . import generator
+
 Answer = Callable[..., Any]
 LENGTH_RATIO = 1.5
 
 
-def update_plain(answer: Answer) -> None:
+def update_plain(answer: Answer, **numbers: Any) -> None:
     """Task 1: rare and common items, one slot, an item that is all there is."""
-    public.check_update(answer, [(2, 7, 3, 0, 5), (1, 100, 12, 0, 40), (5, 6, 1, 0, 2), (4, 4, 3, 0, 1)])
+    public.check_update(answer, [(2, 7, 3, 0, 5), (1, 100, 12, 0, 40), (5, 6, 1, 0, 2), (4, 4, 3, 0, 1)], **numbers)
 
 
-def update_extra(answer: Answer) -> None:
+def update_extra(answer: Answer, **numbers: Any) -> None:
     """Task 1: further negatives, many and few."""
-    public.check_update(answer, [(2, 7, 3, 4, 5), (1, 100, 5, 9, 40), (0, 6, 3, 2, 7)])
+    public.check_update(answer, [(2, 7, 3, 4, 5), (1, 100, 5, 9, 40), (0, 6, 3, 2, 7)], **numbers)
 
 
-def growth(answer: Answer) -> None:
+def growth(answer: Answer, **numbers: Any) -> None:
     """Task 2a: long and short starts, a pull of zero, one huge step."""
     cases: list[Any] = [
         (4, [1, 0, 1, Fraction(1, 3)], Fraction(1, 2)),
         (Fraction(1, 9), [1, 2], Fraction(2, 3)),
         (100, [1] * 6, 7),
     ]
-    public.check_growth(answer, cases)
+    public.check_growth(answer, cases, **numbers)
 
 
 def symmetry(answer: Answer) -> None:
@@ -47,6 +49,8 @@ def symmetry(answer: Answer) -> None:
         (Fraction(7), Fraction(3, 2), Fraction(6)),
         (Fraction(1), Fraction(5), Fraction(5)),
     ]
+    lr, norm, other = (Fraction(int(x), 7) for x in generator(32).integers(1, 40, size=3))
+    cases.append((lr, norm, other))
     for lr, norm, other in cases:
         if exact_run(lr * (other / norm) ** 2, other) != [other / norm * x for x in exact_run(lr, norm)]:
             raise RuntimeError("the symmetry of the two runs does not hold: this check is wrong, not the answer")
@@ -72,12 +76,14 @@ def equilibrium(answer: Answer) -> None:
         (0.05, 10.0, 0.02, 1.5, True),
         (0.7, 0.5, 0.01, 3.0, False),
     ]
+    probability, lr, shrunk, h = generator(33).uniform(0.05, 0.9, size=4).tolist()
+    cases += [(probability, lr, shrunk, h, lazy) for lazy in (False, True)]
     public.check_equilibrium(answer, cases)
 
 
-def rare(answer: Answer) -> None:
+def rare(answer: Answer, **numbers: Any) -> None:
     """Task 4a: both runs are made."""
-    start, lr, rare_keys, popular_keys = public.rare_form(answer())
+    start, lr, rare_keys, popular_keys = public.rare_form(answer(), **numbers)
     rare_norm, _ = public.run(start, lr, rare_keys)
     popular_norm, moved = public.run(start, lr, popular_keys)
     expect(
@@ -91,33 +97,36 @@ def rare(answer: Answer) -> None:
     )
 
 
-def pulls(answer: Answer) -> None:
+def pulls(answer: Answer, **numbers: Any) -> None:
     """Task 4b: more dimensions, contradictory keys, small and large steps; the quartic law must explain the norms."""
-    rng = np.random.default_rng(34)
+    rng = generator(34)
     cases = [
         (rng.normal(size=d).tolist(), lr, rng.normal(size=(n, d)).tolist())
         for d, lr, n in ((3, 0.3, 8), (5, 3.0, 5), (2, 0.01, 3))
     ]
-    public.check_pulls(answer, [*cases, ([2.0, 0.0], 1.0, [[0.0, 1.0], [0.0, -1.0]] * 6)])
+    public.check_pulls(answer, [*cases, ([2.0, 0.0], 1.0, [[0.0, 1.0], [0.0, -1.0]] * 6)], **numbers)
 
 
-def slope(answer: Answer) -> None:
+def slope(answer: Answer, **numbers: Any) -> None:
     """Task 5a: random norms, and films with one that nobody saw."""
-    rng = np.random.default_rng(35)
-    counts = np.r_[rng.integers(1, 1000, size=30), 0]
-    public.check_slope(answer, counts.tolist(), rng.uniform(0.5, 4.0, size=31).tolist())
+    rng = generator(35)
+    counts = np.r_[rng.integers(1, 1000, size=30), 0, 1:13]
+    public.check_slope(answer, counts.tolist(), rng.uniform(0.5, 4.0, size=len(counts)).tolist(), **numbers)
     counts = np.array(public.film_counts())
     lengths = norms.predicted_norm(0.8, lr=0.7, h=1.0, updates=counts) * np.exp(0.1 * rng.normal(size=len(counts)))
-    public.check_slope(answer, [0, *counts.tolist()], [1.0, *lengths.tolist()])
+    public.check_slope(answer, [0, *counts.tolist()], [1.0, *lengths.tolist()], **numbers)
 
 
-def prediction(answer: Answer) -> None:
+def prediction(answer: Answer, **numbers: Any) -> None:
     """Task 5b: the films, at a low, a middle and a high learning rate."""
     cases = [(512, 3000, lr, 1.2, 0.002) for lr in (0.01, 1.0, 40.0)]
-    public.check_prediction(answer, public.film_counts(), [*cases, (64, 500, 5.0, 0.7, 0.3)])
+    cases.append((64, 500, 5.0, 0.7, 0.3))
+    public.check_prediction(answer, [*range(1, 13), *public.film_counts()], cases, **numbers)
 
 
 def largest(answer: Answer) -> None:
     """Task 6: the films, and ratios that no learning rate reaches."""
     cases = [(512, 3000, 1.2, 0.002, ratio) for ratio in (1.1, 1.4, 3.0)]
     public.check_largest(answer, public.film_counts(), [*cases, (16, 500, 0.7, 0.3, 1.8)])
+    counts = generator(36).integers(1, 400, size=25).tolist()
+    public.check_largest(answer, counts, [(8, 200, 0.9, 0.1, ratio) for ratio in (1.1, 1.3)])

@@ -9,6 +9,7 @@ import numpy as np
 
 from course_lib.lessons.shared.forms import (
     CLOSE,
+    OTHER_VERSION,
     PASSED,
     Answer,
     compare,
@@ -23,12 +24,12 @@ from course_lib.lessons.shared.forms import (
 from course_lib.lessons.shared.real import film_factors
 from course_lib.maths import geometry, norms
 
-EPS = 0.01
+EPS = "1/100"
 KEYS = [[1.0, 0.0, 1.0], [0.0, 2.0, 1.0], [1.0, 1.0, 0.0], [0.0, -1.0, 1.0]]
 
 
 @plain_check
-def shrinking(answer: Answer) -> None:
+def shrinking(answer: Answer, eps: str = EPS) -> None:
     """Task 3a: only the form of the answer is looked at here."""
     shrinking_form(answer())
     print("the form is right.", PASSED.replace("inputs", "grounds: the step itself is not taken here"))
@@ -62,43 +63,52 @@ def films(batch_size: int = 100, rank: int = 8, seed: int = 0) -> tuple[list[Any
 # ---- what the checks are made of; the hidden checks call them with other inputs ----
 
 
-def check_gradient(answer: Answer, cases: list[tuple[list[float], list[float]]]) -> None:
-    """Task 1: `answer(q, k)`."""
+def check_gradient(
+    answer: Answer, cases: list[tuple[list[float], list[float]]], *, power: int = 1, linear: int = 0
+) -> None:
+    """Task 1: `answer(q, k)`, of F(cos) with F(x) = x^power + linear x."""
     for first, second in cases:
         q, k = np.array(first), np.array(second)
         length, cosine = np.linalg.norm(q), float(geometry.cosine(q, k))
         key = k / np.linalg.norm(k)
-        right = geometry.cosine_gradient(q, k)
+        right, slope = geometry.cosine_gradient(q, k), _slope(cosine, power, linear)
+        slips = [
+            (-right, "this is the gradient of -cos"),
+            (key / length, "the part along q must be taken away: moving outward does not change a cosine"),
+            (right * length, "the gradient must be divided by ||q||: far away, the same step turns less"),
+            (right / length, "divide by ||q|| once, not twice"),
+            (right * np.linalg.norm(k), "k's length must not matter: normalise k first"),
+            ((key - cosine * q) / length, "what is taken away is cos(q, k) times q/||q||, not times q"),
+            (geometry.cosine_gradient(k, q), "this is the gradient with respect to k"),
+            (
+                k - (q @ k) / (length * np.linalg.norm(k)) * q,
+                "both vectors must be normalised before they are subtracted",
+            ),
+        ]
         compare_arrays(
             answer(first, second),
-            right,
-            f"the gradient of cos(q, k) at q = {first}, k = {second}",
-            [
-                (-right, "this is the gradient of -cos"),
-                (key / length, "the part along q must be taken away: moving outward does not change a cosine"),
-                (right * length, "the gradient must be divided by ||q||: far away, the same step turns less"),
-                (right / length, "divide by ||q|| once, not twice"),
-                (right * np.linalg.norm(k), "k's length must not matter: normalise k first"),
-                ((key - cosine * q) / length, "what is taken away is cos(q, k) times q/||q||, not times q"),
-                (geometry.cosine_gradient(k, q), "this is the gradient with respect to k"),
-                (
-                    k - (q @ k) / (length * np.linalg.norm(k)) * q,
-                    "both vectors must be normalised before they are subtracted",
-                ),
-            ],
+            slope * right,
+            f"the gradient of {_named(power, linear)} at q = {first}, k = {second}",
+            [(right, OTHER_VERSION), *((slope * slip, hint) for slip, hint in slips)],
         )
 
 
-def check_norm_after(answer: Answer, cases: list[tuple[Any, Any, Any, Any]]) -> None:
-    """Task 2: `answer(squared_norm, cos_squared, slope, lr)`."""
+def check_norm_after(answer: Answer, cases: list[tuple[Any, Any, Any, Any]], *, decay: str = "0") -> None:
+    """Task 2: `answer(squared_norm, cos_squared, slope, lr)`; the step also takes lr decay q away."""
     for given, cosine, slope, lr in cases:
         square, h = Fraction(given), Fraction(slope) ** 2 * (1 - Fraction(cosine))
-        right = norms.squared_norm_path(square, lr=Fraction(lr), squared_gradients=np.array([h], dtype=object))[-1]
+        one, shrink = np.array([h], dtype=object), Fraction(decay)
+        right = norms.decayed_path(square, lr=Fraction(lr), squared_gradients=one, decay=shrink)[-1]
         compare(
             answer(square, Fraction(cosine), Fraction(slope), Fraction(lr)),
             right,
             f"||q'||^2 at ||q||^2 = {square}, cos^2 = {cosine}, slope {slope}, lr {lr}",
             [
+                (square + lr**2 * h / square, OTHER_VERSION),
+                (
+                    (1 - lr * shrink) * square + lr**2 * h / square,
+                    "the vector shrinks by 1 - lr decay, its squared length by the square of that",
+                ),
                 (square, "the step is not zero: to first order nothing changes, to second order the length does"),
                 (square + lr**2 * h, "the gradient of a cosine is |sin|/||q|| long: divide by ||q||^2"),
                 (
@@ -133,15 +143,23 @@ def shrinking_form(value: Any) -> tuple[np.ndarray, np.ndarray, float]:
     return q, k, lr
 
 
-def check_radial(answer: Answer, cases: list[tuple[Fraction, Fraction, Fraction]]) -> None:
-    """Task 3b: `answer(norm, cosine, eps)`."""
+def check_radial(
+    answer: Answer, cases: list[tuple[Fraction, Fraction, Fraction]], *, power: int = 1, linear: int = 0
+) -> None:
+    """Task 3b: `answer(norm, cosine, eps)`, for F(cos_eps) with F(x) = x^power + linear x."""
     for norm, cosine, eps in cases:
-        inside = norm * cosine / eps
+        plain = norm * cosine / eps
+        inside = plain * _slope(plain, power, linear)
         compare(
             answer(norm, cosine, eps),
             inside if norm < eps else Fraction(0),
-            f"<q, grad cos_eps> at ||q|| = {norm}, cos = {cosine}, eps = {eps}",
+            f"<q, grad {_named(power, linear, 'cos_eps')}> at ||q|| = {norm}, cos = {cosine}, eps = {eps}",
             [
+                (plain if norm < eps else None, OTHER_VERSION),
+                (
+                    plain * _slope(cosine, power, linear) if norm < eps else None,
+                    "the slope of F is taken at cos_eps, which differs from the cosine below eps",
+                ),
                 (Fraction(0), "zero is right for the cosine; below eps the clamp makes cos_eps linear in q"),
                 (inside, "above eps nothing is clamped: there cos_eps is the cosine, and its gradient is tangent"),
                 (cosine / eps, "the gradient is the key's direction over eps; its product with q has q's length in it"),
@@ -153,10 +171,12 @@ def check_radial(answer: Answer, cases: list[tuple[Fraction, Fraction, Fraction]
         )
 
 
-def check_longer_than_one(answer: Answer, cases: list[tuple[list[Any], list[Any]]]) -> None:
+def check_longer_than_one(
+    answer: Answer, cases: list[tuple[list[Any], list[Any]]], *, power: int = 1, linear: int = 0
+) -> None:
     """Task 4: more than any single key does."""
     for q, keys in cases:
-        gradients = _gradients(q, keys)
+        gradients = _gradients(q, keys, power, linear)
         best = float(np.linalg.norm(gradients, axis=1).max())
         length = float(np.linalg.norm(_weights(answer, q, keys) @ gradients))
         expect(
@@ -167,10 +187,10 @@ def check_longer_than_one(answer: Answer, cases: list[tuple[list[Any], list[Any]
         )
 
 
-def check_longest(answer: Answer, cases: list[tuple[list[Any], list[Any]]]) -> None:
+def check_longest(answer: Answer, cases: list[tuple[list[Any], list[Any]]], *, power: int = 1, linear: int = 0) -> None:
     """Task 4: more than any other weights do."""
     for q, keys in cases:
-        gradients = _gradients(q, keys)
+        gradients = _gradients(q, keys, power, linear)
         weights = _weights(answer, q, keys)
         length, most = float(np.linalg.norm(weights @ gradients)), float(np.linalg.norm(gradients, 2))
         sizes = np.linalg.norm(gradients, axis=1)
@@ -257,8 +277,19 @@ def _relative(gradients: np.ndarray, users: np.ndarray, *, signed: bool = False)
     return np.asarray(sizes if signed else np.abs(sizes))
 
 
-def _gradients(q: list[Any], keys: list[Any]) -> np.ndarray:
-    return np.asarray(geometry.cosine_gradient(np.array(q, dtype=float), np.array(keys, dtype=float)))
+def _gradients(q: list[Any], keys: list[Any], power: int, linear: int) -> np.ndarray:
+    vector, table = np.array(q, dtype=float), np.array(keys, dtype=float)
+    slopes = _slope(np.asarray(geometry.cosine(vector, table)), power, linear)
+    return np.asarray(geometry.cosine_gradient(vector, table) * slopes[:, None])
+
+
+def _slope(x: Any, power: int, linear: int) -> Any:
+    """F'(x) of F(x) = x^power + linear x."""
+    return power * x ** (power - 1) + linear
+
+
+def _named(power: int, linear: int, cosine: str = "cos") -> str:
+    return f"{cosine}(q, k)" if (power, linear) == (1, 0) else f"{cosine}(q, k)^{power} + {linear} {cosine}(q, k)"
 
 
 def _weights(answer: Answer, q: list[Any], keys: list[Any]) -> np.ndarray:

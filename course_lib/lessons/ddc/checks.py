@@ -11,6 +11,7 @@ import numpy as np
 
 from course_lib.data.interactions import Interactions
 from course_lib.lessons.shared.forms import (
+    OTHER_VERSION,
     PASSED,
     Answer,
     NotYet,
@@ -159,14 +160,25 @@ def check_preference(answer: Answer, cases: Sequence[tuple[list[Any], list[Any],
         )
 
 
+def raised(neg_scores: Sequence[Any], lead: str) -> list[Any]:
+    """The scores of the negatives with the lead that every positive must have: log(1 + exp(lead - margin))."""
+    return [score + float(Fraction(lead)) for score in neg_scores]
+
+
 def check_loss(
-    answer: Answer, cases: Sequence[tuple[list[Any], list[Any], list[Any], list[Any], float, float]]
+    answer: Answer,
+    cases: Sequence[tuple[list[Any], list[Any], list[Any], list[Any], float, float]],
+    *,
+    lead: str = "0",
 ) -> None:
     """Task 1b: `answer(pos_scores, neg_scores, a, b, alpha, beta)`."""
-    for s, t, a, b, alpha, beta in cases:
+    for s, plain, a, b, alpha, beta in cases:
+        t = raised(plain, lead)
         right = correction.user_loss(s, t, a, b, alpha, beta)
         of = partial(correction.user_loss, s, t, a, b)
         slips = [
+            (correction.user_loss(s, plain, a, b, alpha, beta), OTHER_VERSION),
+            (correction.user_loss(s, raised(plain, f"-{lead}"), a, b, alpha, beta), "the lead makes the task harder"),
             (of(0.0, 0.0), "alpha and beta have no part in it"),
             (of(beta, alpha), "beta belongs to the positives, alpha to the negatives"),
             (of(-alpha, beta), "the negative's score is s_j + alpha b_j, and it is taken away as a whole"),
@@ -184,7 +196,7 @@ def check_loss(
         if len(s) == len(t):
             paired = np.logaddexp(0, np.array(t) + alpha * np.array(b) - np.array(s) - beta * np.array(a))
             slips.append((float(paired.mean()), "every positive meets every negative"))
-        got = answer(s, t, a, b, alpha, beta)
+        got = answer(s, plain, a, b, alpha, beta)
         where = f"the loss of {len(s)} x {len(t)} pairs at alpha = {alpha}, beta = {beta}"
         if isinstance(got, float) and not np.isfinite(got):
             raise NotYet(
@@ -292,30 +304,33 @@ def projections(
         yield scores[known], scores[lacking], table[chosen] @ directions[u], table[lacking] @ axis
 
 
-def check_surrogate(answer: Answer, cases: Sequence[Case]) -> None:
-    """Task 3a: `answer(pos_scores, neg_scores, a, b)`."""
+def check_surrogate(answer: Answer, cases: Sequence[Case], *, lead: str = "0") -> None:
+    """Task 3a: `answer(pos_scores, neg_scores, a, b)`; the expansion is around a margin of `lead`."""
+    ahead = Fraction(lead)
     for case in cases:
         s, t, a, b = (exact(values) for values in case)
         p, q = Fraction(len(s)), Fraction(len(t))
         root = partial(_surrogate, s, t, a, b)
-        right = root(2)
+        right = root(2 + ahead)
         got = answer(*case)
         where = f"the quadratic's [alpha, beta], {p} positives and {q} negatives"
         expect(is_list(got) and len(got) == 2, f"{where}: two numbers are expected, alpha and beta")
         if right is None:
             raise RuntimeError("this quadratic has no unique minimum: the case is wrong, not the answer")
-        (alpha, beta), lone = right[0], root(2, cross=0)
+        (alpha, beta), lone = right[0], root(2 + ahead, cross=0)
         centred = b - _mean(b)
         compare_exact(
             [got],
             right,
             where,
             [
+                (root(2), OTHER_VERSION),
+                (root(2 - ahead), "the expansion is around the lead, so x - lead stands in it"),
                 ([[beta, alpha]], "alpha comes first"),
                 ([[-alpha, beta]], "the sign of alpha: the negative's score is s_j + alpha b_j"),
-                (root(1), "log(1 + e^-x) = ln 2 - x/2 + x^2/8 - ...: its second derivative at 0 is 1/4"),
-                (root(4), "log(1 + e^-x) = ln 2 - x/2 + x^2/8 - ...: its second derivative at 0 is 1/4"),
-                (root(0), "the linear term of the expansion is missing"),
+                (root(1 + ahead), "log(1 + e^-x) = ln 2 - x/2 + x^2/8 - ...: its second derivative at 0 is 1/4"),
+                (root(4 + ahead), "log(1 + e^-x) = ln 2 - x/2 + x^2/8 - ...: its second derivative at 0 is 1/4"),
+                (root(ahead), "the linear term of the expansion is missing"),
                 (lone, "alpha and beta meet in every margin: the mixed term is missing"),
                 ([[-_mean(t * b) / _mean(b * b), beta]], "this alpha is right only where the mean of b is zero"),
                 (
@@ -327,7 +342,7 @@ def check_surrogate(answer: Answer, cases: Sequence[Case]) -> None:
 
 
 def _surrogate(
-    s: np.ndarray, t: np.ndarray, a: np.ndarray, b: np.ndarray, target: int, *, cross: int = 1
+    s: np.ndarray, t: np.ndarray, a: np.ndarray, b: np.ndarray, target: Fraction | int, *, cross: int = 1
 ) -> list[Any] | None:
     """[[alpha, beta]] at which E[(margin - target) a] and E[(margin - target) b] vanish; None where not unique."""
     aa, bb, ab = _mean(a * a), _mean(b * b), _mean(a) * _mean(b) * cross
@@ -343,11 +358,12 @@ def _mean(values: np.ndarray) -> Fraction:
     return Fraction(values.sum()) / len(values)
 
 
-def check_solve(answer: Answer, cases: Sequence[Case]) -> None:
+def check_solve(answer: Answer, cases: Sequence[Case], *, lead: str = "0") -> None:
     """Task 3b: `answer(pos_scores, neg_scores, a, b)`."""
     for case in cases:
-        s, t, a, b = case
-        got, where = answer(*case), f"the best [alpha, beta], {len(s)} positives and {len(t)} negatives"
+        s, plain, a, b = case
+        got, where = answer(*case), f"the best [alpha, beta], {len(s)} positives and {len(plain)} negatives"
+        t = raised(plain, lead)
         right = correction.solve_user(s, t, a, b)
         if right is None:
             runs = f"a is {_short(a)} and b {_short(b)}, so this user has no minimiser"
@@ -359,7 +375,9 @@ def check_solve(answer: Answer, cases: Sequence[Case]) -> None:
         loss = partial(correction.user_loss, s, t, a, b)
         if _near((alpha, beta), right):
             continue
-        if _near((beta, alpha), right):
+        if _near((alpha, beta), correction.solve_user(s, plain, a, b) or right):
+            hint = OTHER_VERSION
+        elif _near((beta, alpha), right):
             hint = "alpha comes first"
         elif abs(alpha + right[0]) <= SETTLED * max(1.0, abs(right[0])):
             hint = "the sign of alpha: the negative's score is s_j + alpha b_j"
@@ -379,10 +397,12 @@ def _near(found: tuple[float, float], right: tuple[float, float]) -> bool:
     return all(abs(x - y) <= SETTLED * max(1.0, abs(y)) for x, y in zip(found, right, strict=True))
 
 
-def check_sign(answer: Answer, cases: Sequence[tuple[list[Any], list[Any], list[Any], list[Any], float]]) -> None:
+def check_sign(
+    answer: Answer, cases: Sequence[tuple[list[Any], list[Any], list[Any], list[Any], float]], *, lead: str = "0"
+) -> None:
     """Task 4a: `answer(pos_scores, neg_scores, a, b, beta)`."""
-    for s, t, a, b, beta in cases:
-        got = answer(s, t, a, b, beta)
+    for s, plain, a, b, beta in cases:
+        got, t = answer(s, plain, a, b, beta), raised(plain, lead)
         where = f"the sign of the best alpha at beta = {beta}, {len(s)} positives and {len(t)} negatives"
         expect(is_whole(got) and got in (-1, 1), f"{where}: -1 or 1 is expected")
         right, at_zero = (-int(np.sign(correction.user_gradient(s, t, a, b, 0.0, at)[0])) for at in (beta, 0.0))
@@ -405,16 +425,18 @@ def check_sign(answer: Answer, cases: Sequence[tuple[list[Any], list[Any], list[
         raise NotYet(f"{where}: {got} is not right. {hint}.")
 
 
-def check_flip(answer: Answer, cases: Sequence[tuple[list[Any], list[Any], list[Any], list[Any]]]) -> None:
+def check_flip(
+    answer: Answer, cases: Sequence[tuple[list[Any], list[Any], list[Any], list[Any]]], *, lead: str = "0"
+) -> None:
     """Task 4b: `answer(user, positives, negatives, pop)`."""
     for user, liked, others, pop in cases:
         where = f"{len(liked)} positives, {len(others)} negatives, {len(user)} dimensions"
-        before = settle(user, liked, others, pop)
+        before = settle(user, liked, others, pop, lead)
         if before is None:
             raise RuntimeError("this user has no minimiser to begin with: the case is wrong, not the answer")
         shift = floats(answer(user, liked, others, pop), (len(user),), f"{where}: the vector c")
         expect(float(np.abs(shift).max()) <= 1e3, f"{where}: the entries of c lie between -1,000 and 1,000")
-        after = settle(user, np.array(liked) + shift, np.array(others) + shift, pop)
+        after = settle(user, np.array(liked) + shift, np.array(others) + shift, pop, lead)
         b = (np.array(others) + shift) @ np.array(pop)
         if after is None:
             runs = (
@@ -431,21 +453,26 @@ def check_flip(answer: Answer, cases: Sequence[tuple[list[Any], list[Any], list[
         )
 
 
-def settle(user: Any, positives: Any, negatives: Any, pop: Any) -> tuple[float, float] | None:
+def settle(user: Any, positives: Any, negatives: Any, pop: Any, lead: str = "0") -> tuple[float, float] | None:
     """The best (alpha, beta) of one user whose e_pref comes from all positives; None where there is none."""
     taste, liked, others = (np.array(values, dtype=float) for values in (user, positives, negatives))
     axis = unit(liked.sum(axis=0))
-    return correction.solve_user(liked @ taste, others @ taste, liked @ axis, others @ np.array(pop, dtype=float))
+    b = others @ np.array(pop, dtype=float)
+    return correction.solve_user(liked @ taste, raised(others @ taste, lead), liked @ axis, b)
 
 
-def check_worse(answer: Answer, drops: Sequence[float]) -> None:
-    """Task 5a: `answer(drop)`."""
+def check_worse(answer: Answer, drops: Sequence[float], *, lead: str = "0", length: int | None = None) -> None:
+    """Task 5a: `answer(drop)`; with `length` the user's embedding is so long."""
     for drop in drops:
         value, where = answer(drop), f"drop = {drop}"
         expect(is_list(value) and len(value) == 4, "four things are asked for: return user, positives, negatives, pop")
         user = floats(value[0], (None,), f"{where}: user")
         d = len(user)
         expect(2 <= d <= MOST_WIDTH, f"{where}: embeddings have 2 to {MOST_WIDTH} dimensions")
+        long = float(np.linalg.norm(user))
+        expect(
+            length is None or abs(long - (length or 0)) <= SETTLED, f"{where}: user is {long:.6g} long, not {length}"
+        )
         liked, others = (
             floats(rows, (None, d), f"{where}: {name}")
             for rows, name in zip(value[1:3], ("positives", "negatives"), strict=True)
@@ -468,7 +495,7 @@ def check_worse(answer: Answer, drops: Sequence[float]) -> None:
             before == 1,
             f"{where}: before DDC every positive stands above every negative; here {before:.3g} of the pairs do",
         )
-        best = settle(user, liked, others, pop)
+        best = settle(user, liked, others, pop, lead)
         if best is None:
             a, b = (f"(from {x.min():.3g} to {x.max():.3g})" for x in (liked @ axis, others @ pop))
             raise NotYet(f"{where}: the user has a minimiser, so a {a} and b {b} have both signs")
@@ -487,26 +514,33 @@ def ranked_right(user: np.ndarray, positives: np.ndarray, negatives: np.ndarray)
     return float((positives @ user > (negatives @ user)[:, None]).mean())
 
 
-def check_inflation(answer: Answer, cases: Sequence[tuple[list[Any], float]]) -> None:
+def check_inflation(answer: Answer, cases: Sequence[tuple[list[Any], float]], *, lead: str = "0") -> None:
     """Task 5b: `answer(margins, fraction)`."""
+    ahead = float(Fraction(lead))
     for margins, fraction in cases:
-        got, right = answer(margins, fraction), smallest_scale(margins, fraction)
+        got, right = answer(margins, fraction), smallest_scale(margins, fraction, ahead)
         given = f"{len(margins)} margins, the smallest of them {min(margins):.4g}"
         where = f"the scale that leaves {fraction} of the loss of {given}"
         if right is None:
             expect(got is None, f"{where}: no scale does: what becomes of a margin below zero? Return None")
             continue
         expect(got is not None, f"{where}: some scale does")
-        value = partial(_scaled_loss, np.array(margins))
+        value = partial(_scaled_loss, np.array(margins), lead=ahead)
         slips: list[tuple[float | None, str]] = [
+            (smallest_scale(margins, fraction), OTHER_VERSION),
             (1 / fraction, "the loss does not fall in proportion to the scale"),
             (float(-np.log(fraction)), "the loss is exp(-c m) nearly, but only for large margins"),
         ]
         mean = float(np.mean(margins))
         if mean > 0:
-            slips.append((smallest_scale([mean], fraction), "the mean of the losses, not the loss of the mean margin"))
+            slips.append(
+                (smallest_scale([mean], fraction, ahead), "the mean of the losses, not the loss of the mean margin")
+            )
         slips.append(
-            (smallest_scale(margins, fraction, below=fraction), "a fraction of the loss at c = 1, not the loss itself")
+            (
+                smallest_scale(margins, fraction, ahead, below=fraction),
+                "a fraction of the loss at c = 1, not the loss itself",
+            )
         )
         value_there = f" The loss there is {value(float(number(got, where))) / value(1.0):.6g} of the first."
         try:
@@ -515,13 +549,15 @@ def check_inflation(answer: Answer, cases: Sequence[tuple[list[Any], float]]) ->
             raise NotYet(f"{error}{value_there}") from None
 
 
-def smallest_scale(margins: Sequence[float], fraction: float, below: float | None = None) -> float | None:
-    """The least c >= 1 at which the mean of log(1 + exp(-c m)) is at most fraction times that at 1, or `below`."""
+def smallest_scale(
+    margins: Sequence[float], fraction: float, lead: float = 0.0, *, below: float | None = None
+) -> float | None:
+    """The least c >= 1 where the mean of log(1 + exp(lead - c m)) is at most fraction times that at 1, or `below`."""
     x = np.array(margins, dtype=float)
-    value = partial(_scaled_loss, x)
+    value = partial(_scaled_loss, x, lead=lead)
 
     def falls(c: float) -> bool:
-        return float((x * np.exp(-np.logaddexp(0, c * x))).mean()) > 0
+        return float((x * np.exp(-np.logaddexp(0, c * x - lead))).mean()) > 0
 
     target = fraction * value(1.0) if below is None else below
     low, high = 1.0, 1.0
@@ -543,23 +579,29 @@ def smallest_scale(margins: Sequence[float], fraction: float, below: float | Non
     return high
 
 
-def _scaled_loss(margins: np.ndarray, c: float) -> float:
-    return float(np.logaddexp(0, -c * margins).mean())
+def _scaled_loss(margins: np.ndarray, c: float, *, lead: float) -> float:
+    return float(np.logaddexp(0, lead - c * margins).mean())
 
 
 def check_measure(
-    answer: Answer, cases: Sequence[tuple[list[Any], list[Any], list[Any], list[Any], list[Any], int]], *, place: int
+    answer: Answer,
+    cases: Sequence[tuple[list[Any], list[Any], list[Any], list[Any], list[Any], int]],
+    *,
+    place: int,
+    power: float = 1,
+    discount: float = 1,
 ) -> None:
-    """Task 6: `answer(users, items, histories, held_out, counts, k)`."""
-    for users, items, histories, held_out, counts, k in cases:
-        got = answer(users, items, histories, held_out, counts, k)
+    """Task 6: `answer(users, items, histories, held_out, counts, k)`, with powers of the counts and of 1/rank."""
+    for users, items, histories, held_out, given, k in cases:
+        got = answer(users, items, histories, held_out, given, k)
+        counts = [count**power for count in given]
         where = f"{('AvgPop', 'MRR')[place]}@{k} of {len(users)} users and {len(items)} items"
         expect(is_list(got) and len(got) == 2, f"{where}: two numbers are asked for: AvgPop and MRR")
         compare(
             got[place],
-            ranking_numbers(users, items, histories, held_out, counts, k)[place],
+            ranking_numbers(users, items, histories, held_out, counts, k, discount=discount)[place],
             where,
-            _measure_slips(users, items, histories, held_out, counts, k, place),
+            _measure_slips(users, items, histories, held_out, given, k, place, power, discount),
             exact=False,
         )
 
@@ -574,12 +616,13 @@ def ranking_numbers(
     *,
     seen: bool = False,
     worst: bool = False,
+    discount: float = 1,
 ) -> tuple[float, float]:
     """(AvgPop@k, MRR@k) of the lists that leave out the histories; `seen` and `worst` name usual slips."""
     lists = top_lists(users, items, [[]] * len(users) if seen else histories, k, worst=worst)
     ranks = [first_hit(row, wanted) for row, wanted in zip(lists, held_out, strict=True) if wanted]
     return popularity.average_popularity(lists, np.array(counts)), float(
-        np.mean([1 / rank if rank else 0.0 for rank in ranks])
+        np.mean([1 / rank**discount if rank else 0.0 for rank in ranks])
     )
 
 
@@ -598,13 +641,24 @@ def first_hit(row: np.ndarray, wanted: list[Any]) -> int:
 
 
 def _measure_slips(
-    users: list[Any], items: list[Any], histories: list[Any], held_out: list[Any], counts: list[Any], k: int, place: int
+    users: list[Any],
+    items: list[Any],
+    histories: list[Any],
+    held_out: list[Any],
+    given: list[Any],
+    k: int,
+    place: int,
+    power: float,
+    discount: float,
 ) -> Iterator[tuple[float, str]]:
     """Worked out one after another, and only for a wrong answer."""
-    arguments, table = (users, items, histories, held_out, counts, k), np.array(counts)
-    yield ranking_numbers(*arguments, seen=True)[place], "leave out the items of the history"
-    yield ranking_numbers(*arguments, worst=True)[place], "the highest scores come first"
-    yield ranking_numbers(*arguments)[1 - place], "AvgPop comes first"
+    yield ranking_numbers(users, items, histories, held_out, given, k)[place], OTHER_VERSION
+    table = np.array(given) ** power
+    arguments = (users, items, histories, held_out, table.tolist(), k)
+    numbers = partial(ranking_numbers, *arguments, discount=discount)
+    yield numbers(seen=True)[place], "leave out the items of the history"
+    yield numbers(worst=True)[place], "the highest scores come first"
+    yield numbers()[1 - place], "AvgPop comes first"
     lists = top_lists(users, items, histories, k)
     if place == 0:
         yield float(table[lists].sum(axis=1).mean()), "the mean over the items of a list, not their sum"
@@ -616,17 +670,20 @@ def _measure_slips(
     ranks = [first_hit(row, wanted) for row, wanted in zip(lists, held_out, strict=True)]
     known = [rank for rank, wanted in zip(ranks, held_out, strict=True) if wanted]
     every = [
-        [1 / (1 + place) for place in np.flatnonzero(np.isin(row, wanted))]
+        [1 / (1 + place) ** discount for place in np.flatnonzero(np.isin(row, wanted))]
         for row, wanted in zip(lists, held_out, strict=True)
         if wanted
     ]
     yield (
-        float(np.mean([1 / rank if rank else 0.0 for rank in ranks])),
+        float(np.mean([1 / rank**discount if rank else 0.0 for rank in ranks])),
         "users without held-out items are left out of MRR",
     )
-    yield float(np.mean([1 / rank for rank in known if rank] or [0.0])), "a user whose list has no hit counts with 0"
+    yield (
+        float(np.mean([1 / rank**discount for rank in known if rank] or [0.0])),
+        "a user whose list has no hit counts with 0",
+    )
     yield float(np.mean([rank > 0 for rank in known])), "the reciprocal rank of the first hit, not whether there is one"
-    yield float(np.mean([1 / (rank + 1) if rank else 0.0 for rank in known])), "ranks begin at 1"
+    yield float(np.mean([1 / (rank + 1) ** discount if rank else 0.0 for rank in known])), "ranks begin at 1"
     yield float(np.mean([sum(row) for row in every])), "only the first hit counts"
 
 

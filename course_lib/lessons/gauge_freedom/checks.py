@@ -9,6 +9,7 @@ import numpy as np
 
 from course_lib.lessons.shared.forms import (
     CLOSE,
+    OTHER_VERSION,
     Answer,
     compare,
     compare_arrays,
@@ -38,18 +39,19 @@ def films(spread: float, rank: int = 16, n: int = 250, seed: int = 0) -> tuple[l
 # ---- what the checks are made of; the hidden checks call them with other inputs ----
 
 
-def check_diagonal(answer: Answer, tables: list[list[Any]]) -> None:
-    """Task 1a: `answer(A)`."""
+def check_diagonal(answer: Answer, tables: list[list[Any]], *, apart: int | None = None) -> None:
+    """Task 1a: `answer(A)`; with `apart` the products of rows that lie so far apart are kept, too."""
     for table in tables:
         A = _exact(table)
         n, k = A.shape
-        right = gauge.diagonal_gauge_dimension(A)
+        right = gauge.diagonal_gauge_dimension(_with_products(A, apart))
         rank = int(np.linalg.matrix_rank(A.astype(float)))
         compare(
             answer(table),
             right,
             f"the dimension of the diagonal gauges of {n} rows in {k} dimensions",
             [
+                (gauge.diagonal_gauge_dimension(A), OTHER_VERSION),
                 (
                     k - rank,
                     "the lengths depend on the squares: the rank of the matrix of squares counts, not that of A",
@@ -65,18 +67,19 @@ def check_diagonal(answer: Answer, tables: list[list[Any]]) -> None:
         )
 
 
-def check_linear(answer: Answer, tables: list[list[Any]]) -> None:
+def check_linear(answer: Answer, tables: list[list[Any]], *, apart: int | None = None) -> None:
     """Task 1b: `answer(A)`."""
     for table in tables:
         A = _exact(table)
         n, k = A.shape
-        right = gauge.linear_gauge_dimension(A)
+        right = gauge.linear_gauge_dimension(_with_products(A, apart))
         symmetric, rank = k * (k + 1) // 2, int(np.linalg.matrix_rank(A.astype(float)))
         compare(
             answer(table),
             right,
             f"the dimension of the linear gauges of {n} rows in {k} dimensions",
             [
+                (gauge.linear_gauge_dimension(A), OTHER_VERSION),
                 (k * k - (symmetric - right), "S is symmetric: k(k+1)/2 freedoms, not k^2 (the rest are rotations)"),
                 (symmetric - right, "this is the rank: the number of conditions. How many freedoms are left?"),
                 (
@@ -91,8 +94,8 @@ def check_linear(answer: Answer, tables: list[list[Any]]) -> None:
         )
 
 
-def feasible_form(value: Any, k: int, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """(A, d), checked for form; that A D has unit rows is left to `check_feasible`."""
+def feasible_form(value: Any, k: int, n: int, *, first: float | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """(A, d), checked for form, and for the first entry of d if given; A D is left to `check_feasible`."""
     expect(is_list(value) and len(value) == 2, "two things are asked for: return A, d")
     A, d = floats(value[0], (n, k), "A"), floats(value[1], (k,), "d")
     lengths = np.linalg.norm(A, axis=1)
@@ -106,14 +109,15 @@ def feasible_form(value: Any, k: int, n: int) -> tuple[np.ndarray, np.ndarray]:
         closest = float((np.abs(A @ A.T) - 2 * np.eye(n)).max())
         expect(closest <= 0.999, "two rows are equal or opposite: that is one row, counted twice")
     expect(bool((d > 0).all()), "all entries of d are positive: signs change no cosine, and are no counterexample")
+    expect(first is None or abs(d[0] - (first or 1)) <= CLOSE, f"the first entry of d is {d[0]:.6g}, not {first}")
     expect(bool((np.abs(d - 1) >= 0.1).any()), "d is the identity, or nearly: some entry must differ from 1 by 0.1")
     return A, d
 
 
-def check_feasible(answer: Answer, shapes: list[tuple[int, int]]) -> None:
+def check_feasible(answer: Answer, shapes: list[tuple[int, int]], *, first: float | None = None) -> None:
     """Task 2: `answer(k, n)`; its gauge is applied."""
     for k, n in shapes:
-        A, d = feasible_form(answer(k, n), k, n)
+        A, d = feasible_form(answer(k, n), k, n, first=first)
         lengths = np.linalg.norm(gauge.apply_gauge(A, A, d)[0], axis=1)
         expect(
             bool((np.abs(lengths - 1) <= UNIT).all()),
@@ -139,15 +143,20 @@ def check_nearest(answer: Answer, cases: list[tuple[list[Any], int, int]]) -> No
         )
 
 
-def check_survives(answer: Answer, maps: dict[str, list[list[Any]]]) -> None:
-    """Task 4: `answer(M)`."""
+def check_survives(answer: Answer, maps: dict[str, list[list[Any]]], *, factor: str = "1") -> None:
+    """Task 4: `answer(M)`; the second question is whether N(Mx) = M N(x) / factor."""
+    times: Any = Fraction(factor)
+    if times != 1:
+        turned = [[times * Fraction(3, 5), times * Fraction(-4, 5)], [times * Fraction(4, 5), times * Fraction(3, 5)]]
+        scaled = {f"diag({factor}, {sign * times})": [[times, 0], [0, sign * times]] for sign in (1, -1)}
+        maps = {**maps, **scaled, f"{factor} times a rotation": turned}
     for name, table in maps.items():
         M = np.array([[float(entry) for entry in row] for row in table])
         x, y = np.random.default_rng(4).normal(size=(2, 40, len(M)))
         normal = geometry.normalise
         right = [
             bool(np.allclose(normal(x @ M.T), normal(x), atol=CLOSE)),
-            bool(np.allclose(normal(x @ M.T), normal(x) @ M.T, atol=CLOSE)),
+            bool(np.allclose(float(times) * normal(x @ M.T), normal(x) @ M.T, atol=CLOSE)),
             bool(np.allclose(geometry.cosine(x @ M.T, y @ M.T), geometry.cosine(x, y), atol=CLOSE)),
         ]
         got = answer(table)
@@ -157,21 +166,23 @@ def check_survives(answer: Answer, maps: dict[str, list[list[Any]]]) -> None:
         )
         hints = [
             "N(Mx) = N(x) for all x: the map must leave every direction where it is",
-            "N(Mx) = M N(x) for all x: the map must leave every length as it is",
+            "N(Mx) = M N(x) for all x: the map must leave every length as it is"
+            if times == 1
+            else f"{factor} N(Mx) = M N(x) for all x: the map must multiply every length by {factor}",
             "cosines are kept by rotations and reflections, and by multiples of them, and by nothing else",
         ]
         for place, hint in enumerate(hints):
             expect(bool(got[place]) == right[place], f"M = {name}: answer {place + 1} is {right[place]}. {hint}")
 
 
-def check_pinning(answer: Answer, widths: list[int]) -> None:
-    """Task 5: `answer(k)`."""
+def check_pinning(answer: Answer, widths: list[int], *, length: int = 1) -> None:
+    """Task 5: `answer(k)`; every row has this length."""
     for k in widths:
         A = floats(answer(k), (None, k), f"the rows for k = {k}")
         needed = k * (k + 1) // 2
         expect(len(A) <= 100, "far too many rows")
         lengths = np.linalg.norm(A, axis=1)
-        expect(bool((np.abs(lengths - 1) <= UNIT).all()), "every row has length 1")
+        expect(bool((np.abs(lengths - length) <= UNIT * length).all()), f"every row has length {length}")
         left = gauge.linear_gauge_dimension(A)
         expect(
             left == 0,
@@ -185,18 +196,26 @@ def check_pinning(answer: Answer, widths: list[int]) -> None:
         )
 
 
-def check_decay(answer: Answer, cases: list[tuple[list[Any], list[Any]]]) -> None:
-    """Task 6: `answer(A, B)`."""
+def check_decay(answer: Answer, cases: list[tuple[list[Any], list[Any]]], *, weight: float = 1.0) -> None:
+    """Task 6: `answer(A, B)`; the decay of B has `weight` times the weight of that of A."""
+
+    def decayed(tables: tuple[Any, Any]) -> float:
+        return float((tables[0] ** 2).sum() + weight * (tables[1] ** 2).sum())
+
     for first, second in cases:
         A, B = np.array(first), np.array(second)
-        ratio = np.linalg.norm(B, axis=0) / np.linalg.norm(A, axis=0)
+        plain = np.linalg.norm(B, axis=0) / np.linalg.norm(A, axis=0)
+        ratio = np.sqrt(weight) * plain
         right = np.sqrt(ratio)
-        least = sum(float((table**2).sum()) for table in gauge.apply_gauge(A, B, right))
+        least = decayed(gauge.apply_gauge(A, B, right))
         d = compare_arrays(
             answer(first, second),
             right,
             f"the gauge of the least norms, {A.shape[0]} and {B.shape[0]} rows",
             [
+                (np.sqrt(plain), OTHER_VERSION),
+                (np.sqrt(weight * plain), "the weight stands before a square: its root multiplies d^2"),
+                (np.sqrt(plain / np.sqrt(weight)), "the weight lies on the items, so their columns become shorter"),
                 (ratio, "per column minimise d^2 |a|^2 + |b|^2 / d^2: d^2 is |b|/|a|, and d its root"),
                 (1 / right, "the other way round: a column of A that is long must become shorter"),
                 (1 / ratio, "the other way round: a column of A that is long must become shorter"),
@@ -208,7 +227,7 @@ def check_decay(answer: Answer, cases: list[tuple[list[Any], list[Any]]]) -> Non
                 ),
             ],
         )
-        other = sum(float((table**2).sum()) for table in gauge.apply_gauge(A, B, d * 1.01))
+        other = decayed(gauge.apply_gauge(A, B, d * 1.01))
         if other < least:
             raise RuntimeError("a gauge nearby has smaller norms: this check is wrong, not the answer")
 
@@ -246,6 +265,11 @@ def check_neighbours(answer: Answer, before: list[Any], after: list[Any], sizes:
             slips,
             exact=False,
         )
+
+
+def _with_products(A: np.ndarray, apart: int | None) -> np.ndarray:
+    """A and the sums of rows i and i + apart: a gauge that keeps all three lengths keeps the product."""
+    return A if apart is None else np.concatenate([A, A[apart:] + A[:-apart]])
 
 
 def _exact(table: list[Any]) -> np.ndarray:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from course_lib.lessons.shared.forms import (
+    OTHER_VERSION,
     Answer,
     compare,
     compare_exact,
@@ -66,17 +67,20 @@ def films(
 # ---- what the checks are made of; the hidden checks call them with other inputs ----
 
 
-def check_pairs(answer: Answer, cases: list[tuple[list[Any], list[Any], list[Any], list[Any], Any]]) -> None:
-    """Task 1a: `answer(U, V, w, z, c)`."""
+def check_pairs(
+    answer: Answer, cases: list[tuple[list[Any], list[Any], list[Any], list[Any], Any]], *, times: int = 1
+) -> None:
+    """Task 1a: `answer(U, V, w, z, c)`; the squares are those of times <u, v> - c."""
     for left, right_rows, w, z, c in cases:
-        u, v, weights = exact(left), exact(right_rows), {"left_weights": exact(w), "right_weights": exact(z)}
+        u, v, weights = times * exact(left), exact(right_rows), {"left_weights": exact(w), "right_weights": exact(z)}
+        one = gramians.all_pairs_square(_beside(exact(left), c), _beside(v, -1), **weights)
         right = gramians.all_pairs_square(_beside(u, c), _beside(v, -1), **weights)  # <u, v> - c = <(u, c), (v, -1)>
         few = len(left) * len(right_rows) <= 1000
         compare(
             answer(left, right_rows, w, z, c),
             right,
             f"the sum over {len(left)} x {len(right_rows)} pairs, c = {c}",
-            _pair_slips(u, v, exact(w), exact(z), Fraction(c)) if few else [],
+            [(one, OTHER_VERSION), *(_pair_slips(u, v, exact(w), exact(z), Fraction(c)) if few else [])],
             exact=True,
         )
 
@@ -107,13 +111,17 @@ def _pair_slips(u: np.ndarray, v: np.ndarray, w: np.ndarray, z: np.ndarray, c: F
     ]
 
 
-def check_gradient(answer: Answer, cases: list[tuple[list[Any], list[Any], list[Any], int]]) -> None:
-    """Task 1b: `answer(U, V, pairs, x)`."""
+def check_gradient(
+    answer: Answer, cases: list[tuple[list[Any], list[Any], list[Any], int]], *, trace: str = "0"
+) -> None:
+    """Task 1b: `answer(U, V, pairs, x)`, of g + trace tr G_u."""
     for left, right_rows, examples, x in cases:
         u, v, n = exact(left), exact(right_rows), len(examples)
         rows, cols = ([pair[side] for pair in examples] for side in (0, 1))
         times = rows.count(x)
         gram = gramians.gramian(v[cols])
+        plain = gram @ u[x] * 2 * times / Fraction(n)
+        gram = gram + Fraction(trace) * np.eye(len(gram), dtype=int).astype(object)  # tr G_u is <G_u, I>
         one = gram @ u[x] * 2 / Fraction(n)
         right = one * times
         distinct = gramians.gramian(v[sorted(set(cols))]) @ u[x] * 2 * times / Fraction(n)
@@ -126,6 +134,7 @@ def check_gradient(answer: Answer, cases: list[tuple[list[Any], list[Any], list[
             [right.tolist()],
             where,
             [
+                ([plain.tolist()], OTHER_VERSION),
                 ([(right / 2).tolist()], "the derivative of a square brings a 2"),
                 ([one.tolist()], "the entity stands in several training pairs, and each of them pulls"),
                 ([(one / 2).tolist()], "the entity stands in several training pairs, and the square brings a 2"),
@@ -257,12 +266,12 @@ def enumerated(steps: list[np.ndarray], beta: Any, b: int) -> np.ndarray:
     return np.asarray(total / Fraction(len(sequences)))
 
 
-def check_leaving(answer: Answer, cases: list[tuple[int, Fraction]]) -> None:
-    """Task 4a: `answer(n, beta)`."""
+def check_leaving(answer: Answer, cases: list[tuple[int, Fraction]], *, row: list[int] | None = None) -> None:
+    """Task 4a: `answer(n, beta)`; every row of `now` is `row`, if that is given."""
     for n, beta in cases:
         value = answer(n, beta)
         expect(is_list(value) and len(value) == 3, "three things are asked for: return cached, now, i")
-        cached, now, i = _rows(value[0], n, "cached"), _rows(value[1], n, "now"), value[2]
+        cached, now, i = _rows(value[0], n, "cached"), _rows(value[1], n, "now", row), value[2]
         expect(is_whole(i) and 0 <= i < n, f"i is a whole number from 0 to {n - 1}")
         estimate = looked(cached, now, int(i), beta)
         hint = " The estimate at beta = 1/n is the Gramian of a cache: how far must beta take you beyond it?"
@@ -273,17 +282,17 @@ def check_leaving(answer: Answer, cases: list[tuple[int, Fraction]]) -> None:
         )
 
 
-def always_form(value: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
+def always_form(value: Any, n: int, *, row: list[int] | None = None) -> tuple[np.ndarray, np.ndarray]:
     """(cached, now), checked for form, and the estimate of the first draw."""
     expect(is_list(value) and len(value) == 2, "two things are asked for: return cached, now")
-    cached, now = _rows(value[0], n, "cached"), _rows(value[1], n, "now")
+    cached, now = _rows(value[0], n, "cached"), _rows(value[1], n, "now", row)
     expect(outside(looked(cached, now, 0, 1)), f"n = {n}: the estimate of the first draw has no negative eigenvalue")
     return cached, now
 
 
-def check_always(answer: Answer, sizes: list[int]) -> None:
+def check_always(answer: Answer, sizes: list[int], *, row: list[int] | None = None) -> None:
     for n in sizes:
-        cached, now = always_form(answer(n), n)
+        cached, now = always_form(answer(n), n, row=row)
         inside = [i for i in range(n) if not outside(looked(cached, now, i, 1))]
         expect(
             not inside,
@@ -305,11 +314,12 @@ def outside(matrix: np.ndarray) -> bool:
     return bool(a < 0 or c < 0 or a * c < b * b)
 
 
-def check_batch(answer: Answer, cases: list[tuple[Fraction, int]], *, replace: bool) -> None:
-    """Task 5: `answer(share, n)`."""
-    for share, n in cases:
+def check_batch(answer: Answer, cases: list[tuple[Fraction, int]], *, replace: bool, louder: int = 1) -> None:
+    """Task 5: `answer(share, n)`; grad h is so many times as long as grad g, and its part is at most the share."""
+    for given, n in cases:
+        share = given / louder
         right = _smallest_batch(share, None if replace else n)
-        got = answer(share, n)
+        got = answer(given, n)
         expect(is_list(got) and len(got) == 2, "two numbers are asked for: with replacement, and without")
         value = got[0 if replace else 1]
         expect(is_whole(value), "the size of a batch is a whole number")
@@ -317,8 +327,9 @@ def check_batch(answer: Answer, cases: list[tuple[Fraction, int]], *, replace: b
         compare(
             int(value),
             right,
-            f"the smallest batch drawn {way} replacement, share {share}, n = {n}",
+            f"the smallest batch drawn {way} replacement, share {given}, n = {n}",
             [
+                (_smallest_batch(given, None if replace else n), OTHER_VERSION),
                 (right - 1, "the share is then still larger: round up"),
                 (right + 1, "one fewer is enough"),
                 (
@@ -336,8 +347,8 @@ def check_batch(answer: Answer, cases: list[tuple[Fraction, int]], *, replace: b
         )
 
 
-def check_rate(answer: Answer, path: list[Any], batches: list[Any]) -> None:
-    """Task 6: `answer(path, batches)`."""
+def check_rate(answer: Answer, path: list[Any], batches: list[Any], *, every: int = 1) -> None:
+    """Task 6: `answer(path, batches)`; the training makes so many steps between two moments of the path."""
     grams, seen = np.array(path), np.array(batches)
 
     def lengths(x: np.ndarray) -> np.ndarray:
@@ -347,11 +358,14 @@ def check_rate(answer: Answer, path: list[Any], batches: list[Any]) -> None:
         return gramians.optimal_alpha(float(delta), float(sigma), "random_walk")
 
     moves, errors = lengths(np.diff(grams, axis=0)), lengths(seen - grams)
-    delta, sigma = np.sqrt((moves**2).mean()), np.sqrt((errors**2).mean())
+    whole, sigma = np.sqrt((moves**2).mean()), np.sqrt((errors**2).mean())
+    delta = whole / np.sqrt(every)  # the steps of a random walk add up as squares
     right = best(delta, sigma)
     net = np.sqrt(((grams[-1] - grams[0]) ** 2).sum()) / len(moves)
     ratio = float(delta / sigma)
     slips = [
+        (best(whole, sigma), OTHER_VERSION),
+        (best(whole / every, sigma), "the steps of a random walk add up as squares: delta^2 is divided, not delta"),
         (best(np.sqrt(ratio), 1), "r is the square of delta/sigma"),
         (best(moves.mean(), errors.mean()), "delta^2 is the mean of squares, not the square of a mean"),
         (
@@ -411,13 +425,14 @@ def _smallest_batch(share: Fraction, n: int | None) -> int:
     return high
 
 
-def _rows(value: Any, n: int, name: str) -> np.ndarray:
+def _rows(value: Any, n: int, name: str, row: list[int] | None = None) -> np.ndarray:
     expect(
         is_list(value) and len(value) == n and all(is_list(row) and len(row) == 2 for row in value),
         f"{name} has {n} rows of two numbers",
     )
     rows = [[fraction(entry, name) for entry in row] for row in value]
-    expect(all(any(row) for row in rows), f"no row of {name} is zero")
+    expect(all(map(any, rows)), f"no row of {name} is zero")
+    expect(row is None or all(entries == row for entries in rows), f"every row of {name} is {row}")
     return exact(rows)
 
 
@@ -457,4 +472,4 @@ batch_without = public(check_batch, [(Fraction(2, 5), 10), (Fraction(1, 10), 20)
 # Task 6, three steps of a 2 x 2 Gramian
 rate_small = public(check_rate, WALK, SEEN)
 # Task 6, on the Gramian of films while they are trained
-rate_films = public(lambda answer: check_rate(answer, *films(64, 20.0, steps=20)))
+rate_films = public(lambda answer, **numbers: check_rate(answer, *films(64, 20.0, steps=20), **numbers))

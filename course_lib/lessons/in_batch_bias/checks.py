@@ -8,7 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.lessons.shared.forms import PASSED, Answer, compare, expect, fraction, is_whole, plain_check, public
+from course_lib.lessons.shared.forms import (
+    OTHER_VERSION,
+    PASSED,
+    Answer,
+    compare,
+    expect,
+    fraction,
+    is_whole,
+    plain_check,
+    public,
+)
 from course_lib.maths import in_batch
 
 FIG2 = [[0, 0, 1, 0], [0, 1, 0, 1], [0, 0, 0, 1], [1, 0, 0, 1]]
@@ -18,46 +28,61 @@ MOST_POSITIVES = 8
 
 
 @plain_check
-def counterexample(answer: Answer) -> None:
+def counterexample(answer: Answer, **numbers: int) -> None:
     """Task 3: the form, and that there is a bias at all; how large it is, is not looked at here."""
-    check_bias(answer)
+    check_bias(answer, **numbers)
     print(PASSED.replace("inputs", "grounds: the gap itself is not looked at here"))
 
 
 @plain_check
-def shard_weights(answer: Answer) -> None:
+def shard_weights(answer: Answer, negative: str = "1", positive: str = "0") -> None:
     """Task 4 on shards of two of three and of four positives: the negatives only."""
-    check_shard_negatives(answer, np.array([[1, 0], [1, 1]]), 2)
-    check_shard_negatives(answer, np.array([[1, 0, 1], [1, 1, 0]]), 2)
+    check_shard_negatives(answer, np.array([[1, 0], [1, 1]]), 2, negative)
+    check_shard_negatives(answer, np.array([[1, 0, 1], [1, 1, 0]]), 2, negative)
     print(PASSED.replace("inputs", "inputs, and on the positives"))
 
 
 @plain_check
-def share_pushed_down(answer: Answer) -> None:
+def share_pushed_down(answer: Answer, odds: int = 1) -> None:
     """Task 5 on the six pairs of Figure 2, and on seven pairs where s/M in place of rho gives another share."""
     for labels, sizes in ((FIG2, [3, 5]), (SEVEN, [2])):
         users, items = np.nonzero(np.array(labels))
-        check_share(answer, users.tolist(), items.tolist(), sizes)
+        check_share(answer, users.tolist(), items.tolist(), sizes, odds)
     print(PASSED)
 
 
 # ---- what the checks are made of; the hidden checks call them with other inputs ----
 
 
-def check_weights(answer: Answer, labels: Any, cells: list[tuple[int, int]], sizes: list[int]) -> None:
-    """m n times the expected weight of l- under in-batch sampling, at some cells and batch sizes."""
+def check_weights(
+    answer: Answer,
+    labels: Any,
+    cells: list[tuple[int, int]],
+    sizes: list[int],
+    *,
+    beside: str = "1",
+    diagonal: str = "0",
+) -> None:
+    """m n times the expected weight of l- under in-batch sampling, at some cells and batch sizes.
+
+    Every cell beside the diagonal of the grid has the weight `beside`, every cell on it the weight `diagonal`.
+    """
+    outer, inner = Fraction(beside), Fraction(diagonal)
     table = np.array(labels)
     rows, cols, total = table.sum(1), table.sum(0), int(table.sum())
     for size in sizes:
         _, weights = in_batch.expected_weights("in_batch", labels=_exact(table), batch_size=size)
         rho = Fraction(size - 1, total - 1)
         for i, j in cells:
-            pop = int(rows[i] * cols[j])
+            pop, label = int(rows[i] * cols[j]), int(table[i, j])
+            plain = weights[i, j] * table.size
             compare(
                 answer(table.tolist(), i, j, size),
-                weights[i, j] * table.size,
-                f"the weight of l- at cell ({i}, {j}), label {table[i, j]}, batches of {size} of {total}",
+                outer * plain + inner * label,  # each positive stands on the diagonal in s of M batches, scaled by M/s
+                f"the weight of l- at cell ({i}, {j}), label {label}, batches of {size} of {total}",
                 {
+                    plain: OTHER_VERSION,
+                    outer * plain: "the diagonal cells are counted, too: once for each time that the pair is drawn",
                     rho * pop: "a positive pair is not its own negative: the diagonal leaves out pop times rho once",
                     Fraction(size, total)
                     * (pop - int(table[i, j])): "two draws without replacement: (s - 1)/(M - 1), not s/M",
@@ -71,31 +96,39 @@ def check_weights(answer: Answer, labels: Any, cells: list[tuple[int, int]], siz
             )
 
 
-def check_best_score(answer: Answer, cases: list[tuple[int, Any, int, int]]) -> None:
-    """The score that minimises the expected loss of a positive pair, square loss, every l- of the batch times omega."""
+def check_best_score(answer: Answer, cases: list[tuple[int, Any, int, int]], *, high: int = 1, low: int = 0) -> None:
+    """The score that minimises the expected loss of a positive pair, square loss, every l- of the batch times omega.
+
+    l+ is (high - x)^2 / 2 and l- is (low - x)^2 / 2.
+    """
     for pop, omega, size, total in cases:
         shape = (total, total)
         plain = in_batch.expected_coefficients("in_batch", batch_size=size, n_positives=total, shape=shape)
         weighed = plain.weigh_negatives(Fraction(omega))
         down = weighed.grid * pop**weighed.power + weighed.constant + weighed.inverse / pop
         rho = Fraction(size - 1, total - 1)
+        up = weighed.positive / (weighed.positive + down)
+        slips = {
+            1 / (1 + Fraction(omega) * rho * pop): "a positive pair has the weight rho (pop - 1) on l-, not rho pop",
+            1 / (1 + rho * (pop - 1)): "omega multiplies every l-: it must appear",
+            1 / (1 + Fraction(omega) * Fraction(size, total) * (pop - 1)): "rho is (s - 1)/(M - 1), not s/M",
+            Fraction(1): f"{high} is the label; l- pulls the score away from it",
+        }
         compare(
             answer(pop, omega, size, total),
-            weighed.positive / (weighed.positive + down),
+            low + (high - low) * up,
             f"the best score at pop {pop}, omega {omega}, batches of {size} of {total}",
-            {
-                1
-                / (1 + Fraction(omega) * rho * pop): "a positive pair has the weight rho (pop - 1) on l-, not rho pop",
-                1 / (1 + rho * (pop - 1)): "omega multiplies every l-: it must appear",
-                1 / (1 + Fraction(omega) * Fraction(size, total) * (pop - 1)): "rho is (s - 1)/(M - 1), not s/M",
-                Fraction(1): "1 is the label; l- pulls the score below it",
-            },
+            [
+                (up, OTHER_VERSION),
+                (high * up, f"l- pulls the score to {low}, and not to 0"),
+                *((low + (high - low) * part, hint) for part, hint in slips.items()),
+            ],
             exact=True,
         )
 
 
-def counterexample_form(value: Any) -> tuple[np.ndarray, int, tuple[int, int], Fraction]:
-    """(labels, batch_size, (i, j), gap), checked for form."""
+def counterexample_form(value: Any, **asked: int) -> tuple[np.ndarray, int, tuple[int, int], Fraction]:
+    """(labels, batch_size, (i, j), gap), checked for form; asked: rows, columns, positives, size where prescribed."""
     form = "return labels, batch_size, (i, j), gap"
     expect(isinstance(value, (tuple, list)) and len(value) == 4, f"four things are asked for: {form}")
     labels, size, cell, gap = value
@@ -120,6 +153,11 @@ def counterexample_form(value: Any) -> tuple[np.ndarray, int, tuple[int, int], F
     total = int(table.sum())
     expect(total <= MOST_POSITIVES, f"at most {MOST_POSITIVES} positives, so that all batches can be listed")
     expect(is_whole(size) and 2 <= size <= total, f"batch_size is a whole number from 2 to M = {total}")
+    found = {"rows": table.shape[0], "columns": table.shape[1], "positives": total, "size": int(size)}
+    for name, number in asked.items():
+        expect(
+            found[name] == number, f"{number} {name} are asked for (of the labels, or of a batch), not {found[name]}"
+        )
     expect(
         isinstance(cell, (tuple, list)) and len(cell) == 2 and all(is_whole(place) for place in cell),
         "the cell is a pair (i, j), counted from 0",
@@ -128,9 +166,9 @@ def counterexample_form(value: Any) -> tuple[np.ndarray, int, tuple[int, int], F
     return table, int(size), (int(cell[0]), int(cell[1])), fraction(gap, "gap")
 
 
-def check_bias(answer: Answer) -> None:
+def check_bias(answer: Answer, **asked: int) -> None:
     """Task 3: at the cell named, the expectation over all batches differs from the claim."""
-    labels, size, cell, _ = counterexample_form(answer())
+    labels, size, cell, _ = counterexample_form(answer(), **asked)
     expect(
         local_count_gap(labels, size)[cell] != 0,
         f"listing all batches of {size}: at cell {cell} the expected weight of l- is right, so nothing is disproved "
@@ -158,12 +196,12 @@ def local_count_gap(labels: np.ndarray, size: int) -> np.ndarray:
     return mean
 
 
-def check_shard_negatives(answer: Answer, labels: np.ndarray, size: int) -> None:
-    """Task 4: outside O every expected weight of l- is 1/(mn)."""
-    wrong = (expected_shard(answer, labels, size) * labels.size != 1) & (labels == 0)
+def check_shard_negatives(answer: Answer, labels: np.ndarray, size: int, negative: str = "1") -> None:
+    """Task 4: outside O every expected weight of l- is `negative`/(mn)."""
+    wrong = (expected_shard(answer, labels, size) * labels.size != Fraction(negative)) & (labels == 0)
     expect(
         not wrong.any(),
-        f"shards of {size}: the expected weight of l- on a negative pair is not 1/(mn). A shard is a uniform "
+        f"shards of {size}: the expected weight of l- on a negative pair is not {negative}/(mn). A shard is a uniform "
         "draw of h positives, whatever the other devices hold: which batch size belongs into rho?",
     )
 
@@ -194,24 +232,28 @@ def shard_matrix(answer: Answer, rows: list[int], cols: list[int], total: int, s
     return [[fraction(entry, "each weight") for entry in row] for row in value]
 
 
-def check_share(answer: Answer, users: list[int], items: list[int], sizes: list[int]) -> None:
-    """The share of the pairs whose best logistic score is negative."""
+def check_share(answer: Answer, users: list[int], items: list[int], sizes: list[int], odds: int = 1) -> None:
+    """The share of the pairs whose best logistic score is below -ln(odds)."""
     rows, cols, total = np.bincount(users), np.bincount(items), len(users)
     pop = rows[users] * cols[items]
     for size in sizes:
-        threshold = in_batch.misclassification_threshold(size, total)
+        even = in_batch.misclassification_threshold(Fraction(size), Fraction(total))
+        threshold = 1 + odds * (even - 1)
         compare(
             answer(users, items, size),
             float((pop > threshold).mean()),
             f"the share of {total} pairs below zero at batches of {size}",
             {
+                float((pop > even).mean()): OTHER_VERSION,
                 float(
                     (pop >= threshold).mean()
-                ): "a pair exactly at the threshold has the score 0, which is not negative",
-                float((pop > 1 + total / size).mean()): "rho is (s - 1)/(M - 1), not s/M",
-                float((pop > total / size).mean()): "rho is (s - 1)/(M - 1), not s/M, and pop - 1, not pop",
+                ): "a pair exactly at the threshold has the score 0, which is not negative"
+                if odds == 1
+                else "a pair exactly at the threshold is not below it",
+                float((pop > 1 + odds * total / size).mean()): "rho is (s - 1)/(M - 1), not s/M",
+                float((pop > odds * total / size).mean()): "rho is (s - 1)/(M - 1), not s/M, and pop - 1, not pop",
                 float(
-                    (pop > (total - 1) / (size - 1)).mean()
+                    (pop > odds * (total - 1) / (size - 1)).mean()
                 ): "the weight of l- on a positive is rho (pop - 1), not rho pop",
                 float((pop <= threshold).mean()): "this is the share that stays above zero",
                 100 * float((pop > threshold).mean()): "a share lies between 0 and 1; this looks like per cent",

@@ -7,12 +7,14 @@ differentiate real torch towers; torch is loaded by the first check that has an 
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from course_lib.data import datasets
 from course_lib.lessons.shared.forms import (
+    OTHER_VERSION,
     PASSED,
     Answer,
     compare,
@@ -34,28 +36,30 @@ PRODUCTS = 1e-6  # by how much a product of two inputs may be off
 
 
 @plain_check
-def tower_i(answer: Answer) -> None:
-    """Task 4, condition (i): that it is violated, and that everything stays tangent."""
+def tower_i(answer: Answer, product: int | None = None) -> None:
+    """Task 4, condition (i): that it is violated (by `product`, if given), and that everything stays tangent."""
     A, B = tower_form(answer("i"))
     codes = np.array(A).T @ np.array(A)  # K_ij is a_i . a_j times the identity, for i != j
-    expect(bool(codes[~np.eye(len(codes), dtype=bool)].any()), "your tower meets condition (i): no two codes overlap")
+    products = codes[~np.eye(len(codes), dtype=bool)]
+    expect(bool(products.any()), "your tower meets condition (i): no two codes overlap")
+    expect(product is None or product in products, f"no K_ij between different users is {product} times the identity")
     expect_tangent(_two_layers(A, B, np.eye(len(A[0])).tolist()), len(A[0]))
     print(PASSED.replace("inputs", "grounds, too"))
 
 
 @plain_check
-def tower_ii(answer: Answer) -> None:
+def tower_ii(answer: Answer, difference: int | None = None) -> None:
     """Task 4, condition (ii): only the form is looked at here."""
     tower_form(answer("ii"))
     print("the form is right.", PASSED.replace("inputs", "grounds: the tower itself is not differentiated here"))
 
 
 @plain_check
-def share(answer: Answer) -> None:
+def share(answer: Answer, *, within: float = 10) -> None:
     """Task 6a on three examples, and on 50 films."""
     gradients = [[0.0, 1.0], [1.0, 0.0], [0.5, -0.5]]
-    check_share(answer, [[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], gradients)
-    check_share(answer, *films(4, n=50, seed=3))
+    check_share(answer, [[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], gradients, within=within)
+    check_share(answer, *films(4, n=50, seed=3), within=within)
     print(PASSED)
 
 
@@ -79,15 +83,24 @@ def films(d: int, n: int = 200, seed: int = 0) -> tuple[list[Any], list[Any], li
 # ---- what the checks are made of; the hidden checks call them with other inputs ----
 
 
-def check_kernel(answer: Answer, cases: list[tuple[Matrix, Matrix, list[int], list[int]]], *, bias: bool) -> None:
-    """Task 1: `answer(A, B, x_i, x_j, bias)`."""
+def check_kernel(
+    answer: Answer, cases: list[tuple[Matrix, Matrix, list[int], list[int]]], *, bias: bool, scale: int = 1
+) -> None:
+    """Task 1: `answer(A, B, x_i, x_j, bias)`; scale times B A x is the output, and then the bias."""
     for A, B, first, second in cases:
         got = answer(A, B, first, second, bias)
-        right = _whole(_blocks(_two_layers(A, B, [first, second], bias=bias))[0][1])
         a, b, x, y = (np.array(part, dtype=object) for part in (A, B, first, second))
+        layers, unscaled = (
+            np.array(_whole(_blocks(_two_layers(A, B, [first, second], bias=with_bias))[0][1]), dtype=object)
+            for with_bias in (False, bias)
+        )
+        right = scale**2 * layers + (unscaled - layers)  # the scale stands before the layers, not before the bias
         one, codes, inputs = np.eye(len(B), dtype=int).astype(object), (a @ x) @ (a @ y), x @ y
         extra = one if bias else 0 * one
         slips = [
+            (unscaled, OTHER_VERSION),
+            (scale**2 * unscaled, "the bias is added after the scale: its part is the identity as it is"),
+            (scale * layers + (unscaled - layers), "the scale stands in both Jacobians, so it is squared"),
             (
                 codes * one + inputs * (b @ b.T),
                 "the trained bias is the same for all: it adds the identity to every block",
@@ -112,7 +125,7 @@ def check_kernel(answer: Answer, cases: list[tuple[Matrix, Matrix, list[int], li
         if b.shape[0] == b.shape[1]:
             slips.append((codes * one + inputs * (b.T @ b) + extra, "a change of A passes through B: B B^T, not B^T B"))
         where = f"K_ij at A = {A}, B = {B}, x_i = {first}, x_j = {second}, {'with' if bias else 'without'} bias"
-        compare_exact(got, right, where, [(slip.tolist(), hint) for slip, hint in slips])
+        compare_exact(got, right.tolist(), where, [(slip.tolist(), hint) for slip, hint in slips])
 
 
 TOWERS: dict[str, str] = {
@@ -149,10 +162,10 @@ def check_tangent(answer: Answer, names: list[str]) -> None:
         expect(bool(got) == right, f"the tower '{name}' {'does' if right else 'does not'} stay tangent: {TOWERS[name]}")
 
 
-def check_momentum(answer: Answer, cases: list[tuple[list[Any], Any, Any]]) -> None:
-    """Task 3: `answer(start, squared_velocities, lr, momentum)`."""
+def check_momentum(answer: Answer, cases: list[tuple[list[Any], Any, Any]], *, decay: str = "0") -> None:
+    """Task 3: `answer(start, squared_velocities, lr, momentum)`; each step also takes lr decay q away."""
     for turns, lr, mu in cases:
-        start, squares, right = heavy_ball(turns, lr, mu)
+        start, squares, right = heavy_ball(turns, lr, mu, Fraction(decay))
         cross = [mu ** (t - s) * squares[s] for t in range(len(squares)) for s in range(t)]
         late = [mu ** (t - s - 1) * squares[s] for t in range(len(squares)) for s in range(t)]
         pythagoras = start + lr**2 * sum(squares)
@@ -161,6 +174,7 @@ def check_momentum(answer: Answer, cases: list[tuple[list[Any], Any, Any]]) -> N
             right,
             f"||q_T||^2 from {start}, squared velocities {[str(x) for x in squares]}, lr {lr}, momentum {mu}",
             [
+                (pythagoras + 2 * lr**2 * sum(cross), OTHER_VERSION),
                 (pythagoras, "under momentum the step is not orthogonal to q: 2 <q, dq> is missing"),
                 (pythagoras + lr**2 * sum(cross), "<q, dq> enters twice in ||q + dq||^2"),
                 (
@@ -181,13 +195,16 @@ def check_momentum(answer: Answer, cases: list[tuple[list[Any], Any, Any]]) -> N
         )
 
 
-def heavy_ball(turns: list[Any], lr: Any, mu: Any) -> tuple[Fraction, list[Fraction], Fraction]:
+def heavy_ball(
+    turns: list[Any], lr: Any, mu: Any, decay: Fraction = Fraction(0)
+) -> tuple[Fraction, list[Fraction], Fraction]:
     """(||q_0||^2, [||v_t||^2], ||q_T||^2), exact, in the plane: gradient t is turns[t] times q turned by 90 degrees."""
+    kept = 1 - lr * decay
     q, v = (Fraction(2), Fraction(1)), (Fraction(0), Fraction(0))
     squares = []
     for turn in turns:
         v = (mu * v[0] - turn * q[1], mu * v[1] + turn * q[0])
-        q = (q[0] - lr * v[0], q[1] - lr * v[1])
+        q = (kept * q[0] - lr * v[0], kept * q[1] - lr * v[1])
         squares.append(v[0] ** 2 + v[1] ** 2)
     return Fraction(5), squares, q[0] ** 2 + q[1] ** 2
 
@@ -223,8 +240,8 @@ def expect_tangent(tower: Any, n: int) -> None:
     )
 
 
-def check_inputs(answer: Answer, counts: list[int], *, bias: bool) -> None:
-    """Task 5: `answer(n, bias)`."""
+def check_inputs(answer: Answer, counts: list[int], *, bias: bool, own: int | None = None) -> None:
+    """Task 5: `answer(n, bias)`; with `own` every K_ii is that number times the identity."""
     import torch
 
     from course_lib.models import encoders, jacobians
@@ -238,9 +255,14 @@ def check_inputs(answer: Answer, counts: list[int], *, bias: bool) -> None:
             "each input needs at least two entries that are not zero (above 0.01)",
         )
         tower = encoders.DenseLinear(inputs, 3, bias, generator=torch.Generator().manual_seed(1)).double()
-        if jacobians.lookup_equivalent(tower, torch.arange(n), tol=PRODUCTS):
-            continue
         products = inputs @ inputs.T
+        if jacobians.lookup_equivalent(tower, torch.arange(n), tol=PRODUCTS):
+            found = np.diag(products) + bias
+            expect(
+                own is None or bool(np.abs(found - own).max() <= PRODUCTS * own),
+                f"n = {n}: it moves like a lookup, but K_ii is {found[0]:.6g} times the identity, not {own}",
+            )
+            continue
         away = products[~np.eye(n, dtype=bool)]
         hint = ""
         if bias and np.abs(away).max() <= PRODUCTS:
@@ -252,48 +274,62 @@ def check_inputs(answer: Answer, counts: list[int], *, bias: bool) -> None:
         expect(False, told + hint)
 
 
-def check_share(answer: Answer, weights: list[Any], inputs: list[Any], gradients: list[Any]) -> None:
+def check_share(
+    answer: Answer, weights: list[Any], inputs: list[Any], gradients: list[Any], *, within: float = 10
+) -> None:
+    """Task 6a: `answer(weights, inputs, gradients)`."""
     got = answer(weights, inputs, gradients)
-    right = _share(weights, inputs, gradients)
+    right = _share(weights, inputs, gradients, within)
+    near = partial(_near, low=90 - within, high=90 + within)
     w, x, g = (np.array(part) for part in (weights, inputs, gradients))
     own = -(x * x).sum(1, keepdims=True) * g
     slips = [
-        (_near(x @ w.T, own), "a step on W moves every example: add up (x_i . x_j) g_j over all j"),
-        (_near(x @ w.T, -(x @ x.T + 1) @ g), "there is no bias: K_ij = (x_i . x_j) I"),
-        (_near(x @ w.T, -g.sum(0) + 0 * g), "each gradient counts by the product of the inputs, x_i . x_j"),
-        (_near(x @ w.T, -(x @ x.T) @ g, 80, 180), "within 10 degrees of 90, on either side"),
+        (_share(weights, inputs, gradients, 10), OTHER_VERSION),
+        (near(x @ w.T, own), "a step on W moves every example: add up (x_i . x_j) g_j over all j"),
+        (near(x @ w.T, -(x @ x.T + 1) @ g), "there is no bias: K_ij = (x_i . x_j) I"),
+        (near(x @ w.T, -g.sum(0) + 0 * g), "each gradient counts by the product of the inputs, x_i . x_j"),
+        (_near(x @ w.T, -(x @ x.T) @ g, 90 - within, 180), f"within {within:g} degrees of 90, on either side"),
         (1 - right, "this is the share of the others"),
         (100 * right, "a share lies between 0 and 1; this looks like per cent"),
     ]
     compare(
         got,
         right,
-        f"the share of {len(inputs)} examples within 90 +- 10 degrees in {len(weights)} dimensions",
+        f"the share of {len(inputs)} examples within 90 +- {within:g} degrees in {len(weights)} dimensions",
         slips,
         exact=False,
     )
 
 
-def check_chance(answer: Answer, dimensions: list[int]) -> None:
+def check_chance(answer: Answer, dimensions: list[int], *, within: float = 10) -> None:
     """Task 6b: `answer(d)`."""
     for d in dimensions:
-        right = p0.chance_of_right_angle(d, within=10)
+        right = p0.chance_of_right_angle(d, within=within)
         slips = [
+            (p0.chance_of_right_angle(d, within=10), OTHER_VERSION),
             (
-                1 / 9,
-                "20 of 180 degrees is right in the plane only: in more dimensions most directions are nearly "
-                "orthogonal",
+                within / 90,
+                f"{2 * within:g} of 180 degrees is right in the plane only: in more dimensions most directions are "
+                "nearly orthogonal",
             ),
             (right / 2, "both sides of 90 degrees count"),
-            (1 - p0.chance_of_right_angle(d, within=80), "the cosine of 80 degrees is the sine of 10: |cos| < sin 10"),
             (
-                p0.chance_of_right_angle(d + 1, within=10),
+                1 - p0.chance_of_right_angle(d, within=90 - within),
+                f"the cosine of {90 - within:g} degrees is the sine of {within:g}: |cos| < sin {within:g}",
+            ),
+            (
+                p0.chance_of_right_angle(d + 1, within=within),
                 "the sphere in d dimensions has d - 1 of its own: Beta(1/2, (d - 1)/2)",
             ),
             (100 * right, "a probability lies between 0 and 1; this looks like per cent"),
         ]
         compare(
-            answer(d), right, f"the chance of 90 +- 10 degrees in {d} dimensions", slips, exact=False, tolerance=1e-6
+            answer(d),
+            right,
+            f"the chance of 90 +- {within:g} degrees in {d} dimensions",
+            slips,
+            exact=False,
+            tolerance=1e-6,
         )
 
 
@@ -361,7 +397,7 @@ def _tower(name: str) -> tuple[Any, Any]:
     return tower, ids
 
 
-def _share(weights: list[Any], inputs: list[Any], gradients: list[Any]) -> float:
+def _share(weights: list[Any], inputs: list[Any], gradients: list[Any], within: float) -> float:
     import torch
 
     from course_lib.models import encoders, jacobians
@@ -372,7 +408,7 @@ def _share(weights: list[Any], inputs: list[Any], gradients: list[Any]) -> float
     ids = torch.arange(len(inputs))
     steps = jacobians.first_order_motion(tower, ids, torch.tensor(gradients, dtype=torch.float64), lr=1.0).detach()
     angles = geometry.angle_degrees(tower(ids).detach(), steps)
-    return jacobians.share_near_tangent(angles)
+    return jacobians.share_near_tangent(angles, within)
 
 
 def _near(embeddings: np.ndarray, steps: np.ndarray, low: float = 80, high: float = 100) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from course_lib.lessons.shared.forms import (
+    OTHER_VERSION,
     Answer,
     compare,
     compare_arrays,
@@ -34,17 +35,23 @@ GRAMS = [[[4, 1], [1, 2]], [[2, -1], [-1, 6]]]
 # ---- what the checks are made of; the hidden checks call them with other inputs ----
 
 
-def check_queries(answer: Answer, cases: list[tuple[list[Any], list[Any], int, int, float]]) -> None:
-    """Task 1a: the first of the two that `answer(Q, K, rank, size, tau)` returns."""
+def check_queries(
+    answer: Answer, cases: list[tuple[list[Any], list[Any], int, int, float]], *, handicap: str = "0"
+) -> None:
+    """Task 1a: the first of the two that `answer(Q, K, rank, size, tau)` returns.
+
+    `handicap` is taken from the score of each positive, as in the additive margin softmax.
+    """
     for q, k, rank, size, tau in cases:
-        right, _ = _own_gradient(q, k, rank, size, tau)
-        local, _ = _own_gradient(q, k, rank, size, tau, local=True)
+        right, _ = _own_gradient(q, k, rank, size, tau, handicap=handicap)
+        local, _ = _own_gradient(q, k, rank, size, tau, local=True, handicap=handicap)
         rows = len(right)
         compare_arrays(
             _two(answer(q, k, rank, size, tau))[0],
             right,
             f"the gradient to the queries of process {rank} of {size}, tau = {tau:g}",
             [
+                (_own_gradient(q, k, rank, size, tau)[0], OTHER_VERSION),
                 (right * rows, "the loss is the mean over the process's own rows, not their sum"),
                 (right / size, "the mean is over the process's own rows, not over all rows: DDP divides by P later"),
                 (right * tau, "the scores are divided by tau, and so is their gradient"),
@@ -55,21 +62,24 @@ def check_queries(answer: Answer, cases: list[tuple[list[Any], list[Any], int, i
         )
 
 
-def check_items(answer: Answer, cases: list[tuple[list[Any], list[Any], int, int, float]]) -> None:
+def check_items(
+    answer: Answer, cases: list[tuple[list[Any], list[Any], int, int, float]], *, handicap: str = "0"
+) -> None:
     """Task 1b: the second of the two that `answer(Q, K, rank, size, tau)` returns."""
     for q, k, rank, size, tau in cases:
-        _, right = _own_gradient(q, k, rank, size, tau)
+        _, right = _own_gradient(q, k, rank, size, tau, handicap=handicap)
         own = _rows(q, rank, size)
         kept = np.zeros_like(right)
         kept[own] = right[own]
         unpulled = right.copy()
         unpulled[own] += np.array(q)[own] / (len(own) * tau)
-        _, everyone = _own_gradient(q, k, 0, 1, tau)
+        _, everyone = _own_gradient(q, k, 0, 1, tau, handicap=handicap)
         compare_arrays(
             _two(answer(q, k, rank, size, tau))[1],
             right,
             f"the gradient to all items from process {rank} of {size}, tau = {tau:g}",
             [
+                (_own_gradient(q, k, rank, size, tau)[1], OTHER_VERSION),
                 (right * len(own), "the loss is the mean over the process's own rows, not their sum"),
                 (right / size, "the mean is over the process's own rows, not over all rows: DDP divides by P later"),
                 (right * tau, "the scores are divided by tau, and so is their gradient"),
@@ -86,13 +96,14 @@ def _rows(q: list[Any], rank: int, size: int) -> np.ndarray:
 
 
 def _own_gradient(
-    q: list[Any], k: list[Any], rank: int, size: int, tau: float, *, local: bool = False
+    q: list[Any], k: list[Any], rank: int, size: int, tau: float, *, local: bool = False, handicap: str = "0"
 ) -> tuple[np.ndarray, np.ndarray]:
     """The gradient of the mean over the own rows of -log softmax, to the own queries and to all items."""
     queries, items, own = np.array(q, dtype=float), np.array(k, dtype=float), _rows(q, rank, size)
     logits = queries[own] @ items.T / tau  # (B, P B)
     if local:
         logits[:, np.setdiff1d(np.arange(len(k)), own)] = -np.inf
+    logits[np.arange(len(own)), own] -= float(Fraction(handicap)) / tau
     shares = np.exp(logits - logits.max(axis=1, keepdims=True))
     shares /= shares.sum(axis=1, keepdims=True)
     shares[np.arange(len(own)), own] -= 1
@@ -108,11 +119,11 @@ def _two(value: Any) -> Any:
 Recipe = tuple[int, str, str, str, bool]
 
 
-def check_factors(answer: Answer, cases: list[Recipe]) -> None:
-    """Task 2: `answer(processes, rows, gather, reduction, times_world)`."""
+def check_factors(answer: Answer, cases: list[Recipe], *, before: int = 1) -> None:
+    """Task 2: `answer(processes, rows, gather, reduction, times_world)`; every loss is multiplied by `before`, too."""
     for size, rows, gather, reduction, times in cases:
         one = processes.gradient_factors(processes=size, rows=rows, gather=gather, reduction=reduction)
-        scale = size if times else 1
+        scale = before * (size if times else 1)
         right = _listed(one.times(scale))
         got = answer(size, rows, gather, reduction, times)
         where = f"P = {size}, {rows} rows, gather {gather}, {reduction}{', times P' if times else ''}"
@@ -125,6 +136,7 @@ def check_factors(answer: Answer, cases: list[Recipe]) -> None:
             [right],
             where,
             [
+                ([_listed(one.times(size if times else 1))], OTHER_VERSION),
                 ([_listed(one)], "the loss of each process is multiplied by P, and so are all its gradients"),
                 (
                     [_listed(carried.times(scale))],
@@ -224,14 +236,17 @@ def _stacked(value: Any) -> list[Any]:
 Sampling = tuple[list[Any], int, int]
 
 
-def check_weights(answer: Answer, cases: list[Sampling], *, gathered: bool) -> None:
-    """Task 4: `answer(labels, processes, batch)`: the weights with local negatives, and with gathered ones."""
+def check_weights(answer: Answer, cases: list[Sampling], *, gathered: bool, kept: str = "1") -> None:
+    """Task 4: `answer(labels, processes, batch)`: the weights with local negatives, and with gathered ones.
+
+    Of the cells a process keeps this share, by chance.
+    """
     for labels, size, batch in cases:
         table = exact(labels)
         popularity = table.sum(1)[:, None] * table.sum(0)[None, :]
         total = int(table.sum())
         met = processes.meetings("together", processes=size, batch_size=batch, n_positives=total)
-        local, whole = popularity - table, met.near + met.far
+        local, whole = Fraction(kept) * (popularity - table), met.near + met.far
         count, other = (whole, met.near) if gathered else (met.near, whole)
         right = local * count
         replaced = Fraction(size * batch, total) ** 2 if gathered else Fraction(size * batch**2, total**2)
@@ -242,8 +257,9 @@ def check_weights(answer: Answer, cases: list[Sampling], *, gathered: bool) -> N
             right.tolist(),
             f"the weights with {'gathered' if gathered else 'local'} negatives, P = {size}, B = {batch}, M = {total}",
             [
+                ((right / Fraction(kept)).tolist(), OTHER_VERSION),
                 (
-                    (popularity * count).tolist(),
+                    (Fraction(kept) * popularity * count).tolist(),
                     "a positive is no negative of itself: r_i c_j counts it once too often",
                 ),
                 ((local * other).tolist(), "local and gathered have changed places"),
@@ -282,10 +298,12 @@ def check_gramians(answer: Answer, cases: list[tuple[list[Any], list[int]]]) -> 
         )
 
 
-def check_bytes(answer: Answer, cases: list[tuple[int, int, int, str, str]]) -> None:
-    """Task 6a: `answer(processes, batch, d, rows, gather)`."""
+def check_bytes(answer: Answer, cases: list[tuple[int, int, int, str, str]], *, itemsize: int = 4) -> None:
+    """Task 6a: `answer(processes, batch, d, rows, gather)`, for numbers of so many bytes."""
     for size, batch, d, rows, gather in cases:
-        right = processes.gathered_bytes(processes=size, batch_size=batch, width=d, rows=rows, gather=gather)
+        right = itemsize * processes.gathered_bytes(
+            processes=size, batch_size=batch, width=d, rows=rows, gather=gather, itemsize=1
+        )
         got = answer(size, batch, d, rows, gather)
         expect(is_whole(got), "a number of bytes is a whole number")
         compare(
@@ -293,7 +311,11 @@ def check_bytes(answer: Answer, cases: list[tuple[int, int, int, str, str]]) -> 
             right,
             f"bytes of a step: P = {size}, B = {batch}, d = {d}, {rows} rows, gather {gather}",
             [
-                (right // 4, "a number of 32 bits has four bytes"),
+                (right // itemsize * 4, OTHER_VERSION),
+                (
+                    right // itemsize,
+                    f"a number of {8 * itemsize} bits has {'four' if itemsize == 4 else itemsize} bytes",
+                ),
                 (right * size // (size - 1), "a process need not send its block around the whole ring: P - 1 times"),
                 (right * size, "what one process sends, not all of them"),
                 (right // 2 if gather == "gradients" else None, "the gradients have the same way to go back"),
@@ -307,11 +329,15 @@ def check_bytes(answer: Answer, cases: list[tuple[int, int, int, str, str]]) -> 
         )
 
 
-def check_crossing(answer: Answer, cases: list[tuple[int, int, str, str]]) -> None:
-    """Task 6b: `answer(processes, d, rows, gather)`."""
+def check_crossing(
+    answer: Answer, cases: list[tuple[int, int, str, str]], *, itemsize: int = 4, gramian_itemsize: int = 4
+) -> None:
+    """Task 6b: `answer(processes, d, rows, gather)`, for rows and for Gramians of numbers of so many bytes."""
     for size, d, rows, gather in cases:
-        one = processes.gathered_bytes(processes=size, batch_size=1, width=d, rows=rows, gather=gather)
-        both = processes.gramian_bytes(processes=size, width=d)
+        one = processes.gathered_bytes(
+            processes=size, batch_size=1, width=d, rows=rows, gather=gather, itemsize=itemsize
+        )
+        both = processes.gramian_bytes(processes=size, width=d, itemsize=gramian_itemsize)
         right = int(both / one) + 1
         got = answer(size, d, rows, gather)
         expect(is_whole(got), "the size of a batch is a whole number")
@@ -320,6 +346,7 @@ def check_crossing(answer: Answer, cases: list[tuple[int, int, str, str]]) -> No
             right,
             f"the smallest B for which Gramians are cheaper: P = {size}, d = {d}, {rows} rows, gather {gather}",
             [
+                (int(both / one * itemsize / gramian_itemsize) + 1, OTHER_VERSION),
                 (right - 1, "there the gather is cheaper still, or as cheap: B is the next whole number"),
                 (right + 1, "one pair fewer is enough"),
                 (right * size, "B is the batch of one process, not of all"),

@@ -11,6 +11,7 @@ import numpy as np
 
 from course_lib.lessons.shared.forms import (
     CLOSE,
+    OTHER_VERSION,
     PASSED,
     Answer,
     compare,
@@ -38,10 +39,10 @@ TRIPLES = [(0, 0, 1), (1, 1, 2), (0, 0, 2), (0, 2, 1)]
 
 
 @plain_check
-def decayed_sum(answer: Answer) -> None:
+def decayed_sum(answer: Answer, **numbers: str) -> None:
     """Task 4b: `answer(total, lr, decay, steps)`, one step and three."""
     cases = [([1, -2], HALF, Fraction(1, 10), steps) for steps in (1, 3)]
-    check_sum(answer, cases)
+    check_sum(answer, cases, **numbers)
     print(PASSED)
 
 
@@ -108,11 +109,14 @@ def _direction_slips(items: np.ndarray, counts: np.ndarray, ratio: float) -> lis
     ]
 
 
-def check_cross_fitted(answer: Answer, cases: Sequence[tuple[list[Any], list[Any], float, list[Any]]]) -> None:
-    """Task 1b: `answer(items, counts, ratio, fold)`."""
+def check_cross_fitted(
+    answer: Answer, cases: Sequence[tuple[list[Any], list[Any], float, list[Any]]], *, power: float = 1.0
+) -> None:
+    """Task 1b: `answer(items, counts, ratio, fold)`, with a power of the counts, which leaves head and tail alone."""
     for items, counts, ratio, fold in cases:
-        table, counted, part = np.array(items), np.array(counts, dtype=float), np.array(fold)
+        table, counted, part = np.array(items), np.array(counts, dtype=float) ** power, np.array(fold)
         names = sorted(set(fold))
+        plain = popularity.correlation_across_parts(table, np.array(counts, dtype=float), part, ratio)
         along = partial(_along, table, counted, ratio)
         found = popularity.pearson(along(part == names[0], part != names[0]), counted[part == names[0]])
         own = [popularity.pearson(along(part == k, part == k), counted[part == k]) for k in names]
@@ -126,6 +130,7 @@ def check_cross_fitted(answer: Answer, cases: Sequence[tuple[list[Any], list[Any
             popularity.correlation_across_parts(table, counted, part, ratio),
             f"the cross-fitted correlation of {len(fold)} items in {len(names)} folds, ratio {ratio}",
             [
+                (plain, OTHER_VERSION),
                 (
                     popularity.projection_correlation(table, counted, ratio),
                     "this uses the items twice: once for the direction, once along it",
@@ -152,15 +157,16 @@ def _along(items: np.ndarray, counts: np.ndarray, ratio: float, at: np.ndarray, 
     return np.asarray(items[at] @ popularity.popularity_direction(items[of], counts[of], ratio))
 
 
-def check_pull(answer: Answer, cases: Sequence[tuple[list[Any], list[Any]]]) -> None:
-    """Task 2: `answer(Y, users)`."""
+def check_pull(answer: Answer, cases: Sequence[tuple[list[Any], list[Any]]], *, lead: int = 1) -> None:
+    """Task 2: `answer(Y, users)`; a lead of ln(lead) is demanded, so that the weight at 0 is lead/(1 + lead)."""
+    weight = Fraction(lead, 1 + lead)
     for labels, users in cases:
         y, table = exact(labels), exact(users)
         m, n = y.shape
         sizes = y.sum(axis=1)
 
         def pull(weights: np.ndarray, table: np.ndarray = table) -> list[Any]:
-            return list((weights.T @ table / 2).tolist())
+            return list((weights.T @ table * weight).tolist())
 
         roles = popularity.pull_matrix(y)
         right = pull(roles)
@@ -170,11 +176,12 @@ def check_pull(answer: Answer, cases: Sequence[tuple[list[Any], list[Any]]]) -> 
             right,
             f"the first step of {n} items, {m} users",
             [
+                (pull(roles / 2 / weight), OTHER_VERSION),
                 (pull(y), "every item is a negative as well, for the users who do not have it"),
                 (pull(-roles), "descent goes against the gradient"),
-                (pull(2 * roles), "at a margin of 0 the sigmoid is 1/2"),
+                (pull(roles / weight), f"at a margin of 0 the sigmoid is {weight}"),
                 (
-                    [[count * v / 2 for v in mean_user] for count in y.sum(axis=0)],
+                    [[count * v * weight for v in mean_user] for count in y.sum(axis=0)],
                     "this is Pop(i) times the mean user: the users of an item are not all users, "
                     "and there is a negative role",
                 ),
@@ -207,17 +214,18 @@ LAWS = {
 """Task 3's names: Spotlight, RecBole and LightFM draw so."""
 
 
-def check_negatives(answer: Answer, cases: Sequence[tuple[list[Any], str]]) -> None:
-    """Task 3: `answer(Y, law)`."""
+def check_negatives(answer: Answer, cases: Sequence[tuple[list[Any], str]], *, draws: int = 1) -> None:
+    """Task 3: `answer(Y, law)`; every observed pair draws so many negatives."""
     for labels, law in cases:
         y = exact(labels)
         m, n = y.shape
         sizes, counts = y.sum(axis=1), y.sum(axis=0)
-        laws = {name: popularity.expected_roles(y, of_name)[1] for name, of_name in LAWS.items()}
+        laws = {name: draws * popularity.expected_roles(y, of_name)[1] for name, of_name in LAWS.items()}
         right = laws[law]
         of_all = popularity.expected_roles(y, popularity.TripleLaw(negatives="popularity", collision="keep"))[1]
         skipped = popularity.expected_roles(y, popularity.TripleLaw(negatives=LAWS[law].negatives, collision="skip"))[1]
         slips = [
+            (right / draws, OTHER_VERSION),
             *((other, f'this is the law "{name}"') for name, other in laws.items() if name != law),
             (of_all, "only among the items that the user does not have"),
             (
@@ -249,8 +257,10 @@ def _capped(y: np.ndarray, counts: np.ndarray) -> np.ndarray:
     return np.asarray((y.sum(axis=1) / weights.sum(axis=1)) @ weights)
 
 
-def check_step(answer: Answer, cases: Sequence[tuple[list[Any], list[Any], list[Any], float]]) -> None:
-    """Task 4a: `answer(users, items, triples, lr)`."""
+def check_step(
+    answer: Answer, cases: Sequence[tuple[list[Any], list[Any], list[Any], float]], *, lead: int = 1
+) -> None:
+    """Task 4a: `answer(users, items, triples, lr)`, with the lead of task 2."""
     for users, items, triples, lr in cases:
         where = f"the tables after {len(triples)} triples at lr {lr}"
         value = answer(users, items, triples, lr)
@@ -258,7 +268,7 @@ def check_step(answer: Answer, cases: Sequence[tuple[list[Any], list[Any], list[
             is_list(value) and len(value) == 2 and all(is_list(table) for table in value),
             f"{where}: two tables are expected, users and items",
         )
-        right = descend(users, items, triples, lr)
+        right = descend(users, items, triples, lr, lead=lead)
         hints = {
             "user first": "the item steps use the user's embedding from before the step",
             "batch": "one triple after another: the next margin is that of the moved embeddings",
@@ -268,7 +278,8 @@ def check_step(answer: Answer, cases: Sequence[tuple[list[Any], list[Any], list[
             "sigma(s)": "the weight is sigma(-margin): large where the order is wrong",
             "half": "the weight is sigma(-margin), which is 1/2 at a margin of 0 only",
         }
-        slips = [(descend(users, items, triples, lr, slip=slip), hint) for slip, hint in hints.items()]
+        slips = [(descend(users, items, triples, lr, slip=slip, lead=lead), hint) for slip, hint in hints.items()]
+        slips = [(descend(users, items, triples, lr), OTHER_VERSION), *slips]
         shapes = [len(table[0]) for table in (users, items)]
         for place, (name, rows) in enumerate((("users", len(users)), ("items", len(items)))):
             expect(len(value[place]) == rows, f"{where}: the table of {name} has {rows} rows of {shapes[place]}")
@@ -282,7 +293,9 @@ def check_step(answer: Answer, cases: Sequence[tuple[list[Any], list[Any], list[
         )
 
 
-def descend(users: Any, items: Any, triples: Any, lr: float, *, slip: str = "") -> tuple[np.ndarray, np.ndarray]:
+def descend(
+    users: Any, items: Any, triples: Any, lr: float, *, slip: str = "", lead: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
     """Plain SGD on BPR, one triple after another; `slip` names a usual mistake."""
     users, items = np.array(users, dtype=float), np.array(items, dtype=float)
     start_users, start_items = users.copy(), items.copy()
@@ -291,7 +304,7 @@ def descend(users: Any, items: Any, triples: Any, lr: float, *, slip: str = "") 
             (start_users[u], start_items[i], start_items[j]) if slip == "batch" else (users[u], items[i], items[j])
         )
         p, difference = p.copy(), q - r
-        margin = float(p @ difference)
+        margin = float(p @ difference) - float(np.log(lead))
         weight = {"sigma(s)": _sigmoid(margin), "half": 0.5}.get(slip, _sigmoid(-margin))
         move = (-lr if slip == "ascent" else lr) * weight
         if slip != "frozen user":
@@ -303,10 +316,14 @@ def descend(users: Any, items: Any, triples: Any, lr: float, *, slip: str = "") 
     return users, items
 
 
-def check_sum(answer: Answer, cases: Sequence[tuple[list[Any], Any, Any, int]]) -> None:
+def check_sum(answer: Answer, cases: Sequence[tuple[list[Any], Any, Any, int]], *, slower: str = "1") -> None:
+    """Task 4b; after each step the learning rate is multiplied by `slower`."""
     for total, lr, decay, steps in cases:
         vector = exact(total)
         kept = 1 - 2 * Fraction(lr) * Fraction(decay)
+        rest = Fraction(1)
+        for step in range(steps):
+            rest *= 1 - 2 * Fraction(lr) * Fraction(slower) ** step * Fraction(decay)
 
         def shrunk(factor: Fraction, vector: np.ndarray = vector) -> list[Any]:
             return [(vector * factor).tolist()]
@@ -316,9 +333,10 @@ def check_sum(answer: Answer, cases: Sequence[tuple[list[Any], Any, Any, int]]) 
         expect(is_list(value) and len(value) == len(total), f"{where}: a list of {len(total)} numbers is expected")
         compare_exact(
             [value],
-            shrunk(kept**steps),
+            shrunk(rest),
             where,
             [
+                (shrunk(kept**steps), OTHER_VERSION),
                 (shrunk(Fraction(1)), "the triples leave the sum alone, the decay does not"),
                 (shrunk((1 - Fraction(lr) * Fraction(decay)) ** steps), "the gradient of decay ||e||^2 is 2 decay e"),
                 (
@@ -394,8 +412,8 @@ def check_two_tastes(answer: Answer, cases: Sequence[tuple[int, int]]) -> None:
         )
 
 
-def check_against(answer: Answer, cases: Sequence[tuple[int, int]]) -> None:
-    """Task 5b: `answer(m, count)`."""
+def check_against(answer: Answer, cases: Sequence[tuple[int, int]], *, longest: int = 1) -> None:
+    """Task 5b: `answer(m, count)`; no user is longer than `longest`, and none shorter than half of it."""
     for m, count in cases:
         value, where = answer(m, count), f"{m} users, {count} of them like the item"
         expect(is_list(value) and len(value) == 2, f"{where}: two things are asked for: return users, likers")
@@ -407,8 +425,8 @@ def check_against(answer: Answer, cases: Sequence[tuple[int, int]]) -> None:
         users = exact([[fraction(entry, f"{where}: users") for entry in row] for row in rows])
         lengths = (users * users).sum(axis=1)
         expect(
-            all(Fraction(1, 4) <= length <= 1 for length in lengths),
-            f"{where}: every user has a length from 1/2 to 1; "
+            all(Fraction(longest**2, 4) <= length <= longest**2 for length in lengths),
+            f"{where}: every user has a length from {Fraction(longest, 2)} to {longest}; "
             f"the squares run from {float(min(lengths)):.4g} to {float(max(lengths)):.4g}",
         )
         expect(
@@ -430,10 +448,11 @@ def check_against(answer: Answer, cases: Sequence[tuple[int, int]]) -> None:
         )
 
 
-def check_null(answer: Answer, cases: Sequence[tuple[list[Any], int, float]]) -> None:
-    """Task 6: `answer(counts, d, ratio)`."""
+def check_null(answer: Answer, cases: Sequence[tuple[list[Any], int, float]], *, power: float = 1.0) -> None:
+    """Task 6: `answer(counts, d, ratio)`, with a power of the counts."""
     for counts, d, ratio in cases:
-        counted = np.array(counts, dtype=float)
+        counted = np.array(counts, dtype=float) ** power
+        plain = popularity.chance_cosine(np.array(counts, dtype=float), ratio) * (d / (d + len(counts))) ** 0.5
         n, size = len(counts), head_size(len(counts), ratio)
         ranked = np.sort(counted)[::-1]
         apart = float(ranked[:size].mean() - ranked[-size:].mean())
@@ -453,6 +472,7 @@ def check_null(answer: Answer, cases: Sequence[tuple[list[Any], int, float]]) ->
             popularity.chance_cosine(counted, ratio) * (d / (d + n)) ** 0.5,
             f"the correlation of {n} random items in {d} dimensions, ratio {ratio}",
             [
+                (plain, OTHER_VERSION),
                 (0.0, "the head has chosen the direction that it is measured along, so it is not zero on average"),
                 (
                     size / n * delta * apart / float(counted.std()),
@@ -523,4 +543,4 @@ against_the_mean = public(check_against, [(3, 1), (3, 2)])
 # Task 6, ten items
 null_small = public(check_null, [([30, 20, 9, 9, 5, 3, 2, 1, 1, 1], d, 0.2) for d in (1, 8)])
 # Task 6, on the films
-null_films = public(lambda answer: check_null(answer, [(films(0)[1], 16, 0.05)]))
+null_films = public(lambda answer, **numbers: check_null(answer, [(films(0)[1], 16, 0.05)], **numbers))

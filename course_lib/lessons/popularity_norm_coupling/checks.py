@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from course_lib.lessons.shared.forms import (
+    CLOSE,
+    OTHER_VERSION,
     PASSED,
     Answer,
     compare,
@@ -25,9 +27,9 @@ MOST_KEYS = 1000
 
 
 @plain_check
-def rare(answer: Answer) -> None:
+def rare(answer: Answer, **numbers: Any) -> None:
     """Task 4a: only the form of the answer is looked at here."""
-    rare_form(answer())
+    rare_form(answer(), **numbers)
     print("the form is right.", PASSED.replace("inputs", "grounds: the two runs are not made here"))
 
 
@@ -39,8 +41,8 @@ def film_counts() -> list[int]:
 # ---- what the checks are made of; the hidden checks call them with other inputs ----
 
 
-def check_update(answer: Answer, cases: list[tuple[int, int, int, int, int]]) -> None:
-    """Task 1: `answer(count, total, batch_size, extra, n_items)`."""
+def check_update(answer: Answer, cases: list[tuple[int, int, int, int, int]], *, batches: int = 1) -> None:
+    """Task 1: `answer(count, total, batch_size, extra, n_items)`, for at least one of so many batches."""
     for count, total, size, extra, n_items in cases:
         p, one = Fraction(count, total), Fraction(1, n_items)
         right = norms.update_probability(p, size, negatives=extra, n_items=n_items)
@@ -70,26 +72,37 @@ def check_update(answer: Answer, cases: list[tuple[int, int, int, int, int]]) ->
                     "slots and negatives can both hit: multiply the probabilities of a miss",
                 ),
             ]
+        if batches > 1:
+            several = [
+                (right, OTHER_VERSION),
+                (batches * right, "the batches overlap: chances of several do not add up"),
+            ]
+            slips = [*several, *((1 - (1 - slip) ** batches, hint) for slip, hint in slips)]
         compare(
             answer(count, total, size, extra, n_items),
-            right,
+            1 - (1 - right) ** batches,
             f"the probability at count {count} of {total}, {size} slots, {extra} further negatives of {n_items} items",
             slips,
             exact=True,
         )
 
 
-def check_growth(answer: Answer, cases: list[tuple[Any, list[Any], Any]]) -> None:
-    """Task 2a: `answer(start, squared_pulls, lr)`."""
+def check_growth(answer: Answer, cases: list[tuple[Any, list[Any], Any]], *, slower: str = "1") -> None:
+    """Task 2a: `answer(start, squared_pulls, lr)`; after each step the learning rate is multiplied by `slower`."""
     for given, pulls, rate in cases:
-        start, lr, squared = Fraction(given), Fraction(rate), [Fraction(pull) for pull in pulls]
-        path = norms.squared_norm_path(start, lr=lr, squared_gradients=np.array(squared, dtype=object))
+        start, lr, asked = Fraction(given), Fraction(rate), [Fraction(pull) for pull in pulls]
+        squared = [pull * Fraction(slower) ** (2 * k) for k, pull in enumerate(asked)]  # only lr^2 ||h||^2 matters
+        path, constant = (
+            norms.squared_norm_path(start, lr=lr, squared_gradients=np.array(each, dtype=object))
+            for each in (squared, asked)
+        )
         total = sum(squared)
         compare(
-            answer(start, squared, lr),
+            answer(start, asked, lr),
             path[-1],
-            f"||q||^2 from {start} after ||h||^2 = {[str(pull) for pull in squared]} at lr {lr}",
+            f"||q||^2 from {start} after ||h||^2 = {[str(pull) for pull in asked]} at lr {lr}",
             [
+                (constant[-1], OTHER_VERSION),
                 (start + lr**2 * total, "h is not yet the gradient: that is h/||q||, shorter for longer vectors"),
                 (start + lr**2 * total / start, "the length changes at every step, and the next gradient with it"),
                 (start + lr * total, "the step is lr times the gradient, and its length is squared"),
@@ -157,8 +170,10 @@ def check_equilibrium(answer: Answer, cases: list[tuple[float, float, float, flo
         )
 
 
-def rare_form(value: Any) -> tuple[np.ndarray, float, np.ndarray, np.ndarray]:
-    """(start, lr, rare_keys, popular_keys), checked for form."""
+def rare_form(
+    value: Any, *, length: float | None = None, often: int = 10
+) -> tuple[np.ndarray, float, np.ndarray, np.ndarray]:
+    """(start, lr, rare_keys, popular_keys), checked for form; with `length` start has exactly that length."""
     expect(is_list(value) and len(value) == 4, "four things are asked for: return start, lr, rare_keys, popular_keys")
     start, lr = floats(value[0], (2,), "start"), float(number(value[1], "lr"))
     tables = []
@@ -166,51 +181,64 @@ def rare_form(value: Any) -> tuple[np.ndarray, float, np.ndarray, np.ndarray]:
         expect(is_list(keys) and 1 <= len(keys) <= MOST_KEYS, f"{name} is a list of 1 to {MOST_KEYS} keys")
         tables.append(floats(keys, (None, 2), name))
         expect(bool((np.linalg.norm(tables[-1], axis=1) > 1e-9).all()), f"a key of {name} is zero: it has no direction")
-    expect(1e-3 <= float(np.linalg.norm(start)) <= 1e3, "start has a length from 0.001 to 1,000")
+    begun = float(np.linalg.norm(start))
+    expect(1e-3 <= begun <= 1e3, "start has a length from 0.001 to 1,000")
+    expect(length is None or abs(begun - length) <= CLOSE * length, f"start has the length {begun:.6g}, not {length}")
     expect(0 < lr <= 1e3, "lr is positive and at most 1,000")
     expect(
-        len(tables[1]) >= 10 * len(tables[0]),
-        f"the popular item needs at least ten times as many updates: {len(tables[1])} against {len(tables[0])}",
+        len(tables[1]) >= often * len(tables[0]),
+        f"the popular item needs at least {'ten' if often == 10 else often} times as many updates: "
+        f"{len(tables[1])} against {len(tables[0])}",
     )
     return start, lr, tables[0], tables[1]
 
 
-def run(start: Any, lr: float, keys: Any) -> tuple[float, float]:
-    """(final norm, sum of ||h||^2) of gradient descent on -cos(q, k) through the keys."""
+def run(start: Any, lr: float, keys: Any, weight: float = 1.0) -> tuple[float, float]:
+    """(final norm, sum of ||h||^2) of gradient descent on -weight cos(q, k) through the keys."""
     q, total = np.array(start, dtype=float), 0.0
     for key in np.array(keys, dtype=float):
-        gradient = geometry.cosine_gradient(q, key)
+        gradient = weight * geometry.cosine_gradient(q, key)
         total += float(gradient @ gradient) * float(q @ q)
         q = q + lr * gradient
     return float(np.linalg.norm(q)), total
 
 
-def check_pulls(answer: Answer, cases: list[tuple[list[Any], float, list[Any]]]) -> None:
-    """Task 4b: `answer(start, lr, keys)`."""
+def check_pulls(answer: Answer, cases: list[tuple[list[Any], float, list[Any]]], *, weight: float = 1.0) -> None:
+    """Task 4b: `answer(start, lr, keys)`, for the loss -weight cos."""
     for start, lr, keys in cases:
         got = answer(start, lr, keys)
-        _, right = run(start, lr, keys)
-        still = sum(float(1 - geometry.cosine(np.array(start), np.array(key)) ** 2) for key in keys)
+        _, right = run(start, lr, keys, weight)
+        still = weight**2 * sum(float(1 - geometry.cosine(np.array(start), np.array(key)) ** 2) for key in keys)
         compare(
             got,
             right,
             f"the sum of ||h||^2 over {len(keys)} updates from {start} at lr {lr}",
             [
+                (run(start, lr, keys)[1], OTHER_VERSION),
+                (
+                    weight * run(start, lr, keys)[1],
+                    "the weight changes the steps as well, and with them all later pulls",
+                ),
+                (
+                    weight**2 * run(start, lr, keys)[1],
+                    "the weight changes the steps as well, and with them all later pulls",
+                ),
+                (right / weight**2, "h holds the weight of the loss, too"),
                 (
                     _gradients_squared(start, lr, keys),
                     "h is the gradient times ||q||; this is the sum of the gradients' squares",
                 ),
                 (still, "q moves: each key meets the q of its own time"),
-                (run(start, -lr, keys)[1], "the loss is -cos: the step goes towards the key"),
+                (run(start, -lr, keys, weight)[1], "the loss is -cos: the step goes towards the key"),
                 (float(len(keys)), "||h||^2 = 1 - cos^2, which is 1 only at a right angle"),
             ],
             exact=False,
         )
 
 
-def check_slope(answer: Answer, counts: list[int], lengths: list[float]) -> None:
-    """Task 5a: `answer(counts, norms)`."""
-    seen = np.array(counts) > 0
+def check_slope(answer: Answer, counts: list[int], lengths: list[float], *, least: int = 1) -> None:
+    """Task 5a: `answer(counts, norms)`, over the items with at least so many interactions."""
+    seen, everyone = np.array(counts) >= least, np.array(counts) > 0
     x, y = np.array(counts, dtype=float)[seen], np.array(lengths)[seen]
     right = float(popularity.log_log_slope(y, x))
     compare(
@@ -218,6 +246,7 @@ def check_slope(answer: Answer, counts: list[int], lengths: list[float]) -> None
         right,
         f"the slope over {len(counts)} items",
         [
+            (float(popularity.log_log_slope(np.array(lengths)[everyone], np.array(counts)[everyone])), OTHER_VERSION),
             (
                 float(np.polyfit(np.log(y), np.log(x), 1)[0]),
                 "log norm is explained by log count, not the other way round",
@@ -234,7 +263,9 @@ def check_slope(answer: Answer, counts: list[int], lengths: list[float]) -> None
     )
 
 
-def check_prediction(answer: Answer, counts: list[int], cases: list[tuple[int, int, float, float, float]]) -> None:
+def check_prediction(
+    answer: Answer, counts: list[int], cases: list[tuple[int, int, float, float, float]], *, least: int = 1
+) -> None:
     """Task 5b: `answer(counts, batch_size, steps, lr, start_norm, h_squared)`."""
     table = np.array(counts, dtype=float)
     for size, steps, lr, start, h_squared in cases:
@@ -242,7 +273,7 @@ def check_prediction(answer: Answer, counts: list[int], cases: list[tuple[int, i
         updates = norms.expected_updates(shares, batch_size=size, steps=steps)
 
         def slope_of(lengths: np.ndarray) -> float:
-            return float(popularity.log_log_slope(lengths[table > 0], table[table > 0]))
+            return float(popularity.log_log_slope(lengths[table >= least], table[table >= least]))
 
         def law(n: np.ndarray, h: float = h, lr: float = lr, start: float = start) -> np.ndarray:
             return np.asarray(norms.predicted_norm(start, lr=lr, h=h, updates=n))

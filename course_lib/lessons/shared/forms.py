@@ -19,6 +19,9 @@ CLOSE = 1e-5
 SMALL = 0.01
 """Right values nearer to zero than this are compared as if they were this large."""
 
+OTHER_VERSION = "this answers another version of the assignment: read the numbers and the words of this one"
+"""For the public answer, where a private variant asks for another."""
+
 Answer = Callable[..., Any]
 Misconceptions = Mapping[Any, str] | Iterable[tuple[Any, str]]
 
@@ -27,11 +30,14 @@ class NotYet(AssertionError):
     """An answer that is not right yet; the message says what was expected and which misconception fits."""
 
 
-def public(check: Callable[..., None], *cases: Any, **options: Any) -> Callable[[Answer], None]:
-    """The public check of a task: `check` on these cases, and then the line that says what passing means."""
+def public(check: Callable[..., None], *cases: Any, **options: Any) -> Callable[..., None]:
+    """The public check of a task: `check` on these cases, and then the line that says what passing means.
 
-    def passes(answer: Answer) -> None:
-        check(plainly(answer), *copy.deepcopy(cases), **options)  # an answer may change what it is given
+    A private variant of the assignment gives its own numbers by name.
+    """
+
+    def passes(answer: Answer, **numbers: Any) -> None:
+        check(plainly(answer), *copy.deepcopy(cases), **options, **numbers)  # an answer may change what it is given
         print(PASSED)
 
     passes.__doc__ = check.__doc__
@@ -51,12 +57,12 @@ def plainly(answer: Answer) -> Answer:
     return call
 
 
-def plain_check(check: Callable[[Answer], None]) -> Callable[[Answer], None]:
+def plain_check(check: Callable[..., None]) -> Callable[..., None]:
     """A public check that meets plain values only, as the hidden checks do."""
 
     @wraps(check)
-    def passes(answer: Answer) -> None:
-        check(plainly(answer))
+    def passes(answer: Answer, **numbers: Any) -> None:
+        check(plainly(answer), **numbers)
 
     return passes
 

@@ -1,0 +1,193 @@
+"""Private variants: they fit their assignments, their own solutions solve them, and copied answers do not."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from itertools import permutations
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+from classroom_helpers import classroom, grade_table
+from drafts import DRAFTS
+from in_process import marks
+
+from exercises import hidden, simulate, solving, variant, variants
+from exercises.variants import proof
+
+ASSIGNMENTS = [name for name in simulate.assignments() if name not in DRAFTS]
+SEEDS = ("autumn, and a word", "spring, and another")
+QUICK = "one-batch-many-machines"
+
+
+def cells(notebook: dict) -> dict[str, str]:
+    return {cell["metadata"]["nbgrader"]["grade_id"]: "".join(cell["source"]) for cell in notebook["cells"]}
+
+
+def released(notebook: dict) -> str:
+    """What students see, nearly: nbgrader's own release differs in its checksums only."""
+    texts = (simulate.SOLUTION.sub("", text + "\n") for text in cells(notebook).values())
+    return "\n".join(simulate.HIDDEN.sub("", text) for text in texts)
+
+
+@pytest.mark.parametrize("name", ASSIGNMENTS)
+def test_every_number_is_written_into_the_assignment(name: str) -> None:
+    made = variants.build(name, SEEDS[0])
+    nbformat.validate(nbformat.reads(json.dumps(made.source), as_version=4))
+    assert "«" not in json.dumps(made.source, ensure_ascii=False)
+    public = simulate.source(name)
+    assert [cell["metadata"] for cell in made.source["cells"]] == [cell["metadata"] for cell in public["cells"]]
+    for _, code in solving.graded_code(made.source):
+        assert len(re.findall(r"^(?:checks|    hidden)\.\w+\(", code, re.MULTILINE)) == 2 and "with seeded(" in code
+    assert not re.search("seeded|exercises.hidden", released(made.source))
+
+
+@pytest.mark.parametrize("name", ASSIGNMENTS)
+def test_a_task_that_varies_says_so(name: str) -> None:
+    """Where a check is given numbers, the words before it differ from the public ones, or those of the symbols do."""
+    made, public = cells(variants.build(name, SEEDS[0]).source), cells(simulate.source(name))
+    symbols = made["intro"].removesuffix(variants.OWN) != public["intro"]
+    task = None
+    for key in made:
+        task = key if key.startswith("task") else task
+        if key in proof.must_vary(name):
+            assert made[task] != public[task] or symbols, key
+
+
+@pytest.mark.parametrize("name", ASSIGNMENTS)
+def test_half_of_the_points_vary_and_all_tasks_that_ask_for_numbers(name: str) -> None:
+    points, varied = simulate.points(name), proof.must_vary(name)
+    assert 2 * sum(points[check] for check in varied) >= sum(points.values())
+    answers = solving.functions(simulate.reference(name))
+    for check, code in solving.graded_code(simulate.source(name)):
+        function = answers[re.search(r"^checks\.\w+\((\w+)", code, re.MULTILINE)[1]]
+        assert function.__code__.co_argcount or check in varied, f"{check} can be passed by copied numbers"
+
+
+@pytest.mark.parametrize("name", ASSIGNMENTS)
+def test_no_public_answer_and_no_answer_of_another_seed_passes(name: str) -> None:
+    made = [variants.build(name, seed) for seed in SEEDS]
+    for one in made:
+        found = proof.copied_marks(one, simulate.reference(name), proof.must_vary(name))
+        assert [check for check, message in found.items() if not message] == []
+    for first, second in permutations(made, 2):
+        checks = proof.differing(first, second)
+        assert checks
+        found = proof.copied_marks(first, simulate.solved(second.source), checks)
+        assert [check for check, message in found.items() if not message] == []
+
+
+def test_the_readme_says_how_much_varies() -> None:
+    readme = (simulate.HERE / "README.md").read_text(encoding="utf-8")
+    for name in ASSIGNMENTS:
+        points = simulate.points(name)
+        own = sum(points[check] for check in proof.must_vary(name))
+        assert re.search(rf"^\| `{name}` \| [^|]+ \| {own} of {sum(points.values())} \|", readme, re.MULTILINE), name
+
+
+def test_a_seed_draws_the_same_variant_again() -> None:
+    first, again, other = (variants.build(QUICK, seed) for seed in (SEEDS[0], SEEDS[0], SEEDS[1]))
+    assert first == again != other
+    assert variants.build(QUICK, SEEDS[0], attempt=1) != first
+
+
+def test_a_variant_draws_hidden_inputs_of_its_own() -> None:
+    public = hidden.generator(11).normal()
+    with hidden.seeded(5):
+        own, data = hidden.generator(11).normal(), hidden.drawn(4)
+    assert public == np.random.default_rng(11).normal() == hidden.generator(11).normal()  # as before, and after
+    assert own != public and data != 4 == hidden.drawn(4)
+
+
+def test_the_proof_finds_a_solution_that_fits_other_numbers_than_the_text() -> None:
+    made = variants.build(QUICK, SEEDS[0])
+    for cell in made.source["cells"]:
+        if cell["metadata"]["nbgrader"]["grade_id"] == "step_bytes":
+            cell["source"] = cell["source"].replace("* tables", "* 2 * tables")
+    assert set(proof.faults(made)) == {"test_bytes"}
+
+
+def test_the_proof_finds_a_task_that_the_public_answer_solves(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = variants.changes(QUICK).numbers
+    monkeypatch.setattr(variants.changes(QUICK), "numbers", lambda rng: {**numbers(rng), "before": 1})
+    found = proof.faults(variants.build(QUICK, SEEDS[0]))
+    assert found == dict.fromkeys(("test_factors_own", "test_factors_all"), "the public answer passes")
+
+
+def test_a_description_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = variants.changes(QUICK)
+    monkeypatch.setattr(module, "CELLS", {**module.CELLS, "task5": [("words that stand nowhere", "")]})
+    with pytest.raises(variants.Misfit, match=r"task5 holds .* 0 times"):
+        variants.build(QUICK, SEEDS[0])
+    monkeypatch.setattr(module, "CELLS", {"task99": []})
+    with pytest.raises(variants.Misfit, match="task99"):
+        variants.build(QUICK, SEEDS[0])
+
+
+def test_the_command_writes_a_folder_and_overwrites_no_other_version(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--course", str(tmp_path), "--assignment", QUICK, "--seed"]
+    variant.main([*arguments, SEEDS[0]])
+    assert "20 of 28 machine points vary" in capsys.readouterr().out
+    written = (tmp_path / "source" / QUICK / f"{QUICK}.ipynb").read_bytes()
+    solution = json.loads((tmp_path / "solutions" / f"{QUICK}.ipynb").read_text(encoding="utf-8"))
+    assert "seeded" not in json.dumps(solution) and not any(marks(solution, QUICK, source=json.loads(written)).values())
+    assert "| `test_bytes` | 2 | varies | itemsize = " in (tmp_path / "variant.md").read_text(encoding="utf-8")
+    variant.main([*arguments, SEEDS[0]])  # the same again is fine
+    with pytest.raises(SystemExit, match="another version"):
+        variant.main([*arguments, SEEDS[1]])
+    assert (tmp_path / "source" / QUICK / f"{QUICK}.ipynb").read_bytes() == written
+
+
+@pytest.mark.slow
+@pytest.mark.pipeline
+@pytest.mark.parametrize("name", ASSIGNMENTS)
+def test_the_solutions_of_two_seeds_earn_everything(name: str) -> None:
+    for seed in SEEDS:
+        assert proof.faults(variants.build(name, seed)) == {}
+
+
+@pytest.fixture(scope="module")
+def term(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A class that works on a variant: ada solves it, pat hands in the public solutions, old those of another seed."""
+    pytest.importorskip("nbgrader", reason="nbgrader is missing: pip install '.[classroom]'")
+    folder = tmp_path_factory.mktemp("variant")
+    variant.main(["--seed", SEEDS[0], "--course", str(folder)])
+    for name in ASSIGNMENTS:
+        solutions = {
+            "ada": json.loads((folder / "solutions" / f"{name}.ipynb").read_text(encoding="utf-8")),
+            "pat": simulate.reference(name),
+            "old": simulate.solved(variants.build(name, SEEDS[1]).source),
+        }
+        for student, notebook in solutions.items():
+            path = folder / "in" / student / f"{name}.ipynb"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(json.dumps(notebook), encoding="utf-8")
+    limits = {"COURSE_GRADE_STEP_SECONDS": "10", "COURSE_GRADE_SUBMISSION_SECONDS": "40"}
+    classroom("all", "--submissions", folder / "in", "--course", folder, "--workers", 2, **limits)
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.pipeline
+@pytest.mark.parametrize("name", ASSIGNMENTS)
+def test_a_class_is_graded_by_its_own_variant(term: Path, name: str) -> None:
+    rows, points = grade_table(term, name), simulate.points(name)
+    assert float(rows["ada"]["total"]) == sum(points.values()) and not rows["ada"]["look_at"]
+    assert all(float(rows["pat"][check]) == 0 for check in proof.must_vary(name))
+    first, second = (variants.build(name, seed) for seed in SEEDS)
+    assert all(float(rows["old"][check]) == 0 for check in proof.differing(first, second))
+    text = (term / "release" / name / f"{name}.ipynb").read_text(encoding="utf-8")
+    assert not re.search("seeded|exercises.hidden|BEGIN SOLUTION|Rubric", text) and "your course's own" in text
+
+
+@pytest.mark.slow
+@pytest.mark.pipeline
+def test_the_gradebook_of_a_variant_holds_every_assignment(term: Path) -> None:
+    with (term / "grades" / "gradebook.csv").open(encoding="utf-8") as file:
+        rows = {row["student"]: row for row in csv.DictReader(file)}
+    assert set(rows) == {"ada", "pat", "old"} and set(ASSIGNMENTS) <= set(rows["ada"])
