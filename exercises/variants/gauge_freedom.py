@@ -62,7 +62,7 @@ CELLS = {
             "    products = np.array([(np.outer(a, b) + np.outer(b, a))[np.triu_indices(k)] for a, b in pairs])\n",
         ),
     ],
-    "task2": [("- some $d_l$ differs from 1 by at least 0.1.", "- $d_1=«first»$, right to $10^{-9}$.")],
+    "task2": [("- some $d_l$ differs from 1 by at least 0.1.", "- $d_1=«first»$.")],
     "feasible_gauge": [
         (
             "return A, [1.5**0.5, 0.5**0.5] + [1.0] * (k - 2)",
