@@ -33,7 +33,7 @@ DASHES_IN_COMMENT = ("--", "- -")
 # Words in the page's sans (Source Sans 3, cut down and renamed as its licence asks: ../book/assets/fonts/OFL.txt), and
 # letters of formulas in a serif, as on the page.
 FONTS = Path(__file__).with_name("fonts")
-FACES = {
+FACES: Any = {  # matplotlib names each key in its type
     "font.sans-serif": ["Course Sans"],
     "mathtext.fontset": "custom",
     "mathtext.rm": "Course Sans",
@@ -75,7 +75,7 @@ def _store_crowds_as_pictures(fig: Figure) -> None:
 
 
 @cache
-def faces() -> dict[str, Any]:
+def faces() -> Any:
     """Matplotlib's settings for the page's faces, which it knows from now on."""
     from matplotlib.font_manager import fontManager
 
@@ -92,10 +92,10 @@ def svg(fig: Figure) -> str:
     import matplotlib as mpl
     from matplotlib.text import Text
 
-    for text in fig.findobj(Text):
-        if text.get_fontfamily() == ["sans-serif"]:
-            text.set_fontfamily(["Course Sans", "DejaVu Sans"])  # which has what is missing, ✕ for example
-            text.set_math_fontfamily("custom")
+    for words in fig.findobj(Text):
+        if isinstance(words, Text) and words.get_fontfamily() == ["sans-serif"]:
+            words.set_fontfamily(["Course Sans", "DejaVu Sans"])  # which has what is missing, ✕ for example
+            words.set_math_fontfamily("custom")
     target = io.BytesIO()
     with mpl.rc_context({"svg.hashsalt": "course", **faces()}):
         fig.savefig(

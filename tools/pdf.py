@@ -35,6 +35,11 @@ NOT_ON_PAPER = (
     "script, .headerlink, .toc-backref, iframe, nav.prev-next-area, .on-paper, .page-foot, .course-filter, "
     ".drawn-for-dark, picture > source"
 )
+# What a page loads where it needs it, and the whole loads once: interactives, and MathJax with its settings.
+SHARED = (
+    'script[src*="course-widget"], link[href*="course-widget"], '
+    'script[src*="mathjax"], script:-soup-contains("window.MathJax")'
+)
 PAPER = Path(__file__).with_name("pdf.css")
 HEAD = '@page %s { @top-left { content: "%s"; font: 9pt "Source Sans 3", sans-serif; } } #%s { page: %s; }'
 # As Chromium writes a PDF: its pages in their order, and where the places lie that links lead to.
@@ -124,14 +129,14 @@ def merged(names: list[str], site: Path = SITE) -> str:
         article = page.select_one("article.bd-article")
         if article is None:
             raise ValueError(f"{name}.html has no article; expected a page of the built book")
-        for sheet in page.select('script[src*="course-widget"], link[href*="course-widget"]'):
+        for sheet in page.select(SHARED):
             for key in {"src", "href"} & set(sheet.attrs):
                 sheet[key] = _from(str(sheet[key]), name, names[0])
             scripts.setdefault(posixpath.basename(str(sheet.get("src") or sheet.get("href"))), sheet)
         articles.append(_moved(article, name, places))
         heading = article.find("h1")
         titles[name] = heading.get_text().strip() if heading else name
-    for sheet in frame.select('script[src*="course-widget"], link[href*="course-widget"]'):
+    for sheet in frame.select(SHARED):
         sheet.decompose()
     assert frame.head is not None and frame.body is not None
     for sheet in scripts.values():

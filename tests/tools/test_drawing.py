@@ -51,6 +51,15 @@ def test_a_figure_is_the_same_at_every_run() -> None:
     assert drawing.both(two_panels()) == drawing.both(two_panels())
 
 
+def test_words_are_in_the_pages_face() -> None:
+    fig, ax = plt.subplots()
+    ax.set_title("α ≤ ✕", weight="bold")
+    ax.set_xlabel(r"$\hat q$, $\mathcal{O}(n)$")
+    drawn = drawing.svg(fig)
+    assert "CourseSans-Regular" in drawn and "CourseSans-Bold" in drawn and "STIXGeneral-Italic" in drawn
+    assert len(set(re.findall(r'id="(DejaVuSans[^"]*)"', drawn))) == 1  # the cross
+
+
 def test_a_crowd_of_points_is_a_picture_inside_the_drawing() -> None:
     fig, ax = plt.subplots()
     ax.scatter(range(5000), range(5000))

@@ -90,6 +90,17 @@ def test_links_between_pages_lead_inside(site: Path) -> None:
     assert not whole.select(".headerlink")
 
 
+def test_formulas_are_typeset_though_the_first_page_has_none(site: Path) -> None:
+    path = site / "book" / "part" / "b.html"
+    mathjax = '<script>window.MathJax = {}</script><script defer src="../../_static/mathjax/x.js"></script></head>'
+    path.write_text(path.read_text().replace("</head>", mathjax))
+    whole = BeautifulSoup(pdf.merged(["book/a", "book/part/b"], site), "html.parser")
+    assert [node.get("src", node.text) for node in whole.select("head script")][1:] == [
+        "window.MathJax = {}",
+        "../_static/mathjax/x.js",
+    ]
+
+
 def test_a_page_without_an_article_is_named(site: Path) -> None:
     (site / "search.html").write_text("<html><body></body></html>")
     with pytest.raises(ValueError, match=r"search.html has no article; expected a page of the built book"):
