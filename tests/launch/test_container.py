@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,11 +39,15 @@ def test_the_recipe_has_only_steps_that_a_chroot_can_take_too() -> None:
 
 
 @pytest.fixture(scope="module")
-def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A new Debian, with this machine's kernel file systems and its ways to packages."""
+def machine() -> Iterator[Path]:
+    """A new Debian, with this machine's kernel file systems and its ways to packages, which it may only read.
+
+    Not in pytest's own folder: what is lent to it must never lie where something is cleared away.
+    """
     if os.environ.get("COURSE_LAUNCH") != "1" or os.geteuid() != 0 or shutil.which("debootstrap") is None:
         pytest.skip("needs COURSE_LAUNCH=1, root and debootstrap")
-    root = tmp_path_factory.mktemp("debian")
+    root = Path(tempfile.mkdtemp(prefix="debian-"))
+    root.chmod(0o755)  # it is the root of all users there
     release = re.match(r"debian:(\w+)", dict(steps())["FROM"])[1]
     subprocess.run(["debootstrap", "--variant=minbase", release, str(root)], check=True, stdout=subprocess.DEVNULL)
     lent = [place for place in ("/proc", "/dev", *LENT) if os.path.exists(place)]
@@ -51,10 +56,15 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
             inside = root / place.lstrip("/")
             inside.mkdir(parents=True, exist_ok=True) if os.path.isdir(place) else inside.touch()
             subprocess.run(["mount", "--rbind", place, str(inside)], check=True)
+            subprocess.run(["mount", "--make-rprivate", str(inside)], check=True)
+            if place in LENT:
+                subprocess.run(["mount", "-o", "remount,bind,ro", str(inside)], check=True)
         yield root
     finally:
         for place in reversed(lent):
             subprocess.run(["umount", "--recursive", "--lazy", str(root / place.lstrip("/"))], check=False)
+        if str(root) not in Path("/proc/self/mountinfo").read_text(encoding="utf-8"):
+            shutil.rmtree(root)
 
 
 def run(root: Path, command: str, *, user: str = "root", folder: str = "/") -> None:
