@@ -92,7 +92,7 @@ $(SCALE_STAMP): requirements-scale.txt pyproject.toml
 
 test-scale: export OMP_NUM_THREADS := 1
 test-scale: $(SCALE_STAMP) ## run the tests of sharded tables, in an environment with TorchRec (.venv-scale, 1.6 GB; Linux)
-	.venv-scale/bin/python -m pytest -m scale tests/training tests/experiments $(PYTEST_ARGS)
+	.venv-scale/bin/python -m pytest -m scale tests/training/test_sharded.py tests/experiments/test_scale_tables.py $(PYTEST_ARGS)
 
 mutants: $(STAMP) ## change the library in 1,500 small ways and count those that no test notices (hours; MUTANTS="--minutes 20")
 	@$(BIN)/python -c "import importlib.metadata as m; m.version('mutmut')" 2> /dev/null || $(BIN)/python -m pip install --quiet "mutmut>=3.8"
