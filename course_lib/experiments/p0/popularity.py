@@ -9,6 +9,11 @@ beside ours on every set, as a shape to compare with, not as a target: the data 
 Lists. P0 counts the top 1 % of the items in lists of 100. On a set with fewer than 10,000 items a list of 100 cannot be
 full of 1 % of them, so lists are 10 long there. Items that a user has in train are never listed.
 
+Digits. Towers are float32, and a matrix product or a softmax of float32 rounds otherwise on another processor: after
+200 steps tables differ by 5e-7 of their largest entry. Norms, slope, Pearson and loss agree to 1e-7. Where two items
+nearly tie for the last place of a list, they may change places. In experiment 8 at full scale this was 1 place of
+500,000, which moved a share by 2e-6 and AvgPop by 1e-4 of itself: of these, three digits can be relied on.
+
 What P0 does not say (initial length, temperature, batch size, steps, width) is chosen here and stands in the cells.
 Start length 1, learning rate 10 and batch 512 put the crossover count of the quartic law at a few dozen updates.
 """
