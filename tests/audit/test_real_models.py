@@ -198,8 +198,9 @@ def is_free(model: Model) -> tuple[bool, dict[str, float]]:
     imbalance = np.linalg.norm(grams[0] - grams[1]) / 2
     if imbalance <= BALANCE_TOLERANCE:
         return False, {"imbalance": imbalance}
-    rows = np.linalg.svd(model.users @ model.items.T, full_matrices=False)  # balanced: the roots of the singular values
-    balanced = rows[2][:WIDTH].T * np.sqrt(rows[1][:WIDTH])
+    (_, left), (axes, right) = np.linalg.qr(model.users), np.linalg.qr(model.items)
+    _, sigma, turn = np.linalg.svd(left @ right.T)  # of the scores, too; balanced: the roots of the singular values
+    balanced = axes @ turn.T * np.sqrt(sigma)
     before, after = nearest(model.unit), nearest(balanced / np.linalg.norm(balanced, axis=1, keepdims=True))
     kept = np.mean([len({*a} & {*b}) / K for a, b in zip(before.tolist(), after.tolist(), strict=True)])
     return kept < gauges.KEPT, {"imbalance": imbalance, "balanced_overlap": kept}
