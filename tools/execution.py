@@ -41,7 +41,7 @@ DRAWING = ROOT / "tools" / "drawing.py"  # how the kernel draws each figure
 CELL_TIMEOUT = 600  # seconds
 
 SCALARS_VARIABLE = "COURSE_SCALARS"  # as in course_lib.lessons.shared.scalars
-EXPERIMENT = re.compile(r"(?:P\d+|SCALE)-[A-Z]+\d*")
+EXPERIMENT = re.compile(r"(?:P\d+|SCALE|TEXT)-[A-Z]+\d*")
 # What may change the digits that a notebook prints, besides files: the scale, and which kernels multiply matrices.
 TELLING = re.compile(r"COURSE_|OMP_|OPENBLAS_|MKL_|NPY_|ATEN_|ONEDNN_|DNNL_|NUMBA_|PYTHONHASHSEED")
 SILENT = {

@@ -43,6 +43,8 @@ def cli(argv: list[str] | None = None) -> int:
         for path, text in ((given.out, report.html), (given.json, lambda: _json(report))):
             if path is not None and path != "-":
                 Path(path).write_text(text(), encoding="utf-8")
+        if given.remedies is not None:
+            _write_remedies(report, Path(given.remedies))
     except (ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return REFUSED
@@ -143,6 +145,18 @@ def _training(given: argparse.Namespace) -> Training:
     return Training(**known | {name: value for name in TRAINING if (value := getattr(given, name)) is not None})
 
 
+def _write_remedies(report: Report | Comparison, folder: Path) -> None:
+    """FOLDER/<remedy>/users.npy and items.npy, the rows that were audited in their order, of each remedy."""
+    if isinstance(report, Comparison) or not report.remedies:
+        what = "two snapshots were given" if isinstance(report, Comparison) else "no remedy could be measured"
+        raise ValueError(f"--remedies: {what}; expected one model with users, pairs and held-out pairs")
+    for effect in report.remedies:
+        where = folder / effect.remedy.replace(",", "").replace(" ", "-")
+        where.mkdir(parents=True, exist_ok=True)
+        for name, table in zip(("users", "items"), report.remedied(effect.remedy), strict=True):
+            np.save(where / f"{name}.npy", table)
+
+
 def _json(report: Report | Comparison) -> str:
     return json.dumps(report.to_dict(), indent=1, allow_nan=False)
 
@@ -189,6 +203,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE.json",
         help="write the numbers as JSON; without a file, print them",
     )
+    add("--remedies", metavar="FOLDER", help="write the new tables of each remedy that was measured into a folder")
     add("--fail-on", choices=("fault",), help="exit with 1 where a fault was found")
     add("--version", action="version", version=f"%(prog)s {__version__}")
     return parser

@@ -41,8 +41,9 @@ class TableFacts:
     shortest, length, longest: least, median and greatest norm; unevenness: largest relative distance of a norm from the
     median; on_sphere: unevenness is below SPHERE_TOLERANCE. Off the sphere every gauge is free, and the rest is None:
     diagonal, linear: visible dimension of the gauges that keep all lengths (linear is None too where it was not
-    counted); margin: of `gauge.weakest_direction`, by a sample of a long table; how far the lengths are from leaving a
-    gauge (None unless no linear one is left and the rank is full).
+    counted); least: what linear is at least, r (r + 1) / 2 - n for the rank r, or 0; margin: of
+    `gauge.weakest_direction`, by a sample of a long table; how far the lengths are from leaving a gauge (None unless no
+    linear one is left and the rank is full).
     """
 
     rows: int
@@ -55,6 +56,7 @@ class TableFacts:
     on_sphere: bool
     diagonal: int | None = None
     linear: int | None = None
+    least: int = 0
     margin: float | None = None
 
 
@@ -93,13 +95,14 @@ class Cosines:
     def verdict(self) -> str:
         """ "fixed", "partly free" or "free": what the lengths of the rows leave of the gauge.
 
-        "diagonally fixed": no diagonal gauge is left, and linear ones were not counted.
+        "diagonally fixed": no diagonal gauge is left, linear ones were not counted, and the rows are enough for none.
         """
         if not self.items.on_sphere:
             return "free"
         if self.items.linear == 0:
             return "fixed"
-        if self.items.linear is None and self.items.diagonal == 0:
+        held = self.users.rows if self.users is not None and self.users.on_sphere else 0
+        if self.items.linear is None and self.items.diagonal == 0 and self.items.least <= held:
             return "diagonally fixed"
         return "fixed" if self.users is not None and self.users.on_sphere and self.two_sided == 0 else "partly free"
 
@@ -191,7 +194,8 @@ def _facts(table: AnyArray) -> TableFacts:
     unevenness = float(np.abs(norms / length - 1).max())
     whole_rank = int(rank(reduced(table).astype(table.dtype)))
     lengths = float(norms.min()), length, float(norms.max()), unevenness
-    return TableFacts(n, width, whole_rank, *lengths, on_sphere=unevenness <= SPHERE_TOLERANCE)
+    least = max(whole_rank * (whole_rank + 1) // 2 - n, 0)
+    return TableFacts(n, width, whole_rank, *lengths, on_sphere=unevenness <= SPHERE_TOLERANCE, least=least)
 
 
 def _freedom(table: AnyArray, facts: TableFacts, wide: bool, rng: Generator) -> TableFacts:
@@ -317,7 +321,12 @@ def _on_freedom(found: Cosines) -> list[str]:
     elif facts.linear is None:
         words.append(
             f"Diagonal gauges that keep the lengths: {facts.diagonal} dimensions. Linear ones were not counted at "
-            f"width {facts.width}; ask for it with --wide."
+            f"width {facts.width}; "
+            + (
+                f"{facts.rows:,} rows are too few for {facts.width} numbers each, and leave at least {facts.least:,}."
+                if facts.least
+                else "ask for it with --wide."
+            )
         )
     else:
         words.append(

@@ -21,12 +21,12 @@ from typing import Any
 
 import numpy as np
 
+from course_lib import extras
 from course_lib.audit.tables import AnyArray, Table, table_of
 
 PICKLES = (".pkl", ".pickle", ".p", ".joblib", ".dill", ".model")
 TABLES = "a table in .npy, .npz, .pt, .pth, .bin, .ckpt, .safetensors, .parquet, .arrow or .feather"
 ID_NAMES = ("ids", "id", "names", "name", "item_ids", "item_id", "user_ids", "user_id")
-EXTRA = "pip install 'two-tower-course[tables]'"
 BROKEN = (ValueError, EOFError, OSError, KeyError, zipfile.BadZipFile, zlib.error, NotImplementedError)
 
 
@@ -238,7 +238,8 @@ def _package(package: str, name: str, path: Path) -> Any:
     try:
         return import_module(package)
     except ImportError:
-        raise refuse_file(name, path, f"the package {package}, which reads it, is not installed", EXTRA) from None
+        what = f"the package {package}, which reads it, is not installed"
+        raise refuse_file(name, path, what, extras.advice(package)) from None
 
 
 def _is_list(types: Any, kind: Any) -> bool:

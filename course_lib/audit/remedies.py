@@ -1,8 +1,8 @@
 """What can be done to finished tables, and what it changes on held-out pairs.
 
-Every remedy is a pair of new tables (`remedied`), ranked by their dot products. Differences are paired, user by user;
-each comes with its 95 % interval, mean +- 1.96 standard errors. What one remedy is worth is one comparison of several:
-an interval that just leaves out 0 is no discovery.
+Every remedy is a pair of new tables, ranked by their dot products: `remedied` makes them for any users. Differences are
+paired, user by user; each comes with its 95 % interval, mean +- 1.96 standard errors. What one remedy is worth is one
+comparison of several: an interval that just leaves out 0 is no discovery.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ from course_lib.maths import geometry, popularity
 
 JUDGED_USERS, FEWEST_USERS = 2_000, 400  # lists are made for so many users with a held-out pair, drawn at random
 SCORES = 4e8  # for as few as FEWEST_USERS where the lists of more would take more scores than these
-SHIFTS = (-1.0, -0.5, -0.2, 0.2, 0.5, 1.0)  # of one global shift, in units of the users' median length
+SHIFTS = {  # one global shift, in units of the users' median length
+    f"shift all users by {shift:+g} along popularity": shift for shift in (-1.0, -0.5, -0.2, 0.2, 0.5, 1.0)
+}
+CORRECTION = "DDC"
 NEGATIVES, RIDGE = 8, 0.01  # of DDC: random negatives for each positive, and its ridge
 SIDES = 1.96  # standard errors on each side of a 95 % interval
 Tables = tuple[AnyArray, AnyArray]
@@ -107,46 +110,60 @@ class Bench:
 
 def effects(bench: Bench) -> list[Effect]:
     """Every remedy that is one call, on the held-out pairs. The global shift is chosen on half of the users."""
-    found = [bench.effect(name, remedied(name, bench)) for name in REMEDIES]
+    found = [bench.effect(name, remedied(name, bench.evidence, bench.chosen)) for name in REMEDIES]
     return [*found, global_shift(bench)]
 
 
-def remedied(name: str, bench: Bench) -> Tables:
-    """The tables of one of REMEDIES."""
-    return REMEDIES[checking.choice(name, "remedy", REMEDIES)](bench)
+def remedied(name: str, evidence: Evidence, users: Ids | None = None) -> Tables:
+    """The tables (users, items) of one of REMEDIES, SHIFTS or CORRECTION; users: these alone, by default all.
+
+    Raises ValueError for another name, and without users or pairs.
+    """
+    checking.choice(name, "remedy", (*REMEDIES, *SHIFTS, CORRECTION))
+    if evidence.users is None or evidence.pairs is None:
+        raise ValueError("the audit was given no users or no pairs; expected both, for remedies change both tables")
+    if name == CORRECTION:  # of users with a training pair
+        table, able = evidence.users.copy(), evidence.pairs.row_counts > 0
+        chosen = np.flatnonzero(able) if users is None else users[able[users]]
+        table[chosen] = _solved(evidence, chosen)[0].final_users().detach().numpy()
+        return table if users is None else table[users], evidence.items
+    table = evidence.users if users is None else evidence.users[users]
+    given = table, evidence.items.astype(table.dtype), evidence.pairs.col_counts
+    if name in SHIFTS:
+        return shift_users(*given, SHIFTS[name])
+    return REMEDIES[name](*given, evidence.training.temperature or 1.0)
 
 
-def multiply_back(bench: Bench) -> Tables:
+def multiply_back(users: AnyArray, items: AnyArray, counts: Ids, temperature: float) -> Tables:
     """Score + temperature log(probability of the item in a slot), as one more column of both tables.
 
     After in-batch softmax without logQ the score learns log(chance of the pair) - log(popularity): this puts it back.
     The temperature is that of the training, 1 where it is not known.
     """
-    temperature = bench.evidence.training.temperature or 1.0
-    chance = np.log(np.maximum(bench.counts, 1) / bench.counts.sum())
-    column = (temperature * chance)[:, None].astype(bench.items.dtype)
-    ones = np.ones((len(bench.users), 1), bench.users.dtype)
-    return np.concatenate([bench.users, ones], axis=1), np.concatenate([bench.items, column], axis=1)
+    chance = np.log(np.maximum(counts, 1) / counts.sum())
+    column = (temperature * chance)[:, None].astype(items.dtype)
+    ones = np.ones((len(users), 1), users.dtype)
+    return np.concatenate([users, ones], axis=1), np.concatenate([items, column], axis=1)
 
 
-def normalise(bench: Bench) -> Tables:
+def normalise(users: AnyArray, items: AnyArray, counts: Ids, temperature: float) -> Tables:
     """Items of length 1: the lists of a cosine."""
-    return bench.users, geometry.normalise(bench.items)
+    return users, geometry.normalise(items)
 
 
-def divide_by_popularity(bench: Bench) -> Tables:
+def divide_by_popularity(users: AnyArray, items: AnyArray, counts: Ids, temperature: float) -> Tables:
     """Items divided by the fourth root of their count, at least 1: the far slope of the quartic law."""
-    return bench.users, bench.items / (np.maximum(bench.counts, 1)[:, None] ** 0.25).astype(bench.items.dtype)
+    return users, items / (np.maximum(counts, 1)[:, None] ** 0.25).astype(items.dtype)
 
 
-def centre_and_normalise(bench: Bench) -> Tables:
+def centre_and_normalise(users: AnyArray, items: AnyArray, counts: Ids, temperature: float) -> Tables:
     """Items less their mean, then of length 1. Centring alone changes no list by dot product."""
-    centred = bench.items - bench.items.mean(axis=0)
+    centred = items - items.mean(axis=0)
     lengths = np.maximum(geometry.norm(centred), np.finfo(centred.dtype).tiny)
-    return bench.users, centred / lengths[:, None]
+    return users, centred / lengths[:, None]
 
 
-REMEDIES: dict[str, Callable[[Bench], Tables]] = {
+REMEDIES: dict[str, Callable[[AnyArray, AnyArray, Ids, float], Tables]] = {
     "multiply back": multiply_back,
     "normalise the items": normalise,
     "divide by the fourth root of popularity": divide_by_popularity,
@@ -157,13 +174,17 @@ REMEDIES: dict[str, Callable[[Bench], Tables]] = {
 def global_shift(bench: Bench) -> Effect:
     """One shift of all users along the popularity direction: the best of SHIFTS on half of them, judged on the rest."""
     half = bench.evidence.rng("halves of users").permutation(len(bench.chosen)) % 2 == 0
-    direction = popularity.popularity_direction(bench.items, bench.counts)
-    unit = float(np.median(geometry.norm(bench.users)))
-    shifted = [(bench.users + np.asarray(shift * unit * direction, bench.users.dtype), bench.items) for shift in SHIFTS]
-    scores = [float(bench.judged(tables)[0][half].mean()) for tables in shifted]
-    best = int(np.argmax(scores))
-    others = np.flatnonzero(~half)
-    return bench.effect(f"shift all users by {SHIFTS[best]:+g} along popularity", shifted[best], others)
+    shifted = {name: remedied(name, bench.evidence, bench.chosen) for name in SHIFTS}
+    scores = {name: float(bench.judged(tables)[0][half].mean()) for name, tables in shifted.items()}
+    best = max(scores, key=lambda name: scores[name])
+    return bench.effect(best, shifted[best], np.flatnonzero(~half))
+
+
+def shift_users(users: AnyArray, items: AnyArray, counts: Ids, shift: float) -> Tables:
+    """All users moved along the popularity direction, by `shift` times their median length."""
+    direction = popularity.popularity_direction(items, counts)
+    unit = float(np.median(geometry.norm(users)))
+    return users + np.asarray(shift * unit * direction, users.dtype), items
 
 
 @dataclass(frozen=True)
@@ -186,15 +207,22 @@ def ddc(bench: Bench) -> Correction:
 
     Its popularity direction is that of the chosen users' pairs.
     """
-    from course_lib.models.debiasing import DDC
-
-    rng = bench.evidence.rng("ddc")
-    model = DDC(bench.users, bench.items, bench.pairs)
-    without = model.solve(NEGATIVES, rng=rng)
-    model.solve(NEGATIVES, ridge=RIDGE, rng=rng)
+    model, without = _solved(bench.evidence, bench.chosen)
     alpha, beta = (scalars.detach().numpy().astype(np.float64) for scalars in (model.alpha, model.beta))
     push = alpha + beta * (model.pref.numpy().astype(np.float64) @ model.pop.numpy())
     tables = model.final_users().detach().numpy(), bench.items
-    effect = bench.effect("DDC", tables)
-    shares = 1 - len(without) / len(alpha), float((push > 0).mean())
+    effect = bench.effect(CORRECTION, tables)
+    shares = 1 - without / len(alpha), float((push > 0).mean())
     return Correction(effect, *shares, float(np.median(alpha)), float(np.median(beta)))
+
+
+def _solved(evidence: Evidence, chosen: Ids) -> tuple[Any, int]:
+    """DDC on these users, with the popularity of their pairs, and how many have no minimiser without a ridge."""
+    from course_lib.models.debiasing import DDC
+
+    assert evidence.users is not None and evidence.pairs is not None
+    rng, table = evidence.rng("ddc"), evidence.users[chosen]
+    model = DDC(table, evidence.items.astype(table.dtype), of_users(evidence.pairs, chosen))
+    without = model.solve(NEGATIVES, rng=rng)
+    model.solve(NEGATIVES, ridge=RIDGE, rng=rng)
+    return model, len(without)

@@ -20,7 +20,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,7 @@ from course_lib.audit.questions.gauges import free_gauge
 from course_lib.audit.questions.lengths import popularity_lengths
 from course_lib.audit.questions.rows import collapsed_rank, dead_rows, duplicated_rows, hubs
 from course_lib.audit.questions.split import leaked_test_pairs
-from course_lib.audit.remedies import Bench, Correction, Effect
+from course_lib.audit.remedies import Bench, Correction, Effect, Tables
 from course_lib.audit.tables import Table, table_of
 from course_lib.audit.training import Training
 from course_lib.audit.verdicts import ANSWERS, CATALOGUE, Verdict
@@ -60,6 +60,7 @@ class Report:
     inputs: dict[str, Any]
     options: dict[str, Any]
     notes: tuple[str, ...] = ()
+    evidence: Evidence | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         counted = ", ".join(f"{len(self.ids(answer))} {answer}" for answer in ANSWERS)
@@ -74,6 +75,12 @@ class Report:
         """The ids of the questions with this answer: "fault", "fine" or "cannot tell"."""
         checking.choice(answer, "answer", ANSWERS)
         return [verdict.id for verdict in self.verdicts if verdict.verdict == answer]
+
+    def remedied(self, remedy: str) -> Tables:
+        """The new tables (users, items) of one of `remedies`, by its name, for all users; see `remedies.remedied`."""
+        checking.choice(remedy, "remedy", [effect.remedy for effect in self.remedies])
+        assert self.evidence is not None
+        return remedies.remedied(remedy, self.evidence)
 
     def text(self, width: int = 76) -> str:
         """Verdicts with their support, and what cosines mean, in plain text."""
@@ -172,7 +179,7 @@ def _report(
     if correction is not None:
         shown = [*shown, correction.effect]
     options = {"k": evidence.k, "seed": evidence.seed}
-    return Report(verdicts, tuple(shown), cosines, inputs, options, (*_notes(evidence, found), *notes))
+    return Report(verdicts, tuple(shown), cosines, inputs, options, (*_notes(evidence, found), *notes), evidence)
 
 
 # ---- arguments

@@ -6,6 +6,7 @@ runs take at most a minute, laptop runs at most a quarter of an hour per seed un
 core      registry and runner, results and how they are read, provenance, data, the command line
 p0 ... p4 one paper each; none imports another, and a paper is imported when an experiment of it is asked for
 scale     our own, on one batch that lies on many processes
+text      our own, on a text encoder as a tower
 """
 
 from course_lib.experiments.core.command import cli

@@ -58,6 +58,16 @@ def test_the_report_and_the_numbers_are_written(folder, tmp_path, capsys):
     assert page.read_text().startswith("<!DOCTYPE html>") and "popularity-lengths" in capsys.readouterr().out
 
 
+def test_the_tables_of_the_remedies_are_written(folder, tmp_path, capsys):
+    assert cli([*arguments(folder, "clean"), "--remedies", str(tmp_path)]) == 0
+    model = planted.clean(1)
+    items = np.load(tmp_path / "normalise-the-items" / "items.npy")
+    np.testing.assert_allclose(items, normalise(model.items))
+    assert len(list(tmp_path.glob("*/users.npy"))) == len(list(tmp_path.glob("*/items.npy"))) == 6
+    assert cli([f"{folder}/clean.npz#items", "--remedies", str(tmp_path)]) == 2
+    assert "--remedies: no remedy could be measured" in capsys.readouterr().err
+
+
 def test_a_pipeline_can_fail_on_a_fault(folder, capsys):
     assert cli([*arguments(folder, "leak"), "--fail-on", "fault"]) == 1
     assert cli(arguments(folder, "leak")) == 0

@@ -176,6 +176,16 @@ def test_wide_tables_are_counted_only_when_asked(monkeypatch: pytest.MonkeyPatch
     assert full.items.linear == 0
 
 
+def test_fewer_rows_than_a_wide_table_needs_leave_a_gauge_without_counting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """21 conditions are needed at width 6; the rows of a second table on the sphere count as well."""
+    monkeypatch.setattr(cosines, "LINEAR_WIDTH", 5)
+    few = look(unit(14, 6), rng=rng())
+    assert few.items.linear is None and few.items.least == 21 - 14 == gauge.linear_gauge_dimension(unit(14, 6))
+    assert few.verdict == "partly free" and "14 rows are too few for 6 numbers each" in words(few)
+    assert look(unit(14, 6), unit(30, 6, 1), rng=rng()).verdict == "diagonally fixed"
+    assert look(unit(14, 6), rng(1).standard_normal((30, 6)), rng=rng()).verdict == "partly free"
+
+
 def test_the_sample_shortcut_agrees_with_the_whole_table() -> None:
     sizes = []
 

@@ -14,7 +14,7 @@ from course_lib.interactions import Interactions
 from course_lib import in_batch, metrics
 from course_lib.audit import Report, Training, audit
 from course_lib.audit.evidence import Evidence
-from course_lib.audit.remedies import REMEDIES, Bench, remedied
+from course_lib.audit.remedies import CORRECTION, REMEDIES, SHIFTS, Bench, remedied
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -51,6 +51,37 @@ def test_slope_and_correlation_are_those_of_numpy() -> None:
     assert figures["slope"] == pytest.approx(np.polyfit(x, y, 1)[0])
     assert figures["correlation"] == pytest.approx(np.corrcoef(x, y)[0, 1])
     assert figures["slope_low"] < figures["slope"] < figures["slope_high"]
+
+
+def test_what_the_lists_are_made_of_by_hand() -> None:
+    """All users are asked, as they are fewer than LISTS."""
+    model = planted.PLANTS["popularity-lengths"](3, 1)
+    figures = model.audited(3)["popularity-lengths"].figures
+    counts, seen = model.pairs.col_counts, model.pairs.labels().astype(bool)
+    able = seen.any(axis=1)
+    order = np.argsort(-counts, kind="stable")
+    direction = model.items[order[:30]].mean(0) - model.items[order[-30:]].mean(0)
+    direction /= np.linalg.norm(direction)
+
+    def lists(items: np.ndarray) -> np.ndarray:
+        return np.argsort(-np.where(seen, -np.inf, model.users @ items.T), axis=1, kind="stable")[able, :10]
+
+    dot, cosine = lists(model.items), lists(model.items / np.linalg.norm(model.items, axis=1, keepdims=True))
+    assert figures["head_by_dot"] == pytest.approx(np.isin(dot, order[:6]).mean())
+    assert figures["head_by_cosine"] == pytest.approx(np.isin(cosine, order[:6]).mean())
+    rest = lists(model.items - np.outer(model.items @ direction, direction))
+    kept = np.mean([len({*a} & {*b}) / 10 for a, b in zip(dot.tolist(), rest.tolist(), strict=True)])
+    assert figures["kept_without_direction"] == pytest.approx(kept)
+    assert figures["head_by_cosine"] < figures["head_by_dot"] and figures["head_by_chance"] < 0.01
+
+
+def test_a_slope_beyond_the_quartic_law_is_not_the_size_of_the_training() -> None:
+    """Lengths that grow like count^slope: the law allows 0 to 1/4."""
+    counts = np.geomspace(1, 1000, 400)
+    for slope, word in ((0.1, "can explain"), (0.5, "cannot explain"), (-0.2, "cannot explain")):
+        table = rng().standard_normal((400, 8))
+        table *= (counts**slope / np.linalg.norm(table, axis=1))[:, None]
+        assert word in audit(table, counts=counts, rng=rng())["popularity-lengths"].support, slope
 
 
 def test_the_direction_predicts_items_that_it_was_not_made_of() -> None:
@@ -179,8 +210,24 @@ def test_remedies_are_the_formulas_that_they_name(bench: Bench) -> None:
     }
     assert set(wanted) < set(REMEDIES)
     for name, matrix in wanted.items():
-        users, items = remedied(name, bench)
+        users, items = remedied(name, bench.evidence, bench.chosen)
         np.testing.assert_allclose(users @ items.T, matrix, err_msg=name)
+
+
+def test_a_report_hands_out_the_tables_that_it_judged() -> None:
+    """For every remedy: NDCG of its tables, by the library, is the one that the report names."""
+    model = planted.clean(5)
+    found = model.audited(5)
+    for effect in found.remedies:
+        tables = found.remedied(effect.remedy)
+        assert [len(table) for table in tables] == [len(model.users), len(model.items)]
+        if effect.users == len(model.users):  # a shift is judged on half of them
+            wanted = metrics.evaluate(*tables, model.pairs, model.held_out, 10)["ndcg@10"]
+            assert effect.after == pytest.approx(wanted), effect.remedy
+    assert {effect.remedy for effect in found.remedies} == {*REMEDIES, CORRECTION, found.remedies[-2].remedy}
+    assert found.remedies[-2].remedy in SHIFTS
+    with pytest.raises(ValueError, match="remedy is 'nothing'"):
+        found.remedied("nothing")
 
 
 def test_a_handful_of_users_settles_nothing() -> None:

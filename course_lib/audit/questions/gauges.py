@@ -20,7 +20,7 @@ def free_gauge(found: Cosines) -> Verdict:
     name = "free-gauge"
     figures: dict[str, Number] = {
         "on_sphere": int(found.items.on_sphere),
-        "free_dimensions": found.items.linear,
+        "free_dimensions": found.items.least or None if found.items.linear is None else found.items.linear,
         "imbalance": found.imbalance,
         "balanced_overlap": found.balanced_overlap,
         "score_overlap": found.score_overlap,

@@ -4,24 +4,36 @@ from __future__ import annotations
 
 import numpy as np
 
-from course_lib.audit.evidence import CANDIDATES, FEWEST_ITEMS, Evidence, Float
+from course_lib.audit.evidence import CANDIDATES, FEWEST_ITEMS, Evidence, Float, of_users
 from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell, judged
-from course_lib.maths import popularity
+from course_lib.data import metrics
+from course_lib.maths import gauge, popularity
 
 CORRELATION, SLOPE = 0.25, 0.02  # of log length and log count: from here on a fault, if the slope's interval is off 0
+FAR = 0.25  # the slope of the quartic law far beyond its crossover; 0 before it
 RESAMPLES, BINS = 200, 10
+HEAD, LISTS = 0.01, 500  # the most popular items, and the users for whom lists are made
 
 
 def popularity_lengths(evidence: Evidence) -> Verdict:
     """A fault where log length and log count correlate by CORRELATION and the interval of the slope leaves out 0.
 
     The slope is that of `popularity.log_log_slope`, over the items with a training pair; its 95 % interval is that of
-    the bootstrap over items. 1/4 is the slope of the quartic law far beyond the crossover.
+    the bootstrap over items. Where there are users and pairs: what the lists are made of (`list_shares`), too.
     """
     name = "popularity-lengths"
+    shares, lists = list_shares(evidence), ""
+    if shares:
+        lists = (
+            f" In lists of {evidence.k}, the 1 % most popular items hold {100 * shares['head_by_dot']:.0f} % of the "
+            f"places by dot product, {100 * shares['head_by_cosine']:.0f} % by cosine, and by chance "
+            f"{100 * shares['head_by_chance']:.1f} %; without the items' part along the popularity direction, "
+            f"{100 * shares['kept_without_direction']:.0f} % of a list stays."
+        )
     if evidence.on_sphere:
-        figures: dict[str, Number] = {"unevenness": evidence.unevenness}
-        return Verdict(name, "fine", "All items have one length, so lengths know nothing of popularity.", figures)
+        figures: dict[str, Number] = {"unevenness": evidence.unevenness, **shares}
+        support = f"All items have one length, so lengths know nothing of popularity.{lists}"
+        return Verdict(name, "fine", support, figures)
     if evidence.counts is None:
         return cannot_tell(name, "The items have different lengths, and no counts were given.", "Give counts or pairs.")
     trained = np.flatnonzero(evidence.counts > 0)
@@ -36,10 +48,12 @@ def popularity_lengths(evidence: Evidence) -> Verdict:
     correlation = float(popularity.pearson(np.log(norms), np.log(counts)))
     fault = abs(correlation) >= CORRELATION and abs(slope) >= SLOPE and not low <= 0 <= high
     figures = {"slope": slope, "slope_low": low, "slope_high": high, "correlation": correlation, "items": len(some)}
+    figures |= shares
     support = (
         f"Over {len(some):,} items, log length goes with log count with a slope of {slope:.3f} "
         f"(95 % interval {low:.3f} to {high:.3f}) and a correlation of {correlation:.2f}. "
-        "The quartic law gives 0 before its crossover and 0.25 far beyond it."
+        f"Cosine training gives 0 before the crossover of the quartic law and {FAR} far beyond it; the size of the "
+        f"training alone {'cannot' if low > FAR or high < 0 else 'can'} explain this slope.{lists}"
     )
     advice = (
         "A dot product ranks long items higher, whoever asks. Decide whether you want that: normalise the items, "
@@ -59,6 +73,29 @@ def slope_interval(norms: Float, counts: Float, rng: np.random.Generator) -> tup
             slopes.append(float(popularity.log_log_slope(norms[drawn], counts[drawn])))
     low, high = np.quantile(slopes, [0.025, 0.975])
     return float(low), float(high)
+
+
+def list_shares(evidence: Evidence) -> dict[str, float]:
+    """What the first k places are made of, over LISTS users with a training pair; {} without users and pairs.
+
+    head_by_dot, head_by_cosine, head_by_chance: share of the HEAD most popular items in the lists by dot product, by
+    cosine, and in lists drawn at random from what a user does not know. kept_without_direction: share of the list by
+    dot product that stays when the items lose their component along the popularity direction.
+    """
+    if evidence.users is None or evidence.pairs is None or evidence.row_axis is None:
+        return {}
+    able = np.flatnonzero(evidence.pairs.row_counts)
+    chosen = evidence.rng("lists").choice(able, min(LISTS, len(able)), replace=False)
+    known, users, counts = of_users(evidence.pairs, chosen), evidence.users[chosen], evidence.pairs.col_counts
+    items = evidence.items.astype(users.dtype)
+    along = np.asarray(popularity.popularity_direction(items, counts), users.dtype)
+    tables = {"dot": items, "cosine": evidence.unit.astype(users.dtype), "rest": items - np.outer(items @ along, along)}
+    tops = {name: metrics.top_k(users, table, known, evidence.k) for name, table in tables.items()}
+    return {
+        **{f"head_by_{name}": popularity.top_share(tops[name], counts, HEAD) for name in ("dot", "cosine")},
+        "head_by_chance": popularity.chance_share(evidence.pairs, HEAD),
+        "kept_without_direction": float(gauge.neighbour_overlap(tops["dot"], tops["rest"]).mean()),
+    }
 
 
 def _picture(norms: Float, counts: Float) -> Picture:

@@ -285,6 +285,87 @@ def first_objective_leaves_the_gauge_open(x3: Any) -> dict[str, Difference]:
     )
 
 
+# ---------------------------------------------------------------------------------------------- titles (TEXT-X1, X2)
+
+TITLES = {"movietweetings": EMBEDDED, "ml-1m": "ML-1M"}
+
+
+@finding(
+    "Before normalising, the lengths of title vectors go with the characters of the title more than with its ratings",
+    case="data set",
+    rests_on=["TEXT-X1-laptop"],
+)
+def title_lengths_go_with_the_words(x1: Any) -> dict[str, Difference]:
+    """Difference of the two Spearman correlations, each without its sign."""
+    return {
+        name: Difference(
+            abs(x1.mean("length and characters", data=data)) - abs(x1.mean("length and ratings", data=data))
+        )
+        for data, name in TITLES.items()
+    }
+
+
+@finding(
+    "Searching by distance or inner product returns the neighbours by cosine on unit rows, and not on raw rows",
+    case="pair of data set and search",
+    rests_on=["TEXT-X1-laptop"],
+)
+def searches_agree_on_unit_rows_alone(x1: Any) -> dict[str, Difference]:
+    """The smaller of two margins, in percent: what unit rows keep above 99.9, what raw rows keep below 95."""
+    return {
+        f"{name}, {search}": Difference(
+            min(
+                100 * x1.mean(f"kept: {search}, unit", data=data) - 99.9,
+                95 - 100 * x1.mean(f"kept: {search}, raw", data=data),
+            )
+        )
+        for data, name in TITLES.items()
+        for search in ("Euclid", "inner product")
+    }
+
+
+@finding(
+    "The most listed title is in fewer lists of neighbours after centring", case="data set", rests_on=["TEXT-X1-laptop"]
+)
+def centring_takes_hubs_away(x1: Any) -> dict[str, Difference]:
+    """Lists that hold the most listed title."""
+    return {
+        name: Difference(x1.mean("listed", data=data) - x1.mean("listed after centring", data=data))
+        for data, name in TITLES.items()
+    }
+
+
+def _towers(x2: Any, metric: str, better: str, worse: str) -> dict[str, Difference]:
+    """For each data set: a metric of one tower minus that of another, in percent, over seeds."""
+    return {
+        name: Difference.paired(
+            *(100 * np.array(x2.values(metric, model=model, data=data)) for model in (better, worse))
+        )
+        for data, name in SETS.items()
+        if data in x2.distinct("data")
+    }
+
+
+@finding(
+    "Films that nobody has rated are ranked better by a tower on title vectors than by a table",
+    case="data set",
+    rests_on=["TEXT-X2-laptop"],
+)
+def titles_rank_unrated_films(x2: Any) -> dict[str, Difference]:
+    """NDCG@10 among these films, in percent, over draws of them."""
+    return _towers(x2, "cold NDCG", "MiniLM", "table")
+
+
+@finding(
+    "Rated films are ranked better by a table than by a tower on title vectors",
+    case="data set",
+    rests_on=["TEXT-X2-laptop"],
+)
+def tables_rank_rated_films(x2: Any) -> dict[str, Difference]:
+    """NDCG@10 on held-out ratings, in percent, over draws."""
+    return _towers(x2, "warm NDCG", "table", "MiniLM")
+
+
 # --------------------------------------------------------------------------------------------- the page's own models
 
 

@@ -7,11 +7,16 @@ import json
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, ClassVar
 
-import anywidget
 import numpy as np
 import traitlets
 
+from course_lib import extras
 from course_lib.lessons.shared.widgets import bundle
+
+try:
+    import anywidget
+except ImportError as error:
+    raise extras.missing(error, "an interactive") from error
 
 MOST_SEED = 2**32 - 1  # of random.js
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from course_lib import extras
 from course_lib.lessons.shared.widgets import bundle
 from course_lib.lessons.shared.widgets.base import CourseWidget
 
@@ -34,7 +35,10 @@ class Drawn:
 @lru_cache(maxsize=64)
 def drawn(module: str, state: str) -> Drawn:
     """What the interactive `module` shows in a state (JSON); RuntimeError, with the error, where its script stops."""
-    import quickjs  # a moment to load, and nobody needs it before an interactive is shown
+    try:
+        import quickjs  # a moment to load, and nobody needs it before an interactive is shown
+    except ImportError as error:
+        raise extras.missing(error, "the picture of an interactive") from error
 
     script = _DEFAULT.sub("globalThis.widget = ", bundle.module(module))
     context = quickjs.Context()
