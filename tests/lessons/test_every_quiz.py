@@ -119,7 +119,7 @@ def test_every_answer_shown_axe_finds_nothing(site_page: Callable[..., Any], nam
     page = site_page(Quiz(name).static_html(), width=360, reduced_motion="reduce")
     for button in page.locator('[data-action="show"]').all():
         button.click()
-    assert page.locator(".cw-reasons li").count() == sum(
+    assert page.locator(".cw-feedback .cw-reasons li").count() == sum(
         len(question.answers) for question in quiz.load(name).questions
     )
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
