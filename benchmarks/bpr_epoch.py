@@ -5,9 +5,9 @@ gowalla.
 
 Both sides take turns in one run; the ratio is the median over the rounds. implicit: as many triples, in parallel and
 unordered (Hogwild), negatives by popularity. RecBole: a pass of its trainer, Adam on batches of 8192 triples, negatives
-uniform. The course: plain SGD, negatives uniform and exact, one result for any number of threads. Bars: 3 times
-faster than implicit, 15 times faster than RecBole. A library that cannot be run is left out. Besides seconds on the clock
-the processor's are shown, which other programs disturb less.
+uniform. The course: plain SGD, negatives uniform and exact, one result for any number of threads. Bars: 3 times faster
+than implicit, 15 times faster than RecBole. A library that cannot be run is left out. Besides seconds on the clock the
+processor's are shown, which other programs disturb less.
 """
 
 from __future__ import annotations
