@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import io
+import logging
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -59,6 +60,7 @@ def small_sheet(sheet: str, classes: set[str]) -> str:
 
 def small_font(path: Path, glyphs: set[int]) -> bytes:
     """A font as WOFF with some of its glyphs; those that it lacks are another font's."""
+    logging.getLogger("fontTools").setLevel(logging.WARNING)  # it tells of every glyph, in the middle of `make book`
     font = TTFont(path)
     options = subset.Options(flavor="woff", layout_features=[], name_IDs=[], notdef_outline=False)
     subsetter = subset.Subsetter(options)
