@@ -1,7 +1,8 @@
 """Run the book's notebooks and store them in their normal form.
 
 Normal form: every code cell was run, in order, in a fresh kernel; text outputs are kept, so that tests can compare
-them and readers of a diff can read them; images, widget views, cell ids, timings and editor metadata are dropped.
+them and readers of a diff can read them; images, widget views, cell ids, progress, timings and editor metadata are
+dropped.
 The same notebook gives the same bytes on every machine, up to the numbers that it computes.
 
 Notebooks run side by side, and only those that must: outputs that the book's build has and that still hold are taken
@@ -31,6 +32,8 @@ NOTEBOOK_METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
+# What a run says of itself where its cells are not stored yet: it depends on what ran before.
+PROGRESS = re.compile(r"^.* cells to run, about .* on 2 cores\n|^.*\d+%\|.*\| \d+/\d+ \[.*\]$", re.MULTILINE)
 ADDRESS = re.compile(r"\b0x[0-9a-f]{6,}\b")
 
 
@@ -83,11 +86,11 @@ def _clean_outputs(outputs: list[NotebookNode]) -> list[NotebookNode]:
         if output.output_type == "error":
             raise ValueError(f"outputs: got the error {output.ename}: {output.evalue}, expected a cell that runs")
         if output.output_type == "stream":
-            if output.name == "stdout":
+            if output.name == "stdout" and _clean_text(output.text):
                 _append_text(result, output.text)
             continue
         data = {kind: _clean_text(output.data[kind]) for kind in KEPT_OUTPUTS if kind in output.data}
-        if data:
+        if any(data.values()):
             metadata = {key: output.metadata[key] for key in KEPT_OUTPUT_METADATA if key in output.metadata}
             result.append(nbformat.from_dict({"output_type": output.output_type, "data": data, "metadata": metadata}))
     return result
@@ -103,8 +106,8 @@ def _append_text(outputs: list[NotebookNode], text: str) -> None:
 
 
 def _clean_text(text: str) -> str:
-    """Text without addresses in memory, which differ in every run."""
-    return ADDRESS.sub("0x0", text)
+    """Text without progress, and without addresses in memory, which differ in every run."""
+    return ADDRESS.sub("0x0", PROGRESS.sub("", text))
 
 
 def write_text(notebook: NotebookNode) -> str:

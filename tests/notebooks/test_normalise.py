@@ -40,6 +40,12 @@ def messy():
         run_cell(
             "print(1)\n", stream("1\n"), stream("warned", "stderr"), stream("2\n"), tags=["hide-input"], scrolled=True
         ),
+        run_cell(
+            "run()",
+            stream("P1-F1 at smoke scale: 2 of 2 cells to run, about 13 s on 2 cores\n"),
+            new_output("display_data", data={"text/plain": "P1-F1:   0%|          | 0/2 [00:00<?, ?cell/s]"}),
+            stream("done\n"),
+        ),
         run_cell("draw()", figure, mystnb={"image": {"alt": "A line"}}, ExecuteTime={"start": "now"}),
         run_cell("widget", widget),
         run_cell("   "),
@@ -55,13 +61,16 @@ def messy():
 
 def test_code_cells_are_counted_from_one_without_gaps_and_empty_ones_go(normalise, messy) -> None:
     cells = [cell for cell in normalise.clean(messy).cells if cell.cell_type == "code"]
-    assert [cell.execution_count for cell in cells] == [1, 2, 3, 4]
-    assert cells[3].outputs[0].execution_count == 4
+    assert [cell.execution_count for cell in cells] == [1, 2, 3, 4, 5]
+    assert cells[4].outputs[0].execution_count == 4
 
 
 def test_only_text_outputs_stay(normalise, messy) -> None:
-    first, figure, widget, result = [cell.outputs for cell in normalise.clean(messy).cells if cell.cell_type == "code"]
+    first, run, figure, widget, result = [
+        cell.outputs for cell in normalise.clean(messy).cells if cell.cell_type == "code"
+    ]
     assert first == [{"output_type": "stream", "name": "stdout", "text": "1\n2\n"}]
+    assert run == [{"output_type": "stream", "name": "stdout", "text": "done\n"}]
     assert figure[0].data == {"text/plain": "<Figure size 600x300 with 1 Axes>"}
     assert widget[0].data == {"text/html": "<div>static</div>"}
     assert result[0].data == {"text/plain": "<object at 0x0>"}
