@@ -41,9 +41,13 @@ def main(argv: list[str] | None = None) -> int:
         sys.path.insert(0, str(CHECKOUT))
     try:
         return int(import_module(module).cli(chosen.arguments) or 0)
-    except BrokenPipeError:  # `... list | head`: who reads has read enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python says it once more at its end
-        return 0
+    except BrokenPipeError:
+        try:
+            sys.stdout.flush()
+        except BrokenPipeError:  # `... list | head`: who reads has read enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python says it once more at its end
+            return 0
+        raise
 
 
 if __name__ == "__main__":

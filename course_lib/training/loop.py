@@ -389,7 +389,7 @@ def _set_up(
     """Module and optimiser in Fabric's wrapping, on its device, in its precision.
 
     With several processes torch's DistributedDataParallel stays out of it: it averages gradients while they are
-    computed, which hangs where a process has no batch, or fails. `_Run._averaged` does so afterwards.
+    computed, which hangs where a process has no batch, or fails. `_Run._backward` does so afterwards.
     """
     from lightning_fabric.strategies.ddp import DDPStrategy
     from lightning_fabric.wrappers import _FabricModule

@@ -163,6 +163,8 @@ def test_devices_choose_the_number_of_processes(
     assert cli(["run", "SCALE-X1", "--devices", "3", "--no-write", "--seeds", "77"]) == 2
     assert asked == [("gradients", 3, 77)] and "end" in capsys.readouterr().out
     assert [cell["processes"] for cell in cells_of("SCALE-X3", devices=5)] == [5]
+    with pytest.raises(ValueError, match=r"devices is 3; expected a divisor of 1024"):
+        cells_of("SCALE-X4", devices=3)
     monkeypatch.undo()
     assert cli(["run", "SCALE-X1", "--devices", "0", "--no-write", "--seeds", "77"]) == 2
     assert "processes is 0" in capsys.readouterr().out

@@ -62,7 +62,7 @@ def messy():
 def test_code_cells_are_counted_from_one_without_gaps_and_empty_ones_go(normalise, messy) -> None:
     cells = [cell for cell in normalise.clean(messy).cells if cell.cell_type == "code"]
     assert [cell.execution_count for cell in cells] == [1, 2, 3, 4, 5]
-    assert cells[4].outputs[0].execution_count == 4
+    assert cells[4].outputs[0].execution_count == 5
 
 
 def test_only_text_outputs_stay(normalise, messy) -> None:

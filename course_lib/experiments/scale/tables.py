@@ -23,6 +23,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
 
+from course_lib import checking
 from course_lib.experiments.core.provenance import ROOT, digest
 from course_lib.experiments.core.registry import Seeds, experiment
 from course_lib.experiments.core.results import shown
@@ -31,6 +32,7 @@ from course_lib.experiments.scale import two_towers
 from course_lib.experiments.scale.shards import RECIPES
 from course_lib.experiments.scale.two_towers import LIMIT, WAYS, MemoryCell, TableCell
 
+BATCH = 1024  # pairs of all processes together
 LOSS_BAR, METRIC_BAR, MEMORY_BAR = 1e-6, 1e-4, 0.064  # the last in GB
 
 
@@ -77,7 +79,10 @@ def python() -> str:
 def plan(scale: str, seeds: Seeds, *, devices: int | None = None) -> list[TableCell | MemoryCell]:
     """Three losses with SGD, softmax with row-wise AdaGrad, and two sizes of tables for the memory."""
     data, epochs = ("movietweetings-10core", 1) if scale == "smoke" else ("ml-1m-5core", 3)
-    processes, thousands = devices or 2, {"smoke": (60, 120), "laptop": (600, 1200), "full": (6000, 12_000)}[scale]
+    processes = 2 if devices is None else checking.whole(devices, "devices", 2)
+    if BATCH % processes:
+        raise checking.refuse(devices, "devices", f"a divisor of {BATCH}, so that all have as many pairs of a batch")
+    thousands = {"smoke": (60, 120), "laptop": (600, 1200), "full": (6000, 12_000)}[scale]
     recipes = (
         ("softmax, logQ", "sgd", 100.0),
         ("in-batch", "sgd", 300.0),
@@ -91,7 +96,7 @@ def plan(scale: str, seeds: Seeds, *, devices: int | None = None) -> list[TableC
             "optimizer": optimizer,
             "lr": lr,
             "processes": processes,
-            "batch": 1024,
+            "batch": BATCH,
             "width": 32,
             "epochs": epochs,
             "seed": seed,
@@ -100,7 +105,7 @@ def plan(scale: str, seeds: Seeds, *, devices: int | None = None) -> list[TableC
         for seed in seeds
     ]
     sizes: list[TableCell | MemoryCell] = [
-        {"rows": 1000 * count, "processes": processes, "batch": 1024, "width": 64, "seed": seeds[0]}
+        {"rows": 1000 * count, "processes": processes, "batch": BATCH, "width": 64, "seed": seeds[0]}
         for count in thousands
     ]
     return training + sizes
