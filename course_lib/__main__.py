@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import select
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -42,12 +43,17 @@ def main(argv: list[str] | None = None) -> int:
     try:
         return int(import_module(module).cli(chosen.arguments) or 0)
     except BrokenPipeError:
-        try:
-            sys.stdout.flush()
-        except BrokenPipeError:  # `... list | head`: who reads has read enough
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python says it once more at its end
-            return 0
-        raise
+        if not _reader_is_gone():
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python says it once more at its end
+        return 0
+
+
+def _reader_is_gone() -> bool:
+    """Whether nobody reads the standard output any more, as after `... list | head`."""
+    watch = select.poll()
+    watch.register(sys.stdout.fileno(), 0)
+    return any(seen & select.POLLERR for _, seen in watch.poll(0))
 
 
 if __name__ == "__main__":
