@@ -48,6 +48,15 @@ def test_canary_a_finding_with_the_opposite_sign_fails(found: findings.Finding) 
         stored_findings.from_results(turned)
 
 
+@pytest.mark.parametrize(
+    ("one", "many"),
+    [("city", "cities"), ("play", "plays"), ("loss", "losses"), ("pair of loss and city", "pairs of loss and city")],
+)
+def test_several_cases_have_the_plural_of_one(one: str, many: str) -> None:
+    made_of_two = finding("Cats are longer than dogs", case=one)(lambda: dict.fromkeys("ab", Difference(1)))
+    assert made_of_two.evidence().support == f"both {many}, one seed each"
+
+
 def test_an_interval_that_reaches_zero_supports_nothing() -> None:
     assert Difference(1.0, 0.9).holds
     assert not Difference(1.0, 1.0).holds

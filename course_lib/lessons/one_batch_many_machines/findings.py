@@ -207,7 +207,7 @@ def shards_of_tables_train_alike(tables: Any) -> dict[str, Difference]:
 
 @finding(
     "After three epochs, tables in shards have the recall and the NDCG of one process, to four decimals",
-    case="training and metric",
+    case="pair of training and metric",
     rests_on=["SCALE-X4-laptop"],
 )
 def shards_of_tables_rank_alike(tables: Any) -> dict[str, Difference]:

@@ -187,9 +187,9 @@ class Evidence:
 
 
 def _plural(noun: str) -> str:
-    """ "data sets", "cities", "pairs of backbone and data set"."""
+    """ "data sets", "cities", "losses", "pairs of backbone and data set"."""
     head, *rest = noun.split(" of ", 1)
-    many = f"{head[:-1]}ies" if re.search(r"[^aeiou]y$", head) else f"{head}s"
+    many = f"{head[:-1]}ies" if re.search(r"[^aeiou]y$", head) else f"{head}{'es' if head.endswith('s') else 's'}"
     return " of ".join([many, *rest])
 
 
