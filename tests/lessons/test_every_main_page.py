@@ -85,3 +85,28 @@ def test_a_main_page_shows_no_plumbing(page: Path) -> None:
     printed = [outputs(cell) for cell in cells if cell["cell_type"] == "code" and not NOT_SHOWN & tags(cell)]
     assert prose and [shown for shown in (prose, *shown_code(cells), *printed) if PLUMBING.search(shown)] == []
     assert PLUMBING.search("publish('a', 1)") and PLUMBING.search("[0, 0, 0]")
+
+
+BOOK = Path(__file__).resolve().parents[2] / "book"
+EVERY_CHAPTER = {page.stem for page in (*main_pages(), BOOK / "start" / "first-model.ipynb")}
+
+
+def chapters_linked(text: str) -> set[str]:
+    """The chapters, by their names, whose main pages a text links to."""
+    return set(re.findall(r"\(\S*?([\w-]+)\.ipynb\)", text)) & EVERY_CHAPTER
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_map_and_the_top_of_a_page_name_the_same_chapters_to_read_before(page: Path) -> None:
+    name = page.relative_to(BOOK).with_suffix("").as_posix()
+    cards = (BOOK / "index.md").read_text(encoding="utf-8")
+    on_the_map = re.search(rf"^{{hours}}`book/{name}`\. Needs: (.*?)\. \[Further\]", cards, re.M)
+    on_the_page = re.search(r"^- \*\*Before you start\*\*: (.*)$", source(cells_of(page)[0]), re.M)
+    assert on_the_map and on_the_page
+    assert chapters_linked(on_the_map[1]) == chapters_linked(on_the_page[1])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_link_to_a_claim_has_words_and_no_label(page: Path) -> None:
+    prose = "\n".join(source(cell) for cell in cells_of(page) if cell["cell_type"] == "markdown")
+    assert re.findall(r"\[[PX]\d[^\]]*\]\(\S*#claim-", prose) == []

@@ -1,4 +1,6 @@
-"""A main page is short, as built: words up to the exercises, with captions, badges and folded text, and statements."""
+"""A main page is short, as built: words up to the exercises, with captions, badges and folded text, and statements.
+Its first interactive comes early.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [path.relative_to(ROOT).with_suffix(".html") for path in main_pages() if not is_draft(path)]
 NOT_WORDS = "pre, script, style, .course-widget, .headerlink, .math, table, .on-paper"
 MOST_WORDS, MOST_STATEMENTS = 2500, 8
+MOST_SCREENS = 1.5  # above the first interactive
 
 
 def before_exercises(html: str) -> Tag:
@@ -51,3 +54,11 @@ def test_a_main_page_has_at_most_2500_words_and_8_statements_before_its_exercise
     article = before_exercises((site_folder / page).read_text(encoding="utf-8"))
     assert 1 <= count_statements(article) <= MOST_STATEMENTS
     assert count_words(article) <= MOST_WORDS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [Path("book/start/first-model.html"), *PAGES], ids=lambda name: name.stem)
+def test_the_first_interactive_of_a_main_page_begins_within_one_screen_and_a_half(page, site: str, name: Path) -> None:
+    page.goto(f"{site}/{name.as_posix()}", wait_until="networkidle")
+    box = page.locator("[data-course-widget]:not([data-course-widget=quiz])").first.bounding_box()
+    assert box["y"] <= MOST_SCREENS * page.viewport_size["height"]
