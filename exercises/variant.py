@@ -4,7 +4,7 @@ Numbers and questions are drawn from the seed; the same seed gives the same assi
 
     source/NAME/NAME.ipynb   statements, solutions and hidden checks, for `make classroom COURSE=FOLDER`
     solutions/NAME.ipynb     the solutions without hidden checks, to read or to hand out afterwards
-    variant.md               what was drawn, for each check
+    variants/NAME.md         its seed and what was drawn, for each check
 
 Each assignment is proved before it is written: its own solution passes every public and hidden check, and the public
 answer to each varied task fails it. Keep the folder, and the seed, from students.
@@ -34,24 +34,24 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--course", type=Path, help="the folder to write (beside this checkout: variant-SEED)")
     parser.add_argument("--assignment", choices=with_variants(), help="one assignment (without it: all)")
     given = parser.parse_args(arguments)
+    if not given.seed.strip():
+        sys.exit(
+            f"variant: there is no seed; give words of at least {SHORTEST} characters that students cannot guess: "
+            "make variant SEED=words-that-nobody-guesses"
+        )
     course = (given.course or beside(given.seed)).resolve()
-    names = [given.assignment] if given.assignment else with_variants()
     if len(given.seed) < SHORTEST:
         print(
             f"variant: a seed of {len(given.seed)} characters can be guessed by trying; take a longer one for a class"
         )
-    variants = []
-    for name in names:
+    for name in [given.assignment] if given.assignment else with_variants():
         began = time.monotonic()
         try:
             variant = proof.proved(name, given.seed)
-            write(course, variant)
+            write(course, variant, given.seed)
         except (proof.Inconsistent, FileExistsError) as error:
             sys.exit(f"variant: {error}")
-        variants.append(variant)
         print(f"variant: {name}: {share(variant)}, proved in {time.monotonic() - began:.0f} s")
-    text = "\n".join([f"# The variant of the seed `{given.seed}`", *map(described, variants)])
-    (course / "variant.md").write_text(text + "\n", encoding="utf-8")
     print(f"variant: {course}; next: make classroom COURSE={course}")
 
 
@@ -60,16 +60,18 @@ def beside(seed: str) -> Path:
     return simulate.HERE.parents[1] / f"variant-{re.sub('[^A-Za-z0-9-]+', '-', seed)}"
 
 
-def write(course: Path, variant: Variant) -> None:
-    """The notebooks of a variant. FileExistsError where another version of the assignment lies there already."""
+def write(course: Path, variant: Variant, seed: str) -> None:
+    """The files of a variant. FileExistsError where another version of the assignment lies there already."""
     source = course / "source" / variant.assignment / f"{variant.assignment}.ipynb"
     text = json.dumps(variant.source, indent=1, ensure_ascii=False) + "\n"
     if source.exists() and source.read_text(encoding="utf-8") != text:
         raise FileExistsError(f"{source} holds another version, which a class may be working on: take another folder")
     solution = course / "solutions" / f"{variant.assignment}.ipynb"
+    drawn = course / "variants" / f"{variant.assignment}.md"
     for path, content in (
         (source, text),
         (solution, json.dumps(simulate.solved(variant.source), indent=1, ensure_ascii=False) + "\n"),
+        (drawn, described(variant, seed)),
     ):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, encoding="utf-8")
@@ -82,8 +84,8 @@ def share(variant: Variant) -> str:
     return f"{own:g} of {sum(points.values()):g} machine points vary"
 
 
-def described(variant: Variant) -> str:
-    """The numbers of each check, as a section of variant.md."""
+def described(variant: Variant, seed: str) -> str:
+    """The seed and the numbers of each check, in Markdown."""
     varied, points = proof.must_vary(variant.assignment), simulate.points(variant.assignment)
     rows = []
     for check, worth in points.items():
@@ -91,7 +93,8 @@ def described(variant: Variant) -> str:
         kind = "varies" if check in varied else "follows another task" if numbers else "random inputs only"
         rows.append(f"| `{check}` | {worth:g} | {kind} | {numbers} |")
     head = ["| check | points | | numbers |", "|---|---|---|---|"]
-    return "\n".join(["", f"## {variant.assignment}", "", f"{share(variant).capitalize()}.", "", *head, *rows])
+    title = f"# {variant.assignment}, drawn from the seed `{seed}`"
+    return "\n".join([title, "", f"{share(variant).capitalize()}.", "", *head, *rows, ""])
 
 
 if __name__ == "__main__":

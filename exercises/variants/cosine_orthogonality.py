@@ -51,8 +51,8 @@ CELLS = {
     "task2": [
         (
             "takes one step of gradient descent. You know",
-            r"takes one step of gradient descent with weight decay, $q'=(1-\eta\lambda)\,q-\eta\nabla_qL$ with "
-            r"$\lambda=«decay»$. You know",
+            r"takes one step of gradient descent with weight decay, "
+            r"$q'=(1-\eta\lambda)\,q-\eta\nabla_qL$ with $\lambda=«decay»$. You know",
         ),
     ],
     "squared_norm_after": [

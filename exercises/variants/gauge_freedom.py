@@ -34,8 +34,8 @@ CELLS = {
     "task1": [
         (
             "The gauges that keep the length of **every** row of $A$ form a smooth set.",
-            "The gauges that keep the length of **every** row of $A$, **and the inner product of row $i$ with row "
-            "$i+«apart»$** for every $i$ for which there are both, form a smooth set.",
+            "The gauges that keep the length of **every** row of $A$, **and the inner product of row "
+            "$i$ with row $i+«apart»$** for every $i$ for which there are both, form a smooth set.",
         ),
         (
             "for which every row of $AD$ is as long as that of $A$.",

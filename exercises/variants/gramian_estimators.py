@@ -61,8 +61,8 @@ CELLS = {
         ("# first entry of the estimate: M^2/n", "# along the row, the estimate is its square times M^2/n"),
         (
             "    cached = [[large, 0]] + [[0, 1]] * (n - 1)\n    return cached, [[1, 0]] * n, 0",
-            "    a, b = «row»\n    cached = [[large * a, large * b]] + [[-b, a]] * (n - 1)\n    return cached, [[a, "
-            "b]] * n, 0",
+            "    a, b = «row»\n    cached = [[large * a, large * b]] + [[-b, a]] * (n - 1)\n"
+            "    return cached, [[a, b]] * n, 0",
         ),
     ],
     "always_outside": [
@@ -75,9 +75,8 @@ CELLS = {
     "task5": [
         (
             "the smallest $b$ for which $s$ is at most `share`",
-            r"the smallest $b$ for which $«louder»\,s$ is at most `share`, as $\nabla h$ is «louder» times as long "
-            r"here as "
-            r"$\nabla g$",
+            r"the smallest $b$ for which $«louder»\,s$ is at most `share`, "
+            r"as $\nabla h$ is «louder» times as long here as $\nabla g$",
         )
     ],
     "smallest_batches": [("    with_replacement =", "    share = share / «louder»\n    with_replacement =")],
@@ -87,11 +86,10 @@ CELLS = {
             "at $T+1$ moments of a training run, **«every» steps apart**, `batches`",
         ),
         (
-            r"- $\delta^2$: the mean, over the $T$ steps, of the squared Frobenius length of a step of the true "
-            r"Gramian;",
-            r"- $\delta^2$: the mean squared Frobenius length of **one** step of the true Gramian, which makes "
-            r"«every» of "
-            r"them between two moments;",
+            r"- $\delta^2$: the mean, over the $T$ steps, of the "
+            r"squared Frobenius length of a step of the true Gramian;",
+            r"- $\delta^2$: the mean squared Frobenius length of **one** step of "
+            r"the true Gramian, which makes «every» of them between two moments;",
         ),
         ("returns `path` and `batches`.", "returns `path` and `batches`; take every «every»-th entry of both."),
     ],

@@ -54,11 +54,9 @@ CELLS = {
     "task1": [
         (
             "scaled by $M/(mns)$ per sampled pair). Write",
-            "scaled by $M/(mns)$ per sampled pair). **But now the labels are smoothed**: a pair beside the diagonal "
-            "is a "
-            "negative with the weight $«beside»$, and a pair on the diagonal is, besides being a positive, a "
-            "negative with "
-            "the weight $«diagonal»$. Write",
+            "scaled by $M/(mns)$ per sampled pair). **But now the labels are smoothed**: a pair "
+            "beside the diagonal is a negative with the weight $«beside»$, and a pair on the "
+            "diagonal is, besides being a positive, a negative with the weight $«diagonal»$. Write",
         )
     ],
     "negative_weight": [
@@ -81,12 +79,10 @@ CELLS = {
     ],
     "task3": [
         (
-            "(a list of lists, at most 5 by 5, at most 8 positives, at least one in every row and column), a "
-            "`batch_size` "
-            "of at least 2, a cell",
-            "(a list of lists, **«rows» by «columns», with «positives» positives**, at least one in every row and "
-            "column), "
-            "the `batch_size` **«size»**, a cell",
+            "(a list of lists, at most 5 by 5, at most 8 positives, at least "
+            "one in every row and column), a `batch_size` of at least 2, a cell",
+            "(a list of lists, **«rows» by «columns», with «positives» positives**, at "
+            "least one in every row and column), the `batch_size` **«size»**, a cell",
         )
     ],
     "counterexample": [
@@ -99,9 +95,8 @@ CELLS = {
     "task4": [
         (
             "that make the step's expectation the average over all pairs.",
-            r"with which, in the step's expectation, $\ell^-$ has **the weight $«negative»\cdot\frac1{mn}$ on every "
-            r"negative "
-            r"pair and $«positive»\cdot\frac1{mn}$ on every positive one**.",
+            r"with which, in the step's expectation, $\ell^-$ has **the weight $«negative»\cdot\frac1{mn}$ "
+            r"on every negative pair and $«positive»\cdot\frac1{mn}$ on every positive one**.",
         )
     ],
     "shard_weights": [

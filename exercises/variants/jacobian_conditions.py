@@ -80,8 +80,8 @@ CELLS = {
         ),
         (
             "some $K_{ii}$ is no multiple of the identity.",
-            "some $K_{ii}$ is no multiple of the identity: **its first diagonal entry is its second plus "
-            "$«difference»$**.",
+            "some $K_{ii}$ is no multiple of the identity: **its "
+            "first diagonal entry is its second plus $«difference»$**.",
         ),
     ],
     "tangent_tower": [

@@ -55,9 +55,8 @@ CELLS = {
     "task2": [
         (
             "- `times_world`: whether each process multiplies its loss by $P$.",
-            "- `times_world`: whether each process multiplies its loss by $P$. **Whether it does or not, each "
-            "process also "
-            "multiplies its loss by «before»**, which one process with all pairs does not.",
+            "- `times_world`: whether each process multiplies its loss by $P$. **Whether it does or not, "
+            "each process also multiplies its loss by «before»**, which one process with all pairs does not.",
         ),
         ("With $P=1$ all factors are 1.", "With $P=1$ all factors are the same."),
     ],
@@ -67,8 +66,8 @@ CELLS = {
     "task4": [
         (
             "and counts that cell as a negative. With *gathered*",
-            "and counts that cell as a negative **with probability $«kept»$**, independently of all else. With "
-            "*gathered*",
+            "and counts that cell as a negative **with probability $«kept»$**, "
+            "independently of all else. With *gathered*",
         )
     ],
     "expected_weights": [
@@ -80,8 +79,8 @@ CELLS = {
     "task6": [
         (
             "All numbers have 32 bits, and",
-            "The numbers of rows and of their gradients have **«bits» bits**, those of Gramians **«gramian_bits» "
-            "bits**, and",
+            "The numbers of rows and of their gradients have **«bits» bits**, "
+            "those of Gramians **«gramian_bits» bits**, and",
         )
     ],
     "step_bytes": [("return 4 * tables", "return «itemsize» * tables")],

@@ -72,9 +72,8 @@ CELLS = {
         ),
         (
             r"Return $\sum_ie_i$ after `steps` steps, exactly.",
-            r"After each step the learning rate is multiplied by $«slower»$; `lr` is that of the first. Return "
-            r"$\sum_ie_i$ "
-            r"after `steps` steps, exactly.",
+            r"After each step the learning rate is multiplied by $«slower»$; `lr` "
+            r"is that of the first. Return $\sum_ie_i$ after `steps` steps, exactly.",
         ),
     ],
     "bpr_steps": [("np.logaddexp(0, user @ difference))", "np.logaddexp(0, user @ difference - np.log(«lead»)))")],

@@ -49,9 +49,8 @@ CELLS = {
     "task2": [
         (
             "are listed in `squared_pulls`. Return",
-            "are listed in `squared_pulls`. After each step the learning rate is multiplied by $«slower»$; `lr` is "
-            "that of "
-            "the first. Return",
+            "are listed in `squared_pulls`. After each step the learning rate "
+            "is multiplied by $«slower»$; `lr` is that of the first. Return",
         )
     ],
     "squared_norm_after": [

@@ -36,11 +36,10 @@ def faults(variant: Variant) -> dict[str, str]:
     return found | {check: "the public answer passes" for check, message in copied.items() if not message}
 
 
-def own_marks(variant: Variant, *, public: bool = False) -> dict[str, str]:
-    """The marks of the variant's own solution: graded check -> "" or its message; `public` asks the public checks "
-    "only."""
+def own_marks(variant: Variant) -> dict[str, str]:
+    """The marks of the variant's own solution: graded check -> "" or its message."""
     checks = simulate.public_checks(variant.assignment)
-    return solving.marks(simulate.solved(variant.source), variant.source, checks, public=public)
+    return solving.marks(simulate.solved(variant.source), variant.source, checks)
 
 
 def must_vary(assignment: str) -> set[str]:
@@ -60,8 +59,7 @@ def differing(first: Variant, second: Variant) -> set[str]:
 
 
 def copied_marks(variant: Variant, other: Notebook, checks: set[str]) -> dict[str, str]:
-    """The marks of these checks when the answer to each, and to nothing else, is copied from another solved "
-    "notebook."""
+    """The marks of these checks when the answer to each, and to nothing else, is copied from a solved notebook."""
     theirs = {cell["metadata"]["nbgrader"]["grade_id"]: cell["source"] for cell in other["cells"]}
     asked: dict[str, set[str]] = defaultdict(set)
     for name, code in solving.graded_code(simulate.solved(variant.source)):

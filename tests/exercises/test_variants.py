@@ -136,11 +136,31 @@ def test_the_command_writes_a_folder_and_overwrites_no_other_version(
     written = (tmp_path / "source" / QUICK / f"{QUICK}.ipynb").read_bytes()
     solution = json.loads((tmp_path / "solutions" / f"{QUICK}.ipynb").read_text(encoding="utf-8"))
     assert "seeded" not in json.dumps(solution) and not any(marks(solution, QUICK, source=json.loads(written)).values())
-    assert "| `test_bytes` | 2 | varies | itemsize = " in (tmp_path / "variant.md").read_text(encoding="utf-8")
+    drawn = (tmp_path / "variants" / f"{QUICK}.md").read_text(encoding="utf-8")
+    assert f"`{SEEDS[0]}`" in drawn and "| `test_bytes` | 2 | varies | itemsize = " in drawn
     variant.main([*arguments, SEEDS[0]])  # the same again is fine
     with pytest.raises(SystemExit, match="another version"):
         variant.main([*arguments, SEEDS[1]])
     assert (tmp_path / "source" / QUICK / f"{QUICK}.ipynb").read_bytes() == written
+
+
+def test_one_assignment_a_call_keeps_what_was_drawn_for_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(proof, "proved", variants.build)
+    names = dict(zip(("ddc", QUICK), SEEDS, strict=True))
+    for name, seed in names.items():
+        variant.main(["--course", str(tmp_path), "--assignment", name, "--seed", seed])
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in (tmp_path / "variants").iterdir()}
+    assert set(texts) == set(names) and all(f"`{seed}`" in texts[name] for name, seed in names.items())
+
+
+@pytest.mark.parametrize("seed", ["", " "])
+def test_without_a_seed_nothing_is_written(tmp_path: Path, seed: str) -> None:
+    """`make variant` without SEED passes an empty one."""
+    with pytest.raises(SystemExit, match=r"there is no seed; give words .* make variant SEED="):
+        variant.main(["--course", str(tmp_path / "course"), "--seed", seed])
+    assert not (tmp_path / "course").exists()
 
 
 @pytest.mark.slow
