@@ -72,8 +72,35 @@ class Bench:
         self.chosen: Ids = np.sort(able[drawn])
         self.evidence = evidence
         self.pairs, self.held_out = (of_users(data, self.chosen) for data in (evidence.pairs, evidence.held_out))
-        self.counts = evidence.pairs.col_counts
-        self.users, self.items = evidence.users[self.chosen], evidence.items.astype(evidence.users.dtype)
+        self.training_pairs, self.counts = evidence.pairs, evidence.pairs.col_counts
+        self.everybody, self.items = evidence.users, evidence.items.astype(evidence.users.dtype)
+        self.users = self.everybody[self.chosen]
+
+    @cached_property
+    def shift(self) -> tuple[float, Float]:
+        """The median length of the users, and the (d,) popularity direction of the items."""
+        unit = float(np.median(geometry.norm(self.users)))
+        return unit, popularity.popularity_direction(self.items, self.counts)
+
+    def uncorrected(self, users: Ids) -> Any:
+        """DDC on these users, who have a training pair, before it is solved; its popularity is that of their pairs."""
+        from course_lib.models.debiasing import DDC
+
+        return DDC(self.everybody[users], self.items, of_users(self.training_pairs, users))
+
+    @cached_property
+    def correction(self) -> tuple[Any, int]:
+        """DDC on the bench's users, solved, and how many of them have no minimiser without a ridge."""
+        model, rng = self.uncorrected(self.chosen), self.evidence.rng("ddc")
+        without = model.solve(NEGATIVES, rng=rng)
+        model.solve(NEGATIVES, ridge=RIDGE, rng=rng)
+        return model, len(without)
+
+    @property
+    def corrected(self) -> AnyArray:
+        """(u, d) the bench's users after DDC."""
+        table: AnyArray = self.correction[0].final_users().detach().numpy()
+        return table
 
     @cached_property
     def start(self) -> tuple[Float, Float]:
@@ -110,28 +137,25 @@ class Bench:
 
 def effects(bench: Bench) -> list[Effect]:
     """Every remedy that is one call, on the held-out pairs. The global shift is chosen on half of the users."""
-    found = [bench.effect(name, remedied(name, bench.evidence, bench.chosen)) for name in REMEDIES]
+    found = [bench.effect(name, remedied(name, bench, measured=True)) for name in REMEDIES]
     return [*found, global_shift(bench)]
 
 
-def remedied(name: str, evidence: Evidence, users: Ids | None = None) -> Tables:
-    """The tables (users, items) of one of REMEDIES, SHIFTS or CORRECTION; users: these alone, by default all.
+def remedied(name: str, bench: Bench, *, measured: bool = False) -> Tables:
+    """The tables (users, items) of one of REMEDIES, SHIFTS or CORRECTION, for all users; measured: for the bench's.
 
-    Raises ValueError for another name, and without users or pairs.
+    The users of the bench get the very rows that are measured. The others are changed by the same rule: as far along
+    popularity, and by DDC with the same popularity direction; DDC leaves users without a training pair as they are.
+    Raises ValueError for another name.
     """
     checking.choice(name, "remedy", (*REMEDIES, *SHIFTS, CORRECTION))
-    if evidence.users is None or evidence.pairs is None:
-        raise ValueError("the audit was given no users or no pairs; expected both, for remedies change both tables")
-    if name == CORRECTION:  # of users with a training pair
-        table, able = evidence.users.copy(), evidence.pairs.row_counts > 0
-        chosen = np.flatnonzero(able) if users is None else users[able[users]]
-        table[chosen] = _solved(evidence, chosen)[0].final_users().detach().numpy()
-        return table if users is None else table[users], evidence.items
-    table = evidence.users if users is None else evidence.users[users]
-    given = table, evidence.items.astype(table.dtype), evidence.pairs.col_counts
+    users = bench.users if measured else bench.everybody
+    if name == CORRECTION:
+        return bench.corrected if measured else _all_corrected(bench), bench.items
     if name in SHIFTS:
-        return shift_users(*given, SHIFTS[name])
-    return REMEDIES[name](*given, evidence.training.temperature or 1.0)
+        unit, direction = bench.shift
+        return users + np.asarray(SHIFTS[name] * unit * direction, users.dtype), bench.items
+    return REMEDIES[name](users, bench.items, bench.counts, bench.evidence.training.temperature or 1.0)
 
 
 def multiply_back(users: AnyArray, items: AnyArray, counts: Ids, temperature: float) -> Tables:
@@ -174,17 +198,10 @@ REMEDIES: dict[str, Callable[[AnyArray, AnyArray, Ids, float], Tables]] = {
 def global_shift(bench: Bench) -> Effect:
     """One shift of all users along the popularity direction: the best of SHIFTS on half of them, judged on the rest."""
     half = bench.evidence.rng("halves of users").permutation(len(bench.chosen)) % 2 == 0
-    shifted = {name: remedied(name, bench.evidence, bench.chosen) for name in SHIFTS}
+    shifted = {name: remedied(name, bench, measured=True) for name in SHIFTS}
     scores = {name: float(bench.judged(tables)[0][half].mean()) for name, tables in shifted.items()}
     best = max(scores, key=lambda name: scores[name])
     return bench.effect(best, shifted[best], np.flatnonzero(~half))
-
-
-def shift_users(users: AnyArray, items: AnyArray, counts: Ids, shift: float) -> Tables:
-    """All users moved along the popularity direction, by `shift` times their median length."""
-    direction = popularity.popularity_direction(items, counts)
-    unit = float(np.median(geometry.norm(users)))
-    return users + np.asarray(shift * unit * direction, users.dtype), items
 
 
 @dataclass(frozen=True)
@@ -207,22 +224,21 @@ def ddc(bench: Bench) -> Correction:
 
     Its popularity direction is that of the chosen users' pairs.
     """
-    model, without = _solved(bench.evidence, bench.chosen)
+    model, without = bench.correction
     alpha, beta = (scalars.detach().numpy().astype(np.float64) for scalars in (model.alpha, model.beta))
     push = alpha + beta * (model.pref.numpy().astype(np.float64) @ model.pop.numpy())
-    tables = model.final_users().detach().numpy(), bench.items
-    effect = bench.effect(CORRECTION, tables)
+    effect = bench.effect(CORRECTION, remedied(CORRECTION, bench, measured=True))
     shares = 1 - without / len(alpha), float((push > 0).mean())
     return Correction(effect, *shares, float(np.median(alpha)), float(np.median(beta)))
 
 
-def _solved(evidence: Evidence, chosen: Ids) -> tuple[Any, int]:
-    """DDC on these users, with the popularity of their pairs, and how many have no minimiser without a ridge."""
-    from course_lib.models.debiasing import DDC
-
-    assert evidence.users is not None and evidence.pairs is not None
-    rng, table = evidence.rng("ddc"), evidence.users[chosen]
-    model = DDC(table, evidence.items.astype(table.dtype), of_users(evidence.pairs, chosen))
-    without = model.solve(NEGATIVES, rng=rng)
-    model.solve(NEGATIVES, ridge=RIDGE, rng=rng)
-    return model, len(without)
+def _all_corrected(bench: Bench) -> AnyArray:
+    """(m, d) all users after DDC: those of the bench as measured, the others with its popularity direction."""
+    table, able = bench.everybody.copy(), np.flatnonzero(bench.training_pairs.row_counts > 0)
+    if len(able) > len(bench.chosen):
+        model = bench.uncorrected(able)
+        model.pop = bench.correction[0].pop
+        model.solve(NEGATIVES, ridge=RIDGE, rng=bench.evidence.rng("ddc"))
+        table[able] = model.final_users().detach().numpy()
+    table[bench.chosen] = bench.corrected
+    return table

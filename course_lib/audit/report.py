@@ -77,10 +77,14 @@ class Report:
         return [verdict.id for verdict in self.verdicts if verdict.verdict == answer]
 
     def remedied(self, remedy: str) -> Tables:
-        """The new tables (users, items) of one of `remedies`, by its name, for all users; see `remedies.remedied`."""
+        """The new tables (users, items) of one of `remedies`, by its name, for all users.
+
+        A large model is measured on a sample of its users. They keep the rows that were measured, and all others are
+        changed by the same rule: see `remedies.remedied`.
+        """
         checking.choice(remedy, "remedy", [effect.remedy for effect in self.remedies])
         assert self.evidence is not None
-        return remedies.remedied(remedy, self.evidence)
+        return remedies.remedied(remedy, Bench(self.evidence))
 
     def text(self, width: int = 76) -> str:
         """Verdicts with their support, and what cosines mean, in plain text."""

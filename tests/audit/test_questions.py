@@ -12,7 +12,7 @@ from audit import planted
 from course_lib.interactions import Interactions
 
 from course_lib import in_batch, metrics
-from course_lib.audit import Report, Training, audit
+from course_lib.audit import Report, Training, audit, remedies
 from course_lib.audit.evidence import Evidence
 from course_lib.audit.remedies import CORRECTION, REMEDIES, SHIFTS, Bench, remedied
 
@@ -210,7 +210,7 @@ def test_remedies_are_the_formulas_that_they_name(bench: Bench) -> None:
     }
     assert set(wanted) < set(REMEDIES)
     for name, matrix in wanted.items():
-        users, items = remedied(name, bench.evidence, bench.chosen)
+        users, items = remedied(name, bench, measured=True)
         np.testing.assert_allclose(users @ items.T, matrix, err_msg=name)
 
 
@@ -228,6 +228,27 @@ def test_a_report_hands_out_the_tables_that_it_judged() -> None:
     assert found.remedies[-2].remedy in SHIFTS
     with pytest.raises(ValueError, match="remedy is 'nothing'"):
         found.remedied("nothing")
+
+
+def test_users_beyond_the_bench_are_changed_by_the_rule_that_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bench of 50 users; the last user has no training pair, and items have another type than users."""
+    monkeypatch.setattr(remedies, "JUDGED_USERS", 50)
+    model = planted.clean(5)
+    pairs, users = model.pairs.select(model.pairs.users < len(model.users) - 1), model.users.astype(np.float32)
+    counts = pairs.col_counts.astype(float)
+    sample = Bench(Evidence(model.items, users, counts, pairs, model.held_out))
+    assert len(sample.chosen) == 50 < len(users)
+    for name in (*REMEDIES, *SHIFTS, CORRECTION):
+        measured, everybody = remedied(name, sample, measured=True), remedied(name, sample)
+        assert [table.dtype for table in (*measured, *everybody)] == [np.float32] * 4, name
+        np.testing.assert_array_equal(everybody[0][sample.chosen], measured[0], err_msg=name)
+        np.testing.assert_array_equal(everybody[1], measured[1], err_msg=name)
+        assert len(everybody[0]) == len(users)
+        if name in SHIFTS:
+            moved = everybody[0] - users
+            np.testing.assert_allclose(moved, np.broadcast_to(moved[sample.chosen[0]], moved.shape), atol=1e-5)
+        if name == CORRECTION:
+            assert (everybody[0][:-1] != users[:-1]).any(axis=1).all() and (everybody[0][-1] == users[-1]).all()
 
 
 def test_a_handful_of_users_settles_nothing() -> None:
