@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from course_lib import checking
+from course_lib import checking, extras
 from course_lib.data.interactions import Interactions
 
 AnyArray = NDArray[Any]
@@ -40,8 +40,8 @@ def read_pairs(
     """The distinct pairs of one or several Parquet files. The names of users and items are their ids in the files.
 
     user, item : the columns of the ids, strings or integers. time : a column of timestamps (stored in whole seconds
-    since 1970) or of numbers. rating : a column of numbers. keep : which of the equal pairs lends its time and rating,
-    as in `Interactions.merged`. chunk : rows that are read at a time.
+    since 1970) or of numbers, the same of the two in all files. rating : a column of numbers. keep : which of the equal
+    pairs lends its time and rating, as in `Interactions.merged`. chunk : rows that are read at a time.
 
     Raises ValueError that names the file, the row group (from 0) and the column for a missing id, a time or rating that
     is no finite number, and what pyarrow cannot read; for a column that does not exist or is of another kind, too.
@@ -53,8 +53,11 @@ def read_pairs(
     columns = [column for column in (user, item, time, rating) if column is not None]
     if len(set(columns)) < len(columns):
         raise ValueError(f"user, item, time and rating are the columns {columns}; expected a column for each")
+    nothing = None if rating is None else np.empty(0)  # before a row is read: whether these pairs can be merged
+    Interactions.merged([], [], n_users=1, n_items=1, keep=keep, ratings=nothing)
+    kinds: dict[str, str | None] = dict.fromkeys(numbers)
     for path in checking.some(paths, "files"):
-        for group, batch in _batches(path, ids, list(numbers), chunk):
+        for group, batch in _batches(path, ids, kinds, chunk):
             for column, numbering in ids.items():
                 numbering.add(_without_nulls(batch.column(column), path, group, column), chunk)
             for column, parts in numbers.items():
@@ -123,17 +126,19 @@ class _Numbering:
         return place[codes], np.array(names.to_pylist(), np.dtypes.StringDType()) if text else names.to_numpy()
 
 
-def _batches(path: Path, ids: dict[str, _Numbering], numbers: list[str], chunk: int) -> Iterator[tuple[int, Any]]:
+def _batches(
+    path: Path, ids: dict[str, _Numbering], kinds: dict[str, str | None], chunk: int
+) -> Iterator[tuple[int, Any]]:
     """(row group, at most `chunk` of its rows) one after the other."""
     arrow, parquet = _arrow(), import_module("pyarrow.parquet")
     try:
         schema = parquet.read_schema(path)
-        _check_kinds(path, schema, ids, numbers)
+        _check_kinds(path, schema, ids, kinds)
         texts = [column for column, numbering in ids.items() if numbering.kind == arrow.large_string()]
         file = parquet.ParquetFile(path, read_dictionary=texts)
     except (arrow.ArrowException, OSError) as problem:
         raise ValueError(f"{path}: pyarrow cannot read it ({problem}); expected a Parquet file") from None
-    wanted = [*ids, *numbers]
+    wanted = [*ids, *kinds]
     with file:
         for group in range(file.num_row_groups):
             try:
@@ -152,21 +157,20 @@ def _readable(file: Any, group: int, column: str) -> bool:
     return True
 
 
-def _check_kinds(path: Path, schema: Any, ids: dict[str, _Numbering], numbers: list[str]) -> None:
-    """That the columns exist and hold what they should; tells the first file's kind of ids to their numbering."""
-    types = _arrow().types
-    for column in [*ids, *numbers]:
+def _check_kinds(path: Path, schema: Any, ids: dict[str, _Numbering], kinds: dict[str, str | None]) -> None:
+    """That the columns exist and hold what they should, in each file the kind of the first: it is remembered."""
+    for column in [*ids, *kinds]:
         if column not in schema.names:
             raise ValueError(f"{path}: there is no column {column!r}; expected one of {', '.join(schema.names)}")
         kind = schema.field(column).type
         if column in ids:
-            found, expected = _kind_of_ids(kind), str(ids[column].kind or "strings or integers, which are ids")
-            fits = found is not None and ids[column].kind in (None, found)
+            known, found, expected = ids[column].kind, _kind_of_ids(kind), "strings or integers, which are ids"
             ids[column].kind = found
         else:
-            fits = types.is_integer(kind) or types.is_floating(kind) or types.is_timestamp(kind)
-            expected = "numbers or timestamps"
-        if not fits:
+            known, found, expected = kinds[column], _kind_of_numbers(kind), "numbers or timestamps"
+            kinds[column] = found
+        if found is None or known not in (None, found):
+            expected = expected if known is None else f"{known}, as in the first file"
             raise ValueError(f"{path}, column {column!r}: it holds {kind}; expected {expected}")
 
 
@@ -179,6 +183,14 @@ def _kind_of_ids(kind: Any) -> Any:
     if arrow.types.is_integer(kind):
         return arrow.uint64() if kind == arrow.uint64() else arrow.int64()
     return None
+
+
+def _kind_of_numbers(kind: Any) -> str | None:
+    """Timestamps of all units become seconds, numbers stay in a unit that nobody names: the two never mix."""
+    types = _arrow().types
+    if types.is_timestamp(kind):
+        return "timestamps"
+    return "numbers" if types.is_integer(kind) or types.is_floating(kind) else None
 
 
 def _without_nulls(values: Any, path: Path, group: int, column: str) -> Any:
@@ -205,5 +217,5 @@ def _refuse(path: Path, group: int, column: str, what: str, expected: str) -> Va
 def _arrow() -> Any:
     try:
         return import_module("pyarrow")
-    except ImportError:
-        raise ImportError("pyarrow, which reads Parquet, is missing: pip install 'two-tower-course[tables]'") from None
+    except ImportError as error:
+        raise extras.missing(error, "read_pairs") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,7 @@ def test_a_broken_page_is_found(tmp_path: Path) -> None:
         ({"user": "what", "item": "more", "rating": "who"}, r"column 'who': it holds string; expected numbers or time"),
         ({"item": "who"}, r"are the columns \['who', 'who'\]; expected a column for each"),
         ({"keep": "any"}, r"keep is 'any'"),
+        ({"keep": "highest"}, r"ratings must be given"),
         ({"chunk": 0}, r"chunk is 0"),
     ],
 )
@@ -103,6 +105,30 @@ def test_refused(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     path = write(tmp_path / "log.parquet", **columns, more=columns["what"])
     with pytest.raises(ValueError, match=message):
         read_pairs(path, **{"user": "who", "item": "what", "keep": "first"} | change)
+
+
+@pytest.mark.parametrize("keep", ["any", "highest"])
+def test_what_cannot_be_merged_is_refused_before_a_file_is_read(tmp_path: Path, keep: str) -> None:
+    with pytest.raises(ValueError, match="keep"):
+        read_pairs(tmp_path / "not there.parquet", user="who", item="what", keep=keep)
+
+
+def test_timestamps_of_all_units_fit_together_and_numbers_do_not(tmp_path: Path) -> None:
+    """The same second as timestamp[ms], as timestamp[us] and as a number of milliseconds."""
+    second = np.array(["2020-01-01T00:00:01"], "datetime64[ms]")
+    moments = (second, second.astype("datetime64[us]"), second.astype(np.int64))
+    files = [write(tmp_path / f"{at}.parquet", who=["a"], what=[at], when=when) for at, when in enumerate(moments)]
+    found = read_pairs(files[:2], user="who", item="what", time="when", keep="first")
+    assert found.times is not None and found.times.tolist() == [1_577_836_801] * 2
+    for order, held, first in ((files, "int64", "timestamps"), (files[::-1], r"timestamp\[us\]", "numbers")):
+        with pytest.raises(ValueError, match=f"column 'when': it holds {held}; expected {first}, as in the first file"):
+            read_pairs(order, user="who", item="what", time="when", keep="first")
+
+
+def test_without_pyarrow_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError, match=r"read_pairs needs pyarrow.*pip install 'two-tower-course\[tables\]'"):
+        read_pairs(tmp_path / "log.parquet", user="who", item="what", keep="first")
 
 
 def test_no_table_and_no_row(tmp_path: Path) -> None:
