@@ -80,3 +80,16 @@ def test_without_data_there_are_pairs_of_the_same_size(client, monkeypatch: pyte
     monkeypatch.setattr(client.datasets, "load", missing)
     data = client.pairs("ml-1m")
     assert (*data.shape, len(data)) == client.SHAPES["ml-1m"] and "synthetic pairs" in capsys.readouterr().out
+
+
+def test_scale_says_which_bars_were_not_checked(client) -> None:
+    """A size without bars, a machine without implicit, and one bar that is missed."""
+    scale = importlib.import_module("scale")
+    assert scale.summary({}) == ["no bar was checked: they hold at 20 million pairs (--sizes 20)"]
+    quick, slow = ({"seconds": seconds, "gigabytes": 1.0} for seconds in (1.0, 1000.0))
+    checked = {bar: what for name in [*scale.STEPS][1:] for bar, what in scale.checked_bars(name, quick, None).items()}
+    assert scale.summary(checked) == ["16 bars are met; not checked: bpr of implicit"]
+    checked |= scale.checked_bars("bpr", quick, 4.0)
+    assert scale.summary(checked) == ["every bar is met (17)"]
+    checked |= scale.checked_bars("parquet", slow, None)
+    assert scale.summary(checked) == ["missed: parquet seconds: 1000.0 s, bar 30.0"]
