@@ -29,8 +29,8 @@ PLACES: dict[str, list[tuple[str, str, str]]] = {
     ],
     "course_lib/audit/page.py": [(r"SITE = \"", SITE, r"/book\"")],
     "CITATION.cff": [(r"^repository-code: ", ADDRESS, r"$")],
-    **{  # every assignment says how to install the course on Colab
-        path.relative_to(ROOT).as_posix(): [(r"git\+", ADDRESS, r"\\")]
+    **{  # every assignment says how to install the course on Colab, and where its chapter is
+        path.relative_to(ROOT).as_posix(): [(r"git\+", ADDRESS, r"\\"), (r"\]\(", ADDRESS, r"/blob/main/book/")]
         for path in sorted((ROOT / "exercises" / "source").glob("*/*.ipynb"))
     },
 }

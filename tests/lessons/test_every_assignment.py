@@ -19,6 +19,7 @@ from course_lib.lessons.shared import forms
 from exercises import simulate
 from exercises.grading import notebooks
 from tests.lessons.every import modules
+from tools.address import repository
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -122,6 +123,16 @@ def test_points_minutes_and_tasks_agree_wherever_they_stand(name: str) -> None:
     assert f"the last by a person ({person} points)" in intro and total == machine + person
     hours = {150: "two and a half", 155: "two and a half", 195: "three", 175: "three", 180: "three", 185: "three"}
     assert f"about {hours[sum(task[1] for task in tasks.values())]} hours" in intro
+
+
+@pytest.mark.parametrize("name", ASSIGNMENTS)
+def test_an_assignment_names_its_chapters_page_and_links_it(name: str) -> None:
+    """The page's title and its path help also where the address leads nowhere."""
+    (page,) = (ROOT / "book").glob(f"*/{name}.ipynb")
+    title = nbformat.read(page, as_version=4).cells[0].source.splitlines()[0].removeprefix("# ")
+    path = page.relative_to(ROOT).as_posix()
+    link = f"**The chapter** is [{title}]({repository()}/blob/main/{path}), the page `{path}` of the course."
+    assert link in "".join(simulate.source(name)["cells"][0]["source"])
 
 
 def test_the_readme_lists_every_assignment() -> None:
