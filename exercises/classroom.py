@@ -22,7 +22,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -44,6 +44,7 @@ from exercises.grading.sandbox import NoWalls
 
 warnings.filterwarnings("ignore", category=SAWarning)  # nbgrader builds rows before it adds them
 STEPS = ("release", "collect", "grade", "feedback", "all", "undo", "table", "export")
+REPORTED = (Failed, NoWalls, BadRoster, BadDeadlines)
 
 
 @contextmanager
@@ -97,9 +98,18 @@ def main(arguments: list[str] | None = None) -> None:
         with only_one(course):
             prepare(course)
             run(given, course)
-    except (Failed, NoWalls, BadRoster, BadDeadlines) as error:
-        sys.exit(f"{given.step}: {error}")
+    except REPORTED as error:
+        sys.exit("\n".join(f"{given.step}: {reason}" for reason in _reasons(error)))
     print(f"{given.step}: {time.monotonic() - began:.0f} s")
+
+
+def _reasons(error: BaseException | None) -> list[str]:
+    """What was reported, and before it what failed before the tables did; each once."""
+    found: list[str] = []
+    while isinstance(error, REPORTED):
+        found.insert(0, str(error))
+        error = error.__context__
+    return list(dict.fromkeys(found))
 
 
 def run(given: argparse.Namespace, course: Path) -> None:
@@ -110,13 +120,25 @@ def run(given: argparse.Namespace, course: Path) -> None:
         print("To be handed out with them, so that the checks there are of your version: pip wheel --no-deps .")
         return
     desk = Desk(course)
+    with ExitStack() as last:  # from the last of these to the first, each also after a failure
+        last.callback(_gradebook, desk, every)
+        last.callback(lambda: print(f"files: {tables.files(desk, every)}"))
+        last.callback(_tables, desk, asked)
+        _work(given, desk, asked)
+    if given.step == "export":
+        print(f"export: {exports.export(desk, _in_use(desk, asked), given.to)}")
+
+
+def _work(given: argparse.Namespace, desk: Desk, asked: list[Room]) -> None:
+    """All but the tables."""
     if given.step in ("collect", "all"):
         stages.collect(desk, given.submissions, given.assignment)
     if given.step == "undo":
         stages.undo(desk, given.student, given.assignment)
-    here = [room for room in asked if desk.is_in_use(room)]
+    if given.step != "feedback":
+        stages.adopt(desk, given.assignment)
+    here = _in_use(desk, asked)
     if not here:
-        print(f"files: {tables.files(desk, every)}")
         raise Failed("nothing was handed in: no notebook of any assignment was found")
     steps: dict[str, Callable[[Room], None]] = {
         "collect": lambda room: stages.sort_out(desk, room),
@@ -125,15 +147,20 @@ def run(given: argparse.Namespace, course: Path) -> None:
     }
     if given.step in ("undo", "table", "export"):
         steps = {given.step: steps["collect"]}
-    try:
-        _each(here, {name: step for name, step in steps.items() if given.step in (name, "all")})
-    finally:
-        _each(here, {"table": lambda room: print(f"grades: {tables.table(desk, room)}")})
-        print(f"files: {tables.files(desk, every)}")
-    if given.step == "export":
-        print(f"export: {exports.export(desk, here, given.to)}")
-    in_use = [room for room in every if desk.is_in_use(room)]
-    print(f"gradebook: {exports.gradebook(desk, in_use)}")
+    _each(here, {name: step for name, step in steps.items() if given.step in (name, "all")})
+
+
+def _in_use(desk: Desk, asked: list[Room]) -> list[Room]:
+    return [room for room in asked if desk.is_in_use(room)]
+
+
+def _tables(desk: Desk, asked: list[Room]) -> None:
+    _each(_in_use(desk, asked), {"table": lambda room: print(f"grades: {tables.table(desk, room)}")})
+
+
+def _gradebook(desk: Desk, every: list[Room]) -> None:
+    if here := _in_use(desk, every):
+        print(f"gradebook: {exports.gradebook(desk, here)}")
 
 
 def _each(asked: list[Room], steps: dict[str, Callable[[Room], None]]) -> None:

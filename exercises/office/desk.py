@@ -8,8 +8,9 @@ somebody else wrote there: what nbgrader's own exchange collected is taken in li
 from __future__ import annotations
 
 import hashlib
-from datetime import UTC, datetime
+from dataclasses import replace
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 
 import nbformat
@@ -17,10 +18,10 @@ import nbformat
 from exercises.grading import notebooks
 from exercises.grading.judge import write_whole
 
-from .intake import TIMESTAMP, Assignment, arrivals, stamp_of
+from .intake import Assignment, arrivals
 from .late import Deadlines, Lateness, read_deadlines
 from .ledger import Arrival, Ledger, Receipt
-from .people import IDENTIFIER, Roster, read_roster
+from .people import Roster, read_roster
 from .room import Failed, Room, rooms
 from .standing import Content, Standing, nobodys, standings
 
@@ -52,20 +53,31 @@ class Desk:
         found = arrivals(folder, self.assignments(), self.roster, only)
         return self.ledger.collect(found, str(folder))
 
-    def adopt(self, room: Room) -> list[Receipt]:
-        """Takes in what somebody else put into `submitted/`: nbgrader's exchange, or this course of old."""
-        ours = self.ledger.working_copies()
-        strange = []
-        for path in sorted(room.course.glob(f"submitted/*/{room.assignment}/{room.assignment}.ipynb")):
-            student = path.parts[-3]
-            content = path.read_bytes()
-            if hashlib.sha256(content).hexdigest() not in ours and IDENTIFIER.fullmatch(student):
-                stamp = stamp_of(path.with_name(TIMESTAMP))
-                when = stamp or datetime.fromtimestamp(path.stat().st_mtime, UTC)
-                shown = path.relative_to(room.course).as_posix()
-                arrival = Arrival(shown, student, when, content, student, room.assignment, stamp is not None)
-                strange.append(arrival)
-        return self.ledger.collect(strange, str(room.course / "submitted")) if strange else []
+    def adopt(self, only: str | None = None) -> list[Receipt]:
+        """Takes in what somebody else put into `submitted/`: nbgrader's exchange, or this course of old.
+
+        A file that is now somebody's work goes from there, as the ledger has its bytes. A doubt stays where it lies
+        until it is renamed or the roster knows it; one that was taken back with `undo` is listed no more.
+        """
+        folder = self.course / "submitted"
+        if not folder.is_dir():
+            return []
+        ours, receipts = self.ledger.working_copies(), self.ledger.receipts()
+        listed = {
+            (Path(receipt.path).parent, receipt.sha256, receipt.problem) for receipt in receipts if receipt.problem
+        }
+        found = []
+        for arrival in arrivals(folder, self.assignments(), self.roster, only, lambda one: _is_copy(one, ours)):
+            one = replace(arrival, path=f"submitted/{arrival.path}")
+            sha = _sha256(one.content) if one.content is not None else None
+            if not arrival.path.endswith("/") and (Path(one.path).parent, sha, one.problem) not in listed:
+                found.append(one)
+        new = self.ledger.collect(found, str(folder)) if found else []
+        for one in found:
+            path = self.course / one.path
+            if not one.problem and self.ledger.holds(path.read_bytes()):
+                path.unlink()
+        return new
 
     def assignments(self) -> list[Assignment]:
         """All assignments that have a source."""
@@ -104,34 +116,45 @@ class Desk:
         return self._contents[key]
 
     def is_in_use(self, room: Room) -> bool:
-        """Whether anybody handed the assignment in, here or through nbgrader's exchange."""
-        if any(receipt.assignment == room.assignment for receipt in self.ledger.receipts()):
-            return True
-        return any(room.course.glob(f"submitted/*/{room.assignment}/{room.assignment}.ipynb"))
+        """Whether anybody handed the assignment in."""
+        return any(receipt.assignment == room.assignment for receipt in self.ledger.receipts())
 
     # ---- working copies ----
 
     def lay_out(self, room: Room) -> dict[str, Standing]:
         """Writes the working copy of everybody, where it differs from what lies there; returns where they stand."""
-        self.adopt(room)
         found = self.standings(room)
-        pristine = notebooks.read_source(room.notebook("release"))
+        pristine, ours = notebooks.read_source(room.notebook("release")), self.ledger.working_copies()
         for student, standing in found.items():
             counts = standing.counts
             content = self.ledger.content(counts.sha256) if counts and counts.sha256 else None
             cells = notebooks.handed_in(content) if content is not None else []
             self._write(room.notebook("submitted", student), nbformat.writes(notebooks.rebuilt(pristine, cells)))
         for path in room.course.glob(f"submitted/*/{room.assignment}/{room.assignment}.ipynb"):
-            if path.parts[-3] not in found:
-                path.unlink()  # taken back with `undo`; the ledger has it
+            if path.parts[-3] not in found and path.is_file() and _sha256(path.read_bytes()) in ours:
+                path.unlink()  # our copy of what was taken back with `undo`
         return found
 
     def _write(self, path: Path, text: str) -> None:
         content = text.encode()
-        if path.is_file() and path.read_bytes() == content:
+        there = path.read_bytes() if path.is_file() else content
+        if path.is_file() and there == content:
             return
-        self.ledger.announce(hashlib.sha256(content).hexdigest())
+        self.ledger.announce(_sha256(content))
+        if there != content and not self.ledger.holds(there):  # a doubt, too large to be kept, or here since a moment
+            free = (path.with_stem(f"{path.stem} ({number})") for number in count(1))
+            path.rename(next(other for other in free if not other.exists()))
         write_whole(path, text)
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _is_copy(arrival: Arrival, ours: set[str]) -> bool:
+    """Whether a file in `submitted/` is a working copy that the classroom wrote: by its place and its bytes."""
+    _, *place = arrival.path.split("/")
+    return len(place) == 2 and place[1] == f"{place[0]}.ipynb" and _sha256(arrival.content or b"") in ours
 
 
 def _content(room: Room, content: bytes) -> Content:

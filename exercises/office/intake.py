@@ -9,8 +9,9 @@ is called; where the cells do not say it, the name does. Every file is taken dow
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -37,10 +38,16 @@ class Assignment:
     answers: frozenset[str]
 
 
-def arrivals(folder: Path, assignments: Iterable[Assignment], roster: Roster, only: str | None = None) -> list[Arrival]:
-    """All files in `folder`. With `only`, files that clearly are another assignment are left out."""
+def arrivals(
+    folder: Path,
+    assignments: Iterable[Assignment],
+    roster: Roster,
+    only: str | None = None,
+    skip: Callable[[Arrival], bool] = lambda arrival: False,
+) -> list[Arrival]:
+    """All files in `folder` but those to skip. With `only`, files that clearly are another assignment are left out."""
     every = list(assignments)
-    found = [_identified(arrival, every) for arrival in _files(folder)]
+    found = [_identified(arrival, every) for arrival in _files(folder) if not skip(arrival)]
     if only is not None:
         found = [arrival for arrival in found if arrival.assignment in (only, None)]
     clear = {arrival.assignment for arrival in found if arrival.assignment}
@@ -62,8 +69,8 @@ def _files(folder: Path) -> Iterator[Arrival]:
             yield _arrival(path, folder)
         if not inside:
             now = datetime.now(UTC)
-            name = label(entry.name).name
-            yield Arrival(f"{entry.name}/", name, now, problem="the folder is empty", advice=SAVE_AGAIN)
+            name = label(_printable(entry.name)).name
+            yield Arrival(f"{_printable(entry.name)}/", name, now, problem="the folder is empty", advice=SAVE_AGAIN)
 
 
 def _is_nobodys(path: Path, above: Path | None = None) -> bool:
@@ -73,8 +80,14 @@ def _is_nobodys(path: Path, above: Path | None = None) -> bool:
     return hidden or not _NOT_WORK.isdisjoint(parts)
 
 
+def _printable(name: str) -> str:
+    r"""A name with \xfc for a byte that is no UTF-8, as some archives of other systems leave them."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
 def _arrival(path: Path, folder: Path) -> Arrival:
-    shown = path.relative_to(folder).as_posix()
+    true_path = path.relative_to(folder).as_posix()
+    shown = _printable(true_path)
     who = _label(shown)
     try:
         status = path.lstat()
@@ -86,6 +99,8 @@ def _arrival(path: Path, folder: Path) -> Arrival:
         if status.st_size > KEPT_BYTES:
             size = f"the file has {status.st_size:,} bytes, of which none were kept"
             return replace(plain, problem=size, advice="ask the student to clear the outputs and hand in again")
+        if shown != true_path:
+            plain = replace(plain, problem="its name is not in UTF-8", advice="rename it, and collect again")
         return replace(plain, content=path.read_bytes())
     except OSError as error:
         reason = f"it cannot be read ({error.strerror})"

@@ -123,6 +123,14 @@ class Ledger:
         content: bytes = row[0]
         return content
 
+    def holds(self, content: bytes) -> bool:
+        """Whether these very bytes are kept as somebody's, not as a doubt; or are a working copy, to be made again."""
+        sha = hashlib.sha256(content).hexdigest()
+        somebodys = "SELECT content FROM file JOIN receipt USING (sha256) WHERE sha256 = ? AND problem IS NULL"
+        with self._open() as database:
+            copy = database.execute("SELECT 1 FROM working_copy WHERE sha256 = ?", (sha,)).fetchone()
+            return copy is not None or database.execute(somebodys, (sha,)).fetchone() == (content,)
+
     def withdraw(self, receipts: Iterable[Receipt]) -> None:
         """From now on these do not count. They stay in the ledger, and collected again they come in anew."""
         now = datetime.now(UTC).isoformat(timespec="seconds")

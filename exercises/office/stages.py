@@ -40,12 +40,21 @@ def release(room: Room) -> None:
 
 def collect(desk: Desk, folder: Path, only: str | None) -> list[str]:
     """Takes in what is new in a folder; says what cannot count. Returns the assignments of what lies there."""
-    new = desk.collect(folder, only)
+    _say_what_came("collect", desk.collect(folder, only))
+    return sorted({receipt.assignment for receipt in desk.ledger.receipts() if receipt.assignment})
+
+
+def adopt(desk: Desk, only: str | None) -> None:
+    """Takes in what nbgrader's exchange put into `submitted/`; says what cannot count."""
+    if new := desk.adopt(only):
+        _say_what_came("submitted/", new)
+
+
+def _say_what_came(where: str, new: list[Receipt]) -> None:
     refused = [receipt for receipt in new if receipt.problem]
-    print(f"collect: {len(new) - len(refused)} new files" + (f", {len(refused)} that cannot count" if refused else ""))
+    print(f"{where}: {len(new) - len(refused)} new files" + (f", {len(refused)} that cannot count" if refused else ""))
     for receipt in refused:
         print(f"  {receipt.path}: {receipt.problem}; {receipt.advice}")
-    return sorted({receipt.assignment for receipt in desk.ledger.receipts() if receipt.assignment})
 
 
 def sort_out(desk: Desk, room: Room) -> None:

@@ -43,6 +43,7 @@ REAL_HISTORIES = int(os.environ.get("COURSE_REAL_HISTORIES", "1"))
 STEPS = 30
 DAY, PERCENT, MOST = 86_400, 10, 50
 PEOPLE = {"ada": "ada", "Müller Jörg": "muller-jorg", "smith, anna": "smith-anna"}
+NEWEST = "SELECT coalesce(max(id), 0) FROM collection"
 Key = tuple[str, str]
 
 
@@ -122,6 +123,8 @@ class History:
     calls: dict[str, int] = field(default_factory=lambda: defaultdict(lambda: 30_000))
     lying: dict[str, tuple[Key, int, bool, str]] = field(default_factory=dict)  # path -> what lies in the folder
     came: list[Came] = field(default_factory=list)
+    exchange: dict[str, tuple[Key, int, str, int]] = field(default_factory=dict)  # path in submitted/ -> what came
+    receipts: int = 0  # of the exchange's, how many the model has seen
     marks: dict[tuple[str, str, int], float] = field(default_factory=dict)  # (student, assignment, essay) -> marks
     bytes_: set[str] = field(default_factory=set)
     clock: int = 1_000_000_000
@@ -134,6 +137,10 @@ class History:
         self.folder = self.course / "in"
         self.folder.mkdir()
         self.people = self.dice.sample(list(PEOPLE), self.dice.randint(1, 3))  # few of them meet more often
+        if rostered := self.dice.random() < 0.5:
+            lines = [f'{student},"{name}"' for name, student in PEOPLE.items()]
+            (self.course / "roster.csv").write_text("\n".join(["student,name", *lines]), encoding="utf-8")
+        self.spellings = {name: [name, *([student] if rostered else [])] for name, student in PEOPLE.items()}
         self.assignments = self.dice.sample(ASSIGNMENTS, self.dice.randint(1, 2))
         self.due = self.clock + self.dice.choice([2, 10**6]) * DAY
         lines = [
@@ -169,6 +176,23 @@ class History:
         self.folder.mkdir()
         self.lying.clear()
 
+    def hand_in_by_exchange(self) -> None:
+        """nbgrader's exchange, or a person, writes into submitted/: under any spelling, beside any working copy."""
+        person, assignment = self.dice.choice(self.people), self.dice.choice(self.assignments)
+        folder = self.dice.choice(self.spellings[person])  # without a roster, two spellings are a doubt
+        name = self.dice.choice([assignment, f"{assignment} (1)", "homework"])
+        path = f"{folder}/{assignment}/{name}.ipynb"
+        self.number, self.clock = self.number + 1, self.clock + self.dice.choice([60, DAY // 2])
+        file = self.course / "submitted" / path
+        if path in self.exchange and file.exists():
+            return  # the exchange too writes nothing over
+        content = work(assignment, self.number)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+        os.utime(file, (self.clock, self.clock))
+        sha = hashlib.sha256(content).hexdigest()
+        self.exchange[path] = (PEOPLE[person], assignment), self.number, sha, self.clock
+
     def _put(self, make: Callable[[str, int], bytes], *, worked_on: bool) -> None:
         person, assignment = self.dice.choice(self.people), self.dice.choice(self.assignments)
         forms = [f"{person}/{assignment}.ipynb", f"{person}/{assignment}/{assignment}.ipynb"]
@@ -199,11 +223,13 @@ class History:
     def undo(self) -> None:
         standing = [one for one in self.came if not one.withdrawn]
         before = self._withdrawn()
-        self._run("undo", once=True)
-        if self._withdrawn() != before:
+
+        def taken_back() -> None:
             last = max(self._collection_of_receipts(standing), default=0)
-            for one in standing:
+            for one in standing if self._withdrawn() != before else []:
                 one.withdrawn = one.withdrawn or one.collection == last
+
+        self._run("undo", once=True, then=taken_back)
 
     def undo_one(self) -> None:
         student, assignment = self._somebody()
@@ -211,8 +237,7 @@ class History:
         before = self._withdrawn()
         if expected:
             self._run("undo", "--student", student, "--assignment", assignment, once=True)
-            if self._withdrawn() != before:
-                expected.withdrawn = True
+            expected.withdrawn = self._withdrawn() != before
 
     def mark_by_hand(self) -> None:
         """As formgrader does it: the marks of a text, for the submission that is booked."""
@@ -253,14 +278,14 @@ class History:
         if kill_at is not None and calls:
             self.calls[arguments[0]] = calls
         self.check_nothing_is_lost()
-        if calls is None and (once or self.dice.random() < 0.3):
-            if then and self._anything_new():
-                then()
-            return False
-        if calls is None:
+        stopped = calls is None and (once or self.dice.random() < 0.3)
+        if calls is None and not stopped:
             command(self.course, *arguments, real=self.real)
-        if then:
+        if then and (once or not stopped or self._anything_new()):
             then()
+        self._taken_in(whole=not stopped and arguments[0] in ("collect", "grade"))
+        if stopped:
+            return False
         if not once and self.dice.random() < 0.3:
             before = self.snapshot()
             command(self.course, *arguments, real=self.real)
@@ -271,10 +296,10 @@ class History:
         """Whether a collection that was killed had come to its end in the ledger."""
         with closing(sqlite3.connect(self.course / "submissions.db")) as database:
             try:
-                (count,) = database.execute("SELECT count(*) FROM collection").fetchone()
+                (newest,) = database.execute(f"{NEWEST} WHERE folder = ?", (str(self.folder),)).fetchone()
             except sqlite3.OperationalError:
                 return False
-        return bool(count > self.collections)
+        return bool(newest > self.collections)
 
     def _collected(self) -> None:
         known = {(one.key, one.sha) for one in self.came if not one.withdrawn}
@@ -288,11 +313,23 @@ class History:
                 known.add((key, sha))
         with closing(sqlite3.connect(self.course / "submissions.db")) as database:
             tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
-            query = "SELECT coalesce(max(id), 0) FROM collection"
-            (self.collections,) = database.execute(query).fetchone() if "collection" in tables else (0,)
+            asked = f"{NEWEST} WHERE folder = ?", (str(self.folder),)
+            (self.collections,) = database.execute(*asked).fetchone() if "collection" in tables else (0,)
         for one in new:
             one.collection = self.collections
         self.came += new
+
+    def _taken_in(self, *, whole: bool) -> None:
+        """What came by the exchange. After a command that came to its end, that is every file of it."""
+        by_sha = {sha: (key, number, when) for key, number, sha, when in self.exchange.values()}
+        for receipt in Ledger(self.course).receipts():
+            if receipt.id > self.receipts and receipt.path.startswith("submitted/"):
+                key, number, when = by_sha[receipt.sha256 or ""]
+                assert (receipt.student, receipt.assignment, receipt.problem) == (*key, None), receipt
+                self.came.append(Came(key, number, True, receipt.collection, when, receipt.sha256 or ""))
+                self.bytes_.add(receipt.sha256 or "")
+                self.receipts = receipt.id
+        assert not whole or set(by_sha) <= self.bytes_, "a file of the exchange was not taken in"
 
     def _collection_of_receipts(self, standing: list[Came]) -> Iterator[int]:
         return (one.collection for one in standing)
@@ -309,14 +346,17 @@ class History:
         return found
 
     def check_nothing_is_lost(self) -> None:
-        """Every byte that was collected, and every mark that a person gave."""
+        """Every byte that was collected or lay in submitted/, and every mark that a person gave."""
+        lying = {hashlib.sha256(path.read_bytes()).hexdigest() for path in self.course.glob("submitted/*/*/*.ipynb")}
         if not (self.course / "submissions.db").exists():
+            assert {sha for _, _, sha, _ in self.exchange.values()} <= lying
             return
         ledger = Ledger(self.course)
         ledger.receipts()
         with closing(sqlite3.connect(self.course / "submissions.db")) as database:
             kept = dict(database.execute("SELECT sha256, content FROM file"))
         assert self.bytes_ <= set(kept)
+        assert {sha for _, _, sha, _ in self.exchange.values()} <= set(kept) | lying
         assert all(hashlib.sha256(content).hexdigest() == sha for sha, content in kept.items())
         given = {(s, room, score) for room in ASSIGNMENTS for s, score in self._given(room)}
         assert {(s, room, score) for (s, room, _), score in self.marks.items()} <= given
@@ -362,6 +402,7 @@ class History:
         """Up to STEPS steps, then a last collection and grading, without a kill."""
         often = [self.hand_in, self.collect, self.grade, self.mark_by_hand, self.week, self.week, self.undo_one]
         seldom = [self.hand_in_untouched, self.hand_in_broken, self.rename, self.new_week, self.undo, self.undo_one]
+        seldom += [self.hand_in_by_exchange, self.hand_in_by_exchange]
         seldom += [self.feedback] if self.real else []
         for _ in range(self.dice.randint(4, STEPS)):
             step = self.dice.choice([*often, *often, *seldom])
@@ -370,6 +411,7 @@ class History:
             self.log.append(step.__name__)
             step()
         command(self.course, "grade", real=self.real)
+        self._taken_in(whole=True)
         self.check_nothing_is_lost()
         self._check_table()
 

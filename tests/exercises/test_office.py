@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import sqlite3
+import sys
 from pathlib import Path
 
 import pytest
@@ -191,6 +192,24 @@ def test_one_students_failure_stops_no_other(term: Class, monkeypatch: pytest.Mo
         term.all(folder)
     assert term.totals() == {"anna": 3, "cleo": 1}
     assert "not graded yet" in term.rows(WEEK_1)["ben"]["look_at"]
+    assert {who: row[WEEK_1] for who, row in term.rows("gradebook").items()} == {"anna": "3.0", "cleo": "1.0"}
+
+
+def test_the_tables_are_written_when_the_collection_fails_and_no_failure_hides_another(
+    term: Class, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    term.all(term.folder(anna__ddc=work(WEEK_1, 3)))
+    for name in ("files", "gradebook"):
+        (term.course / "grades" / f"{name}.csv").unlink()
+
+    def moody(desk: object, room: Room) -> Path:
+        raise OSError("the table is open elsewhere")
+
+    monkeypatch.setattr("exercises.office.tables.table", moody)
+    with pytest.raises(SystemExit, match=r"(?s)no such folder.*open elsewhere"):
+        term.run("all", "--submissions", term.course / "nowhere")
+    assert term.rows("gradebook")["anna"][WEEK_1] == "3.0"
+    assert (term.course / "grades" / "files.csv").exists()
 
 
 def test_a_failing_assignment_stops_no_other(term: Class, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -255,6 +274,78 @@ def test_what_nbgraders_exchange_collected_is_taken_in(term: Class) -> None:
     assert (receipt.stamped, receipt.handed_in) == (True, "2026-11-20T10:00:00+00:00")
     term.run("grade")
     assert len(Ledger(term.course).receipts()) == 1, "our own working copy is no news"
+
+
+def by_exchange(term: Class, files: dict[str, bytes]) -> None:
+    """Files in `submitted/`, as nbgrader's exchange or a person puts them there."""
+    for name, content in files.items():
+        path = term.course / "submitted" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+def test_files_in_submitted_are_taken_in_whatever_they_are_called(term: Class) -> None:
+    files = {
+        "müller/ddc/ddc.ipynb": work(WEEK_1, 3),
+        "anna smith/ddc/ddc.ipynb": work(WEEK_1, 4),
+        "ben/ddc/ddc (1).ipynb": work(WEEK_1, 1),
+        "cleo/ddc/notes.txt": b"see the second file",
+    }
+    by_exchange(term, files)
+    term.run("grade")
+    assert term.totals() == {"anna-smith": 4, "ben": 1, "cleo": 0, "muller": 3}
+    assert "submitted/cleo/ddc/notes.txt (" in term.looks() and "it is no notebook; ask the student" in term.looks()
+    ledger = Ledger(term.course)
+    assert {ledger.content(receipt.sha256 or "") for receipt in ledger.receipts()} == set(files.values())
+    assert (term.course / "submitted/cleo/ddc/notes.txt").exists(), "a doubt stays where it lies"
+    term.run("grade")
+    assert len(ledger.receipts()) == len(files), "what came once is no news"
+    assert not (term.course / "submitted/müller/ddc/ddc.ipynb").exists(), "nor is it graded as somebody else's"
+
+
+def test_a_stranger_in_submitted_stays_until_the_roster_knows_them(term: Class) -> None:
+    (term.course / "roster.csv").write_text(ROSTER, encoding="utf-8")
+    by_exchange(term, {"anna smith/ddc/ddc.ipynb": work(WEEK_1, 4), "Bob/ddc/ddc.ipynb": work(WEEK_1, 3)})
+    term.run("grade")
+    assert term.totals() == {"asmith": 4}
+    assert "submitted/Bob/ddc/ddc.ipynb: nobody in roster.csv is called 'Bob'; rename it" in term.looks()
+    term.run("undo")
+    with pytest.raises(SystemExit, match="nothing to take back"):
+        term.run("undo")
+    (term.course / "roster.csv").write_text(ROSTER + "bob,Bob Stone,,\n", encoding="utf-8")
+    (term.course / "submitted/Bob").rename(term.course / "submitted/Bob Stone")
+    term.run("grade")
+    assert term.totals() == {"bob": 3} and "nobody" not in term.looks()
+
+
+@pytest.mark.skipif(os.name == "nt" or sys.platform == "darwin", reason="such names exist on Linux only")
+def test_a_name_of_bytes_that_are_no_text_is_a_doubt(term: Class) -> None:
+    by_exchange(term, {"anna/ddc/ddc.ipynb": work(WEEK_1, 3), os.fsdecode(b"m\xfcller/ddc/ddc.ipynb"): work(WEEK_1, 4)})
+    term.run("grade")
+    assert term.totals()["anna"] == 3
+    assert r"m\xfcller/ddc/ddc.ipynb (" in term.looks() and "its name is not in UTF-8; rename it" in term.looks()
+    assert work(WEEK_1, 4) in {Ledger(term.course).content(one.sha256 or "") for one in Ledger(term.course).receipts()}
+
+
+def test_a_doubt_at_the_place_of_a_working_copy_is_settled_by_a_roster(term: Class) -> None:
+    spelled = {"Anna Smith/ddc/ddc.ipynb": work(WEEK_1, 4), "anna-smith/ddc/ddc.ipynb": work(WEEK_1, 3)}
+    by_exchange(term, spelled)
+    term.run("grade")
+    assert "are both 'anna-smith' in plain letters" in term.looks() and term.totals() == {"anna-smith": 0}
+    (term.course / "roster.csv").write_text("student,name\nanna-smith,\nasmith,Anna B. Smith\n", encoding="utf-8")
+    (term.course / "submitted/Anna Smith").rename(term.course / "submitted/Anna B. Smith")
+    term.run("grade")
+    assert term.totals() == {"anna-smith": 3, "asmith": 4}
+
+
+def test_what_is_too_large_to_keep_is_moved_aside_and_not_overwritten(
+    term: Class, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("exercises.office.intake.KEPT_BYTES", 50_000)
+    by_exchange(term, {"anna/ddc/ddc.ipynb": work(WEEK_1, 3), "ben/ddc/ddc.ipynb": b"x" * 60_000})
+    term.run("grade")
+    assert (term.course / "submitted/ben/ddc/ddc (1).ipynb").read_bytes() == b"x" * 60_000
+    assert "of which none were kept" in term.looks()
 
 
 def test_links_and_huge_files_are_taken_down_and_not_read(term: Class, monkeypatch: pytest.MonkeyPatch) -> None:
