@@ -1,13 +1,16 @@
 """`two-tower-audit`, and `python -m course_lib audit`: from the files of a model, or of two snapshots, to a report.
 
-Exit status: 0 whatever is found, 1 with `--fail-on fault` where there is a fault, 2 where the input was refused.
+Exit status: 0 whatever is found, 1 with `--fail-on fault` where there is a fault and for nothing else, 2 where the
+input was refused or the command itself failed (`--traceback` says where).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
+import traceback
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -32,11 +35,15 @@ TRAINING = tuple(field.name for field in fields(Training))
 
 def main() -> None:
     """The console script."""
-    sys.exit(cli())
+    try:
+        sys.exit(cli())
+    except BrokenPipeError:  # `... | head`: who reads has read enough; no 1, which means a fault
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python says it once more at its end
+        sys.exit(REFUSED)
 
 
 def cli(argv: list[str] | None = None) -> int:
-    """0 when a report was made, 1 where `--fail-on fault` found one, 2 when the input was refused."""
+    """0 when a report was made, 1 where `--fail-on fault` found one, 2 when there is no report."""
     given = _parser().parse_args(argv)
     try:
         report = _answered(given)
@@ -45,11 +52,23 @@ def cli(argv: list[str] | None = None) -> int:
                 Path(path).write_text(text(), encoding="utf-8")
         if given.remedies is not None:
             _write_remedies(report, Path(given.remedies))
-    except (ValueError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(_json(report) if given.json == "-" else report.text())
+    except BrokenPipeError:
+        raise
+    except Exception as error:  # whatever it is, it is no fault of the model, whose exit status is 1
+        if given.traceback:
+            traceback.print_exc()
+        print(_line(error), file=sys.stderr)
         return REFUSED
-    print(_json(report) if given.json == "-" else report.text())
     return FAULT if given.fail_on == "fault" and report.ids("fault") else 0
+
+
+def _line(error: Exception) -> str:
+    """What a user reads of an error: the message of a refusal; of any other error also its kind, in one line."""
+    if isinstance(error, ValueError | OSError):
+        return f"error: {error}"
+    what = " ".join(f"{type(error).__name__}: {error}".split())
+    return f"error: the command itself failed ({what}); --traceback says where"
 
 
 def report_of(arguments: list[str]) -> Report | Comparison:
@@ -92,6 +111,7 @@ def _compared(given: argparse.Namespace) -> Comparison:
         training=_training(given),
         k=given.k,
         rng=np.random.default_rng(given.seed),
+        progress=sys.stderr.isatty(),
     )
 
 
@@ -167,7 +187,8 @@ def _parser() -> argparse.ArgumentParser:
         description="What the course's theorems say about a trained two-tower model.",
         epilog="Tables: .npy, .npz, .pt, .safetensors, .parquet; pairs: .npz, .npy, .csv, .parquet. FILE#NAME picks "
         "one of several arrays. In a folder lie files named items, users, pairs, held_out, counts, item_ids, user_ids, "
-        "those that there are. No pickle is ever loaded. Exit status: 0; 1 with --fail-on fault; 2 for bad input.",
+        "those that there are. No pickle is ever loaded. Exit status: 0; 1 with --fail-on fault; 2 for "
+        "bad input, or where the command itself fails.",
     )
     add: Any = parser.add_argument
     add(
@@ -205,5 +226,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--remedies", metavar="FOLDER", help="write the new tables of each remedy that was measured into a folder")
     add("--fail-on", choices=("fault",), help="exit with 1 where a fault was found")
+    add("--traceback", action="store_true", help="say where an error arose")
     add("--version", action="version", version=f"%(prog)s {__version__}")
     return parser

@@ -7,11 +7,14 @@
     .safetensors              needs the package safetensors
     .parquet .arrow .feather  a column of lists, or d columns of floats; a column of ids names the rows; needs pyarrow
 
-`pip install two-tower-course[tables]` brings both packages.
+Ids are whole numbers (also as floats) or text (also as bytes in UTF-8); one that is null, empty or another number is
+refused. A column that is named as ids are is never a dimension. `pip install 'two-tower-course[tables]'` adds both
+packages to an installed course.
 """
 
 from __future__ import annotations
 
+import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -26,7 +29,9 @@ from course_lib.audit.tables import AnyArray, Table, table_of
 
 PICKLES = (".pkl", ".pickle", ".p", ".joblib", ".dill", ".model")
 TABLES = "a table in .npy, .npz, .pt, .pth, .bin, .ckpt, .safetensors, .parquet, .arrow or .feather"
+IDS = "a whole number or a text in every row"
 ID_NAMES = ("ids", "id", "names", "name", "item_ids", "item_id", "user_ids", "user_id")
+ID_NAMED = re.compile(r"(.*_)?(?i:ids?|names?)|.*[a-z]Ids?")  # item_id, ID and movieId, but not grid
 BROKEN = (ValueError, EOFError, OSError, KeyError, zipfile.BadZipFile, zlib.error, NotImplementedError)
 
 
@@ -70,7 +75,7 @@ def read_table(text: str, name: str, *, ids: str | None = None, drop_zero_rows: 
     if ids is not None:
         names = read_ids(ids, f"{name} ids")
     if names is not None:
-        names = _checked_ids(names, len(rows), name, path)
+        names = _checked_ids(names, len(rows), name, path if ids is None else located(ids, name, IDS)[0])
     table = table_of(rows, f"{name} ({path})", drop_zero_rows=drop_zero_rows)
     return Table(table.rows, str(path), table.size, table.zero_rows, names)
 
@@ -140,9 +145,10 @@ def _read_arrow(path: Path, chosen: str, name: str) -> tuple[AnyArray, AnyArray 
     found = arrow_table(path, name)
     types = import_module("pyarrow.types")
     lists = [field.name for field in found.schema if _is_list(types, field.type)]
-    plain = [field.name for field in found.schema if types.is_floating(field.type)]
-    ids = next((key for key in ID_NAMES if key in found.column_names and key not in (*lists, *plain)), None)
-    names = None if ids is None else np.asarray(found.column(ids).to_pylist())
+    floats = (field.name for field in found.schema if types.is_floating(field.type))
+    plain = [key for key in floats if not ID_NAMED.fullmatch(key)]
+    ids = next((key for key in ID_NAMES if key in found.column_names and key not in lists), None)
+    names = None if ids is None else arrow_ids(found, ids, name, path)
     if not lists and not chosen and plain:
         return np.column_stack([_column(found, key, name, path) for key in plain]), names
     key = _name_of(dict.fromkeys(lists, (found.num_rows, "lists")), chosen, name, path)
@@ -175,6 +181,46 @@ def arrow_table(path: Path, name: str) -> Any:
         return import_module("pyarrow.feather").read_table(path)
     except (arrow.ArrowException, OSError) as problem:
         raise refuse_file(name, path, f"pyarrow cannot read it ({_first_line(problem)})", "Parquet or Arrow") from None
+
+
+def arrow_ids(found: Any, key: str, name: str, path: Path) -> AnyArray:
+    """The ids (n,) in a column of a pyarrow Table. Raises ValueError as `plain_ids`, and for nulls."""
+    types, column = import_module("pyarrow.types"), found.column(key)
+    if types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    _no_nulls(column, key, name, path, IDS)
+    if types.is_decimal(column.type) and not column.type.scale:
+        column = column.cast("int64")
+    text = re.match(r"(large_|fixed_size_)?(string|binary)", str(column.type))
+    if not text and not types.is_integer(column.type) and not types.is_floating(column.type):
+        raise refuse_file(name, path, f"column {key} is of the type {column.type}", IDS)
+    return plain_ids(np.array(column.to_pylist()) if text else column.to_numpy(), f"column {key}", name, path)
+
+
+def plain_ids(ids: AnyArray, where: str, name: str, path: Path) -> AnyArray:
+    """The ids as whole numbers or text. Raises ValueError, with `where` and the row, for other numbers and no text."""
+    bad = np.zeros(0, dtype=np.int64)
+    if ids.dtype.kind == "f":
+        bad = np.flatnonzero(~whole(ids))
+    elif ids.dtype.kind == "S":
+        try:
+            ids = np.char.decode(ids, "utf-8")
+        except UnicodeDecodeError as problem:
+            bad = np.flatnonzero(ids == problem.object)
+    elif ids.dtype.kind not in "iuU":
+        raise refuse_file(name, path, f"{where}: ids of the type {ids.dtype}", IDS)
+    if ids.dtype.kind == "U":
+        bad = np.flatnonzero(ids == "")
+    if len(bad):
+        value = str(ids.flat[bad[0]]) or "empty"
+        raise refuse_file(name, path, f"{where}: the id in row {bad[0]} is {value}", IDS)
+    return ids.astype(np.int64) if ids.dtype.kind == "f" else ids
+
+
+def whole(numbers: AnyArray) -> AnyArray:
+    """Which floats are whole numbers, none of them so large that its neighbours are not floats as well."""
+    largest = 2.0 ** (np.finfo(numbers.dtype).nmant + 1)
+    return np.asarray((numbers == np.floor(numbers)) & (np.abs(numbers) <= largest))
 
 
 def _arrays(path: Path, name: str) -> dict[str, AnyArray]:
@@ -248,9 +294,16 @@ def _is_list(types: Any, kind: Any) -> bool:
 
 def _column(found: Any, key: str, name: str, path: Path) -> AnyArray:
     column = found.column(key)
-    if column.null_count:
-        raise refuse_file(name, path, f"column {key} holds {column.null_count} nulls", "a number in every row")
+    _no_nulls(column, key, name, path, "a number in every row")
     return np.asarray(column.to_numpy())
+
+
+def _no_nulls(column: Any, key: str, name: str, path: Path, expected: str) -> None:
+    if column.null_count:
+        first = np.flatnonzero(column.is_null().to_numpy())[0]
+        raise refuse_file(
+            name, path, f"column {key} holds {column.null_count} nulls, the first in row {first}", expected
+        )
 
 
 def _list_column(found: Any, key: str, name: str, path: Path) -> AnyArray:
@@ -270,7 +323,11 @@ def _list_column(found: Any, key: str, name: str, path: Path) -> AnyArray:
 
 def _checked_ids(ids: AnyArray, rows: int, name: str, path: Path) -> AnyArray:
     if ids.shape != (rows,):
-        raise refuse_file(name, path, f"there are {len(ids)} ids for {rows} rows", "an id for each row")
+        counted = (
+            f"there are {len(ids)} ids for {rows} rows" if ids.ndim == 1 else f"the ids have the shape {ids.shape}"
+        )
+        raise refuse_file(name, path, counted, "an id for each row")
+    ids = plain_ids(ids, "ids", name, path)
     unique, first, counts = np.unique(ids, return_index=True, return_counts=True)
     if len(unique) < rows:
         twice = unique[counts > 1][0]

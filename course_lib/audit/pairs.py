@@ -22,12 +22,13 @@ from typing import Any
 import numpy as np
 
 from course_lib import checking
-from course_lib.audit.files import arrow_table, located, numpy_arrays, refuse_file
+from course_lib.audit.files import arrow_ids, arrow_table, located, numpy_arrays, plain_ids, refuse_file, whole
 from course_lib.audit.tables import AnyArray, Ids, Table
 from course_lib.data.interactions import Interactions
 
 CHUNK = 500_000  # lines held as text at once
 PAIRS = "pairs in .npz (users, items), .npy (N, 2), .csv, .tsv, .txt, .parquet, .arrow or .feather"
+NO_ID = np.iinfo(np.int64).min
 Columns = tuple[AnyArray, AnyArray]
 
 
@@ -45,21 +46,23 @@ class Naming:
 
     def rows_of(self, ids: AnyArray, name: str, start: int = 0) -> Ids:
         """The row of each id. Raises ValueError for an id that the table lacks, with its place after `start` others."""
-        found = self._numbered(ids) if self.known is None else self._named(ids)
+        numbers = (
+            np.where(whole(ids), ids, NO_ID).astype(np.int64) if ids.dtype.kind == "f" else ids
+        )  # pandas, with a gap
+        found = self._numbered(numbers) if self.known is None else self._named(numbers)
         bad = np.flatnonzero(found == -2)
         if len(bad):
             size = len(self.place)
             known = f"a row number from 0 to {size - 1}" if self.known is None else f"one of the {size} ids, such as "
             known += "" if self.known is None else str(self.known[0])
+            wrong = str(ids[bad[0]]) or "'' (empty)"
             raise ValueError(
-                f"{name}: pair {start + bad[0]} has the {self.side} {ids[bad[0]]!s}, which is none of the table's "
+                f"{name}: pair {start + bad[0]} has the {self.side} {wrong}, which is none of the table's "
                 f"({len(bad)} such pairs here); expected {known}"
             )
         return found
 
     def _numbered(self, ids: AnyArray) -> Ids:
-        if ids.dtype.kind == "f":  # as pandas reads a column of numbers with a gap
-            ids = np.where(ids == np.floor(ids), ids, -1).clip(-1, len(self.place)).astype(np.int64)
         try:
             numbers = ids.astype(np.int64) if ids.dtype.kind in "iu" else ids.astype(str).astype(np.int64)
         except ValueError:
@@ -148,14 +151,16 @@ def _from_numpy(path: Path, wanted: tuple[str, ...], name: str) -> Columns:
             raise refuse_file(name, path, f"it holds {array.dtype} numbers", "ids: whole numbers or strings")
     keys = wanted or ("users", "items")
     if all(key in arrays for key in keys):
-        return arrays[keys[0]], arrays[keys[1]]
+        left, right = (plain_ids(arrays[key], key, name, path) for key in keys)
+        return left, right
     two = [array for array in arrays.values() if array.ndim == 2 and array.shape[1] == 2]
     if wanted or len(two) != 1:
         listed = ", ".join(f"{key} {array.shape}" for key, array in arrays.items())
         raise refuse_file(
             name, path, f"it holds {listed}", f"arrays named {keys[0]} and {keys[1]}, or one of shape (N, 2)"
         )
-    return two[0][:, 0], two[0][:, 1]
+    both = plain_ids(two[0], "ids", name, path)
+    return both[:, 0], both[:, 1]
 
 
 def _from_arrow(path: Path, wanted: tuple[str, ...], name: str) -> Columns:
@@ -163,16 +168,8 @@ def _from_arrow(path: Path, wanted: tuple[str, ...], name: str) -> Columns:
     places = _places(list(found.column_names), wanted, name, path) or (0, 1)
     if found.num_columns < 2:
         raise refuse_file(name, path, f"it has {found.num_columns} columns", "one of users and one of items")
-    left, right = (found.column(place) for place in places)
-    for column, place in ((left, places[0]), (right, places[1])):
-        if column.null_count:
-            raise refuse_file(name, path, f"column {found.column_names[place]} holds {column.null_count} nulls", "ids")
-    return _ids(left), _ids(right)
-
-
-def _ids(column: Any) -> AnyArray:
-    """A column of strings or of integers."""
-    return np.asarray(column.to_pylist() if "string" in str(column.type) else column.to_numpy())
+    left, right = (arrow_ids(found, found.column_names[place], name, path) for place in places)
+    return left, right
 
 
 def _from_text(path: Path, wanted: tuple[str, ...], name: str) -> Iterator[Columns]:
@@ -227,8 +224,7 @@ def _integers(ids: AnyArray) -> AnyArray:
     """Text as integers; what is none becomes a number that no table has."""
     if ids.dtype.kind in "iu":
         return ids
-    lowest = np.iinfo(np.int64).min
     try:
         return ids.astype(str).astype(np.int64)
     except ValueError:
-        return np.array([int(each) if str(each).lstrip("-").isdecimal() else lowest for each in ids], dtype=np.int64)
+        return np.array([int(each) if str(each).lstrip("-").isdecimal() else NO_ID for each in ids], dtype=np.int64)

@@ -11,6 +11,7 @@ from audit import planted
 from course_lib.geometry import normalise
 
 from course_lib.__main__ import main
+from course_lib.audit import command
 from course_lib.audit.command import cli
 from course_lib.audit.verdicts import CATALOGUE
 
@@ -73,6 +74,34 @@ def test_a_pipeline_can_fail_on_a_fault(folder, capsys):
     assert cli(arguments(folder, "leak")) == 0
     assert cli([*arguments(folder, "clean"), "--fail-on", "fault"]) == 0
     assert "leaked-test-pairs: FAULT" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("error", [TypeError("no\nlength"), MemoryError(), ImportError("gone"), AssertionError()])
+def test_a_crash_is_no_fault(error, folder, capsys, monkeypatch):
+    """Exit status 2 and one line, so that a pipeline with --fail-on fault can tell them apart."""
+
+    def crashes(*_, **__):
+        raise error
+
+    monkeypatch.setattr(command, "audit", crashes)
+    given = [*arguments(folder, "leak"), "--fail-on", "fault"]
+    assert cli(given) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and f"failed ({type(error).__name__}" in said and "--traceback" in said
+    assert cli([*given, "--traceback"]) == 2
+    assert "in crashes" in capsys.readouterr().err
+
+
+def test_a_reader_that_has_read_enough_is_no_fault(folder, monkeypatch):
+    def closed(*_, **__):
+        raise BrokenPipeError
+
+    monkeypatch.setattr(command, "print", closed, raising=False)
+    monkeypatch.setattr(command.os, "dup2", lambda *_: None)  # pytest needs its own stdout
+    monkeypatch.setattr("sys.argv", ["two-tower-audit", *arguments(folder, "clean")])
+    with pytest.raises(SystemExit) as stopped:
+        command.main()
+    assert stopped.value.code == 2
 
 
 def test_zero_rows_are_dropped_when_asked_and_counted(tmp_path, capsys):

@@ -7,6 +7,7 @@ import json
 import math
 import pickle
 import struct
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,21 @@ def test_arrow_tables(tmp_path, ending):
         assert table.ids is not None and table.ids[5] == "film 5"
 
 
+@pytest.mark.parametrize(
+    "ids", [np.arange(40.0), [str(row).encode() for row in range(40)], [Decimal(row) for row in range(40)]]
+)
+def test_a_column_of_ids_is_no_dimension_whatever_its_type(tmp_path, ids):
+    """Whole floats, as pandas writes integers once there was a gap; bytes; decimals, as data bases write integers."""
+    arrow = pytest.importorskip("pyarrow")
+    wide = {f"x{axis}": ROWS[:, axis] for axis in range(3)}
+    write_arrow(arrow.table({"item_id": ids, **wide, "movieId": np.arange(40.0)}), tmp_path / "a.parquet")
+    table = files.read_table(str(tmp_path / "a.parquet"), "items")
+    np.testing.assert_array_equal(table.rows, ROWS)
+    write_arrow(arrow.table({"user": RIGHT, "item": [ids[at] for at in LEFT]}), tmp_path / "p.parquet")
+    found = pairs.read_pairs(f"{tmp_path}/p.parquet", "pairs", people(), table).pairs
+    assert [tuple(pair) for pair in found.pairs.tolist()] == [(0, 1), (1, 2), (3, 0), (3, 2)]
+
+
 def write_arrow(table: Any, path: Path) -> None:
     if path.suffix == ".parquet":
         pytest.importorskip("pyarrow.parquet").write_table(table, path)
@@ -136,6 +152,13 @@ def people(ids: Any = None, zero: tuple[int, ...] = ()) -> Table:
     rows[list(zero)] = 0
     table = table_of(rows, "table", drop_zero_rows=True)
     return table if ids is None else Table(table.rows, "here", 4, table.zero_rows, np.asarray(ids))
+
+
+def test_a_gap_in_a_file_of_ids_is_refused_in_its_own_name(tmp_path):
+    np.save(tmp_path / "a.npy", ROWS)
+    (tmp_path / "ids.txt").write_text("".join("\n" if row == 3 else f"film {row}\n" for row in range(40)))
+    with pytest.raises(ValueError, match=r"ids\.txt: ids: the id in row 3 is empty"):
+        files.read_table(str(tmp_path / "a.npy"), "items", ids=str(tmp_path / "ids.txt"))
 
 
 def test_pairs_from_every_format(tmp_path):
@@ -250,6 +273,26 @@ def _zero(path: Path) -> None:
     np.save(path, rows)
 
 
+def _arrow(**columns: Any) -> Any:
+    """A Parquet file with the columns and with ROWS; columns: values, or (values, the name of an Arrow type)."""
+
+    def write(path: Path) -> None:
+        arrow = pytest.importorskip("pyarrow")
+        typed = {key: arrow.array(*given) if isinstance(given, tuple) else given for key, given in columns.items()}
+        write_arrow(arrow.table(typed | {f"x{axis}": ROWS[:, axis] for axis in range(3)}), path)
+
+    return write
+
+
+def _instead(row: int, value: Any) -> list[Any]:
+    """The ids 0 ... 39, one of them replaced."""
+    return [value if at == row else at for at in range(40)]
+
+
+TEXTS = [str(at) for at in range(40)]
+UUIDS = [bytes([200 + at] * 16) for at in range(40)]
+WANTED_ID = "expected a whole number or a text in every row"
+
 BAD_TABLES: dict[str, tuple[str, Any, str]] = {
     "missing": ("a.npy", lambda path: None, "there is no file of this name"),
     "folder": ("a.npy", Path.mkdir, "this is a folder"),
@@ -280,6 +323,41 @@ BAD_TABLES: dict[str, tuple[str, Any, str]] = {
     "none": ("a.npz", lambda path: np.savez(path, a=ROWS[0]), "it holds no table"),
     "ids that repeat": ("a.npz", lambda path: np.savez(path, a=ROWS, ids=np.arange(40) // 2), "names 2 rows"),
     "too few ids": ("a.npz", lambda path: np.savez(path, a=ROWS, ids=np.arange(9)), "there are 9 ids for 40 rows"),
+    "one id for all": ("a.npz", lambda path: np.savez(path, a=ROWS, ids=7), "the ids have the shape ()"),
+    "ids in .npz that are NaN": (
+        "a.npz",
+        lambda path: np.savez(path, a=ROWS, ids=np.array(_instead(3, np.nan))),
+        f"ids: the id in row 3 is nan; {WANTED_ID}",
+    ),
+    "null id": (
+        "a.parquet",
+        _arrow(item_id=_instead(3, None)),
+        f"column item_id holds 1 nulls, the first in row 3; {WANTED_ID}",
+    ),
+    "null text id": (
+        "a.parquet",
+        _arrow(item_id=[*TEXTS[:39], None]),
+        "column item_id holds 1 nulls, the first in row 39",
+    ),
+    "empty id": ("a.parquet", _arrow(item_id=[*TEXTS[:39], ""]), "column item_id: the id in row 39 is empty"),
+    "id with a fraction": (
+        "a.parquet",
+        _arrow(item_id=_instead(4, 4.5)),
+        f"column item_id: the id in row 4 is 4.5; {WANTED_ID}",
+    ),
+    "NaN id": ("a.parquet", _arrow(item_id=np.array(_instead(4, np.nan))), "column item_id: the id in row 4 is nan"),
+    "float ids that lost digits": (
+        "a.parquet",
+        _arrow(item_id=np.array(_instead(4, 2.0**60))),
+        "the id in row 4 is 1.152921504606847e+18",
+    ),
+    "ids that are no text": ("a.parquet", _arrow(item_id=UUIDS), "column item_id: the id in row 0 is b'\\xc8"),
+    "dates as ids": ("a.parquet", _arrow(item_id=(range(40), "date32")), "column item_id is of the type date32"),
+    "null dimension": (
+        "a.parquet",
+        _arrow(x9=[*map(float, range(39)), None]),
+        "column x9 holds 1 nulls, the first in row 39",
+    ),
     "csv": ("a.csv", _text("1,2\n3,4\n"), "a .csv holds pairs or counts"),
     "unknown ending": ("a.h5", _text("x"), "'.h5' is no table's"),
     "no tensors": ("a.pt", lambda path: torch.save({"epoch": 3}, path), "it holds no table"),
@@ -319,6 +397,22 @@ BAD_PAIRS: dict[str, tuple[str, Any, str]] = {
     "floats": ("p.npy", _npy(ROWS[:, :2]), "float32 numbers"),
     "three columns": ("p.npy", _npy(np.ones((5, 3), int)), "one of shape (N, 2)"),
     "unequal": ("p.npz", lambda path: np.savez(path, users=[0, 1], items=[0]), "users of shape (2,) and items (1,)"),
+    "no user": ("p.csv", _csv_with(",3"), "pair 1 has the user '' (empty)"),
+    "null user": (
+        "p.parquet",
+        _arrow(user=_instead(2, None), item=range(40)),
+        f"column user holds 1 nulls, the first in row 2; {WANTED_ID}",
+    ),
+    "NaN item": (
+        "p.parquet",
+        _arrow(user=range(40), item=np.array(_instead(2, np.nan))),
+        f"column item: the id in row 2 is nan; {WANTED_ID}",
+    ),
+    "bytes that are no text": (
+        "p.npz",
+        lambda path: np.savez(path, users=[b"\xff"], items=[1]),
+        "users: the id in row 0",
+    ),
     "other ending": ("p.json", _text("[]"), "'.json' is none of pairs"),
 }
 

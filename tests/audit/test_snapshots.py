@@ -195,6 +195,12 @@ def test_rows_are_matched_by_ids_in_whatever_order() -> None:
     assert found.ids("fault") == []
 
 
+def test_a_bar_goes_to_stderr_where_it_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    for progress in (False, True):
+        compare(table(), table(), rng=rng(), progress=progress)
+        assert bool(capsys.readouterr().err) is progress
+
+
 def test_one_table_alone_on_the_sphere_is_a_drift_of_lengths() -> None:
     items = two().old[0]
     unit = items / np.linalg.norm(items, axis=1, keepdims=True)

@@ -105,14 +105,16 @@ def compare(
     k: int = 10,
     rng: Generator,
     drop_zero_rows: bool = False,
+    progress: bool = False,
 ) -> Comparison:
     """What changed from `old` to `new`: each a `Snapshot`, an item table, or (items, users), as `audit` takes tables.
 
     again: a second training of the old model, on the same data with another seed: the null of what chance moves.
     counts, pairs, held_out: over the rows of `new`, as `audit` takes them; counts default to those of the pairs. Rows
     are matched by ids where the tables have them (`Table.ids`), else by number; the models are audited on the rows that
-    all share. Raises ValueError for what `audit` refuses, for widths that differ, for other numbers of rows without
-    ids, for ids in some tables alone, and where fewer than k + 2 items are shared.
+    all share, with a bar on stderr for each where progress is asked for. Raises ValueError for what `audit` refuses,
+    for widths that differ, for other numbers of rows without ids, for ids in some tables alone, and where fewer than
+    k + 2 items are shared.
     """
     given = {"old": old, "new": new} | ({} if again is None else {"again": again})
     snapshots = {name: snapshot_of(each, name, drop_zero_rows=drop_zero_rows) for name, each in given.items()}
@@ -132,7 +134,7 @@ def compare(
         counts = found["pairs"].pairs.col_counts
     matched = match(snapshots, counts=counts, k=k, seed=seed, **found)
     evidence = matched.evidence
-    faults = {name: _faults(each, training or Training(), k, seed) for name, each in evidence.items()}
+    faults = {name: _faults(each, training or Training(), k, seed, progress) for name, each in evidence.items()}
     rows = {"items": matched.items, "users": matched.users}
     source = " to ".join(snapshots[name].items.source for name in ("old", "new"))
     return Comparison(_verdicts(evidence, faults, k), rows, faults, {"k": k, "seed": seed}, source)
@@ -154,7 +156,7 @@ def _verdicts(evidence: dict[str, Evidence], faults: dict[str, list[str]], k: in
     return tuple(by_id[name] for name in CHANGES)
 
 
-def _faults(evidence: Evidence, training: Training, k: int, seed: int) -> list[str]:
+def _faults(evidence: Evidence, training: Training, k: int, seed: int, progress: bool) -> list[str]:
     """The faults of one model, on the shared rows; the split's are no change of the model."""
     report = audit(
         evidence.items,
@@ -166,5 +168,6 @@ def _faults(evidence: Evidence, training: Training, k: int, seed: int) -> list[s
         k=k,
         draws=1,
         rng=np.random.default_rng(seed),
+        progress=progress,
     )
     return [name for name in report.ids("fault") if name != HELD_OUT]
