@@ -19,6 +19,9 @@ PARTS = ("geometry", "sampling", "debiasing")
 BESIDE = ("-lab", "-further")  # how the pages beside a chapter's main page end
 
 
+FIRST = ROOT / "book" / "start" / "first-model.ipynb"  # the way in: no lab, no marks
+
+
 def main_pages() -> list[Path]:
     """The notebooks that are main pages of chapters, without labs and further pages; drafts among them."""
     found = (path for part in PARTS for path in (ROOT / "book" / part).glob("*.ipynb"))

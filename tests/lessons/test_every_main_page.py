@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from drafts import is_draft, main_pages
+from drafts import FIRST, is_draft, main_pages
 
 PAGES = [path for path in main_pages() if not is_draft(path)]
 FOLDED = {"hide-cell", "hide-input", "remove-input", "remove-cell"}
@@ -88,7 +88,7 @@ def test_a_main_page_shows_no_plumbing(page: Path) -> None:
 
 
 BOOK = Path(__file__).resolve().parents[2] / "book"
-EVERY_CHAPTER = {page.stem for page in (*main_pages(), BOOK / "start" / "first-model.ipynb")}
+EVERY_CHAPTER = {page.stem for page in (*main_pages(), FIRST)}
 
 
 def chapters_linked(text: str) -> set[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from drafts import DRAFTS, is_draft, main_pages
+from drafts import DRAFTS, FIRST, is_draft, main_pages
 
 from course_lib.lessons.shared import quiz
 
@@ -84,7 +84,6 @@ def test_the_tasks_and_minutes_are_those_of_the_assignments() -> None:
         assert sum(int(points) for points, _ in lines) == sum(cell["points"] for cell in assignments()[name])
 
 
-FIRST = ROOT / "book" / "start" / "first-model.ipynb"  # the way in, with no lab and no assignment
 CHAPTERS = [path for path in (FIRST, *main_pages()) if not is_draft(path)]
 
 

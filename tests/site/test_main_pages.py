@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup, Tag
-from drafts import is_draft, main_pages
+from drafts import FIRST, is_draft, main_pages
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [path.relative_to(ROOT).with_suffix(".html") for path in main_pages() if not is_draft(path)]
+FIRST_PAGE, *PAGES = [
+    path.relative_to(ROOT).with_suffix(".html") for path in (FIRST, *main_pages()) if not is_draft(path)
+]
 NOT_WORDS = "pre, script, style, .course-widget, .headerlink, .math, table, .on-paper"
 MOST_WORDS, MOST_STATEMENTS = 2500, 8
 MOST_SCREENS = 1.5  # above the first interactive
@@ -57,7 +59,7 @@ def test_a_main_page_has_at_most_2500_words_and_8_statements_before_its_exercise
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [Path("book/start/first-model.html"), *PAGES], ids=lambda name: name.stem)
+@pytest.mark.parametrize("name", [FIRST_PAGE, *PAGES], ids=lambda name: name.stem)
 def test_the_first_interactive_of_a_main_page_begins_within_one_screen_and_a_half(page, site: str, name: Path) -> None:
     page.goto(f"{site}/{name.as_posix()}", wait_until="networkidle")
     box = page.locator("[data-course-widget]:not([data-course-widget=quiz])").first.bounding_box()
