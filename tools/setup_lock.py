@@ -33,7 +33,7 @@ CHOSEN = {
 }
 # Not 3.11 and whatever comes: Debian 12 has 3.11.2, and some packages ask for 3.11.5.
 OLDEST_PYTHON = "3.11.0"
-APART = {"mutation", "scale"}
+APART = {"mutation", "scale", "text"}  # the last: 91 MB for one section, whose results are stored
 # TorchRec asks for fbgemm-gpu, which is CUDA, and for one old version of torchmetrics; on the CPU it runs without them.
 # This pair belongs to torch 2.13; the next one belongs to the next torch.
 TORCHREC = {"torchrec": "1.8.0"}
