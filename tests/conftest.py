@@ -176,11 +176,20 @@ class QuietHandler(SimpleHTTPRequestHandler):
         pass
 
 
+class QuietServer(ThreadingHTTPServer):
+    """Says nothing of a browser that goes on before it has read a whole answer."""
+
+    daemon_threads = True
+
+    def handle_error(self, *where: Any) -> None:
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(*where)
+
+
 @pytest.fixture(scope="session")
 def site(site_folder: Path) -> Iterator[str]:
     """The address (`http://127.0.0.1:PORT`, no slash at its end) at which the built book is served."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=str(site_folder)))
-    server.daemon_threads = True
+    server = QuietServer(("127.0.0.1", 0), partial(QuietHandler, directory=str(site_folder)))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_address[1]}"
     server.shutdown()
