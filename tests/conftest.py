@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-import threading
 from collections.abc import Iterator
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
+
+from tools import browsing
 
 ROOT = Path(__file__).resolve().parents[1]
 # pytest keeps the tests that it has compiled, whatever PYTHONDONTWRITEBYTECODE says: to compile all takes longer than
@@ -30,26 +28,6 @@ IN_CI = os.environ.get("CI", "").lower() in {"1", "true", "yes"}
 settings.register_profile("course", deadline=None, derandomize=IN_CI, max_examples=30)
 settings.register_profile("thorough", deadline=None, max_examples=300)
 settings.load_profile(os.environ.get("COURSE_EXAMPLES", "course"))
-
-BROWSER_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-BROWSER_PLACES = (
-    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-    "/Applications/Chromium.app/Contents/MacOS/Chromium",
-    r"C:\Program Files\Google\Chrome\Application\chrome.exe",
-    r"C:\Program Files (x86)\Google\Chrome\Application\chrome.exe",
-)
-# Quiet (no call home), and blind to every host but this machine: a page that needs another one fails its test.
-BROWSER_ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
-]
-
 
 FIRST = ("notebooks", "exercises", "experiments", "launch", "installation", "tools")  # folders of the longest files
 PIPELINES = {f"tests/{folder}" for folder in ("exercises", "installation", "launch")}
@@ -128,36 +106,20 @@ def skip_or_fail_in_ci(reason: str) -> None:
     pytest.skip(reason)
 
 
-def find_browser() -> str | None:
-    """The path of a Chromium or Chrome on this machine: COURSE_CHROMIUM first, then the usual names and places."""
-    chosen = os.environ.get("COURSE_CHROMIUM")
-    if chosen:
-        return shutil.which(chosen)
-    found = (shutil.which(name) for name in (*BROWSER_NAMES, *BROWSER_PLACES))
-    return next((path for path in found if path), None)
-
-
 @pytest.fixture(scope="session")
 def browser_path() -> str:
     """The path of the system's Chromium or Chrome; skips (fails in CI) where there is none."""
-    path = find_browser()
+    path = browsing.find()
     if path is None:
-        skip_or_fail_in_ci(
-            "no Chromium or Chrome found: `apt install chromium` (macOS: `brew install --cask chromium`), "
-            "or set COURSE_CHROMIUM to its path"
-        )
+        skip_or_fail_in_ci(browsing.NONE_FOUND)
     return path
 
 
 @pytest.fixture(scope="session")
 def browser(browser_path: str) -> Iterator:
     """A headless Playwright browser that reaches 127.0.0.1 and nothing else; ask it for `new_page()`."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=browser_path, headless=True, args=BROWSER_ARGUMENTS)
+    with browsing.browser() as running:
         yield running
-        running.close()
 
 
 @pytest.fixture(scope="session")
@@ -169,31 +131,11 @@ def site_folder() -> Path:
     return folder
 
 
-class QuietHandler(SimpleHTTPRequestHandler):
-    """Serves files and does not print a line for each."""
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-class QuietServer(ThreadingHTTPServer):
-    """Says nothing of a browser that goes on before it has read a whole answer."""
-
-    daemon_threads = True
-
-    def handle_error(self, *where: Any) -> None:
-        if not isinstance(sys.exc_info()[1], ConnectionError):
-            super().handle_error(*where)
-
-
 @pytest.fixture(scope="session")
 def site(site_folder: Path) -> Iterator[str]:
     """The address (`http://127.0.0.1:PORT`, no slash at its end) at which the built book is served."""
-    server = QuietServer(("127.0.0.1", 0), partial(QuietHandler, directory=str(site_folder)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_address[1]}"
-    server.shutdown()
-    server.server_close()
+    with browsing.served(site_folder) as address:
+        yield address
 
 
 @pytest.fixture(scope="session")

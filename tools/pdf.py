@@ -24,7 +24,7 @@ from tqdm import tqdm
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from course_lib import __version__
-from tools import address, editions, page_foot, screenshots
+from tools import address, browsing, editions, page_foot
 
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "_build" / "html"
@@ -204,13 +204,10 @@ def _link(link: str, name: str, places: Mapping[str, str], site: str) -> str:
 
 def print_to(path: Path, names: list[str], site: Path = SITE) -> None:
     """Print some pages of the site into one PDF."""
-    from playwright.sync_api import sync_playwright
-
     source = site / posixpath.dirname(names[0]) / "_whole-book.html"
     source.write_text(merged(names, site), encoding="utf-8")
     try:
-        with sync_playwright() as tool:
-            browser = tool.chromium.launch(executable_path=screenshots.browser_path(), args=["--no-sandbox"])
+        with browsing.browser() as browser:
             page = browser.new_page(color_scheme="light")
             page.set_default_timeout(1_800_000)
             page.goto(source.as_uri(), wait_until="load")
@@ -218,7 +215,6 @@ def print_to(path: Path, names: list[str], site: Path = SITE) -> None:
             for last in (False, True):
                 page.pdf(path=path, prefer_css_page_size=True, print_background=True, outline=last, tagged=last)
                 page.evaluate(WRITE_NUMBERS, page_numbers(path.read_bytes()))
-            browser.close()
     finally:
         source.unlink(missing_ok=True)
 

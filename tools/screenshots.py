@@ -8,35 +8,20 @@ this machine (COURSE_CHROMIUM names another one).
 """
 
 import argparse
-import os
-import shutil
+import itertools
 import sys
-import threading
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Literal
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from tools import browsing
 
 ROOT = Path(__file__).resolve().parents[1]
 WIDTHS = (360, 1280)
 THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 README_PAGE = "book/sampling/in-batch-bias.html"
 README_PICTURE = ROOT / "book" / "images" / "screenshot.png"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-
-
-class QuietHandler(SimpleHTTPRequestHandler):
-    """Serves files without a line of log for each."""
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-def serve(folder: Path) -> ThreadingHTTPServer:
-    """Serve a folder on a free port of this machine, in the background."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=str(folder)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return server
 
 
 def find_pages(site: Path) -> list[str]:
@@ -44,30 +29,17 @@ def find_pages(site: Path) -> list[str]:
     return sorted(str(path.relative_to(site)) for path in (site / "book").rglob("*.html"))
 
 
-def browser_path() -> str:
-    """The Chromium or Chrome of this machine."""
-    path = os.environ.get("COURSE_CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        raise FileNotFoundError("no Chromium or Chrome found: install one, or set COURSE_CHROMIUM to its path")
-    return path
-
-
 def photograph_for_readme(site: Path) -> Path:
     """One picture of the head of a chapter with its interactive, as the README shows it."""
     from PIL import Image
-    from playwright.sync_api import sync_playwright
 
-    server = serve(site)
     README_PICTURE.parent.mkdir(parents=True, exist_ok=True)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=browser_path(), args=["--no-sandbox"])
+    with browsing.served(site) as address, browsing.browser() as browser:
         page = browser.new_page(viewport={"width": 1280, "height": 1040}, color_scheme="light")
-        page.goto(f"http://127.0.0.1:{server.server_address[1]}/{README_PAGE}", wait_until="networkidle")
+        page.goto(f"{address}/{README_PAGE}", wait_until="networkidle")
         page.evaluate("document.querySelector('.bd-sidebar-primary').scrollTo({top: 0, behavior: 'instant'})")
         page.wait_for_timeout(500)
         page.screenshot(path=README_PICTURE)
-        browser.close()
-    server.shutdown()
     with Image.open(README_PICTURE) as picture:
         picture.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(README_PICTURE, optimize=True)
     return README_PICTURE
@@ -75,31 +47,25 @@ def photograph_for_readme(site: Path) -> Path:
 
 def photograph(site: Path, out: Path, pages: list[str]) -> list[Path]:
     """One picture for each page, width and theme; returns their paths."""
-    from playwright.sync_api import sync_playwright
-
-    server, taken = serve(site), []
+    taken = []
     out.mkdir(parents=True, exist_ok=True)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=browser_path(), args=["--no-sandbox"])
-        for width in WIDTHS:
-            for theme in THEMES:
-                context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
-                context.add_init_script(
-                    f"localStorage.setItem('mode', '{theme}'); localStorage.setItem('theme', '{theme}')"
-                )
-                for name in pages:
-                    page = context.new_page()
-                    page.goto(f"http://127.0.0.1:{server.server_address[1]}/{name}", wait_until="networkidle")
-                    page.wait_for_timeout(300)
-                    target = out / f"{name.removesuffix('.html').replace('/', '-')}-{width}-{theme}.png"
-                    height = page.evaluate("document.querySelector('.bd-article-container')?.scrollHeight ?? 900")
-                    page.set_viewport_size({"width": width, "height": min(max(900, height + 150), 16000)})
-                    page.screenshot(path=target)
-                    taken.append(target)
-                    page.close()
-                context.close()
-        browser.close()
-    server.shutdown()
+    with browsing.served(site) as address, browsing.browser() as browser:
+        for width, theme in itertools.product(WIDTHS, THEMES):
+            context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
+            context.add_init_script(
+                f"localStorage.setItem('mode', '{theme}'); localStorage.setItem('theme', '{theme}')"
+            )
+            for name in pages:
+                page = context.new_page()
+                page.goto(f"{address}/{name}", wait_until="networkidle")
+                page.wait_for_timeout(300)
+                target = out / f"{name.removesuffix('.html').replace('/', '-')}-{width}-{theme}.png"
+                height = page.evaluate("document.querySelector('.bd-article-container')?.scrollHeight ?? 900")
+                page.set_viewport_size({"width": width, "height": min(max(900, height + 150), 16000)})
+                page.screenshot(path=target)
+                taken.append(target)
+                page.close()
+            context.close()
     return taken
 
 

@@ -10,6 +10,8 @@ from urllib.request import urlopen
 
 import pytest
 
+from tools import browsing
+
 
 @pytest.fixture
 def conftest(request: pytest.FixtureRequest) -> ModuleType:
@@ -31,21 +33,23 @@ def test_what_is_missing_in_ci_fails(conftest: ModuleType, monkeypatch: pytest.M
         conftest.skip_or_fail_in_ci("apt install chromium")
 
 
-def test_the_browser_can_be_chosen(conftest: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_browser_can_be_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COURSE_CHROMIUM", sys.executable)
-    assert conftest.find_browser() == sys.executable
+    assert browsing.find() == sys.executable
     monkeypatch.setenv("COURSE_CHROMIUM", "/no/such/browser")
-    assert conftest.find_browser() is None
+    assert browsing.find() is None
+    with pytest.raises(FileNotFoundError, match="apt install chromium"), browsing.browser():
+        pass
 
 
-def test_a_browser_is_found_by_its_name(conftest: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_browser_is_found_by_its_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("COURSE_CHROMIUM", raising=False)
-    monkeypatch.setattr(conftest, "BROWSER_PLACES", ())
+    monkeypatch.setattr(browsing, "PLACES", ())
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert conftest.find_browser() is None
+    assert browsing.find() is None
     chromium = tmp_path / "google-chrome"
     chromium.touch(mode=0o755)
-    assert conftest.find_browser() == str(chromium)
+    assert browsing.find() == str(chromium)
 
 
 def test_the_browser_reaches_this_machine_only(browser) -> None:

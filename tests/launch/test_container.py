@@ -21,7 +21,8 @@ from exercises import simulate
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCKERFILE = ROOT / "exercises" / "Dockerfile"
-LENT = ("/opt", "/etc/ssl", "/etc/pip.conf", "/etc/resolv.conf")  # how packages are had on this machine
+COPIED = ("/etc/ssl", "/usr/local/share/ca-certificates", "/etc/pip.conf", "/etc/resolv.conf")  # how packages are had
+LENT = ("/proc", "/dev", "/opt")  # here; /opt may be read only
 PASSED_ON = re.compile(r"PIP_|SSL_|UV_|[A-Z_]*PROXY|[a-z_]*proxy|CURL_CA|REQUESTS_CA")
 
 
@@ -40,42 +41,43 @@ def test_the_recipe_has_only_steps_that_a_chroot_can_take_too() -> None:
 
 @pytest.fixture(scope="module")
 def machine() -> Iterator[Path]:
-    """A new Debian, with this machine's kernel file systems and its ways to packages, which it may only read.
+    """A new Debian, with copies of this machine's ways to packages.
 
-    Not in pytest's own folder: what is lent to it must never lie where something is cleared away.
+    Not in pytest's own folder, which may be cleared away: each command lends it this machine's file systems.
     """
     if os.environ.get("COURSE_LAUNCH") != "1" or os.geteuid() != 0 or shutil.which("debootstrap") is None:
         pytest.skip("needs COURSE_LAUNCH=1, root and debootstrap")
     root = Path(tempfile.mkdtemp(prefix="debian-"))
     root.chmod(0o755)  # it is the root of all users there
     release = re.match(r"debian:(\w+)", dict(steps())["FROM"])[1]
-    subprocess.run(["debootstrap", "--variant=minbase", release, str(root)], check=True, stdout=subprocess.DEVNULL)
-    lent = [place for place in ("/proc", "/dev", *LENT) if os.path.exists(place)]
     try:
-        for place in lent:
+        subprocess.run(["debootstrap", "--variant=minbase", release, str(root)], check=True, stdout=subprocess.DEVNULL)
+        for place in filter(os.path.exists, COPIED):
             inside = root / place.lstrip("/")
-            inside.mkdir(parents=True, exist_ok=True) if os.path.isdir(place) else inside.touch()
-            subprocess.run(["mount", "--rbind", place, str(inside)], check=True)
-            subprocess.run(["mount", "--make-rprivate", str(inside)], check=True)
-            if place in LENT:
-                subprocess.run(["mount", "-o", "remount,bind,ro", str(inside)], check=True)
+            inside.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copytree(place, inside, dirs_exist_ok=True) if os.path.isdir(place) else shutil.copy(place, inside)
+        for place in LENT:
+            (root / place.lstrip("/")).mkdir(exist_ok=True)
         yield root
     finally:
-        for place in reversed(lent):
-            subprocess.run(["umount", "--recursive", "--lazy", str(root / place.lstrip("/"))], check=False)
-        if str(root) not in Path("/proc/self/mountinfo").read_text(encoding="utf-8"):
-            shutil.rmtree(root)
+        shutil.rmtree(root)  # nothing is mounted here: see `run`
 
 
 def run(root: Path, command: str, *, user: str = "root", folder: str = "/") -> None:
-    """A command inside, as the recipe's user, in its folder."""
+    """A command inside, as the recipe's user, in its folder.
+
+    What it is lent is mounted in a namespace of its own, and is gone with it: whatever becomes of this test, nothing
+    of this machine lies below the new root.
+    """
     passed = [f"{name}={value}" for name, value in os.environ.items() if PASSED_ON.match(name)]
     passed += [f"TORCH_INDEX={os.environ.get('TORCH_INDEX', '')}"]  # the recipe's argument
     home = [f"HOME=/{'root' if user == 'root' else f'home/{user}'}", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"]
+    lending = [f"mount --rbind {place} {root}{place}" for place in LENT if os.path.exists(place)]
+    lending += [f"if mountpoint -q {root}/opt; then mount -o remount,bind,ro {root}/opt; fi", 'exec "$@"']
+    apart = ["unshare", "--mount", "--propagation", "private", "sh", "-c", " && ".join(lending), "sh"]
     inside = ["chroot", f"--userspec={user}", str(root), "env", "-i", *home, *passed]
-    done = subprocess.run(
-        [*inside, "sh", "-c", f"cd {folder} && {command}"], capture_output=True, text=True, check=False
-    )
+    whole = [*apart, *inside, "sh", "-c", f"cd {folder} && {command}"]
+    done = subprocess.run(whole, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
 
 
