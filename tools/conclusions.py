@@ -11,7 +11,7 @@ needs one of
     <!-- paragraph: not data -->        the same for all of its paragraph; never at the head of a line, where Markdown
                                         would take the whole paragraph for HTML
 
-The build warns of each sentence of a lesson's page that has none; pages that are not carried through yet stand in
+The build warns of each sentence of a page that has none; pages of instructions and of corrections stand in
 `conclusions_unchecked` of _config.yml.
 """
 
@@ -25,9 +25,6 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # where this file is an extension of Sphinx
-
-from course_lib.lessons.shared import findings, quiz
 
 MARK = "<!-- paragraph: not data -->"
 EVIDENCE = re.compile(r"\{(finding|prf:ref|eq|glue:text)\}`|\(\S*#claim-[\w-]+\)|<!-- not data -->")
@@ -75,7 +72,7 @@ def conclusions(text: str) -> Iterator[str]:
 def _last_paragraph(body: str) -> str:
     """The last paragraph of prose: no table, no heading, no picture."""
     blocks = [block.strip() for block in re.split(r"\n\s*\n", body)]
-    skipped = re.compile(r"[|#!]|```|:::|<!--[^>]*-->$|$")
+    skipped = re.compile(r"[|#!]|```|:::|<!--[^>]*-->$|\([\w-]+\)=$|$")
     prose = [block for block in blocks if not skipped.match(block)]
     return prose[-1] if prose else ""
 
@@ -96,8 +93,7 @@ def text_of(path: Path) -> str:
 
 def check_page(app: Sphinx, docname: str, _source: list[str]) -> None:
     """Warns of every conclusion without support, on the pages that are checked."""
-    of_lesson = findings.lesson_of(docname) in quiz.names() and not docname.startswith("book/reference/")
-    if docname in app.config.conclusions_unchecked or not of_lesson:
+    if docname in app.config.conclusions_unchecked:
         return
     for sentence in unsupported(text_of(Path(app.env.doc2path(docname)))):
         message = "conclusion without a finding, a theorem, a number or the mark <!-- not data -->: %s"

@@ -155,7 +155,7 @@ def test_the_last_paragraph_of_a_section_concludes_and_the_others_do_not() -> No
 
 
 def test_a_marked_last_paragraph_is_the_last_paragraph() -> None:
-    end = "The end of it. <!-- paragraph: not data -->\n\n<!-- a comment -->"
+    end = "The end of it. <!-- paragraph: not data -->\n\n<!-- a comment -->\n\n(label-of-two)="
     page = f"## One\n\nA first sentence.\n\n{end}\n\n## Two\n\nMore.\n"
     assert conclusions.unsupported(page) == ["More."]
 
@@ -177,8 +177,7 @@ def test_every_page_that_is_not_checked_exists_and_fails() -> None:
     from tools import myst
 
     for page in myst.settings()["sphinx"]["config"]["conclusions_unchecked"]:
-        path = stored_findings.ROOT / f"{page}.ipynb"
-        assert path.is_file(), page
+        path = stored_findings.ROOT / f"{page}.md"
         assert conclusions.unsupported(conclusions.text_of(path)), f"{page}: take it off conclusions_unchecked"
 
 
