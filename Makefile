@@ -68,11 +68,11 @@ test: book ## build the website and run the tests, the pipelines excepted (PYTES
 
 test-fast: export OMP_NUM_THREADS := 1
 test-fast: $(STAMP) ## run the tests that take less than a second and need neither website nor browser
-	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "not slow and not seconds and not browser and not laptop" --ignore=tests/site --ignore=tests/notebooks $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m "not slow and not seconds and not pipeline and not browser and not laptop" --ignore=tests/site --ignore=tests/notebooks $(PYTEST_ARGS)
 
 test-pipelines: export OMP_NUM_THREADS := 1
-test-pipelines: book ## run what `make test` leaves out: whole classrooms, installations, exports in JupyterLab
-	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m pipeline tests/exercises tests/installation tests/launch tests/training $(PYTEST_ARGS)
+test-pipelines: book ## run what `make test` leaves out: whole classrooms, installations, exports in JupyterLab, each page in both themes
+	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile -m pipeline $(PYTEST_ARGS)
 
 test-thorough: export COURSE_EXAMPLES := thorough
 test-thorough: export OMP_NUM_THREADS := 1

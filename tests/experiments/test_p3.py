@@ -28,7 +28,9 @@ def means(result: experiments.Result, **where) -> dict:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("which", ["P3-T3", "P3-T4", "P3-T5", "P3-T6"])
+@pytest.mark.parametrize(
+    "which", ["P3-T3", "P3-T4", *(pytest.param(one, marks=pytest.mark.pipeline) for one in ("P3-T5", "P3-T6"))]
+)
 def test_smoke_scale_is_complete(which: str, store: Path) -> None:
     """How long it takes is measured by benchmarks/smoke.py, on a quiet machine."""
     result = experiments.run(which, "smoke", store=store, progress=False)

@@ -89,6 +89,7 @@ def test_the_wall_keeps_out_what_the_core_lacks() -> None:
     assert done.returncode == 1 and "not in the core" in done.stderr
 
 
+@pytest.mark.pipeline
 def test_the_command_runs_with_the_core_alone(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     np.save(tmp_path / "items.npy", rng.standard_normal((150, 8)))

@@ -101,6 +101,7 @@ def test_away_from_colab_nothing_happens(borrowed: Path, repository: Path, tmp_p
     assert not has_course(borrowed, tmp_path / "work") and list((tmp_path / "work").iterdir()) == []
 
 
+@pytest.mark.pipeline
 @pytest.mark.parametrize(("numpy", "torch"), [("2.0.1", "2.5.0"), ("2.5.9", "2.99.1")], ids=["older", "newer"])
 def test_on_colab_the_course_comes_and_numpy_and_torch_stay(
     borrowed: Path, repository: Path, tmp_path: Path, numpy: str, torch: str

@@ -199,6 +199,7 @@ def test_the_configuration_asks_for_strictness_and_no_third_party() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.pipeline
 def test_a_warning_stops_the_build_every_time(tmp_path: Path) -> None:
     import subprocess
     import sys

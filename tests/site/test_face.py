@@ -165,7 +165,7 @@ BARS = """() => [...document.querySelectorAll(".cw :is(.cw-piece, .cw-blind), .c
 
 
 @of(PAGES)
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.pipeline)])
 def test_bars_can_be_seen_in_forced_colours(page: str, theme: str, opened) -> None:
     tab = opened(page, 1280, theme, forced_colors="active")
     for one in tab.query_selector_all("[data-course-widget]"):

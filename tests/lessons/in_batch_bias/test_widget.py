@@ -583,7 +583,7 @@ def test_the_heat_map_shows_the_numbers_of_course_lib(site_page: Callable[..., A
 def test_weights_that_cancel_leave_nothing_behind(site_page: Callable[..., Any], kind: str) -> None:
     """Rounding once left 1e-17 on a positive, and with it a best score of 36.7 or of no number at all."""
     rng = np.random.default_rng(6)
-    page = site_page(*(static(labels=random_labels(rng), batch_size=2, kind=kind) for _ in range(6)))
+    page = site_page(*(static(labels=random_labels(rng), batch_size=2, kind=kind) for _ in range(3)))
     for button in page.locator('.cw-cell[aria-pressed="true"]').all():
         button.hover()
         inspected = (
