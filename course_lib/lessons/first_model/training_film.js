@@ -84,7 +84,8 @@ const rows = ({ film }) => film.passes.map((passes, at) => [String(passes),
 const asPython = ({ film, model, moment, person }) => [
   "from course_lib.lessons.first_model import towers", "from course_lib.lessons.first_model.training_film import TrainingFilm", "", "train, test = towers.split()",
   `[(people, films)] = towers.trained(train, corrected=${model === "plain" ? "False" : "True"}, passes=${film.passes[moment]})`,
-  `print(towers.recall(towers.best(people, films, train), test), "of the hidden films")`,
+  `found = towers.recall(towers.best(people, films, train), test)`,
+  `print(f"{found:.0%} of the hidden films")`,
   `TrainingFilm(model="${model}", moment=${moment}, person=${person})`].join("\n");
 
 // ---- pictures ------------------------------------------------------------------------------------------------------------
