@@ -144,7 +144,7 @@ def grading_code(assignment: str) -> list[Path]:
     hidden = ROOT / "exercises" / "hidden" / f"{assignment.replace('-', '_')}.py"
     checks = dependencies(checks_name(assignment))
     if hidden.is_file():
-        checks |= {hidden} | dependencies(hidden.read_text(encoding="utf-8"))
+        checks |= {hidden, hidden.with_name("__init__.py")} | dependencies(hidden.read_text(encoding="utf-8"))
     return sorted(checks.union((ROOT / "exercises" / "grading").glob("*.py")))
 
 

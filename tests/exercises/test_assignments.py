@@ -220,3 +220,11 @@ def test_a_student_of_this_assignment_reaches_no_formula(name: str) -> None:
         errors = [result["error"] for result in box.results]
     assert [cell for cell, error in zip(cells, errors, strict=False) if not error] == []
     assert errors[len(cells) :] == [None] * len(fine)
+
+
+@pytest.mark.parametrize("name", NEW)
+def test_a_mark_is_given_again_when_any_file_that_decides_it_has_changed(name: str) -> None:
+    files = {path.relative_to(ROOT).as_posix() for path in judge.grading_code(name)}
+    own = f"exercises/hidden/{name.replace('-', '_')}.py"
+    assert files >= {own, "exercises/hidden/__init__.py", "exercises/grading/judge.py", "exercises/grading/walls.py"}
+    assert any(file.startswith("course_lib/maths/") for file in files)  # what a check computes with
