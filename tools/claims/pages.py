@@ -225,18 +225,21 @@ def _erratum(claim: Claim, erratum: Erratum, labels: Labels, pages: Collection[s
     }
     lines = [f"({_erratum_anchor(claim)})=", f"### {_line(erratum.title)}", "", " · ".join(filter(None, where))]
     for name, text in fields.items():
-        lines += ["", f"**{name}.** {_prose(text, known)}"]
+        lines += ["", f"**{name}.** {_prose(text, known, word='claim ')}"]
     if erratum.extraction:
         caution = "This may be an artefact of the extraction rather than of the paper."
         lines += ["", f"We read the paper as extracted text. {caution}"]
     return "\n".join(lines)
 
 
-def _prose(text: str, known: Collection[str]) -> str:
-    """One paragraph on one line, in which the id of a known claim leads to its row (not inside mathematics or code)."""
+def _prose(text: str, known: Collection[str], *, word: str = "") -> str:
+    """One paragraph on one line, in which the id of a known claim leads to its row (not inside mathematics or code).
+
+    word: what stands before an id, as outside the claims' own tables an id alone says nothing.
+    """
 
     def link(match: re.Match[str]) -> str:
-        return f"[{match[0]}](#{anchor(match[0])})" if match[0] in known else match[0]
+        return f"[{word}{match[0]}](#{anchor(match[0])})" if match[0] in known else match[0]
 
     return "".join(part if marked else _ID.sub(link, part) for part, marked in pieces_of(text))
 

@@ -16,6 +16,7 @@ from scipy import stats
 from course_lib.lessons.shared.findings import Difference, finding
 
 PAIR = "pair of backbone and data set"
+SETS = {"lastfm-10core": "Last.fm", "ml-1m-10core": "ML-1M", "movietweetings-10core": "MovieTweetings"}
 MOVED = {"negatives": "uniform", "epochs": 40, "top": 0.3}  # the cells of P1-X1 whose items were moved
 EDGE = 2.0  # how far, in standard deviations of the projections on e_pop
 
@@ -26,7 +27,7 @@ def _pairs(stored: Any) -> list[tuple[str, str]]:
 
 
 def _named(data: str, backbone: str) -> str:
-    return f"{backbone}, {data}"
+    return f"{backbone}, {SETS[data]}"
 
 
 def _above_zero(values: ArrayLike) -> Difference:
@@ -40,7 +41,7 @@ def _above_zero(values: ArrayLike) -> Difference:
 @finding(
     "After DDC the loss of the vectors that are served is higher than before",
     case=PAIR,
-    claimed={"LightGCN, lastfm-10core", "LightGCN, ml-1m-10core", "MF, ml-1m-10core"},
+    claimed={"LightGCN, Last.fm", "LightGCN, ML-1M", "MF, ML-1M"},
     rests_on=["P1-F4-laptop"],
 )
 def served_loss_rises(f4: Any) -> dict[str, Difference]:
@@ -57,7 +58,7 @@ def served_loss_rises(f4: Any) -> dict[str, Difference]:
 @finding(
     "DDC's own loss falls to a thirtieth of what it was, or less",
     case=PAIR,
-    claimed={"LightGCN, lastfm-10core", "LightGCN, ml-1m-10core"},
+    claimed={"LightGCN, Last.fm", "LightGCN, ML-1M"},
     rests_on=["P1-F4-laptop"],
 )
 def objective_falls(f4: Any) -> dict[str, Difference]:
@@ -117,7 +118,7 @@ LASTFM = ("LightGCN", "DGCF", "NCL", "LightCCF")  # the four backbones whose cen
 @finding(
     "Served alone, α makes the lists less popular",
     case=PAIR,
-    claimed={*(f"{name}, lastfm-10core" for name in LASTFM), "MF, ml-1m-10core", "LightGCN, ml-1m-10core"},
+    claimed={*(f"{name}, Last.fm" for name in LASTFM), "MF, ML-1M", "LightGCN, ML-1M"},
     rests_on=["P1-T2-laptop"],
 )
 def alpha_alone_lowers_popularity(t2: Any) -> dict[str, Difference]:
@@ -132,7 +133,7 @@ def beta_alone_raises_popularity(t2: Any) -> dict[str, Difference]:
 @finding(
     "DDC makes the lists more popular",
     case=PAIR,
-    claimed={"MF, lastfm-10core", "LightCCF, lastfm-10core", "MF, ml-1m-10core"},
+    claimed={"MF, Last.fm", "LightCCF, Last.fm", "MF, ML-1M"},
     rests_on=["P1-T2-laptop"],
 )
 def ddc_raises_popularity(t2: Any) -> dict[str, Difference]:
@@ -142,14 +143,14 @@ def ddc_raises_popularity(t2: Any) -> dict[str, Difference]:
 @finding(
     "DDC makes the lists less popular",
     case=PAIR,
-    claimed={"LightGCN, lastfm-10core", "NCL, lastfm-10core", "LightGCN, ml-1m-10core"},
+    claimed={"LightGCN, Last.fm", "NCL, Last.fm", "LightGCN, ML-1M"},
     rests_on=["P1-T2-laptop"],
 )
 def ddc_lowers_popularity(t2: Any) -> dict[str, Difference]:
     return _opposite(_change(t2, "AvgPop@10"))
 
 
-@finding("DDC raises the MRR@10", case=PAIR, claimed={"MF, ml-1m-10core"}, rests_on=["P1-T2-laptop"])
+@finding("DDC raises the MRR@10", case=PAIR, claimed={"MF, ML-1M"}, rests_on=["P1-T2-laptop"])
 def ddc_raises_accuracy(t2: Any) -> dict[str, Difference]:
     return _change(t2, "MRR@10")
 
@@ -205,7 +206,7 @@ class _Moved:
 
 def _moved(x1: Any) -> dict[str, _Moved]:
     models = dict.fromkeys((row["data"], row["decay"]) for row in x1.rows if row.get("shift") == EDGE)
-    return {f"MF, {data}, decay {decay:g}": _Moved(x1, data, decay) for data, decay in models}
+    return {f"MF, {SETS[data]}, decay {decay:g}": _Moved(x1, data, decay) for data, decay in models}
 
 
 @finding(

@@ -22,7 +22,7 @@ def _agreed(x2: Any, metric: str, model: str, data: str) -> np.ndarray:
 
 
 def _gap(x2: Any, model: str, data: str) -> np.ndarray:
-    """By how much they agree more by gauge-free rows than by cosine, in percent, by seed."""
+    """By how much they agree more by predictions than by cosine, in percent, by seed."""
     gap: np.ndarray = _agreed(x2, "score rows", model, data) - _agreed(x2, "overlap", model, data)
     return gap
 
@@ -51,7 +51,7 @@ def unbalanced_start_spoils_cosines(x2: Any) -> dict[str, Difference]:
 
 
 @finding(
-    "An unbalanced start costs more of the agreement by cosine than of the agreement by gauge-free rows",
+    "An unbalanced start costs more of the agreement by cosine than of the agreement by predictions",
     case="data set",
     rests_on=["P2-X2-laptop"],
 )
@@ -71,7 +71,7 @@ def sphere_agrees_more_by_cosine(x2: Any) -> dict[str, Difference]:
 
 
 @finding(
-    "On the sphere two starts agree on more neighbours by gauge-free rows, too, than with dot products",
+    "On the sphere two starts agree on more neighbours by predictions, too, than with dot products",
     case="data set",
     rests_on=["P2-X2-laptop"],
 )
@@ -81,7 +81,7 @@ def sphere_agrees_more_in_predictions(x2: Any) -> dict[str, Difference]:
 
 
 @finding(
-    "On the sphere, where no gauge is free, two starts agree less by cosine than by gauge-free rows",
+    "On the sphere, where no gauge is free, two starts agree less by cosine than by predictions",
     case="data set",
     rests_on=["P2-X2-laptop"],
 )
@@ -121,7 +121,7 @@ def sphere_is_no_guarantee(x2: Any) -> dict[str, Difference]:
     small, large = SETS
     return {
         name: Difference.paired(_agreed(x2, metric, SPHERE, large), _agreed(x2, metric, SPHERE, small))
-        for name, metric in (("cosine", "overlap"), ("gauge-free rows", "score rows"))
+        for name, metric in (("cosine", "overlap"), ("predictions", "score rows"))
     }
 
 

@@ -417,7 +417,7 @@ X1_NAMES = {
     "wikispeedia-topics": "topics",
     "wikispeedia-nested": "nested topics",
     "movietweetings-10core": "MovieTweetings",
-    "lastfm-10core": "Last.FM",
+    "lastfm-10core": "Last.fm",
     "ml-100k": "ML-100K",
 }
 # where the unbiased loss finds less, and where it finds more; with 8 and 10 labels that fit, not all runs decide

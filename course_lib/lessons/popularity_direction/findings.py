@@ -12,12 +12,12 @@ from typing import Any
 from course_lib.lessons.popularity_direction.films import Angles
 from course_lib.lessons.shared.findings import Difference, finding
 
-SETS = {"ml-1m-10core": "MovieLens-1M", "lastfm-10core": "LastFM"}  # those of the experiment P1-F1
+SETS = {"ml-1m-10core": "MovieLens-1M", "lastfm-10core": "Last.fm"}  # those of the experiment P1-F1
 AXES = {
     "ml-1m-10core": "MovieLens-1M",
     "gowalla-10core": "Gowalla",
     "citeulike-10core": "CiteULike",
-    "lastfm-10core": "LastFM",
+    "lastfm-10core": "Last.fm",
 }  # those of the experiment P1-X2
 BACKBONES = ("MF", "LightGCN")
 UNIFORM, POPULAR = "RecBole", "LightFM"  # the two laws of P1-X2 under which MF is trained
@@ -293,7 +293,7 @@ def most_stand_on_one_side(x2: Any) -> dict[str, Difference]:
 @finding(
     "The first axis before training is hardly popularity: their correlation is below 0.3",
     case="data set",
-    claimed={"CiteULike", "LastFM"},
+    claimed={"CiteULike", "Last.fm"},
     rests_on=["P1-X2-laptop"],
 )
 def first_axis_is_not_popularity(x2: Any) -> dict[str, Difference]:
@@ -338,7 +338,7 @@ def widest_stays_popularity(x2: Any) -> dict[str, Difference]:
 @finding(
     "After twenty passes the widest direction of the items is not popularity: their correlation is below 0.3",
     case="data set",
-    claimed={"Gowalla", "CiteULike", "LastFM"},
+    claimed={"Gowalla", "CiteULike", "Last.fm"},
     rests_on=["P1-X2-laptop"],
 )
 def widest_is_a_taste(x2: Any) -> dict[str, Difference]:
@@ -380,7 +380,7 @@ def readable_is_not_dominant(x2: Any) -> dict[str, Difference]:
 @finding(
     "Where every user counts alike, the first axis follows popularity more closely",
     case="data set",
-    claimed={"CiteULike", "LastFM"},
+    claimed={"CiteULike", "Last.fm"},
     rests_on=["P1-X2-laptop"],
 )
 def users_first_bring_popularity(x2: Any) -> dict[str, Difference]:

@@ -121,7 +121,7 @@ def test_the_essay_on_the_direction_quotes_its_numbers() -> None:
             if (row["data"], row["law"], row["metric"]) == ("lastfm-10core", "RecBole", "first axis")
         ]
     )
-    assert f"on LastFM its correlation with popularity is {axis:.2f}" in text
+    assert f"on Last.fm its correlation with popularity is {axis:.2f}" in text
     mean = table.mean(axis=0)
     assert np.linalg.norm(mean) / np.sqrt((table**2).sum(axis=1).mean()) == pytest.approx(
         0.03, abs=0.005
