@@ -2,7 +2,8 @@
 
 A notebook stores more than that: the numbers that its text quotes ("slope = 0.25"), for the test that they have not
 moved, and folded cells that import, publish, or draw. The page shows neither those lines nor an empty bar "Show the
-code"; the notebook, which every page's buttons open, has them all.
+code"; the notebook, which every page's buttons open, has them all. And what an experiment gives at the scale of a page
+is folded where the page shows its stored run, which is the one to read.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ SHORT = 4  # lines: a bar "Show the code" is longer than folded code of this len
 SHOWING = {"plots", "shared_plots", "plt", "stored", "HTML", "Table", "display"}  # calls that draw or print
 PUBLISHING = {"publish", "scalars.publish", "findings.show"}
 FOLDED = {"hide-input", "hide-cell"}
+RUN = re.compile(r'experiments\.run\(\s*"([\w-]+)"(?=.*\bto_html\()', re.DOTALL)  # and shows it
+STORED = re.compile(r'\bstored\(\s*"([\w-]+)"')
+NEAR = 4  # cells: what stands between a small run and the stored one
 
 
 def is_bookkeeping(lines: str) -> bool:
@@ -56,9 +60,21 @@ def _only_tells(statement: ast.stmt) -> bool:
     return called in PUBLISHING or called.split(".")[0] in SHOWING
 
 
+def fold_small_runs(cells: list[nodes.container]) -> None:
+    """Fold the output of an experiment at the page's scale where one of the next cells shows the stored run."""
+    codes = ["\n".join(part.astext() for part in cell.children if "cell_input" in part["classes"]) for cell in cells]
+    for at, cell in enumerate(cells):
+        run = RUN.search(codes[at])
+        if run and run[1] in STORED.findall("\n".join(codes[at + 1 : at + 1 + NEAR])):
+            cell["hide_mode"] = "output"
+            cell["prompt_show"], cell["prompt_hide"] = "Show the small run of this page", "Hide the small run"
+
+
 def tidy(_app: Sphinx, doctree: nodes.document) -> None:
     """Take the bookkeeping off a page."""
-    for cell in [node for node in doctree.findall(nodes.container) if node.get("nb_element") == "cell_code"]:
+    cells = [node for node in doctree.findall(nodes.container) if node.get("nb_element") == "cell_code"]
+    fold_small_runs(cells)
+    for cell in cells:
         for printed in [node for node in cell.findall(nodes.literal_block) if "stream" in node["classes"]]:
             if is_bookkeeping(printed.astext()):
                 printed.parent.remove(printed)

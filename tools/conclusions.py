@@ -17,14 +17,12 @@ The build warns of each sentence of a page that has none; pages of instructions 
 
 import json
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.util import logging
-
 
 MARK = "<!-- paragraph: not data -->"
 EVIDENCE = re.compile(r"\{(finding|prf:ref|eq|glue:text)\}`|\(\S*#claim-[\w-]+\)|<!-- not data -->")

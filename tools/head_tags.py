@@ -26,6 +26,7 @@ LONGEST = 200  # characters of a description; search engines cut it there or ear
 SHORTEST = 60  # one more sentence is taken where the first is shorter
 SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z])")
 CARDS = "_static/cards"
+WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
 
 
 def description(doctree: nodes.document) -> str:
@@ -92,6 +93,12 @@ def add_tags(app: Sphinx, page: str, _template: str, context: dict[str, Any], do
     context["metatags"] = context.get("metatags", "") + made
 
 
+def drop_widget_state(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: object) -> None:
+    """Leave out what Jupyter's widgets would start from: a third of a chapter's weight, and nothing here reads it."""
+    files = context["script_files"]
+    files[:] = [file for file in files if getattr(file, "attributes", {}).get("type") != WIDGET_STATE]
+
+
 def set_address(_app: Sphinx, config: Config) -> None:
     """Let Sphinx name the canonical address of each page."""
     if editions.site_address():
@@ -152,5 +159,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register with Sphinx."""
     app.connect("config-inited", set_address)
     app.connect("html-page-context", add_tags)
+    app.connect("html-page-context", drop_widget_state, priority=900)  # after MyST-NB, which adds it
     app.connect("build-finished", write_files, priority=800)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

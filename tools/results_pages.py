@@ -6,6 +6,8 @@ number where it prints one. On a page
     <!-- results: picture -->    becomes every printed number against ours
     <!-- results: verdicts -->   a table: for each experiment how many of them agree, by the rule of papers.agreement
     <!-- results: list -->       a table of the files
+
+and below each stored result that a lab shows stands a link to its file.
 """
 
 import csv
@@ -18,6 +20,7 @@ from typing import Any, get_args
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+from docutils import nodes
 from sphinx.application import Sphinx
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # where this file is an extension of Sphinx
@@ -32,13 +35,19 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDER = "results"
 LAST = ("metric", "seed", "value", "paper")
 COMMENT = re.compile(r"<!-- results: (picture|verdicts|list) -->")
+STORED = re.compile(r'\bstored\(\s*"([\w-]+)"(?:[^)]*\bscale="(\w+)")?')
 ON_OTHER_DATA = {"share dot", "share cos", "share within 10", "Pearson"}  # numbers from 0 to 1, in one panel
 
 
 def stored() -> list[Result]:
-    """Every stored result, by name."""
-    names = (path.stem.rpartition("-") for path in sorted((ROOT / "book" / "results").glob("*.json")))
-    return [load_result(name, scale) for name, _, scale in names]
+    """Every stored result, by name; experiment 2 before experiment 10."""
+    names = (path.stem.rpartition("-") for path in (ROOT / "book" / "results").glob("*.json"))
+    return [load_result(name, scale) for name, _, scale in sorted(names, key=_in_order)]
+
+
+def _in_order(name: tuple[str, str, str]) -> list[tuple[int, str]]:
+    """Numbers inside a name by their size."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", "-".join(name))]
 
 
 def columns(result: Result) -> list[str]:
@@ -152,8 +161,24 @@ def fill_page(app: Sphinx, _docname: str, source: list[str]) -> None:
             app.env.note_dependency(str(path))
 
 
+def offer_files(app: Sphinx, doctree: nodes.document) -> None:
+    """Put a link to the file behind each stored result that a page shows, once for each result."""
+    offered = set()
+    for cell in [node for node in doctree.findall(nodes.container) if node.get("nb_element") == "cell_code"]:
+        asked = STORED.search(cell.astext())
+        if asked is None:
+            continue
+        name = f"{asked[1]}-{asked[2] or 'laptop'}.csv"
+        if name not in offered and (ROOT / "book" / "results" / name).with_suffix(".json").is_file():
+            up = "../" * app.env.docname.count("/")
+            link = f'<p class="as-csv"><a href="{up}{FOLDER}/{name}" download>All numbers of {asked[1]} as CSV</a></p>'
+            cell.parent.insert(cell.parent.index(cell) + 1, nodes.raw("", link, format="html"))
+            offered.add(name)
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register with Sphinx."""
     app.connect("source-read", fill_page)
+    app.connect("doctree-read", offer_files, priority=400)  # before tools/bookkeeping.py takes code off the page
     app.connect("build-finished", write_all)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -27,7 +27,7 @@ function boost(page, query) {
 
 function kind(page) {
   if (page.startsWith("book/reference/api")) return -40;
-  if (page.startsWith("book/reference/")) return -20;
+  if (page.startsWith("book/reference/") || page.startsWith("book/teach/")) return -20;
   return /-(lab|further)$/.test(page) ? -10 : 0;
 }
 
@@ -43,11 +43,20 @@ var Scorer = {
   partialTerm: 2,
 };
 
+// What the lines under a result are taken from: no formula, code or table, of which only letters in a row would be left.
+function readable(page) {
+  const read = new DOMParser().parseFromString(page, "text/html");
+  read.querySelectorAll(".math, .highlight, table, .course-widget, .machine-badge, .page-foot").forEach((part) => part.remove());
+  return read.documentElement.outerHTML;
+}
+
 // A page whose idea is asked for is found also where it lacks a word of the query.
 function findByIdeas() {
   // a browser hands no page to a page that was opened from a folder: a result then stands without its first lines
   if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
   const perform = Search._performSearch;
+  const plain = Search.htmlToText;
+  Search.htmlToText = (page, anchor) => plain.call(Search, readable(page), anchor);
   Search._performSearch = (query, ...rest) => {
     Scorer.query = query;
     const found = perform(query, ...rest); // the best stands last

@@ -94,6 +94,37 @@ def test_the_chart_shows_what_the_paper_prints_and_says_it_to_a_screen_reader() 
     assert said.startswith("P@5. unbiased: ours 17.5 ±") and said.endswith("paper 17.07.") and "In-Batch" not in said
 
 
+def test_rows_that_agree_in_the_first_column_stand_together() -> None:
+    mixed = [
+        {"data": data, "loss": loss, "metric": "P@5", "seed": 0, "value": 1.0}
+        for data, loss in (("b", "x"), ("a", "x"), ("b", "y"), ("a", "y"))
+    ]
+    pivot = display.Pivot.of(mixed, ("data", "loss"), ("metric",))
+    assert list(pivot.groups) == [("b", "x"), ("b", "y"), ("a", "x"), ("a", "y")]
+
+
+def test_where_every_number_is_the_papers_a_sentence_says_so() -> None:
+    same = [row | {"value": 1.0, "paper": 1.0} for row in rows()]
+    text = Result("P3-T6", "laptop", "a table", same, layout=result().layout).to_html()
+    assert "<svg" not in text and "Each of the 2 numbers that the paper prints here is also ours." in text
+
+
+def test_single_runs_are_said_to_be_single() -> None:
+    single = [row for row in rows(unbiased=10.0) if row["seed"] == 0]
+    text = Result("P3-T6", "laptop", "a table", single, layout=result().layout).to_html()
+    assert "from a single run" in text and "interval" not in text
+    assert "95 % interval" in result(unbiased=10.0).to_html()
+
+
+def test_the_caption_names_each_data_set_once() -> None:
+    found = result()
+    given = {"data": [{"name": "ml-1m-5core"}, {"name": "ml-1m-5core"}], "seconds": 0, "vouched": None, "code": []}
+    text = Cells(Result(found.id, "laptop", "a table", found.rows, {}, given, found.layout).to_html()).found["caption"][
+        0
+    ]
+    assert text.count("ML-1M") == 1 and "seeds 0, 1" in text and "stale" in text  # no code: nobody can tell
+
+
 def test_without_a_printed_number_there_is_no_chart() -> None:
     assert "<svg" not in result().to_html()
 

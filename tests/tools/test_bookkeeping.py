@@ -55,6 +55,25 @@ def test_folded_code_that_computes_keeps_its_bar_and_open_code_stays() -> None:
     assert left(cell("%matplotlib inline", "x", tags=("hide-input",))) == ["%matplotlib inline", "x"]
 
 
+RUN = 'small = experiments.run("P3-T6", scale=SCALE)\nHTML(small.to_html())'
+
+
+@pytest.mark.parametrize(
+    ("code", "next_code", "folded"),
+    [
+        (RUN, 'stored("P3-T6", serving="raw")', True),
+        (RUN, 'stored("P3-T5")', False),
+        ('small = experiments.run("P3-T6", scale=SCALE)', 'stored("P3-T6")', False),  # shows nothing
+    ],
+)
+def test_a_small_run_is_folded_where_the_stored_run_follows(code: str, next_code: str, folded: bool) -> None:
+    page = cell(code, "a table")
+    page += cell(next_code, "another table").children
+    bookkeeping.tidy(None, page)
+    modes = [node.get("hide_mode") for node in page.findall(nodes.container) if node.get("nb_element") == "cell_code"]
+    assert modes == ["output" if folded else "input", "input"]  # as `cell` makes them
+
+
 @pytest.mark.browser
 @pytest.mark.skipif(not SITE.is_dir(), reason="needs the built site: run `make book`")
 def test_no_page_of_the_site_shows_a_published_number_as_a_line() -> None:

@@ -120,6 +120,12 @@ def test_every_page_of_the_book_has_a_description_and_a_picture_that_is_there() 
 
 
 @built
+def test_no_page_carries_the_state_of_jupyters_widgets() -> None:
+    heavy = [path.name for path in SITE.rglob("*.html") if head_tags.WIDGET_STATE in path.read_text(encoding="utf-8")]
+    assert heavy == []
+
+
+@built
 def test_only_a_site_with_an_address_names_one() -> None:
     text = (SITE / "book" / "debiasing" / "ddc.html").read_text(encoding="utf-8")
     site = editions.site_address()

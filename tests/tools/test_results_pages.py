@@ -5,8 +5,11 @@ from __future__ import annotations
 import csv
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from docutils import nodes
+from docutils.utils import new_document
 
 from course_lib.experiments.core.printed import compare
 from course_lib.experiments.core.results import Result
@@ -35,6 +38,30 @@ def test_a_run_that_ended_at_the_cap_is_not_judged() -> None:
 
 def test_rows_without_a_printed_number_are_left_out() -> None:
     assert compare(result({**CELL, "seed": 0, "value": 1.0})) == []
+
+
+def test_experiment_two_stands_before_experiment_ten() -> None:
+    names = [stored.id for stored in results_pages.stored()]
+    assert names.index("P0-E2") < names.index("P0-E10")
+
+
+def page_with(*codes: str) -> nodes.document:
+    page = new_document("page")
+    for code in codes:
+        cell = nodes.container(nb_element="cell_code", classes=["cell"])
+        cell += nodes.container("", nodes.literal_block("", code), classes=["cell_input"])
+        page += cell
+    return page
+
+
+def test_each_stored_result_of_a_page_has_a_link_to_its_file_once() -> None:
+    page = page_with('stored("P3-T6", serving="raw")', "x = 1", 'stored("P3-T6")', 'stored("P0-E8", scale="full")')
+    app = SimpleNamespace(env=SimpleNamespace(docname="book/sampling/in-batch-bias-lab"))
+    results_pages.offer_files(app, page)
+    links = [re.search(r'href="([^"]*)"', raw.astext())[1] for raw in page.findall(nodes.raw)]
+    assert links == ["../../results/P3-T6-laptop.csv", "../../results/P0-E8-full.csv"]
+    results_pages.offer_files(app, nothing := page_with('stored("P9-T1")', "print('stored')"))
+    assert not list(nothing.findall(nodes.raw))
 
 
 @pytest.mark.parametrize("stored", results_pages.stored(), ids=lambda stored: f"{stored.id}-{stored.scale}")

@@ -56,7 +56,8 @@ VALUES = {
     "pos_neg_omega": "Pos-Neg-ω",
     "in_batch_omega": "In-Batch-ω",
 }
-OURS, PRINTED = "#1f6fb5", "#c2571a"  # read on white and on black
+# The course's own colours on its site, which has them for light and dark pages; elsewhere two that read on both.
+OURS, PRINTED = "var(--course-pull, #1f6fb5)", "var(--course-push, #c2571a)"
 WIDTH, LINE, TOP = 330, 34, 18  # of a panel of the chart, in px
 Group = dict[tuple[Any, ...], dict[tuple[Any, ...], list[Row]]]  # rows of the result by row and column of the table
 
@@ -103,7 +104,10 @@ class Pivot:
 
     @classmethod
     def of(cls, rows: Sequence[Row], left: Sequence[str], top: Sequence[str]) -> Pivot:
-        """The arrangement of some rows; of the columns at the left at least one stays."""
+        """The arrangement of some rows; of the columns at the left at least one stays.
+
+        Rows that agree in the first columns stand together, and each value where it came first.
+        """
         found = {name: list(dict.fromkeys(row.get(name) for row in rows)) for name in left}
         several = tuple(name for name in left if len(found[name]) > 1) or tuple(left[:1])
         same = {name: values[0] for name, values in found.items() if name not in several and values[0] is not None}
@@ -113,7 +117,12 @@ class Pivot:
             head = tuple(row.get(name) for name in top)
             groups.setdefault(key, {}).setdefault(head, []).append(row)
         heads = dict.fromkeys(tuple(row.get(name) for name in top) for row in rows if row.get("value") is not None)
-        return cls(several, same, list(heads), groups)
+        places = [{value: place for place, value in enumerate(found[name])} for name in several]
+
+        def place_of(key: tuple[Any, ...]) -> list[int]:
+            return [place[part] for place, part in zip(places, key, strict=True)]
+
+        return cls(several, same, list(heads), {key: groups[key] for key in sorted(groups, key=place_of)})
 
     def head(self, head: tuple[Any, ...]) -> str:
         """The title of a column."""
@@ -123,9 +132,10 @@ class Pivot:
         """The name of a row in the chart."""
         return " · ".join(text_of(part) for part in key if part is not None)
 
-    def caption(self) -> str:
-        """What is the same in all rows."""
-        return "; ".join(f"{name_of(name)} {text_of(value)}" for name, value in self.same.items())
+    def caption(self, data: str) -> str:
+        """What is the same in all rows; not the data where they are `data`, which the result's caption names."""
+        same = {name: text_of(value) for name, value in self.same.items()}
+        return "; ".join(f"{name_of(name)} {value}" for name, value in same.items() if (name, value) != ("data", data))
 
 
 def table(pivot: Pivot, digits: int, caption: str) -> str:
@@ -168,19 +178,20 @@ class Dot:
 def chart(pivot: Pivot, judged: dict[printed.Key, printed.Compared]) -> str:
     """A panel for each column with numbers of the paper: one line a row, ours as a dot, the paper's as a bar.
 
-    Empty where the paper prints nothing of these rows.
+    Empty where the paper prints nothing of these rows; a sentence where every number is the paper's.
     """
     unit = ", ours divided by the paper's" if "metric" in pivot.left else ""
-    panels = [
-        _panel(pivot.head(head) + unit, dots) for head in pivot.heads if (dots := list(_dots(pivot, head, judged)))
-    ]
-    if not panels:
+    found = {head: dots for head in pivot.heads if (dots := list(_dots(pivot, head, judged)))}
+    drawn = [dot for dots in found.values() for dot in dots]
+    if not drawn:
         return ""
+    if all(np.isclose(dot.ours, dot.paper, rtol=1e-6, atol=1e-9) for dot in drawn):
+        each = f"Each of the {len(drawn)} numbers" if len(drawn) > 1 else "The one number"
+        return f'<p class="paper-against-ours">{each} that the paper prints here is also ours.</p>'
+    panels = [_panel(pivot.head(head) + unit, dots) for head, dots in found.items()]
     grid = "display:flex;flex-wrap:wrap;gap:.5rem 1.5rem"
-    legend = (
-        f'<span style="color:{OURS}">●</span> ours, with its 95 % interval over the runs · '
-        f'<span style="color:{PRINTED}">▮</span> the paper'
-    )
+    runs = ", with its 95 % interval over the runs" if any(dot.half for dot in drawn) else ", from a single run"
+    legend = f'<span style="color:{OURS}">●</span> ours{runs} · <span style="color:{PRINTED}">▮</span> the paper'
     return (
         f'<figure class="paper-against-ours" style="margin:1rem 0"><div style="{grid}">{"".join(panels)}</div>'
         f"<figcaption>{legend}</figcaption></figure>"
@@ -209,8 +220,9 @@ def _panel(title: str, dots: Sequence[Dot]) -> str:
     logarithmic = low > 0 and high / low > 50
     at = _scale(low, high, logarithmic)
     height = TOP + LINE * len(dots) + 20
+    bands = "".join(f"M{{x:.1f}} {TOP + LINE * place + 18}v16" for place in range(len(dots)))  # below each name
     marks = [
-        f'<path d="M{at(x):.1f} {TOP + 4}V{height - 18}" stroke="currentColor" opacity=".18"/>'
+        f'<path d="{bands.format(x=at(x))}" stroke="currentColor" opacity=".18"/>'
         f'<text x="{at(x):.1f}" y="{height - 5}" text-anchor="middle" font-size="11" opacity=".75">{x:g}</text>'
         for x in ticks(low, high, logarithmic)
         if 0 <= at(x) <= WIDTH

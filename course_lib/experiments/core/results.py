@@ -159,7 +159,7 @@ class Result:
         """
         chosen, left, top, digits = self._arranged(rows, columns, digits, where)
         pivot = display.Pivot.of(chosen, left, top)
-        caption = " ".join(part for part in (self.caption(), pivot.caption()) if part)
+        caption = " ".join(part for part in (self.caption(), pivot.caption(self._data())) if part)
         judged = {cell.key: cell for cell in printed.compare(self)}
         return display.chart(pivot, judged) + display.table(pivot, digits, caption)
 
@@ -169,21 +169,24 @@ class Result:
     def caption(self) -> str:
         """One line: what, scale, data, seeds, how long, on what, and what of the plan was not run."""
         seeds = sorted({row["seed"] for row in self.rows if "seed" in row})
-        data = ", ".join(entry["name"] for entry in self.provenance.get("data", []))
         cells = self.provenance.get("cells", {})
         parts = [
             f"{self.id} at {self.scale} scale: {self.title}",
-            f"data {data}" if data else "",
-            f"seeds {_listing(seeds)}",
+            self._data(),
+            f"{'seed' if len(seeds) == 1 else 'seeds'} {_listing(seeds)}",
         ]
         seconds = self.provenance.get("seconds", 0)
         if seconds >= 0.5:  # else counted, or shared with an experiment that ran before
             parts.append(f"{seconds:.0f} s of computing")
         if cells and cells["finished"] < cells["planned"]:
             parts.append(f"{cells['planned'] - cells['finished']} of {cells['planned']} cells were not run")
-        if self.provenance.get("code") and not (found := state(self.provenance)).holds:
-            parts.append(f"stale: {found.words} since it was made")
+        if self.provenance and not (found := state(self.provenance)).holds:
+            parts.append(f"stale: {found.words}")
         return "; ".join(part for part in parts if part) + "."
+
+    def _data(self) -> str:
+        """The names of the data."""
+        return ", ".join(dict.fromkeys(display.text_of(entry["name"]) for entry in self.provenance.get("data", [])))
 
     def save(self, folder: Path | None = None) -> Path:
         """Writes <folder>/<id>-<scale>.json (default book/results) whole or not at all, and returns the path."""
