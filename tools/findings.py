@@ -64,7 +64,9 @@ def _entry(found: findings.Finding) -> str:
     """One finding: its sentence, and its cases or where they are computed."""
     anchor = f"(finding-{found.lesson}-{found.name})="
     if not found.rests_on:
-        return f"{anchor}\n**{found.sentence}.** Each {found.case} is a case; the page itself computes the difference."
+        return (
+            f"{anchor}\n**{found.sentence}.** Each {found.case} is one case; the page itself computes the difference."
+        )
     evidence = from_results(found)
     rows = [f"| {case} | {difference} | {holds} |" for case, difference, holds in evidence.rows()]
     head = [f"| {found.case} | difference | holds |", "|---|---|---|"]

@@ -92,7 +92,7 @@ def test_only_runs_a_part_and_collect_runs_nothing(toy, tmp_path: Path) -> None:
         "planned": 3,
         "finished": 2,
     }
-    assert "1 of 3 cells were not run" in part.caption()
+    assert "1 of 3 planned runs were not made" in part.caption()
     gathered = experiments.run("TOY", store=tmp_path, progress=False, collect=True)
     assert gathered.rows == part.rows and len(toy) == 2
     nothing = experiments.run("TOY", store=tmp_path / "empty", progress=False, collect=True)

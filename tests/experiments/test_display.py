@@ -53,12 +53,12 @@ class Cells(HTMLParser):
 def test_columns_that_say_nothing_go_and_what_is_the_same_stands_in_the_caption() -> None:
     found = Cells(result().to_html()).found
     assert found["th"] == ["loss", "P@5", "unbiased", "In-Batch"]
-    assert "data ML-1M" in found["caption"][0] and "ratio" not in found["caption"][0]
+    assert "laptop scale; ML-1M; mean" in found["caption"][0] and "ratio" not in found["caption"][0]
 
 
 def test_a_table_of_one_row_keeps_a_name() -> None:
     found = Cells(result().to_html(loss="unbiased")).found
-    assert found["th"] == ["data", "P@5", "ML-1M"] and "loss unbiased" in found["caption"][0]
+    assert found["th"] == ["data", "P@5", "ML-1M"] and "In every row: loss unbiased." in found["caption"][0]
 
 
 def test_the_papers_number_stands_under_ours() -> None:

@@ -28,6 +28,7 @@ NAMES = {
     "ratio": "batch ratio",
     "selection": "chosen by",
     "stop_at": "stopped at gradient",
+    "times_world": "loss times P",
     "top": "share of items used",
     "words": "words in titles",
     "map@10": "MAP@10",
@@ -40,6 +41,12 @@ DATA = {
     "citeulike": "CiteULike",
     "gowalla": "Gowalla",
     "lastfm": "Last.fm",
+    **{f"made-{fitting}": f"made, 5 of {fitting}" for fitting in (5, 6, 8, 10, 20, 50)},
+    "ml-100k-ratings": "ML-100K, ratings",
+    "ml-32m-shape": "made, of the shape of ML-32M",
+    "movietweetings-ratings": "MovieTweetings, ratings",
+    "wikispeedia-nested": "Wikispeedia, nested topics",
+    "wikispeedia-topics": "Wikispeedia, topics",
     "ml-100k": "ML-100K",
     "ml-10m": "ML-10M",
     "ml-1m": "ML-1M",
@@ -55,6 +62,18 @@ VALUES = {
     "unbiased_omega": "Unbiased-ω",
     "pos_neg_omega": "Pos-Neg-ω",
     "in_batch_omega": "In-Batch-ω",
+}
+WORDS = {  # of titles and of names that are put together
+    "infonce cos": "InfoNCE on cosines",
+    "infonce dot": "InfoNCE on dot products",
+    "one-hot > linear users": "users by a one-hot linear layer",
+    "frozen embedding > linear users": "users by a frozen embedding and a linear layer",
+    "embedding > linear users": "users by an embedding and a linear layer",
+    "embedding users": "users by an embedding",
+    "transformer users": "users by a transformer",
+    " > linear": " and linear layer",
+    "sogram ": "SOGram ",
+    "sagram ": "SAGram ",
 }
 # The course's own colours on its site, which has them for light and dark pages; elsewhere two that read on both.
 OURS, PRINTED = "var(--course-pull, #1f6fb5)", "var(--course-push, #c2571a)"
@@ -83,14 +102,21 @@ def name_of(column: str) -> str:
 
 def text_of(value: Any) -> str:
     """A coordinate as text: data sets by their names, numbers short."""
-    if value is None:
-        return "–"
+    if value is None or isinstance(value, bool):
+        return "–" if value is None else "yes" if value else "no"
     if not isinstance(value, str):
         return f"{value:g}" if isinstance(value, float) else str(value)
     stem, _, core = value.partition("-5core" if "-5core" in value else "-10core")
     if stem in DATA:
         return DATA[stem] + (f", {core}" if core.strip("-") else "")
-    return VALUES.get(value, value.replace("_", " "))
+    return VALUES.get(value, in_words(value.replace("_", " ")))
+
+
+def in_words(text: str) -> str:
+    """Short names inside a text, spelt out: "infonce cos" is "InfoNCE on cosines"."""
+    for short, words in WORDS.items():
+        text = text.replace(short, words)
+    return text
 
 
 @dataclass(frozen=True)
@@ -132,10 +158,10 @@ class Pivot:
         """The name of a row in the chart."""
         return " · ".join(text_of(part) for part in key if part is not None)
 
-    def caption(self, data: str) -> str:
-        """What is the same in all rows; not the data where they are `data`, which the result's caption names."""
-        same = {name: text_of(value) for name, value in self.same.items()}
-        return "; ".join(f"{name_of(name)} {value}" for name, value in same.items() if (name, value) != ("data", data))
+    def caption(self) -> str:
+        """What is the same in all rows, but for the data, which the caption of a result names."""
+        same = [f"{name_of(name)} {text_of(value)}" for name, value in self.same.items() if name != "data"]
+        return f"In every row: {', '.join(same)}." if same else ""
 
 
 def table(pivot: Pivot, digits: int, caption: str) -> str:

@@ -159,34 +159,38 @@ class Result:
         """
         chosen, left, top, digits = self._arranged(rows, columns, digits, where)
         pivot = display.Pivot.of(chosen, left, top)
-        caption = " ".join(part for part in (self.caption(), pivot.caption(self._data())) if part)
+        caption = " ".join(part for part in (self.caption(chosen), pivot.caption()) if part)
         judged = {cell.key: cell for cell in printed.compare(self)}
         return display.chart(pivot, judged) + display.table(pivot, digits, caption)
 
     def _repr_html_(self) -> str:
         return self.to_html()
 
-    def caption(self) -> str:
-        """One line: what, scale, data, seeds, how long, on what, and what of the plan was not run."""
-        seeds = sorted({row["seed"] for row in self.rows if "seed" in row})
-        cells = self.provenance.get("cells", {})
-        parts = [
-            f"{self.id} at {self.scale} scale: {self.title}",
-            self._data(),
-            f"{'seed' if len(seeds) == 1 else 'seeds'} {_listing(seeds)}",
+    def caption(self, rows: list[Row] | None = None) -> str:
+        """What was measured, on which data and seeds, by which experiment, and what of the plan was not run.
+
+        rows: those of a table (default: all); only their data and seeds are named.
+        """
+        rows = self.rows if rows is None else rows
+        seeds = sorted({row["seed"] for row in rows if "seed" in row})
+        ran = [row["data"] for row in rows if row.get("data")] or [
+            entry["name"] for entry in self.provenance.get("data", [])
         ]
-        seconds = self.provenance.get("seconds", 0)
-        if seconds >= 0.5:  # else counted, or shared with an experiment that ran before
-            parts.append(f"{seconds:.0f} s of computing")
+        names = list(dict.fromkeys(map(display.text_of, ran)))
+        cells = self.provenance.get("cells", {})
+        spread = "mean ± standard deviation over seeds" if len(seeds) > 1 else "seed"
+        parts = [
+            f"{self.id} at {self.scale} scale",
+            ", ".join(names) if len(names) < 6 else f"{len(names)} data sets",
+            f"{spread} {_listing(seeds)}" if seeds else "",
+        ]
         if cells and cells["finished"] < cells["planned"]:
-            parts.append(f"{cells['planned'] - cells['finished']} of {cells['planned']} cells were not run")
+            parts.append(f"{cells['planned'] - cells['finished']} of {cells['planned']} planned runs were not made")
         if self.provenance and not (found := state(self.provenance)).holds:
             parts.append(f"stale: {found.words}")
-        return "; ".join(part for part in parts if part) + "."
-
-    def _data(self) -> str:
-        """The names of the data."""
-        return ", ".join(dict.fromkeys(display.text_of(entry["name"]) for entry in self.provenance.get("data", [])))
+        title = display.in_words(self.title)
+        title = title[:1].upper() + title[1:] + ("" if title.endswith("?") else ".")
+        return f"{title} {'; '.join(part for part in parts if part)}."
 
     def save(self, folder: Path | None = None) -> Path:
         """Writes <folder>/<id>-<scale>.json (default book/results) whole or not at all, and returns the path."""

@@ -1,9 +1,9 @@
-"""Figures of the chapter: what the trainings recommend, and which part of a gradient stays at home."""
+"""Figures of the chapter: what the trainings recommend, who pushes whom, and the gradient of each recipe."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -17,6 +17,16 @@ if TYPE_CHECKING:  # it trains, with torch
     from course_lib.lessons.one_batch_many_machines.machines import Outcome
 
 MARKERS = ("o", "s", "^", "D")
+GATHERS = {"gradients": "with gradients", "constant": "constants", "local": "nothing gathered"}
+RECIPES = [  # (gather, rows, whether the loss is multiplied by P), from top to bottom
+    *(
+        (gather, rows, times)
+        for gather in ("gradients", "constant")
+        for rows in ("own", "all")
+        for times in (False, True)
+    ),
+    ("local", "own", False),
+]
 
 
 @in_style
@@ -63,3 +73,39 @@ def who_pushes_whom(processes: int, batch_size: int) -> tuple[Figure, Axes]:
     ax.set(xlim=(0, size), ylim=(size, 0), xlabel="films", ylabel="rows", aspect="equal")
     ax.tick_params(length=0)
     return fig, ax
+
+
+def name_of(gather: str, rows: str, times_world: bool) -> str:
+    """What a recipe is called on the page: "constants, all rows, times P"."""
+    return f"{GATHERS[gather]}, {rows} rows" + (", times P" if times_world else "")
+
+
+@in_style
+def factors_of_recipes(gradients: Any) -> tuple[Figure, np.ndarray]:
+    """By which factor the averaged gradient of the queries' tower is too large: a panel for each number of processes.
+
+    Rows are recipes, columns the mean and the sum of the rows' losses (softmax); 1 is right. Hatched: with this gather
+    and these rows the two towers never share one factor, so that no factor repairs both.
+    gradients: a result of SCALE-X1. Returns the figure and its axes (numbers of processes,).
+    """
+    sizes, columns = sorted(gradients.distinct("processes")), ("mean", "sum")
+    fig, axes = plt.subplots(1, len(sizes), figsize=(6.9, 4.1), sharey=True, dpi=92, squeeze=False)
+    for ax, size in zip(axes[0], sizes, strict=True):
+        for y, (gather, rows, times) in enumerate(RECIPES):
+            where = {"gather": gather, "rows": rows, "processes": size, "loss": "softmax"}
+            right = {"times_world": False, "reduction": "mean"}
+            factor, off = (gradients.mean(metric, **where, **right) for metric in ("queries", "towers off"))
+            lost = off > abs(factor - 1) + 1e-6  # the items' tower is further off than the queries'
+            for x, reduction in enumerate(columns):
+                factor = gradients.mean("queries", **where, reduction=reduction, times_world=times)
+                colour = plt.get_cmap("RdBu_r")(0.5 + np.log2(factor) / 9)
+                box = {"fc": colour, "ec": SOFT, "lw": 0.8, "hatch": "////" if lost else None}
+                ax.add_patch(Rectangle((x, y), 1, 1, **box))
+                number = ax.text(x + 0.5, y + 0.5, f"{factor:.2g}", ha="center", va="center")
+                number.set_bbox({"fc": colour, "ec": "none", "pad": 1.5})
+        ax.set_xticks([0.5, 1.5], columns)
+        ax.set(xlim=(0, len(columns)), ylim=(len(RECIPES), 0), title=f"{size} processes")
+        ax.tick_params(length=0)
+        ax.grid(visible=False)
+    axes[0, 0].set_yticks(np.arange(len(RECIPES)) + 0.5, [name_of(*recipe) for recipe in RECIPES])
+    return fig, axes[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from matplotlib.patches import Rectangle
 
+from course_lib.experiments.core.results import load_result
 from course_lib.lessons.one_batch_many_machines import plots
 from course_lib.lessons.one_batch_many_machines.machines import Outcome
 
@@ -11,6 +12,7 @@ OUTCOMES = {"one machine": [Outcome(0.02, 10, 900, -0.9)], "eight, constants": [
 FIGURES = {
     "found_and_shown": lambda: plots.found_and_shown(OUTCOMES),
     "who_pushes_whom": lambda: plots.who_pushes_whom(2, 3),
+    "factors_of_recipes": lambda: plots.factors_of_recipes(load_result("SCALE-X1", "laptop")),
 }
 
 
@@ -18,3 +20,13 @@ def test_a_far_cell_is_hatched_and_a_near_one_is_not() -> None:
     _, ax = plots.who_pushes_whom(2, 2)
     cells = {patch.get_xy(): patch for patch in ax.patches if isinstance(patch, Rectangle) and patch.get_width() == 1}
     assert len(cells) == 16 and cells[2, 0].get_hatch() and not cells[1, 0].get_hatch()
+
+
+def test_a_recipe_that_loses_pushes_is_hatched_and_one_with_a_wrong_factor_is_not() -> None:
+    _, (two, four) = plots.factors_of_recipes(load_result("SCALE-X1", "laptop"))
+    names = [label.get_text() for label in two.get_yticklabels()]
+    hatched = {names[int(box.get_y())] for box in four.patches if isinstance(box, Rectangle) and box.get_hatch()}
+    assert hatched == {"constants, own rows", "constants, own rows, times P", "nothing gathered, own rows"}
+    shown = {text.get_position(): text.get_text() for text in four.texts}
+    row = names.index("constants, all rows") + 0.5
+    assert shown[0.5, row] == "0.25" and shown[0.5, row + 1] == "1"  # a quarter on four processes, mended by P
