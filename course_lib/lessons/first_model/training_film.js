@@ -113,9 +113,9 @@ function map({ film }, { places, passes }) {
 function names(wanted) {
   const taken = [];
   return wanted.map(({ text, left, top }) => {
-    const wide = 6.4 * text.length + 6; // about, at 11.5 px
+    const wide = 7.2 * text.length + 6; // about, at 13 px, which a phone shrinks to 9
     const start = left + 8 + wide < MAP.width ? left + 8 : left - 8 - wide;
-    if (taken.some((other) => Math.abs(other.top - top) < 14 && start < other.end && other.start < start + wide)) return null;
+    if (taken.some((other) => Math.abs(other.top - top) < 18 && start < other.end && other.start < start + wide)) return null;
     taken.push({ top, start, end: start + wide });
     const before = start < left;
     return svg("text", { class: `cw-map-name ${before ? "cw-end" : "cw-start"}`, x: (before ? left - 8 : left + 8).toFixed(1), y: (top + 4).toFixed(1) }, text);
