@@ -56,7 +56,7 @@ def page_with(*codes: str) -> nodes.document:
 
 def test_each_stored_result_of_a_page_has_a_link_to_its_file_once() -> None:
     page = page_with('stored("P3-T6", serving="raw")', "x = 1", 'stored("P3-T6")', 'stored("P0-E8", scale="full")')
-    app = SimpleNamespace(env=SimpleNamespace(docname="book/sampling/in-batch-bias-lab"))
+    app = SimpleNamespace(env=SimpleNamespace(docname="book/part/some-lab"))
     results_pages.offer_files(app, page)
     links = [re.search(r'href="([^"]*)"', raw.astext())[1] for raw in page.findall(nodes.raw)]
     assert links == ["../../results/P3-T6-laptop.csv", "../../results/P0-E8-full.csv"]
