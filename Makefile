@@ -13,7 +13,7 @@ SUBMISSIONS ?=
 PROCESSORS ?=
 WORKERS ?= 2
 ASSIGNMENT ?=
-# Which chapter's deck: the name of its page, such as gauge-freedom; all where it is empty.
+# Which chapter's deck: the name of its page, such as my-topic; all where it is empty.
 CHAPTER ?=
 # How many mutants, and how long: python tools/mutants.py --help.
 MUTANTS ?=
@@ -56,7 +56,7 @@ pdf: book ## print the whole book into _build/html/two-tower-models.pdf (minutes
 site-zip: book ## pack the whole website into one file, _build/html/two-tower-models-site.zip (after make pdf: with the PDF)
 	$(BIN)/python tools/site_zip.py
 
-slides: book ## write a deck for every lecture, with speaker's notes, into _build/slides (CHAPTER=gauge-freedom)
+slides: book ## write a deck for every lecture, with speaker's notes, into _build/slides (CHAPTER=my-topic)
 	$(BIN)/python -m tools.slides $(CHAPTER)
 
 serve: book ## build the website and serve it at http://127.0.0.1:8000 (PORT=...)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,8 +16,10 @@ from tools.slides.pages import Chapter, Missing
 PAGE = """<html><body><article class="bd-article"><h1>4. A topic<a class="headerlink">#</a></h1>
 <div class="at-a-glance"><p>At a glance</p><ul><li>You will learn much.</li></ul></div>
 <div class="question"><p class="admonition-title">Guess first</p><p>How many?</p></div>
-<section id="why"><p>If <span class="math">\\(a\\)</span> grows, so does b. <em>This</em> ends, says <em>Li et al.</em> [2026].
-"Why?" It is <a href="x.html">known</a>.</p><div class="math" id="equation-eq-one">\\[\\begin{split}a=b\\end{split}\\]</div>
+<section id="why">
+<p>If <span class="math">\\(a\\)</span> grows, so does b. <em>This</em> ends, says <em>Li et al.</em> [2026].
+"Why?" It is <a href="x.html">known</a>.</p>
+<div class="math" id="equation-eq-one">\\[\\begin{split}a=b\\end{split}\\]</div>
 <div class="proof theorem" id="thm-one"><p class="admonition-title">Theorem 4.1</p>
 <section><p>All is well.</p></section>
 </div><details class="machine-badge"><p>Checked</p></details><p><em>Proof.</em> Look. Then look again. ∎</p>
@@ -109,17 +113,46 @@ def test_a_slide_leads_nowhere_and_holds_no_slide(chapter: Chapter) -> None:
     assert "3 minutes." in found.aside.get_text() and "They look away." in found.aside.get_text()
 
 
-def test_a_pitfall_of_the_guide_reads_without_mathjax() -> None:
-    said = pieces.wrong("popularity-norm-coupling", "guide: The learning rate alone means nothing")
-    assert "<math" in said and "$" not in said
-    with pytest.raises(Missing, match="no pitfall of ddc that begins with 'Nobody'"):
-        pieces.wrong("ddc", "guide: Nobody")
+GUIDE = """## Chapter by chapter
+### A topic
+[Chapter](../part/topic.ipynb), [lab](../part/topic-lab.ipynb).
+Exercises. Before class: *By hand*. At home: *Two, or three?*, *Four*.
+Pitfalls:
+- The rate $\\eta$ alone
+  means *nothing*.
+- Another one.
+## What to assign
+- Nothing.
+"""
+ASSIGNMENT = "# A topic\n\n| | task | points |\n|---|---|---|\n| 1 | The norm $\\|x\\|$ | 4 |\n\nBelow."
 
 
-def test_at_home_comes_from_the_guide_and_the_assignment() -> None:
-    assert ("Before class", "*A cosine of your choice*") in pieces.homework("gauge-freedom")
-    heads, *tasks = pieces.tasks("gauge-freedom")
-    assert "points" in heads and len(tasks) == 8 and pieces.tasks("first-model") == []
+@pytest.fixture
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A guide and an assignment."""
+    folder = tmp_path / "exercises" / "source" / "topic"
+    folder.mkdir(parents=True)
+    cells = {"cells": [{"cell_type": "markdown", "source": [ASSIGNMENT]}]}
+    (folder / "topic.ipynb").write_text(json.dumps(cells))
+    (tmp_path / "guide.md").write_text(GUIDE)
+    monkeypatch.setattr(pieces, "ROOT", tmp_path)
+    monkeypatch.setattr(pieces, "GUIDE", tmp_path / "guide.md")
+    pieces.guide.cache_clear()
+    yield
+    pieces.guide.cache_clear()
+
+
+def test_a_pitfall_of_the_guide_reads_without_mathjax(house: None) -> None:
+    said = pieces.wrong("topic", "guide: The rate $\\eta$ alone")
+    assert "<math" in said and "$" not in said and "<em>nothing</em>" in said
+    with pytest.raises(Missing, match="no pitfall of topic that begins with 'Nobody'"):
+        pieces.wrong("topic", "guide: Nobody")
+
+
+def test_at_home_comes_from_the_guide_and_the_assignment(house: None, chapter: Chapter) -> None:
+    assert pieces.homework("topic") == [("Before class", "*By hand*"), ("At home", "*Two, or three?*, *Four*")]
+    assert pieces.tasks("topic") == [["", "task", "points"], ["1", "The norm $\\|x\\|$", "4"]]
+    assert pieces.tasks("nothing") == [] and "<td>4</td>" in pieces.assignment(chapter)
 
 
 SLIDE = "{minutes: 2, show: [cover], say: Go.}"
@@ -150,4 +183,4 @@ def test_digits_in_formulas_and_code_are_no_numbers_typed_by_hand(tmp_path: Path
 
 def test_a_chapter_without_deck_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert write.main(["cooking"]) == 2
-    assert "CHAPTER='cooking' has no deck; expected one of cosine-orthogonality" in capsys.readouterr().err
+    assert "CHAPTER='cooking' has no deck; expected one of " in capsys.readouterr().err

@@ -44,6 +44,7 @@ KINDS: dict[str, type | None] = {
     "words": list,  # beginnings of sentences, or labels of formulas
     "steps": list,  # the same, one after the other
 }
+SAID: dict[type | None, str] = {None: "nothing", str: "a name", list: "a list of names"}
 
 
 class DeckError(ValueError):
@@ -126,8 +127,7 @@ def _check_piece(row: Any, where: str) -> None:
     if kind not in KINDS or (isinstance(row, dict) and len(row) != 1):
         raise DeckError(f"{where}: {row!r}; expected one of {', '.join(KINDS)}")
     if not isinstance(said, KINDS[kind] or type(None)):
-        expected = {None: "nothing", str: "a name", list: "a list of names"}[KINDS[kind]]
-        raise DeckError(f"{where}: {kind} is {said!r}; expected {expected}")
+        raise DeckError(f"{where}: {kind} is {said!r}; expected {SAID[KINDS[kind]]}")
 
 
 def _piece(row: str | dict[str, Any]) -> Piece:

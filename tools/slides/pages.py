@@ -37,14 +37,14 @@ def soup(html: str) -> Tag:
 
 @dataclass
 class Chapter:
-    """The built pages of one chapter; `page` is the main one, such as "book/geometry/gauge-freedom"."""
+    """The built pages of one chapter; `page` is the main one, such as "book/sampling/my-topic"."""
 
     page: str
     site: Path
 
     @property
     def name(self) -> str:
-        """Of the chapter, such as "gauge-freedom"."""
+        """Of the chapter, such as "my-topic"."""
         return self.page.rpartition("/")[2]
 
     @cached_property

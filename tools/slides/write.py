@@ -33,7 +33,7 @@ HEADS = {
 
 
 def page_of(name: str, book: Path = ROOT / "book") -> str:
-    """The main page of a chapter, such as "book/geometry/gauge-freedom"."""
+    """The main page of a chapter, such as "book/sampling/my-topic"."""
     [path] = book.glob(f"*/{name}.ipynb")
     return path.relative_to(book.parent).with_suffix("").as_posix()
 
