@@ -150,6 +150,13 @@ def test_a_deck_prints_a_page_for_each_slide(shown: Callable[..., Any]) -> None:
     tab = shown(ONE, query="?print-pdf")
     tab.wait_for_selector(".pdf-page")
     assert tab.locator(".pdf-page").count() == len(decks.read(ONE).slides)
+    for body in tab.locator(".pdf-page > section > .body").all():
+        box = body.bounding_box()
+        assert (
+            box["x"] >= 40
+            and box["width"] >= 1100
+            and body.evaluate("(one) => one.scrollHeight <= one.clientHeight + 1")
+        )
 
 
 @pytest.mark.parametrize("name", decks.names())

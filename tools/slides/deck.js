@@ -74,7 +74,7 @@ async function start() {
   document.addEventListener("keydown", leaveByKey, true);
   await Reveal.initialize({
     width: WIDTH, height: HEIGHT, margin: 0, minScale: 0.1, maxScale: 4, center: false, display: "flex", hash: true,
-    slideNumber: "c/t", controls: false, transition: "none", pdfSeparateFragments: false, plugins: [RevealNotes],
+    slideNumber: "c/t", controls: false, defaultTiming: 120, transition: "none", pdfSeparateFragments: false, plugins: [RevealNotes],
     keyboardCondition: (event) => !inside(event.target),
   });
   Reveal.addKeyBinding({ keyCode: 84, key: "T", description: "Light or dark" }, turnTheme);
