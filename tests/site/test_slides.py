@@ -25,8 +25,8 @@ LOOK = """() => {
   return Reveal.getSlides().map((slide) => {
     Reveal.slide(Reveal.getIndices(slide).h, 0, 99);
     const edge = slide.getBoundingClientRect(), body = slide.querySelector(".body");
-    const shown = [...slide.querySelectorAll(".body *, h2")].filter((one) => one.checkVisibility()
-      && !one.closest("mjx-assistive-mml") && one.getBoundingClientRect().width);
+    const shown = [...slide.querySelectorAll(".body :not(mjx-container *, [data-course-widget] *), h2")]
+      .filter((one) => one.getBoundingClientRect().width);
     const letters = shown.filter((one) => speaks(one) && !one.closest(small));
     const pictures = shown.filter((one) => one.matches("img"));
     return {

@@ -1,4 +1,4 @@
-// A deck: fits every slide to 1280 x 720, starts reveal.js, and keeps the keys of an interactive to the interactive.
+// A deck: fits every slide to 1280 x 720, and starts reveal.js. (An interactive keeps its keys to itself: controls.js.)
 (() => {
 "use strict";
 const WIDTH = 1280, HEIGHT = 720;
@@ -75,7 +75,6 @@ async function start() {
   await Reveal.initialize({
     width: WIDTH, height: HEIGHT, margin: 0, minScale: 0.1, maxScale: 4, center: false, display: "flex", hash: true,
     slideNumber: "c/t", controls: false, defaultTiming: 120, transition: "none", pdfSeparateFragments: false, plugins: [RevealNotes],
-    keyboardCondition: (event) => !inside(event.target),
   });
   Reveal.addKeyBinding({ keyCode: 84, key: "T", description: "Light or dark" }, turnTheme);
   document.documentElement.dataset.deckReady = "true";
