@@ -13,6 +13,8 @@ SUBMISSIONS ?=
 PROCESSORS ?=
 WORKERS ?= 2
 ASSIGNMENT ?=
+# Which chapter's deck: the name of its page, such as my-topic; all where it is empty.
+CHAPTER ?=
 # How many mutants, and how long: python tools/mutants.py --help.
 MUTANTS ?=
 # Which stored results, and how: python -m course_lib experiments verify --help.
@@ -33,7 +35,7 @@ SCALE_STAMP := .venv-scale/.installed
 SCALE_INDEX ?= $(or $(TORCH_INDEX),https://download.pytorch.org/whl/cpu)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book pdf site-zip serve lab test test-fast test-pipelines test-thorough test-launch test-scale mutants chapter lint claims results verify-results notebooks pin normalise bench classroom grade-by-hand variant similarity test-histories linkcheck lock address clean test-processors
+.PHONY: help setup book pdf site-zip slides serve lab test test-fast test-pipelines test-thorough test-launch test-scale mutants chapter lint claims results verify-results notebooks pin normalise bench classroom grade-by-hand variant similarity test-histories linkcheck lock address clean test-processors
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -53,6 +55,9 @@ pdf: book ## print the whole book into _build/html/two-tower-models.pdf (minutes
 
 site-zip: book ## pack the whole website into one file, _build/html/two-tower-models-site.zip (after make pdf: with the PDF)
 	$(BIN)/python tools/site_zip.py
+
+slides: book ## write a deck for every lecture, with speaker's notes, into _build/slides (CHAPTER=my-topic)
+	$(BIN)/python -m tools.slides $(CHAPTER)
 
 serve: book ## build the website and serve it at http://127.0.0.1:8000 (PORT=...)
 	$(BIN)/python -m http.server $(PORT) --bind 127.0.0.1 --directory _build/html

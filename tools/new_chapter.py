@@ -100,6 +100,7 @@ def files(chapter: Chapter) -> dict[str, str]:
         f"exercises/source/{chapter.name}/{chapter.name}.ipynb": "exercises/assignment.md",
         f"exercises/hidden/{chapter.module}.py": "exercises/hidden.py",
         f"exercises/typical/{chapter.module}.py": "exercises/typical.py",
+        f"exercises/kit/slides/{chapter.name}.yml": "exercises/slides.yml",
     }
 
 

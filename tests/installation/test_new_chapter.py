@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ASKED_OF_EVERY_CHAPTER = (
     "tests/lessons/my_topic",
     "tests/lessons/test_every_assignment.py",
+    "tests/lessons/test_every_deck.py",
     "tests/lessons/test_every_interactive.py",
     "tests/lessons/test_every_proof.py",
     "tests/lessons/test_every_quiz.py",

@@ -1,0 +1,168 @@
+"""Reads the file of a deck, exercises/kit/slides/<chapter>.yml, and refuses what a deck may not hold.
+
+first:                              # the first session of 50 minutes; `second` is the other
+  - title: "Cosines are not safe"   # markup of quizzes: *emphasis*, `code`, $maths$; no figures in digits
+    minutes: 4
+    show: [question, {figure: fig-a}]          # pieces of the page, see KINDS
+    beside: true                               # the first piece on the left, the others on the right
+    say: "What to say."
+    wrong:                                     # what students get wrong: of the guide, of the quiz, or in own words
+      - "guide: The missing inverse"           # the pitfall that begins with these words
+      - "quiz: what-changes/score"             # the misconception behind this answer
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from course_lib.lessons.shared import quiz, schema
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "exercises" / "kit" / "slides"
+SESSION = 50  # minutes
+# What a slide can show -> what is said of it: nothing, one name, or several.
+KINDS: dict[str, type | None] = {
+    "cover": None,  # chapter, title, what one learns
+    "question": None,  # "Guess first", the box of the page
+    "interactive": None,  # of the page, alive
+    "remember": None,  # "What to remember", point by point
+    "assignment": None,  # its tasks, and the exercises that the guide hands out
+    "statement": str,  # label of a theorem, lemma, definition
+    "proof": str,  # label of a statement: its proof, sentence by sentence
+    "exercise": str,  # label
+    "figure": str,  # name
+    "table": str,  # anchor of the section that holds it
+    "vote": str,  # the same, its last column uncovered row by row
+    "quiz": str,  # question of the quiz; its answer comes later
+    "output": str,  # what the code prints that defines this name
+    "code": list,  # names that a visible cell defines, or beginnings of its lines
+    "words": list,  # beginnings of sentences, or labels of formulas
+    "steps": list,  # the same, one after the other
+}
+SAID: dict[type | None, str] = {None: "nothing", str: "a name", list: "a list of names"}
+
+
+class DeckError(ValueError):
+    """The file of a deck breaks a rule; the message names the file, the slide, and what was expected."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One thing on a slide: its kind, and what is said of it (no name, one, or several)."""
+
+    kind: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Slide:
+    """One slide with its notes."""
+
+    minutes: int
+    show: tuple[Any, ...]
+    say: str
+    title: str = ""
+    wrong: tuple[str, ...] = ()
+    beside: bool = False
+
+    @property
+    def pieces(self) -> list[Piece]:
+        """What it shows."""
+        return [_piece(row) for row in self.show]
+
+
+@dataclass(frozen=True)
+class Deck:
+    """The slides of a chapter; `name` is that of its page."""
+
+    name: str
+    first: tuple[Slide, ...]
+    second: tuple[Slide, ...]
+
+    @property
+    def slides(self) -> tuple[Slide, ...]:
+        """Of both sessions."""
+        return self.first + self.second
+
+
+def names(folder: Path = FOLDER) -> list[str]:
+    """The chapters that have a deck."""
+    return sorted(path.stem for path in folder.glob("*.yml"))
+
+
+def read(name: str, folder: Path = FOLDER) -> Deck:
+    """The deck of a chapter. Raises DeckError with file and slide for what a deck may not hold."""
+    path = folder / f"{name}.yml"
+    if not path.is_file():
+        raise DeckError(f"{name!r} has no deck; expected one of {', '.join(names(folder))}")
+    data = schema.row(Deck, schema.load(path, error=DeckError), path.name, given={"name": name}, error=DeckError)
+    for session in ("first", "second"):
+        slides = [_slide(row, f"{path.name}: {session}, slide {n}") for n, row in enumerate(data[session], 1)]
+        if (minutes := sum(slide.minutes for slide in slides)) > SESSION:
+            raise DeckError(f"{path.name}: {session} takes {minutes} minutes; expected at most {SESSION}")
+        data[session] = tuple(slides)
+    return Deck(**data)
+
+
+def _slide(row: Any, where: str) -> Slide:
+    row = schema.row(Slide, row, where, error=DeckError)
+    for one in row["show"]:
+        _check_piece(one, where)
+    wrong = tuple(row.get("wrong", ()))
+    own = [one for one in (row.get("title", ""), row["say"], *wrong) if not re.match(r"(guide|quiz): ", one)]
+    for text in own:
+        quiz.pieces(text)  # its markup can be read
+        if re.search(r"\d", re.sub(r"\$[^$]*\$|`[^`]*`", "", text)):
+            raise DeckError(f"{where}: {text[:60]!r} holds a digit; expected numbers from the page only")
+    return Slide(**{**row, "show": tuple(row["show"]), "wrong": wrong})
+
+
+def _check_piece(row: Any, where: str) -> None:
+    kind, said = (row, None) if isinstance(row, str) else next(iter(row.items()))
+    if kind not in KINDS or (isinstance(row, dict) and len(row) != 1):
+        raise DeckError(f"{where}: {row!r}; expected one of {', '.join(KINDS)}")
+    if not isinstance(said, KINDS[kind] or type(None)):
+        raise DeckError(f"{where}: {kind} is {said!r}; expected {SAID[KINDS[kind]]}")
+
+
+def _piece(row: str | dict[str, Any]) -> Piece:
+    if isinstance(row, str):
+        return Piece(row, ())
+    [(kind, said)] = row.items()
+    return Piece(kind, (said,) if isinstance(said, str) else tuple(said))
+
+
+# ---- whether the names of a deck exist, before anything is built
+
+
+def unknown(deck: Deck) -> list[str]:
+    """The names that a chapter's sources do not hold, as "figure fig-x"; quotations are found when a deck is built."""
+    text = sources(deck.name)
+    known: dict[str, Callable[[str], bool]] = {
+        "statement": lambda name: f":label: {name}\n" in text,
+        "proof": lambda name: f":label: {name}\n" in text,
+        "exercise": lambda name: f":label: {name}\n" in text,
+        "figure": lambda name: re.search(rf'"name": "{re.escape(name)}"', text) is not None,
+        "quiz": lambda name: name in {question.id for question in quiz.load(deck.name).questions},
+    }
+    pieces = [piece for slide in deck.slides for piece in slide.pieces if piece.kind in known]
+    return [f"{piece.kind} {piece.names[0]}" for piece in pieces if not known[piece.kind](piece.names[0])]
+
+
+def sources(name: str) -> str:
+    """The text of a chapter's main page, further page and lab, cell for cell, with the metadata of the cells."""
+    found = []
+    for path in sorted((ROOT / "book").glob(f"*/{name}*")):
+        if path.stem.removeprefix(name) not in ("", "-further", "-lab") or path.suffix not in (".ipynb", ".md"):
+            continue
+        text = path.read_text(encoding="utf-8")
+        if path.suffix == ".ipynb":
+            cells = json.loads(text)["cells"]
+            text = "\n".join("".join(cell["source"]) + json.dumps(cell["metadata"]) for cell in cells)
+        found.append(text)
+    return "\n".join(found)

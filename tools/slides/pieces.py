@@ -1,0 +1,241 @@
+"""The HTML of each kind of piece, and of the notes, from the page, the guide, the quiz and the assignment."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from html import escape
+from pathlib import Path
+
+import yaml
+from bs4 import Tag
+from latex2mathml.converter import convert as mathml
+from markdown_it import MarkdownIt
+
+from course_lib.lessons.shared import quiz
+from tools.slides.deck import Slide
+from tools.slides.pages import Chapter, Missing, soup
+
+ROOT = Path(__file__).resolve().parents[2]
+GUIDE = ROOT / "book" / "teach" / "instructors-guide.md"
+FORMULA = re.compile(r"\$([^$]+)\$")
+
+
+def cover(chapter: Chapter) -> str:
+    """Course, number and title of the chapter, what one learns."""
+    number, title = chapter.heading
+    course = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["title"]
+    return (
+        f'{logo()}<p class="course">{escape(course)}{f" · chapter {number}" if number else ""}</p>'
+        f'<h1>{escape(title)}</h1><p class="promise">{chapter.promise().decode_contents()}</p>'
+    )
+
+
+def logo() -> str:
+    """The sign of the course, for light and for dark."""
+    drawn = {kind: (ROOT / "book" / "assets" / f"logo{end}.svg") for kind, end in (("light", ""), ("dark", "-dark"))}
+    return "".join(
+        f'<div class="logo drawn-for-{kind}">{path.read_text(encoding="utf-8")}</div>' for kind, path in drawn.items()
+    )
+
+
+def question(chapter: Chapter) -> str:
+    """The question of the page, without its heading, which stands over the slide."""
+    return "".join(str(one) for one in chapter.question().find_all(recursive=False)[1:])
+
+
+def interactive(chapter: Chapter) -> str:
+    """The interactive, as the page has it."""
+    return str(chapter.interactive())
+
+
+def remember(chapter: Chapter) -> str:
+    """What to remember, point by point."""
+    points = chapter.remember().find_all("li", recursive=False)
+    return f"<ul>{''.join(f'<li class=fragment>{one.decode_contents()}</li>' for one in points)}</ul>"
+
+
+def assignment(chapter: Chapter) -> str:
+    """The exercises that the guide hands out, and the tasks for marks."""
+    html = "".join(f"<dt>{when}</dt><dd>{markdown(which, tex)}</dd>" for when, which in homework(chapter.name))
+    html = f"<dl>{html}</dl>"
+    if rows := tasks(chapter.name):
+        heads, *body = ["".join(f"<td>{markdown(cell, tex)}</td>" for cell in row) for row in rows]
+        table = f"<thead><tr>{heads}</tr></thead><tbody>{''.join(f'<tr>{row}</tr>' for row in body)}</tbody>"
+        html += f"<p>For marks: the assignment <code>{chapter.name}</code>.</p><table>{table}</table>"
+    return html
+
+
+def statement(chapter: Chapter, label: str) -> str:
+    """A theorem with its number and name."""
+    return str(chapter.labelled(label))
+
+
+def proof(chapter: Chapter, label: str) -> str:
+    """The proof of a statement, sentence by sentence."""
+    return _one_by_one(chapter.proof(label))
+
+
+def exercise(chapter: Chapter, label: str) -> str:
+    """An exercise, without its solution."""
+    return str(chapter.labelled(label))
+
+
+def figure(chapter: Chapter, name: str) -> str:
+    """A figure with its caption, for light and for dark."""
+    found = soup(str(chapter.labelled(name)))
+    for image in found.select("img"):
+        image.attrs.pop("loading", None)
+        image["src"] = f"images/{Path(str(image['src'])).name}"
+    return found.decode_contents()
+
+
+def table(chapter: Chapter, section: str) -> str:
+    """The table of a section."""
+    return str(chapter.table(section))
+
+
+def vote(chapter: Chapter, section: str) -> str:
+    """The table of a section, of which each row shows its first cell, and all others later."""
+    found = soup(table(chapter, section))
+    for at, row in enumerate(found.select("tbody tr")):
+        for cell in row.find_all(["td", "th"])[1:]:
+            inside = cell.decode_contents()
+            cell.clear()
+            cell.append(soup(f'<div class="fragment" data-fragment-index="{at}">{inside}</div>').div or "")
+    return found.decode_contents()
+
+
+def code(chapter: Chapter, *names: str) -> str:
+    """Code from scratch."""
+    return str(chapter.code(names))
+
+
+def output(chapter: Chapter, name: str) -> str:
+    """What that code prints."""
+    return str(chapter.output(name))
+
+
+def words(chapter: Chapter, *starts: str) -> str:
+    """Sentences and formulas of the page."""
+    return "".join(str(chapter.sentence(start)) for start in starts)
+
+
+def steps(chapter: Chapter, *starts: str) -> str:
+    """The same, one after the other."""
+    return _one_by_one(chapter.sentence(start) for start in starts)
+
+
+def ask(chapter: Chapter, name: str) -> str:
+    """A question of the quiz; which answers are right, and why, comes later."""
+    asked = _asked(chapter.name, name)
+    answers = "".join(
+        f'<li class="{"right fragment mark" if one.right else ""}" data-fragment-index="0">{quiz.html(one.text)}</li>'
+        for one in asked.answers
+    )
+    why = " ".join(quiz.html(one.why) for one in asked.answers if one.right)
+    return (
+        f'<p>{quiz.html(asked.ask)}</p><ol type="A">{answers}</ol>'
+        f'<p class="why fragment" data-fragment-index="0">{why}</p>'
+    )
+
+
+MAKERS: Mapping[str, Callable[..., str]] = {
+    **{
+        made.__name__: made
+        for made in (cover, question, interactive, remember, assignment, statement, proof, exercise, figure, table)
+    },
+    **{made.__name__: made for made in (vote, code, output, words, steps)},
+    "quiz": ask,
+}
+
+
+def notes(chapter: Chapter, slide: Slide) -> str:
+    """Minutes, what to say, what students get wrong; formulas as MathML, which the speaker's window shows by itself."""
+    mistakes = [wrong(chapter.name, one) for one in slide.wrong]
+    for piece in slide.pieces:
+        if piece.kind == "quiz":
+            answers = _asked(chapter.name, piece.names[0]).answers
+            mistakes += [_misconception(one) for one in answers if not one.right]
+    minutes = "1 minute" if slide.minutes == 1 else f"{slide.minutes} minutes"
+    listed = f"<p><b>What students get wrong</b></p><ul>{''.join(f'<li>{one}</li>' for one in mistakes)}</ul>"
+    return f"<p><b>{minutes}.</b> {quiz.html(slide.say)}</p>{listed if mistakes else ''}"
+
+
+def _one_by_one(parts: Iterable[Tag]) -> str:
+    return "".join(f'<div class="fragment">{part}</div>' for part in parts)
+
+
+def _asked(name: str, question: str) -> quiz.Question:
+    for one in quiz.load(name).questions:
+        if one.id == question:
+            return one
+    raise Missing(f"the quiz of {name} has no question {question!r}")
+
+
+def _misconception(answer: quiz.Answer) -> str:
+    return f"<em>{quiz.html(answer.misconception)}.</em> {quiz.html(answer.why)}"
+
+
+def wrong(name: str, said: str) -> str:
+    """What students get wrong: a pitfall of the guide, a misconception of the quiz, or own words."""
+    place, _, rest = said.partition(": ")
+    if place == "guide":
+        return markdown(pitfall(name, rest), mathml)
+    if place == "quiz":
+        question, _, answer = rest.partition("/")
+        found = [one for one in _asked(name, question).answers if one.id == answer and not one.right]
+        if not found:
+            raise Missing(f"the quiz of {name} has no wrong answer {rest!r}")
+        return _misconception(found[0])
+    return quiz.html(said)
+
+
+# ---- what the guide and the assignment say
+
+
+@cache
+def guide() -> Mapping[str, str]:
+    """Chapter -> its section of the instructor's guide."""
+    sections = re.split(r"^##+ ", GUIDE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    found = [(re.search(r"^\[Chapter\]\(\.\./\w+/([\w-]+)\.ipynb\)", text, re.MULTILINE), text) for text in sections]
+    return {link[1]: text for link, text in found if link}
+
+
+def pitfall(name: str, start: str) -> str:
+    """The pitfall of a chapter, in the guide, that begins with some words."""
+    _, _, listed = guide().get(name, "").partition("Pitfalls:")
+    for one in re.split(r"^- ", listed, flags=re.MULTILINE)[1:]:
+        if one.startswith(start):
+            return " ".join(one.split())
+    raise Missing(f"the guide has no pitfall of {name} that begins with {start!r}")
+
+
+def homework(name: str) -> list[tuple[str, str]]:
+    """(when, which exercises) as the guide hands them out."""
+    found = re.search(r"^Exercises\. (.*)$", guide().get(name, ""), re.MULTILINE)
+    return re.findall(r"(Before class|In class|At home): (.*?)\.(?=\s|$)", found[1]) if found else []
+
+
+def tasks(name: str) -> list[list[str]]:
+    """Rows of the table at the head of an assignment: its heads, then a row for each task; none without assignment."""
+    path = ROOT / "exercises" / "source" / name / f"{name}.ipynb"
+    if not path.is_file():
+        return []
+    first = "".join(json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"])
+    rows = [re.split(r"(?<!\\)\|", line.strip())[1:-1] for line in first.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in row] for row in rows if not set("".join(row)) <= set("-: ")]
+
+
+def markdown(text: str, formula: Callable[[str], str]) -> str:
+    """A line of Markdown as HTML, its formulas written by a function of their TeX."""
+    kept = [formula(found) for found in FORMULA.findall(text)]
+    html = MarkdownIt().renderInline(FORMULA.sub("\ue000", text))
+    return re.sub("\ue000", lambda _: kept.pop(0), html)
+
+
+def tex(formula: str) -> str:
+    """A formula for MathJax."""
+    return f'<span class="math">\\({escape(formula, quote=False)}\\)</span>'
