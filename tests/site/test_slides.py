@@ -159,6 +159,7 @@ def test_a_deck_prints_a_page_for_each_slide(shown: Callable[..., Any]) -> None:
         )
 
 
+@pytest.mark.pipeline
 @pytest.mark.parametrize("name", decks.names())
 def test_no_slide_overflows_and_every_word_can_be_read(name: str, shown: Callable[..., Any]) -> None:
     tab = shown(name)
