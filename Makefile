@@ -23,6 +23,9 @@ SEED ?=
 # Of which chapters an exam asks, and how many questions of each (without them: all).
 CHAPTERS ?=
 QUESTIONS ?=
+# Which plan of the instructor's guide, and its first Monday: exercises/kit/plans.py --help.
+PLAN ?=
+START ?=
 # What `make pin` calls the term: a part of the name of its branch.
 TERM_NAME ?=
 
@@ -36,7 +39,7 @@ SCALE_STAMP := .venv-scale/.installed
 SCALE_INDEX ?= $(or $(TORCH_INDEX),https://download.pytorch.org/whl/cpu)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book pdf site-zip serve lab test test-fast test-pipelines test-thorough test-launch test-scale mutants chapter lint claims results verify-results notebooks pin normalise bench classroom grade-by-hand variant similarity exam test-histories linkcheck lock address clean test-processors
+.PHONY: help setup book pdf site-zip serve lab test test-fast test-pipelines test-thorough test-launch test-scale mutants chapter lint claims results verify-results notebooks pin normalise bench classroom grade-by-hand variant similarity exam syllabus test-histories linkcheck lock address clean test-processors
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -153,6 +156,9 @@ similarity: $(STAMP) ## compare the code of a class with each other and with the
 
 exam: $(STAMP) ## write exam questions, and answers with marks, into _build/exam (SEED=words-nobody-guesses CHAPTERS="ddc" QUESTIONS=4)
 	$(BIN)/python exercises/kit/exam.py --seed "$(SEED)" $(if $(CHAPTERS),--chapters $(CHAPTERS)) $(if $(QUESTIONS),--questions "$(QUESTIONS)")
+
+syllabus: $(STAMP) ## write a syllabus with the weeks of a plan, and hours, into _build/syllabus (PLAN=eight-weeks START=2027-01-11)
+	$(BIN)/python exercises/kit/plans.py $(if $(PLAN),--plan "$(PLAN)") $(if $(START),--start "$(START)")
 
 lock: ## resolve the dependencies afresh and rewrite requirements.txt
 	$(PYTHON) tools/setup_lock.py --torch-index "$(TORCH_INDEX)"
