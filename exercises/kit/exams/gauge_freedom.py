@@ -354,7 +354,7 @@ def reply(rng: Generator) -> Question:
         f"""An engineer says: "{said}" What do you reply? Say what is right, what does not follow, and propose one
 test. At most 150 words.""",
         f"""{core} A test: multiply the trained tables by a random gauge and its inverse transpose, check that no
-score moves, and count how many of the ten nearest films stay; or train again from another start and compare the
+score moves, and count how many of the ten nearest films stay. Or train again from another start and compare the
 neighbours by cosine and by columns of scores.""",
         (
             (1, "what is right"),

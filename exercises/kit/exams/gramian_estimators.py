@@ -367,7 +367,7 @@ def reply(rng: Generator) -> Question:
         f"""An engineer says: "{said}" What do you reply? Say what is right, what is wrong, and how to check the
 gradient. At most 150 words.""",
         f"""{core} A check: on a small data set in double precision compute the gradient of the exact gravity by
-autograd, average the estimated gradient over all batches (or over many), and compare direction and length; do it
+autograd, average the estimated gradient over all batches (or over many), and compare direction and length. Do it
 for gravity alone, without the loss of the observed pairs.""",
         (
             (1, "what is right"),

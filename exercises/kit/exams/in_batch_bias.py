@@ -164,8 +164,8 @@ def claims(rng: Generator) -> Question:
     sizes = (whole(rng, 2, 4), whole(rng, 6, 10))
     pushed = [rational(in_batch.balance(s, M)) * (pop - 1) for s in sizes]
     return Question(
-        f"""True or false: "{claim}" Use a liked pair of popularity «pop» among $M=«M»$ liked pairs, and batches of
-«s1» and of «s2», where an example is needed.""",
+        f"""True or false: "{claim}" Where an example is needed, take $M=«M»$ liked pairs, one of them of
+popularity «pop», and batches of «s1» and of «s2».""",
         f"""**«verdict»** {why} In the in-batch loss the pair of the example has the weight
 $\\rho(\\mathrm{{pop}}-1)$, which is $«w1»$ for batches of «s1» and $«w2»$ for batches of «s2»; over all pairs it
 is 0.""",
@@ -435,7 +435,7 @@ def reply(rng: Generator) -> Question:
 experiment. At most 150 words.""",
         f"""{core} What is right: a larger batch, a mask or a correction changes the weights, and lists can get
 better. An experiment: on a small label matrix average the loss over *all* batches and compare with the loss over
-all pairs; on real data compare hidden films found, with several seeds, beside the list of the most popular films
+all pairs. On real data compare hidden films found, with several seeds, beside the list of the most popular films
 and the model with its scores multiplied back.""",
         (
             (1, "what is right"),

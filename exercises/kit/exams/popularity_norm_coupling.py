@@ -319,8 +319,8 @@ def reply(rng: Generator) -> Question:
         f"""An engineer says: "{said}" What do you reply? Say what follows, what does not, and which numbers you
 would ask for. At most 150 words.""",
         f"""{core} Numbers to ask for: the rate over the squared starting length, or the crossover count; the slope
-of log length against log count before and after training; the sum of $\\|h\\|^2$ for each film; the share of the
-most popular films in the lists by cosine and by dot product, beside the accuracy of both.""",
+of log length against log count before and after training; the sum of $\\|h\\|^2$ for each film. For lists: the
+share of the most popular films in the lists by cosine and by dot product, beside the accuracy of both.""",
         (
             (1, "what follows"),
             (3, "what does not follow: " + core),
