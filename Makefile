@@ -163,8 +163,8 @@ syllabus: $(STAMP) ## write a syllabus with the weeks of a plan, and hours, into
 lock: ## resolve the dependencies afresh and rewrite requirements.txt
 	$(PYTHON) tools/setup_lock.py --torch-index "$(TORCH_INDEX)"
 
-address: ## carry the repository's address from pyproject.toml to every file that repeats it
-	$(PYTHON) tools/address.py
+address: ## put your repository's address in, and into every file that repeats it (TO=https://github.com/you/course CHECK=1)
+	$(PYTHON) tools/address.py $(if $(TO),--to "$(TO)") $(if $(CHECK),--check)
 
 clean: ## remove the built website and its caches (.venv and .venv-scale stay)
 	rm -rf _build build *.egg-info .pytest_cache .hypothesis
