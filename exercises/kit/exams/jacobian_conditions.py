@@ -79,7 +79,7 @@ q_1=-\eta\,(«own»\,g_1+(«other»)\,g_2)=«motion»$. Person 2 adds $-\eta\cdo
     )
 
 
-@EXAM.asks(Kind.CALCULATION, "Two layers turn a gradient")
+@EXAM.asks(Kind.CALCULATION, "Two linear layers")
 def two_layers(rng: Generator) -> Question | None:
     B, z = rng.integers(-2, 3, (2, 2)), rng.integers(-2, 3, 2)
     q = B @ z
@@ -245,7 +245,7 @@ not decide between growing and shrinking.""",
     )
 
 
-@EXAM.asks(Kind.PROOF, "Momentum points outwards")
+@EXAM.asks(Kind.PROOF, "A step with memory")
 def momentum(rng: Generator) -> Question:
     q, mu, rate = np.array([0.0, whole(rng, 1, 3)]), pick(rng, Fraction(1, 2), Fraction(9, 10)), Fraction(1, 2)
     turns = [whole(rng, 1, 2), whole(rng, -2, 2, but=(0,)), whole(rng, 1, 2)]
