@@ -23,17 +23,15 @@ def slopes(a: Any, b: Any, score: int) -> dict[str, Any]:
 
 
 def level(s: Any, t: Any, c: int, d: int) -> dict[str, Any]:
-    """Gradient descent by differences from the origin."""
-    a, b, point, tiny = [c, -c], [d, -d], np.zeros(2), 1e-5
-    for _ in range(3000):
-        slope = [
-            (loss(s, t, a, b, *(point + step)) - loss(s, t, a, b, *(point - step))) / (2 * tiny)
-            for step in tiny * np.eye(2)
-        ]
-        point = point - 0.5 * np.array(slope) * max(1.0, np.exp(sum(s) / 2 - sum(t) / 2)) / (c * c + d * d)
-        if max(map(abs, slope)) < 1e-11:
-            break
-    return {"alpha": (point[0], 1e-2), "beta": (point[1], 1e-2), "margin": (sum(s) - sum(t)) / 2}
+    """Equal margins by linear equations; the loss is larger all around."""
+    margins = [(i, j) for i in range(2) for j in range(2)]
+    a, b = [c, -c], [d, -d]
+    rows = [(b[0] - b[j], a[i] - a[0]) for i, j in margins]  # x_ij - x_00 as a function of alpha and beta
+    gaps = [s[0] - t[0] - s[i] + t[j] for i, j in margins]
+    alpha, beta = np.linalg.lstsq(np.array(rows, dtype=float), np.array(gaps, dtype=float), rcond=None)[0]
+    around = [loss(s, t, a, b, alpha + math.cos(x) / 10, beta + math.sin(x) / 10) for x in np.linspace(0, 6.28, 50)]
+    assert loss(s, t, a, b, alpha, beta) < min(around)
+    return {"alpha": alpha, "beta": beta, "margin": s[0] + beta * a[0] - t[0] - alpha * b[0]}
 
 
 def push(v: Any, pref: Any, length: int, alpha: Fraction, beta: Fraction) -> dict[str, Any]:

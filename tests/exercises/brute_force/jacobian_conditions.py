@@ -69,7 +69,7 @@ def power(p: int, row: Any) -> dict[str, Any]:
 def momentum(mu: Any, rate: Any, first: Any, second: Any) -> dict[str, Any]:
     """Three dimensions, directions of one's own: only the lengths of the memories are those of the question."""
     mu, rate = float(mu), float(rate)
-    q, memory, inner = np.array([1.0, 2.0, -1.0]), np.zeros(3), []
+    q, memory, inner = np.array([10.0, 20.0, -10.0]), np.zeros(3), []
     for length in (float(first) ** 0.5, float(second) ** 0.5, 1.0):
         across = np.cross(q, [0.3, -0.2, 0.7])
         across /= np.linalg.norm(across)
