@@ -22,6 +22,12 @@ RESULTS ?=
 COURSE ?=
 # The words that a course's own assignments are drawn from; students must not be able to guess them.
 SEED ?=
+# Of which chapters an exam asks, and how many questions of each (without them: all).
+CHAPTERS ?=
+QUESTIONS ?=
+# Which plan of the instructor's guide, and its first Monday: exercises/kit/plans.py --help.
+PLAN ?=
+START ?=
 # What `make pin` calls the term: a part of the name of its branch.
 TERM_NAME ?=
 
@@ -35,7 +41,7 @@ SCALE_STAMP := .venv-scale/.installed
 SCALE_INDEX ?= $(or $(TORCH_INDEX),https://download.pytorch.org/whl/cpu)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book pdf site-zip slides serve lab test test-fast test-pipelines test-thorough test-launch test-scale mutants chapter lint claims results verify-results notebooks pin normalise bench classroom grade-by-hand variant similarity test-histories linkcheck lock address clean test-processors
+.PHONY: help setup book pdf site-zip slides serve lab test test-fast test-pipelines test-thorough test-launch test-scale mutants chapter lint claims results verify-results notebooks pin normalise bench classroom grade-by-hand variant similarity exam syllabus test-histories linkcheck lock address clean test-processors
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -153,11 +159,17 @@ variant: $(STAMP) ## write assignments with numbers and questions of your own (S
 similarity: $(STAMP) ## compare the code of a class with each other and with the solutions (COURSE=folder ASSIGNMENT=name)
 	$(BIN)/python exercises/similarity.py $(if $(COURSE),--course "$(COURSE)") $(if $(ASSIGNMENT),--assignment "$(ASSIGNMENT)")
 
+exam: $(STAMP) ## write exam questions, and answers with marks, into _build/exam (SEED=words-nobody-guesses CHAPTERS="ddc" QUESTIONS=4)
+	$(BIN)/python exercises/kit/exam.py --seed "$(SEED)" $(if $(CHAPTERS),--chapters $(CHAPTERS)) $(if $(QUESTIONS),--questions "$(QUESTIONS)")
+
+syllabus: $(STAMP) ## write a syllabus with the weeks of a plan, and hours, into _build/syllabus (PLAN=eight-weeks START=2027-01-11)
+	$(BIN)/python exercises/kit/plans.py $(if $(PLAN),--plan "$(PLAN)") $(if $(START),--start "$(START)")
+
 lock: ## resolve the dependencies afresh and rewrite requirements.txt
 	$(PYTHON) tools/setup_lock.py --torch-index "$(TORCH_INDEX)"
 
-address: ## carry the repository's address from pyproject.toml to every file that repeats it
-	$(PYTHON) tools/address.py
+address: ## put your repository's address in, and into every file that repeats it (TO=https://github.com/you/course CHECK=1)
+	$(PYTHON) tools/address.py $(if $(TO),--to "$(TO)") $(if $(CHECK),--check)
 
 clean: ## remove the built website and its caches (.venv and .venv-scale stay)
 	rm -rf _build build *.egg-info .pytest_cache .hypothesis

@@ -1,7 +1,8 @@
 """Carries the repository's public address from pyproject.toml to every file that must repeat it.
 
-`python tools/address.py` rewrites them; `--check` only says which of them differ, and exits 1 if any does.
-The book's own links need none of this: tools/offline_site.py reads pyproject.toml.
+`make address TO=https://github.com/you/course` puts the address there first; `make address` only renews the copies, and
+`make address CHECK=1` changes nothing: it says which copies differ, and exits 1 if any does. The book's own links need
+none of this: tools/offline_site.py reads pyproject.toml.
 """
 
 from __future__ import annotations
@@ -48,6 +49,16 @@ def repository(root: Path = ROOT) -> str:
     return str(project["project"]["urls"]["Repository"]).rstrip("/")
 
 
+def put(address: str, root: Path = ROOT) -> None:
+    """Puts an address into pyproject.toml. ValueError for what is no address of a repository on GitHub."""
+    address = address.rstrip("/").removesuffix(".git")
+    if not re.fullmatch(r"https://github\.com/[\w.-]+/[\w.-]+", address):
+        raise ValueError(f"TO={address}: expected the form https://github.com/owner/name")
+    path = root / "pyproject.toml"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(re.sub(r'^(Repository = ")[^"]*', rf"\g<1>{address}", text, flags=re.MULTILINE), encoding="utf-8")
+
+
 def site(address: str) -> str:
     """Where GitHub Pages publishes the site of a repository: https://owner.github.io/name."""
     owner, name = address.split("/")[-2:]
@@ -89,10 +100,18 @@ def carry(root: Path = ROOT, *, write: bool) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if a file differs")
+    parser.add_argument("--to", help="put this address into pyproject.toml first: https://github.com/owner/name")
     arguments = parser.parse_args()
+    if arguments.to and not arguments.check:
+        try:
+            put(arguments.to)
+        except ValueError as error:
+            sys.exit(f"address: {error}")
     differing = carry(write=not arguments.check)
     word = "differs from" if arguments.check else "rewritten from"
     print("\n".join(f"{name}: {word} pyproject.toml" for name in differing) or f"all agree on {repository()}")
+    if not is_set(repository()):
+        print("This is the placeholder, nothing is published there: make address TO=https://github.com/you/course")
     return int(arguments.check and bool(differing))
 
 

@@ -41,6 +41,31 @@ def test_a_new_address_reaches_every_copy(copy: Path) -> None:
     assert "https://somebody.github.io/another.name/" in (copy / "README.md").read_text()
 
 
+def test_one_command_puts_an_address_in_and_carries_it(copy: Path) -> None:
+    address.put("https://github.com/somebody/course.git/", copy)
+    assert address.repository(copy) == "https://github.com/somebody/course"
+    assert set(address.carry(copy, write=True)) == set(address.PLACES) and address.carry(copy, write=False) == []
+
+
+@pytest.mark.parametrize(
+    "wrong", ["github.com/a/b", "https://github.com/a", "https://example.org/a/b", 'https://github.com/a/b"c']
+)
+def test_what_is_no_address_changes_nothing(copy: Path, wrong: str) -> None:
+    before = (copy / "pyproject.toml").read_text()
+    with pytest.raises(ValueError, match=r"expected the form https://github\.com/owner/name"):
+        address.put(wrong, copy)
+    assert (copy / "pyproject.toml").read_text() == before
+
+
+def test_the_placeholder_says_that_it_is_one(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.argv", ["address.py", "--check"])
+    assert address.main() == 0
+    said = capsys.readouterr().out
+    assert ("This is the placeholder" in said) is not address.is_set(address.repository()) and "all agree" in said
+
+
 @pytest.mark.parametrize(
     ("repository", "site"),
     [

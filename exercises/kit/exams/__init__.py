@@ -1,0 +1,28 @@
+"""The exam questions, a module for each chapter; a chapter without one has no exam yet."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import yaml
+
+from exercises.kit.asking import Exam
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def chapters() -> list[str]:
+    """The chapters that have an exam, in the order of the book."""
+    found = {path.stem.replace("_", "-") for path in Path(__file__).parent.glob("[!_]*.py")}
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    order = [Path(page["file"]).stem for part in toc["parts"] for page in part["chapters"]]
+    return sorted(found, key=lambda name: (order.index(name) if name in order else len(order), name))
+
+
+def exam(chapter: str) -> Exam:
+    """The exam of a chapter. KeyError for a chapter that has none."""
+    if chapter not in chapters():
+        raise KeyError(f"no exam on {chapter!r}; expected one of {', '.join(chapters())}")
+    made: Exam = importlib.import_module(f"exercises.kit.exams.{chapter.replace('-', '_')}").EXAM
+    return made

@@ -1,0 +1,182 @@
+"""Exam questions: well posed under every seed, answered rightly, marked fully, and silent about their answers."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from drafts import is_draft, main_pages
+
+from exercises.kit import asking, exam, exams
+from exercises.kit.asking import POINTS, Exam, Kind, Question, Template
+
+SEEDS = [f"seed number {n}" for n in range(20)]
+TEMPLATES = [template for name in exams.chapters() for template in exams.exam(name).templates]
+MIX = {Kind.CALCULATION: 3, Kind.TRUE_OR_FALSE: 2, Kind.PROOF: 2, Kind.READING: 2, Kind.REPLY: 1}
+every_template = pytest.mark.parametrize("template", TEMPLATES, ids=lambda one: f"{one.chapter}-{one.name}")
+
+
+def brute_force(template: Template) -> Any:
+    """The function that finds a question's answer in another way; None where nothing is to be found."""
+    module = importlib.import_module(f"tests.exercises.brute_force.{template.chapter.replace('-', '_')}")
+    return getattr(module, template.name, None)
+
+
+def agrees(found: Any, other: Any) -> bool:
+    """Equal up to rounding, entry by entry; (number, tolerance) is a number found by search."""
+    if isinstance(other, tuple) and len(other) == 2 and np.ndim(other[0]) == 0:
+        return abs(float(found) - float(other[0])) <= other[1] * max(1.0, abs(float(found)))
+    if isinstance(found, str) or isinstance(other, str):
+        return bool(found == other)
+    if np.ndim(found):
+        return len(found) == len(other) and all(agrees(a, b) for a, b in zip(found, other, strict=True))
+    return abs(float(found) - float(other)) <= 1e-6 * max(1.0, abs(float(found)))
+
+
+def numbers(value: Any) -> list[float]:
+    """All numbers of what was drawn or found."""
+    if isinstance(value, dict):
+        return [x for entry in value.values() for x in numbers(entry)]
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [x for entry in value for x in numbers(entry)]
+    return [] if value is None or isinstance(value, str) else [float(value)]
+
+
+def test_every_chapter_has_its_ten_questions_in_the_stated_mix() -> None:
+    chapters = {path.stem for path in main_pages() if not is_draft(path)} | {"first-model"}
+    assert set(exams.chapters()) == chapters
+    for name in exams.chapters():
+        kinds = Counter(template.kind for template in exams.exam(name).templates)
+        assert kinds == (dict.fromkeys(Kind, 1) if name == "first-model" else MIX), name
+    assert len({(template.chapter, template.name) for template in TEMPLATES}) == len(TEMPLATES)
+
+
+@every_template
+def test_a_question_is_well_posed_under_every_seed(template: Template) -> None:
+    for seed in SEEDS:
+        question = template.draw(seed)
+        asked, answered, marks = question.asked(), question.answered(), question.marking()
+        for text in (asked, answered, *(what for _, what in marks)):
+            assert text and "«" not in text and not re.search(r"\bnan\b|\binf\b", text)
+            assert text.count("$") % 2 == 0 and text.count("{") == text.count("}"), text
+        assert sum(points for points, _ in marks) == template.points == POINTS[template.kind]
+        assert all(points >= 1 for points, _ in marks) and len(marks) >= 2
+        assert np.isfinite(numbers(question.given) + numbers(question.found)).all()
+
+
+@every_template
+def test_seeds_draw_different_questions(template: Template) -> None:
+    drawn = [template.draw(seed) for seed in SEEDS]
+    assert template.draw(SEEDS[0]) == drawn[0] or repr(template.draw(SEEDS[0])) == repr(drawn[0])
+    wanted = 6 if template.kind in (Kind.CALCULATION, Kind.READING) else 3
+    assert len({question.asked() for question in drawn}) >= wanted
+    if template.kind in (Kind.CALCULATION, Kind.READING):
+        assert len({question.answered() for question in drawn}) >= 3
+    if template.kind is Kind.TRUE_OR_FALSE:
+        assert {question.found["truth"] for question in drawn} == {True, False}
+
+
+@every_template
+def test_the_answer_is_found_once_more_without_the_library(template: Template) -> None:
+    other = brute_force(template)
+    if template.kind is Kind.REPLY:
+        assert other is None
+        return
+    for seed in SEEDS:
+        question = template.draw(seed)
+        again = other(**question.given)
+        assert again and set(again) <= set(question.found)
+        for name, value in again.items():
+            assert agrees(question.found[name], value), (seed, name, question.found[name], value)
+
+
+def test_a_wrong_answer_would_be_noticed() -> None:
+    assert not agrees(Fraction(1, 3), 0.3334) and not agrees([1, 2], [1, 3]) and not agrees("A: x", "B: x")
+    assert not agrees(2.0, (2.1, 0.01)) and agrees(2.0, (2.01, 0.01))
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> dict[str, str]:
+    """The files of an exam with everything in it."""
+    exam.main(["--seed", SEEDS[0], "--out", str(tmp_path)])
+    return {path.name: path.read_text(encoding="utf-8") for path in tmp_path.glob("*/*")}
+
+
+def test_no_answer_leaks_into_the_questions(written: dict[str, str]) -> None:
+    assert set(written) == {f"{name}{end}" for name in ("questions", "answers-and-marks") for end in (".md", ".html")}
+    asked = written["questions.md"]
+    assert SEEDS[0] not in asked and SEEDS[0] in written["answers-and-marks.md"]
+    for template in TEMPLATES:
+        question = template.draw(SEEDS[0])
+        assert question.asked() in asked and question.answered() in written["answers-and-marks.md"]
+        assert "**True" not in asked and "**False" not in asked
+        for sentence in [question.answered(), *(what for _, what in question.marking())]:
+            for part in re.split(r"(?<=[.;:])\s+", sentence):
+                assert len(part) < 25 or part not in asked, part
+
+
+def test_the_pages_need_nothing_else(written: dict[str, str]) -> None:
+    for name in ("questions.html", "answers-and-marks.html"):
+        page = written[name]
+        assert "<math" in page and "<script" not in page and "http" not in re.sub(r'xmlns="[^"]*"', "", page)
+        assert page.count("<h3") == len(TEMPLATES)
+        assert "$" not in re.sub(r"<[^>]+>", "", page), "a formula that was not understood stands as it was typed"
+
+
+def test_an_exam_asks_as_many_as_are_wanted() -> None:
+    templates = exams.exam("ddc").templates
+    assert exam.asked(templates, "", "x") == templates
+    assert exam.asked(templates, "2,9", "x") == [templates[1], templates[8]]
+    five = exam.asked(templates, "5", "x")
+    assert {template.kind for template in five} == set(Kind) and five == exam.asked(templates, "5", "x")
+    assert len({tuple(t.name for t in exam.asked(templates, "3", str(n))) for n in range(10)}) > 1
+    assert exam.asked(templates, "99", "x") == templates
+    for wrong in ("eleven", "0,3", "11,"):
+        with pytest.raises(ValueError, match="expected"):
+            exam.asked(templates, wrong, "x")
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["--seed", " "], "no seed"),
+        (["--seed", SEEDS[0], "--chapters", "dcd"], "no exam on 'dcd'"),
+        (["--seed", SEEDS[0], "--questions", "x"], "expected a number"),
+    ],
+)
+def test_what_cannot_be_is_said(arguments: list[str], message: str, tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=message):
+        exam.main([*arguments, "--out", str(tmp_path)])
+
+
+def test_a_guessable_seed_is_warned_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    exam.main(["--seed", "abc", "--chapters", "first-model", "--out", str(tmp_path)])
+    assert "can be guessed" in capsys.readouterr().out
+
+
+def test_numbers_are_written_as_they_are_on_paper() -> None:
+    given = {"x": Fraction(-1, 3), "v": [1, Fraction(2)], "M": [[1, 2], [3, 4]], "f": 0.12345, "n": 4}
+    assert asking.filled("«x» and $«x»$, $«v»$\nin «f», «f:.1f», «n:+»", given) == (
+        r"$-\tfrac{1}{3}$ and $-\tfrac{1}{3}$, $(1, 2)$ in 0.123, 0.1, +4"
+    )
+    assert asking.filled("$«M»$", given) == r"$\begin{pmatrix} 1 & 2 \\ 3 & 4 \end{pmatrix}$"
+    assert asking.rational([0.5, 2.0, -1 / 3]) == [Fraction(1, 2), 2, Fraction(-1, 3)]
+    with pytest.raises(ValueError, match="expected a fraction"):
+        asking.rational(np.pi)
+
+
+def test_a_question_that_no_draw_suits_says_so() -> None:
+    made = Exam("none")
+
+    @made.asks(Kind.PROOF, "Never")
+    def never(rng: np.random.Generator) -> Question | None:
+        return None
+
+    with pytest.raises(RuntimeError, match="never: none of 1000 draws"):
+        made.templates[0].draw("x")

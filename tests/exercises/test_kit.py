@@ -1,0 +1,87 @@
+"""The written parts of the kit: board notes, essays, projects. Their sums add up, and they read like the book."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from drafts import is_draft, main_pages
+
+from exercises.kit import exam, exams
+from tools import prose
+
+ROOT = Path(__file__).resolve().parents[2]
+KIT = ROOT / "exercises" / "kit"
+TEXTS = sorted(path for path in KIT.rglob("*.md") if "slides" not in path.parts)
+BOARD = sorted((KIT / "board").glob("*.md"))
+ESSAYS = sorted((KIT / "essays").glob("*.md"))
+LEVELS = ("Weak", "Middling", "Strong")
+by_name = {"ids": lambda path: path.stem}
+
+
+@pytest.mark.parametrize("path", TEXTS, **by_name)
+def test_a_page_of_the_kit_passes_the_copy_editor(path: Path) -> None:
+    assert list(prose.finds(path.read_text(encoding="utf-8"))) == []
+
+
+def test_an_exam_passes_the_copy_editor() -> None:
+    seed = "any words"
+    drawn = [(template, template.draw(seed)) for name in exams.chapters() for template in exams.exam(name).templates]
+    for text in (exam.questions_of(drawn), exam.answers_of(drawn, seed)):
+        assert list(prose.finds(text)) == []
+
+
+def test_every_chapter_has_board_notes() -> None:
+    chapters = {path.stem for path in main_pages() if not is_draft(path)} | {"first-model"}
+    assert {path.stem for path in BOARD} == chapters
+
+
+@pytest.mark.parametrize("path", BOARD, **by_name)
+def test_board_notes_fill_two_sessions_and_one_page_each(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    [page] = (ROOT / "book").glob(f"*/{path.stem}.ipynb")
+    title = "".join(json.loads(page.read_text(encoding="utf-8"))["cells"][0]["source"]).split("\n")[0]
+    sessions = text.split("\n## Session ")
+    assert sessions[0].strip() == f"{title}, at the board" and len(sessions) == 3
+    for session in sessions[1:]:
+        spans = [(int(a), int(b)) for a, b in re.findall(r"^\| (\d+)–(\d+) \|", session, re.MULTILINE)]
+        assert spans[0][0] == 0 and spans[-1][1] == 90
+        assert all(before[1] == after[0] for before, after in pairwise(spans))
+        assert "**Guess to collect**" in session and len(session.split()) < 400
+
+
+@pytest.mark.parametrize("path", ESSAYS, **by_name)
+def test_sample_essays_are_marked_by_the_rubric_of_their_task(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    source = json.loads((ROOT / "exercises" / "source" / path.stem / f"{path.stem}.ipynb").read_text(encoding="utf-8"))
+    graded = [cell["metadata"]["nbgrader"] for cell in source["cells"]]
+    [worth] = [about["points"] for about in graded if about["grade"] and about["solution"]]
+    criteria = re.findall(r"\*\*([^*]+)\*\*", text.split("a point each:")[1].split("\n\nGrade")[0])
+    totals = []
+    for level, part in zip(LEVELS, text.split("\n## ")[1:], strict=True):
+        stated = re.match(rf"{level}: (\d) of {worth}\n", part)
+        assert stated, level
+        marks = re.findall(r"^\| ([^|]+) \| (\d) \| [^|]{10,} \|$", part, re.MULTILINE)
+        assert [name for name, _ in marks] == criteria and len(criteria) == worth
+        totals.append(sum(int(points) for _, points in marks))
+        assert totals[-1] == int(stated[1])
+        essay = " ".join(line.removeprefix("> ") for line in part.split("\n") if line.startswith(">"))
+        assert 150 <= len(essay.split()) <= 300, len(essay.split())
+    assert totals[0] < worth / 2 <= totals[1] < totals[2] == worth
+
+
+def test_the_projects_add_up() -> None:
+    text = (KIT / "projects.md").read_text(encoding="utf-8")
+    assert len(re.findall(r"^## \d\. ", text, re.MULTILINE)) == 4
+    rubric = text.split("## Rubric, ")[1]
+    [worth] = re.findall(r"^(\d+) points", rubric)
+    assert sum(int(points) for points in re.findall(r"^\| [^|]+ \| (\d+) \|", rubric, re.MULTILINE)) == int(worth)
+    hours = [int(hour) for hour in re.findall(r" (\d+) \|$", text.split("## Rubric")[0], re.MULTILINE)]
+    least, most = map(int, re.findall(r"(\d+) to (\d+) hours", text)[0])
+    assert least <= sum(hours) <= most
+    for part in text.split("\n## ")[3:]:
+        for word in ("**Data**", "**Runs**", "**Controls**", "**Milestone 1", "**Pass**", "**Excellent**", "**Trap**"):
+            assert word in part, (part[:40], word)

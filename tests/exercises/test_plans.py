@@ -1,0 +1,96 @@
+"""The weeks of the plans: those of the instructor's guide, with the exercises and the hours of the pages."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exercises.kit import plans
+from tools import study_time
+
+PLANS = plans.plans()
+GUIDE = plans.GUIDE.read_text(encoding="utf-8")
+every_plan = pytest.mark.parametrize("name", PLANS)
+PARTS = {"in-batch": "book/sampling/in-batch-bias", "Gramian": "book/sampling/gramian-estimators"}
+
+
+def rows(plan: dict[str, Any]) -> list[str]:
+    """What the guide's table says of each week; "8 and 9" and "10 to 12" are several weeks."""
+    [section] = [part for part in GUIDE.split("\n### ") if part.startswith(plan["guide"])]
+    found: list[str] = []
+    for first, joint, last, text in re.findall(r"^\| (\d+)(?: (and|to) (\d+))? \| (.*)$", section, re.MULTILINE):
+        assert int(first) == len(found) + 1
+        found += [text] * (int(last) - int(first) + 1 if joint else 1)
+    return found
+
+
+def test_every_plan_of_the_guide_is_here() -> None:
+    headings = re.findall(
+        r"^### (.*?) \(runs today\)$", GUIDE.split("## Plans")[1].split("## Chapter")[0], re.MULTILINE
+    )
+    assert sorted(plan["guide"] for plan in PLANS.values()) == sorted(headings)
+
+
+@every_plan
+def test_the_weeks_are_those_of_the_guide(name: str) -> None:
+    plan = PLANS[name]
+    told = rows(plan)
+    assert len(told) == len(plan["weeks"])
+    for about, text in zip(plan["weeks"], told, strict=True):
+        if "chapter" not in about:
+            assert text.startswith("project")
+            continue
+        page = plans.page_of(about["chapter"])
+        folder = page.split("/")[1]
+        named = plans.title_of(page) in text or f"chapters on {folder}" in text
+        assert named or any(word in text and page == PARTS[word] for word in PARTS) or name == "in-batch"
+        if name == "in-batch":
+            assert set(about["exercises"]) == set(re.findall(r"\*([^*]+)\*", text.split("|")[-2]))
+
+
+@every_plan
+def test_the_hours_are_those_of_the_pages(name: str) -> None:
+    for about, one in zip(PLANS[name]["weeks"], plans.weeks(PLANS[name]), strict=True):
+        assert 1 <= one.hours <= 9, (one.title, one.hours)
+        if "chapter" in about and "main" in about["pages"]:
+            time = study_time.of_name(plans.page_of(about["chapter"]))
+            assert any(task.minutes == time.reading for task in one.tasks)
+            done = next(task.minutes for task in one.tasks if task.what.startswith("exercises"))
+            assert 0 < done <= time.exercises
+
+
+def test_every_second_assignment_is_due_in_eight_weeks() -> None:
+    assert [bool(about.get("assignment")) for about in PLANS["eight-weeks"]["weeks"]] == [False, True] * 4
+
+
+def test_minutes_and_exercises_are_read_from_their_sources() -> None:
+    assert plans.assigned("book/debiasing/ddc")[:2] == ["The user with one film", "DDC from scratch"]
+    assert plans.assignment_minutes("ddc") == 195
+    for wrong in (["No such exercise"], ["By hand"]):
+        with pytest.raises(KeyError, match="has no exercise"):
+            plans.exercises("book/debiasing/ddc", wrong)
+    with pytest.raises(KeyError, match="no chapter 'dcd'"):
+        plans.page_of("dcd")
+    with pytest.raises(KeyError, match="expected main, further or lab"):
+        plans.reading("book/debiasing/ddc", "appendix")
+
+
+@every_plan
+def test_the_syllabus_is_filled_in(name: str, tmp_path: Path) -> None:
+    plans.main(["--plan", name, "--start", "2027-01-11", "--out", str(tmp_path)])
+    text = (tmp_path / f"{name}.md").read_text(encoding="utf-8")
+    assert "«" not in text and text.count("\n| 1, 11 January | ") == 1
+    assert sum(int(share) for share in re.findall(r"\| (\d+) % \|", text)) == 100
+    assert text.count("\n| ") >= len(PLANS[name]["weeks"]) + 6
+
+
+def test_an_unknown_plan_is_refused_with_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="expected one of in-batch"):
+        plans.main(["--plan", "none", "--out", str(tmp_path)])
+    assert "| 1 | " in plans.as_table(PLANS["geometry"]) and "| 2, 8 February |" in plans.as_table(
+        PLANS["geometry"], date(2027, 2, 1)
+    )
