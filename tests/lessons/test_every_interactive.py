@@ -114,7 +114,7 @@ def test_a_preset_shows_that_it_is_on_until_a_control_is_moved(site_page: Callab
     page.locator("[data-preset]").first.click()
     assert page.locator('[data-preset][aria-pressed="true"]').count() == 1
     page.evaluate(
-        """document.querySelectorAll(".cw-main-area input[type=range]").forEach((e) => {
+        """document.querySelectorAll(".cw-beside input[type=range]").forEach((e) => {
           e.value = e.min; e.dispatchEvent(new Event("input")); })"""
     )
     page.wait_for_function("document.querySelectorAll('[data-preset][aria-pressed=true]').length === 0")
