@@ -104,7 +104,7 @@ def test_controls_words_and_picture_are_on_one_screen(site_page: Callable[..., A
 def test_on_a_phone_the_words_stand_below_the_first_picture(site_page: Callable[..., Any], name: str) -> None:
     page = site_page(INTERACTIVES[name]().static_html(), width=360)
     words = page.locator(".cw-words-area").bounding_box()
-    pictures = [one.bounding_box()["y"] for one in page.locator(".cw-view-area svg:is([role=img], [data-paper])").all()]
+    pictures = [one.bounding_box()["y"] for one in page.locator(".cw-view-area :is(svg[role=img], [data-paper])").all()]
     assert min(pictures) < words["y"] and words["y"] - min(pictures) < 500
 
 

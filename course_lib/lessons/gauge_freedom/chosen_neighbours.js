@@ -1,6 +1,6 @@
 // The interactive "choose its neighbours": a film, ten others of the reader's choice, and a model with the same scores in
 // which these are the nearest. Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper alike.
-import { h, list, number, power, svg, uniqueId } from "../shared/widgets/kit.js";
+import { h, list, number, power, svg, thousands, uniqueId } from "../shared/widgets/kit.js";
 import { Interactive, beside, button, choice, diamond, framed, key, ladder, presets, showing, table } from "../shared/widgets/controls.js";
 import { analyse, tablesOf } from "./chosen_neighbours_math.js";
 
@@ -18,7 +18,7 @@ class View extends Interactive {
     const { parts } = this;
     const { model: { cartoons, oldest, titles } } = this.state();
     const head = {
-      look: "cw-flow cw-neighbours",
+      look: "cw-flow cw-close cw-neighbours",
       title: "Choose the neighbours of a film",
       lead: "Pick a film, then up to ten others. The page makes a model with the same scores in which the others are the nearest.",
     };
@@ -220,8 +220,6 @@ const plain = (text) => text.normalize("NFD").replace(/[\u0300-\u036f]/g, "").to
 
 /** 0.999, −0.034: as many figures as tell two near cosines apart. */
 const three = (value) => value.toFixed(3).replace("-", "−");
-
-const thousands = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 
 const films = (count) => (count === 1 ? "film" : `${count} films`);
 

@@ -49,6 +49,9 @@ export function power(value) {
   return value ? `${digit} · 10${exponent.replace("+", "").replace(/./g, (sign) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[sign] ?? "⁻")}` : "0";
 }
 
+/** 1776 as 1,776. */
+export const thousands = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
+
 /** 0.125 as 13 %. */
 export const wholePercent = (part) => `${Math.floor(Number((100 * part).toPrecision(12)) + 0.5)} %`;
 
