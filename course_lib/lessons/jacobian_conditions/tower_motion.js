@@ -80,7 +80,7 @@ function flow(state, { pulls }, radial) {
   const asked = [
     { ask: "Is the output divided by its length?", answer: state.tower === "normalised", on: false, measure: "", leaf: "divided" },
     { ask: "Does the loss ignore lengths?", answer: state.loss !== "infonce_dot", on: true, measure: `gradient off the right angle: ${worst(pulls.map(([angle]) => Math.abs(angle - 90)))}`, leaf: "loss" },
-    { ask: "Do the blocks JᵢJⱼᵀ keep a right angle?", answer: radial < KEEPS, on: true, measure: `speed along q: up to ${number(100 * radial)} %`, leaf: "tower" },
+    { ask: "Do the blocks JᵢJⱼᵀ keep a right angle?", answer: radial < KEEPS, on: true, measure: radial < KEEPS ? "speed along q: 0 %" : `speed along q: up to ${number(100 * radial)} %`, leaf: "tower" },
     { ask: "Does every row step along its own gradient?", answer: alongGradient(state), on: true, measure: `step off the gradient: ${worst(pulls.map(([, angle]) => angle))}`, leaf: "optimiser" },
   ];
   const last = asked.findIndex(({ answer, on }) => answer !== on);

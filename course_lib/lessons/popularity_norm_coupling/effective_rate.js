@@ -5,8 +5,8 @@ import { Interactive, beside, choice, diamond, framed, key, ladder, presets, sho
 
 const NAMES = ["films", "rate", "person"];
 const PRESETS = {
-  low: { text: "Low rate", set: { rate: 0.2 } },
   chapter: { text: "The chapter’s rate", set: { rate: 10 } },
+  low: { text: "Low rate", set: { rate: 0.2 } },
   high: { text: "High rate", set: { rate: 50 } },
 };
 const KINDS = { dot: "dot product", cosine: "cosine" };
