@@ -114,8 +114,9 @@ def test_a_preset_shows_that_it_is_on_until_a_control_is_moved(site_page: Callab
     page.locator("[data-preset]").first.click()
     assert page.locator('[data-preset][aria-pressed="true"]').count() == 1
     page.evaluate(
-        """document.querySelectorAll(".cw-beside input[type=range]").forEach((e) => {
-          e.value = e.min; e.dispatchEvent(new Event("input")); })"""
+        """document.querySelectorAll(":is(.cw-main-area, .cw-more-area) input[type=range]").forEach((e) => {
+          e.value === e.max ? e.stepDown() : e.stepUp();
+          e.dispatchEvent(new Event("input")); })"""
     )
     page.wait_for_function("document.querySelectorAll('[data-preset][aria-pressed=true]').length === 0")
 

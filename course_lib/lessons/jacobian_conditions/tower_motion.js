@@ -189,11 +189,11 @@ class View extends Interactive {
     const state = this.state();
     const { steps, follow, ...settings } = state;
     const trained = JSON.stringify(settings);
-    if (trained !== this.trained) {
-      this.training = new Training(state);
-      this.radial = radialSpeed(state.tower, state.seed);
-    }
+    if (trained !== this.trained) this.training = new Training(state);
     this.trained = trained;
+    const start = `${state.tower} ${state.seed}`;
+    if (start !== this.start) this.radial = radialSpeed(state.tower, state.seed);
+    this.start = start;
     const run = this.training.to(steps);
     const found = flow(state, run, this.radial);
     this.result = { ...run, state, angles: run.moves.map(([, , angle]) => angle), flow: found, example: found.leaf.verdict === "kept" ? null : example(run) };
