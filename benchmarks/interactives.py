@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from course_lib.lessons.shared.widgets import bundle
 from course_lib.lessons.shared.widgets.base import CourseWidget
 from tests.widget_pages import page_html
-from tools.screenshots import browser_path
+from tools import browsing
 
 MEDIAN, WORST = 16.0, 50.0
 EACH = 12  # inputs of one control, at most
@@ -103,7 +103,7 @@ def main(names: list[str]) -> int:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         for name, content in bundle.static_files().items():
             (Path(folder) / name).write_text(content, encoding="utf-8")
-        browser = playwright.chromium.launch(executable_path=browser_path(), args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=browsing.find(), args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1280, "height": 800})
         for name in names or found:
             times = measured(page, Path(folder), name, found[name])

@@ -104,7 +104,7 @@ def test_controls_words_and_picture_are_on_one_screen(site_page: Callable[..., A
 def test_on_a_phone_the_words_stand_below_the_first_picture(site_page: Callable[..., Any], name: str) -> None:
     page = site_page(INTERACTIVES[name]().static_html(), width=360)
     words = page.locator(".cw-words-area").bounding_box()
-    pictures = [one.bounding_box()["y"] for one in page.locator(".cw-view-area svg:is([role=img], [data-paper])").all()]
+    pictures = [one.bounding_box()["y"] for one in page.locator(".cw-view-area :is(svg[role=img], [data-paper])").all()]
     assert min(pictures) < words["y"] and words["y"] - min(pictures) < 500
 
 
@@ -114,8 +114,9 @@ def test_a_preset_shows_that_it_is_on_until_a_control_is_moved(site_page: Callab
     page.locator("[data-preset]").first.click()
     assert page.locator('[data-preset][aria-pressed="true"]').count() == 1
     page.evaluate(
-        """document.querySelectorAll(".cw-main-area input[type=range]").forEach((e) => {
-          e.value = e.min; e.dispatchEvent(new Event("input")); })"""
+        """document.querySelectorAll(":is(.cw-main-area, .cw-more-area) input[type=range]").forEach((e) => {
+          e.value === e.max ? e.stepDown() : e.stepUp();
+          e.dispatchEvent(new Event("input")); })"""
     )
     page.wait_for_function("document.querySelectorAll('[data-preset][aria-pressed=true]').length === 0")
 

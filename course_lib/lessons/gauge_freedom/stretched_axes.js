@@ -1,6 +1,6 @@
 // The interactive "stretch the axes": the same scores in another gauge, and what becomes of the cosines. Runs in Jupyter
 // (anywidget), on a static page (afm_host.js) and on paper alike.
-import { h, list, number, svg } from "../shared/widgets/kit.js";
+import { h, list, number, power, svg } from "../shared/widgets/kit.js";
 import { beside, choice, framed, key, ladder, presets, showing, slider, table } from "../shared/widgets/controls.js";
 import { namePlaces } from "./labels.js";
 import { Movable, Plane, niceReach } from "../shared/widgets/motion_plane.js";
@@ -356,13 +356,6 @@ shown`;
 }
 
 // ---- pictures ----------------------------------------------------------------------------------------------------------
-
-/** 2e-16 as 2 · 10⁻¹⁶. */
-function power(value) {
-  const exponent = Math.floor(Math.log10(value));
-  const raised = String(exponent).replace(/./g, (sign) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[sign] ?? "⁻");
-  return `${Math.round(value / 10 ** exponent)} · 10${raised}`;
-}
 
 /** Axes, the circle and what the gauge makes of it, rays, and the wedge between an item and its nearest. */
 function scenery(plane, { items, selected, nearest, image }) {

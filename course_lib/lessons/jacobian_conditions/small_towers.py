@@ -1,4 +1,4 @@
-"""A training small enough to watch: 24 users in the plane, six towers, six optimisers, three losses.
+"""A training small enough to watch: 24 users in the plane, eight towers, eight optimisers, three losses.
 
 The same run as in tower_math.js, number by number, and the same as torch's (test_small_towers.py). The towers are
 those of `encoders`, the losses those of `losses`, the optimisers those of torch.optim and `jacobians`. User u likes
@@ -10,7 +10,7 @@ that a row-wise optimiser sees: a bias of length d is (d, 1).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -68,6 +68,9 @@ def pair(number: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return users, (users + np.array(LIKED)[number % len(LIKED)]) % USERS
 
 
+_SIGNS = np.repeat([1.0, -1.0], HIDDEN)
+
+
 # ---- towers: start(draws), embed(parameters), and the gradient of the parameters from that of the embeddings
 # -----------------
 
@@ -83,6 +86,16 @@ class Tower:
     embed: Callable[[Parameters, Draws], np.ndarray]
     pull_back: Callable[[Parameters, np.ndarray, Draws], Parameters]
     own_rows: bool = True
+
+
+def _mlp_pull_back(p: Parameters, g: np.ndarray, draws: Draws) -> Parameters:
+    hidden = draws.wide @ p[0].T  # (n, 2 h)
+    return [((g @ p[1]) * (hidden > 0)).T @ draws.wide, g.T @ np.maximum(hidden, 0)]
+
+
+def _normalised_pull_back(p: Parameters, g: np.ndarray, draws: Draws) -> Parameters:
+    tangential = geometry.split_radial(g, p[0])[1]
+    return [tangential / geometry.norm(p[0])[:, None]]
 
 
 TOWERS = {
@@ -115,7 +128,36 @@ TOWERS = {
         lambda p, draws: p[1] * p[0],
         lambda p, g, draws: [p[1] * g, (g * p[0]).sum()[None, None]],
     ),
+    # q_u = B max(A x_u, 0), A (2 h, h) and B (d, 2 h) from (I, -I) and (W, -W): at first the function of "dense"
+    "mlp": Tower(
+        lambda draws: [np.eye(HIDDEN)[[*range(HIDDEN)] * 2] * _SIGNS[:, None], np.hstack([draws.mix] * 2) * _SIGNS / 2],
+        lambda p, draws: np.maximum(draws.wide @ p[0].T, 0) @ p[1].T,
+        _mlp_pull_back,
+        False,
+    ),
+    # q_u = E_u / |E_u|
+    "normalised": Tower(
+        lambda draws: [draws.table], lambda p, draws: np.asarray(geometry.normalise(p[0])), _normalised_pull_back
+    ),
 }
+
+
+def kernel_blocks(tower: str, seed: int) -> np.ndarray:
+    """K (n, n, d, d) of `tower` before the first step: K_ij = J_i J_j^T, one Jacobian J_i for each user."""
+    draws, chosen = draw(seed, steps=0, batch_size=0), TOWERS[tower]
+    parameters, slopes = chosen.start(draws), np.eye(USERS * WIDTH).reshape(-1, USERS, WIDTH)
+    pulled = [chosen.pull_back(parameters, slope, draws) for slope in slopes]
+    jacobian = np.array([np.concatenate([part.ravel() for part in row]) for row in pulled]).reshape(USERS, WIDTH, -1)
+    return np.asarray(np.einsum("iap,jbp->ijab", jacobian, jacobian))
+
+
+def radial_speed(tower: str, seed: int) -> float:
+    """`jacobians.tangent_criterion(...).worst` before the first step: 0 where all moves are tangent to first order."""
+    draws, blocks = draw(seed, steps=0, batch_size=0), kernel_blocks(tower, seed)
+    unit = geometry.normalise(TOWERS[tower].embed(TOWERS[tower].start(draws), draws))
+    pushed = np.einsum("jiab,ib->ija", blocks, unit)  # K_ji q_i / |q_i|
+    radial = geometry.split_radial(pushed, np.broadcast_to(unit, pushed.shape))[1]
+    return float(geometry.norm(radial).max() / np.linalg.norm(blocks, 2, axis=(2, 3)).max())
 
 
 # ---- losses: of a batch of users' and items' embeddings, (B, d) each
@@ -179,10 +221,27 @@ def _row_adagrad(p: np.ndarray, g: np.ndarray, lr: float, state: dict[str, Any],
     return np.asarray(p - lr * g / (np.sqrt(state["sum"]) + ADAGRAD_EPS))
 
 
-def _adam(p: np.ndarray, g: np.ndarray, lr: float, state: dict[str, Any], touched: np.ndarray) -> np.ndarray:
+def _adam(
+    p: np.ndarray, g: np.ndarray, lr: float, state: dict[str, Any], touched: np.ndarray, *, late: bool = True
+) -> np.ndarray:
+    """late: epsilon is added after the correction of v, as by torch's Adam, or else before, as by its SparseAdam."""
     (b1, b2), t = ADAM_BETAS, state.get("t", 0) + 1
     state.update(t=t, m=b1 * state.get("m", 0) + (1 - b1) * g, v=b2 * state.get("v", 0) + (1 - b2) * g**2)
-    return np.asarray(p - lr * (state["m"] / (1 - b1**t)) / (np.sqrt(state["v"] / (1 - b2**t)) + ADAM_EPS))
+    second = np.sqrt(1 - b2**t)
+    eps = ADAM_EPS if late else ADAM_EPS / second
+    return np.asarray(p - lr * (state["m"] / (1 - b1**t)) / (np.sqrt(state["v"]) / second + eps))
+
+
+def _adagrad(p: np.ndarray, g: np.ndarray, lr: float, state: dict[str, Any], touched: np.ndarray) -> np.ndarray:
+    state["sum"] = state.get("sum", 0) + g**2
+    return np.asarray(p - lr * g / (np.sqrt(state["sum"]) + ADAGRAD_EPS))
+
+
+def _lazy_adam(p: np.ndarray, g: np.ndarray, lr: float, state: dict[str, Any], touched: np.ndarray) -> np.ndarray:
+    kept = {name: state.get(name, np.zeros_like(p)) for name in ("m", "v")}
+    moved = _adam(p, g, lr, state, touched, late=False)
+    state.update({name: np.where(touched, state[name], old) for name, old in kept.items()})
+    return np.where(touched, moved, p)
 
 
 OPTIMISERS = {
@@ -191,7 +250,9 @@ OPTIMISERS = {
     "decay": _decay,
     "lazy_decay": _lazy_decay,
     "row_adagrad": _row_adagrad,
+    "adagrad": _adagrad,
     "adam": _adam,
+    "lazy_adam": _lazy_adam,
 }
 
 
@@ -202,12 +263,14 @@ OPTIMISERS = {
 class Run:
     """Every user's path (steps + 1, n, 2), losses (steps,), moves (number, 3): step, user, angle of dq to q in degrees.
 
-    Only the users of a batch are measured, each once a step, and only if they moved.
+    Only the users of a batch are measured, each once a step, and only if they moved. pulls (number, 2): for each of
+    these moves the angles of minus the gradient to q and to dq, 90 where the gradient is zero.
     """
 
     path: np.ndarray
     losses: np.ndarray
     moves: np.ndarray
+    pulls: np.ndarray = field(default_factory=lambda: np.zeros((0, 2)))
 
     @property
     def norms(self) -> np.ndarray:
@@ -220,7 +283,7 @@ def train(*, tower: str, optimiser: str, loss: str, batch_size: int, lr: float, 
     chosen, items = TOWERS[tower], draws.items
     parameters = chosen.start(draws)
     memory: list[dict[str, Any]] = [{} for _ in parameters]
-    path, values, moves = [chosen.embed(parameters, draws)], [], []
+    path, values, moves, pulls = [chosen.embed(parameters, draws)], [], [], []
     for t, batch in enumerate(draws.batches):
         users, liked = pair(batch)
         before = path[-1]
@@ -237,10 +300,12 @@ def train(*, tower: str, optimiser: str, loss: str, batch_size: int, lr: float, 
         items = items - lr * item_gradient
         path.append(chosen.embed(parameters, draws))
         values.append(value)
-        moves += _angles(t, np.unique(users), before, path[-1])
+        movers = _movers(users, before, path[-1])
+        moves += [(t, int(u), _angle(before[u], path[-1][u] - before[u])) for u in movers]
+        pulls += [[_angle(-gradient[u], other) for other in (before[u], path[-1][u] - before[u])] for u in movers]
         if not np.isfinite(path[-1]).all() or geometry.norm(path[-1]).max() > 1e6:
             break
-    return Run(np.array(path), np.array(values), np.array(moves).reshape(-1, 3))
+    return Run(np.array(path), np.array(values), np.array(moves).reshape(-1, 3), np.array(pulls).reshape(-1, 2))
 
 
 def _present(parameter: np.ndarray, users: np.ndarray, own_rows: bool) -> np.ndarray:
@@ -249,10 +314,12 @@ def _present(parameter: np.ndarray, users: np.ndarray, own_rows: bool) -> np.nda
     return np.isin(rows, users) if own_rows else rows >= 0
 
 
-def _angles(t: int, users: np.ndarray, before: np.ndarray, after: np.ndarray) -> list[tuple[float, float, float]]:
-    q, move = before[users], after[users] - before[users]
-    moved = geometry.norm(move) > STILL * geometry.norm(q)
-    if not moved.any():
-        return []
-    found = geometry.angle_degrees(q[moved], move[moved])
-    return [(t, int(user), float(angle)) for user, angle in zip(users[moved], found, strict=True)]
+def _movers(users: np.ndarray, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """The users of a batch that moved, each once."""
+    once = np.unique(users)
+    return once[geometry.norm(after[once] - before[once]) > STILL * geometry.norm(before[once])]
+
+
+def _angle(a: np.ndarray, b: np.ndarray) -> float:
+    """In degrees; 90 where there is no direction."""
+    return float(geometry.angle_degrees(a, b)) if a.any() and b.any() else 90.0

@@ -1,4 +1,4 @@
-// A training small enough to watch: 24 users in the plane, six towers, six optimisers, three losses. The same run as
+// A training small enough to watch: 24 users in the plane, eight towers, eight optimisers, three losses. The same run as
 // course_lib.lessons.jacobian_conditions.small_towers, number by number (tests/lessons/jacobian_conditions/test_small_towers.py). A parameter is a matrix (a list of
 // rows); its rows are what a row-wise optimiser sees, so that a bias of length d is d rows of one number.
 import { angleDegrees, add, dot, norm, scale, softmax } from "../shared/widgets/motion_math.js";
@@ -48,6 +48,7 @@ export function pair(number) {
 // ---- towers: start(draws), embed(parameters, draws), and the parameters' gradient from that of the embeddings ---------------
 // `shared`: no row of the first parameter belongs to one user alone.
 
+const positive = (a) => mapped((value) => Math.max(value, 0), a);
 const mixed = ({ mix }) => mapped((value) => value / Math.sqrt(HIDDEN), mix);
 
 export const TOWERS = {
@@ -74,7 +75,60 @@ export const TOWERS = {
     embed: ([e, s]) => mapped((value) => s[0][0] * value, e),
     pullBack: ([e, s], g) => [mapped((value) => s[0][0] * value, g), [[dot(g.flat(), e.flat())]]],
   },
+  mlp: { // B max(A x, 0), at first the function of `dense`
+    start: (draws) => [
+      matrix(2 * HIDDEN, HIDDEN, (i, j) => Number(i % HIDDEN === j) * (i < HIDDEN ? 1 : -1)),
+      mixed(draws).map((row) => [...row, ...row.map((value) => -value)])],
+    embed: ([a, b], { wide }) => products(positive(products(wide, a)), b),
+    pullBack: ([a, b], g, { wide }) => {
+      const hidden = products(wide, a);
+      const slopes = mapped((slope, value) => (value > 0 ? slope : 0), products(g, transposed(b)), hidden);
+      return [products(transposed(slopes), transposed(wide)), products(transposed(g), transposed(positive(hidden)))];
+    },
+    shared: true,
+  },
+  normalised: {
+    start: ({ table }) => [table],
+    embed: ([e]) => units(e),
+    pullBack: ([e], g) => [g.map((row, i) => throughDirection(row, scale(e[i], 1 / norm(e[i])), norm(e[i])))],
+  },
 };
+
+/** K_ij = J_i J_j^T of a tower before the first step: rows and columns are the numbers of all users, one user after the other. */
+export function kernel(tower, seed) {
+  const draws = draw(seed, 0);
+  const { start, pullBack } = TOWERS[tower];
+  const parameters = start(draws);
+  const one = (place) => matrix(USERS, WIDTH, (i, j) => Number(i * WIDTH + j === place));
+  const jacobian = range(USERS * WIDTH).map((place) => pullBack(parameters, one(place), draws).flat(2));
+  return products(jacobian, jacobian);
+}
+
+/**
+ * How fast a gradient at a right angle to its embedding can move an embedding along itself before the first step, as a part
+ * of the fastest move: 0 where all moves are perpendicular to first order (the sharp criterion).
+ */
+export function radialSpeed(tower, seed) {
+  const rows = kernel(tower, seed);
+  const draws = draw(seed, 0);
+  const unit = units(TOWERS[tower].embed(TOWERS[tower].start(draws), draws));
+  let [radial, fastest] = [0, 0];
+  for (let j = 0; j < USERS; j += 1) {
+    for (let i = 0; i < USERS; i += 1) {
+      const block = rows.slice(j * WIDTH, (j + 1) * WIDTH).map((row) => row.slice(i * WIDTH, (i + 1) * WIDTH)); // K_ji
+      const pushed = block.map((row) => dot(row, unit[i]));
+      radial = Math.max(radial, norm(add(pushed, unit[j], -dot(pushed, unit[j]))));
+      fastest = Math.max(fastest, largestFactor(block));
+    }
+  }
+  return radial / fastest;
+}
+
+/** The largest singular value of a 2 x 2 matrix. */
+function largestFactor([[a, b], [c, d]]) {
+  const squares = a * a + b * b + c * c + d * d;
+  return Math.sqrt((squares + Math.sqrt(Math.max(0, squares ** 2 - 4 * (a * d - b * c) ** 2))) / 2);
+}
 
 // ---- losses of a batch: value, and the gradients of the users' and of the items' embeddings ------------------------------------
 
@@ -136,12 +190,23 @@ export const OPTIMISERS = {
     memory.sum = g.map((row, i) => (memory.sum?.[i] ?? 0) + dot(row, row) / row.length);
     return p.map((row, i) => row.map((value, j) => value - (lr * g[i][j]) / (Math.sqrt(memory.sum[i]) + 1e-10)));
   },
-  adam(p, g, lr, memory) {
+  adagrad(p, g, lr, memory) {
+    memory.sum = mapped((sum, slope) => sum + slope ** 2, memory.sum ?? zeros(p), g);
+    return mapped((value, slope, sum) => value - (lr * slope) / (Math.sqrt(sum) + 1e-10), p, g, memory.sum);
+  },
+  lazy_adam(p, g, lr, memory, touched) {
+    const old = { m: memory.m ?? zeros(p), v: memory.v ?? zeros(p) };
+    const moved = OPTIMISERS.adam(p, g, lr, memory, touched, false);
+    for (const name of ["m", "v"]) memory[name] = memory[name].map((row, i) => (touched(i) ? row : old[name][i]));
+    return p.map((row, i) => (touched(i) ? moved[i] : row));
+  },
+  adam(p, g, lr, memory, touched, late = true) { // late: epsilon after the correction of v (Adam), or before (SparseAdam)
     memory.t = (memory.t ?? 0) + 1;
     memory.m = mapped((m, slope) => 0.9 * m + (1 - 0.9) * slope, memory.m ?? zeros(p), g);
     memory.v = mapped((v, slope) => 0.999 * v + (1 - 0.999) * slope ** 2, memory.v ?? zeros(p), g);
     const [first, second] = [1 - 0.9 ** memory.t, 1 - 0.999 ** memory.t];
-    return mapped((value, m, v) => value - (lr * (m / first)) / (Math.sqrt(v / second) + 1e-8), p, memory.m, memory.v);
+    const epsilon = late ? 1e-8 : 1e-8 / Math.sqrt(second);
+    return mapped((value, m, v) => value - (lr * (m / first)) / (Math.sqrt(v / second) + epsilon), p, memory.m, memory.v);
   },
 };
 
@@ -156,14 +221,18 @@ export class Training {
     this.memory = parameters.map(() => ({}));
     this.path = [this.tower.embed(parameters, draws)];
     this.norms = [this.path[0].map(norm)];
-    Object.assign(this, { losses: [], moves: [], ended: false });
+    Object.assign(this, { losses: [], moves: [], pulls: [], ended: false });
   }
 
-  /** path[t][user] = q, norms[t][user], losses[t], moves = [step, user, angle of dq to q in degrees] of the users of each batch that moved. */
+  /**
+   * path[t][user] = q, norms[t][user], losses[t], moves = [step, user, angle of dq to q in degrees] of the users of each batch
+   * that moved, pulls = for each of these moves the angles of minus the gradient to q and to dq.
+   */
   to(steps) {
     while (this.losses.length < steps && !this.ended) this.step();
     const [path, norms] = [this.path.slice(0, steps + 1), this.norms.slice(0, steps + 1)];
-    return { path, norms, losses: this.losses.slice(0, steps), moves: this.moves.filter(([t]) => t < steps) };
+    const moves = this.moves.filter(([t]) => t < steps);
+    return { path, norms, losses: this.losses.slice(0, steps), moves, pulls: this.pulls.slice(0, moves.length) };
   }
 
   step() {
@@ -172,7 +241,8 @@ export class Training {
     const pairs = draws.batch().map(pair);
     const before = this.path[t];
     const found = this.loss(pairs.map(([user]) => before[user]), pairs.map(([, item]) => this.items[item]));
-    const gradients = tower.pullBack(this.parameters, summed(pairs.map(([user]) => user), found.q), draws);
+    const gradient = summed(pairs.map(([user]) => user), found.q);
+    const gradients = tower.pullBack(this.parameters, gradient, draws);
     const users = [...new Set(pairs.map(([user]) => user))].sort((a, b) => a - b);
     const touched = (i) => (row) => tower.shared || i > 0 || users.includes(row);
     this.parameters = this.parameters.map((p, i) => this.optimise(p, gradients[i], lr, this.memory[i], touched(i)));
@@ -181,7 +251,13 @@ export class Training {
     this.path.push(after);
     this.norms.push(after.map(norm));
     this.losses.push(found.value);
-    this.moves.push(...users.map((user) => [t, user, angleOfMove(before[user], after[user])]).filter(([, , angle]) => angle !== null));
+    for (const user of users) {
+      const move = add(after[user], before[user], -1);
+      if (norm(move) <= STILL * norm(before[user])) continue;
+      const pull = scale(gradient[user], -1);
+      this.moves.push([t, user, angleOf(before[user], move)]);
+      this.pulls.push([angleOf(pull, before[user]), angleOf(pull, move)]);
+    }
     this.ended = !after.every((q) => norm(q) <= 1e6);
   }
 }
@@ -196,7 +272,5 @@ function summed(identifiers, rows) {
   return total;
 }
 
-function angleOfMove(before, after) {
-  const move = add(after, before, -1);
-  return norm(move) > STILL * norm(before) ? angleDegrees(before, move) : null;
-}
+/** In degrees; 90 where there is no direction. */
+const angleOf = (a, b) => (a.some(Boolean) && b.some(Boolean) ? angleDegrees(a, b) : 90);

@@ -1,10 +1,10 @@
 // The interactive "which towers stay on the circle": a small training in the plane, the angle of every move, the lengths.
 // Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper alike.
-import { fine, h, list, number, svg } from "../shared/widgets/kit.js";
+import { fine, h, number, svg } from "../shared/widgets/kit.js";
 import { Interactive, beside, button, framed, ladder, presets, showing, slider, table } from "../shared/widgets/controls.js";
 import { Plane, niceReach } from "../shared/widgets/motion_plane.js";
 import { selection, stepChart } from "../shared/widgets/motion_view.js";
-import { Training, USERS } from "./tower_math.js";
+import { Training, USERS, radialSpeed } from "./tower_math.js";
 
 const NAMES = ["tower", "optimiser", "loss", "batch_size", "lr", "steps", "follow", "seed"];
 const RATES = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 2, 5, 10];
@@ -12,42 +12,98 @@ const MOST_STEPS = 300;
 
 const plain = { tower: "lookup", optimiser: "sgd", loss: "infonce", steps: 60 };
 const PRESETS = {
-  lookup: { text: "Plain lookup", set: { ...plain, lr: 0.5 } },
-  dot: { text: "Dot product", set: { ...plain, loss: "infonce_dot", lr: 0.5 } },
+  lookup: { text: "Plain table", set: { ...plain, lr: 0.5 } },
+  bias: { text: "Bias", set: { ...plain, tower: "bias", lr: 0.5 } },
   layers: { text: "Two layers", set: { ...plain, tower: "two_layers", lr: 0.2 } },
-  bias: { text: "A bias", set: { ...plain, tower: "bias", lr: 0.1 } },
+  scale: { text: "Scale", set: { ...plain, tower: "scale", lr: 0.5 } },
+  normalised: { text: "Normalised", set: { ...plain, tower: "normalised", lr: 0.5 } },
   momentum: { text: "Momentum", set: { ...plain, optimiser: "momentum", lr: 0.1 } },
-  scale: { text: "Shared scale", set: { ...plain, tower: "scale", lr: 0.5 } },
   adam: { text: "Adam", set: { ...plain, optimiser: "adam", lr: 0.1 } },
+  dot: { text: "Dot product", set: { ...plain, loss: "infonce_dot", lr: 0.5 } },
 };
 
 export default showing((model) => new View(model, NAMES));
 
-// ---- the choices: name, what it does to the angles, and the premise of Theorem 2.1 of P0 that it leaves open ----------------
+// ---- the choices, and what becomes of the right angle ----------------------------------------------------------------------
 
 const choices = {
   tower: {
-    lookup: { name: "a lookup, q = Eᵤ" },
-    one_hot: { name: "a linear layer on one-hot inputs", note: "The linear layer is the same function as a lookup, stored as the columns of a matrix." },
-    dense: { name: "a linear layer on features, q = W xᵤ", note: "The features of two users are not perpendicular, so the gradients of all users mix.", open: "the inputs of the tower are not orthogonal" },
-    two_layers: { name: "an embedding and a linear layer, q = B Eᵤ", note: "All users share B, and BBᵀ bends the step of Eᵤ.", open: "the tower is not linear in its parameters" },
-    bias: { name: "a lookup with a shared bias, q = Eᵤ + b", note: "Every gradient of the batch moves the bias, and the bias moves everybody.", open: "all users share the bias" },
-    scale: { name: "a lookup with a shared scale, q = s Eᵤ", note: "A loss of cosines never moves the scale s.", open: "the tower is not linear in its parameters" },
+    lookup: { name: "a table, q = Eᵤ" },
+    one_hot: { name: "a linear layer on one-hot inputs" },
+    dense: { name: "a linear layer on features, q = W xᵤ", why: "The features of two users are not perpendicular, so the gradients of all users mix." },
+    mlp: { name: "an MLP on features, q = B max(A xᵤ, 0)", why: "All users share both layers: gradients mix, and each layer turns what passes the other." },
+    two_layers: { name: "a table and a linear layer, q = B Eᵤ", why: "All users share B, and BBᵀ turns the step of Eᵤ." },
+    bias: { name: "a table with a shared bias, q = Eᵤ + b", why: "Every gradient of the batch moves the bias, and the bias moves everybody." },
+    scale: { name: "a table with a shared scale, q = s Eᵤ" },
+    normalised: { name: "a table, divided by its length, q = Eᵤ/‖Eᵤ‖" },
   },
   optimiser: {
     sgd: { name: "SGD" },
-    momentum: { name: "SGD with momentum", note: "Momentum (0.9) adds old gradients, which were perpendicular to where q was.", open: "the optimiser has momentum" },
-    decay: { name: "SGD with weight decay", note: "Decay (0.05) pulls every parameter towards zero in every step.", open: "the optimiser decays the weights" },
-    lazy_decay: { name: "SGD with lazy decay", note: "Decay (0.05) pulls the rows that the batch touched towards zero.", open: "the optimiser decays the weights" },
-    row_adagrad: { name: "row-wise Adagrad", note: "Each row of parameters has its own rate, so the direction of the row’s step stays.", open: "the optimiser is not plain SGD" },
-    adam: { name: "Adam", note: "Each number has its own rate, so the step turns; the first step is the sign of the gradient.", open: "the optimiser is not plain SGD" },
+    momentum: { name: "SGD with momentum", why: "Momentum (0.9) adds old gradients, which were perpendicular to where q was." },
+    decay: { name: "SGD with weight decay", why: "Decay (0.05) pulls every vector towards zero in every step." },
+    lazy_decay: { name: "SGD with lazy decay", why: "Decay (0.05) pulls the vectors of the batch towards zero." },
+    row_adagrad: { name: "row-wise AdaGrad", why: "A row of this matrix is a coordinate of all users, so the coordinates have rates of their own." },
+    adagrad: { name: "AdaGrad", why: "Each number has a rate of its own, so the step turns." },
+    adam: { name: "Adam, all rows", why: "Each number has a rate of its own, so the step turns." },
+    lazy_adam: { name: "Adam, rows of the batch only", why: "Each number has a rate of its own, so the step turns." },
   },
   loss: {
     infonce: { name: "InfoNCE on cosines" },
     cosine_squared: { name: "(1 − cos)²" },
-    infonce_dot: { name: "InfoNCE on dot products", note: "The gradient of a dot product has a part along q.", open: "the loss sees more than cosines" },
+    infonce_dot: { name: "InfoNCE on dot products" },
   },
 };
+
+const KEEPS = 1e-9; // radial speed below this is rounding
+const SHORTER = 1e-5; // part of its length that a vector must lose: AdaGrad makes moves of the rounding of a scale’s gradient
+
+/** Whether every row steps along its own gradient of the moment. */
+const alongGradient = ({ optimiser, tower }) => optimiser === "sgd" || (optimiser === "row_adagrad" && tower !== "one_hot");
+
+/**
+ * The flowchart: questions with their answers (none behind the leaf), a number for each, and the leaf where they end:
+ * what becomes of the right angle ("kept", "longer", "lost"), in words, and by what.
+ */
+function flow(state, { pulls }, radial) {
+  const why = (name) => choices[name][state[name]].why;
+  const worst = (angles) => (!angles.length ? "not yet" : Math.max(...angles) < 0.005 ? "0°" : `up to ${number(Math.max(...angles))}°`);
+  const momentum = state.optimiser === "momentum";
+  const leaves = {
+    divided: { verdict: "kept", title: "The length is 1 after every step.", by: "The output cannot leave the circle: Jᵀq = 0 (exercise “An output on the sphere”). The rows that are divided do change their length." },
+    loss: { verdict: "lost", title: "The gradient itself is not perpendicular.", by: "A dot product grows with the length of q, so its gradient has a part along q." },
+    tower: { verdict: "lost", title: "The tower loses the right angle.", by: `${why("tower")} (Lemma “How the batch moves an embedding”.)` },
+    optimiser: momentum
+      ? { verdict: "longer", title: "Not perpendicular, yet never shorter.", by: `${why("optimiser")} (Proposition “Heavy ball”.)` }
+      : { verdict: "lost", title: "The optimiser loses the right angle.", by: `${why("optimiser")}${/adam|adagrad/.test(state.optimiser) ? " (Proposition “Adam’s first step”.)" : ""}` },
+    end: { verdict: "kept", title: "Every move is perpendicular, and no vector becomes shorter.", by: endOf(state) },
+  };
+  const asked = [
+    { ask: "Is the output divided by its length?", answer: state.tower === "normalised", on: false, measure: "", leaf: "divided" },
+    { ask: "Does the loss ignore lengths?", answer: state.loss !== "infonce_dot", on: true, measure: `gradient off the right angle: ${worst(pulls.map(([angle]) => Math.abs(angle - 90)))}`, leaf: "loss" },
+    { ask: "Do the blocks JᵢJⱼᵀ keep a right angle?", answer: radial < KEEPS, on: true, measure: radial < KEEPS ? "speed along q: 0 %" : `speed along q: up to ${number(100 * radial)} %`, leaf: "tower" },
+    { ask: "Does every row step along its own gradient?", answer: alongGradient(state), on: true, measure: `step off the gradient: ${worst(pulls.map(([, angle]) => angle))}`, leaf: "optimiser" },
+  ];
+  const last = asked.findIndex(({ answer, on }) => answer !== on);
+  return { asked: asked.map((one, k) => ({ ...one, reached: last < 0 || k <= last, leaves: k === last })), leaf: leaves[last < 0 ? "end" : asked[last].leaf] };
+}
+
+function endOf({ optimiser, tower }) {
+  if (optimiser === "row_adagrad") return "Proposition “Row-wise Adagrad”: the step is a multiple of the gradient.";
+  if (tower === "scale") return "Theorem “Sharp criterion”: a loss of cosines never moves s.";
+  return "Theorem “Orthogonal embedding motion”: the blocks are those of a table, and the tower is linear in its parameters.";
+}
+
+/** The move that shows a leaf: the first that shortens its vector, or else the one that is farthest from 90 degrees. */
+function example({ moves, norms, path }) {
+  const shrinks = ([t, user]) => norms[t][user] - norms[t + 1][user] > SHORTER * norms[t][user];
+  const off = (move) => Math.abs(move[2] - 90);
+  const farthest = (some) => some.reduce((one, other) => (off(other) > off(one) ? other : one), some[0]);
+  const first = moves.find(shrinks);
+  const found = first ? farthest(moves.filter((move) => move[0] === first[0] && shrinks(move))) : farthest(moves);
+  if (!found) return null;
+  const [t, user, angle] = found;
+  return { step: t + 1, user: user + 1, angle, from: norms[t][user], to: norms[t + 1][user], q: path[t][user], shrinks: Boolean(first) };
+}
 
 const chosen = (state) => Object.entries(choices).map(([name, options]) => options[state[name]]);
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
@@ -58,9 +114,9 @@ class View extends Interactive {
   build() {
     const { parts } = this;
     const head = {
-      look: "cw-motion cw-words-under",
-      title: "Which towers stay on the circle",
-      lead: "24 users learn in the plane. Change one part, and look at the angle between each embedding and its move.",
+      look: "cw-motion cw-towers",
+      title: "Which towers keep the right angle",
+      lead: "24 users learn in the plane. Which tower, which optimiser, which loss? The flowchart ends with a leaf.",
     };
     const select = (name, text) => parts[name] = selection({ name, text, options: Object.entries(choices[name]).map(([value, option]) => [value, capital(option.name)]), onset: (value) => this.set({ [name]: value }) });
     const slide = (name, text, min, max) => parts[name] = slider({ name, text, min, max, step: 1, onset: (value) => this.set({ [name]: value }) });
@@ -75,11 +131,18 @@ class View extends Interactive {
         start: parts.presets.box,
         main: [select("tower", "User tower").box, select("optimiser", "Optimiser of the users").box, select("loss", "Loss").box,
           slide("steps", "Steps of training", 0, MOST_STEPS).box, h("div", { class: "cw-row cw-buttons" }, parts.one, parts.many, parts.reset)],
-        view: h("div", { class: "cw-pair" }, this.buildPlane(), this.buildAngles()),
+        view: [this.buildFlow(), h("div", { class: "cw-pair" }, this.buildPlane(), this.buildAngles())],
         words: parts.summary,
-        more: [h("div", { class: "cw-pair cw-stays" }, parts.lr.box, slide("batch_size", "Batch size", 4, USERS).box, slide("follow", "Follow user", 1, USERS).box), parts.again],
+        more: [h("div", {}, h("div", { class: "cw-pair cw-stays" }, parts.lr.box, slide("batch_size", "Batch size", 4, USERS).box, slide("follow", "Follow user", 1, USERS).box), parts.again), this.buildLengths()],
       }),
       parts.folds.box);
+  }
+
+  buildFlow() {
+    const { parts } = this;
+    parts.asks = h("ol", { class: "cw-asks", "aria-label": "Flowchart" });
+    parts.leaf = h("div", { class: "cw-leaf" });
+    return h("div", { class: "cw-card", "data-paper": true }, parts.asks, parts.leaf);
   }
 
   buildPlane() {
@@ -99,14 +162,18 @@ class View extends Interactive {
     const { parts } = this;
     parts.share = h("p", { class: "cw-share" });
     this.rose = new Rose();
-    parts.chart = h("div", {});
     return h("div", { class: "cw-card" },
       h("p", { class: "cw-card-title" }, "Angle between q and its move"),
       this.rose.root, parts.share,
       h("ul", { class: "cw-legend" },
         wideKey("uniform directions", svg("path", { class: "cw-null", d: "M1 10H25" })),
-        wideKey(`90 ± ${NEAR}°`, svg("path", { class: "cw-near", d: "M1 10H25" }))),
-      parts.chart,
+        wideKey(`90 ± ${NEAR}°`, svg("path", { class: "cw-near", d: "M1 10H25" }))));
+  }
+
+  buildLengths() {
+    const { parts } = this;
+    parts.chart = h("div", {});
+    return h("div", { class: "cw-card" }, parts.chart,
       h("ul", { class: "cw-legend" },
         wideKey("the user you follow", svg("path", { class: "cw-line-norm", d: "M1 10H25" })),
         wideKey("mean of all", svg("path", { class: "cw-line-mean-norm", d: "M1 10H25" }))));
@@ -124,15 +191,20 @@ class View extends Interactive {
     const trained = JSON.stringify(settings);
     if (trained !== this.trained) this.training = new Training(state);
     this.trained = trained;
+    const start = `${state.tower} ${state.seed}`;
+    if (start !== this.start) this.radial = radialSpeed(state.tower, state.seed);
+    this.start = start;
     const run = this.training.to(steps);
-    this.result = { ...run, state, angles: run.moves.map(([, , angle]) => angle) };
+    const found = flow(state, run, this.radial);
+    this.result = { ...run, state, angles: run.moves.map(([, , angle]) => angle), flow: found, example: found.leaf.verdict === "kept" ? null : example(run) };
     const said = sentences(this.result);
-    this.story = said.join(" ");
+    this.story = said.filter(Boolean).join(" ");
     this.showControls(state);
+    this.showFlow();
     this.showPlane(state);
-    this.rose.show(this.result.angles, said[1]);
+    this.rose.show(this.result.angles, said[3]);
     this.showShare();
-    this.showNorms(state, said[3]);
+    this.showNorms(state, said[4]);
     this.showTable();
     this.parts.folds.code.textContent = asPython(state);
     this.announce?.();
@@ -147,6 +219,15 @@ class View extends Interactive {
     parts.follow.show(follow, `${follow} of ${USERS}`);
     parts.one.disabled = parts.many.disabled = steps >= MOST_STEPS;
     parts.reset.disabled = steps === 0;
+  }
+
+  showFlow() {
+    const { parts, result: { example: shown, flow: { asked, leaf } } } = this;
+    parts.asks.replaceChildren(...asked.map(({ ask, answer, measure, reached, leaves }) => h("li", { class: "cw-ask", "data-way": leaves ? "off" : reached ? "on" : "unasked" },
+      h("span", {}, ask, " ", reached ? h("strong", {}, answer ? "Yes." : "No.") : h("span", { class: "cw-soft" }, "Not asked.")), reached && measure ? h("span", { class: "cw-soft" }, measure) : null)));
+    parts.leaf.setAttribute("data-verdict", leaf.verdict);
+    parts.leaf.replaceChildren(h("p", {}, h("strong", {}, `${MARKS[leaf.verdict]} ${leaf.title}`), " ", leaf.by),
+      h("p", {}, shown ? exampleText(shown) : ""));
   }
 
   showPlane({ follow }) {
@@ -212,7 +293,12 @@ function shares(angles, count) {
   return found.map((times) => times / Math.max(angles.length, 1));
 }
 
-const sentences = ({ state, angles, norms }) => [opening(state), aboutAngles(angles), aboutTheorem(state), aboutNorms(norms), ...chosen(state).map(({ note }) => note).filter(Boolean)];
+const MARKS = { kept: "✓", longer: "≈", lost: "✕" };
+
+const sentences = ({ state, angles, norms, flow: { leaf }, example: shown }) => [opening(state), leaf.title, shown ? exampleText(shown) : "", aboutAngles(angles), aboutNorms(norms)];
+
+const exampleText = ({ step, user, angle, from, to, q, shrinks }) => `${shrinks ? "Counterexample" : "Example"}: step ${step} moves user ${user} from (${q.map(number).join(", ")}) at ${number(angle)}° to its vector, ` +
+  `and its length goes from ${from.toFixed(3)} to ${to.toFixed(3)}.`;
 
 function opening(state) {
   const [tower, optimiser, loss] = chosen(state).map(({ name }) => name);
@@ -227,15 +313,10 @@ function aboutAngles(angles) {
   return `Of ${count}, ${percent(shareNear(angles))} stood within 90 ± ${NEAR}° to their embeddings (uniform directions: ${percent(NULL_SHARE)}); the farthest stood ${fine(worst)}° away from 90°.`;
 }
 
-function aboutTheorem(state) {
-  const reasons = chosen(state).map(({ open }) => open).filter(Boolean);
-  return reasons.length ? `P0’s Theorem 2.1 does not cover this choice: ${list(reasons)}.` : "P0’s Theorem 2.1 covers this choice.";
-}
-
 function aboutNorms(norms) {
   const [first, last] = [mean(norms[0]), mean(norms[norms.length - 1])];
   if (norms.length === 1) return `The mean length is ${number(first)}.`;
-  const shrank = norms[0].filter((_, user) => norms.some((all, t) => t > 0 && all[user] - norms[t - 1][user] < -1e-9 * norms[t - 1][user])).length;
+  const shrank = norms[0].filter((_, user) => norms.some((all, t) => t > 0 && all[user] - norms[t - 1][user] < -SHORTER * norms[t - 1][user])).length;
   const never = shrank === 0 ? "No embedding ever became shorter" : `${shrank} of ${USERS} embeddings became shorter at some step`;
   return `The mean length went from ${number(first)} to ${number(last)}. ${never}.`;
 }
@@ -253,7 +334,11 @@ from course_lib.lessons.jacobian_conditions import small_towers
 from course_lib.lessons.jacobian_conditions.tower_motion import TowerMotion
 
 settings = dict(tower="${tower}", optimiser="${optimiser}", loss="${loss}", batch_size=${batch_size}, lr=${lr}, steps=${steps}, seed=${seed})
-angles = small_towers.train(**settings).moves[:, 2]
+run = small_towers.train(**settings)
+angles, (to_vector, to_move) = run.moves[:, 2], run.pulls.T
+print(np.abs(to_vector - 90).max(initial=0), "degrees: the gradients off the right angle")
+print(100 * small_towers.radial_speed(settings["tower"], settings["seed"]), "percent: the radial speed of the tower")
+print(to_move.max(initial=0), "degrees: the steps off the gradients")
 counts, _ = np.histogram(angles, bins=np.linspace(0, 180, 10))
 print(100 * counts / max(len(angles), 1), "percent of the moves in each 20 degrees")
 TowerMotion(**settings, follow=${follow})`;

@@ -15,8 +15,10 @@ SMALLEST_BATCH = 4
 class TowerMotion(WrittenOnce):
     """A small training of 24 users in the plane, and the angle at which every embedding moved.
 
-    tower       one of small_towers.TOWERS: "lookup", "one_hot", "dense", "two_layers", "bias", "scale"
-    optimiser   one of small_towers.OPTIMISERS: "sgd", "momentum", "decay", "lazy_decay", "row_adagrad", "adam"
+    tower       one of small_towers.TOWERS: "lookup", "one_hot", "dense", "mlp", "two_layers", "bias", "scale",
+                "normalised"
+    optimiser   one of small_towers.OPTIMISERS: "sgd", "momentum", "decay", "lazy_decay", "row_adagrad", "adagrad",
+                "adam" (all rows), "lazy_adam" (rows of the batch)
     loss        one of small_towers.LOSSES: "infonce", "cosine_squared", "infonce_dot"
     batch_size  pairs in a batch, 4 to 24
     lr          learning rate, 0.01 to 10
@@ -29,9 +31,10 @@ class TowerMotion(WrittenOnce):
 
     module_name: ClassVar[str] = "tower_motion"
     caption: ClassVar[str] = (
-        "First picture: the paths of all users (thin) and of one (thick), with the circle on which it started (dashed) "
-        "and the one on which it is. Second: how often a move made each angle with its embedding, as the area of a "
-        "petal; straight up is perpendicular, to the right is outward. Dotted half circle: directions drawn uniformly. "
+        "First: the questions that decide whether a move stays perpendicular, and the leaf where they end. First "
+        "picture: the paths of all users (thin) and of one (thick), with the circle on which it started (dashed) and "
+        "the one on which it is. Second: how often a move made each angle with its embedding, as the area of a petal; "
+        "straight up is perpendicular, to the right is outward. Dotted half circle: directions drawn uniformly. "
         "Dashed lines: 90 ± 10 degrees. Third: the lengths. With JavaScript these pictures are interactive."
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import torch
@@ -10,7 +11,9 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from course_lib.data.interactions import Interactions
+from course_lib.experiments.p0.popularity import load_split
 from course_lib.maths import norms, popularity
+from course_lib.models.encoders import TwoTower
 from course_lib.training import towers
 
 WIDTH, BATCH, STEPS, RATE, START = 32, 256, 1500, 10.0, 1.0  # START: root mean square length before the first step
@@ -64,6 +67,26 @@ class FilmRun:
         coherence = float(double / single)
         squared = self.steps * norms.expected_squared_gradient(p, batch_size=BATCH, coherence=coherence, single=single)
         return coherence, np.asarray(norms.predicted_norm(START, lr=RATE, h=1.0, updates=squared))
+
+
+@lru_cache(maxsize=1)
+def split() -> tuple[Interactions, Interactions]:
+    """(train, test) of the chapter's first training: films of MovieTweetings that people liked."""
+    return load_split("movietweetings-5core", 0)
+
+
+def steps_at(rate: float) -> int:
+    """How many steps have the same rate times steps as the chapter's training: to learn as much at another rate."""
+    return round(RATE * STEPS / rate)
+
+
+def at_rate(pairs: Interactions, rate: float, *, seed: int = 0) -> tuple[TwoTower, towers.Growth]:
+    """The model of `train` at another rate, after `steps_at` it, and what its films' lengths grew from."""
+    tables = towers.lookup_towers(pairs, d=WIDTH, norm=START, seed=seed)
+    optimiser = torch.optim.SGD(tables.parameters(), lr=rate)
+    growth = towers.Growth(optimiser, tables.right.get_parameter("weight"))
+    towers.train_towers(tables, optimiser, pairs, steps=steps_at(rate), seed=seed, batch_size=BATCH)
+    return tables, growth
 
 
 def train(pairs: Interactions, *, seed: int, steps: int = STEPS, evenly: bool = False) -> FilmRun:

@@ -16,6 +16,22 @@ from tests.widget_pages import replacing
 CHOICES = [(t, o, s) for t in small_towers.TOWERS for o in small_towers.OPTIMISERS for s in small_towers.LOSSES]
 
 
+class OnTheSphere(torch.nn.Module):
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.normalize(rows, dim=1)
+
+
+class LazyAdam(torch.optim.SparseAdam):
+    """torch's Adam for sparse gradients, which sees the rows of the batch only."""
+
+    def step(self, closure: Any = None) -> Any:
+        for parameter in (p for group in self.param_groups for p in group["params"]):
+            own = parameter.ndim == 2 and len(parameter) == small_towers.USERS
+            rows = parameter.grad.abs().sum(1).nonzero()[:, 0] if own else torch.arange(len(parameter))
+            parameter.grad = torch.sparse_coo_tensor(rows[None], parameter.grad[rows], parameter.shape)
+        return super().step(closure)
+
+
 def torch_tower(name: str, draws: small_towers.Draws) -> torch.nn.Module:
     """The tower of course_lib.models.encoders with the same start."""
     n, d, wide, mix = small_towers.USERS, small_towers.WIDTH, draws.wide, draws.mix / 2
@@ -26,7 +42,14 @@ def torch_tower(name: str, draws: small_towers.Draws) -> torch.nn.Module:
         "two_layers": lambda: encoders.EmbeddingThenLinear(n, small_towers.HIDDEN, d),
         "bias": lambda: encoders.BiasedLookup(n, d),
         "scale": lambda: encoders.ScaledLookup(n, d),
+        "mlp": lambda: torch.nn.Sequential(
+            encoders.DenseLinear(wide, 2 * small_towers.HIDDEN),
+            torch.nn.ReLU(),
+            torch.nn.Linear(2 * small_towers.HIDDEN, d, bias=False),
+        ),
+        "normalised": lambda: torch.nn.Sequential(encoders.Lookup(n, d), OnTheSphere()),
     }[name]().double()
+    eye = np.eye(small_towers.HIDDEN)
     start = {
         "lookup": [draws.table],
         "one_hot": [draws.table.T],
@@ -34,6 +57,8 @@ def torch_tower(name: str, draws: small_towers.Draws) -> torch.nn.Module:
         "two_layers": [wide, mix],
         "bias": [np.zeros(d), draws.table],
         "scale": [np.ones(()), draws.table],
+        "mlp": [np.vstack([eye, -eye]), np.hstack([mix, -mix])],
+        "normalised": [draws.table],
     }[name]
     with torch.no_grad():
         for parameter, value in zip(tower.parameters(), start, strict=True):
@@ -48,6 +73,9 @@ def torch_optimisers(name: str, parameters: Any, lr: float) -> list[torch.optim.
     scale under a cosine is 0 but for rounding, which is 0 on some processors.
     """
     parameters = list(parameters)
+    if name == "lazy_adam":
+        tables, numbers = [p for p in parameters if p.ndim], [p for p in parameters if not p.ndim]
+        return [LazyAdam(tables, lr), *([torch.optim.Adam(numbers, lr)] if numbers else [])]
     if name == "lazy_decay":
         own = [p for p in parameters if p.ndim == 2 and len(p) == small_towers.USERS]
         shared = [p for p in parameters if not any(p is row for row in own)]
@@ -58,6 +86,7 @@ def torch_optimisers(name: str, parameters: Any, lr: float) -> list[torch.optim.
         "momentum": lambda: torch.optim.SGD(parameters, lr, momentum=small_towers.MOMENTUM),
         "decay": lambda: torch.optim.SGD(parameters, lr, weight_decay=small_towers.DECAY),
         "row_adagrad": lambda: jacobians.RowWiseAdagrad(parameters, lr),
+        "adagrad": lambda: torch.optim.Adagrad(parameters, lr, eps=small_towers.ADAGRAD_EPS),
         "adam": lambda: torch.optim.Adam(parameters, lr),
     }[name]
     return [chosen()]
@@ -93,10 +122,8 @@ def torch_run(
 
 
 def is_exact(tower: str, optimiser: str) -> bool:
-    """A shared scale has a gradient of rounding errors;
-    optimisers that divide by the gradient's size make 1e-7 of that.
-    """
-    return tower != "scale" or optimiser not in ("row_adagrad", "adam")
+    """A shared scale has a gradient of rounding errors; optimisers that divide by the gradient make 1e-7 of that."""
+    return tower != "scale" or optimiser not in ("row_adagrad", "adagrad", "adam", "lazy_adam")
 
 
 @pytest.mark.parametrize("choice", CHOICES, ids="-".join)
@@ -112,7 +139,8 @@ def test_the_small_training_is_torchs(choice: tuple[str, str, str]) -> None:
 
 
 TRAIN = (
-    "(cases) => cases.map((one) => { const { path, losses, moves } = lib.train(one); return { path, losses, moves }; })"
+    "(cases) => cases.map((one) => { const { path, losses, moves, pulls } = lib.train(one);"
+    " return { path, losses, moves, pulls }; })"
 )
 
 
@@ -140,7 +168,8 @@ def training_disagreements(cases: list[dict[str, Any]], answers: list[dict[str, 
         for name, tolerance in (
             ("path", 1e-6 if exact else 1e-3),
             ("losses", 1e-6 if exact else 1e-3),
-            ("moves", 1e-2 if exact else 1),
+            ("moves", 1e-2 if exact else 180),  # a move of the size of rounding has any direction
+            ("pulls", 1e-2 if exact else 180),
         ):
             a, b = getattr(ours, name), np.array(answer[name], dtype=float)
             if a.shape != b.shape or not np.allclose(a, b, rtol=tolerance, atol=tolerance):
@@ -176,3 +205,19 @@ def test_the_page_trains_as_python_does(library: Callable[..., Any]) -> None:
 def test_a_wrong_training_is_noticed(library: Callable[..., Any], right: str, wrong: str) -> None:
     cases = training_cases(3)
     assert training_disagreements(cases, library("tower_math", replacing(right, wrong))(TRAIN, cases)) != []
+
+
+# ---- the questions of the flowchart
+
+
+@pytest.mark.parametrize("tower", small_towers.TOWERS)
+def test_the_blocks_and_the_radial_speed_are_the_librarys(library: Callable[..., Any], tower: str) -> None:
+    everyone, module = torch.arange(small_towers.USERS), torch_tower(tower, small_towers.draw(3, steps=0, batch_size=0))
+    blocks = jacobians.kernel_blocks(module, everyone).numpy()
+    np.testing.assert_allclose(small_towers.kernel_blocks(tower, 3), blocks, atol=1e-12)
+    worst = jacobians.tangent_criterion(module, everyone).worst
+    assert small_towers.radial_speed(tower, 3) == pytest.approx(worst, abs=1e-12)
+    assert library("tower_math")("([tower, seed]) => lib.radialSpeed(tower, seed)", [tower, 3]) == pytest.approx(
+        worst, abs=1e-9
+    )
+    assert (worst < 1e-12) == (tower in ("lookup", "one_hot", "scale", "normalised"))

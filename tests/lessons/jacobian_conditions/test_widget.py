@@ -51,19 +51,49 @@ def test_words_and_table_hold_what_course_lib_computes(state: dict[str, Any]) ->
     assert said == [f"{words.number(100 * share)} %" for share in shares(run.moves[:, 2], 9)]
 
 
+def leaf(shown: TowerMotion) -> str:
+    """The verdict of the leaf: kept, longer or lost."""
+    [verdict] = re.findall(r'data-verdict="(\w+)"', shown.picture())
+    return str(verdict)
+
+
 def test_what_a_training_says() -> None:
     calm = TowerMotion(steps=40).summary()
-    assert "each stood perpendicular to its embedding" in calm and "P0’s Theorem 2.1 covers this choice." in calm
-    assert "No embedding ever became shorter." in calm
+    assert "each stood perpendicular to its embedding" in calm and "No embedding ever became shorter." in calm
+    assert "Every move is perpendicular, and no vector becomes shorter." in calm
     scaled = TowerMotion("scale", steps=40)
-    assert near_tangent(scaled) == 1 and "not linear in its parameters" in scaled.summary()
+    assert near_tangent(scaled) == 1 and "Theorem “Sharp criterion”" in scaled.picture()
     both = TowerMotion("bias", optimiser="momentum", loss="infonce_dot", steps=5)
-    assert (
-        "does not cover this choice: all users share the bias, the optimiser has momentum and "
-        "the loss sees more than cosines." in both.summary()
-    )
+    assert "The gradient itself is not perpendicular. Counterexample: step " in both.summary()
+    assert both.picture().count("Not asked.") == 2
     still = TowerMotion(steps=0)
     assert "Nothing has moved yet." in still.summary() and still.table()[1] == []
+
+
+@pytest.mark.parametrize("tower", small_towers.TOWERS)
+def test_every_leaf_holds_in_the_training(tower: str) -> None:
+    """Kept: right angles, or a length that stays; longer: no right angle, nothing shrinks; lost: a vector shrinks."""
+    for optimiser, loss in [*((name, "infonce") for name in small_towers.OPTIMISERS), ("sgd", "infonce_dot")]:
+        shown = TowerMotion(tower, optimiser=optimiser, loss=loss, lr=0.3, steps=30)
+        run = shown.run()
+        shrinks, bend = np.diff(run.norms, axis=0).min() < -1e-5, np.abs(run.moves[:, 2] - 90).max()
+        expected = "lost" if shrinks else "kept" if bend < 0.1 or tower == "normalised" else "longer"
+        assert leaf(shown) == expected, optimiser
+        assert ("Counterexample: step " in shown.summary()) == shrinks
+
+
+def test_the_counterexample_is_a_move_of_the_training() -> None:
+    shown = TowerMotion("two_layers", lr=0.2)
+    step, user, angle, before, after = (
+        float(x)
+        for x in re.search(
+            r"step (\d+) moves user (\d+) from \(.*?\) at (\S+)° .* goes from (\S+) to (\S+)\. Of", shown.summary()
+        ).groups()
+    )
+    run, (t, u) = shown.run(), (int(step) - 1, int(user) - 1)
+    assert [f"{norm:.3f}" for norm in run.norms[[t, t + 1], u]] == [f"{before:.3f}", f"{after:.3f}"]
+    [found] = [move[2] for move in run.moves if tuple(move[:2]) == (t, u)]
+    assert words.number(found) == words.number(angle)
 
 
 def test_the_null_is_the_share_of_uniform_directions() -> None:
@@ -73,7 +103,16 @@ def test_the_null_is_the_share_of_uniform_directions() -> None:
 
 @pytest.mark.parametrize(
     ("optimiser", "expected"),
-    [("sgd", 1), ("row_adagrad", 1), ("momentum", 0.9), ("decay", 0.9), ("lazy_decay", 0.9), ("adam", 0.5)],
+    [
+        ("sgd", 1),
+        ("row_adagrad", 1),
+        ("momentum", 0.9),
+        ("decay", 0.9),
+        ("lazy_decay", 0.9),
+        ("adagrad", 0.9),
+        ("adam", 0.5),
+        ("lazy_adam", 0.5),
+    ],
 )
 def test_optimisers_that_keep_a_lookup_on_the_circle(optimiser: str, expected: float) -> None:
     share = near_tangent(TowerMotion(optimiser=optimiser, lr=0.3, steps=100))
@@ -91,7 +130,10 @@ def test_row_wise_adagrad_sees_rows_and_the_two_lookups_differ() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"tower": "deep"}, "tower is 'deep'; expected one of lookup, one_hot, dense, two_layers, bias, scale"),
+        (
+            {"tower": "deep"},
+            "tower is 'deep'; expected one of lookup, one_hot, dense, two_layers, bias, scale, mlp, normalised",
+        ),
         ({"optimiser": "lion"}, "optimiser is 'lion'; expected one of sgd, "),
         ({"loss": "cosine"}, "loss is 'cosine'; expected one of infonce, cosine_squared, infonce_dot"),
         ({"batch_size": 3}, "batch_size is 3; expected 4 to 24"),
@@ -109,7 +151,11 @@ def test_bad_arguments_of_a_training_are_named(arguments: dict[str, Any], messag
 def test_the_same_in_python_counts_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     shown = TowerMotion("two_layers", lr=0.1, steps=30, follow=5)
     assert run(shown.python()).state() == shown.state()
-    [numbers] = re.findall(r"\[(.*?)\]", capsys.readouterr().out, re.DOTALL)
+    printed = capsys.readouterr().out
+    [numbers] = re.findall(r"\[(.*?)\]", printed, re.DOTALL)
+    gradient, radial, _ = (float(line.split()[0]) for line in printed.splitlines()[:3])
+    assert gradient < 0.005 and "gradient off the right angle: 0°" in shown.picture()
+    assert f"speed along q: up to {words.number(radial)} %" in shown.picture()
     assert [f"{words.number(float(share))} %" for share in numbers.split()] == [row[1] for row in shown.table()[1]]
 
 

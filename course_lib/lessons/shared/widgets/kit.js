@@ -43,6 +43,15 @@ export function fine(value) {
   return `${value < 0 ? "−" : ""}${size.toFixed(4).replace(/0+$/, "")}`;
 }
 
+/** 2.4e-16 as 2 · 10⁻¹⁶, 9.7e-13 as 1 · 10⁻¹², and 0 as 0. */
+export function power(value) {
+  const [digit, exponent] = value.toExponential(0).split("e");
+  return value ? `${digit} · 10${exponent.replace("+", "").replace(/./g, (sign) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[sign] ?? "⁻")}` : "0";
+}
+
+/** 1776 as 1,776. */
+export const thousands = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
+
 /** 0.125 as 13 %. */
 export const wholePercent = (part) => `${Math.floor(Number((100 * part).toPrecision(12)) + 0.5)} %`;
 

@@ -1,0 +1,318 @@
+// The interactive "choose its neighbours": a film, ten others of the reader's choice, and a model with the same scores in
+// which these are the nearest. Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper alike.
+import { h, list, number, power, svg, thousands, uniqueId } from "../shared/widgets/kit.js";
+import { Interactive, beside, button, choice, diamond, framed, key, ladder, presets, showing, table } from "../shared/widgets/controls.js";
+import { analyse, tablesOf } from "./chosen_neighbours_math.js";
+
+const NAMES = ["model", "film", "chosen", "stretch", "width"];
+const STRETCHES = [1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 500, 1000];
+const WIDTHS = [["16", "16"], ["8", "8"], ["4", "4"]];
+const [MOST, TOP, PEOPLE, SCORED] = [10, 10, 3, 3];
+
+export default showing((model) => new View(model, NAMES));
+
+class View extends Interactive {
+  // ---- building, once -------------------------------------------------------------------------------------------
+
+  build() {
+    const { parts } = this;
+    const { model: { cartoons, oldest, titles } } = this.state();
+    const head = {
+      look: "cw-flow cw-close cw-neighbours",
+      title: "Choose the neighbours of a film",
+      lead: "Pick a film, then up to ten others. The page makes a model with the same scores in which the others are the nearest.",
+    };
+    const usual = { film: "Fast & Furious 6", stretch: 100, width: 16 };
+    const sets = {
+      cartoons: { text: "The nine cartoons", set: { ...usual, chosen: cartoons } },
+      oldest: { text: "The ten oldest films", set: { ...usual, chosen: oldest } },
+      narrow: { text: "Ten films, but 8 numbers per film", set: { ...usual, chosen: oldest, width: 8 } },
+      none: { text: "Nothing chosen", set: { ...usual, chosen: [] } },
+    };
+    parts.presets = presets(sets, (name) => this.set(sets[name].set));
+    const id = uniqueId("film");
+    parts.film = h("select", { id, name: "film", onchange: (event) => this.set({ film: event.target.value }) },
+      [...titles].sort((a, b) => a.localeCompare(b, "en")).map((title) => h("option", { value: title }, title)));
+    parts.picker = new Picker(titles, (title) => this.toggle(title));
+    parts.chips = h("div", { class: "cw-row cw-buttons cw-chips", role: "group", "aria-label": "Chosen films" });
+    parts.stretch = ladder({ name: "stretch", text: "Stretch", values: STRETCHES, onset: (stretch) => this.set({ stretch }) });
+    parts.width = choice({ name: "width", label: "Numbers per film", options: WIDTHS, onset: (width) => this.set({ width: Number(width) }) });
+    return framed(head,
+      beside({
+        start: [parts.presets.box, parts.chips],
+        main: [h("div", {}, h("label", { class: "cw-label", for: id }, "Film"), parts.film), parts.picker.box, button("random", "Ten at random", () => this.choose(this.random()))],
+        view: [this.buildLines(), h("div", { class: "cw-card" }, (parts.lists = h("div", { class: "cw-lists" }))), this.buildScores()],
+        words: parts.summary,
+        more: [parts.stretch.box, parts.width.box],
+      }),
+      parts.folds.box);
+  }
+
+  buildLines() {
+    this.lines = new Lines();
+    return h("div", { class: "cw-card" }, this.lines.root,
+      h("ul", { class: "cw-legend" },
+        key("chosen film", svg("path", { class: "cw-item-head", d: diamond(10, 10, 6) })),
+        key("other film", svg("path", { class: "cw-specks", d: "M10 10h0" }))));
+  }
+
+  buildScores() {
+    const { parts } = this;
+    parts.scores = h("div", { class: "cw-table", tabindex: "0", role: "region", "aria-label": "Scores in both models" });
+    return h("div", { class: "cw-card cw-compact" }, parts.scores);
+  }
+
+  // ---- what the reader does ----------------------------------------------------------------------------------------
+
+  choose(chosen) {
+    this.set({ chosen });
+  }
+
+  toggle(title) {
+    const { chosen, film } = this.state();
+    if (chosen.includes(title)) this.choose(chosen.filter((other) => other !== title));
+    else if (chosen.length < MOST && title !== film) this.choose([...chosen, title]);
+  }
+
+  /** Takes a film away by its button, and keeps the keyboard where it was. */
+  drop(title) {
+    const place = this.state().chosen.indexOf(title);
+    this.toggle(title);
+    this.follower.settle();
+    (this.parts.chips.children[place] ?? this.parts.chips.lastElementChild ?? this.parts.picker.input).focus();
+  }
+
+  /** Ten films that are neither the film nor among its ten nearest. */
+  random() {
+    const { film, model: { titles } } = this.state();
+    const near = this.found.nearestBefore.slice(0, TOP).map((id) => titles[id]);
+    const left = titles.filter((title) => title !== film && !near.includes(title));
+    return Array.from({ length: MOST }, () => left.splice(Math.floor(Math.random() * left.length), 1)[0]);
+  }
+
+  // ---- showing -----------------------------------------------------------------------------------------------------
+
+  /** The tables of a width, unpacked once. */
+  tables({ model, width }) {
+    if (this.unpacked?.width !== width) this.unpacked = { width, ...tablesOf(model, width) };
+    return this.unpacked;
+  }
+
+  refresh() {
+    const state = this.state();
+    const { titles } = state.model;
+    const chosen = state.chosen.filter((title) => title !== state.film);
+    const asked = { query: titles.indexOf(state.film), chosen: chosen.map((title) => titles.indexOf(title)), stretch: state.stretch };
+    this.found = { ...asked, ...analyse(this.tables(state), asked) };
+    this.story = sentences(state, this.found).join(" ");
+    this.showControls(state, chosen);
+    this.lines.show(this.found, this.story);
+    this.showLists(state);
+    this.showScores(state);
+    this.showTable();
+    this.parts.folds.code.textContent = asPython(state, chosen);
+    this.announce?.();
+  }
+
+  showControls({ film, stretch, width }, chosen) {
+    const { parts } = this;
+    parts.film.value = film;
+    parts.picker.show(film, chosen);
+    parts.stretch.show(stretch, number(stretch));
+    parts.width.show(String(width));
+    const names = JSON.stringify(chosen);
+    if (this.chips === names) return;
+    this.chips = names;
+    parts.chips.replaceChildren(...chosen.map((title) => h("button", { type: "button", class: "cw-chip", "aria-label": `Take away ${title}`, onclick: () => this.drop(title) }, `${title} ✕`)));
+  }
+
+  showLists({ model: { titles } }) {
+    const { before, after, chosen, nearestAfter, nearestBefore } = this.found;
+    const column = (title, order, cosines) => h("div", {}, h("p", { class: "cw-small-title" }, title),
+      h("ol", { class: "cw-ranking cw-titles" }, order.slice(0, TOP).map((id) => h("li", { class: chosen.includes(id) ? "cw-picked" : "" },
+        h("span", {}, titles[id], chosen.includes(id) ? " ✓" : ""), h("span", { class: "cw-value" }, three(cosines[id]))))));
+    this.parts.lists.replaceChildren(column("Ten nearest, as trained", nearestBefore, before),
+      after ? column("Ten nearest in your model", nearestAfter, after) : h("p", { class: "cw-message" }, this.story));
+  }
+
+  showScores({ model: { titles } }) {
+    const { parts, found } = this;
+    const { change, nearestAfter, now, people, trained } = { ...found, people: Array.from({ length: PEOPLE }, (_, k) => k) };
+    if (!now) {
+      parts.scores.replaceChildren("There is no second model to compare.");
+      return;
+    }
+    const cell = (who, id) => (three(trained[who][id]) === three(now[who][id]) ? three(now[who][id]) : `${three(trained[who][id])} → ${three(now[who][id])}`);
+    const rows = [found.query, ...nearestAfter.slice(0, SCORED - 1)].map((id) => [titles[id], ...people.map((who) => cell(who, id))]);
+    parts.scores.replaceChildren(table(["Score", ...people.map((who) => `Person ${who + 1}`)], rows,
+      `One number where both models agree. Largest difference of ${thousands(trained.length * titles.length)} scores of ${trained.length} people: ${power(change)}.`));
+  }
+
+  showTable() {
+    const { data, table: holder } = this.parts.folds;
+    if (data.open) holder.replaceChildren(table(HEADS, rowsOf(this.state(), this.found), "The ten nearest films of each model, and the chosen films."));
+  }
+}
+
+/** A list of films to choose from, and a field that leaves those whose title has what is typed. */
+class Picker {
+  constructor(titles, ontoggle) {
+    const id = uniqueId("picker");
+    Object.assign(this, { titles, ontoggle, active: 0, plain: titles.map(plain) });
+    this.count = h("span", { class: "cw-value" });
+    this.input = h("input", { type: "search", id, name: "find", class: "cw-find", autocomplete: "off", placeholder: "type a part of the title", oninput: () => this.filter(), onkeydown: (event) => this.onKey(event) });
+    this.options = titles.map((title, k) => h("li", { role: "option", id: `${id}-${k}`, class: "cw-pick", "aria-selected": "false", onclick: () => { this.activate(k); ontoggle(title); } }, title));
+    this.list = h("ul", { class: "cw-picks", role: "listbox", tabindex: "0", "aria-label": "Films to choose", "aria-multiselectable": "true", onkeydown: (event) => this.onKey(event) }, this.options);
+    this.box = h("div", { class: "cw-picker" }, h("label", { class: "cw-label", for: id }, "Neighbours ", this.count), this.input, this.list);
+    this.activate(0);
+  }
+
+  /** The numbers of the films that are left. */
+  left() {
+    const wanted = plain(this.input.value ?? "");
+    return this.titles.map((_, k) => k).filter((k) => k !== this.film && this.plain[k].includes(wanted));
+  }
+
+  filter() {
+    const left = new Set(this.left());
+    this.options.forEach((option, k) => (option.hidden = !left.has(k)));
+    if (!left.has(this.active) && left.size) this.activate([...left][0]);
+  }
+
+  activate(k) {
+    this.options[this.active].classList.remove("cw-active");
+    this.options[k].classList.add("cw-active");
+    this.active = k;
+    this.list.setAttribute("aria-activedescendant", this.options[k].getAttribute("id"));
+    const { offsetHeight: height, offsetTop: top } = this.options[k];
+    const { clientHeight: room, scrollTop: from } = this.list;
+    if (top < from) this.list.scrollTop = top;
+    else if (top + height > from + room) this.list.scrollTop = top + height - room;
+  }
+
+  onKey(event) {
+    const left = this.left();
+    const by = { ArrowDown: 1, ArrowUp: -1, PageDown: 6, PageUp: -6 }[event.key];
+    const takes = event.key === "Enter" || (event.key === " " && event.currentTarget === this.list);
+    if (!left.length || !(by || takes)) return;
+    event.preventDefault();
+    if (takes) return void this.ontoggle(this.titles[this.active]);
+    this.list.focus();
+    this.activate(left[Math.max(0, Math.min(left.length - 1, left.indexOf(this.active) + by))]);
+  }
+
+  show(film, chosen) {
+    this.film = this.titles.indexOf(film);
+    this.filter();
+    this.count.textContent = `${chosen.length} of ${MOST} chosen`;
+    this.options.forEach((option, k) => {
+      const taken = chosen.includes(this.titles[k]);
+      option.setAttribute("aria-selected", String(taken));
+      option.setAttribute("aria-disabled", String(!taken && chosen.length >= MOST));
+    });
+  }
+}
+
+/** A title without accents and capitals. */
+const plain = (text) => text.normalize("NFD").replace(/[\u0300-\u036f]/g, "").toLowerCase();
+
+// ---- words ---------------------------------------------------------------------------------------------------------------
+
+/** 0.999, −0.034: as many figures as tell two near cosines apart. */
+const three = (value) => value.toFixed(3).replace("-", "−");
+
+const films = (count) => (count === 1 ? "film" : `${count} films`);
+
+const sentences = (state, found) => (found.refusal ? refusal(state, found) : found.chosen.length ? success(state, found) : invitation(state, found));
+
+const names = ({ model: { titles } }, ids) => ids.map((id) => titles[id]);
+
+const invitation = (state, { nearestBefore }) => [
+  `As trained, the films nearest to ${state.film} are ${list(names(state, nearestBefore.slice(0, 3)))}.`,
+  "Choose other films from the list, or type a part of a title. With each choice the page makes another model."];
+
+function refusal(state, { refusal: kind, at, chosen }) {
+  const title = state.model.titles[at];
+  if (kind === "dependent") return [`This choice cannot be made: the vector of ${title} is a sum of multiples of the vectors of the other chosen films.`, "No gauge can move it on its own."];
+  return [`With ${state.width} numbers for each film this construction has room for ${state.width - 2} neighbours, and you chose ${chosen.length}: there is no room for ${title}.`,
+    `The vectors of ${state.film} and ${state.width - 1} others fill all ${state.width} directions, so that no direction is left into which the remaining films could be pushed.`,
+    `Take films away, or take more numbers.`];
+}
+
+function success(state, { after, change, chosen, nearestAfter, nearestBefore, trained }) {
+  const wanted = new Set(chosen);
+  const near = nearestAfter.slice(0, chosen.length).filter((id) => wanted.has(id));
+  const early = nearestBefore.slice(0, TOP).filter((id) => wanted.has(id)).length;
+  const least = Math.min(...chosen.map((id) => after[id]));
+  const next = nearestAfter.find((id) => !wanted.has(id));
+  const now = near.length === chosen.length
+    ? `In the model that you made, ${chosen.length === 1 ? `the film nearest to ${state.film} is the one` : `the ${films(chosen.length)} nearest to ${state.film} are those`} that you chose.`
+    : `${near.length ? `Only ${near.length}` : "None"} of your ${films(chosen.length)} ${near.length < 2 ? "is" : "are"} among the ${chosen.length} nearest to ${state.film}: with a stretch of ${number(state.stretch)} the others are not yet far enough away. Stretch more.`;
+  return [now, `Your choice has cosines of at least ${three(least)}, and the next film has ${three(after[next])}.`,
+    `As trained, ${early || "none"} of ${chosen.length === 1 ? "the films that you chose" : `your ${chosen.length}`} ${early === 1 || !early ? "was" : "were"} among the ten nearest.`,
+    `The scores are the same: ${thousands(trained.length * after.length)} of them differ by ${power(change)} at most.`];
+}
+
+const HEADS = ["Film", "Chosen", "Cosine, as trained", "Place", "Cosine, your model", "Place in your model"];
+
+function rowsOf({ model: { titles } }, { after, before, chosen, nearestAfter, nearestBefore }) {
+  const ids = [...new Set([...(nearestAfter ?? []).slice(0, TOP), ...nearestBefore.slice(0, TOP), ...chosen])];
+  const now = (id) => (after ? [three(after[id]), String(nearestAfter.indexOf(id) + 1)] : ["none", "none"]);
+  return ids.map((id) => [titles[id], chosen.includes(id) ? "yes" : "no", three(before[id]), String(nearestBefore.indexOf(id) + 1), ...now(id)]);
+}
+
+/** Python that builds the same model with the library and computes the cosines of its ten nearest films. */
+const asPython = ({ film, stretch, width }, chosen) => `import numpy as np
+
+from course_lib import gauge, geometry
+from course_lib.lessons.gauge_freedom.chosen_neighbours import ChosenNeighbours
+
+shown = ChosenNeighbours(
+    ${JSON.stringify(film)},
+    [${chosen.map((title) => JSON.stringify(title)).join(", ")}],
+    stretch=${stretch}, width=${width},
+)
+people, films = shown.tables
+film, chosen = shown.rows
+try:
+    R = gauge.gauge_for_neighbours(films, film, chosen, stretch=shown.stretch) if chosen else np.eye(shown.width)
+except ValueError as reason:
+    print(reason)
+else:
+    new_people, new_films = gauge.apply_linear_gauge(people, films, R)
+    print(np.abs(new_people @ new_films.T - people @ films.T).max(), "the largest change of a score")
+    for other in gauge.neighbours(new_films, 10, queries=[film])[0]:
+        print(f"{geometry.cosine(new_films[film], new_films[other]):.3f}", shown.model["titles"][other])
+shown`;
+
+// ---- picture -------------------------------------------------------------------------------------------------------------
+
+const FRAME = { width: 420, height: 98, left: 12, right: 12, above: 26, below: 68 };
+
+/** Every film on two lines by its cosine to the film: as trained above, in the reader's model below. */
+class Lines {
+  constructor() {
+    const { width, height, left, right, above, below } = FRAME;
+    const text = (x, y, kind, words) => svg("text", { class: `cw-axis-text cw-large ${kind}`, x, y }, words);
+    this.specks = svg("path", { class: "cw-specks" });
+    this.links = svg("path", { class: "cw-path-other" });
+    this.marks = svg("path", { class: "cw-item-head cw-plain" });
+    this.below = text(left, below + 22, "cw-start", "your model");
+    this.root = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", style: `--cw-wide:${width}` },
+      svg("path", { class: "cw-frame", d: `M${left} ${above}H${width - right}M${left} ${below}H${width - right}` }),
+      text(left, above - 12, "cw-start", "as trained"), text(x(0), above - 12, "", "cosine 0"), text(width - right, above - 12, "cw-end", "cosine 1"),
+      this.below, this.specks, this.links, this.marks);
+  }
+
+  show({ after, before, chosen, query }, name) {
+    const { above, below } = FRAME;
+    const spots = (cosines, y) => cosines.map((value, id) => (id === query || chosen.includes(id) ? "" : `M${x(value).toFixed(1)} ${y}h0`)).join("");
+    this.specks.setAttribute("d", spots(before, above) + (after ? spots(after, below) : ""));
+    this.links.setAttribute("d", after ? chosen.map((id) => `M${x(before[id]).toFixed(1)} ${above}L${x(after[id]).toFixed(1)} ${below}`).join("") : "");
+    this.marks.setAttribute("d", chosen.map((id) => diamond(x(before[id]), above, 6) + (after ? diamond(x(after[id]), below, 6) : "")).join(""));
+    this.root.setAttribute("aria-label", name);
+  }
+}
+
+/** Where a cosine from -1 to 1 stands. */
+const x = (cosine) => FRAME.left + ((1 + cosine) / 2) * (FRAME.width - FRAME.left - FRAME.right);

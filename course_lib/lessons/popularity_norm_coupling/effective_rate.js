@@ -1,0 +1,177 @@
+// The interactive "one rate, long vectors, other lists": stored models of real films, one for each effective rate. Runs in
+// Jupyter (anywidget), on a static page (afm_host.js) and on paper alike.
+import { h, list, number, svg, thousands } from "../shared/widgets/kit.js";
+import { Interactive, beside, choice, diamond, framed, key, ladder, presets, showing, table } from "../shared/widgets/controls.js";
+
+const NAMES = ["films", "rate", "person"];
+const PRESETS = {
+  chapter: { text: "The chapter’s rate", set: { rate: 10 } },
+  low: { text: "Low rate", set: { rate: 0.2 } },
+  high: { text: "High rate", set: { rate: 50 } },
+};
+const KINDS = { dot: "dot product", cosine: "cosine" };
+
+export default showing((model) => new View(model, NAMES));
+
+class View extends Interactive {
+  build() {
+    const { parts } = this;
+    const { films } = this.state();
+    const head = {
+      look: "cw-flow cw-close",
+      title: "One rate moves lengths and lists",
+      lead: "Each place of the slider is a model of the same films, trained on cosines for the same rate times steps.",
+    };
+    parts.presets = presets(PRESETS, (name) => this.set(PRESETS[name].set));
+    parts.rate = ladder({ name: "rate", text: "Effective rate η/‖q₀‖²", values: films.rates, onset: (rate) => this.set({ rate }) });
+    parts.person = choice({ name: "person", label: "Person", options: films.people.map((_, k) => [String(k + 1), String(k + 1)]), onset: (k) => this.set({ person: Number(k) }) });
+    parts.liked = h("p", { class: "cw-note" });
+    this.bars = Object.fromEntries(Object.keys(KINDS).map((kind) => [kind, new Bar(kind, kind === "dot" ? "cw-piece-push" : "cw-piece-pull", films.popular)]));
+    this.chart = new Chart(films);
+    parts.lists = h("div", { class: "cw-lists", "data-paper": true });
+    return framed(head,
+      beside({
+        start: parts.presets.box,
+        main: [parts.rate.box, parts.person.box, parts.liked, h("div", {}, h("p", { class: "cw-small-title" }, "Pairs of a film in everybody’s lists; full bar: most popular films"),
+          h("div", { class: "cw-bars cw-tight" }, Object.values(this.bars).map(({ box }) => box)))],
+        view: [
+          h("div", { class: "cw-card" }, this.chart.root,
+            h("ul", { class: "cw-legend" },
+              key("film", svg("path", { class: "cw-specks", d: "M10 10h0" })),
+              key("named film", svg("path", { class: "cw-item-head", d: diamond(10, 10, 6) })),
+              key("predicted: quartic law", svg("path", { class: "cw-law", d: "M1 10H19" })))),
+          h("div", { class: "cw-card" }, parts.lists)],
+        words: parts.summary,
+      }),
+      parts.folds.box);
+  }
+
+  refresh() {
+    const state = this.state();
+    const found = shown(state);
+    const { parts } = this;
+    this.story = story(state, found);
+    parts.rate.show(state.rate, number(state.rate));
+    parts.person.show(String(state.person));
+    parts.liked.textContent = `Liked, among others: ${list(found.person.liked.map((id) => state.films.titles[id]))}.`;
+    for (const [kind, bar] of Object.entries(this.bars)) bar.show(found.model.count[kind]);
+    this.chart.show(found.model, this.story);
+    parts.lists.replaceChildren(...Object.keys(KINDS).map((kind) => column(state, found, kind)));
+    this.showTable();
+    parts.folds.code.textContent = asPython(state);
+    this.announce?.();
+  }
+
+  showTable() {
+    const { data, table: holder } = this.parts.folds;
+    if (data.open) holder.replaceChildren(table(HEADS, rows(this.state()), "All stored models."));
+  }
+}
+
+// ---- words -------------------------------------------------------------------------------------------------------------
+
+function shown({ films, rate, person }) {
+  const model = films.models[films.rates.indexOf(rate)];
+  return { model, person: films.people[person - 1], lists: Object.fromEntries(Object.keys(KINDS).map((kind) => [kind, model.lists[kind][person - 1]])) };
+}
+
+const mean = (values) => values.reduce((total, value) => total + value, 0) / values.length;
+
+function story({ films, rate, person }, { model, lists }) {
+  const { count, lengths, median, slope } = model;
+  const [dot, cosine] = Object.keys(KINDS).map((kind) => lists[kind]);
+  const common = dot.filter((id) => cosine.includes(id)).length;
+  const listed = (ids) => number(Math.round(mean(ids.map((id) => films.counts[id]))));
+  return `At an effective rate of ${number(rate)} the vector of ${films.named[0]}, the most popular film, ends ${number(lengths[0] / 100)} long, and the vector of the median film ${number(median)}. ` +
+    `All began near 1. On logarithmic axes the slope of length against pairs is ${number(slope)}. ` +
+    `The two lists of person ${person} have ${common || "no"} ${common === 1 ? "film" : "films"} in common: their films have ${listed(dot)} pairs on average by dot product and ${listed(cosine)} by cosine. ` +
+    `Over all ${thousands(films.users)} people it is ${number(Math.round(count.dot))} and ${number(Math.round(count.cosine))}, and ${number(Math.round(films.popular))} in lists of the most popular films.`;
+}
+
+const HEADS = ["Effective rate", "Length of the most popular film", "Median length", "Slope", "Pairs of a listed film, dot", "Pairs, cosine", "NDCG@10, dot", "NDCG@10, cosine"];
+
+const rows = ({ films }) => films.models.map(({ lengths, median, slope, count, ndcg }, k) => [number(films.rates[k]), number(lengths[0] / 100), number(median), slope.toFixed(3),
+  ...[count.dot, count.cosine].map((value) => value.toFixed(1)), ...[ndcg.dot, ndcg.cosine].map((value) => value.toFixed(3))]);
+
+/** Python that trains this model and computes its row of the table. */
+const asPython = ({ films, rate, person }) => `import numpy as np
+
+from course_lib.lessons.popularity_norm_coupling import films
+from course_lib.lessons.popularity_norm_coupling.effective_rate import EffectiveRate
+from course_lib.training import towers
+
+train, test = films.split()
+model, _ = films.at_rate(train, ${rate})  # ${number(films.time / rate)} steps
+lengths, found = towers.item_norms(model, train.n_items), towers.judge(model, train, test)
+print(lengths[train.col_counts.argmax()], np.median(lengths), "long: the most popular film, the median film")
+print(found["slope"], "the slope of length against pairs")
+print(found["AvgPop dot"], found["AvgPop cos"], "pairs of a listed film, by dot product and by cosine")
+EffectiveRate(${rate}, person=${person})`;
+
+// ---- pictures ----------------------------------------------------------------------------------------------------------
+
+function column({ films }, { lists, person }, kind) {
+  const ids = lists[kind];
+  return h("div", {}, h("p", { class: "cw-small-title" }, `Best ten by ${KINDS[kind]}, with pairs`),
+    h("ol", { class: "cw-ranking cw-titles" }, ids.map((id) => h("li", {},
+      h("span", {}, films.titles[id]), h("span", { class: "cw-value" }, String(films.counts[id])), person.hidden.includes(id) ? h("span", { class: "cw-rise" }, "✓ liked later") : null))));
+}
+
+const FRAME = { width: 420, height: 190, left: 34, right: 10, top: 12, bottom: 36 };
+const LENGTHS = [0.5, 1, 2, 5, 10, 20];
+
+/** Length against pairs, both logarithmic; the axes are those of all models, so that a change of the rate can be seen. */
+class Chart {
+  constructor(films) {
+    Object.assign(this, { films, most: Math.max(...films.shown), least: Math.min(...films.shown), high: Math.max(...films.models.flatMap(({ lengths }) => lengths)) / 90 });
+    this.low = Math.min(...films.models.flatMap(({ lengths }) => lengths)) / 110;
+    const { width, height, left, right, top, bottom } = FRAME;
+    const text = (x, y, kind, words) => svg("text", { class: `cw-axis-text cw-large ${kind}`, x: x.toFixed(1), y: y.toFixed(1) }, words);
+    this.specks = svg("path", { class: "cw-specks" });
+    this.named = svg("path", { class: "cw-item-head cw-plain" });
+    this.law = svg("path", { class: "cw-law" });
+    this.names = films.named.map((name) => svg("text", { class: "cw-map-name cw-end" }, name));
+    this.root = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", style: `--cw-wide:${width}` },
+      svg("path", { class: "cw-frame", d: `M${left} ${top}V${height - bottom}H${width - right}` }),
+      [5, 10, 20, 50, 100, 200, 500, 1000].filter((count) => count <= this.most).map((count) => text(this.x(count), height - bottom + 16, "", String(count))),
+      LENGTHS.filter((length) => length > this.low && length < this.high).map((length) => text(left - 6, this.y(length) + 4, "cw-end", String(length))),
+      text((left + width) / 2, height - 3, "", "training pairs of the film"), text(left + 6, top + 10, "cw-start", "length of its vector"),
+      this.specks, this.law, this.named, this.names);
+  }
+
+  x(count) {
+    return FRAME.left + 12 + (Math.log(count / this.least) / Math.log(this.most / this.least)) * (FRAME.width - FRAME.left - FRAME.right - 24);
+  }
+
+  y(length) {
+    return FRAME.top + (Math.log(this.high / length) / Math.log(this.high / this.low)) * (FRAME.height - FRAME.top - FRAME.bottom);
+  }
+
+  show({ lengths, law }, name) {
+    const { films, names } = this;
+    const places = lengths.map((length, k) => [this.x(films.shown[k]), this.y(length / 100)]);
+    this.specks.setAttribute("d", places.slice(names.length).map(([x, y]) => `M${x.toFixed(1)} ${y.toFixed(1)}h0`).join(""));
+    this.named.setAttribute("d", places.slice(0, names.length).map(([x, y]) => diamond(x, y, 6)).join(""));
+    this.law.setAttribute("d", law.map((length, k) => `${k ? "L" : "M"}${this.x(this.least * (this.most / this.least) ** (k / (law.length - 1))).toFixed(1)} ${this.y(length / 100).toFixed(1)}`).join(""));
+    names.forEach((text, k) => {
+      text.setAttribute("x", (places[k][0] - 9).toFixed(1));
+      text.setAttribute("y", (places[k][1] - 5).toFixed(1));
+    });
+    this.root.setAttribute("aria-label", name);
+  }
+}
+
+/** One bar of a mean count. */
+class Bar {
+  constructor(name, kind, most) {
+    this.most = most;
+    this.piece = h("span", { class: `cw-piece ${kind}` });
+    this.value = h("strong", { class: "cw-bar-end" });
+    this.box = h("div", { class: "cw-bar-line" }, h("span", {}, name), h("div", { class: "cw-track", "aria-hidden": "true" }, this.piece), this.value);
+  }
+
+  show(count) {
+    this.piece.style.width = `${Math.min(100, (100 * count) / this.most)}%`;
+    this.value.textContent = number(Math.round(count));
+  }
+}

@@ -1,0 +1,46 @@
+"""The hero of the chapter: one scrubber of the effective rate moves the lengths of real films and a real top ten."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, ClassVar
+
+import traitlets
+
+from course_lib.lessons.shared.widgets.base import Count, Number
+from course_lib.lessons.shared.widgets.paper import WrittenOnce
+
+STORED = Path(__file__).with_name("effective_rate.json")  # made by make_effective_rate.py
+
+
+class EffectiveRate(WrittenOnce):
+    """The model of the chapter, trained at eight rates for the same rate times steps: `EffectiveRate(10, person=2)`.
+
+    rate        learning rate over squared length at the start: one of the stored rates, 0.2 to 50
+    person      whose ten films are shown, 1 to 4
+
+    Both are traits: read, set and observe them. Raises ValueError for values that are not stored.
+    """
+
+    module_name: ClassVar[str] = "effective_rate"
+    caption: ClassVar[str] = (
+        "The picture: films of MovieTweetings, the length of the vector after training against the number of training "
+        "pairs, both on logarithmic axes; line: the quartic law with one mean pull for all films. The lists: the ten "
+        "films that this model recommends to one person, and how many pairs each film has. With JavaScript this "
+        "picture is interactive."
+    )
+
+    films = traitlets.Dict().tag(sync=True, state=True)
+    rate = Number(10.0, 0.2, 50)
+    person = Count(1, 1, lambda shown: len(shown.films["people"]))
+
+    def __init__(self, rate: float = 10.0, **state: Any) -> None:
+        super().__init__(films=json.loads(STORED.read_text(encoding="utf-8")), rate=rate, **state)
+
+    @traitlets.validate("rate")
+    def _stored_rate(self, proposal: dict[str, Any]) -> float:
+        rate, rates = float(proposal["value"]), self.films["rates"]
+        if rate not in rates:
+            raise ValueError(f"rate is {rate}; expected one of {', '.join(map(str, rates))}")
+        return rate

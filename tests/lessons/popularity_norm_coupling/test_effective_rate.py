@@ -1,0 +1,148 @@
+"""The scrubber of the effective rate: what is stored is what training gives, and what is shown is what is stored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import words
+
+from course_lib import norms
+from course_lib.lessons.popularity_norm_coupling import effective_rate, films, make_effective_rate
+from course_lib.lessons.popularity_norm_coupling.effective_rate import EffectiveRate
+from tests.widget_pages import mount_in_jupyter, run, settled, table_rows
+
+STORED = json.loads(effective_rate.STORED.read_text(encoding="utf-8"))
+RATES = STORED["rates"]
+HIGH = RATES[-1]  # the training with the fewest steps
+
+
+def stored(rate: float) -> dict[str, Any]:
+    found: dict[str, Any] = STORED["models"][RATES.index(rate)]
+    return found
+
+
+# ---- what is stored
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[str, Any]:
+    """The model of the highest rate, trained here."""
+    return make_effective_rate.data(rates=[HIGH])
+
+
+def test_the_stored_model_is_the_one_that_training_gives(made: dict[str, Any]) -> None:
+    ours, theirs = made["models"][0], stored(HIGH)
+    np.testing.assert_allclose(ours["lengths"], theirs["lengths"], rtol=0.02)
+    np.testing.assert_allclose(ours["law"], theirs["law"], rtol=0.02)
+    for name in ("count", "ndcg"):
+        np.testing.assert_allclose([*ours[name].values()], [*theirs[name].values()], rtol=0.03, atol=2e-3)
+    assert (ours["slope"], ours["median"]) == pytest.approx((theirs["slope"], theirs["median"]), rel=0.03)
+    for name, lists in ours["lists"].items():
+        for mine, other in zip(lists, theirs["lists"][name], strict=True):
+            titles = {made["titles"][i] for i in mine}, {STORED["titles"][i] for i in other}
+            assert len(titles[0] & titles[1]) >= 8
+    for name in ("time", "named", "shown", "users", "popular"):
+        assert made[name] == STORED[name]
+
+
+def test_all_rates_learn_for_the_same_time_and_the_file_is_small() -> None:
+    assert list(make_effective_rate.RATES) == RATES and effective_rate.STORED.stat().st_size < 16_000
+    assert all(films.steps_at(rate) * rate == STORED["time"] for rate in RATES)
+
+
+def test_the_line_is_the_quartic_law(made: dict[str, Any]) -> None:
+    """From the line the mean pull can be read off: it is that of the training."""
+    train, _ = films.split()
+    tables, growth = films.at_rate(train, HIGH)
+    h = np.sqrt(growth.driven.sum() / HIGH**2 / growth.updates.sum())
+    counts = np.geomspace(train.col_counts.min(), train.col_counts.max(), len(made["models"][0]["law"]))
+    updates = films.steps_at(HIGH) * norms.update_probability(counts / len(train), films.BATCH)
+    expected = (films.START**4 + 2 * HIGH**2 * h**2 * updates) ** 0.25
+    np.testing.assert_allclose(100 * expected, made["models"][0]["law"], atol=0.51)
+    np.testing.assert_allclose(growth.predicted(), tables.right.weight.detach().norm(dim=1), rtol=1e-4)
+
+
+def test_what_the_page_asks_for_is_there_to_see() -> None:
+    """With the rate the vectors of popular films grow, and the lists by dot product fill with popular films."""
+    top = [stored(rate)["lengths"][0] for rate in RATES]
+    slopes = [stored(rate)["slope"] for rate in RATES]
+    dot, cosine = ([stored(rate)["count"][kind] for rate in RATES] for kind in ("dot", "cosine"))
+    assert top == sorted(top) and top[-1] > 4 * top[0] and slopes[0] < 0.15 and slopes[RATES.index(10)] > 0.25
+    assert dot == sorted(dot) and dot[-1] - dot[0] > 5 * (max(cosine) - min(cosine))
+
+
+# ---- what is shown
+
+
+def test_the_words_hold_the_stored_numbers() -> None:
+    for rate in (RATES[0], 10.0, HIGH):
+        one = stored(rate)
+        story = EffectiveRate(rate, person=2).summary()
+        assert f"ends {words.number(one['lengths'][0] / 100)} long" in story
+        counts = [words.number(round(one["count"][kind])) for kind in ("dot", "cosine")]
+        assert f"people it is {counts[0]} and {counts[1]}, and " in story
+
+
+def test_the_lists_hold_titles_and_their_pairs() -> None:
+    train, _ = films.split()
+    pairs = dict(zip(make_effective_rate.film_names(train), train.col_counts, strict=True))
+    picture = EffectiveRate().picture()
+    for kind in ("dot", "cosine"):
+        for film in stored(10.0)["lists"][kind][0]:
+            title = STORED["titles"][film]
+            assert f'>{title.replace("&", "&amp;")}</span><span class="cw-value">{pairs[title]}</span>' in picture
+
+
+def test_the_same_in_python_computes_the_row_of_the_table(capsys: pytest.CaptureFixture[str]) -> None:
+    one = EffectiveRate(HIGH, person=3)
+    assert run(one.python()).state() == one.state()
+    top, median, slope, dot, cosine = (
+        float(text) for line in capsys.readouterr().out.splitlines() for text in line.split() if text[0].isdigit()
+    )
+    row = [float(cell) for cell in one.table()[1][-1]]
+    assert row[:6] == pytest.approx([HIGH, top, median, slope, dot, cosine], rel=0.03)
+
+
+def test_bad_arguments_are_named() -> None:
+    for arguments, message in [
+        ({"rate": 3.0}, "rate is 3.0; expected one of 0.2, 0.5"),
+        ({"rate": 500.0}, "rate is 500.0; expected 0.2 to 50"),
+        ({"person": 5}, "person is 5; expected 1 to 4"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            EffectiveRate(**arguments)
+
+
+def test_the_page_shows_what_paper_shows_and_the_slider_moves_the_list(site_page: Callable[..., Any]) -> None:
+    page = site_page(EffectiveRate().static_html())
+    assert table_rows(page) == EffectiveRate().table()[1]
+    lists = page.locator(".cw-lists")
+    before = lists.inner_text()
+    slider = page.locator('input[name="rate"]')
+    slider.focus()
+    page.keyboard.press("End")
+    settled(page, EffectiveRate(HIGH).summary())
+    assert lists.inner_text() != before and slider.get_attribute("aria-valuetext") == "50"
+    page.get_by_label("3", exact=True).check()
+    settled(page, EffectiveRate(HIGH, person=3).summary())
+    for name, rate in (("low", RATES[0]), ("chapter", 10.0), ("high", HIGH)):
+        page.locator(f'[data-preset="{name}"]').click()
+        settled(page, EffectiveRate(rate, person=3).summary())
+        assert page.locator('[aria-pressed="true"]').get_attribute("data-preset") == name
+
+
+def test_the_model_is_followed_told_and_left(browser: Any) -> None:
+    page = browser.new_page()
+    mount_in_jupyter(page, EffectiveRate()._esm, EffectiveRate().state())
+    page.evaluate("model.set('rate', 0.5)")  # Python says
+    settled(page, EffectiveRate(0.5).summary())
+    page.locator('input[name="rate"]').focus()
+    page.keyboard.press("ArrowRight")  # the reader says
+    assert page.evaluate("[model.get('rate'), saved, bubbled]") == [1, 1, 0]
+    page.evaluate("close()")
+    assert page.evaluate("Object.values(listeners).flat().length") == 0
+    page.close()
