@@ -30,11 +30,12 @@ def packed_training(seed: int, people: np.ndarray, epochs: int) -> dict[str, Any
     """{"users", "items", "alpha", "beta"} of a seed: rounded tables, and scalars for each shift and person."""
     train, *_ = parts()
     users, items = trained("MF", WIDTH, epochs, seed)
-    packed = {"users": [[float(f"{x:.4g}") for x in row] for row in users[people]], "items": tables.pack(items)}
-    users[people], rounded = packed["users"], tables.unpack(packed["items"])
+    near = [[float(f"{value:.4g}") for value in row] for row in users[people]]
+    packed = tables.pack(items)
+    users[people], rounded = near, tables.unpack(packed)
     found = [scalars(users, over_seeds.moved(rounded, train.col_counts, shift), train) for shift in over_seeds.SHIFTS]
     alpha, beta = (np.round([one[k][people] for one in found], 2).tolist() for k in (0, 1))
-    return {**packed, "alpha": alpha, "beta": beta}
+    return {"users": near, "items": packed, "alpha": alpha, "beta": beta}
 
 
 def chosen() -> np.ndarray:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import traitlets
+from numpy.typing import ArrayLike
 
 from course_lib.data.interactions import Interactions
 from course_lib.lessons.shared.widgets import tables
@@ -92,7 +93,7 @@ class OverSeeds(WrittenOnce):
         return f"OverSeeds(alpha={self.alpha}, beta={self.beta}, shift={self.shift}; {len(self.models)} trainings)"
 
 
-def moved(items: np.ndarray, counts: Sequence[int], shift: float) -> np.ndarray:
+def moved(items: np.ndarray, counts: ArrayLike, shift: float) -> np.ndarray:
     """(n, d) all items moved by `shift` standard deviations of their projections on e_pop."""
     direction = popularity.popularity_direction(items, counts, RATIO)
     return np.asarray(items + shift * (items @ direction).std() * direction)

@@ -27,7 +27,7 @@ const PRESETS = {
   permutation: { text: "One positive each", set: { batch_size: 3, labels: square(5, (i, j) => [2, 0, 4, 1, 3][i] === j) } },
   hub: { text: "A hit and a fan", set: { batch_size: 4, labels: square(6, (i, j) => i === 0 || j === 0 || i === j) } },
   tastes: {
-    text: "A hit, two tastes, two dimensions",
+    text: "A hit, two tastes",
     set: {
       batch_size: 15, kind: "in_batch", cells: "scores", dimensions: 2,
       labels: [[1, 1, 1, 0, 0, 0], [1, 1, 1, 0, 0, 0], [1, 0, 1, 0, 0, 1], [1, 0, 0, 1, 0, 0], [1, 0, 0, 1, 0, 0], [0, 0, 0, 1, 1, 0]],

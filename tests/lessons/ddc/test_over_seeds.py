@@ -106,12 +106,13 @@ def test_the_stored_scalars_are_the_minimum_of_ddc() -> None:
         a, b = (moved @ pref[person])[own], (moved @ pop)[others]
         alpha, beta = (model[name][place][person] for name in ("alpha", "beta"))
 
-        def ridged(alpha: float, beta: float, sides: Any = (scores[own], scores[others], a, b)) -> float:
-            return correction.user_loss(*sides, alpha, beta) + make_over_seeds.RIDGE / 2 * (alpha**2 + beta**2)
-
-        here = ridged(alpha, beta)
-        assert here < ridged(0, 0)
-        assert all(here < ridged(alpha + x, beta + y) + 1e-4 for x, y in ((0.5, 0), (-0.5, 0), (0, 0.5), (0, -0.5)))
+        places = [(alpha, beta), (0.0, 0.0), (alpha + 0.5, beta), (alpha - 0.5, beta), (alpha, beta + 0.5)]
+        here, *elsewhere = (
+            correction.user_loss(scores[own], scores[others], a, b, *place)
+            + make_over_seeds.RIDGE / 2 * (place[0] ** 2 + place[1] ** 2)
+            for place in places
+        )
+        assert min(elsewhere) > here - 1e-4
 
 
 def test_the_stored_people_are_those_of_the_data_set() -> None:
