@@ -125,12 +125,11 @@ class View extends Interactive {
     parts.drawMany = button("draw-many", "Draw 500", () => this.draw(500));
     parts.forget = button("forget", "Start over", () => { this.forgetDraws(); this.show(); });
     parts.batch = h("div", { class: "cw-batch" });
-    parts.chart = h("div", { class: "cw-chart" });
     parts.drawn = h("p", { class: "cw-drawn", "aria-live": "polite" });
     return h("details", { class: "cw-simulation" }, h("summary", {}, "Draw batches ", h("span", { class: "cw-soft" }, "a simulation")),
       h("div", { class: "cw-card" },
         h("div", { class: "cw-row cw-buttons" }, parts.draw, parts.drawMany, parts.forget),
-        h("div", { class: "cw-stage" }, parts.batch, parts.chart),
+        h("div", { class: "cw-stage" }, parts.batch),
         parts.drawn));
   }
 
@@ -225,7 +224,7 @@ class View extends Interactive {
   forgetDraws() {
     const labels = this.state().labels;
     this.random = randomGenerator(this.state().seed);
-    this.draws = { count: 0, loss: 0, path: [], last: null, positive: mapCells(labels, () => 0), negative: mapCells(labels, () => 0) };
+    this.draws = { count: 0, loss: 0, last: null, positive: mapCells(labels, () => 0), negative: mapCells(labels, () => 0) };
     this.shown = "expected";
   }
 
@@ -243,8 +242,6 @@ class View extends Interactive {
       draws.loss += batchLoss(kind, { labels, pairs, omega, losses: result.losses });
       addCells(draws.positive, weights.positive);
       addCells(draws.negative, weights.negative);
-      draws.path.push([draws.count, mapCells(draws.negative, (w) => w / draws.count)]);
-      if (draws.path.length > 800) draws.path = draws.path.filter((_, index) => index % 2 === 1);
     }
     this.show();
   }
@@ -437,7 +434,6 @@ class View extends Interactive {
     const { parts, draws, result } = this;
     if (!draws.last) {
       parts.batch.replaceChildren(h("p", { class: "cw-empty" }, "No batch drawn yet."));
-      parts.chart.replaceChildren();
       parts.drawn.textContent = "";
       return;
     }
@@ -446,11 +442,6 @@ class View extends Interactive {
     const scaledUp = { positive: weights.positive.map((w) => w * cells), negative: mapCells(weights.negative, (w) => w * cells) };
     const falseNegatives = falseNegativesOf(labels, draws.last);
     parts.batch.replaceChildren(batchPicture(labels, draws.last, scaledUp));
-    const [i, j] = this.active;
-    parts.chart.replaceChildren(runningMean({
-      path: draws.path.map(([count, means]) => [count, means[i][j] * cells]),
-      name: pairName(this.active), expected: result.weights.negative[i][j], asked: result.full.negative[i][j],
-    }));
     const gap = Math.max(...mapCells(this.average().negative, (w, i, j) => Math.abs(w - result.weights.negative[i][j])).flat());
     parts.drawn.textContent = `Batch ${draws.count} (simulated): ${draws.last.map(pairName).join(", ")}. ` +
       `${falseNegatives.length} of its ${draws.last.length ** 2 - draws.last.length} negatives are positives in truth. ` +
@@ -621,32 +612,4 @@ function batchPicture(labels, pairs, weights) {
     svg("svg", { viewBox: `0 0 ${wide} ${top + size * side + 2}`, role: "img", "aria-label": name, style: `--cw-wide:${wide}`, class: "cw-appear" }, axes, cells));
 }
 
-/** Average weight of one pair against the number of draws, with what is expected and what is asked as lines. */
-function runningMean({ path, name, expected, asked }) {
-  const [width, height, left, right, top, bottom] = [340, 190, 40, 10, 12, 30];
-  const values = [...path.map(([, value]) => value), expected, asked];
-  const [low, high] = [Math.min(...values), Math.max(...values)];
-  const room = Math.max((high - low) * 0.08, 0.05);
-  const last = path[path.length - 1][0];
-  const x = (count) => left + ((count - 1) / Math.max(last - 1, 1)) * (width - left - right);
-  const y = (value) => top + ((high + room - value) / (high - low + 2 * room)) * (height - top - bottom);
-  const line = (value, kind) => svg("path", { class: kind, d: `M${left} ${y(value).toFixed(1)}H${width - right}` });
-  const d = path.map(([count, value], k) => `${k ? "L" : "M"}${x(count).toFixed(1)} ${y(value).toFixed(1)}`).join("");
-  const text = `Simulation: average push on ${name} after ${countDraws(last)} ${number(path[path.length - 1][1])}; expected ${number(expected)}, asked ${number(asked)}.`;
-  const ticks = high - low < 0.05 ? [high] : [low, high];
-  return h("div", {}, h("p", { class: "cw-small-title" }, `Average push on ${name}, draw by draw`),
-    svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": text, style: `--cw-wide:${width}` },
-      svg("path", { class: "cw-frame", d: `M${left} ${top}V${height - bottom}H${width - right}` }),
-      line(asked, "cw-line-wanted"), line(expected, "cw-line-expected"),
-      svg("path", { class: "cw-line-mean", d }),
-      path.length === 1 ? svg("circle", { class: "cw-dot", cx: x(path[0][0]), cy: y(path[0][1]), r: 3.5 }) : null,
-      ticks.map((value) => svg("text", { class: "cw-axis-text cw-end", x: left - 6, y: y(value) + 4 }, number(value))),
-      svg("text", { class: "cw-axis-text cw-start", x: left, y: height - 12 }, last > 1 ? "1" : ""),
-      svg("text", { class: "cw-axis-text cw-end", x: width - right, y: height - 12 }, countDraws(last))),
-    h("ul", { class: "cw-legend" },
-      lineKey("cw-line-mean", "average"), lineKey("cw-line-expected", "expected"), lineKey("cw-line-wanted", "asked for")));
-}
-
 const countDraws = (count) => (count === 1 ? "1 draw" : `${count} draws`);
-
-const lineKey = (kind, text) => h("li", {}, svg("svg", { viewBox: "0 0 26 20", "aria-hidden": "true" }, svg("path", { class: kind, d: "M1 10H25" })), text);

@@ -22,7 +22,7 @@ def test_what_is_shown_of_a_data_set_are_its_stored_results() -> None:
     """Whoever makes P1-X2 or P1-F1 anew runs make_every_axis as well."""
     expected = make_every_axis.rounded(make_every_axis.of_all_stored())
     assert STORED[1:] == expected
-    assert [one["name"] for one in STORED[1:5]] == ["MovieLens-1M", "Gowalla", "CiteULike", "LastFM"]
+    assert [one["name"] for one in STORED[1:5]] == ["MovieLens-1M", "Gowalla", "CiteULike", "Last.fm"]
 
 
 def test_the_axes_of_the_films_are_those_of_the_data() -> None:
@@ -42,7 +42,7 @@ def test_a_data_set_without_numbers_says_so() -> None:
     shown = EveryAxis(show="data")
     rows = {row[0]: row[1:] for row in shown.table()[1]}
     assert all(set(rows[name]) == {"no stored number"} for name in make_every_axis.UNMEASURED)
-    assert rows["Gowalla"][1] == "no stored number" and rows["LastFM"][1] != "no stored number"
+    assert rows["Gowalla"][1] == "no stored number" and rows["Last.fm"][1] != "no stored number"
     assert "Nothing is stored for Amazon Beauty, MovieLens-100K, Wikispeedia." in shown.summary()
     assert "no stored number on Gowalla" in shown.summary()
     spotlight = {row[0]: row[1:] for row in EveryAxis(law="Spotlight").table()[1]}
@@ -54,7 +54,7 @@ def test_the_axis_is_there_before_training_on_some_data_sets_only() -> None:
     first = {one["name"]: np.mean(one["first"]["RecBole"]) for one in STORED if one["first"]}
     after = {one["name"]: np.mean(one["trained"]["RecBole"]) for one in STORED if one["first"]}
     assert min(first["MovieLens-1M"], first["films of this page"]) > 0.9 > after["MovieLens-1M"] > 0.8
-    assert max(first["CiteULike"], first["LastFM"]) < 0.3 < after["CiteULike"] and after["LastFM"] > 0.5
+    assert max(first["CiteULike"], first["Last.fm"]) < 0.3 < after["CiteULike"] and after["Last.fm"] > 0.5
     text = EveryAxis(show="data").summary()
     assert "without a model: " in text and "0.99 on MovieLens-1M, 0.66 on Gowalla" in text
     assert "without a model" not in EveryAxis(show="before").summary()
