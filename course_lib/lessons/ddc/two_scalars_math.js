@@ -14,18 +14,25 @@ export function gridAxis(name) {
 const scale = (row, factor) => row.map((value) => value * factor);
 const plus = (a, b) => a.map((value, k) => value + b[k]);
 
-/** One user in front of frozen items, all moved along the axis of popularity by `shift` standard deviations. */
-export function userOf({ items: packed, counts, people, person, shift }) {
-  const { vector, history, test, seen } = people[person];
+/** A packed table of items, all moved along the axis of popularity by `shift` standard deviations; that axis, and the deviation. */
+export function movedItems(packed, counts, shift) {
   const table = unpack(packed);
   const { direction } = popularityDirection(table, counts, WORLD.ratio);
   const along = table.map((row) => inner(row, direction));
   const middle = average(along);
-  const step = shift * Math.sqrt(average(along.map((value) => (value - middle) ** 2)));
-  const items = table.map((row) => plus(row, scale(direction, step)));
+  const unit = Math.sqrt(average(along.map((value) => (value - middle) ** 2)));
+  return { items: table.map((row) => plus(row, scale(direction, shift * unit))), direction, unit };
+}
+
+/** The items of a history with the highest scores: the sum of their rows gives the preference direction, (10) of P1. */
+export const favouritesOf = (scores, history) => history.slice().sort((i, j) => scores[j] - scores[i] || i - j).slice(0, Math.ceil(Number((WORLD.top * history.length).toFixed(9))));
+
+/** One user in front of frozen items, all moved along the axis of popularity by `shift` standard deviations. */
+export function userOf({ items: packed, counts, people, person, shift }) {
+  const { vector, history, test, seen } = people[person];
+  const { items, direction } = movedItems(packed, counts, shift);
   const scores = Float64Array.from(items, (row) => inner(row, vector));
-  const favourites = history.slice().sort((i, j) => scores[j] - scores[i] || i - j).slice(0, Math.ceil(Number((WORLD.top * history.length).toFixed(9))));
-  const sum = favourites.map((item) => items[item]).reduce(plus);
+  const sum = favouritesOf(scores, history).map((item) => items[item]).reduce(plus);
   const preference = scale(sum, 1 / Math.sqrt(inner(sum, sum)));
   const known = new Set(history);
   const hidden = new Set([...history, ...seen]);

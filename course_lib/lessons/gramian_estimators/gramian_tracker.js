@@ -18,6 +18,12 @@ const PRESETS = {
   zero: { text: "The start at zero", set: { ...usual, alpha: 0.01, drift: "straight", size: 0, step: 100 } },
 };
 
+const RACE = { // the three estimators: name, and how they are drawn
+  sampling: ["batch sampling", "M4 12h0M10 6h0M16 13h0", "cw-sampled"],
+  sogram: ["SOGram", "M1 10H19", "cw-sogram"],
+  sagram: ["SAGram", "M1 10H19", "cw-sagram"],
+};
+
 export default showing((model) => new View(model, NAMES));
 
 class View extends Interactive {
@@ -54,12 +60,12 @@ class View extends Interactive {
   buildPaths() {
     const { parts } = this;
     parts.paths = h("div", {});
+    parts.race = Object.fromEntries(Object.keys(RACE).map((name) => [name, h("strong", {})]));
     return h("div", { class: "cw-card" },
-      h("p", { class: "cw-card-title" }, "The entry and its estimates"),
+      h("p", { class: "cw-card-title" }, "The chase ", h("span", { class: "cw-soft" }, "and how far each is off")),
       parts.paths,
-      h("ul", { class: "cw-legend" },
-        pathKey("the Gramian", "M1 10H19", "cw-truth"), pathKey("SOGram", "M1 10H19", "cw-sogram"),
-        pathKey("SAGram", "M1 10H19", "cw-sagram"), pathKey("batch sampling", "M4 12h0M10 6h0M16 13h0", "cw-sampled")));
+      h("ul", { class: "cw-legend" }, pathKey("the Gramian", "M1 10H19", "cw-truth"),
+        Object.entries(RACE).map(([name, [text, d, kind]]) => pathKey([`${text} `, parts.race[name]], d, kind))));
   }
 
   buildErrors() {
@@ -87,6 +93,7 @@ class View extends Interactive {
     this.found = analyse(state, this.run(state));
     this.story = sentences(state, this.found).join(" ");
     this.showControls(state);
+    for (const [name, shown] of Object.entries(this.parts.race)) shown.textContent = figures(this.found.off[name]);
     this.parts.paths.replaceChildren(pathsPicture(state, this.found));
     this.parts.errors.replaceChildren(errorsPicture(state, this.found));
     this.showTable();
@@ -121,7 +128,7 @@ export function figures(value) {
 }
 
 /** The sentences, in order. */
-const sentences = (state, found) => [settings(state), verdict(state, found), aboutPaths(state, found), details(state, found)];
+const sentences = (state, found) => [settings(state), aboutPaths(state, found), verdict(state, found), details(state, found)];
 
 function settings({ alpha, batch_size: batch, drift, size, correct_start: correctStart }) {
   const kinds = {
@@ -137,14 +144,20 @@ function settings({ alpha, batch_size: batch, drift, size, correct_start: correc
 function verdict({ size }, { now, best, least }) {
   const made = now.square <= now.variance ? "variance: it trembles with the batches" : `bias: ${size ? "it lags behind" : "the zero of the start is still in it"}`;
   const compared = now.total <= 1.1 * least.total ? "No rate has much less" : `With α = ${figures(best)} it would be least, ${figures(least.total)}`;
-  return `Its expected square error is now ${figures(now.total)}, mostly ${made}. ${compared}.`;
+  return `SOGram’s expected square error is now ${figures(now.total)}, mostly ${made}. ${compared}.`;
 }
 
 function aboutPaths({ step, beta }, { paths, off }) {
   const last = (name) => number(paths[name][step - 1]);
   return `After ${step} steps the entry of the Gramian is ${last("entry")}; batch sampling says ${last("sampling")}, SOGram ${last("sogram")}, ` +
     `SAGram (β = ${beta}) ${last("sagram")}. Over the second half of these steps they were off by ${figures(off.sampling)}, ` +
-    `${figures(off.sogram)} and ${figures(off.sagram)} (root mean square).`;
+    `${figures(off.sogram)} and ${figures(off.sagram)} (root mean square): ${nearest(off)}.`;
+}
+
+/** Who is ahead in the race. */
+function nearest(off) {
+  const [first, second] = Object.keys(RACE).sort((one, other) => off[one] - off[other]);
+  return off[first] < 0.9 * off[second] ? `${RACE[first][0]} is nearest` : `${RACE[first][0]} and ${RACE[second][0]} are nearest`;
 }
 
 function details({ alpha, batch_size: batch, drift, size }, { now, bound, longRun, longRunAlpha }) {

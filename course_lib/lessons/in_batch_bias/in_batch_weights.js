@@ -7,12 +7,18 @@ import {
 } from "./in_batch_math.js";
 import { selection } from "../shared/widgets/motion_view.js";
 import { randomGenerator, sampleWithoutReplacement } from "../shared/widgets/random.js";
-import { HEADS, KIND_NAMES, KIND_NOTES, analyse, asPython, pairName, rowsOf, sentences } from "./in_batch_text.js";
+import { KIND_NAMES, KIND_NOTES, analyse, asPython, pairName, sentences, tableOf } from "./in_batch_text.js";
 
-const NAMES = ["labels", "batch_size", "kind", "omega", "pointwise", "fit", "seed"];
+const NAMES = ["labels", "batch_size", "kind", "omega", "pointwise", "fit", "seed", "cells", "dimensions"];
 const SMALLEST = 2;
 const LARGEST = 8;
 const MOST_DRAWS = 100000;
+const CELLS = [["weights", "weights"], ["scores", "best scores"], ["multiplied", "scores × popularity"]];
+const TITLES = {
+  weights: ["Weight on each pair", "in units of 1/mn"],
+  scores: ["Best score of each pair", "square loss, exact"],
+  multiplied: ["Best score × popularity", "square loss, exact"],
+};
 
 const square = (side, label) => Array.from({ length: side }, (_, i) => Array.from({ length: side }, (__, j) => Number(label(i, j))));
 
@@ -20,6 +26,13 @@ const PRESETS = {
   fig2: { text: "Like Fig. 2", set: { batch_size: 3, labels: [[0, 0, 1, 0], [0, 1, 0, 1], [0, 0, 0, 1], [1, 0, 0, 1]] } },
   permutation: { text: "One positive each", set: { batch_size: 3, labels: square(5, (i, j) => [2, 0, 4, 1, 3][i] === j) } },
   hub: { text: "A hit and a fan", set: { batch_size: 4, labels: square(6, (i, j) => i === 0 || j === 0 || i === j) } },
+  tastes: {
+    text: "A hit, two tastes",
+    set: {
+      batch_size: 15, kind: "in_batch", cells: "scores", dimensions: 2,
+      labels: [[1, 1, 1, 0, 0, 0], [1, 1, 1, 0, 0, 0], [1, 0, 1, 0, 0, 1], [1, 0, 0, 1, 0, 0], [1, 0, 0, 1, 0, 0], [0, 0, 0, 1, 1, 0]],
+    },
+  },
   random: { text: "Random", make: (random) => ({ batch_size: 4, labels: randomLabels(random) }) },
 };
 
@@ -34,7 +47,7 @@ export default showing((model) => new View(model, NAMES));
 
 class View extends Interactive {
   get story() {
-    return sentences(this.state().labels, this.result).join(" ");
+    return sentences(this.state(), this.result).join(" ");
   }
 
   // ---- building, once -------------------------------------------------------------------------------------------
@@ -49,16 +62,17 @@ class View extends Interactive {
     const head = {
       look: "cw-in-batch cw-words-under cw-main-long",
       title: "What the batch really weighs",
-      lead: "Switch labels on and off. Squares: how hard a batch pushes each pair apart. Dashed: what the full objective asks.",
+      lead: "Switch labels on and off. What does a batch weigh, which scores fit that best, and what does multiplying back repair?",
     };
     const options = KINDS.map((name) => [name, KIND_NAMES[name]]);
     parts.presets = presets(PRESETS, (name) => this.usePreset(name));
     parts.kind = selection({ name: "kind", text: "Batch loss", options, notes: KIND_NOTES, onset: (kind) => this.set({ kind }) });
-    parts.batchSize = slider({ name: "batch_size", text: "Batch size |Ô|", min: 2, max: 2, step: 1, onset: (size) => this.set({ batch_size: size }) });
+    parts.batchSize = slider({ name: "batch_size", text: "Batch size |Ô|", min: 2, max: 2, step: 1, onset: (size) => this.changeBatchSize(size) });
+    parts.dimensions = slider({ name: "dimensions", text: "Dimensions", min: 1, max: LARGEST, step: 1, onset: (dimensions) => this.changeDimensions(dimensions) });
     parts.omega = slider({ name: "omega", text: "Balance ω", min: 0.01, max: 1, step: 0.01, onset: (omega) => this.set({ omega }) });
     return framed(head, beside({
       start: parts.presets.box,
-      main: [parts.kind.box, parts.batchSize.box, parts.omega.box, this.buildLabels(), parts.inspector],
+      main: [parts.kind.box, parts.batchSize.box, parts.omega.box, parts.dimensions.box, this.buildLabels(), parts.inspector],
       view: this.buildWeights(),
       words: [parts.message, parts.summary],
     }), h("div", { class: "cw-folds" }, this.buildObjective(), this.buildSimulation(), parts.folds.box));
@@ -83,20 +97,15 @@ class View extends Interactive {
 
   buildWeights() {
     const parts = this.parts;
-    const name = uniqueId("shown");
-    const choice = (value, text) => {
-      const input = h("input", { type: "radio", name, value, onchange: () => { this.shown = value; this.show(); } });
-      return { input, box: h("label", { class: "cw-option" }, input, text) };
-    };
-    parts.shownExpected = choice("expected", "expected");
-    parts.averageText = h("span", {}, "average of 0 draws");
-    parts.shownAverage = choice("average", parts.averageText);
+    parts.cells = choice({ name: "cells", label: "Cells show", options: CELLS, onset: (cells) => this.set({ cells }) });
+    parts.cardTitle = h("span", {});
+    parts.cardNote = h("span", { class: "cw-soft" });
     parts.weights = h("div", { class: "cw-weights" });
+    parts.averageText = h("span", {});
+    parts.shown = choice({ name: "shown", label: "Weights", options: [["expected", "expected"], ["average", parts.averageText]], onset: (shown) => { this.shown = shown; this.show(); } });
+    parts.legends = { weights: legend(), scores: scoreLegend() };
     return h("div", { class: "cw-card" },
-      h("p", { class: "cw-card-title" }, "Weight on each pair ", h("span", { class: "cw-soft" }, "in units of 1/mn")),
-      parts.weights,
-      h("div", { class: "cw-options", role: "radiogroup", "aria-label": "Weights to show" }, parts.shownExpected.box, parts.shownAverage.box),
-      legend());
+      parts.cells.box, h("p", { class: "cw-card-title" }, parts.cardTitle, " ", parts.cardNote), parts.weights, parts.shown.box, Object.values(parts.legends));
   }
 
   buildObjective() {
@@ -116,12 +125,11 @@ class View extends Interactive {
     parts.drawMany = button("draw-many", "Draw 500", () => this.draw(500));
     parts.forget = button("forget", "Start over", () => { this.forgetDraws(); this.show(); });
     parts.batch = h("div", { class: "cw-batch" });
-    parts.chart = h("div", { class: "cw-chart" });
     parts.drawn = h("p", { class: "cw-drawn", "aria-live": "polite" });
     return h("details", { class: "cw-simulation" }, h("summary", {}, "Draw batches ", h("span", { class: "cw-soft" }, "a simulation")),
       h("div", { class: "cw-card" },
         h("div", { class: "cw-row cw-buttons" }, parts.draw, parts.drawMany, parts.forget),
-        h("div", { class: "cw-stage" }, parts.batch, parts.chart),
+        h("div", { class: "cw-stage" }, parts.batch),
         parts.drawn));
   }
 
@@ -136,8 +144,21 @@ class View extends Interactive {
 
   changeLabels(labels) {
     const { total } = countLabels(labels);
-    const batch_size = Math.max(2, Math.min(this.state().batch_size, total));
+    const [{ batch_size: before }, largest] = [this.state(), this.state().batch_size === this.result.total];
+    const batch_size = Math.max(2, largest ? total : Math.min(before, total)); // the largest batch stays the largest
     this.set({ labels, batch_size });
+  }
+
+  /** Fewer dimensions than all have a closed form in the largest batch alone: one of the two gives way to the other. */
+  changeDimensions(dimensions) {
+    const { labels, kind, batch_size } = this.state();
+    const fewer = dimensions < Math.min(labels.length, labels[0].length);
+    this.set({ dimensions: fewer ? dimensions : LARGEST, batch_size: fewer && kind === "in_batch" ? this.result.total : batch_size });
+  }
+
+  changeBatchSize(batch_size) {
+    const { kind, dimensions } = this.state();
+    this.set({ batch_size, dimensions: kind === "in_batch" && batch_size < this.result.total ? LARGEST : dimensions });
   }
 
   toggle(i, j) {
@@ -203,7 +224,7 @@ class View extends Interactive {
   forgetDraws() {
     const labels = this.state().labels;
     this.random = randomGenerator(this.state().seed);
-    this.draws = { count: 0, loss: 0, path: [], last: null, positive: mapCells(labels, () => 0), negative: mapCells(labels, () => 0) };
+    this.draws = { count: 0, loss: 0, last: null, positive: mapCells(labels, () => 0), negative: mapCells(labels, () => 0) };
     this.shown = "expected";
   }
 
@@ -221,8 +242,6 @@ class View extends Interactive {
       draws.loss += batchLoss(kind, { labels, pairs, omega, losses: result.losses });
       addCells(draws.positive, weights.positive);
       addCells(draws.negative, weights.negative);
-      draws.path.push([draws.count, mapCells(draws.negative, (w) => w / draws.count)]);
-      if (draws.path.length > 800) draws.path = draws.path.filter((_, index) => index % 2 === 1);
     }
     this.show();
   }
@@ -254,20 +273,25 @@ class View extends Interactive {
     this.showObjective();
     this.showBatch(state);
     this.showTable();
-    this.parts.folds.code.textContent = asPython(state);
+    this.parts.folds.code.textContent = asPython(state, this.result);
     this.inspect(...this.active);
     this.announce?.();
   }
 
-  showControls({ kind, omega, pointwise, fit, labels }) {
+  showControls({ kind, omega, pointwise, fit, labels, cells }) {
     const { parts, result } = this;
     const total = Math.max(result.total, 2);
     parts.kind.show(kind);
     parts.batchSize.input.max = total;
     parts.batchSize.input.disabled = result.total < 3;
-    parts.batchSize.show(result.problem ? 2 : result.batchSize, result.problem ? "" : `${result.batchSize} of ${result.total} positives, ρ = ${number(result.rho)}`);
+    parts.batchSize.show(result.problem ? 2 : result.batchSize, result.problem ? "" : `${result.batchSize} of ${result.total}, ρ = ${number(result.rho)}`);
     parts.omega.box.hidden = kind !== "unbiased_omega";
     parts.omega.show(omega, number(omega));
+    parts.cells.show(cells);
+    [parts.cardTitle.textContent, parts.cardNote.textContent] = TITLES[cells];
+    parts.legends.weights.hidden = cells !== "weights";
+    parts.legends.scores.hidden = cells === "weights";
+    this.showDimensions(cells);
     parts.pointwise.show(pointwise);
     parts.fit.show(fit, fit === 0 ? "all 0, the model knows nothing" : fit === 1 ? "the labels are fitted" : `${Math.round(100 * fit)} % of the way to the labels`);
     parts.message.textContent = [result.problem, ...result.warnings].filter(Boolean).join(" ");
@@ -281,7 +305,18 @@ class View extends Interactive {
     parts.forget.disabled = this.draws.count === 0;
   }
 
-  showGrid({ labels }) {
+  showDimensions(cells) {
+    const { dimensions } = this.parts;
+    const { problem, kind } = this.result;
+    dimensions.box.hidden = cells === "weights" || Boolean(problem);
+    if (dimensions.box.hidden) return;
+    const { best } = this.result;
+    dimensions.input.max = best.most;
+    dimensions.input.disabled = !best.fewerToo && kind !== "in_batch"; // of the in-batch loss the largest batch has one
+    dimensions.show(best.rank, best.rank === best.most ? `all ${best.most}${best.fewerToo ? "" : kind === "in_batch" ? "; fewer set the largest batch" : "; this loss has no closed form with fewer"}` : `${best.rank} of ${best.most}`);
+  }
+
+  showGrid({ labels, cells }) {
     const { grid } = this.parts;
     const shape = `${labels.length}x${labels[0].length}`;
     if (grid.dataset.shape !== shape) {
@@ -293,12 +328,12 @@ class View extends Interactive {
     const drawn = new Set((this.draws.last ?? []).map(String));
     mapCells(labels, (label, i, j) => {
       const button = this.cell(i, j);
-      const mistaken = this.isMistaken(i, j);
+      const crossed = this.isCrossed(i, j);
       button.setAttribute("aria-pressed", String(label === 1));
-      button.setAttribute("aria-label", `row ${i + 1}, column ${j + 1}${mistaken ? ", mistaken positive" : ""}`);
+      button.setAttribute("aria-label", `row ${i + 1}, column ${j + 1}${crossed ? (cells === "weights" ? ", mistaken positive" : ", out of order") : ""}`);
       button.setAttribute("tabindex", i === this.active[0] && j === this.active[1] ? "0" : "-1");
       button.textContent = String(label);
-      button.setAttribute("class", `cw-cell${mistaken ? " cw-mistaken" : ""}${drawn.has(String([i, j])) ? " cw-in-last-batch" : ""}`);
+      button.setAttribute("class", `cw-cell${crossed ? " cw-mistaken" : ""}${drawn.has(String([i, j])) ? " cw-in-last-batch" : ""}`);
     });
     this.rowTotals.forEach((cell, i) => (cell.textContent = rows[i]));
     this.columnTotals.forEach((cell, j) => (cell.textContent = columns[j]));
@@ -320,25 +355,30 @@ class View extends Interactive {
   }
 
   isMistaken(i, j) {
-    return !this.result.problem && this.result.mistaken.some(([row, column]) => row === i && column === j);
+    return !this.result.problem && isIn(this.result.mistaken, i, j);
   }
 
-  showWeights({ labels }) {
+  /** Whether the cell has a cross: mistaken, or out of order in its row. */
+  isCrossed(i, j) {
+    const { cells } = this.state();
+    return cells === "weights" ? this.isMistaken(i, j) : !this.result.problem && isIn(this.result.best.wrong[cells], i, j);
+  }
+
+  showWeights({ labels, cells }) {
     const { parts, result, draws } = this;
+    const average = this.shown === "average";
+    parts.shown.box.hidden = !draws.count || cells !== "weights";
     parts.averageText.textContent = `average of ${countDraws(draws.count)}`;
-    parts.shownAverage.input.disabled = draws.count === 0;
-    parts.shownExpected.input.checked = this.shown === "expected";
-    parts.shownAverage.input.checked = this.shown === "average";
+    parts.shown.show(this.shown);
     if (result.problem) {
       parts.weights.replaceChildren(h("p", { class: "cw-empty" }, "No batch can be drawn yet."));
       return;
     }
-    const average = this.shown === "average";
-    const name = average ? `Average weights of ${draws.count} simulated batches.` : "Expected weights.";
-    this.heatMapFor(labels).update({
-      labels, weights: average ? this.average() : result.weights, full: result.full, mistaken: (i, j) => this.isMistaken(i, j),
-      selected: this.active, name: `${name} ${this.story}`,
-    });
+    const name = cells !== "weights" ? `${TITLES[cells][0]}.` : average ? `Average weights of ${draws.count} simulated batches.` : "Expected weights.";
+    const shown = cells === "weights"
+      ? { ...(average ? this.average() : result.weights), asked: result.full.negative }
+      : { positive: mapCells(labels, () => null), negative: result.best[cells], asked: labels };
+    this.heatMapFor(labels).update({ labels, ...shown, crossed: (i, j) => this.isCrossed(i, j), selected: this.active, name: `${name} ${this.story}` });
   }
 
   /** The heat map of the right shape, kept while the shape stays, so that its marks can move. */
@@ -354,20 +394,28 @@ class View extends Interactive {
 
   inspect(i, j) {
     const { parts, result } = this;
-    const { labels, pointwise } = this.state();
+    const { labels, pointwise, cells } = this.state();
     if (result.problem || i >= labels.length || j >= labels[0].length) {
       parts.inspector.textContent = "";
       return;
     }
     const { rows, columns } = countLabels(labels);
-    const [pull, push] = [result.weights.positive[i][j], result.weights.negative[i][j]];
     const label = labels[i][j];
-    const verdict = this.isMistaken(i, j) ? h("strong", {}, " Mistaken.") : "";
+    const words = cells === "weights" ? this.weightsOf(label, pointwise, i, j) : this.scoresOf(i, j);
+    parts.inspector.replaceChildren(h("strong", {}, pairName([i, j])), ` ${label ? "positive" : "negative"}, popularity ${rows[i]} × ${columns[j]} = ${rows[i] * columns[j]}: `, ...words);
+  }
+
+  weightsOf(label, pointwise, i, j) {
+    const { weights } = this.result;
+    const [pull, push] = [weights.positive[i][j], weights.negative[i][j]];
     const best = pull + push > 0 ? ` Best score alone: ${number(bestScore(pointwise, pull, push))}.` : " No batch ever meets it.";
-    parts.inspector.replaceChildren(
-      h("strong", {}, pairName([i, j])), ` ${label ? "positive" : "negative"}, popularity ${rows[i]} × ${columns[j]} = ${rows[i] * columns[j]}: `,
-      label ? `pulled together ${number(pull)}, pushed apart ${number(push)} (asked: 1 and 0).` : `pushed apart ${number(push)} (asked: 1).`,
-      best, verdict);
+    const pulled = label ? `pulled together ${number(pull)}, pushed apart ${number(push)} (asked: 1 and 0).` : `pushed apart ${number(push)} (asked: 1).`;
+    return [pulled, best, this.isMistaken(i, j) ? h("strong", {}, " Mistaken.") : ""];
+  }
+
+  scoresOf(i, j) {
+    const { scores, multiplied, allPairs } = this.result.best;
+    return [`best score ${number(scores[i][j])}, times popularity ${number(multiplied[i][j])}; best score for all pairs ${number(allPairs[i][j])}.`];
   }
 
   showObjective() {
@@ -386,7 +434,6 @@ class View extends Interactive {
     const { parts, draws, result } = this;
     if (!draws.last) {
       parts.batch.replaceChildren(h("p", { class: "cw-empty" }, "No batch drawn yet."));
-      parts.chart.replaceChildren();
       parts.drawn.textContent = "";
       return;
     }
@@ -395,11 +442,6 @@ class View extends Interactive {
     const scaledUp = { positive: weights.positive.map((w) => w * cells), negative: mapCells(weights.negative, (w) => w * cells) };
     const falseNegatives = falseNegativesOf(labels, draws.last);
     parts.batch.replaceChildren(batchPicture(labels, draws.last, scaledUp));
-    const [i, j] = this.active;
-    parts.chart.replaceChildren(runningMean({
-      path: draws.path.map(([count, means]) => [count, means[i][j] * cells]),
-      name: pairName(this.active), expected: result.weights.negative[i][j], asked: result.full.negative[i][j],
-    }));
     const gap = Math.max(...mapCells(this.average().negative, (w, i, j) => Math.abs(w - result.weights.negative[i][j])).flat());
     parts.drawn.textContent = `Batch ${draws.count} (simulated): ${draws.last.map(pairName).join(", ")}. ` +
       `${falseNegatives.length} of its ${draws.last.length ** 2 - draws.last.length} negatives are positives in truth. ` +
@@ -408,8 +450,10 @@ class View extends Interactive {
   }
 
   showTable() {
-    const { result, parts: { folds: { data, table: holder } } } = this;
-    if (data.open) holder.replaceChildren(table(HEADS, rowsOf(this.state(), result), result.problem ?? "Expected weights, multiplied by mn, so that the full objective gives every pair 1."));
+    const { data, table: holder } = this.parts.folds;
+    if (!data.open) return;
+    const { heads, rows, caption } = tableOf(this.state(), this.result);
+    holder.replaceChildren(table(heads, rows, caption));
   }
 }
 
@@ -426,6 +470,8 @@ function mostPopularPositive(labels) {
 function addCells(total, more) {
   more.forEach((row, i) => row.forEach((value, j) => (total[i][j] += value)));
 }
+
+const isIn = (pairs, i, j) => pairs.some(([row, column]) => row === i && column === j);
 
 /** Pairs (a, b) off the diagonal of a batch whose label is one. */
 function falseNegativesOf(labels, pairs) {
@@ -450,7 +496,7 @@ class Square {
   }
 }
 
-/** All weights: ring = pull on a positive, square = push, dashed frame = push that the full objective asks for. */
+/** A number for each pair, as a square, and what is asked of it, as a dashed frame; a ring for the pull on a positive, where there is one. */
 class HeatMap {
   constructor(m, n, onEnter) {
     const { width, height, left, top } = CELL;
@@ -480,21 +526,21 @@ class HeatMap {
     return { ...cell, group: svg("g", { class: "cw-weight", onpointerenter: () => onEnter(i, j) }, box, square.root, ring, asked, cross, pull, push) };
   }
 
-  update({ labels, weights, full, mistaken, selected, name }) {
-    const sizes = [...weights.negative.flat(), ...weights.positive.flat()].map(Math.abs);
+  update({ labels, positive, negative, asked, crossed, selected, name }) {
+    const sizes = [...negative.flat(), ...positive.flat()].map(Math.abs);
     const unit = CELL.glyph / Math.sqrt(Math.max(1, ...sizes));
     this.root.setAttribute("aria-label", name);
     mapCells(labels, (label, i, j) => {
       const cell = this.cells[i][j];
-      const wrong = mistaken(i, j);
-      const [pull, push] = [weights.positive[i][j], weights.negative[i][j]];
+      const wrong = crossed(i, j);
+      const [pull, push] = [positive[i][j], negative[i][j]];
       cell.box.setAttribute("class", `cw-box${label ? " cw-box-positive" : ""}${wrong ? " cw-box-wrong" : ""}`);
       cell.group.setAttribute("class", `cw-weight${selected[0] === i && selected[1] === j ? " cw-selected" : ""}`);
       cell.square.place(cell.x, cell.y, push, unit, label === 1);
       place(cell.ring, cell.x, cell.y, unit * Math.sqrt(Math.max(pull, 0)));
-      place(cell.asked, cell.x, cell.y, unit * Math.sqrt(full.negative[i][j]));
+      place(cell.asked, cell.x, cell.y, unit * Math.sqrt(asked[i][j]));
       cell.cross.textContent = wrong ? "✕" : "";
-      cell.pull.textContent = label ? number(pull) : "";
+      cell.pull.textContent = label && pull !== null ? number(pull) : "";
       cell.push.textContent = number(push);
     });
   }
@@ -506,16 +552,22 @@ function place(mark, x, y, size) {
   mark.style.visibility = size > 0.01 ? "" : "hidden";
 }
 
-function legend() {
-  const still = (mark, size) => { place(mark, 10, 10, size); return mark; };
-  const unitFrame = { x: -0.5, y: -0.5, width: 1, height: 1 };
-  return h("ul", { class: "cw-legend" },
-    key("pull, weight of ℓ⁺", still(svg("circle", { class: "cw-ring", r: 0.5 }), 14)),
-    key("push, weight of ℓ⁻", new Square().place(10, 10, 1, 14, false)),
-    key("push on a positive", new Square().place(10, 10, 1, 14, true)),
-    key("push asked for", still(svg("rect", { class: "cw-asked", ...unitFrame }), 14)),
-    key("mistaken positive", svg("rect", { class: "cw-box cw-box-wrong", x: 2, y: 2, width: 16, height: 16, rx: 3 }), svg("text", { class: "cw-cross", x: 10, y: 14 }, "✕")));
-}
+const unitFrame = { x: -0.5, y: -0.5, width: 1, height: 1 };
+const still = (mark, size) => { place(mark, 10, 10, size); return mark; };
+const crossKey = (text) => key(text, svg("rect", { class: "cw-box cw-box-wrong", x: 2, y: 2, width: 16, height: 16, rx: 3 }), svg("text", { class: "cw-cross", x: 10, y: 14 }, "✕"));
+const frameKey = (text) => key(text, still(svg("rect", { class: "cw-asked", ...unitFrame }), 14));
+
+const legend = () => h("ul", { class: "cw-legend" },
+  key("pull, weight of ℓ⁺", still(svg("circle", { class: "cw-ring", r: 0.5 }), 14)),
+  key("push, weight of ℓ⁻", new Square().place(10, 10, 1, 14, false)),
+  key("push on a positive", new Square().place(10, 10, 1, 14, true)),
+  frameKey("push asked for"), crossKey("mistaken positive"));
+
+const scoreLegend = () => h("ul", { class: "cw-legend" },
+  key("score of a positive", new Square().place(10, 10, 1, 14, true)),
+  key("of a negative", new Square().place(10, 10, 1, 14, false)),
+  key("below 0", new Square().place(10, 10, -1, 14, false)),
+  frameKey("the label"), crossKey("out of order"));
 
 /** One stacked bar with its parts written out. */
 function bar(name, parts, most) {
@@ -560,32 +612,4 @@ function batchPicture(labels, pairs, weights) {
     svg("svg", { viewBox: `0 0 ${wide} ${top + size * side + 2}`, role: "img", "aria-label": name, style: `--cw-wide:${wide}`, class: "cw-appear" }, axes, cells));
 }
 
-/** Average weight of one pair against the number of draws, with what is expected and what is asked as lines. */
-function runningMean({ path, name, expected, asked }) {
-  const [width, height, left, right, top, bottom] = [340, 190, 40, 10, 12, 30];
-  const values = [...path.map(([, value]) => value), expected, asked];
-  const [low, high] = [Math.min(...values), Math.max(...values)];
-  const room = Math.max((high - low) * 0.08, 0.05);
-  const last = path[path.length - 1][0];
-  const x = (count) => left + ((count - 1) / Math.max(last - 1, 1)) * (width - left - right);
-  const y = (value) => top + ((high + room - value) / (high - low + 2 * room)) * (height - top - bottom);
-  const line = (value, kind) => svg("path", { class: kind, d: `M${left} ${y(value).toFixed(1)}H${width - right}` });
-  const d = path.map(([count, value], k) => `${k ? "L" : "M"}${x(count).toFixed(1)} ${y(value).toFixed(1)}`).join("");
-  const text = `Simulation: average push on ${name} after ${countDraws(last)} ${number(path[path.length - 1][1])}; expected ${number(expected)}, asked ${number(asked)}.`;
-  const ticks = high - low < 0.05 ? [high] : [low, high];
-  return h("div", {}, h("p", { class: "cw-small-title" }, `Average push on ${name}, draw by draw`),
-    svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": text, style: `--cw-wide:${width}` },
-      svg("path", { class: "cw-frame", d: `M${left} ${top}V${height - bottom}H${width - right}` }),
-      line(asked, "cw-line-wanted"), line(expected, "cw-line-expected"),
-      svg("path", { class: "cw-line-mean", d }),
-      path.length === 1 ? svg("circle", { class: "cw-dot", cx: x(path[0][0]), cy: y(path[0][1]), r: 3.5 }) : null,
-      ticks.map((value) => svg("text", { class: "cw-axis-text cw-end", x: left - 6, y: y(value) + 4 }, number(value))),
-      svg("text", { class: "cw-axis-text cw-start", x: left, y: height - 12 }, last > 1 ? "1" : ""),
-      svg("text", { class: "cw-axis-text cw-end", x: width - right, y: height - 12 }, countDraws(last))),
-    h("ul", { class: "cw-legend" },
-      lineKey("cw-line-mean", "average"), lineKey("cw-line-expected", "expected"), lineKey("cw-line-wanted", "asked for")));
-}
-
 const countDraws = (count) => (count === 1 ? "1 draw" : `${count} draws`);
-
-const lineKey = (kind, text) => h("li", {}, svg("svg", { viewBox: "0 0 26 20", "aria-hidden": "true" }, svg("path", { class: kind, d: "M1 10H25" })), text);

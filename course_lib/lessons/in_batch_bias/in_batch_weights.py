@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import traitlets
 
-from course_lib.lessons.shared.widgets.base import Number, Word
+from course_lib.lessons.shared.widgets.base import Count, Number, Word
 from course_lib.lessons.shared.widgets.paper import WrittenOnce
 from course_lib.maths import in_batch
 
@@ -19,10 +19,11 @@ FIG2_LABELS = ((0, 0, 1, 0), (0, 1, 0, 1), (0, 0, 0, 1), (1, 0, 0, 1))
 
 SMALLEST, LARGEST = 2, 8
 POINTWISE = ("logistic", "square")
+CELLS = ("weights", "scores", "multiplied")
 
 
 class InBatchWeights(WrittenOnce):
-    """An editable label matrix and the weight that an expected batch puts on each of its pairs.
+    """An editable label matrix: what an expected batch weighs, the best scores for it, and the same times popularity.
 
     labels      (m, n) zeros and ones, 2 to 8 rows and columns; default: a matrix that fits P3's Fig. 2
     batch_size  positives per batch, 2 to the number of positives
@@ -31,8 +32,12 @@ class InBatchWeights(WrittenOnce):
     pointwise   "logistic" or "square"
     fit         scores from 0 (all 0) to 1 (square: equal to the labels; logistic: -4 and 4)
     seed        of the batches that the reader draws
+    cells       what the cells show: "weights"; "scores", those with the least expected square loss, in closed form; or
+                "multiplied", the scores times the popularity of the pair
+    dimensions  of the model with these scores: 1 to 8, or as many as the matrix allows. Where fewer than all have no
+                closed form (in_batch below the largest batch, unbiased_omega, pos_neg) it is all
 
-    All seven are traits: read, set and observe them. Weights are multiplied by m n, so that the full objective (5)
+    All nine are traits: read, set and observe them. Weights are multiplied by m n, so that the full objective (5)
     gives every pair 1; a pair in a row or column without a positive weighs nothing, because no batch meets it. Raises
     ValueError for labels that are not such a matrix and for values out of range.
     """
@@ -41,8 +46,8 @@ class InBatchWeights(WrittenOnce):
     caption: ClassVar[str] = (
         "Ring: how hard the batch pulls a positive pair together, the weight of ℓ⁺. Square: how hard it pushes a pair "
         "apart, the weight of ℓ⁻. Both in units of 1/(mn); the full objective pulls every positive by 1 and pushes "
-        "every negative by 1. Cross: a positive that is pushed harder than it is pulled. With JavaScript this picture "
-        "is interactive."
+        "every negative by 1. Cross: a positive that is pushed harder than it is pulled. Without rings, squares are "
+        "scores, and dashed frames labels. With JavaScript this picture is interactive."
     )
 
     labels = traitlets.List(traitlets.List(traitlets.Int())).tag(sync=True, state=True)
@@ -52,6 +57,8 @@ class InBatchWeights(WrittenOnce):
     pointwise = Word("logistic", POINTWISE)
     fit = Number(0.0, 0, 1)
     seed = traitlets.Int().tag(sync=True, state=True)
+    cells = Word("weights", CELLS)
+    dimensions = Count(LARGEST, 1, LARGEST)
 
     def __init__(
         self,
@@ -63,6 +70,7 @@ class InBatchWeights(WrittenOnce):
         pointwise: str = "logistic",
         fit: float = 0.0,
         seed: int = 0,
+        **shown: Any,
     ) -> None:
         rows = _label_rows(labels)
         positives = sum(map(sum, rows))
@@ -71,7 +79,14 @@ class InBatchWeights(WrittenOnce):
                 f"batch_size is {batch_size}; expected 2 to {positives}, the number of positives in labels"
             )
         super().__init__(
-            labels=rows, batch_size=batch_size, kind=kind, omega=omega, pointwise=pointwise, fit=fit, seed=seed
+            labels=rows,
+            batch_size=batch_size,
+            kind=kind,
+            omega=omega,
+            pointwise=pointwise,
+            fit=fit,
+            seed=seed,
+            **shown,
         )
 
     # ---- what Python can ask

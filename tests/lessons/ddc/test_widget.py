@@ -158,7 +158,7 @@ def random_model(rng: np.random.Generator, scale: float = 1.0, **changes: Any) -
 @pytest.mark.parametrize(
     ("right", "wrong"),
     [
-        ("shift * Math.sqrt(average(along.map((value) => (value - middle) ** 2)))", "shift"),
+        ("scale(direction, shift * unit)", "scale(direction, shift)"),
         ("(value - middle) ** 2", "value ** 2"),
         ("scores[j] - scores[i]", "scores[i] - scores[j]"),
         ("Math.ceil(Number((WORLD.top * history.length).toFixed(9)))", "Math.floor(WORLD.top * history.length)"),

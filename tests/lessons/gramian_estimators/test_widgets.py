@@ -704,6 +704,16 @@ def test_coefficients_are_written_as_people_write_them() -> None:
     assert [row[0] for row in Folding(rows).table()[1]] == ["0", "0.001", "0.01", "0.5", "1", "10", "1000", "1000000"]
 
 
+def test_the_nearest_in_the_race_is_named() -> None:
+    names = np.array(["batch sampling", "SOGram", "SAGram"])
+    for state in SETTINGS:
+        one = GramianTracker(**state)
+        errors = np.array(off(one.paths(), one.step))
+        first, second = names[np.argsort(errors, kind="stable")][:2]
+        clear = np.sort(errors)[0] < 0.9 * np.sort(errors)[1]
+        assert (f"{first} is nearest" if clear else f"{first} and {second} are nearest") in one.summary()
+
+
 def test_folding_by_keyboard(site_page: Callable[..., Any]) -> None:
     page = site_page(folded().static_html())
     assert {"lam", "check", "play"} <= reached_by_tab(page, 8)

@@ -1,0 +1,147 @@
+// The interactive "alone and together": how much of DDC's two scalars everybody's vector carries, and what the lists of several trainings do.
+// Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper (paper_dom.js) alike.
+import { h, number, svg, wholePercent } from "../shared/widgets/kit.js";
+import { Interactive, beside, diamond, framed, key, presets, showing, slider, table } from "../shared/widgets/controls.js";
+import { ALONE, SHIFTS, analyseAll, changes, markAll, trainingOf } from "./over_seeds_math.js";
+
+const NAMES = ["models", "counts", "history", "seen", "test", "alpha", "beta", "shift"];
+const PRESETS = Object.fromEntries(Object.entries({ alpha: "α alone", beta: "β alone", both: "Both: DDC" })
+  .map(([name, text]) => [name, { text, set: { alpha: ALONE[name][0], beta: ALONE[name][1] } }]));
+
+export default showing((model) => new View(model, NAMES));
+
+class View extends Interactive {
+  build() {
+    const { parts } = this;
+    const share = (name, text) => slider({ name, text, min: 0, max: 1.5, step: 0.05, onset: (value) => this.set({ [name]: value }) });
+    parts.presets = presets(PRESETS, (name) => this.set(PRESETS[name].set));
+    parts.alpha = share("alpha", "How much of each α");
+    parts.beta = share("beta", "How much of each β");
+    parts.shift = slider({ name: "shift", text: "Move all films", min: SHIFTS[0], max: SHIFTS.at(-1), step: 1, onset: (shift) => this.set({ shift }) });
+    parts.plane = h("div", {});
+    const head = {
+      look: "cw-flow cw-film",
+      title: "α and β, alone and together",
+      lead: "Each dot is a model, trained from another random start, and the lists that it serves. Does every training say the same?",
+    };
+    return framed(head, beside({
+      start: parts.presets.box,
+      main: [parts.alpha.box, parts.beta.box, parts.shift.box, h("p", { class: "cw-note" }, "All films move along the popularity axis, by so many standard deviations. No list of the model changes, but DDC finds another α and β.")],
+      view: h("div", { class: "cw-card" }, h("p", { class: "cw-card-title" }, "Lists of ten ", h("span", { class: "cw-soft" }, "change against the same model without α and β")), parts.plane, legend()),
+      words: parts.summary,
+    }), parts.folds.box);
+  }
+
+  /** What belongs to the place of the films: anew only if they move. */
+  prepare(state) {
+    this.trainings ??= state.models.map((model) => trainingOf(model, state));
+    if (this.shift !== state.shift) [this.marked, this.shift] = [markAll(this.trainings, state), state.shift];
+  }
+
+  refresh() {
+    const state = this.state();
+    const { parts } = this;
+    this.prepare(state);
+    this.found = analyseAll(state, this.marked);
+    this.story = summary(state, this.found);
+    parts.alpha.show(state.alpha, wholePercent(state.alpha));
+    parts.beta.show(state.beta, wholePercent(state.beta));
+    parts.shift.show(state.shift, state.shift ? `${number(state.shift)} sd` : "not at all");
+    parts.plane.replaceChildren(planeOf(this.found, this.story));
+    this.showTable();
+    parts.folds.code.textContent = asPython(state);
+    this.announce?.();
+  }
+
+  showTable() {
+    const { data, table: holder } = this.parts.folds;
+    if (data.open) holder.replaceChildren(table(HEADS, rowsOf(this.found), "One row for each training."));
+  }
+}
+
+// ---- words ---------------------------------------------------------------------------------------------------------------
+
+const signed = (value) => `${value > 0 ? "+" : ""}${number(value)}`;
+const whole = (value) => signed(Math.round(value));
+const fromTo = (values, text) => {
+  const [low, high] = [Math.min(...values), Math.max(...values)].map(text);
+  return low === high ? low : `${low} to ${high}`;
+};
+
+function summary({ alpha, beta, shift, test }, found) {
+  const [popular, ranks] = [0, 1].map((k) => found.map(({ change }) => change[k]));
+  const which = (values, side) => values.filter((value) => side * value > 0).length;
+  const told = (values, more, less) => `${fromTo(values, whole)} %, ${more} in ${which(values, 1)} and ${less} in ${which(values, -1)} of ${found.length} trainings`;
+  const served = `Served: the model’s vectors with ${wholePercent(alpha)} of each person’s α and ${wholePercent(beta)} of each person’s β.`;
+  const outcome = alpha || beta
+    ? `The lists of ${test.length} people change in popularity by ${told(popular, "more popular", "less popular")}. MRR@10 changes by ${told(ranks, "higher", "lower")}.`
+    : `These are the lists of the models: films with ${fromTo(found.map(({ now }) => now.popular), number)} ratings on average, and an MRR@10 of ${fromTo(found.map(({ now }) => now.mrr), number)}.`;
+  const moved = shift ? `All films are moved by ${number(shift)} standard deviation${Math.abs(shift) === 1 ? "" : "s"} along the popularity axis. ` : "";
+  return `${served} ${outcome} ${moved}DDC’s α is negative for ${fromTo(found.map(({ negative }) => 100 * negative), (value) => value.toFixed(0))} % of the people.`;
+}
+
+const HEADS = ["Training", "Popularity, model", "Popularity now", "Change, %", "MRR@10, model", "MRR@10 now", "Change, %", "α below 0"];
+
+const rowsOf = (found) => found.map(({ marks, now, change, negative }, seed) => [
+  `seed ${seed}`, ...[marks.model.popular, now.popular, change[0]].map(number), ...[marks.model.mrr, now.mrr].map((mrr) => mrr.toFixed(4)), number(change[1]), wholePercent(negative),
+]);
+
+/** Lines of Python that compute popularity and MRR@10 of each training, and show the same state. */
+const asPython = ({ alpha, beta, shift }) => [
+  "import numpy as np", "", "from course_lib import correction, metrics, popularity", "from course_lib.lessons.ddc.over_seeds import OverSeeds", "",
+  `shown = OverSeeds(alpha=${alpha}, beta=${beta}, shift=${shift})`, "counts, lists = np.array(shown.counts), []",
+  "for model in shown.trainings():  # tables and the scalars of DDC, one for each seed",
+  "    pop = popularity.popularity_direction(model.items, counts)",
+  "    pref = correction.preference_directions(model.users, model.items, shown.train)",
+  "    served = model.users + shown.alpha * model.alpha[:, None] * pop + shown.beta * model.beta[:, None] * pref",
+  "    ranked = metrics.top_k(served, model.items, shown.known, 10)",
+  '    mrr = metrics.metrics_from_ranking(ranked, shown.tested, (10,))["mrr@10"]',
+  "    lists.append((counts[ranked].mean(), mrr))", "print(np.round(lists, 4))", "shown",
+].join("\n");
+
+// ---- pictures ----------------------------------------------------------------------------------------------------------
+
+const FRAME = { width: 350, height: 270, left: 46, right: 14, top: 12, bottom: 42 };
+const MARKS = {
+  alpha: (x, y) => svg("path", { class: "cw-tail", d: `M${(x - 6).toFixed(1)} ${(y + 5).toFixed(1)}h12l-6 -11z` }),
+  beta: (x, y) => svg("rect", { class: "cw-tail", x: (x - 5).toFixed(1), y: (y - 5).toFixed(1), width: 10, height: 10 }),
+  both: (x, y) => svg("path", { class: "cw-tail", d: diamond(x, y, 7) }),
+};
+
+const legend = () => h("ul", { class: "cw-legend" },
+  key("now, one dot for each training", svg("circle", { class: "cw-item", cx: 10, cy: 10, r: 6 })),
+  key("α alone", MARKS.alpha(10, 10)), key("β alone", MARKS.beta(10, 10)), key("both: DDC", MARKS.both(10, 10)),
+  key("the model", svg("path", { class: "cw-bend", d: "M10 1V19M1 10H19" })));
+
+/** Multiples of one, two or five times a power of ten from low to high, at most six. */
+function ticks(low, high) {
+  const power = 10 ** Math.floor(Math.log10(high - low));
+  const unit = [0.1, 0.2, 0.5, 1, 2].map((factor) => factor * power).find((size) => (high - low) / size <= 6);
+  const first = Math.ceil(low / unit);
+  return Array.from({ length: Math.floor(high / unit) - first + 1 }, (_, k) => (first + k) * unit);
+}
+
+/** Popularity across, accuracy up; a faint line joins each dot with the model. */
+function planeOf(found, story) {
+  const { width, height, left, right, top, bottom } = FRAME;
+  const marks = found.flatMap(({ marks: own }) => Object.keys(MARKS).map((name) => ({ name, change: changes(own[name], own) })));
+  const all = [[0, 0], ...marks.map(({ change }) => change), ...found.map(({ change }) => change)];
+  const [across, up] = [0, 1].map((k) => {
+    const [low, high] = [Math.min(...all.map((one) => one[k])), Math.max(...all.map((one) => one[k]))];
+    const room = Math.max(1, 0.08 * (high - low));
+    return [low - room, high + room];
+  });
+  const x = (value) => left + ((value - across[0]) / (across[1] - across[0])) * (width - left - right);
+  const y = (value) => top + ((up[1] - value) / (up[1] - up[0])) * (height - top - bottom);
+  const at = ([popular, mrr]) => [x(popular), y(mrr)];
+  return svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": story, style: "--cw-wide:430" },
+    svg("rect", { class: "cw-half", x: left, y: top, width: width - left - right, height: height - top - bottom }),
+    svg("path", { class: "cw-bend", d: `M${x(0).toFixed(1)} ${top}V${height - bottom}M${left} ${y(0).toFixed(1)}H${width - right}` }),
+    ticks(...across).map((value) => svg("text", { class: "cw-axis-text", x: x(value), y: height - bottom + 15 }, signed(value))),
+    ticks(...up).map((value) => svg("text", { class: "cw-axis-text cw-end", x: left - 5, y: y(value) + 4 }, signed(value))),
+    svg("text", { class: "cw-axis-text", x: (left + width - right) / 2, y: height - 8 }, "popularity of the lists, change in %"),
+    svg("text", { class: "cw-axis-text", x: 0, y: 0, transform: `translate(11 ${((top + height - bottom) / 2).toFixed(0)}) rotate(-90)` }, "MRR@10, change in %"),
+    svg("path", { class: "cw-ray", d: found.map(({ change }) => `M${x(0).toFixed(1)} ${y(0).toFixed(1)}L${at(change).map((value) => value.toFixed(1)).join(" ")}`).join("") }),
+    marks.map(({ name, change }) => MARKS[name](...at(change))),
+    found.map(({ change }) => svg("circle", { class: "cw-item cw-plain", cx: x(change[0]).toFixed(1), cy: y(change[1]).toFixed(1), r: 5.5 })));
+}
