@@ -178,9 +178,7 @@ def arrow_table(path: Path, name: str) -> Any:
     return _package("pyarrow", name, path).concat_tables(parts)
 
 
-def arrow_parts(
-    path: Path, name: str, columns: Callable[[list[str]], list[str]], rows: int = 1 << 20
-) -> Iterator[Any]:
+def arrow_parts(path: Path, name: str, columns: Callable[[list[str]], list[str]], rows: int = 1 << 20) -> Iterator[Any]:
     """The columns that `columns` chooses by name, part by part: an empty pyarrow Table, then Tables of so many rows.
 
     An Arrow file comes in the blocks in which it was written. Raises ValueError for what pyarrow cannot read.

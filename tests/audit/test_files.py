@@ -192,7 +192,7 @@ def test_pairs_from_parquet(tmp_path):
 
 @pytest.mark.parametrize("ending", ["parquet", "feather"])
 def test_pairs_from_arrow_come_in_parts(tmp_path, monkeypatch, ending):
-    """Never more rows of a Parquet file than CHUNK, of the two columns alone; a bad id has its row of the whole file."""
+    """Never more rows of a Parquet file than CHUNK, and of two columns; a bad id is named by its row of the file."""
     arrow = pytest.importorskip("pyarrow")
     sizes: list[tuple[int, list[str]]] = []
     read = files.arrow_ids
