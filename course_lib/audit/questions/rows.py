@@ -14,7 +14,7 @@ from course_lib.maths.popularity import top_share
 RANK = 0.15  # effective rank, as a share of the greatest possible: below, a fault
 EQUAL, COPIES = 1e-6, 0.005  # rows this near (relative) are equal; share of rows with an equal: from here on a fault
 DEAD, SHORT = 0.005, 1e-3  # share of rows that are dead: from here on a fault; short: against the median length
-LENGTHS = {"under 0.001": 1e-3, "to 0.1": 0.1, "to 0.5": 0.5, "to 2": 2.0, "to 10": 10.0}  # against the median length
+LENGTHS = {"<0.001": SHORT, "<0.1": 0.1, "<0.5": 0.5, "<2": 2.0, "<10": 10.0}  # against the median length
 SIZES = {"2": 2, "3 to 5": 5, "6 to 20": 20}  # of groups of equal rows
 HEAD, TIMES, BEYOND = 0.01, 2.5, 0.1  # hubs: the most listed 1 % hold so many times the null's share, and so much more
 
