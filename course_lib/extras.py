@@ -14,8 +14,12 @@ EXTRAS = {  # package as it is imported -> the extra of pyproject.toml that brin
 
 
 def advice(package: str) -> str:
-    """The command that installs a package; KeyError where no extra brings it."""
-    return f"pip install 'two-tower-course[{EXTRAS[package]}]'"
+    """The command that installs a package; KeyError where no extra brings it.
+
+    From the folder of the course or from its wheel: no package index holds the course.
+    """
+    extra = EXTRAS[package]
+    return f"pip install '.[{extra}]' in the folder of the course, or pip install 'FILE.whl[{extra}]' with its wheel"
 
 
 def missing(error: ImportError, what: str) -> ModuleNotFoundError:

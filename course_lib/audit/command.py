@@ -25,8 +25,7 @@ from course_lib.audit.report import Report, audit
 from course_lib.audit.snapshots import Comparison, compare
 from course_lib.audit.snapshots.rows import STEMS, files_in, read_snapshot
 from course_lib.audit.tables import Table
-from course_lib.audit.training import LOSSES, Training, read_training
-from course_lib.data.interactions import NEGATIVE_LAWS
+from course_lib.audit.training import LOSSES, NEGATIVES, Training, read_training
 
 FAULT, REFUSED = 1, 2
 SNAPSHOT = "OLD/ and NEW/ (files items, users, pairs, held_out, counts, item_ids, user_ids)"
@@ -211,7 +210,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--batch-size", type=int, metavar="N", help="pairs in a batch")
     add("--temperature", type=float, metavar="T", help="what the softmax divides the scores by")
     add("--logq", action="store_true", default=None, help="the softmax was corrected by log(item probability)")
-    add("--negatives", choices=NEGATIVE_LAWS, metavar="LAW", help=f"one of {', '.join(NEGATIVE_LAWS)}")
+    add("--negatives", choices=NEGATIVES, metavar="LAW", help=f"law of BPR's negatives: one of {', '.join(NEGATIVES)}")
     add("-k", type=int, default=10, help="neighbours to look at, and length of the lists (10)")
     add("--seed", type=int, default=0, help="of everything that is drawn (0)")
     add("--wide", action="store_true", help=f"count linear gauges above width {LINEAR_WIDTH} (slow)")

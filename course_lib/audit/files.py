@@ -8,8 +8,8 @@
     .parquet .arrow .feather  a column of lists, or d columns of floats; a column of ids names the rows; needs pyarrow
 
 Ids are whole numbers (also as floats) or text (also as bytes in UTF-8); one that is null, empty or another number is
-refused. A column that is named as ids are is never a dimension. `pip install 'two-tower-course[tables]'` adds both
-packages to an installed course.
+refused. A column that is named as ids are is never a dimension. `pip install '.[tables]'` in the folder of the course
+adds both packages.
 """
 
 from __future__ import annotations
@@ -174,31 +174,52 @@ def numpy_arrays(path: Path, name: str) -> dict[str, AnyArray]:
 
 def arrow_table(path: Path, name: str) -> Any:
     """The pyarrow Table of a Parquet or Arrow file."""
+    parts = list(arrow_parts(path, name, list))
+    return _package("pyarrow", name, path).concat_tables(parts)
+
+
+def arrow_parts(path: Path, name: str, columns: Callable[[list[str]], list[str]], rows: int = 1 << 20) -> Iterator[Any]:
+    """The columns that `columns` chooses by name, part by part: an empty pyarrow Table, then Tables of so many rows.
+
+    An Arrow file comes in the blocks in which it was written. Raises ValueError for what pyarrow cannot read.
+    """
     arrow = _package("pyarrow", name, path)
     try:
         if path.suffix.lower() == ".parquet":
-            return import_module("pyarrow.parquet").read_table(path)
-        return import_module("pyarrow.feather").read_table(path)
+            with import_module("pyarrow.parquet").ParquetFile(path) as file:
+                chosen = columns(file.schema_arrow.names)
+                yield file.schema_arrow.empty_table().select(chosen)
+                for batch in file.iter_batches(rows, columns=chosen):
+                    yield arrow.Table.from_batches([batch])
+        else:
+            with arrow.memory_map(str(path)) as source, arrow.ipc.open_file(source) as blocks:
+                chosen = columns(blocks.schema.names)
+                yield blocks.schema.empty_table().select(chosen)
+                for at in range(blocks.num_record_batches):
+                    yield arrow.Table.from_batches([blocks.get_batch(at)]).select(chosen)
     except (arrow.ArrowException, OSError) as problem:
         raise refuse_file(name, path, f"pyarrow cannot read it ({_first_line(problem)})", "Parquet or Arrow") from None
 
 
-def arrow_ids(found: Any, key: str, name: str, path: Path) -> AnyArray:
+def arrow_ids(found: Any, key: str, name: str, path: Path, start: int = 0) -> AnyArray:
     """The ids (n,) in a column of a pyarrow Table. Raises ValueError as `plain_ids`, and for nulls."""
     types, column = import_module("pyarrow.types"), found.column(key)
     if types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    _no_nulls(column, key, name, path, IDS)
+    _no_nulls(column, key, name, path, IDS, start)
     if types.is_decimal(column.type) and not column.type.scale:
         column = column.cast("int64")
     text = re.match(r"(large_|fixed_size_)?(string|binary)", str(column.type))
     if not text and not types.is_integer(column.type) and not types.is_floating(column.type):
         raise refuse_file(name, path, f"column {key} is of the type {column.type}", IDS)
-    return plain_ids(np.array(column.to_pylist()) if text else column.to_numpy(), f"column {key}", name, path)
+    return plain_ids(np.array(column.to_pylist()) if text else column.to_numpy(), f"column {key}", name, path, start)
 
 
-def plain_ids(ids: AnyArray, where: str, name: str, path: Path) -> AnyArray:
-    """The ids as whole numbers or text. Raises ValueError, with `where` and the row, for other numbers and no text."""
+def plain_ids(ids: AnyArray, where: str, name: str, path: Path, start: int = 0) -> AnyArray:
+    """The ids as whole numbers or text. Raises ValueError, with `where` and the row, for other numbers and no text.
+
+    start: rows that stand before these in the file.
+    """
     bad = np.zeros(0, dtype=np.int64)
     if ids.dtype.kind == "f":
         bad = np.flatnonzero(~whole(ids))
@@ -213,7 +234,7 @@ def plain_ids(ids: AnyArray, where: str, name: str, path: Path) -> AnyArray:
         bad = np.flatnonzero(ids == "")
     if len(bad):
         value = str(ids.flat[bad[0]]) or "empty"
-        raise refuse_file(name, path, f"{where}: the id in row {bad[0]} is {value}", IDS)
+        raise refuse_file(name, path, f"{where}: the id in row {start + bad[0]} is {value}", IDS)
     return ids.astype(np.int64) if ids.dtype.kind == "f" else ids
 
 
@@ -298,9 +319,9 @@ def _column(found: Any, key: str, name: str, path: Path) -> AnyArray:
     return np.asarray(column.to_numpy())
 
 
-def _no_nulls(column: Any, key: str, name: str, path: Path, expected: str) -> None:
+def _no_nulls(column: Any, key: str, name: str, path: Path, expected: str, start: int = 0) -> None:
     if column.null_count:
-        first = np.flatnonzero(column.is_null().to_numpy())[0]
+        first = start + np.flatnonzero(column.is_null().to_numpy())[0]
         raise refuse_file(
             name, path, f"column {key} holds {column.null_count} nulls, the first in row {first}", expected
         )

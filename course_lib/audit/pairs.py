@@ -4,7 +4,8 @@
     .npy             (N, 2)
     .csv .tsv .txt   a pair a line, read in chunks; with a header where one of its fields begins with user or item (and
                      has no digit)
-    .parquet         columns that begin with user and item, or the first two; needs pyarrow
+    .parquet         columns that begin with user and item, or the first two, read in chunks; .arrow and .feather too;
+                     needs pyarrow
 
 `FILE#USERS,ITEMS` names the two columns. Where a table has ids (`course_lib.audit.files`), the pairs are mapped by
 them; else they are row numbers, from 0.
@@ -22,11 +23,11 @@ from typing import Any
 import numpy as np
 
 from course_lib import checking
-from course_lib.audit.files import arrow_ids, arrow_table, located, numpy_arrays, plain_ids, refuse_file, whole
+from course_lib.audit.files import arrow_ids, arrow_parts, located, numpy_arrays, plain_ids, refuse_file, whole
 from course_lib.audit.tables import AnyArray, Ids, Table
 from course_lib.data.interactions import Interactions
 
-CHUNK = 500_000  # lines held as text at once
+CHUNK = 500_000  # lines, or rows of Parquet, held at once
 PAIRS = "pairs in .npz (users, items), .npy (N, 2), .csv, .tsv, .txt, .parquet, .arrow or .feather"
 NO_ID = np.iinfo(np.int64).min
 Columns = tuple[AnyArray, AnyArray]
@@ -137,7 +138,7 @@ def _chunks(path: Path, wanted: tuple[str, ...], name: str) -> Iterator[Columns]
     if ending in (".npy", ".npz"):
         yield _from_numpy(path, wanted, name)
     elif ending in (".parquet", ".arrow", ".feather"):
-        yield _from_arrow(path, wanted, name)
+        yield from _from_arrow(path, wanted, name)
     elif ending in (".csv", ".tsv", ".txt"):
         yield from _from_text(path, wanted, name)
     else:
@@ -163,13 +164,17 @@ def _from_numpy(path: Path, wanted: tuple[str, ...], name: str) -> Columns:
     return both[:, 0], both[:, 1]
 
 
-def _from_arrow(path: Path, wanted: tuple[str, ...], name: str) -> Columns:
-    found = arrow_table(path, name)
-    places = _places(list(found.column_names), wanted, name, path) or (0, 1)
-    if found.num_columns < 2:
-        raise refuse_file(name, path, f"it has {found.num_columns} columns", "one of users and one of items")
-    left, right = (arrow_ids(found, found.column_names[place], name, path) for place in places)
-    return left, right
+def _from_arrow(path: Path, wanted: tuple[str, ...], name: str) -> Iterator[Columns]:
+    def two(columns: list[str]) -> list[str]:
+        if len(columns) < 2:
+            raise refuse_file(name, path, f"it has {len(columns)} columns", "one of users and one of items")
+        return [columns[place] for place in _places(columns, wanted, name, path) or (0, 1)]
+
+    at = 0
+    for part in arrow_parts(path, name, two, CHUNK):
+        left, right = (arrow_ids(part, column, name, path, at) for column in part.column_names)
+        yield left, right
+        at += part.num_rows
 
 
 def _from_text(path: Path, wanted: tuple[str, ...], name: str) -> Iterator[Columns]:

@@ -15,7 +15,7 @@ FILE = Path(__file__).with_name("rates.json")
 
 
 def rates(what: str = "models") -> dict[str, Any]:
-    """What was measured of "models", or of "changes" between two snapshots.
+    """What was measured of "models" on the unit sphere, of models "off-sphere", or of "changes" between two snapshots.
 
     seeds        [first, last], none of which settled a threshold, a strength or an implication
     models       how many models of each kind

@@ -25,7 +25,7 @@ SCORES = 4e8  # for as few as FEWEST_USERS where the lists of more would take mo
 SHIFTS = {  # one global shift, in units of the users' median length
     f"shift all users by {shift:+g} along popularity": shift for shift in (-1.0, -0.5, -0.2, 0.2, 0.5, 1.0)
 }
-CORRECTION = "DDC"
+BACK, LOGQ, CORRECTION = "multiply back", "logQ at serving", "DDC"
 NEGATIVES, RIDGE = 8, 0.01  # of DDC: random negatives for each positive, and its ridge
 SIDES = 1.96  # standard errors on each side of a 95 % interval
 Tables = tuple[AnyArray, AnyArray]
@@ -159,7 +159,12 @@ def remedied(name: str, bench: Bench, *, measured: bool = False) -> Tables:
 
 
 def multiply_back(users: AnyArray, items: AnyArray, counts: Ids, temperature: float) -> Tables:
-    """Score + temperature log(probability of the item in a slot), as one more column of both tables.
+    """Score x count of the item: what a square loss over in-batch pairs has divided out (thm-multiply-back)."""
+    return users, items * np.maximum(counts, 1)[:, None].astype(items.dtype)
+
+
+def add_log_popularity(users: AnyArray, items: AnyArray, counts: Ids, temperature: float) -> Tables:
+    """logQ at serving: score + temperature log(probability of the item in a slot), one more column of both tables.
 
     After in-batch softmax without logQ the score learns log(chance of the pair) - log(popularity): this puts it back.
     The temperature is that of the training, 1 where it is not known.
@@ -188,7 +193,8 @@ def centre_and_normalise(users: AnyArray, items: AnyArray, counts: Ids, temperat
 
 
 REMEDIES: dict[str, Callable[[AnyArray, AnyArray, Ids, float], Tables]] = {
-    "multiply back": multiply_back,
+    BACK: multiply_back,
+    LOGQ: add_log_popularity,
     "normalise the items": normalise,
     "divide by the fourth root of popularity": divide_by_popularity,
     "centre, then normalise": centre_and_normalise,

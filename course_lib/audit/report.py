@@ -40,7 +40,7 @@ from course_lib.audit.questions.gauges import free_gauge
 from course_lib.audit.questions.lengths import popularity_lengths
 from course_lib.audit.questions.rows import collapsed_rank, dead_rows, duplicated_rows, hubs
 from course_lib.audit.questions.split import leaked_test_pairs
-from course_lib.audit.remedies import Bench, Correction, Effect, Tables
+from course_lib.audit.remedies import BACK, LOGQ, Bench, Correction, Effect, Tables
 from course_lib.audit.tables import Table, table_of
 from course_lib.audit.training import Training
 from course_lib.audit.verdicts import ANSWERS, CATALOGUE, Verdict
@@ -176,8 +176,8 @@ def _report(
     shown = [] if bench is None else remedies.effects(bench)
     step("corrections")
     correction, notes = _correction(bench)
-    back = next((effect for effect in shown if effect.remedy == "multiply back"), None)
-    last = [in_batch_bias(evidence, back), leaked_test_pairs(evidence), ddc_gain(evidence, correction, shown)]
+    served = {effect.remedy: effect for effect in shown if effect.remedy in (BACK, LOGQ)}
+    last = [in_batch_bias(evidence, served), leaked_test_pairs(evidence), ddc_gain(evidence, correction, shown)]
     by_id = {verdict.id: verdict for verdict in (*rows, *popular, free_gauge(cosines), *last)}
     verdicts = tuple(by_id[name] for name in CATALOGUE)
     if correction is not None:

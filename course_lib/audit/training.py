@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from course_lib import checking
-from course_lib.data.interactions import NEGATIVE_LAWS
+from course_lib.data.interactions import NEGATIVE_LAWS, TripleLaw
 from course_lib.maths.in_batch import KINDS
+from course_lib.maths.popularity import LIBRARY_LAWS
 
-SOFTMAX = "in-batch-softmax"
-LOSSES = (SOFTMAX, *KINDS, "bpr", "als", "other")
+SOFTMAX, BPR = "in-batch-softmax", "bpr"
+LOSSES = (SOFTMAX, *KINDS, BPR, "als", "other")
+# The items of a batch's other pairs are drawn by popularity, and kept: a draw of the pair itself pulls nothing.
+NEGATIVES = {**NEGATIVE_LAWS, "in-batch": TripleLaw(negatives="popularity", collision="keep"), **LIBRARY_LAWS}
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,7 @@ class Training:
     loss: "in-batch-softmax", a kind of `course_lib.maths.in_batch.KINDS` (a loss of single pairs, such as the
     logistic one, over the grid of a batch), "bpr", "als" or "other"; batch_size: pairs in a batch; temperature: what
     the scores are divided by in the softmax; logq: whether log(probability of the item in a slot) was subtracted from
-    them; negatives: the law of sampled negatives (`course_lib.data.interactions.NEGATIVE_LAWS`).
+    them; negatives: the law of BPR's negatives, one of NEGATIVES: by its name, or by the library that draws so.
     """
 
     loss: str | None = None
@@ -40,7 +43,7 @@ class Training:
             checking.real(self.temperature, "temperature", above=0)
         checking.choice(self.logq, "logq", (True, False))
         if self.negatives is not None:
-            checking.choice(self.negatives, "negatives", NEGATIVE_LAWS)
+            checking.choice(self.negatives, "negatives", NEGATIVES)
 
 
 def read_training(path: Path) -> dict[str, Any]:

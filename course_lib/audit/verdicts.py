@@ -57,6 +57,9 @@ CHANGES: dict[str, Question] = {  # of two snapshots
     "new-faults": Question("Does the audit find new faults?", "geometry/gauge-freedom", "prop-cosine-gauge"),
 }
 QUESTIONS = CATALOGUE | CHANGES
+OF_TRIPLES = Question(  # in-batch-bias, of a loss of triples
+    "What did the negatives do?", "debiasing/popularity-direction-further", "prop-laws-of-negatives"
+)
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,8 @@ class Picture:
 class Verdict:
     """The answer to one question: "fault", "fine" or "cannot tell", never without its support.
 
-    support: what was measured, in a sentence; figures: the numbers; advice: what to do about it; pictures: drawings.
+    support: what was measured, in a sentence; figures: the numbers; advice: what to do about it; pictures: drawings;
+    asked: the question, where it is another than that of QUESTIONS.
     """
 
     id: str
@@ -88,6 +92,7 @@ class Verdict:
     figures: dict[str, Number] = field(default_factory=dict)
     advice: str = ""
     pictures: tuple[Picture, ...] = ()
+    asked: Question | None = None
 
     def __post_init__(self) -> None:
         checking.choice(self.id, "id", QUESTIONS)
@@ -97,8 +102,8 @@ class Verdict:
 
     @property
     def question(self) -> Question:
-        """Its entry of QUESTIONS."""
-        return QUESTIONS[self.id]
+        """What it answers: `asked`, or its entry of QUESTIONS."""
+        return self.asked or QUESTIONS[self.id]
 
     def text(self, width: int = 76) -> str:
         """Id, answer, support and advice, wrapped."""

@@ -5,7 +5,7 @@
 
 The ids are put in order, strings by their code points, and numbered from 0. So the numbers do not depend on the order
 of the files, the rows or the row groups, nor on the size of a chunk. Never more than a chunk of ids is in memory as
-strings, beside one copy of each. `pip install two-tower-course[tables]` brings pyarrow.
+strings, beside one copy of each. `pip install '.[tables]'` brings pyarrow.
 """
 
 from __future__ import annotations

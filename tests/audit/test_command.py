@@ -64,7 +64,7 @@ def test_the_tables_of_the_remedies_are_written(folder, tmp_path, capsys):
     model = planted.clean(1)
     items = np.load(tmp_path / "normalise-the-items" / "items.npy")
     np.testing.assert_allclose(items, normalise(model.items))
-    assert len(list(tmp_path.glob("*/users.npy"))) == len(list(tmp_path.glob("*/items.npy"))) == 6
+    assert len(list(tmp_path.glob("*/users.npy"))) == len(list(tmp_path.glob("*/items.npy"))) == 7
     assert cli([f"{folder}/clean.npz#items", "--remedies", str(tmp_path)]) == 2
     assert "--remedies: no remedy could be measured" in capsys.readouterr().err
 
@@ -102,6 +102,13 @@ def test_a_reader_that_has_read_enough_is_no_fault(folder, monkeypatch):
     with pytest.raises(SystemExit) as stopped:
         command.main()
     assert stopped.value.code == 2
+
+
+def test_the_law_of_negatives_may_be_named_by_its_library(folder, capsys):
+    given = [*arguments(folder, "clean"), "--loss", "bpr", "--negatives", "implicit", "--json"]
+    assert cli(given) == 0
+    found = {verdict["id"]: verdict for verdict in json.loads(capsys.readouterr().out)["verdicts"]}["in-batch-bias"]
+    assert found["theorem"] == "prop-laws-of-negatives" and found["figures"]["by_popularity"] == 1
 
 
 def test_zero_rows_are_dropped_when_asked_and_counted(tmp_path, capsys):

@@ -190,6 +190,33 @@ def test_pairs_from_parquet(tmp_path):
     assert [tuple(pair) for pair in found.pairs.tolist()] == [(0, 3), (1, 0), (2, 1), (3, 3)]
 
 
+@pytest.mark.parametrize("ending", ["parquet", "feather"])
+def test_pairs_from_arrow_come_in_parts(tmp_path, monkeypatch, ending):
+    """Never more rows of a Parquet file than CHUNK, and of two columns; a bad id is named by its row of the file."""
+    arrow = pytest.importorskip("pyarrow")
+    sizes: list[tuple[int, list[str]]] = []
+    read = files.arrow_ids
+    monkeypatch.setattr(pairs, "CHUNK", 3)
+    monkeypatch.setattr(
+        pairs, "arrow_ids", lambda part, *rest: sizes.append((part.num_rows, part.column_names)) or read(part, *rest)
+    )
+    path = tmp_path / f"a.{ending}"
+    columns = {"time": np.arange(17.0), "user": [at % 4 for at in range(17)], "item": [at // 4 % 4 for at in range(17)]}
+    write_arrow(arrow.table(columns), path)
+    found = pairs.read_pairs(str(path), "pairs", people(), people())
+    assert len(found.pairs) == 16 and found.repeated == 1
+    assert max(rows for rows, _ in sizes) == (3 if ending == "parquet" else 17)
+    assert all(names == ["user", "item"] for _, names in sizes)
+    columns["user"][14] = 4
+    write_arrow(arrow.table(columns), path)
+    with pytest.raises(ValueError, match="pair 14 has the user 4"):
+        pairs.read_pairs(str(path), "pairs", people(), people())
+    columns["user"][14] = None
+    write_arrow(arrow.table(columns), path)
+    with pytest.raises(ValueError, match="column user holds 1 nulls, the first in row 14"):
+        pairs.read_pairs(str(path), "pairs", people(), people())
+
+
 def test_pairs_are_read_in_chunks(tmp_path, monkeypatch):
     monkeypatch.setattr(pairs, "CHUNK", 3)
     with (tmp_path / "a.csv").open("w", newline="") as file:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,10 +13,12 @@ import torch
 from audit import planted
 from course_lib.interactions import Interactions
 
-from course_lib import in_batch, metrics
-from course_lib.audit import Report, Training, audit, remedies
+from course_lib import in_batch, metrics, popularity
+from course_lib.audit import Report, Training, Verdict, audit, remedies
 from course_lib.audit.evidence import Evidence
-from course_lib.audit.remedies import CORRECTION, REMEDIES, SHIFTS, Bench, remedied
+from course_lib.audit.questions import batch
+from course_lib.audit.remedies import BACK, CORRECTION, LOGQ, REMEDIES, SHIFTS, Bench, remedied
+from course_lib.audit.training import NEGATIVES
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -157,8 +161,74 @@ def test_weights_of_the_batch_are_those_of_the_whole_matrix(kind: str) -> None:
 
 @pytest.mark.parametrize("loss", ["unbiased", "masked", "bpr", "als"])
 def test_losses_without_the_bias_are_fine(loss: str) -> None:
-    model = replace(planted.clean(3), training=Training(loss=loss, batch_size=512))
+    model = replace(planted.clean(3), training=Training(loss=loss, batch_size=512, negatives="uniform"))
     assert model.audited(3)["in-batch-bias"].verdict == "fine"
+
+
+@cache
+def measured() -> Report:
+    return planted.clean(4).audited(4)
+
+
+def asked(**training: Any) -> Verdict:
+    """Users and items that score log(chance of the pair / popularity), told to come from this training."""
+    found = measured()
+    assert found.evidence is not None
+    repairs = {effect.remedy: effect for effect in found.remedies}
+    return batch.in_batch_bias(replace(found.evidence, training=Training(**training)), repairs)
+
+
+def test_bpr_is_judged_by_the_law_of_its_negatives() -> None:
+    """Negatives by popularity take it out of the scores, which held-out pairs show; uniform ones do not."""
+    for law in ("popularity", "in-batch", "implicit"):
+        found = asked(loss="bpr", negatives=law)
+        assert found.verdict == "fault" and found.figures["low"] > 0 and found.advice, law
+        assert found.question.theorem == "prop-laws-of-negatives"
+    for law in ("uniform", "everything", "RecBole"):
+        assert asked(loss="bpr", negatives=law).verdict == "fine", law
+    unknown = asked(loss="bpr")
+    assert unknown.verdict == "cannot tell" and "--negatives" in unknown.advice
+    model = replace(planted.clean(4), training=Training(loss="bpr", negatives="popularity"))
+    unseen = audit(model.items, model.users, pairs=model.pairs, training=model.training, rng=rng())["in-batch-bias"]
+    assert unseen.verdict == "cannot tell" and unseen.figures["pushed"] > 0
+
+
+@pytest.mark.parametrize("law", NEGATIVES)
+def test_roles_are_those_of_the_whole_matrix(law: str) -> None:
+    """Against `expected_roles` on the dense labels; the shares that the verdict names follow from them."""
+    pairs = planted.clean(4).pairs
+    wanted = popularity.expected_roles(pairs.labels()[pairs.row_counts > 0], NEGATIVES[law])
+    np.testing.assert_allclose(batch.expected_roles(pairs, NEGATIVES[law]), wanted)
+    figures = asked(loss="bpr", negatives=law).figures
+    assert figures["pushed"] == np.mean(wanted[1] > wanted[0] + 1e-6)
+    spread = np.std(wanted[0] - wanted[1]) / np.std(pairs.col_counts)
+    assert figures["spread_of_net_pull"] == pytest.approx(spread, abs=1e-9)
+
+
+def test_negatives_of_the_batch_pull_as_kept_draws_by_popularity_do() -> None:
+    """Each pair with each other pair's item: the pull matrix of the law, times M / (M - 1)."""
+    labels = np.array([[1, 1, 0, 0], [1, 0, 1, 0], [0, 1, 1, 1]])
+    pairs = np.argwhere(labels)
+    pull = np.zeros(labels.shape)
+    for mine, (user, item) in enumerate(pairs):
+        for other, (_, negative) in enumerate(pairs):
+            if other != mine:
+                pull[user, item] += 1 / (len(pairs) - 1)
+                pull[user, negative] -= 1 / (len(pairs) - 1)
+    wanted = popularity.pull_matrix(labels, NEGATIVES["in-batch"]) * len(pairs) / (len(pairs) - 1)
+    np.testing.assert_allclose(pull, wanted, atol=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["in_batch", "bpr", "als"])
+def test_both_repairs_at_serving_are_named_for_every_loss(loss: str) -> None:
+    figures = asked(loss=loss, batch_size=64, negatives="uniform").figures
+    effects = {effect.remedy: effect for effect in measured().remedies}
+    for remedy, names in {
+        LOGQ: ("after", "low", "high"),
+        BACK: ("multiplied", "multiplied_low", "multiplied_high"),
+    }.items():
+        effect = effects[remedy]
+        assert [figures[name] for name in names] == [effect.after, effect.low, effect.high], remedy
 
 
 def softmax(*, temperature: float | None = 1.0, logq: bool = False) -> Report:
@@ -204,7 +274,8 @@ def test_remedies_are_the_formulas_that_they_name(bench: Bench) -> None:
     counts = np.maximum(bench.counts, 1)
     scores = bench.users @ bench.items.T
     wanted = {
-        "multiply back": scores + 0.5 * np.log(counts / bench.counts.sum()),
+        "multiply back": scores * counts,
+        "logQ at serving": scores + 0.5 * np.log(counts / bench.counts.sum()),
         "normalise the items": scores / np.linalg.norm(bench.items, axis=1),
         "divide by the fourth root of popularity": scores / counts**0.25,
     }

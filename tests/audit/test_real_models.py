@@ -77,11 +77,11 @@ def by_implicit(train: Interactions, name: str) -> Tables:
 
 SOFTMAX = {"loss": "in-batch-softmax", "batch_size": BATCH, "temperature": TAU}
 MODELS: dict[str, tuple[Callable[[Interactions], Tables], Training]] = {
-    "bpr": (by_bpr, Training(loss="bpr")),
+    "bpr": (by_bpr, Training(loss="bpr", negatives="uniform")),
     "softmax": (lambda train: by_softmax(train, logq=False), Training(**SOFTMAX)),
     "softmax-logq": (lambda train: by_softmax(train, logq=True), Training(**SOFTMAX, logq=True)),
-    "lightgcn": (by_lightgcn, Training(loss="bpr")),
-    "implicit-bpr": (lambda train: by_implicit(train, "bpr"), Training(loss="bpr")),
+    "lightgcn": (by_lightgcn, Training(loss="bpr", negatives="uniform")),
+    "implicit-bpr": (lambda train: by_implicit(train, "bpr"), Training(loss="bpr", negatives="implicit")),
     "implicit-als": (lambda train: by_implicit(train, "als"), Training(loss="als")),
 }
 
@@ -207,16 +207,32 @@ def is_free(model: Model) -> tuple[bool, dict[str, float]]:
 
 
 def is_misled(model: Model) -> tuple[bool, dict[str, float]]:
-    if model.training.loss != "in-batch-softmax" or model.training.logq:
-        return False, {}
+    """By the two repairs at serving; of BPR also the roles of the items, user by user."""
     assert model.users is not None
     before = model.ndcg(model.users, model.items)
-    shift = TAU * np.log(np.maximum(model.counts, 1) / model.counts.sum())
-    after = model.ndcg(model.users, model.items, shift)
+    added = (model.training.temperature or 1.0) * np.log(np.maximum(model.counts, 1) / model.counts.sum())
+    after = model.ndcg(model.users, model.items, added)
     change = after - before
     low = change.mean() - 1.96 * change.std(ddof=1) / np.sqrt(len(change))
     figures = {"before": before.mean(), "after": after.mean(), "low": low}
-    return low > 0 and change.mean() >= batch.GAIN * before.mean(), figures
+    figures["multiplied"] = model.ndcg(model.users, model.items * np.maximum(model.counts, 1)[:, None]).mean()
+    by_popularity = model.training.loss == "in-batch-softmax" and not model.training.logq
+    if model.training.loss == "bpr":
+        by_popularity = model.training.negatives == "implicit"
+        figures["pushed"] = pushed(model, by_popularity)
+    return by_popularity and low > 0 and change.mean() >= batch.GAIN * before.mean(), figures
+
+
+def pushed(model: Model, implicit: bool) -> float:
+    """Share of items that are more often a negative than a positive: uniform with a redraw, or implicit's law."""
+    n, total = len(model.items), model.counts.sum()
+    as_positive, as_negative = np.zeros(n), np.zeros(n)
+    for user in np.unique(model.train.users):
+        own = np.isin(np.arange(n), model.train.items[model.train.users == user])
+        chance = np.where(own, 0.0, model.counts / total if implicit else 1 / (n - own.sum()))
+        as_positive[own] += chance.sum()  # implicit skips the triple otherwise
+        as_negative += own.sum() * chance
+    return float((as_negative > as_positive * (1 + 1e-9)).mean())
 
 
 def is_collapsed(model: Model) -> tuple[bool, dict[str, float]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -12,8 +13,9 @@ import numpy as np
 import pytest
 from audit import planted
 
-from course_lib.audit import CATALOGUE, Report, Verdict, audit
-from course_lib.audit.verdicts import ANSWERS, QUESTIONS
+from course_lib.audit import CATALOGUE, Report, Training, Verdict, audit
+from course_lib.audit.questions.batch import in_batch_bias
+from course_lib.audit.verdicts import ANSWERS, OF_TRIPLES, QUESTIONS
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -59,6 +61,21 @@ def test_every_fault_says_what_to_do(report: Report) -> None:
         assert verdict.verdict == "fault" and verdict.advice, name
 
 
+def test_every_answer_has_a_picture(report: Report) -> None:
+    """Whatever the loss, and of tables of which nothing else is known."""
+    known = [
+        *(Training(loss="in-batch-softmax", temperature=1.0, logq=logq) for logq in (True, False)),
+        *(Training(loss=loss, batch_size=64, negatives="popularity") for loss in ("in_batch", "bpr", "als")),
+    ]
+    assert report.evidence is not None
+    repairs = {effect.remedy: effect for effect in report.remedies}
+    answers = [in_batch_bias(replace(report.evidence, training=training), repairs) for training in known]
+    for table in (np.random.default_rng(0).standard_normal((150, 8)), np.ones((50, 3))):
+        answers += audit(table, rng=np.random.default_rng(0)).verdicts
+    for verdict in (*report.verdicts, *answers):
+        assert verdict.pictures or verdict.verdict == "cannot tell", verdict.id
+
+
 def test_a_verdict_needs_support() -> None:
     with pytest.raises(ValueError, match="no support"):
         Verdict("hubs", "fine", "")
@@ -67,7 +84,7 @@ def test_a_verdict_needs_support() -> None:
 
 
 def test_every_question_leads_to_a_theorem_of_the_book() -> None:
-    for question in QUESTIONS.values():
+    for question in (*QUESTIONS.values(), OF_TRIPLES):
         source = (ROOT / "book" / f"{question.chapter}.ipynb").read_text(encoding="utf-8")
         assert f":label: {question.theorem}\\n" in source, question
 

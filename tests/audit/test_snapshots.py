@@ -218,6 +218,13 @@ def test_the_json_has_its_schema_and_no_nan() -> None:
     assert found["rows"]["items"] == {"old": 250, "new": 250, "again": 250, "shared": 250}
 
 
+def test_every_answer_has_a_picture() -> None:
+    assert [verdict.id for verdict in clean().verdicts if not verdict.pictures] == []
+    for verdict in clean().verdicts:
+        for picture in verdict.pictures:
+            assert len({len(column) for column in picture.columns.values()}) == 1, picture.title
+
+
 def test_the_page_holds_every_verdict_and_asks_nobody() -> None:
     page = clean().html()
     assert all(f'id="{name}"' in page for name in CHANGES) and "second training" in page

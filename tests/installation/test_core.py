@@ -128,7 +128,7 @@ def test_a_format_without_its_package_names_the_extra(tmp_path: Path) -> None:
     )
     assert done.returncode == 2
     assert "the package safetensors, which reads it, is not installed" in done.stderr
-    assert "two-tower-course[tables]" in done.stderr
+    assert "pip install '.[tables]' in the folder of the course" in done.stderr
 
 
 @pytest.mark.slow

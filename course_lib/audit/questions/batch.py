@@ -1,47 +1,90 @@
-"""in-batch-bias: what did the batches optimise?"""
+"""in-batch-bias: what did the batches, or the sampled negatives, optimise?"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from course_lib.audit.evidence import Evidence, Float
-from course_lib.audit.remedies import Effect
-from course_lib.audit.training import SOFTMAX
-from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell, judged
-from course_lib.data.interactions import Interactions
+from course_lib.audit.remedies import BACK, LOGQ, Effect
+from course_lib.audit.training import BPR, NEGATIVES, SOFTMAX
+from course_lib.audit.verdicts import OF_TRIPLES, Number, Picture, Verdict, cannot_tell, judged
+from course_lib.data.interactions import Interactions, TripleLaw
 from course_lib.maths import in_batch
+from course_lib.maths.popularity import pull_parts
 
 MISLED = 0.05  # share of the positives whose negative weight is above their positive one: from here on a fault
-GAIN = 0.05  # of multiplying back, on held-out pairs, with an interval off 0: from here on a fault
+GAIN = 0.05  # of logQ at serving, on held-out pairs, with an interval off 0: from here on a fault
 CELLS, BINS = 20_000, 10
+NAME = "in-batch-bias"
 
 
-def in_batch_bias(evidence: Evidence, back: Effect | None) -> Verdict:
-    """A fault by the expectation of the batch loss (losses of single pairs), or by held-out pairs (softmax).
+@dataclass(frozen=True)
+class Served:
+    """What `multiply back` and `logQ at serving` change on held-out pairs; empty where it could not be measured.
+
+    gains: whether logQ at serving lifts NDCG by GAIN, with an interval above 0; None where it was not measured.
+    """
+
+    gains: bool | None = None
+    sentence: str = ""
+    figures: Mapping[str, Number] = field(default_factory=dict)
+    pictures: tuple[Picture, ...] = ()
+
+
+def in_batch_bias(evidence: Evidence, repairs: Mapping[str, Effect]) -> Verdict:
+    """A fault by the expectation of the batch loss (losses of single pairs), or by held-out pairs (softmax, BPR).
 
     Losses of single pairs: by `in_batch.expected_coefficients`, where MISLED of the positive pairs weigh more as
-    negatives than as positives. Softmax without logQ: where adding temperature log(popularity) to the scores lifts
-    NDCG by GAIN. back: that effect, where it could be measured.
+    negatives than as positives. Softmax without logQ, and BPR whose negatives are drawn by popularity: where adding
+    temperature log(popularity) to the scores lifts NDCG by GAIN. repairs: {BACK: its effect, LOGQ: its effect}, or
+    empty where they could not be measured.
     """
-    name = "in-batch-bias"
-    training, pairs = evidence.training, evidence.pairs
-    if training.loss is None:
-        return cannot_tell(name, "A table does not show its loss.", "Give --loss and --batch-size (or --training).")
+    training, pairs, served = evidence.training, evidence.pairs, _served(repairs, evidence.k)
     if training.loss == SOFTMAX:
-        return _of_softmax(evidence, back)
+        return _of_softmax(evidence, served)
+    if training.loss == BPR:
+        return _of_triples(evidence, served)
+    if training.loss == "als":
+        support = f"ALS weighs every pair itself and samples no negatives.{served.sentence}"
+        return Verdict(NAME, "fine", support, dict(served.figures), "", served.pictures)
     if training.loss not in in_batch.KINDS:
-        return Verdict(name, "fine", f"{training.loss} takes no negatives from the batch.", {})
+        return cannot_tell(NAME, "A table does not show its loss.", "Give --loss and --batch-size (or --training).")
     if pairs is None or training.batch_size is None:
-        return cannot_tell(name, "The weights follow from the batch size and the pairs.", "Give --batch-size, --pairs.")
+        return cannot_tell(NAME, "The weights follow from the batch size and the pairs.", "Give --batch-size, --pairs.")
     if training.batch_size > len(pairs):
         why = f"A batch of {training.batch_size:,} does not fit into {len(pairs):,} pairs."
-        return cannot_tell(name, why, "Check --batch-size: it counts pairs.")
-    return _of_pairs(evidence, training.loss, training.batch_size, pairs)
+        return cannot_tell(NAME, why, "Check --batch-size: it counts pairs.")
+    return _of_pairs(evidence, training.loss, training.batch_size, pairs, served)
 
 
-def _of_pairs(evidence: Evidence, kind: str, batch_size: int, pairs: Interactions) -> Verdict:
+def _served(repairs: Mapping[str, Effect], k: int) -> Served:
+    if not repairs:
+        return Served()
+    back, logq = repairs[BACK], repairs[LOGQ]
+    figures = {"before": logq.before, "after": logq.after, "low": logq.low, "high": logq.high, "users": logq.users}
+    figures |= {"multiplied": back.after, "multiplied_low": back.low, "multiplied_high": back.high}
+    changes = " and ".join(
+        f"by {effect.difference:+.4f} (95 % interval {effect.low:+.4f} to {effect.high:+.4f}) where {what}"
+        for what, effect in (("log(popularity) is added to the scores", logq), ("popularity multiplies them", back))
+    )
+    sentence = f" For {logq.users:,} users, NDCG@{k} on held-out pairs moves from {logq.before:.4f} {changes}."
+    columns: dict[str, list[Any]] = {
+        "repair": [LOGQ, BACK],
+        "difference": [logq.difference, back.difference],
+        "low": [logq.low, back.low],
+        "high": [logq.high, back.high],
+    }
+    title = "Popularity given back when serving: change on held-out pairs, with 95 % intervals"
+    picture = Picture(title, "points", "repair", f"NDCG@{k}, difference", columns)
+    return Served(logq.low > 0 and logq.gain >= GAIN, sentence, figures, (picture,))
+
+
+def _of_pairs(evidence: Evidence, kind: str, batch_size: int, pairs: Interactions, served: Served) -> Verdict:
     """Weights as multiples of those of the loss over all cells, 1/(mn) each."""
-    name = "in-batch-bias"
     m, n = pairs.shape
     expected = in_batch.expected_coefficients(kind, batch_size=batch_size, n_positives=len(pairs), shape=(m, n))
     rows, columns = pairs.row_counts.astype(np.float64), pairs.col_counts.astype(np.float64)
@@ -74,47 +117,97 @@ def _of_pairs(evidence: Evidence, kind: str, batch_size: int, pairs: Interaction
         figures["threshold"] = threshold
         support += f" That is so from a pair popularity of {threshold:,.0f} on."
     advice = (
-        "Divide each negative by the popularity of its pair (in_batch.batch_loss, kind 'unbiased'), or multiply the "
-        "scores by the item's popularity when serving (square loss)."
+        "Divide each negative by the popularity of its pair (in_batch.batch_loss, kind 'unbiased'). Or when serving "
+        "multiply the scores by the item's popularity (square loss), or add its logarithm (logistic loss)."
         if fault
         else ""
     )
-    return Verdict(name, judged(fault), support, figures, advice, (_picture(popularity, weights),))
+    pictures = (_weights_drawn(popularity, weights), *served.pictures)
+    return Verdict(NAME, judged(fault), support + served.sentence, {**figures, **served.figures}, advice, pictures)
 
 
-def _picture(popularity: Float, weights: Float) -> Picture:
-    groups = np.array_split(np.arange(len(popularity)), BINS)
-    columns = {
-        "pair popularity": [float(np.median(popularity[ids])) for ids in groups],
-        "weight as a negative": [float(np.median(weights[ids])) for ids in groups],
-    }
+def _weights_drawn(popularity: Float, weights: Float) -> Picture:
     title = "Weight of a pair as a negative, against the loss over all pairs"
-    return Picture(title, "line", "popularity of the pair", "multiple of 1/(mn)", columns, log_x=True)
+    series = {"weight as a negative": weights}
+    return _by_popularity(title, "popularity of the pair", "multiple of 1/(mn)", popularity, series)
 
 
-def _of_softmax(evidence: Evidence, back: Effect | None) -> Verdict:
-    name = "in-batch-bias"
+def _by_popularity(title: str, x: str, y: str, popularity: Float, series: Mapping[str, Float]) -> Picture:
+    """The medians of each series over ten groups of like popularity."""
+    groups = np.array_split(np.argsort(popularity, kind="stable"), BINS)
+    columns = {
+        name: [float(np.median(values[ids])) for ids in groups if len(ids)]
+        for name, values in {x: popularity, **series}.items()
+    }
+    return Picture(title, "line", x, y, columns, log_x=True)
+
+
+def _of_softmax(evidence: Evidence, served: Served) -> Verdict:
+    figures: dict[str, Number] = {"batch_size": evidence.training.batch_size, **served.figures}
     if evidence.training.logq:
         support = (
             "logQ takes the sampling probability of the items out of the softmax. It is no unbiased loss: the positive "
             "is always in the denominator."
         )
-        return Verdict(name, "fine", support, {})
-    figures: dict[str, Number] = {"batch_size": evidence.training.batch_size}
+        return Verdict(NAME, "fine", support + served.sentence, figures, "", served.pictures)
     why = "Without logQ, the best score is log(chance of the pair) less log(popularity of the item)."
     if evidence.counts is not None:
         figures["spread_of_log_popularity"] = float(np.log(np.maximum(evidence.counts, 1)).std())
         why += f" Here log(popularity) has a standard deviation of {figures['spread_of_log_popularity']:.2f}."
-    if back is None or evidence.training.temperature is None:
-        return cannot_tell(name, why, "Give users, pairs, held-out pairs and the temperature to measure it.", figures)
-    figures |= {"before": back.before, "after": back.after, "low": back.low, "high": back.high, "users": back.users}
-    fault = back.low > 0 and back.gain >= GAIN
+    if served.gains is None or evidence.training.temperature is None:
+        return cannot_tell(NAME, why, "Give users, pairs, held-out pairs and the temperature to measure it.", figures)
+    advice = "Train with logQ, or add temperature x log(popularity) to the scores when serving." if served.gains else ""
+    return Verdict(NAME, judged(served.gains), why + served.sentence, figures, advice, served.pictures)
+
+
+def _of_triples(evidence: Evidence, served: Served) -> Verdict:
+    """By `popularity.pull_parts`, and where negatives are drawn by popularity, by held-out pairs."""
+    pairs, negatives = evidence.pairs, evidence.training.negatives
+    if pairs is None or negatives is None:
+        needed = f"Give --pairs, and --negatives: {', '.join(NEGATIVES)}."
+        return cannot_tell(NAME, "What BPR's negatives did follows from their law and the pairs.", needed)
+    law = NEGATIVES[negatives]
+    try:
+        as_positive, as_negative = expected_roles(pairs, law)
+    except ValueError as problem:
+        return cannot_tell(NAME, f"Under this law a pass cannot be drawn: {problem}.", "Check --negatives and --pairs.")
+    popularity = pairs.col_counts.astype(np.float64)
+    spread = float(np.std(as_positive - as_negative) / np.std(popularity)) if np.ptp(popularity) else None
+    pushed = float((as_negative > as_positive * (1 + 1e-9)).mean())
+    figures: dict[str, Number] = {
+        "pushed": pushed,
+        "spread_of_net_pull": spread,
+        "by_popularity": int(law.negatives == "popularity"),
+        **served.figures,
+    }
     support = (
-        f"{why} Adding it back moves NDCG@{evidence.k} on held-out pairs from {back.before:.4f} to {back.after:.4f} "
-        f"(difference {back.difference:+.4f}, 95 % interval {back.low:+.4f} to {back.high:+.4f}, {back.users:,} users)."
+        f"In an expected pass of BPR with negatives {negatives!r}, {100 * pushed:.0f} % of the items are "
+        "more often a negative than a positive"
     )
-    advice = "Train with logQ, or add temperature x log(popularity) to the scores when serving." if fault else ""
-    return Verdict(name, judged(fault), support, figures, advice)
+    if spread is not None:
+        support += f", and positives less negatives vary {spread:.2f} times as much as popularity"
+    support += (
+        ". Negatives drawn by popularity leave in the scores how much more an item is liked than its popularity says."
+        if law.negatives == "popularity"
+        else ". Uniform negatives take no popularity out of the scores."
+    )
+    series = {"as positive": as_positive, "as negative": as_negative}
+    title = "How often an item is a positive, and a negative, in an expected pass"
+    picture = _by_popularity(title, "popularity of the item", "times", popularity, series)
+    if law.negatives == "popularity" and served.gains is None:
+        needed = "Give held-out pairs: they show whether log(popularity) is missing from the scores."
+        return cannot_tell(NAME, support, needed, figures)
+    fault = law.negatives == "popularity" and bool(served.gains)
+    advice = "Draw negatives uniformly, or add log(popularity) to the scores when serving." if fault else ""
+    support += served.sentence
+    return Verdict(NAME, judged(fault), support, figures, advice, (picture, *served.pictures), OF_TRIPLES)
+
+
+def expected_roles(pairs: Interactions, law: TripleLaw) -> tuple[Float, Float]:
+    """`popularity.expected_roles` of a large data set: each (n,), from the sparse labels of the users with a pair."""
+    labels = pairs.matrix[np.flatnonzero(pairs.row_counts)].astype(np.float64)
+    parts = pull_parts(labels, law)
+    return labels.T @ parts.plain, parts.chance * (parts.pushed.sum() - labels.T @ parts.owned)
 
 
 def _times(weight: float) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from course_lib.audit.evidence import CANDIDATES, FEWEST_ITEMS, Evidence, Float, of_users
@@ -33,7 +35,7 @@ def popularity_lengths(evidence: Evidence) -> Verdict:
     if evidence.on_sphere:
         figures: dict[str, Number] = {"unevenness": evidence.unevenness, **shares}
         support = f"All items have one length, so lengths know nothing of popularity.{lists}"
-        return Verdict(name, "fine", support, figures)
+        return Verdict(name, "fine", support, figures, "", (_lists_drawn(shares) if shares else _quantiles(evidence),))
     if evidence.counts is None:
         return cannot_tell(name, "The items have different lengths, and no counts were given.", "Give counts or pairs.")
     trained = np.flatnonzero(evidence.counts > 0)
@@ -96,6 +98,18 @@ def list_shares(evidence: Evidence) -> dict[str, float]:
         "head_by_chance": popularity.chance_share(evidence.pairs, HEAD),
         "kept_without_direction": float(gauge.neighbour_overlap(tops["dot"], tops["rest"]).mean()),
     }
+
+
+def _lists_drawn(shares: dict[str, float]) -> Picture:
+    names = {"head_by_dot": "dot product", "head_by_cosine": "cosine", "head_by_chance": "chance"}
+    columns: dict[str, list[Any]] = {"ranked by": [*names.values()], "share": [shares[name] for name in names]}
+    return Picture("What the most popular 1 % hold of the lists", "bars", "ranked by", "share of the places", columns)
+
+
+def _quantiles(evidence: Evidence) -> Picture:
+    at = [0.0, 0.05, 0.25, 0.5, 0.75, 0.95, 1.0]
+    columns = {"quantile": at, "length": [float(length) for length in np.quantile(evidence.norms, at)]}
+    return Picture("Lengths of the items", "line", "quantile", "length", columns)
 
 
 def _picture(norms: Float, counts: Float) -> Picture:

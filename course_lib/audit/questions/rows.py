@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from course_lib.audit.evidence import FEWEST_ITEMS, AnyArray, Evidence, Float, Ids
 from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell, judged
-from course_lib.maths import gauge, gramians
+from course_lib.maths import gauge, geometry, gramians
 from course_lib.maths.popularity import top_share
 
 RANK = 0.15  # effective rank, as a share of the greatest possible: below, a fault
 EQUAL, COPIES = 1e-6, 0.005  # rows this near (relative) are equal; share of rows with an equal: from here on a fault
 DEAD, SHORT = 0.005, 1e-3  # share of rows that are dead: from here on a fault; short: against the median length
+LENGTHS = {"<0.001": SHORT, "<0.1": 0.1, "<0.5": 0.5, "<2": 2.0, "<10": 10.0}  # against the median length
+SIZES = {"2": 2, "3 to 5": 5, "6 to 20": 20}  # of groups of equal rows
 HEAD, TIMES, BEYOND = 0.01, 2.5, 0.1  # hubs: the most listed 1 % hold so many times the null's share, and so much more
 
 
@@ -31,6 +35,7 @@ def collapsed_rank(evidence: Evidence) -> Verdict:
             "All items have the same direction.",
             {"effective_rank": 0, "possible": most},
             "No ranking and no neighbour can be read off this table: look for a collapse in training.",
+            (_spectrum_drawn(np.zeros(width)),),
         )
     positive = shares[shares > 0]
     effective = float(np.exp(-(positive * np.log(positive)).sum()))
@@ -51,9 +56,12 @@ def collapsed_rank(evidence: Evidence) -> Verdict:
         if fault
         else ""
     )
+    return Verdict(name, judged(fault), support, figures, advice, (_spectrum_drawn(shares),))
+
+
+def _spectrum_drawn(shares: Float) -> Picture:
     columns = {"rank": [*range(1, len(shares) + 1)], "share of spread": [float(share) for share in shares]}
-    picture = Picture("Spectrum of the items' Gramian", "line", "eigenvalue, by size", "share of spread", columns)
-    return Verdict(name, judged(fault), support, figures, advice, (picture,))
+    return Picture("Spectrum of the items' Gramian", "line", "eigenvalue, by size", "share of spread", columns)
 
 
 def _spectrum(rows: AnyArray) -> Float | None:
@@ -83,7 +91,12 @@ def duplicated_rows(evidence: Evidence) -> Verdict:
         if share >= COPIES
         else ""
     )
-    return Verdict(name, judged(share >= COPIES), support, figures, advice)
+    names = [*SIZES, "more"]
+    of_size = np.searchsorted([*SIZES.values()], sizes[sizes > 1])
+    held = np.bincount(of_size, weights=sizes[sizes > 1], minlength=len(names))
+    columns: dict[str, list[Any]] = {"size": names, "items": [int(rows) for rows in held]}
+    picture = Picture("Items with an equal, by the size of their group", "bars", "equal rows", "items", columns)
+    return Verdict(name, judged(share >= COPIES), support, figures, advice, (picture,))
 
 
 def _equal_groups(evidence: Evidence) -> Ids:
@@ -133,7 +146,20 @@ def dead_rows(evidence: Evidence) -> Verdict:
         if fault
         else ""
     )
-    return Verdict(name, judged(fault), support, figures, advice)
+    return Verdict(name, judged(fault), support, figures, advice, (_lengths_drawn(evidence),))
+
+
+def _lengths_drawn(evidence: Evidence) -> Picture:
+    """How many rows of each table have which length, against the median of the table."""
+    names = ["zero", *LENGTHS, "more"]
+    tables = {"items": (evidence.norms, evidence.zero_items)}
+    if evidence.users is not None:
+        tables["users"] = np.asarray(geometry.norm(evidence.users), np.float64), evidence.zero_users
+    columns: dict[str, list[Any]] = {"length": names}
+    for name, (norms, zero) in tables.items():
+        counted = np.bincount(np.searchsorted([*LENGTHS.values()], norms / np.median(norms)), minlength=len(names) - 1)
+        columns[name] = [share / (len(norms) + zero) for share in (zero, *counted.tolist())]
+    return Picture("Lengths of the rows", "bars", "length, as a multiple of the median", "share of rows", columns)
 
 
 def hubs(evidence: Evidence) -> Verdict:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from course_lib.audit.evidence import Evidence
-from course_lib.audit.verdicts import Number, Verdict, cannot_tell, judged
+from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell, judged
 
 
 def leaked_test_pairs(evidence: Evidence) -> Verdict:
@@ -25,4 +27,9 @@ def leaked_test_pairs(evidence: Evidence) -> Verdict:
         else ""
     )
     figures: dict[str, Number] = {"shared": evidence.shared, "held_out": evidence.offered, "share": share}
-    return Verdict(name, judged(evidence.shared > 0), support, figures, advice)
+    columns: dict[str, list[Any]] = {
+        "pair": ["in training too", "held out"],
+        "pairs": [evidence.shared, evidence.offered - evidence.shared],
+    }
+    picture = Picture("The held-out pairs", "bars", "", "pairs", columns)
+    return Verdict(name, judged(evidence.shared > 0), support, figures, advice, (picture,))

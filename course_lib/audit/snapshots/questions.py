@@ -9,7 +9,7 @@ most .09, and NDCG by up to 17 % (its standard deviation over seeds is 3 to 10 %
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -81,7 +81,10 @@ def lists_changed(change: Change, again: Change | None, k: int) -> Verdict:
         "two snapshots in serving."
     )
     advice = "Compare the two lists of some users by eye, and the held-out pairs, before the new model is served."
-    return _verdict(name, [_kept(change.lists, kept_again)], support, figures, advice)
+    names = {"kept": "kept", "kept_again": "second training", "after_rotating": "after rotating"}
+    names |= {"old_users_with_new_items": "old users, new items"}
+    picture = _figures_drawn(f"Share of the top {k} that is kept", "share of the old list", figures, names)
+    return _verdict(name, [_kept(change.lists, kept_again)], support, figures, advice, (picture,))
 
 
 def lengths_drifted(change: Change, again: Change | None, old: Evidence, new: Evidence) -> Verdict:
@@ -109,7 +112,10 @@ def lengths_drifted(change: Change, again: Change | None, old: Evidence, new: Ev
     advice = (
         "Dot products now weigh items differently: look at the schedule, the decay and the normalising of the training."
     )
-    return Verdict(name, judged(fault), f"{support}.", figures, advice if fault else "")
+    names = {"spread": "spread", "spread_again": "spread, second training"}
+    names |= {"slope": "slope", "slope_again": "slope, second training"}
+    picture = _figures_drawn("Log ratio of the lengths, and its slope on log count", "log ratio", figures, names)
+    return Verdict(name, judged(fault), f"{support}.", figures, advice if fault else "", (picture,))
 
 
 def centre_moved(change: Change, again: Change | None) -> Verdict:
@@ -128,7 +134,9 @@ def centre_moved(change: Change, again: Change | None) -> Verdict:
         "All cosines share a part that they did not share before. Lists by dot product do not see it; thresholds "
         "on cosines and approximate indices do: compare the start, the decay and the centring of the two trainings."
     )
-    return Verdict(name, judged(fault), support, figures, advice if fault else "")
+    names = {"old": "old", "new": "new", "moved": "moved by", "moved_again": "second training"}
+    picture = _figures_drawn("The mean of the items' directions", "length", figures, names)
+    return Verdict(name, judged(fault), support, figures, advice if fault else "", (picture,))
 
 
 def quality_dropped(benches: Sequence[Bench], k: int) -> Verdict:
@@ -161,15 +169,17 @@ def quality_dropped(benches: Sequence[Bench], k: int) -> Verdict:
         f"{difference:+.4f}, 95 % interval {low:+.4f} to {high:+.4f}, {len(before):,} users)."
         + (f" Before: the mean of the two old trainings, which differ by {noise:.4f}." if others else "")
     )
+    shown: dict[str, list[Any]] = {"model": ["new less old"], "difference": [difference], "low": [low], "high": [high]}
+    pictures = (Picture("What changed on held-out pairs, with 95 % interval", "points", "model", f"NDCG@{k}", shown),)
     if fell and fell >= max(DROP * start, NOISE * noise):
         advice = (
             "Do not serve the new model before you know why: the reports on the two models are where to look first."
         )
-        return Verdict(name, "fault", support, figures, advice)
+        return Verdict(name, "fault", support, figures, advice, pictures)
     if fell and fell >= UNSURE * start:
         needed = "Seeds alone can do as much: train both models again with further seeds before you blame the change."
         return cannot_tell(name, support, needed, figures)
-    return Verdict(name, "fine", support, figures)
+    return Verdict(name, "fine", support, figures, "", pictures)
 
 
 def new_faults(old: Sequence[str], new: Sequence[str], again: Sequence[str] | None) -> Verdict:
@@ -187,7 +197,9 @@ def new_faults(old: Sequence[str], new: Sequence[str], again: Sequence[str] | No
     support += f"; new: {', '.join(added)}" if added else "; none that no old training has"
     support += f"; gone: {', '.join(gone)}." if gone else "."
     advice = "The report on the new model says for each of them what was measured and what to do."
-    return Verdict(name, judged(bool(added)), support, figures, advice if added else "")
+    names = {"old_faults": "old model", "new_faults": "new model", "added": "added", "gone": "gone"}
+    picture = _figures_drawn("Faults in the reports", "faults", figures, names)
+    return Verdict(name, judged(bool(added)), support, figures, advice if added else "", (picture,))
 
 
 # ---- parts
@@ -236,6 +248,13 @@ def _lost_neighbours(change: Change) -> str:
             "(gauge.score_rows), or train on the sphere."
         )
     return "Look for items whose ids moved (a new order of rows, another vocabulary), and at the band that lost most."
+
+
+def _figures_drawn(title: str, y: str, figures: Mapping[str, Number], names: Mapping[str, str]) -> Picture:
+    """The figures that there are, of those that `names` calls by a name."""
+    there = [name for name in names if name in figures]
+    columns: dict[str, list[Any]] = {"what": [names[name] for name in there], y: [figures[name] for name in there]}
+    return Picture(title, "bars", "", y, columns)
 
 
 def _bars(shares: dict[str, float], again: Change | None, groups: dict[str, Any], k: int) -> tuple[Picture, ...]:
