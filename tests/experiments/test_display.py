@@ -61,6 +61,13 @@ def test_a_table_of_one_row_keeps_a_name() -> None:
     assert found["th"] == ["data", "P@5", "ML-1M"] and "In every row: loss unbiased." in found["caption"][0]
 
 
+def test_a_long_table_is_folded_under_its_title() -> None:
+    lines = [line | {"data": f"set {number}"} for line in rows() for number in range(display.LONG)]
+    long = Result("P3-T6", "laptop", "a table", lines, layout=result().layout).to_html(loss="unbiased")
+    assert long.startswith("<details><summary>A table: all 30 lines</summary><table")
+    assert "<details" not in result().to_html()
+
+
 def test_the_papers_number_stands_under_ours() -> None:
     cells = Cells(result(unbiased=17.07).to_html()).found["td"]
     assert cells == ["17.50 ±\xa00.71paper 17.07", "1.00 ±\xa00.71"]

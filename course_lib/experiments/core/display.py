@@ -75,6 +75,7 @@ WORDS = {  # of titles and of names that are put together
     "sogram ": "SOGram ",
     "sagram ": "SAGram ",
 }
+LONG = 30  # lines from which a table is folded
 # The course's own colours on its site, which has them for light and dark pages; elsewhere two that read on both.
 OURS, PRINTED = "var(--course-pull, #1f6fb5)", "var(--course-push, #c2571a)"
 WIDTH, LINE, TOP = 330, 34, 18  # of a panel of the chart, in px
@@ -165,7 +166,7 @@ class Pivot:
 
 
 def table(pivot: Pivot, digits: int, caption: str) -> str:
-    """The table: our mean and standard deviation, and below it the number that the paper prints."""
+    """Our mean and standard deviation, and below it the number that the paper prints; folded where it is long."""
     heads = [name_of(name) for name in pivot.left] + [pivot.head(head) for head in pivot.heads]
     head = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in heads)
     lines = []
@@ -173,11 +174,15 @@ def table(pivot: Pivot, digits: int, caption: str) -> str:
         names = "".join(f'<th scope="row">{html.escape(text_of(part))}</th>' for part in key)
         numbers = "".join(f"<td>{_cell(cells.get(head, []), digits)}</td>" for head in pivot.heads)
         lines.append(f"<tr>{names}{numbers}</tr>")
-    return (
+    shown = (
         f'<table class="{"wide widest" if len(heads) > 9 else "wide" if len(heads) > 6 else "result"}">'
         f"<caption><span>{html.escape(caption)}</span></caption>"
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
     )
+    if len(lines) < LONG:
+        return shown
+    title = html.escape(caption.split(". ")[0])
+    return f"<details><summary>{title}: all {len(lines)} lines</summary>{shown}</details>"
 
 
 def _cell(rows: Sequence[Row], digits: int) -> str:
