@@ -26,7 +26,7 @@ def data() -> dict[str, Any]:
     return {
         "titles": [names[i] for i in shown],
         "cartoons": [names[i] for i, words in zip(shown, genres, strict=True) if "Animation" in words],
-        "oldest": [names[i] for i in sorted(shown, key=lambda i: str(pairs.item_names[i])[-5:-1])[: films.TOP]],
+        "oldest": [names[i] for i in sorted(shown, key=lambda i: str(pairs.item_table["name"][i])[-5:-1])[: films.TOP]],
         "films": _thousandths(movies[shown] * signs),
         "people": _thousandths(people[most] * signs),
     }

@@ -317,7 +317,7 @@ def _present(parameter: np.ndarray, users: np.ndarray, own_rows: bool) -> np.nda
 def _movers(users: np.ndarray, before: np.ndarray, after: np.ndarray) -> np.ndarray:
     """The users of a batch that moved, each once."""
     once = np.unique(users)
-    return once[geometry.norm(after[once] - before[once]) > STILL * geometry.norm(before[once])]
+    return np.asarray(once[geometry.norm(after[once] - before[once]) > STILL * geometry.norm(before[once])])
 
 
 def _angle(a: np.ndarray, b: np.ndarray) -> float:

@@ -1,7 +1,7 @@
 // A training small enough to watch: 24 users in the plane, eight towers, eight optimisers, three losses. The same run as
 // course_lib.lessons.jacobian_conditions.small_towers, number by number (tests/lessons/jacobian_conditions/test_small_towers.py). A parameter is a matrix (a list of
 // rows); its rows are what a row-wise optimiser sees, so that a bias of length d is d rows of one number.
-import { angleDegrees, add, dot, norm, scale, softmax } from "../shared/widgets/motion_math.js";
+import { add, dot, norm, scale, softmax } from "../shared/widgets/motion_math.js";
 import { randomGenerator } from "../shared/widgets/random.js";
 
 export const USERS = 24;
@@ -272,5 +272,5 @@ function summed(identifiers, rows) {
   return total;
 }
 
-/** In degrees; 90 where there is no direction. */
-const angleOf = (a, b) => (a.some(Boolean) && b.some(Boolean) ? angleDegrees(a, b) : 90);
+/** In the plane, in degrees; 90 where there is no direction. */
+const angleOf = (a, b) => (a.some(Boolean) && b.some(Boolean) ? (Math.abs(Math.atan2(a[0] * b[1] - a[1] * b[0], dot(a, b))) * 180) / Math.PI : 90);

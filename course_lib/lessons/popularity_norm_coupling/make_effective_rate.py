@@ -44,7 +44,7 @@ def model(train: Interactions, test: Interactions, rate: float) -> dict[str, Any
     h = float(np.sqrt(growth.driven.sum() / rate**2 / growth.updates.sum()))
     counts = np.geomspace(train.col_counts.min(), train.col_counts.max(), LINE)
     updates = norms.expected_updates(counts / len(train), batch_size=films.BATCH, steps=films.steps_at(rate))
-    left, right = (table.weight.detach() for table in (tables.left, tables.right))
+    left, right = (table.get_parameter("weight").detach() for table in (tables.left, tables.right))
     chosen = people(train, test)
     lists = {
         "dot": metrics.top_k(left, right, train, TOP)[chosen],
