@@ -40,7 +40,7 @@ from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from torch.utils.data import DataLoader, DistributedSampler
 from tqdm.auto import tqdm
 
-from course_lib import checking
+from course_lib import checking, extras
 from course_lib.training import alike
 from course_lib.training.processes import Team, gradient_kinds
 
@@ -374,7 +374,10 @@ def _check_checkpoint(path: Path, state: State, run: _Run) -> None:
 def launched(fabric: Fabric | None) -> Fabric:
     """The Fabric of this run, with its processes under way."""
     if fabric is None:
-        from lightning_fabric import Fabric  # here, for it brings torch's compiler: a second and more
+        try:
+            from lightning_fabric import Fabric  # here, for it brings torch's compiler: a second and more
+        except ImportError as error:
+            raise extras.missing(error, "training") from error
 
         fabric = Fabric(accelerator="cpu", devices=1)
     under_way = dist.is_available() and dist.is_initialized()
