@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import traitlets
 
@@ -91,11 +91,11 @@ class OneBatchManyMachines(WrittenOnce):
         }
 
     @property
-    def _sizes(self) -> dict[str, int]:
+    def _sizes(self) -> dict[str, Any]:
         return {"processes": self.processes, "batch_size": self.batch}
 
     @property
-    def _recipe(self) -> dict[str, str]:
+    def _recipe(self) -> dict[str, Any]:
         """In the words of `course_lib.maths.processes`."""
         gather = "local" if self.gather == "none" else self.gather
         return {"gather": gather, "rows": "all" if self.whole else "own"}
