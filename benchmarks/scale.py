@@ -154,10 +154,10 @@ def epoch(optimizer: str) -> Callable[..., Timed]:
 
     def step(folder: Path, _: float, whole: bool) -> Timed:
         data = load(folder)
-        model = backbones.make("MF", data, d=WIDTH, generator=torch.Generator().manual_seed(0))
+        model = backbones.make("MF", data, d=WIDTH, sparse=True, generator=torch.Generator().manual_seed(0))
         some = np.random.default_rng(6).permutation(len(data))[: BATCHES * BATCH]
         part = data if whole else data.select(some)
-        settings: dict[str, Any] = {"lr": 1e-3, "seed": 0, "batch_size": BATCH, "optimizer": optimizer, "sparse": True}
+        settings: dict[str, Any] = {"lr": 1e-3, "seed": 0, "batch_size": BATCH, "optimizer": optimizer}
         return lambda: train_recommender(model, part, None, epochs=1, **settings), len(data) / len(part)
 
     return step

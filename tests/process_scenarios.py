@@ -179,8 +179,9 @@ def runs(fabric: Fabric) -> dict[str, Any]:
     train, valid = pairs().split_random(0.8, np.random.default_rng(0))
     for name, check in (("MF", None), ("MF sparse", None), ("LightGCN", None), ("LightCCF", valid)):
         generator = torch.Generator().manual_seed(rank)  # rank 0's start counts
-        model = make(name.split()[0], train, d=4, generator=generator).double()
-        options = {"optimizer": "sgd", "sparse": name == "MF sparse", "batch_size": 16, "fabric": fabric}
+        sparse_rows = {"sparse": True} if name == "MF sparse" else {}
+        model = make(name.split()[0], train, d=4, generator=generator, **sparse_rows).double()
+        options = {"optimizer": "sgd", "batch_size": 16, "fabric": fabric}
         history = train_recommender(model, train, check, epochs=3, lr=0.05, seed=1, **options)
         found[name] = {"state": model.state_dict(), "epochs": history.epochs}
     rival = debiasing.make("PAAC", make("MF", train, d=4, generator=GENERATOR()), train, generator=GENERATOR())

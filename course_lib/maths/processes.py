@@ -6,7 +6,8 @@ its step with the average of the gradients of all processes, as DistributedDataP
 
 rows     "own": a process computes the rows of its own pairs;  "all": every process computes all P B rows
 gather   "constant": what comes from other processes is a number for autograd;  "gradients": its gradient is sent back
-         and added up, as `training.FabricProcesses.gathered` does
+         and added up, as `training.FabricProcesses.gathered` does.  What a process computes and sends is counted for
+         "local" too: no gather, its scores are those of its own pairs
 
 Results are exact (`fractions.Fraction`). Source: the chapter "One batch on many machines" of this course.
 """
@@ -20,7 +21,9 @@ from typing import NamedTuple
 from course_lib import checking
 
 ROWS = ("own", "all")
-GATHERS = ("constant", "gradients")
+WAYS = {"local": 0, "constant": 1, "gradients": 2}  # of a gathered table: none, there, there and back
+GATHERS = tuple(WAYS)[1:]
+OPERATIONS = 6  # times d, for a score: 2 d for <q, k>, and twice as many for the gradients to q and to k
 REDUCTIONS = ("mean", "sum")
 DRAWS = ("together", "apart", "shards")
 
@@ -145,17 +148,32 @@ def meetings(
     return Meetings(once, none, once**2, none)
 
 
+def computed_scores(*, processes: int, batch_size: int, rows: str, gather: str) -> int:
+    """Scores that one process computes in a step: rows times columns, which are P B, or B where they are its own."""
+    pairs = checking.whole(batch_size, "batch_size")
+    everyone = checking.whole(processes, "processes") * pairs
+    columns = everyone if transfers(rows=rows, gather=gather) else pairs
+    return columns * (columns if rows == "all" else pairs)
+
+
+def transfers(*, rows: str, gather: str) -> int:
+    """How many tables (P B, d) a process puts together in a step: the items, and the queries for "all" rows.
+
+    With gradients as many come back. "local" has none, and its own rows: ValueError for all.
+    """
+    ways = WAYS[checking.choice(gather, "gather", WAYS)]
+    return ways * (1 + ROWS.index(checking.choice(rows, "rows", ROWS if ways else ROWS[:1])))
+
+
 def gathered_bytes(*, processes: int, batch_size: int, width: int, rows: str, gather: str, itemsize: int = 4) -> int:
     """Bytes that one process sends in a step so that all processes have the vectors, in a ring.
 
-    A gather sends P - 1 blocks of B rows of d numbers; with gradients as many come back. "own" rows need the items,
-    "all" rows need the queries too. The gradients of the model's parameters are not counted: every way sends them.
+    Each of the `transfers` sends P - 1 blocks of B rows of d numbers. The gradients of the model's parameters are not
+    counted: every way sends them.
     """
     others = checking.whole(processes, "processes") - 1
     row = checking.whole(width, "width") * checking.whole(itemsize, "itemsize")
-    tables = {"own": 1, "all": 2}[checking.choice(rows, "rows", ROWS)]
-    ways = {"constant": 1, "gradients": 2}[checking.choice(gather, "gather", GATHERS)]
-    return tables * ways * others * checking.whole(batch_size, "batch_size") * row
+    return transfers(rows=rows, gather=gather) * others * checking.whole(batch_size, "batch_size") * row
 
 
 def gramian_bytes(*, processes: int, width: int, itemsize: int = 4) -> Fraction:

@@ -2,10 +2,10 @@ r"""A model of what a step on P processes of one machine costs: amounts of work,
 
     seconds = max(1, P / cores) (start + scores (softmax + 6 d operation) + bytes byte)
 
-A process computes `scores` (rows times columns) at 6 d operations each, 2 d for <q, k> and twice as many for its
-gradients, and takes a softmax of them. `bytes` are those of the rows that it gathers, P B d numbers a table, and of the
-gradients that come back for them: the cores copy them all, and P - 1 of P parts come from other processes. Where P
-processes share fewer cores, they take turns. Nobody waits for a network in this model.
+A process computes `scores` (rows times columns) at 6 d operations each, and takes a softmax of them. `bytes` are those
+of the rows that it gathers, P B d numbers a table, and of the gradients that come back for them: the cores copy them
+all, and P - 1 of P parts come from other processes. Where P processes share fewer cores, they take turns. Nobody waits
+for a network in this model.
 
 Source: the chapter "One batch on many machines" of this course.
 """
@@ -19,10 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import nnls
 
 from course_lib import checking
-from course_lib.maths.processes import ROWS
+from course_lib.maths.processes import OPERATIONS, computed_scores, transfers
 
 PRICES = ("start", "softmax", "operation", "byte")  # seconds of one of each
-WAYS = {"local": 0, "constant": 1, "gradients": 2}  # of a gathered table: none, there, there and back
 
 Float = NDArray[np.float64]
 
@@ -30,22 +29,24 @@ Float = NDArray[np.float64]
 def amounts(gather: str, rows: str, *, processes: int, batch_size: int, width: int) -> Float:
     """(4,) what one process has in a step of each of the `PRICES`: 1, scores, operations, bytes of 32-bit numbers.
 
-    gather: one of `WAYS`. rows: "own" or "all", as in `course_lib.maths.processes`; "local" has its own.
+    gather, rows: as in `course_lib.maths.processes`.
     """
-    checking.choice(gather, "gather", WAYS)
-    checking.choice(rows, "rows", ROWS[: 1 if gather == "local" else 2])
-    for name, value in (("processes", processes), ("batch_size", batch_size), ("width", width)):
-        checking.whole(value, name)
-    columns = batch_size * (1 if gather == "local" else processes)
-    scores = columns * (columns if rows == "all" else batch_size)
-    tables = WAYS[gather] * (1 + (rows == "all"))
-    return np.array([1, scores, 6 * width * scores, 4 * tables * processes * batch_size * width], np.float64)
+    recipe = {"gather": gather, "rows": rows}
+    scores = computed_scores(processes=processes, batch_size=batch_size, **recipe)
+    numbers = transfers(**recipe) * processes * batch_size * checking.whole(width, "width")
+    return np.array([1, scores, OPERATIONS * width * scores, 4 * numbers], np.float64)
+
+
+def turns(processes: int, cores: int) -> float:
+    """max(1, P / cores): how many times as long a step takes where the processes take turns on fewer cores."""
+    return max(1.0, checking.whole(processes, "processes") / checking.whole(cores, "cores"))
 
 
 def seconds(prices: ArrayLike, what: ArrayLike, *, processes: int, cores: int) -> Float:
     """(...,) seconds of a step with the amounts `what` (..., 4) at these prices (4,)."""
-    turns = max(1.0, checking.whole(processes, "processes") / checking.whole(cores, "cores"))
-    found: Float = turns * (np.asarray(what, np.float64) @ checking.vector(prices, "prices", len(PRICES)))
+    found: Float = turns(processes, cores) * (
+        np.asarray(what, np.float64) @ checking.vector(prices, "prices", len(PRICES))
+    )
     return found
 
 

@@ -16,6 +16,7 @@ What is no module, and has a loop of its own:
 
 from typing import TYPE_CHECKING, Any
 
+from course_lib import extras
 from course_lib.training.loop import Diverged, Evaluate, History, Plan, fit
 from course_lib.training.processes import Disagreement, FabricProcesses, ProcessLost
 
@@ -38,7 +39,9 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """`Fabric`, imported when it is asked for: Lightning takes as long as torch, and one CPU needs none of it."""
     if name == "Fabric":
-        from lightning_fabric import Fabric
-
+        try:
+            from lightning_fabric import Fabric
+        except ImportError as error:
+            raise extras.missing(error, "training") from error
         return Fabric
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

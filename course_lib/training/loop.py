@@ -30,7 +30,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 import torch
@@ -40,8 +40,9 @@ from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from torch.utils.data import DataLoader, DistributedSampler
 from tqdm.auto import tqdm
 
-from course_lib import checking
-from course_lib.training import alike
+from course_lib import checking, extras
+from course_lib.training import alike, checkpoints
+from course_lib.training.checkpoints import InParts, Stateful
 from course_lib.training.processes import Team, gradient_kinds
 
 if TYPE_CHECKING:  # importing it takes as long as importing torch, and one process on the CPU needs nothing of it
@@ -53,16 +54,6 @@ Step = Callable[[nn.Module, Any], Tensor | tuple[Tensor, float]]
 Evaluate = Callable[[nn.Module], dict[str, float]]
 BeforeStep = Callable[[nn.Module, torch.optim.Optimizer], object]
 END = object()  # what `next` gives of batches that are used up
-
-
-class Stateful(Protocol):
-    """What a checkpoint can keep: an estimator, a sampler, a counter."""
-
-    def state_dict(self) -> dict[str, Any]:
-        """Numbers, words and tensors."""
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> Any:
-        """Goes on from there."""
 
 
 class Diverged(FloatingPointError):
@@ -127,7 +118,7 @@ def fit(
     sharded: bool = False,
     scheduler: LRScheduler | None = None,
     before_step: BeforeStep | None = None,
-    stateful: Mapping[str, Stateful] | None = None,
+    stateful: Mapping[str, Stateful | InParts] | None = None,
 ) -> History:
     """Trains `module` in place and returns its history; with a monitor the module ends in its best state.
 
@@ -138,20 +129,26 @@ def fit(
     process on the CPU). sharded: with several processes each brings its own batches, as a DataLoader with a
     DistributedSampler does, and they are not dealt out. scheduler: of torch; ReduceLROnPlateau goes by the monitor.
     before_step(module, optimizer): called when the gradients are there, averaged over the processes. stateful: by name,
-    what else the checkpoint keeps, such as the estimators that `step` uses.
+    what else the checkpoint keeps, such as the estimators that `step` uses, or tables in shards, whose parts lie in
+    files beside it; the best of those is not kept, so they have no monitor.
     Raises Diverged; ValueError when the checkpoint is of another run, or processes were given different things (in all
     of them); ProcessLost when another process failed or died.
     """
     checking.whole(seed, "seed", 0)
     if not callable(batches) and not isinstance(batches, DataLoader):
         raise checking.refuse(batches, "batches", "a function (epoch, rng) -> batches, or a DataLoader")
+    given = dict(stateful or {})
+    parts = {name: held for name, held in given.items() if isinstance(held, InParts)}
+    whole = {name: held for name, held in given.items() if not isinstance(held, InParts)}
+    if plan.monitor is not None and parts:
+        raise checking.refuse(plan.monitor, "plan.monitor", "None with stateful in parts, of which no best is kept")
     fabric = launched(fabric)
     with Team(fabric) as team:
         own = sharded or isinstance(getattr(batches, "sampler", None), DistributedSampler)
         team.same(
             {"seed": repr(seed), "plan": repr(plan), "checkpoint": str(checkpoint), "sharded": repr(own)}
             | {"step": alike.function_words(step), "batches": "its own" if own else alike.function_words(batches)}
-            | {"scheduler": type(scheduler).__qualname__, "stateful": repr(sorted(stateful or {}))}
+            | {"scheduler": type(scheduler).__qualname__, "stateful": repr(_kept(whole, parts))}
             | {"a function evaluate": repr(evaluate is not None)}
             | alike.module_words(module)
             | alike.optimizer_words(optimizer)
@@ -160,9 +157,7 @@ def fit(
         held = (*_tensors(module.state_dict()).values(), *_trained(optimizer))
         team.copy_first({tensor.data_ptr(): tensor for tensor in held}.values())
         path = Path(checkpoint) if checkpoint is not None else None
-        run = _Run(
-            fabric, team, module, optimizer, step, plan, seed, scheduler, before_step, dict(stateful or {}), path
-        )
+        run = _Run(fabric, team, module, optimizer, step, plan, seed, scheduler, before_step, whole, parts, path)
         return run.train(batches, own, evaluate, progress and team.rank == 0)
 
 
@@ -180,6 +175,7 @@ class _Run:
     scheduler: LRScheduler | None
     before_step: BeforeStep | None
     stateful: dict[str, Stateful]
+    parts: dict[str, InParts]
     path: Path | None
     history: History = field(default_factory=History)
     best: State | None = None
@@ -315,19 +311,23 @@ class _Run:
             history.stopped = f"no gain in {plan.monitor} for {plan.patience} epochs"
 
     def _save(self) -> None:
-        """Writes beside the file and renames: a kill leaves the old checkpoint or the new one, never half of one."""
+        """Writes the parts of all processes, then, in process 0, the rest."""
         if self.path is None:
             return
-        if self.team.rank == 0:
+        epochs, team = len(self.history.epochs), self.team
+        if self.parts:
+            own = {name: held.part() for name, held in self.parts.items()}
+            checkpoints.write(checkpoints.part_of(self.path, epochs, team.rank, team.size), own)
+            team.sum([0.0])  # all parts are there
+        if team.rank == 0:
             state: State = {"module": self.module.state_dict(), "optimizer": self.optimizer.state_dict()}
-            state |= {"best": self.best, "seed": self.seed, "history": self.history.__dict__}
-            state |= {"processes": self.team.size, "stateful": {k: v.state_dict() for k, v in self.stateful.items()}}
+            state |= {"best": self.best, "seed": self.seed, "history": self.history.__dict__, "processes": team.size}
+            state |= {"stateful": {name: held.state_dict() for name, held in self.stateful.items()}}
+            state["parts"] = sorted(self.parts)
             state["scheduler"] = None if self.scheduler is None else self.scheduler.state_dict()
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            beside = self.path.with_name(f".{self.path.name}.{os.getpid()}")
-            torch.save(state, beside)
-            os.replace(beside, self.path)
-        self.team.sum([0.0])  # nobody goes on before it is written
+            checkpoints.write(self.path, state)
+            checkpoints.remove_other_parts(self.path, epochs, team.size)
+        team.sum([0.0])  # nobody goes on before it is written
 
     def _resume(self) -> None:
         """Puts everything where the checkpoint was, if there is one."""
@@ -346,6 +346,10 @@ class _Run:
             self.scheduler.load_state_dict(state["scheduler"])
         for name, held in self.stateful.items():
             held.load_state_dict(state["stateful"][name])
+        if self.parts:
+            found = checkpoints.read_parts(path, len(self.history.epochs), state["processes"])
+            for name, parts in self.parts.items():
+                parts.load_parts([part[name] for part in found])
 
 
 def _check_checkpoint(path: Path, state: State, run: _Run) -> None:
@@ -358,7 +362,7 @@ def _check_checkpoint(path: Path, state: State, run: _Run) -> None:
     theirs, ours = ({key: tuple(value.shape) for key, value in table.items()} for table in tables)
     if theirs != ours:
         raise ValueError(f"checkpoint {path} is of another model: it has {theirs}, the module has {ours}")
-    kept, asked = sorted(state.get("stateful", {})), sorted(run.stateful)
+    kept, asked = _kept(state.get("stateful", {}), state.get("parts", [])), _kept(run.stateful, run.parts)
     if kept != asked or (state.get("scheduler") is None) != (run.scheduler is None):
         with_scheduler = "no scheduler" if state.get("scheduler") is None else "a scheduler"
         raise ValueError(f"checkpoint {path} holds {with_scheduler} and stateful={kept}; this run has stateful={asked}")
@@ -371,10 +375,17 @@ def _check_checkpoint(path: Path, state: State, run: _Run) -> None:
         )
 
 
+def _kept(stateful: Iterable[str], parts: Iterable[str]) -> list[str]:
+    return sorted([*stateful, *(f"{name} in parts" for name in parts)])
+
+
 def launched(fabric: Fabric | None) -> Fabric:
     """The Fabric of this run, with its processes under way."""
     if fabric is None:
-        from lightning_fabric import Fabric  # here, for it brings torch's compiler: a second and more
+        try:
+            from lightning_fabric import Fabric  # here, for it brings torch's compiler: a second and more
+        except ImportError as error:
+            raise extras.missing(error, "training") from error
 
         fabric = Fabric(accelerator="cpu", devices=1)
     under_way = dist.is_available() and dist.is_initialized()

@@ -69,6 +69,8 @@ class Team:
             if error is None:
                 self.sum([0.0])  # nobody leaves before all have come
             elif self.size > 1 and not isinstance(error, (ProcessLost, Disagreement)):
+                if _broken(error):  # out of a wait of another library, such as TorchRec's
+                    raise self._lost(error) from error
                 self._watch.report(f"{type(error).__name__}: {error}")
         finally:
             Team.current = None
@@ -89,9 +91,13 @@ class Team:
             work.wait()
         except ProcessLost:
             raise
-        except RuntimeError as error:  # gloo's "connection closed by peer", which does not say by whom
-            self._watch.hurry()
-            raise ProcessLost(self._watch.words() or f"a connection to another process failed: {error}") from error
+        except RuntimeError as error:
+            raise self._lost(error) from error
+
+    def _lost(self, error: BaseException) -> ProcessLost:
+        """What stands behind an error such as gloo's "connection closed by peer", which does not say by whom."""
+        self._watch.hurry()
+        return ProcessLost(self._watch.words() or f"a connection to another process failed: {error}")
 
     def _take_down(self) -> None:
         """Ends the connections of the meetings. A call that still waits for a silent process cannot be taken back.
@@ -300,6 +306,11 @@ def _store(fabric: Fabric) -> Any:
         return store
     host, port = fabric.broadcast(("", 0))
     return dist.TCPStore(host, port, is_master=False)
+
+
+def _broken(error: BaseException) -> bool:
+    """Whether torch says that a connection between processes broke."""
+    return isinstance(error, dist.DistError) or (isinstance(error, RuntimeError) and "gloo" in str(error))
 
 
 def _end_at_once() -> None:

@@ -25,7 +25,7 @@ from course_lib import checking
 from course_lib.data import metrics
 from course_lib.data.interactions import Interactions, epoch_batches, sample_negatives
 from course_lib.maths import popularity
-from course_lib.models.backbones import MF, Recommender
+from course_lib.models.backbones import Recommender
 from course_lib.training.loop import History, Plan, fit, launched
 
 if TYPE_CHECKING:
@@ -57,7 +57,6 @@ def train_recommender(
     seed: int,
     batch_size: int = 8192,
     optimizer: str = "adam",
-    sparse: bool = False,
     patience: int | None = None,
     evaluate_every: int = 1,
     negatives: str = "uniform",
@@ -74,17 +73,14 @@ def train_recommender(
     each evaluation ("loss" the mean over its epochs, "mrr"). patience: stop after this many epochs without a gain in
     MRR@10, rounded up to evaluations. watch: called at each evaluation with the two tables that the model ranks with;
     the numbers that it returns join the entry. batch_size: triples per step and process, at most |O|. optimizer:
-    "adam", "sgd" or "adagrad", with torch's defaults. sparse: only for MF; gradients hold the rows of the batch alone,
-    so that a step takes as long for any number of users and items. With "sgd" and "adagrad" the run is the same. "adam"
-    moves every row in every step; sparse gradients have "lazy_adam" (torch.optim.SparseAdam) instead, which leaves the
-    rows that a step does not meet, and their averages, as they are: another optimiser. checkpoint, fabric, progress:
-    `fit`. With P processes a step descends on the mean over the triples of P batches; `begin_epoch`, with the same
-    `rng`, is called in each of them, `watch` in the first.
+    "adam", "sgd" or "adagrad", with torch's defaults. For a model with sparse gradients (`MF`) the run is the same with
+    "sgd" and "adagrad". "adam" moves every row in every step; they have "lazy_adam" (torch.optim.SparseAdam) instead,
+    which leaves the rows that a step does not meet, and their averages, as they are: another optimiser. checkpoint,
+    fabric, progress: `fit`. With P processes a step descends on the mean over the triples of P batches; `begin_epoch`,
+    with the same `rng`, is called in each of them, `watch` in the first.
     """
-    checking.choice(optimizer, "optimizer" + " with sparse=True" * sparse, OPTIMIZERS[sparse])
-    if sparse and not isinstance(model, MF):
-        expected = "an MF with sparse=True: the others' embeddings depend on all rows of the trained tables"
-        raise checking.refuse(type(model).__name__, "model", expected)
+    sparse = model.sparse
+    checking.choice(optimizer, "optimizer" + " of sparse gradients" * sparse, OPTIMIZERS[sparse])
     checking.whole(epochs, "epochs")
     checking.whole(evaluate_every, "evaluate_every")
     fabric = launched(fabric)
@@ -96,26 +92,22 @@ def train_recommender(
             _draw_apart(model, fabric.global_rank)
             yield from _triples(train, min(batch_size, len(train)), negatives, rng, device)
 
-    model.sparse = sparse
-    try:
-        return fit(
-            model,
-            OPTIMIZERS[sparse][optimizer](model.parameters(), lr=lr),
-            batches=batches,
-            step=_step,
-            plan=Plan(
-                max_epochs=-(-epochs // evaluate_every),
-                monitor=None if valid is None else "mrr",
-                patience=None if patience is None else -(-patience // evaluate_every),
-            ),
-            seed=seed,
-            evaluate=None if valid is None else partial(_evaluated, model, train, valid, watch),
-            checkpoint=checkpoint,
-            fabric=fabric,
-            progress=progress,
-        )
-    finally:
-        model.sparse = False
+    return fit(
+        model,
+        OPTIMIZERS[sparse][optimizer](model.parameters(), lr=lr),
+        batches=batches,
+        step=_step,
+        plan=Plan(
+            max_epochs=-(-epochs // evaluate_every),
+            monitor=None if valid is None else "mrr",
+            patience=None if patience is None else -(-patience // evaluate_every),
+        ),
+        seed=seed,
+        evaluate=None if valid is None else partial(_evaluated, model, train, valid, watch),
+        checkpoint=checkpoint,
+        fabric=fabric,
+        progress=progress,
+    )
 
 
 def _draw_apart(model: nn.Module, rank: int) -> None:

@@ -8,19 +8,21 @@
         everyone = tables.processes.gathered(k)  # (P B, d)
         ...
 
-    fit(module, optimizer, step=step, sharded=True, plan=Plan(3, remainder="drop"), fabric=fabric, ...)
+    fit(module, optimizer, step=step, sharded=True, plan=Plan(3, remainder="drop"), fabric=fabric,
+        checkpoint="run.pt", stateful={"tables": tables}, ...)
 
-`module` is what each process holds whole (a temperature, say), and what `fit` trains, checks and saves. The rows are
-no part of it: the backward pass changes them where they lie, by a fused optimiser, with the sum of the gradients of
-all processes. `fit` has weighed each loss before, so this is its weighted mean; in a loop of your own divide the loss
-by the number of processes. A checkpoint of `fit` does not hold the rows: save `shard` of each process.
+`module` is what each process holds whole (a temperature, say), and what `fit` trains and checks. The rows are no part
+of it: the backward pass changes them where they lie, by a fused optimiser, with the sum of the gradients of all
+processes. `fit` has weighed each loss before, so this is its weighted mean; in a loop of your own divide the loss by
+the number of processes. A checkpoint has a file for each process with its shard of the rows and of what the optimiser
+remembers. Another number of processes may go on from it: each reads the rows that are its own now.
 
 Needs the extra [scale], which has an environment of its own: `make test-scale` sets it up.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,16 +59,13 @@ class ShardedTables:
             raise checking.refuse(fabric, "fabric", 'one of strategy="ddp" that has been launched')
         self.sizes, self.d, self.processes = dict(sorted(rows.items())), d, FabricProcesses(fabric)
         with Team(fabric) as team:
-            team.same(
-                {f"table {name}": f"({count}, {d})" for name, count in rows.items()}
-                | {"optimizer": optimizer, "lr": repr(lr), "seed": repr(seed)}
-            )
+            self._words = {f"table {name}": f"({count}, {d})" for name, count in rows.items()}
+            self._words["optimizer"] = optimizer
+            team.same(self._words | {"lr": repr(lr), "seed": repr(seed)})
             self._engine = _engine(self.sizes, d, optimizer, lr, fabric.device)
         for name in self.sizes:
             first, shard = self.shard(name)
-            for at in range(0, len(shard), BLOCK):
-                part = shard[at : at + BLOCK]
-                part.copy_(start_rows(name, first + at, first + at + len(part), d=d, seed=seed))
+            write_start(shard, name, first, seed=seed)
 
     def rows(self, **ids: Tensor) -> list[Tensor]:
         """The rows (B, d) of each table, ids (B,) int64 by its name; the tables may differ in B.
@@ -83,14 +82,37 @@ class ShardedTables:
 
     def shard(self, name: str) -> tuple[int, Tensor]:
         """(the first row's number, the rows (about n / P, d) of this process): a view, to be read or written."""
-        [own] = self._engine.state_dict()[
-            f"embeddings.table {checking.choice(name, 'name', self.sizes)}.weight"
-        ].local_shards()
+        checking.choice(name, "name", self.sizes)
+        [own] = self._engine.state_dict()[f"embeddings.table {name}.weight"].local_shards()
         return own.metadata.shard_offsets[0], own.tensor.detach()
 
     def whole(self, name: str) -> Tensor:
         """The whole table (n, d), in all processes: for tables that fit into one."""
         return self.processes.concatenated(self.shard(name)[1])
+
+    def part(self) -> dict[str, Any]:
+        """What a checkpoint keeps of this process: its shards, and what the optimiser remembers of each row."""
+        tables = {name: {"first": self.shard(name)[0]} | self._of_rows(name) for name in self.sizes}
+        return {"words": self._words, "tables": tables}
+
+    def load_parts(self, parts: Sequence[Mapping[str, Any]]) -> None:
+        """Takes its rows from the parts of any number of processes; ValueError where they are of other tables."""
+        if parts[0]["words"] != self._words:
+            raise ValueError(f"the checkpoint is of {parts[0]['words']}; expected {self._words}")
+        for name in self.sizes:
+            first, shard = self.shard(name)
+            for stored in (part["tables"][name] for part in parts):
+                begin, end = stored["first"], stored["first"] + len(stored["rows"])
+                low, high = max(first, begin), min(first + len(shard), end)
+                for key, own in self._of_rows(name).items():
+                    if low < high:
+                        own[low - first : high - first] = stored[key][low - begin : high - begin]
+
+    def _of_rows(self, name: str) -> dict[str, Tensor]:
+        """All that is held for the rows of this process's shard of a table, row by row."""
+        remembered = self._engine.fused_optimizer.state_dict()["state"][f"embeddings.table {name}.weight"]
+        shards = {key: one.local_shards()[0].tensor for key, one in remembered.items()}
+        return {"rows": self.shard(name)[1]} | {key: one for key, one in shards.items() if one.numel()}
 
     def _wrong(self, ids: Mapping[str, Tensor]) -> str:
         """What is wrong with the ids of this process, in words."""
@@ -114,19 +136,24 @@ class ShardedTables:
 
 
 def start_rows(name: str, first: int, last: int, *, d: int, seed: int) -> Tensor:
-    """Rows `first` to `last` - 1 of the table's start (last - first, d): normal, of deviation 1 / sqrt(d).
+    """Rows `first` to `last` - 1 of the table's start (last - first, d): normal, of deviation 1 / sqrt(d)."""
+    return write_start(torch.empty(last - first, d), name, first, seed=seed)
 
-    Drawn by blocks, each from a generator of its own: a row is the same for any shards, and no process draws them all.
+
+def write_start(rows: Tensor, name: str, first: int, *, seed: int) -> Tensor:
+    """Writes the start of the table's rows from number `first` on into rows (b, d), and returns them.
+
+    Drawn by blocks, each from a generator of its own: a row is the same for any shards, no process draws them all, and
+    nothing but a block is held twice.
     """
-    return torch.cat(list(_blocks(name, first, last, d, seed)) or [torch.empty(0, d)])
-
-
-def _blocks(name: str, first: int, last: int, d: int, seed: int) -> Iterator[Tensor]:
+    last, d = first + len(rows), rows.shape[1]
     for block in range(first // BLOCK, -(-last // BLOCK)):
         words = [seed, block, *name.encode()]
         generator = torch.Generator().manual_seed(int(np.random.default_rng(words).integers(2**62)))
-        here = slice(max(first - block * BLOCK, 0), last - block * BLOCK)
-        yield torch.randn(BLOCK, d, generator=generator)[here] * d**-0.5
+        drawn, begin = torch.randn(BLOCK, d, generator=generator).mul_(d**-0.5), block * BLOCK
+        low, high = max(first, begin), min(last, begin + BLOCK)
+        rows[low - first : high - first] = drawn[low - begin : high - begin]
+    return rows
 
 
 def _engine(sizes: Mapping[str, int], d: int, optimizer: str, lr: float, device: torch.device) -> Any:

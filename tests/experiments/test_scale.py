@@ -75,7 +75,7 @@ def test_the_sockets_send_what_the_formula_says(counted: list[dict[str, Any]]) -
     if all(row["metric"] != "bytes" for row in counted):
         pytest.skip("this system does not count the bytes of a socket")
     for row in some([row for row in counted if row["metric"] == "bytes"]):
-        expected = traffic.formula(row["gather"], row["rows"], size=2, batch=row["batch"], width=row["width"])
+        expected = traffic.formula(row)
         assert expected <= row["value"] < expected + 2000
 
 
@@ -90,7 +90,7 @@ def test_the_gramians_cost_the_same_for_any_batch(counted: list[dict[str, Any]])
 
 def test_a_process_that_fails_ends_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(team, "__name__", "course_lib.experiments.scale.nobody")
-    with pytest.raises(RuntimeError, match="a process of 2 failed"):
+    with pytest.raises(RuntimeError, match="gradients in 2 processes: a process failed"):
         team.start("gradients", 2, 0, seconds=60)
 
 
@@ -105,7 +105,7 @@ def test_processes_that_take_too_long_are_ended(tmp_path: Any, monkeypatch: pyte
 
     monkeypatch.setattr(team.subprocess, "Popen", sleeping)
     before = {child.pid for child in psutil.Process().children(recursive=True)}
-    with pytest.raises(RuntimeError, match="were not done in 1 s and have been ended"):
+    with pytest.raises(RuntimeError, match="they were not done in 1 s and have been ended"):
         team.start("gradients", 2, 0, seconds=1)
     time.sleep(0.2)
     left = [child for child in psutil.Process().children(recursive=True) if child.pid not in before]

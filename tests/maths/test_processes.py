@@ -154,6 +154,7 @@ def test_bytes() -> None:
     assert processes.gathered_bytes(batch_size=1024, rows="all", gather="gradients", **sizes) == 4 * own
     assert processes.gramian_bytes(**sizes) == Fraction(7, 8) * 2 * 2 * 128**2 * 4
     assert processes.gathered_bytes(processes=1, batch_size=9, width=2, rows="own", gather="gradients") == 0
+    assert processes.gathered_bytes(batch_size=1024, rows="own", gather="local", **sizes) == 0
     small = {name: np.int8(100) for name in ("processes", "batch_size", "width")}
     assert processes.gathered_bytes(**small, rows="own", gather="constant") == 99 * 100 * 100 * 4
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -261,3 +262,39 @@ def test_the_metric_decides_not_the_order_of_epochs() -> None:
     calls = iter(values)
     _, history = line_fit(plan=Plan(3, monitor="q"), evaluate=lambda module: {"q": next(calls)})
     assert history.best_epoch == int(values.argmax())
+
+
+class Counter:
+    """Counts steps; of several processes each would keep its own count."""
+
+    def __init__(self) -> None:
+        self.count = torch.zeros(1)
+
+    def step(self, *_: object) -> None:
+        self.count += 1
+
+    def part(self) -> dict[str, torch.Tensor]:
+        return {"count": self.count}
+
+    def load_parts(self, parts: Sequence[Mapping[str, torch.Tensor]]) -> None:
+        self.count += sum(part["count"] for part in parts)
+
+
+def test_what_lies_in_parts_lies_beside_the_checkpoint(tmp_path: Path) -> None:
+    """Such as tables in shards. Only the newest part stays; without it, and with a monitor, a run is refused."""
+
+    def counted(plan: Plan, **arguments: object) -> float:
+        steps = Counter()
+        line_fit(plan=plan, stateful={"steps": steps}, before_step=steps.step, **arguments)
+        return float(steps.count)
+
+    checkpoint, part = tmp_path / "run.pt", tmp_path / "run.pt.epoch3.0-of-1"
+    assert [counted(Plan(epochs), checkpoint=checkpoint) for epochs in (1, 3)] == [4, 12]
+    assert sorted(tmp_path.iterdir()) == [checkpoint, part]
+    with pytest.raises(ValueError, match=r"holds no scheduler and stateful=\['steps in parts'\]"):
+        line_fit(plan=Plan(4), checkpoint=checkpoint)
+    part.unlink()
+    with pytest.raises(ValueError, match=r"lies in parts of 1 processes; expected run.pt.epoch3.0-of-1 beside it"):
+        counted(Plan(4), checkpoint=checkpoint)
+    with pytest.raises(ValueError, match=r"plan.monitor is 'loss'; expected None with stateful in parts"):
+        counted(Plan(4, monitor="loss"))

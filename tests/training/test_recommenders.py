@@ -114,13 +114,13 @@ def test_plain_sgd_on_mf_keeps_the_sum_of_the_items() -> None:
 @pytest.mark.parametrize(("optimizer", "lr"), [("sgd", 50.0), ("adagrad", 0.1)])
 def test_sparse_gradients_give_the_same_run(optimizer: str, lr: float) -> None:
     """With a penalty, several batches and users that a batch meets often: to 1e-12."""
-    dense, sparse = model(decay=0.01).double(), model(decay=0.01).double()
+    dense, sparse = model(decay=0.01).double(), model(decay=0.01, sparse=True).double()
     kinds: list[bool] = []
     sparse.items.register_post_accumulate_grad_hook(lambda table: kinds.append(table.grad.is_sparse))
     for trained in (dense, sparse):
         options = {"epochs": 2, "lr": lr, "seed": 0, "batch_size": 1000, "optimizer": optimizer}
-        train_recommender(trained, TRAIN, None, sparse=trained is sparse, **options)
-    assert all(some(kinds)) and not sparse.sparse
+        train_recommender(trained, TRAIN, None, **options)
+    assert all(some(kinds))
     assert (dense.items - model().items).abs().max() > 0.1
     for name, table in some(dense.named_parameters()):
         torch.testing.assert_close(sparse.get_parameter(name), table, rtol=0, atol=1e-12)
@@ -130,19 +130,22 @@ def test_sparse_gradients_give_the_same_run(optimizer: str, lr: float) -> None:
 def test_lazy_adam_lets_rows_rest_that_a_step_does_not_meet(optimizer: str, moves: float) -> None:
     """Two steps, one user each: either user moves once, by lr. Adam moves the first again, by what it remembers."""
     data, lr = Interactions([0, 1], [0, 1], n_users=2, n_items=3), 0.01
-    trained = backbones.make("MF", data, d=2, generator=torch.Generator().manual_seed(0)).double()
+    generator, sparse = torch.Generator().manual_seed(0), optimizer == "lazy_adam"
+    trained = backbones.make("MF", data, d=2, sparse=sparse, generator=generator).double()
     before = trained.users.detach().clone()
-    options = {"optimizer": optimizer, "sparse": optimizer == "lazy_adam", "batch_size": 1, "epochs": 1, "seed": 0}
-    train_recommender(trained, data, None, lr=lr, **options)
+    train_recommender(trained, data, None, optimizer=optimizer, batch_size=1, epochs=1, seed=0, lr=lr)
     assert (trained.users.detach() - before).abs().max() == pytest.approx(moves * lr, rel=0.01)
 
 
-def test_sparse_gradients_are_for_mf_alone() -> None:
-    with pytest.raises(ValueError, match="model is 'LightGCN'; expected an MF with sparse=True"):
-        train_recommender(model("LightGCN"), TRAIN, None, epochs=1, lr=0.1, seed=0, optimizer="sgd", sparse=True)
+def test_sparse_gradients_are_for_mf_and_for_optimisers_that_take_them() -> None:
+    """The others' embeddings depend on all rows of the trained tables."""
+    with pytest.raises(TypeError, match="unexpected keyword argument 'sparse'"):
+        model("LightGCN", sparse=True)
+    with pytest.raises(ValueError, match="optimizer of sparse gradients is 'adam'; expected one of sgd, adagrad"):
+        train_recommender(model(sparse=True), TRAIN, None, epochs=1, lr=0.1, seed=0)
 
 
-class Listener(nn.Module):
+class Listener(backbones.Recommender):
     """Notes what the loop hands over."""
 
     def __init__(self) -> None:
@@ -207,7 +210,6 @@ def test_the_last_evaluation_may_come_after_fewer_epochs() -> None:
         ({"optimizer": "lbfgs"}, "optimizer is 'lbfgs'; expected one of adam, sgd"),
         ({"epochs": 0}, "epochs is 0"),
         ({"evaluate_every": 0}, "evaluate_every is 0"),
-        ({"sparse": True}, "optimizer with sparse=True is 'adam'; expected one of sgd, adagrad, lazy_adam"),
         ({"optimizer": "lazy_adam"}, "optimizer is 'lazy_adam'; expected one of adam, sgd, adagrad"),
     ],
 )

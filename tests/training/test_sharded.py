@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,15 @@ SCRIPT = Path(__file__).parents[1] / "sharded_scenarios.py"
 @pytest.fixture(scope="module")
 def works(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """All that ends well, by rank, in one run of two processes."""
-    out = tmp_path_factory.mktemp("sharded") / "out"
-    done = finish(start("works", out, script=SCRIPT))
-    assert [status for status, _ in done] == [0, 0], "\n".join(text[-2000:] for _, text in done)
-    return [torch.load(out.with_suffix(f".{rank}"), weights_only=False) for rank in range(2)]
+    return ran("works", tmp_path_factory.mktemp("sharded") / "out", 2)
+
+
+def ran(scenario: str, out: Path, world: int) -> list[dict[str, Any]]:
+    """What each process of a run found, and where its files lie."""
+    done = finish(start(scenario, out, world, script=SCRIPT))
+    assert [status for status, _ in done] == [0] * world, "\n".join(text[-2000:] for _, text in done)
+    found = [torch.load(out.with_suffix(f".{rank}"), weights_only=False) for rank in range(world)]
+    return [one | {"folder": out.parent} for one in found]
 
 
 @pytest.mark.scale
@@ -85,9 +91,45 @@ def test_what_differs_or_is_wrong_in_one_process_is_refused_by_name_in_both(
 
 
 @pytest.mark.scale
-@pytest.mark.parametrize(("who", "when"), [(1, "before"), (0, "after")])
+@pytest.mark.parametrize("optimizer", ["sgd", "row-wise adagrad"])
+def test_a_training_that_was_stopped_goes_on_to_the_same_bits(works: list[dict[str, Any]], optimizer: str) -> None:
+    """And of the parts of its checkpoint only the newest are left."""
+    for one in works:
+        for name in ("users", "items"):
+            torch.testing.assert_close(one[f"{optimizer} again"][name], one[optimizer][name], rtol=0, atol=0)
+        assert one[f"{optimizer} again"]["losses"] == one[optimizer]["losses"]
+    files = sorted(file.name for file in works[0]["folder"].glob(f"{optimizer} here*"))
+    assert files == [f"{optimizer} here.pt{part}" for part in ("", ".epoch2.0-of-2", ".epoch2.1-of-2")]
+
+
+@pytest.mark.scale
+def test_other_numbers_of_processes_go_on_from_the_shards(works: list[dict[str, Any]], tmp_path: Path) -> None:
+    """Three and one, from a stop after one of two epochs in two processes: as one process. The rest is refused."""
+    import sharded_scenarios as scenarios
+
+    for world in (3, 1):
+        folder = tmp_path / str(world)
+        shutil.copytree(works[0]["folder"], folder)
+        for part in ("", ".epoch1.0-of-2"):
+            shutil.copy(folder / f"sgd elsewhere.pt{part}", folder / f"torn.pt{part}")
+        for one in ran("goes on", folder / "out", world):
+            refused = one["refusals"]
+            assert (
+                "the checkpoint is of {'table users': '(13, 4)', 'table items': '(8, 4)'" in refused["of other tables"]
+            )
+            assert "'optimizer': 'sgd'}; expected {" in refused["of another optimiser"]
+            assert (
+                "torn.pt lies in parts of 2 processes; expected torn.pt.epoch1.1-of-2 beside it"
+                in refused["without a part"]
+            )
+            for optimizer in ("sgd", "row-wise adagrad"):
+                same_as_alone(one[optimizer], scenarios.alone(optimizer), losses=True)
+
+
+@pytest.mark.scale
+@pytest.mark.parametrize(("who", "when"), [(1, "before"), (0, "asking"), (0, "after"), (1, "sending")])
 def test_a_process_that_dies_ends_the_other(tmp_path: Path, who: int, when: str) -> None:
-    """Killed before it asks for rows, or when the other waits for their gradients."""
+    """Also where the other is in a wait of TorchRec, for rows or for their gradients."""
     started = start(f"dies {who} {when}", tmp_path / "out", script=SCRIPT)
     other = started[1 - who]
     try:

@@ -16,6 +16,7 @@ from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import IO
 
+from course_lib import extras
 from course_lib.data.datasets.entries import Entry, Remote
 from course_lib.data.datasets.errors import ChecksumMismatch, DataMissing, DownloadFailed, UnsafeArchive
 from course_lib.data.datasets.formats import find_file, open_compressed, teaching_truncation
@@ -224,7 +225,7 @@ def _download(entry: Entry, cache: Path) -> None:
     try:
         import pooch
     except ImportError:
-        raise DataMissing(f"{entry.name} would be downloaded by pooch: pip install pooch tqdm") from None
+        raise DataMissing(f"{entry.name} would be downloaded by pooch: {extras.advice('pooch')}") from None
     _print_licence_note(entry)
     for remote in entry.remotes:
         target = cache / remote.file

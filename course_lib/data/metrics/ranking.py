@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 USERS = 1024  # ranked together, so that a tile of items is prepared once for all of them
-TILE = 512  # items
+TILE = 1024  # items
 CHUNK = 32  # scores that are compared with the worst of the best at once
 FUSED = {"contract"}  # a * b + c in one instruction
 
@@ -83,6 +83,12 @@ def _products(left: Any, tile: Any, scores: Any) -> None:
 def _keep_best(scores: Any, width: int, begin: int, best: Any, ids: Any) -> None:
     """Puts scores[:width], of the items from `begin` on, into the descending list (best, ids), stably."""
     last = len(best) - 1
+    if width == TILE:  # most tiles hold none of the best
+        worst, better = best[last], np.int32(0)
+        for t in range(TILE):
+            better += np.int32(scores[t] > worst)
+        if better == 0:
+            return
     for low in range(0, width, CHUNK):
         high = min(low + CHUNK, width)
         if high - low == CHUNK:  # a length that is known lets the compiler use the widest vectors

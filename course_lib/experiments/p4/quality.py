@@ -100,7 +100,7 @@ def quality_scalars(rows: list[Row]) -> dict[str, float]:
     return dict(sorted(means(chosen, name).items()))
 
 
-_METRICS = ("map@10", "best map@10", f"map@10 of {FEW_CANDIDATES}", "train map@10", "seconds")
+_METRICS = ("map@10", "best map@10", f"map@10 of {FEW_CANDIDATES}", "train map@10")
 _ALIKE: dict[str, Any] = {"estimate": training.step_seconds, "describe": describe, "finish": quality_scalars}
 _BY_METHOD: dict[str, Any] = {**_ALIKE, "layout": shown("data", "method", digits=4, metrics=_METRICS)}
 

@@ -12,19 +12,17 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from course_lib import checking
 from course_lib.experiments.core.provenance import digest
 from course_lib.experiments.core.registry import Seeds, experiment
 from course_lib.experiments.core.results import shown
-from course_lib.experiments.core.summary import Row, tidy
+from course_lib.experiments.core.summary import Row
 from course_lib.experiments.scale import team, traffic
 from course_lib.maths import step_cost
 from course_lib.training.processes import FabricProcesses
@@ -49,19 +47,11 @@ class CalibrationCell(TypedDict):
 
 def in_each_process(fabric: Fabric, seed: int) -> list[Row]:
     """Milliseconds of all recipes and sizes, the mean over the processes."""
-    size, found = fabric.world_size, list[Row]()
-    for batch, width in itertools.product(BATCHES[size], WIDTHS):
-        generator = torch.Generator().manual_seed(seed + fabric.global_rank)
-        q, k = (torch.randn(batch, width, generator=generator).requires_grad_() for _ in range(2))
-        for gather, rows in checking.some(RECIPES):
-            where = {"processes": size, "batch": batch, "width": width, "gather": gather, "rows": rows}
-            scores = amounts(where)[1]
-            numbers = measured(fabric, partial(traffic.step, fabric, gather, rows, q, k))
-            found += tidy(where, {"scores": scores, **numbers})
-    return found
+    sizes = itertools.product(BATCHES[fabric.world_size], WIDTHS)
+    return traffic.rows_of(fabric, seed, list(sizes), RECIPES, measured)
 
 
-def measured(fabric: Fabric, do: Callable[[], None]) -> dict[str, float]:
+def measured(fabric: Fabric, where: Row, do: traffic.Step) -> dict[str, float]:
     """The best step of each process, in the mean over the processes."""
     taken = []
     for _ in range(WARM + STEPS):
@@ -71,7 +61,8 @@ def measured(fabric: Fabric, do: Callable[[], None]) -> dict[str, float]:
         taken.append((1e3 * (time.process_time() - work), 1e3 * (time.perf_counter() - start)))
     best = torch.tensor(taken[WARM:], dtype=torch.float64).amin(0)
     work, clock = (FabricProcesses(fabric).total(best) / fabric.world_size).tolist()
-    return {"work ms": work, "step ms": max(1.0, fabric.world_size / CORES) * work, "clock ms": clock}
+    step = step_cost.turns(fabric.world_size, CORES) * work
+    return {"scores": amounts(where)[1], "work ms": work, "step ms": step, "clock ms": clock}
 
 
 # ---- the experiment
@@ -91,12 +82,12 @@ def prices(rows: Sequence[Row]) -> NDArray[np.float64]:
 
 def predicted(rows: Sequence[Row]) -> list[Row]:
     """The model's milliseconds in place of each "step ms"."""
-    known, steps = prices(rows), [row for row in rows if row["metric"] == "step ms"]
-    return [
-        {**row, "metric": "predicted ms", "value": float(1e3 * took)}
-        for row in steps
-        for took in step_cost.seconds(known, [amounts(row)], processes=row["processes"], cores=CORES)
-    ]
+    known = prices(rows)
+
+    def model(row: Row) -> float:
+        return 1e3 * float(step_cost.seconds(known, amounts(row), processes=row["processes"], cores=CORES))
+
+    return [{**row, "metric": "predicted ms", "value": model(row)} for row in rows if row["metric"] == "step ms"]
 
 
 def plan(scale: str, seeds: Seeds) -> list[CalibrationCell]:

@@ -13,14 +13,8 @@ tables and at most MEMORY_BAR, at each size.
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
 import sys
-import tempfile
-from contextlib import suppress
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any, cast
 
 from course_lib import checking
@@ -28,7 +22,7 @@ from course_lib.experiments.core.provenance import ROOT, digest
 from course_lib.experiments.core.registry import Seeds, experiment
 from course_lib.experiments.core.results import shown
 from course_lib.experiments.core.summary import Row, part, tidy
-from course_lib.experiments.scale import two_towers
+from course_lib.experiments.scale import team, two_towers
 from course_lib.experiments.scale.shards import RECIPES
 from course_lib.experiments.scale.two_towers import LIMIT, WAYS, MemoryCell, TableCell
 
@@ -37,28 +31,9 @@ LOSS_BAR, METRIC_BAR, MEMORY_BAR = 1e-6, 1e-4, 0.064  # the last in GB
 
 
 def start(cell: TableCell | MemoryCell, *ways: str, seconds: float = LIMIT) -> dict[str, dict[str, float]]:
-    """Way -> what process 0 found, all in one run. RuntimeError where a process fails, or after `seconds`."""
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "found.json"
-        shared = {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
-        started = subprocess.Popen(
-            [python(), "-m", two_towers.__name__, json.dumps(cell), str(out), *ways],
-            env=os.environ | shared,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-        try:
-            said = started.communicate(timeout=seconds)[1]
-        except subprocess.TimeoutExpired:
-            raise RuntimeError(f"{ways}: the processes were not done in {seconds:g} s and have been ended") from None
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(started.pid, signal.SIGKILL)
-            started.wait()
-        if started.returncode:
-            raise RuntimeError(f"{ways}: a process failed: {said[-2000:]}")
-        return cast(dict[str, dict[str, float]], json.loads(out.read_text(encoding="utf-8")))
+    """Way -> what process 0 found, all in one run. RuntimeError as `team.run`."""
+    command = [python(), "-m", two_towers.__name__, json.dumps(cell), *ways]
+    return cast(dict[str, dict[str, float]], team.run(command, ", ".join(ways), seconds))
 
 
 def python() -> str:

@@ -3,6 +3,7 @@
     python -m course_lib.experiments.scale.team gradients      one process of a run that torchrun started
 
 `start(task, P)` is what an experiment calls. Each process runs `task` of this package, and process 0 hands over rows.
+`run` starts any command whose process 0 does so.
 """
 
 from __future__ import annotations
@@ -19,19 +20,20 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import torch
 import torch.distributed
 from torch import Tensor
 
 from course_lib import checking
+from course_lib.experiments.core.provenance import ROOT
 from course_lib.experiments.core.summary import Row
 from course_lib.training.processes import FabricProcesses
 
@@ -45,19 +47,27 @@ TORCHRUN = ("LOCAL_WORLD_SIZE", "GROUP_WORLD_SIZE")  # where it says how many pr
 
 
 def start(task: str, processes: int, seed: int, *, seconds: float = LIMIT) -> list[Row]:
-    """The rows that process 0 of `processes` local ones makes; RuntimeError with what they said where one fails.
+    """The rows that process 0 of `processes` local ones makes; RuntimeError as `run`.
 
-    Fabric forks them, where that is possible, as torch takes seconds to load. All are ended after `seconds`, when one
-    of them fails, or when the caller is killed.
+    Fabric forks them, where that is possible, as torch takes seconds to load.
     """
     checking.choice(task, "task", TASKS)
     checking.whole(processes, "processes", 2, MOST, why="all of them on this machine")
+    command = [sys.executable, "-m", __name__, task, "--seed", str(seed), "--processes", str(processes)]
+    return cast(list[Row], run(command, f"{task} in {processes} processes", seconds))
+
+
+def run(command: Sequence[str], what: str, seconds: float) -> Any:
+    """What process 0 of `command --out FILE` has written to the file, from JSON.
+
+    RuntimeError, which names `what`, with what they said where a process fails, and where they take longer than
+    `seconds`. All are ended then, and when the caller is killed if the command calls `end_with_caller`.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "rows.json"
-        command = [sys.executable, "-m", __name__, task, "--seed", str(seed), "--out", str(out)]
-        shared = {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join([_root(), os.environ.get("PYTHONPATH", "")])}
+        out = Path(folder) / "found.json"
+        shared = {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
         started = subprocess.Popen(
-            [*command, "--processes", str(processes)],
+            [*command, "--out", str(out)],
             env=os.environ | shared,
             stderr=subprocess.PIPE,
             text=True,
@@ -66,16 +76,14 @@ def start(task: str, processes: int, seed: int, *, seconds: float = LIMIT) -> li
         try:
             said = started.communicate(timeout=seconds)[1]
         except subprocess.TimeoutExpired:
-            raise RuntimeError(
-                f"{task}: {processes} processes were not done in {seconds:g} s and have been ended"
-            ) from None
+            raise RuntimeError(f"{what}: they were not done in {seconds:g} s and have been ended") from None
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(started.pid, signal.SIGKILL)
             started.wait()
         if started.returncode:
-            raise RuntimeError(f"{task}: a process of {processes} failed: {said[-2000:]}")
-        return cast(list[Row], json.loads(out.read_text(encoding="utf-8")))
+            raise RuntimeError(f"{what}: a process failed: {said[-2000:]}")
+        return json.loads(out.read_text(encoding="utf-8"))
 
 
 def _each(fabric: Fabric, *, task: str, seed: int, out: Path | None) -> None:
@@ -89,15 +97,15 @@ def _each(fabric: Fabric, *, task: str, seed: int, out: Path | None) -> None:
     torch.distributed.destroy_process_group()
 
 
+def end_with_caller() -> None:
+    """From now on this process, and those that it starts, end when the one that started it is gone."""
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+
+
 def _end_with(caller: int) -> None:
-    """Ends this process and those that it started when `caller`, which started it, is gone."""
     while os.getppid() == caller:
         time.sleep(1)
     os.killpg(0, signal.SIGKILL)
-
-
-def _root() -> str:
-    return str(Path(__file__).resolve().parents[3])
 
 
 # ---- in each process
@@ -121,8 +129,13 @@ def average(fabric: Fabric, tensors: list[Tensor]) -> list[Tensor]:
     return [everyone.total(tensor) / fabric.world_size for tensor in tensors]
 
 
-def sent() -> int | None:
-    """Bytes that the TCP sockets of this process sent, headers apart; None where the system does not say."""
+def sent(fabric: Fabric) -> int | None:
+    """Bytes that the TCP sockets of this process have sent, headers apart; None where the system does not say.
+
+    They are counted when all processes have come here and the last bytes have been acknowledged.
+    """
+    fabric.barrier()
+    time.sleep(0.05)
     counts = [_acknowledged(own) for own in _sockets()]
     return None if not counts or None in counts else sum(count for count in counts if count is not None)
 
@@ -159,7 +172,7 @@ def main(arguments: list[str]) -> int:
     method: Literal["fork", "spawn", "popen"] = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
     count, nodes = given.processes, 1
     if count:
-        threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+        end_with_caller()
     else:
         count, nodes, method = *(int(os.environ[name]) for name in TORCHRUN), "popen"
     strategy = DDPStrategy(timeout=timedelta(seconds=LIMIT), start_method=method)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 SIZES = ((128, 64), (512, 64), (512, 128))  # (B, d)
 RECIPES = (("local", "own"), *itertools.product(processes.GATHERS, processes.ROWS), ("d x d sums", "own"))
 STEPS, WARM, TAU = 5, 2, 0.1
+Step = Callable[[], None]
+Numbers = Callable[["Fabric", Row, Step], dict[str, float]]  # (fabric, setting, step) -> metric -> number
 
 
 class TrafficCell(TypedDict):
@@ -40,13 +42,12 @@ class TrafficCell(TypedDict):
     seed: int
 
 
-def formula(gather: str, rows: str, *, size: int, batch: int, width: int) -> float:
-    """Bytes that a process sends, by `course_lib.maths.processes`."""
-    if gather == "local":
-        return 0.0
-    if gather == "d x d sums":
-        return float(processes.gramian_bytes(processes=size, width=width))
-    return float(processes.gathered_bytes(processes=size, batch_size=batch, width=width, rows=rows, gather=gather))
+def formula(where: Row) -> float:
+    """Bytes that a process sends in a setting, by `course_lib.maths.processes`."""
+    sizes = {"processes": where["processes"], "width": where["width"]}
+    if where["gather"] == "d x d sums":
+        return float(processes.gramian_bytes(**sizes))
+    return processes.gathered_bytes(**sizes, batch_size=where["batch"], rows=where["rows"], gather=where["gather"])
 
 
 def step(fabric: Fabric, gather: str, rows: str, q: Tensor, k: Tensor) -> None:
@@ -74,38 +75,40 @@ def softmax(q: Tensor, k: Tensor, first: int) -> Tensor:
     return value
 
 
-def measured(fabric: Fabric, do: Callable[[], None]) -> dict[str, float]:
+def measured(fabric: Fabric, where: Row, do: Step) -> dict[str, float]:
     """The median of a few steps in milliseconds, and the bytes of one, where the system counts them."""
     for _ in range(WARM):
         do()
-    before, times = _quiet(fabric), []
+    before, times = team.sent(fabric), []
     for _ in range(STEPS):
         start = time.perf_counter()
         do()
         times.append(1e3 * (time.perf_counter() - start))
-    after = _quiet(fabric)
-    found = {"step ms": statistics.median(times)}
-    return found if before is None or after is None else {**found, "bytes": (after - before) / STEPS}
-
-
-def _quiet(fabric: Fabric) -> int | None:
-    """What has been sent when all have come here and their last bytes have been acknowledged."""
-    fabric.barrier()
-    time.sleep(0.02)
-    return team.sent()
+    after = team.sent(fabric)
+    counted = {} if before is None or after is None else {"bytes": (after - before) / STEPS}
+    return {"step ms": statistics.median(times), **counted, "formula bytes": formula(where)}
 
 
 def in_each_process(fabric: Fabric, seed: int) -> list[Row]:
     """Rows of all sizes and recipes, as this process counts them."""
-    size, found = fabric.world_size, list[Row]()
-    for batch, width in checking.some(SIZES):
+    return rows_of(fabric, seed, SIZES, RECIPES, measured)
+
+
+def rows_of(
+    fabric: Fabric,
+    seed: int,
+    sizes: Sequence[tuple[int, int]],
+    recipes: Sequence[tuple[str, str]],
+    numbers: Numbers,
+) -> list[Row]:
+    """What `numbers` finds for each size (B, d) and recipe (gather, rows): given the setting, and what takes a step."""
+    found = list[Row]()
+    for batch, width in checking.some(sizes):
         generator = torch.Generator().manual_seed(seed + fabric.global_rank)
         q, k = (torch.randn(batch, width, generator=generator).requires_grad_() for _ in range(2))
-        where = {"processes": size, "batch": batch, "width": width}
-        for gather, rows in RECIPES:
-            expected = formula(gather, rows, size=size, batch=batch, width=width)
-            numbers = measured(fabric, partial(step, fabric, gather, rows, q, k))
-            found += tidy({**where, "gather": gather, "rows": rows}, {**numbers, "formula bytes": expected})
+        for gather, rows in checking.some(recipes):
+            where = {"processes": fabric.world_size, "batch": batch, "width": width, "gather": gather, "rows": rows}
+            found += tidy(where, numbers(fabric, where, partial(step, fabric, gather, rows, q, k)))
     return found
 
 

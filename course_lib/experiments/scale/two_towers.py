@@ -1,6 +1,6 @@
 """What each process of SCALE-X4 runs: two towers with their tables whole or in shards, trained or measured.
 
-    python -m course_lib.experiments.scale.two_towers CELL OUT WAY ...      starts the processes, on this machine
+    python -m course_lib.experiments.scale.two_towers CELL WAY ... --out FILE      starts the processes, on this machine
 
 `tables` has the experiment. The towers are two tables of identifiers and a temperature.
 """
@@ -9,10 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
-import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from functools import partial
@@ -155,7 +152,7 @@ def losses_of(train: Interactions, everyone: FabricProcesses, d: int) -> dict[st
         return value
 
     def sogram(q: Tensor, k: Tensor, tau: Tensor, batch: Batch) -> Tensor:
-        left, right = (side.update(ids, rows) for side, ids, rows in zip(sides, batch, (q, k), strict=True))
+        left, right = (side.update(ids, vectors) for side, ids, vectors in zip(sides, batch, (q, k), strict=True))
         value: Tensor = losses.square(1, (q * k).sum(1)).mean() + GRAVITY * gravity_loss(q, k, left, right)
         return value
 
@@ -206,9 +203,9 @@ def trained(cell: TableCell, way: str, fabric: Fabric) -> dict[str, float]:
         q, k = module(*batch)
         return loss(q, k, module.log_tau.exp(), batch)
 
-    before = _sent(fabric)
+    before = team.sent(fabric) or 0
     means = fitted(towers, optimizer, batches, step, cell["epochs"], fabric)
-    sent = (_sent(fabric) - before) / cell["epochs"] / GB
+    sent = ((team.sent(fabric) or 0) - before) / cell["epochs"] / GB
     q, k = (towers.held[0].whole(name) for name in ("users", "items"))
     if cell["loss"].startswith("softmax"):
         q, k = (nn.functional.normalize(table, dim=1) for table in (q, k))
@@ -251,13 +248,6 @@ def _memory(name: str) -> int:
     return next(1024 * int(line.split()[1]) for line in lines if line.startswith(f"{name}:"))
 
 
-def _sent(fabric: Fabric) -> int:
-    """What has been sent when all have come here and their last bytes have been acknowledged."""
-    fabric.barrier()
-    time.sleep(0.05)
-    return team.sent() or 0
-
-
 def main(arguments: list[str]) -> int:
     """All processes of a run; process 0 writes its numbers."""
     from lightning_fabric.strategies.ddp import DDPStrategy
@@ -266,10 +256,10 @@ def main(arguments: list[str]) -> int:
 
     parser = argparse.ArgumentParser(prog="python -m course_lib.experiments.scale.two_towers", description=main.__doc__)
     parser.add_argument("cell", type=json.loads)
-    parser.add_argument("out", type=Path)
     parser.add_argument("ways", choices=WAYS, nargs="+")
+    parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args(arguments)
-    threading.Thread(target=team._end_with, args=(os.getppid(),), daemon=True).start()
+    team.end_with_caller()
     several = DDPStrategy(timeout=timedelta(seconds=LIMIT), start_method="fork")
     size = 1 if given.ways == ["one process"] else given.cell["processes"]
     fabric = Fabric(accelerator="cpu", devices=size, strategy=several if size > 1 else "auto")

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import traitlets
 
 from course_lib.lessons.shared.widgets.base import Count, Number, Word
 from course_lib.lessons.shared.widgets.paper import WrittenOnce
-from course_lib.maths.processes import GATHERS, REDUCTIONS, ROWS, gathered_bytes, gradient_factors
+from course_lib.maths import processes
+from course_lib.maths.processes import GATHERS, REDUCTIONS, ROWS
 
 PARTS = ("queries", "own items", "other items", "temperature")
 
-# Of the model of cost, the same as WORLD in machines_math.js.
-SCORE_FLOPS = 6  # times d, for a score: 2 d to compute <q, k>, and twice as many for the gradients to q and to k
+# Of the model of cost: this and `processes.OPERATIONS` are WORLD in machines_math.js.
 LATENCY = 2e-5  # seconds until the first byte of a message arrives, for each hop around the ring
 
 
@@ -64,7 +64,7 @@ class OneBatchManyMachines(WrittenOnce):
         """Each part of the averaged gradient, times that of one process; None: it is the gradient of another loss."""
         if self.gather == "none" and self.processes > 1:
             return dict(zip(PARTS, (None, None, Fraction(0), None), strict=True))
-        found = gradient_factors(
+        found = processes.gradient_factors(
             processes=self.processes,
             rows="all" if self.whole else "own",
             gather="gradients" if self.gather == "none" else self.gather,
@@ -74,11 +74,7 @@ class OneBatchManyMachines(WrittenOnce):
 
     def bytes_sent(self) -> int:
         """Bytes that each process sends in a step for the loss; the parameters' gradients come on top."""
-        if self.gather == "none":
-            return 0
-        return gathered_bytes(
-            processes=self.processes, batch_size=self.batch, width=self.d, rows=self.rows, gather=self.gather
-        )
+        return processes.gathered_bytes(**self._sizes, width=self.d, **self._recipe)
 
     def seconds(self) -> dict[str, float]:
         """Seconds of a step by a model of cost, one part after the other: {"towers", "scores", "network"}.
@@ -86,11 +82,20 @@ class OneBatchManyMachines(WrittenOnce):
         6 d operations a score: B B without a gather, B P B with one, (P B)^2 where all rows are computed. A gather has
         P - 1 hops forward and, with gradients, as many back. The parameters' gradients are left out.
         """
-        columns = self.batch if self.gather == "none" else self.processes * self.batch
-        rows = self.processes * self.batch if self.whole else self.batch
-        gathers = 0 if self.gather == "none" else (2 if self.whole else 1) * (2 if self.gather == "gradients" else 1)
+        scores, hops = processes.computed_scores(**self._sizes, **self._recipe), self.processes - 1
+        waiting = LATENCY * processes.transfers(**self._recipe) * hops
         return {
             "towers": self.batch * self.tower * 1e6 / (self.rate * 1e12),
-            "scores": SCORE_FLOPS * self.d * rows * columns / (self.rate * 1e12),
-            "network": self.bytes_sent() / (self.bandwidth * 1e9) + LATENCY * gathers * (self.processes - 1),
+            "scores": processes.OPERATIONS * self.d * scores / (self.rate * 1e12),
+            "network": self.bytes_sent() / (self.bandwidth * 1e9) + waiting,
         }
+
+    @property
+    def _sizes(self) -> dict[str, Any]:
+        return {"processes": self.processes, "batch_size": self.batch}
+
+    @property
+    def _recipe(self) -> dict[str, Any]:
+        """In the words of `course_lib.maths.processes`."""
+        gather = "local" if self.gather == "none" else self.gather
+        return {"gather": gather, "rows": "all" if self.whole else "own"}

@@ -24,7 +24,7 @@ class Recommender(nn.Module):
 
     n_users: int
     n_items: int
-    sparse = False  # whether the gradients of trained tables hold a batch's rows alone; `train_recommender` sets it
+    sparse = False  # whether the gradients of the trained tables hold a batch's rows alone
 
     def forward(self) -> Tables:
         """The embeddings e_u (m, d) and e_i (n, d), differentiable."""
