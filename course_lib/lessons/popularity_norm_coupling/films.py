@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
+from course_lib.data import datasets
 from course_lib.data.interactions import Interactions
-from course_lib.experiments.p0.popularity import load_split
 from course_lib.maths import norms, popularity
 from course_lib.models.encoders import TwoTower
 from course_lib.training import towers
@@ -71,8 +71,8 @@ class FilmRun:
 
 @lru_cache(maxsize=1)
 def split() -> tuple[Interactions, Interactions]:
-    """(train, test) of the chapter's first training: films of MovieTweetings that people liked."""
-    return load_split("movietweetings-5core", 0)
+    """(train, test) of the first training: nine tenths of the pairs of MovieTweetings (core 5), and the rest."""
+    return datasets.load("movietweetings", core=5).split_random(0.9, np.random.default_rng(0))
 
 
 def steps_at(rate: float) -> int:

@@ -11,6 +11,7 @@ import pytest
 import words
 
 from course_lib import norms
+from course_lib.experiments.p0 import popularity as p0_popularity
 from course_lib.lessons.popularity_norm_coupling import effective_rate, films, make_effective_rate
 from course_lib.lessons.popularity_norm_coupling.effective_rate import EffectiveRate
 from tests.widget_pages import mount_in_jupyter, run, settled, table_rows
@@ -52,6 +53,12 @@ def test_the_stored_model_is_the_one_that_training_gives(made: dict[str, Any]) -
 def test_all_rates_learn_for_the_same_time_and_the_file_is_small() -> None:
     assert list(make_effective_rate.RATES) == RATES and effective_rate.STORED.stat().st_size < 16_000
     assert all(films.steps_at(rate) * rate == STORED["time"] for rate in RATES)
+
+
+def test_the_pairs_are_those_of_the_first_training_of_the_page() -> None:
+    for ours, theirs in zip(films.split(), p0_popularity.load_split("movietweetings-5core", 0), strict=True):
+        assert ours.shape == theirs.shape
+        assert (ours.users == theirs.users).all() and (ours.items == theirs.items).all()
 
 
 def test_the_line_is_the_quartic_law(made: dict[str, Any]) -> None:
