@@ -100,7 +100,7 @@ def chapters_linked(text: str) -> set[str]:
 def test_the_map_and_the_top_of_a_page_name_the_same_chapters_to_read_before(page: Path) -> None:
     name = page.relative_to(BOOK).with_suffix("").as_posix()
     cards = (BOOK / "index.md").read_text(encoding="utf-8")
-    on_the_map = re.search(rf"^{{hours}}`book/{name}`\. Needs: (.*?)\. \[Further\]", cards, re.M)
+    on_the_map = re.search(rf"^Takes {{hours}}`book/{name}`\. Needs: (.*?)\. \[Further\]", cards, re.M)
     on_the_page = re.search(r"^- \*\*Before you start\*\*: (.*)$", source(cells_of(page)[0]), re.M)
     assert on_the_map and on_the_page
     assert chapters_linked(on_the_map[1]) == chapters_linked(on_the_page[1])
