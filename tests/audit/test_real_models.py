@@ -138,11 +138,12 @@ class Model:
 
 def nearest(unit: np.ndarray) -> np.ndarray:
     lists = []
-    for at in range(len(unit)):
-        cosines = unit @ unit[at]
-        cosines[at] = -np.inf
-        lists.append(np.argpartition(-cosines, K)[:K])
-    return np.array(lists)
+    for start in range(0, len(unit), 256):
+        cosines = unit[start : start + 256] @ unit.T
+        own = np.arange(len(cosines))
+        cosines[own, start + own] = -np.inf
+        lists.append(np.argpartition(-cosines, K, axis=1)[:, :K])
+    return np.concatenate(lists)
 
 
 def follows_lengths(model: Model) -> tuple[bool, dict[str, float]]:
@@ -185,9 +186,9 @@ def is_shifted(model: Model) -> tuple[bool, dict[str, float]]:
 
 
 def is_free(model: Model) -> tuple[bool, dict[str, float]]:
-    if model.sphere and model.users is None:  # too wide to count: each row is one condition on d (d + 1) / 2 numbers
-        rows, width = model.unit.shape
-        left = width * (width + 1) // 2 - rows
+    if model.sphere and model.users is None:  # too wide to count: each row is one condition on r (r + 1) / 2 numbers
+        rank = int(np.linalg.matrix_rank(model.unit))
+        left = rank * (rank + 1) // 2 - len(model.unit)
         return left > 0, {"free_dimensions": left}
     assert model.users is not None
     if model.sphere:  # every quadratic form on the rows is fixed where their products span all of them
