@@ -2,8 +2,9 @@
 
 A result keeps, for each module that made cells of it, a hash over what that module imports, near and far, in
 course_lib (`dependencies.code_hash`: syntax trees without comments and docstrings, and the data beside them). What only
-runs and stores cells is left out: it changes no number. After a change of code a result is stale, until it is made
-again, or until some of its cells, run again, gave the same digits: then it is vouched for (`core.verify`).
+runs and stores cells, or words the lack of a package, is left out: it changes no number. After a change of code a
+result is stale, until it is made again, or until some of its cells, run again, gave the same digits: then it is vouched
+for (`core.verify`).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from course_lib import dependencies
 _HERE = __name__.rpartition(".")[0]
 MACHINERY = frozenset(
     {
-        *("course_lib", "course_lib.experiments", "course_lib.dependencies", _HERE),
+        *("course_lib", "course_lib.experiments", "course_lib.dependencies", "course_lib.extras", _HERE),
         *(f"{_HERE}.{name}" for name in ("code", "command", "provenance", "registry", "results", "verify")),
     }
 )
