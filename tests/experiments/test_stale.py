@@ -66,7 +66,7 @@ def test_a_result_goes_stale_with_its_code_and_says_so(toy, monkeypatch, capsys)
     assert result.provenance["code"] == [{"module": "toy", "hash": "first"}]
     assert code.state(result.provenance).holds and "stale" not in result.caption()
     change_code(monkeypatch, "second")
-    assert not code.state(result.provenance).holds and "stale: code has changed since it was made" in result.caption()
+    assert not code.state(result.provenance).holds and "stale: code has changed" in result.caption()
     experiments.cli(["list"])
     assert "STALE (code has changed)" in capsys.readouterr().out
 

@@ -2,8 +2,9 @@
 
 A result keeps, for each module that made cells of it, a hash over what that module imports, near and far, in
 course_lib (`dependencies.code_hash`: syntax trees without comments and docstrings, and the data beside them). What only
-runs and stores cells, or words the lack of a package, is left out: it changes no number. After a change of code a result is stale, until it is made
-again, or until some of its cells, run again, gave the same digits: then it is vouched for (`core.verify`).
+runs and stores cells, or words the lack of a package, is left out: it changes no number. After a change of code a
+result is stale, until it is made again, or until some of its cells, run again, gave the same digits: then it is vouched
+for (`core.verify`).
 """
 
 from __future__ import annotations
