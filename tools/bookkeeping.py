@@ -15,7 +15,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
-PUBLISHED = re.compile(r"[a-z0-9][\w.-]* = \S.*")
+PUBLISHED = re.compile(r"[a-z0-9][\w.-]* = \S.*|[A-Z]+\d*-\w+ at \w+ scale: \d+ of \d+ cells to run.*")  # or announced
 SHORT = 4  # lines: a bar "Show the code" is longer than folded code of this length
 SHOWING = {"plots", "shared_plots", "plt", "stored", "HTML", "Table", "display"}  # calls that draw or print
 PUBLISHING = {"publish", "scalars.publish", "findings.show"}

@@ -37,6 +37,8 @@ def left(page: nodes.document) -> list[str]:
 def test_published_numbers_leave_the_page_and_other_words_stay() -> None:
     assert left(cell("publish('slope', s)", "slope = 0.25\np9-share = 1 / 3")) == ["publish('slope', s)"]
     assert left(cell("print(s)", "The slope is 0.25.", "slope = 1"))[1:] == ["The slope is 0.25."]
+    announced = "SCALE-X1 at smoke scale: 2 of 2 cells to run, about 24 s on 2 cores"
+    assert left(cell("run()", announced)) == ["run()"]
 
 
 def test_folded_code_that_only_imports_publishes_or_draws_leaves_no_bar() -> None:
