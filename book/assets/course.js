@@ -58,6 +58,7 @@ function prepareForPaper() {
   const page = document.documentElement, chosen = page.dataset.theme;
   page.dataset.theme = "light";
   window.addEventListener("afterprint", () => { page.dataset.theme = chosen; }, { once: true });
+  for (const folded of document.querySelectorAll("details.long-table")) folded.open = true;
   for (const image of document.querySelectorAll('img[loading="lazy"]')) image.loading = "eager";
   for (const formula of document.querySelectorAll("article mjx-container")) {
     const wide = (formula.querySelector("mjx-math")?.getBoundingClientRect().width ?? 0) / parseFloat(getComputedStyle(formula).fontSize);

@@ -127,7 +127,7 @@ def test_timestamps_of_all_units_fit_together_and_numbers_do_not(tmp_path: Path)
 
 def test_without_pyarrow_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ImportError, match=r"read_pairs needs pyarrow.*pip install 'two-tower-course\[tables\]'"):
+    with pytest.raises(ImportError, match=r"read_pairs needs pyarrow.*pip install '\.\[tables\]'"):
         read_pairs(tmp_path / "log.parquet", user="who", item="what", keep="first")
 
 

@@ -64,7 +64,9 @@ def test_a_table_of_one_row_keeps_a_name() -> None:
 def test_a_long_table_is_folded_under_its_title() -> None:
     lines = [line | {"data": f"set {number}"} for line in rows() for number in range(display.LONG)]
     long = Result("P3-T6", "laptop", "a table", lines, layout=result().layout).to_html(loss="unbiased")
-    assert long.startswith("<details><summary>A table: all 30 lines</summary><table")
+    assert long.startswith(
+        '<details class="long-table"><summary>A table: all 30 lines</summary><div class="text_html"><table'
+    )
     assert "<details" not in result().to_html()
 
 

@@ -182,7 +182,9 @@ def table(pivot: Pivot, digits: int, caption: str) -> str:
     if len(lines) < LONG:
         return shown
     title = html.escape(caption.split(". ")[0])
-    return f"<details><summary>{title}: all {len(lines)} lines</summary>{shown}</details>"
+    words = f"{title}: all {len(lines)} lines"
+    # the inner box is the one that Jupyter and the site put around a table, so that it scrolls and looks the same
+    return f'<details class="long-table"><summary>{words}</summary><div class="text_html">{shown}</div></details>'
 
 
 def _cell(rows: Sequence[Row], digits: int) -> str:
