@@ -79,6 +79,11 @@ def shown(browser: Any, written: Callable[[str], str]) -> Iterator[Callable[...,
     assert faults == []
 
 
+@pytest.mark.parametrize("name", decks.names())
+def test_its_page_holds_every_word_that_a_deck_quotes(name: str, written: Callable[[str], str]) -> None:
+    assert written(name).endswith(f"{name}.html")  # or `Missing` says which sentence is gone
+
+
 def at(tab: Any) -> tuple[int, int]:
     """(slide, fragment) that stands on the screen."""
     found = tab.evaluate("[Reveal.getIndices().h, Reveal.getIndices().f ?? -1]")

@@ -260,6 +260,12 @@ def the_scalars_exchange_roles(x1: Any) -> dict[str, Difference]:
     }
 
 
+@finding("Served alone in the interactive, α makes the lists more popular", case="training")
+def alpha_alone_raises_in_the_interactive(served: Sequence[float], plain: Sequence[float]) -> dict[str, Difference]:
+    """Mean popularity of the lists of each training, with α and without."""
+    return {f"{k + 1}": Difference(float(a - b)) for k, (a, b) in enumerate(zip(served, plain, strict=True))}
+
+
 # ---- the nine rules
 
 

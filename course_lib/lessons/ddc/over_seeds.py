@@ -9,13 +9,14 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import traitlets
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from course_lib.data import metrics
 from course_lib.data.interactions import Interactions
 from course_lib.lessons.shared.widgets import tables
 from course_lib.lessons.shared.widgets.base import Count, Number
 from course_lib.lessons.shared.widgets.paper import WrittenOnce
-from course_lib.maths import popularity
+from course_lib.maths import correction, popularity
 
 STORED = Path(__file__).with_name("over_seeds.json")  # made by make_over_seeds.py
 SHIFTS = (-2, -1, 0, 1, 2)
@@ -69,6 +70,16 @@ class OverSeeds(WrittenOnce):
         for model in self.models:
             items = moved(tables.unpack(model["items"]), self.counts, self.shift)
             yield Training(np.array(model["users"]), items, *(np.array(model[s][place]) for s in ("alpha", "beta")))
+
+    def list_popularity(self) -> NDArray[np.float64]:
+        """(trainings,) how many training pairs a film in the served lists has on average."""
+        found = []
+        for model in self.trainings():
+            pop = popularity.popularity_direction(model.items, np.array(self.counts))
+            pref = correction.preference_directions(model.users, model.items, self.train)
+            served = model.users + self.alpha * model.alpha[:, None] * pop + self.beta * model.beta[:, None] * pref
+            found.append(np.array(self.counts)[metrics.top_k(served, model.items, self.known, 10)].mean())
+        return np.array(found)
 
     @property
     def train(self) -> Interactions:

@@ -247,7 +247,7 @@ function success(state, { after, change, chosen, nearestAfter, nearestBefore, tr
   const next = nearestAfter.find((id) => !wanted.has(id));
   const now = near.length === chosen.length
     ? `In the model that you made, ${chosen.length === 1 ? `the film nearest to ${state.film} is the one` : `the ${films(chosen.length)} nearest to ${state.film} are those`} that you chose.`
-    : `${near.length ? `Only ${near.length}` : "None"} of your ${films(chosen.length)} ${near.length < 2 ? "is" : "are"} among the ${chosen.length} nearest to ${state.film}: with a stretch of ${number(state.stretch)} the others are not yet far enough away. Stretch more.`;
+    : `${near.length ? `Only ${near.length}` : "None"} of your ${films(chosen.length)} ${near.length < 2 ? "is" : "are"} among the ${chosen.length} nearest to ${state.film}: with a stretch of ${number(state.stretch)} the films that you did not choose are not yet far enough away. Stretch more.`;
   return [now, `Your choice has cosines of at least ${three(least)}, and the next film has ${three(after[next])}.`,
     `As trained, ${early || "none"} of ${chosen.length === 1 ? "the films that you chose" : `your ${chosen.length}`} ${early === 1 || !early ? "was" : "were"} among the ten nearest.`,
     `The scores are the same: ${thousands(trained.length * after.length)} of them differ by ${power(change)} at most.`];

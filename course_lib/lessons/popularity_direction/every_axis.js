@@ -78,12 +78,12 @@ function summary(state) {
   const sets = state.sets.filter(measured);
   const told = (k) => sets.map((set) => `${short(seriesOf(state, set)[k][1])} on ${set.name}`).join(", ");
   const drawn = LAWS.find(([name]) => name === state.law)[1];
-  const lines = [`In each comparison of two items the other one is drawn ${drawn}.`, `After training, r is ${told(0)}.`];
+  const lines = [`A training step compares a liked item with another one, drawn ${drawn}.`, `After training, r is ${told(0)}.`];
   if (state.show !== "after") lines.push(`Before training, with random vectors: ${told(1)}.`);
   if (state.show === "data") lines.push(`Counted from the data alone, without a model: ${told(2)}.`);
   const chance = Math.max(...sets.map((set) => set.chance));
   const missing = state.sets.filter((set) => !measured(set)).map((set) => set.name);
-  return [...lines, aboutSet(state), `Random vectors, measured on the items that chose the axis, have an r up to ${number(chance)}.`, `Nothing is stored for ${missing.join(", ")}.`].join(" ");
+  return [...lines, aboutSet(state), `Random vectors reach up to ${number(chance)} where the same items choose the axis and are measured.`, `Nothing is stored for ${missing.join(", ")}.`].join(" ");
 }
 
 /** How alike the lists along the first axis are. */

@@ -82,10 +82,10 @@ function story({ films, rate, person }, { model, lists }) {
   const [dot, cosine] = Object.keys(KINDS).map((kind) => lists[kind]);
   const common = dot.filter((id) => cosine.includes(id)).length;
   const listed = (ids) => number(Math.round(mean(ids.map((id) => films.counts[id]))));
-  return `At an effective rate of ${number(rate)} the vector of ${films.named[0]}, the most popular film, ends ${number(lengths[0] / 100)} long, and the vector of the median film ${number(median)}. ` +
+  return `At an effective rate of ${number(rate)} the vector of ${films.named[0]}, the most popular film, ends with length ${number(lengths[0] / 100)}, and that of the median film with ${number(median)}. ` +
     `All began near 1. On logarithmic axes the slope of length against pairs is ${number(slope)}. ` +
     `The two lists of person ${person} have ${common || "no"} ${common === 1 ? "film" : "films"} in common: their films have ${listed(dot)} pairs on average by dot product and ${listed(cosine)} by cosine. ` +
-    `Over all ${thousands(films.users)} people it is ${number(Math.round(count.dot))} and ${number(Math.round(count.cosine))}, and ${number(Math.round(films.popular))} in lists of the most popular films.`;
+    `Over all ${thousands(films.users)} people the means are ${number(Math.round(count.dot))} and ${number(Math.round(count.cosine))}; lists of the most popular films have ${number(Math.round(films.popular))}.`;
 }
 
 const HEADS = ["Effective rate", "Length of the most popular film", "Median length", "Slope", "Pairs of a listed film, dot", "Pairs, cosine", "NDCG@10, dot", "NDCG@10, cosine"];

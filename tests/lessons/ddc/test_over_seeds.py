@@ -73,6 +73,7 @@ def test_the_same_in_python_computes_the_numbers_of_the_table() -> None:
     names: dict[str, Any] = {}
     exec(shown.python(), names)
     assert names["shown"].state() == shown.state()
+    assert shown.list_popularity().tolist() == [popular for popular, _ in names["lists"]]
     heads, rows = shown.table()
     for row, (popular, mrr) in zip(rows, names["lists"], strict=True):
         assert row[heads.index("Popularity now")] == words.number(popular)

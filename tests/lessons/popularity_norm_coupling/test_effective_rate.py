@@ -89,9 +89,9 @@ def test_the_words_hold_the_stored_numbers() -> None:
     for rate in (RATES[0], 10.0, HIGH):
         one = stored(rate)
         story = EffectiveRate(rate, person=2).summary()
-        assert f"ends {words.number(one['lengths'][0] / 100)} long" in story
+        assert f"ends with length {words.number(one['lengths'][0] / 100)}, " in story
         counts = [words.number(round(one["count"][kind])) for kind in ("dot", "cosine")]
-        assert f"people it is {counts[0]} and {counts[1]}, and " in story
+        assert f"people the means are {counts[0]} and {counts[1]}; " in story
 
 
 def test_the_lists_hold_titles_and_their_pairs() -> None:
