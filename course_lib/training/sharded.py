@@ -96,17 +96,40 @@ class ShardedTables:
         return {"words": self._words, "tables": tables}
 
     def load_parts(self, parts: Sequence[Mapping[str, Any]]) -> None:
-        """Takes its rows from the parts of any number of processes; ValueError where they are of other tables."""
-        if parts[0]["words"] != self._words:
-            raise ValueError(f"the checkpoint is of {parts[0]['words']}; expected {self._words}")
+        """Takes its rows from the parts of any number of processes, all of the run before, in any order.
+
+        ValueError, before a row is changed, where a part is of other tables, and where rows are missing or come twice.
+        """
+        for at, part in enumerate(checking.some(parts, "parts")):
+            if part.get("words") != self._words:
+                raise ValueError(f"parts[{at}]: the checkpoint is of {part.get('words')}; expected {self._words}")
+        stored = {name: self._of_all_rows(name, parts) for name in self.sizes}
         for name in self.sizes:
             first, shard = self.shard(name)
-            for stored in (part["tables"][name] for part in parts):
-                begin, end = stored["first"], stored["first"] + len(stored["rows"])
+            for begin, end, held in stored[name]:
                 low, high = max(first, begin), min(first + len(shard), end)
                 for key, own in self._of_rows(name).items():
                     if low < high:
-                        own[low - first : high - first] = stored[key][low - begin : high - begin]
+                        own[low - first : high - first] = held[key][low - begin : high - begin]
+
+    def _of_all_rows(self, name: str, parts: Sequence[Mapping[str, Any]]) -> list[tuple[int, int, Mapping[str, Any]]]:
+        """(first row, last row + 1, what is held of them) in each part that has rows of the table, by the first row."""
+        tables = [part.get("tables", {}).get(name, {}) for part in parts]
+        held = sorted((one for one in tables if len(one.get("rows", ()))), key=lambda one: int(one["first"]))
+        found = [(one["first"], one["first"] + len(one["rows"]), one) for one in held]
+        begins, ends = [begin for begin, _, _ in found], [end for _, end, _ in found]
+        if [*begins, self.sizes[name]] != [0, *ends]:
+            rows = ", ".join(f"{begin} to {end - 1}" for begin, end, _ in found) or "none"
+            raise ValueError(
+                f"parts hold of table {name} the rows {rows}; expected 0 to {self.sizes[name] - 1}, each once"
+            )
+        for key, own in self._of_rows(name).items():
+            for begin, end, one in found:
+                shape = tuple(one[key].shape) if key in one else None
+                if shape != (end - begin, *own.shape[1:]):
+                    where = f"parts hold of table {name} from row {begin} on {key!r} of shape {shape}"
+                    raise ValueError(f"{where}; expected {(end - begin, *own.shape[1:])}")
+        return found
 
     def _of_rows(self, name: str) -> dict[str, Tensor]:
         """All that is held for the rows of this process's shard of a table, row by row."""

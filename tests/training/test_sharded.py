@@ -139,6 +139,55 @@ def test_a_process_that_dies_ends_the_other(tmp_path: Path, who: int, when: str)
         stop(started)
 
 
+class Held(ShardedTables):
+    """The shard of one process, rows `first` to `last` - 1 of 5, without TorchRec and other processes."""
+
+    def __init__(self, first: int, last: int) -> None:
+        self.sizes, self._words, self.first = {"items": 5}, {"table items": "(5, 2)"}, first
+        self.held = {"rows": torch.arange(10.0).view(5, 2)[first:last].clone(), "sum": torch.arange(5.0)[first:last]}
+
+    def shard(self, name: str) -> tuple[int, torch.Tensor]:
+        return self.first, self.held["rows"]
+
+    def _of_rows(self, name: str) -> dict[str, torch.Tensor]:
+        return self.held
+
+
+def test_parts_of_other_processes_give_all_rows_in_any_order() -> None:
+    parts = [Held(*bounds).part() for bounds in ((4, 5), (0, 3), (3, 4), (5, 5))]
+    own, expected = Held(2, 5), Held(2, 5).held
+    own.held = {key: torch.full_like(one, -1) for key, one in expected.items()}
+    own.load_parts(parts)
+    assert all(torch.equal(own.held[key], one) for key, one in some(expected.items()))
+
+
+def without(part: dict[str, Any], key: str) -> dict[str, Any]:
+    table = part["tables"]["items"]
+    return part | {"tables": {"items": {name: one for name, one in table.items() if name != key}}}
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ([], "parts is empty"),
+        ([Held(0, 3).part()], "parts hold of table items the rows 0 to 2; expected 0 to 4, each once"),
+        ([Held(3, 5).part()], "the rows 3 to 4; expected"),
+        ([Held(0, 2).part(), Held(3, 5).part()], "the rows 0 to 1, 3 to 4; expected"),
+        ([Held(0, 3).part(), Held(0, 3).part(), Held(3, 5).part()], "the rows 0 to 2, 0 to 2, 3 to 4; expected"),
+        ([Held(0, 5).part() | {"words": {"table items": "(5, 3)"}}], r"parts\[0\]: the checkpoint is of .* expected"),
+        ([Held(0, 3).part(), {"tables": {}}], r"parts\[1\]: the checkpoint is of None; expected {'table items'"),
+        ([Held(0, 5).part() | {"tables": {}}], "the rows none; expected 0 to 4"),
+        ([without(Held(0, 5).part(), "sum")], r"from row 0 on 'sum' of shape None; expected \(5,\)"),
+    ],
+)
+def test_parts_that_lack_something_are_refused_before_a_row_is_changed(parts: list[Any], words: str) -> None:
+    own = Held(2, 5)
+    own.held["rows"].fill_(-1)
+    with pytest.raises(ValueError, match=words):
+        own.load_parts(parts)
+    assert (own.held["rows"] == -1).all()
+
+
 def test_a_row_starts_the_same_in_any_shard() -> None:
     whole = start_rows("users", 0, 2 * BLOCK + 5, d=3, seed=1)
     parts = [
