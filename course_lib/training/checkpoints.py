@@ -9,11 +9,16 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Mapping, Sequence
+import pickle
+import re
+import zipfile
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import torch
+
+from course_lib import checking
 
 
 class Stateful(Protocol):
@@ -38,11 +43,27 @@ class InParts(Protocol):
 
 
 def write(path: Path, state: Mapping[str, Any]) -> None:
-    """Writes a file whole or not at all."""
+    """Writes a file whole or not at all; where that fails, nothing is left beside it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}")
-    torch.save(state, beside)
-    os.replace(beside, path)
+    try:
+        torch.save(state, beside)
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def read(path: Path, device: Any, *, mmap: bool = False) -> dict[str, Any]:
+    """What `write` wrote; ValueError for a file that is torn or no such thing."""
+    try:
+        if not zipfile.is_zipfile(path):  # as torch writes them; in other files `torch.load` fails in many ways
+            raise RuntimeError("it is torn, or not of torch.save")
+        found = torch.load(path, map_location=device, mmap=mmap, weights_only=True)
+    except (RuntimeError, pickle.UnpicklingError) as error:
+        raise ValueError(f"checkpoint {path} cannot be read; expected a whole one, or no file ({error})") from error
+    if not isinstance(found, dict):
+        raise ValueError(f"checkpoint {path} holds a {type(found).__name__}; expected what `fit` has written")
+    return found
 
 
 def part_of(path: Path, epochs: int, rank: int, size: int) -> Path:
@@ -50,19 +71,48 @@ def part_of(path: Path, epochs: int, rank: int, size: int) -> Path:
     return path.with_name(f"{path.name}.epoch{epochs}.{rank}-of-{size}")
 
 
-def read_parts(path: Path, epochs: int, size: int) -> list[Mapping[str, Any]]:
-    """What each process of the run before has written; ValueError where a file is missing."""
-    files = [part_of(path, epochs, rank, size) for rank in range(size)]
+def read_parts(path: Path, epochs: int, size: int, names: Collection[str]) -> list[dict[str, Any]]:
+    """What each of `size` processes has written after so many epochs: of each name, its part.
+
+    ValueError where a file is missing, torn, or of other names.
+    """
+    epochs, size = checking.whole(epochs, "epochs", 0), checking.whole(size, "size")
+    files = [part_of(Path(path), epochs, rank, size) for rank in range(size)]
     if missing := [file.name for file in files if not file.is_file()]:
         raise ValueError(
             f"checkpoint {path} lies in parts of {size} processes; expected {', '.join(missing)} beside it"
         )
-    return [torch.load(file, map_location="cpu", mmap=True, weights_only=True) for file in files]
+    parts = [read(file, "cpu", mmap=True) for file in files]
+    for file, part in zip(files, parts, strict=True):
+        if set(part) != set(names):
+            raise ValueError(f"checkpoint {file} holds parts of {sorted(part)}; expected of {sorted(names)}")
+    return parts
 
 
 def remove_other_parts(path: Path, epochs: int, size: int) -> None:
-    """Removes the parts of checkpoints that are replaced."""
+    """Removes the parts of checkpoints that are replaced, and what processes that died left half written.
+
+    Process 0 calls it while the other processes of its run wait and write nothing, on whatever machine they are. So a
+    half-written file of this checkpoint is a leftover, or another run writes the same checkpoint now: a file whose
+    process lives on this machine stays.
+    """
     own = {part_of(path, epochs, rank, size) for rank in range(size)}
     for file in path.parent.glob(f"{glob.escape(path.name)}.epoch*-of-*"):
         if file not in own:
             file.unlink(missing_ok=True)
+    half = re.compile(rf"\.{re.escape(path.name)}(\.epoch\d+\.\d+-of-\d+)?\.(\d+)")  # as `write` names it
+    for file in path.parent.glob(f".{glob.escape(path.name)}.*"):
+        if (found := half.fullmatch(file.name)) and not _another_lives(int(found[2])):
+            file.unlink(missing_ok=True)
+
+
+def _another_lives(process: int) -> bool:
+    """Whether another process of this machine has this number; on Windows, where asking would end it, always yes."""
+    if os.name == "posix" and process != os.getpid():
+        try:
+            os.kill(process, 0)  # sends nothing
+        except (ProcessLookupError, OverflowError):
+            return False
+        except PermissionError:  # it is another user's
+            return True
+    return process != os.getpid()

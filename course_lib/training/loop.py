@@ -82,11 +82,13 @@ class Plan:
 
     def __post_init__(self) -> None:
         checking.whole(self.max_epochs, "max_epochs")
-        if self.patience is not None and (self.patience < 1 or self.monitor is None):
-            found = f"patience is {self.patience} and monitor {self.monitor!r}"
-            raise ValueError(f"{found}; patience needs a monitor and at least 1 epoch")
-        if self.clip_norm is not None:
-            checking.real(self.clip_norm, "clip_norm", above=0)
+        if self.patience is not None:
+            checking.whole(self.patience, "patience")
+            if self.monitor is None:
+                raise ValueError(f"patience is {self.patience} and monitor is None; patience needs a monitor")
+        for name in ("diverged_at", "clip_norm"):
+            if getattr(self, name) is not None:
+                checking.real(getattr(self, name), name, above=0)
         checking.choice(self.schedule, "schedule", ("step", "epoch"))
         checking.choice(self.remainder, "remainder", ("keep", "drop"))
 
@@ -337,7 +339,7 @@ class _Run:
         self.team.same({f"the presence of checkpoint {path}": repr(path.is_file())})
         if not path.is_file():
             return
-        state = torch.load(path, map_location=self.fabric.device, weights_only=True)
+        state = checkpoints.read(path, self.fabric.device)
         _check_checkpoint(path, state, self)
         self.module.load_state_dict(state["module"])
         self.optimizer.load_state_dict(state["optimizer"])
@@ -347,13 +349,15 @@ class _Run:
         for name, held in self.stateful.items():
             held.load_state_dict(state["stateful"][name])
         if self.parts:
-            found = checkpoints.read_parts(path, len(self.history.epochs), state["processes"])
+            found = checkpoints.read_parts(path, len(self.history.epochs), state["processes"], self.parts)
             for name, parts in self.parts.items():
                 parts.load_parts([part[name] for part in found])
 
 
 def _check_checkpoint(path: Path, state: State, run: _Run) -> None:
-    """ValueError for a checkpoint of another run; a warning for one of another number of processes."""
+    """ValueError for a checkpoint of another run, or none; a warning for one of another number of processes."""
+    if lacking := {"module", "optimizer", "best", "seed", "history"} - set(state):
+        raise ValueError(f"checkpoint {path} has no {', '.join(sorted(lacking))}; expected what `fit` has written")
     if state["seed"] != run.seed:
         raise ValueError(
             f"checkpoint {path} is of seed {state['seed']}, not {run.seed}: give another file, or delete it"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ import torch
 from torch.utils.data import DataLoader
 
 from course_lib.checking import some
-from course_lib.training import Diverged, Plan, fit
+from course_lib.training import Diverged, Plan, checkpoints, fit
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -133,6 +135,10 @@ def test_errors_name_what_is_wrong(tmp_path: Path) -> None:
         Plan(0)
     with pytest.raises(ValueError, match="patience needs a monitor"):
         Plan(3, patience=2)
+    with pytest.raises(ValueError, match=r"patience is 2\.5; expected a whole number"):
+        Plan(3, "quality", patience=2.5)
+    with pytest.raises(ValueError, match="diverged_at is -1; expected a finite number above 0"):
+        Plan(3, diverged_at=-1)
     with pytest.raises(ValueError, match="monitor is 'other', but evaluate gave"):
         line_fit(plan=Plan(2, monitor="other"), evaluate=lambda module: {"quality": 1.0})
     line_fit(plan=Plan(2), checkpoint=tmp_path / "c.pt")
@@ -298,3 +304,51 @@ def test_what_lies_in_parts_lies_beside_the_checkpoint(tmp_path: Path) -> None:
         counted(Plan(4), checkpoint=checkpoint)
     with pytest.raises(ValueError, match=r"plan.monitor is 'loss'; expected None with stateful in parts"):
         counted(Plan(4, monitor="loss"))
+
+
+# ------------------------------------------------------------------------------------------- files of a checkpoint
+
+
+def test_a_write_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    """Such as on a disk that is full. The checkpoint before it stays."""
+    path = tmp_path / "run.pt"
+    checkpoints.write(path, {"epoch": 1})
+    with pytest.raises((AttributeError, pickle.PicklingError)):
+        checkpoints.write(path, {"epoch": torch.ones(1000), "no file holds it": lambda: None})
+    assert checkpoints.read(path, "cpu") == {"epoch": 1} and list(tmp_path.iterdir()) == [path]
+
+
+def test_leftovers_of_dead_processes_go_with_the_next_save(tmp_path: Path) -> None:
+    """Those of the checkpoint's own name alone; what another living process writes is not touched."""
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    names = ("run.pt", "run.pt.epoch1.0-of-2", "run.pt.epoch7.1-of-2")
+    leftovers = [tmp_path / f".{name}.{dead.pid}" for name in names]
+    kept = [tmp_path / f".run.pt.{os.getppid()}", tmp_path / f".run.pt.old.{dead.pid}", tmp_path / ".run.pt.notes"]
+    for file in [*leftovers, *kept]:
+        file.touch()
+    line_fit(plan=Plan(1), checkpoint=tmp_path / "run.pt")
+    assert sorted(tmp_path.iterdir()) == sorted([*kept, tmp_path / "run.pt"])
+
+
+@pytest.mark.parametrize("content", [b"", b"torn", {"weight": torch.ones(1)}, torch.ones(1), "half of it"])
+def test_a_file_that_is_no_checkpoint_is_named(tmp_path: Path, content: Any) -> None:
+    path = tmp_path / "run.pt"
+    line_fit(plan=Plan(1), checkpoint=path)
+    content = path.read_bytes()[:1000] if isinstance(content, str) else content
+    path.write_bytes(content) if isinstance(content, bytes) else torch.save(content, path)
+    with pytest.raises(ValueError, match=r"checkpoint .*run\.pt .*expected"):
+        line_fit(plan=Plan(2), checkpoint=path)
+
+
+def test_parts_of_a_checkpoint_are_checked(tmp_path: Path) -> None:
+    path = tmp_path / "run.pt"
+    checkpoints.write(checkpoints.part_of(path, 3, 0, 1), {"tables": {"first": 0}})
+    assert checkpoints.read_parts(path, 3, 1, ["tables"]) == [{"tables": {"first": 0}}]
+    with pytest.raises(ValueError, match=r"epoch3\.0-of-1 holds parts of \['tables'\]; expected of \['steps'\]"):
+        checkpoints.read_parts(path, 3, 1, ["steps"])
+    with pytest.raises(ValueError, match="size is 0; expected a whole number"):
+        checkpoints.read_parts(path, 3, 0, ["tables"])
+    checkpoints.part_of(path, 3, 0, 1).write_bytes(b"torn")
+    with pytest.raises(ValueError, match=r"run\.pt\.epoch3\.0-of-1 cannot be read; expected a whole one"):
+        checkpoints.read_parts(path, 3, 1, ["tables"])
