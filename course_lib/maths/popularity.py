@@ -370,7 +370,8 @@ def pull_parts(labels: Any, law: TripleLaw) -> PullParts:
     weight = 1 + 0 * n_u if law.users == "pairs" else total / (len(n_u) * n_u)
     chance = counts / total if law.negatives == "popularity" else (1 + 0 * counts) / len(counts)
     own = labels @ chance
-    if law.collision == "redraw" and (full := first_index(own == 1)) is not None:
+    drawable = (chance > 0).sum()  # all of a user's items are among them: counts are exact, the sum `own` is rounded
+    if law.collision == "redraw" and (full := first_index(n_u == drawable)) is not None:
         raise ValueError(f"labels: user {full[0]} has no item left to draw as a negative")
     pushed = weight * n_u / (1 - own) if law.collision == "redraw" else weight * n_u
     plain = weight * (1 - own) if law.collision == "skip" else weight

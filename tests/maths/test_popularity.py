@@ -10,12 +10,14 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.sparse import csr_array
 
 from course_lib import popularity
 from course_lib.checking import some
 from course_lib.data.interactions import Interactions, sample_negatives
 
 seeds = st.integers(0, 2**32 - 1)
+BY_COUNT = popularity.TripleLaw(negatives="popularity")
 
 
 def sample(seed: int, n: int = 40, d: int = 6):
@@ -286,6 +288,7 @@ def test_roles_of_every_library_balance() -> None:
         (lambda: popularity.pull_matrix([[1, 2]]), "labels must hold zeros and ones only"),
         (lambda: popularity.pull_matrix([[1, 0], [0, 0]]), "user 1 has no positive"),
         (lambda: popularity.pull_matrix([[1, 1]]), "user 0 has no item left"),
+        (lambda: popularity.pull_matrix([[0, 1, 0], [1, 1, 0]], BY_COUNT), "user 1 has no item left"),
         (lambda: popularity.expected_roles([1, 0]), r"labels has shape \(2,\)"),
     ],
 )
@@ -300,3 +303,13 @@ def test_shuffles_are_a_whole_number(repeats: float) -> None:
         popularity.shuffled_correlations(
             np.eye(6), [6, 5, 4, 3, 2, 1], 0.2, repeats=repeats, rng=np.random.default_rng(0)
         )
+
+
+@pytest.mark.parametrize("law", [BY_COUNT, popularity.TripleLaw()])
+def test_a_user_with_every_item_is_found_whatever_rounding_says(law: popularity.TripleLaw) -> None:
+    """In floats the chances of all items do not always add up to 1, so the items are counted."""
+    for n in range(2, 60):
+        labels = np.stack([np.ones(n), np.eye(n)[0]])
+        for kind in (labels, torch.tensor(labels, dtype=torch.float32), csr_array(labels)):
+            with pytest.raises(ValueError, match="user 0 has no item left"):
+                popularity.pull_parts(kind, law)
