@@ -14,7 +14,7 @@ This is the lowest room of the library: it imports NumPy alone, and takes tensor
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from typing import Any, TypeVar
 
 import numpy as np
@@ -71,8 +71,10 @@ def share(value: Any, name: str) -> float:
 
 
 def choice(value: Choice, name: str, choices: Collection[Choice]) -> Choice:
-    """`value`, which is one of `choices`."""
-    if value not in choices:
+    """`value`, which is one of `choices`. True is not 1 here: a bool is one of bools only."""
+    kinds = bool, np.bool_
+    same = (one for one in choices if isinstance(one, kinds) == isinstance(value, kinds))
+    if not isinstance(value, Hashable) or value not in tuple(same):  # an array has no hash, and no one truth
         raise refuse(value, name, f"one of {', '.join(map(str, choices))}")
     return value
 

@@ -21,6 +21,7 @@ def test_good_arguments_become_plain_values() -> None:
     assert checking.real(Fraction(1, 2), "tau", above=0) == 0.5 and checking.real(np.float32(2), "lr") == 2.0
     assert checking.real(torch.tensor(0.25), "tau") == 0.25
     assert checking.share(1, "ratio") == 1.0 and checking.choice("b", "law", ("a", "b")) == "b"
+    assert checking.choice(np.True_, "logq", (True, False)) and checking.choice(np.int64(1), "seed", (0, 1)) == 1
     assert checking.generator(rng) is rng
     assert checking.table(TABLE, "items").dtype == np.float64
     assert checking.table(torch.ones(3, 2, requires_grad=True), "items", rows=3, width=2).dtype == np.float32
@@ -47,6 +48,10 @@ def test_good_arguments_become_plain_values() -> None:
         (lambda: checking.real(-1, "x", least=0), "x is -1; expected a finite number of at least 0$"),
         (lambda: checking.share(0, "ratio"), r"ratio is 0; expected a finite number in \(0, 1\]$"),
         (lambda: checking.choice("c", "law", ("a", "b")), "law is 'c'; expected one of a, b$"),
+        (lambda: checking.choice(["a"], "law", {"a": 1}), r"law is \['a'\]; expected one of a$"),  # a list has no hash
+        (lambda: checking.choice(TABLE[0], "law", ("a", "b")), "law is array.* expected one of a, b$"),
+        (lambda: checking.choice(True, "seed", (0, 1)), "seed is True; expected one of 0, 1$"),
+        (lambda: checking.choice(1, "logq", (True, False)), "logq is 1; expected one of True, False$"),
         (lambda: checking.generator(0), "rng is 0; expected a numpy.random.Generator such as"),
         (lambda: checking.generator(np.random), r"rng is <module .*\.\.\.; expected a numpy.random.Generator"),
         (

@@ -30,7 +30,7 @@ def pairs() -> tuple[Interactions, Interactions]:
 
 def tables(seed: int) -> Tables:
     """(items (n, 33), users (m, 33)), the rows of `pairs`. The 33rd column: an item's bias, and 1 for every user."""
-    checking.choice(seed, "seed", SEEDS)
+    checking.whole(seed, "seed", SEEDS[0], SEEDS[-1])
     with np.load(FILE, allow_pickle=False) as stored:
         both: list[Any] = [stored[f"{side}_{seed}"].astype(np.float32) for side in ("items", "users")]
     return both[0], both[1]

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import nnls
 
 from course_lib import checking
+from course_lib.maths import arrays
 from course_lib.maths.processes import OPERATIONS, computed_scores, transfers
 
 PRICES = ("start", "softmax", "operation", "byte")  # seconds of one of each
@@ -44,9 +45,8 @@ def turns(processes: int, cores: int) -> float:
 
 def seconds(prices: ArrayLike, what: ArrayLike, *, processes: int, cores: int) -> Float:
     """(...,) seconds of a step with the amounts `what` (..., 4) at these prices (4,)."""
-    found: Float = turns(processes, cores) * (
-        np.asarray(what, np.float64) @ checking.vector(prices, "prices", len(PRICES))
-    )
+    prices = checking.vector(prices, "prices", len(PRICES))
+    found: Float = turns(processes, cores) * (_checked_amounts(what) @ prices)
     return found
 
 
@@ -56,8 +56,8 @@ def fitted_prices(what: Sequence[ArrayLike], measured: ArrayLike) -> Float:
     what (n, 4): amounts of n kinds of steps; measured (n,): their seconds, times min(1, cores / P) where processes took
     turns. Raises ValueError for fewer than four steps, and for seconds that are not above 0.
     """
-    table, took = np.asarray(what, np.float64), checking.vector(measured, "measured", len(what))
-    if table.shape != (len(took), len(PRICES)) or len(took) < len(PRICES):
+    table, took = _checked_amounts(what), checking.vector(measured, "measured", len(what))
+    if table.ndim != 2 or len(took) < len(PRICES):
         raise ValueError(f"what has shape {table.shape}; expected (n, {len(PRICES)}) with n of at least {len(PRICES)}")
     if (took <= 0).any():
         raise checking.refuse(took.min(), "measured", "seconds above 0")
@@ -65,3 +65,11 @@ def fitted_prices(what: Sequence[ArrayLike], measured: ArrayLike) -> Float:
     sizes = np.maximum(relative.max(axis=0), np.finfo(float).tiny)  # operations are counted by billions, starts are not
     prices: Float = nnls(relative / sizes, np.ones(len(took)))[0] / sizes
     return prices
+
+
+def _checked_amounts(what: ArrayLike | Sequence[ArrayLike]) -> Float:
+    """(..., 4) finite amounts."""
+    amounts: Float = np.asarray(arrays.check_finite(arrays.as_array(what, "what"), "what"), np.float64)
+    if amounts.shape[-1:] != (len(PRICES),):
+        raise ValueError(f"what has shape {amounts.shape}; expected (..., {len(PRICES)}), an amount for each price")
+    return amounts

@@ -17,6 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from course_lib import checking
 from course_lib.data.interactions import Interactions
 from course_lib.maths import geometry, losses
 
@@ -109,6 +110,8 @@ def train_tables(
     items share (and that starts at zero); `moves` then watches the outputs of the items in the batch.
     Raises ValueError where the loss is not finite.
     """
+    for name, number in (("steps", steps), ("batch_size", batch_size), ("d", d)):
+        checking.whole(number, name)
     start = d**-0.5 if scale is None else scale
     users, items = (
         start * torch.randn(size, d, generator=generator, dtype=torch.float64).to(dtype) for size in interactions.shape

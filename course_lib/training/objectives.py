@@ -28,6 +28,7 @@ from scipy.sparse import csr_array, diags_array
 from scipy.sparse.linalg import svds
 from torch import Tensor
 
+from course_lib import checking
 from course_lib.data.interactions import Interactions
 from course_lib.maths.arrays import Array
 from course_lib.maths.in_batch import Coefficients, expected_coefficients, expected_objective
@@ -206,6 +207,7 @@ def check_gradient(
 
 def objective_value(point_loss: str, users: Tensor, items: Tensor, data: FullData) -> float:
     """The value alone, computed in float64 whatever the dtype of the tables."""
+    checking.choice(point_loss, "point_loss", GRADIENTS)
     with torch.no_grad():
         users, items = users.double().contiguous(), items.double().contiguous()
         if point_loss == "square":
@@ -275,7 +277,7 @@ def minimise(
     it. The stopping rule looks at the gradient in the original coordinates. progress(iteration, value, gradient norm)
     is called each iteration.
     """
-    objective, (m, k) = GRADIENTS[point_loss], start[0].shape
+    objective, (m, k) = GRADIENTS[checking.choice(point_loss, "point_loss", GRADIENTS)], start[0].shape
     root = torch.cat([data.row_weight, data.col_weight])[:, None].sqrt()  # (m + n, 1)
     last: dict[str, Any] = {}
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from torch import Tensor, nn
 
+from course_lib import checking
 from course_lib.data import metrics
 from course_lib.data.interactions import Interactions
 from course_lib.maths import losses, norms, popularity
@@ -115,6 +116,9 @@ def train_towers(
     training pair, by default its user. With P processes a step averages the losses of P batches of batch_size, each
     with its own negatives.
     """
+    for name, value in (("steps", steps), ("batch_size", batch_size), ("epoch", epoch)):
+        checking.whole(value, name)
+    checking.choice(logq, "logq", (True, False))
     fabric = launched(fabric)
     device, processes = fabric.device, fabric.world_size
     left = torch.from_numpy(np.array(train.users if examples is None else examples)).to(device)

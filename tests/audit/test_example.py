@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from audit import make_example
@@ -27,9 +29,10 @@ def test_the_tables_are_those_of_a_model_of_these_pairs(seed: int) -> None:
     assert metrics.evaluate(users, items, train, test, 10)["ndcg@10"] > 0.1
 
 
-def test_a_seed_that_was_not_trained_is_refused() -> None:
-    with pytest.raises(ValueError, match="seed is 3"):
-        example.tables(3)
+@pytest.mark.parametrize("seed", [3, True, 1.0])
+def test_a_seed_that_was_not_trained_is_refused(seed: Any) -> None:
+    with pytest.raises(ValueError, match=f"seed is {seed}"):
+        example.tables(seed)
 
 
 def test_implicit_makes_the_same_tables_again() -> None:

@@ -141,6 +141,11 @@ def test_an_unknown_name_lists_the_names_and_the_closest(wrong: str, hint: str) 
         datasets.load(wrong)
 
 
+def test_a_list_of_names_is_no_name() -> None:
+    with pytest.raises(datasets.UnknownDataset, match=r"got \['ml-1m'\]; did you mean 'ml-1m'"):
+        datasets.load(["ml-1m"])
+
+
 def test_a_name_like_no_other_gets_no_hint() -> None:
     with pytest.raises(datasets.UnknownDataset, match=r"got 'xyzzy'$"):
         datasets.load("xyzzy")
@@ -428,6 +433,12 @@ def test_a_threshold_must_be_a_number(threshold: object) -> None:
         ("citeulike-a/test.txt", 2, "1,0,1", r"test\.txt, line 2"),
         ("lastfm-hetrec/data1.txt", 2, "2\t53", r"data1\.txt, line 2"),
         ("wikispeedia/links.tsv", 5, "Sweden", r"links\.tsv, line 5: expected 2 fields \(source, target\)"),
+        (
+            "eurlex/eurlex_tfidf_train.svm",
+            2,
+            "100000001 2:1.0",
+            r"train\.svm, line 2: expected label,label index:value",
+        ),
         ("eurlex/eurlex_tfidf_train.svm", 2, "7 2=1.0", r"train\.svm, line 2: expected label,label index:value"),
         ("eurlex/eurlex_tfidf_train.svm", 1, "1:0.5 2:1", r"train\.svm, line 1"),
         ("eurlex/eurlex_tfidf_train.svm", 4, "3 0:0.5", r"train\.svm, line 4"),

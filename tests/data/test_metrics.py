@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -151,6 +152,8 @@ def small():
         (lambda u, v, a, b: (u, v, a, b, 0), "k is 0"),
         (lambda u, v, a, b: (u, v, a, b, 2.5), "k is 2.5"),
         (lambda u, v, a, b: (u, v, a, b, ()), "k is empty"),
+        (lambda u, v, a, b: (u, v, "x", b, 1), "train is 'x'; expected Interactions"),
+        (lambda u, v, a, b: (u, v, a, "x", 1), "test is 'x'; expected Interactions"),
         (lambda u, v, a, b: (u, v, a, a, 1), "shares 2 pairs with train"),
         (lambda u, v, a, b: (u, v, a, interactions(np.zeros((2, 3)) > 0), 1), "test is empty"),
         (lambda u, v, a, b: (u, v, a, interactions(np.ones((2, 4)) > 0), 1), "expected the same"),
@@ -159,6 +162,14 @@ def small():
 def test_errors_name_what_is_wrong(change, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         evaluate(*change(*small()))
+
+
+@pytest.mark.parametrize(("given", "words"), [({"train": "x"}, "train is 'x'"), ({"block": -1}, "block is -1")])
+def test_a_list_is_never_left_empty_in_silence(given: dict[str, Any], words: str) -> None:
+    """A block of -1 users would go through nobody."""
+    users, items, train, _ = small()
+    with pytest.raises(ValueError, match=words):
+        top_k(users, items, **{"train": train, "k": 1} | given)
 
 
 def test_memory_is_bounded_by_the_block() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -107,6 +108,14 @@ def test_the_law_holds_with_a_changing_rate(data: Interactions) -> None:
     two_towers.train_towers(towers, both, data, steps=20, seed=0, batch_size=B, tau=TAU, epoch=5)
     np.testing.assert_allclose(growth.predicted(), two_towers.item_norms(towers, 12), rtol=1e-12)
     np.testing.assert_allclose(rates[:9], [0.3, 0.975, 1.65, 2.325, 3.0, 2.325, 1.65, 0.975, 0.3])
+
+
+@pytest.mark.parametrize("given", [{"steps": 0}, {"batch_size": 0}, {"epoch": 0}, {"logq": "no"}])
+def test_arguments_of_the_training_are_checked(data: Interactions, given: dict[str, Any]) -> None:
+    towers = two_towers.lookup_towers(data, d=D, seed=0)
+    [(name, value)] = given.items()
+    with pytest.raises(ValueError, match=f"{name} is {value!r}; expected"):
+        two_towers.train_towers(towers, None, data, **{"steps": 1, "seed": 0} | given)
 
 
 def test_scale_symmetry_to_the_last_bit(data: Interactions) -> None:

@@ -63,3 +63,7 @@ def test_refused() -> None:
         step_cost.fitted_prices(what[:3], [1.0] * 3)
     with pytest.raises(ValueError, match=r"measured is 0.0; expected seconds above 0"):
         step_cost.fitted_prices(what, [1, 1, 1, 0, 1, 1])
+    with pytest.raises(ValueError, match=r"what has shape \(3,\); expected \(..., 4\), an amount for each price"):
+        step_cost.seconds([1, 2, 3, 4], [1, 2, 3], processes=1, cores=1)
+    with pytest.raises(ValueError, match=r"what\[3\] = nan"):
+        step_cost.seconds([1, 2, 3, 4], [1, 2, 3, np.nan], processes=1, cores=1)

@@ -128,6 +128,7 @@ def test_new_names_for_users_and_items_change_nothing_else(name: str) -> None:
         (lambda: MF(2, 3, 1.5, generator=seeded()), "d is 1.5"),
         (lambda: MF(2, 3, generator=0), "generator is 0; expected a torch.Generator"),
         (lambda: MF(2, 3, decay=-1, generator=seeded()), "decay is -1"),
+        (lambda: MF(2, 3, sparse="no", generator=seeded()), "sparse is 'no'; expected one of True, False"),
         (lambda: made("LightGCN", layers=-1), "layers is -1"),
         (lambda: made("DGCF", intents=3), "d is 8 and intents 3"),
         (lambda: made("DGCF", routings=0), "routings is 0"),

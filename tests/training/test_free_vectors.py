@@ -119,6 +119,12 @@ def test_a_loss_that_is_not_finite_is_reported() -> None:
         run(loss=lambda s: s.sum() * float("nan"))
 
 
+@pytest.mark.parametrize("name", ["steps", "batch_size", "d"])
+def test_sizes_are_checked(name: str) -> None:
+    with pytest.raises(ValueError, match=f"{name} is 0; expected a whole number of at least 1"):
+        run(**{name: 0})
+
+
 def test_the_first_surprise_of_the_chapter() -> None:
     """On the films: no move under the cosine makes a vector shorter, thousands do under the dot product."""
     films = datasets.load("movietweetings", min_rating=7, core=5)

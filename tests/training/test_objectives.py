@@ -146,6 +146,8 @@ def test_l_bfgs_stops_at_the_norm_of_the_gradient_in_the_original_coordinates() 
         (lambda data: objectives.full_data("strange", data), "kind is 'strange'"),
         (lambda data: objectives.closed_form("pos_neg", data, 2), "closed form is known"),
         (lambda data: objectives.closed_form("unbiased", data, 7), "k is 7"),
+        (lambda data: objectives.objective_value("cubic", None, None, None), "point_loss is 'cubic'"),
+        (lambda data: objectives.minimise("cubic", None, ()), "point_loss is 'cubic'"),
     ],
 )
 def test_errors_name_what_is_wrong(call, words: str) -> None:

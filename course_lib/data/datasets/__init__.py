@@ -135,7 +135,7 @@ def load_split(name: str) -> dict[str, Interactions]:
 
 
 def _entry(name: str) -> Entry:
-    if name not in ENTRIES:
+    if name not in tuple(ENTRIES):  # a list has no hash
         close = difflib.get_close_matches(str(name).lower(), names(), n=1, cutoff=0.4)
         hint = f"; did you mean {close[0]!r}?" if close else ""
         raise UnknownDataset(f"name must be one of {', '.join(names())}, got {name!r}{hint}")

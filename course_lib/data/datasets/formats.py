@@ -218,6 +218,8 @@ def read_libsvm(stream: IO[bytes], label: str) -> tuple[NDArray[np.int64], NDArr
             row_values = [float(value) for _, value in entries]
             if min(row_labels, default=0) < 0 or min(row_indices, default=1) < 1:
                 raise ValueError
+            if max(*row_labels, *row_indices, 0, 0) > MAX_ID:
+                raise ValueError
         except ValueError:
             raise _bad_row(label, number, "label,label index:value index:value ...", line) from None
         label_counts.append(len(row_labels))

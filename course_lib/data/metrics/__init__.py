@@ -55,6 +55,7 @@ def top_k(
     """
     users, items = _embeddings(users, items, train)
     k, n, seen = checking.whole(k, "k"), train.n_items, train.matrix
+    block = None if block is None else checking.whole(block, "block")
     if user_ids is not None:
         chosen = check_ids(user_ids, train.n_users, "user_ids", "n_users")
         users, seen = users[torch.from_numpy(chosen).to(users.device)], seen[chosen]
@@ -206,6 +207,7 @@ def _masked_scores(users: Tensor, items: Tensor, seen: sp.csr_matrix, block: int
 
 def _embeddings(users: Any, items: Any, train: Interactions) -> tuple[Tensor, Tensor]:
     """Both tables as detached tensors of one dtype and device, checked against the shape of the interactions."""
+    _check_interactions(train=train)
     users, items = _tensor(users, "users"), _tensor(items, "items")
     for name, table, rows in (("users", users, train.matrix.shape[0]), ("items", items, train.matrix.shape[1])):
         if table.ndim != 2 or table.shape[0] != rows:
@@ -227,8 +229,15 @@ def _tensor(table: Any, name: str) -> Tensor:
     return (tensor if tensor.is_floating_point() else tensor.double()).detach()
 
 
+def _check_interactions(**given: Any) -> None:
+    for name, value in given.items():
+        if not isinstance(value, Interactions):
+            raise checking.refuse(value, name, "Interactions")
+
+
 def check_split(train: Interactions, test: Interactions) -> None:
     """ValueError where two parts of a split differ in shape or share a pair, and for a test part without a pair."""
+    _check_interactions(train=train, test=test)
     if train.matrix.shape != test.matrix.shape:
         raise ValueError(f"test has shape {test.matrix.shape}, train {train.matrix.shape}; expected the same")
     if test.matrix.nnz == 0:

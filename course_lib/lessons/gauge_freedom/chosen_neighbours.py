@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import traitlets
 
+from course_lib import checking
 from course_lib.lessons.shared.widgets.base import Count, Number, Word
 from course_lib.lessons.shared.widgets.paper import WrittenOnce
 
@@ -46,9 +47,11 @@ class ChosenNeighbours(WrittenOnce):
     def __init__(
         self,
         film: str = "Fast & Furious 6",
-        chosen: Sequence[str] = ("Psycho", "Monsters, Inc.", "Before Sunrise"),
+        chosen: Iterable[str] = ("Psycho", "Monsters, Inc.", "Before Sunrise"),
         **state: Any,
     ) -> None:
+        if not isinstance(chosen, Iterable):
+            raise checking.refuse(chosen, "chosen", f"up to {MOST} films of the model, such as ['Psycho']")
         model = json.loads(STORED.read_text(encoding="utf-8"))
         super().__init__(model=model, film=film, chosen=list(chosen), **state)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Unpack
 
+from course_lib import checking
 from course_lib.models.backbones.base import Backbone, Common
 
 
@@ -19,4 +20,4 @@ class MF(Backbone):
         self, n_users: int, n_items: int, d: int = 64, *, sparse: bool = False, **common: Unpack[Common]
     ) -> None:
         super().__init__(n_users, n_items, d, **common)
-        self.sparse = sparse
+        self.sparse = checking.choice(sparse, "sparse", (True, False))

@@ -175,6 +175,7 @@ def test_bad_arguments_are_named() -> None:
         ({"film": "Casablanca"}, "film is 'Casablanca'; expected one of Psycho"),
         ({"chosen": ["Casablanca"]}, r"chosen is \['Casablanca'\]; expected up to 10 different films"),
         ({"chosen": TITLES[:11]}, "expected up to 10 different films"),
+        ({"chosen": None}, "chosen is None; expected up to 10 films"),
         ({"chosen": TITLES[:1] * 2}, "expected up to 10 different films"),
         ({"stretch": 0.5}, "stretch is 0.5; expected 1 to 1000"),
         ({"width": 17}, "width is 17; expected 4 to 16"),
