@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from drafts import is_draft, main_pages
 
+from exercises import simulate
 from exercises.kit import exam, exams
-from tools import prose
+from tools import conclusions, prose
 
 ROOT = Path(__file__).resolve().parents[2]
 KIT = ROOT / "exercises" / "kit"
@@ -53,11 +54,39 @@ def test_board_notes_fill_two_sessions_and_one_page_each(path: Path) -> None:
         assert "**Guess to collect**" in session and len(session.split()) < 400
 
 
+def test_every_assignment_has_sample_essays() -> None:
+    assert [path.stem for path in ESSAYS] == sorted(simulate.assignments())
+
+
+def points_of(rubric: str) -> list[str]:
+    """What each point of a rubric is for; "for each experiment" is two points."""
+    clauses = re.findall(r"1 point(?: for)?:? (each \w+|[^.]+)", rubric)
+    return [text for clause in clauses for text in ([clause] * 2 if clause.startswith("each ") else [clause])]
+
+
+def words_of(text: str) -> set[str]:
+    return {word.removesuffix("s") for word in re.findall(r"[a-z]{3,}|\d", text.lower())}
+
+
+@pytest.mark.parametrize("path", ESSAYS, **by_name)
+def test_the_criteria_of_sample_essays_are_the_points_of_the_rubric(path: Path) -> None:
+    question, solution = ("".join(cell["source"]) for cell in simulate.source(path.stem)["cells"][-2:])
+    intro = path.read_text(encoding="utf-8").split("\n\nGrade")[0]
+    number = re.match(r"## Task (\d)\.", question)
+    assert number and intro.startswith(f"# Three essays on `{path.stem}`, task {number[1]}\n")
+    bullets = re.findall(r"^- (.+?): (.+)[;.]$", intro, re.MULTILINE)
+    stated = [f"{name}: {text}" for names, text in bullets for name in re.findall(r"\*\*([^*]+)\*\*", names)]
+    points = points_of(solution.split("**Rubric.** ")[1])
+    assert len(stated) == len(points)
+    for name, point in zip(stated, points, strict=True):
+        common = words_of(name) & words_of(point) - {"the", "and", "not", "with", "what", "each"}
+        assert common, (name, point)
+
+
 @pytest.mark.parametrize("path", ESSAYS, **by_name)
 def test_sample_essays_are_marked_by_the_rubric_of_their_task(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    source = json.loads((ROOT / "exercises" / "source" / path.stem / f"{path.stem}.ipynb").read_text(encoding="utf-8"))
-    graded = [cell["metadata"]["nbgrader"] for cell in source["cells"]]
+    graded = [cell["metadata"]["nbgrader"] for cell in simulate.source(path.stem)["cells"]]
     [worth] = [about["points"] for about in graded if about["grade"] and about["solution"]]
     criteria = re.findall(r"\*\*([^*]+)\*\*", text.split("a point each:")[1].split("\n\nGrade")[0])
     totals = []
@@ -70,6 +99,10 @@ def test_sample_essays_are_marked_by_the_rubric_of_their_task(path: Path) -> Non
         assert totals[-1] == int(stated[1])
         essay = " ".join(line.removeprefix("> ") for line in part.split("\n") if line.startswith(">"))
         assert 150 <= len(essay.split()) <= 300, len(essay.split())
+        [comment] = re.findall(r"^\*\*To the student\.\*\* (.+?)\n(?:\n|\Z)", part, re.MULTILINE | re.DOTALL)
+        assert 2 <= len(list(conclusions.sentences(" ".join(comment.split())))) <= 3
+        lost = [name for name, points in marks if points == "0"]  # the comment names a point to be had next
+        assert any(f"**{name}**" in comment for name in lost) if lost else comment.startswith("Full marks")
     assert totals[0] < worth / 2 <= totals[1] < totals[2] == worth
 
 

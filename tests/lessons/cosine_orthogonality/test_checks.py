@@ -6,8 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from in_process import functions
+from sample_essays import printed, unaccounted
 
+from course_lib import losses
 from course_lib.lessons.cosine_orthogonality import checks
 from course_lib.lessons.shared import forms
 from exercises import simulate
@@ -49,3 +52,27 @@ def test_the_essay_on_cosines_quotes_the_share_of_radial_gradients() -> None:
     share = functions(simulate.reference("cosine-orthogonality"))["share_radial"]
     assert share(users, items, 1.0, 0.1, "dot") == pytest.approx(0.9, abs=0.05)  # "nine users in ten"
     assert share(users, items, 1.0, 0.1, "cos") == 0
+
+
+def test_the_sample_essays_on_cosines_quote_only_numbers_of_the_task_and_the_pages() -> None:
+    users, items = checks.films()
+    share = functions(simulate.reference("cosine-orthogonality"))["share_radial"]
+    radial = [round(100 * share(users, items, tau, 0.1, "dot")) for tau in (0.1, 1, 10)]
+    assert share(users, items, 1, 0.1, "cos") == 0
+    before = torch.tensor(users).requires_grad_()
+    loss = losses.infonce(losses.dot_scores(before, torch.tensor(items)), tau=1.0)
+    (slope,) = torch.autograd.grad(loss, before)
+    shorter = int(((before - 1e-3 * slope).norm(dim=1) < before.norm(dim=1)).sum())
+    page = printed("cosine-orthogonality")
+    assert not unaccounted(
+        "cosine-orthogonality",
+        f"0 for the cosine and {radial[1] / 100} for the dot product (temperature 1, tolerance 0.1)",
+        f"Your {radial[1] / 100} counts",
+        f"With the cosine not one of the 100 users had a radial part, with the dot product it was {radial[1]} of them"
+        " at temperature 1",
+        "{}, {} and {} of 100 users at temperatures 0.1, 1 and 10".format(*radial),
+        f"at temperature 1 a small step shortens {shorter} users and lengthens {100 - shorter}",
+        f"At temperature 1 a small step shortens {shorter} of the 100 users",
+        "{:,} of {:,} moves".format(*(int(page[f"biased-{name}"]) for name in ("shorter", "moves"))),
+        f"decay ({page['break-decay']} % of the steps in the chapter's table) and Adam ({page['break-adam']} %)",
+    )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from in_process import functions, with_arguments
+from sample_essays import unaccounted
 from scipy import optimize
 
 from course_lib import correction, popularity
@@ -161,6 +162,20 @@ def test_the_essay_on_ddc_quotes_its_numbers() -> None:
         assert str(popular) in text and f"{right}" in text
     assert np.mean(negative) == pytest.approx(0.94, abs=0.03)
     assert np.mean(losses, axis=0) == pytest.approx([0.25, 0.17, 0.33], abs=0.02)
+    (plain, before), (both, _), (half, after), (raised, _) = quoted.values()
+    assert not unaccounted(
+        "ddc",
+        "above 90 %",
+        "(94 %)",
+        *(f"{missing[20]} of {len(users):,} users {how}" for how in ("without", "who")),
+        f"{missing[20]} of {len(users):,} users after 20 epochs and {missing[40]} after 40",
+        f"the {missing[20]} users",
+        f"from {plain} only to {both}",
+        f"from {plain} to {both}; $\\alpha$ alone would have brought it to {half}, and cost accuracy (MRR {before} to"
+        f" {after}), $\\beta$ alone to {raised}",
+        f"your {before}",
+        "rose to 0.33",
+    )
 
 
 # ---- messages: wrong answers that the usual misconceptions give ----

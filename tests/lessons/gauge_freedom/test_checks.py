@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from in_process import functions
+from sample_essays import unaccounted
 
 from course_lib import gauge
 from course_lib.lessons.gauge_freedom import checks
@@ -36,6 +37,17 @@ def test_the_essay_on_gauges_quotes_the_neighbours_left() -> None:
     shares = {s: np.mean([left(*checks.films(s, seed=seed), 10) for seed in range(5)]) for s in (1, 2)}
     assert 0.35 < shares[1] < 0.5  # "less than half"
     assert shares[2] == pytest.approx(0.25, abs=0.05)  # "about a quarter"
+    narrow, wide = (left(*checks.films(s), 10) for s in (1, 2))
+    assert not unaccounted(
+        "gauge-freedom",
+        f"the overlap was {narrow:.2f}",
+        f"Your {narrow:.2f}",
+        f"of spread 1 kept {100 * narrow:.0f} % of the ten nearest films, one of spread 2 kept {100 * wide:.0f} %",
+        f"behind the {100 * narrow:.0f} %",
+        f"for $k=16$ that takes {16 * 17 // 2} rows",
+        "vectors of length 1",
+        "items at length 1",
+    )
 
 
 def test_the_films_of_two_checks_have_equal_scores() -> None:

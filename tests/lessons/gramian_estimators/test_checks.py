@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from in_process import functions
+from sample_essays import printed, unaccounted
 
 from course_lib import gramians
-from course_lib.lessons.gramian_estimators import checks
+from course_lib.lessons.gramian_estimators import broken, checks
 from course_lib.lessons.shared import forms
 from course_lib.maths.arrays import exact
 from exercises import simulate
@@ -79,6 +80,40 @@ def test_the_essay_on_gramians_quotes_the_best_rates() -> None:
     assert fast == pytest.approx(0.4, abs=0.03) and 1 - fast == pytest.approx(
         0.6, abs=0.03
     )  # "about 60 per cent of it"
+    copied = gramians.random_walk_error(
+        0.01, delta=fast / np.sqrt(1 - fast), sigma=1
+    )  # delta / sigma, from the best rate
+    assert round(copied) == 11  # "eleven times the squared error of the batch alone"
+    cone, page = broken.leaving_the_cone(), printed("gramian-estimators")
+    assert (*cone.actual, *cone.claimed, sum(cone.actual), sum(cone.claimed) / 2) == (-2, 2, 0, 2, 0, 1)
+    errors = [
+        f"{100 * float(page[name]):.{digits}f} %" for name, digits in (("same-batch-16", 0), ("same-batch-1024", 1))
+    ]
+    assert not unaccounted(
+        "gramian-estimators",
+        f"batches of 64 at learning rate 5 was {slow:.3f}",
+        f"{slow:.3f} as the best rate for batches of 64 at learning rate 5, and {fast:.3f} for batches of 1,024 at"
+        " learning rate 50",
+        f"{slow:.3f} for batches of 64 at learning rate 5 and {fast:.3f} for 1,024 at 50",
+        f"I got {fast:.3f}",
+        f"Keep your {fast:.3f}",
+        f"together with {slow:.3f}",
+        "a learning rate of 50",
+        f"{errors[0]} of the length",
+        f"{errors[0]} with 16 pairs, {errors[1]} with 1,024",
+        f"{errors[0]} at 16 pairs and {errors[1]} at 1,024",
+        f"SAGram is off by {page['late-sagram-one']} and its SOGram at the rate 0.1 by {page['late-sogram-128']}",
+        f"a batch {(2 - 0.01) / 0.01:.0f} times as large",
+        "With cached values 2 and 0 that are now both 0, the estimates are $-2$ and 2, with mean 0. Projected they are"
+        " 0 and 2, with mean 1",
+        "the estimates $-2$ and 2 become 0 and 2, and the mean 0 becomes 1",
+        "with 16 pairs",  # and what the essays would try:
+        "I would take 1,024",
+        "128, 256, 512 and 1,024",
+        "$\\alpha=0.01$, 0.1 and 0.4",
+        "10,000 estimated gradients",
+        "for 16, 128 and 1,024 pairs",
+    )
 
 
 def test_the_films_of_a_path_do_not_depend_on_the_batch_that_is_measured() -> None:

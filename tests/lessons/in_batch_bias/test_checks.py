@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sample_essays import unaccounted
 
+from course_lib import datasets
 from course_lib.lessons.in_batch_bias import checks
 from course_lib.lessons.shared import forms
 from exercises import simulate
@@ -157,3 +159,18 @@ def test_the_public_checks_of_tasks_3_and_4_look_at_more_than_form() -> None:
         checks.shard_weights(lambda rows, cols, *_: [[7] * len(cols) for _ in rows])
     with pytest.raises(forms.NotYet, match="nothing is disproved"):
         checks.counterexample(lambda: ([[1, 0], [0, 1]], 2, (0, 0), 1))
+
+
+def test_the_sample_essays_quote_the_shares_of_the_films() -> None:
+    share, films = answers(simulate.reference())["share_pushed_down"], datasets.load("movietweetings")
+    small, large = (f"{100 * share(films.users, films.items, size):.0f} %" for size in (16, 256))
+    assert not unaccounted(
+        "in-batch-bias",
+        f"about {small} of the pairs were pushed down with batches of 16",
+        f"{large} of the liked pairs have a negative best score with batches of 256",
+        f"With batches of 256, {large} of the liked pairs",
+        f"your {large}",
+        "instead of 1",
+        "all pairs ask for 1 and 0",
+        "against 1 and 0",
+    )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from in_process import functions
+from sample_essays import printed, unaccounted
 
 from course_lib.lessons.jacobian_conditions import checks
 from course_lib.lessons.shared import forms
@@ -43,4 +44,30 @@ def test_the_essay_on_jacobians_quotes_shares_and_chance() -> None:
     assert (
         f"{100 * chance[2]:.1f} % of all random directions" in essay
         and f"chance gives {100 * chance[0]:.1f} %" in essay
+    )
+    page = printed("jacobian-conditions")
+    assert not unaccounted(
+        "jacobian-conditions",
+        "{:.2f}, {:.2f} and {:.2f} in 2, 8 and 64 dimensions".format(*shares),
+        "{:.2f}, {:.2f} and {:.2f} by chance".format(*chance),
+        "{:.2f} for $d=2$, {:.2f} for $d=8$ and {:.2f} for $d=64$".format(*chance),
+        f"probability {chance[2]:.2f}, in the plane with {chance[0]:.2f}",
+        *(f"{shares[2]:.2f} {how}" for how in ("in 64", "at $d=64$", "is right", "beside the")),
+        f"{chance[2]:.2f} of task 6(b)",
+        f'At width 2 my report would have read "{100 * shares[0]:.0f} %"',
+        "what the report would have said at width 2",
+        "the sentence on width 2",
+        f"{page['chance-64']} % of *all* directions",  # against what the weak essay says:
+        "20 of 180 degrees would fall into the window, which is 11 %",
+        "11 % is the chance in the plane",
+        "your 11 % holds in the plane",
+        f"Chance is {float(page['chance-2']):.0f} % there",
+        "an output of 2 dimensions",
+        f"{page['surprise-people-shorter']} % of the moves",
+        f"{page['break-decay']} % of the moves",
+        f"{100 - 83} % of the moves",
+        f"the remaining {100 - 83} %",
+        f"the missing {100 - 83} %",
+        "Orthogonal moves give exactly 1",
+        "Exactly 1 for orthogonal moves",
     )

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from in_process import functions
+from sample_essays import printed, unaccounted
 
 from course_lib.checking import some
 from course_lib.lessons.one_batch_many_machines import checks
@@ -100,3 +101,37 @@ def test_the_essay_quotes_numbers_of_the_tasks() -> None:
     columns = processes.gradient_factors(processes=8, rows="own", gather="constant")
     push = processes.mean_push(columns, processes=8, batch_size=512)
     assert float(1 - push) == pytest.approx(7 / 8, abs=0.001)
+    answers, page = functions(simulate.reference("one-batch-many-machines")), printed("one-batch-many-machines")
+    constants = [str(factor) for factor in answers["factors"](8, "own", "constant", "mean", False)]
+    whole, sums = (
+        answers["factors"](8, *recipe, True) for recipe in (("all", "constant", "mean"), ("own", "gradients", "sum"))
+    )
+    assert (
+        whole == [1, 1, 1, 1, 8] and sums == [1] * 5
+    )  # "the vectors get 1 and the temperature gets 8", "sums over own rows"
+    sent, half = (answers["step_bytes"](8, 512, 128, "own", gather) for gather in ("gradients", "constant"))
+    assert sent == 2 * half
+    assert not unaccounted(
+        "one-batch-many-machines",
+        "8 times 512 is 4,096",
+        "511 other items per step in place of 4,095",
+        "511 wrong answers and not 4,095",
+        f"511/4095 as often, that is {100 * 511 / 4095:.0f} %",
+        "511 other items, not 4,095",
+        f"as often, about {511 / 4095:.3f}",
+        ", ".join(constants),
+        f"gives {constants[3]} for the far pushes",
+        f"far push is {constants[3]}",
+        "all factors are already 1",
+        "the vectors get 1 and the temperature gets 8",
+        "the temperature then gets 8",
+        f"{page['first-loss-one']} on one machine and {page['first-loss-eight']} on eight machines with constants",
+        f"{page['recall-constant']} % against {page['recall-one']} %",
+        f"{page['recall-constant']} % of the hidden films against {page['recall-one']} %",
+        f"the {page['recall-constant']} % was one error against another",
+        f"one machine finds {page['recall-logq']} % and eight machines with constants {page['recall-logq-constant']} %",
+        f"with logQ it found {page['recall-logq-constant']} % against {page['recall-logq']} %",
+        f"with vectors of 128 numbers the gather that you ask for sends {sent / 1e6:.2f} MB",
+        "float64",  # and what the essays would try:
+        "1, 2, 4 and 8 local parts",
+    )

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 from in_process import functions, with_arguments
-from scipy import optimize
+from sample_essays import printed, unaccounted
+from scipy import optimize, stats
 
 from course_lib import popularity
 from course_lib.lessons.popularity_direction import checks
@@ -127,6 +128,32 @@ def test_the_essay_on_the_direction_quotes_its_numbers() -> None:
         0.03, abs=0.005
     )  # "about 3 %"
     assert abs(mean @ direction) / np.linalg.norm(mean) < 0.1  # "at a right angle to e_pop nearly"
+    plain, null = found[0][0], f"{names['null_correlation'](counts, 256, 0.05):.2f}"
+    t = plain * np.sqrt((len(counts) - 2) / (1 - plain**2))
+    assert 2 * stats.t.sf(t, len(counts) - 2) < 1e-16  # the weak essay's p, of a direction that was fixed in advance
+    assert printed("popularity-direction")["lastfm-first"] == f"{axis:.2f}"
+    assert not unaccounted(
+        "popularity-direction",
+        f"{plain:.2f} over {len(counts)} films is highly significant ($p<10^{{-16}}$)",
+        f"{100 * found[5][0] ** 2:.0f} % of the variance",
+        "even closer to 1",
+        "20 epochs",
+        f"random vectors give {null}",
+        f"Put the {null}",
+        f"the formula gives {null}",
+        f"the {null} of noise",
+        f"random vectors have {null}",
+        f"the start has ${found[0][1]:.2f}$",
+        f"which split gave the ${found[0][1]:.2f}$",
+        f"{found[1][0]:.2f} plain and {found[1][1]:.2f} cross-fitted",
+        f"it is still {found[5][1]:.2f}",
+        f"other films have chosen I get {found[5][1]:.2f}",
+        f"with popularity is {axis:.2f}",
+        f"{100 * np.linalg.norm(mean) / np.sqrt((table**2).sum(axis=1).mean()):.0f} % of an item's length",
+        f"(cosine ${mean @ direction / np.linalg.norm(mean):.2f}$)",
+        "widths 16, 64 and 256",
+        "is near 0.3",
+    )
 
 
 # ---- messages: wrong answers that the usual misconceptions give ----

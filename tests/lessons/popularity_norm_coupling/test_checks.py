@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from in_process import functions
+from sample_essays import printed, unaccounted
 
 from course_lib.lessons.popularity_norm_coupling import checks
 from course_lib.lessons.shared import forms
@@ -35,3 +36,21 @@ def test_the_essay_on_norms_quotes_the_slopes() -> None:
     counts = checks.film_counts()
     assert predicted(counts, 512, 3000, 100, 1, 1e-3) > 0.1
     assert predicted(counts, 512, 3000, 0.01, 1, 1e-3) < 0.001
+    slopes = {lr: predicted(counts, 512, 3000, lr, 1, 1e-3) for lr in (0.01, 1, 10, 100)}
+    low, high, page = f"{slopes[0.01]:.5f}", f"{slopes[100]:.3f}", printed("popularity-norm-coupling")
+    assert not unaccounted(
+        "popularity-norm-coupling",
+        f"{high} at learning rate 100 and {low} at 0.01",
+        f"{low} at rate 0.01 against {high} at rate 100",
+        f"{low}, {slopes[1]:.3f}, {slopes[10]:.3f} and {high} at rates 0.01, 1, 10 and 100",
+        f"{100 * 0.7**2:.0f} % of the variance",
+        f"{10 / 0.1:.0f} times smaller we need {10 / 0.1:.0f} times as many steps",
+        f"{(10 / 0.1) ** 2:,.0f} times smaller",
+        f"{page['consistent-1000']} after 1,000 updates",
+        f"{page['conflicting-100']} after 100",
+        f"{page['break-decay']} with it and {page['break-none']} without it on MovieLens-1M",
+        f"{page['chance-ml1m']} of the places on MovieLens-1M",
+        f"on MovieLens-1M, where lists leave out known films, chance is {page['chance-ml1m']}",
+        f"keep {page['e8-logq-share-cos']} of the places by cosine",
+        f"of {page['slow-slope']} and a loss of {page['way-loss-slow']}, against {page['way-loss-10']} at rate 10",
+    )
