@@ -752,12 +752,17 @@ def test_weights_that_cancel_leave_nothing_behind(site_page: Callable[..., Any],
     """Rounding once left 1e-17 on a positive, and with it a best score of 36.7 or of no number at all."""
     rng = np.random.default_rng(6)
     page = site_page(*(static(labels=random_labels(rng), batch_size=2, kind=kind) for _ in range(3)))
-    for button in page.locator('.cw-cell[aria-pressed="true"]').all():
-        button.hover()
-        inspected = (
-            button.locator("xpath=ancestor::div[contains(@class, 'cw-in-batch')]").locator(".cw-inspector").inner_text()
-        )
-        assert "pushed apart 0 (asked: 1 and 0). Best score alone: ∞." in inspected
+    inspected = page.evaluate("""async () => {
+      const found = [];
+      for (const cell of document.querySelectorAll('.cw-cell[aria-pressed="true"]')) {
+        cell.dispatchEvent(new PointerEvent("pointerenter"));
+        await new Promise(requestAnimationFrame);
+        found.push(cell.closest(".cw-in-batch").querySelector(".cw-inspector").innerText);
+      }
+      return found;
+    }""")
+    assert inspected
+    assert all("pushed apart 0 (asked: 1 and 0). Best score alone: ∞." in one for one in inspected)
 
 
 def test_the_widget_fits_every_width(site_page: Callable[..., Any]) -> None:
