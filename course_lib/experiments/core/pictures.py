@@ -160,7 +160,7 @@ def _figure(panels: Sequence[str], series: Iterable[Series], caption: str) -> st
     )
     return (
         '<figure class="paper-against-ours" style="margin:1rem 0">'
-        f'<div style="display:flex;flex-wrap:wrap;align-items:flex-start;gap:.5rem 1.5rem">{"".join(panels)}</div>'
+        f'<div style="display:flex;flex-wrap:wrap;align-items:flex-start;gap:.5rem">{"".join(panels)}</div>'
         f"<figcaption>{legend}<br>{html.escape(caption)}</figcaption></figure>"
     )
 
