@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from course_lib.maths import geometry, losses
-from exercises.kit.asking import Exam, Kind, Question, mixed, rational, table
+from exercises.kit.asking import Exam, Kind, Question, judged, mixed, rational, table
 from exercises.variants import pick, whole
 
 EXAM = Exam("cosine-orthogonality")
@@ -143,7 +143,7 @@ with numbers if false.""",
 constant on rays.""",
         ((1, "the verdict: «verdict»"), (2, "the reason by rays, or a counterexample with its numbers")),
         {"n": whole(rng, 2, 6), "case": case},
-        {"truth": truth, "verdict": "True." if truth else "False."},
+        {**judged(truth)},
     )
 
 
@@ -183,8 +183,7 @@ longer. True or false: {change} makes this $q$ shorter. Decide by a calculation 
         ((1, "the verdict: «verdict»"), (2, "a calculation of the new length, or the right angle named as the reason")),
         {"q": q.tolist(), "rate": rate, "case": case},
         {
-            "truth": truth,
-            "verdict": "True." if truth else "False.",
+            **judged(truth),
             "before": int(q @ q),
             "after": float(((q + step) ** 2).sum()),
         },

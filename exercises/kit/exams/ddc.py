@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from course_lib.maths import correction, geometry, losses
-from exercises.kit.asking import Exam, Kind, Question, rational, table
+from exercises.kit.asking import Exam, Kind, Question, judged, rational, table
 from exercises.variants import pick, whole
 
 EXAM = Exam("ddc")
@@ -140,8 +140,7 @@ b<0<\max b$. Here «why».""",
         ((1, "the verdict: «verdict»"), (2, "the signs of $a$ and $b$, and what runs where")),
         {"a": a, "b": b},
         {
-            "truth": truth,
-            "verdict": "True." if truth else "False.",
+            **judged(truth),
             "why": why or "both have both signs",
         },
     )
@@ -181,8 +180,7 @@ $«before»$ to $«after»$ when only the $b_j$ move, so gradient descent moves 
         ((1, "the verdict: «verdict»"), (2, "what cancels and what does not")),
         {"shift": shift, "b": b, "case": case},
         {
-            "truth": truth,
-            "verdict": "True." if truth else "False.",
+            **judged(truth),
             "before": rational(slope[0]),
             "after": rational(slope[1]),
         },

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from course_lib.maths import losses
-from exercises.kit.asking import Exam, Kind, Question, rational, table
+from exercises.kit.asking import Exam, Kind, Question, judged, rational, table
 from exercises.variants import pick, whole
 
 EXAM = Exam("first-model")
@@ -77,8 +77,7 @@ on average, the rare one «once:.4f» times.""",
         ((1, "the verdict: «verdict»"), (2, "the reason, with a count where the claim is about counts")),
         {"total": total, "batch": batch, "fans": fans, "case": case},
         {
-            "truth": truth,
-            "verdict": "True." if truth else "False.",
+            **judged(truth),
             "often": fans * (batch - 1) / (total - 1),
             "once": (batch - 1) / (total - 1),
         },

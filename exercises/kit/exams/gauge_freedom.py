@@ -9,7 +9,7 @@ from numpy.random import Generator
 
 from course_lib.maths import gauge, geometry
 from course_lib.maths.arrays import exact
-from exercises.kit.asking import Exam, Kind, Question, mixed, rational, table
+from exercises.kit.asking import Exam, Kind, Question, judged, mixed, rational, table
 from exercises.variants import pick, whole
 
 EXAM = Exam("gauge-freedom")
@@ -131,8 +131,7 @@ $(1,-1)$ the cosine «second:.2f».""",
         ((1, "the verdict: «verdict»"), (2, "$M^\\top M$, or two films with both cosines")),
         {"M": M},
         {
-            "truth": truth,
-            "verdict": "True." if truth else "False.",
+            **judged(truth),
             "square": rational(matrix.T @ matrix),
             "first": cosines[0] + 0.0,
             "second": cosines[1] + 0.0,
@@ -161,8 +160,7 @@ signs.""",
         ((1, "the verdict: «verdict»"), (2, "the rank of the table of squares, or an explicit $D$")),
         {"rows": rows, "words": words},
         {
-            "truth": left == 0,
-            "verdict": "True." if left == 0 else "False.",
+            **judged(left == 0),
             "squares": (np.array(rows) ** 2).tolist(),
             "rank": 2 - left,
             "left": left,

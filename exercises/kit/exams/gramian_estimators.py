@@ -10,7 +10,7 @@ from numpy.random import Generator
 
 from course_lib.maths import gramians
 from course_lib.maths.arrays import exact
-from exercises.kit.asking import Exam, Kind, Question, mixed, rational, table
+from exercises.kit.asking import Exam, Kind, Question, judged, mixed, rational, table
 from exercises.variants import pick, whole
 
 EXAM = Exam("gramian-estimators")
@@ -145,8 +145,7 @@ $«first»$ and $«second»$, with the right mean.""",
         ),
         {"old": old, "now": now, "case": case},
         {
-            "truth": truth,
-            "verdict": "True." if truth else "False.",
+            **judged(truth),
             "gram": gramians.gramian(exact(np.array([[now], [old]])))[0, 0],
             "first": estimates[0],
             "second": estimates[1],
@@ -173,7 +172,7 @@ $1-2\eta$: $u$ becomes $«new»$. The squared length goes from $«before»$ to $
 every part; above $\eta=1/\nu_{\max}=1/«high»$ the part along the largest eigenvalue grows.""",
         ((1, "the verdict: «verdict»"), (2, "the new vector or both factors, and the lengths")),
         {"high": high, "u": u, "rate": rate},
-        {"truth": truth, "verdict": "True." if truth else "False.", "new": new, "before": before, "after": after},
+        {**judged(truth), "new": new, "before": before, "after": after},
     )
 
 

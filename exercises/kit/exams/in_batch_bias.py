@@ -11,7 +11,7 @@ from course_lib.data.interactions import Interactions
 from course_lib.maths import in_batch, processes
 from course_lib.maths.arrays import exact
 from course_lib.training.objectives import closed_form
-from exercises.kit.asking import Exam, Kind, Question, mixed, rational, table
+from exercises.kit.asking import Exam, Kind, Question, judged, mixed, rational, table
 from exercises.variants import pick, whole
 
 EXAM = Exam("in-batch-bias")
@@ -171,7 +171,7 @@ $\\rho(\\mathrm{{pop}}-1)$, which is $«w1»$ for batches of «s1» and $«w2»$
 is 0.""",
         ((1, "the verdict: «verdict»"), (2, "the weights, or the factor that is divided out")),
         {"pop": pop, "M": M, "s1": sizes[0], "s2": sizes[1], "case": case},
-        {"truth": truth, "verdict": "True." if truth else "False.", "w1": pushed[0], "w2": pushed[1]},
+        {**judged(truth), "w1": pushed[0], "w2": pushed[1]},
     )
 
 
@@ -210,7 +210,7 @@ or false: its expectation is still the loss over all pairs.""",
 $\\frac1M=«copy»$; without replacement never.""",
         ((1, "the verdict: «verdict»"), (2, "the pair or the weight that is wrong, or why nothing is")),
         {"M": M, "s": s, "case": case},
-        {"truth": truth, "verdict": "True." if truth else "False.", "copy": Fraction(1, M)},
+        {**judged(truth), "copy": Fraction(1, M)},
     )
 
 

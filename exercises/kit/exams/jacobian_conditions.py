@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from course_lib.maths import geometry
 from course_lib.models import encoders, jacobians
-from exercises.kit.asking import Exam, Kind, Question, mixed, rational, table
+from exercises.kit.asking import Exam, Kind, Question, judged, mixed, rational, table
 from exercises.variants import pick, whole
 
 EXAM = Exam("jacobian-conditions")
@@ -169,8 +169,7 @@ $«wanted»$.""",
         ((1, "the verdict: «verdict»"), (2, r"$K_{12}=«mixed»\,I$, and what it does to the movement")),
         {"kind": "with a bias" if bias else "without a bias", "first": first, "second": second},
         {
-            "truth": truth,
-            "verdict": "True." if truth else "False.",
+            **judged(truth),
             "one": "+1" if bias else "",
             "mixed": int(np.dot(first, second)) + bias,
             "wanted": -1 if bias else 0,
@@ -199,7 +198,7 @@ movement of a row is still perpendicular to the row. Try $q=«q»$ and $g=«g»$
 that multiplies a whole row by a number keeps the row tangent. A change of single entries turns it.""",
         ((1, "the verdict: «verdict»"), (2, "the inner product, and what kind of change is allowed")),
         {"change": CHANGES[case], "q": q.tolist(), "g": g.tolist()},
-        {"truth": truth, "verdict": "True." if truth else "False.", "new": new.tolist(), "inner": float(q @ new)},
+        {**judged(truth), "new": new.tolist(), "inner": float(q @ new)},
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from course_lib.maths import in_batch, losses, processes
-from exercises.kit.asking import Exam, Kind, Question, rational, table
+from exercises.kit.asking import Exam, Kind, Question, judged, rational, table
 from exercises.variants import pick, whole
 
 EXAM = Exam("one-batch-many-machines")
@@ -116,8 +116,7 @@ the right gradient. Times «P» the three are $«after»$.""",
             "case": [rows, gather],
         },
         {
-            "truth": truth,
-            "verdict": "True." if truth else "False.",
+            **judged(truth),
             "pull": made.pull,
             "near": made.near,
             "far": made.far,
@@ -149,7 +148,7 @@ step.""",
         """**«verdict»** The expected number of such meetings in a step, first pair before second, is $«value»$.""",
         ((1, "the verdict: «verdict»"), (2, "the expected number, or the reason why it is 0 or not")),
         {"M": M, "P": P, "B": B, "draw": draw, "same": same, "place": place},
-        {"truth": value > 0, "verdict": "True." if value > 0 else "False.", "value": value},
+        {**judged(value > 0), "value": value},
     )
 
 

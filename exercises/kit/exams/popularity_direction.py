@@ -11,7 +11,7 @@ from numpy.random import Generator
 from course_lib.data.interactions import TripleLaw
 from course_lib.maths import losses, popularity
 from course_lib.maths.arrays import exact
-from exercises.kit.asking import Exam, Kind, Question, mixed, rational, table
+from exercises.kit.asking import Exam, Kind, Question, judged, mixed, rational, table
 from exercises.variants import pick, whole
 
 EXAM = Exam("popularity-direction")
@@ -168,7 +168,7 @@ each of the three rows where there is decay.""",
         f"""**«verdict»** {why} In the example the sum of the three items changes by «change:.4f».""",
         ((1, "the verdict: «verdict»"), (2, "the reason: opposite moves of equal length, or what breaks them")),
         {"user": user, "items": items, "rate": rate, "decay": decay, "case": case},
-        {"truth": truth, "verdict": "True." if truth else "False.", "change": change + 0.0},
+        {**judged(truth), "change": change + 0.0},
     )
 
 
@@ -197,8 +197,7 @@ pulled more often than pushed in a pass.""",
             "case": [negatives, collision],
         },
         {
-            "truth": gain > loss,
-            "verdict": "True." if gain > loss else "False.",
+            **judged(gain > loss),
             "gain": gain,
             "loss": loss,
             "rule": "By popularity and kept, the two are equal for every film."

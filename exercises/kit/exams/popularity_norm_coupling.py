@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from course_lib.maths import geometry, norms, popularity
-from exercises.kit.asking import Exam, Kind, Question, mixed, rational, table
+from exercises.kit.asking import Exam, Kind, Question, judged, mixed, rational, table
 from exercises.variants import pick, whole
 
 EXAM = Exam("popularity-norm-coupling")
@@ -117,8 +117,7 @@ updates.""",
         ),
         {"n": n, "case": case},
         {
-            "truth": truth,
-            "verdict": "True." if truth else "False.",
+            **judged(truth),
             "agree": rational(agree),
             "conflict": float(geometry.norm(q)),
         },
@@ -143,8 +142,7 @@ training and «second:.4f» in the second.""",
         ((1, "the verdict: «verdict»"), (2, "the gradient is divided by $c$, and what follows for the rate")),
         {"c": c, "exponent": exponent, "factor": c**exponent},
         {
-            "truth": truth,
-            "verdict": "True." if truth else "False.",
+            **judged(truth),
             "first": float(geometry.cosine(new, k)),
             "second": float(geometry.cosine(other, k)),
         },
