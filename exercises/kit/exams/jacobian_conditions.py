@@ -285,8 +285,8 @@ q\rangle+\|\Delta q\|^2$ never falls.""",
 def kernels(rng: Generator) -> Question | None:
     x = rng.integers(0, 4, (2, 2))
     B, rows = rng.integers(-2, 3, (2, 2)), rng.integers(-2, 3, (2, 2))
-    if not (x @ x.T).all() or x[0] @ x[0] == x[1] @ x[1] or not (B @ B.T)[0, 1] or not rows.any(axis=1).all():
-        return None
+    if not (x @ x.T).all() or x[0] @ x[0] == x[1] @ x[1] or not (B @ B.T)[0, 1] or not rows[0] @ rows[1]:
+        return None  # orthogonal rows would not move each other, like those of a table
     towers = {
         "table": encoders.Lookup(2, 2),
         "table with a shared bias": encoders.BiasedLookup(2, 2),
@@ -307,16 +307,17 @@ $$C=«C»,\quad D=«D»$$
 The towers are a table, a table with a shared bias, a linear layer on features without bias, and a linear layer on
 top of a table. (a) Which is which? (b) In which towers does the gradient of input 1 move the vector of input 2?
 (c) In which is a gradient turned?""",
-        """(a) «order». (b) In all but the table: their blocks off the diagonal are not 0. (c) Only in the linear
-layer on top of a table, «turned»: its blocks are not multiples of $I$.""",
+        """(a) «order». (b) In «moved», all but the table: their blocks off the diagonal are not 0. (c) Only in the
+linear layer on top of a table, «turned»: its blocks are not multiples of $I$.""",
         (
             (3, "(a) «order» (2 for one exchange)"),
-            (1, "(b) all but the table"),
+            (1, "(b) «moved»"),
             (1, "(c) «turned» only"),
         ),
         dict(shown),
         {
             "order": ", ".join(f"{name}: {label}" for name, label in zip("ABCD", labels, strict=True)),
+            "moved": ", ".join(name for name in "ABCD" if name != order["table"]),
             "turned": order["linear layer on top of a table"],
         },
     )
