@@ -101,7 +101,8 @@ $e_{pref}=«own»$, and DDC found $\alpha=«alpha»$ and $\beta=«beta»$.
 
 (a) Compute $e_{pop}$ and $\langle e_{pref},e_{pop}\rangle$. (b) By how much does DDC change the difference between
 the user's mean score of the head and of the tail? (c) A report says of users with $\alpha<0$ that DDC has
-lowered the head against the tail. Is this right for this user? (d) Which $\alpha$ would leave the difference as it was?""",
+lowered the head against the tail. Is this right for this user? (d) Which $\alpha$ would leave the difference as it
+was?""",
         r"""(a) $e_{pop}=«unit»$, and the product is $«cosine»$. (b) $\|v_{diff}\|\,(\alpha+\beta\langle
 e_{pref},e_{pop}\rangle)=«value»$. (c) «verdict» (d)
 $\alpha=-\beta\cdot«cosine»=«even»$.""",
@@ -155,7 +156,7 @@ ORIGIN = (
     ("each user's list before DDC", True, "All scores of a user change by one number."),
     ("the direction $e_{pop}$", True, "It is a difference of two means of items."),
     (
-        "the sign of the $\\alpha$ that DDC finds with a ridge",
+        "the sign of each $\\alpha_u$ that DDC finds with a ridge",
         False,
         "The $b_j$ change by one number, and with them $\\mathbb{E}[wb]$.",
     ),
@@ -178,7 +179,7 @@ def origin(rng: Generator) -> Question:
     ]
     return Question(
         f"""All items of a trained model are moved by one vector, «shift» times $e_{{pop}}$. True or false: {what}
-stays as it was, for every user. Where an example helps, take one positive with $a=1$, two negatives with $b=«b»$ before
+stays as it was. Where an example helps, take one positive with $a=1$, two negatives with $b=«b»$ before
 the move, all scores 0, and $e_{{pref}}$ at a right angle to $e_{{pop}}$.""",
         f"""**«verdict»** {why} (In the example the slope $\\mathbb{{E}}[wb]$ at $\\alpha=\\beta=0$ goes from
 $«before»$ to $«after»$, so gradient descent moves $\\alpha$ the other way.)""",
@@ -210,18 +211,20 @@ for positives and $b_j=\langle e_{pop},e_j\rangle$ for negatives.
 (a) Split it into $s_i-s_j$, a part that is the same for all pairs of the user, and a rest with mean 0. (b) Write
 the margin that is *served*, and show what is left there of the common part. (c) Compute both common parts for
 $\alpha=«alpha»$, $\beta=«beta»$, $a=«a»$, $b=«b»$, where the *negatives* have the projections $«a_neg»$ on
-$e_{pref}$ and the *positives* $«b_pos»$ on $e_{pop}$. (d) Why can the DDC loss fall although no list changes?""",
+$e_{pref}$ and the *positives* $«b_pos»$ on $e_{pop}$. (d) What does each of the two do to the
+DDC loss, and what to the user's list?""",
         r"""(a) $x_{ij}=(s_i-s_j)+(\beta\bar a-\alpha\bar b)+\beta(a_i-\bar a)-\alpha(b_j-\bar b)$. (b) One vector
 meets both films, so the served margin is $s_i-s_j+\beta(a_i-a'_j)+\alpha(b'_i-b_j)$ with $a'_j=\langle
 e_{pref},e_j\rangle$ and $b'_i=\langle e_{pop},e_i\rangle$. Its common part is $\beta(\bar a-\bar a')-\alpha(\bar
-b-\bar b')$. (c) $«learned»$ learned, $«served»$ served. (d) The common part raises all margins of the user by the
-same number and so lowers the loss, but it ranks nothing: what all films share cancels when one vector meets both
-films.""",
+b-\bar b')$. (c) $«learned»$ learned, $«served»$ served. (d) The learned one raises all learned
+margins by the same number and so lowers the DDC loss, but it ranks nothing: what all films share cancels when one
+vector meets both films. The served one is not in the DDC loss. It compares the user's films with the others, so it can
+change the list.""",
         (
             (2, "(a) the split"),
             (2, "(b) the served margin and its common part"),
             (1, "(c) $«learned»$ and $«served»$"),
-            (1, "(d) raises margins, ranks nothing"),
+            (1, "(d) the learned one lowers the loss and ranks nothing"),
         ),
         {"alpha": alpha, "beta": beta, "a": a, "b": b, "a_neg": a_neg, "b_pos": b_pos},
         {"learned": learned, "served": served, "loss": zero},

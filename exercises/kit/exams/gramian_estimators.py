@@ -193,9 +193,9 @@ def one_batch(rng: Generator) -> Question:
 G_v=\frac1b\sum_jv_jv_j^\top$ and, with this estimate held constant, the mean gradient $\frac1b\sum_i\nabla\langle
 u_i,\hat G_vu_i\rangle$.
 
-(a) Write it as a double sum over the batch. (b) Show that its expectation is $(1-\rho)$ times the gradient over
-all pairs plus $\rho$ times the gradient of the *observed* pairs' mean square, and find $\rho$. (c) Give $\rho$ for
-$n=«n»$, $b=«b»$. (d) What does the error do to the scores of observed pairs? Name one repair.""",
+(a) Write it as a double sum over the batch. (b) Its expectation is $(1-\rho)$ times the gradient of one mean square of
+scores plus $\rho$ times that of another. Find both and $\rho$. (c) Give $\rho$ for $n=«n»$, $b=«b»$. (d) What does the
+second part do to scores? Name one way to be rid of it.""",
         r"""(a) $\frac1{b^2}\sum_{i,j}\nabla_u\langle u_i,v_j\rangle^2$. (b) «why» The diagonal terms are observed
 pairs, and the share $\rho$ of the expectation is «rho_is». (c) $«share»$. (d) Observed pairs are pushed to zero,
 against the loss. A repair: a second batch for the Gramian, the Gramian of the *other* examples of the batch, or

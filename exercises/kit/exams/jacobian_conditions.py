@@ -347,7 +347,7 @@ vectors. The table has the share of moves within $90\pm10$ degrees of the vector
 «shown»
 
 (a) Which share would moves in uniformly random directions have in «d» dimensions? (b) Which layer has how many
-features? Say why more features bring the layer closer to a table. (c) A paper calls a share of 20 % "about a fifth
+features? Give the reason. (c) A paper calls a share of 20 % "about a fifth
 of the moves are tangent". Comment.""",
         r"""(a) «how», so «by_chance:.0f» %. (b) «order». The own gradient has the weight $\|x_i\|^2\approx h$,
 each of the others the weight $x_i^\top x_j$ of size $\sqrt h$. All 15 together have about $\sqrt{15h}$, which is

@@ -42,13 +42,13 @@ $n=n^*(«times»^4-1)=«n»$. With half the rate $n^*$, and so this number, is f
 @EXAM.asks(Kind.CALCULATION, "How often a batch moves an item")
 def updates(rng: Generator) -> Question:
     p, batch, steps = Fraction(1, whole(rng, 2, 4)), whole(rng, 2, 3), 100 * whole(rng, 1, 9)
-    items, extra = 2 * whole(rng, 2, 5), whole(rng, 1, 2)
+    items, extra = 2 * whole(rng, 2, 5), whole(rng, 2, 3)
     plain = norms.update_probability(p, batch)
     more = norms.update_probability(p, batch, negatives=extra, n_items=items)
     return Question(
         r"""Each of the «batch» slots of a batch holds a given item with probability $p=«p»$, independently. There
 are «items» items. (a) With which probability does a batch update the item, and how many updates are expected in
-«steps» batches? (b) Now each batch also draws «extra» extra negative(s), each uniformly from all items. What is
+«steps» batches? (b) Now each batch also draws «extra» extra negatives, each uniformly from all items. What is
 the probability then? (c) Does (b) help the rare items or the popular ones more, in proportion?""",
         r"""(a) $\pi=1-(1-p)^{«batch»}=«plain»$, and $«steps»\,\pi=«expected»$. (b)
 $1-(1-p)^{«batch»}\big(1-\frac1{«items»}\big)^{«extra»}=«more»$. (c) The rare ones: an item with $p$ near 0 is
@@ -173,7 +173,7 @@ training and «second:.4f» in the second.""",
 
 @EXAM.asks(Kind.PROOF, "Another brake")
 def brake(rng: Generator) -> Question:
-    a = pick(rng, 0, 2, 3)
+    a = pick(rng, 2, 3, 4)
     power = 2 + 2 * a
     return Question(
         r"""Suppose that the gradient of a loss is perpendicular to $q$ and has the length $h/\|q\|^{«a»}$ with a

@@ -101,11 +101,13 @@ def first_lists(Y: Any, shown: str, fast: float, slow: float, one: int) -> dict[
         film /= np.linalg.norm(film)
     person = M @ film
     film, person = (film, person) if person[one - 1] > 0 else (-film, -person)
-    counts = np.array(Y).sum(0)
+    r = np.corrcoef(film, np.array(Y).sum(0))[0, 1]
+    assert abs(r) < 0.5 or r > 0.8  # (b) has one answer
     back = [str(u + 1) for u in range(6) if person[u] < 0]
     return {
         "order": ", ".join("PQRST"[at] for at in np.argsort(-film)),
-        "r": np.corrcoef(film, counts)[0, 1],
+        "r": r,
+        "follows": "Yes" if r > 0.5 else "No",
         "back": ("person " if len(back) == 1 else "people ") + ", ".join(back),
         "ratio": np.linalg.norm(M @ film) / slow,
     }
