@@ -357,8 +357,8 @@ $\nu_2=«slow:.2f»$, …, and the first singular vectors
 have soon? (b) Does the first axis follow popularity here? Compare the order
 with the numbers of fans. (c) After a while the part along the second axis has grown by a factor $f$. Which power of $f$
 is the factor of the part along the first axis, roughly?""",
-        r"""(a) «order» for people with $\phi_1>0$, and the same in reverse for «back». (b) «follows»: the correlation of
-$\psi_1$ with the fans is «r:.2f». (c) Lengths grow like $e^{\nu t/2}$, so the factor is $f$ to the power
+        r"""(a) «order» for people with $\phi_1>0$, and the same in reverse for «back». (b) «follows»: the correlation
+of $\psi_1$ with the fans is «r:.2f». (c) Lengths grow like $e^{\nu t/2}$, so the factor is $f$ to the power
 $\nu_1/\nu_2=«ratio:.2f»$.""",
         (
             (2, "(a) «order», reversed for «back»"),
