@@ -200,6 +200,7 @@ def test_what_is_wrong_with_a_deck_is_one_line(
     monkeypatch.setattr(decks, "names", lambda: ["topic"])
     read = decks.read
     monkeypatch.setattr(decks, "read", lambda name: read(name, tmp_path))
+    monkeypatch.setattr(write, "reveal", lambda: tmp_path)
     real = write.write
     for site, said in (
         (tmp_path, "slides: topic.yml: second, slide 2: book/part/topic: no label 'thm-two'; expected it on "),

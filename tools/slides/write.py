@@ -80,7 +80,7 @@ def write(names: list[str], site: Path = SITE, out: Path = OUT) -> list[Path]:
     """Write the decks of some chapters and what they load; returns the decks."""
     if not (site / "_static").is_dir():
         raise FileNotFoundError(f"no built book lies in {site}: run `make book` first")
-    written = []
+    written, theirs = [], reveal()
     assets = out / "assets"
     assets.mkdir(parents=True, exist_ok=True)
     for name in tqdm(names, desc="decks", unit="deck"):
@@ -94,7 +94,7 @@ def write(names: list[str], site: Path = SITE, out: Path = OUT) -> list[Path]:
     for style in STYLES:
         _copy(site / "_static" / style, assets / style)
     for part in REVEAL:
-        _copy(reveal() / part, assets / "reveal" / Path(part).name)
+        _copy(theirs / part, assets / "reveal" / Path(part).name)
     for part in ("deck.css", "deck.js"):
         _copy(HERE / part, assets / part)
     shutil.copytree(site / "_static" / MATHJAX, assets / MATHJAX, dirs_exist_ok=True)
