@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from bs4 import BeautifulSoup
 
-from tools import guide
+from tools import guide, toc
 from tools.slides import deck as decks
 from tools.slides import pieces, write
 from tools.slides.pages import Chapter, Missing
@@ -196,7 +196,7 @@ def test_what_is_wrong_with_a_deck_is_one_line(
     missing = SLIDE.replace("cover", "{statement: thm-two}")
     (tmp_path / "topic.yml").write_text(f"first: [{SLIDE}]\nsecond: [{SLIDE}, {missing}]\n")
     (tmp_path / "_static").mkdir()
-    monkeypatch.setattr(write.toc, "page_of", lambda name: chapter.page)
+    monkeypatch.setattr(toc, "page_of", lambda name: chapter.page)
     monkeypatch.setattr(decks, "names", lambda: ["topic"])
     read = decks.read
     monkeypatch.setattr(decks, "read", lambda name: read(name, tmp_path))

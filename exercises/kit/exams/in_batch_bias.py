@@ -205,6 +205,11 @@ BROKEN = (
         False,
         "No batch ever shows that film.",
     ),
+    (
+        "is drawn without replacement, and one of the people likes a single film",
+        True,
+        "A count of 1 is a count like any other.",
+    ),
 )
 
 

@@ -130,9 +130,9 @@ def order(rng: Generator) -> Question:
 is in more pairs than film R, and the batches of a pass are drawn at random. True or false: whatever the pairs
 are, {claim}. Where it helps, think of a film that already points at its only target, and of one whose «n» updates
 come from two people at a right angle in turn.""",
-        f"""**«verdict»** {why} What decides the length is the sum over the updates of a film: one that already
-points at its only target has $\\|h\\|=0$ and keeps the length $«agree»$, however many updates it gets. The film of
-the two people ends at the length $«conflict:.2f»$ after «n» updates.""",
+        f"""**«verdict»** {why} (A film that already points at its only target has $\\|h\\|=0$ and keeps the length
+$«agree»$, however many updates it gets. The film of the two people ends at the length $«conflict:.2f»$ after «n»
+updates.)""",
         (
             (1, "the verdict: «verdict»"),
             (2, "the reason: the pulls, the number of updates, or both together decide"),

@@ -60,7 +60,24 @@ def origin(shift: int, b: Any, case: int) -> dict[str, Any]:
         now = [value + move for value in b]
         found.append((loss([0], [0, 0], [1], now, tiny, 0) - loss([0], [0, 0], [1], now, -tiny, 0)) / (2 * tiny))
     assert found[0] < -1e-3 and found[1] > 1e-3  # the example must show what the answer says
-    return {"before": found[0], "after": found[1], "truth": case < 3}
+    items, user = np.random.default_rng(0).normal(size=(6, 3)), np.array([1.0, -0.5, 0.3])
+    looks = []
+    for rows in (items, items + shift * towards(items)):
+        scores = rows @ user
+        at_fixed = loss(scores[:2], scores[2:], [0, 0], rows[2:] @ towards(items), -0.5, 0)
+        looks.append(
+            (loss(scores[:2], scores[2:], [0, 0], [0] * 4, 0, 0), np.argsort(scores), towards(rows), None, at_fixed)
+        )
+    stays = [one is not None and np.allclose(one, other) for one, other in zip(*looks, strict=True)]
+    stays[3] = found[0] * found[1] > 0
+    return {"before": found[0], "after": found[1], "truth": stays[case]}
+
+
+def towards(items: np.ndarray) -> np.ndarray:
+    """From the mean of the last two items to that of the first two, at length 1."""
+    gap = items[:2].mean(axis=0) - items[-2:].mean(axis=0)
+    unit: np.ndarray = gap / np.linalg.norm(gap)
+    return unit
 
 
 def free(alpha: int, beta: int, a: Any, b: Any, a_neg: Any, b_pos: Any) -> dict[str, Any]:

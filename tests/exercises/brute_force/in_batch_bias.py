@@ -98,9 +98,9 @@ def needs(M: int, s: int, case: int) -> dict[str, Any]:
 
 @cache
 def stays_unbiased(case: int, s: int) -> bool:
-    """With copies in a batch, with counts that are twice the true ones, as in the chapter, with a film without fans."""
+    """With copies, with counts that are twice the true ones, twice as in the chapter, with a film without fans."""
     labels = [[1, 1, 0], [0, 1, 0], [0, 1, 1]]
-    if case == 3:
+    if case == 3:  # the cases 2 and 4 differ in words only: the second row holds a single 1
         labels = [[*row, 0] for row in labels]
     return is_unbiased(labels, s, copies=case == 0, factor=2 if case == 1 else 1)
 

@@ -14,7 +14,7 @@ def crossover(start: Any, h: Any, rate: Any, times: Any) -> dict[str, Any]:
     s = np.linspace(start**2, (times * start) ** 2, 100_001)
     gain = float(rate * h) ** 2
     reached = start**2
-    for _ in range(n := round(np.trapezoid(s / gain, s))):
+    for _ in range(n := round(float(np.trapezoid(s / gain, s)))):
         reached += gain / reached  # with the fourth powers of the steps
     assert abs(reached**0.5 / (times * start) - 1) < 0.02
     return {"n": (n, 1e-6), "reached": float(times * start)}
