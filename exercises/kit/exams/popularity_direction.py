@@ -294,6 +294,8 @@ def null(rng: Generator) -> Question | None:
         plain = float(popularity.projection_correlation(items, counts, 0.05))
         cross[label] = float(popularity.cross_fitted_correlation(items, counts, 0.05, rng=np.random.default_rng(0)))
         chance = popularity.double_dipping_law(counts, width, 0.05)
+        if label != "popular" and abs(plain - chance.mean) > 1.5 * chance.sd:
+            return None  # by accident r would speak against the cross-fitted correlation
         rows.append((name, width, two(plain), f"{two(chance.mean)} ± {two(chance.sd)}", two(cross[label])))
     if cross["popular"] < 0.4 or max(abs(cross["random"]), abs(cross["small"])) > 0.15:
         return None
