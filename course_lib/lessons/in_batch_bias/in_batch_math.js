@@ -206,8 +206,11 @@ export function singularParts(matrix) {
   };
 }
 
+/** The losses that have a closed form for few dimensions in the largest batch only, the whole data set: there pos_neg expects the full objective (5). */
+export const IN_LARGEST = ["in_batch", "pos_neg"];
+
 /** Whether the weights of l+ and l- on each cell add up to (number of its row) x (number of its column), so that few dimensions have a closed form, too. */
-export const hasClosedForm = (kind, { batchSize, positives }) => ["unbiased", "masked", "popularity"].includes(kind) || (kind === "in_batch" && batchSize === positives);
+export const hasClosedForm = (kind, { batchSize, positives, omega = 1 }) => (IN_LARGEST.includes(kind) ? batchSize === positives : kind !== "unbiased_omega" || omega === 1);
 
 /**
  * The scores with the least expected square loss, of rank `dimensions` at most: {scores, unique}. With fewer dimensions than the matrix
@@ -219,7 +222,7 @@ export function bestScores(kind, { labels, batchSize, omega, dimensions }) {
     return { scores: mapCells(positive, (pull, i, j) => (pull > 0 ? pull / (pull + negative[i][j]) : 0)), unique: true };
   }
   const { rows, columns, total } = countLabels(labels);
-  if (!hasClosedForm(kind, { batchSize, positives: total })) throw new RangeError(`kind is ${kind}, batchSize ${batchSize}; fewer dimensions have no closed form`);
+  if (!hasClosedForm(kind, { batchSize, positives: total, omega })) throw new RangeError(`kind is ${kind}, batchSize ${batchSize}, omega ${omega}; fewer dimensions have no closed form`);
   const weighted = ["popularity", "in_batch"].includes(kind);
   const root = (count) => (weighted && count > 0 ? 1 / Math.sqrt(count) : 1);
   const { values, kept } = singularParts(mapCells(labels, (label, i, j) => label * root(rows[i]) * root(columns[j])));

@@ -77,7 +77,7 @@ export function analyse({ labels, kind, batch_size, omega, pointwise, fit, dimen
 /** The best scores for the square loss, the same times popularity, the best for all pairs, and the positives that each puts out of order. */
 function closedForms({ labels, kind, batchSize, omega, dimensions, total }) {
   const most = Math.min(labels.length, labels[0].length);
-  const fewerToo = hasClosedForm(kind, { batchSize, positives: total });
+  const fewerToo = hasClosedForm(kind, { batchSize, positives: total, omega });
   const rank = fewerToo ? Math.min(dimensions, most) : most;
   const { scores, unique } = bestScores(kind, { labels, batchSize, omega, dimensions: rank });
   const popularity = pairPopularity(labels);

@@ -3,7 +3,7 @@
 import { Interactive, beside, button, choice, framed, key, presets, showing, slider, table } from "../shared/widgets/controls.js";
 import { h, hatch, number, svg, uniqueId } from "../shared/widgets/kit.js";
 import {
-  KINDS, batchLoss, batchWeights, batchWeightsOnCells, bestScore, countLabels, mapCells, pairPopularity, positivePairs,
+  IN_LARGEST, KINDS, batchLoss, batchWeights, batchWeightsOnCells, bestScore, countLabels, mapCells, pairPopularity, positivePairs,
 } from "./in_batch_math.js";
 import { selection } from "../shared/widgets/motion_view.js";
 import { randomGenerator, sampleWithoutReplacement } from "../shared/widgets/random.js";
@@ -149,16 +149,16 @@ class View extends Interactive {
     this.set({ labels, batch_size });
   }
 
-  /** Fewer dimensions than all have a closed form in the largest batch alone: one of the two gives way to the other. */
+  /** Of IN_LARGEST, fewer dimensions than all have a closed form in the largest batch alone: one of the two gives way to the other. */
   changeDimensions(dimensions) {
     const { labels, kind, batch_size } = this.state();
     const fewer = dimensions < Math.min(labels.length, labels[0].length);
-    this.set({ dimensions: fewer ? dimensions : LARGEST, batch_size: fewer && kind === "in_batch" ? this.result.total : batch_size });
+    this.set({ dimensions: fewer ? dimensions : LARGEST, batch_size: fewer && IN_LARGEST.includes(kind) ? this.result.total : batch_size });
   }
 
   changeBatchSize(batch_size) {
     const { kind, dimensions } = this.state();
-    this.set({ batch_size, dimensions: kind === "in_batch" && batch_size < this.result.total ? LARGEST : dimensions });
+    this.set({ batch_size, dimensions: IN_LARGEST.includes(kind) && batch_size < this.result.total ? LARGEST : dimensions });
   }
 
   toggle(i, j) {
@@ -312,8 +312,10 @@ class View extends Interactive {
     if (dimensions.box.hidden) return;
     const { best } = this.result;
     dimensions.input.max = best.most;
-    dimensions.input.disabled = !best.fewerToo && kind !== "in_batch"; // of the in-batch loss the largest batch has one
-    dimensions.show(best.rank, best.rank === best.most ? `all ${best.most}${best.fewerToo ? "" : kind === "in_batch" ? "; fewer set the largest batch" : "; this loss has no closed form with fewer"}` : `${best.rank} of ${best.most}`);
+    const largest = IN_LARGEST.includes(kind);
+    dimensions.input.disabled = !best.fewerToo && !largest;
+    const onFewer = best.fewerToo ? "" : largest ? "; fewer set the largest batch" : "; with fewer there is a closed form for ω = 1 only";
+    dimensions.show(best.rank, best.rank === best.most ? `all ${best.most}${onFewer}` : `${best.rank} of ${best.most}`);
   }
 
   showGrid({ labels, cells }) {

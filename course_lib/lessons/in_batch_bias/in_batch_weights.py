@@ -35,7 +35,7 @@ class InBatchWeights(WrittenOnce):
     cells       what the cells show: "weights"; "scores", those with the least expected square loss, in closed form; or
                 "multiplied", the scores times the popularity of the pair
     dimensions  of the model with these scores: 1 to 8, or as many as the matrix allows. Where fewer than all have no
-                closed form (in_batch below the largest batch, unbiased_omega, pos_neg) it is all
+                closed form (in_batch and pos_neg below the largest batch, unbiased_omega unless omega is 1) it is all
 
     All nine are traits: read, set and observe them. Weights are multiplied by m n, so that the full objective (5)
     gives every pair 1; a pair in a row or column without a positive weighs nothing, because no batch meets it. Raises

@@ -263,9 +263,9 @@ def closed_case(rng: np.random.Generator) -> dict[str, Any]:
     """A loss with a closed form in few dimensions, and how many."""
     labels = random_labels(rng)
     most = min(labels.shape)
-    kind = ("in_batch", "popularity", "unbiased", "masked")[int(rng.integers(4))]
+    kind = in_batch.KINDS[int(rng.integers(6))]
     dimensions = int(rng.integers(1, most)) if most > 2 else 1
-    return {"kind": kind, "labels": labels.tolist(), "batchSize": int(labels.sum()), "dimensions": dimensions}
+    return {"kind": kind, "labels": labels.tolist(), "batchSize": int(labels.sum()), "omega": 1, "dimensions": dimensions}
 
 
 def gap(labels: np.ndarray, weighted: bool, dimensions: int) -> float:
@@ -306,6 +306,18 @@ def test_the_best_scores_are_the_closed_form_of_course_lib(library: Callable[...
             np.testing.assert_allclose(answer["scores"], expected, atol=1e-9)
             assert answer["wrong"] == out_of_order(labels, expected)
     assert 0 < several < len(cases) / 2
+
+
+def test_few_dimensions_have_a_closed_form_where_the_weights_of_the_cells_are_a_product(
+    library: Callable[..., Any],
+) -> None:
+    """Against `expected_weights`: the matrix of l+ plus l- weights has rank 1."""
+    cases = list(itertools.product(in_batch.KINDS, (2, 15), (1, 2)))
+    asks = "(cases) => cases.map(([kind, batchSize, omega]) => lib.hasClosedForm(kind, { batchSize, omega, positives: 15 }))"
+    for (kind, size, omega), answer in zip(cases, library("in_batch_math")(asks, cases), strict=True):
+        chosen = omega if kind == "unbiased_omega" else None
+        pull, push = in_batch.expected_weights(kind, labels=TASTES, batch_size=size, omega=chosen)
+        assert answer == (np.linalg.matrix_rank(pull + push) == 1), (kind, size, omega)
 
 
 def test_a_wrong_closed_form_would_be_found(library: Callable[..., Any]) -> None:
@@ -385,7 +397,11 @@ def test_fewer_dimensions_and_smaller_batches_give_way_to_each_other(site_page: 
     page.keyboard.press("ArrowLeft")
     settled(page, InBatchWeights(batch_size=5, cells="scores").summary())
     page.locator('select[name="kind"]').select_option("pos_neg")
-    settled(page, "Pos-Neg")
+    page.locator('input[name="dimensions"]').focus()
+    page.keyboard.press("ArrowLeft")
+    settled(page, InBatchWeights(batch_size=6, kind="pos_neg", cells="scores", dimensions=3).summary())
+    page.locator('select[name="kind"]').select_option("unbiased_omega")
+    settled(page, "Unbiased-ω")
     assert page.locator('input[name="dimensions"]').is_disabled()
 
 
