@@ -43,8 +43,9 @@ def test_a_data_set_without_numbers_says_so() -> None:
     rows = {row[0]: row[1:] for row in shown.table()[1]}
     assert all(set(rows[name]) == {"no stored number"} for name in make_every_axis.UNMEASURED)
     assert rows["Gowalla"][1] == "no stored number" and rows["Last.fm"][1] != "no stored number"
-    assert "Nothing is stored for Amazon Beauty, MovieLens-100K, Wikispeedia." in shown.summary()
-    assert "no stored number on Gowalla" in shown.summary()
+    assert "Nothing is stored for Amazon Beauty, MovieLens-100K and Wikispeedia." in shown.summary()
+    assert "−0.02 on Last.fm; no number is stored for Gowalla and CiteULike." in shown.summary()
+    assert "Correlation r after training: no number is stored." in EveryAxis(law="Spotlight", place=2).summary()
     spotlight = {row[0]: row[1:] for row in EveryAxis(law="Spotlight").table()[1]}
     assert spotlight["MovieLens-1M"][0] == "no stored number" and spotlight["MovieLens-1M"][2] == "0.99"
 
