@@ -298,7 +298,13 @@ const MARKS = { kept: "✓", longer: "≈", lost: "✕" };
 const sentences = ({ state, angles, norms, flow: { leaf }, example: shown }) => [opening(state), leaf.title, shown ? exampleText(shown) : "", aboutAngles(angles), aboutNorms(norms)];
 
 const exampleText = ({ step, user, angle, from, to, q, shrinks }) => `${shrinks ? "Counterexample" : "Example"}: step ${step} moves user ${user} from (${q.map(number).join(", ")}) at ${number(angle)}° to its vector, ` +
-  `and its length goes from ${from.toFixed(3)} to ${to.toFixed(3)}.`;
+  `and its length ${fromTo(from, to)}.`;
+
+/** Three decimals, or as many up to six as show that the length has changed. */
+function fromTo(from, to) {
+  const digits = [3, 4, 5, 6].find((count) => from.toFixed(count) !== to.toFixed(count));
+  return digits ? `goes from ${from.toFixed(digits)} to ${to.toFixed(digits)}` : `hardly changes (${from.toFixed(3)})`;
+}
 
 function opening(state) {
   const [tower, optimiser, loss] = chosen(state).map(({ name }) => name);

@@ -96,6 +96,12 @@ def test_the_counterexample_is_a_move_of_the_training() -> None:
     assert words.number(found) == words.number(angle)
 
 
+def test_a_counterexample_has_as_many_digits_as_show_it() -> None:
+    small = TowerMotion("dense", lr=0.01, steps=5).summary()
+    before, after = re.search(r"its length goes from (\S+) to (\S+)\. Of", small).groups()
+    assert float(after) < float(before) and len(before) == len("0.1960")
+
+
 def test_the_null_is_the_share_of_uniform_directions() -> None:
     chance = words.number(100 * p0.chance_of_right_angle(2))
     assert f"(uniform directions: {chance} %)" in TowerMotion("bias", lr=0.1).summary()
