@@ -62,7 +62,7 @@ class View extends Interactive {
     const head = {
       look: "cw-in-batch cw-words-under cw-main-long",
       title: "What the batch really weighs",
-      lead: "Switch labels on and off. What does a batch weigh, which scores fit that best, and what does multiplying back repair?",
+      lead: "A 1 is a positive, a pair that belongs together. Switch labels on and off: what does a batch weigh, which scores fit that best, and what does multiplying back repair?",
     };
     const options = KINDS.map((name) => [name, KIND_NAMES[name]]);
     parts.presets = presets(PRESETS, (name) => this.usePreset(name));

@@ -315,15 +315,15 @@ function aboutAngles(angles) {
   if (!angles.length) return "Nothing has moved yet.";
   const count = angles.length === 1 ? "the one move" : `all ${angles.length} moves`;
   const worst = Math.max(...angles.map((angle) => Math.abs(angle - 90)));
-  if (worst < 1e-3) return `Of ${count}, each stood perpendicular to its embedding, to a thousandth of a degree.`;
-  return `Of ${count}, ${percent(shareNear(angles))} stood within 90 ± ${NEAR}° to their embeddings (uniform directions: ${percent(NULL_SHARE)}); the farthest stood ${fine(worst)}° away from 90°.`;
+  if (worst < 1e-3) return `Of ${count}, each stood perpendicular to its vector, to a thousandth of a degree.`;
+  return `Of ${count}, ${percent(shareNear(angles))} stood within 90 ± ${NEAR}° to their vectors (uniform directions: ${percent(NULL_SHARE)}); the farthest stood ${fine(worst)}° away from 90°.`;
 }
 
 function aboutNorms(norms) {
   const [first, last] = [mean(norms[0]), mean(norms[norms.length - 1])];
   if (norms.length === 1) return `The mean length is ${number(first)}.`;
   const shrank = norms[0].filter((_, user) => norms.some((all, t) => t > 0 && all[user] - norms[t - 1][user] < -SHORTER * norms[t - 1][user])).length;
-  const never = shrank === 0 ? "No embedding ever became shorter" : `${shrank} of ${USERS} embeddings became shorter at some step`;
+  const never = shrank === 0 ? "No vector ever became shorter" : `${shrank} of ${USERS} vectors became shorter at some step`;
   return `The mean length went from ${number(first)} to ${number(last)}. ${never}.`;
 }
 
