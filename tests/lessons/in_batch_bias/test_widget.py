@@ -265,7 +265,8 @@ def closed_case(rng: np.random.Generator) -> dict[str, Any]:
     most = min(labels.shape)
     kind = in_batch.KINDS[int(rng.integers(6))]
     dimensions = int(rng.integers(1, most)) if most > 2 else 1
-    return {"kind": kind, "labels": labels.tolist(), "batchSize": int(labels.sum()), "omega": 1, "dimensions": dimensions}
+    sizes = {"batchSize": int(labels.sum()), "omega": 1, "dimensions": dimensions}
+    return {"kind": kind, "labels": labels.tolist(), **sizes}
 
 
 def gap(labels: np.ndarray, weighted: bool, dimensions: int) -> float:
@@ -313,7 +314,7 @@ def test_few_dimensions_have_a_closed_form_where_the_weights_of_the_cells_are_a_
 ) -> None:
     """Against `expected_weights`: the matrix of l+ plus l- weights has rank 1."""
     cases = list(itertools.product(in_batch.KINDS, (2, 15), (1, 2)))
-    asks = "(cases) => cases.map(([kind, batchSize, omega]) => lib.hasClosedForm(kind, { batchSize, omega, positives: 15 }))"
+    asks = "(cases) => cases.map(([kind, batchSize, omega]) => lib.hasClosedForm(kind, {batchSize, omega, positives: 15}))"
     for (kind, size, omega), answer in zip(cases, library("in_batch_math")(asks, cases), strict=True):
         chosen = omega if kind == "unbiased_omega" else None
         pull, push = in_batch.expected_weights(kind, labels=TASTES, batch_size=size, omega=chosen)
