@@ -151,15 +151,6 @@ def kernel_blocks(tower: str, seed: int) -> np.ndarray:
     return np.asarray(np.einsum("iap,jbp->ijab", jacobian, jacobian))
 
 
-def radial_speed(tower: str, seed: int) -> float:
-    """`jacobians.tangent_criterion(...).worst` before the first step: 0 where all moves are tangent to first order."""
-    draws, blocks = draw(seed, steps=0, batch_size=0), kernel_blocks(tower, seed)
-    unit = geometry.normalise(TOWERS[tower].embed(TOWERS[tower].start(draws), draws))
-    pushed = np.einsum("jiab,ib->ija", blocks, unit)  # K_ji q_i / |q_i|
-    radial = geometry.split_radial(pushed, np.broadcast_to(unit, pushed.shape))[1]
-    return float(geometry.norm(radial).max() / np.linalg.norm(blocks, 2, axis=(2, 3)).max())
-
-
 # ---- losses: of a batch of users' and items' embeddings, (B, d) each
 
 
