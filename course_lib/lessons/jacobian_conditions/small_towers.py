@@ -142,15 +142,6 @@ TOWERS = {
 }
 
 
-def kernel_blocks(tower: str, seed: int) -> np.ndarray:
-    """K (n, n, d, d) of `tower` before the first step: K_ij = J_i J_j^T, one Jacobian J_i for each user."""
-    draws, chosen = draw(seed, steps=0, batch_size=0), TOWERS[tower]
-    parameters, slopes = chosen.start(draws), np.eye(USERS * WIDTH).reshape(-1, USERS, WIDTH)
-    pulled = [chosen.pull_back(parameters, slope, draws) for slope in slopes]
-    jacobian = np.array([np.concatenate([part.ravel() for part in row]) for row in pulled]).reshape(USERS, WIDTH, -1)
-    return np.asarray(np.einsum("iap,jbp->ijab", jacobian, jacobian))
-
-
 # ---- losses: of a batch of users' and items' embeddings, (B, d) each
 
 
