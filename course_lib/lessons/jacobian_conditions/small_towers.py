@@ -142,6 +142,24 @@ TOWERS = {
 }
 
 
+def kernel_blocks(tower: str, seed: int) -> np.ndarray:
+    """K (n, n, d, d) of `tower` before the first step: K_ij = J_i J_j^T, one Jacobian J_i for each user."""
+    draws, chosen = draw(seed, steps=0, batch_size=0), TOWERS[tower]
+    parameters, slopes = chosen.start(draws), np.eye(USERS * WIDTH).reshape(-1, USERS, WIDTH)
+    pulled = [chosen.pull_back(parameters, slope, draws) for slope in slopes]
+    jacobian = np.array([np.concatenate([part.ravel() for part in row]) for row in pulled]).reshape(USERS, WIDTH, -1)
+    return np.asarray(np.einsum("iap,jbp->ijab", jacobian, jacobian))
+
+
+def radial_speed(tower: str, seed: int) -> float:
+    """`jacobians.tangent_criterion(...).worst` before the first step: 0 where all moves are tangent to first order."""
+    draws, blocks = draw(seed, steps=0, batch_size=0), kernel_blocks(tower, seed)
+    unit = geometry.normalise(TOWERS[tower].embed(TOWERS[tower].start(draws), draws))
+    pushed = np.einsum("jiab,ib->ija", blocks, unit)  # K_ji q_i / |q_i|
+    radial = geometry.split_radial(pushed, np.broadcast_to(unit, pushed.shape))[1]
+    return float(geometry.norm(radial).max() / np.linalg.norm(blocks, 2, axis=(2, 3)).max())
+
+
 # ---- losses: of a batch of users' and items' embeddings, (B, d) each
 
 

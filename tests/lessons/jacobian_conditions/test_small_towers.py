@@ -211,9 +211,12 @@ def test_a_wrong_training_is_noticed(library: Callable[..., Any], right: str, wr
 
 
 @pytest.mark.parametrize("tower", small_towers.TOWERS)
-def test_the_radial_speed_is_the_librarys(library: Callable[..., Any], tower: str) -> None:
+def test_the_blocks_and_the_radial_speed_are_the_librarys(library: Callable[..., Any], tower: str) -> None:
     everyone, module = torch.arange(small_towers.USERS), torch_tower(tower, small_towers.draw(3, steps=0, batch_size=0))
+    blocks = jacobians.kernel_blocks(module, everyone).numpy()
+    np.testing.assert_allclose(small_towers.kernel_blocks(tower, 3), blocks, atol=1e-12)
     worst = jacobians.tangent_criterion(module, everyone).worst
+    assert small_towers.radial_speed(tower, 3) == pytest.approx(worst, abs=1e-12)
     assert library("tower_math")("([tower, seed]) => lib.radialSpeed(tower, seed)", [tower, 3]) == pytest.approx(
         worst, abs=1e-9
     )
