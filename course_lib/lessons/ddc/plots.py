@@ -316,9 +316,7 @@ METHODS: dict[str, tuple[str, str]] = {
 
 
 @in_style
-def accuracy_and_popularity(
-    panels: Mapping[str, Mapping[str, Sequence[float]]], *, accuracy: str = "MRR@10"
-) -> tuple[Figure, np.ndarray]:
+def accuracy_and_popularity(panels: Mapping[str, Mapping[str, Sequence[float]]]) -> tuple[Figure, np.ndarray]:
     """What every method changes against the backbone, in percent: popularity of its lists (across), accuracy (up).
 
     panels: backbone -> method -> (change of popularity, change of accuracy, half-widths of their intervals or 0). The
@@ -338,7 +336,7 @@ def accuracy_and_popularity(
         ax.axvline(0, color=SOFT, lw=1, ls=(0, (2, 2)))
         ax.axhline(0, color=SOFT, lw=1, ls=(0, (2, 2)))
         ax.set(xlim=low, ylim=high, title=title, xlabel="change of AvgPop@10, %")
-    axes[0, 0].set_ylabel(f"change of {accuracy}, %")
+    axes[0, 0].set_ylabel("change of MRR@10, %")
     handles = {label: h for ax in axes[0] for h, label in zip(*ax.get_legend_handles_labels(), strict=True)}
     fig.legend(handles.values(), handles.keys(), loc="outside right center")
     return fig, axes[0]

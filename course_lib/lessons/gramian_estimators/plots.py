@@ -118,7 +118,7 @@ def double_sum(left: Any, right: Any) -> tuple[Figure, np.ndarray]:
 
 
 @in_style
-def gravity_flow(embeddings: Any, starts: Any, *, longest: float = 4.0) -> tuple[Figure, np.ndarray]:
+def gravity_flow(embeddings: Any, starts: Any) -> tuple[Figure, np.ndarray]:
     """What gravity alone does to u while V stands still: paths in the plane, and lengths along two directions.
 
     embeddings V (n, 2); starts (s, 2). The exact solution exp(-2 G_v t) u, time in units of n. Left: level lines of <u,
@@ -128,7 +128,7 @@ def gravity_flow(embeddings: Any, starts: Any, *, longest: float = 4.0) -> tuple
     v, u = np.asarray(embeddings, dtype=float), np.asarray(starts, dtype=float)
     gram = gramians.gramian(v)
     levels, axes_of = np.linalg.eigh(gram)
-    times = np.concatenate([[0], np.geomspace(0.02, longest, 60)]) / levels[-1]
+    times = np.concatenate([[0], np.geomspace(0.02, 4, 60)]) / levels[-1]
     decay = np.exp(-2 * times[:, None] * levels)  # (T, 2)
     paths = np.einsum("ta,sa,ba->tsb", decay, u @ axes_of, axes_of)  # (T, s, 2)
     fig, (plane, lines) = plt.subplots(1, 2, figsize=(9.0, 4.0), dpi=92)
@@ -146,13 +146,8 @@ def gravity_flow(embeddings: Any, starts: Any, *, longest: float = 4.0) -> tuple
     plane.grid(visible=False)
     along = paths[:, 0] @ axes_of[:, ::-1]
     for index, name in enumerate(("along the long axis of $G_v$", "along the short axis")):
-        lines.plot(
-            times * levels[-1],
-            along[:, index] / along[0, index],
-            color=(PUSH, PULL)[index],
-            ls=("-", "--")[index],
-            label=name,
-        )
+        left = along[:, index] / along[0, index]
+        lines.plot(times * levels[-1], left, color=(PUSH, PULL)[index], ls=("-", "--")[index], label=name)
     lines.axhline(0, color=SOFT, lw=1)
     lines.set(xlabel="time", ylabel="share that is left", ylim=(-0.05, 1.05))
     lines.legend()
@@ -160,9 +155,7 @@ def gravity_flow(embeddings: Any, starts: Any, *, longest: float = 4.0) -> tuple
 
 
 @in_style
-def estimation_errors(
-    curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], *, label: str = "relative error of the Gramian"
-) -> tuple[Figure, Axes]:
+def estimation_errors(curves: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> tuple[Figure, Axes]:
     """Errors on one trajectory against the step, logarithmic: "estimator" or "estimator, batch" -> (steps, errors).
 
     What stands before the comma sets colour and marker, what stands after it the line.
@@ -183,7 +176,7 @@ def estimation_errors(
             ms=5,
             label=name,
         )
-    ax.set(xlabel="training step", ylabel=label, yscale="log")
+    ax.set(xlabel="training step", ylabel="relative error of the Gramian", yscale="log")
     ax.set_xlim(left=0)
     plain_numbers(ax)
     ax.legend(fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5))

@@ -133,38 +133,29 @@ def duplicate_pairs(labels: np.ndarray, pair: Pair, batch_size: int) -> Countere
     return Counterexample("positives are a set", claimed, actual, extra)
 
 
-def unbounded_below(
-    score: float, labels: np.ndarray | None = None, batch: tuple[Pair, ...] | None = None
-) -> Counterexample:
+def unbounded_below(score: float) -> Counterexample:
     """One batch of (17) under the logistic loss, with all sampled pairs at `score` and every other cell at 0.
 
     claimed: 0, the least value of a sum of losses with weights >= 0. actual: the batch loss. It follows the line
     - score * a * sum over the batch of (1 - 1/pop) + constant, so it has no lower bound; formula None.
-    The default: the 2 x 2 matrix of ones, where every pair has popularity 4, and the batch of its two diagonal cells.
+    The labels: the 2 x 2 matrix of ones, where every pair has popularity 4. The batch: its two diagonal cells.
     """
-    labels = SMALL_LABELS[0] if labels is None else labels
-    batch = ((0, 0), (1, 1)) if batch is None else batch
-    scores = np.zeros(labels.shape)
-    for pair in batch:
-        scores[pair] = score
-    i, j = (list(side) for side in zip(*batch, strict=True))
-    grid = scores[np.ix_(i, j)]
+    labels, grid = SMALL_LABELS[0], score * np.eye(2)
     value = in_batch.batch_loss(
         "unbiased",
         pos_loss=losses.logistic(1, grid.diagonal()),
         neg_loss=losses.logistic(0, grid),
-        row_counts=labels.sum(axis=1)[i],
-        col_counts=labels.sum(axis=0)[j],
+        row_counts=labels.sum(axis=1),
+        col_counts=labels.sum(axis=0),
         n_positives=int(labels.sum()),
         shape=labels.shape,
     )
     return Counterexample("weights are not negative", 0.0, float(value))
 
 
-def unbounded_slope(labels: np.ndarray | None = None, batch: tuple[Pair, ...] | None = None) -> Fraction:
+def unbounded_slope() -> Fraction:
     """The slope of `unbounded_below` for large scores, exactly: -a sum over the batch of (1 - 1/pop), a = M/(mns)."""
-    labels = SMALL_LABELS[0] if labels is None else labels
-    batch = ((0, 0), (1, 1)) if batch is None else batch
+    labels, batch = SMALL_LABELS[0], ((0, 0), (1, 1))
     pop = _popularity(labels)
     a = Fraction(int(labels.sum()), labels.size * len(batch))
     return -a * sum((1 - 1 / Fraction(pop[pair]) for pair in batch), Fraction(0))
