@@ -198,15 +198,8 @@ def loss_and_ranking(
         note(ax, f"× {factor:g}", (loss, level), (0, 7), ha="center", fontsize=8.5, color=SOFT)
     for name, (loss, mrr) in points.items():
         bold = name in marked
-        ax.scatter(
-            loss,
-            mrr,
-            s=70 if bold else 45,
-            marker="D" if bold else "o",
-            color=WRONG if bold else PULL,
-            zorder=3,
-            ec="white",
-        )
+        size, marker, color = (70, "D", WRONG) if bold else (45, "o", PULL)
+        ax.scatter(loss, mrr, s=size, marker=marker, color=color, zorder=3, ec="white")
         note(ax, name, (loss, mrr), (7, -3), fontsize=9.5, weight="bold" if bold else "normal", color=INK)
     ax.set(
         xscale="log", xlabel="BPR loss per training triple of the embedding that is served", ylabel="MRR@10, held out"

@@ -174,27 +174,13 @@ def two_starts(
     for at, measure in enumerate(measures):
         color, marker, _ = SPARE[at]
         share = [found[measure] for found in values.values()]
-        ax.plot(
-            share,
-            range(len(values)),
-            ls="none",
-            marker=marker,
-            ms=9,
-            color=color,
-            mfc=color if at == 0 else "white",
-            mew=1.8,
-            label=measure,
-        )
+        look: Any = {"color": color, "marker": marker, "ms": 9, "mew": 1.8, "mfc": color if at == 0 else "white"}
+        ax.plot(share, range(len(values)), ls="none", label=measure, **look)
     if chance is not None:
         ax.axvline(chance, color=SOFT, lw=1.2, ls=":")
         ax.text(chance, len(values) - 0.45, " chance", color=SOFT, va="center")
-    ax.set(
-        yticks=range(len(values)),
-        yticklabels=list(values),
-        xlabel=x_label,
-        xlim=(0, 1.03),
-        ylim=(len(values) - 0.2, -0.6),
-    )
+    ax.set(xlabel=x_label, xlim=(0, 1.03), ylim=(len(values) - 0.2, -0.6))
+    ax.set_yticks(range(len(values)), list(values))
     ax.legend(loc="upper center", bbox_to_anchor=(0.45, 1.02 + 0.6 / len(values)), ncol=len(measures))
     return fig, ax
 

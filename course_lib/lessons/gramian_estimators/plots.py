@@ -201,15 +201,7 @@ def rate_tradeoff(*, delta: float, sigma: float, drift: str = "coherent") -> tup
     ax.plot(rates, (total - noise) / sigma**2, color=PULL, ls=(0, (1, 1.3)), label="squared lag")
     ax.plot(rates, total / sigma**2, color=INK, lw=2.4, label="their sum")
     ax.axvline(best, color=SOFT, lw=1)
-    note(
-        ax,
-        f"best α = {best:.3g}",
-        (best, 1.0),
-        (4, -12),
-        xycoords=("data", "axes fraction"),
-        color=INK,
-        bbox=white_sheet(),
-    )
+    _note_on_line(ax, f"best α = {best:.3g}", (best, 1.0), (4, -12))
     floor = float(total.min() / sigma**2) / 30
     ax.set(xscale="log", yscale="log", xlabel="rate α", ylabel="mean square error, one batch = 1", ylim=(floor, 30))
     ax.legend(loc="lower left")
@@ -240,15 +232,12 @@ def cost_of_forms(sizes: Sequence[int], seconds: Mapping[str, Sequence[float]], 
         color, marker, line = SPARE[index % len(SPARE)]
         ax.plot(sizes, 1000 * np.asarray(values), color=color, marker=marker, ls=line, label=name)
     ax.axvline(2 * width, color=SOFT, lw=1)
-    note(
-        ax,
-        f"B = 2d = {2 * width}",
-        (2 * width, 0.97),
-        (4, -8),
-        xycoords=("data", "axes fraction"),
-        color=INK,
-        bbox=white_sheet(),
-    )
+    _note_on_line(ax, f"B = 2d = {2 * width}", (2 * width, 0.97), (4, -8))
     ax.set(xscale="log", yscale="log", xlabel="batch size B", ylabel="milliseconds for a gradient")
     ax.legend(loc="lower right")
     return fig, ax
+
+
+def _note_on_line(ax: Axes, text: str, at: tuple[float, float], by: tuple[float, float]) -> None:
+    """A text beside a vertical line: at = (place across, share of the height)."""
+    note(ax, text, at, by, xycoords=("data", "axes fraction"), color=INK, bbox=white_sheet())
