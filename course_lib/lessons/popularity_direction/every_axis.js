@@ -1,7 +1,7 @@
 // The interactive "the axis before training": on every data set, how closely the items' places follow popularity after training, before it,
 // and counted from the data alone. The numbers are stored results. Runs in Jupyter (anywidget), on a static page and on paper alike.
 import { h, number, svg } from "../shared/widgets/kit.js";
-import { Interactive, beside, choice, diamond, framed, key, showing, slider } from "../shared/widgets/controls.js";
+import { Interactive, beside, choice, diamond, framed, key, showing, slider, table } from "../shared/widgets/controls.js";
 import { selection } from "../shared/widgets/motion_view.js";
 import { average } from "../shared/widgets/tables.js";
 
@@ -46,7 +46,14 @@ class View extends Interactive {
     parts.order.textContent = ORDER[state.show];
     parts.place.show(state.place, state.sets[state.place - 1].name);
     parts.rows.replaceChildren(picture(state, this.story));
-    this.fold({ numbers: () => [HEADS, rowsOf(state), "Correlations with popularity, means over splits or seeds."], python: asPython(state) });
+    this.showTable();
+    parts.folds.code.textContent = asPython(state);
+    this.announce?.();
+  }
+
+  showTable() {
+    const { data, table: holder } = this.parts.folds;
+    if (data.open) holder.replaceChildren(table(HEADS, rowsOf(this.state()), "Correlations with popularity, means over splits or seeds."));
   }
 }
 
