@@ -143,12 +143,8 @@ def turned_user(vectors: Mapping[str, Any], positives: Any, negatives: Any) -> t
             for point in points:
                 note(ax, f"{point @ u:+.3g}", point, (9, 6), color=color, weight="bold")
         wrong = int(((own @ u)[:, None] <= others @ u).sum())
-        ax.set(
-            title=title,
-            xlabel=f"pairs in the wrong order: {wrong} of {len(own) * len(others)}",
-            xlim=(-reach, reach),
-            ylim=(-reach, reach),
-        )
+        ax.set(title=title, xlabel=f"pairs in the wrong order: {wrong} of {len(own) * len(others)}")
+        ax.set(xlim=(-reach, reach), ylim=(-reach, reach))
         ax.set(xticks=[], yticks=[], aspect="equal")
         ax.grid(visible=False)
     return fig, axes[0]
@@ -164,13 +160,8 @@ def missing_minimum(
     """
     fig, axes = plt.subplots(1, 2, figsize=(9.0, 3.6), dpi=92)
     axes[0].bar(lengths, shares, color=WRONG, width=0.8)
-    axes[0].set(
-        title="without a minimiser",
-        xlabel="items of the user",
-        ylabel="share of users",
-        ylim=(0, 1.05),
-        xticks=[1, 5, 10, 15, 20],
-    )
+    axes[0].set(title="without a minimiser", xlabel="items of the user", ylabel="share of users")
+    axes[0].set(ylim=(0, 1.05), xticks=[1, 5, 10, 15, 20])
     for (color, _, dashes), (name, (steps, beta, best)) in zip(
         ((PULL, "", "-"), (WRONG, "", (0, (5, 2)))), paths.items(), strict=False
     ):
@@ -287,12 +278,8 @@ def frontier(
 
 
 def _arrow(ax: Axes, start: Any, end: Any, color: str, *, width: float = 2.0) -> None:
-    ax.annotate(
-        "",
-        end,
-        start,
-        arrowprops={"arrowstyle": "-|>", "color": color, "lw": width, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 13},
-    )
+    look = {"arrowstyle": "-|>", "color": color, "lw": width, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 13}
+    ax.annotate("", end, start, arrowprops=look)
 
 
 # method -> marker and colour; a marker is enough to tell them apart

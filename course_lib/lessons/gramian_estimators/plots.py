@@ -166,16 +166,9 @@ def estimation_errors(curves: Mapping[str, tuple[Sequence[float], Sequence[float
     for name, (steps, errors) in curves.items():
         kind, _, size = name.partition(", ")
         at = kinds.index(kind)
-        ax.plot(
-            steps,
-            errors,
-            color=COLOURS[at % len(COLOURS)],
-            marker=MARKERS[at % len(MARKERS)],
-            ls=LINES[(sizes.index(size) + at // len(COLOURS)) % len(LINES)],
-            markevery=(at, max(1, len(steps) // 7)),
-            ms=5,
-            label=name,
-        )
+        line = LINES[(sizes.index(size) + at // len(COLOURS)) % len(LINES)]
+        look: Any = {"color": COLOURS[at % len(COLOURS)], "marker": MARKERS[at % len(MARKERS)], "ls": line, "ms": 5}
+        ax.plot(steps, errors, markevery=(at, max(1, len(steps) // 7)), label=name, **look)
     ax.set(xlabel="training step", ylabel="relative error of the Gramian", yscale="log")
     ax.set_xlim(left=0)
     plain_numbers(ax)

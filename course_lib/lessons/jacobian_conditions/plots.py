@@ -100,13 +100,8 @@ def _draw_rose(ax: Axes, degrees: np.ndarray, title: str, chance: float | None) 
     ax.bar(np.radians(edges[:-1]) + width / 2, radii, width=width, color=PUSH_FILL, ec=INK, lw=0.8, zorder=2)
     arc = np.linspace(0, np.pi, 91)
     ax.plot(arc, np.full(91, math.sqrt(1 / PETALS)), color=INK, ls=(0, (1, 1.5)), lw=1.3, zorder=4)
-    ax.annotate(
-        "",
-        (0, reach),
-        (0, 0),
-        arrowprops={"arrowstyle": "-|>", "color": INK, "lw": 2.2, "shrinkA": 0, "shrinkB": 0},
-        zorder=5,
-    )
+    look = {"arrowstyle": "-|>", "color": INK, "lw": 2.2, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", (0, reach), (0, 0), arrowprops=look, zorder=5)
     share = (np.abs(degrees - 90) <= NEAR).mean()
     below = f"{100 * share:.0f} % within 90 ± {NEAR}" + (
         f"\n(by chance {100 * chance:.0f} %)" if chance is not None else ""

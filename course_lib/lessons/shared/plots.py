@@ -58,19 +58,9 @@ def over_steps(
 
 
 def arrow(ax: Axes, start: Any, end: Any, *, color: str, width: float = 2.0, line: str = "-") -> None:
-    ax.annotate(
-        "",
-        xy=tuple(end),
-        xytext=tuple(start),
-        arrowprops={
-            "arrowstyle": "-|>,head_width=0.22,head_length=0.45",
-            "color": color,
-            "lw": width,
-            "ls": line,
-            "shrinkA": 0,
-            "shrinkB": 0,
-        },
-    )
+    head = "-|>,head_width=0.22,head_length=0.45"
+    look = {"arrowstyle": head, "color": color, "lw": width, "ls": line, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", xy=tuple(end), xytext=tuple(start), arrowprops=look)
 
 
 def plane(ax: Axes, reach: float) -> None:
