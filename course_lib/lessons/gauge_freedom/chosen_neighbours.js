@@ -115,9 +115,7 @@ class View extends Interactive {
     this.lines.show(this.found, this.story);
     this.showLists(state);
     this.showScores(state);
-    this.showTable();
-    this.parts.folds.code.textContent = asPython(state, chosen);
-    this.announce?.();
+    this.fold({ numbers: () => [HEADS, rowsOf(state, this.found), "The ten nearest films of each model, and the chosen films."], python: asPython(state, chosen) });
   }
 
   showControls({ film, stretch, width }, chosen) {
@@ -152,11 +150,6 @@ class View extends Interactive {
     const rows = [found.query, ...nearestAfter.slice(0, SCORED - 1)].map((id) => [titles[id], ...people.map((who) => cell(who, id))]);
     parts.scores.replaceChildren(table(["Score", ...people.map((who) => `Person ${who + 1}`)], rows,
       `One number where both models agree. Largest difference of ${thousands(trained.length * titles.length)} scores of ${trained.length} people: ${power(change)}.`));
-  }
-
-  showTable() {
-    const { data, table: holder } = this.parts.folds;
-    if (data.open) holder.replaceChildren(table(HEADS, rowsOf(this.state(), this.found), "The ten nearest films of each model, and the chosen films."));
   }
 }
 

@@ -141,16 +141,6 @@ export function objectiveParts(labels, weights, losses) {
   return { ...parts, total: parts.pull + parts.pushOnPositives + parts.pushOnNegatives };
 }
 
-/** Expected value of the batch loss for given losses: sum of expected weights times losses. */
-export function expectedObjective(kind, { labels, batchSize, omega, losses }) {
-  return objectiveParts(labels, expectedWeights(kind, { labels, batchSize, omega }), losses).total;
-}
-
-/** The full objective (5). */
-export function fullObjective({ labels, losses }) {
-  return objectiveParts(labels, fullWeights(labels), losses).total;
-}
-
 /** The loss of one batch. */
 export function batchLoss(kind, { labels, pairs, omega, losses }) {
   return objectiveParts(labels, batchWeightsOnCells(kind, { labels, pairs, omega }), losses).total;

@@ -1,6 +1,6 @@
 // The interactive "what the batch really weighs": an editable label matrix and the weight that one expected batch puts on
 // every pair. Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper (paper_dom.js) alike.
-import { Interactive, beside, button, choice, framed, key, presets, showing, slider, table } from "../shared/widgets/controls.js";
+import { Interactive, beside, button, choice, framed, key, presets, showing, slider } from "../shared/widgets/controls.js";
 import { h, hatch, number, svg, uniqueId } from "../shared/widgets/kit.js";
 import {
   IN_LARGEST, KINDS, batchLoss, batchWeights, batchWeightsOnCells, bestScore, countLabels, mapCells, pairPopularity, positivePairs,
@@ -272,10 +272,8 @@ class View extends Interactive {
     this.showWeights(state);
     this.showObjective();
     this.showBatch(state);
-    this.showTable();
-    this.parts.folds.code.textContent = asPython(state, this.result);
     this.inspect(...this.active);
-    this.announce?.();
+    this.fold({ numbers: () => tableOf(state, this.result), python: asPython(state, this.result) });
   }
 
   showControls({ kind, omega, pointwise, fit, labels, cells }) {
@@ -449,13 +447,6 @@ class View extends Interactive {
       `${falseNegatives.length} of its ${draws.last.length ** 2 - draws.last.length} negatives are positives in truth. ` +
       `Mean batch loss ${number(draws.loss / draws.count)}, expected ${number(result.expected.total)}; ` +
       `largest gap between an average and an expected weight ${number(gap)}.`;
-  }
-
-  showTable() {
-    const { data, table: holder } = this.parts.folds;
-    if (!data.open) return;
-    const { heads, rows, caption } = tableOf(this.state(), this.result);
-    holder.replaceChildren(table(heads, rows, caption));
   }
 }
 

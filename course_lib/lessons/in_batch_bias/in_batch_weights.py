@@ -51,43 +51,23 @@ class InBatchWeights(WrittenOnce):
     )
 
     labels = traitlets.List(traitlets.List(traitlets.Int())).tag(sync=True, state=True)
-    batch_size = traitlets.Int().tag(sync=True, state=True)
+    batch_size = traitlets.Int(3).tag(sync=True, state=True)
     kind = Word("in_batch", in_batch.KINDS)
-    omega = traitlets.Float().tag(sync=True, state=True)
+    omega = traitlets.Float(0.1).tag(sync=True, state=True)
     pointwise = Word("logistic", POINTWISE)
     fit = Number(0.0, 0, 1)
     seed = traitlets.Int().tag(sync=True, state=True)
     cells = Word("weights", CELLS)
     dimensions = Count(LARGEST, 1, LARGEST)
 
-    def __init__(
-        self,
-        labels: Any = FIG2_LABELS,
-        *,
-        batch_size: int = 3,
-        kind: str = "in_batch",
-        omega: float = 0.1,
-        pointwise: str = "logistic",
-        fit: float = 0.0,
-        seed: int = 0,
-        **shown: Any,
-    ) -> None:
+    def __init__(self, labels: Any = FIG2_LABELS, *, batch_size: int = 3, **state: Any) -> None:
         rows = _label_rows(labels)
         positives = sum(map(sum, rows))
         if not 2 <= batch_size <= max(positives, 2):
             raise ValueError(
                 f"batch_size is {batch_size}; expected 2 to {positives}, the number of positives in labels"
             )
-        super().__init__(
-            labels=rows,
-            batch_size=batch_size,
-            kind=kind,
-            omega=omega,
-            pointwise=pointwise,
-            fit=fit,
-            seed=seed,
-            **shown,
-        )
+        super().__init__(labels=rows, batch_size=batch_size, **state)
 
     # ---- what Python can ask
 

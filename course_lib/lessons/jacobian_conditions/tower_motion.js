@@ -205,9 +205,7 @@ class View extends Interactive {
     this.rose.show(this.result.angles, said[3]);
     this.showShare();
     this.showNorms(state, said[4]);
-    this.showTable();
-    this.parts.folds.code.textContent = asPython(state);
-    this.announce?.();
+    this.fold({ numbers: () => angleTable(this.result.angles), python: asPython(state) });
   }
 
   showControls({ batch_size: batch, lr, steps, follow, ...state }) {
@@ -262,11 +260,6 @@ class View extends Interactive {
       title: "Lengths, step by step", name, steps: norms.length - 1,
       lines: [{ values: thinned(means), kind: "cw-line-mean-norm" }, { values: thinned(norms.map((all) => all[follow - 1])), kind: "cw-line-norm" }],
     }));
-  }
-
-  showTable() {
-    const { data, table: holder } = this.parts.folds;
-    if (data.open) holder.replaceChildren(table(...angleTable(this.result.angles)));
   }
 }
 

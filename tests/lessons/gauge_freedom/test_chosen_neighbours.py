@@ -13,7 +13,7 @@ from course_lib import gauge, geometry
 from course_lib.lessons.gauge_freedom import films as chapter
 from course_lib.lessons.gauge_freedom import make_chosen_neighbours
 from course_lib.lessons.gauge_freedom.chosen_neighbours import STORED, THOUSANDTHS, ChosenNeighbours
-from tests.widget_pages import mount_in_jupyter, replacing, run, settled, table_rows
+from tests.widget_pages import python_says, replacing, run, settled, table_rows
 
 MATH = "chosen_neighbours_math"
 FIRST = "Fast & Furious 6"
@@ -274,14 +274,9 @@ def test_presets_stretch_and_width_say_what_python_says(site_page: Callable[...,
     settled(page, ChosenNeighbours(chosen=TITLES[:10], stretch=1.0).summary())
 
 
-def test_the_model_is_followed_told_and_left(browser: Any) -> None:
-    page = browser.new_page()
+def test_the_model_is_followed_told_and_left(in_jupyter: Callable[..., Any]) -> None:
     one = ChosenNeighbours()
-    mount_in_jupyter(page, one._esm, one.state())
-    page.evaluate("model.set('chosen', ['Drive'])")  # Python says
-    settled(page, ChosenNeighbours(chosen=["Drive"]).summary())
+    page = in_jupyter(one)
+    python_says(page, ChosenNeighbours(chosen=["Drive"]), "chosen")
     page.locator(".cw-pick").first.click()  # the reader says
     assert page.evaluate("[model.get('chosen').length, saved]") == [2, 1]
-    page.evaluate("close()")
-    assert page.evaluate("Object.values(listeners).flat().length") == 0
-    page.close()

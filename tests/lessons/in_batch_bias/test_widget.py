@@ -23,8 +23,8 @@ from tests.widget_pages import (
     SUMMARY,
     Elements,
     differences,
-    mount_in_jupyter,
     page_html,
+    press,
     replacing,
     serious_violations,
     settled,
@@ -91,8 +91,8 @@ EVALUATE = """(cases) => cases.map(({ labels, batchSize, pairs, scores, omega, k
     expectedWeights: lib.expectedWeights(kind, { labels, batchSize, omega }),
     batchWeights: lib.batchWeights(kind, { labels, pairs, omega }),
     batchLoss: lib.batchLoss(kind, { labels, pairs, omega, losses }),
-    expected: lib.expectedObjective(kind, { labels, batchSize, omega, losses }),
-    full: lib.fullObjective({ labels, losses }),
+    expected: lib.objectiveParts(labels, lib.expectedWeights(kind, { labels, batchSize, omega }), losses).total,
+    full: lib.objectiveParts(labels, lib.fullWeights(labels), losses).total,
     losses,
     popularity: lib.pairPopularity(labels),
     rho: lib.balance(batchSize, lib.countLabels(labels).total),
@@ -832,18 +832,12 @@ def test_reduced_motion_means_no_motion(site_page: Callable[..., Any]) -> None:
     assert site_page(static(), reduced_motion="reduce").evaluate(moving) == "0s"
 
 
-def test_in_jupyter_the_model_is_followed_and_left(browser: Any) -> None:
+def test_in_jupyter_the_model_is_followed_and_left(in_jupyter: Callable[..., Any]) -> None:
     """The module that anywidget gets, with a model as Jupyter has it: changes go both ways, and closing ends them."""
-    page = browser.new_page()
     esm = InBatchWeights()._esm
     assert len(re.findall(r"^export default", esm, re.MULTILINE)) == 1 and not re.search(r"^import", esm, re.MULTILINE)
-    state = InBatchWeights().state()
-    mount_in_jupyter(page, esm, state)
+    page = in_jupyter(InBatchWeights())
     page.evaluate("model.set('kind', 'popularity')")  # Python says
     settled(page, "Popularity loss")
-    page.locator('input[name="batch_size"]').focus()
-    page.keyboard.press("ArrowRight")  # the reader says
+    press(page, 'input[name="batch_size"]', "ArrowRight")  # the reader says
     assert page.evaluate("[model.get('batch_size'), saved, bubbled]") == [4, 1, 0]  # JupyterLab never sees the key
-    page.evaluate("close()")
-    assert page.evaluate("Object.values(listeners).flat().length") == 0
-    page.close()

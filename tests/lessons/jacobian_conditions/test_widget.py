@@ -13,13 +13,7 @@ import words
 from course_lib.lessons.jacobian_conditions import small_towers
 from course_lib.lessons.jacobian_conditions.tower_motion import TowerMotion
 from course_lib.papers import p0
-from tests.widget_pages import (
-    mount_in_jupyter,
-    open_folds,
-    run,
-    settled,
-    strange_choices,
-)
+from tests.widget_pages import open_folds, press, python_says, run, settled, strange_choices
 
 SHOWN = {"tower_motion": {"loss": "infonce", "steps": 9}}
 
@@ -183,18 +177,14 @@ def test_presets_work_and_no_state_shows_a_number_that_is_none(site_page: Callab
     assert strange_choices(open_folds(site_page(TowerMotion().static_html()))) == []
 
 
-def test_in_jupyter_the_model_is_followed_and_left(browser: Any) -> None:
-    page = browser.new_page()
-    mount_in_jupyter(page, TowerMotion()._esm, TowerMotion().state())
-    page.evaluate("model.set('steps', 7)")  # Python says
-    settled(page, TowerMotion(steps=7).summary())
-    page.locator('input[name="lr"]').focus()
-    page.keyboard.press("ArrowLeft")  # the reader says
+def test_in_jupyter_the_model_is_followed_and_left(in_jupyter: Callable[..., Any]) -> None:
+    page = in_jupyter(TowerMotion())
+    python_says(page, TowerMotion(steps=7), "steps")
+    press(page, 'input[name="lr"]', "ArrowLeft")  # the reader says
     assert page.evaluate("[saved, bubbled]") == [1, 0]  # JupyterLab never sees the key
     assert page.evaluate("model.get('lr')") < TowerMotion().lr
     page.evaluate("close()")
     assert page.evaluate("Object.values(listeners).flat().length") == 0
-    page.close()
 
 
 def test_every_choice_changes_the_words(site_page: Callable[..., Any]) -> None:
