@@ -66,13 +66,25 @@ MOUNT = """async ([esm, state]) => {
 }"""
 
 
-def mount_in_jupyter(page: Any, esm: str, state: dict[str, Any]) -> None:
+def mount_in_jupyter(page: Any, widget: Any) -> None:
     """Renders the module that anywidget gets, with a model as Jupyter has it, into a page.
 
     Leaves on `window`: model, listeners (by event), saved (calls of save_changes), bubbled (keys that the page saw),
     close.
     """
-    page.evaluate(MOUNT, [esm, state])
+    page.evaluate(MOUNT, [widget._esm, widget.state()])
+
+
+def python_says(page: Any, widget: Any, trait: str) -> None:
+    """Python sets one trait of the model to what it is in `widget`, and the page tells of it what `widget` tells."""
+    page.evaluate("([trait, value]) => model.set(trait, value)", [trait, getattr(widget, trait)])
+    settled(page, widget.summary())
+
+
+def press(page: Any, selector: str, key: str) -> None:
+    """A reader presses a key on what a selector names."""
+    page.locator(selector).focus()
+    page.keyboard.press(key)
 
 
 def differences(ours: Any, theirs: Any, where: str = "") -> list[str]:

@@ -1,8 +1,8 @@
 """Carries the repository's public address from pyproject.toml to every file that must repeat it.
 
 `make address TO=https://github.com/you/course` puts the address there first; `make address` only renews the copies, and
-`make address CHECK=1` changes nothing: it says which copies differ, and exits 1 if any does. The book's own links need
-none of this: tools/offline_site.py reads pyproject.toml.
+`make address CHECK=1` changes nothing: it says which copies differ (with TO, from that address), and exits 1 if any
+does. The book's own links need none of this: tools/offline_site.py reads pyproject.toml.
 """
 
 from __future__ import annotations
@@ -49,11 +49,17 @@ def repository(root: Path = ROOT) -> str:
     return str(project["project"]["urls"]["Repository"]).rstrip("/")
 
 
+def read(given: str) -> str:
+    """An address of a repository on GitHub, without a slash or .git at its end. ValueError for what is none."""
+    address = given.rstrip("/").removesuffix(".git")
+    if not re.fullmatch(r"https://github\.com/[A-Za-z0-9]+(-[A-Za-z0-9]+)*/(?!\.{1,2}$)[A-Za-z0-9._-]+", address):
+        raise ValueError(f"TO={given}: expected the form https://github.com/owner/name")
+    return address
+
+
 def put(address: str, root: Path = ROOT) -> None:
     """Puts an address into pyproject.toml. ValueError for what is no address of a repository on GitHub."""
-    address = address.rstrip("/").removesuffix(".git")
-    if not re.fullmatch(r"https://github\.com/[\w.-]+/[\w.-]+", address):
-        raise ValueError(f"TO={address}: expected the form https://github.com/owner/name")
+    address = read(address)
     path = root / "pyproject.toml"
     text = path.read_text(encoding="utf-8")
     path.write_text(re.sub(r'^(Repository = ")[^"]*', rf"\g<1>{address}", text, flags=re.MULTILINE), encoding="utf-8")
@@ -78,12 +84,12 @@ def with_address(text: str, name: str, address: str) -> tuple[str, int]:
     return text, total
 
 
-def carry(root: Path = ROOT, *, write: bool) -> list[str]:
-    """The files whose copies differ from pyproject.toml (rewritten if `write`).
+def carry(root: Path = ROOT, *, write: bool, to: str = "") -> list[str]:
+    """The files whose copies differ from an address, without one from that of pyproject.toml (rewritten if `write`).
 
     Raises ValueError where a file holds no copy at all: then PLACES no longer describes it.
     """
-    address, differing = repository(root), []
+    address, differing = to or repository(root), []
     for name in PLACES:
         path = root / name
         old = path.read_text(encoding="utf-8")
@@ -97,22 +103,24 @@ def carry(root: Path = ROOT, *, write: bool) -> list[str]:
     return differing
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="change nothing; exit 1 if a file differs")
-    parser.add_argument("--to", help="put this address into pyproject.toml first: https://github.com/owner/name")
-    arguments = parser.parse_args()
-    if arguments.to and not arguments.check:
-        try:
-            put(arguments.to)
-        except ValueError as error:
-            sys.exit(f"address: {error}")
-    differing = carry(write=not arguments.check)
-    word = "differs from" if arguments.check else "rewritten from"
-    print("\n".join(f"{name}: {word} pyproject.toml" for name in differing) or f"all agree on {repository()}")
-    if not is_set(repository()):
+    parser.add_argument("--to", help="put this address in first: https://github.com/owner/name")
+    given = parser.parse_args(arguments)
+    try:
+        address = read(given.to) if given.to else repository(root)
+    except ValueError as error:
+        sys.exit(f"address: {error}")
+    differing = ["pyproject.toml"] if address != repository(root) else []
+    if differing and not given.check:
+        put(address, root)
+    differing += carry(root, write=not given.check, to=address)
+    what = f"differs from {address}" if given.check else f"now has {address}"
+    print("\n".join(f"{name}: {what}" for name in differing) or f"all agree on {address}")
+    if not is_set(address):
         print("This is the placeholder, nothing is published there: make address TO=https://github.com/you/course")
-    return int(arguments.check and bool(differing))
+    return int(given.check and bool(differing))
 
 
 if __name__ == "__main__":

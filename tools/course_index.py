@@ -13,17 +13,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 import nbformat
-import yaml
 from docutils.nodes import make_id
 from markdown_it.token import Token
 from nbformat import NotebookNode
 from pybtex.database import Entry, Person, parse_file
 from pybtex.richtext import Text
 
-from tools import address, myst
+from tools import address, myst, toc
 
 ROOT = Path(__file__).resolve().parents[1]
 PROOF_KINDS = (
@@ -82,7 +80,7 @@ class Index:
         self.labels: dict[str, Mark] = {}
         self.terms: set[str] = set()
         self._counts: Counter[tuple[str, tuple[int, ...]]] = Counter()
-        for name, prefix in toc(root):
+        for name, prefix in toc.pages(root):
             self._read(name, prefix)
 
     def source(self, name: str) -> Path:
@@ -263,28 +261,6 @@ def COUNTERS() -> dict[str, str]:
     """Which kinds of statement share one counter."""
     kinds: dict[str, str] = myst.settings()["sphinx"]["config"]["prf_realtyp_to_countertyp"]
     return kinds
-
-
-def toc(root: Path = ROOT) -> list[tuple[str, tuple[int, ...]]]:
-    """(page, number of its chapter or ()) for every page of _toc.yml, in order.
-
-    Chapters of numbered parts are counted through all parts (use_multitoc_numbering). The pages below a chapter, such
-    as its lab, go on with the chapter's numbers, whatever depth ``numbered`` names.
-    """
-    tree = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
-    found: list[tuple[str, tuple[int, ...]]] = [(tree["root"], ())]
-    chapter = 0
-    for part in tree.get("parts", []):
-        for entry in part["chapters"]:
-            chapter += bool(part.get("numbered"))
-            found += _entries(entry, (chapter,) if part.get("numbered") else ())
-    return found
-
-
-def _entries(entry: dict[str, Any], number: tuple[int, ...]) -> list[tuple[str, tuple[int, ...]]]:
-    """A page and the sections under it."""
-    inner = [_entries(section, number) for section in entry.get("sections", [])]
-    return [(entry["file"], number), *(page for pages in inner for page in pages)]
 
 
 def glued(cell: NotebookNode) -> dict[str, str]:

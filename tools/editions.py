@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from tools import address
-from tools.course_index import toc
+from tools import address, toc
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -24,7 +23,7 @@ class Place:
 @cache
 def places(root: Path = ROOT) -> dict[str, Place]:
     """Page -> its place, for every page of _toc.yml; the page after the first is read as a chapter without a number."""
-    return {page: Place(sum(number), bool(number) or at == 1) for at, (page, number) in enumerate(toc(root))}
+    return {page: Place(sum(number), bool(number) or at == 1) for at, (page, number) in enumerate(toc.pages(root))}
 
 
 @cache

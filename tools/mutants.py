@@ -27,7 +27,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "_build" / "mutation"
-COPIED = ("course_lib", "tests", "pyproject.toml")
+COPIED = ("course_lib", "tests", "tools")
 MUTATED = ("course_lib/maths", "course_lib/data", "course_lib/models/debiasing", "course_lib/training")
 TESTS = ("tests/maths", "tests/data", "tests/models", "tests/training")
 SAMPLE = 1500
@@ -38,6 +38,7 @@ STATUS |= {255: "timeout", 1: "killed", 3: "killed", -11: "segfault", -9: "segfa
 SETTINGS = f"""
 [tool.mutmut]
 source_paths = ["course_lib"]
+also_copy = ["tools"]
 only_mutate = {json.dumps([f"{folder}/*" for folder in MUTATED])}
 pytest_add_cli_args = ["-p", "no:cacheprovider", "-m", "not slow and not browser and not laptop"]
 pytest_add_cli_args_test_selection = {json.dumps(TESTS)}
@@ -186,7 +187,12 @@ def run(size: int, seed: int, minutes: float | None, folder: Path = FOLDER) -> l
         left = None if end is None else end - time.monotonic()
         if left is not None and left <= 0:
             break
-        mutmut(folder, batch, left)
+        status = mutmut(folder, batch, left)
+        if status not in (0, 124) and all(one.status is None for one in _of(batch, folder)):
+            log = (folder / "mutmut.log").read_text(encoding="utf-8", errors="replace")
+            raise SystemExit(
+                f"mutmut has run none of {len(batch)} mutants; expected some. The end of mutmut.log:\n{log[-1500:]}"
+            )
         print(report(_of(sample, folder), folder).splitlines()[2], flush=True)
     return _of(sample, folder)
 

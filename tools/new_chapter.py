@@ -18,8 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import jupytext
-import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from tools import toc
 
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATES = Path(__file__).with_name("chapter_template")
@@ -65,8 +68,7 @@ def last_claim(root: Path) -> int:
 
 def parts(root: Path) -> dict[str, str]:
     """Folder of each numbered part of the book -> its caption in _toc.yml."""
-    toc = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))
-    numbered = [part for part in toc["parts"] if part.get("numbered")]
+    numbered = [part for part in toc.tree(root)["parts"] if part.get("numbered")]
     return {Path(part["chapters"][0]["file"]).parent.name: part["caption"] for part in numbered}
 
 

@@ -12,21 +12,19 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import yaml
 from sphinx.application import Sphinx
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # where this file is an extension of Sphinx
 
-from tools import editions
+from tools import editions, toc
 
 TEMPLATE = Path(__file__).with_suffix(".html")
 
 
 def chapters(titles: dict[str, str], root: Path = editions.ROOT) -> str:
     """HTML: the parts of the book, and in each its chapters as links. `titles`: page -> title."""
-    parts = yaml.safe_load((root / "_toc.yml").read_text(encoding="utf-8"))["parts"]
     lines = []
-    for part in parts:
+    for part in toc.tree(root)["parts"]:
         pages = [chapter["file"] for chapter in part["chapters"] if chapter["file"] in titles]
         links = "".join(f'<li><a href="{page}.html">{escape(titles[page])}</a></li>' for page in pages)
         lines += [f"<h2>{escape(part['caption'])}</h2>\n<ul>{links}</ul>"] if links else []

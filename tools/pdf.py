@@ -24,7 +24,7 @@ from tqdm import tqdm
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from course_lib import __version__
-from tools import address, browsing, editions, page_foot
+from tools import address, browsing, editions, page_foot, toc
 
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "_build" / "html"
@@ -56,7 +56,7 @@ WRITE_NUMBERS = """(numbers) => {
 }"""
 
 
-def parts(toc: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
+def parts(tree: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
     """Every page of _toc.yml below its first: (the part's name, the page, how deep it stands in the part, from 0)."""
 
     def below(entries: list[Any], depth: int) -> Iterator[tuple[str, int]]:
@@ -64,7 +64,7 @@ def parts(toc: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
             yield entry["file"], depth
             yield from below(entry.get("sections", []), depth + 1)
 
-    for part in toc.get("parts", []):
+    for part in tree.get("parts", []):
         yield from ((str(part.get("caption", "")), page, depth) for page, depth in below(part["chapters"], 0))
 
 
@@ -78,11 +78,11 @@ def title_page(course: str, author: str) -> str:
     return f'<section class="front title-page">{logo}<h1>{escape(course)}</h1>{said}</section>'
 
 
-def contents(toc: Mapping[str, Any], titles: Mapping[str, str]) -> str:
+def contents(tree: Mapping[str, Any], titles: Mapping[str, str]) -> str:
     """The contents of the pages in `titles`: part, chapter, title, and a place for the number of the page."""
     places = {name: f"p{number}" for number, name in enumerate(titles)}
     lines, last = [], ""
-    for part, page, depth in parts(toc):
+    for part, page, depth in parts(tree):
         if page not in titles:
             continue
         if part != last:
@@ -147,8 +147,8 @@ def merged(names: list[str], site: Path = SITE) -> str:
     place = frame.select_one("article.bd-article")
     assert place is not None
     place.clear()
-    config, toc = (yaml.safe_load((ROOT / name).read_text(encoding="utf-8")) for name in ("_config.yml", "_toc.yml"))
-    front = title_page(config["title"], config["author"]) + contents(toc, titles)
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    front = title_page(config["title"], config["author"]) + contents(toc.tree(), titles)
     place.append(BeautifulSoup(front, "html.parser"))
     if frame.title is not None:
         frame.title.string = config["title"]
@@ -229,8 +229,7 @@ def offer(page: Path, name: str = NAME, words: str = "The whole book as one PDF"
 
 def main(names: list[str]) -> None:
     """Print the book, or the named pages."""
-    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    chosen = names or [name for _, name, _ in parts(toc) if (SITE / f"{name}.html").is_file()]
+    chosen = names or [name for _, name, _ in parts(toc.tree()) if (SITE / f"{name}.html").is_file()]
     missing = [name for name in chosen if not (SITE / f"{name}.html").is_file()]
     if missing or not chosen:
         what = ", ".join(missing) or "no page of the book"

@@ -51,7 +51,8 @@ def cli(argv: list[str] | None = None) -> int:
                 Path(path).write_text(text(), encoding="utf-8")
         if given.remedies is not None:
             _write_remedies(report, Path(given.remedies))
-        print(_json(report) if given.json == "-" else report.text())
+        # flushed here, where a reader that is gone is no fault: not at Python's end, which would exit with 120
+        print(_json(report) if given.json == "-" else report.text(), flush=True)
     except BrokenPipeError:
         raise
     except Exception as error:  # whatever it is, it is no fault of the model, whose exit status is 1

@@ -124,9 +124,16 @@ class Verdict:
         }
 
 
-def cannot_tell(name: str, why: str, needed: str, figures: dict[str, Number] | None = None) -> Verdict:
-    """The verdict where something is missing. needed: what would settle it."""
-    return Verdict(name, "cannot tell", why, figures or {}, needed)
+def cannot_tell(
+    name: str,
+    why: str,
+    needed: str,
+    figures: dict[str, Number] | None = None,
+    pictures: tuple[Picture, ...] = (),
+    asked: Question | None = None,
+) -> Verdict:
+    """The verdict where something is missing. needed: what would settle it; pictures, asked: as in `Verdict`."""
+    return Verdict(name, "cannot tell", why, figures or {}, needed, pictures, asked)
 
 
 def judged(fault: bool) -> Answer:

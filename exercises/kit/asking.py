@@ -154,6 +154,11 @@ def written(value: Any, form: str = "") -> str:
     return str(value)
 
 
+def judged(truth: bool) -> dict[str, Any]:
+    """What is found of a true-or-false question: whether the claim holds, and the verdict in words."""
+    return {"truth": truth, "verdict": "True." if truth else "False."}
+
+
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A table in Markdown."""
     lines = [head, ["---"] * len(head), *rows]

@@ -3,9 +3,9 @@
     questions.md, questions.html                    what students get, without the seed
     answers-and-marks.md, answers-and-marks.html    model answers and marking schemes, for graders
 
-The numbers come from the seed, the answers from course_lib. The same seed makes the same exam; keep it from students:
-with it anybody can print the answers. QUESTIONS is how many of each chapter (without it: all), or their numbers, as in
-"2,5,9". The HTML files need nothing else and print well.
+They lie in a folder whose name does not show the seed. The numbers come from the seed, the answers from course_lib. The
+same seed makes the same exam; keep it from students: with it anybody can print the answers. QUESTIONS is how many of
+each chapter (without it: all), or their numbers, as in "2,5,9". The HTML files need nothing else and print well.
 """
 
 from __future__ import annotations
@@ -51,30 +51,41 @@ def main(arguments: list[str] | None = None) -> None:
     if len(given.seed) < SHORTEST:
         print(f"exam: a seed of {len(given.seed)} characters can be guessed by trying; take a longer one for a class")
     try:
+        given.seed.encode()
+    except UnicodeEncodeError:
+        sys.exit("exam: the seed holds bytes that are no text in UTF-8; take words that can be read")
+    try:
         chosen = {
             name: asked(exams.exam(name).templates, given.questions, given.seed)
             for name in given.chapters or exams.chapters()
         }
     except (KeyError, ValueError) as error:
         sys.exit(f"exam: {error.args[0]}")
-    folder = given.out / re.sub(r"[^A-Za-z0-9-]+", "-", given.seed)
-    for path in write(folder, chosen, given.seed):
+    for path in write(given.out / folder_of(given.seed), chosen, given.seed):
         print(f"exam: {path}")
+
+
+def folder_of(seed: str) -> str:
+    """The name of a seed's folder, of eight letters and digits: a listing of the folder does not give the seed away."""
+    return hashlib.sha256(f"folder {seed}".encode()).hexdigest()[:8]
 
 
 def asked(templates: Sequence[Template], questions: str, seed: str) -> list[Template]:
     """The templates that an exam asks, in their order: all, so many drawn by the seed, or those of these numbers.
 
-    Of a number, one of each kind is drawn first. ValueError for what is neither.
+    Of a number, one of each kind is drawn first; of one larger than all, all are asked. ValueError for what is neither.
     """
     if not questions.strip():
         return list(templates)
-    if not re.fullmatch(r"[\d, ]+", questions):
-        raise ValueError(f"QUESTIONS={questions!r}: expected a number, or numbers such as 2,5,9")
-    numbers = [int(number) for number in re.split(r"[, ]+", questions.strip(" ,"))]
-    if len(numbers) > 1 or "," in questions:
-        if not all(1 <= number <= len(templates) for number in numbers):
-            raise ValueError(f"QUESTIONS={questions!r}: expected numbers from 1 to {len(templates)}")
+    numbers = [int(number) for number in re.findall(r"[0-9]+", questions)]
+    several, most = len(numbers) > 1 or "," in questions, len(templates)
+    misread = not numbers or not re.fullmatch(r"[0-9, ]+", questions)
+    if misread or min(numbers) < 1 or (several and max(numbers) > most):
+        raise ValueError(
+            f"QUESTIONS={questions!r}: {templates[0].chapter} has {most} questions; "
+            f"expected how many to ask, such as 4, or their numbers from 1 to {most}, such as 2,5"
+        )
+    if several:
         return [templates[number - 1] for number in sorted(set(numbers))]
     digest = hashlib.sha256(f"{seed} {templates[0].chapter}".encode()).digest()
     order = [int(place) for place in np.random.default_rng(list(digest)).permutation(len(templates))]

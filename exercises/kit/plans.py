@@ -20,11 +20,11 @@ import yaml
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tools import study_time
+from tools import guide, study_time
+from tools.toc import page_of
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).parent
-GUIDE = ROOT / "book" / "teach" / "instructors-guide.md"
 FIRST = "book/start/first-model"
 QUIZ, LAB = 15, 45
 """Minutes that the guide gives for a quiz, and the middle of what it gives for a lab."""
@@ -87,14 +87,6 @@ def week(about: dict[str, Any]) -> Week:
     return Week(title, tuple(tasks))
 
 
-def page_of(chapter: str) -> str:
-    """ "book/debiasing/ddc" of "ddc"."""
-    found = list((ROOT / "book").glob(f"*/{chapter}.ipynb"))
-    if not found:
-        raise KeyError(f"no chapter {chapter!r}")
-    return found[0].relative_to(ROOT).with_suffix("").as_posix()
-
-
 def text_of(page: str) -> str:
     """The Markdown of a notebook page."""
     cells = json.loads((ROOT / f"{page}.ipynb").read_text(encoding="utf-8"))["cells"]
@@ -129,14 +121,10 @@ def exercises(page: str, wanted: int | list[str]) -> dict[str, int]:
 
 def assigned(page: str) -> list[str]:
     """The exercises that the guide assigns before class, then those at home."""
-    guide = GUIDE.read_text(encoding="utf-8")
-    link = f"(../{page.removeprefix('book/')}.ipynb)"
-    [section] = [
-        part for part in guide.split("## Chapter by chapter")[-1].split("\n### ") if f"[Chapter]{link}" in part
-    ]
-    lines = section.split("Exercises. ")[1].split("\n")[0]
-    before, _, rest = lines.partition("In class:")
-    return re.findall(r"\*([^*]+)\*", before + rest.partition("At home:")[2])
+    handed_out = guide.homework(page.rpartition("/")[2])
+    if not handed_out:
+        raise KeyError(f"the guide hands out no exercises of {page}; expected titles of exercises in plans.yml")
+    return re.findall(r"\*([^*]+)\*", handed_out["Before class"] + handed_out["At home"])
 
 
 def assignment_minutes(name: str) -> int:
@@ -151,8 +139,8 @@ def as_table(plan: dict[str, Any], start: date | None = None) -> str:
     """The weeks of a plan in Markdown; with the first Monday, dates."""
     lines = ["| week | chapter | to do outside class | hours |", "|---|---|---|---|"]
     for number, one in enumerate(weeks(plan), start=1):
-        monday = start + timedelta(weeks=number - 1) if start else None
-        day = f"{number}, {monday.day} {monday:%B}" if monday else str(number)
+        first = start + timedelta(weeks=number - 1) if start else None
+        day = f"{number}, {first.day} {first:%B}" if first else str(number)
         lines.append(f"| {day} | {one.title} | {'; '.join(task.what for task in one.tasks)} | {one.hours:g} |")
     return "\n".join(lines)
 
@@ -175,10 +163,25 @@ def syllabus(name: str, start: date | None = None) -> str:
     return re.sub(r"«(\w+)»", lambda match: numbers[match[1]], text)
 
 
+def monday(text: str) -> date:
+    """The first day of a term, from START. SystemExit for what is no date, and for a date that is no Monday."""
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        sys.exit(f"syllabus: START={text}: expected the Monday of the first week, written as 2027-01-11")
+    if day.weekday():
+        before = day - timedelta(days=day.weekday())
+        sys.exit(
+            f"syllabus: START={text} is a {day:%A}, and the weeks begin on Mondays; expected {before} or "
+            f"{before + timedelta(weeks=1)}"
+        )
+    return day
+
+
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--plan", default="eight-weeks", help=f"one of {', '.join(plans())}")
-    parser.add_argument("--start", type=date.fromisoformat, help="the first Monday, 2027-01-11")
+    parser.add_argument("--start", type=monday, help="the first Monday, 2027-01-11")
     parser.add_argument("--out", type=Path, default=ROOT / "_build" / "syllabus")
     given = parser.parse_args(arguments)
     try:

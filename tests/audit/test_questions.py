@@ -19,6 +19,7 @@ from course_lib.audit.evidence import Evidence
 from course_lib.audit.questions import batch
 from course_lib.audit.remedies import BACK, CORRECTION, LOGQ, REMEDIES, SHIFTS, Bench, remedied
 from course_lib.audit.training import NEGATIVES
+from course_lib.audit.verdicts import OF_TRIPLES
 
 
 def rng(seed: int = 0) -> np.random.Generator:
@@ -187,10 +188,19 @@ def test_bpr_is_judged_by_the_law_of_its_negatives() -> None:
     for law in ("uniform", "everything", "RecBole"):
         assert asked(loss="bpr", negatives=law).verdict == "fine", law
     unknown = asked(loss="bpr")
-    assert unknown.verdict == "cannot tell" and "--negatives" in unknown.advice
+    assert unknown.verdict == "cannot tell" and "--negatives" in unknown.advice and unknown.asked == OF_TRIPLES
     model = replace(planted.clean(4), training=Training(loss="bpr", negatives="popularity"))
     unseen = audit(model.items, model.users, pairs=model.pairs, training=model.training, rng=rng())["in-batch-bias"]
     assert unseen.verdict == "cannot tell" and unseen.figures["pushed"] > 0
+    assert unseen.asked == OF_TRIPLES and [picture.y for picture in unseen.pictures] == ["times"]
+
+
+def test_a_loss_without_a_theorem_is_not_asked_for_again() -> None:
+    """`other` was said: the verdict asks for no --loss, and shows what the repairs at serving change."""
+    said, unsaid = asked(loss="other", batch_size=64), asked()
+    assert (said.verdict, unsaid.verdict) == ("cannot tell", "cannot tell")
+    assert "'other'" in said.support and "--loss" not in said.advice and said.figures["after"]
+    assert "--loss" in unsaid.advice
 
 
 @pytest.mark.parametrize("law", NEGATIVES)

@@ -137,8 +137,8 @@ def test_an_exam_asks_as_many_as_are_wanted() -> None:
     assert {template.kind for template in five} == set(Kind) and five == exam.asked(templates, "5", "x")
     assert len({tuple(t.name for t in exam.asked(templates, "3", str(n))) for n in range(10)}) > 1
     assert exam.asked(templates, "99", "x") == templates
-    for wrong in ("eleven", "0,3", "11,"):
-        with pytest.raises(ValueError, match="expected"):
+    for wrong in ("eleven", "0,3", "11,", "0", ",", "²"):
+        with pytest.raises(ValueError, match=r"ddc has 10 questions; expected how many .* numbers from 1 to 10"):
             exam.asked(templates, wrong, "x")
 
 
@@ -147,12 +147,21 @@ def test_an_exam_asks_as_many_as_are_wanted() -> None:
     [
         (["--seed", " "], "no seed"),
         (["--seed", SEEDS[0], "--chapters", "dcd"], "no exam on 'dcd'"),
-        (["--seed", SEEDS[0], "--questions", "x"], "expected a number"),
+        (["--seed", SEEDS[0], "--questions", "x"], "expected how many to ask"),
+        (["--seed", "no text \udcff"], "bytes that are no text"),
     ],
 )
 def test_what_cannot_be_is_said(arguments: list[str], message: str, tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match=message):
         exam.main([*arguments, "--out", str(tmp_path)])
+
+
+@pytest.mark.parametrize("seed", ["autumn leaves fall", "ü" * 300, "秘密の言葉がある", "../../up and away"])
+def test_a_listing_of_the_folder_does_not_show_the_seed(seed: str, tmp_path: Path) -> None:
+    exam.main(["--seed", seed, "--chapters", "first-model", "--out", str(tmp_path)])
+    [folder] = tmp_path.iterdir()
+    assert re.fullmatch(r"[0-9a-f]{8}", folder.name) and len(list(folder.iterdir())) == 4
+    assert folder.name != exam.folder_of(seed + "!") and seed in (folder / "answers-and-marks.md").read_text("utf-8")
 
 
 def test_a_guessable_seed_is_warned_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

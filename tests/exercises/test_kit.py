@@ -13,6 +13,7 @@ from drafts import is_draft, main_pages
 from exercises import simulate
 from exercises.kit import exam, exams
 from tools import conclusions, prose
+from tools.slides import deck
 
 ROOT = Path(__file__).resolve().parents[2]
 KIT = ROOT / "exercises" / "kit"
@@ -46,7 +47,9 @@ def test_board_notes_fill_two_sessions_and_one_page_each(path: Path) -> None:
     [page] = (ROOT / "book").glob(f"*/{path.stem}.ipynb")
     title = "".join(json.loads(page.read_text(encoding="utf-8"))["cells"][0]["source"]).split("\n")[0]
     sessions = text.split("\n## Session ")
-    assert sessions[0].strip() == f"{title}, at the board" and len(sessions) == 3
+    head, how_long = sessions[0].strip().split("\n\n")
+    assert head == f"{title}, at the board" and len(sessions) == 3
+    assert "sessions of 90 minutes" in how_long and f"(`make slides`) fills {deck.SESSION} of them" in how_long
     for session in sessions[1:]:
         spans = [(int(a), int(b)) for a, b in re.findall(r"^\| (\d+)–(\d+) \|", session, re.MULTILINE)]
         assert spans[0][0] == 0 and spans[-1][1] == 90

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from exercises.kit import plans
-from tools import study_time
+from tools import guide, study_time
+from tools.toc import page_of
 
 PLANS = plans.plans()
-GUIDE = plans.GUIDE.read_text(encoding="utf-8")
+GUIDE = guide.GUIDE.read_text(encoding="utf-8")
 every_plan = pytest.mark.parametrize("name", PLANS)
 PARTS = {"in-batch": "book/sampling/in-batch-bias", "Gramian": "book/sampling/gramian-estimators"}
 
@@ -44,7 +45,7 @@ def test_the_weeks_are_those_of_the_guide(name: str) -> None:
         if "chapter" not in about:
             assert text.startswith("project")
             continue
-        page = plans.page_of(about["chapter"])
+        page = page_of(about["chapter"])
         folder = page.split("/")[1]
         named = plans.title_of(page) in text or f"chapters on {folder}" in text
         assert named or any(word in text and page == PARTS[word] for word in PARTS) or name == "in-batch"
@@ -57,7 +58,7 @@ def test_the_hours_are_those_of_the_pages(name: str) -> None:
     for about, one in zip(PLANS[name]["weeks"], plans.weeks(PLANS[name]), strict=True):
         assert 1 <= one.hours <= 9, (one.title, one.hours)
         if "chapter" in about and "main" in about["pages"]:
-            time = study_time.of_name(plans.page_of(about["chapter"]))
+            time = study_time.of_name(page_of(about["chapter"]))
             assert any(task.minutes == time.reading for task in one.tasks)
             done = next(task.minutes for task in one.tasks if task.what.startswith("exercises"))
             assert 0 < done <= time.exercises
@@ -67,6 +68,29 @@ def test_every_second_assignment_is_due_in_eight_weeks() -> None:
     assert [bool(about.get("assignment")) for about in PLANS["eight-weeks"]["weeks"]] == [False, True] * 4
 
 
+def test_no_assignment_is_handed_out_before_its_chapter() -> None:
+    text = plans.syllabus("eight-weeks")
+    early = "a week before" in text
+    for plan in PLANS.values():
+        chapters = [about.get("chapter") for about in plan["weeks"]]
+        for week, about in enumerate(plan["weeks"]):
+            assert not about.get("assignment") or week - early >= chapters.index(about["chapter"])
+
+
+@pytest.mark.parametrize(
+    ("start", "said"),
+    [
+        ("soon", "START=soon: expected the Monday of the first week, written as 2027-01-11"),
+        ("2027-02-30", "expected the Monday"),
+        ("2027-01-13", "is a Wednesday.*expected 2027-01-11 or 2027-01-18"),
+    ],
+)
+def test_a_term_begins_on_a_monday(start: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=said):
+        plans.main(["--start", start, "--out", str(tmp_path)])
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_minutes_and_exercises_are_read_from_their_sources() -> None:
     assert plans.assigned("book/debiasing/ddc")[:2] == ["The user with one film", "DDC from scratch"]
     assert plans.assignment_minutes("ddc") == 195
@@ -74,7 +98,7 @@ def test_minutes_and_exercises_are_read_from_their_sources() -> None:
         with pytest.raises(KeyError, match="has no exercise"):
             plans.exercises("book/debiasing/ddc", wrong)
     with pytest.raises(KeyError, match="no chapter 'dcd'"):
-        plans.page_of("dcd")
+        page_of("dcd")
     with pytest.raises(KeyError, match="expected main, further or lab"):
         plans.reading("book/debiasing/ddc", "appendix")
 

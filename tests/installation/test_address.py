@@ -48,7 +48,18 @@ def test_one_command_puts_an_address_in_and_carries_it(copy: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", ["github.com/a/b", "https://github.com/a", "https://example.org/a/b", 'https://github.com/a/b"c']
+    "wrong",
+    [
+        "github.com/a/b",
+        "https://github.com/a",
+        "https://example.org/a/b",
+        'https://github.com/a/b"c',
+        "https://github.com/../x",
+        "https://github.com/a/..",
+        "https://github.com/-a/b",
+        "https://github.com/a.b/c",
+        "https://github.com/ä/b",
+    ],
 )
 def test_what_is_no_address_changes_nothing(copy: Path, wrong: str) -> None:
     before = (copy / "pyproject.toml").read_text()
@@ -57,11 +68,25 @@ def test_what_is_no_address_changes_nothing(copy: Path, wrong: str) -> None:
     assert (copy / "pyproject.toml").read_text() == before
 
 
-def test_the_placeholder_says_that_it_is_one(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_a_check_with_an_address_says_what_would_change_and_changes_nothing(
+    copy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sys.argv", ["address.py", "--check"])
-    assert address.main() == 0
+    names = ["pyproject.toml", *address.PLACES]
+    before = {name: (copy / name).read_text() for name in names}
+    new, old = "https://github.com/somebody/course", address.repository(copy)
+    for to, code, said in (
+        (new, 1, [f"{name}: differs from {new}" for name in names]),
+        (old, 0, [f"all agree on {old}"]),
+    ):
+        assert address.main(["--check", "--to", to], copy) == code
+        assert capsys.readouterr().out.splitlines()[: len(said)] == said
+    with pytest.raises(SystemExit, match="expected the form"):
+        address.main(["--check", "--to", "https://github.com/../x"], copy)
+    assert before == {name: (copy / name).read_text() for name in names}
+
+
+def test_the_placeholder_says_that_it_is_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert address.main(["--check"]) == 0
     said = capsys.readouterr().out
     assert ("This is the placeholder" in said) is not address.is_set(address.repository()) and "all agree" in said
 

@@ -11,7 +11,7 @@ import matplotlib as mpl
 import pytest
 
 from course_lib.lessons.shared.widgets import bundle
-from tests.widget_pages import page_html, script_of
+from tests.widget_pages import mount_in_jupyter, page_html, script_of
 
 mpl.use("Agg")
 
@@ -72,3 +72,21 @@ def library(browser: Any) -> Iterator[Callable[..., Any]]:
 
     yield load
     page.close()
+
+
+@pytest.fixture
+def in_jupyter(browser: Any) -> Iterator[Callable[..., Any]]:
+    """Renders widgets as Jupyter does (`mount_in_jupyter`); in the end each view is closed and nobody listens."""
+    pages = []
+
+    def show(widget: Any) -> Any:
+        page = browser.new_page()
+        mount_in_jupyter(page, widget)
+        pages.append(page)
+        return page
+
+    yield show
+    listening = [page.evaluate("(close(), Object.values(listeners).flat().length)") for page in pages]
+    for page in pages:
+        page.close()
+    assert not any(listening)

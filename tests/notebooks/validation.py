@@ -20,7 +20,7 @@ from pathlib import Path
 
 import nbformat
 
-from course_lib.lessons.shared.scalars import SCALARS_VARIABLE, read_scalars
+from course_lib.lessons.shared.scalars import SCALARS_VARIABLE
 from tools.claims import Claim, check_scalars
 from tools.execution import Cache
 
@@ -31,6 +31,20 @@ REPLAY = ("-p", "tests.notebooks.replay")
 # pytest without jsonschema's grammar of web addresses (tests/conftest.py, which nbval's processes do not read).
 PYTEST = "import sys; sys.modules['rfc3987_syntax'] = None; import pytest; sys.exit(pytest.main())"
 EXECUTED_VARIABLE = "COURSE_EXECUTED"  # {notebook: its executed copy} as JSON, for tests.notebooks.replay
+
+
+def read_scalars(path: str | Path) -> dict[str, float]:
+    """The numbers that a notebook wrote to ``path``; a name published with two different values is an error."""
+    scalars: dict[str, float] = {}
+    for line in Path(path).read_text(encoding="utf-8").splitlines():
+        entry = json.loads(line)
+        name, value = entry["name"], entry["value"]
+        if name in scalars and scalars[name] != value:
+            raise ValueError(
+                f"name: {name!r} was published twice, as {scalars[name]!r} and as {value!r}; expected once"
+            )
+        scalars[name] = value
+    return scalars
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from PIL import Image
 
 from course_lib.lessons.shared import house
 from tests.site.html_pages import CHAPTERS
+from tests.site.opening import open_without_mathematics
 from tools import figures
 from tools.offline_site import ASSETS, FONTS, fonts
 
@@ -95,8 +96,7 @@ def opened(browser, site: str) -> Iterator[Callable]:
     def open_page(page: str, width: int, theme: str, **options):
         contexts.append(browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme, **options))
         tab = contexts[-1].new_page()
-        tab.goto(f"{site}/{page}", wait_until="load")
-        tab.evaluate("() => document.fonts.ready.then(() => true)")
+        open_without_mathematics(tab, f"{site}/{page}")
         return tab
 
     yield open_page
@@ -136,21 +136,23 @@ def test_a_phone_shows_whole_figures_whose_words_can_be_read(page: str, opened) 
         assert 14 * wide / natural >= 10, f"{name}: letters of 10.5 points are too small"  # 14 px at their own size
 
 
+LETTERS = """() => [...document.querySelectorAll("article section > p")]
+  .filter((p) => !p.querySelector(".math, code") && p.textContent.length > 250)
+  .map((p) => {
+    const lines = p.getBoundingClientRect().height / parseFloat(getComputedStyle(p).lineHeight);
+    return p.textContent.length / (lines - 0.5); // the last line is half full, on average
+  })"""
+SERIF = "[...document.fonts].some((font) => font.family.includes('Serif') && font.status === 'loaded')"
+
+
 @of(WITH_FIGURES)
-@pytest.mark.parametrize("width", [1280, 1920])
-def test_a_line_holds_65_to_78_letters(page: str, width: int, opened) -> None:
-    tab = opened(page, width, "light")
-    letters = tab.evaluate("""() => [...document.querySelectorAll("article section > p")]
-      .filter((p) => !p.querySelector(".math, mjx-container, code") && p.textContent.length > 250)
-      .map((p) => {
-        const lines = p.getBoundingClientRect().height / parseFloat(getComputedStyle(p).lineHeight);
-        return p.textContent.length / (lines - 0.5); // the last line is half full, on average
-      })""")
-    serif = tab.evaluate(
-        "[...document.fonts].some((font) => font.family.includes('Serif') && font.status === 'loaded')"
-    )
-    assert serif
-    assert len(letters) < 3 or 62 <= np.median(letters) <= 78  # some pages have formulas in nearly every paragraph
+def test_a_line_holds_65_to_78_letters(page: str, opened) -> None:
+    tab = opened(page, 1280, "light")
+    for width in (1280, 1920):
+        tab.set_viewport_size({"width": width, "height": 900})
+        letters = tab.evaluate(LETTERS)
+        assert tab.evaluate(SERIF)
+        assert len(letters) < 3 or 62 <= np.median(letters) <= 78  # some pages have formulas in nearly every paragraph
 
 
 BARS = """() => [...document.querySelectorAll(".cw :is(.cw-piece, .cw-blind), .cw svg :is(rect, circle)")]

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.site.html_pages import CHAPTERS, find_pages, read_page
+from tests.site.opening import open_without_mathematics
 
 SITE = Path(__file__).resolve().parents[2] / "_build" / "html"
 WITH_WIDGETS = [path.relative_to(SITE).as_posix() for path in find_pages(SITE) if read_page(path).widgets]
@@ -30,13 +31,13 @@ def test_every_chapter_has_an_interactive_and_a_quiz(site_folder: Path, name: st
 
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_it_also_mounts_from_a_file(page, site_folder: Path, name: str) -> None:
-    page.goto((site_folder / name).as_uri(), wait_until="networkidle")
+    open_without_mathematics(page, (site_folder / name).as_uri())
     assert page.locator("[data-course-widget]").first.get_attribute("data-course-widget-ready") == "true"
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_a_slider_of_every_chapter_answers_to_the_arrow_keys_and_the_text_follows(page, site: str, name: str) -> None:
-    page.goto(f"{site}/{name}", wait_until="networkidle")
+    open_without_mathematics(page, f"{site}/{name}")
     widget = page.locator("[data-course-widget]:not([data-course-widget=quiz])").first
     slider, summary = widget.locator("input[type=range]:enabled").first, widget.locator(".cw-summary")
     before, text = float(slider.input_value()), summary.inner_text()
@@ -53,7 +54,7 @@ def test_a_slider_of_every_chapter_answers_to_the_arrow_keys_and_the_text_follow
 
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_every_control_can_be_reached_by_tab_and_shows_where_the_focus_is(page, site: str, name: str) -> None:
-    page.goto(f"{site}/{name}", wait_until="networkidle")
+    open_without_mathematics(page, f"{site}/{name}")
     widget = page.locator("[data-course-widget]:not([data-course-widget=quiz])").first
     widget.scroll_into_view_if_needed()
     controls = widget.locator("button:enabled, select:enabled, input:enabled, summary, [tabindex='0']")
@@ -84,7 +85,7 @@ def test_without_javascript_the_picture_the_text_and_the_numbers_stand_there(bro
 
 
 def test_the_search_finds_pages_without_a_server_behind_it(page, site: str) -> None:
-    page.goto(f"{site}/search.html?q=popularity", wait_until="networkidle")
+    page.goto(f"{site}/search.html?q=popularity")
     page.get_by_text("Search finished").wait_for()
     addresses = page.eval_on_selector_all(
         "#search-results li a", "links => links.map(link => link.getAttribute('href'))"
@@ -93,7 +94,7 @@ def test_the_search_finds_pages_without_a_server_behind_it(page, site: str) -> N
 
 
 def test_the_theme_can_be_changed_by_keyboard_and_stays(page, site: str) -> None:
-    page.goto(f"{site}/book/index.html", wait_until="networkidle")
+    open_without_mathematics(page, f"{site}/book/index.html")
     before = page.evaluate("document.documentElement.dataset.theme")
     page.locator(".theme-switch-button").first.focus()
     for _ in range(3):  # light, dark, as the system wants it
@@ -102,13 +103,13 @@ def test_the_theme_can_be_changed_by_keyboard_and_stays(page, site: str) -> None
             break
     after = page.evaluate("document.documentElement.dataset.theme")
     assert after != before
-    page.goto(f"{site}/book/start/notation.html", wait_until="networkidle")
+    open_without_mathematics(page, f"{site}/book/start/notation.html")
     assert page.evaluate("document.documentElement.dataset.theme") == after
 
 
 @pytest.mark.parametrize("name", FOLDED)
 def test_a_folded_box_opens_by_keyboard(page, site: str, name: str) -> None:
-    page.goto(f"{site}/{name}", wait_until="networkidle")
+    open_without_mathematics(page, f"{site}/{name}")
     title = page.locator("article .admonition.dropdown > .admonition-title").first
     box = title.locator("xpath=..")
     assert "toggle-hidden" in box.get_attribute("class")

@@ -10,6 +10,8 @@ import pytest
 from bs4 import BeautifulSoup, Tag
 from drafts import FIRST, is_draft, main_pages
 
+from tests.site.opening import open_whole
+
 ROOT = Path(__file__).resolve().parents[2]
 FIRST_PAGE, *PAGES = [
     path.relative_to(ROOT).with_suffix(".html") for path in (FIRST, *main_pages()) if not is_draft(path)
@@ -61,6 +63,6 @@ def test_a_main_page_has_at_most_2500_words_and_8_statements_before_its_exercise
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [FIRST_PAGE, *PAGES], ids=lambda name: name.stem)
 def test_the_first_interactive_of_a_main_page_begins_within_one_screen_and_a_half(page, site: str, name: Path) -> None:
-    page.goto(f"{site}/{name.as_posix()}", wait_until="networkidle")
+    open_whole(page, f"{site}/{name.as_posix()}")
     box = page.locator("[data-course-widget]:not([data-course-widget=quiz])").first.bounding_box()
     assert box["y"] <= MOST_SCREENS * page.viewport_size["height"]

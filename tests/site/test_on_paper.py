@@ -6,6 +6,7 @@ import pytest
 
 from course_lib import __version__
 from tests.site.html_pages import CHAPTERS
+from tests.site.opening import open_whole
 from tools.offline_site import repository_address
 
 A4 = {"width": 673, "height": 972}  # px inside margins of 16 mm
@@ -29,8 +30,7 @@ def printed(request, browser, site: str):
     """A chapter, read on a dark screen and sent to the printer."""
     context = browser.new_context(viewport=A4, color_scheme="dark")
     page = context.new_page()
-    page.goto(f"{site}/{request.param}", wait_until="networkidle")
-    page.evaluate("() => window.MathJax.startup.promise.then(() => true)")
+    open_whole(page, f"{site}/{request.param}")
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
     yield page

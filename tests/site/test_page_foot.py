@@ -8,28 +8,30 @@ from pathlib import Path
 
 import pytest
 
+from tests.site.opening import open_without_mathematics
+
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 CHAPTER, OTHER, MAP = "book/debiasing/ddc", "book/debiasing/ddc-lab", "book/index"
 
 
 def test_a_mark_stays_and_can_be_taken_back_by_keyboard(page, site: str) -> None:
-    page.goto(f"{site}/{CHAPTER}.html")
+    open_without_mathematics(page, f"{site}/{CHAPTER}.html")
     button = page.get_by_role("button", name="I have read this")
     assert button.get_attribute("aria-pressed") == "false"
     button.focus()
     page.keyboard.press("Enter")
     assert button.get_attribute("aria-pressed") == "true"
     assert page.locator(".page-foot [role=status]").inner_text() == "Marked as read, in this browser only."
-    page.goto(f"{site}/{OTHER}.html")
+    open_without_mathematics(page, f"{site}/{OTHER}.html")
     ticked = page.locator(".bd-sidebar-primary a:has(.read-mark)")
     assert ticked.count() == 1 and ticked.get_attribute("href").endswith("ddc.html")
     assert button.get_attribute("aria-pressed") == "false"
-    page.goto(f"{site}/{MAP}.html")
+    open_without_mathematics(page, f"{site}/{MAP}.html")
     assert page.locator(".chapter-card a:has(.read-mark)").count() == 1
     assert "one page as read" in page.locator(".read-so-far").inner_text()
     page.locator(".read-so-far").get_by_role("button", name="Clear all marks").press("Enter")
     assert page.locator(".read-mark").count() == 0 and not page.locator(".read-so-far button").is_visible()
-    page.goto(f"{site}/{CHAPTER}.html")
+    open_without_mathematics(page, f"{site}/{CHAPTER}.html")
     assert button.get_attribute("aria-pressed") == "false"
     button.press("Space")
     button.press("Space")
@@ -37,9 +39,9 @@ def test_a_mark_stays_and_can_be_taken_back_by_keyboard(page, site: str) -> None
 
 
 def test_it_works_from_a_folder(page, site_folder: Path) -> None:
-    page.goto(f"{(site_folder / CHAPTER).as_uri()}.html")
+    open_without_mathematics(page, f"{(site_folder / CHAPTER).as_uri()}.html")
     page.get_by_role("button", name="I have read this").click()
-    page.goto(f"{(site_folder / MAP).as_uri()}.html")
+    open_without_mathematics(page, f"{(site_folder / MAP).as_uri()}.html")
     assert page.locator(".chapter-card a:has(.read-mark)").count() == 1
 
 
@@ -49,19 +51,19 @@ def test_a_browser_that_keeps_nothing_shows_no_button_and_no_error(page, site: s
             if (name.startsWith("two-tower-course")) throw new DOMException("refused", "SecurityError");
             return getItem.call(this, name);
         };""")
-    page.goto(f"{site}/{CHAPTER}.html", wait_until="networkidle")
+    open_without_mathematics(page, f"{site}/{CHAPTER}.html")
     assert not page.locator(".page-foot .mark-read").is_visible()
     assert page.locator(".page-foot .edition").is_visible()
 
 
 def test_words_of_somebody_else_under_the_key_do_no_harm(page, site: str) -> None:
     page.add_init_script("localStorage.setItem('two-tower-course.read', 'not JSON')")
-    page.goto(f"{site}/{CHAPTER}.html")
+    open_without_mathematics(page, f"{site}/{CHAPTER}.html")
     assert page.get_by_role("button", name="I have read this").get_attribute("aria-pressed") == "false"
 
 
 def test_the_citation_is_folded_and_has_a_button_that_copies(page, site: str) -> None:
-    page.goto(f"{site}/{CHAPTER}.html", wait_until="networkidle")
+    open_without_mathematics(page, f"{site}/{CHAPTER}.html")
     entry = page.locator(".cite-page pre")
     assert not entry.is_visible()
     page.get_by_text("Cite this chapter").press("Enter")

@@ -38,9 +38,7 @@ def test_canary_a_finding_with_the_opposite_sign_fails(found: findings.Finding) 
     """Whatever the stored numbers are, the sentence and its opposite cannot both be found in the claimed cases."""
 
     def opposite(*given: Any) -> dict[str, Difference]:
-        return {
-            name: Difference(-case.value, case.half, case.n, case.over) for name, case in found.function(*given).items()
-        }
+        return {name: -case for name, case in found.function(*given).items()}
 
     opposite.__name__ = found.function.__name__
     turned = findings.Finding(opposite, found.sentence, found.case, found.claimed, found.rests_on)
@@ -61,6 +59,13 @@ def test_an_interval_that_reaches_zero_supports_nothing() -> None:
     assert Difference(1.0, 0.9).holds
     assert not Difference(1.0, 1.0).holds
     assert not Difference(-1.0, 0.1).holds
+
+
+def test_above_and_below_are_paired_with_the_bound():
+    values = [1.0, 2.0, 4.0]
+    assert Difference.above(values, 1) == Difference.paired(values, [1.0] * 3)
+    assert Difference.below(values, 1, over="users") == Difference.paired([1.0] * 3, values, over="users")
+    assert -Difference(2.0, 0.5, 3, "users") == Difference(-2.0, 0.5, 3, "users")
 
 
 def test_the_interval_of_a_paired_difference_is_that_of_the_t_test() -> None:

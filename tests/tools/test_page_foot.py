@@ -12,10 +12,10 @@ from pybtex.database import parse_string
 
 from course_lib import __version__
 from tools import address, editions, page_foot
-from tools.course_index import toc
+from tools.toc import pages
 
 PAGE = "book/debiasing/ddc"
-CHAPTER = [page for page, number in toc() if number and not page.endswith(("-further", "-lab"))].index(PAGE) + 1
+CHAPTER = [page for page, number in pages() if number and not page.endswith(("-further", "-lab"))].index(PAGE) + 1
 GIVEN = {"course": "Two-tower models", "author": "The contributors", "day": "2026-11-22"}
 
 

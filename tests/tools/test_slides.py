@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
 
+from tools import guide, toc
 from tools.slides import deck as decks
 from tools.slides import pieces, write
 from tools.slides.pages import Chapter, Missing
@@ -128,7 +128,7 @@ ASSIGNMENT = "# A topic\n\n| | task | points |\n|---|---|---|\n| 1 | The norm $\
 
 
 @pytest.fixture
-def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A guide and an assignment."""
     folder = tmp_path / "exercises" / "source" / "topic"
     folder.mkdir(parents=True)
@@ -136,10 +136,7 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     (folder / "topic.ipynb").write_text(json.dumps(cells))
     (tmp_path / "guide.md").write_text(GUIDE)
     monkeypatch.setattr(pieces, "ROOT", tmp_path)
-    monkeypatch.setattr(pieces, "GUIDE", tmp_path / "guide.md")
-    pieces.guide.cache_clear()
-    yield
-    pieces.guide.cache_clear()
+    monkeypatch.setattr(guide, "GUIDE", tmp_path / "guide.md")
 
 
 def test_a_pitfall_of_the_guide_reads_without_mathjax(house: None) -> None:
@@ -150,7 +147,7 @@ def test_a_pitfall_of_the_guide_reads_without_mathjax(house: None) -> None:
 
 
 def test_at_home_comes_from_the_guide_and_the_assignment(house: None, chapter: Chapter) -> None:
-    assert pieces.homework("topic") == [("Before class", "*By hand*"), ("At home", "*Two, or three?*, *Four*")]
+    assert guide.homework("topic") == {"Before class": "*By hand*", "At home": "*Two, or three?*, *Four*"}
     assert pieces.tasks("topic") == [["", "task", "points"], ["1", "The norm $\\|x\\|$", "4"]]
     assert pieces.tasks("nothing") == [] and "<td>4</td>" in pieces.assignment(chapter)
 
@@ -168,6 +165,18 @@ SLIDE = "{minutes: 2, show: [cover], say: Go.}"
         ("[{minutes: 2, show: [{cover: x}], say: Go.}]", "cover is 'x'; expected nothing"),
         ("[{minutes: 2, show: [cover], say: The 1714 films.}]", "'The 1714 films.' holds a digit"),
         ("[{minutes: 2, show: [cover]}]", "say missing"),
+        ("[{minutes: 0, show: [cover], say: Go.}]", "minutes is 0.*expected at least one"),
+        ("[{minutes: 2, show: [], say: Go.}]", r"show is \[\]; expected at least one"),
+        ("[{minutes: 2, show: [7], say: Go.}]", "show holds 7; expected one of cover, question"),
+        ("[{minutes: 2, show: [{}], say: Go.}]", r"show holds \{\}; expected one of cover"),
+        ("[{minutes: 2, show: [[cover]], say: Go.}]", r"show holds \['cover'\]; expected one of cover"),
+        ("[{minutes: 2, show: [{words: [3]}], say: Go.}]", r"words is \[3\]; expected a list of names"),
+        ("[{minutes: 2, show: [{words: []}], say: Go.}]", r"words is \[\]; expected a list of names"),
+        ("[{minutes: 2, show: cover, say: Go.}]", "show is 'cover' .*expected a list"),
+        (
+            "[{minutes: 2, show: [cover], say: An *open mark.}]",
+            r"topic.yml: first, slide 1: \* is opened and not closed",
+        ),
     ],
 )
 def test_what_a_deck_may_not_hold_is_refused(tmp_path: Path, first: str, said: str) -> None:
@@ -179,6 +188,27 @@ def test_what_a_deck_may_not_hold_is_refused(tmp_path: Path, first: str, said: s
 def test_digits_in_formulas_and_code_are_no_numbers_typed_by_hand(tmp_path: Path) -> None:
     (tmp_path / "topic.yml").write_text(f"first: [{SLIDE.replace('Go.', 'See $q_0$ and `x1`.')}]\nsecond: [{SLIDE}]\n")
     assert decks.read("topic", tmp_path).first[0].say == "See $q_0$ and `x1`."
+
+
+def test_what_is_wrong_with_a_deck_is_one_line(
+    chapter: Chapter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = SLIDE.replace("cover", "{statement: thm-two}")
+    (tmp_path / "topic.yml").write_text(f"first: [{SLIDE}]\nsecond: [{SLIDE}, {missing}]\n")
+    (tmp_path / "_static").mkdir()
+    monkeypatch.setattr(toc, "page_of", lambda name: chapter.page)
+    monkeypatch.setattr(decks, "names", lambda: ["topic"])
+    read = decks.read
+    monkeypatch.setattr(decks, "read", lambda name: read(name, tmp_path))
+    monkeypatch.setattr(write, "reveal", lambda: tmp_path)
+    real = write.write
+    for site, said in (
+        (tmp_path, "slides: topic.yml: second, slide 2: book/part/topic: no label 'thm-two'; expected it on "),
+        (tmp_path / "nowhere", "slides: no built book lies in"),
+    ):
+        monkeypatch.setattr(write, "write", lambda names, site=site: real(names, site, tmp_path / "out"))
+        assert write.main(["topic"]) == 1
+        assert said in capsys.readouterr().err.splitlines()[-1]
 
 
 def test_a_chapter_without_deck_is_named(capsys: pytest.CaptureFixture[str]) -> None:

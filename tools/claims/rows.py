@@ -1,5 +1,6 @@
 """The rows of `book/claims/*.yml`: what a claim holds, and a strict reader that names file, id and field."""
 
+import graphlib
 import math
 import re
 from collections.abc import Iterable, Iterator
@@ -306,22 +307,9 @@ def _refuse_bad_dependencies(claims: list[Claim]) -> None:
         for other in claim.depends_on:
             if other not in needs:
                 raise ClaimError(f"{claim.file}: {claim.id}: depends_on names {other!r}, which no file holds")
-    for claim in claims:
-        cycle = _cycle_from(claim.id, needs)
-        if cycle:
-            raise ClaimError(f"{claim.file}: {claim.id}: depends_on is circular: {' -> '.join(cycle)}")
-
-
-def _cycle_from(start: str, needs: dict[str, tuple[str, ...]]) -> list[str] | None:
-    """A path start -> ... -> start along depends_on, or None."""
-    stack = [[start]]
-    seen: set[str] = set()
-    while stack:
-        path = stack.pop()
-        for other in needs[path[-1]]:
-            if other == start:
-                return [*path, other]
-            if other not in seen:
-                seen.add(other)
-                stack.append([*path, other])
-    return None
+    try:
+        graphlib.TopologicalSorter(needs).prepare()
+    except graphlib.CycleError as error:
+        cycle = error.args[1][::-1]  # each needs the next
+        file = next(claim.file for claim in claims if claim.id == cycle[0])
+        raise ClaimError(f"{file}: {cycle[0]}: depends_on is circular: {' -> '.join(cycle)}") from None

@@ -111,22 +111,28 @@ def read(name: str, folder: Path = FOLDER) -> Deck:
 
 def _slide(row: Any, where: str) -> Slide:
     row = schema.row(Slide, row, where, error=DeckError)
+    if row["minutes"] < 1 or not row["show"]:
+        raise DeckError(f"{where}: minutes is {row['minutes']}, show is {row['show']}; expected at least one of each")
     for one in row["show"]:
         _check_piece(one, where)
     wrong = tuple(row.get("wrong", ()))
     own = [one for one in (row.get("title", ""), row["say"], *wrong) if not re.match(r"(guide|quiz): ", one)]
     for text in own:
-        quiz.pieces(text)  # its markup can be read
+        try:
+            quiz.pieces(text)
+        except ValueError as problem:
+            raise DeckError(f"{where}: {problem}") from None
         if re.search(r"\d", re.sub(r"\$[^$]*\$|`[^`]*`", "", text)):
             raise DeckError(f"{where}: {text[:60]!r} holds a digit; expected numbers from the page only")
     return Slide(**{**row, "show": tuple(row["show"]), "wrong": wrong})
 
 
 def _check_piece(row: Any, where: str) -> None:
-    kind, said = (row, None) if isinstance(row, str) else next(iter(row.items()))
-    if kind not in KINDS or (isinstance(row, dict) and len(row) != 1):
-        raise DeckError(f"{where}: {row!r}; expected one of {', '.join(KINDS)}")
-    if not isinstance(said, KINDS[kind] or type(None)):
+    kind, said = next(iter(row.items())) if isinstance(row, dict) and len(row) == 1 else (row, None)
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise DeckError(f"{where}: show holds {row!r}; expected one of {', '.join(KINDS)}")
+    names = said if isinstance(said, list) else [said] if KINDS[kind] else ["nothing"]
+    if not isinstance(said, KINDS[kind] or type(None)) or not names or not all(isinstance(n, str) and n for n in names):
         raise DeckError(f"{where}: {kind} is {said!r}; expected {SAID[KINDS[kind]]}")
 
 

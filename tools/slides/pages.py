@@ -56,6 +56,8 @@ class Chapter:
     @property
     def main(self) -> Tag:
         """The main page."""
+        if not self.articles:
+            raise FileNotFoundError(f"no built page {self.page}.html lies in {self.site}: run `make book` first")
         return self.articles[0]
 
     @cached_property
@@ -70,7 +72,7 @@ class Chapter:
         for article in self.articles:
             if found := article.select_one(selector):
                 return found
-        raise Missing(f"{self.page}: no {what}")
+        raise Missing(f"{self.page}: no {what}; expected it on the page, its further page or its lab")
 
     def labelled(self, label: str) -> Tag:
         """What carries a label: a statement, an exercise, a figure, a formula."""
@@ -124,7 +126,7 @@ class Chapter:
                     for part in _parts(block):
                         if _plain(part.get_text()).startswith(_plain(start)):
                             return part
-        raise Missing(f"{self.page}: no sentence begins with {start!r}")
+        raise Missing(f"{self.page}: no sentence begins with {start!r}; expected the first words of one, or a label")
 
     def code(self, names: tuple[str, ...]) -> Tag:
         """The statements of one cell that define these names, or begin with these words, highlighted."""

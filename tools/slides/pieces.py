@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
 from html import escape
 from pathlib import Path
 
@@ -15,11 +14,11 @@ from latex2mathml.converter import convert as mathml
 from markdown_it import MarkdownIt
 
 from course_lib.lessons.shared import quiz
+from tools import guide
 from tools.slides.deck import Slide
 from tools.slides.pages import Chapter, Missing, soup
 
 ROOT = Path(__file__).resolve().parents[2]
-GUIDE = ROOT / "book" / "teach" / "instructors-guide.md"
 FORMULA = re.compile(r"\$([^$]+)\$")
 
 
@@ -59,7 +58,9 @@ def remember(chapter: Chapter) -> str:
 
 def assignment(chapter: Chapter) -> str:
     """The exercises that the guide hands out, and the tasks for marks."""
-    html = "".join(f"<dt>{when}</dt><dd>{markdown(which, tex)}</dd>" for when, which in homework(chapter.name))
+    html = "".join(
+        f"<dt>{when}</dt><dd>{markdown(which, tex)}</dd>" for when, which in guide.homework(chapter.name).items()
+    )
     html = f"<dl>{html}</dl>"
     if rows := tasks(chapter.name):
         heads, *body = ["".join(f"<td>{markdown(cell, tex)}</td>" for cell in row) for row in rows]
@@ -169,10 +170,12 @@ def _one_by_one(parts: Iterable[Tag]) -> str:
 
 
 def _asked(name: str, question: str) -> quiz.Question:
-    for one in quiz.load(name).questions:
+    questions = quiz.load(name).questions
+    for one in questions:
         if one.id == question:
             return one
-    raise Missing(f"the quiz of {name} has no question {question!r}")
+    known = ", ".join(one.id for one in questions)
+    raise Missing(f"the quiz of {name} has no question {question!r}; expected one of {known}")
 
 
 def _misconception(answer: quiz.Answer) -> str:
@@ -186,37 +189,26 @@ def wrong(name: str, said: str) -> str:
         return markdown(pitfall(name, rest), mathml)
     if place == "quiz":
         question, _, answer = rest.partition("/")
-        found = [one for one in _asked(name, question).answers if one.id == answer and not one.right]
-        if not found:
-            raise Missing(f"the quiz of {name} has no wrong answer {rest!r}")
-        return _misconception(found[0])
+        wrong_ones = {one.id: one for one in _asked(name, question).answers if not one.right}
+        if answer not in wrong_ones:
+            known = ", ".join(f"{question}/{one}" for one in wrong_ones)
+            raise Missing(f"the quiz of {name} has no wrong answer {rest!r}; expected one of {known}")
+        return _misconception(wrong_ones[answer])
     return quiz.html(said)
 
 
 # ---- what the guide and the assignment say
 
 
-@cache
-def guide() -> Mapping[str, str]:
-    """Chapter -> its section of the instructor's guide."""
-    sections = re.split(r"^##+ ", GUIDE.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    found = [(re.search(r"^\[Chapter\]\(\.\./\w+/([\w-]+)\.ipynb\)", text, re.MULTILINE), text) for text in sections]
-    return {link[1]: text for link, text in found if link}
-
-
 def pitfall(name: str, start: str) -> str:
     """The pitfall of a chapter, in the guide, that begins with some words."""
-    _, _, listed = guide().get(name, "").partition("Pitfalls:")
-    for one in re.split(r"^- ", listed, flags=re.MULTILINE)[1:]:
+    for one in guide.pitfalls(name):
         if one.startswith(start):
-            return " ".join(one.split())
-    raise Missing(f"the guide has no pitfall of {name} that begins with {start!r}")
-
-
-def homework(name: str) -> list[tuple[str, str]]:
-    """(when, which exercises) as the guide hands them out."""
-    found = re.search(r"^Exercises\. (.*)$", guide().get(name, ""), re.MULTILINE)
-    return re.findall(r"(Before class|In class|At home): (.*?)\.(?=\s|$)", found[1]) if found else []
+            return one
+    known = "; ".join(repr(" ".join(one.split()[:5])) for one in guide.pitfalls(name)) or "none"
+    raise Missing(
+        f"the guide has no pitfall of {name} that begins with {start!r}; expected the beginning of one: {known}"
+    )
 
 
 def tasks(name: str) -> list[list[str]]:

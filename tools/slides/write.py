@@ -14,9 +14,10 @@ from tqdm import tqdm
 
 from course_lib.lessons.shared import quiz
 from course_lib.lessons.shared.widgets import bundle
+from tools import toc
 from tools.slides import deck as decks
 from tools.slides import pieces
-from tools.slides.pages import Chapter
+from tools.slides.pages import Chapter, Missing
 
 ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / "_build" / "html"
@@ -30,12 +31,6 @@ HEADS = {
     "remember": "What to remember",
     "assignment": "At home",
 }  # of slides without a headline of their own
-
-
-def page_of(name: str, book: Path = ROOT / "book") -> str:
-    """The main page of a chapter, such as "book/sampling/my-topic"."""
-    [path] = book.glob(f"*/{name}.ipynb")
-    return path.relative_to(book.parent).with_suffix("").as_posix()
 
 
 def slide_html(chapter: Chapter, slide: decks.Slide) -> str:
@@ -59,9 +54,16 @@ def _piece_html(chapter: Chapter, piece: decks.Piece) -> str:
 
 
 def deck_html(deck: decks.Deck, chapter: Chapter) -> str:
-    """A whole deck."""
+    """A whole deck. Raises Missing, with deck and slide, for what the pages, the guide or the quiz lack."""
     environment = Environment(loader=FileSystemLoader(HERE), undefined=StrictUndefined, autoescape=False)
-    body = "\n".join(slide_html(chapter, slide) for slide in deck.slides)
+    made = []
+    for session, slides in (("first", deck.first), ("second", deck.second)):
+        for number, slide in enumerate(slides, start=1):
+            try:
+                made.append(slide_html(chapter, slide))
+            except Missing as missing:
+                raise Missing(f"{deck.name}.yml: {session}, slide {number}: {missing}") from None
+    body = "\n".join(made)
     widgets = [name for name in bundle.names_for(body) if name.endswith(".js")]
     return environment.get_template("deck.html.jinja").render(
         title=escape(chapter.heading[1]), slides=body, styles=STYLES, widgets=widgets, logo=pieces.logo()
@@ -78,11 +80,11 @@ def write(names: list[str], site: Path = SITE, out: Path = OUT) -> list[Path]:
     """Write the decks of some chapters and what they load; returns the decks."""
     if not (site / "_static").is_dir():
         raise FileNotFoundError(f"no built book lies in {site}: run `make book` first")
-    written = []
+    written, theirs = [], reveal()
     assets = out / "assets"
     assets.mkdir(parents=True, exist_ok=True)
     for name in tqdm(names, desc="decks", unit="deck"):
-        html = deck_html(decks.read(name), Chapter(page_of(name), site))
+        html = deck_html(decks.read(name), Chapter(toc.page_of(name), site))
         written.append(out / f"{name}.html")
         written[-1].write_text(html, encoding="utf-8")
         for image in re.findall(r'src="images/([^"]+)"', html):
@@ -92,7 +94,7 @@ def write(names: list[str], site: Path = SITE, out: Path = OUT) -> list[Path]:
     for style in STYLES:
         _copy(site / "_static" / style, assets / style)
     for part in REVEAL:
-        _copy(reveal() / part, assets / "reveal" / Path(part).name)
+        _copy(theirs / part, assets / "reveal" / Path(part).name)
     for part in ("deck.css", "deck.js"):
         _copy(HERE / part, assets / part)
     shutil.copytree(site / "_static" / MATHJAX, assets / MATHJAX, dirs_exist_ok=True)
@@ -117,6 +119,11 @@ def main(names: list[str]) -> int:
     if wrong := sorted(set(names) - set(decks.names())):
         print(f"CHAPTER={wrong[0]!r} has no deck; expected one of {', '.join(decks.names())}", file=sys.stderr)
         return 2
-    for path in write(names or decks.names()):
+    try:
+        written = write(names or decks.names())
+    except (decks.DeckError, Missing, quiz.QuizError, FileNotFoundError) as problem:
+        print("slides:", " ".join(str(problem).split()), file=sys.stderr)
+        return 1
+    for path in written:
         print(path.relative_to(ROOT))
     return 0

@@ -51,8 +51,12 @@ def in_batch_bias(evidence: Evidence, repairs: Mapping[str, Effect]) -> Verdict:
     if training.loss == "als":
         support = f"ALS weighs every pair itself and samples no negatives.{served.sentence}"
         return Verdict(NAME, "fine", support, dict(served.figures), "", served.pictures)
-    if training.loss not in in_batch.KINDS:
+    if training.loss is None:
         return cannot_tell(NAME, "A table does not show its loss.", "Give --loss and --batch-size (or --training).")
+    if training.loss not in in_batch.KINDS:
+        why = f"No theorem of the course says what batches do under a loss {training.loss!r}.{served.sentence}"
+        needed = "Judge by held-out pairs what popularity given back when serving changes."
+        return cannot_tell(NAME, why, needed, dict(served.figures), served.pictures)
     if pairs is None or training.batch_size is None:
         return cannot_tell(NAME, "The weights follow from the batch size and the pairs.", "Give --batch-size, --pairs.")
     if training.batch_size > len(pairs):
@@ -165,12 +169,14 @@ def _of_triples(evidence: Evidence, served: Served) -> Verdict:
     pairs, negatives = evidence.pairs, evidence.training.negatives
     if pairs is None or negatives is None:
         needed = f"Give --pairs, and --negatives: {', '.join(NEGATIVES)}."
-        return cannot_tell(NAME, "What BPR's negatives did follows from their law and the pairs.", needed)
+        why = "What BPR's negatives did follows from their law and the pairs."
+        return cannot_tell(NAME, why, needed, asked=OF_TRIPLES)
     law = NEGATIVES[negatives]
     try:
         as_positive, as_negative = expected_roles(pairs, law)
     except ValueError as problem:
-        return cannot_tell(NAME, f"Under this law a pass cannot be drawn: {problem}.", "Check --negatives and --pairs.")
+        why = f"Under this law a pass cannot be drawn: {problem}."
+        return cannot_tell(NAME, why, "Check --negatives and --pairs.", asked=OF_TRIPLES)
     popularity = pairs.col_counts.astype(np.float64)
     spread = float(np.std(as_positive - as_negative) / np.std(popularity)) if np.ptp(popularity) else None
     pushed = float((as_negative > as_positive * (1 + 1e-9)).mean())
@@ -196,7 +202,7 @@ def _of_triples(evidence: Evidence, served: Served) -> Verdict:
     picture = _by_popularity(title, "popularity of the item", "times", popularity, series)
     if law.negatives == "popularity" and served.gains is None:
         needed = "Give held-out pairs: they show whether log(popularity) is missing from the scores."
-        return cannot_tell(NAME, support, needed, figures)
+        return cannot_tell(NAME, support, needed, figures, (picture,), OF_TRIPLES)
     fault = law.negatives == "popularity" and bool(served.gains)
     advice = "Draw negatives uniformly, or add log(popularity) to the scores when serving." if fault else ""
     support += served.sentence

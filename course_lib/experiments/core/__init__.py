@@ -2,6 +2,7 @@
 
 registry    experiments, their cells, and the runner that stores each finished cell
 results     `Result`: tidy rows, read as values, means, intervals, curves and tables
+display     a result as a table, with its chart of paper against ours;  pictures: rows with several marks, and curves
 summary     means over seeds with their intervals
 data        data sets by recipe, and splits into pairs to train and to test on
 machine     threads and devices

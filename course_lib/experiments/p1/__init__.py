@@ -16,7 +16,7 @@ takes seconds.
 
 data, cells   what is trained on, and what each cell holds; how long everyone trains
 models        trained models and their store;  tuning: settings, and DDC on a trained backbone
-measures      what is measured;  reading: results in the shape that the figures draw
+measures      what is measured;  reading: results in the shape that the figures draw;  pictures: beside P1's numbers
 tables        Tables 1 to 5, Figures 1, 3 and 4;  signs: P1-X1;  axis: P1-X2
 """
 

@@ -8,7 +8,7 @@ parts (Assumption E.1).
 
 setting        data, batch ratios, the numbers that are shown;  statistics: Table 3
 full_gradient  Table 6;  stochastic_gradient: Tables 4 and 5, Figure 4;  chapter: a small Table 5
-reversal       X1: data on which the in-batch loss finds more than the unbiased one
+reversal       X1: data on which the in-batch loss finds more than the unbiased one;  pictures: of stored results
 """
 
 from course_lib.experiments.core.data import drop_untrained

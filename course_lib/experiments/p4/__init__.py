@@ -9,7 +9,7 @@ MAP@10 is exact, over all candidates. P4 scores a validation item against 50,000
 leaves out most of those that would come before it: `map@10 of 500` shows what that does to a number.
 
 data      corpora, features and towers;  training: the cells, P4's training, quality
-errors    Figures 2, 3 and 7;  quality: Tables 1 and 2, Figures 4 to 6 and 8
+errors    Figures 2, 3 and 7;  quality: Tables 1 and 2, Figures 4 to 6 and 8;  pictures: beside P4's numbers
 """
 
 from course_lib.experiments.p4.data import Task, load_task

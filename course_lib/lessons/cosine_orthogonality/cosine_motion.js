@@ -144,9 +144,7 @@ class View extends Movable {
     this.showControls(state);
     this.showPlane();
     this.showNumbers();
-    this.showTable();
-    this.parts.folds.code.textContent = asPython(this.result);
-    this.announce?.();
+    this.fold({ numbers: () => traceTable(this.result), python: asPython(this.result) });
   }
 
   showControls({ loss, lr, tau, negatives, steps }) {
@@ -266,11 +264,6 @@ class View extends Movable {
       lines: [{ values: lengths, kind: "cw-line-norm" }], title: "Length of q, step by step",
       name: `Length of q over ${taken} steps: from ${number(lengths[0])} to ${number(lengths[taken])}.`,
     }) : "");
-  }
-
-  showTable() {
-    const { data, table: holder } = this.parts.folds;
-    if (data.open) holder.replaceChildren(table(...traceTable(this.result)));
   }
 }
 

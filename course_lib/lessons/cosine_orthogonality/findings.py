@@ -10,16 +10,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from course_lib.lessons.shared.findings import Difference, finding
+from course_lib.lessons.shared.findings import Difference, by_seed, finding
 from course_lib.maths import geometry
 from course_lib.training.free_vectors import TableRun
 
 ROUNDING = 1e-12  # more than float64 loses in one step or in a sum of a hundred, far less than a step moves
-
-
-def _by_seed(differences: Sequence[float]) -> dict[str, Difference]:
-    """One case for each seed, without an interval."""
-    return {f"seed {seed}": Difference(float(value)) for seed, value in enumerate(differences)}
 
 
 def length_ratio(run: TableRun, counts: NDArray[np.int64]) -> float:
@@ -35,19 +30,19 @@ def length_ratio(run: TableRun, counts: NDArray[np.int64]) -> float:
 @finding("Under the cosine no move makes a film's vector shorter, beyond rounding", case="seed")
 def no_move_shortens(cosine_runs: Sequence[TableRun]) -> dict[str, Difference]:
     """1e-12 minus the largest share of its length that a vector loses in a move."""
-    return _by_seed([ROUNDING - (1 - run.moves.after / run.moves.before).max() for run in cosine_runs])
+    return by_seed([ROUNDING - (1 - run.moves.after / run.moves.before).max() for run in cosine_runs])
 
 
 @finding("Under the dot product more than a third of the moves make their vector shorter", case="seed")
 def dot_moves_shorten(dot_runs: Sequence[TableRun]) -> dict[str, Difference]:
     """The share of such moves, minus a third."""
-    return _by_seed([run.moves.shorter / len(run.moves) - 1 / 3 for run in dot_runs])
+    return by_seed([run.moves.shorter / len(run.moves) - 1 / 3 for run in dot_runs])
 
 
 @finding("The most popular tenth of the films ends at least a quarter longer than the rest", case="seed")
 def popular_films_end_longer(cosine_runs: Sequence[TableRun], counts: NDArray[np.int64]) -> dict[str, Difference]:
     """Mean length of that tenth over that of the rest, minus 1.25."""
-    return _by_seed([length_ratio(run, counts) - 1.25 for run in cosine_runs])
+    return by_seed([length_ratio(run, counts) - 1.25 for run in cosine_runs])
 
 
 @finding("Pythagoras gives the last length of every film from its first length and its steps", case="seed")
@@ -57,4 +52,4 @@ def pythagoras_adds_up(cosine_runs: Sequence[TableRun]) -> dict[str, Difference]
     for run in cosine_runs:
         last, predicted = run.moves.pythagoras()
         errors.append(float(np.abs(last / predicted - 1).max()))
-    return _by_seed([ROUNDING - error for error in errors])
+    return by_seed([ROUNDING - error for error in errors])

@@ -153,16 +153,9 @@ def norm_paths(runs: Mapping[str, Any], items: Sequence[int]) -> tuple[Figure, n
         middle = items[int(np.argsort(ends)[len(ends) // 2])]
         for item in items:
             steps, norms = moves.path(item)
-            thick = item == middle
-            ax.step(
-                steps,
-                norms,
-                where="post",
-                color=PUSH if thick else PULL,
-                lw=2.6 if thick else 0.9,
-                alpha=1 if thick else 0.45,
-                zorder=3 if thick else 2,
-            )
+            thin = {"color": PULL, "lw": 0.9, "alpha": 0.45, "zorder": 2}
+            thick = {"color": PUSH, "lw": 2.6, "alpha": 1, "zorder": 3}
+            ax.step(steps, norms, where="post", **(thick if item == middle else thin))
         ax.set_title(title)
         ax.set(xlabel="training step")
         _tally(ax, moves.longer, moves.shorter)
@@ -171,16 +164,9 @@ def norm_paths(runs: Mapping[str, Any], items: Sequence[int]) -> tuple[Figure, n
 
 
 def _tally(ax: Axes, longer: int, shorter: int) -> None:
-    ax.text(
-        0.03,
-        0.97,
-        f"▲ longer {longer:,} times\n▼ shorter {shorter:,} times",
-        transform=ax.transAxes,
-        va="top",
-        linespacing=1.5,
-        bbox={**white_sheet(), "pad": 3},
-        zorder=6,
-    )
+    text = f"▲ longer {longer:,} times\n▼ shorter {shorter:,} times"
+    sheet = {**white_sheet(), "pad": 3}
+    ax.text(0.03, 0.97, text, transform=ax.transAxes, va="top", linespacing=1.5, bbox=sheet, zorder=6)
 
 
 @in_style
@@ -222,16 +208,8 @@ def clamp_reach(
         ax.plot(ratios, values, color=(INK, PULL, PUSH)[index % 3], ls=("-", "--", ":")[index % 3], label=name)
     for index, (name, (x, y)) in enumerate(measured.items()):
         color = (INK, PULL, PUSH)[index // 2 % 3]
-        ax.plot(
-            x,
-            y,
-            ("o", "x", "s", "+")[index % 4],
-            color=color,
-            mfc="none",
-            ms=(7, 6, 8, 9)[index % 4],
-            mew=1.5,
-            label=name,
-        )
+        marker, size = (("o", 7), ("x", 6), ("s", 8), ("+", 9))[index % 4]
+        ax.plot(x, y, marker, color=color, mfc="none", ms=size, mew=1.5, label=name)
     ax.set(xscale="log", xlabel="$\\|q\\|\\,/\\,\\epsilon$", ylabel="|cos(q, gradient)|", ylim=(-0.04, 1))
     ax.set_xlim(min(ratios), max(ratios))
     ax.text(0.02, 0.96, "inside the clamp", transform=ax.transAxes, va="top", color=WRONG)

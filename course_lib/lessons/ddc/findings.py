@@ -7,6 +7,7 @@ Stored results: P1-F4 (losses), P1-T2 (five backbones; what each scalar does alo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,11 @@ SETS = {"lastfm-10core": "Last.fm", "ml-1m-10core": "ML-1M", "movietweetings-10c
 MOVED = {"negatives": "uniform", "epochs": 40, "top": 0.3}  # the cells of P1-X1 whose items were moved
 EDGE = 2.0  # how far, in standard deviations of the projections on e_pop
 
+# Findings on stored results, and what one case usually is there
+on_p1_f4 = partial(finding, rests_on=["P1-F4-laptop"], case=PAIR)
+on_p1_t2 = partial(finding, rests_on=["P1-T2-laptop"], case=PAIR)
+on_p1_x1 = partial(finding, rests_on=["P1-X1-laptop"], case="model")
+
 
 def _pairs(stored: Any) -> list[tuple[str, str]]:
     """(data set, backbone) of a stored result, as they were run."""
@@ -30,60 +36,44 @@ def _named(data: str, backbone: str) -> str:
     return f"{backbone}, {SETS[data]}"
 
 
-def _above_zero(values: ArrayLike) -> Difference:
-    """The mean over seeds of numbers that are positive where the sentence holds."""
-    return Difference.paired(values, np.zeros_like(np.asarray(values, dtype=float)))
-
-
 # ---- losses
 
 
-@finding(
-    "After DDC the loss of the vectors that are served is higher than before",
-    case=PAIR,
-    claimed={"LightGCN, Last.fm", "LightGCN, ML-1M", "MF, ML-1M"},
-    rests_on=["P1-F4-laptop"],
-)
-def served_loss_rises(f4: Any) -> dict[str, Difference]:
-    """log(served loss after / before), over seeds."""
+def _log_ratio(f4: Any, above: str, below: str) -> dict[str, Difference]:
+    """log(one loss / another), over seeds."""
     return {
         _named(data, backbone): Difference.paired(
-            np.log(f4.values("loss after", data=data, backbone=backbone)),
-            np.log(f4.values("loss before", data=data, backbone=backbone)),
+            *(np.log(f4.values(f"loss {which}", data=data, backbone=backbone)) for which in (above, below))
         )
         for data, backbone in _pairs(f4)
     }
 
 
-@finding(
-    "DDC's own loss falls to a thirtieth of what it was, or less",
-    case=PAIR,
-    claimed={"LightGCN, Last.fm", "LightGCN, ML-1M"},
-    rests_on=["P1-F4-laptop"],
+@on_p1_f4(
+    "After DDC the loss of the vectors that are served is higher than before",
+    claimed={"LightGCN, Last.fm", "LightGCN, ML-1M", "MF, ML-1M"},
+)
+def served_loss_rises(f4: Any) -> dict[str, Difference]:
+    """log(served loss after / before), over seeds."""
+    return _log_ratio(f4, "after", "before")
+
+
+@on_p1_f4(
+    "DDC's own loss falls to a thirtieth of what it was, or less", claimed={"LightGCN, Last.fm", "LightGCN, ML-1M"}
 )
 def objective_falls(f4: Any) -> dict[str, Difference]:
     """log(1/30) - log(objective ratio), over seeds."""
     return {
-        _named(data, backbone): Difference.paired(np.full(len(ratios), np.log(1 / 30)), np.log(ratios))
+        _named(data, backbone): Difference.below(np.log(ratios), np.log(1 / 30))
         for data, backbone in _pairs(f4)
         if (ratios := f4.values("objective ratio", data=data, backbone=backbone))
     }
 
 
-@finding(
-    "One factor on all scores, which changes no list, leaves a lower loss than DDC does",
-    case=PAIR,
-    rests_on=["P1-F4-laptop"],
-)
+@on_p1_f4("One factor on all scores, which changes no list, leaves a lower loss than DDC does")
 def one_factor_beats_ddc(f4: Any) -> dict[str, Difference]:
     """log(served loss after DDC / loss after the best factor), over seeds."""
-    return {
-        _named(data, backbone): Difference.paired(
-            np.log(f4.values("loss after", data=data, backbone=backbone)),
-            np.log(f4.values("loss by scaling", data=data, backbone=backbone)),
-        )
-        for data, backbone in _pairs(f4)
-    }
+    return _log_ratio(f4, "after", "by scaling")
 
 
 # ---- what one scalar does alone, what both do
@@ -92,7 +82,9 @@ def one_factor_beats_ddc(f4: Any) -> dict[str, Difference]:
 def _change(t2: Any, metric: str) -> dict[str, Difference]:
     """Change of a metric of P1-T2 in percent of the same seed's backbone, over seeds."""
     return {
-        _named(data, backbone): _above_zero(t2.values(f"{metric} change %", data=data, backbone=backbone, method="DDC"))
+        _named(data, backbone): Difference.above(
+            t2.values(f"{metric} change %", data=data, backbone=backbone, method="DDC")
+        )
         for data, backbone in _pairs(t2)
     }
 
@@ -108,57 +100,40 @@ def _alone(t2: Any, scalar: str) -> dict[str, Difference]:
     }
 
 
-def _opposite(cases: Mapping[str, Difference]) -> dict[str, Difference]:
-    return {name: Difference(-one.value, one.half, one.n, one.over) for name, one in cases.items()}
-
-
 LASTFM = ("LightGCN", "DGCF", "NCL", "LightCCF")  # the four backbones whose centre lies on the popular side
 
 
-@finding(
+@on_p1_t2(
     "Served alone, α makes the lists less popular",
-    case=PAIR,
     claimed={*(f"{name}, Last.fm" for name in LASTFM), "MF, ML-1M", "LightGCN, ML-1M"},
-    rests_on=["P1-T2-laptop"],
 )
 def alpha_alone_lowers_popularity(t2: Any) -> dict[str, Difference]:
-    return _opposite(_alone(t2, "alpha"))
+    return {name: -rise for name, rise in _alone(t2, "alpha").items()}
 
 
-@finding("Served alone, β makes the lists more popular", case=PAIR, rests_on=["P1-T2-laptop"])
+@on_p1_t2("Served alone, β makes the lists more popular")
 def beta_alone_raises_popularity(t2: Any) -> dict[str, Difference]:
     return _alone(t2, "beta")
 
 
-@finding(
-    "DDC makes the lists more popular",
-    case=PAIR,
-    claimed={"MF, Last.fm", "LightCCF, Last.fm", "MF, ML-1M"},
-    rests_on=["P1-T2-laptop"],
-)
+@on_p1_t2("DDC makes the lists more popular", claimed={"MF, Last.fm", "LightCCF, Last.fm", "MF, ML-1M"})
 def ddc_raises_popularity(t2: Any) -> dict[str, Difference]:
     return _change(t2, "AvgPop@10")
 
 
-@finding(
-    "DDC makes the lists less popular",
-    case=PAIR,
-    claimed={"LightGCN, Last.fm", "NCL, Last.fm", "LightGCN, ML-1M"},
-    rests_on=["P1-T2-laptop"],
-)
+@on_p1_t2("DDC makes the lists less popular", claimed={"LightGCN, Last.fm", "NCL, Last.fm", "LightGCN, ML-1M"})
 def ddc_lowers_popularity(t2: Any) -> dict[str, Difference]:
-    return _opposite(_change(t2, "AvgPop@10"))
+    return {name: -rise for name, rise in _change(t2, "AvgPop@10").items()}
 
 
-@finding("DDC raises the MRR@10", case=PAIR, claimed={"MF, ML-1M"}, rests_on=["P1-T2-laptop"])
+@on_p1_t2("DDC raises the MRR@10", claimed={"MF, ML-1M"})
 def ddc_raises_accuracy(t2: Any) -> dict[str, Difference]:
     return _change(t2, "MRR@10")
 
 
-@finding(
+@on_p1_t2(
     "The further on the popular side the centre of the items lies, the less popular DDC makes the lists",
     case="data set",
-    rests_on=["P1-T2-laptop"],
 )
 def popularity_falls_with_the_centre(t2: Any) -> dict[str, Difference]:
     """Minus Spearman's correlation over the backbones of a seed, three or more, over seeds."""
@@ -166,23 +141,19 @@ def popularity_falls_with_the_centre(t2: Any) -> dict[str, Difference]:
     for data in t2.distinct("data"):
         of_seeds = []
         for seed in t2.distinct("seed", data=data):
-            rows = [
+            where = {"data": data, "method": "DDC", "seed": seed}
+            centres, changes = (
                 [
-                    t2.values(metric, data=data, backbone=backbone, method="DDC", seed=seed)
-                    for backbone in _backbones(t2)
+                    value
+                    for backbone in t2.distinct("backbone")
+                    for value in t2.values(metric, backbone=backbone, **where)
                 ]
                 for metric in ("centroid", "AvgPop@10 change %")
-            ]
-            centres, changes = ([value for values in row for value in values] for row in rows)
+            )
             if len(centres) > 2:
                 of_seeds.append(-float(stats.spearmanr(centres, changes).statistic))
         if of_seeds:
-            found[data] = _above_zero(of_seeds)
-    return found
-
-
-def _backbones(stored: Any) -> list[str]:
-    found: list[str] = stored.distinct("backbone")
+            found[data] = Difference.above(of_seeds)
     return found
 
 
@@ -209,26 +180,20 @@ def _moved(x1: Any) -> dict[str, _Moved]:
     return {f"MF, {SETS[data]}, decay {decay:g}": _Moved(x1, data, decay) for data, decay in models}
 
 
-@finding(
-    "Moving all items from one side to the other takes the share of users with a negative α from below 5 to above 95 %",
-    case="model",
-    rests_on=["P1-X1-laptop"],
+@on_p1_x1(
+    "Moving all items from one side to the other takes the share of users with a negative α from below 5 to above 95 %"
 )
 def the_origin_turns_alpha(x1: Any) -> dict[str, Difference]:
     """The smaller of share(+2) - 0.95 and 0.05 - share(-2), over seeds."""
     return {
-        name: _above_zero(
-            np.minimum(model.values("alpha < 0", EDGE) - 0.95, 0.05 - model.values("alpha < 0", -EDGE)),
+        name: Difference.above(
+            np.minimum(model.values("alpha < 0", EDGE) - 0.95, 0.05 - model.values("alpha < 0", -EDGE))
         )
         for name, model in _moved(x1).items()
     }
 
 
-@finding(
-    "DDC's lists are more popular where the items were moved to the unpopular side than where to the popular one",
-    case="model",
-    rests_on=["P1-X1-laptop"],
-)
+@on_p1_x1("DDC's lists are more popular where the items were moved to the unpopular side than where to the popular one")
 def popularity_follows_the_origin(x1: Any) -> dict[str, Difference]:
     """Change of AvgPop@10 in percent, at -2 minus at +2, over seeds."""
     return {
@@ -237,25 +202,14 @@ def popularity_follows_the_origin(x1: Any) -> dict[str, Difference]:
     }
 
 
-@finding(
-    "On the unpopular side α alone raises popularity and β alone lowers it; on the popular side they exchange roles",
-    case="model",
-    rests_on=["P1-X1-laptop"],
+@on_p1_x1(
+    "On the unpopular side α alone raises popularity and β alone lowers it; on the popular side they exchange roles"
 )
 def the_scalars_exchange_roles(x1: Any) -> dict[str, Difference]:
     """The smallest of the four effects, each with the sign that the sentence gives it, over seeds."""
+    wanted = (("alpha", -EDGE, 1), ("beta", -EDGE, -1), ("alpha", EDGE, -1), ("beta", EDGE, 1))
     return {
-        name: _above_zero(
-            np.min(
-                [
-                    model.effect("alpha", -EDGE),
-                    -model.effect("beta", -EDGE),
-                    -model.effect("alpha", EDGE),
-                    model.effect("beta", EDGE),
-                ],
-                axis=0,
-            )
-        )
+        name: Difference.above(np.min([sign * model.effect(scalar, shift) for scalar, shift, sign in wanted], axis=0))
         for name, model in _moved(x1).items()
     }
 

@@ -1,7 +1,7 @@
 // The interactive "alone and together": how much of DDC's two scalars everybody's vector carries, and what the lists of several trainings do.
 // Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper (paper_dom.js) alike.
 import { h, number, svg, wholePercent } from "../shared/widgets/kit.js";
-import { Interactive, beside, diamond, framed, key, presets, showing, slider, table } from "../shared/widgets/controls.js";
+import { Interactive, beside, diamond, framed, key, presets, showing, slider } from "../shared/widgets/controls.js";
 import { ALONE, SHIFTS, analyseAll, changes, markAll, trainingOf } from "./over_seeds_math.js";
 
 const NAMES = ["models", "counts", "history", "seen", "test", "alpha", "beta", "shift"];
@@ -48,14 +48,7 @@ class View extends Interactive {
     parts.beta.show(state.beta, wholePercent(state.beta));
     parts.shift.show(state.shift, state.shift ? `${number(state.shift)} sd` : "not at all");
     parts.plane.replaceChildren(planeOf(this.found, this.story));
-    this.showTable();
-    parts.folds.code.textContent = asPython(state);
-    this.announce?.();
-  }
-
-  showTable() {
-    const { data, table: holder } = this.parts.folds;
-    if (data.open) holder.replaceChildren(table(HEADS, rowsOf(this.found), "One row for each training."));
+    this.fold({ numbers: () => [HEADS, rowsOf(this.found), "One row for each training."], python: asPython(state) });
   }
 }
 

@@ -143,12 +143,8 @@ def turned_user(vectors: Mapping[str, Any], positives: Any, negatives: Any) -> t
             for point in points:
                 note(ax, f"{point @ u:+.3g}", point, (9, 6), color=color, weight="bold")
         wrong = int(((own @ u)[:, None] <= others @ u).sum())
-        ax.set(
-            title=title,
-            xlabel=f"pairs in the wrong order: {wrong} of {len(own) * len(others)}",
-            xlim=(-reach, reach),
-            ylim=(-reach, reach),
-        )
+        ax.set(title=title, xlabel=f"pairs in the wrong order: {wrong} of {len(own) * len(others)}")
+        ax.set(xlim=(-reach, reach), ylim=(-reach, reach))
         ax.set(xticks=[], yticks=[], aspect="equal")
         ax.grid(visible=False)
     return fig, axes[0]
@@ -164,13 +160,8 @@ def missing_minimum(
     """
     fig, axes = plt.subplots(1, 2, figsize=(9.0, 3.6), dpi=92)
     axes[0].bar(lengths, shares, color=WRONG, width=0.8)
-    axes[0].set(
-        title="without a minimiser",
-        xlabel="items of the user",
-        ylabel="share of users",
-        ylim=(0, 1.05),
-        xticks=[1, 5, 10, 15, 20],
-    )
+    axes[0].set(title="without a minimiser", xlabel="items of the user", ylabel="share of users")
+    axes[0].set(ylim=(0, 1.05), xticks=[1, 5, 10, 15, 20])
     for (color, _, dashes), (name, (steps, beta, best)) in zip(
         ((PULL, "", "-"), (WRONG, "", (0, (5, 2)))), paths.items(), strict=False
     ):
@@ -198,15 +189,8 @@ def loss_and_ranking(
         note(ax, f"× {factor:g}", (loss, level), (0, 7), ha="center", fontsize=8.5, color=SOFT)
     for name, (loss, mrr) in points.items():
         bold = name in marked
-        ax.scatter(
-            loss,
-            mrr,
-            s=70 if bold else 45,
-            marker="D" if bold else "o",
-            color=WRONG if bold else PULL,
-            zorder=3,
-            ec="white",
-        )
+        size, marker, color = (70, "D", WRONG) if bold else (45, "o", PULL)
+        ax.scatter(loss, mrr, s=size, marker=marker, color=color, zorder=3, ec="white")
         note(ax, name, (loss, mrr), (7, -3), fontsize=9.5, weight="bold" if bold else "normal", color=INK)
     ax.set(
         xscale="log", xlabel="BPR loss per training triple of the embedding that is served", ylabel="MRR@10, held out"
@@ -294,12 +278,8 @@ def frontier(
 
 
 def _arrow(ax: Axes, start: Any, end: Any, color: str, *, width: float = 2.0) -> None:
-    ax.annotate(
-        "",
-        end,
-        start,
-        arrowprops={"arrowstyle": "-|>", "color": color, "lw": width, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 13},
-    )
+    look = {"arrowstyle": "-|>", "color": color, "lw": width, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 13}
+    ax.annotate("", end, start, arrowprops=look)
 
 
 # method -> marker and colour; a marker is enough to tell them apart
@@ -316,9 +296,7 @@ METHODS: dict[str, tuple[str, str]] = {
 
 
 @in_style
-def accuracy_and_popularity(
-    panels: Mapping[str, Mapping[str, Sequence[float]]], *, accuracy: str = "MRR@10"
-) -> tuple[Figure, np.ndarray]:
+def accuracy_and_popularity(panels: Mapping[str, Mapping[str, Sequence[float]]]) -> tuple[Figure, np.ndarray]:
     """What every method changes against the backbone, in percent: popularity of its lists (across), accuracy (up).
 
     panels: backbone -> method -> (change of popularity, change of accuracy, half-widths of their intervals or 0). The
@@ -338,7 +316,7 @@ def accuracy_and_popularity(
         ax.axvline(0, color=SOFT, lw=1, ls=(0, (2, 2)))
         ax.axhline(0, color=SOFT, lw=1, ls=(0, (2, 2)))
         ax.set(xlim=low, ylim=high, title=title, xlabel="change of AvgPop@10, %")
-    axes[0, 0].set_ylabel(f"change of {accuracy}, %")
+    axes[0, 0].set_ylabel("change of MRR@10, %")
     handles = {label: h for ax in axes[0] for h, label in zip(*ax.get_legend_handles_labels(), strict=True)}
     fig.legend(handles.values(), handles.keys(), loc="outside right center")
     return fig, axes[0]

@@ -1,7 +1,7 @@
 // The interactive "two scalars": one user, their alpha and beta, the loss that learns them, and the ranks of their test items.
 // Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper (paper_dom.js) alike.
 import { h, number, svg, wholePercent } from "../shared/widgets/kit.js";
-import { Interactive, beside, choice, diamond, framed, key, showing, slider, table } from "../shared/widgets/controls.js";
+import { Interactive, beside, choice, diamond, framed, key, showing, slider } from "../shared/widgets/controls.js";
 import { WORLD, analyse, bestRank, final, gridAxis, isoline, levels, ofNegatives, ofPositives, partsOf, ranks, study, surface } from "./two_scalars_math.js";
 
 const NAMES = ["items", "counts", "people", "names", "stored", "person", "alpha", "beta", "shift", "view"];
@@ -164,9 +164,7 @@ class View extends Interactive {
     this.showHandle(state);
     this.showRanks(state);
     this.showBars();
-    this.showTable();
-    this.parts.folds.code.textContent = asPython(state);
-    this.announce?.();
+    this.fold({ numbers: () => [HEADS, rowsOf(state, this.found), "The test items, and the ten items shown."], python: asPython(state) });
   }
 
   showControls({ person, alpha, beta, shift, view }) {
@@ -227,11 +225,6 @@ class View extends Interactive {
     const scaleOf = { low: Math.min(0, ...all), high: Math.max(0, ...all) };
     parts.bars.replaceChildren(...found.user.test.map((item, k) => h("div", { class: "cw-bar" },
       h("p", { class: "cw-bar-name" }, h("strong", {}, nameOf(state, item)), ` (count ${found.user.counts[item]})`), waterfall(steps[k], needed, scaleOf, nameOf(state, item)))));
-  }
-
-  showTable() {
-    const { data, table: holder } = this.parts.folds;
-    if (data.open) holder.replaceChildren(table(HEADS, rowsOf(this.state(), this.found), "The test items, and the ten items shown."));
   }
 }
 

@@ -7,36 +7,31 @@ from collections.abc import Sequence
 from torch import Tensor
 
 from course_lib.lessons.first_model import towers
-from course_lib.lessons.shared.findings import Difference, finding
-
-
-def _by_seed(differences: Sequence[float]) -> dict[str, Difference]:
-    """One case for each seed, without an interval."""
-    return {f"seed {seed}": Difference(float(value)) for seed, value in enumerate(differences)}
+from course_lib.lessons.shared.findings import Difference, by_seed, finding
 
 
 @finding("A list of the most popular films finds more hidden films than the first model", case="seed")
 def popular_films_beat_the_first_model(recalls: Sequence[float], popular: float) -> dict[str, Difference]:
     """Recall@10 of the most popular films minus that of the model."""
-    return _by_seed([popular - recall for recall in recalls])
+    return by_seed([popular - recall for recall in recalls])
 
 
 @finding("The corrected model finds more hidden films than a list of the most popular ones", case="seed")
 def the_correction_wins(recalls: Sequence[float], popular: float) -> dict[str, Difference]:
     """Recall@10 of the corrected model minus that of the most popular films."""
-    return _by_seed([recall - popular for recall in recalls])
+    return by_seed([recall - popular for recall in recalls])
 
 
 @finding("The films that the first model recommends are rarer than the average film", case="seed")
 def lists_of_rare_films(counts: Sequence[float], average: float) -> dict[str, Difference]:
     """Ratings of a film of the data minus ratings of a film in the lists, both on average."""
-    return _by_seed([average - count for count in counts])
+    return by_seed([average - count for count in counts])
 
 
 @finding("The films closest to an animated film are animated more often than other films", case="seed")
 def animated_films_find_each_other(shares: Sequence[float], base: float) -> dict[str, Difference]:
     """Share of animated films among the five closest films of animated ones, minus their share of all films."""
-    return _by_seed([share - base for share in shares])
+    return by_seed([share - base for share in shares])
 
 
 @finding("The two other parts of The Godfather are among the five films closest to the first", case="seed")
@@ -44,4 +39,4 @@ def godfather_finds_part_two(tables: Sequence[Tensor], titles: Sequence[str]) ->
     """How many of the two are there, minus one and a half."""
     own = list(titles).index("The Godfather (1972)")
     found = [[titles[int(i)] for i in towers.neighbours(films)[own]] for films in tables]
-    return _by_seed([sum(name.startswith("The Godfather: Part") for name in names) - 1.5 for names in found])
+    return by_seed([sum(name.startswith("The Godfather: Part") for name in names) - 1.5 for names in found])

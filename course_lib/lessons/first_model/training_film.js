@@ -1,6 +1,6 @@
 // The interactive "watch a two-tower model learn": stored moments of two trainings, the map of the films and one person's ten.
 import { h, list, number, svg, wholePercent } from "../shared/widgets/kit.js";
-import { Film, Interactive, choice, diamond, framed, key, showing, table } from "../shared/widgets/controls.js";
+import { Film, Interactive, choice, diamond, framed, key, showing } from "../shared/widgets/controls.js";
 
 const NAMES = ["film", "model", "moment", "person"];
 const MODELS = [["plain", "the first loss"], ["corrected", "corrected for popularity"]];
@@ -45,14 +45,7 @@ class View extends Interactive {
     parts.found.replaceChildren(
       bar("of everybody’s hidden films are in their lists", now.recall, 0.4, wholePercent(now.recall), "cw-piece-pull"),
       bar("would be, if each list were the most popular films", state.film.popular.recall, 0.4, wholePercent(state.film.popular.recall), "cw-piece-other"));
-    this.showTable();
-    parts.folds.code.textContent = asPython(state);
-    if (!this.film.playing) this.announce?.();
-  }
-
-  showTable() {
-    const { data, table: holder } = this.parts.folds;
-    if (data.open) holder.replaceChildren(table(HEADS, rows(this.follower.state()), "Both models while they learn."));
+    this.fold({ numbers: () => [HEADS, rows(state), "Both models while they learn."], python: asPython(state) });
   }
 }
 

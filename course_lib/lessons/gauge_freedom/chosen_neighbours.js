@@ -68,15 +68,21 @@ class View extends Interactive {
     this.set({ chosen });
   }
 
-  toggle(title) {
+  /** The chosen films without the film itself, which the reader may have taken after it was chosen. */
+  picked() {
     const { chosen, film } = this.state();
+    return chosen.filter((title) => title !== film);
+  }
+
+  toggle(title) {
+    const [chosen, { film }] = [this.picked(), this.state()];
     if (chosen.includes(title)) this.choose(chosen.filter((other) => other !== title));
     else if (chosen.length < MOST && title !== film) this.choose([...chosen, title]);
   }
 
   /** Takes a film away by its button, and keeps the keyboard where it was. */
   drop(title) {
-    const place = this.state().chosen.indexOf(title);
+    const place = this.picked().indexOf(title);
     this.toggle(title);
     this.follower.settle();
     (this.parts.chips.children[place] ?? this.parts.chips.lastElementChild ?? this.parts.picker.input).focus();
@@ -101,7 +107,7 @@ class View extends Interactive {
   refresh() {
     const state = this.state();
     const { titles } = state.model;
-    const chosen = state.chosen.filter((title) => title !== state.film);
+    const chosen = this.picked();
     const asked = { query: titles.indexOf(state.film), chosen: chosen.map((title) => titles.indexOf(title)), stretch: state.stretch };
     this.found = { ...asked, ...analyse(this.tables(state), asked) };
     this.story = sentences(state, this.found).join(" ");
@@ -109,9 +115,7 @@ class View extends Interactive {
     this.lines.show(this.found, this.story);
     this.showLists(state);
     this.showScores(state);
-    this.showTable();
-    this.parts.folds.code.textContent = asPython(state, chosen);
-    this.announce?.();
+    this.fold({ numbers: () => [HEADS, rowsOf(state, this.found), "The ten nearest films of each model, and the chosen films."], python: asPython(state, chosen) });
   }
 
   showControls({ film, stretch, width }, chosen) {
@@ -146,11 +150,6 @@ class View extends Interactive {
     const rows = [found.query, ...nearestAfter.slice(0, SCORED - 1)].map((id) => [titles[id], ...people.map((who) => cell(who, id))]);
     parts.scores.replaceChildren(table(["Score", ...people.map((who) => `Person ${who + 1}`)], rows,
       `One number where both models agree. Largest difference of ${thousands(trained.length * titles.length)} scores of ${trained.length} people: ${power(change)}.`));
-  }
-
-  showTable() {
-    const { data, table: holder } = this.parts.folds;
-    if (data.open) holder.replaceChildren(table(HEADS, rowsOf(this.state(), this.found), "The ten nearest films of each model, and the chosen films."));
   }
 }
 
@@ -218,10 +217,8 @@ const plain = (text) => text.normalize("NFD").replace(/[\u0300-\u036f]/g, "").to
 
 // ---- words ---------------------------------------------------------------------------------------------------------------
 
-/** 0.999, −0.034: as many figures as tell two near cosines apart. */
-const three = (value) => value.toFixed(3).replace("-", "−");
-
-const films = (count) => (count === 1 ? "film" : `${count} films`);
+/** 0.999, −0.034: as many figures as tell two near cosines apart; 0.000 has no sign. */
+const three = (value) => value.toFixed(3).replace(/^-(?=.*[1-9])/, "−").replace("-", "");
 
 const sentences = (state, found) => (found.refusal ? refusal(state, found) : found.chosen.length ? success(state, found) : invitation(state, found));
 
@@ -245,11 +242,13 @@ function success(state, { after, change, chosen, nearestAfter, nearestBefore, tr
   const early = nearestBefore.slice(0, TOP).filter((id) => wanted.has(id)).length;
   const least = Math.min(...chosen.map((id) => after[id]));
   const next = nearestAfter.find((id) => !wanted.has(id));
-  const now = near.length === chosen.length
-    ? `In the model that you made, ${chosen.length === 1 ? `the film nearest to ${state.film} is the one` : `the ${films(chosen.length)} nearest to ${state.film} are those`} that you chose.`
-    : `${near.length ? `Only ${near.length}` : "None"} of your ${films(chosen.length)} ${near.length < 2 ? "is" : "are"} among the ${chosen.length} nearest to ${state.film}: with a stretch of ${number(state.stretch)} the films that you did not choose are not yet far enough away. Stretch more.`;
-  return [now, `Your choice has cosines of at least ${three(least)}, and the next film has ${three(after[next])}.`,
-    `As trained, ${early || "none"} of ${chosen.length === 1 ? "the films that you chose" : `your ${chosen.length}`} ${early === 1 || !early ? "was" : "were"} among the ten nearest.`,
+  const [count, one] = [chosen.length, chosen.length === 1];
+  const missed = one ? `Your film is not the nearest to ${state.film}` : `${near.length ? `Only ${near.length}` : "None"} of your ${count} films ${near.length < 2 ? "is" : "are"} among the ${count} nearest to ${state.film}`;
+  const now = near.length === count
+    ? `In the model that you made, ${one ? `the film nearest to ${state.film} is the one` : `the ${count} films nearest to ${state.film} are those`} that you chose.`
+    : `${missed}: with a stretch of ${number(state.stretch)} the films that you did not choose are not yet far enough away. Stretch more.`;
+  return [now, `${one ? "Your film has a cosine of" : "Your choice has cosines of at least"} ${three(least)}, and the nearest other film has ${three(after[next])}.`,
+    `As trained, ${one ? `your film was ${early ? "" : "not "}` : `${early || "none"} of your ${count} ${early > 1 ? "were" : "was"} `}among the ten nearest.`,
     `The scores are the same: ${thousands(trained.length * after.length)} of them differ by ${power(change)} at most.`];
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,22 +15,27 @@ SETS = {"movietweetings-5core": "MovieTweetings", "ml-1m-5core": "ML-1M"}
 EMBEDDED = SETS["movietweetings-5core"]
 PLAIN, UNBALANCED, DECAY, SPHERE = "dot", "dot, unbalanced start", "dot and decay", "sphere"
 
+# Findings on stored results, and what one case usually is there
+on_p2_x1 = partial(finding, rests_on=["P2-X1-laptop"], case="pair of data set and width")
+on_p2_x2 = partial(finding, rests_on=["P2-X2-laptop"], case="data set")
+on_p2_x3 = partial(finding, rests_on=["P2-X3-laptop"], case="pair of data set and decay")
+on_text_x1 = partial(finding, rests_on=["TEXT-X1-laptop"], case="data set")
+on_text_x2 = partial(finding, rests_on=["TEXT-X2-laptop"], case="data set")
 
-def _agreed(x2: Any, metric: str, model: str, data: str) -> np.ndarray:
-    """Share of neighbours on which two starts agree, in percent, by seed."""
-    shares: np.ndarray = 100 * np.array(x2.values(metric, model=model, data=data))
+
+def _percent(stored: Any, metric: str, **where: Any) -> np.ndarray:
+    """A share in percent, by seed."""
+    shares: np.ndarray = 100 * np.array(stored.values(metric, **where))
     return shares
 
 
-def _gap(x2: Any, model: str, data: str) -> np.ndarray:
-    """By how much they agree more by predictions than by cosine, in percent, by seed."""
-    gap: np.ndarray = _agreed(x2, "score rows", model, data) - _agreed(x2, "overlap", model, data)
-    return gap
-
-
-def _below(bound: float, values: Any, *, over: str) -> Difference:
-    """bound - values: positive where the values lie below the bound."""
-    return Difference.paired(np.full(len(values), bound), values, over=over)
+def _by(stored: Any, column: str, difference: Callable[[dict[str, Any]], Difference]) -> dict[str, Difference]:
+    """One case for each data set and each value of a column there; `difference` is told where to look."""
+    return {
+        f"{name}, {value:g}": difference({"data": data, column: value})
+        for data, name in SETS.items()
+        for value in stored.distinct(column, data=data)
+    }
 
 
 # ------------------------------------------------------------------------------------------------ two starts (P2-X2)
@@ -37,90 +43,74 @@ def _below(bound: float, values: Any, *, over: str) -> Difference:
 
 def _agree_more(x2: Any, more: tuple[str, str], less: tuple[str, str]) -> dict[str, Difference]:
     """For each data set: the agreement under one (similarity, start) minus that under another, over seeds."""
-    return {name: Difference.paired(_agreed(x2, *more, data), _agreed(x2, *less, data)) for data, name in SETS.items()}
+    return {
+        name: Difference.paired(*(_percent(x2, metric, model=model, data=data) for metric, model in (more, less)))
+        for data, name in SETS.items()
+    }
 
 
-@finding(
-    "From unbalanced starts two runs agree on fewer neighbours by cosine than from plain starts",
-    case="data set",
-    rests_on=["P2-X2-laptop"],
-)
+def _wider_gap(x2: Any, wider: str, narrower: str) -> dict[str, Difference]:
+    """For each data set: by how much predictions agree more than cosines, from one start minus from another."""
+    found = {}
+    for data, name in SETS.items():
+        by_scores, by_cosine = (
+            [_percent(x2, metric, model=model, data=data) for model in (wider, narrower)]
+            for metric in ("score rows", "overlap")
+        )
+        found[name] = Difference.paired(*(a - b for a, b in zip(by_scores, by_cosine, strict=True)))
+    return found
+
+
+@on_p2_x2("From unbalanced starts two runs agree on fewer neighbours by cosine than from plain starts")
 def unbalanced_start_spoils_cosines(x2: Any) -> dict[str, Difference]:
     """Percent of the neighbours, over seeds."""
     return _agree_more(x2, ("overlap", PLAIN), ("overlap", UNBALANCED))
 
 
-@finding(
-    "An unbalanced start costs more of the agreement by cosine than of the agreement by predictions",
-    case="data set",
-    rests_on=["P2-X2-laptop"],
-)
+@on_p2_x2("An unbalanced start costs more of the agreement by cosine than of the agreement by predictions")
 def unbalanced_start_is_seen_by_cosines_only(x2: Any) -> dict[str, Difference]:
     """Percent of the neighbours: the gap between the two similarities, less that of plain starts, over seeds."""
-    return {name: Difference.paired(_gap(x2, UNBALANCED, data), _gap(x2, PLAIN, data)) for data, name in SETS.items()}
+    return _wider_gap(x2, UNBALANCED, PLAIN)
 
 
-@finding(
-    "On the sphere two starts agree on more neighbours by cosine than with dot products",
-    case="data set",
-    rests_on=["P2-X2-laptop"],
-)
+@on_p2_x2("On the sphere two starts agree on more neighbours by cosine than with dot products")
 def sphere_agrees_more_by_cosine(x2: Any) -> dict[str, Difference]:
     """Percent of the neighbours, over seeds."""
     return _agree_more(x2, ("overlap", SPHERE), ("overlap", PLAIN))
 
 
-@finding(
-    "On the sphere two starts agree on more neighbours by predictions, too, than with dot products",
-    case="data set",
-    rests_on=["P2-X2-laptop"],
-)
+@on_p2_x2("On the sphere two starts agree on more neighbours by predictions, too, than with dot products")
 def sphere_agrees_more_in_predictions(x2: Any) -> dict[str, Difference]:
     """Percent of the neighbours, over seeds."""
     return _agree_more(x2, ("score rows", SPHERE), ("score rows", PLAIN))
 
 
-@finding(
-    "On the sphere, where no gauge is free, two starts agree less by cosine than by predictions",
-    case="data set",
-    rests_on=["P2-X2-laptop"],
-)
+@on_p2_x2("On the sphere, where no gauge is free, two starts agree less by cosine than by predictions")
 def sphere_has_a_gap(x2: Any) -> dict[str, Difference]:
     """Percent of the neighbours, over seeds."""
     return _agree_more(x2, ("score rows", SPHERE), ("overlap", SPHERE))
 
 
-@finding(
+@on_p2_x2(
     "The gap between the two similarities is narrower on the sphere than with dot products from plain starts",
-    case="data set",
     claimed={"ML-1M"},
-    rests_on=["P2-X2-laptop"],
 )
 def sphere_has_the_narrower_gap(x2: Any) -> dict[str, Difference]:
     """Percent of the neighbours, over seeds."""
-    return {name: Difference.paired(_gap(x2, PLAIN, data), _gap(x2, SPHERE, data)) for data, name in SETS.items()}
+    return _wider_gap(x2, PLAIN, SPHERE)
 
 
-@finding(
-    "By cosine two starts agree on more neighbours with weight decay than on the sphere",
-    case="data set",
-    rests_on=["P2-X2-laptop"],
-)
+@on_p2_x2("By cosine two starts agree on more neighbours with weight decay than on the sphere")
 def decay_agrees_most(x2: Any) -> dict[str, Difference]:
     """Percent of the neighbours, over seeds."""
     return _agree_more(x2, ("overlap", DECAY), ("overlap", SPHERE))
 
 
-@finding(
-    "Two runs on the sphere agree on fewer of the neighbours on MovieTweetings than on ML-1M",
-    case="similarity",
-    rests_on=["P2-X2-laptop"],
-)
+@on_p2_x2("Two runs on the sphere agree on fewer of the neighbours on MovieTweetings than on ML-1M", case="similarity")
 def sphere_is_no_guarantee(x2: Any) -> dict[str, Difference]:
     """Percent of the neighbours, over seeds."""
-    small, large = SETS
     return {
-        name: Difference.paired(_agreed(x2, metric, SPHERE, large), _agreed(x2, metric, SPHERE, small))
+        name: Difference.paired(*(_percent(x2, metric, model=SPHERE, data=data) for data in reversed(SETS)))
         for name, metric in (("cosine", "overlap"), ("predictions", "score rows"))
     }
 
@@ -128,160 +118,101 @@ def sphere_is_no_guarantee(x2: Any) -> dict[str, Difference]:
 # --------------------------------------------------------------------------------------------- gauges of the optimum
 
 
-@finding(
+def _by_gauge(x1: Any, difference: Callable[[dict[str, Any]], Difference]) -> dict[str, Difference]:
+    """One case for each data set, width and kind of random gauge; `difference` is told where to look."""
+    return {
+        f"{name}, {k}, {kind}": difference({"data": data, "k": k, "gauge": kind})
+        for data, name in SETS.items()
+        for k in x1.distinct("k", data=data)
+        for kind in ("diagonal", "linear")
+    }
+
+
+@on_p2_x1(
     "Random gauges of spread 1 keep fewer than half of the ten neighbours, on average",
     case="combination of data set, width and kind of gauge",
-    rests_on=["P2-X1-laptop"],
 )
 def random_gauges_keep_less_than_half(x1: Any) -> dict[str, Difference]:
     """50 minus percent of the neighbours, over seeds; each is a mean over the draws of a seed."""
-    return {
-        f"{name}, {k}, {kind}": _below(
-            50, 100 * np.array(x1.values("overlap", gauge=kind, spread=1.0, data=data, k=k)), over="seeds"
-        )
-        for data, name in SETS.items()
-        for k in x1.distinct("k", data=data)
-        for kind in ("diagonal", "linear")
-    }
+    return _by_gauge(x1, lambda at: Difference.below(_percent(x1, "overlap", spread=1.0, **at), 50))
 
 
-@finding(
-    "A gauge that was searched for leaves fewer of the neighbours than random ones of the same spread",
-    case="pair of data set and width",
-    rests_on=["P2-X1-laptop"],
-)
+@on_p2_x1("A gauge that was searched for leaves fewer of the neighbours than random ones of the same spread")
 def searched_gauges_keep_fewest(x1: Any) -> dict[str, Difference]:
     """Percent of the neighbours at spread 1, over seeds."""
-    return {
-        f"{name}, {k}": Difference.paired(
-            *(
-                100 * np.array(x1.values("overlap", gauge=kind, spread=1.0, data=data, k=k))
-                for kind in ("diagonal", "worst diagonal")
-            )
-        )
-        for data, name in SETS.items()
-        for k in x1.distinct("k", data=data)
-    }
+    kinds = ("diagonal", "worst diagonal")
+    return _by(
+        x1,
+        "k",
+        lambda at: Difference.paired(*(_percent(x1, "overlap", gauge=kind, spread=1.0, **at) for kind in kinds)),
+    )
 
 
-@finding(
+@on_p2_x1(
     "Random gauges of spread 2 keep fewer of the neighbours than those of spread 0.5",
     case="combination of data set, width and kind of gauge",
-    rests_on=["P2-X1-laptop"],
 )
 def wider_gauges_keep_fewer(x1: Any) -> dict[str, Difference]:
     """Percent of the neighbours, over seeds."""
-    return {
-        f"{name}, {k}, {kind}": Difference.paired(
-            *(100 * np.array(x1.values("overlap", gauge=kind, spread=spread, data=data, k=k)) for spread in (0.5, 2.0))
-        )
-        for data, name in SETS.items()
-        for k in x1.distinct("k", data=data)
-        for kind in ("diagonal", "linear")
-    }
+    return _by_gauge(
+        x1, lambda at: Difference.paired(*(_percent(x1, "overlap", spread=spread, **at) for spread in (0.5, 2.0)))
+    )
 
 
-@finding(
-    "Ten films drawn at random become the ten nearest of a film",
-    case="pair of data set and width",
-    rests_on=["P2-X1-laptop"],
-)
+@on_p2_x1("Ten films drawn at random become the ten nearest of a film")
 def chosen_films_become_the_nearest(x1: Any) -> dict[str, Difference]:
     """Percent of the chosen films that are found, minus 99, over seeds."""
-    return {
-        f"{name}, {k}": Difference.paired(
-            100 * np.array(found := x1.values("chosen found", data=data, k=k)), np.full(len(found), 99.0)
-        )
-        for data, name in SETS.items()
-        for k in x1.distinct("k", data=data)
-    }
+    return _by(x1, "k", lambda at: Difference.above(_percent(x1, "chosen found", **at), 99))
 
 
-@finding(
-    "In random diagonal gauges of spread 2 neighbours share fewer genres than in the balanced gauge",
-    case="pair of data set and width",
-    rests_on=["P2-X1-laptop"],
-)
+@on_p2_x1("In random diagonal gauges of spread 2 neighbours share fewer genres than in the balanced gauge")
 def distant_gauges_lose_genres(x1: Any) -> dict[str, Difference]:
     """Percent of the genres, mean over the draws of a seed."""
-    return {
-        f"{name}, {k}": Difference.paired(
-            *(
-                100 * np.array(x1.values("genres", gauge=kind, spread=spread, data=data, k=k))
-                for kind, spread in (("none", 0.0), ("diagonal", 2.0))
-            )
-        )
-        for data, name in SETS.items()
-        for k in x1.distinct("k", data=data)
-    }
+    gauges = ({"gauge": "none", "spread": 0.0}, {"gauge": "diagonal", "spread": 2.0})
+    return _by(x1, "k", lambda at: Difference.paired(*(_percent(x1, "genres", **one, **at) for one in gauges)))
 
 
-def _by_decay(x3: Any, difference: Callable[[Mapping[str, Any]], Difference]) -> dict[str, Difference]:
-    """One case for each data set and decay."""
-    return {
-        f"{name}, {decay:g}": difference({"data": data, "decay": decay})
-        for data, name in SETS.items()
-        for decay in x3.distinct("decay", data=data)
-    }
-
-
-@finding(
-    "A random gauge makes the second objective grow by a thousandth or more, and the first by less than a billionth",
-    case="pair of data set and decay",
-    rests_on=["P2-X3-laptop"],
+@on_p2_x3(
+    "A random gauge makes the second objective grow by a thousandth or more, and the first by less than a billionth"
 )
 def only_the_second_objective_sees_a_gauge(x3: Any) -> dict[str, Difference]:
     """The smaller of two margins: the least growth of the second minus 1e-3, and 1e-9 minus that of the first."""
 
-    def grown(case: Mapping[str, Any]) -> Difference:
+    def grown(case: dict[str, Any]) -> Difference:
         first, second = (np.abs(x3.values("gauge", objective=which, **case)) for which in ("first", "second"))
         return Difference(float(min(second.min() - 1e-3, 1e-9 - first.max())), n=len(first))
 
-    return _by_decay(x3, grown)
+    return _by(x3, "decay", grown)
 
 
-@finding(
-    "Under either objective two starts end in the product of the closed form, to a ten-thousandth",
-    case="pair of data set and decay",
-    rests_on=["P2-X3-laptop"],
-)
+@on_p2_x3("Under either objective two starts end in the product of the closed form, to a ten-thousandth")
 def two_starts_find_one_product(x3: Any) -> dict[str, Difference]:
     """1e-4 minus the largest relative distance of A B^T from the closed form."""
 
-    def apart(case: Mapping[str, Any]) -> Difference:
+    def apart(case: dict[str, Any]) -> Difference:
         values = x3.values("product", **case)
         return Difference(1e-4 - max(values), n=len(values) // 2)
 
-    return _by_decay(x3, apart)
+    return _by(x3, "decay", apart)
 
 
-@finding(
-    "Under either objective two starts name the same neighbours by their predictions",
-    case="pair of data set and decay",
-    rests_on=["P2-X3-laptop"],
-)
+@on_p2_x3("Under either objective two starts name the same neighbours by their predictions")
 def two_starts_agree_in_predictions(x3: Any) -> dict[str, Difference]:
     """The least share of the neighbours, in percent, minus 99."""
 
-    def agreed(case: Mapping[str, Any]) -> Difference:
+    def agreed(case: dict[str, Any]) -> Difference:
         values = x3.values("score rows", **case)
         return Difference(100 * min(values) - 99, n=len(values) // 2)
 
-    return _by_decay(x3, agreed)
+    return _by(x3, "decay", agreed)
 
 
-@finding(
-    "Two starts agree on fewer neighbours by cosine under the first objective than under the second",
-    case="pair of data set and decay",
-    rests_on=["P2-X3-laptop"],
-)
+@on_p2_x3("Two starts agree on fewer neighbours by cosine under the first objective than under the second")
 def first_objective_leaves_the_gauge_open(x3: Any) -> dict[str, Difference]:
     """Percent of the neighbours."""
-    return _by_decay(
-        x3,
-        lambda case: Difference.paired(
-            *(100 * np.array(x3.values("overlap", objective=which, **case)) for which in ("second", "first"))
-        ),
+    sides = ("second", "first")
+    return _by(
+        x3, "decay", lambda at: Difference.paired(*(_percent(x3, "overlap", objective=which, **at) for which in sides))
     )
 
 
@@ -290,10 +221,8 @@ def first_objective_leaves_the_gauge_open(x3: Any) -> dict[str, Difference]:
 TITLES = {"movietweetings": EMBEDDED, "ml-1m": "ML-1M"}
 
 
-@finding(
-    "Before normalising, the lengths of title vectors go with the characters of the title more than with its ratings",
-    case="data set",
-    rests_on=["TEXT-X1-laptop"],
+@on_text_x1(
+    "Before normalising, the lengths of title vectors go with the characters of the title more than with its ratings"
 )
 def title_lengths_go_with_the_words(x1: Any) -> dict[str, Difference]:
     """Difference of the two Spearman correlations, each without its sign."""
@@ -305,10 +234,9 @@ def title_lengths_go_with_the_words(x1: Any) -> dict[str, Difference]:
     }
 
 
-@finding(
+@on_text_x1(
     "Searching by distance or inner product returns the neighbours by cosine on unit rows, and not on raw rows",
     case="pair of data set and search",
-    rests_on=["TEXT-X1-laptop"],
 )
 def searches_agree_on_unit_rows_alone(x1: Any) -> dict[str, Difference]:
     """The smaller of two margins, in percent: what unit rows keep above 99.9, what raw rows keep below 95."""
@@ -324,9 +252,7 @@ def searches_agree_on_unit_rows_alone(x1: Any) -> dict[str, Difference]:
     }
 
 
-@finding(
-    "The most listed title is in fewer lists of neighbours after centring", case="data set", rests_on=["TEXT-X1-laptop"]
-)
+@on_text_x1("The most listed title is in fewer lists of neighbours after centring")
 def centring_takes_hubs_away(x1: Any) -> dict[str, Difference]:
     """Lists that hold the most listed title."""
     return {
@@ -338,29 +264,19 @@ def centring_takes_hubs_away(x1: Any) -> dict[str, Difference]:
 def _towers(x2: Any, metric: str, better: str, worse: str) -> dict[str, Difference]:
     """For each data set: a metric of one tower minus that of another, in percent, over seeds."""
     return {
-        name: Difference.paired(
-            *(100 * np.array(x2.values(metric, model=model, data=data)) for model in (better, worse))
-        )
+        name: Difference.paired(*(_percent(x2, metric, model=model, data=data) for model in (better, worse)))
         for data, name in SETS.items()
         if data in x2.distinct("data")
     }
 
 
-@finding(
-    "Films that nobody has rated are ranked better by a tower on title vectors than by a table",
-    case="data set",
-    rests_on=["TEXT-X2-laptop"],
-)
+@on_text_x2("Films that nobody has rated are ranked better by a tower on title vectors than by a table")
 def titles_rank_unrated_films(x2: Any) -> dict[str, Difference]:
     """NDCG@10 among these films, in percent, over draws of them."""
     return _towers(x2, "cold NDCG", "MiniLM", "table")
 
 
-@finding(
-    "Rated films are ranked better by a table than by a tower on title vectors",
-    case="data set",
-    rests_on=["TEXT-X2-laptop"],
-)
+@on_text_x2("Rated films are ranked better by a table than by a tower on title vectors")
 def tables_rank_rated_films(x2: Any) -> dict[str, Difference]:
     """NDCG@10 on held-out ratings, in percent, over draws."""
     return _towers(x2, "warm NDCG", "table", "MiniLM")
@@ -379,13 +295,13 @@ def models_name_other_films(lists: Sequence[Sequence[int]]) -> dict[str, Differe
 @finding("A random gauge keeps fewer than half of the ten neighbours, on average", case="data set")
 def hundred_gauges_keep_less_than_half(shares: Sequence[float]) -> dict[str, Difference]:
     """50 minus percent of the neighbours, over gauges."""
-    return {EMBEDDED: _below(50, shares, over="gauges")}
+    return {EMBEDDED: Difference.below(shares, 50, over="gauges")}
 
 
 @finding("Gauges that keep the lengths of all sign codes move some of the ten neighbours", case="data set")
 def sign_codes_lose_neighbours(shares: Sequence[float]) -> dict[str, Difference]:
     """100 minus percent of the neighbours, over gauges."""
-    return {EMBEDDED: _below(100, shares, over="gauges")}
+    return {EMBEDDED: Difference.below(shares, 100, over="gauges")}
 
 
 @finding(
@@ -394,18 +310,17 @@ def sign_codes_lose_neighbours(shares: Sequence[float]) -> dict[str, Difference]
 )
 def few_rows_are_nearly_free(few: Sequence[float], films: float) -> dict[str, Difference]:
     """Percent of the neighbours, over random tables of 136 rows."""
-    return {EMBEDDED: _below(films, few, over="tables")}
+    return {EMBEDDED: Difference.below(few, films, over="tables")}
 
 
 @finding("A random gauge leaves more of the neighbours, on average, than one that was searched for", case="data set")
 def searching_finds_worse(random: Sequence[float], searched: float) -> dict[str, Difference]:
     """Percent of the neighbours, over random gauges of the same spread."""
-    return {EMBEDDED: Difference.paired(random, np.full(len(random), searched), over="gauges")}
+    return {EMBEDDED: Difference.above(random, searched, over="gauges")}
 
 
 @finding(
-    "Where lengths may vary by 1 %, more of the neighbours stay in a table with more random rows",
-    case="pair of sizes",
+    "Where lengths may vary by 1 %, more of the neighbours stay in a table with more random rows", case="pair of sizes"
 )
 def more_rows_hold_firmer(kept: Mapping[str, Sequence[float]]) -> dict[str, Difference]:
     """Percent of the neighbours, over random tables. kept: {size: one share for each table}, by growing size."""
@@ -430,4 +345,4 @@ def neighbours_share_genres(neighbours: Sequence[float], everyone: Sequence[floa
 @finding("Neighbours share fewer genres, on average, in a random gauge than in the balanced one", case="data set")
 def random_gauges_lose_genres(balanced: float, random: Sequence[float]) -> dict[str, Difference]:
     """Percent of the genres, over random gauges."""
-    return {EMBEDDED: _below(balanced, random, over="gauges")}
+    return {EMBEDDED: Difference.below(random, balanced, over="gauges")}

@@ -25,9 +25,7 @@ from course_lib.lessons.shared.house import (
 
 
 @in_style
-def scores_and_cosines(
-    scores: tuple[Any, Any], cosines: tuple[Any, Any], *, names: tuple[str, str] = ("model 1", "model 2")
-) -> tuple[Figure, np.ndarray]:
+def scores_and_cosines(scores: tuple[Any, Any], cosines: tuple[Any, Any]) -> tuple[Figure, np.ndarray]:
     """Left: the scores of two models against each other. Right: their cosines. Each a pair of vectors of equal length.
 
     Returns the figure and its two axes.
@@ -44,16 +42,16 @@ def scores_and_cosines(
         low, high = min(first.min(), second.min()), max(first.max(), second.max())
         ax.plot([low, high], [low, high], color=SOFT, lw=1, ls=(0, (4, 3)), zorder=1)
         ax.plot(first, second, ls="none", marker="o", ms=3, color=PULL, alpha=0.35, mew=0, zorder=2)
-        ax.set(xlabel=f"{what}, {names[0]}", ylabel=names[1], aspect="equal")
+        ax.set(xlabel=f"{what}, model 1", ylabel="model 2", aspect="equal")
     axes[0].set_title("What they predict")
     axes[1].set_title("What they call similar")
     return fig, axes
 
 
 @in_style
-def sphere_distances(points: int = 181) -> tuple[Figure, Axes]:
+def sphere_distances() -> tuple[Figure, Axes]:
     """The angle, the chord, 1 - cos and half the squared chord, against the angle in degrees."""
-    angle = np.linspace(0, np.pi, points)
+    angle = np.linspace(0, np.pi, 181)
     chord = 2 * np.sin(angle / 2)
     fig, ax = plt.subplots()
     degrees = np.degrees(angle)
@@ -176,27 +174,13 @@ def two_starts(
     for at, measure in enumerate(measures):
         color, marker, _ = SPARE[at]
         share = [found[measure] for found in values.values()]
-        ax.plot(
-            share,
-            range(len(values)),
-            ls="none",
-            marker=marker,
-            ms=9,
-            color=color,
-            mfc=color if at == 0 else "white",
-            mew=1.8,
-            label=measure,
-        )
+        look: Any = {"color": color, "marker": marker, "ms": 9, "mew": 1.8, "mfc": color if at == 0 else "white"}
+        ax.plot(share, range(len(values)), ls="none", label=measure, **look)
     if chance is not None:
         ax.axvline(chance, color=SOFT, lw=1.2, ls=":")
         ax.text(chance, len(values) - 0.45, " chance", color=SOFT, va="center")
-    ax.set(
-        yticks=range(len(values)),
-        yticklabels=list(values),
-        xlabel=x_label,
-        xlim=(0, 1.03),
-        ylim=(len(values) - 0.2, -0.6),
-    )
+    ax.set(xlabel=x_label, xlim=(0, 1.03), ylim=(len(values) - 0.2, -0.6))
+    ax.set_yticks(range(len(values)), list(values))
     ax.legend(loc="upper center", bbox_to_anchor=(0.45, 1.02 + 0.6 / len(values)), ncol=len(measures))
     return fig, ax
 

@@ -402,65 +402,10 @@ def thm_steck() -> list[sp.Expr]:
 # ---- counterexamples
 
 
-def signs_are_gauges() -> Counterexample:
-    """P2 Proposition 8, (a): D = diag(-1, 1) is not the identity and keeps every row of every table on the sphere.
-
-    claimed / actual: number of the 28 rational unit rows that leave the sphere (at least one / none).
-    """
-    left = sum(_dot((-x, y), (-x, y)) != 1 for x, y in rational_circle())
-    return Counterexample(
-        "D = diag(+-1) is a gauge matrix too (Definition 3 allows it)", Fraction(1), Fraction(left), Fraction(-1)
-    )
-
-
-def cancelling_gauge() -> Counterexample:
-    """P2 Proposition 8, (b): rows (1, 1)/sqrt 2 and (1, -1)/sqrt 2, D^2 = diag(3/2, 1/2), both rows stay on the sphere.
-
-    claimed / actual: the cosine of the two rows, 0 before and what it is after.
-    """
-    A, D = sp.Matrix([[1, 1], [1, -1]]) / sp.sqrt(2), sp.diag(sp.sqrt(sp.Rational(3, 2)), sp.sqrt(sp.Rational(1, 2)))
-    new = A * D
-    lengths = [sp.simplify(new.row(i).dot(new.row(i)) - 1) for i in range(2)]
-    if any(lengths):
-        raise ArithmeticError("the counterexample left the sphere")
-    return Counterexample(
-        "terms above and below 1 cancel", sp.Integer(0), sp.simplify(new.row(0).dot(new.row(1))), sp.Rational(1, 2)
-    )
-
-
-def two_sided_swap() -> Counterexample:
-    """P2 Proposition 8, (c): both tables on the sphere, same scores, and a cosine goes from -1/3 to +1/3.
-
-    A has the rows (+-sqrt(1/3), +-sqrt(2/3)), B the rows (+-sqrt(2/3), +-sqrt(1/3)), D^2 = diag(2, 1/2).
-    """
-    third = sp.Rational(1, 3)
-    A = sp.Matrix([[sp.sqrt(third), sp.sqrt(2 * third)], [sp.sqrt(third), -sp.sqrt(2 * third)]])
-    B = sp.Matrix([[sp.sqrt(2 * third), sp.sqrt(third)], [sp.sqrt(2 * third), -sp.sqrt(third)]])
-    D = sp.diag(sp.sqrt(2), 1 / sp.sqrt(2))
-    new_A, new_B = A * D, B * D.inv()
-    kept = [
-        *(new_A * new_B.T - A * B.T),
-        *(table.row(i).dot(table.row(i)) - 1 for table in (new_A, new_B) for i in range(2)),
-    ]
-    if any(sp.simplify(entry) for entry in kept):
-        raise ArithmeticError("the counterexample changed a score or left the sphere")
-    before, after = (sp.simplify(table.row(0).dot(table.row(1))) for table in (A, new_A))
-    return Counterexample("both tables on the sphere", before, after, 2 * third)
-
-
-def spanning_rows(k: int = 4) -> Counterexample:
-    """P2 Proposition 8's proof: rows that span R^k. The 2^k rows +-1/sqrt k span it and leave k - 1 free directions.
-
-    claimed / actual: the diagonal gauge dimension, which does not change with the length of the rows: entries are +-1.
-    """
-    rows = exact(np.array(list(itertools.product((1, -1), repeat=k))))
-    if np.linalg.matrix_rank(rows.astype(float)) < k:
-        raise ArithmeticError("the rows do not span")
-    return Counterexample("spanning rows exclude a gauge", 0, gauge.diagonal_gauge_dimension(rows), k - 1)
-
-
 def locally_rigid_not_rigid() -> Counterexample:
-    """Infinitesimal rigidity is not rigidity: `two_sided_swap` has no first-order gauge left, but a second gauge.
+    """Infinitesimal rigidity is not rigidity: no gauge is left at first order, and still there is a second one.
+
+    A has the rows (+-sqrt(1/3), +-sqrt(2/3)), B the rows (+-sqrt(2/3), +-sqrt(1/3)).
 
     claimed / actual: number of positive D that keep both tables on the sphere (one, the identity / two).
     """
@@ -485,65 +430,10 @@ def free_at_first_order_yet_rigid() -> Counterexample:
     )
 
 
-def same_matrix_on_both() -> Counterexample:
-    """P2 Section 4.2 applies D to both vectors: <D a, D b> is not <a, b>. What is kept is <D a, D^-1 b>."""
-    a, D = sp.Matrix([1, 0]), sp.diag(2, 1)
-    return Counterexample("the inverse on one side", a.dot(a), (D * a).dot(D * a), sp.Integer(3))
-
-
 def triangle_fails() -> Counterexample:
     """1 - cos is no metric: unit vectors at 0, 45, 90 degrees. claimed: d(0,45) + d(45,90) = 2 - sqrt 2; actual: 1."""
     step = 1 - sp.cos(sp.pi / 4)
     return Counterexample("the triangle inequality", 2 * step, 1 - sp.cos(sp.pi / 2), sp.sqrt(2) - 1)
-
-
-def opposite_rays() -> Counterexample:
-    """P2 Section 6.1 names the projective sphere, where x and -x are one point. Their cosine is -1, not 1."""
-    x = sp.Matrix([3, 4])
-    return Counterexample("x and -x are the same", sp.Integer(1), x.dot(-x) / x.dot(x), sp.Integer(-2))
-
-
-def any_radius() -> Counterexample:
-    """P2 Section 6.3: the sphere is unique up to isometry. That of radius 2 is as symmetric and not isometric.
-
-    claimed / actual: distance of two opposite points on the unit sphere and on the other. It is unique up to scale.
-    """
-    x = sp.Matrix([sp.Rational(3, 5), sp.Rational(4, 5)])
-    return Counterexample("unique up to isometry", (x - -x).norm(), (2 * x - -2 * x).norm(), sp.Integer(2))
-
-
-def scaling_is_invariance() -> Counterexample:
-    """P2's proof of Theorem 7: N is equivariant under c I. N(2 x) is N(x), not 2 N(x): claimed / actual lengths."""
-    x = sp.Matrix([3, 4])
-    new = (2 * x) / sp.sqrt((2 * x).dot(2 * x))
-    return Counterexample("equivariant under c I", sp.Integer(2), sp.sqrt(new.dot(new)), sp.Integer(-1))
-
-
-def long_projected_step() -> Counterexample:
-    """P2 Section 4.4: for 1 - eta <x, g> < 0 project-and-normalise lands opposite to the retraction it is said to be.
-
-    x = (1, 0), g = (1, 1), eta = 2: claimed / actual cosine of the two points (1 / -1).
-    """
-    x, g, step = sp.Matrix([1, 0]), sp.Matrix([1, 1]), sp.Integer(2)
-    factor = 1 - step * x.dot(g)
-    ours, theirs = x - step * g, x - step / factor * (g - x.dot(g) * x)
-    return Counterexample(
-        "1 - eta <x, g> > 0",
-        sp.Integer(1),
-        sp.simplify(ours.dot(theirs) / (ours.norm() * theirs.norm())),
-        sp.Integer(-2),
-    )
-
-
-def item_products_move() -> Counterexample:
-    """P2 Section 6.2 (ii): the dot product is invariant between a user and an item, not between two items.
-
-    b = (1, 0), D = diag(2, 1).
-    """
-    b, D = sp.Matrix([1, 0]), sp.diag(2, 1)
-    return Counterexample(
-        "dot products of items are gauge-free", b.dot(b), (D.inv() * b).dot(D.inv() * b), sp.Rational(-3, 4)
-    )
 
 
 # ---- what they are made of

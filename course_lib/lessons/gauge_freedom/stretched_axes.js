@@ -166,9 +166,7 @@ class View extends Movable {
     this.showMeter(state);
     this.showNeighbours(state);
     this.showScores(state);
-    this.showTable();
-    this.parts.folds.code.textContent = asPython(state, this.found);
-    this.announce?.();
+    this.fold({ numbers: () => tableOf(state, this.found), python: asPython(state, this.found) });
   }
 
   showControls({ stretch, shear, turn, sphere }) {
@@ -261,13 +259,6 @@ class View extends Movable {
     const most = Math.max(...scoreChanges);
     this.parts.difference.textContent = `${most ? `Largest difference between the two products: ${power(most)}. That is rounding.` : "The two products are equal to the last bit."}`;
   }
-
-  showTable() {
-    const { data, table: holder } = this.parts.folds;
-    if (!data.open) return;
-    const { heads, rows } = tableOf(this.state(), this.found);
-    holder.replaceChildren(table(heads, rows, "Every row before and after."));
-  }
 }
 
 // ---- words -------------------------------------------------------------------------------------------------------------
@@ -331,7 +322,7 @@ function tableOf({ item_names: itemNames, user_names: userNames }, { selected, i
   const heads = ["Row", "Trained", "Now", "Length now", `Cosine to ${chosen}, trained`, `Cosine to ${chosen}, now`];
   const itemRow = (name, k) => [name, point(items[k]), point(newItems[k]), number(length(newItems[k])), number(cosine(items[selected], items[k])), number(cosine(newItems[selected], newItems[k]))];
   const userRow = (name, k) => [name, point(users[k]), point(newUsers[k]), number(length(newUsers[k])), "user", "user"];
-  return { heads, rows: [...itemNames.map(itemRow), ...userNames.map(userRow)] };
+  return [heads, [...itemNames.map(itemRow), ...userNames.map(userRow)], "Every row before and after."];
 }
 
 /** Python that computes the cosines of the table. */

@@ -7,21 +7,24 @@ pages' own runs: free tables on the films, three seeds.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from course_lib.lessons.gramian_estimators.free_tables import Race
-from course_lib.lessons.shared.findings import Difference, finding
+from course_lib.lessons.shared.findings import Difference, by_seed, finding
 
 BATCHES = (128, 1024)
 FIGURE_8_GAIN = 0.029  # of SOGram with the rate 0.1 over sampling: P4, Appendix E
 Row = dict[str, Any]
 
-
-def _by_seed(differences: Sequence[float]) -> dict[str, Difference]:
-    """One case for each seed, without an interval."""
-    return {f"seed {seed}": Difference(float(value)) for seed, value in enumerate(differences)}
+# Findings on stored results, and what one case usually is there
+on_p4_f2 = partial(finding, rests_on=["P4-F2-laptop"], case="batch size")
+on_p4_f3 = partial(finding, rests_on=["P4-F3-laptop"])
+on_p4_f6 = partial(finding, rests_on=["P4-F6-laptop"], case="data set")
+on_p4_f7 = partial(finding, rests_on=["P4-F7-laptop"])
+on_p4_t2_f8 = partial(finding, rests_on=["P4-T2-laptop", "P4-F8-laptop"])
 
 
 # ---- free tables on the films: what the penalty does
@@ -30,31 +33,31 @@ def _by_seed(differences: Sequence[float]) -> dict[str, Difference]:
 @finding("Without the penalty at least four fifths of random pairs score above one half", case="seed")
 def folded_says_yes(shares: Sequence[float]) -> dict[str, Difference]:
     """The share of random pairs above 1/2, minus 0.8; lambda = 0."""
-    return _by_seed([share - 0.8 for share in shares])
+    return by_seed([share - 0.8 for share in shares])
 
 
 @finding("With λ = 1 MAP@10 is at least five times that without the penalty", case="seed")
 def penalty_finds_more(without: Sequence[float], with_it: Sequence[float]) -> dict[str, Difference]:
     """MAP@10 with lambda = 1 minus five times that with lambda = 0."""
-    return _by_seed([new - 5 * old for old, new in zip(without, with_it, strict=True)])
+    return by_seed([new - 5 * old for old, new in zip(without, with_it, strict=True)])
 
 
 @finding("With the penalty over examples a model finds less than half of what a list by popularity finds", case="seed")
 def popularity_wins(models: Sequence[float], popular: float) -> dict[str, Difference]:
     """Half of the MAP@10 of the list by popularity minus that of the better model, lambda = 1 or 10."""
-    return _by_seed([popular / 2 - value for value in models])
+    return by_seed([popular / 2 - value for value in models])
 
 
 @finding("With the penalty over all pairs evenly the model finds more than a list by popularity", case="seed")
 def even_gravity_wins(models: Sequence[float], popular: float) -> dict[str, Difference]:
     """MAP@10 of the model with weights minus that of the list by popularity; lambda = 10."""
-    return _by_seed([value - popular for value in models])
+    return by_seed([value - popular for value in models])
 
 
 @finding("Scores times popularity find more than a list by popularity", case="seed")
 def times_popularity_wins(models: Sequence[float], popular: float) -> dict[str, Difference]:
     """MAP@10 of the scores times the films' counts minus that of the list by popularity; lambda = 10."""
-    return _by_seed([value - popular for value in models])
+    return by_seed([value - popular for value in models])
 
 
 # ---- free tables on the films: estimators that watch one training
@@ -63,19 +66,19 @@ def times_popularity_wins(models: Sequence[float], popular: float) -> dict[str, 
 @finding("On the films SOGram with batches of 128 is closer to the Gramian than sampling with 1024", case="seed")
 def sogram_beats_larger_batches(races: Sequence[Race]) -> dict[str, Difference]:
     """Late error of sampling with 1024 minus that of SOGram (alpha = 0.1) with 128."""
-    return _by_seed([race.late("sampling", 1024) - race.late("sogram 0.1", 128) for race in races])
+    return by_seed([race.late("sampling", 1024) - race.late("sogram 0.1", 128) for race in races])
 
 
 @finding("On the films, with batches of 128, SAGram with β = 1 errs more than twice as much as SOGram", case="seed")
 def beta_one_errs_with_small_batches(races: Sequence[Race]) -> dict[str, Difference]:
     """Late error of SAGram with beta = 1 minus twice that of SOGram (alpha = 0.1), batches of 128."""
-    return _by_seed([race.late("sagram 1", 128) - 2 * race.late("sogram 0.1", 128) for race in races])
+    return by_seed([race.late("sagram 1", 128) - 2 * race.late("sogram 0.1", 128) for race in races])
 
 
 @finding("On the films, with batches of 1024, SAGram with β = 1 and SOGram err alike, within an eighth", case="seed")
 def beta_one_is_level_with_large_batches(races: Sequence[Race]) -> dict[str, Difference]:
     """1/8 minus the relative difference of the late errors, alpha = 0.1, batches of 1024."""
-    return _by_seed([1 / 8 - abs(race.late("sagram 1", 1024) / race.late("sogram 0.1", 1024) - 1) for race in races])
+    return by_seed([1 / 8 - abs(race.late("sagram 1", 1024) / race.late("sogram 0.1", 1024) - 1) for race in races])
 
 
 @finding(
@@ -84,13 +87,13 @@ def beta_one_is_level_with_large_batches(races: Sequence[Race]) -> dict[str, Dif
 def cache_starts_badly(races: Sequence[Race]) -> dict[str, Difference]:
     """The smaller of two differences of errors, batches of 128: at the first look, and (turned) at the last one."""
     gaps = [race.errors["sagram 1/n", 128] - race.errors["sampling", 128] for race in races]
-    return _by_seed([min(gap[0], -gap[-1]) for gap in gaps])
+    return by_seed([min(gap[0], -gap[-1]) for gap in gaps])
 
 
 @finding("On the films the corrected start at least halves SOGram's error at the first look", case="seed")
 def corrected_start_helps(races: Sequence[Race]) -> dict[str, Difference]:
     """Half of the error of SOGram (alpha = 0.01) after 20 steps minus that of SOGram with the start corrected."""
-    return _by_seed(
+    return by_seed(
         [race.errors["sogram 0.01", 128][0] / 2 - race.errors["sogram 0.01 corrected", 128][0] for race in races]
     )
 
@@ -98,7 +101,7 @@ def corrected_start_helps(races: Sequence[Race]) -> dict[str, Difference]:
 @finding("At the rate 0.01 a random walk predicts the late error better than a straight line", case="seed")
 def walk_predicts_better(straight: Sequence[float], walk: Sequence[float], measured: Sequence[float]) -> Any:
     """How far the straight line's prediction is off minus how far the walk's is."""
-    return _by_seed(
+    return by_seed(
         [abs(line - true) - abs(other - true) for line, other, true in zip(straight, walk, measured, strict=True)]
     )
 
@@ -109,7 +112,7 @@ def walk_predicts_better(straight: Sequence[float], walk: Sequence[float], measu
 @finding("On the films the draw of the examples makes at least twenty times as much noise as the Gramian", case="seed")
 def examples_make_the_noise(ratios: Sequence[float]) -> dict[str, Difference]:
     """Mean square of one noise over that of the other, minus 20; the gradient of the people's side, batch 1024."""
-    return _by_seed([ratio - 20 for ratio in ratios])
+    return by_seed([ratio - 20 for ratio in ratios])
 
 
 @finding(
@@ -117,13 +120,13 @@ def examples_make_the_noise(ratios: Sequence[float]) -> dict[str, Difference]:
 )
 def slow_sogram_minimises_less(slow: Sequence[float], sampling: Sequence[float]) -> dict[str, Difference]:
     """The objective of SOGram minus 1.1 times that of sampling, batches of 1024, 500 steps."""
-    return _by_seed([high - 1.1 * low for high, low in zip(slow, sampling, strict=True)])
+    return by_seed([high - 1.1 * low for high, low in zip(slow, sampling, strict=True)])
 
 
 @finding("SOGram with one batch, folded in afterwards, minimises as well as sampling with two, within 1 %", case="seed")
 def one_batch_is_enough(one: Sequence[float], sampling: Sequence[float]) -> dict[str, Difference]:
     """1.01 times the objective of sampling minus that of SOGram (alpha = 0.1) with one batch of 1024."""
-    return _by_seed([1.01 * two - single for single, two in zip(one, sampling, strict=True)])
+    return by_seed([1.01 * two - single for single, two in zip(one, sampling, strict=True)])
 
 
 # ---- Figure 2 on Wikispeedia: the error over the second half of a run
@@ -139,7 +142,7 @@ def _watched(estimator: str, batch: int) -> Row:
     return {"estimator": estimator, "batch": batch}
 
 
-@finding("SOGram is closer to the Gramian than sampling", case="batch size", rests_on=["P4-F2-laptop"])
+@on_p4_f2("SOGram is closer to the Gramian than sampling")
 def sogram_is_closer(f2: Any) -> dict[str, Difference]:
     """Error of sampling minus that of SOGram (α = 0.01) with the same batches, over seeds; Wikispeedia."""
     return {
@@ -148,22 +151,13 @@ def sogram_is_closer(f2: Any) -> dict[str, Difference]:
     }
 
 
-@finding(
-    "SOGram with batches of 128 is closer to the Gramian than sampling with 1024",
-    case="data set",
-    rests_on=["P4-F2-laptop"],
-)
+@on_p4_f2("SOGram with batches of 128 is closer to the Gramian than sampling with 1024", case="data set")
 def sogram_needs_less(f2: Any) -> dict[str, Difference]:
     """Error of sampling with 1024 minus that of SOGram (α = 0.01) with 128, over seeds."""
     return {"Wikispeedia": _paired(f2, "error late", _watched("sampling", 1024), _watched("sogram 0.01", 128))}
 
 
-@finding(
-    "SAGram with β = 1 is the closest of all to the Gramian",
-    case="batch size",
-    claimed={"1024"},
-    rests_on=["P4-F2-laptop"],
-)
+@on_p4_f2("SAGram with β = 1 is the closest of all to the Gramian", claimed={"1024"})
 def beta_one_is_closest(f2: Any) -> dict[str, Difference]:
     """Least error of the others minus that of SAGram with β = 1, the same batches, over seeds; Wikispeedia."""
     others = ("sampling", "sogram 0.01", "sagram 1/n")
@@ -184,11 +178,10 @@ def _errors(stored: Any, when: str, rate: str, **where: Any) -> np.ndarray:
     return np.array(stored.values(f"error {when}", estimator=f"sogram {rate}", **where))
 
 
-@finding(
+@on_p4_f3(
     "Of two rates of SOGram the higher one is closer early and the lower one late",
     case="pair of rates",
     claimed={"1 and 0.01", "0.1 and 0.01"},
-    rests_on=["P4-F3-laptop"],
 )
 def rates_cross(f3: Any) -> dict[str, Difference]:
     """The smaller of two differences: early, lower minus higher rate; late, higher minus lower; over seeds."""
@@ -196,11 +189,11 @@ def rates_cross(f3: Any) -> dict[str, Difference]:
     for high, low in (("1.0", "0.01"), ("0.1", "0.01"), ("0.1", "0.001"), ("0.01", "0.001")):
         early = _errors(f3, "early", low) - _errors(f3, "early", high)
         late = _errors(f3, "late", high) - _errors(f3, "late", low)
-        found[f"{float(high):g} and {low}"] = Difference.paired(np.minimum(early, late), np.zeros(len(early)))
+        found[f"{float(high):g} and {low}"] = Difference.above(np.minimum(early, late))
     return found
 
 
-@finding("Correcting the start of SOGram at least halves its early error", case="rate", rests_on=["P4-F3-laptop"])
+@on_p4_f3("Correcting the start of SOGram at least halves its early error", case="rate")
 def corrected_start_halves(f3: Any) -> dict[str, Difference]:
     """Half of the early error minus that with the start corrected, over seeds; Wikispeedia, batches of 128."""
     return {
@@ -209,12 +202,7 @@ def corrected_start_halves(f3: Any) -> dict[str, Difference]:
     }
 
 
-@finding(
-    "With a learning rate five times lower SOGram's late error is larger",
-    case="rate",
-    claimed={"0.1", "0.01"},
-    rests_on=["P4-F7-laptop"],
-)
+@on_p4_f7("With a learning rate five times lower SOGram's late error is larger", case="rate", claimed={"0.1", "0.01"})
 def slower_training_errs_more(f7: Any) -> dict[str, Difference]:
     """Late error at the lower learning rate minus that at the higher one, over seeds; Wikispeedia, batches of 1024."""
     fast, slow = sorted(f7.distinct("lr"), reverse=True)
@@ -224,11 +212,7 @@ def slower_training_errs_more(f7: Any) -> dict[str, Difference]:
     }
 
 
-@finding(
-    "With a learning rate five times lower the Gramian moves by more of its norm in a step",
-    case="data set",
-    rests_on=["P4-F7-laptop"],
-)
+@on_p4_f7("With a learning rate five times lower the Gramian moves by more of its norm in a step", case="data set")
 def slower_training_moves_more(f7: Any) -> dict[str, Difference]:
     """Mean step over norm in the second half of the run, at the lower learning rate minus the higher, over seeds."""
     fast, slow = sorted(f7.distinct("lr"), reverse=True)
@@ -249,11 +233,7 @@ def _method(rate: float) -> Row:
 SAMPLING: Row = {"method": "sampling"}
 
 
-@finding(
-    "SOGram with a rate below 0.1 ends below sampling",
-    case="pair of data set and rate",
-    rests_on=["P4-T2-laptop", "P4-F8-laptop"],
-)
+@on_p4_t2_f8("SOGram with a rate below 0.1 ends below sampling", case="pair of data set and rate")
 def slow_sogram_ends_below(table_2: Any, figure_8: Any) -> dict[str, Difference]:
     """MAP@10 of sampling minus that of SOGram, over seeds; Wikispeedia and the ratings of ML-100K."""
     rates = {"Wikispeedia": (table_2, (0.001, 0.005, 0.01)), "ML-100K": (figure_8, (0.001, 0.01))}
@@ -278,10 +258,8 @@ def seeds_differ_by_more_than_the_gain(figure_8: Any) -> dict[str, Difference]:
     return found
 
 
-@finding(
-    "Against 500 random candidates MAP@10 is more than twice what it is against all",
-    case="pair of data set and method",
-    rests_on=["P4-T2-laptop", "P4-F8-laptop"],
+@on_p4_t2_f8(
+    "Against 500 random candidates MAP@10 is more than twice what it is against all", case="pair of data set and method"
 )
 def few_candidates_flatter(table_2: Any, figure_8: Any) -> dict[str, Difference]:
     """MAP@10 against 500 candidates minus twice MAP@10 against all, over seeds."""
@@ -305,26 +283,22 @@ def _by_gravity(stored: Any, metric: str, lam: float, **where: Any) -> np.ndarra
     return np.array(stored.values(metric, **{"lambda": lam}, **where))
 
 
-@finding(
-    "With λ = 0.01 nine tenths of random pairs score above one half, with λ = 10 not a tenth",
-    case="data set",
-    rests_on=["P4-F6-laptop"],
-)
+@on_p4_f6("With λ = 0.01 nine tenths of random pairs score above one half, with λ = 10 not a tenth")
 def little_gravity_folds(f6: Any) -> dict[str, Difference]:
     """The smaller of two differences, over seeds: share minus 0.9 with 0.01, 0.1 minus share with 10; Wikispeedia."""
     last = {"pairs": "random", "step": max(f6.distinct("step"))}
     low, high = (_by_gravity(f6, "share above 1/2", lam, **last) for lam in (LOW, HIGH))
-    return {"Wikispeedia": Difference.paired(np.minimum(low - 0.9, 0.1 - high), np.zeros(len(low)))}
+    return {"Wikispeedia": Difference.above(np.minimum(low - 0.9, 0.1 - high))}
 
 
-@finding("MAP@10 with λ = 10 is at least fifty times that with λ = 0.01", case="data set", rests_on=["P4-F6-laptop"])
+@on_p4_f6("MAP@10 with λ = 10 is at least fifty times that with λ = 0.01")
 def gravity_lifts_the_map(f6: Any) -> dict[str, Difference]:
     """MAP@10 with lambda = 10 minus fifty times that with 0.01, over seeds; Wikispeedia."""
     low, high = (_by_gravity(f6, "map@10", lam) for lam in (LOW, HIGH))
     return {"Wikispeedia": Difference.paired(high, 50 * low)}
 
 
-@finding("MAP@10 with λ = 1000 is lower than with λ = 10", case="data set", rests_on=["P4-F6-laptop"])
+@on_p4_f6("MAP@10 with λ = 1000 is lower than with λ = 10")
 def too_much_gravity_finds_less(f6: Any) -> dict[str, Difference]:
     """MAP@10 with lambda = 10 minus that with 1000, over seeds; Wikispeedia."""
     return {"Wikispeedia": Difference.paired(_by_gravity(f6, "map@10", HIGH), _by_gravity(f6, "map@10", 1000.0))}

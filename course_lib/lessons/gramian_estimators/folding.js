@@ -1,7 +1,7 @@
 // The interactive "how an embedding space folds": inner products of observed and of random pairs for several gravity
 // coefficients, made by Python before (course_lib.lessons.gramian_estimators.folding). Runs in Jupyter, on a static page and on paper alike.
 import { h, number, wholePercent, svg } from "../shared/widgets/kit.js";
-import { Film, Interactive, beside, framed, key, showing, slider, table } from "../shared/widgets/controls.js";
+import { Film, Interactive, beside, framed, key, showing, slider } from "../shared/widgets/controls.js";
 
 const NAMES = ["models", "stored", "lam", "check"];
 const HISTOGRAM = { low: -1, high: 2, bins: 60, scale: 1000 }; // the bins, and the unit of their shares
@@ -54,19 +54,12 @@ class View extends Interactive {
     parts.histogram.replaceChildren(histogram(now, this.highest(state)));
     parts.bars.replaceChildren(bar("of observed pairs", now.above[0], "cw-piece-pull"), bar("of random pairs", now.above[1], "cw-piece-push"));
     if (this.graded) parts.quality.replaceChildren(qualities(state, moments, place));
-    this.showTable();
-    parts.folds.code.textContent = asPython(state);
-    if (!this.film.playing) this.announce?.(); // a voice could not follow the film
+    this.fold({ numbers: () => [HEADS, rows(state), "The models at the training step shown."], python: asPython(state) });
   }
 
   /** The height of the axis: of this model over all checks, so that its training can be played. */
   highest({ models, lam }) {
     return Math.max(...models.find((model) => model.lam === lam).steps.flatMap(({ observed, random }) => [...observed, ...random]), 1);
-  }
-
-  showTable() {
-    const { data, table: holder } = this.parts.folds;
-    if (data.open) holder.replaceChildren(table(HEADS, rows(this.state()), "The models at the training step shown."));
   }
 }
 

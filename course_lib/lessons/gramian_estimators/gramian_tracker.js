@@ -96,9 +96,7 @@ class View extends Interactive {
     for (const [name, shown] of Object.entries(this.parts.race)) shown.textContent = figures(this.found.off[name]);
     this.parts.paths.replaceChildren(pathsPicture(state, this.found));
     this.parts.errors.replaceChildren(errorsPicture(state, this.found));
-    this.showTable();
-    this.parts.folds.code.textContent = asPython(state);
-    if (!this.film.playing) this.announce?.(); // a voice could not follow the film
+    this.fold({ numbers: () => [HEADS, rows(state, this.found), "Ten steps, up to the one shown. Bias and standard deviation are those to be expected."], python: asPython(state) });
   }
 
   showControls({ alpha, batch_size: batch, drift, size, correct_start: correctStart, beta, step }) {
@@ -110,11 +108,6 @@ class View extends Interactive {
     parts.start.show(correctStart ? "yes" : "no");
     parts.beta.show(beta);
     this.film.show(step, `${step} of ${WORLD.steps}`);
-  }
-
-  showTable() {
-    const { data, table: holder } = this.parts.folds;
-    if (data.open) holder.replaceChildren(table(HEADS, rows(this.state(), this.found), "Ten steps, up to the one shown. Bias and standard deviation are those to be expected."));
   }
 }
 

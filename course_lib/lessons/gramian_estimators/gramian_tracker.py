@@ -121,12 +121,4 @@ class GramianTracker(WrittenOnce):
 
     def paths(self) -> Paths:
         """The run, over all 400 steps."""
-        return _followed(
-            alpha=self.alpha,
-            batch_size=self.batch_size,
-            drift=self.drift,
-            size=self.size,
-            correct_start=self.correct_start,
-            beta=self.beta,
-            seed=self.seed,
-        )
+        return _followed(**{name: value for name, value in self.state().items() if name != "step"})

@@ -118,7 +118,7 @@ def double_sum(left: Any, right: Any) -> tuple[Figure, np.ndarray]:
 
 
 @in_style
-def gravity_flow(embeddings: Any, starts: Any, *, longest: float = 4.0) -> tuple[Figure, np.ndarray]:
+def gravity_flow(embeddings: Any, starts: Any) -> tuple[Figure, np.ndarray]:
     """What gravity alone does to u while V stands still: paths in the plane, and lengths along two directions.
 
     embeddings V (n, 2); starts (s, 2). The exact solution exp(-2 G_v t) u, time in units of n. Left: level lines of <u,
@@ -128,7 +128,7 @@ def gravity_flow(embeddings: Any, starts: Any, *, longest: float = 4.0) -> tuple
     v, u = np.asarray(embeddings, dtype=float), np.asarray(starts, dtype=float)
     gram = gramians.gramian(v)
     levels, axes_of = np.linalg.eigh(gram)
-    times = np.concatenate([[0], np.geomspace(0.02, longest, 60)]) / levels[-1]
+    times = np.concatenate([[0], np.geomspace(0.02, 4, 60)]) / levels[-1]
     decay = np.exp(-2 * times[:, None] * levels)  # (T, 2)
     paths = np.einsum("ta,sa,ba->tsb", decay, u @ axes_of, axes_of)  # (T, s, 2)
     fig, (plane, lines) = plt.subplots(1, 2, figsize=(9.0, 4.0), dpi=92)
@@ -146,13 +146,8 @@ def gravity_flow(embeddings: Any, starts: Any, *, longest: float = 4.0) -> tuple
     plane.grid(visible=False)
     along = paths[:, 0] @ axes_of[:, ::-1]
     for index, name in enumerate(("along the long axis of $G_v$", "along the short axis")):
-        lines.plot(
-            times * levels[-1],
-            along[:, index] / along[0, index],
-            color=(PUSH, PULL)[index],
-            ls=("-", "--")[index],
-            label=name,
-        )
+        left = along[:, index] / along[0, index]
+        lines.plot(times * levels[-1], left, color=(PUSH, PULL)[index], ls=("-", "--")[index], label=name)
     lines.axhline(0, color=SOFT, lw=1)
     lines.set(xlabel="time", ylabel="share that is left", ylim=(-0.05, 1.05))
     lines.legend()
@@ -160,9 +155,7 @@ def gravity_flow(embeddings: Any, starts: Any, *, longest: float = 4.0) -> tuple
 
 
 @in_style
-def estimation_errors(
-    curves: Mapping[str, tuple[Sequence[float], Sequence[float]]], *, label: str = "relative error of the Gramian"
-) -> tuple[Figure, Axes]:
+def estimation_errors(curves: Mapping[str, tuple[Sequence[float], Sequence[float]]]) -> tuple[Figure, Axes]:
     """Errors on one trajectory against the step, logarithmic: "estimator" or "estimator, batch" -> (steps, errors).
 
     What stands before the comma sets colour and marker, what stands after it the line.
@@ -173,17 +166,10 @@ def estimation_errors(
     for name, (steps, errors) in curves.items():
         kind, _, size = name.partition(", ")
         at = kinds.index(kind)
-        ax.plot(
-            steps,
-            errors,
-            color=COLOURS[at % len(COLOURS)],
-            marker=MARKERS[at % len(MARKERS)],
-            ls=LINES[(sizes.index(size) + at // len(COLOURS)) % len(LINES)],
-            markevery=(at, max(1, len(steps) // 7)),
-            ms=5,
-            label=name,
-        )
-    ax.set(xlabel="training step", ylabel=label, yscale="log")
+        line = LINES[(sizes.index(size) + at // len(COLOURS)) % len(LINES)]
+        look: Any = {"color": COLOURS[at % len(COLOURS)], "marker": MARKERS[at % len(MARKERS)], "ls": line, "ms": 5}
+        ax.plot(steps, errors, markevery=(at, max(1, len(steps) // 7)), label=name, **look)
+    ax.set(xlabel="training step", ylabel="relative error of the Gramian", yscale="log")
     ax.set_xlim(left=0)
     plain_numbers(ax)
     ax.legend(fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5))
@@ -208,15 +194,7 @@ def rate_tradeoff(*, delta: float, sigma: float, drift: str = "coherent") -> tup
     ax.plot(rates, (total - noise) / sigma**2, color=PULL, ls=(0, (1, 1.3)), label="squared lag")
     ax.plot(rates, total / sigma**2, color=INK, lw=2.4, label="their sum")
     ax.axvline(best, color=SOFT, lw=1)
-    note(
-        ax,
-        f"best α = {best:.3g}",
-        (best, 1.0),
-        (4, -12),
-        xycoords=("data", "axes fraction"),
-        color=INK,
-        bbox=white_sheet(),
-    )
+    _note_on_line(ax, f"best α = {best:.3g}", (best, 1.0), (4, -12))
     floor = float(total.min() / sigma**2) / 30
     ax.set(xscale="log", yscale="log", xlabel="rate α", ylabel="mean square error, one batch = 1", ylim=(floor, 30))
     ax.legend(loc="lower left")
@@ -247,15 +225,12 @@ def cost_of_forms(sizes: Sequence[int], seconds: Mapping[str, Sequence[float]], 
         color, marker, line = SPARE[index % len(SPARE)]
         ax.plot(sizes, 1000 * np.asarray(values), color=color, marker=marker, ls=line, label=name)
     ax.axvline(2 * width, color=SOFT, lw=1)
-    note(
-        ax,
-        f"B = 2d = {2 * width}",
-        (2 * width, 0.97),
-        (4, -8),
-        xycoords=("data", "axes fraction"),
-        color=INK,
-        bbox=white_sheet(),
-    )
+    _note_on_line(ax, f"B = 2d = {2 * width}", (2 * width, 0.97), (4, -8))
     ax.set(xscale="log", yscale="log", xlabel="batch size B", ylabel="milliseconds for a gradient")
     ax.legend(loc="lower right")
     return fig, ax
+
+
+def _note_on_line(ax: Axes, text: str, at: tuple[float, float], by: tuple[float, float]) -> None:
+    """A text beside a vertical line: at = (place across, share of the height)."""
+    note(ax, text, at, by, xycoords=("data", "axes fraction"), color=INK, bbox=white_sheet())

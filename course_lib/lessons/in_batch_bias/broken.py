@@ -1,4 +1,4 @@
-"""Counterexamples: each assumption dropped once, each formula taken as printed once (P3).
+"""Counterexamples: what happens when an assumption of P3 is dropped.
 
 Every function returns a `Counterexample`: what the statement promises, what is true instead, and where we can say it,
 the exact formula of the difference. The numbers are rational; nothing is simulated.
@@ -7,11 +7,9 @@ the exact formula of the difference. The numbers are rational; nothing is simula
 from __future__ import annotations
 
 import itertools
-import math
 from fractions import Fraction
 
 import numpy as np
-import sympy as sp
 
 from course_lib.checking import some
 from course_lib.lessons.in_batch_bias.enumeration import (
@@ -27,63 +25,6 @@ from course_lib.lessons.in_batch_bias.enumeration import (
 from course_lib.lessons.shared.counterexample import Counterexample
 from course_lib.maths import in_batch, losses
 from course_lib.maths.arrays import exact
-
-
-def logistic_labels_01() -> Counterexample:
-    """P3 Section 6 prints log(1 + exp(-a b)) with labels a in {0, 1}: at a = 0 the loss is log 2 and its slope 0.
-
-    claimed / actual: slope of a negative pair's loss at score b for labels {-1, 1} and as printed. So negatives are not
-    trained at all, and each positive's loss falls for ever.
-    """
-    b = sp.symbols("b", real=True)
-    printed = sp.log(1 + sp.exp(-0 * b))
-    meant = sp.log(1 + sp.exp(b))
-    slope = sp.simplify(sp.diff(meant, b))
-    return Counterexample("labels {-1, 1} in the logistic loss", slope, sp.diff(printed, b), -slope)
-
-
-def eq18_as_printed(batch_size: int = 2, n_positives: int = 10) -> Counterexample:
-    """P3 (18) prints sqrt(ratio |O|^2 - 1)/(|O| - 1); at ratio = s^2/|O|^2 that is sqrt(s^2 - 1)/(M - 1), not rho.
-
-    The printed value is too large by the factor sqrt((s + 1)/(s - 1)): 1.73 at s = 2, 1.0006 at s = 1637.
-    """
-    s = sp.Integer(batch_size)
-    rho = sp.Rational(batch_size - 1, n_positives - 1)
-    printed = sp.sqrt(s**2 - 1) / (n_positives - 1)
-    return Counterexample(
-        "the minus one outside the root of (18)", rho, printed, rho * (sp.sqrt((s + 1) / (s - 1)) - 1)
-    )
-
-
-def e5_as_printed(labels: np.ndarray, batch_size: int) -> Counterexample:
-    """P3 Appendix E.5 first prints (|O| - |batch|)/(|O| - 1) where (17) has |batch| - 1 below.
-
-    claimed / actual: expected weight of l- of every cell, (m, n), by enumeration. Every positive gets too much l-:
-    by (1/pop) ((M - s)/(s - 1) - (M - s)/(M - 1)) / (mn).
-    """
-    n_positives = int(labels.sum())
-    a = Fraction(n_positives, labels.size * batch_size)
-    meant, printed = (
-        Fraction(n_positives - batch_size, batch_size - 1),
-        Fraction(n_positives - batch_size, n_positives - 1),
-    )
-    inverse_pop = Fraction(1) / _popularity(labels)
-    shift = a * (meant - printed)  # the printed loss subtracts this much less, divided by pop, on each sampled pair
-
-    def printed_weights(batch: tuple[Pair, ...]) -> np.ndarray:
-        _, negative = scattered_weights("unbiased", labels, batch)
-        for pair in batch:
-            negative[pair] += shift * inverse_pop[pair]
-        return negative
-
-    every = [printed_weights(batch) for batch in batches(labels, batch_size)]
-    claimed = stated_weights("unbiased", labels, batch_size)[1]
-    return Counterexample(
-        "the hat on |batch| - 1 in Appendix E.5",
-        claimed,
-        sum(every) / len(every),
-        exact(labels) * inverse_pop * (meant - printed) / labels.size,
-    )
 
 
 def sogram_with_one_batch(labels: np.ndarray, batch_size: int) -> Counterexample:
@@ -165,19 +106,6 @@ def empty_column(labels: np.ndarray, batch_size: int) -> Counterexample:
     )
 
 
-def batch_of_one(labels: np.ndarray) -> Counterexample:
-    """|batch| = 1: which cells any batch shows, (m, n), against what an unbiased loss needs, which is all of them.
-
-    claimed is 1 where the cell's l- must be learnt; actual is 1 where any batch shows the cell. One pair makes a 1 x 1
-    grid, so only O is ever seen: the gap is -1 on every negative cell, and no choice of weights can repair it.
-    """
-    seen = np.zeros(labels.shape, dtype=int)
-    for ((i, j),) in batches(labels, 1):
-        seen[i, j] = 1
-    everywhere = np.ones(labels.shape, dtype=int)
-    return Counterexample("at least two pairs per batch", everywhere, seen, labels - everywhere)
-
-
 def duplicate_pairs(labels: np.ndarray, pair: Pair, batch_size: int) -> Counterexample:
     """The set O given as a list that names one pair twice (a repeat purchase): expected weights of (17), enumerated.
 
@@ -205,104 +133,32 @@ def duplicate_pairs(labels: np.ndarray, pair: Pair, batch_size: int) -> Countere
     return Counterexample("positives are a set", claimed, actual, extra)
 
 
-def minima_can_agree(size: int) -> Counterexample:
-    """P3 Section 4.1 says min E[(11)] != min (5). Not always: Y a permutation and |batch| = |O| make (13) equal (5).
-
-    claimed / actual: weights of l- of (5) and of (13). The gap is zero, so the inequality holds "in general" only.
-    """
-    labels = np.eye(size, dtype=int)
-    claimed = stated_weights("unbiased", labels, size)[1]
-    return Counterexample(
-        "some pair has popularity above 1 or the batch is not full",
-        claimed,
-        averaged_weights("in_batch", labels, size)[1],
-        claimed * 0,
-    )
-
-
-def unbounded_below(
-    score: float, labels: np.ndarray | None = None, batch: tuple[Pair, ...] | None = None
-) -> Counterexample:
+def unbounded_below(score: float) -> Counterexample:
     """One batch of (17) under the logistic loss, with all sampled pairs at `score` and every other cell at 0.
 
     claimed: 0, the least value of a sum of losses with weights >= 0. actual: the batch loss. It follows the line
     - score * a * sum over the batch of (1 - 1/pop) + constant, so it has no lower bound; formula None.
-    The default: the 2 x 2 matrix of ones, where every pair has popularity 4, and the batch of its two diagonal cells.
+    The labels: the 2 x 2 matrix of ones, where every pair has popularity 4. The batch: its two diagonal cells.
     """
-    labels = SMALL_LABELS[0] if labels is None else labels
-    batch = ((0, 0), (1, 1)) if batch is None else batch
-    scores = np.zeros(labels.shape)
-    for pair in batch:
-        scores[pair] = score
-    i, j = (list(side) for side in zip(*batch, strict=True))
-    grid = scores[np.ix_(i, j)]
+    labels, grid = SMALL_LABELS[0], score * np.eye(2)
     value = in_batch.batch_loss(
         "unbiased",
         pos_loss=losses.logistic(1, grid.diagonal()),
         neg_loss=losses.logistic(0, grid),
-        row_counts=labels.sum(axis=1)[i],
-        col_counts=labels.sum(axis=0)[j],
+        row_counts=labels.sum(axis=1),
+        col_counts=labels.sum(axis=0),
         n_positives=int(labels.sum()),
         shape=labels.shape,
     )
     return Counterexample("weights are not negative", 0.0, float(value))
 
 
-def unbounded_slope(labels: np.ndarray | None = None, batch: tuple[Pair, ...] | None = None) -> Fraction:
+def unbounded_slope() -> Fraction:
     """The slope of `unbounded_below` for large scores, exactly: -a sum over the batch of (1 - 1/pop), a = M/(mns)."""
-    labels = SMALL_LABELS[0] if labels is None else labels
-    batch = ((0, 0), (1, 1)) if batch is None else batch
+    labels, batch = SMALL_LABELS[0], ((0, 0), (1, 1))
     pop = _popularity(labels)
     a = Fraction(int(labels.sum()), labels.size * len(batch))
     return -a * sum((1 - 1 / Fraction(pop[pair]) for pair in batch), Fraction(0))
-
-
-def hinge_is_not_convex(pop: int = 4) -> Counterexample:
-    """(17) is convex in each score because l+ - l- is a line; for the hinge loss it is not, and convexity is lost.
-
-    l+ = max(0, 1 - x), l- = max(0, 1 + x), and a sampled pair weighs l- by 1/pop - 1. claimed: the least second
-    difference that a convex function can have, 0. actual: f(-2) - 2 f(-1) + f(0) = 1/pop - 1.
-    """
-    weight = Fraction(1, pop) - 1
-
-    def f(x: int) -> Fraction:
-        return max(0, 1 - x) + weight * max(0, 1 + x)
-
-    return Counterexample("l+ - l- is linear in the score", Fraction(0), f(-2) - 2 * f(-1) + f(0), weight)
-
-
-def fit_gradient(labels: np.ndarray, batch: tuple[Pair, ...]) -> Counterexample:
-    """The gradient of one batch of (17) in the scores, at a perfect square-loss fit (scores = labels), (m, n).
-
-    claimed: 0, the gradient of the full objective there and of every masked batch. actual: -a (1 - 1/pop) on the
-    sampled pairs plus what the other cells of the grid that lie in O receive. So training with (17) keeps moving at
-    the solution, and a constant step does not settle.
-    """
-    _, negative = scattered_weights("unbiased", labels, batch)
-    y = exact(labels)
-    return Counterexample("weights of known positives are zero", y * 0, negative * y)  # dl-/dscore = score = 1 on O
-
-
-def masked_is_not_always_quieter(score: Fraction = Fraction(1, 2)) -> list[Fraction]:
-    """c* of `in_batch.optimal_mix` on the small label matrices at s = 3, all scores equal (square loss).
-
-    c* = 0 would mean that the masked loss is best, c* = 1 that (17) is; values in between and beyond both occur.
-    """
-    found = []
-    for labels in SMALL_LABELS:
-        if labels.sum() >= 3:
-            scores = exact(np.ones(labels.shape, dtype=int)) * score
-            pos_loss, neg_loss = losses.pair_losses("square", scores)
-            found.append(in_batch.optimal_mix(pos_loss=pos_loss, neg_loss=neg_loss, labels=labels, batch_size=3).c)
-    return found
-
-
-def largest_safe_batch(pop: int, n_positives: int) -> int | None:
-    """The largest batch size at which a positive of popularity `pop` is still on the right side of (14), or None.
-
-    rho (pop - 1) <= 1 iff s <= 1 + (M - 1)/(pop - 1); None when pop = 1, where every size will do.
-    """
-    return None if pop == 1 else min(n_positives, math.floor(1 + Fraction(n_positives - 1, pop - 1)))
 
 
 def _popularity(labels: np.ndarray) -> np.ndarray:

@@ -392,7 +392,7 @@ def enumerate_fit_gradient() -> Fraction:
 
     dl+/dscore = score - 1 vanishes on O and dl-/dscore = score vanishes outside O, so the gradient of a batch is its
     weights of l- on O; the residual is the largest of these. (17) has weights (1/pop - 1) M/(mns) there: it keeps its
-    noise, see `broken.fit_gradient`.
+    noise.
     """
     worst = Fraction(0)
     for labels, batch_size in labelled_cases():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -14,6 +15,7 @@ from course_lib.lessons.shared.findings import Difference, finding
 from course_lib.papers import agreement
 
 RATIOS = (1e-5, 1e-3, 1e-1)  # the batch ratios of the page's own runs
+SMALLEST, LARGEST = {"ratio": RATIOS[0]}, {"ratio": RATIOS[-1]}
 # the exact optima of the square loss in P3-T6
 STORED = {"ml-1m": "ML-1M", "amazon-beauty-5core": "Amazon Beauty"}
 FROM_T6 = {
@@ -21,6 +23,11 @@ FROM_T6 = {
     "in-batch": {"loss": "popularity", "serving": "raw"},
     "in-batch × popularity": {"loss": "popularity", "serving": "times popularity"},
 }
+
+# Findings on stored results, and what one case usually is there
+on_p3_t5 = partial(finding, rests_on=["P3-T5-laptop"])
+on_p3_t6 = partial(finding, rests_on=["P3-T6-laptop"])
+on_p3_x1 = partial(finding, rests_on=["P3-X1-laptop"])
 
 
 # ---- the page's own runs: one result for each seed
@@ -32,13 +39,17 @@ def _p5(runs: Sequence[Any], **where: Any) -> np.ndarray:
     return np.array([run.mean("P@5", selection="test", **wanted) for run in runs])
 
 
+def _changes(runs: Sequence[Any], more: Mapping[str, Any], less: Mapping[str, Any], **both: Any) -> Difference:
+    """P@5 of some cells minus that of others, over seeds."""
+    return Difference.paired(_p5(runs, **more, **both), _p5(runs, **less, **both))
+
+
 @finding("In-Batch finds less than Unbiased", case="pair of loss and batch ratio")
 def in_batch_finds_less(runs: Sequence[Any]) -> dict[str, Difference]:
     """P@5 of Unbiased minus that of In-Batch, over seeds."""
     return {
-        f"{pointwise}, {ratio:g}": Difference.paired(
-            _p5(runs, pointwise=pointwise, loss="unbiased", ratio=ratio),
-            _p5(runs, pointwise=pointwise, loss="in_batch", ratio=ratio),
+        f"{pointwise}, {ratio:g}": _changes(
+            runs, {"loss": "unbiased"}, {"loss": "in_batch"}, pointwise=pointwise, ratio=ratio
         )
         for pointwise in ("square", "logistic")
         for ratio in RATIOS
@@ -48,25 +59,13 @@ def in_batch_finds_less(runs: Sequence[Any]) -> dict[str, Difference]:
 @finding("In-Batch finds less at the largest batch ratio than at the smallest", case="kind of loss")
 def in_batch_falls(runs: Sequence[Any]) -> dict[str, Difference]:
     """P@5 at the smallest ratio minus that at the largest, over seeds."""
-    return {
-        pointwise: Difference.paired(
-            _p5(runs, pointwise=pointwise, loss="in_batch", ratio=RATIOS[0]),
-            _p5(runs, pointwise=pointwise, loss="in_batch", ratio=RATIOS[-1]),
-        )
-        for pointwise in ("square", "logistic")
-    }
+    return {kind: _changes(runs, SMALLEST, LARGEST, pointwise=kind, loss="in_batch") for kind in ("square", "logistic")}
 
 
 @finding("Pos-Neg finds more at the largest batch ratio than at the smallest", case="kind of loss")
 def pos_neg_climbs(runs: Sequence[Any]) -> dict[str, Difference]:
     """P@5 at the largest ratio minus that at the smallest, over seeds."""
-    return {
-        pointwise: Difference.paired(
-            _p5(runs, pointwise=pointwise, loss="pos_neg", ratio=RATIOS[-1]),
-            _p5(runs, pointwise=pointwise, loss="pos_neg", ratio=RATIOS[0]),
-        )
-        for pointwise in ("square", "logistic")
-    }
+    return {kind: _changes(runs, LARGEST, SMALLEST, pointwise=kind, loss="pos_neg") for kind in ("square", "logistic")}
 
 
 @finding(
@@ -81,8 +80,7 @@ def unbiased_keeps_most(runs: Sequence[Any]) -> dict[str, Difference]:
 @finding("With the logistic loss Unbiased finds less at the largest batch ratio than at the smallest", case="data set")
 def logistic_unbiased_falls(runs: Sequence[Any]) -> dict[str, Difference]:
     """P@5 at the smallest ratio minus that at the largest, over seeds."""
-    small, large = (_p5(runs, pointwise="logistic", loss="unbiased", ratio=ratio) for ratio in (RATIOS[0], RATIOS[-1]))
-    return {"MovieTweetings": Difference.paired(small, large)}
+    return {"MovieTweetings": _changes(runs, SMALLEST, LARGEST, pointwise="logistic", loss="unbiased")}
 
 
 @finding(
@@ -92,11 +90,9 @@ def logistic_unbiased_falls(runs: Sequence[Any]) -> dict[str, Difference]:
 )
 def serving_times_popularity_helps(runs: Sequence[Any]) -> dict[str, Difference]:
     """P@5 of the scores times popularity minus that of the scores as they are, square loss, over seeds."""
+    where = {"pointwise": "square", "loss": "in_batch"}
     return {
-        f"{ratio:g}": Difference.paired(
-            _p5(runs, pointwise="square", loss="in_batch", ratio=ratio, serving="times popularity"),
-            _p5(runs, pointwise="square", loss="in_batch", ratio=ratio),
-        )
+        f"{ratio:g}": _changes(runs, {"serving": "times popularity"}, {"serving": "raw"}, ratio=ratio, **where)
         for ratio in RATIOS
     }
 
@@ -104,33 +100,23 @@ def serving_times_popularity_helps(runs: Sequence[Any]) -> dict[str, Difference]
 @finding("At the smallest batch ratio In-Batch finds more than Pos-Neg, square loss", case="data set")
 def in_batch_above_pos_neg(runs: Sequence[Any]) -> dict[str, Difference]:
     """P@5 of In-Batch minus that of Pos-Neg at ratio 1e-5, over seeds."""
-    where = {"pointwise": "square", "ratio": RATIOS[0]}
-    return {
-        "MovieTweetings": Difference.paired(_p5(runs, loss="in_batch", **where), _p5(runs, loss="pos_neg", **where))
-    }
+    where = {"pointwise": "square", **SMALLEST}
+    return {"MovieTweetings": _changes(runs, {"loss": "in_batch"}, {"loss": "pos_neg"}, **where)}
 
 
 @finding("Under the logistic loss ω = 1 finds more than the smaller ω at the middle batch ratio", case="data set")
 def omega_costs(runs: Sequence[Any]) -> dict[str, Difference]:
     """P@5 of Unbiased minus that of Unbiased-ω at ratio 1e-3, over seeds."""
     where = {"pointwise": "logistic", "ratio": RATIOS[1]}
-    return {
-        "MovieTweetings": Difference.paired(
-            _p5(runs, loss="unbiased", **where), _p5(runs, loss="unbiased_omega", **where)
-        )
-    }
+    return {"MovieTweetings": _changes(runs, {"loss": "unbiased"}, {"loss": "unbiased_omega"}, **where)}
 
 
 @finding(
-    "The more popular a liked pair is, the lower is its score",
-    case="objective",
-    claimed={"in_batch", "popularity"},
+    "The more popular a liked pair is, the lower is its score", case="objective", claimed={"in_batch", "popularity"}
 )
 def popular_pairs_score_lower(ranks: Sequence[Mapping[str, float]]) -> dict[str, Difference]:
     """Minus Spearman's correlation of score and popularity over liked pairs, of each seed; square loss, ratio 1e-3."""
-    return {
-        objective: Difference.paired([-run[objective] for run in ranks], np.zeros(len(ranks))) for objective in ranks[0]
-    }
+    return {objective: Difference.below([run[objective] for run in ranks], 0) for objective in ranks[0]}
 
 
 @finding(
@@ -160,11 +146,7 @@ def _closed_form(t6: Any, loss: str, serving: str, metric: str) -> np.ndarray:
 METRICS = ("P@1", "P@5", "P@25", "R@5")  # those that the lab shows
 
 
-@finding(
-    "Multiplied by popularity, the exact optimum of In-Batch finds more than that of all pairs",
-    case="metric",
-    rests_on=["P3-T6-laptop"],
-)
+@on_p3_t6("Multiplied by popularity, the exact optimum of In-Batch finds more than that of all pairs", case="metric")
 def multiplied_beats_all_pairs(t6: Any) -> dict[str, Difference]:
     """The metric of the Popularity optimum, scores times popularity, minus that of the Unbiased one, over splits."""
     return {
@@ -175,10 +157,9 @@ def multiplied_beats_all_pairs(t6: Any) -> dict[str, Difference]:
     }
 
 
-@finding(
+@on_p3_t6(
     "Multiplied by popularity, the exact optimum of In-Batch is level with the best number that P3 prints",
     case="metric",
-    rests_on=["P3-T6-laptop"],
 )
 def multiplied_is_level_with_print(t6: Any) -> dict[str, Difference]:
     """What another split may change, minus the distance from the best of P3's Tables 5 and 6, square loss, ML-1M."""
@@ -200,11 +181,10 @@ def _of_one_more(values: np.ndarray) -> float:
     return agreement.pooled([values]).of_one_more(len(values))
 
 
-@finding(
+@on_p3_t6(
     "P@5 of Table 6 agrees with ours within what another split may change",
     case="objective",
     claimed={"Unbiased", "Pos-Neg-ω, 0.1", "Pos-Neg-ω, 0.01", "Pos-Neg-ω, 0.001"},
-    rests_on=["P3-T6-laptop"],
 )
 def table_6_agrees(t6: Any) -> dict[str, Difference]:
     """What another split may change, minus the distance of our mean from the printed P@5; square loss, ML-1M, L-BFGS.
@@ -237,63 +217,49 @@ def one_more_split(t6: Any, n: int) -> float:
     return agreement.pooled([ours for ours, _ in _table_6_cells(t6).values()]).of_one_more(n)
 
 
-@finding("Pos-Neg finds more with every larger batch ratio", case="step", rests_on=["P3-T5-laptop"])
+def _apart(t5: Any, more: Mapping[str, Any], less: Mapping[str, Any], **both: Any) -> Difference:
+    """Mean P@5 of some cells minus that of others, one seed."""
+    return Difference(t5.mean("P@5", **more, **both) - t5.mean("P@5", **less, **both))
+
+
+@on_p3_t5("Pos-Neg finds more with every larger batch ratio", case="step")
 def pos_neg_climbs_on_ml1m(t5: Any) -> dict[str, Difference]:
     """P@5 at each ratio minus that at the next smaller one; square loss, ML-1M, one seed."""
     where = {"data": "ml-1m", "pointwise": "square", "loss": "pos_neg", "selection": "test", "serving": "raw"}
     ratios = sorted(t5.distinct("ratio", **where))
     return {
-        f"{small:g} to {large:g}": Difference(
-            t5.mean("P@5", ratio=large, **where) - t5.mean("P@5", ratio=small, **where)
-        )
+        f"{small:g} to {large:g}": _apart(t5, {"ratio": large}, {"ratio": small}, **where)
         for small, large in pairwise(ratios)
     }
 
 
-@finding(
-    "With the square loss Unbiased finds less at the largest batch ratio than at the smallest",
-    case="data set",
-    rests_on=["P3-T5-laptop"],
-)
+@on_p3_t5("With the square loss Unbiased finds less at the largest batch ratio than at the smallest", case="data set")
 def unbiased_falls_on_ml1m(t5: Any) -> dict[str, Difference]:
     """P@5 at the smallest ratio minus that at the largest; square loss, one seed."""
     where = {"data": "ml-1m", "pointwise": "square", "loss": "unbiased", "selection": "test", "serving": "raw"}
     ratios = sorted(t5.distinct("ratio", **where))
-    small, large = (t5.mean("P@5", ratio=ratio, **where) for ratio in (ratios[0], ratios[-1]))
-    return {"ML-1M": Difference(small - large)}
+    return {"ML-1M": _apart(t5, {"ratio": ratios[0]}, {"ratio": ratios[-1]}, **where)}
 
 
-@finding(
-    "Under the logistic loss a smaller ω helps",
-    case="batch ratio",
-    rests_on=["P3-T5-laptop"],
-)
+@on_p3_t5("Under the logistic loss a smaller ω helps", case="batch ratio")
 def small_omega_helps_on_ml100k(t5: Any) -> dict[str, Difference]:
     """P@5 of Unbiased-ω minus that of Unbiased; ML-100K, logistic loss, one seed."""
     where = {"data": "ml-100k", "pointwise": "logistic", "selection": "test", "serving": "raw"}
     return {
-        f"{ratio:g}": Difference(
-            t5.mean("P@5", loss="unbiased_omega", ratio=ratio, **where)
-            - t5.mean("P@5", loss="unbiased", ratio=ratio, **where)
-        )
+        f"{ratio:g}": _apart(t5, {"loss": "unbiased_omega"}, {"loss": "unbiased"}, ratio=ratio, **where)
         for ratio in sorted(t5.distinct("ratio", **where))
     }
 
 
-@finding(
-    "In-Batch and Popularity find less than a tenth of a percent of their five",
-    case="run",
-    rests_on=["P3-T6-laptop"],
-)
+@on_p3_t6("In-Batch and Popularity find less than a tenth of a percent of their five", case="run")
 def both_collapse_at_the_optimum(t6: Any) -> dict[str, Difference]:
     """0.1 minus P@5 of the L-BFGS runs as they are; square loss, ML-1M."""
     return {name: Difference(0.1 - raw) for name, raw, _ in _lbfgs_runs(t6)}
 
 
-@finding(
+@on_p3_t6(
     "Multiplied by popularity, models that L-BFGS left find more than before and less than the exact optimum",
     case="run",
-    rests_on=["P3-T6-laptop"],
 )
 def multiplying_repairs_in_part_after_lbfgs(t6: Any) -> dict[str, Difference]:
     """The smaller of P@5 times popularity minus as it is, and of the exact optimum minus that; square loss, ML-1M."""
@@ -314,11 +280,7 @@ def _lbfgs_runs(t6: Any) -> list[tuple[str, float, float]]:
     return found
 
 
-@finding(
-    "On Amazon Beauty the most popular items find less than each of the three exact models",
-    case="model",
-    rests_on=["P3-T6-laptop"],
-)
+@on_p3_t6("On Amazon Beauty the most popular items find less than each of the three exact models", case="model")
 def popularity_is_weak_on_amazon(t6: Any) -> dict[str, Difference]:
     """P@5 of an exact optimum minus that of the most popular items, the same split."""
     where = {"data": "amazon-beauty-5core"}
@@ -333,10 +295,9 @@ SELECTED = {"selection": "test", "serving": "raw"}
 ON_ML1M = {"data": "ml-1m", "pointwise": "square", "selection": "test"}
 
 
-@finding(
+@on_p3_t5(
     "In-Batch and Popularity find less than a tenth of a percent of their five",
     case="pair of objective and batch ratio",
-    rests_on=["P3-T5-laptop"],
 )
 def both_collapse_on_ml1m(t5: Any) -> dict[str, Difference]:
     """0.1 minus P@5; square loss, one seed."""
@@ -347,11 +308,7 @@ def both_collapse_on_ml1m(t5: Any) -> dict[str, Difference]:
     }
 
 
-@finding(
-    "Multiplied by popularity, In-Batch finds more than before and less than Unbiased",
-    case="batch ratio",
-    rests_on=["P3-T5-laptop"],
-)
+@on_p3_t5("Multiplied by popularity, In-Batch finds more than before and less than Unbiased", case="batch ratio")
 def multiplying_repairs_in_part(t5: Any) -> dict[str, Difference]:
     """The smaller of P@5 times popularity minus as it is, and of Unbiased minus that; square loss, ML-1M, one seed."""
     found = {}
@@ -363,10 +320,8 @@ def multiplying_repairs_in_part(t5: Any) -> dict[str, Difference]:
     return found
 
 
-@finding(
-    "In-Batch finds less than a third at the largest batch ratio of what it finds at the smallest",
-    case="data set",
-    rests_on=["P3-T5-laptop"],
+@on_p3_t5(
+    "In-Batch finds less than a third at the largest batch ratio of what it finds at the smallest", case="data set"
 )
 def in_batch_falls_on_ml100k(t5: Any) -> dict[str, Difference]:
     """A third of P@5 at the smallest ratio minus P@5 at the largest; logistic loss, one seed."""
@@ -376,18 +331,11 @@ def in_batch_falls_on_ml100k(t5: Any) -> dict[str, Difference]:
     return {"ML-100K": Difference(small / 3 - large)}
 
 
-@finding(
-    "The best checkpoint on the test set has a higher P@5 than one that other users choose",
-    case="data set",
-    rests_on=["P3-T5-laptop"],
-)
+@on_p3_t5("The best checkpoint on the test set has a higher P@5 than one that other users choose", case="data set")
 def choosing_on_the_test_set_flatters(t5: Any) -> dict[str, Difference]:
     """P@5 of the one minus that of the other, mean over losses and batch ratios, one seed."""
     return {
-        data: Difference(
-            t5.mean("P@5", data=data, serving="raw", selection="test")
-            - t5.mean("P@5", data=data, serving="raw", selection="cross-fitted")
-        )
+        data: _apart(t5, {"selection": "test"}, {"selection": "cross-fitted"}, data=data, serving="raw")
         for data in t5.distinct("data")
     }
 
@@ -441,30 +389,26 @@ def _in_batch_ahead(x1: Any, data: str, sign: int) -> dict[str, Difference]:
     }
 
 
-@finding(
+@on_p3_x1(
     "Where the division by popularity costs little, In-Batch finds more than Unbiased",
     case="pair of data set and batch ratio",
-    rests_on=["P3-X1-laptop"],
 )
 def unbiased_can_lose(x1: Any) -> dict[str, Difference]:
     """P@1 of In-Batch minus that of Unbiased, over seeds."""
     return {name: case for data in LOSES for name, case in _in_batch_ahead(x1, data, 1).items()}
 
 
-@finding(
+@on_p3_x1(
     "Where the division by popularity costs much, In-Batch finds less than Unbiased",
     case="pair of data set and batch ratio",
-    rests_on=["P3-X1-laptop"],
 )
 def unbiased_wins_elsewhere(x1: Any) -> dict[str, Difference]:
     """P@1 of Unbiased minus that of In-Batch, over seeds."""
     return {name: case for data in WINS for name, case in _in_batch_ahead(x1, data, -1).items()}
 
 
-@finding(
-    "A set on which In-Batch finds more keeps more of the vote than every set on which it finds less",
-    case="data set",
-    rests_on=["P3-X1-laptop"],
+@on_p3_x1(
+    "A set on which In-Batch finds more keeps more of the vote than every set on which it finds less", case="data set"
 )
 def what_is_kept_decides(x1: Any) -> dict[str, Difference]:
     """What such a set keeps minus the most that a set of the other kind keeps, over seeds."""
@@ -472,10 +416,8 @@ def what_is_kept_decides(x1: Any) -> dict[str, Difference]:
     return {X1_NAMES[data]: Difference.paired(x1_values(x1, data, "votes", metric="kept"), most) for data in LOSES}
 
 
-@finding(
-    "Among the first five In-Batch still leads where a row carries 5 of the 20 labels that fit",
-    case="batch ratio",
-    rests_on=["P3-X1-laptop"],
+@on_p3_x1(
+    "Among the first five In-Batch still leads where a row carries 5 of the 20 labels that fit", case="batch ratio"
 )
 def ahead_longer_among_five(x1: Any) -> dict[str, Difference]:
     """P@5 of In-Batch minus that of Unbiased on the made data, over seeds."""
@@ -486,11 +428,7 @@ def ahead_longer_among_five(x1: Any) -> dict[str, Difference]:
     }
 
 
-@finding(
-    "With more dimensions than groups In-Batch leads by less than one point",
-    case="batch ratio",
-    rests_on=["P3-X1-laptop"],
-)
+@on_p3_x1("With more dimensions than groups In-Batch leads by less than one point", case="batch ratio")
 def width_closes_the_gap(x1: Any) -> dict[str, Difference]:
     """One point minus the lead of In-Batch in P@1 at width 48; made data, a row carries all that fits, over seeds."""
     where = {"data": "made-5", "k": 48}
@@ -501,11 +439,7 @@ def width_closes_the_gap(x1: Any) -> dict[str, Difference]:
     }
 
 
-@finding(
-    "On the topics a smaller weight of the negatives finds more than Unbiased and than In-Batch",
-    case="rival",
-    rests_on=["P3-X1-laptop"],
-)
+@on_p3_x1("On the topics a smaller weight of the negatives finds more than Unbiased and than In-Batch", case="rival")
 def pos_neg_leads_on_topics(x1: Any) -> dict[str, Difference]:
     """P@1 of Pos-Neg at ratio 1e-3 minus that of the rival, over seeds."""
     data = "wikispeedia-topics"
@@ -523,6 +457,11 @@ Runs = Sequence[Mapping[str, Lists]]  # for each seed: name of the model -> what
 def of_runs(runs: Runs, model: str, what: str) -> np.ndarray:
     """One field of `Lists` of one model, over seeds."""
     return np.array([getattr(run[model], what) for run in runs], dtype=float)
+
+
+def _ahead(runs: Runs, more: str, less: str, what: str = "precision") -> Difference:
+    """One field of `Lists`: of one model minus of another, over seeds."""
+    return Difference.paired(of_runs(runs, more, what), of_runs(runs, less, what))
 
 
 def _exact(larger: str, smaller: str, splits: Runs, t6: Any, *, share: float = 1) -> dict[str, Difference]:
@@ -543,9 +482,7 @@ def exact_in_batch_finds_less(splits: Runs, t6: Any) -> dict[str, Difference]:
 @finding("The exact optimum of In-Batch recommends films with fewer fans than that of all pairs does", case="data set")
 def exact_in_batch_shows_rarer_films(splits: Runs) -> dict[str, Difference]:
     """Median count of the films shown, all pairs minus In-Batch, over splits."""
-    return {
-        "MovieTweetings": Difference.paired(*(of_runs(splits, model, "fans") for model in ("all pairs", "in-batch")))
-    }
+    return {"MovieTweetings": _ahead(splits, "all pairs", "in-batch", "fans")}
 
 
 @finding("Multiplied by popularity, the exact optimum of In-Batch finds more than before", case="data set")
@@ -569,30 +506,19 @@ SERVED = {"logistic": "in_batch", "softmax": "softmax"}
 @finding("An objective finds more with its correction than without", case="kind of loss")
 def correction_finds_more(runs: Runs) -> dict[str, Difference]:
     """P@5 with the correction minus P@5 without, over seeds."""
-    return {
-        kind: Difference.paired(of_runs(runs, mended, "precision"), of_runs(runs, plain, "precision"))
-        for kind, (mended, plain) in MENDED.items()
-    }
+    return {kind: _ahead(runs, mended, plain) for kind, (mended, plain) in MENDED.items()}
 
 
 @finding("With its correction an objective recommends more popular films than without", case="kind of loss")
 def correction_raises_popularity(runs: Runs) -> dict[str, Difference]:
     """Median count of the films shown, with the correction minus without, over seeds."""
-    return {
-        kind: Difference.paired(of_runs(runs, mended, "fans"), of_runs(runs, plain, "fans"))
-        for kind, (mended, plain) in MENDED.items()
-    }
+    return {kind: _ahead(runs, mended, plain, "fans") for kind, (mended, plain) in MENDED.items()}
 
 
 @finding("A biased model finds more when the log of the popularity is added to its scores", case="kind of loss")
 def log_popularity_at_serving_helps(runs: Runs) -> dict[str, Difference]:
     """P@5 with the scores plus log popularity minus P@5 with the scores as they are, over seeds."""
-    return {
-        kind: Difference.paired(
-            of_runs(runs, f"{plain}, plus log popularity", "precision"), of_runs(runs, plain, "precision")
-        )
-        for kind, plain in SERVED.items()
-    }
+    return {kind: _ahead(runs, f"{plain}, plus log popularity", plain) for kind, plain in SERVED.items()}
 
 
 @finding(
@@ -602,11 +528,7 @@ def log_popularity_at_serving_helps(runs: Runs) -> dict[str, Difference]:
 )
 def some_beat_popularity(runs: Runs) -> dict[str, Difference]:
     """P@5 of the model minus P@5 of the most popular films, over seeds."""
-    return {
-        model: Difference.paired(of_runs(runs, model, "precision"), of_runs(runs, "most popular", "precision"))
-        for model in runs[0]
-        if model != "most popular"
-    }
+    return {model: _ahead(runs, model, "most popular") for model in runs[0] if model != "most popular"}
 
 
 # ---- the lab: rates tried on a validation part

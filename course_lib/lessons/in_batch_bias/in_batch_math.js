@@ -141,16 +141,6 @@ export function objectiveParts(labels, weights, losses) {
   return { ...parts, total: parts.pull + parts.pushOnPositives + parts.pushOnNegatives };
 }
 
-/** Expected value of the batch loss for given losses: sum of expected weights times losses. */
-export function expectedObjective(kind, { labels, batchSize, omega, losses }) {
-  return objectiveParts(labels, expectedWeights(kind, { labels, batchSize, omega }), losses).total;
-}
-
-/** The full objective (5). */
-export function fullObjective({ labels, losses }) {
-  return objectiveParts(labels, fullWeights(labels), losses).total;
-}
-
 /** The loss of one batch. */
 export function batchLoss(kind, { labels, pairs, omega, losses }) {
   return objectiveParts(labels, batchWeightsOnCells(kind, { labels, pairs, omega }), losses).total;
@@ -206,8 +196,11 @@ export function singularParts(matrix) {
   };
 }
 
+/** The losses that have a closed form for few dimensions in the largest batch only, the whole data set: there pos_neg expects the full objective (5). */
+export const IN_LARGEST = ["in_batch", "pos_neg"];
+
 /** Whether the weights of l+ and l- on each cell add up to (number of its row) x (number of its column), so that few dimensions have a closed form, too. */
-export const hasClosedForm = (kind, { batchSize, positives }) => ["unbiased", "masked", "popularity"].includes(kind) || (kind === "in_batch" && batchSize === positives);
+export const hasClosedForm = (kind, { batchSize, positives, omega = 1 }) => (IN_LARGEST.includes(kind) ? batchSize === positives : kind !== "unbiased_omega" || omega === 1);
 
 /**
  * The scores with the least expected square loss, of rank `dimensions` at most: {scores, unique}. With fewer dimensions than the matrix
@@ -219,7 +212,7 @@ export function bestScores(kind, { labels, batchSize, omega, dimensions }) {
     return { scores: mapCells(positive, (pull, i, j) => (pull > 0 ? pull / (pull + negative[i][j]) : 0)), unique: true };
   }
   const { rows, columns, total } = countLabels(labels);
-  if (!hasClosedForm(kind, { batchSize, positives: total })) throw new RangeError(`kind is ${kind}, batchSize ${batchSize}; fewer dimensions have no closed form`);
+  if (!hasClosedForm(kind, { batchSize, positives: total, omega })) throw new RangeError(`kind is ${kind}, batchSize ${batchSize}, omega ${omega}; fewer dimensions have no closed form`);
   const weighted = ["popularity", "in_batch"].includes(kind);
   const root = (count) => (weighted && count > 0 ? 1 / Math.sqrt(count) : 1);
   const { values, kept } = singularParts(mapCells(labels, (label, i, j) => label * root(rows[i]) * root(columns[j])));

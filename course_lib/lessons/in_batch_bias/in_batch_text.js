@@ -77,7 +77,7 @@ export function analyse({ labels, kind, batch_size, omega, pointwise, fit, dimen
 /** The best scores for the square loss, the same times popularity, the best for all pairs, and the positives that each puts out of order. */
 function closedForms({ labels, kind, batchSize, omega, dimensions, total }) {
   const most = Math.min(labels.length, labels[0].length);
-  const fewerToo = hasClosedForm(kind, { batchSize, positives: total });
+  const fewerToo = hasClosedForm(kind, { batchSize, positives: total, omega });
   const rank = fewerToo ? Math.min(dimensions, most) : most;
   const { scores, unique } = bestScores(kind, { labels, batchSize, omega, dimensions: rank });
   const popularity = pairPopularity(labels);
@@ -176,11 +176,11 @@ const HEADS = {
   scores: ["Pair", "Label", "Popularity", "Best score, square loss", "Out of order", "Times popularity", "Out of order", "Best for all pairs", "Out of order"],
 };
 
-/** The table of all numbers, {heads, rows, caption}: a row for each pair; none where nothing can be computed. */
+/** The table of all numbers, [heads, rows, caption]: a row for each pair; none where nothing can be computed. */
 export function tableOf({ labels, pointwise, cells }, result) {
   const { problem: trouble, weights, popularity, full, mistaken } = result;
   const heads = HEADS[cells === "weights" ? "weights" : "scores"];
-  if (trouble) return { heads, rows: [], caption: trouble };
+  if (trouble) return [heads, [], trouble];
   const yes = (pairs) => (name) => (pairs.some((pair) => pairName(pair) === name) ? "yes" : "no");
   const ofWeights = (name, label, i, j) => {
     const [pull, push] = [weights.positive[i][j], weights.negative[i][j]];
@@ -195,7 +195,7 @@ export function tableOf({ labels, pointwise, cells }, result) {
     const name = pairName([i, j]);
     return [name, String(label), String(popularity[i][j]), ...of(name, label, i, j)];
   }).flat();
-  return { heads, rows, caption };
+  return [heads, rows, caption];
 }
 
 /** Lines of Python that compute the weights or the scores, and show the same state. */

@@ -1,9 +1,9 @@
 // The interactive "what the batch really weighs": an editable label matrix and the weight that one expected batch puts on
 // every pair. Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper (paper_dom.js) alike.
-import { Interactive, beside, button, choice, framed, key, presets, showing, slider, table } from "../shared/widgets/controls.js";
+import { Interactive, beside, button, choice, framed, key, presets, showing, slider } from "../shared/widgets/controls.js";
 import { h, hatch, number, svg, uniqueId } from "../shared/widgets/kit.js";
 import {
-  KINDS, batchLoss, batchWeights, batchWeightsOnCells, bestScore, countLabels, mapCells, pairPopularity, positivePairs,
+  IN_LARGEST, KINDS, batchLoss, batchWeights, batchWeightsOnCells, bestScore, countLabels, mapCells, pairPopularity, positivePairs,
 } from "./in_batch_math.js";
 import { selection } from "../shared/widgets/motion_view.js";
 import { randomGenerator, sampleWithoutReplacement } from "../shared/widgets/random.js";
@@ -62,7 +62,7 @@ class View extends Interactive {
     const head = {
       look: "cw-in-batch cw-words-under cw-main-long",
       title: "What the batch really weighs",
-      lead: "Switch labels on and off. What does a batch weigh, which scores fit that best, and what does multiplying back repair?",
+      lead: "A 1 is a positive, a pair that belongs together. Switch labels on and off: what does a batch weigh, which scores fit that best, and what does multiplying back repair?",
     };
     const options = KINDS.map((name) => [name, KIND_NAMES[name]]);
     parts.presets = presets(PRESETS, (name) => this.usePreset(name));
@@ -149,16 +149,16 @@ class View extends Interactive {
     this.set({ labels, batch_size });
   }
 
-  /** Fewer dimensions than all have a closed form in the largest batch alone: one of the two gives way to the other. */
+  /** Of IN_LARGEST, fewer dimensions than all have a closed form in the largest batch alone: one of the two gives way to the other. */
   changeDimensions(dimensions) {
     const { labels, kind, batch_size } = this.state();
     const fewer = dimensions < Math.min(labels.length, labels[0].length);
-    this.set({ dimensions: fewer ? dimensions : LARGEST, batch_size: fewer && kind === "in_batch" ? this.result.total : batch_size });
+    this.set({ dimensions: fewer ? dimensions : LARGEST, batch_size: fewer && IN_LARGEST.includes(kind) ? this.result.total : batch_size });
   }
 
   changeBatchSize(batch_size) {
     const { kind, dimensions } = this.state();
-    this.set({ batch_size, dimensions: kind === "in_batch" && batch_size < this.result.total ? LARGEST : dimensions });
+    this.set({ batch_size, dimensions: IN_LARGEST.includes(kind) && batch_size < this.result.total ? LARGEST : dimensions });
   }
 
   toggle(i, j) {
@@ -272,10 +272,8 @@ class View extends Interactive {
     this.showWeights(state);
     this.showObjective();
     this.showBatch(state);
-    this.showTable();
-    this.parts.folds.code.textContent = asPython(state, this.result);
     this.inspect(...this.active);
-    this.announce?.();
+    this.fold({ numbers: () => tableOf(state, this.result), python: asPython(state, this.result) });
   }
 
   showControls({ kind, omega, pointwise, fit, labels, cells }) {
@@ -312,8 +310,10 @@ class View extends Interactive {
     if (dimensions.box.hidden) return;
     const { best } = this.result;
     dimensions.input.max = best.most;
-    dimensions.input.disabled = !best.fewerToo && kind !== "in_batch"; // of the in-batch loss the largest batch has one
-    dimensions.show(best.rank, best.rank === best.most ? `all ${best.most}${best.fewerToo ? "" : kind === "in_batch" ? "; fewer set the largest batch" : "; this loss has no closed form with fewer"}` : `${best.rank} of ${best.most}`);
+    const largest = IN_LARGEST.includes(kind);
+    dimensions.input.disabled = !best.fewerToo && !largest;
+    const onFewer = best.fewerToo ? "" : largest ? "; fewer set the largest batch" : "; with fewer there is a closed form for ω = 1 only";
+    dimensions.show(best.rank, best.rank === best.most ? `all ${best.most}${onFewer}` : `${best.rank} of ${best.most}`);
   }
 
   showGrid({ labels, cells }) {
@@ -447,13 +447,6 @@ class View extends Interactive {
       `${falseNegatives.length} of its ${draws.last.length ** 2 - draws.last.length} negatives are positives in truth. ` +
       `Mean batch loss ${number(draws.loss / draws.count)}, expected ${number(result.expected.total)}; ` +
       `largest gap between an average and an expected weight ${number(gap)}.`;
-  }
-
-  showTable() {
-    const { data, table: holder } = this.parts.folds;
-    if (!data.open) return;
-    const { heads, rows, caption } = tableOf(this.state(), this.result);
-    holder.replaceChildren(table(heads, rows, caption));
   }
 }
 

@@ -35,7 +35,7 @@ class InBatchWeights(WrittenOnce):
     cells       what the cells show: "weights"; "scores", those with the least expected square loss, in closed form; or
                 "multiplied", the scores times the popularity of the pair
     dimensions  of the model with these scores: 1 to 8, or as many as the matrix allows. Where fewer than all have no
-                closed form (in_batch below the largest batch, unbiased_omega, pos_neg) it is all
+                closed form (in_batch and pos_neg below the largest batch, unbiased_omega unless omega is 1) it is all
 
     All nine are traits: read, set and observe them. Weights are multiplied by m n, so that the full objective (5)
     gives every pair 1; a pair in a row or column without a positive weighs nothing, because no batch meets it. Raises
@@ -51,43 +51,23 @@ class InBatchWeights(WrittenOnce):
     )
 
     labels = traitlets.List(traitlets.List(traitlets.Int())).tag(sync=True, state=True)
-    batch_size = traitlets.Int().tag(sync=True, state=True)
+    batch_size = traitlets.Int(3).tag(sync=True, state=True)
     kind = Word("in_batch", in_batch.KINDS)
-    omega = traitlets.Float().tag(sync=True, state=True)
+    omega = traitlets.Float(0.1).tag(sync=True, state=True)
     pointwise = Word("logistic", POINTWISE)
     fit = Number(0.0, 0, 1)
     seed = traitlets.Int().tag(sync=True, state=True)
     cells = Word("weights", CELLS)
     dimensions = Count(LARGEST, 1, LARGEST)
 
-    def __init__(
-        self,
-        labels: Any = FIG2_LABELS,
-        *,
-        batch_size: int = 3,
-        kind: str = "in_batch",
-        omega: float = 0.1,
-        pointwise: str = "logistic",
-        fit: float = 0.0,
-        seed: int = 0,
-        **shown: Any,
-    ) -> None:
+    def __init__(self, labels: Any = FIG2_LABELS, *, batch_size: int = 3, **state: Any) -> None:
         rows = _label_rows(labels)
         positives = sum(map(sum, rows))
         if not 2 <= batch_size <= max(positives, 2):
             raise ValueError(
                 f"batch_size is {batch_size}; expected 2 to {positives}, the number of positives in labels"
             )
-        super().__init__(
-            labels=rows,
-            batch_size=batch_size,
-            kind=kind,
-            omega=omega,
-            pointwise=pointwise,
-            fit=fit,
-            seed=seed,
-            **shown,
-        )
+        super().__init__(labels=rows, batch_size=batch_size, **state)
 
     # ---- what Python can ask
 

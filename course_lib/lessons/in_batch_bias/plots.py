@@ -99,28 +99,10 @@ def _draw_cell(ax: Axes, i: float, j: float, label: int, *, treated: str, sample
     """One cell: treated as "positive" (tinted), "negative" (white), or "mistaken" (a positive taken for a negative)."""
     face = {"positive": PULL_TINT, "negative": "white", "mistaken": WRONG_TINT}[treated]
     edge = PUSH if sampled else WRONG if treated == "mistaken" else SOFT
-    ax.add_patch(
-        Rectangle(
-            (j - 0.45, i - 0.45),
-            0.9,
-            0.9,
-            fc=face,
-            ec=edge,
-            lw=2.4 if sampled else 1,
-            hatch="////" if treated == "mistaken" else None,
-            zorder=3 if sampled else 2,
-        )
-    )
-    text = ax.text(
-        j,
-        i,
-        str(label),
-        ha="center",
-        va="center",
-        weight="bold" if label else "normal",
-        color=INK if label else SOFT,
-        zorder=4,
-    )
+    hatch, thick, above = "////" if treated == "mistaken" else None, 2.4 if sampled else 1, 3 if sampled else 2
+    ax.add_patch(Rectangle((j - 0.45, i - 0.45), 0.9, 0.9, fc=face, ec=edge, lw=thick, hatch=hatch, zorder=above))
+    look: Any = {"weight": "bold", "color": INK} if label else {"weight": "normal", "color": SOFT}
+    text = ax.text(j, i, str(label), ha="center", va="center", zorder=4, **look)
     if treated == "mistaken":
         text.set_bbox({"fc": WRONG_TINT, "ec": "none", "pad": 1.2})
         _cross(ax, i, j, WRONG_TINT)
@@ -128,19 +110,8 @@ def _draw_cell(ax: Axes, i: float, j: float, label: int, *, treated: str, sample
 
 def _cross(ax: Axes, i: float, j: float, ground: str) -> None:
     """A cross in the upper right corner of a cell: a mistaken positive."""
-    sheet = {"fc": ground, "ec": "none", "pad": 0.8}
-    ax.text(
-        j + 0.3,
-        i - 0.29,
-        "✕",
-        ha="center",
-        va="center",
-        fontsize=8,
-        color=WRONG,
-        zorder=4,
-        family="DejaVu Sans",
-        bbox=sheet,
-    )
+    look: Any = {"ha": "center", "va": "center", "fontsize": 8, "color": WRONG, "family": "DejaVu Sans"}
+    ax.text(j + 0.3, i - 0.29, "✕", zorder=4, bbox={"fc": ground, "ec": "none", "pad": 0.8}, **look)
 
 
 def _draw_labels(ax: Axes, labels: np.ndarray, sampled: Sequence[tuple[int, int]]) -> None:
@@ -178,55 +149,38 @@ def _draw_list(ax: Axes, labels: np.ndarray, cells: Sequence[tuple[int, int]]) -
 
 @in_style
 def misclassification_threshold(
-    n_positives: int, *, popularity: Any = None, quantiles: Sequence[float] = (0.5, 0.9, 0.99), points: int = 60
+    n_positives: int, *, popularity: Any = None, quantiles: Sequence[float] = (0.5, 0.9, 0.99)
 ) -> tuple[Figure, Axes]:
     """Popularity above which the in-batch loss wants a positive pair to look negative, against the batch size.
 
     n_positives: M; popularity: those of the positive pairs of a data set, drawn as horizontal lines at `quantiles`.
     """
-    sizes = np.unique(np.geomspace(2, n_positives, points).round().astype(int))
+    sizes = np.unique(np.geomspace(2, n_positives, 60).round().astype(int))
     threshold = [in_batch.misclassification_threshold(int(size), n_positives) for size in sizes]
     fig, ax = plt.subplots()
     ax.loglog(sizes, threshold, color=PUSH, label="threshold 1 + (|O| − 1)/(|Ô| − 1)")
     top = max(threshold[0], *([] if popularity is None else [np.max(popularity)])) * 1.6
     ax.fill_between(sizes, threshold, top, fc=WRONG_TINT, ec=WRONG, hatch="///", lw=0, alpha=0.75)
-    ax.text(
-        sizes[-1] * 0.85,
-        top * 0.6,
-        "mistaken: pushed apart",
-        ha="right",
-        va="top",
-        color=WRONG,
-        weight="bold",
-        bbox=white_sheet(),
-    )
+    look: Any = {"ha": "right", "bbox": white_sheet()}
+    ax.text(sizes[-1] * 0.85, top * 0.6, "mistaken: pushed apart", va="top", color=WRONG, weight="bold", **look)
     ax.text(sizes[0] * 1.3, 1.5, "pulled together", color=PULL, weight="bold", va="bottom")
     if popularity is not None:
         for quantile in quantiles:
             level = float(np.quantile(np.asarray(popularity), quantile))
             ax.axhline(level, color=INK, lw=1, ls=(0, (5, 3)))
-            ax.text(
-                sizes[-1] * 0.85,
-                level * 1.12,
-                f"{quantile:.0%} of positive pairs below",
-                fontsize=8.5,
-                ha="right",
-                bbox=white_sheet(),
-            )
+            ax.text(sizes[-1] * 0.85, level * 1.12, f"{quantile:.0%} of positive pairs below", fontsize=8.5, **look)
     ax.set(xlabel="batch size |Ô|", ylabel="popularity of the pair", ylim=(1, top), xlim=(sizes[0], sizes[-1]))
     ax.legend(loc="lower left", bbox_to_anchor=(0, 1))
     return fig, ax
 
 
 @in_style
-def variance_curve(
-    batch_sizes: Sequence[int], variances: Mapping[str, Sequence[float]], *, standard_deviation: bool = True
-) -> tuple[Figure, Axes]:
+def variance_curve(batch_sizes: Sequence[int], variances: Mapping[str, Sequence[float]]) -> tuple[Figure, Axes]:
     """Exact spread of the batch losses against the batch size (claim X1), on logarithmic axes.
 
     variances: loss name -> one variance for each batch size (as from `in_batch.exact_moments`), all >= 0.
-    standard_deviation: draw its root, which has the unit of the loss. A variance of 0 (the full batch) has no logarithm
-    and is left out; a loss without any other is named in the legend all the same.
+    Drawn is its root, which has the unit of the loss. A variance of 0 (the full batch) has no logarithm and is left
+    out; a loss without any other is named in the legend all the same.
     """
     fig, ax = plt.subplots()
     for index, (name, given) in enumerate(variances.items()):
@@ -236,14 +190,9 @@ def variance_curve(
                 f"variances[{name!r}] has shape {values.shape}, minimum {values.min()}; "
                 f"expected {len(batch_sizes)} values >= 0"
             )
-        shown = np.where(values > 0, np.sqrt(values) if standard_deviation else values, np.nan)
+        shown = np.where(values > 0, np.sqrt(values), np.nan)
         ax.plot(batch_sizes, shown, **series_style(name, index))
-    ax.set(
-        xscale="log",
-        yscale="log",
-        xlabel="batch size |Ô|",
-        ylabel="standard deviation of the batch loss" if standard_deviation else "variance of the batch loss",
-    )
+    ax.set(xscale="log", yscale="log", xlabel="batch size |Ô|", ylabel="standard deviation of the batch loss")
     plain_numbers(ax)
     ax.legend()
     return fig, ax
@@ -311,14 +260,8 @@ def _draw_levels(ax: Axes, values: dict[float | None, list[float]], look: dict[s
         ax.errorbar(ratios, means, yerr=spread if np.any(spread) else None, capsize=3, elinewidth=1, **look, **face)
     if None in values:
         label = {"label": look["label"]} if not ratios else {}
-        ax.axhline(
-            float(np.mean(values[None])),
-            color=look["color"],
-            linestyle=look["linestyle"],
-            lw=face["linewidth"],
-            alpha=face["alpha"],
-            **label,
-        )
+        line = {"color": look["color"], "linestyle": look["linestyle"], "lw": face["linewidth"], "alpha": face["alpha"]}
+        ax.axhline(float(np.mean(values[None])), **line, **label)
 
 
 @in_style
@@ -329,12 +272,11 @@ def popularity_profile(
     label: str,
     popularity_label: str = "popularity",
     bins: int = 12,
-    reference: float | None = None,
 ) -> tuple[Figure, Axes]:
     """Mean of a quantity over bins of popularity, one line for each loss.
 
     popularity (k,) > 0; curves: loss name -> (k,) values (scores, shares, counts). Bins hold about equally many, and
-    bins between equal popularities are merged. reference: a level to compare with.
+    bins between equal popularities are merged.
     """
     popularity = np.asarray(popularity, dtype=float)
     if popularity.ndim != 1 or not popularity.size or (popularity <= 0).any():
@@ -349,17 +291,13 @@ def popularity_profile(
         if values.shape != popularity.shape:
             raise ValueError(f"curves[{name!r}] has shape {values.shape}; expected {popularity.shape}, as popularity")
         ax.plot(centres, [values[which == b].mean() for b in occupied], **series_style(name, index))
-    if reference is not None:
-        ax.axhline(reference, color=SOFT, lw=1.2, ls=":")
     ax.set(xscale="log", xlabel=popularity_label, ylabel=label)
     ax.legend()
     return fig, ax
 
 
 @in_style
-def quality_and_popularity(
-    quality: Mapping[str, float], recommended: Mapping[str, Any], *, quality_label: str = "P@5 on held-out films, %"
-) -> tuple[Figure, np.ndarray]:
+def quality_and_popularity(quality: Mapping[str, float], recommended: Mapping[str, Any]) -> tuple[Figure, np.ndarray]:
     """How good recommendations are, and how popular: bars beside boxes, one row for each model.
 
     quality: model -> number; recommended: model -> popularity of every item it recommends (any shape, > 0). A box spans
@@ -378,7 +316,7 @@ def quality_and_popularity(
     for row, (bar, value) in enumerate(zip(bars, quality.values(), strict=True)):
         bar.set_hatch(("", "///", "...", "xx", "\\\\\\")[row % 5])
         left.text(value + 0.02 * top, row, f"{value:.2f}", va="center", weight="bold")
-    left.set(xlabel=quality_label, xlim=(0, 1.22 * top), yticks=rows, yticklabels=list(quality))
+    left.set(xlabel="P@5 on held-out films, %", xlim=(0, 1.22 * top), yticks=rows, yticklabels=list(quality))
     right.boxplot(
         [np.ravel(values) for values in recommended.values()],
         positions=list(rows),
@@ -416,24 +354,11 @@ def lead_against(
     )
     for name, values in lead.items():
         made = name in joined
-        (x, across), (y, up) = ((mean.value, mean.half) for mean in map(_mean, (kept[name], values)))
-        ax.errorbar(
-            x,
-            y,
-            xerr=across,
-            yerr=up,
-            capsize=3,
-            elinewidth=1,
-            color=PUSH if made else PULL,
-            marker="o" if made else "s",
-        )
+        (x, across), (y, up) = ((mean.value, mean.half) for mean in map(Difference.above, (kept[name], values)))
+        color, marker = (PUSH, "o") if made else (PULL, "s")
+        ax.errorbar(x, y, xerr=across, yerr=up, capsize=3, elinewidth=1, color=color, marker=marker)
         by, side = ((0, -16), "center") if made else ((-7, 5), "right") if x > 75 else ((7, 10), "left")
         sheet = {} if made else {"bbox": white_sheet(), "zorder": 1.5}
         note(ax, name, (x, y), by, ha=side, fontsize=7.5 if made else 8.5, **sheet)
     ax.set(xlabel=xlabel, ylabel=ylabel, xlim=(-4, 104))
     return fig, ax
-
-
-def _mean(values: Any) -> Difference:
-    """The mean over seeds with its interval."""
-    return Difference.paired(values, np.zeros(len(values)))

@@ -7,21 +7,24 @@ pages' own runs: lengths (steps + 1, watched) of people or films, one tensor for
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from course_lib.lessons.shared.findings import Difference, finding
+from course_lib.lessons.shared.findings import Difference, by_seed, finding
 
 ROUNDING = 1e-12  # more than float64 loses in one step, far less than a step moves
 TANGENT = 1e-6  # |cos(q, dq)| below this counts as a right angle
-SETTING, RUN = "setting", "run"
+RUN = "run"
 TABLES = ("P0-E1-laptop", "P0-E6-laptop", "P0-E7-laptop")
 TABLE, DOT = "P0-E1-laptop", "P0-E2-laptop"
 NETWORKS = ("P0-E3-laptop", "P0-E4-laptop", "P0-E5-laptop")
 FILMS = "movietweetings-10core"
+
+stored = partial(finding, case="setting")
 
 
 def _named(data: str, width: int, *more: str) -> str:
@@ -57,9 +60,7 @@ def _against(
 # ---- stored: which towers keep the right angle
 
 
-@finding(
-    "A table or a one-hot layer under cosines moves at right angles, users and items", case=SETTING, rests_on=TABLES
-)
+@stored("A table or a one-hot layer under cosines moves at right angles, users and items", rests_on=TABLES)
 def tables_stay_tangent(*results: Any) -> dict[str, Difference]:
     """1e-6 minus the largest |cos(q, dq)|, of the worst seed."""
     return {
@@ -68,11 +69,7 @@ def tables_stay_tangent(*results: Any) -> dict[str, Difference]:
     }
 
 
-@finding(
-    "There, more of the movements make their vector longer than under dot products",
-    case=SETTING,
-    rests_on=(*TABLES, DOT),
-)
+@stored("There, more of the movements make their vector longer than under dot products", rests_on=(*TABLES, DOT))
 def tables_only_lengthen(*results: Any) -> dict[str, Difference]:
     """The share of movements that lengthen, minus that of experiment 2, over seeds."""
     *tables, dot = results
@@ -82,7 +79,7 @@ def tables_only_lengthen(*results: Any) -> dict[str, Difference]:
     }
 
 
-@finding("Items in a table move at right angles whatever the users' tower is", case=SETTING, rests_on=NETWORKS)
+@stored("Items in a table move at right angles whatever the users' tower is", rests_on=NETWORKS)
 def item_tables_stay_tangent(*results: Any) -> dict[str, Difference]:
     """1e-6 minus the largest |cos(q, dq)| of an item, of the worst seed."""
     return {
@@ -91,9 +88,8 @@ def item_tables_stay_tangent(*results: Any) -> dict[str, Difference]:
     }
 
 
-@finding(
+@stored(
     "Users of a network or a linear layer on codes leave the right angle further than users of a table",
-    case=SETTING,
     rests_on=(*NETWORKS, TABLE),
 )
 def network_users_leave_it(*results: Any) -> dict[str, Difference]:
@@ -102,11 +98,7 @@ def network_users_leave_it(*results: Any) -> dict[str, Difference]:
     return {name: Difference.paired(ours, theirs) for name, ours, theirs in _against(networks, table, "max |cos|")}
 
 
-@finding(
-    "Fewer of the movements of such users make their vector longer than in a table",
-    case=SETTING,
-    rests_on=(*NETWORKS, TABLE),
-)
+@stored("Fewer of the movements of such users make their vector longer than in a table", rests_on=(*NETWORKS, TABLE))
 def network_users_often_shorten(*results: Any) -> dict[str, Difference]:
     """The share of movements that lengthen in experiment 1, minus that of the network, over seeds."""
     *networks, table = results
@@ -124,9 +116,8 @@ def _against_chance(results: Iterable[Any]) -> dict[str, Difference]:
     }
 
 
-@finding(
+@stored(
     "Linear layers on codes stay nearer to the right angle than uniform directions do",
-    case=SETTING,
     claimed={
         *(f"E4: {_named(data, d, 'users')}" for data, d in (("", 3), ("", 16), (FILMS, 32))),
         *(f"E5: {_named(data, d, 'users')}" for data, d in (("", 3), ("", 16), (FILMS, 32))),
@@ -137,22 +128,20 @@ def linear_layers_beat_chance(*results: Any) -> dict[str, Difference]:
     return _against_chance(results)
 
 
-@finding(
+@stored(
     "The transformer's users are near the right angle less often than uniform directions are",
-    case=SETTING,
     claimed={f"E3: {_named(data, d, 'users')}" for data, d in (("", 2), ("", 16), (FILMS, 32))},
     rests_on=("P0-E3-laptop",),
 )
 def transformer_falls_below_chance(e3: Any) -> dict[str, Difference]:
-    return {name: Difference(-one.value, one.half, one.n) for name, one in _against_chance([e3]).items()}
+    return {name: -nearer for name, nearer in _against_chance([e3]).items()}
 
 
 # ---- stored: lengths
 
 
-@finding(
+@stored(
     "Under dot products the median vector ends shorter than it began",
-    case=SETTING,
     claimed={
         *(f"E2: {_named(data, d, 'users')}" for data, d in (("", 2), ("", 3), ("", 16), (FILMS, 32))),
         *(f"E2: {_named(data, d, 'items')}" for data, d in (("", 3), ("", 16), (FILMS, 32))),
@@ -162,12 +151,12 @@ def transformer_falls_below_chance(e3: Any) -> dict[str, Difference]:
 def dot_products_shrink(e2: Any) -> dict[str, Difference]:
     """-log(length at the end / at the start), users and items, over seeds."""
     return {
-        name: Difference.paired(np.zeros(3), np.log(e2.values("norm ratio", **where)))
+        name: Difference.below(np.log(e2.values("norm ratio", **where)), 0)
         for name, _, where in _by_setting([e2], "norm ratio", sides=("user", "item"))
     }
 
 
-@finding("Under momentum no movement makes its vector shorter", case=SETTING, rests_on=("P0-E0-laptop",))
+@stored("Under momentum no movement makes its vector shorter", rests_on=("P0-E0-laptop",))
 def momentum_never_shortens(e0: Any) -> dict[str, Difference]:
     """1e-12 minus the share of moves that do not lengthen, of the worst seed."""
     return {
@@ -184,17 +173,13 @@ def _longer_than_plain_table(one: Any, plain: Any, sides: Sequence[str]) -> dict
     }
 
 
-@finding(
-    "Momentum makes the vectors longer than plain SGD does", case=SETTING, rests_on=("P0-E0-laptop", "P0-E1-laptop")
-)
+@stored("Momentum makes the vectors longer than plain SGD does", rests_on=("P0-E0-laptop", "P0-E1-laptop"))
 def momentum_lengthens_more(e0: Any, e1: Any) -> dict[str, Difference]:
     return _longer_than_plain_table(e0, e1, ("user", "item"))
 
 
-@finding(
-    "Users of a one-hot layer grow by a larger factor than users of a table",
-    case=SETTING,
-    rests_on=("P0-E6-laptop", "P0-E1-laptop"),
+@stored(
+    "Users of a one-hot layer grow by a larger factor than users of a table", rests_on=("P0-E6-laptop", "P0-E1-laptop")
 )
 def one_hot_layers_grow_more(e6: Any, e1: Any) -> dict[str, Difference]:
     return _longer_than_plain_table(e6, e1, ("user",))
@@ -208,33 +193,29 @@ def shorter(lengths: Tensor) -> Tensor:
     return lengths[1:] < lengths[:-1] * (1 - ROUNDING)
 
 
-def _by_seed(differences: Iterable[float]) -> dict[str, Difference]:
-    return {f"seed {seed}": Difference(float(value)) for seed, value in enumerate(differences)}
-
-
 @finding("No movement makes a film's vector shorter, beyond rounding", case="seed")
 def no_film_shortens(films: Sequence[Tensor]) -> dict[str, Difference]:
     """1e-12 minus the largest share of its length that a film loses in a step."""
-    return _by_seed(ROUNDING - float((1 - run[1:] / run[:-1]).max()) for run in films)
+    return by_seed(ROUNDING - float((1 - run[1:] / run[:-1]).max()) for run in films)
 
 
 @finding("Every watched person's vector is shorter after the 200 steps than before", case="seed")
 def every_person_ends_shorter(people: Sequence[Tensor]) -> dict[str, Difference]:
     """The smallest share of its length that a person loses."""
-    return _by_seed(float((1 - run[-1] / run[0]).min()) for run in people)
+    return by_seed(float((1 - run[-1] / run[0]).min()) for run in people)
 
 
 @finding("More than half of the people's movements make their vector shorter", case="seed")
 def most_moves_shorten_people(people: Sequence[Tensor]) -> dict[str, Difference]:
     """The share of such movements, minus a half."""
-    return _by_seed(float(shorter(run).double().mean()) - 0.5 for run in people)
+    return by_seed(float(shorter(run).double().mean()) - 0.5 for run in people)
 
 
 @finding("The first step makes the median person's vector longer by a larger factor than any later step", case="seed")
 def the_first_step_jumps(people: Sequence[Tensor]) -> dict[str, Difference]:
     """The median factor of the first step, minus the largest of a later step."""
     factors = [(run[1:] / run[:-1]).median(dim=1).values for run in people]
-    return _by_seed(float(each[0] - each[1:].max()) for each in factors)
+    return by_seed(float(each[0] - each[1:].max()) for each in factors)
 
 
 # ---- the main page's own runs: one change at a time, on the toy
@@ -264,7 +245,7 @@ def these_changes_shorten(shares: Mapping[str, Sequence[float]], unchanged: Sequ
 @finding("Each movement of an inverted table makes its vector shorter", case="seed")
 def inversion_always_shortens(shares: Sequence[float]) -> dict[str, Difference]:
     """1e-12 minus the share of the movements that do not shorten."""
-    return _by_seed(ROUNDING - (1 - share) for share in shares)
+    return by_seed(ROUNDING - (1 - share) for share in shares)
 
 
 # ---- the further page's own runs
@@ -279,7 +260,7 @@ def outputs_fall_while_layers_grow(runs: Sequence[tuple[ArrayLike, Sequence[Arra
         grow = all((np.diff(np.asarray(layer, dtype=float)) > 0).all() for layer in layers)
         rises = path.max() > path[0]
         found.append(1 - path[-1] / path.max() if grow and rises else -1.0)
-    return _by_seed(found)
+    return by_seed(found)
 
 
 @finding("Linear layers on the toy stay nearer to the right angle than uniform directions do", case=RUN)
@@ -291,12 +272,12 @@ def toy_shares_beat_chance(shares: Mapping[str, Sequence[float]], chance: float)
 @finding("Between two people the kernel is not zero", case="seed")
 def people_move_each_other(ratios: Sequence[float]) -> dict[str, Difference]:
     """Mean norm of the blocks off the diagonal over that on it, beyond rounding."""
-    return _by_seed(ratio - ROUNDING for ratio in ratios)
+    return by_seed(ratio - ROUNDING for ratio in ratios)
 
 
 @finding("Training spreads the people out: the mean cosine between two of them falls", case="seed")
 def people_spread_out(before: Sequence[float], after: Sequence[float]) -> dict[str, Difference]:
-    return _by_seed(a - b for a, b in zip(before, after, strict=True))
+    return by_seed(a - b for a, b in zip(before, after, strict=True))
 
 
 # ---- the lab's own runs
@@ -308,7 +289,7 @@ def transformer_moves_together(lengths: Sequence[float], users: int) -> dict[str
 
     That is the root mean square of the length for independent uniform directions.
     """
-    return _by_seed(length - users**-0.5 for length in lengths)
+    return by_seed(length - users**-0.5 for length in lengths)
 
 
 @finding("A larger learning rate, a larger batch and more steps each raise the share", case="dial")
@@ -326,7 +307,7 @@ def other_towers_can_be_pushed(fastest: Mapping[str, Sequence[float]], table: Se
 @finding("In the network the worst gradient of another person pushes as well", case="seed")
 def others_push_as_well(ratios: Sequence[float]) -> dict[str, Difference]:
     """Mean entry of the leak beside the diagonal over that on it, beyond rounding."""
-    return _by_seed(ratio - ROUNDING for ratio in ratios)
+    return by_seed(ratio - ROUNDING for ratio in ratios)
 
 
 @finding("A film in a table of its own never becomes shorter, whatever the people's tower is", case="tower")
@@ -343,4 +324,4 @@ def own_film_tables_only_lengthen(films: Mapping[str, Sequence[Tensor]]) -> dict
 )
 def shared_tables_shorten_films(outward: Sequence[float], own: Sequence[float]) -> dict[str, Difference]:
     """The share of the movements that lengthen in the films' own tables, minus that in the shared table."""
-    return _by_seed(theirs - ours for ours, theirs in zip(outward, own, strict=True))
+    return by_seed(theirs - ours for ours, theirs in zip(outward, own, strict=True))

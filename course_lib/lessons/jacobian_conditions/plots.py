@@ -15,19 +15,18 @@ from matplotlib.patches import Rectangle
 from course_lib.lessons.shared.house import GRID, INK, PULL, PULL_TINT, PUSH, PUSH_FILL, SOFT, in_style, white_sheet
 
 PETALS = 27  # of a rose: an odd number, so that 90 degrees is in the middle of one, and 90 +- 10 are three of them
+NEAR = 10  # degrees from 90
 
 
 @in_style
-def kernel_blocks(
-    kernels: Mapping[str, Any], names: Sequence[str], *, columns: int = 4, notes: Mapping[str, str] | None = None
-) -> tuple[Figure, np.ndarray]:
+def kernel_blocks(kernels: Mapping[str, Any], names: Sequence[str]) -> tuple[Figure, np.ndarray]:
     """K_ij = J_i J_j^T of several towers, each as a matrix of blocks, drawn in squares.
 
-    kernels: title -> (B, B, d, d); names: the B inputs, equal ones with equal names; notes: title -> a line below. The
-    area of a square is |entry| as a share of the panel's largest; filled squares are positive, hollow ones negative.
-    Blocks whose two inputs are the same stand on a tint: a lookup has squares there and nowhere else, and only on their
-    diagonals.
+    kernels: title -> (B, B, d, d); names: the B inputs, equal ones with equal names. The area of a square is |entry|
+    as a share of the panel's largest; filled squares are positive, hollow ones negative. Blocks whose two inputs are
+    the same stand on a tint: a lookup has squares there and nowhere else, and only on their diagonals.
     """
+    columns = 4
     rows = math.ceil(len(kernels) / columns)
     fig, axes = plt.subplots(rows, columns, figsize=(1.95 * columns, 2.2 * rows), squeeze=False)
     for ax in axes.flat[len(kernels) :]:
@@ -35,8 +34,6 @@ def kernel_blocks(
     for ax, (title, kernel) in zip(axes.flat, kernels.items(), strict=False):
         _draw_kernel(ax, np.asarray(kernel, dtype=float), names)
         ax.set_title(title, fontsize=9.5, pad=4, loc="center")
-        if notes and title in notes:
-            ax.set_xlabel(notes[title], fontsize=8.5, labelpad=3)
     return fig, axes
 
 
@@ -76,25 +73,22 @@ def _square(ax: Axes, x: float, y: float, share: float) -> None:
 
 
 @in_style
-def angle_roses(
-    angles: Mapping[str, Any], *, chance: float | None = None, within: float = 10.0
-) -> tuple[Figure, np.ndarray]:
+def angle_roses(angles: Mapping[str, Any], *, chance: float | None = None) -> tuple[Figure, np.ndarray]:
     """P0's Figure 3 as roses: how often each angle between an embedding and its movement occurred.
 
     angles: title -> degrees, any number of them. The embedding points to the right (0 degrees), the tangent up (90). A
-    petal's AREA is its share; the dotted arc is what uniform directions of the plane would give; the band is 90 +-
-    `within`, with the share that falls in it. chance: the share that uniform directions would have there, written
-    below.
+    petal's AREA is its share; the dotted arc is what uniform directions of the plane would give; the band is 90 +- 10,
+    with the share that falls in it. chance: the share that uniform directions would have there, written below.
     """
     fig, axes = plt.subplots(
         1, len(angles), figsize=(3.0 * len(angles), 2.5), subplot_kw={"projection": "polar"}, squeeze=False
     )
     for ax, (title, values) in zip(axes[0], angles.items(), strict=True):
-        _draw_rose(ax, np.asarray(values, dtype=float), title, chance, within)
+        _draw_rose(ax, np.asarray(values, dtype=float), title, chance)
     return fig, axes[0]
 
 
-def _draw_rose(ax: Axes, degrees: np.ndarray, title: str, chance: float | None, within: float) -> None:
+def _draw_rose(ax: Axes, degrees: np.ndarray, title: str, chance: float | None) -> None:
     if degrees.size == 0 or not np.isfinite(degrees).all():
         raise ValueError(f"angles of {title!r}: expected finite degrees, at least one, got {degrees.size} values")
     counts, edges = np.histogram(degrees, bins=PETALS, range=(0, 180))
@@ -102,19 +96,14 @@ def _draw_rose(ax: Axes, degrees: np.ndarray, title: str, chance: float | None, 
     reach = 1.12 * max(radii.max(), math.sqrt(1 / PETALS))
     width = np.radians(180 / PETALS)
     ax.set(thetamin=0, thetamax=180, ylim=(0, reach))
-    ax.bar(np.pi / 2, reach, width=np.radians(2 * within), color=PULL_TINT, zorder=0)
+    ax.bar(np.pi / 2, reach, width=np.radians(2 * NEAR), color=PULL_TINT, zorder=0)
     ax.bar(np.radians(edges[:-1]) + width / 2, radii, width=width, color=PUSH_FILL, ec=INK, lw=0.8, zorder=2)
     arc = np.linspace(0, np.pi, 91)
     ax.plot(arc, np.full(91, math.sqrt(1 / PETALS)), color=INK, ls=(0, (1, 1.5)), lw=1.3, zorder=4)
-    ax.annotate(
-        "",
-        (0, reach),
-        (0, 0),
-        arrowprops={"arrowstyle": "-|>", "color": INK, "lw": 2.2, "shrinkA": 0, "shrinkB": 0},
-        zorder=5,
-    )
-    share = (np.abs(degrees - 90) <= within).mean()
-    below = f"{100 * share:.0f} % within 90 ± {within:g}" + (
+    look = {"arrowstyle": "-|>", "color": INK, "lw": 2.2, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", (0, reach), (0, 0), arrowprops=look, zorder=5)
+    share = (np.abs(degrees - 90) <= NEAR).mean()
+    below = f"{100 * share:.0f} % within 90 ± {NEAR}" + (
         f"\n(by chance {100 * chance:.0f} %)" if chance is not None else ""
     )
     ax.set_title(title, pad=2, fontsize=11, loc="center")
@@ -164,7 +153,7 @@ def _name_the_end(ax: Axes, name: str, x: float, y: float) -> None:
 
 
 @in_style
-def leak_map(leak: Any, names: Sequence[str], *, title: str = "") -> tuple[Figure, Axes]:
+def leak_map(leak: Any, names: Sequence[str]) -> tuple[Figure, Axes]:
     """`tangent_criterion` as a table: how fast the worst tangent gradient at j (column) drives q_i (row) outwards.
 
     leak (B, B) in shares of the fastest movement there is; 0 means safe. Every cell has its number.
@@ -176,21 +165,12 @@ def leak_map(leak: Any, names: Sequence[str], *, title: str = "") -> tuple[Figur
         )
     fig, ax = plt.subplots(figsize=(1.2 + 0.72 * len(names), 0.9 + 0.62 * len(names)))
     ax.imshow(leak, cmap="Oranges", vmin=0, vmax=1)
+    look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 9.5, "color": INK, "bbox": white_sheet()}
     for (i, j), value in np.ndenumerate(leak):
-        ax.text(
-            j,
-            i,
-            f"{value:.2f}" if value > 5e-3 else "0",
-            ha="center",
-            va="center",
-            fontsize=9.5,
-            color=INK,
-            bbox=white_sheet(),
-        )
+        ax.text(j, i, f"{value:.2f}" if value > 5e-3 else "0", **look)
     ax.set_xticks(range(len(names)), names)
     ax.set_yticks(range(len(names)), names)
     ax.set(xlabel="gradient at", ylabel="pushes out")
-    ax.set_title(title)
     ax.grid(False)
     ax.tick_params(length=0)
     return fig, ax

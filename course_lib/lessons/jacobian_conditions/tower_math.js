@@ -1,7 +1,7 @@
 // A training small enough to watch: 24 users in the plane, eight towers, eight optimisers, three losses. The same run as
 // course_lib.lessons.jacobian_conditions.small_towers, number by number (tests/lessons/jacobian_conditions/test_small_towers.py). A parameter is a matrix (a list of
 // rows); its rows are what a row-wise optimiser sees, so that a bias of length d is d rows of one number.
-import { add, dot, norm, scale, softmax } from "../shared/widgets/motion_math.js";
+import { add, dot, norm, scale } from "../shared/widgets/motion_math.js";
 import { randomGenerator } from "../shared/widgets/random.js";
 
 export const USERS = 24;
@@ -14,12 +14,26 @@ const DECAY = 0.05;
 const STILL = 1e-9;
 
 const range = (count) => Array.from({ length: count }, (_, i) => i);
-const matrix = (rows, columns, value) => range(rows).map((i) => range(columns).map((j) => value(i, j)));
-const transposed = (a) => a[0].map((_, j) => a.map((row) => row[j]));
+/** Plain loops: an input may ask for 300 steps, which make 10,000 matrices before the next frame. */
+function matrix(rows, columns, value) {
+  const made = new Array(rows);
+  for (let i = 0; i < rows; i += 1) {
+    const row = made[i] = new Array(columns);
+    for (let j = 0; j < columns; j += 1) row[j] = value(i, j);
+  }
+  return made;
+}
+const transposed = (a) => matrix(a[0].length, a.length, (i, j) => a[j][i]);
 /** a b^T: (m, d), (n, d) -> (m, n). */
-const products = (a, b) => a.map((row) => b.map((other) => dot(row, other)));
+const products = (a, b) => matrix(a.length, b.length, (i, j) => dot(a[i], b[j]));
+/** a^T b: (n, m), (n, d) -> (m, d). */
+const crossed = (a, b) => matrix(a[0].length, b[0].length, (i, j) => {
+  let sum = 0;
+  for (let k = 0; k < a.length; k += 1) sum += a[k][i] * b[k][j];
+  return sum;
+});
 /** Element by element, for up to three matrices of one shape. */
-const mapped = (f, a, b, c) => a.map((row, i) => row.map((value, j) => f(value, b?.[i][j], c?.[i][j])));
+const mapped = (f, a, b, c) => matrix(a.length, a[0].length, (i, j) => f(a[i][j], b?.[i][j], c?.[i][j]));
 
 // ---- chance -----------------------------------------------------------------------------------------------------------------
 
@@ -57,13 +71,13 @@ export const TOWERS = {
   dense: {
     start: (draws) => [mixed(draws)],
     embed: ([w], { wide }) => products(wide, w),
-    pullBack: (p, g, { wide }) => [products(transposed(g), transposed(wide))],
+    pullBack: (p, g, { wide }) => [crossed(g, wide)],
     shared: true,
   },
   two_layers: {
     start: (draws) => [draws.wide, mixed(draws)],
     embed: ([e, b]) => products(e, b),
-    pullBack: ([e, b], g) => [products(g, transposed(b)), products(transposed(g), transposed(e))],
+    pullBack: ([e, b], g) => [products(g, transposed(b)), crossed(g, e)],
   },
   bias: {
     start: ({ table }) => [table, matrix(WIDTH, 1, () => 0)],
@@ -83,7 +97,7 @@ export const TOWERS = {
     pullBack: ([a, b], g, { wide }) => {
       const hidden = products(wide, a);
       const slopes = mapped((slope, value) => (value > 0 ? slope : 0), products(g, transposed(b)), hidden);
-      return [products(transposed(slopes), transposed(wide)), products(transposed(g), transposed(positive(hidden)))];
+      return [crossed(slopes, wide), crossed(g, positive(hidden))];
     },
     shared: true,
   },
@@ -137,11 +151,21 @@ const throughDirection = (gradient, u, length) => scale(add(gradient, u, -dot(gr
 
 const units = (rows) => rows.map((row) => scale(row, 1 / norm(row)));
 
+/** The mean of -log softmax(scores / tau) on the diagonal, and its slopes, which take the place of the scores. */
 function softmaxLoss(scores, tau) {
   const size = scores.length;
-  const probabilities = scores.map((row) => softmax(row.map((score) => score / tau)));
-  const value = probabilities.reduce((sum, row, i) => sum - Math.log(row[i]), 0) / size;
-  return { value, slopes: probabilities.map((row, i) => row.map((p, j) => (p - Number(i === j)) / (tau * size))) };
+  let value = 0;
+  for (let i = 0; i < size; i += 1) {
+    const row = scores[i];
+    let most = row[0];
+    for (let j = 1; j < size; j += 1) if (row[j] > most) most = row[j];
+    most /= tau;
+    let total = 0;
+    for (let j = 0; j < size; j += 1) total += row[j] = Math.exp(row[j] / tau - most);
+    value -= Math.log(row[i] / total);
+    for (let j = 0; j < size; j += 1) row[j] = (row[j] / total - Number(i === j)) / (tau * size);
+  }
+  return { value: value / size, slopes: scores };
 }
 
 export const BATCH_LOSSES = {
@@ -151,7 +175,7 @@ export const BATCH_LOSSES = {
     return {
       value,
       q: products(slopes, transposed(v)).map((row, i) => throughDirection(row, u[i], norm(q[i]))),
-      k: products(transposed(slopes), transposed(u)).map((row, i) => throughDirection(row, v[i], norm(k[i]))),
+      k: crossed(slopes, u).map((row, i) => throughDirection(row, v[i], norm(k[i]))),
     };
   },
   cosine_squared(q, k) {
@@ -166,7 +190,7 @@ export const BATCH_LOSSES = {
   },
   infonce_dot(q, k) {
     const { value, slopes } = softmaxLoss(products(q, k), TAU.infonce_dot);
-    return { value, q: products(slopes, transposed(k)), k: products(transposed(slopes), transposed(q)) };
+    return { value, q: products(slopes, transposed(k)), k: crossed(slopes, q) };
   },
 };
 

@@ -205,9 +205,7 @@ class View extends Interactive {
     this.rose.show(this.result.angles, said[3]);
     this.showShare();
     this.showNorms(state, said[4]);
-    this.showTable();
-    this.parts.folds.code.textContent = asPython(state);
-    this.announce?.();
+    this.fold({ numbers: () => angleTable(this.result.angles), python: asPython(state) });
   }
 
   showControls({ batch_size: batch, lr, steps, follow, ...state }) {
@@ -263,11 +261,6 @@ class View extends Interactive {
       lines: [{ values: thinned(means), kind: "cw-line-mean-norm" }, { values: thinned(norms.map((all) => all[follow - 1])), kind: "cw-line-norm" }],
     }));
   }
-
-  showTable() {
-    const { data, table: holder } = this.parts.folds;
-    if (data.open) holder.replaceChildren(table(...angleTable(this.result.angles)));
-  }
 }
 
 /** At most a hundred of many points, evenly spread, the last among them: more cannot be seen. */
@@ -298,7 +291,13 @@ const MARKS = { kept: "✓", longer: "≈", lost: "✕" };
 const sentences = ({ state, angles, norms, flow: { leaf }, example: shown }) => [opening(state), leaf.title, shown ? exampleText(shown) : "", aboutAngles(angles), aboutNorms(norms)];
 
 const exampleText = ({ step, user, angle, from, to, q, shrinks }) => `${shrinks ? "Counterexample" : "Example"}: step ${step} moves user ${user} from (${q.map(number).join(", ")}) at ${number(angle)}° to its vector, ` +
-  `and its length goes from ${from.toFixed(3)} to ${to.toFixed(3)}.`;
+  `and its length ${fromTo(from, to)}.`;
+
+/** Three decimals, or as many up to six as show that the length has changed. */
+function fromTo(from, to) {
+  const digits = [3, 4, 5, 6].find((count) => from.toFixed(count) !== to.toFixed(count));
+  return digits ? `goes from ${from.toFixed(digits)} to ${to.toFixed(digits)}` : `hardly changes (${from.toFixed(3)})`;
+}
 
 function opening(state) {
   const [tower, optimiser, loss] = chosen(state).map(({ name }) => name);
@@ -309,15 +308,15 @@ function aboutAngles(angles) {
   if (!angles.length) return "Nothing has moved yet.";
   const count = angles.length === 1 ? "the one move" : `all ${angles.length} moves`;
   const worst = Math.max(...angles.map((angle) => Math.abs(angle - 90)));
-  if (worst < 1e-3) return `Of ${count}, each stood perpendicular to its embedding, to a thousandth of a degree.`;
-  return `Of ${count}, ${percent(shareNear(angles))} stood within 90 ± ${NEAR}° to their embeddings (uniform directions: ${percent(NULL_SHARE)}); the farthest stood ${fine(worst)}° away from 90°.`;
+  if (worst < 1e-3) return `Of ${count}, each stood perpendicular to its vector, to a thousandth of a degree.`;
+  return `Of ${count}, ${percent(shareNear(angles))} stood within 90 ± ${NEAR}° to their vectors (uniform directions: ${percent(NULL_SHARE)}); the farthest stood ${fine(worst)}° away from 90°.`;
 }
 
 function aboutNorms(norms) {
   const [first, last] = [mean(norms[0]), mean(norms[norms.length - 1])];
   if (norms.length === 1) return `The mean length is ${number(first)}.`;
   const shrank = norms[0].filter((_, user) => norms.some((all, t) => t > 0 && all[user] - norms[t - 1][user] < -SHORTER * norms[t - 1][user])).length;
-  const never = shrank === 0 ? "No embedding ever became shorter" : `${shrank} of ${USERS} embeddings became shorter at some step`;
+  const never = shrank === 0 ? "No vector ever became shorter" : `${shrank} of ${USERS} vectors became shorter at some step`;
   return `The mean length went from ${number(first)} to ${number(last)}. ${never}.`;
 }
 

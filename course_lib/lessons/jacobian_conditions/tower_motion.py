@@ -1,4 +1,4 @@
-"""The interactive of the chapter on Jacobians: choose tower, optimiser and loss, and watch the embeddings move."""
+"""The interactive of the chapter on Jacobians: choose tower, optimiser and loss, and watch the vectors move."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SMALLEST_BATCH = 4
 
 
 class TowerMotion(WrittenOnce):
-    """A small training of 24 users in the plane, and the angle at which every embedding moved.
+    """A small training of 24 users in the plane, and the angle at which every vector moved.
 
     tower       one of small_towers.TOWERS: "lookup", "one_hot", "dense", "mlp", "two_layers", "bias", "scale",
                 "normalised"
@@ -33,7 +33,7 @@ class TowerMotion(WrittenOnce):
     caption: ClassVar[str] = (
         "First: the questions that decide whether a move stays perpendicular, and the leaf where they end. First "
         "picture: the paths of all users (thin) and of one (thick), with the circle on which it started (dashed) and "
-        "the one on which it is. Second: how often a move made each angle with its embedding, as the area of a petal; "
+        "the one on which it is. Second: how often a move made each angle with its vector, as the area of a petal; "
         "straight up is perpendicular, to the right is outward. Dotted half circle: directions drawn uniformly. "
         "Dashed lines: 90 ± 10 degrees. Third: the lengths. With JavaScript these pictures are interactive."
     )

@@ -8,41 +8,41 @@ SCALE-X4 (tables in shards) and SCALE-X5 (costs).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from course_lib.lessons.one_batch_many_machines.machines import Outcome
-from course_lib.lessons.shared.findings import Difference, finding
+from course_lib.lessons.shared.findings import Difference, by_seed, finding
 
 Outcomes = Sequence[Outcome]
 
-
-def _by_seed(differences: Sequence[float]) -> dict[str, Difference]:
-    """One case for each seed, without an interval."""
-    return {f"seed {seed}": Difference(float(value)) for seed, value in enumerate(differences)}
+# Findings on stored results, and what one case usually is there
+on_scale_x2 = partial(finding, rests_on=["SCALE-X2-laptop"], case="setting")
+on_scale_x4 = partial(finding, rests_on=["SCALE-X4-laptop"])
 
 
 @finding("Without the far pushes the uncorrected loss finds half as much again, or more", case="seed")
 def lost_pushes_find_more(one: Outcomes, constant: Outcomes) -> dict[str, Difference]:
     """R@10 with constants minus 1.5 times that of one machine."""
-    return _by_seed([new.recall - 1.5 * old.recall for old, new in zip(one, constant, strict=True)])
+    return by_seed([new.recall - 1.5 * old.recall for old, new in zip(one, constant, strict=True)])
 
 
 @finding("Without the far pushes the median recommended film has half as many fans again, or more", case="seed")
 def lost_pushes_show_popular_films(one: Outcomes, constant: Outcomes) -> dict[str, Difference]:
     """Fans of the median recommended film with constants minus 1.5 times those of one machine."""
-    return _by_seed([new.fans - 1.5 * old.fans for old, new in zip(one, constant, strict=True)])
+    return by_seed([new.fans - 1.5 * old.fans for old, new in zip(one, constant, strict=True)])
 
 
 @finding("With logQ the lost pushes bring no gain: the recall grows by less than a tenth, or falls", case="seed")
 def logq_leaves_no_gain(one: Outcomes, constant: Outcomes) -> dict[str, Difference]:
     """1.1 times R@10 of one machine minus that with constants, both with logQ."""
-    return _by_seed([1.1 * old.recall - new.recall for old, new in zip(one, constant, strict=True)])
+    return by_seed([1.1 * old.recall - new.recall for old, new in zip(one, constant, strict=True)])
 
 
 @finding("logQ on one machine finds at least twice as much as the lost pushes", case="seed")
 def logq_beats_lost_pushes(constant: Outcomes, logq: Outcomes) -> dict[str, Difference]:
     """R@10 with logQ on one machine minus twice that with constants and without logQ."""
-    return _by_seed([right.recall - 2 * wrong.recall for wrong, right in zip(constant, logq, strict=True)])
+    return by_seed([right.recall - 2 * wrong.recall for wrong, right in zip(constant, logq, strict=True)])
 
 
 @finding(
@@ -50,13 +50,13 @@ def logq_beats_lost_pushes(constant: Outcomes, logq: Outcomes) -> dict[str, Diff
 )
 def lost_pushes_turn_the_films(one: Outcomes, constant: Outcomes) -> dict[str, Difference]:
     """The smaller of two: how far the cosine lies below -0.8 on one machine, and above 0.8 with constants; logQ."""
-    return _by_seed([min(-0.8 - old.turn, new.turn - 0.8) for old, new in zip(one, constant, strict=True)])
+    return by_seed([min(-0.8 - old.turn, new.turn - 0.8) for old, new in zip(one, constant, strict=True)])
 
 
 @finding("At a fixed total batch local negatives find as much as one machine, within a quarter", case="seed")
 def local_negatives_find_as_much(one: Outcomes, local: Outcomes) -> dict[str, Difference]:
     """1/4 minus the relative difference of R@10, without logQ."""
-    return _by_seed([0.25 - abs(new.recall / old.recall - 1) for old, new in zip(one, local, strict=True)])
+    return by_seed([0.25 - abs(new.recall / old.recall - 1) for old, new in zip(one, local, strict=True)])
 
 
 # ---- the lab: rows of SCALE-X1 to SCALE-X5
@@ -138,11 +138,7 @@ def two_processes_predict_four(cost: Any) -> dict[str, Difference]:
     return found
 
 
-@finding(
-    "Eight shards of a batch find at least four fifths of what the whole batch finds",
-    case="setting",
-    rests_on=["SCALE-X2-laptop"],
-)
+@on_scale_x2("Eight shards of a batch find at least four fifths of what the whole batch finds")
 def shards_find_nearly_as_much(shards: Any) -> dict[str, Difference]:
     """Recall@10 of eight shards minus 0.8 times that of one, by seed; SCALE-X2."""
     return {
@@ -154,12 +150,7 @@ def shards_find_nearly_as_much(shards: Any) -> dict[str, Difference]:
     }
 
 
-@finding(
-    "On ML-1M with logQ eight shards find less than the whole batch",
-    case="setting",
-    claimed={"ml-1m-5core, softmax, logQ"},
-    rests_on=["SCALE-X2-laptop"],
-)
+@on_scale_x2("On ML-1M with logQ eight shards find less than the whole batch", claimed={"ml-1m-5core, softmax, logQ"})
 def shards_cost_some_recall(shards: Any) -> dict[str, Difference]:
     """Recall@10 of one shard minus that of eight, by seed; SCALE-X2."""
     return {
@@ -171,11 +162,7 @@ def shards_cost_some_recall(shards: Any) -> dict[str, Difference]:
     }
 
 
-@finding(
-    "Eight shards with logQ find at least twice as much as the whole batch without it",
-    case="data set",
-    rests_on=["SCALE-X2-laptop"],
-)
+@on_scale_x2("Eight shards with logQ find at least twice as much as the whole batch without it", case="data set")
 def logq_outweighs_the_shards(shards: Any) -> dict[str, Difference]:
     """Recall@10 of eight shards with logQ minus twice that of one shard without, by seed; SCALE-X2."""
     return {
@@ -191,10 +178,8 @@ def _recalls(shards: Any, data: str, objective: str, count: int) -> list[float]:
     return [row["value"] for row in sorted(rows, key=lambda row: int(row["seed"]))]
 
 
-@finding(
-    "With SGD, tables in shards have the loss of one process after the first epoch, to a millionth",
-    case="loss",
-    rests_on=["SCALE-X4-laptop"],
+@on_scale_x4(
+    "With SGD, tables in shards have the loss of one process after the first epoch, to a millionth", case="loss"
 )
 def shards_of_tables_train_alike(tables: Any) -> dict[str, Difference]:
     """1e-6 minus the relative difference of the mean loss of the first epoch; SCALE-X4."""
@@ -205,10 +190,9 @@ def shards_of_tables_train_alike(tables: Any) -> dict[str, Difference]:
     }
 
 
-@finding(
+@on_scale_x4(
     "After three epochs, tables in shards have the recall and the NDCG of one process, to four decimals",
     case="pair of training and metric",
-    rests_on=["SCALE-X4-laptop"],
 )
 def shards_of_tables_rank_alike(tables: Any) -> dict[str, Difference]:
     """1e-4 minus the difference of recall@10 and of NDCG@10 after the last epoch; SCALE-X4."""
@@ -217,11 +201,7 @@ def shards_of_tables_rank_alike(tables: Any) -> dict[str, Difference]:
     return {name: Difference(1e-4 - abs(sharded - one)) for name, one, sharded in found}
 
 
-@finding(
-    "A process with shards grows by half of the tables and at most 64 MB",
-    case="size",
-    rests_on=["SCALE-X4-laptop"],
-)
+@on_scale_x4("A process with shards grows by half of the tables and at most 64 MB", case="size")
 def shards_of_tables_halve_the_memory(tables: Any) -> dict[str, Difference]:
     """64 MB minus how far the growth lies from half of the tables; SCALE-X4."""
     found = {}
@@ -231,11 +211,7 @@ def shards_of_tables_halve_the_memory(tables: Any) -> dict[str, Difference]:
     return found
 
 
-@finding(
-    "A process with shards sends less than one that adds up the gradients of whole tables",
-    case="training",
-    rests_on=["SCALE-X4-laptop"],
-)
+@on_scale_x4("A process with shards sends less than one that adds up the gradients of whole tables", case="training")
 def shards_of_tables_send_less(tables: Any) -> dict[str, Difference]:
     """GB that a process sends in an epoch, with dense gradients of whole tables minus with shards; SCALE-X4."""
     found = _pairs(tables, ("loss", "optimizer"), ("replicated", "sharded"), metric="sent GB")

@@ -1,6 +1,6 @@
 // The interactive "one batch on many machines": which scores P processes compute, what becomes of the gradient, what a step costs.
-import { h, hatch, number, svg } from "../shared/widgets/kit.js";
-import { Interactive, beside, choice, framed, key, ladder, presets, showing, slider, table } from "../shared/widgets/controls.js";
+import { h, hatch, number, svg, thousands } from "../shared/widgets/kit.js";
+import { Interactive, beside, choice, framed, key, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
 import { analyseMachines } from "./machines_math.js";
 
 const NAMES = ["processes", "batch", "gather", "rows", "reduction", "times_world", "d", "bandwidth", "rate", "tower"];
@@ -79,20 +79,18 @@ class View extends Interactive {
     this.found = analyseMachines(state);
     this.story = [settings(state, this.found), verdict(state, this.found), aboutCost(state, this.found)].join(" ");
     this.showControls(state);
-    parts.square.textContent = state.batch > 16 ? `(a square: ${grouped(state.batch / 8)} × ${grouped(state.batch / 8)})` : "(queries by items)";
+    parts.square.textContent = state.batch > 16 ? `(a square: ${thousands(state.batch / 8)} × ${thousands(state.batch / 8)})` : "(queries by items)";
     parts.matrix.replaceChildren(matrixPicture(state, this.found));
     parts.factors.replaceChildren(factorsPicture(state, this.found));
     parts.verdict.textContent = shortVerdict(state, this.found);
     parts.cost.replaceChildren(...costPicture(state, this.found));
-    this.showTable();
-    parts.folds.code.textContent = asPython(state);
-    this.announce?.();
+    this.fold({ numbers: () => [["", "P processes", "one process, P B pairs"], rows(state, this.found), "Bytes and times are those of each process, by the model of cost."], python: asPython(state) });
   }
 
   showControls({ processes, batch, gather, rows: which, reduction, times_world: times, d, bandwidth, rate, tower }) {
     const { parts } = this;
     parts.processes.show(processes, String(processes));
-    parts.batch.show(batch, grouped(batch));
+    parts.batch.show(batch, thousands(batch));
     parts.gather.show(gather);
     parts.rows.show(which);
     parts.reduction.show(reduction);
@@ -102,17 +100,9 @@ class View extends Interactive {
     parts.rate.show(rate, `${inOperations(rate * 1e12)}/s`);
     parts.tower.show(tower, inOperations(tower * 1e6));
   }
-
-  showTable() {
-    const { data, table: holder } = this.parts.folds;
-    if (data.open) holder.replaceChildren(table(["", "P processes", "one process, P B pairs"], rows(this.state(), this.found), "Bytes and times are those of each process, by the model of cost."));
-  }
 }
 
 // ---- words ---------------------------------------------------------------------------------------------------------------
-
-/** 16,384. */
-const grouped = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 
 /** A quantity with its unit, three figures or so: units = [[size, name], ...], the largest first. */
 function withUnit(value, units) {
@@ -124,8 +114,8 @@ export const inBytes = (bytes) => withUnit(bytes, [[1e12, "TB"], [1e9, "GB"], [1
 export const inSeconds = (seconds) => withUnit(seconds, [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]]);
 const inOperations = (count) => withUnit(count, [[1e15, "Pflop"], [1e12, "Tflop"], [1e9, "Gflop"], [1e6, "Mflop"], [1e3, "kflop"]]);
 
-const pairs = (count) => (count === 1 ? "1 pair" : `${grouped(count)} pairs`);
-const negatives = (count) => (count === 1 ? "1 negative" : `${grouped(count)} negatives`);
+const pairs = (count) => (count === 1 ? "1 pair" : `${thousands(count)} pairs`);
+const negatives = (count) => (count === 1 ? "1 negative" : `${thousands(count)} negatives`);
 
 /** 1/4, 1, 8: a factor of a gradient. */
 const factorText = (factor) => (factor === null ? "another loss" : factor > 0 && factor < 1 ? `1/${Math.round(1 / factor)}` : String(factor));
@@ -139,7 +129,7 @@ function verdict({ processes, batch, gather }, { exact, common, factors, negativ
   const one = `one process with ${pairs(processes * batch)}`;
   if (processes === 1) return "There is nothing to gather.";
   if (exact) return `The averaged gradient is exactly that of ${one}.`;
-  if (gather === "none") return `This is another loss than that of ${one}: each row’s softmax has ${negatives(count)} instead of ${grouped(all)}.`;
+  if (gather === "none") return `This is another loss than that of ${one}: each row’s softmax has ${negatives(count)} instead of ${thousands(all)}.`;
   const direct = factors[3] === common ? "" : ` That of the temperature is ${factors[3] === 1 ? "exact" : `${factorText(factors[3])} times as large`}.`;
   if (common === 1) return `The gradients of all vectors are exactly those of ${one}.${direct}`;
   if (common !== null) return `The gradient of every vector is ${factorText(common)} times that of ${one}: its direction is right, its length is not.${direct}`;
@@ -167,12 +157,12 @@ const sum = (parts) => Object.values(parts).reduce((a, b) => a + b, 0);
 
 const rows = ({ processes, batch, d }, { factors, negatives: count, all, sent, gramians, seconds, one }) => [
   ...PARTS.map((part, k) => [`gradient ${part}`, factorText(factors[k]), "1"]),
-  ["negatives of a pair", grouped(count), grouped(all)],
-  ["bytes sent for the loss", grouped(sent), "0"],
-  ["bytes sent for two Gramians", grouped(gramians), "0"],
+  ["negatives of a pair", thousands(count), thousands(all)],
+  ["bytes sent for the loss", thousands(sent), "0"],
+  ["bytes sent for two Gramians", thousands(gramians), "0"],
   ...["towers", "scores", "network"].map((part) => [`time: ${part}`, seconds[part] ? inSeconds(seconds[part]) : "0", one[part] ? inSeconds(one[part]) : "0"]),
   ["time of a step", inSeconds(sum(seconds)), inSeconds(sum(one))],
-  ["pairs in a step, d", `${grouped(processes * batch)}, ${d}`, `${grouped(processes * batch)}, ${d}`],
+  ["pairs in a step, d", `${thousands(processes * batch)}, ${d}`, `${thousands(processes * batch)}, ${d}`],
 ];
 
 /** Lines of Python that compute factors, bytes and seconds, and show the same state. */
@@ -250,7 +240,7 @@ function costPicture({ processes, batch }, { negatives: count, all, sent, second
   const most = Math.max(sum(seconds), sum(one));
   return [
     h("dl", { class: "cw-facts" },
-      fact("negatives of a pair", processes === 1 || count === all ? grouped(count) : `${grouped(count)} of ${grouped(all)}`),
+      fact("negatives of a pair", processes === 1 || count === all ? thousands(count) : `${thousands(count)} of ${thousands(all)}`),
       fact("each one sends", sent ? inBytes(sent) : "nothing")),
     timeBar(processes === 1 ? "one process" : `${processes} processes`, seconds, most),
     processes === 1 ? null : timeBar(`one process with ${pairs(processes * batch)}`, one, most),

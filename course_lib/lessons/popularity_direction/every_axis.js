@@ -1,6 +1,6 @@
 // The interactive "the axis before training": on every data set, how closely the items' places follow popularity after training, before it,
 // and counted from the data alone. The numbers are stored results. Runs in Jupyter (anywidget), on a static page and on paper alike.
-import { h, number, svg } from "../shared/widgets/kit.js";
+import { h, list, number, svg } from "../shared/widgets/kit.js";
 import { Interactive, beside, choice, diamond, framed, key, showing, slider, table } from "../shared/widgets/controls.js";
 import { selection } from "../shared/widgets/motion_view.js";
 import { average } from "../shared/widgets/tables.js";
@@ -76,14 +76,19 @@ const short = (values) => (values.length ? number(average(values)) : NONE);
 
 function summary(state) {
   const sets = state.sets.filter(measured);
-  const told = (k) => sets.map((set) => `${short(seriesOf(state, set)[k][1])} on ${set.name}`).join(", ");
+  const told = (k) => {
+    const stored = (set) => seriesOf(state, set)[k][1].length > 0;
+    const [some, none] = [sets.filter(stored), sets.filter((set) => !stored(set)).map((set) => set.name)];
+    if (!some.length) return "no number is stored";
+    return some.map((set) => `${short(seriesOf(state, set)[k][1])} on ${set.name}`).join(", ") + (none.length ? `; no number is stored for ${list(none)}` : "");
+  };
   const drawn = LAWS.find(([name]) => name === state.law)[1];
-  const lines = [`A training step compares a liked item with another one, drawn ${drawn}.`, `After training, r is ${told(0)}.`];
+  const lines = [`A training step compares a liked item with another one, drawn ${drawn}.`, `Correlation r after training: ${told(0)}.`];
   if (state.show !== "after") lines.push(`Before training, with random vectors: ${told(1)}.`);
   if (state.show === "data") lines.push(`Counted from the data alone, without a model: ${told(2)}.`);
   const chance = Math.max(...sets.map((set) => set.chance));
   const missing = state.sets.filter((set) => !measured(set)).map((set) => set.name);
-  return [...lines, aboutSet(state), `Random vectors reach up to ${number(chance)} where the same items choose the axis and are measured.`, `Nothing is stored for ${missing.join(", ")}.`].join(" ");
+  return [...lines, aboutSet(state), `Random vectors reach up to ${number(chance)} where the same items choose the axis and are measured.`, `Nothing is stored for ${list(missing)}.`].join(" ");
 }
 
 /** How alike the lists along the first axis are. */

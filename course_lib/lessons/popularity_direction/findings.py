@@ -7,6 +7,7 @@ MF and LightGCN on the embedded films, over seeds.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from course_lib.lessons.popularity_direction.films import Angles
@@ -23,15 +24,9 @@ BACKBONES = ("MF", "LightGCN")
 UNIFORM, POPULAR = "RecBole", "LightFM"  # the two laws of P1-X2 under which MF is trained
 Runs = Mapping[str, Sequence[float]]  # a model -> one number for each seed
 
-
-def above(values: Sequence[float], bound: float) -> Difference:
-    """The values of some seeds minus a bound."""
-    return Difference.paired(values, [bound] * len(values))
-
-
-def below(values: Sequence[float], bound: float) -> Difference:
-    """A bound minus the values of some seeds."""
-    return Difference.paired([bound] * len(values), values)
+# Findings on stored results, and what one case usually is there
+on_p1_f1 = partial(finding, rests_on=["P1-F1-laptop"], case="pair of backbone and data set")
+on_p1_x2 = partial(finding, rests_on=["P1-X2-laptop"], case="data set")
 
 
 # ---- the pages' own runs: a number for each seed
@@ -52,13 +47,13 @@ def training_raises_r_of_films(trained: Sequence[float], untrained: Sequence[flo
 @finding("The formula, which nobody trained, follows popularity more closely than trained MF", case="data set")
 def formula_beats_mf(formula: float, trained: Sequence[float]) -> dict[str, Difference]:
     """r of the pull matrix's first axis minus r of MF's projections as in P1's Figure 1."""
-    return {"films": below(trained, formula)}
+    return {"films": Difference.below(trained, formula)}
 
 
 @finding("Early in training more than nine people in ten have the same film at the top", case="data set")
 def one_list_for_most(shares: Sequence[float]) -> dict[str, Difference]:
     """The largest share of people with one film at the top, minus 0.9."""
-    return {"films": above(shares, 0.9)}
+    return {"films": Difference.above(shares, 0.9)}
 
 
 @finding("Later in training fewer people share their first film", case="data set")
@@ -76,7 +71,7 @@ def r_falls_later(early: Sequence[float], late: Sequence[float]) -> dict[str, Di
 @finding("The first singular vector grows to its predicted length within a tenth", case="data set")
 def growth_is_predicted(ratios: Sequence[float]) -> dict[str, Difference]:
     """1/10 minus how far measured over predicted length is from 1, after ten passes."""
-    return {"films": below([abs(ratio - 1) for ratio in ratios], 0.1)}
+    return {"films": Difference.below([abs(ratio - 1) for ratio in ratios], 0.1)}
 
 
 @finding(
@@ -91,13 +86,13 @@ def shifted_start_beats_training(shifted: Sequence[float], trained: Sequence[flo
 @finding("Trained on, the mean film lies on the unpopular side", case="kind of training")
 def mean_film_is_unpopular(cosines: Runs) -> dict[str, Difference]:
     """Minus the cosine of the mean film with e_pop."""
-    return {name: below(values, 0) for name, values in cosines.items()}
+    return {name: Difference.below(values, 0) for name, values in cosines.items()}
 
 
 @finding("In LightGCN the mean film lies on the popular side", case="kind of training")
 def mean_film_is_popular(cosines: Runs) -> dict[str, Difference]:
     """The cosine of the mean film with e_pop."""
-    return {name: above(values, 0) for name, values in cosines.items()}
+    return {name: Difference.above(values, 0) for name, values in cosines.items()}
 
 
 @finding("With negatives by popularity, popularity can be read off the films less well", case="kind of training")
@@ -109,7 +104,7 @@ def popular_negatives_lower_r(uniform: Runs, popular: Runs) -> dict[str, Differe
 @finding("With uniform negatives the widest direction of the films is close to e_pop", case="kind of training")
 def widest_is_popularity(cosines: Runs) -> dict[str, Difference]:
     """|cosine| of the widest direction with e_pop, minus 0.8."""
-    return {name: above(values, 0.8) for name, values in cosines.items()}
+    return {name: Difference.above(values, 0.8) for name, values in cosines.items()}
 
 
 @finding("With negatives by popularity the widest direction is less close to e_pop", case="kind of training")
@@ -121,13 +116,13 @@ def popular_negatives_turn_the_widest(uniform: Runs, popular: Runs) -> dict[str,
 @finding("With uniform negatives the mean user points along e_pop", case="kind of training")
 def mean_user_follows(cosines: Runs) -> dict[str, Difference]:
     """Cosine of the mean user with e_pop, minus 0.9."""
-    return {name: above(values, 0.9) for name, values in cosines.items()}
+    return {name: Difference.above(values, 0.9) for name, values in cosines.items()}
 
 
 @finding("A trained user's gradient has less than a tenth of the length of the ideal step", case="model")
 def gradient_has_vanished(trained: Mapping[str, Sequence[Angles]]) -> dict[str, Difference]:
     """1/10 minus the median of |gradient| over |mean positive minus mean negative|."""
-    return {model: below([one.length for one in found], 0.1) for model, found in trained.items()}
+    return {model: Difference.below([one.length for one in found], 0.1) for model, found in trained.items()}
 
 
 @finding("At the end of training BPR's step is less popular than the ideal direction", case="model")
@@ -144,7 +139,7 @@ def last_step_is_less_popular(trained: Mapping[str, Sequence[Angles]]) -> dict[s
 )
 def half_way_it_is_aligned(halves: Mapping[str, Sequence[Angles]]) -> dict[str, Difference]:
     """Median cosine of minus the gradient at e_u/2 and d*, minus 0.9."""
-    return {model: above([one.ideal for one in found], 0.9) for model, found in halves.items()}
+    return {model: Difference.above([one.ideal for one in found], 0.9) for model, found in halves.items()}
 
 
 @finding("After training the fans of a film are near the mean user, more than at the start", case="data set")
@@ -156,7 +151,7 @@ def fans_meet_the_mean_user(trained: Sequence[float], start: Sequence[float]) ->
 @finding("On two shelves the widest direction is the shelf, and popularity cannot be read off", case="data set")
 def the_shelf_is_widest(taste: Sequence[float], crossed: Sequence[float]) -> dict[str, Difference]:
     """|correlation| of the widest direction with the shelf, minus |r| cross-fitted, minus 0.7."""
-    return {"two shelves": above([a - abs(b) for a, b in zip(taste, crossed, strict=True)], 0.7)}
+    return {"two shelves": Difference.above([a - abs(b) for a, b in zip(taste, crossed, strict=True)], 0.7)}
 
 
 Paths = Mapping[str, Sequence[Sequence[float]]]  # a law -> for each seed a number after each pass
@@ -165,7 +160,7 @@ Paths = Mapping[str, Sequence[Sequence[float]]]  # a law -> for each seed a numb
 @finding("The share of variance along e_pop peaks, and falls to less than half of its peak", case="law of negatives")
 def the_axis_comes_and_goes(shares: Paths) -> dict[str, Difference]:
     """1/2 minus last over largest share."""
-    return {law: below([path[-1] / max(path) for path in paths], 0.5) for law, paths in shares.items()}
+    return {law: Difference.below([path[-1] / max(path) for path in paths], 0.5) for law, paths in shares.items()}
 
 
 @finding("The correlation falls from its peak by a smaller factor than the share of variance", case="law of negatives")
@@ -185,11 +180,7 @@ def _f1(f1: Any, metric: str, data: str, backbone: str, state: str = "trained") 
     return found
 
 
-@finding(
-    "Training raises the correlation of projection and popularity",
-    case="pair of backbone and data set",
-    rests_on=["P1-F1-laptop"],
-)
+@on_p1_f1("Training raises the correlation of projection and popularity")
 def training_raises_r(f1: Any) -> dict[str, Difference]:
     """r trained minus r before the first step, both cross-fitted, over seeds."""
     return {
@@ -201,11 +192,9 @@ def training_raises_r(f1: Any) -> dict[str, Difference]:
     }
 
 
-@finding(
+@on_p1_f1(
     "A trained model's projections follow the root of popularity more closely than popularity",
-    case="pair of backbone and data set",
     claimed={"MF, MovieLens-1M", "LightGCN, MovieLens-1M"},
-    rests_on=["P1-F1-laptop"],
 )
 def roots_fit_better(f1: Any) -> dict[str, Difference]:
     """Pearson's r with the root of popularity minus that with popularity, over seeds."""
@@ -234,11 +223,7 @@ def formula_beats_training(f1: Any, x2: Any) -> dict[str, Difference]:
     }
 
 
-@finding(
-    "Fewer of LightGCN's items than of MF's lie on the negative side of the axis",
-    case="data set",
-    rests_on=["P1-F1-laptop"],
-)
+@on_p1_f1("Fewer of LightGCN's items than of MF's lie on the negative side of the axis", case="data set")
 def few_are_negative_in_lightgcn(f1: Any) -> dict[str, Difference]:
     """Share of MF's items with a negative projection minus that of LightGCN's, over seeds."""
     return {
@@ -248,13 +233,11 @@ def few_are_negative_in_lightgcn(f1: Any) -> dict[str, Difference]:
     }
 
 
-@finding(
-    "LightGCN's centroid lies on the popular side, and MF's on the other", case="data set", rests_on=["P1-F1-laptop"]
-)
+@on_p1_f1("LightGCN's centroid lies on the popular side, and MF's on the other", case="data set")
 def centroids_part(f1: Any) -> dict[str, Difference]:
     """The smaller of LightGCN's centroid and minus MF's, over the seeds that both have."""
     return {
-        name: above([min(a, -b) for a, b in zip(graph, _f1(f1, "centroid", data, "MF"), strict=False)], 0)
+        name: Difference.above([min(a, -b) for a, b in zip(graph, _f1(f1, "centroid", data, "MF"), strict=False)], 0)
         for data, name in SETS.items()
         if (graph := _f1(f1, "centroid", data, "LightGCN"))
     }
@@ -268,44 +251,28 @@ def _x2(x2: Any, metric: str, data: str, law: str = UNIFORM) -> list[float]:
     return found
 
 
-@finding(
-    "Popularity is the first axis before training: their correlation is above 0.9",
-    case="data set",
-    claimed={"MovieLens-1M"},
-    rests_on=["P1-X2-laptop"],
-)
+@on_p1_x2("Popularity is the first axis before training: their correlation is above 0.9", claimed={"MovieLens-1M"})
 def first_axis_is_popularity(x2: Any) -> dict[str, Difference]:
     """|r| of the first axis with the counts under uniform negatives, minus 0.9, over splits."""
-    return {name: above(_x2(x2, "first axis", data), 0.9) for data, name in AXES.items()}
+    return {name: Difference.above(_x2(x2, "first axis", data), 0.9) for data, name in AXES.items()}
 
 
-@finding(
-    "At least nine users in ten lie on one side of the first axis",
-    case="data set",
-    claimed={"MovieLens-1M", "CiteULike"},
-    rests_on=["P1-X2-laptop"],
-)
+@on_p1_x2("At least nine users in ten lie on one side of the first axis", claimed={"MovieLens-1M", "CiteULike"})
 def most_stand_on_one_side(x2: Any) -> dict[str, Difference]:
     """The share of the users on the larger side under uniform negatives, minus 0.9, over splits."""
-    return {name: above(_x2(x2, "one side", data), 0.9) for data, name in AXES.items()}
+    return {name: Difference.above(_x2(x2, "one side", data), 0.9) for data, name in AXES.items()}
 
 
-@finding(
+@on_p1_x2(
     "The first axis before training is hardly popularity: their correlation is below 0.3",
-    case="data set",
     claimed={"CiteULike", "Last.fm"},
-    rests_on=["P1-X2-laptop"],
 )
 def first_axis_is_not_popularity(x2: Any) -> dict[str, Difference]:
     """0.3 minus |r| of the first axis with the counts under uniform negatives, over splits."""
-    return {name: below(_x2(x2, "first axis", data), 0.3) for data, name in AXES.items()}
+    return {name: Difference.below(_x2(x2, "first axis", data), 0.3) for data, name in AXES.items()}
 
 
-@finding(
-    "With negatives by popularity the first axis follows popularity less than with uniform ones",
-    case="data set",
-    rests_on=["P1-X2-laptop"],
-)
+@on_p1_x2("With negatives by popularity the first axis follows popularity less than with uniform ones")
 def uniform_negatives_ask_for_popularity(x2: Any) -> dict[str, Difference]:
     """|r| of the first axis with the counts, uniform minus by popularity, over splits."""
     return {
@@ -314,59 +281,47 @@ def uniform_negatives_ask_for_popularity(x2: Any) -> dict[str, Difference]:
     }
 
 
-@finding(
-    "With negatives by popularity the first axis is not popularity: their correlation is below 0.3",
-    case="data set",
-    rests_on=["P1-X2-laptop"],
-)
+@on_p1_x2("With negatives by popularity the first axis is not popularity: their correlation is below 0.3")
 def popular_negatives_hide_the_axis(x2: Any) -> dict[str, Difference]:
     """0.3 minus |r| of the first axis with the counts under negatives by popularity, over splits."""
-    return {name: below(_x2(x2, "first axis", data, POPULAR), 0.3) for data, name in AXES.items()}
+    return {name: Difference.below(_x2(x2, "first axis", data, POPULAR), 0.3) for data, name in AXES.items()}
 
 
-@finding(
+@on_p1_x2(
     "After twenty passes the widest direction of the items follows popularity: their correlation is above 0.7",
-    case="data set",
     claimed={"MovieLens-1M"},
-    rests_on=["P1-X2-laptop"],
 )
 def widest_stays_popularity(x2: Any) -> dict[str, Difference]:
     """|r| of the widest direction of trained items with the counts, minus 0.7, over seeds."""
-    return {name: above(_x2(x2, "widest", data), 0.7) for data, name in AXES.items()}
+    return {name: Difference.above(_x2(x2, "widest", data), 0.7) for data, name in AXES.items()}
 
 
-@finding(
+@on_p1_x2(
     "After twenty passes the widest direction of the items is not popularity: their correlation is below 0.3",
-    case="data set",
     claimed={"Gowalla", "CiteULike", "Last.fm"},
-    rests_on=["P1-X2-laptop"],
 )
 def widest_is_a_taste(x2: Any) -> dict[str, Difference]:
     """0.3 minus |r| of the widest direction of trained items with the counts, over seeds."""
-    return {name: below(_x2(x2, "widest", data), 0.3) for data, name in AXES.items()}
+    return {name: Difference.below(_x2(x2, "widest", data), 0.3) for data, name in AXES.items()}
 
 
-@finding(
+@on_p1_x2(
     "Without the items of more than one user in twenty the first axis stays popularity: above 0.9",
-    case="data set",
     claimed={"MovieLens-1M"},
-    rests_on=["P1-X2-laptop"],
 )
 def axis_outlives_its_head(x2: Any) -> dict[str, Difference]:
     """|r| of the first axis with the counts, head left out, minus 0.9, over splits."""
-    return {name: above(_x2(x2, "headless", data), 0.9) for data, name in AXES.items()}
+    return {name: Difference.above(_x2(x2, "headless", data), 0.9) for data, name in AXES.items()}
 
 
-@finding(
+@on_p1_x2(
     "With negatives by popularity, popularity can be read off the items and holds less than a tenth of their variance",
-    case="data set",
     claimed={"MovieLens-1M"},
-    rests_on=["P1-X2-laptop"],
 )
 def readable_is_not_dominant(x2: Any) -> dict[str, Difference]:
     """The smaller of r - 0.7 (cross-fitted) and 0.1 - the share of variance along e_pop, over seeds."""
     return {
-        name: above(
+        name: Difference.above(
             [
                 min(r - 0.7, 0.1 - share)
                 for r, share in zip(_x2(x2, "trained r", data, POPULAR), _x2(x2, "share", data, POPULAR), strict=True)
@@ -377,11 +332,8 @@ def readable_is_not_dominant(x2: Any) -> dict[str, Difference]:
     }
 
 
-@finding(
-    "Where every user counts alike, the first axis follows popularity more closely",
-    case="data set",
-    claimed={"CiteULike", "Last.fm"},
-    rests_on=["P1-X2-laptop"],
+@on_p1_x2(
+    "Where every user counts alike, the first axis follows popularity more closely", claimed={"CiteULike", "Last.fm"}
 )
 def users_first_bring_popularity(x2: Any) -> dict[str, Difference]:
     """|r| of the first axis under LightGCN's law minus that under RecBole's, over splits."""
@@ -391,15 +343,11 @@ def users_first_bring_popularity(x2: Any) -> dict[str, Difference]:
     }
 
 
-@finding(
-    "Keeping or skipping a triple whose negative is the user's own item gives the same first axis",
-    case="data set",
-    rests_on=["P1-X2-laptop"],
-)
+@on_p1_x2("Keeping or skipping a triple whose negative is the user's own item gives the same first axis")
 def collisions_cancel(x2: Any) -> dict[str, Difference]:
     """1e-6 minus the distance between the two correlations, over splits."""
     return {
-        name: below(
+        name: Difference.below(
             [
                 abs(a - b)
                 for a, b in zip(

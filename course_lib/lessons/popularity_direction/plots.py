@@ -117,13 +117,8 @@ def roles(counts: Any, negatives: Mapping[str, Any]) -> tuple[Figure, Axes]:
     for index, (name, values) in enumerate(negatives.items()):
         color, marker, _ = SPARE[(index + 1) % len(SPARE)]
         ax.plot(counts[shown], np.asarray(values)[shown], marker, color=color, ms=4.5, alpha=0.8, label=name)
-    ax.set(
-        xscale="log",
-        yscale="log",
-        xlabel="popularity = times a positive",
-        ylabel="expected times a negative",
-        ylim=(reach[0] * 0.9, reach[1] * 1.3),
-    )
+    ax.set(xscale="log", yscale="log", ylim=(reach[0] * 0.9, reach[1] * 1.3))
+    ax.set(xlabel="popularity = times a positive", ylabel="expected times a negative")
     ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), title="negatives drawn")
     return fig, ax
 
@@ -200,12 +195,8 @@ def fan_means(counts: Any, cosines: Mapping[str, Any], n_users: int) -> tuple[Fi
     grid = np.geomspace(counts.min(), n_users, 100)
     ax.plot(grid, np.sqrt(grid / n_users), color=INK, label=r"$\sqrt{P/m}$")
     ax.axhline(0, color=SOFT, lw=0.8)
-    ax.set(
-        xscale="log",
-        xlabel=f"fans P of the item (of m = {n_users:,} users)",
-        ylabel="cos(mean fan, mean user)",
-        ylim=(-0.55, 1.05),
-    )
+    ax.set(xscale="log", xlabel=f"fans P of the item (of m = {n_users:,} users)")
+    ax.set(ylabel="cos(mean fan, mean user)", ylim=(-0.55, 1.05))
     ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     return fig, ax
 

@@ -1,7 +1,7 @@
 // The interactive "the axis of popularity": a cloud of item embeddings, the axis that head and tail choose, projection against
 // count, and what chance gives. Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper (paper_dom.js) alike.
 import { h, number, svg } from "../shared/widgets/kit.js";
-import { Interactive, beside, button, choice, diamond, framed, key, ladder, presets, showing, slider, table } from "../shared/widgets/controls.js";
+import { Interactive, beside, button, choice, diamond, framed, key, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
 import { average } from "../shared/widgets/tables.js";
 import { CHANCE, analyse, dealt } from "./popularity_axis_math.js";
 
@@ -101,9 +101,7 @@ class View extends Interactive {
     parts.film.show(place, `number ${place} by popularity`);
     parts.inspector.textContent = aboutFilm(state, this.found);
     for (const picture of [this.cloud, this.plot]) picture.mark(this.found.order[place - 1]);
-    this.showTable();
-    parts.folds.code.textContent = asPython(state);
-    this.announce?.();
+    this.fold({ numbers: () => [HEADS, rowsOf(state, this.found), "The items in ten groups of falling popularity."], python: asPython(state) });
   }
 
   redraw(state) {
@@ -115,11 +113,6 @@ class View extends Interactive {
     parts.plot.replaceChildren(this.plot.root);
     parts.chance.replaceChildren(chanceOf(found));
     for (const [{ root }, name] of [[this.cloud, "The cloud of embeddings"], [this.plot, "Count against projection"]]) root.setAttribute("aria-label", `${name}. ${summary(state, found)}`);
-  }
-
-  showTable() {
-    const { data, table: holder } = this.parts.folds;
-    if (data.open) holder.replaceChildren(table(HEADS, rowsOf(this.state(), this.found), "The items in ten groups of falling popularity."));
   }
 }
 

@@ -57,14 +57,7 @@ class View extends Interactive {
     for (const [kind, bar] of Object.entries(this.bars)) bar.show(found.model.count[kind]);
     this.chart.show(found.model, this.story);
     parts.lists.replaceChildren(...Object.keys(KINDS).map((kind) => column(state, found, kind)));
-    this.showTable();
-    parts.folds.code.textContent = asPython(state);
-    this.announce?.();
-  }
-
-  showTable() {
-    const { data, table: holder } = this.parts.folds;
-    if (data.open) holder.replaceChildren(table(HEADS, rows(this.state()), "All stored models."));
+    this.fold({ numbers: () => [HEADS, rows(state), "All stored models."], python: asPython(state) });
   }
 }
 

@@ -80,12 +80,16 @@ def steps_at(rate: float) -> int:
     return round(RATE * STEPS / rate)
 
 
-def at_rate(pairs: Interactions, rate: float, *, seed: int = 0) -> tuple[TwoTower, towers.Growth]:
-    """The model of `train` at another rate, after `steps_at` it, and what its films' lengths grew from."""
-    tables = towers.lookup_towers(pairs, d=WIDTH, norm=START, seed=seed)
+def at_rate(
+    pairs: Interactions, rate: float, *, seed: int = 0, steps: int | None = None, evenly: bool = False
+) -> tuple[TwoTower, towers.Growth]:
+    """The model of `train` at another rate, and what its films' lengths grew from. steps: `steps_at` it where None."""
+    tables = _start(pairs, seed)
     optimiser = torch.optim.SGD(tables.parameters(), lr=rate)
     growth = towers.Growth(optimiser, tables.right.get_parameter("weight"))
-    towers.train_towers(tables, optimiser, pairs, steps=steps_at(rate), seed=seed, batch_size=BATCH)
+    sampler = (towers.uniform_items if evenly else towers.uniform_pairs)(pairs)
+    steps = steps_at(rate) if steps is None else steps
+    towers.train_towers(tables, optimiser, pairs, steps=steps, seed=seed, batch_size=BATCH, sampler=sampler)
     return tables, growth
 
 
@@ -95,18 +99,17 @@ def train(pairs: Interactions, *, seed: int, steps: int = STEPS, evenly: bool = 
     seed: of the tables and of the batches. evenly: each slot of a batch holds a uniform film and one of its pairs,
     where otherwise it holds a uniform pair. Every film needs a pair; ValueError else.
     """
-    tables = towers.lookup_towers(pairs, d=WIDTH, norm=START, seed=seed)
-    before = towers.item_norms(tables, pairs.n_items)
-    optimiser = torch.optim.SGD(tables.parameters(), lr=RATE)
-    growth = towers.Growth(optimiser, tables.right.get_parameter("weight"))
-    sampler = (towers.uniform_items if evenly else towers.uniform_pairs)(pairs)
-    towers.train_towers(tables, optimiser, pairs, steps=steps, seed=seed, batch_size=BATCH, sampler=sampler)
+    tables, growth = at_rate(pairs, RATE, seed=seed, steps=steps, evenly=evenly)
     return FilmRun(
         counts=pairs.col_counts,
-        before=before,
+        before=towers.item_norms(_start(pairs, seed), pairs.n_items),
         after=towers.item_norms(tables, pairs.n_items),
         updates=growth.updates,
         squared=growth.driven / RATE**2,
         law=growth.predicted(),
         steps=steps,
     )
+
+
+def _start(pairs: Interactions, seed: int) -> TwoTower:
+    return towers.lookup_towers(pairs, d=WIDTH, norm=START, seed=seed)

@@ -96,10 +96,8 @@ class View extends Interactive {
     this.showControls(state);
     this.chart.update(state, this.found, this.story);
     this.showLists();
-    this.showTable();
-    this.parts.folds.code.textContent = asPython(state);
     this.inspect();
-    if (!this.film.playing) this.announce?.(); // a voice could not follow the film
+    this.fold({ numbers: () => [TABLE_HEADS, groups(this.found), "The items in ten groups of falling popularity, after the step shown."], python: asPython(state) });
   }
 
   showControls({ lr, start_norm: startNorm, tau, exponent, step }) {
@@ -129,11 +127,6 @@ class View extends Interactive {
     const { bars, found: { headOfDraws, cosine, dot } } = this;
     [headOfDraws, cosine.head, dot.head].forEach((part, k) => bars.head[k].show(part));
     [cosine.taste, dot.taste].forEach((part, k) => bars.taste[k].show(part));
-  }
-
-  showTable() {
-    const { data, table: holder } = this.parts.folds;
-    if (data.open) holder.replaceChildren(table(TABLE_HEADS, groups(this.found), "The items in ten groups of falling popularity, after the step shown."));
   }
 }
 

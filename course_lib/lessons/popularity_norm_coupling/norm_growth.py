@@ -139,11 +139,5 @@ class NormGrowth(WrittenOnce):
 
     def run(self) -> Run:
         """The training run behind the picture, up to `step`."""
-        return train(
-            lr=self.lr,
-            start_norm=self.start_norm,
-            tau=self.tau,
-            exponent=self.exponent,
-            seed=self.seed,
-            steps=self.step,
-        )
+        settings = {"lr": self.lr, "start_norm": self.start_norm, "tau": self.tau, "exponent": self.exponent}
+        return train(**settings, seed=self.seed, steps=self.step)

@@ -33,9 +33,7 @@ Curve = tuple[Sequence[float], Sequence[float]]
 
 
 @in_style
-def coupled_runs(
-    rare: float, popular: float, uniforms: Any, *, names: tuple[str, str] = ("rare", "popular")
-) -> tuple[Figure, np.ndarray]:
+def coupled_runs(rare: float, popular: float, uniforms: Any) -> tuple[Figure, np.ndarray]:
     """Two items that share their luck: above, one uniform number per step and the two thresholds; below, both counts.
 
     rare <= popular: update probabilities; uniforms (T,). A full mark lies below both thresholds (both items are
@@ -49,29 +47,20 @@ def coupled_runs(
     fig, axes = plt.subplots(2, 1, figsize=(7.2, 4.8), sharex=True, height_ratios=(3, 2), dpi=92)
     top, bottom = axes
     top.axhspan(0, rare, color=PULL_TINT, zorder=0)
-    for level, name, dashes in ((rare, names[0], "--"), (popular, names[1], "-")):
+    for level, name, dashes in ((rare, "rare", "--"), (popular, "popular", "-")):
         top.axhline(level, color=INK, lw=1.4, ls=dashes)
         top.text(len(steps) + 0.7, level, f"π of the {name}\nitem, {level:.2g}", va="center", fontsize=9)
     for fill, marked, label in (
         ("full", moved[0], "both are updated"),
-        ("bottom", moved[1] & ~moved[0], f"only the {names[1]} item"),
+        ("bottom", moved[1] & ~moved[0], "only the popular item"),
         ("none", ~moved[1], "neither"),
     ):
         if marked.any():
-            top.plot(
-                steps[marked],
-                uniforms[marked],
-                "o",
-                color=PULL,
-                mec=PULL,
-                mfcalt="white",
-                fillstyle=fill,
-                label=label,
-                ms=8,
-            )
+            look = {"color": PULL, "mec": PULL, "mfcalt": "white", "ms": 8}
+            top.plot(steps[marked], uniforms[marked], "o", fillstyle=fill, label=label, **look)
     top.set(ylim=(0, 1), ylabel="shared uniform number")
     top.legend(ncols=3, loc="upper left", bbox_to_anchor=(0, 1.18), fontsize=9, handletextpad=0.2)
-    for row, name, dashes, color in ((moved[1], names[1], "-", PUSH), (moved[0], names[0], "--", PULL)):
+    for row, name, dashes, color in ((moved[1], "popular", "-", PUSH), (moved[0], "rare", "--", PULL)):
         counts = np.concatenate(([0], np.cumsum(row)))
         bottom.step(np.arange(len(counts)), counts, where="post", color=color, ls=dashes)
         bottom.text(len(steps) + 0.7, counts[-1], f"{name}: {counts[-1]}", va="center", fontsize=9, color=color)
@@ -83,11 +72,12 @@ def coupled_runs(
 
 
 @in_style
-def growth_law(rates: Sequence[float], *, start_norm: float, h: float, most: float = 1e6) -> tuple[Figure, Axes]:
+def growth_law(rates: Sequence[float], *, start_norm: float, h: float) -> tuple[Figure, Axes]:
     """||q|| against the number of updates for several learning rates: flat, a mark at the crossover, then slope 1/4.
 
-    h: root mean square of the scale-free gradient; most: the last number of updates.
+    h: root mean square of the scale-free gradient.
     """
+    most = 1e6
     fig, ax = plt.subplots()
     updates = np.geomspace(1, most, 200)
     for (color, marker, dashes), rate in zip(SPARE, rates, strict=False):
@@ -95,16 +85,9 @@ def growth_law(rates: Sequence[float], *, start_norm: float, h: float, most: flo
         turn = float(laws.crossover_count(start_norm, lr=rate, h=h))
         ax.plot(updates, lengths, color=color, ls=dashes, label=f"learning rate {rate:g}")
         if 1 <= turn <= most:
-            ax.plot(turn, laws.predicted_norm(start_norm, lr=rate, h=h, updates=turn), marker, color=color)
-            note(
-                ax,
-                f"n* = {turn:,.0f}",
-                (turn, laws.predicted_norm(start_norm, lr=rate, h=h, updates=turn)),
-                (-6, 8),
-                ha="right",
-                fontsize=9,
-                color=color,
-            )
+            place = turn, laws.predicted_norm(start_norm, lr=rate, h=h, updates=turn)
+            ax.plot(*place, marker, color=color)
+            note(ax, f"n* = {turn:,.0f}", place, (-6, 8), ha="right", fontsize=9, color=color)
     ax.set(xscale="log", yscale="log", xlabel="updates of the item", ylabel="length ||q||")
     ax.legend()
     plain_numbers(ax)
@@ -181,13 +164,8 @@ def decay_balance(probability: Any, measured: Mapping[str, Any], predicted: Mapp
     for (color, marker, dashes), name in zip(SPARE, measured, strict=False):
         ax.plot(probability, measured[name], marker, color=color, label=f"{name}, simulated")
         if name in predicted:
-            ax.plot(
-                probability,
-                np.broadcast_to(predicted[name], np.shape(probability)),
-                color=color,
-                ls=dashes,
-                label=f"{name}, predicted",
-            )
+            lengths = np.broadcast_to(predicted[name], np.shape(probability))
+            ax.plot(probability, lengths, color=color, ls=dashes, label=f"{name}, predicted")
     ax.set(xscale="log", yscale="log", xlabel="update probability π of the item", ylabel="length ||q||")
     ax.legend(fontsize=9)
     plain_numbers(ax)

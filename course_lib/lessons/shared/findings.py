@@ -21,7 +21,7 @@ import html
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -78,6 +78,20 @@ class Difference:
         n = change.size
         half = stats.t.ppf(0.975, n - 1) * change.std(ddof=1) / np.sqrt(n) if n > 1 else 0.0
         return cls(float(change.mean()), float(half), n, over)
+
+    @classmethod
+    def above(cls, values: ArrayLike, bound: float = 0.0, *, over: str = "seeds") -> Difference:
+        """mean(values) - bound, with the interval of `paired`."""
+        return cls.paired(values, np.full(np.shape(values), bound), over=over)
+
+    @classmethod
+    def below(cls, values: ArrayLike, bound: float, *, over: str = "seeds") -> Difference:
+        """bound - mean(values), with the interval of `paired`."""
+        return cls.paired(np.full(np.shape(values), bound), values, over=over)
+
+    def __neg__(self) -> Difference:
+        """The same for the opposite sentence."""
+        return replace(self, value=-self.value)
 
     def __str__(self) -> str:
         margin = f" ± {self.half:.2g}" if self.half else ""
@@ -208,6 +222,11 @@ def finding(
         return Finding(function, sentence, case, None if claimed is None else frozenset(claimed), tuple(rests_on))
 
     return made
+
+
+def by_seed(differences: Iterable[float]) -> dict[str, Difference]:
+    """One case for each seed, without an interval."""
+    return {f"seed {seed}": Difference(float(value)) for seed, value in enumerate(differences)}
 
 
 def show(found: Finding, *given: Any) -> Evidence:

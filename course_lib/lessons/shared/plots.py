@@ -58,19 +58,9 @@ def over_steps(
 
 
 def arrow(ax: Axes, start: Any, end: Any, *, color: str, width: float = 2.0, line: str = "-") -> None:
-    ax.annotate(
-        "",
-        xy=tuple(end),
-        xytext=tuple(start),
-        arrowprops={
-            "arrowstyle": "-|>,head_width=0.22,head_length=0.45",
-            "color": color,
-            "lw": width,
-            "ls": line,
-            "shrinkA": 0,
-            "shrinkB": 0,
-        },
-    )
+    head = "-|>,head_width=0.22,head_length=0.45"
+    look = {"arrowstyle": head, "color": color, "lw": width, "ls": line, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", xy=tuple(end), xytext=tuple(start), arrowprops=look)
 
 
 def plane(ax: Axes, reach: float) -> None:
@@ -80,16 +70,14 @@ def plane(ax: Axes, reach: float) -> None:
 
 
 @in_style
-def circles(
-    panels: Mapping[str, Any], *, columns: int = 3, arc: float = 50.0, size: float = 2.9
-) -> tuple[Figure, np.ndarray]:
+def circles(panels: Mapping[str, Any], *, size: float = 2.9) -> tuple[Figure, np.ndarray]:
     """P0's Figure 2 by code: paths of vectors of the plane, each step an arrow, with the circle that it starts on.
 
-    panels: title -> path (T + 1, n, 2) of n vectors over T steps. An arc of `arc` degrees shows the circle of each
-    start; a step that is tangent leaves it at a right angle to the radius. Hollow marks are starts, full ones ends;
-    each vector has its own marker. Returns the figure and an array of its axes, one for each panel.
+    panels: title -> path (T + 1, n, 2) of n vectors over T steps. An arc of 50 degrees to each side shows the circle of
+    each start; a step that is tangent leaves it at a right angle to the radius. Hollow marks are starts, full ones
+    ends; each vector has its own marker. Returns the figure and an array of its axes, one for each panel.
     """
-    columns = min(columns, len(panels))
+    columns = min(3, len(panels))
     rows = -(-len(panels) // columns)
     fig, grid = plt.subplots(rows, columns, figsize=(size * columns, (size + 0.35) * rows), squeeze=False, dpi=88)
     for ax in grid.flat[len(panels) :]:
@@ -98,19 +86,19 @@ def circles(
         path = np.asarray(given, dtype=float)
         if path.ndim != 3 or path.shape[-1] != 2:
             raise ValueError(f"the path {title!r} has shape {path.shape}; expected (T + 1, n, 2), vectors of the plane")
-        _draw_paths(ax, path, arc)
+        _draw_paths(ax, path)
         ax.set_title(title, fontsize=10.5)
     return fig, grid.ravel()[: len(panels)]
 
 
-def _draw_paths(ax: Axes, path: np.ndarray, arc: float) -> None:
+def _draw_paths(ax: Axes, path: np.ndarray) -> None:
     reach = 1.12 * float(geometry.norm(path).max())
     ax.plot(0, 0, "+", color=INK, ms=8)
     for index in range(path.shape[1]):
         color, marker, _ = SPARE[index % len(SPARE)]
         for start, end in zip(path[:-1, index], path[1:, index], strict=True):
             middle, radius = np.degrees(np.arctan2(*start[::-1])), float(geometry.norm(start))
-            turn = min(arc, 400 * 0.35 * reach / max(radius, 1e-9) / 2)
+            turn = min(50, 400 * 0.35 * reach / max(radius, 1e-9) / 2)
             ax.add_patch(
                 Arc((0, 0), 2 * radius, 2 * radius, theta1=middle - turn, theta2=middle + turn, ec=GRID, lw=1.3)
             )

@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral, Real
-from pathlib import Path
 from typing import Any
 
 SCALARS_VARIABLE = "COURSE_SCALARS"
@@ -122,20 +121,6 @@ class Table:
         return (
             f'<table class="course-table">{caption}\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>'
         )
-
-
-def read_scalars(path: str | Path) -> dict[str, float]:
-    """The numbers that a notebook wrote to ``path``; a name published with two different values is an error."""
-    scalars: dict[str, float] = {}
-    for line in Path(path).read_text(encoding="utf-8").splitlines():
-        entry = json.loads(line)
-        name, value = entry["name"], entry["value"]
-        if name in scalars and scalars[name] != value:
-            raise ValueError(
-                f"name: {name!r} was published twice, as {scalars[name]!r} and as {value!r}; expected once"
-            )
-        scalars[name] = value
-    return scalars
 
 
 def _as_number(value: Any) -> Real:

@@ -5,18 +5,14 @@ from __future__ import annotations
 import importlib
 from pathlib import Path
 
-import yaml
-
 from exercises.kit.asking import Exam
-
-ROOT = Path(__file__).resolve().parents[3]
+from tools import toc
 
 
 def chapters() -> list[str]:
     """The chapters that have an exam, in the order of the book."""
     found = {path.stem.replace("_", "-") for path in Path(__file__).parent.glob("[!_]*.py")}
-    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    order = [Path(page["file"]).stem for part in toc["parts"] for page in part["chapters"]]
+    order = [Path(page).name for page, _ in toc.pages()]
     return sorted(found, key=lambda name: (order.index(name) if name in order else len(order), name))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from course_lib.maths import geometry, losses
-from exercises.kit.asking import Exam, Kind, Question, mixed, rational, table
+from exercises.kit.asking import Exam, Kind, Question, judged, mixed, rational, table
 from exercises.variants import pick, whole
 
 EXAM = Exam("cosine-orthogonality")
@@ -53,7 +53,7 @@ def two_steps(rng: Generator) -> Question:
 a loss of cosines. At the first step the gradient has the length «slope». The second step has the length «second».
 
 (a) How long is $q$ after the first step, and after the second? (b) Would the final length be another one if the
-second step had been the first?""",
+first step had had the length of the second, and the second that of the first?""",
         r"""(a) The first step has the length $«rate»\cdot«slope»=«first»$. Each step is perpendicular to the
 vector before it, so $\|q_1\|^2=«start»^2+«first»^2=«one»$ and $\|q_2\|^2=«one»+«second»^2=«two»$. The lengths are
 $\sqrt{«one»}$ and «final». (b) No: the squares of the lengths of the steps add up in any order.""",
@@ -143,7 +143,7 @@ with numbers if false.""",
 constant on rays.""",
         ((1, "the verdict: «verdict»"), (2, "the reason by rays, or a counterexample with its numbers")),
         {"n": whole(rng, 2, 6), "case": case},
-        {"truth": truth, "verdict": "True." if truth else "False."},
+        {**judged(truth)},
     )
 
 
@@ -179,12 +179,11 @@ def shorter(rng: Generator) -> Question:
     return Question(
         rf"""Let $q=«q»$, $k=(1,0)$ and $\eta=«rate»$. Plain gradient descent that raises $\cos(q,k)$ makes $q$
 longer. True or false: {change} makes this $q$ shorter. Decide by a calculation or by a theorem.""",
-        rf"""**«verdict»** {why} The squared length goes from $«before»$ to $«after:.4f»$.""",
+        rf"""**«verdict»** {why} The squared length goes from $«before»$ to $«after:.4g»$.""",
         ((1, "the verdict: «verdict»"), (2, "a calculation of the new length, or the right angle named as the reason")),
         {"q": q.tolist(), "rate": rate, "case": case},
         {
-            "truth": truth,
-            "verdict": "True." if truth else "False.",
+            **judged(truth),
             "before": int(q @ q),
             "after": float(((q + step) ** 2).sum()),
         },

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from course_lib.maths import correction, geometry, losses
-from exercises.kit.asking import Exam, Kind, Question, rational, table
+from exercises.kit.asking import Exam, Kind, Question, judged, rational, table, written
 from exercises.variants import pick, whole
 
 EXAM = Exam("ddc")
@@ -85,28 +85,33 @@ def correction_margin(s: list[int], t: list[int], c: int, d: int, alpha: Fractio
 
 
 @EXAM.asks(Kind.CALCULATION, "The net push")
-def push(rng: Generator) -> Question:
+def push(rng: Generator) -> Question | None:
     pop, scale = np.array(pick(rng, (3, 4), (4, 3))), whole(rng, 1, 3)
     pref = np.array(pick(rng, (1, 0), (0, 1), (5, 12), (12, 5), (-5, 12)))
     alpha, beta = -Fraction(whole(rng, 1, 9), 2), Fraction(whole(rng, 1, 9), 2)
     unit, own = geometry.normalise(pop.astype(float)), geometry.normalise(pref.astype(float))
     moved = float(alpha) * unit + float(beta) * own
     value = rational(float(moved @ (5 * scale * unit)))
+    if value == 0:
+        return None
+    length = rational(geometry.norm(pref))
     return Question(
         r"""The mean of the head items minus the mean of the tail items is $v_{diff}=«v»$. A user has
-$e_{pref}=\frac1{«length»}«pref»$, and DDC found $\alpha=«alpha»$ and $\beta=«beta»$.
+$e_{pref}=«own»$, and DDC found $\alpha=«alpha»$ and $\beta=«beta»$.
 
 (a) Compute $e_{pop}$ and $\langle e_{pref},e_{pop}\rangle$. (b) By how much does DDC change the difference between
-the user's mean score of the head and of the tail? (c) A report counts users with $\alpha<0$ as "popularity
-removed". Does this user count, and should they? (d) Which $\alpha$ would leave the difference as it was?""",
+the user's mean score of the head and of the tail? (c) A report says of users with $\alpha<0$ that DDC has
+lowered the head against the tail. Is this right for this user? (d) Which $\alpha$ would leave the difference as it
+was?""",
         r"""(a) $e_{pop}=«unit»$, and the product is $«cosine»$. (b) $\|v_{diff}\|\,(\alpha+\beta\langle
-e_{pref},e_{pop}\rangle)=«value»$. (c) They count, as $\alpha<0$. The difference «verdict». (d)
+e_{pref},e_{pop}\rangle)=«value»$. (c) «verdict» (d)
 $\alpha=-\beta\cdot«cosine»=«even»$.""",
         ((1, "(a) $«unit»$, $«cosine»$"), (1, "(b) $«value»$"), (1, "(c) «verdict»"), (1, "(d) $«even»$")),
         {
             "v": (scale * pop).tolist(),
+            "own": pref.tolist() if length == 1 else rf"\frac1{{{length}}}{written(pref.tolist())}",
             "pref": pref.tolist(),
-            "length": rational(geometry.norm(pref)),
+            "length": length,
             "alpha": alpha,
             "beta": beta,
         },
@@ -114,7 +119,7 @@ $\alpha=-\beta\cdot«cosine»=«even»$.""",
             "unit": rational(unit),
             "cosine": rational(float(unit @ own)),
             "value": value,
-            "verdict": "grew, so they should not" if value > 0 else "fell, so they should" if value < 0 else "stayed",
+            "verdict": "No: the difference grew, although $\\alpha<0$." if value > 0 else "Yes: the difference fell.",
             "even": rational(-float(beta) * float(unit @ own)),
         },
     )
@@ -140,8 +145,7 @@ b<0<\max b$. Here «why».""",
         ((1, "the verdict: «verdict»"), (2, "the signs of $a$ and $b$, and what runs where")),
         {"a": a, "b": b},
         {
-            "truth": truth,
-            "verdict": "True." if truth else "False.",
+            **judged(truth),
             "why": why or "both have both signs",
         },
     )
@@ -168,21 +172,21 @@ ORIGIN = (
 def origin(rng: Generator) -> Question:
     case = int(rng.integers(len(ORIGIN)))
     what, truth, why = ORIGIN[case]
-    b = [-whole(rng, 2, 4), whole(rng, 1, 2)]
-    shift = whole(rng, 5, 8)
+    b = [-whole(rng, 3, 5), whole(rng, 1, 2)]
+    shift = whole(rng, 6, 9)
     slope = [
         correction.user_gradient([0], [0, 0], [1], [value + move for value in b], 0.0, 0.0)[0] for move in (0, shift)
     ]
     return Question(
         f"""All items of a trained model are moved by one vector, «shift» times $e_{{pop}}$. True or false: {what}
-stays as it was. Use a user with two negatives, $b=«b»$ before the move, and all scores 0 where an example helps.""",
-        f"""**«verdict»** {why} In the example the slope $\\mathbb{{E}}[wb]$ at $\\alpha=\\beta=0$ goes from
-$«before»$ to $«after»$ when only the $b_j$ move, so gradient descent moves $\\alpha$ the other way.""",
+stays as it was. Where an example helps, take one positive with $a=1$, two negatives with $b=«b»$ before
+the move, all scores 0, and $e_{{pref}}$ at a right angle to $e_{{pop}}$.""",
+        f"""**«verdict»** {why} (In the example the slope $\\mathbb{{E}}[wb]$ at $\\alpha=\\beta=0$ goes from
+$«before»$ to $«after»$, so gradient descent moves $\\alpha$ the other way.)""",
         ((1, "the verdict: «verdict»"), (2, "what cancels and what does not")),
         {"shift": shift, "b": b, "case": case},
         {
-            "truth": truth,
-            "verdict": "True." if truth else "False.",
+            **judged(truth),
             "before": rational(slope[0]),
             "after": rational(slope[1]),
         },
@@ -207,25 +211,27 @@ for positives and $b_j=\langle e_{pop},e_j\rangle$ for negatives.
 (a) Split it into $s_i-s_j$, a part that is the same for all pairs of the user, and a rest with mean 0. (b) Write
 the margin that is *served*, and show what is left there of the common part. (c) Compute both common parts for
 $\alpha=«alpha»$, $\beta=«beta»$, $a=«a»$, $b=«b»$, where the *negatives* have the projections $«a_neg»$ on
-$e_{pref}$ and the *positives* $«b_pos»$ on $e_{pop}$. (d) Why can the DDC loss fall although no list changes?""",
+$e_{pref}$ and the *positives* $«b_pos»$ on $e_{pop}$. (d) What does each of the two do to the
+DDC loss, and what to the user's list?""",
         r"""(a) $x_{ij}=(s_i-s_j)+(\beta\bar a-\alpha\bar b)+\beta(a_i-\bar a)-\alpha(b_j-\bar b)$. (b) One vector
 meets both films, so the served margin is $s_i-s_j+\beta(a_i-a'_j)+\alpha(b'_i-b_j)$ with $a'_j=\langle
 e_{pref},e_j\rangle$ and $b'_i=\langle e_{pop},e_i\rangle$. Its common part is $\beta(\bar a-\bar a')-\alpha(\bar
-b-\bar b')$. (c) $«learned»$ learned, $«served»$ served. (d) The common part raises all margins of the user by the
-same number and so lowers the loss, but it ranks nothing: what all films share cancels when one vector meets both
-films.""",
+b-\bar b')$. (c) $«learned»$ learned, $«served»$ served. (d) The learned one raises all learned
+margins by the same number and so lowers the DDC loss, but it ranks nothing: what all films share cancels when one
+vector meets both films. The served one is not in the DDC loss. It compares the user's films with the others, so it can
+change the list.""",
         (
             (2, "(a) the split"),
             (2, "(b) the served margin and its common part"),
             (1, "(c) $«learned»$ and $«served»$"),
-            (1, "(d) raises margins, ranks nothing"),
+            (1, "(d) the learned one lowers the loss and ranks nothing"),
         ),
         {"alpha": alpha, "beta": beta, "a": a, "b": b, "a_neg": a_neg, "b_pos": b_pos},
         {"learned": learned, "served": served, "loss": zero},
     )
 
 
-@EXAM.asks(Kind.PROOF, "A loss without a minimum")
+@EXAM.asks(Kind.PROOF, "The least loss of a user")
 def endless(rng: Generator) -> Question:
     case, size = pick(rng, "b>0", "b<0", "a>0"), whole(rng, 1, 3)
     sign = {"b>0": "-", "b<0": "+", "a>0": "+"}[case]
@@ -237,23 +243,26 @@ def endless(rng: Generator) -> Question:
     return Question(
         r"""A user has scores 0 for all films, $a=«a»$ for the positives and $b=«b»$ for the negatives.
 
-(a) Show that $L_{DDC}$ has no minimum: which scalar runs where, and to which value does the loss go? (b) Compute
-the loss at $\alpha=\beta=0$ and write it as a mean of six terms at $«which»=«near»$ (the other scalar is 0). (c)
-By which vectors does the served embedding rank in the end? Is the user's list better then? (d) What do a ridge and
-an early stop change?""",
-        r"""(a) «why» The loss falls towards 0 as $«which»\to«sign»\infty$ and never reaches it. (b) $\ln2$ and
-«value:.4f». (c) By $«vector»$ alone: the direction that ran away outweighs $e_u$. The loss says nothing about the
-order, so the list may be worse. (d) The scalar stays finite, and its size is then decided by the ridge or by the
-moment of the stop, not by the data.""",
+(a) Has $L_{DDC}$ (without a ridge) a minimum? Prove your answer, and find the largest number that the loss never
+falls below. (b) Compute the loss at $\alpha=\beta=0$. At which of the four points $(\alpha,\beta)=(\pm«size»,0)$ and
+$(0,\pm«size»)$ is it least? Write it there as a mean of six terms. (c) Gradient descent runs for a very long time. By
+which vector does the served embedding rank then, and is the user's list better? (d) What would a ridge change, and
+what an early stop?""",
+        r"""(a) No. «why» The loss falls towards 0 as $«which»\to«sign»\infty$ and never reaches it. (b) $\ln2$. It is
+least at $«which»=«near»$, where it is «value:.4f». (c) By $«vector»$ alone: the direction that ran away outweighs
+$e_u$. The loss says nothing about the order, so the list may be worse. (d) The scalar stays finite, and its size is
+then decided by the ridge or by the moment of the stop, not by the data.""",
         (
             (2, "(a) $«which»\\to«sign»\\infty$, with the sign of every margin's slope"),
             (1, "(a) the loss goes to 0"),
-            (1, "(b) $\\ln2$ and «value:.4f»"),
+            (1, "(b) $\\ln2$, and the terms at $«which»=«near»$ (their mean is «value:.4f»)"),
             (1, "(c) the order of one direction"),
             (1, "(d) ridge or stop decide the size"),
         ),
-        {"a": a, "b": b, "which": which, "near": int(near[0] or near[1]), "case": case},
+        {"a": a, "b": b, "size": size},
         {
+            "which": which,
+            "near": int(near[0] or near[1]),
             "sign": sign,
             "value": values[1],
             "limit": values[2],
@@ -313,13 +322,15 @@ factor on all scores changes the loss and no list; only ranks of test items sett
 
 
 @EXAM.asks(Kind.READING, "How many triples can be wrong?")
-def wrong(rng: Generator) -> Question:
+def wrong(rng: Generator) -> Question | None:
     margins = [rng.normal(mean, 1.5, 400) for mean in rng.permutation([0.6, 2.0, 3.5])]
     means = [float(losses.bpr(x, np.zeros_like(x))) for x in margins]
     shares = [float((x < 0).mean()) for x in margins]
     bounds = [value / np.log(2) for value in means]
     liar = int(rng.integers(3))
     claimed = [share if at != liar else bounds[at] * 1.2 + 0.02 for at, share in enumerate(shares)]
+    if claimed[liar] > 0.9:  # more than all triples would be wrong without any bound
+        return None
     rows = [(n, f"{value:.3f}", f"{100 * share:.0f} %") for n, value, share in zip("PQR", means, claimed, strict=True)]
     factor = whole(rng, 2, 5)
     return Question(

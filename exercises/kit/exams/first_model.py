@@ -8,15 +8,17 @@ import numpy as np
 from numpy.random import Generator
 
 from course_lib.maths import losses
-from exercises.kit.asking import Exam, Kind, Question, rational, table
+from exercises.kit.asking import Exam, Kind, Question, judged, rational, table
 from exercises.variants import pick, whole
 
 EXAM = Exam("first-model")
 
 
 @EXAM.asks(Kind.CALCULATION, "One row of the softmax")
-def row(rng: Generator) -> Question:
+def row(rng: Generator) -> Question | None:
     odds = [whole(rng, 1, 8), whole(rng, 1, 8), whole(rng, 1, 8)]
+    if len(set(odds)) == 1:
+        return None
     tau = pick(rng, Fraction(1, 2), Fraction(1, 5), 1)
     scores = float(tau) * np.log(odds)
     grid = np.tile(scores, (3, 1))
@@ -42,12 +44,13 @@ score of a rare film is lifted in training.""",
 
 CLAIMS = (
     (
-        "in a pass, a popular film is the right answer for a given person more often than a rare film that they like",
+        """of two films that a person likes, the popular one is the right answer for this person more often in a pass
+than the rare one""",
         False,
         "Once each.",
     ),
     (
-        "in a pass, a popular film is a wrong answer for a given person more often than a rare film",
+        "in a pass, a popular film is on average a wrong answer for a given person more often than a rare film",
         True,
         "It is in more batches.",
     ),
@@ -57,7 +60,7 @@ CLAIMS = (
         "Then it would cancel what training has learned.",
     ),
     (
-        "a film close to another on the map must be close to it in 32 dimensions",
+        "two films that lie close together on a map in the plane are close in 32 dimensions",
         False,
         "A projection can bring far points together.",
     ),
@@ -77,8 +80,7 @@ on average, the rare one «once:.4f» times.""",
         ((1, "the verdict: «verdict»"), (2, "the reason, with a count where the claim is about counts")),
         {"total": total, "batch": batch, "fans": fans, "case": case},
         {
-            "truth": truth,
-            "verdict": "True." if truth else "False.",
+            **judged(truth),
             "often": fans * (batch - 1) / (total - 1),
             "once": (batch - 1) / (total - 1),
         },
@@ -86,12 +88,13 @@ on average, the rare one «once:.4f» times.""",
 
 
 @EXAM.asks(Kind.PROOF, "What the softmax learns")
-def learns(rng: Generator) -> Question:
+def learns(rng: Generator) -> Question | None:
     likes = [whole(rng, 1, 5) for _ in range(3)]
     fans = [whole(rng, 1, 9) for _ in range(3)]
     ratio = [Fraction(like, sum(likes)) / Fraction(fan, sum(fans)) for like, fan in zip(likes, fans, strict=True)]
-    scores = np.log([float(value) for value in ratio])
-    top = int(np.argmax(scores))
+    top, most = ratio.index(max(ratio)), likes.index(max(likes))
+    if ratio.count(ratio[top]) > 1 or likes.count(likes[most]) > 1 or top == most:
+        return None
     return Question(
         r"""A person chooses film $j$ with probability $p_j$. In the loss, the scores $x_j$ become probabilities
 $\pi_j=\frac{q_je^{x_j}}{\sum_lq_le^{x_l}}$, since film $j$ turns up as a wrong answer in proportion to $q_j$.
@@ -101,7 +104,7 @@ are $x_j=\ln\frac{p_j}{q_j}$ up to a constant. (c) Compute $p_j/q_j$ for $p\prop
 Which film leads the list by $x$, and which by $p$? (d) Which number must be added to each score to rank by $p$?""",
         r"""(a) $\sum_jp_j\ln\frac{\pi_j}{p_j}\le\sum_jp_j\big(\frac{\pi_j}{p_j}-1\big)=0$, so no $\pi$ has a
 smaller value than $\pi=p$. (b) $\pi_j=p_j$ means $e^{x_j}\propto p_j/q_j$. (c) $«ratio»$, so film «top» leads by
-$x$; by $p$ «most» leads. (d) $\ln q_j$.""",
+$x$; by $p$ film «most» leads. (d) $\ln q_j$.""",
         (
             (2, "(a) the inequality"),
             (1, "(b)"),
@@ -112,7 +115,7 @@ $x$; by $p$ «most» leads. (d) $\ln q_j$.""",
         {
             "ratio": ratio,
             "top": top + 1,
-            "most": " and ".join(f"film {j + 1}" for j in range(3) if likes[j] == max(likes)),
+            "most": most + 1,
         },
     )
 
@@ -139,7 +142,8 @@ def recall(rng: Generator) -> Question | None:
 
 The four most popular films are «popular», the same list for everybody.
 
-(a) Compute the recall of the model and of the list of popular films. (b) Which is better? (c) Is the comparison
+(a) Compute the recall of the model and of the list of popular films: of each person's hidden films the share that the
+list holds, and the mean over the people. (b) Which is better? (c) Is the comparison
 settled? Name two things that are missing.""",
         """(a) $«model»$ and $«baseline»$. (b) «better». (c) No: three people are few, and one split and one training
 are no spread. Several splits and seeds are missing, and a look at what the lists hold.""",

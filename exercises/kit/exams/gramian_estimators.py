@@ -10,7 +10,7 @@ from numpy.random import Generator
 
 from course_lib.maths import gramians
 from course_lib.maths.arrays import exact
-from exercises.kit.asking import Exam, Kind, Question, mixed, rational, table
+from exercises.kit.asking import Exam, Kind, Question, judged, mixed, rational, table
 from exercises.variants import pick, whole
 
 EXAM = Exam("gramian-estimators")
@@ -106,48 +106,52 @@ $«least»$. (c) $«full»$ and $«none»$. (d) When $V$ is small against $\|m\|
 
 
 CLAIMS = (
-    ("The Gramian of the newest batch is right on average.", True, "Each example is drawn equally often."),
     (
-        "An estimate that is right on average gives a gradient that is right on average, from whatever batch it comes.",
-        False,
-        "It must also be independent of the examples of the gradient. The Gramian of the same batch is not.",
-    ),
-    (
-        "SAGram with $\\beta=1$ is right on average, so its estimates are positive semidefinite.",
-        False,
-        "It can take away an outer product that the mean holds only in part.",
-    ),
-    (
-        "SOGram from zero, divided by $1-q^t$, is right on average while the Gramian stands still.",
+        "If a batch is drawn uniformly, the mean of its outer products is right on average.",
         True,
-        "The weights add up to $1-q^t$.",
+        "Each example is drawn equally often.",
+    ),
+    (
+        "SAGram with $\\beta=\\frac12$ is right on average, whatever its cache holds.",
+        False,
+        "Half of what the cache is off stays: only $\\beta=1$ corrects all of it.",
+    ),
+    (
+        "SAGram with $\\beta=1$ is right on average, so every one of its estimates is positive semidefinite.",
+        False,
+        "It can take away an outer product that the mean holds only in part. Here the first estimate is negative.",
+    ),
+    (
+        "Every estimate of SOGram is positive semidefinite if it starts at 0.",
+        True,
+        "It adds outer products with positive weights, and subtracts none.",
     ),
 )
 
 
 @EXAM.asks(Kind.TRUE_OR_FALSE, "Right on average")
 def on_average(rng: Generator) -> Question:
-    case, old, now = int(rng.integers(len(CLAIMS))), whole(rng, 2, 4), pick(rng, 0, 1)
+    case, old, still, now = int(rng.integers(len(CLAIMS))), whole(rng, 3, 6), whole(rng, 1, 2), pick(rng, 0, 1)
     claim, truth, why = CLAIMS[case]
     estimates = []
     for i in range(2):
         sagram = gramians.SAGram(2, 1, Fraction(1))
-        sagram.start(exact(np.array([[old], [old]])))
-        estimates.append(Fraction(sagram.update([i], exact(np.array([[now], [old]]))[[i]])[0, 0]))
+        sagram.start(exact(np.array([[old], [still]])))
+        estimates.append(Fraction(sagram.update([i], exact(np.array([[now], [still]]))[[i]])[0, 0]))
     return Question(
         f"""True or false: "{claim}" Use the following example where it helps. Two examples have vectors of one
-number. The cache holds «old» for both, but the first is «now» today. SAGram with $\\beta=1$ draws one of the two.""",
-        f"""**«verdict»** {why} In the example the Gramian is $«gram»$, and SAGram's two possible estimates are
-$«first»$ and $«second»$, with the right mean.""",
+number, now «now» and «still». The cache of SAGram holds «old» and «still», and its next batch is one of the two.""",
+        f"""**«verdict»** {why} (In the example the Gramian is $«gram»$, that of the cache $«cached»$. The two
+possible estimates of SAGram with $\\beta=1$ are $«first»$ and $«second»$, with the right mean.)""",
         (
             (1, "the verdict: «verdict»"),
             (2, "the condition that holds or is missing, with the example where it applies"),
         ),
-        {"old": old, "now": now, "case": case},
+        {"old": old, "still": still, "now": now, "case": case},
         {
-            "truth": truth,
-            "verdict": "True." if truth else "False.",
-            "gram": gramians.gramian(exact(np.array([[now], [old]])))[0, 0],
+            **judged(truth),
+            "gram": gramians.gramian(exact(np.array([[now], [still]])))[0, 0],
+            "cached": gramians.gramian(exact(np.array([[old], [still]])))[0, 0],
             "first": estimates[0],
             "second": estimates[1],
         },
@@ -155,7 +159,7 @@ $«first»$ and $«second»$, with the right mean.""",
 
 
 @EXAM.asks(Kind.TRUE_OR_FALSE, "Gravity makes vectors shorter")
-def shorter(rng: Generator) -> Question:
+def shorter(rng: Generator) -> Question | None:
     high, u = whole(rng, 2, 5), [whole(rng, 1, 3), whole(rng, 1, 3)]
     rate = pick(rng, Fraction(1, 4 * high), Fraction(1, 2 * high), Fraction(3, 2 * high), Fraction(2, high))
     G = np.diag([high, 1]).astype(float)
@@ -165,6 +169,8 @@ def shorter(rng: Generator) -> Question:
     new = rational((leaf - float(rate) * slope).detach().numpy()[0])
     before, after = Fraction(int(np.dot(u, u))), sum(Fraction(entry) ** 2 for entry in new)
     truth = after < before
+    if after == before:
+        return None
     return Question(
         r"""The gravity of one person is $\langle u,G_vu\rangle$ with $G_v=\mathrm{diag}(«high»,1)$, and $u=«u»$.
 True or false: one step of gradient descent with the rate $\eta=«rate»$ makes $u$ shorter.""",
@@ -173,7 +179,7 @@ $1-2\eta$: $u$ becomes $«new»$. The squared length goes from $«before»$ to $
 every part; above $\eta=1/\nu_{\max}=1/«high»$ the part along the largest eigenvalue grows.""",
         ((1, "the verdict: «verdict»"), (2, "the new vector or both factors, and the lengths")),
         {"high": high, "u": u, "rate": rate},
-        {"truth": truth, "verdict": "True." if truth else "False.", "new": new, "before": before, "after": after},
+        {**judged(truth), "new": new, "before": before, "after": after},
     )
 
 
@@ -187,9 +193,9 @@ def one_batch(rng: Generator) -> Question:
 G_v=\frac1b\sum_jv_jv_j^\top$ and, with this estimate held constant, the mean gradient $\frac1b\sum_i\nabla\langle
 u_i,\hat G_vu_i\rangle$.
 
-(a) Write it as a double sum over the batch. (b) Show that its expectation is $(1-\rho)$ times the gradient over
-all pairs plus $\rho$ times the gradient of the *observed* pairs' mean square, and find $\rho$. (c) Give $\rho$ for
-$n=«n»$, $b=«b»$. (d) What does the error do to the scores of observed pairs? Name one repair.""",
+(a) Write it as a double sum over the batch. (b) Its expectation is $(1-\rho)$ times the gradient of one mean square of
+scores plus $\rho$ times that of another. Find both and $\rho$. (c) Give $\rho$ for $n=«n»$, $b=«b»$. (d) What does the
+second part do to scores? Name one way to be rid of it.""",
         r"""(a) $\frac1{b^2}\sum_{i,j}\nabla_u\langle u_i,v_j\rangle^2$. (b) «why» The diagonal terms are observed
 pairs, and the share $\rho$ of the expectation is «rho_is». (c) $«share»$. (d) Observed pairs are pushed to zero,
 against the loss. A repair: a second batch for the Gramian, the Gramian of the *other* examples of the batch, or
@@ -267,6 +273,7 @@ def race(rng: Generator) -> Question | None:
     if not (
         (errors["SOGram"] < -0.05).all()
         and (errors["sampling"] > 0.05).any()
+        and (errors["sampling"] < -0.05).any()
         and (errors["SAGram"] > 0.05).any()
         and np.ptp(errors["sampling"]) > 2 * max(np.ptp(errors["SOGram"]), np.ptp(errors["SAGram"]))
     ):

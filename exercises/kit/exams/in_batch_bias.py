@@ -11,7 +11,7 @@ from course_lib.data.interactions import Interactions
 from course_lib.maths import in_batch, processes
 from course_lib.maths.arrays import exact
 from course_lib.training.objectives import closed_form
-from exercises.kit.asking import Exam, Kind, Question, mixed, rational, table
+from exercises.kit.asking import Exam, Kind, Question, judged, mixed, rational, table
 from exercises.variants import pick, whole
 
 EXAM = Exam("in-batch-bias")
@@ -70,29 +70,37 @@ and 1.""",
 
 
 @EXAM.asks(Kind.CALCULATION, "The weights of one unbiased batch")
-def unbiased(rng: Generator) -> Question:
-    rows, cols = rng.integers(1, 5, 2), rng.integers(1, 5, 2)
-    M, shape = whole(rng, 9, 15), (pick(rng, 4, 5), pick(rng, 4, 5))
+def unbiased(rng: Generator) -> Question | None:
+    M, shape = whole(rng, 9, 13), (pick(rng, 4, 5), pick(rng, 4, 5))
+    labels = labels_of(rng, *shape, M)
+    if labels is None:
+        return None
+    first, second = rng.choice(np.argwhere(labels), 2, replace=False)
+    if (first == second).any():
+        return None
+    rows, cols = labels.sum(1)[[first[0], second[0]]], labels.sum(0)[[first[1], second[1]]]
     positive, negative = in_batch.batch_weights(
         "unbiased", row_counts=exact(rows), col_counts=exact(cols), n_positives=M, shape=shape
     )
     return Question(
-        r"""There are «m» people, «n» films and $M=«M»$ liked pairs. A batch holds two liked pairs. Their people
-like «rows» films, their films have «cols» fans, in this order. In the unbiased batch loss compute (a) the weight
-of $\ell^+$ of the first pair, (b) the weight of $\ell^-$ for the first person and the second film, (c) the weight
-of $\ell^-$ of the first pair itself. Is it bounded below for the logistic loss?""",
+        r"""There are «m» people, «n» films and $M=«M»$ liked pairs. A batch holds two liked pairs, of
+different people and different films. Their people like «rows» films, their films have «cols» fans, in this order. In
+the unbiased batch loss compute (a) the weight of $\ell^+$ of the first pair, (b) the weight of $\ell^-$ for the first
+person and the second film, (c) the weight of $\ell^-$ of the first pair itself. (d) Let $\ell$ be logistic and every
+score free. Can the loss of this batch fall without end while only the score of the first pair changes?""",
         r"""With $a=\frac M{s\,mn}=«a»$ and $\rho=«rho»$: (a) $«w»$. (b) $\frac
 a\rho\cdot\frac1{\mathrm{pop}}=«cross»$ with $\mathrm{pop}=«pop»$. (c) $\frac
 a{\rho\,\mathrm{pop}}-a\big(1+\frac{M-s}{(s-1)\mathrm{pop}}\big)=a\big(\frac1{\mathrm{pop}}-1\big)=«own»$ with
-$\mathrm{pop}=«own_pop»$. «bounded».""",
-        ((1, "(a) $«w»$"), (1, "(b) $«cross»$"), (1, "(c) $«own»$"), (1, "«bounded»")),
+$\mathrm{pop}=«own_pop»$. (d) «falls».""",
+        ((1, "(a) $«w»$"), (1, "(b) $«cross»$"), (1, "(c) $«own»$"), (1, "(d) «falls»")),
         {
             "m": shape[0],
             "n": shape[1],
             "M": M,
             "rows": f"{rows[0]} and {rows[1]}",
             "cols": f"{cols[0]} and {cols[1]}",
-            "counts": [rows.tolist(), cols.tolist()],
+            "Y": labels.tolist(),
+            "pairs": [first.tolist(), second.tolist()],
         },
         {
             "a": Fraction(M, 2 * shape[0] * shape[1]),
@@ -102,14 +110,14 @@ $\mathrm{pop}=«own_pop»$. «bounded».""",
             "cross": negative[0, 1],
             "own_pop": int(rows[0] * cols[0]),
             "own": negative[0, 0],
-            "bounded": "The weight is 0, and the pair sets no limit"
+            "falls": "No: the weight is 0, and $\\ell^+$ is never negative"
             if rows[0] * cols[0] == 1
-            else "The weight is negative, so a single batch has no lower bound",
+            else "Yes: the weight is negative, so as the score grows $\\ell^+$ goes to 0 and this term to $-\\infty$",
         },
     )
 
 
-@EXAM.asks(Kind.CALCULATION, "The largest batch that keeps a fan")
+@EXAM.asks(Kind.CALCULATION, "One liked pair and the size of the batch")
 def threshold(rng: Generator) -> Question:
     pop, M = whole(rng, 6, 40), whole(rng, 200, 900)
     largest = max(s for s in range(2, M + 1) if in_batch.misclassification_threshold(s, M) >= pop)
@@ -119,13 +127,13 @@ def threshold(rng: Generator) -> Question:
         r"""A data set has $M=«M»$ liked pairs. A liked pair has the popularity $\mathrm{pop}=«pop»$. Each score is
 free, and the in-batch loss is logistic.
 
-(a) Up to which batch size $s$ is the best score of this pair not negative? (b) With the square loss and
-$s=«half»$, what is its best score? (c) Does a larger batch help this pair?""",
+(a) For which batch sizes $s\ge2$ is the best score of this pair not negative? (b) With the square loss and
+$s=«half»$, what is its best score? (c) For which $s\ge2$ is the best score of this pair highest?""",
         r"""(a) The terms are $\ell^++\rho(\mathrm{pop}-1)\ell^-$, and the best logistic score is
 $-\log\rho(\mathrm{pop}-1)$. It is not negative while $\rho(\mathrm{pop}-1)\le1$, that is
-$s\le1+\frac{M-1}{\mathrm{pop}-1}$: $s\le«largest»$. (b) $\frac1{1+\rho(\mathrm{pop}-1)}=«best:.3f»$. (c) No: a
-larger batch raises $\rho$, and the pair is pushed apart harder.""",
-        ((2, "(a) $s\\le«largest»$"), (1, "(b) $«best:.3f»$"), (1, "(c) no, because of $\\rho$")),
+$s\le1+\frac{M-1}{\mathrm{pop}-1}$: $s\le«largest»$. (b) $\frac1{1+\rho(\mathrm{pop}-1)}=«best:.3f»$. (c) For
+$s=2$: a larger batch raises $\rho$, and the pair is pushed apart harder.""",
+        ((2, "(a) $s\\le«largest»$"), (1, "(b) $«best:.3f»$"), (1, "(c) $s=2$, because of $\\rho$")),
         {"M": M, "pop": pop, "half": half},
         {"largest": largest, "best": float(best)},
     )
@@ -133,9 +141,10 @@ larger batch raises $\rho$, and the pair is pushed apart harder.""",
 
 CLAIMS = (
     (
-        "A larger batch brings the expected in-batch loss closer to the loss over all pairs.",
+        """In the expected in-batch loss a larger batch brings every weight of $\\ell^-$ closer to its weight in the
+loss over all pairs.""",
         False,
-        "Every weight grows with $\\rho$.",
+        "A liked pair of popularity above 1 should have the weight 0, and its weight grows with $\\rho$.",
     ),
     (
         "A larger batch leaves the expectation of the unbiased batch loss as it is.",
@@ -171,7 +180,7 @@ $\\rho(\\mathrm{{pop}}-1)$, which is $«w1»$ for batches of «s1» and $«w2»$
 is 0.""",
         ((1, "the verdict: «verdict»"), (2, "the weights, or the factor that is divided out")),
         {"pop": pop, "M": M, "s1": sizes[0], "s2": sizes[1], "case": case},
-        {"truth": truth, "verdict": "True." if truth else "False.", "w1": pushed[0], "w2": pushed[1]},
+        {**judged(truth), "w1": pushed[0], "w2": pushed[1]},
     )
 
 
@@ -184,7 +193,7 @@ BROKEN = (
     (
         "is drawn without replacement, with counts $r_i$ and $c_j$ that are all twice the true ones",
         False,
-        "Each weight is off by a factor.",
+        "The weight of a pair that is not liked is a quarter of what it should be.",
     ),
     (
         "is drawn without replacement, and the loss is the square loss",
@@ -195,6 +204,11 @@ BROKEN = (
         "is drawn without replacement, with a film that nobody likes in the catalogue",
         False,
         "No batch ever shows that film.",
+    ),
+    (
+        "is drawn without replacement, and one of the people likes a single film",
+        True,
+        "A count of 1 is a count like any other.",
     ),
 )
 
@@ -210,13 +224,13 @@ or false: its expectation is still the loss over all pairs.""",
 $\\frac1M=«copy»$; without replacement never.""",
         ((1, "the verdict: «verdict»"), (2, "the pair or the weight that is wrong, or why nothing is")),
         {"M": M, "s": s, "case": case},
-        {"truth": truth, "verdict": "True." if truth else "False.", "copy": Fraction(1, M)},
+        {**judged(truth), "copy": Fraction(1, M)},
     )
 
 
 @EXAM.asks(Kind.PROOF, "Counting a cell")
 def cell(rng: Generator) -> Question:
-    case, M, s, pop = pick(rng, "one", "two"), whole(rng, 6, 12), whole(rng, 2, 4), whole(rng, 2, 6)
+    case, M, s, pop = pick(rng, "one", "two"), whole(rng, 8, 12), whole(rng, 2, 4), whole(rng, 2, 6)
     liked = bool(rng.integers(2))
     if case == "one":
         value = in_batch.inclusion_probability(2, batch_size=s, n_positives=M) * (pop - liked)
@@ -259,42 +273,48 @@ pushed apart, although they were liked.""",
 
 @EXAM.asks(Kind.PROOF, "The best score of one pair")
 def best(rng: Generator) -> Question:
-    loss, M, s = pick(rng, "square", "logistic"), whole(rng, 11, 31), whole(rng, 2, 6)
-    pop = whole(rng, 3, 12)
-    weight = rational(in_batch.balance(s, M)) * (pop - 1)
-    score = in_batch.in_batch_optimum(loss, pop=pop, batch_size=s, n_positives=M)
+    loss, M, s = pick(rng, "square", "logistic"), whole(rng, 21, 41), whole(rng, 2, 6)
+    films, rare = whole(rng, 1, 3), whole(rng, 2, 4)
+    pops = [films * rare, films * (rare + whole(rng, 2, 6))]
     words = {
         "square": (
             r"$\frac12(1-x)^2+w\,\frac12x^2$",
             r"The slope $-(1-x)+wx$ is 0 at $x=\frac1{1+w}$, and the second derivative is $1+w>0$.",
-            "multiply each score by the popularity of the film",
         ),
         "logistic": (
             r"$\log(1+e^{-x})+w\log(1+e^{x})$",
             r"""The slope $-\frac1{1+e^x}+w\frac{e^x}{1+e^x}$ is 0 at $e^x=\frac1w$, so $x=-\log w$, and the
 function is convex.""",
-            "add the logarithm of the film's popularity to each score",
         ),
     }[loss]
+    scores = [
+        [float(in_batch.in_batch_optimum(loss, pop=pop, batch_size=size, n_positives=M)) for pop in pops]
+        for size in (s, M)
+    ]
     return Question(
-        rf"""Each liked pair has a score $x$ of its own. Its share of the expected in-batch loss is {words[0]} with
-$w=\rho(\mathrm{{pop}}-1)>0$.
+        rf"""Each liked pair has a score $x$ of its own. Its share of the expected in-batch loss is a multiple of
+{words[0]}, where $w>0$ is the weight of its $\ell^-$ over that of its $\ell^+$.
 
-(a) Find the best $x$ and prove that it is the only minimum. (b) Give it for $M=«M»$, $s=«s»$,
-$\mathrm{{pop}}=«pop»$. (c) Two films are liked equally by a person. Which of the two gets the higher score, the
-popular one or the rare one? (d) Propose a change at serving time that repairs the order.""",
-        rf"""(a) {words[1]} (b) $w=«weight»$, so $x=«score:.3f»$. (c) The rare one: $w$ grows with the number of
-fans and $x$ falls with $w$. (d) Multiply back: {words[2]}. (Exact for the square loss of the largest batch; close
-otherwise.)""",
+(a) Find the best $x$ and prove that it is the only minimum. (b) A person likes a rare film and a popular one. Their
+pairs have $\mathrm{{pop}}=«rare»$ and $«popular»$. Compute $w$ and the best score of both for $M=«M»$ and $s=«s»$.
+Logarithms may stay. (c) Which of the two films stands higher in the person's list? (d) Compute both best scores for
+the largest batch.""",
+        rf"""(a) {words[1]} (b) $w=\rho(\mathrm{{pop}}-1)$ is $«w1»$ and $«w2»$, so $x$ is $«x1:.3f»$ and $«x2:.3f»$.
+(c) The rare one: $w$ grows with the number of fans and $x$ falls with $w$. (d) With $s=M$ is $\rho=1$ and
+$w=\mathrm{{pop}}-1$, so $x$ is $«y1:.3f»$ and $«y2:.3f»$.""",
         (
             (2, "(a) the stationary point"),
             (1, "(a) convexity"),
-            (1, "(b) $«score:.3f»$"),
+            (1, "(b) $«x1:.3f»$ and $«x2:.3f»$"),
             (1, "(c) the rare film, with the reason"),
-            (1, "(d) multiply by popularity, or add its logarithm"),
+            (1, "(d) $«y1:.3f»$ and $«y2:.3f»$"),
         ),
-        {"loss": loss, "M": M, "s": s, "pop": pop},
-        {"weight": weight, "score": float(score)},
+        {"loss": loss, "M": M, "s": s, "rare": pops[0], "popular": pops[1]},
+        {
+            "w1": rational(in_batch.balance(s, M)) * (pops[0] - 1),
+            "w2": rational(in_batch.balance(s, M)) * (pops[1] - 1),
+            **dict(zip(("x1", "x2", "y1", "y2"), scores[0] + scores[1], strict=True)),
+        },
     )
 
 

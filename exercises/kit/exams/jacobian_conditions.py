@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from course_lib.maths import geometry
 from course_lib.models import encoders, jacobians
-from exercises.kit.asking import Exam, Kind, Question, mixed, rational, table
+from exercises.kit.asking import Exam, Kind, Question, judged, mixed, rational, table
 from exercises.variants import pick, whole
 
 EXAM = Exam("jacobian-conditions")
@@ -169,8 +169,7 @@ $«wanted»$.""",
         ((1, "the verdict: «verdict»"), (2, r"$K_{12}=«mixed»\,I$, and what it does to the movement")),
         {"kind": "with a bias" if bias else "without a bias", "first": first, "second": second},
         {
-            "truth": truth,
-            "verdict": "True." if truth else "False.",
+            **judged(truth),
             "one": "+1" if bias else "",
             "mixed": int(np.dot(first, second)) + bias,
             "wanted": -1 if bias else 0,
@@ -199,7 +198,7 @@ movement of a row is still perpendicular to the row. Try $q=«q»$ and $g=«g»$
 that multiplies a whole row by a number keeps the row tangent. A change of single entries turns it.""",
         ((1, "the verdict: «verdict»"), (2, "the inner product, and what kind of change is allowed")),
         {"change": CHANGES[case], "q": q.tolist(), "g": g.tolist()},
-        {"truth": truth, "verdict": "True." if truth else "False.", "new": new.tolist(), "inner": float(q @ new)},
+        {**judged(truth), "new": new.tolist(), "inner": float(q @ new)},
     )
 
 
@@ -286,8 +285,8 @@ q\rangle+\|\Delta q\|^2$ never falls.""",
 def kernels(rng: Generator) -> Question | None:
     x = rng.integers(0, 4, (2, 2))
     B, rows = rng.integers(-2, 3, (2, 2)), rng.integers(-2, 3, (2, 2))
-    if not (x @ x.T).all() or x[0] @ x[0] == x[1] @ x[1] or not (B @ B.T)[0, 1] or not rows.any(axis=1).all():
-        return None
+    if not (x @ x.T).all() or x[0] @ x[0] == x[1] @ x[1] or not (B @ B.T)[0, 1] or not rows[0] @ rows[1]:
+        return None  # orthogonal rows would not move each other, like those of a table
     towers = {
         "table": encoders.Lookup(2, 2),
         "table with a shared bias": encoders.BiasedLookup(2, 2),
@@ -308,16 +307,17 @@ $$C=«C»,\quad D=«D»$$
 The towers are a table, a table with a shared bias, a linear layer on features without bias, and a linear layer on
 top of a table. (a) Which is which? (b) In which towers does the gradient of input 1 move the vector of input 2?
 (c) In which is a gradient turned?""",
-        """(a) «order». (b) In all but the table: their blocks off the diagonal are not 0. (c) Only in the linear
-layer on top of a table, «turned»: its blocks are not multiples of $I$.""",
+        """(a) «order». (b) In «moved», all but the table: their blocks off the diagonal are not 0. (c) Only in the
+linear layer on top of a table, «turned»: its blocks are not multiples of $I$.""",
         (
             (3, "(a) «order» (2 for one exchange)"),
-            (1, "(b) all but the table"),
+            (1, "(b) «moved»"),
             (1, "(c) «turned» only"),
         ),
         dict(shown),
         {
             "order": ", ".join(f"{name}: {label}" for name, label in zip("ABCD", labels, strict=True)),
+            "moved": ", ".join(name for name in "ABCD" if name != order["table"]),
             "turned": order["linear layer on top of a table"],
         },
     )
@@ -347,7 +347,7 @@ vectors. The table has the share of moves within $90\pm10$ degrees of the vector
 «shown»
 
 (a) Which share would moves in uniformly random directions have in «d» dimensions? (b) Which layer has how many
-features? Say why more features bring the layer closer to a table. (c) A paper calls a share of 20 % "about a fifth
+features? Give the reason. (c) A paper calls a share of 20 % "about a fifth
 of the moves are tangent". Comment.""",
         r"""(a) «how», so «by_chance:.0f» %. (b) «order». The own gradient has the weight $\|x_i\|^2\approx h$,
 each of the others the weight $x_i^\top x_j$ of size $\sqrt h$. All 15 together have about $\sqrt{15h}$, which is

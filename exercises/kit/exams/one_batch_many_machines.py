@@ -8,7 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from course_lib.maths import in_batch, losses, processes
-from exercises.kit.asking import Exam, Kind, Question, rational, table
+from exercises.kit.asking import Exam, Kind, Question, judged, rational, table
 from exercises.variants import pick, whole
 
 EXAM = Exam("one-batch-many-machines")
@@ -116,8 +116,7 @@ the right gradient. Times «P» the three are $«after»$.""",
             "case": [rows, gather],
         },
         {
-            "truth": truth,
-            "verdict": "True." if truth else "False.",
+            **judged(truth),
             "pull": made.pull,
             "near": made.near,
             "far": made.far,
@@ -149,7 +148,7 @@ step.""",
         """**«verdict»** The expected number of such meetings in a step, first pair before second, is $«value»$.""",
         ((1, "the verdict: «verdict»"), (2, "the expected number, or the reason why it is 0 or not")),
         {"M": M, "P": P, "B": B, "draw": draw, "same": same, "place": place},
-        {"truth": value > 0, "verdict": "True." if value > 0 else "False.", "value": value},
+        {**judged(value > 0), "value": value},
     )
 
 
@@ -163,19 +162,21 @@ def push(rng: Generator) -> Question:
 and the machines average their gradients.
 
 (a) Use "the average treats a vector $x$ of machine $s$ as if its gradient were
-$\frac1P\frac{\partial\Lambda_s}{\partial x}$" to show that pulls and near pushes are right and far pushes are
-lost. (b) The pairs are dealt out at random. Show that on average a film keeps the share $\frac{B-1}{PB-1}$ of its
-pushes. (c) Compute it for $P=«P»$, $B=«B»$. (d) Why can no factor before the loss repair this?""",
+$\frac1P\frac{\partial\Lambda_s}{\partial x}$" to find the factors that the pulls, the near pushes and the far
+pushes on a film have, compared with one machine that computes all rows. (b) The pairs are dealt out at random. Which
+share of its pushes does a film keep on average? Prove your formula. (c) Compute it for $P=«P»$, $B=«B»$. (d) Is there a
+factor before the loss that repairs the gradient? Give the reason.""",
         r"""(a) $\Lambda_s$ is a mean over the $B$ own rows. One machine with all rows has $\frac1{PB}$ before each
-row; here it is $\frac1P\cdot\frac1B$, the same, for each row of machine $s$. Rows of other machines are not in
-$\Lambda_s$. (b) Of the $PB-1$ other rows $B-1$ lie on the film's machine, each with equal probability, so the
-expected share is $\frac{B-1}{PB-1}$. (c) $«mean»$. (d) A factor multiplies pulls, near and far pushes alike: it
+row; here it is $\frac1P\cdot\frac1B$, the same, for each row of machine $s$: pulls and near pushes have the factor 1.
+Rows of other machines are not in $\Lambda_s$: far pushes have the factor 0. (b) Of the $PB-1$ other rows $B-1$ lie
+on the film's machine, each with equal probability, so the
+expected share is $\frac{B-1}{PB-1}$. (c) $«mean»$. (d) No. A factor multiplies pulls, near and far pushes alike: it
 cannot turn 0 into 1, and it would spoil the pulls.""",
         (
             (2, "(a) the weight of each row, and the missing rows"),
             (2, "(b) the count of near rows"),
             (1, "(c) $«mean»$"),
-            (1, "(d) 0 times a factor"),
+            (1, "(d) no: 0 times a factor is 0"),
         ),
         {"P": P, "B": B},
         {"mean": mean},
@@ -189,20 +190,22 @@ def softmax(rng: Generator) -> Question:
     zeta = processes.negatives_ratio(processes=P, batch_size=B)
     return Question(
         r"""The loss of a row is $\log(e^{z_+}+S)-z_+$ with the sum $S$ of $e^z$ over the other items of the batch.
-A batch of $PB$ pairs is dealt out to $P$ machines; $S_B$ is the sum over the $B-1$ other items of the row's
-machine, and $\zeta=\frac{PB-1}{B-1}$.
+A batch of $PB$ pairs is dealt out to $P$ machines at random; $S_B$ is the sum over the $B-1$ other items of the row's
+machine.
 
-(a) Show that $\mathbb{E}\,\zeta S_B=S$ over the dealing. (b) Conclude that $\mathbb{E}\log(e^{z_+}+\zeta
+(a) Find the number $\zeta$ with $\mathbb{E}\,\zeta S_B=S$ over the dealing. (b) Conclude that
+$\mathbb{E}\log(e^{z_+}+\zeta
 S_B)\le\log(e^{z_+}+S)$. When is there equality? (c) All scores are 0, $P=«P»$ and $B=«B»$. Compute the loss of a
 row on one machine, the local loss without a factor, and the local loss with $\zeta$. Comment on the difference of
 the first two.""",
-        r"""(a) Each of the $PB-1$ other items is on the row's machine with probability $\frac{B-1}{PB-1}$. (b) The
+        r"""(a) Each of the $PB-1$ other items is on the row's machine with probability $\frac{B-1}{PB-1}$, so
+$\zeta=\frac{PB-1}{B-1}$. (b) The
 logarithm is concave, so Jensen's inequality applies. Equality holds if $S_B$ does not depend on the dealing, for
 instance if all scores are equal. (c) $\log «total»=«one:.3f»$, $\log «B»=«local:.3f»$, and
 $\log(1+«zeta»\cdot«others»)=\log «total»$. The first two differ by $\log P$: the values differ although no ranking
 does.""",
         (
-            (2, "(a) the probability"),
+            (2, "(a) the probability, and $\\zeta$"),
             (1, "(b) Jensen"),
             (1, "(b) the case of equality"),
             (1, "(c) $\\log «total»$, $\\log «B»$, $\\log «total»$"),
@@ -277,10 +280,11 @@ rows, all films are gathered with gradients, and the machines average their grad
 «shown»
 
 (a) Which weight has each row of each machine in the average? Which weight would it have on one machine? (b) Which
-machine's rows count too much, and by which factor? (c) By which number must each machine multiply its loss to be
+machine's rows count most, and by which factor more than on one machine? (c) By which number must each machine
+multiply its loss to be
 right?""",
         """(a) A row of a machine with $B_r$ pairs has $\\frac1{3B_r}$: $«weights»$ for A, B, C. On one machine it has
-$«one»$. (b) Most of all the rows of «heavy», by $«factor»$. (c) By $\\frac{3B_r}{\\sum B}$: $«repair»$.""",
+$«one»$. (b) The rows of «heavy», by the factor $«factor»$. (c) By $\\frac{3B_r}{\\sum B}$: $«repair»$.""",
         (
             (2, "(a) $«weights»$ against $«one»$"),
             (1, "(b) «heavy», by $«factor»$"),

@@ -11,13 +11,13 @@ from numpy.random import Generator
 from course_lib.data.interactions import TripleLaw
 from course_lib.maths import losses, popularity
 from course_lib.maths.arrays import exact
-from exercises.kit.asking import Exam, Kind, Question, mixed, rational, table
+from exercises.kit.asking import Exam, Kind, Question, judged, mixed, rational, table
 from exercises.variants import pick, whole
 
 EXAM = Exam("popularity-direction")
 KEPT = {
     "uniform": ("uniformly from all films", r"Y_{ui}-\frac{n_u}n", r"\mathrm{Pop}(i)-\frac{|O|}n"),
-    "popularity": ("in proportion to their popularity", r"Y_{ui}-\frac{n_u\mathrm{Pop}(i)}{|O|}", "0"),
+    "popularity": ("with a chance in proportion to its popularity", r"Y_{ui}-\frac{n_u\mathrm{Pop}(i)}{|O|}", "0"),
 }
 
 
@@ -68,10 +68,10 @@ def triple(rng: Generator) -> Question | None:
 and a negative $e_j=«negative»$.
 
 (a) Compute the margin and the weight $w$. (b) Compute all three vectors after the step, with the gradients taken
-before it. (c) Which sum of vectors did not change, and which did?""",
+before it. (c) Which of these are as before: $e_u$, $e_i+e_j$, $e_u+e_i+e_j$?""",
         r"""(a) $x=\langle e_u,e_i-e_j\rangle=0$, so $w=\frac12$. (b) $e_u+\eta w(e_i-e_j)=«u»$, $e_i+\eta
-we_u=«i»$, $e_j-\eta we_u=«j»$. (c) $e_i+e_j$ is as before; the user's vector moved and has no counterpart.""",
-        ((1, "(a) margin 0, $w=\\frac12$"), (2, "(b) $«u»$, $«i»$, $«j»$"), (1, "(c) the sum of the items")),
+we_u=«i»$, $e_j-\eta we_u=«j»$. (c) Only $e_i+e_j$: the user's vector moved and has no counterpart.""",
+        ((1, "(a) margin 0, $w=\\frac12$"), (2, "(b) $«u»$, $«i»$, $«j»$"), (1, "(c) $e_i+e_j$ only")),
         {"rate": rate, "user": user.tolist(), "positive": positive.tolist(), "negative": negative.tolist()},
         {"u": new[0], "i": new[1], "j": new[2]},
     )
@@ -168,7 +168,7 @@ each of the three rows where there is decay.""",
         f"""**«verdict»** {why} In the example the sum of the three items changes by «change:.4f».""",
         ((1, "the verdict: «verdict»"), (2, "the reason: opposite moves of equal length, or what breaks them")),
         {"user": user, "items": items, "rate": rate, "decay": decay, "case": case},
-        {"truth": truth, "verdict": "True." if truth else "False.", "change": change + 0.0},
+        {**judged(truth), "change": change + 0.0},
     )
 
 
@@ -197,8 +197,7 @@ pulled more often than pushed in a pass.""",
             "case": [negatives, collision],
         },
         {
-            "truth": gain > loss,
-            "verdict": "True." if gain > loss else "False.",
+            **judged(gain > loss),
             "gain": gain,
             "loss": loss,
             "rule": "By popularity and kept, the two are equal for every film."
@@ -295,6 +294,8 @@ def null(rng: Generator) -> Question | None:
         plain = float(popularity.projection_correlation(items, counts, 0.05))
         cross[label] = float(popularity.cross_fitted_correlation(items, counts, 0.05, rng=np.random.default_rng(0)))
         chance = popularity.double_dipping_law(counts, width, 0.05)
+        if label != "popular" and abs(plain - chance.mean) > 1.5 * chance.sd:
+            return None  # by accident r would speak against the cross-fitted correlation
         rows.append((name, width, two(plain), f"{two(chance.mean)} ± {two(chance.sd)}", two(cross[label])))
     if cross["popular"] < 0.4 or max(abs(cross["random"]), abs(cross["small"])) > 0.15:
         return None
@@ -335,6 +336,9 @@ def first_lists(rng: Generator) -> Question | None:
     gaps = np.diff(np.sort(film))
     if speeds[0] < 1.3 * speeds[1] or gaps.min() < 0.05 or np.abs(person).min() < 0.05 or (person > 0).all():
         return None
+    r = float(popularity.pearson(film, labels.sum(0)))
+    if not (abs(r) < 0.3 or r > 0.85):  # neither would be a plain answer to (b)
+        return None
     order = ["PQRST"[place] for place in np.argsort(-film)]
     back = [str(u + 1) for u in range(6) if person[u] < 0]
     shown = (
@@ -351,15 +355,16 @@ $\nu_2=«slow:.2f»$, …, and the first singular vectors
 
 «shown»
 
-(a) A training by BPR starts with very small vectors. Which order of the films does its list for person «one» have
-soon, and for which people is it reversed? (b) Does the first axis follow popularity here? Name the films that
-decide. (c) After a while, which power of the part along the second axis is the part along the first, roughly?""",
-        r"""(a) «order» for people with $\phi_1>0$. It is reversed for «back». (b) The correlation of $\psi_1$ with
-the fans is «r:.2f»: compare the ends of the order with the most and the least popular film. (c) Lengths grow like
-$e^{\nu t/2}$, so the first is the second to the power $\nu_1/\nu_2=«ratio:.2f»$.""",
+(a) A training by BPR starts with very small vectors. Which list of all five films does each person
+have soon? (b) Does the first axis follow popularity here? Compare the order
+with the numbers of fans. (c) After a while the part along the second axis has grown by a factor $f$. Which power of $f$
+is the factor of the part along the first axis, roughly?""",
+        r"""(a) «order» for people with $\phi_1>0$, and the same in reverse for «back». (b) «follows»: the correlation
+of $\psi_1$ with the fans is «r:.2f». (c) Lengths grow like $e^{\nu t/2}$, so the factor is $f$ to the power
+$\nu_1/\nu_2=«ratio:.2f»$.""",
         (
             (2, "(a) «order», reversed for «back»"),
-            (2, "(b) a comparison with the counts, $r=«r:.2f»$"),
+            (2, "(b) «follows», by a comparison with the fans ($r=«r:.2f»$)"),
             (1, "(c) $«ratio:.2f»$"),
         ),
         {
@@ -372,7 +377,8 @@ $e^{\nu t/2}$, so the first is the second to the power $\nu_1/\nu_2=«ratio:.2f�
         {
             "order": ", ".join(order),
             "back": ("person " if len(back) == 1 else "people ") + ", ".join(back),
-            "r": float(popularity.pearson(film, labels.sum(0))),
+            "follows": "Yes" if r > 0.85 else "No",
+            "r": r,
             "ratio": float(speeds[0] / speeds[1]),
         },
     )

@@ -8,22 +8,24 @@ import numpy as np
 from numpy.random import Generator
 
 from course_lib.maths import geometry, norms, popularity
-from exercises.kit.asking import Exam, Kind, Question, mixed, rational, table
+from exercises.kit.asking import Exam, Kind, Question, judged, mixed, rational, table
 from exercises.variants import pick, whole
 
 EXAM = Exam("popularity-norm-coupling")
 
 
 @EXAM.asks(Kind.CALCULATION, "The crossover count")
-def crossover(rng: Generator) -> Question:
+def crossover(rng: Generator) -> Question | None:
     start, rate, h = whole(rng, 1, 2), Fraction(1, pick(rng, 1, 2, 4)), Fraction(1, whole(rng, 1, 2))
     times = pick(rng, 2, 3)
     added = 2 * rate**2 * h**2
     n = Fraction((times * start) ** 4 - start**4) / added
+    if start**4 < 8 * added:  # then steps are long against the vector, and their fourth powers count
+        return None
     return Question(
         r"""A film's vector starts with the length «start». Each update pulls with $\|h\|=«h»$, the rate is
 $\eta=«rate»$, and the fourth powers of the steps may be left out. Compute the crossover count $n^*$, and the
-number of updates after which the vector is «times» times as long as at the start. By how much would the second
+number of updates after which the vector is «times» times as long as at the start. By which factor would the second
 number change if the rate were halved?""",
         r"""$n^*=\|q_0\|^4/(2\eta^2h^2)=«star»$. From $\|q_n\|^4=\|q_0\|^4(1+n/n^*)$ follows
 $n=n^*(«times»^4-1)=«n»$. With half the rate $n^*$, and so this number, is four times as large.""",
@@ -40,13 +42,13 @@ $n=n^*(«times»^4-1)=«n»$. With half the rate $n^*$, and so this number, is f
 @EXAM.asks(Kind.CALCULATION, "How often a batch moves an item")
 def updates(rng: Generator) -> Question:
     p, batch, steps = Fraction(1, whole(rng, 2, 4)), whole(rng, 2, 3), 100 * whole(rng, 1, 9)
-    items, extra = 2 * whole(rng, 2, 5), whole(rng, 1, 2)
+    items, extra = 2 * whole(rng, 2, 5), whole(rng, 2, 3)
     plain = norms.update_probability(p, batch)
     more = norms.update_probability(p, batch, negatives=extra, n_items=items)
     return Question(
         r"""Each of the «batch» slots of a batch holds a given item with probability $p=«p»$, independently. There
 are «items» items. (a) With which probability does a batch update the item, and how many updates are expected in
-«steps» batches? (b) Now each batch also draws «extra» extra negative(s), each uniformly from all items. What is
+«steps» batches? (b) Now each batch also draws «extra» extra negatives, each uniformly from all items. What is
 the probability then? (c) Does (b) help the rare items or the popular ones more, in proportion?""",
         r"""(a) $\pi=1-(1-p)^{«batch»}=«plain»$, and $«steps»\,\pi=«expected»$. (b)
 $1-(1-p)^{«batch»}\big(1-\frac1{«items»}\big)^{«extra»}=«more»$. (c) The rare ones: an item with $p$ near 0 is
@@ -59,19 +61,28 @@ updated almost only by the extra negatives, and they draw all items equally ofte
 
 @EXAM.asks(Kind.CALCULATION, "Balance with weight decay")
 def decay(rng: Generator) -> Question:
-    root, base = pick(rng, 2, 3), Fraction(1, pick(rng, 100, 200))
+    root, base = pick(rng, Fraction(2), Fraction(3, 2)), Fraction(1, pick(rng, 16, 20, 25, 32))
     often = base * root**4
-    rate, weight, h = Fraction(1, 2), Fraction(1, 5), whole(rng, 1, 3)
+    rate, weight, h = (
+        Fraction(1, 2),
+        Fraction(1, 50),
+        whole(rng, 1, 3),
+    )  # the law asks for shares well above rate * weight
     rare = float(norms.decay_equilibrium(float(base), lr=float(rate), decay=float(weight), h=float(h)))
     popular = float(norms.decay_equilibrium(float(often), lr=float(rate), decay=float(weight), h=float(h)))
     lazy = norms.lazy_decay_equilibrium(lr=float(rate), decay=float(weight), h=float(h))
     return Question(
         r"""Weight decay $\lambda=«weight»$ acts at every step, with the rate $\eta=«rate»$, and pulls have
-$\|h\|=«h»$. A rare film is updated in a share «base» of the batches, a popular film in a share «often». (a) How
-much longer is the popular film where growth and decay are in balance? (b) And if decay acts only on the vectors
-that a batch updates? (c) What is this common length in (b), with $\|q\|^4=\eta^2h^2/(1-(1-\eta\lambda)^2)$?""",
+$\|h\|=«h»$. A rare film is updated in a share $«base»$ of the batches, a popular film in a share $«often»$. An update
+takes $s=\|q\|^2$ to $(1-\eta\lambda)^2s+\eta^2h^2/s$; a step without an update only multiplies $s$ by
+$(1-\eta\lambda)^2$.
+
+(a) By which factor is the popular film longer, by the chapter's law for the balance of growth and decay? (b) And if
+decay acts only on the vectors that a batch updates? (c) Compute the length of the popular film in the balance of
+(b).""",
         r"""(a) $\|q\|^4$ is proportional to $\pi$, so the ratio is $\big(«often»/«base»\big)^{1/4}=«ratio»$. (b)
-As long: the balance does not depend on how often a vector is updated. (c) $1-\eta\lambda=\frac9{10}$, so
+By the factor 1: the balance does not depend on how often a vector is updated. (c) An update leaves $s$ as it is
+where $s^2=\eta^2h^2/(1-(1-\eta\lambda)^2)$. With $1-\eta\lambda=\frac{99}{100}$ this gives
 $\|q\|^4=«fourth»$ and $\|q\|=«lazy:.2f»$.""",
         ((1, "(a) proportional to $\\pi^{1/4}$"), (1, "(a) $«ratio»$"), (1, "(b) ratio 1"), (1, "(c) $«lazy:.2f»$")),
         {"weight": weight, "rate": rate, "h": h, "base": base, "often": often},
@@ -84,14 +95,24 @@ $\|q\|^4=«fourth»$ and $\|q\|=«lazy:.2f»$.""",
 
 
 ORDERS = (
-    ("its vector is at least as long at the end", False, "The pulls differ."),
-    ("its vector has had at least as many updates on average", True, "The probability of an update rises with $p$."),
+    ("P's vector is at least as long as R's after every pass", False, "The pulls differ."),
     (
-        """its vector is at least as long at the end, if both films have the same $\\|h\\|$ at every update and the
-same start""",
+        "P's vector has at least as many updates in a pass as R's, on average over the draws",
         True,
-        r"""With equal pulls the squared length $s\mapsto s+\eta^2h^2/s$ is a function of the number of updates,
-and it rises with it.""",
+        "The probability that a batch holds a film rises with the number of its pairs.",
+    ),
+    (
+        "P's vector is at least as long as R's after every pass if $\\|h\\|=1$ at every update of both films",
+        False,
+        """The length then depends on the number of updates alone, but that number is drawn: all pairs of P can fall
+into one batch, which is one update, while those of R fall into several.""",
+    ),
+    (
+        """P's vector is at least as long as R's after every pass in which P has had more updates if $\\|h\\|=1$ at
+every update of both films""",
+        True,
+        r"""Each update takes the squared length $s$ to $s+\eta^2/s$, which is larger. Both films start at the same
+$s$ and walk through the same lengths, and P has walked further.""",
     ),
 )
 
@@ -106,19 +127,19 @@ def order(rng: Generator) -> Question:
         q = q + 0.5 * geometry.cosine_gradient(q, np.eye(2)[t % 2])
     return Question(
         f"""Two films start at the length 1, under plain gradient descent on cosines with $\\eta=\\frac12$. Film P
-is in more pairs than film R. True or false: whatever their pairs are, for film P {claim}. Compare a film whose
-people all point the same way with a film whose «n» updates come from two people at a right angle in turn.""",
-        f"""**«verdict»** {why} A film that already points at its only target has $\\|h\\|=0$ and keeps the length
+is in more pairs than film R, and the batches of a pass are drawn at random. True or false: whatever the pairs
+are, {claim}. Where it helps, think of a film that already points at its only target, and of one whose «n» updates
+come from two people at a right angle in turn.""",
+        f"""**«verdict»** {why} (A film that already points at its only target has $\\|h\\|=0$ and keeps the length
 $«agree»$, however many updates it gets. The film of the two people ends at the length $«conflict:.2f»$ after «n»
-updates.""",
+updates.)""",
         (
             (1, "the verdict: «verdict»"),
-            (2, "the reason: the sum of $\\|h\\|^2$ decides, or equal pulls and a rising map"),
+            (2, "the reason: the pulls, the number of updates, or both together decide"),
         ),
         {"n": n, "case": case},
         {
-            "truth": truth,
-            "verdict": "True." if truth else "False.",
+            **judged(truth),
             "agree": rational(agree),
             "conflict": float(geometry.norm(q)),
         },
@@ -134,8 +155,8 @@ def scale(rng: Generator) -> Question:
     other = c * q + c**exponent * geometry.cosine_gradient(c * q, k)
     return Question(
         r"""Two trainings use plain gradient descent on a loss of cosines and the same batches. The second starts
-with vectors «c» times as long and has a rate $«c»^{«exponent»}=«factor»$ times as large. True or false: all
-cosines of the second training agree with those of the first, at every step.""",
+with vectors «c» times as long and has a rate $«c»^{«exponent»}=«factor»$ times as large. True or false: whatever the
+loss and the batches are, all cosines of the second training agree with those of the first, at every step.""",
         r"""**«verdict»** The gradient at $cq$ is the gradient at $q$ divided by $c$. So $cq-c^e\eta\,\nabla
 L(cq)=c\,\big(q-c^{e-2}\eta\,\nabla L(q)\big)$, and the directions agree if and only if $e=2$; here $e=«exponent»$.
 For example, one step from $q=(1,2)$ towards $(3,-1)$ with $\eta=1$ leaves the cosine «first:.4f» in the first
@@ -143,8 +164,7 @@ training and «second:.4f» in the second.""",
         ((1, "the verdict: «verdict»"), (2, "the gradient is divided by $c$, and what follows for the rate")),
         {"c": c, "exponent": exponent, "factor": c**exponent},
         {
-            "truth": truth,
-            "verdict": "True." if truth else "False.",
+            **judged(truth),
             "first": float(geometry.cosine(new, k)),
             "second": float(geometry.cosine(other, k)),
         },
@@ -153,7 +173,7 @@ training and «second:.4f» in the second.""",
 
 @EXAM.asks(Kind.PROOF, "Another brake")
 def brake(rng: Generator) -> Question:
-    a = pick(rng, 0, 2, 3)
+    a = pick(rng, 2, 3, 4)
     power = 2 + 2 * a
     return Question(
         r"""Suppose that the gradient of a loss is perpendicular to $q$ and has the length $h/\|q\|^{«a»}$ with a

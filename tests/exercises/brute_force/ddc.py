@@ -34,10 +34,12 @@ def level(s: Any, t: Any, c: int, d: int) -> dict[str, Any]:
     return {"alpha": alpha, "beta": beta, "margin": s[0] + beta * a[0] - t[0] - alpha * b[0]}
 
 
-def push(v: Any, pref: Any, length: int, alpha: Fraction, beta: Fraction) -> dict[str, Any]:
+def push(v: Any, own: Any, pref: Any, length: int, alpha: Fraction, beta: Fraction) -> dict[str, Any]:
+    assert "frac1{1}" not in str(own)
     size = math.hypot(*v)
     moved = [float(alpha) * v[k] / size + float(beta) * pref[k] / float(length) for k in range(2)]
     value = moved[0] * v[0] + moved[1] * v[1]
+    assert abs(value) > 1e-9
     return {"value": (value, 1e-9), "cosine": (v[0] * pref[0] + v[1] * pref[1]) / size / float(length)}
 
 
@@ -57,7 +59,25 @@ def origin(shift: int, b: Any, case: int) -> dict[str, Any]:
     for move in (0, shift):
         now = [value + move for value in b]
         found.append((loss([0], [0, 0], [1], now, tiny, 0) - loss([0], [0, 0], [1], now, -tiny, 0)) / (2 * tiny))
-    return {"before": found[0], "after": found[1], "truth": case < 3}
+    assert found[0] < -1e-3 and found[1] > 1e-3  # the example must show what the answer says
+    items, user = np.random.default_rng(0).normal(size=(6, 3)), np.array([1.0, -0.5, 0.3])
+    looks = []
+    for rows in (items, items + shift * towards(items)):
+        scores = rows @ user
+        at_fixed = loss(scores[:2], scores[2:], [0, 0], rows[2:] @ towards(items), -0.5, 0)
+        looks.append(
+            (loss(scores[:2], scores[2:], [0, 0], [0] * 4, 0, 0), np.argsort(scores), towards(rows), None, at_fixed)
+        )
+    stays = [one is not None and np.allclose(one, other) for one, other in zip(*looks, strict=True)]
+    stays[3] = found[0] * found[1] > 0
+    return {"before": found[0], "after": found[1], "truth": stays[case]}
+
+
+def towards(items: np.ndarray) -> np.ndarray:
+    """From the mean of the last two items to that of the first two, at length 1."""
+    gap = items[:2].mean(axis=0) - items[-2:].mean(axis=0)
+    unit: np.ndarray = gap / np.linalg.norm(gap)
+    return unit
 
 
 def free(alpha: int, beta: int, a: Any, b: Any, a_neg: Any, b_pos: Any) -> dict[str, Any]:
@@ -66,12 +86,14 @@ def free(alpha: int, beta: int, a: Any, b: Any, a_neg: Any, b_pos: Any) -> dict[
     return {"learned": sum(learned) / 4, "served": sum(served) / 4, "loss": math.log1p(math.exp(-sum(learned) / 4))}
 
 
-def endless(a: Any, b: Any, which: str, near: int, case: str) -> dict[str, Any]:
-    at = (near, 0) if which == "\\alpha" else (0, near)
+def endless(a: Any, b: Any, size: int) -> dict[str, Any]:
     zero = [0.0] * 3
-    path = [loss(zero[:2], zero, a, b, scale * at[0], scale * at[1]) for scale in (1, 3, 9)]
-    assert path[0] > path[1] > path[2]
-    return {"value": path[0], "sign": "-" if near < 0 else "+"}
+    points = {(s * (w == "\\alpha"), s * (w == "\\beta")): (w, s) for w in ("\\alpha", "\\beta") for s in (size, -size)}
+    at = min(points, key=lambda point: loss(zero[:2], zero, a, b, *point))
+    path = [loss(zero[:2], zero, a, b, scale * at[0], scale * at[1]) for scale in (1, 3, 9, 27)]
+    assert path[0] > path[1] > path[2] > path[3] and path[3] < 0.01
+    which, near = points[at]
+    return {"value": path[0], "which": which, "near": near, "sign": "-" if near < 0 else "+"}
 
 
 def users(shown: str) -> dict[str, Any]:
@@ -82,4 +104,5 @@ def users(shown: str) -> dict[str, Any]:
 
 def wrong(shown: str, factor: int, means: Any, claimed: Any) -> dict[str, Any]:
     (liar,) = (at for at in range(3) if claimed[at] * math.log(2) > means[at])
+    assert max(claimed) < 1 and round(100 * claimed[liar]) > 100 * means[liar] / math.log(2)  # as it is printed
     return {"liar": "PQR"[liar], "bound": 100 * means[liar] / math.log(2)}

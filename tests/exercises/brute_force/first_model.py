@@ -26,7 +26,11 @@ def learns(likes: Any, fans: Any) -> dict[str, Any]:
         x = [a + 0.5 * (want - m / sum(mass)) for a, want, m in zip(x, p, mass, strict=True)]
     weights = [math.exp(a) for a in x]
     ratio = [a / b for a, b in zip(p, q, strict=True)]
-    return {"ratio": [(w * ratio[0] / weights[0], 1e-3) for w in weights], "top": ratio.index(max(ratio)) + 1}
+    for numbers in (ratio, p):
+        assert sorted(numbers)[1] < max(numbers) - 1e-9  # one film leads
+    found = [(w * ratio[0] / weights[0], 1e-3) for w in weights]
+    assert ratio.index(max(ratio)) != p.index(max(p))
+    return {"ratio": found, "top": ratio.index(max(ratio)) + 1, "most": p.index(max(p)) + 1}
 
 
 def recall(shown: str, popular: str, sets: Any) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -27,12 +28,41 @@ def weights(Y: Any, s: int, li: int, lj: int, oi: int, oj: int) -> dict[str, Any
     return {"rho": Fraction(s - 1, len(pairs) - 1), "w1": scaled[li - 1, lj - 1], "w2": scaled[oi - 1, oj - 1]}
 
 
-def unbiased(m: int, n: int, M: int, rows: str, cols: str, counts: Any) -> dict[str, Any]:
-    """The weights of the chapter's formula, collected term by term over the grid of two pairs."""
-    (r1, _), (c1, c2) = counts
-    a, rho = Fraction(M, 2 * m * n), Fraction(1, M - 1)
-    own = a / rho / (r1 * c1) - a * (1 + Fraction(M - 2, 1) / (r1 * c1))
-    return {"w": a, "cross": a / rho / (r1 * c2), "own": own}
+def unbiased(m: int, n: int, M: int, rows: str, cols: str, Y: Any, pairs: Any) -> dict[str, Any]:
+    """The weights of the chapter's formula, collected over the grid of two pairs of a table that exists."""
+    people, films = zip(*pairs, strict=True)
+    assert np.shape(Y) == (m, n) and np.sum(Y) == M and all(Y[i][j] for i, j in pairs)
+    assert people[0] != people[1] and films[0] != films[1]
+    (r1, r2), (c1, c2) = np.sum(Y, axis=1)[list(people)].tolist(), np.sum(Y, axis=0)[list(films)].tolist()
+    assert (rows, cols) == (f"{r1} and {r2}", f"{c1} and {c2}")
+    weight, cross, own = unbiased_weights(M, 2, r1 * c1, r1 * c2, size=m * n)
+    return {"w": weight, "cross": cross, "own": own}
+
+
+def unbiased_weights(M: int, s: int, own_pop: int, cross_pop: int, *, size: int) -> tuple[Fraction, Fraction, Fraction]:
+    """Of l+ of a pair, of l- at another place of the grid, of l- of the pair itself."""
+    a, rho = Fraction(M, s * size), Fraction(s - 1, M - 1)
+    return a, a / rho / cross_pop, a / rho / own_pop - a * (1 + Fraction(M - s, (s - 1) * own_pop))
+
+
+def is_unbiased(labels: Any, s: int, *, copies: bool = False, factor: int = 1) -> bool:
+    """Whether the mean weight of l- over all batches, times mn, is 0 for liked pairs and 1 for all others."""
+    Y = np.array(labels)
+    pairs, pop = [tuple(map(int, at)) for at in np.argwhere(Y)], factor**2 * np.outer(Y.sum(1), Y.sum(0))
+    draws = list(itertools.product(pairs, repeat=s) if copies else itertools.combinations(pairs, s))
+    total = np.zeros(Y.shape, dtype=object)
+    for draw in draws:
+        for (p, one), (q, two) in itertools.product(enumerate(draw), repeat=2):
+            at = one[0], two[1]
+            total[at] += unbiased_weights(len(pairs), s, int(pop[at]), int(pop[at]), size=1)[2 if p == q else 1]
+    return bool((total / Fraction(len(draws)) == 1 - Y).all())
+
+
+def lowest(loss: str, w: float) -> tuple[float, float]:
+    """(the score with the least loss, tolerance), by search."""
+    x = np.linspace(-4, 4, 80_001)
+    value = (1 - x) ** 2 + w * x**2 if loss == "square" else np.logaddexp(0, -x) + w * np.logaddexp(0, x)
+    return float(x[np.argmin(value)]), 1e-3
 
 
 def threshold(M: int, pop: int, half: int) -> dict[str, Any]:
@@ -43,17 +73,36 @@ def threshold(M: int, pop: int, half: int) -> dict[str, Any]:
         return bool(values[0] >= values[1] - 1e-12)
 
     largest = max(s for s in range(2, M + 1) if falls_left(s))
-    return {"largest": (largest, 0), "best": (best("square", M, half, pop)["score"][0], 1e-3)}
+    return {"largest": (largest, 0), "best": lowest("square", (half - 1) / (M - 1) * (pop - 1))}
+
+
+TWICE = [[1, 1, 0], [0, 1, 1], [1, 0, 1]]  # everybody likes two films, and every film has two fans
 
 
 def claims(pop: int, M: int, s1: int, s2: int, case: int) -> dict[str, Any]:
     w1, w2 = (Fraction((s - 1) * (pop - 1), M - 1) for s in (s1, s2))
-    return {"w1": w1, "w2": w2, "truth": case in (1, 2)}
+    often, _ = counted(TWICE, 3)
+    truths = (
+        w2 <= w1,
+        all(is_unbiased([[1, 1, 0], [0, 1, 1], [0, 0, 1]], s) for s in (2, 3)),
+        (counted(np.eye(3), 3)[0] == 1 - np.eye(3)).all(),
+        not (often * np.array(TWICE)).any(),
+    )
+    return {"w1": w1, "w2": w2, "truth": bool(truths[case])}
 
 
 def needs(M: int, s: int, case: int) -> dict[str, Any]:
     same = sum(a == b for a, b in itertools.product(range(M), repeat=2))
-    return {"copy": Fraction(same, M * M), "truth": case == 2}
+    return {"copy": Fraction(same, M * M), "truth": stays_unbiased(case, s)}
+
+
+@cache
+def stays_unbiased(case: int, s: int) -> bool:
+    """With copies, with counts that are twice the true ones, twice as in the chapter, with a film without fans."""
+    labels = [[1, 1, 0], [0, 1, 0], [0, 1, 1]]
+    if case == 3:  # the cases 2 and 4 differ in words only: the second row holds a single 1
+        labels = [[*row, 0] for row in labels]
+    return is_unbiased(labels, s, copies=case == 0, factor=2 if case == 1 else 1)
 
 
 def cell(M: int, s: int, pop: int, liked: str, case: str) -> dict[str, Any]:
@@ -71,10 +120,12 @@ def cell(M: int, s: int, pop: int, liked: str, case: str) -> dict[str, Any]:
     return {"value": chance**2 * sum(a[0] == "row" for a in pairs) * sum(b[1] == "here" for b in pairs)}
 
 
-def best(loss: str, M: int, s: int, pop: int) -> dict[str, Any]:
-    w, x = (s - 1) / (M - 1) * (pop - 1), np.linspace(-4, 4, 80_001)
-    value = (1 - x) ** 2 + w * x**2 if loss == "square" else np.logaddexp(0, -x) + w * np.logaddexp(0, x)
-    return {"weight": w, "score": (x[np.argmin(value)], 1e-3)}
+def best(loss: str, M: int, s: int, rare: int, popular: int) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for at, pop in ((1, rare), (2, popular)):
+        w = (s - 1) / (M - 1) * (pop - 1)
+        found |= {f"w{at}": w, f"x{at}": lowest(loss, w), f"y{at}": lowest(loss, pop - 1)}
+    return found
 
 
 def losses(s: int, pop1: int, pop2: int, labels: Any, shown: str) -> dict[str, Any]:

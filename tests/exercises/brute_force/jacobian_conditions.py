@@ -83,9 +83,11 @@ def momentum(mu: Any, rate: Any, first: Any, second: Any) -> dict[str, Any]:
 
 
 def kernels(**shown: Any) -> dict[str, Any]:
-    found = {}
-    for name, matrix in shown.items():
+    found, moved = {}, []
+    for name, matrix in sorted(shown.items()):
         K = np.array(matrix)
+        if K[:2, 2:].any():
+            moved.append(name)
         if (np.eye(4) == K).all():
             found[name] = "table"
         elif K[0, 1] or K[2, 3]:
@@ -95,7 +97,8 @@ def kernels(**shown: Any) -> dict[str, Any]:
         else:
             found[name] = "linear layer on features"
     turned = next(name for name, label in found.items() if label.endswith("top of a table"))
-    return {"order": ", ".join(f"{name}: {found[name]}" for name in "ABCD"), "turned": turned}
+    order = ", ".join(f"{name}: {found[name]}" for name in "ABCD")
+    return {"order": order, "moved": ", ".join(moved), "turned": turned}
 
 
 def chance(d: int, shown: str) -> dict[str, Any]:

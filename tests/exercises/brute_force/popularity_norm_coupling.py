@@ -13,7 +13,11 @@ def crossover(start: Any, h: Any, rate: Any, times: Any) -> dict[str, Any]:
     """Each update adds rate^2 h^2 / s to s: the updates between two lengths are an integral."""
     s = np.linspace(start**2, (times * start) ** 2, 100_001)
     gain = float(rate * h) ** 2
-    return {"n": (np.trapezoid(s / gain, s), 1e-6), "reached": float(times * start)}
+    reached = start**2
+    for _ in range(n := round(float(np.trapezoid(s / gain, s)))):
+        reached += gain / reached  # with the fourth powers of the steps
+    assert abs(reached**0.5 / (times * start) - 1) < 0.02
+    return {"n": (n, 1e-6), "reached": float(times * start)}
 
 
 def updates(batch: int, p: Fraction, items: int, steps: int, extra: int) -> dict[str, Any]:
@@ -36,20 +40,41 @@ def updates(batch: int, p: Fraction, items: int, steps: int, extra: int) -> dict
 def decay(weight: Any, rate: Any, h: Any, base: Any, often: Any) -> dict[str, Any]:
     def settled(share: float) -> float:
         s, keep = 1.0, (1 - float(rate * weight)) ** 2
-        for _ in range(400):
+        for _ in range(1000):
             s = keep * s + share * float(rate * h) ** 2 / s
         return s**0.5
 
+    assert base > 2 * rate * weight  # the law of the balance is close only there
     return {"ratio": settled(float(often)) / settled(float(base)), "lazy": settled(1.0)}
 
 
 def order(n: int, case: int) -> dict[str, Any]:
+    """Lengths after every pair of numbers of updates, with pulls that differ and that are equal."""
+
+    def length(updates: int, pull: float) -> float:
+        s = 1.0
+        for _ in range(updates):
+            s += 0.25 * pull**2 / s
+        return s**0.5
+
+    pairs_of_p, pairs_of_r, batches = 3, 2, 4
+    updates = {  # of a film: in how many batches its pairs can lie, and the mean over all ways to lay them
+        pairs: [len(set(places)) for places in itertools.product(range(batches), repeat=pairs)]
+        for pairs in (pairs_of_p, pairs_of_r)
+    }
+    can = list(itertools.product(set(updates[pairs_of_p]), set(updates[pairs_of_r])))
+    truths = (
+        all(length(more, pull) >= length(fewer, 1) for more, fewer in can for pull in (0, 1)),
+        np.mean(updates[pairs_of_p]) >= np.mean(updates[pairs_of_r]),
+        all(length(more, 1) >= length(fewer, 1) for more, fewer in can),
+        all(length(more, 1) >= length(fewer, 1) for more, fewer in can if more > fewer),
+    )
     q = complex(0.5**0.5, 0.5**0.5)
     for t in range(n):
         key = (1, 1j)[t % 2]
         sine = (q.conjugate() * key).imag / abs(q)
         q += 0.5 * (sine / abs(q)) * 1j * q / abs(q)
-    return {"conflict": abs(q), "agree": 1, "truth": case != 0}
+    return {"conflict": abs(q), "agree": 1, "truth": bool(truths[case])}
 
 
 def scale(c: int, exponent: int, factor: int) -> dict[str, Any]:

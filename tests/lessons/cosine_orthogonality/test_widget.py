@@ -14,14 +14,7 @@ from course_lib import geometry
 from course_lib.lessons.cosine_orthogonality.cosine_motion import CosineMotion
 from course_lib.lessons.shared.widgets import motion
 from tests.lessons.cosine_orthogonality.test_motion import random_state
-from tests.widget_pages import (
-    SUMMARY,
-    mount_in_jupyter,
-    open_folds,
-    run,
-    settled,
-    strange_choices,
-)
+from tests.widget_pages import SUMMARY, open_folds, press, python_says, run, settled, strange_choices
 
 SHOWN = {"cosine_motion": {"loss": "infonce", "steps": 9}}
 
@@ -106,18 +99,14 @@ def test_presets_work_and_no_state_shows_a_number_that_is_none(site_page: Callab
     assert strange_choices(open_folds(site_page(CosineMotion().static_html()))) == []
 
 
-def test_in_jupyter_the_model_is_followed_and_left(browser: Any) -> None:
-    page = browser.new_page()
-    mount_in_jupyter(page, CosineMotion()._esm, CosineMotion().state())
-    page.evaluate("model.set('steps', 7)")  # Python says
-    settled(page, CosineMotion(steps=7).summary())
-    page.locator('input[name="lr"]').focus()
-    page.keyboard.press("ArrowLeft")  # the reader says
+def test_in_jupyter_the_model_is_followed_and_left(in_jupyter: Callable[..., Any]) -> None:
+    page = in_jupyter(CosineMotion())
+    python_says(page, CosineMotion(steps=7), "steps")
+    press(page, 'input[name="lr"]', "ArrowLeft")  # the reader says
     assert page.evaluate("[saved, bubbled]") == [1, 0]  # JupyterLab never sees the key
     assert page.evaluate("model.get('lr')") < CosineMotion().lr
     page.evaluate("close()")
     assert page.evaluate("Object.values(listeners).flat().length") == 0
-    page.close()
 
 
 def place(page: Any, name: str) -> dict[str, float]:
@@ -272,14 +261,12 @@ def test_the_zero_vector_is_a_sentence_and_repairs_itself(site_page: Callable[..
     settled(page, CosineMotion(q=(0, 0.1)).summary())
 
 
-def test_the_model_gets_what_the_mouse_did(browser: Any) -> None:
-    page = browser.new_page()
+def test_the_model_gets_what_the_mouse_did(in_jupyter: Callable[..., Any]) -> None:
     shown = CosineMotion()
-    mount_in_jupyter(page, shown._esm, shown.state())
+    page = in_jupyter(shown)
     page.add_style_tag(content=shown._css)
     drag(page, "k", 40, 20)
     found = page.evaluate("[model.get('k'), model.get('steps'), saved]")
     assert found[0] != shown.k and found[1] == 0 and found[2] >= 2
     shown.k = found[0]  # Python takes it as it comes
     settled(page, shown.summary())
-    page.close()

@@ -15,7 +15,7 @@ from course_lib.lessons.ddc import make_over_seeds, over_seeds
 from course_lib.lessons.ddc.over_seeds import OverSeeds
 from course_lib.lessons.shared import film_models
 from course_lib.lessons.shared.widgets import tables
-from tests.widget_pages import mount_in_jupyter, replacing, settled
+from tests.widget_pages import press, python_says, replacing, settled
 
 STATES = [(1.0, 1.0, 0), (1.0, 0.0, 0), (0.0, 1.0, 2), (0.45, 1.5, -1), (0.0, 0.0, -2)]
 
@@ -153,14 +153,8 @@ def test_all_trainings_move_by_keyboard(site_page: Callable[..., Any]) -> None:
     settled(page, OverSeeds(alpha=1.0, beta=0.05, shift=-1).summary())
 
 
-def test_the_model_of_jupyter_is_followed_and_left(browser: Any) -> None:
-    page = browser.new_page()
-    mount_in_jupyter(page, OverSeeds()._esm, OverSeeds().state())
-    page.evaluate("model.set('beta', 0.5)")  # Python says
-    settled(page, OverSeeds(beta=0.5).summary())
-    page.locator('input[name="beta"]').focus()
-    page.keyboard.press("ArrowLeft")  # the reader says
+def test_the_model_of_jupyter_is_followed_and_left(in_jupyter: Callable[..., Any]) -> None:
+    page = in_jupyter(OverSeeds())
+    python_says(page, OverSeeds(beta=0.5), "beta")
+    press(page, 'input[name="beta"]', "ArrowLeft")  # the reader says
     assert page.evaluate("[model.get('beta'), saved, bubbled]") == [0.45, 1, 0]
-    page.evaluate("close()")
-    assert page.evaluate("Object.values(listeners).flat().length") == 0
-    page.close()

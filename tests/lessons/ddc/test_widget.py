@@ -18,14 +18,7 @@ from course_lib.data.interactions import Interactions
 from course_lib.lessons.ddc import make_two_scalars, two_scalars
 from course_lib.lessons.ddc.two_scalars import TwoScalars, User
 from course_lib.lessons.shared import film_models
-from tests.widget_pages import (
-    far_apart,
-    mount_in_jupyter,
-    none_numbers,
-    reached_by_tab,
-    replacing,
-    settled,
-)
+from tests.widget_pages import far_apart, none_numbers, press, python_says, reached_by_tab, replacing, settled
 
 SCALARS = {"person": 0, "alpha": 0.0, "beta": 0.0, "shift": 0.0, "view": "ddc"}
 SHOWN = {"two_scalars": SCALARS}
@@ -394,15 +387,9 @@ def test_no_state_of_the_page_shows_a_number_that_is_none(site_page: Callable[..
     assert none_numbers(page, [*ends, *clicks]) == []
 
 
-def test_the_model_is_followed_told_and_left(browser: Any) -> None:
-    page = browser.new_page()
-    mount_in_jupyter(page, scalars()._esm, scalars().state())
-    page.evaluate("model.set('beta', 1.0)")  # Python says
-    settled(page, scalars(beta=1.0).summary())
-    page.locator('input[name="beta"]').focus()
-    page.keyboard.press("ArrowLeft")  # the reader says
+def test_the_model_is_followed_told_and_left(in_jupyter: Callable[..., Any]) -> None:
+    page = in_jupyter(scalars())
+    python_says(page, scalars(beta=1.0), "beta")
+    press(page, 'input[name="beta"]', "ArrowLeft")  # the reader says
     now = page.evaluate("[model.get('beta'), saved, bubbled]")
     assert now[0] < 1.0 and now[1:] == [1, 0]
-    page.evaluate("close()")
-    assert page.evaluate("Object.values(listeners).flat().length") == 0
-    page.close()

@@ -13,7 +13,7 @@ from course_lib import gauge, geometry
 from course_lib.lessons.gauge_freedom import films as chapter
 from course_lib.lessons.gauge_freedom import make_chosen_neighbours
 from course_lib.lessons.gauge_freedom.chosen_neighbours import STORED, THOUSANDTHS, ChosenNeighbours
-from tests.widget_pages import mount_in_jupyter, replacing, run, settled, table_rows
+from tests.widget_pages import python_says, replacing, run, settled, table_rows
 
 MATH = "chosen_neighbours_math"
 FIRST = "Fast & Furious 6"
@@ -155,6 +155,20 @@ def test_a_weak_stretch_and_a_narrow_model_say_what_fails() -> None:
     assert "Choose other films from the list" in shown(0).summary()
 
 
+def test_one_film_is_spoken_of_as_one() -> None:
+    near, far = (ChosenNeighbours(chosen=["Drive"], stretch=stretch).summary() for stretch in (100.0, 1.0))
+    assert f"the film nearest to {FIRST} is the one that you chose. Your film has a cosine of 1.000" in near
+    assert far.startswith(f"Your film is not the nearest to {FIRST}: with a stretch of 1")
+    assert "As trained, your film was not among the ten nearest." in far
+
+
+def test_a_cosine_that_rounds_to_zero_has_no_sign() -> None:
+    row = next(row for row in ChosenNeighbours("Gladiator", ["Life of Pi"]).table()[1] if row[0] == "Life of Pi")
+    _, films = ChosenNeighbours().tables
+    assert -0.0005 < geometry.cosine(*(films[TITLES.index(title)] for title in ("Gladiator", "Life of Pi"))) < 0
+    assert row[2] == "0.000"
+
+
 @pytest.mark.parametrize(
     "state", [{}, {"stretch": 10.0, "width": 12}, {"chosen": TITLES[:10], "width": 8}, {"chosen": []}]
 )
@@ -234,6 +248,14 @@ def test_accents_need_not_be_typed_and_another_film_can_be_taken(site_page: Call
     settled(page, "As trained, the films nearest to Les Misérables are")
 
 
+def test_a_chosen_film_that_is_taken_as_the_film_leaves_room_for_another(site_page: Callable[..., Any]) -> None:
+    page = site_page(ChosenNeighbours(chosen=TITLES[:10]).static_html())
+    page.locator('select[name="film"]').select_option(TITLES[0])
+    settled(page, ChosenNeighbours(TITLES[0], TITLES[1:10]).summary())
+    page.locator(".cw-pick").nth(10).click()
+    settled(page, ChosenNeighbours(TITLES[0], TITLES[1:11]).summary())
+
+
 def test_presets_stretch_and_width_say_what_python_says(site_page: Callable[..., Any]) -> None:
     page = site_page(ChosenNeighbours().static_html())
     pressed = page.locator('[aria-pressed="true"]')
@@ -252,14 +274,9 @@ def test_presets_stretch_and_width_say_what_python_says(site_page: Callable[...,
     settled(page, ChosenNeighbours(chosen=TITLES[:10], stretch=1.0).summary())
 
 
-def test_the_model_is_followed_told_and_left(browser: Any) -> None:
-    page = browser.new_page()
+def test_the_model_is_followed_told_and_left(in_jupyter: Callable[..., Any]) -> None:
     one = ChosenNeighbours()
-    mount_in_jupyter(page, one._esm, one.state())
-    page.evaluate("model.set('chosen', ['Drive'])")  # Python says
-    settled(page, ChosenNeighbours(chosen=["Drive"]).summary())
+    page = in_jupyter(one)
+    python_says(page, ChosenNeighbours(chosen=["Drive"]), "chosen")
     page.locator(".cw-pick").first.click()  # the reader says
     assert page.evaluate("[model.get('chosen').length, saved]") == [2, 1]
-    page.evaluate("close()")
-    assert page.evaluate("Object.values(listeners).flat().length") == 0
-    page.close()

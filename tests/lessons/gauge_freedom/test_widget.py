@@ -20,7 +20,8 @@ from tests.widget_pages import (
     Elements,
     differences,
     misfits,
-    mount_in_jupyter,
+    press,
+    python_says,
     replacing,
     run,
     settled,
@@ -488,20 +489,16 @@ def test_no_state_shows_a_number_that_is_none(site_page: Callable[..., Any]) -> 
     assert found == [] and states > 200
 
 
-def test_the_model_is_followed_told_and_left(browser: Any) -> None:
-    page = browser.new_page()
+def test_the_model_is_followed_told_and_left(in_jupyter: Callable[..., Any]) -> None:
     one = StretchedAxes()
-    mount_in_jupyter(page, one._esm, one.state())
-    page.evaluate("model.set('stretch', [1, 1])")  # Python says
-    settled(page, StretchedAxes(stretch=(1, 1)).summary())
-    page.locator('[data-handle="3"]').focus()
-    page.keyboard.press("ArrowLeft")  # the reader says: selected by the focus, moved by the key
+    page = in_jupyter(one)
+    python_says(page, StretchedAxes(stretch=(1, 1)), "stretch")
+    press(page, '[data-handle="3"]', "ArrowLeft")  # the reader says: selected by the focus, moved by the key
     assert page.evaluate("[model.get('selected'), model.get('items')[3], saved, bubbled]") == [3, [-0.25, 0.9], 2, 0]
     one.items = page.evaluate("model.get('items')")  # Python takes it as it comes
     assert one.items[3] == [-0.25, 0.9]
     page.evaluate("close()")
     assert page.evaluate("Object.values(listeners).flat().length") == 0
-    page.close()
 
 
 def test_twelve_long_names_fit_every_width(site_page: Callable[..., Any]) -> None:

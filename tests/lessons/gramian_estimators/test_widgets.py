@@ -27,8 +27,9 @@ from tests.widget_pages import (
     far_apart,
     left_by_its_view,
     made_in_python,
-    mount_in_jupyter,
     open_folds,
+    press,
+    python_says,
     reached_by_tab,
     replacing,
     serious_violations,
@@ -491,16 +492,12 @@ def test_no_state_of_the_page_shows_a_number_that_is_none(site_page: Callable[..
     assert page.evaluate(WALK) == [20]
 
 
-def test_the_model_is_followed_told_and_left(browser: Any) -> None:
-    page = browser.new_page()
-    mount_in_jupyter(page, shown()._esm, shown().state())
-    page.evaluate("model.set('alpha', 0.01)")  # Python says
-    settled(page, shown(alpha=0.01).summary())
-    page.locator('input[name="batch_size"]').focus()
-    page.keyboard.press("ArrowRight")  # the reader says
+def test_the_model_is_followed_told_and_left(in_jupyter: Callable[..., Any]) -> None:
+    page = in_jupyter(shown())
+    python_says(page, shown(alpha=0.01), "alpha")
+    press(page, 'input[name="batch_size"]', "ArrowRight")  # the reader says
     assert page.evaluate("[model.get('batch_size'), saved, bubbled]") == [32, 1, 0]
     assert left_by_its_view(page, "step", 300)
-    page.close()
 
 
 # ---- Folding: from rows to a state
@@ -754,16 +751,12 @@ def test_the_same_in_python_computes_a_row_of_the_table() -> None:
     assert row[5] == words.whole_percent(names["common"])
 
 
-def test_folding_follows_its_model(browser: Any) -> None:
-    page = browser.new_page()
-    mount_in_jupyter(page, folded()._esm, folded().state())
-    page.evaluate("model.set('lam', 10)")  # Python says
-    settled(page, folded(lam=10.0).summary())
-    page.locator('input[name="check"]').focus()
-    page.keyboard.press("ArrowLeft")  # the reader says
+def test_folding_follows_its_model(in_jupyter: Callable[..., Any]) -> None:
+    page = in_jupyter(folded())
+    python_says(page, folded(lam=10.0), "lam")
+    press(page, 'input[name="check"]', "ArrowLeft")  # the reader says
     assert page.evaluate("[model.get('check'), saved, bubbled]") == [1, 1, 0]
     assert left_by_its_view(page, "check", 800) and page.evaluate("model.get('check')") == 1
-    page.close()
 
 
 # ---- both: width, axe, no JavaScript, print

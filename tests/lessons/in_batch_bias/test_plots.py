@@ -88,8 +88,6 @@ def test_threshold_is_the_one_of_in_batch() -> None:
 def test_variance_curve_draws_standard_deviations() -> None:
     _, ax = FIGURES["variance_curve"]()
     np.testing.assert_allclose(line(ax, "Unbiased")[1], [2, 1, np.nan])
-    _, ax = plots.variance_curve([2, 3], {"masked": [4.0, 1.0]}, standard_deviation=False)
-    np.testing.assert_allclose(line(ax, "Masked")[1], [4, 1])
     with pytest.raises(
         ValueError, match=r"variances\['masked'\] has shape \(2,\), minimum -1.0; expected 2 values >= 0"
     ):

@@ -21,7 +21,7 @@ shown
 """
 CHANGE = 'shown.chosen = {"serving": ["times-c", "times-both"]}'
 
-pytestmark = [pytest.mark.slow, pytest.mark.browser]
+pytestmark = [pytest.mark.pipeline, pytest.mark.slow, pytest.mark.browser]  # test_live goes the same way, always
 
 
 def test_keys_reach_python_and_python_reaches_the_page(lab: str, tmp_path: Path, browser: Any) -> None:

@@ -10,7 +10,7 @@ import pytest
 from course_lib.lessons.in_batch_bias.in_batch_weights import InBatchWeights
 from course_lib.lessons.shared import quiz
 from course_lib.lessons.shared.widgets.quiz import Quiz
-from tests.widget_pages import mount_in_jupyter, serious_violations
+from tests.widget_pages import press, serious_violations
 
 NAME = "in-batch-bias"
 
@@ -197,15 +197,13 @@ def test_without_javascript_the_answers_are_folded_below(site_page: Callable[...
     assert page.locator("main").evaluate("main => main.scrollWidth <= 360")
 
 
-def test_the_model_is_followed_and_told(browser: Any) -> None:
+def test_the_model_is_followed_and_told(in_jupyter: Callable[..., Any]) -> None:
     """The module that anywidget gets, with a model as Jupyter has it."""
-    page = browser.new_page()
     shown = Quiz(NAME)
-    mount_in_jupyter(page, shown._esm, shown.state())
+    page = in_jupyter(shown)
     page.evaluate("model.set('chosen', { serving: ['times-c', 'log'] })")  # Python says
     assert page.evaluate("[...document.querySelectorAll(':checked')].map((e) => e.value)") == ["times-c", "log"]
-    page.locator('input[value="zero"]').focus()
-    page.keyboard.press("Space")  # the reader says
+    press(page, 'input[value="zero"]', "Space")  # the reader says
     page.keyboard.press("ArrowDown")
     chosen = page.evaluate("model.get('chosen')")
     assert chosen == {"coefficient": ["without-own"], "serving": ["times-c", "log"]}
@@ -214,7 +212,6 @@ def test_the_model_is_followed_and_told(browser: Any) -> None:
     assert page.evaluate("[saved, bubbled]") == [2, 0]  # JupyterLab never sees the keys
     page.evaluate("close()")
     assert page.evaluate("Object.values(listeners).flat().length") == 0
-    page.close()
 
 
 def test_quiz_and_picture_share_a_page(site_page: Callable[..., Any]) -> None:

@@ -23,8 +23,8 @@ from tests.widget_pages import (
     SUMMARY,
     Elements,
     differences,
-    mount_in_jupyter,
     page_html,
+    press,
     replacing,
     serious_violations,
     settled,
@@ -91,8 +91,8 @@ EVALUATE = """(cases) => cases.map(({ labels, batchSize, pairs, scores, omega, k
     expectedWeights: lib.expectedWeights(kind, { labels, batchSize, omega }),
     batchWeights: lib.batchWeights(kind, { labels, pairs, omega }),
     batchLoss: lib.batchLoss(kind, { labels, pairs, omega, losses }),
-    expected: lib.expectedObjective(kind, { labels, batchSize, omega, losses }),
-    full: lib.fullObjective({ labels, losses }),
+    expected: lib.objectiveParts(labels, lib.expectedWeights(kind, { labels, batchSize, omega }), losses).total,
+    full: lib.objectiveParts(labels, lib.fullWeights(labels), losses).total,
     losses,
     popularity: lib.pairPopularity(labels),
     rho: lib.balance(batchSize, lib.countLabels(labels).total),
@@ -263,9 +263,10 @@ def closed_case(rng: np.random.Generator) -> dict[str, Any]:
     """A loss with a closed form in few dimensions, and how many."""
     labels = random_labels(rng)
     most = min(labels.shape)
-    kind = ("in_batch", "popularity", "unbiased", "masked")[int(rng.integers(4))]
+    kind = in_batch.KINDS[int(rng.integers(6))]
     dimensions = int(rng.integers(1, most)) if most > 2 else 1
-    return {"kind": kind, "labels": labels.tolist(), "batchSize": int(labels.sum()), "dimensions": dimensions}
+    sizes = {"batchSize": int(labels.sum()), "omega": 1, "dimensions": dimensions}
+    return {"kind": kind, "labels": labels.tolist(), **sizes}
 
 
 def gap(labels: np.ndarray, weighted: bool, dimensions: int) -> float:
@@ -306,6 +307,19 @@ def test_the_best_scores_are_the_closed_form_of_course_lib(library: Callable[...
             np.testing.assert_allclose(answer["scores"], expected, atol=1e-9)
             assert answer["wrong"] == out_of_order(labels, expected)
     assert 0 < several < len(cases) / 2
+
+
+def test_few_dimensions_have_a_closed_form_where_the_weights_of_the_cells_are_a_product(
+    library: Callable[..., Any],
+) -> None:
+    """Against `expected_weights`: the matrix of l+ plus l- weights has rank 1."""
+    cases = list(itertools.product(in_batch.KINDS, (2, 15), (1, 2)))
+    ask = "(cases) => cases.map(([kind, batchSize, omega]) => lib.hasClosedForm(kind, { batchSize, omega, positives }))"
+    answers = library("in_batch_math")(ask.replace("positives", "positives: 15"), cases)
+    for (kind, size, omega), answer in zip(cases, answers, strict=True):
+        chosen = omega if kind == "unbiased_omega" else None
+        pull, push = in_batch.expected_weights(kind, labels=TASTES, batch_size=size, omega=chosen)
+        assert answer == (np.linalg.matrix_rank(pull + push) == 1), (kind, size, omega)
 
 
 def test_a_wrong_closed_form_would_be_found(library: Callable[..., Any]) -> None:
@@ -385,7 +399,11 @@ def test_fewer_dimensions_and_smaller_batches_give_way_to_each_other(site_page: 
     page.keyboard.press("ArrowLeft")
     settled(page, InBatchWeights(batch_size=5, cells="scores").summary())
     page.locator('select[name="kind"]').select_option("pos_neg")
-    settled(page, "Pos-Neg")
+    page.locator('input[name="dimensions"]').focus()
+    page.keyboard.press("ArrowLeft")
+    settled(page, InBatchWeights(batch_size=6, kind="pos_neg", cells="scores", dimensions=3).summary())
+    page.locator('select[name="kind"]').select_option("unbiased_omega")
+    settled(page, "Unbiased-ω")
     assert page.locator('input[name="dimensions"]').is_disabled()
 
 
@@ -752,12 +770,17 @@ def test_weights_that_cancel_leave_nothing_behind(site_page: Callable[..., Any],
     """Rounding once left 1e-17 on a positive, and with it a best score of 36.7 or of no number at all."""
     rng = np.random.default_rng(6)
     page = site_page(*(static(labels=random_labels(rng), batch_size=2, kind=kind) for _ in range(3)))
-    for button in page.locator('.cw-cell[aria-pressed="true"]').all():
-        button.hover()
-        inspected = (
-            button.locator("xpath=ancestor::div[contains(@class, 'cw-in-batch')]").locator(".cw-inspector").inner_text()
-        )
-        assert "pushed apart 0 (asked: 1 and 0). Best score alone: ∞." in inspected
+    inspected = page.evaluate("""async () => {
+      const found = [];
+      for (const cell of document.querySelectorAll('.cw-cell[aria-pressed="true"]')) {
+        cell.dispatchEvent(new PointerEvent("pointerenter"));
+        await new Promise(requestAnimationFrame);
+        found.push(cell.closest(".cw-in-batch").querySelector(".cw-inspector").innerText);
+      }
+      return found;
+    }""")
+    assert inspected
+    assert all("pushed apart 0 (asked: 1 and 0). Best score alone: ∞." in one for one in inspected)
 
 
 def test_the_widget_fits_every_width(site_page: Callable[..., Any]) -> None:
@@ -809,18 +832,12 @@ def test_reduced_motion_means_no_motion(site_page: Callable[..., Any]) -> None:
     assert site_page(static(), reduced_motion="reduce").evaluate(moving) == "0s"
 
 
-def test_in_jupyter_the_model_is_followed_and_left(browser: Any) -> None:
+def test_in_jupyter_the_model_is_followed_and_left(in_jupyter: Callable[..., Any]) -> None:
     """The module that anywidget gets, with a model as Jupyter has it: changes go both ways, and closing ends them."""
-    page = browser.new_page()
     esm = InBatchWeights()._esm
     assert len(re.findall(r"^export default", esm, re.MULTILINE)) == 1 and not re.search(r"^import", esm, re.MULTILINE)
-    state = InBatchWeights().state()
-    mount_in_jupyter(page, esm, state)
+    page = in_jupyter(InBatchWeights())
     page.evaluate("model.set('kind', 'popularity')")  # Python says
     settled(page, "Popularity loss")
-    page.locator('input[name="batch_size"]').focus()
-    page.keyboard.press("ArrowRight")  # the reader says
+    press(page, 'input[name="batch_size"]', "ArrowRight")  # the reader says
     assert page.evaluate("[model.get('batch_size'), saved, bubbled]") == [4, 1, 0]  # JupyterLab never sees the key
-    page.evaluate("close()")
-    assert page.evaluate("Object.values(listeners).flat().length") == 0
-    page.close()

@@ -194,10 +194,10 @@ def test_the_page_trains_as_python_does(library: Callable[..., Any]) -> None:
             "const first = { items: drawn(USERS, WIDTH), table: drawn(USERS, WIDTH)",
         ),
         (
-            "products(transposed(g), transposed(e))]",
-            "products(transposed(g), transposed(e)).map((row) => scale(row, 2))]",
+            "crossed(g, e)]",
+            "crossed(g, e).map((row) => scale(row, 2))]",
         ),
-        ("(p - Number(i === j)) / (tau * size)", "(p - Number(i === j)) / size"),
+        ("- Number(i === j)) / (tau * size)", "- Number(i === j)) / size"),
         ("v / second", "v"),
         ("scale(add(gradient, u, -dot(gradient, u)), 1 / length)", "scale(gradient, 1 / length)"),
     ],

@@ -13,13 +13,7 @@ import words
 from course_lib.lessons.jacobian_conditions import small_towers
 from course_lib.lessons.jacobian_conditions.tower_motion import TowerMotion
 from course_lib.papers import p0
-from tests.widget_pages import (
-    mount_in_jupyter,
-    open_folds,
-    run,
-    settled,
-    strange_choices,
-)
+from tests.widget_pages import open_folds, press, python_says, run, settled, strange_choices
 
 SHOWN = {"tower_motion": {"loss": "infonce", "steps": 9}}
 
@@ -59,10 +53,11 @@ def leaf(shown: TowerMotion) -> str:
 
 def test_what_a_training_says() -> None:
     calm = TowerMotion(steps=40).summary()
-    assert "each stood perpendicular to its embedding" in calm and "No embedding ever became shorter." in calm
+    assert "each stood perpendicular to its vector" in calm and "No vector ever became shorter." in calm
     assert "Every move is perpendicular, and no vector becomes shorter." in calm
     scaled = TowerMotion("scale", steps=40)
     assert near_tangent(scaled) == 1 and "Theorem “Sharp criterion”" in scaled.picture()
+    assert "24 of 24 vectors became shorter at some step." in TowerMotion("bias").summary()  # the guess of the page
     both = TowerMotion("bias", optimiser="momentum", loss="infonce_dot", steps=5)
     assert "The gradient itself is not perpendicular. Counterexample: step " in both.summary()
     assert both.picture().count("Not asked.") == 2
@@ -94,6 +89,12 @@ def test_the_counterexample_is_a_move_of_the_training() -> None:
     assert [f"{norm:.3f}" for norm in run.norms[[t, t + 1], u]] == [f"{before:.3f}", f"{after:.3f}"]
     [found] = [move[2] for move in run.moves if tuple(move[:2]) == (t, u)]
     assert words.number(found) == words.number(angle)
+
+
+def test_a_counterexample_has_as_many_digits_as_show_it() -> None:
+    small = TowerMotion("dense", lr=0.01, steps=5).summary()
+    before, after = re.search(r"its length goes from (\S+) to (\S+)\. Of", small).groups()
+    assert float(after) < float(before) and len(before) == len("0.1960")
 
 
 def test_the_null_is_the_share_of_uniform_directions() -> None:
@@ -176,18 +177,14 @@ def test_presets_work_and_no_state_shows_a_number_that_is_none(site_page: Callab
     assert strange_choices(open_folds(site_page(TowerMotion().static_html()))) == []
 
 
-def test_in_jupyter_the_model_is_followed_and_left(browser: Any) -> None:
-    page = browser.new_page()
-    mount_in_jupyter(page, TowerMotion()._esm, TowerMotion().state())
-    page.evaluate("model.set('steps', 7)")  # Python says
-    settled(page, TowerMotion(steps=7).summary())
-    page.locator('input[name="lr"]').focus()
-    page.keyboard.press("ArrowLeft")  # the reader says
+def test_in_jupyter_the_model_is_followed_and_left(in_jupyter: Callable[..., Any]) -> None:
+    page = in_jupyter(TowerMotion())
+    python_says(page, TowerMotion(steps=7), "steps")
+    press(page, 'input[name="lr"]', "ArrowLeft")  # the reader says
     assert page.evaluate("[saved, bubbled]") == [1, 0]  # JupyterLab never sees the key
     assert page.evaluate("model.get('lr')") < TowerMotion().lr
     page.evaluate("close()")
     assert page.evaluate("Object.values(listeners).flat().length") == 0
-    page.close()
 
 
 def test_every_choice_changes_the_words(site_page: Callable[..., Any]) -> None:

@@ -13,7 +13,7 @@ import words
 from course_lib.lessons.popularity_direction import every_axis, films, make_every_axis
 from course_lib.lessons.popularity_direction.every_axis import EveryAxis
 from course_lib.maths import popularity
-from tests.widget_pages import mount_in_jupyter, settled
+from tests.widget_pages import python_says, settled
 
 STORED = json.loads(every_axis.STORED.read_text(encoding="utf-8"))["sets"]
 
@@ -43,8 +43,9 @@ def test_a_data_set_without_numbers_says_so() -> None:
     rows = {row[0]: row[1:] for row in shown.table()[1]}
     assert all(set(rows[name]) == {"no stored number"} for name in make_every_axis.UNMEASURED)
     assert rows["Gowalla"][1] == "no stored number" and rows["Last.fm"][1] != "no stored number"
-    assert "Nothing is stored for Amazon Beauty, MovieLens-100K, Wikispeedia." in shown.summary()
-    assert "no stored number on Gowalla" in shown.summary()
+    assert "Nothing is stored for Amazon Beauty, MovieLens-100K and Wikispeedia." in shown.summary()
+    assert "−0.02 on Last.fm; no number is stored for Gowalla and CiteULike." in shown.summary()
+    assert "Correlation r after training: no number is stored." in EveryAxis(law="Spotlight", place=2).summary()
     spotlight = {row[0]: row[1:] for row in EveryAxis(law="Spotlight").table()[1]}
     assert spotlight["MovieLens-1M"][0] == "no stored number" and spotlight["MovieLens-1M"][2] == "0.99"
 
@@ -98,13 +99,8 @@ def test_the_marks_are_revealed_by_keyboard(site_page: Callable[..., Any]) -> No
     settled(page, "Looked at: Wikispeedia, no stored number.")
 
 
-def test_the_axes_in_jupyter_are_followed_and_left(browser: Any) -> None:
-    page = browser.new_page()
-    mount_in_jupyter(page, EveryAxis()._esm, EveryAxis().state())
-    page.evaluate("model.set('show', 'data')")  # Python says
-    settled(page, EveryAxis(show="data").summary())
+def test_the_axes_in_jupyter_are_followed_and_left(in_jupyter: Callable[..., Any]) -> None:
+    page = in_jupyter(EveryAxis())
+    python_says(page, EveryAxis(show="data"), "show")
     page.locator('select[name="law"]').select_option("LightFM")  # the reader says
     assert page.evaluate("[model.get('law'), saved]") == ["LightFM", 1]
-    page.evaluate("close()")
-    assert page.evaluate("Object.values(listeners).flat().length") == 0
-    page.close()

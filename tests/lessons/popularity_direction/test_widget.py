@@ -19,14 +19,7 @@ from course_lib.lessons.popularity_direction.popularity_axis import PopularityAx
 from course_lib.lessons.shared import film_models
 from course_lib.lessons.shared.widgets import tables
 from course_lib.lessons.shared.widgets.chance import uniforms
-from tests.widget_pages import (
-    far_apart,
-    mount_in_jupyter,
-    none_numbers,
-    reached_by_tab,
-    replacing,
-    settled,
-)
+from tests.widget_pages import far_apart, none_numbers, press, python_says, reached_by_tab, replacing, settled
 
 AXIS = {"model": "MF", "show": "embeddings", "ratio": 0.05, "shown": 240, "seed": 0, "film": 1}
 SHOWN = {"popularity_axis": AXIS}
@@ -301,15 +294,9 @@ def test_no_state_of_the_page_shows_a_number_that_is_none(site_page: Callable[..
     assert none_numbers(page, [step for show in shows for step in ((f'input[value="{show}"]', ""), *sliders)]) == []
 
 
-def test_the_model_is_followed_told_and_left(browser: Any) -> None:
-    page = browser.new_page()
-    mount_in_jupyter(page, axis()._esm, axis().state())
-    page.evaluate("model.set('ratio', 0.2)")  # Python says
-    settled(page, axis(ratio=0.2).summary())
-    page.locator('input[name="ratio"]').focus()
-    page.keyboard.press("ArrowLeft")  # the reader says
+def test_the_model_is_followed_told_and_left(in_jupyter: Callable[..., Any]) -> None:
+    page = in_jupyter(axis())
+    python_says(page, axis(ratio=0.2), "ratio")
+    press(page, 'input[name="ratio"]', "ArrowLeft")  # the reader says
     now = page.evaluate("[model.get('ratio'), saved, bubbled]")
     assert now[0] < 0.2 and now[1:] == [1, 0]
-    page.evaluate("close()")
-    assert page.evaluate("Object.values(listeners).flat().length") == 0
-    page.close()

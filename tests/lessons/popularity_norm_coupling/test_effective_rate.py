@@ -14,7 +14,7 @@ from course_lib import norms
 from course_lib.experiments.p0 import popularity as p0_popularity
 from course_lib.lessons.popularity_norm_coupling import effective_rate, films, make_effective_rate
 from course_lib.lessons.popularity_norm_coupling.effective_rate import EffectiveRate
-from tests.widget_pages import mount_in_jupyter, run, settled, table_rows
+from tests.widget_pages import press, python_says, run, settled, table_rows
 
 STORED = json.loads(effective_rate.STORED.read_text(encoding="utf-8"))
 RATES = STORED["rates"]
@@ -142,14 +142,8 @@ def test_the_page_shows_what_paper_shows_and_the_slider_moves_the_list(site_page
         assert page.locator('[aria-pressed="true"]').get_attribute("data-preset") == name
 
 
-def test_the_model_is_followed_told_and_left(browser: Any) -> None:
-    page = browser.new_page()
-    mount_in_jupyter(page, EffectiveRate()._esm, EffectiveRate().state())
-    page.evaluate("model.set('rate', 0.5)")  # Python says
-    settled(page, EffectiveRate(0.5).summary())
-    page.locator('input[name="rate"]').focus()
-    page.keyboard.press("ArrowRight")  # the reader says
+def test_the_model_is_followed_told_and_left(in_jupyter: Callable[..., Any]) -> None:
+    page = in_jupyter(EffectiveRate())
+    python_says(page, EffectiveRate(0.5), "rate")
+    press(page, 'input[name="rate"]', "ArrowRight")  # the reader says
     assert page.evaluate("[model.get('rate'), saved, bubbled]") == [1, 1, 0]
-    page.evaluate("close()")
-    assert page.evaluate("Object.values(listeners).flat().length") == 0
-    page.close()

@@ -20,7 +20,8 @@ from tests.widget_pages import (
     Elements,
     far_apart,
     left_by_its_view,
-    mount_in_jupyter,
+    press,
+    python_says,
     reached_by_tab,
     replacing,
     settled,
@@ -387,13 +388,9 @@ def test_no_state_shows_a_number_that_is_none(site_page: Callable[..., Any]) -> 
     assert page.evaluate(WALK) == [15]
 
 
-def test_the_model_is_followed_told_and_left(browser: Any) -> None:
-    page = browser.new_page()
-    mount_in_jupyter(page, shown()._esm, shown().state())
-    page.evaluate("model.set('lr', 0.01)")  # Python says
-    settled(page, shown(lr=0.01).summary())
-    page.locator('input[name="tau"]').focus()
-    page.keyboard.press("ArrowRight")  # the reader says
+def test_the_model_is_followed_told_and_left(in_jupyter: Callable[..., Any]) -> None:
+    page = in_jupyter(shown())
+    python_says(page, shown(lr=0.01), "lr")
+    press(page, 'input[name="tau"]', "ArrowRight")  # the reader says
     assert page.evaluate("[model.get('tau'), saved, bubbled]") == [0.15, 1, 0]
     assert left_by_its_view(page, "step", 400)
-    page.close()

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from course_lib.lessons.shared.scalars import SCALARS_VARIABLE, Table, format_scalar, publish, read_scalars
+from course_lib.lessons.shared.scalars import SCALARS_VARIABLE, Table, format_scalar, publish
+from tests.notebooks.validation import read_scalars
 
 
 @pytest.mark.parametrize(

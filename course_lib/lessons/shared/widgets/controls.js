@@ -156,7 +156,7 @@ export const showing = (make) => ({
 
 /**
  * A view of a model: its summary is read out a moment after the last change, but not while a film plays.
- * A subclass has `build()`, which returns the root and may set `film`; `refresh()`; `showTable()`; and `story`, its summary.
+ * A subclass has `build()`, which returns the root and may set `film`; `refresh()`, which ends with `fold`; and `story`, its summary.
  */
 export class Interactive {
   constructor(model, names) {
@@ -180,6 +180,19 @@ export class Interactive {
   showAll() {
     this.parts.presets?.show(this.state());
     this.refresh();
+  }
+
+  /** What ends a refresh: the folds get `numbers()`, the arguments of `table`, and `python`; the summary is read out. */
+  fold({ numbers, python }) {
+    this.numbers = numbers;
+    this.showTable();
+    this.parts.folds.code.textContent = python;
+    if (!this.film?.playing) this.announce?.(); // a voice could not follow the film
+  }
+
+  showTable() {
+    const { data, table: holder } = this.parts.folds;
+    if (data.open) holder.replaceChildren(table(...this.numbers()));
   }
 
   tell() {

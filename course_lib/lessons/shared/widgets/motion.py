@@ -13,8 +13,6 @@ import numpy as np
 from course_lib.maths import geometry, losses
 
 FARTHEST = 1e6  # beyond this length a trace ends
-AT_REST = 1e-9  # |q| |gradient| below this: nowhere to go
-PERPENDICULAR = 1e-9  # |cos(q, step)| below this
 
 
 def _cross_entropy(scores: np.ndarray, tau: float) -> float:
