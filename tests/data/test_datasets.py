@@ -174,6 +174,11 @@ def test_features_of_libsvm_are_counted_from_zero() -> None:
     assert features.toarray().tolist() == [[0.5, 0, 2], [0, 1, 0], [0, 0, 4]]
 
 
+def test_lines_of_libsvm_may_have_no_feature() -> None:
+    rows, labels, features = formats.read_libsvm(io.BytesIO(b"3\n7\n"), "x.svm")
+    assert (rows.tolist(), labels.tolist(), features.shape) == ([0, 1], [3, 7], (2, 0))
+
+
 @pytest.mark.parametrize("name", EXPECTED)
 def test_each_format_is_read(name: str, folder: Path) -> None:
     data = datasets.load(name)

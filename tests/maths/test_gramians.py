@@ -299,6 +299,10 @@ def test_estimator_errors_say_what_was_expected(
 # ---- rates
 
 
+def test_a_batch_of_one_pulls_all_its_pairs_and_the_full_batch_none() -> None:
+    assert [gramians.same_batch_share(b, 4) for b in (1, 4)] == [1, 0]
+
+
 @given(delta=st.floats(1e-6, 1e3), sigma=st.floats(1e-3, 1e3))
 def test_optimal_alpha_is_least_on_a_fine_grid(delta: float, sigma: float) -> None:
     for drift, error in (("coherent", gramians.coherent_error), ("random_walk", gramians.random_walk_error)):

@@ -17,6 +17,7 @@ from course_lib.data.interactions import Interactions, sample_negatives
 from course_lib.maths.correction import (
     RULES,
     has_minimiser,
+    newton_minima,
     preference_directions,
     solve_user,
     surrogate_user,
@@ -332,3 +333,11 @@ def test_bad_arguments_of_solve_are_named(options: dict) -> None:
 def test_names_are_exported() -> None:
     names = {"DDC", "preference_directions", "user_loss", "solve_user", "surrogate_user"}
     assert set(debiasing.ddc.__all__) == names and all(hasattr(debiasing.ddc, name) for name in names)
+
+
+def test_newton_computes_in_float64_whatever_it_is_given() -> None:
+    rng = np.random.default_rng(3)
+    owner, columns = np.repeat(np.arange(4), 9), rng.normal(size=(3, 36)).astype(np.float32)
+    given = newton_minima(owner, 4, *columns, ridge=0.1)
+    wanted = newton_minima(owner, 4, *columns.astype(np.float64), ridge=0.1)
+    assert [found.tolist() for found in given] == [found.tolist() for found in wanted]

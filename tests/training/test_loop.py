@@ -17,6 +17,7 @@ import pytest
 import torch
 from torch.utils.data import DataLoader
 
+from course_lib import training
 from course_lib.checking import some
 from course_lib.training import Diverged, Plan, checkpoints, fit
 
@@ -352,3 +353,12 @@ def test_parts_of_a_checkpoint_are_checked(tmp_path: Path) -> None:
     checkpoints.part_of(path, 3, 0, 1).write_bytes(b"torn")
     with pytest.raises(ValueError, match=r"run\.pt\.epoch3\.0-of-1 cannot be read; expected a whole one"):
         checkpoints.read_parts(path, 3, 1, ["tables"])
+
+
+def test_the_package_has_fabric_and_nothing_that_it_does_not_name() -> None:
+    from lightning_fabric import Fabric
+
+    assert training.Fabric is Fabric
+    missing = "fabrik"
+    with pytest.raises(AttributeError, match="no attribute 'fabrik'"):
+        getattr(training, missing)

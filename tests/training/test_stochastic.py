@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -128,9 +130,17 @@ def test_steps_equal_torchs_adagrad() -> None:
     torch.testing.assert_close(one.v[:, 0], items.data, rtol=1e-9, atol=1e-12)
 
 
-def train(one: stochastic.Stack, test: Interactions) -> list[stochastic.Trained]:
+def train(one: stochastic.Stack, test: Interactions, **options: Any) -> list[stochastic.Trained]:
     halves = np.arange(one.train.n_users) % 2 == 0
-    return stochastic.train_stack(one, test, cutoffs=(1, 5), halves=halves, servings=servings)
+    return stochastic.train_stack(one, test, cutoffs=(1, 5), halves=halves, servings=servings, **options)
+
+
+def test_progress_is_told_at_the_end_of_each_epoch() -> None:
+    data, test = synthetic()
+    one, told = stack(data, first_lr=0.1, max_epochs=3, patience=3), []
+    train(one, test, progress=lambda step, running: told.append((step, len(running))))
+    assert [step for step, _ in told] == [one.steps_per_epoch * epoch for epoch in (1, 2, 3)]
+    assert all(running for _, running in told)
 
 
 def test_a_stack_is_exactly_its_members_trained_alone() -> None:
