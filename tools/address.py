@@ -52,7 +52,7 @@ def repository(root: Path = ROOT) -> str:
 def read(given: str) -> str:
     """An address of a repository on GitHub, without a slash or .git at its end. ValueError for what is none."""
     address = given.rstrip("/").removesuffix(".git")
-    if not re.fullmatch(r"https://github\.com/[A-Za-z0-9]+(-[A-Za-z0-9]+)*/(?!\.{1,2}$)[A-Za-z0-9._-]+", address):
+    if not re.fullmatch(r"https://github\.com/[A-Za-z0-9]+([-_][A-Za-z0-9]+)*/(?!\.{1,2}$)[A-Za-z0-9._-]+", address):
         raise ValueError(f"TO={given}: expected the form https://github.com/owner/name")
     return address
 

@@ -96,6 +96,7 @@ def test_the_placeholder_says_that_it_is_one(capsys: pytest.CaptureFixture[str])
     [
         ("https://github.com/Some-Body/a.name", "https://some-body.github.io/a.name"),
         ("https://github.com/X/x.github.io", "https://x.github.io"),
+        ("https://github.com/jdoe_firm/course", "https://jdoe_firm.github.io/course"),  # an account of an enterprise
     ],
 )
 def test_the_sites_address_follows_from_the_repositorys(repository: str, site: str) -> None:

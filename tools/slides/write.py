@@ -121,8 +121,8 @@ def main(names: list[str]) -> int:
         return 2
     try:
         written = write(names or decks.names())
-    except (decks.DeckError, Missing, quiz.QuizError, FileNotFoundError) as problem:
-        print("slides:", " ".join(str(problem).split()), file=sys.stderr)
+    except (decks.DeckError, Missing, quiz.QuizError, FileNotFoundError, KeyError) as problem:
+        print("slides:", " ".join(str(problem).strip("'\"").split()), file=sys.stderr)
         return 1
     for path in written:
         print(path.relative_to(ROOT))

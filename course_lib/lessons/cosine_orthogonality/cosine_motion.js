@@ -1,7 +1,7 @@
 // The interactive "a step along the circle": drag q and k, look at the gradient of a loss, take steps, watch the length.
 // Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper alike.
 import { fine, h, number, svg } from "../shared/widgets/kit.js";
-import { beside, button, framed, ladder, presets, showing, table } from "../shared/widgets/controls.js";
+import { beside, button, framed, ladder, presets, showing } from "../shared/widgets/controls.js";
 import { LOSSES, add, angleDegrees, cosine, descend, dot, lossAndGradient, norm, scale } from "../shared/widgets/motion_math.js";
 import { Movable, Plane, niceReach } from "../shared/widgets/motion_plane.js";
 import { selection, stepChart } from "../shared/widgets/motion_view.js";

@@ -1,7 +1,7 @@
 // The interactive "following a Gramian that moves": three estimators on one path, and the error of SOGram against its rate.
 // Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper (paper_dom.js) alike.
 import { h, number, svg } from "../shared/widgets/kit.js";
-import { Film, Interactive, beside, button, choice, diamond, framed, key, ladder, presets, showing, slider, table } from "../shared/widgets/controls.js";
+import { Film, Interactive, beside, button, choice, diamond, framed, key, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
 import { RATES, WORLD, analyse, follow } from "./gramian_tracker_math.js";
 
 const NAMES = ["alpha", "batch_size", "drift", "size", "correct_start", "beta", "step", "seed"];

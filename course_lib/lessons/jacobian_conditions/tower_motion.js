@@ -1,7 +1,7 @@
 // The interactive "which towers stay on the circle": a small training in the plane, the angle of every move, the lengths.
 // Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper alike.
 import { fine, h, number, svg } from "../shared/widgets/kit.js";
-import { Interactive, beside, button, framed, ladder, presets, showing, slider, table } from "../shared/widgets/controls.js";
+import { Interactive, beside, button, framed, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
 import { Plane, niceReach } from "../shared/widgets/motion_plane.js";
 import { selection, stepChart } from "../shared/widgets/motion_view.js";
 import { Training, USERS, radialSpeed } from "./tower_math.js";

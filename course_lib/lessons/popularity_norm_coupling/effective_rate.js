@@ -1,7 +1,7 @@
 // The interactive "one rate, long vectors, other lists": stored models of real films, one for each effective rate. Runs in
 // Jupyter (anywidget), on a static page (afm_host.js) and on paper alike.
 import { h, list, number, svg, thousands } from "../shared/widgets/kit.js";
-import { Interactive, beside, choice, diamond, framed, key, ladder, presets, showing, table } from "../shared/widgets/controls.js";
+import { Interactive, beside, choice, diamond, framed, key, ladder, presets, showing } from "../shared/widgets/controls.js";
 
 const NAMES = ["films", "rate", "person"];
 const PRESETS = {

@@ -1,7 +1,7 @@
 // The interactive "why popular items grow long": a small training run, the norms of its items against their counts, and
 // what the length does to the lists. Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper alike.
 import { h, number, wholePercent, svg } from "../shared/widgets/kit.js";
-import { Film, Interactive, beside, button, diamond, framed, key, ladder, presets, showing, slider, table } from "../shared/widgets/controls.js";
+import { Film, Interactive, beside, button, diamond, framed, key, ladder, presets, showing, slider } from "../shared/widgets/controls.js";
 import { WORLD, analyse, lengthsOf, mean, predictedNorm, train } from "./norm_growth_math.js";
 
 const NAMES = ["lr", "start_norm", "tau", "exponent", "step", "seed"];

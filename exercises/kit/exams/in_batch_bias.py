@@ -274,7 +274,7 @@ pushed apart, although they were liked.""",
 @EXAM.asks(Kind.PROOF, "The best score of one pair")
 def best(rng: Generator) -> Question:
     loss, M, s = pick(rng, "square", "logistic"), whole(rng, 21, 41), whole(rng, 2, 6)
-    films, rare = whole(rng, 1, 3), whole(rng, 2, 4)
+    films, rare = whole(rng, 2, 3), whole(rng, 2, 4)
     pops = [films * rare, films * (rare + whole(rng, 2, 6))]
     words = {
         "square": (
@@ -288,7 +288,7 @@ function is convex.""",
         ),
     }[loss]
     scores = [
-        [float(in_batch.in_batch_optimum(loss, pop=pop, batch_size=size, n_positives=M)) for pop in pops]
+        [float(in_batch.in_batch_optimum(loss, pop=pop, batch_size=size, n_positives=M)) + 0.0 for pop in pops]
         for size in (s, M)
     ]
     return Question(

@@ -55,6 +55,7 @@ def shorter(q: Any, rate: Any, case: int) -> dict[str, Any]:
     rise, eta = slope(lambda x: cos(x, [1.0, 0.0]), q), float(rate)
     step = (-rise, 100 * rise, rise - np.array(q) / 2, np.array([-1.0, 0.0]))[case] * eta
     after = np.sum((np.array(q) + step) ** 2)
+    assert f"{after:.6g}" != f"{np.dot(q, q):.6g}"  # the answer shows that the length changes
     return {"truth": bool(after < np.dot(q, q)), "after": after}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from fractions import Fraction
 from functools import cache
@@ -122,6 +123,7 @@ def cell(M: int, s: int, pop: int, liked: str, case: str) -> dict[str, Any]:
 
 def best(loss: str, M: int, s: int, rare: int, popular: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
+    assert math.gcd(rare, popular) >= 2  # the person likes both films
     for at, pop in ((1, rare), (2, popular)):
         w = (s - 1) / (M - 1) * (pop - 1)
         found |= {f"w{at}": w, f"x{at}": lowest(loss, w), f"y{at}": lowest(loss, pop - 1)}

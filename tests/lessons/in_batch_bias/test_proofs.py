@@ -15,6 +15,8 @@ from course_lib.lessons.in_batch_bias import broken, enumeration
 from course_lib.lessons.in_batch_bias import proofs as symbolic
 from course_lib.lessons.in_batch_bias.enumeration import SMALL_LABELS, positives
 from course_lib.lessons.shared.counterexample import all_zero
+from course_lib.maths import losses
+from course_lib.maths.arrays import exact
 
 PARTS = ("batch", "cells", "coefficients", "moments", "objectives", "sampling", "square")
 
@@ -136,6 +138,15 @@ def test_17_is_unbounded_below_for_the_logistic_loss() -> None:
     values = [broken.unbounded_below(score).actual for score in scores]
     assert values[-1] < -1000
     assert np.diff(values) / np.diff(scores) == pytest.approx([slope] * 3, rel=1e-4)
+
+
+def test_the_masked_loss_is_not_always_quieter() -> None:
+    """At equal scores the best mix lies between 0, the masked loss, and beyond 1, the unbiased loss."""
+    best = []
+    for labels in some(one for one in SMALL_LABELS if one.sum() >= 3):
+        pos_loss, neg_loss = losses.pair_losses("square", exact(np.ones(labels.shape, dtype=int)) * Fraction(1, 2))
+        best.append(in_batch.optimal_mix(pos_loss=pos_loss, neg_loss=neg_loss, labels=labels, batch_size=3).c)
+    assert min(best) == 0 and max(best) > 1
 
 
 def test_softmax_mixed_derivatives() -> None:
