@@ -100,6 +100,7 @@ def test_the_placeholder_says_that_it_is_one(capsys: pytest.CaptureFixture[str])
     ],
 )
 def test_the_sites_address_follows_from_the_repositorys(repository: str, site: str) -> None:
+    assert address.read(repository) == repository
     assert address.site(repository) == site
 
 

@@ -242,7 +242,7 @@ def test_axe_finds_nothing_on_the_page(opened: Opened) -> None:
 
 @pytest.mark.pipeline
 def test_axe_finds_nothing_where_the_quick_look_leaves_out(opened: Opened) -> None:
-    """On the narrow page all but the colours; on the wide one the colours of the dark theme, and of pages of one kind."""
+    """On the narrow page all but the colours; on the wide one the dark colours, of pages of one kind both."""
     only_in_the_book(opened)
     if opened.theme == "dark":
         assert faults_seen_by_axe(opened.page, WITHOUT_COLOURS) == []
