@@ -237,15 +237,17 @@ def hero() -> str:
 
 
 def _beliefs_of(quiz_of_chapter: Any) -> str:
-    """A dropdown with one row for each wrong answer of a quiz."""
+    """A dropdown with one row for each wrong answer of a quiz, the first of a question behind the question."""
     from course_lib.lessons.shared import quiz
 
-    wrong = [answer for one in quiz_of_chapter.questions for answer in one.answers if not answer.right]
-    lines = [f":::{{dropdown}} {quiz_of_chapter.title}", "| belief | why it fails |", "|---|---|"]
-    lines += [
-        f"| {quiz.html(answer.misconception)} | {quiz.html(answer.why).replace('|', chr(92) + '|')} |"
-        for answer in wrong
-    ]
+    lines = [f":::{{dropdown}} {quiz_of_chapter.title}", "| question | belief | why it fails |", "|---|---|---|"]
+    for one in quiz_of_chapter.questions:
+        asked = one.ask  # with the first of its wrong answers
+        for answer in one.answers:
+            if not answer.right:
+                cells = (quiz.html(" ".join(text.split())) for text in (asked, answer.misconception, answer.why))
+                lines.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
+                asked = ""
     return "\n".join([*lines, ":::"])
 
 
