@@ -172,7 +172,7 @@ def estimation_errors(curves: Mapping[str, tuple[Sequence[float], Sequence[float
     ax.set(xlabel="training step", ylabel="relative error of the Gramian", yscale="log")
     ax.set_xlim(left=0)
     plain_numbers(ax)
-    ax.legend(fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    ax.legend(fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5), handlelength=4)
     return fig, ax
 
 
