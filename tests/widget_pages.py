@@ -37,12 +37,26 @@ def page_html(*bodies: str, folder: str = "", script: bool = True) -> str:
     )
 
 
-def serious_violations(page: Any) -> list[tuple[str, str]]:
-    """What axe calls serious or critical: the rule and the first element that breaks it."""
+def serious_violations(page: Any, *rules: str) -> list[tuple[str, str]]:
+    """What axe, or some of its rules, calls serious or critical: the rule and the first element that breaks it."""
     from axe_playwright_python.sync_playwright import Axe
 
-    found = Axe().run(page, options={"preload": False, "resultTypes": ["violations"]}).response["violations"]
+    options = {"preload": False, "resultTypes": ["violations"], **({"runOnly": rules} if rules else {})}
+    found = Axe().run(page, options=options).response["violations"]
     return [(rule["id"], rule["nodes"][0]["html"]) for rule in found if rule["impact"] in {"serious", "critical"}]
+
+
+def serious_violations_in_both_themes(page: Any) -> dict[str, list[tuple[str, str]]]:
+    """Theme -> what axe finds; a theme changes colours and nothing else, so of the dark one only they are measured."""
+    page.emulate_media(color_scheme="dark")
+    dark = page.evaluate(TEXT_COLOUR), serious_violations(page, "color-contrast")
+    page.emulate_media(color_scheme="light")
+    light = page.evaluate(TEXT_COLOUR), serious_violations(page)
+    assert dark[0] != light[0], "the dark theme has colours of its own"
+    return {theme: found for theme, (_, found) in {"light": light, "dark": dark}.items() if found}
+
+
+TEXT_COLOUR = "getComputedStyle(document.querySelector('.course-widget .cw, .course-widget')).color"
 
 
 MOUNT = """async ([esm, state]) => {

@@ -102,6 +102,15 @@ def test_a_logarithmic_axis_of_one_decade_has_more_than_one_number() -> None:
     assert re.findall(r'opacity=".75">([\d.]+)</text>', text) == ["5", "10", "20"]
 
 
+@pytest.mark.parametrize("half", [5.0, 10.0, 25.0])
+def test_an_interval_is_whole_on_a_logarithmic_axis(half: float) -> None:
+    """Where it reaches zero or below, it is cut a decade below its mark."""
+    panel = {"a": [Mark(OURS, 10.0, half, 3)], "b": [Mark(OURS, 12.0, 0.0, 3)]}
+    text = pictures.rows({"ms": panel}, "", logarithmic=True)
+    [(left, right)] = re.findall(r'd="M([-\d.]+) [\d.]+H([-\d.]+)"', text)
+    assert (float(left), float(right)) == (12, WIDTH - 12)  # it is what reaches farthest
+
+
 def test_what_cannot_be_drawn_is_refused() -> None:
     with pytest.raises(ValueError, match="look: got 'star', expected one of circle"):
         Series("ours", "star")

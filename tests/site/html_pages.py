@@ -7,10 +7,13 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import pytest
 from drafts import main_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = [path.relative_to(ROOT).with_suffix(".html").as_posix() for path in main_pages()]
+# One chapter where the same template and script serve all of them; the others among the pipelines.
+ONE_QUICKLY = [CHAPTERS[0], *(pytest.param(name, marks=pytest.mark.pipeline) for name in CHAPTERS[1:])]
 
 
 @dataclass

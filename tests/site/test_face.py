@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from course_lib.lessons.shared import house
-from tests.site.html_pages import CHAPTERS
+from tests.site.html_pages import CHAPTERS, ONE_QUICKLY
 from tests.site.opening import open_without_mathematics
 from tools import figures
 from tools.offline_site import ASSETS, FONTS, fonts
@@ -166,7 +166,7 @@ BARS = """() => [...document.querySelectorAll(".cw :is(.cw-piece, .cw-blind), .c
   }).map(([one]) => one.outerHTML.slice(0, 120))"""
 
 
-@of(PAGES)
+@of(ONE_QUICKLY)
 @pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.pipeline)])
 def test_bars_can_be_seen_in_forced_colours(page: str, theme: str, opened) -> None:
     tab = opened(page, 1280, theme, forced_colors="active")

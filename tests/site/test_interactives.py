@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.site.html_pages import CHAPTERS, find_pages, read_page
+from tests.site.html_pages import CHAPTERS, ONE_QUICKLY, find_pages, read_page
 from tests.site.opening import open_without_mathematics
 
 SITE = Path(__file__).resolve().parents[2] / "_build" / "html"
@@ -29,7 +29,7 @@ def test_every_chapter_has_an_interactive_and_a_quiz(site_folder: Path, name: st
     assert "quiz" in modules and set(modules) - {"quiz"}
 
 
-@pytest.mark.parametrize("name", CHAPTERS)
+@pytest.mark.parametrize("name", ONE_QUICKLY)
 def test_it_also_mounts_from_a_file(page, site_folder: Path, name: str) -> None:
     open_without_mathematics(page, (site_folder / name).as_uri())
     assert page.locator("[data-course-widget]").first.get_attribute("data-course-widget-ready") == "true"
@@ -72,7 +72,7 @@ def test_every_control_can_be_reached_by_tab_and_shows_where_the_focus_is(page, 
     assert not page.evaluate("document.activeElement.closest('[data-course-widget]') !== null"), "and out of it"
 
 
-@pytest.mark.parametrize("name", CHAPTERS)
+@pytest.mark.parametrize("name", ONE_QUICKLY)
 def test_without_javascript_the_picture_the_text_and_the_numbers_stand_there(browser, site: str, name: str) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()

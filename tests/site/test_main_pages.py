@@ -1,5 +1,6 @@
 """A main page is short, as built: words up to the exercises, with captions, badges and folded text, and statements.
-Its first interactive comes early.
+
+That its first interactive comes early is among the tests of the opened pages (test_pages.py).
 """
 
 from __future__ import annotations
@@ -8,17 +9,12 @@ from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup, Tag
-from drafts import FIRST, is_draft, main_pages
-
-from tests.site.opening import open_whole
+from drafts import is_draft, main_pages
 
 ROOT = Path(__file__).resolve().parents[2]
-FIRST_PAGE, *PAGES = [
-    path.relative_to(ROOT).with_suffix(".html") for path in (FIRST, *main_pages()) if not is_draft(path)
-]
+PAGES = [path.relative_to(ROOT).with_suffix(".html") for path in main_pages() if not is_draft(path)]
 NOT_WORDS = "pre, script, style, .course-widget, .headerlink, .math, table, .on-paper"
 MOST_WORDS, MOST_STATEMENTS = 2500, 8
-MOST_SCREENS = 1.5  # above the first interactive
 
 
 def before_exercises(html: str) -> Tag:
@@ -58,11 +54,3 @@ def test_a_main_page_has_at_most_2500_words_and_8_statements_before_its_exercise
     article = before_exercises((site_folder / page).read_text(encoding="utf-8"))
     assert 1 <= count_statements(article) <= MOST_STATEMENTS
     assert count_words(article) <= MOST_WORDS
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [FIRST_PAGE, *PAGES], ids=lambda name: name.stem)
-def test_the_first_interactive_of_a_main_page_begins_within_one_screen_and_a_half(page, site: str, name: Path) -> None:
-    open_whole(page, f"{site}/{name.as_posix()}")
-    box = page.locator("[data-course-widget]:not([data-course-widget=quiz])").first.bounding_box()
-    assert box["y"] <= MOST_SCREENS * page.viewport_size["height"]

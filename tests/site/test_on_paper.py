@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from course_lib import __version__
-from tests.site.html_pages import CHAPTERS
+from tests.site.html_pages import ONE_QUICKLY
 from tests.site.opening import open_whole
 from tools.offline_site import repository_address
 
@@ -25,7 +25,7 @@ SEEN = (
 )
 
 
-@pytest.fixture(scope="module", params=CHAPTERS)
+@pytest.fixture(scope="module", params=ONE_QUICKLY)
 def printed(request, browser, site: str):
     """A chapter, read on a dark screen and sent to the printer."""
     context = browser.new_context(viewport=A4, color_scheme="dark")

@@ -30,15 +30,24 @@ def test_the_script_carries_the_list() -> None:
     assert site_search.EMPTY not in site_search.scorer() and '"ddc"' in site_search.scorer()
 
 
+ASK = """(query) => {
+  document.querySelector("#search-results").replaceChildren();
+  Search.performSearch(query);
+}"""
+
+
 @pytest.mark.browser
 @pytest.mark.slow
 def test_forty_queries_find_their_page_first(page, site: str) -> None:
+    page.add_init_script("window.fetch = async () => new Response('')")  # what is found is fetched for its summary
+    page.goto(f"{site}/search.html?q=tower")
     wrong = {}
     for query, wanted in QUERIES.items():
-        page.goto(f"{site}/search.html?q={quote(query)}")
+        page.get_by_text("Search finished").wait_for()
+        page.evaluate(ASK, query)
         page.locator("#search-results li > a").first.wait_for()
         first = page.evaluate(FOUND)[:3]
-        if first[0] != wanted:
+        if first[:1] != [wanted]:
             wrong[query] = first
     assert len(QUERIES) >= 40 and len(wrong) <= 2, wrong
 

@@ -169,10 +169,7 @@ def _rows(
     title: str, panel: Mapping[str, Sequence[Mark]], level: float | None, logarithmic: bool, side_by_side: bool
 ) -> str:
     marks = [mark for row in panel.values() for mark in row]
-    ends = [end for mark in marks for end in (mark.value - mark.half, mark.value + mark.half)]
-    if logarithmic:
-        ends = [checking.real(mark.value, "value", above=0) for mark in marks]
-    low, high = _reach(ends, level)
+    low, high = _reach([end for mark in marks for end in _ends(mark, logarithmic)], level)
     at = _scale(low, high, 12, WIDTH - 12, logarithmic)
     series = dict.fromkeys(mark.series for mark in marks if not mark.series.held)
     lane = {one: 0 if side_by_side else place for place, one in enumerate(series)}
@@ -197,8 +194,8 @@ def _rows(
         for mark in sorted(row, key=lambda mark: not mark.series.held):  # ours on top
             y = top + NAME + 2 + (lanes / 2 if mark.series.held else LANE * (lane[mark.series] + 0.5))
             if mark.half:
-                left = max(at(max(mark.value - mark.half, low)), 0)
-                parts.append(_whisker(mark.series, f"M{left:.1f} {y}H{at(mark.value + mark.half):.1f}"))
+                left, right = map(at, _ends(mark, logarithmic))
+                parts.append(_whisker(mark.series, f"M{left:.1f} {y}H{right:.1f}"))
             parts.append(_shape(mark.series, at(mark.value), y, lanes))
     said = "; ".join(f"{name}: {', '.join(mark.words for mark in row)}" for name, row in panel.items())
     return _panel(title, said, height, parts)
@@ -273,6 +270,14 @@ def _shape(series: Series, x: float, y: float, tall: float) -> str:
     inside = colour if filled else "none" if kind == "bar" else "var(--pst-color-background, Canvas)"
     broken = ' stroke-dasharray="4 3"' if kind == "dashes" else ""
     return f'<path d="{path}" style="stroke:{colour};fill:{inside}" stroke-width="1.6"{broken}/>'
+
+
+def _ends(mark: Mark, logarithmic: bool) -> tuple[float, float]:
+    """The interval of a mark; one that comes near zero, or below, is cut on a logarithmic axis a decade below it."""
+    least = mark.value - mark.half
+    if logarithmic:
+        least = max(least, checking.real(mark.value, "value", above=0) / 10)
+    return least, mark.value + mark.half
 
 
 def _reach(values: Sequence[float], level: float | None) -> tuple[float, float]:

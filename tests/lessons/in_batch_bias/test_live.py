@@ -23,7 +23,7 @@ shown
 """
 CHANGE = 'shown.kind = "unbiased"'
 
-pytestmark = [pytest.mark.slow, pytest.mark.browser]
+pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.pipeline]
 
 
 def test_keys_reach_python_and_python_reaches_the_page(lab: str, tmp_path: Path, browser: Any) -> None:
