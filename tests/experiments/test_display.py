@@ -61,6 +61,19 @@ def test_a_table_of_one_row_keeps_a_name() -> None:
     assert found["th"] == ["data", "P@5", "ML-1M"] and "In every row: loss unbiased." in found["caption"][0]
 
 
+def test_a_cell_is_never_a_mean_over_what_no_column_names() -> None:
+    """Two data sets, one value each and two seeds: a layout without `data` gets it as its first column."""
+    found = [
+        {"data": data, "loss": "unbiased", "seed": seed, "metric": "P@5", "value": value + seed}
+        for data, value in (("ml-1m", 1.0), ("gowalla", 10.0))
+        for seed in (0, 1)
+    ]
+    one = Result("X", "smoke", "Two", found, layout={"rows": ["loss"], "columns": ["metric"]})
+    head, *lines = one.table()
+    assert head[:2] == ["data", "loss"] and [line[2].split()[0] for line in lines] == ["1.50", "10.50"]
+    assert one.table(data="ml-1m")[0][:1] == ["loss"]
+
+
 def test_a_long_table_is_folded_under_its_title() -> None:
     lines = [line | {"data": f"set {number}"} for line in rows() for number in range(display.LONG)]
     long = Result("P3-T6", "laptop", "a table", lines, layout=result().layout).to_html(loss="unbiased")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mean, stdev
@@ -15,6 +15,8 @@ from course_lib.experiments.core import display, printed
 from course_lib.experiments.core.code import state
 from course_lib.experiments.core.provenance import ROOT, results_folder, write_json
 from course_lib.experiments.core.summary import Row, half_width, spread
+
+NOT_PLACES = ("value", "paper", "seed", "stopped", "seconds")  # of a row: not where its number belongs
 
 
 class Layout(TypedDict, total=False):
@@ -100,7 +102,10 @@ class Result:
     def _arranged(
         self, rows: tuple[str, ...] | None, columns: tuple[str, ...] | None, digits: int | None, where: dict[str, Any]
     ) -> tuple[list[Row], tuple[str, ...], tuple[str, ...], int]:
-        """The rows that fit, the columns that name them, those that stand across, and the digits."""
+        """The rows that fit, the columns that name them, those that stand across, and the digits.
+
+        A cell is a mean over seeds and nothing else: what else differs in it becomes a column, the first.
+        """
         if "metric" not in where and self.layout.get("metrics"):
             where["metric"] = tuple(self.layout["metrics"])
         chosen = self.select(**where)
@@ -108,6 +113,7 @@ class Result:
             raise ValueError(f"no row of {self.id} at {self.scale} scale fits {where}; it has {self._values(where)}")
         left = tuple(rows or self.layout.get("rows", ()))
         top = tuple(columns or self.layout.get("columns", ("metric",)))
+        left = (*_also_differ(chosen, {*left, *top}), *left)
         return chosen, left, top, self.layout.get("digits", 2) if digits is None else digits
 
     def table(
@@ -211,6 +217,16 @@ def load_result(name: str, scale: str, folder: Path | None = None) -> Result:
 
 def _agrees(value: Any, wanted: Any) -> bool:
     return value in wanted if isinstance(wanted, tuple | list | set) else bool(value == wanted)
+
+
+def _also_differ(rows: Sequence[Row], names: Set[str]) -> list[str]:
+    """The columns beyond `names` in which rows of one seed differ that agree in `names`."""
+    found: dict[str, None] = {}
+    first: dict[tuple[Any, ...], Row] = {}
+    for row in rows:
+        one = first.setdefault(_key(row, (*sorted(names), "seed")), row)
+        found |= {key: None for key in row if key not in NOT_PLACES and row[key] != one.get(key)}
+    return list(found)
 
 
 def _key(row: Row, names: tuple[str, ...]) -> tuple[Any, ...]:
