@@ -134,6 +134,38 @@ def test_results_are_stored_whole_and_read_back(toy, tmp_path: Path, monkeypatch
         experiments.load_result("TOY", "full")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--seeds", "0"], "--seeds: got [0], and the stored result has [1] too"),
+        (["--seeds", "0", "1", "--collect", "--only", "x=[1]"], ""),  # all that was run is there
+        (["--seeds", "0", "1", "1"], "seeds: got (0, 1, 1); expected one or more whole numbers from 0 on, each once"),
+        (["--seeds", "0", "1", "-1"], "seeds: got (0, 1, -1)"),
+    ],
+)
+def test_a_run_never_drops_what_is_stored(toy, tmp_path: Path, monkeypatch, capsys, arguments, words: str) -> None:
+    monkeypatch.setenv("COURSE_RESULTS", str(tmp_path / "results"))
+    monkeypatch.setenv("COURSE_CACHE", str(tmp_path / "cache"))
+    stored = experiments.run("TOY", seeds=(0, 1), progress=False).save()
+    before = len(experiments.load_result("TOY", "smoke").rows)
+    assert experiments.cli(["run", "TOY", "--scale", "smoke", *arguments]) == (2 if words else 0)
+    assert words in capsys.readouterr().out
+    assert len(experiments.load_result("TOY", "smoke").rows) == before and stored.is_file()
+
+
+def test_a_result_that_lacks_numbers_of_the_stored_one_is_not_written(toy, tmp_path: Path) -> None:
+    both = experiments.run("TOY", seeds=(0, 1), store=tmp_path, progress=False)
+    one = experiments.run("TOY", seeds=(0,), store=tmp_path, progress=False)
+    both.save(tmp_path)
+    with pytest.raises(ValueError, match=r"TOY-smoke.json is not written: .* holds \d+ numbers that .* seed 1"):
+        one.save(tmp_path)
+    with pytest.raises(ValueError, match="no cell of TOY has finished"):
+        results.Result("TOY", "smoke", "", []).save(tmp_path)
+    assert len(results.load_result("TOY", "smoke", tmp_path).rows) == len(both.rows)
+    one.save(tmp_path, replace=True)
+    assert len(results.load_result("TOY", "smoke", tmp_path).rows) == len(one.rows)
+
+
 def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     write_json(path, {"value": 1})

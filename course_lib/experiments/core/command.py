@@ -25,6 +25,9 @@ def cli(argv: list[str]) -> int:
     except ValueError as error:
         print(f"error: {error}")
         return 2
+    except KeyboardInterrupt:
+        print("\nstopped; finished cells are kept: the same command goes on from there")
+        return 130
 
 
 def _list(arguments: argparse.Namespace) -> int:
@@ -65,7 +68,7 @@ def _again(arguments: argparse.Namespace) -> int:
         needed = registry.duration(result.provenance.get("seconds", 0))
         print(f"{result.id} {result.scale}: {code.state(result.provenance).words}; about {needed}", flush=True)
         if not arguments.list:
-            print(f"written: {verify.make_again(result).save()}", flush=True)
+            print(f"written: {verify.make_again(result).save(replace=True)}", flush=True)
     return 0
 
 
@@ -73,11 +76,18 @@ def _run(arguments: argparse.Namespace) -> int:
     only = dict(_pair(text) for text in arguments.only)
     options: dict[str, Any] = dict(_pair(text) for text in arguments.option)
     options |= {"devices": arguments.devices} if arguments.devices is not None else {}
+    writes, before = not arguments.no_write, registry.stored_provenance(arguments.id, arguments.scale) or {}
+    left_out = sorted({*before.get("seeds", [])} - {*arguments.seeds})
+    if writes and left_out and not arguments.replace:
+        raise ValueError(
+            f"--seeds: got {arguments.seeds}, and the stored result has {left_out} too; expected them as well, or "
+            "--replace, or --no-write"
+        )
     result = registry.run(
         arguments.id, arguments.scale, seeds=arguments.seeds, only=only or None, collect=arguments.collect, **options
     )
-    if not arguments.no_write:
-        print(f"written: {result.save()}")
+    if writes:
+        print(f"written: {result.save(replace=arguments.replace)}")
     print(result.to_markdown())
     return 0
 
@@ -111,6 +121,7 @@ def _parser() -> argparse.ArgumentParser:
         "--devices", type=int, help="of an experiment that starts processes, such as SCALE-X1: how many of them"
     )
     running.add_argument("--collect", action="store_true", help="run nothing: gather the cells that are stored")
+    running.add_argument("--replace", action="store_true", help="drop what the stored result has and this run has not")
     running.add_argument("--no-write", action="store_true", help="print the result and store no file in book/results")
     again = actions.add_parser("again", help="make the stored results anew whose code has changed, the shortest first")
     again.set_defaults(action=_again)

@@ -105,7 +105,9 @@ def cells_of(
     """The cells of a run; `only` keeps those that agree with its keys (a list of values allows several)."""
     if scale not in SCALES:
         raise ValueError(f"scale is {scale!r}; expected one of {SCALES}")
-    cells = get(name).plan(scale, tuple(seeds), **options)
+    if len(set(seeds := tuple(seeds))) < len(seeds) or min(seeds, default=-1) < 0:
+        raise ValueError(f"seeds: got {seeds}; expected one or more whole numbers from 0 on, each once")
+    cells = get(name).plan(scale, seeds, **options)
     for key in only or {}:
         if not any(key in cell for cell in cells):
             raise ValueError(f"only: no cell of {name} has {key!r}; expected one of {sorted(cells[0])}")

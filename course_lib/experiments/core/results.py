@@ -198,9 +198,22 @@ class Result:
         title = title[:1].upper() + title[1:] + ("" if title.endswith("?") else ".")
         return f"{title} {'; '.join(part for part in parts if part)}."
 
-    def save(self, folder: Path | None = None) -> Path:
-        """Writes <folder>/<id>-<scale>.json (default book/results) whole or not at all, and returns the path."""
+    def save(self, folder: Path | None = None, *, replace: bool = False) -> Path:
+        """Writes <folder>/<id>-<scale>.json (default book/results) whole or not at all, and returns the path.
+
+        ValueError where this result is empty, or lacks numbers that the file holds and `replace` does not say to drop.
+        """
         path = (folder or results_folder()) / f"{self.id}-{self.scale}.json"
+        if not self.rows:
+            raise ValueError(f"{path.name} is not written: no cell of {self.id} has finished")
+        if path.is_file() and not replace:
+            lost = _places(json.loads(path.read_text(encoding="utf-8"))["rows"]) - _places(self.rows)
+            if lost:
+                raise ValueError(
+                    f"{path.name} is not written: the stored file holds {len(lost):,} numbers that this run lacks, "
+                    f"such as {min(lost)}. Finished cells are kept: run again with all seeds and data, or say that what "
+                    "is stored may go (--replace), or only look (--no-write)"
+                )
         write_json(path, self.__dict__)
         return path
 
@@ -217,6 +230,12 @@ def load_result(name: str, scale: str, folder: Path | None = None) -> Result:
 
 def _agrees(value: Any, wanted: Any) -> bool:
     return value in wanted if isinstance(wanted, tuple | list | set) else bool(value == wanted)
+
+
+def _places(rows: Sequence[Row]) -> set[str]:
+    """Where the numbers of rows belong, as texts: seeds, data, metrics and the other coordinates."""
+    found = [{key: row[key] for key in sorted(row) if key in ("seed", *row.keys() - set(NOT_PLACES))} for row in rows]
+    return {", ".join(f"{key} {_text(value)}" for key, value in one.items() if value is not None) for one in found}
 
 
 def _also_differ(rows: Sequence[Row], names: Set[str]) -> list[str]:
