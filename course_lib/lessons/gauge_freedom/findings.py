@@ -11,16 +11,17 @@ import numpy as np
 
 from course_lib.lessons.shared.findings import Difference, finding
 
-SETS = {"movietweetings-5core": "MovieTweetings", "ml-1m-5core": "ML-1M"}
-EMBEDDED = SETS["movietweetings-5core"]
+EMBEDDED = "MovieTweetings"
+SETS = {EMBEDDED: "movietweetings-5core", "ML-1M": "ml-1m-5core"}
+TITLES = {EMBEDDED: "movietweetings", "ML-1M": "ml-1m"}
 PLAIN, UNBALANCED, DECAY, SPHERE = "dot", "dot, unbalanced start", "dot and decay", "sphere"
 
 # Findings on stored results, and what one case usually is there
 on_p2_x1 = partial(finding, rests_on=["P2-X1-laptop"], case="pair of data set and width")
-on_p2_x2 = partial(finding, rests_on=["P2-X2-laptop"], case="data set")
+on_p2_x2 = partial(finding, rests_on=["P2-X2-laptop"], case="data set", cases=SETS)
 on_p2_x3 = partial(finding, rests_on=["P2-X3-laptop"], case="pair of data set and decay")
-on_text_x1 = partial(finding, rests_on=["TEXT-X1-laptop"], case="data set")
-on_text_x2 = partial(finding, rests_on=["TEXT-X2-laptop"], case="data set")
+on_text_x1 = partial(finding, rests_on=["TEXT-X1-laptop"], case="data set", cases=TITLES)
+on_text_x2 = partial(finding, rests_on=["TEXT-X2-laptop"], case="data set", cases=SETS)
 
 
 def _percent(stored: Any, metric: str, **where: Any) -> np.ndarray:
@@ -33,7 +34,7 @@ def _by(stored: Any, column: str, difference: Callable[[dict[str, Any]], Differe
     """One case for each data set and each value of a column there; `difference` is told where to look."""
     return {
         f"{name}, {value:g}": difference({"data": data, column: value})
-        for data, name in SETS.items()
+        for name, data in SETS.items()
         for value in stored.distinct(column, data=data)
     }
 
@@ -41,78 +42,74 @@ def _by(stored: Any, column: str, difference: Callable[[dict[str, Any]], Differe
 # ------------------------------------------------------------------------------------------------ two starts (P2-X2)
 
 
-def _agree_more(x2: Any, more: tuple[str, str], less: tuple[str, str]) -> dict[str, Difference]:
-    """For each data set: the agreement under one (similarity, start) minus that under another, over seeds."""
-    return {
-        name: Difference.paired(*(_percent(x2, metric, model=model, data=data) for metric, model in (more, less)))
-        for data, name in SETS.items()
-    }
+def _agree_more(x2: Any, data: str, more: tuple[str, str], less: tuple[str, str]) -> Difference:
+    """The agreement under one (similarity, start) minus that under another, over seeds."""
+    return Difference.paired(*(_percent(x2, metric, model=model, data=data) for metric, model in (more, less)))
 
 
-def _wider_gap(x2: Any, wider: str, narrower: str) -> dict[str, Difference]:
-    """For each data set: by how much predictions agree more than cosines, from one start minus from another."""
-    found = {}
-    for data, name in SETS.items():
-        by_scores, by_cosine = (
-            [_percent(x2, metric, model=model, data=data) for model in (wider, narrower)]
-            for metric in ("score rows", "overlap")
-        )
-        found[name] = Difference.paired(*(a - b for a, b in zip(by_scores, by_cosine, strict=True)))
-    return found
+def _wider_gap(x2: Any, data: str, wider: str, narrower: str) -> Difference:
+    """By how much predictions agree more than cosines, from one start minus from another."""
+    gaps = (
+        _percent(x2, "score rows", model=model, data=data) - _percent(x2, "overlap", model=model, data=data)
+        for model in (wider, narrower)
+    )
+    return Difference.paired(*gaps)
 
 
 @on_p2_x2("From unbalanced starts two runs agree on fewer neighbours by cosine than from plain starts")
-def unbalanced_start_spoils_cosines(x2: Any) -> dict[str, Difference]:
+def unbalanced_start_spoils_cosines(x2: Any, data: str) -> Difference:
     """Percent of the neighbours, over seeds."""
-    return _agree_more(x2, ("overlap", PLAIN), ("overlap", UNBALANCED))
+    return _agree_more(x2, data, ("overlap", PLAIN), ("overlap", UNBALANCED))
 
 
 @on_p2_x2("An unbalanced start costs more of the agreement by cosine than of the agreement by predictions")
-def unbalanced_start_is_seen_by_cosines_only(x2: Any) -> dict[str, Difference]:
+def unbalanced_start_is_seen_by_cosines_only(x2: Any, data: str) -> Difference:
     """Percent of the neighbours: the gap between the two similarities, less that of plain starts, over seeds."""
-    return _wider_gap(x2, UNBALANCED, PLAIN)
+    return _wider_gap(x2, data, UNBALANCED, PLAIN)
 
 
 @on_p2_x2("On the sphere two starts agree on more neighbours by cosine than with dot products")
-def sphere_agrees_more_by_cosine(x2: Any) -> dict[str, Difference]:
+def sphere_agrees_more_by_cosine(x2: Any, data: str) -> Difference:
     """Percent of the neighbours, over seeds."""
-    return _agree_more(x2, ("overlap", SPHERE), ("overlap", PLAIN))
+    return _agree_more(x2, data, ("overlap", SPHERE), ("overlap", PLAIN))
 
 
 @on_p2_x2("On the sphere two starts agree on more neighbours by predictions, too, than with dot products")
-def sphere_agrees_more_in_predictions(x2: Any) -> dict[str, Difference]:
+def sphere_agrees_more_in_predictions(x2: Any, data: str) -> Difference:
     """Percent of the neighbours, over seeds."""
-    return _agree_more(x2, ("score rows", SPHERE), ("score rows", PLAIN))
+    return _agree_more(x2, data, ("score rows", SPHERE), ("score rows", PLAIN))
 
 
 @on_p2_x2("On the sphere, where no gauge is free, two starts agree less by cosine than by predictions")
-def sphere_has_a_gap(x2: Any) -> dict[str, Difference]:
+def sphere_has_a_gap(x2: Any, data: str) -> Difference:
     """Percent of the neighbours, over seeds."""
-    return _agree_more(x2, ("score rows", SPHERE), ("overlap", SPHERE))
+    return _agree_more(x2, data, ("score rows", SPHERE), ("overlap", SPHERE))
 
 
 @on_p2_x2(
     "The gap between the two similarities is narrower on the sphere than with dot products from plain starts",
     claimed={"ML-1M"},
 )
-def sphere_has_the_narrower_gap(x2: Any) -> dict[str, Difference]:
+def sphere_has_the_narrower_gap(x2: Any, data: str) -> Difference:
     """Percent of the neighbours, over seeds."""
-    return _wider_gap(x2, PLAIN, SPHERE)
+    return _wider_gap(x2, data, PLAIN, SPHERE)
 
 
 @on_p2_x2("By cosine two starts agree on more neighbours with weight decay than on the sphere")
-def decay_agrees_most(x2: Any) -> dict[str, Difference]:
+def decay_agrees_most(x2: Any, data: str) -> Difference:
     """Percent of the neighbours, over seeds."""
-    return _agree_more(x2, ("overlap", DECAY), ("overlap", SPHERE))
+    return _agree_more(x2, data, ("overlap", DECAY), ("overlap", SPHERE))
 
 
-@on_p2_x2("Two runs on the sphere agree on fewer of the neighbours on MovieTweetings than on ML-1M", case="similarity")
-def sphere_is_no_guarantee(x2: Any) -> dict[str, Difference]:
+@on_p2_x2(
+    "Two runs on the sphere agree on fewer of the neighbours on MovieTweetings than on ML-1M",
+    case="similarity",
+    cases={"cosine": "overlap", "predictions": "score rows"},
+)
+def sphere_is_no_guarantee(x2: Any, metric: str) -> Difference:
     """Percent of the neighbours, over seeds."""
-    return {
-        name: Difference.paired(*(_percent(x2, metric, model=SPHERE, data=data) for data in reversed(SETS)))
-        for name, metric in (("cosine", "overlap"), ("predictions", "score rows"))
-    }
+    small, large = (_percent(x2, metric, model=SPHERE, data=data) for data in SETS.values())
+    return Difference.paired(large, small)
 
 
 # --------------------------------------------------------------------------------------------- gauges of the optimum
@@ -122,7 +119,7 @@ def _by_gauge(x1: Any, difference: Callable[[dict[str, Any]], Difference]) -> di
     """One case for each data set, width and kind of random gauge; `difference` is told where to look."""
     return {
         f"{name}, {k}, {kind}": difference({"data": data, "k": k, "gauge": kind})
-        for data, name in SETS.items()
+        for name, data in SETS.items()
         for k in x1.distinct("k", data=data)
         for kind in ("diagonal", "linear")
     }
@@ -218,68 +215,51 @@ def first_objective_leaves_the_gauge_open(x3: Any) -> dict[str, Difference]:
 
 # ---------------------------------------------------------------------------------------------- titles (TEXT-X1, X2)
 
-TITLES = {"movietweetings": EMBEDDED, "ml-1m": "ML-1M"}
-
 
 @on_text_x1(
     "Before normalising, the lengths of title vectors go with the characters of the title more than with its ratings"
 )
-def title_lengths_go_with_the_words(x1: Any) -> dict[str, Difference]:
+def title_lengths_go_with_the_words(x1: Any, data: str) -> Difference:
     """Difference of the two Spearman correlations, each without its sign."""
-    return {
-        name: Difference(
-            abs(x1.mean("length and characters", data=data)) - abs(x1.mean("length and ratings", data=data))
-        )
-        for data, name in TITLES.items()
-    }
+    words, ratings = (abs(x1.mean(f"length and {what}", data=data)) for what in ("characters", "ratings"))
+    return Difference(words - ratings)
 
 
 @on_text_x1(
     "Searching by distance or inner product returns the neighbours by cosine on unit rows, and not on raw rows",
     case="pair of data set and search",
+    cases={f"{name}, {way}": (data, way) for name, data in TITLES.items() for way in ("Euclid", "inner product")},
 )
-def searches_agree_on_unit_rows_alone(x1: Any) -> dict[str, Difference]:
+def searches_agree_on_unit_rows_alone(x1: Any, pair: tuple[str, str]) -> Difference:
     """The smaller of two margins, in percent: what unit rows keep above 99.9, what raw rows keep below 95."""
-    return {
-        f"{name}, {search}": Difference(
-            min(
-                100 * x1.mean(f"kept: {search}, unit", data=data) - 99.9,
-                95 - 100 * x1.mean(f"kept: {search}, raw", data=data),
-            )
-        )
-        for data, name in TITLES.items()
-        for search in ("Euclid", "inner product")
-    }
+    data, search = pair
+    unit, raw = (100 * x1.mean(f"kept: {search}, {rows}", data=data) for rows in ("unit", "raw"))
+    return Difference(min(unit - 99.9, 95 - raw))
 
 
 @on_text_x1("The most listed title is in fewer lists of neighbours after centring")
-def centring_takes_hubs_away(x1: Any) -> dict[str, Difference]:
+def centring_takes_hubs_away(x1: Any, data: str) -> Difference:
     """Lists that hold the most listed title."""
-    return {
-        name: Difference(x1.mean("listed", data=data) - x1.mean("listed after centring", data=data))
-        for data, name in TITLES.items()
-    }
+    return Difference(x1.mean("listed", data=data) - x1.mean("listed after centring", data=data))
 
 
-def _towers(x2: Any, metric: str, better: str, worse: str) -> dict[str, Difference]:
-    """For each data set: a metric of one tower minus that of another, in percent, over seeds."""
-    return {
-        name: Difference.paired(*(_percent(x2, metric, model=model, data=data) for model in (better, worse)))
-        for data, name in SETS.items()
-        if data in x2.distinct("data")
-    }
+def _towers(x2: Any, data: str, metric: str, better: str, worse: str) -> Difference | None:
+    """A metric of one tower minus that of another, in percent, over seeds."""
+    if data not in x2.distinct("data"):
+        return None
+    return Difference.paired(*(_percent(x2, metric, model=model, data=data) for model in (better, worse)))
 
 
 @on_text_x2("Films that nobody has rated are ranked better by a tower on title vectors than by a table")
-def titles_rank_unrated_films(x2: Any) -> dict[str, Difference]:
+def titles_rank_unrated_films(x2: Any, data: str) -> Difference | None:
     """NDCG@10 among these films, in percent, over draws of them."""
-    return _towers(x2, "cold NDCG", "MiniLM", "table")
+    return _towers(x2, data, "cold NDCG", "MiniLM", "table")
 
 
 @on_text_x2("Rated films are ranked better by a table than by a tower on title vectors")
-def tables_rank_rated_films(x2: Any) -> dict[str, Difference]:
+def tables_rank_rated_films(x2: Any, data: str) -> Difference | None:
     """NDCG@10 on held-out ratings, in percent, over draws."""
-    return _towers(x2, "warm NDCG", "table", "MiniLM")
+    return _towers(x2, data, "warm NDCG", "table", "MiniLM")
 
 
 # --------------------------------------------------------------------------------------------- the page's own models
