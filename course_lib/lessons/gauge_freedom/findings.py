@@ -16,27 +16,37 @@ SETS = {EMBEDDED: "movietweetings-5core", "ML-1M": "ml-1m-5core"}
 TITLES = {EMBEDDED: "movietweetings", "ML-1M": "ml-1m"}
 PLAIN, UNBALANCED, DECAY, SPHERE = "dot", "dot, unbalanced start", "dot and decay", "sphere"
 
+
+def _each(column: str, **more: Sequence[Any]) -> Callable[[Any], dict[str, dict[str, Any]]]:
+    """One case for each data set, each value of a column there and each of `more`: where to look in a stored result."""
+
+    def cases(stored: Any) -> dict[str, dict[str, Any]]:
+        places = (
+            (name, {"data": data, column: value, **dict(zip(more, others, strict=True))})
+            for name, data in SETS.items()
+            for value in stored.distinct(column, data=data)
+            for others in itertools.product(*more.values())
+        )
+        return {", ".join([name, f"{at[column]:g}", *(at[key] for key in more)]): at for name, at in places}
+
+    return cases
+
+
 # Findings on stored results, and what one case usually is there
-on_p2_x1 = partial(finding, rests_on=["P2-X1-laptop"], case="pair of data set and width")
+on_p2_x1 = partial(finding, rests_on=["P2-X1-laptop"], case="pair of data set and width", cases=_each("k"))
 on_p2_x2 = partial(finding, rests_on=["P2-X2-laptop"], case="data set", cases=SETS)
-on_p2_x3 = partial(finding, rests_on=["P2-X3-laptop"], case="pair of data set and decay")
+on_p2_x3 = partial(finding, rests_on=["P2-X3-laptop"], case="pair of data set and decay", cases=_each("decay"))
 on_text_x1 = partial(finding, rests_on=["TEXT-X1-laptop"], case="data set", cases=TITLES)
 on_text_x2 = partial(finding, rests_on=["TEXT-X2-laptop"], case="data set", cases=SETS)
+by_gauge = partial(
+    on_p2_x1, case="combination of data set, width and kind of gauge", cases=_each("k", gauge=("diagonal", "linear"))
+)
 
 
 def _percent(stored: Any, metric: str, **where: Any) -> np.ndarray:
     """A share in percent, by seed."""
     shares: np.ndarray = 100 * np.array(stored.values(metric, **where))
     return shares
-
-
-def _by(stored: Any, column: str, difference: Callable[[dict[str, Any]], Difference]) -> dict[str, Difference]:
-    """One case for each data set and each value of a column there; `difference` is told where to look."""
-    return {
-        f"{name}, {value:g}": difference({"data": data, column: value})
-        for name, data in SETS.items()
-        for value in stored.distinct(column, data=data)
-    }
 
 
 # ------------------------------------------------------------------------------------------------ two starts (P2-X2)
@@ -115,102 +125,65 @@ def sphere_is_no_guarantee(x2: Any, metric: str) -> Difference:
 # --------------------------------------------------------------------------------------------- gauges of the optimum
 
 
-def _by_gauge(x1: Any, difference: Callable[[dict[str, Any]], Difference]) -> dict[str, Difference]:
-    """One case for each data set, width and kind of random gauge; `difference` is told where to look."""
-    return {
-        f"{name}, {k}, {kind}": difference({"data": data, "k": k, "gauge": kind})
-        for name, data in SETS.items()
-        for k in x1.distinct("k", data=data)
-        for kind in ("diagonal", "linear")
-    }
-
-
-@on_p2_x1(
-    "Random gauges of spread 1 keep fewer than half of the ten neighbours, on average",
-    case="combination of data set, width and kind of gauge",
-)
-def random_gauges_keep_less_than_half(x1: Any) -> dict[str, Difference]:
+@by_gauge("Random gauges of spread 1 keep fewer than half of the ten neighbours, on average")
+def random_gauges_keep_less_than_half(x1: Any, at: dict[str, Any]) -> Difference:
     """50 minus percent of the neighbours, over seeds; each is a mean over the draws of a seed."""
-    return _by_gauge(x1, lambda at: Difference.below(_percent(x1, "overlap", spread=1.0, **at), 50))
+    return Difference.below(_percent(x1, "overlap", spread=1.0, **at), 50)
 
 
 @on_p2_x1("A gauge that was searched for leaves fewer of the neighbours than random ones of the same spread")
-def searched_gauges_keep_fewest(x1: Any) -> dict[str, Difference]:
+def searched_gauges_keep_fewest(x1: Any, at: dict[str, Any]) -> Difference:
     """Percent of the neighbours at spread 1, over seeds."""
     kinds = ("diagonal", "worst diagonal")
-    return _by(
-        x1,
-        "k",
-        lambda at: Difference.paired(*(_percent(x1, "overlap", gauge=kind, spread=1.0, **at) for kind in kinds)),
-    )
+    return Difference.paired(*(_percent(x1, "overlap", gauge=kind, spread=1.0, **at) for kind in kinds))
 
 
-@on_p2_x1(
-    "Random gauges of spread 2 keep fewer of the neighbours than those of spread 0.5",
-    case="combination of data set, width and kind of gauge",
-)
-def wider_gauges_keep_fewer(x1: Any) -> dict[str, Difference]:
+@by_gauge("Random gauges of spread 2 keep fewer of the neighbours than those of spread 0.5")
+def wider_gauges_keep_fewer(x1: Any, at: dict[str, Any]) -> Difference:
     """Percent of the neighbours, over seeds."""
-    return _by_gauge(
-        x1, lambda at: Difference.paired(*(_percent(x1, "overlap", spread=spread, **at) for spread in (0.5, 2.0)))
-    )
+    return Difference.paired(*(_percent(x1, "overlap", spread=spread, **at) for spread in (0.5, 2.0)))
 
 
 @on_p2_x1("Ten films drawn at random become the ten nearest of a film")
-def chosen_films_become_the_nearest(x1: Any) -> dict[str, Difference]:
+def chosen_films_become_the_nearest(x1: Any, at: dict[str, Any]) -> Difference:
     """Percent of the chosen films that are found, minus 99, over seeds."""
-    return _by(x1, "k", lambda at: Difference.above(_percent(x1, "chosen found", **at), 99))
+    return Difference.above(_percent(x1, "chosen found", **at), 99)
 
 
 @on_p2_x1("In random diagonal gauges of spread 2 neighbours share fewer genres than in the balanced gauge")
-def distant_gauges_lose_genres(x1: Any) -> dict[str, Difference]:
+def distant_gauges_lose_genres(x1: Any, at: dict[str, Any]) -> Difference:
     """Percent of the genres, mean over the draws of a seed."""
     gauges = ({"gauge": "none", "spread": 0.0}, {"gauge": "diagonal", "spread": 2.0})
-    return _by(x1, "k", lambda at: Difference.paired(*(_percent(x1, "genres", **one, **at) for one in gauges)))
+    return Difference.paired(*(_percent(x1, "genres", **one, **at) for one in gauges))
 
 
 @on_p2_x3(
     "A random gauge makes the second objective grow by a thousandth or more, and the first by less than a billionth"
 )
-def only_the_second_objective_sees_a_gauge(x3: Any) -> dict[str, Difference]:
+def only_the_second_objective_sees_a_gauge(x3: Any, at: dict[str, Any]) -> Difference:
     """The smaller of two margins: the least growth of the second minus 1e-3, and 1e-9 minus that of the first."""
-
-    def grown(case: dict[str, Any]) -> Difference:
-        first, second = (np.abs(x3.values("gauge", objective=which, **case)) for which in ("first", "second"))
-        return Difference(float(min(second.min() - 1e-3, 1e-9 - first.max())), n=len(first))
-
-    return _by(x3, "decay", grown)
+    first, second = (np.abs(x3.values("gauge", objective=which, **at)) for which in ("first", "second"))
+    return Difference(float(min(second.min() - 1e-3, 1e-9 - first.max())), n=len(first))
 
 
 @on_p2_x3("Under either objective two starts end in the product of the closed form, to a ten-thousandth")
-def two_starts_find_one_product(x3: Any) -> dict[str, Difference]:
+def two_starts_find_one_product(x3: Any, at: dict[str, Any]) -> Difference:
     """1e-4 minus the largest relative distance of A B^T from the closed form."""
-
-    def apart(case: dict[str, Any]) -> Difference:
-        values = x3.values("product", **case)
-        return Difference(1e-4 - max(values), n=len(values) // 2)
-
-    return _by(x3, "decay", apart)
+    values = x3.values("product", **at)
+    return Difference(1e-4 - max(values), n=len(values) // 2)
 
 
 @on_p2_x3("Under either objective two starts name the same neighbours by their predictions")
-def two_starts_agree_in_predictions(x3: Any) -> dict[str, Difference]:
+def two_starts_agree_in_predictions(x3: Any, at: dict[str, Any]) -> Difference:
     """The least share of the neighbours, in percent, minus 99."""
-
-    def agreed(case: dict[str, Any]) -> Difference:
-        values = x3.values("score rows", **case)
-        return Difference(100 * min(values) - 99, n=len(values) // 2)
-
-    return _by(x3, "decay", agreed)
+    values = x3.values("score rows", **at)
+    return Difference(100 * min(values) - 99, n=len(values) // 2)
 
 
 @on_p2_x3("Two starts agree on fewer neighbours by cosine under the first objective than under the second")
-def first_objective_leaves_the_gauge_open(x3: Any) -> dict[str, Difference]:
+def first_objective_leaves_the_gauge_open(x3: Any, at: dict[str, Any]) -> Difference:
     """Percent of the neighbours."""
-    sides = ("second", "first")
-    return _by(
-        x3, "decay", lambda at: Difference.paired(*(_percent(x3, "overlap", objective=which, **at) for which in sides))
-    )
+    return Difference.paired(*(_percent(x3, "overlap", objective=which, **at) for which in ("second", "first")))
 
 
 # ---------------------------------------------------------------------------------------------- titles (TEXT-X1, X2)
