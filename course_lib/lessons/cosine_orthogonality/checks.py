@@ -14,6 +14,7 @@ from course_lib.lessons.shared.forms import (
     Answer,
     compare,
     compare_arrays,
+    each_case,
     expect,
     floats,
     is_list,
@@ -63,74 +64,60 @@ def films(batch_size: int = 100, rank: int = 8, seed: int = 0) -> tuple[list[Any
 # ---- what the checks are made of; the hidden checks call them with other inputs ----
 
 
-def check_gradient(
-    answer: Answer, cases: list[tuple[list[float], list[float]]], *, power: int = 1, linear: int = 0
-) -> None:
+@each_case
+def check_gradient(answer: Answer, first: list[float], second: list[float], *, power: int = 1, linear: int = 0) -> None:
     """Task 1: `answer(q, k)`, of F(cos) with F(x) = x^power + linear x."""
-    for first, second in cases:
-        q, k = np.array(first), np.array(second)
-        length, cosine = np.linalg.norm(q), float(geometry.cosine(q, k))
-        key = k / np.linalg.norm(k)
-        right, slope = geometry.cosine_gradient(q, k), _slope(cosine, power, linear)
-        slips = [
-            (-right, "this is the gradient of -cos"),
-            (key / length, "the part along q must be taken away: moving outward does not change a cosine"),
-            (right * length, "the gradient must be divided by ||q||: far away, the same step turns less"),
-            (right / length, "divide by ||q|| once, not twice"),
-            (right * np.linalg.norm(k), "k's length must not matter: normalise k first"),
-            ((key - cosine * q) / length, "what is taken away is cos(q, k) times q/||q||, not times q"),
-            (geometry.cosine_gradient(k, q), "this is the gradient with respect to k"),
-            (
-                k - (q @ k) / (length * np.linalg.norm(k)) * q,
-                "both vectors must be normalised before they are subtracted",
-            ),
-        ]
-        compare_arrays(
-            answer(first, second),
-            slope * right,
-            f"the gradient of {_named(power, linear)} at q = {first}, k = {second}",
-            [(right, OTHER_VERSION), *((slope * slip, hint) for slip, hint in slips)],
-        )
+    q, k = np.array(first), np.array(second)
+    length, cosine = np.linalg.norm(q), float(geometry.cosine(q, k))
+    key = k / np.linalg.norm(k)
+    right, slope = geometry.cosine_gradient(q, k), _slope(cosine, power, linear)
+    slips = [
+        (-right, "this is the gradient of -cos"),
+        (key / length, "the part along q must be taken away: moving outward does not change a cosine"),
+        (right * length, "the gradient must be divided by ||q||: far away, the same step turns less"),
+        (right / length, "divide by ||q|| once, not twice"),
+        (right * np.linalg.norm(k), "k's length must not matter: normalise k first"),
+        ((key - cosine * q) / length, "what is taken away is cos(q, k) times q/||q||, not times q"),
+        (geometry.cosine_gradient(k, q), "this is the gradient with respect to k"),
+        (k - (q @ k) / (length * np.linalg.norm(k)) * q, "both vectors must be normalised before they are subtracted"),
+    ]
+    compare_arrays(
+        answer(first, second),
+        slope * right,
+        f"the gradient of {_named(power, linear)} at q = {first}, k = {second}",
+        [(right, OTHER_VERSION), *((slope * slip, hint) for slip, hint in slips)],
+    )
 
 
-def check_norm_after(answer: Answer, cases: list[tuple[Any, Any, Any, Any]], *, decay: str = "0") -> None:
+@each_case
+def check_norm_after(answer: Answer, given: Any, cosine: Any, slope: Any, lr: Any, *, decay: str = "0") -> None:
     """Task 2: `answer(squared_norm, cos_squared, slope, lr)`; the step also takes lr decay q away."""
-    for given, cosine, slope, lr in cases:
-        square, h = Fraction(given), Fraction(slope) ** 2 * (1 - Fraction(cosine))
-        one, shrink = np.array([h], dtype=object), Fraction(decay)
-        right = norms.decayed_path(square, lr=Fraction(lr), squared_gradients=one, decay=shrink)[-1]
-        compare(
-            answer(square, Fraction(cosine), Fraction(slope), Fraction(lr)),
-            right,
-            f"||q'||^2 at ||q||^2 = {square}, cos^2 = {cosine}, slope {slope}, lr {lr}",
-            [
-                (square + lr**2 * h / square, OTHER_VERSION),
-                (
-                    (1 - lr * shrink) * square + lr**2 * h / square,
-                    "the vector shrinks by 1 - lr decay, its squared length by the square of that",
-                ),
-                (square, "the step is not zero: to first order nothing changes, to second order the length does"),
-                (square + lr**2 * h, "the gradient of a cosine is |sin|/||q|| long: divide by ||q||^2"),
-                (
-                    square + lr**2 * h * square,
-                    "the gradient of a cosine becomes shorter when q becomes longer, not longer",
-                ),
-                (
-                    square + lr**2 * slope**2 * cosine / square,
-                    "the gradient's length is |sin|/||q||, so 1 - cos^2 belongs here",
-                ),
-                (square + lr**2 * slope**2 / square, "the gradient's length is |sin|/||q||: the sine is missing"),
-                (square - lr**2 * h / square, "orthogonal to q: by Pythagoras the squares add"),
-                (square + lr * h / square, "the step is lr times the gradient, and it is squared"),
-                (square + lr**2 * abs(slope) * (1 - cosine) / square, "the slope is squared, too"),
-            ],
-            exact=True,
-        )
+    square, h = Fraction(given), Fraction(slope) ** 2 * (1 - Fraction(cosine))
+    one, shrink = np.array([h], dtype=object), Fraction(decay)
+    right = norms.decayed_path(square, lr=Fraction(lr), squared_gradients=one, decay=shrink)[-1]
+    where = f"||q'||^2 at ||q||^2 = {square}, cos^2 = {cosine}, slope {slope}, lr {lr}"
+    shrunk_once = (1 - lr * shrink) * square + lr**2 * h / square
+    slips = [
+        (square + lr**2 * h / square, OTHER_VERSION),
+        (shrunk_once, "the vector shrinks by 1 - lr decay, its squared length by the square of that"),
+        (square, "the step is not zero: to first order nothing changes, to second order the length does"),
+        (square + lr**2 * h, "the gradient of a cosine is |sin|/||q|| long: divide by ||q||^2"),
+        (square + lr**2 * h * square, "the gradient of a cosine becomes shorter when q becomes longer, not longer"),
+        (
+            square + lr**2 * slope**2 * cosine / square,
+            "the gradient's length is |sin|/||q||, so 1 - cos^2 belongs here",
+        ),
+        (square + lr**2 * slope**2 / square, "the gradient's length is |sin|/||q||: the sine is missing"),
+        (square - lr**2 * h / square, "orthogonal to q: by Pythagoras the squares add"),
+        (square + lr * h / square, "the step is lr times the gradient, and it is squared"),
+        (square + lr**2 * abs(slope) * (1 - cosine) / square, "the slope is squared, too"),
+    ]
+    compare(answer(square, Fraction(cosine), Fraction(slope), Fraction(lr)), right, where, slips, exact=True)
 
 
 def shrinking_form(value: Any) -> tuple[np.ndarray, np.ndarray, float]:
     """(q, k, lr), checked for form."""
-    expect(is_list(value) and len(value) == 3, "three things are asked for: return q, k, lr")
+    expect(is_list(value, 3), "three things are asked for: return q, k, lr")
     q = floats(value[0], (None,), "q")
     k = floats(value[1], q.shape, "k, of the dimension of q")
     lr = float(number(value[2], "lr"))
@@ -143,97 +130,75 @@ def shrinking_form(value: Any) -> tuple[np.ndarray, np.ndarray, float]:
     return q, k, lr
 
 
+@each_case
 def check_radial(
-    answer: Answer, cases: list[tuple[Fraction, Fraction, Fraction]], *, power: int = 1, linear: int = 0
+    answer: Answer, norm: Fraction, cosine: Fraction, eps: Fraction, *, power: int = 1, linear: int = 0
 ) -> None:
     """Task 3b: `answer(norm, cosine, eps)`, for F(cos_eps) with F(x) = x^power + linear x."""
-    for norm, cosine, eps in cases:
-        plain = norm * cosine / eps
-        inside = plain * _slope(plain, power, linear)
-        compare(
-            answer(norm, cosine, eps),
-            inside if norm < eps else Fraction(0),
-            f"<q, grad {_named(power, linear, 'cos_eps')}> at ||q|| = {norm}, cos = {cosine}, eps = {eps}",
-            [
-                (plain if norm < eps else None, OTHER_VERSION),
-                (
-                    plain * _slope(cosine, power, linear) if norm < eps else None,
-                    "the slope of F is taken at cos_eps, which differs from the cosine below eps",
-                ),
-                (Fraction(0), "zero is right for the cosine; below eps the clamp makes cos_eps linear in q"),
-                (inside, "above eps nothing is clamped: there cos_eps is the cosine, and its gradient is tangent"),
-                (cosine / eps, "the gradient is the key's direction over eps; its product with q has q's length in it"),
-                (cosine, "below eps the division is by eps, not by ||q||"),
-                (norm * cosine, "below eps the gradient is the key's direction divided by eps"),
-                (-inside, "this is the radial part of the gradient of -cos_eps"),
-            ],
-            exact=True,
-        )
+    plain = norm * cosine / eps
+    inside = plain * _slope(plain, power, linear)
+    where = f"<q, grad {_named(power, linear, 'cos_eps')}> at ||q|| = {norm}, cos = {cosine}, eps = {eps}"
+    at_cosine = plain * _slope(cosine, power, linear) if norm < eps else None
+    slips = [
+        (plain if norm < eps else None, OTHER_VERSION),
+        (at_cosine, "the slope of F is taken at cos_eps, which differs from the cosine below eps"),
+        (Fraction(0), "zero is right for the cosine; below eps the clamp makes cos_eps linear in q"),
+        (inside, "above eps nothing is clamped: there cos_eps is the cosine, and its gradient is tangent"),
+        (cosine / eps, "the gradient is the key's direction over eps; its product with q has q's length in it"),
+        (cosine, "below eps the division is by eps, not by ||q||"),
+        (norm * cosine, "below eps the gradient is the key's direction divided by eps"),
+        (-inside, "this is the radial part of the gradient of -cos_eps"),
+    ]
+    compare(answer(norm, cosine, eps), inside if norm < eps else Fraction(0), where, slips, exact=True)
 
 
-def check_longer_than_one(
-    answer: Answer, cases: list[tuple[list[Any], list[Any]]], *, power: int = 1, linear: int = 0
-) -> None:
+@each_case
+def check_longer_than_one(answer: Answer, q: list[Any], keys: list[Any], *, power: int = 1, linear: int = 0) -> None:
     """Task 4: more than any single key does."""
-    for q, keys in cases:
-        gradients = _gradients(q, keys, power, linear)
-        best = float(np.linalg.norm(gradients, axis=1).max())
-        length = float(np.linalg.norm(_weights(answer, q, keys) @ gradients))
-        expect(
-            length > best * (1 + 1e-6),
-            f"with {len(keys)} keys your loss has a gradient of length {length:.6g}; all the weight on one key reaches "
-            f"{best:.6g}. Forces of several keys can point the same way, or opposite ways: signs of the weights "
-            "matter.",
-        )
+    gradients = _gradients(q, keys, power, linear)
+    best = float(np.linalg.norm(gradients, axis=1).max())
+    length = float(np.linalg.norm(_weights(answer, q, keys) @ gradients))
+    expect(
+        length > best * (1 + 1e-6),
+        f"with {len(keys)} keys your loss has a gradient of length {length:.6g}; all the weight on one key reaches "
+        f"{best:.6g}. Forces of several keys can point the same way, or opposite ways: signs of the weights "
+        "matter.",
+    )
 
 
-def check_longest(answer: Answer, cases: list[tuple[list[Any], list[Any]]], *, power: int = 1, linear: int = 0) -> None:
+@each_case
+def check_longest(answer: Answer, q: list[Any], keys: list[Any], *, power: int = 1, linear: int = 0) -> None:
     """Task 4: more than any other weights do."""
-    for q, keys in cases:
-        gradients = _gradients(q, keys, power, linear)
-        weights = _weights(answer, q, keys)
-        length, most = float(np.linalg.norm(weights @ gradients)), float(np.linalg.norm(gradients, 2))
-        sizes = np.linalg.norm(gradients, axis=1)
-        unit = np.array(keys) / np.linalg.norm(keys, axis=1)[:, None]
-        slips = [
-            (
-                np.eye(len(keys))[sizes.argmax()],
-                "all the weight on one key is best for sum |a| = 1, not for sum a^2 = 1",
-            ),
-            (
-                np.full(len(keys), len(keys) ** -0.5),
-                "equal weights are not best: the forces differ in length and direction",
-            ),
-            (
-                np.linalg.svd(unit)[0][:, 0],
-                "only the parts of the keys that are tangent at q push; take the gradients, not the keys",
-            ),
-            (
-                np.linalg.svd(gradients / np.where(sizes > 0, sizes, 1)[:, None])[0][:, 0],
-                "a key nearly along q pushes little: keep the gradients' lengths",
-            ),
-            (
-                sizes / np.linalg.norm(sizes),
-                "the lengths alone do not decide: forces that point the same way add up, others cancel",
-            ),
-        ]
-        hints = [hint for slip, hint in slips if min(np.abs(weights - slip).max(), np.abs(weights + slip).max()) < 1e-6]
-        expect(
-            length >= most * (1 - CLOSE),
-            f"with {len(keys)} keys your loss has a gradient of length {length:.6g}, and {most:.6g} can be reached. "
-            + (f"Perhaps: {hints[0]}." if hints else "Among all a with sum a^2 = 1, which maximises ||G^T a||?"),
-        )
+    gradients = _gradients(q, keys, power, linear)
+    weights = _weights(answer, q, keys)
+    length, most = float(np.linalg.norm(weights @ gradients)), float(np.linalg.norm(gradients, 2))
+    sizes = np.linalg.norm(gradients, axis=1)
+    unit = np.array(keys) / np.linalg.norm(keys, axis=1)[:, None]
+    of_keys = np.linalg.svd(unit)[0][:, 0]
+    of_directions = np.linalg.svd(gradients / np.where(sizes > 0, sizes, 1)[:, None])[0][:, 0]
+    equal = np.full(len(keys), len(keys) ** -0.5)
+    slips = [
+        (np.eye(len(keys))[sizes.argmax()], "all the weight on one key is best for sum |a| = 1, not for sum a^2 = 1"),
+        (equal, "equal weights are not best: the forces differ in length and direction"),
+        (of_keys, "only the parts of the keys that are tangent at q push; take the gradients, not the keys"),
+        (of_directions, "a key nearly along q pushes little: keep the gradients' lengths"),
+        (
+            sizes / np.linalg.norm(sizes),
+            "the lengths alone do not decide: forces that point the same way add up, others cancel",
+        ),
+    ]
+    hints = [hint for slip, hint in slips if min(np.abs(weights - slip).max(), np.abs(weights + slip).max()) < 1e-6]
+    expect(
+        length >= most * (1 - CLOSE),
+        f"with {len(keys)} keys your loss has a gradient of length {length:.6g}, and {most:.6g} can be reached. "
+        + (f"Perhaps: {hints[0]}." if hints else "Among all a with sum a^2 = 1, which maximises ||G^T a||?"),
+    )
 
 
 def check_share(answer: Answer, users: list[Any], items: list[Any], *, tau: float, tol: float, similarity: str) -> None:
     right, slips = _share_and_slips(np.array(users), np.array(items), tau, tol, similarity)
-    compare(
-        answer(users, items, tau, tol, similarity),
-        right,
-        f"the share of {len(users)} users with a radial part above {tol} ({similarity}, tau {tau})",
-        slips,
-        exact=False,
-    )
+    where = f"the share of {len(users)} users with a radial part above {tol} ({similarity}, tau {tau})"
+    compare(answer(users, items, tau, tol, similarity), right, where, slips, exact=False)
 
 
 def _share_and_slips(
@@ -255,14 +220,12 @@ def _share_and_slips(
     odds = np.exp((other_scores - other_scores.max(1, keepdims=True)) / tau)
     swapped = ((odds / odds.sum(1, keepdims=True) - np.eye(len(users)))[:, :, None] * each).sum(1)
     signed = _relative(gradients, users, signed=True)
+    absolute = share(np.abs((gradients * users).sum(1)) / (tau * len(users)))
     return share(np.abs(parts)), [
         (share(signed), "a radial part may point inward: take its absolute value"),
         (share(-signed), "a radial part may point outward: take its absolute value"),
         (share(np.sqrt(1 - np.minimum(parts**2, 1))), "this is the share by the tangential part"),
-        (
-            share(np.abs((gradients * users).sum(1)) / (tau * len(users))),
-            "the radial part is asked for relative to ||u|| ||g||",
-        ),
+        (absolute, "the radial part is asked for relative to ||u|| ||g||"),
         (share(no_positive), "the positive is pulled, too: subtract 1 from its probability"),
         (share(_relative(swapped, users)), 'the scores in the softmax are those of `similarity`: "cos" or "dot"'),
         (100 * share(parts), "a share lies between 0 and 1; this looks like per cent"),
@@ -320,6 +283,5 @@ radial = public(
 longer_than_one = public(check_longer_than_one, [([1.0, 1.0, 1.0], KEYS), ([1.0, 0.0, 2.0], KEYS[:3])])
 # Task 4, more than any other weights do
 longest = public(
-    check_longest,
-    [([1.0, 0.0, 0.0], [[0.0, 1.0, 0.0], [1.0, 1.0, 0.0], [3.0, 1.0, 1.0]]), ([0.0, 1.0, 0.0], KEYS)],
+    check_longest, [([1.0, 0.0, 0.0], [[0.0, 1.0, 0.0], [1.0, 1.0, 0.0], [3.0, 1.0, 1.0]]), ([0.0, 1.0, 0.0], KEYS)]
 )

@@ -208,13 +208,9 @@ class View extends Movable {
   }
 
   handle(name, words) {
-    const drag = (event) => this.onDrag(event, name);
     const label = svg("text", { class: "cw-handle-text" }, name);
-    return { label, root: svg("g", {
-      class: `cw-handle cw-handle-${name[0]}`, "data-handle": name, tabindex: "0", role: "slider", "aria-label": words,
-      "aria-roledescription": "point in the plane", "aria-valuemin": -FARTHEST_HANDLE, "aria-valuemax": FARTHEST_HANDLE,
-      onkeydown: (event) => this.onKey(event, name), onpointerdown: drag, onpointermove: drag, onpointerup: drag, onpointercancel: drag,
-    }, svg("circle", { class: "cw-touch", r: 22 }), knob(name), label) };
+    const about = { class: `cw-handle cw-handle-${name[0]}`, "data-handle": name, ...this.grip(name, words, FARTHEST_HANDLE) };
+    return { label, root: svg("g", about, svg("circle", { class: "cw-touch", r: 22 }), knob(name), label) };
   }
 
   /** The fields stay the same elements while numbers are typed. */

@@ -21,83 +21,68 @@ SETS = {"lastfm-10core": "Last.fm", "ml-1m-10core": "ML-1M", "movietweetings-10c
 MOVED = {"negatives": "uniform", "epochs": 40, "top": 0.3}  # the cells of P1-X1 whose items were moved
 EDGE = 2.0  # how far, in standard deviations of the projections on e_pop
 
+
+def _pairs(stored: Any) -> dict[str, dict[str, str]]:
+    """Where to look for each backbone and data set of a stored result, as they were run."""
+    places = dict.fromkeys((row["data"], row["backbone"]) for row in stored.rows)
+    return {f"{backbone}, {SETS[data]}": {"data": data, "backbone": backbone} for data, backbone in places}
+
+
+def _moved(x1: Any) -> dict[str, _Moved]:
+    models = dict.fromkeys((row["data"], row["decay"]) for row in x1.rows if row.get("shift") == EDGE)
+    return {f"MF, {SETS[data]}, decay {decay:g}": _Moved(x1, data, decay) for data, decay in models}
+
+
 # Findings on stored results, and what one case usually is there
-on_p1_f4 = partial(finding, rests_on=["P1-F4-laptop"], case=PAIR)
-on_p1_t2 = partial(finding, rests_on=["P1-T2-laptop"], case=PAIR)
-on_p1_x1 = partial(finding, rests_on=["P1-X1-laptop"], case="model")
-
-
-def _pairs(stored: Any) -> list[tuple[str, str]]:
-    """(data set, backbone) of a stored result, as they were run."""
-    return list(dict.fromkeys((row["data"], row["backbone"]) for row in stored.rows))
-
-
-def _named(data: str, backbone: str) -> str:
-    return f"{backbone}, {SETS[data]}"
+on_p1_f4 = partial(finding, rests_on=["P1-F4-laptop"], case=PAIR, cases=_pairs)
+on_p1_t2 = partial(finding, rests_on=["P1-T2-laptop"], case=PAIR, cases=_pairs)
+on_p1_x1 = partial(finding, rests_on=["P1-X1-laptop"], case="model", cases=_moved)
 
 
 # ---- losses
 
 
-def _log_ratio(f4: Any, above: str, below: str) -> dict[str, Difference]:
+def _log_ratio(f4: Any, where: dict[str, str], above: str, below: str) -> Difference:
     """log(one loss / another), over seeds."""
-    return {
-        _named(data, backbone): Difference.paired(
-            *(np.log(f4.values(f"loss {which}", data=data, backbone=backbone)) for which in (above, below))
-        )
-        for data, backbone in _pairs(f4)
-    }
+    return Difference.paired(*(np.log(f4.values(f"loss {which}", **where)) for which in (above, below)))
 
 
 @on_p1_f4(
     "After DDC the loss of the vectors that are served is higher than before",
     claimed={"LightGCN, Last.fm", "LightGCN, ML-1M", "MF, ML-1M"},
 )
-def served_loss_rises(f4: Any) -> dict[str, Difference]:
+def served_loss_rises(f4: Any, where: dict[str, str]) -> Difference:
     """log(served loss after / before), over seeds."""
-    return _log_ratio(f4, "after", "before")
+    return _log_ratio(f4, where, "after", "before")
 
 
 @on_p1_f4(
     "DDC's own loss falls to a thirtieth of what it was, or less", claimed={"LightGCN, Last.fm", "LightGCN, ML-1M"}
 )
-def objective_falls(f4: Any) -> dict[str, Difference]:
+def objective_falls(f4: Any, where: dict[str, str]) -> Difference | None:
     """log(1/30) - log(objective ratio), over seeds."""
-    return {
-        _named(data, backbone): Difference.below(np.log(ratios), np.log(1 / 30))
-        for data, backbone in _pairs(f4)
-        if (ratios := f4.values("objective ratio", data=data, backbone=backbone))
-    }
+    ratios = f4.values("objective ratio", **where)
+    return Difference.below(np.log(ratios), np.log(1 / 30)) if ratios else None
 
 
 @on_p1_f4("One factor on all scores, which changes no list, leaves a lower loss than DDC does")
-def one_factor_beats_ddc(f4: Any) -> dict[str, Difference]:
+def one_factor_beats_ddc(f4: Any, where: dict[str, str]) -> Difference:
     """log(served loss after DDC / loss after the best factor), over seeds."""
-    return _log_ratio(f4, "after", "by scaling")
+    return _log_ratio(f4, where, "after", "by scaling")
 
 
 # ---- what one scalar does alone, what both do
 
 
-def _change(t2: Any, metric: str) -> dict[str, Difference]:
+def _change(t2: Any, where: dict[str, str], metric: str) -> Difference:
     """Change of a metric of P1-T2 in percent of the same seed's backbone, over seeds."""
-    return {
-        _named(data, backbone): Difference.above(
-            t2.values(f"{metric} change %", data=data, backbone=backbone, method="DDC")
-        )
-        for data, backbone in _pairs(t2)
-    }
+    return Difference.above(t2.values(f"{metric} change %", method="DDC", **where))
 
 
-def _alone(t2: Any, scalar: str) -> dict[str, Difference]:
+def _alone(t2: Any, where: dict[str, str], scalar: str) -> Difference:
     """log(popularity of the lists with one scalar in what is served / without), over seeds."""
-    return {
-        _named(data, backbone): Difference.paired(
-            np.log(t2.values(f"AvgPop@10 {scalar} alone", data=data, backbone=backbone, method="DDC")),
-            np.log(t2.values("AvgPop@10", data=data, backbone=backbone, method=None)),
-        )
-        for data, backbone in _pairs(t2)
-    }
+    alone = t2.values(f"AvgPop@10 {scalar} alone", method="DDC", **where)
+    return Difference.paired(np.log(alone), np.log(t2.values("AvgPop@10", method=None, **where)))
 
 
 LASTFM = ("LightGCN", "DGCF", "NCL", "LightCCF")  # the four backbones whose centre lies on the popular side
@@ -107,33 +92,34 @@ LASTFM = ("LightGCN", "DGCF", "NCL", "LightCCF")  # the four backbones whose cen
     "Served alone, α makes the lists less popular",
     claimed={*(f"{name}, Last.fm" for name in LASTFM), "MF, ML-1M", "LightGCN, ML-1M"},
 )
-def alpha_alone_lowers_popularity(t2: Any) -> dict[str, Difference]:
-    return {name: -rise for name, rise in _alone(t2, "alpha").items()}
+def alpha_alone_lowers_popularity(t2: Any, where: dict[str, str]) -> Difference:
+    return -_alone(t2, where, "alpha")
 
 
 @on_p1_t2("Served alone, β makes the lists more popular")
-def beta_alone_raises_popularity(t2: Any) -> dict[str, Difference]:
-    return _alone(t2, "beta")
+def beta_alone_raises_popularity(t2: Any, where: dict[str, str]) -> Difference:
+    return _alone(t2, where, "beta")
 
 
 @on_p1_t2("DDC makes the lists more popular", claimed={"MF, Last.fm", "LightCCF, Last.fm", "MF, ML-1M"})
-def ddc_raises_popularity(t2: Any) -> dict[str, Difference]:
-    return _change(t2, "AvgPop@10")
+def ddc_raises_popularity(t2: Any, where: dict[str, str]) -> Difference:
+    return _change(t2, where, "AvgPop@10")
 
 
 @on_p1_t2("DDC makes the lists less popular", claimed={"LightGCN, Last.fm", "NCL, Last.fm", "LightGCN, ML-1M"})
-def ddc_lowers_popularity(t2: Any) -> dict[str, Difference]:
-    return {name: -rise for name, rise in _change(t2, "AvgPop@10").items()}
+def ddc_lowers_popularity(t2: Any, where: dict[str, str]) -> Difference:
+    return -_change(t2, where, "AvgPop@10")
 
 
 @on_p1_t2("DDC raises the MRR@10", claimed={"MF, ML-1M"})
-def ddc_raises_accuracy(t2: Any) -> dict[str, Difference]:
-    return _change(t2, "MRR@10")
+def ddc_raises_accuracy(t2: Any, where: dict[str, str]) -> Difference:
+    return _change(t2, where, "MRR@10")
 
 
 @on_p1_t2(
     "The further on the popular side the centre of the items lies, the less popular DDC makes the lists",
     case="data set",
+    cases=None,
 )
 def popularity_falls_with_the_centre(t2: Any) -> dict[str, Difference]:
     """Minus Spearman's correlation over the backbones of a seed, three or more, over seeds."""
@@ -175,43 +161,28 @@ class _Moved:
         return np.asarray(np.log(alone / self.values("AvgPop@10 before", shift)))
 
 
-def _moved(x1: Any) -> dict[str, _Moved]:
-    models = dict.fromkeys((row["data"], row["decay"]) for row in x1.rows if row.get("shift") == EDGE)
-    return {f"MF, {SETS[data]}, decay {decay:g}": _Moved(x1, data, decay) for data, decay in models}
-
-
 @on_p1_x1(
     "Moving all items from one side to the other takes the share of users with a negative α from below 5 to above 95 %"
 )
-def the_origin_turns_alpha(x1: Any) -> dict[str, Difference]:
+def the_origin_turns_alpha(_: Any, model: _Moved) -> Difference:
     """The smaller of share(+2) - 0.95 and 0.05 - share(-2), over seeds."""
-    return {
-        name: Difference.above(
-            np.minimum(model.values("alpha < 0", EDGE) - 0.95, 0.05 - model.values("alpha < 0", -EDGE))
-        )
-        for name, model in _moved(x1).items()
-    }
+    high, low = (model.values("alpha < 0", shift) for shift in (EDGE, -EDGE))
+    return Difference.above(np.minimum(high - 0.95, 0.05 - low))
 
 
 @on_p1_x1("DDC's lists are more popular where the items were moved to the unpopular side than where to the popular one")
-def popularity_follows_the_origin(x1: Any) -> dict[str, Difference]:
+def popularity_follows_the_origin(_: Any, model: _Moved) -> Difference:
     """Change of AvgPop@10 in percent, at -2 minus at +2, over seeds."""
-    return {
-        name: Difference.paired(*(model.values("AvgPop@10 change %", shift) for shift in (-EDGE, EDGE)))
-        for name, model in _moved(x1).items()
-    }
+    return Difference.paired(*(model.values("AvgPop@10 change %", shift) for shift in (-EDGE, EDGE)))
 
 
 @on_p1_x1(
     "On the unpopular side α alone raises popularity and β alone lowers it; on the popular side they exchange roles"
 )
-def the_scalars_exchange_roles(x1: Any) -> dict[str, Difference]:
+def the_scalars_exchange_roles(_: Any, model: _Moved) -> Difference:
     """The smallest of the four effects, each with the sign that the sentence gives it, over seeds."""
     wanted = (("alpha", -EDGE, 1), ("beta", -EDGE, -1), ("alpha", EDGE, -1), ("beta", EDGE, 1))
-    return {
-        name: Difference.above(np.min([sign * model.effect(scalar, shift) for scalar, shift, sign in wanted], axis=0))
-        for name, model in _moved(x1).items()
-    }
+    return Difference.above(np.min([sign * model.effect(scalar, shift) for scalar, shift, sign in wanted], axis=0))
 
 
 @finding("Served alone in the interactive, α makes the lists more popular", case="training")
@@ -224,16 +195,15 @@ def alpha_alone_raises_in_the_interactive(served: Sequence[float], plain: Sequen
 
 
 @finding(
-    "A preference correction of the negatives alone (a_b, a_ab) costs accuracy", case=PAIR, rests_on=["P1-T5-laptop"]
+    "A preference correction of the negatives alone (a_b, a_ab) costs accuracy",
+    case=PAIR,
+    cases=_pairs,
+    rests_on=["P1-T5-laptop"],
 )
-def preference_on_the_negatives_costs(t5: Any) -> dict[str, Difference]:
+def preference_on_the_negatives_costs(t5: Any, where: dict[str, str]) -> Difference:
     """MRR@10 of the backbone minus that of the better of the two rules, over seeds."""
-    found = {}
-    for data, backbone in _pairs(t5):
-        where = {"data": data, "backbone": backbone}
-        plain, *rules = (np.array(t5.values("MRR@10", rule=rule, **where)) for rule in ("backbone", "a_b", "a_ab"))
-        found[_named(data, backbone)] = Difference.paired(plain, np.maximum(*rules))
-    return found
+    plain, *rules = (np.array(t5.values("MRR@10", rule=rule, **where)) for rule in ("backbone", "a_b", "a_ab"))
+    return Difference.paired(plain, np.maximum(*rules))
 
 
 # ---- the page's own run

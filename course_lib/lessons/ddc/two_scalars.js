@@ -1,7 +1,8 @@
 // The interactive "two scalars": one user, their alpha and beta, the loss that learns them, and the ranks of their test items.
 // Runs in Jupyter (anywidget), on a static page (afm_host.js) and on paper (paper_dom.js) alike.
 import { h, number, svg, wholePercent } from "../shared/widgets/kit.js";
-import { Interactive, beside, choice, diamond, framed, key, showing, slider } from "../shared/widgets/controls.js";
+import { beside, choice, diamond, framed, key, showing, slider } from "../shared/widgets/controls.js";
+import { Movable } from "../shared/widgets/motion_plane.js";
 import { WORLD, analyse, bestRank, final, gridAxis, isoline, levels, ofNegatives, ofPositives, partsOf, ranks, study, surface } from "./two_scalars_math.js";
 
 const NAMES = ["items", "counts", "people", "names", "stored", "person", "alpha", "beta", "shift", "view"];
@@ -14,7 +15,7 @@ export default showing((model) => new View(model, NAMES));
 
 const tidy = (value) => Number(Math.max(-FARTHEST, Math.min(FARTHEST, value)).toFixed(4));
 
-class View extends Interactive {
+class View extends Movable {
   // ---- building, once -------------------------------------------------------------------------------------------
 
   build() {
@@ -62,11 +63,8 @@ class View extends Interactive {
   }
 
   buildHandle() {
-    const drag = (event) => this.onDrag(event);
-    return svg("g", {
-      class: "cw-handle", tabindex: "0", role: "slider", "aria-label": "The two scalars", "aria-roledescription": "point in the plane", "aria-valuemin": -FARTHEST, "aria-valuemax": FARTHEST,
-      onkeydown: (event) => this.onKey(event), onpointerdown: drag, onpointermove: drag, onpointerup: drag, onpointercancel: drag,
-    }, svg("circle", { class: "cw-touch", r: 18 }), svg("path", { class: "cw-now", d: "M-7 -7L7 7M7 -7L-7 7" }));
+    return svg("g", { class: "cw-handle", ...this.grip("scalars", "The two scalars", FARTHEST) },
+      svg("circle", { class: "cw-touch", r: 18 }), svg("path", { class: "cw-now", d: "M-7 -7L7 7M7 -7L-7 7" }));
   }
 
   buildRanks() {
@@ -120,26 +118,13 @@ class View extends Interactive {
     return pointAt((event.clientX - box.left) * unit, (event.clientY - box.top) * unit);
   }
 
-  onKey(event) {
-    const by = event.shiftKey ? 0.01 : 0.1;
-    const change = { ArrowLeft: [-by, 0], ArrowRight: [by, 0], ArrowUp: [0, by], ArrowDown: [0, -by] }[event.key];
-    if (!change) return;
-    event.preventDefault();
+  placeOf() {
     const { alpha, beta } = this.state();
-    this.put([alpha + change[0], beta + change[1]]);
+    return [alpha, beta];
   }
 
-  onDrag(event) {
-    if (event.type === "pointerdown" && event.button === 0) {
-      this.parts.handle.setPointerCapture(event.pointerId);
-      this.parts.handle.focus();
-      this.dragged = true;
-      event.preventDefault();
-    } else if (event.type === "pointermove" && this.dragged) {
-      this.put(this.under(event));
-    } else if (event.type !== "pointermove") {
-      this.dragged = false;
-    }
+  move(_, place) {
+    this.put(place);
   }
 
   // ---- showing -----------------------------------------------------------------------------------------------------

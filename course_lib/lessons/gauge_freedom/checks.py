@@ -13,6 +13,7 @@ from course_lib.lessons.shared.forms import (
     Answer,
     compare,
     compare_arrays,
+    each_case,
     expect,
     floats,
     is_list,
@@ -39,64 +40,50 @@ def films(spread: float, rank: int = 16, n: int = 250, seed: int = 0) -> tuple[l
 # ---- what the checks are made of; the hidden checks call them with other inputs ----
 
 
-def check_diagonal(answer: Answer, tables: list[list[Any]], *, apart: int | None = None) -> None:
+@each_case
+def check_diagonal(answer: Answer, table: list[Any], *, apart: int | None = None) -> None:
     """Task 1a: `answer(A)`; with `apart` the products of rows that lie so far apart are kept, too."""
-    for table in tables:
-        A = _exact(table)
-        n, k = A.shape
-        right = gauge.diagonal_gauge_dimension(_with_products(A, apart))
-        rank = int(np.linalg.matrix_rank(A.astype(float)))
-        compare(
-            answer(table),
-            right,
-            f"the dimension of the diagonal gauges of {n} rows in {k} dimensions",
-            [
-                (gauge.diagonal_gauge_dimension(A), OTHER_VERSION),
-                (
-                    k - rank,
-                    "the lengths depend on the squares: the rank of the matrix of squares counts, not that of A",
-                ),
-                (k - right, "this is the rank: the number of conditions. How many freedoms are left?"),
-                (max(k - n, 0), "rows may give the same condition: count the rank, not the rows"),
-                (k - n, "rows may give the same condition: count the rank, not the rows"),
-                (0, "the rows span the space, and still a gauge is left: what one axis gains, another may lose"),
-                (k, "each independent row of squares costs one freedom"),
-                (k - 1, "only the common factor? The rows say which combinations are kept"),
-            ],
-            exact=True,
-        )
+    A = _exact(table)
+    n, k = A.shape
+    right = gauge.diagonal_gauge_dimension(_with_products(A, apart))
+    rank = int(np.linalg.matrix_rank(A.astype(float)))
+    where = f"the dimension of the diagonal gauges of {n} rows in {k} dimensions"
+    slips = [
+        (gauge.diagonal_gauge_dimension(A), OTHER_VERSION),
+        (k - rank, "the lengths depend on the squares: the rank of the matrix of squares counts, not that of A"),
+        (k - right, "this is the rank: the number of conditions. How many freedoms are left?"),
+        (max(k - n, 0), "rows may give the same condition: count the rank, not the rows"),
+        (k - n, "rows may give the same condition: count the rank, not the rows"),
+        (0, "the rows span the space, and still a gauge is left: what one axis gains, another may lose"),
+        (k, "each independent row of squares costs one freedom"),
+        (k - 1, "only the common factor? The rows say which combinations are kept"),
+    ]
+    compare(answer(table), right, where, slips, exact=True)
 
 
-def check_linear(answer: Answer, tables: list[list[Any]], *, apart: int | None = None) -> None:
+@each_case
+def check_linear(answer: Answer, table: list[Any], *, apart: int | None = None) -> None:
     """Task 1b: `answer(A)`."""
-    for table in tables:
-        A = _exact(table)
-        n, k = A.shape
-        right = gauge.linear_gauge_dimension(_with_products(A, apart))
-        symmetric, rank = k * (k + 1) // 2, int(np.linalg.matrix_rank(A.astype(float)))
-        compare(
-            answer(table),
-            right,
-            f"the dimension of the linear gauges of {n} rows in {k} dimensions",
-            [
-                (gauge.linear_gauge_dimension(A), OTHER_VERSION),
-                (k * k - (symmetric - right), "S is symmetric: k(k+1)/2 freedoms, not k^2 (the rest are rotations)"),
-                (symmetric - right, "this is the rank: the number of conditions. How many freedoms are left?"),
-                (
-                    gauge.diagonal_gauge_dimension(A),
-                    "these are the diagonal gauges only: S may have entries off the diagonal",
-                ),
-                (symmetric - rank, "the conditions are those of the matrices a a^T: their rank counts, not that of A"),
-                (max(symmetric - n, 0), "rows may give the same condition: count the rank, not the rows"),
-                (k * (k - 1) // 2, "these are the rotations, which do not change S"),
-            ],
-            exact=True,
-        )
+    A = _exact(table)
+    n, k = A.shape
+    right = gauge.linear_gauge_dimension(_with_products(A, apart))
+    symmetric, rank = k * (k + 1) // 2, int(np.linalg.matrix_rank(A.astype(float)))
+    where = f"the dimension of the linear gauges of {n} rows in {k} dimensions"
+    slips = [
+        (gauge.linear_gauge_dimension(A), OTHER_VERSION),
+        (k * k - (symmetric - right), "S is symmetric: k(k+1)/2 freedoms, not k^2 (the rest are rotations)"),
+        (symmetric - right, "this is the rank: the number of conditions. How many freedoms are left?"),
+        (gauge.diagonal_gauge_dimension(A), "these are the diagonal gauges only: S may have entries off the diagonal"),
+        (symmetric - rank, "the conditions are those of the matrices a a^T: their rank counts, not that of A"),
+        (max(symmetric - n, 0), "rows may give the same condition: count the rank, not the rows"),
+        (k * (k - 1) // 2, "these are the rotations, which do not change S"),
+    ]
+    compare(answer(table), right, where, slips, exact=True)
 
 
 def feasible_form(value: Any, k: int, n: int, *, first: float | None = None) -> tuple[np.ndarray, np.ndarray]:
     """(A, d), checked for form, and for the first entry of d if given; A D is left to `check_feasible`."""
-    expect(is_list(value) and len(value) == 2, "two things are asked for: return A, d")
+    expect(is_list(value, 2), "two things are asked for: return A, d")
     A, d = floats(value[0], (n, k), "A"), floats(value[1], (k,), "d")
     lengths = np.linalg.norm(A, axis=1)
     expect(
@@ -114,33 +101,33 @@ def feasible_form(value: Any, k: int, n: int, *, first: float | None = None) -> 
     return A, d
 
 
-def check_feasible(answer: Answer, shapes: list[tuple[int, int]], *, first: float | None = None) -> None:
+@each_case
+def check_feasible(answer: Answer, k: int, n: int, *, first: float | None = None) -> None:
     """Task 2: `answer(k, n)`; its gauge is applied."""
-    for k, n in shapes:
-        A, d = feasible_form(answer(k, n), k, n, first=first)
-        lengths = np.linalg.norm(gauge.apply_gauge(A, A, d)[0], axis=1)
-        expect(
-            bool((np.abs(lengths - 1) <= UNIT).all()),
-            f"{n} rows in {k} dimensions: your gauge takes rows off the sphere, to lengths from {lengths.min():.6g} to "
-            f"{lengths.max():.6g}. What one axis gains another must lose, in every row alike.",
-        )
+    A, d = feasible_form(answer(k, n), k, n, first=first)
+    lengths = np.linalg.norm(gauge.apply_gauge(A, A, d)[0], axis=1)
+    expect(
+        bool((np.abs(lengths - 1) <= UNIT).all()),
+        f"{n} rows in {k} dimensions: your gauge takes rows off the sphere, to lengths from {lengths.min():.6g} to "
+        f"{lengths.max():.6g}. What one axis gains another must lose, in every row alike.",
+    )
 
 
-def check_nearest(answer: Answer, cases: list[tuple[list[Any], int, int]]) -> None:
+@each_case
+def check_nearest(answer: Answer, B: list[Any], i: int, j: int) -> None:
     """Task 3: `answer(B, i, j)`."""
-    for B, i, j in cases:
-        rows = np.array(B)
-        d = floats(answer(B, i, j), (rows.shape[1],), "d")
-        expect(bool(((d >= 1e-3) & (d <= 1e3)).all()), "d holds positive numbers from 0.001 to 1,000")
-        _, after = gauge.apply_gauge(rows, rows, d)
-        got = int(gauge.neighbours(after, 1, queries=[i])[0, 0])
-        inverse = int(gauge.neighbours(rows * d, 1, queries=[i])[0, 0])
-        hint = " Item embeddings are B D^-1: yours fits B D." if inverse == j else ""
-        expect(
-            got == j,
-            f"{len(rows)} items in {rows.shape[1]} dimensions: after your gauge the nearest to item {i} is {got}, "
-            f"not {j}.{hint}",
-        )
+    rows = np.array(B)
+    d = floats(answer(B, i, j), (rows.shape[1],), "d")
+    expect(bool(((d >= 1e-3) & (d <= 1e3)).all()), "d holds positive numbers from 0.001 to 1,000")
+    _, after = gauge.apply_gauge(rows, rows, d)
+    got = int(gauge.neighbours(after, 1, queries=[i])[0, 0])
+    inverse = int(gauge.neighbours(rows * d, 1, queries=[i])[0, 0])
+    hint = " Item embeddings are B D^-1: yours fits B D." if inverse == j else ""
+    expect(
+        got == j,
+        f"{len(rows)} items in {rows.shape[1]} dimensions: after your gauge the nearest to item {i} is {got}, "
+        f"not {j}.{hint}",
+    )
 
 
 def check_survives(answer: Answer, maps: dict[str, list[list[Any]]], *, factor: str = "1") -> None:
@@ -161,8 +148,7 @@ def check_survives(answer: Answer, maps: dict[str, list[list[Any]]], *, factor: 
         ]
         got = answer(table)
         expect(
-            is_list(got) and len(got) == 3 and all(isinstance(entry, (bool, np.bool_)) for entry in got),
-            "return three truth values",
+            is_list(got, 3) and all(isinstance(entry, (bool, np.bool_)) for entry in got), "return three truth values"
         )
         hints = [
             "N(Mx) = N(x) for all x: the map must leave every direction where it is",
@@ -175,61 +161,55 @@ def check_survives(answer: Answer, maps: dict[str, list[list[Any]]], *, factor: 
             expect(bool(got[place]) == right[place], f"M = {name}: answer {place + 1} is {right[place]}. {hint}")
 
 
-def check_pinning(answer: Answer, widths: list[int], *, length: int = 1) -> None:
+@each_case
+def check_pinning(answer: Answer, k: int, *, length: int = 1) -> None:
     """Task 5: `answer(k)`; every row has this length."""
-    for k in widths:
-        A = floats(answer(k), (None, k), f"the rows for k = {k}")
-        needed = k * (k + 1) // 2
-        expect(len(A) <= 100, "far too many rows")
-        lengths = np.linalg.norm(A, axis=1)
-        expect(bool((np.abs(lengths - length) <= UNIT * length).all()), f"every row has length {length}")
-        left = gauge.linear_gauge_dimension(A)
-        expect(
-            left == 0,
-            f"k = {k}: with your {len(A)} rows a {left}-dimensional set of gauges is left. The a a^T must span all "
-            f"symmetric matrices{': an orthonormal basis pins diagonal gauges only' if len(A) == k > 1 else ''}",
-        )
-        expect(
-            len(A) <= needed,
-            f"k = {k}: your {len(A)} rows pin every gauge, but fewer do: how many dimensions have the symmetric "
-            "matrices?",
-        )
+    A = floats(answer(k), (None, k), f"the rows for k = {k}")
+    needed = k * (k + 1) // 2
+    expect(len(A) <= 100, "far too many rows")
+    lengths = np.linalg.norm(A, axis=1)
+    expect(bool((np.abs(lengths - length) <= UNIT * length).all()), f"every row has length {length}")
+    left = gauge.linear_gauge_dimension(A)
+    expect(
+        left == 0,
+        f"k = {k}: with your {len(A)} rows a {left}-dimensional set of gauges is left. The a a^T must span all "
+        f"symmetric matrices{': an orthonormal basis pins diagonal gauges only' if len(A) == k > 1 else ''}",
+    )
+    expect(
+        len(A) <= needed,
+        f"k = {k}: your {len(A)} rows pin every gauge, but fewer do: how many dimensions have the symmetric matrices?",
+    )
 
 
-def check_decay(answer: Answer, cases: list[tuple[list[Any], list[Any]]], *, weight: float = 1.0) -> None:
+@each_case
+def check_decay(answer: Answer, first: list[Any], second: list[Any], *, weight: float = 1.0) -> None:
     """Task 6: `answer(A, B)`; the decay of B has `weight` times the weight of that of A."""
 
     def decayed(tables: tuple[Any, Any]) -> float:
         return float((tables[0] ** 2).sum() + weight * (tables[1] ** 2).sum())
 
-    for first, second in cases:
-        A, B = np.array(first), np.array(second)
-        plain = np.linalg.norm(B, axis=0) / np.linalg.norm(A, axis=0)
-        ratio = np.sqrt(weight) * plain
-        right = np.sqrt(ratio)
-        least = decayed(gauge.apply_gauge(A, B, right))
-        d = compare_arrays(
-            answer(first, second),
-            right,
-            f"the gauge of the least norms, {A.shape[0]} and {B.shape[0]} rows",
-            [
-                (np.sqrt(plain), OTHER_VERSION),
-                (np.sqrt(weight * plain), "the weight stands before a square: its root multiplies d^2"),
-                (np.sqrt(plain / np.sqrt(weight)), "the weight lies on the items, so their columns become shorter"),
-                (ratio, "per column minimise d^2 |a|^2 + |b|^2 / d^2: d^2 is |b|/|a|, and d its root"),
-                (1 / right, "the other way round: a column of A that is long must become shorter"),
-                (1 / ratio, "the other way round: a column of A that is long must become shorter"),
-                (np.ones_like(right), "the loss with weight decay does depend on the gauge"),
-                (ratio**0.25, "|a| and |b| are lengths; their squares stand in the loss"),
-                (
-                    np.sqrt(np.abs(B).sum(0) / np.abs(A).sum(0)),
-                    "the squared lengths of the columns count, not sums of their entries",
-                ),
-            ],
-        )
-        other = decayed(gauge.apply_gauge(A, B, d * 1.01))
-        if other < least:
-            raise RuntimeError("a gauge nearby has smaller norms: this check is wrong, not the answer")
+    A, B = np.array(first), np.array(second)
+    plain = np.linalg.norm(B, axis=0) / np.linalg.norm(A, axis=0)
+    ratio = np.sqrt(weight) * plain
+    right = np.sqrt(ratio)
+    least = decayed(gauge.apply_gauge(A, B, right))
+    where = f"the gauge of the least norms, {A.shape[0]} and {B.shape[0]} rows"
+    by_entries = np.sqrt(np.abs(B).sum(0) / np.abs(A).sum(0))
+    slips = [
+        (np.sqrt(plain), OTHER_VERSION),
+        (np.sqrt(weight * plain), "the weight stands before a square: its root multiplies d^2"),
+        (np.sqrt(plain / np.sqrt(weight)), "the weight lies on the items, so their columns become shorter"),
+        (ratio, "per column minimise d^2 |a|^2 + |b|^2 / d^2: d^2 is |b|/|a|, and d its root"),
+        (1 / right, "the other way round: a column of A that is long must become shorter"),
+        (1 / ratio, "the other way round: a column of A that is long must become shorter"),
+        (np.ones_like(right), "the loss with weight decay does depend on the gauge"),
+        (ratio**0.25, "|a| and |b| are lengths; their squares stand in the loss"),
+        (by_entries, "the squared lengths of the columns count, not sums of their entries"),
+    ]
+    d = compare_arrays(answer(first, second), right, where, slips)
+    other = decayed(gauge.apply_gauge(A, B, d * 1.01))
+    if other < least:
+        raise RuntimeError("a gauge nearby has smaller norms: this check is wrong, not the answer")
 
 
 def _overlap(first: np.ndarray, second: np.ndarray) -> float:
@@ -243,28 +223,19 @@ def check_neighbours(answer: Answer, before: list[Any], after: list[Any], sizes:
         right = _overlap(gauge.neighbours(first, k), gauge.neighbours(second, k))
         itself = np.arange(len(first))[:, None]
         own = [np.hstack([itself, gauge.neighbours(table, k - 1)]) if k > 1 else itself for table in (first, second)]
+        by_dot = _overlap(gauge.neighbours(first, k, "dot"), gauge.neighbours(second, k, "dot"))
+        by_distance = _overlap(gauge.neighbours(first, k, "euclidean"), gauge.neighbours(second, k, "euclidean"))
         slips = [
             (_overlap(*own), "an item is not its own neighbour"),
-            (
-                _overlap(gauge.neighbours(first, k, "dot"), gauge.neighbours(second, k, "dot")),
-                "divide by the lengths: cosine, not dot product",
-            ),
-            (
-                _overlap(gauge.neighbours(first, k, "euclidean"), gauge.neighbours(second, k, "euclidean")),
-                "the nearest by cosine are asked for",
-            ),
+            (by_dot, "divide by the lengths: cosine, not dot product"),
+            (by_distance, "the nearest by cosine are asked for"),
             (right * k, "a share lies between 0 and 1: divide by k"),
             (right * k / (2 * k - right * k), "the share of k is asked for, not of the union"),
             (100 * right, "a share lies between 0 and 1; this looks like per cent"),
             (1 - right, "this is the share that is lost"),
         ]
-        compare(
-            answer(before, after, k),
-            right,
-            f"the share of common neighbours, {len(first)} items, k = {k}",
-            slips,
-            exact=False,
-        )
+        where = f"the share of common neighbours, {len(first)} items, k = {k}"
+        compare(answer(before, after, k), right, where, slips, exact=False)
 
 
 def _with_products(A: np.ndarray, apart: int | None) -> np.ndarray:

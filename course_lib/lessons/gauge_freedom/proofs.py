@@ -17,6 +17,7 @@ import numpy as np
 import sympy as sp
 
 from course_lib.lessons.shared.counterexample import Counterexample
+from course_lib.lessons.shared.symbolic import matrix, simplified, symmetric, vector
 from course_lib.maths import gauge
 from course_lib.maths.arrays import exact
 from course_lib.maths.gauge.algebra import rank
@@ -37,10 +38,10 @@ def thm_cosine_euclid() -> list[sp.Expr]:
     gap = (1 - xy) - (xx - 2 * xy + yy) / 2
     residuals = [gap.subs({xx: 1, yy: 1}), gap - ((1 - xx) + (1 - yy)) / 2]
     for d in (2, 3, 4):
-        x, y = _vector("x", d), _vector("y", d)
+        x, y = vector("x", d), vector("y", d)
         expanded = (1 - x.dot(y)) - (x - y).dot(x - y) / 2
         residuals.append(expanded - ((1 - x.dot(x)) + (1 - y.dot(y))) / 2)
-    return _simplified(residuals)
+    return simplified(*residuals)
 
 
 def cor_neighbours() -> list[sp.Expr]:
@@ -53,8 +54,8 @@ def cor_neighbours() -> list[sp.Expr]:
     def chord2(c: sp.Expr) -> sp.Expr:
         return 2 - 2 * c
 
-    return _simplified(
-        [(chord2(s) - chord2(r)) / 2 - ((1 - s) - (1 - r)), sp.diff(1 - sp.cos(theta), theta) - sp.sin(theta)]
+    return simplified(
+        (chord2(s) - chord2(r)) / 2 - ((1 - s) - (1 - r)), sp.diff(1 - sp.cos(theta), theta) - sp.sin(theta)
     )
 
 
@@ -73,13 +74,11 @@ def prop_geodesic() -> list[sp.Expr]:
     """P2 Proposition 9: 1 - cos = chord^2/2, chord = 2 sin(theta/2), 1 - cos = theta^2/2 - theta^4/24 + O(theta^6)."""
     chord = sp.sqrt((1 - sp.cos(theta)) ** 2 + sp.sin(theta) ** 2)
     series = sp.series(1 - sp.cos(theta), theta, 0, 6).removeO()
-    return _simplified(
-        [
-            chord**2 / 2 - (1 - sp.cos(theta)),
-            chord**2 - (2 * sp.sin(theta / 2)) ** 2,
-            series - (theta**2 / 2 - theta**4 / 24),
-            sp.diff(1 - sp.cos(theta), theta) - sp.sin(theta),
-        ]
+    return simplified(
+        chord**2 / 2 - (1 - sp.cos(theta)),
+        chord**2 - (2 * sp.sin(theta / 2)) ** 2,
+        series - (theta**2 / 2 - theta**4 / 24),
+        sp.diff(1 - sp.cos(theta), theta) - sp.sin(theta),
     )
 
 
@@ -87,7 +86,7 @@ def prop_not_a_metric() -> list[sp.Expr]:
     """sqrt(1 - cos) = chord / sqrt 2 inherits the triangle inequality of the line; 1 - cos fails it by sqrt 2 - 1."""
     root = sp.sqrt(1 - sp.cos(theta)) - sp.sqrt(2) * sp.sqrt((1 - sp.cos(theta)) / 2)
     half = sp.simplify((1 - sp.cos(theta)) / 2 - sp.sin(theta / 2) ** 2)
-    return _simplified([root, half, triangle_fails().unexplained])
+    return simplified(root, half, triangle_fails().unexplained)
 
 
 # ---- the freedom
@@ -100,12 +99,12 @@ def prop_gauge_freedom() -> list[sp.Expr]:
     """
     residuals = []
     for k in (2, 3):
-        A, B, d = _matrix("a", 3, k), _matrix("b", 2, k), sp.diag(*sp.symbols(f"d:{k}", positive=True))
+        A, B, d = matrix("a", 3, k), matrix("b", 2, k), sp.diag(*sp.symbols(f"d:{k}", positive=True))
         residuals += list((A * d) * (B * d.inv()).T - A * B.T)
-    A, B, R = _matrix("a", 3, 2), _matrix("b", 3, 2), _matrix("r", 2, 2)
+    A, B, R = matrix("a", 3, 2), matrix("b", 3, 2), matrix("r", 2, 2)
     residuals += list((A * R) * (B * R.inv().T).T - A * B.T)
     residuals += list((A.T * A).inv() * A.T * (A * R) - R)
-    return _simplified(residuals)
+    return simplified(*residuals)
 
 
 def prop_alignment() -> list[sp.Expr]:
@@ -114,10 +113,10 @@ def prop_alignment() -> list[sp.Expr]:
     So a function of (A, B) is a function of the scores exactly when it is the same in every gauge. The partner is what
     least squares gives, B' = S^T A' (A'^T A')^-1 with S = A B^T; with `prop_gauge_freedom`, R = (A^T A)^-1 A^T A'.
     """
-    A, B, R = _matrix("a", 3, 2), _matrix("b", 2, 2), _matrix("r", 2, 2)
+    A, B, R = matrix("a", 3, 2), matrix("b", 2, 2), matrix("r", 2, 2)
     scores, moved = A * B.T, A * R
     partner = scores.T * moved * (moved.T * moved).inv()
-    return _simplified([*(partner - B * R.inv().T), *((A.T * A).inv() * A.T * moved - R)])
+    return simplified(*(partner - B * R.inv().T), *((A.T * A).inv() * A.T * moved - R))
 
 
 def prop_cosine_gauge() -> list[sp.Expr]:
@@ -128,13 +127,13 @@ def prop_cosine_gauge() -> list[sp.Expr]:
     """
     residuals = []
     for k in (2, 3):
-        S, c = _symmetric("s", k), sp.Symbol("c", positive=True)
-        x, y = _vector("x", k), _vector("y", k)
+        S, c = symmetric("s", k), sp.Symbol("c", positive=True)
+        x, y = vector("x", k), vector("y", k)
         for i, j in itertools.combinations(range(k), 2):
             e_i, e_j = _axis(i, k), _axis(j, k)
             residuals += [(e_i.T * S * e_j)[0] - S[i, j], ((e_i + e_j).T * S * (e_i - e_j))[0] - (S[i, i] - S[j, j])]
         residuals.append((c * x.dot(y)) ** 2 * x.dot(x) * y.dot(y) - x.dot(y) ** 2 * (c * x.dot(x)) * (c * y.dot(y)))
-    return _simplified(residuals)
+    return simplified(*residuals)
 
 
 def thm_normalisation() -> list[sp.Expr]:
@@ -147,7 +146,7 @@ def thm_normalisation() -> list[sp.Expr]:
     """
     residuals = []
     for k in (2, 3):
-        M, x, d = _matrix("m", k, k), _vector("x", k), sp.symbols(f"d:{k}")
+        M, x, d = matrix("m", k, k), vector("x", k), sp.symbols(f"d:{k}")
         excess = M.T * M - sp.eye(k)
         residuals.append((M * x).dot(M * x) - x.dot(x) - (x.T * excess * x)[0])
         for i, j in itertools.combinations(range(k), 2):
@@ -155,15 +154,15 @@ def thm_normalisation() -> list[sp.Expr]:
             residuals += [minor.coeff_monomial(x[j] ** 2) - M[i, j], minor.coeff_monomial(x[i] ** 2) + M[j, i]]
             residuals.append(minor.coeff_monomial(x[i] * x[j]) - (M[i, i] - M[j, j]))
             residuals.append(d[i] * x[i] * x[j] - d[j] * x[j] * x[i] - (d[i] - d[j]) * x[i] * x[j])
-    return _simplified(residuals)
+    return simplified(*residuals)
 
 
 def prop_score_rows() -> list[sp.Expr]:
     """b_i^T (A^T A) b_j is the inner product of columns i and j of the scores A B^T, and the same in every gauge."""
-    A, B, R = _matrix("a", 3, 2), _matrix("b", 2, 2), _matrix("r", 2, 2)
+    A, B, R = matrix("a", 3, 2), matrix("b", 2, 2), matrix("r", 2, 2)
     inner = B * (A.T * A) * B.T
     new_A, new_B = A * R, B * R.inv().T
-    return _simplified([*(inner - (A * B.T).T * (A * B.T)), *(new_B * (new_A.T * new_A) * new_B.T - inner)])
+    return simplified(*(inner - (A * B.T).T * (A * B.T)), *(new_B * (new_A.T * new_A) * new_B.T - inner))
 
 
 # ---- one table on the sphere
@@ -176,12 +175,12 @@ def thm_diagonal_gauge() -> list[sp.Expr]:
     """
     residuals = []
     for k in (2, 3, 4):
-        A, d = _matrix("a", k, k), sp.Matrix(sp.symbols(f"d:{k}", positive=True))
+        A, d = matrix("a", k, k), sp.Matrix(sp.symbols(f"d:{k}", positive=True))
         squares = A.applyfunc(lambda entry: entry**2)
         lengths = sp.Matrix([sum((A[i, j] * d[j]) ** 2 - A[i, j] ** 2 for j in range(k)) for i in range(k)])
         residuals += list(lengths - squares * (d.applyfunc(lambda entry: entry**2) - sp.ones(k, 1)))
         residuals.append(squares.subs(dict(zip(A, sp.eye(k), strict=True))).det() - 1)
-    return _simplified(residuals)
+    return simplified(*residuals)
 
 
 def thm_linear_gauge() -> list[sp.Expr]:
@@ -192,14 +191,14 @@ def thm_linear_gauge() -> list[sp.Expr]:
     """
     residuals = []
     for k in (2, 3):
-        a, R = _vector("a", k), _matrix("r", k, k)
+        a, R = vector("a", k), matrix("r", k, k)
         residuals.append((R.T * a).dot(R.T * a) - a.dot(a) - (a * a.T * (R * R.T - sp.eye(k))).trace())
     for k in (2, 3, 4, 5):
         axes = np.eye(k, dtype=int)
         rows = exact(np.array([*axes, *(axes[i] + axes[j] for i, j in itertools.combinations(range(k), 2))]))
         residuals += [sp.Integer(len(rows) - k * (k + 1) // 2), sp.Integer(gauge.linear_gauge_dimension(rows))]
         residuals.append(sp.Integer(gauge.linear_gauge_dimension(rows[:-1]) - 1))
-    return _simplified(residuals)
+    return simplified(*residuals)
 
 
 def enumerate_diagonal_gauge() -> Fraction:
@@ -230,12 +229,12 @@ def lem_trace() -> list[sp.Expr]:
     """
     residuals = []
     for k in (2, 3, 4):
-        M, s = _symmetric("m", k), sp.symbols(f"s:{k}", positive=True)
+        M, s = symmetric("m", k), sp.symbols(f"s:{k}", positive=True)
         S = sp.diag(*s)
         residuals.append(
             (M * (S + S.inv() - 2 * sp.eye(k))).trace() - sum(M[i, i] * (s[i] - 1) ** 2 / s[i] for i in range(k))
         )
-    return _simplified(residuals)
+    return simplified(*residuals)
 
 
 def thm_certificate() -> list[sp.Expr]:
@@ -244,12 +243,12 @@ def thm_certificate() -> list[sp.Expr]:
     Then `lem_trace` gives S = I. The sum: tr(M S) - tr M = sum_i w_i (a_i^T S a_i - a_i^T a_i), and likewise for S^-1.
     """
     k = 2
-    S, w, a = _symmetric("s", k), sp.symbols("w:3"), [_vector(f"a{i}", k) for i in range(3)]
+    S, w, a = symmetric("s", k), sp.symbols("w:3"), [vector(f"a{i}", k) for i in range(3)]
     M = sum((wi * ai * ai.T for wi, ai in zip(w, a, strict=True)), sp.zeros(k, k))
     kept = sum(wi * ((ai.T * S * ai)[0] - ai.dot(ai)) for wi, ai in zip(w, a, strict=True))
     back = sum(wi * ((ai.T * S.inv() * ai)[0] - ai.dot(ai)) for wi, ai in zip(w, a, strict=True))
     both = (M * (S + S.inv() - 2 * sp.eye(k))).trace()
-    return _simplified([(M * S).trace() - M.trace() - kept, both - kept - back, *lem_trace()])
+    return simplified((M * S).trace() - M.trace() - kept, both - kept - back, *lem_trace())
 
 
 def thm_two_sided_gauge() -> list[sp.Expr]:
@@ -262,14 +261,14 @@ def thm_two_sided_gauge() -> list[sp.Expr]:
     """
     residuals = []
     for k in (2, 3):
-        E, b = _symmetric("e", k), _vector("b", k)
+        E, b = symmetric("e", k), vector("b", k)
         inverse = sp.eye(k) - t * E + t**2 * E * E  # up to t^3: (I + tE) inverse = I + t^3 E^3
         residuals += list((sp.eye(k) + t * E) * inverse - (sp.eye(k) + t**3 * E**3))
         value = sp.expand((b.T * inverse * b)[0])
         residuals += [value.coeff(t, 1) + (b.T * E * b)[0], value.coeff(t, 2) - (E * b).dot(E * b)]
     n, k, p = sp.symbols("n k p", positive=True)  # n: rows of both tables; p: k(k+1)/2, or k
     residuals.append((n * (k - 1) - (p + n * (k - 2))) - (n - p))
-    return _simplified(residuals)
+    return simplified(*residuals)
 
 
 def prop_swapped_squares() -> list[sp.Expr]:
@@ -278,7 +277,7 @@ def prop_swapped_squares() -> list[sp.Expr]:
     d = [y / x for x, y in zip(a, b, strict=True)]
     new_a = sum((x * z) ** 2 for x, z in zip(a, d, strict=True)) - sum(y**2 for y in b)
     new_b = sum((y / z) ** 2 for y, z in zip(b, d, strict=True)) - sum(x**2 for x in a)
-    return _simplified([new_a, new_b])
+    return simplified(new_a, new_b)
 
 
 def thm_one_row_short() -> list[sp.Expr]:
@@ -294,7 +293,7 @@ def thm_one_row_short() -> list[sp.Expr]:
         g = -sum(wi * ri / (1 + t * ri) for wi, ri in zip(w, rate, strict=True))
         rise = sum(wi * ri**2 / (1 + t * ri) ** 2 for wi, ri in zip(w, rate, strict=True))
         residuals += [f - t * g, sp.diff(g, t) - rise]
-    return _simplified(residuals)
+    return simplified(*residuals)
 
 
 def prop_plane_gauge() -> list[sp.Expr]:
@@ -308,9 +307,7 @@ def prop_plane_gauge() -> list[sp.Expr]:
     at = e / (l1 * l2)
     back = sp.cos(phi) ** 2 / (1 + at * l1) + sp.sin(phi) ** 2 / (1 - at * l2)
     first, second = 1 + at * l1, 1 - at * l2
-    return _simplified(
-        [back - 1, first - (l1 + l2) * sp.cos(phi) ** 2 / l2, second - (l1 + l2) * sp.sin(phi) ** 2 / l1]
-    )
+    return simplified(back - 1, first - (l1 + l2) * sp.cos(phi) ** 2 / l2, second - (l1 + l2) * sp.sin(phi) ** 2 / l1)
 
 
 def enumerate_plane_gauge() -> Fraction:
@@ -349,7 +346,7 @@ def prop_projected_step() -> list[sp.Expr]:
     factor = 1 - eta * s
     on_x = 1 - factor * (1 + eta / factor * s)  # coefficients of x: left 1; right factor (1 + eta' s)
     on_g = -eta - factor * (-eta / factor)
-    return _simplified([on_x, on_g])
+    return simplified(on_x, on_g)
 
 
 def prop_decay_gauge() -> list[sp.Expr]:
@@ -357,17 +354,17 @@ def prop_decay_gauge() -> list[sp.Expr]:
 
     So weight decay on both tables leaves S = I, that is rotations, if C > 0.
     """
-    C, R = _symmetric("c", 2), _matrix("r", 2, 2)
+    C, R = symmetric("c", 2), matrix("r", 2, 2)
     S = R * R.T
     sizes = (R.T * C * R).trace() + (R.inv() * C * R.inv().T).trace()
-    return _simplified([sizes - (C * (S + S.inv())).trace(), *lem_trace()])
+    return simplified(sizes - (C * (S + S.inv())).trace(), *lem_trace())
 
 
 def prop_balance() -> list[sp.Expr]:
     """Gradient flow on any loss of the scores keeps A^T A - B^T B: with G = dL/d(A B^T), A' = -G B and B' = -G^T A."""
-    A, B, G = _matrix("a", 3, 2), _matrix("b", 2, 2), _matrix("g", 3, 2)
+    A, B, G = matrix("a", 3, 2), matrix("b", 2, 2), matrix("g", 3, 2)
     dA, dB = -G * B, -G.T * A
-    return _simplified(list(dA.T * A + A.T * dA - dB.T * B - B.T * dB))
+    return simplified(*(dA.T * A + A.T * dA - dB.T * B - B.T * dB))
 
 
 def thm_steck() -> list[sp.Expr]:
@@ -381,7 +378,7 @@ def thm_steck() -> list[sp.Expr]:
     """
     n, k = 3, 2
     s, lam = sp.symbols(f"s:{n}", positive=True), sp.Symbol("lam", positive=True)
-    X, W = sp.diag(*s), _matrix("w", n, n)
+    X, W = sp.diag(*s), matrix("w", n, n)
     best = sp.diag(*(1 / (1 + lam / si**2) for si in s))
     square = sum((s[i] ** 2 + lam) * (W[i, j] - best[i, j]) ** 2 for i in range(n) for j in range(n))
     constant = sum(lam * si**2 / (si**2 + lam) for si in s)
@@ -389,14 +386,14 @@ def thm_steck() -> list[sp.Expr]:
 
     r = sp.symbols(f"r:{k}", positive=True)  # s_i = lam + r_i^2 lam on the kept axes, so that the roots are real
     kept = {s[i]: lam * (1 + r[i] ** 2) for i in range(k)}
-    A, B = _matrix("a", n, k), _matrix("b", n, k)
+    A, B = matrix("a", n, k), matrix("b", n, k)
     objective = _size(X - X * A * B.T) + lam * (_size(X * A) + _size(B))
     closed = {A[i, j]: sp.sqrt((1 - lam / s[i]) / s[i]) if i == j else 0 for i in range(n) for j in range(k)}
     closed |= {B[i, j]: sp.sqrt(s[i] * (1 - lam / s[i])) if i == j else 0 for i in range(n) for j in range(k)}
     gradient = [sp.diff(objective, entry).subs(closed).subs(kept) for entry in (*A, *B)]
     towers = (X * A).subs(closed).subs(kept)
     balanced = towers.T * towers - (B.T * B).subs(closed).subs(kept)
-    return _simplified([first, *gradient, *balanced])
+    return simplified(first, *gradient, *balanced)
 
 
 # ---- counterexamples
@@ -479,21 +476,5 @@ def _size(M: sp.Matrix) -> sp.Expr:
     return sum((entry**2 for entry in M), sp.Integer(0))
 
 
-def _matrix(name: str, rows: int, cols: int) -> sp.Matrix:
-    return sp.Matrix(rows, cols, lambda i, j: sp.Symbol(f"{name}{i}{j}", real=True))
-
-
-def _symmetric(name: str, k: int) -> sp.Matrix:
-    return sp.Matrix(k, k, lambda i, j: sp.Symbol(f"{name}{min(i, j)}{max(i, j)}", real=True))
-
-
-def _vector(name: str, k: int) -> sp.Matrix:
-    return sp.Matrix(sp.symbols(f"{name}_:{k}", real=True))
-
-
 def _axis(i: int, k: int) -> sp.Matrix:
     return sp.eye(k)[:, i]
-
-
-def _simplified(expressions: Iterable[sp.Expr]) -> list[sp.Expr]:
-    return [sp.simplify(sp.sympify(expression)) for expression in expressions]

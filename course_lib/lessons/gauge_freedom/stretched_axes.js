@@ -207,12 +207,8 @@ class View extends Movable {
   }
 
   handle(name, k) {
-    const drag = (event) => this.onDrag(event, k);
-    return mark({
-      class: "cw-handle", "data-handle": k, tabindex: "0", role: "slider", "aria-label": name, "aria-roledescription": "point in the plane",
-      "aria-valuemin": -FARTHEST, "aria-valuemax": FARTHEST, onfocus: () => this.select(k),
-      onkeydown: (event) => this.onKey(event, k), onpointerdown: drag, onpointermove: drag, onpointerup: drag, onpointercancel: drag,
-    }, svg("circle", { class: "cw-touch", r: 18 }), svg("circle", { class: "cw-knob-item", r: 6.5 }));
+    const about = { class: "cw-handle", "data-handle": k, ...this.grip(k, name, FARTHEST), onfocus: () => this.select(k) };
+    return mark(about, svg("circle", { class: "cw-touch", r: 18 }), svg("circle", { class: "cw-knob-item", r: 6.5 }));
   }
 
   showMoved(state) {

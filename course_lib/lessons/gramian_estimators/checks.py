@@ -14,9 +14,12 @@ from course_lib.lessons.shared.forms import (
     Answer,
     compare,
     compare_exact,
+    compare_list,
+    each_case,
     expect,
     fraction,
     is_list,
+    is_table,
     is_whole,
     public,
 )
@@ -67,22 +70,18 @@ def films(
 # ---- what the checks are made of; the hidden checks call them with other inputs ----
 
 
+@each_case
 def check_pairs(
-    answer: Answer, cases: list[tuple[list[Any], list[Any], list[Any], list[Any], Any]], *, times: int = 1
+    answer: Answer, left: list[Any], right_rows: list[Any], w: list[Any], z: list[Any], c: Any, *, times: int = 1
 ) -> None:
     """Task 1a: `answer(U, V, w, z, c)`; the squares are those of times <u, v> - c."""
-    for left, right_rows, w, z, c in cases:
-        u, v, weights = times * exact(left), exact(right_rows), {"left_weights": exact(w), "right_weights": exact(z)}
-        one = gramians.all_pairs_square(_beside(exact(left), c), _beside(v, -1), **weights)
-        right = gramians.all_pairs_square(_beside(u, c), _beside(v, -1), **weights)  # <u, v> - c = <(u, c), (v, -1)>
-        few = len(left) * len(right_rows) <= 1000
-        compare(
-            answer(left, right_rows, w, z, c),
-            right,
-            f"the sum over {len(left)} x {len(right_rows)} pairs, c = {c}",
-            [(one, OTHER_VERSION), *(_pair_slips(u, v, exact(w), exact(z), Fraction(c)) if few else [])],
-            exact=True,
-        )
+    u, v, weights = times * exact(left), exact(right_rows), {"left_weights": exact(w), "right_weights": exact(z)}
+    one = gramians.all_pairs_square(_beside(exact(left), c), _beside(v, -1), **weights)
+    right = gramians.all_pairs_square(_beside(u, c), _beside(v, -1), **weights)  # <u, v> - c = <(u, c), (v, -1)>
+    few = len(left) * len(right_rows) <= 1000
+    where = f"the sum over {len(left)} x {len(right_rows)} pairs, c = {c}"
+    slips = _pair_slips(u, v, exact(w), exact(z), Fraction(c)) if few else []
+    compare(answer(left, right_rows, w, z, c), right, where, [(one, OTHER_VERSION), *slips], exact=True)
 
 
 def _pair_slips(u: np.ndarray, v: np.ndarray, w: np.ndarray, z: np.ndarray, c: Fraction) -> list[tuple[Any, str]]:
@@ -90,6 +89,10 @@ def _pair_slips(u: np.ndarray, v: np.ndarray, w: np.ndarray, z: np.ndarray, c: F
     plain = gramians.all_pairs_square(u, v, left_weights=w, right_weights=z)
     middle, weight, count = 2 * c * (w @ u) @ (z @ v), w.sum() * z.sum(), len(u) * len(v)
     right = plain - middle + c**2 * weight
+    squared = [
+        gramians.all_pairs_square(heavy_u, heavy_v) - middle + c**2 * weight,
+        gramians.all_pairs_square(_beside(u, c) * w[:, None], _beside(v, -1) * z[:, None]),
+    ]
     return [
         (plain, "this is the sum for c = 0"),
         (plain + c**2 * weight, "(s - c)^2 = s^2 - 2 c s + c^2: the middle term is missing"),
@@ -100,156 +103,111 @@ def _pair_slips(u: np.ndarray, v: np.ndarray, w: np.ndarray, z: np.ndarray, c: F
         (right / weight if weight else None, "the sum is asked for, not the weighted mean"),
         (right / count, "the sum is asked for, not the mean"),
         (gramians.all_pairs_square(_beside(u, c), _beside(v, -1)), "the weights w and z are missing"),
-        (
-            gramians.all_pairs_square(heavy_u, heavy_v) - middle + c**2 * weight,
-            "w u u', not (w u)(w u)': the weight is not squared",
-        ),
-        (
-            gramians.all_pairs_square(_beside(u, c) * w[:, None], _beside(v, -1) * z[:, None]),
-            "w u u', not (w u)(w u)': the weight is not squared",
-        ),
+        *((value, "w u u', not (w u)(w u)': the weight is not squared") for value in squared),
     ]
 
 
+@each_case
 def check_gradient(
-    answer: Answer, cases: list[tuple[list[Any], list[Any], list[Any], int]], *, trace: str = "0"
+    answer: Answer, left: list[Any], right_rows: list[Any], examples: list[Any], x: int, *, trace: str = "0"
 ) -> None:
     """Task 1b: `answer(U, V, pairs, x)`, of g + trace tr G_u."""
-    for left, right_rows, examples, x in cases:
-        u, v, n = exact(left), exact(right_rows), len(examples)
-        rows, cols = ([pair[side] for pair in examples] for side in (0, 1))
-        times = rows.count(x)
-        gram = gramians.gramian(v[cols])
-        plain = gram @ u[x] * 2 * times / Fraction(n)
-        gram = gram + Fraction(trace) * np.eye(len(gram), dtype=int).astype(object)  # tr G_u is <G_u, I>
-        one = gram @ u[x] * 2 / Fraction(n)
-        right = one * times
-        distinct = gramians.gramian(v[sorted(set(cols))]) @ u[x] * 2 * times / Fraction(n)
-        other = gramians.gramian(u[rows]) @ u[x] * 2 * times / Fraction(n)
-        got = answer(left, right_rows, examples, x)
-        where = f"the gradient for left entity {x} of {len(left)}, {n} training pairs"
-        expect(is_list(got) and len(got) == len(right), f"{where}: a list of {len(right)} numbers is expected")
-        compare_exact(
-            [got],
-            [right.tolist()],
-            where,
-            [
-                ([plain.tolist()], OTHER_VERSION),
-                ([(right / 2).tolist()], "the derivative of a square brings a 2"),
-                ([one.tolist()], "the entity stands in several training pairs, and each of them pulls"),
-                ([(one / 2).tolist()], "the entity stands in several training pairs, and the square brings a 2"),
-                (
-                    [(gram @ u[x]).tolist()],
-                    "this is G_v u: the gradient of g has 2/n before it, for each pair of the entity",
-                ),
-                ([(2 * gram @ u[x]).tolist()], "g is a mean over the examples on both sides: 1/n is missing"),
-                ([(2 * gram @ u[x] * times).tolist()], "g is a mean over the examples on both sides: 1/n is missing"),
-                (
-                    [(right / times).tolist()] if times else None,
-                    "the entity stands in several training pairs, and each of them pulls",
-                ),
-                ([(right * 2).tolist()], "this is twice the gradient: each of the two Gramians is varied once"),
-                (
-                    [distinct.tolist()],
-                    "the Gramian of the right side is over training pairs, not over distinct entities",
-                ),
-                ([other.tolist()], "the left embedding meets the Gramian of the right side"),
-            ],
-        )
+    u, v, n = exact(left), exact(right_rows), len(examples)
+    rows, cols = ([pair[side] for pair in examples] for side in (0, 1))
+    times = rows.count(x)
+    gram = gramians.gramian(v[cols])
+    plain = gram @ u[x] * 2 * times / Fraction(n)
+    gram = gram + Fraction(trace) * np.eye(len(gram), dtype=int).astype(object)  # tr G_u is <G_u, I>
+    one = gram @ u[x] * 2 / Fraction(n)
+    right = one * times
+    distinct = gramians.gramian(v[sorted(set(cols))]) @ u[x] * 2 * times / Fraction(n)
+    other = gramians.gramian(u[rows]) @ u[x] * 2 * times / Fraction(n)
+    where = f"the gradient for left entity {x} of {len(left)}, {n} training pairs"
+    slips = [
+        (plain, OTHER_VERSION),
+        (right / 2, "the derivative of a square brings a 2"),
+        (one, "the entity stands in several training pairs, and each of them pulls"),
+        (one / 2, "the entity stands in several training pairs, and the square brings a 2"),
+        (gram @ u[x], "this is G_v u: the gradient of g has 2/n before it, for each pair of the entity"),
+        (2 * gram @ u[x], "g is a mean over the examples on both sides: 1/n is missing"),
+        (2 * gram @ u[x] * times, "g is a mean over the examples on both sides: 1/n is missing"),
+        (right / times if times else None, "the entity stands in several training pairs, and each of them pulls"),
+        (right * 2, "this is twice the gradient: each of the two Gramians is varied once"),
+        (distinct, "the Gramian of the right side is over training pairs, not over distinct entities"),
+        (other, "the left embedding meets the Gramian of the right side"),
+    ]
+    compare_list(answer(left, right_rows, examples, x), right, where, slips)
 
 
-def check_sogram(answer: Answer, cases: list[tuple[list[Any], list[Any]]]) -> None:
+@each_case
+def check_sogram(answer: Answer, batches: list[Any], rates: list[Any]) -> None:
     """Task 2: `answer(batches, rates)`."""
-    for batches, rates in cases:
-        estimator = gramians.SOGram(len(batches[0][0]), lambda t, rates=rates: rates[t - 1], correct_start=True)
-        for batch in batches:
-            right = estimator.update(range(len(batch)), exact(batch))
-        means = [gramians.gramian(exact(batch)) for batch in batches]
-        sums = [mean * len(batch) for mean, batch in zip(means, batches, strict=True)]
-        average, weight = _follow(means, rates)
-        swapped, swapped_weight = _follow(means, [1 - rate for rate in rates])
-        back = means[0] * 0
-        reached = Fraction(0)
-        for mean, rate in zip(means, rates, strict=True):
-            reached = (1 - rate) * reached + rate
-            back = ((1 - rate) * back + rate * mean) / reached
-        first = means[0]
-        for mean, rate in zip(means[1:], rates[1:], strict=True):
-            first = (1 - rate) * first + rate * mean
-        pooled = gramians.gramian(exact([row for batch in batches for row in batch]))
-        last = 1 - (1 - rates[-1]) ** len(rates)
-        compare_exact(
-            answer(batches, rates),
-            right.tolist(),
-            f"SOGram after {len(batches)} batches",
-            [
-                (
-                    average.tolist(),
-                    "the start at zero still has a part in it: divide by the weight of the batches so far",
-                ),
-                ((_follow(sums, rates)[0] / weight).tolist(), "average over the batch: a sum would go to b G"),
-                (
-                    _follow(sums, rates)[0].tolist(),
-                    "average over the batch, and divide by the weight of the batches so far",
-                ),
-                (
-                    (average / last).tolist(),
-                    "1 - (1 - alpha)^t is right for a constant rate: which weight do the batches have here?",
-                ),
-                (
-                    (swapped / swapped_weight if swapped_weight else swapped).tolist(),
-                    "alpha is the weight of the new batch, not of the old estimate",
-                ),
-                (swapped.tolist(), "alpha is the weight of the new batch, not of the old estimate"),
-                (back.tolist(), "correct what you return; the average itself goes on without the correction"),
-                (first.tolist(), "a start at the first batch gives that batch far too much weight"),
-                (pooled.tolist(), "this is the Gramian of all rows: old batches must fade"),
-                (means[-1].tolist(), "this is the last batch alone"),
-            ],
-        )
+    estimator = gramians.SOGram(len(batches[0][0]), lambda t, rates=rates: rates[t - 1], correct_start=True)
+    for batch in batches:
+        right = estimator.update(range(len(batch)), exact(batch))
+    means = [gramians.gramian(exact(batch)) for batch in batches]
+    sums = [mean * len(batch) for mean, batch in zip(means, batches, strict=True)]
+    average, weight = _follow(means, rates)
+    swapped, swapped_weight = _follow(means, [1 - rate for rate in rates])
+    weighed = swapped / swapped_weight if swapped_weight else swapped
+    back = means[0] * 0
+    reached = Fraction(0)
+    for mean, rate in zip(means, rates, strict=True):
+        reached = (1 - rate) * reached + rate
+        back = ((1 - rate) * back + rate * mean) / reached
+    first = means[0]
+    for mean, rate in zip(means[1:], rates[1:], strict=True):
+        first = (1 - rate) * first + rate * mean
+    pooled = gramians.gramian(exact([row for batch in batches for row in batch]))
+    last = 1 - (1 - rates[-1]) ** len(rates)
+    where = f"SOGram after {len(batches)} batches"
+    slips = [
+        (average, "the start at zero still has a part in it: divide by the weight of the batches so far"),
+        (_follow(sums, rates)[0] / weight, "average over the batch: a sum would go to b G"),
+        (_follow(sums, rates)[0], "average over the batch, and divide by the weight of the batches so far"),
+        (average / last, "1 - (1 - alpha)^t is right for a constant rate: which weight do the batches have here?"),
+        (weighed, "alpha is the weight of the new batch, not of the old estimate"),
+        (swapped, "alpha is the weight of the new batch, not of the old estimate"),
+        (back, "correct what you return; the average itself goes on without the correction"),
+        (first, "a start at the first batch gives that batch far too much weight"),
+        (pooled, "this is the Gramian of all rows: old batches must fade"),
+        (means[-1], "this is the last batch alone"),
+    ]
+    compare_exact(answer(batches, rates), right, where, slips)
 
 
-def check_sagram(answer: Answer, cases: list[tuple[list[Any], Any, int]]) -> None:
+@each_case
+def check_sagram(answer: Answer, tables: list[Any], beta: Any, b: int) -> None:
     """Task 3: `answer(tables, beta, b)`."""
-    for tables, beta, b in cases:
-        steps = [exact(table) for table in tables]
-        n = len(tables[0])
-        right = enumerated(steps, beta, b)
-        now = gramians.gramian(steps[-1])
-        keep = Fraction(n - 1, n) ** b
-        caches = {
-            "p": _remembered(steps[:-1], keep),
-            "b/n": _remembered(steps[:-1], 1 - Fraction(b, n)),
-            "1/n": _remembered(steps[:-1], 1 - Fraction(1, n)),
-            "after": _remembered(steps, keep),
-            "never": gramians.gramian(steps[0]),
-            "always": gramians.gramian(steps[-2]),
-        }
-        mix = {name: ((1 - beta) * cache + beta * now).tolist() for name, cache in caches.items()}
-        if mix["p"] != right.tolist():
-            raise RuntimeError("the enumeration and the recursion of the mean differ")
-        compare_exact(
-            answer(tables, beta, b),
-            right.tolist(),
-            f"the mean of SAGram, {n} examples, step {len(tables) - 1}, beta = {beta}, b = {b}",
-            [
-                (now.tolist(), "this is the Gramian: only beta = 1 is unbiased"),
-                (caches["p"].tolist(), "this is the cache: the batch corrects it, with weight beta"),
-                (
-                    mix["b/n"],
-                    "an example that is drawn twice is renewed once: what is the chance of being drawn at all?",
-                ),
-                (mix["1/n"], "there are b draws in a batch, and each renews the cache"),
-                (mix["after"], "the estimate is made before the cache is renewed"),
-                (mix["never"], "after each step the cache takes in the batch"),
-                (mix["always"], "only the examples of the batch are renewed"),
-                (((1 - beta) * now + beta * caches["p"]).tolist(), "beta and 1 - beta have changed places"),
-                (
-                    (caches["p"] + beta * b * (now - caches["p"])).tolist(),
-                    "the mean over the batch counts, not the sum",
-                ),
-            ],
-        )
+    steps = [exact(table) for table in tables]
+    n = len(tables[0])
+    right = enumerated(steps, beta, b)
+    now = gramians.gramian(steps[-1])
+    keep = Fraction(n - 1, n) ** b
+    caches = {
+        "p": _remembered(steps[:-1], keep),
+        "b/n": _remembered(steps[:-1], 1 - Fraction(b, n)),
+        "1/n": _remembered(steps[:-1], 1 - Fraction(1, n)),
+        "after": _remembered(steps, keep),
+        "never": gramians.gramian(steps[0]),
+        "always": gramians.gramian(steps[-2]),
+    }
+    mix = {name: (1 - beta) * cache + beta * now for name, cache in caches.items()}
+    if (mix["p"] != right).any():
+        raise RuntimeError("the enumeration and the recursion of the mean differ")
+    where = f"the mean of SAGram, {n} examples, step {len(tables) - 1}, beta = {beta}, b = {b}"
+    slips = [
+        (now, "this is the Gramian: only beta = 1 is unbiased"),
+        (caches["p"], "this is the cache: the batch corrects it, with weight beta"),
+        (mix["b/n"], "an example that is drawn twice is renewed once: what is the chance of being drawn at all?"),
+        (mix["1/n"], "there are b draws in a batch, and each renews the cache"),
+        (mix["after"], "the estimate is made before the cache is renewed"),
+        (mix["never"], "after each step the cache takes in the batch"),
+        (mix["always"], "only the examples of the batch are renewed"),
+        ((1 - beta) * now + beta * caches["p"], "beta and 1 - beta have changed places"),
+        (caches["p"] + beta * b * (now - caches["p"]), "the mean over the batch counts, not the sum"),
+    ]
+    compare_exact(answer(tables, beta, b), right, where, slips)
 
 
 def enumerated(steps: list[np.ndarray], beta: Any, b: int) -> np.ndarray:
@@ -266,39 +224,39 @@ def enumerated(steps: list[np.ndarray], beta: Any, b: int) -> np.ndarray:
     return np.asarray(total / Fraction(len(sequences)))
 
 
-def check_leaving(answer: Answer, cases: list[tuple[int, Fraction]], *, row: list[int] | None = None) -> None:
+@each_case
+def check_leaving(answer: Answer, n: int, beta: Fraction, *, row: list[int] | None = None) -> None:
     """Task 4a: `answer(n, beta)`; every row of `now` is `row`, if that is given."""
-    for n, beta in cases:
-        value = answer(n, beta)
-        expect(is_list(value) and len(value) == 3, "three things are asked for: return cached, now, i")
-        cached, now, i = _rows(value[0], n, "cached"), _rows(value[1], n, "now", row), value[2]
-        expect(is_whole(i) and 0 <= i < n, f"i is a whole number from 0 to {n - 1}")
-        estimate = looked(cached, now, int(i), beta)
-        hint = " The estimate at beta = 1/n is the Gramian of a cache: how far must beta take you beyond it?"
-        expect(
-            outside(estimate),
-            f"n = {n}, beta = {beta}: with your tables the estimate has no negative eigenvalue "
-            f"(the smallest is {_smallest(estimate):.6g}).{hint if beta < 1 else ''}",
-        )
+    value = answer(n, beta)
+    expect(is_list(value, 3), "three things are asked for: return cached, now, i")
+    cached, now, i = _rows(value[0], n, "cached"), _rows(value[1], n, "now", row), value[2]
+    expect(is_whole(i) and 0 <= i < n, f"i is a whole number from 0 to {n - 1}")
+    estimate = looked(cached, now, int(i), beta)
+    hint = " The estimate at beta = 1/n is the Gramian of a cache: how far must beta take you beyond it?"
+    expect(
+        outside(estimate),
+        f"n = {n}, beta = {beta}: with your tables the estimate has no negative eigenvalue "
+        f"(the smallest is {_smallest(estimate):.6g}).{hint if beta < 1 else ''}",
+    )
 
 
 def always_form(value: Any, n: int, *, row: list[int] | None = None) -> tuple[np.ndarray, np.ndarray]:
     """(cached, now), checked for form, and the estimate of the first draw."""
-    expect(is_list(value) and len(value) == 2, "two things are asked for: return cached, now")
+    expect(is_list(value, 2), "two things are asked for: return cached, now")
     cached, now = _rows(value[0], n, "cached"), _rows(value[1], n, "now", row)
     expect(outside(looked(cached, now, 0, 1)), f"n = {n}: the estimate of the first draw has no negative eigenvalue")
     return cached, now
 
 
-def check_always(answer: Answer, sizes: list[int], *, row: list[int] | None = None) -> None:
-    for n in sizes:
-        cached, now = always_form(answer(n), n, row=row)
-        inside = [i for i in range(n) if not outside(looked(cached, now, i, 1))]
-        expect(
-            not inside,
-            f"n = {n}: for {len(inside)} of the draws the estimate stays in the cone, as for i = {(inside or [0])[0]}. "
-            "The mean of all estimates is a Gramian, so they cannot all fail in one direction: use two",
-        )
+@each_case
+def check_always(answer: Answer, n: int, *, row: list[int] | None = None) -> None:
+    cached, now = always_form(answer(n), n, row=row)
+    inside = [i for i in range(n) if not outside(looked(cached, now, i, 1))]
+    expect(
+        not inside,
+        f"n = {n}: for {len(inside)} of the draws the estimate stays in the cone, as for i = {(inside or [0])[0]}. "
+        "The mean of all estimates is a Gramian, so they cannot all fail in one direction: use two",
+    )
 
 
 def looked(cached: np.ndarray, now: np.ndarray, i: int, beta: Any) -> np.ndarray:
@@ -314,37 +272,29 @@ def outside(matrix: np.ndarray) -> bool:
     return bool(a < 0 or c < 0 or a * c < b * b)
 
 
-def check_batch(answer: Answer, cases: list[tuple[Fraction, int]], *, replace: bool, louder: int = 1) -> None:
+@each_case
+def check_batch(answer: Answer, given: Fraction, n: int, *, replace: bool, louder: int = 1) -> None:
     """Task 5: `answer(share, n)`; grad h is so many times as long as grad g, and its part is at most the share."""
-    for given, n in cases:
-        share = given / louder
-        right = _smallest_batch(share, None if replace else n)
-        got = answer(given, n)
-        expect(is_list(got) and len(got) == 2, "two numbers are asked for: with replacement, and without")
-        value = got[0 if replace else 1]
-        expect(is_whole(value), "the size of a batch is a whole number")
-        way = "with" if replace else "without"
-        compare(
-            int(value),
-            right,
-            f"the smallest batch drawn {way} replacement, share {given}, n = {n}",
-            [
-                (_smallest_batch(given, None if replace else n), OTHER_VERSION),
-                (right - 1, "the share is then still larger: round up"),
-                (right + 1, "one fewer is enough"),
-                (
-                    _smallest_batch(share, n if replace else None),
-                    f"this is the batch for draws with{'out' if replace else ''} replacement",
-                ),
-                (
-                    None if replace else min(n, _smallest_batch(share, None)),
-                    "without replacement no pair comes twice: the share is 0 at b = n",
-                ),
-                (-(-share * n // 1), "the share of the observed pairs, not the share of the data that is in the batch"),
-                (-(-1 // share**2), "the share falls like 1/b, not like 1/sqrt(b)"),
-            ],
-            exact=True,
-        )
+    share = given / louder
+    right = _smallest_batch(share, None if replace else n)
+    got = answer(given, n)
+    expect(is_list(got, 2), "two numbers are asked for: with replacement, and without")
+    value = got[0 if replace else 1]
+    expect(is_whole(value), "the size of a batch is a whole number")
+    way = "with" if replace else "without"
+    where = f"the smallest batch drawn {way} replacement, share {given}, n = {n}"
+    other_way = _smallest_batch(share, n if replace else None)
+    at_most_n = None if replace else min(n, _smallest_batch(share, None))
+    slips = [
+        (_smallest_batch(given, None if replace else n), OTHER_VERSION),
+        (right - 1, "the share is then still larger: round up"),
+        (right + 1, "one fewer is enough"),
+        (other_way, f"this is the batch for draws with{'out' if replace else ''} replacement"),
+        (at_most_n, "without replacement no pair comes twice: the share is 0 at b = n"),
+        (-(-share * n // 1), "the share of the observed pairs, not the share of the data that is in the batch"),
+        (-(-1 // share**2), "the share falls like 1/b, not like 1/sqrt(b)"),
+    ]
+    compare(int(value), right, where, slips, exact=True)
 
 
 def check_rate(answer: Answer, path: list[Any], batches: list[Any], *, every: int = 1) -> None:
@@ -362,24 +312,19 @@ def check_rate(answer: Answer, path: list[Any], batches: list[Any], *, every: in
     delta = whole / np.sqrt(every)  # the steps of a random walk add up as squares
     right = best(delta, sigma)
     net = np.sqrt(((grams[-1] - grams[0]) ** 2).sum()) / len(moves)
-    ratio = float(delta / sigma)
+    ratio, noise = float(delta / sigma), lengths(np.diff(seen, axis=0))
+    one_too_many = best(delta, np.sqrt((errors**2).sum() / len(moves)))
     slips = [
         (best(whole, sigma), OTHER_VERSION),
         (best(whole / every, sigma), "the steps of a random walk add up as squares: delta^2 is divided, not delta"),
         (best(np.sqrt(ratio), 1), "r is the square of delta/sigma"),
         (best(moves.mean(), errors.mean()), "delta^2 is the mean of squares, not the square of a mean"),
-        (
-            best(delta, np.sqrt((errors**2).sum() / len(moves))),
-            "there is one batch more than there are steps: divide by their number",
-        ),
+        (one_too_many, "there is one batch more than there are steps: divide by their number"),
         (best(np.sqrt((moves**2).sum()), np.sqrt((errors**2).sum())), "delta^2 and sigma^2 are means, not sums"),
         (best(sigma, delta), "delta and sigma have changed places"),
+        (best(noise.std(), sigma), "the true Gramian moves by delta; the batches differ by their noise as well"),
         (
-            best(lengths(np.diff(seen, axis=0)).std(), sigma),
-            "the true Gramian moves by delta; the batches differ by their noise as well",
-        ),
-        (
-            best(np.sqrt((lengths(np.diff(seen, axis=0)) ** 2).mean()), sigma),
+            best(np.sqrt((noise**2).mean()), sigma),
             "the true Gramian moves by delta; the batches differ by their noise as well",
         ),
         (best(net, sigma), "this is the length of the whole way: the mean square of the single steps is asked for"),
@@ -389,13 +334,8 @@ def check_rate(answer: Answer, path: list[Any], batches: list[Any], *, every: in
         (ratio**2, "r itself is not the rate: solve alpha^2 = r (1 - alpha)"),
         (ratio**2 / (1 + ratio**2), "the estimate carries its own error, too: solve alpha^2 = r (1 - alpha)"),
     ]
-    compare(
-        answer(path, batches),
-        right,
-        f"the best rate, {len(moves)} steps, {grams.shape[1]} x {grams.shape[1]}",
-        slips,
-        exact=False,
-    )
+    where = f"the best rate, {len(moves)} steps, {grams.shape[1]} x {grams.shape[1]}"
+    compare(answer(path, batches), right, where, slips, exact=False)
 
 
 def _follow(updates: list[np.ndarray], rates: list[Any]) -> tuple[np.ndarray, Fraction]:
@@ -426,10 +366,7 @@ def _smallest_batch(share: Fraction, n: int | None) -> int:
 
 
 def _rows(value: Any, n: int, name: str, row: list[int] | None = None) -> np.ndarray:
-    expect(
-        is_list(value) and len(value) == n and all(is_list(row) and len(row) == 2 for row in value),
-        f"{name} has {n} rows of two numbers",
-    )
+    expect(is_table(value, n, 2), f"{name} has {n} rows of two numbers")
     rows = [[fraction(entry, name) for entry in row] for row in value]
     expect(all(map(any, rows)), f"no row of {name} is zero")
     expect(row is None or all(entries == row for entries in rows), f"every row of {name} is {row}")

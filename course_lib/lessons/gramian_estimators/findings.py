@@ -15,12 +15,13 @@ import numpy as np
 from course_lib.lessons.gramian_estimators.free_tables import Race
 from course_lib.lessons.shared.findings import Difference, by_seed, finding
 
-BATCHES = (128, 1024)
+BATCHES = {"128": 128, "1024": 1024}
+RATES = {rate: rate for rate in ("0.1", "0.01", "0.001")}
 FIGURE_8_GAIN = 0.029  # of SOGram with the rate 0.1 over sampling: P4, Appendix E
 Row = dict[str, Any]
 
 # Findings on stored results, and what one case usually is there
-on_p4_f2 = partial(finding, rests_on=["P4-F2-laptop"], case="batch size")
+on_p4_f2 = partial(finding, rests_on=["P4-F2-laptop"], case="batch size", cases=BATCHES)
 on_p4_f3 = partial(finding, rests_on=["P4-F3-laptop"])
 on_p4_f6 = partial(finding, rests_on=["P4-F6-laptop"], case="data set")
 on_p4_f7 = partial(finding, rests_on=["P4-F7-laptop"])
@@ -143,31 +144,25 @@ def _watched(estimator: str, batch: int) -> Row:
 
 
 @on_p4_f2("SOGram is closer to the Gramian than sampling")
-def sogram_is_closer(f2: Any) -> dict[str, Difference]:
+def sogram_is_closer(f2: Any, batch: int) -> Difference:
     """Error of sampling minus that of SOGram (α = 0.01) with the same batches, over seeds; Wikispeedia."""
-    return {
-        str(batch): _paired(f2, "error late", _watched("sampling", batch), _watched("sogram 0.01", batch))
-        for batch in BATCHES
-    }
+    return _paired(f2, "error late", _watched("sampling", batch), _watched("sogram 0.01", batch))
 
 
-@on_p4_f2("SOGram with batches of 128 is closer to the Gramian than sampling with 1024", case="data set")
+@on_p4_f2("SOGram with batches of 128 is closer to the Gramian than sampling with 1024", case="data set", cases=None)
 def sogram_needs_less(f2: Any) -> dict[str, Difference]:
     """Error of sampling with 1024 minus that of SOGram (α = 0.01) with 128, over seeds."""
     return {"Wikispeedia": _paired(f2, "error late", _watched("sampling", 1024), _watched("sogram 0.01", 128))}
 
 
 @on_p4_f2("SAGram with β = 1 is the closest of all to the Gramian", claimed={"1024"})
-def beta_one_is_closest(f2: Any) -> dict[str, Difference]:
+def beta_one_is_closest(f2: Any, batch: int) -> Difference:
     """Least error of the others minus that of SAGram with β = 1, the same batches, over seeds; Wikispeedia."""
-    others = ("sampling", "sogram 0.01", "sagram 1/n")
-    found = {}
-    for batch in BATCHES:
-        errors = [f2.values("error late", **_watched(name, batch)) for name in others]
-        found[str(batch)] = Difference.paired(
-            np.min(errors, axis=0), f2.values("error late", **_watched("sagram 1", batch))
-        )
-    return found
+    *others, ours = (
+        f2.values("error late", **_watched(name, batch))
+        for name in ("sampling", "sogram 0.01", "sagram 1/n", "sagram 1")
+    )
+    return Difference.paired(np.min(others, axis=0), ours)
 
 
 # ---- Figures 3 and 7 on Wikispeedia: SOGram at several rates
@@ -181,35 +176,37 @@ def _errors(stored: Any, when: str, rate: str, **where: Any) -> np.ndarray:
 @on_p4_f3(
     "Of two rates of SOGram the higher one is closer early and the lower one late",
     case="pair of rates",
+    cases={
+        f"{float(high):g} and {low}": (high, low)
+        for high, low in (("1.0", "0.01"), ("0.1", "0.01"), ("0.1", "0.001"), ("0.01", "0.001"))
+    },
     claimed={"1 and 0.01", "0.1 and 0.01"},
 )
-def rates_cross(f3: Any) -> dict[str, Difference]:
+def rates_cross(f3: Any, rates: tuple[str, str]) -> Difference:
     """The smaller of two differences: early, lower minus higher rate; late, higher minus lower; over seeds."""
-    found = {}
-    for high, low in (("1.0", "0.01"), ("0.1", "0.01"), ("0.1", "0.001"), ("0.01", "0.001")):
-        early = _errors(f3, "early", low) - _errors(f3, "early", high)
-        late = _errors(f3, "late", high) - _errors(f3, "late", low)
-        found[f"{float(high):g} and {low}"] = Difference.above(np.minimum(early, late))
-    return found
+    early, late = (np.subtract(*(_errors(f3, when, rate) for rate in rates)) for when in ("early", "late"))
+    return Difference.above(np.minimum(-early, late))
 
 
-@on_p4_f3("Correcting the start of SOGram at least halves its early error", case="rate")
-def corrected_start_halves(f3: Any) -> dict[str, Difference]:
+@on_p4_f3(
+    "Correcting the start of SOGram at least halves its early error",
+    case="rate",
+    cases={rate: rate for rate in ("0.01", "0.001")},
+)
+def corrected_start_halves(f3: Any, rate: str) -> Difference:
     """Half of the early error minus that with the start corrected, over seeds; Wikispeedia, batches of 128."""
-    return {
-        rate: Difference.paired(_errors(f3, "early", rate) / 2, _errors(f3, "early", f"{rate} corrected"))
-        for rate in ("0.01", "0.001")
-    }
+    return Difference.paired(_errors(f3, "early", rate) / 2, _errors(f3, "early", f"{rate} corrected"))
 
 
-@on_p4_f7("With a learning rate five times lower SOGram's late error is larger", case="rate", claimed={"0.1", "0.01"})
-def slower_training_errs_more(f7: Any) -> dict[str, Difference]:
+@on_p4_f7(
+    "With a learning rate five times lower SOGram's late error is larger",
+    case="rate",
+    cases=RATES,
+    claimed={"0.1", "0.01"},
+)
+def slower_training_errs_more(f7: Any, rate: str) -> Difference:
     """Late error at the lower learning rate minus that at the higher one, over seeds; Wikispeedia, batches of 1024."""
-    fast, slow = sorted(f7.distinct("lr"), reverse=True)
-    return {
-        rate: Difference.paired(_errors(f7, "late", rate, lr=slow), _errors(f7, "late", rate, lr=fast))
-        for rate in ("0.1", "0.01", "0.001")
-    }
+    return Difference.paired(*(_errors(f7, "late", rate, lr=lr) for lr in sorted(f7.distinct("lr"))))
 
 
 @on_p4_f7("With a learning rate five times lower the Gramian moves by more of its norm in a step", case="data set")

@@ -14,6 +14,7 @@ from fractions import Fraction
 import numpy as np
 import sympy as sp
 
+from course_lib.lessons.shared.symbolic import dot, symmetric
 from course_lib.maths import gramians
 from course_lib.maths.arrays import exact
 
@@ -38,7 +39,7 @@ def thm_gramian_form() -> list[sp.Expr]:
     double = sum((small_u[x, :] * small_v[y, :].T)[0] ** 2 for x in range(N) for y in range(N))
     return [
         pairs._normalize() - products._normalize(),
-        sp.expand(double - _dot(small_u.T * small_u, small_v.T * small_v)),
+        sp.expand(double - dot(small_u.T * small_u, small_v.T * small_v)),
     ]
 
 
@@ -46,14 +47,14 @@ def lem_example_gravity() -> sp.Expr:
     """(7): the mean over the examples of 1/2 [<u_i, G_v u_i> + <v_i, G_u v_i>] - g. P4 prints the sum over i."""
     u, v = _table("u"), _table("v")
     each = [(_form(u, i, _gram(v)) + _form(v, i, _gram(u))) / 2 for i in range(N)]
-    return sp.expand(sum(each) / N - _dot(_gram(u), _gram(v)))
+    return sp.expand(sum(each) / N - dot(_gram(u), _gram(v)))
 
 
 def prop_batch_gramian() -> sp.Expr:
     """(14) - (15): the mean over B x B' of squared inner products is a product of Gramians, of two batch sizes."""
     u, v = _table("u", 2), _table("v", 4)
     pairs = sum((u[x, :] * v[y, :].T)[0] ** 2 for x in range(2) for y in range(4)) / sp.Integer(8)
-    return sp.expand(pairs - _dot(_gram(u), _gram(v)))
+    return sp.expand(pairs - dot(_gram(u), _gram(v)))
 
 
 def prop_gravity_shrinks() -> list[sp.Expr]:
@@ -63,7 +64,7 @@ def prop_gravity_shrinks() -> list[sp.Expr]:
     u, and the solution exp(-2 l t/n) of the equation.
     """
     u, v = _table("u"), _table("v")
-    gravity = _dot(_gram(u), _gram(v))
+    gravity = dot(_gram(u), _gram(v))
     slope = sp.Matrix([[sp.diff(gravity, u[i, a]) for a in range(D)] for i in range(N)])
     n, t, level, start = sp.symbols("n t l c", positive=True)
     path = start * sp.exp(-2 * level * t / n)
@@ -80,11 +81,11 @@ def thm_unbiased_gravity() -> sp.Expr:
     arbitrary symmetric errors E, each sign with probability 1/2, independent of i, and constants for the derivative.
     """
     u, v = _moving("u"), _moving("v")
-    error_u, error_v = _symmetric("e"), _symmetric("f")
+    error_u, error_v = symmetric("e", D), symmetric("f", D)
     mean = sp.Integer(0)
     for i, sign in itertools.product(range(N), (1, -1)):
         mean += _slope(u, v, i, _gram(u) + sign * error_u, _gram(v) + sign * error_v)
-    return sp.expand(mean / (2 * N) - _dot(_gram(u), _gram(v)).diff(theta))
+    return sp.expand(mean / (2 * N) - dot(_gram(u), _gram(v)).diff(theta))
 
 
 def prop_stop_gradient() -> list[sp.Expr]:
@@ -94,14 +95,14 @@ def prop_stop_gradient() -> list[sp.Expr]:
     d/dtheta g; and the value of the loss minus 2 g.
     """
     u, v = _moving("u"), _moving("v")
-    old_u, old_v = _symmetric("c"), _symmetric("k")  # constants that hold the value of G now
+    old_u, old_v = symmetric("c", D), symmetric("k", D)  # constants that hold the value of G now
     now = {old_u[a, b]: _gram(u)[a, b] for a in range(D) for b in range(D)} | {
         old_v[a, b]: _gram(v)[a, b] for a in range(D) for b in range(D)
     }
-    gravity = _dot(_gram(u), _gram(v))
+    gravity = dot(_gram(u), _gram(v))
     flowing = [(1 - alpha) * old + alpha * _gram(x) for old, x in ((old_u, u), (old_v, v))]
-    loss = _dot(_gram(u), flowing[1]) + _dot(_gram(v), flowing[0])
-    stopped = _dot(_gram(u), old_v) + _dot(_gram(v), old_u)
+    loss = dot(_gram(u), flowing[1]) + dot(_gram(v), flowing[0])
+    stopped = dot(_gram(u), old_v) + dot(_gram(v), old_u)
     return [
         sp.expand(loss.diff(theta).subs(now) - (1 + alpha) * gravity.diff(theta)),
         sp.expand(stopped.diff(theta).subs(now) - gravity.diff(theta)),
@@ -118,7 +119,7 @@ def thm_prior_gravity() -> list[sp.Expr]:
     u, v, q, r = _moving("u"), _moving("v"), _table("q", N, 1), _table("r", N, 1)
     double = sum(((u[x, :] * v[y, :].T)[0] - q[x] * r[y]) ** 2 for x in range(N) for y in range(N)) / sp.Integer(N**2)
     h_u, h_v = u.T * q / N, v.T * r / N
-    form = _dot(_gram(u), _gram(v)) - 2 * _dot(h_u, h_v) + _dot(q.T * q, r.T * r) / N**2
+    form = dot(_gram(u), _gram(v)) - 2 * dot(h_u, h_v) + dot(q.T * q, r.T * r) / N**2
     error = sp.Matrix(sp.symbols("e1:3"))
     mean = sp.Integer(0)
     for i, sign in itertools.product(range(N), (1, -1)):
@@ -136,12 +137,12 @@ def thm_stationary_points() -> list[sp.Expr]:
     at G_hat = G minus that of g, so that (18) is then stationarity of (2).
     """
     u, v = _moving("u"), _moving("v")
-    estimate, gram = _symmetric("e"), _symmetric("g")
+    estimate, gram = symmetric("e", D), symmetric("g", D)
     away = estimate - gram
     first = sum(_slope(u, v, i, _gram(u), _gram(v)) for i in range(N)) / N
     return [
-        sp.expand(_dot(away, -away) + sum(entry**2 for entry in away)),
-        sp.expand(first - _dot(_gram(u), _gram(v)).diff(theta)),
+        sp.expand(dot(away, -away) + sum(entry**2 for entry in away)),
+        sp.expand(first - dot(_gram(u), _gram(v)).diff(theta)),
     ]
 
 
@@ -290,7 +291,7 @@ def prop_uniform_gravity() -> sp.Expr:
     left = sum((u[x, :].T * u[x, :] * sp.Rational(n, 2 * rows[x]) for x, _ in examples), sp.zeros(D)) / n
     right = sum((v[y, :].T * v[y, :] * sp.Rational(n, 3 * cols[y]) for _, y in examples), sp.zeros(D)) / n
     mean = sum((u[x, :] * v[y, :].T)[0] ** 2 for x in range(2) for y in range(3)) / sp.Integer(6)
-    return sp.expand(_dot(left, right) - mean)
+    return sp.expand(dot(left, right) - mean)
 
 
 # ---- the estimators themselves, over every draw, in rational arithmetic
@@ -464,16 +465,8 @@ def _moving(name: str) -> sp.Matrix:
     return sp.Matrix(N, D, lambda i, a: sp.Function(f"{name}{i}{a}")(theta))
 
 
-def _symmetric(name: str) -> sp.Matrix:
-    return sp.Matrix(D, D, lambda a, b: sp.Symbol(f"{name}{min(a, b)}{max(a, b)}", real=True))
-
-
 def _gram(table: sp.Matrix) -> sp.Matrix:
     return table.T * table / table.rows
-
-
-def _dot(a: sp.Matrix, b: sp.Matrix) -> sp.Expr:
-    return sum((x * y for x, y in zip(a, b, strict=True)), sp.Integer(0))
 
 
 def _form(table: sp.Matrix, i: int, matrix: sp.Matrix) -> sp.Expr:

@@ -13,8 +13,11 @@ from course_lib.lessons.shared.forms import (
     PASSED,
     Answer,
     compare,
+    each_case,
     expect,
     fraction,
+    is_list,
+    is_table,
     is_whole,
     plain_check,
     public,
@@ -76,67 +79,57 @@ def check_weights(
         for i, j in cells:
             pop, label = int(rows[i] * cols[j]), int(table[i, j])
             plain = weights[i, j] * table.size
-            compare(
-                answer(table.tolist(), i, j, size),
-                outer * plain + inner * label,  # each positive stands on the diagonal in s of M batches, scaled by M/s
-                f"the weight of l- at cell ({i}, {j}), label {label}, batches of {size} of {total}",
-                {
-                    plain: OTHER_VERSION,
-                    outer * plain: "the diagonal cells are counted, too: once for each time that the pair is drawn",
-                    rho * pop: "a positive pair is not its own negative: the diagonal leaves out pop times rho once",
-                    Fraction(size, total)
-                    * (pop - int(table[i, j])): "two draws without replacement: (s - 1)/(M - 1), not s/M",
-                    Fraction(size, total) * pop: "two draws without replacement: (s - 1)/(M - 1), not s/M",
-                    weights[i, j]: "the weight is asked for times m n",
-                    Fraction(pop): "the batch size is missing: rho",
-                    Fraction(1): "1 is the weight in the average over all pairs; in-batch sampling has another one",
-                    Fraction(0): "a cell that the batch calls negative does have a weight",
-                },
-                exact=True,
-            )
+            where = f"the weight of l- at cell ({i}, {j}), label {label}, batches of {size} of {total}"
+            slips = {
+                plain: OTHER_VERSION,
+                outer * plain: "the diagonal cells are counted, too: once for each time that the pair is drawn",
+                rho * pop: "a positive pair is not its own negative: the diagonal leaves out pop times rho once",
+                Fraction(size, total)
+                * (pop - int(table[i, j])): "two draws without replacement: (s - 1)/(M - 1), not s/M",
+                Fraction(size, total) * pop: "two draws without replacement: (s - 1)/(M - 1), not s/M",
+                weights[i, j]: "the weight is asked for times m n",
+                Fraction(pop): "the batch size is missing: rho",
+                Fraction(1): "1 is the weight in the average over all pairs; in-batch sampling has another one",
+                Fraction(0): "a cell that the batch calls negative does have a weight",
+            }
+            compare(answer(table.tolist(), i, j, size), outer * plain + inner * label, where, slips, exact=True)
 
 
-def check_best_score(answer: Answer, cases: list[tuple[int, Any, int, int]], *, high: int = 1, low: int = 0) -> None:
+@each_case
+def check_best_score(
+    answer: Answer, pop: int, omega: Any, size: int, total: int, *, high: int = 1, low: int = 0
+) -> None:
     """The score that minimises the expected loss of a positive pair, square loss, every l- of the batch times omega.
 
     l+ is (high - x)^2 / 2 and l- is (low - x)^2 / 2.
     """
-    for pop, omega, size, total in cases:
-        shape = (total, total)
-        plain = in_batch.expected_coefficients("in_batch", batch_size=size, n_positives=total, shape=shape)
-        weighed = plain.weigh_negatives(Fraction(omega))
-        down = weighed.grid * pop**weighed.power + weighed.constant + weighed.inverse / pop
-        rho = Fraction(size - 1, total - 1)
-        up = weighed.positive / (weighed.positive + down)
-        slips = {
-            1 / (1 + Fraction(omega) * rho * pop): "a positive pair has the weight rho (pop - 1) on l-, not rho pop",
-            1 / (1 + rho * (pop - 1)): "omega multiplies every l-: it must appear",
-            1 / (1 + Fraction(omega) * Fraction(size, total) * (pop - 1)): "rho is (s - 1)/(M - 1), not s/M",
-            Fraction(1): f"{high} is the label; l- pulls the score away from it",
-        }
-        compare(
-            answer(pop, omega, size, total),
-            low + (high - low) * up,
-            f"the best score at pop {pop}, omega {omega}, batches of {size} of {total}",
-            [
-                (up, OTHER_VERSION),
-                (high * up, f"l- pulls the score to {low}, and not to 0"),
-                *((low + (high - low) * part, hint) for part, hint in slips.items()),
-            ],
-            exact=True,
-        )
+    shape = (total, total)
+    plain = in_batch.expected_coefficients("in_batch", batch_size=size, n_positives=total, shape=shape)
+    weighed = plain.weigh_negatives(Fraction(omega))
+    down = weighed.grid * pop**weighed.power + weighed.constant + weighed.inverse / pop
+    rho = Fraction(size - 1, total - 1)
+    up = weighed.positive / (weighed.positive + down)
+    parts = {
+        1 / (1 + Fraction(omega) * rho * pop): "a positive pair has the weight rho (pop - 1) on l-, not rho pop",
+        1 / (1 + rho * (pop - 1)): "omega multiplies every l-: it must appear",
+        1 / (1 + Fraction(omega) * Fraction(size, total) * (pop - 1)): "rho is (s - 1)/(M - 1), not s/M",
+        Fraction(1): f"{high} is the label; l- pulls the score away from it",
+    }
+    where = f"the best score at pop {pop}, omega {omega}, batches of {size} of {total}"
+    slips = [
+        (up, OTHER_VERSION),
+        (high * up, f"l- pulls the score to {low}, and not to 0"),
+        *((low + (high - low) * part, hint) for part, hint in parts.items()),
+    ]
+    compare(answer(pop, omega, size, total), low + (high - low) * up, where, slips, exact=True)
 
 
 def counterexample_form(value: Any, **asked: int) -> tuple[np.ndarray, int, tuple[int, int], Fraction]:
     """(labels, batch_size, (i, j), gap), checked for form; asked: rows, columns, positives, size where prescribed."""
     form = "return labels, batch_size, (i, j), gap"
-    expect(isinstance(value, (tuple, list)) and len(value) == 4, f"four things are asked for: {form}")
+    expect(is_list(value, 4), f"four things are asked for: {form}")
     labels, size, cell, gap = value
-    rows = (
-        [list(row) if isinstance(row, (list, tuple, np.ndarray)) else [] for row in labels]
-        if isinstance(labels, (list, tuple, np.ndarray))
-        else []
-    )
+    rows = [list(row) if is_list(row) else [] for row in labels] if is_list(labels) else []
     expect(0 < len(rows) <= LARGEST_LABELS, f"labels is a matrix of 1 to {LARGEST_LABELS} rows")
     expect(
         0 < len(rows[0]) <= LARGEST_LABELS and len({len(row) for row in rows}) == 1,
@@ -158,10 +151,7 @@ def counterexample_form(value: Any, **asked: int) -> tuple[np.ndarray, int, tupl
         expect(
             found[name] == number, f"{number} {name} are asked for (of the labels, or of a batch), not {found[name]}"
         )
-    expect(
-        isinstance(cell, (tuple, list)) and len(cell) == 2 and all(is_whole(place) for place in cell),
-        "the cell is a pair (i, j), counted from 0",
-    )
+    expect(is_list(cell, 2) and all(is_whole(place) for place in cell), "the cell is a pair (i, j), counted from 0")
     expect(0 <= cell[0] < table.shape[0] and 0 <= cell[1] < table.shape[1], "the cell lies outside the matrix")
     return table, int(size), (int(cell[0]), int(cell[1])), fraction(gap, "gap")
 
@@ -223,12 +213,8 @@ def expected_shard(answer: Answer, labels: np.ndarray, size: int) -> np.ndarray:
 def shard_matrix(answer: Answer, rows: list[int], cols: list[int], total: int, shape: tuple[int, int]) -> list[Any]:
     """The matrix that a student's `shard_weights` returns, entry by entry a Fraction."""
     value = answer(rows, cols, total, shape, 2)
-    expect(
-        isinstance(value, (list, tuple, np.ndarray))
-        and len(value) == len(rows)
-        and all(isinstance(row, (list, tuple, np.ndarray)) and len(row) == len(cols) for row in value),
-        f"return an h x h matrix of weights of l-, here {len(rows)} x {len(cols)}",
-    )
+    h, width = len(rows), len(cols)
+    expect(is_table(value, h, width), f"return an h x h matrix of weights of l-, here {h} x {width}")
     return [[fraction(entry, "each weight") for entry in row] for row in value]
 
 
@@ -239,27 +225,21 @@ def check_share(answer: Answer, users: list[int], items: list[int], sizes: list[
     for size in sizes:
         even = in_batch.misclassification_threshold(Fraction(size), Fraction(total))
         threshold = 1 + odds * (even - 1)
-        compare(
-            answer(users, items, size),
-            float((pop > threshold).mean()),
-            f"the share of {total} pairs below zero at batches of {size}",
-            {
-                float((pop > even).mean()): OTHER_VERSION,
-                float(
-                    (pop >= threshold).mean()
-                ): "a pair exactly at the threshold has the score 0, which is not negative"
-                if odds == 1
-                else "a pair exactly at the threshold is not below it",
-                float((pop > 1 + odds * total / size).mean()): "rho is (s - 1)/(M - 1), not s/M",
-                float((pop > odds * total / size).mean()): "rho is (s - 1)/(M - 1), not s/M, and pop - 1, not pop",
-                float(
-                    (pop > odds * (total - 1) / (size - 1)).mean()
-                ): "the weight of l- on a positive is rho (pop - 1), not rho pop",
-                float((pop <= threshold).mean()): "this is the share that stays above zero",
-                100 * float((pop > threshold).mean()): "a share lies between 0 and 1; this looks like per cent",
-            },
-            exact=False,
-        )
+        where = f"the share of {total} pairs below zero at batches of {size}"
+        slips = {
+            float((pop > even).mean()): OTHER_VERSION,
+            float((pop >= threshold).mean()): "a pair exactly at the threshold has the score 0, which is not negative"
+            if odds == 1
+            else "a pair exactly at the threshold is not below it",
+            float((pop > 1 + odds * total / size).mean()): "rho is (s - 1)/(M - 1), not s/M",
+            float((pop > odds * total / size).mean()): "rho is (s - 1)/(M - 1), not s/M, and pop - 1, not pop",
+            float(
+                (pop > odds * (total - 1) / (size - 1)).mean()
+            ): "the weight of l- on a positive is rho (pop - 1), not rho pop",
+            float((pop <= threshold).mean()): "this is the share that stays above zero",
+            100 * float((pop > threshold).mean()): "a share lies between 0 and 1; this looks like per cent",
+        }
+        compare(answer(users, items, size), float((pop > threshold).mean()), where, slips, exact=False)
 
 
 def _exact(table: np.ndarray) -> np.ndarray:

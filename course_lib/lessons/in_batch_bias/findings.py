@@ -16,6 +16,8 @@ from course_lib.papers import agreement
 
 RATIOS = (1e-5, 1e-3, 1e-1)  # the batch ratios of the page's own runs
 SMALLEST, LARGEST = {"ratio": RATIOS[0]}, {"ratio": RATIOS[-1]}
+BY_RATIO = {f"{ratio:g}": ratio for ratio in RATIOS}
+KINDS = {kind: kind for kind in ("square", "logistic")}
 # the exact optima of the square loss in P3-T6
 STORED = {"ml-1m": "ML-1M", "amazon-beauty-5core": "Amazon Beauty"}
 FROM_T6 = {
@@ -44,28 +46,28 @@ def _changes(runs: Sequence[Any], more: Mapping[str, Any], less: Mapping[str, An
     return Difference.paired(_p5(runs, **more, **both), _p5(runs, **less, **both))
 
 
-@finding("In-Batch finds less than Unbiased", case="pair of loss and batch ratio")
-def in_batch_finds_less(runs: Sequence[Any]) -> dict[str, Difference]:
+@finding(
+    "In-Batch finds less than Unbiased",
+    case="pair of loss and batch ratio",
+    cases={
+        f"{kind}, {name}": {"pointwise": kind, "ratio": ratio} for kind in KINDS for name, ratio in BY_RATIO.items()
+    },
+)
+def in_batch_finds_less(runs: Sequence[Any], where: Mapping[str, Any]) -> Difference:
     """P@5 of Unbiased minus that of In-Batch, over seeds."""
-    return {
-        f"{pointwise}, {ratio:g}": _changes(
-            runs, {"loss": "unbiased"}, {"loss": "in_batch"}, pointwise=pointwise, ratio=ratio
-        )
-        for pointwise in ("square", "logistic")
-        for ratio in RATIOS
-    }
+    return _changes(runs, {"loss": "unbiased"}, {"loss": "in_batch"}, **where)
 
 
-@finding("In-Batch finds less at the largest batch ratio than at the smallest", case="kind of loss")
-def in_batch_falls(runs: Sequence[Any]) -> dict[str, Difference]:
+@finding("In-Batch finds less at the largest batch ratio than at the smallest", case="kind of loss", cases=KINDS)
+def in_batch_falls(runs: Sequence[Any], kind: str) -> Difference:
     """P@5 at the smallest ratio minus that at the largest, over seeds."""
-    return {kind: _changes(runs, SMALLEST, LARGEST, pointwise=kind, loss="in_batch") for kind in ("square", "logistic")}
+    return _changes(runs, SMALLEST, LARGEST, pointwise=kind, loss="in_batch")
 
 
-@finding("Pos-Neg finds more at the largest batch ratio than at the smallest", case="kind of loss")
-def pos_neg_climbs(runs: Sequence[Any]) -> dict[str, Difference]:
+@finding("Pos-Neg finds more at the largest batch ratio than at the smallest", case="kind of loss", cases=KINDS)
+def pos_neg_climbs(runs: Sequence[Any], kind: str) -> Difference:
     """P@5 at the largest ratio minus that at the smallest, over seeds."""
-    return {kind: _changes(runs, LARGEST, SMALLEST, pointwise=kind, loss="pos_neg") for kind in ("square", "logistic")}
+    return _changes(runs, LARGEST, SMALLEST, pointwise=kind, loss="pos_neg")
 
 
 @finding(
@@ -86,15 +88,13 @@ def logistic_unbiased_falls(runs: Sequence[Any]) -> dict[str, Difference]:
 @finding(
     "In-Batch finds more when its scores are multiplied by the popularity of the film",
     case="batch ratio",
+    cases=BY_RATIO,
     claimed={"1e-05", "0.1"},
 )
-def serving_times_popularity_helps(runs: Sequence[Any]) -> dict[str, Difference]:
+def serving_times_popularity_helps(runs: Sequence[Any], ratio: float) -> Difference:
     """P@5 of the scores times popularity minus that of the scores as they are, square loss, over seeds."""
-    where = {"pointwise": "square", "loss": "in_batch"}
-    return {
-        f"{ratio:g}": _changes(runs, {"serving": "times popularity"}, {"serving": "raw"}, ratio=ratio, **where)
-        for ratio in RATIOS
-    }
+    where = {"pointwise": "square", "loss": "in_batch", "ratio": ratio}
+    return _changes(runs, {"serving": "times popularity"}, {"serving": "raw"}, **where)
 
 
 @finding("At the smallest batch ratio In-Batch finds more than Pos-Neg, square loss", case="data set")
@@ -143,31 +143,22 @@ def _closed_form(t6: Any, loss: str, serving: str, metric: str) -> np.ndarray:
     return np.array(t6.values(metric, loss=loss, serving=serving, **where))
 
 
-METRICS = ("P@1", "P@5", "P@25", "R@5")  # those that the lab shows
+by_metric = partial(on_p3_t6, case="metric", cases={name: name for name in ("P@1", "P@5", "P@25", "R@5")})  # the lab's
 
 
-@on_p3_t6("Multiplied by popularity, the exact optimum of In-Batch finds more than that of all pairs", case="metric")
-def multiplied_beats_all_pairs(t6: Any) -> dict[str, Difference]:
+@by_metric("Multiplied by popularity, the exact optimum of In-Batch finds more than that of all pairs")
+def multiplied_beats_all_pairs(t6: Any, metric: str) -> Difference:
     """The metric of the Popularity optimum, scores times popularity, minus that of the Unbiased one, over splits."""
-    return {
-        metric: Difference.paired(
-            _closed_form(t6, "popularity", "times popularity", metric), _closed_form(t6, "unbiased", "raw", metric)
-        )
-        for metric in METRICS
-    }
+    multiplied = _closed_form(t6, "popularity", "times popularity", metric)
+    return Difference.paired(multiplied, _closed_form(t6, "unbiased", "raw", metric))
 
 
-@on_p3_t6(
-    "Multiplied by popularity, the exact optimum of In-Batch is level with the best number that P3 prints",
-    case="metric",
-)
-def multiplied_is_level_with_print(t6: Any) -> dict[str, Difference]:
+@by_metric("Multiplied by popularity, the exact optimum of In-Batch is level with the best number that P3 prints")
+def multiplied_is_level_with_print(t6: Any, metric: str) -> Difference | None:
     """What another split may change, minus the distance from the best of P3's Tables 5 and 6, square loss, ML-1M."""
-    return {
-        metric: Difference(_of_one_more(found) - abs(found.mean() - _best_printed(metric)), n=len(found))
-        for metric in METRICS
-        if len(found := _closed_form(t6, "popularity", "times popularity", metric))
-    }
+    found = _closed_form(t6, "popularity", "times popularity", metric)
+    off = abs(found.mean() - _best_printed(metric)) if len(found) else 0
+    return Difference(_of_one_more(found) - off, n=len(found)) if len(found) else None
 
 
 def _best_printed(metric: str) -> float:
@@ -380,31 +371,28 @@ def x1_values(x1: Any, data: str, loss: str, ratio: float | None = None, metric:
     return np.array([row["value"] for row in sorted(rows, key=lambda row: row["seed"])])
 
 
-def _in_batch_ahead(x1: Any, data: str, sign: int) -> dict[str, Difference]:
-    """P@1 of In-Batch minus that of Unbiased times `sign`, at each batch ratio, over seeds."""
-    unbiased = sign * x1_values(x1, data, "unbiased")
-    return {
-        f"{X1_NAMES[data]}, {ratio:g}": Difference.paired(sign * x1_values(x1, data, "in_batch", ratio), unbiased)
-        for ratio in X1_RATIOS
-    }
+def _at_each_ratio(sets: Sequence[str]) -> dict[str, tuple[str, float]]:
+    """The cases of some data sets: (data set, batch ratio)."""
+    return {f"{X1_NAMES[data]}, {ratio:g}": (data, ratio) for data in sets for ratio in X1_RATIOS}
 
 
-@on_p3_x1(
-    "Where the division by popularity costs little, In-Batch finds more than Unbiased",
-    case="pair of data set and batch ratio",
+on_pairs = partial(on_p3_x1, case="pair of data set and batch ratio")
+
+
+@on_pairs(
+    "Where the division by popularity costs little, In-Batch finds more than Unbiased", cases=_at_each_ratio(LOSES)
 )
-def unbiased_can_lose(x1: Any) -> dict[str, Difference]:
+def unbiased_can_lose(x1: Any, where: tuple[str, float]) -> Difference:
     """P@1 of In-Batch minus that of Unbiased, over seeds."""
-    return {name: case for data in LOSES for name, case in _in_batch_ahead(x1, data, 1).items()}
+    data, ratio = where
+    return Difference.paired(x1_values(x1, data, "in_batch", ratio), x1_values(x1, data, "unbiased"))
 
 
-@on_p3_x1(
-    "Where the division by popularity costs much, In-Batch finds less than Unbiased",
-    case="pair of data set and batch ratio",
-)
-def unbiased_wins_elsewhere(x1: Any) -> dict[str, Difference]:
+@on_pairs("Where the division by popularity costs much, In-Batch finds less than Unbiased", cases=_at_each_ratio(WINS))
+def unbiased_wins_elsewhere(x1: Any, where: tuple[str, float]) -> Difference:
     """P@1 of Unbiased minus that of In-Batch, over seeds."""
-    return {name: case for data in WINS for name, case in _in_batch_ahead(x1, data, -1).items()}
+    data, ratio = where
+    return Difference.paired(x1_values(x1, data, "unbiased"), x1_values(x1, data, "in_batch", ratio))
 
 
 @on_p3_x1(

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import sympy as sp
 
+from course_lib.lessons.shared.symbolic import matrix, simplified
 from course_lib.maths import in_batch
 
 M, s, m, n, P, omega = sp.symbols("M s m n P omega", positive=True)
@@ -33,7 +34,7 @@ def lem_change_of_variables() -> sp.Expr:
 
     A polynomial identity in the entries of a 3 x 4 label matrix and of f, so it holds for all of them at once.
     """
-    labels, f = _matrix("y", 3, 4), _matrix("f", 3, 4)
+    labels, f = matrix("y", 3, 4), matrix("f", 3, 4)
     cells = list(itertools.product(range(3), range(4)))
     double = sum(labels[i, jj] * labels[ii, j] * f[i, j] for (i, jj) in cells for (ii, j) in cells)
     single = sum(sum(labels[i, :]) * sum(labels[:, j]) * f[i, j] for i, j in cells)
@@ -53,7 +54,7 @@ def lem_pair_sum() -> list[sp.Expr]:
     """
     p1, p2 = inclusion(1), inclusion(2)
     stated_on, stated_off = s / M + s * (s - 1) / (M * (M - 1)) * (P - 1), s * (s - 1) / (M * (M - 1)) * P
-    return _simplified([p2 - s * (s - 1) / (M * (M - 1)), p1 + (P - 1) * p2 - stated_on, P * p2 - stated_off])
+    return simplified(p2 - s * (s - 1) / (M * (M - 1)), p1 + (P - 1) * p2 - stated_on, P * p2 - stated_off)
 
 
 # ---- the expected objectives
@@ -85,8 +86,8 @@ def _by_lemmas(kind: str) -> dict[str, sp.Expr]:
 def _expectation_residuals(kind: str, on: sp.Expr, off: sp.Expr) -> list[sp.Expr]:
     """Expected weights minus the claimed objective (1/mn)(sum_O l+ + on l-) + (1/mn) sum_notO off l-, both ways."""
     claimed = {"positive": 1 / (m * n), "on": on / (m * n), "off": off / (m * n)}
-    return _simplified(
-        weights[part] - claimed[part] for weights in (expected_cell(kind), _by_lemmas(kind)) for part in claimed
+    return simplified(
+        *(weights[part] - claimed[part] for weights in (expected_cell(kind), _by_lemmas(kind)) for part in claimed)
     )
 
 
@@ -96,7 +97,7 @@ def thm_in_batch_expectation() -> list[sp.Expr]:
     weights = expected_cell("in_batch")
     scale = m * n / (M * s)  # (11) = (m n / (M s)) (28)
     printed_12 = {"positive": 1 / (M * s), "on": RHO * (P - 1) / (M * s), "off": RHO * P / (M * s)}
-    return residuals + _simplified(scale * weights[part] - printed_12[part] for part in printed_12)
+    return residuals + simplified(*(scale * weights[part] - printed_12[part] for part in printed_12))
 
 
 def thm_unbiased_loss() -> list[sp.Expr]:
@@ -104,7 +105,7 @@ def thm_unbiased_loss() -> list[sp.Expr]:
     c = in_batch.coefficients_from("unbiased", a=A, rho=RHO)
     printed_grid = A * (M - 1) / (s - 1) / P
     printed_own = -A * ((M - s) / (s - 1) / P + 1)
-    same = _simplified([c.grid / P - printed_grid, c.constant + c.inverse / P - printed_own])
+    same = simplified(c.grid / P - printed_grid, c.constant + c.inverse / P - printed_own)
     return _expectation_residuals("unbiased", on=sp.Integer(0), off=sp.Integer(1)) + same
 
 
@@ -113,13 +114,11 @@ def thm_cost_sensitive_loss() -> list[sp.Expr]:
     c = in_batch.coefficients_from("unbiased", a=A, rho=RHO).weigh_negatives(omega)
     weights = _count_cell(c, inclusion(1), inclusion(2))
     printed_own = -omega * A * ((M - s) / (s - 1) / P + 1)
-    return _simplified(
-        [
-            weights["positive"] - 1 / (m * n),
-            weights["on"],
-            weights["off"] - omega / (m * n),
-            c.constant + c.inverse / P - printed_own,
-        ]
+    return simplified(
+        weights["positive"] - 1 / (m * n),
+        weights["on"],
+        weights["off"] - omega / (m * n),
+        c.constant + c.inverse / P - printed_own,
     )
 
 
@@ -133,14 +132,12 @@ def thm_pos_neg_loss() -> list[sp.Expr]:
     c = in_batch.coefficients_from("pos_neg", a=A, rho=RHO)
     at_rho = in_batch.coefficients_from("unbiased", a=A, rho=RHO).weigh_negatives(RHO)
     printed_own = -A * ((M - s) / (M - 1) / P + RHO)
-    same = _simplified(
-        [
-            c.grid - A,
-            c.constant + c.inverse / P - printed_own,
-            c.grid - at_rho.grid,
-            c.constant - at_rho.constant,
-            c.inverse - at_rho.inverse,
-        ]
+    same = simplified(
+        c.grid - A,
+        c.constant + c.inverse / P - printed_own,
+        c.grid - at_rho.grid,
+        c.constant - at_rho.constant,
+        c.inverse - at_rho.inverse,
     )
     return _expectation_residuals("pos_neg", on=sp.Integer(0), off=RHO) + same
 
@@ -151,13 +148,13 @@ def thm_sogram_loss() -> list[sp.Expr]:
     both = inclusion(1) * inclusion(1).subs(s, t)
     grid = M**2 / (m * n * s * t) / P
     off = grid * P * both
-    return _simplified([A * inclusion(1) - 1 / (m * n), off - 1 / (m * n), off - A * inclusion(1)])
+    return simplified(A * inclusion(1) - 1 / (m * n), off - 1 / (m * n), off - A * inclusion(1))
 
 
 def thm_masked_loss() -> list[sp.Expr]:
     """E[masked] - (5) (ours, X2), and E[(17) - masked] = 0."""
     difference = [expected_cell("unbiased")[part] - expected_cell("masked")[part] for part in ("positive", "on", "off")]
-    return _expectation_residuals("masked", on=sp.Integer(0), off=sp.Integer(1)) + _simplified(difference)
+    return _expectation_residuals("masked", on=sp.Integer(0), off=sp.Integer(1)) + simplified(*difference)
 
 
 # ---- cost, softmax
@@ -167,13 +164,11 @@ def prop_sampling_cost() -> list[sp.Expr]:
     """(9), (10), (35): naive - |B| (F + G), cross and in-batch - sqrt|B| (F + G), sogram - in-batch - sqrt|B| G."""
     pairs, left, right = sp.symbols("B F G", positive=True)
     cost = {kind: in_batch.encoder_cost(kind, pairs, left, right) for kind in ("naive", "cross", "in_batch", "sogram")}
-    return _simplified(
-        [
-            cost["naive"] - pairs * (left + right),
-            cost["cross"] - sp.sqrt(pairs) * (left + right),
-            cost["in_batch"] - cost["cross"],
-            cost["sogram"] - cost["in_batch"] - sp.sqrt(pairs) * right,
-        ]
+    return simplified(
+        cost["naive"] - pairs * (left + right),
+        cost["cross"] - sp.sqrt(pairs) * (left + right),
+        cost["in_batch"] - cost["cross"],
+        cost["sogram"] - cost["in_batch"] - sp.sqrt(pairs) * right,
     )
 
 
@@ -220,7 +215,7 @@ def thm_batch_variance() -> list[sp.Expr]:
     every s >= 2 the formula against E[T^2] - E[T]^2 over all batches, as a polynomial in the entries of A and B.
     """
     falling = [sp.prod([(s - r) / (M - r) for r in range(order)]) for order in (1, 2, 3, 4)]
-    residuals = _simplified(inclusion(order) - falling[order - 1] for order in (1, 2, 3, 4))
+    residuals = simplified(*(inclusion(order) - falling[order - 1] for order in (1, 2, 3, 4)))
     for size in (4, 5):
         for batch_size in range(2, size + 1):
             residuals.append(_variance_residual(size, batch_size))
@@ -230,7 +225,7 @@ def thm_batch_variance() -> list[sp.Expr]:
 def _variance_residual(size: int, batch_size: int) -> sp.Expr:
     """Enumerated second moment minus the formula, with symbols A_e and B_ef."""
     a = sp.symbols(f"a:{size}")
-    b = _matrix("b", size, size)
+    b = matrix("b", size, size)
     members = range(size)
     values = [
         sum(a[e] for e in batch) + sum(b[e, f] for e in batch for f in batch if e != f)
@@ -271,15 +266,13 @@ def thm_unbiased_structure() -> list[sp.Expr]:
     square = (1 - x) ** 2 / 2 + weight * x**2 / 2
     logistic = sp.log(1 + sp.exp(-x)) + weight * sp.log(1 + sp.exp(x))
     sigma_slope = sp.exp(x) / (1 + sp.exp(x)) ** 2
-    return _simplified(
-        [
-            weight - (1 / P - 1),
-            sp.diff(square, x, 2) - 1 / P,
-            sp.diff(square, x).subs(x, P),
-            square.subs(x, P) - (1 - P) / 2,
-            sp.diff(logistic, x, 2) - sigma_slope / P,
-            sp.limit(sp.diff(logistic, x), x, sp.oo) + (1 - 1 / P),
-        ]
+    return simplified(
+        weight - (1 / P - 1),
+        sp.diff(square, x, 2) - 1 / P,
+        sp.diff(square, x).subs(x, P),
+        square.subs(x, P) - (1 - P) / 2,
+        sp.diff(logistic, x, 2) - sigma_slope / P,
+        sp.limit(sp.diff(logistic, x), x, sp.oo) + (1 - 1 / P),
     )
 
 
@@ -314,14 +307,12 @@ def thm_misclassification() -> list[sp.Expr]:
     logistic = sp.log(1 + sp.exp(-x)) + pull * sp.log(1 + sp.exp(x))
     at_square, at_logistic = 1 / (1 + pull), -sp.log(pull)
     threshold = (RHO * (P - 1)).subs(P, 1 + (M - 1) / (s - 1))
-    return _simplified(
-        [
-            sp.diff(square, x).subs(x, at_square),
-            sp.diff(logistic, x).subs(x, at_logistic),
-            at_square.subs(pull, threshold) - sp.Rational(1, 2),
-            at_logistic.subs(pull, threshold),
-            (expected_cell("in_batch")["on"] / expected_cell("in_batch")["positive"]) - RHO * (P - 1),
-        ]
+    return simplified(
+        sp.diff(square, x).subs(x, at_square),
+        sp.diff(logistic, x).subs(x, at_logistic),
+        at_square.subs(pull, threshold) - sp.Rational(1, 2),
+        at_logistic.subs(pull, threshold),
+        (expected_cell("in_batch")["on"] / expected_cell("in_batch")["positive"]) - RHO * (P - 1),
     )
 
 
@@ -348,13 +339,11 @@ def prop_logq() -> list[sp.Expr]:
     y = sp.symbols("y", positive=True)  # y = exp(x)
     expansion = sp.series(w * sp.log(1 + y / w) - sp.log(1 + y), y, 0, 3).removeO()
     positive = softplus(-(x - sp.log(RHO * P))) + RHO * (P - 1) * softplus(x - sp.log(RHO * P))
-    return _simplified(
-        [
-            sp.diff(weighted, x).subs(x, logit - sp.log(w)),
-            sp.diff(corrected, x).subs(x, logit),
-            expansion - (1 - 1 / w) * y**2 / 2,
-            sp.diff(positive, x).subs(x, sp.log(P / (P - 1))),
-        ]
+    return simplified(
+        sp.diff(weighted, x).subs(x, logit - sp.log(w)),
+        sp.diff(corrected, x).subs(x, logit),
+        expansion - (1 - 1 / w) * y**2 / 2,
+        sp.diff(positive, x).subs(x, sp.log(P / (P - 1))),
     )
 
 
@@ -368,7 +357,7 @@ def prop_gravity_is_popularity() -> sp.Expr:
     term of (15) for the square loss. A polynomial identity in a 2 x 3 label matrix and two-dimensional embeddings,
     with the left side written as a product of two Gramians.
     """
-    labels, u, v = _matrix("y", 2, 3), _matrix("u", 2, 2), _matrix("v", 3, 2)
+    labels, u, v = matrix("y", 2, 3), matrix("u", 2, 2), matrix("v", 3, 2)
     rows, cols = [sum(labels[i, :]) for i in range(2)], [sum(labels[:, j]) for j in range(3)]
     cells = list(itertools.product(range(2), range(3)))
     gram_u = sum((labels[i, j] * u[i, :].T * u[i, :] for i, j in cells), sp.zeros(2))
@@ -433,13 +422,11 @@ def thm_shared_groups() -> list[sp.Expr]:
     stated = (RHO * sum(counts) * c * x**2 - 2 * c * x + (1 - RHO) * c * x**2 + c) / (2 * m * n)
     value, best = RHO * S**2 / d - 2 * S + (1 - RHO) * S**2 / M, d * M / (RHO * M + (1 - RHO) * d)
     own = best / d * (d * held / M) / held
-    return _simplified(
-        [
-            pull + push - stated,
-            sp.diff(value, S).subs(S, best),
-            value.subs(S, best) + best,
-            own - d / (RHO * M + (1 - RHO) * d),
-        ]
+    return simplified(
+        pull + push - stated,
+        sp.diff(value, S).subs(S, best),
+        value.subs(S, best) + best,
+        own - d / (RHO * M + (1 - RHO) * d),
     )
 
 
@@ -457,7 +444,7 @@ class _SquareCase:
 
 
 def _square_cases() -> Iterable[_SquareCase]:
-    scores = _matrix("S", 2, 3)
+    scores = matrix("S", 2, 3)
     cells = list(itertools.product(range(2), range(3)))
     plus = {x: (1 - scores[x]) ** 2 / 2 for x in cells}
     minus = {x: scores[x] ** 2 / 2 for x in cells}
@@ -478,17 +465,9 @@ def _square_cases() -> Iterable[_SquareCase]:
 # ---- what they are made of
 
 
-def _matrix(name: str, rows: int, cols: int) -> sp.Matrix:
-    return sp.Matrix(rows, cols, lambda i, j: sp.Symbol(f"{name}{i}{j}"))
-
-
 def _label_matrices(rows: int, cols: int) -> Iterable[sp.Matrix]:
     """Every 0/1 matrix of this shape without empty rows or columns (Assumption E.1)."""
     for entries in itertools.product((0, 1), repeat=rows * cols):
         matrix = sp.Matrix(rows, cols, entries)
         if all(any(matrix[i, :]) for i in range(rows)) and all(any(matrix[:, j]) for j in range(cols)):
             yield matrix
-
-
-def _simplified(expressions: Iterable[sp.Expr]) -> list[sp.Expr]:
-    return [sp.simplify(sp.sympify(expression)) for expression in expressions]

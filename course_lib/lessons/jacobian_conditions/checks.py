@@ -19,6 +19,7 @@ from course_lib.lessons.shared.forms import (
     Answer,
     compare,
     compare_exact,
+    each_case,
     expect,
     floats,
     is_list,
@@ -83,49 +84,41 @@ def films(d: int, n: int = 200, seed: int = 0) -> tuple[list[Any], list[Any], li
 # ---- what the checks are made of; the hidden checks call them with other inputs ----
 
 
+@each_case
 def check_kernel(
-    answer: Answer, cases: list[tuple[Matrix, Matrix, list[int], list[int]]], *, bias: bool, scale: int = 1
+    answer: Answer, A: Matrix, B: Matrix, first: list[int], second: list[int], *, bias: bool, scale: int = 1
 ) -> None:
     """Task 1: `answer(A, B, x_i, x_j, bias)`; scale times B A x is the output, and then the bias."""
-    for A, B, first, second in cases:
-        got = answer(A, B, first, second, bias)
-        a, b, x, y = (np.array(part, dtype=object) for part in (A, B, first, second))
-        layers, unscaled = (
-            np.array(_whole(_blocks(_two_layers(A, B, [first, second], bias=with_bias))[0][1]), dtype=object)
-            for with_bias in (False, bias)
+    got = answer(A, B, first, second, bias)
+    a, b, x, y = (np.array(part, dtype=object) for part in (A, B, first, second))
+    layers, unscaled = (
+        np.array(_whole(_blocks(_two_layers(A, B, [first, second], bias=with_bias))[0][1]), dtype=object)
+        for with_bias in (False, bias)
+    )
+    right = scale**2 * layers + (unscaled - layers)  # the scale stands before the layers, not before the bias
+    one, codes, inputs = np.eye(len(B), dtype=int).astype(object), (a @ x) @ (a @ y), x @ y
+    extra = one if bias else 0 * one
+    first_alone = inputs * (b @ b.T) + extra
+    slips = [
+        (unscaled, OTHER_VERSION),
+        (scale**2 * unscaled, "the bias is added after the scale: its part is the identity as it is"),
+        (scale * layers + (unscaled - layers), "the scale stands in both Jacobians, so it is squared"),
+        (codes * one + inputs * (b @ b.T), "the trained bias is the same for all: it adds the identity to every block"),
+        (codes * one + inputs * (b @ b.T) + one, "there is no bias here: the identity is one too many"),
+        (codes * one + extra, "A is trained, too: its part is (x_i . x_j) B B^T"),
+        (first_alone, "B is trained, too: its part is the product of the codes A x_i and A x_j, times I"),
+        (inputs * one + extra, "this is the block of a single linear layer"),
+        (inputs * one + inputs * (b @ b.T) + extra, "B sees the codes z = A x, not the inputs"),
+        (codes * one + codes * (b @ b.T) + extra, "A sees the inputs, so its part has x_i . x_j"),
+    ]
+    if bias:
+        slips.append(
+            (codes * one, "A is trained, too: its part is (x_i . x_j) B B^T; and so is the bias: it adds the identity")
         )
-        right = scale**2 * layers + (unscaled - layers)  # the scale stands before the layers, not before the bias
-        one, codes, inputs = np.eye(len(B), dtype=int).astype(object), (a @ x) @ (a @ y), x @ y
-        extra = one if bias else 0 * one
-        slips = [
-            (unscaled, OTHER_VERSION),
-            (scale**2 * unscaled, "the bias is added after the scale: its part is the identity as it is"),
-            (scale * layers + (unscaled - layers), "the scale stands in both Jacobians, so it is squared"),
-            (
-                codes * one + inputs * (b @ b.T),
-                "the trained bias is the same for all: it adds the identity to every block",
-            ),
-            (codes * one + inputs * (b @ b.T) + one, "there is no bias here: the identity is one too many"),
-            (codes * one + extra, "A is trained, too: its part is (x_i . x_j) B B^T"),
-            (
-                inputs * (b @ b.T) + extra,
-                "B is trained, too: its part is the product of the codes A x_i and A x_j, times I",
-            ),
-            (inputs * one + extra, "this is the block of a single linear layer"),
-            (inputs * one + inputs * (b @ b.T) + extra, "B sees the codes z = A x, not the inputs"),
-            (codes * one + codes * (b @ b.T) + extra, "A sees the inputs, so its part has x_i . x_j"),
-        ]
-        if bias:
-            slips.append(
-                (
-                    codes * one,
-                    "A is trained, too: its part is (x_i . x_j) B B^T; and so is the bias: it adds the identity",
-                )
-            )
-        if b.shape[0] == b.shape[1]:
-            slips.append((codes * one + inputs * (b.T @ b) + extra, "a change of A passes through B: B B^T, not B^T B"))
-        where = f"K_ij at A = {A}, B = {B}, x_i = {first}, x_j = {second}, {'with' if bias else 'without'} bias"
-        compare_exact(got, right.tolist(), where, [(slip.tolist(), hint) for slip, hint in slips])
+    if b.shape[0] == b.shape[1]:
+        slips.append((codes * one + inputs * (b.T @ b) + extra, "a change of A passes through B: B B^T, not B^T B"))
+    where = f"K_ij at A = {A}, B = {B}, x_i = {first}, x_j = {second}, {'with' if bias else 'without'} bias"
+    compare_exact(got, right, where, slips)
 
 
 TOWERS: dict[str, str] = {
@@ -162,37 +155,27 @@ def check_tangent(answer: Answer, names: list[str]) -> None:
         expect(bool(got) == right, f"the tower '{name}' {'does' if right else 'does not'} stay tangent: {TOWERS[name]}")
 
 
-def check_momentum(answer: Answer, cases: list[tuple[list[Any], Any, Any]], *, decay: str = "0") -> None:
+@each_case
+def check_momentum(answer: Answer, turns: list[Any], lr: Any, mu: Any, *, decay: str = "0") -> None:
     """Task 3: `answer(start, squared_velocities, lr, momentum)`; each step also takes lr decay q away."""
-    for turns, lr, mu in cases:
-        start, squares, right = heavy_ball(turns, lr, mu, Fraction(decay))
-        cross = [mu ** (t - s) * squares[s] for t in range(len(squares)) for s in range(t)]
-        late = [mu ** (t - s - 1) * squares[s] for t in range(len(squares)) for s in range(t)]
-        pythagoras = start + lr**2 * sum(squares)
-        compare(
-            answer(start, squares, lr, mu),
-            right,
-            f"||q_T||^2 from {start}, squared velocities {[str(x) for x in squares]}, lr {lr}, momentum {mu}",
-            [
-                (pythagoras + 2 * lr**2 * sum(cross), OTHER_VERSION),
-                (pythagoras, "under momentum the step is not orthogonal to q: 2 <q, dq> is missing"),
-                (pythagoras + lr**2 * sum(cross), "<q, dq> enters twice in ||q + dq||^2"),
-                (
-                    pythagoras - 2 * lr**2 * sum(cross),
-                    "<q, v> is negative, so the step -lr v points outward: momentum adds length",
-                ),
-                (
-                    pythagoras + 2 * lr**2 * sum(late),
-                    "v_s is met again t - s steps later, each time times the momentum: mu^(t - s)",
-                ),
-                (
-                    pythagoras + 2 * lr**2 * (sum(cross) + sum(squares)),
-                    "the gradient of step t itself is orthogonal to q_t: only s < t count",
-                ),
-                (pythagoras + 2 * lr * sum(cross), "the step and the way to it both have the learning rate: lr^2"),
-            ],
-            exact=True,
-        )
+    start, squares, right = heavy_ball(turns, lr, mu, Fraction(decay))
+    cross = [mu ** (t - s) * squares[s] for t in range(len(squares)) for s in range(t)]
+    late = [mu ** (t - s - 1) * squares[s] for t in range(len(squares)) for s in range(t)]
+    pythagoras = start + lr**2 * sum(squares)
+    where = f"||q_T||^2 from {start}, squared velocities {[str(x) for x in squares]}, lr {lr}, momentum {mu}"
+    inward = pythagoras - 2 * lr**2 * sum(cross)
+    early = pythagoras + 2 * lr**2 * sum(late)
+    with_own = pythagoras + 2 * lr**2 * (sum(cross) + sum(squares))
+    slips = [
+        (pythagoras + 2 * lr**2 * sum(cross), OTHER_VERSION),
+        (pythagoras, "under momentum the step is not orthogonal to q: 2 <q, dq> is missing"),
+        (pythagoras + lr**2 * sum(cross), "<q, dq> enters twice in ||q + dq||^2"),
+        (inward, "<q, v> is negative, so the step -lr v points outward: momentum adds length"),
+        (early, "v_s is met again t - s steps later, each time times the momentum: mu^(t - s)"),
+        (with_own, "the gradient of step t itself is orthogonal to q_t: only s < t count"),
+        (pythagoras + 2 * lr * sum(cross), "the step and the way to it both have the learning rate: lr^2"),
+    ]
+    compare(answer(start, squares, lr, mu), right, where, slips, exact=True)
 
 
 def heavy_ball(
@@ -211,7 +194,7 @@ def heavy_ball(
 
 def tower_form(value: Any) -> tuple[Matrix, Matrix]:
     """(A, B), checked for form."""
-    expect(is_list(value) and len(value) == 2, "two matrices are asked for: return A, B")
+    expect(is_list(value, 2), "two matrices are asked for: return A, B")
     A, B = (_whole_matrix(part, name) for part, name in zip(value, "AB", strict=True))
     hidden, users, d = len(A), len(A[0]), len(B)
     expect(
@@ -292,45 +275,30 @@ def check_share(
         (1 - right, "this is the share of the others"),
         (100 * right, "a share lies between 0 and 1; this looks like per cent"),
     ]
-    compare(
-        got,
-        right,
-        f"the share of {len(inputs)} examples within 90 +- {within:g} degrees in {len(weights)} dimensions",
-        slips,
-        exact=False,
-    )
+    where = f"the share of {len(inputs)} examples within 90 +- {within:g} degrees in {len(weights)} dimensions"
+    compare(got, right, where, slips, exact=False)
 
 
-def check_chance(answer: Answer, dimensions: list[int], *, within: float = 10) -> None:
+@each_case
+def check_chance(answer: Answer, d: int, *, within: float = 10) -> None:
     """Task 6b: `answer(d)`."""
-    for d in dimensions:
-        right = p0.chance_of_right_angle(d, within=within)
-        slips = [
-            (p0.chance_of_right_angle(d, within=10), OTHER_VERSION),
-            (
-                within / 90,
-                f"{2 * within:g} of 180 degrees is right in the plane only: in more dimensions most directions are "
-                "nearly orthogonal",
-            ),
-            (right / 2, "both sides of 90 degrees count"),
-            (
-                1 - p0.chance_of_right_angle(d, within=90 - within),
-                f"the cosine of {90 - within:g} degrees is the sine of {within:g}: |cos| < sin {within:g}",
-            ),
-            (
-                p0.chance_of_right_angle(d + 1, within=within),
-                "the sphere in d dimensions has d - 1 of its own: Beta(1/2, (d - 1)/2)",
-            ),
-            (100 * right, "a probability lies between 0 and 1; this looks like per cent"),
-        ]
-        compare(
-            answer(d),
-            right,
-            f"the chance of 90 +- {within:g} degrees in {d} dimensions",
-            slips,
-            exact=False,
-            tolerance=1e-6,
-        )
+    right = p0.chance_of_right_angle(d, within=within)
+    wider = p0.chance_of_right_angle(d + 1, within=within)
+    of_cosine = 1 - p0.chance_of_right_angle(d, within=90 - within)
+    slips = [
+        (p0.chance_of_right_angle(d, within=10), OTHER_VERSION),
+        (
+            within / 90,
+            f"{2 * within:g} of 180 degrees is right in the plane only: in more dimensions most directions are "
+            "nearly orthogonal",
+        ),
+        (right / 2, "both sides of 90 degrees count"),
+        (of_cosine, f"the cosine of {90 - within:g} degrees is the sine of {within:g}: |cos| < sin {within:g}"),
+        (wider, "the sphere in d dimensions has d - 1 of its own: Beta(1/2, (d - 1)/2)"),
+        (100 * right, "a probability lies between 0 and 1; this looks like per cent"),
+    ]
+    where = f"the chance of 90 +- {within:g} degrees in {d} dimensions"
+    compare(answer(d), right, where, slips, exact=False, tolerance=1e-6)
 
 
 # ---- towers ----

@@ -13,6 +13,7 @@ from course_lib.lessons.shared.forms import (
     compare,
     compare_arrays,
     compare_exact,
+    each_case,
     expect,
     is_list,
     is_whole,
@@ -35,60 +36,54 @@ GRAMS = [[[4, 1], [1, 2]], [[2, -1], [-1, 6]]]
 # ---- what the checks are made of; the hidden checks call them with other inputs ----
 
 
+@each_case
 def check_queries(
-    answer: Answer, cases: list[tuple[list[Any], list[Any], int, int, float]], *, handicap: str = "0"
+    answer: Answer, q: list[Any], k: list[Any], rank: int, size: int, tau: float, *, handicap: str = "0"
 ) -> None:
     """Task 1a: the first of the two that `answer(Q, K, rank, size, tau)` returns.
 
     `handicap` is taken from the score of each positive, as in the additive margin softmax.
     """
-    for q, k, rank, size, tau in cases:
-        right, _ = _own_gradient(q, k, rank, size, tau, handicap=handicap)
-        local, _ = _own_gradient(q, k, rank, size, tau, local=True, handicap=handicap)
-        rows = len(right)
-        compare_arrays(
-            _two(answer(q, k, rank, size, tau))[0],
-            right,
-            f"the gradient to the queries of process {rank} of {size}, tau = {tau:g}",
-            [
-                (_own_gradient(q, k, rank, size, tau)[0], OTHER_VERSION),
-                (right * rows, "the loss is the mean over the process's own rows, not their sum"),
-                (right / size, "the mean is over the process's own rows, not over all rows: DDP divides by P later"),
-                (right * tau, "the scores are divided by tau, and so is their gradient"),
-                (local, "each row meets the items of all processes"),
-                (-right, "the sign: the positive is pulled, so its share minus 1 stands before it"),
-                (right + np.array(k)[_rows(q, rank, size)] / (rows * tau), "the pull of the positive is missing"),
-            ],
-        )
+    right, _ = _own_gradient(q, k, rank, size, tau, handicap=handicap)
+    local, _ = _own_gradient(q, k, rank, size, tau, local=True, handicap=handicap)
+    rows = len(right)
+    where = f"the gradient to the queries of process {rank} of {size}, tau = {tau:g}"
+    slips = [
+        (_own_gradient(q, k, rank, size, tau)[0], OTHER_VERSION),
+        (right * rows, "the loss is the mean over the process's own rows, not their sum"),
+        (right / size, "the mean is over the process's own rows, not over all rows: DDP divides by P later"),
+        (right * tau, "the scores are divided by tau, and so is their gradient"),
+        (local, "each row meets the items of all processes"),
+        (-right, "the sign: the positive is pulled, so its share minus 1 stands before it"),
+        (right + np.array(k)[_rows(q, rank, size)] / (rows * tau), "the pull of the positive is missing"),
+    ]
+    compare_arrays(_two(answer(q, k, rank, size, tau))[0], right, where, slips)
 
 
+@each_case
 def check_items(
-    answer: Answer, cases: list[tuple[list[Any], list[Any], int, int, float]], *, handicap: str = "0"
+    answer: Answer, q: list[Any], k: list[Any], rank: int, size: int, tau: float, *, handicap: str = "0"
 ) -> None:
     """Task 1b: the second of the two that `answer(Q, K, rank, size, tau)` returns."""
-    for q, k, rank, size, tau in cases:
-        _, right = _own_gradient(q, k, rank, size, tau, handicap=handicap)
-        own = _rows(q, rank, size)
-        kept = np.zeros_like(right)
-        kept[own] = right[own]
-        unpulled = right.copy()
-        unpulled[own] += np.array(q)[own] / (len(own) * tau)
-        _, everyone = _own_gradient(q, k, 0, 1, tau, handicap=handicap)
-        compare_arrays(
-            _two(answer(q, k, rank, size, tau))[1],
-            right,
-            f"the gradient to all items from process {rank} of {size}, tau = {tau:g}",
-            [
-                (_own_gradient(q, k, rank, size, tau)[1], OTHER_VERSION),
-                (right * len(own), "the loss is the mean over the process's own rows, not their sum"),
-                (right / size, "the mean is over the process's own rows, not over all rows: DDP divides by P later"),
-                (right * tau, "the scores are divided by tau, and so is their gradient"),
-                (kept, "the items of the other processes are pushed, too: this is what a gather of constants leaves"),
-                (unpulled, "the pull on the own positives is missing"),
-                (everyone, "these are the rows of all processes: this process computes its own rows only"),
-                (everyone * size, "these are the rows of all processes: this process computes its own rows only"),
-            ],
-        )
+    _, right = _own_gradient(q, k, rank, size, tau, handicap=handicap)
+    own = _rows(q, rank, size)
+    kept = np.zeros_like(right)
+    kept[own] = right[own]
+    unpulled = right.copy()
+    unpulled[own] += np.array(q)[own] / (len(own) * tau)
+    _, everyone = _own_gradient(q, k, 0, 1, tau, handicap=handicap)
+    where = f"the gradient to all items from process {rank} of {size}, tau = {tau:g}"
+    slips = [
+        (_own_gradient(q, k, rank, size, tau)[1], OTHER_VERSION),
+        (right * len(own), "the loss is the mean over the process's own rows, not their sum"),
+        (right / size, "the mean is over the process's own rows, not over all rows: DDP divides by P later"),
+        (right * tau, "the scores are divided by tau, and so is their gradient"),
+        (kept, "the items of the other processes are pushed, too: this is what a gather of constants leaves"),
+        (unpulled, "the pull on the own positives is missing"),
+        (everyone, "these are the rows of all processes: this process computes its own rows only"),
+        (everyone * size, "these are the rows of all processes: this process computes its own rows only"),
+    ]
+    compare_arrays(_two(answer(q, k, rank, size, tau))[1], right, where, slips)
 
 
 def _rows(q: list[Any], rank: int, size: int) -> np.ndarray:
@@ -112,52 +107,43 @@ def _own_gradient(
 
 
 def _two(value: Any) -> Any:
-    expect(is_list(value) and len(value) == 2, "two things are asked for: to the own queries, and to all items")
+    expect(is_list(value, 2), "two things are asked for: to the own queries, and to all items")
     return value
 
 
 Recipe = tuple[int, str, str, str, bool]
 
 
-def check_factors(answer: Answer, cases: list[Recipe], *, before: int = 1) -> None:
+@each_case
+def check_factors(
+    answer: Answer, size: int, rows: str, gather: str, reduction: str, times: bool, *, before: int = 1
+) -> None:
     """Task 2: `answer(processes, rows, gather, reduction, times_world)`; every loss is multiplied by `before`, too."""
-    for size, rows, gather, reduction, times in cases:
-        one = processes.gradient_factors(processes=size, rows=rows, gather=gather, reduction=reduction)
-        scale = before * (size if times else 1)
-        right = _listed(one.times(scale))
-        got = answer(size, rows, gather, reduction, times)
-        where = f"P = {size}, {rows} rows, gather {gather}, {reduction}{', times P' if times else ''}"
-        expect(is_list(got) and len(got) == 5, f"{where}: five numbers are expected: query, pull, near, far, direct")
-        carried = processes.gradient_factors(processes=size, rows=rows, gather="gradients", reduction=reduction)
-        mean = processes.gradient_factors(processes=size, rows=rows, gather=gather, reduction="mean")
-        unaveraged = [factor * size for factor in right]
-        compare_exact(
-            [got],
-            [right],
-            where,
-            [
-                ([_listed(one.times(size if times else 1))], OTHER_VERSION),
-                ([_listed(one)], "the loss of each process is multiplied by P, and so are all its gradients"),
-                (
-                    [_listed(carried.times(scale))],
-                    "constants send no gradient back: which rows does an item's owner see?",
-                ),
-                (
-                    [[*right[:3], Fraction(0), right[4]]] if gather == "constant" else None,
-                    "with all rows, the owner of an item sees the rows of the others as well",
-                ),
-                (
-                    [_listed(mean.times(scale))],
-                    "DDP takes the mean of the processes: a sum over own rows is then 1/P of it",
-                ),
-                ([unaveraged], "DDP divides the sum of the gradients by P"),
-                (
-                    [[*right[:4], right[0]]],
-                    "every process has the whole gradient to the temperature, and the mean of equals is one of them",
-                ),
-                ([[factor / size for factor in right]], "this has been divided by P once too often"),
-            ],
-        )
+    one = processes.gradient_factors(processes=size, rows=rows, gather=gather, reduction=reduction)
+    scale = before * (size if times else 1)
+    right = _listed(one.times(scale))
+    got = answer(size, rows, gather, reduction, times)
+    where = f"P = {size}, {rows} rows, gather {gather}, {reduction}{', times P' if times else ''}"
+    expect(is_list(got, 5), f"{where}: five numbers are expected: query, pull, near, far, direct")
+    carried = processes.gradient_factors(processes=size, rows=rows, gather="gradients", reduction=reduction)
+    mean = processes.gradient_factors(processes=size, rows=rows, gather=gather, reduction="mean")
+    unaveraged = [factor * size for factor in right]
+    direct_as_query = [[*right[:4], right[0]]]
+    no_far = [[*right[:3], Fraction(0), right[4]]] if gather == "constant" else None
+    slips = [
+        ([_listed(one.times(size if times else 1))], OTHER_VERSION),
+        ([_listed(one)], "the loss of each process is multiplied by P, and so are all its gradients"),
+        ([_listed(carried.times(scale))], "constants send no gradient back: which rows does an item's owner see?"),
+        (no_far, "with all rows, the owner of an item sees the rows of the others as well"),
+        ([_listed(mean.times(scale))], "DDP takes the mean of the processes: a sum over own rows is then 1/P of it"),
+        ([unaveraged], "DDP divides the sum of the gradients by P"),
+        (
+            direct_as_query,
+            "every process has the whole gradient to the temperature, and the mean of equals is one of them",
+        ),
+        ([[factor / size for factor in right]], "this has been divided by P once too often"),
+    ]
+    compare_exact([got], [right], where, slips)
 
 
 def _listed(factors: processes.GradientFactors) -> list[Fraction]:
@@ -167,58 +153,41 @@ def _listed(factors: processes.GradientFactors) -> list[Fraction]:
 Part = tuple[list[Any], list[Any]]
 
 
-def check_assemble(answer: Answer, cases: list[list[Part]]) -> None:
+@each_case
+def check_assemble(answer: Answer, parts: list[Part]) -> None:
     """Task 3a: `answer(parts)`."""
-    for parts in cases:
-        size = len(parts)
-        queries, items = np.concatenate([exact(q) for q, _ in parts]), sum(exact(k) for _, k in parts)
-        right = np.concatenate([queries, items]) * Fraction(1, size)
-        kept = np.concatenate([queries, _kept(parts)]) * Fraction(1, size)
-        compare_exact(
-            _stacked(answer(parts)),
-            right.tolist(),
-            f"the gradient of one process, from {size} processes (queries, then items)",
-            [
-                ((right * size).tolist(), "each loss is a mean over B rows, and the whole batch has P B"),
-                (
-                    np.concatenate([queries, items * Fraction(1, size)]).tolist(),
-                    "the queries' gradients are of the mean over B rows, too: divide them by P",
-                ),
-                (
-                    np.concatenate([queries * Fraction(1, size), items]).tolist(),
-                    "the items' gradients are added up and divided by P",
-                ),
-                (kept.tolist(), "every process pushes the items of the others: add up all of their gradients"),
-            ],
-        )
+    size = len(parts)
+    queries, items = np.concatenate([exact(q) for q, _ in parts]), sum(exact(k) for _, k in parts)
+    right = np.concatenate([queries, items]) * Fraction(1, size)
+    kept = np.concatenate([queries, _kept(parts)]) * Fraction(1, size)
+    where = f"the gradient of one process, from {size} processes (queries, then items)"
+    items_alone = np.concatenate([queries, items * Fraction(1, size)])
+    slips = [
+        (right * size, "each loss is a mean over B rows, and the whole batch has P B"),
+        (items_alone, "the queries' gradients are of the mean over B rows, too: divide them by P"),
+        (np.concatenate([queries * Fraction(1, size), items]), "the items' gradients are added up and divided by P"),
+        (kept, "every process pushes the items of the others: add up all of their gradients"),
+    ]
+    compare_exact(_stacked(answer(parts)), right, where, slips)
 
 
-def check_constants(answer: Answer, cases: list[list[Part]]) -> None:
+@each_case
+def check_constants(answer: Answer, parts: list[Part]) -> None:
     """Task 3b: `answer(parts)`."""
-    for parts in cases:
-        size = len(parts)
-        queries, items = np.concatenate([exact(q) for q, _ in parts]), sum(exact(k) for _, k in parts)
-        right = np.concatenate([queries, _kept(parts)]) * Fraction(1, size)
-        compare_exact(
-            _stacked(answer(parts)),
-            right.tolist(),
-            f"what is left with constants, from {size} processes (queries, then items)",
-            [
-                ((right * size).tolist(), "DDP takes the mean over the processes"),
-                (
-                    (np.concatenate([queries, items]) * Fraction(1, size)).tolist(),
-                    "this is the gather with gradients: here nobody sends a gradient to the owner of an item",
-                ),
-                (
-                    np.concatenate([queries * Fraction(1, size), _kept(parts)]).tolist(),
-                    "DDP takes the mean over the processes, of the items' gradients as well",
-                ),
-                (
-                    (np.concatenate([queries, items - _kept(parts)]) * Fraction(1, size)).tolist(),
-                    "the own block of items stays, and the others are lost",
-                ),
-            ],
-        )
+    size = len(parts)
+    queries, items = np.concatenate([exact(q) for q, _ in parts]), sum(exact(k) for _, k in parts)
+    right = np.concatenate([queries, _kept(parts)]) * Fraction(1, size)
+    where = f"what is left with constants, from {size} processes (queries, then items)"
+    gathered = np.concatenate([queries, items]) * Fraction(1, size)
+    queries_alone = np.concatenate([queries * Fraction(1, size), _kept(parts)])
+    without_own = np.concatenate([queries, items - _kept(parts)]) * Fraction(1, size)
+    slips = [
+        (right * size, "DDP takes the mean over the processes"),
+        (gathered, "this is the gather with gradients: here nobody sends a gradient to the owner of an item"),
+        (queries_alone, "DDP takes the mean over the processes, of the items' gradients as well"),
+        (without_own, "the own block of items stays, and the others are lost"),
+    ]
+    compare_exact(_stacked(answer(parts)), right, where, slips)
 
 
 def _kept(parts: list[Part]) -> np.ndarray:
@@ -228,7 +197,7 @@ def _kept(parts: list[Part]) -> np.ndarray:
 
 
 def _stacked(value: Any) -> list[Any]:
-    expect(is_list(value) and len(value) == 2, "two tables are asked for: of all queries, and of all items")
+    expect(is_list(value, 2), "two tables are asked for: of all queries, and of all items")
     expect(all(map(is_list, value)), "two tables are asked for, each a list of rows")
     return [*value[0], *value[1]]
 
@@ -236,130 +205,99 @@ def _stacked(value: Any) -> list[Any]:
 Sampling = tuple[list[Any], int, int]
 
 
-def check_weights(answer: Answer, cases: list[Sampling], *, gathered: bool, kept: str = "1") -> None:
+@each_case
+def check_weights(answer: Answer, labels: list[Any], size: int, batch: int, *, gathered: bool, kept: str = "1") -> None:
     """Task 4: `answer(labels, processes, batch)`: the weights with local negatives, and with gathered ones.
 
     Of the cells a process keeps this share, by chance.
     """
-    for labels, size, batch in cases:
-        table = exact(labels)
-        popularity = table.sum(1)[:, None] * table.sum(0)[None, :]
-        total = int(table.sum())
-        met = processes.meetings("together", processes=size, batch_size=batch, n_positives=total)
-        local, whole = Fraction(kept) * (popularity - table), met.near + met.far
-        count, other = (whole, met.near) if gathered else (met.near, whole)
-        right = local * count
-        replaced = Fraction(size * batch, total) ** 2 if gathered else Fraction(size * batch**2, total**2)
-        value = answer(labels, size, batch)
-        expect(is_list(value) and len(value) == 2, "two tables are asked for: with local negatives, and with gathered")
-        compare_exact(
-            value[int(gathered)],
-            right.tolist(),
-            f"the weights with {'gathered' if gathered else 'local'} negatives, P = {size}, B = {batch}, M = {total}",
-            [
-                ((right / Fraction(kept)).tolist(), OTHER_VERSION),
-                (
-                    (Fraction(kept) * popularity * count).tolist(),
-                    "a positive is no negative of itself: r_i c_j counts it once too often",
-                ),
-                ((local * other).tolist(), "local and gathered have changed places"),
-                (
-                    None if gathered else (right / size).tolist(),
-                    "there are P processes, and each has a grid of its own",
-                ),
-                ((right / 2).tolist(), "a pair of positives meets in two cells: row of one, column of the other"),
-                ((local * replaced).tolist(), "the batch is drawn without replacement: B (B - 1) out of M (M - 1)"),
-                (((1 - table) * right).tolist(), "a positive cell can be met by two other positives as well"),
-                ((right / (size * batch)).tolist(), "the weights are counts of cells in a step, not means over rows"),
-            ],
-        )
+    table = exact(labels)
+    popularity = table.sum(1)[:, None] * table.sum(0)[None, :]
+    total = int(table.sum())
+    met = processes.meetings("together", processes=size, batch_size=batch, n_positives=total)
+    local, whole = Fraction(kept) * (popularity - table), met.near + met.far
+    count, other = (whole, met.near) if gathered else (met.near, whole)
+    right = local * count
+    replaced = Fraction(size * batch, total) ** 2 if gathered else Fraction(size * batch**2, total**2)
+    value = answer(labels, size, batch)
+    expect(is_list(value, 2), "two tables are asked for: with local negatives, and with gathered")
+    where = f"the weights with {'gathered' if gathered else 'local'} negatives, P = {size}, B = {batch}, M = {total}"
+    slips = [
+        (right / Fraction(kept), OTHER_VERSION),
+        (Fraction(kept) * popularity * count, "a positive is no negative of itself: r_i c_j counts it once too often"),
+        (local * other, "local and gathered have changed places"),
+        (None if gathered else right / size, "there are P processes, and each has a grid of its own"),
+        (right / 2, "a pair of positives meets in two cells: row of one, column of the other"),
+        (local * replaced, "the batch is drawn without replacement: B (B - 1) out of M (M - 1)"),
+        ((1 - table) * right, "a positive cell can be met by two other positives as well"),
+        (right / (size * batch), "the weights are counts of cells in a step, not means over rows"),
+    ]
+    compare_exact(value[int(gathered)], right, where, slips)
 
 
-def check_gramians(answer: Answer, cases: list[tuple[list[Any], list[int]]]) -> None:
+@each_case
+def check_gramians(answer: Answer, grams: list[Any], sizes: list[int]) -> None:
     """Task 5: `answer(grams, sizes)`."""
-    for grams, sizes in cases:
-        tables, total = np.array([exact(gram) for gram in grams]), sum(sizes)
-        right = (tables * exact(sizes)[:, None, None]).sum(axis=0) * Fraction(1, total)
-        plain = tables.sum(axis=0)
-        compare_exact(
-            answer(grams, sizes),
-            right.tolist(),
-            f"the Gramian of a batch on {len(sizes)} processes with {sizes} rows",
-            [
-                ((plain * Fraction(1, len(sizes))).tolist(), "a process with more rows counts for more"),
-                (plain.tolist(), "a Gramian is a mean over rows, not a sum of means"),
-                ((right * total).tolist(), "this is the sum of the outer products: divide by the number of rows"),
-                ((plain * Fraction(1, total)).tolist(), "each Gramian is a mean: times its rows it is a sum again"),
-                (
-                    (plain * Fraction(1, sum(size > 0 for size in sizes))).tolist(),
-                    "a process with more rows counts for more",
-                ),
-            ],
-        )
+    tables, total = np.array([exact(gram) for gram in grams]), sum(sizes)
+    right = (tables * exact(sizes)[:, None, None]).sum(axis=0) * Fraction(1, total)
+    plain = tables.sum(axis=0)
+    where = f"the Gramian of a batch on {len(sizes)} processes with {sizes} rows"
+    slips = [
+        (plain * Fraction(1, len(sizes)), "a process with more rows counts for more"),
+        (plain, "a Gramian is a mean over rows, not a sum of means"),
+        (right * total, "this is the sum of the outer products: divide by the number of rows"),
+        (plain * Fraction(1, total), "each Gramian is a mean: times its rows it is a sum again"),
+        (plain * Fraction(1, sum(size > 0 for size in sizes)), "a process with more rows counts for more"),
+    ]
+    compare_exact(answer(grams, sizes), right, where, slips)
 
 
-def check_bytes(answer: Answer, cases: list[tuple[int, int, int, str, str]], *, itemsize: int = 4) -> None:
+@each_case
+def check_bytes(answer: Answer, size: int, batch: int, d: int, rows: str, gather: str, *, itemsize: int = 4) -> None:
     """Task 6a: `answer(processes, batch, d, rows, gather)`, for numbers of so many bytes."""
-    for size, batch, d, rows, gather in cases:
-        right = itemsize * processes.gathered_bytes(
-            processes=size, batch_size=batch, width=d, rows=rows, gather=gather, itemsize=1
-        )
-        got = answer(size, batch, d, rows, gather)
-        expect(is_whole(got), "a number of bytes is a whole number")
-        compare(
-            int(got),
-            right,
-            f"bytes of a step: P = {size}, B = {batch}, d = {d}, {rows} rows, gather {gather}",
-            [
-                (right // itemsize * 4, OTHER_VERSION),
-                (
-                    right // itemsize,
-                    f"a number of {8 * itemsize} bits has {'four' if itemsize == 4 else itemsize} bytes",
-                ),
-                (right * size // (size - 1), "a process need not send its block around the whole ring: P - 1 times"),
-                (right * size, "what one process sends, not all of them"),
-                (right // 2 if gather == "gradients" else None, "the gradients have the same way to go back"),
-                (right // 2 if rows == "all" else None, "all rows need the queries as well"),
-                (right // 4 if (rows, gather) == ("all", "gradients") else None, "two tables, forth and back"),
-                (right * 2 if gather == "constant" else None, "constants have no gradients that go back"),
-                (right * 2 if rows == "own" else None, "own rows need the items of the others, and no queries"),
-                (right // (size - 1), "a block is passed on P - 1 times"),
-            ],
-            exact=True,
-        )
+    right = itemsize * processes.gathered_bytes(
+        processes=size, batch_size=batch, width=d, rows=rows, gather=gather, itemsize=1
+    )
+    got = answer(size, batch, d, rows, gather)
+    expect(is_whole(got), "a number of bytes is a whole number")
+    where = f"bytes of a step: P = {size}, B = {batch}, d = {d}, {rows} rows, gather {gather}"
+    slips = [
+        (right // itemsize * 4, OTHER_VERSION),
+        (right // itemsize, f"a number of {8 * itemsize} bits has {'four' if itemsize == 4 else itemsize} bytes"),
+        (right * size // (size - 1), "a process need not send its block around the whole ring: P - 1 times"),
+        (right * size, "what one process sends, not all of them"),
+        (right // 2 if gather == "gradients" else None, "the gradients have the same way to go back"),
+        (right // 2 if rows == "all" else None, "all rows need the queries as well"),
+        (right // 4 if (rows, gather) == ("all", "gradients") else None, "two tables, forth and back"),
+        (right * 2 if gather == "constant" else None, "constants have no gradients that go back"),
+        (right * 2 if rows == "own" else None, "own rows need the items of the others, and no queries"),
+        (right // (size - 1), "a block is passed on P - 1 times"),
+    ]
+    compare(int(got), right, where, slips, exact=True)
 
 
+@each_case
 def check_crossing(
-    answer: Answer, cases: list[tuple[int, int, str, str]], *, itemsize: int = 4, gramian_itemsize: int = 4
+    answer: Answer, size: int, d: int, rows: str, gather: str, *, itemsize: int = 4, gramian_itemsize: int = 4
 ) -> None:
     """Task 6b: `answer(processes, d, rows, gather)`, for rows and for Gramians of numbers of so many bytes."""
-    for size, d, rows, gather in cases:
-        one = processes.gathered_bytes(
-            processes=size, batch_size=1, width=d, rows=rows, gather=gather, itemsize=itemsize
-        )
-        both = processes.gramian_bytes(processes=size, width=d, itemsize=gramian_itemsize)
-        right = int(both / one) + 1
-        got = answer(size, d, rows, gather)
-        expect(is_whole(got), "the size of a batch is a whole number")
-        compare(
-            int(got),
-            right,
-            f"the smallest B for which Gramians are cheaper: P = {size}, d = {d}, {rows} rows, gather {gather}",
-            [
-                (int(both / one * itemsize / gramian_itemsize) + 1, OTHER_VERSION),
-                (right - 1, "there the gather is cheaper still, or as cheap: B is the next whole number"),
-                (right + 1, "one pair fewer is enough"),
-                (right * size, "B is the batch of one process, not of all"),
-                (int(both / one / 2) + 1, "there are two Gramians"),
-                (int(both / one / 2) + 1, "a sum around a ring goes round twice"),
-                (
-                    int(both * size / one) + 1,
-                    "a ring sends d^2 numbers in P parts: 2 (P - 1)/P of them for each Gramian",
-                ),
-                (d, "this does not depend on P, and it should"),
-            ],
-            exact=True,
-        )
+    one = processes.gathered_bytes(processes=size, batch_size=1, width=d, rows=rows, gather=gather, itemsize=itemsize)
+    both = processes.gramian_bytes(processes=size, width=d, itemsize=gramian_itemsize)
+    right = int(both / one) + 1
+    got = answer(size, d, rows, gather)
+    expect(is_whole(got), "the size of a batch is a whole number")
+    where = f"the smallest B for which Gramians are cheaper: P = {size}, d = {d}, {rows} rows, gather {gather}"
+    slips = [
+        (int(both / one * itemsize / gramian_itemsize) + 1, OTHER_VERSION),
+        (right - 1, "there the gather is cheaper still, or as cheap: B is the next whole number"),
+        (right + 1, "one pair fewer is enough"),
+        (right * size, "B is the batch of one process, not of all"),
+        (int(both / one / 2) + 1, "there are two Gramians"),
+        (int(both / one / 2) + 1, "a sum around a ring goes round twice"),
+        (int(both * size / one) + 1, "a ring sends d^2 numbers in P parts: 2 (P - 1)/P of them for each Gramian"),
+        (d, "this does not depend on P, and it should"),
+    ]
+    compare(int(got), right, where, slips, exact=True)
 
 
 # ---- the public checks

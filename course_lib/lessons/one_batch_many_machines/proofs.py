@@ -7,14 +7,14 @@ Where a statement is about the library's formulas, its symbols go through the li
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import Any
 
 import numpy as np
 import sympy as sp
 
+from course_lib.lessons.shared.symbolic import simplified
 from course_lib.maths import gramians, in_batch, processes
 
 P, B, M, m, n, pop = sp.symbols("P B M m n pop", positive=True)
@@ -33,7 +33,7 @@ def thm_local_negatives() -> list[sp.Expr]:
     ratio = (P * B - 1) / (B - 1)
     negative = [m * n * (local[1] - (B - 1) / (M - 1) * pop / (m * n))]
     positive = [m * n * (local[2] - (B - 1) / (M - 1) * (pop - 1) / (m * n)), m * n * local[0] - 1]
-    return _simplified([*negative, *positive, *(ratio * a - b for a, b in zip(local[1:], whole[1:], strict=True))])
+    return simplified(*negative, *positive, *(ratio * a - b for a, b in zip(local[1:], whole[1:], strict=True)))
 
 
 def expected_in_batch(size: sp.Expr) -> tuple[sp.Expr, sp.Expr, sp.Expr]:
@@ -58,7 +58,7 @@ def thm_corrected_losses() -> list[sp.Expr]:
         residuals += [sp.diff(weight, B) for weight in weights]
         if kind != "popularity":
             residuals.append(m * n * grid - 1)
-    return _simplified(residuals)
+    return simplified(*residuals)
 
 
 # ---- what averaging leaves of the gradient
@@ -146,7 +146,7 @@ def prop_items_drift() -> list[sp.Expr]:
     whole = sum(slope[a][c] for a in range(size) for c in range(size))
     kept = sum(slope[a][c] for a in range(size) for c in range(size) if near[a][c]) / size
     far = sum(chance[a, c] * queries[a] for a in range(size) for c in range(size) if not near[a][c]) / size
-    return _simplified([whole, kept + far])
+    return simplified(whole, kept + far)
 
 
 # ---- softmax with local negatives
@@ -245,7 +245,3 @@ def _query_slope(c: int, a: int) -> sp.Expr:
 
 def _T(a: int) -> sp.Symbol:
     return sp.Symbol(f"T{a}")
-
-
-def _simplified(residuals: Iterable[Any]) -> list[sp.Expr]:
-    return [sp.simplify(residual) for residual in residuals]

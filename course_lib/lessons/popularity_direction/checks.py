@@ -17,12 +17,16 @@ from course_lib.lessons.shared.forms import (
     compare,
     compare_arrays,
     compare_exact,
+    compare_list,
+    each_case,
     expect,
     fraction,
     is_list,
+    is_table,
     is_whole,
     plain_check,
     public,
+    unit,
 )
 from course_lib.lessons.shared.real import bpr_films
 from course_lib.maths import popularity
@@ -59,97 +63,76 @@ def films(epochs: int, rank: int = 16, *, seed: int = 0) -> tuple[list[Any], lis
 # ---- what the checks are made of; the hidden checks call them with other inputs ----
 
 
-def check_direction(answer: Answer, cases: Sequence[tuple[list[Any], list[Any], float]]) -> None:
+@each_case
+def check_direction(answer: Answer, items: list[Any], counts: list[Any], ratio: float) -> None:
     """Task 1a: `answer(items, counts, ratio)`."""
-    for items, counts, ratio in cases:
-        table, counted = np.array(items), np.array(counts)
-        right = popularity.popularity_direction(table, counted, ratio)
-        compare_arrays(
-            answer(items, counts, ratio),
-            right,
-            f"the direction of {len(counts)} items at ratio {ratio}",
-            _direction_slips(table, counted, ratio),
-        )
+    table, counted = np.array(items), np.array(counts)
+    right, slips = popularity.popularity_direction(table, counted, ratio), _direction_slips(table, counted, ratio)
+    where = f"the direction of {len(counts)} items at ratio {ratio}"
+    compare_arrays(answer(items, counts, ratio), right, where, slips)
 
 
 def _direction_slips(items: np.ndarray, counts: np.ndarray, ratio: float) -> list[tuple[Any, str]]:
     order, size = np.argsort(-counts, kind="stable"), head_size(len(counts), ratio)
     backwards = np.lexsort((-np.arange(len(counts)), -counts))  # equal counts by the higher id
-    head, tail = items[order[:size]], items[order[-size:]]
+    top, bottom = order[:size], order[-size:]
+    head, tail = items[top], items[bottom]
 
-    def between(order: np.ndarray, k: int) -> np.ndarray:
-        return unit(items[order[:k]].mean(axis=0) - items[order[-k:]].mean(axis=0))
+    def between(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        return unit(first.mean(axis=0) - second.mean(axis=0))
 
-    def weighted(ids: np.ndarray) -> np.ndarray:
-        return np.average(items[ids], axis=0, weights=counts[ids])
-
+    weighted = [np.average(items[ids], axis=0, weights=counts[ids]) for ids in (top, bottom)]
     rows = items / np.maximum(np.linalg.norm(items, axis=1, keepdims=True), 1e-12)
     centred = items - items.mean(axis=0)
+    sizes = [k for k in (size - 1, size + 1, size + 2) if 0 < 2 * k <= len(counts)]
     return [
         (head.mean(axis=0) - tail.mean(axis=0), "a direction has length 1"),
-        (unit(tail.mean(axis=0) - head.mean(axis=0)), "it points from the tail to the head"),
-        (between(backwards, size), "among equal counts the lower id is the more popular"),
+        (between(tail, head), "it points from the tail to the head"),
+        (
+            between(items[backwards[:size]], items[backwards[-size:]]),
+            "among equal counts the lower id is the more popular",
+        ),
         (unit(head.mean(axis=0)), "the mean of the tail is missing"),
-        (unit(head.mean(axis=0) - items.mean(axis=0)), "the mean of the tail, not that of all items"),
-        (
-            unit(head.mean(axis=0) - items[order[size:]].mean(axis=0)),
-            "the mean of the tail, not that of all other items",
-        ),
-        (
-            unit(weighted(order[:size]) - weighted(order[-size:])),
-            "plain means: the counts choose the items, they do not weigh them",
-        ),
-        (unit(rows[order[:size]].mean(axis=0) - rows[order[-size:]].mean(axis=0)), "the items keep their own lengths"),
+        (between(head, items), "the mean of the tail, not that of all items"),
+        (between(head, items[order[size:]]), "the mean of the tail, not that of all other items"),
+        (unit(weighted[0] - weighted[1]), "plain means: the counts choose the items, they do not weigh them"),
+        (between(rows[top], rows[bottom]), "the items keep their own lengths"),
         (unit(centred.T @ (counts - counts.mean())), "head and tail alone; this is the direction of a regression"),
-        *(
-            (between(order, k), f"head and tail have {size} items here")
-            for k in (size - 1, size + 1, size + 2)
-            if 0 < 2 * k <= len(counts)
-        ),
+        *((between(items[order[:k]], items[order[-k:]]), f"head and tail have {size} items here") for k in sizes),
     ]
 
 
+@each_case
 def check_cross_fitted(
-    answer: Answer, cases: Sequence[tuple[list[Any], list[Any], float, list[Any]]], *, power: float = 1.0
+    answer: Answer, items: list[Any], counts: list[Any], ratio: float, fold: list[Any], *, power: float = 1.0
 ) -> None:
     """Task 1b: `answer(items, counts, ratio, fold)`, with a power of the counts, which leaves head and tail alone."""
-    for items, counts, ratio, fold in cases:
-        table, counted, part = np.array(items), np.array(counts, dtype=float) ** power, np.array(fold)
-        names = sorted(set(fold))
-        plain = popularity.correlation_across_parts(table, np.array(counts, dtype=float), part, ratio)
-        along = partial(_along, table, counted, ratio)
-        found = popularity.pearson(along(part == names[0], part != names[0]), counted[part == names[0]])
-        own = [popularity.pearson(along(part == k, part == k), counted[part == k]) for k in names]
-        swapped = [popularity.pearson(along(part != k, part == k), counted[part != k]) for k in names]
-        pooled = np.zeros(len(part))
-        for k in names:
-            pooled[part == k] = along(part == k, part != k)
-        everywhere = np.array([popularity.pearson(along(part >= 0, part != k), counted) for k in names])
-        compare(
-            answer(items, counts, ratio, fold),
-            popularity.correlation_across_parts(table, counted, part, ratio),
-            f"the cross-fitted correlation of {len(fold)} items in {len(names)} folds, ratio {ratio}",
-            [
-                (plain, OTHER_VERSION),
-                (
-                    popularity.projection_correlation(table, counted, ratio),
-                    "this uses the items twice: once for the direction, once along it",
-                ),
-                (float(np.mean(own)), "the direction comes from the items of the other folds"),
-                (float(np.mean(swapped)), "direction and projection have changed places: measure inside the fold"),
-                (
-                    popularity.pearson(pooled, counted),
-                    "one correlation for each fold, then their mean: directions of two folds are two axes",
-                ),
-                (float(everywhere.mean()), "the items that made the direction are measured along it again"),
-                (found, "the mean over all folds"),
-                (
-                    len(names) * popularity.correlation_across_parts(table, counted, part, ratio),
-                    "the mean over the folds, not the sum",
-                ),
-            ],
-            exact=False,
-        )
+    table, counted, part = np.array(items), np.array(counts, dtype=float) ** power, np.array(fold)
+    names = sorted(set(fold))
+    plain = popularity.correlation_across_parts(table, np.array(counts, dtype=float), part, ratio)
+    right = popularity.correlation_across_parts(table, counted, part, ratio)
+    twice = popularity.projection_correlation(table, counted, ratio)
+    along = partial(_along, table, counted, ratio)
+    found = popularity.pearson(along(part == names[0], part != names[0]), counted[part == names[0]])
+    own = [popularity.pearson(along(part == k, part == k), counted[part == k]) for k in names]
+    swapped = [popularity.pearson(along(part != k, part == k), counted[part != k]) for k in names]
+    pooled = np.zeros(len(part))
+    for k in names:
+        pooled[part == k] = along(part == k, part != k)
+    pooled_r = popularity.pearson(pooled, counted)
+    everywhere = np.array([popularity.pearson(along(part >= 0, part != k), counted) for k in names])
+    where = f"the cross-fitted correlation of {len(fold)} items in {len(names)} folds, ratio {ratio}"
+    slips = [
+        (plain, OTHER_VERSION),
+        (twice, "this uses the items twice: once for the direction, once along it"),
+        (float(np.mean(own)), "the direction comes from the items of the other folds"),
+        (float(np.mean(swapped)), "direction and projection have changed places: measure inside the fold"),
+        (pooled_r, "one correlation for each fold, then their mean: directions of two folds are two axes"),
+        (float(everywhere.mean()), "the items that made the direction are measured along it again"),
+        (found, "the mean over all folds"),
+        (len(names) * right, "the mean over the folds, not the sum"),
+    ]
+    compare(answer(items, counts, ratio, fold), right, where, slips, exact=False)
 
 
 def _along(items: np.ndarray, counts: np.ndarray, ratio: float, at: np.ndarray, of: np.ndarray) -> np.ndarray:
@@ -157,53 +140,43 @@ def _along(items: np.ndarray, counts: np.ndarray, ratio: float, at: np.ndarray, 
     return np.asarray(items[at] @ popularity.popularity_direction(items[of], counts[of], ratio))
 
 
-def check_pull(answer: Answer, cases: Sequence[tuple[list[Any], list[Any]]], *, lead: int = 1) -> None:
+@each_case
+def check_pull(answer: Answer, labels: list[Any], users: list[Any], *, lead: int = 1) -> None:
     """Task 2: `answer(Y, users)`; a lead of ln(lead) is demanded, so that the weight at 0 is lead/(1 + lead)."""
     weight = Fraction(lead, 1 + lead)
-    for labels, users in cases:
-        y, table = exact(labels), exact(users)
-        m, n = y.shape
-        sizes = y.sum(axis=1)
+    y, table = exact(labels), exact(users)
+    m, n = y.shape
+    sizes = y.sum(axis=1)
 
-        def pull(weights: np.ndarray, table: np.ndarray = table) -> list[Any]:
-            return list((weights.T @ table * weight).tolist())
+    def pull(weights: np.ndarray) -> np.ndarray:
+        return np.asarray(weights.T @ table * weight)
 
-        roles = popularity.pull_matrix(y)
-        right = pull(roles)
-        mean_user = table.sum(axis=0) / Fraction(m)
-        compare_exact(
-            answer(labels, users),
-            right,
-            f"the first step of {n} items, {m} users",
-            [
-                (pull(roles / 2 / weight), OTHER_VERSION),
-                (pull(y), "every item is a negative as well, for the users who do not have it"),
-                (pull(-roles), "descent goes against the gradient"),
-                (pull(roles / weight), f"at a margin of 0 the sigmoid is {weight}"),
-                (
-                    [[count * v * weight for v in mean_user] for count in y.sum(axis=0)],
-                    "this is Pop(i) times the mean user: the users of an item are not all users, "
-                    "and there is a negative role",
-                ),
-                (pull(y - (1 - y) / (n - sizes)[:, None]), "a user with many items draws many negatives"),
-                (
-                    pull(y - (sizes / Fraction(n))[:, None]),
-                    "a negative is an item that the user does not have: there are N - n_u of them",
-                ),
-                (
-                    pull(y - (1 - y) * (sizes / Fraction(n))[:, None]),
-                    "a negative is one of the N - n_u items that the user does not have",
-                ),
-                (pull(y - (1 - y)), "a user's negatives together weigh as much as the positives"),
-                (pull(roles / y.sum()), "the sum over the observed pairs, not their mean"),
-                (pull(roles / sizes[:, None]), "the sum over a user's pairs, not their mean"),
-                (pull(-(1 - y) * (sizes / (n - sizes))[:, None]), "this is the negative role alone"),
-                *(
-                    (pull(y - (1 - y) * (size / (n - size))), "every user has an n_u of their own")
-                    for size in (sizes[0], sizes.mean())
-                ),
-            ],
-        )
+    roles = popularity.pull_matrix(y)
+    right = pull(roles)
+    mean_user, chance = table.sum(axis=0) / Fraction(m), (sizes / Fraction(n))[:, None]
+    where = f"the first step of {n} items, {m} users"
+    slips = [
+        (pull(roles / 2 / weight), OTHER_VERSION),
+        (pull(y), "every item is a negative as well, for the users who do not have it"),
+        (pull(-roles), "descent goes against the gradient"),
+        (pull(roles / weight), f"at a margin of 0 the sigmoid is {weight}"),
+        (
+            np.outer(y.sum(axis=0), mean_user) * weight,
+            "this is Pop(i) times the mean user: the users of an item are not all users, and there is a negative role",
+        ),
+        (pull(y - (1 - y) / (n - sizes)[:, None]), "a user with many items draws many negatives"),
+        (pull(y - chance), "a negative is an item that the user does not have: there are N - n_u of them"),
+        (pull(y - (1 - y) * chance), "a negative is one of the N - n_u items that the user does not have"),
+        (pull(y - (1 - y)), "a user's negatives together weigh as much as the positives"),
+        (pull(roles / y.sum()), "the sum over the observed pairs, not their mean"),
+        (pull(roles / sizes[:, None]), "the sum over a user's pairs, not their mean"),
+        (pull(-(1 - y) * (sizes / (n - sizes))[:, None]), "this is the negative role alone"),
+        *(
+            (pull(y - (1 - y) * (size / (n - size))), "every user has an n_u of their own")
+            for size in (sizes[0], sizes.mean())
+        ),
+    ]
+    compare_exact(answer(labels, users), right, where, slips)
 
 
 LAWS = {
@@ -214,40 +187,35 @@ LAWS = {
 """Task 3's names: Spotlight, RecBole and LightFM draw so."""
 
 
-def check_negatives(answer: Answer, cases: Sequence[tuple[list[Any], str]], *, draws: int = 1) -> None:
+@each_case
+def check_negatives(answer: Answer, labels: list[Any], law: str, *, draws: int = 1) -> None:
     """Task 3: `answer(Y, law)`; every observed pair draws so many negatives."""
-    for labels, law in cases:
-        y = exact(labels)
-        m, n = y.shape
-        sizes, counts = y.sum(axis=1), y.sum(axis=0)
-        laws = {name: draws * popularity.expected_roles(y, of_name)[1] for name, of_name in LAWS.items()}
-        right = laws[law]
-        of_all = popularity.expected_roles(y, popularity.TripleLaw(negatives="popularity", collision="keep"))[1]
-        skipped = popularity.expected_roles(y, popularity.TripleLaw(negatives=LAWS[law].negatives, collision="skip"))[1]
-        slips = [
-            (right / draws, OTHER_VERSION),
-            *((other, f'this is the law "{name}"') for name, other in laws.items() if name != law),
-            (of_all, "only among the items that the user does not have"),
-            (
-                skipped,
-                "a draw that hits an item of the user is not lost: the probabilities of the unseen items sum to 1",
-            ),
-            (
-                (1 - y).sum(axis=0),
-                "the number of users who do not have the item: each of them draws once for each item that they have",
-            ),
-            ((1 / (n - sizes)) @ (1 - y), "one negative for each pair: a user with n_u items draws n_u times"),
-            (right / y.sum(), "the expected number in an epoch, not the chance in one draw"),
-            (right / m, "the expected number in an epoch, not the mean over the users"),
-            (counts, "this is how often the item is a positive"),
-            (counts - right, "how often it is a negative; the difference of the two roles is the next question"),
-        ]
-        if law == "popularity":
-            slips.append((_capped(y, counts), "probability proportional to the count, not to the place in the ranking"))
-        value = answer(labels, law)
-        where = f'the expected numbers of {n} items as negatives, law "{law}"'
-        expect(is_list(value) and len(value) == n, f"{where}: a list of {n} numbers is expected")
-        compare_exact([value], [right.tolist()], where, [([list(slip)], hint) for slip, hint in slips])
+    y = exact(labels)
+    m, n = y.shape
+    sizes, counts = y.sum(axis=1), y.sum(axis=0)
+    laws = {name: draws * popularity.expected_roles(y, of_name)[1] for name, of_name in LAWS.items()}
+    right = laws[law]
+    of_all = popularity.expected_roles(y, popularity.TripleLaw(negatives="popularity", collision="keep"))[1]
+    skipped = popularity.expected_roles(y, popularity.TripleLaw(negatives=LAWS[law].negatives, collision="skip"))[1]
+    slips = [
+        (right / draws, OTHER_VERSION),
+        *((other, f'this is the law "{name}"') for name, other in laws.items() if name != law),
+        (of_all, "only among the items that the user does not have"),
+        (skipped, "a draw that hits an item of the user is not lost: the probabilities of the unseen items sum to 1"),
+        (
+            (1 - y).sum(axis=0),
+            "the number of users who do not have the item: each of them draws once for each item that they have",
+        ),
+        ((1 / (n - sizes)) @ (1 - y), "one negative for each pair: a user with n_u items draws n_u times"),
+        (right / y.sum(), "the expected number in an epoch, not the chance in one draw"),
+        (right / m, "the expected number in an epoch, not the mean over the users"),
+        (counts, "this is how often the item is a positive"),
+        (counts - right, "how often it is a negative; the difference of the two roles is the next question"),
+    ]
+    if law == "popularity":
+        slips.append((_capped(y, counts), "probability proportional to the count, not to the place in the ranking"))
+    where = f'the expected numbers of {n} items as negatives, law "{law}"'
+    compare_list(answer(labels, law), right, where, slips)
 
 
 def _capped(y: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -257,40 +225,39 @@ def _capped(y: np.ndarray, counts: np.ndarray) -> np.ndarray:
     return np.asarray((y.sum(axis=1) / weights.sum(axis=1)) @ weights)
 
 
+@each_case
 def check_step(
-    answer: Answer, cases: Sequence[tuple[list[Any], list[Any], list[Any], float]], *, lead: int = 1
+    answer: Answer, users: list[Any], items: list[Any], triples: list[Any], lr: float, *, lead: int = 1
 ) -> None:
     """Task 4a: `answer(users, items, triples, lr)`, with the lead of task 2."""
-    for users, items, triples, lr in cases:
-        where = f"the tables after {len(triples)} triples at lr {lr}"
-        value = answer(users, items, triples, lr)
-        expect(
-            is_list(value) and len(value) == 2 and all(is_list(table) for table in value),
-            f"{where}: two tables are expected, users and items",
-        )
-        right = descend(users, items, triples, lr, lead=lead)
-        hints = {
-            "user first": "the item steps use the user's embedding from before the step",
-            "batch": "one triple after another: the next margin is that of the moved embeddings",
-            "kept negative": "the negative item moves, too: away from the user",
-            "frozen user": "the user moves, too",
-            "ascent": "this step makes the margin smaller",
-            "sigma(s)": "the weight is sigma(-margin): large where the order is wrong",
-            "half": "the weight is sigma(-margin), which is 1/2 at a margin of 0 only",
-        }
-        slips = [(descend(users, items, triples, lr, slip=slip, lead=lead), hint) for slip, hint in hints.items()]
-        slips = [(descend(users, items, triples, lr), OTHER_VERSION), *slips]
-        shapes = [len(table[0]) for table in (users, items)]
-        for place, (name, rows) in enumerate((("users", len(users)), ("items", len(items)))):
-            expect(len(value[place]) == rows, f"{where}: the table of {name} has {rows} rows of {shapes[place]}")
-            others = [(slip[place], hint) for slip, hint in slips]
-            compare_arrays(value[place], right[place], f"{where}: {name}", others)
-        before, after = (np.array(table, dtype=float).sum(axis=0) for table in (items, value[1]))
-        drift, largest = float(np.abs(before - after).max()), max(1.0, float(np.abs(right[1]).max()))
-        expect(
-            drift <= CLOSE * largest,
-            f"{where}: the sum of all items has moved by {drift:.3g}, and it may not move at all",
-        )
+    where = f"the tables after {len(triples)} triples at lr {lr}"
+    value = answer(users, items, triples, lr)
+    expect(
+        is_list(value, 2) and all(is_list(table) for table in value),
+        f"{where}: two tables are expected, users and items",
+    )
+    right = descend(users, items, triples, lr, lead=lead)
+    hints = {
+        "user first": "the item steps use the user's embedding from before the step",
+        "batch": "one triple after another: the next margin is that of the moved embeddings",
+        "kept negative": "the negative item moves, too: away from the user",
+        "frozen user": "the user moves, too",
+        "ascent": "this step makes the margin smaller",
+        "sigma(s)": "the weight is sigma(-margin): large where the order is wrong",
+        "half": "the weight is sigma(-margin), which is 1/2 at a margin of 0 only",
+    }
+    slips = [(descend(users, items, triples, lr, slip=slip, lead=lead), hint) for slip, hint in hints.items()]
+    slips = [(descend(users, items, triples, lr), OTHER_VERSION), *slips]
+    shapes = [len(table[0]) for table in (users, items)]
+    for place, (name, rows) in enumerate((("users", len(users)), ("items", len(items)))):
+        expect(len(value[place]) == rows, f"{where}: the table of {name} has {rows} rows of {shapes[place]}")
+        others = [(slip[place], hint) for slip, hint in slips]
+        compare_arrays(value[place], right[place], f"{where}: {name}", others)
+    before, after = (np.array(table, dtype=float).sum(axis=0) for table in (items, value[1]))
+    drift, largest = float(np.abs(before - after).max()), max(1.0, float(np.abs(right[1]).max()))
+    expect(
+        drift <= CLOSE * largest, f"{where}: the sum of all items has moved by {drift:.3g}, and it may not move at all"
+    )
 
 
 def descend(
@@ -316,196 +283,148 @@ def descend(
     return users, items
 
 
-def check_sum(answer: Answer, cases: Sequence[tuple[list[Any], Any, Any, int]], *, slower: str = "1") -> None:
+@each_case
+def check_sum(answer: Answer, total: list[Any], lr: Any, decay: Any, steps: int, *, slower: str = "1") -> None:
     """Task 4b; after each step the learning rate is multiplied by `slower`."""
-    for total, lr, decay, steps in cases:
-        vector = exact(total)
-        kept = 1 - 2 * Fraction(lr) * Fraction(decay)
-        rest = Fraction(1)
-        for step in range(steps):
-            rest *= 1 - 2 * Fraction(lr) * Fraction(slower) ** step * Fraction(decay)
+    vector = exact(total)
+    kept = 1 - 2 * Fraction(lr) * Fraction(decay)
+    rest = Fraction(1)
+    for step in range(steps):
+        rest *= 1 - 2 * Fraction(lr) * Fraction(slower) ** step * Fraction(decay)
 
-        def shrunk(factor: Fraction, vector: np.ndarray = vector) -> list[Any]:
-            return [(vector * factor).tolist()]
-
-        value = answer(total, lr, decay, steps)
-        where = f"the sum of the items after {steps} steps at lr {lr}, decay {decay}"
-        expect(is_list(value) and len(value) == len(total), f"{where}: a list of {len(total)} numbers is expected")
-        compare_exact(
-            [value],
-            shrunk(rest),
-            where,
-            [
-                (shrunk(kept**steps), OTHER_VERSION),
-                (shrunk(Fraction(1)), "the triples leave the sum alone, the decay does not"),
-                (shrunk((1 - Fraction(lr) * Fraction(decay)) ** steps), "the gradient of decay ||e||^2 is 2 decay e"),
-                (
-                    shrunk(1 - 2 * Fraction(lr) * Fraction(decay) * steps),
-                    "every step shrinks what the step before has left",
-                ),
-                (shrunk((1 - 2 * Fraction(decay)) ** steps), "the decay is multiplied by the learning rate"),
-                (shrunk((2 - kept) ** steps), "decay makes the sum smaller"),
-                (shrunk(kept), "there are several steps"),
-            ],
-        )
+    where = f"the sum of the items after {steps} steps at lr {lr}, decay {decay}"
+    slips = [
+        (kept**steps, OTHER_VERSION),
+        (Fraction(1), "the triples leave the sum alone, the decay does not"),
+        ((1 - Fraction(lr) * Fraction(decay)) ** steps, "the gradient of decay ||e||^2 is 2 decay e"),
+        (1 - 2 * Fraction(lr) * Fraction(decay) * steps, "every step shrinks what the step before has left"),
+        ((1 - 2 * Fraction(decay)) ** steps, "the decay is multiplied by the learning rate"),
+        ((2 - kept) ** steps, "decay makes the sum smaller"),
+        (kept, "there are several steps"),
+    ]
+    shrunk = [(vector * factor, hint) for factor, hint in slips]
+    compare_list(answer(total, lr, decay, steps), vector * rest, where, shrunk)
 
 
-def check_gap(answer: Answer, cases: Sequence[tuple[list[Any], list[Any], int]]) -> None:
+@each_case
+def check_gap(answer: Answer, positives: list[Any], total: list[Any], n: int) -> None:
     """Task 4c: `answer(positives, total, n_items)`."""
-    for positives, total, n in cases:
-        table, whole = exact(positives), exact(total)
-        liked = table.sum(axis=0)
-        k = Fraction(len(positives))
-        mean = liked / k
-        right = mean - (whole - liked) / (n - k)
-        value = answer(positives, total, n)
-        where = f"g_pos - g_neg with {k} of {n} items, sum of all items {short(total)}"
-        expect(is_list(value) and len(value) == len(total), f"{where}: a list of {len(total)} numbers is expected")
-        compare_exact(
-            [value],
-            [right.tolist()],
-            where,
-            [
-                ([slip.tolist()], hint)
-                for slip, hint in [
-                    (-right, "the positives come first"),
-                    (mean, "the negatives have a mean, too: whatever the positives have, the others lack"),
-                    (mean - whole / n, "the mean of the items that the user does NOT have, not that of all items"),
-                    (mean - whole / (n - k), "take the positives out of the sum before you divide"),
-                    (mean - (whole - liked) / n, "N - n_u items are left"),
-                    ((whole - liked) / (n - k), "this is g_neg; the difference is asked for"),
-                    (liked - (whole - liked), "means, not sums"),
-                    (mean + (whole - liked) / (n - k), "the difference of the two means"),
-                ]
-            ],
-        )
+    table, whole = exact(positives), exact(total)
+    liked = table.sum(axis=0)
+    k = Fraction(len(positives))
+    mean = liked / k
+    right = mean - (whole - liked) / (n - k)
+    where = f"g_pos - g_neg with {k} of {n} items, sum of all items {short(total)}"
+    slips = [
+        (-right, "the positives come first"),
+        (mean, "the negatives have a mean, too: whatever the positives have, the others lack"),
+        (mean - whole / n, "the mean of the items that the user does NOT have, not that of all items"),
+        (mean - whole / (n - k), "take the positives out of the sum before you divide"),
+        (mean - (whole - liked) / n, "N - n_u items are left"),
+        ((whole - liked) / (n - k), "this is g_neg; the difference is asked for"),
+        (liked - (whole - liked), "means, not sums"),
+        (mean + (whole - liked) / (n - k), "the difference of the two means"),
+    ]
+    compare_list(answer(positives, total, n), right, where, slips)
 
 
-def check_two_tastes(answer: Answer, cases: Sequence[tuple[int, int]]) -> None:
+@each_case
+def check_two_tastes(answer: Answer, m: int, n: int) -> None:
     """Task 5a: `answer(m, n)`."""
-    for m, n in cases:
-        value, where = answer(m, n), f"{m} users and {n} items"
-        expect(
-            is_list(value) and len(value) == m and all(is_list(row) and len(row) == n for row in value),
-            f"{where}: Y is a list of {m} rows of {n} numbers",
-        )
-        expect(all(is_whole(entry) and entry in (0, 1) for row in value for entry in row), f"{where}: Y holds 0 and 1")
-        y = np.array(value, dtype=float)
-        sizes, counts = y.sum(axis=1), y.sum(axis=0)
-        expect(bool(((sizes > 0) & (sizes < n)).all()), f"{where}: every user has an item, and lacks one")
-        expect(bool((counts > 0).all()), f"{where}: every item has a user")
-        expect(
-            counts.max() >= 2 * counts.min(),
-            f"{where}: counts from {counts.min():.0f} to {counts.max():.0f}: "
-            "the most popular item needs twice as many users as the least",
-        )
-        _, values, axes = np.linalg.svd(popularity.pull_matrix(y))
-        expect(
-            values[0] >= 1.2 * values[1],
-            f"{where}: the largest singular value is {values[0]:.4g} and the next {values[1]:.4g}: no axis stands out",
-        )
-        seen = abs(float(np.corrcoef(axes[0], counts)[0, 1]))
-        hint = "What do the users of the most popular items share, and who is against them?"
-        expect(
-            seen <= 0.1,
-            f"{where}: the axis that BPR draws out first has correlation {seen:.3f} with popularity. {hint}",
-        )
+    value, where = answer(m, n), f"{m} users and {n} items"
+    expect(is_table(value, m, n), f"{where}: Y is a list of {m} rows of {n} numbers")
+    expect(all(is_whole(entry) and entry in (0, 1) for row in value for entry in row), f"{where}: Y holds 0 and 1")
+    y = np.array(value, dtype=float)
+    sizes, counts = y.sum(axis=1), y.sum(axis=0)
+    expect(bool(((sizes > 0) & (sizes < n)).all()), f"{where}: every user has an item, and lacks one")
+    expect(bool((counts > 0).all()), f"{where}: every item has a user")
+    expect(
+        counts.max() >= 2 * counts.min(),
+        f"{where}: counts from {counts.min():.0f} to {counts.max():.0f}: "
+        "the most popular item needs twice as many users as the least",
+    )
+    _, values, axes = np.linalg.svd(popularity.pull_matrix(y))
+    expect(
+        values[0] >= 1.2 * values[1],
+        f"{where}: the largest singular value is {values[0]:.4g} and the next {values[1]:.4g}: no axis stands out",
+    )
+    seen = abs(float(np.corrcoef(axes[0], counts)[0, 1]))
+    hint = "What do the users of the most popular items share, and who is against them?"
+    expect(
+        seen <= 0.1, f"{where}: the axis that BPR draws out first has correlation {seen:.3f} with popularity. {hint}"
+    )
 
 
-def check_against(answer: Answer, cases: Sequence[tuple[int, int]], *, longest: int = 1) -> None:
+@each_case
+def check_against(answer: Answer, m: int, count: int, *, longest: int = 1) -> None:
     """Task 5b: `answer(m, count)`; no user is longer than `longest`, and none shorter than half of it."""
-    for m, count in cases:
-        value, where = answer(m, count), f"{m} users, {count} of them like the item"
-        expect(is_list(value) and len(value) == 2, f"{where}: two things are asked for: return users, likers")
-        rows, likers = value
-        expect(
-            is_list(rows) and len(rows) == m and all(is_list(row) and len(row) == 2 for row in rows),
-            f"{where}: users has {m} rows of two numbers",
-        )
-        users = exact([[fraction(entry, f"{where}: users") for entry in row] for row in rows])
-        lengths = (users * users).sum(axis=1)
-        expect(
-            all(Fraction(longest**2, 4) <= length <= longest**2 for length in lengths),
-            f"{where}: every user has a length from {Fraction(longest, 2)} to {longest}; "
-            f"the squares run from {float(min(lengths)):.4g} to {float(max(lengths)):.4g}",
-        )
-        expect(
-            is_list(likers)
-            and len(likers) == count
-            and all(is_whole(u) and 0 <= u < m for u in likers)
-            and len(set(likers)) == count,
-            f"{where}: likers holds {count} different ids from 0 to {m - 1}",
-        )
-        mean = users.sum(axis=0) / Fraction(m)
-        theirs = users[[int(u) for u in likers]].sum(axis=0) / Fraction(count)
-        product = mean @ theirs
-        expect(bool(mean.any()), f"{where}: the mean user is zero, so there is no direction to be against")
-        hint = "Can those who like it cancel out almost, and lean a little to the other side?"
-        expect(
-            product < 0,
-            f"{where}: the mean user and the mean of those who like the item have the product {float(product):.4g}, "
-            f"which is not negative. {hint}",
-        )
+    value, where = answer(m, count), f"{m} users, {count} of them like the item"
+    expect(is_list(value, 2), f"{where}: two things are asked for: return users, likers")
+    rows, likers = value
+    expect(is_table(rows, m, 2), f"{where}: users has {m} rows of two numbers")
+    users = exact([[fraction(entry, f"{where}: users") for entry in row] for row in rows])
+    lengths = (users * users).sum(axis=1)
+    expect(
+        all(Fraction(longest**2, 4) <= length <= longest**2 for length in lengths),
+        f"{where}: every user has a length from {Fraction(longest, 2)} to {longest}; "
+        f"the squares run from {float(min(lengths)):.4g} to {float(max(lengths)):.4g}",
+    )
+    expect(
+        is_list(likers, count) and all(is_whole(u) and 0 <= u < m for u in likers) and len(set(likers)) == count,
+        f"{where}: likers holds {count} different ids from 0 to {m - 1}",
+    )
+    mean = users.sum(axis=0) / Fraction(m)
+    theirs = users[[int(u) for u in likers]].sum(axis=0) / Fraction(count)
+    product = mean @ theirs
+    expect(bool(mean.any()), f"{where}: the mean user is zero, so there is no direction to be against")
+    hint = "Can those who like it cancel out almost, and lean a little to the other side?"
+    expect(
+        product < 0,
+        f"{where}: the mean user and the mean of those who like the item have the product {float(product):.4g}, "
+        f"which is not negative. {hint}",
+    )
 
 
-def check_null(answer: Answer, cases: Sequence[tuple[list[Any], int, float]], *, power: float = 1.0) -> None:
+@each_case
+def check_null(answer: Answer, counts: list[Any], d: int, ratio: float, *, power: float = 1.0) -> None:
     """Task 6: `answer(counts, d, ratio)`, with a power of the counts."""
-    for counts, d, ratio in cases:
-        counted = np.array(counts, dtype=float) ** power
-        plain = popularity.chance_cosine(np.array(counts, dtype=float), ratio) * (d / (d + len(counts))) ** 0.5
-        n, size = len(counts), head_size(len(counts), ratio)
-        ranked = np.sort(counted)[::-1]
-        apart = float(ranked[:size].mean() - ranked[-size:].mean())
+    counted = np.array(counts, dtype=float) ** power
+    plain = popularity.chance_cosine(np.array(counts, dtype=float), ratio) * (d / (d + len(counts))) ** 0.5
+    n, size = len(counts), head_size(len(counts), ratio)
+    ranked = np.sort(counted)[::-1]
+    apart = float(ranked[:size].mean() - ranked[-size:].mean())
 
-        def r0(
-            shift: float,
-            share: float = size / n,
-            sd: float = float(counted.std()),
-            apart: float = apart,
-            noise: float = 1.0,
-        ) -> float:
-            return float(share * shift * apart / (sd * np.sqrt(noise + 2 * share * shift**2)))
+    sd, head, delta = float(counted.std()), float(ranked[:size].mean()), float(np.sqrt(d / (2 * size)))
 
-        delta = float(np.sqrt(d / (2 * size)))
-        compare(
-            answer(counts, d, ratio),
-            popularity.chance_cosine(counted, ratio) * (d / (d + n)) ** 0.5,
-            f"the correlation of {n} random items in {d} dimensions, ratio {ratio}",
-            [
-                (plain, OTHER_VERSION),
-                (0.0, "the head has chosen the direction that it is measured along, so it is not zero on average"),
-                (
-                    size / n * delta * apart / float(counted.std()),
-                    "the shift of head and tail is itself a part of the variance of the projections",
-                ),
-                (r0(delta, sd=float(counted.std(ddof=1))), "the variance over all items: divide by N"),
-                (r0(delta, noise=0.0), "around its shift each projection has the variance 1"),
-                (
-                    r0(float(np.sqrt(d / size))),
-                    "v_diff is the difference of two means: its squared length is 2 d / H on average",
-                ),
-                (r0(float(np.sqrt(2 * d / size))), "delta is half the length of v_diff: one mean of the two"),
-                (r0(float(d / (2 * size))), "delta is a length: take the root"),
-                (r0(delta, apart=float(ranked[:size].mean())), "the tail is shifted as well, to the other side"),
-                (
-                    r0(delta, apart=float(ranked[:size].mean() - counted.mean())),
-                    "the tail is shifted as well, to the other side",
-                ),
-                (r0(delta, share=1.0), "only head and tail are shifted: H of the N items each"),
-            ],
-            exact=False,
-        )
+    def r0(
+        shift: float = delta, *, share: float = size / n, sd: float = sd, apart: float = apart, noise: float = 1.0
+    ) -> float:
+        return float(share * shift * apart / (sd * np.sqrt(noise + 2 * share * shift**2)))
+
+    where = f"the correlation of {n} random items in {d} dimensions, ratio {ratio}"
+    slips = [
+        (plain, OTHER_VERSION),
+        (0.0, "the head has chosen the direction that it is measured along, so it is not zero on average"),
+        (
+            size / n * delta * apart / sd,
+            "the shift of head and tail is itself a part of the variance of the projections",
+        ),
+        (r0(sd=float(counted.std(ddof=1))), "the variance over all items: divide by N"),
+        (r0(noise=0.0), "around its shift each projection has the variance 1"),
+        (r0((d / size) ** 0.5), "v_diff is the difference of two means: its squared length is 2 d / H on average"),
+        (r0((2 * d / size) ** 0.5), "delta is half the length of v_diff: one mean of the two"),
+        (r0(d / (2 * size)), "delta is a length: take the root"),
+        (r0(apart=head), "the tail is shifted as well, to the other side"),
+        (r0(apart=head - float(counted.mean())), "the tail is shifted as well, to the other side"),
+        (r0(share=1.0), "only head and tail are shifted: H of the N items each"),
+    ]
+    right = popularity.chance_cosine(counted, ratio) * (d / (d + n)) ** 0.5
+    compare(answer(counts, d, ratio), right, where, slips, exact=False)
 
 
 def head_size(n: int, ratio: float) -> int:
     """The number of items in the head, and in the tail."""
     return max(1, round(ratio * n))
-
-
-def unit(vector: np.ndarray) -> np.ndarray:
-    """The vector at length 1; zero stays zero."""
-    length = float(np.linalg.norm(vector))
-    return vector / length if length else vector
 
 
 def short(values: Sequence[Any]) -> str:

@@ -10,23 +10,25 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from course_lib.lessons.popularity_direction.films import Angles
 from course_lib.lessons.shared.findings import Difference, finding
 
-SETS = {"ml-1m-10core": "MovieLens-1M", "lastfm-10core": "Last.fm"}  # those of the experiment P1-F1
-AXES = {
-    "ml-1m-10core": "MovieLens-1M",
-    "gowalla-10core": "Gowalla",
-    "citeulike-10core": "CiteULike",
-    "lastfm-10core": "Last.fm",
-}  # those of the experiment P1-X2
-BACKBONES = ("MF", "LightGCN")
+SETS = {"MovieLens-1M": "ml-1m-10core", "Last.fm": "lastfm-10core"}  # those of the experiment P1-F1
+PAIRS = {f"{backbone}, {name}": (data, backbone) for name, data in SETS.items() for backbone in ("MF", "LightGCN")}
+AXES = {  # those of the experiment P1-X2
+    "MovieLens-1M": "ml-1m-10core",
+    "Gowalla": "gowalla-10core",
+    "CiteULike": "citeulike-10core",
+    "Last.fm": "lastfm-10core",
+}
 UNIFORM, POPULAR = "RecBole", "LightFM"  # the two laws of P1-X2 under which MF is trained
 Runs = Mapping[str, Sequence[float]]  # a model -> one number for each seed
 
 # Findings on stored results, and what one case usually is there
-on_p1_f1 = partial(finding, rests_on=["P1-F1-laptop"], case="pair of backbone and data set")
-on_p1_x2 = partial(finding, rests_on=["P1-X2-laptop"], case="data set")
+on_p1_f1 = partial(finding, rests_on=["P1-F1-laptop"], case="pair of backbone and data set", cases=PAIRS)
+on_p1_x2 = partial(finding, rests_on=["P1-X2-laptop"], case="data set", cases=AXES)
 
 
 # ---- the pages' own runs: a number for each seed
@@ -181,66 +183,45 @@ def _f1(f1: Any, metric: str, data: str, backbone: str, state: str = "trained") 
 
 
 @on_p1_f1("Training raises the correlation of projection and popularity")
-def training_raises_r(f1: Any) -> dict[str, Difference]:
+def training_raises_r(f1: Any, pair: tuple[str, str]) -> Difference:
     """r trained minus r before the first step, both cross-fitted, over seeds."""
-    return {
-        f"{backbone}, {name}": Difference.paired(
-            _f1(f1, "cross-fitted", data, backbone), _f1(f1, "cross-fitted", data, backbone, "untrained")
-        )
-        for data, name in SETS.items()
-        for backbone in BACKBONES
-    }
+    return Difference.paired(_f1(f1, "cross-fitted", *pair), _f1(f1, "cross-fitted", *pair, "untrained"))
 
 
 @on_p1_f1(
     "A trained model's projections follow the root of popularity more closely than popularity",
     claimed={"MF, MovieLens-1M", "LightGCN, MovieLens-1M"},
 )
-def roots_fit_better(f1: Any) -> dict[str, Difference]:
+def roots_fit_better(f1: Any, pair: tuple[str, str]) -> Difference:
     """Pearson's r with the root of popularity minus that with popularity, over seeds."""
-    return {
-        f"{backbone}, {name}": Difference.paired(
-            _f1(f1, "Pearson of roots", data, backbone), _f1(f1, "Pearson", data, backbone)
-        )
-        for data, name in SETS.items()
-        for backbone in BACKBONES
-    }
+    return Difference.paired(_f1(f1, "Pearson of roots", *pair), _f1(f1, "Pearson", *pair))
 
 
 @finding(
     "The first axis of the pull matrix follows popularity more closely than the trained model's projection",
     case="pair of backbone and data set",
+    cases=PAIRS,
     claimed={"MF, MovieLens-1M", "LightGCN, MovieLens-1M"},
     rests_on=["P1-F1-laptop", "P1-X2-laptop"],
 )
-def formula_beats_training(f1: Any, x2: Any) -> dict[str, Difference]:
+def formula_beats_training(f1: Any, x2: Any, pair: tuple[str, str]) -> Difference | None:
     """r of the first axis under uniform negatives minus r of the trained model as in P1's Figure 1, over seeds."""
-    return {
-        f"{backbone}, {name}": Difference.paired(_x2(x2, "first axis", data)[: len(trained)], trained)
-        for data, name in SETS.items()
-        for backbone in BACKBONES
-        if (trained := _f1(f1, "Pearson", data, backbone))
-    }
+    trained = _f1(f1, "Pearson", *pair)
+    return Difference.paired(_x2(x2, "first axis", pair[0])[: len(trained)], trained) if trained else None
 
 
-@on_p1_f1("Fewer of LightGCN's items than of MF's lie on the negative side of the axis", case="data set")
-def few_are_negative_in_lightgcn(f1: Any) -> dict[str, Difference]:
+@on_p1_f1("Fewer of LightGCN's items than of MF's lie on the negative side of the axis", case="data set", cases=SETS)
+def few_are_negative_in_lightgcn(f1: Any, data: str) -> Difference | None:
     """Share of MF's items with a negative projection minus that of LightGCN's, over seeds."""
-    return {
-        name: Difference.paired(_f1(f1, "negative", data, "MF")[: len(found)], found)
-        for data, name in SETS.items()
-        if (found := _f1(f1, "negative", data, "LightGCN"))
-    }
+    found = _f1(f1, "negative", data, "LightGCN")
+    return Difference.paired(_f1(f1, "negative", data, "MF")[: len(found)], found) if found else None
 
 
-@on_p1_f1("LightGCN's centroid lies on the popular side, and MF's on the other", case="data set")
-def centroids_part(f1: Any) -> dict[str, Difference]:
+@on_p1_f1("LightGCN's centroid lies on the popular side, and MF's on the other", case="data set", cases=SETS)
+def centroids_part(f1: Any, data: str) -> Difference | None:
     """The smaller of LightGCN's centroid and minus MF's, over the seeds that both have."""
-    return {
-        name: Difference.above([min(a, -b) for a, b in zip(graph, _f1(f1, "centroid", data, "MF"), strict=False)], 0)
-        for data, name in SETS.items()
-        if (graph := _f1(f1, "centroid", data, "LightGCN"))
-    }
+    graph, plain = (_f1(f1, "centroid", data, backbone) for backbone in ("LightGCN", "MF"))
+    return Difference.above([min(a, -b) for a, b in zip(graph, plain, strict=False)], 0) if graph else None
 
 
 # ---- stored: the axis before training
@@ -252,109 +233,85 @@ def _x2(x2: Any, metric: str, data: str, law: str = UNIFORM) -> list[float]:
 
 
 @on_p1_x2("Popularity is the first axis before training: their correlation is above 0.9", claimed={"MovieLens-1M"})
-def first_axis_is_popularity(x2: Any) -> dict[str, Difference]:
+def first_axis_is_popularity(x2: Any, data: str) -> Difference:
     """|r| of the first axis with the counts under uniform negatives, minus 0.9, over splits."""
-    return {name: Difference.above(_x2(x2, "first axis", data), 0.9) for data, name in AXES.items()}
+    return Difference.above(_x2(x2, "first axis", data), 0.9)
 
 
 @on_p1_x2("At least nine users in ten lie on one side of the first axis", claimed={"MovieLens-1M", "CiteULike"})
-def most_stand_on_one_side(x2: Any) -> dict[str, Difference]:
+def most_stand_on_one_side(x2: Any, data: str) -> Difference:
     """The share of the users on the larger side under uniform negatives, minus 0.9, over splits."""
-    return {name: Difference.above(_x2(x2, "one side", data), 0.9) for data, name in AXES.items()}
+    return Difference.above(_x2(x2, "one side", data), 0.9)
 
 
 @on_p1_x2(
     "The first axis before training is hardly popularity: their correlation is below 0.3",
     claimed={"CiteULike", "Last.fm"},
 )
-def first_axis_is_not_popularity(x2: Any) -> dict[str, Difference]:
+def first_axis_is_not_popularity(x2: Any, data: str) -> Difference:
     """0.3 minus |r| of the first axis with the counts under uniform negatives, over splits."""
-    return {name: Difference.below(_x2(x2, "first axis", data), 0.3) for data, name in AXES.items()}
+    return Difference.below(_x2(x2, "first axis", data), 0.3)
 
 
 @on_p1_x2("With negatives by popularity the first axis follows popularity less than with uniform ones")
-def uniform_negatives_ask_for_popularity(x2: Any) -> dict[str, Difference]:
+def uniform_negatives_ask_for_popularity(x2: Any, data: str) -> Difference:
     """|r| of the first axis with the counts, uniform minus by popularity, over splits."""
-    return {
-        name: Difference.paired(_x2(x2, "first axis", data), _x2(x2, "first axis", data, POPULAR))
-        for data, name in AXES.items()
-    }
+    return Difference.paired(_x2(x2, "first axis", data), _x2(x2, "first axis", data, POPULAR))
 
 
 @on_p1_x2("With negatives by popularity the first axis is not popularity: their correlation is below 0.3")
-def popular_negatives_hide_the_axis(x2: Any) -> dict[str, Difference]:
+def popular_negatives_hide_the_axis(x2: Any, data: str) -> Difference:
     """0.3 minus |r| of the first axis with the counts under negatives by popularity, over splits."""
-    return {name: Difference.below(_x2(x2, "first axis", data, POPULAR), 0.3) for data, name in AXES.items()}
+    return Difference.below(_x2(x2, "first axis", data, POPULAR), 0.3)
 
 
 @on_p1_x2(
     "After twenty passes the widest direction of the items follows popularity: their correlation is above 0.7",
     claimed={"MovieLens-1M"},
 )
-def widest_stays_popularity(x2: Any) -> dict[str, Difference]:
+def widest_stays_popularity(x2: Any, data: str) -> Difference:
     """|r| of the widest direction of trained items with the counts, minus 0.7, over seeds."""
-    return {name: Difference.above(_x2(x2, "widest", data), 0.7) for data, name in AXES.items()}
+    return Difference.above(_x2(x2, "widest", data), 0.7)
 
 
 @on_p1_x2(
     "After twenty passes the widest direction of the items is not popularity: their correlation is below 0.3",
     claimed={"Gowalla", "CiteULike", "Last.fm"},
 )
-def widest_is_a_taste(x2: Any) -> dict[str, Difference]:
+def widest_is_a_taste(x2: Any, data: str) -> Difference:
     """0.3 minus |r| of the widest direction of trained items with the counts, over seeds."""
-    return {name: Difference.below(_x2(x2, "widest", data), 0.3) for data, name in AXES.items()}
+    return Difference.below(_x2(x2, "widest", data), 0.3)
 
 
 @on_p1_x2(
     "Without the items of more than one user in twenty the first axis stays popularity: above 0.9",
     claimed={"MovieLens-1M"},
 )
-def axis_outlives_its_head(x2: Any) -> dict[str, Difference]:
+def axis_outlives_its_head(x2: Any, data: str) -> Difference:
     """|r| of the first axis with the counts, head left out, minus 0.9, over splits."""
-    return {name: Difference.above(_x2(x2, "headless", data), 0.9) for data, name in AXES.items()}
+    return Difference.above(_x2(x2, "headless", data), 0.9)
 
 
 @on_p1_x2(
     "With negatives by popularity, popularity can be read off the items and holds less than a tenth of their variance",
     claimed={"MovieLens-1M"},
 )
-def readable_is_not_dominant(x2: Any) -> dict[str, Difference]:
+def readable_is_not_dominant(x2: Any, data: str) -> Difference:
     """The smaller of r - 0.7 (cross-fitted) and 0.1 - the share of variance along e_pop, over seeds."""
-    return {
-        name: Difference.above(
-            [
-                min(r - 0.7, 0.1 - share)
-                for r, share in zip(_x2(x2, "trained r", data, POPULAR), _x2(x2, "share", data, POPULAR), strict=True)
-            ],
-            0,
-        )
-        for data, name in AXES.items()
-    }
+    r, share = (np.array(_x2(x2, metric, data, POPULAR)) for metric in ("trained r", "share"))
+    return Difference.above(np.minimum(r - 0.7, 0.1 - share))
 
 
 @on_p1_x2(
     "Where every user counts alike, the first axis follows popularity more closely", claimed={"CiteULike", "Last.fm"}
 )
-def users_first_bring_popularity(x2: Any) -> dict[str, Difference]:
+def users_first_bring_popularity(x2: Any, data: str) -> Difference:
     """|r| of the first axis under LightGCN's law minus that under RecBole's, over splits."""
-    return {
-        name: Difference.paired(_x2(x2, "first axis", data, "LightGCN"), _x2(x2, "first axis", data))
-        for data, name in AXES.items()
-    }
+    return Difference.paired(_x2(x2, "first axis", data, "LightGCN"), _x2(x2, "first axis", data))
 
 
 @on_p1_x2("Keeping or skipping a triple whose negative is the user's own item gives the same first axis")
-def collisions_cancel(x2: Any) -> dict[str, Difference]:
+def collisions_cancel(x2: Any, data: str) -> Difference:
     """1e-6 minus the distance between the two correlations, over splits."""
-    return {
-        name: Difference.below(
-            [
-                abs(a - b)
-                for a, b in zip(
-                    _x2(x2, "first axis", data, "cornac"), _x2(x2, "first axis", data, "Spotlight"), strict=True
-                )
-            ],
-            1e-6,
-        )
-        for data, name in AXES.items()
-    }
+    kept, skipped = (np.array(_x2(x2, "first axis", data, law)) for law in ("cornac", "Spotlight"))
+    return Difference.below(abs(kept - skipped), 1e-6)

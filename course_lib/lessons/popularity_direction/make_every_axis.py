@@ -41,7 +41,7 @@ def of_films(passes: int = PASSES, seeds: Sequence[int] = SEEDS) -> dict[str, An
     }
 
 
-def of_stored(data: str, x2: Rows, f1: Rows) -> dict[str, Any]:
+def of_stored(name: str, data: str, x2: Rows, f1: Rows) -> dict[str, Any]:
     """The same of a data set from the rows of P1-X2 and P1-F1."""
 
     def of_laws(metric: str) -> dict[str, list[float]]:
@@ -50,7 +50,7 @@ def of_stored(data: str, x2: Rows, f1: Rows) -> dict[str, Any]:
 
     return {
         "data": data,
-        "name": AXES[data],
+        "name": name,
         "first": of_laws("first axis"),
         "side": of_laws("one side"),
         "trained": of_laws("trained r"),
@@ -82,7 +82,10 @@ def of_all_stored() -> list[dict[str, Any]]:
     """The data sets with stored results, and then those without."""
     x2, f1 = stored_rows("P1-X2"), stored_rows("P1-F1")
     none: dict[str, Any] = {"first": {}, "side": {}, "trained": {}, "untrained": [], "chance": 0}
-    return [*(of_stored(data, x2, f1) for data in AXES), *({"name": name, **none} for name in UNMEASURED)]
+    return [
+        *(of_stored(name, data, x2, f1) for name, data in AXES.items()),
+        *({"name": name, **none} for name in UNMEASURED),
+    ]
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from fractions import Fraction
 import numpy as np
 import sympy as sp
 
+from course_lib.lessons.shared.symbolic import vector
 from course_lib.maths import popularity
 from course_lib.maths.arrays import exact
 from course_lib.maths.popularity import TripleLaw
@@ -40,7 +41,7 @@ ALL_LAWS = tuple(
 
 def lem_bpr_gradients() -> list[sp.Expr]:
     """(6), Lemma A.2: slopes of -ln sigma(<e_u, e_i - e_j>): -w (e_i - e_j), -w e_u, w e_u, with w = sigma(-margin)."""
-    user, positive, negative = (_vector(name, 3) for name in ("u", "i", "j"))
+    user, positive, negative = (vector(name, 3) for name in ("u", "i", "j"))
     margin = user.dot(positive - negative)
     loss, w = sp.log(1 + sp.exp(-margin)), 1 / (1 + sp.exp(margin))
     stated = [*(-w * (positive - negative)), *(-w * user), *(w * user)]
@@ -80,7 +81,7 @@ def thm_bpr_conservation() -> list[sp.Expr]:
     multiplied by 1 - 2 eta lambda; biases b_i, scores <e_u, e_i> + b_i, are conserved the same way.
     """
     users, items, law = _table("u", M_USERS), _table("e", N_ITEMS), _law()
-    bias = _vector("b", N_ITEMS)
+    bias = vector("b", N_ITEMS)
     loss = _expected_loss(users, items, law, bias)
     slopes = [[sp.diff(loss, items[i, a]) for i in range(N_ITEMS)] for a in range(D)]
     total = [sum(row) for row in slopes]
@@ -167,7 +168,7 @@ def thm_bpr_linearised() -> list[sp.Expr]:
     item = right * sp.cosh(s * t / 2) + left * sp.sinh(s * t / 2)
     user = left * sp.cosh(s * t / 2) + right * sp.sinh(s * t / 2)
     residuals += [sp.simplify(item.diff(t) - s / 2 * user), sp.simplify(user.diff(t) - s / 2 * item)]
-    weights = _vector("z", M_USERS)  # v = M'u / s
+    weights = vector("z", M_USERS)  # v = M'u / s
     return [*residuals, sp.expand((sp.ones(1, N_ITEMS) * pull.T * weights)[0])]
 
 
@@ -270,7 +271,7 @@ def enumerate_mean_user() -> Fraction:
 
 def thm_ideal_direction() -> list[sp.Expr]:
     """(19): a unit d has mean margin <d, g>, g = g_pos - g_neg; |g|^2|d|^2 - <d, g>^2 is squares, 0 at d = g/|g|."""
-    positives, negatives, d = _table("p", 2), _table("n", 3), _vector("d", D)
+    positives, negatives, d = _table("p", 2), _table("n", 3), vector("d", D)
     margins = sum(d.dot(positives[i, :] - negatives[j, :]) for i in range(2) for j in range(3)) / sp.Integer(6)
     g = (sp.ones(1, 2) * positives / 2 - sp.ones(1, 3) * negatives / 3).T
     squares = sum((g[a] * d[b] - g[b] * d[a]) ** 2 for a in range(D) for b in range(a))
@@ -288,7 +289,7 @@ def thm_misalignment() -> list[sp.Expr]:
     Residuals: the identity; the area spanned by E[w x] and E[x] is that by Cov and E[x]; both vanish at e_u = 0, where
     all w are 1/2, and for one pair.
     """
-    pairs, w = _table("x", 4), _vector("w", 4)
+    pairs, w = _table("x", 4), vector("w", 4)
     mean_w, mean_x = sum(w) / 4, (sp.ones(1, 4) * pairs / 4).T
     weighted = pairs.T * w / 4
     covariance = sum(((w[k] - mean_w) * (pairs[k, :].T - mean_x) for k in range(4)), sp.zeros(D, 1)) / 4
@@ -314,7 +315,7 @@ def prop_direction_error() -> list[sp.Expr]:
     s_h, s_t, v = sp.symbols("S_h S_t v", positive=True)
     residuals = []
     for h, tail in itertools.product((1, 2, 3), repeat=2):
-        heads, tails = _vector("x", h), _vector("y", tail)
+        heads, tails = vector("x", h), vector("y", tail)
         mean = dict.fromkeys((x**2 for x in heads), s_h) | dict.fromkeys((y**2 for y in tails), s_t)
         zero = dict.fromkeys([*heads, *tails], 0)  # what is left after the squares has mean 0
         noise = sum(heads) / h - sum(tails) / tail
@@ -368,7 +369,7 @@ def prop_double_dipping() -> list[sp.Expr]:
     split = table * unit - contrast * length / contrast.dot(contrast) - rest * unit
     residuals = [*(contrast.T * rest).expand(), *(keep * contrast)]
     residuals += [sp.simplify(entry.subs(length, sp.sqrt(found.dot(found)))) for entry in split]
-    z, cosine = _vector("z", 3), sp.Symbol("k", positive=True)  # z: along c, along the rest of the counts, elsewhere
+    z, cosine = vector("z", 3), sp.Symbol("k", positive=True)  # z: along c, along the rest of the counts, elsewhere
     counts = sp.Matrix([cosine, sp.sqrt(1 - cosine**2), 0])
     square = z[0] ** 2 / z.dot(z)  # B
     first = z[1] / sp.sqrt(z[1] ** 2 + z[2] ** 2)
@@ -401,10 +402,6 @@ def prop_double_dipping() -> list[sp.Expr]:
 # ---- tools
 
 Key = tuple[int, int, int]
-
-
-def _vector(name: str, size: int) -> sp.Matrix:
-    return sp.Matrix(sp.symbols(f"{name}1:{size + 1}", real=True))
 
 
 def _table(name: str, rows: int, width: int = D) -> sp.Matrix:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from course_lib.lessons.shared.forms import (
     PASSED,
     Answer,
     compare,
+    each_case,
     expect,
     floats,
     is_list,
@@ -41,140 +43,103 @@ def film_counts() -> list[int]:
 # ---- what the checks are made of; the hidden checks call them with other inputs ----
 
 
-def check_update(answer: Answer, cases: list[tuple[int, int, int, int, int]], *, batches: int = 1) -> None:
+@each_case
+def check_update(
+    answer: Answer, count: int, total: int, size: int, extra: int, n_items: int, *, batches: int = 1
+) -> None:
     """Task 1: `answer(count, total, batch_size, extra, n_items)`, for at least one of so many batches."""
-    for count, total, size, extra, n_items in cases:
-        p, one = Fraction(count, total), Fraction(1, n_items)
-        right = norms.update_probability(p, size, negatives=extra, n_items=n_items)
-        plain = 1 - (1 - p) ** size
-        missed = Fraction(1)
-        for slot in range(size):
-            missed *= max(Fraction(total - count - slot, max(total - slot, 1)), Fraction(0))
-        slips = [
-            (size * p, "the item may fill several slots: B p counts how many, not whether there is one"),
-            ((1 - p) ** size * (1 - one) ** extra, "this is the probability that the batch misses the item"),
-            (1 - missed * (1 - one) ** extra, "slots are drawn independently here, with replacement"),
-            (p**size, "one slot is enough; this is the probability that the item fills all of them"),
+    p, one = Fraction(count, total), Fraction(1, n_items)
+    right = norms.update_probability(p, size, negatives=extra, n_items=n_items)
+    plain = 1 - (1 - p) ** size
+    missed = Fraction(1)
+    for slot in range(size):
+        missed *= max(Fraction(total - count - slot, max(total - slot, 1)), Fraction(0))
+    slips = [
+        (size * p, "the item may fill several slots: B p counts how many, not whether there is one"),
+        ((1 - p) ** size * (1 - one) ** extra, "this is the probability that the batch misses the item"),
+        (1 - missed * (1 - one) ** extra, "slots are drawn independently here, with replacement"),
+        (p**size, "one slot is enough; this is the probability that the item fills all of them"),
+    ]
+    if extra:
+        added = size * p + extra * one
+        slips += [
+            (added, "probabilities of several chances do not add up: ask how the item is missed by all of them"),
+            (plain, "the further negatives can hit the item, too"),
+            (1 - (1 - p) ** (size + extra), "further negatives are drawn from all items alike, each with 1/n_items"),
+            (plain + 1 - (1 - one) ** extra, "slots and negatives can both hit: multiply the probabilities of a miss"),
         ]
-        if extra:
-            slips += [
-                (
-                    size * p + extra * one,
-                    "probabilities of several chances do not add up: ask how the item is missed by all of them",
-                ),
-                (plain, "the further negatives can hit the item, too"),
-                (
-                    1 - (1 - p) ** (size + extra),
-                    "further negatives are drawn from all items alike, each with 1/n_items",
-                ),
-                (
-                    plain + 1 - (1 - one) ** extra,
-                    "slots and negatives can both hit: multiply the probabilities of a miss",
-                ),
-            ]
-        if batches > 1:
-            several = [
-                (right, OTHER_VERSION),
-                (batches * right, "the batches overlap: chances of several do not add up"),
-            ]
-            slips = [*several, *((1 - (1 - slip) ** batches, hint) for slip, hint in slips)]
-        compare(
-            answer(count, total, size, extra, n_items),
-            1 - (1 - right) ** batches,
-            f"the probability at count {count} of {total}, {size} slots, {extra} further negatives of {n_items} items",
-            slips,
-            exact=True,
-        )
+    if batches > 1:
+        several = [(right, OTHER_VERSION), (batches * right, "the batches overlap: chances of several do not add up")]
+        slips = [*several, *((1 - (1 - slip) ** batches, hint) for slip, hint in slips)]
+    where = f"the probability at count {count} of {total}, {size} slots, {extra} further negatives of {n_items} items"
+    compare(answer(count, total, size, extra, n_items), 1 - (1 - right) ** batches, where, slips, exact=True)
 
 
-def check_growth(answer: Answer, cases: list[tuple[Any, list[Any], Any]], *, slower: str = "1") -> None:
+@each_case
+def check_growth(answer: Answer, given: Any, pulls: list[Any], rate: Any, *, slower: str = "1") -> None:
     """Task 2a: `answer(start, squared_pulls, lr)`; after each step the learning rate is multiplied by `slower`."""
-    for given, pulls, rate in cases:
-        start, lr, asked = Fraction(given), Fraction(rate), [Fraction(pull) for pull in pulls]
-        squared = [pull * Fraction(slower) ** (2 * k) for k, pull in enumerate(asked)]  # only lr^2 ||h||^2 matters
-        path, constant = (
-            norms.squared_norm_path(start, lr=lr, squared_gradients=np.array(each, dtype=object))
-            for each in (squared, asked)
-        )
-        total = sum(squared)
-        compare(
-            answer(start, asked, lr),
-            path[-1],
-            f"||q||^2 from {start} after ||h||^2 = {[str(pull) for pull in asked]} at lr {lr}",
-            [
-                (constant[-1], OTHER_VERSION),
-                (start + lr**2 * total, "h is not yet the gradient: that is h/||q||, shorter for longer vectors"),
-                (start + lr**2 * total / start, "the length changes at every step, and the next gradient with it"),
-                (start + lr * total, "the step is lr times the gradient, and its length is squared"),
-                (
-                    start**2 + 2 * lr**2 * total,
-                    "this is near ||q||^4; the square of the norm is asked for, and exactly",
-                ),
-                (start + 2 * lr**2 * total / start, "the factor 2 belongs to the fourth power of the norm"),
-            ],
-            exact=True,
-        )
+    start, lr, asked = Fraction(given), Fraction(rate), [Fraction(pull) for pull in pulls]
+    squared = [pull * Fraction(slower) ** (2 * k) for k, pull in enumerate(asked)]  # only lr^2 ||h||^2 matters
+    path, constant = (
+        norms.squared_norm_path(start, lr=lr, squared_gradients=np.array(each, dtype=object))
+        for each in (squared, asked)
+    )
+    total = sum(squared)
+    where = f"||q||^2 from {start} after ||h||^2 = {[str(pull) for pull in asked]} at lr {lr}"
+    slips = [
+        (constant[-1], OTHER_VERSION),
+        (start + lr**2 * total, "h is not yet the gradient: that is h/||q||, shorter for longer vectors"),
+        (start + lr**2 * total / start, "the length changes at every step, and the next gradient with it"),
+        (start + lr * total, "the step is lr times the gradient, and its length is squared"),
+        (start**2 + 2 * lr**2 * total, "this is near ||q||^4; the square of the norm is asked for, and exactly"),
+        (start + 2 * lr**2 * total / start, "the factor 2 belongs to the fourth power of the norm"),
+    ]
+    compare(answer(start, asked, lr), path[-1], where, slips, exact=True)
 
 
-def check_symmetry(answer: Answer, cases: list[tuple[Fraction, Fraction, Fraction]]) -> None:
+@each_case
+def check_symmetry(answer: Answer, lr: Fraction, norm: Fraction, other: Fraction) -> None:
     """Task 2b: `answer(lr, norm, other_norm)`."""
-    for lr, norm, other in cases:
-        got, ratio = answer(lr, norm, other), other / norm
-        right = norms.effective_learning_rate(lr, norm=norm) * other**2
-        compare(
-            got,
-            right,
-            f"the learning rate at the norm {other} that matches {lr} at the norm {norm}",
-            [
-                (lr, "the gradient is h/||q||, and what turns a vector is the step relative to its length"),
-                (
-                    lr * ratio,
-                    "two lengths enter: the gradient is shorter by c, and the vector to be turned is longer by c",
-                ),
-                (lr / ratio**2, "longer vectors turn less at the same rate, so they need a higher one"),
-                (lr / ratio, "longer vectors turn less at the same rate, so they need a higher one"),
-                (lr * ratio**4, "the fourth power belongs to the law of growth, where lr is squared"),
-            ],
-            exact=True,
-        )
+    got, ratio = answer(lr, norm, other), other / norm
+    right = norms.effective_learning_rate(lr, norm=norm) * other**2
+    where = f"the learning rate at the norm {other} that matches {lr} at the norm {norm}"
+    slips = [
+        (lr, "the gradient is h/||q||, and what turns a vector is the step relative to its length"),
+        (lr * ratio, "two lengths enter: the gradient is shorter by c, and the vector to be turned is longer by c"),
+        (lr / ratio**2, "longer vectors turn less at the same rate, so they need a higher one"),
+        (lr / ratio, "longer vectors turn less at the same rate, so they need a higher one"),
+        (lr * ratio**4, "the fourth power belongs to the law of growth, where lr is squared"),
+    ]
+    compare(got, right, where, slips, exact=True)
 
 
-def check_equilibrium(answer: Answer, cases: list[tuple[float, float, float, float, bool]]) -> None:
+@each_case
+def check_equilibrium(answer: Answer, probability: float, lr: float, decay: float, h: float, lazy: bool) -> None:
     """Task 3: `answer(probability, lr, decay, h, lazy)`."""
-    for probability, lr, decay, h, lazy in cases:
-        lazily = norms.lazy_decay_equilibrium(lr=lr, decay=decay, h=h)
-        every = norms.decay_equilibrium(probability, lr=lr, decay=decay, h=h)
-        right = lazily if lazy else every
-        kept = 1 - lr * decay
-        compare(
-            answer(probability, lr, decay, h, lazy),
-            right,
-            f"the norm at probability {probability}, lr {lr}, decay {decay}, h {h}, {'lazy' if lazy else 'not lazy'}",
-            [
-                (every, "with lazy decay, growth and shrinking happen equally often: the probability cancels"),
-                (lazily, "the embedding shrinks in every batch but grows only in those that hold the item"),
-                (right**2, "this is the square of the norm"),
-                (right**4, "this is the fourth power of the norm"),
-                (
-                    (right**4 * (1 - kept**2) / (2 * lr * decay)) ** 0.25,
-                    "2 lr decay is only the first order of 1 - (1 - lr decay)^2",
-                ),
-                ((right**4 * (1 - kept**2) / (1 - kept)) ** 0.25, "the square of the norm shrinks by (1 - lr decay)^2"),
-                (
-                    (right**4 * (1 - kept**2) / (1 - (1 - decay) ** 2)) ** 0.25,
-                    "the decay is multiplied by the learning rate",
-                ),
-                (float(np.sqrt(right**4)), "the gradient is h/||q||, so the balance is one of fourth powers"),
-            ],
-            exact=False,
-        )
+    lazily = norms.lazy_decay_equilibrium(lr=lr, decay=decay, h=h)
+    every = norms.decay_equilibrium(probability, lr=lr, decay=decay, h=h)
+    right = lazily if lazy else every
+    kept = 1 - lr * decay
+    where = f"the norm at probability {probability}, lr {lr}, decay {decay}, h {h}, {'lazy' if lazy else 'not lazy'}"
+    first_order = (right**4 * (1 - kept**2) / (2 * lr * decay)) ** 0.25
+    slips = [
+        (every, "with lazy decay, growth and shrinking happen equally often: the probability cancels"),
+        (lazily, "the embedding shrinks in every batch but grows only in those that hold the item"),
+        (right**2, "this is the square of the norm"),
+        (right**4, "this is the fourth power of the norm"),
+        (first_order, "2 lr decay is only the first order of 1 - (1 - lr decay)^2"),
+        ((right**4 * (1 - kept**2) / (1 - kept)) ** 0.25, "the square of the norm shrinks by (1 - lr decay)^2"),
+        ((right**4 * (1 - kept**2) / (1 - (1 - decay) ** 2)) ** 0.25, "the decay is multiplied by the learning rate"),
+        (float(np.sqrt(right**4)), "the gradient is h/||q||, so the balance is one of fourth powers"),
+    ]
+    compare(answer(probability, lr, decay, h, lazy), right, where, slips, exact=False)
 
 
 def rare_form(
     value: Any, *, length: float | None = None, often: int = 10
 ) -> tuple[np.ndarray, float, np.ndarray, np.ndarray]:
     """(start, lr, rare_keys, popular_keys), checked for form; with `length` start has exactly that length."""
-    expect(is_list(value) and len(value) == 4, "four things are asked for: return start, lr, rare_keys, popular_keys")
+    expect(is_list(value, 4), "four things are asked for: return start, lr, rare_keys, popular_keys")
     start, lr = floats(value[0], (2,), "start"), float(number(value[1], "lr"))
     tables = []
     for keys, name in ((value[2], "rare_keys"), (value[3], "popular_keys")):
@@ -203,37 +168,25 @@ def run(start: Any, lr: float, keys: Any, weight: float = 1.0) -> tuple[float, f
     return float(np.linalg.norm(q)), total
 
 
-def check_pulls(answer: Answer, cases: list[tuple[list[Any], float, list[Any]]], *, weight: float = 1.0) -> None:
+@each_case
+def check_pulls(answer: Answer, start: list[Any], lr: float, keys: list[Any], *, weight: float = 1.0) -> None:
     """Task 4b: `answer(start, lr, keys)`, for the loss -weight cos."""
-    for start, lr, keys in cases:
-        got = answer(start, lr, keys)
-        _, right = run(start, lr, keys, weight)
-        still = weight**2 * sum(float(1 - geometry.cosine(np.array(start), np.array(key)) ** 2) for key in keys)
-        compare(
-            got,
-            right,
-            f"the sum of ||h||^2 over {len(keys)} updates from {start} at lr {lr}",
-            [
-                (run(start, lr, keys)[1], OTHER_VERSION),
-                (
-                    weight * run(start, lr, keys)[1],
-                    "the weight changes the steps as well, and with them all later pulls",
-                ),
-                (
-                    weight**2 * run(start, lr, keys)[1],
-                    "the weight changes the steps as well, and with them all later pulls",
-                ),
-                (right / weight**2, "h holds the weight of the loss, too"),
-                (
-                    _gradients_squared(start, lr, keys),
-                    "h is the gradient times ||q||; this is the sum of the gradients' squares",
-                ),
-                (still, "q moves: each key meets the q of its own time"),
-                (run(start, -lr, keys, weight)[1], "the loss is -cos: the step goes towards the key"),
-                (float(len(keys)), "||h||^2 = 1 - cos^2, which is 1 only at a right angle"),
-            ],
-            exact=False,
-        )
+    got = answer(start, lr, keys)
+    _, right = run(start, lr, keys, weight)
+    still = weight**2 * sum(float(1 - geometry.cosine(np.array(start), np.array(key)) ** 2) for key in keys)
+    where = f"the sum of ||h||^2 over {len(keys)} updates from {start} at lr {lr}"
+    of_gradients = _gradients_squared(start, lr, keys)
+    slips = [
+        (run(start, lr, keys)[1], OTHER_VERSION),
+        (weight * run(start, lr, keys)[1], "the weight changes the steps as well, and with them all later pulls"),
+        (weight**2 * run(start, lr, keys)[1], "the weight changes the steps as well, and with them all later pulls"),
+        (right / weight**2, "h holds the weight of the loss, too"),
+        (of_gradients, "h is the gradient times ||q||; this is the sum of the gradients' squares"),
+        (still, "q moves: each key meets the q of its own time"),
+        (run(start, -lr, keys, weight)[1], "the loss is -cos: the step goes towards the key"),
+        (float(len(keys)), "||h||^2 = 1 - cos^2, which is 1 only at a right angle"),
+    ]
+    compare(got, right, where, slips, exact=False)
 
 
 def check_slope(answer: Answer, counts: list[int], lengths: list[float], *, least: int = 1) -> None:
@@ -241,26 +194,17 @@ def check_slope(answer: Answer, counts: list[int], lengths: list[float], *, leas
     seen, everyone = np.array(counts) >= least, np.array(counts) > 0
     x, y = np.array(counts, dtype=float)[seen], np.array(lengths)[seen]
     right = float(popularity.log_log_slope(y, x))
-    compare(
-        answer(counts, lengths),
-        right,
-        f"the slope over {len(counts)} items",
-        [
-            (float(popularity.log_log_slope(np.array(lengths)[everyone], np.array(counts)[everyone])), OTHER_VERSION),
-            (
-                float(np.polyfit(np.log(y), np.log(x), 1)[0]),
-                "log norm is explained by log count, not the other way round",
-            ),
-            (float(np.polyfit(x, y, 1)[0]), "take the logarithms of both"),
-            (float(np.polyfit(np.log(x), y, 1)[0]), "take the logarithms of both"),
-            (float(popularity.pearson(np.log(x), np.log(y))), "this is the correlation; the slope is asked for"),
-            (
-                float((np.log(x) @ np.log(y)) / (np.log(x) @ np.log(x))),
-                "the line has an intercept: take the means away first",
-            ),
-        ],
-        exact=False,
-    )
+    where = f"the slope over {len(counts)} items"
+    through_origin = float((np.log(x) @ np.log(y)) / (np.log(x) @ np.log(x)))
+    slips = [
+        (float(popularity.log_log_slope(np.array(lengths)[everyone], np.array(counts)[everyone])), OTHER_VERSION),
+        (float(np.polyfit(np.log(y), np.log(x), 1)[0]), "log norm is explained by log count, not the other way round"),
+        (float(np.polyfit(x, y, 1)[0]), "take the logarithms of both"),
+        (float(np.polyfit(np.log(x), y, 1)[0]), "take the logarithms of both"),
+        (float(popularity.pearson(np.log(x), np.log(y))), "this is the correlation; the slope is asked for"),
+        (through_origin, "the line has an intercept: take the means away first"),
+    ]
+    compare(answer(counts, lengths), right, where, slips, exact=False)
 
 
 def check_prediction(
@@ -268,43 +212,35 @@ def check_prediction(
 ) -> None:
     """Task 5b: `answer(counts, batch_size, steps, lr, start_norm, h_squared)`."""
     table = np.array(counts, dtype=float)
-    for size, steps, lr, start, h_squared in cases:
-        shares, h = table / table.sum(), float(np.sqrt(h_squared))
-        updates = norms.expected_updates(shares, batch_size=size, steps=steps)
+    for case in cases:
+        where = f"the predicted slope over {len(counts)} items at batches of {case[0]}, {case[1]} steps, lr {case[2]}"
+        right, slips = _predictions(table, table >= least, *case)
+        compare(answer(counts, *case), right, where, slips, exact=False)
 
-        def slope_of(lengths: np.ndarray) -> float:
-            return float(popularity.log_log_slope(lengths[table >= least], table[table >= least]))
 
-        def law(n: np.ndarray, h: float = h, lr: float = lr, start: float = start) -> np.ndarray:
-            return np.asarray(norms.predicted_norm(start, lr=lr, h=h, updates=n))
+def _predictions(
+    counts: np.ndarray, seen: np.ndarray, size: int, steps: int, lr: float, start: float, h_squared: float
+) -> tuple[float, list[tuple[float, str]]]:
+    """(the right slope, usual slips) over the items that are `seen`."""
+    shares, h = counts / counts.sum(), float(np.sqrt(h_squared))
+    updates = norms.expected_updates(shares, batch_size=size, steps=steps)
+    more = lr**2 * h_squared * updates
 
-        compare(
-            answer(counts, size, steps, lr, start, h_squared),
-            slope_of(law(updates)),
-            f"the predicted slope over {len(counts)} items at batches of {size}, {steps} steps, lr {lr}",
-            [
-                (
-                    slope_of(law(steps * size * shares)),
-                    "an item that is in the batch twice is still updated once: 1 - (1 - p)^B",
-                ),
-                (
-                    slope_of(law(table)),
-                    "the number of updates is steps times the probability of an update, not the count",
-                ),
-                (slope_of(law(updates, h=h_squared)), "h_squared is ||h||^2 already"),
-                (slope_of(law(updates, h=h / np.sqrt(2))), "||q||^4 grows by 2 lr^2 ||h||^2 with each update"),
-                (
-                    slope_of((start**2 + lr**2 * h_squared * updates) ** 0.5),
-                    "the gradient is h/||q||: it is the fourth power that grows linearly",
-                ),
-                (
-                    slope_of((start**2 + 2 * lr**2 * h_squared * updates) ** 0.25),
-                    "the law starts from the fourth power of start_norm",
-                ),
-                (0.25, "1/4 is the slope far beyond the crossover, and without saturation"),
-            ],
-            exact=False,
-        )
+    def slope_of(lengths: np.ndarray) -> float:
+        return float(popularity.log_log_slope(lengths[seen], counts[seen]))
+
+    def law(n: np.ndarray, h: float = h) -> float:
+        return slope_of(np.asarray(norms.predicted_norm(start, lr=lr, h=h, updates=n)))
+
+    return law(updates), [
+        (law(steps * size * shares), "an item that is in the batch twice is still updated once: 1 - (1 - p)^B"),
+        (law(counts), "the number of updates is steps times the probability of an update, not the count"),
+        (law(updates, h_squared), "h_squared is ||h||^2 already"),
+        (law(updates, h / np.sqrt(2)), "||q||^4 grows by 2 lr^2 ||h||^2 with each update"),
+        (slope_of((start**2 + more) ** 0.5), "the gradient is h/||q||: it is the fourth power that grows linearly"),
+        (slope_of((start**2 + 2 * more) ** 0.25), "the law starts from the fourth power of start_norm"),
+        (0.25, "1/4 is the slope far beyond the crossover, and without saturation"),
+    ]
 
 
 def check_largest(answer: Answer, counts: list[int], cases: list[tuple[int, int, float, float, float]]) -> None:
@@ -313,38 +249,27 @@ def check_largest(answer: Answer, counts: list[int], cases: list[tuple[int, int,
     for size, steps, start, h_squared, ratio in cases:
         least, most = norms.expected_updates(shares, batch_size=size, steps=steps)
         where = f"the largest learning rate for a ratio of {ratio} at batches of {size}, {steps} steps"
-        got = answer(counts, size, steps, start, h_squared, ratio)
+        got, fourth = answer(counts, size, steps, start, h_squared, ratio), float(most / least) ** 0.25
         if most <= ratio**4 * least:
-            expect(
-                got is None,
-                f"{where}: the norms' ratio never exceeds {float(most / least) ** 0.25:.4g}, the fourth root "
-                "of that of the updates, so every learning rate will do: return None",
-            )
+            never = f"the norms' ratio never exceeds {fourth:.4g}, the fourth root of that of the updates"
+            expect(got is None, f"{where}: {never}, so every learning rate will do: return None")
             continue
-        expect(
-            got is not None,
-            f"{where}: at high learning rates the ratio does become larger (up to {float(most / least) ** 0.25:.4g})",
-        )
-        right = _largest(start**4, ratio**4, h_squared, least, most)
+        expect(got is not None, f"{where}: at high learning rates the ratio does become larger (up to {fourth:.4g})")
+        largest = partial(_largest, start)
+        right = largest(ratio**4, h_squared, least, most)
         low, high = steps * size * shares
         slips = [
-            (_largest(start**4, ratio**4, h_squared, 0.0, most), "the least popular item grows, too"),
+            (largest(ratio**4, h_squared, 0.0, most), "the least popular item grows, too"),
             (
-                _largest(start**4, ratio**4, h_squared, low, high),
+                largest(ratio**4, h_squared, low, high),
                 "an item that is in the batch twice is still updated once: 1 - (1 - p)^B",
             ),
             (
-                _largest(start**4, ratio**2, h_squared, least, most),
+                largest(ratio**2, h_squared, least, most),
                 "the law is one of fourth powers: the ratio, too, to the fourth",
             ),
-            (
-                _largest(start**4, ratio**4, 2 * h_squared, least, most),
-                "||q||^4 grows by 2 lr^2 ||h||^2 with each update",
-            ),
-            (
-                _largest(start**4, ratio**4, h_squared / 2, least, most),
-                "||q||^4 grows by 2 lr^2 ||h||^2 with each update",
-            ),
+            (largest(ratio**4, 2 * h_squared, least, most), "||q||^4 grows by 2 lr^2 ||h||^2 with each update"),
+            (largest(ratio**4, h_squared / 2, least, most), "||q||^4 grows by 2 lr^2 ||h||^2 with each update"),
             (right**2 if right is not None else None, "this is the square of the learning rate"),
         ]
         found = [(value, hint) for value, hint in slips if value is not None]
@@ -352,10 +277,10 @@ def check_largest(answer: Answer, counts: list[int], cases: list[tuple[int, int,
 
 
 def _largest(start: float, ratio: float, h_squared: float, least: float, most: float) -> float | None:
-    """The lr where start + 2 lr^2 h_squared most = ratio (start + 2 lr^2 h_squared least); None where there is none."""
+    """The lr of start^4 + 2 lr^2 h_squared most = ratio (start^4 + 2 lr^2 h_squared least); None if there is none."""
     if most <= ratio * least:
         return None
-    return float(np.sqrt(start * (ratio - 1) / (2 * h_squared * (most - ratio * least))))
+    return float(np.sqrt(start**4 * (ratio - 1) / (2 * h_squared * (most - ratio * least))))
 
 
 def _gradients_squared(start: list[Any], lr: float, keys: list[Any]) -> float:

@@ -14,8 +14,10 @@ from course_lib.lessons.shared.findings import Difference, by_seed, finding
 from course_lib.maths import popularity
 
 ML_1M = "ml-1m"
+SETS = {"ML-1M": ML_1M, "Gowalla": "gowalla"}
 HEAD = 300  # training pairs: films with as many or more are the head of the embedded data
 SAME_WAY = {"10": "same way, rate 10", "1": "same way, rate 1", "0.3": "slow and long"}  # at equal rate times steps
+SLOWER = {f"{slow} against {fast}": (SAME_WAY[fast], SAME_WAY[slow]) for fast, slow in pairwise(SAME_WAY)}
 
 # Findings on stored results, and what one case usually is there
 on_p0_e8 = partial(finding, rests_on=["P0-E8-laptop"], case="data set")
@@ -69,13 +71,10 @@ def high_rate_correlates(e8: Any, e9: Any) -> dict[str, Difference]:
     return {"ML-1M": Difference.paired(_of(e8, "Pearson", "high rate"), _of(e9, "Pearson", "low rate"))}
 
 
-@on_p0_e8("At the high rate the slope of length in count is nearer to a quarter than to zero or a half")
-def stored_slopes_are_near_a_quarter(e8: Any) -> dict[str, Difference]:
+@on_p0_e8("At the high rate the slope of length in count is nearer to a quarter than to zero or a half", cases=SETS)
+def stored_slopes_are_near_a_quarter(e8: Any, data: str) -> Difference:
     """1/8 minus the distance of the log-log slope from 1/4, over seeds."""
-    return {
-        name: Difference.below(np.abs(np.asarray(_of(e8, "slope", "high rate", data)) - 1 / 4), 1 / 8)
-        for name, data in (("ML-1M", ML_1M), ("Gowalla", "gowalla"))
-    }
+    return Difference.below(np.abs(np.asarray(_of(e8, "slope", "high rate", data)) - 1 / 4), 1 / 8)
 
 
 @on_p0_e8("At the high rate the slope is smaller on Gowalla than on ML-1M", case="loss")
@@ -84,13 +83,10 @@ def the_slope_is_smaller_on_gowalla(e8: Any) -> dict[str, Difference]:
     return {"plain": Difference.paired(*(_of(e8, "slope", "high rate", data) for data in (ML_1M, "gowalla")))}
 
 
-@on_p0_e8("The quartic law gives the last length of every item, but for rounding")
-def stored_lengths_obey_the_law(e8: Any) -> dict[str, Difference]:
+@on_p0_e8("The quartic law gives the last length of every item, but for rounding", cases=SETS)
+def stored_lengths_obey_the_law(e8: Any, data: str) -> Difference:
     """1e-4 minus the largest relative error over all items, over seeds."""
-    return {
-        name: Difference.below(_of(e8, "law", "high rate", data), 1e-4)
-        for name, data in (("ML-1M", ML_1M), ("Gowalla", "gowalla"))
-    }
+    return Difference.below(_of(e8, "law", "high rate", data), 1e-4)
 
 
 @on_p0_e9("At rate 0.1 the loss stays above that of guessing", case="data set")
@@ -106,22 +102,16 @@ def low_rate_is_below_chance(e9: Any) -> dict[str, Difference]:
     return {name: Difference.paired(chance, _of(e9, f"share {name}", "low rate")) for name in ("dot", "cos")}
 
 
-@on_p0_e9("At equal rate times steps a lower rate leaves a smaller slope of length in popularity")
-def slow_steps_leave_lengths_alone(e9: Any) -> dict[str, Difference]:
+@on_p0_e9("At equal rate times steps a lower rate leaves a smaller slope of length in popularity", cases=SLOWER)
+def slow_steps_leave_lengths_alone(e9: Any, rates: tuple[str, str]) -> Difference:
     """Log-log slope, over seeds."""
-    return {
-        f"{slow} against {fast}": Difference.paired(_of(e9, "slope", SAME_WAY[fast]), _of(e9, "slope", SAME_WAY[slow]))
-        for fast, slow in pairwise(SAME_WAY)
-    }
+    return Difference.paired(*(_of(e9, "slope", rate) for rate in rates))
 
 
-@on_p0_e9("At equal rate times steps a lower rate reaches no higher loss")
-def slow_steps_learn_no_less(e9: Any) -> dict[str, Difference]:
+@on_p0_e9("At equal rate times steps a lower rate reaches no higher loss", cases=SLOWER)
+def slow_steps_learn_no_less(e9: Any, rates: tuple[str, str]) -> Difference:
     """Loss at the higher rate less that at the lower one, over seeds."""
-    return {
-        f"{slow} against {fast}": Difference.paired(_of(e9, "loss", SAME_WAY[fast]), _of(e9, "loss", SAME_WAY[slow]))
-        for fast, slow in pairwise(SAME_WAY)
-    }
+    return Difference.paired(*(_of(e9, "loss", rate) for rate in rates))
 
 
 @on_p0_e10("With a transformer as the other tower, too, dot products show more of the most popular 1 % than cosines")

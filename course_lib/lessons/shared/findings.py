@@ -22,6 +22,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -208,9 +209,18 @@ def _plural(noun: str) -> str:
 
 
 def finding(
-    sentence: str, *, case: str, claimed: Collection[str] | None = None, rests_on: Iterable[str] = ()
-) -> Callable[[Callable[..., Mapping[str, Difference]]], Finding]:
-    """Makes a finding of a function that returns {name of the case: Difference}; see `Finding` for the arguments."""
+    sentence: str,
+    *,
+    case: str,
+    cases: Mapping[str, Any] | Callable[..., Mapping[str, Any]] | None = None,
+    claimed: Collection[str] | None = None,
+    rests_on: Iterable[str] = (),
+) -> Callable[[Callable[..., Any]], Finding]:
+    """Makes a finding of a function that returns {name of the case: Difference}; see `Finding` for the arguments.
+
+    With `cases`, {name of a case: what the function is told of it, last} or what gives that from the stored results,
+    the function returns the Difference of that one case, or None where there is no such case.
+    """
     if isinstance(claimed, str):
         raise ValueError(f"claimed: got {claimed!r}, expected several names, such as {{{claimed!r}}}")
     if claimed is not None and not claimed:
@@ -218,8 +228,15 @@ def finding(
             "claimed: got no case, expected None for all, or the names of those in which the sentence holds"
         )
 
-    def made(function: Callable[..., Mapping[str, Difference]]) -> Finding:
-        return Finding(function, sentence, case, None if claimed is None else frozenset(claimed), tuple(rests_on))
+    def made(function: Callable[..., Any]) -> Finding:
+        @wraps(function)
+        def of_each(*given: Any) -> dict[str, Difference]:
+            each = cases(*given) if callable(cases) else cases or {}
+            found = {name: function(*given, told) for name, told in each.items()}
+            return {name: difference for name, difference in found.items() if difference is not None}
+
+        whole = function if cases is None else of_each
+        return Finding(whole, sentence, case, None if claimed is None else frozenset(claimed), tuple(rests_on))
 
     return made
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import wraps
+from inspect import signature
 from numbers import Number
 from typing import Any
 
@@ -67,6 +68,21 @@ def plain_check(check: Callable[..., None]) -> Callable[..., None]:
     return passes
 
 
+def each_case(check: Callable[..., None]) -> Callable[..., None]:
+    """A check of one case as a check of several: `cases` holds what it takes beside the answer, as tuples.
+
+    Where it takes one thing only, `cases` holds that itself.
+    """
+    alone = len(signature(check).parameters) - len(check.__kwdefaults__ or {}) == 2
+
+    @wraps(check)
+    def checks(answer: Answer, cases: Iterable[Any], **options: Any) -> None:
+        for case in cases:
+            check(answer, *([case] if alone else case), **options)
+
+    return checks
+
+
 def expect(condition: bool, message: str) -> None:
     """NotYet with the message where the condition fails."""
     if not condition:
@@ -112,11 +128,8 @@ def compare_arrays(got: Any, right: Any, where: str, misconceptions: Misconcepti
 
 def compare_exact(got: Any, right: Any, where: str, misconceptions: Misconceptions) -> None:
     """`compare` for matrices of Fractions, entry by entry."""
-    rows = len(right)
-    expect(
-        is_list(got) and len(got) == rows and all(is_list(row) and len(row) == len(right[0]) for row in got),
-        f"{where}: a {rows} x {len(right[0])} matrix (a list of lists) is expected",
-    )
+    rows, width = len(right), len(right[0])
+    expect(is_table(got, rows, width), f"{where}: a {rows} x {width} matrix (a list of lists) is expected")
     value = [[fraction(entry, where) for entry in row] for row in got]
 
     def same(x: Any) -> bool:
@@ -128,6 +141,13 @@ def compare_exact(got: Any, right: Any, where: str, misconceptions: Misconceptio
         )
 
 
+def compare_list(got: Any, right: Sequence[Any], where: str, misconceptions: Iterable[tuple[Any, str]]) -> None:
+    """`compare` for a list of Fractions."""
+    expect(is_list(got, len(right)), f"{where}: a list of {len(right)} numbers is expected")
+    as_rows = [(None if slip is None else [slip], hint) for slip, hint in misconceptions]
+    compare_exact([got], [right], where, as_rows)
+
+
 def _hint(same: Any, misconceptions: Misconceptions) -> str:
     pairs = misconceptions.items() if isinstance(misconceptions, Mapping) else misconceptions
     hints = [hint for value, hint in pairs if value is not None and same(value)]
@@ -137,8 +157,14 @@ def _hint(same: Any, misconceptions: Misconceptions) -> str:
 # ---- forms ----
 
 
-def is_list(value: Any) -> bool:
-    return isinstance(value, (list, tuple, np.ndarray))
+def is_list(value: Any, length: int | None = None) -> bool:
+    """A list, a tuple or an array, of this length if one is given."""
+    return isinstance(value, (list, tuple, np.ndarray)) and (length is None or len(value) == length)
+
+
+def is_table(value: Any, rows: int, width: int) -> bool:
+    """So many lists, all of this length."""
+    return is_list(value, rows) and all(is_list(row, width) for row in value)
 
 
 def is_number(value: Any) -> bool:
@@ -194,6 +220,12 @@ def _numbers(value: Any, depth: int, what: str, form: str) -> Any:
     entries = [_numbers(entry, depth - 1, what, form) for entry in value]
     expect(depth == 1 or len({len(entry) for entry in entries}) == 1, f"{form}, all rows of the same length")
     return entries
+
+
+def unit(vector: np.ndarray) -> np.ndarray:
+    """The vector at length 1; zero stays zero."""
+    length = float(np.linalg.norm(vector))
+    return vector / length if length else vector
 
 
 def shown(value: np.ndarray) -> list[Any]:

@@ -67,10 +67,24 @@ const unit = ([x, y]) => [x / (Math.hypot(x, y) || 1), y / (Math.hypot(x, y) || 
 const places = ([x, y], digits = 2) => `${x.toFixed(digits)} ${y.toFixed(digits)}`;
 
 /**
- * A view whose points can be moved with the pointer and the arrow keys. A subclass has `frame` (a Plane), `canvas()` (its
- * <svg>), `placeOf(name)` and `move(name, place)`; `dragged` is the name of the point that is being dragged.
+ * A view whose points can be moved with the pointer and the arrow keys. A subclass has `frame` (a Plane) and `canvas()` (its
+ * <svg>), or an `under(event)` of its own, and `placeOf(name)` and `move(name, place)`; `dragged` is the name of the point
+ * that is being dragged.
  */
 export class Movable extends Interactive {
+  /** What makes an element the handle of a point: its role, its words, and what it does on a key and when it is dragged. */
+  grip(name, words, farthest) {
+    const drag = (event) => this.onDrag(event, name);
+    return {
+      tabindex: "0", role: "slider", "aria-label": words, "aria-roledescription": "point in the plane", "aria-valuemin": -farthest, "aria-valuemax": farthest,
+      onkeydown: (event) => this.onKey(event, name), onpointerdown: drag, onpointermove: drag, onpointerup: drag, onpointercancel: drag,
+    };
+  }
+
+  under(event) {
+    return this.frame.under(event, this.canvas());
+  }
+
   onKey(event, name) {
     const by = event.shiftKey ? 0.01 : 0.1;
     const change = { ArrowLeft: [-by, 0], ArrowRight: [by, 0], ArrowUp: [0, by], ArrowDown: [0, -by] }[event.key];
@@ -88,7 +102,7 @@ export class Movable extends Interactive {
       this.dragged = name;
       event.preventDefault();
     } else if (event.type === "pointermove" && this.dragged === name) {
-      this.move(name, this.frame.under(event, this.canvas()));
+      this.move(name, this.under(event));
     } else if (event.type !== "pointermove" && this.dragged === name) {
       this.dragged = undefined;
       this.refresh(); // the frame may fit again
