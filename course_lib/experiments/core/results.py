@@ -211,8 +211,8 @@ class Result:
             if lost:
                 raise ValueError(
                     f"{path.name} is not written: the stored file holds {len(lost):,} numbers that this run lacks, "
-                    f"such as {min(lost)}. Finished cells are kept: run again with all seeds and data, or drop the stored "
-                    "numbers (--replace), or only look (--no-write)"
+                    f"such as {min(lost)}. Finished cells are kept: run again with all seeds and data, or drop what "
+                    "is stored (--replace), or only look (--no-write)"
                 )
         write_json(path, self.__dict__)
         return path
