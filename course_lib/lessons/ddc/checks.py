@@ -12,7 +12,6 @@ import numpy as np
 from course_lib.data.interactions import Interactions
 from course_lib.lessons.shared.forms import (
     OTHER_VERSION,
-    PASSED,
     Answer,
     NotYet,
     compare,
@@ -24,7 +23,6 @@ from course_lib.lessons.shared.forms import (
     is_list,
     is_whole,
     number,
-    plain_check,
     public,
     unit,
 )
@@ -35,6 +33,7 @@ from course_lib.maths.arrays import exact
 Case = tuple[list[Any], list[Any], list[Any], list[Any]]
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
 ITEMS = [[1.0, 0.0], [0.5, 1.0], [-1.0, 2.0], [2.0, 0.0], [0.0, 1.0], [-1.0, 0.0]]
+FOUR = ([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [-1.0, 0.5]], ITEMS, [[0, 3], [2, 3, 1], [0, 2, 5], [1, 4]])
 ONE = ([0.5, -0.25, 1.0], [0.0, -1.0, 0.5, 0.25], [1.0, -0.5, 0.75], [0.5, -1.0, 2.0, -0.25])
 OTHER = ([1.0, 2.0], [0.5, -0.5, 1.5], [2.0, -1.0], [-2.0, -1.0, 0.5])
 TOP_HEAVY = ([0.5, 1.0], [2.0, -1.0, -2.0], [1.0, 2.0], [-1.0, 0.5, 1.0])
@@ -42,27 +41,6 @@ SMALL = ([2, 0, 1], [0, -1], [1, -1, 1], [1, -2])
 LOPSIDED = ([1, HALF], [THIRD, 0, 1], [2, 1], [3, 1, -1])
 WORDS = ("none", "one", "many")
 SETTLED, MOST_ROWS, MOST_WIDTH = 1e-6, 60, 6
-
-
-@plain_check
-def preference(answer: Answer) -> None:
-    """Task 1a: `answer(user, items, history, share)`, six items; a tie, and a sum of zero."""
-    cases = [
-        ([1.0, 1.0], [0, 1, 2, 4, 3], Fraction(3, 5)),
-        ([1.0, 1.0], [4, 0, 2], HALF),
-        ([0.0, 0.0], [5, 0], Fraction(1)),
-    ]
-    check_preference(answer, [(user, ITEMS, history, share) for user, history, share in cases])
-    print(PASSED)
-
-
-@plain_check
-def without(answer: Answer) -> None:
-    """Task 2b: `answer(users, items, histories, pop, share)`, four users of six items."""
-    users = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [-1.0, 0.5]]
-    histories = [[0, 3], [2, 3, 1], [0, 2, 5], [1, 4]]
-    check_without(answer, [(users, ITEMS, histories, pop, HALF) for pop in ([0.6, 0.8], [0.0, 1.0])])
-    print(PASSED)
 
 
 LISTS = ([[1.0, 0.5], [0.0, 1.0], [-1.0, 1.0]], ITEMS, [[3], [2, 1], [5]], [[0, 5], [], [4]], [3, 1, 5, 9, 2, 4], 2)
@@ -107,6 +85,7 @@ def shifted(seed: int, positives: int, negatives: int, d: int) -> Case:
 
 @each_case
 def check_preference(answer: Answer, user: list[Any], items: list[Any], history: list[Any], share: Fraction) -> None:
+    """Task 1a: `answer(user, items, history, share)`."""
     table, taste, known = np.array(items), np.array(user), np.array(sorted(history))
     scores = table[known] @ taste
     best = known[np.argsort(-scores, kind="stable")]
@@ -229,6 +208,7 @@ def _one_sided(values: Sequence[float] | np.ndarray) -> bool:
 def check_without(
     answer: Answer, users: list[Any], items: list[Any], histories: list[Any], pop: list[Any], share: Fraction
 ) -> None:
+    """Task 2b: `answer(users, items, histories, pop, share)`."""
     got = answer(users, items, histories, pop, share)
     where = f"the number of {len(users)} users without a minimiser, share {share}"
     expect(is_whole(got), f"{where}: a whole number is expected")
@@ -636,12 +616,23 @@ def _short(values: Sequence[float]) -> str:
 
 # ---- the public checks
 
+# Task 1a, six items; a tie, and a sum of zero
+preference = public(
+    check_preference,
+    [
+        ([1.0, 1.0], ITEMS, [0, 1, 2, 4, 3], Fraction(3, 5)),
+        ([1.0, 1.0], ITEMS, [4, 0, 2], HALF),
+        ([0.0, 0.0], ITEMS, [5, 0], Fraction(1)),
+    ],
+)
 # Task 1b, three positives and four negatives
 loss = public(check_loss, [(*ONE, 0.0, 0.0), (*ONE, -0.5, 1.25)])
 # Task 2a, one of each kind
 minimisers = public(
     check_minimisers, [([1.0, -0.5], [2.0, -1.0]), ([1.0, 0.5], [2.0, -1.0]), ([0.0, 0.0], [2.0, -1.0])]
 )
+# Task 2b, four users of six items
+without = public(check_without, [(*FOUR, pop, HALF) for pop in ([0.6, 0.8], [0.0, 1.0])])
 # Task 3a, exact
 surrogate = public(check_surrogate, [SMALL, LOPSIDED])
 # Task 3b, for two users, and for one without a minimiser

@@ -12,7 +12,6 @@ import numpy as np
 from course_lib.lessons.shared.forms import (
     CLOSE,
     OTHER_VERSION,
-    PASSED,
     Answer,
     compare,
     compare_arrays,
@@ -24,7 +23,6 @@ from course_lib.lessons.shared.forms import (
     is_list,
     is_table,
     is_whole,
-    plain_check,
     public,
     unit,
 )
@@ -40,14 +38,6 @@ UNEVEN = [[1, 1, 1, 0], [0, 1, 0, 0], [1, 0, 0, 1]]
 TASTES = [[2, 1], [1, -1], [3, 0]]
 TABLES = ([[0.5, -1.0], [1.0, 2.0]], [[1.0, 0.0], [0.0, 1.0], [-0.5, 0.5]])
 TRIPLES = [(0, 0, 1), (1, 1, 2), (0, 0, 2), (0, 2, 1)]
-
-
-@plain_check
-def decayed_sum(answer: Answer, **numbers: str) -> None:
-    """Task 4b: `answer(total, lr, decay, steps)`, one step and three."""
-    cases = [([1, -2], HALF, Fraction(1, 10), steps) for steps in (1, 3)]
-    check_sum(answer, cases, **numbers)
-    print(PASSED)
 
 
 def films(epochs: int, rank: int = 16, *, seed: int = 0) -> tuple[list[Any], list[Any], list[Any]]:
@@ -285,7 +275,7 @@ def descend(
 
 @each_case
 def check_sum(answer: Answer, total: list[Any], lr: Any, decay: Any, steps: int, *, slower: str = "1") -> None:
-    """Task 4b; after each step the learning rate is multiplied by `slower`."""
+    """Task 4b: `answer(total, lr, decay, steps)`; after each step the learning rate is multiplied by `slower`."""
     vector = exact(total)
     kept = 1 - 2 * Fraction(lr) * Fraction(decay)
     rest = Fraction(1)
@@ -453,6 +443,8 @@ negatives_uniform = public(check_negatives, [(UNEVEN, law) for law in ("all", "u
 negatives_popular = public(check_negatives, [(UNEVEN, "popularity"), (EVEN, "popularity")])
 # Task 4a, one triple and four
 step = public(check_step, [(*TABLES, TRIPLES[:1], 0.5), (*TABLES, TRIPLES, 0.5)])
+# Task 4b, one step and three
+decayed_sum = public(check_sum, [([1, -2], HALF, Fraction(1, 10), steps) for steps in (1, 3)])
 # Task 4c, a sum of zero, and another
 gap = public(check_gap, [([[1, 2], [3, -1]], total, 6) for total in ([0, 0], [5, -3])])
 # Task 5a, for eight users and eight items, and for more items
