@@ -41,13 +41,11 @@ def over_steps(
     curves: name -> values at steps 0, 1, 2, ...; level: a thin line to compare with; log: logarithmic axis.
     """
     fig, ax = plt.subplots(figsize=(6.6, 3.9))
-    ends = []
     for index, (name, given) in enumerate(curves.items()):
         values = np.asarray(given, dtype=float)
         if values.ndim != 1 or len(values) < 2:
             raise ValueError(f"the curve {name!r} has shape {values.shape}; expected at least two numbers")
         ax.plot(values, **series_style(name, index), markevery=(index % 3, max(1, len(values) // 8)))
-        ends.append((float(values[-1]), name, len(values) - 1))
     if level is not None:
         ax.axhline(level, color=INK, lw=1, ls=(0, (4, 3)))
     if log:
