@@ -12,10 +12,12 @@ proofs stands the same statement written out in coordinates for d = 2, 3, 4, whi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import sympy as sp
+
+from course_lib.lessons.shared.symbolic import proof
 
 a = sp.Symbol("a", real=True)  # <q, k>, where there is one k
 b, c = sp.symbols("b c", positive=True)  # <q, q> and <k, k>
@@ -188,7 +190,8 @@ def _softmax_loss(scores: list[sp.Expr], positive: sp.Expr) -> sp.Expr:
     return sp.log(sum(sp.exp(s / tau) for s in scores)) - positive / tau
 
 
-def thm_degree_zero() -> list[sp.Expr]:
+@proof
+def thm_degree_zero() -> Iterator[sp.Expr]:
     """t (d/dt) f(t q) - <t q, (grad f)(t q)> = 0 for an undetermined differentiable f of d = 2, 3, 4 coordinates.
 
     Read at t = 1 it gives "f(t q) = f(q) for all t > 0 implies <q, grad f> = 0". Read at every t it gives the converse:
@@ -196,21 +199,20 @@ def thm_degree_zero() -> list[sp.Expr]:
     Last residuals: the cosine, in the scalars, does not change under q -> t q; and the identity for functions of the
     inner products in every dimension.
     """
-    residuals = []
     for d in DIMENSIONS:
         q, x = _coordinates("q", d), _coordinates("x", d)
         f = sp.Function("f")
         along = t * sp.diff(f(*(t * y for y in q)), t).doit()
         at = dict(zip(x, (t * y for y in q), strict=True))
         inner = sum(t * y * sp.diff(f(*x), z).subs(at).doit() for y, z in zip(q, x, strict=True))
-        residuals.append(sp.simplify((along - inner).doit()))
+        yield (along - inner).doit()
     names = keys(2)
     inner = {gram("q", name): t * gram("q", name) for name in names}
     F = sp.Function("F")
     f = F(b, *(gram("q", name) for name in names))
     along = sp.diff(F(t**2 * b, *inner.values()), t).subs(t, 1).doit()
     stretched = cosine("k1").subs({b: t**2 * b, **inner}, simultaneous=True)
-    return [*residuals, sp.simplify(stretched - cosine("k1")), sp.simplify((along - radial(f, names)).doit())]
+    yield from [stretched - cosine("k1"), (along - radial(f, names)).doit()]
 
 
 def cor_pythagoras() -> list[sp.Expr]:
@@ -319,24 +321,24 @@ def gradient_of_half_clamped(key: str) -> Combination:
     return Combination({name: x.subs(N, eps) for name, x in total.parts.items()})
 
 
-def prop_shift() -> list[sp.Expr]:
+@proof
+def prop_shift() -> Iterator[sp.Expr]:
     """A shift inside the cosine: <q, grad_q cos(q + w, k)> = -<w, grad>, and the gradient is orthogonal to q + w.
 
     So a bias inside the cosine breaks tangency; a bias outside it, F(cos(q, k) + w), does not (last residual).
     d = 2, 3, 4 in coordinates.
     """
-    residuals = []
     for d in DIMENSIONS:
         q, k, w = (_coordinates(name, d) for name in "qkw")
         shifted = [x + y for x, y in zip(q, w, strict=True)]
         f = _cosine(shifted, k)
         slope = [sp.diff(f, x) for x in q]
-        residuals += [
-            sp.simplify(sum(x * g for x, g in zip(shifted, slope, strict=True))),
-            sp.simplify(sum((x + y) * g for x, y, g in zip(q, w, slope, strict=True))),
+        yield from [
+            sum(x * g for x, g in zip(shifted, slope, strict=True)),
+            sum((x + y) * g for x, y, g in zip(q, w, slope, strict=True)),
         ]
     outside = sp.Symbol("w", real=True)
-    return [*residuals, sp.simplify(radial(sp.Function("F")(cosine("k1") + outside), ["k1"]))]
+    yield radial(sp.Function("F")(cosine("k1") + outside), ["k1"])
 
 
 def prop_shared_vector() -> list[sp.Expr]:

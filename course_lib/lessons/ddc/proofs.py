@@ -10,10 +10,12 @@ theorem. That `course_lib.models.debiasing.ddc` computes these formulas is teste
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 import sympy as sp
+
+from course_lib.lessons.shared.symbolic import proof
 
 alpha, beta, shift = sp.symbols("alpha beta gamma", real=True)
 P, Q = 2, 2  # positives and negatives of the identities
@@ -176,15 +178,15 @@ def prop_sign_of_alpha() -> list[sp.Expr]:
     ]
 
 
-def prop_beta_gradient() -> list[sp.Expr]:
+@proof
+def prop_beta_gradient() -> Iterator[sp.Expr]:
     """4.2 repaired: dL/dbeta = -E[w a_i]; every negative's score moves it: d/dt_j is -(1/pq) sum_i w (1 - w) a_i."""
     margins = [ddc_margin(i, j) for i, j in PAIRS]
     slope = -_mean([weight(x) * a[i] for x, (i, _) in zip(margins, PAIRS, strict=True)])
-    residuals = [_zero(loss(margins).diff(beta) - slope, margins)]
+    yield _zero(loss(margins).diff(beta) - slope, margins)
     for j in range(Q):
         own = [weight(ddc_margin(i, j)) * (1 - weight(ddc_margin(i, j))) * a[i] for i in range(P)]
-        residuals.append(_zero(slope.diff(t[j]) + sum(own) / len(PAIRS), margins))
-    return residuals
+        yield _zero(slope.diff(t[j]) + sum(own) / len(PAIRS), margins)
 
 
 def prop_surrogate() -> list[sp.Expr]:
@@ -271,7 +273,8 @@ def thm_origin() -> list[sp.Expr]:
     ]
 
 
-def prop_free_margin() -> list[sp.Expr]:
+@proof
+def prop_free_margin() -> Iterator[sp.Expr]:
     """x_ij = (s_i - t_j) + (beta E a - alpha E b) + beta (a_i - E a) - alpha (b_j - E b); E's bracket lifts all alike.
 
     Second residual: the margin that is served minus the margin that is learned, alpha b_i - beta a_j with the two roles
@@ -279,12 +282,10 @@ def prop_free_margin() -> list[sp.Expr]:
     """
     mean_a, mean_b = _mean(a), _mean(b)
     free = beta * mean_a - alpha * mean_b
-    residuals = []
     for i, j in PAIRS:
         moved = beta * (a[i] - mean_a) - alpha * (b[j] - mean_b)
-        residuals.append(sp.expand(ddc_margin(i, j) - (s[i] - t[j]) - free - moved))
-        residuals.append(sp.expand(final_margin(i, j) - ddc_margin(i, j) - alpha * b_pos[i] + beta * a_neg[j]))
-    return residuals
+        yield sp.expand(ddc_margin(i, j) - (s[i] - t[j]) - free - moved)
+        yield sp.expand(final_margin(i, j) - ddc_margin(i, j) - alpha * b_pos[i] + beta * a_neg[j])
 
 
 def prop_net_popularity() -> sp.Expr:
@@ -344,25 +345,24 @@ def prop_loss_counts_mistakes() -> list[sp.Expr]:
     return [sp.simplify(f.subs(x, 0) - sp.log(2)), sp.simplify(f.diff(x) + weight(x))]
 
 
-def prop_nine_rules() -> list[sp.Expr]:
+@proof
+def prop_nine_rules() -> Iterator[sp.Expr]:
     """Every rule's margin is s_i - t_j + alpha A + beta B with the coefficients that its name says.
 
     Residuals, for the nine rules: the margin minus that linear form. Then: b_b and a_a know one scalar only (the other
     derivative is 0); under a_b and a_ab the slope in beta is E[w a_j] over the negatives alone, so that beta* < 0 where
     their weighted mean similarity to the user's taste is positive.
     """
-    residuals = []
     for rule in RULES:
         for i, j in PAIRS:
             by_alpha, by_beta = rule_coefficients(rule, i, j)
-            residuals.append(sp.expand(_rule_margin(rule, i, j) - (s[i] - t[j] + alpha * by_alpha + beta * by_beta)))
-    residuals += [_rule_margin("b_b", i, j).diff(alpha) for i, j in PAIRS]
-    residuals += [_rule_margin("a_a", i, j).diff(beta) for i, j in PAIRS]
+            yield sp.expand(_rule_margin(rule, i, j) - (s[i] - t[j] + alpha * by_alpha + beta * by_beta))
+    yield from [_rule_margin("b_b", i, j).diff(alpha) for i, j in PAIRS]
+    yield from [_rule_margin("a_a", i, j).diff(beta) for i, j in PAIRS]
     for rule in ("a_b", "a_ab"):
         margins = [_rule_margin(rule, i, j) for i, j in PAIRS]
         slope = _mean([weight(x) * a_neg[j] for x, (_, j) in zip(margins, PAIRS, strict=True)])
-        residuals.append(_zero(loss(margins).diff(beta) - slope, margins))
-    return residuals
+        yield _zero(loss(margins).diff(beta) - slope, margins)
 
 
 def rule_coefficients(rule: str, i: int, j: int) -> tuple[sp.Expr, sp.Expr]:

@@ -9,7 +9,7 @@ widths are expanded as well. `enumerate_*` visits families of small rational tab
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 import sympy as sp
 
 from course_lib.lessons.shared.counterexample import Counterexample
-from course_lib.lessons.shared.symbolic import matrix, simplified, symmetric, vector
+from course_lib.lessons.shared.symbolic import matrix, proof, simplified, symmetric, vector
 from course_lib.maths import gauge
 from course_lib.maths.arrays import exact
 from course_lib.maths.gauge.algebra import rank
@@ -29,19 +29,19 @@ eta, t = sp.symbols("eta t", real=True)
 # ---- the sphere: cosine, chord, angle
 
 
-def thm_cosine_euclid() -> list[sp.Expr]:
+@proof
+def thm_cosine_euclid() -> Iterator[sp.Expr]:
     """P2 Theorem 4: 1 - <x, y> - ||x - y||^2 / 2 on the unit sphere.
 
     First in inner products (any width): it is (1 - ||x||^2)/2 + (1 - ||y||^2)/2. Then expanded for widths 2, 3 and 4.
     """
     xx, xy, yy = sp.symbols("xx xy yy", real=True)
     gap = (1 - xy) - (xx - 2 * xy + yy) / 2
-    residuals = [gap.subs({xx: 1, yy: 1}), gap - ((1 - xx) + (1 - yy)) / 2]
+    yield from [gap.subs({xx: 1, yy: 1}), gap - ((1 - xx) + (1 - yy)) / 2]
     for d in (2, 3, 4):
         x, y = vector("x", d), vector("y", d)
         expanded = (1 - x.dot(y)) - (x - y).dot(x - y) / 2
-        residuals.append(expanded - ((1 - x.dot(x)) + (1 - y.dot(y))) / 2)
-    return simplified(*residuals)
+        yield expanded - ((1 - x.dot(x)) + (1 - y.dot(y))) / 2
 
 
 def cor_neighbours() -> list[sp.Expr]:
@@ -92,19 +92,18 @@ def prop_not_a_metric() -> list[sp.Expr]:
 # ---- the freedom
 
 
-def prop_gauge_freedom() -> list[sp.Expr]:
+@proof
+def prop_gauge_freedom() -> Iterator[sp.Expr]:
     """P2 Proposition 6: (A R)(B R^-T)^T = A B^T for every invertible R; and, left out there, no other freedom exists.
 
     The second part: if A has independent columns and A Q has these scores with some B', R = (A^T A)^-1 A^T (A Q) = Q.
     """
-    residuals = []
     for k in (2, 3):
         A, B, d = matrix("a", 3, k), matrix("b", 2, k), sp.diag(*sp.symbols(f"d:{k}", positive=True))
-        residuals += list((A * d) * (B * d.inv()).T - A * B.T)
+        yield from list((A * d) * (B * d.inv()).T - A * B.T)
     A, B, R = matrix("a", 3, 2), matrix("b", 3, 2), matrix("r", 2, 2)
-    residuals += list((A * R) * (B * R.inv().T).T - A * B.T)
-    residuals += list((A.T * A).inv() * A.T * (A * R) - R)
-    return simplified(*residuals)
+    yield from list((A * R) * (B * R.inv().T).T - A * B.T)
+    yield from list((A.T * A).inv() * A.T * (A * R) - R)
 
 
 def prop_alignment() -> list[sp.Expr]:
@@ -119,24 +118,24 @@ def prop_alignment() -> list[sp.Expr]:
     return simplified(*(partner - B * R.inv().T), *((A.T * A).inv() * A.T * moved - R))
 
 
-def prop_cosine_gauge() -> list[sp.Expr]:
+@proof
+def prop_cosine_gauge() -> Iterator[sp.Expr]:
     """cos(Mx, My) = cos(x, y) for all x, y iff M is a multiple of an orthogonal matrix (a diagonal D: c diag(+-1)).
 
     With S = M^T M: right angles between axes give S_ij = 0, those between e_i + e_j and e_i - e_j give S_ii = S_jj. So
     keeping right angles alone forces S = c I; and S = c I keeps every cosine.
     """
-    residuals = []
     for k in (2, 3):
         S, c = symmetric("s", k), sp.Symbol("c", positive=True)
         x, y = vector("x", k), vector("y", k)
         for i, j in itertools.combinations(range(k), 2):
             e_i, e_j = _axis(i, k), _axis(j, k)
-            residuals += [(e_i.T * S * e_j)[0] - S[i, j], ((e_i + e_j).T * S * (e_i - e_j))[0] - (S[i, i] - S[j, j])]
-        residuals.append((c * x.dot(y)) ** 2 * x.dot(x) * y.dot(y) - x.dot(y) ** 2 * (c * x.dot(x)) * (c * y.dot(y)))
-    return simplified(*residuals)
+            yield from [(e_i.T * S * e_j)[0] - S[i, j], ((e_i + e_j).T * S * (e_i - e_j))[0] - (S[i, i] - S[j, j])]
+        yield (c * x.dot(y)) ** 2 * x.dot(x) * y.dot(y) - x.dot(y) ** 2 * (c * x.dot(x)) * (c * y.dot(y))
 
 
-def thm_normalisation() -> list[sp.Expr]:
+@proof
+def thm_normalisation() -> Iterator[sp.Expr]:
     """P2 Theorem 7, repaired. N(x) = x / ||x||.
 
     Equivariance N(Mx) = M N(x) for all x says ||Mx|| = ||x||: the coefficients of ||Mx||^2 - ||x||^2 are those of M^T M
@@ -144,17 +143,15 @@ def thm_normalisation() -> list[sp.Expr]:
     the off-diagonal entries and the differences of the diagonal ones. For one x and a diagonal D: D x parallel to x
     means (d_i - d_j) x_i x_j = 0 for all i, j.
     """
-    residuals = []
     for k in (2, 3):
         M, x, d = matrix("m", k, k), vector("x", k), sp.symbols(f"d:{k}")
         excess = M.T * M - sp.eye(k)
-        residuals.append((M * x).dot(M * x) - x.dot(x) - (x.T * excess * x)[0])
+        yield (M * x).dot(M * x) - x.dot(x) - (x.T * excess * x)[0]
         for i, j in itertools.combinations(range(k), 2):
             minor = sp.Poly((M * x)[i] * x[j] - (M * x)[j] * x[i], *x)
-            residuals += [minor.coeff_monomial(x[j] ** 2) - M[i, j], minor.coeff_monomial(x[i] ** 2) + M[j, i]]
-            residuals.append(minor.coeff_monomial(x[i] * x[j]) - (M[i, i] - M[j, j]))
-            residuals.append(d[i] * x[i] * x[j] - d[j] * x[j] * x[i] - (d[i] - d[j]) * x[i] * x[j])
-    return simplified(*residuals)
+            yield from [minor.coeff_monomial(x[j] ** 2) - M[i, j], minor.coeff_monomial(x[i] ** 2) + M[j, i]]
+            yield minor.coeff_monomial(x[i] * x[j]) - (M[i, i] - M[j, j])
+            yield d[i] * x[i] * x[j] - d[j] * x[j] * x[i] - (d[i] - d[j]) * x[i] * x[j]
 
 
 def prop_score_rows() -> list[sp.Expr]:
@@ -168,37 +165,35 @@ def prop_score_rows() -> list[sp.Expr]:
 # ---- one table on the sphere
 
 
-def thm_diagonal_gauge() -> list[sp.Expr]:
+@proof
+def thm_diagonal_gauge() -> Iterator[sp.Expr]:
     """Rows keep their length under D iff (A∘A)(d∘d - 1) = 0; and A∘A has rank k for almost every A with n >= k rows.
 
     The last part: det(A∘A) is a polynomial that is 1 at A = I, hence not identically zero; its zeros have measure 0.
     """
-    residuals = []
     for k in (2, 3, 4):
         A, d = matrix("a", k, k), sp.Matrix(sp.symbols(f"d:{k}", positive=True))
         squares = A.applyfunc(lambda entry: entry**2)
         lengths = sp.Matrix([sum((A[i, j] * d[j]) ** 2 - A[i, j] ** 2 for j in range(k)) for i in range(k)])
-        residuals += list(lengths - squares * (d.applyfunc(lambda entry: entry**2) - sp.ones(k, 1)))
-        residuals.append(squares.subs(dict(zip(A, sp.eye(k), strict=True))).det() - 1)
-    return simplified(*residuals)
+        yield from list(lengths - squares * (d.applyfunc(lambda entry: entry**2) - sp.ones(k, 1)))
+        yield squares.subs(dict(zip(A, sp.eye(k), strict=True))).det() - 1
 
 
-def thm_linear_gauge() -> list[sp.Expr]:
+@proof
+def thm_linear_gauge() -> Iterator[sp.Expr]:
     """||R^T a||^2 - ||a||^2 = <a a^T, R R^T - I>; fewer than k(k+1)/2 rows leave freedom, and that many can suffice.
 
     The rows e_i and e_i + e_j are k(k+1)/2 rows whose a a^T are independent; so almost every table of that length is
     rigid.
     """
-    residuals = []
     for k in (2, 3):
         a, R = vector("a", k), matrix("r", k, k)
-        residuals.append((R.T * a).dot(R.T * a) - a.dot(a) - (a * a.T * (R * R.T - sp.eye(k))).trace())
+        yield (R.T * a).dot(R.T * a) - a.dot(a) - (a * a.T * (R * R.T - sp.eye(k))).trace()
     for k in (2, 3, 4, 5):
         axes = np.eye(k, dtype=int)
         rows = exact(np.array([*axes, *(axes[i] + axes[j] for i, j in itertools.combinations(range(k), 2))]))
-        residuals += [sp.Integer(len(rows) - k * (k + 1) // 2), sp.Integer(gauge.linear_gauge_dimension(rows))]
-        residuals.append(sp.Integer(gauge.linear_gauge_dimension(rows[:-1]) - 1))
-    return simplified(*residuals)
+        yield from [sp.Integer(len(rows) - k * (k + 1) // 2), sp.Integer(gauge.linear_gauge_dimension(rows))]
+        yield sp.Integer(gauge.linear_gauge_dimension(rows[:-1]) - 1)
 
 
 def enumerate_diagonal_gauge() -> Fraction:
@@ -222,19 +217,16 @@ def enumerate_diagonal_gauge() -> Fraction:
 # ---- both tables on the sphere
 
 
-def lem_trace() -> list[sp.Expr]:
+@proof
+def lem_trace() -> Iterator[sp.Expr]:
     """tr(M (S + S^-1 - 2 I)) = sum_l (v_l^T M v_l) (s_l - 1)^2 / s_l, S = sum_l s_l v_l v_l^T; M > 0: 0 only at S = I.
 
     Checked with S diagonal (choose the eigenvectors of S as axes; M is then any symmetric matrix), widths 2, 3 and 4.
     """
-    residuals = []
     for k in (2, 3, 4):
         M, s = symmetric("m", k), sp.symbols(f"s:{k}", positive=True)
         S = sp.diag(*s)
-        residuals.append(
-            (M * (S + S.inv() - 2 * sp.eye(k))).trace() - sum(M[i, i] * (s[i] - 1) ** 2 / s[i] for i in range(k))
-        )
-    return simplified(*residuals)
+        yield (M * (S + S.inv() - 2 * sp.eye(k))).trace() - sum(M[i, i] * (s[i] - 1) ** 2 / s[i] for i in range(k))
 
 
 def thm_certificate() -> list[sp.Expr]:
@@ -251,7 +243,8 @@ def thm_certificate() -> list[sp.Expr]:
     return simplified((M * S).trace() - M.trace() - kept, both - kept - back, *lem_trace())
 
 
-def thm_two_sided_gauge() -> list[sp.Expr]:
+@proof
+def thm_two_sided_gauge() -> Iterator[sp.Expr]:
     """The pieces of the two-sided theorem.
 
     First order: d/dt b^T (I + tE)^-1 b at 0 is -b^T E b, so both tables restrict E in the same way. Second order: the
@@ -259,16 +252,14 @@ def thm_two_sided_gauge() -> list[sp.Expr]:
     short of that of all (A, B) by n + m - k(k+1)/2 (n + m - k for diagonal S): positive means that almost every pair is
     rigid.
     """
-    residuals = []
     for k in (2, 3):
         E, b = symmetric("e", k), vector("b", k)
         inverse = sp.eye(k) - t * E + t**2 * E * E  # up to t^3: (I + tE) inverse = I + t^3 E^3
-        residuals += list((sp.eye(k) + t * E) * inverse - (sp.eye(k) + t**3 * E**3))
+        yield from list((sp.eye(k) + t * E) * inverse - (sp.eye(k) + t**3 * E**3))
         value = sp.expand((b.T * inverse * b)[0])
-        residuals += [value.coeff(t, 1) + (b.T * E * b)[0], value.coeff(t, 2) - (E * b).dot(E * b)]
+        yield from [value.coeff(t, 1) + (b.T * E * b)[0], value.coeff(t, 2) - (E * b).dot(E * b)]
     n, k, p = sp.symbols("n k p", positive=True)  # n: rows of both tables; p: k(k+1)/2, or k
-    residuals.append((n * (k - 1) - (p + n * (k - 2))) - (n - p))
-    return simplified(*residuals)
+    yield (n * (k - 1) - (p + n * (k - 2))) - (n - p)
 
 
 def prop_swapped_squares() -> list[sp.Expr]:
@@ -280,20 +271,19 @@ def prop_swapped_squares() -> list[sp.Expr]:
     return simplified(new_a, new_b)
 
 
-def thm_one_row_short() -> list[sp.Expr]:
+@proof
+def thm_one_row_short() -> Iterator[sp.Expr]:
     """One row short of the count there is one second gauge: f(t) = sum_l w_l/(1 + t l_l) - sum_l w_l is t g(t).
 
     g(t) = -sum_l w_l l_l/(1 + t l_l), and g' = sum_l w_l l_l^2/(1 + t l_l)^2 > 0: g rises from -infinity to +infinity
     once. w_l: squared coordinates of b in the eigenvectors of E, l_l the eigenvalues (diagonal gauges: b_l^2, delta_l).
     """
-    residuals = []
     for k in (2, 3, 4):
         w, rate = sp.symbols(f"w:{k}", positive=True), sp.symbols(f"l:{k}", real=True)
         f = sum(wi / (1 + t * ri) - wi for wi, ri in zip(w, rate, strict=True))
         g = -sum(wi * ri / (1 + t * ri) for wi, ri in zip(w, rate, strict=True))
         rise = sum(wi * ri**2 / (1 + t * ri) ** 2 for wi, ri in zip(w, rate, strict=True))
-        residuals += [f - t * g, sp.diff(g, t) - rise]
-    return simplified(*residuals)
+        yield from [f - t * g, sp.diff(g, t) - rise]
 
 
 def prop_plane_gauge() -> list[sp.Expr]:

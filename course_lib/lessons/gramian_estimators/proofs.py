@@ -8,13 +8,13 @@ identities in every entry of small tables, or identities in the rates. `enumerat
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
 import sympy as sp
 
-from course_lib.lessons.shared.symbolic import dot, symmetric
+from course_lib.lessons.shared.symbolic import dot, largest, symmetric
 from course_lib.maths import gramians
 from course_lib.maths.arrays import exact
 
@@ -302,9 +302,9 @@ _TABLES = {  # small tables of Fractions, fixed: three examples of width two, at
 }
 
 
-def enumerate_sagram() -> Fraction:
+@largest
+def enumerate_sagram() -> Iterator[Fraction]:
     """Largest discrepancy of E G_hat - G from (1 - beta)(S - G), over beta, steps and every sequence of draws."""
-    worst = Fraction(0)
     tables = _TABLES["u"]
     for rate in (Fraction(1, N), Fraction(1, 2), Fraction(1)):
         for past in itertools.product(range(N), repeat=2):  # the cache depends on what was drawn before
@@ -318,17 +318,16 @@ def enumerate_sagram() -> Fraction:
                     cache[drawn] = tables[t][drawn]
                 total = total + estimator.look([i], tables[3][[i]]) / Fraction(N)
             true = gramians.gramian(tables[3])
-            worst = max(worst, _largest(total - true - (1 - rate) * (gramians.gramian(cache) - true)))
-    return worst
+            yield _largest(total - true - (1 - rate) * (gramians.gramian(cache) - true))
 
 
-def enumerate_sogram_average() -> Fraction:
+@largest
+def enumerate_sogram_average() -> Iterator[Fraction]:
     """Largest discrepancies of E||G_hat - G_bar||^2 from sum of (alpha q^(t-s))^2 sigma_s^2, of E G_hat from G_bar.
 
     Over every draw. The trajectory depends on them (the table of step s is chosen by the draws before it): these are
     martingale differences, not independent. P4's proof has the sum for a fixed trajectory.
     """
-    worst = Fraction(0)
     for rate in (Fraction(1, 3), Fraction(3, 4), Fraction(1)):
         mean_gap, square, predicted = np.zeros((D, D), dtype=object), Fraction(0), Fraction(0)
         sequences = list(itertools.product(range(N), repeat=3))
@@ -345,16 +344,15 @@ def enumerate_sogram_average() -> Fraction:
                 predicted += (rate * (1 - rate) ** (2 - t)) ** 2 * spread / len(sequences)
             mean_gap = mean_gap + (estimate - average) / Fraction(len(sequences))
             square += ((estimate - average) ** 2).sum() / len(sequences)
-        worst = max(worst, _largest(mean_gap), abs(square - predicted))
-    return worst
+        yield from (_largest(mean_gap), abs(square - predicted))
 
 
-def enumerate_unbiased_gravity() -> Fraction:
+@largest
+def enumerate_unbiased_gravity() -> Iterator[Fraction]:
     """Proposition 1 with the estimators running: E over the Gramian's draws and the gradient's, minus the exact slope.
 
     The slope in every entry of U and V. SAGram with beta = 1 and a stale cache, and the Gramian of a batch of two.
     """
-    worst = Fraction(0)
     u, v = _TABLES["u"][1], _TABLES["v"][1]
     true = _slopes(u, v, range(N), gramians.gramian(u), gramians.gramian(v))
     for cached in (True, False):
@@ -368,17 +366,16 @@ def enumerate_unbiased_gravity() -> Fraction:
                 grams.append(estimator.estimate)
             for i in range(N):
                 totals = totals + _slopes(u, v, [i], *grams) / Fraction(N * len(draws))
-        worst = max(worst, _largest(totals - true))
-    return worst
+        yield _largest(totals - true)
 
 
-def enumerate_same_batch() -> Fraction:
+@largest
+def enumerate_same_batch() -> Iterator[Fraction]:
     """Claim X16 over every batch of two out of three, with and without replacement: mean slope minus formula."""
     u, v = _TABLES["u"][1], _TABLES["v"][1]
     true = _slopes(u, v, range(N), gramians.gramian(u), gramians.gramian(v))
     own = 2 * (u * v).sum(axis=1)[:, None] / Fraction(N)
     observed = np.stack([own * v, own * u])
-    worst = Fraction(0)
     for batches, n in ((itertools.product(range(N), repeat=2), None), (itertools.permutations(range(N), 2), N)):
         drawn = [list(batch) for batch in batches]
         share = gramians.same_batch_share(Fraction(2), n)
@@ -386,8 +383,7 @@ def enumerate_same_batch() -> Fraction:
         for batch in drawn:
             slopes = _slopes(u, v, batch, gramians.gramian(u[batch]), gramians.gramian(v[batch]))
             totals = totals + slopes / Fraction(len(drawn))
-        worst = max(worst, _largest(totals - true - share * (observed - true)))
-    return worst
+        yield _largest(totals - true - share * (observed - true))
 
 
 def enumerate_prior_gravity() -> Fraction:
@@ -397,12 +393,12 @@ def enumerate_prior_gravity() -> Fraction:
     return abs(Fraction(gramians.gravity_with_prior(u, v, q, r) - double))
 
 
-def enumerate_fold_afterwards() -> Fraction:
+@largest
+def enumerate_fold_afterwards() -> Iterator[Fraction]:
     """The expected gradient with the estimate of the steps before, minus the true one, on tables that stand still.
 
     Every sequence of draws.
     """
-    worst = Fraction(0)
     u, v = _TABLES["u"][1], _TABLES["v"][1]
     true = _slopes(u, v, range(N), gramians.gramian(u), gramians.gramian(v))
     for rate in (Fraction(1, 3), Fraction(1)):
@@ -414,8 +410,7 @@ def enumerate_fold_afterwards() -> Fraction:
                 for side, table in zip(sides, (u, v), strict=True):
                     side.update([drawn], table[[drawn]])
             totals = totals + _slopes(u, v, [i], *(side.estimate for side in sides)) / Fraction(len(draws))
-        worst = max(worst, _largest(totals - true))
-    return worst
+        yield _largest(totals - true)
 
 
 def enumerate_sagram_memory() -> Fraction:

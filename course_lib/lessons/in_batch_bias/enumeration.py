@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from course_lib.lessons.in_batch_bias.groups import Groups, own_score
+from course_lib.lessons.shared.symbolic import largest
 from course_lib.maths import in_batch, losses
 from course_lib.maths.arrays import exact
 
@@ -101,15 +102,14 @@ def stated_weights(
     return y / labels.size, negatives[kind] / labels.size
 
 
-def enumerate_inclusion() -> Fraction:
+@largest
+def enumerate_inclusion() -> Iterator[Fraction]:
     """Share of batches that hold 1 to 4 given members, against `in_batch.inclusion_probability`, all s <= M <= 7."""
-    worst = Fraction(0)
     for size in range(1, 8):
         for batch_size, order in itertools.product(range(size + 1), (1, 2, 3, 4)):
             hits = sum(set(range(order)) <= set(batch) for batch in itertools.combinations(range(size), batch_size))
             stated = in_batch.inclusion_probability(order, batch_size=batch_size, n_positives=size)
-            worst = max(worst, abs(Fraction(hits, math.comb(size, batch_size)) - stated))
-    return worst
+            yield abs(Fraction(hits, math.comb(size, batch_size)) - stated)
 
 
 def enumerate_change_of_variables() -> Fraction:
@@ -142,13 +142,13 @@ def enumerate_pair_sum() -> Fraction:
     )
 
 
-def enumerate_expected_weights(kind: str | None = None) -> Fraction:
+@largest
+def enumerate_expected_weights(kind: str | None = None) -> Iterator[Fraction]:
     """Averaged weights of l+ and l- of every cell against the stated objective and against `expected_weights`.
 
     All kinds (or one), all small label matrices, all batch sizes. Zero means E[loss] = objective for EVERY point-wise
     loss and all scores on these matrices.
     """
-    worst = Fraction(0)
     for name in in_batch.KINDS if kind is None else (kind,):
         omega = OMEGA if name == "unbiased_omega" else None
         for labels, batch_size in labelled_cases():
@@ -156,20 +156,18 @@ def enumerate_expected_weights(kind: str | None = None) -> Fraction:
             stated = stated_weights(name, labels, batch_size, omega=omega)
             library = in_batch.expected_weights(name, labels=exact(labels), batch_size=batch_size, omega=omega)
             for a, b, c in zip(averaged, stated, library, strict=True):
-                worst = max(worst, _largest(a - b), _largest(a - c))
-    return worst
+                yield from (_largest(a - b), _largest(a - c))
 
 
-def enumerate_sogram() -> Fraction:
+@largest
+def enumerate_sogram() -> Iterator[Fraction]:
     """E[(34)] - (5) over all pairs of independent batches of sizes 1-3, one label matrix after the other."""
-    worst = Fraction(0)
     for labels in SMALL_LABELS[1:4]:
         for sizes in ((1, 1), (2, 3), (3, 2)):
             pairs = itertools.product(*(batches(labels, size) for size in sizes))
             every = [sogram_weights(labels, first, second) for first, second in pairs]
             stated = stated_weights("unbiased", labels, 2)
-            worst = max(worst, *(_largest(_mean(w[part] for w in every) - stated[part]) for part in (0, 1)))
-    return worst
+            yield from (_largest(_mean(w[part] for w in every) - stated[part]) for part in (0, 1))
 
 
 def sogram_weights(
@@ -192,30 +190,29 @@ def sogram_weights(
     return positive.reshape(m, n), negative.reshape(m, n)
 
 
-def enumerate_naive_and_cross() -> Fraction:
+@largest
+def enumerate_naive_and_cross() -> Iterator[Fraction]:
     """Naive batches (20) and cross batches (21) are unbiased: averaged weight of every cell minus 1/(mn).
 
     All batches of 1-3 cells, and all choices of rows and columns, of a 3 x 4 matrix. The labels play no part.
     """
     m, n = 3, 4
     cells = list(itertools.product(range(m), range(n)))
-    worst = Fraction(0)
     for size in (1, 2, 3):
         every = list(itertools.combinations(cells, size))
         for cell in cells:
             weight = _mean(Fraction(cell in batch, size) for batch in every)
-            worst = max(worst, abs(weight - Fraction(1, m * n)))
+            yield abs(weight - Fraction(1, m * n))
     for r, c in itertools.product((1, 2, 3), (1, 2, 4)):
         grids = list(itertools.product(itertools.combinations(range(m), r), itertools.combinations(range(n), c)))
         for i, j in cells:
             weight = _mean(Fraction(i in rows and j in cols, r * c) for rows, cols in grids)
-            worst = max(worst, abs(weight - Fraction(1, m * n)))
-    return worst
+            yield abs(weight - Fraction(1, m * n))
 
 
-def enumerate_batch_variance() -> Fraction:
+@largest
+def enumerate_batch_variance() -> Iterator[Fraction]:
     """Claim X1: `exact_moments` against `enumerate_moments`, every kind, every small label matrix, every batch size."""
-    worst = Fraction(0)
     for labels, batch_size in labelled_cases():
         pos_loss, neg_loss = _generic(labels.shape), _generic(labels.shape, shift=5)
         for kind in in_batch.KINDS:
@@ -227,17 +224,16 @@ def enumerate_batch_variance() -> Fraction:
                 "omega": OMEGA if kind == "unbiased_omega" else None,
             }
             quick, slow = in_batch.exact_moments(kind, **arguments), in_batch.enumerate_moments(kind, **arguments)
-            worst = max(worst, *(abs(a - b) for a, b in zip(quick, slow, strict=True)))
-    return worst
+            yield from (abs(a - b) for a, b in zip(quick, slow, strict=True))
 
 
-def enumerate_optimal_mix() -> Fraction:
+@largest
+def enumerate_optimal_mix() -> Iterator[Fraction]:
     """Claim X2: the variance of masked + c* (unbiased - masked) over all batches, against `optimal_mix`; c* is best.
 
     The third residual is the slope of the enumerated variance in c at c*, by a symmetric difference (exact, since the
     variance is a parabola in c).
     """
-    worst = Fraction(0)
     for labels, batch_size in labelled_cases():
         arguments: dict[str, Any] = {
             "pos_loss": _generic(labels.shape),
@@ -256,8 +252,7 @@ def enumerate_optimal_mix() -> Fraction:
 
         slope = variance(mix.c + 1) - variance(mix.c - 1)
         off = (variance(mix.c) - mix.variance, slope, variance(Fraction(0)) - mix.variance_masked)
-        worst = max(worst, *map(abs, off))
-    return worst
+        yield from map(abs, off)
 
 
 def cell_counts(labels: np.ndarray, cell: Pair, batch_size: int) -> list[int]:
@@ -266,13 +261,13 @@ def cell_counts(labels: np.ndarray, cell: Pair, batch_size: int) -> list[int]:
     return [sum(a == i for a, _ in batch) * sum(b == j for _, b in batch) for batch in batches(labels, batch_size)]
 
 
-def enumerate_horvitz_thompson() -> Fraction:
+@largest
+def enumerate_horvitz_thompson() -> Iterator[Fraction]:
     """Claim X3 on every negative cell: p, E w = 1 and E w^2 = 1/p for w = 1/p on seen cells, against enumeration.
 
     Also the weight that (17) uses, a constant times the number of occurrences: E w = 1, E w^2 against
     `in_batch.count_weight_second_moment`, and how far it falls below 1/p, which must be nothing.
     """
-    worst = Fraction(0)
     for labels, batch_size in labelled_cases():
         rows, cols = labels.sum(axis=1), labels.sum(axis=0)
         for i, j in np.argwhere(labels == 0):
@@ -287,24 +282,22 @@ def enumerate_horvitz_thompson() -> Fraction:
             stated = in_batch.count_weight_second_moment(
                 int(rows[i]), int(cols[j]), batch_size=batch_size, n_positives=int(labels.sum())
             )
-            worst = max(
-                worst,
+            yield from (
                 abs(seen * weight - 1),
                 abs(_mean((weight * (c > 0)) ** 2 for c in counts) - 1 / seen),
                 abs(by_count * pairs * int(rows[i] * cols[j]) - 1),
                 abs(second - stated),
                 1 / seen - second,
             )
-    return worst
 
 
-def enumerate_square_closed_form() -> Fraction:
+@largest
+def enumerate_square_closed_form() -> Iterator[Fraction]:
     """Claims X18 and X19 through the library, in rationals: (5) and (15) for the square loss as weighted distances.
 
     For rational scores S on every small label matrix, mn (5) - 1/2 sum (S - Y)^2, and mn (15) minus each of
     1/2 sum pop (S - Y/pop)^2 + constant (claim X18) and 1/2 sum (pop S - Y)^2 / pop + constant (claim X19).
     """
-    worst = Fraction(0)
     for labels in SMALL_LABELS:
         y, scores = exact(labels), _generic(labels.shape, shift=-6) / 3
         pop = np.outer(y.sum(axis=1), y.sum(axis=0))
@@ -313,13 +306,11 @@ def enumerate_square_closed_form() -> Fraction:
         full = in_batch.expected_objective("unbiased", **arguments) * labels.size
         popularity = in_batch.expected_objective("popularity", **arguments) * labels.size
         constant = (y - y / pop).sum() / 2
-        worst = max(
-            worst,
+        yield from (
             abs(full - ((scores - y) ** 2).sum() / 2),
             abs(popularity - (pop * (scores - y / pop) ** 2).sum() / 2 - constant),
             abs(popularity - ((pop * scores - y) ** 2 / pop).sum() / 2 - constant),
         )
-    return worst
 
 
 GROUPS = (
@@ -387,19 +378,18 @@ def _spread(groups: Groups) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndar
     return of_row, exact(np.array(groups.rows))[of_row], exact(np.array(groups.positives))[of_row], counts
 
 
-def enumerate_fit_gradient() -> Fraction:
+@largest
+def enumerate_fit_gradient() -> Iterator[Fraction]:
     """At a perfect square-loss fit (scores = labels) every batch of the masked loss has gradient zero (claim X2).
 
     dl+/dscore = score - 1 vanishes on O and dl-/dscore = score vanishes outside O, so the gradient of a batch is its
     weights of l- on O; the residual is the largest of these. (17) has weights (1/pop - 1) M/(mns) there: it keeps its
     noise.
     """
-    worst = Fraction(0)
     for labels, batch_size in labelled_cases():
         for batch in batches(labels, batch_size):
             _, negative = scattered_weights("masked", labels, batch)
-            worst = max(worst, _largest(negative * exact(labels)))
-    return worst
+            yield _largest(negative * exact(labels))
 
 
 def _generic(shape: tuple[int, ...], shift: int = 0) -> np.ndarray:

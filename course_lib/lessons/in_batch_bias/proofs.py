@@ -8,12 +8,12 @@ pair.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import sympy as sp
 
-from course_lib.lessons.shared.symbolic import matrix, simplified
+from course_lib.lessons.shared.symbolic import matrix, proof, simplified
 from course_lib.maths import in_batch
 
 M, s, m, n, P, omega = sp.symbols("M s m n P omega", positive=True)
@@ -172,7 +172,8 @@ def prop_sampling_cost() -> list[sp.Expr]:
     )
 
 
-def thm_no_softmax() -> list[sp.Expr]:
+@proof
+def thm_no_softmax() -> Iterator[sp.Expr]:
     """No sampled loss is unbiased for log-sum-exp (P3, footnote 1 and Appendix F.2; Lin et al. 2025).
 
     A loss of a batch that misses one of the n scores does not depend on that score, so its n-th mixed derivative in
@@ -180,20 +181,19 @@ def thm_no_softmax() -> list[sp.Expr]:
     (-1)^(n-1) (n-1)! times the product of the softmax probabilities, never zero. Residuals: that formula for n = 2..5,
     its value 2/27 at n = 3 and equal scores, and the zero for an arbitrary average over the proper subsets of three.
     """
-    residuals = []
     for size in range(2, 6):
         scores = sp.symbols(f"x:{size}")
         total = sum(sp.exp(x) for x in scores)
         mixed = sp.diff(sp.log(total), *scores)
         product = sp.prod([sp.exp(x) / total for x in scores])
-        residuals.append(sp.simplify(mixed / product - (-1) ** (size - 1) * sp.factorial(size - 1)))
+        yield mixed / product - (-1) ** (size - 1) * sp.factorial(size - 1)
     x = sp.symbols("x:3")
     sampled = sum(
         sp.Function(f"g{''.join(map(str, subset))}")(*(x[i] for i in subset))
         for size in (1, 2)
         for subset in itertools.combinations(range(3), size)
     )
-    return [*residuals, softmax_mixed_derivative(3) - sp.Rational(2, 27), sp.diff(sampled, *x)]
+    yield from [softmax_mixed_derivative(3) - sp.Rational(2, 27), sp.diff(sampled, *x)]
 
 
 def softmax_mixed_derivative(size: int) -> sp.Expr:
@@ -208,18 +208,18 @@ def softmax_mixed_derivative(size: int) -> sp.Expr:
 # ---- claim X1: variance
 
 
-def thm_batch_variance() -> list[sp.Expr]:
+@proof
+def thm_batch_variance() -> Iterator[sp.Expr]:
     """Var T for T = sum_e A_e + sum_(e != f) B_ef over a random batch (ours, X1).
 
     Residuals: the four inclusion probabilities against their falling factorials, for all M and s; and for M = 4, 5 and
     every s >= 2 the formula against E[T^2] - E[T]^2 over all batches, as a polynomial in the entries of A and B.
     """
     falling = [sp.prod([(s - r) / (M - r) for r in range(order)]) for order in (1, 2, 3, 4)]
-    residuals = simplified(*(inclusion(order) - falling[order - 1] for order in (1, 2, 3, 4)))
+    yield from simplified(*(inclusion(order) - falling[order - 1] for order in (1, 2, 3, 4)))
     for size in (4, 5):
         for batch_size in range(2, size + 1):
-            residuals.append(_variance_residual(size, batch_size))
-    return residuals
+            yield _variance_residual(size, batch_size)
 
 
 def _variance_residual(size: int, batch_size: int) -> sp.Expr:
@@ -367,7 +367,8 @@ def prop_gravity_is_popularity() -> sp.Expr:
     return sp.expand(gravity - popularity)
 
 
-def thm_square_closed_form() -> list[sp.Expr]:
+@proof
+def thm_square_closed_form() -> Iterator[sp.Expr]:
     """The square loss turns (5) and (15) into low-rank approximation (ours, X18).
 
     With R = diag(row counts), C = diag(column counts):
@@ -377,7 +378,6 @@ def thm_square_closed_form() -> list[sp.Expr]:
     R^(-1/2) SVD_k(R^(-1/2) Y C^(-1/2)) C^(-1/2). Residuals: both identities on every 2 x 3 label matrix without
     empty rows or columns, as polynomials in S.
     """
-    residuals = []
     for case in _square_cases():
         distance = sum((case.scores[x] - case.labels[x]) ** 2 for x in case.cells) / 2
         scaled = (
@@ -386,11 +386,11 @@ def thm_square_closed_form() -> list[sp.Expr]:
             )
             / 2
         )
-        residuals += [sp.expand(case.full - distance), sp.expand(case.popularity - scaled - case.constant)]
-    return residuals
+        yield from [sp.expand(case.full - distance), sp.expand(case.popularity - scaled - case.constant)]
 
 
-def thm_multiply_back() -> list[sp.Expr]:
+@proof
+def thm_multiply_back() -> Iterator[sp.Expr]:
     """Multiplying the scores by the popularity undoes the weights of (15) for the square loss (ours, X19).
 
     With Z_ij = pop_ij S_ij, that is Z = R S C:
@@ -400,11 +400,9 @@ def thm_multiply_back() -> list[sp.Expr]:
     serving time gives the ranking of Z. Residuals: the identity on every 2 x 3 label matrix without empty rows or
     columns, as a polynomial in S.
     """
-    residuals = []
     for case in _square_cases():
         fit = sum((case.pop[x] * case.scores[x] - case.labels[x]) ** 2 / case.pop[x] for x in case.cells) / 2
-        residuals.append(sp.expand(case.popularity - fit - case.constant))
-    return residuals
+        yield sp.expand(case.popularity - fit - case.constant)
 
 
 def thm_shared_groups() -> list[sp.Expr]:

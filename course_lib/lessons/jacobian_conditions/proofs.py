@@ -13,10 +13,12 @@ polynomial 2 n k Du - u (k Dn + n Dk) is zero, which is what `euler` returns.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import sympy as sp
 from sympy.matrices.expressions.kronecker import KroneckerProduct, combine_kronecker
+
+from course_lib.lessons.shared.symbolic import proof
 
 lr, mu, decay, eps = sp.symbols("eta mu lambda epsilon", positive=True)
 d, h, r, n, p = sp.symbols("d h r n p", integer=True, positive=True)  # sizes
@@ -136,7 +138,8 @@ def _two_layer_coordinates() -> list[sp.Expr]:
     return [sp.expand(entry) for entry in found - printed]
 
 
-def two_layer_step() -> list[sp.Expr]:
+@proof
+def two_layer_step() -> Iterator[sp.Expr]:
     """One SGD step of two layers, minus the closed form, for two examples with h = r = d = 2 and free gradients."""
     first, second = _matrix("A", 2, 2), _matrix("B", 2, 2)
     x = [sp.Matrix(_vector(f"x{i}", 2)) for i in range(2)]
@@ -145,7 +148,6 @@ def two_layer_step() -> list[sp.Expr]:
     q = [second * z_i for z_i in z]
     slope_second = sum((g[j] * z[j].T for j in range(2)), sp.zeros(2))
     slope_first = sum((second.T * g[j] * x[j].T for j in range(2)), sp.zeros(2))
-    residuals = []
     for i in range(2):
         moved = (second - lr * slope_second) * (first - lr * slope_first) * x[i] - q[i]
         kernel = sum(
@@ -153,46 +155,42 @@ def two_layer_step() -> list[sp.Expr]:
         )
         pairs = itertools.product(range(2), repeat=2)
         square = sum((g[j] * q[j].dot(g[k]) * x[k].dot(x[i]) for j, k in pairs), sp.zeros(2, 1))
-        residuals += [sp.expand(entry) for entry in moved + lr * kernel - lr**2 * square]
-    return residuals
+        yield from [sp.expand(entry) for entry in moved + lr * kernel - lr**2 * square]
 
 
 # ---- Theorem 2.1 and the sharp criterion
 
 
-def thm_orthogonal_motion() -> list[sp.Expr]:
+@proof
+def thm_orthogonal_motion() -> Iterator[sp.Expr]:
     """Theorem 2.1: <q_i, dq_i> of one SGD step of a lookup table on any F(cosines), any lr; d = 2, 3, 4.
 
     dq_i = -lr grad_{E_i} L however often i stands in the batch (`lem_embedding_kernel`), so the product is -lr D L with
     D over row i; only cosines that contain row i count, those with keys and those with other rows. Then (18).
     """
-    residuals = []
     for size in (2, 3, 4):
         row, other, key = (_vector(name, size) for name in ("E1", "E2", "k"))
-        residuals += [euler(row, key, row), euler(row, other, row), euler(other, row, row), *_growth(size)]
-    return residuals
+        yield from [euler(row, key, row), euler(row, other, row), euler(other, row, row), *_growth(size)]
 
 
-def thm_sharp_criterion() -> list[sp.Expr]:
+@proof
+def thm_sharp_criterion() -> Iterator[sp.Expr]:
     """Claim X7 for a pair (i, j), w = K_ji q_i, P = I - q_j q_j^T / ||q_j||^2, d = 2, 3, 4; pairs are independent.
 
     If w = c q_j, then <w, g> = 0 for every tangent g = P v. If not, the tangent g = P w has <w, g> = ||P w||^2, and
     P w = 0 only for w along q_j: ||q_j||^2 ||P w||^2 is the sum of the squared 2 x 2 minors of (q_j, w).
     """
-    residuals = []
     for size in (2, 3, 4):
         q, w, v = (sp.Matrix(_vector(name, size)) for name in ("q", "w", "v"))
         c = sp.Symbol("c")
         projected, tangent = w - q * q.dot(w) / q.dot(q), v - q * q.dot(v) / q.dot(q)
         minors = sum((q[a] * w[b] - q[b] * w[a]) ** 2 for a, b in itertools.combinations(range(size), 2))
-        zeros = [
+        yield from [
             q.dot(tangent),  # P v is tangent
             (c * q).dot(tangent),  # sufficient
             w.dot(projected) - projected.dot(projected),  # necessary: this gradient sees all of P w
             q.dot(q) * projected.dot(projected) - minors,  # and P w = 0 only if w is along q
         ]
-        residuals += [sp.simplify(zero) for zero in zeros]
-    return residuals
 
 
 def thm_layer_law() -> list[sp.Expr]:

@@ -7,14 +7,14 @@ Where a statement is about the library's formulas, its symbols go through the li
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 
 import numpy as np
 import sympy as sp
 
-from course_lib.lessons.shared.symbolic import simplified
+from course_lib.lessons.shared.symbolic import proof, simplified
 from course_lib.maths import gramians, in_batch, processes
 
 P, B, M, m, n, pop = sp.symbols("P B M m n pop", positive=True)
@@ -44,41 +44,39 @@ def expected_in_batch(size: sp.Expr) -> tuple[sp.Expr, sp.Expr, sp.Expr]:
     return found.positive, grid, grid + found.constant + found.inverse / pop
 
 
-def thm_corrected_losses() -> list[sp.Expr]:
+@proof
+def thm_corrected_losses() -> Iterator[sp.Expr]:
     """The expected weights of the unbiased, the popularity and the masked loss do not contain the size of the batch.
 
     Derivatives of the weights by the number of pairs; "unbiased" and "masked" once more: the negatives weigh 1/(mn).
     """
-    residuals = []
     for kind in ("unbiased", "popularity", "masked"):
         plain = in_batch.coefficients_from(kind, a=M / (m * n * B), rho=(B - 1) / (M - 1))
         found = in_batch.expectation_of(plain, p1=B / M, p2=B * (B - 1) / (M * (M - 1)))
         grid = found.grid * pop**found.power
         weights = (found.positive, grid, grid + found.constant + found.inverse / pop)
-        residuals += [sp.diff(weight, B) for weight in weights]
+        yield from [sp.diff(weight, B) for weight in weights]
         if kind != "popularity":
-            residuals.append(m * n * grid - 1)
-    return simplified(*residuals)
+            yield m * n * grid - 1
 
 
 # ---- what averaging leaves of the gradient
 
 
-def thm_averaged_gradient() -> list[sp.Expr]:
+@proof
+def thm_averaged_gradient() -> Iterator[sp.Expr]:
     """The averaged gradient, part by part, minus the one process's times the factors of `gradient_factors`.
 
     The slopes of the rows' losses are symbols, so the losses are any: E_a of row a in its query, D_ac in the item c,
     T_a in a number that the loss uses itself. Each of the four ways, mean and sum, 1, 2 and 3 processes.
     """
-    residuals: list[sp.Expr] = []
     for (p, b), rows, gather, reduction in itertools.product(
         SIZES, processes.ROWS, processes.GATHERS, processes.REDUCTIONS
     ):
         found = averaged(p, b, rows, gather, reduction)
         factors = processes.gradient_factors(processes=p, rows=rows, gather=gather, reduction=reduction)
         right = multiplied(p, b, factors, reduction)
-        residuals += [sp.expand(x - y) for x, y in zip(found, right, strict=True)]
-    return residuals
+        yield from [sp.expand(x - y) for x, y in zip(found, right, strict=True)]
 
 
 def averaged(p: int, b: int, rows: str, gather: str, reduction: str) -> list[sp.Expr]:
@@ -152,36 +150,36 @@ def prop_items_drift() -> list[sp.Expr]:
 # ---- softmax with local negatives
 
 
-def thm_local_softmax() -> list[sp.Expr]:
+@proof
+def thm_local_softmax() -> Iterator[sp.Expr]:
     """The mean of (N-1)/(B-1) times a sum over B-1 of N-1 numbers is the sum over all: any numbers, N = PB <= 6.
 
     And equal scores: log N - log B - log P. The inequality itself is Jensen's, in words.
     """
-    residuals: list[sp.Expr] = [sp.expand_log(sp.log(P * B) - sp.log(B) - sp.log(P))]
+    yield sp.expand_log(sp.log(P * B) - sp.log(B) - sp.log(P))
     for p, b in ((2, 2), (3, 2), (2, 3)):
         numbers = sp.symbols(f"x1:{p * b}", positive=True)
         draws = list(itertools.combinations(numbers, b - 1))
         ratio = processes.negatives_ratio(processes=p, batch_size=b)
         mean = sum(ratio * sum(draw) for draw in draws) / sp.Integer(len(draws))
-        residuals.append(sp.expand(mean - sum(numbers)))
-    return residuals
+        yield sp.expand(mean - sum(numbers))
 
 
 # ---- who meets whom
 
 
-def thm_meetings() -> list[sp.Expr]:
+@proof
+def thm_meetings() -> Iterator[sp.Expr]:
     """near + far = p2 (PB) where one draw is dealt out; and the weights of the gathered in-batch grid for each draw.
 
     Positives weigh (pop - 1)(near + far) + copies and negatives pop (near + far) in the grid of PB rows: counted in
     every step of a 2 x 2 table with three positives, for both draws of `draws`.
     """
-    residuals: list[sp.Expr] = []
     for p, b, size in ((2, 2, 6), (3, 1, 4), (2, 3, 9)):
         dealt = processes.meetings("together", processes=p, batch_size=b, n_positives=size)
         pair = in_batch.inclusion_probability(2, batch_size=p * b, n_positives=size)
-        residuals.append(sp.sympify(dealt.near + dealt.far - pair))
-    return [*residuals, sp.sympify(enumerate_grid("together")), sp.sympify(enumerate_grid("apart"))]
+        yield sp.sympify(dealt.near + dealt.far - pair)
+    yield from [sp.sympify(enumerate_grid("together")), sp.sympify(enumerate_grid("apart"))]
 
 
 def enumerate_grid(draw: str = "apart") -> Fraction:
@@ -202,16 +200,15 @@ def enumerate_grid(draw: str = "apart") -> Fraction:
 # ---- Gramians
 
 
-def thm_gramian_of_processes() -> list[sp.Expr]:
+@proof
+def thm_gramian_of_processes() -> Iterator[sp.Expr]:
     """The mean of the processes' Gramians minus the Gramian of all rows: 1, 2 and 3 processes, rows of two symbols."""
-    residuals: list[sp.Expr] = []
     for p, b in SIZES:
         table = sp.Matrix(p * b, 2, lambda a, c: sp.Symbol(f"u{a}{c}", real=True))
         whole = table.T * table / (p * b)
         parts = [table[r * b : (r + 1) * b, :] for r in range(p)]
         mean = sum((part.T * part / b for part in parts), sp.zeros(2, 2)) / p
-        residuals += list((mean - whole).expand())
-    return residuals
+        yield from list((mean - whole).expand())
 
 
 def enumerate_sogram_of_processes() -> Fraction:

@@ -19,7 +19,7 @@ from fractions import Fraction
 import numpy as np
 import sympy as sp
 
-from course_lib.lessons.shared.symbolic import vector
+from course_lib.lessons.shared.symbolic import largest, proof, vector
 from course_lib.maths import popularity
 from course_lib.maths.arrays import exact
 from course_lib.maths.popularity import TripleLaw
@@ -50,7 +50,8 @@ def lem_bpr_gradients() -> list[sp.Expr]:
     ]
 
 
-def prop_item_pull() -> list[sp.Expr]:
+@proof
+def prop_item_pull() -> Iterator[sp.Expr]:
     """(5), (16), (17) exactly, for every law T and loss f: the slope of the expected loss is -M(w)' U on the items.
 
     M at all w = 1/2 is half of T's pull matrix, rows of M(w = 1) sum to 0, and expected positives and negatives have
@@ -60,21 +61,22 @@ def prop_item_pull() -> list[sp.Expr]:
     slope = [[sp.diff(_expected_loss(users, items, law), items[i, a]) for a in range(D)] for i in range(N_ITEMS)]
     weights = {key: _weight(users, items, key) for key in law}
     pull = _pull(law, weights)
-    residuals = list((sp.Matrix(slope) + pull.T * users).applyfunc(_same_derivative))
+    yield from list((sp.Matrix(slope) + pull.T * users).applyfunc(_same_derivative))
     plain = _pull(law, dict.fromkeys(law, sp.Integer(1)))
     halves = _pull(law, dict.fromkeys(law, sp.Rational(1, 2)))
     positives = [sum(law[key] for key in law if key[1] == i) for i in range(N_ITEMS)]
     negatives = [sum(law[key] for key in law if key[2] == i) for i in range(N_ITEMS)]
-    residuals += list((halves - plain / 2).expand())
-    residuals += list((plain * sp.ones(N_ITEMS, 1)).expand())
-    residuals += list(((sp.ones(1, M_USERS) * plain).T - sp.Matrix(positives) + sp.Matrix(negatives)).expand())
-    return [*residuals, sp.expand(sum(positives) - sum(negatives))]
+    yield from list((halves - plain / 2).expand())
+    yield from list((plain * sp.ones(N_ITEMS, 1)).expand())
+    yield from list(((sp.ones(1, M_USERS) * plain).T - sp.Matrix(positives) + sp.Matrix(negatives)).expand())
+    yield sp.expand(sum(positives) - sum(negatives))
 
 
 # ---- the conservation law
 
 
-def thm_bpr_conservation() -> list[sp.Expr]:
+@proof
+def thm_bpr_conservation() -> Iterator[sp.Expr]:
     """Claim X10, any law T, any loss f of the margin: the items' slopes sum to 0, so SGD leaves sum_i e_i as it is.
 
     Also: with heavy ball the velocities sum to 0 if they did before; with decay of all items in every step the sum is
@@ -85,23 +87,23 @@ def thm_bpr_conservation() -> list[sp.Expr]:
     loss = _expected_loss(users, items, law, bias)
     slopes = [[sp.diff(loss, items[i, a]) for i in range(N_ITEMS)] for a in range(D)]
     total = [sum(row) for row in slopes]
-    residuals = [_same_derivative(value) for value in total]
-    residuals.append(_same_derivative(sum(sp.diff(loss, b) for b in bias)))
+    yield from [_same_derivative(value) for value in total]
+    yield _same_derivative(sum(sp.diff(loss, b) for b in bias))
     mu = sp.Symbol("mu")
     velocity = [sp.Symbol(f"v{i}") for i in range(N_ITEMS - 1)]
     velocity.append(-sum(velocity))  # they sum to 0
-    residuals.append(_same_derivative(sum(mu * v - lr * slope for v, slope in zip(velocity, slopes[0], strict=True))))
+    yield _same_derivative(sum(mu * v - lr * slope for v, slope in zip(velocity, slopes[0], strict=True)))
     decayed = sum(items[i, 0] - lr * (slopes[0][i] + 2 * decay * items[i, 0]) for i in range(N_ITEMS))
-    return [*residuals, _same_derivative(decayed - (1 - 2 * lr * decay) * sum(items[:, 0]))]
+    yield _same_derivative(decayed - (1 - 2 * lr * decay) * sum(items[:, 0]))
 
 
-def enumerate_bpr_conservation() -> Fraction:
+@largest
+def enumerate_bpr_conservation() -> Iterator[Fraction]:
     """Three steps of SGD, rational tables, over every sequence of triples of LABELS: how far sum_i e_i moves.
 
     (f' = -1/(1 + x^2).)
     """
     triples = list(_triples(LABELS))
-    worst = Fraction(0)
     for sequence in itertools.product(triples, repeat=3):
         users, items = TABLE[:3].copy(), TABLE.copy()
         for u, i, j in sequence:
@@ -111,8 +113,7 @@ def enumerate_bpr_conservation() -> Fraction:
                 items[i] + w * users[u],
                 items[j] - w * users[u],
             )
-        worst = max(worst, *abs(items.sum(0) - TABLE.sum(0)))
-    return worst
+        yield from abs(items.sum(0) - TABLE.sum(0))
 
 
 def cor_negative_mean() -> list[sp.Expr]:
@@ -148,7 +149,8 @@ def prop_mean_item() -> list[sp.Expr]:
 # ---- what grows: the singular vectors of the pull matrix
 
 
-def thm_bpr_linearised() -> list[sp.Expr]:
+@proof
+def thm_bpr_linearised() -> Iterator[sp.Expr]:
     """Claim X10: the expected loss is |T| ln 2 - <U, M E>/2 up to fourth order.
 
     Under that quadratic, singular pairs grow like cosh and sinh of s t/2; and a right singular vector with s > 0 is
@@ -163,13 +165,13 @@ def thm_bpr_linearised() -> list[sp.Expr]:
     quadratic = sum((users[u, :] * items.T)[0, i] * pull[u, i] for u in range(M_USERS) for i in range(N_ITEMS))
     expansion = [sp.diff(loss, scale, k).subs(scale, 0) / sp.factorial(k) for k in range(4)]
     stated = [sum(law.values()) * sp.log(2), 0, -quadratic / 2, 0]
-    residuals = [sp.expand(found - said) for found, said in zip(expansion, stated, strict=True)]
+    yield from [sp.expand(found - said) for found, said in zip(expansion, stated, strict=True)]
     s, left, right = sp.symbols("s a b", positive=True)  # a = u'U(0), b = v'E(0)
     item = right * sp.cosh(s * t / 2) + left * sp.sinh(s * t / 2)
     user = left * sp.cosh(s * t / 2) + right * sp.sinh(s * t / 2)
-    residuals += [sp.simplify(item.diff(t) - s / 2 * user), sp.simplify(user.diff(t) - s / 2 * item)]
+    yield from [item.diff(t) - s / 2 * user, user.diff(t) - s / 2 * item]
     weights = vector("z", M_USERS)  # v = M'u / s
-    return [*residuals, sp.expand((sp.ones(1, N_ITEMS) * pull.T * weights)[0])]
+    yield sp.expand((sp.ones(1, N_ITEMS) * pull.T * weights)[0])
 
 
 def prop_laws_of_negatives() -> list[sp.Expr]:
@@ -199,9 +201,9 @@ def prop_laws_of_negatives() -> list[sp.Expr]:
     ]
 
 
-def enumerate_laws_of_negatives() -> Fraction:
+@largest
+def enumerate_laws_of_negatives() -> Iterator[Fraction]:
     """`pull_matrix` and `expected_roles` against samplers written triple by triple, all twelve laws, in Fractions."""
-    worst = Fraction(0)
     for law in ALL_LAWS:
         expected = np.zeros(LABELS.shape, dtype=object) + Fraction(0)
         roles = np.zeros((2, LABELS.shape[1]), dtype=object) + Fraction(0)
@@ -210,13 +212,11 @@ def enumerate_laws_of_negatives() -> Fraction:
             expected[u, j] -= often
             roles[0, i] += often
             roles[1, j] += often
-        worst = max(worst, abs(expected - popularity.pull_matrix(LABELS, law)).max(), abs(expected.sum(1)).max())
-        worst = max(
-            worst,
+        yield from (abs(expected - popularity.pull_matrix(LABELS, law)).max(), abs(expected.sum(1)).max())
+        yield from (
             abs(roles - np.stack(popularity.expected_roles(LABELS, law))).max(),
             abs(roles[0].sum() - roles[1].sum()),
         )
-    return worst
 
 
 # ---- the mean user
@@ -244,26 +244,26 @@ def thm_mean_user() -> list[sp.Expr]:
     ]
 
 
-def enumerate_mean_user() -> Fraction:
+@largest
+def enumerate_mean_user() -> Iterator[Fraction]:
     """`thm_mean_user` over every set of P among four users; and the pull on an item, over every deal of M's rows.
 
     The mean of that pull is (expected positives - negatives) times the mean user, under all twelve laws.
     """
-    worst, n = Fraction(0), len(TABLE)
+    n = len(TABLE)
     mean = TABLE.sum(0) / Fraction(n)
     spread = ((TABLE - mean) ** 2).sum() / Fraction(n)
     for size in range(1, n + 1):
         sets = [TABLE[list(chosen)].sum(0) / Fraction(size) for chosen in itertools.combinations(range(n), size)]
         noise = sum(((one - mean) ** 2).sum() for one in sets) / Fraction(len(sets))
         inner = sum(one @ mean for one in sets) / Fraction(len(sets))
-        worst = max(worst, abs(inner - mean @ mean), abs(noise - Fraction(n - size, size * (n - 1)) * spread))
+        yield from (abs(inner - mean @ mean), abs(noise - Fraction(n - size, size * (n - 1)) * spread))
     users = TABLE[:3]
     for law in ALL_LAWS:
         pull, (positives, negatives) = popularity.pull_matrix(LABELS, law), popularity.expected_roles(LABELS, law)
         deals = [pull[list(order)].T @ users for order in itertools.permutations(range(3))]
         average = sum(deals[1:], deals[0]) / Fraction(len(deals))
-        worst = max(worst, abs(average - np.outer(positives - negatives, users.sum(0) / Fraction(3))).max())
-    return worst
+        yield abs(average - np.outer(positives - negatives, users.sum(0) / Fraction(3))).max()
 
 
 # ---- the direction of a user's gradient
@@ -306,14 +306,14 @@ def thm_misalignment() -> list[sp.Expr]:
 # ---- statistics of e_pop
 
 
-def prop_direction_error() -> list[sp.Expr]:
+@proof
+def prop_direction_error() -> Iterator[sp.Expr]:
     """Claim X13: E|v_hat - v|^2 = tr S_head/H + tr S_tail/T for independent items; H, T up to 3.
 
     The square is expanded, products of two items' noises have mean 0, squares s_h and s_t. (Per coordinate; coordinates
     add.) The gap |v_hat|^2 exceeds |v|^2 by as much on average.
     """
     s_h, s_t, v = sp.symbols("S_h S_t v", positive=True)
-    residuals = []
     for h, tail in itertools.product((1, 2, 3), repeat=2):
         heads, tails = vector("x", h), vector("y", tail)
         mean = dict.fromkeys((x**2 for x in heads), s_h) | dict.fromkeys((y**2 for y in tails), s_t)
@@ -321,8 +321,7 @@ def prop_direction_error() -> list[sp.Expr]:
         noise = sum(heads) / h - sum(tails) / tail
         for square, stated in ((noise**2, 0), ((v + noise) ** 2, v**2)):
             expected = sp.expand(square).subs(mean).subs(zero)
-            residuals.append(sp.simplify(expected - stated - s_h / h - s_t / tail))
-    return residuals
+            yield expected - stated - s_h / h - s_t / tail
 
 
 def enumerate_direction_error() -> Fraction:
@@ -352,7 +351,8 @@ def enumerate_direction_error() -> Fraction:
     return Fraction(max(abs(error - stated), abs(estimate - stated)))
 
 
-def prop_double_dipping() -> list[sp.Expr]:
+@proof
+def prop_double_dipping() -> Iterator[sp.Expr]:
     """Claim X13: the parts of the exact law of r for items from N(0, s^2 I), counts any.
 
     With c the contrast, v_hat = E'c and R = E - c v_hat'/|c|^2: c'R = 0; a Gaussian R and v_hat are uncorrelated, so
@@ -367,8 +367,8 @@ def prop_double_dipping() -> list[sp.Expr]:
     length = sp.Symbol("L", positive=True)
     unit = found / length
     split = table * unit - contrast * length / contrast.dot(contrast) - rest * unit
-    residuals = [*(contrast.T * rest).expand(), *(keep * contrast)]
-    residuals += [sp.simplify(entry.subs(length, sp.sqrt(found.dot(found)))) for entry in split]
+    yield from [*(contrast.T * rest).expand(), *(keep * contrast)]
+    yield from [entry.subs(length, sp.sqrt(found.dot(found))) for entry in split]
     z, cosine = vector("z", 3), sp.Symbol("k", positive=True)  # z: along c, along the rest of the counts, elsewhere
     counts = sp.Matrix([cosine, sp.sqrt(1 - cosine**2), 0])
     square = z[0] ** 2 / z.dot(z)  # B
@@ -376,7 +376,7 @@ def prop_double_dipping() -> list[sp.Expr]:
     r = z.dot(counts) / sp.sqrt(z.dot(z))
     stated = cosine * sp.sqrt(square) * sp.sign(z[0]) + sp.sqrt(1 - cosine**2) * sp.sqrt(1 - square) * first
     at = {z[0]: 2, z[1]: sp.Rational(1, 3), z[2]: 5}
-    residuals.append(sp.simplify((r - stated).subs(at)))
+    yield (r - stated).subs(at)
     x = sp.Symbol("x", positive=True)
     for d, k in ((2, 4), (3, 2), (4, 6)):
         density = (
@@ -390,13 +390,10 @@ def prop_double_dipping() -> list[sp.Expr]:
             * sp.gamma(sp.Rational(d + k, 2))
             / (sp.gamma(sp.Rational(d, 2)) * sp.gamma(sp.Rational(d + k + 1, 2)))
         )
-        residuals.append(sp.simplify(sp.gammasimp(mean - closed)))
+        yield sp.gammasimp(mean - closed)
         law = popularity.double_dipping_law(np.arange(k + 2.0), d, 1 / (k + 2))
         share = law.mean / popularity.chance_cosine(np.arange(k + 2.0), 1 / (k + 2))
-        residuals.append(
-            sp.Integer(0) if math.isclose(share, float(closed), rel_tol=1e-12) else sp.Float(share) - closed
-        )
-    return residuals
+        yield sp.Integer(0) if math.isclose(share, float(closed), rel_tol=1e-12) else sp.Float(share) - closed
 
 
 # ---- tools

@@ -21,6 +21,7 @@ import numpy as np
 import sympy as sp
 
 from course_lib.lessons.shared.counterexample import Counterexample
+from course_lib.lessons.shared.symbolic import largest, proof
 from course_lib.maths import norms
 
 s, lr, h, p, pi, T, c = sp.symbols("s eta h p pi T c", positive=True)
@@ -31,47 +32,45 @@ decay = sp.symbols("lambda", positive=True)
 # ---- how often: update counts (Lemma of P0, Step 2)
 
 
-def lem_update_count() -> list[sp.Expr]:
+@proof
+def lem_update_count() -> Iterator[sp.Expr]:
     """P(N_T = n) summed over all slot patterns - C(T, n) pi^n (1 - pi)^(T - n), as polynomials in p, and d pi / dp.
 
     For B, T with B T <= 8 and every n. Then pi'(p) - B (1 - p)^(B - 1), which is positive: more popular, more updates.
     """
-    residuals = []
     for slots, batches in ((1, 1), (1, 4), (2, 2), (2, 3), (2, 4), (3, 2), (4, 2)):
         update = 1 - (1 - p) ** slots
         for n, counted in enumerate(_count_law(slots, batches, p)):
             stated = sp.binomial(batches, n) * update**n * (1 - update) ** (batches - n)
-            residuals.append(sp.expand(counted - stated))
+            yield sp.expand(counted - stated)
     size = sp.symbols("B", positive=True, integer=True)
-    residuals.append(sp.simplify(sp.diff(1 - (1 - p) ** size, p) - size * (1 - p) ** (size - 1)))
-    return residuals
+    yield sp.diff(1 - (1 - p) ** size, p) - size * (1 - p) ** (size - 1)
 
 
-def enumerate_update_count() -> Fraction:
+@largest
+def enumerate_update_count() -> Iterator[Fraction]:
     """The library's pi(p) and T pi(p) against counting, with and without uniform negatives; slot by slot, in Fractions.
 
     Uniform negatives: K further slots, each of them the item with probability 1/N.
     """
-    worst = Fraction(0)
     for slots, extra, probability in itertools.product((1, 2, 3), (0, 1, 2), (Fraction(1, 7), Fraction(2, 5))):
         n_items = 5
         chances = [probability] * slots + [Fraction(1, n_items)] * extra
         missed = _chance_that(chances, lambda held: not any(held))
         stated = norms.update_probability(probability, slots, negatives=extra, n_items=n_items)
-        worst = max(worst, abs(1 - missed - stated))
+        yield abs(1 - missed - stated)
         if not extra:
             mean = sum(n * chance for n, chance in enumerate(_count_law(slots, 3, probability)))
-            worst = max(worst, abs(mean - norms.expected_updates(probability, batch_size=slots, steps=3)))
-    return worst
+            yield abs(mean - norms.expected_updates(probability, batch_size=slots, steps=3))
 
 
-def enumerate_monotone_coupling() -> Fraction:
+@largest
+def enumerate_monotone_coupling() -> Iterator[Fraction]:
     """Shared uniforms: both marginals are binomial and the popular item is never behind. Every outcome of T <= 5 steps.
 
     A uniform number falls below both update probabilities, between them, or above both: three cells whose probabilities
     are rational. The discrepancy counts an outcome in which the order fails with its whole probability.
     """
-    worst = Fraction(0)
     for steps, rare, popular in (
         (5, Fraction(1, 9), Fraction(2, 3)),
         (4, Fraction(1, 2), Fraction(3, 4)),
@@ -86,37 +85,36 @@ def enumerate_monotone_coupling() -> Fraction:
             few, many = (int(row.sum()) for row in moved)
             laws[0][few] += chance
             laws[1][many] += chance
-            worst = max(worst, chance if few > many else Fraction(0))
+            yield chance if few > many else Fraction(0)
         for law, update in zip(laws, (rare, popular), strict=True):
-            worst = max(worst, *(abs(found - _binomial(steps, n, update)) for n, found in enumerate(law)))
-    return worst
+            yield from (abs(found - _binomial(steps, n, update)) for n, found in enumerate(law))
 
 
 # ---- Theorem C.2, in its model
 
 
-def thm_popularity_norm() -> list[sp.Expr]:
+@proof
+def thm_popularity_norm() -> Iterator[sp.Expr]:
     """d/dpi E f(N_T) - T E[delta_(N+1)] with N ~ Binomial(T - 1, pi), for T = 1 ... 6 and symbolic delta_k.
 
     f(n) = s_0 + delta_1 + ... + delta_n. The right side is a mean of the delta_k >= 0, so E ||q_T||^2 does not fall as
     pi, and with it p, grows. It says by how much as well.
     """
-    residuals = []
     for steps in range(1, 7):
         delta = sp.symbols(f"delta1:{steps + 1}", nonnegative=True)
         length = [s + sum(delta[:n]) for n in range(steps + 1)]
         expected = sum(_binomial(steps, n, pi) * length[n] for n in range(steps + 1))
         slope = steps * sum(_binomial(steps - 1, n, pi) * delta[n] for n in range(steps))
-        residuals.append(sp.expand(sp.diff(expected, pi) - slope))
-    return residuals
+        yield sp.expand(sp.diff(expected, pi) - slope)
 
 
-def enumerate_popularity_norm() -> Fraction:
+@largest
+def enumerate_popularity_norm() -> Iterator[Fraction]:
     """E ||q_T||^2 by all 2^(B T) slot patterns against the binomial mean of f, and its order in p; in Fractions.
 
     A pair of probabilities in the wrong order adds its difference to the discrepancy.
     """
-    worst, start = Fraction(0), Fraction(3, 2)
+    start = Fraction(3, 2)
     for delta in ([Fraction(1), Fraction(0), Fraction(5), Fraction(1, 3)], [Fraction(1, 2**k) for k in range(4)]):
         length = [start + sum(delta[:n]) for n in range(5)]
         means = []
@@ -124,52 +122,50 @@ def enumerate_popularity_norm() -> Fraction:
             law = _count_law(2, 4, probability)
             means.append(sum(chance * length[n] for n, chance in enumerate(law)))
             update = norms.update_probability(probability, 2)
-            worst = max(worst, abs(means[-1] - sum(_binomial(4, n, update) * length[n] for n in range(5))))
-        worst = max(worst, *(low - high for low, high in itertools.pairwise(means)))
-    return worst
+            yield abs(means[-1] - sum(_binomial(4, n, update) * length[n] for n in range(5)))
+        yield from (low - high for low, high in itertools.pairwise(means))
 
 
 # ---- the true dynamics: the quartic law, the scale symmetry, slow learning (claim X5)
 
 
-def thm_quartic_law() -> list[sp.Expr]:
+@proof
+def thm_quartic_law() -> Iterator[sp.Expr]:
     """s'^2 - (s^2 + 2 lr^2 h^2 + ||dq||^4), s' = s + lr^2 h^2 / s: the induction step; then n = 1 ... 4 steps at once.
 
     ||dq||^2 = lr^2 h^2 / s. The induction step holds for all positive s, so it can be repeated any number of times.
     """
     step2 = lr**2 * h**2 / s
-    residuals = [sp.simplify((s + step2) ** 2 - (s**2 + 2 * lr**2 * h**2 + step2**2))]
+    yield (s + step2) ** 2 - (s**2 + 2 * lr**2 * h**2 + step2**2)
     h2 = sp.symbols("a1:5", nonnegative=True)  # ||h_k||^2
     length, added = s, s**2
     for k in range(4):
         moved = lr**2 * h2[k] / length
         added += 2 * lr**2 * h2[k] + moved**2
         length = sp.together(length + moved)
-        residuals.append(sp.cancel(sp.together(length**2 - added)))
-    return residuals
+        yield sp.cancel(sp.together(length**2 - added))
 
 
-def enumerate_quartic_law() -> Fraction:
+@largest
+def enumerate_quartic_law() -> Iterator[Fraction]:
     """The law along real vectors, exact: gradient descent on -cos^2 with three targets in turn, d = 2, 3.
 
     cos^2 has a rational gradient, so nothing is rounded. ||h||^2 = ||q||^2 ||grad||^2. Then the same ||h_k||^2 through
     the library.
     """
-    worst = Fraction(0)
     for targets in (_vectors("1 2", "3 -1"), _vectors("1 0 2", "0 1 -1", "2 2 1")):
         q, rate = [Fraction(x) for x in range(1, len(targets[0]) + 1)], Fraction(1, 3)
         start, squares, added = _dot(q, q), [], _dot(q, q) ** 2
         for k in itertools.islice(itertools.cycle(targets), 6):
             gradient = _squared_cosine_gradient(q, k)
             h2, step2 = _dot(q, q) * _dot(gradient, gradient), rate**2 * _dot(gradient, gradient)
-            worst = max(worst, abs(_dot(q, gradient)))
+            yield abs(_dot(q, gradient))
             added += 2 * rate**2 * h2 + step2**2
             squares.append(h2)
             q = [x - rate * g for x, g in zip(q, gradient, strict=True)]
-        worst = max(worst, abs(_dot(q, q) ** 2 - added))
+        yield abs(_dot(q, q) ** 2 - added)
         path = norms.squared_norm_path(start, lr=rate, squared_gradients=np.array(squares, dtype=object))
-        worst = max(worst, abs(path[-1] - _dot(q, q)))
-    return worst
+        yield abs(path[-1] - _dot(q, q))
 
 
 def prop_scale_symmetry() -> list[sp.Expr]:
@@ -189,17 +185,17 @@ def prop_scale_symmetry() -> list[sp.Expr]:
     return [sp.simplify(scaled - c**2 * (s + lr**2 * h**2 / s)), sp.expand(vector), *rule]
 
 
-def enumerate_scale_symmetry() -> Fraction:
+@largest
+def enumerate_scale_symmetry() -> Iterator[Fraction]:
     """Six steps on -cos^2 from q_0 with lr, from c q_0 with c^2 lr: the second path is c times the first, exactly."""
-    worst, targets, rate = Fraction(0), _vectors("1 2 0", "3 -1 1"), Fraction(1, 4)
+    targets, rate = _vectors("1 2 0", "3 -1 1"), Fraction(1, 4)
     for factor in (Fraction(1, 10), Fraction(7, 3)):
         q = [Fraction(1), Fraction(-1), Fraction(2)]
         scaled = [factor * x for x in q]
         for k in itertools.islice(itertools.cycle(targets), 6):
             q = _descend(q, k, rate)
             scaled = _descend(scaled, k, factor**2 * rate)
-            worst = max(worst, *(abs(b - factor * a) for a, b in zip(q, scaled, strict=True)))
-    return worst
+            yield from (abs(b - factor * a) for a, b in zip(q, scaled, strict=True))
 
 
 def prop_slow_learning() -> list[sp.Expr]:
@@ -217,42 +213,41 @@ def prop_slow_learning() -> list[sp.Expr]:
 # ---- copies in a batch: saturation (claim X5)
 
 
-def prop_saturation() -> list[sp.Expr]:
+@proof
+def prop_saturation() -> Iterator[sp.Expr]:
     """E ||sum of copies' gradients||^2 over all batches - h_0^2 [B p + rho B (B - 1) p^2], B = 1 ... 6; its slope.
 
     k copies have squared length h_0^2 (k + rho k (k - 1)). The slope residual is d log E / d log p - (1 + 2x)/(1 + x),
     x = rho (B - 1) p, and its limits are 1 (x -> 0) and 2 (x -> oo): a quarter of it is the slope of log ||q||.
     """
-    residuals = []
     for slots in range(1, 7):
         copies = sum(_binomial(slots, k, p) * (k + rho * k * (k - 1)) for k in range(slots + 1))
-        residuals.append(sp.expand(copies - (slots * p + rho * slots * (slots - 1) * p**2)))
+        yield sp.expand(copies - (slots * p + rho * slots * (slots - 1) * p**2))
     size, x = sp.symbols("B x", positive=True)
     expected = size * p + rho * size * (size - 1) * p**2
     slope = p * sp.diff(sp.log(expected), p)
     load = rho * (size - 1) * p
-    residuals.append(sp.simplify(slope - (1 + 2 * load) / (1 + load)))
+    yield slope - (1 + 2 * load) / (1 + load)
     ratio = (1 + 2 * x) / (1 + x)
-    return [*residuals, sp.limit(ratio, x, 0) - 1, sp.limit(ratio, x, sp.oo) - 2]
+    yield from [sp.limit(ratio, x, 0) - 1, sp.limit(ratio, x, sp.oo) - 2]
 
 
-def enumerate_saturation() -> Fraction:
+@largest
+def enumerate_saturation() -> Iterator[Fraction]:
     """The library's E||h||^2 and slope against counted slot patterns, exactly, at more points than their degree."""
-    worst = Fraction(0)
     for slots in range(1, 5):
         for probability, coherence in itertools.product(
             [Fraction(k, 7) for k in range(7)], (Fraction(0), Fraction(1, 3), Fraction(1))
         ):
             counted = sum(_binomial(slots, k, probability) * (k + coherence * k * (k - 1)) for k in range(slots + 1))
             arguments: dict[str, Any] = {"batch_size": slots, "coherence": coherence}
-            worst = max(worst, abs(counted - norms.expected_squared_gradient(probability, **arguments)))
+            yield abs(counted - norms.expected_squared_gradient(probability, **arguments))
             if probability:
                 derivative = sum(
                     (k + coherence * k * (k - 1)) * _binomial_slope(slots, k, probability) for k in range(slots + 1)
                 )
                 slope = norms.expected_squared_gradient_slope(probability, **arguments)
-                worst = max(worst, abs(derivative * probability / counted - slope))
-    return worst
+                yield abs(derivative * probability / counted - slope)
 
 
 # ---- weight decay (claim X6)
@@ -279,19 +274,18 @@ def thm_decay_equilibrium() -> list[sp.Expr]:
     ]
 
 
-def enumerate_decay_equilibrium() -> Fraction:
+@largest
+def enumerate_decay_equilibrium() -> Iterator[Fraction]:
     """One step of the library from its own equilibrium, in Fractions chosen so that no root is needed (pi = 1).
 
     a = (1 - lr lambda)^2 = 9/25 and lr^2 h^2 = 16/25 x^2: x' = x exactly.
     """
-    worst = Fraction(0)
     for x in (Fraction(1), Fraction(5, 3)):
         h2 = Fraction(16, 25) * x**2
         path = norms.decayed_path(
             x, lr=Fraction(1), decay=Fraction(2, 5), squared_gradients=np.array([h2] * 3, dtype=object)
         )
-        worst = max(worst, *(abs(value - x) for value in path))
-    return worst
+        yield from (abs(value - x) for value in path)
 
 
 def prop_lazy_decay() -> list[sp.Expr]:

@@ -2,10 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from functools import wraps
+from typing import Any, ParamSpec
 
 import sympy as sp
+
+from course_lib.checking import some
+
+Given = ParamSpec("Given")
+
+
+def proof(statement: Callable[Given, Iterable[Any]]) -> Callable[Given, list[sp.Expr]]:
+    """Makes a proof of a function that yields residuals: it returns them simplified, 0 where the statement holds."""
+
+    @wraps(statement)
+    def residuals(*given: Given.args, **named: Given.kwargs) -> list[sp.Expr]:
+        return simplified(*statement(*given, **named))
+
+    return residuals
+
+
+def largest(enumeration: Callable[Given, Iterable[Any]]) -> Callable[Given, Fraction]:
+    """Makes an enumeration of a function that yields a discrepancy for each case: it returns the largest, or 0."""
+
+    @wraps(enumeration)
+    def discrepancy(*given: Given.args, **named: Given.kwargs) -> Fraction:
+        return Fraction(max(0, *some(enumeration(*given, **named))))
+
+    return discrepancy
 
 
 def simplified(*residuals: Any) -> list[sp.Expr]:
