@@ -20,7 +20,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -35,55 +35,47 @@ ID_NAMED = re.compile(r"(.*_)?(?i:ids?|names?)|.*[a-z]Ids?")  # item_id, ID and 
 BROKEN = (ValueError, EOFError, OSError, KeyError, zipfile.BadZipFile, zlib.error, NotImplementedError)
 
 
-class Source(NamedTuple):
-    """The name of an argument, and the file that was given for it."""
-
-    name: str
-    path: Path
-
-    @property
-    def ending(self) -> str:
-        """ ".npy", in small letters."""
-        return self.path.suffix.lower()
-
-    def refuse(self, what: str, expected: str) -> ValueError:
-        """The error that names the argument, the file, what is wrong with it and what was expected."""
-        return ValueError(f"{self.name}: {self.path}: {what}; expected {expected}")
+def refuse_file(name: str, path: Path, what: str, expected: str) -> ValueError:
+    """The error that names the argument, the file, what is wrong with it and what was expected."""
+    return ValueError(f"{name}: {path}: {what}; expected {expected}")
 
 
-def located(text: str, name: str, expected: str) -> tuple[Source, str]:
+def located(text: str, name: str, expected: str) -> tuple[Path, str]:
     """(file, what is chosen in it) of FILE or FILE#NAME. Raises ValueError where there is no such file, or it is empty.
 
     A file whose own name holds a # is found first.
     """
     whole = "#" not in text or Path(text).exists()
     path, _, chosen = (text, "", "") if whole else text.rpartition("#")
-    source = Source(name, Path(path))
-    if source.path.is_dir():
-        raise source.refuse("this is a folder", expected)
-    if not source.path.is_file():
-        raise source.refuse("there is no file of this name", expected)
-    if source.ending in PICKLES:
-        advice = "where you trust the file, load it yourself and store its numbers with numpy.save"
-        what = "a pickle can run any code when it is loaded, so it was not opened"
-        raise source.refuse(what, f"{expected}: {advice}")
-    if not source.path.stat().st_size:
-        raise source.refuse("the file is empty", expected)
-    return source, chosen
+    where = Path(path)
+    if where.is_dir():
+        raise refuse_file(name, where, "this is a folder", expected)
+    if not where.is_file():
+        raise refuse_file(name, where, "there is no file of this name", expected)
+    if where.suffix.lower() in PICKLES:
+        raise refuse_file(
+            name,
+            where,
+            "a pickle can run any code when it is loaded, so it was not opened",
+            f"{expected}: where you trust the file, load it yourself and store its numbers with numpy.save",
+        )
+    if not where.stat().st_size:
+        raise refuse_file(name, where, "the file is empty", expected)
+    return where, chosen
 
 
 def read_table(text: str, name: str, *, ids: str | None = None, drop_zero_rows: bool = False) -> Table:
     """The table of FILE or FILE#NAME, with its ids where the file has them, or from the file `ids` (`read_ids`)."""
-    source, chosen = located(text, name, TABLES)
-    path, reader = source.path, READERS.get(source.ending)
+    path, chosen = located(text, name, TABLES)
+    reader = READERS.get(path.suffix.lower())
     if reader is None:
-        advice = " (a .csv holds pairs or counts)" if source.ending in (".csv", ".tsv", ".txt") else ""
-        raise source.refuse(f"the ending {path.suffix or 'of this name'!r} is no table's{advice}", TABLES)
-    rows, names = reader(source, chosen)
+        advice = " (a .csv holds pairs or counts)" if path.suffix.lower() in (".csv", ".tsv", ".txt") else ""
+        raise refuse_file(name, path, f"the ending {path.suffix or 'of this name'!r} is no table's{advice}", TABLES)
+    rows, names = reader(path, chosen, name)
     if ids is not None:
         names = read_ids(ids, f"{name} ids")
     if names is not None:
-        names = _checked_ids(names, len(rows), source if ids is None else located(ids, name, IDS)[0])
+        names = _checked_ids(names, len(rows), name, path if ids is None else located(ids, name, IDS)[0])
     table = table_of(rows, f"{name} ({path})", drop_zero_rows=drop_zero_rows)
     return Table(table.rows, str(path), table.size, table.zero_rows, names)
 
@@ -91,76 +83,79 @@ def read_table(text: str, name: str, *, ids: str | None = None, drop_zero_rows: 
 def read_counts(text: str, name: str = "counts") -> AnyArray:
     """The numbers (n,) of FILE.npy, FILE.npz#NAME, or of a text file with one number a line."""
     expected = "one number for each item, in .npy, or in .txt or .csv, one a line"
-    source, chosen = located(text, name, expected)
-    found = _vector(source, chosen, expected)
+    path, chosen = located(text, name, expected)
+    found = _vector(path, chosen, name, expected)
     if found.dtype.kind not in "fiu":
         try:
             found = found.astype(np.float64)
         except ValueError as problem:
-            raise source.refuse(f"it holds no numbers ({problem})", expected) from None
+            raise refuse_file(name, path, f"it holds no numbers ({problem})", expected) from None
     return found
 
 
 def read_ids(text: str, name: str) -> AnyArray:
     """The ids (n,), one for each row of a table: integers or strings, from .npy, .npz#NAME, or a text file by lines."""
     expected = "one id for each row, in .npy, or in .txt or .csv, one a line"
-    return _vector(*located(text, name, expected), expected)
+    path, chosen = located(text, name, expected)
+    return _vector(path, chosen, name, expected)
 
 
 # ------------------------------------------------------------------------------------------------------------- formats
 
 
-def _read_npy(source: Source, chosen: str) -> tuple[AnyArray, AnyArray | None]:
-    arrays = numpy_arrays(source)
+def _read_npy(path: Path, chosen: str, name: str) -> tuple[AnyArray, AnyArray | None]:
+    arrays = _arrays(path, name)
     if list(arrays) == [""]:
         return arrays[""], None
     ids = next((arrays[key] for key in ID_NAMES if key in arrays), None)
     tables = {key: array for key, array in arrays.items() if np.ndim(array) == 2}
-    return _one_of(tables, chosen, source), ids
+    return _one_of(tables, chosen, name, path), ids
 
 
-def _read_torch(source: Source, chosen: str) -> tuple[AnyArray, AnyArray | None]:
+def _read_torch(path: Path, chosen: str, name: str) -> tuple[AnyArray, AnyArray | None]:
     import torch
 
     try:
-        found = torch.load(source.path, map_location="cpu", weights_only=True)
+        found = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as problem:  # a broken file may make the restricted reader stumble in any way
-        raise source.refuse(
+        raise refuse_file(
+            name,
+            path,
             f"torch cannot read it as weights alone, so nothing was loaded ({_first_line(problem)})",
             "what torch.save(model.state_dict(), FILE) wrote: a checkpoint that holds other objects can run code when "
             "it is loaded; where you trust it, load it yourself and store its state_dict",
         ) from None
-    return _one_of({key: value for key, value in _tensors(found) if value.ndim == 2}, chosen, source), None
+    return _one_of({key: value for key, value in _tensors(found) if value.ndim == 2}, chosen, name, path), None
 
 
-def _read_safetensors(source: Source, chosen: str) -> tuple[AnyArray, AnyArray | None]:
-    package = _package("safetensors", source)
+def _read_safetensors(path: Path, chosen: str, name: str) -> tuple[AnyArray, AnyArray | None]:
+    package = _package("safetensors", name, path)
     try:
-        with package.safe_open(str(source.path), framework="pt") as file:
+        with package.safe_open(str(path), framework="pt") as file:
             keys = list(file.keys())
             shapes = {key: tuple(file.get_slice(key).get_shape()) for key in keys}
             shapes = {key: shape for key, shape in shapes.items() if len(shape) == 2}
-            key = _name_of(shapes, chosen, source)
+            key = _name_of(shapes, chosen, name, path)
             return file.get_tensor(key), None
     except package.SafetensorError as problem:
-        raise source.refuse(f"it is no safetensors file ({_first_line(problem)})", TABLES) from None
+        raise refuse_file(name, path, f"it is no safetensors file ({_first_line(problem)})", TABLES) from None
 
 
-def _read_arrow(source: Source, chosen: str) -> tuple[AnyArray, AnyArray | None]:
-    found = arrow_table(source)
+def _read_arrow(path: Path, chosen: str, name: str) -> tuple[AnyArray, AnyArray | None]:
+    found = arrow_table(path, name)
     types = import_module("pyarrow.types")
     lists = [field.name for field in found.schema if _is_list(types, field.type)]
     floats = (field.name for field in found.schema if types.is_floating(field.type))
     plain = [key for key in floats if not ID_NAMED.fullmatch(key)]
     ids = next((key for key in ID_NAMES if key in found.column_names and key not in lists), None)
-    names = None if ids is None else arrow_ids(found, ids, source)
+    names = None if ids is None else arrow_ids(found, ids, name, path)
     if not lists and not chosen and plain:
-        return np.column_stack([_column(found, key, source) for key in plain]), names
-    key = _name_of(dict.fromkeys(lists, (found.num_rows, "lists")), chosen, source)
-    return _list_column(found, key, source), names
+        return np.column_stack([_column(found, key, name, path) for key in plain]), names
+    key = _name_of(dict.fromkeys(lists, (found.num_rows, "lists")), chosen, name, path)
+    return _list_column(found, key, name, path), names
 
 
-READERS: dict[str, Callable[[Source, str], tuple[Any, AnyArray | None]]] = {
+READERS: dict[str, Callable[[Path, str, str], tuple[Any, AnyArray | None]]] = {
     ".npy": _read_npy,
     ".npz": _read_npy,
     **dict.fromkeys((".pt", ".pth", ".bin", ".ckpt"), _read_torch),
@@ -172,50 +167,55 @@ READERS: dict[str, Callable[[Source, str], tuple[Any, AnyArray | None]]] = {
 # --------------------------------------------------------------------------------------------------------------- parts
 
 
-def arrow_table(source: Source) -> Any:
+def numpy_arrays(path: Path, name: str) -> dict[str, AnyArray]:
+    """{name: array} of .npz, {"": array} of .npy. Arrays of Python objects are never loaded."""
+    return _arrays(path, name)
+
+
+def arrow_table(path: Path, name: str) -> Any:
     """The pyarrow Table of a Parquet or Arrow file."""
-    parts = list(arrow_parts(source, list))
-    return _package("pyarrow", source).concat_tables(parts)
+    parts = list(arrow_parts(path, name, list))
+    return _package("pyarrow", name, path).concat_tables(parts)
 
 
-def arrow_parts(source: Source, columns: Callable[[list[str]], list[str]], rows: int = 1 << 20) -> Iterator[Any]:
+def arrow_parts(path: Path, name: str, columns: Callable[[list[str]], list[str]], rows: int = 1 << 20) -> Iterator[Any]:
     """The columns that `columns` chooses by name, part by part: an empty pyarrow Table, then Tables of so many rows.
 
     An Arrow file comes in the blocks in which it was written. Raises ValueError for what pyarrow cannot read.
     """
-    arrow = _package("pyarrow", source)
+    arrow = _package("pyarrow", name, path)
     try:
-        if source.ending == ".parquet":
-            with import_module("pyarrow.parquet").ParquetFile(source.path) as file:
+        if path.suffix.lower() == ".parquet":
+            with import_module("pyarrow.parquet").ParquetFile(path) as file:
                 chosen = columns(file.schema_arrow.names)
                 yield file.schema_arrow.empty_table().select(chosen)
                 for batch in file.iter_batches(rows, columns=chosen):
                     yield arrow.Table.from_batches([batch])
         else:
-            with arrow.memory_map(str(source.path)) as mapped, arrow.ipc.open_file(mapped) as blocks:
+            with arrow.memory_map(str(path)) as source, arrow.ipc.open_file(source) as blocks:
                 chosen = columns(blocks.schema.names)
                 yield blocks.schema.empty_table().select(chosen)
                 for at in range(blocks.num_record_batches):
                     yield arrow.Table.from_batches([blocks.get_batch(at)]).select(chosen)
     except (arrow.ArrowException, OSError) as problem:
-        raise source.refuse(f"pyarrow cannot read it ({_first_line(problem)})", "Parquet or Arrow") from None
+        raise refuse_file(name, path, f"pyarrow cannot read it ({_first_line(problem)})", "Parquet or Arrow") from None
 
 
-def arrow_ids(found: Any, key: str, source: Source, start: int = 0) -> AnyArray:
+def arrow_ids(found: Any, key: str, name: str, path: Path, start: int = 0) -> AnyArray:
     """The ids (n,) in a column of a pyarrow Table. Raises ValueError as `plain_ids`, and for nulls."""
     types, column = import_module("pyarrow.types"), found.column(key)
     if types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    _no_nulls(column, key, source, IDS, start)
+    _no_nulls(column, key, name, path, IDS, start)
     if types.is_decimal(column.type) and not column.type.scale:
         column = column.cast("int64")
     text = re.match(r"(large_|fixed_size_)?(string|binary)", str(column.type))
     if not text and not types.is_integer(column.type) and not types.is_floating(column.type):
-        raise source.refuse(f"column {key} is of the type {column.type}", IDS)
-    return plain_ids(np.array(column.to_pylist()) if text else column.to_numpy(), f"column {key}", source, start)
+        raise refuse_file(name, path, f"column {key} is of the type {column.type}", IDS)
+    return plain_ids(np.array(column.to_pylist()) if text else column.to_numpy(), f"column {key}", name, path, start)
 
 
-def plain_ids(ids: AnyArray, where: str, source: Source, start: int = 0) -> AnyArray:
+def plain_ids(ids: AnyArray, where: str, name: str, path: Path, start: int = 0) -> AnyArray:
     """The ids as whole numbers or text. Raises ValueError, with `where` and the row, for other numbers and no text.
 
     start: rows that stand before these in the file.
@@ -229,12 +229,12 @@ def plain_ids(ids: AnyArray, where: str, source: Source, start: int = 0) -> AnyA
         except UnicodeDecodeError as problem:
             bad = np.flatnonzero(ids == problem.object)
     elif ids.dtype.kind not in "iuU":
-        raise source.refuse(f"{where}: ids of the type {ids.dtype}", IDS)
+        raise refuse_file(name, path, f"{where}: ids of the type {ids.dtype}", IDS)
     if ids.dtype.kind == "U":
         bad = np.flatnonzero(ids == "")
     if len(bad):
         value = str(ids.flat[bad[0]]) or "empty"
-        raise source.refuse(f"{where}: the id in row {start + bad[0]} is {value}", IDS)
+        raise refuse_file(name, path, f"{where}: the id in row {start + bad[0]} is {value}", IDS)
     return ids.astype(np.int64) if ids.dtype.kind == "f" else ids
 
 
@@ -244,11 +244,10 @@ def whole(numbers: AnyArray) -> AnyArray:
     return np.asarray((numbers == np.floor(numbers)) & (np.abs(numbers) <= largest))
 
 
-def numpy_arrays(source: Source) -> dict[str, AnyArray]:
-    """{name: array} of .npz, {"": array} of .npy. Arrays of Python objects are never loaded."""
+def _arrays(path: Path, name: str) -> dict[str, AnyArray]:
     expected = "numbers that numpy.save or numpy.savez wrote"
     try:
-        loaded = np.load(source.path, allow_pickle=False)
+        loaded = np.load(path, allow_pickle=False)
         if isinstance(loaded, np.ndarray):
             return {"": loaded}
         with loaded:
@@ -256,39 +255,39 @@ def numpy_arrays(source: Source) -> dict[str, AnyArray]:
     except BROKEN as problem:
         if "pickle" in str(problem).lower():
             expected += "; Python objects are never loaded: convert the array with numpy.stack or .astype(float) first"
-        raise source.refuse(f"it cannot be read ({_first_line(problem)})", expected) from None
+        raise refuse_file(name, path, f"it cannot be read ({_first_line(problem)})", expected) from None
 
 
-def _vector(source: Source, chosen: str, expected: str) -> AnyArray:
-    if source.ending in (".npy", ".npz"):
-        arrays = {key: array for key, array in numpy_arrays(source).items() if array.ndim == 1}
-        return _one_of(arrays, chosen, source) if arrays else _no_vector(source, expected)
-    if source.ending not in (".txt", ".csv", ".tsv"):
-        return _no_vector(source, expected)
+def _vector(path: Path, chosen: str, name: str, expected: str) -> AnyArray:
+    if path.suffix.lower() in (".npy", ".npz"):
+        arrays = {key: array for key, array in _arrays(path, name).items() if array.ndim == 1}
+        return _one_of(arrays, chosen, name, path) if arrays else _no_vector(name, path, expected)
+    if path.suffix.lower() not in (".txt", ".csv", ".tsv"):
+        return _no_vector(name, path, expected)
     try:
-        lines = source.path.read_text(encoding="utf-8").rstrip().splitlines()
+        lines = path.read_text(encoding="utf-8").rstrip().splitlines()
         return np.array([line.strip() for line in lines])
     except UnicodeDecodeError as problem:
-        raise source.refuse(f"it is no UTF-8 text ({problem})", expected) from None
+        raise refuse_file(name, path, f"it is no UTF-8 text ({problem})", expected) from None
 
 
-def _no_vector(source: Source, expected: str) -> AnyArray:
-    raise source.refuse("it holds no array with one axis", expected)
+def _no_vector(name: str, path: Path, expected: str) -> AnyArray:
+    raise refuse_file(name, path, "it holds no array with one axis", expected)
 
 
-def _one_of(found: dict[str, Any], chosen: str, source: Source) -> Any:
-    return found[_name_of({key: tuple(np.shape(value)) for key, value in found.items()}, chosen, source)]
+def _one_of(found: dict[str, Any], chosen: str, name: str, path: Path) -> Any:
+    return found[_name_of({key: tuple(np.shape(value)) for key, value in found.items()}, chosen, name, path)]
 
 
-def _name_of(shapes: dict[str, tuple[Any, ...]], chosen: str, source: Source) -> str:
+def _name_of(shapes: dict[str, tuple[Any, ...]], chosen: str, name: str, path: Path) -> str:
     """The chosen key, or the only one."""
     listed = ", ".join(f"{key} {shape}" for key, shape in shapes.items()) or "none"
     if chosen and chosen not in shapes:
-        raise source.refuse(f"it holds no table named {chosen!r}", f"one of its tables: {listed}")
+        raise refuse_file(name, path, f"it holds no table named {chosen!r}", f"one of its tables: {listed}")
     if not chosen and len(shapes) != 1:
         what = "it holds no table" if not shapes else f"it holds {len(shapes)} tables: {listed}"
-        raise source.refuse(
-            what, f"one, or its name after a #, such as {source.path.name}#{next(iter(shapes), 'NAME')}"
+        raise refuse_file(
+            name, path, what, f"one, or its name after a #, such as {path.name}#{next(iter(shapes), 'NAME')}"
         )
     return chosen or next(iter(shapes))
 
@@ -302,31 +301,33 @@ def _tensors(found: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
             yield from _tensors(value, f"{prefix}.{key}" if prefix else str(key))
 
 
-def _package(package: str, source: Source) -> Any:
+def _package(package: str, name: str, path: Path) -> Any:
     try:
         return import_module(package)
     except ImportError:
         what = f"the package {package}, which reads it, is not installed"
-        raise source.refuse(what, extras.advice(package)) from None
+        raise refuse_file(name, path, what, extras.advice(package)) from None
 
 
 def _is_list(types: Any, kind: Any) -> bool:
     return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
 
 
-def _column(found: Any, key: str, source: Source) -> AnyArray:
+def _column(found: Any, key: str, name: str, path: Path) -> AnyArray:
     column = found.column(key)
-    _no_nulls(column, key, source, "a number in every row")
+    _no_nulls(column, key, name, path, "a number in every row")
     return np.asarray(column.to_numpy())
 
 
-def _no_nulls(column: Any, key: str, source: Source, expected: str, start: int = 0) -> None:
+def _no_nulls(column: Any, key: str, name: str, path: Path, expected: str, start: int = 0) -> None:
     if column.null_count:
         first = start + np.flatnonzero(column.is_null().to_numpy())[0]
-        raise source.refuse(f"column {key} holds {column.null_count} nulls, the first in row {first}", expected)
+        raise refuse_file(
+            name, path, f"column {key} holds {column.null_count} nulls, the first in row {first}", expected
+        )
 
 
-def _list_column(found: Any, key: str, source: Source) -> AnyArray:
+def _list_column(found: Any, key: str, name: str, path: Path) -> AnyArray:
     column = found.column(key).combine_chunks()
     lengths = np.asarray(import_module("pyarrow.compute").list_value_length(column).fill_null(0))
     odd = np.flatnonzero(lengths != lengths[0]) if len(lengths) else np.zeros(0, np.int64)
@@ -334,24 +335,26 @@ def _list_column(found: Any, key: str, source: Source) -> AnyArray:
         where = (
             f"row {odd[0]} of column {key} holds {lengths[odd[0]]} numbers, row 0 {lengths[0]}" if len(odd) else "empty"
         )
-        raise source.refuse(where, "as many numbers in every row")
+        raise refuse_file(name, path, where, "as many numbers in every row")
     flat = column.flatten()
     if flat.null_count:
-        raise source.refuse(f"column {key} holds {flat.null_count} nulls", "numbers alone")
+        raise refuse_file(name, path, f"column {key} holds {flat.null_count} nulls", "numbers alone")
     return np.asarray(flat).reshape(len(lengths), -1)
 
 
-def _checked_ids(ids: AnyArray, rows: int, source: Source) -> AnyArray:
+def _checked_ids(ids: AnyArray, rows: int, name: str, path: Path) -> AnyArray:
     if ids.shape != (rows,):
         counted = (
             f"there are {len(ids)} ids for {rows} rows" if ids.ndim == 1 else f"the ids have the shape {ids.shape}"
         )
-        raise source.refuse(counted, "an id for each row")
-    ids = plain_ids(ids, "ids", source)
+        raise refuse_file(name, path, counted, "an id for each row")
+    ids = plain_ids(ids, "ids", name, path)
     unique, first, counts = np.unique(ids, return_index=True, return_counts=True)
     if len(unique) < rows:
         twice = unique[counts > 1][0]
-        raise source.refuse(
+        raise refuse_file(
+            name,
+            path,
             f"the id {twice!s} names {counts.max()} rows, the first is row {first[unique == twice][0]}",
             "a different id for each row",
         )

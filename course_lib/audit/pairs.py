@@ -17,12 +17,13 @@ import csv
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from course_lib import checking
-from course_lib.audit.files import Source, arrow_ids, arrow_parts, located, numpy_arrays, plain_ids, whole
+from course_lib.audit.files import arrow_ids, arrow_parts, located, numpy_arrays, plain_ids, refuse_file, whole
 from course_lib.audit.tables import AnyArray, Ids, Table
 from course_lib.data.interactions import Interactions
 
@@ -90,11 +91,11 @@ class Found:
 
 def read_pairs(text: str, name: str, users: Table, items: Table) -> Found:
     """The pairs of FILE or FILE#USERS,ITEMS."""
-    source, chosen = located(text, name, PAIRS)
+    path, chosen = located(text, name, PAIRS)
     wanted = tuple(part.strip() for part in chosen.split(",")) if chosen else ()
     if chosen and len(wanted) != 2:
-        raise source.refuse(f"#{chosen} names {len(wanted)} columns", "two: FILE#USERS,ITEMS")
-    return _joined(_chunks(source, wanted), f"{name} ({source.path})", users, items)
+        raise refuse_file(name, path, f"#{chosen} names {len(wanted)} columns", "two: FILE#USERS,ITEMS")
+    return _joined(_chunks(path, wanted, name), f"{name} ({path})", users, items)
 
 
 def pairs_of(values: Any, name: str, users: Table, items: Table) -> Found:
@@ -132,80 +133,82 @@ def _joined(chunks: Iterable[Columns], name: str, users: Table, items: Table) ->
 # ------------------------------------------------------------------------------------------------------------- formats
 
 
-def _chunks(source: Source, wanted: tuple[str, ...]) -> Iterator[Columns]:
-    ending = source.ending
+def _chunks(path: Path, wanted: tuple[str, ...], name: str) -> Iterator[Columns]:
+    ending = path.suffix.lower()
     if ending in (".npy", ".npz"):
-        yield _from_numpy(source, wanted)
+        yield _from_numpy(path, wanted, name)
     elif ending in (".parquet", ".arrow", ".feather"):
-        yield from _from_arrow(source, wanted)
+        yield from _from_arrow(path, wanted, name)
     elif ending in (".csv", ".tsv", ".txt"):
-        yield from _from_text(source, wanted)
+        yield from _from_text(path, wanted, name)
     else:
-        raise source.refuse(f"the ending {ending!r} is none of pairs", PAIRS)
+        raise refuse_file(name, path, f"the ending {ending!r} is none of pairs", PAIRS)
 
 
-def _from_numpy(source: Source, wanted: tuple[str, ...]) -> Columns:
-    arrays = numpy_arrays(source)
+def _from_numpy(path: Path, wanted: tuple[str, ...], name: str) -> Columns:
+    arrays = numpy_arrays(path, name)
     for array in arrays.values():
         if array.dtype.kind not in "iuUS":
-            raise source.refuse(f"it holds {array.dtype} numbers", "ids: whole numbers or strings")
+            raise refuse_file(name, path, f"it holds {array.dtype} numbers", "ids: whole numbers or strings")
     keys = wanted or ("users", "items")
     if all(key in arrays for key in keys):
-        left, right = (plain_ids(arrays[key], key, source) for key in keys)
+        left, right = (plain_ids(arrays[key], key, name, path) for key in keys)
         return left, right
     two = [array for array in arrays.values() if array.ndim == 2 and array.shape[1] == 2]
     if wanted or len(two) != 1:
         listed = ", ".join(f"{key} {array.shape}" for key, array in arrays.items())
-        raise source.refuse(f"it holds {listed}", f"arrays named {keys[0]} and {keys[1]}, or one of shape (N, 2)")
-    both = plain_ids(two[0], "ids", source)
+        raise refuse_file(
+            name, path, f"it holds {listed}", f"arrays named {keys[0]} and {keys[1]}, or one of shape (N, 2)"
+        )
+    both = plain_ids(two[0], "ids", name, path)
     return both[:, 0], both[:, 1]
 
 
-def _from_arrow(source: Source, wanted: tuple[str, ...]) -> Iterator[Columns]:
+def _from_arrow(path: Path, wanted: tuple[str, ...], name: str) -> Iterator[Columns]:
     def two(columns: list[str]) -> list[str]:
         if len(columns) < 2:
-            raise source.refuse(f"it has {len(columns)} columns", "one of users and one of items")
-        return [columns[place] for place in _places(columns, wanted, source) or (0, 1)]
+            raise refuse_file(name, path, f"it has {len(columns)} columns", "one of users and one of items")
+        return [columns[place] for place in _places(columns, wanted, name, path) or (0, 1)]
 
     at = 0
-    for part in arrow_parts(source, two, CHUNK):
-        left, right = (arrow_ids(part, column, source, at) for column in part.column_names)
+    for part in arrow_parts(path, name, two, CHUNK):
+        left, right = (arrow_ids(part, column, name, path, at) for column in part.column_names)
         yield left, right
         at += part.num_rows
 
 
-def _from_text(source: Source, wanted: tuple[str, ...]) -> Iterator[Columns]:
+def _from_text(path: Path, wanted: tuple[str, ...], name: str) -> Iterator[Columns]:
     try:
-        with source.path.open(encoding="utf-8", newline="") as file:
+        with path.open(encoding="utf-8", newline="") as file:
             first = file.readline()
             split = "\t" if "\t" in first else "," if "," in first else " "
             fields = [field.strip().strip('"') for field in first.rstrip("\r\n").split(split)]
-            places = _places(fields, wanted, source)
+            places = _places(fields, wanted, name, path)
             if places is None:
                 file.seek(0)
             lines, at = csv.reader(file, delimiter=split), 0 if places is None else 1
             while block := list(islice(lines, CHUNK)):
-                yield _columns(block, places or (0, 1), source, at)
+                yield _columns(block, places or (0, 1), name, path, at)
                 at += len(block)
     except (UnicodeDecodeError, csv.Error) as problem:
-        raise source.refuse(f"it is no text of lines ({problem})", PAIRS) from None
+        raise refuse_file(name, path, f"it is no text of lines ({problem})", PAIRS) from None
 
 
-def _columns(block: list[list[str]], places: tuple[int, int], source: Source, at: int) -> Columns:
+def _columns(block: list[list[str]], places: tuple[int, int], name: str, path: Path, at: int) -> Columns:
     need = max(places) + 1
     short = next((number for number, line in enumerate(block) if 0 < len(line) < need), None)
     if short is not None:
-        raise source.refuse(f"line {at + short + 1} has {len(block[short])} columns", f"at least {need}")
+        raise refuse_file(name, path, f"line {at + short + 1} has {len(block[short])} columns", f"at least {need}")
     left, right = (np.array([line[place].strip() for line in block if line]) for place in places)
     return left, right
 
 
-def _places(fields: list[str], wanted: tuple[str, ...], source: Source) -> tuple[int, int] | None:
+def _places(fields: list[str], wanted: tuple[str, ...], name: str, path: Path) -> tuple[int, int] | None:
     """Which columns hold the users and the items; None where the first line is no header."""
     if wanted:
         for column in wanted:
             if column not in fields:
-                raise source.refuse(f"it has no column {column}", f"one of {', '.join(fields)}")
+                raise refuse_file(name, path, f"it has no column {column}", f"one of {', '.join(fields)}")
         return fields.index(wanted[0]), fields.index(wanted[1])
     lower = ["" if any(map(str.isdigit, field)) else field.lower() for field in fields]  # "user_17" is an id
     user = next((place for place, field in enumerate(lower) if field.startswith("user")), None)

@@ -136,19 +136,6 @@ def cannot_tell(
     return Verdict(name, "cannot tell", why, figures or {}, needed, pictures, asked)
 
 
-def judge(
-    name: str,
-    fault: bool,
-    support: str,
-    figures: dict[str, Number],
-    advice: str,
-    pictures: tuple[Picture, ...] = (),
-    asked: Question | None = None,
-) -> Verdict:
-    """The verdict where it could be measured: a fault with its advice, or fine without; the rest as in `Verdict`."""
-    return Verdict(name, judged(fault), support, figures, advice if fault else "", pictures, asked)
-
-
 def judged(fault: bool) -> Answer:
     """ "fault" or "fine"."""
     return "fault" if fault else "fine"

@@ -11,7 +11,7 @@ import numpy as np
 from course_lib.audit.evidence import Evidence, Float
 from course_lib.audit.remedies import BACK, LOGQ, Effect
 from course_lib.audit.training import BPR, NEGATIVES, SOFTMAX
-from course_lib.audit.verdicts import OF_TRIPLES, Number, Picture, Verdict, cannot_tell, judge
+from course_lib.audit.verdicts import OF_TRIPLES, Number, Picture, Verdict, cannot_tell, judged
 from course_lib.data.interactions import Interactions, TripleLaw
 from course_lib.maths import in_batch
 from course_lib.maths.popularity import pull_parts
@@ -123,9 +123,11 @@ def _of_pairs(evidence: Evidence, kind: str, batch_size: int, pairs: Interaction
     advice = (
         "Divide each negative by the popularity of its pair (in_batch.batch_loss, kind 'unbiased'). Or when serving "
         "multiply the scores by the item's popularity (square loss), or add its logarithm (logistic loss)."
+        if fault
+        else ""
     )
     pictures = (_weights_drawn(popularity, weights), *served.pictures)
-    return judge(NAME, fault, support + served.sentence, {**figures, **served.figures}, advice, pictures)
+    return Verdict(NAME, judged(fault), support + served.sentence, {**figures, **served.figures}, advice, pictures)
 
 
 def _weights_drawn(popularity: Float, weights: Float) -> Picture:
@@ -158,8 +160,8 @@ def _of_softmax(evidence: Evidence, served: Served) -> Verdict:
         why += f" Here log(popularity) has a standard deviation of {figures['spread_of_log_popularity']:.2f}."
     if served.gains is None or evidence.training.temperature is None:
         return cannot_tell(NAME, why, "Give users, pairs, held-out pairs and the temperature to measure it.", figures)
-    advice = "Train with logQ, or add temperature x log(popularity) to the scores when serving."
-    return judge(NAME, served.gains, why + served.sentence, figures, advice, served.pictures)
+    advice = "Train with logQ, or add temperature x log(popularity) to the scores when serving." if served.gains else ""
+    return Verdict(NAME, judged(served.gains), why + served.sentence, figures, advice, served.pictures)
 
 
 def _of_triples(evidence: Evidence, served: Served) -> Verdict:
@@ -202,9 +204,9 @@ def _of_triples(evidence: Evidence, served: Served) -> Verdict:
         needed = "Give held-out pairs: they show whether log(popularity) is missing from the scores."
         return cannot_tell(NAME, support, needed, figures, (picture,), OF_TRIPLES)
     fault = law.negatives == "popularity" and bool(served.gains)
-    advice = "Draw negatives uniformly, or add log(popularity) to the scores when serving."
+    advice = "Draw negatives uniformly, or add log(popularity) to the scores when serving." if fault else ""
     support += served.sentence
-    return judge(NAME, fault, support, figures, advice, (picture, *served.pictures), OF_TRIPLES)
+    return Verdict(NAME, judged(fault), support, figures, advice, (picture, *served.pictures), OF_TRIPLES)
 
 
 def expected_roles(pairs: Interactions, law: TripleLaw) -> tuple[Float, Float]:

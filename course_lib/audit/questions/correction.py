@@ -7,7 +7,7 @@ from typing import Any
 
 from course_lib.audit.evidence import Evidence
 from course_lib.audit.remedies import Correction, Effect
-from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell, judge
+from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell, judged
 
 GAIN = 0.05  # of DDC in NDCG on held-out pairs, with an interval off 0: from here on a fault
 
@@ -45,6 +45,8 @@ def ddc_gain(evidence: Evidence, found: Correction | None, controls: Sequence[Ef
     advice = (
         "The tables rank worse than two numbers for each user would make them: compare with the simple controls before "
         "you choose DDC, and look for the reason in the training."
+        if fault
+        else ""
     )
     shown = [effect, *controls]
     columns: dict[str, list[Any]] = {
@@ -55,4 +57,4 @@ def ddc_gain(evidence: Evidence, found: Correction | None, controls: Sequence[Ef
     }
     title = "What each remedy changes on held-out pairs, with 95 % intervals"
     picture = Picture(title, "points", "remedy", f"NDCG@{evidence.k}, difference", columns)
-    return judge(name, fault, support, figures, advice, (picture,))
+    return Verdict(name, judged(fault), support, figures, advice, (picture,))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from course_lib.audit.evidence import FEWEST_ITEMS, Axis, Evidence
-from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell, judge
+from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell, judged
 from course_lib.maths import popularity
 
 CORRELATION, CHANCES = 0.3, 4.0  # cross-fitted, and in units of what chance gives: from here on a fault
@@ -45,8 +45,10 @@ def popularity_direction(evidence: Evidence) -> Verdict:
     advice = (
         "Similar items are items of similar popularity. Before you shift users along this direction, measure on "
         "held-out pairs what that changes (ddc-gain); no cosine and no normalising takes it out."
+        if fault
+        else ""
     )
-    return judge(name, fault, support, figures, advice, (_along_the_direction(evidence),))
+    return Verdict(name, judged(fault), support, figures, advice, (_along_the_direction(evidence),))
 
 
 def _found(axis: Axis) -> bool:
@@ -95,8 +97,10 @@ def shifted_centre(evidence: Evidence) -> Verdict:
         "Subtract the mean item from every item: each user's dot products all change by the same number, so no list by "
         "dot product changes, and cosines lose the part that all items share. Pairwise losses such as BPR with uniform "
         "negatives never move this mean: it is that of the start."
+        if length >= CENTRE
+        else ""
     )
-    return judge(name, length >= CENTRE, support, figures, advice, (_cosines(evidence),))
+    return Verdict(name, judged(length >= CENTRE), support, figures, advice, (_cosines(evidence),))
 
 
 def _cosines(evidence: Evidence) -> Picture:

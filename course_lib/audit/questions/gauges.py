@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from course_lib.audit.cosines import BALANCE_TOLERANCE, Cosines
-from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell, judge, judged
+from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell, judged
 
 KEPT = 0.7  # share of cosine neighbours that the balancing gauge must leave: below, a fault
 
@@ -59,8 +59,10 @@ def free_gauge(found: Cosines) -> Verdict:
     advice = (
         "Cosines between items are an accident of the training here. Compare items by scores (gauge.score_rows), or "
         "balance the tables first (gauge.balance_tables), or train on the sphere."
+        if fault
+        else ""
     )
-    return judge(name, fault, support, figures, advice, pictures)
+    return Verdict(name, judged(fault), support, figures, advice, pictures)
 
 
 def _picture(found: Cosines) -> Picture:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from course_lib.audit.evidence import CANDIDATES, FEWEST_ITEMS, Evidence, Float, of_users
-from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell, judge
+from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell, judged
 from course_lib.data import metrics
 from course_lib.maths import gauge, popularity
 
@@ -60,8 +60,10 @@ def popularity_lengths(evidence: Evidence) -> Verdict:
     advice = (
         "A dot product ranks long items higher, whoever asks. Decide whether you want that: normalise the items, "
         "divide them by a power of their counts, or rank by cosine; compare the lists on held-out pairs."
+        if fault
+        else ""
     )
-    return judge(name, fault, support, figures, advice, (_picture(norms, counts),))
+    return Verdict(name, judged(fault), support, figures, advice, (_picture(norms, counts),))
 
 
 def slope_interval(norms: Float, counts: Float, rng: np.random.Generator) -> tuple[float, float]:

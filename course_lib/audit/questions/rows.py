@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from course_lib.audit.evidence import FEWEST_ITEMS, AnyArray, Evidence, Float, Ids
-from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell, judge
+from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell, judged
 from course_lib.maths import gauge, geometry, gramians
 from course_lib.maths.popularity import top_share
 
@@ -53,8 +53,10 @@ def collapsed_rank(evidence: Evidence) -> Verdict:
     advice = (
         "Most of the width is idle. A narrower table would do; or look for collapse: too strong a decay, too few "
         "negatives, a temperature that is too high, a learning rate that is too large."
+        if fault
+        else ""
     )
-    return judge(name, fault, support, figures, advice, (_spectrum_drawn(shares),))
+    return Verdict(name, judged(fault), support, figures, advice, (_spectrum_drawn(shares),))
 
 
 def _spectrum_drawn(shares: Float) -> Picture:
@@ -86,13 +88,15 @@ def duplicated_rows(evidence: Evidence) -> Verdict:
     advice = (
         "Rows that are equal were never told apart: items without a training pair that share a start, a feature tower "
         "that sees the same features, or one item under several ids. They fill each other's lists."
+        if share >= COPIES
+        else ""
     )
     names = [*SIZES, "more"]
     of_size = np.searchsorted([*SIZES.values()], sizes[sizes > 1])
     held = np.bincount(of_size, weights=sizes[sizes > 1], minlength=len(names))
     columns: dict[str, list[Any]] = {"size": names, "items": [int(rows) for rows in held]}
     picture = Picture("Items with an equal, by the size of their group", "bars", "equal rows", "items", columns)
-    return judge(name, share >= COPIES, support, figures, advice, (picture,))
+    return Verdict(name, judged(share >= COPIES), support, figures, advice, (picture,))
 
 
 def _equal_groups(evidence: Evidence) -> Ids:
@@ -139,8 +143,10 @@ def dead_rows(evidence: Evidence) -> Verdict:
     advice = (
         "A zero row has no cosine and scores 0 with everybody: above every item with a negative score. Keep such rows "
         "out of the index and give their items another way in (features, popularity)."
+        if fault
+        else ""
     )
-    return judge(name, fault, support, figures, advice, (_lengths_drawn(evidence),))
+    return Verdict(name, judged(fault), support, figures, advice, (_lengths_drawn(evidence),))
 
 
 def _lengths_drawn(evidence: Evidence) -> Picture:
@@ -186,6 +192,8 @@ def hubs(evidence: Evidence) -> Verdict:
     advice = (
         "Some items are everybody's neighbour. Look at the most listed ones; centring often takes hubs away, and so "
         "does a list by mutual neighbours."
+        if fault
+        else ""
     )
     order, null_order = np.sort(times)[::-1][:50], np.sort(null[1])[::-1][:50]
     columns = {
@@ -194,7 +202,7 @@ def hubs(evidence: Evidence) -> Verdict:
         "normal cloud": [int(value) for value in null_order],
     }
     picture = Picture("In how many lists the most listed items are", "line", "items, by that number", "lists", columns)
-    return judge(name, fault, support, figures, advice, (picture,))
+    return Verdict(name, judged(fault), support, figures, advice, (picture,))
 
 
 def _listed(lists: Ids, size: int) -> tuple[Ids, Ids]:

@@ -17,7 +17,7 @@ import numpy as np
 from course_lib.audit.evidence import Evidence, Float
 from course_lib.audit.remedies import SIDES, Bench
 from course_lib.audit.snapshots.change import BANDS, Change
-from course_lib.audit.verdicts import Answer, Number, Picture, Verdict, cannot_tell, judge, judged
+from course_lib.audit.verdicts import Answer, Number, Picture, Verdict, cannot_tell, judged
 
 LOST, KEPT = 0.10, 0.80  # shares without a second training: below LOST no two seeds of ours were, above KEPT none
 AGAIN = 0.85  # of what a second training keeps: significantly less is a fault
@@ -115,7 +115,7 @@ def lengths_drifted(change: Change, again: Change | None, old: Evidence, new: Ev
     names = {"spread": "spread", "spread_again": "spread, second training"}
     names |= {"slope": "slope", "slope_again": "slope, second training"}
     picture = _figures_drawn("Log ratio of the lengths, and its slope on log count", "log ratio", figures, names)
-    return judge(name, fault, f"{support}.", figures, advice, (picture,))
+    return Verdict(name, judged(fault), f"{support}.", figures, advice if fault else "", (picture,))
 
 
 def centre_moved(change: Change, again: Change | None) -> Verdict:
@@ -136,7 +136,7 @@ def centre_moved(change: Change, again: Change | None) -> Verdict:
     )
     names = {"old": "old", "new": "new", "moved": "moved by", "moved_again": "second training"}
     picture = _figures_drawn("The mean of the items' directions", "length", figures, names)
-    return judge(name, fault, support, figures, advice, (picture,))
+    return Verdict(name, judged(fault), support, figures, advice if fault else "", (picture,))
 
 
 def quality_dropped(benches: Sequence[Bench], k: int) -> Verdict:
@@ -158,7 +158,11 @@ def quality_dropped(benches: Sequence[Bench], k: int) -> Verdict:
     difference, low, high = _interval(after - before)
     start = float(before.mean())
     fell = -difference if high < 0 else 0.0
-    figures: dict[str, Number] = {"before": start, "after": float(after.mean()), "difference": difference}
+    figures: dict[str, Number] = {
+        "before": start,
+        "after": float(after.mean()),
+        "difference": difference,
+    }
     figures |= {"low": low, "high": high, "users": len(before)} | ({"moved_again": noise} if others else {})
     support = (
         f"NDCG@{k} on held-out pairs: {start:.4f} before, {after.mean():.4f} after (difference "
@@ -195,7 +199,7 @@ def new_faults(old: Sequence[str], new: Sequence[str], again: Sequence[str] | No
     advice = "The report on the new model says for each of them what was measured and what to do."
     names = {"old_faults": "old model", "new_faults": "new model", "added": "added", "gone": "gone"}
     picture = _figures_drawn("Faults in the reports", "faults", figures, names)
-    return judge(name, bool(added), support, figures, advice, (picture,))
+    return Verdict(name, judged(bool(added)), support, figures, advice if added else "", (picture,))
 
 
 # ---- parts

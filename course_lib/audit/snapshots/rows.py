@@ -11,7 +11,7 @@ import numpy as np
 
 from course_lib import checking
 from course_lib.audit.evidence import Evidence
-from course_lib.audit.files import READERS, Source, read_table
+from course_lib.audit.files import READERS, read_table, refuse_file
 from course_lib.audit.pairs import Found
 from course_lib.audit.tables import AnyArray, Ids, Table, table_of
 from course_lib.data.interactions import Interactions
@@ -58,11 +58,11 @@ def files_in(folder: Path, name: str) -> dict[str, str]:
         if path.stem not in STEMS or not path.is_file():
             continue
         if path.stem in found:
-            raise Source(name, folder).refuse(f"it holds {Path(found[path.stem]).name} and {path.name}", "one of them")
+            raise refuse_file(name, folder, f"it holds {Path(found[path.stem]).name} and {path.name}", "one of them")
         found[path.stem] = str(path)
     if "items" not in found:
         endings = ", ".join(READERS)
-        raise Source(name, folder).refuse(f"it holds no file items with one of the endings {endings}", FOLDER)
+        raise refuse_file(name, folder, f"it holds no file items with one of the endings {endings}", FOLDER)
     return found
 
 
