@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -14,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from course_lib.data import metrics
 from course_lib.data.interactions import Interactions
 from course_lib.lessons.shared.widgets import tables
-from course_lib.lessons.shared.widgets.base import Count, Number
+from course_lib.lessons.shared.widgets.base import Count, Number, read
 from course_lib.lessons.shared.widgets.paper import WrittenOnce
 from course_lib.maths import correction, popularity
 
@@ -62,7 +61,7 @@ class OverSeeds(WrittenOnce):
     shift = Count(0, SHIFTS[0], SHIFTS[-1])
 
     def __init__(self, **state: Any) -> None:
-        super().__init__(**json.loads(STORED.read_text(encoding="utf-8")), **state)
+        super().__init__(**read(STORED), **state)
 
     def trainings(self) -> Iterator[Training]:
         """The models, in the order of their seeds."""

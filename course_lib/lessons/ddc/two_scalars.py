@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ import traitlets
 
 from course_lib.data.interactions import Interactions
 from course_lib.lessons.shared.widgets import tables
-from course_lib.lessons.shared.widgets.base import Count, Number, Word
+from course_lib.lessons.shared.widgets.base import Count, Number, Word, read
 from course_lib.lessons.shared.widgets.paper import WrittenOnce
 from course_lib.maths import correction, popularity
 
@@ -100,11 +99,7 @@ class TwoScalars(WrittenOnce):
         **state: Any,
     ) -> None:
         stored = users is None
-        data = (
-            json.loads(STORED.read_text(encoding="utf-8"))
-            if stored
-            else packed_data(users, items, train, test, chosen=chosen, names=names, seen=seen)
-        )
+        data = read(STORED) if stored else packed_data(users, items, train, test, chosen=chosen, names=names, seen=seen)
         super().__init__(**data, stored=stored, **state)
 
     @property

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any, ClassVar
 
 import traitlets
 
-from course_lib.lessons.shared.widgets.base import Count, Word
+from course_lib.lessons.shared.widgets.base import Count, Word, read
 from course_lib.lessons.shared.widgets.paper import WrittenOnce
 
 STORED = Path(__file__).with_name("training_film.json")  # made by make_training_film.py
@@ -35,5 +34,5 @@ class TrainingFilm(WrittenOnce):
     person = Count(1, 1, lambda shown: len(shown.film["people"]))
 
     def __init__(self, **state: Any) -> None:
-        film = json.loads(STORED.read_text(encoding="utf-8"))
+        film = read(STORED)
         super().__init__(film=film, **{"moment": len(film["passes"]) - 1} | state)

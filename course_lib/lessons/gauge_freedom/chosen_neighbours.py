@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, ClassVar
@@ -11,7 +10,7 @@ import numpy as np
 import traitlets
 
 from course_lib import checking
-from course_lib.lessons.shared.widgets.base import Count, Number, Word
+from course_lib.lessons.shared.widgets.base import Count, Number, Word, read
 from course_lib.lessons.shared.widgets.paper import WrittenOnce
 
 STORED = Path(__file__).with_name("chosen_neighbours.json")  # made by make_chosen_neighbours.py
@@ -52,7 +51,7 @@ class ChosenNeighbours(WrittenOnce):
     ) -> None:
         if not isinstance(chosen, Iterable):
             raise checking.refuse(chosen, "chosen", f"up to {MOST} films of the model, such as ['Psycho']")
-        model = json.loads(STORED.read_text(encoding="utf-8"))
+        model = read(STORED)
         super().__init__(model=model, film=film, chosen=list(chosen), **state)
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import traitlets
 
-from course_lib.lessons.shared.widgets.base import Count
+from course_lib.lessons.shared.widgets.base import Count, read
 from course_lib.lessons.shared.widgets.paper import WrittenOnce
 
 LOW, HIGH, BINS = -1.0, 2.0, 60  # of the histograms of course_lib.experiments.p4.histogram_rows; the test compares
@@ -127,9 +126,7 @@ class Folding(WrittenOnce):
 
     def __init__(self, result: Any = None, *, lam: float | None = None, check: int | None = None) -> None:
         stored = result is None
-        models = (
-            json.loads(STORED.read_text(encoding="utf-8")) if stored else models_of(getattr(result, "rows", result))
-        )
+        models = read(STORED) if stored else models_of(getattr(result, "rows", result))
         counts = {len(model["steps"]) for model in models}
         if len(counts) > 1:
             raise ValueError(f"the models have {sorted(counts)} checks; expected as many for each lambda")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any, ClassVar
 
 import traitlets
 
-from course_lib.lessons.shared.widgets.base import Count, Word
+from course_lib.lessons.shared.widgets.base import Count, Word, read
 from course_lib.lessons.shared.widgets.paper import WrittenOnce
 from course_lib.maths.popularity import LIBRARY_LAWS
 
@@ -42,7 +41,7 @@ class EveryAxis(WrittenOnce):
     place = Count(2, 1, lambda shown: len(shown.sets))
 
     def __init__(self, **state: Any) -> None:
-        super().__init__(sets=json.loads(STORED.read_text(encoding="utf-8"))["sets"], **state)
+        super().__init__(sets=read(STORED)["sets"], **state)
 
     def __repr__(self) -> str:
         return f"EveryAxis(law={self.law!r}, show={self.show!r}, place={self.place}; {len(self.sets)} data sets)"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -11,7 +10,7 @@ import numpy as np
 import traitlets
 
 from course_lib.lessons.shared.widgets import tables
-from course_lib.lessons.shared.widgets.base import MOST_SEED, Count, Number, Word
+from course_lib.lessons.shared.widgets.base import MOST_SEED, Count, Number, Word, read
 from course_lib.lessons.shared.widgets.chance import BELL, bells, uniforms
 from course_lib.lessons.shared.widgets.paper import WrittenOnce
 
@@ -63,7 +62,7 @@ class PopularityAxis(WrittenOnce):
         self, items: Any = None, counts: Any = None, *, names: Sequence[str] | None = None, **state: Any
     ) -> None:
         stored = items is None
-        data = json.loads(STORED.read_text(encoding="utf-8")) if stored else packed_data(items, counts, names)
+        data = read(STORED) if stored else packed_data(items, counts, names)
         first = {"model": next(iter(data["items"])), "shown": len(data["counts"])}
         super().__init__(**data, stored=stored, **first | state)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any, ClassVar
 
 import traitlets
 
-from course_lib.lessons.shared.widgets.base import Count, Number
+from course_lib.lessons.shared.widgets.base import Count, Number, read
 from course_lib.lessons.shared.widgets.paper import WrittenOnce
 
 STORED = Path(__file__).with_name("effective_rate.json")  # made by make_effective_rate.py
@@ -36,7 +35,7 @@ class EffectiveRate(WrittenOnce):
     person = Count(1, 1, lambda shown: len(shown.films["people"]))
 
     def __init__(self, rate: float = 10.0, **state: Any) -> None:
-        super().__init__(films=json.loads(STORED.read_text(encoding="utf-8")), rate=rate, **state)
+        super().__init__(films=read(STORED), rate=rate, **state)
 
     @traitlets.validate("rate")
     def _stored_rate(self, proposal: dict[str, Any]) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +20,11 @@ except ImportError as error:
     raise extras.missing(error, "an interactive") from error
 
 MOST_SEED = 2**32 - 1  # of random.js
+
+
+def read(stored: Path) -> Any:
+    """What a lesson has stored for its interactive, as JSON."""
+    return json.loads(stored.read_text(encoding="utf-8"))
 
 
 class _Between(traitlets.TraitType[Any, Any]):
