@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import sympy as sp
 
-from course_lib.lessons.shared.symbolic import proof
+from course_lib.lessons.shared.symbolic import proof, simplified
 
 a = sp.Symbol("a", real=True)  # <q, k>, where there is one k
 b, c = sp.symbols("b c", positive=True)  # <q, q> and <k, k>
@@ -139,10 +139,9 @@ def cor_gradient_length() -> list[sp.Expr]:
     slope = gradient(cosine("k1"), ["k1"])
     squared = slope.dot(slope, gram)
     stretched = {b: t**2 * b, gram("q", "k1"): t * gram("q", "k1")}
-    return [
-        sp.simplify(squared - (1 - cosine("k1") ** 2) / b),
-        sp.simplify((b * squared).subs(stretched, simultaneous=True) - b * squared),
-    ]
+    return simplified(
+        squared - (1 - cosine("k1") ** 2) / b, (b * squared).subs(stretched, simultaneous=True) - b * squared
+    )
 
 
 # ---- any function of cosines; degree zero; Pythagoras
@@ -245,12 +244,12 @@ def prop_effective_rate() -> list[sp.Expr]:
     found = {name: x / sp.sqrt(squared) for name, x in moved.parts.items()}
     claimed = {"u": 1 / sp.sqrt(1 + s**2 * h2), "h": -s / sp.sqrt(1 + s**2 * h2)}
     tangent = sp.sqrt(found["h"] ** 2 * h2) / found["u"]
-    return [
-        *(sp.simplify(found[name] ** 2 - claimed[name] ** 2) for name in found),
-        *(sp.simplify(sp.sign(found[name]) - sp.sign(claimed[name])) for name in found),
-        sp.simplify(squared - length**2 * (1 + s**2 * h2)),
-        sp.simplify(tangent - s * sp.sqrt(h2)),
-    ]
+    return simplified(
+        *(found[name] ** 2 - claimed[name] ** 2 for name in found),
+        *(sp.sign(found[name]) - sp.sign(claimed[name]) for name in found),
+        squared - length**2 * (1 + s**2 * h2),
+        tangent - s * sp.sqrt(h2),
+    )
 
 
 # ---- what breaks it
@@ -273,12 +272,7 @@ def prop_dot_radial() -> list[sp.Expr]:
     slope = gradient(loss, names)
     moved = Q + -lr * slope
     first_order = sp.diff(moved.dot(moved, gram), lr).subs(lr, 0)
-    return [
-        sp.simplify(generic),
-        sp.simplify(pull - (mean - dots[0]) / tau),
-        sp.simplify(pull.subs(dict.fromkeys(dots, a))),
-        sp.simplify(first_order + 2 * pull),
-    ]
+    return simplified(generic, pull - (mean - dots[0]) / tau, pull.subs(dict.fromkeys(dots, a)), first_order + 2 * pull)
 
 
 def prop_clamp() -> list[sp.Expr]:
@@ -353,7 +347,7 @@ def prop_shared_vector() -> list[sp.Expr]:
     of_x = 2 * xx * sp.diff(f, xx) + xy * sp.diff(f, xy)  # <x, grad_x f>: grad_x <x, x> = 2 x, grad_x <x, y> = y
     of_y = 2 * yy * sp.diff(f, yy) + xy * sp.diff(f, xy)
     claimed = (xx * yy - xy**2) / (sp.sqrt(xx) * (xx + 2 * xy + yy) ** sp.Rational(3, 2))
-    return [sp.simplify(of_x + of_y), sp.simplify(of_x - claimed)]
+    return simplified(of_x + of_y, of_x - claimed)
 
 
 # ---- coordinates
@@ -375,4 +369,4 @@ def _gradient_in_coordinates(d: int) -> list[sp.Expr]:
     claimed = [(y - dot / qq * x) / sp.sqrt(qq * kk) for x, y in zip(q, k, strict=True)]
     slope = [sp.diff(_cosine(q, k), x) for x in q]
     length = sum(g**2 for g in claimed) - (1 - dot**2 / (qq * kk)) / qq
-    return [*(sp.simplify(g - f) for g, f in zip(slope, claimed, strict=True)), sp.simplify(length)]
+    return simplified(*(g - f for g, f in zip(slope, claimed, strict=True)), length)

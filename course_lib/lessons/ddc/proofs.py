@@ -15,7 +15,7 @@ from fractions import Fraction
 
 import sympy as sp
 
-from course_lib.lessons.shared.symbolic import proof
+from course_lib.lessons.shared.symbolic import proof, simplified
 
 alpha, beta, shift = sp.symbols("alpha beta gamma", real=True)
 P, Q = 2, 2  # positives and negatives of the identities
@@ -222,11 +222,11 @@ def prop_centred_surrogate() -> list[sp.Expr]:
     left = [t[j] + best * b[j] for j in range(Q)]
     covariance = _mean([left[j] * b[j] for j in range(Q)]) - _mean(left) * _mean(b)
     general = -(tb + (2 - _mean(s) - beta * _mean(a)) * _mean(b)) / bb
-    return [
-        sp.simplify(square.diff(alpha).subs(alpha, best).subs(mean_zero)),
-        sp.simplify(covariance.subs(mean_zero)),
-        sp.simplify(square.diff(alpha).subs(alpha, general)),
-    ]
+    return simplified(
+        square.diff(alpha).subs(alpha, best).subs(mean_zero),
+        covariance.subs(mean_zero),
+        square.diff(alpha).subs(alpha, general),
+    )
 
 
 def prop_level_scores() -> list[sp.Expr]:
@@ -342,7 +342,7 @@ def prop_loss_counts_mistakes() -> list[sp.Expr]:
     """
     x = sp.Symbol("x", real=True)
     f = sp.log(1 + sp.exp(-x))
-    return [sp.simplify(f.subs(x, 0) - sp.log(2)), sp.simplify(f.diff(x) + weight(x))]
+    return simplified(f.subs(x, 0) - sp.log(2), f.diff(x) + weight(x))
 
 
 @proof

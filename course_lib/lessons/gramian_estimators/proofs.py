@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 import sympy as sp
 
-from course_lib.lessons.shared.symbolic import dot, largest, symmetric
+from course_lib.lessons.shared.symbolic import dot, largest, simplified, symmetric
 from course_lib.maths import gramians
 from course_lib.maths.arrays import exact
 
@@ -158,7 +158,7 @@ def thm_same_batch() -> list[sp.Expr]:
     residuals = []
     for (off, on), share in ((with_replacement, 1 / b), (without, (n - b) / (b * (n - 1)))):
         residuals += [off - (1 - share) / n**2, on - ((1 - share) / n**2 + share / n)]
-    return [sp.simplify(residual) for residual in residuals]
+    return simplified(*residuals)
 
 
 # ---- SAGram and SOGram
@@ -215,11 +215,11 @@ def thm_optimal_alpha() -> list[sp.Expr]:
     r = delta**2 / sigma**2
     best = (sp.sqrt(r**2 + 4 * r) - r) / 2
     condition = delta**2 * (1 - a) * (2 - a) ** 2 - sigma**2 * a**3
-    return [
-        sp.simplify(coherent.diff(a) * a**3 * (2 - a) ** 2 + 2 * condition),
-        sp.simplify(walk.diff(a).subs(a, best)),
-        sp.simplify(walk.subs(a, best) - sigma**2 * best),
-    ]
+    return simplified(
+        coherent.diff(a) * a**3 * (2 - a) ** 2 + 2 * condition,
+        walk.diff(a).subs(a, best),
+        walk.subs(a, best) - sigma**2 * best,
+    )
 
 
 def thm_optimal_beta() -> list[sp.Expr]:
@@ -250,10 +250,10 @@ def prop_sampling_by_memory() -> list[sp.Expr]:
     rate = 2 * b / (large + b)
     q = 1 - alpha
     corrected = gramians.sogram_variance(alpha, sigma=sigma, steps=t) / (1 - q**t) ** 2
-    return [
-        sp.simplify(gramians.sogram_variance(rate, sigma=sigma) / b - sigma**2 / large),
-        sp.simplify(corrected - gramians.sogram_variance(alpha, sigma=sigma, steps=t, corrected=True)),
-    ]
+    return simplified(
+        gramians.sogram_variance(rate, sigma=sigma) / b - sigma**2 / large,
+        corrected - gramians.sogram_variance(alpha, sigma=sigma, steps=t, corrected=True),
+    )
 
 
 def prop_fold_afterwards() -> sp.Expr:

@@ -291,7 +291,7 @@ def thm_horvitz_thompson() -> list[sp.Expr]:
         sum(p[k] * w[k] ** 2 for k in range(4)) - 1 / total - sum(p[k] * (w[k] - 1 / total) ** 2 for k in range(4))
     )
     seen = 1 - (2 * sp.binomial(M - 1, s) - sp.binomial(M - 2, s)) / sp.binomial(M, s)
-    return [sp.simplify(identity), sp.simplify(sp.gammasimp(sp.combsimp(seen)) - s * (s - 1) / (M * (M - 1)))]
+    return simplified(identity, sp.gammasimp(sp.combsimp(seen)) - s * (s - 1) / (M * (M - 1)))
 
 
 def thm_misclassification() -> list[sp.Expr]:

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 import sympy as sp
 from sympy.matrices.expressions.kronecker import KroneckerProduct, combine_kronecker
 
-from course_lib.lessons.shared.symbolic import proof
+from course_lib.lessons.shared.symbolic import proof, simplified
 
 lr, mu, decay, eps = sp.symbols("eta mu lambda epsilon", positive=True)
 d, h, r, n, p = sp.symbols("d h r n p", integer=True, positive=True)  # sizes
@@ -264,7 +264,7 @@ def _inverted_lookup() -> list[sp.Expr]:
     moved = [e / after.dot(after) for e in after]
     shrunk = 1 / _dot(moved, moved) - 1 / _dot(q, q) - lr**2 * _dot(q, q) ** 2 * _dot(g, g)
     kernel = jacobian * jacobian.T - sp.eye(2) / _dot(E, E) ** 2
-    return [sp.simplify(entry) for entry in [*kernel, shrunk]]
+    return simplified(*(entry for entry in [*kernel, shrunk]))
 
 
 def _quaternion_product() -> list[sp.Expr]:

@@ -19,7 +19,7 @@ from fractions import Fraction
 import numpy as np
 import sympy as sp
 
-from course_lib.lessons.shared.symbolic import largest, proof, vector
+from course_lib.lessons.shared.symbolic import largest, proof, simplified, vector
 from course_lib.maths import popularity
 from course_lib.maths.arrays import exact
 from course_lib.maths.popularity import TripleLaw
@@ -45,9 +45,9 @@ def lem_bpr_gradients() -> list[sp.Expr]:
     margin = user.dot(positive - negative)
     loss, w = sp.log(1 + sp.exp(-margin)), 1 / (1 + sp.exp(margin))
     stated = [*(-w * (positive - negative)), *(-w * user), *(w * user)]
-    return [
-        sp.simplify(sp.diff(loss, x) - slope) for x, slope in zip([*user, *positive, *negative], stated, strict=True)
-    ]
+    return simplified(
+        *(sp.diff(loss, x) - slope for x, slope in zip([*user, *positive, *negative], stated, strict=True))
+    )
 
 
 @proof
@@ -120,10 +120,9 @@ def cor_negative_mean() -> list[sp.Expr]:
     """Claim X10: g_neg = (N e_bar - n_u g_pos)/(N - n_u), so d* = g_pos - g_neg is N/(N - n_u) (g_pos - e_bar)."""
     total, mine, size, n_u = sp.symbols("S P N n_u", positive=True)
     mean, g_pos, g_neg = total / size, mine / n_u, (total - mine) / (size - n_u)
-    return [
-        sp.simplify(g_neg - (size * mean - n_u * g_pos) / (size - n_u)),
-        sp.simplify(g_pos - g_neg - size / (size - n_u) * (g_pos - mean)),
-    ]
+    return simplified(
+        g_neg - (size * mean - n_u * g_pos) / (size - n_u), g_pos - g_neg - size / (size - n_u) * (g_pos - mean)
+    )
 
 
 def prop_mean_item() -> list[sp.Expr]:
@@ -194,11 +193,11 @@ def prop_laws_of_negatives() -> list[sp.Expr]:
         sum(y[u, i] * y[u, k] * (pop[i] - pop[k]) for u in range(M_USERS) for k in range(N_ITEMS)) / total
         for i in range(N_ITEMS)
     ]
-    return [
-        *(sp.simplify(sum(uniform[:, i]) - pop[i] + total / N_ITEMS) for i in range(N_ITEMS)),
-        *(sp.simplify(sum(modular[:, i])) for i in range(N_ITEMS)),
-        *(sp.simplify(found - said) for found, said in zip(skipped, closed, strict=True)),
-    ]
+    return simplified(
+        *(sum(uniform[:, i]) - pop[i] + total / N_ITEMS for i in range(N_ITEMS)),
+        *(sum(modular[:, i]) for i in range(N_ITEMS)),
+        *(found - said for found, said in zip(skipped, closed, strict=True)),
+    )
 
 
 @largest
@@ -236,12 +235,12 @@ def thm_mean_user() -> list[sp.Expr]:
     spread = square / m - mean
     noise = (m - p) / (p * (m - 1)) * spread
     start = {square: m * q, mean: q / m}
-    return [
-        sp.simplify(inner - mean),
-        sp.simplify(norm - 2 * inner + mean - noise),
-        sp.simplify((inner**2 / (norm * mean)).subs(start) - p / m),
-        sp.simplify((mean / noise).subs(start) - p / (m - p)),
-    ]
+    return simplified(
+        inner - mean,
+        norm - 2 * inner + mean - noise,
+        (inner**2 / (norm * mean)).subs(start) - p / m,
+        (mean / noise).subs(start) - p / (m - p),
+    )
 
 
 @largest

@@ -21,7 +21,7 @@ import numpy as np
 import sympy as sp
 
 from course_lib.lessons.shared.counterexample import Counterexample
-from course_lib.lessons.shared.symbolic import largest, proof
+from course_lib.lessons.shared.symbolic import largest, proof, simplified
 from course_lib.maths import norms
 
 s, lr, h, p, pi, T, c = sp.symbols("s eta h p pi T c", positive=True)
@@ -306,7 +306,7 @@ def prop_lazy_decay() -> list[sp.Expr]:
 
     straight = length((1, 1, 1))
     patterns = [bits for bits in itertools.product((0, 1), repeat=5) if sum(bits) == 3]
-    return [sp.simplify(length(bits) - straight) for bits in patterns]
+    return simplified(*(length(bits) - straight for bits in patterns))
 
 
 def enumerate_lazy_decay() -> Fraction:
@@ -401,7 +401,7 @@ def prop_growth_without_popularity() -> list[sp.Expr]:
     x, y = sp.symbols("x y", positive=True)
     arrived = _cosine_gradient(tuple(c * a for a in k), k)
     both = sum((x**2 + y**2) * sum(g**2 for g in _cosine_gradient((x, y), target)) for target in ((1, 0), (0, 1)))
-    return [*(sp.simplify(g) for g in arrived), sp.simplify(both - 1)]
+    return simplified(*(g for g in arrived), both - 1)
 
 
 def growth_without_popularity(updates: tuple[int, int] = (6, 3)) -> Counterexample:
