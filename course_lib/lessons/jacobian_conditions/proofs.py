@@ -264,7 +264,7 @@ def _inverted_lookup() -> list[sp.Expr]:
     moved = [e / after.dot(after) for e in after]
     shrunk = 1 / _dot(moved, moved) - 1 / _dot(q, q) - lr**2 * _dot(q, q) ** 2 * _dot(g, g)
     kernel = jacobian * jacobian.T - sp.eye(2) / _dot(E, E) ** 2
-    return simplified(*(entry for entry in [*kernel, shrunk]))
+    return simplified(*kernel, shrunk)
 
 
 def _quaternion_product() -> list[sp.Expr]:

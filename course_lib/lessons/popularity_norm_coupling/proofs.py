@@ -401,7 +401,7 @@ def prop_growth_without_popularity() -> list[sp.Expr]:
     x, y = sp.symbols("x y", positive=True)
     arrived = _cosine_gradient(tuple(c * a for a in k), k)
     both = sum((x**2 + y**2) * sum(g**2 for g in _cosine_gradient((x, y), target)) for target in ((1, 0), (0, 1)))
-    return simplified(*(g for g in arrived), both - 1)
+    return simplified(*arrived, both - 1)
 
 
 def growth_without_popularity(updates: tuple[int, int] = (6, 3)) -> Counterexample:
