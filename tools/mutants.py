@@ -4,7 +4,7 @@
 proportion to its mutants, and runs on each the tests that reach the changed function. mutmut makes and runs them, in a
 copy of the repository in `_build/mutation`; a run that was stopped goes on where it was. Mutants that change nothing
 but a text or the message of an error are left out. What is found stands in `_build/mutation/report.md`: the score, that
-of each module, and every survivor with what was changed.
+of each module, and every survivor with what was changed. `--report` writes it while a run goes on.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import subprocess
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,7 +33,7 @@ TESTS: tuple[str, ...] = ("tests/maths", "tests/data", "tests/models", "tests/tr
 TESTS += ("tests/experiments/test_p0_motion.py", "tests/experiments/test_p0_popularity.py")  # towers, remedies
 TESTS += tuple(path.relative_to(ROOT).as_posix() for path in sorted(ROOT.glob("tests/lessons/*/test_proofs.py")))
 SAMPLE = 1500
-BATCH = 100  # mutants of one call of mutmut, which first runs their tests once unchanged
+SKIPPED = 34  # mutmut's own mark of a mutant that is not to be run: here of one outside the sample
 KILLED = {"killed", "timeout", "segfault"}  # a program that hangs or crashes is noticed too
 STATUS = {0: "survived", 5: "no tests", 33: "no tests", 36: "timeout", -24: "timeout", 24: "timeout", 152: "timeout"}
 STATUS |= {255: "timeout", 1: "killed", 3: "killed", -11: "segfault", -9: "segfault"}
@@ -95,7 +95,7 @@ def mutants(folder: Path = FOLDER) -> list[Mutant]:
         module = path.relative_to(folder / "mutants").as_posix().removesuffix(".meta")
         codes = json.loads(path.read_text(encoding="utf-8"))["exit_code_by_key"]
         for name, code in codes.items():
-            status = None if code is None or code == 2 else STATUS.get(code, f"exit status {code}")
+            status = None if code in (None, 2, SKIPPED) else STATUS.get(code, f"exit status {code}")
             found.append(Mutant(name, module, status))
     return found
 
@@ -178,36 +178,49 @@ def drawn(found: Sequence[Mutant], size: int, seed: int) -> list[Mutant]:
     return chosen
 
 
-def run(size: int, seed: int, minutes: float | None, folder: Path = FOLDER) -> list[Mutant]:
-    """Run what of the sample was not run yet, at most so many minutes; returns the sample with its statuses."""
+def run(size: int, seed: int, minutes: float | None, folder: Path = FOLDER, *, again: bool = False) -> list[Mutant]:
+    """Run what of the sample was not run yet, at most so many minutes; returns the sample with its statuses.
+
+    One call of mutmut for all, which runs every test once unchanged: named one by one, 1,500 mutants would take it an
+    hour to find. `again`: run the survivors again, after tests were added.
+    """
     end = time.monotonic() + 60 * minutes if minutes else None
     prepare(folder)
     print("making the mutants, and running all tests once to see what each reaches (some minutes)", flush=True)
     mutmut(folder, ["no.such.mutant"])
-    sample = [one.name for one in drawn(that_count(mutants(folder), folder), size, seed)]
-    for batch in _batches(sample, folder):
-        left = None if end is None else end - time.monotonic()
-        if left is not None and left <= 0:
-            break
-        status = mutmut(folder, batch, left)
-        if status not in (0, 124) and all(one.status is None for one in _of(batch, folder)):
-            log = (folder / "mutmut.log").read_text(encoding="utf-8", errors="replace")
-            raise SystemExit(
-                f"mutmut has run none of {len(batch)} mutants; expected some. The end of mutmut.log:\n{log[-1500:]}"
-            )
-        print(report(_of(sample, folder), folder).splitlines()[2], flush=True)
-    return _of(sample, folder)
+    names = drawn_names(size, seed, folder)
+    todo = mark(names, folder, again=again)
+    left = None if end is None else max(end - time.monotonic(), 0)
+    if todo and mutmut(folder, [], left) not in (0, 124) and mark(names, folder) == todo:
+        log = (folder / "mutmut.log").read_text(encoding="utf-8", errors="replace")
+        raise SystemExit(f"mutmut has run none of {todo} mutants; expected some. The end of mutmut.log:\n{log[-1500:]}")
+    return of(names, folder)
 
 
-def _batches(sample: Sequence[str], folder: Path) -> Iterator[list[str]]:
-    """The mutants of a sample that have no status yet, BATCH at a time; one that gets none is not tried twice."""
-    statuses = {one.name: one.status for one in mutants(folder)}
-    todo = [name for name in sample if statuses[name] is None]
-    for start in range(0, len(todo), BATCH):
-        yield todo[start : start + BATCH]
+def drawn_names(size: int, seed: int, folder: Path = FOLDER) -> list[str]:
+    """The names of the sample."""
+    return [one.name for one in drawn(that_count(mutants(folder), folder), size, seed)]
 
 
-def _of(names: Sequence[str], folder: Path) -> list[Mutant]:
+def mark(sample: Sequence[str], folder: Path, *, again: bool = False) -> int:
+    """Mark all that is outside the sample as not to be run; returns how many of the sample are to be run."""
+    todo, chosen = 0, set(sample)
+    for path in sorted((folder / "mutants").rglob("*.meta")):
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        codes = kept["exit_code_by_key"]
+        for name, code in codes.items():
+            once_more = code in (2, SKIPPED) or (again and STATUS.get(code) not in KILLED)
+            if name not in chosen:
+                codes[name] = SKIPPED if code is None else code
+            elif code is None or once_more:
+                codes[name] = None
+                todo += 1
+        path.write_text(json.dumps(kept, indent=4), encoding="utf-8")
+    return todo
+
+
+def of(names: Sequence[str], folder: Path = FOLDER) -> list[Mutant]:
+    """The mutants of these names, with what became of them."""
     by_name = {one.name: one for one in mutants(folder)}
     return [by_name[name] for name in names]
 
@@ -237,11 +250,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--sample", type=int, default=SAMPLE, help=f"how many mutants (default {SAMPLE})")
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
     parser.add_argument("--minutes", type=float, help="stop after this time; the next call goes on")
+    parser.add_argument("--again", action="store_true", help="run the survivors again, after tests were added")
+    parser.add_argument("--report", action="store_true", help="only write what was found so far")
     parser.add_argument("--fresh", action="store_true", help="forget what was found before")
     arguments = parser.parse_args(argv)
     if arguments.fresh:
         shutil.rmtree(FOLDER, ignore_errors=True)
-    text = report(run(arguments.sample, arguments.seed, arguments.minutes))
+    if arguments.report:
+        sample = of(drawn_names(arguments.sample, arguments.seed))
+    else:
+        sample = run(arguments.sample, arguments.seed, arguments.minutes, again=arguments.again)
+    text = report(sample)
     (FOLDER / "report.md").write_text(text, encoding="utf-8")
     print(text.splitlines()[2], "\nwritten:", FOLDER / "report.md")
     return 0

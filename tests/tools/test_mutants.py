@@ -85,7 +85,15 @@ def test_a_sample_is_decided_by_its_seed_and_takes_from_each_module_in_proportio
 
 
 def test_a_stopped_run_goes_on_with_what_has_no_status(folder: Path) -> None:
-    assert list(mutants._batches(NAMES, folder)) == [[NAMES[1]]]
+    assert mutants.mark(NAMES, folder) == 1
+    assert mutants.mark(NAMES[2:], folder) == 0  # the second is now marked as not to be run ...
+    assert [one.status for one in mutants.of(NAMES, folder)] == ["killed", None, "survived", "killed"]
+    assert mutants.mark(NAMES, folder) == 1  # ... until it is asked for
+
+
+def test_survivors_are_run_again_when_tests_were_added(folder: Path) -> None:
+    assert mutants.mark(NAMES, folder, again=True) == 2
+    assert [one.status for one in mutants.of(NAMES, folder)] == ["killed", None, None, "killed"]
 
 
 def test_the_mutated_folders_and_their_tests_exist() -> None:
