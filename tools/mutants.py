@@ -127,8 +127,11 @@ class _WithoutTexts(ast.NodeTransformer):
 
 
 def _meaning(function: ast.FunctionDef) -> str:
-    unnamed = re.sub(rf"\bdef {re.escape(function.name)}\b", "def f", ast.unparse(function), count=1)
-    return ast.dump(_WithoutTexts().visit(ast.parse(unnamed)))
+    return ast.dump(_WithoutTexts().visit(ast.parse(_unnamed(function))))
+
+
+def _unnamed(function: ast.FunctionDef) -> str:
+    return re.sub(rf"\bdef {re.escape(function.name)}\b", "def f", ast.unparse(function), count=1)
 
 
 def that_count(found: Sequence[Mutant], folder: Path = FOLDER) -> list[Mutant]:
@@ -155,7 +158,7 @@ def versions(name: str, functions: dict[str, ast.FunctionDef]) -> tuple[ast.Func
 def difference(one: Mutant, folder: Path = FOLDER) -> str:
     """What a mutant changes, the lines with their signs."""
     functions = functions_of((folder / "mutants" / one.module).read_text(encoding="utf-8"))
-    before, after = (ast.unparse(version).splitlines()[1:] for version in versions(one.name, functions))
+    before, after = (_unnamed(version).splitlines() for version in versions(one.name, functions))
     lines = list(difflib.unified_diff(before, after, n=0, lineterm=""))[2:]
     return "\n".join(line for line in lines if not line.startswith("@@"))
 

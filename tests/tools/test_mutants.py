@@ -67,6 +67,14 @@ def test_a_difference_shows_the_changed_lines(folder: Path) -> None:
     assert mutants.difference(last, folder) == "-    return n / 2\n+    return n * 2"
 
 
+def test_a_difference_shows_a_changed_default(folder: Path) -> None:
+    name = "course_lib.maths.steps.x_step__mutmut_1"
+    source = "def x_step__mutmut_orig(lr=1):\n    return lr\n\ndef x_step__mutmut_1(lr=2):\n    return lr\n"
+    (folder / "mutants/course_lib/maths/steps.py").write_text(source, encoding="utf-8")
+    shown = mutants.difference(Mutant(name, "course_lib/maths/steps.py", None), folder)
+    assert shown == "-def f(lr=1):\n+def f(lr=2):"
+
+
 def test_the_report_has_the_score_and_every_survivor(folder: Path) -> None:
     found = mutants.mutants(folder)
     assert [one.status for one in found] == ["killed", None, "survived", "killed"]
