@@ -16,7 +16,7 @@ from strategies import Case, cases, label_matrices
 from course_lib import in_batch, losses
 from course_lib.checking import some
 from course_lib.maths.arrays import exact
-from course_lib.maths.in_batch import KINDS
+from course_lib.maths.in_batch import KINDS, objectives
 
 few = settings(max_examples=15, deadline=None)
 FIGURE_2 = np.array([[0, 0, 1, 0], [0, 1, 0, 1], [0, 1, 0, 0], [1, 0, 0, 1]])
@@ -811,3 +811,17 @@ def test_a_batch_with_a_repeated_pair_is_refused() -> None:
 def test_scalars_refuse_nonsense(call, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("formula", ["change_of_variables", "expected_positive_sum", "expected_pair_sum"])
+def test_sums_over_batches_of_several_matrices_are_those_of_each(formula: str) -> None:
+    labels, rng = np.array([[1, 1, 0], [0, 1, 1]]), np.random.default_rng(0)
+    stack, size = rng.normal(size=(4, 2, 3)), {} if formula == "change_of_variables" else {"batch_size": 2}
+    found = getattr(objectives, formula)(stack, labels, **size)
+    assert found == pytest.approx([getattr(objectives, formula)(f, labels, **size) for f in stack], rel=1e-12)
+    with pytest.raises(ValueError, match=r"labels\[0, 0\] = 2.0 must be 0 or 1"):
+        getattr(objectives, formula)(stack, np.add(labels, [[1, 0, 0], [0, 0, 0]]), **size)
+
+
+def test_two_positives_are_enough_for_a_balance() -> None:
+    assert in_batch.balance(1, 2) == 0 and in_batch.balance(2, 2) == 1
