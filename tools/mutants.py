@@ -36,7 +36,7 @@ SAMPLE = 1500
 SKIPPED = 34  # mutmut's own mark of a mutant that is not to be run: here of one outside the sample
 KILLED = {"killed", "timeout", "segfault"}  # a program that hangs or crashes is noticed too
 STATUS = {0: "survived", 5: "no tests", 33: "no tests", 36: "timeout", -24: "timeout", 24: "timeout", 152: "timeout"}
-STATUS |= {255: "timeout", 1: "killed", 3: "killed", -11: "segfault", -9: "segfault"}
+STATUS |= {255: "timeout", 1: "killed", 3: "killed", -11: "segfault", -9: "segfault", -6: "segfault"}
 SETTINGS = f"""
 [tool.mutmut]
 source_paths = ["course_lib"]

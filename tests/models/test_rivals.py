@@ -328,6 +328,7 @@ def test_ips_default_weights_by_hand() -> None:
     flat = IPS(MF(8, 4, 2, generator=seeded()), data, power=0.5, cap=None, balanced=False, generator=seeded())
     assert flat.weights.numpy() == pytest.approx(np.sqrt([1, 2, 4, 8]))
     assert (rival.weights * rival.popularity).sum() == pytest.approx(len(data))
+    assert rival.weights.dtype == rival.popularity.dtype == torch.float32
 
 
 def test_ips_serves_the_backbone() -> None:
