@@ -46,8 +46,10 @@ pytest_add_cli_args = ["-p", "no:cacheprovider", "-m", "not slow and not browser
 pytest_add_cli_args_test_selection = {json.dumps(TESTS)}
 use_git_change_detection = false
 track_dependencies = false
+timeout_constant = 4
 """
-ENVIRONMENT = {"OMP_NUM_THREADS": "1", "CI": "true"}  # CI: the same examples of the property tests each time
+# CI: the same examples of the property tests each time.
+ENVIRONMENT = {"OMP_NUM_THREADS": "1", "CI": "true", "COURSE_EXAMPLES": "mutants"}
 
 
 @dataclass(frozen=True)
