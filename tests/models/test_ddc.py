@@ -272,6 +272,19 @@ def test_sampled_triples_come_near_to_all_pairs() -> None:
         np.testing.assert_allclose(mine.detach(), theirs.detach(), rtol=0.15, atol=0.15)
 
 
+def test_problems_joined_in_blocks_are_solved_as_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    users, items, data = world(3)
+    found = []
+    for block in (10**6, 40):  # all users at once; a user or two at a time
+        monkeypatch.setattr("course_lib.models.debiasing.ddc.BLOCK", block)
+        for negatives in (None, 1):
+            model = DDC(users, items, data)
+            model.solve(negatives, ridge=0.01, rng=np.random.default_rng(0) if negatives else None)
+            found.append(torch.stack([*model.parameters()]).detach())
+    torch.testing.assert_close(found[0], found[2], rtol=1e-9, atol=1e-9)
+    assert all(bool(torch.isfinite(values).all()) for values in some(found))
+
+
 def some_triples(data: Interactions, size: int) -> list[torch.Tensor]:
     rng = np.random.default_rng(0)
     where = rng.integers(0, len(data), size)

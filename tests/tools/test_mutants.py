@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from course_lib import checking
 from tools import mutants
 from tools.mutants import Mutant
 
@@ -104,7 +105,20 @@ def test_survivors_are_run_again_when_tests_were_added(folder: Path) -> None:
     assert [one.status for one in mutants.of(NAMES, folder)] == ["killed", None, None, "killed"]
 
 
+def test_what_runs_in_processes_of_its_own_is_reached_by_their_tests(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tests = {"tests/test_sums.py::test_in_two_processes": 9.0, "tests/test_other.py::test_alone": 1.0}
+    stats = folder / "mutants" / "mutmut-stats.json"
+    stats.write_text(json.dumps({"tests_by_mangled_function_name": {}, "duration_by_test": tests}), encoding="utf-8")
+    monkeypatch.setattr(mutants, "ELSEWHERE", {"course_lib.maths.sums": "tests/test_sums.py"})
+    mutants.reach_elsewhere(folder)
+    reached = json.loads(stats.read_text(encoding="utf-8"))["tests_by_mangled_function_name"]
+    assert reached == {"course_lib.maths.sums.x_half": ["tests/test_sums.py::test_in_two_processes"]}
+
+
 def test_the_mutated_folders_and_their_tests_exist() -> None:
+    assert all((mutants.ROOT / name).is_file() for name in checking.some(mutants.ELSEWHERE.values()))
     assert all((mutants.ROOT / name).is_dir() for name in mutants.MUTATED)
     assert all((mutants.ROOT / name).exists() for name in mutants.TESTS)
 
