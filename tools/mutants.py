@@ -21,12 +21,16 @@ import subprocess
 import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+
+import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "_build" / "mutation"
+REASONS = Path(__file__).with_suffix(".yml")  # why a survivor changes nothing that anybody can see
 COPIED = ("course_lib", "tests", "tools")
 MUTATED = ("course_lib/maths", "course_lib/data", "course_lib/models/debiasing", "course_lib/training")
 TESTS: tuple[str, ...] = ("tests/maths", "tests/data", "tests/models", "tests/training")
@@ -107,6 +111,7 @@ def mutants(folder: Path = FOLDER) -> list[Mutant]:
 # ------------------------------------------------------------------------------------------------ texts are left out
 
 
+@lru_cache(maxsize=64)
 def functions_of(source: str) -> dict[str, ast.FunctionDef]:
     """The functions of a mutated file by name; mutmut writes f as x_f__mutmut_orig, x_f__mutmut_1, ..."""
     return {node.name: node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)}
@@ -248,20 +253,50 @@ def of(names: Sequence[str], folder: Path = FOLDER) -> list[Mutant]:
 # ------------------------------------------------------------------------------------------------ the report
 
 
-def report(sample: Sequence[Mutant], folder: Path = FOLDER) -> str:
-    """Score, score of each module, and the survivors."""
+def function_of(name: str) -> str:
+    """The changed function of a mutant: course_lib.maths.sums.x_half__mutmut_3 changes maths.sums.half."""
+    module, _, local = name.rpartition("__mutmut_")[0].rpartition(".")
+    parts = local.split("ǁ")[1:] or [local.removeprefix("x_")]
+    return ".".join([module.removeprefix("course_lib."), *parts])
+
+
+def reason(one: Mutant, changed: str, reasons: Mapping[str, Mapping[str, Sequence[str]]]) -> str | None:
+    """The reason whose list has the function of the mutant with a part of its new lines; None where there is none."""
+    new = "\n".join(line[1:] for line in changed.splitlines() if line.startswith("+"))
+    for why, functions in reasons.items():
+        if any(part in new for part in functions.get(function_of(one.name), ())):
+            return why
+    return None
+
+
+def report(
+    sample: Sequence[Mutant], folder: Path = FOLDER, reasons: Mapping[str, Mapping[str, Sequence[str]]] | None = None
+) -> str:
+    """Score, score of each module, and the survivors: those without a reason first, the others by their reason."""
     done = [one for one in sample if one.status is not None]
     killed = [one for one in done if one.status in KILLED]
     share = f"{100 * len(killed) / len(done):.1f} %" if done else "–"
+    reasons = known_reasons() if reasons is None else reasons
+    survivors: dict[str, list[str]] = defaultdict(list)
+    for one in sorted(done, key=lambda one: one.name):
+        if one.status not in KILLED:
+            changed = difference(one, folder)
+            text = f"`{one.name}` ({one.status})\n\n```diff\n{changed}\n```\n"
+            survivors[reason(one, changed, reasons) or "No reason yet"].append(text)
     lines = ["# Mutants", "", f"{len(killed)} of {len(done)} killed: {share}; {len(sample) - len(done)} not run yet."]
+    lines += [f"Survivors: {len(done) - len(killed)}, of which {len(survivors['No reason yet'])} without a reason."]
     lines += ["", "| module | killed | of |", "|---|---|---|"]
     counts, kills = (Counter(one.module for one in group) for group in (done, killed))
     lines += [f"| {module} | {kills[module]} | {counts[module]} |" for module in sorted(counts)]
-    lines += ["", "## Survivors", ""]
-    for one in sorted(done, key=lambda one: one.name):
-        if one.status not in KILLED:
-            lines += [f"`{one.name}` ({one.status})", "", "```diff", difference(one, folder), "```", ""]
+    for why, texts in sorted(survivors.items()):
+        lines += ["", f"## {why}: {len(texts)}", "", *texts]
     return "\n".join(lines) + "\n"
+
+
+def known_reasons() -> dict[str, dict[str, list[str]]]:
+    """Reason -> function -> parts of changed lines."""
+    found: dict[str, dict[str, list[str]]] = yaml.safe_load(REASONS.read_text(encoding="utf-8"))
+    return found
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -282,7 +317,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sample = run(arguments.sample, arguments.seed, arguments.minutes, again=arguments.again)
     text = report(sample)
     (FOLDER / "report.md").write_text(text, encoding="utf-8")
-    print(text.splitlines()[2], "\nwritten:", FOLDER / "report.md")
+    print(*text.splitlines()[2:4], f"written: {FOLDER / 'report.md'}", sep="\n")
     return 0
 
 

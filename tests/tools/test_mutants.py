@@ -79,9 +79,29 @@ def test_a_difference_shows_a_changed_default(folder: Path) -> None:
 def test_the_report_has_the_score_and_every_survivor(folder: Path) -> None:
     found = mutants.mutants(folder)
     assert [one.status for one in found] == ["killed", None, "survived", "killed"]
-    text = mutants.report(found, folder)
+    text = mutants.report(found, folder, reasons={})
     assert "2 of 3 killed: 66.7 %; 1 not run yet." in text and "| course_lib/maths/sums.py | 2 | 3 |" in text
     assert text.count("```diff") == 1 and "+    checking.whole(n, 'n', 1)" in text
+    assert "Survivors: 1, of which 1 without a reason." in text and "## No reason yet: 1" in text
+
+
+def test_a_survivor_has_the_reason_of_its_function_and_its_new_line(folder: Path) -> None:
+    reasons = {"Never less than one": {"maths.sums.half": ["'n', 1)"], "maths.sums.third": ["'n', 2)"]}}
+    text = mutants.report(mutants.mutants(folder), folder, reasons)
+    assert "of which 0 without a reason" in text and "## Never less than one: 1" in text
+    other = {"Another change": {"maths.sums.half": ["n * 3"]}}
+    assert "## No reason yet: 1" in mutants.report(mutants.mutants(folder), folder, other)
+
+
+def test_every_reason_is_of_a_function_that_there_is() -> None:
+    for functions in checking.some(mutants.known_reasons().values()):
+        for place, parts in checking.some(functions.items()):
+            *above, name = place.split(".")
+            paths = [mutants.ROOT.joinpath("course_lib", *above[: at + 1]) for at in range(len(above))]
+            files = [
+                file for path in paths for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()
+            ]
+            assert f"def {name}(" in files[-1].read_text(encoding="utf-8") and checking.some(parts), place
 
 
 def test_a_sample_is_decided_by_its_seed_and_takes_from_each_module_in_proportion() -> None:
