@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 from tools import browsing
 
@@ -27,6 +27,8 @@ IN_CI = os.environ.get("CI", "").lower() in {"1", "true", "yes"}
 # `thorough` (COURSE_EXAMPLES=thorough, every week in CI) tries many more, and other ones each time.
 settings.register_profile("course", deadline=None, derandomize=IN_CI, max_examples=30)
 settings.register_profile("thorough", deadline=None, max_examples=300)
+# `mutants` (tools/mutants.py) asks whether a test fails, not for the smallest example.
+settings.register_profile("mutants", settings.get_profile("course"), phases=[Phase.explicit, Phase.generate])
 settings.load_profile(os.environ.get("COURSE_EXAMPLES", "course"))
 
 FIRST = ("notebooks", "exercises", "experiments", "launch", "installation", "tools")  # folders of the longest files

@@ -17,11 +17,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from course_lib import datasets
 from course_lib.checking import some
 from course_lib.data.datasets import formats
-from course_lib.data.datasets.catalogue import ENTRIES
+from course_lib.data.datasets.catalogue import ENTRIES, _entry
 from course_lib.data.datasets.embedded import EMBEDDED_FILE
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "data"
@@ -116,6 +117,12 @@ def test_the_catalogue_is_complete_and_drives_the_loaders() -> None:
         assert row["obtained"] in ("comes with the course", "checked download", "place by hand")
     assert {row["name"] for row in rows if row["may_ship"]} == {"movietweetings", "ml-latest-small"}
     assert {row["name"] for row in rows if row["obtained"] == "place by hand"} == {"ml-latest-small", "eurlex"}
+
+
+def test_the_catalogue_is_its_file() -> None:
+    """Each row of catalogue.yml is one entry, whatever it leaves out."""
+    rows = yaml.safe_load(Path(datasets.__file__).with_name("catalogue.yml").read_text(encoding="utf-8"))["sets"]
+    assert {name: _entry(name, row) for name, row in rows.items()} == ENTRIES
 
 
 def test_every_download_is_checked_and_encrypted() -> None:

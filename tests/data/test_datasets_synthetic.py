@@ -12,7 +12,7 @@ from scipy import stats
 
 from course_lib.checking import some
 from course_lib.data.datasets import PlantedTaste, synthetic, synthetic_large
-from course_lib.data.datasets.planted import _sampler, power_law, uniform_of_cell
+from course_lib.data.datasets.planted import BINS, _binned, _merge, _sampler, power_law, uniform_of_cell
 
 
 def planted(seed: int = 0, **options: object):
@@ -134,6 +134,40 @@ def test_the_guide_table_is_a_binary_search(weights: list[float], seed: int) -> 
     cumulative /= cumulative[-1]
     expected = np.searchsorted(np.cumsum(weights) / np.cumsum(weights)[-1], uniform, side="right")
     assert np.array_equal(_sampler(np.array(weights))(uniform), expected)
+
+
+def test_a_number_on_a_border_belongs_to_the_cell_above() -> None:
+    assert _sampler(np.array([1.0, 1, 2]))(np.array([0, 0.25, 0.5, 0.75])).tolist() == [0, 1, 2, 2]
+
+
+def test_groups_of_near_values_keep_the_sum_and_are_narrow() -> None:
+    values = power_law(5000, 1.0, np.random.default_rng(0))
+    means, counts = _binned(values)
+    assert counts.sum() == 5000 and means @ counts == pytest.approx(1)
+    width = (values.max() / values.min()) ** (1 / BINS)
+    assert all(np.abs(np.log(means / value)).min() < np.log(width) for value in some(values[:200]))
+
+
+def test_cells_of_two_rounds_are_joined_once_each() -> None:
+    assert _merge(np.array([1, 5]), np.array([3, 5])).tolist() == [1, 3, 5]
+
+
+@pytest.mark.parametrize(("cell", "key"), [(0, 1), (1, 0), (12345, 678), (2**40, 2**63)])
+def test_cell_labels_are_those_of_splitmix64(cell: int, key: int) -> None:
+    """Vigna's mixer in whole numbers of any size, cut to 64 bits after each step."""
+    word = 2**64 - 1
+    z = (cell * 0x9E3779B97F4A7C15 + key) & word
+    z = ((z ^ z >> 30) * 0xBF58476D1CE4E5B9) & word
+    z = ((z ^ z >> 27) * 0x94D049BB133111EB) & word
+    z ^= z >> 31
+    assert uniform_of_cell(np.array([cell]), key).tolist() == [(z >> 11) / 2**53]
+
+
+def test_each_cell_of_the_matrix_has_a_number_of_its_own() -> None:
+    planted = synthetic(6, 5, rng=np.random.default_rng(0))
+    users, items = np.divmod(np.arange(30), 5)
+    labels = uniform_of_cell(np.arange(30), planted.key) < planted.taste_probability(users, items)
+    assert np.array_equal(planted.is_positive(users, items), labels)
 
 
 def test_cell_labels_are_uniform_and_independent_of_neighbours() -> None:

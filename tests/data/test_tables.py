@@ -42,8 +42,8 @@ def expected(columns: dict[str, Any], keep: str) -> Interactions:
 def test_pairs_are_those_of_numpys_unique(tmp_path: Path, keep: str, chunk: int) -> None:
     columns = log(np.random.default_rng(0))
     path = write(tmp_path / "log.parquet", **columns)
-    found = read_pairs(path, user="who", item="what", rating="stars", keep=keep, chunk=chunk)
-    assert found == expected(columns, keep)
+    found = read_pairs(path, user="who", item="what", rating="stars", keep=keep, chunk=chunk, name="log")
+    assert found == expected(columns, keep) and found.name == "log"
     assert found.user_names is not None and found.user_names.tolist() == sorted(WORDS.tolist())
     assert found.item_names is not None and found.item_names.tolist() == np.unique(columns["what"]).tolist()
 

@@ -281,6 +281,7 @@ def test_many_users_are_sampled(data: Interactions, monkeypatch: pytest.MonkeyPa
     everybody = two_towers.judge(towers, data, data_without(data), lists=3)
     monkeypatch.setattr(two_towers, "JUDGED_USERS", 25)
     some = two_towers.judge(towers, data, data_without(data), lists=3, seed=5)
+    assert len(set(two_towers._judged(data.n_users, 5).tolist())) == 25
     assert some["Pearson"] == everybody["Pearson"] and some["AvgPop dot"] == pytest.approx(
         everybody["AvgPop dot"], rel=0.5
     )

@@ -584,6 +584,8 @@ TABLE = np.arange(6.0).reshape(3, 2) + 1
             r"rows has shape \(4, 2\), expected \(n, 3\)",
         ),
         (lambda: gauge.stretch_along(np.array([1.0, -2.0]), 0.5), r"outside \(-1, 0.5\)"),
+        (lambda: gauge.stretch_along(np.array([1.0, 2.0]), -0.5), r"outside \(-0.5, infinity\)"),
+        (lambda: gauge.stretch_along(np.array([0.0, -2.0]), 0.5), r"outside \(-infinity, 0.5\)"),
         (lambda: gauge.linear_stretch_along(np.diag([1.0, -2.0]), 0.6), "not positive"),
         (lambda: gauge.swap_squares([1.0, 0.0], [1.0, 1.0]), "zeros"),
         (lambda: gauge.second_plane_gauge([1.0, 0], [2.0, 0], [1.0, 1]), "not parallel"),
@@ -611,3 +613,18 @@ def test_bad_input_is_refused_with_a_reason(call: Callable[[], Any], words: str)
 def test_any_radius_is_a_sphere() -> None:
     X = unit(np.random.default_rng(0), 5, 3)
     assert gauge.is_on_sphere(X) and not gauge.is_on_sphere(2 * X) and gauge.is_on_sphere(2 * X, radius=2)
+
+
+def test_a_sphere_is_as_round_as_its_width_and_not_its_length_allow() -> None:
+    """The tolerance grows with the sums of k squares that rounding enters, not with the number of rows."""
+    X = np.eye(2).repeat(500, axis=0)
+    X[0] *= 1 + 1e-14
+    assert not gauge.is_on_sphere(X) and gauge.is_on_sphere(X, tol=2e-14)
+    assert gauge.is_on_sphere(np.eye(2), tol=0.0)
+
+
+def test_no_certificate_where_one_table_is_free() -> None:
+    """A row of zeros keeps its length in every gauge, so its span says nothing, whatever the other table says."""
+    rows, nothing = np.random.default_rng(0).normal(size=(9, 2)), np.zeros((3, 2))
+    assert gauge.rigidity_certificate(rows, rows) is not None
+    assert gauge.rigidity_certificate(nothing, rows) is None and gauge.rigidity_certificate(rows, nothing) is None

@@ -268,6 +268,11 @@ def test_partners_make_cross_gramians() -> None:
         (lambda: gramians.SOGram(3, lambda t: 2.0).update([0], np.ones((1, 3))), ValueError, r"alpha\(t\) is 2.0"),
         (lambda: gramians.SAGram(10, 3, 1.5), ValueError, "beta is 1.5"),
         (lambda: gramians.SAGram(10**9, 64, 1), MemoryError, "256,000,000,000 bytes, and budget is 2,147,483,648"),
+        (
+            lambda: gramians.SAGram(2, 1, 1).update([0, 1], np.ones((2, 1)), [[1.0], [np.nan]]),
+            ValueError,
+            r"partners\[1, 0\] = nan",
+        ),
         (lambda: gramians.SOGram(3, 0.5).estimate, ValueError, "before the first update"),
         (lambda: gramians.SOGram(3, 0.5).update([0], np.ones((1, 2))), ValueError, r"expected \(b, 3\)"),
         (lambda: gramians.SOGram(3, 0.5).update([0, 1], np.ones((1, 3))), ValueError, "one row for each index"),
@@ -297,10 +302,6 @@ def test_estimator_errors_say_what_was_expected(
 
 
 # ---- rates
-
-
-def test_a_batch_of_one_pulls_all_its_pairs_and_the_full_batch_none() -> None:
-    assert [gramians.same_batch_share(b, 4) for b in (1, 4)] == [1, 0]
 
 
 @given(delta=st.floats(1e-6, 1e3), sigma=st.floats(1e-3, 1e3))

@@ -16,7 +16,7 @@ from strategies import Case, cases, label_matrices
 from course_lib import in_batch, losses
 from course_lib.checking import some
 from course_lib.maths.arrays import exact
-from course_lib.maths.in_batch import KINDS
+from course_lib.maths.in_batch import KINDS, checks, objectives
 
 few = settings(max_examples=15, deadline=None)
 FIGURE_2 = np.array([[0, 0, 1, 0], [0, 1, 0, 1], [0, 1, 0, 0], [1, 0, 0, 1]])
@@ -730,6 +730,7 @@ def test_bad_matrices_are_refused(changes: dict, message: str) -> None:
     [
         ({"row_index": [0, 0]}, r"pair \(0, 0\) occurs 2 times.*Assumption E.2"),
         ({"row_index": [0, 2]}, r"row_index\[1\] = 2 lies outside 0..1"),
+        ({"col_index": [0, 1]}, r"col_index\[1\] = 1 lies outside 0..0"),
         ({"row_index": [0.0, 1.0]}, "must hold integers"),
         ({"col_index": [0]}, r"col_index must have shape \(2,\)"),
         ({"row_counts": [3, 0]}, "Assumption E.1"),
@@ -753,8 +754,18 @@ def test_bad_places_in_the_grid_are_refused(changes: dict, message: str) -> None
 
 def test_tables_of_a_batch_have_one_width() -> None:
     arguments = {"row_counts": [1, 1], "col_counts": [1, 1], "n_positives": 3, "shape": (3, 3)}
+    users, items = np.ones((2, 3)), np.ones((2, 3))
+    with pytest.raises(ValueError, match=r"Assumption E\.1"):
+        in_batch.square_batch_loss("pos_neg", users=users, items=items, **arguments | {"row_counts": [1, 0]})
     with pytest.raises(ValueError, match="one width k"):
         in_batch.square_batch_loss("pos_neg", users=np.ones((2, 3)), items=np.ones((2, 4)), **arguments)
+
+
+def test_pairs_are_told_apart_wherever_they_stand_and_however_many_cells_there_are() -> None:
+    with pytest.raises(ValueError, match=r"the pair \(1, 1\) occurs 2 times"):
+        checks.check_distinct_pairs(np.array([0, 1, 1]), np.array([0, 1, 1]), 3)
+    narrow = np.array([0, 2**16], dtype=np.int32)  # 2^32 cells, which 32 bits would fold onto each other
+    checks.check_distinct_pairs(narrow, np.zeros(2, dtype=np.int32), 2**16)
 
 
 def test_a_batch_with_a_repeated_pair_is_refused() -> None:
@@ -788,6 +799,7 @@ def test_a_batch_with_a_repeated_pair_is_refused() -> None:
         (lambda: in_batch.encoder_cost("random", 4, 1, 1), "strategy is 'random'"),
         (lambda: in_batch.encoder_cost("naive", -4, 1, 1), "batch_pairs is -4"),
         (lambda: in_batch.full_objective(pos_loss=[[1.0]], neg_loss=[[1.0]], labels=[[1]], omega=-2), "omega is -2"),
+        (lambda: in_batch.full_objective(pos_loss=[[1.0]], neg_loss=[[1.0]], labels=[[2]]), r"labels\[0, 0\] = 2"),
         (
             lambda: in_batch.square_batch_loss(
                 "masked",
@@ -811,3 +823,17 @@ def test_a_batch_with_a_repeated_pair_is_refused() -> None:
 def test_scalars_refuse_nonsense(call, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("formula", ["change_of_variables", "expected_positive_sum", "expected_pair_sum"])
+def test_sums_over_batches_of_several_matrices_are_those_of_each(formula: str) -> None:
+    labels, rng = np.array([[1, 1, 0], [0, 1, 1]]), np.random.default_rng(0)
+    stack, size = rng.normal(size=(4, 2, 3)), {} if formula == "change_of_variables" else {"batch_size": 2}
+    found = getattr(objectives, formula)(stack, labels, **size)
+    assert found == pytest.approx([getattr(objectives, formula)(f, labels, **size) for f in stack], rel=1e-12)
+    with pytest.raises(ValueError, match=r"labels\[0, 0\] = 2.0 must be 0 or 1"):
+        getattr(objectives, formula)(stack, np.add(labels, [[1, 0, 0], [0, 0, 0]]), **size)
+
+
+def test_two_positives_are_enough_for_a_balance() -> None:
+    assert in_batch.balance(1, 2) == 0 and in_batch.balance(2, 2) == 1

@@ -55,6 +55,8 @@ def test_update_probability_keeps_small_probabilities() -> None:
 
 def test_expected_updates_against_simulation_and_exactly() -> None:
     assert norms.expected_updates(Fraction(1, 3), batch_size=2, steps=9) == 5
+    third = Fraction(1, 3)  # one slot and one uniform negative of three items: missed twice with chance 2/3
+    assert norms.expected_updates(third, batch_size=1, steps=9, negatives=1, n_items=3) == 5
     rng = np.random.default_rng(0)
     slots = rng.random((20_000, 8)) < 0.05
     assert norms.expected_updates(0.05, batch_size=8, steps=20_000) == pytest.approx(slots.any(1).sum(), rel=0.02)
@@ -83,6 +85,11 @@ def test_expected_updates_against_simulation_and_exactly() -> None:
         (lambda: norms.squared_norm_path(1.0, lr=1.0, squared_gradients=3.0), "squared_gradients is one number"),
         (lambda: norms.decayed_path(1.0, lr=2.0, squared_gradients=[1.0], decay=0.5), "lr \\* decay is 1.0"),
         (lambda: norms.decay_equilibrium(0.5, lr=1.0, decay=1.0, h=1.0), "lr \\* decay is 1.0"),
+        (
+            lambda: norms.decay_equilibrium(0.5, lr=1.0, decay=0.0, h=1.0),
+            "decay holds 0.0; expected values more than 0",
+        ),
+        (lambda: norms.crossover_count(1.0, lr=1.0, h=0.0), "h holds 0.0; expected values more than 0"),
         (lambda: norms.crossover_count(1.0, lr=0.0, h=1.0), "lr holds 0.0; expected values more than 0"),
         (lambda: norms.predicted_norm(1.0, lr=1.0, h=1.0, updates=-2), "updates holds -2"),
         (lambda: norms.expected_squared_gradient(0.5, batch_size=2, coherence=1.5), "coherence holds 1.5"),

@@ -146,6 +146,11 @@ def test_meetings_by_enumeration(draw: str, same_shard: bool | None, p: int, b: 
     assert found == tuple(Fraction(int(count), len(steps)) for count in counts)
 
 
+def test_positives_that_have_a_shard_each_meet_nobody_in_it() -> None:
+    found = processes.meetings("shards", processes=3, batch_size=1, n_positives=3, same_shard=True)
+    assert found == (1, 0, 0, 0)
+
+
 def test_bytes() -> None:
     """Eight processes, 1,024 pairs of 128 floats: 3.7 MB for constants, twice that with gradients; Gramians 0.23 MB."""
     sizes = {"processes": 8, "width": 128}

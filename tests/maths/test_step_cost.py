@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -67,3 +68,13 @@ def test_refused() -> None:
         step_cost.seconds([1, 2, 3, 4], [1, 2, 3], processes=1, cores=1)
     with pytest.raises(ValueError, match=r"what\[3\] = nan"):
         step_cost.seconds([1, 2, 3, 4], [1, 2, 3, np.nan], processes=1, cores=1)
+    with pytest.raises(ValueError, match=r"prices has shape \(3,\); expected \(4,\)"):
+        step_cost.seconds([1, 2, 3], what, processes=1, cores=1)
+    for name in ("processes", "cores"):
+        with pytest.raises(ValueError, match=f"{name} is 0"):
+            step_cost.turns(**{"processes": 1, "cores": 1} | {name: 0})
+
+
+def test_amounts_that_are_fractions_cost_seconds_in_float64() -> None:
+    found = step_cost.seconds([1, 2, 3, 4], [Fraction(1, 2)] * 4, processes=1, cores=1)
+    assert found == 5 and found.dtype == np.float64

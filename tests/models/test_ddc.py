@@ -16,6 +16,7 @@ from course_lib.checking import some
 from course_lib.data.interactions import Interactions, sample_negatives
 from course_lib.maths.correction import (
     RULES,
+    bounded_below,
     has_minimiser,
     newton_minima,
     preference_directions,
@@ -28,6 +29,7 @@ from course_lib.maths.losses import bpr
 from course_lib.maths.popularity import popularity_direction
 from course_lib.models.backbones import triple_scores
 from course_lib.models.debiasing import DDC
+from course_lib.models.debiasing.ddc import _products
 
 seeds = st.integers(0, 10**6)
 
@@ -270,6 +272,19 @@ def test_sampled_triples_come_near_to_all_pairs() -> None:
         np.testing.assert_allclose(mine.detach(), theirs.detach(), rtol=0.15, atol=0.15)
 
 
+def test_problems_joined_in_blocks_are_solved_as_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    users, items, data = world(3)
+    found = []
+    for block in (10**6, 40):  # all users at once; a user or two at a time
+        monkeypatch.setattr("course_lib.models.debiasing.ddc.BLOCK", block)
+        for negatives in (None, 1):
+            model = DDC(users, items, data)
+            model.solve(negatives, ridge=0.01, rng=np.random.default_rng(0) if negatives else None)
+            found.append(torch.stack([*model.parameters()]).detach())
+    torch.testing.assert_close(found[0], found[2], rtol=1e-9, atol=1e-9)
+    assert all(bool(torch.isfinite(values).all()) for values in some(found))
+
+
 def some_triples(data: Interactions, size: int) -> list[torch.Tensor]:
     rng = np.random.default_rng(0)
     where = rng.integers(0, len(data), size)
@@ -341,3 +356,32 @@ def test_newton_computes_in_float64_whatever_it_is_given() -> None:
     given = newton_minima(owner, 4, *columns, ridge=0.1)
     wanted = newton_minima(owner, 4, *columns.astype(np.float64), ridge=0.1)
     assert [found.tolist() for found in given] == [found.tolist() for found in wanted]
+
+
+@pytest.mark.parametrize(
+    ("degrees", "bounded"),
+    [((0, 120, 240), True), ((0, 90, 179), False), ((-179, 179, 0), True), ((10, 100, 189, 190.5), True), ((), False)],
+)
+def test_directions_bound_a_plane_when_no_gap_between_them_is_a_half_turn(degrees: tuple, bounded: bool) -> None:
+    """A vector of length 0 has no direction: it closes no gap."""
+    angles = np.deg2rad(degrees)
+    vectors = np.vstack((np.stack((np.cos(angles), np.sin(angles)), axis=1), np.zeros((2, 2)), np.eye(2)))
+    owner = np.repeat([0, 1], (len(degrees) + 2, 2))  # another user's two directions bound nothing
+    assert bounded_below(owner, 2, *vectors.T).tolist() == [bounded, False]
+
+
+def test_products_of_triples_are_the_same_with_and_without_the_table_of_all() -> None:
+    """Read off the table of all products where triples are many, computed one by one where they are few."""
+    rng = np.random.default_rng(0)
+    table, items = rng.normal(size=(30, 4)), rng.normal(size=(40, 4))
+    owners, first, second = rng.integers(0, (30, 40, 40), (200, 3)).T
+    many, few = (
+        _products(table, items, owners, first, second),
+        [
+            _products(table, items, owners[at : at + 5], first[at : at + 5], second[at : at + 5])
+            for at in range(0, 200, 5)
+        ],
+    )
+    for side, ids in enumerate((first, second)):
+        assert many[side] == pytest.approx((table[owners] * items[ids]).sum(axis=1))
+        assert np.concatenate([part[side] for part in few]) == pytest.approx(many[side])

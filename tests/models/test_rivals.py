@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+from functools import partial
 
+import bounds
 import numpy as np
 import pytest
 import torch
@@ -192,24 +194,69 @@ def test_pairs_are_found_where_they_stand() -> None:
         (lambda data, model: IPS(model, data, propensities=[0.5, 0.0], generator=seeded()), r"\(0, 1\]"),
         (lambda data, model: IPS(model, data, propensities=[0.5], generator=seeded()), "one number per item"),
         (lambda data, model: IPS(model, data, cap="mean", generator=seeded()), "'median' or None"),
-        (lambda data, model: IPS(model, data, cap=-1.0, generator=seeded()), "cap is -1.0"),
         (lambda data, model: MACR(model, data, c=float("nan"), generator=seeded()), "c is nan"),
         (lambda data, model: DICE(model, data, independence="hsic", generator=seeded()), "distance correlation"),
-        (lambda data, model: DICE(model, data, margin=-1.0, generator=seeded()), "margin is -1.0"),
-        (lambda data, model: PC(model, data, alpha=-1.0, generator=seeded()), "alpha is -1.0"),
         (lambda data, model: PC(model, data, beta=float("nan"), generator=seeded()), "beta is nan"),
-        (lambda data, model: PC(model, data, beta=-1.0, generator=seeded()), "beta is -1.0"),
-        (lambda data, model: MACR(model, data, beta=-1.0, generator=seeded()), "beta is -1.0"),
-        (lambda data, model: PAAC(model, data, gamma=2.0, generator=seeded()), "gamma is 2.0"),
-        (lambda data, model: PAAC(model, data, tau=0.0, generator=seeded()), "tau is 0.0"),
-        (lambda data, model: DCCL(model, data, tau=0.0, generator=seeded()), "tau is 0.0"),
-        (lambda data, model: TPAB(model, data, groups=0, generator=seeded()), "groups is 0"),
     ],
 )
 def test_wrong_arguments_are_named(make, message: str) -> None:
     data = pairs((0, 0), (1, 1), shape=(2, 2))
     with pytest.raises(ValueError, match=message):
         make(data, MF(2, 2, 2, generator=seeded()))
+
+
+DEFAULTS = {  # those that each class takes from its source
+    "DICE": {"weight": 0.1, "apart": 0.01, "margin": 0.2, "decay": 0.9, "resample": True},  # a tenth of the mean count
+    "MACR": {"alpha": 1e-3, "beta": 1e-3, "c": 40.0},
+    "PC": {"alpha": 1.0, "beta": 0.4},
+    "PAAC": {"align": 1, "contrast_weight": 0.2, "gamma": 0.5, "beta": 0.5, "tau": 0.2, "noise": 0.2, "limit": 512},
+    "DCCL": {"weight_interest": 0.1, "weight_conformity": 0.1, "rate": 1.0, "tau": 1.0, "limit": 512},
+    "TPAB": {"bootstrap": 1.0, "decay": 0.0},
+}
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_the_defaults_are_those_of_the_source(name: str) -> None:
+    data = pairs((0, 0), (1, 0), (0, 1), (1, 1), shape=(2, 2))
+    rival = debiasing.make(name, MF(2, 2, 2, generator=seeded()), data, generator=seeded())
+    assert {option: getattr(rival, option) for option in DEFAULTS[name]} == pytest.approx(DEFAULTS[name])
+
+
+def test_tpab_starts_with_20_groups_in_8_stages_and_follows_a_fifth_of_the_slope() -> None:
+    """One item's count goes 1, 2, ..., 8 through the stages: the next is 8 + 0.2, the last of 20 groups."""
+    rows = [(u, t) for t in range(8) for u in range(8 * t, 8 * t + t + 1)]
+    data = pairs(*((u, 0) for u, _ in rows), shape=(64, 1), times=[float(t) for _, t in rows])
+    rival = TPAB(MF(64, 1, 500, generator=seeded()), data, generator=seeded())
+    assert rival.groups.shape == (1, 8) and rival.group_popularity.shape == (20, 500) and rival.served.tolist() == [19]
+    assert rival.group_popularity.std().item() == pytest.approx(0.1, rel=0.02)  # normal entries of deviation `scale`
+    assert rival.user_popularity.std().item() == pytest.approx(0.1, rel=0.02)
+
+
+TINY = 1e-9
+FROM_ZERO = {
+    "DICE": ("weight", "apart", "decay", "margin"),
+    "MACR": ("alpha", "beta", "c"),
+    "PC": ("alpha", "beta"),
+    "PAAC": ("align", "contrast", "noise", "gamma", "beta"),
+    "DCCL": ("weight_interest", "weight_conformity", "rate"),
+    "TPAB": ("bootstrap", "slope", "decay", "scale"),
+}
+ABOVE_ZERO = {"IPS": ("cap",), "PAAC": ("tau",), "DCCL": ("tau",)}
+UP_TO_ONE = {"PAAC": ("gamma", "beta")}
+FROM_ONE = {"PAAC": ("limit",), "DCCL": ("limit",), "TPAB": ("stages", "groups")}
+
+
+@pytest.mark.parametrize(
+    ("options", "taken", "refused"),
+    [(FROM_ZERO, 0.0, -TINY), (ABOVE_ZERO, TINY, 0.0), (UP_TO_ONE, 1.0, 1 + TINY), (FROM_ONE, 1, 0)],
+)
+def test_every_option_is_bounded_where_its_formula_is(options: dict, taken: float, refused: float) -> None:
+    """A weight may be 0, which leaves its term out, and not less; a temperature may not be 0."""
+    data, model = pairs((0, 0), (1, 1), shape=(2, 2)), MF(2, 2, 2, generator=seeded())
+    for name, option in some((key, one) for key in options for one in options[key]):
+        bounds.ends_at(
+            partial(debiasing.make, name, model, data, generator=seeded()), option, taken=taken, refused=refused
+        )
 
 
 # --------------------------------------------------------------------------------------------------------------- IPS
@@ -281,6 +328,7 @@ def test_ips_default_weights_by_hand() -> None:
     flat = IPS(MF(8, 4, 2, generator=seeded()), data, power=0.5, cap=None, balanced=False, generator=seeded())
     assert flat.weights.numpy() == pytest.approx(np.sqrt([1, 2, 4, 8]))
     assert (rival.weights * rival.popularity).sum() == pytest.approx(len(data))
+    assert rival.weights.dtype == rival.popularity.dtype == torch.float32
 
 
 def test_ips_serves_the_backbone() -> None:

@@ -8,7 +8,7 @@ import torch
 
 from course_lib import datasets, geometry, losses
 from course_lib.data.interactions import Interactions
-from course_lib.training.free_vectors import Moves, descend, train_tables
+from course_lib.training.free_vectors import Moves, _moves_of, descend, train_tables
 
 
 def toy(n_pairs: int = 60) -> Interactions:
@@ -50,6 +50,16 @@ def test_what_breaks_it(change: dict) -> None:
     last, predicted = moves.pythagoras()
     assert moves.shorter > 0 and moves.worst_cosine > 0.2
     assert np.abs(last / predicted - 1).max() > 0.05
+
+
+@pytest.mark.parametrize(("measured", "wanted"), [(True, (0, 3)), (False, (4, 0))])
+def test_a_move_is_the_gradients_or_what_was_seen(measured: bool, wanted: tuple[float, float]) -> None:
+    before, after = torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 3.0]])
+    *_, start, end, length, cosine = _moves_of(
+        1, torch.tensor([7]), before, torch.tensor([[4.0, 0.0]]), after, measured
+    )
+    assert (start, end, length) == (1, pytest.approx(10**0.5), max(wanted))
+    assert cosine == wanted[0] / length
 
 
 def test_a_run_is_full_batch_descent_when_the_batch_is_fixed() -> None:

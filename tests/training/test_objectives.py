@@ -59,7 +59,8 @@ def test_the_check_before_a_run_passes_and_finds_a_wrong_gradient(
     kind: str, pointwise: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = small(m=40, n=30)
-    objectives.check_gradient(pointwise, kind, data, batch_size=11)
+    for size in (11, None, 10**6):  # a part of the data may hold fewer pairs than a batch
+        objectives.check_gradient(pointwise, kind, data, batch_size=size)
     right = objectives.GRADIENTS[pointwise]
 
     def wrong(*arguments):
@@ -79,6 +80,7 @@ def test_the_logistic_gradient_does_not_depend_on_the_block(monkeypatch: pytest.
     monkeypatch.setattr(objectives, "BLOCK_CELLS", 7 * data.n_items)
     blocks = objectives.logistic_gradient(users, items, weights)
     assert whole[0] == pytest.approx(blocks[0], rel=1e-6)
+    assert objectives.logistic_value(users, items, weights) == pytest.approx(blocks[0], rel=1e-6)
     torch.testing.assert_close(whole[1], blocks[1], rtol=1e-5, atol=1e-7)
 
 
