@@ -1,4 +1,4 @@
-"""Captions, quizzes and interactives: true on a page in the dark as well, and no number of a statement without its paper."""
+"""Captions, quizzes and interactives: true on a dark page, too, and no number of a statement without its paper."""
 
 from __future__ import annotations
 
