@@ -3,7 +3,7 @@
 results/P3-T5-laptop.csv has one line for each number: the coordinates of its cell, metric, seed, value, and the paper's
 number where it prints one. On a page
 
-    <!-- results: picture -->    becomes every printed number against ours
+    <!-- results: picture -->    becomes the printed numbers that share an axis against ours, and how many do not
     <!-- results: verdicts -->   a table: for each experiment how many of them agree, by the rule of papers.agreement
     <!-- results: list -->       a table of the files
 
@@ -36,7 +36,13 @@ FOLDER = "results"
 LAST = ("metric", "seed", "value", "paper")
 COMMENT = re.compile(r"<!-- results: (picture|verdicts|list) -->")
 STORED = re.compile(r'\bstored\(\s*"([\w-]+)"(?:[^)]*\bscale="(\w+)")?')
-ON_OTHER_DATA = {"share dot", "share cos", "share within 10", "Pearson"}  # numbers from 0 to 1, in one panel
+PANELS = ("P3 on ML-1M, %", "P0 and P1, from 0 to 1")
+FROM_0_TO_1 = {"share dot", "share cos", "share within 10", "Pearson"}
+NO_AXIS = {  # metrics that share no axis with the others: in the table and not in the picture
+    "tangent": "say yes or no (is a movement tangent?)",
+    "AvgPop@10 change %": "are changes in per cent, from below zero to above zero",
+    **dict.fromkeys(("m", "n", "positives", "mean_pair_popularity"), "describe a data set"),
+}
 
 
 def stored() -> list[Result]:
@@ -99,31 +105,38 @@ def compared() -> list[Compared]:
     return [cell for result in stored() if result.scale == "laptop" for cell in compare(result)]
 
 
-def picture() -> str:
-    """HTML: the printed numbers against ours, as one drawing."""
-    groups: dict[str, list[tuple[float, float, str]]] = {
-        "the paper's data: P3 on ML-1M, %": [],
-        "other data: P0 and P1": [],
-    }
-    same, other = groups
+def sorted_out() -> tuple[dict[str, list[tuple[float, float, str]]], Counter[str]]:
+    """The points of each panel (printed, ours, verdict), and how many numbers are not drawn, by the reason."""
+    groups: dict[str, list[tuple[float, float, str]]] = {name: [] for name in PANELS}
+    left_out: Counter[str] = Counter()
     for cell in compared():
         verdict = cell.judged.verdict if cell.judged.verdict in ("agrees", "differs") else "not judged"
         point = cell.judged.printed, cell.judged.mean, verdict
-        if cell.same_data and cell.metric[:2] in ("P@", "R@"):
-            groups[same].append(point)
-        elif cell.metric in ON_OTHER_DATA:
-            groups[other].append(point)
+        if cell.metric[:2] in ("P@", "R@"):
+            groups[PANELS[0]].append(point)
+        elif cell.metric in FROM_0_TO_1:
+            groups[PANELS[1]].append(point)
+        else:
+            left_out[NO_AXIS[cell.metric]] += 1
+    return groups, left_out
+
+
+def picture() -> str:
+    """HTML: the printed numbers against ours, as one drawing, and below it which numbers are not drawn."""
+    groups, left_out = sorted_out()
     with mpl.rc_context({"svg.hashsalt": "course", "svg.fonttype": "none"}):
-        fig, _ = paper_against_ours(groups, logarithmic=[same])
+        fig, _ = paper_against_ours(groups, logarithmic=PANELS[:1])
         drawn = io.StringIO()
         fig.savefig(drawn, format="svg", transparent=True, metadata={"Date": None})
         plt.close(fig)
     svg = drawn.getvalue()[drawn.getvalue().index("<svg") :]
-    said = "Each printed number against ours, equal on the dashed line. Left, precisions and recalls of P3; "
-    said += "right, correlations and shares of P0 and P1 on other data. The table below counts the verdicts."
+    said = "Printed numbers against ours, equal on the dashed line: precisions and recalls of P3, and correlations and "
+    said += "shares of P0 and P1. The table below counts all verdicts."
     named = svg.replace("<svg", f'<svg role="img" aria-label="{said}"', 1)
     both = HEX.sub(lambda color: f"light-dark({color[0]}, {dark_color(color[0])})", named)  # as the page's scheme is
-    return f'<div class="results-picture" tabindex="0">{both}</div>'
+    drawn, reasons = sum(map(len, groups.values())), ", ".join(f"{n} that {why}" for why, n in left_out.items())
+    note = f"{drawn} of {drawn + left_out.total()} printed numbers are drawn. Not drawn: {reasons}."
+    return f'<div class="results-picture" tabindex="0">{both}</div><p>{note}</p>'
 
 
 def verdicts() -> str:

@@ -79,6 +79,13 @@ def test_the_verdicts_count_every_printed_number() -> None:
     assert sum(counted) == len(cells) > 200
 
 
+def test_what_is_drawn_and_what_is_not_are_all_printed_numbers() -> None:
+    drawn, left_out = results_pages.sorted_out()
+    points = sum(map(len, drawn.values()))
+    assert points + left_out.total() == len(results_pages.compared())
+    assert f"{points} of {points + left_out.total()} printed numbers are drawn." in results_pages.picture()
+
+
 def test_experiments_are_named_as_a_reader_would() -> None:
     assert results_pages.spoken("P3-T6") == "P3, Table 6"
     assert results_pages.spoken("P0-E10") == "P0, experiment 10"

@@ -33,7 +33,7 @@ const LOSS_NAMES = {
 const LOSS_NOTES = {
   cosine: "Depends on the direction of q alone. Its gradient has length |sin| / ‖q‖: long vectors turn slowly.",
   cosine_squared: "Any function of cosines will do: the gradient is only stretched. P0, Table 1, row 7.",
-  infonce: "Softmax over cosines divided by τ: the positive pulls, the negatives push. Equations (13) to (16).",
+  infonce: "Softmax over cosines divided by τ: the positive pulls, the negatives push. P0, equations (13) to (16).",
   dot: "The counterexample. Its gradient is −k wherever q is, so the step is k, and q grows without end.",
   infonce_dot: "A counterexample from practice. The gradient has a part along q. P0, Table 1, row 2.",
 };

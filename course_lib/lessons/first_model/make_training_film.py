@@ -85,6 +85,7 @@ def data() -> dict[str, Any]:
         "kinds": {kind: [place[film] for film in films] for kind, films in kinds.items()},
         "people": [
             {
+                "number": user,
                 "liked": [place[i] for i in liked[user]],
                 "hidden": [place[i] for i in hidden[user]],
                 "popular": [place[int(i)] for i in popular[user]],

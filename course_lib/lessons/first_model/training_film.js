@@ -15,7 +15,7 @@ class View extends Interactive {
     const { parts } = this;
     const { film } = this.follower.state();
     parts.model = choice({ name: "model", label: "Loss", options: MODELS, onset: (model) => this.follower.set({ model }) });
-    parts.person = choice({ name: "person", label: "Ten films for person", options: film.people.map((_, k) => [String(k + 1), String(k + 1)]), onset: (k) => this.follower.set({ person: Number(k) }) });
+    parts.person = choice({ name: "person", label: "Ten films for person", options: film.people.map(({ number: name }, k) => [String(k + 1), String(name)]), onset: (k) => this.follower.set({ person: Number(k) }) });
     this.film = new Film(this.follower, { name: "moment", text: "Passes over the data", first: 0, last: film.passes.length - 1, every: 1, milliseconds: 700, onstop: () => this.announce() });
     parts.map = h("div", {});
     parts.ten = h("ol", { class: "cw-ten", "data-paper": true });
@@ -58,14 +58,14 @@ function shown({ film, model, moment, person }) {
 }
 
 function story(state) {
-  const { film, model, person } = state;
+  const { film, model } = state;
   const now = shown(state);
   const hits = now.ten.filter((k) => now.person.hidden.includes(k));
   const which = model === "plain" ? "with the first loss" : "corrected for popularity";
   return `After ${now.passes}, ${which}, the ten films of each list hold ${wholePercent(now.recall)} of the films that were hidden from the model. ` +
     `A list of the most popular films holds ${wholePercent(film.popular.recall)}. ` +
     `A film in a list of the model has ${number(now.count)} ratings on average, a film among the most popular ${number(film.popular.count)}. ` +
-    `Of the ${now.person.hidden.length} hidden films of person ${person}, ${hits.length ? `${hits.length} ${hits.length === 1 ? "is" : "are"}` : "none is"} in the list` +
+    `Of the ${now.person.hidden.length} hidden films of person ${now.person.number}, ${hits.length ? `${hits.length} ${hits.length === 1 ? "is" : "are"}` : "none is"} in the list` +
     `${hits.length ? `: ${list(hits.map((k) => film.titles[k]))}` : ""}.`;
 }
 

@@ -18,7 +18,7 @@ class TrainingFilm(WrittenOnce):
 
     model   "plain": in-batch softmax as it stands; "corrected": with the log of each film's share subtracted
     moment  which of the stored moments is shown, counted from 0; the last is the end of the training
-    person  whose list is shown, counted from 1
+    person  whose list is shown, counted from 1; the page calls them by their numbers in the data
     """
 
     module_name: ClassVar[str] = "training_film"

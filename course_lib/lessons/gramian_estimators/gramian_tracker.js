@@ -155,7 +155,7 @@ function nearest(off) {
 
 function details({ alpha, batch_size: batch, drift, size }, { now, bound, longRun, longRunAlpha }) {
   const walks = drift === "random walk" ? " on average over walks" : "";
-  return `SOGram’s bias is ${figures(Math.sqrt(now.square))}${walks} (Proposition 5 allows ${figures(bound)}), its standard deviation ${figures(Math.sqrt(now.variance))}. ` +
+  return `SOGram’s bias is ${figures(Math.sqrt(now.square))}${walks} (P4’s Proposition 5 allows ${figures(bound)}), its standard deviation ${figures(Math.sqrt(now.variance))}. ` +
     `In the long run it varies like sampling with batches of ${figures((batch * (2 - alpha)) / alpha)}, ${aboutTheLongRun(size, longRunAlpha, longRun)}`;
 }
 

@@ -88,7 +88,7 @@ export function sogramVariance(alpha, { sigma, steps = Infinity, corrected = fal
   return level * (corrected ? (1 + kept) / (1 - kept) : 1 - kept ** 2);
 }
 
-/** delta (1/alpha - 1) + q^t norm: what Proposition 5 allows as bias. */
+/** delta (1/alpha - 1) + q^t norm: what P4's Proposition 5 allows as bias. */
 export const biasBound = (alpha, { delta, norm, steps = Infinity }) => delta * (1 / alpha - 1) + (1 - alpha) ** steps * norm;
 
 /** Mean square errors in the long run, straight on and as a walk. */

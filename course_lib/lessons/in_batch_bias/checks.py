@@ -83,7 +83,7 @@ def check_weights(
             slips = {
                 plain: OTHER_VERSION,
                 outer * plain: "the diagonal cells are counted, too: once for each time that the pair is drawn",
-                rho * pop: "a positive pair is not its own negative: the diagonal leaves out pop times rho once",
+                rho * pop: "a positive pair is not its own negative: the diagonal leaves out rho once",
                 Fraction(size, total)
                 * (pop - int(table[i, j])): "two draws without replacement: (s - 1)/(M - 1), not s/M",
                 Fraction(size, total) * pop: "two draws without replacement: (s - 1)/(M - 1), not s/M",

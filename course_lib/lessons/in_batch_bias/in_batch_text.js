@@ -41,7 +41,7 @@ export function warnings(labels) {
   const empty = [...names(rows, "R"), ...names(columns, "C")];
   if (!empty.length) return [];
   const verb = empty.length === 1 ? "has" : "have";
-  return [`${list(empty)} ${verb} no positive, so no batch ever meets the pairs there and no weighting can repair it (Assumption E.1).`];
+  return [`${list(empty)} ${verb} no positive, so no batch ever meets the pairs there and no weighting can repair it (P3’s Assumption E.1).`];
 }
 
 /** All numbers of the picture. Weights are multiplied by m n: the full objective gives every pair a weight of one. */

@@ -23,7 +23,7 @@ const TITLES = {
 const square = (side, label) => Array.from({ length: side }, (_, i) => Array.from({ length: side }, (__, j) => Number(label(i, j))));
 
 const PRESETS = {
-  fig2: { text: "Like Fig. 2", set: { batch_size: 3, labels: [[0, 0, 1, 0], [0, 1, 0, 1], [0, 0, 0, 1], [1, 0, 0, 1]] } },
+  fig2: { text: "Like P3’s Fig. 2", set: { batch_size: 3, labels: [[0, 0, 1, 0], [0, 1, 0, 1], [0, 0, 0, 1], [1, 0, 0, 1]] } },
   permutation: { text: "One positive each", set: { batch_size: 3, labels: square(5, (i, j) => [2, 0, 4, 1, 3][i] === j) } },
   hub: { text: "A hit and a fan", set: { batch_size: 4, labels: square(6, (i, j) => i === 0 || j === 0 || i === j) } },
   tastes: {

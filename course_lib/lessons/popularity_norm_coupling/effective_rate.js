@@ -39,7 +39,7 @@ class View extends Interactive {
             h("ul", { class: "cw-legend" },
               key("film", svg("path", { class: "cw-specks", d: "M10 10h0" })),
               key("named film", svg("path", { class: "cw-item-head", d: diamond(10, 10, 6) })),
-              key("predicted: quartic law", svg("path", { class: "cw-law", d: "M1 10H19" })))),
+              key("quartic law, one mean pull for all films", svg("path", { class: "cw-law", d: "M1 10H19" })))),
           h("div", { class: "cw-card" }, parts.lists)],
         words: parts.summary,
       }),
@@ -107,7 +107,7 @@ function column({ films }, { lists, person }, kind) {
   const ids = lists[kind];
   return h("div", {}, h("p", { class: "cw-small-title" }, `Best ten by ${KINDS[kind]}, with pairs`),
     h("ol", { class: "cw-ranking cw-titles" }, ids.map((id) => h("li", {},
-      h("span", {}, films.titles[id]), h("span", { class: "cw-value" }, String(films.counts[id])), person.hidden.includes(id) ? h("span", { class: "cw-rise" }, "✓ liked later") : null))));
+      h("span", {}, films.titles[id]), h("span", { class: "cw-value" }, String(films.counts[id])), person.hidden.includes(id) ? h("span", { class: "cw-rise" }, "✓ hidden film") : null))));
 }
 
 const FRAME = { width: 420, height: 190, left: 34, right: 10, top: 12, bottom: 36 };

@@ -132,7 +132,7 @@ def transformer_items_grow(e10: Any) -> dict[str, Difference]:
 
 
 @on_p0_r(
-    "A longer start, decay at updates only, row-wise Adagrad, Adam, even sampling and rows of one length make the "
+    "A longer start, decay at updates only, row-wise Adagrad, Adam, even sampling and vectors of one length make the "
     "slope smaller",
     case="remedy",
 )

@@ -57,7 +57,7 @@ class View extends Interactive {
       h("ul", { class: "cw-legend" },
         key("item", svg("circle", { class: "cw-item", cx: 10, cy: 10, r: 4 })),
         key("most popular tenth", svg("path", { class: "cw-item-head", d: diamond(10, 10, 6.5) })),
-        key("predicted: quartic law", svg("path", { class: "cw-law", d: "M1 10H19" })),
+        key("quartic law, one mean pull for all", svg("path", { class: "cw-law", d: "M1 10H19" })),
         key("n*, where it bends", svg("path", { class: "cw-bend", d: "M10 1V19" }))));
   }
 

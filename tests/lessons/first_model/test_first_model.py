@@ -70,6 +70,8 @@ def test_the_stored_film_holds_what_the_model_gives(one_pass: dict[bool, tuple[t
     for name, corrected in make_training_film.MODELS.items():
         lists = towers.best(*one_pass[corrected], train)
         assert stored["models"][name]["recall"][at] == pytest.approx(towers.recall(lists, test), abs=0.002)
+    numbers = [one["number"] for one in stored["people"]]
+    assert numbers == make_training_film.people(train, test)  # those of the page, which looks at person 10
     assert stored["popular"]["recall"] == pytest.approx(towers.recall(towers.most_popular(train), test), abs=5e-5)
 
 

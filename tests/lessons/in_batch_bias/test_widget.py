@@ -32,7 +32,7 @@ from tests.widget_pages import (
 )
 
 CASES = 150
-OUT_OF_REACH = "so no batch ever meets the pairs there and no weighting can repair it (Assumption E.1)."
+OUT_OF_REACH = "so no batch ever meets the pairs there and no weighting can repair it (P3’s Assumption E.1)."
 
 
 def random_labels(rng: np.random.Generator, *, gaps: bool = True) -> np.ndarray:

@@ -1,0 +1,49 @@
+"""Captions, quizzes and interactives: true on a dark page, too, and no number of a statement without its paper."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LESSONS = ROOT / "course_lib" / "lessons"
+TONE = re.compile(r"\b(dark|light|black|white)(er|est)?\b", re.IGNORECASE)  # a dark page turns them round
+NUMBERED = re.compile(
+    r"(P\d(?:['’]s|,) )?\b(?:Theorem|Lemma|Proposition|Corollary|Definition|Assumption|Equations?|Fig\.|Figure) "
+    r"\(?(?:[A-Z]\.)?\d",
+    re.IGNORECASE,
+)
+
+
+def captions(notebook: Path) -> list[str]:
+    """The captions of a page's figures, and the words that stand in for a figure."""
+    looks = [cell["metadata"].get("mystnb", {}) for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]]
+    return [
+        look[kind][key] for look in looks for kind, key in (("figure", "caption"), ("image", "alt")) if kind in look
+    ]
+
+
+def of_no_paper(text: str) -> list[str]:
+    """Numbered statements without the paper whose number it is; the book numbers its own anew in every build."""
+    return [found[0] for found in NUMBERED.finditer(" ".join(text.split())) if not found[1]]
+
+
+@pytest.mark.parametrize("notebook", sorted(ROOT.glob("book/*/*.ipynb")), ids=lambda path: path.stem)
+def test_a_caption_is_true_on_a_dark_page(notebook: Path) -> None:
+    assert [caption for caption in captions(notebook) if TONE.search(caption)] == []
+
+
+@pytest.mark.parametrize(
+    "path", sorted(LESSONS.glob("*/quiz.yml")) + sorted(LESSONS.glob("*/*.js")), ids=lambda path: path.name
+)
+def test_a_number_of_a_statement_names_its_paper(path: Path) -> None:
+    assert of_no_paper(path.read_text(encoding="utf-8")) == []
+
+
+def test_a_number_without_its_paper_is_found() -> None:
+    assert of_no_paper("see why Theorem\n  2.1 excludes it (Equations (13) to (16))") == ["Theorem 2", "Equations (1"]
+    assert of_no_paper("P0's Theorem 2.1, P0, equations (13), and Theorem “Heavy ball”") == []
+    assert TONE.search("Darker is higher") and not TONE.search("a highlight")
