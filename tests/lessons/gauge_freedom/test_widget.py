@@ -315,11 +315,12 @@ def test_names_do_not_cover_each_other(library: Callable[..., Any]) -> None:
 
 COVERED = """() => [...document.querySelectorAll(".cw-plane")].flatMap((plane) => {
   const frame = plane.getBoundingClientRect();
-  const names = [...plane.querySelectorAll(".cw-row-name")].map((one) => [one.textContent, one.getBoundingClientRect()]);
+  const texts = [...plane.querySelectorAll(".cw-row-name")];
+  const names = texts.map((one) => [one.textContent, one.getBoundingClientRect()]);
   const cut = names.filter(([, box]) => box.left < frame.left || box.right > frame.right || box.top < frame.top);
   const clash = (a, b) => a.left < b.right + 3 && b.left < a.right + 3 && a.top < b.bottom - 3 && b.top < a.bottom - 3;
-  const pairs = names.flatMap(([one, a], k) => names.slice(k + 1).filter(([, b]) => clash(a, b)).map(([two]) => one + two));
-  return [...cut.map(([name]) => name), ...pairs];
+  const pairs = names.flatMap(([one, a], k) => names.slice(k + 1).map(([two, b]) => (clash(a, b) ? one + two : "")));
+  return [...cut.map(([name]) => name), ...pairs.filter(Boolean)];
 })"""
 
 
