@@ -1,7 +1,7 @@
 // How pages are ranked by the site's search: pages by what they are about first, the library's entries last.
 // Sphinx adds this file to its language_data.js; IDEAS comes from book/search.yml.
 const IDEAS = {};
-const STOP = new Set("a an and are as at be by can do does for from how i in is it my of on or our that the their to use was what when where which who why with you your".split(" "));
+const STOP = new Set("a an and are as at be by can do does for from how i in is it my of on or our so that the their to use was what when where which who why with you your".split(" "));
 const HOME = 100; // what a page gets whose idea the query names
 
 const words = (text) => (text.toLowerCase().match(/[a-z0-9]+(?:[-_][a-z0-9]+)*/g) ?? []).flatMap((word) => word.split("-")).map(stem);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import matplotlib as mpl
@@ -14,6 +15,7 @@ from matplotlib.figure import Figure
 from course_lib.lessons.shared import plots as shared_plots
 from tests.lessons.every import modules
 from tests.lessons.shared import test_plots as shared_tests
+from tools import drawing
 
 PLOTS = {**modules("plots"), "shared": shared_plots}
 FIGURES = {**modules("test_plots", of="tests.lessons"), "shared": shared_tests}
@@ -38,3 +40,21 @@ def test_a_figure_is_returned_drawn_without_warnings_and_never_shown(
     assert isinstance(fig, Figure) and np.asarray(ax).ravel()[0].figure is fig
     assert to_rgb(fig.get_facecolor()) == (1, 1, 1)
     assert dict(mpl.rcParams) == before
+
+
+def least_letters(svg: str, column: int) -> float:
+    """The height in px of the least words of a drawing, subscripts too, in a column of this width."""
+    [width] = re.findall(r'viewBox="0 0 ([\d.]+) ', svg)
+    words = re.findall(r"<!-- [^\n]* -->\s*<g [^>]*scale\(([\d.]+) [^>]*>(.*?)</g>", svg, re.DOTALL)
+    within = [[1.0, *map(float, re.findall(r"<use [^>]*scale\(([\d.]+)", glyphs))] for _, glyphs in words]
+    sizes = [100 * float(size) * min(inner) for (size, _), inner in zip(words, within, strict=True)]
+    return min(sizes) * min(column / float(width), 96 / 72)
+
+
+@pytest.mark.parametrize(("lesson", "name"), [("ddc", "two_users"), ("popularity_direction", "projections")])
+def test_the_least_words_of_a_figure_are_9_px_high(lesson: str, name: str) -> None:
+    """Names of films on a desk, and subscripts on a phone."""
+    fig, _ = FIGURES[lesson].FIGURES[name]()
+    assert least_letters(drawing.svg(fig), 690) >= 9
+    drawing.for_a_phone(fig)
+    assert least_letters(drawing.svg(fig), 328) >= 9

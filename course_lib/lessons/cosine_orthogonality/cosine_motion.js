@@ -230,8 +230,8 @@ class View extends Movable {
 
   coordinate(name, words, axis, i) {
     const change = (event) => {
-      if (event.target.value === "") return;
       const place = this.pointNamed(name).slice();
+      if (event.target.value === "") event.target.value = place[i]; // an emptied field: nothing has moved
       place[i] = Number(event.target.value);
       this.move(name, place);
     };
@@ -270,8 +270,8 @@ const PERPENDICULAR = 1e-9;
 const stepsIn = (trace) => (trace.length === 2 ? "1 step" : `${trace.length - 1} steps`);
 const isZero = (point) => point.every((value) => value === 0);
 
-/** Which of the vectors has no direction, or null. */
-function undefinedVector({ q, k, negatives }) {
+/** Which of the vectors in use has no direction, or null. */
+function undefinedVector(q, [k, ...negatives]) {
   const points = [["q", q], ["k", k], ...negatives.map((point, i) => [`negative ${i + 1}`, point])];
   const found = points.find(([, point]) => isZero(point));
   return found ? `${found[0]} is the zero vector. It has no direction, so its cosine with anything is not defined. Move it.` : null;
@@ -293,7 +293,7 @@ function stepFrom(here, keys, { loss: name, tau, lr }) {
 /** Everything that the picture shows. */
 function analyse(state) {
   const keys = [state.k, ...(LOSSES[state.loss].many ? state.negatives : [])];
-  const trouble = undefinedVector(state);
+  const trouble = undefinedVector(state.q, keys);
   const trace = trouble ? [state.q] : descend({ ...state, keys });
   const here = trace[trace.length - 1];
   const ended = trouble || !isZero(here) ? trouble : `After ${stepsIn(trace)} q is the zero vector. It has no direction, so its cosine is not defined. Start over.`;

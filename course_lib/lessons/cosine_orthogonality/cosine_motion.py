@@ -57,7 +57,7 @@ class CosineMotion(WrittenOnce):
     @property
     def trace(self) -> np.ndarray:
         """Where q has been: (steps + 1, 2); shorter where q became zero or ran away; q alone where a vector is zero."""
-        if not all(any(point) for point in [self.q, self.k, *self.negatives]):
+        if not all(np.any(point) for point in [self.q, *self.candidates]):
             return np.array([self.q])
         return motion.descend(self.loss, np.array(self.q), self.candidates, lr=self.lr, tau=self.tau, steps=self.steps)
 

@@ -55,7 +55,8 @@ class View extends Interactive {
 // ---- words ---------------------------------------------------------------------------------------------------------------
 
 const signed = (value) => `${value > 0 ? "+" : ""}${number(value)}`;
-const whole = (value) => signed(Math.round(value));
+/** A whole number, or one figure below 1: what counts as a rise or a fall is not written as 0. */
+const whole = (value) => signed(Math.abs(value) < 1 ? Number(value.toPrecision(1)) : Math.round(value));
 const fromTo = (values, text) => {
   const [low, high] = [Math.min(...values), Math.max(...values)].map(text);
   return low === high ? low : `${low} to ${high}`;

@@ -12,6 +12,8 @@ from matplotlib.figure import Figure
 
 from course_lib.lessons.shared.house import GRID, INK, PULL, PULL_TINT, PUSH, SOFT, SPARE, WRONG, in_style, note
 
+SUBSCRIPTED = 12.5  # points, of names with subscripts: on a phone a subscript is then 9 px high
+
 
 @in_style
 def moved_items(
@@ -96,24 +98,26 @@ def two_users(user: Any, pref: Any, pop: Any, alpha: float, beta: float) -> tupl
     fig, ax = plt.subplots(figsize=(6.0, 4.3), dpi=92)
     ax.spines[["left", "bottom"]].set_visible(False)
     corners = {
-        "meets own items:\n$e_u+\\beta e_{pref}$": (e + beta * f, PULL),
-        "meets the others:\n$e_u+\\alpha e_{pop}$": (e + alpha * p, PUSH),
+        ("meets own items:", "$e_u+\\beta e_{pref}$"): (e + beta * f, PULL),
+        ("meets the others:", "$e_u+\\alpha e_{pop}$"): (e + alpha * p, PUSH),
     }
     final = e + alpha * p + beta * f
-    for (name, (point, color)), place in zip(corners.items(), ((8, 6), (8, -4)), strict=True):
+    for ((words, formula), (point, color)), up in zip(corners.items(), (6, -2), strict=True):
         _arrow(ax, np.zeros(2), point, color)
         for end in (e, final):
             ax.plot(*zip(point, end, strict=True), color=SOFT, lw=1, ls=(0, (2, 2)))
-        behind = {"fc": ax.get_facecolor(), "ec": "none", "pad": 1}  # covers the dashes
-        note(ax, name, (point[0], point[1]), place, color=color, fontsize=9.5, va="center", bbox=behind)
+        behind = {"fc": ax.get_facecolor(), "ec": "none", "pad": 0}  # covers the dashes
+        look: dict[str, Any] = {"color": color, "bbox": behind}
+        note(ax, words, (point[0], point[1]), (8, up), fontsize=9.5, va="bottom", **look)
+        note(ax, formula, (point[0], point[1]), (8, up - 1), fontsize=SUBSCRIPTED, va="top", **look)
     _arrow(ax, np.zeros(2), e, INK)
     _arrow(ax, np.zeros(2), final, WRONG)
-    note(ax, "$e_u$", (e[0], e[1]), (6, 4), color=INK)
+    note(ax, "$e_u$", (e[0], e[1]), (6, 4), color=INK, fontsize=SUBSCRIPTED)
     served: dict[str, Any] = {"color": WRONG, "va": "center", "fontsize": 9.5}
     note(ax, "is served: both", (final[0], final[1]), (8, 0), **served)
     for vector, name, place in ((f, "$e_{pref}$", (-2, -13)), (p, "$e_{pop}$", (-4, 6))):
         _arrow(ax, np.zeros(2), vector, SOFT, width=1.2)
-        note(ax, name, (vector[0], vector[1]), place, color=SOFT, ha="right")
+        note(ax, name, (vector[0], vector[1]), place, color=SOFT, ha="right", fontsize=SUBSCRIPTED)
     points = np.stack([np.zeros(2), e, f, p, final, *(point for point, _ in corners.values())])
     low, high = points.min(0), points.max(0)
     ax.set(xlim=(low[0] - 0.5, high[0] + 1.5), ylim=(low[1] - 0.4, high[1] + 0.4), aspect="equal", xticks=[], yticks=[])

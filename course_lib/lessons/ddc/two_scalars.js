@@ -234,7 +234,8 @@ function aboutRanks({ alpha, beta }, { ranksOfModel, ranks: now, popularOfModel,
   if (!alpha && !beta) return "";
   const [up, down] = [1, -1].map((side) => now.filter((rank, k) => side * (ranksOfModel[k] - rank) > 0).length);
   const moved = (many) => `${many || "none"} ${many === 1 || !many ? "stands" : "stand"}`;
-  const mean = popularOfModel === popular ? `stays ${number(popular)}` : `goes from ${number(popularOfModel)} to ${number(popular)}`;
+  const [before, after] = [popularOfModel, popular].map(number);
+  const mean = before === after ? `stays ${after}` : `goes from ${before} to ${after}`;
   return `Of the ${now.length} test items ${moved(up)} higher and ${moved(down)} lower than with the model. The mean count of the ten items shown ${mean}.`;
 }
 

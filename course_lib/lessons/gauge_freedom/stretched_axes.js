@@ -386,7 +386,7 @@ function meter(held) {
     svg("svg", { viewBox: `0 0 ${width} 46`, role: "img", "aria-label": `Lengths: ${held.map((row) => `${row.name} ${number(row.length)}`).join(", ")}`, style: `--cw-wide:${width}` },
       svg("path", { class: "cw-frame", d: `M${left} 20H${width - right}` }),
       svg("path", { class: "cw-bend", d: `M${x(1).toFixed(1)} 6V34` }),
-      [0, 1, ...(most > 2.2 ? [Math.floor(most)] : [2])].map((size) => svg("text", { class: "cw-axis-text", x: x(size), y: 44 }, String(size))),
+      [0, 1, ...(most > 2.2 ? [Math.floor(most)] : [2])].map((size) => svg("text", { class: "cw-axis-text cw-large", x: x(size), y: 44 }, String(size))),
       held.map((row) => (row.off ? svg("path", { class: "cw-off", d: cross(Number(x(row.length).toFixed(1))) }) : svg("circle", { class: "cw-item", cx: x(row.length).toFixed(1), cy: 20, r: 5 })))));
 }
 

@@ -19,8 +19,9 @@ export default showing((model) => new View(model, NAMES));
 class View extends Interactive {
   build() {
     const { parts } = this;
-    parts.show = choice({ name: "show", label: "Show", options: SHOWS, onset: (show) => this.set({ show }) });
-    parts.law = selection({ name: "law", text: "The other item is drawn", options: LAWS, onset: (law) => this.set({ law }) });
+    const words = ([law, text]) => [law, this.trained(law) ? text : `${text}: counted from the data only`];
+    parts.show = choice({ name: "show", label: "Show", options: SHOWS, onset: (show) => this.look(show) });
+    parts.law = selection({ name: "law", text: "The other item is drawn", options: LAWS.map(words), onset: (law) => this.set({ law }) });
     parts.place = slider({ name: "place", text: "Look at", min: 1, max: this.state().sets.length, step: 1, onset: (place) => this.set({ place }) });
     parts.rows = h("div", {});
     parts.order = h("span", { class: "cw-soft" });
@@ -37,12 +38,23 @@ class View extends Interactive {
     }), parts.folds.box);
   }
 
+  /** Whether a model was trained under a law, on any of the data sets. */
+  trained(law) {
+    return this.state().sets.some((set) => set.trained[law]);
+  }
+
+  /** Another view; where it has nothing of the law, with the first of the laws. */
+  look(show) {
+    this.set(show === "data" || this.trained(this.state().law) ? { show } : { show, law: LAWS[0][0] });
+  }
+
   refresh() {
     const state = this.state();
     const { parts } = this;
     this.story = summary(state);
     parts.show.show(state.show);
     parts.law.show(state.law);
+    LAWS.forEach(([law], k) => (parts.law.choices[k].disabled = state.show !== "data" && !this.trained(law)));
     parts.order.textContent = ORDER[state.show];
     parts.place.show(state.place, state.sets[state.place - 1].name);
     parts.rows.replaceChildren(picture(state, this.story));
@@ -69,13 +81,12 @@ function seriesOf({ law, show }, set) {
   return all.slice(0, 1 + SHOWS.findIndex(([name]) => name === show));
 }
 
-const measured = (set) => Object.keys(set.first).length > 0;
 const short = (values) => (values.length ? number(average(values)) : NONE);
 
 // ---- words ---------------------------------------------------------------------------------------------------------------
 
 function summary(state) {
-  const sets = state.sets.filter(measured);
+  const { sets } = state;
   const told = (k) => {
     const stored = (set) => seriesOf(state, set)[k][1].length > 0;
     const [some, none] = [sets.filter(stored), sets.filter((set) => !stored(set)).map((set) => set.name)];
@@ -87,8 +98,7 @@ function summary(state) {
   if (state.show !== "after") lines.push(`Before training, with random vectors: ${told(1)}.`);
   if (state.show === "data") lines.push(`Counted from the data alone, without a model: ${told(2)}.`);
   const chance = Math.max(...sets.map((set) => set.chance));
-  const missing = state.sets.filter((set) => !measured(set)).map((set) => set.name);
-  return [...lines, aboutSet(state), `Random vectors reach up to ${number(chance)} where the same items choose the axis and are measured.`, `Nothing is stored for ${list(missing)}.`].join(" ");
+  return [...lines, aboutSet(state), `Random vectors reach up to ${number(chance)} where the same items choose the axis and are measured.`].join(" ");
 }
 
 /** How alike the lists along the first axis are. */
@@ -104,7 +114,7 @@ const HEADS = ["Data", "After training", "Before training", "From the data alone
 const rowsOf = ({ sets, law }) => sets.map((set) => {
   const first = set.first[law] ?? [];
   const ends = first.length ? [Math.min(...first), Math.max(...first)].map(number) : [NONE, NONE];
-  return [set.name, short(set.trained[law] ?? []), short(set.untrained), short(first), ...ends, measured(set) ? number(set.chance) : NONE, short(set.side[law] ?? [])];
+  return [set.name, short(set.trained[law] ?? []), short(set.untrained), short(first), ...ends, number(set.chance), short(set.side[law] ?? [])];
 });
 
 /** Lines of Python that compute the first axis of the films, and read that of the others. */
@@ -138,12 +148,12 @@ function picture(state, story) {
     const y = top + row * k;
     const line = y + 25;
     const series = seriesOf(state, set);
-    const words = measured(set) ? series.map(([, values]) => short(values)).join(" · ") : NONE;
+    const words = series.map(([, values]) => short(values)).join(" · ");
     return svg("g", {},
       svg("text", { class: "cw-axis-text cw-start cw-large", x: left, y: y + 13, "font-weight": k === state.place - 1 ? 700 : 400 }, set.name),
       svg("text", { class: "cw-axis-text cw-end", x: width - right, y: y + 13 }, words),
       svg("path", { class: "cw-frame", d: `M${left} ${line}H${width - right}M${x(0).toFixed(1)} ${line - 4}v8` }),
-      measured(set) ? svg("path", { class: "cw-wish", d: `M${x(set.chance).toFixed(1)} ${line - 9}V${line + 9}` }) : null,
+      svg("path", { class: "cw-wish", d: `M${x(set.chance).toFixed(1)} ${line - 9}V${line + 9}` }),
       series.flatMap(([, values, , draw]) => values.map((r) => draw(Number(x(r).toFixed(1)), line))));
   });
   const foot = top + row * state.sets.length;

@@ -25,7 +25,7 @@ class EveryAxis(WrittenOnce):
     place       which of the data sets is looked at, counted from 1
 
     All three are traits: read, set and observe them. The numbers are those of the stored results P1-X2 and P1-F1, and
-    of the films of the page; a data set of the course without such numbers has a row that says so.
+    of the films of the page.
     """
 
     module_name: ClassVar[str] = "every_axis"

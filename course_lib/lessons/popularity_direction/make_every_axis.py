@@ -17,7 +17,6 @@ from course_lib.maths import popularity
 from course_lib.maths.popularity import LIBRARY_LAWS
 
 RESULTS = Path(__file__).parents[3] / "book" / "results"
-UNMEASURED = ("Amazon Beauty", "MovieLens-100K", "Wikispeedia")  # of the course, without this experiment
 TRAINED = {"RecBole": "uniform", "LightFM": "popularity"}  # the laws under which P1-X2 trains
 PASSES, SEEDS = 40, range(3)  # as on the page
 Rows = Iterable[Mapping[str, Any]]
@@ -79,13 +78,9 @@ def rounded(value: Any) -> Any:
 
 
 def of_all_stored() -> list[dict[str, Any]]:
-    """The data sets with stored results, and then those without."""
+    """The data sets with stored results."""
     x2, f1 = stored_rows("P1-X2"), stored_rows("P1-F1")
-    none: dict[str, Any] = {"first": {}, "side": {}, "trained": {}, "untrained": [], "chance": 0}
-    return [
-        *(of_stored(name, data, x2, f1) for name, data in AXES.items()),
-        *({"name": name, **none} for name in UNMEASURED),
-    ]
+    return [of_stored(name, data, x2, f1) for name, data in AXES.items()]
 
 
 if __name__ == "__main__":

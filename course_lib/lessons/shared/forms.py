@@ -129,7 +129,7 @@ def compare_arrays(got: Any, right: Any, where: str, misconceptions: Misconcepti
 def compare_exact(got: Any, right: Any, where: str, misconceptions: Misconceptions) -> None:
     """`compare` for matrices of Fractions, entry by entry."""
     rows, width = len(right), len(right[0])
-    expect(is_table(got, rows, width), f"{where}: a {rows} x {width} matrix (a list of lists) is expected")
+    expect(is_table(got, rows, width), f"{where}: a {rows} x {width} matrix (a list of lists) is expected{_none(got)}")
     value = [[fraction(entry, where) for entry in row] for row in got]
 
     def same(x: Any) -> bool:
@@ -143,7 +143,7 @@ def compare_exact(got: Any, right: Any, where: str, misconceptions: Misconceptio
 
 def compare_list(got: Any, right: Sequence[Any], where: str, misconceptions: Iterable[tuple[Any, str]]) -> None:
     """`compare` for a list of Fractions."""
-    expect(is_list(got, len(right)), f"{where}: a list of {len(right)} numbers is expected")
+    expect(is_list(got, len(right)), f"{where}: a list of {len(right)} numbers is expected{_none(got)}")
     as_rows = [(None if slip is None else [slip], hint) for slip, hint in misconceptions]
     compare_exact([got], [right], where, as_rows)
 
@@ -172,7 +172,9 @@ def is_number(value: Any) -> bool:
 
 
 def is_whole(value: Any) -> bool:
-    """2 and 2.0 are whole numbers, True is none."""
+    """2, 2.0 and Fraction(2) are whole numbers, True is none."""
+    if isinstance(value, Fraction):
+        return value.denominator == 1
     return _is_int(value) or (isinstance(value, (float, np.floating)) and float(value).is_integer())
 
 
@@ -180,9 +182,14 @@ def _is_int(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
+def _none(value: Any) -> str:
+    """What a message adds where a function returned nothing."""
+    return ", not None: does the function print its answer and return nothing?" if value is None else ""
+
+
 def number(value: Any, what: str) -> Any:
     """A finite real number as it is (int, float or Fraction)."""
-    expect(is_number(value), f"{what}: a number is expected")
+    expect(is_number(value), f"{what}: a number is expected{', not a list' if is_list(value) else _none(value)}")
     try:
         finite = abs(float(value)) != float("inf") and value == value
     except OverflowError:
@@ -192,7 +199,8 @@ def number(value: Any, what: str) -> Any:
 
 
 def fraction(value: Any, what: str) -> Fraction:
-    """An exact number."""
+    """An exact number: whole, or a Fraction."""
+    number(value, what)
     if _is_int(value):
         return Fraction(int(value))
     expect(
@@ -207,7 +215,7 @@ def floats(value: Any, shape: tuple[int | None, ...], what: str) -> np.ndarray:
     """A float64 array of the shape asked for; None stands for any length."""
     kinds = {0: "a number", 1: "a list of numbers", 2: "a matrix (a list of lists of numbers)"}
     size = " x ".join("any" if length is None else str(length) for length in shape)
-    form = f"{what}: {kinds[len(shape)]}{f' ({size})' if shape else ''} is expected"
+    form = f"{what}: {kinds[len(shape)]}{f' ({size})' if shape else ''} is expected{_none(value)}"
     array = np.array(_numbers(value, len(shape), what, form), dtype=float)
     expect(array.ndim == len(shape) and all(n in (None, m) for n, m in zip(shape, array.shape, strict=True)), form)
     return array

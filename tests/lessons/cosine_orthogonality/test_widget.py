@@ -32,8 +32,10 @@ def test_the_table_holds_what_course_lib_computes() -> None:
 
 
 def test_what_has_no_direction_is_said() -> None:
-    zero = CosineMotion(negatives=[(1, 0), (0, 0)])
+    zero = CosineMotion(negatives=[(1, 0), (0, 0)], loss="infonce")
     assert zero.summary().startswith("negative 2 is the zero vector.") and zero.table()[1] == []
+    unused = CosineMotion(negatives=[(0, 0)], steps=2)  # 1 - cos has no negatives: none is shown, none can be moved
+    assert unused.summary() == CosineMotion(steps=2).summary() and len(unused.trace) == len(unused.table()[1]) == 3
     assert CosineMotion(q=(1, 2), k=(2, 4)).summary().startswith("The gradient is zero: q rests.")
     ended = CosineMotion(q=(-1, 0), k=(1, 0), loss="dot", lr=1, steps=3)  # the first step ends at zero
     assert ended.summary().startswith("After 1 step q is the zero vector.") and len(ended.trace) == 2
@@ -188,6 +190,7 @@ def test_numbers_move_a_tip(site_page: Callable[..., Any]) -> None:
     page.locator('input[name="k-y"]').fill("")
     page.keyboard.press("Tab")
     settled(page, CosineMotion(k=(-2, 5)).summary())
+    assert coordinates(page, "k") == (-2, 5)  # an emptied field shows the number again
 
 
 def test_steps_go_forth_and_back(site_page: Callable[..., Any]) -> None:

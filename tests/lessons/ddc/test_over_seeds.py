@@ -80,6 +80,11 @@ def test_the_same_in_python_computes_the_numbers_of_the_table() -> None:
         assert row[heads.index("MRR@10 now")] == f"{mrr:.4f}"
 
 
+def test_a_change_that_counts_as_a_rise_is_not_written_as_0() -> None:
+    told = OverSeeds(alpha=0.15, beta=0.15, shift=-2).summary()
+    assert "change in popularity by −2 to +0.4 %, more popular in 2 " in told
+
+
 def test_bad_shares_and_shifts_are_named() -> None:
     with pytest.raises(ValueError, match=r"alpha is 2\.0; expected 0 to 1\.5"):
         OverSeeds(alpha=2.0)

@@ -34,6 +34,11 @@ def scalars(**changes: Any) -> TwoScalars:
     return TwoScalars(**{**SCALARS, **changes})
 
 
+def test_a_mean_count_that_reads_the_same_stays() -> None:
+    """262.7 and 263.0 are both written 263."""
+    assert "The mean count of the ten items shown stays 263." in scalars(alpha=3.0).summary()
+
+
 # ---- TwoScalars: the JavaScript computes what course_lib computes
 
 LOOK_AT_SCALARS = """(states) => states.map((state) => {

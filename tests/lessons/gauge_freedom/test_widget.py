@@ -313,6 +313,25 @@ def test_names_do_not_cover_each_other(library: Callable[..., Any]) -> None:
     assert [anchor for _, _, anchor in places] == ["end", "start", "end"]
 
 
+COVERED = """() => [...document.querySelectorAll(".cw-plane")].flatMap((plane) => {
+  const frame = plane.getBoundingClientRect();
+  const texts = [...plane.querySelectorAll(".cw-row-name")];
+  const names = texts.map((one) => [one.textContent, one.getBoundingClientRect()]);
+  const cut = names.filter(([, box]) => box.left < frame.left || box.right > frame.right || box.top < frame.top);
+  const clash = (a, b) => a.left < b.right + 3 && b.left < a.right + 3 && a.top < b.bottom - 3 && b.top < a.bottom - 3;
+  const pairs = names.flatMap(([one, a], k) => names.slice(k + 1).map(([two, b]) => (clash(a, b) ? one + two : "")));
+  return [...cut.map(([name]) => name), ...pairs.filter(Boolean)];
+})"""
+
+
+def test_every_name_of_the_presets_can_be_read(site_page: Callable[..., Any]) -> None:
+    """Ann and Heat stood on each other in the opening state, and Psycho was cut at the left on the circle."""
+    page = site_page(StretchedAxes().static_html())
+    for preset in ("given", "turn", "generic", "mirror", "family", "both"):
+        page.locator(f'[data-preset="{preset}"]').click()
+        assert page.evaluate(COVERED) == [], preset
+
+
 def test_the_same_in_python_computes_the_cosines_of_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     shown = StretchedAxes(shear=0.5, turn=30.0, selected=3)
     assert run(shown.python()).state() == shown.state()

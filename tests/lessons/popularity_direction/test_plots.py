@@ -26,7 +26,7 @@ FIGURES: dict[str, Callable[[], tuple[Figure, Any]]] = {
         np.arange(60.0).reshape(20, 3) % 7, np.arange(20), 0.1, groups=np.arange(20) % 2
     ),
     "projections": lambda: plots.projections(
-        {"A": [0.1, 0.3, 0.2], "B": [1.0, 0.0, -1.0]}, [1, 5, 9], named={"Jaws": 0, "Alien": 2}
+        {"A": [0.1, 0.3, 0.2], "B": [1.0, 0.0, -1.0], "C": [0, 1, 2]}, [1, 5, 9], named={"Jaws": 0, "Alien": 2}
     ),
     "roles": lambda: plots.roles([1, 5, 9], {"uniform": [5, 5, 5], "popular": [1, 5, 8]}),
     "projection_panels": lambda: plots.projection_panels(

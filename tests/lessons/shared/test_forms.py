@@ -49,7 +49,27 @@ def test_a_float32_answer_is_compared_as_the_grader_compares_it() -> None:
             check(lambda kind=kind: kind(0.1 * (1 + 2 * forms.CLOSE)))
 
 
-@pytest.mark.parametrize(("value", "whole"), [(2, True), (-1.0, True), (np.float32(3), True), (0.5, False)])
-def test_a_whole_number_may_be_a_float(value: object, whole: bool) -> None:
+@pytest.mark.parametrize(
+    ("value", "whole"),
+    [(2, True), (-1.0, True), (np.float32(3), True), (0.5, False), (Fraction(5), True), (Fraction(5, 2), False)],
+)
+def test_a_whole_number_may_be_a_float_or_a_fraction(value: object, whole: bool) -> None:
     assert forms.is_whole(value) is whole
     assert not forms.is_whole(True) and not forms.is_whole(float("inf"))
+
+
+def test_a_message_speaks_of_the_slip_that_was_made() -> None:
+    """A column instead of a list, and a function that prints: neither is a question of exactness."""
+    half = Fraction(1, 2)
+    with pytest.raises(forms.NotYet, match="x: a number is expected, not a list"):
+        forms.compare_list([[half], [half]], [half, half], "x", [])
+    with pytest.raises(forms.NotYet, match="so use whole numbers and Fractions, no floats"):
+        forms.compare_list([0.5, half], [half, half], "x", [])
+    printed = "not None: does the function print its answer and return nothing"
+    for exact in (True, False):
+        with pytest.raises(forms.NotYet, match=printed):
+            forms.compare(None, half, "x", {}, exact=exact)
+    with pytest.raises(forms.NotYet, match=printed):
+        forms.compare_list(None, [half, half], "x", [])
+    with pytest.raises(forms.NotYet, match=printed):
+        forms.compare_arrays(None, [0.5], "x", {})

@@ -4,11 +4,11 @@ import { h, number, svg, uniqueId } from "./kit.js";
 /** A drop-down list: options = [[value, text], ...]; `show(value)` chooses one and writes its note, if there are `notes`, below. */
 export function selection({ name, text, options, notes, onset }) {
   const id = uniqueId(name);
-  const select = h("select", { id, name, onchange: (event) => onset(event.target.value) },
-    options.map(([value, words]) => h("option", { value }, words)));
+  const choices = options.map(([value, words]) => h("option", { value }, words));
+  const select = h("select", { id, name, onchange: (event) => onset(event.target.value) }, choices);
   const note = notes ? h("p", { class: "cw-note" }) : null;
   const show = (value) => { select.value = value; if (note) note.textContent = notes[value]; };
-  return { box: h("div", { class: "cw-control" }, h("label", { class: "cw-label", for: id }, text), select, note), select, show };
+  return { box: h("div", { class: "cw-control" }, h("label", { class: "cw-label", for: id }, text), select, note), choices, show };
 }
 
 /** Lines over the steps 0 to `steps`: lines = [{values, kind}, ...], their values evenly spread; `name` says in words what is seen. */

@@ -148,6 +148,7 @@ class QuestionView {
   }
 
   check() {
+    if (this.result === "right") return; // it has been said, and is no other try
     const chosen = this.answers.filter((answer, at) => this.inputs[at].checked);
     if (!chosen.length) {
       this.settle("", []);

@@ -1,0 +1,44 @@
+"""No line begins with the % of a number, or with the comma behind a formula."""
+
+from __future__ import annotations
+
+from docutils import nodes, utils
+
+from tools import line_ends
+
+SPACE = "\u00a0"
+
+
+def page(*parts: nodes.Node) -> nodes.paragraph:
+    """A paragraph, after the extension has seen it."""
+    document, paragraph = utils.new_document("page"), nodes.paragraph("", "", *parts)
+    document += paragraph
+    line_ends.keep(None, document, "page")
+    return paragraph
+
+
+def glued(text: str) -> nodes.inline:
+    return nodes.inline(text, text, classes=["pasted-text"])
+
+
+def test_a_number_keeps_its_percent_sign_and_the_space_of_the_house() -> None:
+    kept = page(
+        nodes.Text("From 49 % to 94%, "), glued("3.3"), nodes.Text(" % and "), glued("82%"), nodes.Text(" of 5 %s")
+    )
+    assert kept.astext() == f"From 49{SPACE}% to 94{SPACE}%, 3.3{SPACE}% and 82{SPACE}% of 5 %s"
+    assert page(nodes.math("2.2", "2.2"), nodes.Text(" %.")).astext() == f"2.2{SPACE}%."
+    assert page(nodes.literal("", "5 % 3"), nodes.Text(" %")).astext() == f"5 % 3{SPACE}%"
+
+
+def test_a_short_formula_keeps_the_punctuation_behind_it() -> None:
+    kept = page(
+        nodes.math("", "h=0.04"),
+        nodes.Text(", which"),
+        nodes.math("", "k"),
+        nodes.Text(" (see "),
+        nodes.math("", "n"),
+        nodes.Text(")."),
+    )
+    assert [one.astext() for one in kept.findall(nodes.inline)] == ["h=0.04,", "n)."]
+    assert kept.astext() == "h=0.04, whichk (see n)." and len(list(kept.findall(nodes.math))) == 3
+    assert not list(page(nodes.math("", "x + " * 20), nodes.Text(".")).findall(nodes.inline))
