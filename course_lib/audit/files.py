@@ -117,11 +117,12 @@ def _read_torch(path: Path, chosen: str, name: str) -> tuple[AnyArray, AnyArray 
 
     try:
         found = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as problem:  # a broken file may make the restricted reader stumble in any way
+    except Exception:  # a broken file may make the restricted reader stumble in any way
         raise refuse_file(
             name,
             path,
-            f"torch cannot read it as weights alone, so nothing was loaded ({_first_line(problem)})",
+            "torch cannot read it as weights alone (it is broken, or holds other objects, such as a whole module), so "
+            "nothing was loaded",
             "what torch.save(model.state_dict(), FILE) wrote: a checkpoint that holds other objects can run code when "
             "it is loaded; where you trust it, load it yourself and store its state_dict",
         ) from None
@@ -253,9 +254,11 @@ def _arrays(path: Path, name: str) -> dict[str, AnyArray]:
         with loaded:
             return {key: loaded[key] for key in loaded.files}
     except BROKEN as problem:
-        if "pickle" in str(problem).lower():
+        what = _first_line(problem)
+        if "pickle" in what.lower():  # what numpy says of every file that is not its own, with advice to load it anyway
+            what = "it is another kind of file, or holds Python objects"
             expected += "; Python objects are never loaded: convert the array with numpy.stack or .astype(float) first"
-        raise refuse_file(name, path, f"it cannot be read ({_first_line(problem)})", expected) from None
+        raise refuse_file(name, path, f"it cannot be read ({what})", expected) from None
 
 
 def _vector(path: Path, chosen: str, name: str, expected: str) -> AnyArray:
@@ -265,7 +268,7 @@ def _vector(path: Path, chosen: str, name: str, expected: str) -> AnyArray:
     if path.suffix.lower() not in (".txt", ".csv", ".tsv"):
         return _no_vector(name, path, expected)
     try:
-        lines = path.read_text(encoding="utf-8").rstrip().splitlines()
+        lines = path.read_text(encoding="utf-8-sig").rstrip().splitlines()
         return np.array([line.strip() for line in lines])
     except UnicodeDecodeError as problem:
         raise refuse_file(name, path, f"it is no UTF-8 text ({problem})", expected) from None

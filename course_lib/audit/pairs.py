@@ -2,18 +2,19 @@
 
     .npz             arrays `users` and `items`, or one (N, 2)
     .npy             (N, 2)
-    .csv .tsv .txt   a pair a line, read in chunks; with a header where one of its fields begins with user or item (and
-                     has no digit)
-    .parquet         columns that begin with user and item, or the first two, read in chunks; .arrow and .feather too;
-                     needs pyarrow
+    .csv .tsv .txt   a pair a line, read in chunks; with a header where a field is named as users or items are
+    .parquet         read in chunks; .arrow and .feather too; needs pyarrow
 
-`FILE#USERS,ITEMS` names the two columns. Where a table has ids (`course_lib.audit.files`), the pairs are mapped by
-them; else they are row numbers, from 0.
+Columns are known by their names: user_id, userId, users, customer_id, movieId, product_id, asin (OTHER_NAMES), or what
+begins with user or item; a name with a digit is an id. Two columns alone may have any names, and a text file without a
+header has its pairs in the first two. Of more columns none is guessed: `FILE#USERS,ITEMS` names the two. Where a table
+has ids (`course_lib.audit.files`), the pairs are mapped by them; else they are row numbers, from 0.
 """
 
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -30,6 +31,12 @@ from course_lib.data.interactions import Interactions
 CHUNK = 500_000  # lines, or rows of Parquet, held at once
 PAIRS = "pairs in .npz (users, items), .npy (N, 2), .csv, .tsv, .txt, .parquet, .arrow or .feather"
 NO_ID = np.iinfo(np.int64).min
+WHOLE = re.compile(r"(-?\d{1,19})(\.0*)?")  # 7, and 7.0 as pandas writes it where a column has a gap
+OTHER_NAMES = {  # of columns, in lower case
+    "user": r"uid|(customer|client|member|visitor|reviewer|person|reader|listener|viewer)s?[ _-]?ids?",
+    "item": r"iid|asin|isbn|sku|"
+    r"(movie|film|video|show|product|article|track|song|artist|album|book|business|game)s?[ _-]?ids?",
+}
 Columns = tuple[AnyArray, AnyArray]
 
 
@@ -64,10 +71,7 @@ class Naming:
         return found
 
     def _numbered(self, ids: AnyArray) -> Ids:
-        try:
-            numbers = ids.astype(np.int64) if ids.dtype.kind in "iu" else ids.astype(str).astype(np.int64)
-        except ValueError:
-            numbers = np.array([int(each) if str(each).isdecimal() else -1 for each in ids], dtype=np.int64)
+        numbers = _integers(ids).astype(np.int64)
         inside = (numbers >= 0) & (numbers < len(self.place))
         found: Ids = np.where(inside, self.place[np.where(inside, numbers, 0)], -2)
         return found
@@ -75,6 +79,16 @@ class Naming:
     def _named(self, ids: AnyArray) -> Ids:
         assert self.known is not None
         ids = ids.astype(str) if self.known.dtype.kind == "U" else _integers(ids)
+        found = self._looked_up(ids)
+        points = np.flatnonzero(found == -2) if ids.dtype.kind == "U" else np.zeros(0, np.int64)
+        if len(points):  # 7.0 is 7, where no id reads 7.0
+            found[points] = self._looked_up(
+                np.array([read[1] if (read := WHOLE.fullmatch(each)) else each for each in ids[points]])
+            )
+        return found
+
+    def _looked_up(self, ids: AnyArray) -> Ids:
+        assert self.known is not None
         at = np.minimum(np.searchsorted(self.known, ids), len(self.known) - 1)
         found: Ids = np.where(self.known[at] == ids, self.place[self.order[at]], -2)
         return found
@@ -168,7 +182,10 @@ def _from_arrow(path: Path, wanted: tuple[str, ...], name: str) -> Iterator[Colu
     def two(columns: list[str]) -> list[str]:
         if len(columns) < 2:
             raise refuse_file(name, path, f"it has {len(columns)} columns", "one of users and one of items")
-        return [columns[place] for place in _places(columns, wanted, name, path) or (0, 1)]
+        places = _places(columns, wanted, name, path)
+        if places is None and len(columns) > 2:
+            raise _unclear(columns, "users and items", name, path)
+        return [columns[place] for place in places or (0, 1)]
 
     at = 0
     for part in arrow_parts(path, name, two, CHUNK):
@@ -179,7 +196,7 @@ def _from_arrow(path: Path, wanted: tuple[str, ...], name: str) -> Iterator[Colu
 
 def _from_text(path: Path, wanted: tuple[str, ...], name: str) -> Iterator[Columns]:
     try:
-        with path.open(encoding="utf-8", newline="") as file:
+        with path.open(encoding="utf-8-sig", newline="") as file:
             first = file.readline()
             split = "\t" if "\t" in first else "," if "," in first else " "
             fields = [field.strip().strip('"') for field in first.rstrip("\r\n").split(split)]
@@ -210,13 +227,30 @@ def _places(fields: list[str], wanted: tuple[str, ...], name: str, path: Path) -
             if column not in fields:
                 raise refuse_file(name, path, f"it has no column {column}", f"one of {', '.join(fields)}")
         return fields.index(wanted[0]), fields.index(wanted[1])
-    lower = ["" if any(map(str.isdigit, field)) else field.lower() for field in fields]  # "user_17" is an id
-    user = next((place for place, field in enumerate(lower) if field.startswith("user")), None)
-    item = next((place for place, field in enumerate(lower) if field.startswith("item")), None)
-    if (user is None and item is None) or len(fields) < 2:
+    users, items = _named_like(fields, "user"), _named_like(fields, "item")
+    if (not users and not items) or len(fields) < 2:
         return None
-    user = next(place for place in range(2) if place != item) if user is None else user
-    return user, next(place for place in range(2) if place != user) if item is None else item
+    if len(fields) == 2 and len(users) + len(items) == 1:
+        user = users[0] if users else 1 - items[0]
+        return user, 1 - user
+    for side, found in (("users", users), ("items", items)):
+        if len(found) != 1:
+            raise _unclear([fields[place] for place in found] or fields, side, name, path)
+    return users[0], items[0]
+
+
+def _named_like(fields: list[str], side: str) -> list[int]:
+    """The places of the fields that are named so, by the surest name that there is: item_id goes before item_name."""
+    lower = ["" if any(map(str.isdigit, field)) else field.lower() for field in fields]  # "user_17" is an id
+    for name in (rf"{side}s?[ _-]?ids?", rf"{side}s?", OTHER_NAMES[side], f"{side}.*"):
+        if found := [place for place, field in enumerate(lower) if re.fullmatch(name, field)]:
+            return found
+    return []
+
+
+def _unclear(columns: list[str], side: str, name: str, path: Path) -> ValueError:
+    what = f"which of the columns {', '.join(columns)} holds the {side} is not clear from their names"
+    return refuse_file(name, path, what, f"their names after a #, as in {path.name}#USERS,ITEMS")
 
 
 def _sorted(ids: AnyArray) -> tuple[AnyArray, Ids]:
@@ -226,10 +260,16 @@ def _sorted(ids: AnyArray) -> tuple[AnyArray, Ids]:
 
 
 def _integers(ids: AnyArray) -> AnyArray:
-    """Text as integers; what is none becomes a number that no table has."""
+    """Text as integers; what is none, or too large for 64 bits, becomes a number that no table has."""
     if ids.dtype.kind in "iu":
         return ids
     try:
         return ids.astype(str).astype(np.int64)
-    except ValueError:
-        return np.array([int(each) if str(each).lstrip("-").isdecimal() else NO_ID for each in ids], dtype=np.int64)
+    except (ValueError, OverflowError):
+        return np.array([_integer(str(each)) for each in ids], dtype=np.int64)
+
+
+def _integer(text: str) -> int:
+    read = WHOLE.fullmatch(text)
+    number = NO_ID if read is None else int(read[1])
+    return number if abs(number) < -NO_ID else NO_ID

@@ -55,7 +55,7 @@ def read_training(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise ValueError(f"training: there is no file {path}; expected a TOML file with {', '.join(known)}")
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
+        found = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
         raise ValueError(f"training: {path} is no TOML ({problem}); expected lines such as batch_size = 4096") from None
     for key in found:

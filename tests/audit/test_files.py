@@ -18,6 +18,7 @@ import torch
 from course_lib.audit import files, pairs
 from course_lib.audit.command import cli
 from course_lib.audit.tables import Table, table_of
+from course_lib.audit.training import read_training
 
 ROWS = np.random.default_rng(0).standard_normal((40, 3)).astype(np.float32)
 
@@ -183,6 +184,79 @@ def test_ids_that_begin_like_a_header_are_ids(tmp_path):
     assert pairs.read_pairs(f"{tmp_path}/a.csv", "pairs", *tables).pairs.pairs.tolist() == [[0, 0], [1, 2]]
 
 
+@pytest.mark.parametrize(
+    ("columns", "places"),
+    [
+        ("user_id,rating,movie_id", (0, 2)),
+        ("rating,userId,movieId", (1, 2)),
+        ("customer_id,product_id,stars", (0, 1)),
+        ("rating,parent_asin,asin,user_id", (3, 2)),
+        ("user_age,user_id,item_name,item_id", (1, 3)),
+        ("item,other", (1, 0)),
+        ("user_id,rating,what", "user_id, rating, what holds the items"),
+        ("who,rating,item_id", "who, rating, item_id holds the users"),
+        ("user_id,artist_id,track_id", "artist_id, track_id holds the items"),
+    ],
+)
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_columns_are_known_by_their_names_or_refused(ending, columns, places, tmp_path):
+    """A column that happens to stand where items often do, such as the rating, is never taken for them."""
+    names, path = columns.split(","), tmp_path / f"a.{ending}"
+    table = np.full((4, len(names)), 3)
+    if isinstance(places, tuple):
+        table[:, places[0]], table[:, places[1]] = LEFT, RIGHT
+    if ending == "csv":
+        path.write_text("\n".join([columns, *(",".join(map(str, row)) for row in table)]))
+    else:
+        arrow = pytest.importorskip("pyarrow")
+        write_arrow(arrow.table(dict(zip(names, table.T, strict=True))), path)
+    if isinstance(places, str):
+        with pytest.raises(ValueError, match=f"which of the columns {places} is not clear .* a.{ending}#USERS,ITEMS"):
+            pairs.read_pairs(str(path), "pairs", people(), people())
+    else:
+        found = pairs.read_pairs(str(path), "pairs", people(), people()).pairs
+        assert [tuple(pair) for pair in found.pairs.tolist()] == [(0, 3), (1, 0), (2, 1), (2, 3)]
+
+
+def test_no_column_of_three_is_guessed_in_parquet(tmp_path):
+    arrow = pytest.importorskip("pyarrow")
+    write_arrow(arrow.table({"when": RIGHT, "who": LEFT, "what": RIGHT}), tmp_path / "a.parquet")
+    with pytest.raises(ValueError, match="when, who, what holds the users and items is not clear"):
+        pairs.read_pairs(f"{tmp_path}/a.parquet", "pairs", people(), people())
+    assert len(pairs.read_pairs(f"{tmp_path}/a.parquet#who,what", "pairs", people(), people()).pairs) == 4
+
+
+@pytest.mark.parametrize("header", ["userId,movieId\n", ""])
+def test_the_mark_that_excel_writes_before_a_text_is_no_part_of_it(header, tmp_path):
+    (tmp_path / "a.csv").write_text(f"\ufeff{header}2,3\n0,1\n", encoding="utf-8")
+    found = pairs.read_pairs(f"{tmp_path}/a.csv", "pairs", people(), people()).pairs
+    assert found.pairs.tolist() == [[0, 1], [2, 3]]
+    (tmp_path / "counts.csv").write_text("\ufeff3\n4\n", encoding="utf-8")
+    assert files.read_counts(f"{tmp_path}/counts.csv").tolist() == [3, 4]
+    (tmp_path / "training.toml").write_text("\ufeffbatch_size = 64\n", encoding="utf-8")
+    assert read_training(tmp_path / "training.toml") == {"batch_size": 64}
+
+
+@pytest.mark.parametrize("ids", [None, [0, 1, 2, 3], ["0", "1", "2", "3"]])
+def test_whole_numbers_may_have_a_point_in_text_too(ids, tmp_path):
+    """As pandas writes them where a column has a gap; other numbers, and those beyond 64 bits, are named."""
+    (tmp_path / "a.csv").write_text("user,item\n0.0,1.0\n2.0,3\n")
+    assert pairs.read_pairs(f"{tmp_path}/a.csv", "pairs", people(ids), people(ids)).pairs.pairs.tolist() == [
+        [0, 1],
+        [2, 3],
+    ]
+    for wrong in ("1.5", "1e0", "100000000000000000075", "-9223372036854775808.0", "9" * 5000):
+        (tmp_path / "a.csv").write_text(f"user,item\n0,1\n2,{wrong}\n")
+        with pytest.raises(ValueError, match=f"pair 1 has the item {wrong}, which is none of the table's"):
+            pairs.read_pairs(f"{tmp_path}/a.csv", "pairs", people(ids), people(ids))
+
+
+def test_an_id_that_reads_with_a_point_stays_that_id():
+    items = people(["1.0", "1", "film 2.0", "3"])
+    found = pairs.pairs_of((np.arange(4), np.array(["1", "1.0", "film 2.0", "3.0"])), "pairs", people(), items)
+    assert found.pairs.items.tolist() == [1, 0, 2, 3]
+
+
 def test_pairs_from_parquet(tmp_path):
     arrow = pytest.importorskip("pyarrow")
     write_arrow(arrow.table({"user": list("abcd"), "item": RIGHT}), tmp_path / "a.parquet")
@@ -329,6 +403,7 @@ BAD_TABLES: dict[str, tuple[str, Any, str]] = {
     "pickle in .npy": ("a.npy", _pickle, "Python objects are never loaded"),
     "pickle in .pt": ("a.pt", _pickle, "nothing was loaded"),
     "objects": ("a.npy", _objects, "Python objects are never loaded"),
+    "module in .pt": ("a.pt", lambda path: torch.save(torch.nn.Embedding(40, 3), path), "such as a whole module"),
     "checkpoint with objects": ("a.pt", _checkpoint_with_a_trap, "nothing was loaded"),
     "truncated .npy": ("a.npy", _cut(_npy(ROWS)), "cannot be read"),
     "truncated .npz": ("a.npz", _cut(lambda path: np.savez(path, a=ROWS)), "cannot be read"),
@@ -405,6 +480,7 @@ def test_a_bad_table_is_refused_with_its_file_and_the_reason(kind, tmp_path, cap
     assert cli(["--items", str(tmp_path / name)]) == 2
     said = capsys.readouterr().err
     assert reason in said and said.startswith("error: items")
+    assert "unsafely" not in said and "\x1b" not in said and said.count("\n") == 1  # in our words
     assert kind == "too few" or (name in said and "expected" in said.lower())
     assert not (tmp_path / "sprung").exists()
 
