@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from course_lib import __version__
+from course_lib import __version__, checking
 from course_lib.audit.cosines import LINEAR_WIDTH
 from course_lib.audit.files import read_counts, read_table
 from course_lib.audit.pairs import Found, read_pairs
@@ -29,6 +29,7 @@ from course_lib.audit.training import LOSSES, NEGATIVES, Training, read_training
 
 FAULT, REFUSED = 1, 2
 SNAPSHOT = "OLD/ and NEW/ (files items, users, pairs, held_out, counts, item_ids, user_ids)"
+ONE_MODEL = "one model with users, pairs and held-out pairs"
 TRAINING = tuple(field.name for field in fields(Training))
 
 
@@ -43,7 +44,10 @@ def main() -> None:
 
 def cli(argv: list[str] | None = None) -> int:
     """0 when a report was made, 1 where `--fail-on fault` found one, 2 when there is no report."""
-    given = _parser().parse_args(argv)
+    try:
+        given = _parser().parse_args(argv)
+    finally:  # --help leaves its text in the buffer: see below
+        sys.stdout.flush()
     try:
         report = _answered(given)
         for path, text in ((given.out, report.html), (given.json, lambda: _json(report))):
@@ -84,6 +88,8 @@ def report_of(arguments: list[str]) -> Report | Comparison:
 
 
 def _answered(given: argparse.Namespace) -> Report | Comparison:
+    checking.whole(given.seed, "--seed", 0)
+    _check_outputs(given)
     if given.new is None and given.again is None:
         return _audited(given)
     if given.table is None or given.new is None:
@@ -93,6 +99,23 @@ def _answered(given: argparse.Namespace) -> Report | Comparison:
             option = f"--{name.replace('_', '-')}"
             raise ValueError(f"{option} was given with two snapshots; expected the tables in the folders {SNAPSHOT}")
     return _compared(given)
+
+
+def _check_outputs(given: argparse.Namespace) -> None:
+    """Raises ValueError for what could not be written, before anything is computed."""
+    for name in ("out", "json"):
+        value = getattr(given, name)
+        path = Path("-" if value is None else value)
+        if path.is_dir() or not path.parent.is_dir():
+            what = "this is a folder" if path.is_dir() else f"there is no folder {path.parent}"
+            raise ValueError(f"--{name}: {path}: {what}; expected a file in a folder that there is")
+    if given.remedies is not None:
+        folder = Path(given.remedies)
+        there = next(each for each in (folder, *folder.parents) if each.exists())
+        if not there.is_dir():
+            raise ValueError(f"--remedies: {there} is a file; expected a folder")
+        if given.new is not None:
+            raise ValueError(f"--remedies: two snapshots were given; expected {ONE_MODEL}")
 
 
 def _compared(given: argparse.Namespace) -> Comparison:
@@ -122,6 +145,8 @@ def _audited(given: argparse.Namespace) -> Report:
     where = given.items or given.table
     if where is None or (given.items and given.table):
         raise ValueError("items: the item table was given twice or not at all; expected --items ITEMS, once")
+    if given.remedies is not None and None in (given.users, given.pairs, given.held_out):
+        raise ValueError(f"--remedies: no remedy could be measured; expected {ONE_MODEL}")
     items = read_table(where, "items", ids=given.item_ids, drop_zero_rows=given.drop_zero_rows)
     users = None
     if given.users is not None:
@@ -167,9 +192,8 @@ def _training(given: argparse.Namespace) -> Training:
 
 def _write_remedies(report: Report | Comparison, folder: Path) -> None:
     """FOLDER/<remedy>/users.npy and items.npy, the rows that were audited in their order, of each remedy."""
-    if isinstance(report, Comparison) or not report.remedies:
-        what = "two snapshots were given" if isinstance(report, Comparison) else "no remedy could be measured"
-        raise ValueError(f"--remedies: {what}; expected one model with users, pairs and held-out pairs")
+    if isinstance(report, Comparison) or not report.remedies:  # few users with both, or all items with one count
+        raise ValueError(f"--remedies: no remedy could be measured; expected {ONE_MODEL}")
     for effect in report.remedies:
         where = folder / effect.remedy.replace(",", "").replace(" ", "-")
         where.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,8 @@ The JSON (`Report.to_dict`), schema_version "1":
     tool            {name, version}
     inputs          {items: {rows, width, dtype, source, zero_rows}, users: the same or null, pairs, held_out: {pairs,
                     repeated, of_zero_rows, shared} or null, counts: "given", "of the pairs" or null, training: {...}}
-    options         {k, seed}
+    options         {k, seed}; the report comes again with --seed SEED; null where the generator was used before, or
+                    was made of no whole number
     verdicts        [{id, title, chapter, verdict: "fault" | "fine" | "cannot tell", support, figures: {name: number or
                     null}, advice, theorem}], in the order of `verdicts.CATALOGUE`; chapter is a page of the book,
                     theorem a label on it
@@ -21,7 +22,7 @@ import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.random import Generator
@@ -40,7 +41,7 @@ from course_lib.audit.questions.gauges import free_gauge
 from course_lib.audit.questions.lengths import popularity_lengths
 from course_lib.audit.questions.rows import collapsed_rank, dead_rows, duplicated_rows, hubs
 from course_lib.audit.questions.split import leaked_test_pairs
-from course_lib.audit.remedies import BACK, LOGQ, Bench, Correction, Effect, Tables
+from course_lib.audit.remedies import BACK, LOGQ, Bench, Effect, Tables
 from course_lib.audit.tables import Table, table_of
 from course_lib.audit.training import Training
 from course_lib.audit.verdicts import ANSWERS, CATALOGUE, Verdict
@@ -143,7 +144,7 @@ def audit(
     are zero, with their counts and pairs; progress: show a bar.
     Raises ValueError for what does not fit, is not finite, or has fewer than k + 2 items.
     """
-    checking.generator(rng)
+    seed, given_seed = drawn_seed(rng)
     k = checking.whole(k, "k")
     checking.whole(draws, "draws")
     item_table = table_of(items, "items", drop_zero_rows=drop_zero_rows)
@@ -156,14 +157,20 @@ def audit(
         raise checking.refuse(training, "training", "an audit.Training, such as Training(loss='bpr')")
     given = {"pairs": pairs, "held_out": held_out}
     found = {name: found_in(values, name, user_table, item_table) for name, values in given.items()}
-    evidence = _evidence(item_table, user_table, counts, found, training or Training(), k, rng)
+    evidence = _evidence(item_table, user_table, counts, found, training or Training(), k, seed)
     inputs = _inputs(item_table, user_table, counts, found, evidence)
     with _bar(progress) as step:
-        return _report(evidence, inputs, found, draws, wide, step)
+        return _report(evidence, inputs, {"k": k, "seed": given_seed}, found, draws, wide, step)
 
 
 def _report(
-    evidence: Evidence, inputs: dict[str, Any], found: dict[str, Found | None], draws: int, wide: bool, step: Step
+    evidence: Evidence,
+    inputs: dict[str, Any],
+    options: dict[str, Any],
+    found: dict[str, Found | None],
+    draws: int,
+    wide: bool,
+    step: Step,
 ) -> Report:
     step("cosines")
     cosines = look(evidence, draws=draws, wide=wide)
@@ -174,19 +181,29 @@ def _report(
     step("remedies")
     bench = bench_of(evidence)
     shown = [] if bench is None else remedies.effects(bench)
+    shift, notes = _measured(remedies.global_shift, bench, "A shift of all users")
+    shown += [] if shift is None else [shift]
     step("corrections")
-    correction, notes = _correction(bench)
+    correction, more_notes = _measured(remedies.ddc, bench, "DDC")
     served = {effect.remedy: effect for effect in shown if effect.remedy in (BACK, LOGQ)}
     last = [in_batch_bias(evidence, served), leaked_test_pairs(evidence), ddc_gain(evidence, correction, shown)]
     by_id = {verdict.id: verdict for verdict in (*rows, *popular, free_gauge(cosines), *last)}
     verdicts = tuple(by_id[name] for name in CATALOGUE)
     if correction is not None:
         shown = [*shown, correction.effect]
-    options = {"k": evidence.k, "seed": evidence.seed}
-    return Report(verdicts, tuple(shown), cosines, inputs, options, (*_notes(evidence, found), *notes), evidence)
+    said = (*_notes(evidence, found), *notes, *more_notes)
+    return Report(verdicts, tuple(shown), cosines, inputs, options, said, evidence)
 
 
 # ---- arguments
+
+
+def drawn_seed(rng: Generator) -> tuple[int, int | None]:
+    """(the seed that is drawn from rng, n), with n such that default_rng(n) draws the same, or None."""
+    drawn = int(checking.generator(rng).integers(2**32))
+    entropy = getattr(rng.bit_generator.seed_seq, "entropy", None)
+    again = isinstance(entropy, int) and int(np.random.default_rng(entropy).integers(2**32)) == drawn
+    return drawn, entropy if again else None
 
 
 def found_in(values: Any, name: str, users: Table | None, items: Table) -> Found | None:
@@ -205,7 +222,7 @@ def _evidence(
     found: dict[str, Found | None],
     training: Training,
     k: int,
-    rng: Generator,
+    seed: int,
 ) -> Evidence:
     pairs, held_out = (None if each is None else each.pairs for each in found.values())
     if counts is not None:
@@ -225,7 +242,7 @@ def _evidence(
         held_out,
         training,
         k,
-        int(rng.integers(2**32)),
+        seed,
         len(items.zero_rows),
         0 if users is None else len(users.zero_rows),
         shared,
@@ -276,13 +293,16 @@ def bench_of(evidence: Evidence) -> Bench | None:
     return Bench(evidence) if able.sum() >= FEWEST_LISTS else None
 
 
-def _correction(bench: Bench | None) -> tuple[Correction | None, list[str]]:
+Measured = TypeVar("Measured")
+
+
+def _measured(remedy: Callable[[Bench], Measured], bench: Bench | None, name: str) -> tuple[Measured | None, list[str]]:
     if bench is None:
         return None, []
     try:
-        return remedies.ddc(bench), []
+        return remedy(bench), []
     except ValueError as problem:  # head and tail with one mean, items of a user that sum to zero
-        return None, [f"DDC could not be set up: {problem}."]
+        return None, [f"{name} could not be set up: {problem}."]
 
 
 Step = Callable[[str], None]

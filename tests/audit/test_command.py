@@ -70,6 +70,36 @@ def test_the_tables_of_the_remedies_are_written(folder, tmp_path, capsys):
     assert "--remedies: no remedy could be measured" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        (["--out", "{}/nodir/x.html"], "--out: {0}/nodir/x.html: there is no folder {0}/nodir; expected"),
+        (["--json", "{}/nodir/x.json"], "--json: {0}/nodir/x.json: there is no folder {0}/nodir; expected"),
+        (["--out", "{}"], "--out: {0}: this is a folder"),
+        (["--remedies", "{}/clean.npz/new"], "--remedies: {0}/clean.npz is a file; expected a folder"),
+        (["--remedies", "{}/new"], "--remedies: no remedy could be measured; expected one model with users"),
+        (["{}", "--remedies", "{}/new"], "--remedies: two snapshots were given"),
+        (["--seed", "-1"], "--seed is -1; expected a whole number of at least 0"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_before_anything_is_computed(given, reason, folder, capsys, monkeypatch):
+    for work in ("audit", "compare", "read_table", "read_snapshot"):
+        monkeypatch.setattr(command, work, lambda *_, **__: pytest.fail("computed"))
+    assert cli([f"{folder}/clean.npz#items", *(part.format(folder) for part in given)]) == 2
+    assert reason.format(folder) in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("seed", [0, 7])
+def test_the_seed_of_a_report_makes_it_again(seed, tmp_path, capsys):
+    rows = np.random.default_rng(3).standard_normal((60, 4))
+    np.save(tmp_path / "items.npy", rows)
+    (tmp_path / "new").mkdir()
+    np.save(tmp_path / "new" / "items.npy", rows)
+    for given in ([f"{tmp_path}/items.npy"], [f"{tmp_path}/items.npy", f"{tmp_path}/new"]):
+        assert cli([*given, "--json", "--seed", str(seed)]) == 0
+        assert json.loads(capsys.readouterr().out)["options"]["seed"] == seed
+
+
 def test_a_pipeline_can_fail_on_a_fault(folder, capsys):
     assert cli([*arguments(folder, "leak"), "--fail-on", "fault"]) == 1
     assert cli(arguments(folder, "leak")) == 0
@@ -102,6 +132,20 @@ def test_a_reader_that_has_read_enough_is_no_fault(folder, monkeypatch):
         monkeypatch.setattr("sys.stdout", pipe)
         with pytest.raises(SystemExit) as stopped:
             command.main()
+    assert stopped.value.code == 2
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_a_reader_of_the_help_that_has_read_enough_is_no_crash(option, monkeypatch):
+    """argparse prints into the buffer and exits: Python would flush it at its end, complain, and exit with 120."""
+    read, write = os.pipe()
+    os.close(read)
+    monkeypatch.setattr("sys.argv", ["two-tower-audit", option])
+    with open(write, "w") as pipe:
+        monkeypatch.setattr("sys.stdout", pipe)
+        with pytest.raises(SystemExit) as stopped:
+            command.main()
+        assert os.fstat(write).st_rdev == os.stat(os.devnull).st_rdev  # what is left has somewhere to go
     assert stopped.value.code == 2
 
 

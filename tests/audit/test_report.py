@@ -48,6 +48,18 @@ def test_the_json_has_its_schema_and_no_nan(report: Report) -> None:
     }
 
 
+def test_the_seed_is_the_one_that_makes_the_report_again_or_none() -> None:
+    table = np.random.default_rng(1).standard_normal((60, 4))
+    random, used = np.random.default_rng(), np.random.default_rng(0)
+    used.random()
+    for rng, known in ((np.random.default_rng(5), 5), (random, random.bit_generator.seed_seq.entropy)):
+        found = audit(table, rng=rng)
+        assert found.options["seed"] == known
+        assert audit(table, rng=np.random.default_rng(known)).to_dict() == found.to_dict()
+    for rng in (used, np.random.default_rng([1, 2]), np.random.default_rng(0).spawn(1)[0]):
+        assert audit(table, rng=rng).options["seed"] is None
+
+
 def test_the_report_counts_its_answers(report: Report) -> None:
     assert (
         repr(report)

@@ -27,7 +27,7 @@ from numpy.random import Generator
 from course_lib import __version__, checking
 from course_lib.audit.evidence import Evidence
 from course_lib.audit.page import Contents, framed, page
-from course_lib.audit.report import audit, bench_of, found_in
+from course_lib.audit.report import audit, bench_of, drawn_seed, found_in
 from course_lib.audit.snapshots import questions
 from course_lib.audit.snapshots.change import change
 from course_lib.audit.snapshots.rows import files_in as files_in
@@ -119,7 +119,7 @@ def compare(
     given = {"old": old, "new": new} | ({} if again is None else {"again": again})
     snapshots = {name: snapshot_of(each, name, drop_zero_rows=drop_zero_rows) for name, each in given.items()}
     checking.whole(k, "k")
-    seed = int(checking.generator(rng).integers(2**32))
+    seed, given_seed = drawn_seed(rng)
     mine = snapshots["new"]
     if (pairs is not None or held_out is not None) and any(each.users is None for each in snapshots.values()):
         raise ValueError(
@@ -137,7 +137,7 @@ def compare(
     faults = {name: _faults(each, training or Training(), k, seed, progress) for name, each in evidence.items()}
     rows = {"items": matched.items, "users": matched.users}
     source = " to ".join(snapshots[name].items.source for name in ("old", "new"))
-    return Comparison(_verdicts(evidence, faults, k), rows, faults, {"k": k, "seed": seed}, source)
+    return Comparison(_verdicts(evidence, faults, k), rows, faults, {"k": k, "seed": given_seed}, source)
 
 
 def _verdicts(evidence: dict[str, Evidence], faults: dict[str, list[str]], k: int) -> tuple[Verdict, ...]:
