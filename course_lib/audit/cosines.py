@@ -26,7 +26,7 @@ from course_lib.maths.gauge.algebra import rank
 from course_lib.maths.gauge.firmness import stretch_within
 from course_lib.maths.popularity import norm_correlation
 
-BALANCE_TOLERANCE = 0.05
+BALANCE_TOLERANCE = 0.05  # of `imbalance`
 LINEAR_WIDTH = 64  # wider tables have more than 2,080 unknowns: counted only when asked for
 MARGIN_WORK = 4 * 10**9  # about a second
 LENGTHS_VARY = 0.01  # relative: how exactly lengths are held, where it is asked what that leaves of the neighbours
@@ -375,7 +375,7 @@ def _on_users(found: Cosines) -> list[str]:
         )
         words.append(
             f"At the common scale that suits them best, A^T A and B^T B differ by {100 * found.imbalance:.1f} % of "
-            f"their size: the tables are {state}."
+            f"the sum of their norms: the tables are {state}."
         )
     if found.balanced_overlap is not None:
         words.append(

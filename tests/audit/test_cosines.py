@@ -10,6 +10,7 @@ import pytest
 
 from course_lib import gauge, geometry
 from course_lib.audit import audit, cosines, evidence
+from course_lib.audit.questions.gauges import free_gauge
 from course_lib.audit.tables import table_of
 
 
@@ -117,6 +118,18 @@ def test_balance_and_gauge_free_neighbours() -> None:
     tilted = look(B, A, rng=rng())
     assert tilted.imbalance > 0.3 and "not balanced" in words(tilted)
     assert tilted.score_overlap < level.score_overlap
+
+
+def test_imbalance_is_the_difference_over_the_sum_of_the_norms() -> None:
+    A, B = rng().standard_normal((80, 6)), rng(1).standard_normal((90, 6)) * [4, 2, 1, 1, 1, 0.5]
+    report = look(B, A, rng=rng())
+    G, H = A.T @ A, B.T @ B
+    c = (np.linalg.norm(H) / np.linalg.norm(G)) ** 0.25  # A c and B / c have Gramians of one norm
+    G, H = G * c**2, H / c**2
+    share = np.linalg.norm(G - H) / (np.linalg.norm(G) + np.linalg.norm(H))
+    assert report.imbalance == pytest.approx(share)
+    assert f"differ by {100 * share:.1f} % of the sum of their norms" in words(report)
+    assert f"differ by {100 * share:.0f} % of the sum of their norms" in free_gauge(report).support
 
 
 def test_counts_that_follow_lengths_are_reported() -> None:

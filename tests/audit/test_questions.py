@@ -89,6 +89,38 @@ def test_a_slope_beyond_the_quartic_law_is_not_the_size_of_the_training() -> Non
         assert word in audit(table, counts=counts, rng=rng())["popularity-lengths"].support, slope
 
 
+def test_the_advice_on_lengths_goes_by_the_sign_of_the_slope() -> None:
+    """To divide items by a power of their counts makes short popular items shorter still."""
+    counts = np.geomspace(1, 1000, 400)
+    for slope in (0.2, -0.2):
+        table = rng().standard_normal((400, 8))
+        table *= (counts**slope / np.linalg.norm(table, axis=1))[:, None]
+        verdict = audit(table, counts=counts, rng=rng())["popularity-lengths"]
+        assert verdict.verdict == "fault"
+        assert ("Do not divide" in verdict.advice) == (slope < 0) and ("divide them" in verdict.advice) == (slope > 0)
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-7])
+def test_items_of_one_length_but_for_those_without_a_pair(noise: float) -> None:
+    """Trained items on a sphere, the others inside it: a correlation is not defined, or is one of rounding."""
+    counts = np.maximum(np.arange(300) - 50, 0)
+    table = np.eye(8)[np.arange(300) % 8] * (1 + noise * rng().standard_normal((300, 1)))
+    table[counts == 0] *= 0.3
+    verdict = audit(table, counts=counts, rng=rng())["popularity-lengths"]
+    assert verdict.verdict == "fine" and verdict.figures["items"] == 249
+    assert "The 249 items with a training pair have one length" in verdict.support and "51 others" in verdict.support
+
+
+def test_a_collapsed_model_gets_its_report() -> None:
+    """All items equal: no direction of popularity to shift along, said in a note, and all other remedies measured."""
+    model = planted.clean(5)
+    found = replace(model, items=np.ones_like(model.items)).audited(5)
+    assert {"collapsed-rank", "duplicated-rows"} <= set(found.ids("fault"))
+    assert [effect.remedy for effect in found.remedies] == [*REMEDIES]
+    assert [note.partition(" could")[0] for note in found.notes] == ["A shift of all users", "DDC"]
+    assert all("same mean embedding" in note for note in found.notes)
+
+
 def test_the_direction_predicts_items_that_it_was_not_made_of() -> None:
     """By hand: head mean less tail mean on one half, correlation on the other."""
     model = planted.PLANTS["popularity-direction"](3, 2)

@@ -19,6 +19,7 @@ from course_lib.audit import CHANGES, Comparison, Snapshot, Table, compare, read
 from course_lib.audit.command import cli
 from course_lib.audit.rates import rates
 from course_lib.audit.snapshots.change import rotation
+from course_lib.audit.snapshots.questions import SPREAD, new_faults
 from course_lib.audit.tables import table_of
 
 THOROUGH = os.environ.get("COURSE_EXAMPLES") == "thorough"
@@ -166,6 +167,32 @@ def test_a_rotation_changes_nothing_and_another_gauge_only_the_neighbours() -> N
     assert other["lists-changed"].figures["kept"] > 0.999 and other["lists-changed"].verdict == "fine"
     assert other["neighbours-changed"].verdict == "fault" and "the gauge moved" in other["neighbours-changed"].advice
     assert other["neighbours-changed"].figures["moved_by_matrix"] < 1e-6
+    lengths = other["lengths-drifted"]
+    assert lengths.figures["spread"] > SPREAD and lengths.figures["spread_of_scores"] < 1e-6
+    assert lengths.verdict == "fine" and "the gauge changed" in lengths.support and not lengths.advice
+
+
+def test_lengths_are_judged_by_the_scores_where_there_are_users() -> None:
+    """The gauge changed: by itself, off a sphere, and with a drift that the scores see."""
+    items, users = two().old
+    unit = items / np.linalg.norm(items, axis=1, keepdims=True)
+    R = gauge.random_linear_gauge(items.shape[1], spread=1.0, rng=rng(3))
+    longer = items * np.maximum(two().pairs.col_counts, 1)[:, None] ** 0.4
+    for before, after, verdict in ((unit, unit, "fine"), (items, longer, "fault"), (items, unit, "fault")):
+        new_users, new_items = gauge.apply_linear_gauge(users, after, R)
+        found = compare((before, users), (new_items, new_users), pairs=two().pairs, rng=rng())["lengths-drifted"]
+        assert found.verdict == verdict, found.support
+        ratio = np.log(np.linalg.norm(users @ after.T, axis=0) / np.linalg.norm(users @ before.T, axis=0))
+        assert found.figures["spread_of_scores"] == pytest.approx(ratio.std(), abs=1e-6)
+
+
+def test_one_fault_is_no_faults() -> None:
+    said = [new_faults(["hubs"] * count, [], None).support for count in range(3)]
+    assert [text.split(" in ")[0].removeprefix("The audit finds ") for text in said] == [
+        "0 faults",
+        "1 fault",
+        "2 faults",
+    ]
 
 
 def test_without_a_second_training_what_chance_moves_is_not_judged() -> None:

@@ -43,8 +43,8 @@ def free_gauge(found: Cosines) -> Verdict:
         return cannot_tell(name, why, "Give the user table: balanced tables are in the gauge of weight decay.", figures)
     if found.imbalance <= BALANCE_TOLERANCE:
         support = (
-            f"A^T A and B^T B agree up to {100 * found.imbalance:.1f} % at the best common scale: the cosines are "
-            "those of the gauge that equal weight decay, or a small start, chooses."
+            f"At the best common scale, A^T A and B^T B differ by {100 * found.imbalance:.1f} % of the sum of their "
+            "norms: the cosines are those of the gauge that equal weight decay, or a small start, chooses."
         )
         return Verdict(name, "fine", support, figures, "", pictures)
     if found.balanced_overlap is None:
@@ -52,9 +52,10 @@ def free_gauge(found: Cosines) -> Verdict:
         return cannot_tell(name, why, "A gauge that balances them is not unique.", figures)
     fault = found.balanced_overlap < KEPT
     support = (
-        f"The tables are not balanced (A^T A and B^T B differ by {100 * found.imbalance:.0f} % at the best common "
-        f"scale). The gauge that balances them changes no score and keeps {100 * found.balanced_overlap:.0f} % of the "
-        f"top {found.k} by cosine (chance {100 * found.chance:.2g} %)."
+        "The tables are not balanced (at the best common scale, A^T A and B^T B differ by "
+        f"{100 * found.imbalance:.0f} % of the sum of their norms). The gauge that balances them changes no score and "
+        f"keeps {100 * found.balanced_overlap:.0f} % of the top {found.k} by cosine "
+        f"(chance {100 * found.chance:.2g} %)."
     )
     advice = (
         "Cosines between items are an accident of the training here. Compare items by scores (gauge.score_rows), or "

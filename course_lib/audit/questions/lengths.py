@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.audit.evidence import CANDIDATES, FEWEST_ITEMS, Evidence, Float, of_users
+from course_lib.audit.evidence import CANDIDATES, FEWEST_ITEMS, SPHERE_TOLERANCE, Evidence, Float, of_users
 from course_lib.audit.verdicts import Number, Picture, Verdict, cannot_tell, judged
 from course_lib.data import metrics
 from course_lib.maths import gauge, popularity
@@ -15,6 +15,15 @@ CORRELATION, SLOPE = 0.25, 0.02  # of log length and log count: from here on a f
 FAR = 0.25  # the slope of the quartic law far beyond its crossover; 0 before it
 RESAMPLES, BINS = 200, 10
 HEAD, LISTS = 0.01, 500  # the most popular items, and the users for whom lists are made
+LONGER = (
+    "A dot product ranks long items higher, whoever asks. Decide whether you want that: normalise the items, "
+    "divide them by a power of their counts, or rank by cosine; compare the lists on held-out pairs."
+)
+SHORTER = (
+    "Popular items are shorter, and a dot product ranks short items lower, whoever asks. Decide whether you want that: "
+    "normalise the items, or rank by cosine; compare the lists on held-out pairs. Do not divide the items by a power "
+    "of their counts: that makes the popular ones shorter still."
+)
 
 
 def popularity_lengths(evidence: Evidence) -> Verdict:
@@ -32,16 +41,24 @@ def popularity_lengths(evidence: Evidence) -> Verdict:
             f"{100 * shares['head_by_chance']:.1f} %; without the items' part along the popularity direction, "
             f"{100 * shares['kept_without_direction']:.0f} % of a list stays."
         )
+    level = (_lists_drawn(shares) if shares else _quantiles(evidence),)
     if evidence.on_sphere:
         figures: dict[str, Number] = {"unevenness": evidence.unevenness, **shares}
         support = f"All items have one length, so lengths know nothing of popularity.{lists}"
-        return Verdict(name, "fine", support, figures, "", (_lists_drawn(shares) if shares else _quantiles(evidence),))
+        return Verdict(name, "fine", support, figures, "", level)
     if evidence.counts is None:
         return cannot_tell(name, "The items have different lengths, and no counts were given.", "Give counts or pairs.")
     trained = np.flatnonzero(evidence.counts > 0)
     if len(trained) < FEWEST_ITEMS or np.ptp(evidence.counts[trained]) == 0:
         why = f"{len(trained)} items have a training pair, or all have the same count."
         return cannot_tell(name, why, f"A slope needs {FEWEST_ITEMS} items with different counts.")
+    lengths = evidence.norms[trained]
+    if np.abs(lengths / np.median(lengths) - 1).max() <= SPHERE_TOLERANCE:
+        support = (
+            f"The {len(trained):,} items with a training pair have one length, so lengths know nothing of how popular "
+            f"these are; not all of the {len(evidence.items) - len(trained):,} others have that length.{lists}"
+        )
+        return Verdict(name, "fine", support, {"items": len(trained), **shares}, "", level)
     rng = evidence.rng(name)
     some = trained if len(trained) <= CANDIDATES else rng.choice(trained, CANDIDATES, replace=False)
     norms, counts = evidence.norms[some], evidence.counts[some]
@@ -57,12 +74,7 @@ def popularity_lengths(evidence: Evidence) -> Verdict:
         f"Cosine training gives 0 before the crossover of the quartic law and {FAR} far beyond it; the size of the "
         f"training alone {'cannot' if low > FAR or high < 0 else 'can'} explain this slope.{lists}"
     )
-    advice = (
-        "A dot product ranks long items higher, whoever asks. Decide whether you want that: normalise the items, "
-        "divide them by a power of their counts, or rank by cosine; compare the lists on held-out pairs."
-        if fault
-        else ""
-    )
+    advice = (LONGER if slope > 0 else SHORTER) if fault else ""
     return Verdict(name, judged(fault), support, figures, advice, (_picture(norms, counts),))
 
 

@@ -12,7 +12,7 @@ from course_lib.audit.evidence import CANDIDATES, AnyArray, Evidence, Float, Ids
 from course_lib.audit.questions.lengths import slope_interval
 from course_lib.data import metrics
 from course_lib.data.interactions import Interactions
-from course_lib.maths import gauge, popularity
+from course_lib.maths import gauge, geometry, popularity
 
 LISTED_USERS = 500  # users whose lists are compared, drawn at random
 BANDS, EDGES = ("tail", "middle", "head"), (0.5, 0.9)  # of the items, by count: shares at which the next band begins
@@ -35,8 +35,9 @@ class Change:
 
     lists (u,): the same for users' lists by dot product; crossed (u,): of the old users with the new items, against the
     old lists; rotated (u,): after the rotation that fits best. residual: what the best rotation and scale leave of the
-    new rows, ||c A Q - B|| / ||B||; linear: what the best matrix leaves; centre: distance of the mean directions, old
-    rotated by the best rotation of the directions; centres: their two lengths.
+    new rows, ||c A Q - B|| / ||B||; linear: what the best matrix leaves; weights: as lengths, of the items' columns of
+    scores, which no gauge changes (None without users, and where a column is zero); centre: distance of the mean
+    directions, old rotated by the best rotation of the directions; centres: their two lengths.
     """
 
     neighbours: Float
@@ -47,6 +48,7 @@ class Change:
     residual: float
     linear: float
     lengths: Lengths
+    weights: Lengths | None
     centre: float
     centres: tuple[float, float]
 
@@ -64,7 +66,8 @@ def change(old: Evidence, new: Evidence) -> Change:
         band=None if not new.counts_vary else bands(new)[new.chosen[new.queries]],
         residual=_left(scale * (old.items @ Q.astype(old.items.dtype)) - new.items, new.items),
         linear=_linear(old.items, new.items),
-        lengths=_lengths(old, new),
+        lengths=_lengths(old.norms, new.norms, new),
+        weights=_weights(old, new),
         centre=float(np.linalg.norm(means[0] @ unit_Q - means[1])),
         centres=(float(np.linalg.norm(means[0])), float(np.linalg.norm(means[1]))),
         **lists,
@@ -101,8 +104,15 @@ def _linear(old: AnyArray, new: AnyArray) -> float:
     return _left(triangle[width:, width:], triangle[:, width:])
 
 
-def _lengths(old: Evidence, new: Evidence) -> Lengths:
-    ratio = new.norms / old.norms
+def _weights(old: Evidence, new: Evidence) -> Lengths | None:
+    if old.users is None or new.users is None:
+        return None
+    left, right = (geometry.norm(gauge.score_rows(each.users, each.items)).astype(np.float64) for each in (old, new))
+    return _lengths(left, right, new) if min(left.min(), right.min()) > 0 else None
+
+
+def _lengths(before: Float, after: Float, new: Evidence) -> Lengths:
+    ratio = after / before
     scale = float(np.median(ratio))
     slope = None
     trained = np.flatnonzero(new.counts > 0) if new.counts is not None else np.zeros(0, np.int64)

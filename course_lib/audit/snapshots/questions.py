@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from course_lib.audit.evidence import Evidence, Float
+from course_lib.audit.evidence import SPHERE_TOLERANCE, Evidence, Float
 from course_lib.audit.remedies import SIDES, Bench
-from course_lib.audit.snapshots.change import BANDS, Change
+from course_lib.audit.snapshots.change import BANDS, Change, Lengths
 from course_lib.audit.verdicts import Answer, Number, Picture, Verdict, cannot_tell, judged
 
 LOST, KEPT = 0.10, 0.80  # shares without a second training: below LOST no two seeds of ours were, above KEPT none
@@ -88,32 +88,36 @@ def lists_changed(change: Change, again: Change | None, k: int) -> Verdict:
 
 
 def lengths_drifted(change: Change, again: Change | None, old: Evidence, new: Evidence) -> Verdict:
-    """A fault where the log ratio of new to old lengths has a spread of SPREAD, or goes with log count by SLOPE, or one
-    table alone is on a sphere. More than NOISE times a second training, where that is more.
+    """A fault by `_drifted`, or where one table alone is on a sphere.
+
+    With users it must show in the scores, as a gauge changes lengths alone: by `_drifted` of their columns, or where
+    one table is on a sphere, by any spread that is more than rounding.
     """
     name = "lengths-drifted"
-    lengths = change.lengths
+    lengths, weights = change.lengths, change.weights
     figures: dict[str, Number] = {"scale": lengths.scale, "spread": lengths.spread}
-    slope, low, high = lengths.slope or (0.0, 0.0, 0.0)
     if lengths.slope is not None:
-        figures |= {"slope": slope, "slope_low": low, "slope_high": high}
-    noise_spread, noise_slope = 0.0, 0.0
+        figures |= dict(zip(("slope", "slope_low", "slope_high"), lengths.slope, strict=True))
     if again is not None:
-        noise_spread, noise_slope = again.lengths.spread, abs((again.lengths.slope or (0.0,))[0])
-        figures |= {"spread_again": noise_spread, "slope_again": noise_slope}
-    steeper = abs(slope) >= max(SLOPE, NOISE * noise_slope) and not low <= 0 <= high
-    fault = old.on_sphere != new.on_sphere or steeper or lengths.spread >= max(SPREAD, NOISE * noise_spread)
-    support = f"The ratio of new to old length has the median {lengths.scale:.3g}"
-    support += f" and a spread of {100 * lengths.spread:.1f} %"
-    if lengths.slope is not None:
-        support += f"; it goes with the count by a slope of {slope:+.3f} (95 % interval {low:+.3f} to {high:+.3f})"
-    if old.on_sphere != new.on_sphere:
+        figures |= {"spread_again": again.lengths.spread, "slope_again": _steepness(again.lengths)}
+    apart = old.on_sphere != new.on_sphere
+    fault = apart or _drifted(lengths, None if again is None else again.lengths)
+    support = f"The ratio of new to old length has the median {lengths.scale:.3g} and {_said(lengths)}"
+    if apart:
         support += f". The old table is {'on' if old.on_sphere else 'off'} the sphere, the new one is not so"
+    if weights is not None:
+        figures |= {"spread_of_scores": weights.spread}
+        figures |= {} if weights.slope is None else {"slope_of_scores": weights.slope[0]}
+    if fault and weights is not None:
+        drifted = _drifted(weights, None if again is None else again.weights)
+        fault = drifted or (apart and weights.spread > SPHERE_TOLERANCE)
+        support += f". For the items' columns of scores, which no gauge changes, this ratio has {_said(weights)}"
+        support += "" if fault else ": the gauge changed, and dot products weigh the items as before, or nearly so"
     advice = (
         "Dot products now weigh items differently: look at the schedule, the decay and the normalising of the training."
     )
-    names = {"spread": "spread", "spread_again": "spread, second training"}
-    names |= {"slope": "slope", "slope_again": "slope, second training"}
+    names = {"spread": "spread", "spread_again": "spread, second training", "spread_of_scores": "spread, of scores"}
+    names |= {"slope": "slope", "slope_again": "slope, second training", "slope_of_scores": "slope, of scores"}
     picture = _figures_drawn("Log ratio of the lengths, and its slope on log count", "log ratio", figures, names)
     return Verdict(name, judged(fault), f"{support}.", figures, advice if fault else "", (picture,))
 
@@ -193,7 +197,7 @@ def new_faults(old: Sequence[str], new: Sequence[str], again: Sequence[str] | No
         "added": len(added),
         "gone": len(gone),
     }
-    support = f"The audit finds {len(old)} faults in the old model and {len(new)} in the new one"
+    support = f"The audit finds {len(old)} fault{'s' * (len(old) != 1)} in the old model and {len(new)} in the new one"
     support += f"; new: {', '.join(added)}" if added else "; none that no old training has"
     support += f"; gone: {', '.join(gone)}." if gone else "."
     advice = "The report on the new model says for each of them what was measured and what to do."
@@ -203,6 +207,29 @@ def new_faults(old: Sequence[str], new: Sequence[str], again: Sequence[str] | No
 
 
 # ---- parts
+
+
+def _drifted(lengths: Lengths, again: Lengths | None) -> bool:
+    """Whether the log ratio has a spread of SPREAD, or goes with log count by SLOPE (its interval leaves out 0).
+
+    More than NOISE times a second training, where that is more.
+    """
+    _, low, high = lengths.slope or (0.0, 0.0, 0.0)
+    noise_spread, noise_slope = (0.0, 0.0) if again is None else (again.spread, _steepness(again))
+    steeper = _steepness(lengths) >= max(SLOPE, NOISE * noise_slope) and not low <= 0 <= high
+    return steeper or lengths.spread >= max(SPREAD, NOISE * noise_spread)
+
+
+def _steepness(lengths: Lengths) -> float:
+    return abs((lengths.slope or (0.0,))[0])
+
+
+def _said(lengths: Lengths) -> str:
+    said = f"a spread of {100 * lengths.spread:.1f} %"
+    if lengths.slope is not None:
+        slope, low, high = lengths.slope
+        said += f"; it goes with the count by a slope of {slope:+.3f} (95 % interval {low:+.3f} to {high:+.3f})"
+    return said
 
 
 def _kept(shares: Float, again: Float | None) -> Answer:
