@@ -134,8 +134,8 @@ def picture() -> str:
     said += "shares of P0 and P1. The table below counts all verdicts."
     named = svg.replace("<svg", f'<svg role="img" aria-label="{said}"', 1)
     both = HEX.sub(lambda color: f"light-dark({color[0]}, {dark_color(color[0])})", named)  # as the page's scheme is
-    drawn, reasons = sum(map(len, groups.values())), ", ".join(f"{n} that {why}" for why, n in left_out.items())
-    note = f"{drawn} of {drawn + left_out.total()} printed numbers are drawn. Not drawn: {reasons}."
+    points, reasons = sum(map(len, groups.values())), ", ".join(f"{n} that {why}" for why, n in left_out.items())
+    note = f"{points} of {points + left_out.total()} printed numbers are drawn. Not drawn: {reasons}."
     return f'<div class="results-picture" tabindex="0">{both}</div><p>{note}</p>'
 
 
