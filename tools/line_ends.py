@@ -12,7 +12,9 @@ VERBATIM = (nodes.FixedTextElement, nodes.literal, nodes.math)  # stays as it wa
 PERCENT = re.compile(r"(?<=\d) ?%(?!\w)")
 PUNCTUATION = re.compile(r"[.,;:!?)\]’”]+")
 KEPT = "kept"  # course.css
-LONGEST = 40  # characters of a formula's source: a longer one may need a line of its own, or scrolls
+SILENT = re.compile(r"[\s{}^_&]")  # takes no room of its own
+COMMAND = re.compile(r"\\[a-zA-Z]+|\\.")  # one sign
+LONGEST = 28  # letters and signs of a formula: a longer one may need a line of its own, or scrolls
 
 
 def keep_percent(parent: nodes.Element) -> None:
@@ -33,7 +35,7 @@ def keep_punctuation(parent: nodes.Element) -> None:
         if not isinstance(formula, nodes.math) or not isinstance(behind, nodes.Text):
             continue
         end = PUNCTUATION.match(behind.astext())
-        if end and len(formula.astext()) <= LONGEST:
+        if end and len(SILENT.sub("", COMMAND.sub("x", formula.astext()))) <= LONGEST:
             together = nodes.inline("", "", formula, nodes.Text(end[0]), classes=[KEPT])
             parent[at : at + 2] = [together, nodes.Text(behind.astext()[end.end() :])]
 

@@ -41,4 +41,7 @@ def test_a_short_formula_keeps_the_punctuation_behind_it() -> None:
     )
     assert [one.astext() for one in kept.findall(nodes.inline)] == ["h=0.04,", "n)."]
     assert kept.astext() == "h=0.04, whichk (see n)." and len(list(kept.findall(nodes.math))) == 3
+    assert list(
+        page(nodes.math("", r"\lVert q\rVert^2 = \lVert\Delta q\rVert^{2}"), nodes.Text(".")).findall(nodes.inline)
+    )
     assert not list(page(nodes.math("", "x + " * 20), nodes.Text(".")).findall(nodes.inline))
