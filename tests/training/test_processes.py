@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -432,3 +433,48 @@ def test_what_processes_were_given_is_told_apart_by_names_order_and_numbers() ->
     )
     others = [{"a": np.ones(3)}, {"a": np.ones(2, np.float32)}, {"b": np.ones(2)}, {"a": torch.zeros(2).double()}]
     assert len({alike._bytes(one) for one in (*others, {"a": torch.ones(2).double()}, {"a": np.ones(2)})}) == 5
+
+
+def test_a_wait_looks_up_while_it_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short pauses that double, up to two thousandths of a second; a process that is lost meanwhile ends it."""
+    pauses: list[float] = []
+    monkeypatch.setattr(processes, "time", SimpleNamespace(sleep=pauses.append))
+    answers = iter([*[False] * 10, True])
+    work = SimpleNamespace(is_completed=lambda: next(answers), wait=lambda: pauses.append(0))
+    watch = SimpleNamespace(lost={}, words=lambda: "process 1 of 2 died")
+    team = SimpleNamespace(_watch=watch, _pending=None)
+    processes.Team.wait(team, work)
+    assert pauses == [*(pytest.approx(2e-5 * 2**turn) for turn in range(7)), 2e-3, 2e-3, 2e-3, 0]
+    watch.lost, work.is_completed = {1: "died"}, lambda: False
+    with pytest.raises(processes.ProcessLost, match="process 1 of 2 died"):
+        processes.Team.wait(team, work)
+    assert team._pending is work
+
+
+def test_process_0_keeps_the_table_that_all_find(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MASTER_ADDR", "127.0.0.1")
+    told: list[Any] = []
+    kept = processes._store(SimpleNamespace(global_rank=0, broadcast=told.append))
+    found = processes._store(SimpleNamespace(global_rank=1, broadcast=lambda _: told[0]))
+    kept.set("x", "1")
+    assert found.get("x") == b"1"
+
+
+def test_a_process_that_cannot_leave_is_ended_and_says_why(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ended = threading.Event()
+
+    def end(status: int) -> None:
+        watch._stop.set()
+        ended.set()
+
+    monkeypatch.setattr(processes, "BEAT", 0.01)
+    monkeypatch.setattr(processes, "GRACE", 0.1)
+    monkeypatch.setattr(processes, "os", SimpleNamespace(_exit=end))
+    begun = time.monotonic()
+    watch = processes._Watch(torch.distributed.HashStore(), 0, 2)
+    watch.lost[1] = "died"
+    assert ended.wait(5) and time.monotonic() - begun > 0.1
+    watch.stop()
+    assert capsys.readouterr().err == "process 0 of 2 ends: process 1 of 2 died\n"
