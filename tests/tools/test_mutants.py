@@ -125,7 +125,12 @@ def test_survivors_are_run_again_by_name(
     folder: Path, monkeypatch: pytest.MonkeyPatch, again: bool, called: list[list[str]]
 ) -> None:
     calls: list[list[str]] = []
-    monkeypatch.setattr(mutants, "mutmut", lambda folder, names, limit=None: calls.append(names) or 0)
+
+    def call(folder: Path, names: list[str], limit: float | None = None) -> int:
+        calls.append(names)
+        return 0
+
+    monkeypatch.setattr(mutants, "mutmut", call)
     for name in ("prepare", "reach_elsewhere"):
         monkeypatch.setattr(mutants, name, lambda folder: None)
     monkeypatch.setattr(mutants, "drawn_names", lambda *_: NAMES)
