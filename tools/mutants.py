@@ -136,6 +136,7 @@ class _WithoutTexts(ast.NodeTransformer):
         return ast.Raise(exc=ast.Constant(""), cause=None) if node.exc is not None else node
 
 
+@lru_cache(maxsize=2)  # the original is asked for again with each of its mutants
 def _meaning(function: ast.FunctionDef) -> str:
     return ast.dump(_WithoutTexts().visit(ast.parse(_unnamed(function))))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -339,6 +340,7 @@ def test_a_process_that_ends_ends_the_others_by_name(tmp_path: Path, scenario: s
 @pytest.fixture
 def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[FabricProcesses]:
     """This process as one that takes itself for a part of two: sums are its own numbers, and others' rows are none."""
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # torch puts its own there, and leaves it
     torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
     yield FabricProcesses(SimpleNamespace(world_size=2))
     torch.distributed.destroy_process_group()
